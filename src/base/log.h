@@ -1,0 +1,62 @@
+#pragma once
+// The log: lines "[time][level][pid][context id][errno] text", to the console or a file, written by a thread of its own
+// so that a slow disk never holds up the loop; its queue is bounded and counts what it drops. Who is speaking comes
+// from the context: runtime/ installs a provider that returns the running coroutine's. Pure code returns errors, it
+// does not log.
+
+#include <fmt/core.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace base::log {
+
+enum class Level : uint8_t { kVerbose, kInfo, kTrace, kWarn, kError, kOff };  // SRS's order: trace is the normal level
+
+struct Options {
+    bool console = true;  // else to file
+    std::string file;
+    Level level = Level::kTrace;
+    bool utc = false;
+};
+
+// Opens the log. Before it, lines go to stderr at once. May be called again (reload). Call it after daemonising: it
+// starts a thread.
+Result<void> open(const Options& options);
+// Closes and opens the file again, for log rotation.
+Result<void> reopen();
+// Writes out what is queued; at the process's end, and before abort.
+void flush();
+void close();
+uint64_t dropped_lines();
+bool parse_level(std::string_view name, Level& out);  // verbose|debug, info, trace, warn, error, off
+
+// What every line prints as [context id].
+using ContextIdProvider = std::string_view (*)();
+void set_context_provider(ContextIdProvider provider);
+
+extern Level level_in_force;
+inline bool enabled(Level level) { return level >= level_in_force; }
+void write(Level level, std::string_view text, int system_errno = 0);
+
+template <class... Args>
+void info(fmt::format_string<Args...> format, Args&&... args) {
+    if (enabled(Level::kInfo)) write(Level::kInfo, fmt::format(format, std::forward<Args>(args)...));
+}
+template <class... Args>
+void trace(fmt::format_string<Args...> format, Args&&... args) {
+    if (enabled(Level::kTrace)) write(Level::kTrace, fmt::format(format, std::forward<Args>(args)...));
+}
+template <class... Args>
+void warn(fmt::format_string<Args...> format, Args&&... args) {
+    if (enabled(Level::kWarn)) write(Level::kWarn, fmt::format(format, std::forward<Args>(args)...));
+}
+template <class... Args>
+void error(fmt::format_string<Args...> format, Args&&... args) {
+    if (enabled(Level::kError)) write(Level::kError, fmt::format(format, std::forward<Args>(args)...));
+}
+
+}  // namespace base::log

@@ -1,0 +1,68 @@
+#include "base/result.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace base {
+
+std::string_view code_name(Code code) {
+    switch (code) {
+        case Code::kOther:
+            return "error";
+        case Code::kTimeout:
+            return "timeout";
+        case Code::kCancelled:
+            return "cancelled";
+        case Code::kClosed:
+            return "closed";
+        case Code::kProtocol:
+            return "protocol";
+        case Code::kLimit:
+            return "limit";
+        case Code::kNotFound:
+            return "not-found";
+        case Code::kBusy:
+            return "busy";
+        case Code::kRefused:
+            return "refused";
+        case Code::kConfig:
+            return "config";
+        case Code::kSystem:
+            return "system";
+    }
+    return "error";
+}
+
+namespace {
+const char* file_name(const std::source_location& where) {
+    const char* slash = std::strrchr(where.file_name(), '/');
+    return slash ? slash + 1 : where.file_name();
+}
+}  // namespace
+
+Error::Error(Code code, std::string text, int system_errno, std::source_location where)
+    : detail_(std::make_unique<Detail>(code, system_errno, std::move(text), where)) {}
+
+std::string Error::describe() const {
+    return fmt::format("{} ({}:{})", detail_->text, file_name(detail_->where), detail_->where.line());
+}
+
+Error&& Error::with(std::string_view context) && {
+    detail_->text.insert(0, ": ").insert(0, context);
+    return std::move(*this);
+}
+
+std::unexpected<Error> fail_errno(std::string_view what, int errno_value, std::source_location where) {
+    return std::unexpected<Error>(
+        Error(Code::kSystem, fmt::format("{}: {}", what, std::strerror(errno_value)), errno_value, where));
+}
+
+void check_failed(const char* condition, std::source_location where) {
+    std::fprintf(stderr, "bug: CHECK(%s) failed at %s:%u in %s\n", condition, where.file_name(), where.line(),
+                 where.function_name());
+    std::fflush(stderr);
+    std::abort();
+}
+
+}  // namespace base

@@ -1,0 +1,111 @@
+#pragma once
+// Slice: refcounted immutable bytes. Copying a Slice copies a reference, never the bytes; sub-slices share the buffer.
+// A SliceBuilder is the only way to write: fill it, then freeze it.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "base/result.h"
+
+namespace base {
+
+namespace detail {
+struct SliceBuffer {
+    uint32_t references;
+    uint32_t capacity;
+    uint8_t* bytes() { return reinterpret_cast<uint8_t*>(this + 1); }
+};
+SliceBuffer* slice_buffer_allocate(size_t capacity);
+SliceBuffer* slice_buffer_resize(SliceBuffer* buffer, size_t capacity);  // sole owner only
+void slice_buffer_free(SliceBuffer* buffer);
+}  // namespace detail
+
+class Slice {
+  public:
+    Slice() = default;
+    Slice(const Slice& other) : buffer_(other.buffer_), data_(other.data_), size_(other.size_) {
+        if (buffer_) ++buffer_->references;
+    }
+    Slice(Slice&& other) noexcept
+        : buffer_(std::exchange(other.buffer_, nullptr)),
+          data_(std::exchange(other.data_, nullptr)),
+          size_(std::exchange(other.size_, 0)) {}
+    Slice& operator=(Slice other) noexcept {
+        std::swap(buffer_, other.buffer_);
+        std::swap(data_, other.data_);
+        std::swap(size_, other.size_);
+        return *this;
+    }
+    ~Slice() {
+        if (buffer_ && --buffer_->references == 0) detail::slice_buffer_free(buffer_);
+    }
+
+    static Slice copy(std::span<const uint8_t> bytes);
+    static Slice copy(std::string_view text) {
+        return copy(std::span(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
+    }
+
+    const uint8_t* data() const { return data_; }
+    size_t size() const { return size_; }
+    bool empty() const { return size_ == 0; }
+    const uint8_t* begin() const { return data_; }
+    const uint8_t* end() const { return data_ + size_; }
+    uint8_t operator[](size_t i) const { return data_[i]; }
+    std::span<const uint8_t> bytes() const { return {data_, size_}; }
+    operator std::span<const uint8_t>() const { return bytes(); }
+    std::string_view text() const { return {reinterpret_cast<const char*>(data_), size_}; }
+
+    // The bytes [offset, offset + count) of the same buffer; both are clamped to what is there.
+    Slice sub(size_t offset, size_t count = SIZE_MAX) const {
+        Slice s(*this);
+        offset = offset < s.size_ ? offset : s.size_;
+        s.data_ += offset;
+        s.size_ -= static_cast<uint32_t>(offset);
+        if (count < s.size_) s.size_ = static_cast<uint32_t>(count);
+        return s;
+    }
+    friend bool operator==(const Slice& a, const Slice& b) { return a.text() == b.text(); }
+
+  private:
+    friend class SliceBuilder;
+    detail::SliceBuffer* buffer_ = nullptr;
+    const uint8_t* data_ = nullptr;
+    uint32_t size_ = 0;
+};
+
+// Grows by doubling. At most 4 GiB - 1; the caller bounds it far below.
+class SliceBuilder {
+  public:
+    explicit SliceBuilder(size_t capacity = 0);
+    SliceBuilder(const SliceBuilder&) = delete;
+    SliceBuilder(SliceBuilder&& other) noexcept
+        : buffer_(std::exchange(other.buffer_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    SliceBuilder& operator=(SliceBuilder&& other) noexcept {
+        std::swap(buffer_, other.buffer_);
+        std::swap(size_, other.size_);
+        return *this;
+    }
+    ~SliceBuilder();
+
+    size_t size() const { return size_; }
+    size_t capacity() const { return buffer_ ? buffer_->capacity : 0; }
+    uint8_t* data() { return buffer_ ? buffer_->bytes() : nullptr; }
+    std::span<const uint8_t> bytes() const { return {buffer_ ? buffer_->bytes() : nullptr, size_}; }
+    void reserve(size_t capacity);
+    void append(std::span<const uint8_t> bytes);
+    void append(uint8_t byte) { append(std::span(&byte, 1)); }
+    // Makes room for n more bytes and returns where to write them; they count as written.
+    uint8_t* extend(size_t n);
+    void clear() { size_ = 0; }
+    // The bytes as a Slice; the builder is empty afterwards.
+    Slice freeze();
+
+  private:
+    detail::SliceBuffer* buffer_ = nullptr;
+    size_t size_ = 0;
+};
+
+}  // namespace base

@@ -1,0 +1,36 @@
+#pragma once
+// Frame: one access unit, one audio frame, one decoder configuration or one data message, on its way through the
+// server. Copying a Frame copies references only.
+
+#include <cstdint>
+
+#include "base/slice.h"
+#include "media/codec.h"
+
+namespace media {
+
+struct Frame {
+    Kind kind = Kind::kData;
+    Codec codec = Codec::kNone;
+    // A video frame at which decoding can start. Audio and data frames have it false.
+    bool keyframe = false;
+    // The payload is the decoder's configuration: AVCDecoderConfigurationRecord, HEVCDecoderConfigurationRecord,
+    // AV1CodecConfigurationRecord, VPCodecConfigurationRecord, AudioSpecificConfig, OpusHead, FLAC STREAMINFO ...
+    bool sequence_header = false;
+    // A video frame that no other frame refers to (FLV frame type 3).
+    bool disposable = false;
+    // Audio by an FLV sound format: the tag's first byte (format, rate, size, channels), kept because MP3, Speex and
+    // PCM players read it. 0 otherwise.
+    uint8_t flv_sound = 0;
+    // Decoding time in ms on the stream's timeline (on the publisher's before Stream::publish corrected it), and
+    // presentation minus decoding time in ms.
+    int64_t dts = 0;
+    int32_t cts = 0;
+    // Video: AVC and HEVC length-prefixed NAL units as published, others the codec's own framing. AAC: raw, without
+    // ADTS. Data: an AMF0 message's body, from the name string on ("onMetaData", ...), without "@setDataFrame".
+    base::Slice payload;
+
+    int64_t pts() const { return dts + cts; }
+};
+
+}  // namespace media

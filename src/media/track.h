@@ -1,0 +1,36 @@
+#pragma once
+// What is known of a stream's tracks, out of their sequence headers and first frames: for the API, the FLV header and
+// the muxers. Pure: no IO.
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "media/frame.h"
+
+namespace media {
+
+struct VideoInfo {
+    Codec codec = Codec::kNone;
+    std::string profile;  // "High", "Main" ...; empty when not known
+    std::string level;    // "3.1"; empty when not known
+    int width = 0;        // pixels, 0 when not known
+    int height = 0;
+    int nalu_length_size = 4;  // bytes, H.264 and HEVC
+};
+
+struct AudioInfo {
+    Codec codec = Codec::kNone;
+    std::string profile;  // "LC", "HE" ...
+    int sample_rate = 0;  // Hz
+    int channels = 0;
+};
+
+// Reads a sequence header, or where the codec has none (MP3, VP8 ...) any frame. A malformed one is an error.
+base::Result<VideoInfo> video_info(const Frame& frame);
+base::Result<AudioInfo> audio_info(const Frame& frame);
+
+// Whether an H.264 or HEVC payload is a whole number of length-prefixed NAL units. The error says what is wrong.
+base::Result<void> check_length_prefixes(std::span<const uint8_t> payload, int nalu_length_size);
+
+}  // namespace media
