@@ -1,0 +1,75 @@
+#pragma once
+// ByteStream: a connected byte stream, TCP or TLS, in one of two modes.
+//  - Attached to a coroutine: read and write yield until the deadline.
+//  - Parked: nobody waits on it; the loop calls a ParkedHandler when it becomes readable, writable or hangs up, and
+//    try_read/try_write are used. This is what a viewer is: it has no coroutine.
+// Closing is destroying. Errors: kClosed (peer closed or reset), kTimeout, kCancelled, kSystem.
+
+#include <sys/uio.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "runtime/deadline.h"
+
+namespace runtime {
+
+class ParkedHandler {
+  public:
+    // Called from the loop's coroutine; they must not yield. Each may destroy the stream or unpark it.
+    virtual void on_readable() = 0;  // edge: read until would-block
+    virtual void on_writable() = 0;  // edge: only after a try_write that would have blocked
+    virtual void on_hangup() = 0;    // the peer is gone (RST, both directions shut, error)
+
+  protected:
+    ~ParkedHandler() = default;
+};
+
+class ByteStream {
+  public:
+    virtual ~ByteStream() = default;
+
+    // Up to buffer.size() bytes; 0 is the peer's end of stream.
+    virtual base::Result<size_t> read(std::span<uint8_t> buffer, Deadline deadline) = 0;
+    virtual base::Result<void> write(std::span<const uint8_t> bytes, Deadline deadline) = 0;
+    // The iovecs are used up. All or an error.
+    virtual base::Result<void> writev(std::span<iovec> parts, Deadline deadline) = 0;
+
+    // Never yield. Bytes moved; 0 from try_write and nothing read from try_read mean it would block.
+    struct TryRead {
+        size_t bytes = 0;
+        bool end = false;  // the peer's end of stream
+    };
+    virtual base::Result<TryRead> try_read(std::span<uint8_t> buffer) = 0;
+    virtual base::Result<size_t> try_write(std::span<const uint8_t> bytes) = 0;
+    virtual base::Result<size_t> try_writev(std::span<const iovec> parts) = 0;
+
+    // No coroutine may be waiting on it. The handler must outlive the parking. If input or a hang-up is there already
+    // the handler is called soon from the loop, not from here.
+    virtual void park(ParkedHandler& handler) = 0;
+    virtual void unpark() = 0;
+
+    // Says the peer has gone or is going, as far as the kernel knows now; does not read. For taking over a dead
+    // publisher's name.
+    virtual bool peer_gone() const = 0;
+    // The plain socket that bytes may be sent to directly, or -1 (TLS).
+    virtual int plain_fd() const = 0;
+    virtual void set_no_delay(bool on) = 0;
+    // Half-close for writing after all written bytes; so that the peer reads them before the end.
+    virtual void shutdown_write() = 0;
+    virtual std::string peer_ip() const = 0;       // "192.0.2.1", "2001:db8::1"
+    virtual std::string peer_address() const = 0;  // "192.0.2.1:4711", "[2001:db8::1]:4711"
+    virtual bool is_tls() const = 0;
+};
+
+// The loop's read buffer: 256 kB that every coroutine shares. Read into it, parse, and copy out what must stay before
+// the next yield.
+std::span<uint8_t> shared_read_buffer();
+
+// Waits until there is something, then reads it into the shared buffer. An empty span is the peer's end of stream.
+// Valid until the next yield.
+base::Result<std::span<uint8_t>> read_shared(ByteStream& stream, Deadline deadline);
+
+}  // namespace runtime

@@ -1,0 +1,15 @@
+#pragma once
+// Names to addresses by c-ares, so that a look-up never blocks the loop. Numeric addresses answer at once.
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "runtime/deadline.h"
+
+namespace runtime {
+
+// Addresses as text, IPv4 first. kNotFound when the name does not resolve.
+base::Result<std::vector<std::string>> resolve(const std::string& name, Deadline deadline);
+
+}  // namespace runtime

@@ -1,0 +1,21 @@
+#pragma once
+// Signals as something a coroutine waits for. SIGPIPE is ignored by runtime::init().
+
+#include <initializer_list>
+#include <memory>
+
+#include "base/result.h"
+#include "runtime/deadline.h"
+
+namespace runtime {
+
+class Signals {
+  public:
+    virtual ~Signals() = default;
+    virtual base::Result<int> next(Deadline deadline) = 0;  // the signal's number
+};
+
+// Blocks them for the process and delivers them here instead. Call before threads are started.
+base::Result<std::unique_ptr<Signals>> watch_signals(std::initializer_list<int> signals);
+
+}  // namespace runtime

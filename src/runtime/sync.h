@@ -1,0 +1,120 @@
+#pragma once
+// Waiting for one another: Event, Gate (counts what runs, waits for the last), Queue (bounded). One thread: no locks.
+// All wake-ups are level-like: check the state after a wait.
+
+#include <cstddef>
+#include <deque>
+#include <utility>
+
+#include "base/result.h"
+#include "runtime/deadline.h"
+
+namespace runtime {
+
+namespace detail {
+struct WaitNode;  // lives on the stack of a waiting coroutine
+class WaitList {
+  public:
+    WaitList() = default;
+    WaitList(const WaitList&) = delete;
+    ~WaitList();  // CHECKs that nobody waits
+    // Yields until woken (ok), the deadline (kTimeout) or cancellation (kCancelled).
+    base::Result<void> wait(Deadline deadline);
+    void wake_one();
+    void wake_all();
+    bool empty() const { return first_ == nullptr; }
+
+  private:
+    WaitNode* first_ = nullptr;
+    WaitNode* last_ = nullptr;
+};
+}  // namespace detail
+
+// Set once or many times; wait() returns at once while it is set.
+class Event {
+  public:
+    bool is_set() const { return set_; }
+    void set() {
+        set_ = true;
+        waiters_.wake_all();
+    }
+    void reset() { set_ = false; }
+    base::Result<void> wait(Deadline deadline);
+    // Wakes those who wait now without setting it.
+    void pulse() { waiters_.wake_all(); }
+    // Waits for the next set() or pulse(), whatever the state.
+    base::Result<void> wait_next(Deadline deadline) { return waiters_.wait(deadline); }
+
+  private:
+    bool set_ = false;
+    detail::WaitList waiters_;
+};
+
+// Counts what is inside; whoever tears something down waits until it is empty.
+class Gate {
+  public:
+    class Pass {
+      public:
+        explicit Pass(Gate& gate) : gate_(&gate) { ++gate.inside_; }
+        Pass(Pass&& other) noexcept : gate_(std::exchange(other.gate_, nullptr)) {}
+        Pass& operator=(Pass&&) = delete;
+        ~Pass() {
+            if (gate_) gate_->leave();
+        }
+
+      private:
+        Gate* gate_;
+    };
+    [[nodiscard]] Pass enter() { return Pass(*this); }
+    size_t inside() const { return inside_; }
+    base::Result<void> wait_empty(Deadline deadline);
+
+  private:
+    void leave() {
+        if (--inside_ == 0) waiters_.wake_all();
+    }
+    size_t inside_ = 0;
+    detail::WaitList waiters_;
+};
+
+// A bounded queue between coroutines.
+template <class T>
+class Queue {
+  public:
+    explicit Queue(size_t bound) : bound_(bound) {}
+    // False, and counted in dropped(), when it is full or closed. Never yields.
+    bool try_push(T value) {
+        if (closed_ || items_.size() >= bound_) {
+            ++dropped_;
+            return false;
+        }
+        items_.push_back(std::move(value));
+        readers_.wake_one();
+        return true;
+    }
+    // Yields while it is empty; kClosed when it is closed and empty.
+    base::Result<T> pop(Deadline deadline) {
+        while (items_.empty()) {
+            if (closed_) return base::fail(base::Code::kClosed, "the queue is closed");
+            TRY(readers_.wait(deadline));
+        }
+        T value = std::move(items_.front());
+        items_.pop_front();
+        return value;
+    }
+    void close() {
+        closed_ = true;
+        readers_.wake_all();
+    }
+    size_t size() const { return items_.size(); }
+    uint64_t dropped() const { return dropped_; }
+
+  private:
+    std::deque<T> items_;
+    size_t bound_;
+    bool closed_ = false;
+    uint64_t dropped_ = 0;
+    detail::WaitList readers_;
+};
+
+}  // namespace runtime

@@ -1,0 +1,34 @@
+#pragma once
+// TCP over the loop's edge-triggered set.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "runtime/byte_stream.h"
+
+namespace runtime {
+
+// An address to listen on or to connect to: "1935", "0.0.0.0:1935", "127.0.0.1:1935", "[::]:1935". Numeric only; names
+// go through dns.h.
+struct SocketAddress {
+    std::string ip;  // empty: every address, IPv6 and IPv4
+    uint16_t port = 0;
+    static base::Result<SocketAddress> parse(std::string_view text);
+    std::string text() const;
+};
+
+class TcpListener {
+  public:
+    virtual ~TcpListener() = default;
+    virtual base::Result<std::unique_ptr<ByteStream>> accept(Deadline deadline) = 0;
+    virtual uint16_t port() const = 0;  // the real one when 0 was asked for
+};
+
+// Backlog 4096 or the system's limit; SO_REUSEADDR. The error names the address.
+base::Result<std::unique_ptr<TcpListener>> listen_tcp(const SocketAddress& address);
+// host: a name or an address.
+base::Result<std::unique_ptr<ByteStream>> connect_tcp(const std::string& host, uint16_t port, Deadline deadline);
+
+}  // namespace runtime

@@ -1,0 +1,30 @@
+#pragma once
+// TLS (1.2 and 1.3) by OpenSSL over a ByteStream. A context holds certificate and key, is made once and shared.
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "runtime/byte_stream.h"
+
+namespace runtime {
+
+class TlsContext {
+  public:
+    virtual ~TlsContext() = default;
+};
+
+// PEM files. The error names the file and what is wrong with it.
+base::Result<std::shared_ptr<TlsContext>> tls_server_context(const std::string& certificate_file,
+                                                             const std::string& key_file);
+// verify: against the system's trust store and the host name.
+base::Result<std::shared_ptr<TlsContext>> tls_client_context(bool verify);
+
+// Both do the TLS handshake; the stream they return owns the plain one.
+base::Result<std::unique_ptr<ByteStream>> tls_accept(std::unique_ptr<ByteStream> plain,
+                                                     std::shared_ptr<TlsContext> context, Deadline deadline);
+base::Result<std::unique_ptr<ByteStream>> tls_connect(std::unique_ptr<ByteStream> plain,
+                                                      std::shared_ptr<TlsContext> context, const std::string& host_name,
+                                                      Deadline deadline);
+
+}  // namespace runtime

@@ -1,0 +1,16 @@
+#pragma once
+// Two worker threads for what would block the loop (file system calls) where no asynchronous call exists. The job must
+// not touch anything of the loop's: no Ref, no Slice, no log, no st_ call; only what it owns.
+
+#include <functional>
+
+#include "base/result.h"
+#include "runtime/deadline.h"
+
+namespace runtime {
+
+// Runs the job on a worker and yields until it is done. The job runs to its end even when the caller is cancelled, so
+// it must own its data: capture by value or shared_ptr. Bounded queue (1024 jobs): kLimit when it is full.
+base::Result<void> offload(std::move_only_function<void()> job, Deadline deadline);
+
+}  // namespace runtime
