@@ -1,0 +1,64 @@
+#include "net/session.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+namespace net {
+
+std::string_view session_type_name(SessionType type) {
+    switch (type) {
+        case SessionType::kNone:
+            return "unknown";
+        case SessionType::kRtmpPlay:
+            return "rtmp-play";
+        case SessionType::kFmlePublish:
+            return "fmle-publish";
+        case SessionType::kFlashPublish:
+            return "flash-publish";
+        case SessionType::kHaivisionPublish:
+            return "haivision-publish";
+        case SessionType::kFlvPlay:
+            return "flv-play";
+        case SessionType::kHlsPlay:
+            return "hls-play";
+        case SessionType::kHttp:
+            return "http";
+    }
+    return "unknown";
+}
+
+Session::Session(SessionTable& table, std::string id, std::string ip)
+    : table_(table), id_(std::move(id)), ip_(std::move(ip)), started_ms_(base::wall_ms()) {
+    ++table_.accepted_total_;
+    CHECK(table_.sessions_.emplace(id_, this).second);
+}
+
+Session::~Session() { table_.sessions_.erase(id_); }
+
+int64_t Session::alive_ms() const { return base::wall_ms() - started_ms_; }
+
+void Session::log_end(std::string_view why) {
+    Traffic bytes = traffic();
+    base::log::trace("{} ended: {} from {}, {}, {} ms, received {} bytes, sent {} bytes", session_type_name(type_),
+                     stream_url(), ip_, why, alive_ms(), bytes.received_bytes, bytes.sent_bytes);
+}
+
+Session* SessionTable::find(std::string_view id) const {
+    auto it = sessions_.find(id);
+    return it == sessions_.end() ? nullptr : it->second;
+}
+
+base::Result<void> SessionTable::admit(size_t max_connections) {
+    if (max_connections && sessions_.size() >= max_connections) {
+        ++refused_total_;
+        return base::fail(base::Code::kLimit,
+                          fmt::format("{} connections, the limit of max_connections", sessions_.size()));
+    }
+    return {};
+}
+
+void SessionTable::for_each(const std::function<void(Session&)>& visit) const {
+    for (auto& [id, session] : sessions_) visit(*session);
+}
+
+}  // namespace net
