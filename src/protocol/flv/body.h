@@ -1,0 +1,55 @@
+#pragma once
+// The bodies of FLV tags, which are RTMP message payloads too, into frames: VIDEODATA and AUDIODATA (Adobe Flash Video
+// File Format 10.1, E.4.2 and E.4.3), HEVC by the codec id 12 that grew beside it, Enhanced RTMP v1 and v2 (Veovera:
+// ExVideoTagHeader, ExAudioTagHeader, ModEx, multitrack), and data messages in AMF0. Payloads are sub-slices: nothing
+// is copied. It does not look into access units beyond their length prefixes.
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/slice.h"
+#include "media/frame.h"
+
+namespace flv {
+
+// A body that was understood: a frame, or the reason why there is nothing to publish (a static text).
+struct Parsed {
+    std::optional<media::Frame> frame;
+    std::string_view nothing;
+    uint32_t dropped_tracks = 0;  // other tracks in this body
+};
+
+// One per publisher. Keeps what a body alone does not tell: the NAL unit length size, and which track is served (the
+// first one seen; track 0 always wins).
+class BodyParser {
+  public:
+    // timestamp: the message's or tag's, in ms; becomes dts. An error means that the publisher sent what cannot be
+    // FLV; it names what is wrong. The frame shares the body's buffer.
+    base::Result<Parsed> video(const base::Slice& body, int64_t timestamp);
+    base::Result<Parsed> audio(const base::Slice& body, int64_t timestamp);
+    // amf3: an RTMP message of type 15, whose body has a leading 0. The values are checked; "@setDataFrame" is cut.
+    base::Result<Parsed> data(const base::Slice& body, int64_t timestamp, bool amf3 = false);
+    // By a tag's or message's type id: 8, 9, 18, or 15. Others: nothing.
+    base::Result<Parsed> parse(uint8_t type, const base::Slice& body, int64_t timestamp);
+
+    uint64_t dropped_tracks() const { return dropped_tracks_; }
+
+  private:
+    struct Cursor;
+    base::Result<Parsed> enhanced_video(Cursor& c, media::Frame& frame);
+    base::Result<Parsed> enhanced_audio(Cursor& c, media::Frame& frame);
+    base::Result<Parsed> legacy_video(Cursor& c, media::Frame& frame);
+    base::Result<Parsed> coded_video(Cursor& c, media::Frame& frame);
+    base::Result<Parsed> sequence_header(Cursor& c, media::Frame& frame);
+    base::Result<bool> select_track(Cursor& c, media::Kind kind);
+    bool serves(media::Kind kind, int track);
+
+    media::Codec video_codec_ = media::Codec::kNone;  // of the last sequence header
+    int nalu_length_size_ = 0;                        // 0: no sequence header yet
+    int served_track_[2] = {-1, -1};                  // video, audio
+    uint64_t dropped_tracks_ = 0;
+};
+
+}  // namespace flv

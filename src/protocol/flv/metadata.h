@@ -1,0 +1,40 @@
+#pragma once
+// onMetaData (Adobe Flash Video File Format 10.1, E.5; Enhanced RTMP's FourCC ids): reads the members that the server
+// uses, and writes one where a publisher sent none. What a publisher sent is passed on as it is, byte for byte.
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "base/slice.h"
+#include "media/track.h"
+
+namespace flv {
+
+// 0, empty or nothing where the publisher did not say.
+struct Metadata {
+    int width = 0;  // pixels
+    int height = 0;
+    double framerate = 0;
+    double duration = 0;         // seconds
+    double video_data_rate = 0;  // kbit/s
+    double audio_data_rate = 0;
+    int audio_sample_rate = 0;  // Hz
+    int audio_channels = 0;
+    std::optional<media::Codec> video_codec;
+    std::optional<media::Codec> audio_codec;
+    bool has_video = false;  // said so, or gave a codec or a size
+    bool has_audio = false;
+    std::string encoder;
+};
+
+// Whether a data frame's payload is an onMetaData.
+bool is_metadata(const base::Slice& payload);
+
+// payload: of a data frame, from the name "onMetaData" on.
+base::Result<Metadata> read_metadata(const base::Slice& payload);
+
+// The payload of a data frame that describes the tracks; pass null for a track that is not there.
+base::Slice make_metadata(const media::VideoInfo* video, const media::AudioInfo* audio, std::string_view server);
+
+}  // namespace flv

@@ -1,0 +1,49 @@
+#pragma once
+// A streaming reader of FLV files: bytes in as they come, tags out. The file header may be left out by nobody; unknown
+// tag types are handed out as they are; encrypted tags are an error. previous-tag-size fields are not checked: broken
+// ones are common and harmless.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "base/slice.h"
+#include "protocol/flv/tag.h"
+
+namespace flv {
+
+struct Tag {
+    uint8_t type = 0;        // a TagType, or what the file says
+    uint32_t timestamp = 0;  // ms
+    base::Slice body;        // may be empty
+};
+
+class Reader {
+  public:
+    // A tag with a larger body is an error.
+    explicit Reader(uint32_t max_body_size = kMaxBodySize) : max_body_size_(max_body_size) {}
+
+    // Takes the bytes. What is buffered is at most the unfinished tag and what was fed since the last next().
+    void feed(std::span<const uint8_t> bytes);
+    // The next whole tag, nothing when more bytes are needed, or an error, which is final.
+    base::Result<std::optional<Tag>> next();
+
+    // Valid from the first tag on.
+    bool has_audio() const { return flags_ & 4; }
+    bool has_video() const { return flags_ & 1; }
+    size_t buffered() const { return buffer_.size() - start_; }
+
+  private:
+    base::Result<bool> file_header();
+
+    uint32_t max_body_size_;
+    std::vector<uint8_t> buffer_;
+    size_t start_ = 0;   // of what was not read yet
+    uint64_t skip_ = 0;  // bytes to pass over: a longer file header
+    bool header_read_ = false;
+    uint8_t flags_ = 0;
+};
+
+}  // namespace flv
