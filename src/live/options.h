@@ -1,0 +1,26 @@
+#pragma once
+// What the configuration says of one vhost's live streams, in the engine's own terms.
+
+#include <cstdint>
+
+namespace live {
+
+enum class TimeJitter : uint8_t { kFull, kZero, kOff };
+
+struct LiveOptions {
+    bool gop_cache = true;             // a new viewer starts at the newest keyframe, else at the next one
+    int gop_cache_max_frames = 2500;   // a longer GOP is not kept; 0: no limit
+    int64_t queue_length_ms = 30'000;  // how far a viewer may lag before it jumps to a later keyframe
+    int64_t merge_ms = 350;            // mw_latency: a viewer's bytes are sent this often; 0: with every video frame
+    int64_t send_min_interval_ms = 0;  // no two sends to a viewer closer than this
+    bool no_delay = false;             // TCP_NODELAY on viewers
+    TimeJitter time_jitter = TimeJitter::kFull;
+    bool atc = false;                     // the publisher's absolute times are kept
+    bool mix_correct = false;             // audio and video are put into order of dts
+    bool reduce_sequence_header = false;  // a repeated, equal sequence header is not sent on
+    int64_t audio_cache_ms = 0;           // fast_cache: how much of an audio-only stream a new viewer gets at once
+    int64_t send_timeout_ms = 30'000;     // a viewer that takes no byte for so long is closed
+    int64_t rejoin_timeout_ms = 30'000;   // how long viewers wait for a publisher that left
+};
+
+}  // namespace live

@@ -1,0 +1,155 @@
+#pragma once
+// Stream: the hub atom. One publisher at most, frames in, frames out to sinks and to the logs that have viewers. It
+// corrects the timeline once, keeps the current GOP as references and the headers in force. With no subscriber a frame
+// costs its parse and nothing else. Single-threaded, never yields. Held by Ref: by its publication and by its viewers.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/ref.h"
+#include "base/result.h"
+#include "live/mix_queue.h"
+#include "live/options.h"
+#include "live/stream_headers.h"
+#include "live/timeline.h"
+#include "live/wire_encoder.h"
+#include "media/frame.h"
+
+namespace live {
+
+class LiveLog;
+class Registry;
+class Stream;
+
+struct StreamKey {
+    std::string vhost;
+    std::string app;
+    std::string name;
+    std::string text() const { return vhost + "/" + app + "/" + name; }
+    auto operator<=>(const StreamKey&) const = default;
+};
+
+// Who publishes. Outlives its Publication.
+class PublicationOwner {
+  public:
+    // False when the connection is dead already, though its coroutine has not noticed: its name is then given away.
+    virtual bool publisher_alive() const = 0;
+    // Another publisher has the name now. The publication is void; end soon.
+    virtual void publication_revoked(std::string_view why) = 0;
+
+  protected:
+    ~PublicationOwner() = default;
+};
+
+// The right to publish a stream. Destroying it ends the publishing; viewers wait rejoin_timeout for the next one.
+class Publication {
+  public:
+    Publication() = default;
+    Publication(Publication&& other) noexcept;
+    Publication& operator=(Publication&& other) noexcept;
+    ~Publication();
+
+    explicit operator bool() const { return static_cast<bool>(stream_); }
+    // frame.dts holds the publisher's 32-bit time in ms. Dropped silently after the publication was revoked.
+    void publish(media::Frame frame);
+    void end();
+    Stream* stream() const { return stream_.get(); }
+
+  private:
+    friend class Stream;
+    Publication(base::Ref<Stream> stream, PublicationOwner& owner);
+    base::Ref<Stream> stream_;
+    PublicationOwner* owner_ = nullptr;
+};
+
+// Whoever wants frames: recorders, segmenters, converters. Called in order of publishing; must not yield.
+class FrameSink {
+  public:
+    virtual void on_frame(const media::Frame& frame) = 0;
+    virtual void on_publish() {}
+    virtual void on_unpublish() {}
+
+  protected:
+    ~FrameSink() = default;
+};
+
+struct StreamCounters {
+    uint64_t audio_frames = 0;
+    uint64_t video_frames = 0;
+    uint64_t payload_bytes = 0;
+    uint64_t timeline_jumps = 0;
+    uint64_t viewer_jumps = 0;  // viewers that were too far behind
+};
+
+class Stream : public base::RefCounted<Stream> {
+  public:
+    Stream(Registry* registry, StreamKey key, LiveOptions options);
+    ~Stream();
+
+    const StreamKey& key() const { return key_; }
+    const LiveOptions& options() const { return options_; }
+    void set_options(const LiveOptions& options) { options_ = options; }
+
+    // kBusy while another lives, unless takeover.
+    base::Result<Publication> acquire(PublicationOwner& owner, bool takeover);
+    bool published() const { return owner_ != nullptr; }
+    int64_t unpublished_since_ms() const {
+        return unpublished_since_ms_;
+    }  // monotonic; 0 while published or never published
+
+    void subscribe(FrameSink& sink);  // gets the headers and the GOP at once
+    void unsubscribe(FrameSink& sink);
+
+    const StreamHeaders& headers() const { return *headers_; }
+    const base::Ref<StreamHeaders>& headers_ref() const { return headers_; }
+    // Whether video frames have come lately: where they do a viewer starts at a keyframe, else at any audio frame.
+    bool video_flows() const { return video_flows_; }
+    const std::vector<media::Frame>& gop() const { return gop_; }
+    int64_t last_dts() const { return timeline_.last(); }
+    size_t viewer_count() const;
+    int64_t idle_since_ms() const {
+        return idle_since_ms_;
+    }  // monotonic: when the last viewer left or publishing began; 0 while there are any
+    const StreamCounters& counters() const { return counters_; }
+    StreamCounters& counters() { return counters_; }
+
+    // Ends all viewers: the publisher has not come back.
+    void end_viewers();
+    // The log of that key, made when it is not there.
+    LiveLog& log(const LogKey& key, EncoderFactory factory);
+    void drop_log(const LiveLog& log);  // its last viewer has left
+
+  private:
+    friend class Publication;
+    void publish(media::Frame frame);
+    void deliver(const media::Frame& frame);
+    void take_header(const media::Frame& frame);
+    bool is_repeated_header(const media::Frame& frame) const;
+    void note_tracks(const media::Frame& frame);
+    void keep_in_gop(const media::Frame& frame);
+    void unpublish(PublicationOwner& owner);
+    StreamHeaders& new_headers();
+
+    Registry* registry_;
+    StreamKey key_;
+    LiveOptions options_;
+    PublicationOwner* owner_ = nullptr;
+    int64_t unpublished_since_ms_ = 0;
+    int64_t idle_since_ms_ = 0;
+    base::Ref<StreamHeaders> headers_;
+    Timeline timeline_;
+    MixQueue mix_;
+    bool video_flows_ = false;
+    int64_t last_video_dts_ = INT64_MIN;
+    bool gop_too_long_ = false;
+    std::vector<media::Frame> gop_;
+    std::vector<FrameSink*> sinks_;
+    std::map<LogKey, std::unique_ptr<LiveLog>> logs_;
+    StreamCounters counters_;
+};
+
+}  // namespace live

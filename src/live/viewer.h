@@ -1,0 +1,117 @@
+#pragma once
+// Viewer: a socket, a place in a LiveLog and a few counters. It is no coroutine: after its handshake the service's
+// session hands the socket over and ends; from then on the log's pump sends to it and the loop calls it for input.
+//
+// A session object of a service has a Viewer as a member and is its ViewerHandler. Both live until on_viewer_end, which
+// is the last call; the session may destroy itself in it. The callbacks run in the loop's or the pump's coroutine and
+// must not yield.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/slice.h"
+#include "live/wire_encoder.h"
+#include "runtime/byte_stream.h"
+
+namespace live {
+
+class LiveLog;
+class Stream;
+class Viewer;
+
+class ViewerHandler {
+  public:
+    // Bytes that the peer sent. Valid during the call. May use every function of the viewer but leave().
+    virtual void on_viewer_input(Viewer& viewer, std::span<const uint8_t> bytes) = 0;
+    // The stream is over (its publisher left and did not come back in time): last words may be sent by send_control;
+    // what is queued is still sent, then on_viewer_end comes.
+    virtual void on_stream_end(Viewer& viewer) = 0;
+    // The connection is closed. why is for the log: "closed by the peer", "no byte accepted for 30000 ms", ...
+    virtual void on_viewer_end(Viewer& viewer, std::string_view why) = 0;
+
+  protected:
+    ~ViewerHandler() = default;
+};
+
+struct ViewerCounters {
+    uint64_t sent_bytes = 0;
+    uint64_t received_bytes = 0;
+    uint32_t jumps = 0;          // times it was too far behind and went on at a later keyframe
+    uint64_t skipped_bytes = 0;  // log bytes passed over by that
+};
+
+class Viewer final : private runtime::ParkedHandler {
+  public:
+    explicit Viewer(ViewerHandler& handler) : handler_(handler) {}
+    ~Viewer();
+    Viewer(const Viewer&) = delete;
+
+    // Takes the socket and joins the stream's log of that key (made by the factory if it is the first). first_bytes go
+    // out before anything else (a response head, RTMP's statuses). duration_ms: 0, or how much of the stream it gets
+    // before it is ended.
+    void join(base::Ref<Stream> stream, const LogKey& key, EncoderFactory factory,
+              std::unique_ptr<runtime::ByteStream> socket, base::Slice first_bytes, int64_t duration_ms = 0);
+    bool joined() const { return log_ != nullptr; }
+
+    // Bytes that go out at the next packet boundary: RTMP control messages and command responses, WebSocket pongs.
+    // Bounded (64 kB queued): beyond it the viewer is closed.
+    void send_control(base::Slice bytes);
+    // Paused: nothing of the log is sent. Resumed: goes on at the newest place to start.
+    void set_paused(bool paused);
+    // Goes over to another log of the same stream, at the next packet boundary, at a place to start.
+    void switch_log(const LogKey& key, EncoderFactory factory);
+    // What is queued as control is sent, then the connection is closed and on_viewer_end called with why.
+    void finish(std::string_view why);
+    // Closes now; on_viewer_end(why) is called soon, from the loop.
+    void abort(std::string_view why);
+    // Gives the socket back for use by a coroutine. The rest of the packet under way, and queued control bytes, are in
+    // unsent: write them first. The viewer has left its log; on_viewer_end will not come.
+    std::unique_ptr<runtime::ByteStream> leave(std::vector<base::Slice>& unsent);
+
+    Stream* stream() const { return stream_.get(); }
+    runtime::ByteStream* socket() const { return socket_.get(); }
+    const ViewerCounters& counters() const { return counters_; }
+
+  private:
+    friend class Audience;
+    enum class State : uint8_t { kIdle, kWaitingStart, kPlaying, kPaused, kFinishing, kDead };
+    enum class Sent : uint8_t { kAll, kBlocked, kBroken };
+
+    void on_readable() override;
+    void on_writable() override;
+    void on_hangup() override;
+
+    // Sends what there is, without yielding.
+    Sent flush();
+    Sent send_pending(uint64_t log_limit);
+    void start_if_possible();
+    void jump(std::string_view why);
+    void detach_from_log();
+    void die(std::string_view why);
+
+    ViewerHandler& handler_;
+    base::Ref<Stream> stream_;
+    LiveLog* log_ = nullptr;
+    std::unique_ptr<runtime::ByteStream> socket_;
+    int plain_fd_ = -1;
+    State state_ = State::kIdle;
+    bool blocked_ = false;          // a send would have blocked; the loop will say when it is writable
+    bool has_file_header_ = false;  // its first prefix was sent
+    bool paused_ = false;
+    uint32_t place_ = 0;           // index in its audience
+    uint32_t pending_offset_ = 0;  // bytes of pending_.front() that were sent
+    uint32_t pending_bytes_ = 0;
+    uint64_t position_ = 0;    // offset in the log of the next byte to send
+    int64_t progress_ms_ = 0;  // when a byte was last accepted, or nothing was left to send
+    int64_t stop_dts_ = INT64_MAX;
+    int64_t duration_ms_ = 0;
+    std::vector<base::Slice> pending_;  // goes out before the log's bytes, at a packet boundary
+    std::string end_reason_;
+    ViewerCounters counters_;
+};
+
+}  // namespace live

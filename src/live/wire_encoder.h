@@ -1,0 +1,36 @@
+#pragma once
+// WireEncoder: how frames become the bytes of one wire format with one set of parameters. A service hands one in for
+// each kind of log; it is asked once per frame, whatever the number of viewers. It must not yield.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/slice.h"
+#include "live/stream_headers.h"
+#include "media/frame.h"
+
+namespace live {
+
+class WireEncoder {
+  public:
+    virtual ~WireEncoder() = default;
+
+    // The bytes before a viewer's first packet: file header (only when first), metadata, sequence headers, stamped with
+    // start_dts (ms). first is false when a viewer that was far behind jumps over a change of headers.
+    virtual void encode_prefix(const StreamHeaders& headers, int64_t start_dts, bool first,
+                               base::SliceBuilder& out) = 0;
+    // Exactly how many bytes encode() will write; 0 when this frame is not part of this format.
+    virtual size_t encoded_size(const media::Frame& frame) = 0;
+    // Writes the packet at out, encoded_size() bytes. A viewer may start at any packet, so none may build on the one
+    // before.
+    virtual void encode(const media::Frame& frame, uint8_t* out) = 0;
+    // Whether frames of this kind are part of the format at all: decides where a viewer can start.
+    virtual bool carries(media::Kind kind) const = 0;
+};
+
+// Which log: the format and all parameters of its encoding, e.g. "rtmp/60000/1" or "flv/av". Equal keys share a log.
+using LogKey = std::string;
+using EncoderFactory = std::unique_ptr<WireEncoder> (*)(const LogKey&);
+
+}  // namespace live
