@@ -62,7 +62,7 @@ class Amf3Decoder {
 
     uint32_t u29();
     base::Result<Value> composite(uint8_t marker);
-    base::Result<Value> date(uint32_t header);
+    base::Result<Value> date();
     base::Result<Value> bytes(uint8_t marker, uint32_t header);
     base::Result<Value> array(uint32_t header);
     base::Result<Value> object(uint32_t header);

@@ -34,16 +34,16 @@ struct Member;
 
 class Value {
   public:
-    Value() = default;  // null
-    Value(bool value) : type_(Type::kBoolean), data_(value) {}
-    template <class T>
-    requires((std::integral<T> && !std::same_as<T, bool>) || std::floating_point<T>) Value(T number)
-        : type_(Type::kNumber), data_(static_cast<double>(number)) {}
-    Value(std::string text) : type_(Type::kString), data_(std::move(text)) {}
+    Value();  // null
+    Value(bool value);
+    Value(double number);
+    template <std::integral T>
+    Value(T number) : Value(static_cast<double>(number)) {}
+    Value(std::string text);
     Value(std::string_view text) : Value(std::string(text)) {}
     Value(const char* text) : Value(std::string(text)) {}
-    Value(Value&&) noexcept = default;
-    Value& operator=(Value&&) noexcept = default;
+    Value(Value&& other) noexcept;
+    Value& operator=(Value&& other) noexcept;
     Value(const Value& other);
     Value& operator=(const Value& other) { return *this = Value(other); }
     ~Value();
@@ -93,7 +93,7 @@ class Value {
   private:
     friend class Amf3Decoder;
     struct Composite;
-    Value(Type type, std::string text) : type_(type), data_(std::move(text)) {}
+    Value(Type type, std::string text);
     explicit Value(Type type);
     const Composite* composite() const;
     Composite* composite();
@@ -113,6 +113,20 @@ struct Value::Composite {
     std::vector<Member> members;
     std::vector<Value> elements;
 };
+
+inline Value::Value() = default;
+inline Value::Value(bool value) : type_(Type::kBoolean), data_(value) {}
+inline Value::Value(double number) : type_(Type::kNumber), data_(number) {}
+inline Value::Value(std::string text) : type_(Type::kString), data_(std::move(text)) {}
+inline Value::Value(Value&& other) noexcept
+    : type_(std::exchange(other.type_, Type::kNull)), data_(std::exchange(other.data_, std::monostate())) {}
+
+inline Value& Value::operator=(Value&& other) noexcept {
+    if (this == &other) return *this;
+    type_ = std::exchange(other.type_, Type::kNull);
+    data_ = std::exchange(other.data_, std::monostate());  // last: other may be a part of what this destroys
+    return *this;
+}
 
 // What a peer may make us build out of one message. Values are counted over all of a decoder's calls.
 struct Limits {

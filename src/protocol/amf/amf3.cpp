@@ -1,0 +1,341 @@
+#include "protocol/amf/amf3.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "protocol/amf/decoder.h"
+
+namespace amf {
+
+using base::ByteReader;
+using base::ByteWriter;
+using base::Code;
+using base::fail;
+using base::Result;
+
+namespace {
+
+enum Marker : uint8_t {
+    kUndefined = 0,
+    kNull = 1,
+    kFalse = 2,
+    kTrue = 3,
+    kInteger = 4,
+    kDouble = 5,
+    kString = 6,
+    kXmlDocument = 7,
+    kDate = 8,
+    kArray = 9,
+    kObject = 10,
+    kXml = 11,
+    kByteArray = 12,
+};
+
+std::unexpected<base::Error> truncated(std::string_view what) {
+    return fail(Code::kProtocol, fmt::format("AMF3: {} runs past the end of the message", what));
+}
+
+}  // namespace
+
+// 1.3.1: seven bits a byte, the fourth byte has all eight.
+uint32_t Amf3Decoder::u29() {
+    uint32_t value = 0;
+    for (int i = 0; i < 3; ++i) {
+        uint8_t byte = reader_.u8();
+        value = value << 7 | (byte & 0x7f);
+        if (!(byte & 0x80)) return value;
+    }
+    return value << 8 | reader_.u8();
+}
+
+Result<std::string> Amf3Decoder::text(size_t size) {
+    if (!reader_.ok() || reader_.left() < size) return truncated("a string");
+    TRY(budget_.spend_text(size));
+    return std::string(reader_.text(size));
+}
+
+Result<std::string> Amf3Decoder::string() {
+    uint32_t header = u29();
+    if (header & 1) {
+        std::string s = TRY(text(header >> 1));
+        if (!s.empty()) strings_.push_back(s);  // the empty one is never referred to
+        return s;
+    }
+    if (!reader_.ok()) return truncated("a string");
+    if (header >> 1 >= strings_.size()) {
+        return fail(Code::kProtocol, fmt::format("AMF3: reference to string {} of {}", header >> 1, strings_.size()));
+    }
+    const std::string& s = strings_[header >> 1];
+    TRY(budget_.spend_text(s.size()));
+    return s;
+}
+
+Result<Value> Amf3Decoder::value() {
+    TRY(budget_.spend_value());
+    if (reader_.left() == 0) return truncated("a value");
+    uint8_t marker = reader_.u8();
+    switch (marker) {
+        case kUndefined:
+            return Value::undefined();
+        case kNull:
+            return Value();
+        case kFalse:
+            return Value(false);
+        case kTrue:
+            return Value(true);
+        case kInteger: {
+            Value number(static_cast<int32_t>(u29() << 3) >> 3);
+            if (!reader_.ok()) return truncated("an integer");
+            return number;
+        }
+        case kDouble: {
+            Value number(reader_.f64());
+            if (!reader_.ok()) return truncated("a double");
+            return number;
+        }
+        case kString:
+            return Value(TRY(string()));
+        default:
+            return composite(marker);
+    }
+}
+
+// The types that go into the table of objects.
+Result<Value> Amf3Decoder::composite(uint8_t marker) {
+    if (marker > kByteArray) return fail(Code::kProtocol, fmt::format("AMF3: type {} is not supported", marker));
+    uint32_t header = u29();
+    if (!reader_.ok()) return truncated("a value");
+    if (!(header & 1)) return reference(header >> 1);
+    switch (marker) {
+        case kDate:
+            return date();
+        case kArray:
+            return array(header);
+        case kObject:
+            return object(header);
+        default:
+            return bytes(marker, header);
+    }
+}
+
+Result<Value> Amf3Decoder::date() {
+    Value v = Value::date(reader_.f64());
+    if (!reader_.ok()) return truncated("a date");
+    referents_.push_back({v.type(), nullptr, v});
+    return v;
+}
+
+Result<Value> Amf3Decoder::bytes(uint8_t marker, uint32_t header) {
+    std::string s = TRY(text(header >> 1));
+    TRY(budget_.spend_text(s.size()));  // for the table's copy
+    Value v = marker == kByteArray ? Value::byte_array(std::move(s)) : Value::xml(std::move(s));
+    referents_.push_back({v.type(), nullptr, v});
+    return v;
+}
+
+// Named members first, up to an empty name, then the dense part. With names it becomes an ECMA array, whose dense
+// members are named by their index.
+Result<Value> Amf3Decoder::array(uint32_t header) {
+    TRY(budget_.enter());
+    size_t slot = referents_.size();
+    referents_.emplace_back();
+    uint32_t count = header >> 1;
+    if (count > reader_.left()) return truncated("an array");
+    Value array = Value::ecma_array();
+    for (;;) {
+        std::string name = TRY(string());
+        if (name.empty()) break;
+        array.append_member(std::move(name), TRY(value()));
+    }
+    bool dense = array.members().empty();
+    if (dense) array = Value::strict_array();
+    for (uint32_t i = 0; i < count; ++i) {
+        Value element = TRY(value());
+        if (dense) {
+            array.append_element(std::move(element));
+        } else {
+            array.append_member(std::to_string(i), std::move(element));
+        }
+    }
+    budget_.leave();
+    complete(slot, array);
+    return array;
+}
+
+// U29O-traits (3.12): returns the index in the table of traits.
+Result<size_t> Amf3Decoder::traits(uint32_t header) {
+    if (!(header & 2)) {
+        size_t index = header >> 2;
+        if (index < traits_.size()) return index;
+        return fail(Code::kProtocol, fmt::format("AMF3: reference to traits {} of {}", index, traits_.size()));
+    }
+    Traits traits;
+    traits.class_name = TRY(string());
+    if (header & 4) {
+        return fail(Code::kProtocol, fmt::format("AMF3: externalizable class '{}'", traits.class_name.substr(0, 64)));
+    }
+    traits.dynamic = header & 8;
+    uint32_t count = header >> 4;
+    if (count > reader_.left()) return truncated("an object");
+    for (uint32_t i = 0; i < count; ++i) {
+        TRY(budget_.spend_value());
+        traits.names.push_back(TRY(string()));
+    }
+    traits_.push_back(std::move(traits));
+    return traits_.size() - 1;
+}
+
+Result<Value> Amf3Decoder::object(uint32_t header) {
+    TRY(budget_.enter());
+    size_t slot = referents_.size();
+    referents_.emplace_back();
+    size_t index = TRY(traits(header));
+    Value object = Value::object();
+    TRY(budget_.spend_text(traits_[index].class_name.size()));
+    object.set_class_name(traits_[index].class_name);
+    // By index: values may add traits and move the table.
+    for (size_t i = 0; i < traits_[index].names.size(); ++i) {
+        TRY(budget_.spend_text(traits_[index].names[i].size()));
+        std::string name = traits_[index].names[i];
+        object.append_member(std::move(name), TRY(value()));
+    }
+    while (traits_[index].dynamic) {
+        std::string name = TRY(string());
+        if (name.empty()) break;
+        object.append_member(std::move(name), TRY(value()));
+    }
+    budget_.leave();
+    complete(slot, object);
+    return object;
+}
+
+void Amf3Decoder::complete(size_t slot, const Value& value) {
+    referents_[slot].type = value.type();
+    referents_[slot].composite = value.composite();
+}
+
+Result<Value> Amf3Decoder::reference(size_t index) {
+    if (index >= referents_.size()) {
+        return fail(Code::kProtocol, fmt::format("AMF3: reference to object {} of {}", index, referents_.size()));
+    }
+    const Referent& referent = referents_[index];
+    if (referent.composite) return copy_of(referent.type, *referent.composite);
+    return copy_of(referent.copy);
+}
+
+// Copies against the budget: a few references to references would otherwise grow without bound.
+Result<Value> Amf3Decoder::copy_of(Type type, const Value::Composite& from) {
+    TRY(budget_.enter());
+    Value to(type);
+    TRY(budget_.spend_text(from.class_name.size()));
+    to.composite()->class_name = from.class_name;
+    for (const Member& m : from.members) {
+        TRY(budget_.spend_value());
+        TRY(budget_.spend_text(m.name.size()));
+        to.composite()->members.push_back({m.name, TRY(copy_of(m.value))});
+    }
+    for (const Value& element : from.elements) {
+        TRY(budget_.spend_value());
+        to.composite()->elements.push_back(TRY(copy_of(element)));
+    }
+    budget_.leave();
+    return to;
+}
+
+Result<Value> Amf3Decoder::copy_of(const Value& from) {
+    if (auto* composite = from.composite()) return copy_of(from.type(), *composite);
+    TRY(budget_.spend_text(from.string_or({}).size()));
+    return Value(from);
+}
+
+Result<Value> decode_amf3(ByteReader& reader, const Limits& limits) {
+    Budget budget(limits);
+    return Amf3Decoder(reader, budget).value();
+}
+
+namespace {
+
+void put_u29(uint32_t value, ByteWriter& writer) {
+    if (value < 0x80) return writer.u8(static_cast<uint8_t>(value));
+    if (value < 0x4000) return writer.u16(static_cast<uint16_t>((value >> 7 | 0x80) << 8 | (value & 0x7f)));
+    if (value < 0x200000) {
+        return writer.u24((value >> 14 | 0x80) << 16 | ((value >> 7 & 0x7f) | 0x80) << 8 | (value & 0x7f));
+    }
+    writer.u24((value >> 22 | 0x80) << 16 | ((value >> 15 & 0x7f) | 0x80) << 8 | ((value >> 8 & 0x7f) | 0x80));
+    writer.u8(static_cast<uint8_t>(value));
+}
+
+// Length and bytes, never a reference. The format has no longer ones than 2^28 - 1.
+void put_text(std::string_view text, ByteWriter& writer) {
+    text = text.substr(0, 0xfffffff);
+    put_u29(static_cast<uint32_t>(text.size()) << 1 | 1, writer);
+    writer.text(text);
+}
+
+void put_number(double number, ByteWriter& writer) {
+    constexpr double kEdge = 1 << 28;
+    if (number >= -kEdge && number < kEdge && number == std::floor(number) && !(number == 0 && std::signbit(number))) {
+        writer.u8(kInteger);
+        return put_u29(static_cast<uint32_t>(static_cast<int32_t>(number)) & 0x1fffffff, writer);
+    }
+    writer.u8(kDouble);
+    writer.f64(number);
+}
+
+// A member with an empty name cannot be written: it would end the list.
+void put_members(const Value& value, ByteWriter& writer) {
+    for (const Member& m : value.members()) {
+        if (m.name.empty()) continue;
+        put_text(m.name, writer);
+        encode_amf3(m.value, writer);
+    }
+    put_text({}, writer);
+}
+
+void put_composite(const Value& value, ByteWriter& writer) {
+    if (value.type() == Type::kObject) {
+        writer.u8(kObject);
+        put_u29(0x0b, writer);  // traits inline, dynamic, no sealed members
+        put_text(value.class_name(), writer);
+        return put_members(value, writer);
+    }
+    writer.u8(kArray);
+    put_u29(static_cast<uint32_t>(value.elements().size()) << 1 | 1, writer);
+    put_members(value, writer);
+    for (const Value& element : value.elements()) encode_amf3(element, writer);
+}
+
+}  // namespace
+
+void encode_amf3(const Value& value, ByteWriter& writer) {
+    switch (value.type()) {
+        case Type::kNull:
+            return writer.u8(kNull);
+        case Type::kUndefined:
+            return writer.u8(kUndefined);
+        case Type::kBoolean:
+            return writer.u8(value.bool_or(false) ? kTrue : kFalse);
+        case Type::kNumber:
+            return put_number(value.number_or(0), writer);
+        case Type::kDate:
+            writer.u8(kDate);
+            put_u29(1, writer);
+            return writer.f64(value.number_or(0));
+        case Type::kString:
+            writer.u8(kString);
+            return put_text(value.string_or({}), writer);
+        case Type::kXml:
+            writer.u8(kXml);
+            return put_text(value.string_or({}), writer);
+        case Type::kByteArray:
+            writer.u8(kByteArray);
+            return put_text(value.string_or({}), writer);
+        case Type::kObject:
+        case Type::kEcmaArray:
+        case Type::kStrictArray:
+            return put_composite(value, writer);
+    }
+}
+
+}  // namespace amf
