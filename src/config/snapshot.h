@@ -1,0 +1,151 @@
+#pragma once
+// The configuration in force, typed and immutable: config::load() makes it, services are handed a
+// std::shared_ptr<const Snapshot>. A session keeps the pointer it began with (or takes the newer one where it says so),
+// so a Vhost& lives as long as the pointer. Units: ms unless the comment says otherwise.
+//
+// Members have no defaults here: those stand in the directives' rows (rows_server.cpp, rows_vhost.cpp). Tests that want
+// a plain snapshot call default_snapshot().
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "config/types.h"
+
+namespace config {
+
+struct Global {
+    std::string server_id{};  // empty: the server makes one up
+    std::string pid{};
+    LogTank srs_log_tank{};
+    std::string srs_log_level{};     // the operator's words; Snapshot::log_level() is what counts
+    std::string srs_log_level_v2{};  // may be empty
+    std::string srs_log_file{};
+    int max_connections{};
+    bool daemon{};
+    bool utc_time{};
+    int pithy_print_ms{};
+    std::string work_dir{};
+    int grace_start_wait{};
+    int grace_final_wait{};
+    bool force_grace_quit{};
+};
+
+struct Rtmp {
+    ListenAddresses listen{};  // at least one, once loaded without an error
+    int chunk_size{};          // bytes, of what the server sends
+    int handshake_timeout{};   // from accept until publish or play began
+};
+
+struct Rtmps {
+    bool enabled{};
+    ListenAddresses listen{};
+    std::string key{};
+    std::string cert{};
+};
+
+struct Https {
+    bool enabled{};
+    ListenAddresses listen{};
+    std::string key{};
+    std::string cert{};
+};
+
+struct HttpServer {
+    bool enabled{};
+    ListenAddresses listen{};
+    std::string dir{};
+    bool crossdomain{};
+    int request_timeout{};  // a request's head must be complete by then
+    int max_header_size{};  // bytes: request line and header fields together
+    Https https{};
+};
+
+struct VhostPlay {
+    bool gop_cache{};
+    int gop_cache_max_frames{};  // frames of any kind; 0: bounded by bytes alone
+    int queue_length{};          // s: how far a viewer may lag
+    TimeJitter time_jitter{};
+    bool atc{};
+    bool atc_auto{};
+    bool mix_correct{};
+    int mw_latency{};  // 0 with min_latency on, unless set
+    int mw_msgs{};     // messages; 0 with min_latency on, unless set
+    double send_min_interval{};
+    bool reduce_sequence_header{};
+    int send_timeout{};    // a viewer that accepts no byte for so long is closed
+    int rejoin_timeout{};  // players wait so long for a publisher that left
+};
+
+struct VhostPublish {
+    bool mr{};
+    int mr_latency{};
+    int firstpkt_timeout{};
+    int normal_timeout{};
+    bool parse_sps{};
+    int kickoff_for_idle{};  // s; 0: never
+    bool takeover{};
+};
+
+struct VhostHttpRemux {
+    bool enabled{};
+    int fast_cache{};  // s of audio kept for .aac and .mp3; 0: none
+    bool drop_if_not_match{};
+    bool has_audio{};
+    bool has_video{};
+    bool guess_has_av{};
+    std::string mount{};
+    bool wait_publisher{};
+};
+
+struct VhostHttpStatic {
+    bool enabled{};
+    std::string mount{};
+    std::string dir{};
+};
+
+struct Vhost {
+    std::string name{};
+    bool enabled{};
+    bool min_latency{};
+    bool tcp_nodelay{};
+    int chunk_size{};    // bytes; the global one unless set
+    int in_ack_size{};   // bytes; 0: the peer is not asked to acknowledge
+    int out_ack_size{};  // bytes
+    VhostPlay play{};
+    VhostPublish publish{};
+    VhostHttpRemux http_remux{};
+    VhostHttpStatic http_static{};
+};
+
+inline constexpr std::string_view kDefaultVhost = "__defaultVhost__";
+
+struct Snapshot {
+    Global global{};
+    Rtmp rtmp{};
+    Rtmps rtmps{};
+    HttpServer http_server{};
+    std::vector<Vhost> vhosts{};
+
+    // The vhost of that name, else __defaultVhost__. Null: neither is there, or the one found is disabled.
+    const Vhost* vhost(std::string_view name) const;
+    // Of that very name, disabled or not.
+    const Vhost* find_vhost(std::string_view name) const;
+    base::log::Level log_level() const;  // of srs_log_level_v2 where given, else srs_log_level
+
+    // Where a directive's value was set; not there: it is the default. Key: vhost's name (empty outside vhosts), and
+    // the directive's path ("vhost/play/mw_latency").
+    std::map<std::pair<std::string, std::string>, Place> origins{};
+};
+
+using SnapshotPtr = std::shared_ptr<const Snapshot>;
+
+// Every directive at its default, RTMP on 1935, and an enabled __defaultVhost__.
+SnapshotPtr default_snapshot();
+
+}  // namespace config

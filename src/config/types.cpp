@@ -1,0 +1,25 @@
+#include "config/types.h"
+
+#include <fmt/format.h>
+
+namespace config {
+
+std::string Place::text() const { return line == 0 ? file : fmt::format("{}:{}", file, line); }
+
+std::string Problem::describe() const {
+    const char* word = severity == Severity::kError ? "error" : "warning";
+    return fmt::format("{}: {}: {}", place.text(), word, text);
+}
+
+void Problems::add(Severity severity, Place place, std::string text) {
+    ++(severity == Severity::kError ? errors_ : warnings_);
+    if (all_.size() < kMost) all_.push_back({severity, std::move(place), std::move(text)});
+}
+
+std::string ListenAddress::text() const {
+    if (host.empty()) return std::to_string(port);
+    if (host.find(':') != std::string::npos) return fmt::format("[{}]:{}", host, port);
+    return fmt::format("{}:{}", host, port);
+}
+
+}  // namespace config

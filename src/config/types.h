@@ -1,0 +1,63 @@
+#pragma once
+// What the configuration's parts speak of: places in files, problems found, and the value types that directives have
+// beside numbers and strings. Does not know any directive.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace config {
+
+// Where something was written. Line 0: not in a file (the environment variable's name stands in `file`).
+struct Place {
+    std::string file;
+    int line = 0;
+
+    std::string text() const;  // "conf/srs.conf:12"
+};
+
+enum class Severity : uint8_t { kWarning, kError };
+
+struct Problem {
+    Severity severity;
+    Place place;
+    std::string text;
+
+    std::string describe() const;  // "conf/srs.conf:12: error: unknown directive 'lisen'; did you mean 'listen'?"
+};
+
+// Problems are collected, so that the operator sees all of them at once. Bounded: after kMost only the count grows.
+class Problems {
+  public:
+    static constexpr size_t kMost = 1000;
+
+    void error(Place place, std::string text) { add(Severity::kError, std::move(place), std::move(text)); }
+    void warning(Place place, std::string text) { add(Severity::kWarning, std::move(place), std::move(text)); }
+    const std::vector<Problem>& all() const { return all_; }
+    size_t errors() const { return errors_; }
+    size_t warnings() const { return warnings_; }
+
+  private:
+    void add(Severity severity, Place place, std::string text);
+    std::vector<Problem> all_;
+    size_t errors_ = 0;
+    size_t warnings_ = 0;
+};
+
+// "1935", "127.0.0.1:1935", "[::1]:1935". An empty host stands for every address of the machine.
+struct ListenAddress {
+    std::string host;
+    uint16_t port = 0;
+
+    std::string text() const;
+    friend bool operator==(const ListenAddress&, const ListenAddress&) = default;
+};
+using ListenAddresses = std::vector<ListenAddress>;
+
+enum class LogTank : uint8_t { kFile, kConsole };
+
+// full: the timeline starts at 0 and is monotonic; zero: it starts at 0; off: timestamps pass as they are.
+enum class TimeJitter : uint8_t { kFull, kZero, kOff };
+
+}  // namespace config

@@ -1,0 +1,62 @@
+#pragma once
+// From words to values and back, one ValueType per C++ type a directive may have. text() gives what parse() would read
+// again. Does not know any directive.
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "config/types.h"
+
+namespace config {
+
+using Words = std::span<const std::string>;
+
+// Bounds and unit of a number; of other types only `choices` counts.
+struct Limits {
+    double low = 0;
+    double high = 0;
+    std::string_view unit{};                  // "ms", "s", "bytes" or empty
+    std::vector<std::string_view> choices{};  // of a string: empty means any
+
+    std::string text() const;  // "0 to 60000 ms", "trace|info"; empty when there is nothing to say
+};
+
+inline Limits none() { return {}; }
+inline Limits milliseconds(double low, double high) { return {low, high, "ms", {}}; }
+inline Limits seconds(double low, double high) { return {low, high, "s", {}}; }
+inline Limits bytes(double low, double high) { return {low, high, "bytes", {}}; }
+inline Limits count(double low, double high) { return {low, high, "", {}}; }
+inline Limits one_of(std::vector<std::string_view> choices) { return {0, 0, "", std::move(choices)}; }
+
+template <class T>
+struct ValueType;
+
+#define CONFIG_VALUE_TYPE(type, what)                                       \
+    template <>                                                             \
+    struct ValueType<type> {                                                \
+        static constexpr std::string_view kName = what;                     \
+        static base::Result<type> parse(Words words, const Limits& limits); \
+        static std::string text(const type& value);                         \
+    }
+
+CONFIG_VALUE_TYPE(bool, "on|off");
+CONFIG_VALUE_TYPE(int, "integer");
+CONFIG_VALUE_TYPE(double, "number");
+CONFIG_VALUE_TYPE(std::string, "text");
+CONFIG_VALUE_TYPE(std::vector<std::string>, "texts");
+CONFIG_VALUE_TYPE(ListenAddresses, "addresses");
+CONFIG_VALUE_TYPE(LogTank, "file|console");
+CONFIG_VALUE_TYPE(TimeJitter, "full|zero|off");
+#undef CONFIG_VALUE_TYPE
+
+base::Result<ListenAddress> parse_listen_address(std::string_view text);
+
+// The word as the configuration file wants it: quoted where it must be.
+std::string quote_if_needed(std::string_view word);
+// An environment variable's text as words, split at spaces.
+std::vector<std::string> split_words(std::string_view text);
+
+}  // namespace config
