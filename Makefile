@@ -1,0 +1,224 @@
+# `make help` says what there is to make; doc/building.md says how this works.
+# Settings come from $(OBJS)/config.mk, which ./configure writes. Every folder under src/ that has sources becomes one
+# archive; a folder is found by being there, no list names it.
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules
+
+OBJS ?= objs
+CONFIG ?= $(OBJS)/config.mk
+
+goals := $(or $(MAKECMDGOALS),all)
+ifneq ($(filter-out help clean layers,$(goals)),)
+include $(CONFIG)
+endif
+
+# Configures when that was never done, and again, with the same options, when configure itself has changed.
+$(CONFIG): configure $(wildcard scripts/configure/*.sh)
+	./configure $(CONFIGURE_ARGUMENTS) --objs=$(patsubst %/config.mk,%,$(CONFIG))
+
+# ---- Flags
+
+CXX = $(CONFIG_CXX)
+CXXFLAGS := -std=c++23 -g -fno-omit-frame-pointer -Wall -Wextra -Werror -pthread
+# -Iresearch is for research/ itself: check_layers keeps src/ from including it.
+CPPFLAGS := -Isrc -Iresearch -DST_SWITCH_CB -DSPDLOG_COMPILED_LIB -DSPDLOG_FMT_EXTERNAL -DSPDLOG_NO_EXCEPTIONS
+LDFLAGS := -Wl,--as-needed -pthread
+OPTIMISE := -O2
+ifeq ($(CONFIG_DEBUG),on)
+OPTIMISE := -O0
+CPPFLAGS += -DSRS_DEBUG
+endif
+ifeq ($(CONFIG_SANITIZER),on)
+# g++ 12 sees uninitialised values that are none in code that the sanitizers have altered.
+OPTIMISE := $(patsubst -O2,-O1,$(OPTIMISE))
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -Wno-maybe-uninitialized
+CPPFLAGS += -DSRS_SANITIZER
+endif
+ifdef LIBFUZZER
+SANITIZE := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -Wno-error
+CPPFLAGS += -DSRS_SANITIZER
+endif
+CXXFLAGS += $(OPTIMISE) $(SANITIZE) $(CONFIG_EXTRA_FLAGS)
+LDFLAGS += $(SANITIZE) $(CONFIG_EXTRA_FLAGS)
+# CLI11 does not compile without exceptions; nothing else may have them (see doc/architecture.md).
+WITH_EXCEPTIONS := src/server/command_line.cpp
+
+# ---- What is there
+
+BENCH_DIRS := research/bench research/floor
+sources := $(sort $(shell find src research -name '*.cpp' 2>/dev/null))
+dirs := $(sort $(patsubst %/,%,$(dir $(sources))))
+tests := $(filter %_test.cpp %_testing.cpp,$(sources))
+fuzzers := $(filter %_fuzz.cpp,$(sources))
+mains := $(filter %/main.cpp %_main.cpp research/fuzz/% $(foreach d,$(BENCH_DIRS),$(d)/%),$(sources))
+parts := $(filter-out $(tests) $(fuzzers) $(mains),$(sources))
+
+object = $(patsubst %.cpp,$(OBJS)/obj/%.o,$(1))
+flat = $(subst /,_,$(patsubst src/%,%,$(1)))
+# The sources among $(2) that lie in folder $(1) itself.
+of_dir = $(foreach s,$(2),$(if $(filter $(1)/,$(dir $(s))),$(s)))
+archive = $(OBJS)/lib/$(call flat,$(1)).a
+
+# Which folders a folder includes from, itself and through others: so a test links what it uses and is not held up by
+# a folder that it has nothing to do with.
+$(foreach line,$(shell awk -f scripts/includes.awk $$(find src research -name '*.cpp' -o -name '*.h' 2>/dev/null)), \
+    $(eval uses.$(firstword $(subst =, ,$(line))) := $(subst ;, ,$(lastword $(subst =, ,$(line))))))
+archives_for = $(foreach d,$(filter $(sort $(1) $(uses.$(1))),$(part_dirs)),$(call archive,$(d)))
+part_dirs := $(sort $(patsubst %/,%,$(dir $(parts))))
+
+LINK = $(CXX) $(LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group
+
+# ---- Targets for people
+
+.PHONY: all help test unit unit-build fuzz fuzz-build bench install clean layers FORCE
+all: $(OBJS)/srs
+
+help:
+	@echo "make             build the server: $(OBJS)/srs"
+	@echo "make test        run every test (scripts/test without installing anything)"
+	@echo "make unit        run the unit tests; DIR=src/protocol/rtmp those of one folder, FILTER=Chunk* some of them"
+	@echo "make fuzz        run every fuzz target over its corpus and mutations of it; TARGET=name one of them with"
+	@echo "                 libFuzzer (clang++-19) for SECONDS=60"
+	@echo "make bench       build the load tool and the floor: $(OBJS)/bench, $(OBJS)/floor"
+	@echo "make layers      check who includes whom"
+	@echo "make install     copy the server and its configuration to the prefix; DESTDIR=DIR puts DIR before it"
+	@echo "make clean       delete what was built in $(OBJS); the configuration stays"
+	@echo "OBJS=DIR         build somewhere else than in objs/"
+	@echo "V=1              show the compiler calls"
+
+test:
+	scripts/test --no-install --objs=$(OBJS)
+
+layers:
+	scripts/check_layers
+
+DESTDIR ?=
+install: all
+	install -d $(DESTDIR)$(CONFIG_PREFIX)/objs $(DESTDIR)$(CONFIG_PREFIX)/conf
+	install -m 755 $(OBJS)/srs $(DESTDIR)$(CONFIG_PREFIX)/objs/srs
+	install -m 644 $(wildcard conf/*.conf) $(DESTDIR)$(CONFIG_PREFIX)/conf
+	install -m 644 LICENSE README.md $(DESTDIR)$(CONFIG_PREFIX)
+
+clean:
+	rm -rf $(addprefix $(OBJS)/,obj lib unit fuzz libfuzzer srs bench floor flags libraries)
+
+# ---- Compiling
+
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(2)')
+
+# Changed flags rebuild everything.
+$(OBJS)/flags: FORCE
+	@echo '$(subst ','\'',$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(LDFLAGS))' >$@.new; \
+	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+$(OBJS)/obj/%.o: %.cpp $(OBJS)/flags
+	@mkdir -p $(@D)
+	$(call say,CXX,$<)
+	$(Q)$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(if $(filter $<,$(WITH_EXCEPTIONS)),-fexceptions,-fno-exceptions) -MMD -MP -c -o $@ $<
+
+# ---- Archives
+
+# An archive's list of members is kept beside it, so that a source which was deleted leaves the archive too.
+define archive_rules
+$(eval members := $(call object,$(call of_dir,$(1),$(parts))))
+ifneq ($$(strip $$(file <$(call archive,$(1)).list)),$$(strip $(members)))
+$$(shell mkdir -p $(OBJS)/lib)
+$$(file >$(call archive,$(1)).list,$(members))
+endif
+$(call archive,$(1)): $(members) $(call archive,$(1)).list
+	$(call say,AR,$$@)
+	$(Q)rm -f $$@ && ar crsT $$@ $$(filter %.o,$$^)
+$(call archive,$(1)).list: ;
+endef
+
+# ---- Programs
+
+define program_rule
+$(1): $(call object,$(2)) $(foreach d,$(sort $(patsubst %/,%,$(dir $(2)))),$(call archives_for,$(d)))
+	@mkdir -p $$(@D)
+	$$(call say,LINK,$$@)
+	$(Q)$$(LINK) $(3) $$(CONFIG_LIBS)
+endef
+
+server_main := $(wildcard src/main.cpp)
+ifneq ($(filter-out help clean layers,$(goals)),)
+$(foreach d,$(part_dirs),$(eval $(call archive_rules,$(d))))
+ifneq ($(server_main),)
+$(eval $(call program_rule,$(OBJS)/srs,$(server_main)))
+else
+$(OBJS)/srs:
+	@echo "there is no src/main.cpp yet" >&2; exit 1
+endif
+$(foreach d,$(BENCH_DIRS),$(eval $(call program_rule,$(OBJS)/$(notdir $(d)),$(call of_dir,$(d),$(filter-out $(tests),$(sources))))))
+endif
+bench: $(foreach d,$(BENCH_DIRS),$(if $(call of_dir,$(d),$(sources)),$(OBJS)/$(notdir $(d))))
+
+# ---- Unit tests: one program per folder
+
+unit_dirs := $(sort $(patsubst %/,%,$(dir $(filter %_test.cpp,$(tests)))))
+unit_program = $(OBJS)/unit/$(call flat,$(1))
+unit_chosen := $(if $(DIR),$(filter $(DIR:%/=%) $(DIR:%/=%)/%,$(unit_dirs)),$(unit_dirs))
+$(foreach d,$(unit_dirs),$(eval $(call program_rule,$(call unit_program,$(d)),$(call of_dir,$(d),$(tests)),$$(CONFIG_GTEST_LIBS))))
+
+unit-build: $(foreach d,$(unit_chosen),$(call unit_program,$(d)))
+ifeq ($(CONFIG_GTEST),no)
+	@echo "the unit tests need GoogleTest: apt install libgtest-dev, then ./configure" >&2; exit 1
+endif
+
+unit: unit-build
+	@test -n "$(unit_chosen)" || { echo "no tests in $(DIR)" >&2; exit 1; }
+	@failed=; for program in $(foreach d,$(unit_chosen),$(call unit_program,$(d))); do \
+	    echo "== $$program"; \
+	    SRS_OBJS=$(OBJS) $$program --gtest_brief=1 $(if $(FILTER),--gtest_filter='$(FILTER)') || failed="$$failed $$program"; \
+	done; \
+	test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
+
+# ---- Fuzz targets: with our own driver by default, with libFuzzer when TARGET names one
+
+fuzz_name = $(call flat,$(patsubst %_fuzz.cpp,%,$(1)))
+fuzz_program = $(OBJS)/fuzz/$(call fuzz_name,$(1))
+fuzz_corpus = $(patsubst %/,%,$(dir $(1)))/corpus/$(notdir $(patsubst %_fuzz.cpp,%,$(1)))
+fuzz_chosen := $(if $(TARGET),$(foreach f,$(fuzzers),$(if $(filter $(TARGET),$(call fuzz_name,$(f)) $(notdir $(patsubst %_fuzz.cpp,%,$(f)))),$(f))),$(fuzzers))
+fuzz_programs := $(foreach f,$(fuzz_chosen),$(call fuzz_program,$(f)))
+RUNS ?= 20000
+SECONDS ?= 60
+
+define fuzz_rule
+$(call fuzz_program,$(1)): $(call object,$(1) $(if $(LIBFUZZER),,research/fuzz/driver.cpp)) $(call archives_for,$(patsubst %/,%,$(dir $(1))))
+	@mkdir -p $$(@D)
+	$$(call say,LINK,$$@)
+	$(Q)$$(LINK) $(if $(LIBFUZZER),-fsanitize=fuzzer) $$(CONFIG_LIBS)
+endef
+$(foreach f,$(fuzzers),$(eval $(call fuzz_rule,$(f))))
+
+fuzz-build: $(fuzz_programs)
+
+# Prints NAME CORPUS of each chosen target, for scripts/test.
+.PHONY: fuzz-list
+fuzz-list:
+	@$(foreach f,$(fuzz_chosen),echo "$(call fuzz_program,$(f)) $(call fuzz_corpus,$(f))";) :
+
+ifdef LIBFUZZER
+fuzz: fuzz-build
+	@test -n "$(fuzz_programs)" || { echo "no fuzz target $(TARGET)" >&2; exit 1; }
+	@set -e; mkdir -p $(OBJS)/found; $(foreach f,$(fuzz_chosen),mkdir -p $(OBJS)/found/$(call fuzz_name,$(f)); \
+	    $(call fuzz_program,$(f)) -max_total_time=$(SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+	    -artifact_prefix=$(OBJS)/found/ $(OBJS)/found/$(call fuzz_name,$(f)) $(wildcard $(call fuzz_corpus,$(f)));) :
+else ifneq ($(TARGET),)
+fuzz:
+	@command -v $(FUZZ_CXX) >/dev/null || { echo "libFuzzer needs $(FUZZ_CXX): apt install clang-19 libclang-rt-19-dev" >&2; exit 1; }
+	$(MAKE) fuzz LIBFUZZER=1 OBJS=$(OBJS)/libfuzzer CONFIG=$(CONFIG) CONFIG_CXX=$(FUZZ_CXX) CXX=$(FUZZ_CXX) \
+	    TARGET='$(TARGET)' SECONDS=$(SECONDS)
+else
+fuzz: fuzz-build
+	@failed=; $(foreach f,$(fuzz_chosen),$(call fuzz_program,$(f)) -runs=$(RUNS) $(wildcard $(call fuzz_corpus,$(f))) || \
+	    failed="$$failed $(call fuzz_name,$(f))";) \
+	test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
+endif
+FUZZ_CXX ?= clang++-19
+
+-include $(patsubst %.o,%.d,$(call object,$(sources)))

@@ -1,0 +1,35 @@
+# The compiler and make.
+# shellcheck shell=sh
+
+compiler_check() {
+    [ "$(id -u)" = 0 ] || opt_sudo='sudo '
+    printf 'checking for the system ... %s\n' "$(uname -s) $(uname -r) $(uname -m)"
+    printf 'checking for GNU make ... '
+    if make_version=$(make --version 2>/dev/null | sed -n '1s/^GNU Make //p') && [ -n "$make_version" ]; then
+        echo "found $make_version"
+    else
+        echo "not found (apt install make)"
+        missing_packages="$missing_packages make"
+    fi
+    printf 'checking for a C++ compiler ... '
+    if ! compiler_version=$($opt_cxx -dumpfullversion 2>>"$feature_log"); then
+        echo "not found: $opt_cxx (apt install g++)"
+        missing_packages="$missing_packages g++"
+        feature_end
+    fi
+    echo "found $opt_cxx $compiler_version"
+    feature_flags="-fno-exceptions"
+    feature "C++23 with std::expected" compiler "" "" "expected utility" \
+        'std::expected<int, char> e = std::unexpected<char>(1); if (e) return 1; std::puts("");'
+    if [ "$feature_found" = no ]; then
+        missing_other="$opt_cxx cannot compile C++23: g++ 12 or later is needed (see $feature_log)"
+        feature_end
+    fi
+    feature_flags=
+    if [ "$opt_sanitizer" = on ]; then
+        feature_flags="-fsanitize=address,undefined"
+        feature "the sanitizers" compiler "" "" "" 'std::puts("");'
+        [ "$feature_found" = yes ] || missing_other="--sanitizer=on, but $opt_cxx has no sanitizers (see $feature_log)"
+        feature_flags=
+    fi
+}

@@ -1,0 +1,39 @@
+# The libraries, one row each. All are the distribution's; libs_* end up in config.mk.
+# shellcheck shell=sh
+
+# library NAME NEED PACKAGE LIBS HEADERS CODE: see feature.
+library() {
+    feature "$@"
+    [ "$feature_found" = no ] || [ "$2" != required ] || libraries="$libraries $4"
+}
+
+libraries_check() {
+    libraries=
+    libs_gtest="-lgtest_main -lgtest"
+    # Without its switch callbacks the sanitizers and valgrind could not follow the coroutines.
+    library state-threads required libst-dev -lst "ST_SWITCH_CB=1 st.h" \
+        'st_set_eventsys(ST_EVENTSYS_POLL); st_set_switch_in_cb(nullptr); std::puts(ST_VERSION);'
+    library OpenSSL required libssl-dev "-lssl -lcrypto" "openssl/ssl.h openssl/crypto.h" \
+        'SSL_CTX_free(SSL_CTX_new(TLS_server_method())); std::puts(OpenSSL_version(OPENSSL_VERSION_STRING));'
+    library http-parser required libhttp-parser-dev -lhttp_parser http_parser.h \
+        'unsigned long v = http_parser_version(); std::printf("%lu.%lu.%lu", v >> 16, v >> 8 & 255, v & 255);'
+    library fmt required libfmt-dev -lfmt fmt/format.h \
+        'fmt::print("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100);'
+    feature_flags="-DSPDLOG_COMPILED_LIB -DSPDLOG_FMT_EXTERNAL"
+    library spdlog required libspdlog-dev "-lspdlog -lfmt" "spdlog/spdlog.h spdlog/version.h" \
+        'spdlog::shutdown(); std::printf("%d.%d.%d", SPDLOG_VER_MAJOR, SPDLOG_VER_MINOR, SPDLOG_VER_PATCH);'
+    feature_flags=
+    library nlohmann-json required nlohmann-json3-dev "" nlohmann/json.hpp \
+        'std::printf("%d.%d.%d", NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,
+                     NLOHMANN_JSON_VERSION_PATCH);'
+    library CLI11 required libcli11-dev "" CLI/CLI.hpp 'std::puts(CLI11_VERSION);'
+    library c-ares required libc-ares-dev -lcares ares.h 'std::puts(ares_version(nullptr));'
+    library liburing required liburing-dev -luring "liburing.h liburing/io_uring.h" \
+        'io_uring ring; if (io_uring_queue_init(2, &ring, 0) == 0) io_uring_queue_exit(&ring);'
+    library GoogleTest tests libgtest-dev "-lgtest_main -lgtest -pthread" gtest/gtest.h \
+        'testing::GTEST_FLAG(brief) = true;'
+    have_gtest=$feature_found
+    # One library may be named by two rows; the linker wants it once, after those that use it.
+    libraries=$(echo "$libraries" | tr -s ' ' '\n' | awk 'NF { name[++n] = $0; last[$0] = n }
+        END { for (i = 1; i <= n; i++) if (last[name[i]] == i) printf "%s ", name[i] }')
+}
