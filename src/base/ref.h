@@ -13,7 +13,7 @@ template <class T>
 class RefCounted {
   public:
     RefCounted() = default;
-    RefCounted(const RefCounted&) = delete;
+    RefCounted(const RefCounted&) {}  // a copy has holders of its own
     RefCounted& operator=(const RefCounted&) = delete;
     uint32_t ref_count() const { return ref_count_; }
 

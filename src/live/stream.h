@@ -4,6 +4,7 @@
 // costs its parse and nothing else. Single-threaded, never yields. Held by Ref: by its publication and by its viewers.
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -62,6 +63,7 @@ class Publication {
   private:
     friend class Stream;
     Publication(base::Ref<Stream> stream, PublicationOwner& owner);
+    bool in_force() const;
     base::Ref<Stream> stream_;
     PublicationOwner* owner_ = nullptr;
 };
@@ -108,7 +110,8 @@ class Stream : public base::RefCounted<Stream> {
     const base::Ref<StreamHeaders>& headers_ref() const { return headers_; }
     // Whether video frames have come lately: where they do a viewer starts at a keyframe, else at any audio frame.
     bool video_flows() const { return video_flows_; }
-    const std::vector<media::Frame>& gop() const { return gop_; }
+    // The frames since the newest keyframe, or the last audio_cache_ms of a stream without video.
+    const std::deque<media::Frame>& gop() const { return gop_; }
     int64_t last_dts() const { return timeline_.last(); }
     size_t viewer_count() const;
     int64_t idle_since_ms() const {
@@ -125,14 +128,18 @@ class Stream : public base::RefCounted<Stream> {
 
   private:
     friend class Publication;
+    friend class Registry;
+    void leave_registry() { registry_ = nullptr; }
     void publish(media::Frame frame);
     void deliver(const media::Frame& frame);
-    void take_header(const media::Frame& frame);
-    bool is_repeated_header(const media::Frame& frame) const;
-    void note_tracks(const media::Frame& frame);
+    // False when it is a repetition that need not be sent on.
+    bool take_header(const media::Frame& frame);
+    void note_flow(const media::Frame& frame);
+    void note_flow_of(bool video, int64_t dts);
     void keep_in_gop(const media::Frame& frame);
-    void unpublish(PublicationOwner& owner);
-    StreamHeaders& new_headers();
+    void forget_gop();
+    void unpublish();
+    StreamHeaders& change_headers();
 
     Registry* registry_;
     StreamKey key_;
@@ -145,8 +152,9 @@ class Stream : public base::RefCounted<Stream> {
     MixQueue mix_;
     bool video_flows_ = false;
     int64_t last_video_dts_ = INT64_MIN;
-    bool gop_too_long_ = false;
-    std::vector<media::Frame> gop_;
+    bool gop_too_long_ = false;  // not kept until the next keyframe
+    std::deque<media::Frame> gop_;
+    base::Ref<StreamHeaders> gop_headers_;  // those in force at its first frame
     std::vector<FrameSink*> sinks_;
     std::map<LogKey, std::unique_ptr<LiveLog>> logs_;
     StreamCounters counters_;

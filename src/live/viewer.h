@@ -46,6 +46,10 @@ struct ViewerCounters {
 
 class Viewer final : private runtime::ParkedHandler {
   public:
+    static constexpr size_t kMostPending = 64;
+    // More input than this at once from somebody who came to watch is a flood.
+    static constexpr size_t kMostInputBytes = 256 * 1024;
+
     explicit Viewer(ViewerHandler& handler) : handler_(handler) {}
     ~Viewer();
     Viewer(const Viewer&) = delete;
@@ -79,18 +83,28 @@ class Viewer final : private runtime::ParkedHandler {
   private:
     friend class Audience;
     enum class State : uint8_t { kIdle, kWaitingStart, kPlaying, kPaused, kFinishing, kDead };
-    enum class Sent : uint8_t { kAll, kBlocked, kBroken };
 
     void on_readable() override;
     void on_writable() override;
     void on_hangup() override;
 
+    // Where the next bytes come from: the rest of the packet under way, what is pending, then the log.
+    static constexpr size_t kMostParts = 16;
+    size_t gather(iovec (&parts)[kMostParts], size_t& bytes) const;
+    uint64_t log_limit() const;
     // Sends what there is, without yielding.
-    Sent flush();
-    Sent send_pending(uint64_t log_limit);
+    void flush(int64_t now_ms);
+    base::Result<size_t> send(std::span<const iovec> parts);
+    void advance(size_t bytes);
     void start_if_possible();
-    void jump(std::string_view why);
-    void detach_from_log();
+    void begin_at_newest();
+    void jump();
+    void check_stall(int64_t now_ms);
+    void stream_ended();
+    void conclude(std::string_view why);
+    void keep_rest_of_packet();
+    void enter_log(const LogKey& key, EncoderFactory factory);
+    void leave_log();
     void die(std::string_view why);
 
     ViewerHandler& handler_;
@@ -101,13 +115,12 @@ class Viewer final : private runtime::ParkedHandler {
     State state_ = State::kIdle;
     bool blocked_ = false;          // a send would have blocked; the loop will say when it is writable
     bool has_file_header_ = false;  // its first prefix was sent
-    bool paused_ = false;
-    uint32_t place_ = 0;           // index in its audience
-    uint32_t pending_offset_ = 0;  // bytes of pending_.front() that were sent
-    uint32_t pending_bytes_ = 0;
-    uint64_t position_ = 0;    // offset in the log of the next byte to send
-    int64_t progress_ms_ = 0;  // when a byte was last accepted, or nothing was left to send
+    uint32_t place_ = 0;            // index in its audience
+    uint32_t pending_offset_ = 0;   // bytes of pending_.front() that were sent
+    uint64_t position_ = 0;    // offset in the log of the next byte to send; while waiting: where to look for a start
+    int64_t progress_ms_ = 0;  // monotonic: when a byte was last accepted, or nothing was left to send
     int64_t stop_dts_ = INT64_MAX;
+    uint64_t end_offset_ = UINT64_MAX;  // the stream is over: what lies beyond is not for it
     int64_t duration_ms_ = 0;
     std::vector<base::Slice> pending_;  // goes out before the log's bytes, at a packet boundary
     std::string end_reason_;

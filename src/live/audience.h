@@ -1,0 +1,60 @@
+#pragma once
+// Audience: the viewers of one LiveLog and the pump that sends to them: one coroutine for all. It walks them once per
+// merge interval, spread over phases when they are many, or with every video frame when the interval is 0, and lets
+// others run at least every millisecond.
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/coroutine.h"
+#include "runtime/sync.h"
+
+namespace live {
+
+class LiveLog;
+class Viewer;
+
+class Audience {
+  public:
+    explicit Audience(LiveLog& log) : log_(log) {}
+    ~Audience();
+    Audience(const Audience&) = delete;
+
+    void add(Viewer& viewer);     // starts the pump with the first
+    void remove(Viewer& viewer);  // with the last the pump ends and drops the log
+    size_t size() const { return viewers_.size(); }
+    // A packet was appended. urgent: viewers who want every frame need not wait for the next one.
+    void on_append(bool urgent);
+    // Each viewer's stream is over.
+    void end_all();
+    // The log must keep what a viewer at this offset has not got yet.
+    void note_position(uint64_t offset);
+
+  private:
+    // Everyone in one go up to so many: more would hold a phase too long.
+    static constexpr size_t kViewersPerPhase = 1000;
+    static constexpr size_t kMostPhases = 10;
+    static constexpr int64_t kTickMs = 20;       // with every frame: no walk sooner than this once there are
+    static constexpr size_t kManyViewers = 200;  // this many
+    static constexpr int64_t kAudioWaitMs = 60;  // with every frame: audio does not wait longer for a video frame
+    static constexpr int64_t kTurnUs = 1000;     // how long the pump keeps the loop
+
+    void pump();
+    void merge_cycle(int64_t interval_ms);
+    void frame_cycle();
+    void walk(size_t begin, size_t end);
+    void visit(Viewer& viewer, int64_t now_ms);
+    void trim();
+
+    LiveLog& log_;
+    std::vector<Viewer*> viewers_;
+    runtime::Task pump_;
+    runtime::Event wake_;
+    bool urgent_ = false;
+    int64_t next_cycle_ms_ = 0;
+    uint64_t lag_limit_ = 0;
+    uint64_t lowest_position_ = UINT64_MAX;  // of those visited in this cycle
+    uint64_t walked_head_ = 0;
+};
+
+}  // namespace live

@@ -1,0 +1,121 @@
+#include "live/live_log.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "live/stream.h"
+
+namespace live {
+
+LiveLog::LiveLog(Stream& stream, LogKey key, std::unique_ptr<WireEncoder> encoder)
+    : stream_(stream), key_(std::move(key)), encoder_(std::move(encoder)), audience_(*this) {}
+
+bool LiveLog::is_start(const media::Frame& frame, bool video_flows) const {
+    if (frame.sequence_header || frame.kind == media::Kind::kData) return false;
+    if (video_flows && encoder_->carries(media::Kind::kVideo)) return frame.keyframe;
+    return frame.kind == media::Kind::kAudio;
+}
+
+void LiveLog::append(const media::Frame& frame, const base::Ref<StreamHeaders>& headers, bool video_flows) {
+    size_t bytes = encoder_->encoded_size(frame);
+    if (bytes == 0) return;
+    encoder_->encode(frame, reserve(bytes));
+    if (is_start(frame, video_flows)) starts_.push_back({head_, frame.dts, headers, {}});
+    packets_.push_back({head_, frame.dts});
+    head_ += bytes;
+    audience_.on_append(frame.kind == media::Kind::kVideo || !video_flows);
+}
+
+// A packet lies in one block whole, so that it is encoded in one go and sent from one place.
+uint8_t* LiveLog::reserve(size_t bytes) {
+    if (blocks_.empty() || blocks_.back().capacity - blocks_.back().used < bytes) {
+        size_t capacity = std::max(bytes, kBlockBytes);
+        blocks_.push_back({head_, 0, capacity, std::make_unique_for_overwrite<uint8_t[]>(capacity)});
+    }
+    Block& block = blocks_.back();
+    uint8_t* place = block.bytes.get() + block.used;
+    block.used += bytes;
+    return place;
+}
+
+const LiveLog::Block& LiveLog::block_of(uint64_t offset) const {
+    // Nearly every viewer is at the newest block or the one before.
+    size_t newest = blocks_.size() - 1;
+    if (blocks_[newest].begin <= offset) return blocks_[newest];
+    auto after = std::upper_bound(blocks_.begin(), blocks_.end(), offset,
+                                  [](uint64_t value, const Block& block) { return value < block.begin; });
+    return *(after - 1);
+}
+
+std::span<const uint8_t> LiveLog::contiguous(uint64_t offset, uint64_t end) const {
+    const Block& block = block_of(offset);
+    size_t at = offset - block.begin;
+    return {block.bytes.get() + at, std::min<size_t>(block.used - at, end - offset)};
+}
+
+base::Slice LiveLog::copy(uint64_t offset, uint64_t end) const {
+    base::SliceBuilder builder(end - offset);
+    while (offset < end) {
+        auto bytes = contiguous(offset, end);
+        builder.append(bytes);
+        offset += bytes.size();
+    }
+    return builder.freeze();
+}
+
+LiveLog::Start* LiveLog::place_to_begin(int64_t audio_cache_ms) {
+    if (starts_.empty()) return nullptr;
+    if (audio_cache_ms == 0 || stream_.video_flows()) return &starts_.back();
+    return &*std::find_if(starts_.begin(), starts_.end() - 1,
+                          [&](const Start& start) { return start.dts >= starts_.back().dts - audio_cache_ms; });
+}
+
+LiveLog::Start* LiveLog::next_start(uint64_t offset) {
+    auto it = std::lower_bound(starts_.begin(), starts_.end(), offset,
+                               [](const Start& start, uint64_t value) { return start.offset < value; });
+    return it == starts_.end() ? nullptr : &*it;
+}
+
+const StreamHeaders* LiveLog::headers_at(uint64_t offset) const {
+    auto after = std::upper_bound(starts_.begin(), starts_.end(), offset,
+                                  [](uint64_t value, const Start& start) { return value < start.offset; });
+    return after == starts_.begin() ? nullptr : (after - 1)->headers.get();
+}
+
+const base::Slice& LiveLog::prefix(Start& start, bool first) {
+    base::Slice& prefix = start.prefix[first];
+    if (prefix.empty()) {
+        base::SliceBuilder builder;
+        encoder_->encode_prefix(*start.headers, start.dts, first, builder);
+        prefix = builder.freeze();
+    }
+    return prefix;
+}
+
+uint64_t LiveLog::packet_end(uint64_t offset) const {
+    if (offset >= head_) return head_;
+    auto it = std::lower_bound(packets_.begin(), packets_.end(), offset,
+                               [](const Packet& packet, uint64_t value) { return packet.offset < value; });
+    return it == packets_.end() ? head_ : it->offset;
+}
+
+uint64_t LiveLog::offset_at(int64_t dts) const {
+    // Audio and video are interleaved, not sorted: near enough for a limit in time.
+    auto it =
+        std::partition_point(packets_.begin(), packets_.end(), [&](const Packet& packet) { return packet.dts < dts; });
+    return it == packets_.end() ? head_ : it->offset;
+}
+
+uint64_t LiveLog::lag_limit(int64_t ms) const {
+    if (packets_.empty()) return 0;
+    uint64_t by_bytes = head_ > kMaxBytes ? head_ - kMaxBytes : 0;
+    return std::max(by_bytes, offset_at(packets_.back().dts - ms));
+}
+
+void LiveLog::trim(uint64_t keep_from) {
+    while (blocks_.size() > 1 && blocks_[1].begin <= keep_from) blocks_.pop_front();
+    while (!packets_.empty() && packets_.front().offset < tail()) packets_.pop_front();
+    while (!starts_.empty() && starts_.front().offset < tail()) starts_.pop_front();
+}
+
+}  // namespace live

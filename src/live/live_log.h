@@ -1,0 +1,96 @@
+#pragma once
+// LiveLog: the append-only log of one stream in one wire format, encoded once for all its viewers, with the starts of
+// its packets and the places where a viewer can begin. It exists while it has a viewer. Offsets count bytes from the
+// log's beginning and only grow. What it holds is bounded by the queue length, and by kMaxBytes.
+
+#include <sys/uio.h>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+
+#include "live/audience.h"
+#include "live/stream_headers.h"
+#include "live/wire_encoder.h"
+
+namespace live {
+
+class Stream;
+
+class LiveLog {
+  public:
+    static constexpr size_t kBlockBytes = 64 * 1024;
+    static constexpr uint64_t kMaxBytes = 128 * 1024 * 1024;
+
+    // A packet at which a decoder can begin.
+    struct Start {
+        uint64_t offset;
+        int64_t dts;
+        base::Ref<StreamHeaders> headers;
+        base::Slice prefix[2];  // made when first asked for: [0] after a jump, [1] for a new viewer
+    };
+
+    LiveLog(Stream& stream, LogKey key, std::unique_ptr<WireEncoder> encoder);
+    LiveLog(const LiveLog&) = delete;
+
+    // headers: those in force at this frame.
+    void append(const media::Frame& frame, const base::Ref<StreamHeaders>& headers, bool video_flows);
+    // No viewer may begin before what comes next: the publisher left, or the GOP has grown too long.
+    void forget_starts() { starts_.clear(); }
+
+    const LogKey& key() const { return key_; }
+    Stream& stream() { return stream_; }
+    Audience& audience() { return audience_; }
+    uint64_t tail() const { return blocks_.empty() ? head_ : blocks_.front().begin; }
+    uint64_t head() const { return head_; }
+
+    // Where a new viewer begins: the newest keyframe, or audio_cache_ms back in a stream without video; null when there
+    // is none.
+    Start* place_to_begin(int64_t audio_cache_ms);
+    // The first place to begin at or after the offset; null when there is none yet.
+    Start* next_start(uint64_t offset);
+    Start* newest_start() { return starts_.empty() ? nullptr : &starts_.back(); }
+    const base::Slice& prefix(Start& start, bool first);
+    // The headers that a viewer at this offset has, as far as the log remembers; null when it does not.
+    const StreamHeaders* headers_at(uint64_t offset) const;
+
+    // The end of the packet that the offset is inside of; the offset itself at a packet's start.
+    uint64_t packet_end(uint64_t offset) const;
+    // The first packet at or after dts; head() when there is none.
+    uint64_t offset_at(int64_t dts) const;
+    // Viewers before this offset are more than ms of stream time (or kMaxBytes) behind.
+    uint64_t lag_limit(int64_t ms) const;
+
+    // The bytes at offset that lie together, at most up to end. offset < end <= head().
+    std::span<const uint8_t> contiguous(uint64_t offset, uint64_t end) const;
+    base::Slice copy(uint64_t offset, uint64_t end) const;
+    // Lets go of whole blocks before the offset.
+    void trim(uint64_t keep_from);
+
+  private:
+    struct Block {
+        uint64_t begin;
+        size_t used;
+        size_t capacity;
+        std::unique_ptr<uint8_t[]> bytes;
+    };
+    struct Packet {
+        uint64_t offset;
+        int64_t dts;
+    };
+    uint8_t* reserve(size_t bytes);
+    const Block& block_of(uint64_t offset) const;
+    bool is_start(const media::Frame& frame, bool video_flows) const;
+
+    Stream& stream_;
+    LogKey key_;
+    std::unique_ptr<WireEncoder> encoder_;
+    uint64_t head_ = 0;
+    std::deque<Block> blocks_;  // without gaps: each begins where the one before ends
+    std::deque<Packet> packets_;
+    std::deque<Start> starts_;
+    Audience audience_;
+};
+
+}  // namespace live

@@ -1,0 +1,35 @@
+#include "live/mix_queue.h"
+
+#include <algorithm>
+
+namespace live {
+
+namespace {
+int track_of(const media::Frame& frame) { return frame.kind == media::Kind::kVideo ? 0 : 1; }
+}  // namespace
+
+void MixQueue::push(media::Frame frame) {
+    int64_t& newest = newest_[track_of(frame)];
+    newest = std::max(newest, frame.dts);
+    auto later = [](int64_t dts, const media::Frame& other) { return dts < other.dts; };
+    auto place = std::upper_bound(frames_.begin(), frames_.end(), frame.dts, later);
+    frames_.insert(place, std::move(frame));
+}
+
+bool MixQueue::pop(media::Frame& out) {
+    if (frames_.empty()) return false;
+    const media::Frame& front = frames_.front();
+    int64_t other = newest_[1 - track_of(front)];
+    bool other_is_as_far = other == INT64_MIN || other >= front.dts;
+    bool waited_enough = frames_.size() > kMaxFrames || frames_.back().dts - front.dts > kMaxDelayMs;
+    return (other_is_as_far || waited_enough) && pop_any(out);
+}
+
+bool MixQueue::pop_any(media::Frame& out) {
+    if (frames_.empty()) return false;
+    out = std::move(frames_.front());
+    frames_.pop_front();
+    return true;
+}
+
+}  // namespace live

@@ -1,0 +1,221 @@
+#include "live/stream.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/clock.h"
+#include "live/live_log.h"
+#include "live/registry.h"
+
+namespace live {
+namespace {
+
+// A stream whose video has paused for so long is one of audio only, until the next video frame.
+constexpr int64_t kVideoPauseMs = 5'000;
+
+bool is_metadata(const media::Frame& frame) {
+    constexpr std::string_view kName("\x02\x00\x0aonMetaData", 13);
+    return frame.kind == media::Kind::kData && frame.payload.text().starts_with(kName);
+}
+
+bool same_header(const std::optional<media::Frame>& old, const media::Frame& frame) {
+    return old && old->codec == frame.codec && old->payload == frame.payload;
+}
+
+}  // namespace
+
+Publication::Publication(base::Ref<Stream> stream, PublicationOwner& owner)
+    : stream_(std::move(stream)), owner_(&owner) {}
+
+Publication::Publication(Publication&& other) noexcept
+    : stream_(std::move(other.stream_)), owner_(std::exchange(other.owner_, nullptr)) {}
+
+Publication& Publication::operator=(Publication&& other) noexcept {
+    end();
+    stream_ = std::move(other.stream_);
+    owner_ = std::exchange(other.owner_, nullptr);
+    return *this;
+}
+
+Publication::~Publication() { end(); }
+
+bool Publication::in_force() const { return stream_ && stream_->owner_ == owner_; }
+
+void Publication::publish(media::Frame frame) {
+    if (in_force()) stream_->publish(std::move(frame));
+}
+
+void Publication::end() {
+    if (in_force()) stream_->unpublish();
+    stream_.reset();
+    owner_ = nullptr;
+}
+
+Stream::Stream(Registry* registry, StreamKey key, LiveOptions options)
+    : registry_(registry),
+      key_(std::move(key)),
+      options_(options),
+      headers_(base::make_ref<StreamHeaders>()),
+      gop_headers_(headers_) {}
+
+Stream::~Stream() {
+    if (registry_) registry_->forget(*this);
+}
+
+base::Result<Publication> Stream::acquire(PublicationOwner& owner, bool takeover) {
+    if (owner_) {
+        if (!takeover && owner_->publisher_alive())
+            return base::fail(base::Code::kBusy, fmt::format("{} is being published already", key_.text()));
+        PublicationOwner* revoked = owner_;
+        unpublish();
+        revoked->publication_revoked("another publisher took the name over");
+    }
+    owner_ = &owner;
+    unpublished_since_ms_ = 0;
+    if (viewer_count() == 0) idle_since_ms_ = base::monotonic_ms();
+    timeline_.set_mode(options_.atc ? TimeJitter::kOff : options_.time_jitter);
+    timeline_.restart();
+    headers_ = base::make_ref<StreamHeaders>();
+    for (FrameSink* sink : sinks_) sink->on_publish();
+    return Publication(base::Ref<Stream>(this), owner);
+}
+
+void Stream::unpublish() {
+    for (media::Frame frame; mix_.pop_any(frame);) deliver(frame);
+    owner_ = nullptr;
+    unpublished_since_ms_ = base::monotonic_ms();
+    video_flows_ = false;
+    forget_gop();
+    for (FrameSink* sink : sinks_) sink->on_unpublish();
+}
+
+void Stream::forget_gop() {
+    gop_.clear();
+    for (auto& [key, log] : logs_) log->forget_starts();
+}
+
+void Stream::publish(media::Frame frame) {
+    auto published_ms = static_cast<uint32_t>(frame.dts);
+    bool rides_along = frame.sequence_header || frame.kind == media::Kind::kData;
+    frame.dts = rides_along ? timeline_.place(published_ms) : timeline_.correct(frame.kind, published_ms);
+    counters_.timeline_jumps = timeline_.jumps();
+    if (!options_.mix_correct) return deliver(frame);
+    mix_.push(std::move(frame));
+    for (media::Frame next; mix_.pop(next);) deliver(next);
+}
+
+void Stream::deliver(const media::Frame& frame) {
+    if ((frame.sequence_header || is_metadata(frame)) && !take_header(frame)) return;
+    note_flow(frame);
+    keep_in_gop(frame);
+    counters_.payload_bytes += frame.payload.size();
+    for (size_t i = 0; i < sinks_.size(); ++i) sinks_[i]->on_frame(frame);
+    for (auto& [key, log] : logs_) log->append(frame, headers_, video_flows_);
+}
+
+// Others hold the headers in force: a change makes new ones.
+StreamHeaders& Stream::change_headers() {
+    headers_ = base::make_ref<StreamHeaders>(*headers_);
+    return *headers_;
+}
+
+bool Stream::take_header(const media::Frame& frame) {
+    const auto& old = frame.kind == media::Kind::kVideo   ? headers_->video
+                      : frame.kind == media::Kind::kAudio ? headers_->audio
+                                                          : headers_->metadata;
+    if (same_header(old, frame)) return !options_.reduce_sequence_header;
+    StreamHeaders& headers = change_headers();
+    (frame.kind == media::Kind::kVideo   ? headers.video
+     : frame.kind == media::Kind::kAudio ? headers.audio
+                                         : headers.metadata) = frame;
+    return true;
+}
+
+void Stream::note_flow(const media::Frame& frame) {
+    if (frame.kind == media::Kind::kData) return;
+    bool video = frame.kind == media::Kind::kVideo;
+    if (video ? headers_->video_codec != frame.codec : headers_->audio_codec != frame.codec) {
+        StreamHeaders& headers = change_headers();
+        (video ? headers.has_video : headers.has_audio) = true;
+        (video ? headers.video_codec : headers.audio_codec) = frame.codec;
+        if (frame.sequence_header) return note_flow_of(video, frame.dts);
+        // A codec without sequence header takes the place of one with: the old header is not its.
+        auto& header = video ? headers.video : headers.audio;
+        if (header && header->codec != frame.codec) header.reset();
+    }
+    if (!frame.sequence_header) ++(video ? counters_.video_frames : counters_.audio_frames);
+    note_flow_of(video, frame.dts);
+}
+
+void Stream::note_flow_of(bool video, int64_t dts) {
+    if (video) {
+        if (!video_flows_) forget_gop();
+        video_flows_ = true;
+        last_video_dts_ = dts;
+    } else if (video_flows_ && dts - last_video_dts_ > kVideoPauseMs) {
+        video_flows_ = false;
+        forget_gop();
+    }
+}
+
+void Stream::keep_in_gop(const media::Frame& frame) {
+    bool audio_only = !video_flows_;
+    if (!options_.gop_cache || (audio_only && options_.audio_cache_ms == 0)) {
+        if (!gop_.empty()) forget_gop();
+        return;
+    }
+    if (frame.keyframe && !frame.sequence_header) {
+        gop_.clear();
+        gop_too_long_ = false;
+        gop_headers_ = headers_;
+    } else if (gop_.empty()) {
+        // A GOP begins with its keyframe; the headers before it are in gop_headers_.
+        if (gop_too_long_ || frame.sequence_header || !audio_only) return;
+        gop_headers_ = headers_;
+    }
+    gop_.push_back(frame);
+    while (audio_only && gop_.back().dts - gop_.front().dts > options_.audio_cache_ms) gop_.pop_front();
+    if (options_.gop_cache_max_frames > 0 && gop_.size() > static_cast<size_t>(options_.gop_cache_max_frames)) {
+        gop_too_long_ = true;
+        forget_gop();
+    }
+}
+
+void Stream::subscribe(FrameSink& sink) {
+    sinks_.push_back(&sink);
+    if (published()) sink.on_publish();
+    const StreamHeaders& headers = gop_.empty() ? *headers_ : *gop_headers_;
+    for (const auto* header : {&headers.metadata, &headers.video, &headers.audio})
+        if (*header) sink.on_frame(**header);
+    for (const media::Frame& frame : gop_) sink.on_frame(frame);
+}
+
+void Stream::unsubscribe(FrameSink& sink) { std::erase(sinks_, &sink); }
+
+LiveLog& Stream::log(const LogKey& key, EncoderFactory factory) {
+    auto& log = logs_[key];
+    if (!log) {
+        log = std::make_unique<LiveLog>(*this, key, factory(key));
+        for (const media::Frame& frame : gop_) log->append(frame, gop_headers_, video_flows_);
+    }
+    idle_since_ms_ = 0;
+    return *log;
+}
+
+void Stream::drop_log(const LiveLog& log) {
+    logs_.erase(LogKey(log.key()));
+    if (logs_.empty()) idle_since_ms_ = base::monotonic_ms();
+}
+
+size_t Stream::viewer_count() const {
+    size_t count = 0;
+    for (const auto& [key, log] : logs_) count += log->audience().size();
+    return count;
+}
+
+void Stream::end_viewers() {
+    base::Ref<Stream> keep(this);
+    for (auto& [key, log] : logs_) log->audience().end_all();
+}
+
+}  // namespace live

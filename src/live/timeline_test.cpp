@@ -1,0 +1,93 @@
+#include "live/timeline.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace live {
+namespace {
+
+using media::Kind;
+constexpr Kind V = Kind::kVideo;
+constexpr Kind A = Kind::kAudio;
+
+struct Step {
+    Kind kind;
+    uint32_t published;
+    int64_t expected;
+};
+
+void run(Timeline& timeline, const std::vector<Step>& steps) {
+    for (size_t i = 0; i < steps.size(); ++i)
+        EXPECT_EQ(timeline.correct(steps[i].kind, steps[i].published), steps[i].expected) << "step " << i;
+}
+
+TEST(Timeline, LeavesAGoodStreamAlone) {
+    Timeline t;
+    run(t, {{V, 40, 40}, {A, 23, 23}, {A, 46, 46}, {V, 80, 80}, {V, 9000, 9000}});
+}
+
+TEST(Timeline, StartsAtZeroWhenThePublisherStartsFarOut) {
+    Timeline t;
+    run(t, {{V, 5'000'000, 0}, {A, 5'000'010, 10}, {V, 5'000'040, 40}});
+}
+
+TEST(Timeline, CarriesOnOverTheWrap) {
+    Timeline t;
+    run(t, {{V, 0xFFFFFFF0u, 0}, {A, 0xFFFFFFFAu, 10}, {V, 0x18, 40}, {A, 0x1C, 44}});
+    EXPECT_EQ(t.jumps(), 0u);
+}
+
+TEST(Timeline, PassesOverAJumpForwardAndKeepsTracksInStep) {
+    Timeline t;
+    run(t, {{V, 0, 0}, {A, 10, 10}, {V, 3'600'040, 50}, {A, 33, 33}, {A, 3'600'056, 66}, {V, 3'600'080, 90}});
+}
+
+TEST(Timeline, PassesOverAJumpBackAndKeepsTracksInStep) {
+    Timeline t;
+    run(t, {{V, 5'000, 5'000}, {A, 5'010, 5'010}, {V, 100, 5'050}, {A, 120, 5'070}, {V, 140, 5'090}});
+    EXPECT_EQ(t.jumps(), 2u);
+}
+
+TEST(Timeline, NeverGoesBackWithinATrack) {
+    Timeline t;
+    run(t, {{V, 100, 100}, {V, 90, 100}, {V, 140, 140}});
+}
+
+TEST(Timeline, GoesOnAfterARestart) {
+    Timeline t;
+    run(t, {{V, 1000, 1000}, {A, 1020, 1020}});
+    t.restart();
+    run(t, {{V, 0, 1060}, {A, 5, 1065}, {V, 40, 1100}});
+}
+
+TEST(Timeline, AllowsASparseTrack) {
+    Timeline t;
+    std::vector<Step> steps{{A, 0, 0}};
+    for (uint32_t i = 1; i < 40; ++i) steps.push_back({V, i * 1000, i * 1000});
+    steps.push_back({A, 40'000, 40'000});
+    run(t, steps);
+    EXPECT_EQ(t.jumps(), 0u);
+}
+
+TEST(Timeline, OtherModes) {
+    Timeline zero;
+    zero.set_mode(TimeJitter::kZero);
+    run(zero, {{V, 5'000'000, 0}, {V, 8'600'000, 3'600'000}, {V, 5'000'000, 0}});
+    Timeline off;
+    off.set_mode(TimeJitter::kOff);
+    run(off, {{V, 5'000'000, 5'000'000}, {V, 100, 100}});
+}
+
+TEST(Timeline, PlacesWhatRidesAlong) {
+    Timeline t;
+    EXPECT_EQ(t.place(0), 0);
+    t.correct(V, 7'000'000);
+    EXPECT_EQ(t.place(0), 0);
+    t.correct(V, 7'005'000);
+    EXPECT_EQ(t.place(0), 5'000);
+    EXPECT_EQ(t.place(7'004'990), 4'990);
+}
+
+}  // namespace
+}  // namespace live

@@ -1,0 +1,328 @@
+#include "live/viewer.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/clock.h"
+#include "live/live_log.h"
+#include "live/stream.h"
+#include "runtime/coroutine.h"
+
+namespace live {
+namespace {
+
+// The dead wait here until a coroutine of its own tells their handlers: a handler may destroy its viewer, and must not
+// while the pump or the loop is inside it.
+class Reaper {
+  public:
+    void bury(Viewer& viewer, ViewerHandler& handler, std::string_view why) {
+        dead_.push_back({&viewer, &handler, std::string(why)});
+        if (!running_) {
+            running_ = true;
+            runtime::spawn("viewer-reaper", [this] { run(); });
+        }
+    }
+    void forget(Viewer& viewer) {
+        std::erase_if(dead_, [&](const Dead& dead) { return dead.viewer == &viewer; });
+    }
+
+  private:
+    struct Dead {
+        Viewer* viewer;
+        ViewerHandler* handler;
+        std::string why;
+    };
+    void run() {
+        while (!dead_.empty()) {
+            Dead dead = std::move(dead_.back());
+            dead_.pop_back();
+            dead.handler->on_viewer_end(*dead.viewer, dead.why);
+        }
+        running_ = false;
+    }
+    std::vector<Dead> dead_;
+    bool running_ = false;
+};
+Reaper reaper;
+
+}  // namespace
+
+Viewer::~Viewer() {
+    leave_log();
+    if (state_ == State::kDead) reaper.forget(*this);
+}
+
+void Viewer::join(base::Ref<Stream> stream, const LogKey& key, EncoderFactory factory,
+                  std::unique_ptr<runtime::ByteStream> socket, base::Slice first_bytes, int64_t duration_ms) {
+    CHECK(state_ == State::kIdle);
+    stream_ = std::move(stream);
+    socket_ = std::move(socket);
+    plain_fd_ = socket_->plain_fd();
+    duration_ms_ = duration_ms;
+    progress_ms_ = base::monotonic_ms();
+    if (stream_->options().no_delay) socket_->set_no_delay(true);
+    if (!first_bytes.empty()) pending_.push_back(std::move(first_bytes));
+    enter_log(key, factory);
+    socket_->park(*this);
+    flush(progress_ms_);
+}
+
+void Viewer::enter_log(const LogKey& key, EncoderFactory factory) {
+    log_ = &stream_->log(key, factory);
+    log_->audience().add(*this);
+    begin_at_newest();
+}
+
+void Viewer::leave_log() {
+    if (!log_) return;
+    log_->audience().remove(*this);
+    log_ = nullptr;
+}
+
+void Viewer::begin_at_newest() {
+    const LiveOptions& options = stream_->options();
+    LiveLog::Start* start = options.gop_cache ? log_->place_to_begin(options.audio_cache_ms) : nullptr;
+    position_ = start ? start->offset : log_->head();
+    log_->audience().note_position(position_);
+    state_ = State::kWaitingStart;
+    start_if_possible();
+}
+
+void Viewer::start_if_possible() {
+    LiveLog::Start* start = log_->next_start(position_);
+    if (!start) return;
+    position_ = start->offset;
+    const base::Slice& prefix = log_->prefix(*start, !has_file_header_);
+    if (!prefix.empty()) pending_.push_back(prefix);
+    if (duration_ms_ > 0 && !has_file_header_) stop_dts_ = start->dts + duration_ms_;
+    has_file_header_ = true;
+    state_ = State::kPlaying;
+}
+
+// How far into the log it may send now.
+uint64_t Viewer::log_limit() const {
+    if (state_ != State::kPlaying) return position_;
+    uint64_t limit = std::min(log_->head(), end_offset_);
+    if (stop_dts_ != INT64_MAX) limit = std::min(limit, log_->offset_at(stop_dts_));
+    return std::max(position_, limit);
+}
+
+size_t Viewer::gather(iovec (&parts)[kMostParts], size_t& bytes) const {
+    size_t count = 0;
+    auto add = [&](std::span<const uint8_t> part) {
+        parts[count++] = {const_cast<uint8_t*>(part.data()), part.size()};
+        bytes += part.size();
+    };
+    uint64_t at = position_;
+    auto add_log = [&](uint64_t end) {
+        while (at < end && count < kMostParts) {
+            auto part = log_->contiguous(at, end);
+            add(part);
+            at += part.size();
+        }
+    };
+    if (!pending_.empty()) {
+        if (state_ == State::kPlaying) add_log(log_->packet_end(position_));
+        for (size_t i = 0; i < pending_.size() && count < kMostParts; ++i)
+            add(pending_[i].bytes().subspan(i == 0 ? pending_offset_ : 0));
+    }
+    add_log(log_limit());
+    return count;
+}
+
+base::Result<size_t> Viewer::send(std::span<const iovec> parts) {
+    if (plain_fd_ < 0) return socket_->try_writev(parts);
+    ssize_t sent;
+    if (parts.size() == 1) {
+        sent = ::send(plain_fd_, parts[0].iov_base, parts[0].iov_len, MSG_NOSIGNAL | MSG_DONTWAIT);
+    } else {
+        msghdr message{};
+        message.msg_iov = const_cast<iovec*>(parts.data());
+        message.msg_iovlen = parts.size();
+        sent = ::sendmsg(plain_fd_, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    }
+    if (sent >= 0) return static_cast<size_t>(sent);
+    if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return 0;
+    return base::fail_errno("send", errno);
+}
+
+void Viewer::advance(size_t bytes) {
+    counters_.sent_bytes += bytes;
+    if (!pending_.empty()) {
+        uint64_t boundary = state_ == State::kPlaying ? log_->packet_end(position_) : position_;
+        size_t of_packet = std::min<uint64_t>(bytes, boundary - position_);
+        position_ += of_packet;
+        bytes -= of_packet;
+        size_t sent_whole = 0;
+        while (sent_whole < pending_.size() && bytes > 0) {
+            size_t of_slice = std::min(bytes, pending_[sent_whole].size() - pending_offset_);
+            bytes -= of_slice;
+            pending_offset_ += static_cast<uint32_t>(of_slice);
+            if (pending_offset_ < pending_[sent_whole].size()) break;
+            pending_offset_ = 0;
+            ++sent_whole;
+        }
+        pending_.erase(pending_.begin(), pending_.begin() + static_cast<ptrdiff_t>(sent_whole));
+        if (pending_.empty()) pending_.shrink_to_fit();
+    }
+    position_ += bytes;
+}
+
+void Viewer::flush(int64_t now_ms) {
+    if (state_ == State::kWaitingStart) start_if_possible();
+    while (!blocked_ && log_) {
+        iovec parts[kMostParts];
+        size_t bytes = 0;
+        size_t count = gather(parts, bytes);
+        if (count == 0) {
+            progress_ms_ = now_ms;
+            if (state_ == State::kFinishing) return die(end_reason_);
+            if (position_ >= end_offset_) return conclude("the stream ended");
+            if (state_ == State::kPlaying && position_ < log_->head()) return conclude("the asked duration is over");
+            return;
+        }
+        auto sent = send({parts, count});
+        if (!sent) return die(sent.error().text());
+        if (*sent > 0) progress_ms_ = now_ms;
+        advance(*sent);
+        blocked_ = *sent < bytes;
+    }
+}
+
+// Too far behind: it goes on at the newest place to start, or at the next one that comes.
+void Viewer::jump() {
+    if (pending_.size() >= kMostPending) return die("too far behind, and too much waits to be sent");
+    LiveLog::Start* newest = log_->newest_start();
+    uint64_t from = log_->packet_end(position_);
+    const StreamHeaders* had = log_->headers_at(position_);
+    keep_rest_of_packet();
+    bool ahead = newest && newest->offset > from;
+    position_ = ahead ? newest->offset : log_->head();
+    counters_.skipped_bytes += position_ - from;
+    ++counters_.jumps;
+    ++stream_->counters().viewer_jumps;
+    if (!ahead) {
+        state_ = State::kWaitingStart;
+    } else if (newest->headers.get() != had) {
+        if (const base::Slice& prefix = log_->prefix(*newest, false); !prefix.empty()) pending_.push_back(prefix);
+    }
+}
+
+void Viewer::keep_rest_of_packet() {
+    if (state_ != State::kPlaying) return;
+    uint64_t boundary = log_->packet_end(position_);
+    if (boundary > position_) pending_.insert(pending_.begin(), log_->copy(position_, boundary));
+    position_ = boundary;
+}
+
+void Viewer::check_stall(int64_t now_ms) {
+    int64_t limit = stream_->options().send_timeout_ms;
+    if (limit > 0 && now_ms - progress_ms_ > limit)
+        die(fmt::format("no byte accepted for {} ms", now_ms - progress_ms_));
+}
+
+// What was published before the end is still sent, then conclude() follows.
+void Viewer::stream_ended() {
+    if (state_ == State::kFinishing || end_offset_ != UINT64_MAX) return;
+    end_offset_ = state_ == State::kPlaying ? log_->head() : position_;
+    flush(base::monotonic_ms());
+}
+
+void Viewer::conclude(std::string_view why) {
+    state_ = State::kPaused;  // the handler's last words come next, and nothing of the log
+    handler_.on_stream_end(*this);
+    finish(why);
+}
+
+void Viewer::send_control(base::Slice bytes) {
+    if (!log_ || bytes.empty()) return;
+    if (pending_.size() >= kMostPending) return abort("too many control messages wait to be sent");
+    pending_.push_back(std::move(bytes));
+    flush(base::monotonic_ms());
+}
+
+void Viewer::set_paused(bool paused) {
+    if (!log_ || state_ == State::kFinishing || paused == (state_ == State::kPaused)) return;
+    keep_rest_of_packet();
+    if (paused) {
+        state_ = State::kPaused;
+    } else {
+        begin_at_newest();
+        flush(base::monotonic_ms());
+    }
+}
+
+void Viewer::switch_log(const LogKey& key, EncoderFactory factory) {
+    if (!log_ || state_ == State::kFinishing || log_->key() == key) return;
+    keep_rest_of_packet();
+    leave_log();
+    enter_log(key, factory);
+    flush(base::monotonic_ms());
+}
+
+void Viewer::finish(std::string_view why) {
+    if (!log_ || state_ == State::kFinishing) return;
+    keep_rest_of_packet();
+    end_reason_ = why;
+    end_offset_ = UINT64_MAX;
+    state_ = State::kFinishing;
+    flush(base::monotonic_ms());
+}
+
+void Viewer::abort(std::string_view why) {
+    if (log_) die(why);
+}
+
+std::unique_ptr<runtime::ByteStream> Viewer::leave(std::vector<base::Slice>& unsent) {
+    CHECK(log_ != nullptr);
+    keep_rest_of_packet();
+    if (pending_offset_ > 0) pending_.front() = pending_.front().sub(pending_offset_);
+    unsent = std::move(pending_);
+    pending_.clear();
+    pending_offset_ = 0;
+    leave_log();
+    socket_->unpark();
+    stream_.reset();
+    state_ = State::kIdle;
+    blocked_ = false;
+    plain_fd_ = -1;
+    return std::move(socket_);
+}
+
+void Viewer::die(std::string_view why) {
+    std::string reason(why);  // may be end_reason_ or something of the log's
+    leave_log();
+    state_ = State::kDead;
+    socket_.reset();
+    plain_fd_ = -1;
+    pending_.clear();
+    stream_.reset();
+    reaper.bury(*this, handler_, reason);
+}
+
+void Viewer::on_readable() {
+    auto buffer = runtime::shared_read_buffer();
+    for (size_t total = 0; log_;) {
+        auto got = socket_->try_read(buffer);
+        if (!got) return die(got.error().text());
+        counters_.received_bytes += got->bytes;
+        total += got->bytes;
+        if (got->bytes > 0) handler_.on_viewer_input(*this, buffer.first(got->bytes));
+        if (!log_) return;
+        if (got->end) return die("closed by the peer");
+        if (got->bytes < buffer.size()) return;
+        if (total > kMostInputBytes) return die("a flood of input from a viewer");
+    }
+}
+
+void Viewer::on_writable() {
+    if (!blocked_) return;
+    blocked_ = false;
+    flush(base::monotonic_ms());
+}
+
+void Viewer::on_hangup() { die("closed by the peer"); }
+
+}  // namespace live
