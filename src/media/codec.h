@@ -19,7 +19,9 @@ enum class Codec : uint8_t {
     kVp8,
     kH263,
     kScreen,
+    kScreen2,
     kVp6,
+    kVp6Alpha,
     // audio
     kAac,
     kMp3,
@@ -29,7 +31,9 @@ enum class Codec : uint8_t {
     kEac3,
     kPcmAlaw,
     kPcmUlaw,
-    kPcm,
+    kPcm,    // of the encoder's byte order
+    kPcmLe,  // little endian
+    kAdpcm,
     kSpeex,
     kNellymoser,
     // data
@@ -45,8 +49,15 @@ struct CodecInfo {
     bool has_sequence_header;  // a decoder needs its configuration before the first access unit
 };
 
+constexpr uint32_t fourcc(const char (&text)[5]) {
+    auto at = [&](int i) { return static_cast<uint32_t>(static_cast<uint8_t>(text[i])); };
+    return at(0) << 24 | at(1) << 16 | at(2) << 8 | at(3);
+}
+
+// Every codec has its row; kNone's has an empty name.
 const CodecInfo& codec_info(Codec codec);
 std::optional<Codec> codec_from_fourcc(Kind kind, uint32_t fourcc);
+// Nellymoser has three ids (4, 5, 6) and MP3 two (2, 14): all are known here, the table has the usual one.
 std::optional<Codec> codec_from_flv_id(Kind kind, int flv_id);
 
 }  // namespace media

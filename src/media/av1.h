@@ -1,0 +1,59 @@
+#pragma once
+// AV1's configuration: the AV1CodecConfigurationRecord (AV1 in ISOBMFF, 2.3), walking OBUs (AV1 Bitstream, 5.3) and the
+// front of the sequence header OBU (5.5): profile, level, size. It reads no frame header.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace media {
+
+namespace av1 {
+enum ObuType : uint8_t { kSequenceHeader = 1, kTemporalDelimiter = 2, kFrameHeader = 3, kFrame = 6 };
+}
+
+struct Av1Sequence {
+    uint8_t profile = 0;
+    uint8_t level_idx = 0;  // 0 is 2.0, 31 no limit
+    bool high_tier = false;
+    int width = 0;  // the largest frame, pixels
+    int height = 0;
+};
+
+struct Av1Config {
+    uint8_t profile = 0;
+    uint8_t level_idx = 0;
+    bool high_tier = false;
+    int bit_depth = 8;
+    std::optional<Av1Sequence> sequence;  // when the record holds a sequence header
+};
+
+struct Obu {
+    uint8_t type = 0;
+    std::span<const uint8_t> payload;
+};
+
+// Walks the OBUs of the low overhead format. An OBU without a size is the last one.
+class ObuReader {
+  public:
+    explicit ObuReader(std::span<const uint8_t> bytes) : rest_(bytes) {}
+    std::optional<Obu> next();
+    bool ok() const { return ok_; }
+
+  private:
+    std::span<const uint8_t> rest_;
+    bool ok_ = true;
+};
+
+base::Result<Av1Config> parse_av1_config(std::span<const uint8_t> record);
+// payload: of a sequence header OBU, without the OBU's header.
+base::Result<Av1Sequence> parse_av1_sequence(std::span<const uint8_t> payload);
+
+std::string_view av1_profile_name(uint8_t profile);
+std::string av1_level_name(uint8_t level_idx);  // "3.1"
+
+}  // namespace media

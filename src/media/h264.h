@@ -1,0 +1,49 @@
+#pragma once
+// H.264's configuration: the AVCDecoderConfigurationRecord (ISO/IEC 14496-15, 5.3.3) and what the server asks of a
+// sequence parameter set (ITU-T H.264, 7.3.2.1.1): profile, level, size. It reads no VUI, PPS or slice.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/slice.h"
+
+namespace media {
+
+namespace h264 {
+enum NaluType : uint8_t { kSlice = 1, kIdr = 5, kSei = 6, kSps = 7, kPps = 8, kAud = 9 };
+inline uint8_t nalu_type(std::span<const uint8_t> nalu) { return nalu.empty() ? 0 : nalu[0] & 0x1f; }
+}  // namespace h264
+
+// The spans are parts of the parsed bytes and live as long as those.
+struct AvcConfig {
+    uint8_t profile_idc = 0;
+    uint8_t compatibility = 0;
+    uint8_t level_idc = 0;
+    int nalu_length_size = 4;  // 1, 2 or 4 bytes
+    std::vector<std::span<const uint8_t>> sps;
+    std::vector<std::span<const uint8_t>> pps;
+};
+
+struct H264Sps {
+    uint8_t profile_idc = 0;
+    uint8_t constraints = 0;  // constraint_set0_flag is the highest bit
+    uint8_t level_idc = 0;
+    int width = 0;  // pixels, after cropping
+    int height = 0;
+    bool interlaced = false;  // frame_mbs_only_flag is 0
+};
+
+base::Result<AvcConfig> parse_avc_config(std::span<const uint8_t> record);
+// nalu: with its header byte, emulation prevention not removed.
+base::Result<H264Sps> parse_h264_sps(std::span<const uint8_t> nalu);
+// The record, with length prefixes of four bytes. An SPS shorter than four bytes is an error.
+base::Result<base::Slice> make_avc_config(std::span<const uint8_t> sps, std::span<const uint8_t> pps);
+
+std::string_view h264_profile_name(uint8_t profile_idc, uint8_t constraints);  // empty when not known
+std::string h264_level_name(uint8_t level_idc, uint8_t constraints = 0);       // "3.1", "1b"
+
+}  // namespace media

@@ -1,0 +1,88 @@
+#include "media/vpx.h"
+
+#include <fmt/format.h>
+
+#include "base/bits.h"
+#include "base/bytes.h"
+
+namespace media {
+
+using base::BitReader;
+using base::ByteReader;
+using base::Code;
+using base::fail;
+using base::Result;
+
+Result<VpConfig> parse_vp_config(std::span<const uint8_t> record) {
+    ByteReader r(record);
+    // A box's version 1 and flags 0 cannot be a record's front: there is no level 0.
+    if (record.size() >= 12 && record[0] == 1 && record[1] == 0 && record[2] == 0 && record[3] == 0) r.skip(4);
+    VpConfig config;
+    config.profile = r.u8();
+    config.level = r.u8();
+    config.bit_depth = r.u8() >> 4;
+    r.skip(3);  // colours
+    r.skip(r.u16());
+    if (!r.ok()) return fail(Code::kProtocol, fmt::format("VP configuration of {} bytes", record.size()));
+    if (config.profile > 3) return fail(Code::kProtocol, fmt::format("VP configuration of profile {}", config.profile));
+    return config;
+}
+
+namespace {
+
+constexpr uint32_t kColorSpaceRgb = 7;
+
+// color_config (6.2.2)
+void skip_colors(BitReader& b, uint8_t profile) {
+    if (profile >= 2) b.bit();  // bit depth
+    if (b.bits(3) != kColorSpaceRgb) {
+        b.bit();  // color_range
+        if (profile & 1) b.bits(3);
+    } else if (profile & 1) {
+        b.bit();
+    }
+}
+
+}  // namespace
+
+Result<VpFrame> parse_vp9_frame(std::span<const uint8_t> data) {
+    BitReader b(data);
+    VpFrame frame;
+    if (b.bits(2) != 2) return fail(Code::kProtocol, "VP9 frame without its marker");
+    uint32_t low = b.bit();
+    frame.profile = static_cast<uint8_t>(b.bit() << 1 | low);
+    if (frame.profile == 3) b.bit();
+    bool shows_existing = b.bit();
+    if (shows_existing) return frame;
+    frame.keyframe = b.bit() == 0;
+    b.bits(2);  // show_frame, error_resilient_mode
+    if (frame.keyframe) {
+        if (b.bits(24) != 0x498342) return fail(Code::kProtocol, "VP9 key frame without its sync code");
+        skip_colors(b, frame.profile);
+        frame.width = static_cast<int>(b.bits(16)) + 1;
+        frame.height = static_cast<int>(b.bits(16)) + 1;
+    }
+    if (!b.ok()) return fail(Code::kProtocol, "VP9 frame: too short");
+    return frame;
+}
+
+Result<VpFrame> parse_vp8_frame(std::span<const uint8_t> data) {
+    if (data.size() < 3) return fail(Code::kProtocol, "VP8 frame: too short");
+    VpFrame frame;
+    frame.keyframe = !(data[0] & 1);
+    frame.profile = data[0] >> 1 & 7;
+    if (!frame.keyframe) return frame;
+    if (data.size() < 10 || data[3] != 0x9d || data[4] != 0x01 || data[5] != 0x2a) {
+        return fail(Code::kProtocol, "VP8 key frame without its start code");
+    }
+    frame.width = (data[6] | data[7] << 8) & 0x3fff;
+    frame.height = (data[8] | data[9] << 8) & 0x3fff;
+    return frame;
+}
+
+std::string vp9_level_name(uint8_t level) {
+    if (level < 10) return "";
+    return level % 10 ? fmt::format("{}.{}", level / 10, level % 10) : fmt::format("{}", level / 10);
+}
+
+}  // namespace media
