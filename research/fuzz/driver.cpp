@@ -2,7 +2,9 @@
 // that each run of the tests sees the same inputs. It does not look for coverage: `make fuzz TARGET=name` does.
 //     driver [-runs=20000] [-seconds=20] [-seed=1] [file or folder]...
 
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -16,9 +18,6 @@
 #include <random>
 #include <string>
 #include <vector>
-
-#include <fcntl.h>
-#include <unistd.h>
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 extern "C" __attribute__((weak)) int LLVMFuzzerInitialize(int* argc, char*** argv);
@@ -138,7 +137,8 @@ Bytes read_file(const std::filesystem::path& path) {
 std::vector<Bytes> read_corpus(const std::vector<std::string>& places) {
     std::vector<std::filesystem::path> files;
     for (const std::string& place : places) {
-        if (!std::filesystem::is_directory(place)) files.push_back(place);
+        if (!std::filesystem::is_directory(place))
+            files.push_back(place);
         else
             for (const auto& entry : std::filesystem::directory_iterator(place))
                 if (entry.is_regular_file()) files.push_back(entry.path());
@@ -173,13 +173,17 @@ int main(int argc, char** argv) {
     if (LLVMFuzzerInitialize) LLVMFuzzerInitialize(&argc, &argv);
     for (int i = 1; i < argc; ++i) {
         std::string argument = argv[i];
-        if (argument.starts_with("-runs=")) runs = number_of(argument);
-        else if (argument.starts_with("-seconds=")) seconds = number_of(argument);
-        else if (argument.starts_with("-seed=")) seed = number_of(argument);
+        if (argument.starts_with("-runs="))
+            runs = number_of(argument);
+        else if (argument.starts_with("-seconds="))
+            seconds = number_of(argument);
+        else if (argument.starts_with("-seed="))
+            seed = number_of(argument);
         else if (argument.starts_with("-") || !std::filesystem::exists(argument)) {
             fmt::print(stderr, "fuzz: no such option, file or folder: {}\n", argument);
             return 2;
-        } else places.push_back(argument);
+        } else
+            places.push_back(argument);
     }
     crash_file = std::string(argv[0]) + ".crash";
     catch_crashes();

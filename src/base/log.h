@@ -28,9 +28,11 @@ struct Options {
 Result<void> open(const Options& options);
 // Closes and opens the file again, for log rotation.
 Result<void> reopen();
-// Writes out what is queued; at the process's end, and before abort.
+// Waits until what is queued is written, at most 2 seconds; at the process's end, and before abort.
 void flush();
+// Writes out what is queued and ends the thread. Lines after it go to stderr.
 void close();
+// Lines that never reached the log, because the queue was full (the oldest go) or the write failed.
 uint64_t dropped_lines();
 bool parse_level(std::string_view name, Level& out);  // verbose|debug, info, trace, warn, error, off
 
@@ -40,7 +42,10 @@ void set_context_provider(ContextIdProvider provider);
 
 extern Level level_in_force;
 inline bool enabled(Level level) { return level >= level_in_force; }
+// Text from a peer cannot forge a line: control characters are written as \xNN, and at most 8 KiB are taken.
 void write(Level level, std::string_view text, int system_errno = 0);
+// The last line of a process that is about to abort: to stderr, and to the log when there is one, at once.
+void last_words(std::string_view text);
 
 template <class... Args>
 void info(fmt::format_string<Args...> format, Args&&... args) {

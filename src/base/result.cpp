@@ -1,8 +1,9 @@
 #include "base/result.h"
 
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include "base/log.h"
 
 namespace base {
 
@@ -59,9 +60,8 @@ std::unexpected<Error> fail_errno(std::string_view what, int errno_value, std::s
 }
 
 void check_failed(const char* condition, std::source_location where) {
-    std::fprintf(stderr, "bug: CHECK(%s) failed at %s:%u in %s\n", condition, where.file_name(), where.line(),
-                 where.function_name());
-    std::fflush(stderr);
+    log::last_words(fmt::format("bug: CHECK({}) failed at {}:{} in {}", condition, where.file_name(), where.line(),
+                                where.function_name()));
     std::abort();
 }
 

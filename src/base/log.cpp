@@ -1,0 +1,179 @@
+#include "base/log.h"
+
+#include <fmt/format.h>
+#include <spdlog/async.h>
+#include <spdlog/async_logger.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <ctime>
+#include <iterator>
+#include <memory>
+
+#include "base/clock.h"
+#include "base/log_sink.h"
+
+namespace base::log {
+
+Level level_in_force = Level::kTrace;
+
+namespace {
+
+constexpr size_t kQueueLines = 8192;
+constexpr size_t kMaxText = 8192;
+constexpr int kFlushMs = 2000;
+
+constexpr std::string_view kLevelNames[] = {"verbose", "info", "trace", "warn", "error", "off"};
+
+struct OpenLog {
+    std::string file;  // empty for the console
+    std::shared_ptr<Sink> sink;
+    std::shared_ptr<spdlog::details::thread_pool> pool;
+    std::shared_ptr<spdlog::async_logger> logger;
+    pid_t pid = getpid();
+
+    bool has_thread() const { return pid == getpid(); }  // a forked child has none
+    ~OpenLog() {
+        if (has_thread()) return;
+        // Joining the parent's thread from a child would wait for ever: let go of it.
+        static_cast<void>(std::make_unique<std::shared_ptr<void>>(std::move(pool)).release());
+    }
+};
+
+// Destroyed at exit, which writes out what is queued.
+std::unique_ptr<OpenLog> open_log;
+ContextIdProvider context_provider = nullptr;
+bool utc = false;
+uint64_t dropped_before = 0;  // of logs that were closed
+
+// The date changes once a second; the conversion to it is the dear part of a line.
+void append_time(fmt::memory_buffer& line) {
+    static int64_t second_known = -1;
+    static bool utc_known = false;
+    static char text[32];
+    int64_t now = wall_ms();
+    if (now / 1000 != second_known || utc != utc_known) {
+        second_known = now / 1000;
+        utc_known = utc;
+        time_t seconds = second_known;
+        tm parts;
+        if (utc)
+            gmtime_r(&seconds, &parts);
+        else
+            localtime_r(&seconds, &parts);
+        strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
+    }
+    fmt::format_to(std::back_inserter(line), "{}.{:03}", text, now % 1000);
+}
+
+void append_escaped(fmt::memory_buffer& line, std::string_view text) {
+    for (char c : text.substr(0, kMaxText)) {
+        auto byte = static_cast<unsigned char>(c);
+        if (byte < 0x20 || byte == 0x7f)
+            fmt::format_to(std::back_inserter(line), "\\x{:02x}", byte);
+        else
+            line.push_back(c);
+    }
+    if (text.size() > kMaxText) fmt::format_to(std::back_inserter(line), "... ({} bytes more)", text.size() - kMaxText);
+}
+
+fmt::memory_buffer format_line(Level level, std::string_view text, int system_errno) {
+    fmt::memory_buffer line;
+    line.push_back('[');
+    append_time(line);
+    std::string_view context = context_provider ? context_provider() : std::string_view("-");
+    fmt::format_to(std::back_inserter(line), "][{}][{}][{}][{}] ", kLevelNames[static_cast<int>(level)], getpid(),
+                   context, system_errno);
+    append_escaped(line, text);
+    line.push_back('\n');
+    return line;
+}
+
+void write_stderr(std::string_view line) {
+    ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+    (void)written;  // there is nobody left to tell
+}
+
+// Signals are the loop's: a thread inherits the mask it is made under.
+std::shared_ptr<spdlog::details::thread_pool> start_thread() {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    auto pool = std::make_shared<spdlog::details::thread_pool>(kQueueLines, 1);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return pool;
+}
+
+}  // namespace
+
+Result<void> open(const Options& options) {
+    std::string file = options.console ? "" : options.file;
+    if (!options.console && file.empty()) return fail(Code::kConfig, "the log goes to a file, but none is named");
+    auto sink = std::make_shared<Sink>();
+    TRY(sink->open(file));
+    close();
+    auto pool = start_thread();
+    auto logger =
+        std::make_shared<spdlog::async_logger>("srs", sink, pool, spdlog::async_overflow_policy::overrun_oldest);
+    logger->set_level(spdlog::level::trace);
+    open_log = std::make_unique<OpenLog>(file, sink, pool, logger);
+    level_in_force = options.level;
+    utc = options.utc;
+    return {};
+}
+
+Result<void> reopen() {
+    if (!open_log) return {};
+    return open_log->sink->open(open_log->file);
+}
+
+void flush() {
+    if (!open_log || !open_log->has_thread()) return;
+    uint64_t before = open_log->sink->flushes();
+    open_log->logger->flush();
+    open_log->sink->wait_flush(before, kFlushMs);
+}
+
+void close() {
+    if (!open_log) return;
+    flush();
+    dropped_before = dropped_lines();
+    open_log.reset();
+}
+
+uint64_t dropped_lines() {
+    if (!open_log) return dropped_before;
+    return dropped_before + open_log->pool->overrun_counter() + open_log->sink->failed_lines();
+}
+
+bool parse_level(std::string_view name, Level& out) {
+    if (name == "debug") name = "verbose";
+    auto found = std::find(std::begin(kLevelNames), std::end(kLevelNames), name);
+    if (found == std::end(kLevelNames)) return false;
+    out = static_cast<Level>(found - std::begin(kLevelNames));
+    return true;
+}
+
+void set_context_provider(ContextIdProvider provider) { context_provider = provider; }
+
+void write(Level level, std::string_view text, int system_errno) {
+    if (!enabled(level) || level == Level::kOff) return;
+    fmt::memory_buffer buffer = format_line(level, text, system_errno);
+    std::string_view line(buffer.data(), buffer.size());
+    if (!open_log) return write_stderr(line);
+    if (!open_log->has_thread()) return open_log->sink->write_line(line);
+    open_log->logger->log(spdlog::level::info, spdlog::string_view_t(line.data(), line.size()));
+}
+
+void last_words(std::string_view text) {
+    fmt::memory_buffer buffer = format_line(Level::kError, text, 0);
+    std::string_view line(buffer.data(), buffer.size());
+    write_stderr(line);
+    if (!open_log) return;
+    flush();
+    // A console that is the same terminal has the line already.
+    if (!open_log->file.empty()) open_log->sink->write_line(line);
+}
+
+}  // namespace base::log

@@ -1,0 +1,45 @@
+#pragma once
+// Where the log's thread writes its lines: a file descriptor, one write per line, so that a line is in the file as soon
+// as it is taken from the queue. It does not format. Called from two threads: the log's, and ours that reopens.
+
+#include <spdlog/sinks/sink.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+
+#include "base/result.h"
+
+namespace base::log {
+
+class Sink final : public spdlog::sinks::sink {
+  public:
+    ~Sink() override;
+
+    // An empty path is the console (stdout). On an error what was open stays open.
+    Result<void> open(const std::string& path);
+    // Writes at once, from the calling thread.
+    void write_line(std::string_view line);
+    uint64_t failed_lines() const { return failed_lines_; }
+
+    // How many flushes the log's thread has come to, and waiting for the next; at most `ms`.
+    uint64_t flushes();
+    void wait_flush(uint64_t before, int ms);
+
+    void log(const spdlog::details::log_msg& message) override;
+    void flush() override;
+    // Lines come formatted.
+    void set_pattern(const std::string&) override {}
+    void set_formatter(std::unique_ptr<spdlog::formatter>) override {}
+
+  private:
+    std::mutex mutex_;  // guards descriptor_, is held during a write
+    int descriptor_ = -1;
+    std::atomic<uint64_t> failed_lines_ = 0;
+    std::mutex flush_mutex_;
+    std::condition_variable flushed_;
+    uint64_t flushes_ = 0;
+};
+
+}  // namespace base::log

@@ -1,0 +1,170 @@
+#include "base/log.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <thread>
+
+#include "base/clock.h"
+
+namespace base::log {
+namespace {
+
+class LogTest : public testing::Test {
+  protected:
+    LogTest() {
+        std::string pattern = testing::TempDir() + "log_test.XXXXXX";
+        directory_ = mkdtemp(pattern.data());
+        file_ = directory_ + "/srs.log";
+    }
+    ~LogTest() override {
+        close();
+        set_context_provider(nullptr);
+        level_in_force = Level::kTrace;
+        std::filesystem::remove_all(directory_);
+    }
+
+    void open_file(Level level = Level::kTrace) {
+        auto opened = open({.console = false, .file = file_, .level = level});
+        ASSERT_TRUE(opened) << opened.error().describe();
+    }
+    static std::string content(const std::string& path) {
+        std::ifstream file(path);
+        return std::string(std::istreambuf_iterator<char>(file), {});
+    }
+    std::string content() {
+        flush();
+        return content(file_);
+    }
+
+    std::string directory_;
+    std::string file_;
+};
+
+TEST_F(LogTest, LineHasTimeLevelPidContextAndErrno) {
+    open_file();
+    set_context_provider([] { return std::string_view("k3w9"); });
+    write(Level::kWarn, "disk is full", 28);
+    trace("{} players", 7);
+    std::string time = R"(\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}\])";
+    std::regex lines(
+        fmt::format("{0}\\[warn\\]\\[{1}\\]\\[k3w9\\]\\[28\\] disk is full\n"
+                    "{0}\\[trace\\]\\[{1}\\]\\[k3w9\\]\\[0\\] 7 players\n",
+                    time, getpid()));
+    EXPECT_TRUE(std::regex_match(content(), lines)) << content();
+}
+
+TEST_F(LogTest, LevelsBelowTheOneInForceAreLeftOut) {
+    open_file(Level::kWarn);
+    info("no");
+    trace("no");
+    warn("yes");
+    error("yes");
+    std::string text = content();
+    EXPECT_EQ(text.find("no\n"), std::string::npos) << text;
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
+}
+
+TEST_F(LogTest, LevelNames) {
+    Level level;
+    for (auto [name, expected] : {std::pair("verbose", Level::kVerbose),
+                                  {"debug", Level::kVerbose},
+                                  {"info", Level::kInfo},
+                                  {"trace", Level::kTrace},
+                                  {"warn", Level::kWarn},
+                                  {"error", Level::kError},
+                                  {"off", Level::kOff}}) {
+        EXPECT_TRUE(parse_level(name, level)) << name;
+        EXPECT_EQ(level, expected) << name;
+    }
+    EXPECT_FALSE(parse_level("loud", level));
+}
+
+TEST_F(LogTest, TextFromAPeerCannotForgeALine) {
+    open_file();
+    trace("stream {}", "a\n[2026-01-01 00:00:00.000][error] b\x1b[2J");
+    std::string text = content();
+    EXPECT_NE(text.find("stream a\\x0a[2026-01-01 00:00:00.000][error] b\\x1b[2J\n"), std::string::npos) << text;
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
+}
+
+TEST_F(LogTest, LongTextIsCut) {
+    open_file();
+    write(Level::kTrace, std::string(10000, 'x'));
+    std::string text = content();
+    EXPECT_LT(text.size(), 8400u);
+    EXPECT_NE(text.find("... (1808 bytes more)\n"), std::string::npos);
+}
+
+TEST_F(LogTest, ReopenFollowsARotation) {
+    open_file();
+    trace("before");
+    flush();
+    std::filesystem::rename(file_, file_ + ".1");
+    ASSERT_TRUE(reopen());
+    trace("after");
+    EXPECT_NE(content().find("after"), std::string::npos);
+    EXPECT_NE(content(file_ + ".1").find("before"), std::string::npos);
+}
+
+TEST_F(LogTest, AFileThatCannotBeOpenedIsAnErrorAndTheOldLogStays) {
+    open_file();
+    auto opened = open({.console = false, .file = directory_ + "/none/srs.log"});
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().system_errno(), ENOENT);
+    trace("still here");
+    EXPECT_NE(content().find("still here"), std::string::npos);
+}
+
+TEST_F(LogTest, BeforeOpenLinesGoToStderr) {
+    testing::internal::CaptureStderr();
+    warn("early");
+    EXPECT_NE(testing::internal::GetCapturedStderr().find("[warn]"), std::string::npos);
+}
+
+TEST_F(LogTest, ASlowDiskNeitherBlocksNorGrows) {
+    ASSERT_EQ(mkfifo(file_.c_str(), 0600), 0);
+    int reader = ::open(file_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    open_file();
+    uint64_t dropped = dropped_lines();
+    int64_t begin = monotonic_ms();
+    for (int i = 0; i < 20000; ++i) trace("line {} {}", i, "of some length, so that the pipe is soon full of them");
+    EXPECT_LT(monotonic_ms() - begin, 3000);
+    EXPECT_GT(dropped_lines() - dropped, 5000u);
+    // Without its reader the pipe refuses every write, and the log ends in good time.
+    signal(SIGPIPE, SIG_IGN);
+    ::close(reader);
+    close();
+}
+
+TEST_F(LogTest, AFailedCheckIsInTheFile) {
+    open_file();
+    trace("queued");
+    EXPECT_DEATH(CHECK(1 == 2), "CHECK\\(1 == 2\\) failed at .*log_test.cpp");
+    EXPECT_NE(content().find("[error]"), std::string::npos);
+}
+
+TEST_F(LogTest, AForkedChildWritesAtOnceAndEnds) {
+    open_file();
+    pid_t child = fork();
+    if (child == 0) {
+        trace("from the child");
+        flush();
+        close();
+        _exit(7);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(WEXITSTATUS(status), 7);
+    EXPECT_NE(content().find("from the child"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace base::log
