@@ -1,0 +1,231 @@
+// floor: the least that a single-threaded server can do, as a measuring stick for the real one. It shares no code with
+// the server, so that it measures the kernel and nothing of ours.
+//
+//   floor PORT KBPS INTERVAL_MS   To every connection that sends anything: an HTTP response head and an FLV header, then
+//                                 one writev of the interval's bytes per socket and interval. The bytes are well-formed
+//                                 FLV tags of constant size, so that a reader can check the framing.
+//   floor --publish PORT          Accepts, does one recv per arrival, counts and throws away.
+//
+// It does not parse requests, queue for slow readers (what a socket does not take is lost, the framing with it) or end
+// by itself. SIGTERM ends it; it then says what it moved.
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace {
+
+[[noreturn]] void die(const char* what) {
+    std::perror(what);
+    std::exit(1);
+}
+
+// Messages per second of the imitated stream: 25 pictures and 43 audio frames.
+constexpr int kMessagesPerSecond = 68;
+constexpr size_t kTagOverhead = 11 + 4;
+// With the terminating 0 as the last byte of the FLV header's previous-tag-size.
+constexpr char kResponse[] = "HTTP/1.1 200 OK\r\nContent-Type: video/x-flv\r\n\r\nFLV\x01\x05\0\0\0\x09\0\0\0";
+
+// One interval's worth of audio tags, each with a place of its own in memory, as a server's message queue has.
+class IntervalBytes {
+  public:
+    IntervalBytes(int64_t kbps, int64_t interval_ms) {
+        size_t total = static_cast<size_t>(kbps * interval_ms / 8);
+        size_t count = static_cast<size_t>(kMessagesPerSecond * interval_ms / 1000 + 1);
+        size_t tag = std::max(total / count, kTagOverhead + 2);
+        tags_.resize(count, std::vector<uint8_t>(tag, 7));
+        for (auto& bytes : tags_) {
+            write_tag(bytes);
+            parts_.push_back({bytes.data(), bytes.size()});
+        }
+    }
+    // False when the connection is broken.
+    bool send_to(int fd, uint64_t& sent) {
+        ssize_t n = ::writev(fd, parts_.data(), static_cast<int>(parts_.size()));
+        if (n > 0) sent += static_cast<uint64_t>(n);
+        return n >= 0 || errno == EAGAIN;
+    }
+
+  private:
+    static void write_tag(std::vector<uint8_t>& tag) {
+        size_t body = tag.size() - kTagOverhead;
+        std::memset(tag.data(), 0, 11);
+        tag[0] = 8;
+        tag[1] = static_cast<uint8_t>(body >> 16);
+        tag[2] = static_cast<uint8_t>(body >> 8);
+        tag[3] = static_cast<uint8_t>(body);
+        tag[11] = 0xaf;  // AAC ...
+        tag[12] = 1;     // ... raw
+        size_t previous = body + 11;
+        for (int i = 0; i < 4; ++i) tag[tag.size() - 4 + i] = static_cast<uint8_t>(previous >> (24 - 8 * i));
+    }
+    std::vector<std::vector<uint8_t>> tags_;
+    std::vector<iovec> parts_;
+};
+
+class Floor {
+  public:
+    Floor(uint16_t port, IntervalBytes* source, int64_t interval_ms) : source_(source) {
+        raise_open_file_limit();
+        epoll_ = ::epoll_create1(0);
+        if (epoll_ < 0) die("epoll_create1");
+        listen_on(port);
+        watch_signals();
+        if (source_) start_timer(interval_ms);
+    }
+
+    void run() {
+        std::array<epoll_event, 256> events;
+        while (!ended_) {
+            int count = ::epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), -1);
+            for (int i = 0; i < count; ++i) handle(events[static_cast<size_t>(i)].data.fd);
+        }
+        std::printf("connections %llu, received %llu bytes in %llu calls, sent %llu bytes\n",
+                    static_cast<unsigned long long>(accepted_), static_cast<unsigned long long>(received_),
+                    static_cast<unsigned long long>(receives_), static_cast<unsigned long long>(sent_));
+    }
+
+  private:
+    static void raise_open_file_limit() {
+        rlimit limit;
+        if (::getrlimit(RLIMIT_NOFILE, &limit) < 0) return;
+        limit.rlim_cur = limit.rlim_max;
+        ::setrlimit(RLIMIT_NOFILE, &limit);
+    }
+
+    void watch(int fd) {
+        epoll_event event{};
+        event.events = EPOLLIN;
+        event.data.fd = fd;
+        if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) < 0) die("epoll_ctl");
+    }
+
+    void listen_on(uint16_t port) {
+        listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        int on = 1;
+        ::setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_port = htons(port);
+        if (::bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address) < 0) die("bind");
+        if (::listen(listener_, 4096) < 0) die("listen");
+        watch(listener_);
+    }
+
+    void watch_signals() {
+        sigset_t set;
+        sigemptyset(&set);
+        sigaddset(&set, SIGTERM);
+        sigaddset(&set, SIGINT);
+        sigprocmask(SIG_BLOCK, &set, nullptr);
+        std::signal(SIGPIPE, SIG_IGN);
+        signals_ = ::signalfd(-1, &set, SFD_NONBLOCK);
+        watch(signals_);
+    }
+
+    void start_timer(int64_t interval_ms) {
+        timer_ = ::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
+        timespec every{interval_ms / 1000, interval_ms % 1000 * 1'000'000};
+        itimerspec spec{every, every};
+        ::timerfd_settime(timer_, 0, &spec, nullptr);
+        watch(timer_);
+    }
+
+    void handle(int fd) {
+        if (fd == listener_) {
+            accept_all();
+        } else if (fd == timer_) {
+            send_interval();
+        } else if (fd == signals_) {
+            ended_ = true;
+        } else {
+            receive(fd);
+        }
+    }
+
+    void accept_all() {
+        for (int fd; (fd = ::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK)) >= 0;) {
+            ++accepted_;
+            watch(fd);
+        }
+    }
+
+    void send_interval() {
+        uint64_t expirations;
+        if (::read(timer_, &expirations, sizeof expirations) < 0) return;
+        for (size_t fd = 0; fd < playing_.size(); ++fd) {
+            if (playing_[fd] && !source_->send_to(static_cast<int>(fd), sent_)) close_connection(static_cast<int>(fd));
+        }
+    }
+
+    void receive(int fd) {
+        ssize_t n = ::recv(fd, buffer_.data(), buffer_.size(), 0);
+        if (n < 0 && errno == EAGAIN) return;
+        if (n <= 0) return close_connection(fd);
+        received_ += static_cast<uint64_t>(n);
+        ++receives_;
+        if (source_ && !is_playing(fd)) start_playing(fd);
+    }
+
+    bool is_playing(int fd) const {
+        return static_cast<size_t>(fd) < playing_.size() && playing_[static_cast<size_t>(fd)];
+    }
+
+    void start_playing(int fd) {
+        if (::write(fd, kResponse, sizeof kResponse) < 0) return close_connection(fd);
+        if (playing_.size() <= static_cast<size_t>(fd)) playing_.resize(static_cast<size_t>(fd) + 1);
+        playing_[static_cast<size_t>(fd)] = true;
+    }
+
+    void close_connection(int fd) {
+        if (is_playing(fd)) playing_[static_cast<size_t>(fd)] = false;
+        ::close(fd);
+    }
+
+    IntervalBytes* source_;  // null: publishers
+    int epoll_ = -1, listener_ = -1, timer_ = -1, signals_ = -1;
+    bool ended_ = false;
+    std::vector<char> playing_;  // by descriptor
+    std::vector<uint8_t> buffer_ = std::vector<uint8_t>(256 * 1024);
+    uint64_t accepted_ = 0, received_ = 0, receives_ = 0, sent_ = 0;
+};
+
+int usage() {
+    std::fputs("usage: floor PORT KBPS INTERVAL_MS\n       floor --publish PORT\n", stderr);
+    return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    std::vector<std::string> arguments(argv + 1, argv + argc);
+    if (arguments.size() == 2 && arguments[0] == "--publish") {
+        Floor(static_cast<uint16_t>(std::atoi(arguments[1].c_str())), nullptr, 0).run();
+        return 0;
+    }
+    if (arguments.size() != 3) return usage();
+    int port = std::atoi(arguments[0].c_str());
+    int64_t kbps = std::atoll(arguments[1].c_str()), interval_ms = std::atoll(arguments[2].c_str());
+    // One writev takes at most 1024 parts.
+    if (port < 1 || port > 65535 || kbps < 1 || interval_ms < 1 || interval_ms > 15'000) return usage();
+    IntervalBytes source(kbps, interval_ms);
+    Floor(static_cast<uint16_t>(port), &source, interval_ms).run();
+}
