@@ -100,15 +100,14 @@ Result<Value> Amf0Decoder::value() {
     uint8_t marker = reader_.u8();
     switch (marker) {
         case kObject:
-            return named(Value::object(), UINT32_MAX);
-        case kEcmaArray: {
-            uint32_t count = reader_.u32();
-            return named(Value::ecma_array(), count);
-        }
+            return named(Value::object());
+        case kEcmaArray:
+            reader_.skip(4);  // the number of members, a hint that is often wrong
+            return named(Value::ecma_array());
         case kTypedObject: {
             Value object = Value::object();
             object.set_class_name(TRY(text(reader_.u16())));
-            return named(std::move(object), UINT32_MAX);
+            return named(std::move(object));
         }
         case kStrictArray:
             return strict_array();
@@ -122,12 +121,11 @@ Result<Value> Amf0Decoder::value() {
     }
 }
 
-// Members up to the end marker. An ECMA array's count is a hint only, but some writers leave out the end marker behind
-// the announced number of members when the message ends there.
-Result<Value> Amf0Decoder::named(Value object, uint32_t count_hint) {
+// Members up to the end marker. Some writers leave it out behind an ECMA array that ends the message.
+Result<Value> Amf0Decoder::named(Value object) {
     TRY(budget_.enter());
-    for (uint32_t count = 0;; ++count) {
-        if (reader_.left() == 0 && count == count_hint) break;
+    for (;;) {
+        if (reader_.left() == 0 && reader_.ok() && object.type() == Type::kEcmaArray) break;
         if (reader_.left() < 3) return truncated("an object");
         uint16_t size = reader_.u16();
         if (size == 0 && reader_.rest()[0] == kObjectEnd) {

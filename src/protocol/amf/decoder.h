@@ -33,7 +33,7 @@ class Amf0Decoder {
 
   private:
     base::Result<Value> scalar(uint8_t marker);
-    base::Result<Value> named(Value object, uint32_t count_hint);
+    base::Result<Value> named(Value object);
     base::Result<Value> strict_array();
     base::Result<std::string> text(size_t size);
 

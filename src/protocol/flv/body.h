@@ -14,7 +14,8 @@
 
 namespace flv {
 
-// A body that was understood: a frame, or the reason why there is nothing to publish (a static text).
+// A body that was understood (a sequence header is no keyframe): a frame, or the reason why there is nothing to publish
+// (a static text).
 struct Parsed {
     std::optional<media::Frame> frame;
     std::string_view nothing;
@@ -43,7 +44,9 @@ class BodyParser {
     base::Result<Parsed> legacy_video(Cursor& c, media::Frame& frame);
     base::Result<Parsed> coded_video(Cursor& c, media::Frame& frame);
     base::Result<Parsed> sequence_header(Cursor& c, media::Frame& frame);
-    base::Result<bool> select_track(Cursor& c, media::Kind kind);
+    base::Result<Parsed> legacy_audio(Cursor& c, media::Frame& frame);
+    base::Result<void> skip_modifiers(Cursor& c, uint8_t mod_ex);
+    base::Result<bool> select_track(Cursor& c, media::Kind kind, bool multitrack);
     bool serves(media::Kind kind, int track);
 
     media::Codec video_codec_ = media::Codec::kNone;  // of the last sequence header

@@ -1,7 +1,6 @@
 #pragma once
-// A streaming reader of FLV files: bytes in as they come, tags out. The file header may be left out by nobody; unknown
-// tag types are handed out as they are; encrypted tags are an error. previous-tag-size fields are not checked: broken
-// ones are common and harmless.
+// A streaming reader of FLV files: bytes in as they come, tags out. Unknown tag types are handed out as they are;
+// encrypted tags are an error. previous-tag-size fields are not checked: broken ones are common and harmless.
 
 #include <cstdint>
 #include <optional>
@@ -36,12 +35,15 @@ class Reader {
     size_t buffered() const { return buffer_.size() - start_; }
 
   private:
+    static constexpr uint32_t kMaxFileHeader = 4096;
+
     base::Result<bool> file_header();
+    bool skip_pending();
 
     uint32_t max_body_size_;
     std::vector<uint8_t> buffer_;
     size_t start_ = 0;   // of what was not read yet
-    uint64_t skip_ = 0;  // bytes to pass over: a longer file header
+    uint32_t skip_ = 0;  // bytes to pass over: the file header, a previous-tag-size
     bool header_read_ = false;
     uint8_t flags_ = 0;
 };

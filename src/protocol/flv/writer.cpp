@@ -1,0 +1,84 @@
+#include "protocol/flv/writer.h"
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "media/audio_headers.h"
+#include "protocol/flv/enhanced.h"
+
+namespace flv {
+
+using media::Codec;
+using media::Frame;
+
+namespace {
+
+uint32_t cts_bits(const Frame& frame) {
+    return static_cast<uint32_t>(std::clamp(frame.cts, -0x800000, 0x7fffff)) & 0xffffff;
+}
+
+uint8_t frame_type(const Frame& frame) {
+    if (frame.keyframe || frame.sequence_header) return 1;
+    return frame.disposable ? 3 : 2;
+}
+
+uint8_t* enhanced_video(const Frame& frame, uint32_t fourcc, uint8_t* p) {
+    // Only HEVC has a composition time here; 0 is left out.
+    bool with_cts = frame.codec == Codec::kHevc && frame.cts != 0 && !frame.sequence_header;
+    uint8_t packet_type = frame.codec == Codec::kHevc ? kVideoCodedFramesX : kVideoCodedFrames;
+    if (with_cts) packet_type = kVideoCodedFrames;
+    if (frame.sequence_header) packet_type = kVideoSequenceStart;
+    *p++ = static_cast<uint8_t>(0x80 | frame_type(frame) << 4 | packet_type);
+    p = base::put_u32(p, fourcc);
+    return with_cts ? base::put_u24(p, cts_bits(frame)) : p;
+}
+
+// The sound byte of frames that did not come as FLV. AAC's is always the same (E.4.2.1).
+uint8_t sound_byte(const Frame& frame) {
+    if (frame.flv_sound) return frame.flv_sound;
+    auto format = static_cast<uint8_t>(media::codec_info(frame.codec).flv_id << 4);
+    if (frame.codec == Codec::kMp3) {
+        if (auto mp3 = media::parse_mpeg_audio(frame.payload)) {
+            uint8_t rate = mp3->sample_rate >= 32000 ? 3 : mp3->sample_rate >= 16000 ? 2 : 1;
+            return static_cast<uint8_t>(format | rate << 2 | 2 | (mp3->channels == 2));
+        }
+    }
+    return format | 0x0f;
+}
+
+}  // namespace
+
+size_t video_header(const Frame& frame, uint8_t out[kMaxBodyHeader]) {
+    uint8_t* p = out;
+    const media::CodecInfo& info = media::codec_info(frame.codec);
+    if (info.fourcc && frame.codec != Codec::kH264) {
+        p = enhanced_video(frame, info.fourcc, p);
+        return static_cast<size_t>(p - out);
+    }
+    *p++ = static_cast<uint8_t>(frame_type(frame) << 4 | (info.flv_id & 15));
+    if (frame.codec == Codec::kH264) {
+        *p++ = frame.sequence_header ? 0 : 1;
+        p = base::put_u24(p, frame.sequence_header ? 0 : cts_bits(frame));
+    }
+    return static_cast<size_t>(p - out);
+}
+
+size_t audio_header(const Frame& frame, uint8_t out[kMaxBodyHeader]) {
+    uint8_t* p = out;
+    const media::CodecInfo& info = media::codec_info(frame.codec);
+    if (info.flv_id < 0) {
+        *p++ = static_cast<uint8_t>(kExAudio << 4 | (frame.sequence_header ? kAudioSequenceStart : kAudioCodedFrames));
+        p = base::put_u32(p, info.fourcc);
+        return static_cast<size_t>(p - out);
+    }
+    *p++ = sound_byte(frame);
+    if (frame.codec == Codec::kAac) *p++ = frame.sequence_header ? 0 : 1;
+    return static_cast<size_t>(p - out);
+}
+
+size_t put_body_header(const Frame& frame, uint8_t out[kMaxBodyHeader]) {
+    if (frame.kind == media::Kind::kVideo) return video_header(frame, out);
+    return frame.kind == media::Kind::kAudio ? audio_header(frame, out) : 0;
+}
+
+}  // namespace flv
