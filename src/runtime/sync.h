@@ -3,6 +3,7 @@
 // All wake-ups are level-like: check the state after a wait.
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <utility>
 
@@ -12,7 +13,8 @@
 namespace runtime {
 
 namespace detail {
-struct WaitNode;  // lives on the stack of a waiting coroutine
+base::Result<void> check_cancelled();  // kCancelled when the running coroutine was cancelled
+struct WaitNode;                       // lives on the stack of a waiting coroutine
 class WaitList {
   public:
     WaitList() = default;
@@ -20,11 +22,15 @@ class WaitList {
     ~WaitList();  // CHECKs that nobody waits
     // Yields until woken (ok), the deadline (kTimeout) or cancellation (kCancelled).
     base::Result<void> wait(Deadline deadline);
+    void wait_uncancelled();
     void wake_one();
     void wake_all();
     bool empty() const { return first_ == nullptr; }
 
   private:
+    base::Result<void> wait_as(Deadline deadline, bool cancellable);
+    void append(WaitNode& node);
+    void remove(WaitNode& node);
     WaitNode* first_ = nullptr;
     WaitNode* last_ = nullptr;
 };
@@ -94,6 +100,7 @@ class Queue {
     }
     // Yields while it is empty; kClosed when it is closed and empty.
     base::Result<T> pop(Deadline deadline) {
+        TRY(detail::check_cancelled());
         while (items_.empty()) {
             if (closed_) return base::fail(base::Code::kClosed, "the queue is closed");
             TRY(readers_.wait(deadline));

@@ -1,0 +1,331 @@
+#include "runtime/coroutine.h"
+
+#include <sys/random.h>
+
+#include <csignal>
+#include <map>
+
+#include "base/log.h"
+#include "runtime/coroutine_state.h"
+#include "runtime/immortal.h"
+#include "runtime/reactor.h"
+#include "runtime/services.h"
+
+namespace runtime {
+namespace detail {
+namespace {
+
+// After so many units of work a coroutine lets the others run.
+constexpr uint32_t kProgressBound = 1 << 20;
+
+struct State {
+    bool running = false;
+    int key = -1;  // of state-threads' thread-specific data: the Coroutine
+    base::Ref<Coroutine> main;
+    Coroutine* first = nullptr;  // of all that live, without the main one
+    int no_yield = 0;
+    std::map<std::string, CoroutineInfo, std::less<>> high_water_marks;  // by name; names are few
+};
+Immortal<State> immortal_state;
+State& state = immortal_state.value;
+
+// state-threads' POLL mode cuts the time to its next timer down to whole milliseconds and polls with 0 through the last
+// one. On a clock that only shows whole milliseconds, and with deadlines rounded up to them, nothing is cut off and
+// nothing spins; a timer is late by 2 ms at most.
+constexpr int64_t kTick = 1000;
+
+__attribute__((no_sanitize("address"))) st_utime_t clock_us() {
+    return static_cast<st_utime_t>(base::monotonic_us() / kTick * kTick);
+}
+
+st_utime_t timeout_until(Deadline deadline) {
+    if (deadline.is_never()) return ST_UTIME_NO_TIMEOUT;
+    const int64_t last = static_cast<int64_t>(st_utime_last_clock());
+    if (deadline.at_us() <= last) return 0;
+    return static_cast<st_utime_t>((deadline.at_us() - last + kTick - 1) / kTick * kTick);
+}
+
+void link(Coroutine& coroutine) {
+    coroutine.next = state.first;
+    if (state.first) state.first->previous = &coroutine;
+    state.first = &coroutine;
+}
+
+void unlink(Coroutine& coroutine) {
+    (coroutine.previous ? coroutine.previous->next : state.first) = coroutine.next;
+    if (coroutine.next) coroutine.next->previous = coroutine.previous;
+    coroutine.previous = coroutine.next = nullptr;
+}
+
+void note_stack_use([[maybe_unused]] const Coroutine& coroutine) {
+#ifdef SRS_DEBUG
+    // Numbers in names ("rtmp-17") would make the table grow without end; names are for kinds of coroutines.
+    constexpr size_t kNamesKept = 1000;
+    auto at = state.high_water_marks.find(coroutine.name);
+    if (at == state.high_water_marks.end()) {
+        if (state.high_water_marks.size() >= kNamesKept) return;
+        at = state.high_water_marks.emplace(coroutine.name, CoroutineInfo{}).first;
+    }
+    auto& mark = at->second;
+    mark.name = coroutine.name;
+    mark.stack_bytes = coroutine.stack->size();
+    mark.stack_used_bytes = std::max(mark.stack_used_bytes, painted_stack_used(*coroutine.stack));
+#endif
+}
+
+void finish(Coroutine& coroutine) {
+    coroutine.body = nullptr;
+    note_stack_use(coroutine);
+    coroutine.done = true;
+    coroutine.ended.wake_all();
+    if (coroutine.condition) st_cond_destroy(coroutine.condition);
+    coroutine.condition = nullptr;
+    unlink(coroutine);
+    leave_stack(*coroutine.stack);
+    st_thread_setspecific(state.key, nullptr);
+    coroutine.self.reset();
+}
+
+// The address sanitizer must hear of the new stack before an instrumented function runs on it.
+__attribute__((no_sanitize("address"))) void* run(void* argument) {
+    auto* coroutine = static_cast<Coroutine*>(argument);
+    announce_stack(coroutine->stack_low, coroutine->stack_top);
+    st_thread_setspecific(state.key, coroutine);
+    paint_stack(*coroutine->stack);
+    coroutine->body();
+    finish(*coroutine);
+    return nullptr;
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+__attribute__((no_sanitize("address"))) void switched_in() {
+    if (auto* coroutine = current_or_null()) announce_stack(coroutine->stack_low, coroutine->stack_top);
+}
+#endif
+
+base::Result<void> init_state_threads() {
+    static bool done = false;
+    if (done) return {};
+    if (st_set_eventsys(ST_EVENTSYS_POLL) < 0) return base::fail_errno("choosing state-threads' poll mode", errno);
+    st_set_utime_function(clock_us);
+    if (st_init() < 0) return base::fail_errno("starting state-threads", errno);
+    if (std::string_view(st_get_eventsys_name()) != "poll") {
+        return base::fail(base::Code::kSystem,
+                          fmt::format("state-threads runs in mode {}, not poll", st_get_eventsys_name()));
+    }
+    if (st_key_create(&state.key, nullptr) < 0) return base::fail_errno("st_key_create", errno);
+#if defined(__SANITIZE_ADDRESS__)
+    st_set_switch_in_cb(switched_in);
+#endif
+    done = true;
+    return {};
+}
+
+std::string_view log_context() {
+    auto* coroutine = current_or_null();
+    return coroutine ? std::string_view(coroutine->context_id) : std::string_view();
+}
+
+}  // namespace
+
+Coroutine* current_or_null() {
+    return state.running ? static_cast<Coroutine*>(st_thread_getspecific(state.key)) : nullptr;
+}
+
+Coroutine& current() {
+    auto* coroutine = current_or_null();
+    CHECK(coroutine != nullptr);
+    return *coroutine;
+}
+
+Wake suspend(Deadline deadline, bool cancellable) {
+    Coroutine& me = current();
+    CHECK(state.no_yield == 0);
+    if (cancellable && me.cancelled) return Wake::kCancelled;
+    if (!me.condition) me.condition = st_cond_new();
+    CHECK(me.condition != nullptr);
+    me.progress = 0;
+    const bool late = st_cond_timedwait(me.condition, timeout_until(deadline)) < 0;
+    if (cancellable && me.cancelled) return Wake::kCancelled;
+    return late ? Wake::kTimeout : Wake::kWoken;
+}
+
+void wake(Coroutine& coroutine) {
+    if (coroutine.condition) st_cond_signal(coroutine.condition);
+}
+
+base::Result<void> wake_result(Wake wake, std::source_location where) {
+    if (wake == Wake::kWoken) [[likely]]
+        return {};
+    if (wake == Wake::kTimeout) return base::fail(base::Code::kTimeout, "timed out", where);
+    return base::fail(base::Code::kCancelled, "cancelled", where);
+}
+
+base::Result<void> account(size_t units) {
+    Coroutine& me = current();
+    if (me.cancelled) return wake_result(Wake::kCancelled);
+    me.progress += static_cast<uint32_t>(std::min<size_t>(units, kProgressBound));
+    if (me.progress < kProgressBound) return {};
+    return yield();
+}
+
+NoYield::NoYield() { ++state.no_yield; }
+NoYield::~NoYield() { --state.no_yield; }
+
+base::Ref<Coroutine> start_coroutine(std::string name, std::move_only_function<void()> body, size_t stack_bytes) {
+    CHECK(state.running);
+    auto coroutine = base::make_ref<Coroutine>();
+    coroutine->name = std::move(name);
+    coroutine->context_id = current().context_id;
+    coroutine->body = std::move(body);
+    coroutine->thread = st_thread_create(run, coroutine.get(), 0, static_cast<int>(stack_bytes));
+    if (!coroutine->thread) return {};
+    coroutine->stack = &take_stack(coroutine->thread, stack_bytes);
+    coroutine->stack_low = coroutine->stack->low;
+    coroutine->stack_top = coroutine->stack->top;
+    coroutine->self = coroutine;
+    link(*coroutine);
+    return coroutine;
+}
+
+void join_uncancelled(Coroutine& coroutine) {
+    base::Ref<Coroutine> keep(&coroutine);
+    while (!coroutine.done) coroutine.ended.wait_uncancelled();
+}
+
+}  // namespace detail
+
+using detail::state;
+
+base::Result<void> init() {
+    CHECK(!state.running);
+    std::signal(SIGPIPE, SIG_IGN);
+    TRY(detail::init_state_threads());
+    state.main = base::make_ref<detail::Coroutine>();
+    state.main->name = "main";
+    state.main->thread = st_thread_self();
+    detail::thread_stack_bounds(state.main->stack_low, state.main->stack_top);
+    st_thread_setspecific(state.key, state.main.get());
+    state.running = true;
+    detail::install_fault_handler();
+    base::log::set_context_provider(detail::log_context);
+    return detail::start_reactor();
+}
+
+void shutdown() {
+    CHECK(state.running && &detail::current() == state.main.get());
+    detail::stop_services();
+    detail::stop_reactor();
+    base::log::set_context_provider(nullptr);
+    st_thread_setspecific(state.key, nullptr);
+    if (state.main->condition) st_cond_destroy(state.main->condition);
+    state.running = false;
+    state.main.reset();
+    state.high_water_marks.clear();
+}
+
+Task::Task() = default;
+Task::Task(base::Ref<detail::Coroutine> coroutine) : coroutine_(std::move(coroutine)) {}
+Task::Task(const Task&) = default;
+Task::Task(Task&&) noexcept = default;
+Task& Task::operator=(Task other) noexcept {
+    std::swap(coroutine_, other.coroutine_);
+    return *this;
+}
+Task::~Task() = default;
+
+Task::operator bool() const { return static_cast<bool>(coroutine_); }
+bool Task::done() const { return !coroutine_ || coroutine_->done; }
+
+void Task::cancel() {
+    if (done() || coroutine_->cancelled) return;
+    coroutine_->cancelled = true;
+    detail::wake(*coroutine_);
+}
+
+base::Result<void> Task::join(Deadline deadline) {
+    auto keep = coroutine_;
+    if (!keep) return {};
+    CHECK(keep.get() != &detail::current());
+    while (!keep->done) TRY(keep->ended.wait(deadline));
+    return {};
+}
+
+void Task::cancel_and_join() {
+    if (done()) return;
+    CHECK(coroutine_.get() != &detail::current());
+    cancel();
+    detail::join_uncancelled(*coroutine_);
+}
+
+Task spawn(std::string name, std::move_only_function<void()> body, SpawnOptions options) {
+    auto coroutine = detail::start_coroutine(std::move(name), std::move(body), options.stack_bytes);
+    if (!coroutine) base::log::write(base::log::Level::kError, "no memory for a coroutine's stack", errno);
+    return Task(std::move(coroutine));
+}
+
+base::Result<void> sleep_until(Deadline deadline) {
+    while (true) {
+        auto woken = detail::suspend(deadline);
+        if (woken == detail::Wake::kTimeout) return {};
+        if (woken == detail::Wake::kCancelled) return detail::wake_result(woken);
+    }
+}
+
+base::Result<void> sleep_ms(int64_t ms) { return sleep_until(Deadline::in_ms(std::max<int64_t>(0, ms))); }
+
+// A deadline in the past: state-threads turns once through all that are ready, polls, and comes back.
+base::Result<void> yield() { return sleep_until(Deadline::at_us(0)); }
+
+bool cancelled() { return detail::current().cancelled; }
+std::string_view current_name() { return detail::current().name; }
+void set_context_id(std::string id) { detail::current().context_id = std::move(id); }
+const std::string& context_id() { return detail::current().context_id; }
+
+std::string new_context_id() {
+    static constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuvwxyz";
+    static uint64_t seed = [] {
+        uint64_t value = static_cast<uint64_t>(base::monotonic_us());
+        if (getrandom(&value, sizeof value, GRND_NONBLOCK) < 0) value ^= static_cast<uint64_t>(base::wall_ms()) << 20;
+        return value;
+    }();
+    // splitmix64
+    seed += 0x9e3779b97f4a7c15;
+    uint64_t value = seed;
+    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
+    value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
+    value ^= value >> 31;
+    std::string id(8, '0');
+    for (char& digit : id) {
+        digit = kDigits[value % kDigits.size()];
+        value /= kDigits.size();
+    }
+    return id;
+}
+
+ContextScope::ContextScope(const std::string& id) : previous_(std::exchange(detail::current().context_id, id)) {}
+ContextScope::~ContextScope() { detail::current().context_id = std::move(previous_); }
+
+std::vector<CoroutineInfo> list_coroutines() {
+    std::vector<CoroutineInfo> all;
+    if (!state.running) return all;
+    const auto& main = *state.main;
+    all.push_back({main.name, main.context_id, static_cast<size_t>(main.stack_top - main.stack_low), 0});
+    for (auto* c = state.first; c; c = c->next) {
+        // One that has not run yet has no paint to measure.
+        const size_t used = c->body && c->condition ? detail::painted_stack_used(*c->stack) : 0;
+        all.push_back({c->name, c->context_id, c->stack->size(), used});
+    }
+    return all;
+}
+
+std::vector<CoroutineInfo> stack_high_water_marks() {
+    for (auto* c = state.first; c; c = c->next) {
+        if (c->condition) detail::note_stack_use(*c);
+    }
+    std::vector<CoroutineInfo> all;
+    for (const auto& [name, mark] : state.high_water_marks) all.push_back(mark);
+    return all;
+}
+
+}  // namespace runtime

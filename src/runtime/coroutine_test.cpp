@@ -1,0 +1,349 @@
+#include "runtime/coroutine.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "runtime/coroutine_state.h"
+#include "runtime/sync.h"
+#include "runtime/testing.h"
+
+namespace runtime {
+namespace {
+
+using base::Code;
+using testing::failed_with;
+using testing::ok;
+
+Deadline soon() { return Deadline::in_ms(5000); }
+
+class CoroutineTest : public testing::RuntimeTest {};
+
+TEST_F(CoroutineTest, StartsWhenTheCallerYields) {
+    bool ran = false;
+    auto task = spawn("one", [&] { ran = true; });
+    EXPECT_FALSE(ran);
+    EXPECT_FALSE(task.done());
+    ASSERT_TRUE(ok(task.join(soon())));
+    EXPECT_TRUE(ran);
+    EXPECT_TRUE(task.done());
+    EXPECT_TRUE(ok(task.join(soon())));  // again
+    task.cancel();                       // harmless
+}
+
+TEST_F(CoroutineTest, JoinDeadline) {
+    auto task = spawn("sleeper", [] { EXPECT_TRUE(failed_with(sleep_ms(10'000), Code::kCancelled)); });
+    EXPECT_TRUE(failed_with(task.join(Deadline::in_ms(10)), Code::kTimeout));
+    task.cancel_and_join();
+    EXPECT_TRUE(task.done());
+}
+
+TEST_F(CoroutineTest, ADroppedTaskRunsOn) {
+    Event done;
+    spawn("detached", [&] {
+        EXPECT_TRUE(ok(sleep_ms(2)));
+        done.set();
+    });
+    EXPECT_TRUE(ok(done.wait(soon())));
+}
+
+TEST_F(CoroutineTest, CancelStays) {
+    auto task = spawn("stubborn", [] {
+        EXPECT_FALSE(cancelled());
+        for (int i = 0; i < 3; ++i) EXPECT_TRUE(failed_with(sleep_ms(10'000), Code::kCancelled));
+        EXPECT_TRUE(failed_with(yield(), Code::kCancelled));
+        Event event;
+        event.set();
+        EXPECT_TRUE(failed_with(event.wait(soon()), Code::kCancelled));
+        Queue<int> queue(1);
+        queue.try_push(1);
+        EXPECT_TRUE(failed_with(queue.pop(soon()), Code::kCancelled));
+        EXPECT_TRUE(cancelled());
+    });
+    ASSERT_TRUE(ok(yield()));
+    task.cancel();
+    EXPECT_FALSE(task.done());  // it ends itself
+    EXPECT_TRUE(ok(task.join(soon())));
+}
+
+TEST_F(CoroutineTest, CancelBeforeItStarts) {
+    bool ran = false;
+    auto task = spawn("late", [&] {
+        ran = true;
+        EXPECT_TRUE(failed_with(sleep_ms(10'000), Code::kCancelled));
+    });
+    task.cancel_and_join();
+    EXPECT_TRUE(ran);
+}
+
+TEST_F(CoroutineTest, CancelAndJoinInACancelledCaller) {
+    bool inner_done = false;
+    auto outer = spawn("outer", [&] {
+        auto inner = spawn("inner", [&] {
+            while (!cancelled()) static_cast<void>(sleep_ms(1000));
+            // Its own tidying up takes a while.
+            for (int i = 0; i < 3; ++i) spawn("nothing", [] {}).cancel_and_join();
+            inner_done = true;
+        });
+        EXPECT_FALSE(ok(sleep_ms(10'000)));
+        inner.cancel_and_join();
+        EXPECT_TRUE(inner_done);
+    });
+    ASSERT_TRUE(ok(sleep_ms(2)));
+    outer.cancel_and_join();
+    EXPECT_TRUE(inner_done);
+}
+
+TEST_F(CoroutineTest, JoinedBySeveral) {
+    auto task = spawn("joined", [] { EXPECT_TRUE(ok(sleep_ms(5))); });
+    int joined = 0;
+    std::vector<Task> joiners;
+    for (int i = 0; i < 5; ++i) {
+        joiners.push_back(spawn("joiner", [&joined, task]() mutable {
+            EXPECT_TRUE(ok(task.join(soon())));
+            ++joined;
+        }));
+    }
+    for (auto& joiner : joiners) EXPECT_TRUE(ok(joiner.join(soon())));
+    EXPECT_EQ(joined, 5);
+}
+
+TEST_F(CoroutineTest, SleepsAtLeastAsLongAndNotMuchLonger) {
+    for (int ms : {0, 1, 2, 5, 20}) {
+        const int64_t start = base::monotonic_us();
+        ASSERT_TRUE(ok(sleep_ms(ms)));
+        const int64_t took = base::monotonic_us() - start;
+        EXPECT_GE(took, ms * 1000);
+        EXPECT_LT(took, ms * 1000 + 200'000);
+    }
+}
+
+// The time a coroutine computes away before it waits counts: the deadline is a point in time.
+TEST_F(CoroutineTest, DeadlinesDoNotDependOnTheLoopsOldClock) {
+    ASSERT_TRUE(ok(yield()));
+    const int64_t start = base::monotonic_ms();
+    while (base::monotonic_ms() - start < 30) {
+    }
+    const int64_t before = base::monotonic_us();
+    ASSERT_TRUE(ok(sleep_ms(20)));
+    EXPECT_GE(base::monotonic_us() - before, 20'000);
+}
+
+// state-threads alone would spin through the last millisecond before each timer.
+TEST_F(CoroutineTest, WaitingForATimerTakesNoProcessorTime) {
+    const auto cpu_us = [] {
+        timespec t;
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+        return t.tv_sec * 1'000'000LL + t.tv_nsec / 1000;
+    };
+    const int64_t start = cpu_us();
+    for (int i = 0; i < 40; ++i) ASSERT_TRUE(ok(sleep_until(Deadline::at_us(base::monotonic_us() + 3700))));
+    // Spinning costs 700 us each time and more; the wake-up itself a few.
+    EXPECT_LT((cpu_us() - start) / 40, 350);
+}
+
+TEST_F(CoroutineTest, DeadlinesFireInOrder) {
+    std::vector<int> order;
+    std::vector<Task> tasks;
+    for (int ms : {30, 10, 20, 5}) {
+        tasks.push_back(spawn("sleeper", [&order, ms] {
+            EXPECT_TRUE(ok(sleep_ms(ms)));
+            order.push_back(ms);
+        }));
+    }
+    for (auto& task : tasks) EXPECT_TRUE(ok(task.join(soon())));
+    EXPECT_EQ(order, (std::vector<int>{5, 10, 20, 30}));
+}
+
+TEST_F(CoroutineTest, YieldLetsOthersRun) {
+    int turns = 0;
+    bool stop = false;
+    auto other = spawn("other", [&] {
+        while (!stop) {
+            ++turns;
+            EXPECT_TRUE(ok(yield()));
+        }
+    });
+    for (int i = 0; i < 10; ++i) ASSERT_TRUE(ok(yield()));
+    stop = true;
+    EXPECT_TRUE(ok(other.join(soon())));
+    EXPECT_GE(turns, 9);
+    EXPECT_LE(turns, 12);
+}
+
+TEST_F(CoroutineTest, ContextIdsAreInheritedAndScoped) {
+    EXPECT_EQ(current_name(), "main");
+    set_context_id("parent");
+    auto task = spawn("child", [] {
+        EXPECT_EQ(current_name(), "child");
+        EXPECT_EQ(context_id(), "parent");
+        set_context_id("child-id");
+        {
+            ContextScope scope("viewer");
+            EXPECT_EQ(context_id(), "viewer");
+        }
+        EXPECT_EQ(context_id(), "child-id");
+    });
+    EXPECT_TRUE(ok(task.join(soon())));
+    EXPECT_EQ(context_id(), "parent");
+    set_context_id("");
+}
+
+TEST_F(CoroutineTest, NewContextIds) {
+    const std::string a = new_context_id();
+    EXPECT_EQ(a.size(), 8u);
+    EXPECT_EQ(a.find_first_not_of("0123456789abcdefghijklmnopqrstuvwxyz"), std::string::npos);
+    EXPECT_NE(a, new_context_id());
+}
+
+TEST_F(CoroutineTest, ListsWhatRuns) {
+    auto task = spawn("listed", [] { static_cast<void>(sleep_ms(10'000)); }, {.stack_bytes = 128 * 1024});
+    bool found = false;
+    for (const auto& info : list_coroutines()) {
+        if (info.name == "listed") found = info.stack_bytes >= 128 * 1024;
+    }
+    EXPECT_TRUE(found);
+    task.cancel_and_join();
+    for (const auto& info : list_coroutines()) EXPECT_NE(info.name, "listed");
+}
+
+// "7f0000001000-7f0000002000 ---p": whether the page below the stack is one nobody may touch.
+bool mapped_without_access(const char* page) {
+    FILE* maps = std::fopen("/proc/self/maps", "r");
+    char line[512];
+    bool found = false;
+    while (std::fgets(line, sizeof line, maps)) {
+        unsigned long low = 0, high = 0;
+        char access[5] = "";
+        if (std::sscanf(line, "%lx-%lx %4s", &low, &high, access) != 3) continue;
+        const auto at = reinterpret_cast<unsigned long>(page);
+        if (low <= at && at < high) found = access[0] == '-' && access[1] == '-';
+    }
+    std::fclose(maps);
+    return found;
+}
+
+TEST_F(CoroutineTest, EachStackHasAGuardPage) {
+    std::vector<Task> tasks;
+    for (size_t size : {16u, 64u, 100u, 256u}) {
+        tasks.push_back(spawn("guarded",
+                              [] {
+                                  const auto& stack = *detail::current().stack;
+                                  const char here = 0;
+                                  EXPECT_GT(&here, stack.low);
+                                  EXPECT_LT(&here, stack.top);
+                                  EXPECT_EQ(reinterpret_cast<uintptr_t>(detail::current().thread) / detail::page_size(),
+                                            (reinterpret_cast<uintptr_t>(stack.top) - 1) / detail::page_size());
+                                  EXPECT_TRUE(stack.guarded);
+                                  EXPECT_TRUE(mapped_without_access(stack.low - 1));
+                                  EXPECT_FALSE(mapped_without_access(stack.low));
+                              },
+                              {.stack_bytes = std::max<size_t>(size, 32) * 1024}));
+    }
+    for (auto& task : tasks) EXPECT_TRUE(ok(task.join(soon())));
+}
+
+__attribute__((noinline)) int recurse(int depth) {
+    volatile char frame[512];
+    std::memset(const_cast<char*>(frame), depth, sizeof frame);
+    return depth < 0 ? 0 : recurse(depth + 1) + frame[5];
+}
+
+TEST_F(CoroutineTest, AnOverflowNamesItsCoroutine) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_DEATH(
+        {
+            set_context_id("k3f92a0x");
+            auto task = spawn("deep-diver", [] { recurse(0); });
+            static_cast<void>(task.join(soon()));
+        },
+#if defined(__SANITIZE_ADDRESS__)
+        "stack-overflow");
+#else
+        "coroutine deep-diver \\[k3f92a0x\\] overflowed its stack of 65536 bytes");
+#endif
+}
+
+size_t resident_kb() {
+    FILE* file = std::fopen("/proc/self/statm", "r");
+    unsigned long size = 0, resident = 0;
+    EXPECT_EQ(std::fscanf(file, "%lu %lu", &size, &resident), 2);
+    std::fclose(file);
+    return resident * detail::page_size() / 1024;
+}
+
+TEST_F(CoroutineTest, ManyAtOnceGiveTheirMemoryBack) {
+    constexpr int kCount = 10'000;
+    const auto crowd = [](int count) {
+        Event go;
+        int ran = 0;
+        for (int i = 0; i < count; ++i) {
+            ASSERT_TRUE(spawn("crowd", [&] {
+                volatile char deep[9000];
+                std::memset(const_cast<char*>(deep), 1, sizeof deep);
+                EXPECT_TRUE(ok(go.wait(soon())));
+                ++ran;
+            }));
+        }
+        ASSERT_TRUE(ok(yield()));
+        go.set();
+        while (ran < count) ASSERT_TRUE(ok(yield()));
+    };
+    crowd(100);
+    const size_t before = resident_kb();
+    crowd(kCount);
+    const size_t after = resident_kb();
+    RecordProperty("kb_before", static_cast<int>(before));
+    RecordProperty("kb_after", static_cast<int>(after));
+    std::printf("resident kB before %zu, after %zu\n", before, after);
+#if !defined(__SANITIZE_ADDRESS__)
+    EXPECT_LT(after, before + 8 * 1024);  // 130 MB while they ran
+#endif
+}
+
+TEST_F(CoroutineTest, TwoThousandTalkToEachOther) {
+    constexpr int kCount = 2000;
+    std::vector<std::unique_ptr<Queue<int>>> queues;
+    for (int i = 0; i <= kCount; ++i) queues.push_back(std::make_unique<Queue<int>>(4));
+    std::vector<Task> tasks;
+    for (size_t i = 0; i < kCount; ++i) {
+        tasks.push_back(spawn("link", [&, i] {
+            while (true) {
+                auto value = queues[i]->pop(soon());
+                if (!value) return;
+                EXPECT_TRUE(queues[i + 1]->try_push(*value + 1));
+                if (*value >= 1'000'000) return;
+            }
+        }));
+    }
+    queues[0]->try_push(0);
+    queues[0]->try_push(1'000'000);
+    EXPECT_EQ(queues[kCount]->pop(soon()).value_or(-1), kCount);
+    EXPECT_EQ(queues[kCount]->pop(soon()).value_or(-1), 1'000'000 + kCount);
+    for (auto& task : tasks) EXPECT_TRUE(ok(task.join(soon())));
+}
+
+TEST_F(CoroutineTest, StackHighWaterMark) {
+    EXPECT_TRUE(ok(spawn("shallow", [] { EXPECT_TRUE(ok(yield())); }).join(soon())));
+    spawn("deep", [] {
+        volatile char deep[20'000];
+        std::memset(const_cast<char*>(deep), 1, sizeof deep);
+    }).cancel_and_join();
+    size_t shallow = 0, deep = 0;
+    for (const auto& mark : stack_high_water_marks()) {
+        if (mark.name == "shallow") shallow = mark.stack_used_bytes;
+        if (mark.name == "deep") deep = mark.stack_used_bytes;
+    }
+#ifdef SRS_DEBUG
+    EXPECT_GT(shallow, 500u);
+    EXPECT_GT(deep, 20'000u);
+    EXPECT_LT(deep, 40'000u);
+#else
+    EXPECT_EQ(shallow + deep, 0u);
+#endif
+}
+
+}  // namespace
+}  // namespace runtime

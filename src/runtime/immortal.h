@@ -1,0 +1,13 @@
+#pragma once
+// Internal. A global that is never destroyed: exit() may come while coroutines wait and lines are logged.
+
+namespace runtime::detail {
+
+template <class T>
+union Immortal {
+    T value;
+    Immortal() : value() {}
+    ~Immortal() {}
+};
+
+}  // namespace runtime::detail

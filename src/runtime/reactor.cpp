@@ -1,0 +1,241 @@
+#include "runtime/reactor.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <vector>
+
+#include "runtime/coroutine.h"
+#include "runtime/coroutine_state.h"
+#include "runtime/immortal.h"
+
+namespace runtime::detail {
+
+// Events carry descriptor and generation. A descriptor closed and perhaps used again earlier in the same batch has
+// another generation, so an event never meets the wrong socket or freed memory.
+struct Reactor {
+    struct Slot {
+        Watch* watch = nullptr;
+        uint32_t generation = 0;
+    };
+    struct Posted {
+        int fd;
+        uint32_t generation;
+        uint32_t events;
+    };
+
+    int epoll = -1;
+    st_netfd_t epoll_netfd = nullptr;
+    std::vector<Slot> slots;  // by descriptor
+    std::vector<Posted> posted;
+    base::Ref<Coroutine> drainer;
+    base::Ref<Coroutine> poster;
+    bool stopping = false;
+    ReactorCounters counters;
+
+    Slot* find(int fd, uint32_t generation) {
+        if (static_cast<size_t>(fd) >= slots.size()) return nullptr;
+        Slot& slot = slots[static_cast<size_t>(fd)];
+        return slot.watch && slot.generation == generation ? &slot : nullptr;
+    }
+    void deliver(int fd, uint32_t generation, uint32_t events) {
+        if (auto* slot = find(fd, generation)) {
+            slot->watch->on_events(events);
+        } else {
+            ++counters.stale;
+        }
+    }
+    void post(int fd, uint32_t events) {
+        posted.push_back({fd, slots[static_cast<size_t>(fd)].generation, events});
+        wake(*poster);
+    }
+    void drain();
+    void deliver_posted();
+};
+
+namespace {
+Immortal<Reactor> immortal_reactor;
+Reactor& reactor = immortal_reactor.value;
+
+// Events taken at once: those woken by them run before the next are looked at.
+constexpr int kBatch = 256;
+// Parked handlers run on these stacks.
+constexpr size_t kHandlerStackBytes = 256 * 1024;
+constexpr uint32_t kEndEvents = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
+constexpr uint32_t kGoneEvents = EPOLLHUP | EPOLLERR;
+}  // namespace
+
+void Reactor::drain() {
+    static std::array<epoll_event, kBatch> events;
+    while (!stopping) {
+        if (st_netfd_poll(epoll_netfd, POLLIN, ST_UTIME_NO_TIMEOUT) < 0) continue;
+        const int count = epoll_wait(epoll, events.data(), kBatch, 0);
+        ++counters.turns;
+        NoYield guard;
+        for (int i = 0; i < count; ++i) {
+            ++counters.events;
+            const auto& event = events[static_cast<size_t>(i)];
+            deliver(static_cast<int>(event.data.u64 & UINT32_MAX), static_cast<uint32_t>(event.data.u64 >> 32),
+                    event.events);
+        }
+    }
+}
+
+void Reactor::deliver_posted() {
+    while (!stopping) {
+        if (posted.empty()) {
+            auto woken = suspend(Deadline::never(), false);
+            CHECK(woken == Wake::kWoken);
+            continue;
+        }
+        // Handlers may post again.
+        const auto batch = std::exchange(posted, {});
+        NoYield guard;
+        for (const auto& one : batch) deliver(one.fd, one.generation, one.events);
+    }
+}
+
+base::Result<void> start_reactor() {
+    reactor.stopping = false;
+    reactor.counters = {};
+    reactor.epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (reactor.epoll < 0) return base::fail_errno("epoll_create1", errno);
+    reactor.epoll_netfd = st_netfd_open(reactor.epoll);
+    if (!reactor.epoll_netfd) return base::fail_errno("st_netfd_open", errno);
+    reactor.drainer = start_coroutine(
+        "events", [] { reactor.drain(); }, kHandlerStackBytes);
+    reactor.poster = start_coroutine(
+        "posted", [] { reactor.deliver_posted(); }, kHandlerStackBytes);
+    if (!reactor.drainer || !reactor.poster) return base::fail_errno("no memory for the event loop's stack", ENOMEM);
+    return yield();  // so that both wait
+}
+
+void stop_reactor() {
+    reactor.stopping = true;
+    st_thread_interrupt(reactor.drainer->thread);
+    wake(*reactor.poster);
+    join_uncancelled(*reactor.drainer);
+    join_uncancelled(*reactor.poster);
+    reactor.drainer.reset();
+    reactor.poster.reset();
+    for (const auto& slot : reactor.slots) CHECK(slot.watch == nullptr);
+    reactor.slots = {};
+    reactor.posted = {};
+    st_netfd_close(reactor.epoll_netfd);
+}
+
+const ReactorCounters& reactor_counters() { return reactor.counters; }
+
+base::Result<void> Watch::open(int fd, uint32_t events) {
+    CHECK(fd_ < 0 && fd >= 0);
+    const auto index = static_cast<size_t>(fd);
+    if (index >= reactor.slots.size()) reactor.slots.resize(std::max(index + 1, reactor.slots.size() * 2));
+    auto& slot = reactor.slots[index];
+    CHECK(slot.watch == nullptr);
+    epoll_event event{};
+    event.events = events;
+    event.data.u64 = static_cast<uint64_t>(slot.generation) << 32 | static_cast<uint32_t>(fd);
+    if (epoll_ctl(reactor.epoll, EPOLL_CTL_ADD, fd, &event) < 0) {
+        const int error = errno;
+        ::close(fd);
+        return base::fail_errno("adding a descriptor to the event loop", error);
+    }
+    slot.watch = this;
+    fd_ = fd;
+    readable_ = writable_ = true;
+    ended_ = gone_ = wants_write_ = false;
+    return {};
+}
+
+void Watch::forget() {
+    if (fd_ < 0) return;
+    CHECK(!reader_ && !writer_);
+    auto& slot = reactor.slots[static_cast<size_t>(fd_)];
+    slot.watch = nullptr;
+    ++slot.generation;
+    handler_ = nullptr;
+    fd_ = -1;
+}
+
+void Watch::close() {
+    const int fd = fd_;
+    forget();
+    // Closing takes it out of the set: nothing of ours is ever duplicated.
+    if (fd >= 0) ::close(fd);
+}
+
+void Watch::change_events(uint32_t events) {
+    epoll_event event{};
+    event.events = events;
+    event.data.u64 =
+        static_cast<uint64_t>(reactor.slots[static_cast<size_t>(fd_)].generation) << 32 | static_cast<uint32_t>(fd_);
+    epoll_ctl(reactor.epoll, EPOLL_CTL_MOD, fd_, &event);
+}
+
+base::Result<void> Watch::wait_readable(Deadline deadline) {
+    CHECK(!reader_ && !handler_);
+    while (!readable_) {
+        reader_ = &current();
+        const Wake how = suspend(deadline);
+        reader_ = nullptr;
+        if (readable_ && how != Wake::kCancelled) break;
+        if (how != Wake::kWoken) return wake_result(how);
+    }
+    return {};
+}
+
+base::Result<void> Watch::wait_writable(Deadline deadline) {
+    CHECK(!writer_ && !handler_);
+    while (!writable_) {
+        writer_ = &current();
+        const Wake how = suspend(deadline);
+        writer_ = nullptr;
+        if (writable_ && how != Wake::kCancelled) break;
+        if (how != Wake::kWoken) return wake_result(how);
+    }
+    return {};
+}
+
+void Watch::park(ParkedHandler& handler) {
+    CHECK(fd_ >= 0 && !reader_ && !writer_ && !handler_);
+    handler_ = &handler;
+    const uint32_t pending =
+        (readable_ ? EPOLLIN : 0u) | (gone_ ? EPOLLHUP : 0u) | (wants_write_ && writable_ ? EPOLLOUT : 0u);
+    if (pending) reactor.post(fd_, pending);
+}
+
+void Watch::unpark() { handler_ = nullptr; }
+
+void Watch::post_readable() { reactor.post(fd_, EPOLLIN); }
+
+void Watch::on_events(uint32_t events) {
+    if (events & (EPOLLIN | kEndEvents)) readable_ = true;
+    if (events & (EPOLLOUT | kGoneEvents)) writable_ = true;
+    if (events & kEndEvents) ended_ = true;
+    if (events & kGoneEvents) gone_ = true;
+    if (handler_) return call_handler(events);
+    if (reader_ && readable_) wake(*reader_);
+    if (writer_ && writable_) wake(*writer_);
+}
+
+// Each call may destroy this or unpark it.
+void Watch::call_handler(uint32_t events) {
+    const int fd = fd_;
+    const uint32_t generation = reactor.slots[static_cast<size_t>(fd)].generation;
+    const auto still_parked = [&] {
+        auto* slot = reactor.find(fd, generation);
+        return slot && slot->watch->handler_;
+    };
+    if (events & (EPOLLIN | EPOLLRDHUP) && !(events & EPOLLERR)) {
+        handler_->on_readable();
+        if (!still_parked()) return;
+    }
+    if (events & EPOLLOUT && wants_write_ && !(events & kGoneEvents)) {
+        wants_write_ = false;
+        handler_->on_writable();
+        if (!still_parked()) return;
+    }
+    if (events & kGoneEvents) handler_->on_hangup();
+}
+
+}  // namespace runtime::detail

@@ -1,0 +1,90 @@
+#pragma once
+// Internal. One edge-triggered epoll set for every descriptor of ours, each registered once. state-threads polls that
+// set's descriptor alone, so a wake-up costs what is ready, not what is waiting. One coroutine drains the set and wakes
+// the coroutine, or calls the parked handler, behind each event.
+
+#include <sys/epoll.h>
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "runtime/byte_stream.h"
+#include "runtime/deadline.h"
+
+namespace runtime::detail {
+
+class Coroutine;
+
+// A descriptor in the set. It remembers what the edges said, so that no call is made that would return EAGAIN.
+// 32 bytes: there are as many as connections.
+class Watch {
+  public:
+    static constexpr uint32_t kEdges = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+
+    Watch() = default;
+    Watch(const Watch&) = delete;
+    ~Watch() { close(); }
+
+    // Takes the descriptor over; on failure it is closed. With other events than kEdges it is not for waiting and not
+    // edge-triggered: park a handler.
+    base::Result<void> open(int fd, uint32_t events = kEdges);
+    // Nobody may be waiting. Events still on their way go nowhere.
+    void close();
+    // As close(), but somebody else closes the descriptor, right away.
+    void forget();
+    void change_events(uint32_t events);
+    int fd() const { return fd_; }
+
+    bool readable() const { return readable_; }
+    bool writable() const { return writable_; }
+    // The socket broke or both directions ended, as far as events have told.
+    bool gone() const { return gone_; }
+    // A short read emptied the socket; what comes later is a new edge. Not so once the end was seen: that edge is
+    // spent.
+    void read_fell_short() { readable_ = ended_; }
+    void read_would_block() { readable_ = false; }
+    // After connect(): writable is what the next edge says.
+    void await_writable_edge() { writable_ = false; }
+    void write_would_block() {
+        writable_ = false;
+        wants_write_ = true;
+    }
+    // Ok when it is readable, or was woken for it; check by trying.
+    base::Result<void> wait_readable(Deadline deadline);
+    base::Result<void> wait_writable(Deadline deadline);
+
+    void park(ParkedHandler& handler);
+    void unpark();
+    bool parked() const { return handler_ != nullptr; }
+    // The parked handler's on_readable() is called soon, whatever the socket says.
+    void post_readable();
+
+  private:
+    friend struct Reactor;
+    void on_events(uint32_t events);
+    void call_handler(uint32_t events);
+
+    Coroutine* reader_ = nullptr;
+    Coroutine* writer_ = nullptr;
+    ParkedHandler* handler_ = nullptr;
+    int fd_ = -1;
+    // Until something says otherwise a socket is worth a try.
+    bool readable_ : 1 = true;
+    bool writable_ : 1 = true;
+    bool ended_ : 1 = false;
+    bool gone_ : 1 = false;
+    bool wants_write_ : 1 = false;
+};
+
+base::Result<void> start_reactor();
+void stop_reactor();
+
+// For tests and measurements.
+struct ReactorCounters {
+    uint64_t turns = 0;   // of the draining coroutine
+    uint64_t events = 0;  // taken from the set
+    uint64_t stale = 0;   // of descriptors closed meanwhile
+};
+const ReactorCounters& reactor_counters();
+
+}  // namespace runtime::detail

@@ -1,0 +1,11 @@
+#include "runtime/services.h"
+
+namespace runtime::detail {
+
+void stop_services() {
+    stop_dns();
+    stop_workers();
+    stop_processes();
+}
+
+}  // namespace runtime::detail

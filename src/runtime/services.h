@@ -1,0 +1,11 @@
+#pragma once
+// Internal. What parts of runtime/ start when first used and shutdown() ends.
+
+namespace runtime::detail {
+
+void stop_services();
+void stop_dns();
+void stop_workers();
+void stop_processes();
+
+}  // namespace runtime::detail

@@ -1,0 +1,140 @@
+#include "runtime/stack.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <unordered_map>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "runtime/immortal.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+#include <sanitizer/lsan_interface.h>
+#endif
+#if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
+#else
+#define VALGRIND_STACK_REGISTER(low, high) (static_cast<void>(low), static_cast<void>(high), 0u)
+#define VALGRIND_STACK_DEREGISTER(id) static_cast<void>(id)
+#endif
+
+namespace runtime::detail {
+namespace {
+
+// So many ended stacks keep their memory, for the next coroutines to find it warm.
+constexpr size_t kIdleStacksKept = 32;
+
+struct Stacks {
+    std::unordered_map<uintptr_t, Stack> by_top;  // grows with the most coroutines there ever were at once
+    Stack* first_idle = nullptr;
+    Stack* last_idle = nullptr;
+    size_t idle = 0;
+    bool guard_failure_logged = false;
+};
+
+Stacks& stacks() {
+    static Immortal<Stacks> instance;
+    return instance.value;
+}
+
+void unlink_idle(Stack& stack) {
+    auto& all = stacks();
+    (stack.previous ? stack.previous->next : all.first_idle) = stack.next;
+    (stack.next ? stack.next->previous : all.last_idle) = stack.previous;
+    stack.previous = stack.next = nullptr;
+    stack.idle = false;
+    --all.idle;
+}
+
+// Each guard costs two mappings, and the kernel allows 65,530 of them. Going on without is better than not going on.
+void guard(Stack& stack) {
+    stack.guarded = mprotect(stack.low - page_size(), page_size(), PROT_NONE) == 0;
+    if (stack.guarded || stacks().guard_failure_logged) return;
+    stacks().guard_failure_logged = true;
+    base::log::write(base::log::Level::kWarn, "cannot protect the page below a coroutine's stack", errno);
+}
+
+}  // namespace
+
+size_t page_size() {
+    static const size_t size = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    return size;
+}
+
+Stack& take_stack(const void* thread, size_t size) {
+    const uintptr_t mask = page_size() - 1;
+    const uintptr_t top = (reinterpret_cast<uintptr_t>(thread) + mask) & ~mask;
+    Stack& stack = stacks().by_top[top];
+    if (!stack.top) {
+        stack.top = reinterpret_cast<char*>(top);
+        stack.low = stack.top - ((size + mask) & ~mask);
+        guard(stack);
+    }
+    if (stack.idle) unlink_idle(stack);
+    stack.valgrind_id = VALGRIND_STACK_REGISTER(stack.low, stack.top);
+#if defined(__SANITIZE_ADDRESS__)
+    __lsan_register_root_region(stack.low, stack.size());
+#endif
+    return stack;
+}
+
+void leave_stack(Stack& stack) {
+    VALGRIND_STACK_DEREGISTER(stack.valgrind_id);
+#if defined(__SANITIZE_ADDRESS__)
+    __lsan_unregister_root_region(stack.low, stack.size());
+#endif
+    auto& all = stacks();
+    stack.idle = true;
+    stack.previous = all.last_idle;
+    (all.last_idle ? all.last_idle->next : all.first_idle) = &stack;
+    all.last_idle = &stack;
+    if (++all.idle <= kIdleStacksKept) return;
+    // The oldest has surely been left by now; this one has not.
+    Stack& oldest = *all.first_idle;
+    unlink_idle(oldest);
+    madvise(oldest.low, oldest.size(), MADV_DONTNEED);
+}
+
+#ifdef SRS_DEBUG
+namespace {
+constexpr char kPaint = 0x5a;
+}
+
+__attribute__((no_sanitize("address", "undefined"), noinline)) void paint_stack(Stack& stack) {
+    auto* end = static_cast<char*>(__builtin_frame_address(0)) - 256;
+    for (volatile char* p = stack.low; p < end; ++p) *p = kPaint;
+}
+
+__attribute__((no_sanitize("address", "undefined"))) size_t painted_stack_used(const Stack& stack) {
+    const volatile char* p = stack.low;
+    while (p < stack.top && *p == kPaint) ++p;
+    return static_cast<size_t>(stack.top - p);
+}
+#else
+void paint_stack(Stack&) {}
+size_t painted_stack_used(const Stack&) { return 0; }
+#endif
+
+__attribute__((no_sanitize("address"))) void announce_stack([[maybe_unused]] const char* low,
+                                                            [[maybe_unused]] const char* top) {
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_start_switch_fiber(nullptr, low, static_cast<size_t>(top - low));
+    __sanitizer_finish_switch_fiber(nullptr, nullptr, nullptr);
+#endif
+}
+
+void thread_stack_bounds(const char*& low, const char*& top) {
+    pthread_attr_t attributes;
+    void* address = nullptr;
+    size_t size = 0;
+    CHECK(pthread_getattr_np(pthread_self(), &attributes) == 0);
+    pthread_attr_getstack(&attributes, &address, &size);
+    pthread_attr_destroy(&attributes);
+    low = static_cast<char*>(address);
+    top = low + size;
+}
+
+}  // namespace runtime::detail

@@ -1,0 +1,134 @@
+#include "runtime/tcp.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "runtime/address.h"
+#include "runtime/coroutine.h"
+#include "runtime/coroutine_state.h"
+#include "runtime/dns.h"
+#include "runtime/tcp_stream.h"
+
+namespace runtime {
+namespace {
+
+constexpr int kBacklog = 4096;              // the system cuts it to its own limit
+constexpr int64_t kExhaustedPauseMs = 100;  // until descriptors or memory may have come free
+constexpr int64_t kExhaustedLogMs = 5000;
+constexpr size_t kAcceptUnits = 32 * 1024;  // so that others run after 32 accepts in a row
+
+class Listener final : public TcpListener {
+  public:
+    base::Result<void> open(const SocketAddress& address) {
+        const int fd = TRY(detail::bound_socket(address, SOCK_STREAM));
+        if (listen(fd, kBacklog) < 0) {
+            const int error = errno;
+            ::close(fd);
+            return base::fail_errno(fmt::format("listening on {}", address.text()), error);
+        }
+        port_ = detail::local_port(fd);
+        return watch_.open(fd);
+    }
+
+    base::Result<std::unique_ptr<ByteStream>> accept(Deadline deadline) override {
+        TRY(detail::account(kAcceptUnits));
+        while (true) {
+            TRY(watch_.wait_readable(deadline));
+            detail::RawAddress from;
+            from.length = sizeof from.storage;
+            const int fd = accept4(watch_.fd(), from.get(), &from.length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+            if (fd >= 0) return detail::TcpStream::make(fd, detail::PeerAddress::from(from.storage));
+            TRY(after_failure(errno, deadline));
+        }
+    }
+
+    uint16_t port() const override { return port_; }
+
+  private:
+    base::Result<void> after_failure(int error, Deadline deadline) {
+        switch (error) {
+            case EAGAIN:
+                watch_.read_would_block();
+                return {};
+            case EMFILE:
+            case ENFILE:
+            case ENOBUFS:
+            case ENOMEM:
+                return pause(error, deadline);
+            case EBADF:
+            case EINVAL:
+            case ENOTSOCK:
+            case EOPNOTSUPP:
+            case EFAULT:
+                return base::fail_errno("accepting", error);
+            default:  // this one connection failed before we took it
+                return detail::account(kAcceptUnits);
+        }
+    }
+
+    base::Result<void> pause(int error, Deadline deadline) {
+        if (const int64_t now = base::monotonic_ms(); now >= next_log_ms_) {
+            next_log_ms_ = now + kExhaustedLogMs;
+            base::log::write(base::log::Level::kWarn, fmt::format("port {}: cannot accept connections", port_), error);
+        }
+        TRY(sleep_until(earlier(deadline, Deadline::in_ms(kExhaustedPauseMs))));
+        if (deadline.passed()) return base::fail(base::Code::kTimeout, "timed out");
+        return {};
+    }
+
+    detail::Watch watch_;
+    uint16_t port_ = 0;
+    int64_t next_log_ms_ = 0;
+};
+
+base::Result<std::unique_ptr<ByteStream>> connect_one(const std::string& ip, uint16_t port, Deadline deadline) {
+    const auto raw = TRY(detail::raw_address(ip, port));
+    const int fd = socket(raw.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) return base::fail_errno("opening a socket", errno);
+    if (connect(fd, raw.get(), raw.length) < 0 && errno != EINPROGRESS) {
+        const int error = errno;
+        close(fd);
+        return base::fail_errno(detail::address_text(ip, port), error);
+    }
+    // Into the set only now: a socket that was never connected reports a hang-up.
+    auto stream = TRY(detail::TcpStream::make(fd, detail::PeerAddress::from(raw.storage)));
+    auto& watch = stream->watch();
+    while (true) {
+        watch.await_writable_edge();
+        TRY(watch.wait_writable(deadline), detail::address_text(ip, port));
+        int error = 0;
+        socklen_t length = sizeof error;
+        getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length);
+        if (error) return base::fail_errno(detail::address_text(ip, port), error);
+        detail::RawAddress peer;
+        peer.length = sizeof peer.storage;
+        if (getpeername(fd, peer.get(), &peer.length) == 0) return stream;
+    }
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<TcpListener>> listen_tcp(const SocketAddress& address) {
+    auto listener = std::make_unique<Listener>();
+    TRY(listener->open(address));
+    return listener;
+}
+
+base::Result<std::unique_ptr<ByteStream>> connect_tcp(const std::string& host, uint16_t port, Deadline deadline) {
+    const auto addresses = TRY(resolve(host, deadline));
+    const std::string what = fmt::format("connecting to {}", detail::address_text(host, port));
+    for (size_t i = 0; i + 1 < addresses.size(); ++i) {
+        // The time that is left is shared among the addresses that are left.
+        const int64_t left = deadline.left_us();
+        const auto share =
+            deadline.is_never()
+                ? Deadline::in_ms(5000)
+                : Deadline::at_us(base::monotonic_us() + left / static_cast<int64_t>(addresses.size() - i));
+        auto stream = connect_one(addresses[i], port, share);
+        if (stream || cancelled()) return stream;
+    }
+    return TRY(connect_one(addresses.back(), port, deadline), what);
+}
+
+}  // namespace runtime

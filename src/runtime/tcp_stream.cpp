@@ -1,0 +1,169 @@
+#include "runtime/tcp_stream.h"
+
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <climits>
+
+#include "runtime/coroutine_state.h"
+
+namespace runtime {
+namespace detail {
+namespace {
+
+// What a system call costs beside the bytes, in bytes, for account().
+constexpr size_t kCallUnits = 2048;
+
+bool peer_broke(int error) {
+    switch (error) {
+        case ECONNRESET:
+        case EPIPE:
+        case ETIMEDOUT:
+        case ECONNABORTED:
+        case ENOTCONN:
+        case EHOSTUNREACH:
+        case ENETUNREACH:
+            return true;
+        default:
+            return false;
+    }
+}
+
+// The peer's doing is told from a fault of the system's.
+std::unexpected<base::Error> io_error(const char* what, int error) {
+    auto failed = base::fail_errno(what, error);
+    if (!peer_broke(error)) return failed;
+    return std::unexpected(base::Error(base::Code::kClosed, failed.error().text(), error));
+}
+
+size_t total(std::span<const iovec> parts) {
+    size_t bytes = 0;
+    for (const auto& part : parts) bytes += part.iov_len;
+    return bytes;
+}
+
+// Takes n written bytes off the front.
+std::span<iovec> take_off(std::span<iovec> parts, size_t n) {
+    while (!parts.empty() && n >= parts.front().iov_len) {
+        n -= parts.front().iov_len;
+        parts = parts.subspan(1);
+    }
+    if (n) {
+        parts.front().iov_base = static_cast<char*>(parts.front().iov_base) + n;
+        parts.front().iov_len -= n;
+    }
+    return parts;
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<TcpStream>> TcpStream::make(int fd, const PeerAddress& peer) {
+    auto stream = std::make_unique<TcpStream>();
+    TRY(stream->watch_.open(fd));
+    stream->peer_ = peer;
+    return stream;
+}
+
+base::Result<ByteStream::TryRead> TcpStream::try_read(std::span<uint8_t> buffer) {
+    CHECK(!buffer.empty());
+    while (watch_.readable()) {
+        const ssize_t n = recv(watch_.fd(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+        if (n == 0) return TryRead{0, true};
+        if (n > 0) {
+            if (static_cast<size_t>(n) < buffer.size()) watch_.read_fell_short();
+            return TryRead{static_cast<size_t>(n), false};
+        }
+        if (errno == EAGAIN) {
+            watch_.read_would_block();
+        } else if (errno != EINTR) {
+            return io_error("reading", errno);
+        }
+    }
+    return TryRead{};
+}
+
+base::Result<size_t> TcpStream::read(std::span<uint8_t> buffer, Deadline deadline) {
+    TRY(account(kCallUnits));
+    while (true) {
+        const TryRead got = TRY(try_read(buffer));
+        if (got.bytes || got.end) {
+            current().progress += static_cast<uint32_t>(got.bytes);
+            return got.bytes;
+        }
+        TRY(watch_.wait_readable(deadline));
+    }
+}
+
+base::Result<size_t> TcpStream::try_writev(std::span<const iovec> parts) {
+    if (parts.empty()) return 0;
+    msghdr message{};
+    message.msg_iov = const_cast<iovec*>(parts.data());
+    message.msg_iovlen = std::min<size_t>(parts.size(), IOV_MAX);
+    while (watch_.writable()) {
+        const ssize_t n = sendmsg(watch_.fd(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n >= 0) {
+            // A short send found the buffer full, and the kernel has promised an edge.
+            if (static_cast<size_t>(n) < total(parts.first(message.msg_iovlen))) watch_.write_would_block();
+            return static_cast<size_t>(n);
+        }
+        if (errno == EAGAIN) {
+            watch_.write_would_block();
+        } else if (errno != EINTR) {
+            return io_error("writing", errno);
+        }
+    }
+    watch_.write_would_block();
+    return 0;
+}
+
+base::Result<size_t> TcpStream::try_write(std::span<const uint8_t> bytes) {
+    const iovec part{const_cast<uint8_t*>(bytes.data()), bytes.size()};
+    return try_writev(std::span(&part, 1));
+}
+
+base::Result<void> TcpStream::writev(std::span<iovec> parts, Deadline deadline) {
+    parts = take_off(parts, 0);
+    while (!parts.empty()) {
+        TRY(account(kCallUnits));
+        const size_t n = TRY(try_writev(parts));
+        current().progress += static_cast<uint32_t>(std::min<size_t>(n, UINT16_MAX));
+        parts = take_off(parts, n);
+        if (!parts.empty() && !watch_.writable()) TRY(watch_.wait_writable(deadline));
+    }
+    return {};
+}
+
+base::Result<void> TcpStream::write(std::span<const uint8_t> bytes, Deadline deadline) {
+    iovec part{const_cast<uint8_t*>(bytes.data()), bytes.size()};
+    return writev(std::span(&part, 1), deadline);
+}
+
+bool TcpStream::peer_gone() const {
+    if (watch_.gone()) return true;
+    pollfd ask{watch_.fd(), POLLRDHUP, 0};
+    return poll(&ask, 1, 0) > 0 && (ask.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
+void TcpStream::set_no_delay(bool on) {
+    const int value = on;
+    setsockopt(watch_.fd(), IPPROTO_TCP, TCP_NODELAY, &value, sizeof value);
+}
+
+void TcpStream::shutdown_write() { shutdown(watch_.fd(), SHUT_WR); }
+
+}  // namespace detail
+
+std::span<uint8_t> shared_read_buffer() {
+    static std::array<uint8_t, 256 * 1024> buffer;
+    return buffer;
+}
+
+base::Result<std::span<uint8_t>> read_shared(ByteStream& stream, Deadline deadline) {
+    // read() does not yield between taking the bytes and returning.
+    const auto buffer = shared_read_buffer();
+    return buffer.first(TRY(stream.read(buffer, deadline)));
+}
+
+}  // namespace runtime

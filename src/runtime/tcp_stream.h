@@ -1,0 +1,38 @@
+#pragma once
+// Internal. The plain ByteStream; TLS wraps it and needs its readiness.
+
+#include "runtime/address.h"
+#include "runtime/byte_stream.h"
+#include "runtime/reactor.h"
+
+namespace runtime::detail {
+
+class TcpStream final : public ByteStream {
+  public:
+    // Takes a connected, non-blocking socket over.
+    static base::Result<std::unique_ptr<TcpStream>> make(int fd, const PeerAddress& peer);
+
+    base::Result<size_t> read(std::span<uint8_t> buffer, Deadline deadline) override;
+    base::Result<void> write(std::span<const uint8_t> bytes, Deadline deadline) override;
+    base::Result<void> writev(std::span<iovec> parts, Deadline deadline) override;
+    base::Result<TryRead> try_read(std::span<uint8_t> buffer) override;
+    base::Result<size_t> try_write(std::span<const uint8_t> bytes) override;
+    base::Result<size_t> try_writev(std::span<const iovec> parts) override;
+    void park(ParkedHandler& handler) override { watch_.park(handler); }
+    void unpark() override { watch_.unpark(); }
+    bool peer_gone() const override;
+    int plain_fd() const override { return watch_.fd(); }
+    void set_no_delay(bool on) override;
+    void shutdown_write() override;
+    std::string peer_ip() const override { return peer_.ip_text(); }
+    std::string peer_address() const override { return peer_.text(); }
+    bool is_tls() const override { return false; }
+
+    Watch& watch() { return watch_; }
+
+  private:
+    Watch watch_;
+    PeerAddress peer_;
+};
+
+}  // namespace runtime::detail
