@@ -1,0 +1,48 @@
+#include "config/diff.h"
+
+#include <fmt/format.h>
+
+namespace config {
+namespace {
+
+// Compares and, where a restart is needed, takes the old value back into `to`.
+void compare(const ConstRoot& current, const Root& to, bool in_vhost, std::vector<Change>& changes) {
+    for (const Row& row : rows()) {
+        if (!row.supported() || row.in_vhost() != in_vhost) continue;
+        Change change{in_vhost ? to.vhost->name : "", &row, row.binding.get(current),
+                      row.binding.get({to.snapshot, to.vhost})};
+        if (change.before == change.after) continue;
+        if (!change.live()) row.binding.copy(to, current);
+        changes.push_back(std::move(change));
+    }
+}
+
+}  // namespace
+
+std::string Change::describe() const {
+    if (row == nullptr) return fmt::format("vhost {}: {} -> {}", vhost, before, after);
+    std::string where = vhost.empty() ? "" : fmt::format("vhost {} ", vhost);
+    auto shown = [](const std::string& value) { return value.empty() ? std::string("nothing") : value; };
+    return fmt::format("{}{}: {} -> {}", where, row->path(), shown(before), shown(after));
+}
+
+Reload plan_reload(const Snapshot& current, const Snapshot& next) {
+    Reload reload;
+    auto merged = std::make_shared<Snapshot>(next);
+    compare({&current, nullptr}, {merged.get(), nullptr}, false, reload.changes);
+    for (Vhost& vhost : merged->vhosts) {
+        const Vhost* before = current.find_vhost(vhost.name);
+        if (before) {
+            compare({&current, before}, {merged.get(), &vhost}, true, reload.changes);
+        } else {
+            reload.changes.push_back({vhost.name, nullptr, "not there", "there"});
+        }
+    }
+    for (const Vhost& vhost : current.vhosts) {
+        if (!next.find_vhost(vhost.name)) reload.changes.push_back({vhost.name, nullptr, "there", "not there"});
+    }
+    reload.snapshot = std::move(merged);
+    return reload;
+}
+
+}  // namespace config

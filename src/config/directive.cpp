@@ -1,0 +1,163 @@
+#include "config/directive.h"
+
+#include <algorithm>
+#include <map>
+
+#include "config/row_builder.h"
+
+namespace config {
+namespace {
+
+using Names = Block::Names;
+
+// Also the order in which full.conf and the documentation show the scopes.
+const std::vector<Block>& block_table() {
+    static const std::vector<Block> kBlocks = {
+        {"rtmp", Names::kNone, false, false, true, "RTMP. listen and chunk_size may also stand outside of any block."},
+        {"rtmps", Names::kNone, false, false, true, "RTMP over TLS."},
+        {"http_server", Names::kNone, false, false, true, "HTTP for live streams and files."},
+        {"http_server/https", Names::kNone, false, false, true, "The same over TLS."},
+        {"http_api", Names::kNone, false, false, false, "The HTTP API."},
+        {"http_api/raw_api", Names::kNone, false, false, false, "API calls that change the server."},
+        {"http_api/auth", Names::kNone, false, false, false, "The API's password."},
+        {"http_api/https", Names::kNone, false, false, false, "The API over TLS."},
+        {"srt_server", Names::kNone, false, false, false, "SRT."},
+        {"rtc_server", Names::kNone, false, false, false, "WebRTC."},
+        {"rtc_server/tcp", Names::kNone, false, false, false, "WebRTC over TCP."},
+        {"rtc_server/black_hole", Names::kNone, false, false, false, "Copies of packets, to debug."},
+        {"rtsp_server", Names::kNone, false, false, false, "RTSP."},
+        {"circuit_breaker", Names::kNone, false, false, false, "Overload."},
+        {"exporter", Names::kNone, false, false, false, "Metrics for Prometheus."},
+        {"heartbeat", Names::kNone, false, false, false, "Reports to another server."},
+        {"stats", Names::kNone, false, false, false, "What the summary shows of the machine."},
+        {"stream_caster", Names::kOptional, true, false, false, "Streams of other kinds."},
+        {"vhost", Names::kRequired, true, false, true,
+         "A virtual host: its name is the host of the URL; __defaultVhost__ serves every host without one of its own."},
+        {"vhost/play", Names::kNone, false, false, true, "Players."},
+        {"vhost/publish", Names::kNone, false, false, true, "Publishers."},
+        {"vhost/http_remux", Names::kNone, false, false, true, "Live streams by HTTP and WebSocket."},
+        {"vhost/http_static", Names::kNone, false, false, true, "Files by HTTP."},
+        {"vhost/srt", Names::kNone, false, false, false, "SRT."},
+        {"vhost/rtc", Names::kNone, false, false, false, "WebRTC."},
+        {"vhost/rtsp", Names::kNone, false, false, false, "RTSP."},
+        {"vhost/hls", Names::kNone, false, false, false, "HLS."},
+        {"vhost/dash", Names::kNone, false, false, false, "DASH."},
+        {"vhost/dvr", Names::kNone, false, false, false, "Recording."},
+        {"vhost/refer", Names::kNone, false, false, false, "Which web pages may play."},
+        {"vhost/security", Names::kNone, false, false, false, "Who may publish and play."},
+        {"vhost/http_hooks", Names::kNone, false, false, false, "Events for HTTP servers."},
+        {"vhost/cluster", Names::kNone, false, false, false, "Edges and origins."},
+        {"vhost/forward", Names::kNone, false, false, false, "Passing streams on."},
+        {"vhost/exec", Names::kOptional, false, false, false, "Programs for streams."},
+        {"vhost/ingest", Names::kOptional, true, false, false, "Pulling streams."},
+        {"vhost/ingest/input", Names::kNone, false, false, false, "What to pull."},
+        {"vhost/ingest/engine", Names::kOptional, true, false, false, "What to make of it."},
+        {"vhost/ingest/engine/perfile", Names::kNone, false, true, false, "Options before the input."},
+        {"vhost/ingest/engine/vfilter", Names::kNone, false, true, false, "Filters."},
+        {"vhost/ingest/engine/vparams", Names::kNone, false, true, false, "Options of the video encoder."},
+        {"vhost/ingest/engine/aparams", Names::kNone, false, true, false, "Options of the audio encoder."},
+        {"vhost/transcode", Names::kOptional, true, false, false, "Transcoding: of the vhost, an app or a stream."},
+        {"vhost/transcode/engine", Names::kOptional, true, false, false, "One output."},
+        {"vhost/transcode/engine/perfile", Names::kNone, false, true, false, "Options before the input."},
+        {"vhost/transcode/engine/vfilter", Names::kNone, false, true, false, "Filters."},
+        {"vhost/transcode/engine/vparams", Names::kNone, false, true, false, "Options of the video encoder."},
+        {"vhost/transcode/engine/aparams", Names::kNone, false, true, false, "Options of the audio encoder."},
+    };
+    return kBlocks;
+}
+
+constexpr Alias kAliases[] = {
+    {"listen", "rtmp/listen", false},
+    {"chunk_size", "rtmp/chunk_size", false},
+    {"http_stream", "http_server"},
+    {"vhost/http", "vhost/http_static"},
+    {"vhost/gop_cache", "vhost/play/gop_cache"},
+    {"vhost/queue_length", "vhost/play/queue_length"},
+    {"vhost/time_jitter", "vhost/play/time_jitter"},
+    {"vhost/atc", "vhost/play/atc"},
+    {"vhost/atc_auto", "vhost/play/atc_auto"},
+    {"vhost/mix_correct", "vhost/play/mix_correct"},
+    {"vhost/mw_latency", "vhost/play/mw_latency"},
+    {"vhost/send_min_interval", "vhost/play/send_min_interval"},
+    {"vhost/reduce_sequence_header", "vhost/play/reduce_sequence_header"},
+    {"vhost/publish_1stpkt_timeout", "vhost/publish/firstpkt_timeout"},
+    {"vhost/publish_normal_timeout", "vhost/publish/normal_timeout"},
+};
+
+std::vector<Row> make_rows() {
+    std::vector<Row> rows;
+    add_server_rows(rows);
+    add_vhost_rows(rows);
+    add_later_rows(rows);
+    std::map<std::string_view, size_t> order;  // of scopes; the global one is 0
+    for (const Block& block : block_table()) order.emplace(block.path, order.size() + 1);
+    std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
+        auto place = [&](const Row& row) { return row.scope.empty() ? 0 : order.at(row.scope); };
+        return place(a) < place(b);
+    });
+    return rows;
+}
+
+const std::vector<Row>& row_table() {
+    static const std::vector<Row> kRows = make_rows();
+    return kRows;
+}
+
+template <class T, class Path>
+std::map<std::string, const T*, std::less<>> index_of(std::span<const T> table, Path path) {
+    std::map<std::string, const T*, std::less<>> index;
+    for (const T& entry : table) index.emplace(path(entry), &entry);
+    return index;
+}
+
+template <class T>
+const T* look_up(const std::map<std::string, const T*, std::less<>>& index, std::string_view path) {
+    auto found = index.find(path);
+    return found == index.end() ? nullptr : found->second;
+}
+
+bool is_child(std::string_view path, std::string_view scope, std::string_view& name) {
+    size_t slash = path.rfind('/');
+    std::string_view parent = slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
+    name = slash == std::string_view::npos ? path : path.substr(slash + 1);
+    return parent == scope;
+}
+
+}  // namespace
+
+std::span<const Row> rows() { return row_table(); }
+std::span<const Block> blocks() { return block_table(); }
+std::span<const Alias> aliases() { return kAliases; }
+
+const Row* find_row(std::string_view path) {
+    static const auto kIndex = index_of(rows(), [](const Row& row) { return row.path(); });
+    return look_up(kIndex, path);
+}
+
+const Block* find_block(std::string_view path) {
+    static const auto kIndex = index_of(blocks(), [](const Block& block) { return block.path; });
+    return look_up(kIndex, path);
+}
+
+const Alias* find_alias(std::string_view path) {
+    static const auto kIndex = index_of(aliases(), [](const Alias& alias) { return std::string(alias.from); });
+    return look_up(kIndex, path);
+}
+
+std::vector<std::string_view> names_in(std::string_view scope) {
+    std::vector<std::string_view> names;
+    std::string_view name;
+    for (const Row& row : rows()) {
+        if (row.scope == scope) names.push_back(row.name);
+    }
+    for (const Block& block : blocks()) {
+        if (is_child(block.path, scope, name)) names.push_back(name);
+    }
+    for (const Alias& alias : aliases()) {
+        if (!alias.old && is_child(alias.from, scope, name)) names.push_back(name);
+    }
+    if (scope.empty()) names.push_back("include");
+    return names;
+}
+
+}  // namespace config

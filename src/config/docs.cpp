@@ -1,0 +1,155 @@
+#include "config/docs.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "config/directive.h"
+#include "config/environment.h"
+
+namespace config {
+namespace {
+
+std::string_view parent_of(std::string_view path) {
+    size_t slash = path.rfind('/');
+    return slash == path.npos ? std::string_view() : path.substr(0, slash);
+}
+
+std::string_view name_of(std::string_view path) {
+    size_t slash = path.rfind('/');
+    return slash == path.npos ? path : path.substr(slash + 1);
+}
+
+// The text after the name: the default, else the example. A supported row's default is already as a file has it.
+std::string shown_value(const Row& row) {
+    if (!row.initial.empty()) return row.supported() ? row.initial : quote_if_needed(row.initial);
+    return row.example;
+}
+
+std::string facts(const Row& row) {
+    if (!row.supported()) return "not supported yet";
+    std::string text = row.type;
+    bool choice = row.range.find('|') != std::string::npos;
+    if (!row.range.empty()) text = choice ? row.range : fmt::format("{}, {}", text, row.range);
+    return fmt::format("{}; {}", text, row.apply == Apply::kLive ? "reload" : "restart");
+}
+
+class FullConf {
+  public:
+    std::string text() {
+        out_ =
+            "# Every directive of this server, with its default. Made from the table in src/config; to make it again:\n"
+            "#   objs/srs --print-full-conf > conf/full.conf\n"
+            "# Each directive is described above its line: type and range, and whether a reload (SIGHUP) puts a change "
+            "in\n"
+            "# force or a restart is needed. A line of code behind # is a directive without a default, or one that is\n"
+            "# not supported yet.\n\n";
+        rows_of("", "", false);
+        for (const Block& block : blocks()) {
+            if (parent_of(block.path).empty()) add(block, "", false);
+        }
+        return out_;
+    }
+
+  private:
+    void add(const Block& block, const std::string& indent, bool commented) {
+        bool off = commented || !block.supported;
+        const char* mark = off ? "# " : "";
+        std::string name = block.path == "vhost"                 ? " __defaultVhost__"
+                           : block.repeatable && !indent.empty() ? " NAME"
+                                                                 : "";
+        out_ += fmt::format("\n{}# {}\n{}{}{}{} {{\n", indent, block.doc, indent, mark, name_of(block.path), name);
+        rows_of(block.path, indent + "    ", off);
+        for (const Block& child : blocks()) {
+            if (parent_of(child.path) == block.path) add(child, indent + "    ", off);
+        }
+        out_ += fmt::format("{}{}}}\n", indent, mark);
+    }
+
+    void rows_of(std::string_view scope, const std::string& indent, bool commented) {
+        for (const Row& row : rows()) {
+            if (row.scope != scope) continue;
+            bool must = row.path() == "rtmp/listen";  // without it the file would not be complete
+            bool off = commented || !row.supported() || (row.initial.empty() && !must);
+            out_ += fmt::format("{}# {} ({})\n", indent, row.doc, facts(row));
+            out_ += fmt::format("{}{}{} {};\n", indent, off ? "# " : "", row.name, shown_value(row));
+        }
+    }
+
+    std::string out_;
+};
+
+std::string cell(std::string_view text) {
+    std::string out;
+    for (char c : text) {
+        if (c == '|') out += '\\';
+        out += c;
+    }
+    return out;
+}
+
+void table_of(std::string_view scope, std::string& out) {
+    bool begun = false;
+    for (const Row& row : rows()) {
+        if (row.scope != scope) continue;
+        if (!begun)
+            out +=
+                "| directive | default | type and range | change | environment | what it does "
+                "|\n|---|---|---|---|---|---|\n";
+        begun = true;
+        std::string names;
+        for (const std::string& name : environment_names(row)) names += (names.empty() ? "`" : ", `") + name + "`";
+        std::string type = row.range.find('|') != std::string::npos ? row.range
+                           : row.range.empty()                      ? row.type
+                                                                    : row.type + ", " + row.range;
+        out += fmt::format("| `{}` | {} | {} | {} | {} | {}{} |\n", row.name,
+                           row.initial.empty() ? "" : "`" + cell(row.initial) + "`", cell(type),
+                           !row.supported()            ? ""
+                           : row.apply == Apply::kLive ? "reload"
+                                                       : "restart",
+                           names, row.supported() ? "" : "Not supported yet. ", cell(row.doc));
+    }
+}
+
+}  // namespace
+
+std::string full_conf() { return FullConf().text(); }
+
+std::string config_markdown() {
+    std::string out =
+        "# Configuration\n\n"
+        "Made from the table in `src/config`; to make it again: `objs/srs --print-config-doc > doc/config.md`.\n\n"
+        "A file holds directives, `name value;`, and blocks of directives, `name { }`. Words are separated by white "
+        "space,\n"
+        "`#` starts a comment, and a word with a space, `;`, `{` or `}` in it stands in single or double quotes "
+        "(`\\\"`, `\\'`,\n"
+        "`\\\\`, `\\n`, `\\r`, `\\t` inside). `include FILE...;` stands for the content of these files, found from the "
+        "working\n"
+        "directory or beside the file that includes them. `objs/srs -t -c FILE` checks a file and prints all that is "
+        "wrong\n"
+        "with it.\n\n"
+        "An environment variable wins over the file; those of a vhost set every vhost. `objs/srs -e` takes no file at "
+        "all and\n"
+        "begins with an empty `__defaultVhost__`. The column *change* says what puts a changed value in force: a "
+        "reload (SIGHUP)\n"
+        "or a restart. A directive that is not supported yet is accepted with a warning.\n\n"
+        "Names of older files are read with a warning:";
+    bool first = true;
+    for (const Alias& alias : aliases()) {
+        if (!alias.old) continue;
+        out += fmt::format("{} `{}` for `{}`", first ? "" : ",", alias.from, alias.to);
+        first = false;
+    }
+    out += ".\n\n## Outside of blocks\n\n";
+    table_of("", out);
+    for (const Block& block : blocks()) {
+        bool named = block.names != Block::Names::kNone;
+        out += fmt::format("\n## {}{}\n\n{}{}\n\n", block.path, named ? " NAME" : "", block.doc,
+                           block.supported ? "" : " Not supported yet.");
+        if (block.free_form) out += "Any directives: they are handed to the tool.\n";
+        table_of(block.path, out);
+    }
+    return out;
+}
+
+}  // namespace config

@@ -1,0 +1,64 @@
+#include "config/environment.h"
+
+#include <map>
+
+namespace config {
+namespace {
+
+std::string upper(std::string_view text) {
+    std::string out;
+    for (char c : text) out += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c == '/' ? '_' : c;
+    return out;
+}
+
+bool in_named_block(const Row& row) {
+    for (const Block& block : blocks()) {
+        bool inside = row.scope == block.path || row.scope.starts_with(block.path + "/");
+        if (inside && block.repeatable && block.path != "vhost") return true;
+    }
+    return false;
+}
+
+const std::map<std::string, const Row*, std::less<>>& index() {
+    static const auto kIndex = [] {
+        std::map<std::string, const Row*, std::less<>> index;
+        for (const Row& row : rows()) {
+            for (std::string& name : environment_names(row)) index.emplace(std::move(name), &row);
+        }
+        return index;
+    }();
+    return kIndex;
+}
+
+}  // namespace
+
+std::vector<std::string> environment_names(const Row& row) {
+    if (in_named_block(row)) return {};
+    std::vector<std::string> names;
+    std::string full = "SRS_" + upper(row.path());
+    if (row.scope == "rtmp") names.push_back("SRS_" + upper(row.name));
+    if (row.scope.empty() && row.name.starts_with("srs_")) names.push_back(upper(row.name));
+    names.push_back(std::move(full));
+    return names;
+}
+
+std::vector<EnvironmentEntry> read_environment(const std::vector<std::string>& environment) {
+    std::vector<EnvironmentEntry> entries;
+    for (const std::string& line : environment) {
+        size_t equals = line.find('=');
+        if (!line.starts_with("SRS_") || equals == std::string::npos || equals + 1 == line.size()) continue;
+        EnvironmentEntry entry{line.substr(0, equals), line.substr(equals + 1), nullptr};
+        auto found = index().find(entry.name);
+        if (found != index().end()) entry.row = found->second;
+        entries.push_back(std::move(entry));
+    }
+    return entries;
+}
+
+std::vector<std::string_view> known_environment_names() {
+    std::vector<std::string_view> names;
+    for (const auto& [name, row] : index()) names.push_back(name);
+    return names;
+}
+
+}  // namespace config

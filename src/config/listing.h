@@ -1,0 +1,22 @@
+#pragma once
+// Every directive with the value in force and where it comes from, for the API and for -t.
+
+#include <string>
+#include <vector>
+
+#include "config/directive.h"
+#include "config/snapshot.h"
+
+namespace config {
+
+struct Listed {
+    std::string vhost;  // empty outside vhosts
+    const Row* row;
+    std::string value;
+    std::string origin;  // "conf/srs.conf:12", "SRS_LISTEN" or "default"
+};
+
+// Supported directives only, in the table's order; vhosts one after another.
+std::vector<Listed> list_directives(const Snapshot& snapshot);
+
+}  // namespace config

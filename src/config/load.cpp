@@ -1,0 +1,28 @@
+#include "config/load.h"
+
+#include <algorithm>
+
+#include "config/environment.h"
+#include "config/snapshot_builder.h"
+
+namespace config {
+
+Loaded load(const LoadInput& input) {
+    Loaded loaded;
+    SnapshotBuilder builder(loaded.problems);
+    if (!input.path.empty()) {
+        std::vector<Node> nodes = parse_file(input.path, input.read, loaded.problems);
+        if (nodes.empty() && loaded.problems.errors() > 0) return loaded;  // not even a file: say only that
+        builder.add_nodes(nodes);
+    }
+    std::vector<EnvironmentEntry> entries = read_environment(input.environment);
+    auto is_of_vhost = [](const EnvironmentEntry& entry) { return entry.row && entry.row->in_vhost(); };
+    if (!builder.has_vhost() && (input.path.empty() || std::ranges::any_of(entries, is_of_vhost)))
+        builder.add_default_vhost();
+    builder.add_environment(entries);
+    builder.finish();
+    if (loaded.problems.errors() == 0) loaded.snapshot = std::make_shared<const Snapshot>(builder.take());
+    return loaded;
+}
+
+}  // namespace config

@@ -1,0 +1,33 @@
+#pragma once
+// The variables in paths and URLs: [vhost] [app] [stream] [seq] [timestamp] [duration] and, for the time, Go's
+// reference date: [2006] [01] [02] [15] [04] [05] [999] for year, month, day, hour, minute, second, millisecond. Pure:
+// the time is handed in, broken down as utc_time asks. Does not touch file systems; names from clients are made safe by
+// safe_part().
+
+#include <cstdint>
+#include <ctime>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace config {
+
+class PathVariables {
+  public:
+    PathVariables& set(std::string_view name, std::string_view value);  // "vhost", "seq": without the brackets
+    // `time` holds the calendar fields, timestamp_ms the milliseconds since 1970 (of which [999] is the last three
+    // digits).
+    PathVariables& set_time(const std::tm& time, int64_t timestamp_ms);
+
+    // What stands in brackets and is no variable that was set stays as it is. A value is not expanded again.
+    std::string expand(std::string_view pattern) const;
+
+  private:
+    std::vector<std::pair<std::string, std::string>> values_;
+};
+
+// A name that a client chose, as one part of a path: no '/', no control characters, neither "." nor "..", not empty.
+std::string safe_part(std::string_view name);
+
+}  // namespace config

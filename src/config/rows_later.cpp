@@ -1,0 +1,346 @@
+// Directives of features to come: known, documented, and a warning where a file uses them. A feature that arrives
+// takes its rows out of here and binds them in a rows_*.cpp.
+
+#include "config/row_builder.h"
+
+namespace config {
+namespace {
+
+struct Later {
+    std::string_view name;
+    std::string_view initial;
+    std::string_view doc;
+    std::string_view example = {};
+    bool repeatable = false;
+};
+
+constexpr Later kGlobal[] = {
+    {"ff_log_dir", "./objs", "Directory of the logs of external tools."},
+    {"ff_log_level", "info", "Log level of external tools."},
+    {"asprocess", "off", "The server ends when its parent process does."},
+    {"empty_ip_ok", "on", "Connections whose peer address is unknown are taken."},
+    {"in_docker", "off", "Says that the server runs in a container."},
+    {"disable_daemon_for_docker", "on", "In a container the server stays in the foreground."},
+    {"inotify_auto_reload", "off", "Reload when the configuration file changes."},
+    {"auto_reload_for_docker", "on", "In a container, reload when the configuration file changes."},
+    {"tcmalloc_release_rate", "0.8", "How eagerly the allocator gives memory back, 0 to 10."},
+    {"query_latest_version", "off", "Ask a version server whether there is a newer release."},
+    {"first_wait_for_qlv", "300", "Seconds before the version is asked for the first time."},
+    {"is_full", "off", "Marks a file that shows every directive."},
+};
+
+constexpr Later kHttpApi[] = {
+    {"enabled", "off", "The HTTP API."},
+    {"listen", "1985", "Addresses of the API."},
+    {"crossdomain", "on", "Answers carry CORS fields."},
+};
+constexpr Later kRawApi[] = {
+    {"enabled", "off", "API calls that change the server."},
+    {"allow_reload", "off", "Reload by the API."},
+};
+constexpr Later kHttpApiAuth[] = {
+    {"enabled", "off", "The API asks for a name and a password."},
+    {"username", "", "The name.", "admin"},
+    {"password", "", "The password.", "admin"},
+};
+constexpr Later kHttpApiHttps[] = {
+    {"enabled", "off", "The API over TLS."},
+    {"listen", "1990", "Addresses of the API over TLS."},
+    {"key", "./conf/server.key", "The private key, PEM."},
+    {"cert", "./conf/server.crt", "The certificate chain, PEM."},
+};
+
+constexpr Later kSrtServer[] = {
+    {"enabled", "off", "The SRT server."},
+    {"listen", "", "Addresses for SRT.", "10080"},
+    {"maxbw", "-1", "Most bytes a second of one connection; -1: no limit."},
+    {"mss", "1500", "Largest packet with its headers, bytes."},
+    {"connect_timeout", "3000", "Time for a connection's handshake, ms."},
+    {"peer_idle_timeout", "10000", "A peer that is silent for so long is gone, ms."},
+    {"default_app", "live", "The app when the stream id names none."},
+    {"default_streamid", "#!::r=live/livestream,m=request", "The stream id of a caller that gives none."},
+    {"peerlatency", "0", "Latency asked of the peer, ms."},
+    {"recvlatency", "120", "Latency of receiving, ms."},
+    {"latency", "120", "Latency of both directions, ms."},
+    {"tsbpdmode", "on", "Packets are handed over by their timestamps."},
+    {"tlpktdrop", "on", "Packets that come too late are dropped."},
+    {"sendbuf", "12058624", "Send buffer, bytes."},
+    {"recvbuf", "12058624", "Receive buffer, bytes."},
+    {"passphrase", "", "Encrypts with a key derived from it.", "xxxxxxxxxxxx"},
+    {"pbkeylen", "0", "Key length, bytes: 16, 24 or 32; 0: as the peer has it."},
+};
+
+constexpr Later kRtcServer[] = {
+    {"enabled", "off", "The WebRTC server."},
+    {"listen", "8000", "UDP addresses for media."},
+    {"protocol", "udp", "Transport offered: udp, tcp or all."},
+    {"candidate", "*", "Addresses put into the answer; *: those of this machine."},
+    {"use_auto_detect_network_ip", "on", "Addresses of network interfaces are candidates."},
+    {"ip_family", "ipv4", "Family of automatic candidates: ipv4, ipv6 or all."},
+    {"api_as_candidates", "on", "The host of the API's URL is a candidate."},
+    {"resolve_api_domain", "on", "A host name in that URL is resolved to an address."},
+    {"keep_api_domain", "off", "The host name itself is a candidate as well."},
+    {"ecdsa", "on", "The DTLS certificate is ECDSA, RSA otherwise."},
+    {"encrypt", "on", "Media is encrypted; off only to debug."},
+    {"reuseport", "1", "Sockets that share the port."},
+    {"merge_nalus", "off", "NAL units of a frame share packets."},
+};
+constexpr Later kRtcTcp[] = {
+    {"enabled", "off", "WebRTC over TCP."},
+    {"listen", "8000", "TCP addresses for media."},
+};
+constexpr Later kRtcBlackHole[] = {
+    {"enabled", "off", "Copies packets, decrypted, to an address, to debug."},
+    {"addr", "", "That address.", "127.0.0.1:10000"},
+};
+
+constexpr Later kCircuitBreaker[] = {
+    {"enabled", "on", "Sheds optional work when the CPU is overloaded."},
+    {"high_threshold", "90", "CPU percent of the first level."},
+    {"high_pulse", "2", "Seconds above it before it counts."},
+    {"critical_threshold", "95", "CPU percent of the second level."},
+    {"critical_pulse", "1", "Seconds above it before it counts."},
+    {"dying_threshold", "99", "CPU percent of the third level."},
+    {"dying_pulse", "5", "Seconds above it before it counts."},
+};
+constexpr Later kExporter[] = {
+    {"enabled", "off", "Metrics for Prometheus."},
+    {"listen", "9972", "Addresses of the exporter."},
+    {"label", "", "A label on every metric.", "cn-beijing"},
+    {"tag", "", "Another label on every metric.", "cn-edge"},
+};
+constexpr Later kHeartbeat[] = {
+    {"enabled", "off", "Reports this server to another one."},
+    {"interval", "9.9", "Seconds between reports."},
+    {"url", "http://127.0.0.1:8085/api/v1/servers", "Where reports are posted."},
+    {"device_id", "", "The name in the reports.", "my-srs-device"},
+    {"summaries", "off", "Reports carry the summary of the API."},
+    {"ports", "off", "Reports carry the listening ports."},
+};
+constexpr Later kStats[] = {
+    {"enabled", "on", "Samples of the machine's network and disks."},
+    {"network", "0", "Index of the network device that the summary shows."},
+    {"disk", "", "Disks that the summary shows.", "sda sdb"},
+};
+constexpr Later kStreamCaster[] = {
+    {"enabled", "off", "Takes a stream of another kind and publishes it."},
+    {"caster", "", "The kind.", "mpegts_over_udp"},
+    {"output", "", "Where to publish.", "rtmp://127.0.0.1/live/livestream"},
+    {"listen", "", "Addresses to listen on.", "8935"},
+};
+constexpr Later kRtspServer[] = {
+    {"enabled", "off", "The RTSP server."},
+    {"listen", "554", "Addresses for RTSP."},
+};
+
+constexpr Later kPublish[] = {
+    {"try_annexb_first", "on", "Looks for start codes before length prefixes in H.264 payloads."},
+};
+constexpr Later kSrt[] = {
+    {"enabled", "off", "SRT for this vhost."},
+    {"srt_to_rtmp", "off", "Streams published by SRT can be played by the other protocols."},
+};
+constexpr Later kRtc[] = {
+    {"enabled", "off", "WebRTC for this vhost."},
+    {"nack", "on", "Lost packets are asked for again."},
+    {"nack_no_copy", "on", "Packets kept for that are shared, not copied."},
+    {"twcc", "on", "Transport-wide congestion feedback."},
+    {"stun_timeout", "30", "A session without a STUN message for so many seconds ends."},
+    {"stun_strict_check", "off", "Messages that fail their check are refused."},
+    {"dtls_role", "passive", "Who begins the DTLS handshake: active or passive, seen from here."},
+    {"dtls_version", "auto", "auto, dtls1.0 or dtls1.2."},
+    {"drop_for_pt", "0", "Drops packets of this payload type, to test; 0: none."},
+    {"rtmp_to_rtc", "off", "Streams published by RTMP can be played by WebRTC."},
+    {"keep_bframe", "off", "B-frames are kept on the way to WebRTC."},
+    {"keep_avc_nalu_sei", "on", "SEI units are kept on the way to WebRTC."},
+    {"opus_bitrate", "48000", "Bit rate of audio made for WebRTC, bit/s."},
+    {"rtc_to_rtmp", "off", "Streams published by WebRTC can be played by the other protocols."},
+    {"pli_for_rtmp", "6.0", "Seconds between keyframes asked of a WebRTC publisher."},
+    {"aac_bitrate", "48000", "Bit rate of audio made from WebRTC, bit/s."},
+    {"init_rate_from_sdp", "off", "The first bandwidth estimate comes from the SDP."},
+    {"keep_original_ssrc", "off", "Players see the publisher's SSRC."},
+};
+constexpr Later kRefer[] = {
+    {"enabled", "off", "Checks the web page that a client comes from."},
+    {"all", "", "Domains allowed to publish and to play.", "github.com github.io"},
+    {"publish", "", "Domains allowed to publish.", "github.com github.io"},
+    {"play", "", "Domains allowed to play.", "github.com github.io"},
+};
+constexpr Later kSecurity[] = {
+    {"enabled", "off", "Rules of who may publish and play, by address."},
+    {"allow", "", "An allowing rule: play or publish, and an address or all.", "play all", true},
+    {"deny", "", "A denying rule: play or publish, and an address or all.", "publish all", true},
+};
+constexpr std::string_view kHookExample = "http://127.0.0.1:8085/api/v1/streams";
+constexpr Later kHttpHooks[] = {
+    {"enabled", "off", "Asks or tells HTTP servers about events."},
+    {"on_connect", "", "URLs called when a client connects.", kHookExample},
+    {"on_close", "", "URLs called when a client leaves.", kHookExample},
+    {"on_publish", "", "URLs called when a publisher begins.", kHookExample},
+    {"on_unpublish", "", "URLs called when a publisher ends.", kHookExample},
+    {"on_play", "", "URLs called when a player begins.", kHookExample},
+    {"on_stop", "", "URLs called when a player ends.", kHookExample},
+    {"on_dvr", "", "URLs called when a recording is complete.", kHookExample},
+    {"on_hls", "", "URLs called when an HLS segment is complete.", kHookExample},
+    {"on_hls_notify", "", "URL fetched when an HLS segment is complete, to fill a cache.",
+     "http://127.0.0.1:8085/api/v1/hls/[server_id]/[app]/[stream]/[ts_url][param]"},
+};
+constexpr Later kDash[] = {
+    {"enabled", "off", "DASH for this vhost."},
+    {"dash_fragment", "30", "Length of a segment, s."},
+    {"dash_update_period", "150", "How often players fetch the MPD, s."},
+    {"dash_timeshift", "300", "How far back players can go, s."},
+    {"dash_path", "", "Directory of the files.", "./objs/nginx/html"},
+    {"dash_mpd_file", "[app]/[stream].mpd", "Path of the MPD below it."},
+    {"dash_window_size", "5", "Segments in the MPD."},
+    {"dash_cleanup", "on", "Files that left the window are deleted."},
+    {"dash_dispose", "120", "Files are deleted so many seconds after the publisher left; 0: never."},
+};
+constexpr Later kHls[] = {
+    {"enabled", "off", "HLS for this vhost."},
+    {"hls_use_fmp4", "off", "Segments are fragmented MP4 instead of TS."},
+    {"hls_fragment", "10", "Length of a segment, s."},
+    {"hls_td_ratio", "1.0", "Target duration as a multiple of hls_fragment."},
+    {"hls_aof_ratio", "2.1", "Without video a segment ends after so many times hls_fragment."},
+    {"hls_window", "60", "Length of the playlist, s."},
+    {"hls_recover", "on", "A playlist goes on where it was after a restart."},
+    {"hls_on_error", "continue", "On an error: ignore, disconnect or continue."},
+    {"hls_path", "./objs/nginx/html", "Directory of the files."},
+    {"hls_m3u8_file", "[app]/[stream].m3u8", "Path of the playlist below it."},
+    {"hls_ts_file", "[app]/[stream]-[seq].ts", "Path of a TS segment below it."},
+    {"hls_fmp4_file", "[app]/[stream]-[seq].m4s", "Path of an MP4 segment below it."},
+    {"hls_init_file", "[app]/[stream]/init.mp4", "Path of the MP4 initialisation segment below it."},
+    {"hls_entry_prefix", "", "Put before the segments' URLs in the playlist.", "http://your-server"},
+    {"hls_cleanup", "on", "Segments that left the window are deleted."},
+    {"hls_dispose", "120", "Files are deleted so many seconds after the publisher left; 0: never."},
+    {"hls_wait_keyframe", "on", "Segments begin at keyframes."},
+    {"hls_ts_floor", "off", "Segments are cut at whole multiples of hls_fragment of the clock."},
+    {"hls_nb_notify", "64", "Most bytes read of the answer to on_hls_notify."},
+    {"hls_ctx", "on", "A viewer's first playlist gives it an id, by which viewers are counted."},
+    {"hls_ts_ctx", "on", "That id stands in the segments' URLs too."},
+    {"hls_master_m3u8_path_relative", "off", "The playlist with the id is named by a relative URL."},
+    {"hls_keys", "off", "Segments are encrypted by AES-128."},
+    {"hls_fragments_per_key", "5", "Segments that share a key."},
+    {"hls_key_file", "", "Path of a key.", "[app]/[stream]-[seq].key"},
+    {"hls_key_file_path", "", "Directory of the keys.", "./objs/nginx/html"},
+    {"hls_key_url", "", "Put before the keys' URLs in the playlist.", "http://localhost:8080/"},
+    {"hls_dts_directly", "on", "Timestamps of TS are the stream's own."},
+};
+constexpr Later kVhostRtsp[] = {
+    {"enabled", "off", "RTSP for this vhost."},
+    {"rtmp_to_rtsp", "on", "Streams published by RTMP can be played by RTSP."},
+};
+constexpr Later kForward[] = {
+    {"enabled", "off", "Passes streams on to other servers."},
+    {"destination", "", "Those servers.", "127.0.0.1:1936 127.0.0.1:1937"},
+    {"backend", "", "URL that is asked for them.", "http://127.0.0.1:8085/api/v1/forward"},
+};
+constexpr Later kExec[] = {
+    {"enabled", "off", "Runs programs for streams."},
+    {"publish", "", "Command run while a stream is published.",
+     "./objs/ffmpeg/bin/ffmpeg -f flv -i [url] -c copy out.flv", true},
+};
+constexpr Later kDvr[] = {
+    {"enabled", "off", "Records streams."},
+    {"dvr_apply", "all", "Streams to record: all, or app/stream names."},
+    {"dvr_plan", "session", "session: a file per publish; segment: files of dvr_duration."},
+    {"dvr_path", "./objs/nginx/html/[app]/[stream].[timestamp].flv", "Path of a file, .flv or .mp4."},
+    {"dvr_duration", "30", "Length of a file in the plan segment, s."},
+    {"dvr_wait_keyframe", "on", "Files begin at keyframes."},
+    {"time_jitter", "full", "Timestamps in the file: full, zero or off."},
+};
+constexpr Later kIngest[] = {
+    {"enabled", "off", "Pulls a stream from elsewhere and publishes it."},
+    {"ffmpeg", "", "The tool.", "./objs/ffmpeg/bin/ffmpeg"},
+};
+constexpr Later kIngestInput[] = {
+    {"type", "file", "file or stream."},
+    {"url", "", "The file or the stream.", "./doc/source.flv"},
+};
+constexpr Later kTranscode[] = {
+    {"enabled", "off", "Runs a transcoding tool on streams."},
+    {"ffmpeg", "", "The tool.", "./objs/ffmpeg/bin/ffmpeg"},
+};
+constexpr Later kEngine[] = {
+    {"enabled", "off", "One output of the tool."},
+    {"iformat", "flv", "Format of the input."},
+    {"vcodec", "", "Video codec.", "libx264"},
+    {"vbitrate", "0", "Video bit rate, kbit/s."},
+    {"vfps", "0", "Frames a second."},
+    {"vwidth", "0", "Width of the picture."},
+    {"vheight", "0", "Height of the picture."},
+    {"vthreads", "1", "Threads of the encoder."},
+    {"vprofile", "", "Profile.", "main"},
+    {"vpreset", "", "Preset.", "medium"},
+    {"acodec", "", "Audio codec.", "libfdk_aac"},
+    {"abitrate", "0", "Audio bit rate, kbit/s."},
+    {"asample_rate", "0", "Audio samples a second."},
+    {"achannels", "0", "Audio channels."},
+    {"oformat", "flv", "Format of the output."},
+    {"output", "", "Where the output is published.", "rtmp://127.0.0.1:[port]/[app]/[stream]_[engine]?vhost=[vhost]"},
+};
+constexpr Later kCluster[] = {
+    {"mode", "local", "local, or remote: an edge that pulls from origins."},
+    {"origin", "", "The origins of an edge.", "127.0.0.1:1935 localhost:1935"},
+    {"token_traverse", "off", "The origin decides who may play at the edge."},
+    {"vhost", "[vhost]", "The vhost named to the origin."},
+    {"debug_srs_upnode", "on", "Tells the origin which edge asks, for its log."},
+    {"origin_cluster", "off", "Origins send players to the origin that has the stream."},
+    {"coworkers", "", "The APIs of the other origins.", "127.0.0.1:9091 127.0.0.1:9092"},
+    {"protocol", "rtmp", "How an edge pulls: rtmp or flv."},
+    {"follow_client", "off", "An edge pulls by the protocol its player uses."},
+};
+
+template <size_t N>
+void add(std::vector<Row>& rows, std::string_view scope, const Later (&table)[N]) {
+    for (const Later& later : table) {
+        Row row;
+        row.scope = scope;
+        row.name = later.name;
+        row.initial = later.initial;
+        row.example = later.example;
+        row.repeatable = later.repeatable;
+        row.doc = later.doc;
+        rows.push_back(std::move(row));
+    }
+}
+
+}  // namespace
+
+void add_later_rows(std::vector<Row>& rows) {
+    add(rows, "", kGlobal);
+    add(rows, "http_api", kHttpApi);
+    add(rows, "http_api/raw_api", kRawApi);
+    add(rows, "http_api/auth", kHttpApiAuth);
+    add(rows, "http_api/https", kHttpApiHttps);
+    add(rows, "srt_server", kSrtServer);
+    add(rows, "rtc_server", kRtcServer);
+    add(rows, "rtc_server/tcp", kRtcTcp);
+    add(rows, "rtc_server/black_hole", kRtcBlackHole);
+    add(rows, "rtsp_server", kRtspServer);
+    add(rows, "circuit_breaker", kCircuitBreaker);
+    add(rows, "exporter", kExporter);
+    add(rows, "heartbeat", kHeartbeat);
+    add(rows, "stats", kStats);
+    add(rows, "stream_caster", kStreamCaster);
+    add(rows, "vhost/publish", kPublish);
+    add(rows, "vhost/srt", kSrt);
+    add(rows, "vhost/rtc", kRtc);
+    add(rows, "vhost/rtsp", kVhostRtsp);
+    add(rows, "vhost/hls", kHls);
+    add(rows, "vhost/dash", kDash);
+    add(rows, "vhost/dvr", kDvr);
+    add(rows, "vhost/refer", kRefer);
+    add(rows, "vhost/security", kSecurity);
+    add(rows, "vhost/http_hooks", kHttpHooks);
+    add(rows, "vhost/cluster", kCluster);
+    add(rows, "vhost/forward", kForward);
+    add(rows, "vhost/exec", kExec);
+    add(rows, "vhost/ingest", kIngest);
+    add(rows, "vhost/ingest/input", kIngestInput);
+    add(rows, "vhost/ingest/engine", kEngine);
+    add(rows, "vhost/transcode", kTranscode);
+    add(rows, "vhost/transcode/engine", kEngine);
+}
+
+}  // namespace config

@@ -1,0 +1,257 @@
+#include "config/snapshot_builder.h"
+
+#include <fmt/format.h>
+
+#include "config/nearest.h"
+
+namespace config {
+namespace {
+
+std::string join(std::string_view scope, std::string_view name) {
+    return scope.empty() ? std::string(name) : fmt::format("{}/{}", scope, name);
+}
+
+std::string_view last_part(std::string_view path) {
+    size_t slash = path.rfind('/');
+    return slash == path.npos ? path : path.substr(slash + 1);
+}
+
+bool is_switched_off(const Node& node) {
+    for (const Node& child : node.children) {
+        if (child.name == "enabled" && child.words.size() == 1 && child.words[0] == "off") return true;
+    }
+    return false;
+}
+
+std::string kind_of(const Row& row) { return row.type.empty() ? "a value" : row.type; }
+
+}  // namespace
+
+SnapshotBuilder::SnapshotBuilder(Problems& problems) : problems_(problems) {
+    for (const Row& row : rows()) {
+        if (row.supported() && !row.in_vhost()) row.binding.set_default(root(-1));
+    }
+}
+
+Root SnapshotBuilder::root(int vhost) {
+    return {&snapshot_, vhost < 0 ? nullptr : &snapshot_.vhosts[static_cast<size_t>(vhost)]};
+}
+
+int SnapshotBuilder::add_vhost(std::string name) {
+    snapshot_.vhosts.emplace_back().name = std::move(name);
+    int index = static_cast<int>(snapshot_.vhosts.size()) - 1;
+    for (const Row& row : rows()) {
+        if (row.supported() && row.in_vhost()) row.binding.set_default(root(index));
+    }
+    return index;
+}
+
+void SnapshotBuilder::add_default_vhost() { add_vhost(std::string(kDefaultVhost)); }
+
+void SnapshotBuilder::add_nodes(std::span<const Node> nodes) {
+    for (const Node& node : nodes) add_node(node, {});
+}
+
+void SnapshotBuilder::add_node(const Node& node, const Context& context) {
+    std::string path = join(context.path, node.name);
+    Context place = context;
+    if (const Alias* alias = find_alias(path)) {
+        if (alias->old) problems_.warning(node.place, fmt::format("'{}' is the old name of {}", path, alias->to));
+        path = alias->to;
+        std::string_view scope = std::string_view(path).substr(0, path.rfind('/') == path.npos ? 0 : path.rfind('/'));
+        if (scope.size() > context.path.size())
+            place.instance = join(context.instance, scope.substr(context.path.empty() ? 0 : context.path.size() + 1));
+        place.path = scope;
+    }
+    const Row* row = find_row(path);
+    const Block* block = find_block(path);
+    // `transcode` of a vhost is a block, `vhost` of a cluster a value: a name is never both in one scope.
+    if (node.is_block && block) return add_block(node, place, *block);
+    if (!node.is_block && row) return add_value(node, place, *row);
+    if (row) return problems_.error(node.place, fmt::format("'{}' takes {}, not a block", node.name, kind_of(*row)));
+    if (block) return problems_.error(node.place, fmt::format("'{0}' is a block: {0} {{ ... }}", node.name));
+    unknown(node, context, path);
+}
+
+void SnapshotBuilder::unknown(const Node& node, const Context& context, std::string_view path) {
+    if (problems_.errors() >= Problems::kMost) return problems_.error(node.place, "");  // counted, not shown
+    for (const Row& row : rows()) {
+        if (row.name != node.name || node.is_block) continue;
+        problems_.error(node.place, fmt::format("'{}' does not belong {}; it belongs into {}", node.name,
+                                                context.path.empty() ? "here" : "into " + context.path,
+                                                row.scope.empty() ? "no block" : row.scope));
+        return;
+    }
+    auto names = names_in(context.path);
+    problems_.error(node.place, fmt::format("unknown {} '{}'{}", node.is_block ? "block" : "directive", path,
+                                            hint(nearest(node.name, names))));
+}
+
+bool SnapshotBuilder::seen_before(const Node& node, const std::string& key) {
+    auto [entry, is_new] = seen_.emplace(key, node.place);
+    if (is_new) return false;
+    problems_.error(node.place, fmt::format("'{}' is already given at {}", node.name, entry->second.text()));
+    return true;
+}
+
+bool SnapshotBuilder::check_block_words(const Node& node, const Block& block) {
+    bool good = true;
+    if (block.names == Block::Names::kNone && !node.words.empty()) {
+        problems_.error(node.place, fmt::format("the block '{}' takes no name ('{}'); is a ; missing before it?",
+                                                node.name, node.words[0]));
+        good = false;
+    } else if (block.names == Block::Names::kRequired && node.words.empty()) {
+        problems_.error(node.place, fmt::format("the block '{0}' needs a name: {0} NAME {{ ... }}", node.name));
+        good = false;
+    } else if (node.words.size() > 1) {
+        problems_.error(node.place,
+                        fmt::format("the block '{}' takes one name, {} were given", node.name, node.words.size()));
+        good = false;
+    }
+    return good;
+}
+
+void SnapshotBuilder::add_block(const Node& node, const Context& context, const Block& block) {
+    bool good = check_block_words(node, block);
+    std::string name = node.words.empty() ? "" : node.words[0];
+    Context inside = context;
+    inside.path = block.path;
+    inside.instance = join(context.instance, last_part(block.path));
+    if (!name.empty()) inside.instance += ":" + name;
+    if (block.repeatable && name.empty()) {
+        inside.instance += "@" + node.place.text();
+    } else if (good) {
+        good = !seen_before(node, inside.instance);
+    }
+    if (block.path == "vhost") inside.vhost = add_vhost(name);
+    if (!block.supported && is_switched_off(node)) inside.quiet = true;
+    if (block.free_form) {
+        if (!inside.quiet) problems_.warning(node.place, fmt::format("'{}' is not supported yet", block.path));
+        return;
+    }
+    for (const Node& child : node.children) add_node(child, inside);
+    if (block.path == "vhost" && !good) snapshot_.vhosts.pop_back();
+}
+
+void SnapshotBuilder::add_value(const Node& node, const Context& context, const Row& row) {
+    if (!row.repeatable) seen_before(node, join(context.instance, row.name));
+    auto bad = [&](std::string text) {
+        if (node.last_line != node.place.line)
+            text += fmt::format(" (it goes on to line {}: is a ; missing?)", node.last_line);
+        problems_.error(node.place, fmt::format("{}: {}", row.name, text));
+    };
+    if (row.supported()) {
+        auto set = row.binding.set(node.words, root(context.vhost));
+        if (!set) return bad(set.error().text());
+        std::string vhost = context.vhost < 0 ? "" : root(context.vhost).vhost->name;
+        snapshot_.origins[{vhost, row.path()}] = node.place;
+        return;
+    }
+    bool is_switch = row.initial == "on" || row.initial == "off";
+    if (is_switch) {
+        auto value = ValueType<bool>::parse(node.words, {});
+        if (!value) return bad(value.error().text());
+        if (row.name == "enabled" && !*value) return;
+    } else if (node.words.empty()) {
+        return bad("a value is missing");
+    }
+    if (!context.quiet) problems_.warning(node.place, fmt::format("'{}' is not supported yet", row.path()));
+}
+
+void SnapshotBuilder::add_environment(std::span<const EnvironmentEntry> entries) {
+    for (const EnvironmentEntry& entry : entries) {
+        Place place{entry.name, 0};
+        if (entry.row == nullptr) {
+            auto names = known_environment_names();
+            problems_.warning(place, "this environment variable sets no directive" + hint(nearest(entry.name, names)));
+            continue;
+        }
+        const Row& row = *entry.row;
+        if (!row.supported()) {
+            if (row.name != "enabled" || entry.value != "off")
+                problems_.warning(place, fmt::format("'{}' is not supported yet", row.path()));
+            continue;
+        }
+        if (!row.in_vhost()) {
+            set_from_environment(entry, -1);
+            continue;
+        }
+        for (size_t i = 0; i < snapshot_.vhosts.size(); ++i) {
+            size_t errors = problems_.errors();
+            set_from_environment(entry, static_cast<int>(i));
+            if (problems_.errors() != errors) break;  // said once is enough
+        }
+    }
+}
+
+void SnapshotBuilder::set_from_environment(const EnvironmentEntry& entry, int vhost) {
+    const Row& row = *entry.row;
+    bool is_list =
+        row.type == ValueType<ListenAddresses>::kName || row.type == ValueType<std::vector<std::string>>::kName;
+    std::vector<std::string> words = is_list ? split_words(entry.value) : std::vector<std::string>{entry.value};
+    Place place{entry.name, 0};
+    auto set = row.binding.set(words, root(vhost));
+    if (!set) return problems_.error(place, set.error().text());
+    Place& origin = snapshot_.origins[{vhost < 0 ? "" : root(vhost).vhost->name, row.path()}];
+    if (origin.line == 0 && !origin.file.empty() && origin.file != entry.name)
+        problems_.warning(place, fmt::format("sets the same directive as {}, and wins", origin.file));
+    origin = place;
+}
+
+bool SnapshotBuilder::was_set(const Vhost& vhost, const char* path) const {
+    return snapshot_.origins.contains({vhost.name, path});
+}
+
+Place SnapshotBuilder::origin(const char* path) const {
+    auto found = snapshot_.origins.find({"", path});
+    return found == snapshot_.origins.end() ? Place{"configuration", 0} : found->second;
+}
+
+void SnapshotBuilder::check_vhost(Vhost& vhost) {
+    if (!was_set(vhost, "vhost/chunk_size")) vhost.chunk_size = snapshot_.rtmp.chunk_size;
+    if (!vhost.min_latency) return;
+    if (!was_set(vhost, "vhost/play/mw_latency")) vhost.play.mw_latency = 0;
+    if (!was_set(vhost, "vhost/play/mw_msgs")) vhost.play.mw_msgs = 0;
+}
+
+void SnapshotBuilder::check_listeners() {
+    struct Use {
+        std::string text;
+        const char* path;
+    };
+    std::vector<Use> uses;
+    auto add = [&](const ListenAddresses& addresses, const char* path) {
+        for (const ListenAddress& address : addresses) {
+            for (const Use& use : uses) {
+                if (use.text == address.text() && use.path != path)
+                    problems_.error(origin(path), fmt::format("{} {} is already used by {} at {}", path, use.text,
+                                                              use.path, origin(use.path).text()));
+            }
+            uses.push_back({address.text(), path});
+        }
+    };
+    const Snapshot& s = snapshot_;
+    if (s.rtmp.listen.empty())
+        problems_.error({"configuration", 0},
+                        "no listen: give the RTMP port, for example `listen 1935;` or SRS_LISTEN=1935");
+    if (s.rtmps.enabled && s.rtmps.listen.empty())
+        problems_.error(origin("rtmps/enabled"), "rtmps is enabled without a listen, for example `listen 1443;`");
+    if (s.http_server.https.enabled && !s.http_server.enabled)
+        problems_.warning(origin("http_server/https/enabled"), "https does nothing while http_server is not enabled");
+    add(s.rtmp.listen, "rtmp/listen");
+    if (s.rtmps.enabled) add(s.rtmps.listen, "rtmps/listen");
+    if (!s.http_server.enabled) return;
+    add(s.http_server.listen, "http_server/listen");
+    if (s.http_server.https.enabled) add(s.http_server.https.listen, "http_server/https/listen");
+}
+
+void SnapshotBuilder::finish() {
+    check_listeners();
+    if (snapshot_.vhosts.empty())
+        problems_.warning({"configuration", 0},
+                          "no vhost: every publish and play will be refused; "
+                          "`vhost __defaultVhost__ { }` serves every host");
+    for (Vhost& vhost : snapshot_.vhosts) check_vhost(vhost);
+}
+
+}  // namespace config

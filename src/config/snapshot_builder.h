@@ -1,0 +1,57 @@
+#pragma once
+// Fills a Snapshot from nodes and environment entries by way of the rows. load.cpp's inner part.
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/directive.h"
+#include "config/environment.h"
+#include "config/parser.h"
+#include "config/snapshot.h"
+
+namespace config {
+
+class SnapshotBuilder {
+  public:
+    explicit SnapshotBuilder(Problems& problems);
+
+    void add_nodes(std::span<const Node> nodes);
+    void add_default_vhost();
+    void add_environment(std::span<const EnvironmentEntry> entries);
+    // Fills in the defaults that hang on other values and checks what concerns several directives.
+    void finish();
+    Snapshot take() { return std::move(snapshot_); }
+    bool has_vhost() const { return !snapshot_.vhosts.empty(); }
+
+  private:
+    // The block that is being read. `instance` tells apart blocks of one path: "vhost:a.com/play".
+    struct Context {
+        std::string path;
+        std::string instance;
+        int vhost = -1;      // index into the snapshot's
+        bool quiet = false;  // in a block that is not supported yet and switched off
+    };
+
+    void add_node(const Node& node, const Context& context);
+    void add_block(const Node& node, const Context& context, const Block& block);
+    void add_value(const Node& node, const Context& context, const Row& row);
+    void unknown(const Node& node, const Context& context, std::string_view path);
+    bool seen_before(const Node& node, const std::string& key);
+    bool check_block_words(const Node& node, const Block& block);
+    int add_vhost(std::string name);
+    void set_from_environment(const EnvironmentEntry& entry, int vhost);
+    Root root(int vhost);
+    bool was_set(const Vhost& vhost, const char* path) const;
+    Place origin(const char* path) const;
+    void check_vhost(Vhost& vhost);
+    void check_listeners();
+
+    Problems& problems_;
+    Snapshot snapshot_;
+    std::map<std::string, Place> seen_;
+};
+
+}  // namespace config
