@@ -1,0 +1,119 @@
+"""End-to-end tests: the built server as a black box, between real and home-made publishers and players.
+
+  python -m pip install -r scripts/e2e/requirements.txt      and the Debian packages in scripts/e2e/packages.txt
+  python -m pytest scripts/e2e -n 4
+
+  SRS_OBJS=dir            where srs and bench were built, default objs
+  SRS_MEDIA=dir           media files, default ../shared/media; equivalents are made where there are none
+  SRS_E2E_SLOW=3          time limits times 3, for a sanitizer build
+  SRS_E2E_VALGRIND=1      the server runs under valgrind; use with -m valgrind
+"""
+
+import itertools
+import subprocess
+
+import pytest
+
+from lib import media, timing
+from lib.ffmpeg import Process
+from lib.server import BINARY, Server
+from lib.watch import Watch
+
+
+def pytest_sessionstart(session):
+    if not BINARY.exists():
+        pytest.exit(f"no server at {BINARY}: build it, or say where it is with SRS_OBJS", returncode=2)
+
+
+_shown = []  # what the running test can show when it fails
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = (yield).get_result()
+    if report.failed:
+        for server in _shown:
+            report.sections.append((f"server {server.dir}", f"{server.conf}\n{server.evidence()}"))
+
+
+class Servers:
+    """Makes servers, and at the end stops each and checks that it ended well."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.made = []
+        self.count = itertools.count()
+
+    def make(self, **options):
+        server = Server(self.directory / f"server{next(self.count)}", **options)
+        self.made.append(server)
+        _shown.append(server)
+        return server
+
+    def __call__(self, *arguments, environment=None, **options):
+        return self.make(**options).start(*arguments, **(environment or {}))
+
+    def finish(self):
+        problems = []
+        for server in self.made:
+            try:
+                server.stop()
+            except AssertionError as error:
+                problems.append(str(error))
+            server.discard()
+            _shown.remove(server)
+        assert not problems, "\n".join(problems)
+
+
+@pytest.fixture
+def servers(tmp_path):
+    """Call it to have a server started: servers(top=..., http=..., vhosts=...)."""
+    made = Servers(tmp_path)
+    yield made
+    made.finish()
+
+
+@pytest.fixture
+def server(servers):
+    """A server with the tests' default configuration."""
+    return servers()
+
+
+@pytest.fixture
+def tool(tmp_path):
+    """Starts a program, and ends it with the test: tool(words)."""
+    started = []
+
+    def start(words):
+        process = Process(words, tmp_path / f"tool{len(started)}.txt")
+        started.append(process)
+        return process
+    yield start
+    for process in started:
+        process.kill()
+
+
+@pytest.fixture
+def watch(tmp_path):
+    """Starts a publisher with watching viewers: watch(server)."""
+    started = []
+
+    def start(server, **options):
+        made = Watch(server, media.plain(), tmp_path, **options)
+        started.append(made)
+        timing.wait_until(lambda: all(made.seen(who) > 10 for who in Watch.VIEWERS), 10,
+                          lambda: f"the viewers see the stream\n{made.errors.read_text()}")
+        return made
+    yield start
+    for made in started:
+        made.stop()
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory):
+    """A key and a self-signed certificate, as paths."""
+    directory = tmp_path_factory.mktemp("tls")
+    key, cert = directory / "server.key", directory / "server.crt"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", cert, "-days", "2",
+                    "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+    return key, cert

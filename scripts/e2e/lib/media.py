@@ -1,0 +1,83 @@
+"""Media to publish. The real encoder output of SRS_MEDIA or ../shared/media where it is there, otherwise equivalents
+made by ffmpeg: H.264 with and without B pictures, HEVC with B pictures, AAC, MP3."""
+
+import fcntl
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+from . import ffmpeg, flv
+from .server import ROOT
+
+_FOUND = Path(os.environ.get("SRS_MEDIA", ROOT.parent / "shared" / "media"))
+_CACHE = Path(os.environ.get("SRS_E2E_CACHE", Path(tempfile.gettempdir()) / f"e2e-media-{os.getuid()}-1"))
+_PICTURE = ["-f", "lavfi", "-i", "testsrc2=size=640x360:rate=25:duration=10"]
+_SOUND = ["-f", "lavfi", "-i", "sine=frequency=440:sample_rate=44100:duration=10"]
+_H264 = ["-c:v", "libx264", "-preset", "veryfast", "-b:v", "250k", "-g", "50", "-pix_fmt", "yuv420p"]
+_AAC = ["-c:a", "aac", "-b:a", "48k", "-ac", "2"]
+
+
+def _made(name, *commands):
+    """The file of that name in the cache, made by the commands (argument lists) unless it is there."""
+    _CACHE.mkdir(parents=True, exist_ok=True)
+    path = _CACHE / name
+    with (_CACHE / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.exists():
+            part = _CACHE / f"part-{name}"
+            for command in commands:
+                subprocess.run([str(part) if word == "OUT" else str(word) for word in command], check=True,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+            part.rename(path)
+    return path
+
+
+def _found_or_made(name, *commands):
+    return _FOUND / name if (_FOUND / name).exists() else _made(name, *commands)
+
+
+def with_b_frames():
+    """FLV, H.264 with B pictures and AAC."""
+    return _found_or_made("avatar.flv", ffmpeg.command(*_PICTURE, *_SOUND, *_H264, "-bf", "2", *_AAC, "-f", "flv", "OUT"))
+
+
+def plain():
+    """FLV, H.264 without B pictures and AAC."""
+    return _found_or_made("bbb.flv", ffmpeg.command(*_PICTURE, *_SOUND, *_H264, "-bf", "0", *_AAC, "-f", "flv", "OUT"))
+
+
+def hevc():
+    """FLV by enhanced RTMP, HEVC with B pictures and AAC."""
+    raw, sound = _FOUND / "avatar.h265", _FOUND / "avatar.aac"
+    if raw.exists() and sound.exists():
+        words = ["-framerate", "25", "-i", raw, "-t", "10", "-i", sound, "-map", "0:v", "-map", "1:a", "-c", "copy",
+                 "-bsf:v", "dts2pts"]
+    else:
+        words = [*_PICTURE, *_SOUND, "-c:v", "libx265", "-preset", "ultrafast", "-b:v", "250k", "-x265-params",
+                 "bframes=2:keyint=50:log-level=error", *_AAC]
+    # By way of MP4, where the decoder configurations are in place before the first packet.
+    source = _made("hevc.mp4", ffmpeg.command9(*words, "-f", "mp4", "OUT"))
+    return _made("hevc.flv", ffmpeg.command9("-i", source, "-c", "copy", "-f", "flv", "OUT"))
+
+
+def audio_only(codec="aac"):
+    """FLV without video."""
+    if codec == "mp3":
+        return _made("mp3.flv", ffmpeg.command(*_SOUND, "-c:a", "libmp3lame", "-b:a", "64k", "-t", "6", "-f", "flv", "OUT"))
+    return _made("aac.flv", ffmpeg.command("-i", plain(), "-vn", "-c", "copy", "-t", "6", "-f", "flv", "OUT"))
+
+
+def video_only():
+    """FLV without audio."""
+    return _made("video.flv", ffmpeg.command("-i", plain(), "-an", "-c", "copy", "-f", "flv", "OUT"))
+
+
+def h264_mp3():
+    """FLV, H.264 with B pictures and MP3."""
+    return _made("h264-mp3.flv", ffmpeg.command("-i", with_b_frames(), "-c:v", "copy", "-c:a", "libmp3lame", "-b:a", "64k",
+                                                "-t", "6", "-f", "flv", "OUT"))
+
+
+def tags(path):
+    return flv.read_file(path)
