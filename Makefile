@@ -11,7 +11,7 @@ OBJS ?= objs
 CONFIG ?= $(OBJS)/config.mk
 
 goals := $(or $(MAKECMDGOALS),all)
-ifneq ($(filter-out help clean layers,$(goals)),)
+ifneq ($(filter-out help clean layers format format-check,$(goals)),)
 include $(CONFIG)
 endif
 
@@ -73,7 +73,7 @@ LINK = $(CXX) $(LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$
 
 # ---- Targets for people
 
-.PHONY: all help test unit unit-build fuzz fuzz-build bench install clean layers FORCE
+.PHONY: all help test unit unit-build unit-list fuzz fuzz-build fuzz-list bench install clean layers format format-check FORCE
 all: $(OBJS)/srs
 
 help:
@@ -84,6 +84,7 @@ help:
 	@echo "                 libFuzzer (clang++-19) for SECONDS=60"
 	@echo "make bench       build the load tool and the floor: $(OBJS)/bench, $(OBJS)/floor"
 	@echo "make layers      check who includes whom"
+	@echo "make format      lay out every source as .clang-format says"
 	@echo "make install     copy the server and its configuration to the prefix; DESTDIR=DIR puts DIR before it"
 	@echo "make clean       delete what was built in $(OBJS); the configuration stays"
 	@echo "OBJS=DIR         build somewhere else than in objs/"
@@ -94,6 +95,12 @@ test:
 
 layers:
 	scripts/check_layers
+
+formatted = $(shell find src research \( -name '*.cpp' -o -name '*.h' \) -not -path '*/corpus/*')
+format:
+	clang-format -i $(formatted)
+format-check:
+	@clang-format --dry-run --Werror $(formatted)
 
 DESTDIR ?=
 install: all
@@ -145,7 +152,7 @@ $(1): $(call object,$(2)) $(foreach d,$(sort $(patsubst %/,%,$(dir $(2)))),$(cal
 endef
 
 server_main := $(wildcard src/main.cpp)
-ifneq ($(filter-out help clean layers,$(goals)),)
+ifneq ($(filter-out help clean layers format format-check,$(goals)),)
 $(foreach d,$(part_dirs),$(eval $(call archive_rules,$(d))))
 ifneq ($(server_main),)
 $(eval $(call program_rule,$(OBJS)/srs,$(server_main)))
@@ -168,6 +175,10 @@ unit-build: $(foreach d,$(unit_chosen),$(call unit_program,$(d)))
 ifeq ($(CONFIG_GTEST),no)
 	@echo "the unit tests need GoogleTest: apt install libgtest-dev, then ./configure" >&2; exit 1
 endif
+
+# Prints the chosen programs, for scripts/test.
+unit-list:
+	@$(foreach d,$(unit_chosen),echo $(call unit_program,$(d));) :
 
 unit: unit-build
 	@test -n "$(unit_chosen)" || { echo "no tests in $(DIR)" >&2; exit 1; }
@@ -198,7 +209,6 @@ $(foreach f,$(fuzzers),$(eval $(call fuzz_rule,$(f))))
 fuzz-build: $(fuzz_programs)
 
 # Prints NAME CORPUS of each chosen target, for scripts/test.
-.PHONY: fuzz-list
 fuzz-list:
 	@$(foreach f,$(fuzz_chosen),echo "$(call fuzz_program,$(f)) $(call fuzz_corpus,$(f))";) :
 

@@ -1,5 +1,5 @@
 # The compiler and make.
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2034,SC2154  # the parts share their variables
 
 compiler_check() {
     [ "$(id -u)" = 0 ] || opt_sudo='sudo '

@@ -1,5 +1,5 @@
 # The probe: compiles, links and runs a small program per library. What the compiler said goes to objs/autoconf.err.
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2034,SC2154  # the parts share their variables
 
 feature_begin() {
     mkdir -p "$opt_objs" || exit 1

@@ -1,5 +1,5 @@
 # The libraries, one row each. All are the distribution's; libs_* end up in config.mk.
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2034,SC2154  # the parts share their variables
 
 # library NAME NEED PACKAGE LIBS HEADERS CODE: see feature.
 library() {

@@ -1,6 +1,6 @@
 # The options of ./configure: one row each, NAME|DEFAULT|VALUE|HELP. VALUE is on,off for a switch (its bare name means
 # on) or a word that stands for the value. The value of --some-name is in $opt_some_name.
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2034,SC2154  # the parts share their variables
 
 options_rows() {
     cat <<'ROWS'

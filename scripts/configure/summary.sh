@@ -1,5 +1,5 @@
 # Writes config.mk and says how to go on.
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2034,SC2154  # the parts share their variables
 
 # A value as make reads it back.
 summary_escape() { echo "$1" | sed 's/\$/$$/g; s/#/\\#/g'; }
@@ -24,7 +24,7 @@ summary_write() {
 }
 
 summary_print() {
-    summary_make=make
+    summary_make="make"
     [ "$opt_objs" = objs ] || summary_make="make OBJS=$opt_objs"
     echo
     echo "Configured in $summary_file:"

@@ -1,0 +1,68 @@
+# What must be installed for what, by the names of Debian packages, and how: sourced by scripts/run and scripts/test.
+# shellcheck shell=bash
+# shellcheck disable=SC2034  # the lists are for those who source this
+
+PACKAGES_BUILD="g++ make libst-dev libssl-dev libhttp-parser-dev libspdlog-dev libfmt-dev nlohmann-json3-dev
+    libcli11-dev libc-ares-dev liburing-dev"
+PACKAGES_DEMO="ffmpeg"
+PACKAGES_TEST="python3 libgtest-dev clang-format"
+PACKAGES_E2E="$(grep -v '^#' scripts/e2e/packages.txt 2>/dev/null | tr '\n' ' ')"
+PACKAGES_VALGRIND="valgrind libc6-dbg"
+
+say() { printf '\n>> %s\n' "$*"; }
+
+die() {
+    printf '%s: %s\n' "${0##*/}" "$*" >&2
+    exit 1
+}
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    else
+        sudo "$@"
+    fi
+}
+
+is_installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
+
+# No service that comes with a package may start because we installed it.
+services_forbid() {
+    policy=/usr/sbin/policy-rc.d
+    [ ! -e $policy ] || { policy=; return 0; }
+    printf '#!/bin/sh\nexit 101\n' | as_root tee $policy >/dev/null && as_root chmod 755 $policy
+}
+
+services_allow() { [ -z "$policy" ] || as_root rm -f "$policy"; }
+
+# install_packages NAME...: those that are not there yet, after saying which.
+install_packages() {
+    local missing=() package status=0
+    for package in "$@"; do is_installed "$package" || missing+=("$package"); done
+    [ ${#missing[@]} -gt 0 ] || return 0
+    command -v apt-get >/dev/null || die "please install: ${missing[*]} (there is no apt-get to do it)"
+    say "installing: ${missing[*]}"
+    if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
+        die "there is no sudo here; as root: apt-get update && apt-get install -y --no-install-recommends ${missing[*]}"
+    fi
+    services_forbid || die "cannot become root"
+    as_root apt-get update -qq &&
+        as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" \
+            </dev/null || status=$?
+    services_allow
+    [ $status = 0 ] || die "apt-get could not install: ${missing[*]}"
+}
+
+# build OBJS SANITIZER GOAL...: configures when it must, then makes the goals.
+build() {
+    local objs=$1 sanitizer=$2 jobs
+    shift 2
+    if ! grep -qs "^CONFIG_SANITIZER := $sanitizer\$" "$objs/config.mk" ||
+        { grep -qs '^CONFIG_GTEST := no' "$objs/config.mk" && is_installed libgtest-dev; }; then
+        say "configuring $objs"
+        ./configure --objs="$objs" --sanitizer="$sanitizer" || return 1
+    fi
+    jobs=$(sed -n 's/^CONFIG_JOBS := //p' "$objs/config.mk")
+    say "building in $objs"
+    make -j"${jobs:-1}" OBJS="$objs" "$@"
+}
