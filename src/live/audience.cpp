@@ -16,7 +16,10 @@ Audience::~Audience() { CHECK(viewers_.empty()); }
 void Audience::add(Viewer& viewer) {
     viewer.place_ = static_cast<uint32_t>(viewers_.size());
     viewers_.push_back(&viewer);
-    if (!pump_ || pump_.done()) pump_ = runtime::spawn("live-pump", [this] { pump(); });
+    if (pump_ && !pump_.done()) return;
+    // The stream owns the log, and the log this: it stays until the pump has ended, even if the pump never gets to run
+    // before.
+    pump_ = runtime::spawn("live-pump", [this, stream = base::Ref<Stream>(&log_.stream())] { pump(*stream); });
 }
 
 void Audience::remove(Viewer& viewer) {
@@ -25,16 +28,17 @@ void Audience::remove(Viewer& viewer) {
     last->place_ = viewer.place_;
     viewers_.pop_back();
     // The one that took its place may be passed over in this cycle.
-    if (last != &viewer) note_position(last->position_);
+    if (last != &viewer) note_position(last->needs_from());
     if (viewers_.empty()) wake_.pulse();
 }
 
 void Audience::note_position(uint64_t offset) { lowest_position_ = std::min(lowest_position_, offset); }
 
 void Audience::on_append(bool urgent) {
-    if (!urgent || urgent_) return;
-    urgent_ = true;
-    if (log_.stream().options().merge_ms == 0) wake_.pulse();
+    bool tell = !unsent_ || (urgent && !urgent_);
+    unsent_ = true;
+    urgent_ |= urgent;
+    if (tell && log_.stream().options().merge_ms == 0) wake_.pulse();
 }
 
 void Audience::end_all() {
@@ -43,11 +47,10 @@ void Audience::end_all() {
         if (i < viewers_.size()) viewers_[i]->stream_ended();
 }
 
-void Audience::pump() {
-    base::Ref<Stream> keep(&log_.stream());
+void Audience::pump(Stream& stream) {
     next_cycle_ms_ = base::monotonic_ms();
     while (!viewers_.empty() && !runtime::cancelled()) {
-        const LiveOptions& options = keep->options();
+        const LiveOptions& options = stream.options();
         int64_t interval = std::max(options.merge_ms, options.send_min_interval_ms);
         lowest_position_ = UINT64_MAX;
         if (interval > 0)
@@ -56,7 +59,7 @@ void Audience::pump() {
             frame_cycle();
         trim();
     }
-    if (viewers_.empty()) keep->drop_log(log_);  // this object is gone after it
+    if (viewers_.empty()) stream.drop_log(log_);  // this object is gone after it
 }
 
 void Audience::merge_cycle(int64_t interval_ms) {
@@ -74,15 +77,18 @@ void Audience::merge_cycle(int64_t interval_ms) {
 }
 
 void Audience::frame_cycle() {
-    bool unsent_audio = log_.head() > walked_head_;
-    if (!urgent_) (void)wake_.wait_next(Deadline::in_ms(unsent_audio ? kAudioWaitMs : 1000));
+    if (!unsent_) (void)wake_.wait_next(Deadline::in_ms(kIdleMs));
+    if (unsent_ && !urgent_) {
+        Deadline alone = Deadline::in_ms(kAudioWaitMs);
+        while (!urgent_ && !viewers_.empty() && !alone.passed() && !runtime::cancelled()) (void)wake_.wait_next(alone);
+    }
     if (viewers_.size() >= kManyViewers) {
         Deadline tick = Deadline::at_us(next_cycle_ms_ * 1000);
         while (!viewers_.empty() && !tick.passed() && !runtime::cancelled()) (void)wake_.wait_next(tick);
     }
     next_cycle_ms_ = base::monotonic_ms() + kTickMs;
     urgent_ = false;
-    walked_head_ = log_.head();
+    unsent_ = false;
     walk(0, viewers_.size());
 }
 
@@ -107,8 +113,7 @@ void Audience::visit(Viewer& viewer, int64_t now_ms) {
     } else {
         viewer.flush(now_ms);
     }
-    // It may have left: then its position is not in this log any more and only keeps too much for one cycle.
-    note_position(viewer.position_);
+    note_position(viewer.needs_from());
 }
 
 void Audience::trim() {

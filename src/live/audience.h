@@ -12,6 +12,7 @@
 namespace live {
 
 class LiveLog;
+class Stream;
 class Viewer;
 
 class Audience {
@@ -37,9 +38,10 @@ class Audience {
     static constexpr int64_t kTickMs = 20;       // with every frame: no walk sooner than this once there are
     static constexpr size_t kManyViewers = 200;  // this many
     static constexpr int64_t kAudioWaitMs = 60;  // with every frame: audio does not wait longer for a video frame
+    static constexpr int64_t kIdleMs = 500;      // how often those who are stuck are looked at when nothing comes
     static constexpr int64_t kTurnUs = 1000;     // how long the pump keeps the loop
 
-    void pump();
+    void pump(Stream& stream);
     void merge_cycle(int64_t interval_ms);
     void frame_cycle();
     void walk(size_t begin, size_t end);
@@ -50,11 +52,11 @@ class Audience {
     std::vector<Viewer*> viewers_;
     runtime::Task pump_;
     runtime::Event wake_;
-    bool urgent_ = false;
+    bool unsent_ = false;  // packets came since the last walk
+    bool urgent_ = false;  // and one of them is not to wait
     int64_t next_cycle_ms_ = 0;
     uint64_t lag_limit_ = 0;
     uint64_t lowest_position_ = UINT64_MAX;  // of those visited in this cycle
-    uint64_t walked_head_ = 0;
 };
 
 }  // namespace live

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "config/snapshot.h"
+
 namespace live {
 
 enum class TimeJitter : uint8_t { kFull, kZero, kOff };
@@ -22,5 +24,7 @@ struct LiveOptions {
     int64_t send_timeout_ms = 30'000;     // a viewer that takes no byte for so long is closed
     int64_t rejoin_timeout_ms = 30'000;   // how long viewers wait for a publisher that left
 };
+
+LiveOptions live_options(const config::Vhost& vhost);
 
 }  // namespace live

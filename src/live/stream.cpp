@@ -13,6 +13,9 @@ namespace {
 // A stream whose video has paused for so long is one of audio only, until the next video frame.
 constexpr int64_t kVideoPauseMs = 5'000;
 
+// Whatever gop_cache_max_frames allows.
+constexpr size_t kMaxGopBytes = 128 * 1024 * 1024;
+
 bool is_metadata(const media::Frame& frame) {
     constexpr std::string_view kName("\x02\x00\x0aonMetaData", 13);
     return frame.kind == media::Kind::kData && frame.payload.text().starts_with(kName);
@@ -89,8 +92,13 @@ void Stream::unpublish() {
     for (FrameSink* sink : sinks_) sink->on_unpublish();
 }
 
-void Stream::forget_gop() {
+void Stream::clear_gop() {
     gop_.clear();
+    gop_bytes_ = 0;
+}
+
+void Stream::forget_gop() {
+    clear_gop();
     for (auto& [key, log] : logs_) log->forget_starts();
 }
 
@@ -165,7 +173,7 @@ void Stream::keep_in_gop(const media::Frame& frame) {
         return;
     }
     if (frame.keyframe && !frame.sequence_header) {
-        gop_.clear();
+        clear_gop();
         gop_too_long_ = false;
         gop_headers_ = headers_;
     } else if (gop_.empty()) {
@@ -174,8 +182,14 @@ void Stream::keep_in_gop(const media::Frame& frame) {
         gop_headers_ = headers_;
     }
     gop_.push_back(frame);
-    while (audio_only && gop_.back().dts - gop_.front().dts > options_.audio_cache_ms) gop_.pop_front();
-    if (options_.gop_cache_max_frames > 0 && gop_.size() > static_cast<size_t>(options_.gop_cache_max_frames)) {
+    gop_bytes_ += frame.payload.size();
+    while (audio_only && gop_.back().dts - gop_.front().dts > options_.audio_cache_ms) {
+        gop_bytes_ -= gop_.front().payload.size();
+        gop_.pop_front();
+    }
+    bool too_many =
+        options_.gop_cache_max_frames > 0 && gop_.size() > static_cast<size_t>(options_.gop_cache_max_frames);
+    if (too_many || gop_bytes_ > kMaxGopBytes) {
         gop_too_long_ = true;
         forget_gop();
     }

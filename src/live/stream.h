@@ -137,7 +137,8 @@ class Stream : public base::RefCounted<Stream> {
     void note_flow(const media::Frame& frame);
     void note_flow_of(bool video, int64_t dts);
     void keep_in_gop(const media::Frame& frame);
-    void forget_gop();
+    void forget_gop();  // nobody may begin before the next keyframe
+    void clear_gop();
     void unpublish();
     StreamHeaders& change_headers();
 
@@ -154,6 +155,7 @@ class Stream : public base::RefCounted<Stream> {
     int64_t last_video_dts_ = INT64_MIN;
     bool gop_too_long_ = false;  // not kept until the next keyframe
     std::deque<media::Frame> gop_;
+    size_t gop_bytes_ = 0;
     base::Ref<StreamHeaders> gop_headers_;  // those in force at its first frame
     std::vector<FrameSink*> sinks_;
     std::map<LogKey, std::unique_ptr<LiveLog>> logs_;

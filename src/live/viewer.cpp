@@ -232,6 +232,7 @@ void Viewer::stream_ended() {
 
 void Viewer::conclude(std::string_view why) {
     state_ = State::kPaused;  // the handler's last words come next, and nothing of the log
+    end_offset_ = UINT64_MAX;
     handler_.on_stream_end(*this);
     finish(why);
 }

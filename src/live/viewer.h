@@ -92,6 +92,8 @@ class Viewer final : private runtime::ParkedHandler {
     static constexpr size_t kMostParts = 16;
     size_t gather(iovec (&parts)[kMostParts], size_t& bytes) const;
     uint64_t log_limit() const;
+    // From where on the log must keep what is there for it.
+    uint64_t needs_from() const { return state_ == State::kPlaying ? position_ : UINT64_MAX; }
     // Sends what there is, without yielding.
     void flush(int64_t now_ms);
     base::Result<size_t> send(std::span<const iovec> parts);

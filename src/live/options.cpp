@@ -1,0 +1,42 @@
+#include "live/options.h"
+
+#include <cmath>
+
+namespace live {
+namespace {
+
+TimeJitter time_jitter(config::TimeJitter jitter) {
+    switch (jitter) {
+        case config::TimeJitter::kFull:
+            return TimeJitter::kFull;
+        case config::TimeJitter::kZero:
+            return TimeJitter::kZero;
+        case config::TimeJitter::kOff:
+            return TimeJitter::kOff;
+    }
+    return TimeJitter::kFull;
+}
+
+}  // namespace
+
+LiveOptions live_options(const config::Vhost& vhost) {
+    const config::VhostPlay& play = vhost.play;
+    LiveOptions options;
+    options.gop_cache = play.gop_cache;
+    options.gop_cache_max_frames = play.gop_cache_max_frames;
+    options.queue_length_ms = play.queue_length * 1000LL;
+    options.merge_ms = play.mw_latency;
+    options.send_min_interval_ms = std::llround(play.send_min_interval);
+    // Nagle's algorithm would hold back a packet's end until the last one is acknowledged.
+    options.no_delay = vhost.tcp_nodelay || vhost.min_latency;
+    options.time_jitter = time_jitter(play.time_jitter);
+    options.atc = play.atc;
+    options.mix_correct = play.mix_correct;
+    options.reduce_sequence_header = play.reduce_sequence_header;
+    options.audio_cache_ms = vhost.http_remux.fast_cache * 1000LL;
+    options.send_timeout_ms = play.send_timeout;
+    options.rejoin_timeout_ms = play.rejoin_timeout;
+    return options;
+}
+
+}  // namespace live

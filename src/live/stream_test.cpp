@@ -1,0 +1,261 @@
+#include "live/stream.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "live/live_log.h"
+#include "live/testing.h"
+
+namespace live {
+namespace {
+
+using testing::audio;
+using testing::header;
+using testing::TextEncoder;
+using testing::video;
+
+struct Owner : PublicationOwner {
+    bool alive = true;
+    std::string revoked;
+    bool publisher_alive() const override { return alive; }
+    void publication_revoked(std::string_view why) override { revoked = why; }
+};
+
+struct Recorder : FrameSink {
+    std::vector<std::string> seen;
+    void on_frame(const media::Frame& frame) override {
+        seen.push_back(std::to_string(frame.dts) + " " + std::string(frame.payload.text()));
+    }
+    void on_publish() override { seen.push_back("publish"); }
+    void on_unpublish() override { seen.push_back("unpublish"); }
+};
+
+base::Ref<Stream> make_stream(LiveOptions options = {}) {
+    return base::make_ref<Stream>(nullptr, StreamKey{"v", "live", "s"}, options);
+}
+
+Publication publish(Stream& stream, Owner& owner, bool takeover = false) {
+    auto publication = stream.acquire(owner, takeover);
+    EXPECT_TRUE(publication) << publication.error().text();
+    return publication ? std::move(*publication) : Publication();
+}
+
+std::string text(const LiveLog& log, uint64_t from) {
+    return log.head() > from ? std::string(log.copy(from, log.head()).text()) : "";
+}
+
+TEST(Stream, HasOnePublisher) {
+    auto stream = make_stream();
+    Owner first, second;
+    auto publication = publish(*stream, first);
+    auto refused = stream->acquire(second, false);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), base::Code::kBusy);
+    publication.end();
+    EXPECT_FALSE(stream->published());
+    EXPECT_GT(stream->unpublished_since_ms(), 0);
+    EXPECT_TRUE(stream->acquire(second, false));
+}
+
+TEST(Stream, IsTakenOverFromADeadPublisherOrOnDemand) {
+    for (bool takeover : {false, true}) {
+        auto stream = make_stream();
+        Owner first, second;
+        auto old = publish(*stream, first);
+        first.alive = takeover;
+        auto now = publish(*stream, second, takeover);
+        EXPECT_FALSE(first.revoked.empty());
+        Recorder recorder;
+        stream->subscribe(recorder);
+        recorder.seen.clear();
+        old.publish(video(0, true));
+        EXPECT_TRUE(recorder.seen.empty()) << "a revoked publication must not publish";
+        old.end();
+        EXPECT_TRUE(stream->published()) << "the old publisher's end must not end the new one";
+        now.publish(video(0, true));
+        EXPECT_EQ(recorder.seen.size(), 1u);
+        stream->unsubscribe(recorder);
+    }
+}
+
+TEST(Stream, HandsHeadersAndGopToWhoeverComesLater) {
+    auto stream = make_stream();
+    Owner owner;
+    auto publication = publish(*stream, owner);
+    publication.publish(header(media::Kind::kVideo, "VH"));
+    publication.publish(header(media::Kind::kAudio, "AH"));
+    publication.publish(video(0, true, "old"));
+    publication.publish(video(40, false, "old"));
+    publication.publish(video(80, true, "k"));
+    publication.publish(audio(90));
+    publication.publish(video(120));
+    Recorder recorder;
+    stream->subscribe(recorder);
+    EXPECT_EQ(recorder.seen, (std::vector<std::string>{"publish", "0 VH", "0 AH", "80 k", "90 a", "120 v"}));
+    stream->unsubscribe(recorder);
+}
+
+TEST(Stream, ForgetsAGopThatIsTooLong) {
+    LiveOptions options;
+    options.gop_cache_max_frames = 3;
+    auto stream = make_stream(options);
+    Owner owner;
+    auto publication = publish(*stream, owner);
+    for (int i = 0; i < 4; ++i) publication.publish(video(i * 40, i == 0));
+    EXPECT_TRUE(stream->gop().empty());
+    publication.publish(video(160));
+    EXPECT_TRUE(stream->gop().empty());
+    publication.publish(video(200, true));
+    EXPECT_EQ(stream->gop().size(), 1u);
+}
+
+TEST(Stream, RepeatedHeadersGoOutUnlessReduced) {
+    for (bool reduce : {false, true}) {
+        LiveOptions options;
+        options.reduce_sequence_header = reduce;
+        auto stream = make_stream(options);
+        Owner owner;
+        auto publication = publish(*stream, owner);
+        Recorder recorder;
+        stream->subscribe(recorder);
+        recorder.seen.clear();
+        publication.publish(header(media::Kind::kVideo, "VH"));
+        publication.publish(header(media::Kind::kVideo, "VH"));
+        publication.publish(header(media::Kind::kVideo, "VH2"));
+        EXPECT_EQ(recorder.seen.size(), reduce ? 2u : 3u);
+        stream->unsubscribe(recorder);
+    }
+}
+
+TEST(Stream, TimelineGoesOnWithTheNextPublisher) {
+    auto stream = make_stream();
+    Owner owner;
+    Recorder recorder;
+    stream->subscribe(recorder);
+    publish(*stream, owner).publish(video(1000, true));
+    publish(*stream, owner).publish(video(0, true));
+    EXPECT_EQ(recorder.seen,
+              (std::vector<std::string>{"publish", "1000 v", "unpublish", "publish", "1040 v", "unpublish"}));
+    stream->unsubscribe(recorder);
+}
+
+TEST(Stream, MixCorrectSortsTracksAndLosesNothingAtTheEnd) {
+    LiveOptions options;
+    options.mix_correct = true;
+    auto stream = make_stream(options);
+    Owner owner;
+    Recorder recorder;
+    stream->subscribe(recorder);
+    auto publication = publish(*stream, owner);
+    publication.publish(audio(0));
+    publication.publish(video(0, true));
+    publication.publish(video(40));
+    publication.publish(audio(23));
+    publication.end();
+    EXPECT_EQ(recorder.seen, (std::vector<std::string>{"publish", "0 a", "0 v", "23 a", "40 v", "unpublish"}));
+    stream->unsubscribe(recorder);
+}
+
+TEST(LiveLog, BeginsWithTheGopAndItsHeaders) {
+    auto stream = make_stream();
+    Owner owner;
+    auto publication = publish(*stream, owner);
+    publication.publish(header(media::Kind::kVideo, "VH"));
+    publication.publish(video(0, true));
+    publication.publish(audio(20));
+    LiveLog& log = stream->log("all", TextEncoder::make);
+    publication.publish(video(40));
+    auto* start = log.place_to_begin(0);
+    ASSERT_NE(start, nullptr);
+    EXPECT_EQ(log.prefix(*start, true).text(), "<FIRST 0 VH|->");
+    EXPECT_EQ(log.prefix(*start, false).text(), "<0 VH|->");
+    EXPECT_EQ(text(log, start->offset), "[0 v][20 a][40 v]");
+    EXPECT_EQ(&stream->log("all", TextEncoder::make), &log) << "one log for all viewers of a format";
+}
+
+TEST(LiveLog, FindsPacketsAndPlaces) {
+    auto stream = make_stream();
+    Owner owner;
+    auto publication = publish(*stream, owner);
+    LiveLog& log = stream->log("all", TextEncoder::make);
+    publication.publish(video(0, true, "aa"));   // [0 aa]   6 bytes
+    publication.publish(video(40, false, "b"));  // [40 b]   6 bytes
+    publication.publish(video(80, true, "cc"));  // [80 cc]  7 bytes
+    EXPECT_EQ(log.head(), 19u);
+    EXPECT_EQ(log.packet_end(0), 0u);
+    EXPECT_EQ(log.packet_end(1), 6u);
+    EXPECT_EQ(log.packet_end(6), 6u);
+    EXPECT_EQ(log.packet_end(13), 19u);
+    EXPECT_EQ(log.offset_at(40), 6u);
+    EXPECT_EQ(log.offset_at(41), 12u);
+    EXPECT_EQ(log.offset_at(81), 19u);
+    EXPECT_EQ(log.lag_limit(40), 6u);
+    EXPECT_EQ(log.next_start(1)->offset, 12u);
+    EXPECT_EQ(log.next_start(13), nullptr);
+    log.forget_starts();
+    EXPECT_EQ(log.place_to_begin(0), nullptr);
+}
+
+TEST(LiveLog, SpansBlocksWithoutSplittingPackets) {
+    auto stream = make_stream();
+    Owner owner;
+    auto publication = publish(*stream, owner);
+    LiveLog& log = stream->log("all", TextEncoder::make);
+    std::string expected;
+    for (int i = 0; i < 40; ++i) {
+        std::string payload(i == 20 ? 200'000 : 10'000, static_cast<char>('a' + i % 26));
+        publication.publish(video(i * 40, i % 10 == 0, payload));
+        expected += "[" + std::to_string(i * 40) + " " + payload + "]";
+    }
+    EXPECT_EQ(text(log, 0), expected);
+    uint64_t third = log.next_start(1)->offset;
+    log.trim(third);
+    EXPECT_LE(log.tail(), third);
+    EXPECT_GT(log.tail(), 0u);
+    EXPECT_EQ(text(log, third), expected.substr(third));
+    EXPECT_GE(log.next_start(0)->offset, log.tail());
+}
+
+TEST(LiveLog, AudioOnlyStreamsBeginAnywhereAndKeepTheirCache) {
+    LiveOptions options;
+    options.audio_cache_ms = 50;
+    auto stream = make_stream(options);
+    Owner owner;
+    auto publication = publish(*stream, owner);
+    for (int i = 0; i < 10; ++i) publication.publish(audio(i * 20));
+    LiveLog& log = stream->log("all", TextEncoder::make);
+    publication.publish(audio(200));
+    EXPECT_EQ(text(log, log.place_to_begin(50)->offset), "[160 a][180 a][200 a]");
+    EXPECT_EQ(text(log, log.place_to_begin(0)->offset), "[200 a]");
+}
+
+TEST(LiveLog, AFilterLeavesOutTheOtherTrack) {
+    auto stream = make_stream();
+    Owner owner;
+    auto publication = publish(*stream, owner);
+    publication.publish(video(0, true));
+    publication.publish(audio(10));
+    EXPECT_EQ(text(stream->log("video", TextEncoder::make), 0), "[0 v]");
+    LiveLog& audio_log = stream->log("audio", TextEncoder::make);
+    EXPECT_EQ(text(audio_log, 0), "[10 a]");
+    EXPECT_EQ(audio_log.place_to_begin(0)->offset, 0u) << "an audio format begins at any audio frame";
+}
+
+TEST(LiveLog, VideoThatPausesMakesItAudioOnly) {
+    auto stream = make_stream();
+    Owner owner;
+    auto publication = publish(*stream, owner);
+    LiveLog& log = stream->log("all", TextEncoder::make);
+    publication.publish(video(0, true));
+    for (int t = 20; t <= 5'020; t += 100) publication.publish(audio(t));
+    EXPECT_FALSE(stream->video_flows());
+    ASSERT_NE(log.place_to_begin(0), nullptr);
+    EXPECT_EQ(log.place_to_begin(0)->dts, 5'020);
+    publication.publish(video(5'040, true));
+    EXPECT_EQ(log.place_to_begin(0)->dts, 5'040);
+}
+
+}  // namespace
+}  // namespace live

@@ -1,0 +1,65 @@
+#pragma once
+// For the tests of this floor: frames, and a wire format that can be read by eye.
+
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "live/wire_encoder.h"
+
+namespace live::testing {
+
+inline media::Frame frame(media::Kind kind, int64_t dts, bool keyframe = false, std::string payload = "x") {
+    media::Frame f;
+    f.kind = kind;
+    f.codec = kind == media::Kind::kVideo ? media::Codec::kH264 : media::Codec::kAac;
+    f.dts = dts;
+    f.keyframe = keyframe;
+    f.payload = base::Slice::copy(payload);
+    return f;
+}
+inline media::Frame video(int64_t dts, bool keyframe = false, std::string payload = "v") {
+    return frame(media::Kind::kVideo, dts, keyframe, std::move(payload));
+}
+inline media::Frame audio(int64_t dts, std::string payload = "a") {
+    return frame(media::Kind::kAudio, dts, false, std::move(payload));
+}
+inline media::Frame header(media::Kind kind, std::string payload) {
+    media::Frame f = frame(kind, 0, kind == media::Kind::kVideo, std::move(payload));
+    f.sequence_header = true;
+    return f;
+}
+inline media::Frame metadata(std::string rest = "") {
+    media::Frame f = frame(media::Kind::kData, 0, false, std::string("\x02\x00\x0aonMetaData", 13) + rest);
+    f.codec = media::Codec::kAmf0;
+    return f;
+}
+
+// "[dts payload]" a packet, "<FIRST? video header|audio header>" a prefix. The key "video" or "audio" filters.
+class TextEncoder : public WireEncoder {
+  public:
+    explicit TextEncoder(LogKey key) : key_(std::move(key)) {}
+    void encode_prefix(const StreamHeaders& headers, int64_t start_dts, bool first, base::SliceBuilder& out) override {
+        std::string text = std::string("<") + (first ? "FIRST " : "") + std::to_string(start_dts) + " " +
+                           (headers.video ? std::string(headers.video->payload.text()) : "-") + "|" +
+                           (headers.audio ? std::string(headers.audio->payload.text()) : "-") + ">";
+        out.append(base::Slice::copy(text));
+    }
+    size_t encoded_size(const media::Frame& f) override { return carries(f.kind) ? text_of(f).size() : 0; }
+    void encode(const media::Frame& f, uint8_t* out) override {
+        std::string text = text_of(f);
+        std::memcpy(out, text.data(), text.size());
+    }
+    bool carries(media::Kind kind) const override {
+        return key_ == "video" ? kind == media::Kind::kVideo : key_ == "audio" ? kind == media::Kind::kAudio : true;
+    }
+    static std::unique_ptr<WireEncoder> make(const LogKey& key) { return std::make_unique<TextEncoder>(key); }
+
+  private:
+    static std::string text_of(const media::Frame& f) {
+        return "[" + std::to_string(f.dts) + " " + std::string(f.payload.text()) + "]";
+    }
+    LogKey key_;
+};
+
+}  // namespace live::testing

@@ -1,0 +1,441 @@
+#include "live/viewer.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "live/live_log.h"
+#include "live/registry.h"
+#include "live/stream.h"
+#include "live/testing.h"
+#include "runtime/coroutine.h"
+#include "runtime/testing.h"
+
+namespace live {
+namespace {
+
+using testing::audio;
+using testing::header;
+using testing::TextEncoder;
+using testing::video;
+
+// A socket whose peer takes only what the test lets it take. What was accepted outlives it.
+struct Wire {
+    std::string accepted;
+    size_t room = SIZE_MAX;
+    std::string input;
+    bool end = false;
+    bool closed = false;
+    runtime::ParkedHandler* handler = nullptr;
+
+    void make_room(size_t bytes) {
+        room = bytes;
+        if (handler) handler->on_writable();
+    }
+};
+
+class FakeSocket : public runtime::ByteStream {
+  public:
+    explicit FakeSocket(std::shared_ptr<Wire> wire) : wire_(std::move(wire)) {}
+    ~FakeSocket() override {
+        wire_->closed = true;
+        wire_->handler = nullptr;
+    }
+    base::Result<size_t> read(std::span<uint8_t>, runtime::Deadline) override { return 0; }
+    base::Result<void> write(std::span<const uint8_t>, runtime::Deadline) override { return {}; }
+    base::Result<void> writev(std::span<iovec>, runtime::Deadline) override { return {}; }
+    base::Result<TryRead> try_read(std::span<uint8_t> buffer) override {
+        size_t n = std::min(buffer.size(), wire_->input.size());
+        std::copy_n(wire_->input.begin(), n, buffer.begin());
+        wire_->input.erase(0, n);
+        return TryRead{n, wire_->end && wire_->input.empty()};
+    }
+    base::Result<size_t> try_write(std::span<const uint8_t> bytes) override {
+        size_t n = std::min(bytes.size(), wire_->room);
+        wire_->accepted.append(reinterpret_cast<const char*>(bytes.data()), n);
+        if (wire_->room != SIZE_MAX) wire_->room -= n;
+        return n;
+    }
+    base::Result<size_t> try_writev(std::span<const iovec> parts) override {
+        size_t total = 0;
+        for (const iovec& part : parts) {
+            size_t n = *try_write({static_cast<const uint8_t*>(part.iov_base), part.iov_len});
+            total += n;
+            if (n < part.iov_len) break;
+        }
+        return total;
+    }
+    void park(runtime::ParkedHandler& handler) override { wire_->handler = &handler; }
+    void unpark() override { wire_->handler = nullptr; }
+    bool peer_gone() const override { return false; }
+    int plain_fd() const override { return -1; }
+    void set_no_delay(bool) override {}
+    void shutdown_write() override {}
+    std::string peer_ip() const override { return "127.0.0.1"; }
+    std::string peer_address() const override { return "127.0.0.1:1"; }
+    bool is_tls() const override { return false; }
+
+  private:
+    std::shared_ptr<Wire> wire_;
+};
+
+struct Client : ViewerHandler {
+    std::shared_ptr<Wire> wire = std::make_shared<Wire>();
+    Viewer viewer{*this};
+    std::string input;
+    std::string why;
+    std::string last_words;
+    bool ended = false;
+
+    void on_viewer_input(Viewer&, std::span<const uint8_t> bytes) override { input.append(bytes.begin(), bytes.end()); }
+    void on_stream_end(Viewer& v) override {
+        if (!last_words.empty()) v.send_control(base::Slice::copy(last_words));
+    }
+    void on_viewer_end(Viewer&, std::string_view reason) override {
+        EXPECT_FALSE(ended);
+        ended = true;
+        why = reason;
+    }
+    void join(const base::Ref<Stream>& stream, const LogKey& key = "all", int64_t duration_ms = 0) {
+        viewer.join(stream, key, TextEncoder::make, std::make_unique<FakeSocket>(wire), base::Slice::copy("HEAD "),
+                    duration_ms);
+    }
+    std::string take() { return std::exchange(wire->accepted, ""); }
+};
+
+struct Owner : PublicationOwner {
+    bool publisher_alive() const override { return true; }
+    void publication_revoked(std::string_view) override {}
+};
+
+class ViewerTest : public runtime::testing::RuntimeTest {
+  protected:
+    ViewerTest() {
+        options.merge_ms = 0;
+        options.send_timeout_ms = 60;
+    }
+    void publish_with(const LiveOptions& o) {
+        stream = registry.find_or_create({"v", "live", "s"}, o);
+        publication = std::move(*stream->acquire(owner, false));
+        publication.publish(header(media::Kind::kVideo, "VH"));
+    }
+    // Every viewer must leave, and the pump with them, before the test is over.
+    void TearDown() override {
+        publication.end();
+        if (stream) stream->end_viewers();
+        for (int i = 0; i < 200 && stream && stream->viewer_count() > 0; ++i) (void)runtime::sleep_ms(5);
+        stream.reset();
+        for (int i = 0; i < 200 && registry.size() > 0; ++i) (void)runtime::sleep_ms(5);
+        EXPECT_EQ(registry.size(), 0u) << "a stream that nobody holds must be gone";
+    }
+    static void settle(int64_t ms = 10) { (void)runtime::sleep_ms(ms); }
+
+    LiveOptions options;
+    Registry registry;
+    Owner owner;
+    base::Ref<Stream> stream;
+    Publication publication;
+};
+
+TEST_F(ViewerTest, GetsThePictureAtOnceAndThenEveryFrame) {
+    publish_with(options);
+    publication.publish(video(0, true));
+    publication.publish(video(40));
+    Client client;
+    client.join(stream);
+    EXPECT_EQ(client.take(), "HEAD <FIRST 0 VH|->[0 v][40 v]");
+    settle();
+    publication.publish(audio(50));
+    settle(5);
+    EXPECT_EQ(client.take(), "") << "audio rides with the next video frame";
+    publication.publish(video(80));
+    settle();
+    EXPECT_EQ(client.take(), "[50 a][80 v]");
+    publication.publish(audio(90));
+    settle(100);
+    EXPECT_EQ(client.take(), "[90 a]") << "audio must not wait for video that does not come";
+    EXPECT_EQ(client.viewer.counters().sent_bytes, 48u);
+}
+
+TEST_F(ViewerTest, MergesWithinTheInterval) {
+    options.merge_ms = 50;
+    publish_with(options);
+    publication.publish(video(0, true));
+    Client client;
+    client.join(stream);
+    client.take();
+    settle(60);
+    publication.publish(video(40));
+    publication.publish(video(80));
+    settle(70);
+    EXPECT_EQ(client.take(), "[40 v][80 v]");
+}
+
+TEST_F(ViewerTest, WaitsForTheNextKeyframeWithoutGopCache) {
+    options.gop_cache = false;
+    publish_with(options);
+    publication.publish(video(0, true));
+    Client client;
+    client.join(stream);
+    publication.publish(video(40));
+    settle();
+    EXPECT_EQ(client.take(), "HEAD ");
+    publication.publish(video(80, true));
+    settle();
+    EXPECT_EQ(client.take(), "<FIRST 80 VH|->[80 v]");
+}
+
+TEST_F(ViewerTest, WaitsForAPublisher) {
+    stream = registry.find_or_create({"v", "live", "s"}, options);
+    Client client;
+    client.join(stream);
+    settle();
+    EXPECT_EQ(client.take(), "HEAD ");
+    publish_with(options);
+    publication.publish(video(0, true));
+    settle();
+    EXPECT_EQ(client.take(), "<FIRST 0 VH|->[0 v]");
+}
+
+TEST_F(ViewerTest, SendsTheRestWhenThereIsRoomAgain) {
+    publish_with(options);
+    publication.publish(video(0, true, std::string(300, 'k')));
+    Client client;
+    client.wire->room = 30;
+    client.join(stream);
+    std::string got = client.take();
+    EXPECT_EQ(got.size(), 30u);
+    client.wire->make_room(100);
+    got += client.take();
+    publication.publish(video(40));
+    settle();
+    client.wire->make_room(SIZE_MAX);
+    got += client.take();
+    EXPECT_EQ(got, "HEAD <FIRST 0 VH|->[0 " + std::string(300, 'k') + "][40 v]");
+}
+
+TEST_F(ViewerTest, ControlGoesOutBetweenPackets) {
+    publish_with(options);
+    publication.publish(video(0, true, std::string(50, 'k')));
+    publication.publish(video(40));
+    Client client;
+    client.wire->room = 30;  // into the keyframe
+    client.join(stream);
+    client.viewer.send_control(base::Slice::copy("PONG"));
+    client.wire->make_room(SIZE_MAX);
+    EXPECT_EQ(client.take(), "HEAD <FIRST 0 VH|->[0 " + std::string(50, 'k') + "]PONG[40 v]");
+}
+
+TEST_F(ViewerTest, TooMuchControlClosesTheViewer) {
+    publish_with(options);
+    Client client;
+    client.wire->room = 0;
+    client.join(stream);
+    for (size_t i = 0; i <= Viewer::kMostPending; ++i) client.viewer.send_control(base::Slice::copy("PONG"));
+    settle();
+    EXPECT_TRUE(client.ended);
+}
+
+TEST_F(ViewerTest, ALaggardJumpsToALaterKeyframeAndIsCounted) {
+    options.queue_length_ms = 1000;
+    options.send_timeout_ms = 0;
+    publish_with(options);
+    publication.publish(video(0, true, "kkkkkkkk"));
+    Client client;
+    client.wire->room = 28;  // in the middle of the first packet
+    client.join(stream);
+    for (int t = 40; t <= 3000; t += 40) {
+        if (t == 1960) publication.publish(header(media::Kind::kVideo, "VH2"));
+        publication.publish(video(t, t == 2000));
+    }
+    settle(50);
+    EXPECT_EQ(client.viewer.counters().jumps, 1u);
+    EXPECT_GT(client.viewer.counters().skipped_bytes, 0u);
+    EXPECT_EQ(stream->counters().viewer_jumps, 1u);
+    client.wire->make_room(SIZE_MAX);
+    EXPECT_TRUE(client.take().starts_with("HEAD <FIRST 0 VH|->[0 kkkkkkkk]<2000 VH2|->[2000 v][2040 v]"))
+        << "the packet under way is finished, the changed headers are told, a keyframe comes first";
+}
+
+TEST_F(ViewerTest, AnotherViewersLagDoesNotHoldItBack) {
+    publish_with(options);
+    Client stuck, well;
+    stuck.wire->room = 0;
+    stuck.join(stream);
+    well.join(stream);
+    publication.publish(video(0, true));
+    settle();
+    EXPECT_EQ(well.take(), "HEAD <FIRST 0 VH|->[0 v]");
+    settle(150);
+    publication.publish(video(40));
+    settle(50);
+    EXPECT_TRUE(stuck.ended);
+    EXPECT_NE(stuck.why.find("no byte accepted"), std::string::npos) << stuck.why;
+    EXPECT_TRUE(stuck.wire->closed);
+    EXPECT_FALSE(well.ended);
+}
+
+TEST_F(ViewerTest, MemoryIsBoundedByTheQueueLength) {
+    options.queue_length_ms = 1000;
+    options.send_timeout_ms = 0;
+    publish_with(options);
+    Client stuck;
+    stuck.wire->room = 0;
+    stuck.join(stream);
+    std::string payload(10'000, 'x');
+    for (int t = 0; t < 100'000; t += 40) {
+        publication.publish(video(t, t % 400 == 0, payload));
+        if (t % 1000 == 0) settle(1);
+    }
+    settle(50);
+    LiveLog& log = stream->log("all", TextEncoder::make);
+    EXPECT_LT(log.head() - log.tail(), 2'000'000u) << "25 frames a second of 10 kB for 100 s were published";
+}
+
+TEST_F(ViewerTest, PausesAndGoesOnAtTheNewestKeyframe) {
+    publish_with(options);
+    publication.publish(video(0, true));
+    Client client;
+    client.join(stream);
+    client.viewer.set_paused(true);
+    client.take();
+    publication.publish(video(40));
+    publication.publish(video(80, true));
+    publication.publish(video(120));
+    settle();
+    EXPECT_EQ(client.take(), "");
+    client.viewer.set_paused(false);
+    EXPECT_EQ(client.take(), "<80 VH|->[80 v][120 v]");
+}
+
+TEST_F(ViewerTest, GoesOverToAnotherLog) {
+    publish_with(options);
+    publication.publish(video(0, true));
+    Client client;
+    client.join(stream);
+    client.take();
+    client.viewer.switch_log("audio", TextEncoder::make);
+    publication.publish(video(40));
+    publication.publish(audio(50));
+    publication.publish(video(80));
+    settle(100);
+    EXPECT_EQ(client.take(), "<50 VH|->[50 a]");
+}
+
+TEST_F(ViewerTest, EndsWithTheStreamAfterEverythingWasSent) {
+    options.rejoin_timeout_ms = 50;
+    options.merge_ms = 1000;  // so that the end comes before the pump's next turn
+    publish_with(options);
+    registry.start();
+    publication.publish(video(0, true));
+    Client client;
+    client.last_words = "BYE";
+    client.join(stream);
+    client.take();
+    publication.publish(video(40));
+    publication.end();
+    settle(400);
+    EXPECT_EQ(client.take(), "[40 v]BYE");
+    EXPECT_TRUE(client.ended);
+    EXPECT_EQ(client.why, "the stream ended");
+}
+
+TEST_F(ViewerTest, StaysWhenThePublisherComesBack) {
+    options.rejoin_timeout_ms = 150;
+    publish_with(options);
+    registry.start();
+    publication.publish(video(0, true));
+    Client client;
+    client.join(stream);
+    client.take();
+    publication.end();
+    settle(60);
+    publish_with(options);
+    publication.publish(video(0, true));
+    settle(200);
+    EXPECT_FALSE(client.ended);
+    EXPECT_EQ(client.take(), "[0 VH][40 v]");
+}
+
+TEST_F(ViewerTest, StopsAfterItsDuration) {
+    publish_with(options);
+    Client client;
+    client.last_words = "BYE";
+    client.join(stream, "all", 100);
+    for (int t = 0; t <= 200; t += 40) publication.publish(video(t, t == 0));
+    settle();
+    EXPECT_EQ(client.take(), "HEAD <FIRST 0 VH|->[0 v][40 v][80 v]BYE");
+    EXPECT_TRUE(client.ended);
+}
+
+TEST_F(ViewerTest, HearsInputAndThePeersEnd) {
+    publish_with(options);
+    Client client;
+    client.join(stream);
+    client.wire->input = "ping";
+    client.wire->handler->on_readable();
+    EXPECT_EQ(client.input, "ping");
+    client.wire->end = true;
+    client.wire->handler->on_readable();
+    settle();
+    EXPECT_TRUE(client.ended);
+    EXPECT_EQ(client.why, "closed by the peer");
+}
+
+TEST_F(ViewerTest, AFloodOfInputClosesIt) {
+    publish_with(options);
+    Client client;
+    client.join(stream);
+    client.wire->input = std::string(2 << 20, 'x');
+    client.wire->handler->on_readable();
+    settle();
+    EXPECT_TRUE(client.ended);
+    EXPECT_NE(client.why.find("flood"), std::string::npos) << client.why;
+}
+
+TEST_F(ViewerTest, GivesItsSocketBackAtAPacketBoundary) {
+    publish_with(options);
+    publication.publish(video(0, true, "kkkkkkkk"));
+    Client client;
+    client.wire->room = 22;
+    client.join(stream);
+    client.viewer.send_control(base::Slice::copy("PONG"));
+    std::vector<base::Slice> unsent;
+    auto socket = client.viewer.leave(unsent);
+    ASSERT_NE(socket, nullptr);
+    std::string rest;
+    for (const auto& slice : unsent) rest += slice.text();
+    EXPECT_EQ(client.take() + rest, "HEAD <FIRST 0 VH|->[0 kkkkkkkk]PONG");
+    EXPECT_FALSE(client.viewer.joined());
+}
+
+TEST_F(ViewerTest, ManyViewersComeAndGoWhileThePumpWalks) {
+    publish_with(options);
+    publication.publish(video(0, true));
+    std::vector<std::unique_ptr<Client>> clients;
+    for (int i = 0; i < 3000; ++i) {
+        clients.push_back(std::make_unique<Client>());
+        clients.back()->join(stream);
+        if (i % 3 == 0) clients[i / 3]->viewer.abort("enough");
+        if (i % 50 == 0) {
+            publication.publish(video(40 + i, i % 500 == 0));
+            (void)runtime::yield();
+        }
+    }
+    settle(100);
+    size_t playing = 0;
+    for (auto& client : clients) {
+        playing += !client->ended;
+        if (!client->ended) {
+            EXPECT_TRUE(client->wire->accepted.ends_with("[2990 v]")) << client->wire->accepted;
+        }
+    }
+    EXPECT_EQ(playing, 2000u);
+    EXPECT_EQ(stream->viewer_count(), 2000u);
+}
+
+}  // namespace
+}  // namespace live
