@@ -1,0 +1,63 @@
+#include "protocol/http/head_guard.h"
+
+namespace http {
+
+size_t HeadGuard::feed(std::span<const uint8_t> bytes) {
+    size_t i = 0;
+    while (i < bytes.size() && state_ != State::kDone && error_.empty()) step(bytes[i++]);
+    return i;
+}
+
+void HeadGuard::at_line_start(uint8_t byte) {
+    line_is_empty_ = byte == '\r';
+    if (byte == '\r') {
+        state_ = State::kCr;
+        return;
+    }
+    if (byte == ' ' || byte == '\t')
+        error_ = first_line_ ? "the request line starts with a space" : "folded header line";
+    started_ = true;
+    state_ = first_line_ ? State::kRest : State::kName;
+}
+
+void HeadGuard::step(uint8_t byte) {
+    if (byte == 0) error_ = "NUL in the head";
+    if (byte == '\n' && state_ != State::kCr) error_ = "line that ends in LF without CR";
+    switch (state_) {
+        case State::kLineStart:
+            at_line_start(byte);
+            break;
+        case State::kName:
+            if (byte == '\r') error_ = "header line without a colon";
+            if (byte == ':') {
+                if (previous_ == ' ' || previous_ == '\t') error_ = "space before the colon of a header field";
+                state_ = State::kRest;
+            } else if (byte == ' ' || byte == '\t') {
+                // Told apart from a space before the colon by what follows.
+                previous_ = byte;
+                return;
+            } else if (previous_ == ' ' || previous_ == '\t') {
+                error_ = "space in the name of a header field";
+            }
+            break;
+        case State::kRest:
+            if (byte == '\r') state_ = State::kCr;
+            break;
+        case State::kCr:
+            if (byte != '\n') {
+                error_ = "CR without LF";
+            } else if (line_is_empty_ && started_) {
+                state_ = State::kDone;
+            } else {
+                // Empty lines before the first line are passed over (RFC 9112, section 2.2).
+                if (!line_is_empty_) first_line_ = false;
+                state_ = State::kLineStart;
+            }
+            break;
+        case State::kDone:
+            break;
+    }
+    previous_ = byte;
+}
+
+}  // namespace http

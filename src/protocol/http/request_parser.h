@@ -1,0 +1,73 @@
+#pragma once
+// RequestParser: the server's side of HTTP/1.0 and 1.1 (RFC 9112) over http-parser, strict about what is ambiguous:
+// line ends, folded lines, repeated or conflicting lengths, Host. Every error has the status that answers it: 400, 413,
+// 414, 431, 501, 505. It never reads past the message: pipelined requests stay in the caller's bytes. Not here: HTTP/2,
+// and CONNECT and TRACE, which answer 501.
+
+#include <http_parser.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "protocol/http/body_reader.h"
+#include "protocol/http/head_guard.h"
+#include "protocol/http/message.h"
+
+namespace http {
+
+class RequestParser {
+  public:
+    explicit RequestParser(const Limits& limits) : limits_(limits) { reset(); }
+
+    enum class Step : uint8_t {
+        kNeedMore,
+        kHead,     // the head is complete: look at request(), call accept_body, feed on
+        kMessage,  // the request is complete: take it, then reset() for the next one
+        kError,    // answer error_status() and close
+    };
+    // Consumes bytes up to the next step and sets used. Feed an empty span after kHead where nothing is left: a request
+    // without a body is complete then.
+    Step feed(std::span<const uint8_t> bytes, size_t& used);
+    // After kHead: the largest body to take, in bytes. False, with the error set, when the request announces more.
+    bool accept_body(size_t limit_bytes);
+
+    // A byte of a request was seen since the last reset.
+    bool started() const { return head_bytes_ > 0; }
+    bool has_body() const { return !body_.done(); }
+    Request& request() { return request_; }
+    int error_status() const { return error_status_; }
+    const std::string& error_text() const { return error_text_; }
+    void set_limits(const Limits& limits) { limits_ = limits; }
+    void reset();
+
+  private:
+    struct Callbacks;
+    Step feed_head(std::span<const uint8_t> bytes, size_t& used);
+    Step feed_body(std::span<const uint8_t> bytes, size_t& used);
+    Step fail(int status, std::string text);
+    Step fail_parse(std::span<const uint8_t> bytes);
+    bool check_version();
+    bool check_method();
+    bool check_target();
+    bool check_host();
+    bool check_framing();
+    bool note_error(int status, std::string text);
+
+    Limits limits_;
+    http_parser parser_;
+    HeadGuard guard_;
+    BodyReader body_;
+    Request request_;
+    size_t head_bytes_ = 0;
+    size_t body_limit_ = 0;
+    bool head_done_ = false;
+    bool last_was_value_ = true;
+    char method_start_[16] = {};  // the first bytes, to tell an unknown method from no HTTP at all
+    size_t method_bytes_ = 0;
+    int error_status_ = 0;
+    std::string error_text_;
+};
+
+}  // namespace http

@@ -1,0 +1,61 @@
+#pragma once
+// ResponseParser: the client's side of HTTP/1.0 and 1.1 (RFC 9112), for the load tool and for calls that the server
+// makes. It hands the body out in pieces and keeps none of it. Interim (1xx) responses are passed over, but for 101.
+
+#include <http_parser.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "protocol/http/body_reader.h"
+#include "protocol/http/head_guard.h"
+#include "protocol/http/message.h"
+
+namespace http {
+
+class ResponseParser {
+  public:
+    // to_head: the request was HEAD, so there is no body whatever the fields say.
+    explicit ResponseParser(const Limits& limits = {}, bool to_head = false) : limits_(limits), to_head_(to_head) {
+        reset();
+    }
+
+    enum class Step : uint8_t {
+        kNeedMore,
+        kHead,     // response() is there
+        kBody,     // data() is a piece of the body; valid as long as the bytes that were fed
+        kMessage,  // complete; after status 101 what follows is another protocol
+        kError,
+    };
+    // Consumes bytes up to the next step and sets used. After kHead it may be fed nothing: a response without a body is
+    // complete then.
+    Step feed(std::span<const uint8_t> bytes, size_t& used);
+    // The connection is closed: kMessage when that ends the body, else kError.
+    Step finish();
+
+    const Response& response() const { return response_; }
+    std::span<const uint8_t> data() const { return data_; }
+    const std::string& error_text() const { return error_text_; }
+    void reset();
+
+  private:
+    struct Callbacks;
+    Step feed_head(std::span<const uint8_t> bytes, size_t& used);
+    Step fail(std::string text);
+    Step head_complete();
+
+    Limits limits_;
+    bool to_head_;
+    http_parser parser_;
+    HeadGuard guard_;
+    BodyReader body_;
+    Response response_;
+    size_t head_bytes_ = 0;
+    bool head_done_ = false;
+    bool last_was_value_ = true;
+    std::span<const uint8_t> data_;
+    std::string error_text_;
+};
+
+}  // namespace http

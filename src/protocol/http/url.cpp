@@ -1,0 +1,193 @@
+#include "protocol/http/url.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "protocol/http/headers.h"
+
+namespace http {
+
+using base::Code;
+using base::fail;
+
+namespace {
+
+constexpr size_t kMaxParameters = 64;
+
+int hex_digit(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return -1;
+}
+
+// -1: not a valid escape at that place.
+int escape_at(std::string_view text, size_t i) {
+    if (i + 2 >= text.size()) return -1;
+    int high = hex_digit(text[i + 1]), low = hex_digit(text[i + 2]);
+    return high < 0 || low < 0 ? -1 : high * 16 + low;
+}
+
+// Decodes what is decodable and leaves the rest as it is.
+std::string decode_leniently(std::string_view text, bool plus_is_space) {
+    std::string out;
+    out.reserve(text.size());
+    for (size_t i = 0; i < text.size(); ++i) {
+        int byte = text[i] == '%' ? escape_at(text, i) : -1;
+        if (byte >= 0) {
+            out.push_back(static_cast<char>(byte));
+            i += 2;
+        } else {
+            out.push_back(plus_is_space && text[i] == '+' ? ' ' : text[i]);
+        }
+    }
+    return out;
+}
+
+bool has_parent_segment(std::string_view path) {
+    size_t start = 0;
+    while (start <= path.size()) {
+        size_t end = std::min(path.find_first_of("/\\", start), path.size());
+        if (path.substr(start, end - start) == "..") return true;
+        start = end + 1;
+    }
+    return false;
+}
+
+bool has_control_character(std::string_view text) {
+    return std::any_of(text.begin(), text.end(), [](char c) { return static_cast<uint8_t>(c) < 0x20 || c == 0x7f; });
+}
+
+}  // namespace
+
+base::Result<std::string> percent_decode(std::string_view text) {
+    std::string out;
+    out.reserve(text.size());
+    for (size_t i = 0; i < text.size(); ++i) {
+        if (text[i] != '%') {
+            out.push_back(text[i]);
+            continue;
+        }
+        int byte = escape_at(text, i);
+        if (byte < 0) return fail(Code::kProtocol, "malformed percent-encoding");
+        if (byte == 0) return fail(Code::kProtocol, "percent-encoded NUL");
+        out.push_back(static_cast<char>(byte));
+        i += 2;
+    }
+    return out;
+}
+
+std::string percent_encode(std::string_view text, std::string_view keep) {
+    static constexpr char kHex[] = "0123456789ABCDEF";
+    std::string out;
+    out.reserve(text.size());
+    for (char c : text) {
+        auto byte = static_cast<uint8_t>(c);
+        bool plain = (byte < 0x80 && std::isalnum(byte)) || std::string_view("-._~").find(c) != std::string_view::npos;
+        if (plain || keep.find(c) != std::string_view::npos) {
+            out.push_back(c);
+        } else {
+            out.push_back('%');
+            out.push_back(kHex[byte >> 4]);
+            out.push_back(kHex[byte & 15]);
+        }
+    }
+    return out;
+}
+
+base::Result<std::string> safe_path(std::string_view raw_path) {
+    std::string decoded = TRY(percent_decode(raw_path));
+    if (decoded.empty() || decoded[0] != '/') return fail(Code::kProtocol, "the path does not start with /");
+    if (has_control_character(decoded)) return fail(Code::kProtocol, "control character in the path");
+    // Decoded once more only to look: a path that is handed on and decoded again must not become a traversal.
+    if (has_parent_segment(decoded) || has_parent_segment(decode_leniently(decoded, false)))
+        return fail(Code::kProtocol, "path traversal");
+    std::string out;
+    out.reserve(decoded.size());
+    for (size_t start = 1; start <= decoded.size();) {
+        size_t end = std::min(decoded.find('/', start), decoded.size());
+        std::string_view segment = std::string_view(decoded).substr(start, end - start);
+        if (!segment.empty() && segment != ".") out.append("/").append(segment);
+        // "/a/" and "/a/." both name a directory.
+        if (end == decoded.size() && (segment.empty() || segment == ".")) out.append("/");
+        start = end + 1;
+    }
+    return out;
+}
+
+Parameters parse_query(std::string_view query) {
+    Parameters out;
+    while (!query.empty() && out.size() < kMaxParameters) {
+        size_t end = std::min(query.find('&'), query.size());
+        std::string_view part = query.substr(0, end);
+        query.remove_prefix(std::min(end + 1, query.size()));
+        if (part.empty()) continue;
+        size_t equals = std::min(part.find('='), part.size());
+        std::string_view value = part.substr(std::min(equals + 1, part.size()));
+        out.emplace_back(decode_leniently(part.substr(0, equals), true), decode_leniently(value, true));
+    }
+    return out;
+}
+
+std::optional<std::string_view> find_parameter(const Parameters& parameters, std::string_view name) {
+    for (auto& [key, value] : parameters)
+        if (key == name) return value;
+    return std::nullopt;
+}
+
+base::Result<Target> split_target(std::string_view text) {
+    Target target;
+    if (text == "*") {
+        target.path = text;
+        return target;
+    }
+    text = text.substr(0, text.find('#'));
+    size_t scheme_end = text.find("://");
+    if (!text.starts_with('/')) {
+        bool known = scheme_end != std::string_view::npos && (equal_ignoring_case(text.substr(0, scheme_end), "http") ||
+                                                              equal_ignoring_case(text.substr(0, scheme_end), "https"));
+        if (!known) return fail(Code::kProtocol, "the request target is neither a path nor an http URL");
+        text.remove_prefix(scheme_end + 3);
+        size_t end = std::min(text.find_first_of("/?"), text.size());
+        target.authority = text.substr(0, end);
+        if (target.authority.empty()) return fail(Code::kProtocol, "URL without a host");
+        text.remove_prefix(end);
+    }
+    size_t question = std::min(text.find('?'), text.size());
+    target.path = question == 0 ? std::string_view("/") : text.substr(0, question);
+    target.query = text.substr(std::min(question + 1, text.size()));
+    return target;
+}
+
+base::Result<HostPort> parse_host(std::string_view text) {
+    HostPort out;
+    std::string_view port;
+    if (text.starts_with('[')) {
+        size_t close = text.find(']');
+        if (close == std::string_view::npos) return fail(Code::kProtocol, "malformed host");
+        out.host = text.substr(1, close - 1);
+        text.remove_prefix(close + 1);
+        if (!text.empty() && text[0] != ':') return fail(Code::kProtocol, "malformed host");
+        port = text.substr(std::min<size_t>(1, text.size()));
+    } else {
+        size_t colon = std::min(text.find(':'), text.size());
+        out.host = text.substr(0, colon);
+        port = text.substr(std::min(colon + 1, text.size()));
+    }
+    static constexpr std::string_view kOther = "-._~!$&'()*+,;=:%";
+    for (char& c : out.host) {
+        auto byte = static_cast<uint8_t>(c);
+        if (byte >= 0x80 || (!std::isalnum(byte) && kOther.find(c) == std::string_view::npos))
+            return fail(Code::kProtocol, "malformed host");
+        c = static_cast<char>(std::tolower(byte));
+    }
+    uint32_t number = 0;
+    for (char c : port) {
+        if (c < '0' || c > '9' || (number = number * 10 + static_cast<uint32_t>(c - '0')) > 65535)
+            return fail(Code::kProtocol, "malformed port in host");
+    }
+    out.port = static_cast<uint16_t>(number);
+    return out;
+}
+
+}  // namespace http

@@ -1,0 +1,46 @@
+#pragma once
+// Request targets and their parts (RFC 3986, sections 2.1, 3 and 5.2.4; RFC 9112, section 3.2): percent-encoding, query
+// parameters, paths without traversal. It does not resolve relative references.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace http {
+
+// Each %XX becomes its byte, once. kProtocol: an incomplete or malformed escape, or an encoded NUL.
+base::Result<std::string> percent_decode(std::string_view text);
+// Everything but unreserved characters and those of `keep` becomes %XX.
+std::string percent_encode(std::string_view text, std::string_view keep = "/");
+
+// A path that is safe below a root: decoded once, starts with '/', no empty and no "." segments; a trailing slash
+// stays. kProtocol: not absolute, a control character, or a ".." segment, be it plain, encoded or encoded twice, with
+// '/' or '\'.
+base::Result<std::string> safe_path(std::string_view raw_path);
+
+using Parameters = std::vector<std::pair<std::string, std::string>>;
+// "a=1&b=x%20y+z": '+' is a space. A malformed escape is taken literally, parts past the first 64 are left out.
+Parameters parse_query(std::string_view query);
+std::optional<std::string_view> find_parameter(const Parameters& parameters, std::string_view name);
+
+// A request target: "/path?query", "http://host:port/path?query" or "*".
+struct Target {
+    std::string_view authority;  // "host:port" of the absolute form, else empty
+    std::string_view path;       // as sent; "/" where the absolute form has none
+    std::string_view query;      // behind '?', without a fragment
+};
+// kProtocol when it is none of these. The parts point into the text.
+base::Result<Target> split_target(std::string_view text);
+
+// A Host header or authority: "host", "host:port", "[::1]:port", without user information.
+struct HostPort {
+    std::string host;   // lower case, without brackets
+    uint16_t port = 0;  // 0 when there is none
+};
+base::Result<HostPort> parse_host(std::string_view text);
+
+}  // namespace http
