@@ -1,0 +1,206 @@
+#include "protocol/rtmp/chunk_reader.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/bytes.h"
+
+namespace rtmp {
+
+using base::Code;
+using base::fail;
+using base::Result;
+
+Result<size_t> ChunkReader::feed(std::span<const uint8_t> bytes, MessageSink& sink) {
+    size_t size = bytes.size();
+    stopped_ = false;
+    while (!stopped_ && (!bytes.empty() || (in_chunk_ && chunk_left_ == 0))) {
+        size_t used = 0;
+        if (in_chunk_) {
+            used = TRY(payload(bytes, sink));
+        } else if (carried_) {
+            used = TRY(carried_header(bytes, sink));
+        } else if (used = TRY(header(bytes)); used == 0) {
+            carried_ = static_cast<uint8_t>(bytes.size());
+            std::memcpy(carry_.data(), bytes.data(), bytes.size());
+            used = bytes.size();
+        }
+        bytes = bytes.subspan(used);
+    }
+    return size - bytes.size();
+}
+
+// Goes on with a header whose beginning was carried over. Returns how many of the bytes were taken.
+Result<size_t> ChunkReader::carried_header(std::span<const uint8_t> bytes, MessageSink& sink) {
+    size_t before = carried_;
+    size_t more = std::min(bytes.size(), carry_.size() - before);
+    std::memcpy(carry_.data() + before, bytes.data(), more);
+    size_t used = TRY(header(std::span(carry_.data(), before + more)));
+    if (used == 0) {
+        carried_ = static_cast<uint8_t>(before + more);
+        return more;
+    }
+    carried_ = 0;
+    if (used >= before) return used - before;
+    // The header ends within what was carried: bytes kept because they might have been a repeated timestamp are none,
+    // but payload, or even the next header.
+    std::array<uint8_t, kMaxHeader> kept = carry_;
+    auto rest = std::span<const uint8_t>(kept).first(before).subspan(used);
+    size_t taken = TRY(feed(rest, sink));
+    if (taken < rest.size()) {
+        carried_ = static_cast<uint8_t>(rest.size() - taken);
+        std::memcpy(carry_.data(), rest.data() + taken, carried_);
+    }
+    return size_t{0};
+}
+
+Result<size_t> ChunkReader::payload(std::span<const uint8_t> bytes, MessageSink& sink) {
+    ChunkStream& stream = streams_[current_];
+    size_t n = std::min<size_t>(chunk_left_, bytes.size());
+    if (n) {
+        TRY(reserve(stream, n));
+        stream.payload.append(bytes.first(n));
+        chunk_left_ -= static_cast<uint32_t>(n);
+    }
+    if (chunk_left_ == 0) {
+        in_chunk_ = false;
+        if (stream.payload.size() == stream.length) TRY(end_message(stream, sink));
+    }
+    return n;
+}
+
+// Reads a chunk header and sets the chunk under way. 0: it is not all there (and nothing was changed).
+Result<size_t> ChunkReader::header(std::span<const uint8_t> bytes) {
+    base::ByteReader reader(bytes);
+    uint8_t first = reader.u8();
+    int format = first >> 6;
+    uint32_t csid = first & 0x3f;
+    if (csid == 0) {
+        csid = 64u + reader.u8();
+    } else if (csid == 1) {
+        csid = 64u + reader.u8();
+        csid += reader.u8() * 256u;
+    }
+    if (!reader.ok()) return size_t{0};
+    uint32_t field = 0, length = 0, stream_id = 0;
+    uint8_t type = 0;
+    if (format < 3) field = reader.u24();
+    if (format < 2) {
+        length = reader.u24();
+        type = reader.u8();
+    }
+    if (format == 0) stream_id = reader.u32le();
+    bool extended = format < 3 && field == 0xffffff;
+    if (extended) field = reader.u32();
+    if (!reader.ok()) return size_t{0};
+
+    // From here on nothing else may be missing, but for the field that a type 3 chunk may repeat.
+    ChunkStream* known = find(csid);
+    if (format == 3 && known && known->extended) {
+        bool need_more = false;
+        bool repeated = repeated_timestamp(*known, reader.rest(), need_more);
+        if (need_more) return size_t{0};
+        if (repeated) reader.skip(4);
+    }
+    ChunkStream& stream = known ? *known : *TRY(make(csid, format));
+    if (stream.busy && format != 3)
+        return fail(Code::kProtocol,
+                    fmt::format("chunk stream {}: a type {} header within a message, at {} of {} bytes", csid, format,
+                                stream.payload.size(), stream.length));
+    if (format < 2) {
+        stream.length = length;
+        stream.type = type;
+    }
+    if (format == 0) stream.stream_id = stream_id;
+    if (format < 3) {
+        stream.field = field;
+        stream.extended = extended;
+    }
+    if (!stream.busy) {
+        // A type 3 header that begins a message repeats the last delta, which after a type 0 is its whole timestamp.
+        stream.timestamp = format == 0 ? field : stream.timestamp + stream.field;
+        TRY(begin_message(stream));
+    }
+    current_ = static_cast<uint32_t>(&stream - streams_.data());
+    in_chunk_ = true;
+    chunk_left_ = std::min(chunk_size_, stream.length - static_cast<uint32_t>(stream.payload.size()));
+    return bytes.size() - reader.left();
+}
+
+ChunkReader::ChunkStream* ChunkReader::find(uint32_t csid) {
+    if (current_ < streams_.size() && streams_[current_].csid == csid) return &streams_[current_];
+    for (ChunkStream& stream : streams_)
+        if (stream.csid == csid) return &stream;
+    return nullptr;
+}
+
+Result<ChunkReader::ChunkStream*> ChunkReader::make(uint32_t csid, int format) {
+    if (format >= 2)
+        return fail(Code::kProtocol, fmt::format("chunk stream {} begins with a type {} header", csid, format));
+    if (streams_.size() >= kMaxChunkStreams)
+        return fail(Code::kLimit, fmt::format("more than {} chunk streams", kMaxChunkStreams));
+    streams_.emplace_back().csid = csid;
+    return &streams_.back();
+}
+
+// Whether the four bytes behind a type 3 header are the extended timestamp again. Peers of both kinds exist; the first
+// such bytes of a connection tell of which kind this one is.
+bool ChunkReader::repeated_timestamp(const ChunkStream& stream, std::span<const uint8_t> bytes, bool& need_more) {
+    need_more = repeats_ != Repeats::kNo && bytes.size() < 4;
+    if (repeats_ != Repeats::kUnknown || need_more) return repeats_ == Repeats::kYes;
+    uint32_t value = base::ByteReader(bytes).u32();
+    bool repeated = value == stream.field || value == stream.timestamp;
+    repeats_ = repeated ? Repeats::kYes : Repeats::kNo;
+    return repeated;
+}
+
+Result<void> ChunkReader::begin_message(ChunkStream& stream) {
+    stream.busy = true;
+    if (stream.length) TRY(reserve(stream, std::min<size_t>(stream.length, kFirstPayload)));
+    return {};
+}
+
+// Makes room for so many more bytes: never beyond the message, and beyond the first 64 kB only as bytes come.
+Result<void> ChunkReader::reserve(ChunkStream& stream, size_t bytes) {
+    size_t have = stream.payload.capacity();
+    size_t need = stream.payload.size() + bytes;
+    if (need <= have) return {};
+    size_t want = std::min<size_t>(stream.length, std::max(need, have * 2));
+    if (in_progress_ + (want - have) > kMaxInProgress)
+        return fail(Code::kLimit, fmt::format("unfinished messages of more than {} bytes", kMaxInProgress));
+    stream.payload.reserve(want);
+    in_progress_ += static_cast<uint32_t>(want - have);
+    return {};
+}
+
+Result<void> ChunkReader::end_message(ChunkStream& stream, MessageSink& sink) {
+    stream.busy = false;
+    in_progress_ -= static_cast<uint32_t>(stream.payload.capacity());
+    Message message{stream.type, stream.csid, stream.stream_id, stream.timestamp, stream.payload.freeze()};
+    if (message.type == kSetChunkSize || message.type == kAbort) return control(message);
+    stopped_ = !TRY(sink.on_message(message));
+    return {};
+}
+
+Result<void> ChunkReader::control(const Message& message) {
+    base::ByteReader reader(message.payload);
+    uint32_t value = reader.u32();
+    if (!reader.ok())
+        return fail(Code::kProtocol,
+                    fmt::format("{} of {} bytes, 4 are needed",
+                                message.type == kSetChunkSize ? "Set Chunk Size" : "Abort", message.payload.size()));
+    if (message.type == kSetChunkSize) {
+        if (value == 0 || value > 0x7fffffff) return fail(Code::kProtocol, fmt::format("chunk size {}", value));
+        chunk_size_ = std::min(value, kMaxMessage + 1);  // larger ones all mean: a message is one chunk
+        return {};
+    }
+    for (ChunkStream& stream : streams_) {
+        if (stream.csid != value || !stream.busy) continue;
+        stream.busy = false;
+        in_progress_ -= static_cast<uint32_t>(stream.payload.capacity());
+        stream.payload = base::SliceBuilder();
+    }
+    return {};
+}
+
+}  // namespace rtmp

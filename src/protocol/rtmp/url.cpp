@@ -1,0 +1,211 @@
+#include "protocol/rtmp/url.h"
+
+#include <charconv>
+
+namespace rtmp {
+
+using base::Code;
+using base::fail;
+using base::Result;
+
+namespace {
+
+// A peer's text for an error text or a log line: no control bytes, not long.
+std::string shown(std::string_view text) {
+    std::string out;
+    for (char c : text.substr(0, 64)) out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+    if (text.size() > 64) out += "...";
+    return out;
+}
+
+std::string_view trim_slashes(std::string_view text) {
+    while (text.starts_with('/')) text.remove_prefix(1);
+    while (text.ends_with('/')) text.remove_suffix(1);
+    return text;
+}
+
+Result<void> check_name(std::string_view what, std::string_view name) {
+    if (name.empty()) return fail(Code::kProtocol, fmt::format("the {} is empty", what));
+    if (name.size() > kMaxName)
+        return fail(Code::kLimit,
+                    fmt::format("the {} has {} bytes, at most {} are allowed", what, name.size(), kMaxName));
+    for (char c : name)
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f || c == '\\')
+            return fail(Code::kProtocol, fmt::format("the {} '{}' has a forbidden character", what, shown(name)));
+    if (name.find("..") != name.npos || name.find("//") != name.npos)
+        return fail(Code::kProtocol, fmt::format("the {} '{}' has '..' or '//'", what, shown(name)));
+    return {};
+}
+
+struct Authority {
+    std::string_view host;
+    uint16_t port = 0;
+};
+
+Result<Authority> parse_authority(std::string_view text, uint16_t default_port) {
+    Authority a{text, default_port};
+    if (size_t at = text.rfind('@'); at != text.npos) text.remove_prefix(at + 1);  // user:password is not for us
+    std::string_view port;
+    if (text.starts_with('[')) {
+        size_t close = text.find(']');
+        if (close == text.npos) return fail(Code::kProtocol, fmt::format("'{}' lacks a ']'", shown(text)));
+        a.host = text.substr(1, close - 1);
+        std::string_view rest = text.substr(close + 1);
+        if (!rest.empty() && rest[0] != ':')
+            return fail(Code::kProtocol, fmt::format("'{}' has something behind the ']'", shown(text)));
+        if (!rest.empty()) port = rest.substr(1);
+    } else {
+        size_t colon = text.find(':');
+        a.host = text.substr(0, colon);
+        if (colon != text.npos) port = text.substr(colon + 1);
+    }
+    if (!port.empty()) {
+        unsigned number = 0;
+        auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+        if (error != std::errc() || end != port.data() + port.size() || number == 0 || number > 65535)
+            return fail(Code::kProtocol, fmt::format("'{}' is no port", shown(port)));
+        a.port = static_cast<uint16_t>(number);
+    }
+    TRY(check_name("host", a.host));
+    return a;
+}
+
+// "name?k=v&..." or "name...k...v...": the name alone, the parameters appended to params with '&' between.
+std::string_view split_parameters(std::string_view text, std::string& params) {
+    size_t question = text.find('?');
+    size_t dots = text.find("...");
+    auto add = [&params](std::string_view part) {
+        if (part.empty()) return;
+        if (!params.empty()) params += '&';
+        params += part;
+    };
+    if (dots != text.npos && (question == text.npos || dots < question)) {
+        std::string_view rest = text.substr(dots + 3);
+        std::string_view more;
+        if (size_t q = rest.find('?'); q != rest.npos) {
+            more = rest.substr(q + 1);
+            rest = rest.substr(0, q);
+        }
+        while (!rest.empty()) {
+            size_t next = rest.find("...");
+            std::string pair(rest.substr(0, next));
+            rest = next == rest.npos ? std::string_view() : rest.substr(next + 3);
+            next = rest.find("...");
+            pair += '=';
+            pair += rest.substr(0, next);
+            rest = next == rest.npos ? std::string_view() : rest.substr(next + 3);
+            add(pair);
+        }
+        add(more);
+        return text.substr(0, dots);
+    }
+    if (question == text.npos) return text;
+    add(text.substr(question + 1));
+    return text.substr(0, question);
+}
+
+// Takes vhost= out of the parameters; the last one wins, the stream's being behind the app's.
+std::string take_vhost(std::string& params) {
+    std::string vhost;
+    std::string rest;
+    std::string_view left = params;
+    while (!left.empty()) {
+        size_t end = left.find('&');
+        std::string_view pair = left.substr(0, end);
+        left = end == left.npos ? std::string_view() : left.substr(end + 1);
+        if (pair.starts_with("vhost=")) {
+            if (pair.size() > 6) vhost = pair.substr(6);
+        } else if (!pair.empty()) {
+            if (!rest.empty()) rest += '&';
+            rest += pair;
+        }
+    }
+    params = std::move(rest);
+    return vhost;
+}
+
+}  // namespace
+
+std::string Url::tc_url() const {
+    std::string text = tls ? "rtmps://" : "rtmp://";
+    bool v6 = host.find(':') != host.npos;
+    text += v6 ? "[" + host + "]" : host;
+    if (port != (tls ? 443 : kDefaultPort)) text += fmt::format(":{}", port);
+    return text + "/" + app;
+}
+
+Result<Url> parse_url(std::string_view text, bool has_stream) {
+    Url url;
+    // rtmpt, rtmpe and the like are not spoken, but a client behind a tunnel of its own may still say so in its tcUrl.
+    size_t scheme_end = text.find("://");
+    if (scheme_end == text.npos || !text.starts_with("rtmp") || scheme_end > 6)
+        return fail(Code::kProtocol, fmt::format("'{}' is no rtmp:// or rtmps:// address", shown(text)));
+    url.tls = text.substr(0, scheme_end) == "rtmps";
+    text.remove_prefix(scheme_end + 3);
+    size_t host_end = text.find_first_of("/?");
+    auto authority = TRY(parse_authority(text.substr(0, host_end), url.tls ? 443 : kDefaultPort));
+    url.host = authority.host;
+    url.port = authority.port;
+    std::string_view path = host_end == text.npos ? std::string_view() : trim_slashes(text.substr(host_end));
+    if (!has_stream) {
+        url.app = path;
+        return url;
+    }
+    // Parameters of the stream may have slashes in them; those of the app end at one.
+    size_t question = path.find('?');
+    size_t slash = path.substr(0, question).rfind('/');
+    if (size_t behind = path.find('/', question == path.npos ? path.size() : question);
+        slash == path.npos && behind != path.npos)
+        slash = behind;
+    if (slash == path.npos) {
+        url.app = path;
+    } else {
+        url.app = path.substr(0, slash);
+        url.stream = path.substr(slash + 1);
+    }
+    if (url.app.empty()) return fail(Code::kProtocol, "the address has no app");
+    return url;
+}
+
+Result<StreamAddress> resolve_stream(std::string_view tc_url, std::string_view app, std::string_view stream,
+                                     std::string_view default_host) {
+    StreamAddress address;
+    std::string params;
+    address.vhost = default_host;
+    if (!tc_url.empty()) {
+        Url url = TRY(parse_url(tc_url, false), "tcUrl");
+        address.vhost = url.host;
+        // The tcUrl tells more than app does where it has parameters that the client cut from app.
+        std::string ignored;
+        std::string_view of_url = split_parameters(url.app, params);
+        if (app.empty()) address.app = trim_slashes(of_url);
+        if (app.find('?') == app.npos && app.find("...") == app.npos) {
+            if (address.app.empty()) address.app = trim_slashes(split_parameters(app, ignored));
+        } else {
+            params.clear();
+        }
+    }
+    if (address.app.empty()) address.app = trim_slashes(split_parameters(trim_slashes(app), params));
+    std::string_view name = trim_slashes(split_parameters(stream, params));
+    if (params.size() > kMaxParameters)
+        return fail(Code::kLimit,
+                    fmt::format("{} bytes of parameters, at most {} are allowed", params.size(), kMaxParameters));
+    for (char c : params)
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+            return fail(Code::kProtocol, "the parameters have a forbidden character");
+    if (std::string vhost = take_vhost(params); !vhost.empty()) address.vhost = std::move(vhost);
+    if (!params.empty()) address.params = "?" + params;
+    // "a" and "b/c" are the same place as "a/b" and "c": the last level is the stream, as in every URL.
+    if (size_t slash = name.rfind('/'); slash != name.npos) {
+        if (!address.app.empty()) address.app += '/';
+        address.app += trim_slashes(name.substr(0, slash));
+        name.remove_prefix(slash + 1);
+    }
+    address.stream = name;
+    TRY(check_name("vhost", address.vhost));
+    TRY(check_name("app", address.app));
+    TRY(check_name("stream name", address.stream));
+    return address;
+}
+
+}  // namespace rtmp
