@@ -44,7 +44,8 @@ size_t total(std::span<const iovec> parts) {
     return bytes;
 }
 
-// Takes n written bytes off the front.
+}  // namespace
+
 std::span<iovec> take_off(std::span<iovec> parts, size_t n) {
     while (!parts.empty() && n >= parts.front().iov_len) {
         n -= parts.front().iov_len;
@@ -57,7 +58,12 @@ std::span<iovec> take_off(std::span<iovec> parts, size_t n) {
     return parts;
 }
 
-}  // namespace
+// Closing with input unread makes the kernel send a reset, and the peer then may lose the last it was sent. What is
+// there now is thrown away; whoever wants to be sure shuts writing down and reads to the end.
+TcpStream::~TcpStream() {
+    constexpr size_t kThrownAway = 256 * 1024;
+    if (watch_.fd() >= 0 && !watch_.gone()) recv(watch_.fd(), nullptr, kThrownAway, MSG_TRUNC | MSG_DONTWAIT);
+}
 
 base::Result<std::unique_ptr<TcpStream>> TcpStream::make(int fd, const PeerAddress& peer) {
     auto stream = std::make_unique<TcpStream>();

@@ -7,8 +7,12 @@
 
 namespace runtime::detail {
 
+// Takes n written bytes, and empty parts, off the front.
+std::span<iovec> take_off(std::span<iovec> parts, size_t n);
+
 class TcpStream final : public ByteStream {
   public:
+    ~TcpStream() override;
     // Takes a connected, non-blocking socket over.
     static base::Result<std::unique_ptr<TcpStream>> make(int fd, const PeerAddress& peer);
 

@@ -1,0 +1,70 @@
+#include "runtime/tls_context.h"
+
+#include <openssl/err.h>
+
+#include <cstring>
+
+namespace runtime {
+namespace detail {
+
+std::string ssl_error_text() {
+    const unsigned long error = ERR_peek_error();  // the first: later ones only wrap it
+    ERR_clear_error();
+    if (!error) return "unknown TLS error";
+    if (ERR_SYSTEM_ERROR(error)) return std::strerror(ERR_GET_REASON(error));
+    const char* reason = ERR_reason_error_string(error);
+    return reason ? reason : fmt::format("TLS error {:x}", error);
+}
+
+namespace {
+
+base::Result<std::shared_ptr<SslContext>> make_context(const SSL_METHOD* method, bool verify) {
+    ERR_clear_error();
+    SSL_CTX* raw = SSL_CTX_new(method);
+    if (!raw) return base::fail(base::Code::kSystem, "TLS: " + ssl_error_text());
+    auto context = std::make_shared<SslContext>(raw, verify);
+    SSL_CTX_set_min_proto_version(raw, TLS1_2_VERSION);
+    // Players and encoders often close without a farewell; what they had to say is framed anyway.
+    SSL_CTX_set_options(raw, SSL_OP_NO_RENEGOTIATION | SSL_OP_IGNORE_UNEXPECTED_EOF);
+    // An idle connection keeps no record buffers.
+    SSL_CTX_set_mode(raw, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    // A record's header and body in one system call.
+    SSL_CTX_set_read_ahead(raw, 1);
+    SSL_CTX_set_session_cache_mode(raw, SSL_SESS_CACHE_OFF);
+    // An encrypted key must not ask for its password on the terminal.
+    SSL_CTX_set_default_passwd_cb(raw, [](char*, int, int, void*) { return 0; });
+    return context;
+}
+
+}  // namespace
+}  // namespace detail
+
+base::Result<std::shared_ptr<TlsContext>> tls_server_context(const std::string& certificate_file,
+                                                             const std::string& key_file) {
+    auto context = TRY(detail::make_context(TLS_server_method(), false));
+    if (SSL_CTX_use_certificate_chain_file(context->get(), certificate_file.c_str()) != 1) {
+        return base::fail(base::Code::kConfig,
+                          fmt::format("certificate {}: {}", certificate_file, detail::ssl_error_text()));
+    }
+    if (SSL_CTX_use_PrivateKey_file(context->get(), key_file.c_str(), SSL_FILETYPE_PEM) != 1) {
+        return base::fail(base::Code::kConfig, fmt::format("key {}: {}", key_file, detail::ssl_error_text()));
+    }
+    if (SSL_CTX_check_private_key(context->get()) != 1) {
+        return base::fail(base::Code::kConfig, fmt::format("key {} does not belong to certificate {}: {}", key_file,
+                                                           certificate_file, detail::ssl_error_text()));
+    }
+    return context;
+}
+
+base::Result<std::shared_ptr<TlsContext>> tls_client_context(bool verify) {
+    auto context = TRY(detail::make_context(TLS_client_method(), verify));
+    if (verify) {
+        SSL_CTX_set_verify(context->get(), SSL_VERIFY_PEER, nullptr);
+        if (SSL_CTX_set_default_verify_paths(context->get()) != 1) {
+            return base::fail(base::Code::kSystem, "the system's trusted certificates: " + detail::ssl_error_text());
+        }
+    }
+    return context;
+}
+
+}  // namespace runtime

@@ -1,0 +1,26 @@
+#pragma once
+// Internal. OpenSSL's context and what its error queue says.
+
+#include <openssl/ssl.h>
+
+#include "runtime/tls.h"
+
+namespace runtime::detail {
+
+class SslContext final : public TlsContext {
+  public:
+    SslContext(SSL_CTX* context, bool verify) : context_(context), verify_(verify) {}
+    SslContext(const SslContext&) = delete;
+    ~SslContext() override { SSL_CTX_free(context_); }
+    SSL_CTX* get() const { return context_; }
+    bool verify() const { return verify_; }
+
+  private:
+    SSL_CTX* context_;
+    bool verify_;
+};
+
+// The reason of the first error in OpenSSL's queue, which is emptied.
+std::string ssl_error_text();
+
+}  // namespace runtime::detail

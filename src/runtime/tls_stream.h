@@ -1,0 +1,69 @@
+#pragma once
+// Internal. TLS over a TcpStream. OpenSSL reads the socket through a BIO of ours that knows its readiness; what it
+// writes is gathered in a buffer and sent from there. So OpenSSL itself never waits to write, and bytes that
+// try_write() has accepted are encrypted for good: the caller need not come back with the same ones.
+
+#include <openssl/ssl.h>
+
+#include <optional>
+#include <vector>
+
+#include "runtime/tcp_stream.h"
+#include "runtime/tls_context.h"
+
+namespace runtime::detail {
+
+class TlsStream final : public ByteStream, private ParkedHandler {
+  public:
+    TlsStream(std::unique_ptr<TcpStream> plain, std::shared_ptr<SslContext> context);
+    ~TlsStream() override;  // says close_notify if it goes without waiting
+
+    base::Result<void> accept(Deadline deadline);
+    base::Result<void> connect(const std::string& host_name, Deadline deadline);
+
+    base::Result<size_t> read(std::span<uint8_t> buffer, Deadline deadline) override;
+    base::Result<void> write(std::span<const uint8_t> bytes, Deadline deadline) override;
+    base::Result<void> writev(std::span<iovec> parts, Deadline deadline) override;
+    base::Result<TryRead> try_read(std::span<uint8_t> buffer) override;
+    base::Result<size_t> try_write(std::span<const uint8_t> bytes) override;
+    base::Result<size_t> try_writev(std::span<const iovec> parts) override;
+    void park(ParkedHandler& handler) override;
+    void unpark() override;
+    bool peer_gone() const override { return plain_->peer_gone(); }
+    int plain_fd() const override { return -1; }
+    void set_no_delay(bool on) override { plain_->set_no_delay(on); }
+    void shutdown_write() override;
+    std::string peer_ip() const override { return plain_->peer_ip(); }
+    std::string peer_address() const override { return plain_->peer_address(); }
+    bool is_tls() const override { return true; }
+
+  private:
+    friend struct TlsBio;
+    void on_readable() override;
+    void on_writable() override;
+    void on_hangup() override;
+
+    base::Result<void> handshake(Deadline deadline);
+    base::Error failure(int ssl_error);
+    void say_farewell();
+    base::Result<void> encrypt(std::span<const uint8_t> record);
+    // Sends what is gathered; true when nothing is left.
+    base::Result<bool> flush();
+    base::Result<void> flush_all(Deadline deadline);
+
+    std::unique_ptr<TcpStream> plain_;
+    std::shared_ptr<SslContext> context_;
+    SSL* ssl_;
+    std::vector<uint8_t> out_;  // encrypted, not sent yet; at most one call's worth
+    size_t out_sent_ = 0;
+    ParkedHandler* handler_ = nullptr;
+    std::optional<base::Error> io_error_;  // of the socket, from inside OpenSSL
+    bool established_ = false;
+    bool failed_ = false;
+    std::optional<base::Error> late_error_;  // a failure after bytes that were still good: for the next read
+    bool ended_ = false;                     // the socket's end of stream
+    bool wants_write_ = false;
+    bool shutdown_wanted_ = false;  // when everything is flushed
+};
+
+}  // namespace runtime::detail

@@ -1,0 +1,301 @@
+#include "runtime/tls.h"
+
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "runtime/sync.h"
+#include "runtime/tcp.h"
+#include "runtime/testing.h"
+
+namespace runtime {
+namespace {
+
+using base::Code;
+using testing::failed_with;
+using testing::ok;
+
+std::span<const uint8_t> bytes(std::string_view text) {
+    return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+std::string text(std::span<const uint8_t> b) { return {reinterpret_cast<const char*>(b.data()), b.size()}; }
+Deadline soon() { return Deadline::in_ms(10'000); }
+
+// A key and a certificate signed by itself, in a directory of their own.
+struct Files {
+    std::string directory, certificate, key;
+    Files() {
+        char path[] = "/tmp/tls_test.XXXXXX";
+        directory = mkdtemp(path);
+        certificate = directory + "/server.crt";
+        key = directory + "/server.key";
+        EVP_PKEY* pair = EVP_RSA_gen(2048);
+        X509* x509 = X509_new();
+        X509_set_version(x509, 2);
+        ASN1_INTEGER_set(X509_get_serialNumber(x509), 1);
+        X509_gmtime_adj(X509_getm_notBefore(x509), 0);
+        X509_gmtime_adj(X509_getm_notAfter(x509), 3600);
+        X509_set_pubkey(x509, pair);
+        X509_NAME* name = X509_get_subject_name(x509);
+        X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, reinterpret_cast<const unsigned char*>("localhost"), -1,
+                                   -1, 0);
+        X509_set_issuer_name(x509, name);
+        X509_sign(x509, pair, EVP_sha256());
+        FILE* file = std::fopen(certificate.c_str(), "w");
+        PEM_write_X509(file, x509);
+        std::fclose(file);
+        file = std::fopen(key.c_str(), "w");
+        PEM_write_PrivateKey(file, pair, nullptr, nullptr, 0, nullptr, nullptr);
+        std::fclose(file);
+        X509_free(x509);
+        EVP_PKEY_free(pair);
+    }
+    ~Files() {
+        unlink(certificate.c_str());
+        unlink(key.c_str());
+        rmdir(directory.c_str());
+    }
+};
+
+const Files& files() {
+    static Files instance;
+    return instance;
+}
+
+class TlsTest : public testing::RuntimeTest {
+  protected:
+    struct Pair {
+        std::unique_ptr<ByteStream> client;
+        std::unique_ptr<ByteStream> server;
+    };
+    static Pair plain() {
+        auto listener = listen_tcp({"127.0.0.1", 0});
+        EXPECT_TRUE(ok(listener));
+        auto client = connect_tcp("127.0.0.1", (*listener)->port(), soon());
+        auto server = (*listener)->accept(soon());
+        EXPECT_TRUE(ok(client) && ok(server));
+        return {*std::move(client), *std::move(server)};
+    }
+    static std::shared_ptr<TlsContext> server_context() {
+        auto context = tls_server_context(files().certificate, files().key);
+        EXPECT_TRUE(ok(context));
+        return *context;
+    }
+    static Pair connected() {
+        auto pair = plain();
+        Pair secure;
+        auto acceptor = spawn("acceptor", [&] {
+            auto server = tls_accept(std::move(pair.server), server_context(), soon());
+            ASSERT_TRUE(ok(server));
+            secure.server = *std::move(server);
+        });
+        auto client = tls_connect(std::move(pair.client), *tls_client_context(false), "localhost", soon());
+        EXPECT_TRUE(ok(client));
+        if (client) secure.client = *std::move(client);
+        EXPECT_TRUE(ok(acceptor.join(soon())));
+        return secure;
+    }
+    static std::string read_text(ByteStream& stream) {
+        auto got = read_shared(stream, soon());
+        EXPECT_TRUE(ok(got));
+        return got ? text(*got) : "";
+    }
+};
+
+TEST_F(TlsTest, Echo) {
+    auto [client, server] = connected();
+    ASSERT_TRUE(client && server);
+    EXPECT_TRUE(server->is_tls());
+    EXPECT_EQ(server->plain_fd(), -1);
+    EXPECT_EQ(server->peer_ip(), "127.0.0.1");
+    for (int i = 0; i < 50; ++i) {
+        const std::string line = "line " + std::to_string(i);
+        ASSERT_TRUE(ok(client->write(bytes(line), soon())));
+        ASSERT_EQ(read_text(*server), line);
+        ASSERT_TRUE(ok(server->write(bytes(line), soon())));
+        ASSERT_EQ(read_text(*client), line);
+    }
+    EXPECT_TRUE(failed_with(read_shared(*client, Deadline::in_ms(20)), Code::kTimeout));
+}
+
+TEST_F(TlsTest, MuchData) {
+    auto [client, server] = connected();
+    std::string big(5'000'000, 0);
+    for (size_t i = 0; i < big.size(); ++i) big[i] = static_cast<char>(i * 31 >> 3);
+    auto writer = spawn("writer", [&] {
+        std::vector<iovec> parts;  // of growing sizes, some empty
+        for (size_t at = 0, n = 0; at < big.size(); at += n, n = n < 40'000 ? n + 7 : 0) {
+            parts.push_back({big.data() + at, std::min(n, big.size() - at)});
+            if (n == 0) n = 0;
+        }
+        ASSERT_TRUE(ok(client->writev(parts, soon())));
+        client->shutdown_write();
+    });
+    std::string got;
+    while (true) {
+        const std::string some = read_text(*server);
+        if (some.empty()) break;
+        got += some;
+    }
+    EXPECT_EQ(got.size(), big.size());
+    EXPECT_TRUE(got == big);
+    ASSERT_TRUE(ok(server->write(bytes("received"), soon())));
+    EXPECT_EQ(read_text(*client), "received");
+    EXPECT_TRUE(ok(writer.join(soon())));
+}
+
+TEST_F(TlsTest, EndOfStream) {
+    auto pair = connected();
+    ASSERT_TRUE(ok(pair.client->write(bytes("last words"), soon())));
+    pair.client.reset();
+    EXPECT_EQ(read_text(*pair.server), "last words");
+    EXPECT_EQ(read_text(*pair.server), "");
+    EXPECT_EQ(read_text(*pair.server), "");
+}
+
+TEST_F(TlsTest, SilentPeerMeetsTheHandshakesDeadline) {
+    auto pair = plain();
+    auto server = tls_accept(std::move(pair.server), server_context(), Deadline::in_ms(50));
+    EXPECT_TRUE(failed_with(server, Code::kTimeout));
+}
+
+TEST_F(TlsTest, NotTls) {
+    auto pair = plain();
+    ASSERT_TRUE(ok(pair.client->write(bytes("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), soon())));
+    auto server = tls_accept(std::move(pair.server), server_context(), soon());
+    ASSERT_TRUE(failed_with(server, Code::kProtocol));
+    EXPECT_NE(server.error().text().find("http request"), std::string::npos) << server.error().text();
+}
+
+TEST_F(TlsTest, PeerLeavesInTheHandshake) {
+    auto pair = plain();
+    pair.client.reset();
+    EXPECT_TRUE(failed_with(tls_accept(std::move(pair.server), server_context(), soon()), Code::kClosed));
+}
+
+TEST_F(TlsTest, AnUntrustedCertificateIsRefused) {
+    auto pair = plain();
+    auto acceptor =
+        spawn("acceptor", [&] { static_cast<void>(tls_accept(std::move(pair.server), server_context(), soon())); });
+    auto client = tls_connect(std::move(pair.client), *tls_client_context(true), "localhost", soon());
+    ASSERT_TRUE(failed_with(client, Code::kRefused));
+    EXPECT_NE(client.error().text().find("localhost"), std::string::npos);
+    EXPECT_TRUE(ok(acceptor.join(soon())));
+}
+
+TEST_F(TlsTest, ContextErrorsNameTheFile) {
+    auto missing = tls_server_context("/nonexistent/a.crt", files().key);
+    ASSERT_TRUE(failed_with(missing, Code::kConfig));
+    EXPECT_NE(missing.error().text().find("/nonexistent/a.crt: No such file"), std::string::npos)
+        << missing.error().text();
+    auto swapped = tls_server_context(files().key, files().certificate);
+    ASSERT_TRUE(failed_with(swapped, Code::kConfig));
+    EXPECT_NE(swapped.error().text().find(files().key), std::string::npos);
+}
+
+TEST_F(TlsTest, CancelledWhileReadingAndShakingHands) {
+    auto [client, server] = connected();
+    auto reader = spawn("reader", [&] { EXPECT_TRUE(failed_with(read_shared(*server, soon()), Code::kCancelled)); });
+    auto pair = plain();
+    auto shaker = spawn("shaker", [&] {
+        EXPECT_TRUE(failed_with(tls_accept(std::move(pair.server), server_context(), soon()), Code::kCancelled));
+    });
+    ASSERT_TRUE(ok(sleep_ms(5)));
+    reader.cancel_and_join();
+    shaker.cancel_and_join();
+}
+
+struct Recorder final : ParkedHandler {
+    explicit Recorder(ByteStream& stream) : stream_(stream) {}
+    void on_readable() override {
+        std::array<uint8_t, 100> buffer;
+        while (true) {
+            auto n = stream_.try_read(buffer);
+            if (!n || n->end) {
+                ended = true;
+                break;
+            }
+            if (!n->bytes) break;
+            got += text(std::span(buffer).first(n->bytes));
+        }
+        noticed.pulse();
+    }
+    void on_writable() override {
+        writable = true;
+        noticed.pulse();
+    }
+    void on_hangup() override {
+        ended = true;
+        noticed.pulse();
+    }
+    ByteStream& stream_;
+    std::string got;
+    bool writable = false, ended = false;
+    Event noticed;
+};
+
+TEST_F(TlsTest, ParkedReadable) {
+    auto [client, server] = connected();
+    Recorder handler(*server);
+    server->park(handler);
+    std::string sent;
+    for (int i = 1; i < 30; ++i) {
+        const std::string word(static_cast<size_t>(i * 97), static_cast<char>('a' + i % 26));
+        sent += word;
+        ASSERT_TRUE(ok(client->write(bytes(word), soon())));
+        while (handler.got.size() < sent.size()) ASSERT_TRUE(ok(handler.noticed.wait_next(soon())));
+    }
+    EXPECT_EQ(handler.got, sent);
+    client.reset();
+    while (!handler.ended) ASSERT_TRUE(ok(handler.noticed.wait_next(soon())));
+    server->unpark();
+}
+
+// Bytes that OpenSSL has decrypted already make no event of the socket's.
+TEST_F(TlsTest, ParkedWithDecryptedBytesLeft) {
+    auto [client, server] = connected();
+    ASSERT_TRUE(ok(client->write(bytes("first and second"), soon())));
+    std::array<uint8_t, 5> five;
+    ASSERT_EQ(server->read(five, soon()).value_or(0), 5u);
+    Recorder handler(*server);
+    server->park(handler);
+    EXPECT_EQ(handler.got, "");
+    while (handler.got.empty()) ASSERT_TRUE(ok(handler.noticed.wait_next(soon())));
+    EXPECT_EQ(handler.got, " and second");
+    server->unpark();
+}
+
+TEST_F(TlsTest, ParkedWritable) {
+    auto [client, server] = connected();
+    Recorder handler(*server);
+    server->park(handler);
+    const std::vector<uint8_t> block(50'000, 'w');
+    size_t written = 0;
+    while (true) {
+        auto n = server->try_write(block);
+        ASSERT_TRUE(ok(n));
+        written += *n;
+        if (*n < block.size()) break;
+    }
+    EXPECT_EQ(server->try_write(block).value_or(1), 0u);
+    size_t got = 0;
+    while (got < written) {
+        auto some = read_shared(*client, soon());
+        ASSERT_TRUE(ok(some));
+        ASSERT_FALSE(some->empty());
+        for (uint8_t byte : *some) ASSERT_EQ(byte, 'w');
+        got += some->size();
+    }
+    EXPECT_EQ(got, written);
+    while (!handler.writable) ASSERT_TRUE(ok(handler.noticed.wait_next(soon())));
+    // What comes next may be something else than what would not go before.
+    EXPECT_EQ(server->try_write(bytes("other bytes")).value_or(0), 11u);
+    EXPECT_EQ(read_text(*client), "other bytes");
+    server->unpark();
+}
+
+}  // namespace
+}  // namespace runtime
