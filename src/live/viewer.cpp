@@ -1,9 +1,6 @@
 #include "live/viewer.h"
 
-#include <sys/socket.h>
-
 #include <algorithm>
-#include <cerrno>
 
 #include "base/clock.h"
 #include "live/live_log.h"
@@ -59,7 +56,6 @@ void Viewer::join(base::Ref<Stream> stream, const LogKey& key, EncoderFactory fa
     CHECK(state_ == State::kIdle);
     stream_ = std::move(stream);
     socket_ = std::move(socket);
-    plain_fd_ = socket_->plain_fd();
     duration_ms_ = duration_ms;
     progress_ms_ = base::monotonic_ms();
     if (stream_->options().no_delay) socket_->set_no_delay(true);
@@ -132,22 +128,6 @@ size_t Viewer::gather(iovec (&parts)[kMostParts], size_t& bytes) const {
     return count;
 }
 
-base::Result<size_t> Viewer::send(std::span<const iovec> parts) {
-    if (plain_fd_ < 0) return socket_->try_writev(parts);
-    ssize_t sent;
-    if (parts.size() == 1) {
-        sent = ::send(plain_fd_, parts[0].iov_base, parts[0].iov_len, MSG_NOSIGNAL | MSG_DONTWAIT);
-    } else {
-        msghdr message{};
-        message.msg_iov = const_cast<iovec*>(parts.data());
-        message.msg_iovlen = parts.size();
-        sent = ::sendmsg(plain_fd_, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-    }
-    if (sent >= 0) return static_cast<size_t>(sent);
-    if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return 0;
-    return base::fail_errno("send", errno);
-}
-
 void Viewer::advance(size_t bytes) {
     counters_.sent_bytes += bytes;
     if (!pending_.empty()) {
@@ -183,7 +163,7 @@ void Viewer::flush(int64_t now_ms) {
             if (state_ == State::kPlaying && position_ < log_->head()) return conclude("the asked duration is over");
             return;
         }
-        auto sent = send({parts, count});
+        auto sent = socket_->try_writev({parts, count});
         if (!sent) return die(sent.error().text());
         if (*sent > 0) progress_ms_ = now_ms;
         advance(*sent);
@@ -288,7 +268,6 @@ std::unique_ptr<runtime::ByteStream> Viewer::leave(std::vector<base::Slice>& uns
     stream_.reset();
     state_ = State::kIdle;
     blocked_ = false;
-    plain_fd_ = -1;
     return std::move(socket_);
 }
 
@@ -297,7 +276,6 @@ void Viewer::die(std::string_view why) {
     leave_log();
     state_ = State::kDead;
     socket_.reset();
-    plain_fd_ = -1;
     pending_.clear();
     stream_.reset();
     reaper.bury(*this, handler_, reason);

@@ -96,7 +96,6 @@ class Viewer final : private runtime::ParkedHandler {
     uint64_t needs_from() const { return state_ == State::kPlaying ? position_ : UINT64_MAX; }
     // Sends what there is, without yielding.
     void flush(int64_t now_ms);
-    base::Result<size_t> send(std::span<const iovec> parts);
     void advance(size_t bytes);
     void start_if_possible();
     void begin_at_newest();
@@ -113,7 +112,6 @@ class Viewer final : private runtime::ParkedHandler {
     base::Ref<Stream> stream_;
     LiveLog* log_ = nullptr;
     std::unique_ptr<runtime::ByteStream> socket_;
-    int plain_fd_ = -1;
     State state_ = State::kIdle;
     bool blocked_ = false;          // a send would have blocked; the loop will say when it is writable
     bool has_file_header_ = false;  // its first prefix was sent
