@@ -119,7 +119,7 @@ void SnapshotBuilder::add_block(const Node& node, const Context& context, const 
     inside.instance = join(context.instance, last_part(block.path));
     if (!name.empty()) inside.instance += ":" + name;
     if (block.repeatable && name.empty()) {
-        inside.instance += "@" + node.place.text();
+        inside.instance += fmt::format("@{}", ++unnamed_);
     } else if (good) {
         good = !seen_before(node, inside.instance);
     }

@@ -52,6 +52,7 @@ class SnapshotBuilder {
     Problems& problems_;
     Snapshot snapshot_;
     std::map<std::string, Place> seen_;
+    int unnamed_ = 0;  // repeatable blocks without a name
 };
 
 }  // namespace config

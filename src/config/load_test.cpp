@@ -1,0 +1,219 @@
+#include "config/load.h"
+
+#include <gtest/gtest.h>
+
+#include "config/listing.h"
+#include "config/test_util.h"
+
+namespace config {
+namespace {
+
+struct Case {
+    const char* text;
+    const char* problems;  // all of them, a line each
+};
+
+class ProblemTest : public testing::TestWithParam<Case> {};
+
+constexpr const char* kNoVhost =
+    "configuration: warning: no vhost: every publish and play will be refused; `vhost __defaultVhost__ { }` serves "
+    "every "
+    "host\n";
+
+TEST_P(ProblemTest, Says) {
+    Loaded loaded = load_text(std::string("listen 1;") + GetParam().text);
+    std::string text = described(loaded.problems);
+    if (text.ends_with(kNoVhost)) text.resize(text.size() - std::string_view(kNoVhost).size());
+    EXPECT_EQ(text, GetParam().problems);
+    EXPECT_EQ(loaded.snapshot == nullptr, text.find(": error: ") != std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ProblemTest,
+    testing::Values(
+        Case{"", ""}, Case{"lisen 2;", "t.conf:1: error: unknown directive 'lisen'; did you mean 'listen'?\n"},
+        Case{"max_conections 2;\ndaemn off;",
+             "t.conf:1: error: unknown directive 'max_conections'; did you mean 'max_connections'?\n"
+             "t.conf:2: error: unknown directive 'daemn'; did you mean 'daemon'?\n"},
+        Case{"vhost v { play { mw_latncy 3; } }",
+             "t.conf:1: error: unknown directive 'vhost/play/mw_latncy'; did you mean 'mw_latency'?\n"},
+        Case{"vhost v { paly { } }", "t.conf:1: error: unknown block 'vhost/paly'; did you mean 'play'?\n"},
+        Case{"http_server { gop_cache on; }",
+             "t.conf:1: error: 'gop_cache' does not belong into http_server; it belongs into vhost/play\n"},
+        Case{"hls_fragment 3;", "t.conf:1: error: 'hls_fragment' does not belong here; it belongs into vhost/hls\n"},
+        Case{"listen 2;", "t.conf:1: error: 'listen' is already given at t.conf:1\n"},
+        Case{"\nrtmp { listen 2; }", "t.conf:2: error: 'listen' is already given at t.conf:1\n"},
+        Case{"\nrtmp { chunk_size 200; }\nchunk_size 300;",
+             "t.conf:3: error: 'chunk_size' is already given at t.conf:2\n"},
+        Case{"vhost a { }\nvhost a { }", "t.conf:2: error: 'vhost' is already given at t.conf:1\n"},
+        Case{"vhost a { play { }\n play { } }", "t.conf:2: error: 'play' is already given at t.conf:1\n"},
+        Case{"vhost a { gop_cache off;\n play { gop_cache on; } }",
+             "t.conf:1: warning: 'vhost/gop_cache' is the old name of vhost/play/gop_cache\n"
+             "t.conf:2: error: 'gop_cache' is already given at t.conf:1\n"},
+        Case{"vhost a { play { atc on; } }\nvhost b { play { atc on; } }", ""},
+        Case{"vhost a { http { enabled on; } }\nvhost b { http { enabled on; } }",
+             "t.conf:1: warning: 'vhost/http' is the old name of vhost/http_static\n"
+             "t.conf:2: warning: 'vhost/http' is the old name of vhost/http_static\n"},
+        Case{"vhost { }", "t.conf:1: error: the block 'vhost' needs a name: vhost NAME { ... }\n"},
+        Case{"vhost a b { }", "t.conf:1: error: the block 'vhost' takes one name, 2 were given\n"},
+        Case{"vhost a;", "t.conf:1: error: 'vhost' is a block: vhost { ... }\n"},
+        Case{"daemon { }", "t.conf:1: error: 'daemon' takes on|off, not a block\n"},
+        Case{"http_server on { }",
+             "t.conf:1: error: the block 'http_server' takes no name ('on'); is a ; missing before it?\n"},
+        Case{"daemon on\nutc_time on;",
+             "t.conf:1: error: daemon: takes one value, 3 were given (it goes on to line 2: is a ; missing?)\n"},
+        Case{"daemon;", "t.conf:1: error: daemon: a value is missing\n"},
+        Case{"rtmps { enabled on; }",
+             "t.conf:1: error: rtmps is enabled without a listen, for example `listen 1443;`\n"},
+        Case{"http_server { enabled on;\n listen 1; }",
+             "t.conf:2: error: http_server/listen 1 is already used by rtmp/listen at t.conf:1\n"},
+        Case{"http_server { listen 1; }", ""},
+        Case{"http_server { https { enabled on; } }",
+             "t.conf:1: warning: https does nothing while http_server is not enabled\n"},
+        // Not supported yet: a warning for each directive, none for what is switched off.
+        Case{"vhost a { hls { enabled on;\n hls_path /x; } }",
+             "t.conf:1: warning: 'vhost/hls/enabled' is not supported yet\n"
+             "t.conf:2: warning: 'vhost/hls/hls_path' is not supported yet\n"},
+        Case{"vhost a { hls { enabled off; hls_path /x; } }", ""},
+        Case{"vhost a { hls { enabled off; hls_pth /x; } }",
+             "t.conf:1: error: unknown directive 'vhost/hls/hls_pth'; did you mean 'hls_path'?\n"},
+        Case{
+            "vhost a { hls { enabled maybe; hls_path; } }",
+            "t.conf:1: error: enabled: 'maybe' is neither on nor off\nt.conf:1: error: hls_path: a value is missing\n"},
+        Case{"vhost a { transcode { enabled off; engine x { vparams { any thing; b:a 1; } } } }", ""},
+        Case{"vhost a { transcode live { enabled off; engine x { } engine y { } engine x { } } transcode { enabled "
+             "off; } }",
+             "t.conf:1: error: 'engine' is already given at t.conf:1\n"},
+        Case{"vhost a { transcode { engine { vparams { any thing; } } } }",
+             "t.conf:1: warning: 'vhost/transcode/engine/vparams' is not supported yet\n"},
+        Case{"stream_caster { enabled off; } stream_caster { enabled off; }", ""}));
+
+TEST(Load, WithoutListenIsAnError) {
+    Loaded loaded = load_text("vhost a { }");
+    EXPECT_EQ(described(loaded.problems),
+              "configuration: error: no listen: give the RTMP port, for example `listen 1935;` or SRS_LISTEN=1935\n");
+}
+
+TEST(Load, SaysOnlyThatTheFileIsMissing) {
+    Loaded loaded = load({"x.conf", reader_of({}), {}});
+    EXPECT_EQ(described(loaded.problems), "x.conf: error: no such file\n");
+    EXPECT_EQ(loaded.snapshot, nullptr);
+}
+
+TEST(Load, FillsTheSnapshot) {
+    Loaded loaded = load_text(
+        "rtmp { listen 1935 127.0.0.1:19350; chunk_size 4096; }\n"
+        "http_stream { enabled on; listen 8081; }\n"
+        "vhost a.com { chunk_size 128; play { mw_latency 100; time_jitter zero; send_min_interval 10.5; } }\n"
+        "vhost b.com { min_latency on; }\n"
+        "vhost c.com { min_latency on; play { mw_latency 40; mw_msgs 2; } }\n"
+        "vhost d.com { enabled off; }\n"
+        "vhost __defaultVhost__ { http_remux { enabled on; mount /[app]/[stream].flv; } }\n");
+    ASSERT_TRUE(loaded.snapshot) << described(loaded.problems);
+    const Snapshot& s = *loaded.snapshot;
+    EXPECT_EQ(s.rtmp.listen, (ListenAddresses{{"", 1935}, {"127.0.0.1", 19350}}));
+    EXPECT_TRUE(s.http_server.enabled);
+    EXPECT_EQ(s.http_server.listen, (ListenAddresses{{"", 8081}}));
+    ASSERT_EQ(s.vhosts.size(), 5u);
+    EXPECT_EQ(s.vhost("a.com")->chunk_size, 128);
+    EXPECT_EQ(s.vhost("a.com")->play.mw_latency, 100);
+    EXPECT_EQ(s.vhost("a.com")->play.mw_msgs, 8);
+    EXPECT_EQ(s.vhost("a.com")->play.time_jitter, TimeJitter::kZero);
+    EXPECT_EQ(s.vhost("a.com")->play.send_min_interval, 10.5);
+    EXPECT_EQ(s.vhost("b.com")->chunk_size, 4096);
+    EXPECT_EQ(s.vhost("b.com")->play.mw_latency, 0);
+    EXPECT_EQ(s.vhost("b.com")->play.mw_msgs, 0);
+    EXPECT_EQ(s.vhost("c.com")->play.mw_latency, 40);
+    EXPECT_EQ(s.vhost("c.com")->play.mw_msgs, 2);
+    EXPECT_EQ(s.vhost("d.com"), nullptr);  // disabled, and not the default one's
+    EXPECT_NE(s.find_vhost("d.com"), nullptr);
+    EXPECT_EQ(s.vhost("other.com")->name, "__defaultVhost__");
+    EXPECT_EQ(s.vhost("other.com")->http_remux.mount, "/[app]/[stream].flv");
+    EXPECT_EQ(s.vhost("a.com")->http_remux.enabled, false);
+}
+
+TEST(Load, WithoutDefaultVhostAnUnknownHostHasNone) {
+    Loaded loaded = load_text("listen 1; vhost a { }");
+    EXPECT_EQ(loaded.snapshot->vhost("b"), nullptr);
+}
+
+TEST(Load, FromTheEnvironmentAlone) {
+    Loaded loaded = load({"",
+                          {},
+                          {"SRS_LISTEN=1935 [::1]:1936", "PATH=/bin", "SRS_DAEMON=off", "SRS_VHOST_PLAY_ATC=on",
+                           "SRS_SRS_LOG_TANK=console", "SRS_UTC_TIME="}});
+    ASSERT_TRUE(loaded.snapshot) << described(loaded.problems);
+    EXPECT_EQ(described(loaded.problems), "");
+    EXPECT_EQ(loaded.snapshot->rtmp.listen.size(), 2u);
+    EXPECT_FALSE(loaded.snapshot->global.daemon);
+    EXPECT_EQ(loaded.snapshot->global.srs_log_tank, LogTank::kConsole);
+    ASSERT_NE(loaded.snapshot->vhost("any"), nullptr);
+    EXPECT_TRUE(loaded.snapshot->vhost("any")->play.atc);
+}
+
+TEST(Load, TheEnvironmentWinsAndSetsEveryVhost) {
+    Loaded loaded = load_text("listen 1; vhost a { play { mw_latency 5; } } vhost b { }",
+                              {"SRS_RTMP_LISTEN=2", "SRS_VHOST_PLAY_MW_LATENCY=7", "SRS_VHOST_CHUNK_SIZE=256"});
+    ASSERT_TRUE(loaded.snapshot) << described(loaded.problems);
+    EXPECT_EQ(loaded.snapshot->rtmp.listen[0].port, 2);
+    for (const Vhost& vhost : loaded.snapshot->vhosts) {
+        EXPECT_EQ(vhost.play.mw_latency, 7);
+        EXPECT_EQ(vhost.chunk_size, 256);
+    }
+}
+
+TEST(Load, AFileWithoutVhostGetsOneFromTheEnvironment) {
+    EXPECT_TRUE(load_text("listen 1;").snapshot->vhosts.empty());
+    EXPECT_NE(load_text("listen 1;", {"SRS_VHOST_HTTP_REMUX_ENABLED=on"}).snapshot->vhost("x"), nullptr);
+}
+
+TEST(Load, SaysWhatIsWrongInTheEnvironment) {
+    Loaded loaded = load_text("listen 1; vhost a { } vhost b { }",
+                              {"SRS_DEAMON=off", "SRS_VHOST_PLAY_MW_LATENCY=x", "SRS_VHOST_HLS_ENABLED=on",
+                               "SRS_VHOST_DVR_ENABLED=off", "SRS_LISTEN=2", "SRS_RTMP_LISTEN=3"});
+    EXPECT_EQ(described(loaded.problems),
+              "SRS_DEAMON: warning: this environment variable sets no directive; did you mean 'SRS_DAEMON'?\n"
+              "SRS_VHOST_PLAY_MW_LATENCY: error: 'x' is not a whole number\n"
+              "SRS_VHOST_HLS_ENABLED: warning: 'vhost/hls/enabled' is not supported yet\n"
+              "SRS_RTMP_LISTEN: warning: sets the same directive as SRS_LISTEN, and wins\n");
+}
+
+TEST(Load, LogLevels) {
+    using base::log::Level;
+    auto level = [](const std::string& text) { return load_text("listen 1;" + text).snapshot->log_level(); };
+    EXPECT_EQ(level(""), Level::kTrace);
+    EXPECT_EQ(level("srs_log_level verbose;"), Level::kVerbose);
+    EXPECT_EQ(level("srs_log_level warn; srs_log_level_v2 info;"), Level::kTrace);
+    EXPECT_EQ(level("srs_log_level_v2 debug;"), Level::kInfo);
+    EXPECT_EQ(level("srs_log_level_v2 trace;"), Level::kVerbose);
+}
+
+TEST(Load, TooManyProblemsAreCountedOnly) {
+    std::string text = "listen 1;";
+    for (int i = 0; i < 5000; ++i) text += "bogus" + std::to_string(i) + " 1;\n";
+    Loaded loaded = load_text(text);
+    EXPECT_EQ(loaded.problems.errors(), 5000u);
+    EXPECT_EQ(loaded.problems.all().size(), Problems::kMost);
+}
+
+TEST(Listing, SaysWhereValuesComeFrom) {
+    Loaded loaded = load_text("listen 1;\nvhost a { play { atc on; } }", {"SRS_DAEMON=off"});
+    std::string seen;
+    for (const Listed& listed : list_directives(*loaded.snapshot)) {
+        std::string path = listed.row->path();
+        if (path == "rtmp/listen" || path == "daemon" || path == "vhost/play/atc" || path == "vhost/play/mw_latency")
+            seen += listed.vhost + " " + path + "=" + listed.value + " " + listed.origin + "\n";
+    }
+    EXPECT_EQ(seen,
+              " daemon=off SRS_DAEMON\n rtmp/listen=1 t.conf:1\n"
+              "a vhost/play/atc=on t.conf:2\na vhost/play/mw_latency=350 default\n");
+}
+
+TEST(Snapshot, Default) {
+    SnapshotPtr snapshot = default_snapshot();
+    EXPECT_EQ(snapshot->rtmp.listen, (ListenAddresses{{"", 1935}}));
+    EXPECT_EQ(snapshot->vhost("x")->chunk_size, 60000);
+}
+
+}  // namespace
+}  // namespace config

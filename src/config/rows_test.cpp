@@ -1,0 +1,266 @@
+// Every row, one line each: its default, words it takes, words it refuses. Then each is set by the file and by its
+// environment variables.
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "config/diff.h"
+#include "config/directive.h"
+#include "config/environment.h"
+#include "config/listing.h"
+#include "config/test_util.h"
+
+namespace config {
+namespace {
+
+struct Line {
+    const char* path;
+    const char* initial;
+    std::vector<std::string> good;
+    std::vector<std::string> bad;
+};
+
+const std::vector<std::string> kSwitchOn = {"off"}, kSwitchOff = {"on"};
+const std::vector<std::string> kNoSwitch = {"yes", "1", "on off", "ON", "''"};
+const std::vector<std::string> kNoAddress = {"x", "0", "65536", "::1:80", "80 80", "1.2.3.4", "''"};
+const std::vector<std::string> kNoText = {"''", "a b"};
+
+std::vector<std::string> no_integer(std::vector<std::string> outside) {
+    for (const char* word : {"x", "1x", "1.5", "1 2", "''", "99999999999999999999"}) outside.push_back(word);
+    return outside;
+}
+
+const std::vector<Line>& lines() {
+    static const std::vector<Line> kLines = {
+        {"server_id", "", {"srs-1"}, kNoText},
+        {"pid", "./objs/srs.pid", {"/run/srs.pid", "'a b'"}, kNoText},
+        {"srs_log_tank", "file", {"console"}, {"both", "''"}},
+        {"srs_log_level", "trace", {"verbose", "info", "warn", "error", "off"}, {"loud", "''"}},
+        {"srs_log_level_v2", "", {"trace", "debug", "info", "warn", "error", "off"}, {"verbose"}},
+        {"srs_log_file", "./objs/srs.log", {"/var/log/srs.log"}, kNoText},
+        {"max_connections", "1000", {"1", "1000000"}, no_integer({"0", "-1", "1000001"})},
+        {"daemon", "on", kSwitchOn, kNoSwitch},
+        {"utc_time", "off", kSwitchOff, kNoSwitch},
+        {"pithy_print_ms", "10000", {"100", "3600000"}, no_integer({"99"})},
+        {"work_dir", "./", {"/srv/media"}, kNoText},
+        {"grace_start_wait", "2300", {"0", "3600000"}, no_integer({"-1"})},
+        {"grace_final_wait", "3200", {"0", "3600000"}, no_integer({"-1"})},
+        {"force_grace_quit", "off", kSwitchOff, kNoSwitch},
+        {"rtmp/listen", "", {"1935", "1935 127.0.0.1:1936 [::1]:1937"}, kNoAddress},
+        {"rtmp/chunk_size", "60000", {"128", "16777215"}, no_integer({"0", "127", "16777216", "2147483648"})},
+        {"rtmp/handshake_timeout", "10000", {"100", "600000"}, no_integer({"0"})},
+        {"rtmps/enabled", "off", {}, kNoSwitch},
+        {"rtmps/listen", "", {"1443", "127.0.0.1:1443"}, kNoAddress},
+        {"rtmps/key", "./conf/server.key", {"/k"}, kNoText},
+        {"rtmps/cert", "./conf/server.crt", {"/c"}, kNoText},
+        {"http_server/enabled", "off", kSwitchOff, kNoSwitch},
+        {"http_server/listen", "8080", {"80", "[::]:80 0.0.0.0:81"}, kNoAddress},
+        {"http_server/dir", "./objs/nginx/html", {"/srv"}, kNoText},
+        {"http_server/crossdomain", "on", kSwitchOn, kNoSwitch},
+        {"http_server/request_timeout", "10000", {"100", "600000"}, no_integer({"0"})},
+        {"http_server/max_header_size", "16384", {"1024", "1048576"}, no_integer({"1023"})},
+        {"http_server/https/enabled", "off", kSwitchOff, kNoSwitch},
+        {"http_server/https/listen", "8088", {"443"}, kNoAddress},
+        {"http_server/https/key", "./conf/server.key", {"/k"}, kNoText},
+        {"http_server/https/cert", "./conf/server.crt", {"/c"}, kNoText},
+        {"vhost/enabled", "on", kSwitchOn, kNoSwitch},
+        {"vhost/min_latency", "off", kSwitchOff, kNoSwitch},
+        {"vhost/tcp_nodelay", "off", kSwitchOff, kNoSwitch},
+        {"vhost/chunk_size", "60000", {"128", "16777215"}, no_integer({"0", "127"})},
+        {"vhost/in_ack_size", "0", {"1", "2000000000"}, no_integer({"-1"})},
+        {"vhost/out_ack_size", "2500000", {"0", "2000000000"}, no_integer({"-1"})},
+        {"vhost/play/gop_cache", "on", kSwitchOn, kNoSwitch},
+        {"vhost/play/gop_cache_max_frames", "2500", {"0", "1000000"}, no_integer({"-1"})},
+        {"vhost/play/queue_length", "30", {"1", "3600"}, no_integer({"0"})},
+        {"vhost/play/time_jitter", "full", {"zero", "off"}, {"on", "''"}},
+        {"vhost/play/atc", "off", kSwitchOff, kNoSwitch},
+        {"vhost/play/atc_auto", "off", kSwitchOff, kNoSwitch},
+        {"vhost/play/mix_correct", "off", kSwitchOff, kNoSwitch},
+        {"vhost/play/mw_latency", "350", {"0", "60000"}, no_integer({"-1", "60001"})},
+        {"vhost/play/mw_msgs", "8", {"0", "128"}, no_integer({"-1", "129"})},
+        {"vhost/play/send_min_interval", "0", {"10.5", "10000"}, {"-1", "x", "10001", "''"}},
+        {"vhost/play/reduce_sequence_header", "off", kSwitchOff, kNoSwitch},
+        {"vhost/play/send_timeout", "30000", {"100", "3600000"}, no_integer({"0"})},
+        {"vhost/play/rejoin_timeout", "30000", {"0", "86400000"}, no_integer({"-1"})},
+        {"vhost/publish/mr", "off", kSwitchOff, kNoSwitch},
+        {"vhost/publish/mr_latency", "350", {"0", "10000"}, no_integer({"-1"})},
+        {"vhost/publish/firstpkt_timeout", "20000", {"100", "3600000"}, no_integer({"0"})},
+        {"vhost/publish/normal_timeout", "5000", {"100", "3600000"}, no_integer({"0"})},
+        {"vhost/publish/parse_sps", "on", kSwitchOn, kNoSwitch},
+        {"vhost/publish/kickoff_for_idle", "0", {"1", "86400"}, no_integer({"-1"})},
+        {"vhost/publish/takeover", "off", kSwitchOff, kNoSwitch},
+        {"vhost/http_remux/enabled", "off", kSwitchOff, kNoSwitch},
+        {"vhost/http_remux/fast_cache", "0", {"30", "600"}, no_integer({"-1"})},
+        {"vhost/http_remux/drop_if_not_match", "on", kSwitchOn, kNoSwitch},
+        {"vhost/http_remux/has_audio", "on", kSwitchOn, kNoSwitch},
+        {"vhost/http_remux/has_video", "on", kSwitchOn, kNoSwitch},
+        {"vhost/http_remux/guess_has_av", "on", kSwitchOn, kNoSwitch},
+        {"vhost/http_remux/mount", "[vhost]/[app]/[stream].flv", {"/[app]/[stream].flv"}, kNoText},
+        {"vhost/http_remux/wait_publisher", "off", kSwitchOff, kNoSwitch},
+        {"vhost/http_static/enabled", "off", kSwitchOff, kNoSwitch},
+        {"vhost/http_static/mount", "[vhost]/", {"[vhost]/hls"}, kNoText},
+        {"vhost/http_static/dir", "./objs/nginx/html", {"/srv"}, kNoText},
+    };
+    return kLines;
+}
+
+Loaded load_row(const Row& row, const std::string& text, std::vector<std::string> environment = {}) {
+    if (row.path() != "rtmp/listen") environment.push_back("SRS_RTMP_LISTEN=1");
+    std::string conf = text.empty() ? "vhost __defaultVhost__ { }" : conf_of(row.path(), text);
+    return load_text(conf, std::move(environment));
+}
+
+std::string value_of(const Snapshot& snapshot, const Row& row) {
+    const Vhost* vhost = row.in_vhost() ? snapshot.find_vhost(kDefaultVhost) : nullptr;
+    return row.in_vhost() && !vhost ? "no vhost" : row.binding.get({&snapshot, vhost});
+}
+
+std::string unquoted(std::string text) {
+    std::erase(text, '\'');
+    return text;
+}
+
+class RowTest : public testing::TestWithParam<Line> {};
+
+TEST_P(RowTest, HasItsDefault) {
+    const Row* row = find_row(GetParam().path);
+    ASSERT_NE(row, nullptr);
+    ASSERT_TRUE(row->supported());
+    if (row->path() != "vhost/chunk_size") {
+        EXPECT_EQ(row->initial, GetParam().initial);
+    }
+    EXPECT_FALSE(row->doc.empty());
+    if (row->path() == "rtmp/listen") return;  // it must be given
+    Loaded loaded = load_row(*row, "");
+    ASSERT_TRUE(loaded.snapshot) << described(loaded.problems);
+    EXPECT_EQ(value_of(*loaded.snapshot, *row), GetParam().initial);
+}
+
+TEST_P(RowTest, TakesGoodWords) {
+    const Row* row = find_row(GetParam().path);
+    for (const std::string& good : GetParam().good) {
+        Loaded loaded = load_row(*row, good);
+        ASSERT_TRUE(loaded.snapshot) << good << "\n" << described(loaded.problems);
+        EXPECT_EQ(unquoted(value_of(*loaded.snapshot, *row)).find(unquoted(good)) == std::string::npos &&
+                      value_of(*loaded.snapshot, *row) != "\"" + unquoted(good) + "\"",
+                  false)
+            << good << " became " << value_of(*loaded.snapshot, *row);
+        EXPECT_EQ((loaded.snapshot->origins.count({row->in_vhost() ? std::string(kDefaultVhost) : "", row->path()})),
+                  1u);
+    }
+}
+
+TEST_P(RowTest, RefusesBadWordsWithTheirLine) {
+    const Row* row = find_row(GetParam().path);
+    ASSERT_FALSE(GetParam().bad.empty());
+    std::string text = conf_of(row->path(), "X");
+    int line = 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<long>(text.find(" X;")), '\n'));
+    for (const std::string& bad : GetParam().bad) {
+        Loaded loaded = load_row(*row, bad);
+        ASSERT_FALSE(loaded.snapshot) << bad;
+        std::string start = "t.conf:" + std::to_string(line) + ": error: " + row->name + ": ";
+        EXPECT_TRUE(described(loaded.problems).starts_with(start)) << described(loaded.problems);
+    }
+}
+
+TEST_P(RowTest, IsSetByTheEnvironment) {
+    const Row* row = find_row(GetParam().path);
+    ASSERT_FALSE(environment_names(*row).empty());
+    for (const std::string& name : environment_names(*row)) {
+        for (const std::string& good : GetParam().good) {
+            Loaded loaded = load_row(*row, "", {name + "=" + unquoted(good)});
+            ASSERT_TRUE(loaded.snapshot) << described(loaded.problems);
+            std::string value = value_of(*loaded.snapshot, *row);
+            EXPECT_TRUE(value == unquoted(good) || value == "\"" + unquoted(good) + "\"") << name << " made " << value;
+        }
+        Loaded loaded = load_row(*row, "", {name + "= "});
+        EXPECT_EQ(loaded.snapshot == nullptr, row->type != "text" || !row->range.empty()) << name;
+    }
+}
+
+TEST_P(RowTest, ShowsInTheReloadDifference) {
+    const Row* row = find_row(GetParam().path);
+    if (row->path() == "rtmp/listen") return;
+    Loaded before = load_row(*row, "");
+    for (const std::string& good : GetParam().good) {
+        Loaded after = load_row(*row, good);
+        ASSERT_TRUE(before.snapshot && after.snapshot);
+        Reload reload = plan_reload(*before.snapshot, *after.snapshot);
+        bool came = row->in_vhost() != after.snapshot->vhosts.empty();
+        ASSERT_FALSE(reload.changes.empty());
+        EXPECT_TRUE(came);
+        bool found = false;
+        for (const Change& change : reload.changes) found |= change.row == row;
+        EXPECT_TRUE(found) << good;
+        bool took = value_of(*reload.snapshot, *row) == value_of(*after.snapshot, *row);
+        EXPECT_EQ(took, row->apply == Apply::kLive) << good;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RowTest, testing::ValuesIn(lines()), [](const auto& info) {
+    std::string name = info.param.path;
+    std::replace(name.begin(), name.end(), '/', '_');
+    return name;
+});
+
+TEST(Rows, EverySupportedRowIsTestedAbove) {
+    std::set<std::string> tested;
+    for (const Line& line : lines()) EXPECT_TRUE(tested.insert(line.path).second) << line.path;
+    for (const Row& row : rows()) EXPECT_EQ(tested.contains(row.path()), row.supported()) << row.path();
+}
+
+TEST(Rows, AreConsistent) {
+    std::set<std::string> paths, names;
+    for (const Row& row : rows()) {
+        EXPECT_TRUE(paths.insert(row.path()).second) << row.path() << " is there twice";
+        EXPECT_TRUE(row.scope.empty() || find_block(row.scope)) << row.path() << " is in no block";
+        EXPECT_TRUE(find_block(row.path()) == nullptr) << row.path() << " is a block too";
+        EXPECT_FALSE(row.initial.empty() && row.example.empty()) << row.path() << " shows nothing";
+        EXPECT_TRUE(row.doc.ends_with('.')) << row.path();
+        for (const std::string& name : environment_names(row)) {
+            EXPECT_TRUE(names.insert(name).second) << name << " sets two directives";
+        }
+    }
+    for (const Block& block : blocks()) {
+        size_t slash = block.path.rfind('/');
+        EXPECT_TRUE(slash == std::string::npos || find_block(block.path.substr(0, slash))) << block.path;
+    }
+    for (const Alias& alias : aliases()) {
+        EXPECT_TRUE(find_row(alias.to) || find_block(alias.to)) << alias.to;
+        EXPECT_FALSE(find_row(alias.from) || find_block(alias.from)) << alias.from;
+    }
+}
+
+// What the interface calls for beside the rule: SRS_LISTEN, and SRS_LOG_TANK as well as SRS_SRS_LOG_TANK.
+TEST(Rows, EnvironmentNames) {
+    using Names = std::vector<std::string>;
+    EXPECT_EQ(environment_names(*find_row("rtmp/listen")), (Names{"SRS_LISTEN", "SRS_RTMP_LISTEN"}));
+    EXPECT_EQ(environment_names(*find_row("srs_log_tank")), (Names{"SRS_LOG_TANK", "SRS_SRS_LOG_TANK"}));
+    EXPECT_EQ(environment_names(*find_row("daemon")), (Names{"SRS_DAEMON"}));
+    EXPECT_EQ(environment_names(*find_row("vhost/hls/hls_fragment")), (Names{"SRS_VHOST_HLS_HLS_FRAGMENT"}));
+    EXPECT_EQ(environment_names(*find_row("rtc_server/tcp/listen")), (Names{"SRS_RTC_SERVER_TCP_LISTEN"}));
+    EXPECT_EQ(environment_names(*find_row("vhost/transcode/enabled")), (Names{}));
+}
+
+TEST(Rows, ADirectiveToComeIsAWarning) {
+    for (const Row& row : rows()) {
+        if (row.supported()) continue;
+        std::string value = row.initial.empty() ? row.example : quote_if_needed(row.initial);
+        if (row.name == "enabled") value = "on";
+        Loaded loaded = load_text("listen 1935;\n" + conf_of(row.path(), value), {});
+        EXPECT_TRUE(loaded.snapshot) << described(loaded.problems);
+        EXPECT_NE(described(loaded.problems).find("warning: '" + row.path() + "' is not supported yet"),
+                  std::string::npos)
+            << row.path() << "\n"
+            << described(loaded.problems);
+        for (const std::string& name : environment_names(row)) {
+            Loaded by_environment = load_text("listen 1935;", {name + "=1"});
+            EXPECT_TRUE(by_environment.snapshot);
+            EXPECT_NE(described(by_environment.problems).find(name + ": warning: '" + row.path()), std::string::npos);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace config
