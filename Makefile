@@ -50,7 +50,8 @@ WITH_EXCEPTIONS := src/server/command_line.cpp
 
 # ---- What is there
 
-BENCH_DIRS := research/bench research/floor
+# A folder of research/ with a program in it, which gets the folder's name; the others are archives.
+BENCH_DIRS := $(sort $(patsubst %/,%,$(dir $(wildcard research/*/main.cpp research/floor/floor.cpp))))
 sources := $(sort $(shell find src research -name '*.cpp' 2>/dev/null))
 dirs := $(sort $(patsubst %/,%,$(dir $(sources))))
 tests := $(filter %_test.cpp %_testing.cpp,$(sources))
@@ -84,7 +85,7 @@ help:
 	@echo "make unit        run the unit tests; DIR=src/protocol/rtmp those of one folder, FILTER=Chunk* some of them"
 	@echo "make fuzz        run every fuzz target over its corpus and mutations of it; TARGET=name one of them with"
 	@echo "                 libFuzzer (clang++-19) for SECONDS=60"
-	@echo "make bench       build the load tool and the floor: $(OBJS)/bench, $(OBJS)/floor"
+	@echo "make bench       build what measures: $(addprefix $(OBJS)/,$(notdir $(BENCH_DIRS)))"
 	@echo "make layers      check who includes whom"
 	@echo "make format      lay out every source as .clang-format says"
 	@echo "make install     copy the server and its configuration to the prefix; DESTDIR=DIR puts DIR before it"
@@ -112,7 +113,7 @@ install: all
 	install -m 644 LICENSE README.md $(DESTDIR)$(CONFIG_PREFIX)
 
 clean:
-	rm -rf $(addprefix $(OBJS)/,obj lib unit fuzz libfuzzer srs bench floor flags libraries)
+	rm -rf $(addprefix $(OBJS)/,obj lib unit fuzz libfuzzer srs flags $(notdir $(BENCH_DIRS)))
 
 # ---- Compiling
 
@@ -164,7 +165,7 @@ $(OBJS)/srs:
 endif
 $(foreach d,$(BENCH_DIRS),$(eval $(call program_rule,$(OBJS)/$(notdir $(d)),$(call of_dir,$(d),$(filter-out $(tests),$(sources))))))
 endif
-bench: $(foreach d,$(BENCH_DIRS),$(if $(call of_dir,$(d),$(sources)),$(OBJS)/$(notdir $(d))))
+bench: $(addprefix $(OBJS)/,$(notdir $(BENCH_DIRS)))
 
 # ---- Unit tests: one program per folder
 
