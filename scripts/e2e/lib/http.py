@@ -163,6 +163,9 @@ class Live(Connection):
         return self.response
 
     def data(self):
+        if self.response is None:
+            self.wait_head()
+            assert self.response.status == 200, f"the stream should be answered with 200: {self.response.describe()}"
         while True:
             raw, self.buffer = self.buffer or self.socket.recv(1 << 18), b""
             if not raw:
@@ -235,3 +238,10 @@ def collect(source, until=None, seconds=30):
     assert source.ended or until is None, f"{len(tags)} tags came in {seconds} s, and what was waited for was not there"
     assert source.ended, f"the stream did not end within {seconds} s; {len(tags)} tags came"
     return tags
+
+
+def get_status(port, path):
+    """The status of a GET alone, also where the body has no end."""
+    with Connection(port) as connection:
+        connection.request("GET", path)
+        return connection.read_head().status

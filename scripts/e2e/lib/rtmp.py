@@ -67,22 +67,23 @@ def make_c1(scheme=None):
 
 
 def check_digests(c1, s1, s2, scheme):
-    """Whether the server answered a digest with digests. Raises RtmpError if not."""
-    at = digest_offset(s1, scheme)
-    if s1[at:at + 32] != block_digest(s1, at, _SERVER):
-        raise RtmpError(f"S1 has no valid digest by scheme {scheme}")
+    """That the server answered C1's digest with digests. Where S1's stands; servers may use either scheme there."""
+    found = [at for at in (digest_offset(s1, 0), digest_offset(s1, 1)) if s1[at:at + 32] == block_digest(s1, at, _SERVER)]
+    if not found:
+        raise RtmpError("S1 has no valid digest")
     at = digest_offset(c1, scheme)
     key = hmac.new(_SERVER + _TAIL, c1[at:at + 32], hashlib.sha256).digest()
     if s2[1504:] != hmac.new(key, s2[:1504], hashlib.sha256).digest():
         raise RtmpError("S2 has no valid digest")
+    return found[0]
 
 
-def make_c2(s1, scheme):
-    if scheme is None:
+def make_c2(s1, digest_at):
+    """digest_at: where S1's digest stands, None for a simple handshake."""
+    if digest_at is None:
         return s1
-    at = digest_offset(s1, scheme)
     body = os.urandom(1504)
-    key = hmac.new(_PLAYER + _TAIL, s1[at:at + 32], hashlib.sha256).digest()
+    key = hmac.new(_PLAYER + _TAIL, s1[digest_at:digest_at + 32], hashlib.sha256).digest()
     return body + hmac.new(key, body, hashlib.sha256).digest()
 
 
@@ -221,6 +222,8 @@ class Client:
         self.received = 0  # bytes, for acknowledgements
         self.acknowledged = 0
         self.ack_window = 0
+        self.stream_id = 1
+        self.ended = False  # tags() came to the end of the connection
 
     def __enter__(self):
         return self
@@ -250,12 +253,12 @@ class Client:
         s1, s2 = answer[1:1537], answer[1537:]
         if answer[0] != 3:
             raise RtmpError(f"S0 is {answer[0]}, 3 is RTMP's version")
-        if self.scheme is None:
-            if s2[8:] != c1[8:]:
-                raise RtmpError("S2 does not repeat C1's random bytes")
-        else:
-            check_digests(c1, s1, s2, self.scheme)
-        self.socket.sendall(make_c2(s1, self.scheme))
+        digest_at = None
+        if self.scheme is not None:
+            digest_at = check_digests(c1, s1, s2, self.scheme)
+        elif s2[8:] != c1[8:]:
+            raise RtmpError("S2 does not repeat C1's random bytes")
+        self.socket.sendall(make_c2(s1, digest_at))
         return self
 
     # sending
@@ -275,8 +278,9 @@ class Client:
         self.send(Message(SET_CHUNK_SIZE, 0, struct.pack(">I", size)), 2)
         self.out_chunk_size = size
 
-    def send_tag(self, tag, stream_id=1):
+    def send_tag(self, tag, stream_id=None):
         """An FLV tag as the message that carries it. Script tags get @setDataFrame before them."""
+        stream_id = stream_id or self.stream_id
         if tag.type == flv.SCRIPT:
             self.send(Message(DATA, tag.timestamp, amf0.encode("@setDataFrame") + tag.body, stream_id), 4)
         else:
@@ -368,34 +372,35 @@ class Client:
         return stream_id
 
     def tags(self):
-        """Blocks for the next bytes; media messages as FLV tags, aggregate messages taken apart."""
-        return tags_of(self.messages())
+        """Blocks for the next bytes; media messages as FLV tags. At the connection's end ended is set."""
+        try:
+            return tags_of(self.messages())
+        except ConnectionError:
+            self.ended = True
+            return []
 
 
 def tags_of(messages):
-    out = []
-    for message in messages:
-        if message.type in (AUDIO, VIDEO, DATA):
-            out.append(flv.Tag(message.type, message.timestamp, message.payload))
-    return out
+    return [flv.Tag(message.type, message.timestamp, message.payload) for message in messages
+            if message.type in (AUDIO, VIDEO, DATA)]
 
 
-def publisher(server, app, stream, chunk_size=60000, **options):
+def publisher(server, app, stream, chunk_size=60000, tc_url=None, fmle=True, port=None, **options):
     """A client that is publishing."""
-    client = Client("127.0.0.1", server.rtmp_port, **options).handshake()
+    client = Client("127.0.0.1", port or server.rtmp_port, **options).handshake()
     try:
-        client.connect(app)
+        client.connect(app, tc_url)
         client.set_chunk_size(chunk_size)
-        client.stream_id = client.publish(stream)
+        client.stream_id = client.publish(stream, fmle)
     except BaseException:
         client.close()
         raise
     return client
 
 
-def player(server, app, stream, *arguments, tc_url=None, **options):
+def player(server, app, stream, *arguments, tc_url=None, port=None, **options):
     """A client that is playing."""
-    client = Client("127.0.0.1", server.rtmp_port, **options).handshake()
+    client = Client("127.0.0.1", port or server.rtmp_port, **options).handshake()
     try:
         client.connect(app, tc_url)
         client.stream_id = client.play(stream, *arguments)

@@ -1,0 +1,360 @@
+"""Bad input: whatever a peer sends, or does not, the log says what was wrong in a clear line, the offender is closed,
+and nobody else is disturbed: a viewer that watches another stream meanwhile has no gap longer than before, but for
+150 ms."""
+
+import random
+import select
+import threading
+import time
+
+import pytest
+
+from lib import bad, flv, http, media, publishing, rtmp
+from lib.server import default_vhost
+from lib.timing import SLOW, VALGRIND, scaled, wait_until
+from lib.watch import Watch
+from conftest import Servers
+
+GAP_MS = 150
+HANDSHAKE_MS, REQUEST_MS, FIRST_PACKET_MS, NORMAL_MS, SEND_MS = 2000, 2000, 1500, 3000, 2000
+
+
+class Watched:
+    """A server with a stream that is watched, shared by the tests of this file; a new one where a test broke it."""
+
+    def __init__(self, directory, top, http_options, **vhost):
+        self.servers = Servers(directory)
+        self.options = {"top": top, "http": http_options, "vhosts": default_vhost("min_latency on;", **vhost)}
+        self.directory = directory
+        self.server = self.watch = None
+
+    def up(self):
+        if not (self.server and self.server.alive() and self.watch.process.poll() is None):
+            if self.watch:
+                self.watch.stop()
+            self.server = self.servers(**self.options)
+            self.watch = Watch(self.server, media.plain(), self.server.dir)
+            wait_until(lambda: all(self.watch.seen(who) > 40 for who in Watch.VIEWERS), 10,
+                       lambda: f"the viewers see the stream\n{self.watch.errors.read_text()}\n{self.server.evidence()}")
+            time.sleep(1)
+            now = time.monotonic()
+            self.usual = {who: self.watch.gap(who, now - 1.5, now) for who in Watch.VIEWERS}
+        return self
+
+    def down(self):
+        if self.watch:
+            self.watch.stop()
+        self.servers.finish()
+
+    def assert_undisturbed(self, since):
+        """No gap, since that time, that exceeds the usual one, or the sender's own, by more than the limit."""
+        time.sleep(max(0.0, since + 1 - time.monotonic()))
+        until = time.monotonic()
+        assert self.server.alive(), f"the server has ended with {self.server.process.returncode}\n{self.server.evidence()}"
+        sender = self.watch.gap("send", since, until)
+        for who in Watch.VIEWERS:
+            gap, usual = self.watch.gap(who, since, until), max(self.usual[who], sender)
+            assert (gap - usual) * 1000 <= GAP_MS * SLOW, f"the {who} viewer's longest gap should grow by at most " \
+                f"{GAP_MS * SLOW:.0f} ms from {usual * 1000:.0f} ms; it was {gap * 1000:.0f} ms"
+        stamps = [event[3] for event in self.watch.events() if event[1] == "rtmp"]
+        assert len(set(stamps)) > 40 and stamps[-1] > stamps[0], "the watched stream should go on"
+
+
+@pytest.fixture(scope="module")
+def quick_server(tmp_path_factory):
+    """Short time limits, so that tests of them are quick."""
+    watched = Watched(tmp_path_factory.mktemp("bad"), f"rtmp {{ handshake_timeout {HANDSHAKE_MS}; }}\npithy_print_ms 1000;",
+                      f"request_timeout {REQUEST_MS};", play=f"send_timeout {SEND_MS}; queue_length 5;",
+                      publish=f"firstpkt_timeout {FIRST_PACKET_MS}; normal_timeout {NORMAL_MS};")
+    yield watched
+    watched.down()
+
+
+@pytest.fixture(scope="module")
+def default_server(tmp_path_factory):
+    """The time limits that are the defaults."""
+    watched = Watched(tmp_path_factory.mktemp("default"), "", "")
+    yield watched
+    watched.down()
+
+
+@pytest.fixture
+def quick(quick_server):
+    return quick_server.up()
+
+
+@pytest.fixture
+def default(default_server):
+    return default_server.up()
+
+
+def wait_closed(connections, seconds):
+    """Until the server has closed each of them, while what it sends is read. The seconds it took for each."""
+    start = time.monotonic()
+    took, open_ones = [], {getattr(connection, "socket", connection): connection for connection in connections}
+    while open_ones:
+        left = start + scaled(seconds) - time.monotonic()
+        assert left > 0, f"all {len(connections)} connections should be closed within {scaled(seconds):.1f} s; " \
+            f"{len(open_ones)} are open"
+        poll = select.poll()
+        numbers = {one.fileno(): one for one in open_ones}
+        for number in numbers:
+            poll.register(number, select.POLLIN)
+        for number, _ in poll.poll(left * 1000):
+            one = numbers[number]
+            try:
+                gone = not one.recv(1 << 16)
+            except ConnectionError:
+                gone = True
+            except TimeoutError:
+                gone = False
+            if gone:
+                took.append(time.monotonic() - start)
+                open_ones.pop(one).close()
+    return took
+
+
+AT_ONCE = 1.5
+HANDSHAKE = HANDSHAKE_MS / 1000 + 1
+REQUEST = REQUEST_MS / 1000 + 1
+SILENT = r"handshake|did not publish or play|timeout|timed out|\d+ ms"
+
+# What is done, what the log then says, and how long the connections may stay open.
+CASES = {
+    "random bytes": (bad.random_bytes, r"C0|version|handshake", HANDSHAKE),
+    "HTTP on the RTMP port": (bad.http_on_the_rtmp_port, r"version 71", AT_ONCE),
+    "a handshake that stalls": (bad.handshake_stalls, r"waiting for C1", HANDSHAKE),
+    "silence after the handshake": (bad.handshake_then_silence, SILENT, HANDSHAKE),
+    "silence after connect": (bad.connect_then_silence, SILENT, HANDSHAKE),
+    "random chunks": (bad.random_chunks, r"chunk|AMF|message", HANDSHAKE),
+    "half a chunk": (bad.half_a_chunk, SILENT, HANDSHAKE),
+    "half a chunk header": (bad.half_a_chunk_header, SILENT, HANDSHAKE),
+    "half a chunk, then the end": (bad.half_a_chunk_and_gone, r"closed|end of stream", AT_ONCE),
+    "chunk size 0": (bad.set_chunk_size(0), r"chunk size 0\b", AT_ONCE),
+    "chunk size 2^31": (bad.set_chunk_size(1 << 31), r"chunk size 2147483648", AT_ONCE),
+    "a short control message": (bad.short_control_message, r"Set Chunk Size", AT_ONCE),
+    "a message of 16 MiB never sent": (bad.longest_message_never_sent, SILENT, HANDSHAKE),
+    "many messages of 16 MiB never sent": (bad.many_longest_messages, r"unfinished messages|more than|timeout|\d+ ms", HANDSHAKE),
+    "a type 3 chunk first": (bad.type_3_chunk_first, r"begins with a type 3", AT_ONCE),
+    "a type 2 chunk first": (bad.type_2_chunk_first, r"begins with a type 2", AT_ONCE),
+    "10,000 chunk streams": (bad.ten_thousand_chunk_streams, r"more than \d+ chunk streams", AT_ONCE),
+    "a broken aggregate": (bad.broken_aggregate, r"aggregate", AT_ONCE),
+    "AMF nested 10,000 deep": (bad.amf_nested_deep, r"nested too deep", AT_ONCE),
+    "strings longer than their message": (bad.amf_string_too_long, r"runs past the end", AT_ONCE),
+    "an array longer than its message": (bad.amf_array_too_long, r"AMF", AT_ONCE),
+    "an unknown AMF type": (bad.amf_unknown_marker, r"AMF0: unknown type", AT_ONCE),
+    "publish before connect": (bad.publish_before_connect, r"publish|connect|handshake", HANDSHAKE),
+    "a video tag of length 0": (bad.empty_tag(flv.VIDEO), r"video body of 0 bytes", AT_ONCE),
+    "an audio tag of length 0": (bad.empty_tag(flv.AUDIO), r"audio body of 0 bytes", AT_ONCE),
+    "a wrong AVC length prefix": (bad.wrong_avc_length_prefix, r"length prefix", AT_ONCE),
+    "a broken AVC sequence header": (bad.broken_avc_sequence_header, r"sequence header", AT_ONCE),
+    "broken metadata": (bad.broken_metadata, r"metadata|data message|AMF", AT_ONCE),
+    "random bytes to HTTP": (bad.random_http, r"malformed|request|method|URL", REQUEST),
+    "an endless HTTP header": (bad.endless_header, r"431|too large", AT_ONCE),
+    "silence to HTTP": (bad.silent_http, r"request|timeout|408", REQUEST),
+    "an unmasked WebSocket frame": (bad.UNMASKED, r"mask", AT_ONCE),
+    "reserved WebSocket bits": (bad.RESERVED_BITS, r"reserved|RSV", AT_ONCE),
+    "a huge WebSocket message": (bad.HUGE_MESSAGE, r"WebSocket|message|frame", AT_ONCE),
+    "a long WebSocket ping": (bad.LONG_CONTROL, r"control", AT_ONCE),
+}
+VALGRIND_TOO = {"random chunks", "AMF nested 10,000 deep", "a wrong AVC length prefix", "10,000 chunk streams",
+                "an endless HTTP header", "strings longer than their message"}
+
+
+@pytest.mark.serial
+@pytest.mark.parametrize("case", [pytest.param(name, marks=[pytest.mark.valgrind] if name in VALGRIND_TOO else [])
+                                  for name in CASES])
+def test_bad_input(quick, case):
+    misbehave, says, seconds = CASES[case]
+    mark, since = quick.server.log_mark(), time.monotonic()
+    wait_closed(misbehave(quick.server), seconds)
+    quick.server.wait_log(says, 2, mark)
+    quick.assert_undisturbed(since)
+
+
+# --- publishers
+
+
+def wild_times():
+    """Times as no encoder should have them: back by a second and by an hour, far ahead, over the wrap of 32 bits."""
+    frames = [tag for tag in media.tags(media.plain()) if flv.is_frame(tag)][:400]
+    starts = [5000, 4000, 3600_000, 0, 0x7FFFFFF0, 0xFFFFFF - 200, 0xFFFFFFFF - 400, 100]
+    part = len(frames) // len(starts)
+    for index, start in enumerate(starts):
+        base = frames[index * part].timestamp
+        for tag in frames[index * part:(index + 1) * part]:
+            yield tag._replace(timestamp=(tag.timestamp - base + start) & 0xFFFFFFFF)
+
+
+@pytest.mark.serial
+def test_timestamps_that_jump_back_and_wrap(quick):
+    """The publisher is no attacker and stays; its players get all frames on a timeline that never goes back, nor far
+    ahead."""
+    mark, since = quick.server.log_mark(), time.monotonic()
+    headers = [tag for tag in media.tags(media.plain()) if not flv.is_frame(tag)]
+    frames = list(wild_times())
+    with rtmp.publisher(quick.server, "live", "wild") as client:
+        publishing.send_all(client, headers + frames[:1])
+        player = rtmp.player(quick.server, "live", "wild", timeout=scaled(5))
+        web = http.Live(quick.server.http_port, "/live/wild.flv", timeout=scaled(5))
+        for index in range(1, len(frames), 50):
+            publishing.send_all(client, frames[index:index + 50])
+            time.sleep(0.05)
+        for name, source in (("RTMP", player), ("HTTP-FLV", web)):
+            tags = []
+            while not tags or tags[-1].body != frames[-1].body:
+                tags += source.tags()
+                assert not source.ended, f"{name}: the stream ended"
+            got = flv.frames(tags)
+            want = [tag.body for tag in frames]
+            assert [tag.body for tag in got] == want, f"{name}: {len(want)} frames were published, {len(got)} came"
+            flv.assert_monotonic(got, name)
+            longest = max(b.timestamp - a.timestamp for a, b in zip(got, got[1:]))
+            assert longest <= 10000, f"{name}: no step of the timeline should exceed 10 s, one is {longest} ms"
+            source.close()
+    quick.server.wait_log(r"jump|timestamp|timeline", 3, mark)
+    quick.assert_undisturbed(since)
+
+
+@pytest.mark.serial
+@pytest.mark.parametrize("case, limit_ms", [("normal_timeout", NORMAL_MS), ("firstpkt_timeout", FIRST_PACKET_MS)])
+def test_name_of_a_frozen_publisher_is_free_at_its_timeout(quick, case, limit_ms):
+    mark = quick.server.log_mark()
+    frozen = rtmp.publisher(quick.server, "live", case)
+    if case == "normal_timeout":
+        publishing.send_all(frozen, media.tags(media.plain())[:40])
+    since = time.monotonic()
+    while True:
+        took = (time.monotonic() - since) * 1000
+        try:
+            rtmp.publisher(quick.server, "live", case).close()
+            break
+        except rtmp.Refused as refused:
+            assert refused.code == "NetStream.Publish.BadName", refused
+        assert took < (limit_ms + 1000) * SLOW, f"the name should be free {limit_ms} ms after the last frame, not later; " \
+            f"it is not after {took:.0f} ms"
+        time.sleep(0.05)
+    assert took > limit_ms - 1000, f"the name should be kept for {limit_ms} ms; it was free after {took:.0f} ms"
+    wait_closed([frozen], 1)
+    quick.server.wait_log(rf"{limit_ms} ms|timeout", 2, mark)
+    quick.assert_undisturbed(since)
+
+
+# --- viewers
+
+
+def heavy_tags(seconds):
+    """A stream of about 6 MB a second, so that sockets fill up soon."""
+    source = media.tags(media.plain())
+    key = next(tag for tag in source if flv.is_keyframe(tag))
+    for tag in source:
+        if tag.type == flv.VIDEO and flv.is_sequence_header(tag):
+            yield tag
+    filler = random.Random(1).randbytes(240000)
+    unit = b"\x06" + filler  # an SEI unit
+    body = key.body[:2] + b"\0\0\0" + len(unit).to_bytes(4, "big") + unit + key.body[5:]
+    for index in range(seconds * 25):
+        yield flv.Tag(flv.VIDEO, index * 40, body)
+
+
+def sip(connection, stopping):
+    while not stopping.wait(1):
+        try:
+            if not getattr(connection, "socket", connection).recv(1):
+                return
+        except OSError:
+            return
+
+
+@pytest.mark.serial
+@pytest.mark.parametrize("way", [bad.rtmp_viewer, bad.http_viewer], ids=["rtmp", "http-flv"])
+@pytest.mark.parametrize("reads", ["never", "a byte a second"])
+def test_viewer_that_does_not_read(quick, way, reads):
+    mark, since = quick.server.log_mark(), time.monotonic()
+    before = quick.server.rss_kb()
+    client = rtmp.publisher(quick.server, "live", "heavy")
+    stopping = threading.Event()
+    sender = threading.Thread(target=publishing.send_all, args=(client, list(heavy_tags(5 * max(1, int(SLOW)))), 1))
+    publishing.send_all(client, list(heavy_tags(1))[:2])
+    viewer = way(quick.server, "heavy")
+    sender.start()
+    if reads == "a byte a second":
+        threading.Thread(target=sip, args=(viewer, stopping), daemon=True).start()
+    try:
+        quick.server.wait_log(rf"no byte.*{SEND_MS} ms|send.?timeout", SEND_MS / 1000 + 4, mark)
+        took = time.monotonic() - since
+        assert took >= SEND_MS / 1000 - 0.2, f"it should be closed after {SEND_MS} ms, it was after {took:.1f} s"
+    finally:
+        stopping.set()
+        sender.join()
+        client.close()
+    wait_closed([viewer], 2)
+    quick.assert_undisturbed(since)
+    grown = quick.server.rss_kb() - before
+    # At most queue_length of the stream (5 s) and a GOP are kept for it, plus what one slack block costs.
+    assert grown < 80_000 or SLOW > 1, f"a viewer that does not read should cost no more than queue_length; RSS grew by {grown} kB"
+
+
+# --- many
+
+
+@pytest.mark.serial
+def test_1000_silent_connections_are_closed_within_10_seconds(default):
+    mark, since = default.server.log_mark(), time.monotonic()
+    took = wait_closed([bad.plain(default.server.rtmp_port) for _ in range(1000)], 11)
+    assert min(took) > 5, f"a peer should have some seconds to begin; the first was closed after {min(took):.1f} s"
+    assert max(took) <= 10.5 * SLOW, f"all should be closed within 10 s; the last was after {max(took):.1f} s"
+    default.server.wait_log(r"waiting for C0|handshake", 2, mark)
+    default.assert_undisturbed(since)
+
+
+@pytest.mark.serial
+def test_300_requests_a_byte_at_a_time_are_closed_within_15_seconds(default):
+    mark, since = default.server.log_mark(), time.monotonic()
+    request = b"GET /live/watched.flv HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: " + b"slow " * 100 + b"\r\n\r\n"
+    slow = [bad.plain(default.server.http_port) for _ in range(300)]
+    alive, stopping = set(slow), threading.Event()
+
+    def drip():
+        for byte in request:
+            for connection in list(alive):
+                try:
+                    connection.send(bytes([byte]))
+                except OSError:
+                    alive.discard(connection)
+            if stopping.wait(0.25):
+                return
+    sender = threading.Thread(target=drip, daemon=True)
+    sender.start()
+    try:
+        took = wait_closed(slow, 15)
+    finally:
+        stopping.set()
+        sender.join()
+    assert min(took) > 3, f"a peer should have some seconds for its request; the first was closed after {min(took):.1f} s"
+    default.server.wait_log(r"request|408|timeout", 2, mark)
+    default.assert_undisturbed(since)
+
+
+@pytest.mark.serial
+@pytest.mark.skipif(VALGRIND, reason="valgrind's own limits on connections")
+def test_connections_over_the_limit_are_refused(servers):
+    server = servers(top="max_connections 20;")
+    mark = server.log_mark()
+    first = [bad.plain(server.rtmp_port) for _ in range(20)]
+    wait_until(lambda: server.fds() > 25, 5, "20 connections are taken")
+    wait_closed([bad.plain(server.rtmp_port) for _ in range(5)], AT_ONCE)
+    server.wait_log(r"max_connections|limit|too many", 2, mark)
+    for connection in first:
+        connection.close()
+    with publishing.Steady(wait_until(lambda: try_publish(server), 5, "publishing works again"), media.tags(media.plain())):
+        time.sleep(0.2)
+
+
+def try_publish(server):
+    try:
+        return rtmp.publisher(server, "live", "after")
+    except (OSError, ConnectionError):
+        return None
+
+

@@ -1,0 +1,95 @@
+"""A viewer that comes in the middle of a stream has a picture it can decode within 200 ms of its request."""
+
+import subprocess
+import time
+
+import pytest
+
+from lib import ffmpeg, flv, http, media, publishing, rtmp
+from lib.server import default_vhost
+from lib.timing import SLOW, scaled
+
+LIMIT_MS = 200 * SLOW
+VIEWERS = 8
+WATCHED_SECONDS = 0.6
+
+
+def first_picture(source, requested):
+    """Milliseconds from the request to the first keyframe, and all that came shortly after."""
+    tags, at, end = [], None, time.monotonic() + scaled(5)
+    while time.monotonic() < end and not source.ended:
+        tags += source.tags()
+        if at is None and any(flv.is_keyframe(tag) for tag in tags):
+            at = time.monotonic()
+            end = at + WATCHED_SECONDS
+    source.close()
+    assert at is not None, f"no keyframe within {scaled(5)} s; {len(tags)} tags came"
+    return (at - requested) * 1000, tags
+
+
+def by_rtmp(server, stream):
+    client = rtmp.Client("127.0.0.1", server.rtmp_port).handshake()
+    client.connect("live")
+    stream_id = client.create_stream()
+    requested = time.monotonic()
+    client.play(stream, stream_id=stream_id, wait=False)
+    return first_picture(client, requested)
+
+
+def by_http(server, stream):
+    live = http.Live(server.http_port, f"/live/{stream}.flv", wait=False)
+    return first_picture(live, live.requested)
+
+
+def by_websocket(server, stream):
+    live = http.WebSocket(server.http_port, f"/live/{stream}.flv")
+    return first_picture(live, live.requested)
+
+
+def assert_decodable(tags, path, who):
+    """Sequence headers and then a keyframe come first, and FFmpeg decodes all of it without a complaint."""
+    video = [tag for tag in tags if tag.type == flv.VIDEO]
+    assert flv.is_sequence_header(video[0]), f"{who}: video should begin with its sequence header, not {video[0].describe()}"
+    assert flv.is_keyframe(next(tag for tag in video if flv.is_frame(tag))), f"{who}: a frame came before the keyframe"
+    path.write_bytes(flv.header() + b"".join(flv.encode(tag) for tag in tags))
+    done = subprocess.run(["ffmpeg", "-nostdin", "-v", "warning", "-xerror", "-i", path, "-map", "0:v", "-f", "framemd5", "-"],
+                          capture_output=True, check=False)
+    pictures = ffmpeg.framemd5(done.stdout.decode()).get(0, [])
+    assert done.returncode == 0 and pictures, f"{who}: ffmpeg decodes {len(pictures)} pictures: {done.stderr.decode()}"
+
+
+@pytest.mark.serial
+@pytest.mark.valgrind
+@pytest.mark.parametrize("way", [by_rtmp, by_http, by_websocket], ids=["rtmp", "http-flv", "ws-flv"])
+def test_picture_within_200_ms(server, tmp_path, way):
+    client = rtmp.publisher(server, "live", "middle")
+    with publishing.Steady(client, media.tags(media.plain())) as steady:
+        time.sleep(1.5)
+        waits = []
+        for index in range(VIEWERS):
+            wait, tags = way(server, "middle")
+            waits.append(round(wait))
+            assert_decodable(tags, tmp_path / f"{index}.flv", f"viewer {index}")
+            time.sleep(0.13)  # not in step with keyframes or the merge interval
+        assert steady.error is None, f"the publisher was disturbed: {steady.error}"
+    assert max(waits) <= LIMIT_MS, f"each keyframe should be there within {LIMIT_MS:.0f} ms of its request; they took {waits}"
+
+
+def test_without_gop_cache_the_next_keyframe_is_first(servers):
+    server = servers(vhosts=default_vhost(play="gop_cache off; mw_latency 0;"))
+    tags = media.tags(media.plain())
+    frames = flv.frames(tags)
+    keys = [index for index, tag in enumerate(frames) if flv.is_keyframe(tag)]
+    middle = (keys[1] + keys[2]) // 2
+    with rtmp.publisher(server, "live", "nocache") as client:
+        publishing.send_all(client, [tag for tag in tags if not flv.is_frame(tag)] + frames[:middle])
+        time.sleep(scaled(0.3))
+        player = rtmp.player(server, "live", "nocache", timeout=scaled(10))
+        time.sleep(scaled(0.3))
+        publishing.send_all(client, frames[middle:])
+        got = []
+        while len(got) < len(frames) - keys[2]:
+            got += [tag for tag in flv.frames(player.tags()) if got or tag.type == flv.VIDEO]
+    assert got[0].body == frames[keys[2]].body, \
+        f"with gop_cache off a viewer should start with the next keyframe, {frames[keys[2]].describe()}; it started with " \
+        f"{got[0].describe()}"

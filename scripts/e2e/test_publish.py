@@ -1,0 +1,224 @@
+"""Names and rights of publishers: virtual hosts, stream parameters, who waits for whom, who is refused, and what
+players see when a publisher goes and comes."""
+
+import signal
+import time
+
+import pytest
+
+from lib import ffmpeg, flv, http, media, publishing, rtmp
+from lib.server import default_vhost
+from lib.timing import SLOW, scaled, wait_until
+
+OTHER = """
+vhost other.example { http_remux { enabled on; mount [vhost]/[app]/[stream].flv; } play { rejoin_timeout 500; mw_latency 0; } }
+vhost off.example { enabled off; }
+"""
+
+
+def first_frames(source, count=20):
+    tags = []
+    while len(flv.frames(tags)) < count:
+        assert not source.ended, f"the stream ended after {len(tags)} tags"
+        tags += source.tags()
+    source.close()
+    return flv.frames(tags)[:count]
+
+
+# --- virtual hosts
+
+
+@pytest.fixture
+def vhosts(servers):
+    return servers(vhosts=default_vhost(play="mw_latency 0;") + OTHER)
+
+
+PUBLISHED_AS = {
+    "tcUrl": ("live", "rtmp://other.example/live", "s"),
+    "tcUrl with port": ("live", "rtmp://other.example:1935/live", "s"),
+    "app?vhost=": ("live?vhost=other.example", None, "s"),
+    "app...vhost...": ("live...vhost...other.example", None, "s"),
+    "stream?vhost=": ("live", None, "s?vhost=other.example"),
+    "stream?k=v&vhost=": ("live", None, "s?token=abc&vhost=other.example"),
+}
+
+
+@pytest.mark.parametrize("form", PUBLISHED_AS)
+def test_vhost_forms(vhosts, form):
+    """Whatever form names it, it is one stream; and not the one of that name in the default vhost."""
+    app, tc_url, stream = PUBLISHED_AS[form]
+    frames = flv.frames(media.tags(media.plain()))
+    default = rtmp.publisher(vhosts, "live", "s")
+    with default, publishing.Steady(rtmp.publisher(vhosts, app, stream, tc_url=tc_url), media.tags(media.plain())):
+        publishing.send_all(default, media.tags(media.with_b_frames())[:20])
+        for name, (app, tc_url, stream) in PUBLISHED_AS.items():
+            got = first_frames(rtmp.player(vhosts, app, stream, tc_url=tc_url, timeout=scaled(5)))
+            assert got[0].body == frames[0].body, f"published as {form}, played as {name}: the first frame should be " \
+                f"{frames[0].describe()}, it is {got[0].describe()}"
+        for path, headers in (("/live/s.flv", {"Host": "other.example"}), ("/live/s.flv?vhost=other.example", {})):
+            got = first_frames(http.Live(vhosts.http_port, path, timeout=scaled(5), **headers))
+            assert got[0].body == frames[0].body, f"published as {form}, played by HTTP as {path} {headers}: the first frame " \
+                f"should be {frames[0].describe()}, it is {got[0].describe()}"
+
+
+def test_unknown_vhost_is_the_default_one(vhosts):
+    with publishing.Steady(rtmp.publisher(vhosts, "live", "s", tc_url="rtmp://unknown.example/live"),
+                           media.tags(media.plain())):
+        first_frames(rtmp.player(vhosts, "live", "s", timeout=scaled(5)))
+
+
+def test_disabled_vhost_is_refused(vhosts):
+    with pytest.raises((rtmp.Refused, ConnectionError)):
+        rtmp.publisher(vhosts, "live", "s", tc_url="rtmp://off.example/live")
+    vhosts.wait_log(r"vhost.*(disabled|off\.example)")
+
+
+def test_stream_parameters_are_no_part_of_the_name(server):
+    with publishing.Steady(rtmp.publisher(server, "live", "s?token=secret&user=1"), media.tags(media.plain())):
+        for stream in ("s", "s?token=other"):
+            first_frames(rtmp.player(server, "live", stream, timeout=scaled(5)))
+        first_frames(http.Live(server.http_port, "/live/s.flv?token=third", timeout=scaled(5)))
+
+
+# --- playing before publishing
+
+
+def test_rtmp_player_waits_for_the_publisher(server):
+    tags = media.tags(media.plain())
+    early = publishing.Collector(rtmp.player(server, "live", "later", timeout=scaled(20)))
+    time.sleep(0.5)
+    with rtmp.publisher(server, "live", "later") as client:
+        publishing.send_all(client, tags, 8)
+    flv.assert_same(tags, early.finish(scaled(20), "the early player"), "the early player")
+
+
+def test_http_player_before_the_publisher_gets_404(servers):
+    server = servers(vhosts=default_vhost(remux="wait_publisher off;"))
+    for extension in ("flv", "aac", "mp3"):
+        response = http.get(server.http_port, f"/live/later.{extension}")
+        assert response.status == 404, f"with wait_publisher off the answer should be 404: {response.describe()}"
+
+
+def test_http_player_before_the_publisher_waits_where_configured(servers):
+    server = servers(vhosts=default_vhost(remux="wait_publisher on;"))
+    tags = media.tags(media.plain())
+    early = publishing.Collector(http.Live(server.http_port, "/live/later.flv", wait=False, timeout=scaled(20)))
+    time.sleep(0.5)
+    with rtmp.publisher(server, "live", "later") as client:
+        publishing.send_all(client, tags, 8)
+    flv.assert_same(tags, early.finish(scaled(20), "the early player"), "the early player")
+
+
+# --- one publisher at a time
+
+
+def test_second_publisher_is_refused(server):
+    with publishing.Steady(rtmp.publisher(server, "live", "busy"), media.tags(media.plain())) as first:
+        for fmle in (True, False):
+            with pytest.raises(rtmp.Refused) as refused:
+                rtmp.publisher(server, "live", "busy", fmle=fmle)
+            assert refused.value.code == "NetStream.Publish.BadName", \
+                f"the status should be NetStream.Publish.BadName, it is {refused.value.code}"
+        sent = len(first.sent)
+        wait_until(lambda: len(first.sent) > sent + 20, 5, "the first publisher goes on")
+        assert first.error is None, f"the first publisher was disturbed: {first.error}"
+        rtmp.publisher(server, "live", "another").close()
+
+
+def test_takeover(servers):
+    server = servers(vhosts=default_vhost(publish="takeover on;", play="mw_latency 0;"))
+    tags = media.tags(media.plain())
+    with publishing.Steady(rtmp.publisher(server, "live", "name"), tags) as first:
+        watcher = publishing.Collector(rtmp.player(server, "live", "name", timeout=scaled(10)))
+        wait_until(lambda: len(watcher.tags) > 40, 5, "the player sees the first publisher")
+        with publishing.Steady(rtmp.publisher(server, "live", "name"), media.tags(media.with_b_frames())) as second:
+            wait_until(lambda: first.error, 5, "the first publisher is closed")
+            marks = {tag.body for tag in flv.frames(second.tags)}
+            wait_until(lambda: sum(tag.body in marks for tag in watcher.tags) > 40, 5,
+                       "the player, which stayed, sees the second publisher")
+            assert second.error is None, f"the second publisher was disturbed: {second.error}"
+        received = watcher.finish(scaled(10), "the player")
+    flv.assert_monotonic(received, "the player")
+
+
+def test_name_of_a_closed_connection_is_free_at_once(server):
+    """No "stream busy" for a connection that is dead, whether or not its coroutine has noticed."""
+    for index in range(20):
+        client = rtmp.publisher(server, "live", "again")
+        publishing.send_all(client, media.tags(media.plain())[:30])
+        client.close()
+        try:
+            rtmp.publisher(server, "live", "again").close()
+        except rtmp.Refused as error:
+            raise AssertionError(f"turn {index}: the name of a closed connection should be free: {error}") from None
+
+
+# --- publishers that go and come
+
+
+@pytest.mark.valgrind
+def test_killed_publisher_comes_back(servers, tool):
+    """Players stay connected and the timeline goes on."""
+    server = servers(vhosts=default_vhost(play="mw_latency 0; rejoin_timeout 10000;"))
+    words = ffmpeg.command("-re", "-i", media.plain(), "-c", "copy", "-f", "flv", server.rtmp_url("live/again"))
+    first = tool(words)
+    wait_until(lambda: http.get_status(server.http_port, "/live/again.flv") == 200, 10, "the stream is there", step=0.1)
+    watchers = {"RTMP": publishing.Collector(rtmp.player(server, "live", "again", timeout=scaled(20))),
+                "HTTP-FLV": publishing.Collector(http.Live(server.http_port, "/live/again.flv", timeout=scaled(20)))}
+    for name, watcher in watchers.items():
+        wait_until(lambda w=watcher: len(flv.frames(w.tags)) > 60, 10, f"{name} sees the stream")
+    first.process.send_signal(signal.SIGKILL)
+    first.process.wait()
+    time.sleep(1)
+    counts = {name: len(watcher.tags) for name, watcher in watchers.items()}
+    last = {name: watcher.tags[-1].timestamp for name, watcher in watchers.items()}
+    second = tool(words)
+    for name, watcher in watchers.items():
+        wait_until(lambda w=watcher, n=name: len(flv.frames(w.tags)) > counts[n] + 60, 10,
+                   f"{name} sees the publisher that came back; error {watcher.error}, ended {watcher.source.ended}")
+    assert second.alive(), f"the publisher that came back should go on: {second.describe()}"
+    for name, watcher in watchers.items():
+        flv.assert_monotonic(watcher.tags, name)
+        went_on = watcher.tags[counts[name]:]
+        step = next(tag for tag in went_on if flv.is_frame(tag)).timestamp - last[name]
+        assert 0 <= step <= 5000 * SLOW, f"{name}: time should go on from {last[name]} ms, it jumps by {step} ms"
+        video = [tag for tag in went_on if tag.type == flv.VIDEO and flv.is_frame(tag)]
+        assert flv.is_keyframe(video[0]), f"{name}: the first video after the return should be a keyframe"
+
+
+@pytest.mark.parametrize("timeout", [300, 1500])
+def test_players_end_when_the_publisher_does_not_come_back(servers, timeout):
+    server = servers(vhosts=default_vhost(play=f"rejoin_timeout {timeout};").replace("rejoin_timeout 500;", ""))
+    tags = media.tags(media.plain())[:100]
+    client = rtmp.publisher(server, "live", "ends")
+    publishing.send_all(client, tags)
+    players = {"RTMP": rtmp.player(server, "live", "ends"), "HTTP-FLV": http.Live(server.http_port, "/live/ends.flv"),
+               "WebSocket-FLV": http.WebSocket(server.http_port, "/live/ends.flv")}
+    collectors = {name: publishing.Collector(player) for name, player in players.items()}
+    for name, collector in collectors.items():
+        wait_until(lambda c=collector: len(flv.frames(c.tags)) > 20, 5, f"{name} sees the stream")
+    client.close()
+    closed = time.monotonic()
+    for name, collector in collectors.items():
+        collector.finish(scaled(timeout / 1000 + 3), name)
+    took = (time.monotonic() - closed) * 1000
+    assert timeout - 50 <= took <= (timeout + 1500) * SLOW, \
+        f"players should end {timeout} ms after their publisher; the last ended after {took:.0f} ms"
+
+
+def test_rtmp_player_is_told_of_the_end(server):
+    client = rtmp.publisher(server, "live", "told")
+    publishing.send_all(client, media.tags(media.plain())[:60])
+    player = rtmp.player(server, "live", "told", timeout=scaled(5))
+    client.send_command("FCUnpublish", None, "told")
+    client.send_command("deleteStream", None, client.stream_id, answered=False)
+    codes = []
+    try:
+        while True:
+            codes += [message.command()[3].get("code") for message in player.messages()
+                      if message.type == rtmp.COMMAND and message.command()[0] == "onStatus"]
+    except ConnectionError:
+        pass
+    assert {"NetStream.Play.Stop", "NetStream.Play.UnpublishNotify", "NetStream.Play.Complete"} & set(codes), \
+        f"before the connection ends a player should be told; its statuses were {codes}"
+    client.close()
