@@ -39,6 +39,9 @@ std::vector<std::string> environment_names(const Row& row) {
     if (row.scope == "rtmp") names.push_back("SRS_" + upper(row.name));
     if (row.scope.empty() && row.name.starts_with("srs_")) names.push_back(upper(row.name));
     names.push_back(std::move(full));
+    std::string_view block = std::string_view(row.scope).substr(row.scope.rfind('/') + 1);
+    if (!block.empty() && row.name.starts_with(std::string(block) + "_"))
+        names.push_back("SRS_" + upper(row.scope) + upper(row.name).substr(block.size()));
     return names;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 // Which directive an environment variable sets: SRS_ and the directive's path in capitals, joined by _. A row of rtmp
-// goes without its block's name as well (SRS_LISTEN), and a name that begins with srs_ without the second one
-// (SRS_LOG_TANK). Blocks that have names of their own (ingest, transcode, stream_caster) have no variables; vhost's set
-// every vhost.
+// goes without its block's name as well (SRS_LISTEN), a name that begins with srs_ without the second one
+// (SRS_LOG_TANK), and one that begins with its block's name without the repetition (SRS_VHOST_SRT_TO_RTMP). Blocks that
+// have names of their own (ingest, transcode, stream_caster) have no variables; vhost's set every vhost.
 
 #include <string>
 #include <string_view>

@@ -238,7 +238,10 @@ TEST(Rows, EnvironmentNames) {
     EXPECT_EQ(environment_names(*find_row("rtmp/listen")), (Names{"SRS_LISTEN", "SRS_RTMP_LISTEN"}));
     EXPECT_EQ(environment_names(*find_row("srs_log_tank")), (Names{"SRS_LOG_TANK", "SRS_SRS_LOG_TANK"}));
     EXPECT_EQ(environment_names(*find_row("daemon")), (Names{"SRS_DAEMON"}));
-    EXPECT_EQ(environment_names(*find_row("vhost/hls/hls_fragment")), (Names{"SRS_VHOST_HLS_HLS_FRAGMENT"}));
+    EXPECT_EQ(environment_names(*find_row("vhost/hls/hls_fragment")),
+              (Names{"SRS_VHOST_HLS_HLS_FRAGMENT", "SRS_VHOST_HLS_FRAGMENT"}));
+    EXPECT_EQ(environment_names(*find_row("vhost/srt/srt_to_rtmp")),
+              (Names{"SRS_VHOST_SRT_SRT_TO_RTMP", "SRS_VHOST_SRT_TO_RTMP"}));
     EXPECT_EQ(environment_names(*find_row("rtc_server/tcp/listen")), (Names{"SRS_RTC_SERVER_TCP_LISTEN"}));
     EXPECT_EQ(environment_names(*find_row("vhost/transcode/enabled")), (Names{}));
 }
