@@ -46,7 +46,7 @@ endif
 CXXFLAGS += $(OPTIMISE) $(SANITIZE) $(CONFIG_EXTRA_FLAGS)
 LDFLAGS += $(SANITIZE) $(CONFIG_EXTRA_FLAGS)
 # CLI11 does not compile without exceptions; nothing else may have them (see doc/architecture.md).
-WITH_EXCEPTIONS := src/server/command_line.cpp
+WITH_EXCEPTIONS := src/server/command_line.cpp research/bench/command_line.cpp
 
 # ---- What is there
 

@@ -1,0 +1,69 @@
+#include "command_line.h"
+
+#include <CLI/CLI.hpp>
+
+namespace bench {
+
+namespace {
+
+void add_common(CLI::App& app, load::CommonOptions& o, const char* url) {
+    app.add_option("url", o.url, url)->required();
+    app.add_option("-n,--count", o.count, "How many connections")->check(CLI::Range(1, 60000))->capture_default_str();
+    app.add_option("--ramp", o.ramp, "Connections opened per second, 0: all at once")->capture_default_str();
+    app.add_option("--seconds", o.seconds, "How long to measure once all are open")->capture_default_str();
+    app.add_option("--settle-ms", o.settle_ms, "Wait so long between opening and measuring")->capture_default_str();
+    app.add_option("--timeout-ms", o.timeout_ms, "Longest time for opening a connection")->capture_default_str();
+    app.add_option("--server-pid", o.server_pid, "Measure CPU and memory of this process");
+    app.add_option("--json", o.json_file, "Write the figures there too, - for stdout");
+    app.add_flag("-q,--quiet", o.quiet, "No progress lines");
+}
+
+constexpr const char* kPlayUrl =
+    "rtmp://HOST/APP/STREAM, http://HOST/APP/STREAM.flv or tcp://HOST:PORT; {i} is the number";
+constexpr const char* kPublishUrl = "rtmp://HOST/APP/STREAM{i} or tcp://HOST:PORT; {i} is the number";
+
+}  // namespace
+
+Command parse_command_line(int argc, char** argv) {
+    CLI::App app("bench: load for live media servers");
+    app.require_subcommand(1);
+    load::PlayOptions play;
+    load::PublishOptions publish;
+    load::LatencyOptions latency;
+    load::ChurnOptions churn;
+    latency.count = 100;
+
+    auto* play_app = app.add_subcommand("play", "Many viewers of a stream");
+    add_common(*play_app, play, kPlayUrl);
+
+    auto* publish_app = app.add_subcommand("publish", "Many publishers, in real time");
+    add_common(*publish_app, publish, kPublishUrl);
+    publish_app->add_option("--file", publish.flv_file, "The FLV file; without one, a made-up stream");
+    publish_app->add_option("--kbps", publish.kbps, "Bitrate of the made-up stream")->capture_default_str();
+    publish_app->add_flag("--loop", publish.loop, "Again and again, with growing timestamps");
+
+    auto* latency_app = app.add_subcommand("latency", "From a publisher's send to its viewers' receipt");
+    add_common(*latency_app, latency, kPlayUrl);
+    latency_app->add_option("--publish", latency.publish_url, "Publish there (rtmp://), when it is not the URL played");
+    latency_app->add_option("--kbps", latency.kbps, "Bitrate of the stream")->capture_default_str();
+
+    auto* churn_app = app.add_subcommand("churn", "Connections that come and go");
+    add_common(*churn_app, churn, kPlayUrl);
+    churn_app->add_option("--cycles", churn.cycles, "How many in all")->capture_default_str();
+    churn_app->add_option("--concurrency", churn.concurrency, "How many at a time")->capture_default_str();
+    churn_app->add_flag("--publish", churn.publish, "Publish a few messages, instead of playing to the first frame");
+    churn_app->add_option("--messages", churn.messages, "So many")->capture_default_str();
+
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error);
+    }
+    if (*play_app) return play;
+    if (*publish_app) return publish;
+    if (*latency_app) return latency;
+    churn.count = churn.concurrency;
+    return churn;
+}
+
+}  // namespace bench

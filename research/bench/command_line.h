@@ -1,0 +1,15 @@
+#pragma once
+// The load tool's command line, by CLI11. The only file of it that is compiled with exceptions.
+
+#include <variant>
+
+#include "load/commands.h"
+
+namespace bench {
+
+using Command = std::variant<int, load::PlayOptions, load::PublishOptions, load::LatencyOptions, load::ChurnOptions>;
+
+// What is to be done, or the exit code where there is nothing to do (help was asked for, or the line is wrong).
+Command parse_command_line(int argc, char** argv);
+
+}  // namespace bench

@@ -1,0 +1,29 @@
+#pragma once
+// Target: where a connection of the load goes to. rtmp://HOST[:PORT]/APP/STREAM, http://HOST[:PORT]/PATH for FLV over
+// HTTP, tcp://HOST:PORT for bytes without a protocol (the floor). "{i}" anywhere becomes the connection's number.
+// rtmps and https are not spoken: the load tool measures delivery, not ciphers.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "protocol/rtmp/url.h"
+
+namespace load {
+
+enum class Scheme : uint8_t { kRtmp, kHttp, kTcp };
+
+struct Target {
+    Scheme scheme = Scheme::kRtmp;
+    std::string host;
+    uint16_t port = 0;
+    std::string path;  // http: from the "/" on
+    rtmp::Url rtmp;    // rtmp
+};
+
+// url with every "{i}" replaced by the number.
+std::string number_url(std::string_view url, uint32_t i);
+base::Result<Target> parse_target(std::string_view url);
+
+}  // namespace load
