@@ -1,0 +1,47 @@
+// A connection's bodies one after the other: each is a type byte, two bytes of size, and the body. What parses must
+// survive writing and parsing again.
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bytes.h"
+#include "protocol/flv/body.h"
+#include "protocol/flv/metadata.h"
+#include "protocol/flv/writer.h"
+
+namespace {
+
+void round_trip(const media::Frame& frame, flv::BodyParser parser, uint8_t type) {
+    uint8_t header[flv::kMaxBodyHeader];
+    size_t size = flv::put_body_header(frame, header);
+    CHECK(size <= sizeof header);
+    base::SliceBuilder out;
+    out.append(std::span<const uint8_t>(header, size));
+    out.append(frame.payload);
+    auto again = parser.parse(type == 15 ? 18 : type, out.freeze(), frame.dts);
+    CHECK(again && again->frame);
+    CHECK(again->frame->payload == frame.payload && again->frame->codec == frame.codec);
+    CHECK(again->frame->keyframe == frame.keyframe && again->frame->sequence_header == frame.sequence_header);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    constexpr uint8_t kTypes[] = {8, 9, 18, 15};
+    base::ByteReader reader({data, size});
+    flv::BodyParser parser;
+    for (int i = 0; i < 16 && reader.left() > 0; ++i) {
+        uint8_t type = kTypes[reader.u8() & 3];
+        size_t want = reader.u16();
+        base::Slice body = base::Slice::copy(reader.bytes(std::min(want, reader.left())));
+        auto parsed = parser.parse(type, body, i * 40);
+        if (!parsed) {
+            CHECK(!parsed.error().text().empty());
+            continue;
+        }
+        CHECK(parsed->frame.has_value() != !parsed->nothing.empty());
+        if (!parsed->frame) continue;
+        round_trip(*parsed->frame, parser, type);
+        if (flv::is_metadata(parsed->frame->payload)) CHECK(flv::read_metadata(parsed->frame->payload));
+    }
+    return 0;
+}

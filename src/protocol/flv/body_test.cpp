@@ -1,0 +1,327 @@
+#include "protocol/flv/body.h"
+
+#include <gtest/gtest.h>
+
+#include "media/hex_testing.h"
+
+namespace flv {
+
+using base::Slice;
+using media::Codec;
+using media::hex;
+using media::Kind;
+
+namespace {
+
+// Of real publishers.
+const std::string kAvcConfig = "01640020ffe1001967640020acd940c029b011000003000100000300320f18319601000568ebecb22c";
+const std::string kHevcConfig =
+    "0101600000009000000000003ff000fcfdf8f800000f03"
+    "a00001001840010c01ffff01600000030090000003000003003f959809"
+    "a10001002b42010101600000030090000003000003003fa00602014165959a4932bc05a708000003000800000300c840"
+    "a2000100074401c172b46240";
+
+Slice body(const std::string& text) { return Slice::copy(hex(text)); }
+
+std::string text_of(std::string_view s) {
+    std::string out;
+    for (char c : s) out += fmt::format("{:02x}", static_cast<uint8_t>(c));
+    return out;
+}
+
+// A parser that has seen both sequence headers is not possible: the last one counts.
+BodyParser after(const std::string& sequence_header) {
+    BodyParser parser;
+    EXPECT_TRUE(parser.video(body(sequence_header), 0));
+    return parser;
+}
+
+struct Case {
+    const char* name;
+    std::string bytes;
+    Codec codec;
+    bool keyframe;
+    bool sequence_header;
+    int cts;
+    std::string payload;
+};
+
+void expect_frame(base::Result<Parsed> result, const Case& c) {
+    ASSERT_TRUE(result) << c.name << ": " << result.error().text();
+    ASSERT_TRUE(result->frame) << c.name << ": " << result->nothing;
+    const media::Frame& frame = *result->frame;
+    EXPECT_EQ(frame.codec, c.codec) << c.name;
+    EXPECT_EQ(frame.keyframe, c.keyframe) << c.name;
+    EXPECT_EQ(frame.sequence_header, c.sequence_header) << c.name;
+    EXPECT_EQ(frame.cts, c.cts) << c.name;
+    EXPECT_EQ(frame.dts, 1234) << c.name;
+    EXPECT_EQ(frame.payload, body(c.payload)) << c.name;
+}
+
+}  // namespace
+
+TEST(Body, VideoOfEveryForm) {
+    const std::string unit = "00000002 6588";
+    const std::string hevc_unit = "00000003 280188";
+    const Case avc[] = {
+        {"AVC sequence header", "17 00 000000" + kAvcConfig, Codec::kH264, false, true, 0, kAvcConfig},
+        {"AVC key", "17 01 000050" + unit, Codec::kH264, true, false, 80, unit},
+        {"AVC generated key", "47 01 000000" + unit, Codec::kH264, true, false, 0, unit},
+        {"AVC inter, negative cts", "27 01 ffffd8" + unit, Codec::kH264, false, false, -40, unit},
+        {"AVC enhanced sequence header", "90 61766331" + kAvcConfig, Codec::kH264, false, true, 0, kAvcConfig},
+        {"AVC enhanced", "91 61766331 000050" + unit, Codec::kH264, true, false, 80, unit},
+        {"AVC enhanced X", "a3 61766331" + unit, Codec::kH264, false, false, 0, unit},
+    };
+    for (const Case& c : avc) expect_frame(after("1700000000" + kAvcConfig).video(body(c.bytes), 1234), c);
+    const Case hevc[] = {
+        {"HEVC by id 12", "1c 00 000000" + kHevcConfig, Codec::kHevc, false, true, 0, kHevcConfig},
+        {"HEVC key by id 12", "1c 01 000028" + hevc_unit, Codec::kHevc, true, false, 40, hevc_unit},
+        {"HEVC enhanced", "90 68766331" + kHevcConfig, Codec::kHevc, false, true, 0, kHevcConfig},
+        {"HEVC frames", "91 68766331 000028" + hevc_unit, Codec::kHevc, true, false, 40, hevc_unit},
+        {"HEVC frames X", "a3 68766331" + hevc_unit, Codec::kHevc, false, false, 0, hevc_unit},
+        {"HEVC with ModEx", "a7 03 00112233 03 68766331" + hevc_unit, Codec::kHevc, false, false, 0, hevc_unit},
+        {"HEVC with two ModEx", "a7 00 aa 07 01 bbcc 01 68766331 000001" + hevc_unit, Codec::kHevc, false, false, 1,
+         hevc_unit},
+    };
+    for (const Case& c : hevc) expect_frame(after("9068766331" + kHevcConfig).video(body(c.bytes), 1234), c);
+    const Case others[] = {
+        {"AV1 sequence header", "90 61763031 81000c000a0b0200000561e7f66017c002", Codec::kAv1, false, true, 0,
+         "81000c000a0b0200000561e7f66017c002"},
+        {"AV1", "91 61763031 1200", Codec::kAv1, true, false, 0, "1200"},
+        {"VP9 sequence header", "90 76703039 01000000000b820202020000", Codec::kVp9, false, true, 0,
+         "01000000000b820202020000"},
+        {"VP9", "a1 76703039 8600", Codec::kVp9, false, false, 0, "8600"},
+        {"VP8", "91 76703038 b043009d012a", Codec::kVp8, true, false, 0, "b043009d012a"},
+        {"H.263", "12 000084", Codec::kH263, true, false, 0, "000084"},
+        {"Screen video", "23 0102", Codec::kScreen, false, false, 0, "0102"},
+        {"VP6", "24 0102", Codec::kVp6, false, false, 0, "0102"},
+        {"VP6 with alpha", "25 0102", Codec::kVp6Alpha, false, false, 0, "0102"},
+    };
+    for (const Case& c : others) expect_frame(BodyParser().video(body(c.bytes), 1234), c);
+    EXPECT_TRUE(BodyParser().video(body("32 0102"), 0)->frame->disposable);
+}
+
+TEST(Body, AudioOfEveryForm) {
+    struct AudioCase {
+        const char* name;
+        std::string bytes;
+        Codec codec;
+        bool sequence_header;
+        uint8_t sound;
+        std::string payload;
+    };
+    const AudioCase cases[] = {
+        {"AAC sequence header", "af 00 1210", Codec::kAac, true, 0xaf, "1210"},
+        {"AAC", "af 01 2117", Codec::kAac, false, 0xaf, "2117"},
+        {"MP3", "2e fffb50", Codec::kMp3, false, 0x2e, "fffb50"},
+        {"MP3 at 8 kHz", "ee fffb50", Codec::kMp3, false, 0xee, "fffb50"},
+        {"A law", "72 d5", Codec::kPcmAlaw, false, 0x72, "d5"},
+        {"mu law", "82 ff", Codec::kPcmUlaw, false, 0x82, "ff"},
+        {"Speex", "b6 1d", Codec::kSpeex, false, 0xb6, "1d"},
+        {"PCM", "3f 0000", Codec::kPcmLe, false, 0x3f, "0000"},
+        {"Nellymoser 8 kHz", "52 00", Codec::kNellymoser, false, 0x52, "00"},
+        {"Opus head", "90 4f707573 4f707573486561640101380180bb0000000000", Codec::kOpus, true, 0,
+         "4f707573486561640101380180bb0000000000"},
+        {"Opus", "91 4f707573 f872", Codec::kOpus, false, 0, "f872"},
+        {"FLAC", "91 664c6143 fff8", Codec::kFlac, false, 0, "fff8"},
+        {"AC-3", "91 61632d33 0b77", Codec::kAc3, false, 0, "0b77"},
+        {"E-AC-3", "91 65632d33 0b77", Codec::kEac3, false, 0, "0b77"},
+        {"AAC enhanced sequence header", "90 6d703461 1210", Codec::kAac, true, 0, "1210"},
+        {"AAC enhanced", "91 6d703461 2117", Codec::kAac, false, 0, "2117"},
+        {"MP3 enhanced", "91 2e6d7033 fffb", Codec::kMp3, false, 0, "fffb"},
+        {"Opus with ModEx", "97 00 aa 01 4f707573 f872", Codec::kOpus, false, 0, "f872"},
+    };
+    for (const AudioCase& c : cases) {
+        auto result = BodyParser().audio(body(c.bytes), 77);
+        ASSERT_TRUE(result) << c.name << result.error().text();
+        ASSERT_TRUE(result->frame) << c.name << result->nothing;
+        EXPECT_EQ(result->frame->kind, Kind::kAudio);
+        EXPECT_EQ(result->frame->codec, c.codec) << c.name;
+        EXPECT_EQ(result->frame->sequence_header, c.sequence_header) << c.name;
+        EXPECT_EQ(result->frame->flv_sound, c.sound) << c.name;
+        EXPECT_EQ(result->frame->payload, body(c.payload)) << c.name;
+        EXPECT_EQ(result->frame->dts, 77);
+        EXPECT_FALSE(result->frame->keyframe);
+    }
+}
+
+TEST(Body, NothingToPublish) {
+    struct NothingCase {
+        uint8_t type;
+        const char* bytes;
+        const char* reason;
+    };
+    const NothingCase cases[] = {
+        {9, "17 02 000000", "the end of a sequence"},
+        {9, "17 02", "the end of a sequence"},
+        {9, "92 68766331", "the end of a sequence"},
+        {9, "57 00", "a video command"},
+        {9, "d1 01", "a video command"},
+        {9, "94 68766331 0200", "video metadata"},
+        {9, "d4 76703039 020009", "video metadata"},
+        {9, "95 61763031 00", "an MPEG-2 TS sequence start"},
+        {9, "17 01 000000 00000002 6588", "a video frame before its sequence header"},
+        {9, "17 01 000000", "a video frame without payload"},
+        {9, "17 00 000000", "an empty sequence header"},
+        {9, "91 61763031", "a video frame without payload"},
+        {8, "af 01", "an audio frame without payload"},
+        {8, "2f", "an audio frame without payload"},
+        {8, "92 4f707573", "the end of a sequence"},
+        {8, "94 4f707573 010100000004", "an audio channel layout"},
+        {8, "90 61632d33", "a sequence start of a codec that has none"},
+        {18, "02 000f 40636c656172446174614672616d65", "@clearDataFrame"},
+        {18, "02 000d 40736574446174614672616d65", "@setDataFrame without data"},
+        {22, "00", "a tag of another type"},
+    };
+    for (const NothingCase& c : cases) {
+        auto result = BodyParser().parse(c.type, body(c.bytes), 0);
+        ASSERT_TRUE(result) << c.bytes << ": " << result.error().text();
+        EXPECT_FALSE(result->frame) << c.bytes;
+        EXPECT_EQ(result->nothing, c.reason) << c.bytes;
+    }
+}
+
+TEST(Body, Errors) {
+    struct ErrorCase {
+        uint8_t type;
+        std::string bytes;
+        const char* text;
+    };
+    const ErrorCase cases[] = {
+        {9, "", "0 bytes"},
+        {8, "", "0 bytes"},
+        {18, "", "0 bytes"},
+        {15, "00", "0 bytes"},
+        {9, "17", "shorter than its header"},
+        {9, "17 01 0000", "shorter than its header"},
+        {9, "90 6876", "shorter than its header"},
+        {9, "91 68766331 0000", "shorter than its header"},
+        {9, "17 03 000000", "packet type 3"},
+        {9, "07 01 000000", "frame type 0"},
+        {9, "e1 68766331", "frame type 6"},
+        {9, "1f 00", "codec 15 is not supported"},
+        {9, "91 76766331 00", "'vvc1' is not supported"},
+        {9, "91 00010203 00", "codec '???"},
+        {9, "9e 68766331", "packet type 14"},
+        {9, "96", "past the end"},
+        {9, "96 11 68766331 00 0000ff 00", "past the end"},
+        {9, "96 31 68766331 00", "multitrack type 3"},
+        {9, "96 06 68766331 00 0000", "packet type 6"},
+        {9, "97", "ModEx"},
+        {9, "97 ff ffff 00", "ModEx"},
+        {9, "17 00 000000 0164", "sequence header"},
+        {9, "90 68766331 01", "sequence header"},
+        {8, "af", "shorter than its header"},
+        {8, "af 02 00", "packet type 2"},
+        {8, "af 00 12", "sequence header"},
+        {8, "cf 00", "format 12 is not supported"},
+        {8, "91 4f70", "shorter than its header"},
+        {8, "91 6f707573 00", "'opus' is not supported"},
+        {8, "9f 4f707573", "packet type 15"},
+        {8, "90 4f707573 00", "sequence header"},
+        {18, "00 3ff0000000000000", "without a name"},
+        {18, "02 0009 6f", "runs past the end"},
+        {18, "02 0001 61 02 ffff 61", "data message 'a'"},
+    };
+    for (const ErrorCase& c : cases) {
+        auto result = BodyParser().parse(c.type, body(c.bytes), 0);
+        ASSERT_FALSE(result) << int{c.type} << " " << c.bytes;
+        EXPECT_EQ(result.error().code(), base::Code::kProtocol);
+        EXPECT_NE(result.error().text().find(c.text), std::string::npos) << c.bytes << ": " << result.error().text();
+    }
+}
+
+TEST(Body, AWrongAvcLengthPrefix) {
+    BodyParser parser = after("1700000000" + kAvcConfig);
+    auto result = parser.video(body("2701000000 00000009 419a"), 0);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().text().find("H264: a NAL unit's length prefix of 4 bytes runs past the end"), 0u)
+        << result.error().text();
+    // The size comes from the sequence header: here it is two bytes.
+    std::string two = kAvcConfig;
+    two.replace(8, 2, "fd");
+    parser = after("1700000000" + two);
+    EXPECT_TRUE(parser.video(body("2701000000 0002 419a"), 0)->frame);
+    EXPECT_FALSE(parser.video(body("2701000000 0009 419a"), 0));
+}
+
+TEST(Body, MultitrackServesTheFirst) {
+    struct TrackCase {
+        const char* name;
+        std::string bytes;
+        const char* payload;  // of the frame, or null
+        uint32_t dropped;
+    };
+    const TrackCase cases[] = {
+        {"one track", "96 01 61763031 00 aabb", "aabb", 0},
+        {"one other track first", "96 01 61763031 05 aabb", "aabb", 0},
+        {"many tracks", "96 11 61763031 00 000002 aabb 01 000001 cc", "aabb", 1},
+        {"many, 0 last", "96 11 61763031 02 000002 aabb 01 000001 cc 00 000001 dd", "dd", 2},
+        {"many without 0", "96 11 61763031 02 000002 aabb 01 000001 cc", "aabb", 1},
+        {"many codecs", "96 21 61763031 00 000002 aabb 76703039 01 000001 cc", "aabb", 1},
+        {"empty first", "96 11 61763031 00 000000 01 000001 cc", nullptr, 1},
+    };
+    for (const TrackCase& c : cases) {
+        BodyParser parser;
+        auto result = parser.video(body(c.bytes), 0);
+        ASSERT_TRUE(result) << c.name << result.error().text();
+        ASSERT_EQ(result->frame.has_value(), c.payload != nullptr) << c.name;
+        if (c.payload) {
+            EXPECT_EQ(result->frame->payload, body(c.payload)) << c.name;
+        }
+        EXPECT_EQ(result->dropped_tracks, c.dropped) << c.name;
+        EXPECT_EQ(parser.dropped_tracks(), c.dropped) << c.name;
+    }
+    // With a composition time inside a track.
+    BodyParser parser = after("9068766331" + kHevcConfig);
+    auto result = parser.video(body("96 11 68766331 00 000009 000028 00000002 2801 01 000001 cc"), 0);
+    ASSERT_TRUE(result && result->frame);
+    EXPECT_EQ(result->frame->cts, 40);
+    EXPECT_EQ(result->frame->payload, body("00000002 2801"));
+    EXPECT_FALSE(parser.video(body("96 11 68766331 00 000002 0000 01 000001 cc"), 0));
+}
+
+TEST(Body, OtherTracksOfAConnectionAreDropped) {
+    BodyParser parser;
+    EXPECT_TRUE(parser.audio(body("af 01 2117"), 0)->frame);
+    auto other = parser.audio(body("95 01 6d703461 01 aabb"), 0);
+    ASSERT_TRUE(other);
+    EXPECT_FALSE(other->frame);
+    EXPECT_EQ(other->nothing, "another audio track");
+    EXPECT_EQ(parser.dropped_tracks(), 1u);
+    EXPECT_TRUE(parser.audio(body("95 01 6d703461 00 aabb"), 0)->frame);
+    EXPECT_TRUE(parser.video(body("96 01 61763031 03 aabb"), 0)->frame);  // video counts for itself
+    EXPECT_TRUE(parser.video(body("91 61763031 aabb"), 0)->frame);        // track 0 appears: it wins
+    EXPECT_FALSE(parser.video(body("96 01 61763031 03 aabb"), 0)->frame);
+}
+
+TEST(Body, Data) {
+    const std::string metadata = "02 000a 6f6e4d65746144617461 08 00000001 0005 7769647468 00 4088000000000000 000009";
+    const std::string set = "02 000d 40736574446174614672616d65";
+    for (const std::string& text : {metadata, set + metadata}) {
+        for (bool amf3 : {false, true}) {
+            auto result = BodyParser().data(body((amf3 ? "00" : "") + text), 9, amf3);
+            ASSERT_TRUE(result) << result.error().text();
+            ASSERT_TRUE(result->frame);
+            EXPECT_EQ(result->frame->kind, Kind::kData);
+            EXPECT_EQ(result->frame->codec, Codec::kAmf0);
+            EXPECT_EQ(result->frame->payload, body(metadata)) << "byte for byte";
+        }
+    }
+    std::string deep = "02 0001 " + text_of("x");
+    for (int i = 0; i < 10000; ++i) deep += "0a00000001";
+    auto result = BodyParser().data(body(deep + "05"), 0);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code(), base::Code::kLimit);
+    EXPECT_NE(result.error().text().find("nested too deep"), std::string::npos);
+}
+
+TEST(Body, PayloadsShareTheBody) {
+    Slice whole = body("17 01 000000 00000002 6588");
+    BodyParser parser = after("1700000000" + kAvcConfig);
+    auto result = parser.video(whole, 0);
+    ASSERT_TRUE(result && result->frame);
+    EXPECT_EQ(result->frame->payload.data(), whole.data() + 5);
+}
+
+}  // namespace flv
