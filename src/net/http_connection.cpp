@@ -1,0 +1,294 @@
+#include "net/http_connection.h"
+
+#include <fmt/core.h>
+
+#include "base/log.h"
+#include "protocol/http/date.h"
+#include "protocol/http/response_head.h"
+
+namespace net {
+
+using base::Code;
+using runtime::Deadline;
+using Step = http::RequestParser::Step;
+
+namespace {
+
+// One read; what is left of it behind a request is kept, so this bounds what pipelining can make us hold.
+constexpr size_t kReadBytes = 16 * 1024;
+constexpr int64_t kLingerMs = 1'000;
+constexpr size_t kLingerBytes = 256 * 1024;
+
+// Lets the peer read our last words: a close while its bytes lie unread would reset the connection and lose them.
+void close_gently(runtime::ByteStream& stream) {
+    stream.shutdown_write();
+    Deadline deadline = Deadline::in_ms(kLingerMs);
+    for (size_t total = 0; total < kLingerBytes;) {
+        auto got = stream.read(runtime::shared_read_buffer().first(kReadBytes), deadline);
+        if (!got || *got == 0) return;
+        total += *got;
+    }
+}
+
+}  // namespace
+
+class HttpConnection::HttpSession final : public Session {
+  public:
+    HttpSession(HttpConnection& connection, std::string ip)
+        : Session(connection.server_.sessions_, connection.id_, std::move(ip)), connection_(connection) {
+        set_type(SessionType::kHttp);
+    }
+    std::string stream_url() const override {
+        return connection_.last_target_.empty() ? "-" : connection_.last_target_;
+    }
+    Traffic traffic() const override {
+        return {connection_.transport_.received_bytes, connection_.transport_.sent_bytes};
+    }
+    void kick(std::string_view reason) override { connection_.cancel(reason); }
+    using Session::log_end;
+
+  private:
+    HttpConnection& connection_;
+};
+
+HttpConnection::HttpConnection(HttpServer& server, std::unique_ptr<runtime::ByteStream> stream,
+                               std::shared_ptr<runtime::TlsContext> tls)
+    : server_(server),
+      tls_(std::move(tls)),
+      options_(server.options_),
+      parser_(options_->limits),
+      id_(runtime::new_context_id()),
+      peer_ip_(stream->peer_ip()),
+      first_deadline_(Deadline::in_ms(options_->request_timeout_ms)) {
+    transport_.stream = std::move(stream);
+    transport_.session = std::make_unique<HttpSession>(*this, peer_ip_);
+}
+
+HttpConnection::~HttpConnection() = default;
+
+void HttpConnection::cancel(std::string_view why) {
+    if (why_.empty()) why_ = why;
+    task_.cancel();
+}
+
+void HttpConnection::close_if_idle() {
+    if (idle_) cancel("the server stops");
+}
+
+void HttpConnection::run() {
+    runtime::set_context_id(id_);
+    auto ready = handshake();
+    if (!ready) {
+        end(ready.error().describe());
+    } else {
+        while (serve_one() == Next::kRequest) {
+        }
+    }
+    if (transport_.session) static_cast<HttpSession&>(*transport_.session).log_end(why_);
+    transport_.session.reset();
+}
+
+base::Result<void> HttpConnection::handshake() {
+    if (!tls_) return {};
+    transport_.stream = TRY(runtime::tls_accept(std::move(transport_.stream), tls_, first_deadline_), "TLS handshake");
+    return {};
+}
+
+// Why it ended; the first reason counts.
+HttpConnection::Next HttpConnection::end(std::string why) {
+    if (why_.empty()) why_ = std::move(why);
+    return Next::kClose;
+}
+
+// Feeds what is there, reads when nothing is. Step::kNeedMore: the peer closed its side.
+base::Result<Step> HttpConnection::next_step(Deadline deadline) {
+    auto& unread = transport_.unread;
+    size_t used = 0;
+    // A request without a body is complete without another byte.
+    Step step = parser_.feed(unread, used);
+    unread.erase(unread.begin(), unread.begin() + static_cast<ptrdiff_t>(used));
+    while (step == Step::kNeedMore) {
+        CHECK(unread.empty());
+        auto buffer = runtime::shared_read_buffer().first(kReadBytes);
+        size_t n = TRY(transport_.stream->read(buffer, deadline));
+        if (n == 0) return Step::kNeedMore;
+        transport_.received_bytes += n;
+        step = parser_.feed(buffer.first(n), used);
+        unread.assign(buffer.begin() + static_cast<ptrdiff_t>(used), buffer.begin() + static_cast<ptrdiff_t>(n));
+    }
+    if (unread.empty()) unread.shrink_to_fit();
+    return step;
+}
+
+// Between requests nothing is owed; the head's time runs from its first byte.
+base::Result<void> HttpConnection::await_first_byte() {
+    if (served_ == 0 || !transport_.unread.empty()) return {};
+    if (server_.stopping_) return base::fail(Code::kCancelled, "the server stops");
+    idle_ = true;
+    auto buffer = runtime::shared_read_buffer().first(kReadBytes);
+    auto n = transport_.stream->read(buffer, Deadline::in_ms(options_->idle_timeout_ms));
+    idle_ = false;
+    if (!n) return std::unexpected(std::move(n.error()));
+    if (*n == 0) return base::fail(Code::kClosed, "closed by the peer");
+    transport_.received_bytes += *n;
+    transport_.unread.assign(buffer.begin(), buffer.begin() + static_cast<ptrdiff_t>(*n));
+    return {};
+}
+
+// False: refused or closed, all said and done.
+base::Result<bool> HttpConnection::read_head(Deadline deadline) {
+    auto step = next_step(deadline);
+    if (!step) {
+        if (step.error().code() != Code::kTimeout) return std::unexpected(std::move(step.error()));
+        if (parser_.started()) {
+            refuse_request(408, fmt::format("the head was not complete within {} ms", options_->request_timeout_ms));
+        } else {
+            end(fmt::format("no request within {} ms", options_->request_timeout_ms));
+        }
+        return false;
+    }
+    if (*step == Step::kNeedMore) {
+        end(parser_.started() ? "closed by the peer in the middle of a request" : "closed by the peer");
+        return false;
+    }
+    if (*step == Step::kError) {
+        refuse_request(parser_.error_status(), parser_.error_text());
+        return false;
+    }
+    return true;
+}
+
+base::Result<bool> HttpConnection::read_body(size_t limit_bytes) {
+    if (!parser_.accept_body(limit_bytes)) {
+        refuse_request(parser_.error_status(), parser_.error_text());
+        return false;
+    }
+    Deadline deadline = Deadline::in_ms(options_->body_timeout_ms);
+    if (parser_.request().expects_continue && transport_.unread.empty()) {
+        static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+        TRY(transport_.stream->write(std::span(reinterpret_cast<const uint8_t*>(kContinue.data()), kContinue.size()),
+                                     deadline));
+    }
+    auto step = next_step(deadline);
+    if (!step) {
+        if (step.error().code() != Code::kTimeout) return std::unexpected(std::move(step.error()));
+        refuse_request(408, fmt::format("the body was not complete within {} ms", options_->body_timeout_ms));
+        return false;
+    }
+    if (*step == Step::kError) {
+        refuse_request(parser_.error_status(), parser_.error_text());
+        return false;
+    }
+    if (*step == Step::kNeedMore) end("closed by the peer in the middle of a request");
+    return *step == Step::kMessage;
+}
+
+HttpConnection::Next HttpConnection::serve_one() {
+    options_ = server_.options_;
+    parser_.set_limits(options_->limits);
+    parser_.reset();
+    if (auto waited = await_first_byte(); !waited) {
+        bool idle = waited.error().code() == Code::kTimeout;
+        return end(idle ? fmt::format("idle for {} ms", options_->idle_timeout_ms) : waited.error().text());
+    }
+    auto head = read_head(served_ == 0 ? first_deadline_ : Deadline::in_ms(options_->request_timeout_ms));
+    if (!head) return end(head.error().text());
+    if (!*head) return Next::kClose;
+    HttpRouter::Match match = server_.router_.match(parser_.request().method, parser_.request().path);
+    size_t body_limit = options_->limits.body_bytes;
+    if (!match.candidates.empty()) body_limit = match.candidates[0].route->body_limit_bytes;
+    auto body = read_body(body_limit);
+    if (!body) return end(body.error().text());
+    if (!*body) return Next::kClose;
+
+    HttpRequest request;
+    request.message = std::move(parser_.request());
+    request.peer_ip = peer_ip_;
+    request.tls = tls_ != nullptr;
+    request.session_id = id_;
+    last_target_ = request.message.target;
+    ++served_;
+    ++server_.counters_.requests;
+    bool keep_alive = request.message.keep_alive && served_ < options_->requests_per_connection && !server_.stopping_;
+    HttpResponse response(transport_, request, options_->response, keep_alive);
+    answer(response, request, match);
+    if (response.detached()) return Next::kClose;
+    if (!response.complete()) return end("the response was not complete");
+    if (response.keep_alive()) return Next::kRequest;
+    end("done");
+    close_gently(*transport_.stream);
+    return Next::kClose;
+}
+
+void HttpConnection::answer(HttpResponse& response, HttpRequest& request, const HttpRouter::Match& match) {
+    int64_t began_ms = base::monotonic_ms();
+    auto result = dispatch(response, request, match);
+    if (result && !response.detached()) result = response.end();
+    if (!result) {
+        base::log::info("HTTP {} {}: {}", http::method_name(request.message.method), request.message.target,
+                        result.error().describe());
+        if (why_.empty()) why_ = result.error().text();
+        // A fault of the handler's; where the connection broke, this fails too.
+        if (!response.started() && result.error().code() != Code::kCancelled) {
+            base::log::error("HTTP {} failed: {}", request.message.target, result.error().describe());
+            response.close_after();
+            auto told = response.send_error(500);
+            if (told) result = {};
+        }
+    }
+    base::log::info("HTTP {} {} -> {}, {} bytes in {} ms", http::method_name(request.message.method),
+                    request.message.target, response.status(), response.body_bytes(), base::monotonic_ms() - began_ms);
+}
+
+base::Result<void> HttpConnection::dispatch(HttpResponse& response, HttpRequest& request,
+                                            const HttpRouter::Match& match) {
+    for (const HttpRouter::Candidate& candidate : match.candidates) {
+        request.captures = candidate.captures;
+        TRY(candidate.route->handler(request, response));
+        if (response.started()) return {};
+    }
+    if (request.message.method == http::Method::kOptions) return answer_options(response, request, match);
+    if (match.candidates.empty() && !match.allowed.empty()) {
+        response.header("Allow", allow_list(match.allowed));
+        return response.send_error(405);
+    }
+    return response.send_error(404);
+}
+
+base::Result<void> HttpConnection::answer_options(HttpResponse& response, const HttpRequest& request,
+                                                  const HttpRouter::Match& match) {
+    if (match.allowed.empty() && request.message.path != "*") return response.send_error(404);
+    response.header("Allow", allow_list(match.allowed));
+    if (options_->response.crossdomain) {
+        // Whatever a page asks for is allowed: nothing here depends on cookies.
+        std::string_view asked = request.message.headers.get("Access-Control-Request-Headers");
+        response.header("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS");
+        response.header("Access-Control-Allow-Headers", asked.empty() ? "*" : asked);
+        response.header("Access-Control-Max-Age", "86400");
+    }
+    return response.send(204, {}, {});
+}
+
+// What the peer sent cannot be served: say why, close gently.
+void HttpConnection::refuse_request(int status, std::string_view text) {
+    ++server_.counters_.bad_requests;
+    base::log::warn("HTTP request from {} refused with {}: {}", peer_ip_, status, text);
+    end(fmt::format("refused with {}: {}", status, text));
+    HttpRequest request;
+    HttpResponse response(transport_, request, options_->response, false);
+    if (response.send_error(status, text)) close_gently(*transport_.stream);
+}
+
+void refuse_connection(runtime::ByteStream& stream, const HttpResponseOptions& options) {
+    std::string head = http::HeadWriter(503)
+                           .field("Date", http::format_date(base::wall_ms() / 1000))
+                           .field("Server", options.server_name)
+                           .field("Retry-After", "5")
+                           .field("Content-Length", uint64_t{0})
+                           .field("Connection", "close")
+                           .finish();
+    auto bytes = std::span(reinterpret_cast<const uint8_t*>(head.data()), head.size());
+    if (stream.write(bytes, Deadline::in_ms(kLingerMs))) close_gently(stream);
+}
+
+}  // namespace net

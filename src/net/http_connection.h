@@ -1,0 +1,63 @@
+#pragma once
+// HttpConnection: one client of an HttpServer, in its own coroutine, from the TLS handshake to the close. Private to
+// HttpServer.
+
+#include <memory>
+#include <string>
+
+#include "net/http_exchange.h"
+#include "net/http_server.h"
+#include "protocol/http/request_parser.h"
+#include "runtime/coroutine.h"
+
+namespace net {
+
+class HttpConnection {
+  public:
+    HttpConnection(HttpServer& server, std::unique_ptr<runtime::ByteStream> stream,
+                   std::shared_ptr<runtime::TlsContext> tls);
+    ~HttpConnection();
+
+    void set_task(runtime::Task task) { task_ = std::move(task); }
+    const runtime::Task& task() const { return task_; }
+    void run();
+    void cancel(std::string_view why);
+    void close_if_idle();
+
+  private:
+    class HttpSession;
+    enum class Next : uint8_t { kRequest, kClose };
+
+    base::Result<void> handshake();
+    // Reads, routes and answers one request.
+    Next serve_one();
+    base::Result<http::RequestParser::Step> next_step(runtime::Deadline deadline);
+    base::Result<void> await_first_byte();
+    base::Result<bool> read_head(runtime::Deadline deadline);
+    base::Result<bool> read_body(size_t limit_bytes);
+    void answer(HttpResponse& response, HttpRequest& request, const HttpRouter::Match& match);
+    base::Result<void> dispatch(HttpResponse& response, HttpRequest& request, const HttpRouter::Match& match);
+    base::Result<void> answer_options(HttpResponse& response, const HttpRequest& request,
+                                      const HttpRouter::Match& match);
+    void refuse_request(int status, std::string_view text);
+    Next end(std::string why);
+
+    HttpServer& server_;
+    HttpTransport transport_;
+    std::shared_ptr<runtime::TlsContext> tls_;
+    std::shared_ptr<const HttpServerOptions> options_;
+    runtime::Task task_;
+    http::RequestParser parser_;
+    std::string id_;
+    std::string peer_ip_;
+    std::string why_;
+    std::string last_target_;
+    runtime::Deadline first_deadline_;
+    uint32_t served_ = 0;
+    bool idle_ = false;
+};
+
+// Says 503 and closes gently.
+void refuse_connection(runtime::ByteStream& stream, const HttpResponseOptions& options);
+
+}  // namespace net

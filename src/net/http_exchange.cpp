@@ -1,0 +1,146 @@
+#include "net/http_exchange.h"
+
+#include <fmt/core.h>
+
+#include "base/clock.h"
+#include "protocol/http/date.h"
+#include "protocol/http/response_head.h"
+
+namespace net {
+
+namespace {
+std::span<const uint8_t> bytes_of(std::string_view text) {
+    return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+// Neither a length nor a body belongs to these.
+bool has_no_body(int status) { return status < 200 || status == 204 || status == 304; }
+}  // namespace
+
+std::string_view HttpRequest::capture(std::string_view name) const {
+    for (auto& [key, value] : captures)
+        if (key == name) return value;
+    return {};
+}
+
+HttpResponse::HttpResponse(HttpTransport& transport, const HttpRequest& request, const HttpResponseOptions& options,
+                           bool keep_alive)
+    : transport_(transport), request_(request), options_(options), keep_alive_(keep_alive) {}
+
+HttpResponse& HttpResponse::header(std::string_view name, std::string_view value) {
+    CHECK(!started_);
+    headers_.set(name, std::string(value));
+    return *this;
+}
+
+std::string HttpResponse::date() const { return http::format_date(base::wall_ms() / 1000); }
+
+std::string HttpResponse::make_head(int status, std::string_view content_type, std::optional<uint64_t> length,
+                                    Body framing) {
+    status_ = status;
+    http::HeadWriter out(status);
+    out.field("Date", date()).field("Server", options_.server_name);
+    if (!content_type.empty()) out.field("Content-Type", content_type);
+    if (length && !has_no_body(status)) out.field("Content-Length", *length);
+    if (framing == Body::kChunked) out.field("Transfer-Encoding", "chunked");
+    for (auto& [name, value] : headers_) out.field(name, value);
+    if (options_.crossdomain) {
+        out.field("Access-Control-Allow-Origin", "*");
+        out.field("Access-Control-Expose-Headers", "Server,Date,Content-Length,Content-Range,Location,ETag");
+    }
+    out.field("Connection", keep_alive_ ? "keep-alive" : "close");
+    return out.finish();
+}
+
+std::string HttpResponse::head(int status, std::string_view content_type) {
+    keep_alive_ = false;
+    return make_head(status, content_type, std::nullopt, Body::kUntilClose);
+}
+
+base::Result<void> HttpResponse::write_parts(std::string_view a, std::span<const uint8_t> b, std::string_view c) {
+    iovec parts[3];
+    size_t count = 0;
+    size_t bytes = 0;
+    auto add = [&](const void* data, size_t size) {
+        if (size) parts[count++] = {const_cast<void*>(data), size};
+        bytes += size;
+    };
+    add(a.data(), a.size());
+    add(b.data(), b.size());
+    add(c.data(), c.size());
+    TRY(transport_.stream->writev(std::span(parts, count), runtime::Deadline::in_ms(options_.write_timeout_ms)));
+    transport_.sent_bytes += bytes;
+    return {};
+}
+
+base::Result<void> HttpResponse::send(int status, std::string_view content_type, std::string_view body) {
+    CHECK(!started_);
+    started_ = true;
+    std::string head = make_head(status, content_type, body.size(), Body::kLength);
+    bool without_body = request_.is_head() || has_no_body(status);
+    TRY(write_parts(head, bytes_of(without_body ? std::string_view() : body), {}), "sending the response");
+    body_bytes_ = without_body ? 0 : body.size();
+    complete_ = true;
+    return {};
+}
+
+base::Result<void> HttpResponse::send_error(int status, std::string_view text) {
+    std::string page = fmt::format("{} {}\n", status, http::reason_phrase(status));
+    if (!text.empty()) page.append(text).append("\n");
+    return send(status, "text/plain; charset=utf-8", page);
+}
+
+base::Result<void> HttpResponse::redirect(int status, std::string_view location) {
+    header("Location", location);
+    return send_error(status, location);
+}
+
+base::Result<void> HttpResponse::begin(int status, std::string_view content_type, std::optional<uint64_t> length) {
+    CHECK(!started_);
+    started_ = true;
+    if (has_no_body(status)) length = 0;
+    if (length) {
+        framing_ = Body::kLength;
+        length_left_ = *length;
+    } else if (request_.message.minor_version >= 1) {
+        framing_ = Body::kChunked;
+    } else {
+        framing_ = Body::kUntilClose;
+        keep_alive_ = false;
+    }
+    std::string head = make_head(status, content_type, length, framing_);
+    return write_parts(head, {}, {});
+}
+
+base::Result<void> HttpResponse::write(std::span<const uint8_t> bytes) {
+    CHECK(started_ && !complete_);
+    if (bytes.empty() || request_.is_head()) return {};
+    body_bytes_ += bytes.size();
+    if (framing_ == Body::kChunked) return write_parts(http::chunk_prefix(bytes.size()), bytes, http::kChunkSuffix);
+    if (framing_ == Body::kLength) {
+        CHECK(bytes.size() <= length_left_);
+        length_left_ -= bytes.size();
+    }
+    return write_parts({}, bytes, {});
+}
+
+base::Result<void> HttpResponse::end() {
+    if (!started_ || complete_) return {};
+    if (request_.is_head()) {
+        complete_ = true;
+        return {};
+    }
+    if (framing_ == Body::kLength && length_left_ > 0)
+        return base::fail(base::Code::kOther, fmt::format("the response is {} bytes short", length_left_));
+    if (framing_ == Body::kChunked) TRY(write_parts(http::kLastChunk, {}, {}), "ending the response");
+    complete_ = true;
+    return {};
+}
+
+HttpResponse::Detached HttpResponse::detach() {
+    CHECK(!started_ && !detached_);
+    detached_ = started_ = true;
+    transport_.session.reset();
+    return {std::move(transport_.stream), std::move(transport_.unread)};
+}
+
+}  // namespace net

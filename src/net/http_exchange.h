@@ -1,0 +1,110 @@
+#pragma once
+// One HTTP request and its response, as handlers see them. They run in the connection's coroutine: what takes a while
+// yields, and nothing here may be used after the handler returned.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "base/slice.h"
+#include "net/session.h"
+#include "protocol/http/message.h"
+#include "runtime/byte_stream.h"
+
+namespace net {
+
+struct HttpRequest {
+    http::Request message;
+    std::string peer_ip;
+    bool tls = false;
+    std::string session_id;  // as in log lines; a viewer that takes the stream away keeps it
+    // What the route's {name} and * stood for.
+    std::vector<std::pair<std::string, std::string>> captures;
+
+    std::string_view capture(std::string_view name) const;
+    bool is_head() const { return message.method == http::Method::kHead; }
+};
+
+// What belongs to a connection, and what a response may take away from it.
+struct HttpTransport {
+    std::unique_ptr<runtime::ByteStream> stream;
+    std::unique_ptr<Session> session;
+    std::vector<uint8_t> unread;  // bytes behind the request under way: pipelined requests, WebSocket frames
+    uint64_t received_bytes = 0;
+    uint64_t sent_bytes = 0;
+};
+
+struct HttpResponseOptions {
+    std::string server_name = "SRS";
+    bool crossdomain = true;            // Access-Control-Allow-Origin: *
+    int64_t write_timeout_ms = 30'000;  // for each write
+};
+
+class HttpResponse {
+  public:
+    HttpResponse(HttpTransport& transport, const HttpRequest& request, const HttpResponseOptions& options,
+                 bool keep_alive);
+
+    // A field beside those that every response has. Before anything was sent.
+    HttpResponse& header(std::string_view name, std::string_view value);
+    // The connection will not serve another request.
+    void close_after() { keep_alive_ = false; }
+
+    // The whole response. HEAD gets its head only.
+    base::Result<void> send(int status, std::string_view content_type, std::string_view body);
+    // A small text page; text is for people.
+    base::Result<void> send_error(int status, std::string_view text = {});
+    base::Result<void> redirect(int status, std::string_view location);
+
+    // In pieces: begin, write as often as you like, end. Without a length it is chunked (HTTP/1.0: until the connection
+    // closes). A response of a known length that comes out shorter breaks the connection.
+    base::Result<void> begin(int status, std::string_view content_type, std::optional<uint64_t> length);
+    base::Result<void> write(std::span<const uint8_t> bytes);
+    base::Result<void> end();
+
+    // Takes the connection away, for a viewer: its stream, and what the peer has sent beyond the request. Its session's
+    // id is free then. Nothing was sent yet: the taker sends head() or its own. The handler returns at once after it.
+    struct Detached {
+        std::unique_ptr<runtime::ByteStream> stream;
+        std::vector<uint8_t> early;
+    };
+    Detached detach();
+    // A head as send() would write it, without length and with "Connection: close": what follows ends with the
+    // connection.
+    std::string head(int status, std::string_view content_type);
+    std::string date() const;  // of now
+    const HttpResponseOptions& options() const { return options_; }
+
+    bool started() const { return started_; }
+    bool detached() const { return detached_; }
+    // Everything that was promised was sent.
+    bool complete() const { return complete_; }
+    bool keep_alive() const { return keep_alive_; }
+    int status() const { return status_; }
+    uint64_t body_bytes() const { return body_bytes_; }
+
+  private:
+    enum class Body : uint8_t { kNone, kLength, kChunked, kUntilClose };
+    std::string make_head(int status, std::string_view content_type, std::optional<uint64_t> length, Body framing);
+    base::Result<void> write_parts(std::string_view a, std::span<const uint8_t> b, std::string_view c);
+
+    HttpTransport& transport_;
+    const HttpRequest& request_;
+    const HttpResponseOptions& options_;
+    bool keep_alive_;
+    bool started_ = false;
+    bool complete_ = false;
+    bool detached_ = false;
+    Body framing_ = Body::kNone;
+    int status_ = 0;
+    uint64_t length_left_ = 0;
+    uint64_t body_bytes_ = 0;
+    http::Headers headers_;
+};
+
+}  // namespace net

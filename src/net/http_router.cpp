@@ -1,0 +1,94 @@
+#include "net/http_router.h"
+
+#include <algorithm>
+
+namespace net {
+
+namespace {
+
+bool is_named(std::string_view segment) { return segment.starts_with('{') && segment.ends_with('}'); }
+
+// "a" of "/a/b", and leaves "/b".
+std::string_view take_segment(std::string_view& path) {
+    path.remove_prefix(path.starts_with('/') ? 1 : 0);
+    size_t end = std::min(path.find('/'), path.size());
+    std::string_view segment = path.substr(0, end);
+    path.remove_prefix(end);
+    return segment;
+}
+
+// One character a segment: a literal sorts before a name, that before the pattern's end, that before a wildcard.
+std::string rank(std::string_view pattern) {
+    std::string out;
+    while (!pattern.empty()) {
+        std::string_view segment = take_segment(pattern);
+        if (!segment.empty()) out.push_back(segment == "*" ? 'd' : is_named(segment) ? 'b' : 'a');
+    }
+    out.push_back('c');
+    return out;
+}
+
+std::optional<std::vector<std::pair<std::string, std::string>>> match_pattern(std::string_view pattern,
+                                                                              std::string_view path) {
+    std::vector<std::pair<std::string, std::string>> captures;
+    while (true) {
+        std::string_view rest = path;
+        std::string_view want = take_segment(pattern);
+        if (want == "*") {
+            rest.remove_prefix(rest.starts_with('/') ? 1 : 0);
+            captures.emplace_back("*", rest);
+            return captures;
+        }
+        std::string_view have = take_segment(path);
+        if (want.empty() || have.empty()) {
+            // Both at their end; one slash there is the same as none.
+            if (want.empty() && have.empty() && pattern.size() <= 1 && path.size() <= 1) return captures;
+            return std::nullopt;
+        }
+        if (is_named(want)) {
+            captures.emplace_back(want.substr(1, want.size() - 2), have);
+        } else if (want != have) {
+            return std::nullopt;
+        }
+    }
+}
+
+bool serves(const HttpRoute& route, http::Method method) {
+    auto has = [&](http::Method m) {
+        return std::find(route.methods.begin(), route.methods.end(), m) != route.methods.end();
+    };
+    return has(method) || (method == http::Method::kHead && has(http::Method::kGet));
+}
+
+}  // namespace
+
+void HttpRouter::add(HttpRoute route) {
+    auto place = std::upper_bound(routes_.begin(), routes_.end(), route, [](const HttpRoute& a, const HttpRoute& b) {
+        return rank(a.pattern) < rank(b.pattern);
+    });
+    routes_.insert(place, std::move(route));
+}
+
+HttpRouter::Match HttpRouter::match(http::Method method, std::string_view path) const {
+    Match result;
+    for (const HttpRoute& route : routes_) {
+        auto captures = match_pattern(route.pattern, path);
+        if (!captures) continue;
+        for (http::Method m : route.methods)
+            if (std::find(result.allowed.begin(), result.allowed.end(), m) == result.allowed.end())
+                result.allowed.push_back(m);
+        if (serves(route, method)) result.candidates.push_back({&route, *std::move(captures)});
+    }
+    return result;
+}
+
+std::string allow_list(const std::vector<http::Method>& methods) {
+    std::string out;
+    for (http::Method method : methods) {
+        out.append(http::method_name(method)).append(", ");
+        if (method == http::Method::kGet) out.append("HEAD, ");
+    }
+    return out + "OPTIONS";
+}
+
+}  // namespace net

@@ -1,0 +1,87 @@
+#pragma once
+// HttpServer: listeners, plain and TLS, and a coroutine per connection that serves HTTP/1.1 and 1.0 requests one after
+// another from a router: keep-alive, pipelining, Expect, CORS, and limits on time, size and number. Each connection is
+// a net::Session until a handler takes its stream away. A client is told what it did wrong (400, 408, 413, 414, 431
+// ...) and then closed gently, so that it can read the answer.
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "net/http_exchange.h"
+#include "net/http_router.h"
+#include "net/session.h"
+#include "protocol/http/message.h"
+#include "runtime/coroutine.h"
+#include "runtime/tcp.h"
+#include "runtime/tls.h"
+
+namespace net {
+
+class HttpConnection;
+
+struct HttpServerOptions {
+    HttpResponseOptions response;
+    http::Limits limits;                  // body_bytes is each route's own
+    int64_t request_timeout_ms = 10'000;  // for a request's head, from its first byte; for the first one from accept
+    int64_t body_timeout_ms = 30'000;
+    int64_t idle_timeout_ms = 60'000;  // between requests
+    uint32_t requests_per_connection = 1'000;
+    size_t max_connections = 0;  // of the whole session table; 0: no limit
+};
+
+struct HttpCounters {
+    uint64_t connections = 0;
+    uint64_t requests = 0;
+    uint64_t refused = 0;       // 503, too many connections
+    uint64_t bad_requests = 0;  // malformed, too large or too slow
+};
+
+class HttpServer {
+  public:
+    // Both outlive it. Routes are added before listen().
+    HttpServer(SessionTable& sessions, const HttpRouter& router, HttpServerOptions options);
+    ~HttpServer();  // stops: yields
+    HttpServer(const HttpServer&) = delete;
+
+    // tls: null for plain HTTP. The error names the address.
+    base::Result<void> listen(const runtime::SocketAddress& address,
+                              std::shared_ptr<runtime::TlsContext> tls = nullptr);
+    uint16_t port(size_t listener = 0) const;
+    // Requests that come from now on have these.
+    void set_options(HttpServerOptions options);
+
+    // No new connections; idle ones are closed, busy ones after the response under way.
+    void stop_accepting();
+    // Ends everything; yields until it has.
+    void stop();
+
+    size_t connections() const { return connections_.size(); }
+    const HttpCounters& counters() const { return counters_; }
+
+  private:
+    friend class HttpConnection;
+    struct Listener {
+        std::unique_ptr<runtime::TcpListener> socket;
+        std::shared_ptr<runtime::TlsContext> tls;
+        runtime::Task acceptor;
+    };
+    static constexpr size_t kMostRefusals = 64;  // 503s under way at once; beyond them connections are just closed
+
+    void accept_loop(Listener& listener);
+    void start(std::unique_ptr<runtime::ByteStream> stream, std::shared_ptr<runtime::TlsContext> tls);
+    void refuse(std::unique_ptr<runtime::ByteStream> stream, bool tls, const base::Error& error);
+
+    SessionTable& sessions_;
+    const HttpRouter& router_;
+    std::shared_ptr<const HttpServerOptions> options_;
+    std::vector<std::unique_ptr<Listener>> listeners_;
+    std::set<HttpConnection*> connections_;
+    std::vector<runtime::Task> refusals_;
+    bool stopping_ = false;
+    HttpCounters counters_;
+};
+
+}  // namespace net

@@ -1,0 +1,296 @@
+#include "net/http_server.h"
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include "net/http_testing.h"
+#include "runtime/testing.h"
+
+namespace net {
+namespace {
+
+using runtime::testing::ok;
+using testing::RawClient;
+
+class HttpServerTest : public runtime::testing::RuntimeTest {
+  protected:
+    void SetUp() override {
+        RuntimeTest::SetUp();
+        options.request_timeout_ms = 400;
+        options.body_timeout_ms = 400;
+        options.idle_timeout_ms = 600;
+        route({http::Method::kGet}, "/hello", [](HttpRequest& request, HttpResponse& response) {
+            return response.send(200, "text/plain",
+                                 "hello " + std::string(request.message.parameter("name")) + request.message.body);
+        });
+        route({http::Method::kPost}, "/echo", [](HttpRequest& request, HttpResponse& response) {
+            return response.send(200, "text/plain", request.message.body);
+        });
+        route({http::Method::kGet}, "/chunks", [](HttpRequest&, HttpResponse& response) -> base::Result<void> {
+            TRY(response.begin(200, "text/plain", std::nullopt));
+            for (int i = 0; i < 3; ++i) TRY(response.write(base::Slice::copy("piece;")));
+            return {};
+        });
+        route({http::Method::kGet}, "/fails", [](HttpRequest&, HttpResponse&) -> base::Result<void> {
+            return base::fail(base::Code::kOther, "broken");
+        });
+        route({http::Method::kGet}, "/short", [](HttpRequest&, HttpResponse& response) -> base::Result<void> {
+            TRY(response.begin(200, "text/plain", 100));
+            return response.write(base::Slice::copy("abc"));
+        });
+        route({http::Method::kGet}, "/passes", [](HttpRequest&, HttpResponse&) { return base::Result<void>(); });
+        route({http::Method::kGet}, "/take", [this](HttpRequest&, HttpResponse& response) -> base::Result<void> {
+            std::string head = response.head(200, "video/x-flv");
+            taken = response.detach();
+            TRY(taken.stream->write(base::Slice::copy(head), runtime::Deadline::in_ms(1000)));
+            return {};
+        });
+    }
+    void TearDown() override {
+        taken.stream.reset();
+        server.reset();
+        EXPECT_EQ(sessions.size(), 0u);
+    }
+    void route(std::vector<http::Method> methods, std::string pattern, HttpHandler handler) {
+        HttpRoute route;
+        route.methods = std::move(methods);
+        route.pattern = std::move(pattern);
+        route.handler = std::move(handler);
+        route.body_limit_bytes = 1000;
+        router.add(std::move(route));
+    }
+    uint16_t start() {
+        server = std::make_unique<HttpServer>(sessions, router, options);
+        EXPECT_TRUE(ok(server->listen({"127.0.0.1", 0})));
+        return server->port();
+    }
+    testing::Answer ask(std::string_view text, bool to_head = false) {
+        RawClient client(server->port());
+        client.send(text);
+        return client.read(to_head);
+    }
+
+    SessionTable sessions;
+    HttpRouter router;
+    HttpServerOptions options;
+    std::unique_ptr<HttpServer> server;
+    HttpResponse::Detached taken;
+};
+
+TEST_F(HttpServerTest, Answers) {
+    start();
+    auto answer = ask("GET /hello?name=you HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_EQ(answer.status, 200);
+    EXPECT_EQ(answer.body, "hello you");
+    EXPECT_EQ(answer.header("Connection"), "keep-alive");
+    EXPECT_EQ(answer.header("Access-Control-Allow-Origin"), "*");
+    EXPECT_EQ(answer.header("Server"), "SRS");
+    EXPECT_FALSE(answer.header("Date").empty());
+    auto head = ask("HEAD /hello HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", true);
+    EXPECT_EQ(head.status, 200);
+    EXPECT_EQ(head.header("Content-Length"), "6");
+    EXPECT_EQ(head.body, "");
+    EXPECT_EQ(ask("GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n").status, 404);
+    EXPECT_EQ(ask("GET /passes HTTP/1.1\r\nHost: a\r\n\r\n").status, 404);
+    auto wrong = ask("DELETE /hello HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_EQ(wrong.status, 405);
+    EXPECT_EQ(wrong.header("Allow"), "GET, HEAD, OPTIONS");
+    EXPECT_EQ(ask("GET /fails HTTP/1.1\r\nHost: a\r\n\r\n").status, 500);
+}
+
+TEST_F(HttpServerTest, KeepsAliveAndPipelines) {
+    start();
+    RawClient client(server->port());
+    std::string many;
+    for (int i = 0; i < 50; ++i) {
+        many += fmt::format("GET /hello?name={} HTTP/1.1\r\nHost: a\r\n\r\n", i);
+        many += fmt::format("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\n{:03}", i);
+    }
+    client.send(many);
+    for (int i = 0; i < 50; ++i) {
+        EXPECT_EQ(client.read().body, fmt::format("hello {}", i));
+        EXPECT_EQ(client.read().body, fmt::format("{:03}", i));
+    }
+    client.send("GET /hello HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    EXPECT_EQ(client.read().header("Connection"), "close");
+    EXPECT_TRUE(client.sees_close());
+    EXPECT_EQ(server->counters().requests, 101u);
+    EXPECT_EQ(server->counters().connections, 1u);
+}
+
+TEST_F(HttpServerTest, LimitsRequestsPerConnection) {
+    options.requests_per_connection = 2;
+    start();
+    RawClient client(server->port());
+    client.send("GET /hello HTTP/1.1\r\nHost: a\r\n\r\nGET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_EQ(client.read().header("Connection"), "keep-alive");
+    EXPECT_EQ(client.read().header("Connection"), "close");
+    EXPECT_TRUE(client.sees_close());
+}
+
+TEST_F(HttpServerTest, ChunksAndOldClients) {
+    start();
+    auto chunked = ask("GET /chunks HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_EQ(chunked.body, "piece;piece;piece;");
+    EXPECT_TRUE(chunked.complete);
+    EXPECT_EQ(chunked.header("Transfer-Encoding"), "chunked");
+    auto old = ask("GET /chunks HTTP/1.0\r\n\r\n");
+    EXPECT_EQ(old.body, "piece;piece;piece;");
+    EXPECT_TRUE(old.complete);
+    EXPECT_EQ(old.header("Transfer-Encoding"), "");
+    auto alive = ask("GET /hello HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+    EXPECT_EQ(alive.header("Connection"), "keep-alive");
+    EXPECT_FALSE(ask("GET /short HTTP/1.1\r\nHost: a\r\n\r\n").complete);
+}
+
+TEST_F(HttpServerTest, RefusesTheMalformed) {
+    options.limits.header_bytes = 2000;
+    options.limits.target_bytes = 1000;
+    start();
+    struct {
+        std::string text;
+        int status;
+    } table[] = {
+        {"nonsense\r\n\r\n", 400},
+        {std::string("\x16\x03\x01\x00\xff\x01\x00", 7), 400},
+        {"GET /hello HTTP/1.1\r\n\r\n", 400},
+        {"GET /hello HTTP/1.1\nHost: a\n\n", 400},
+        {"GET /../etc/passwd HTTP/1.1\r\nHost: a\r\n\r\n", 400},
+        {"GET /hello HTTP/3.0\r\nHost: a\r\n\r\n", 505},
+        {"BREW /hello HTTP/1.1\r\nHost: a\r\n\r\n", 501},
+        {"GET /" + std::string(1500, 'a') + " HTTP/1.1\r\nHost: a\r\n\r\n", 414},
+        {"GET /hello HTTP/1.1\r\nHost: a\r\nX: " + std::string(3000, 'a') + "\r\n\r\n", 431},
+        {"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 1001\r\n\r\n", 413},
+        {"POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400},
+        {"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n", 400},
+        {"GET /hello HTTP/1.1\r\nHost: a\r\nExpect: tea\r\n\r\n", 417},
+    };
+    for (auto& row : table) {
+        RawClient client(server->port());
+        client.send(row.text);
+        EXPECT_EQ(client.read().status, row.status) << row.text.substr(0, 60);
+        EXPECT_TRUE(client.sees_close()) << row.text.substr(0, 60);
+    }
+    EXPECT_EQ(server->counters().bad_requests, std::size(table));
+    EXPECT_EQ(ask("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n").status, 200);
+}
+
+TEST_F(HttpServerTest, TheAnswerToABodyThatIsStillComingIsReadable) {
+    start();
+    RawClient client(server->port());
+    client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n" + std::string(100000, 'x'));
+    EXPECT_EQ(client.read().status, 413);
+}
+
+TEST_F(HttpServerTest, ExpectContinue) {
+    start();
+    RawClient client(server->port());
+    client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n");
+    EXPECT_EQ(client.read_bytes(25), "HTTP/1.1 100 Continue\r\n\r\n");
+    client.send("abc");
+    EXPECT_EQ(client.read().body, "abc");
+    client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3000\r\nExpect: 100-continue\r\n\r\n");
+    EXPECT_EQ(client.read().status, 413);
+}
+
+TEST_F(HttpServerTest, ClosesTheSilentTheSlowAndTheIdle) {
+    start();
+    RawClient silent(server->port()), slow(server->port()), slow_body(server->port()), idle(server->port());
+    int64_t began = base::monotonic_ms();
+    slow_body.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc");
+    idle.send("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_EQ(idle.read().status, 200);
+    auto dripping = runtime::spawn("drip", [&] {
+        for (char c : std::string_view("GET /hello HTTP/1.1\r\nHost: aaaaaaaaaaaaaaaaaaaaaa\r\n\r\n")) {
+            slow.send(std::string_view(&c, 1));
+            if (!runtime::sleep_ms(20)) return;
+        }
+    });
+    EXPECT_EQ(slow.read().status, 408);
+    dripping.cancel_and_join();
+    EXPECT_LT(base::monotonic_ms() - began, 1000);
+    EXPECT_EQ(slow_body.read().status, 408);
+    EXPECT_TRUE(silent.sees_close());
+    EXPECT_TRUE(idle.sees_close());
+    EXPECT_LT(base::monotonic_ms() - began, 3000);
+}
+
+TEST_F(HttpServerTest, Options) {
+    start();
+    auto preflight =
+        ask("OPTIONS /hello HTTP/1.1\r\nHost: a\r\nOrigin: http://b\r\nAccess-Control-Request-Method: GET\r\n"
+            "Access-Control-Request-Headers: x-a\r\n\r\n");
+    EXPECT_EQ(preflight.status, 204);
+    EXPECT_EQ(preflight.header("Access-Control-Allow-Origin"), "*");
+    EXPECT_EQ(preflight.header("Access-Control-Allow-Headers"), "x-a");
+    EXPECT_EQ(preflight.header("Allow"), "GET, HEAD, OPTIONS");
+    EXPECT_EQ(ask("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n").status, 204);
+    EXPECT_EQ(ask("OPTIONS /no HTTP/1.1\r\nHost: a\r\n\r\n").status, 404);
+    options.response.crossdomain = false;
+    server->set_options(options);
+    auto plain = ask("OPTIONS /hello HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_EQ(plain.status, 204);
+    EXPECT_EQ(plain.header("Access-Control-Allow-Origin"), "");
+}
+
+TEST_F(HttpServerTest, RefusesWhatIsTooMany) {
+    options.max_connections = 2;
+    start();
+    RawClient a(server->port()), b(server->port());
+    a.send("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
+    b.send("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_EQ(a.read().status, 200);
+    EXPECT_EQ(b.read().status, 200);
+    RawClient c(server->port());
+    c.send("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_EQ(c.read().status, 503);
+    a.close();
+    ASSERT_TRUE(ok(runtime::sleep_ms(50)));
+    EXPECT_EQ(ask("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n").status, 200);
+    EXPECT_EQ(server->counters().refused, 1u);
+}
+
+TEST_F(HttpServerTest, AHandlerTakesTheStream) {
+    start();
+    RawClient client(server->port());
+    client.send("GET /take HTTP/1.1\r\nHost: a\r\n\r\nearly");
+    EXPECT_EQ(client.read(false, 200).status, 200);
+    EXPECT_EQ(server->connections(), 0u);
+    EXPECT_EQ(sessions.size(), 0u);
+    ASSERT_TRUE(taken.stream != nullptr);
+    EXPECT_EQ(std::string(taken.early.begin(), taken.early.end()), "early");
+    ASSERT_TRUE(ok(taken.stream->write(base::Slice::copy("live"), runtime::Deadline::in_ms(1000))));
+    EXPECT_EQ(client.read_bytes(4), "live");
+}
+
+TEST_F(HttpServerTest, KicksAndStops) {
+    start();
+    RawClient a(server->port()), b(server->port());
+    a.send("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_EQ(a.read().status, 200);
+    b.send("GET /hello HTTP/1.1\r\nHo");
+    ASSERT_TRUE(ok(runtime::sleep_ms(20)));
+    EXPECT_EQ(sessions.size(), 2u);
+    server->stop_accepting();
+    EXPECT_TRUE(a.sees_close());
+    EXPECT_EQ(sessions.size(), 1u);
+    b.send("st: a\r\n\r\n");
+    EXPECT_EQ(b.read().header("Connection"), "close");
+    EXPECT_TRUE(b.sees_close());
+}
+
+TEST_F(HttpServerTest, AKickedSessionEnds) {
+    start();
+    RawClient client(server->port());
+    client.send("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_EQ(client.read().status, 200);
+    sessions.for_each([](Session& session) {
+        EXPECT_EQ(session.type(), SessionType::kHttp);
+        EXPECT_EQ(session.stream_url(), "/hello");
+        session.kick("by the test");
+    });
+    EXPECT_TRUE(client.sees_close());
+}
+
+}  // namespace
+}  // namespace net

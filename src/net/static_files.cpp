@@ -1,0 +1,186 @@
+#include "net/static_files.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <memory>
+#include <vector>
+
+#include "protocol/http/conditional.h"
+#include "protocol/http/date.h"
+#include "protocol/http/mime.h"
+#include "protocol/http/range.h"
+#include "runtime/workers.h"
+
+namespace net {
+
+namespace {
+
+class Descriptor {
+  public:
+    explicit Descriptor(int fd = -1) : fd_(fd) {}
+    Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    Descriptor& operator=(Descriptor&& other) noexcept {
+        std::swap(fd_, other.fd_);
+        return *this;
+    }
+    ~Descriptor() {
+        if (fd_ >= 0) close(fd_);
+    }
+    int get() const { return fd_; }
+    explicit operator bool() const { return fd_ >= 0; }
+
+  private:
+    int fd_;
+};
+
+// What a worker and the connection share. The worker writes it while the connection waits; a connection that was
+// cancelled leaves it to the worker.
+struct OpenedFile {
+    Descriptor fd;
+    struct stat info {};
+    int error = 0;  // errno
+    bool is_directory = false;
+    std::vector<uint8_t> piece;
+    ssize_t piece_bytes = 0;
+};
+
+constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;  // not blocking: a FIFO must not hold a worker
+
+// Where the kernel has no openat2, or forbids it: one step at a time, and no symbolic link at all.
+Descriptor open_stepwise(int root, const std::string& path) {
+    Descriptor here(dup(root));
+    size_t start = 0;
+    while (here && start < path.size()) {
+        size_t end = std::min(path.find('/', start), path.size());
+        std::string segment = path.substr(start, end - start);
+        start = end + 1;
+        if (segment.empty() || segment == ".") continue;
+        if (segment == "..") {
+            errno = EXDEV;
+            return Descriptor();
+        }
+        here = Descriptor(openat(here.get(), segment.c_str(), kOpenFlags | O_NOFOLLOW));
+    }
+    return here;
+}
+
+Descriptor open_beneath(int root, const std::string& path) {
+    open_how how{};
+    how.flags = kOpenFlags;
+    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+    auto fd = static_cast<int>(syscall(SYS_openat2, root, path.empty() ? "." : path.c_str(), &how, sizeof how));
+    if (fd < 0 && (errno == ENOSYS || errno == EPERM)) return open_stepwise(root, path);
+    return Descriptor(fd);
+}
+
+// On a worker.
+void open_file(const std::string& directory, const std::string& path, OpenedFile& out) {
+    Descriptor root(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    out.fd = root ? open_beneath(root.get(), path) : Descriptor();
+    if (!out.fd || fstat(out.fd.get(), &out.info) < 0) {
+        out.error = errno;
+        return;
+    }
+    out.is_directory = S_ISDIR(out.info.st_mode);
+    if (!out.is_directory && !S_ISREG(out.info.st_mode)) out.error = EACCES;
+}
+
+base::Result<std::shared_ptr<OpenedFile>> open_on_worker(const std::string& directory, const std::string& path) {
+    auto file = std::make_shared<OpenedFile>();
+    TRY(runtime::offload([file, directory, path] { open_file(directory, path, *file); },
+                         runtime::Deadline::in_ms(30'000)));
+    return file;
+}
+
+bool is_playlist(std::string_view path) { return path.ends_with(".m3u8") || path.ends_with(".mpd"); }
+
+base::Result<void> send_range(const std::shared_ptr<OpenedFile>& file, http::ByteRange range, HttpResponse& response) {
+    while (range.length > 0) {
+        size_t n = static_cast<size_t>(std::min<uint64_t>(range.length, StaticFiles::kPieceBytes));
+        auto job = [file, n, offset = range.first] {
+            file->piece.resize(n);
+            file->piece_bytes = pread(file->fd.get(), file->piece.data(), n, static_cast<off_t>(offset));
+            if (file->piece_bytes < 0) file->error = errno;
+        };
+        TRY(runtime::offload(std::move(job), runtime::Deadline::in_ms(30'000)));
+        if (file->piece_bytes < 0) return base::fail_errno("reading a file", file->error);
+        // It was cut while we read it. The response is short then, and the connection is closed.
+        if (file->piece_bytes == 0) return {};
+        auto bytes = static_cast<size_t>(file->piece_bytes);
+        TRY(response.write(std::span(file->piece.data(), bytes)));
+        range.first += bytes;
+        range.length -= bytes;
+    }
+    return {};
+}
+
+base::Result<void> send_file(const std::shared_ptr<OpenedFile>& file, std::string_view path, const HttpRequest& request,
+                             HttpResponse& response) {
+    const auto& info = file->info;
+    auto size = static_cast<uint64_t>(info.st_size);
+    std::string etag =
+        fmt::format("\"{:x}-{:x}\"", size, info.st_mtim.tv_sec * INT64_C(1'000'000'000) + info.st_mtim.tv_nsec);
+    http::Validators validators{etag, info.st_mtim.tv_sec};
+    const http::Headers& fields = request.message.headers;
+    if (http::precondition_failed(fields, validators)) return response.send_error(412);
+    response.header("ETag", etag).header("Last-Modified", http::format_date(info.st_mtim.tv_sec));
+    if (is_playlist(path)) response.header("Cache-Control", "no-cache");
+    if (http::not_modified(fields, validators)) return response.send(304, {}, {});
+    response.header("Accept-Ranges", "bytes");
+    http::RangeResult range;
+    if (http::range_applies(fields, validators)) range = http::parse_range(fields.get("Range"), size);
+    if (range.kind == http::RangeResult::Kind::kUnsatisfiable) {
+        response.header("Content-Range", http::content_range_unsatisfied(size));
+        return response.send_error(416);
+    }
+    bool part = range.kind == http::RangeResult::Kind::kPart;
+    if (part) {
+        response.header("Content-Range", http::content_range(range.range, size));
+    } else {
+        range.range = {0, size};
+    }
+    TRY(response.begin(part ? 206 : 200, http::mime_type(path), range.range.length));
+    if (!request.is_head()) TRY(send_range(file, range.range, response));
+    return response.end();
+}
+
+}  // namespace
+
+base::Result<void> StaticFiles::serve(std::string_view path, const HttpRequest& request, HttpResponse& response) const {
+    while (path.starts_with('/')) path.remove_prefix(1);
+    std::string name(path);
+    bool as_directory = name.empty() || name.ends_with('/');
+    auto file = TRY(open_on_worker(directory_, name));
+    if (file->error == 0 && file->is_directory) {
+        if (!as_directory) {
+            std::string location = http::percent_encode(request.message.path) + "/";
+            if (!request.message.raw_query.empty()) location += "?" + request.message.raw_query;
+            return response.redirect(301, location);
+        }
+        name += "index.html";
+        file = TRY(open_on_worker(directory_, name));
+        // The directory is there, what it holds is not listed.
+        if (file->error == ENOENT || file->is_directory) return response.send_error(403);
+    } else if (file->error == 0 && as_directory) {
+        return {};
+    }
+    switch (file->error) {
+        case 0:
+            return send_file(file, name, request, response);
+        case EACCES:
+        case EPERM:
+            return response.send_error(403);
+        case EMFILE:
+        case ENFILE:
+            return base::fail_errno("opening a file", file->error);
+        default:
+            return {};
+    }
+}
+
+}  // namespace net

@@ -1,0 +1,29 @@
+#pragma once
+// StaticFiles: files below a directory over HTTP (RFC 9110: ranges, conditions). Every file system call runs on a
+// worker thread; a file is read in pieces, so memory is bounded whatever its size. Nothing outside the directory is
+// served: paths come without "..", and the kernel resolves them beneath the directory, symbolic links included. Not
+// here: listings, compression.
+
+#include <string>
+#include <string_view>
+
+#include "net/http_exchange.h"
+
+namespace net {
+
+class StaticFiles {
+  public:
+    // directory: need not exist yet.
+    explicit StaticFiles(std::string directory) : directory_(std::move(directory)) {}
+
+    // Answers GET or HEAD for a path below the directory, decoded, with or without a leading slash. Sends nothing when
+    // there is no such file: the next route may know it.
+    base::Result<void> serve(std::string_view path, const HttpRequest& request, HttpResponse& response) const;
+
+    static constexpr size_t kPieceBytes = 64 * 1024;
+
+  private:
+    std::string directory_;
+};
+
+}  // namespace net
