@@ -1,12 +1,12 @@
 """End-to-end tests: the built server as a black box, between real and home-made publishers and players.
 
-  python -m pip install -r scripts/e2e/requirements.txt      and the Debian packages in scripts/e2e/packages.txt
-  python -m pytest scripts/e2e -n 4
+python -m pip install -r scripts/e2e/requirements.txt      and the Debian packages in scripts/e2e/packages.txt
+python -m pytest scripts/e2e -n 4
 
-  SRS_OBJS=dir            where srs and bench were built, default objs
-  SRS_MEDIA=dir           media files, default ../shared/media; equivalents are made where there are none
-  SRS_E2E_SLOW=3          time limits times 3, for a sanitizer build
-  SRS_E2E_VALGRIND=1      the server runs under valgrind; use with -m valgrind
+SRS_OBJS=dir            where srs and bench were built, default objs
+SRS_MEDIA=dir           media files, default ../shared/media; equivalents are made where there are none
+SRS_E2E_SLOW=3          time limits times 3, for a sanitizer build
+SRS_E2E_VALGRIND=1      the server runs under valgrind; use with -m valgrind
 """
 
 import itertools
@@ -88,6 +88,7 @@ def tool(tmp_path):
         process = Process(words, tmp_path / f"tool{len(started)}.txt")
         started.append(process)
         return process
+
     yield start
     for process in started:
         process.kill()
@@ -101,9 +102,13 @@ def watch(tmp_path):
     def start(server, **options):
         made = Watch(server, media.plain(), tmp_path, **options)
         started.append(made)
-        timing.wait_until(lambda: all(made.seen(who) > 10 for who in Watch.VIEWERS), 10,
-                          lambda: f"the viewers see the stream\n{made.errors.read_text()}")
+        timing.wait_until(
+            lambda: all(made.seen(who) > 10 for who in Watch.VIEWERS),
+            10,
+            lambda: f"the viewers see the stream\n{made.errors.read_text()}",
+        )
         return made
+
     yield start
     for made in started:
         made.stop()
@@ -114,6 +119,26 @@ def certificate(tmp_path_factory):
     """A key and a self-signed certificate, as paths."""
     directory = tmp_path_factory.mktemp("tls")
     key, cert = directory / "server.key", directory / "server.crt"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", cert, "-days", "2",
-                    "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+    subprocess.run(
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-keyout",
+            key,
+            "-out",
+            cert,
+            "-days",
+            "2",
+            "-subj",
+            "/CN=127.0.0.1",
+            "-addext",
+            "subjectAltName=IP:127.0.0.1",
+        ],
+        check=True,
+        capture_output=True,
+    )
     return key, cert

@@ -38,12 +38,15 @@ def publish(tool, server, path, name, run=ffmpeg.command):
 def wait_for_players(server, count):
     """Until that many connections of players stand beside the process's own descriptors."""
     before = server.fds()
-    return lambda: wait_until(lambda: server.fds() >= before + count, 10,
-                              lambda: f"{count} players connect; {server.fds() - before} did")
+    return lambda: wait_until(
+        lambda: server.fds() >= before + count, 10, lambda: f"{count} players connect; {server.fds() - before} did"
+    )
 
 
 @pytest.mark.valgrind
-@pytest.mark.parametrize("source", [media.with_b_frames, media.plain, media.h264_mp3], ids=lambda source: source.__name__)
+@pytest.mark.parametrize(
+    "source", [media.with_b_frames, media.plain, media.h264_mp3], ids=lambda source: source.__name__
+)
 def test_ffmpeg_publishes_and_all_players_get_it(server, tool, tmp_path, source):
     path = source()
     connected = wait_for_players(server, 5)
@@ -113,8 +116,11 @@ def test_hevc_by_the_old_codec_id_comes_out_enhanced(server):
     flv.assert_same(tags, own.finish(scaled(20), "RTMP"), "RTMP")
 
 
-@pytest.mark.parametrize("scheme, fmle", [(0, True), (1, True), (None, True), (None, False)],
-                         ids=["digest0-fmle", "digest1-fmle", "simple-fmle", "simple-flash"])
+@pytest.mark.parametrize(
+    "scheme, fmle",
+    [(0, True), (1, True), (None, True), (None, False)],
+    ids=["digest0-fmle", "digest1-fmle", "simple-fmle", "simple-flash"],
+)
 def test_own_client_both_ways(server, scheme, fmle):
     """Each handshake, and publishing as OBS does and as Flash did."""
     tags = media.tags(media.with_b_frames())
@@ -151,8 +157,17 @@ def test_librtmp_publishes(server, tool, tmp_path):
     """GStreamer's rtmpsink is librtmp, which OBS publishes with: a digest handshake and the FMLE commands."""
     path = media.with_b_frames()
     own = publishing.Collector(rtmp.player(server, "live", "gst", timeout=scaled(30)))
-    tool(["gst-launch-1.0", "-q", "filesrc", f"location={path}", "!", "rtmpsink",
-          f"location={server.rtmp_url('live/gst')} live=1"]).finish(30)
+    tool(
+        [
+            "gst-launch-1.0",
+            "-q",
+            "filesrc",
+            f"location={path}",
+            "!",
+            "rtmpsink",
+            f"location={server.rtmp_url('live/gst')} live=1",
+        ]
+    ).finish(30)
     flv.assert_same(media.tags(path), own.finish(scaled(20), "RTMP"), "RTMP")
 
 
@@ -181,19 +196,26 @@ def flv_header_and_tags(server, source, name, tags):
     return source.flv
 
 
-@pytest.mark.parametrize("kind, audio, video", [("audio", True, False), ("mp3", True, False), ("video", False, True),
-                                                 ("both", True, True)])
+@pytest.mark.parametrize(
+    "kind, audio, video", [("audio", True, False), ("mp3", True, False), ("video", False, True), ("both", True, True)]
+)
 @pytest.mark.parametrize("way", ["http", "websocket"])
 def test_flv_header_says_which_tracks(server, kind, audio, video, way):
-    path = {"audio": media.audio_only, "mp3": lambda: media.audio_only("mp3"), "video": media.video_only,
-            "both": media.plain}[kind]()
+    path = {
+        "audio": media.audio_only,
+        "mp3": lambda: media.audio_only("mp3"),
+        "video": media.video_only,
+        "both": media.plain,
+    }[kind]()
     if way == "http":
         source = http.Live(server.http_port, "/live/tracks.flv", wait=False, timeout=scaled(20))
     else:
         source = http.WebSocket(server.http_port, "/live/tracks.flv", timeout=scaled(20))
     header = flv_header_and_tags(server, source, "tracks", media.tags(path))
-    assert (header.has_audio, header.has_video) == (audio, video), \
-        f"the FLV header should say audio {audio}, video {video}; it says {header.has_audio}, {header.has_video}"
+    assert (header.has_audio, header.has_video) == (
+        audio,
+        video,
+    ), f"the FLV header should say audio {audio}, video {video}; it says {header.has_audio}, {header.has_video}"
 
 
 def adts_frames(data):
@@ -204,8 +226,8 @@ def adts_frames(data):
         size = (data[at + 3] & 3) << 11 | data[at + 4] << 3 | data[at + 5] >> 5
         head = 7 if data[at + 1] & 1 else 9
         assert size >= head and at + size <= len(data), f"ADTS frame of {size} bytes at {at} of {len(data)}"
-        fixed = fixed or data[at:at + 3]
-        frames.append(data[at + head:at + size])
+        fixed = fixed or data[at : at + 3]
+        frames.append(data[at + head : at + size])
         at += size
     return frames, fixed
 

@@ -49,11 +49,16 @@ def by_websocket(server, stream):
 def assert_decodable(tags, path, who):
     """Sequence headers and then a keyframe come first, and FFmpeg decodes all of it without a complaint."""
     video = [tag for tag in tags if tag.type == flv.VIDEO]
-    assert flv.is_sequence_header(video[0]), f"{who}: video should begin with its sequence header, not {video[0].describe()}"
+    assert flv.is_sequence_header(
+        video[0]
+    ), f"{who}: video should begin with its sequence header, not {video[0].describe()}"
     assert flv.is_keyframe(next(tag for tag in video if flv.is_frame(tag))), f"{who}: a frame came before the keyframe"
     path.write_bytes(flv.header() + b"".join(flv.encode(tag) for tag in tags))
-    done = subprocess.run(["ffmpeg", "-nostdin", "-v", "warning", "-xerror", "-i", path, "-map", "0:v", "-f", "framemd5", "-"],
-                          capture_output=True, check=False)
+    done = subprocess.run(
+        ["ffmpeg", "-nostdin", "-v", "warning", "-xerror", "-i", path, "-map", "0:v", "-f", "framemd5", "-"],
+        capture_output=True,
+        check=False,
+    )
     pictures = ffmpeg.framemd5(done.stdout.decode()).get(0, [])
     assert done.returncode == 0 and pictures, f"{who}: ffmpeg decodes {len(pictures)} pictures: {done.stderr.decode()}"
 
@@ -72,7 +77,9 @@ def test_picture_within_200_ms(server, tmp_path, way):
             assert_decodable(tags, tmp_path / f"{index}.flv", f"viewer {index}")
             time.sleep(0.13)  # not in step with keyframes or the merge interval
         assert steady.error is None, f"the publisher was disturbed: {steady.error}"
-    assert max(waits) <= LIMIT_MS, f"each keyframe should be there within {LIMIT_MS:.0f} ms of its request; they took {waits}"
+    assert (
+        max(waits) <= LIMIT_MS
+    ), f"each keyframe should be there within {LIMIT_MS:.0f} ms of its request; they took {waits}"
 
 
 def test_without_gop_cache_the_next_keyframe_is_first(servers):
@@ -90,6 +97,7 @@ def test_without_gop_cache_the_next_keyframe_is_first(servers):
         got = []
         while len(got) < len(frames) - keys[2]:
             got += [tag for tag in flv.frames(player.tags()) if got or tag.type == flv.VIDEO]
-    assert got[0].body == frames[keys[2]].body, \
-        f"with gop_cache off a viewer should start with the next keyframe, {frames[keys[2]].describe()}; it started with " \
+    assert got[0].body == frames[keys[2]].body, (
+        f"with gop_cache off a viewer should start with the next keyframe, {frames[keys[2]].describe()}; it started with "
         f"{got[0].describe()}"
+    )

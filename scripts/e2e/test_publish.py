@@ -53,17 +53,22 @@ def test_vhost_forms(vhosts, form):
         publishing.send_all(default, media.tags(media.with_b_frames())[:20])
         for name, (app, tc_url, stream) in PUBLISHED_AS.items():
             got = first_frames(rtmp.player(vhosts, app, stream, tc_url=tc_url, timeout=scaled(5)))
-            assert got[0].body == frames[0].body, f"published as {form}, played as {name}: the first frame should be " \
+            assert got[0].body == frames[0].body, (
+                f"published as {form}, played as {name}: the first frame should be "
                 f"{frames[0].describe()}, it is {got[0].describe()}"
+            )
         for path, headers in (("/live/s.flv", {"Host": "other.example"}), ("/live/s.flv?vhost=other.example", {})):
             got = first_frames(http.Live(vhosts.http_port, path, timeout=scaled(5), **headers))
-            assert got[0].body == frames[0].body, f"published as {form}, played by HTTP as {path} {headers}: the first frame " \
+            assert got[0].body == frames[0].body, (
+                f"published as {form}, played by HTTP as {path} {headers}: the first frame "
                 f"should be {frames[0].describe()}, it is {got[0].describe()}"
+            )
 
 
 def test_unknown_vhost_is_the_default_one(vhosts):
-    with publishing.Steady(rtmp.publisher(vhosts, "live", "s", tc_url="rtmp://unknown.example/live"),
-                           media.tags(media.plain())):
+    with publishing.Steady(
+        rtmp.publisher(vhosts, "live", "s", tc_url="rtmp://unknown.example/live"), media.tags(media.plain())
+    ):
         first_frames(rtmp.player(vhosts, "live", "s", timeout=scaled(5)))
 
 
@@ -117,8 +122,9 @@ def test_second_publisher_is_refused(server):
         for fmle in (True, False):
             with pytest.raises(rtmp.Refused) as refused:
                 rtmp.publisher(server, "live", "busy", fmle=fmle)
-            assert refused.value.code == "NetStream.Publish.BadName", \
-                f"the status should be NetStream.Publish.BadName, it is {refused.value.code}"
+            assert (
+                refused.value.code == "NetStream.Publish.BadName"
+            ), f"the status should be NetStream.Publish.BadName, it is {refused.value.code}"
         sent = len(first.sent)
         wait_until(lambda: len(first.sent) > sent + 20, 5, "the first publisher goes on")
         assert first.error is None, f"the first publisher was disturbed: {first.error}"
@@ -134,8 +140,11 @@ def test_takeover(servers):
         with publishing.Steady(rtmp.publisher(server, "live", "name"), media.tags(media.with_b_frames())) as second:
             wait_until(lambda: first.error, 5, "the first publisher is closed")
             marks = {tag.body for tag in flv.frames(second.tags)}
-            wait_until(lambda: sum(tag.body in marks for tag in watcher.tags) > 40, 5,
-                       "the player, which stayed, sees the second publisher")
+            wait_until(
+                lambda: sum(tag.body in marks for tag in watcher.tags) > 40,
+                5,
+                "the player, which stayed, sees the second publisher",
+            )
             assert second.error is None, f"the second publisher was disturbed: {second.error}"
         received = watcher.finish(scaled(10), "the player")
     flv.assert_monotonic(received, "the player")
@@ -163,8 +172,10 @@ def test_killed_publisher_comes_back(servers, tool):
     words = ffmpeg.command("-re", "-i", media.plain(), "-c", "copy", "-f", "flv", server.rtmp_url("live/again"))
     first = tool(words)
     wait_until(lambda: http.get_status(server.http_port, "/live/again.flv") == 200, 10, "the stream is there", step=0.1)
-    watchers = {"RTMP": publishing.Collector(rtmp.player(server, "live", "again", timeout=scaled(20))),
-                "HTTP-FLV": publishing.Collector(http.Live(server.http_port, "/live/again.flv", timeout=scaled(20)))}
+    watchers = {
+        "RTMP": publishing.Collector(rtmp.player(server, "live", "again", timeout=scaled(20))),
+        "HTTP-FLV": publishing.Collector(http.Live(server.http_port, "/live/again.flv", timeout=scaled(20))),
+    }
     for name, watcher in watchers.items():
         wait_until(lambda w=watcher: len(flv.frames(w.tags)) > 60, 10, f"{name} sees the stream")
     first.process.send_signal(signal.SIGKILL)
@@ -174,12 +185,15 @@ def test_killed_publisher_comes_back(servers, tool):
     last = {name: watcher.tags[-1].timestamp for name, watcher in watchers.items()}
     second = tool(words)
     for name, watcher in watchers.items():
-        wait_until(lambda w=watcher, n=name: len(flv.frames(w.tags)) > counts[n] + 60, 10,
-                   f"{name} sees the publisher that came back; error {watcher.error}, ended {watcher.source.ended}")
+        wait_until(
+            lambda w=watcher, n=name: len(flv.frames(w.tags)) > counts[n] + 60,
+            10,
+            f"{name} sees the publisher that came back; error {watcher.error}, ended {watcher.source.ended}",
+        )
     assert second.alive(), f"the publisher that came back should go on: {second.describe()}"
     for name, watcher in watchers.items():
         flv.assert_monotonic(watcher.tags, name)
-        went_on = watcher.tags[counts[name]:]
+        went_on = watcher.tags[counts[name] :]
         step = next(tag for tag in went_on if flv.is_frame(tag)).timestamp - last[name]
         assert 0 <= step <= 5000 * SLOW, f"{name}: time should go on from {last[name]} ms, it jumps by {step} ms"
         video = [tag for tag in went_on if tag.type == flv.VIDEO and flv.is_frame(tag)]
@@ -192,8 +206,11 @@ def test_players_end_when_the_publisher_does_not_come_back(servers, timeout):
     tags = media.tags(media.plain())[:100]
     client = rtmp.publisher(server, "live", "ends")
     publishing.send_all(client, tags)
-    players = {"RTMP": rtmp.player(server, "live", "ends"), "HTTP-FLV": http.Live(server.http_port, "/live/ends.flv"),
-               "WebSocket-FLV": http.WebSocket(server.http_port, "/live/ends.flv")}
+    players = {
+        "RTMP": rtmp.player(server, "live", "ends"),
+        "HTTP-FLV": http.Live(server.http_port, "/live/ends.flv"),
+        "WebSocket-FLV": http.WebSocket(server.http_port, "/live/ends.flv"),
+    }
     collectors = {name: publishing.Collector(player) for name, player in players.items()}
     for name, collector in collectors.items():
         wait_until(lambda c=collector: len(flv.frames(c.tags)) > 20, 5, f"{name} sees the stream")
@@ -202,8 +219,9 @@ def test_players_end_when_the_publisher_does_not_come_back(servers, timeout):
     for name, collector in collectors.items():
         collector.finish(scaled(timeout / 1000 + 3), name)
     took = (time.monotonic() - closed) * 1000
-    assert timeout - 50 <= took <= (timeout + 1500) * SLOW, \
-        f"players should end {timeout} ms after their publisher; the last ended after {took:.0f} ms"
+    assert (
+        timeout - 50 <= took <= (timeout + 1500) * SLOW
+    ), f"players should end {timeout} ms after their publisher; the last ended after {took:.0f} ms"
 
 
 def test_rtmp_player_is_told_of_the_end(server):
@@ -215,10 +233,14 @@ def test_rtmp_player_is_told_of_the_end(server):
     codes = []
     try:
         while True:
-            codes += [message.command()[3].get("code") for message in player.messages()
-                      if message.type == rtmp.COMMAND and message.command()[0] == "onStatus"]
+            codes += [
+                message.command()[3].get("code")
+                for message in player.messages()
+                if message.type == rtmp.COMMAND and message.command()[0] == "onStatus"
+            ]
     except ConnectionError:
         pass
-    assert {"NetStream.Play.Stop", "NetStream.Play.UnpublishNotify", "NetStream.Play.Complete"} & set(codes), \
-        f"before the connection ends a player should be told; its statuses were {codes}"
+    assert {"NetStream.Play.Stop", "NetStream.Play.UnpublishNotify", "NetStream.Play.Complete"} & set(
+        codes
+    ), f"before the connection ends a player should be told; its statuses were {codes}"
     client.close()

@@ -72,7 +72,7 @@ def _text(data, at):
     size = struct.unpack_from(">H", data, at)[0]
     if at + 2 + size > len(data):
         raise ValueError(f"AMF0 string of {size} bytes, {len(data) - at - 2} are there")
-    return bytes(data[at + 2:at + 2 + size]).decode(errors="replace"), at + 2 + size
+    return bytes(data[at + 2 : at + 2 + size]).decode(errors="replace"), at + 2 + size
 
 
 def _members(data, at):

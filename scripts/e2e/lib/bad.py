@@ -57,7 +57,9 @@ def http_on_the_rtmp_port(server):
 
 def handshake_stalls(server):
     c1 = rtmp.make_c1()
-    return [plain(server.rtmp_port, piece) for piece in (b"", b"\3", b"\3" + c1[:700], b"\3" + c1, b"\3" + c1 + c1[:700])]
+    return [
+        plain(server.rtmp_port, piece) for piece in (b"", b"\3", b"\3" + c1[:700], b"\3" + c1, b"\3" + c1 + c1[:700])
+    ]
 
 
 def handshake_then_silence(server):
@@ -95,7 +97,10 @@ def half_a_chunk_and_gone(server):
 
 def set_chunk_size(size):
     def misbehave(server):
-        return quietly(handshaken(server), rtmp.chunks(rtmp.Message(rtmp.SET_CHUNK_SIZE, 0, struct.pack(">I", size)), 2))
+        return quietly(
+            handshaken(server), rtmp.chunks(rtmp.Message(rtmp.SET_CHUNK_SIZE, 0, struct.pack(">I", size)), 2)
+        )
+
     return misbehave
 
 
@@ -112,8 +117,10 @@ def many_longest_messages(server):
     """On 40 chunk streams of each of 5 connections: 3 GB, if a server believed it."""
     clients = []
     for _ in range(5):
-        heads = [rtmp.basic_header(0, csid) + b"\0\0\0" + b"\xff\xff\xff" + bytes([rtmp.VIDEO]) + bytes(4) + bytes(128)
-                 for csid in range(3, 43)]
+        heads = [
+            rtmp.basic_header(0, csid) + b"\0\0\0" + b"\xff\xff\xff" + bytes([rtmp.VIDEO]) + bytes(4) + bytes(128)
+            for csid in range(3, 43)
+        ]
         clients += quietly(connected(server), *heads)
     return clients
 
@@ -129,7 +136,9 @@ def type_2_chunk_first(server):
 def ten_thousand_chunk_streams(server):
     client = connected(server)
     for csid in range(64, 10064):
-        quietly(client, rtmp.basic_header(0, csid) + b"\0\0\0" + b"\0\1\0" + bytes([rtmp.VIDEO]) + bytes(4) + bytes(128))
+        quietly(
+            client, rtmp.basic_header(0, csid) + b"\0\0\0" + b"\0\1\0" + bytes([rtmp.VIDEO]) + bytes(4) + bytes(128)
+        )
     return [client]
 
 
@@ -148,14 +157,17 @@ def raw_command(client, payload):
 
 def amf_nested_deep(server):
     nested = b"\x03\x00\x01a" * 10000 + b"\x05" + b"\x00\x00\x09" * 10000
-    return raw_command(handshaken(server), amf0.encode("connect", 1) + nested) + \
-        raw_command(handshaken(server), amf0.encode("connect", 1) + b"\x0a\0\0\0\1" * 10000 + b"\x05")
+    return raw_command(handshaken(server), amf0.encode("connect", 1) + nested) + raw_command(
+        handshaken(server), amf0.encode("connect", 1) + b"\x0a\0\0\0\1" * 10000 + b"\x05"
+    )
 
 
 def amf_string_too_long(server):
-    return raw_command(handshaken(server), b"\x02" + struct.pack(">H", 60000) + b"connect") + \
-        raw_command(handshaken(server), amf0.encode("connect", 1) + b"\x0c" + struct.pack(">I", 0xFFFFFFF0) + b"x") + \
-        raw_command(handshaken(server), amf0.encode("connect", 1) + b"\x03" + struct.pack(">H", 60000) + b"app")
+    return (
+        raw_command(handshaken(server), b"\x02" + struct.pack(">H", 60000) + b"connect")
+        + raw_command(handshaken(server), amf0.encode("connect", 1) + b"\x0c" + struct.pack(">I", 0xFFFFFFF0) + b"x")
+        + raw_command(handshaken(server), amf0.encode("connect", 1) + b"\x03" + struct.pack(">H", 60000) + b"app")
+    )
 
 
 def amf_array_too_long(server):
@@ -178,6 +190,7 @@ def empty_tag(kind):
         client = publishing(server)
         client.send_tag(flv.Tag(kind, 1000, b""))
         return [client]
+
     return misbehave
 
 
@@ -196,8 +209,12 @@ def broken_avc_sequence_header(server):
 
 def broken_metadata(server):
     client = publishing(server)
-    client.send(rtmp.Message(rtmp.DATA, 0, amf0.encode("@setDataFrame", "onMetaData") + b"\x08\0\0\0\1\xff\xffwidth",
-                             client.stream_id), 4)
+    client.send(
+        rtmp.Message(
+            rtmp.DATA, 0, amf0.encode("@setDataFrame", "onMetaData") + b"\x08\0\0\0\1\xff\xffwidth", client.stream_id
+        ),
+        4,
+    )
     return [client]
 
 
@@ -224,11 +241,13 @@ def silent_http(server):
 
 def websocket_sends(first, rest=b""):
     """A WebSocket viewer that sends these raw bytes."""
+
     def misbehave(server):
         viewer = http.WebSocket(server.http_port, "/live/watched.flv")
         assert viewer.response.status == 101, viewer.response.describe()
         viewer.send(first + rest)
         return [viewer]
+
     return misbehave
 
 

@@ -13,6 +13,7 @@ def command(*arguments):
 
 def command9(*arguments):
     import imageio_ffmpeg
+
     return [imageio_ffmpeg.get_ffmpeg_exe(), *command(*arguments)[1:]]
 
 
@@ -22,8 +23,9 @@ class Process:
     def __init__(self, words, output):
         self.words = [str(word) for word in words]
         self.output = output
-        self.process = subprocess.Popen(self.words, stdin=subprocess.DEVNULL, stdout=output.open("wb"),
-                                        stderr=subprocess.STDOUT)
+        self.process = subprocess.Popen(
+            self.words, stdin=subprocess.DEVNULL, stdout=output.open("wb"), stderr=subprocess.STDOUT
+        )
 
     def text(self):
         return self.output.read_text(errors="replace")

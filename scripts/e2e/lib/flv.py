@@ -15,7 +15,9 @@ class Tag(NamedTuple):
     body: bytes
 
     def describe(self):
-        return f"{NAMES.get(self.type, self.type)} at {self.timestamp} ms, {len(self.body)} bytes {self.body[:12].hex()}"
+        return (
+            f"{NAMES.get(self.type, self.type)} at {self.timestamp} ms, {len(self.body)} bytes {self.body[:12].hex()}"
+        )
 
 
 class Reader:
@@ -57,15 +59,15 @@ class Reader:
         # A tag is read with the previous-tag-size field before it.
         if len(self.buffer) < at + 15:
             return None, at
-        size = int.from_bytes(self.buffer[at + 5:at + 8], "big")
+        size = int.from_bytes(self.buffer[at + 5 : at + 8], "big")
         if len(self.buffer) < at + 15 + size:
             return None, at
         previous = struct.unpack_from(">I", self.buffer, at)[0]
         if previous != self.last_size:
             raise ValueError(f"previous tag size is {self.last_size}, the field says {previous}")
         self.last_size = size + 11
-        stamp = int.from_bytes(self.buffer[at + 8:at + 11], "big") | self.buffer[at + 11] << 24
-        return Tag(self.buffer[at + 4], stamp, bytes(self.buffer[at + 15:at + 15 + size])), at + 15 + size
+        stamp = int.from_bytes(self.buffer[at + 8 : at + 11], "big") | self.buffer[at + 11] << 24
+        return Tag(self.buffer[at + 4], stamp, bytes(self.buffer[at + 15 : at + 15 + size])), at + 15 + size
 
 
 def read_file(path):
@@ -98,7 +100,9 @@ def is_sequence_header(tag):
         return enhanced(tag) == _EX_HEADER
     if len(body) < 2:
         return False
-    return body[1] == 0 and (body[0] & 0x0F in (7, 12) if tag.type == VIDEO else tag.type == AUDIO and body[0] >> 4 == 10)
+    return body[1] == 0 and (
+        body[0] & 0x0F in (7, 12) if tag.type == VIDEO else tag.type == AUDIO and body[0] >> 4 == 10
+    )
 
 
 def is_keyframe(tag):
@@ -137,14 +141,20 @@ def assert_same(published, received, who):
     them. Says the first difference."""
     want, got = frames(published), frames(received)
     for index, (one, other) in enumerate(zip(want, got)):
-        assert (one.type, _content(one)) == (other.type, _content(other)), \
-            f"{who}: frame {index} of {len(want)} should be {one.describe()}, it is {other.describe()}"
-    assert len(want) == len(got), f"{who}: {len(want)} frames were published, {len(got)} came; the first that is " \
+        assert (one.type, _content(one)) == (
+            other.type,
+            _content(other),
+        ), f"{who}: frame {index} of {len(want)} should be {one.describe()}, it is {other.describe()}"
+    assert len(want) == len(got), (
+        f"{who}: {len(want)} frames were published, {len(got)} came; the first that is "
         f"missing or too much: {(want[len(got):] or got[len(want):])[0].describe()}"
+    )
     shifts = [other.timestamp - one.timestamp for one, other in zip(want, got)]
     for index, shift in enumerate(shifts):
-        assert shift == shifts[0], f"{who}: timestamps are shifted by {shifts[0]} ms at first and by {shift} ms at " \
+        assert shift == shifts[0], (
+            f"{who}: timestamps are shifted by {shifts[0]} ms at first and by {shift} ms at "
             f"frame {index} ({want[index].describe()})"
+        )
     kinds = {tag.type for tag in want}
     for kind in kinds:
         before = [tag.body for tag in published if tag.type == kind and is_sequence_header(tag)][:1]
@@ -154,8 +164,10 @@ def assert_same(published, received, who):
                 break
             if tag.type == kind and is_sequence_header(tag):
                 seen.append(tag.body)
-        assert seen[:1] == before, f"{who}: the {NAMES[kind]} sequence header before the first frame should be " \
+        assert seen[:1] == before, (
+            f"{who}: the {NAMES[kind]} sequence header before the first frame should be "
             f"{[body.hex() for body in before]}, it is {[body.hex() for body in seen]}"
+        )
 
 
 def assert_monotonic(tags, who):
@@ -165,6 +177,7 @@ def assert_monotonic(tags, who):
         if tag.type == SCRIPT:
             continue
         before = last.get(tag.type, -1)
-        assert tag.timestamp >= before, \
-            f"{who}: {NAMES[tag.type]} time goes back from {before} to {tag.timestamp} ms at tag {index}"
+        assert (
+            tag.timestamp >= before
+        ), f"{who}: {NAMES[tag.type]} time goes back from {before} to {tag.timestamp} ms at tag {index}"
         last[tag.type] = tag.timestamp

@@ -137,7 +137,7 @@ class Dechunker:
             if len(rest) < size + 2:
                 break
             out.append(rest[:size])
-            self.buffer = rest[size + 2:]
+            self.buffer = rest[size + 2 :]
             self.ended = size == 0
         return b"".join(out)
 
@@ -191,14 +191,17 @@ class WebSocket(Connection):
         super().__init__(port, tls, timeout)
         key = base64.b64encode(os.urandom(16)).decode()
         self.requested = time.monotonic()
-        self.request("GET", path, Upgrade="websocket", Connection="Upgrade", Sec_WebSocket_Key=key,
-                     Sec_WebSocket_Version="13")
+        self.request(
+            "GET", path, Upgrade="websocket", Connection="Upgrade", Sec_WebSocket_Key=key, Sec_WebSocket_Version="13"
+        )
         self.response = self.read_head()
         self.flv = flv.Reader()
         self.ended = False
         self.close_code = None
         if self.response.status == 101:
-            want = base64.b64encode(hashlib.sha1((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()).decode()
+            want = base64.b64encode(
+                hashlib.sha1((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()
+            ).decode()
             got = self.response.headers.get("sec-websocket-accept")
             assert got == want, f"Sec-WebSocket-Accept should be {want}, it is {got}"
 

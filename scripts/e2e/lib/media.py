@@ -27,8 +27,12 @@ def _made(name, *commands):
         if not path.exists():
             part = _CACHE / f"part-{name}"
             for command in commands:
-                subprocess.run([str(part) if word == "OUT" else str(word) for word in command], check=True,
-                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+                subprocess.run(
+                    [str(part) if word == "OUT" else str(word) for word in command],
+                    check=True,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                )
             part.rename(path)
     return path
 
@@ -39,7 +43,9 @@ def _found_or_made(name, *commands):
 
 def with_b_frames():
     """FLV, H.264 with B pictures and AAC."""
-    return _found_or_made("avatar.flv", ffmpeg.command(*_PICTURE, *_SOUND, *_H264, "-bf", "2", *_AAC, "-f", "flv", "OUT"))
+    return _found_or_made(
+        "avatar.flv", ffmpeg.command(*_PICTURE, *_SOUND, *_H264, "-bf", "2", *_AAC, "-f", "flv", "OUT")
+    )
 
 
 def plain():
@@ -51,11 +57,38 @@ def hevc():
     """FLV by enhanced RTMP, HEVC with B pictures and AAC."""
     raw, sound = _FOUND / "avatar.h265", _FOUND / "avatar.aac"
     if raw.exists() and sound.exists():
-        words = ["-framerate", "25", "-i", raw, "-t", "10", "-i", sound, "-map", "0:v", "-map", "1:a", "-c", "copy",
-                 "-bsf:v", "dts2pts"]
+        words = [
+            "-framerate",
+            "25",
+            "-i",
+            raw,
+            "-t",
+            "10",
+            "-i",
+            sound,
+            "-map",
+            "0:v",
+            "-map",
+            "1:a",
+            "-c",
+            "copy",
+            "-bsf:v",
+            "dts2pts",
+        ]
     else:
-        words = [*_PICTURE, *_SOUND, "-c:v", "libx265", "-preset", "ultrafast", "-b:v", "250k", "-x265-params",
-                 "bframes=2:keyint=50:log-level=error", *_AAC]
+        words = [
+            *_PICTURE,
+            *_SOUND,
+            "-c:v",
+            "libx265",
+            "-preset",
+            "ultrafast",
+            "-b:v",
+            "250k",
+            "-x265-params",
+            "bframes=2:keyint=50:log-level=error",
+            *_AAC,
+        ]
     # By way of MP4, where the decoder configurations are in place before the first packet.
     source = _made("hevc.mp4", ffmpeg.command9(*words, "-f", "mp4", "OUT"))
     return _made("hevc.flv", ffmpeg.command9("-i", source, "-c", "copy", "-f", "flv", "OUT"))
@@ -64,7 +97,9 @@ def hevc():
 def audio_only(codec="aac"):
     """FLV without video."""
     if codec == "mp3":
-        return _made("mp3.flv", ffmpeg.command(*_SOUND, "-c:a", "libmp3lame", "-b:a", "64k", "-t", "6", "-f", "flv", "OUT"))
+        return _made(
+            "mp3.flv", ffmpeg.command(*_SOUND, "-c:a", "libmp3lame", "-b:a", "64k", "-t", "6", "-f", "flv", "OUT")
+        )
     return _made("aac.flv", ffmpeg.command("-i", plain(), "-vn", "-c", "copy", "-t", "6", "-f", "flv", "OUT"))
 
 
@@ -75,8 +110,12 @@ def video_only():
 
 def h264_mp3():
     """FLV, H.264 with B pictures and MP3."""
-    return _made("h264-mp3.flv", ffmpeg.command("-i", with_b_frames(), "-c:v", "copy", "-c:a", "libmp3lame", "-b:a", "64k",
-                                                "-t", "6", "-f", "flv", "OUT"))
+    return _made(
+        "h264-mp3.flv",
+        ffmpeg.command(
+            "-i", with_b_frames(), "-c:v", "copy", "-c:a", "libmp3lame", "-b:a", "64k", "-t", "6", "-f", "flv", "OUT"
+        ),
+    )
 
 
 def tags(path):

@@ -49,11 +49,11 @@ class Refused(RtmpError):
 def digest_offset(block, scheme):
     """Where the digest stands in C1 or S1, by the scheme 0 or 1."""
     base = 8 if scheme == 0 else 772
-    return sum(block[base:base + 4]) % 728 + base + 4
+    return sum(block[base : base + 4]) % 728 + base + 4
 
 
 def block_digest(block, offset, key):
-    return hmac.new(key, block[:offset] + block[offset + 32:], hashlib.sha256).digest()
+    return hmac.new(key, block[:offset] + block[offset + 32 :], hashlib.sha256).digest()
 
 
 def make_c1(scheme=None):
@@ -62,17 +62,19 @@ def make_c1(scheme=None):
         return struct.pack(">II", 0, 0) + os.urandom(1528)
     block = bytearray(struct.pack(">I", 0) + bytes([9, 0, 124, 2]) + os.urandom(1528))
     at = digest_offset(block, scheme)
-    block[at:at + 32] = block_digest(block, at, _PLAYER)
+    block[at : at + 32] = block_digest(block, at, _PLAYER)
     return bytes(block)
 
 
 def check_digests(c1, s1, s2, scheme):
     """That the server answered C1's digest with digests. Where S1's stands; servers may use either scheme there."""
-    found = [at for at in (digest_offset(s1, 0), digest_offset(s1, 1)) if s1[at:at + 32] == block_digest(s1, at, _SERVER)]
+    found = [
+        at for at in (digest_offset(s1, 0), digest_offset(s1, 1)) if s1[at : at + 32] == block_digest(s1, at, _SERVER)
+    ]
     if not found:
         raise RtmpError("S1 has no valid digest")
     at = digest_offset(c1, scheme)
-    key = hmac.new(_SERVER + _TAIL, c1[at:at + 32], hashlib.sha256).digest()
+    key = hmac.new(_SERVER + _TAIL, c1[at : at + 32], hashlib.sha256).digest()
     if s2[1504:] != hmac.new(key, s2[:1504], hashlib.sha256).digest():
         raise RtmpError("S2 has no valid digest")
     return found[0]
@@ -83,7 +85,7 @@ def make_c2(s1, digest_at):
     if digest_at is None:
         return s1
     body = os.urandom(1504)
-    key = hmac.new(_PLAYER + _TAIL, s1[digest_at:digest_at + 32], hashlib.sha256).digest()
+    key = hmac.new(_PLAYER + _TAIL, s1[digest_at : digest_at + 32], hashlib.sha256).digest()
     return body + hmac.new(key, body, hashlib.sha256).digest()
 
 
@@ -101,11 +103,17 @@ def basic_header(fmt, csid):
 def chunks(message, csid, chunk_size=128, repeat_extended=True):
     """A message as type 0 and type 3 chunks. repeat_extended: whether type 3 chunks repeat an extended timestamp."""
     extended = struct.pack(">I", message.timestamp) if message.timestamp >= 0xFFFFFF else b""
-    head = basic_header(0, csid) + min(message.timestamp, 0xFFFFFF).to_bytes(3, "big") + \
-        len(message.payload).to_bytes(3, "big") + bytes([message.type]) + struct.pack("<I", message.stream_id) + extended
+    head = (
+        basic_header(0, csid)
+        + min(message.timestamp, 0xFFFFFF).to_bytes(3, "big")
+        + len(message.payload).to_bytes(3, "big")
+        + bytes([message.type])
+        + struct.pack("<I", message.stream_id)
+        + extended
+    )
     out = [head, message.payload[:chunk_size]]
     for at in range(chunk_size, len(message.payload), chunk_size):
-        out += [basic_header(3, csid), extended if repeat_extended else b"", message.payload[at:at + chunk_size]]
+        out += [basic_header(3, csid), extended if repeat_extended else b"", message.payload[at : at + chunk_size]]
     return b"".join(out)
 
 
@@ -160,16 +168,18 @@ class ChunkReader:
         if header is None:
             return None
         (fmt, csid, at), data = header, self.buffer
-        new = dict(self.streams.get(csid) or {"body": bytearray(), "time": 0, "delta": 0, "extended": False, "size": 0,
-                                              "type": 0, "stream": 0})
+        new = dict(
+            self.streams.get(csid)
+            or {"body": bytearray(), "time": 0, "delta": 0, "extended": False, "size": 0, "type": 0, "stream": 0}
+        )
         need = (11, 7, 3, 0)[fmt]
         if len(data) < at + need:
             return None
-        stamp = int.from_bytes(data[at:at + 3], "big")
+        stamp = int.from_bytes(data[at : at + 3], "big")
         if fmt < 3:
             new["extended"] = stamp == 0xFFFFFF
         if fmt < 2:
-            new["size"], new["type"] = int.from_bytes(data[at + 3:at + 6], "big"), data[at + 6]
+            new["size"], new["type"] = int.from_bytes(data[at + 3 : at + 6], "big"), data[at + 6]
         if fmt == 0:
             new["stream"] = struct.unpack_from("<I", data, at + 7)[0]
         at += need
@@ -186,7 +196,7 @@ class ChunkReader:
         take = min(self.chunk_size, new["size"] - len(new["body"]))
         if len(data) < at + take:
             return None
-        new["body"] = new["body"] + data[at:at + take]
+        new["body"] = new["body"] + data[at : at + take]
         at += take
         self.streams[csid] = new
         if len(new["body"]) < new["size"]:
@@ -318,14 +328,18 @@ class Client:
             got = self.messages()
             for index, message in enumerate(got):
                 if wanted(message):
-                    self.pending = got[index + 1:] + self.pending
+                    self.pending = got[index + 1 :] + self.pending
                     return message
         raise TimeoutError(f"no {what} within {self.timeout} s")
 
     def wait_result(self, transaction, what):
         def wanted(message):
-            return message.type in (COMMAND, COMMAND_AMF3) and message.command()[0] in ("_result", "_error") and \
-                message.command()[1] == transaction
+            return (
+                message.type in (COMMAND, COMMAND_AMF3)
+                and message.command()[0] in ("_result", "_error")
+                and message.command()[1] == transaction
+            )
+
         values = self.wait_for(wanted, f"answer to {what}").command()
         if values[0] == "_error":
             info = values[3] if len(values) > 3 and isinstance(values[3], dict) else {}
@@ -334,8 +348,10 @@ class Client:
 
     def wait_status(self, *codes):
         """The onStatus with one of those codes; an error status with another code raises Refused."""
+
         def wanted(message):
             return message.type in (COMMAND, COMMAND_AMF3) and message.command()[0] == "onStatus"
+
         while True:
             info = self.wait_for(wanted, f"onStatus {' or '.join(codes)}").command()[3]
             if info.get("code") in codes:
@@ -347,8 +363,13 @@ class Client:
 
     def connect(self, app, tc_url=None, **more):
         host = f"{self.host}:{self.port}"
-        info = {"app": app, "type": "nonprivate", "flashVer": "FMLE/3.0 (compatible; e2e)",
-                "tcUrl": tc_url or f"rtmp://{host}/{app}", **more}
+        info = {
+            "app": app,
+            "type": "nonprivate",
+            "flashVer": "FMLE/3.0 (compatible; e2e)",
+            "tcUrl": tc_url or f"rtmp://{host}/{app}",
+            **more,
+        }
         return self.wait_result(self.send_command("connect", info), "connect")
 
     def create_stream(self):
@@ -381,8 +402,11 @@ class Client:
 
 
 def tags_of(messages):
-    return [flv.Tag(message.type, message.timestamp, message.payload) for message in messages
-            if message.type in (AUDIO, VIDEO, DATA)]
+    return [
+        flv.Tag(message.type, message.timestamp, message.payload)
+        for message in messages
+        if message.type in (AUDIO, VIDEO, DATA)
+    ]
 
 
 def publisher(server, app, stream, chunk_size=60000, tc_url=None, fmle=True, port=None, **options):

@@ -19,12 +19,20 @@ BINARY = OBJS / "srs"
 BENCH = OBJS / "bench"
 
 VALGRIND_EXIT = 99
-VALGRIND_COMMAND = ["valgrind", f"--error-exitcode={VALGRIND_EXIT}", "--leak-check=full", "--errors-for-leak-kinds=definite",
-                    "--track-fds=no", "--max-stackframe=8388608",
-                    f"--suppressions={Path(__file__).resolve().parents[1] / 'valgrind.supp'}"]
+VALGRIND_COMMAND = [
+    "valgrind",
+    f"--error-exitcode={VALGRIND_EXIT}",
+    "--leak-check=full",
+    "--errors-for-leak-kinds=definite",
+    "--track-fds=no",
+    "--max-stackframe=8388608",
+    f"--suppressions={Path(__file__).resolve().parents[1] / 'valgrind.supp'}",
+]
 # What a sanitizer or valgrind writes when it has found something.
-REPORT = re.compile(r"ERROR: \w*Sanitizer|WARNING: \w*Sanitizer|SUMMARY: \w*Sanitizer|runtime error:|"
-                    r"ERROR SUMMARY: [1-9]|Process terminating with")
+REPORT = re.compile(
+    r"ERROR: \w*Sanitizer|WARNING: \w*Sanitizer|SUMMARY: \w*Sanitizer|runtime error:|"
+    r"ERROR SUMMARY: [1-9]|Process terminating with"
+)
 
 DEFAULT_VHOST = """
 vhost __defaultVhost__ {
@@ -60,8 +68,12 @@ class Server:
         self.conf_path.write_text(self.conf)
 
     def _configuration(self, top, http, vhosts, http_enabled, tank):
-        lines = [f"listen 127.0.0.1:{self.rtmp_port};", f"pid {self.pid_path};", f"srs_log_tank {tank};",
-                 f"srs_log_file {self.log_path};"]
+        lines = [
+            f"listen 127.0.0.1:{self.rtmp_port};",
+            f"pid {self.pid_path};",
+            f"srs_log_tank {tank};",
+            f"srs_log_file {self.log_path};",
+        ]
         for name, value in (("daemon", "off"), ("max_connections", "3000")):
             if not re.search(rf"^\s*{name}\s", top, re.MULTILINE):
                 lines.append(f"{name} {value};")
@@ -80,9 +92,14 @@ class Server:
 
     def spawn(self, *arguments, **environment):
         """Starts the process without waiting for anything."""
-        self.process = subprocess.Popen(self.command(*arguments), cwd=self.dir, env=self.environment(**environment),
-                                        stdin=subprocess.DEVNULL, stdout=self.stdout_path.open("ab"),
-                                        stderr=self.stderr_path.open("ab"))
+        self.process = subprocess.Popen(
+            self.command(*arguments),
+            cwd=self.dir,
+            env=self.environment(**environment),
+            stdin=subprocess.DEVNULL,
+            stdout=self.stdout_path.open("ab"),
+            stderr=self.stderr_path.open("ab"),
+        )
         return self
 
     def start(self, *arguments, **environment):
@@ -93,8 +110,11 @@ class Server:
     def wait_listening(self):
         def ready():
             if self.process and self.process.poll() is not None:
-                raise AssertionError(f"the server ended with {self.process.returncode} as it started:\n{self.evidence()}")
+                raise AssertionError(
+                    f"the server ended with {self.process.returncode} as it started:\n{self.evidence()}"
+                )
             return can_connect(self.rtmp_port)
+
         wait_until(ready, 10, lambda: f"the server listens on {self.rtmp_port}\n{self.evidence()}")
         return self
 
@@ -113,7 +133,9 @@ class Server:
         try:
             return self.process.wait(scaled(seconds))
         except subprocess.TimeoutExpired:
-            raise AssertionError(f"the server should have ended within {scaled(seconds)} s\n{self.evidence()}") from None
+            raise AssertionError(
+                f"the server should have ended within {scaled(seconds)} s\n{self.evidence()}"
+            ) from None
 
     def stop(self):
         """TERM, and what must be so at every end: exit code 0 and no report."""
@@ -126,7 +148,9 @@ class Server:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
-                raise AssertionError(f"the server did not end within {scaled(10)} s of TERM\n{self.evidence()}") from None
+                raise AssertionError(
+                    f"the server did not end within {scaled(10)} s of TERM\n{self.evidence()}"
+                ) from None
         self.check_clean()
 
     def check_clean(self):
@@ -151,7 +175,9 @@ class Server:
         return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
 
     def output(self):
-        return "".join(path.read_text(errors="replace") for path in (self.stdout_path, self.stderr_path) if path.exists())
+        return "".join(
+            path.read_text(errors="replace") for path in (self.stdout_path, self.stderr_path) if path.exists()
+        )
 
     def evidence(self, size=6000):
         return f"--- log\n{self.log()[-size:]}\n--- output\n{self.output()[-size:]}"
@@ -162,6 +188,7 @@ class Server:
 
     def wait_log(self, pattern, seconds=5, since=0):
         """The first line after that place that matches."""
+
         def search():
             if not self.log_path.exists():
                 return None
@@ -176,6 +203,7 @@ class Server:
             with self.log_path.open("rb") as file:
                 file.seek(since)
                 return f"a log line with {pattern!r}; the log has\n" + file.read().decode(errors="replace")[-3000:]
+
         return wait_until(search, seconds, what)
 
     def rss_kb(self):
@@ -205,10 +233,20 @@ def run_once(*arguments, directory=None, seconds=10, **environment):
     env = {**{k: v for k, v in os.environ.items() if not k.startswith("SRS_")}, **environment}
     started = time.monotonic()
     try:
-        done = subprocess.run([str(BINARY), *arguments], cwd=directory, env=env, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=scaled(seconds), check=False)
+        done = subprocess.run(
+            [str(BINARY), *arguments],
+            cwd=directory,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=scaled(seconds),
+            check=False,
+        )
     except subprocess.TimeoutExpired as error:
         text = (error.stdout or b"").decode(errors="replace")
-        raise AssertionError(f"srs {' '.join(arguments)} should have ended within {time.monotonic() - started:.0f} s; "
-                             f"it printed\n{text}") from None
+        raise AssertionError(
+            f"srs {' '.join(arguments)} should have ended within {time.monotonic() - started:.0f} s; "
+            f"it printed\n{text}"
+        ) from None
     return done.returncode, done.stdout.decode(errors="replace")

@@ -101,18 +101,33 @@ class Watch:
         self.errors = Path(directory) / "watch-errors.txt"
         self.server = server
         self.process = subprocess.Popen(
-            [sys.executable, __file__, "127.0.0.1", str(server.rtmp_port), str(server.http_port), app, stream, str(path),
-             str(self.out)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.errors.open("wb"))
+            [
+                sys.executable,
+                __file__,
+                "127.0.0.1",
+                str(server.rtmp_port),
+                str(server.http_port),
+                app,
+                stream,
+                str(path),
+                str(self.out),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=self.errors.open("wb"),
+        )
 
     def events(self):
         """(seconds, who, kind, timestamp) of every whole line."""
         self.check()
         text = self.out.read_text() if self.out.exists() else ""
-        lines = text[:text.rfind("\n") + 1].splitlines()
+        lines = text[: text.rfind("\n") + 1].splitlines()
         return [(float(a), who, int(kind), int(c)) for a, who, kind, c in (line.split() for line in lines)]
 
     def check(self):
-        assert self.process.poll() is None, f"the watching viewer or its publisher was disturbed: {self.errors.read_text()}"
+        assert (
+            self.process.poll() is None
+        ), f"the watching viewer or its publisher was disturbed: {self.errors.read_text()}"
 
     def seen(self, who):
         return sum(1 for event in self.events() if event[1] == who)

@@ -1,0 +1,216 @@
+"""The configuration file, the environment and the command line, as an operator meets them."""
+
+import os
+import re
+import signal
+
+import pytest
+
+from lib import http, media, publishing, rtmp
+from lib.server import ROOT, Server, can_connect, default_vhost, run_once
+from lib.timing import wait_until
+
+
+def check(tmp_path, text, **environment):
+    path = tmp_path / "t.conf"
+    path.write_text(text)
+    return run_once("-t", "-c", str(path), directory=tmp_path, **environment)
+
+
+GOOD = "listen 1935;\nvhost __defaultVhost__ {\n}\n"
+
+
+def test_a_good_file(tmp_path):
+    code, output = check(tmp_path, GOOD)
+    assert code == 0, f"a good file should be accepted:\n{output}"
+    assert "error" not in output.lower(), output
+
+
+def test_every_error_at_once_with_its_place(tmp_path):
+    """Not just the first one."""
+    code, output = check(
+        tmp_path,
+        """listen 1935;
+lisen 1936;
+max_connections many;
+vhost __defaultVhost__ {
+    play {
+        mw_latencie 350;
+        gop_cache perhaps;
+    }
+    no_such_block { on; }
+}
+""",
+    )
+    assert code != 0, f"a file with errors should be refused:\n{output}"
+    for line, words in (
+        (2, ["lisen", "listen"]),
+        (3, ["max_connections", "many"]),
+        (6, ["mw_latencie", "mw_latency"]),
+        (7, ["gop_cache", "perhaps"]),
+        (9, ["no_such_block"]),
+    ):
+        said = [text for text in output.splitlines() if f"t.conf:{line}:" in text]
+        assert said, f"line {line} should be complained about, with file and line:\n{output}"
+        for word in words:
+            assert any(word in text for text in said), f"the error of line {line} should name {word!r}: {said}"
+
+
+@pytest.mark.parametrize(
+    "text, line, word",
+    [
+        ("listen 1935;\nvhost a {\n  play {\n}\n", 2, "}"),
+        ("listen 1935\nmax_connections 5;\n", 1, ";"),
+        ('listen 1935;\npid "half a string;\n', 2, '"'),
+        ("listen 99999;\n", 1, "99999"),
+        ("listen 1935;\nlisten 1935;\n", 2, "listen"),
+        ("listen 1935;\n}\n", 2, "}"),
+        ("listen 1935;\ninclude no-such-file.conf;\n", 2, "no-such-file.conf"),
+        ("vhost __defaultVhost__ { }\n", None, "listen"),
+    ],
+    ids=[
+        "block not closed",
+        "no semicolon",
+        "string not closed",
+        "port",
+        "twice",
+        "closed twice",
+        "include",
+        "no listen",
+    ],
+)
+def test_errors(tmp_path, text, line, word):
+    code, output = check(tmp_path, text)
+    assert code != 0, f"this should be refused:\n{text}\n{output}"
+    assert word in output, f"the error should name {word!r}:\n{output}"
+    if line:
+        assert f"t.conf:{line}" in output, f"the error should name line {line}:\n{output}"
+
+
+def test_what_is_not_built_yet_is_a_warning(tmp_path):
+    code, output = check(tmp_path, GOOD + "heartbeat {\n    enabled on;\n}\n")
+    assert code == 0, f"a directive of a later feature should be accepted:\n{output}"
+    said = [text for text in output.splitlines() if "not supported yet" in text]
+    assert said and re.search(r"t\.conf:[456]:", said[0]), f"a warning with the place should say it: {output}"
+
+
+def test_include_comments_quotes_and_several_values(tmp_path):
+    (tmp_path / "more.conf").write_text("max_connections 77;  # in a file of its own\n")
+    code, output = check(
+        tmp_path,
+        "# first\nlisten 1935 1936 ;\ninclude more.conf;\npid 'a file.pid';\n"
+        "vhost __defaultVhost__ { play { gop_cache   off ; } }\n",
+    )
+    assert code == 0, output
+
+
+@pytest.mark.parametrize("name", ["srs.conf", "console.conf", "full.conf"])
+def test_shipped_files(name):
+    code, output = run_once("-t", "-c", str(ROOT / "conf" / name), directory=ROOT)
+    assert code == 0, f"conf/{name} should be accepted:\n{output}"
+    assert "error" not in output.lower(), output
+
+
+def test_environment_wins_over_the_file(servers):
+    server = servers.make()
+    port = server.rtmps_port
+    server.spawn(SRS_LISTEN=str(port), SRS_MAX_CONNECTIONS="3")
+    wait_until(lambda: can_connect(port), 10, lambda: f"SRS_LISTEN decides the port\n{server.evidence()}")
+    assert not can_connect(server.rtmp_port), "the file's port should not be used beside SRS_LISTEN's"
+
+
+def test_environment_alone(servers):
+    server = servers.make()
+    server.start(
+        "-e",
+        SRS_LISTEN=f"127.0.0.1:{server.rtmp_port}",
+        SRS_DAEMON="off",
+        SRS_LOG_TANK="console",
+        SRS_PID=str(server.pid_path),
+        SRS_HTTP_SERVER_ENABLED="on",
+        SRS_HTTP_SERVER_LISTEN=f"127.0.0.1:{server.http_port}",
+        SRS_HTTP_SERVER_DIR=str(server.dir / "html"),
+        SRS_VHOST_HTTP_REMUX_ENABLED="on",
+        SRS_VHOST_PLAY_GOP_CACHE="off",
+    )
+    rtmp.publisher(server, "live", "s").close()
+    assert http.get(server.http_port, "/nothing").status == 404
+    assert re.search(
+        r"^\[.*\]\[.*\]\[\d+\]", server.output(), re.MULTILINE
+    ), f"with the console as log tank, lines should be there:\n{server.output()}"
+
+
+def test_bad_environment_is_an_error(tmp_path):
+    code, output = check(tmp_path, GOOD, SRS_MAX_CONNECTIONS="many")
+    assert code != 0 and "SRS_MAX_CONNECTIONS" in output, f"the variable should be named: {output}"
+
+
+@pytest.mark.parametrize("flag", ["-v", "-V", "--version"])
+def test_version(flag):
+    code, output = run_once(flag)
+    assert code == 0 and re.search(r"\d+\.\d+\.\d+", output), output
+
+
+@pytest.mark.parametrize("flag", ["-g", "-G"])
+def test_signature(flag):
+    code, output = run_once(flag)
+    assert code == 0 and output.strip(), output
+
+
+@pytest.mark.parametrize("flag", ["-h", "-?", "--help"])
+def test_help(flag):
+    code, output = run_once(flag)
+    assert code == 0, output
+    for option in ("-c", "-t", "-e", "-v", "-g", "-h"):
+        assert option in output, f"the help should name {option}:\n{output}"
+
+
+@pytest.mark.parametrize("arguments", [["--no-such-flag"], ["-c"], ["-c", "/no/such/file.conf"]])
+def test_bad_command_line(arguments, tmp_path):
+    code, output = run_once(*arguments, directory=tmp_path)
+    assert code != 0 and output.strip(), f"srs {arguments} should fail and say why; it ended with {code}:\n{output}"
+
+
+def test_port_in_use_is_said(servers, tmp_path):
+    first = servers()
+    second = Server(tmp_path / "second", top=f"rtmp {{ listen {first.rtmp_port}; }}")
+    second.conf_path.write_text(second.conf.replace(f"listen 127.0.0.1:{second.rtmp_port};\n", ""))
+    second.spawn()
+    code = second.wait_exit(5)
+    said = second.log() + second.output()
+    second.discard()
+    assert code != 0 and str(first.rtmp_port) in said, f"the port in use should be named; exit code {code}\n{said}"
+
+
+def test_mount_is_the_url_of_a_stream(servers):
+    server = servers(
+        vhosts=default_vhost().replace("mount [vhost]/[app]/[stream].flv;", "mount [vhost]/tv/[stream]/[app].flv;")
+    )
+    with rtmp.publisher(server, "live", "s") as client:
+        publishing.send_all(client, media.tags(media.plain())[:20])
+        assert http.get_status(server.http_port, "/tv/s/live.flv") == 200
+        assert http.get_status(server.http_port, "/live/s.flv") == 404
+
+
+def test_daemon(servers):
+    """It goes into the background, the pid file says which process it is, TERM ends that one."""
+    server = servers.make(top="daemon on;")
+    server.spawn()
+    assert server.wait_exit(5) == 0, f"the process that started the daemon should end with 0\n{server.evidence()}"
+    wait_until(lambda: can_connect(server.rtmp_port), 10, lambda: f"the daemon listens\n{server.evidence()}")
+    pid = int(server.pid_path.read_text())
+    assert pid != server.pid, "the pid file should name the daemon, not the process that started it"
+    os.kill(pid, signal.SIGTERM)
+    wait_until(lambda: not can_connect(server.rtmp_port), 5, "the daemon ends on TERM")
+
+
+def test_pid_file_refuses_a_second_one(servers):
+    first = servers()
+    assert int(first.pid_path.read_text()) == first.pid, "the pid file should hold the server's id"
+    code, output = run_once("-c", str(first.conf_path), directory=first.dir)
+    said = output + first.log()
+    assert code != 0 and re.search(r"pid|running|lock", said), f"a second instance should be refused: {code}\n{said}"
+    assert int(first.pid_path.read_text()) == first.pid, "the refused one should leave the pid file alone"
+    assert first.alive() and can_connect(first.rtmp_port), "the first one should go on"
+    first.stop()
+    assert first.start().alive(), "after the first one's end its pid file is no obstacle"

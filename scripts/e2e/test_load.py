@@ -1,0 +1,110 @@
+"""Many connections and viewers, by the project's load tool: memory comes back, descriptors come back, frames come soon."""
+
+import json
+import socket
+import subprocess
+import time
+
+import pytest
+
+from lib import http, media, publishing, rtmp
+from lib.server import BENCH, default_vhost
+from lib.timing import SLOW, VALGRIND, scaled, wait_until
+
+CYCLES = 10000 if SLOW == 1 else 1000
+GROWTH_KB = 2048 if SLOW == 1 else 40000  # a sanitizer keeps what was freed
+
+
+def bench(server, kind, url, *arguments, seconds=60):
+    """One run of the load tool to its end; its figures."""
+    assert BENCH.exists(), f"the load tool should be at {BENCH}"
+    out = server.dir / "bench.json"
+    words = [BENCH, kind, url, "-q", "--json", out, *map(str, arguments)]
+    done = subprocess.run(words, capture_output=True, check=False, timeout=scaled(seconds))
+    assert done.returncode == 0, f"{words}: {done.stderr.decode()}{done.stdout.decode()}\n{server.evidence(2000)}"
+    return json.loads(out.read_text())
+
+
+def fall_silent(server, count):
+    """Connections that end within their handshake."""
+    for index in range(count):
+        with socket.create_connection(("127.0.0.1", server.rtmp_port), 10) as one:
+            one.sendall(b"\3" + bytes(index % 4 * 500))
+
+
+def churn(server, cycles):
+    """Viewers of both protocols, publishers, and peers that never finish their handshake: in all so many."""
+    for url, share in ((server.rtmp_url("live/s"), 4), (server.http_url("live/s.flv"), 4)):
+        result = bench(server, "churn", url, "--cycles", cycles // share, "--concurrency", 20)
+        assert result["failed"] == 0, result
+    bench(server, "churn", server.rtmp_url("live/p{i}"), "--publish", "--cycles", cycles // 4, "--concurrency", 20)
+    fall_silent(server, cycles // 4)
+
+
+@pytest.mark.serial
+@pytest.mark.valgrind
+def test_memory_and_descriptors_come_back(servers):
+    server = servers(vhosts=default_vhost(play="mw_latency 100;"))
+    client = rtmp.publisher(server, "live", "s")
+    with publishing.Steady(client, media.tags(media.plain())):
+        time.sleep(0.5)
+        churn(server, CYCLES // 5)  # the allocator's reserves fill up
+        time.sleep(scaled(1))
+        descriptors, memory = server.fds(), server.rss_kb()
+        churn(server, CYCLES)
+        wait_until(
+            lambda: server.fds() <= descriptors,
+            10,
+            lambda: f"descriptors should come back to {descriptors}; there are {server.fds()}",
+        )
+        time.sleep(scaled(1))
+        grown = server.rss_kb() - memory
+    assert (
+        grown <= GROWTH_KB
+    ), f"{CYCLES} connections should leave memory where it was, {memory} kB; it grew by {grown} kB"
+
+
+@pytest.mark.serial
+@pytest.mark.skipif(VALGRIND, reason="times under valgrind say nothing")
+@pytest.mark.parametrize(
+    "vhost, play, limit_ms",
+    [("min_latency on;", "", 30), ("", "", 400), ("", "mw_latency 100;", 150)],
+    ids=["min_latency", "default", "mw_latency-100"],
+)
+@pytest.mark.parametrize("protocol", ["rtmp", "http-flv"])
+def test_latency_of_100_viewers(servers, vhost, play, limit_ms, protocol):
+    """From the publisher's send to a viewer's receipt, p99."""
+    server = servers(vhosts=default_vhost(vhost, play=play))
+    publish = server.rtmp_url("live/latency")
+    url = publish if protocol == "rtmp" else server.http_url("live/latency.flv")
+    result = bench(server, "latency", url, "--publish", publish, "-n", 100, "--seconds", 5, "--settle-ms", 500)
+    assert (result["connected"], result["failed"], result["lost"]) == (100, 0, 0), result
+    for kind in ("video", "audio"):
+        times = result[f"{kind}_latency_ms"]
+        assert times["count"] > 100, f"{kind} frames should have been timed: {result}"
+        late = result["publisher_lateness_ms"]["p99"]  # of the load tool itself, which shares the machine
+        assert (
+            times["p99"] <= limit_ms * SLOW + late
+        ), f"{kind}: p99 should be at most {limit_ms * SLOW:.0f} ms, and {late} ms that the load tool was late: {times}"
+
+
+@pytest.mark.serial
+def test_bench_publishes_and_plays(server):
+    """Everybody connects, gets the stream, and nobody is lost."""
+    count = 20 if SLOW == 1 else 5
+    words = [BENCH, "publish", server.rtmp_url("live/load{i}"), "--file", media.plain(), "--loop", "-n", str(count)]
+    with subprocess.Popen([*words, "--seconds", "60", "-q"], stdout=subprocess.DEVNULL) as publishers:
+        try:
+            wait_until(
+                lambda: http.get_status(server.http_port, f"/live/load{count - 1}.flv") == 200,
+                10,
+                f"{count} publishers are there",
+                step=0.2,
+            )
+            for url in (server.rtmp_url("live/load1"), server.http_url("live/load2.flv")):
+                result = bench(server, "play", url, "-n", 200, "--seconds", 2)
+                assert (result["connected"], result["failed"], result["lost"]) == (200, 0, 0), result
+                assert result["stream_errors"] == 0 and result["without_frame"] == 0, result
+            assert publishers.poll() is None, "the publishers should go on"
+        finally:
+            publishers.terminate()

@@ -1,0 +1,136 @@
+"""The process among its operators' tools: signals, log rotation, the form of a log line, a session's last line."""
+
+import re
+import signal
+import time
+
+import pytest
+
+from lib import flv, http, media, publishing, rtmp
+from lib.server import can_connect, default_vhost
+from lib.timing import SLOW, scaled, wait_until
+
+LINE = re.compile(r"^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3})\]\[(\w+)\]\[(\d+)\]\[([\w-]*)\]\[(\d+)\] ?(.*)$")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["TERM", "INT"])
+def test_term_and_int_end_at_once(server, number):
+    """Also in the middle of work."""
+    with publishing.Steady(rtmp.publisher(server, "live", "s"), media.tags(media.plain())):
+        player = rtmp.player(server, "live", "s")
+        began = time.monotonic()
+        server.signal(number)
+        code = server.wait_exit(5)
+        took = time.monotonic() - began
+        player.close()
+    assert code == 0, f"the exit code should be 0, it is {code}"
+    assert took < 1 * SLOW, f"it should end at once, it took {took:.1f} s"
+
+
+def test_quit_waits_for_the_old(servers):
+    """No new connections; the viewer that is there goes on until the limit."""
+    server = servers(top="grace_start_wait 300; grace_final_wait 2000;")
+    with publishing.Steady(rtmp.publisher(server, "live", "s"), media.tags(media.plain())):
+        watcher = publishing.Collector(rtmp.player(server, "live", "s", timeout=scaled(10)))
+        wait_until(lambda: len(watcher.tags) > 20, 5, "the viewer sees the stream")
+        began = time.monotonic()
+        server.signal(signal.SIGQUIT)
+        wait_until(lambda: not can_connect(server.rtmp_port), 5, "no new connection is taken")
+        seen = len(watcher.tags)
+        time.sleep(0.5)
+        assert (
+            server.alive() and len(watcher.tags) > seen + 10
+        ), f"the viewer should go on meanwhile; the server lives: {server.alive()}, frames since: {len(watcher.tags) - seen}"
+        code = server.wait_exit(15)
+        took = time.monotonic() - began
+    assert code == 0, f"the exit code should be 0, it is {code}\n{server.evidence()}"
+    assert took > 1, f"it should wait for the viewer up to its limit; it ended after {took:.1f} s"
+
+
+def test_quit_ends_when_the_last_has_left(servers):
+    server = servers(top="grace_start_wait 100; grace_final_wait 200;")
+    client = rtmp.publisher(server, "live", "s")
+    publishing.send_all(client, media.tags(media.plain())[:20])
+    server.signal(signal.SIGQUIT)
+    client.close()
+    assert server.wait_exit(5) == 0, server.evidence()
+
+
+def test_force_grace_quit_makes_term_graceful(servers):
+    server = servers(top="force_grace_quit on; grace_start_wait 1500; grace_final_wait 500;")
+    began = time.monotonic()
+    server.signal(signal.SIGTERM)
+    assert server.wait_exit(10) == 0, server.evidence()
+    assert time.monotonic() - began > 1.2, "TERM should wait as QUIT does"
+
+
+@pytest.mark.valgrind
+def test_usr1_reopens_the_log(server):
+    rotated = server.dir / "srs.log.1"
+    rtmp.publisher(server, "live", "before").close()
+    server.wait_log("live/before")
+    server.log_path.rename(rotated)
+    server.signal(signal.SIGUSR1)
+    wait_until(server.log_path.exists, 5, "a new log file is there")
+    rtmp.publisher(server, "live", "after").close()
+    server.wait_log("live/after")
+    assert "live/after" not in rotated.read_text(), "after USR1 the old file should be left alone"
+
+
+def test_log_lines(servers):
+    server = servers(vhosts=default_vhost(play="mw_latency 0;"))
+    with rtmp.publisher(server, "live", "s") as client:
+        publishing.send_all(client, media.tags(media.plain())[:60])
+        rtmp.player(server, "live", "s").close()
+    server.wait_log("live/s.*bytes|bytes.*live/s")
+    server.stop()
+    lines = server.log().splitlines()
+    assert len(lines) > 3, lines
+    for line in lines:
+        match = LINE.match(line)
+        assert match, f"a line should read [time][level][pid][context id][errno] text: {line!r}"
+        assert int(match.group(3)) == server.pid, f"the process is {server.pid}: {line!r}"
+
+
+@pytest.mark.parametrize("level, shown", [("error", False), ("trace", True)])
+def test_log_level(servers, level, shown):
+    server = servers(top=f"srs_log_level {level};")
+    rtmp.publisher(server, "live", "s").close()
+    time.sleep(scaled(0.3))
+    server.stop()
+    assert ("live/s" in server.log()) == shown, f"at level {level} a session should be logged: {shown}\n{server.log()}"
+
+
+ENDS = {
+    "rtmp-play": lambda server: rtmp.player(server, "live", "s"),
+    "flv-play": lambda server: http.Live(server.http_port, "/live/s.flv"),
+    "fmle-publish": lambda server: rtmp.publisher(server, "live", "own"),
+    "flash-publish": lambda server: rtmp.publisher(server, "live", "own", fmle=False),
+}
+
+
+@pytest.mark.parametrize("kind", ENDS)
+def test_a_sessions_end_is_one_line(servers, kind):
+    """Who, what, how long, how many bytes, and why; with the id that its other lines have."""
+    server = servers(vhosts=default_vhost(play="mw_latency 0;"))
+    with rtmp.publisher(server, "live", "s") as client:
+        publishing.send_all(client, media.tags(media.plain())[:60])
+        mark = server.log_mark()
+        session = ENDS[kind](server)
+        if kind.endswith("play"):
+            while not flv.frames(session.tags()):
+                pass
+        else:
+            publishing.send_all(session, media.tags(media.plain())[:60])
+        session.close()
+        line = server.wait_log(rf"{kind}.*closed|closed.*{kind}|{kind}.*\d+ ms|{kind}.*bytes", 5, mark)
+    text = LINE.match(line).group(6)
+    for what, pattern in (
+        ("who", r"127\.0\.0\.1"),
+        ("what", r"live/(s|own)"),
+        ("how long", r"\d+(\.\d+)? ?(ms|s)\b"),
+        ("bytes", r"\d+ (bytes|[kM]?B)"),
+        ("why", r"closed|end of stream|left|unpublish"),
+    ):
+        assert re.search(pattern, text), f"the last line of a {kind} session should say {what}: {line}"
+    assert LINE.match(line).group(4), f"the line should carry the session's id: {line}"
