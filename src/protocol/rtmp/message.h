@@ -34,6 +34,7 @@ inline constexpr uint32_t kVideoChunkStream = 6;
 inline constexpr uint32_t kDataChunkStream = 7;
 
 inline constexpr uint32_t kDefaultChunkSize = 128;  // bytes, both ways, until a Set Chunk Size
+inline constexpr uint32_t kMinChunkSize = 16;       // of ours: control messages then are one chunk whatever is in force
 inline constexpr uint32_t kMaxMessage = 0xffffff;   // bytes of a message, and the largest chunk size that matters
 
 struct Message {

@@ -1,0 +1,82 @@
+#pragma once
+// The client's side of a connection after the handshake: connects, then publishes (as FMLE does) or plays one stream.
+// Takes bytes, hands out media, gathers bytes to send in output(). Knows neither sockets nor the time.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "protocol/rtmp/chunk_reader.h"
+#include "protocol/rtmp/messages.h"
+#include "protocol/rtmp/url.h"
+
+namespace rtmp {
+
+struct ClientOptions {
+    bool publish = false;
+    uint32_t chunk_size = 60000;      // of what we send; kMinChunkSize to kMaxMessage
+    uint32_t out_ack_size = 2500000;  // what the server is asked for, bytes; 0: nothing
+    uint32_t buffer_ms = 3000;        // a player's, as the server is told
+};
+
+class ClientHandler {
+  public:
+    // The server has accepted the publishing or playing.
+    virtual void on_ready() = 0;
+    // Audio, video or data of the played stream, aggregates split. May be moved from.
+    virtual base::Result<void> on_media(Message& message) = 0;
+    // The server says that the stream is over, or not there yet: NetStream.Play.UnpublishNotify ...
+    virtual void on_status(std::string_view code, std::string_view description) = 0;
+
+  protected:
+    ~ClientHandler() = default;
+};
+
+class ClientSession final : private MessageSink {
+  public:
+    // already_received: bytes of the handshake.
+    ClientSession(ClientHandler& handler, Url url, const ClientOptions& options, uint32_t already_received = 0);
+    ClientSession(const ClientSession&) = delete;
+
+    // Puts connect into output(); call it once, behind the handshake.
+    void start();
+    // Takes all of the bytes. An error is final: the server broke the protocol, or refused (kRefused, with its words).
+    base::Result<void> feed(std::span<const uint8_t> bytes);
+    bool ready() const { return state_ == State::kReady; }
+
+    // Audio, video or data to publish, once ready: the payload is header followed by body.
+    void send_media(uint8_t type, uint32_t timestamp, std::span<const uint8_t> header, std::span<const uint8_t> body);
+    // Says that publishing or playing ends; close the connection when it is sent.
+    void close();
+
+    std::vector<uint8_t>& output() { return output_; }
+    uint32_t stream_id() const { return stream_id_; }
+
+  private:
+    enum class State : uint8_t { kIdle, kConnecting, kCreating, kStarting, kReady, kClosed };
+
+    base::Result<bool> on_message(Message& message) override;
+    base::Result<void> command(const Message& message);
+    base::Result<void> answer(const Command& c);
+    base::Result<void> status(const Command& c);
+    base::Result<void> control(const Message& message);
+    void send(uint32_t csid, uint32_t stream_id, std::string name, std::vector<amf::Value> arguments);
+
+    ClientHandler* handler_;
+    Url url_;
+    ClientOptions options_;
+    ChunkReader reader_;
+    std::vector<uint8_t> output_;
+    uint32_t received_;
+    uint32_t acknowledged_ = 0;
+    uint32_t window_ = 0;
+    uint32_t stream_id_ = 0;
+    uint32_t transaction_ = 0;
+    uint32_t awaited_ = 0;  // the transaction whose answer leads on
+    State state_ = State::kIdle;
+};
+
+}  // namespace rtmp

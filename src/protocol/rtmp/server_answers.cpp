@@ -1,0 +1,152 @@
+// The answers and notices of ServerSession.
+
+#include <algorithm>
+
+#include "protocol/rtmp/server_session.h"
+
+namespace rtmp {
+
+namespace {
+
+constexpr uint32_t kPeerBandwidth = 2500000;
+
+amf::Value status_object(std::string_view level, std::string_view code, std::string_view description) {
+    return amf::Value::object({{"level", level}, {"code", code}, {"description", description}});
+}
+
+// What Enhanced RTMP has a server say of itself: all codecs are forwarded, multitrack and ModEx are understood.
+void add_enhanced(amf::Value& object) {
+    constexpr double kForward = 4;
+    constexpr double kMultitrackAndModEx = 2 + 4;
+    amf::Value list = amf::Value::strict_array();
+    amf::Value video = amf::Value::object(), audio = amf::Value::object();
+    for (const char* name : {"avc1", "hvc1", "av01", "vp09", "vp08"}) {
+        list.append_element(name);
+        video.append_member(name, kForward);
+    }
+    for (const char* name : {"mp4a", ".mp3", "Opus", "fLaC", "ac-3", "ec-3"}) {
+        list.append_element(name);
+        audio.append_member(name, kForward);
+    }
+    object.append_member("fourCcList", std::move(list));
+    object.append_member("videoFourCcInfoMap", std::move(video));
+    object.append_member("audioFourCcInfoMap", std::move(audio));
+    object.append_member("capsEx", kMultitrackAndModEx);
+}
+
+}  // namespace
+
+void ServerSession::decide(Pending what, uint32_t stream_id) {
+    pending_ = what;
+    pending_stream_ = stream_id;
+}
+
+void ServerSession::decided(Pending what, uint32_t stream_id) {
+    CHECK(pending_ == what && pending_stream_ == stream_id);
+    pending_ = Pending::kNone;
+}
+
+void ServerSession::result(const Command& asked, amf::Value value) {
+    if (asked.transaction_id <= 0) return;
+    Command answer{"_result", asked.transaction_id};
+    answer.arguments.emplace_back();
+    answer.arguments.push_back(std::move(value));
+    append_command(output_, kCommandChunkStream, 0, answer, out_chunk_size_);
+}
+
+void ServerSession::status(uint32_t stream_id, std::string_view level, std::string_view code,
+                           std::string_view description) {
+    Command notice{"onStatus", 0};
+    notice.arguments.emplace_back();
+    notice.arguments.push_back(status_object(level, code, description));
+    append_command(output_, kStatusChunkStream, stream_id, notice, out_chunk_size_);
+}
+
+void ServerSession::accept_connect(const ConnectOptions& options) {
+    decided(Pending::kConnect, 0);
+    connected_ = true;
+    out_ack_size_ = options.out_ack_size;
+    if (window_ == 0) window_ = options.in_ack_size;
+    if (out_ack_size_) append_window_ack_size(output_, out_ack_size_);
+    append_set_peer_bandwidth(output_, out_ack_size_ ? out_ack_size_ : kPeerBandwidth, LimitType::kDynamic);
+    out_chunk_size_ = std::clamp(options.chunk_size, kMinChunkSize, kMaxMessage);
+    append_set_chunk_size(output_, out_chunk_size_);
+
+    Command answer{"_result", connect_transaction_};
+    // The version decides what Flash-era clients think that they may ask for.
+    auto properties = amf::Value::object({{"fmsVer", "FMS/3,5,3,888"}, {"capabilities", 127}, {"mode", 1}});
+    auto information = status_object("status", "NetConnection.Connect.Success", "Connection succeeded");
+    information.append_member("objectEncoding", object_encoding_3_ ? 3 : 0);
+    information.append_member(
+        "data", amf::Value::ecma_array({{"version", "3,5,3,888"}, {"server", options.server}, {"id", options.id}}));
+    if (enhanced_) {
+        // Clients differ in which of the two they look at.
+        add_enhanced(properties);
+        add_enhanced(information);
+    }
+    answer.arguments.push_back(std::move(properties));
+    answer.arguments.push_back(std::move(information));
+    append_command(output_, kCommandChunkStream, 0, answer, out_chunk_size_);
+
+    Command bandwidth_done{"onBWDone", 0};
+    bandwidth_done.arguments.emplace_back();
+    append_command(output_, kCommandChunkStream, 0, bandwidth_done, out_chunk_size_);
+}
+
+void ServerSession::refuse_connect(std::string_view code, std::string_view description) {
+    decided(Pending::kConnect, 0);
+    Command answer{"_error", connect_transaction_};
+    answer.arguments.emplace_back();
+    answer.arguments.push_back(status_object("error", code, description));
+    append_command(output_, kCommandChunkStream, 0, answer, out_chunk_size_);
+}
+
+void ServerSession::accept_publish(uint32_t stream_id) {
+    decided(Pending::kPublish, stream_id);
+    if (Stream* stream = find(stream_id)) stream->use = Use::kPublish;
+    if (fc_published_) {
+        Command notice{"onFCPublish", 0};
+        notice.arguments.emplace_back();
+        notice.arguments.push_back(
+            amf::Value::object({{"code", "NetStream.Publish.Start"}, {"description", "Started publishing stream."}}));
+        append_command(output_, kStatusChunkStream, stream_id, notice, out_chunk_size_);
+    }
+    status(stream_id, "status", "NetStream.Publish.Start", "Started publishing stream.");
+}
+
+void ServerSession::refuse_publish(uint32_t stream_id, std::string_view code, std::string_view description) {
+    decided(Pending::kPublish, stream_id);
+    status(stream_id, "error", code, description);
+}
+
+void ServerSession::accept_play(uint32_t stream_id, bool reset) {
+    decided(Pending::kPlay, stream_id);
+    if (Stream* stream = find(stream_id)) stream->use = Use::kPlay;
+    append_user_control(output_, {kStreamBegin, stream_id});
+    if (reset) status(stream_id, "status", "NetStream.Play.Reset", "Playing and resetting stream.");
+    status(stream_id, "status", "NetStream.Play.Start", "Started playing stream.");
+    append_data(output_, stream_id, 0, {"|RtmpSampleAccess", true, true}, out_chunk_size_);
+    append_data(output_, stream_id, 0, {"onStatus", amf::Value::object({{"code", "NetStream.Data.Start"}})},
+                out_chunk_size_);
+}
+
+void ServerSession::refuse_play(uint32_t stream_id, std::string_view code, std::string_view description) {
+    decided(Pending::kPlay, stream_id);
+    status(stream_id, "error", code, description);
+}
+
+void ServerSession::end_publish(uint32_t stream_id, std::string_view code, std::string_view description) {
+    if (Stream* stream = find(stream_id)) stream->use = Use::kIdle;
+    status(stream_id, "error", code, description);
+}
+
+void ServerSession::end_play(uint32_t stream_id) {
+    if (Stream* stream = find(stream_id)) stream->use = Use::kIdle;
+    append_user_control(output_, {kStreamEof, stream_id});
+    status(stream_id, "status", "NetStream.Play.UnpublishNotify", "The stream is now unpublished.");
+    status(stream_id, "status", "NetStream.Play.Stop", "Stopped playing stream.");
+}
+
+void ServerSession::send_ping(uint32_t now_ms) { append_user_control(output_, {kPingRequest, now_ms}); }
+
+}  // namespace rtmp

@@ -1,0 +1,176 @@
+#pragma once
+// The server's side of a connection after the handshake (Adobe RTMP 1.0, 7.2; what FMLE, Flash, librtmp, ffmpeg and
+// OBS say beyond it): takes bytes, answers control messages and commands, and tells a handler what is asked for. Bytes
+// to send gather in output(). Connect, publish and play are decided by the handler, within its call or later: until
+// then nothing more is taken from the input. Knows neither sockets nor streams, nor the time.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "media/codec.h"
+#include "protocol/rtmp/chunk_reader.h"
+#include "protocol/rtmp/messages.h"
+
+namespace rtmp {
+
+struct ConnectRequest {
+    std::string app;
+    std::string tc_url;
+    std::string page_url;
+    std::string swf_url;
+    std::string flash_version;   // "FMLE/3.0 (compatible; Lavf59...)"
+    double object_encoding = 0;  // 0 or 3
+    bool enhanced = false;       // speaks Enhanced RTMP
+};
+
+// How the client went about it; the API tells operators.
+enum class PublishStyle : uint8_t { kFmle, kHaivision, kFlash };
+
+struct PublishRequest {
+    uint32_t stream_id = 0;
+    std::string name;  // with its parameters
+    std::string type;  // "live", "record", "append"
+    PublishStyle style = PublishStyle::kFlash;
+};
+
+struct PlayRequest {
+    uint32_t stream_id = 0;
+    std::string name;         // with its parameters
+    double start_ms = -2000;  // below 0: live
+    double duration_ms = -1;  // below 0: to the end
+    bool reset = true;
+};
+
+class ServerHandler {
+  public:
+    // Each asks for a decision: accept_...() or refuse_...() of the session, now or later.
+    virtual void on_connect(ConnectRequest request) = 0;
+    virtual void on_publish(PublishRequest request) = 0;
+    virtual void on_play(PlayRequest request) = 0;
+    // Of a stream that was publishing (accepted): audio, video or data. The message may be moved from.
+    virtual base::Result<void> on_media(uint32_t stream_id, Message& message) = 0;
+    // It was publishing or playing, and the client has ended that; the connection goes on.
+    virtual void on_close_stream(uint32_t stream_id) = 0;
+    // Of a stream that is playing. The session has answered already.
+    virtual void on_pause(uint32_t stream_id, bool paused) = 0;
+    virtual void on_receive(uint32_t stream_id, media::Kind kind, bool wanted) = 0;
+
+  protected:
+    ~ServerHandler() = default;
+};
+
+struct ConnectOptions {
+    uint32_t chunk_size = 60000;      // of what we send; kMinChunkSize to kMaxMessage
+    uint32_t out_ack_size = 2500000;  // how often the peer shall acknowledge, bytes; 0: not told
+    uint32_t in_ack_size = 0;         // how often we do where the peer does not say; 0: never
+    std::string_view server = "SRS";
+    std::string_view id;  // the connection's, for the client's log
+};
+
+class ServerSession final : private MessageSink {
+  public:
+    static constexpr size_t kMaxStreams = 16;
+    static constexpr size_t kMaxOutput = 256 * 1024;  // bytes; beyond it no input is taken until they are sent
+
+    // already_received: bytes of the handshake, which acknowledgements count too.
+    explicit ServerSession(ServerHandler& handler, uint32_t already_received = 0)
+        : handler_(&handler), received_(already_received) {}
+    ServerSession(const ServerSession&) = delete;
+    ServerSession& operator=(const ServerSession&) = delete;
+
+    // Another handler takes over (the connection became a parked viewer's).
+    void set_handler(ServerHandler& handler) { handler_ = &handler; }
+
+    // Returns how many bytes were taken. Fewer than all where a decision is waited for, or output() is full: come back
+    // with the rest. An error is final: the peer broke the protocol.
+    base::Result<size_t> feed(std::span<const uint8_t> bytes);
+    bool deciding() const { return pending_ != Pending::kNone; }
+
+    void accept_connect(const ConnectOptions& options);
+    void refuse_connect(std::string_view code, std::string_view description);
+    void accept_publish(uint32_t stream_id);
+    void refuse_publish(uint32_t stream_id, std::string_view code, std::string_view description);
+    void accept_play(uint32_t stream_id, bool reset);
+    void refuse_play(uint32_t stream_id, std::string_view code, std::string_view description);
+    // The server ends what was accepted: the publication was taken over, the played stream is over.
+    void end_publish(uint32_t stream_id, std::string_view code, std::string_view description);
+    void end_play(uint32_t stream_id);
+    void send_ping(uint32_t now_ms);
+
+    // What is to be sent, in order. The caller takes it away (swap or clear).
+    std::vector<uint8_t>& output() { return output_; }
+    uint32_t out_chunk_size() const { return out_chunk_size_; }
+    bool connected() const { return connected_; }
+    bool publishing() const;
+    uint64_t ignored_media() const { return ignored_media_; }  // messages on streams that do not publish
+    uint32_t last_acknowledged() const { return peer_acknowledged_; }
+    const ChunkReader& reader() const { return reader_; }
+
+  private:
+    enum class Pending : uint8_t { kNone, kConnect, kPublish, kPlay };
+    enum class Use : uint8_t { kIdle, kPublish, kPlay };
+    struct Stream {
+        uint32_t id = 0;
+        Use use = Use::kIdle;
+    };
+    using Action = base::Result<void> (ServerSession::*)(const Message&, Command&);
+    struct Row;
+
+    base::Result<bool> on_message(Message& message) override;
+    base::Result<void> media(Message& message);
+    base::Result<void> control(const Message& message);
+    base::Result<void> user_control(const Message& message);
+    base::Result<void> command(const Message& message);
+
+    base::Result<void> connect(const Message& message, Command& c);
+    base::Result<void> release_stream(const Message& message, Command& c);
+    base::Result<void> fc_publish(const Message& message, Command& c);
+    base::Result<void> fc_unpublish(const Message& message, Command& c);
+    base::Result<void> fc_subscribe(const Message& message, Command& c);
+    base::Result<void> create_stream(const Message& message, Command& c);
+    base::Result<void> publish(const Message& message, Command& c);
+    base::Result<void> play(const Message& message, Command& c);
+    base::Result<void> pause(const Message& message, Command& c);
+    base::Result<void> seek(const Message& message, Command& c);
+    base::Result<void> receive(const Message& message, Command& c);
+    base::Result<void> stream_length(const Message& message, Command& c);
+    base::Result<void> close_stream(const Message& message, Command& c);
+    base::Result<void> answer_nothing(const Message& message, Command& c);
+    base::Result<void> ignore(const Message& message, Command& c);
+
+    Stream* find(uint32_t id);
+    base::Result<Stream*> find_or_make(uint32_t id);
+    void close(Stream& stream);
+    void decide(Pending what, uint32_t stream_id);
+    void decided(Pending what, uint32_t stream_id);
+    void result(const Command& asked, amf::Value value);
+    void status(uint32_t stream_id, std::string_view level, std::string_view code, std::string_view description);
+    void acknowledge();
+
+    ServerHandler* handler_;
+    ChunkReader reader_;
+    std::vector<uint8_t> output_;
+    std::vector<Stream> streams_;
+    uint64_t ignored_media_ = 0;
+    uint32_t out_chunk_size_ = kDefaultChunkSize;
+    uint32_t received_;               // bytes, modulo 2^32 as acknowledgements count
+    uint32_t acknowledged_ = 0;       // the last we told
+    uint32_t peer_acknowledged_ = 0;  // the last we were told
+    uint32_t window_ = 0;             // bytes; 0: we acknowledge nothing
+    uint32_t out_ack_size_ = 0;
+    uint32_t pending_stream_ = 0;
+    float connect_transaction_ = 1;
+    Pending pending_ = Pending::kNone;
+    PublishStyle style_ = PublishStyle::kFlash;
+    bool connected_ = false;
+    bool created_stream_ = false;
+    bool fc_published_ = false;
+    bool object_encoding_3_ = false;
+    bool enhanced_ = false;
+};
+
+}  // namespace rtmp

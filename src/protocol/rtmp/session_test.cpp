@@ -1,0 +1,479 @@
+// ServerSession and ClientSession: against each other, and the server against what real and hostile clients say.
+
+#include <gtest/gtest.h>
+
+#include "protocol/amf/amf0.h"
+#include "protocol/rtmp/chunk_writer.h"
+#include "protocol/rtmp/client_session.h"
+#include "protocol/rtmp/server_session.h"
+
+namespace rtmp {
+namespace {
+
+using Bytes = std::vector<uint8_t>;
+using amf::Value;
+
+// Accepts everything at once, unless told to wait or refuse; writes down what it is told.
+struct Server : ServerHandler {
+    ServerSession session{*this, 3073};
+    std::string log;
+    bool wait = false;
+    bool refuse = false;
+    uint32_t chunk_size = 60000;
+    std::vector<Message> media;
+    ConnectRequest connected;
+
+    void on_connect(ConnectRequest r) override {
+        log += "connect " + r.app + ";";
+        connected = std::move(r);
+        if (wait) return;
+        if (refuse) return session.refuse_connect("NetConnection.Connect.Rejected", "no");
+        session.accept_connect({.chunk_size = chunk_size, .id = "id"});
+    }
+    void on_publish(PublishRequest r) override {
+        log += fmt::format("publish {} {} {} {};", r.stream_id, r.name, r.type, int(r.style));
+        if (wait) return;
+        if (refuse) return session.refuse_publish(r.stream_id, "NetStream.Publish.BadName", "busy");
+        session.accept_publish(r.stream_id);
+    }
+    void on_play(PlayRequest r) override {
+        log += fmt::format("play {} {} {} {} {};", r.stream_id, r.name, r.start_ms, r.duration_ms, r.reset);
+        if (wait) return;
+        if (refuse) return session.refuse_play(r.stream_id, "NetStream.Play.StreamNotFound", "none");
+        session.accept_play(r.stream_id, r.reset);
+    }
+    base::Result<void> on_media(uint32_t id, Message& m) override {
+        log += fmt::format("media {} {};", id, m.type);
+        media.push_back(std::move(m));
+        return {};
+    }
+    void on_close_stream(uint32_t id) override { log += fmt::format("close {};", id); }
+    void on_pause(uint32_t id, bool paused) override { log += fmt::format("pause {} {};", id, paused); }
+    void on_receive(uint32_t id, media::Kind kind, bool wanted) override {
+        log += fmt::format("receive {} {} {};", id, int(kind), wanted);
+    }
+};
+
+struct Client : ClientHandler {
+    std::string log;
+    std::vector<Message> media;
+    void on_ready() override { log += "ready;"; }
+    base::Result<void> on_media(Message& m) override {
+        media.push_back(std::move(m));
+        return {};
+    }
+    void on_status(std::string_view code, std::string_view) override { log += std::string(code) + ";"; }
+};
+
+// The words that the server has sent, as "name(transaction) code".
+struct Said : MessageSink {
+    std::string text;
+    ChunkReader reader;
+    base::Result<bool> on_message(Message& m) override {
+        if (m.type == kCommand) {
+            Command c = *read_command(m);
+            text += c.name;
+            if (c.transaction_id) text += fmt::format("({})", c.transaction_id);
+            const Value& value = c.argument(1);
+            if (value.is_number()) text += fmt::format(" {}", value.number_or(0));
+            if (value.has("code")) text += " " + std::string(value.get("code").string_or(""));
+            text += ";";
+        } else if (m.type == kUserControl) {
+            auto e = *read_user_control(m);
+            text += fmt::format("event {} {};", e.event, e.value);
+        } else if (m.type == kAcknowledgement) {
+            text += fmt::format("ack {};", *read_control_value(m));
+        } else {
+            text += fmt::format("[{}];", m.type);
+        }
+        return true;
+    }
+    std::string take(ServerSession& session) {
+        EXPECT_TRUE(reader.feed(session.output(), *this));
+        session.output().clear();
+        return std::exchange(text, "");
+    }
+};
+
+Bytes call(std::string name, double transaction, std::vector<Value> arguments, uint32_t stream_id = 0) {
+    Bytes out;
+    append_command(out, 3, stream_id, {std::move(name), transaction, std::move(arguments)}, 128);
+    return out;
+}
+Bytes connect_call() { return call("connect", 1, {Value::object({{"app", "live"}, {"tcUrl", "rtmp://h/live"}})}); }
+Bytes media(uint8_t type, uint32_t stream_id, uint32_t timestamp = 0) {
+    Bytes out, body{0xaf, 1, 2, 3};
+    append_message(out, 4, type, stream_id, timestamp, body, 128);
+    return out;
+}
+
+struct Fixture : testing::Test {
+    Server server;
+    Said said;
+    void feed(const Bytes& bytes) {
+        auto n = server.session.feed(bytes);
+        ASSERT_TRUE(n) << n.error().text();
+        ASSERT_EQ(*n, bytes.size());
+    }
+    void connect() {
+        feed(connect_call());
+        said.take(server.session);
+        server.log.clear();
+    }
+    std::string error(const Bytes& bytes) {
+        auto n = server.session.feed(bytes);
+        return n ? "" : n.error().text();
+    }
+};
+using RtmpServerSession = Fixture;
+
+TEST_F(RtmpServerSession, Connect) {
+    feed(connect_call());
+    EXPECT_EQ(server.log, "connect live;");
+    EXPECT_EQ(server.connected.tc_url, "rtmp://h/live");
+    EXPECT_FALSE(server.connected.enhanced);
+    EXPECT_EQ(said.take(server.session), "[5];[6];_result(1) NetConnection.Connect.Success;onBWDone;");
+    EXPECT_EQ(server.session.out_chunk_size(), 60000u);
+    EXPECT_EQ(said.reader.chunk_size(), 60000u);
+    EXPECT_EQ(error(connect_call()), "a second connect");
+}
+
+TEST_F(RtmpServerSession, ConnectEnhanced) {
+    feed(call("connect", 1, {Value::object({{"app", "live"}, {"fourCcList", Value::strict_array({"hvc1"})}})}));
+    EXPECT_TRUE(server.connected.enhanced);
+    struct Find : MessageSink {
+        bool found = false;
+        base::Result<bool> on_message(Message& m) override {
+            if (m.type != kCommand) return true;
+            Command c = *read_command(m);
+            for (const Value& v : c.arguments) found |= v.get("fourCcList").elements().size() == 11;
+            return true;
+        }
+    } find;
+    ChunkReader reader;
+    ASSERT_TRUE(reader.feed(server.session.output(), find));
+    EXPECT_TRUE(find.found);
+}
+
+TEST_F(RtmpServerSession, ConnectRefused) {
+    server.refuse = true;
+    feed(connect_call());
+    EXPECT_EQ(said.take(server.session), "_error(1) NetConnection.Connect.Rejected;");
+    EXPECT_FALSE(server.session.connected());
+}
+
+TEST_F(RtmpServerSession, FmlePublish) {
+    connect();
+    feed(call("releaseStream", 2, {{}, "s"}));
+    feed(call("FCPublish", 3, {{}, "s"}));
+    feed(call("createStream", 4, {{}}));
+    EXPECT_EQ(said.take(server.session), "_result(2);_result(3);_result(4) 1;");
+    feed(call("publish", 5, {{}, "s?k=v", "live"}, 1));
+    EXPECT_EQ(said.take(server.session), "onFCPublish NetStream.Publish.Start;onStatus NetStream.Publish.Start;");
+    feed(media(kVideo, 1));
+    feed(media(kData, 1));
+    EXPECT_EQ(server.log, "publish 1 s?k=v live 0;media 1 9;media 1 18;");
+    server.log.clear();
+    feed(call("FCUnpublish", 6, {{}, "s"}));
+    EXPECT_EQ(said.take(server.session),
+              "onFCUnpublish NetStream.Unpublish.Success;onStatus NetStream.Unpublish.Success;_result(6);");
+    feed(call("deleteStream", 7, {{}, 1}));
+    feed(media(kVideo, 1));
+    EXPECT_EQ(server.log, "close 1;");
+    EXPECT_EQ(server.session.ignored_media(), 1u);
+}
+
+TEST_F(RtmpServerSession, FlashAndHaivisionPublish) {
+    connect();
+    feed(call("createStream", 2, {{}}));
+    feed(call("publish", 0, {{}, "s"}, 1));
+    EXPECT_EQ(server.log, "publish 1 s live 2;");
+    Server other;
+    ASSERT_TRUE(other.session.feed(connect_call()));
+    ASSERT_TRUE(other.session.feed(call("createStream", 2, {{}})));
+    ASSERT_TRUE(other.session.feed(call("FCPublish", 3, {{}, "s"})));
+    ASSERT_TRUE(other.session.feed(call("publish", 0, {{}, "s"}, 1)));
+    EXPECT_EQ(other.log, "connect live;publish 1 s live 1;");
+}
+
+TEST_F(RtmpServerSession, PublishRefused) {
+    connect();
+    server.refuse = true;
+    feed(call("publish", 5, {{}, "s", "live"}, 1));
+    EXPECT_EQ(said.take(server.session), "onStatus NetStream.Publish.BadName;");
+    EXPECT_FALSE(server.session.publishing());
+}
+
+TEST_F(RtmpServerSession, MediaOnAnotherStream) {
+    connect();
+    feed(call("publish", 5, {{}, "s", "live"}, 1));
+    feed(media(kAudio, 0));
+    EXPECT_EQ(server.log, "publish 1 s live 2;media 1 8;");
+}
+
+TEST_F(RtmpServerSession, Play) {
+    connect();
+    feed(call("createStream", 2, {{}}));
+    feed(call("_checkbw", 3, {{}}));
+    feed(call("FCSubscribe", 0, {{}, "s"}));
+    feed(call("getStreamLength", 4, {{}, "s"}));
+    EXPECT_EQ(said.take(server.session), "_result(2) 1;_result(3);onFCSubscribe NetStream.Play.Start;_result(4) 0;");
+    feed(call("play", 5, {{}, "s", -1000, 5000, false}, 1));
+    EXPECT_EQ(said.take(server.session), "event 0 1;onStatus NetStream.Play.Start;[18];[18];");
+    Bytes out;
+    append_user_control(out, {kSetBufferLength, 1, 3000});
+    feed(out);
+    feed(call("pause", 0, {{}, true, 0}, 1));
+    feed(call("pause", 0, {{}, false, 0}, 1));
+    feed(call("receiveAudio", 0, {{}, false}, 1));
+    feed(call("receiveVideo", 0, {{}, true}, 1));
+    feed(call("seek", 0, {{}, 1000}, 1));
+    feed(call("closeStream", 0, {{}}, 1));
+    EXPECT_EQ(said.take(server.session),
+              "event 1 1;onStatus NetStream.Pause.Notify;event 0 1;onStatus NetStream.Unpause.Notify;"
+              "onStatus NetStream.Seek.Failed;");
+    EXPECT_EQ(server.log,
+              "play 1 s -1000 5000 false;pause 1 true;pause 1 false;receive 1 1 false;receive 1 0 true;close 1;");
+}
+
+TEST_F(RtmpServerSession, PlayAgainAndSeveralStreams) {
+    connect();
+    feed(call("play", 0, {{}, "a"}, 1));
+    feed(call("play", 0, {{}, "b"}, 1));
+    feed(call("createStream", 2, {{}}));
+    feed(call("publish", 0, {{}, "c", "live"}, 2));
+    feed(media(kVideo, 2));
+    EXPECT_EQ(server.log, "play 1 a -2000 -1 true;close 1;play 1 b -2000 -1 true;publish 2 c live 2;media 2 9;");
+    EXPECT_NE(said.take(server.session).find("_result(2) 2;"), std::string::npos);
+}
+
+TEST_F(RtmpServerSession, StreamEnds) {
+    connect();
+    feed(call("play", 0, {{}, "a"}, 1));
+    said.take(server.session);
+    server.session.end_play(1);
+    EXPECT_EQ(said.take(server.session),
+              "event 1 1;onStatus NetStream.Play.UnpublishNotify;onStatus NetStream.Play.Stop;");
+    feed(call("closeStream", 0, {{}}, 1));
+    EXPECT_EQ(server.log, "play 1 a -2000 -1 true;");
+}
+
+TEST_F(RtmpServerSession, DecidesLater) {
+    server.wait = true;
+    Bytes both = connect_call(), create = call("createStream", 2, {{}});
+    size_t first = both.size();
+    both.insert(both.end(), create.begin(), create.end());
+    EXPECT_EQ(*server.session.feed(both), first);
+    EXPECT_TRUE(server.session.deciding());
+    EXPECT_EQ(*server.session.feed(create), 0u);
+    server.session.accept_connect({});
+    EXPECT_EQ(*server.session.feed(create), create.size());
+    EXPECT_NE(said.take(server.session).find("_result(2) 1;"), std::string::npos);
+}
+
+TEST_F(RtmpServerSession, UnknownCommands) {
+    connect();
+    feed(call("makeCoffee", 9, {{}, "black"}));
+    feed(call("makeTea", 0, {{}}));
+    feed(call("_result", 3, {{}}));
+    feed(call("checkBandwidth", 4, {{}}));
+    EXPECT_EQ(said.take(server.session), "_error(9) NetConnection.Call.Failed;_result(4);");
+}
+
+TEST_F(RtmpServerSession, PingAndAcknowledgements) {
+    connect();
+    Bytes out;
+    append_user_control(out, {kPingRequest, 1234});
+    append_acknowledgement(out, 777);
+    append_window_ack_size(out, 5000);
+    feed(out);
+    EXPECT_EQ(server.session.last_acknowledged(), 777u);
+    EXPECT_EQ(said.take(server.session), "event 7 1234;");
+    feed(call("publish", 0, {{}, "s", "live"}, 1));
+    said.take(server.session);
+    std::string told;
+    size_t fed = 0;
+    while (fed < 11000) {
+        Bytes m = media(kAudio, 1);
+        feed(m);
+        fed += m.size();
+        told += said.take(server.session);
+    }
+    EXPECT_EQ(std::count(told.begin(), told.end(), ';'), 2) << told;
+    // A peer that limits our bandwidth is told the window.
+    out.clear();
+    append_set_peer_bandwidth(out, 100000, LimitType::kDynamic);
+    feed(out);
+    EXPECT_EQ(said.take(server.session), "[5];");
+}
+
+TEST_F(RtmpServerSession, AggregateIsSplit) {
+    connect();
+    feed(call("publish", 0, {{}, "s", "live"}, 1));
+    Bytes body{8, 0, 0, 1, 0, 0, 10, 0, 0, 0, 0, 0xaf, 0, 0, 0, 12,
+               9, 0, 0, 1, 0, 0, 30, 0, 0, 0, 0, 0x17, 0, 0, 0, 12};
+    Bytes out;
+    append_message(out, 6, kAggregate, 1, 1000, body, 128);
+    feed(out);
+    ASSERT_EQ(server.media.size(), 2u);
+    EXPECT_EQ(server.media[0].timestamp, 1000u);
+    EXPECT_EQ(server.media[1].timestamp, 1020u);
+}
+
+TEST_F(RtmpServerSession, Amf3Commands) {
+    connect();
+    Bytes plain = call("createStream", 2, {{}});
+    Bytes body{0};
+    body.insert(body.end(), plain.begin() + 12, plain.end());
+    Bytes out;
+    append_message(out, 3, kCommandAmf3, 0, 0, body, 128);
+    feed(out);
+    EXPECT_EQ(said.take(server.session), "_result(2) 1;");
+}
+
+TEST_F(RtmpServerSession, BadInput) {
+    Bytes deep;
+    {
+        Bytes body;
+        base::ByteWriter w(body);
+        amf::encode_amf0("connect", w);
+        amf::encode_amf0(1, w);
+        for (int i = 0; i < 10000; ++i) body.insert(body.end(), {3, 0, 1, 'a'});
+        append_message(deep, 3, kCommand, 0, 0, body, 128);
+    }
+    Bytes long_string;
+    append_message(long_string, 3, kCommand, 0, 0, Bytes{2, 0xff, 0xff, 'c'}, 128);
+    Bytes random;
+    for (uint32_t i = 0, x = 7; i < 5000; ++i) random.push_back(uint8_t((x = x * 1664525 + 1013904223) >> 24));
+    struct Row {
+        const char* what;
+        Bytes wire;
+    };
+    const Row rows[] = {
+        {"before connect", call("publish", 0, {{}, "s"}, 1)},
+        {"before connect", call("what", 0, {{}})},
+        {"command", deep},
+        {"command", long_string},
+        {"chunk stream", random},
+        {"begins with a type 3", Bytes{0xc3, 1, 2, 3}},
+        {"chunk size 0", Bytes{2, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0, 0, 0, 0, 0}},
+        {"chunk size 2147483648", Bytes{2, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0, 0x80, 0, 0, 0}},
+        {"user control", Bytes{2, 0, 0, 0, 0, 0, 1, 4, 0, 0, 0, 0, 0}},
+        {"control message 5", Bytes{2, 0, 0, 0, 0, 0, 1, 5, 0, 0, 0, 0, 0}},
+    };
+    for (const Row& row : rows) {
+        Server s;
+        auto n = s.session.feed(row.wire);
+        ASSERT_FALSE(n) << row.what;
+        EXPECT_NE(n.error().text().find(row.what), std::string::npos) << n.error().text();
+    }
+}
+
+TEST_F(RtmpServerSession, HalfAChunkIsNoError) {
+    connect();
+    Bytes m = call("createStream", 2, {{}});
+    m.resize(m.size() / 2);
+    feed(m);
+    EXPECT_EQ(said.take(server.session), "");
+}
+
+TEST_F(RtmpServerSession, StreamsAreBounded) {
+    connect();
+    for (int i = 0; i < 16; ++i) feed(call("createStream", 2, {{}}));
+    EXPECT_EQ(error(call("createStream", 2, {{}})), "more than 16 streams");
+}
+
+TEST_F(RtmpServerSession, OutputIsBounded) {
+    connect();
+    Bytes many;
+    for (int i = 0; i < 5000; ++i) {
+        Bytes one = call("unknown", 2, {{}});
+        many.insert(many.end(), one.begin(), one.end());
+    }
+    size_t at = 0;
+    int rounds = 0;
+    while (at < many.size()) {
+        auto n = server.session.feed(std::span(many).subspan(at));
+        ASSERT_TRUE(n);
+        ASSERT_GT(*n, 0u);
+        at += *n;
+        EXPECT_LE(server.session.output().size(), ServerSession::kMaxOutput + 1000);
+        server.session.output().clear();
+        ++rounds;
+    }
+    EXPECT_GT(rounds, 1);
+}
+
+TEST_F(RtmpServerSession, IsSmall) { EXPECT_LE(sizeof(ServerSession), 208u); }
+
+// ---- Client and server
+
+struct Pair {
+    Client client;
+    Server server;
+    ClientSession session;
+    Pair(bool publish, uint32_t chunk_size)
+        : session(client, *parse_url("rtmp://127.0.0.1:19350/live/s?k=v"),
+                  {.publish = publish, .chunk_size = chunk_size}, 3073) {
+        server.chunk_size = chunk_size;
+        session.start();
+    }
+    base::Result<void> pump() {
+        for (int i = 0; i < 20; ++i) {
+            Bytes up = std::exchange(session.output(), {});
+            auto n = server.session.feed(up);
+            EXPECT_TRUE(n && *n == up.size());
+            Bytes down = std::exchange(server.session.output(), {});
+            TRY(session.feed(down));
+            if (up.empty() && down.empty()) break;
+        }
+        return {};
+    }
+};
+
+TEST(RtmpClientSession, Publishes) {
+    for (uint32_t chunk_size : {16u, 128u, 60000u}) {
+        Pair p(true, chunk_size);
+        ASSERT_TRUE(p.pump());
+        EXPECT_TRUE(p.session.ready());
+        EXPECT_EQ(p.client.log, "ready;");
+        EXPECT_EQ(p.server.connected.tc_url, "rtmp://127.0.0.1:19350/live");
+        EXPECT_TRUE(p.server.connected.enhanced);
+        Bytes body(300, 5);
+        p.session.send_media(kVideo, 0x1000000, std::span(body).first(5), body);
+        ASSERT_TRUE(p.pump());
+        p.session.close();
+        ASSERT_TRUE(p.pump());
+        EXPECT_EQ(p.server.log, "connect live;publish 1 s?k=v live 0;media 1 9;close 1;");
+        EXPECT_EQ(p.server.media[0].payload.size(), 305u);
+        EXPECT_EQ(p.server.media[0].timestamp, 0x1000000u);
+    }
+}
+
+TEST(RtmpClientSession, Plays) {
+    Pair p(false, 4096);
+    ASSERT_TRUE(p.pump());
+    EXPECT_EQ(p.client.log, "NetStream.Play.Reset;ready;");
+    EXPECT_EQ(p.client.media.size(), 2u);  // |RtmpSampleAccess, onStatus
+    Bytes down, body(9000, 1);
+    append_message(down, 6, kVideo, 1, 7, body, 4096);
+    ASSERT_TRUE(p.session.feed(down));
+    EXPECT_EQ(p.client.media.size(), 3u);
+    p.server.session.end_play(1);
+    ASSERT_TRUE(p.pump());
+    EXPECT_EQ(p.client.log, "NetStream.Play.Reset;ready;NetStream.Play.UnpublishNotify;NetStream.Play.Stop;");
+}
+
+TEST(RtmpClientSession, IsRefused) {
+    for (bool publish : {false, true}) {
+        Pair p(publish, 4096);
+        p.server.refuse = true;
+        auto r = p.pump();
+        ASSERT_FALSE(r);
+        EXPECT_EQ(r.error().code(), base::Code::kRefused);
+        EXPECT_EQ(r.error().text(), "connect was refused: NetConnection.Connect.Rejected (no)");
+    }
+}
+
+}  // namespace
+}  // namespace rtmp
