@@ -108,7 +108,12 @@ base::Result<void> init_state_threads() {
     if (done) return {};
     if (st_set_eventsys(ST_EVENTSYS_POLL) < 0) return base::fail_errno("choosing state-threads' poll mode", errno);
     st_set_utime_function(clock_us);
-    if (st_init() < 0) return base::fail_errno("starting state-threads", errno);
+    // What st_init() allocates for its idle thread hangs on that thread's own stack, where the leak checker cannot
+    // look.
+    pause_leak_checker();
+    const int started = st_init();
+    resume_leak_checker();
+    if (started < 0) return base::fail_errno("starting state-threads", errno);
     if (std::string_view(st_get_eventsys_name()) != "poll") {
         return base::fail(base::Code::kSystem,
                           fmt::format("state-threads runs in mode {}, not poll", st_get_eventsys_name()));

@@ -126,6 +126,14 @@ __attribute__((no_sanitize("address"))) void announce_stack([[maybe_unused]] con
 #endif
 }
 
+#if defined(__SANITIZE_ADDRESS__)
+void pause_leak_checker() { __lsan_disable(); }
+void resume_leak_checker() { __lsan_enable(); }
+#else
+void pause_leak_checker() {}
+void resume_leak_checker() {}
+#endif
+
 void thread_stack_bounds(const char*& low, const char*& top) {
     pthread_attr_t attributes;
     void* address = nullptr;

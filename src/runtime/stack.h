@@ -34,6 +34,9 @@ size_t painted_stack_used(const Stack& stack);
 
 // Tells the address sanitizer which stack runs now. Nothing in other builds.
 void announce_stack(const char* low, const char* top);
+// What is allocated between the two is not looked for by the leak checker. Nothing in other builds.
+void pause_leak_checker();
+void resume_leak_checker();
 // The bounds of the first coroutine's stack, which is the thread's.
 void thread_stack_bounds(const char*& low, const char*& top);
 

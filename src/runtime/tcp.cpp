@@ -68,7 +68,8 @@ class Listener final : public TcpListener {
     }
 
     base::Result<void> pause(int error, Deadline deadline) {
-        if (const int64_t now = base::monotonic_ms(); now >= next_log_ms_) {
+        const int64_t now = base::monotonic_ms();
+        if (now >= next_log_ms_ && base::log::enabled(base::log::Level::kWarn)) {
             next_log_ms_ = now + kExhaustedLogMs;
             base::log::write(base::log::Level::kWarn, fmt::format("port {}: cannot accept connections", port_), error);
         }

@@ -1,0 +1,86 @@
+// A measuring stick: what one wake-up costs among N idle connections. One connection is written to and its coroutine
+// woken, reads, and the writer gets its turn back; N - 1 others wait, each in a coroutine of its own.
+// Usage: loop [N ...]; prints microseconds per loop: the median of 21 rounds of 1,000.
+
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "runtime/coroutine.h"
+#include "runtime/tcp_stream.h"
+
+namespace {
+
+constexpr int kRounds = 21;
+constexpr int kLoops = 1000;
+
+struct Connection {
+    std::unique_ptr<runtime::ByteStream> stream;
+    int other_end = -1;
+    runtime::Task reader;
+};
+
+long reads = 0;
+
+Connection connect_pair() {
+    Connection connection;
+    int ends[2];
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
+    connection.other_end = ends[1];
+    auto stream = runtime::detail::TcpStream::make(ends[0], {});
+    CHECK(stream.has_value());
+    connection.stream = *std::move(stream);
+    connection.reader = runtime::spawn("reader", [&stream = *connection.stream] {
+        while (runtime::read_shared(stream, runtime::Deadline::in_ms(30'000))) ++reads;
+    });
+    return connection;
+}
+
+double us_per_loop(int active) {
+    std::vector<double> rounds;
+    for (int round = 0; round < kRounds; ++round) {
+        const int64_t start = base::monotonic_us();
+        for (int i = 0; i < kLoops; ++i) {
+            const long before = reads;
+            CHECK(write(active, "x", 1) == 1);
+            while (reads == before) CHECK(runtime::yield().has_value());
+        }
+        rounds.push_back(static_cast<double>(base::monotonic_us() - start) / kLoops);
+    }
+    std::nth_element(rounds.begin(), rounds.begin() + kRounds / 2, rounds.end());
+    return rounds[kRounds / 2];
+}
+
+void measure(int count) {
+    std::vector<Connection> connections;
+    for (int i = 0; i < count; ++i) connections.push_back(connect_pair());
+    CHECK(runtime::sleep_ms(50).has_value());
+    std::printf("%6d connections  %6.2f us per loop\n", count, us_per_loop(connections.front().other_end));
+    for (auto& connection : connections) {
+        connection.reader.cancel_and_join();
+        close(connection.other_end);
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    rlimit files;
+    getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+    if (auto started = runtime::init(); !started) {
+        std::fprintf(stderr, "%s\n", started.error().describe().c_str());
+        return 1;
+    }
+    std::vector<int> counts;
+    for (int i = 1; i < argc; ++i) counts.push_back(std::atoi(argv[i]));
+    if (counts.empty()) counts = {10, 1000, 4000, 9000};
+    for (int count : counts) measure(count);
+    runtime::shutdown();
+}

@@ -1,0 +1,291 @@
+// UDP, DNS, child processes, signals, workers, and the end of them all.
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "runtime/dns.h"
+#include "runtime/process.h"
+#include "runtime/signals.h"
+#include "runtime/sync.h"
+#include "runtime/tcp.h"
+#include "runtime/testing.h"
+#include "runtime/udp.h"
+#include "runtime/workers.h"
+
+namespace runtime {
+namespace {
+
+using base::Code;
+using testing::failed_with;
+using testing::ok;
+
+Deadline soon() { return Deadline::in_ms(5000); }
+
+std::span<const uint8_t> bytes(std::string_view text) {
+    return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
+class UdpTest : public testing::RuntimeTest {};
+class DnsTest : public testing::RuntimeTest {};
+class ProcessTest : public testing::RuntimeTest {};
+class SignalsTest : public testing::RuntimeTest {};
+class WorkersTest : public testing::RuntimeTest {};
+class ShutdownTest : public testing::RuntimeTest {};
+
+TEST_F(UdpTest, Echo) {
+    auto one = bind_udp({"127.0.0.1", 0});
+    auto two = bind_udp({"127.0.0.1", 0});
+    ASSERT_TRUE(ok(one) && ok(two));
+    sockaddr_storage to{};
+    auto& v4 = reinterpret_cast<sockaddr_in&>(to);
+    v4.sin_family = AF_INET;
+    v4.sin_port = htons((*two)->port());
+    inet_pton(AF_INET, "127.0.0.1", &v4.sin_addr);
+    std::array<uint8_t, 100> buffer;
+    for (int i = 0; i < 10; ++i) {
+        ASSERT_TRUE(ok((*one)->send_to(bytes("question"), to, sizeof v4, soon())));
+        auto got = (*two)->receive(buffer, soon());
+        ASSERT_TRUE(ok(got));
+        EXPECT_EQ(got->bytes, 8u);
+        ASSERT_TRUE(ok((*two)->send_to(bytes("yes"), got->from, got->from_length, soon())));
+        auto answer = (*one)->receive(buffer, soon());
+        ASSERT_TRUE(ok(answer));
+        EXPECT_EQ(answer->bytes, 3u);
+    }
+    EXPECT_TRUE(failed_with((*two)->receive(buffer, Deadline::in_ms(10)), Code::kTimeout));
+    auto reader = spawn("reader", [&] { EXPECT_TRUE(failed_with((*two)->receive(buffer, soon()), Code::kCancelled)); });
+    ASSERT_TRUE(ok(yield()));
+    reader.cancel_and_join();
+}
+
+TEST_F(DnsTest, NumericAddressesAnswerAtOnce) {
+    for (const char* ip : {"127.0.0.1", "::1", "192.0.2.7"}) {
+        auto addresses = resolve(ip, soon());
+        ASSERT_TRUE(ok(addresses));
+        EXPECT_EQ(*addresses, std::vector<std::string>{ip});
+    }
+}
+
+TEST_F(DnsTest, Localhost) {
+    auto addresses = resolve("localhost", soon());
+    ASSERT_TRUE(ok(addresses));
+    EXPECT_EQ(addresses->front(), "127.0.0.1");
+}
+
+// Without a network it is the deadline that ends it.
+TEST_F(DnsTest, UnknownNameEndsInTime) {
+    const int64_t start = base::monotonic_ms();
+    auto addresses = resolve("no-such-host.invalid", Deadline::in_ms(1000));
+    EXPECT_LT(base::monotonic_ms() - start, 1500);
+    ASSERT_FALSE(addresses);
+    EXPECT_TRUE(addresses.error().code() == Code::kNotFound || addresses.error().code() == Code::kTimeout);
+    EXPECT_NE(addresses.error().text().find("no-such-host.invalid"), std::string::npos);
+}
+
+TEST_F(DnsTest, StrangeNames) {
+    for (const std::string& name : {std::string(), std::string(5000, 'a'), std::string("a b"), std::string("..")}) {
+        EXPECT_FALSE(resolve(name, Deadline::in_ms(300)));
+    }
+}
+
+TEST_F(DnsTest, Cancelled) {
+    auto task = spawn("resolver", [] {
+        auto addresses = resolve("no-such-host.invalid", soon());
+        ASSERT_FALSE(addresses);
+    });
+    ASSERT_TRUE(ok(yield()));
+    const int64_t start = base::monotonic_ms();
+    task.cancel_and_join();
+    EXPECT_LT(base::monotonic_ms() - start, 500);
+}
+
+TEST_F(ProcessTest, ExitCode) {
+    auto process = start_process({{"sh", "-c", "exit 7"}, ""});
+    ASSERT_TRUE(ok(process));
+    EXPECT_GT((*process)->pid(), 0);
+    auto exit = (*process)->wait(soon());
+    ASSERT_TRUE(ok(exit));
+    EXPECT_EQ(exit->code, 7);
+    EXPECT_EQ(exit->signal, 0);
+    EXPECT_EQ((*process)->wait(soon()).value_or(Process::Exit{}).code, 7);  // again
+    (*process)->send_signal(SIGTERM);                                       // goes nowhere
+}
+
+TEST_F(ProcessTest, SignalAndDeadline) {
+    auto process = start_process({{"sleep", "100"}, ""});
+    ASSERT_TRUE(ok(process));
+    EXPECT_TRUE(failed_with((*process)->wait(Deadline::in_ms(30)), Code::kTimeout));
+    (*process)->send_signal(SIGTERM);
+    auto exit = (*process)->wait(soon());
+    ASSERT_TRUE(ok(exit));
+    EXPECT_EQ(exit->signal, SIGTERM);
+}
+
+TEST_F(ProcessTest, DestroyingKills) {
+    auto process = start_process({{"sh", "-c", "sleep 100; true"}, ""});
+    ASSERT_TRUE(ok(process));
+    const pid_t pid = (*process)->pid();
+    ASSERT_TRUE(ok(sleep_ms(20)));
+    process->reset();
+    for (int i = 0; i < 100 && kill(pid, 0) == 0; ++i) ASSERT_TRUE(ok(sleep_ms(10)));
+    EXPECT_LT(kill(pid, 0), 0);  // reaped too
+}
+
+TEST_F(ProcessTest, ProgramThatIsNotThere) {
+    auto process = start_process({{"/nonexistent/ffmpeg"}, ""});
+    ASSERT_TRUE(failed_with(process, Code::kSystem));
+    EXPECT_EQ(process.error().system_errno(), ENOENT);
+    EXPECT_NE(process.error().text().find("/nonexistent/ffmpeg"), std::string::npos);
+    EXPECT_FALSE(start_process({}));
+}
+
+TEST_F(ProcessTest, OutputIsAppendedAndDescriptorsStayHere) {
+    auto listener = listen_tcp({"127.0.0.1", 0});
+    char path[] = "/tmp/process_test.XXXXXX";
+    ::close(mkstemp(path));
+    for (int i = 0; i < 2; ++i) {
+        auto process =
+            start_process({{"sh", "-c", "echo out; echo err >&2; ls /proc/self/fd | tr '\\n' ' '; echo"}, path});
+        ASSERT_TRUE(ok(process));
+        ASSERT_TRUE(ok((*process)->wait(soon())));
+    }
+    std::ifstream file(path);
+    std::stringstream all;
+    all << file.rdbuf();
+    EXPECT_EQ(all.str(), "out\nerr\n0 1 2 3 \nout\nerr\n0 1 2 3 \n");  // 3 is ls's own
+    unlink(path);
+}
+
+TEST_F(ProcessTest, CancelledWhileWaiting) {
+    auto process = start_process({{"sleep", "100"}, ""});
+    ASSERT_TRUE(ok(process));
+    auto task = spawn("waiter", [&] { EXPECT_TRUE(failed_with((*process)->wait(soon()), Code::kCancelled)); });
+    ASSERT_TRUE(ok(sleep_ms(2)));
+    task.cancel_and_join();
+}
+
+TEST_F(SignalsTest, Next) {
+    auto signals = watch_signals({SIGUSR1, SIGHUP});
+    ASSERT_TRUE(ok(signals));
+    EXPECT_TRUE(failed_with((*signals)->next(Deadline::in_ms(10)), Code::kTimeout));
+    kill(getpid(), SIGUSR1);
+    EXPECT_EQ((*signals)->next(soon()).value_or(0), SIGUSR1);
+    auto task = spawn("waiter", [&] { EXPECT_EQ((*signals)->next(soon()).value_or(0), SIGHUP); });
+    ASSERT_TRUE(ok(sleep_ms(2)));
+    kill(getpid(), SIGHUP);
+    EXPECT_TRUE(ok(task.join(soon())));
+    auto cancelled = spawn("waiter", [&] { EXPECT_TRUE(failed_with((*signals)->next(soon()), Code::kCancelled)); });
+    ASSERT_TRUE(ok(sleep_ms(2)));
+    cancelled.cancel_and_join();
+}
+
+TEST_F(SignalsTest, ABrokenPipeIsNoSignal) {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    ::close(ends[0]);
+    EXPECT_LT(::write(ends[1], "x", 1), 0);
+    ::close(ends[1]);
+}
+
+TEST_F(WorkersTest, RunsElsewhereWhileTheLoopGoesOn) {
+    std::thread::id where;
+    int turns = 0;
+    bool done = false;
+    auto other = spawn("other", [&] {
+        while (!done) {
+            ++turns;
+            EXPECT_TRUE(ok(sleep_ms(1)));
+        }
+    });
+    ASSERT_TRUE(ok(offload(
+        [&] {
+            where = std::this_thread::get_id();
+            usleep(30'000);
+        },
+        soon())));
+    done = true;
+    EXPECT_TRUE(ok(other.join(soon())));
+    EXPECT_NE(where, std::this_thread::get_id());
+    EXPECT_GE(turns, 5);
+}
+
+TEST_F(WorkersTest, TwoAtOnce) {
+    const int64_t start = base::monotonic_ms();
+    std::vector<Task> tasks;
+    for (int i = 0; i < 4; ++i) {
+        tasks.push_back(spawn("caller", [] { EXPECT_TRUE(ok(offload([] { usleep(50'000); }, soon()))); }));
+    }
+    for (auto& task : tasks) EXPECT_TRUE(ok(task.join(soon())));
+    EXPECT_GE(base::monotonic_ms() - start, 95);
+    EXPECT_LT(base::monotonic_ms() - start, 190);
+}
+
+TEST_F(WorkersTest, TheJobRunsOnWithoutItsCaller) {
+    auto ran = std::make_shared<std::atomic<int>>(0);
+    const auto job = [ran] {
+        usleep(30'000);
+        ++*ran;
+    };
+    EXPECT_TRUE(failed_with(offload(job, Deadline::in_ms(5)), Code::kTimeout));
+    auto task = spawn("caller", [&] { EXPECT_TRUE(failed_with(offload(job, soon()), Code::kCancelled)); });
+    ASSERT_TRUE(ok(sleep_ms(2)));
+    task.cancel_and_join();
+    for (int i = 0; i < 100 && *ran < 2; ++i) ASSERT_TRUE(ok(sleep_ms(5)));
+    EXPECT_EQ(*ran, 2);
+}
+
+TEST_F(WorkersTest, TheQueueIsBounded) {
+    auto go = std::make_shared<std::atomic<bool>>(false);
+    std::vector<Task> tasks;
+    int limited = 0;
+    for (int i = 0; i < 1100; ++i) {
+        tasks.push_back(spawn("caller",
+                              [&limited, go] {
+                                  auto done = offload(
+                                      [go] {
+                                          while (!*go) usleep(1000);
+                                      },
+                                      soon());
+                                  if (!done && done.error().code() == Code::kLimit) ++limited;
+                              },
+                              {.stack_bytes = 32 * 1024}));
+    }
+    ASSERT_TRUE(ok(sleep_ms(10)));
+    EXPECT_GE(limited, 1100 - 1024 - 2);
+    *go = true;
+    for (auto& task : tasks) EXPECT_TRUE(ok(task.join(soon())));
+    EXPECT_LE(limited, 1100 - 1024);
+}
+
+// Everything that was started is ended; and may start again.
+TEST_F(ShutdownTest, EndsAllAndStartsAgain) {
+    const auto open_descriptors = [] {
+        int count = 0;
+        for (int fd = 0; fd < 1000; ++fd) count += fcntl(fd, F_GETFD) >= 0;
+        return count;
+    };
+    shutdown();
+    const int before = open_descriptors();
+    for (int round = 0; round < 3; ++round) {
+        ASSERT_TRUE(ok(init()));
+        EXPECT_TRUE(ok(resolve("localhost", soon())));
+        static_cast<void>(resolve("no-such-host.invalid", Deadline::in_ms(1)));
+        EXPECT_TRUE(ok(offload([] {}, soon())));
+        { auto process = start_process({{"sleep", "100"}, ""}); }
+        { auto listener = listen_tcp({"", 0}); }
+        shutdown();
+        EXPECT_EQ(open_descriptors(), before);
+    }
+    ASSERT_TRUE(ok(init()));
+}
+
+}  // namespace
+}  // namespace runtime

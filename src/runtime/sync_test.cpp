@@ -1,0 +1,148 @@
+#include "runtime/sync.h"
+
+#include "runtime/testing.h"
+
+namespace runtime {
+namespace {
+
+using base::Code;
+using testing::failed_with;
+using testing::ok;
+
+Deadline soon() { return Deadline::in_ms(5000); }
+
+class SyncTest : public testing::RuntimeTest {};
+
+TEST_F(SyncTest, EventWakesAllAndStaysSet) {
+    Event event;
+    int woken = 0;
+    std::vector<Task> tasks;
+    for (int i = 0; i < 3; ++i) {
+        tasks.push_back(spawn("waiter", [&] {
+            EXPECT_TRUE(ok(event.wait(soon())));
+            ++woken;
+        }));
+    }
+    ASSERT_TRUE(ok(yield()));
+    EXPECT_EQ(woken, 0);
+    event.set();
+    for (auto& task : tasks) EXPECT_TRUE(ok(task.join(soon())));
+    EXPECT_EQ(woken, 3);
+    EXPECT_TRUE(ok(event.wait(soon())));
+    event.reset();
+    EXPECT_TRUE(failed_with(event.wait(Deadline::in_ms(5)), Code::kTimeout));
+}
+
+TEST_F(SyncTest, PulseWakesOnlyThoseWhoWaitForTheNext) {
+    Event event;
+    bool first = false;
+    auto task = spawn("waiter", [&] {
+        EXPECT_TRUE(ok(event.wait_next(soon())));
+        first = true;
+        EXPECT_TRUE(failed_with(event.wait_next(Deadline::in_ms(5)), Code::kTimeout));
+    });
+    ASSERT_TRUE(ok(yield()));
+    event.pulse();
+    EXPECT_TRUE(ok(task.join(soon())));
+    EXPECT_TRUE(first);
+    EXPECT_FALSE(event.is_set());
+}
+
+TEST_F(SyncTest, SetAndResetBeforeTheWaiterRunsStillWakesItsWait) {
+    Event event;
+    auto task = spawn("waiter", [&] { EXPECT_TRUE(ok(event.wait_next(soon()))); });
+    ASSERT_TRUE(ok(yield()));
+    event.set();
+    event.reset();
+    EXPECT_TRUE(ok(task.join(soon())));
+}
+
+TEST_F(SyncTest, CancelledInEveryWait) {
+    Event event;
+    Gate gate;
+    Queue<int> queue(1);
+    auto pass = gate.enter();
+    std::vector<std::pair<const char*, std::move_only_function<bool()>>> calls;
+    const auto is_cancelled = [](const auto& result) { return !result && result.error().code() == Code::kCancelled; };
+    auto forever = spawn("forever", [&] { static_cast<void>(event.wait(Deadline::never())); });
+    calls.emplace_back("wait", [&] { return is_cancelled(event.wait(soon())); });
+    calls.emplace_back("wait_next", [&] { return is_cancelled(event.wait_next(soon())); });
+    calls.emplace_back("wait_empty", [&] { return is_cancelled(gate.wait_empty(soon())); });
+    calls.emplace_back("pop", [&] { return is_cancelled(queue.pop(soon())); });
+    calls.emplace_back("sleep", [&] { return is_cancelled(sleep_ms(5000)); });
+    calls.emplace_back("join", [&] { return is_cancelled(forever.join(soon())); });
+    for (auto& [name, call] : calls) {
+        bool right = false;
+        auto task = spawn(name, [&] { right = call(); });
+        ASSERT_TRUE(ok(sleep_ms(2)));
+        EXPECT_FALSE(task.done()) << name;
+        task.cancel_and_join();
+        EXPECT_TRUE(right) << name;
+    }
+    forever.cancel_and_join();
+}
+
+TEST_F(SyncTest, GateWaitsForTheLast) {
+    Gate gate;
+    EXPECT_TRUE(ok(gate.wait_empty(soon())));
+    for (int i = 1; i <= 3; ++i) {
+        spawn("inside", [&gate, i, pass = gate.enter()] { EXPECT_TRUE(ok(sleep_ms(i * 3))); });
+    }
+    EXPECT_EQ(gate.inside(), 3u);
+    EXPECT_TRUE(failed_with(gate.wait_empty(Deadline::in_ms(4)), Code::kTimeout));
+    EXPECT_TRUE(ok(gate.wait_empty(soon())));
+    EXPECT_EQ(gate.inside(), 0u);
+}
+
+TEST_F(SyncTest, QueueIsBoundedAndCountsWhatItDrops) {
+    Queue<int> queue(2);
+    EXPECT_TRUE(queue.try_push(1));
+    EXPECT_TRUE(queue.try_push(2));
+    EXPECT_FALSE(queue.try_push(3));
+    EXPECT_EQ(queue.dropped(), 1u);
+    EXPECT_EQ(queue.pop(soon()).value_or(0), 1);
+    EXPECT_TRUE(queue.try_push(4));
+    queue.close();
+    EXPECT_FALSE(queue.try_push(5));
+    EXPECT_EQ(queue.pop(soon()).value_or(0), 2);
+    EXPECT_EQ(queue.pop(soon()).value_or(0), 4);
+    EXPECT_TRUE(failed_with(queue.pop(soon()), Code::kClosed));
+}
+
+TEST_F(SyncTest, QueueWakesOneReaderPerItem) {
+    Queue<std::unique_ptr<int>> queue(10);
+    int sum = 0;
+    std::vector<Task> readers;
+    for (int i = 0; i < 4; ++i) {
+        readers.push_back(spawn("reader", [&] {
+            while (auto item = queue.pop(soon())) sum += **item;
+        }));
+    }
+    ASSERT_TRUE(ok(yield()));
+    for (int i = 1; i <= 4; ++i) EXPECT_TRUE(queue.try_push(std::make_unique<int>(i)));
+    ASSERT_TRUE(ok(yield()));
+    EXPECT_EQ(sum, 10);
+    queue.close();
+    for (auto& reader : readers) EXPECT_TRUE(ok(reader.join(soon())));
+}
+
+// The wake-up for an item must not die with a reader that was cancelled after it.
+TEST_F(SyncTest, AWakeUpIsNotLostWithACancelledReader) {
+    Queue<int> queue(10);
+    int got = 0;
+    const auto read = [&] {
+        if (auto item = queue.pop(soon())) got += *item;
+    };
+    auto first = spawn("first", read);
+    auto second = spawn("second", read);
+    ASSERT_TRUE(ok(yield()));
+    EXPECT_TRUE(queue.try_push(7));  // wakes the first
+    first.cancel();
+    ASSERT_TRUE(ok(yield()));
+    ASSERT_TRUE(ok(yield()));
+    EXPECT_EQ(got, 7);
+    second.cancel_and_join();
+}
+
+}  // namespace
+}  // namespace runtime
