@@ -41,7 +41,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         CHECK(parsed->frame.has_value() != !parsed->nothing.empty());
         if (!parsed->frame) continue;
         round_trip(*parsed->frame, parser, type);
-        if (flv::is_metadata(parsed->frame->payload)) CHECK(flv::read_metadata(parsed->frame->payload));
+        bool data_frame = parsed->frame->kind == media::Kind::kData;
+        if (data_frame && flv::is_metadata(parsed->frame->payload)) CHECK(flv::read_metadata(parsed->frame->payload));
     }
     return 0;
 }
