@@ -17,6 +17,10 @@ bool LiveLog::is_start(const media::Frame& frame, bool video_flows) const {
 }
 
 void LiveLog::append(const media::Frame& frame, const base::Ref<StreamHeaders>& headers, bool video_flows) {
+    if (headers != encoder_headers_) {
+        encoder_headers_ = headers;
+        encoder_->set_headers(*headers);
+    }
     size_t bytes = encoder_->encoded_size(frame);
     if (bytes == 0) return;
     encoder_->encode(frame, reserve(bytes));

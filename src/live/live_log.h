@@ -86,6 +86,7 @@ class LiveLog {
     Stream& stream_;
     LogKey key_;
     std::unique_ptr<WireEncoder> encoder_;
+    base::Ref<StreamHeaders> encoder_headers_;  // those the encoder was told of
     uint64_t head_ = 0;
     std::deque<Block> blocks_;  // without gaps: each begins where the one before ends
     std::deque<Packet> packets_;

@@ -20,6 +20,9 @@ class WireEncoder {
     // start_dts (ms). first is false when a viewer that was far behind jumps over a change of headers.
     virtual void encode_prefix(const StreamHeaders& headers, int64_t start_dts, bool first,
                                base::SliceBuilder& out) = 0;
+    // The headers in force from the next frame on: before the first frame and at every change. For formats whose
+    // packets carry what only the headers know (ADTS).
+    virtual void set_headers(const StreamHeaders&) {}
     // Exactly how many bytes encode() will write; 0 when this frame is not part of this format.
     virtual size_t encoded_size(const media::Frame& frame) = 0;
     // Writes the packet at out, encoded_size() bytes. A viewer may start at any packet, so none may build on the one
