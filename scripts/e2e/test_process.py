@@ -40,7 +40,7 @@ def test_quit_waits_for_the_old(servers):
         time.sleep(0.5)
         assert (
             server.alive() and len(watcher.tags) > seen + 10
-        ), f"the viewer should go on meanwhile; the server lives: {server.alive()}, frames since: {len(watcher.tags) - seen}"
+        ), f"the viewer should go on; the server lives: {server.alive()}, frames since: {len(watcher.tags) - seen}"
         code = server.wait_exit(15)
         took = time.monotonic() - began
     assert code == 0, f"the exit code should be 0, it is {code}\n{server.evidence()}"

@@ -11,7 +11,10 @@ from lib.server import default_vhost
 from lib.timing import SLOW, scaled, wait_until
 
 OTHER = """
-vhost other.example { http_remux { enabled on; mount [vhost]/[app]/[stream].flv; } play { rejoin_timeout 500; mw_latency 0; } }
+vhost other.example {
+    http_remux { enabled on; mount [vhost]/[app]/[stream].flv; }
+    play { rejoin_timeout 500; mw_latency 0; }
+}
 vhost off.example { enabled off; }
 """
 
