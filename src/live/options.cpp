@@ -31,6 +31,7 @@ LiveOptions live_options(const config::Vhost& vhost) {
     options.no_delay = vhost.tcp_nodelay || vhost.min_latency;
     options.time_jitter = time_jitter(play.time_jitter);
     options.atc = play.atc;
+    options.atc_auto = play.atc_auto;
     options.mix_correct = play.mix_correct;
     options.reduce_sequence_header = play.reduce_sequence_header;
     options.audio_cache_ms = vhost.http_remux.fast_cache * 1000LL;

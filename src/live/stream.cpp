@@ -21,6 +21,15 @@ bool is_metadata(const media::Frame& frame) {
     return frame.kind == media::Kind::kData && frame.payload.text().starts_with(kName);
 }
 
+// An encoder that sends absolute times says so by this property.
+bool says_absolute_times(const media::Frame& metadata) {
+    constexpr std::string_view kName(
+        "\x00\x09"
+        "bravo_atc",
+        11);
+    return metadata.payload.text().find(kName) != std::string_view::npos;
+}
+
 bool same_header(const std::optional<media::Frame>& old, const media::Frame& frame) {
     return old && old->codec == frame.codec && old->payload == frame.payload;
 }
@@ -104,6 +113,7 @@ void Stream::forget_gop() {
 
 void Stream::publish(media::Frame frame) {
     auto published_ms = static_cast<uint32_t>(frame.dts);
+    if (options_.atc_auto && is_metadata(frame) && says_absolute_times(frame)) timeline_.set_mode(TimeJitter::kOff);
     bool rides_along = frame.sequence_header || frame.kind == media::Kind::kData;
     frame.dts = rides_along ? timeline_.place(published_ms) : timeline_.correct(frame.kind, published_ms);
     counters_.timeline_jumps = timeline_.jumps();

@@ -158,6 +158,24 @@ TEST(Stream, MixCorrectSortsTracksAndLosesNothingAtTheEnd) {
     stream->unsubscribe(recorder);
 }
 
+TEST(Stream, KeepsAbsoluteTimesWhereAskedTo) {
+    for (bool atc : {false, true}) {
+        LiveOptions options;
+        options.atc = atc;
+        options.atc_auto = !atc;
+        auto stream = make_stream(options);
+        Owner owner;
+        auto publication = publish(*stream, owner);
+        if (!atc)
+            publication.publish(
+                testing::metadata(std::string("\x08\x00\x00\x00\x01\x00\x09"
+                                              "bravo_atc",
+                                              16)));
+        publication.publish(video(5'000'000, true));
+        EXPECT_EQ(stream->last_dts(), 5'000'000);
+    }
+}
+
 TEST(LiveLog, BeginsWithTheGopAndItsHeaders) {
     auto stream = make_stream();
     Owner owner;
