@@ -26,8 +26,8 @@ CXX = $(CONFIG_CXX)
 # used uninitialised or freed, and loses count when vectors and strings grow. The sanitizer build sees what they would.
 CXXFLAGS := -std=c++23 -g -fno-omit-frame-pointer -Wall -Wextra -Werror -pthread \
     -Wno-maybe-uninitialized -Wno-free-nonheap-object -Wno-stringop-overflow -Wno-restrict
-# -Iresearch is for research/ itself: check_layers keeps src/ from including it.
-CPPFLAGS := -Isrc -Iresearch -DST_SWITCH_CB -DSPDLOG_COMPILED_LIB -DSPDLOG_FMT_EXTERNAL -DSPDLOG_NO_EXCEPTIONS
+# -iquote, so that no file there hides a standard header; research is for research/ itself: check_layers keeps src/ from including it.
+CPPFLAGS := -Isrc -iquote research -DST_SWITCH_CB -DSPDLOG_COMPILED_LIB -DSPDLOG_FMT_EXTERNAL -DSPDLOG_NO_EXCEPTIONS
 LDFLAGS := -Wl,--as-needed -pthread
 OPTIMISE := -O2
 ifeq ($(CONFIG_DEBUG),on)
