@@ -14,7 +14,7 @@ namespace config {
 template <class Find>
 struct Scope {
     std::string_view path;
-    Find find;  // [](auto& root) -> auto& { return root.vhost->play; }
+    Find find;  // [](const auto& root) -> decltype(auto) { return (root.vhost->play); }
 };
 template <class Find>
 Scope(const char*, Find) -> Scope<Find>;

@@ -8,93 +8,84 @@ namespace {
 constexpr double kMostBytes = 16 * 1024 * 1024 - 1;
 
 void add_global(std::vector<Row>& rows) {
-    const Scope scope{"", [](const auto& root) -> auto& {return root.snapshot->global;
+    const Scope scope{"", [](const auto& root) -> decltype(auto) { return (root.snapshot->global); }};
+    using G = Global;
+    rows.push_back(row(scope, "server_id", &G::server_id, "", none(), kRestart,
+                       "Name of this server in the API and in hooks; made up at each start when not given.",
+                       "origin-1"));
+    rows.push_back(row(scope, "pid", &G::pid, "./objs/srs.pid", none(), kRestart,
+                       "File of the process id; it is locked, so that a second server with the same file is refused."));
+    rows.push_back(row(scope, "srs_log_tank", &G::srs_log_tank, LogTank::kFile, none(), kLive,
+                       "Where log lines go: to srs_log_file or to the console."));
+    rows.push_back(row(scope, "srs_log_level", &G::srs_log_level, "trace",
+                       one_of({"verbose", "info", "trace", "warn", "error", "off"}), kLive,
+                       "The lowest level that is logged; trace is the normal one, info and verbose say more."));
+    rows.push_back(
+        row(scope, "srs_log_level_v2", &G::srs_log_level_v2, "",
+            one_of({"trace", "debug", "info", "warn", "error", "off"}), kLive,
+            "The same by the usual names, and preferred to srs_log_level when given; info is the normal one.", "info"));
+    rows.push_back(row(scope, "srs_log_file", &G::srs_log_file, "./objs/srs.log", none(), kLive,
+                       "The log file when srs_log_tank is file."));
+    rows.push_back(row(scope, "max_connections", &G::max_connections, 1000, count(1, 1'000'000), kLive,
+                       "Connections of all protocols together; one more is closed at once."));
+    rows.push_back(row(scope, "daemon", &G::daemon, true, none(), kRestart, "Go into the background after the start."));
+    rows.push_back(row(scope, "utc_time", &G::utc_time, false, none(), kLive,
+                       "Times in the log and in file names are UTC instead of local time."));
+    rows.push_back(row(scope, "pithy_print_ms", &G::pithy_print_ms, 10000, milliseconds(100, 3'600'000), kLive,
+                       "How often a session that goes on logs a line about itself."));
+    rows.push_back(row(scope, "work_dir", &G::work_dir, "./", none(), kRestart,
+                       "Directory the server changes to at the start; paths in this file are taken from there."));
+    rows.push_back(row(scope, "grace_start_wait", &G::grace_start_wait, 2300, milliseconds(0, 3'600'000), kLive,
+                       "After SIGQUIT new connections are still taken for so long."));
+    rows.push_back(row(scope, "grace_limit", &G::grace_limit, 600'000, milliseconds(0, 86'400'000), kLive,
+                       "Then none are taken, and those there may last so long before they are closed."));
+    rows.push_back(row(scope, "grace_final_wait", &G::grace_final_wait, 3200, milliseconds(0, 3'600'000), kLive,
+                       "After the last connection ended the process still waits so long before it exits."));
+    rows.push_back(row(scope, "force_grace_quit", &G::force_grace_quit, false, none(), kLive,
+                       "SIGTERM ends the server as gently as SIGQUIT does."));
 }
-};  // namespace
-using G = Global;
-rows.push_back(row(scope, "server_id", &G::server_id, "", none(), kRestart,
-                   "Name of this server in the API and in hooks; made up at each start when not given.", "origin-1"));
-rows.push_back(row(scope, "pid", &G::pid, "./objs/srs.pid", none(), kRestart,
-                   "File of the process id; it is locked, so that a second server with the same file is refused."));
-rows.push_back(row(scope, "srs_log_tank", &G::srs_log_tank, LogTank::kFile, none(), kLive,
-                   "Where log lines go: to srs_log_file or to the console."));
-rows.push_back(row(scope, "srs_log_level", &G::srs_log_level, "trace",
-                   one_of({"verbose", "info", "trace", "warn", "error", "off"}), kLive,
-                   "The lowest level that is logged; trace is the normal one, info and verbose say more."));
-rows.push_back(row(scope, "srs_log_level_v2", &G::srs_log_level_v2, "",
-                   one_of({"trace", "debug", "info", "warn", "error", "off"}), kLive,
-                   "The same by the usual names, and preferred to srs_log_level when given; info is the normal one.",
-                   "info"));
-rows.push_back(row(scope, "srs_log_file", &G::srs_log_file, "./objs/srs.log", none(), kLive,
-                   "The log file when srs_log_tank is file."));
-rows.push_back(row(scope, "max_connections", &G::max_connections, 1000, count(1, 1'000'000), kLive,
-                   "Connections of all protocols together; one more is closed at once."));
-rows.push_back(row(scope, "daemon", &G::daemon, true, none(), kRestart, "Go into the background after the start."));
-rows.push_back(row(scope, "utc_time", &G::utc_time, false, none(), kLive,
-                   "Times in the log and in file names are UTC instead of local time."));
-rows.push_back(row(scope, "pithy_print_ms", &G::pithy_print_ms, 10000, milliseconds(100, 3'600'000), kLive,
-                   "How often a session that goes on logs a line about itself."));
-rows.push_back(row(scope, "work_dir", &G::work_dir, "./", none(), kRestart,
-                   "Directory the server changes to at the start; paths in this file are taken from there."));
-rows.push_back(row(scope, "grace_start_wait", &G::grace_start_wait, 2300, milliseconds(0, 3'600'000), kLive,
-                   "After SIGQUIT new connections are still taken for so long."));
-rows.push_back(row(scope, "grace_final_wait", &G::grace_final_wait, 3200, milliseconds(0, 3'600'000), kLive,
-                   "After the last connection ended the process still waits so long before it exits."));
-rows.push_back(row(scope, "force_grace_quit", &G::force_grace_quit, false, none(), kLive,
-                   "SIGTERM ends the server as gently as SIGQUIT does."));
-}  // namespace config
 
 void add_rtmp(std::vector<Row>& rows) {
-    const Scope scope{"rtmp", [](const auto& root) -> auto& {return root.snapshot->rtmp;
-}
-}
-;
-rows.push_back(row(scope, "listen", &Rtmp::listen, {}, none(), kRestart,
-                   "Addresses for RTMP: PORT, ADDRESS:PORT or [IPV6]:PORT, several are allowed. Must be given.",
-                   "1935"));
-rows.push_back(row(scope, "chunk_size", &Rtmp::chunk_size, 60000, bytes(128, kMostBytes), kLive,
-                   "Chunk size of what the server sends by RTMP."));
-rows.push_back(row(scope, "handshake_timeout", &Rtmp::handshake_timeout, 10000, milliseconds(100, 600'000), kLive,
-                   "A connection that does not publish or play by then is closed."));
+    const Scope scope{"rtmp", [](const auto& root) -> decltype(auto) { return (root.snapshot->rtmp); }};
+    rows.push_back(row(scope, "listen", &Rtmp::listen, {}, none(), kRestart,
+                       "Addresses for RTMP: PORT, ADDRESS:PORT or [IPV6]:PORT, several are allowed. Must be given.",
+                       "1935"));
+    rows.push_back(row(scope, "chunk_size", &Rtmp::chunk_size, 60000, bytes(128, kMostBytes), kLive,
+                       "Chunk size of what the server sends by RTMP."));
+    rows.push_back(row(scope, "handshake_timeout", &Rtmp::handshake_timeout, 10000, milliseconds(100, 600'000), kLive,
+                       "A connection that does not publish or play by then is closed."));
 
-const Scope rtmps{"rtmps", [](const auto& root) -> auto& {return root.snapshot->rtmps;
-}
-}
-;
-rows.push_back(row(rtmps, "enabled", &Rtmps::enabled, false, none(), kRestart, "RTMP over TLS."));
-rows.push_back(row(rtmps, "listen", &Rtmps::listen, {}, none(), kRestart,
-                   "Addresses for RTMP over TLS; must be given when it is enabled.", "1443"));
-rows.push_back(row(rtmps, "key", &Rtmps::key, "./conf/server.key", none(), kRestart, "The private key, PEM."));
-rows.push_back(row(rtmps, "cert", &Rtmps::cert, "./conf/server.crt", none(), kRestart,
-                   "The certificate chain, PEM, the server's own first."));
+    const Scope rtmps{"rtmps", [](const auto& root) -> decltype(auto) { return (root.snapshot->rtmps); }};
+    rows.push_back(row(rtmps, "enabled", &Rtmps::enabled, false, none(), kRestart, "RTMP over TLS."));
+    rows.push_back(row(rtmps, "listen", &Rtmps::listen, {}, none(), kRestart,
+                       "Addresses for RTMP over TLS; must be given when it is enabled.", "1443"));
+    rows.push_back(row(rtmps, "key", &Rtmps::key, "./conf/server.key", none(), kRestart, "The private key, PEM."));
+    rows.push_back(row(rtmps, "cert", &Rtmps::cert, "./conf/server.crt", none(), kRestart,
+                       "The certificate chain, PEM, the server's own first."));
 }
 
 void add_http_server(std::vector<Row>& rows) {
-    const Scope scope{"http_server", [](const auto& root) -> auto& {return root.snapshot->http_server;
-}
-}
-;
-using H = HttpServer;
-rows.push_back(row(scope, "enabled", &H::enabled, false, none(), kRestart,
-                   "The HTTP server for live streams and static files."));
-rows.push_back(row(scope, "listen", &H::listen, {{"", 8080}}, none(), kRestart, "Addresses for HTTP."));
-rows.push_back(row(scope, "dir", &H::dir, "./objs/nginx/html", none(), kLive, "Root of the static files."));
-rows.push_back(row(scope, "crossdomain", &H::crossdomain, true, none(), kLive,
-                   "Answers carry the CORS fields that let web pages of other origins read them."));
-rows.push_back(row(scope, "request_timeout", &H::request_timeout, 10000, milliseconds(100, 600'000), kLive,
-                   "The head of a request must be complete so long after its first byte or the connection's start."));
-rows.push_back(row(scope, "max_header_size", &H::max_header_size, 16384, bytes(1024, 1024 * 1024), kLive,
-                   "Most bytes of a request line with its header fields; more is answered with 431."));
+    const Scope scope{"http_server", [](const auto& root) -> decltype(auto) { return (root.snapshot->http_server); }};
+    using H = HttpServer;
+    rows.push_back(row(scope, "enabled", &H::enabled, false, none(), kRestart,
+                       "The HTTP server for live streams and static files."));
+    rows.push_back(row(scope, "listen", &H::listen, {{"", 8080}}, none(), kRestart, "Addresses for HTTP."));
+    rows.push_back(row(scope, "dir", &H::dir, "./objs/nginx/html", none(), kLive, "Root of the static files."));
+    rows.push_back(row(scope, "crossdomain", &H::crossdomain, true, none(), kLive,
+                       "Answers carry the CORS fields that let web pages of other origins read them."));
+    rows.push_back(
+        row(scope, "request_timeout", &H::request_timeout, 10000, milliseconds(100, 600'000), kLive,
+            "The head of a request must be complete so long after its first byte or the connection's start."));
+    rows.push_back(row(scope, "max_header_size", &H::max_header_size, 16384, bytes(1024, 1024 * 1024), kLive,
+                       "Most bytes of a request line with its header fields; more is answered with 431."));
 
-const Scope https{"http_server/https", [](const auto& root) -> auto& {return root.snapshot->http_server.https;
-}
-}
-;
-rows.push_back(row(https, "enabled", &Https::enabled, false, none(), kRestart, "HTTPS beside HTTP."));
-rows.push_back(row(https, "listen", &Https::listen, {{"", 8088}}, none(), kRestart, "Addresses for HTTPS."));
-rows.push_back(row(https, "key", &Https::key, "./conf/server.key", none(), kRestart, "The private key, PEM."));
-rows.push_back(row(https, "cert", &Https::cert, "./conf/server.crt", none(), kRestart,
-                   "The certificate chain, PEM, the server's own first."));
+    const Scope https{"http_server/https",
+                      [](const auto& root) -> decltype(auto) { return (root.snapshot->http_server.https); }};
+    rows.push_back(row(https, "enabled", &Https::enabled, false, none(), kRestart, "HTTPS beside HTTP."));
+    rows.push_back(row(https, "listen", &Https::listen, {{"", 8088}}, none(), kRestart, "Addresses for HTTPS."));
+    rows.push_back(row(https, "key", &Https::key, "./conf/server.key", none(), kRestart, "The private key, PEM."));
+    rows.push_back(row(https, "cert", &Https::cert, "./conf/server.crt", none(), kRestart,
+                       "The certificate chain, PEM, the server's own first."));
 }
 
 }  // namespace

@@ -45,6 +45,7 @@ const std::vector<Line>& lines() {
         {"pithy_print_ms", "10000", {"100", "3600000"}, no_integer({"99"})},
         {"work_dir", "./", {"/srv/media"}, kNoText},
         {"grace_start_wait", "2300", {"0", "3600000"}, no_integer({"-1"})},
+        {"grace_limit", "600000", {"0", "86400000"}, no_integer({"-1"})},
         {"grace_final_wait", "3200", {"0", "3600000"}, no_integer({"-1"})},
         {"force_grace_quit", "off", kSwitchOff, kNoSwitch},
         {"rtmp/listen", "", {"1935", "1935 127.0.0.1:1936 [::1]:1937"}, kNoAddress},

@@ -17,6 +17,11 @@ const Vhost* Snapshot::vhost(std::string_view name) const {
     return found && found->enabled ? found : nullptr;
 }
 
+std::string Snapshot::where(std::string_view path) const {
+    auto found = origins.find({"", std::string(path)});
+    return found == origins.end() ? "default" : found->second.text();
+}
+
 base::log::Level Snapshot::log_level() const {
     using base::log::Level;
     struct Named {

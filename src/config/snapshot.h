@@ -32,6 +32,7 @@ struct Global {
     int pithy_print_ms{};
     std::string work_dir{};
     int grace_start_wait{};
+    int grace_limit{};
     int grace_final_wait{};
     bool force_grace_quit{};
 };
@@ -136,6 +137,8 @@ struct Snapshot {
     const Vhost* vhost(std::string_view name) const;
     // Of that very name, disabled or not.
     const Vhost* find_vhost(std::string_view name) const;
+    // Where a directive outside of vhosts was set, for error texts: "conf/srs.conf:3", "SRS_LISTEN" or "default".
+    std::string where(std::string_view path) const;
     base::log::Level log_level() const;  // of srs_log_level_v2 where given, else srs_log_level
 
     // Where a directive's value was set; not there: it is the default. Key: vhost's name (empty outside vhosts), and

@@ -1,0 +1,77 @@
+#include "server/command_line.h"
+
+#include <CLI/CLI.hpp>
+
+#include "config/docs.h"
+#include "server/version.h"
+
+namespace server {
+namespace {
+
+using Action = CommandLine::Action;
+
+struct Flags {
+    bool test = false;
+    bool environment = false;
+    bool version = false;
+    bool signature = false;
+    bool full_conf = false;
+    bool config_doc = false;
+};
+
+void declare(CLI::App& app, CommandLine& line, Flags& flags) {
+    app.set_help_flag("-h,-?,--help", "Print this and exit");
+    app.add_option("-c", line.config_file, "The configuration file")->type_name("FILE");
+    app.add_flag("-e", flags.environment, "Take the configuration from SRS_ environment variables alone");
+    app.add_flag("-t", flags.test, "Check the configuration, print all that is wrong with it, and exit");
+    app.add_flag("-v,-V,--version", flags.version, "Print the version and exit");
+    app.add_flag("-g,-G", flags.signature, "Print the signature and exit");
+    // For scripts that keep the shipped files in step with the table of directives.
+    app.add_flag("--print-full-conf", flags.full_conf)->group("");
+    app.add_flag("--print-config-doc", flags.config_doc)->group("");
+    app.footer(
+        "Signals: HUP reloads the configuration, USR1 opens the log again, INT and TERM end the server at once,\n"
+        "QUIT gently. Every directive stands in conf/full.conf.\n"
+        "For example: objs/srs -c conf/srs.conf");
+}
+
+CommandLine print(std::string text) { return {Action::kPrint, std::move(text), ""}; }
+CommandLine fail(std::string text) { return {Action::kFail, std::move(text), ""}; }
+
+CommandLine decide(CommandLine line, const Flags& flags, const CLI::Option& file) {
+    if (flags.version) return print(std::string(kVersion) + "\n");
+    if (flags.signature) return print(std::string(kSignature) + "\n");
+    if (flags.full_conf) return print(config::full_conf());
+    if (flags.config_doc) return print(config::config_markdown());
+    if (file.count() > 0 && line.config_file.empty()) return fail("srs: -c needs the name of a file\n");
+    if (flags.environment && file.count() > 0) return fail("srs: give either -c FILE or -e, not both\n");
+    if (!flags.environment && file.count() == 0)
+        return fail(
+            "srs: no configuration. Give a file, for example `objs/srs -c conf/srs.conf`, or -e to take it from\n"
+            "the environment, for example `SRS_LISTEN=1935 SRS_DAEMON=off objs/srs -e`. -h says more.\n");
+    line.action = flags.test ? Action::kTest : Action::kRun;
+    return line;
+}
+
+}  // namespace
+
+CommandLine parse_command_line(int argc, const char* const* argv) {
+    try {
+        CommandLine line;
+        Flags flags;
+        CLI::App app("SRS: a live media server. RTMP in, RTMP and HTTP-FLV out.", "objs/srs");
+        declare(app, line, flags);
+        try {
+            app.parse(argc, argv);
+        } catch (const CLI::CallForHelp&) {
+            return print(app.help());
+        } catch (const CLI::ParseError& error) {
+            return fail(std::string("srs: ") + error.what() + "\n" + "`objs/srs -h` says what there is.\n");
+        }
+        return decide(std::move(line), flags, *app.get_option("-c"));
+    } catch (const std::exception& error) {
+        return fail(std::string("srs: the command line: ") + error.what() + "\n");
+    }
+}
+
+}  // namespace server

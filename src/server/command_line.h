@@ -1,0 +1,23 @@
+#pragma once
+// The command line. The .cpp is the one file that is compiled with exceptions: CLI11 needs them; none leaves it.
+
+#include <cstdint>
+#include <string>
+
+namespace server {
+
+struct CommandLine {
+    enum class Action : uint8_t {
+        kRun,
+        kTest,   // check the configuration and exit
+        kPrint,  // print `text` and exit with 0
+        kFail,   // print `text` to stderr and exit with 1
+    };
+    Action action = Action::kRun;
+    std::string text;
+    std::string config_file;  // empty: from the environment alone (-e)
+};
+
+CommandLine parse_command_line(int argc, const char* const* argv);
+
+}  // namespace server

@@ -1,0 +1,78 @@
+#include "server/config_source.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <climits>
+#include <memory>
+
+extern char** environ;
+
+namespace server {
+namespace {
+
+class File {
+  public:
+    explicit File(const std::string& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+    ~File() {
+        if (fd_ >= 0) ::close(fd_);
+    }
+    File(const File&) = delete;
+    int fd() const { return fd_; }
+
+  private:
+    int fd_;
+};
+
+base::Result<std::string> read_file(const std::string& path) {
+    File file(path);
+    if (file.fd() < 0 && errno == ENOENT) return base::fail(base::Code::kNotFound, "no such file");
+    if (file.fd() < 0) return base::fail_errno("cannot be opened", errno);
+    struct stat info;
+    if (fstat(file.fd(), &info) == 0 && S_ISDIR(info.st_mode)) return base::fail(base::Code::kConfig, "is a directory");
+    std::string text;
+    char buffer[16384];
+    while (text.size() <= config::ParserLimits::kFileBytes) {  // the parser refuses what is larger
+        ssize_t n = ::read(file.fd(), buffer, sizeof buffer);
+        if (n == 0) break;
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return base::fail_errno("cannot be read", errno);
+        text.append(buffer, static_cast<size_t>(n));
+    }
+    return text;
+}
+
+std::string plural(size_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
+
+}  // namespace
+
+ConfigSource::ConfigSource(std::string path) : path_(std::move(path)) {
+    char directory[PATH_MAX];
+    if (getcwd(directory, sizeof directory)) start_directory_ = std::string(directory) + "/";
+}
+
+config::Loaded ConfigSource::load() const {
+    config::LoadInput input;
+    input.path = path_;
+    input.read = [this](const std::string& path) {
+        return read_file(path.starts_with('/') ? path : start_directory_ + path);
+    };
+    for (char** entry = environ; entry && *entry; ++entry) input.environment.emplace_back(*entry);
+    return config::load(input);
+}
+
+std::string ConfigSource::name() const { return path_.empty() ? "the environment" : path_; }
+
+std::string describe(const config::Loaded& loaded, const std::string& name) {
+    std::string text;
+    const config::Problems& problems = loaded.problems;
+    for (const config::Problem& problem : problems.all()) text += problem.describe() + "\n";
+    size_t more = problems.errors() + problems.warnings() - problems.all().size();
+    if (more > 0) text += fmt::format("... and {} more\n", more);
+    return text + fmt::format("{}: {}, {}, {}\n", name, problems.errors() > 0 ? "bad" : "good",
+                              plural(problems.errors(), "error"), plural(problems.warnings(), "warning"));
+}
+
+}  // namespace server

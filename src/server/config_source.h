@@ -1,0 +1,27 @@
+#pragma once
+// Where this process's configuration comes from, at the start and at each reload: a file and the environment. File
+// names are taken from the directory in which the process was started, whatever work_dir says.
+
+#include <string>
+
+#include "config/load.h"
+
+namespace server {
+
+class ConfigSource {
+  public:
+    explicit ConfigSource(std::string path);  // empty: the environment alone
+
+    // Blocks on file reads; they are small and local.
+    config::Loaded load() const;
+    std::string name() const;  // "conf/srs.conf" or "the environment"
+
+  private:
+    std::string path_;
+    std::string start_directory_;
+};
+
+// What -t prints: the problems, a line each, and a last line that says how it stands.
+std::string describe(const config::Loaded& loaded, const std::string& name);
+
+}  // namespace server

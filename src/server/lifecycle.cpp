@@ -1,0 +1,46 @@
+#include "server/lifecycle.h"
+
+namespace server {
+
+Lifecycle::~Lifecycle() {
+    stop();
+    while (!modules_.empty()) modules_.pop_back();  // later ones may use earlier ones
+}
+
+base::Result<void> Lifecycle::start() {
+    while (started_ < modules_.size()) {
+        Module& module = modules_[started_];
+        auto result = module.start();
+        if (!result) {
+            module.stop();  // it may have started half
+            stop();
+            return std::unexpected(std::move(result.error()).with(module.name));
+        }
+        ++started_;
+    }
+    return {};
+}
+
+void Lifecycle::stop_accepting() {
+    for (size_t i = 0; i < started_; ++i) modules_[i].stop_accepting();
+}
+
+bool Lifecycle::idle() const { return busy().empty(); }
+
+std::string Lifecycle::busy() const {
+    std::string names;
+    for (size_t i = 0; i < started_; ++i) {
+        if (!modules_[i].idle()) names += (names.empty() ? "" : ", ") + modules_[i].name;
+    }
+    return names;
+}
+
+void Lifecycle::reload(const config::SnapshotPtr& next) {
+    for (size_t i = 0; i < started_; ++i) modules_[i].reload(next);
+}
+
+void Lifecycle::stop() {
+    while (started_ > 0) modules_[--started_].stop();
+}
+
+}  // namespace server

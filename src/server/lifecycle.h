@@ -1,0 +1,31 @@
+#pragma once
+// Starts the modules in order and stops them in reverse.
+
+#include <string>
+#include <vector>
+
+#include "server/module.h"
+
+namespace server {
+
+class Lifecycle {
+  public:
+    Lifecycle() = default;
+    Lifecycle(const Lifecycle&) = delete;
+    ~Lifecycle();  // stops
+
+    void add(Module module) { modules_.push_back(std::move(module)); }
+    // When one fails, those before it are stopped again and its error is returned, with its name.
+    base::Result<void> start();
+    void stop_accepting();
+    bool idle() const;
+    std::string busy() const;  // the names of those that are not idle
+    void reload(const config::SnapshotPtr& next);
+    void stop();
+
+  private:
+    std::vector<Module> modules_;
+    size_t started_ = 0;  // the first so many
+};
+
+}  // namespace server

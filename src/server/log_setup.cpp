@@ -1,0 +1,26 @@
+#include "server/log_setup.h"
+
+#include <fmt/format.h>
+
+namespace server {
+
+base::log::Options log_options(const config::Snapshot& snapshot) {
+    base::log::Options options;
+    options.console = snapshot.global.srs_log_tank == config::LogTank::kConsole;
+    options.file = snapshot.global.srs_log_file;
+    options.level = snapshot.log_level();
+    options.utc = snapshot.global.utc_time;
+    return options;
+}
+
+bool same_log(const config::Snapshot& a, const config::Snapshot& b) {
+    const base::log::Options x = log_options(a), y = log_options(b);
+    return x.console == y.console && x.file == y.file && x.level == y.level && x.utc == y.utc;
+}
+
+base::Result<void> open_log(const config::Snapshot& snapshot) {
+    TRY(base::log::open(log_options(snapshot)), fmt::format("srs_log_file ({})", snapshot.where("srs_log_file")));
+    return {};
+}
+
+}  // namespace server

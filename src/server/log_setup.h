@@ -1,0 +1,14 @@
+#pragma once
+// The log as the configuration has it.
+
+#include "base/log.h"
+#include "config/snapshot.h"
+
+namespace server {
+
+base::log::Options log_options(const config::Snapshot& snapshot);
+bool same_log(const config::Snapshot& a, const config::Snapshot& b);
+// Opens it. The error names the directive.
+base::Result<void> open_log(const config::Snapshot& snapshot);
+
+}  // namespace server

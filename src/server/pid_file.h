@@ -1,0 +1,33 @@
+#pragma once
+// The file with the process id. It is locked while the process lives, so that a second server with the same file is
+// refused, and a file that a dead process left behind is taken over.
+
+#include <string>
+#include <utility>
+
+#include "base/result.h"
+
+namespace server {
+
+class PidFile {
+  public:
+    PidFile() = default;
+    PidFile(PidFile&& other) noexcept
+        : path_(std::exchange(other.path_, {})), fd_(std::exchange(other.fd_, -1)), owner_(other.owner_) {}
+    PidFile& operator=(PidFile&&) = delete;
+    // Deletes the file, when this is the process that wrote it.
+    ~PidFile();
+
+    // kBusy when another server holds it; the text names its pid. The lock passes to a child that fork makes.
+    static base::Result<PidFile> lock(const std::string& path);
+    // Writes this process's id.
+    base::Result<void> write();
+
+  private:
+    PidFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+    std::string path_;
+    int fd_ = -1;
+    int owner_ = 0;  // pid of the process that wrote it
+};
+
+}  // namespace server

@@ -1,0 +1,151 @@
+#include "server/server.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdio>
+#include <string>
+
+#include "base/log.h"
+#include "runtime/coroutine.h"
+#include "runtime/signals.h"
+#include "server/command_line.h"
+#include "server/config_source.h"
+#include "server/daemon.h"
+#include "server/lifecycle.h"
+#include "server/log_setup.h"
+#include "server/modules.h"
+#include "server/open_files.h"
+#include "server/pid_file.h"
+#include "server/reload.h"
+#include "server/signal_loop.h"
+#include "server/version.h"
+
+namespace server {
+namespace {
+
+using config::ListenAddresses;
+
+void print(std::FILE* file, const std::string& text) {
+    std::fputs(text.c_str(), file);
+    std::fflush(file);
+}
+
+std::string working_directory() {
+    char directory[PATH_MAX];
+    return getcwd(directory, sizeof directory) ? directory : "?";
+}
+
+std::string listening_on(const config::Snapshot& s) {
+    std::string text;
+    auto add = [&](bool enabled, const char* what, const ListenAddresses& addresses) {
+        if (!enabled) return;
+        for (const config::ListenAddress& address : addresses)
+            text += fmt::format("{}{} {}", text.empty() ? "" : ", ", what, address.text());
+    };
+    add(true, "rtmp", s.rtmp.listen);
+    add(s.rtmps.enabled, "rtmps", s.rtmps.listen);
+    add(s.http_server.enabled, "http", s.http_server.listen);
+    add(s.http_server.enabled && s.http_server.https.enabled, "https", s.http_server.https.listen);
+    return text;
+}
+
+void log_first_lines(const ConfigSource& source, const config::Loaded& loaded, uint64_t open_files) {
+    const config::Snapshot& snapshot = *loaded.snapshot;
+    base::log::trace("{}, pid {}, in {}, configuration of {}", kSignature, getpid(), working_directory(),
+                     source.name());
+    base::log::trace("listening: {}; {} vhosts, at most {} connections, {} open files", listening_on(snapshot),
+                     snapshot.vhosts.size(), snapshot.global.max_connections, open_files);
+    for (const config::Problem& problem : loaded.problems.all()) base::log::warn("{}", problem.describe());
+    std::string warning = open_file_warning(open_files, snapshot.global.max_connections);
+    if (!warning.empty()) base::log::warn("{}", warning);
+    if (snapshot.global.daemon && snapshot.global.srs_log_tank == config::LogTank::kConsole)
+        base::log::warn("daemon is on and srs_log_tank is console: the log goes nowhere from here on");
+}
+
+struct LoopEnd {
+    ~LoopEnd() { runtime::shutdown(); }
+};
+
+// From the loop's start to its end. Says to `daemon` how the start went.
+base::Result<void> serve(const ConfigSource& source, const config::Loaded& loaded, Daemon& daemon) {
+    const config::SnapshotPtr& snapshot = loaded.snapshot;
+    uint64_t open_files = raise_open_file_limit();
+    TRY(runtime::init());
+    const LoopEnd loop_end;
+    // Before the log starts its thread: threads must not get the signals.
+    auto signals = TRY(runtime::watch_signals(SignalLoop::kWatched));
+    TRY(open_log(*snapshot));
+    runtime::set_context_id(runtime::new_context_id());
+    log_first_lines(source, loaded, open_files);
+
+    Lifecycle lifecycle;
+    add_modules(lifecycle, snapshot);
+    TRY(lifecycle.start());
+    base::log::trace("the server runs");
+    base::log::flush();
+    daemon.report("");
+
+    SignalLoop loop(*signals, lifecycle, snapshot,
+                    [&](const config::Snapshot& current) { return reload_config(source, current); });
+    loop.run();
+    lifecycle.stop();
+    return {};
+}
+
+// Up to the start of the loop: what can be said on the terminal is said there.
+base::Result<void> start(const ConfigSource& source, const config::Loaded& loaded, Daemon& daemon) {
+    const config::Global& global = loaded.snapshot->global;
+    if (chdir(global.work_dir.c_str()) != 0)
+        return base::fail_errno(fmt::format("work_dir {} ({})", global.work_dir, loaded.snapshot->where("work_dir")),
+                                errno);
+    PidFile pid_file = TRY(PidFile::lock(global.pid), fmt::format("pid ({})", loaded.snapshot->where("pid")));
+    if (global.daemon) daemon = TRY(Daemon::start());
+    TRY(pid_file.write());
+    TRY(serve(source, loaded, daemon));
+    return {};
+}
+
+int run_server(const ConfigSource& source) {
+    config::Loaded loaded = source.load();
+    if (!loaded.snapshot) {
+        print(stderr, describe(loaded, source.name()));
+        return 1;
+    }
+    Daemon daemon;
+    auto ended = start(source, loaded, daemon);
+    if (!ended) {
+        base::log::error("the server cannot run: {}", ended.error().describe());
+        daemon.report(fmt::format("srs: {}\n", ended.error().text()));
+    } else {
+        base::log::trace("the server has ended");
+    }
+    base::log::close();
+    return ended ? 0 : 1;
+}
+
+}  // namespace
+
+int run(int argc, const char* const* argv) {
+    CommandLine line = parse_command_line(argc, argv);
+    switch (line.action) {
+        case CommandLine::Action::kPrint:
+            print(stdout, line.text);
+            return 0;
+        case CommandLine::Action::kFail:
+            print(stderr, line.text);
+            return 1;
+        case CommandLine::Action::kTest: {
+            ConfigSource source(line.config_file);
+            config::Loaded loaded = source.load();
+            print(stderr, describe(loaded, source.name()));
+            return loaded.snapshot ? 0 : 1;
+        }
+        case CommandLine::Action::kRun:
+            return run_server(ConfigSource(line.config_file));
+    }
+    return 1;
+}
+
+}  // namespace server
