@@ -81,8 +81,7 @@ base::Result<int> run_churn(const ChurnOptions& options) {
     report.add("cycles", churn.done());
     report.add("cycles_per_s", static_cast<int>(churn.done() / std::max(seconds, 0.001)));
     report.add_ledger(run.ledger(), options.cycles);
-    run.add_window(report, "connection");
-    report.add("server_descriptors_after", run.probe().descriptors());
+    run.add_window(report, "");
     report.add_times("cycle_ms", churn.cycle_us());
     report.add_times("first_frame_ms", run.ledger().first_frame_us);
     int code = run.finish(report);

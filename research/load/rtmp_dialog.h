@@ -14,8 +14,8 @@
 
 namespace load {
 
-// What a publisher announces before its first message, so that frames need no chunking.
-inline constexpr uint32_t kPublishChunkSize = 0xffffff;
+// What a publisher announces before its first message: what ffmpeg does too, so most frames are one chunk.
+inline constexpr uint32_t kPublishChunkSize = 60'000;
 
 class RtmpDialog final : public Dialog, private ControlSink {
   public:

@@ -93,14 +93,17 @@ void Run::add_window(Report& report, const std::string& per) {
                rounded(static_cast<double>(own_cpu_end_us_ - own_cpu_start_us_) / window_seconds() / 1e4, 1));
     if (!probe_.active()) return;
     double cpu_ms = static_cast<double>(cpu_end_us_ - cpu_start_us_) / 1000;
-    auto count = std::max<uint32_t>(window_open_, 1);
     report.add("server_cpu_percent", rounded(cpu_ms / window_seconds() / 10, 2));
-    report.add("server_cpu_ms_per_mbit", rounded(cpu_ms / window_mbit(), 4));
-    report.add("server_cpu_ms_per_s_per_" + per, rounded(cpu_ms / window_seconds() / count, 4));
+    if (window_bytes()) report.add("server_cpu_ms_per_mbit", rounded(cpu_ms / window_mbit(), 4));
     report.add("server_pss_before_kb", pss_before_kb_);
     report.add("server_pss_after_kb", pss_after_kb_);
-    report.add("server_kb_per_" + per, rounded(static_cast<double>(pss_after_kb_ - pss_before_kb_) / count, 2));
+    report.add("server_pss_growth_kb", pss_after_kb_ - pss_before_kb_);
     report.add("server_descriptors_before", descriptors_before_);
+    report.add("server_descriptors_after", probe_.descriptors());
+    if (per.empty() || window_open_ == 0) return;
+    report.add("server_cpu_ms_per_s_per_" + per, rounded(cpu_ms / window_seconds() / window_open_, 4));
+    report.add("server_kb_per_" + per,
+               rounded(static_cast<double>(pss_after_kb_ - pss_before_kb_) / window_open_, 2));
 }
 
 int Run::finish(const Report& report) {

@@ -42,7 +42,7 @@ class Run {
     uint64_t window_bytes() const { return window_bytes_end_ - window_bytes_start_; }
     double window_mbit() const { return static_cast<double>(window_bytes()) * 8 / 1e6; }
 
-    // Rows about the window and the server. per: "player", "publisher".
+    // Rows about the window and the server. per: "player", "publisher"; empty: nobody is left to share it among.
     void add_window(Report& report, const std::string& per);
     // Delivers the report; the exit code.
     int finish(const Report& report);

@@ -1,7 +1,6 @@
 #pragma once
 // Script: what a publisher sends, encoded once for all publishers: RTMP chunks (Adobe RTMP 1.0, 5.3), one message after
-// the other, each with a full header at whose fixed place the timestamp is put before it is sent. Chunks are as large
-// as messages (kPublishChunkSize is announced first), so a message is one header and its payload.
+// the other, each with a full header at whose fixed place the timestamp is put before it is sent.
 
 #include <cstdint>
 #include <span>

@@ -72,7 +72,7 @@ TEST(Script, MarksAreFoundAgain) {
     EXPECT_NEAR(script.kbps(), 237, 12);
     ChunkSkimmer skimmer;
     Recorder recorder;
-    Bytes announced = {2, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff};
+    Bytes announced = {2, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0, 0, 0, 0xea, 0x60};
     ASSERT_TRUE(skimmer.feed(announced, recorder));
     for (uint32_t i = 0; i < script.messages().size(); ++i) {
         ASSERT_TRUE(skimmer.feed(script.encode(i, script.messages()[i].timestamp_ms, 1), recorder));
