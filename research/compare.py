@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Measures this server beside the floor (research/floor) and nginx with its rtmp module, one after the other.
 
-    research/compare                       everything: about 20 minutes on two cores
-    research/compare --quick               small and short: does it work at all
-    research/compare --json FILE --markdown FILE    keep the figures; the table goes to stdout anyway
-    research/compare --only players,publishers,latency
+    research/compare.py                       everything: about 20 minutes on two cores
+    research/compare.py --quick               small and short: does it work at all
+    research/compare.py --json FILE --markdown FILE    keep the figures; the table goes to stdout anyway
+    research/compare.py --only players,publishers,latency
 
 The server runs on core 0 and the load (research/bench) on core 1, where there are two. Each run starts its server anew,
 so that memory is counted from its beginning. A figure is the median of the repeats; losses are their sum. It ends with
@@ -283,7 +283,7 @@ def machine(bench, options):
         "compiler": first_line("g++", "--version"),
         "ours": first_line("git", "-C", str(ROOT), "describe", "--always", "--dirty"),
         "nginx": f"{first_line('nginx', '-v')}, rtmp module {module}",
-        "command": "research/compare " + " ".join(sys.argv[1:]),
+        "command": "research/compare.py " + " ".join(sys.argv[1:]),
         "stream": "x264 and AAC by ffmpeg, looped" if bench.stream else "made up by the load tool",
         "repeats": options.repeats,
         "seconds": options.seconds,
