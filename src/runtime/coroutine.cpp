@@ -34,7 +34,14 @@ State& state = immortal_state.value;
 // nothing spins; a timer is late by 2 ms at most.
 constexpr int64_t kTick = 1000;
 
+bool idle_stack_unknown = false;
+
+// state-threads asks for the time on its idle thread's stack too.
 __attribute__((no_sanitize("address"))) st_utime_t clock_us() {
+    if (idle_stack_unknown) [[unlikely]] {
+        idle_stack_unknown = false;
+        register_idle_stack(st_thread_self());
+    }
     return static_cast<st_utime_t>(base::monotonic_us() / kTick * kTick);
 }
 
@@ -119,6 +126,9 @@ base::Result<void> init_state_threads() {
                           fmt::format("state-threads runs in mode {}, not poll", st_get_eventsys_name()));
     }
     if (st_key_create(&state.key, nullptr) < 0) return base::fail_errno("st_key_create", errno);
+    // Once through the idle thread, before any other stack is there to be taken for a part of its.
+    idle_stack_unknown = true;
+    st_usleep(0);
 #if defined(__SANITIZE_ADDRESS__)
     st_set_switch_in_cb(switched_in);
 #endif

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <csignal>
 
+#include "runtime/coroutine.h"
+#include "runtime/coroutine_state.h"
 #include "runtime/immortal.h"
 #include "runtime/reactor.h"
 #include "runtime/services.h"
@@ -26,6 +28,10 @@ class Child final : public ParkedHandler {
     base::Result<void> start(const ProcessOptions& options);
     // Takes its exit status if it has ended.
     bool reap();
+    // Until it may have ended.
+    base::Result<void> wait_a_moment(Deadline deadline);
+    // Kills it; it is reaped when it is dead.
+    void die();
     void signal(int number) {
         if (!reaped_) kill(-pid_, number);
     }
@@ -40,10 +46,11 @@ class Child final : public ParkedHandler {
     void on_hangup() override { on_readable(); }
 
     pid_t pid() const { return pid_; }
-    Watch& watch() { return watch_; }
     const Process::Exit& exit() const { return exit_; }
 
   private:
+    base::Result<void> watch_end();
+
     pid_t pid_ = -1;
     Watch watch_;
     bool reaped_ = false;
@@ -98,14 +105,19 @@ base::Result<void> Child::start(const ProcessOptions& options) {
         reaped_ = true;
         return base::fail_errno(fmt::format("starting {}", options.arguments[0]), error);
     }
+    return watch_end();
+}
+
+base::Result<void> Child::watch_end() {
     const int fd = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));  // closed on exec by itself
+    // Under valgrind and some sandboxes the call does not exist: then wait_a_moment() looks now and then.
+    if (fd < 0 && (errno == ENOSYS || errno == EPERM)) return {};
+    base::Result<void> watched;
     if (fd < 0) {
-        const int open_error = errno;
-        signal(SIGKILL);
-        wait_for_end();
-        return base::fail_errno("pidfd_open", open_error);
+        watched = base::fail_errno("pidfd_open", errno);
+    } else {
+        watched = watch_.open(fd, EPOLLIN | EPOLLET);
     }
-    auto watched = watch_.open(fd, EPOLLIN | EPOLLET);
     if (!watched) {
         signal(SIGKILL);
         wait_for_end();
@@ -113,6 +125,22 @@ base::Result<void> Child::start(const ProcessOptions& options) {
     // A try tells nothing here that the event does not tell.
     watch_.read_would_block();
     return watched;
+}
+
+base::Result<void> Child::wait_a_moment(Deadline deadline) {
+    constexpr int64_t kLookEveryMs = 20;
+    if (watch_.fd() >= 0) {
+        watch_.read_would_block();
+        return watch_.wait_readable(deadline);
+    }
+    if (deadline.passed()) return wake_result(Wake::kTimeout);
+    return sleep_until(earlier(deadline, Deadline::in_ms(kLookEveryMs)));
+}
+
+void Child::die() {
+    signal(SIGKILL);
+    // Where it cannot be watched the next one that dies, or the end of the loop, reaps it.
+    if (watch_.fd() >= 0) watch_.park(*this);
 }
 
 bool Child::reap() {
@@ -136,21 +164,16 @@ class ChildProcess final : public Process {
 
     ~ChildProcess() override {
         if (child_->reap()) return;
-        child_->signal(SIGKILL);
-        if (child_->reap()) return;
-        auto& child = *child_;
+        child_->die();
+        std::erase_if(dying, [](const auto& child) { return child->reap(); });
         dying.push_back(std::move(child_));
-        child.watch().park(child);
     }
 
     pid_t pid() const override { return child_->pid(); }
 
     base::Result<Exit> wait(Deadline deadline) override {
         TRY(check_cancelled());
-        while (!child_->reap()) {
-            child_->watch().read_would_block();
-            TRY(child_->watch().wait_readable(deadline));
-        }
+        while (!child_->reap()) TRY(child_->wait_a_moment(deadline));
         return child_->exit();
     }
 

@@ -98,6 +98,13 @@ void leave_stack(Stack& stack) {
     madvise(oldest.low, oldest.size(), MADV_DONTNEED);
 }
 
+void register_idle_stack([[maybe_unused]] const void* thread) {
+    constexpr uintptr_t kBytes = 32 * 1024;  // what it needs at most
+    const uintptr_t mask = page_size() - 1;
+    const uintptr_t top = (reinterpret_cast<uintptr_t>(thread) + mask) & ~mask;
+    [[maybe_unused]] const unsigned id = VALGRIND_STACK_REGISTER(top - kBytes, top);
+}
+
 #ifdef SRS_DEBUG
 namespace {
 constexpr char kPaint = 0x5a;

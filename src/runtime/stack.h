@@ -28,6 +28,9 @@ Stack& take_stack(const void* thread, size_t size);
 // Called on the stack itself as the last thing: it may be used again, or its memory be given back later.
 void leave_stack(Stack& stack);
 
+// state-threads' own idle thread, for valgrind: called on it, once.
+void register_idle_stack(const void* thread);
+
 // In debug builds (SRS_DEBUG): fills what lies below the caller's frame with a pattern; how deep it was overwritten.
 void paint_stack(Stack& stack);
 size_t painted_stack_used(const Stack& stack);

@@ -32,7 +32,7 @@ struct Files {
         directory = mkdtemp(path);
         certificate = directory + "/server.crt";
         key = directory + "/server.key";
-        EVP_PKEY* pair = EVP_RSA_gen(2048);
+        EVP_PKEY* pair = EVP_EC_gen("P-256");
         X509* x509 = X509_new();
         X509_set_version(x509, 2);
         ASN1_INTEGER_set(X509_get_serialNumber(x509), 1);
