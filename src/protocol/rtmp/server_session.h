@@ -82,9 +82,6 @@ class ServerSession final : private MessageSink {
     ServerSession(const ServerSession&) = delete;
     ServerSession& operator=(const ServerSession&) = delete;
 
-    // Another handler takes over (the connection became a parked viewer's).
-    void set_handler(ServerHandler& handler) { handler_ = &handler; }
-
     // Returns how many bytes were taken. Fewer than all where a decision is waited for, or output() is full: come back
     // with the rest. An error is final: the peer broke the protocol.
     base::Result<size_t> feed(std::span<const uint8_t> bytes);

@@ -1,0 +1,215 @@
+#include "service/rtmp/connection.h"
+
+#include <openssl/rand.h>
+
+#include "base/log.h"
+#include "protocol/rtmp/handshake.h"
+#include "service/rtmp/service.h"
+
+namespace service::rtmp {
+
+using base::Code;
+using base::Result;
+using runtime::Deadline;
+
+namespace {
+
+constexpr int64_t kWriteTimeoutMs = 10'000;
+constexpr int64_t kLingerMs = 1'000;  // a refused peer may read why for so long
+constexpr size_t kStackBytes = 64 * 1024;
+
+void fill_random(std::span<uint8_t> bytes) { CHECK(RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) == 1); }
+
+}  // namespace
+
+Connection::Connection(Service& service, std::unique_ptr<runtime::ByteStream> socket,
+                       std::shared_ptr<runtime::TlsContext> tls)
+    : net::Session(service.sessions(), runtime::new_context_id(), socket->peer_ip()),
+      service_(service),
+      socket_(std::move(socket)),
+      work_(std::make_unique<Work>()),
+      session_(*this, 1 + 2 * ::rtmp::kHandshakeSize),
+      viewer_(*this) {
+    work_->tls = std::move(tls);
+}
+
+Connection::~Connection() = default;
+
+void Connection::start() {
+    task_ = runtime::spawn("rtmp", [this] { run(&Connection::from_accept); }, {.stack_bytes = kStackBytes});
+}
+
+// The top of each of its coroutines. Nothing of the connection may be touched after it has ended.
+void Connection::run(Outcome (Connection::*body)()) {
+    runtime::set_context_id(id());
+    if ((this->*body)() == Outcome::kEnded) service_.remove(*this);
+}
+
+Connection::Outcome Connection::from_accept() {
+    work_->deadline = Deadline::in_ms(service_.snapshot()->rtmp.handshake_timeout);
+    if (work_->tls) {
+        auto secured = runtime::tls_accept(std::move(socket_), work_->tls, work_->deadline);
+        if (!secured) return end(why_ended(std::move(secured.error()).with("TLS handshake")));
+        socket_ = *std::move(secured);
+    }
+    if (auto done = handshake(); !done) return end(why_ended(done.error()));
+    auto outcome = serve();
+    return outcome ? *outcome : end(why_ended(outcome.error()));
+}
+
+std::string Connection::why_ended(const base::Error& error) const {
+    if (work_ && !work_->end_reason.empty()) return work_->end_reason;
+    return error.code() == Code::kCancelled ? "the server stops" : error.text();
+}
+
+std::string Connection::handshake_timeout_text() const {
+    return fmt::format("did not publish or play within {} ms (handshake_timeout)",
+                       service_.snapshot()->rtmp.handshake_timeout);
+}
+
+Result<void> Connection::handshake() {
+    ::rtmp::ServerHandshake handshake(fill_random);
+    std::vector<uint8_t> out;
+    while (!handshake.done()) {
+        auto bytes = runtime::read_shared(*socket_, work_->deadline);
+        if (!bytes && bytes.error().code() == Code::kTimeout)
+            return base::fail(Code::kTimeout, fmt::format("{}, {}", handshake_timeout_text(), handshake.progress()));
+        if (!bytes) return std::unexpected(std::move(bytes.error()).with("handshake, " + handshake.progress()));
+        if (bytes->empty())
+            return base::fail(Code::kClosed, fmt::format("closed by the peer, {}", handshake.progress()));
+        received_bytes_ += bytes->size();
+        size_t taken = TRY(handshake.feed(*bytes, static_cast<uint32_t>(base::monotonic_ms()), out), "handshake");
+        auto rest = bytes->subspan(taken);
+        work_->input.assign(rest.begin(), rest.end());
+        if (out.empty()) continue;
+        TRY(socket_->write(out, work_->deadline), "handshake");
+        sent_bytes_ += out.size();
+        out.clear();
+    }
+    return {};
+}
+
+// Commands and publishing, until it plays or ends.
+Result<Connection::Outcome> Connection::serve() {
+    while (true) {
+        if (request_) decide();
+        if (playing_) {
+            park();
+            return Outcome::kParked;
+        }
+        TRY(write_output(), "writing");
+        if (!work_->end_reason.empty()) return end(work_->end_reason);
+        if (work_->input.empty()) {
+            TRY(read_once());
+            continue;
+        }
+        std::vector<uint8_t> input = std::move(work_->input);
+        work_->input.clear();
+        TRY(take_input(input));
+    }
+}
+
+Deadline Connection::deadline() const {
+    if (publishers_.empty()) return work_->deadline;
+    Deadline first = Deadline::never();
+    for (const auto& publisher : publishers_) first = earlier(first, publisher->deadline());
+    return first;
+}
+
+// The hot path of a publisher: one read, parsed in place.
+Result<void> Connection::read_once() {
+    auto read = runtime::read_shared(*socket_, deadline());
+    // Also the one who always has something to send, but never publishes, is out of time.
+    if (publishers_.empty() ? work_->deadline.passed() : !read && read.error().code() == Code::kTimeout)
+        return base::fail(Code::kTimeout, publishers_.empty() ? handshake_timeout_text() : publisher_timeout_text());
+    auto bytes = TRY(std::move(read));
+    if (bytes.empty()) return base::fail(Code::kClosed, "closed by the peer");
+    received_bytes_ += bytes.size();
+    TRY(take_input(bytes));
+    if (publishers_.empty()) return {};
+    int64_t now = base::monotonic_us();
+    int64_t pause_ms = 0;
+    for (const auto& publisher : publishers_) {
+        publisher->after_read(now);
+        pause_ms = std::max(pause_ms, publisher->read_pause_ms());
+        if (std::string why = publisher->idle_text(now); !why.empty()) work_->end_reason = std::move(why);
+        if (publisher->deadline().at_us() <= now) work_->end_reason = publisher->timeout_text();
+    }
+    if (pause_ms && work_->end_reason.empty() && session_.output().empty()) return runtime::sleep_ms(pause_ms);
+    return {};
+}
+
+std::string Connection::publisher_timeout_text() const {
+    for (const auto& publisher : publishers_)
+        if (publisher->deadline().passed()) return publisher->timeout_text();
+    return "timeout";
+}
+
+// Hands bytes to the session; what it does not want yet stays in work_->input.
+Result<void> Connection::take_input(std::span<const uint8_t> bytes) {
+    size_t taken = TRY(session_.feed(bytes));
+    work_->input.assign(bytes.begin() + static_cast<ptrdiff_t>(taken), bytes.end());
+    return {};
+}
+
+Result<void> Connection::write_output() {
+    if (session_.output().empty()) return {};
+    std::vector<uint8_t> out = std::exchange(session_.output(), {});
+    sent_bytes_ += out.size();
+    Deadline limit = Deadline::in_ms(kWriteTimeoutMs);
+    return socket_->write(out, publishers_.empty() ? earlier(limit, work_->deadline) : limit);
+}
+
+Connection::Outcome Connection::end(std::string_view why) {
+    std::string reason(why);
+    publishers_.clear();
+    if (work_ && work_->refused) linger();
+    log_end(reason);
+    return Outcome::kEnded;
+}
+
+// The last words are on their way: closing at once might take them back.
+void Connection::linger() {
+    socket_->shutdown_write();
+    Deadline limit = Deadline::in_ms(kLingerMs);
+    while (true) {
+        auto bytes = runtime::read_shared(*socket_, limit);
+        if (!bytes || bytes->empty()) return;
+    }
+}
+
+bool Connection::peer_alive() const {
+    const runtime::ByteStream* socket = socket_ ? socket_.get() : viewer_.socket();
+    return socket && !socket->peer_gone();
+}
+
+void Connection::on_revoked(uint32_t stream_id, std::string_view why) {
+    session_.end_publish(stream_id, "NetStream.Publish.BadName", why);
+    if (!work_ || resuming_) {
+        // It plays too, and may go on with that.
+        std::erase_if(publishers_, [&](const auto& p) { return p->stream_id() == stream_id; });
+        send_output();
+        return;
+    }
+    // Its coroutine is waiting, and has no more to say than fits the socket's buffer now.
+    if (auto sent = socket_->try_write(session_.output()); sent) sent_bytes_ += *sent;
+    session_.output().clear();
+    work_->end_reason = why;
+    task_.cancel();
+}
+
+void Connection::kick(std::string_view reason) {
+    runtime::ContextScope scope(id());
+    if (viewer_.joined()) return viewer_.abort(reason);  // tells on_viewer_end
+    if (work_ && work_->end_reason.empty()) work_->end_reason = reason;
+    task_.cancel();
+}
+
+std::string Connection::stream_url() const { return stream_ ? stream_->key().text() : "-"; }
+
+net::Traffic Connection::traffic() const {
+    const live::ViewerCounters& viewer = viewer_.counters();
+    return {received_bytes_ + viewer.received_bytes, sent_bytes_ + viewer.sent_bytes};
+}
+
+}  // namespace service::rtmp

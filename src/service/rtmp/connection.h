@@ -1,0 +1,135 @@
+#pragma once
+// Connection: one RTMP client, from accept to end. It is a coroutine while it shakes hands, asks and publishes, and a
+// parked viewer without one while it plays: the same object goes from the one to the other and back. A stream that it
+// publishes beside one that it plays is read from the loop, by the viewer's input.
+//
+// Owned by the Service. Sizes matter: there may be 10,000 that play.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "live/viewer.h"
+#include "net/session.h"
+#include "protocol/rtmp/server_session.h"
+#include "protocol/rtmp/url.h"
+#include "runtime/byte_stream.h"
+#include "runtime/coroutine.h"
+#include "runtime/tls.h"
+#include "service/rtmp/publisher.h"
+
+namespace service::rtmp {
+
+class Service;
+
+class Connection final : public net::Session, private ::rtmp::ServerHandler, private live::ViewerHandler {
+  public:
+    Connection(Service& service, std::unique_ptr<runtime::ByteStream> socket, std::shared_ptr<runtime::TlsContext> tls);
+    ~Connection() override;
+
+    // Spawns its coroutine.
+    void start();
+    bool peer_alive() const;
+    void on_revoked(uint32_t stream_id, std::string_view why);
+
+    std::string stream_url() const override;
+    net::Traffic traffic() const override;
+    void kick(std::string_view reason) override;
+
+    size_t place = 0;  // in the service's list
+
+  private:
+    // What connect told that later requests and the API need.
+    struct Client {
+        std::string app;
+        std::string tc_url;
+        std::string page_url;
+        std::string swf_url;
+        std::string params;  // of the last published or played stream, "?k=v"
+    };
+    // A decision to take, once the session has stopped reading for it.
+    struct Request {
+        enum { kConnect, kPublish, kPlay } what;
+        ::rtmp::ConnectRequest connect{};
+        ::rtmp::PublishRequest publish{};
+        ::rtmp::PlayRequest play{};
+    };
+    // What only a coroutine of it needs.
+    struct Work {
+        std::shared_ptr<runtime::TlsContext> tls;
+        std::vector<uint8_t> input;  // taken from the socket, not yet by the session
+        runtime::Deadline deadline = runtime::Deadline::never();
+        std::string end_reason;  // not empty: it is to end, with these words
+        bool refused = false;    // the peer is told, and has some time to read it
+    };
+    enum class Outcome : uint8_t { kEnded, kParked };
+
+    // connection.cpp: the coroutine.
+    void run(Outcome (Connection::*body)());
+    Outcome from_accept();
+    Outcome from_parked();
+    base::Result<void> handshake();
+    base::Result<Outcome> serve();
+    base::Result<void> read_once();
+    base::Result<void> take_input(std::span<const uint8_t> bytes);
+    base::Result<void> write_output();
+    Outcome end(std::string_view why);
+    void linger();
+    runtime::Deadline deadline() const;
+    std::string why_ended(const base::Error& error) const;
+    std::string handshake_timeout_text() const;
+    std::string publisher_timeout_text() const;
+    bool active() const { return !publishers_.empty() || playing_ != 0; }
+
+    // decisions.cpp: connect, publish, play.
+    void decide();
+    void decide_connect(::rtmp::ConnectRequest& request);
+    void decide_publish(const ::rtmp::PublishRequest& request);
+    void decide_play(const ::rtmp::PlayRequest& request);
+    base::Result<live::StreamKey> resolve(std::string_view name, const config::Vhost*& vhost);
+    void refuse(std::string_view what, std::string_view why);
+
+    // ServerHandler
+    void on_connect(::rtmp::ConnectRequest request) override;
+    void on_publish(::rtmp::PublishRequest request) override;
+    void on_play(::rtmp::PlayRequest request) override;
+    base::Result<void> on_media(uint32_t stream_id, ::rtmp::Message& message) override;
+    void on_close_stream(uint32_t stream_id) override;
+    void on_pause(uint32_t stream_id, bool paused) override;
+    void on_receive(uint32_t stream_id, media::Kind kind, bool wanted) override;
+
+    // parked.cpp: as a viewer.
+    void park();
+    void resume();
+    void send_output();
+    live::LogKey log_key() const;
+    void on_viewer_input(live::Viewer& viewer, std::span<const uint8_t> bytes) override;
+    void on_stream_end(live::Viewer& viewer) override;
+    void on_viewer_end(live::Viewer& viewer, std::string_view why) override;
+
+    Service& service_;
+    std::unique_ptr<runtime::ByteStream> socket_;  // null while parked
+    std::unique_ptr<Work> work_;                   // null while parked
+    std::unique_ptr<Client> client_;
+    std::unique_ptr<Request> request_;
+    std::vector<std::unique_ptr<Publisher>> publishers_;
+    base::Ref<live::Stream> stream_;  // the last one published or played: what the log speaks of
+    base::Ref<live::Stream> played_;
+    runtime::Task task_;
+    uint64_t received_bytes_ = 0;  // but for those of the viewer
+    uint64_t sent_bytes_ = 0;
+    uint32_t playing_ = 0;       // the message stream id, or 0
+    uint32_t duration_ms_ = 0;   // asked by play; 0: no end
+    bool resuming_ = false;      // a coroutine is to take over from the parked viewer
+    bool viewer_ended_ = false;  // meanwhile
+    bool wants_audio_ = true;
+    bool wants_video_ = true;
+    ::rtmp::ServerSession session_;
+    live::Viewer viewer_;
+};
+
+}  // namespace service::rtmp

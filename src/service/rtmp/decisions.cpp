@@ -1,0 +1,193 @@
+// What a Connection decides: connect, publish, play; and what it does when the peer ends or pauses them.
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/log.h"
+#include "service/rtmp/connection.h"
+#include "service/rtmp/encoder.h"
+#include "service/rtmp/service.h"
+
+namespace service::rtmp {
+
+using base::Code;
+using base::Result;
+
+namespace {
+
+// A peer's words for a log line: bounded, no control bytes, without parameters, which may hold secrets.
+std::string shown(std::string_view text) {
+    std::string out;
+    for (char c : text.substr(0, text.find('?')).substr(0, 200))
+        out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+    return out;
+}
+
+net::SessionType session_type(::rtmp::PublishStyle style) {
+    switch (style) {
+        case ::rtmp::PublishStyle::kFmle:
+            return net::SessionType::kFmlePublish;
+        case ::rtmp::PublishStyle::kHaivision:
+            return net::SessionType::kHaivisionPublish;
+        case ::rtmp::PublishStyle::kFlash:
+            break;
+    }
+    return net::SessionType::kFlashPublish;
+}
+
+// Clients speak in ms, as Flash did, though the specification says seconds: who writes its -2 (live or recorded) or -1
+// (live) for start, and not -2000 or -1000, means seconds.
+uint32_t duration_ms(const ::rtmp::PlayRequest& request) {
+    bool seconds = request.start_ms == -1 || request.start_ms == -2;
+    double ms = request.duration_ms * (seconds ? 1000 : 1);
+    return ms > 0 && ms < 1e9 ? static_cast<uint32_t>(std::max(1.0, ms)) : 0;
+}
+
+}  // namespace
+
+void Connection::on_connect(::rtmp::ConnectRequest request) {
+    request_ = std::make_unique<Request>(Request::kConnect, std::move(request));
+}
+
+void Connection::on_publish(::rtmp::PublishRequest request) {
+    request_ = std::make_unique<Request>(Request::kPublish);
+    request_->publish = std::move(request);
+}
+
+void Connection::on_play(::rtmp::PlayRequest request) {
+    request_ = std::make_unique<Request>(Request::kPlay);
+    request_->play = std::move(request);
+}
+
+void Connection::decide() {
+    std::unique_ptr<Request> request = std::move(request_);
+    switch (request->what) {
+        case Request::kConnect:
+            return decide_connect(request->connect);
+        case Request::kPublish:
+            return decide_publish(request->publish);
+        case Request::kPlay:
+            return decide_play(request->play);
+    }
+}
+
+// The connection ends, and the peer has time to read why.
+void Connection::refuse(std::string_view what, std::string_view why) {
+    std::string reason = fmt::format("{} refused: {}", what, why);
+    base::log::warn("RTMP {}", reason);
+    if (!work_) {
+        send_output();
+        return viewer_.finish(reason);
+    }
+    work_->refused = true;
+    work_->end_reason = std::move(reason);
+}
+
+// The vhost is alive as long as service_.snapshot() is.
+Result<live::StreamKey> Connection::resolve(std::string_view name, const config::Vhost*& vhost) {
+    auto address = TRY(::rtmp::resolve_stream(client_->tc_url, client_->app, name, std::string(config::kDefaultVhost)));
+    vhost = service_.snapshot()->vhost(address.vhost);
+    if (!vhost)
+        return base::fail(Code::kRefused, fmt::format("vhost {} is not there or disabled", shown(address.vhost)));
+    client_->params = std::move(address.params);
+    return live::StreamKey{vhost->name, std::move(address.app), std::move(address.stream)};
+}
+
+void Connection::decide_connect(::rtmp::ConnectRequest& request) {
+    base::log::trace("RTMP connect: app {}, tcUrl {}, from {}, {}{}", shown(request.app), shown(request.tc_url),
+                     socket_->peer_address(), shown(request.flash_version), socket_->is_tls() ? ", TLS" : "");
+    client_ = std::make_unique<Client>();
+    client_->app = std::move(request.app);
+    client_->tc_url = std::move(request.tc_url);
+    client_->page_url = std::move(request.page_url);
+    client_->swf_url = std::move(request.swf_url);
+    const config::Vhost* vhost = nullptr;
+    auto key = resolve("-", vhost);  // the stream is not known yet; app and vhost are
+    if (!key) {
+        session_.refuse_connect("NetConnection.Connect.Rejected", key.error().text());
+        return refuse("connect", key.error().text());
+    }
+    if (vhost->tcp_nodelay || vhost->min_latency) socket_->set_no_delay(true);
+    ::rtmp::ConnectOptions options;
+    options.chunk_size = static_cast<uint32_t>(vhost->chunk_size);
+    options.out_ack_size = static_cast<uint32_t>(vhost->out_ack_size);
+    options.in_ack_size = static_cast<uint32_t>(vhost->in_ack_size);
+    options.id = id();
+    session_.accept_connect(options);
+}
+
+void Connection::decide_publish(const ::rtmp::PublishRequest& request) {
+    const config::Vhost* vhost = nullptr;
+    auto key = resolve(request.name, vhost);
+    if (!key) {
+        session_.refuse_publish(request.stream_id, "NetStream.Publish.BadName", key.error().text());
+        return refuse("publish", key.error().text());
+    }
+    set_type(session_type(request.style));
+    stream_ = service_.registry().find_or_create(*key, live::live_options(*vhost));
+    auto publisher =
+        std::make_unique<Publisher>(*this, request.stream_id, service_.snapshot(), *vhost, base::monotonic_us());
+    if (auto acquired = publisher->acquire(*stream_); !acquired) {
+        session_.refuse_publish(request.stream_id, "NetStream.Publish.BadName", acquired.error().text());
+        return refuse("publish", acquired.error().text());
+    }
+    publishers_.push_back(std::move(publisher));
+    if (viewer_.joined()) publishers_.back()->watch();
+    session_.accept_publish(request.stream_id);
+    base::log::trace("RTMP publish: {}, {}, from {}", stream_->key().text(), session_type_name(type()), ip());
+}
+
+void Connection::decide_play(const ::rtmp::PlayRequest& request) {
+    const config::Vhost* vhost = nullptr;
+    auto key = resolve(request.name, vhost);
+    if (!key) {
+        session_.refuse_play(request.stream_id, "NetStream.Play.Failed", key.error().text());
+        return refuse("play", key.error().text());
+    }
+    if (playing_) {
+        session_.refuse_play(request.stream_id, "NetStream.Play.Failed", "a connection plays one stream at a time");
+        base::log::warn("RTMP play refused: a connection plays one stream at a time");
+        return;
+    }
+    if (publishers_.empty()) set_type(net::SessionType::kRtmpPlay);
+    played_ = stream_ = service_.registry().find_or_create(*key, live::live_options(*vhost));
+    playing_ = request.stream_id;
+    duration_ms_ = duration_ms(request);
+    wants_audio_ = wants_video_ = true;
+    session_.accept_play(request.stream_id, request.reset);
+    base::log::trace("RTMP play: {}, from {}{}", stream_->key().text(), ip(),
+                     stream_->published() ? "" : ", not published yet");
+}
+
+Result<void> Connection::on_media(uint32_t stream_id, ::rtmp::Message& message) {
+    for (const auto& publisher : publishers_)
+        if (publisher->stream_id() == stream_id) return publisher->on_media(message);
+    return {};
+}
+
+void Connection::on_close_stream(uint32_t stream_id) {
+    if (stream_id == playing_) {
+        playing_ = 0;
+        base::log::trace("RTMP play: {} closed by the player", stream_url());
+        if (viewer_.joined()) viewer_.set_paused(true);
+    } else {
+        size_t ended = std::erase_if(publishers_, [&](const auto& p) { return p->stream_id() == stream_id; });
+        if (ended) base::log::trace("RTMP publish: {} ended by the publisher", stream_url());
+    }
+    // It may begin something new.
+    if (!active() && work_) work_->deadline = runtime::Deadline::in_ms(service_.snapshot()->rtmp.handshake_timeout);
+}
+
+void Connection::on_pause(uint32_t stream_id, bool paused) {
+    if (stream_id != playing_ || !viewer_.joined()) return;
+    send_output();  // its answer comes before what follows from it
+    viewer_.set_paused(paused);
+}
+
+void Connection::on_receive(uint32_t stream_id, media::Kind kind, bool wanted) {
+    if (stream_id != playing_) return;
+    (kind == media::Kind::kAudio ? wants_audio_ : wants_video_) = wanted;
+    if (viewer_.joined()) viewer_.switch_log(log_key(), &make_encoder);
+}
+
+}  // namespace service::rtmp

@@ -1,0 +1,69 @@
+#pragma once
+// Publisher: one publishing message stream of a connection: messages to frames to the live stream, and its time limits.
+// Whoever owns it asks deadline() and kick_reason(). It never yields.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "config/snapshot.h"
+#include "live/stream.h"
+#include "protocol/flv/body.h"
+#include "protocol/rtmp/message.h"
+#include "runtime/coroutine.h"
+#include "runtime/deadline.h"
+
+namespace service::rtmp {
+
+class Connection;
+
+class Publisher final : public live::PublicationOwner {
+  public:
+    // vhost is of the snapshot. now_us: monotonic.
+    Publisher(Connection& connection, uint32_t stream_id, config::SnapshotPtr snapshot, const config::Vhost& vhost,
+              int64_t now_us);
+    ~Publisher();
+
+    // The name, or why not (kBusy).
+    base::Result<void> acquire(live::Stream& stream);
+    // An error is the publisher's fault and ends it.
+    base::Result<void> on_media(::rtmp::Message& message);
+
+    uint32_t stream_id() const { return stream_id_; }
+    // To be called after each read: keeps the time of the last message, and logs what is odd about the times.
+    void after_read(int64_t now_us);
+    // When it has been silent for too long.
+    runtime::Deadline deadline() const { return runtime::Deadline::at_us(last_media_us_ + timeout_ms() * 1000); }
+    std::string timeout_text() const;
+    // Keeps an eye on deadline() by itself: for a connection that has no coroutine, because it plays too.
+    void watch();
+    // Not empty: nobody watches, and it is to go (kickoff_for_idle).
+    std::string idle_text(int64_t now_us) const;
+    // How long the connection may rest between two reads, so that several messages come with one (mr, mr_latency); ms.
+    int64_t read_pause_ms() const;
+
+    bool publisher_alive() const override;
+    void publication_revoked(std::string_view why) override;
+
+  private:
+    int64_t timeout_ms() const {
+        return any_media_ ? vhost_->publish.normal_timeout : vhost_->publish.firstpkt_timeout;
+    }
+
+    Connection& connection_;
+    uint32_t stream_id_;
+    bool any_media_ = false;
+    bool new_media_ = false;
+    config::SnapshotPtr snapshot_;
+    const config::Vhost* vhost_;
+    int64_t last_media_us_;
+    int64_t last_note_us_ = 0;
+    uint64_t noted_jumps_ = 0;
+    std::string_view noted_nothing_;
+    flv::BodyParser parser_;
+    live::Publication publication_;
+    runtime::Task watch_;
+};
+
+}  // namespace service::rtmp

@@ -1,0 +1,96 @@
+#include "service/rtmp/service.h"
+
+#include "base/log.h"
+
+namespace service::rtmp {
+
+using base::Result;
+using runtime::Deadline;
+
+Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry)
+    : snapshot_(std::move(snapshot)), sessions_(sessions), registry_(registry) {}
+
+Service::~Service() { stop(); }
+
+Result<void> Service::start() {
+    TRY(listen(snapshot_->rtmp.listen, nullptr), "rtmp.listen");
+    if (!snapshot_->rtmps.enabled) return {};
+    auto tls = TRY(runtime::tls_server_context(snapshot_->rtmps.cert, snapshot_->rtmps.key), "rtmps");
+    return listen(snapshot_->rtmps.listen, std::move(tls));
+}
+
+Result<void> Service::listen(const config::ListenAddresses& addresses, std::shared_ptr<runtime::TlsContext> tls) {
+    for (const config::ListenAddress& address : addresses) {
+        auto listener = std::make_unique<Listener>();
+        listener->socket = TRY(runtime::listen_tcp({address.host, address.port}));
+        listener->tls = tls;
+        Listener& place = *listeners_.emplace_back(std::move(listener));
+        place.acceptor = runtime::spawn("rtmp-accept", [this, &place] { accept_loop(place); });
+        base::log::trace("{} listens on {}", tls ? "RTMPS" : "RTMP", address.text());
+    }
+    return {};
+}
+
+void Service::accept_loop(Listener& listener) {
+    while (true) {
+        auto socket = listener.socket->accept(Deadline::never());
+        if (!socket) {
+            if (socket.error().code() == base::Code::kCancelled) return;
+            base::log::error("RTMP accept: {}", socket.error().describe());
+            // Most likely there are no descriptors left; trying again at once would only burn time.
+            if (!runtime::sleep_ms(100)) return;
+            continue;
+        }
+        auto admitted = sessions_.admit(static_cast<size_t>(snapshot_->global.max_connections));
+        if (!admitted) {
+            base::log::warn("RTMP connection from {} refused: {}", (*socket)->peer_ip(), admitted.error().text());
+            continue;
+        }
+        empty_.reset();
+        Connection& connection =
+            *connections_.emplace_back(std::make_unique<Connection>(*this, *std::move(socket), listener.tls));
+        connection.place = connections_.size() - 1;
+        connection.start();
+    }
+}
+
+void Service::remove(Connection& connection) {
+    size_t place = connection.place;
+    CHECK(connections_[place].get() == &connection);
+    std::unique_ptr<Connection> gone = std::move(connections_[place]);
+    if (place + 1 != connections_.size()) {
+        connections_[place] = std::move(connections_.back());
+        connections_[place]->place = place;
+    }
+    connections_.pop_back();
+    gone.reset();
+    if (connections_.empty()) empty_.set();
+}
+
+void Service::reload(const config::SnapshotPtr& next) {
+    snapshot_ = next;
+    registry_.for_each([&next](live::Stream& stream) {
+        if (const config::Vhost* vhost = next->vhost(stream.key().vhost))
+            stream.set_options(live::live_options(*vhost));
+    });
+}
+
+void Service::stop_accepting() {
+    for (auto& listener : listeners_)
+        if (listener->acceptor) listener->acceptor.cancel_and_join();
+    listeners_.clear();
+}
+
+void Service::stop() {
+    stop_accepting();
+    for (auto& connection : connections_) connection->kick("the server stops");
+    while (!connections_.empty()) {
+        if (!empty_.wait(Deadline::in_ms(1000))) {
+            // Somebody went from viewer to coroutine meanwhile, or we are cancelled ourselves and must not leave yet.
+            for (auto& connection : connections_) connection->kick("the server stops");
+            if (runtime::cancelled()) break;
+        }
+    }
+}
+
+}  // namespace service::rtmp

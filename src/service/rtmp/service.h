@@ -1,0 +1,59 @@
+#pragma once
+// RTMP and RTMPS: listens where rtmp.listen and rtmps.listen say, makes a Connection of each client and owns them.
+
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "config/snapshot.h"
+#include "live/registry.h"
+#include "net/session.h"
+#include "runtime/coroutine.h"
+#include "runtime/sync.h"
+#include "runtime/tcp.h"
+#include "runtime/tls.h"
+#include "service/rtmp/connection.h"
+
+namespace service::rtmp {
+
+class Service {
+  public:
+    // Sessions and registry outlive it.
+    Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry);
+    ~Service();  // stops: yields
+    Service(const Service&) = delete;
+
+    base::Result<void> start();
+    void stop_accepting();
+    bool idle() const { return connections_.empty(); }
+    void stop();
+    // Connections, publishers and players that begin from now on go by it; streams that are live take its options.
+    void reload(const config::SnapshotPtr& next);
+
+    uint16_t port(size_t listener = 0) const { return listeners_.at(listener)->socket->port(); }
+    size_t connections() const { return connections_.size(); }
+
+    // For its connections.
+    const config::SnapshotPtr& snapshot() const { return snapshot_; }
+    net::SessionTable& sessions() { return sessions_; }
+    live::Registry& registry() { return registry_; }
+    void remove(Connection& connection);  // and destroys it
+
+  private:
+    struct Listener {
+        std::unique_ptr<runtime::TcpListener> socket;
+        std::shared_ptr<runtime::TlsContext> tls;
+        runtime::Task acceptor;
+    };
+    base::Result<void> listen(const config::ListenAddresses& addresses, std::shared_ptr<runtime::TlsContext> tls);
+    void accept_loop(Listener& listener);
+
+    config::SnapshotPtr snapshot_;
+    net::SessionTable& sessions_;
+    live::Registry& registry_;
+    std::vector<std::unique_ptr<Listener>> listeners_;
+    std::vector<std::unique_ptr<Connection>> connections_;
+    runtime::Event empty_;  // set by the last that goes
+};
+
+}  // namespace service::rtmp
