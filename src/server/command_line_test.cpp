@@ -1,0 +1,61 @@
+#include "server/command_line.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "server/version.h"
+
+namespace server {
+namespace {
+
+using Action = CommandLine::Action;
+
+CommandLine parse(std::vector<const char*> words) {
+    words.insert(words.begin(), "objs/srs");
+    return parse_command_line(static_cast<int>(words.size()), words.data());
+}
+
+TEST(CommandLine, RunsWithAFileOrTheEnvironment) {
+    CommandLine line = parse({"-c", "conf/srs.conf"});
+    EXPECT_EQ(line.action, Action::kRun);
+    EXPECT_EQ(line.config_file, "conf/srs.conf");
+    line = parse({"-e"});
+    EXPECT_EQ(line.action, Action::kRun);
+    EXPECT_EQ(line.config_file, "");
+}
+
+TEST(CommandLine, Tests) {
+    EXPECT_EQ(parse({"-t", "-c", "x"}).action, Action::kTest);
+    EXPECT_EQ(parse({"-c", "x", "-t"}).action, Action::kTest);
+    EXPECT_EQ(parse({"-t", "-e"}).action, Action::kTest);
+    EXPECT_EQ(parse({"-t"}).action, Action::kFail);
+}
+
+TEST(CommandLine, Prints) {
+    for (const char* flag : {"-v", "-V", "--version"}) {
+        EXPECT_EQ(parse({flag}).action, Action::kPrint) << flag;
+        EXPECT_EQ(parse({flag}).text, std::string(kVersion) + "\n") << flag;
+    }
+    for (const char* flag : {"-g", "-G"}) EXPECT_EQ(parse({flag}).text, std::string(kSignature) + "\n") << flag;
+    for (const char* flag : {"-h", "-?", "--help"}) {
+        EXPECT_EQ(parse({flag}).action, Action::kPrint) << flag;
+        EXPECT_NE(parse({flag}).text.find("-c FILE"), std::string::npos) << flag;
+    }
+    EXPECT_TRUE(parse({"--print-full-conf"}).text.starts_with("# Every directive"));
+    EXPECT_TRUE(parse({"--print-config-doc"}).text.starts_with("# Configuration"));
+}
+
+TEST(CommandLine, SaysHowItIsUsed) {
+    for (std::vector<const char*> words : std::vector<std::vector<const char*>>{
+             {}, {"-c"}, {"-x"}, {"conf/srs.conf"}, {"-c", "a", "-e"}, {"-c", ""}, {"-c", "a", "-c", "b"}}) {
+        CommandLine line = parse(words);
+        EXPECT_EQ(line.action, Action::kFail);
+        EXPECT_TRUE(line.text.starts_with("srs: ")) << line.text;
+        EXPECT_TRUE(line.text.ends_with("\n"));
+    }
+    EXPECT_NE(parse({}).text.find("objs/srs -c conf/srs.conf"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace server

@@ -1,0 +1,88 @@
+#include "server/config_source.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#include "server/open_files.h"
+#include "server/reload.h"
+
+extern char** environ;
+
+namespace server {
+namespace {
+
+class ConfigSourceTest : public testing::Test {
+  protected:
+    void SetUp() override { path_ = testing::TempDir() + "config_source_test." + std::to_string(getpid()) + ".conf"; }
+    void TearDown() override { ::unlink(path_.c_str()); }
+    void write(const std::string& text) { std::ofstream(path_) << text; }
+    std::string path_;
+};
+
+TEST_F(ConfigSourceTest, ReadsTheFileAndTheEnvironment) {
+    write("listen 1; daemon on; vhost a { }");
+    setenv("SRS_DAEMON", "off", 1);
+    config::Loaded loaded = ConfigSource(path_).load();
+    unsetenv("SRS_DAEMON");
+    ASSERT_TRUE(loaded.snapshot);
+    EXPECT_FALSE(loaded.snapshot->global.daemon);
+    EXPECT_EQ(describe(loaded, "x"), "x: good, 0 errors, 0 warnings\n");
+}
+
+TEST_F(ConfigSourceTest, DescribesEveryProblem) {
+    write("listen x;\nnope 1;\nvhost a { hls { hls_path /x; } }");
+    config::Loaded loaded = ConfigSource(path_).load();
+    std::string text = describe(loaded, "x");
+    EXPECT_NE(text.find(path_ + ":1: error: listen: 'x' has no port number"), std::string::npos) << text;
+    EXPECT_NE(text.find(path_ + ":2: error: unknown directive 'nope'"), std::string::npos) << text;
+    EXPECT_NE(text.find(path_ + ":3: warning: 'vhost/hls/hls_path' is not supported yet"), std::string::npos) << text;
+    EXPECT_TRUE(text.ends_with("x: bad, 3 errors, 1 warning\n")) << text;
+}
+
+TEST_F(ConfigSourceTest, SaysWhyAFileCannotBeRead) {
+    EXPECT_EQ(describe(ConfigSource("/nonexistent").load(), "x"),
+              "/nonexistent: error: no such file\nx: bad, 1 error, 0 warnings\n");
+    EXPECT_EQ(describe(ConfigSource("/tmp").load(), "x"), "/tmp: error: is a directory\nx: bad, 1 error, 0 warnings\n");
+}
+
+TEST_F(ConfigSourceTest, FindsItsFileFromWhereItStarted) {
+    char before[4096];
+    ASSERT_NE(getcwd(before, sizeof before), nullptr);
+    write("listen 1; vhost a { }");
+    ASSERT_EQ(chdir(testing::TempDir().c_str()), 0);
+    ConfigSource source(path_.substr(path_.rfind('/') + 1));
+    ASSERT_EQ(chdir("/"), 0);
+    EXPECT_TRUE(source.load().snapshot);
+    ASSERT_EQ(chdir(before), 0);
+}
+
+TEST_F(ConfigSourceTest, AReloadWithErrorsChangesNothing) {
+    write("listen 1; vhost a { }");
+    ConfigSource source(path_);
+    config::SnapshotPtr current = source.load().snapshot;
+    EXPECT_EQ(reload_config(source, *current), nullptr);  // nothing changed
+    write("listen 1; bogus 1; vhost a { play { mw_latency 0; } }");
+    EXPECT_EQ(reload_config(source, *current), nullptr);
+    write("listen 2; vhost a { play { mw_latency 0; } }");
+    config::SnapshotPtr next = reload_config(source, *current);
+    ASSERT_NE(next, nullptr);
+    EXPECT_EQ(next->vhost("a")->play.mw_latency, 0);
+    EXPECT_EQ(next->rtmp.listen[0].port, 1);  // needs a restart
+    write("listen 2; vhost a { }");
+    EXPECT_EQ(reload_config(source, *current), nullptr);  // nothing to put in force
+}
+
+TEST(OpenFiles, WarnsWhenConnectionsDoNotFit) {
+    EXPECT_EQ(open_file_warning(1100, 1000), "");
+    EXPECT_EQ(open_file_warning(1024, 1000),
+              "max_connections 1000 needs 1100 open files, and the limit is 1024: raise it (ulimit -n 1100) or lower "
+              "max_connections");
+    EXPECT_GT(raise_open_file_limit(), 0u);
+}
+
+}  // namespace
+}  // namespace server

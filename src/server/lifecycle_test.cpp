@@ -1,0 +1,73 @@
+#include "server/lifecycle.h"
+
+#include <gtest/gtest.h>
+
+namespace server {
+namespace {
+
+struct Service {
+    std::string name;
+    std::string& log;
+    bool fails = false;
+    bool is_idle = true;
+
+    base::Result<void> start() {
+        log += "+" + name;
+        if (fails) return base::fail(base::Code::kSystem, "rtmp/listen 1935 (a.conf:1): Address already in use");
+        return {};
+    }
+    void stop_accepting() { log += "!" + name; }
+    bool idle() const { return is_idle; }
+    void stop() { log += "-" + name; }
+};
+
+struct Reloading : Service {
+    void reload(const config::SnapshotPtr&) { log += "~" + name; }
+};
+
+struct Fixture {
+    std::string log;
+    std::shared_ptr<Service> a = std::make_shared<Service>(Service{"a", log});
+    std::shared_ptr<Reloading> b = std::make_shared<Reloading>(Reloading{{"b", log}});
+    std::shared_ptr<Service> c = std::make_shared<Service>(Service{"c", log});
+    Lifecycle lifecycle;
+    Fixture() {
+        lifecycle.add(module_of("a", a));
+        lifecycle.add(module_of("b", b));
+        lifecycle.add(module_of("c", c));
+    }
+};
+
+TEST(Lifecycle, StartsInOrderAndStopsInReverse) {
+    Fixture f;
+    ASSERT_TRUE(f.lifecycle.start().has_value());
+    f.lifecycle.reload(nullptr);
+    f.lifecycle.stop_accepting();
+    f.lifecycle.stop();
+    f.lifecycle.stop();  // once is enough
+    EXPECT_EQ(f.log, "+a+b+c~b!a!b!c-c-b-a");
+}
+
+TEST(Lifecycle, AFailureStopsThoseBeforeIt) {
+    Fixture f;
+    f.b->fails = true;
+    auto started = f.lifecycle.start();
+    ASSERT_FALSE(started.has_value());
+    EXPECT_EQ(started.error().text(), "b: rtmp/listen 1935 (a.conf:1): Address already in use");
+    EXPECT_EQ(f.log, "+a+b-b-a");
+    EXPECT_TRUE(f.lifecycle.idle());
+}
+
+TEST(Lifecycle, IsIdleWhenAllAre) {
+    Fixture f;
+    f.a->is_idle = f.c->is_idle = false;
+    EXPECT_TRUE(f.lifecycle.idle());  // nothing is started
+    ASSERT_TRUE(f.lifecycle.start().has_value());
+    EXPECT_FALSE(f.lifecycle.idle());
+    EXPECT_EQ(f.lifecycle.busy(), "a, c");
+    f.a->is_idle = f.c->is_idle = true;
+    EXPECT_TRUE(f.lifecycle.idle());
+}
+
+}  // namespace
+}  // namespace server
