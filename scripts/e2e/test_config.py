@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -23,7 +24,7 @@ GOOD = "listen 1935;\nvhost __defaultVhost__ {\n}\n"
 def test_a_good_file(tmp_path):
     code, output = check(tmp_path, GOOD)
     assert code == 0, f"a good file should be accepted:\n{output}"
-    assert "error" not in output.lower(), output
+    assert ": error:" not in output, output
 
 
 def test_every_error_at_once_with_its_place(tmp_path):
@@ -108,14 +109,14 @@ def test_include_comments_quotes_and_several_values(tmp_path):
 def test_shipped_files(name):
     code, output = run_once("-t", "-c", str(ROOT / "conf" / name), directory=ROOT)
     assert code == 0, f"conf/{name} should be accepted:\n{output}"
-    assert "error" not in output.lower(), output
+    assert ": error:" not in output, output
 
 
 def test_environment_wins_over_the_file(servers):
     server = servers.make()
     port = server.rtmps_port
     server.spawn(SRS_LISTEN=str(port), SRS_MAX_CONNECTIONS="3")
-    wait_until(lambda: can_connect(port), 10, lambda: f"SRS_LISTEN decides the port\n{server.evidence()}")
+    wait_until(lambda: can_connect(port), 10, "SRS_LISTEN decides the port")
     assert not can_connect(server.rtmp_port), "the file's port should not be used beside SRS_LISTEN's"
 
 
@@ -196,12 +197,14 @@ def test_daemon(servers):
     """It goes into the background, the pid file says which process it is, TERM ends that one."""
     server = servers.make(top="daemon on;")
     server.spawn()
-    assert server.wait_exit(5) == 0, f"the process that started the daemon should end with 0\n{server.evidence()}"
-    wait_until(lambda: can_connect(server.rtmp_port), 10, lambda: f"the daemon listens\n{server.evidence()}")
+    assert server.wait_exit(5) == 0, "the process that started the daemon should end with 0"
     pid = int(server.pid_path.read_text())
     assert pid != server.pid, "the pid file should name the daemon, not the process that started it"
-    os.kill(pid, signal.SIGTERM)
-    wait_until(lambda: not can_connect(server.rtmp_port), 5, "the daemon ends on TERM")
+    try:
+        wait_until(lambda: can_connect(server.rtmp_port), 10, "the daemon listens")
+    finally:
+        os.kill(pid, signal.SIGTERM)
+    wait_until(lambda: not Path(f"/proc/{pid}").exists(), 5, "the daemon ends on TERM")
 
 
 def test_pid_file_refuses_a_second_one(servers):

@@ -1,4 +1,4 @@
-"""Many connections and viewers, by the project's load tool: memory comes back, descriptors come back, frames come soon."""
+"""Many connections and viewers, by the project's load tool: memory and descriptors come back, frames come soon."""
 
 import json
 import socket

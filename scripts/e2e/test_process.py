@@ -43,7 +43,7 @@ def test_quit_waits_for_the_old(servers):
         ), f"the viewer should go on; the server lives: {server.alive()}, frames since: {len(watcher.tags) - seen}"
         code = server.wait_exit(15)
         took = time.monotonic() - began
-    assert code == 0, f"the exit code should be 0, it is {code}\n{server.evidence()}"
+    assert code == 0, f"the exit code should be 0, it is {code}"
     assert took > 1, f"it should wait for the viewer up to its limit; it ended after {took:.1f} s"
 
 
@@ -53,14 +53,14 @@ def test_quit_ends_when_the_last_has_left(servers):
     publishing.send_all(client, media.tags(media.plain())[:20])
     server.signal(signal.SIGQUIT)
     client.close()
-    assert server.wait_exit(5) == 0, server.evidence()
+    assert server.wait_exit(5) == 0, "it should end well"
 
 
 def test_force_grace_quit_makes_term_graceful(servers):
     server = servers(top="force_grace_quit on; grace_start_wait 1500; grace_final_wait 500;")
     began = time.monotonic()
     server.signal(signal.SIGTERM)
-    assert server.wait_exit(10) == 0, server.evidence()
+    assert server.wait_exit(10) == 0, "it should end well"
     assert time.monotonic() - began > 1.2, "TERM should wait as QUIT does"
 
 
@@ -123,7 +123,7 @@ def test_a_sessions_end_is_one_line(servers, kind):
         else:
             publishing.send_all(session, media.tags(media.plain())[:60])
         session.close()
-        line = server.wait_log(rf"{kind}.*closed|closed.*{kind}|{kind}.*\d+ ms|{kind}.*bytes", 5, mark)
+        line = server.wait_log(rf"{kind} ended", 5, mark)
     text = LINE.match(line).group(6)
     for what, pattern in (
         ("who", r"127\.0\.0\.1"),

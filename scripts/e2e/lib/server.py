@@ -110,12 +110,10 @@ class Server:
     def wait_listening(self):
         def ready():
             if self.process and self.process.poll() is not None:
-                raise AssertionError(
-                    f"the server ended with {self.process.returncode} as it started:\n{self.evidence()}"
-                )
+                raise AssertionError(f"the server ended with {self.process.returncode} as it started")
             return can_connect(self.rtmp_port)
 
-        wait_until(ready, 10, lambda: f"the server listens on {self.rtmp_port}\n{self.evidence()}")
+        wait_until(ready, 10, f"the server listens on {self.rtmp_port}")
         return self
 
     @property
@@ -133,9 +131,7 @@ class Server:
         try:
             return self.process.wait(scaled(seconds))
         except subprocess.TimeoutExpired:
-            raise AssertionError(
-                f"the server should have ended within {scaled(seconds)} s\n{self.evidence()}"
-            ) from None
+            raise AssertionError(f"the server should have ended within {scaled(seconds)} s") from None
 
     def stop(self):
         """TERM, and what must be so at every end: exit code 0 and no report."""
