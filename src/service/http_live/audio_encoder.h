@@ -1,0 +1,31 @@
+#pragma once
+// Live audio on its own: AAC as ADTS (ISO/IEC 14496-3, 1.A.2.2) and MP3 as it is. Frames of other codecs are left out.
+
+#include <optional>
+
+#include "live/wire_encoder.h"
+#include "media/aac.h"
+
+namespace service::http_live {
+
+class AdtsEncoder final : public live::WireEncoder {
+  public:
+    void encode_prefix(const live::StreamHeaders&, int64_t, bool, base::SliceBuilder&) override {}
+    void set_headers(const live::StreamHeaders& headers) override;
+    size_t encoded_size(const media::Frame& frame) override;
+    void encode(const media::Frame& frame, uint8_t* out) override;
+    bool carries(media::Kind kind) const override { return kind == media::Kind::kAudio; }
+
+  private:
+    std::optional<media::AacConfig> config_;
+};
+
+class Mp3Encoder final : public live::WireEncoder {
+  public:
+    void encode_prefix(const live::StreamHeaders&, int64_t, bool, base::SliceBuilder&) override {}
+    size_t encoded_size(const media::Frame& frame) override;
+    void encode(const media::Frame& frame, uint8_t* out) override;
+    bool carries(media::Kind kind) const override { return kind == media::Kind::kAudio; }
+};
+
+}  // namespace service::http_live

@@ -1,0 +1,88 @@
+#include "service/http_live/flv_encoder.h"
+
+#include <cstring>
+
+#include "protocol/flv/metadata.h"
+#include "protocol/flv/tag.h"
+#include "protocol/flv/writer.h"
+
+namespace service::http_live {
+
+namespace {
+
+// While a stream is so young, a track may be announced whose first frame has not come yet.
+constexpr int64_t kYoungMs = 2'000;
+
+struct Tracks {
+    bool audio = false;
+    bool video = false;
+};
+
+Tracks tracks_of(const live::StreamHeaders& headers, int64_t start_dts) {
+    Tracks tracks{headers.has_audio, headers.has_video};
+    if (start_dts < kYoungMs && headers.metadata) {
+        if (auto metadata = flv::read_metadata(headers.metadata->payload)) {
+            tracks.audio |= metadata->has_audio;
+            tracks.video |= metadata->has_video;
+        }
+    }
+    return tracks;
+}
+
+}  // namespace
+
+std::string FlvOptions::key() const {
+    if (guess) return "guess";
+    std::string text = drop_if_not_match ? "drop" : "keep";
+    return text + (has_audio ? "+a" : "-a") + (has_video ? "+v" : "-v");
+}
+
+FlvOptions FlvOptions::from_key(std::string_view key) {
+    FlvOptions options;
+    options.guess = key.starts_with("guess");
+    options.drop_if_not_match = !key.starts_with("keep");
+    options.has_audio = key.find("-a") == std::string_view::npos;
+    options.has_video = key.find("-v") == std::string_view::npos;
+    return options;
+}
+
+bool FlvEncoder::carries(media::Kind kind) const {
+    if (kind == media::Kind::kAudio) return options_.carries_audio();
+    if (kind == media::Kind::kVideo) return options_.carries_video();
+    return true;
+}
+
+size_t FlvEncoder::encoded_size(const media::Frame& frame) {
+    if (!carries(frame.kind)) return 0;
+    uint8_t header[flv::kMaxBodyHeader];
+    size_t body = flv::put_body_header(frame, header) + frame.payload.size();
+    return body > flv::kMaxBodySize ? 0 : flv::kTagHeaderSize + body + flv::kPreviousTagSize;
+}
+
+void FlvEncoder::encode(const media::Frame& frame, uint8_t* out) {
+    uint8_t header[flv::kMaxBodyHeader];
+    size_t header_size = flv::put_body_header(frame, header);
+    auto body_size = static_cast<uint32_t>(header_size + frame.payload.size());
+    out = flv::put_tag_header(out, flv::tag_type(frame.kind), body_size, static_cast<uint32_t>(frame.dts));
+    std::memcpy(out, header, header_size);
+    out += header_size;
+    if (!frame.payload.empty()) std::memcpy(out, frame.payload.data(), frame.payload.size());
+    flv::put_previous_tag_size(out + frame.payload.size(), body_size);
+}
+
+void FlvEncoder::encode_prefix(const live::StreamHeaders& headers, int64_t start_dts, bool first,
+                               base::SliceBuilder& out) {
+    if (first) {
+        Tracks tracks{options_.has_audio, options_.has_video};
+        if (options_.guess) tracks = tracks_of(headers, start_dts);
+        flv::put_file_header(out.extend(flv::kFileHeaderSize), tracks.audio, tracks.video);
+    }
+    for (const auto* header : {&headers.metadata, &headers.video, &headers.audio}) {
+        if (!*header) continue;
+        media::Frame frame = **header;
+        frame.dts = start_dts;
+        if (size_t size = encoded_size(frame)) encode(frame, out.extend(size));
+    }
+}
+
+}  // namespace service::http_live

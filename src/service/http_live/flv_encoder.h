@@ -1,0 +1,39 @@
+#pragma once
+// Live frames as an FLV file over HTTP (Adobe Flash Video File Format 10.1, annex E): one tag a packet.
+
+#include <cstdint>
+#include <string>
+
+#include "live/wire_encoder.h"
+
+namespace service::http_live {
+
+// How a vhost wants its FLV (http_remux).
+struct FlvOptions {
+    bool guess = true;  // the file header says what the stream has, else what follows
+    bool has_audio = true;
+    bool has_video = true;
+    bool drop_if_not_match = true;  // without guess: tags of a kind that the header denies are left out
+
+    bool carries_audio() const { return guess || has_audio || !drop_if_not_match; }
+    bool carries_video() const { return guess || has_video || !drop_if_not_match; }
+    // A part of a log's key, and back.
+    std::string key() const;
+    static FlvOptions from_key(std::string_view key);
+};
+
+class FlvEncoder final : public live::WireEncoder {
+  public:
+    explicit FlvEncoder(const FlvOptions& options) : options_(options) {}
+
+    void encode_prefix(const live::StreamHeaders& headers, int64_t start_dts, bool first,
+                       base::SliceBuilder& out) override;
+    size_t encoded_size(const media::Frame& frame) override;
+    void encode(const media::Frame& frame, uint8_t* out) override;
+    bool carries(media::Kind kind) const override;
+
+  private:
+    FlvOptions options_;
+};
+
+}  // namespace service::http_live

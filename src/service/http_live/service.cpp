@@ -1,0 +1,120 @@
+#include "service/http_live/service.h"
+
+#include <fmt/core.h>
+
+#include "base/log.h"
+#include "live/options.h"
+#include "protocol/websocket/handshake.h"
+#include "runtime/coroutine.h"
+#include "service/http_live/encoders.h"
+
+namespace service::http_live {
+
+namespace {
+
+// ?vhost= and ?domain= come before the Host field.
+std::string_view vhost_name(const http::Request& request) {
+    for (std::string_view name : {"vhost", "domain"})
+        if (auto value = http::find_parameter(request.parameters, name); value && !value->empty()) return *value;
+    return request.host;
+}
+
+FlvOptions flv_options(const config::VhostHttpRemux& remux) {
+    return {remux.guess_has_av, remux.has_audio, remux.has_video, remux.drop_if_not_match};
+}
+
+// Empty: it can be had in that format, as far as is known.
+std::string_view what_lacks(const live::Stream& stream, Format format) {
+    media::Codec codec = stream.headers().audio_codec;
+    bool known = codec != media::Codec::kNone;
+    if (format == Format::kAac && known && codec != media::Codec::kAac) return "the stream's audio is not AAC";
+    if (format == Format::kMp3 && known && codec != media::Codec::kMp3) return "the stream's audio is not MP3";
+    return {};
+}
+
+}  // namespace
+
+Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
+                 net::HttpRouter& router)
+    : snapshot_(std::move(snapshot)), sessions_(sessions), registry_(registry) {
+    net::HttpRoute route;
+    route.methods = {http::Method::kGet};
+    route.pattern = "/*";
+    route.summary = "A live stream as FLV (over HTTP or WebSocket), AAC or MP3, at the vhost's http_remux.mount";
+    route.handler = [this](net::HttpRequest& request, net::HttpResponse& response) {
+        return handle(request, response);
+    };
+    router.add(std::move(route));
+}
+
+Service::~Service() { stop(); }
+
+base::Result<void> Service::handle(net::HttpRequest& request, net::HttpResponse& response) {
+    config::SnapshotPtr snapshot = snapshot_;  // vhost lives as long
+    const config::Vhost* vhost = snapshot->vhost(vhost_name(request.message));
+    if (!vhost || !vhost->http_remux.enabled) return {};
+    Mount mount(vhost->http_remux.mount);
+    if (!mount.host().empty() && mount.host() != vhost_name(request.message)) return {};
+    auto match = mount.match(request.message.path);
+    if (!match) return {};
+    return play(request, response, *vhost, *match);
+}
+
+// Null: there is no such stream, and nobody waits for it.
+base::Ref<live::Stream> Service::find_stream(const config::Vhost& vhost, const MountMatch& match) {
+    live::StreamKey key{vhost.name, match.app, match.stream};
+    auto stream = registry_.find(key);
+    // A publisher that left may come back: until its viewers are ended others may join them.
+    if (stream && (stream->published() || (stream->unpublished_since_ms() > 0 && stream->viewer_count() > 0)))
+        return stream;
+    if (!vhost.http_remux.wait_publisher || match.format == Format::kTs) return {};
+    return stream ? stream : registry_.find_or_create(key, live::live_options(vhost));
+}
+
+base::Result<void> Service::play(net::HttpRequest& request, net::HttpResponse& response, const config::Vhost& vhost,
+                                 const MountMatch& match) {
+    auto stream = find_stream(vhost, match);
+    // A file of that name may be there.
+    if (!stream) return {};
+    if (match.format == Format::kTs) return response.send_error(404, "HTTP-TS is not supported yet");
+    if (auto lack = what_lacks(*stream, match.format); !lack.empty()) return response.send_error(404, lack);
+
+    bool websocket = websocket::is_upgrade(request.message);
+    std::string head;
+    if (websocket) {
+        auto refusal = websocket::check_upgrade(request.message);
+        if (refusal.status == 426) response.header("Sec-WebSocket-Version", "13").header("Upgrade", "websocket");
+        if (refusal.status) return response.send_error(refusal.status, refusal.why);
+        head = websocket::upgrade_response(request.message, response.date(), response.options().server_name);
+    } else {
+        response.header("Cache-Control", "no-cache, no-store").header("Pragma", "no-cache");
+        if (request.is_head()) return response.send_head(200, content_type(match.format));
+        head = response.head(200, content_type(match.format));
+    }
+    auto taken = response.detach();
+    LiveViewerOwner& owner = *this;
+    auto viewer =
+        std::make_unique<LiveViewer>(owner, sessions_, request.session_id, request.peer_ip, stream, websocket);
+    LiveViewer& place = *viewer;
+    place.place = static_cast<uint32_t>(viewers_.size());
+    viewers_.push_back(std::move(viewer));
+    place.join(log_key(match.format, flv_options(vhost.http_remux), websocket), std::move(taken.stream), head,
+               taken.early);
+    return {};
+}
+
+void Service::viewer_ended(LiveViewer& viewer) {
+    uint32_t place = viewer.place;
+    std::swap(viewers_[place], viewers_.back());
+    viewers_[place]->place = place;
+    viewers_.pop_back();
+}
+
+void Service::stop() {
+    for (auto& viewer : viewers_) viewer->abort("the server stops");
+    // Their ends are told by a coroutine of the engine's, soon.
+    while (!viewers_.empty() && runtime::yield()) {
+    }
+}
+
+}  // namespace service::http_live

@@ -1,0 +1,46 @@
+#pragma once
+// Live streams over HTTP: HTTP-FLV and WebSocket-FLV, AAC (ADTS) and MP3, at the paths of each vhost's
+// http_remux.mount. The request is answered and the stream found in the connection's coroutine; then the viewer is
+// parked in its log. HTTP-TS has no encoder yet.
+
+#include <memory>
+#include <vector>
+
+#include "config/snapshot.h"
+#include "live/registry.h"
+#include "net/http_router.h"
+#include "net/session.h"
+#include "service/http_live/mount.h"
+#include "service/http_live/viewer.h"
+
+namespace service::http_live {
+
+class Service final : private LiveViewerOwner {
+  public:
+    // Adds its route to the router. All of them outlive it.
+    Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
+            net::HttpRouter& router);
+    ~Service();  // stops: yields
+
+    base::Result<void> start() { return {}; }
+    void stop_accepting() {}  // the HTTP server does
+    bool idle() const { return viewers_.empty(); }
+    void stop();
+    void reload(const config::SnapshotPtr& next) { snapshot_ = next; }
+
+    size_t viewers() const { return viewers_.size(); }
+
+  private:
+    base::Result<void> handle(net::HttpRequest& request, net::HttpResponse& response);
+    base::Result<void> play(net::HttpRequest& request, net::HttpResponse& response, const config::Vhost& vhost,
+                            const MountMatch& match);
+    base::Ref<live::Stream> find_stream(const config::Vhost& vhost, const MountMatch& match);
+    void viewer_ended(LiveViewer& viewer) override;
+
+    config::SnapshotPtr snapshot_;
+    net::SessionTable& sessions_;
+    live::Registry& registry_;
+    std::vector<std::unique_ptr<LiveViewer>> viewers_;
+};
+
+}  // namespace service::http_live

@@ -1,0 +1,285 @@
+#include "service/http_live/service.h"
+
+#include <gtest/gtest.h>
+
+#include "live/testing.h"
+#include "media/aac.h"
+#include "net/http_server.h"
+#include "net/http_testing.h"
+#include "protocol/flv/reader.h"
+#include "protocol/websocket/frame.h"
+#include "runtime/testing.h"
+
+namespace service::http_live {
+namespace {
+
+using live::testing::audio;
+using live::testing::header;
+using live::testing::video;
+using media::Kind;
+using net::testing::RawClient;
+using runtime::testing::ok;
+
+class Owner : public live::PublicationOwner {
+  public:
+    bool publisher_alive() const override { return true; }
+    void publication_revoked(std::string_view) override {}
+};
+
+class HttpLiveTest : public runtime::testing::RuntimeTest {
+  protected:
+    void SetUp() override {
+        RuntimeTest::SetUp();
+        snapshot_ = std::make_shared<config::Snapshot>(*config::default_snapshot());
+        vhost().http_remux.enabled = true;
+        vhost().play.mw_latency = 0;
+        vhost().play.rejoin_timeout = 300;
+        registry_.start();
+        server_ = std::make_unique<net::HttpServer>(sessions_, router_, net::HttpServerOptions{});
+        service_ = std::make_unique<Service>(snapshot_, sessions_, registry_, router_);
+        ASSERT_TRUE(ok(server_->listen({"127.0.0.1", 0})));
+    }
+    void TearDown() override {
+        publication_.end();
+        server_.reset();
+        service_.reset();
+        EXPECT_EQ(sessions_.size(), 0u);
+        for (int i = 0; i < 10 && registry_.size() > 0; ++i) (void)runtime::sleep_ms(10).has_value();
+        EXPECT_EQ(registry_.size(), 0u);
+        registry_.stop();
+    }
+    config::Vhost& vhost() { return snapshot_->vhosts.front(); }
+
+    void publish(std::string vhost_name = "__defaultVhost__") {
+        auto stream = registry_.find_or_create({std::move(vhost_name), "live", "a"}, live::live_options(vhost()));
+        publication_ = stream->acquire(owner_, false).value();
+        publication_.publish(header(Kind::kVideo, "avcC"));
+        publication_.publish(header(Kind::kAudio, "\x12\x10"));
+        publication_.publish(video(0, true, "key"));
+        publication_.publish(audio(10, "sound"));
+    }
+    // A request with these fields; the response's head is read, what follows stays.
+    std::unique_ptr<RawClient> get(std::string_view target, std::string_view fields = "") {
+        auto client = std::make_unique<RawClient>(server_->port());
+        client->send("GET " + std::string(target) + " HTTP/1.1\r\nHost: a.example\r\n" + std::string(fields) + "\r\n");
+        head_.clear();
+        while (!head_.ends_with("\r\n\r\n")) {
+            std::string byte = client->read_bytes(1);
+            if (byte.empty()) break;
+            head_ += byte;
+        }
+        status_ = head_.size() > 12 ? std::stoi(head_.substr(9, 3)) : 0;
+        return client;
+    }
+    static constexpr std::string_view kUpgrade =
+        "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+    // "V0 avcC;A0 ..;" of the next n tags.
+    std::string tags(RawClient& client, int n) {
+        std::string seen;
+        flv::Reader reader;
+        while (n > 0) {
+            std::string byte = client.read_bytes(1, 1000);
+            if (byte.empty()) return seen + "timeout";
+            reader.feed(std::span(reinterpret_cast<const uint8_t*>(byte.data()), 1));
+            auto tag = reader.next();
+            if (!tag) return seen + tag.error().text();
+            if (!*tag) continue;
+            size_t skip = (*tag)->type == 9 ? 5 : (*tag)->type == 8 ? 2 : 0;
+            seen += ((*tag)->type == 9   ? "V"
+                     : (*tag)->type == 8 ? "A"
+                                         : "D") +
+                    std::to_string((*tag)->timestamp) + " " + std::string((*tag)->body.sub(skip).text()) + ";";
+            --n;
+        }
+        return seen;
+    }
+    // The payload of the next WebSocket frame.
+    std::string message(RawClient& client, uint8_t first = 0x82) {
+        std::string head = client.read_bytes(2, 1000);
+        if (head.size() < 2) return "timeout";
+        EXPECT_EQ(static_cast<uint8_t>(head[0]), first);
+        size_t n = static_cast<uint8_t>(head[1]);
+        EXPECT_LT(n, 126u);
+        return client.read_bytes(n);
+    }
+
+    std::shared_ptr<config::Snapshot> snapshot_;
+    net::SessionTable sessions_;
+    live::Registry registry_;
+    net::HttpRouter router_;
+    std::unique_ptr<net::HttpServer> server_;
+    std::unique_ptr<Service> service_;
+    Owner owner_;
+    live::Publication publication_;
+    std::string head_;
+    int status_ = 0;
+};
+
+TEST_F(HttpLiveTest, PlaysFlv) {
+    publish();
+    auto client = get("/live/a.flv");
+    EXPECT_EQ(status_, 200);
+    EXPECT_NE(head_.find("Content-Type: video/x-flv\r\n"), std::string::npos);
+    EXPECT_NE(head_.find("Connection: close\r\n"), std::string::npos);
+    EXPECT_NE(head_.find("Access-Control-Allow-Origin: *\r\n"), std::string::npos);
+    EXPECT_NE(head_.find("no-cache"), std::string::npos);
+    EXPECT_EQ(head_.find("Content-Length: "), std::string::npos);
+    EXPECT_EQ(head_.find("Transfer-Encoding: "), std::string::npos);
+    publication_.publish(video(40, false, "next"));
+    publication_.publish(audio(50, "end"));
+    publication_.publish(video(80, false, "last"));
+    EXPECT_EQ(tags(*client, 7), "V0 avcC;A0 \x12\x10;V0 key;A10 sound;V40 next;A50 end;V80 last;");
+    ASSERT_EQ(sessions_.size(), 1u);
+    sessions_.for_each([](net::Session& session) {
+        EXPECT_EQ(session.type(), net::SessionType::kFlvPlay);
+        EXPECT_EQ(session.stream_url(), "__defaultVhost__/live/a");
+        EXPECT_GT(session.traffic().sent_bytes, 100u);
+    });
+    EXPECT_EQ(server_->connections(), 0u);
+    EXPECT_EQ(service_->viewers(), 1u);
+    client->close();
+    for (int i = 0; i < 50 && service_->viewers() > 0; ++i) ASSERT_TRUE(ok(runtime::sleep_ms(10)));
+    EXPECT_EQ(service_->viewers(), 0u);
+}
+
+TEST_F(HttpLiveTest, TheStreamEnds) {
+    publish();
+    auto plain = get("/live/a.flv"), websocket = get("/live/a.flv", kUpgrade);
+    EXPECT_EQ(tags(*plain, 4).substr(0, 3), "V0 ");
+    for (int i = 0; i < 3; ++i) message(*websocket);
+    publication_.end();
+    EXPECT_TRUE(plain->sees_close(2000));
+    EXPECT_EQ(message(*websocket, 0x88), "\x03\xe8the stream ended");
+    EXPECT_TRUE(websocket->sees_close(2000));
+}
+
+TEST_F(HttpLiveTest, PlaysByWebSocket) {
+    publish();
+    auto client = get("/live/a.flv", kUpgrade);
+    EXPECT_EQ(status_, 101);
+    EXPECT_NE(head_.find("Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"), std::string::npos);
+    EXPECT_TRUE(message(*client).starts_with("FLV\x01\x05"));
+    EXPECT_NE(message(*client).find("key"), std::string::npos);
+    EXPECT_NE(message(*client).find("sound"), std::string::npos);
+    client->send(std::string("\x89\x84\0\0\0\0ping", 10));
+    EXPECT_EQ(message(*client, 0x8a), "ping");
+    client->send(std::string("\x81\x82\0\0\0\0hi", 8));
+    publication_.publish(video(40, false, "next"));
+    EXPECT_NE(message(*client).find("next"), std::string::npos);
+    client->send(std::string("\x88\x82\0\0\0\0\x03\xe9", 8));
+    EXPECT_EQ(message(*client, 0x88), "\x03\xe9");
+    EXPECT_TRUE(client->sees_close(2000));
+}
+
+TEST_F(HttpLiveTest, BadWebSockets) {
+    publish();
+    auto client = get("/live/a.flv", kUpgrade);
+    for (int i = 0; i < 3; ++i) message(*client);
+    client->send("not a frame");
+    EXPECT_EQ(message(*client, 0x88).substr(0, 2), "\x03\xea");
+    EXPECT_TRUE(client->sees_close(2000));
+    get("/live/a.flv", "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 8\r\n");
+    EXPECT_EQ(status_, 426);
+    get("/live/a.flv", "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n");
+    EXPECT_EQ(status_, 400);
+    get("/live/none.flv", kUpgrade);
+    EXPECT_EQ(status_, 404);
+}
+
+TEST_F(HttpLiveTest, PlaysAudioAlone) {
+    publish();
+    auto client = get("/live/a.aac");
+    EXPECT_EQ(status_, 200);
+    EXPECT_NE(head_.find("Content-Type: audio/aac\r\n"), std::string::npos);
+    std::string bytes = client->read_bytes(12);
+    auto adts = media::parse_adts(std::span(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()));
+    ASSERT_TRUE(adts);
+    EXPECT_EQ(adts->frame_size, 12u);
+    EXPECT_TRUE(bytes.ends_with("sound"));
+    get("/live/a.mp3");
+    EXPECT_EQ(status_, 404);
+    get("/live/a.ts");
+    EXPECT_EQ(status_, 404);
+}
+
+TEST_F(HttpLiveTest, NoSuchStream) {
+    for (auto path : {"/live/a.flv", "/live/a.aac", "/live/a.ts", "/live/a.html", "/a.flv"}) {
+        get(path);
+        EXPECT_EQ(status_, 404) << path;
+    }
+    vhost().http_remux.enabled = false;
+    publish();
+    get("/live/a.flv");
+    EXPECT_EQ(status_, 404);
+    EXPECT_EQ(service_->viewers(), 0u);
+}
+
+TEST_F(HttpLiveTest, WaitsForThePublisher) {
+    vhost().http_remux.wait_publisher = true;
+    auto client = get("/live/a.flv");
+    EXPECT_EQ(status_, 200);
+    EXPECT_EQ(client->read_bytes(1, 50), "");
+    publish();
+    EXPECT_EQ(tags(*client, 4), "V0 avcC;A0 \x12\x10;V0 key;A10 sound;");
+}
+
+TEST_F(HttpLiveTest, APublisherComesBack) {
+    publish();
+    auto client = get("/live/a.flv");
+    EXPECT_EQ(tags(*client, 4), "V0 avcC;A0 \x12\x10;V0 key;A10 sound;");
+    publication_.end();
+    auto another = get("/live/a.flv");
+    EXPECT_EQ(status_, 200);
+    publish();
+    EXPECT_TRUE(tags(*another, 3).ends_with("key;"));
+    EXPECT_EQ(service_->viewers(), 2u);
+}
+
+TEST_F(HttpLiveTest, Head) {
+    publish();
+    RawClient client(server_->port());
+    client.send("HEAD /live/a.flv HTTP/1.1\r\nHost: a\r\n\r\n");
+    auto answer = client.read(true);
+    EXPECT_EQ(answer.status, 200);
+    EXPECT_EQ(answer.header("Content-Type"), "video/x-flv");
+    EXPECT_TRUE(client.sees_close());
+    EXPECT_EQ(service_->viewers(), 0u);
+}
+
+TEST_F(HttpLiveTest, Vhosts) {
+    config::Vhost other = vhost();
+    other.name = "b.example";
+    snapshot_->vhosts.push_back(other);
+    publish("b.example");
+    get("/live/a.flv");
+    EXPECT_EQ(status_, 404);
+    auto by_parameter = get("/live/a.flv?vhost=b.example");
+    EXPECT_EQ(status_, 200);
+    auto by_domain = get("/live/a.flv?domain=b.example");
+    EXPECT_EQ(status_, 200);
+    RawClient client(server_->port());
+    client.send("GET /live/a.flv HTTP/1.1\r\nHost: B.example:8080\r\n\r\n");
+    EXPECT_TRUE(client.read_bytes(12).ends_with(" 200"));
+}
+
+TEST_F(HttpLiveTest, KicksAndFloods) {
+    publish();
+    auto kicked = get("/live/a.flv"), flooding = get("/live/a.flv");
+    EXPECT_EQ(sessions_.size(), 2u);
+    flooding->send(std::string(100'000, 'x'));
+    EXPECT_TRUE(flooding->sees_close(2000));
+    EXPECT_EQ(sessions_.size(), 1u);
+    sessions_.for_each([](net::Session& session) { session.kick("by the test"); });
+    EXPECT_TRUE(kicked->sees_close(2000));
+    EXPECT_EQ(sessions_.size(), 0u);
+}
+
+TEST_F(HttpLiveTest, AViewerIsSmall) {
+    // Beside its socket and the session table's entry.
+    EXPECT_LE(sizeof(LiveViewer), 500u);
+    RecordProperty("bytes", static_cast<int>(sizeof(LiveViewer)));
+}
+
+}  // namespace
+}  // namespace service::http_live

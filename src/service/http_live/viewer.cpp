@@ -1,0 +1,84 @@
+#include "service/http_live/viewer.h"
+
+#include <fmt/core.h>
+
+#include "base/log.h"
+#include "protocol/websocket/frame.h"
+#include "runtime/coroutine.h"
+#include "service/http_live/encoders.h"
+
+namespace service::http_live {
+
+LiveViewer::LiveViewer(LiveViewerOwner& owner, net::SessionTable& sessions, std::string id, std::string ip,
+                       base::Ref<live::Stream> stream, bool websocket)
+    : Session(sessions, std::move(id), std::move(ip)), owner_(owner), stream_(std::move(stream)), viewer_(*this) {
+    set_type(net::SessionType::kFlvPlay);
+    if (websocket) frames_ = std::make_unique<websocket::ClientFrames>();
+}
+
+void LiveViewer::join(const live::LogKey& key, std::unique_ptr<runtime::ByteStream> socket,
+                      std::string_view response_head, std::span<const uint8_t> early) {
+    base::log::trace("flv-play started: {} to {}, {}{}", stream_url(), ip(), key,
+                     stream_->published() ? "" : ", waiting for its publisher");
+    viewer_.join(stream_, key, make_encoder, std::move(socket), base::Slice::copy(response_head));
+    if (!early.empty() && viewer_.joined()) on_viewer_input(viewer_, early);
+}
+
+net::Traffic LiveViewer::traffic() const { return {viewer_.counters().received_bytes, viewer_.counters().sent_bytes}; }
+
+void LiveViewer::kick(std::string_view reason) {
+    if (frames_) viewer_.send_control(websocket::close_frame(websocket::kPolicyViolation, reason));
+    viewer_.abort(reason);
+}
+
+void LiveViewer::on_viewer_input(live::Viewer& viewer, std::span<const uint8_t> bytes) {
+    if (!frames_) {
+        if (viewer.counters().received_bytes > kMostInputBytes) viewer.abort("input from somebody who came to watch");
+        return;
+    }
+    while (!bytes.empty() && viewer.joined()) {
+        size_t used = 0;
+        auto message = frames_->feed(bytes, used);
+        bytes = bytes.subspan(used);
+        if (frames_->error_code())
+            return close_websocket(frames_->error_code(), frames_->error_text(),
+                                   fmt::format("WebSocket: {}", frames_->error_text()));
+        if (message) on_message(*message);
+    }
+}
+
+void LiveViewer::on_message(const websocket::Message& message) {
+    switch (message.opcode) {
+        case websocket::Opcode::kPing: {
+            auto payload = std::span(reinterpret_cast<const uint8_t*>(message.payload.data()), message.payload.size());
+            return viewer_.send_control(websocket::control_frame(websocket::Opcode::kPong, payload));
+        }
+        case websocket::Opcode::kClose: {
+            // 1005 says that there was no code; it must not be sent.
+            uint16_t code = message.close_code == 1005 ? uint16_t{websocket::kNormal} : message.close_code;
+            return close_websocket(code, {}, fmt::format("closed by the peer with {}", message.close_code));
+        }
+        default:
+            return;  // what players say, text or pong, has no meaning here
+    }
+}
+
+void LiveViewer::close_websocket(uint16_t code, std::string_view reason, std::string_view why) {
+    viewer_.send_control(websocket::close_frame(code, reason));
+    viewer_.finish(why);
+}
+
+void LiveViewer::on_stream_end(live::Viewer& viewer) {
+    if (frames_) viewer.send_control(websocket::close_frame(websocket::kNormal, "the stream ended"));
+}
+
+void LiveViewer::on_viewer_end(live::Viewer& viewer, std::string_view why) {
+    runtime::ContextScope scope(id());
+    const live::ViewerCounters& counters = viewer.counters();
+    log_end(counters.jumps
+                ? fmt::format("{} ({} times too slow, {} bytes skipped)", why, counters.jumps, counters.skipped_bytes)
+                : std::string(why));
+    owner_.viewer_ended(*this);
+}
+
+}  // namespace service::http_live

@@ -1,0 +1,59 @@
+#pragma once
+// LiveViewer: one HTTP or WebSocket viewer after its handshake: a session and a live::Viewer, no coroutine. Plain HTTP
+// viewers have nothing to say; WebSocket ones are answered at packet boundaries (RFC 6455, section 5.5).
+
+#include <memory>
+#include <string>
+
+#include "live/stream.h"
+#include "live/viewer.h"
+#include "net/session.h"
+#include "protocol/websocket/client_frames.h"
+
+namespace service::http_live {
+
+class LiveViewer;
+
+class LiveViewerOwner {
+  public:
+    // Destroys the viewer.
+    virtual void viewer_ended(LiveViewer& viewer) = 0;
+
+  protected:
+    ~LiveViewerOwner() = default;
+};
+
+class LiveViewer final : public net::Session, private live::ViewerHandler {
+  public:
+    LiveViewer(LiveViewerOwner& owner, net::SessionTable& sessions, std::string id, std::string ip,
+               base::Ref<live::Stream> stream, bool websocket);
+
+    // early: what the peer sent behind its request.
+    void join(const live::LogKey& key, std::unique_ptr<runtime::ByteStream> socket, std::string_view response_head,
+              std::span<const uint8_t> early);
+    void abort(std::string_view why) { viewer_.abort(why); }
+
+    std::string stream_url() const override { return stream_->key().text(); }
+    net::Traffic traffic() const override;
+    void kick(std::string_view reason) override;
+
+    // Its place in the owner's list.
+    uint32_t place = 0;
+
+  private:
+    void on_viewer_input(live::Viewer& viewer, std::span<const uint8_t> bytes) override;
+    void on_stream_end(live::Viewer& viewer) override;
+    void on_viewer_end(live::Viewer& viewer, std::string_view why) override;
+    void on_message(const websocket::Message& message);
+    void close_websocket(uint16_t code, std::string_view reason, std::string_view why);
+
+    // Whoever sends this much to a stream of plain HTTP is no viewer.
+    static constexpr uint64_t kMostInputBytes = 64 * 1024;
+
+    LiveViewerOwner& owner_;
+    base::Ref<live::Stream> stream_;
+    std::unique_ptr<websocket::ClientFrames> frames_;  // of WebSocket viewers only
+    live::Viewer viewer_;
+};
+
+}  // namespace service::http_live

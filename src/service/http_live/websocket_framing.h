@@ -1,0 +1,26 @@
+#pragma once
+// Any wire format in WebSocket frames: a binary message for each packet, and one for the prefix. A log of its own, so
+// it too is framed once for all viewers.
+
+#include <memory>
+
+#include "live/wire_encoder.h"
+
+namespace service::http_live {
+
+class WebSocketFraming final : public live::WireEncoder {
+  public:
+    explicit WebSocketFraming(std::unique_ptr<live::WireEncoder> inner) : inner_(std::move(inner)) {}
+
+    void encode_prefix(const live::StreamHeaders& headers, int64_t start_dts, bool first,
+                       base::SliceBuilder& out) override;
+    void set_headers(const live::StreamHeaders& headers) override { inner_->set_headers(headers); }
+    size_t encoded_size(const media::Frame& frame) override;
+    void encode(const media::Frame& frame, uint8_t* out) override;
+    bool carries(media::Kind kind) const override { return inner_->carries(kind); }
+
+  private:
+    std::unique_ptr<live::WireEncoder> inner_;
+};
+
+}  // namespace service::http_live
