@@ -83,6 +83,14 @@ base::Result<void> HttpResponse::send(int status, std::string_view content_type,
     return {};
 }
 
+base::Result<void> HttpResponse::send_head(int status, std::string_view content_type) {
+    CHECK(!started_ && request_.is_head());
+    started_ = true;
+    TRY(write_parts(head(status, content_type), {}, {}));
+    complete_ = true;
+    return {};
+}
+
 base::Result<void> HttpResponse::send_error(int status, std::string_view text) {
     std::string page = fmt::format("{} {}\n", status, http::reason_phrase(status));
     if (!text.empty()) page.append(text).append("\n");

@@ -57,6 +57,8 @@ class HttpResponse {
 
     // The whole response. HEAD gets its head only.
     base::Result<void> send(int status, std::string_view content_type, std::string_view body);
+    // A head alone, to HEAD, for what has no length.
+    base::Result<void> send_head(int status, std::string_view content_type);
     // A small text page; text is for people.
     base::Result<void> send_error(int status, std::string_view text = {});
     base::Result<void> redirect(int status, std::string_view location);

@@ -1,0 +1,88 @@
+#include "service/http_server/service.h"
+
+#include "net/static_files.h"
+
+namespace service::http_server {
+
+namespace {
+
+// "[vhost]/hls" is the path "/hls": what stands before the first '/' is the host. Without a slash at its end.
+std::string_view mount_path(std::string_view mount) {
+    mount.remove_prefix(std::min(mount.find('/'), mount.size()));
+    while (mount.ends_with('/')) mount.remove_suffix(1);
+    return mount;
+}
+
+bool mount_is_for(std::string_view mount, std::string_view host) {
+    std::string_view wanted = mount.substr(0, mount.find('/'));
+    return wanted.empty() || wanted == "[vhost]" || wanted == host;
+}
+
+}  // namespace
+
+Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, net::HttpRouter& router,
+                 std::string server_name)
+    : snapshot_(std::move(snapshot)),
+      router_(router),
+      server_name_(std::move(server_name)),
+      server_(sessions, router, options()) {}
+
+net::HttpServerOptions Service::options() const {
+    const config::HttpServer& http = snapshot_->http_server;
+    net::HttpServerOptions options;
+    options.response.server_name = server_name_;
+    options.response.crossdomain = http.crossdomain;
+    options.request_timeout_ms = http.request_timeout;
+    options.limits.header_bytes = static_cast<size_t>(http.max_header_size);
+    // The URL is part of the head; a head of nothing but a URL is no request.
+    options.limits.target_bytes = options.limits.header_bytes / 2;
+    options.max_connections = static_cast<size_t>(snapshot_->global.max_connections);
+    return options;
+}
+
+base::Result<void> Service::listen(const config::ListenAddresses& addresses, std::shared_ptr<runtime::TlsContext> tls) {
+    for (const config::ListenAddress& address : addresses)
+        TRY(server_.listen({address.host, address.port}, tls), tls ? "http_server/https/listen" : "http_server/listen");
+    return {};
+}
+
+base::Result<void> Service::start() {
+    const config::HttpServer& http = snapshot_->http_server;
+    if (!http.enabled) return {};
+    net::HttpRoute route;
+    route.methods = {http::Method::kGet};
+    route.pattern = "/*";
+    route.summary = "Files of the vhost's http_static.dir, then of http_server.dir";
+    route.handler = [this](net::HttpRequest& request, net::HttpResponse& response) {
+        return serve_file(request, response);
+    };
+    router_.add(std::move(route));
+    // The certificate first: with a bad one nothing listens.
+    std::shared_ptr<runtime::TlsContext> tls;
+    if (http.https.enabled)
+        tls = TRY(runtime::tls_server_context(http.https.cert, http.https.key), "http_server/https");
+    TRY(listen(http.listen, nullptr));
+    if (tls) TRY(listen(http.https.listen, tls));
+    return {};
+}
+
+void Service::reload(const config::SnapshotPtr& next) {
+    snapshot_ = next;
+    server_.set_options(options());
+}
+
+base::Result<void> Service::serve_file(net::HttpRequest& request, net::HttpResponse& response) {
+    config::SnapshotPtr snapshot = snapshot_;
+    const std::string& path = request.message.path;
+    const config::Vhost* vhost = snapshot->vhost(request.message.host);
+    if (vhost && vhost->http_static.enabled && mount_is_for(vhost->http_static.mount, request.message.host)) {
+        std::string_view mount = mount_path(vhost->http_static.mount);
+        if (path.starts_with(mount) && (path.size() == mount.size() || path[mount.size()] == '/'))
+            TRY(net::StaticFiles(vhost->http_static.dir)
+                    .serve(std::string_view(path).substr(mount.size()), request, response));
+        if (response.started()) return {};
+    }
+    return net::StaticFiles(snapshot->http_server.dir).serve(path, request, response);
+}
+
+}  // namespace service::http_server

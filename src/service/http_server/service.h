@@ -1,0 +1,40 @@
+#pragma once
+// The HTTP server of http_server: its listeners, plain and TLS, and static files: each vhost's http_static, then
+// http_server.dir. Other services add their routes to the same router before it starts.
+
+#include <memory>
+#include <string>
+
+#include "config/snapshot.h"
+#include "net/http_router.h"
+#include "net/http_server.h"
+#include "net/session.h"
+
+namespace service::http_server {
+
+class Service {
+  public:
+    // server_name: for the Server field. Both references outlive it.
+    Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, net::HttpRouter& router,
+            std::string server_name);
+
+    base::Result<void> start();
+    void stop_accepting() { server_.stop_accepting(); }
+    bool idle() const { return server_.connections() == 0; }
+    void stop() { server_.stop(); }
+    void reload(const config::SnapshotPtr& next);
+
+    net::HttpServer& server() { return server_; }
+
+  private:
+    base::Result<void> listen(const config::ListenAddresses& addresses, std::shared_ptr<runtime::TlsContext> tls);
+    base::Result<void> serve_file(net::HttpRequest& request, net::HttpResponse& response);
+    net::HttpServerOptions options() const;
+
+    config::SnapshotPtr snapshot_;
+    net::HttpRouter& router_;
+    std::string server_name_;
+    net::HttpServer server_;
+};
+
+}  // namespace service::http_server
