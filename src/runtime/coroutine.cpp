@@ -99,6 +99,7 @@ __attribute__((no_sanitize("address"))) void* run(void* argument) {
     announce_stack(coroutine->stack_low, coroutine->stack_top);
     st_thread_setspecific(state.key, coroutine);
     paint_stack(*coroutine->stack);
+    coroutine->started = true;
     coroutine->body();
     finish(*coroutine);
     return nullptr;
@@ -193,6 +194,9 @@ base::Ref<Coroutine> start_coroutine(std::string name, std::move_only_function<v
     coroutine->name = std::move(name);
     coroutine->context_id = current().context_id;
     coroutine->body = std::move(body);
+#if defined(__SANITIZE_ADDRESS__)
+    stack_bytes *= 4;  // the sanitizer's frames are that much larger; it is address space only
+#endif
     coroutine->thread = st_thread_create(run, coroutine.get(), 0, static_cast<int>(stack_bytes));
     if (!coroutine->thread) return {};
     coroutine->stack = &take_stack(coroutine->thread, stack_bytes);
@@ -328,7 +332,7 @@ std::vector<CoroutineInfo> list_coroutines() {
     all.push_back({main.name, main.context_id, static_cast<size_t>(main.stack_top - main.stack_low), 0});
     for (auto* c = state.first; c; c = c->next) {
         // One that has not run yet has no paint to measure.
-        const size_t used = c->body && c->condition ? detail::painted_stack_used(*c->stack) : 0;
+        const size_t used = c->started ? detail::painted_stack_used(*c->stack) : 0;
         all.push_back({c->name, c->context_id, c->stack->size(), used});
     }
     return all;
@@ -336,7 +340,7 @@ std::vector<CoroutineInfo> list_coroutines() {
 
 std::vector<CoroutineInfo> stack_high_water_marks() {
     for (auto* c = state.first; c; c = c->next) {
-        if (c->condition) detail::note_stack_use(*c);
+        if (c->started) detail::note_stack_use(*c);
     }
     std::vector<CoroutineInfo> all;
     for (const auto& [name, mark] : state.high_water_marks) all.push_back(mark);

@@ -51,7 +51,8 @@ struct SpawnOptions {
     size_t stack_bytes = 64 * 1024;  // of address space; memory is used as it is touched
 };
 
-// The new coroutine starts when the caller yields. It inherits the log context id until it sets its own.
+// The new coroutine starts when the caller yields. It inherits the log context id until it sets its own. Without memory
+// for a stack nothing runs: the Task is empty, and the log says so.
 Task spawn(std::string name, std::move_only_function<void()> body, SpawnOptions options = {});
 
 // kCancelled when cancelled meanwhile.

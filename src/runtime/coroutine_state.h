@@ -25,6 +25,7 @@ class Coroutine : public base::RefCounted<Coroutine> {
     Stack* stack = nullptr;         // null in the first coroutine
     const char* stack_low = nullptr;
     const char* stack_top = nullptr;
+    bool started = false;
     bool cancelled = false;
     bool done = false;
     uint32_t progress = 0;  // what it did since it last let others run; see account()
