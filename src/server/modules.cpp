@@ -1,12 +1,61 @@
 #include "server/modules.h"
 
+#include "live/registry.h"
+#include "net/http_router.h"
+#include "net/session.h"
+#include "server/version.h"
+#include "service/http_live/service.h"
+#include "service/http_server/service.h"
+#include "service/rtmp/service.h"
+
 namespace server {
+namespace {
+
+// What services share, in the order in which it must come to be. It outlives them: each holds it.
+struct House {
+    net::SessionTable sessions;
+    live::Registry registry;
+    net::HttpRouter router;
+};
+
+template <class Service, class... Args>
+std::shared_ptr<Service> in_house(const std::shared_ptr<House>& house, Args&&... args) {
+    struct Lodger {
+        Lodger(std::shared_ptr<House> shared, Args&&... rest)
+            : house(std::move(shared)), service(std::forward<Args>(rest)...) {}
+        std::shared_ptr<House> house;
+        Service service;
+    };
+    auto lodger = std::make_shared<Lodger>(house, std::forward<Args>(args)...);
+    return std::shared_ptr<Service>(lodger, &lodger->service);
+}
+
+// The engine itself, as one more that is started and stopped.
+struct LiveEngine {
+    std::shared_ptr<House> house;
+    base::Result<void> start() {
+        house->registry.start();
+        return {};
+    }
+    void stop_accepting() {}
+    bool idle() const { return true; }
+    void stop() { house->registry.stop(); }
+};
+
+}  // namespace
 
 void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot) {
-    // One line for each service, in the order in which they start:
-    //   lifecycle.add(module_of("rtmp", std::make_shared<service::rtmp::Service>(snapshot, sessions, registry)));
-    (void)lifecycle;
-    (void)snapshot;
+    auto house = std::make_shared<House>();
+    // One line for each service, in the order in which they start. The HTTP server starts last: its routes are there by
+    // then.
+    lifecycle.add(module_of("live", std::make_shared<LiveEngine>(house)));
+    lifecycle.add(
+        module_of("rtmp", in_house<service::rtmp::Service>(house, snapshot, house->sessions, house->registry)));
+    lifecycle.add(module_of("http_live", in_house<service::http_live::Service>(house, snapshot, house->sessions,
+                                                                               house->registry, house->router)));
+    lifecycle.add(
+        module_of("http_server", in_house<service::http_server::Service>(house, snapshot, house->sessions,
+                                                                         house->router, std::string(kSignature))));
 }
 
 }  // namespace server

@@ -1,5 +1,7 @@
 #include "service/rtmp/connection.h"
 
+#include <netinet/in.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/rand.h>
 #include <sys/socket.h>
