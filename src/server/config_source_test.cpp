@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <string>
+#include <vector>
 
 #include "server/open_files.h"
 #include "server/reload.h"
@@ -17,9 +19,20 @@ namespace {
 
 class ConfigSourceTest : public testing::Test {
   protected:
-    void SetUp() override { path_ = testing::TempDir() + "config_source_test." + std::to_string(getpid()) + ".conf"; }
+    void SetUp() override {
+        path_ = testing::TempDir() + "config_source_test." + std::to_string(getpid()) + ".conf";
+        clear_environment();
+    }
     void TearDown() override { ::unlink(path_.c_str()); }
     void write(const std::string& text) { std::ofstream(path_) << text; }
+    // What is set around the tests (SRS_OBJS) is no configuration of theirs.
+    static void clear_environment() {
+        std::vector<std::string> names;
+        for (char** entry = environ; *entry; ++entry) names.emplace_back(*entry, std::strcspn(*entry, "="));
+        for (const std::string& name : names) {
+            if (name.starts_with("SRS_")) unsetenv(name.c_str());
+        }
+    }
     std::string path_;
 };
 
