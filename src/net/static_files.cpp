@@ -157,15 +157,15 @@ base::Result<void> StaticFiles::serve(std::string_view path, const HttpRequest& 
     bool as_directory = name.empty() || name.ends_with('/');
     auto file = TRY(open_on_worker(directory_, name));
     if (file->error == 0 && file->is_directory) {
-        if (!as_directory) {
+        name += as_directory ? "index.html" : "/index.html";
+        file = TRY(open_on_worker(directory_, name));
+        // The directory is there, what it holds is not listed.
+        if (file->error == ENOENT || file->is_directory) return response.send_error(403);
+        if (!as_directory && file->error == 0) {
             std::string location = http::percent_encode(request.message.path) + "/";
             if (!request.message.raw_query.empty()) location += "?" + request.message.raw_query;
             return response.redirect(301, location);
         }
-        name += "index.html";
-        file = TRY(open_on_worker(directory_, name));
-        // The directory is there, what it holds is not listed.
-        if (file->error == ENOENT || file->is_directory) return response.send_error(403);
     } else if (file->error == 0 && as_directory) {
         return {};
     }

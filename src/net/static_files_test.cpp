@@ -107,6 +107,7 @@ TEST_F(StaticFilesTest, Refuses) {
         EXPECT_EQ(get(path).status, 400) << path;
     EXPECT_EQ(get("/fifo").status, 403);
     EXPECT_EQ(get("/sub/empty/").status, 403);
+    EXPECT_EQ(get("/sub/empty").status, 403);
     auto moved = get("/sub?a=b");
     EXPECT_EQ(moved.status, 301);
     EXPECT_EQ(moved.header("Location"), "/sub/?a=b");

@@ -1,5 +1,6 @@
 #include "service/http_server/service.h"
 
+#include "base/log.h"
 #include "net/static_files.h"
 
 namespace service::http_server {
@@ -41,8 +42,10 @@ net::HttpServerOptions Service::options() const {
 }
 
 base::Result<void> Service::listen(const config::ListenAddresses& addresses, std::shared_ptr<runtime::TlsContext> tls) {
-    for (const config::ListenAddress& address : addresses)
+    for (const config::ListenAddress& address : addresses) {
         TRY(server_.listen({address.host, address.port}, tls), tls ? "http_server/https/listen" : "http_server/listen");
+        base::log::trace("{} listens on {}", tls ? "HTTPS" : "HTTP", address.text());
+    }
     return {};
 }
 
