@@ -73,6 +73,7 @@ class FakeSocket : public runtime::ByteStream {
     bool peer_gone() const override { return false; }
     int plain_fd() const override { return -1; }
     void set_no_delay(bool) override {}
+    void acknowledge_soon() override {}
     void shutdown_write() override {}
     std::string peer_ip() const override { return "127.0.0.1"; }
     std::string peer_address() const override { return "127.0.0.1:1"; }

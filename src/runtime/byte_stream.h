@@ -57,6 +57,9 @@ class ByteStream {
     // The plain socket that bytes may be sent to directly, or -1 (TLS).
     virtual int plain_fd() const = 0;
     virtual void set_no_delay(bool on) = 0;
+    // What is received next is acknowledged at once, not up to 40 ms later: a client that asks by several small writes
+    // waits for it between them. The kernel forgets it soon: say it before each wait.
+    virtual void acknowledge_soon() = 0;
     // Half-close for writing after all written bytes; so that the peer reads them before the end.
     virtual void shutdown_write() = 0;
     virtual std::string peer_ip() const = 0;       // "192.0.2.1", "2001:db8::1"

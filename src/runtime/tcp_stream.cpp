@@ -158,6 +158,11 @@ void TcpStream::set_no_delay(bool on) {
     setsockopt(watch_.fd(), IPPROTO_TCP, TCP_NODELAY, &value, sizeof value);
 }
 
+void TcpStream::acknowledge_soon() {
+    const int on = 1;
+    setsockopt(watch_.fd(), IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
+}
+
 void TcpStream::shutdown_write() { shutdown(watch_.fd(), SHUT_WR); }
 
 }  // namespace detail

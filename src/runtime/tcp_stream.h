@@ -27,6 +27,7 @@ class TcpStream final : public ByteStream {
     bool peer_gone() const override;
     int plain_fd() const override { return watch_.fd(); }
     void set_no_delay(bool on) override;
+    void acknowledge_soon() override;
     void shutdown_write() override;
     std::string peer_ip() const override { return peer_.ip_text(); }
     std::string peer_address() const override { return peer_.text(); }

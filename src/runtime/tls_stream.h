@@ -32,6 +32,7 @@ class TlsStream final : public ByteStream, private ParkedHandler {
     bool peer_gone() const override { return plain_->peer_gone(); }
     int plain_fd() const override { return -1; }
     void set_no_delay(bool on) override { plain_->set_no_delay(on); }
+    void acknowledge_soon() override { plain_->acknowledge_soon(); }
     void shutdown_write() override;
     std::string peer_ip() const override { return plain_->peer_ip(); }
     std::string peer_address() const override { return plain_->peer_address(); }

@@ -1,10 +1,6 @@
 #include "service/rtmp/connection.h"
 
-#include <netinet/in.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <openssl/rand.h>
-#include <sys/socket.h>
 
 #include "base/log.h"
 #include "protocol/rtmp/handshake.h"
@@ -23,13 +19,6 @@ constexpr int64_t kLingerMs = 1'000;  // a refused peer may read why for so long
 constexpr size_t kStackBytes = 64 * 1024;
 
 void fill_random(std::span<uint8_t> bytes) { CHECK(RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) == 1); }
-
-// Clients that ask by several small writes wait for our acknowledgement between them, which the kernel holds back for
-// 40 ms: a start of 4 ms took 90. The kernel forgets this soon, so it is said before each wait.
-void acknowledge_now(const runtime::ByteStream& socket) {
-    const int on = 1;
-    if (socket.plain_fd() >= 0) setsockopt(socket.plain_fd(), IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
-}
 
 }  // namespace
 
@@ -82,7 +71,7 @@ Result<void> Connection::handshake() {
     ::rtmp::ServerHandshake handshake(fill_random);
     std::vector<uint8_t> out;
     while (!handshake.done()) {
-        acknowledge_now(*socket_);
+        socket_->acknowledge_soon();
         auto bytes = runtime::read_shared(*socket_, work_->deadline);
         if (!bytes && bytes.error().code() == Code::kTimeout)
             return base::fail(Code::kTimeout, fmt::format("{}, {}", handshake_timeout_text(), handshake.progress()));
@@ -130,7 +119,7 @@ Deadline Connection::deadline() const {
 
 // The hot path of a publisher: one read, parsed in place.
 Result<void> Connection::read_once() {
-    if (publishers_.empty()) acknowledge_now(*socket_);
+    if (publishers_.empty()) socket_->acknowledge_soon();
     auto read = runtime::read_shared(*socket_, deadline());
     // Also the one who always has something to send, but never publishes, is out of time.
     if (publishers_.empty() ? work_->deadline.passed() : !read && read.error().code() == Code::kTimeout)
