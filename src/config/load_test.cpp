@@ -106,7 +106,7 @@ TEST(Load, FillsTheSnapshot) {
         "http_stream { enabled on; listen 8081; }\n"
         "vhost a.com { chunk_size 128; play { mw_latency 100; time_jitter zero; send_min_interval 10.5; } }\n"
         "vhost b.com { min_latency on; }\n"
-        "vhost c.com { min_latency on; play { mw_latency 40; mw_msgs 2; } }\n"
+        "vhost c.com { min_latency on; play { mw_latency 40; } }\n"
         "vhost d.com { enabled off; }\n"
         "vhost __defaultVhost__ { http_remux { enabled on; mount /[app]/[stream].flv; } }\n");
     ASSERT_TRUE(loaded.snapshot) << described(loaded.problems);
@@ -117,14 +117,11 @@ TEST(Load, FillsTheSnapshot) {
     ASSERT_EQ(s.vhosts.size(), 5u);
     EXPECT_EQ(s.vhost("a.com")->chunk_size, 128);
     EXPECT_EQ(s.vhost("a.com")->play.mw_latency, 100);
-    EXPECT_EQ(s.vhost("a.com")->play.mw_msgs, 8);
     EXPECT_EQ(s.vhost("a.com")->play.time_jitter, TimeJitter::kZero);
     EXPECT_EQ(s.vhost("a.com")->play.send_min_interval, 10.5);
     EXPECT_EQ(s.vhost("b.com")->chunk_size, 4096);
     EXPECT_EQ(s.vhost("b.com")->play.mw_latency, 0);
-    EXPECT_EQ(s.vhost("b.com")->play.mw_msgs, 0);
     EXPECT_EQ(s.vhost("c.com")->play.mw_latency, 40);
-    EXPECT_EQ(s.vhost("c.com")->play.mw_msgs, 2);
     EXPECT_EQ(s.vhost("d.com"), nullptr);  // disabled, and not the default one's
     EXPECT_NE(s.find_vhost("d.com"), nullptr);
     EXPECT_EQ(s.vhost("other.com")->name, "__defaultVhost__");

@@ -133,6 +133,10 @@ constexpr Later kRtspServer[] = {
     {"listen", "554", "Addresses for RTSP."},
 };
 
+// A viewer's bytes go out by time alone.
+constexpr Later kPlay[] = {
+    {"mw_msgs", "8", "Fewest frames to send together, within mw_latency."},
+};
 constexpr Later kPublish[] = {
     {"try_annexb_first", "on", "Looks for start codes before length prefixes in H.264 payloads."},
 };
@@ -323,6 +327,7 @@ void add_later_rows(std::vector<Row>& rows) {
     add(rows, "heartbeat", kHeartbeat);
     add(rows, "stats", kStats);
     add(rows, "stream_caster", kStreamCaster);
+    add(rows, "vhost/play", kPlay);
     add(rows, "vhost/publish", kPublish);
     add(rows, "vhost/srt", kSrt);
     add(rows, "vhost/rtc", kRtc);

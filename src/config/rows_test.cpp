@@ -79,7 +79,6 @@ const std::vector<Line>& lines() {
         {"vhost/play/atc_auto", "off", kSwitchOff, kNoSwitch},
         {"vhost/play/mix_correct", "off", kSwitchOff, kNoSwitch},
         {"vhost/play/mw_latency", "350", {"0", "60000"}, no_integer({"-1", "60001"})},
-        {"vhost/play/mw_msgs", "8", {"0", "128"}, no_integer({"-1", "129"})},
         {"vhost/play/send_min_interval", "0", {"10.5", "10000"}, {"-1", "x", "10001", "''"}},
         {"vhost/play/reduce_sequence_header", "off", kSwitchOff, kNoSwitch},
         {"vhost/play/send_timeout", "30000", {"100", "3600000"}, no_integer({"0"})},

@@ -76,7 +76,6 @@ struct VhostPlay {
     bool atc_auto{};
     bool mix_correct{};
     int mw_latency{};  // 0 with min_latency on, unless set
-    int mw_msgs{};     // messages; 0 with min_latency on, unless set
     double send_min_interval{};
     bool reduce_sequence_header{};
     int send_timeout{};    // a viewer that accepts no byte for so long is closed

@@ -209,9 +209,7 @@ Place SnapshotBuilder::origin(const char* path) const {
 
 void SnapshotBuilder::check_vhost(Vhost& vhost) {
     if (!was_set(vhost, "vhost/chunk_size")) vhost.chunk_size = snapshot_.rtmp.chunk_size;
-    if (!vhost.min_latency) return;
-    if (!was_set(vhost, "vhost/play/mw_latency")) vhost.play.mw_latency = 0;
-    if (!was_set(vhost, "vhost/play/mw_msgs")) vhost.play.mw_msgs = 0;
+    if (vhost.min_latency && !was_set(vhost, "vhost/play/mw_latency")) vhost.play.mw_latency = 0;
 }
 
 void SnapshotBuilder::check_listeners() {
