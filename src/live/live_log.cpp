@@ -10,13 +10,13 @@ namespace live {
 LiveLog::LiveLog(Stream& stream, LogKey key, std::unique_ptr<WireEncoder> encoder)
     : stream_(stream), key_(std::move(key)), encoder_(std::move(encoder)), audience_(*this) {}
 
-bool LiveLog::is_start(const media::Frame& frame, bool video_flows) const {
+bool LiveLog::is_start(const media::Frame& frame) const {
     if (frame.sequence_header || frame.kind == media::Kind::kData) return false;
-    if (video_flows && encoder_->carries(media::Kind::kVideo)) return frame.keyframe;
+    if (stream_.begins_at_keyframes() && encoder_->carries(media::Kind::kVideo)) return frame.keyframe;
     return frame.kind == media::Kind::kAudio;
 }
 
-void LiveLog::append(const media::Frame& frame, const base::Ref<StreamHeaders>& headers, bool video_flows) {
+void LiveLog::append(const media::Frame& frame, const base::Ref<StreamHeaders>& headers) {
     if (headers != encoder_headers_) {
         encoder_headers_ = headers;
         encoder_->set_headers(*headers);
@@ -24,10 +24,10 @@ void LiveLog::append(const media::Frame& frame, const base::Ref<StreamHeaders>& 
     size_t bytes = encoder_->encoded_size(frame);
     if (bytes == 0) return;
     encoder_->encode(frame, reserve(bytes));
-    if (is_start(frame, video_flows)) starts_.push_back({head_, frame.dts, headers, {}});
+    if (is_start(frame)) starts_.push_back({head_, frame.dts, headers, {}});
     packets_.push_back({head_, frame.dts});
     head_ += bytes;
-    audience_.on_append(frame.kind == media::Kind::kVideo || !video_flows);
+    audience_.on_append(frame.kind == media::Kind::kVideo || !stream_.video_flows());
 }
 
 // A packet lies in one block whole, so that it is encoded in one go and sent from one place.

@@ -35,7 +35,7 @@ class LiveLog {
     LiveLog(const LiveLog&) = delete;
 
     // headers: those in force at this frame.
-    void append(const media::Frame& frame, const base::Ref<StreamHeaders>& headers, bool video_flows);
+    void append(const media::Frame& frame, const base::Ref<StreamHeaders>& headers);
     // No viewer may begin before what comes next: the publisher left, or the GOP has grown too long.
     void forget_starts() { starts_.clear(); }
 
@@ -81,7 +81,7 @@ class LiveLog {
     };
     uint8_t* reserve(size_t bytes);
     const Block& block_of(uint64_t offset) const;
-    bool is_start(const media::Frame& frame, bool video_flows) const;
+    bool is_start(const media::Frame& frame) const;
 
     Stream& stream_;
     LogKey key_;

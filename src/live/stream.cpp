@@ -96,7 +96,7 @@ void Stream::unpublish() {
     for (media::Frame frame; mix_.pop_any(frame);) deliver(frame);
     owner_ = nullptr;
     unpublished_since_ms_ = base::monotonic_ms();
-    video_flows_ = false;
+    video_flows_ = any_video_ = false;
     forget_gop();
     for (FrameSink* sink : sinks_) sink->on_unpublish();
 }
@@ -128,7 +128,7 @@ void Stream::deliver(const media::Frame& frame) {
     keep_in_gop(frame);
     counters_.payload_bytes += frame.payload.size();
     for (size_t i = 0; i < sinks_.size(); ++i) sinks_[i]->on_frame(frame);
-    for (auto& [key, log] : logs_) log->append(frame, headers_, video_flows_);
+    for (auto& [key, log] : logs_) log->append(frame, headers_);
 }
 
 // Others hold the headers in force: a change makes new ones.
@@ -161,7 +161,10 @@ void Stream::note_flow(const media::Frame& frame) {
         auto& header = video ? headers.video : headers.audio;
         if (header && header->codec != frame.codec) header.reset();
     }
-    if (!frame.sequence_header) ++(video ? counters_.video_frames : counters_.audio_frames);
+    if (!frame.sequence_header) {
+        ++(video ? counters_.video_frames : counters_.audio_frames);
+        any_video_ |= video;
+    }
     note_flow_of(video, frame.dts);
 }
 
@@ -220,7 +223,7 @@ LiveLog& Stream::log(const LogKey& key, EncoderFactory factory) {
     auto& log = logs_[key];
     if (!log) {
         log = std::make_unique<LiveLog>(*this, key, factory(key));
-        for (const media::Frame& frame : gop_) log->append(frame, gop_headers_, video_flows_);
+        for (const media::Frame& frame : gop_) log->append(frame, gop_headers_);
     }
     idle_since_ms_ = 0;
     return *log;

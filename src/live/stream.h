@@ -108,8 +108,11 @@ class Stream : public base::RefCounted<Stream> {
 
     const StreamHeaders& headers() const { return *headers_; }
     const base::Ref<StreamHeaders>& headers_ref() const { return headers_; }
-    // Whether video frames have come lately: where they do a viewer starts at a keyframe, else at any audio frame.
+    // Whether video frames have come lately.
     bool video_flows() const { return video_flows_; }
+    // Where a viewer may begin: at keyframes, or at any audio frame of a stream without video. So too before a
+    // publication's first video frame: who waits for it misses nothing.
+    bool begins_at_keyframes() const { return video_flows_ && any_video_; }
     // The frames since the newest keyframe, or the last audio_cache_ms of a stream without video.
     const std::deque<media::Frame>& gop() const { return gop_; }
     int64_t last_dts() const { return timeline_.last(); }
@@ -152,6 +155,7 @@ class Stream : public base::RefCounted<Stream> {
     Timeline timeline_;
     MixQueue mix_;
     bool video_flows_ = false;
+    bool any_video_ = false;  // a video frame has come in this publication
     int64_t last_video_dts_ = INT64_MIN;
     bool gop_too_long_ = false;  // not kept until the next keyframe
     std::deque<media::Frame> gop_;

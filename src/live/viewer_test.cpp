@@ -201,6 +201,21 @@ TEST_F(ViewerTest, WaitsForAPublisher) {
     EXPECT_EQ(client.take(), "<FIRST 0 VH|->[0 v]");
 }
 
+TEST_F(ViewerTest, WhoWaitsForAPublisherGetsItsFirstAudioToo) {
+    stream = registry.find_or_create({"v", "live", "s"}, options);
+    Client early, late;
+    early.join(stream);
+    publish_with(options);
+    publication.publish(audio(0));
+    publication.publish(audio(20));
+    publication.publish(video(40, true));
+    publication.publish(video(80));
+    late.join(stream);
+    settle();
+    EXPECT_EQ(early.take(), "HEAD <FIRST 0 VH|->[0 a][20 a][40 v][80 v]");
+    EXPECT_EQ(late.take(), "HEAD <FIRST 40 VH|->[40 v][80 v]");
+}
+
 TEST_F(ViewerTest, SendsTheRestWhenThereIsRoomAgain) {
     publish_with(options);
     publication.publish(video(0, true, std::string(300, 'k')));
