@@ -39,7 +39,7 @@ base::Result<int> run_publish(const PublishOptions& options) {
     report.add("command", "publish");
     report.add("url", options.url);
     report.add("kbps", static_cast<int>(script.kbps()));
-    report.add("largest_gop_kb", script.largest_gop_bytes() / 1000);
+    report.add("average_gop_kb", script.average_gop_bytes() / 1000);
     report.add_ledger(run.ledger(), options.count);
     run.add_window(report, "publisher");
     report.add_times("lateness_ms", run.ledger().lateness_us);

@@ -21,6 +21,7 @@ constexpr std::string_view kMark =
     "bench\xe3\x5a";
 constexpr size_t kVideoMarkAt = 5 + 4 + 1;  // behind the body's header, the NAL unit's length and its type
 constexpr size_t kAudioMarkAt = 2;
+constexpr size_t kChunkHeader = 12;  // basic header and type 0 message header
 constexpr uint32_t kPictureMs = 40;
 constexpr uint32_t kPicturesPerGop = 50;
 constexpr uint32_t kAudioBytes = 90;
@@ -38,9 +39,8 @@ uint32_t chunk_stream(uint8_t type) {
     return type == rtmp::kAudio ? rtmp::kAudioChunkStream : rtmp::kDataChunkStream;
 }
 
-bool is_keyframe(uint8_t type, std::span<const uint8_t> body) {
-    return type == rtmp::kVideo && !body.empty() && (body[0] >> 4 & 7) == 1;
-}
+// type: of a message; first: its body's first byte.
+bool is_keyframe(uint8_t type, uint8_t first) { return type == rtmp::kVideo && (first >> 4 & 7) == 1; }
 
 void put_mark(uint8_t* at, uint32_t number) {
     std::memcpy(at, kMark.data(), kMark.size());
@@ -78,7 +78,6 @@ base::Result<Script> Script::from_flv(std::span<const uint8_t> file) {
     flv::Reader reader;
     reader.feed(file);
     bool headers = true;
-    size_t gop = 0;
     while (auto tag = TRY(reader.next())) {
         if (tag->body.empty() || tag->timestamp > kMaxTimestamp) continue;
         MediaMessage seen{tag->type, tag->timestamp, static_cast<uint32_t>(tag->body.size()), tag->body.bytes()};
@@ -86,9 +85,6 @@ base::Result<Script> Script::from_flv(std::span<const uint8_t> file) {
             headers = false;
             script.repeat_from_ = static_cast<uint32_t>(script.messages_.size());
         }
-        if (!headers && is_keyframe(tag->type, tag->body)) gop = 0;
-        gop += tag->body.size();
-        script.largest_gop_ = std::max(script.largest_gop_, gop);
         script.add(tag->type, tag->timestamp, tag->body);
     }
     if (headers) return base::fail(base::Code::kConfig, "the file has no frames");
@@ -116,7 +112,6 @@ Script Script::marked(uint32_t kbps, uint32_t seconds) {
         script.add(rtmp::kVideo, ms,
                    marked_picture(key, key ? small * 8 : small, static_cast<uint32_t>(script.messages_.size())));
     }
-    script.largest_gop_ = static_cast<size_t>(gop_bytes);
     script.finish();
     return script;
 }
@@ -125,8 +120,16 @@ Script Script::marked(uint32_t kbps, uint32_t seconds) {
 void Script::finish() {
     uint32_t first = messages_[repeat_from_].timestamp_ms;
     uint32_t last = first;
-    for (size_t i = repeat_from_; i < messages_.size(); ++i) last = std::max(last, messages_[i].timestamp_ms);
+    size_t gop = 0, sum = 0;
+    for (size_t i = repeat_from_; i < messages_.size(); ++i) {
+        const Message& message = messages_[i];
+        last = std::max(last, message.timestamp_ms);
+        if (is_keyframe(message.type, bytes_[message.offset + kChunkHeader])) gop = 0;
+        gop += message.size;
+        sum += gop;
+    }
     round_ms_ = last - first + kPictureMs;
+    average_gop_ = sum / (messages_.size() - repeat_from_);
 }
 
 double Script::kbps() const {

@@ -31,7 +31,8 @@ class Script {
     const std::vector<Message>& messages() const { return messages_; }
     uint32_t repeat_from() const { return repeat_from_; }
     uint32_t round_ms() const { return round_ms_; }  // a round's length: from the first frame to that of the next round
-    size_t largest_gop_bytes() const { return largest_gop_; }
+    // Of the group of pictures so far, on average over all messages: what a server that keeps it holds at any time.
+    size_t average_gop_bytes() const { return average_gop_; }
     double kbps() const;
 
     // The message's bytes with that timestamp and message stream id in it; valid until the next call.
@@ -45,7 +46,7 @@ class Script {
     std::vector<Message> messages_;
     uint32_t repeat_from_ = 0;
     uint32_t round_ms_ = 0;
-    size_t largest_gop_ = 0;
+    size_t average_gop_ = 0;
 };
 
 // The number of the message in a marked script whose body begins so, or -1.
