@@ -201,8 +201,7 @@ def test_bad_input(quick, case):
 
 def wild_times():
     """Times as no encoder should have them: back by a second and by an hour, far ahead, over the wrap of 32 bits."""
-    frames = flv.frames(media.tags(media.plain()))
-    frames = frames[[flv.is_keyframe(tag) for tag in frames].index(True) :][:400]
+    frames = flv.frames(media.from_keyframe(media.plain()))[:400]
     starts = [5000, 4000, 3600_000, 0, 0x7FFFFFF0, 0xFFFFFF - 200, 0xFFFFFFFF - 400, 100]
     part = len(frames) // len(starts)
     for index, start in enumerate(starts):
@@ -307,7 +306,7 @@ def test_viewer_that_does_not_read(quick, way, reads):
     if reads == "a byte a second":
         threading.Thread(target=sip, args=(viewer, stopping), daemon=True).start()
     try:
-        quick.server.wait_log(rf"no byte.*{SEND_MS} ms|send.?timeout", SEND_MS / 1000 + 4, mark)
+        quick.server.wait_log(r"play ended: .*/heavy .*no byte accepted", SEND_MS / 1000 + 4, mark)
         took = time.monotonic() - since
         assert took >= SEND_MS / 1000 - 0.2, f"it should be closed after {SEND_MS} ms, it was after {took:.1f} s"
     finally:
@@ -372,8 +371,9 @@ def test_300_requests_a_byte_at_a_time_are_closed_within_15_seconds(default):
 def test_connections_over_the_limit_are_refused(servers):
     server = servers(top="max_connections 20;")
     mark = server.log_mark()
+    before = server.fds()
     first = [bad.plain(server.rtmp_port) for _ in range(20)]
-    wait_until(lambda: server.fds() > 25, 5, "20 connections are taken")
+    wait_until(lambda: server.fds() >= before + 20, 5, "20 connections are taken")
     wait_closed([bad.plain(server.rtmp_port) for _ in range(5)], AT_ONCE)
     server.wait_log(r"max_connections|limit|too many", 2, mark)
     for connection in first:

@@ -29,7 +29,7 @@ def test_term_and_int_end_at_once(server, number):
 
 def test_quit_waits_for_the_old(servers):
     """No new connections; the viewer that is there goes on until the limit."""
-    server = servers(top="grace_start_wait 300; grace_final_wait 2000;")
+    server = servers(top="grace_start_wait 300; grace_limit 1500; grace_final_wait 100;")
     with publishing.Steady(rtmp.publisher(server, "live", "s"), media.tags(media.plain())):
         watcher = publishing.Collector(rtmp.player(server, "live", "s", timeout=scaled(10)))
         wait_until(lambda: len(watcher.tags) > 20, 5, "the viewer sees the stream")

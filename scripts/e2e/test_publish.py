@@ -50,22 +50,22 @@ PUBLISHED_AS = {
 def test_vhost_forms(vhosts, form):
     """Whatever form names it, it is one stream; and not the one of that name in the default vhost."""
     app, tc_url, stream = PUBLISHED_AS[form]
-    frames = flv.frames(media.tags(media.plain()))
-    default = rtmp.publisher(vhosts, "live", "s")
-    with default, publishing.Steady(rtmp.publisher(vhosts, app, stream, tc_url=tc_url), media.tags(media.plain())):
-        publishing.send_all(default, media.tags(media.with_b_frames())[:20])
-        for name, (app, tc_url, stream) in PUBLISHED_AS.items():
-            got = first_frames(rtmp.player(vhosts, app, stream, tc_url=tc_url, timeout=scaled(5)))
-            assert got[0].body == frames[0].body, (
-                f"published as {form}, played as {name}: the first frame should be "
-                f"{frames[0].describe()}, it is {got[0].describe()}"
-            )
-        for path, headers in (("/live/s.flv", {"Host": "other.example"}), ("/live/s.flv?vhost=other.example", {})):
-            got = first_frames(http.Live(vhosts.http_port, path, timeout=scaled(5), **headers))
-            assert got[0].body == frames[0].body, (
-                f"published as {form}, played by HTTP as {path} {headers}: the first frame "
-                f"should be {frames[0].describe()}, it is {got[0].describe()}"
-            )
+    tags = media.tags(media.plain())
+    bodies = {tag.body for tag in flv.frames(tags)}
+
+    def assert_ours(source, how):
+        got = first_frames(source)[0]
+        assert got.body in bodies, f"published as {form}, played {how}: another stream came, {got.describe()}"
+
+    with rtmp.publisher(vhosts, "live", "s") as default:
+        publishing.send_all(default, media.tags(media.with_b_frames())[:60])
+        with publishing.Steady(rtmp.publisher(vhosts, app, stream, tc_url=tc_url), tags):
+            for name, (app, tc_url, stream) in PUBLISHED_AS.items():
+                assert_ours(rtmp.player(vhosts, app, stream, tc_url=tc_url, timeout=scaled(5)), f"as {name}")
+            for path, headers in (("/live/s.flv", {"Host": "other.example"}), ("/live/s.flv?vhost=other.example", {})):
+                assert_ours(
+                    http.Live(vhosts.http_port, path, timeout=scaled(5), **headers), f"by HTTP as {path} {headers}"
+                )
 
 
 def test_unknown_vhost_is_the_default_one(vhosts):
@@ -171,7 +171,7 @@ def test_name_of_a_closed_connection_is_free_at_once(server):
 @pytest.mark.valgrind
 def test_killed_publisher_comes_back(servers, tool):
     """Players stay connected and the timeline goes on."""
-    server = servers(vhosts=default_vhost(play="mw_latency 0; rejoin_timeout 10000;"))
+    server = servers(vhosts=default_vhost(play="mw_latency 0;", rejoin=10000))
     words = ffmpeg.command("-re", "-i", media.plain(), "-c", "copy", "-f", "flv", server.rtmp_url("live/again"))
     first = tool(words)
     wait_until(lambda: http.get_status(server.http_port, "/live/again.flv") == 200, 10, "the stream is there", step=0.1)
@@ -205,7 +205,7 @@ def test_killed_publisher_comes_back(servers, tool):
 
 @pytest.mark.parametrize("timeout", [300, 1500])
 def test_players_end_when_the_publisher_does_not_come_back(servers, timeout):
-    server = servers(vhosts=default_vhost(play=f"rejoin_timeout {timeout};").replace("rejoin_timeout 500;", ""))
+    server = servers(vhosts=default_vhost(rejoin=timeout))
     tags = media.tags(media.plain())[:100]
     client = rtmp.publisher(server, "live", "ends")
     publishing.send_all(client, tags)

@@ -184,7 +184,7 @@ def test_unknown_commands_are_no_error(live):
 @pytest.mark.parametrize("repeat", [True, False], ids=["repeated", "not repeated"])
 def test_extended_timestamps(live, repeat):
     """Type 3 chunks with and without the extended timestamp; both kinds of encoders exist."""
-    tags = media.tags(media.plain())
+    tags = media.from_keyframe(media.plain())
     with client_of(live) as client:
         client.stream_id = client.publish("extended")
         with client_of(live) as viewer:
@@ -237,7 +237,7 @@ def test_all_header_types(live):
 
 def test_abort_message(live):
     """Abort drops the half message of a chunk stream; the next one is read from its start."""
-    tags = media.tags(media.plain())[:60]
+    tags = media.from_keyframe(media.plain())[:60]
     with client_of(live) as client:
         client.stream_id = client.publish("abort")
         client.socket.sendall(

@@ -144,7 +144,7 @@ class Dechunker:
 
 class Live(Connection):
     """A live stream over HTTP: head, then bytes without an end. Raw ones by data(), FLV tags by tags(). Both return
-    nothing more than [] or b"" at an orderly end, with ended set."""
+    nothing more than [] or b"" at an orderly end, with ended set; asked once more they raise ConnectionError."""
 
     def __init__(self, port, path, tls=False, timeout=10.0, receive_buffer=None, wait=True, **headers):
         super().__init__(port, tls, timeout, receive_buffer)
@@ -163,6 +163,8 @@ class Live(Connection):
         return self.response
 
     def data(self):
+        if self.ended:
+            raise ConnectionError("the stream has ended")
         if self.response is None:
             self.wait_head()
             assert self.response.status == 200, f"the stream should be answered with 200: {self.response.describe()}"
@@ -223,6 +225,8 @@ class WebSocket(Connection):
         return first & 0x0F, self._take(size)
 
     def tags(self):
+        if self.ended:
+            raise ConnectionError("the stream has ended")
         opcode, payload = self.frame()
         if opcode == 8:
             self.ended, self.close_code = True, struct.unpack(">H", payload[:2])[0] if payload else None

@@ -120,3 +120,10 @@ def h264_mp3():
 
 def tags(path):
     return flv.read_file(path)
+
+
+def from_keyframe(path):
+    """The file's tags, without frames before its first keyframe."""
+    everything = tags(path)
+    first = next(index for index, tag in enumerate(everything) if flv.is_keyframe(tag))
+    return [tag for tag in everything[:first] if not flv.is_frame(tag)] + everything[first:]

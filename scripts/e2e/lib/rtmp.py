@@ -393,7 +393,10 @@ class Client:
         return stream_id
 
     def tags(self):
-        """Blocks for the next bytes; media messages as FLV tags. At the connection's end ended is set."""
+        """Blocks for the next bytes; media messages as FLV tags. At the connection's end ended is set; asked once more
+        it raises ConnectionError."""
+        if self.ended:
+            raise ConnectionError("the stream has ended")
         try:
             return tags_of(self.messages())
         except ConnectionError:

@@ -38,14 +38,15 @@ DEFAULT_VHOST = """
 vhost __defaultVhost__ {
     %s
     http_remux { enabled on; mount [vhost]/[app]/[stream].flv; %s }
-    play { rejoin_timeout 500; %s }
+    play { rejoin_timeout %d; %s }
     publish { %s }
 }
 """
 
 
-def default_vhost(vhost="", remux="", play="", publish=""):
-    return DEFAULT_VHOST % (vhost, remux, play, publish)
+def default_vhost(vhost="", remux="", play="", publish="", rejoin=500):
+    """Directives to add to it and to its blocks; rejoin: how long players wait for a publisher that left, ms."""
+    return DEFAULT_VHOST % (vhost, remux, rejoin, play, publish)
 
 
 class Server:
