@@ -1,0 +1,430 @@
+#include "service/rtmp/service.h"
+
+#include <gtest/gtest.h>
+
+#include "protocol/rtmp/chunk_writer.h"
+#include "runtime/testing.h"
+#include "service/rtmp/testing.h"
+
+namespace service::rtmp {
+namespace {
+
+using runtime::testing::ok;
+using testing::TestClient;
+using Bytes = std::vector<uint8_t>;
+
+// H.264 sequence header (a real one: it is parsed), a keyframe and an AAC frame, as FLV bodies.
+const Bytes kVideoHeader{0x17, 0x00, 0x00, 0x00, 0x00, 0x01, 0x42, 0xc0, 0x1e, 0xff, 0xe1, 0x00, 0x19, 0x67, 0x42, 0xc0,
+                         0x1e, 0xd8, 0x90, 0x28, 0x0b, 0xfe, 0x5c, 0x04, 0x40, 0x00, 0x00, 0x03, 0x00, 0x40, 0x00, 0x00,
+                         0x0c, 0x83, 0xc5, 0x8b, 0x89, 0x80, 0x01, 0x00, 0x05, 0x68, 0xc8, 0x88, 0xcb, 0x20};
+const Bytes kKeyframe{0x17, 1, 0, 0, 0, 0, 0, 0, 3, 0x65, 1, 2};
+const Bytes kInterFrame{0x27, 1, 0, 0, 0, 0, 0, 0, 3, 0x41, 1, 2};
+const Bytes kAudioHeader{0xaf, 0, 0x12, 0x10};
+const Bytes kAudioFrame{0xaf, 1, 0x21, 0x10};
+
+class RtmpServiceTest : public runtime::testing::RuntimeTest {
+  protected:
+    void SetUp() override {
+        RuntimeTest::SetUp();
+        snapshot_ = std::make_shared<config::Snapshot>(*config::default_snapshot());
+        snapshot_->rtmp.listen = {{"127.0.0.1", 0}};
+        snapshot_->rtmp.handshake_timeout = 300;
+        vhost().play.mw_latency = 0;
+        vhost().play.rejoin_timeout = 200;
+        vhost().publish.firstpkt_timeout = 2000;
+        vhost().publish.normal_timeout = 2000;
+    }
+    void TearDown() override {
+        if (service_) service_->stop();
+        service_.reset();
+        EXPECT_EQ(sessions_.size(), 0u);
+        for (int i = 0; i < 50 && registry_.size() > 0; ++i) (void)runtime::sleep_ms(10).has_value();
+        EXPECT_EQ(registry_.size(), 0u);
+        registry_.stop();
+    }
+    config::Vhost& vhost() { return snapshot_->vhosts.front(); }
+    void start() {
+        registry_.start();
+        service_ = std::make_unique<Service>(snapshot_, sessions_, registry_);
+        ASSERT_TRUE(ok(service_->start()));
+    }
+    uint16_t port() { return service_->port(); }
+    std::unique_ptr<TestClient> client(bool publish, const std::string& path) {
+        return std::make_unique<TestClient>(port(), publish, path);
+    }
+    std::unique_ptr<TestClient> publisher(const std::string& path = "live/s") {
+        auto c = client(true, path);
+        EXPECT_TRUE(ok(c->open()));
+        return c;
+    }
+    std::unique_ptr<TestClient> player(const std::string& path = "live/s") {
+        auto c = client(false, path);
+        EXPECT_TRUE(ok(c->open()));
+        return c;
+    }
+    static void send_start(TestClient& c, uint32_t timestamp = 0) {
+        c.send(::rtmp::kVideo, timestamp, kVideoHeader);
+        c.send(::rtmp::kAudio, timestamp, kAudioHeader);
+        c.send(::rtmp::kVideo, timestamp, kKeyframe);
+        c.send(::rtmp::kAudio, timestamp + 10, kAudioFrame);
+    }
+    bool until_idle() {
+        for (int i = 0; i < 200 && !service_->idle(); ++i) (void)runtime::sleep_ms(10).has_value();
+        return service_->idle();
+    }
+
+    std::shared_ptr<config::Snapshot> snapshot_;
+    net::SessionTable sessions_;
+    live::Registry registry_;
+    std::unique_ptr<Service> service_;
+};
+
+constexpr std::string_view kStart = "9@0 17:46;8@0 af:4;9@0 17:12;8@10 af:4;";
+
+TEST_F(RtmpServiceTest, PublishAndPlay) {
+    start();
+    auto p = publisher();
+    send_start(*p);
+    auto v = player();
+    EXPECT_EQ(v->media(4), kStart);
+    p->send(::rtmp::kVideo, 40, kInterFrame);
+    EXPECT_EQ(v->media(1), "9@40 27:12;");
+    EXPECT_EQ(sessions_.size(), 2u);
+    std::string types;
+    sessions_.for_each([&](net::Session& s) {
+        types += net::session_type_name(s.type());
+        EXPECT_EQ(s.stream_url(), "__defaultVhost__/live/s");
+        EXPECT_GT(s.traffic().sent_bytes, 3073u);
+        EXPECT_GT(s.traffic().received_bytes, 3073u);
+    });
+    EXPECT_NE(types.find("rtmp-play"), std::string::npos);
+    EXPECT_NE(types.find("fmle-publish"), std::string::npos);
+    p.reset();
+    v.reset();
+    EXPECT_TRUE(until_idle());
+}
+
+TEST_F(RtmpServiceTest, DigestHandshake) {
+    start();
+    auto c = client(true, "live/s");
+    EXPECT_TRUE(ok(c->open(true)));
+}
+
+TEST_F(RtmpServiceTest, PlayerIsTheFirst) {
+    start();
+    auto v = player();
+    auto p = publisher();
+    send_start(*p);
+    EXPECT_EQ(v->media(4), kStart);
+}
+
+TEST_F(RtmpServiceTest, PlayerIsToldOfTheEnd) {
+    start();
+    auto p = publisher();
+    send_start(*p);
+    auto v = player();
+    v->media(4);
+    p->session().close();
+    ASSERT_TRUE(ok(p->flush()));
+    p.reset();
+    EXPECT_EQ(v->read_to_end(), "closed");
+    EXPECT_NE(v->statuses().find("NetStream.Play.UnpublishNotify;NetStream.Play.Stop;"), std::string::npos);
+    EXPECT_TRUE(until_idle());
+}
+
+TEST_F(RtmpServiceTest, SecondPublisherIsRefused) {
+    start();
+    auto first = publisher();
+    send_start(*first);
+    auto second = client(true, "live/s");
+    auto opened = second->open();
+    ASSERT_FALSE(opened);
+    EXPECT_NE(opened.error().text().find("NetStream.Publish.BadName"), std::string::npos) << opened.error().text();
+    first->send(::rtmp::kVideo, 40, kInterFrame);
+    EXPECT_EQ(registry_.find({"__defaultVhost__", "live", "s"})->published(), true);
+    // Of a connection that is gone the name is free, at once.
+    first.reset();
+    auto third = publisher();
+}
+
+TEST_F(RtmpServiceTest, Takeover) {
+    vhost().publish.takeover = true;
+    start();
+    auto first = publisher();
+    send_start(*first);
+    auto v = player();
+    v->media(4);
+    auto second = publisher();
+    std::string said = first->read_to_end();
+    EXPECT_NE(said.find("BadName"), std::string::npos) << said;
+    send_start(*second, 5000);
+    EXPECT_NE(v->media(4).find("17:12"), std::string::npos);
+}
+
+TEST_F(RtmpServiceTest, RefusesWithWords) {
+    config::Vhost off = vhost();
+    off.name = "off.example";
+    off.enabled = false;
+    snapshot_->vhosts.push_back(off);
+    start();
+    struct Row {
+        const char* path;
+        const char* says;
+    };
+    for (Row row :
+         {Row{"live?vhost=off.example/s", "vhost off.example is not there or disabled"},
+          Row{"live/s?vhost=off.example", "vhost off.example is not there or disabled"}, Row{"live/a..b", "'..'"}}) {
+        for (bool publish : {false, true}) {
+            auto c = client(publish, row.path);
+            auto opened = c->open();
+            ASSERT_FALSE(opened) << row.path;
+            EXPECT_NE(opened.error().text().find(row.says), std::string::npos) << opened.error().text();
+            EXPECT_EQ(opened.error().code(), base::Code::kRefused);
+            EXPECT_NE(c->read_to_end(), "");
+        }
+    }
+    EXPECT_TRUE(until_idle());
+}
+
+TEST_F(RtmpServiceTest, VhostsAreSeparate) {
+    config::Vhost other = vhost();
+    other.name = "other.example";
+    snapshot_->vhosts.push_back(other);
+    start();
+    auto a = publisher("live/s");
+    auto b = publisher("live/s?vhost=other.example&token=1");
+    EXPECT_EQ(registry_.size(), 2u);
+    EXPECT_TRUE(registry_.find({"other.example", "live", "s"}));
+    auto c = publisher("live/t?vhost=unknown.example");
+    EXPECT_TRUE(registry_.find({"__defaultVhost__", "live", "t"}));
+}
+
+TEST_F(RtmpServiceTest, SilentConnectionsAreClosed) {
+    start();
+    auto silent = client(true, "live/s");
+    auto half = client(true, "live/s");
+    ASSERT_TRUE(ok(half->write(Bytes(100, 3))));
+    auto shaken = client(true, "live/s");
+    ASSERT_TRUE(ok(shaken->handshake()));
+    auto connected = client(true, "live/s");
+    ASSERT_TRUE(ok(connected->handshake()));
+    connected->session().start();
+    ASSERT_TRUE(ok(connected->flush()));
+    int64_t before = base::monotonic_ms();
+    for (auto* c : {silent.get(), half.get(), shaken.get(), connected.get()}) EXPECT_EQ(c->read_to_end(), "closed");
+    EXPECT_GE(base::monotonic_ms() - before, 200);
+    EXPECT_LE(base::monotonic_ms() - before, 2000);
+}
+
+TEST_F(RtmpServiceTest, WhoNeverPublishesButKeepsTalkingIsClosed) {
+    start();
+    auto c = client(true, "live/s");
+    ASSERT_TRUE(ok(c->handshake()));
+    int64_t before = base::monotonic_ms();
+    Bytes ping{2, 0, 0, 0, 0, 0, 6, 4, 0, 0, 0, 0, 0, 6, 0, 0, 0, 1};
+    while (base::monotonic_ms() - before < 3000 && c->write(ping)) (void)runtime::sleep_ms(20).has_value();
+    EXPECT_LT(base::monotonic_ms() - before, 2000);
+}
+
+TEST_F(RtmpServiceTest, FrozenPublishersAreClosedAndTheirNamesFree) {
+    vhost().publish.firstpkt_timeout = 200;
+    vhost().publish.normal_timeout = 400;
+    start();
+    auto nothing = publisher("live/a");
+    auto some = publisher("live/b");
+    send_start(*some);
+    int64_t before = base::monotonic_ms();
+    EXPECT_EQ(nothing->read_to_end(), "closed");
+    EXPECT_LT(base::monotonic_ms() - before, 390);
+    EXPECT_EQ(some->read_to_end(), "closed");
+    EXPECT_GE(base::monotonic_ms() - before, 390);
+    EXPECT_EQ(registry_.size(), 0u);
+}
+
+TEST_F(RtmpServiceTest, PublisherWithoutViewersIsClosedWhereConfigured) {
+    vhost().publish.kickoff_for_idle = 1;
+    start();
+    auto p = publisher();
+    int64_t before = base::monotonic_ms();
+    uint32_t t = 0;
+    send_start(*p);
+    while (base::monotonic_ms() - before < 4000 && !p->socket().peer_gone()) {
+        p->session().send_media(::rtmp::kVideo, t += 40, {}, kInterFrame);
+        if (!p->flush()) break;
+        (void)runtime::sleep_ms(40).has_value();
+    }
+    EXPECT_GE(base::monotonic_ms() - before, 900);
+    EXPECT_LT(base::monotonic_ms() - before, 3000);
+}
+
+TEST_F(RtmpServiceTest, BadInputHurtsNobodyElse) {
+    start();
+    auto p = publisher();
+    send_start(*p);
+    auto v = player();
+    v->media(4);
+    const Bytes chunk_size_0{2, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+    for (const Bytes& bad : {Bytes{0xc9, 1, 2, 3}, chunk_size_0, Bytes(1000, 0xff)}) {
+        auto c = client(true, "live/other");
+        ASSERT_TRUE(ok(c->handshake()));
+        ASSERT_TRUE(ok(c->write(bad)));
+        EXPECT_NE(c->read_to_end(), "");
+        auto bad_viewer = player();
+        ASSERT_TRUE(ok(bad_viewer->write(bad)));
+        EXPECT_NE(bad_viewer->read_to_end(), "");
+        auto bad_publisher = publisher("live/other");
+        ASSERT_TRUE(ok(bad_publisher->write(bad)));
+        EXPECT_NE(bad_publisher->read_to_end(), "");
+    }
+    auto empty_tag = publisher("live/other");
+    empty_tag->send(::rtmp::kVideo, 0, {});
+    EXPECT_EQ(empty_tag->read_to_end(), "closed");
+    p->send(::rtmp::kVideo, 40, kInterFrame);
+    EXPECT_EQ(v->media(1), "9@40 27:12;");
+}
+
+TEST_F(RtmpServiceTest, PauseAndResume) {
+    start();
+    auto p = publisher();
+    send_start(*p);
+    auto v = player();
+    v->media(4);
+    v->call("pause", {{}, true, 0});
+    EXPECT_TRUE(v->hears("NetStream.Pause.Notify"));
+    p->send(::rtmp::kVideo, 40, kInterFrame);
+    (void)runtime::sleep_ms(50).has_value();
+    v->call("pause", {{}, false, 0});
+    EXPECT_TRUE(v->hears("NetStream.Unpause.Notify"));
+    EXPECT_NE(v->media(4).find("9@40 27:12;"), std::string::npos);
+}
+
+TEST_F(RtmpServiceTest, ReceiveAudioOff) {
+    start();
+    auto p = publisher();
+    send_start(*p);
+    auto v = player();
+    v->media(4);
+    v->call("receiveAudio", {{}, false});
+    v->call("getStreamLength", {{}, "s"}, 9);
+    (void)runtime::sleep_ms(50).has_value();
+    v->media(0);
+    p->send(::rtmp::kAudio, 50, kAudioFrame);
+    p->send(::rtmp::kVideo, 60, kKeyframe);
+    std::string got;
+    for (int i = 0; i < 10 && got.find("9@60 17:12;") == std::string::npos; ++i) got += v->media(1);
+    EXPECT_NE(got.find("9@60 17:12;"), std::string::npos) << got;
+    EXPECT_EQ(got.find("8@50"), std::string::npos) << got;
+}
+
+TEST_F(RtmpServiceTest, PlaysAnotherStreamOnTheSameConnection) {
+    start();
+    auto a = publisher("live/a");
+    send_start(*a);
+    auto b = publisher("live/b");
+    b->send(::rtmp::kAudio, 0, kAudioHeader);
+    b->send(::rtmp::kAudio, 20, kAudioFrame);
+    auto v = player("live/a");
+    EXPECT_EQ(v->media(4), kStart);
+    v->call("closeStream", {{}});
+    v->call("play", {{}, "b"});
+    EXPECT_TRUE(v->hears("NetStream.Play.Start"));
+    b->send(::rtmp::kAudio, 40, kAudioFrame);
+    EXPECT_NE(v->media(2).find("8@"), std::string::npos);
+    // And by play alone.
+    v->call("play", {{}, "a"});
+    EXPECT_NE(v->media(4).find("17:12"), std::string::npos);
+    // Nothing is played any more, and nothing new comes: that is as a connection which never began.
+    v->call("closeStream", {{}});
+    int64_t before = base::monotonic_ms();
+    EXPECT_EQ(v->read_to_end(), "closed");
+    EXPECT_LT(base::monotonic_ms() - before, 2000);
+}
+
+TEST_F(RtmpServiceTest, PublishesAndPlaysOnOneConnection) {
+    vhost().publish.normal_timeout = 500;
+    start();
+    auto a = publisher("live/a");
+    send_start(*a);
+    auto both = player("live/a");
+    EXPECT_EQ(both->media(4), kStart);
+    ::rtmp::append_command(both->session().output(), 3, 2, {"publish", 0, {{}, "b", "live"}}, 60000);
+    EXPECT_TRUE(both->hears("NetStream.Publish.Start"));
+    auto v = player("live/b");
+    ::rtmp::append_message(both->session().output(), 4, ::rtmp::kAudio, 2, 0, kAudioHeader, 60000);
+    ::rtmp::append_message(both->session().output(), 4, ::rtmp::kAudio, 2, 20, kAudioFrame, 60000);
+    ASSERT_TRUE(ok(both->flush()));
+    EXPECT_NE(v->media(2).find("af:4"), std::string::npos);
+    // Its silence is noticed although it has no coroutine.
+    for (uint32_t t = 40; t < 2000 && !both->socket().peer_gone(); t += 40) {
+        a->send(::rtmp::kVideo, t, kInterFrame);
+        (void)runtime::sleep_ms(40).has_value();
+    }
+    EXPECT_FALSE(registry_.find({"__defaultVhost__", "live", "b"})->published());
+}
+
+TEST_F(RtmpServiceTest, DurationOfPlay) {
+    start();
+    auto p = publisher();
+    send_start(*p);
+    auto v = client(false, "live/none");
+    ASSERT_TRUE(ok(v->open()));
+    v->call("play", {{}, "s", -1000, 100});
+    (void)runtime::sleep_ms(50).has_value();
+    for (uint32_t t = 40; t <= 400; t += 40) p->send(::rtmp::kVideo, t, kInterFrame);
+    EXPECT_EQ(v->read_to_end(), "closed");
+    EXPECT_NE(v->statuses().find("NetStream.Play.Stop"), std::string::npos);
+}
+
+TEST_F(RtmpServiceTest, Kick) {
+    start();
+    auto p = publisher();
+    send_start(*p);
+    auto v = player();
+    v->media(4);
+    sessions_.for_each([](net::Session& s) { s.kick("kicked by the test"); });
+    EXPECT_EQ(p->read_to_end(), "closed");
+    EXPECT_EQ(v->read_to_end(), "closed");
+    EXPECT_TRUE(until_idle());
+}
+
+TEST_F(RtmpServiceTest, StopsWithEveryKindOfClient) {
+    start();
+    auto p = publisher();
+    send_start(*p);
+    auto v = player();
+    auto waiting = player("live/later");
+    auto silent = client(true, "x/y");
+    (void)runtime::sleep_ms(20).has_value();
+    EXPECT_FALSE(service_->idle());
+    service_->stop();
+    EXPECT_TRUE(service_->idle());
+}
+
+TEST_F(RtmpServiceTest, ConnectionsAreLimited) {
+    snapshot_->global.max_connections = 2;
+    start();
+    auto a = publisher("live/a");
+    auto b = publisher("live/b");
+    auto c = client(true, "live/c");
+    EXPECT_FALSE(c->open());
+    EXPECT_EQ(sessions_.refused_total(), 1u);
+}
+
+TEST_F(RtmpServiceTest, ManyComeAndGo) {
+    start();
+    auto p = publisher();
+    send_start(*p);
+    for (int i = 0; i < 100; ++i) {
+        auto v = player();
+        if (i % 2) v->media(4);
+        auto another = publisher("live/t");
+        if (i % 3) continue;
+        another->session().close();
+        ASSERT_TRUE(ok(another->flush()));
+    }
+    for (int i = 0; i < 200 && service_->connections() > 1; ++i) (void)runtime::sleep_ms(10).has_value();
+    EXPECT_EQ(service_->connections(), 1u);
+}
+
+}  // namespace
+}  // namespace service::rtmp

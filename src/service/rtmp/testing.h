@@ -1,0 +1,122 @@
+#pragma once
+// For the tests of this folder: an RTMP client over a socket, by protocol/rtmp's ClientSession.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "protocol/rtmp/client_session.h"
+#include "protocol/rtmp/handshake.h"
+#include "runtime/tcp.h"
+#include "runtime/tls.h"
+
+namespace service::rtmp::testing {
+
+class TestClient final : private ::rtmp::ClientHandler {
+  public:
+    TestClient(uint16_t port, bool publish, const std::string& path, std::shared_ptr<runtime::TlsContext> tls = nullptr)
+        : session_(*this, *::rtmp::parse_url("rtmp://127.0.0.1/" + path), {.publish = publish}, 3073) {
+        auto plain = runtime::connect_tcp("127.0.0.1", port, limit());
+        if (!plain) return;
+        socket_ = *std::move(plain);
+        if (!tls) return;
+        auto secured = runtime::tls_connect(std::move(socket_), tls, "127.0.0.1", limit());
+        if (secured) socket_ = *std::move(secured);
+    }
+
+    // Until it may publish or play.
+    base::Result<void> open(bool digest = false) {
+        TRY(handshake(digest));
+        session_.start();
+        while (!session_.ready()) TRY(turn());
+        return flush();
+    }
+    base::Result<void> handshake(bool digest = false) {
+        ::rtmp::ClientHandshake handshake([](std::span<uint8_t> b) { std::ranges::fill(b, 0x42); }, digest);
+        std::vector<uint8_t> out;
+        handshake.start(1, out);
+        TRY(write(out));
+        while (!handshake.done()) {
+            auto bytes = TRY(read());
+            out.clear();
+            size_t taken = TRY(handshake.feed(bytes, 2, out));
+            EXPECT_EQ(taken, bytes.size());
+            TRY(write(out));
+        }
+        return {};
+    }
+    // Writes what there is and reads once.
+    base::Result<void> turn() {
+        TRY(flush());
+        return session_.feed(TRY(read()));
+    }
+    base::Result<void> flush() {
+        std::vector<uint8_t> out = std::exchange(session_.output(), {});
+        return write(out);
+    }
+    base::Result<void> write(std::span<const uint8_t> bytes) {
+        return bytes.empty() ? base::Result<void>() : socket_->write(bytes, limit());
+    }
+    // Until the server has closed; the error that was met on the way, if any.
+    std::string read_to_end() {
+        while (true)
+            if (auto done = turn(); !done) return done.error().text();
+    }
+    // Until n media messages have come: "9@40 0:5;..." type, time, first byte and size.
+    std::string media(size_t n) {
+        while (messages_.size() < n)
+            if (auto done = turn(); !done) return done.error().text();
+        std::string text;
+        for (const auto& m : messages_)
+            text += fmt::format("{}@{} {:02x}:{};", m.type, m.timestamp, m.payload.empty() ? 0 : m.payload[0],
+                                m.payload.size());
+        messages_.clear();
+        return text;
+    }
+    void send(uint8_t type, uint32_t timestamp, std::vector<uint8_t> body) {
+        session_.send_media(type, timestamp, {}, body);
+        ASSERT_TRUE(flush().has_value());
+    }
+    void call(std::string name, std::vector<amf::Value> arguments, double transaction = 0) {
+        ::rtmp::append_command(session_.output(), ::rtmp::kCommandChunkStream, session_.stream_id(),
+                               {std::move(name), transaction, std::move(arguments)}, 60000);
+        ASSERT_TRUE(flush().has_value());
+    }
+    // Until the server has said this.
+    bool hears(std::string_view code) {
+        while (statuses_.find(code) == std::string::npos)
+            if (!turn()) return false;
+        return true;
+    }
+    const std::string& statuses() const { return statuses_; }
+    runtime::ByteStream& socket() { return *socket_; }
+    ::rtmp::ClientSession& session() { return session_; }
+    void close() { socket_.reset(); }
+
+  private:
+    static runtime::Deadline limit() { return runtime::Deadline::in_ms(5000); }
+    base::Result<std::span<const uint8_t>> read() {
+        size_t n = TRY(socket_->read(buffer_, limit()));
+        if (n == 0) return base::fail(base::Code::kClosed, "closed");
+        return std::span<const uint8_t>(buffer_).first(n);
+    }
+    void on_ready() override {}
+    base::Result<void> on_media(::rtmp::Message& message) override {
+        // What every play begins with is no media.
+        bool of_play = message.type == ::rtmp::kData && message.payload.text().find("onMetaData") == std::string::npos;
+        if (!of_play) messages_.push_back(std::move(message));
+        return {};
+    }
+    void on_status(std::string_view code, std::string_view) override { statuses_ += std::string(code) + ";"; }
+
+    std::unique_ptr<runtime::ByteStream> socket_;
+    ::rtmp::ClientSession session_;
+    std::vector<uint8_t> buffer_ = std::vector<uint8_t>(65536);
+    std::vector<::rtmp::Message> messages_;
+    std::string statuses_;
+};
+
+}  // namespace service::rtmp::testing
