@@ -10,7 +10,7 @@ from lib.server import default_vhost
 from lib.timing import SLOW, scaled
 
 LIMIT_MS = 200 * SLOW
-VIEWERS = 8
+VIEWERS = 5
 WATCHED_SECONDS = 0.6
 
 

@@ -109,12 +109,14 @@ class Server:
         return self.wait_listening()
 
     def wait_listening(self):
+        wanted = [self.rtmp_port] + ([self.http_port] if "http_server" in self.conf else [])
+
         def ready():
             if self.process and self.process.poll() is not None:
                 raise AssertionError(f"the server ended with {self.process.returncode} as it started")
-            return can_connect(self.rtmp_port)
+            return all(can_connect(port) for port in wanted)
 
-        wait_until(ready, 10, f"the server listens on {self.rtmp_port}")
+        wait_until(ready, 10, f"the server listens on {wanted}")
         return self
 
     @property
