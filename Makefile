@@ -24,9 +24,10 @@ $(CONFIG): configure $(wildcard scripts/configure/*.sh)
 CXX = $(CONFIG_CXX)
 # Four warnings of g++ 12 are wrong too often: it takes the unused half of std::expected, behind every TRY, for a value
 # used uninitialised or freed, and loses count when vectors and strings grow. The sanitizer build sees what they would.
-CXXFLAGS := -std=c++23 -g -fno-omit-frame-pointer -Wall -Wextra -Werror -pthread \
+CXXFLAGS := -std=c++23 -g -fno-omit-frame-pointer -fstack-clash-protection -Wall -Wextra -Werror -pthread \
     -Wno-maybe-uninitialized -Wno-free-nonheap-object -Wno-stringop-overflow -Wno-restrict
-# -iquote, so that no file there hides a standard header; research is for research/ itself: check_layers keeps src/ from including it.
+# research/ is for research/ itself (check_layers keeps src/ from including it); -iquote, so that no file in it hides a
+# standard header. A frame larger than a page must not step over a stack's guard page: -fstack-clash-protection.
 CPPFLAGS := -Isrc -iquote research -DST_SWITCH_CB -DSPDLOG_COMPILED_LIB -DSPDLOG_FMT_EXTERNAL -DSPDLOG_NO_EXCEPTIONS
 LDFLAGS := -Wl,--as-needed -pthread
 OPTIMISE := -O2

@@ -3,7 +3,7 @@
 #include <sys/resource.h>
 
 #include "base/log.h"
-#include "command_line.h"
+#include "bench/command_line.h"
 #include "load/run.h"
 #include "runtime/coroutine.h"
 

@@ -1,7 +1,8 @@
 // floor: the least that a single-threaded server can do, as a measuring stick for the real one. It shares no code with
 // the server, so that it measures the kernel and nothing of ours.
 //
-//   floor PORT KBPS INTERVAL_MS   To every connection that sends anything: an HTTP response head and an FLV header, then
+//   floor PORT KBPS INTERVAL_MS   To every connection that sends anything: an HTTP response head and an FLV header,
+//   then
 //                                 one writev of the interval's bytes per socket and interval. The bytes are well-formed
 //                                 FLV tags of constant size, so that a reader can check the framing.
 //   floor --publish PORT          Accepts, does one recv per arrival, counts and throws away.

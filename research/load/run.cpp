@@ -102,8 +102,7 @@ void Run::add_window(Report& report, const std::string& per) {
     report.add("server_descriptors_after", probe_.descriptors());
     if (per.empty() || window_open_ == 0) return;
     report.add("server_cpu_ms_per_s_per_" + per, rounded(cpu_ms / window_seconds() / window_open_, 4));
-    report.add("server_kb_per_" + per,
-               rounded(static_cast<double>(pss_after_kb_ - pss_before_kb_) / window_open_, 2));
+    report.add("server_kb_per_" + per, rounded(static_cast<double>(pss_after_kb_ - pss_before_kb_) / window_open_, 2));
 }
 
 int Run::finish(const Report& report) {
