@@ -35,6 +35,9 @@ class ChunkReader {
     // Returns how many bytes were taken: all, unless the sink said stop. An error is final; it says what was wrong.
     base::Result<size_t> feed(std::span<const uint8_t> bytes, MessageSink& sink);
 
+    // Gives back memory that was set aside for more chunk streams: its peer has said most of what it will.
+    void shrink() { streams_.shrink_to_fit(); }
+
     uint32_t chunk_size() const { return chunk_size_; }
     size_t chunk_streams() const { return streams_.size(); }
     // Memory held by unfinished messages, in bytes.

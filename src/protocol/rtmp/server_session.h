@@ -106,6 +106,7 @@ class ServerSession final : private MessageSink {
     uint64_t ignored_media() const { return ignored_media_; }  // messages on streams that do not publish
     uint32_t last_acknowledged() const { return peer_acknowledged_; }
     const ChunkReader& reader() const { return reader_; }
+    void shrink() { reader_.shrink(); }
 
   private:
     enum class Pending : uint8_t { kNone, kConnect, kPublish, kPlay };

@@ -20,6 +20,7 @@
 #include "runtime/byte_stream.h"
 #include "runtime/coroutine.h"
 #include "runtime/tls.h"
+#include "service/rtmp/client_info.h"
 #include "service/rtmp/publisher.h"
 
 namespace service::rtmp {
@@ -43,14 +44,6 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     size_t place = 0;  // in the service's list
 
   private:
-    // What connect told that later requests and the API need.
-    struct Client {
-        std::string app;
-        std::string tc_url;
-        std::string page_url;
-        std::string swf_url;
-        std::string params;  // of the last published or played stream, "?k=v"
-    };
     // A decision to take, once the session has stopped reading for it.
     struct Request {
         enum { kConnect, kPublish, kPlay } what;
@@ -114,7 +107,7 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     Service& service_;
     std::unique_ptr<runtime::ByteStream> socket_;  // null while parked
     std::unique_ptr<Work> work_;                   // null while parked
-    std::unique_ptr<Client> client_;
+    ClientInfo client_;
     std::unique_ptr<Request> request_;
     std::vector<std::unique_ptr<Publisher>> publishers_;
     base::Ref<live::Stream> stream_;  // the last one published or played: what the log speaks of

@@ -85,22 +85,19 @@ void Connection::refuse(std::string_view what, std::string_view why) {
 
 // The vhost is alive as long as service_.snapshot() is.
 Result<live::StreamKey> Connection::resolve(std::string_view name, const config::Vhost*& vhost) {
-    auto address = TRY(::rtmp::resolve_stream(client_->tc_url, client_->app, name, std::string(config::kDefaultVhost)));
+    auto address =
+        TRY(::rtmp::resolve_stream(client_.tc_url(), client_.app(), name, std::string(config::kDefaultVhost)));
     vhost = service_.snapshot()->vhost(address.vhost);
     if (!vhost)
         return base::fail(Code::kRefused, fmt::format("vhost {} is not there or disabled", shown(address.vhost)));
-    client_->params = std::move(address.params);
+    client_.set_params(address.params);
     return live::StreamKey{vhost->name, std::move(address.app), std::move(address.stream)};
 }
 
 void Connection::decide_connect(::rtmp::ConnectRequest& request) {
     base::log::trace("RTMP connect: app {}, tcUrl {}, from {}, {}{}", shown(request.app), shown(request.tc_url),
                      socket_->peer_address(), shown(request.flash_version), socket_->is_tls() ? ", TLS" : "");
-    client_ = std::make_unique<Client>();
-    client_->app = std::move(request.app);
-    client_->tc_url = std::move(request.tc_url);
-    client_->page_url = std::move(request.page_url);
-    client_->swf_url = std::move(request.swf_url);
+    client_ = ClientInfo(request.app, request.tc_url, request.page_url, request.swf_url);
     const config::Vhost* vhost = nullptr;
     auto key = resolve("-", vhost);  // the stream is not known yet; app and vhost are
     if (!key) {

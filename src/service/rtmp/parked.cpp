@@ -23,6 +23,8 @@ live::LogKey Connection::log_key() const {
 void Connection::park() {
     std::vector<uint8_t> input = std::move(work_->input);
     work_.reset();
+    task_ = runtime::Task();  // its end frees it
+    session_.shrink();
     base::Slice first = base::Slice::copy(session_.output());
     session_.output() = {};
     viewer_.join(played_, log_key(), &make_encoder, std::move(socket_), std::move(first), duration_ms_);
