@@ -3,7 +3,8 @@
 
     research/compare.py                       everything: about 20 minutes on two cores
     research/compare.py --quick               small and short: does it work at all
-    research/compare.py --json FILE --markdown FILE    keep the figures; the table goes to stdout anyway
+    research/compare.py --json FILE        keep the figures; the tables go to stdout anyway
+    research/compare.py --markdown doc/performance.md    put the tables there, between its two marks
     research/compare.py --only players,publishers,latency
 
 The server runs on core 0 and the load (research/bench) on core 1, where there are two. Each run starts its server anew,
@@ -284,10 +285,8 @@ def machine(bench, options):
         "compiler": first_line("g++", "--version"),
         "ours": first_line("git", "-C", str(ROOT), "describe", "--always", "--dirty"),
         "nginx": f"{first_line('nginx', '-v')}, rtmp module {module}",
-        "command": "research/compare.py " + " ".join(sys.argv[1:]),
+        "measured": f"{options.seconds} s per run, {options.repeats} repeats",
         "stream": "x264 and AAC by ffmpeg, looped" if bench.stream else "made up by the load tool",
-        "repeats": options.repeats,
-        "seconds": options.seconds,
     }
 
 
@@ -319,6 +318,17 @@ def markdown(results, targets):
     return "\n".join(parts)
 
 
+MARKS = ("<!-- figures: written by research/compare.py -->\n", "<!-- end of figures -->\n")
+
+
+def put_between_marks(path, text):
+    """Replaces what stands between the marks; without them, or a file, the text is all of it."""
+    old = path.read_text() if path.exists() else ""
+    before, mark, rest = old.partition(MARKS[0])
+    _, end, after = rest.partition(MARKS[1])
+    path.write_text(f"{before}{mark}\n{text}\n{end}{after}" if mark and end else text)
+
+
 def say(text):
     print(text, file=sys.stderr, flush=True)
 
@@ -337,7 +347,7 @@ def parse_options():
     parser.add_argument("--only", default="players,publishers,latency")
     parser.add_argument("--quick", action="store_true", help="small and short, no targets")
     parser.add_argument("--json", type=pathlib.Path)
-    parser.add_argument("--markdown", type=pathlib.Path)
+    parser.add_argument("--markdown", type=pathlib.Path, metavar="FILE")
     options = parser.parse_args()
     if options.quick:
         options.players, options.nginx_players = [100], [100]
@@ -364,7 +374,7 @@ def main():
     if options.json:
         options.json.write_text(json.dumps(results, indent=2) + "\n")
     if options.markdown:
-        options.markdown.write_text(text)
+        put_between_marks(options.markdown, text)
     return 0 if all(ok for *_, ok in targets) else 1
 
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/bytes.h"
 #include "protocol/rtmp/message.h"
@@ -25,10 +26,13 @@ base::Result<void> ChunkSkimmer::feed(std::span<const uint8_t> bytes, ControlSin
         // A header that came in pieces: byte by byte until it is whole.
         carry_[carried_++] = bytes.front();
         bytes = bytes.subspan(1);
-        if (TRY(header(std::span<const uint8_t>(carry_.data(), carried_)))) {
-            carried_ = 0;
-            if (chunk_left_ == 0) TRY(end_message(streams_[current_], sink));
-        }
+        size_t used = TRY(header(std::span<const uint8_t>(carry_.data(), carried_)));
+        if (used == 0) continue;
+        // Looking for a repeated timestamp may have taken bytes of the payload.
+        const auto carry = carry_;
+        auto rest = std::span<const uint8_t>(carry).subspan(used, std::exchange(carried_, 0) - used);
+        if (chunk_left_ == 0) TRY(end_message(streams_[current_], sink));
+        TRY(feed(rest, sink));
     }
     return {};
 }

@@ -98,6 +98,14 @@ TEST(ChunkSkimmer, AddsDeltas) {
     EXPECT_EQ(skim<ChunkSkimmer>(bytes, 1), "9@10+2:17 9@50+3:27 9@70+3:27 9@90+3:27 ");
 }
 
+TEST(ChunkSkimmer, AcceptsATimestampThatIsNotRepeated) {
+    Bytes bytes = {0x06, 0xff, 0xff, 0xff, 0, 0, 136, 9, 1, 0, 0, 0, 0x01, 0, 0, 0};
+    bytes.insert(bytes.end(), 128, 0x27);
+    bytes.push_back(0xc6);
+    bytes.insert(bytes.end(), 8, 0x28);
+    for (size_t step : {1, 3, 16, 1000}) EXPECT_EQ(skim<ChunkSkimmer>(bytes, step), "9@16777216+136:27 ");
+}
+
 TEST(ChunkSkimmer, RefusesWhatIsNoChunkStream) {
     EXPECT_EQ(skim<ChunkSkimmer>({0xc6, 1, 2, 3}, 100), "error: chunk stream 6 begins without a full header");
     EXPECT_EQ(skim<ChunkSkimmer>({0x06, 0, 0, 0, 0, 0, 9, 99, 0, 0, 0, 0}, 100), "error: a message of type 99");
