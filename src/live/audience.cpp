@@ -41,6 +41,11 @@ void Audience::on_append(bool urgent) {
     if (tell && log_.stream().options().merge_ms == 0) wake_.pulse();
 }
 
+void Audience::start_waiting() {
+    for (Viewer* viewer : viewers_)
+        if (viewer->state_ == Viewer::State::kWaitingStart) viewer->start_if_possible();
+}
+
 void Audience::end_all() {
     // Backwards: who ends at once is replaced by the last.
     for (size_t i = viewers_.size(); i-- > 0;)
@@ -57,7 +62,7 @@ void Audience::pump(Stream& stream) {
             merge_cycle(interval);
         else
             frame_cycle();
-        trim();
+        if (!runtime::cancelled()) trim();  // else not everybody was asked what he still needs
     }
     if (viewers_.empty()) stream.drop_log(log_);  // this object is gone after it
 }
@@ -68,18 +73,20 @@ void Audience::merge_cycle(int64_t interval_ms) {
     int64_t begin_ms = next_cycle_ms_;
     next_cycle_ms_ += interval_ms;
     size_t phases = std::clamp<size_t>(viewers_.size() / kViewersPerPhase, 1, kMostPhases);
+    size_t begin = 0;
     for (size_t phase = 0; phase < phases && !viewers_.empty(); ++phase) {
         int64_t at_ms = begin_ms + interval_ms * static_cast<int64_t>(phase) / static_cast<int64_t>(phases);
         Deadline at = Deadline::at_us(at_ms * 1000);
         while (!viewers_.empty() && !at.passed() && !runtime::cancelled()) (void)wake_.wait_next(at);
-        walk(viewers_.size() * phase / phases, viewers_.size() * (phase + 1) / phases);
+        // From where the last one ended, however many came and went: nobody is left out of a cycle.
+        begin = walk(begin, viewers_.size() * (phase + 1) / phases);
     }
 }
 
 void Audience::frame_cycle() {
     if (!unsent_) (void)wake_.wait_next(Deadline::in_ms(kIdleMs));
     if (unsent_ && !urgent_) {
-        Deadline alone = Deadline::in_ms(kAudioWaitMs);
+        Deadline alone = Deadline::in_ms(log_.stream().options().audio_wait_ms);
         while (!urgent_ && !viewers_.empty() && !alone.passed() && !runtime::cancelled()) (void)wake_.wait_next(alone);
     }
     if (viewers_.size() >= kManyViewers) {
@@ -92,18 +99,20 @@ void Audience::frame_cycle() {
     walk(0, viewers_.size());
 }
 
-void Audience::walk(size_t begin, size_t end) {
+size_t Audience::walk(size_t begin, size_t end) {
     lag_limit_ = log_.lag_limit(log_.stream().options().queue_length_ms);
     int64_t turn_began_us = base::monotonic_us();
-    for (size_t i = begin, visited = 0; i < std::min(end, viewers_.size());) {
+    size_t i = begin;
+    for (size_t visited = 0; i < std::min(end, viewers_.size());) {
         Viewer* viewer = viewers_[i];
         visit(*viewer, turn_began_us / 1000);
         // A viewer that went away left its place to another.
         if (i < viewers_.size() && viewers_[i] == viewer) ++i;
         if (++visited % 16 != 0 || base::monotonic_us() - turn_began_us < kTurnUs) continue;
-        if (!runtime::yield()) return;
+        if (!runtime::yield()) break;
         turn_began_us = base::monotonic_us();
     }
+    return i;
 }
 
 void Audience::visit(Viewer& viewer, int64_t now_ms) {

@@ -26,6 +26,8 @@ class Audience {
     size_t size() const { return viewers_.size(); }
     // A packet was appended. urgent: viewers who want every frame need not wait for the next one.
     void on_append(bool urgent);
+    // Whoever waits for a place to begin, and has one by now, takes it; the bytes go out in their turn.
+    void start_waiting();
     // Each viewer's stream is over.
     void end_all();
     // The log must keep what a viewer at this offset has not got yet.
@@ -37,14 +39,14 @@ class Audience {
     static constexpr size_t kMostPhases = 10;
     static constexpr int64_t kTickMs = 20;       // with every frame: no walk sooner than this once there are
     static constexpr size_t kManyViewers = 200;  // this many
-    static constexpr int64_t kAudioWaitMs = 60;  // with every frame: audio does not wait longer for a video frame
     static constexpr int64_t kIdleMs = 500;      // how often those who are stuck are looked at when nothing comes
     static constexpr int64_t kTurnUs = 1000;     // how long the pump keeps the loop
 
     void pump(Stream& stream);
     void merge_cycle(int64_t interval_ms);
     void frame_cycle();
-    void walk(size_t begin, size_t end);
+    // Visits those from begin up to end; returns where it came to.
+    size_t walk(size_t begin, size_t end);
     void visit(Viewer& viewer, int64_t now_ms);
     void trim();
 

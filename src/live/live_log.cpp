@@ -30,6 +30,11 @@ void LiveLog::append(const media::Frame& frame, const base::Ref<StreamHeaders>& 
     audience_.on_append(frame.kind == media::Kind::kVideo || !stream_.video_flows());
 }
 
+void LiveLog::forget_starts() {
+    audience_.start_waiting();
+    starts_.clear();
+}
+
 // A packet lies in one block whole, so that it is encoded in one go and sent from one place.
 uint8_t* LiveLog::reserve(size_t bytes) {
     if (blocks_.empty() || blocks_.back().capacity - blocks_.back().used < bytes) {

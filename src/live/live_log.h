@@ -37,7 +37,8 @@ class LiveLog {
     // headers: those in force at this frame.
     void append(const media::Frame& frame, const base::Ref<StreamHeaders>& headers);
     // No viewer may begin before what comes next: the publisher left, or the GOP has grown too long.
-    void forget_starts() { starts_.clear(); }
+    // Those who wait and could have begun do so now.
+    void forget_starts();
 
     const LogKey& key() const { return key_; }
     Stream& stream() { return stream_; }

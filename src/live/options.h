@@ -14,6 +14,7 @@ struct LiveOptions {
     int gop_cache_max_frames = 2500;   // a longer GOP is not kept; 0: no limit
     int64_t queue_length_ms = 30'000;  // how far a viewer may lag before it jumps to a later keyframe
     int64_t merge_ms = 350;            // mw_latency: a viewer's bytes are sent this often; 0: with every video frame
+    int64_t audio_wait_ms = 60;        // with every video frame: how long audio waits to ride with one
     int64_t send_min_interval_ms = 0;  // no two sends to a viewer closer than this
     bool no_delay = false;             // TCP_NODELAY on viewers
     TimeJitter time_jitter = TimeJitter::kFull;

@@ -90,6 +90,7 @@ void Viewer::start_if_possible() {
     LiveLog::Start* start = log_->next_start(position_);
     if (!start) return;
     position_ = start->offset;
+    log_->audience().note_position(position_);
     const base::Slice& prefix = log_->prefix(*start, !has_file_header_);
     if (!prefix.empty()) pending_.push_back(prefix);
     if (duration_ms_ > 0 && !has_file_header_) stop_dts_ = start->dts + duration_ms_;

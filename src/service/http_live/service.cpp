@@ -15,7 +15,7 @@ namespace {
 // ?vhost= and ?domain= come before the Host field.
 std::string_view vhost_name(const http::Request& request) {
     for (std::string_view name : {"vhost", "domain"})
-        if (auto value = http::find_parameter(request.parameters, name); value && !value->empty()) return *value;
+        if (auto value = http::find_parameter(request.parameters, name).value_or(""); !value.empty()) return value;
     return request.host;
 }
 
