@@ -91,6 +91,10 @@ base::Result<void> serve(const ConfigSource& source, const config::Loaded& loade
                     [&](const config::Snapshot& current) { return reload_config(source, current); });
     loop.run();
     lifecycle.stop();
+    // There are any only in a debug build, which paints stacks.
+    for (const runtime::CoroutineInfo& mark : runtime::stack_high_water_marks())
+        base::log::trace("coroutine {}: {} of {} bytes of stack used", mark.name, mark.stack_used_bytes,
+                         mark.stack_bytes);
     return {};
 }
 
