@@ -164,7 +164,7 @@ class Bench:
 
 def make_stream(directory, seconds):
     """A test pattern of x264 and AAC: 25 pictures and 43 audio frames a second, a keyframe every two seconds, 237
-    kbit/s in all. As long as a run measures, so that every run delivers the same bytes wherever in the loop it begins."""
+    kbit/s in all. As long as a run measures, so that every run delivers the same bytes wherever it begins."""
     if not shutil.which("ffmpeg"):
         return None  # the load tool's own made-up stream of the same bitrate
     path = directory / "stream.flv"
@@ -326,19 +326,28 @@ def table(head, rows):
     return "\n".join(lines) + "\n"
 
 
+def ratio(figure, floor):
+    return f"{figure / floor:.2f}" if floor else ""
+
+
 def markdown(results, targets):
     parts = [table(("", ""), results["machine"].items())]
     if "players" in results:
-        rows = [(name, count, run["server_cpu_ms_per_mbit"], run["server_cpu_percent"], run["server_kb_per_player"],
+        floor = results["players"]["floor"]
+        rows = [(name, count, run["server_cpu_ms_per_mbit"],
+                 ratio(run["server_cpu_ms_per_mbit"], floor.get(count, {}).get("server_cpu_ms_per_mbit")),
+                 run["server_cpu_percent"], run["server_kb_per_player"],
                  run["mbit_per_s"], run["dropped"], f"{run['slowest_viewer_percent']} %", run["longest_gap_ms"])
                 for name, by_count in results["players"].items() for count, run in by_count.items()]  # fmt: skip
-        head = ("server", "players", "CPU ms/Mbit", "CPU %", "kB/player", "Mbit/s", "dropped", "slowest",
+        head = ("server", "players", "CPU ms/Mbit", "to the floor", "CPU %", "kB/player", "Mbit/s", "dropped", "slowest",
                 "longest gap ms")  # fmt: skip
         parts.append(table(head, rows))
     if "publishers" in results:
-        rows = [(name, run["publishers"], run["cpu_ms_per_s"], run["kb"], run["gop_kb"], run["dropped"])
+        floor = results["publishers"]["floor"]["cpu_ms_per_s"]
+        rows = [(name, run["publishers"], run["cpu_ms_per_s"], ratio(run["cpu_ms_per_s"], floor), run["kb"],
+                 run["gop_kb"], run["dropped"])
                 for name, run in results["publishers"].items()]  # fmt: skip
-        head = ("server", "publishers", "CPU ms/s each", "kB each", "of which GOP kB, on average", "dropped")
+        head = ("server", "publishers", "CPU ms/s each", "to the floor", "kB each", "of which GOP kB", "dropped")
         parts.append(table(head, rows))
     if "latency" in results:
         rows = [(name, kind, *(run[kind][p] for p in ("p50", "p95", "p99", "max")))
