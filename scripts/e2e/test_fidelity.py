@@ -8,7 +8,7 @@ import pytest
 
 from lib import ffmpeg, flv, http, media, publishing, rtmp
 from lib.server import default_vhost
-from lib.timing import scaled, wait_until
+from lib.timing import scaled
 
 WAITING = default_vhost(remux="wait_publisher on;", play="mw_latency 100;")
 SPEED = 4  # times real time
@@ -35,28 +35,19 @@ def publish(tool, server, path, name, run=ffmpeg.command):
     return tool(run("-readrate", SPEED, "-i", path, "-c", "copy", "-f", "flv", server.rtmp_url(f"live/{name}")))
 
 
-def wait_for_players(server, count):
-    """Until that many connections of players stand beside the process's own descriptors."""
-    before = server.fds()
-    return lambda: wait_until(
-        lambda: server.fds() >= before + count, 10, lambda: f"{count} players connect; {server.fds() - before} did"
-    )
-
-
 @pytest.mark.valgrind
 @pytest.mark.parametrize(
     "source", [media.with_b_frames, media.plain, media.h264_mp3], ids=lambda source: source.__name__
 )
 def test_ffmpeg_publishes_and_all_players_get_it(server, tool, tmp_path, source):
     path = source()
-    connected = wait_for_players(server, 5)
     by_rtmp, rtmp_out = recorder(tool, tmp_path, server.rtmp_url("live/one"), "rtmp")
     by_http, http_out = recorder(tool, tmp_path, server.http_url("live/one.flv"), "http")
     dump_path = tmp_path / "dump.flv"
     dump = tool(["rtmpdump", "--live", "-q", "-r", server.rtmp_url("live/one"), "-o", dump_path])
     own = publishing.Collector(http.Live(server.http_port, "/live/one.flv", wait=False, timeout=scaled(30)))
     websocket = publishing.Collector(http.WebSocket(server.http_port, "/live/one.flv", timeout=scaled(30)))
-    connected()
+    server.wait_players("live/one", 5)
     publish(tool, server, path, "one").finish(20)
 
     own_tags = own.finish(scaled(20), "HTTP-FLV")
@@ -74,12 +65,11 @@ def test_ffmpeg_publishes_and_all_players_get_it(server, tool, tmp_path, source)
 @pytest.mark.valgrind
 def test_hevc_by_enhanced_rtmp(server, tool, tmp_path):
     path = media.hevc()
-    connected = wait_for_players(server, 4)
     by_rtmp, rtmp_out = recorder(tool, tmp_path, server.rtmp_url("live/hevc"), "rtmp", ffmpeg.command9)
     by_http, http_out = recorder(tool, tmp_path, server.http_url("live/hevc.flv"), "http", ffmpeg.command9)
     own = publishing.Collector(http.Live(server.http_port, "/live/hevc.flv", wait=False, timeout=scaled(30)))
     websocket = publishing.Collector(http.WebSocket(server.http_port, "/live/hevc.flv", timeout=scaled(30)))
-    connected()
+    server.wait_players("live/hevc", 4)
     publish(tool, server, path, "hevc", ffmpeg.command9).finish(20)
 
     flv.assert_same(media.tags(path), own.finish(scaled(20), "HTTP-FLV"), "HTTP-FLV")
@@ -167,10 +157,9 @@ def test_gstreamer_publishes(server, tool, element):
 
 def test_gstreamer_records(server, tool, tmp_path):
     path, out = media.plain(), tmp_path / "out.flv"
-    connected = wait_for_players(server, 1)
     words = ["rtmp2src", f"location={server.rtmp_url('live/gstplay')}", "!", "filesink", f"location={out}"]
     recording = tool(["gst-launch-1.0", "-q", *words])
-    connected()
+    server.wait_players("live/gstplay", 1)
     with rtmp.publisher(server, "live", "gstplay") as client:
         publishing.send_all(client, media.tags(path), SPEED * 2)
     recording.finish(20, codes=None)  # the stream's end is an error to some versions

@@ -313,11 +313,10 @@ def test_rtmps_and_https(secure, tool, tmp_path):
         "WSS-FLV": http.WebSocket(secure.https_port, "/live/tls.flv", tls=True, timeout=scaled(20)),
     }
     collectors = {name: publishing.Collector(player) for name, player in players.items()}
-    before = secure.fds()
     recording = tool(
         ffmpeg.command("-i", f"rtmps://127.0.0.1:{secure.rtmps_port}/live/tls", "-c", "copy", "-f", "framemd5", out)
     )
-    wait_until(lambda: secure.fds() > before, 10, lambda: f"ffmpeg connects: {recording.describe()}")
+    secure.wait_players("live/tls", 4)
     tool(
         ffmpeg.command(
             "-readrate", 4, "-i", path, "-c", "copy", "-f", "flv", f"rtmps://127.0.0.1:{secure.rtmps_port}/live/tls"

@@ -205,6 +205,15 @@ class Server:
 
         return wait_until(search, seconds, what)
 
+    def wait_players(self, path, count):
+        """Until it has taken that many players of the stream, app/name."""
+        joined = re.compile(rf"(RTMP play|flv-play started): \S+/{path}\b")
+
+        def playing():
+            return len(joined.findall(self.log()))
+
+        wait_until(lambda: playing() >= count, 10, lambda: f"{count} players of {path}; {playing()} came")
+
     def rss_kb(self):
         for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
             if line.startswith("VmRSS:"):
