@@ -60,6 +60,10 @@ class ByteStream {
     // What is received next is acknowledged at once, not up to 40 ms later: a client that asks by several small writes
     // waits for it between them. The kernel forgets it soon: say it before each wait.
     virtual void acknowledge_soon() = 0;
+    // A stream that always has something to read: from now on read() looks for input only every so often (rounded down
+    // to 5 ms), in which more than one arrival may come together, for less processor time. 0: at once again. The peer's
+    // end is seen at once all the same; parking ends it.
+    virtual void pace_reads(int64_t interval_ms) = 0;
     // Half-close for writing after all written bytes; so that the peer reads them before the end.
     virtual void shutdown_write() = 0;
     virtual std::string peer_ip() const = 0;       // "192.0.2.1", "2001:db8::1"

@@ -8,6 +8,7 @@
 #include "runtime/coroutine.h"
 #include "runtime/coroutine_state.h"
 #include "runtime/immortal.h"
+#include "runtime/read_pacer.h"
 
 namespace runtime::detail {
 
@@ -30,6 +31,8 @@ struct Reactor {
     std::vector<Posted> posted;
     base::Ref<Coroutine> drainer;
     base::Ref<Coroutine> poster;
+    base::Ref<Coroutine> pacing;
+    ReadPacer pacer;
     bool stopping = false;
     ReactorCounters counters;
 
@@ -61,8 +64,14 @@ Reactor& reactor = immortal_reactor.value;
 constexpr int kBatch = 256;
 // Parked handlers run on these stacks.
 constexpr size_t kHandlerStackBytes = 256 * 1024;
+constexpr size_t kPacerStackBytes = 32 * 1024;
 constexpr uint32_t kEndEvents = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
 constexpr uint32_t kGoneEvents = EPOLLHUP | EPOLLERR;
+
+Watch* watch_of(ReadPacer::Ticket ticket) {
+    auto* slot = reactor.find(ticket.fd, ticket.generation);
+    return slot ? slot->watch : nullptr;
+}
 }  // namespace
 
 void Reactor::drain() {
@@ -106,7 +115,10 @@ base::Result<void> start_reactor() {
         "events", [] { reactor.drain(); }, kHandlerStackBytes);
     reactor.poster = start_coroutine(
         "posted", [] { reactor.deliver_posted(); }, kHandlerStackBytes);
-    if (!reactor.drainer || !reactor.poster) return base::fail_errno("no memory for the event loop's stack", ENOMEM);
+    reactor.pacing = start_coroutine(
+        "read-pacer", [] { reactor.pacer.run(reactor.stopping, watch_of); }, kPacerStackBytes);
+    if (!reactor.drainer || !reactor.poster || !reactor.pacing)
+        return base::fail_errno("no memory for the event loop's stack", ENOMEM);
     return yield();  // so that both wait
 }
 
@@ -114,10 +126,11 @@ void stop_reactor() {
     reactor.stopping = true;
     st_thread_interrupt(reactor.drainer->thread);
     wake(*reactor.poster);
-    join_uncancelled(*reactor.drainer);
-    join_uncancelled(*reactor.poster);
-    reactor.drainer.reset();
-    reactor.poster.reset();
+    wake(*reactor.pacing);
+    for (auto* coroutine : {&reactor.drainer, &reactor.poster, &reactor.pacing}) {
+        join_uncancelled(**coroutine);
+        coroutine->reset();
+    }
     for (const auto& slot : reactor.slots) CHECK(slot.watch == nullptr);
     reactor.slots = {};
     reactor.posted = {};
@@ -143,7 +156,8 @@ base::Result<void> Watch::open(int fd, uint32_t events) {
     slot.watch = this;
     fd_ = fd;
     readable_ = writable_ = true;
-    ended_ = gone_ = wants_write_ = false;
+    ended_ = gone_ = wants_write_ = hurried_ = has_ticket_ = false;
+    pace_ticks_ = 0;
     return {};
 }
 
@@ -172,11 +186,35 @@ void Watch::change_events(uint32_t events) {
     epoll_ctl(reactor.epoll, EPOLL_CTL_MOD, fd_, &event);
 }
 
+void Watch::pace(int64_t interval_ms) {
+    const auto ticks = std::clamp<int64_t>(interval_ms, 0, ReadPacer::kLongestMs) / ReadPacer::kTickMs;
+    if (fd_ < 0 || ticks == pace_ticks_) return;
+    if (!ticks != !pace_ticks_) change_events(ticks ? kEdges & ~uint32_t{EPOLLIN} : kEdges);
+    pace_ticks_ = static_cast<uint16_t>(ticks);
+    if (!ticks || has_ticket_) return;
+    has_ticket_ = true;
+    reactor.pacer.add({fd_, reactor.slots[static_cast<size_t>(fd_)].generation}, ticks);
+}
+
+int64_t Watch::take_turn() {
+    if (!pace_ticks_) {
+        has_ticket_ = false;
+        return 0;
+    }
+    readable_ = true;
+    if (reader_) wake(*reader_);
+    const int64_t ticks = hurried_ ? 1 : pace_ticks_;
+    hurried_ = false;
+    return ticks;
+}
+
 base::Result<void> Watch::wait_readable(Deadline deadline) {
     CHECK(!reader_ && !handler_);
     while (!readable_) {
+        // A paced reader looks at its deadline at every turn, which is cheaper than a timer.
+        if (pace_ticks_ && deadline.passed()) return wake_result(Wake::kTimeout);
         reader_ = &current();
-        const Wake how = suspend(deadline);
+        const Wake how = suspend(pace_ticks_ ? Deadline::never() : deadline);
         reader_ = nullptr;
         if (readable_ && how != Wake::kCancelled) break;
         if (how != Wake::kWoken) return wake_result(how);
@@ -198,6 +236,7 @@ base::Result<void> Watch::wait_writable(Deadline deadline) {
 
 void Watch::park(ParkedHandler& handler) {
     CHECK(fd_ >= 0 && !reader_ && !writer_ && !handler_);
+    pace(0);
     handler_ = &handler;
     const uint32_t pending =
         (readable_ ? EPOLLIN : 0u) | (gone_ ? EPOLLHUP : 0u) | (wants_write_ && writable_ ? EPOLLOUT : 0u);

@@ -1,7 +1,7 @@
 #pragma once
 // Internal. One edge-triggered epoll set for every descriptor of ours, each registered once. state-threads polls that
 // set's descriptor alone, so a wake-up costs what is ready, not what is waiting. One coroutine drains the set and wakes
-// the coroutine, or calls the parked handler, behind each event.
+// the coroutine, or calls the parked handler, behind each event. Publishers are read by turns instead (read_pacer.h).
 
 #include <sys/epoll.h>
 
@@ -49,6 +49,13 @@ class Watch {
         writable_ = false;
         wants_write_ = true;
     }
+    // Input is looked for every so often, and no event tells of it; 0: events do, as from the start. The end of the
+    // stream is told at once either way. Who is read much at a turn gets the next one soon.
+    void pace(int64_t interval_ms);
+    // For the pacer: wakes the reader. Ticks until the next turn, or 0: no more.
+    int64_t take_turn();
+    void read_much() { hurried_ = true; }
+
     // Ok when it is readable, or was woken for it; check by trying.
     base::Result<void> wait_readable(Deadline deadline);
     base::Result<void> wait_writable(Deadline deadline);
@@ -68,13 +75,17 @@ class Watch {
     Coroutine* writer_ = nullptr;
     ParkedHandler* handler_ = nullptr;
     int fd_ = -1;
+    uint16_t pace_ticks_ = 0;
     // Until something says otherwise a socket is worth a try.
     bool readable_ : 1 = true;
     bool writable_ : 1 = true;
     bool ended_ : 1 = false;
     bool gone_ : 1 = false;
     bool wants_write_ : 1 = false;
+    bool hurried_ : 1 = false;     // there was much to read
+    bool has_ticket_ : 1 = false;  // at the pacer
 };
+static_assert(sizeof(Watch) == 32);
 
 base::Result<void> start_reactor();
 void stop_reactor();

@@ -15,6 +15,8 @@ namespace {
 
 // What a system call costs beside the bytes, in bytes, for account().
 constexpr size_t kCallUnits = 2048;
+// A paced socket with so many bytes at a turn is read again soon: its buffer, and its sender, are not to wait.
+constexpr size_t kMuch = 16 * 1024;
 
 bool peer_broke(int error) {
     switch (error) {
@@ -80,6 +82,7 @@ base::Result<ByteStream::TryRead> TcpStream::try_read(std::span<uint8_t> buffer)
         if (n == 0) return TryRead{0, true};
         if (n > 0) {
             if (static_cast<size_t>(n) < buffer.size()) watch_.read_fell_short();
+            if (static_cast<size_t>(n) >= kMuch) watch_.read_much();
             return TryRead{static_cast<size_t>(n), false};
         }
         if (errno == EAGAIN) {

@@ -28,6 +28,7 @@ class TcpStream final : public ByteStream {
     int plain_fd() const override { return watch_.fd(); }
     void set_no_delay(bool on) override;
     void acknowledge_soon() override;
+    void pace_reads(int64_t interval_ms) override { watch_.pace(interval_ms); }
     void shutdown_write() override;
     std::string peer_ip() const override { return peer_.ip_text(); }
     std::string peer_address() const override { return peer_.text(); }

@@ -119,7 +119,10 @@ Deadline Connection::deadline() const {
 
 // The hot path of a publisher: one read, parsed in place.
 Result<void> Connection::read_once() {
-    if (publishers_.empty()) socket_->acknowledge_soon();
+    if (publishers_.empty()) {
+        socket_->pace_reads(0);
+        socket_->acknowledge_soon();
+    }
     auto read = runtime::read_shared(*socket_, deadline());
     // Also the one who always has something to send, but never publishes, is out of time.
     if (publishers_.empty() ? work_->deadline.passed() : !read && read.error().code() == Code::kTimeout)
@@ -130,14 +133,16 @@ Result<void> Connection::read_once() {
     TRY(take_input(bytes));
     if (publishers_.empty()) return {};
     int64_t now = base::monotonic_us();
-    int64_t pause_ms = 0;
+    int64_t interval_ms = INT64_MAX;
     for (const auto& publisher : publishers_) {
         publisher->after_read(now);
-        pause_ms = std::max(pause_ms, publisher->read_pause_ms());
+        interval_ms = std::min(interval_ms, publisher->read_interval_ms());
         if (std::string why = publisher->idle_text(now); !why.empty()) work_->end_reason = std::move(why);
         if (publisher->deadline().at_us() <= now) work_->end_reason = publisher->timeout_text();
     }
-    if (pause_ms && work_->end_reason.empty() && session_.output().empty()) return runtime::sleep_ms(pause_ms);
+    socket_->pace_reads(interval_ms);
+    // A sender that does not set TCP_NODELAY holds its next message back until the last one is acknowledged.
+    if (interval_ms == 0) socket_->acknowledge_soon();
     return {};
 }
 

@@ -36,6 +36,7 @@ base::Result<void> Publisher::on_media(::rtmp::Message& message) {
 void Publisher::after_read(int64_t now_us) {
     if (!new_media_) return;
     new_media_ = false;
+    if (!any_media_) first_media_us_ = now_us;
     any_media_ = true;
     last_media_us_ = now_us;
     live::Stream* stream = publication_.stream();
@@ -61,9 +62,14 @@ std::string Publisher::idle_text(int64_t now_us) const {
     return fmt::format("no viewer for {} s (kickoff_for_idle)", seconds);
 }
 
-int64_t Publisher::read_pause_ms() const {
-    if (vhost_->min_latency || !vhost_->publish.mr || !any_media_) return 0;
-    return vhost_->publish.mr_latency;
+int64_t Publisher::read_interval_ms() const {
+    // A new connection's sender waits for acknowledgements, which come with the reads, to gather speed.
+    constexpr int64_t kStartUs = 2'000'000;
+    // What its players wait for anyway hides this.
+    constexpr int kShareOfMerging = 8, kLongestMs = 40;
+    if (vhost_->min_latency || !any_media_ || last_media_us_ - first_media_us_ < kStartUs) return 0;
+    if (vhost_->publish.mr) return vhost_->publish.mr_latency;
+    return std::min(vhost_->play.mw_latency / kShareOfMerging, kLongestMs);
 }
 
 void Publisher::watch() {

@@ -40,8 +40,8 @@ class Publisher final : public live::PublicationOwner {
     void watch();
     // Not empty: nobody watches, and it is to go (kickoff_for_idle).
     std::string idle_text(int64_t now_us) const;
-    // How long the connection may rest between two reads, so that several messages come with one (mr, mr_latency); ms.
-    int64_t read_pause_ms() const;
+    // How often its connection is to be read, so that several messages come with one read; ms, 0: as they come.
+    int64_t read_interval_ms() const;
 
     bool publisher_alive() const override;
     void publication_revoked(std::string_view why) override;
@@ -57,6 +57,7 @@ class Publisher final : public live::PublicationOwner {
     bool new_media_ = false;
     config::SnapshotPtr snapshot_;
     const config::Vhost* vhost_;
+    int64_t first_media_us_ = 0;
     int64_t last_media_us_;
     int64_t last_note_us_ = 0;
     uint64_t noted_jumps_ = 0;

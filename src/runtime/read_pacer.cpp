@@ -1,0 +1,65 @@
+#include "runtime/read_pacer.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "runtime/coroutine_state.h"
+#include "runtime/reactor.h"
+
+namespace runtime::detail {
+namespace {
+
+constexpr int64_t kTickUs = ReadPacer::kTickMs * 1000;
+
+int64_t current_tick() { return base::monotonic_us() / kTickUs; }
+
+}  // namespace
+
+void ReadPacer::put(Ticket ticket, int64_t due) {
+    slots_[static_cast<size_t>(due) % kSlots].push_back({ticket, due});
+    ++turns_;
+}
+
+void ReadPacer::add(Ticket ticket, int64_t interval) {
+    const int64_t due = current_tick() + 1 + spread_++ % interval;
+    put(ticket, due);
+    if (due < waits_for_ && coroutine_) wake(*coroutine_);
+}
+
+void ReadPacer::take_turns(size_t slot, int64_t tick, Find find) {
+    taken_.swap(slots_[slot]);
+    for (const Turn& turn : taken_) {
+        --turns_;
+        if (turn.due > tick) {
+            put(turn.ticket, turn.due);
+        } else if (Watch* watch = find(turn.ticket)) {
+            if (const int64_t interval = watch->take_turn()) put(turn.ticket, tick + interval);
+        }
+    }
+    taken_.clear();
+}
+
+// Where the next turn may be: a slot also holds what is due a whole round later.
+int64_t ReadPacer::next_due(int64_t tick) const {
+    if (turns_ == 0) return INT64_MAX;
+    int64_t due = tick + 1;
+    while (slots_[static_cast<size_t>(due) % kSlots].empty()) ++due;
+    return due;
+}
+
+void ReadPacer::run(const bool& stopping, Find find) {
+    coroutine_ = &current();
+    int64_t done = current_tick();
+    while (!stopping) {
+        const int64_t now = current_tick();
+        done = std::max(done, now - static_cast<int64_t>(kSlots));
+        while (done < now) take_turns(static_cast<size_t>(++done) % kSlots, now, find);
+        waits_for_ = next_due(now);
+        const auto until = waits_for_ == INT64_MAX ? Deadline::never() : Deadline::at_us(waits_for_ * kTickUs);
+        [[maybe_unused]] const Wake how = suspend(until, false);
+    }
+    coroutine_ = nullptr;
+    *this = {};
+}
+
+}  // namespace runtime::detail

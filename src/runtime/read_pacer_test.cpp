@@ -1,0 +1,165 @@
+#include "runtime/read_pacer.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "runtime/byte_stream.h"
+#include "runtime/reactor.h"
+#include "runtime/sync.h"
+#include "runtime/tcp_stream.h"
+#include "runtime/testing.h"
+
+namespace runtime {
+namespace {
+
+using base::Code;
+using testing::failed_with;
+using testing::ok;
+
+constexpr int64_t kIntervalMs = 40;
+constexpr int64_t kLongMs = 10'000;  // a turn that no test waits for
+
+class ReadPacerTest : public testing::RuntimeTest {
+  protected:
+    void SetUp() override {
+        RuntimeTest::SetUp();
+        int ends[2];
+        ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+        peer_ = ends[1];
+        auto made = detail::TcpStream::make(ends[0], {});
+        ASSERT_TRUE(ok(made));
+        stream_ = *std::move(made);
+    }
+    void TearDown() override {
+        if (peer_ >= 0) ::close(peer_);
+    }
+    void send(std::string_view text) {
+        ASSERT_EQ(::send(peer_, text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
+    }
+    void end() { ::close(std::exchange(peer_, -1)); }
+    std::string read(Deadline deadline = Deadline::in_ms(5000)) {
+        auto got = read_shared(*stream_, deadline);
+        EXPECT_TRUE(ok(got));
+        return got ? std::string(got->begin(), got->end()) : "";
+    }
+    // So that the next read has to wait.
+    void drain() {
+        std::array<uint8_t, 16> buffer;
+        EXPECT_TRUE(ok(stream_->try_read(buffer)));
+    }
+
+    int peer_ = -1;
+    std::unique_ptr<ByteStream> stream_;
+};
+
+TEST_F(ReadPacerTest, OneReadTakesWhatCameInAnInterval) {
+    drain();
+    stream_->pace_reads(kIntervalMs);
+    send("a");
+    EXPECT_EQ(read(), "a");
+    // A turn is just over: these arrive within the next interval.
+    auto writer = spawn("writer", [this] {
+        send("b");
+        ASSERT_TRUE(ok(yield()));
+        send("c");
+    });
+    EXPECT_EQ(read(), "bc");
+    ASSERT_TRUE(ok(writer.join(Deadline::in_ms(5000))));
+}
+
+TEST_F(ReadPacerTest, ArrivalsMakeNoEvents) {
+    drain();
+    stream_->pace_reads(kLongMs);
+    ASSERT_TRUE(ok(sleep_ms(5)));
+    const uint64_t before = detail::reactor_counters().events;
+    for (int i = 0; i < 20; ++i) {
+        send("x");
+        ASSERT_TRUE(ok(sleep_ms(1)));
+    }
+    EXPECT_EQ(detail::reactor_counters().events - before, 0u);
+}
+
+TEST_F(ReadPacerTest, TheEndIsToldAtOnce) {
+    drain();
+    stream_->pace_reads(kLongMs);
+    auto ender = spawn("ender", [this] {
+        send("last words");
+        end();
+    });
+    EXPECT_EQ(read(), "last words");
+    EXPECT_EQ(read(), "");
+    ASSERT_TRUE(ok(ender.join(Deadline::in_ms(5000))));
+}
+
+TEST_F(ReadPacerTest, WithoutPaceEventsTellAgainAlsoOfWhatIsThere) {
+    drain();
+    stream_->pace_reads(kLongMs);
+    send("waiting");
+    stream_->pace_reads(0);
+    EXPECT_EQ(read(), "waiting");
+    auto writer = spawn("writer", [this] { send("next"); });
+    EXPECT_EQ(read(), "next");
+    ASSERT_TRUE(ok(writer.join(Deadline::in_ms(5000))));
+}
+
+TEST_F(ReadPacerTest, PaceMayBeChangedAgainAndAgain) {
+    for (int64_t interval : {40, 0, 5, 0, 40, 20, 0, 10}) stream_->pace_reads(interval);
+    for (const char* word : {"one", "two", "three"}) {
+        send(word);
+        EXPECT_EQ(read(), word);
+    }
+}
+
+TEST_F(ReadPacerTest, DeadlineAndCancelHold) {
+    drain();
+    stream_->pace_reads(kIntervalMs);
+    EXPECT_TRUE(failed_with(read_shared(*stream_, Deadline::in_ms(20)), Code::kTimeout));
+    auto reader = spawn(
+        "reader", [this] { EXPECT_TRUE(failed_with(read_shared(*stream_, Deadline::never()), Code::kCancelled)); });
+    ASSERT_TRUE(ok(yield()));
+    reader.cancel_and_join();
+}
+
+TEST_F(ReadPacerTest, MuchToReadBringsTheNextTurnSoon) {
+    constexpr int64_t kSlowMs = 400;
+    constexpr int kReads = 12;
+    drain();
+    stream_->pace_reads(kSlowMs);
+    const std::string much(32 * 1024, 'm');
+    const int64_t start = base::monotonic_ms();
+    for (int i = 0; i < kReads; ++i) {
+        send(much);
+        EXPECT_EQ(read(), much);
+    }
+    // The first two turns are the interval's, and there would be time for five more of these on a slow machine.
+    EXPECT_LT(base::monotonic_ms() - start, 7 * kSlowMs);
+}
+
+TEST_F(ReadPacerTest, ParkingEndsIt) {
+    struct Handler final : ParkedHandler {
+        void on_readable() override { readable.set(); }
+        void on_writable() override {}
+        void on_hangup() override {}
+        Event readable;
+    } handler;
+    drain();
+    stream_->pace_reads(kLongMs);
+    stream_->park(handler);
+    send("x");
+    EXPECT_TRUE(ok(handler.readable.wait(Deadline::in_ms(5000))));
+    stream_->unpark();
+}
+
+TEST_F(ReadPacerTest, OneThatIsGoneHasNoMoreTurns) {
+    drain();
+    stream_->pace_reads(5);
+    stream_.reset();
+    end();
+    SetUp();  // likely the same descriptor
+    send("another");
+    ASSERT_TRUE(ok(sleep_ms(20)));
+    EXPECT_EQ(read(), "another");
+}
+
+}  // namespace
+}  // namespace runtime
