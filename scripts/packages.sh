@@ -5,7 +5,7 @@
 PACKAGES_BUILD="g++ make libst-dev libssl-dev libhttp-parser-dev libspdlog-dev libfmt-dev nlohmann-json3-dev
     libcli11-dev libc-ares-dev liburing-dev"
 PACKAGES_DEMO="ffmpeg"
-PACKAGES_TEST="python3 libgtest-dev clang-format"
+PACKAGES_TEST="python3 libgtest-dev clang-format valgrind"
 PACKAGES_E2E="$(grep -v '^#' scripts/e2e/packages.txt 2>/dev/null | tr '\n' ' ')"
 PACKAGES_VALGRIND="valgrind libc6-dbg"
 

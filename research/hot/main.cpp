@@ -1,0 +1,188 @@
+// hot: the server's hot loops, each over fixed data a fixed number of times, for counting their instructions under
+// valgrind's callgrind (counts.py beside this does). Run by itself it prints how often each loop does its unit of work.
+//
+// Each loop is a function loop_*() of C linkage; counts.py has callgrind put down its count before each of them. It
+// works on what prepare() made before. Nothing in here depends on time, and no peer is a real one: the counts are those
+// of the server's own code and its libraries, not of the kernel.
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+#include "hot/fan_out.h"
+#include "hot/material.h"
+#include "protocol/amf/amf0.h"
+#include "protocol/flv/body.h"
+#include "protocol/rtmp/chunk_reader.h"
+#include "runtime/coroutine.h"
+#include "service/http_live/encoders.h"
+#include "service/rtmp/encoder.h"
+
+namespace hot {
+namespace {
+
+constexpr int kRounds = 100;     // over two seconds of stream each
+constexpr size_t kRead = 16384;  // bytes handed to the chunk reader at once
+
+struct CountMessages : rtmp::MessageSink {
+    size_t count = 0;
+    base::Result<bool> on_message(rtmp::Message&) override {
+        ++count;
+        return true;
+    }
+};
+
+// What a publisher's session does with a message: parse its body, publish the frame.
+struct PublishMessages : rtmp::MessageSink {
+    flv::BodyParser parser;
+    live::Publication* publication = nullptr;
+    size_t count = 0;
+    base::Result<bool> on_message(rtmp::Message& message) override {
+        auto parsed = TRY(parser.parse(message.type, message.payload, message.timestamp));
+        if (parsed.frame) publication->publish(std::move(*parsed.frame));
+        ++count;
+        return true;
+    }
+};
+
+struct All {
+    Material material;
+    std::vector<uint8_t> out = std::vector<uint8_t>(1 << 20);
+    std::unique_ptr<live::WireEncoder> rtmp_encoder, flv_encoder, websocket_encoder;
+    std::unique_ptr<FanOut> publish_alone, fan_out;
+};
+All* all;
+
+void feed(rtmp::ChunkReader& reader, const std::vector<uint8_t>& wire, rtmp::MessageSink& sink) {
+    for (size_t at = 0; at < wire.size();) {
+        size_t size = std::min(kRead, wire.size() - at);
+        CHECK(reader.feed({wire.data() + at, size}, sink) == size);
+        at += size;
+    }
+}
+
+size_t decode(const std::vector<uint8_t>& wire, uint32_t chunk_size) {
+    CountMessages sink;
+    rtmp::ChunkReader reader;
+    feed(reader, all->material.set_chunk_size(chunk_size), sink);
+    sink.count = 0;
+    for (int i = 0; i < kRounds; ++i) feed(reader, wire, sink);
+    return sink.count;
+}
+
+size_t encode(live::WireEncoder& encoder) {
+    size_t count = 0;
+    for (int i = 0; i < kRounds; ++i) {
+        for (const media::Frame& frame : all->material.frames()) {
+            size_t size = encoder.encoded_size(frame);
+            CHECK(size > 0 && size <= all->out.size());
+            encoder.encode(frame, all->out.data());
+            ++count;
+        }
+    }
+    return count;
+}
+
+}  // namespace
+
+extern "C" {
+[[gnu::noinline]] size_t loop_chunk_decode_128() { return decode(all->material.wire(128), 128); }
+[[gnu::noinline]] size_t loop_chunk_decode_4096() { return decode(all->material.wire(4096), 4096); }
+[[gnu::noinline]] size_t loop_chunk_encode() { return encode(*all->rtmp_encoder); }
+[[gnu::noinline]] size_t loop_flv_encode() { return encode(*all->flv_encoder); }
+[[gnu::noinline]] size_t loop_websocket_flv_encode() { return encode(*all->websocket_encoder); }
+
+// From a publisher's bytes to the stream and its GOP, nobody watching.
+[[gnu::noinline]] size_t loop_publish() {
+    PublishMessages sink;
+    sink.publication = &all->publish_alone->publication();
+    rtmp::ChunkReader reader;
+    feed(reader, all->material.set_chunk_size(4096), sink);
+    sink.count = 0;
+    for (int i = 0; i < kRounds; ++i) feed(reader, all->material.wire(4096), sink);
+    return sink.count;
+}
+
+// The pump: a viewer gets what is new.
+[[gnu::noinline]] size_t loop_fan_out() {
+    size_t sends = all->fan_out->sends();
+    for (int i = 0; i < kRounds / 10; ++i) {
+        for (const media::Frame& frame : all->material.frames()) all->fan_out->publish(frame);
+    }
+    return all->fan_out->sends() - sends;
+}
+
+[[gnu::noinline]] size_t loop_amf_decode() {
+    for (int i = 0; i < kRounds * 10; ++i) {
+        base::ByteReader reader(all->material.connect_command());
+        CHECK(amf::decode_amf0_all(reader).has_value());
+    }
+    return kRounds * 10;
+}
+
+[[gnu::noinline]] size_t loop_amf_encode() {
+    for (int i = 0; i < kRounds * 10; ++i) {
+        std::vector<uint8_t> out;
+        base::ByteWriter writer(out);
+        for (const amf::Value& value : all->material.connect_values()) amf::encode_amf0(value, writer);
+        CHECK(out.size() == all->material.connect_command().size());
+    }
+    return kRounds * 10;
+}
+
+// Ends the last one's count.
+[[gnu::noinline]] size_t loop_end() {
+    asm volatile("");  // else the call would go, having no effect
+    return 0;
+}
+}
+
+namespace {
+
+void prepare() {
+    all->rtmp_encoder = service::rtmp::make_encoder(service::rtmp::EncoderParameters{}.key());
+    using service::http_live::Format;
+    for (bool websocket : {false, true}) {
+        auto key = service::http_live::log_key(Format::kFlv, {}, websocket);
+        (websocket ? all->websocket_encoder : all->flv_encoder) = service::http_live::make_encoder(key);
+    }
+    all->publish_alone = std::make_unique<FanOut>(0, all->material.frames());
+    all->fan_out = std::make_unique<FanOut>(FanOut::kViewers, all->material.frames());
+}
+
+struct Loop {
+    const char* name;
+    size_t (*run)();
+    const char* unit;
+};
+constexpr Loop kLoops[] = {
+    {"chunk_decode_128", loop_chunk_decode_128, "message"},
+    {"chunk_decode_4096", loop_chunk_decode_4096, "message"},
+    {"publish", loop_publish, "message"},
+    {"chunk_encode", loop_chunk_encode, "message"},
+    {"flv_encode", loop_flv_encode, "frame"},
+    {"websocket_flv_encode", loop_websocket_flv_encode, "frame"},
+    {"fan_out", loop_fan_out, "send to a viewer"},
+    {"amf_decode", loop_amf_decode, "connect command"},
+    {"amf_encode", loop_amf_encode, "connect command"},
+};
+
+}  // namespace
+}  // namespace hot
+
+int main() {
+    if (auto started = runtime::init(); !started) {
+        std::fprintf(stderr, "%s\n", started.error().describe().c_str());
+        return 1;
+    }
+    hot::All everything;
+    hot::all = &everything;
+    hot::prepare();
+    for (const auto& loop : hot::kLoops) std::printf("%s %zu %s\n", loop.name, loop.run(), loop.unit);
+    hot::loop_end();
+    std::fflush(stdout);
+    everything.publish_alone.reset();
+    everything.fan_out.reset();
+    runtime::shutdown();
+}

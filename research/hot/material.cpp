@@ -1,0 +1,79 @@
+#include "hot/material.h"
+
+#include <string>
+
+#include "base/bytes.h"
+#include "protocol/amf/amf0.h"
+#include "protocol/flv/writer.h"
+#include "protocol/rtmp/chunk_writer.h"
+#include "protocol/rtmp/messages.h"
+
+namespace hot {
+namespace {
+
+constexpr int64_t kLengthMs = 2000, kPictureMs = 40;
+constexpr double kAudioMs = 1000.0 / 43;
+constexpr size_t kKeyframe = 8000, kPicture = 820, kAudio = 93;
+
+// As librtmp and ffmpeg ask.
+std::vector<amf::Value> connect_of_a_client() {
+    auto object = amf::Value::object({{"app", "live"},
+                                      {"type", "nonprivate"},
+                                      {"flashVer", "FMLE/3.0 (compatible; Lavf59.27.100)"},
+                                      {"tcUrl", "rtmp://127.0.0.1:1935/live"},
+                                      {"fpad", false},
+                                      {"capabilities", 15},
+                                      {"audioCodecs", 4071},
+                                      {"videoCodecs", 252},
+                                      {"videoFunction", 1}});
+    return {amf::Value("connect"), amf::Value(1), std::move(object)};
+}
+
+}  // namespace
+
+Material::Material() : connect_values_(connect_of_a_client()) {
+    double audio_at = 0;
+    for (int64_t at = 0; at < kLengthMs; at += kPictureMs) {
+        add(media::Kind::kVideo, at, at == 0, at == 0 ? kKeyframe : kPicture);
+        for (; audio_at < static_cast<double>(at + kPictureMs); audio_at += kAudioMs)
+            add(media::Kind::kAudio, static_cast<int64_t>(audio_at), false, kAudio);
+    }
+    for (uint32_t chunk_size : {128u, 4096u}) {
+        auto& wire = wires_[chunk_size];
+        for (const media::Frame& frame : frames_) {
+            bool video = frame.kind == media::Kind::kVideo;
+            std::vector<uint8_t> body(flv::kMaxBodyHeader);
+            body.resize(flv::put_body_header(frame, body.data()));
+            body.insert(body.end(), frame.payload.begin(), frame.payload.end());
+            rtmp::append_message(wire, video ? rtmp::kVideoChunkStream : rtmp::kAudioChunkStream,
+                                 video ? rtmp::kVideo : rtmp::kAudio, 1, static_cast<uint32_t>(frame.dts), body,
+                                 chunk_size);
+        }
+    }
+    base::ByteWriter writer(connect_command_);
+    for (const amf::Value& value : connect_values_) amf::encode_amf0(value, writer);
+}
+
+// A picture is one NAL unit behind its four bytes of length.
+void Material::add(media::Kind kind, int64_t dts, bool keyframe, size_t bytes) {
+    media::Frame frame;
+    frame.kind = kind;
+    frame.codec = kind == media::Kind::kVideo ? media::Codec::kH264 : media::Codec::kAac;
+    frame.keyframe = keyframe;
+    frame.dts = dts;
+    std::vector<uint8_t> payload(bytes, 0x5a);
+    if (kind == media::Kind::kVideo) {
+        base::put_u32(payload.data(), static_cast<uint32_t>(bytes - 4));
+        payload[4] = keyframe ? 0x65 : 0x41;
+    }
+    frame.payload = base::Slice::copy(payload);
+    frames_.push_back(std::move(frame));
+}
+
+std::vector<uint8_t> Material::set_chunk_size(uint32_t size) {
+    std::vector<uint8_t> out;
+    rtmp::append_set_chunk_size(out, size);
+    return out;
+}
+
+}  // namespace hot
