@@ -9,6 +9,8 @@ MAKEFLAGS += --no-builtin-rules
 
 OBJS ?= objs
 CONFIG ?= $(OBJS)/config.mk
+# Builds that give the compiler the same flags can share their objects: the gperf ones and the normal one do.
+OBJDIR ?= $(OBJS)/obj
 
 goals := $(or $(MAKECMDGOALS),all)
 ifneq ($(filter-out help clean layers format format-check,$(goals)),)
@@ -35,10 +37,28 @@ ifeq ($(CONFIG_DEBUG),on)
 OPTIMISE := -O0
 CPPFLAGS += -DSRS_DEBUG
 endif
-ifeq ($(CONFIG_SANITIZER),on)
+ifneq ($(filter on,$(CONFIG_SANITIZER) $(CONFIG_GCOV) $(CONFIG_VALGRIND)),)
 OPTIMISE := $(patsubst -O2,-O1,$(OPTIMISE))
+endif
+ifeq ($(CONFIG_SANITIZER),on)
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 CPPFLAGS += -DSRS_SANITIZER
+endif
+ifeq ($(CONFIG_SANITIZER_STATIC),on)
+LDFLAGS += -static-libasan -static-libubsan
+endif
+ifeq ($(CONFIG_VALGRIND),on)
+CPPFLAGS += -DSRS_VALGRIND
+endif
+# gmon.out has addresses as they were in the process, which gprof finds again only where nothing was moved: no-pie.
+ifeq ($(CONFIG_GPROF),on)
+CXXFLAGS += -pg -fno-pie
+LDFLAGS += -pg -no-pie
+endif
+# The log's thread counts too.
+ifeq ($(CONFIG_GCOV),on)
+CXXFLAGS += --coverage -fprofile-update=atomic
+LDFLAGS += --coverage
 endif
 ifdef LIBFUZZER
 SANITIZE := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -Wno-error -Wno-unknown-warning-option
@@ -53,14 +73,18 @@ WITH_EXCEPTIONS := src/server/command_line.cpp research/bench/command_line.cpp
 
 # A folder of research/ with a program in it, which gets the folder's name; the others are archives.
 BENCH_DIRS := $(sort $(patsubst %/,%,$(dir $(wildcard research/*/main.cpp research/floor/floor.cpp))))
-sources := $(sort $(shell find src research -name '*.cpp' 2>/dev/null))
+# What only some builds have stands in x_on.cpp; the others take x_off.cpp. PART=on|off, a word each.
+CONFIG_PLANTED := $(if $(filter on,$(CONFIG_DEBUG) $(CONFIG_SANITIZER) $(CONFIG_GPERF) $(CONFIG_GPROF) $(CONFIG_GCOV) $(CONFIG_VALGRIND)),on,off)
+CHOICES := cpu_profile=$(CONFIG_GCP) heap_profile=$(CONFIG_GMP) sanitizer_log=$(CONFIG_SANITIZER_LOG) planted=$(CONFIG_PLANTED)
+not_chosen := $(foreach c,$(CHOICES),src/server/$(firstword $(subst =, ,$(c)))_$(if $(filter %=on,$(c)),off,on).cpp)
+sources := $(sort $(filter-out $(not_chosen),$(shell find src research -name '*.cpp' 2>/dev/null)))
 dirs := $(sort $(patsubst %/,%,$(dir $(sources))))
 tests := $(filter %_test.cpp %_testing.cpp,$(sources))
 fuzzers := $(filter %_fuzz.cpp,$(sources))
 mains := $(filter %/main.cpp %_main.cpp research/fuzz/% $(foreach d,$(BENCH_DIRS),$(d)/%),$(sources))
 parts := $(filter-out $(tests) $(fuzzers) $(mains),$(sources))
 
-object = $(patsubst %.cpp,$(OBJS)/obj/%.o,$(1))
+object = $(patsubst %.cpp,$(OBJDIR)/%.o,$(1))
 flat = $(subst /,_,$(patsubst src/%,%,$(1)))
 # The sources among $(2) that lie in folder $(1) itself.
 of_dir = $(foreach s,$(2),$(if $(filter $(1)/,$(dir $(s))),$(s)))
@@ -73,12 +97,13 @@ $(foreach line,$(shell awk -f scripts/includes.awk $$(find src research -name '*
 archives_for = $(foreach d,$(filter $(sort $(1) $(uses.$(1))),$(part_dirs)),$(call archive,$(d)))
 part_dirs := $(sort $(patsubst %/,%,$(dir $(parts))))
 
-LINK = $(CXX) $(LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group
+LINK_FLAGS = $(CXX) $(LDFLAGS)
+LINK = $(LINK_FLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group
 
 # ---- Targets for people
 
-.PHONY: all help test unit unit-build unit-list fuzz fuzz-build fuzz-list bench install clean layers format format-check FORCE
-all: $(OBJS)/srs
+.PHONY: all help test coverage unit unit-build unit-list fuzz fuzz-build fuzz-list bench install clean layers format format-check FORCE
+all: $(OBJS)/srs $(if $(CONFIG_PPROF),$(OBJS)/pprof)
 
 help:
 	@echo "make             build the server: $(OBJS)/srs"
@@ -87,6 +112,7 @@ help:
 	@echo "make fuzz        run every fuzz target over its corpus and mutations of it; TARGET=name one of them with"
 	@echo "                 libFuzzer (clang++-19) for SECONDS=60"
 	@echo "make bench       build what measures: $(addprefix $(OBJS)/,$(notdir $(BENCH_DIRS)))"
+	@echo "make coverage    after ./configure --gcov=on and runs of the server: which lines they ran"
 	@echo "make layers      check who includes whom"
 	@echo "make format      lay out every source as .clang-format says"
 	@echo "make install     copy the server and its configuration to the prefix; DESTDIR=DIR puts DIR before it"
@@ -114,7 +140,7 @@ install: all
 	install -m 644 LICENSE README.md $(DESTDIR)$(CONFIG_PREFIX)
 
 clean:
-	rm -rf $(addprefix $(OBJS)/,obj lib unit fuzz libfuzzer srs flags $(notdir $(BENCH_DIRS)))
+	rm -rf $(OBJDIR) $(addprefix $(OBJS)/,lib unit fuzz libfuzzer srs pprof coverage link-flags $(notdir $(BENCH_DIRS)))
 
 # ---- Compiling
 
@@ -122,11 +148,13 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(2)')
 
 # Changed flags rebuild everything.
-$(OBJS)/flags: FORCE
-	@echo '$(subst ','\'',$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(LDFLAGS))' >$@.new; \
+$(OBJDIR)/flags: written = $(CXX) $(CPPFLAGS) $(CXXFLAGS)
+$(OBJS)/link-flags: written = $(LINK_FLAGS) $(CONFIG_LIBS)
+$(OBJDIR)/flags $(OBJS)/link-flags: FORCE
+	@mkdir -p $(@D); echo '$(subst ','\'',$(written))' >$@.new; \
 	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
-$(OBJS)/obj/%.o: %.cpp $(OBJS)/flags
+$(OBJDIR)/%.o: %.cpp $(OBJDIR)/flags
 	@mkdir -p $(@D)
 	$(call say,CXX,$<)
 	$(Q)$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(if $(filter $<,$(WITH_EXCEPTIONS)),-fexceptions,-fno-exceptions) -MMD -MP -c -o $@ $<
@@ -149,7 +177,7 @@ endef
 # ---- Programs
 
 define program_rule
-$(1): $(call object,$(2)) $(foreach d,$(sort $(patsubst %/,%,$(dir $(2)))),$(call archives_for,$(d)))
+$(1): $(OBJS)/link-flags $(call object,$(2)) $(foreach d,$(sort $(patsubst %/,%,$(dir $(2)))),$(call archives_for,$(d)))
 	@mkdir -p $$(@D)
 	$$(call say,LINK,$$@)
 	$(Q)$$(LINK) $(3) $$(CONFIG_LIBS)
@@ -167,6 +195,18 @@ endif
 $(foreach d,$(BENCH_DIRS),$(eval $(call program_rule,$(OBJS)/$(notdir $(d)),$(call of_dir,$(d),$(filter-out $(tests),$(sources))))))
 endif
 bench: $(addprefix $(OBJS)/,$(notdir $(BENCH_DIRS)))
+
+# ---- Diagnostic builds
+
+# Where the heap checker and people look for it.
+$(OBJS)/pprof: $(CONFIG_PPROF)
+	$(Q)install -m 755 $< $@
+
+# Counts are in the objects' directory from the end of each run on, and add up.
+coverage:
+	@test "$(CONFIG_GCOV)" = on || { echo "coverage needs ./configure --gcov=on" >&2; exit 1; }
+	@mkdir -p $(OBJS)/coverage
+	gcovr -r . -f src/ $(OBJDIR) --exclude-throw-branches --print-summary --html-details $(OBJS)/coverage/index.html --txt -
 
 # ---- Unit tests: one program per folder
 
@@ -203,7 +243,7 @@ RUNS ?= 20000
 SECONDS ?= 60
 
 define fuzz_rule
-$(call fuzz_program,$(1)): $(call object,$(1) $(if $(LIBFUZZER),,research/fuzz/driver.cpp)) $(call archives_for,$(patsubst %/,%,$(dir $(1))))
+$(call fuzz_program,$(1)): $(OBJS)/link-flags $(call object,$(1) $(if $(LIBFUZZER),,research/fuzz/driver.cpp)) $(call archives_for,$(patsubst %/,%,$(dir $(1))))
 	@mkdir -p $$(@D)
 	$$(call say,LINK,$$@)
 	$(Q)$$(LINK) $(if $(LIBFUZZER),-fsanitize=fuzzer) $$(CONFIG_LIBS)

@@ -53,14 +53,15 @@ install_packages() {
     [ $status = 0 ] || die "apt-get could not install: ${missing[*]}"
 }
 
-# build OBJS SANITIZER GOAL...: configures when it must, then makes the goals.
+# build OBJS OPTION=VALUE GOAL...: configures when it must, then makes the goals. The option is one of configure's.
 build() {
-    local objs=$1 sanitizer=$2 jobs
+    local objs=$1 option=$2 jobs name
     shift 2
-    if ! grep -qs "^CONFIG_SANITIZER := $sanitizer\$" "$objs/config.mk" ||
+    name=${option%%=*}
+    if ! grep -qs "^CONFIG_${name^^} := ${option#*=}\$" "$objs/config.mk" ||
         { grep -qs '^CONFIG_GTEST := no' "$objs/config.mk" && is_installed libgtest-dev; }; then
         say "configuring $objs"
-        ./configure --objs="$objs" --sanitizer="$sanitizer" || return 1
+        ./configure --objs="$objs" "--$option" || return 1
     fi
     jobs=$(sed -n 's/^CONFIG_JOBS := //p' "$objs/config.mk")
     say "building in $objs"

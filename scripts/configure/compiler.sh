@@ -28,8 +28,9 @@ compiler_check() {
     feature_flags=
     if [ "$opt_sanitizer" = on ]; then
         feature_flags="-fsanitize=address,undefined"
+        [ "$opt_sanitizer_static" = off ] || feature_flags="$feature_flags -static-libasan -static-libubsan"
         feature "the sanitizers" compiler "" "" "" 'std::puts("");'
-        [ "$feature_found" = yes ] || missing_other="--sanitizer=on, but $opt_cxx has no sanitizers (see $feature_log)"
+        [ "$feature_found" = yes ] || missing_other="$opt_cxx cannot build with $feature_flags (see $feature_log)"
         feature_flags=
     fi
 }

@@ -30,6 +30,7 @@ libraries_check() {
     library c-ares required libc-ares-dev -lcares ares.h 'std::puts(ares_version(nullptr));'
     library liburing required liburing-dev -luring "liburing.h liburing/io_uring.h" \
         'io_uring ring; if (io_uring_queue_init(2, &ring, 0) == 0) io_uring_queue_exit(&ring);'
+    diagnostics_check
     library GoogleTest tests libgtest-dev "-lgtest_main -lgtest -pthread" gtest/gtest.h \
         'testing::GTEST_FLAG(brief) = true;'
     have_gtest=$feature_found

@@ -7,7 +7,17 @@ options_rows() {
 prefix|/usr/local/srs|DIR|where `make install` puts the server
 jobs|auto|N|how many compilers `make` runs at once; auto: one per processor
 debug|off|on,off|for the debugger: not optimised, with costly checks and painted stacks
-sanitizer|off|on,off|build with the address and undefined-behaviour sanitizers
+sanitizer|off|on,off|find bad memory accesses, leaks and undefined behaviour: built with gcc's sanitizers
+sanitizer-static|off|on,off|with --sanitizer: link their libraries into the server, to run it where there is no compiler
+sanitizer-log|off|on,off|with --sanitizer: their reports go to the server's log too
+gperf|off|on,off|link tcmalloc, the allocator of gperftools, which the next four need
+gcp|off|on,off|with --gperf: a CPU profile from start to end, gperf.srs.gcp
+gmp|off|on,off|with --gperf: heap profiles, gperf.srs.gmp.NNNN.heap
+gmc|off|on,off|with --gperf: check for leaks at the end, when HEAPCHECK=normal is in the environment
+gmd|off|on,off|with --gperf: stop at an access beyond a block's end, when TCMALLOC_PAGE_FENCE=1 is in the environment
+gprof|off|on,off|count calls and sample times for gprof, gmon.out
+gcov|off|on,off|count how often each line runs (make coverage)
+valgrind|off|on,off|tell valgrind about coroutine stacks
 extra-flags||FLAGS|more flags for every compiler call
 cc|cc|COMPILER|the C compiler
 cxx|c++|COMPILER|the C++ compiler, g++ 12 or later
@@ -19,9 +29,9 @@ options_help() {
     echo "Usage: ./configure [options]"
     echo
     options_rows | awk -F'|' '{
-        printf "  %-24s %s%s\n", "--" $1 "=" ($3 == "on,off" ? "on|off" : $3), $4, ($2 == "" ? "" : " (" $2 ")")
+        printf "  %-26s %s%s\n", "--" $1 "=" ($3 == "on,off" ? "on|off" : $3), $4, ($2 == "" ? "" : " (" $2 ")")
     }'
-    printf '  %-24s %s\n' "-h, --help" "this text"
+    printf '  %-26s %s\n' "-h, --help" "this text"
 }
 
 # Prints the known option nearest to $1, by the number of letters to change.
@@ -92,6 +102,7 @@ options_parse() {
         esac
         opt_arguments="$opt_arguments '$(echo "$option_argument" | sed "s/'/'\\\\''/g")'"
     done
+    diagnostics_refuse
     # The options' variables are set by name above; those that are checked here are named once more.
     : "${opt_jobs:=}" "${opt_objs:=}" "${opt_prefix:=}"
     [ "$opt_jobs" = auto ] && opt_jobs=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)

@@ -6,13 +6,19 @@ summary_escape() { echo "$1" | sed 's/\$/$$/g; s/#/\\#/g'; }
 
 summary_write() {
     summary_file=$opt_objs/config.mk
+    summary_on=
     {
         echo "# Written by ./configure$(summary_escape "$opt_arguments"); change it by running that again."
         echo "CONFIGURE_ARGUMENTS := $(summary_escape "$opt_arguments")"
         echo "CONFIG_PREFIX := $opt_prefix"
         echo "CONFIG_JOBS := $opt_jobs"
         echo "CONFIG_DEBUG := $opt_debug"
-        echo "CONFIG_SANITIZER := $opt_sanitizer"
+        for summary_name in sanitizer sanitizer-static sanitizer-log gperf gcp gmp gmc gmd gprof gcov valgrind; do
+            eval "summary_value=\$opt_$(echo $summary_name | tr - _)"
+            echo "CONFIG_$(echo $summary_name | tr a-z- A-Z_) := $summary_value"
+            [ $summary_value = off ] || summary_on="$summary_on $summary_name"
+        done
+        echo "CONFIG_PPROF := $pprof"
         echo "CONFIG_CC := $opt_cc"
         echo "CONFIG_CXX := $opt_cxx"
         echo "CONFIG_EXTRA_FLAGS := $(summary_escape "$opt_extra_flags")"
@@ -31,10 +37,11 @@ summary_print() {
     echo "    install prefix   $opt_prefix"
     echo "    compiler         $opt_cxx $compiler_version${opt_extra_flags:+, with $opt_extra_flags}"
     echo "    debug            $opt_debug"
-    echo "    sanitizer        $opt_sanitizer"
+    echo "    diagnostics     ${summary_on:- none; ./configure -h lists them}"
     echo "    unit tests       $([ "$have_gtest" = yes ] && echo yes || echo "no: GoogleTest is missing")"
     echo
     echo "To build:   $summary_make"
-    echo "To start:   $opt_objs/srs -c conf/srs.conf"
+    echo "To start:   $(diagnostics_here)/srs -c conf/srs.conf"
     echo "To test:    $summary_make test"
+    diagnostics_usage
 }

@@ -93,18 +93,6 @@ void finish(Coroutine& coroutine) {
     coroutine.self.reset();
 }
 
-// The address sanitizer must hear of the new stack before an instrumented function runs on it.
-__attribute__((no_sanitize("address"))) void* run(void* argument) {
-    auto* coroutine = static_cast<Coroutine*>(argument);
-    announce_stack(coroutine->stack_low, coroutine->stack_top);
-    st_thread_setspecific(state.key, coroutine);
-    paint_stack(*coroutine->stack);
-    coroutine->started = true;
-    coroutine->body();
-    finish(*coroutine);
-    return nullptr;
-}
-
 #if defined(__SANITIZE_ADDRESS__)
 __attribute__((no_sanitize("address"))) void switched_in() {
     if (auto* coroutine = current_or_null()) announce_stack(coroutine->stack_low, coroutine->stack_top);
@@ -197,7 +185,7 @@ base::Ref<Coroutine> start_coroutine(std::string name, std::move_only_function<v
 #if defined(__SANITIZE_ADDRESS__)
     stack_bytes *= 4;  // the sanitizer's frames are that much larger; it is address space only
 #endif
-    coroutine->thread = st_thread_create(run, coroutine.get(), 0, static_cast<int>(stack_bytes));
+    coroutine->thread = st_thread_create(first_frame, coroutine.get(), 0, static_cast<int>(stack_bytes));
     if (!coroutine->thread) return {};
     coroutine->stack = &take_stack(coroutine->thread, stack_bytes);
     coroutine->stack_low = coroutine->stack->low;
@@ -215,6 +203,19 @@ void join_uncancelled(Coroutine& coroutine) {
 }  // namespace detail
 
 using detail::state;
+
+// The address sanitizer must hear of the new stack before an instrumented function runs on it.
+extern "C" __attribute__((no_sanitize("address"))) void* runtime_coroutine_main(void* argument) {
+    using namespace detail;
+    auto* coroutine = static_cast<Coroutine*>(argument);
+    announce_stack(coroutine->stack_low, coroutine->stack_top);
+    st_thread_setspecific(state.key, coroutine);
+    paint_stack(*coroutine->stack);
+    coroutine->started = true;
+    coroutine->body();
+    finish(*coroutine);
+    return nullptr;
+}
 
 base::Result<void> init() {
     CHECK(!state.running);

@@ -14,7 +14,8 @@
 #include <sanitizer/common_interface_defs.h>
 #include <sanitizer/lsan_interface.h>
 #endif
-#if __has_include(<valgrind/valgrind.h>)
+#if defined(SRS_VALGRIND)
+#include <valgrind/memcheck.h>
 #include <valgrind/valgrind.h>
 #else
 #define VALGRIND_STACK_REGISTER(low, high) (static_cast<void>(low), static_cast<void>(high), 0u)
@@ -63,6 +64,23 @@ size_t page_size() {
     static const size_t size = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     return size;
 }
+
+#if defined(__x86_64__)
+// rbp is 0 in the frame above: the end, for those who walk frame pointers. An undefined rip is the end for those who
+// walk by .eh_frame.
+__attribute__((naked, no_instrument_function)) void* first_frame(void*) {
+    asm("pushq %rbp\n"
+        ".cfi_adjust_cfa_offset 8\n"
+        ".cfi_undefined rip\n"
+        "xorl %ebp, %ebp\n"
+        "call runtime_coroutine_main\n"
+        "popq %rbp\n"
+        "ret");
+}
+#else
+// Walks may go on into what state-threads left there.
+void* first_frame(void* coroutine) { return runtime_coroutine_main(coroutine); }
+#endif
 
 Stack& take_stack(const void* thread, size_t size) {
     const uintptr_t mask = page_size() - 1;

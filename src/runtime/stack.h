@@ -6,6 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
+// The body, in coroutine.cpp; its name is one that assembly can say.
+extern "C" void* runtime_coroutine_main(void* coroutine);
+
 namespace runtime::detail {
 
 struct Stack {
@@ -21,6 +24,11 @@ struct Stack {
 };
 
 size_t page_size();
+
+// What state-threads is given to call: runs runtime_coroutine_main(coroutine) in the frame where each coroutine's stack
+// begins for those who walk it (perf, gperf, gdb, valgrind, the sanitizers): no frame pointer and no return address
+// lead beyond it. What is there otherwise is whatever state-threads had in its registers when it made the stack.
+void* first_frame(void* coroutine);
 
 // The stack of a coroutine just created and not run yet. `size` is what was asked for: right for a stack not seen
 // before; one that is used again keeps the bounds it had.

@@ -13,6 +13,7 @@
 #include "server/command_line.h"
 #include "server/config_source.h"
 #include "server/daemon.h"
+#include "server/diagnostics.h"
 #include "server/lifecycle.h"
 #include "server/log_setup.h"
 #include "server/modules.h"
@@ -80,6 +81,7 @@ base::Result<void> serve(const ConfigSource& source, const config::Loaded& loade
     runtime::set_context_id(runtime::new_context_id());
     log_first_lines(source, loaded, open_files);
 
+    TRY(start_diagnostics());
     Lifecycle lifecycle;
     add_modules(lifecycle, snapshot);
     TRY(lifecycle.start());
@@ -91,6 +93,7 @@ base::Result<void> serve(const ConfigSource& source, const config::Loaded& loade
                     [&](const config::Snapshot& current) { return reload_config(source, current); });
     loop.run();
     lifecycle.stop();
+    stop_diagnostics();
     // There are any only in a debug build, which paints stacks.
     for (const runtime::CoroutineInfo& mark : runtime::stack_high_water_marks())
         base::log::trace("coroutine {}: {} of {} bytes of stack used", mark.name, mark.stack_used_bytes,

@@ -1,0 +1,8 @@
+#include "server/diagnostics.h"
+
+namespace server {
+
+base::Result<void> start_cpu_profile() { return {}; }
+void stop_cpu_profile() {}
+
+}  // namespace server

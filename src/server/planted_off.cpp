@@ -1,0 +1,7 @@
+#include "server/diagnostics.h"
+
+namespace server {
+
+base::Result<void> plant_defect() { return {}; }
+
+}  // namespace server

@@ -1,0 +1,136 @@
+// Defects on purpose, one of each kind that a diagnostic build finds. Each runs in a coroutine, behind functions whose
+// names the tests look for in the tools' reports: planted_entry, planted_outer, planted_inner, in every one of them.
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "runtime/coroutine.h"
+#include "server/diagnostics.h"
+
+namespace server {
+namespace {
+
+// Neither inlined nor cloned. None ends in a call, which could become a jump: each has its frame in the stack.
+#define PLANTED [[gnu::noinline, gnu::noclone]]
+
+volatile uint32_t sink = 0;
+// What the optimiser may not know.
+char* volatile blind = nullptr;
+
+constexpr size_t kBlock = 1200;
+
+struct Leak {
+    PLANTED static void planted_inner() {
+        blind = new char[kBlock];
+        std::memset(blind, 'l', kBlock);
+        blind = nullptr;
+    }
+};
+
+struct Overrun {
+    PLANTED static void planted_inner() {
+        auto block = std::make_unique<char[]>(kBlock);
+        blind = block.get();
+        blind[kBlock] = 'o';
+    }
+};
+
+struct UseAfterFree {
+    PLANTED static void planted_inner() {
+        auto block = std::make_unique<char[]>(kBlock);
+        blind = block.get();
+        block.reset();
+        sink = sink + static_cast<unsigned char>(blind[kBlock / 2]);
+    }
+};
+
+// Reads what nobody has written, and decides by it.
+struct Undefined {
+    PLANTED static void planted_inner() {
+        auto block = std::make_unique_for_overwrite<char[]>(kBlock);
+        blind = block.get();
+        if (blind[kBlock / 2] == 'u') sink = sink + 1;
+    }
+};
+
+// Overflows a signed number.
+struct Overflow {
+    PLANTED static void planted_inner() {
+        volatile int most = 0x7fffffff;
+        most = most + 1;
+    }
+};
+
+// Turns for half a second, and lets the others run in between.
+struct Hot {
+    PLANTED static void planted_spin() {
+        // On the stack, so that the function has a frame: the compiler leaves it out of one that touches no memory
+        // there.
+        volatile uint32_t number = sink;
+        for (uint32_t i = 0; i < 100'000; ++i) number = number * 1664525 + 1013904223;
+        sink = number;
+    }
+    PLANTED static void planted_inner() {
+        for (int64_t end = base::monotonic_us() + 500'000; base::monotonic_us() < end;) {
+            planted_spin();
+            if (!runtime::yield()) return;
+        }
+    }
+};
+
+// Keeps a block that only its own stack knows, until the process ends.
+struct Held {
+    PLANTED static void planted_inner() {
+        auto block = std::make_unique<char[]>(kBlock);
+        base::log::trace("planted: held");
+        while (runtime::sleep_ms(1000)) sink = sink + static_cast<unsigned char>(block[0]);
+    }
+};
+
+template <class Defect>
+PLANTED void planted_outer() {
+    Defect::planted_inner();
+    sink = sink + 1;
+}
+
+template <class Defect>
+PLANTED void planted_entry() {
+    planted_outer<Defect>();
+    base::log::trace("planted: done");
+}
+
+constexpr struct {
+    std::string_view name;
+    void (*entry)();
+} kDefects[] = {
+    {"leak", planted_entry<Leak>},
+    {"overrun", planted_entry<Overrun>},
+    {"use-after-free", planted_entry<UseAfterFree>},
+    {"undefined", planted_entry<Undefined>},
+    {"overflow", planted_entry<Overflow>},
+    {"hot", planted_entry<Hot>},
+    {"held", planted_entry<Held>},
+};
+
+}  // namespace
+
+base::Result<void> plant_defect() {
+    const char* wanted = std::getenv("PLANT_DEFECT");
+    if (!wanted) return {};
+    std::string names;
+    for (const auto& defect : kDefects) {
+        if (defect.name == wanted) {
+            base::log::warn("planted: a defect, {}, as PLANT_DEFECT says", wanted);
+            runtime::spawn("planted", defect.entry);
+            return {};
+        }
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", defect.name);
+    }
+    return base::fail(base::Code::kConfig, fmt::format("PLANT_DEFECT={}: there are {}", wanted, names));
+}
+
+}  // namespace server
