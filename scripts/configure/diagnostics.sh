@@ -61,7 +61,7 @@ diagnostics_refuse() {
     done
     diagnostics_only_with sanitizer-static sanitizer "there is nothing to link otherwise"
     diagnostics_only_with sanitizer-log sanitizer "there are no reports otherwise"
-    diagnostics_never_with gmc gmp "the heap checker and the heap profiler keep the same table of blocks, each for itself"
+    diagnostics_never_with gmc gmp "both record every allocation, each for itself, and gperftools offers them as two separate runs"
     diagnostics_never_with sanitizer gperf "both replace malloc"
     diagnostics_never_with sanitizer valgrind "both watch every access, and valgrind cannot run what the sanitizer built"
     diagnostics_never_with gperf valgrind "valgrind replaces malloc by its own; it would see nothing of tcmalloc's blocks"

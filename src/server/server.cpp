@@ -73,7 +73,10 @@ struct LoopEnd {
 base::Result<void> serve(const ConfigSource& source, const config::Loaded& loaded, Daemon& daemon) {
     const config::SnapshotPtr& snapshot = loaded.snapshot;
     uint64_t open_files = raise_open_file_limit();
-    TRY(runtime::init());
+    {
+        const LeakCheckPause pause;
+        TRY(runtime::init());
+    }
     const LoopEnd loop_end;
     // Before the log starts its thread: threads must not get the signals.
     auto signals = TRY(runtime::watch_signals(SignalLoop::kWatched));

@@ -1,0 +1,8 @@
+#include "server/diagnostics.h"
+
+namespace server {
+
+LeakCheckPause::LeakCheckPause() = default;
+LeakCheckPause::~LeakCheckPause() = default;
+
+}  // namespace server
