@@ -53,7 +53,7 @@ class Audience {
     LiveLog& log_;
     std::vector<Viewer*> viewers_;
     runtime::Task pump_;
-    runtime::Event wake_;
+    runtime::Event wake_{"its log to grow"};
     bool unsent_ = false;  // packets came since the last walk
     bool urgent_ = false;  // and one of them is not to wait
     int64_t next_cycle_ms_ = 0;

@@ -42,7 +42,10 @@ __attribute__((no_sanitize("address"))) st_utime_t clock_us() {
         idle_stack_unknown = false;
         register_idle_stack(st_thread_self());
     }
-    return static_cast<st_utime_t>(base::monotonic_us() / kTick * kTick);
+    const int64_t now = base::monotonic_us();
+    // state-threads asks after each poll, when nobody runs.
+    if (!pulse.running.load(std::memory_order_relaxed)) next_turn(now);
+    return static_cast<st_utime_t>(now / kTick * kTick);
 }
 
 st_utime_t timeout_until(Deadline deadline) {
@@ -90,6 +93,7 @@ void finish(Coroutine& coroutine) {
     unlink(coroutine);
     leave_stack(*coroutine.stack);
     st_thread_setspecific(state.key, nullptr);
+    nobody_runs();
     coroutine.self.reset();
 }
 
@@ -142,14 +146,20 @@ Coroutine& current() {
     return *coroutine;
 }
 
-Wake suspend(Deadline deadline, bool cancellable) {
+Coroutine* main_coroutine() { return state.main.get(); }
+Coroutine* first_coroutine() { return state.first; }
+
+Wake suspend(Deadline deadline, Waiting why, bool cancellable) {
     Coroutine& me = current();
     CHECK(state.no_yield == 0);
     if (cancellable && me.cancelled) return Wake::kCancelled;
     if (!me.condition) me.condition = st_cond_new();
     CHECK(me.condition != nullptr);
     me.progress = 0;
-    const bool late = st_cond_timedwait(me.condition, timeout_until(deadline)) < 0;
+    const bool late = [&] {
+        const Away away(me, why, deadline);
+        return st_cond_timedwait(me.condition, timeout_until(deadline)) < 0;
+    }();
     if (cancellable && me.cancelled) return Wake::kCancelled;
     return late ? Wake::kTimeout : Wake::kWoken;
 }
@@ -212,6 +222,7 @@ extern "C" __attribute__((no_sanitize("address"))) void* runtime_coroutine_main(
     st_thread_setspecific(state.key, coroutine);
     paint_stack(*coroutine->stack);
     coroutine->started = true;
+    now_runs(*coroutine);
     coroutine->body();
     finish(*coroutine);
     return nullptr;
@@ -227,6 +238,7 @@ base::Result<void> init() {
     detail::thread_stack_bounds(state.main->stack_low, state.main->stack_top);
     st_thread_setspecific(state.key, state.main.get());
     state.running = true;
+    detail::now_runs(*state.main);
     detail::install_fault_handler();
     base::log::set_context_provider(detail::log_context);
     return detail::start_reactor();
@@ -240,6 +252,7 @@ void shutdown() {
     st_thread_setspecific(state.key, nullptr);
     if (state.main->condition) st_cond_destroy(state.main->condition);
     state.running = false;
+    detail::nobody_runs();
     state.main.reset();
     state.high_water_marks.clear();
 }
@@ -267,7 +280,7 @@ base::Result<void> Task::join(Deadline deadline) {
     auto keep = coroutine_;
     if (!keep) return {};
     CHECK(keep.get() != &detail::current());
-    while (!keep->done) TRY(keep->ended.wait(deadline));
+    while (!keep->done) TRY(keep->ended.wait(deadline, "the end of a coroutine"));
     return {};
 }
 
@@ -286,7 +299,7 @@ Task spawn(std::string name, std::move_only_function<void()> body, SpawnOptions 
 
 base::Result<void> sleep_until(Deadline deadline) {
     while (true) {
-        auto woken = detail::suspend(deadline);
+        auto woken = detail::suspend(deadline, {"a timer"});
         if (woken == detail::Wake::kTimeout) return {};
         if (woken == detail::Wake::kCancelled) return detail::wake_result(woken);
     }
@@ -325,19 +338,6 @@ std::string new_context_id() {
 
 ContextScope::ContextScope(const std::string& id) : previous_(std::exchange(detail::current().context_id, id)) {}
 ContextScope::~ContextScope() { detail::current().context_id = std::move(previous_); }
-
-std::vector<CoroutineInfo> list_coroutines() {
-    std::vector<CoroutineInfo> all;
-    if (!state.running) return all;
-    const auto& main = *state.main;
-    all.push_back({main.name, main.context_id, static_cast<size_t>(main.stack_top - main.stack_low), 0});
-    for (auto* c = state.first; c; c = c->next) {
-        // One that has not run yet has no paint to measure.
-        const size_t used = c->started ? detail::painted_stack_used(*c->stack) : 0;
-        all.push_back({c->name, c->context_id, c->stack->size(), used});
-    }
-    return all;
-}
 
 std::vector<CoroutineInfo> stack_high_water_marks() {
     for (auto* c = state.first; c; c = c->next) {

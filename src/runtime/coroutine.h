@@ -81,9 +81,18 @@ struct CoroutineInfo {
     std::string name;
     std::string context_id;
     size_t stack_bytes = 0;
-    size_t stack_used_bytes = 0;  // the most ever touched; painted in debug builds, 0 otherwise
+    size_t stack_used_bytes = 0;        // the most ever touched; painted in debug builds, 0 otherwise
+    size_t stack_now_bytes = 0;         // in use now; 0 of one that has not run yet
+    const char* waits_for = "nothing";  // "input", "a timer" ...; "nothing" of the one that asks
+    int fd = -1;                        // that it waits for, or -1
+    int64_t waits_ms = 0;               // so long already, by the loop's clock
+    int64_t left_ms = -1;               // until its deadline; -1: it waits for ever
+    std::vector<uintptr_t> calls;       // return addresses, innermost first: where it waits
 };
-std::vector<CoroutineInfo> list_coroutines();
+// All that live. `calls` is filled when asked for, kMostCalls at most.
+inline constexpr size_t kMostCalls = 64;
+std::vector<CoroutineInfo> list_coroutines(bool with_calls = false);
+size_t coroutine_count();
 // The deepest stack that any coroutine of this name has had, where stacks are painted (SRS_DEBUG): for
 // doc/architecture.md.
 std::vector<CoroutineInfo> stack_high_water_marks();

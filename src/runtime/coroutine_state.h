@@ -10,6 +10,7 @@
 #include "base/ref.h"
 #include "base/result.h"
 #include "runtime/deadline.h"
+#include "runtime/pulse.h"
 #include "runtime/stack.h"
 #include "runtime/sync.h"
 
@@ -29,6 +30,13 @@ class Coroutine : public base::RefCounted<Coroutine> {
     bool cancelled = false;
     bool done = false;
     uint32_t progress = 0;  // what it did since it last let others run; see account()
+    // While it waits, for those who look at it: for what (null: it runs, or has not yet), on which descriptor (-1:
+    // none), since when and until when by the loop's clock, and the frame in which its stack goes on.
+    const char* waits_for = nullptr;
+    int waits_fd = -1;
+    int64_t waits_since_us = 0;
+    int64_t waits_until_us = 0;
+    const char* waits_frame = nullptr;
     WaitList ended;
     base::Ref<Coroutine> self;  // while it lives
     Coroutine* previous = nullptr;
@@ -38,11 +46,38 @@ class Coroutine : public base::RefCounted<Coroutine> {
 // The running one.
 Coroutine& current();
 Coroutine* current_or_null();  // for the log and the fault handler: null outside init() ... shutdown()
+Coroutine* main_coroutine();   // null outside init() ... shutdown()
+Coroutine* first_coroutine();  // of all others that live; `next` leads on
 
 enum class Wake : uint8_t { kWoken, kTimeout, kCancelled };
+// Marks the running coroutine as one that waits. `what` is for people: "input", "a timer"; it must live for ever.
+struct Waiting {
+    const char* what;
+    int fd = -1;
+};
+class Away {
+  public:
+    __attribute__((always_inline)) Away(Coroutine& me, Waiting why, Deadline deadline) : me_(me) {
+        me.waits_fd = why.fd;
+        me.waits_since_us = static_cast<int64_t>(st_utime_last_clock());
+        me.waits_until_us = deadline.at_us();
+        me.waits_frame = static_cast<const char*>(__builtin_frame_address(0));
+        me.waits_for = why.what;
+        nobody_runs();
+    }
+    ~Away() {
+        me_.waits_for = nullptr;
+        now_runs(me_);
+    }
+    Away(const Away&) = delete;
+
+  private:
+    Coroutine& me_;
+};
+
 // Yields until wake(), the deadline or cancel(). A passed deadline yields once. Who asked for several things must look
 // for himself what has happened: a wake-up may come together with the deadline.
-Wake suspend(Deadline deadline, bool cancellable = true);
+Wake suspend(Deadline deadline, Waiting why, bool cancellable = true);
 // Of one that does not wait: nothing happens.
 void wake(Coroutine& coroutine);
 base::Result<void> wake_result(Wake wake, std::source_location where = std::source_location::current());
@@ -58,7 +93,7 @@ class NoYield {
     ~NoYield();
 };
 
-// Internal coroutines of the runtime; not in list_coroutines().
+// A coroutine without a Task.
 base::Ref<Coroutine> start_coroutine(std::string name, std::move_only_function<void()> body, size_t stack_bytes);
 void join_uncancelled(Coroutine& coroutine);
 

@@ -198,15 +198,51 @@ TEST_F(CoroutineTest, NewContextIds) {
     EXPECT_NE(a, new_context_id());
 }
 
-TEST_F(CoroutineTest, ListsWhatRuns) {
-    auto task = spawn("listed", [] { static_cast<void>(sleep_ms(10'000)); }, {.stack_bytes = 128 * 1024});
-    bool found = false;
-    for (const auto& info : list_coroutines()) {
-        if (info.name == "listed") found = info.stack_bytes >= 128 * 1024;
+CoroutineInfo find_listed(std::string_view name, bool with_calls = false) {
+    for (auto& info : list_coroutines(with_calls)) {
+        if (info.name == name) return info;
     }
-    EXPECT_TRUE(found);
+    return {};
+}
+
+TEST_F(CoroutineTest, ListsWhatRuns) {
+    const size_t before = coroutine_count();
+    auto task = spawn("listed", [] { static_cast<void>(sleep_ms(10'000)); }, {.stack_bytes = 128 * 1024});
+    EXPECT_GE(find_listed("listed").stack_bytes, 128u * 1024);
+    EXPECT_EQ(std::string(find_listed("listed").waits_for), "its first turn");
+    EXPECT_EQ(coroutine_count(), before + 1);
     task.cancel_and_join();
-    for (const auto& info : list_coroutines()) EXPECT_NE(info.name, "listed");
+    EXPECT_EQ(find_listed("listed").name, "");
+    EXPECT_EQ(coroutine_count(), before);
+}
+
+TEST_F(CoroutineTest, ListsWhatEachWaitsFor) {
+    Event event("Godot");
+    auto sleeper = spawn("sleeper", [] { static_cast<void>(sleep_ms(100'000)); });
+    auto waiter = spawn("waiter", [&] {
+        [[maybe_unused]] volatile char deep[8000] = {};
+        static_cast<void>(event.wait(Deadline::never()));
+    });
+    ASSERT_TRUE(ok(sleep_ms(20)));
+    const auto sleeps = find_listed("sleeper");
+    EXPECT_EQ(std::string(sleeps.waits_for), "a timer");
+    EXPECT_GE(sleeps.waits_ms, 10);
+    EXPECT_GT(sleeps.left_ms, 10'000);
+    EXPECT_LE(sleeps.left_ms, 100'000);
+    EXPECT_GT(sleeps.stack_now_bytes, 100u);
+    EXPECT_LT(sleeps.stack_now_bytes, sleeps.stack_bytes);
+    const auto waits = find_listed("waiter");
+    EXPECT_EQ(std::string(waits.waits_for), "Godot");
+    EXPECT_EQ(waits.left_ms, -1);
+    EXPECT_GT(waits.stack_now_bytes, sleeps.stack_now_bytes + 7000);
+    const auto me = find_listed("main");
+    EXPECT_EQ(std::string(me.waits_for), "nothing");
+    EXPECT_GT(me.stack_now_bytes, 100u);
+    const auto events = find_listed("events");
+    EXPECT_EQ(std::string(events.waits_for), "events of descriptors");
+    EXPECT_GE(events.fd, 0);
+    sleeper.cancel_and_join();
+    waiter.cancel_and_join();
 }
 
 // "7f0000001000-7f0000002000 ---p": whether the page below the stack is one nobody may touch.

@@ -25,7 +25,7 @@ constexpr int kTries = 3;
 
 // One look-up. c-ares may answer after the caller has given up, so both hold it.
 struct Query : base::RefCounted<Query> {
-    Event answered;
+    Event answered{"a name to be resolved"};
     int status = ARES_SUCCESS;
     std::vector<std::string> addresses;
 };

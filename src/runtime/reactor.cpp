@@ -77,7 +77,11 @@ Watch* watch_of(ReadPacer::Ticket ticket) {
 void Reactor::drain() {
     static std::array<epoll_event, kBatch> events;
     while (!stopping) {
-        if (st_netfd_poll(epoll_netfd, POLLIN, ST_UTIME_NO_TIMEOUT) < 0) continue;
+        const int ready = [&] {
+            const Away away(*drainer, {"events of descriptors", epoll}, Deadline::never());
+            return st_netfd_poll(epoll_netfd, POLLIN, ST_UTIME_NO_TIMEOUT);
+        }();
+        if (ready < 0) continue;
         const int count = epoll_wait(epoll, events.data(), kBatch, 0);
         ++counters.turns;
         NoYield guard;
@@ -93,7 +97,7 @@ void Reactor::drain() {
 void Reactor::deliver_posted() {
     while (!stopping) {
         if (posted.empty()) {
-            auto woken = suspend(Deadline::never(), false);
+            auto woken = suspend(Deadline::never(), {"posted events"}, false);
             CHECK(woken == Wake::kWoken);
             continue;
         }
@@ -214,7 +218,7 @@ base::Result<void> Watch::wait_readable(Deadline deadline) {
         // A paced reader looks at its deadline at every turn, which is cheaper than a timer.
         if (pace_ticks_ && deadline.passed()) return wake_result(Wake::kTimeout);
         reader_ = &current();
-        const Wake how = suspend(pace_ticks_ ? Deadline::never() : deadline);
+        const Wake how = suspend(pace_ticks_ ? Deadline::never() : deadline, {"input", fd_});
         reader_ = nullptr;
         if (readable_ && how != Wake::kCancelled) break;
         if (how != Wake::kWoken) return wake_result(how);
@@ -226,7 +230,7 @@ base::Result<void> Watch::wait_writable(Deadline deadline) {
     CHECK(!writer_ && !handler_);
     while (!writable_) {
         writer_ = &current();
-        const Wake how = suspend(deadline);
+        const Wake how = suspend(deadline, {"room for output", fd_});
         writer_ = nullptr;
         if (writable_ && how != Wake::kCancelled) break;
         if (how != Wake::kWoken) return wake_result(how);

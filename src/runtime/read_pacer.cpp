@@ -56,7 +56,7 @@ void ReadPacer::run(const bool& stopping, Find find) {
         while (done < now) take_turns(static_cast<size_t>(++done) % kSlots, now, find);
         waits_for_ = next_due(now);
         const auto until = waits_for_ == INT64_MAX ? Deadline::never() : Deadline::at_us(waits_for_ * kTickUs);
-        [[maybe_unused]] const Wake how = suspend(until, false);
+        [[maybe_unused]] const Wake how = suspend(until, {"the next tick"}, false);
     }
     coroutine_ = nullptr;
     *this = {};

@@ -28,11 +28,11 @@ void WaitList::remove(WaitNode& node) {
     (node.next ? node.next->previous : last_) = node.previous;
 }
 
-base::Result<void> WaitList::wait_as(Deadline deadline, bool cancellable) {
+base::Result<void> WaitList::wait_as(Deadline deadline, const char* what, bool cancellable) {
     WaitNode node{&current()};
     append(node);
     while (!node.woken) {
-        const Wake how = suspend(deadline, cancellable);
+        const Wake how = suspend(deadline, {what}, cancellable);
         // Woken and late, or woken and cancelled: it counts as woken, or a wake_one() would be lost.
         if (node.woken) break;
         if (how == Wake::kWoken) continue;
@@ -42,10 +42,10 @@ base::Result<void> WaitList::wait_as(Deadline deadline, bool cancellable) {
     return {};
 }
 
-base::Result<void> WaitList::wait(Deadline deadline) { return wait_as(deadline, true); }
+base::Result<void> WaitList::wait(Deadline deadline, const char* what) { return wait_as(deadline, what, true); }
 
 void WaitList::wait_uncancelled() {
-    auto waited = wait_as(Deadline::never(), false);
+    auto waited = wait_as(Deadline::never(), "the end of a coroutine", false);
     CHECK(waited.has_value());
 }
 
@@ -65,13 +65,13 @@ void WaitList::wake_all() {
 
 base::Result<void> Event::wait(Deadline deadline) {
     TRY(detail::check_cancelled());
-    while (!set_) TRY(waiters_.wait(deadline));
+    while (!set_) TRY(waiters_.wait(deadline, what_));
     return {};
 }
 
 base::Result<void> Gate::wait_empty(Deadline deadline) {
     TRY(detail::check_cancelled());
-    while (inside_) TRY(waiters_.wait(deadline));
+    while (inside_) TRY(waiters_.wait(deadline, "a gate to empty"));
     return {};
 }
 

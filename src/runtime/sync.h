@@ -20,15 +20,15 @@ class WaitList {
     WaitList() = default;
     WaitList(const WaitList&) = delete;
     ~WaitList();  // CHECKs that nobody waits
-    // Yields until woken (ok), the deadline (kTimeout) or cancellation (kCancelled).
-    base::Result<void> wait(Deadline deadline);
+    // Yields until woken (ok), the deadline (kTimeout) or cancellation (kCancelled). `what`: see Waiting.
+    base::Result<void> wait(Deadline deadline, const char* what);
     void wait_uncancelled();
     void wake_one();
     void wake_all();
     bool empty() const { return first_ == nullptr; }
 
   private:
-    base::Result<void> wait_as(Deadline deadline, bool cancellable);
+    base::Result<void> wait_as(Deadline deadline, const char* what, bool cancellable);
     void append(WaitNode& node);
     void remove(WaitNode& node);
     WaitNode* first_ = nullptr;
@@ -39,6 +39,8 @@ class WaitList {
 // Set once or many times; wait() returns at once while it is set.
 class Event {
   public:
+    // What it stands for, in the list of coroutines: "a worker". It must live for ever.
+    explicit Event(const char* what = "an event") : what_(what) {}
     bool is_set() const { return set_; }
     void set() {
         set_ = true;
@@ -49,9 +51,10 @@ class Event {
     // Wakes those who wait now without setting it.
     void pulse() { waiters_.wake_all(); }
     // Waits for the next set() or pulse(), whatever the state.
-    base::Result<void> wait_next(Deadline deadline) { return waiters_.wait(deadline); }
+    base::Result<void> wait_next(Deadline deadline) { return waiters_.wait(deadline, what_); }
 
   private:
+    const char* what_;
     bool set_ = false;
     detail::WaitList waiters_;
 };
@@ -103,7 +106,7 @@ class Queue {
         TRY(detail::check_cancelled());
         while (items_.empty()) {
             if (closed_) return base::fail(base::Code::kClosed, "the queue is closed");
-            TRY(readers_.wait(deadline));
+            TRY(readers_.wait(deadline, "a queue"));
         }
         T value = std::move(items_.front());
         items_.pop_front();

@@ -27,7 +27,7 @@ constexpr size_t kThreads = 2;
 
 struct Job {
     std::move_only_function<void()> body;
-    Event finished;  // the loop's alone
+    Event finished{"a worker"};  // the loop's alone
 };
 
 // The only place of the server with threads of its own beside the log, and so the only one with a lock.

@@ -53,7 +53,7 @@ class Service {
     live::Registry& registry_;
     std::vector<std::unique_ptr<Listener>> listeners_;
     std::vector<std::unique_ptr<Connection>> connections_;
-    runtime::Event empty_;  // set by the last that goes
+    runtime::Event empty_{"the last client to go"};  // set by the last that goes
 };
 
 }  // namespace service::rtmp

@@ -1,0 +1,102 @@
+#include "runtime/frames.h"
+
+#include <ucontext.h>
+
+// The linker's: where the program's code begins and ends.
+extern "C" const char __executable_start;
+extern "C" const char etext;
+
+#define READS_STACKS __attribute__((no_sanitize("address", "undefined")))
+
+namespace runtime::detail {
+namespace {
+
+// How far a library's frames are looked through for the call that came from us. OpenSSL's are the deepest.
+constexpr size_t kMostLibraryWords = 2048;
+
+READS_STACKS uintptr_t word_at(uintptr_t address) { return *reinterpret_cast<const volatile uintptr_t*>(address); }
+
+// Whether the instruction before the address is a call: stale words on a stack are mostly not behind one.
+READS_STACKS bool follows_call([[maybe_unused]] uintptr_t address) {
+    if (!in_our_code(address) || !in_our_code(address - 8)) return false;
+#if defined(__x86_64__)
+    const auto* code = reinterpret_cast<const volatile uint8_t*>(address);
+    if (code[-5] == 0xe8) return true;                               // call rel32
+    if (code[-2] == 0xff && (code[-1] & 0xf8) == 0xd0) return true;  // call register
+    for (int size : {2, 3, 4, 6, 7}) {                               // call through memory
+        if (code[-size] == 0xff && (code[1 - size] & 0x38) == 0x10) return true;
+    }
+    return false;
+#elif defined(__aarch64__)
+    const uint32_t code = *reinterpret_cast<const volatile uint32_t*>(address - 4);
+    return (code & 0xfc000000) == 0x94000000 || (code & 0xfffffc1f) == 0xd63f0000;
+#else
+    return true;
+#endif
+}
+
+// A frame: the caller's frame pointer, and behind it the return address.
+READS_STACKS bool is_frame(uintptr_t fp, StackRange stack) {
+    return fp % sizeof(uintptr_t) == 0 && stack.contains(fp, 2 * sizeof(uintptr_t)) &&
+           follows_call(word_at(fp + sizeof(uintptr_t)));
+}
+
+// In a library: the first return address into our code, and the frame pointer of ours that the library has kept,
+// in the register still or saved below that address.
+READS_STACKS uintptr_t find_our_frame(const Registers& at, StackRange stack, uintptr_t& return_address) {
+    constexpr size_t kWord = sizeof(uintptr_t);
+    uintptr_t place = (at.sp + kWord - 1) & ~(kWord - 1);
+    for (size_t i = 0; i < kMostLibraryWords && stack.contains(place, kWord); ++i, place += kWord) {
+        if (!follows_call(word_at(place))) continue;
+        return_address = word_at(place);
+        if (at.fp > place && is_frame(at.fp, stack)) return at.fp;
+        for (uintptr_t below = place - kWord; below >= at.sp && stack.contains(below, kWord); below -= kWord) {
+            if (const uintptr_t saved = word_at(below); saved > place && is_frame(saved, stack)) return saved;
+        }
+        return 0;
+    }
+    return 0;
+}
+
+}  // namespace
+
+bool in_our_code(uintptr_t address) {
+    return address >= reinterpret_cast<uintptr_t>(&__executable_start) && address < reinterpret_cast<uintptr_t>(&etext);
+}
+
+Registers registers_of([[maybe_unused]] const void* signal_context) {
+#if defined(__x86_64__)
+    const auto& g = static_cast<const ucontext_t*>(signal_context)->uc_mcontext.gregs;
+    return {static_cast<uintptr_t>(g[REG_RIP]), static_cast<uintptr_t>(g[REG_RBP]), static_cast<uintptr_t>(g[REG_RSP])};
+#elif defined(__aarch64__)
+    const auto& m = static_cast<const ucontext_t*>(signal_context)->uc_mcontext;
+    return {m.pc, m.regs[29], m.sp};
+#else
+    return {};
+#endif
+}
+
+READS_STACKS size_t walk_frames(uintptr_t fp, StackRange stack, std::span<uintptr_t> out) {
+    size_t count = 0;
+    while (count < out.size() && is_frame(fp, stack)) {
+        out[count++] = word_at(fp + sizeof(uintptr_t));
+        const uintptr_t next = word_at(fp);
+        if (next <= fp) break;  // callers lie above
+        fp = next;
+    }
+    return count;
+}
+
+READS_STACKS size_t walk_interrupted(const Registers& at, StackRange stack, std::span<uintptr_t> out) {
+    if (out.empty()) return 0;
+    out[0] = at.pc;
+    if (!stack.contains(at.sp, 1)) return 1;
+    if (in_our_code(at.pc)) return 1 + walk_frames(at.fp, stack, out.subspan(1));
+    uintptr_t return_address = 0;
+    const uintptr_t fp = find_our_frame(at, stack, return_address);
+    if (!return_address || out.size() < 2) return 1;
+    out[1] = return_address;
+    return 2 + (fp ? walk_frames(fp, stack, out.subspan(2)) : 0);
+}
+
+}  // namespace runtime::detail

@@ -1,0 +1,18 @@
+#include "runtime/pulse.h"
+
+#include <ctime>
+
+#include "base/clock.h"
+
+namespace runtime::detail {
+
+constinit Pulse pulse;
+
+void note_gave_way() {
+    timespec cpu;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+    pulse.stall_cpu_us.store(cpu.tv_sec * 1'000'000LL + cpu.tv_nsec / 1000, std::memory_order_relaxed);
+    pulse.gave_way_us.store(base::monotonic_us(), std::memory_order_relaxed);
+}
+
+}  // namespace runtime::detail

@@ -1,0 +1,40 @@
+#pragma once
+// Internal. What the loop writes as it goes, for those who look at it from outside its code: the watchdog's thread and
+// the signal handlers that sample stacks. Plain stores; nothing here costs a system call.
+
+#include <atomic>
+#include <cstdint>
+
+namespace runtime::detail {
+
+class Coroutine;
+
+struct Pulse {
+    // Who runs; null while all wait and state-threads polls or chooses.
+    std::atomic<Coroutine*> running{nullptr};
+    // Turns of the loop, each from one poll to the next, and when this one began.
+    std::atomic<uint64_t> turns{0};
+    std::atomic<int64_t> turn_began_us{0};
+    // The watchdog has seen this turn last too long and wants to know when it ends; 0: none.
+    std::atomic<uint64_t> stalled_turn{0};
+    // Of a stalled turn: when the last coroutine of it gave way.
+    std::atomic<int64_t> gave_way_us{0};
+    std::atomic<int64_t> stall_cpu_us{0};  // the thread's processor time then
+};
+extern Pulse pulse;
+
+// Called when nobody runs any more.
+void note_gave_way();
+inline void nobody_runs() {
+    pulse.running.store(nullptr, std::memory_order_relaxed);
+    if (pulse.stalled_turn.load(std::memory_order_relaxed) != 0) [[unlikely]]
+        note_gave_way();
+}
+inline void now_runs(Coroutine& coroutine) { pulse.running.store(&coroutine, std::memory_order_relaxed); }
+// Called after each poll.
+inline void next_turn(int64_t now_us) {
+    pulse.turn_began_us.store(now_us, std::memory_order_relaxed);
+    pulse.turns.store(pulse.turns.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+}
+
+}  // namespace runtime::detail
