@@ -40,6 +40,8 @@ Command parse_command_line(int argc, char** argv) {
     add_common(*publish_app, publish, kPublishUrl);
     publish_app->add_option("--file", publish.flv_file, "The FLV file; without one, a made-up stream");
     publish_app->add_option("--kbps", publish.kbps, "Bitrate of the made-up stream")->capture_default_str();
+    publish_app->add_option("--segment", publish.segment,
+                            "Bytes per write, each a TCP segment of its own; 0: a message");
     publish_app->add_flag("--loop", publish.loop, "Again and again, with growing timestamps");
 
     auto* latency_app = app.add_subcommand("latency", "From a publisher's send to its viewers' receipt");

@@ -28,6 +28,7 @@ class FanOut::Socket final : public runtime::ByteStream {
     int plain_fd() const override { return -1; }
     void set_no_delay(bool) override {}
     void acknowledge_soon() override {}
+    void pace_reads(int64_t) override {}
     void shutdown_write() override {}
     std::string peer_ip() const override { return "127.0.0.1"; }
     std::string peer_address() const override { return "127.0.0.1:1"; }

@@ -26,6 +26,7 @@ struct PublishOptions : CommonOptions {
     std::string flv_file;  // empty: a made-up stream of kbps
     uint32_t kbps = 237;
     bool loop = false;
+    uint32_t segment = 0;  // bytes per write, and so per TCP segment; 0: a message at a time
 };
 
 struct LatencyOptions : CommonOptions {

@@ -1,5 +1,7 @@
 #include "load/connection.h"
 
+#include <algorithm>
+
 #include "runtime/tcp.h"
 
 namespace load {
@@ -66,10 +68,21 @@ base::Result<void> Connection::flush() {
     return {};
 }
 
+base::Result<size_t> Connection::write_in_segments(std::span<const uint8_t> bytes) {
+    size_t sent = 0;
+    while (sent < bytes.size()) {
+        auto piece = bytes.subspan(sent, std::min(segment_bytes_, bytes.size() - sent));
+        size_t taken = TRY(stream_->try_write(piece));
+        sent += taken;
+        if (taken < piece.size()) break;
+    }
+    return sent;
+}
+
 void Connection::send(std::span<const uint8_t> bytes) {
     if (!open_) return;
     if (unsent_.empty()) {
-        auto sent = stream_->try_write(bytes);
+        auto sent = segment_bytes_ ? write_in_segments(bytes) : stream_->try_write(bytes);
         if (!sent) return lose(sent.error());
         if (*sent == bytes.size()) return;
         bytes = bytes.subspan(*sent);

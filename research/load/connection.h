@@ -27,6 +27,8 @@ class Connection : private runtime::ParkedHandler, private MediaSink {
     // Ends it from our side: counted neither as failed nor as lost.
     void close();
     int64_t begun_us() const { return begun_us_; }
+    // What is sent once it is open goes in writes of so many bytes, each a TCP segment of its own; 0: as it comes.
+    void cut_into(size_t segment_bytes) { segment_bytes_ = segment_bytes; }
 
   protected:
     virtual void on_opened() {}
@@ -49,6 +51,7 @@ class Connection : private runtime::ParkedHandler, private MediaSink {
     base::Result<void> take(std::span<const uint8_t> bytes);
     base::Result<void> read_all();
     base::Result<void> flush();
+    base::Result<size_t> write_in_segments(std::span<const uint8_t> bytes);
     void lose(const base::Error& error);
     void on_media(const MediaMessage& message) final;
     void on_readable() final;
@@ -63,6 +66,7 @@ class Connection : private runtime::ParkedHandler, private MediaSink {
     std::vector<uint8_t> unsent_;
     int64_t begun_us_ = 0;
     int64_t arrival_us_ = 0;
+    size_t segment_bytes_ = 0;
     bool open_ = false;
 };
 

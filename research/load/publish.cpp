@@ -21,6 +21,7 @@ base::Result<int> run_publish(const PublishOptions& options) {
     for (uint32_t i = 0; i < options.count; ++i) {
         auto target = TRY(parse_target(number_url(options.url, i)));
         publishers.push_back(std::make_unique<Publisher>(std::move(target), script, options.loop, run.ledger()));
+        publishers.back()->cut_into(options.segment);
         connections.push_back(publishers.back().get());
     }
     TRY(run.begin());
