@@ -1,6 +1,7 @@
 #include "live/viewer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/clock.h"
 #include "live/live_log.h"
@@ -257,19 +258,32 @@ void Viewer::abort(std::string_view why) {
     if (log_) die(why);
 }
 
-std::unique_ptr<runtime::ByteStream> Viewer::leave(std::vector<base::Slice>& unsent) {
-    CHECK(log_ != nullptr);
+std::vector<base::Slice> Viewer::take_unsent() {
     keep_rest_of_packet();
     if (pending_offset_ > 0) pending_.front() = pending_.front().sub(pending_offset_);
-    unsent = std::move(pending_);
-    pending_.clear();
     pending_offset_ = 0;
+    blocked_ = false;
+    return std::exchange(pending_, {});
+}
+
+std::unique_ptr<runtime::ByteStream> Viewer::leave(std::vector<base::Slice>& unsent) {
+    CHECK(log_ != nullptr);
+    unsent = take_unsent();
     leave_log();
     socket_->unpark();
     stream_.reset();
     state_ = State::kIdle;
-    blocked_ = false;
     return std::move(socket_);
+}
+
+std::unique_ptr<runtime::ByteStream> Viewer::exchange_socket(std::unique_ptr<runtime::ByteStream> next,
+                                                             std::vector<base::Slice>& unsent) {
+    CHECK(log_ != nullptr);
+    unsent = take_unsent();
+    socket_->unpark();
+    std::swap(socket_, next);
+    socket_->park(*this);
+    return next;
 }
 
 void Viewer::die(std::string_view why) {

@@ -75,6 +75,10 @@ class Viewer final : private runtime::ParkedHandler {
     // Gives the socket back for use by a coroutine. The rest of the packet under way, and queued control bytes, are in
     // unsent: write them first. The viewer has left its log; on_viewer_end will not come.
     std::unique_ptr<runtime::ByteStream> leave(std::vector<base::Slice>& unsent);
+    // Goes on over another socket, from the same place. Gives the old one back, and what is to go out on it before any
+    // more of the log: the rest of the packet under way, and queued control bytes.
+    std::unique_ptr<runtime::ByteStream> exchange_socket(std::unique_ptr<runtime::ByteStream> next,
+                                                         std::vector<base::Slice>& unsent);
 
     Stream* stream() const { return stream_.get(); }
     runtime::ByteStream* socket() const { return socket_.get(); }
@@ -88,7 +92,8 @@ class Viewer final : private runtime::ParkedHandler {
     void on_writable() override;
     void on_hangup() override;
 
-    // Where the next bytes come from: the rest of the packet under way, what is pending, then the log.
+    // Where the next bytes come from: the rest of the packet under way, what is pending, then the log. Each part ends
+    // where a packet or a pending Slice ends; a socket that several share builds on that.
     static constexpr size_t kMostParts = 16;
     size_t gather(iovec (&parts)[kMostParts], size_t& bytes) const;
     uint64_t log_limit() const;
@@ -104,6 +109,7 @@ class Viewer final : private runtime::ParkedHandler {
     void stream_ended();
     void conclude(std::string_view why);
     void keep_rest_of_packet();
+    std::vector<base::Slice> take_unsent();
     void enter_log(const LogKey& key, EncoderFactory factory);
     void leave_log();
     void die(std::string_view why);

@@ -2,6 +2,8 @@
 
 #include <openssl/rand.h>
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "protocol/rtmp/handshake.h"
 #include "service/rtmp/service.h"
@@ -28,8 +30,7 @@ Connection::Connection(Service& service, std::unique_ptr<runtime::ByteStream> so
       service_(service),
       socket_(std::move(socket)),
       work_(std::make_unique<Work>()),
-      session_(*this, 1 + 2 * ::rtmp::kHandshakeSize),
-      viewer_(*this) {
+      session_(*this, 1 + 2 * ::rtmp::kHandshakeSize) {
     work_->tls = std::move(tls);
 }
 
@@ -94,7 +95,7 @@ Result<void> Connection::handshake() {
 Result<Connection::Outcome> Connection::serve() {
     while (true) {
         if (request_) decide();
-        if (playing_) {
+        if (!players_.empty()) {
             park();
             return Outcome::kParked;
         }
@@ -185,8 +186,15 @@ void Connection::linger() {
     }
 }
 
+bool Connection::active() const {
+    return !publishers_.empty() || std::ranges::any_of(players_, [](const auto& player) { return !player->over(); });
+}
+
 bool Connection::peer_alive() const {
-    const runtime::ByteStream* socket = socket_ ? socket_.get() : viewer_.socket();
+    if (shared_) return !shared_->failed() && !shared_->peer_gone();
+    const runtime::ByteStream* socket = socket_            ? socket_.get()
+                                        : players_.empty() ? nullptr
+                                                           : players_.front()->viewer().socket();
     return socket && !socket->peer_gone();
 }
 
@@ -207,7 +215,7 @@ void Connection::on_revoked(uint32_t stream_id, std::string_view why) {
 
 void Connection::kick(std::string_view reason) {
     runtime::ContextScope scope(id());
-    if (viewer_.joined()) return viewer_.abort(reason);  // tells on_viewer_end
+    if (!players_.empty()) return end_parked(reason);
     if (work_ && work_->end_reason.empty()) work_->end_reason = reason;
     task_.cancel();
 }
@@ -215,8 +223,13 @@ void Connection::kick(std::string_view reason) {
 std::string Connection::stream_url() const { return stream_ ? stream_->key().text() : "-"; }
 
 net::Traffic Connection::traffic() const {
-    const live::ViewerCounters& viewer = viewer_.counters();
-    return {received_bytes_ + viewer.received_bytes, sent_bytes_ + viewer.sent_bytes};
+    net::Traffic sum{received_bytes_, sent_bytes_};
+    for (const auto& player : players_) {
+        sum.received_bytes += player->viewer().counters().received_bytes;
+        sum.sent_bytes += player->viewer().counters().sent_bytes;
+    }
+    if (!shared_) return sum;
+    return {sum.received_bytes + shared_->received_bytes(), sum.sent_bytes + shared_->sent_words_bytes()};
 }
 
 }  // namespace service::rtmp

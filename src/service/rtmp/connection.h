@@ -1,7 +1,8 @@
 #pragma once
-// Connection: one RTMP client, from accept to end. It is a coroutine while it shakes hands, asks and publishes, and a
-// parked viewer without one while it plays: the same object goes from the one to the other and back. A stream that it
-// publishes beside one that it plays is read from the loop, by the viewer's input.
+// Connection: one RTMP client, from accept to end. It is a coroutine while it shakes hands, asks and publishes, and is
+// parked without one while it plays: the same object goes from the one to the other and back. Who plays one stream and
+// does nothing else is a live::Viewer on the connection's own socket. Where there is more, several plays or a publisher
+// beside them, a SharedSocket is between, and what comes in is read from the loop.
 //
 // Owned by the Service. Sizes matter: there may be 10,000 that play.
 
@@ -13,7 +14,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "live/viewer.h"
 #include "net/session.h"
 #include "protocol/rtmp/server_session.h"
 #include "protocol/rtmp/url.h"
@@ -21,13 +21,15 @@
 #include "runtime/coroutine.h"
 #include "runtime/tls.h"
 #include "service/rtmp/client_info.h"
+#include "service/rtmp/player.h"
 #include "service/rtmp/publisher.h"
+#include "service/rtmp/shared_socket.h"
 
 namespace service::rtmp {
 
 class Service;
 
-class Connection final : public net::Session, private ::rtmp::ServerHandler, private live::ViewerHandler {
+class Connection final : public net::Session, private ::rtmp::ServerHandler, private SharedSocketHandler {
   public:
     Connection(Service& service, std::unique_ptr<runtime::ByteStream> socket, std::shared_ptr<runtime::TlsContext> tls);
     ~Connection() override;
@@ -35,7 +37,12 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     // Spawns its coroutine.
     void start();
     bool peer_alive() const;
+
+    // For its publishers and players.
     void on_revoked(uint32_t stream_id, std::string_view why);
+    void on_input(std::span<const uint8_t> bytes);
+    void on_play_over(Player& player);
+    void on_player_end(Player& player, std::string_view why);
 
     std::string stream_url() const override;
     net::Traffic traffic() const override;
@@ -76,7 +83,7 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     std::string why_ended(const base::Error& error) const;
     std::string handshake_timeout_text() const;
     std::string publisher_timeout_text() const;
-    bool active() const { return !publishers_.empty() || playing_ != 0; }
+    bool active() const;
 
     // decisions.cpp: connect, publish, play.
     void decide();
@@ -95,14 +102,20 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     void on_pause(uint32_t stream_id, bool paused) override;
     void on_receive(uint32_t stream_id, media::Kind kind, bool wanted) override;
 
-    // parked.cpp: as a viewer.
+    // parked.cpp: without a coroutine.
     void park();
+    void share_socket();
+    void join(Player& player);
     void resume();
+    bool attached() const;
+    bool between_plays() const;
+    Player* player(uint32_t stream_id);
     void send_output();
-    live::LogKey log_key() const;
-    void on_viewer_input(live::Viewer& viewer, std::span<const uint8_t> bytes) override;
-    void on_stream_end(live::Viewer& viewer) override;
-    void on_viewer_end(live::Viewer& viewer, std::string_view why) override;
+    void end_parked(std::string_view why);
+    base::Result<void> take_socket_back();
+    void count(const Player& player);
+    void on_shared_input(std::span<const uint8_t> bytes) override;
+    void on_shared_end(std::string_view why) override;
 
     Service& service_;
     std::unique_ptr<runtime::ByteStream> socket_;  // null while parked
@@ -110,19 +123,15 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     ClientInfo client_;
     std::unique_ptr<Request> request_;
     std::vector<std::unique_ptr<Publisher>> publishers_;
-    base::Ref<live::Stream> stream_;  // the last one published or played: what the log speaks of
-    base::Ref<live::Stream> played_;
+    std::unique_ptr<SharedSocket> shared_;          // outlives the players
+    std::vector<std::unique_ptr<Player>> players_;  // none while it is a coroutine
+    base::Ref<live::Stream> stream_;                // the last one published or played: what the log speaks of
     runtime::Task task_;
-    uint64_t received_bytes_ = 0;  // but for those of the viewer
+    uint64_t received_bytes_ = 0;  // but for those of players and of a shared socket
     uint64_t sent_bytes_ = 0;
-    uint32_t playing_ = 0;       // the message stream id, or 0
-    uint32_t duration_ms_ = 0;   // asked by play; 0: no end
-    bool resuming_ = false;      // a coroutine is to take over from the parked viewer
-    bool viewer_ended_ = false;  // meanwhile
-    bool wants_audio_ = true;
-    bool wants_video_ = true;
+    bool resuming_ = false;      // a coroutine is to take over
+    bool player_ended_ = false;  // meanwhile, and with it the socket
     ::rtmp::ServerSession session_;
-    live::Viewer viewer_;
 };
 
 }  // namespace service::rtmp

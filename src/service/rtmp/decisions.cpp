@@ -35,6 +35,9 @@ net::SessionType session_type(::rtmp::PublishStyle style) {
     return net::SessionType::kFlashPublish;
 }
 
+// Also those whose last bytes are not out yet.
+constexpr size_t kMostPlayers = ::rtmp::ServerSession::kMaxStreams;
+
 // Clients speak in ms, as Flash did, though the specification says seconds: who writes its -2 (live or recorded) or -1
 // (live) for start, and not -2000 or -1000, means seconds.
 uint32_t duration_ms(const ::rtmp::PlayRequest& request) {
@@ -71,14 +74,11 @@ void Connection::decide() {
     }
 }
 
-// The connection ends, and the peer has time to read why.
+// The connection ends, and the peer has time to read why; but what else goes on over it is not disturbed.
 void Connection::refuse(std::string_view what, std::string_view why) {
     std::string reason = fmt::format("{} refused: {}", what, why);
     base::log::warn("RTMP {}", reason);
-    if (!work_) {
-        send_output();
-        return viewer_.finish(reason);
-    }
+    if (!work_ || active()) return;
     work_->refused = true;
     work_->end_reason = std::move(reason);
 }
@@ -129,7 +129,10 @@ void Connection::decide_publish(const ::rtmp::PublishRequest& request) {
         return refuse("publish", acquired.error().text());
     }
     publishers_.push_back(std::move(publisher));
-    if (viewer_.joined()) publishers_.back()->watch();
+    if (!work_) {
+        share_socket();  // the end of what it plays is to be no end of this
+        publishers_.back()->watch();
+    }
     session_.accept_publish(request.stream_id);
     base::log::trace("RTMP publish: {}, {}, from {}", stream_->key().text(), session_type_name(type()), ip());
 }
@@ -141,19 +144,22 @@ void Connection::decide_play(const ::rtmp::PlayRequest& request) {
         session_.refuse_play(request.stream_id, "NetStream.Play.Failed", key.error().text());
         return refuse("play", key.error().text());
     }
-    if (playing_) {
-        session_.refuse_play(request.stream_id, "NetStream.Play.Failed", "a connection plays one stream at a time");
-        base::log::warn("RTMP play refused: a connection plays one stream at a time");
-        return;
+    if (players_.size() >= kMostPlayers) {
+        std::string why = fmt::format("{} streams are played already, or not yet quite ended", players_.size());
+        session_.refuse_play(request.stream_id, "NetStream.Play.Failed", why);
+        return refuse("play", why);
     }
     if (publishers_.empty()) set_type(net::SessionType::kRtmpPlay);
-    played_ = stream_ = service_.registry().find_or_create(*key, live::live_options(*vhost));
-    playing_ = request.stream_id;
-    duration_ms_ = duration_ms(request);
-    wants_audio_ = wants_video_ = true;
+    stream_ = service_.registry().find_or_create(*key, live::live_options(*vhost));
     session_.accept_play(request.stream_id, request.reset);
     base::log::trace("RTMP play: {}, from {}{}", stream_->key().text(), ip(),
                      stream_->published() ? "" : ", not published yet");
+    players_.push_back(
+        std::make_unique<Player>(*this, stream_, request.stream_id, session_.out_chunk_size(), duration_ms(request)));
+    if (work_) return;  // its coroutine parks it
+    Player& player = *players_.back();
+    share_socket();
+    join(player);
 }
 
 Result<void> Connection::on_media(uint32_t stream_id, ::rtmp::Message& message) {
@@ -163,10 +169,10 @@ Result<void> Connection::on_media(uint32_t stream_id, ::rtmp::Message& message) 
 }
 
 void Connection::on_close_stream(uint32_t stream_id) {
-    if (stream_id == playing_) {
-        playing_ = 0;
-        base::log::trace("RTMP play: {} closed by the player", stream_url());
-        if (viewer_.joined()) viewer_.set_paused(true);
+    if (Player* p = player(stream_id)) {
+        base::log::trace("RTMP play: {} closed by the player", p->key().text());
+        p->close();
+        if (shared_) p->viewer().finish("closed by the player");
     } else {
         size_t ended = std::erase_if(publishers_, [&](const auto& p) { return p->stream_id() == stream_id; });
         if (ended) base::log::trace("RTMP publish: {} ended by the publisher", stream_url());
@@ -176,15 +182,14 @@ void Connection::on_close_stream(uint32_t stream_id) {
 }
 
 void Connection::on_pause(uint32_t stream_id, bool paused) {
-    if (stream_id != playing_ || !viewer_.joined()) return;
+    Player* p = player(stream_id);
+    if (!p) return;
     send_output();  // its answer comes before what follows from it
-    viewer_.set_paused(paused);
+    p->viewer().set_paused(paused);
 }
 
 void Connection::on_receive(uint32_t stream_id, media::Kind kind, bool wanted) {
-    if (stream_id != playing_) return;
-    (kind == media::Kind::kAudio ? wants_audio_ : wants_video_) = wanted;
-    if (viewer_.joined()) viewer_.switch_log(log_key(), &make_encoder);
+    if (Player* p = player(stream_id)) p->receive(kind, wanted);
 }
 
 }  // namespace service::rtmp

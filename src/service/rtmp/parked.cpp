@@ -2,11 +2,11 @@
 
 #include "base/log.h"
 #include "service/rtmp/connection.h"
-#include "service/rtmp/encoder.h"
 #include "service/rtmp/service.h"
 
 namespace service::rtmp {
 
+using base::Result;
 using runtime::Deadline;
 
 namespace {
@@ -15,50 +15,79 @@ constexpr size_t kMaxWaitingInput = 1u << 20;  // bytes read while a coroutine i
 
 }  // namespace
 
-live::LogKey Connection::log_key() const {
-    return EncoderParameters{session_.out_chunk_size(), playing_, wants_audio_, wants_video_}.key();
-}
-
 // What the session still has to say goes out before the stream.
 void Connection::park() {
     std::vector<uint8_t> input = std::move(work_->input);
     work_.reset();
     task_ = runtime::Task();  // its end frees it
     session_.shrink();
+    if (!publishers_.empty()) share_socket();
+    join(*players_.front());
+    for (const auto& publisher : publishers_) publisher->watch();
+    if (!input.empty() && attached()) on_input(input);
+}
+
+// From now on several may use it.
+void Connection::share_socket() {
+    if (shared_) return;
+    shared_ = std::make_unique<SharedSocket>(static_cast<SharedSocketHandler&>(*this));
+    std::vector<base::Slice> unsent;
+    if (!socket_) socket_ = players_.front()->viewer().exchange_socket(shared_->make_lane(), unsent);
+    shared_->take(std::move(socket_), std::move(unsent));
+}
+
+void Connection::join(Player& player) {
+    if (shared_) {
+        send_output();
+        return player.join(shared_->make_lane(), {});
+    }
     base::Slice first = base::Slice::copy(session_.output());
     session_.output() = {};
-    viewer_.join(played_, log_key(), &make_encoder, std::move(socket_), std::move(first), duration_ms_);
-    for (const auto& publisher : publishers_) publisher->watch();
-    if (!input.empty() && viewer_.joined()) on_viewer_input(viewer_, input);
+    player.join(std::move(socket_), std::move(first));
 }
+
+Player* Connection::player(uint32_t stream_id) {
+    for (const auto& player : players_)
+        if (player->stream_id() == stream_id && !player->over()) return player.get();
+    return nullptr;
+}
+
+// Whether it still has its socket.
+bool Connection::attached() const { return shared_ ? !shared_->failed() : players_.front()->viewer().joined(); }
+
+// Its one stream was closed by the peer: what follows, perhaps a new play, is a coroutine's business.
+bool Connection::between_plays() const { return !shared_ && players_.front()->closed(); }
 
 void Connection::send_output() {
     if (session_.output().empty()) return;
-    viewer_.send_control(base::Slice::copy(session_.output()));
+    base::Slice words = base::Slice::copy(session_.output());
     session_.output() = {};
+    if (shared_) return shared_->send(std::move(words));
+    players_.front()->viewer().send_control(std::move(words));
 }
 
-void Connection::on_viewer_input(live::Viewer&, std::span<const uint8_t> bytes) {
+void Connection::on_shared_input(std::span<const uint8_t> bytes) { on_input(bytes); }
+
+void Connection::on_input(std::span<const uint8_t> bytes) {
     runtime::ContextScope scope(id());
     if (resuming_) {
-        if (work_->input.size() + bytes.size() > kMaxWaitingInput) return viewer_.abort("too much input at once");
+        if (work_->input.size() + bytes.size() > kMaxWaitingInput) return end_parked("too much input at once");
         work_->input.insert(work_->input.end(), bytes.begin(), bytes.end());
         return;
     }
-    while (!bytes.empty() && viewer_.joined() && playing_) {
+    while (!bytes.empty() && attached() && !between_plays()) {
         auto taken = session_.feed(bytes);
-        if (!taken) return viewer_.abort(taken.error().text());
+        if (!taken) return end_parked(taken.error().text());
         bytes = bytes.subspan(*taken);
-        // Publishing beside it, and a second play, which is refused, need nothing that yields.
-        if (request_ && playing_) decide();
+        // Another publish or play beside what there is needs nothing that yields.
+        if (request_ && attached() && !between_plays()) decide();
         send_output();
     }
     if (!publishers_.empty()) {
         int64_t now = base::monotonic_us();
         for (const auto& publisher : publishers_) publisher->after_read(now);
     }
-    if (playing_ || !viewer_.joined()) return;
-    // Nothing is played any more: the rest, perhaps a new play, is a coroutine's business.
+    if (!attached() || !between_plays()) return;
     work_ = std::make_unique<Work>();
     work_->input.assign(bytes.begin(), bytes.end());
     resume();
@@ -71,36 +100,80 @@ void Connection::resume() {
 
 Connection::Outcome Connection::from_parked() {
     resuming_ = false;
-    if (viewer_ended_) return Outcome::kEnded;
-    if (!viewer_.joined()) {  // it died, and on_viewer_end is on its way
+    if (player_ended_) return Outcome::kEnded;
+    if (!shared_ && !attached()) {  // it died, and on_player_end is on its way
         work_.reset();
         return Outcome::kParked;
     }
-    std::vector<base::Slice> unsent;
-    socket_ = viewer_.leave(unsent);
-    work_->deadline = Deadline::in_ms(service_.snapshot()->rtmp.handshake_timeout);
-    for (const base::Slice& slice : unsent)
-        if (auto sent = socket_->write(slice, work_->deadline); !sent) return end(why_ended(sent.error()));
+    if (auto done = take_socket_back(); !done) return end(why_ended(done.error()));
     auto outcome = serve();
     return outcome ? *outcome : end(why_ended(outcome.error()));
 }
 
-void Connection::on_stream_end(live::Viewer&) {
+Result<void> Connection::take_socket_back() {
+    std::vector<base::Slice> unsent;
+    if (shared_) {
+        if (shared_->failed()) return base::fail(base::Code::kClosed, shared_->why());
+        received_bytes_ += shared_->received_bytes();
+        sent_bytes_ += shared_->sent_words_bytes();
+        socket_ = shared_->release(unsent);
+        shared_.reset();
+    } else {
+        socket_ = players_.front()->viewer().leave(unsent);
+        count(*players_.front());
+        players_.clear();
+    }
+    work_->deadline = Deadline::in_ms(service_.snapshot()->rtmp.handshake_timeout);
+    for (const base::Slice& slice : unsent) {
+        TRY(socket_->write(slice, work_->deadline), "writing");
+        sent_bytes_ += slice.size();
+    }
+    return {};
+}
+
+void Connection::count(const Player& player) {
+    received_bytes_ += player.viewer().counters().received_bytes;
+    sent_bytes_ += player.viewer().counters().sent_bytes;
+}
+
+void Connection::on_play_over(Player& player) {
     runtime::ContextScope scope(id());
-    if (playing_) session_.end_play(playing_);
-    playing_ = 0;
+    if (player.closed()) return;
+    session_.end_play(player.stream_id());
     send_output();
 }
 
-void Connection::on_viewer_end(live::Viewer&, std::string_view why) {
+// All of it, soon: on_player_end follows for each player.
+void Connection::end_parked(std::string_view why) {
+    if (shared_) shared_->fail(why);
+    if (work_) work_->end_reason = why;
+    for (const auto& player : players_) player->viewer().abort(why);
+}
+
+void Connection::on_shared_end(std::string_view why) {
     runtime::ContextScope scope(id());
-    publishers_.clear();
-    log_end(why);
-    if (resuming_) {
-        viewer_ended_ = true;
-        return;
+    end_parked(why);
+}
+
+void Connection::on_player_end(Player& player, std::string_view why) {
+    runtime::ContextScope scope(id());
+    bool by_peer = player.closed();
+    if (shared_ && !player.over()) end_parked(why);
+    if (shared_ && !shared_->failed() && !by_peer)
+        base::log::trace("RTMP play: {} ended, {}", player.key().text(), why);
+    count(player);
+    std::erase_if(players_, [&](const auto& p) { return p.get() == &player; });
+    if (!players_.empty()) return;
+    if (shared_ && !shared_->failed()) {
+        // Something new may begin on it; but when the last stream has ended by itself, so does the connection.
+        work_ = std::make_unique<Work>();
+        if (!by_peer && publishers_.empty()) work_->end_reason = why;
+        return resume();
     }
-    service_.remove(*this);
+    publishers_.clear();
+    log_end(shared_ ? std::string(shared_->why()) : std::string(why));
+    player_ended_ = resuming_;
+    if (!resuming_) service_.remove(*this);
 }
 
 }  // namespace service::rtmp

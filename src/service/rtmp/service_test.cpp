@@ -362,6 +362,139 @@ TEST_F(RtmpServiceTest, PublishesAndPlaysOnOneConnection) {
     EXPECT_FALSE(registry_.find({"__defaultVhost__", "live", "b"})->published());
 }
 
+TEST_F(RtmpServiceTest, PlaysSeveralStreamsOnOneConnection) {
+    start();
+    auto a = publisher("live/a");
+    send_start(*a);
+    auto b = publisher("live/b");
+    send_start(*b);
+    auto v = player("live/a");
+    v->call_on(2, "play", {{}, "b"});
+    v->call_on(3, "play", {{}, "a"});
+    const std::string start_text(kStart);
+    EXPECT_EQ(v->media_of({1, 2, 3}, 4), "1: " + start_text + "2: " + start_text + "3: " + start_text);
+    a->send(::rtmp::kVideo, 40, kInterFrame);
+    b->send(::rtmp::kVideo, 50, kInterFrame);
+    EXPECT_EQ(v->media_of({1, 2, 3}, 1), "1: 9@40 27:12;2: 9@50 27:12;3: 9@40 27:12;");
+    EXPECT_EQ(registry_.find({"__defaultVhost__", "live", "a"})->viewer_count(), 2u);
+    EXPECT_EQ(sessions_.size(), 3u);
+
+    // Pausing, or closing, one is nothing to the others.
+    v->call_on(3, "pause", {{}, true, 0});
+    EXPECT_TRUE(v->hears("NetStream.Pause.Notify"));
+    v->call_on(0, "deleteStream", {{}, 1});
+    v->call_on(2, "receiveAudio", {{}, false});
+    for (int i = 0; i < 200 && registry_.find({"__defaultVhost__", "live", "a"})->viewer_count() > 1; ++i)
+        (void)runtime::sleep_ms(10).has_value();
+    EXPECT_EQ(v->media_of({2}, 3).find("2: 9@0 17:46;9@0 17:12;"), 0u);  // begins anew, without sound
+    a->send(::rtmp::kVideo, 80, kInterFrame);
+    b->send(::rtmp::kAudio, 80, kAudioFrame);
+    b->send(::rtmp::kVideo, 90, kInterFrame);
+    EXPECT_EQ(v->media_of({2}, 1), "2: 9@90 27:12;");
+    EXPECT_EQ(v->media(0), "");
+
+    // The number is free again, also while the others play.
+    v->call_on(1, "play", {{}, "b"});
+    EXPECT_EQ(v->media_of({1}, 4), "1: " + start_text);
+    v->call_on(3, "pause", {{}, false, 0});
+    EXPECT_EQ(v->media_of({3}, 4), "3: " + start_text);
+    v.reset();
+    a.reset();
+    b.reset();
+    EXPECT_TRUE(until_idle());
+}
+
+TEST_F(RtmpServiceTest, ThePlayedStreamsEndOneByOne) {
+    start();
+    auto a = publisher("live/a");
+    send_start(*a);
+    auto b = publisher("live/b");
+    send_start(*b);
+    auto v = player("live/a");
+    v->call_on(2, "play", {{}, "b"});
+    v->media_of({1, 2}, 4);
+    a.reset();
+    EXPECT_TRUE(v->hears("NetStream.Play.UnpublishNotify"));
+    b->send(::rtmp::kVideo, 40, kInterFrame);
+    EXPECT_EQ(v->media_of({2}, 1), "2: 9@40 27:12;");
+    b.reset();
+    EXPECT_EQ(v->read_to_end(), "closed");
+    EXPECT_TRUE(until_idle());
+}
+
+// It goes on as what it is then: a publisher, or one who has to begin something soon.
+TEST_F(RtmpServiceTest, TheLastOfSeveralPlaysIsClosed) {
+    start();
+    auto a = publisher("live/a");
+    send_start(*a);
+    for (bool publishes : {false, true}) {
+        auto v = player("live/a");
+        v->call_on(2, "play", {{}, "a"});
+        if (publishes) v->call_on(3, "publish", {{}, "b", "live"});
+        v->media_of({1, 2}, 4);
+        v->call_on(1, "closeStream", {{}});
+        v->call_on(2, "closeStream", {{}});
+        if (!publishes) {
+            v->call_on(1, "play", {{}, "a"});
+            EXPECT_EQ(v->media_of({1}, 4), "1: " + std::string(kStart));
+            v->call_on(1, "closeStream", {{}});
+            EXPECT_EQ(v->read_to_end(), "closed");
+            continue;
+        }
+        (void)runtime::sleep_ms(500).has_value();  // more than handshake_timeout
+        auto w = player("live/b");
+        ::rtmp::append_message(v->session().output(), 4, ::rtmp::kAudio, 3, 20, kAudioFrame, 60000);
+        ASSERT_TRUE(ok(v->flush()));
+        EXPECT_EQ(w->media(1), "8@20 af:4;");
+    }
+}
+
+TEST_F(RtmpServiceTest, TooManyPlaysAreRefusedAndTheOthersGoOn) {
+    start();
+    auto a = publisher("live/a");
+    send_start(*a);
+    auto v = player("live/a");
+    constexpr uint32_t kMost = ::rtmp::ServerSession::kMaxStreams;
+    for (uint32_t id = 2; id <= kMost; ++id) v->call_on(id, "play", {{}, "a"});
+    EXPECT_EQ(v->media_of({kMost}, 4), fmt::format("{}: {}", kMost, kStart));
+    v->call_on(2, "play", {{}, "a..b"});
+    EXPECT_FALSE(v->hears("NetStream.Play.Failed")) << "an error status ends the test's client";
+    // One more is a breach of the protocol.
+    auto w = player("live/a");
+    for (uint32_t id = 2; id <= kMost + 1; ++id)
+        ::rtmp::append_command(w->session().output(), 3, id, {"play", 0, {{}, "a"}}, 60000);
+    ASSERT_TRUE(ok(w->flush()));
+    EXPECT_EQ(w->read_to_end(), "closed");
+    EXPECT_EQ(registry_.find({"__defaultVhost__", "live", "a"})->viewer_count(), kMost - 1);
+}
+
+TEST_F(RtmpServiceTest, AKickEndsAllThatAConnectionDoes) {
+    start();
+    auto a = publisher("live/a");
+    send_start(*a);
+    auto v = player("live/a");
+    v->call_on(2, "play", {{}, "a"});
+    v->call_on(3, "publish", {{}, "b", "live"});
+    v->media_of({1, 2}, 4);
+    EXPECT_TRUE(v->hears("NetStream.Publish.Start"));
+    sessions_.for_each([](net::Session& s) {
+        if (s.stream_url() == "__defaultVhost__/live/b") s.kick("kicked by the test");
+    });
+    EXPECT_EQ(v->read_to_end(), "closed");
+    EXPECT_EQ(sessions_.size(), 1u);
+    EXPECT_FALSE(registry_.find({"__defaultVhost__", "live", "b"}));
+}
+
+TEST_F(RtmpServiceTest, StopsWithSeveralPlays) {
+    start();
+    auto v = player("live/a");
+    v->call_on(2, "play", {{}, "b"});
+    v->call_on(3, "publish", {{}, "c", "live"});
+    EXPECT_TRUE(v->hears("NetStream.Publish.Start"));
+    service_->stop();
+    EXPECT_TRUE(service_->idle());
+}
+
 TEST_F(RtmpServiceTest, DurationOfPlay) {
     start();
     auto p = publisher();

@@ -70,9 +70,7 @@ class TestClient final : private ::rtmp::ClientHandler {
         while (messages_.size() < n)
             if (auto done = turn(); !done) return done.error().text();
         std::string text;
-        for (const auto& m : messages_)
-            text += fmt::format("{}@{} {:02x}:{};", m.type, m.timestamp, m.payload.empty() ? 0 : m.payload[0],
-                                m.payload.size());
+        for (const auto& m : messages_) text += text_of(m);
         messages_.clear();
         return text;
     }
@@ -81,9 +79,30 @@ class TestClient final : private ::rtmp::ClientHandler {
         ASSERT_TRUE(flush().has_value());
     }
     void call(std::string name, std::vector<amf::Value> arguments, double transaction = 0) {
-        ::rtmp::append_command(session_.output(), ::rtmp::kCommandChunkStream, session_.stream_id(),
+        call_on(session_.stream_id(), std::move(name), std::move(arguments), transaction);
+    }
+    void call_on(uint32_t stream_id, std::string name, std::vector<amf::Value> arguments, double transaction = 0) {
+        ::rtmp::append_command(session_.output(), ::rtmp::kCommandChunkStream, stream_id,
                                {std::move(name), transaction, std::move(arguments)}, 60000);
         ASSERT_TRUE(flush().has_value());
+    }
+    // The next n media messages of each of these message streams, as media() writes them: "1: 9@0 17:46;... 2: ...".
+    std::string media_of(const std::vector<uint32_t>& streams, size_t n) {
+        auto count = [&](uint32_t id) { return std::ranges::count(messages_, id, &::rtmp::Message::stream_id); };
+        std::string all;
+        for (uint32_t id : streams) {
+            while (count(id) < static_cast<ptrdiff_t>(n))
+                if (auto done = turn(); !done) return all + done.error().text();
+            all += fmt::format("{}: ", id);
+            size_t left = n;
+            std::erase_if(messages_, [&](const ::rtmp::Message& m) {
+                if (m.stream_id != id || left == 0) return false;
+                --left;
+                all += text_of(m);
+                return true;
+            });
+        }
+        return all;
     }
     // Until the server has said this.
     bool hears(std::string_view code) {
@@ -97,6 +116,10 @@ class TestClient final : private ::rtmp::ClientHandler {
     void close() { socket_.reset(); }
 
   private:
+    static std::string text_of(const ::rtmp::Message& m) {
+        return fmt::format("{}@{} {:02x}:{};", m.type, m.timestamp, m.payload.empty() ? 0 : m.payload[0],
+                           m.payload.size());
+    }
     static runtime::Deadline limit() { return runtime::Deadline::in_ms(5000); }
     base::Result<std::span<const uint8_t>> read() {
         size_t n = TRY(socket_->read(buffer_, limit()));

@@ -1,0 +1,76 @@
+#pragma once
+// For tests of viewers: a socket without a network.
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "runtime/byte_stream.h"
+
+namespace live::testing {
+
+// A socket whose peer takes only what the test lets it take. What was accepted outlives it.
+struct Wire {
+    std::string accepted;
+    size_t room = SIZE_MAX;
+    size_t keep = SIZE_MAX;  // of what was accepted, the newest bytes
+    std::string input;
+    bool end = false;
+    bool closed = false;
+    runtime::ParkedHandler* handler = nullptr;
+
+    void make_room(size_t bytes) {
+        room = bytes;
+        if (handler) handler->on_writable();
+    }
+};
+
+class FakeSocket : public runtime::ByteStream {
+  public:
+    explicit FakeSocket(std::shared_ptr<Wire> wire) : wire_(std::move(wire)) {}
+    ~FakeSocket() override {
+        wire_->closed = true;
+        wire_->handler = nullptr;
+    }
+    base::Result<size_t> read(std::span<uint8_t>, runtime::Deadline) override { return 0; }
+    base::Result<void> write(std::span<const uint8_t>, runtime::Deadline) override { return {}; }
+    base::Result<void> writev(std::span<iovec>, runtime::Deadline) override { return {}; }
+    base::Result<TryRead> try_read(std::span<uint8_t> buffer) override {
+        size_t n = std::min(buffer.size(), wire_->input.size());
+        std::copy_n(wire_->input.begin(), n, buffer.begin());
+        wire_->input.erase(0, n);
+        return TryRead{n, wire_->end && wire_->input.empty()};
+    }
+    base::Result<size_t> try_write(std::span<const uint8_t> bytes) override {
+        size_t n = std::min(bytes.size(), wire_->room);
+        wire_->accepted.append(reinterpret_cast<const char*>(bytes.data()), n);
+        if (wire_->room != SIZE_MAX) wire_->room -= n;
+        if (wire_->accepted.size() > wire_->keep) wire_->accepted.erase(0, wire_->accepted.size() - wire_->keep);
+        return n;
+    }
+    base::Result<size_t> try_writev(std::span<const iovec> parts) override {
+        size_t total = 0;
+        for (const iovec& part : parts) {
+            size_t n = *try_write({static_cast<const uint8_t*>(part.iov_base), part.iov_len});
+            total += n;
+            if (n < part.iov_len) break;
+        }
+        return total;
+    }
+    void park(runtime::ParkedHandler& handler) override { wire_->handler = &handler; }
+    void unpark() override { wire_->handler = nullptr; }
+    bool peer_gone() const override { return false; }
+    int plain_fd() const override { return -1; }
+    void set_no_delay(bool) override {}
+    void acknowledge_soon() override {}
+    void pace_reads(int64_t) override {}
+    void shutdown_write() override {}
+    std::string peer_ip() const override { return "127.0.0.1"; }
+    std::string peer_address() const override { return "127.0.0.1:1"; }
+    bool is_tls() const override { return false; }
+
+  private:
+    std::shared_ptr<Wire> wire_;
+};
+
+}  // namespace live::testing

@@ -1,0 +1,38 @@
+#include "service/rtmp/player.h"
+
+#include "service/rtmp/connection.h"
+
+namespace service::rtmp {
+
+Player::Player(Connection& connection, base::Ref<live::Stream> stream, uint32_t stream_id, uint32_t chunk_size,
+               uint32_t duration_ms)
+    : connection_(connection),
+      stream_(std::move(stream)),
+      parameters_{.chunk_size = chunk_size, .stream_id = stream_id},
+      duration_ms_(duration_ms),
+      viewer_(*this) {}
+
+void Player::join(std::unique_ptr<runtime::ByteStream> socket, base::Slice first) {
+    viewer_.join(stream_, parameters_.key(), &make_encoder, std::move(socket), std::move(first), duration_ms_);
+}
+
+void Player::receive(media::Kind kind, bool wanted) {
+    (kind == media::Kind::kAudio ? parameters_.audio : parameters_.video) = wanted;
+    viewer_.switch_log(parameters_.key(), &make_encoder);
+}
+
+void Player::close() {
+    closed_ = true;
+    viewer_.set_paused(true);
+}
+
+void Player::on_viewer_input(live::Viewer&, std::span<const uint8_t> bytes) { connection_.on_input(bytes); }
+
+void Player::on_stream_end(live::Viewer&) {
+    stream_over_ = true;
+    connection_.on_play_over(*this);
+}
+
+void Player::on_viewer_end(live::Viewer&, std::string_view why) { connection_.on_player_end(*this, why); }
+
+}  // namespace service::rtmp

@@ -1,0 +1,55 @@
+#pragma once
+// Player: one played message stream of a connection: its viewer, what it wants of the stream, and whether it is over.
+// Its events go to the connection, which owns it and destroys it when its viewer has ended. It never yields.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "base/ref.h"
+#include "live/stream.h"
+#include "live/viewer.h"
+#include "media/codec.h"
+#include "runtime/byte_stream.h"
+#include "service/rtmp/encoder.h"
+
+namespace service::rtmp {
+
+class Connection;
+
+class Player final : private live::ViewerHandler {
+  public:
+    // duration_ms: how much of the stream was asked for; 0: all.
+    Player(Connection& connection, base::Ref<live::Stream> stream, uint32_t stream_id, uint32_t chunk_size,
+           uint32_t duration_ms);
+
+    // Begins. first: what goes out before the stream.
+    void join(std::unique_ptr<runtime::ByteStream> socket, base::Slice first);
+    void receive(media::Kind kind, bool wanted);
+    // The peer wants no more of it. Nothing of the stream is sent any more but the rest of the packet under way.
+    void close();
+
+    uint32_t stream_id() const { return parameters_.stream_id; }
+    const live::StreamKey& key() const { return stream_->key(); }
+    live::Viewer& viewer() { return viewer_; }
+    const live::Viewer& viewer() const { return viewer_; }
+    bool closed() const { return closed_; }
+    // Closed, or the stream has ended, or as much as was asked for is sent: its end is not the connection's.
+    bool over() const { return closed_ || stream_over_; }
+
+  private:
+    void on_viewer_input(live::Viewer& viewer, std::span<const uint8_t> bytes) override;
+    void on_stream_end(live::Viewer& viewer) override;
+    void on_viewer_end(live::Viewer& viewer, std::string_view why) override;
+
+    Connection& connection_;
+    base::Ref<live::Stream> stream_;
+    EncoderParameters parameters_;
+    uint32_t duration_ms_;
+    bool closed_ = false;
+    bool stream_over_ = false;
+    live::Viewer viewer_;
+};
+
+}  // namespace service::rtmp

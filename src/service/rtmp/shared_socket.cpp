@@ -1,0 +1,195 @@
+#include "service/rtmp/shared_socket.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace service::rtmp {
+
+using base::Code;
+using base::Result;
+using runtime::Deadline;
+
+// Only what a Viewer uses of a socket; nobody waits on a lane.
+class SharedSocket::Lane final : public runtime::ByteStream {
+  public:
+    explicit Lane(SharedSocket& shared) : shared_(shared) {}
+    ~Lane() override { shared_.leave(*this); }
+
+    Result<size_t> read(std::span<uint8_t>, Deadline) override { return no_waiting(); }
+    Result<void> write(std::span<const uint8_t>, Deadline) override { return no_waiting(); }
+    Result<void> writev(std::span<iovec>, Deadline) override { return no_waiting(); }
+    // Only from a viewer that was reading the plain socket when that became shared.
+    Result<TryRead> try_read(std::span<uint8_t> buffer) override { return shared_.socket_->try_read(buffer); }
+    Result<size_t> try_write(std::span<const uint8_t> bytes) override {
+        iovec part{const_cast<uint8_t*>(bytes.data()), bytes.size()};
+        return shared_.write(*this, {&part, 1});
+    }
+    Result<size_t> try_writev(std::span<const iovec> parts) override { return shared_.write(*this, parts); }
+    void park(runtime::ParkedHandler& handler) override { handler_ = &handler; }
+    void unpark() override { handler_ = nullptr; }
+    bool peer_gone() const override { return shared_.peer_gone(); }
+    int plain_fd() const override { return -1; }
+    void set_no_delay(bool on) override {
+        if (on) shared_.socket_->set_no_delay(true);  // the others may want it still
+    }
+    void acknowledge_soon() override { shared_.socket_->acknowledge_soon(); }
+    void pace_reads(int64_t) override {}
+    void shutdown_write() override {}
+    std::string peer_ip() const override { return shared_.socket_->peer_ip(); }
+    std::string peer_address() const override { return shared_.socket_->peer_address(); }
+    bool is_tls() const override { return shared_.socket_->is_tls(); }
+
+  private:
+    friend class SharedSocket;
+    static std::unexpected<base::Error> no_waiting() { return base::fail(Code::kSystem, "a lane is never waited on"); }
+
+    SharedSocket& shared_;
+    runtime::ParkedHandler* handler_ = nullptr;
+    bool waits_ = false;  // it has more to write
+    bool wrote_ = false;  // in its turn it wanted to write
+};
+
+SharedSocket::~SharedSocket() { CHECK(lanes_.empty()); }
+
+void SharedSocket::take(std::unique_ptr<runtime::ByteStream> socket, std::vector<base::Slice> words) {
+    CHECK(!socket_);
+    socket_ = std::move(socket);
+    words_ = std::move(words);
+    socket_->park(*this);
+    serve();
+}
+
+std::unique_ptr<runtime::ByteStream> SharedSocket::make_lane() {
+    auto lane = std::make_unique<Lane>(*this);
+    lanes_.push_back(lane.get());
+    return lane;
+}
+
+void SharedSocket::leave(Lane& lane) {
+    std::erase(lanes_, &lane);
+    if (turn_ == &lane) turn_ = nullptr;
+    if (inside_ != &lane) return;
+    inside_ = nullptr;
+    fail("a played stream ended in the middle of a message");  // the peer could make no sense of what follows
+}
+
+void SharedSocket::send(base::Slice words) {
+    if (failed() || words.empty()) return;
+    if (words_.size() >= kMostWords) return end("too many control messages wait to be sent");
+    words_.push_back(std::move(words));
+    if (!inside_ && !blocked_) send_words();
+}
+
+std::unique_ptr<runtime::ByteStream> SharedSocket::release(std::vector<base::Slice>& unsent) {
+    CHECK(lanes_.empty() && !failed());
+    socket_->unpark();
+    unsent = std::move(words_);
+    return std::move(socket_);
+}
+
+void SharedSocket::fail(std::string_view why) {
+    if (!failed()) why_ = why;
+}
+
+void SharedSocket::end(std::string_view why) {
+    if (failed()) return;
+    why_ = why;
+    handler_.on_shared_end(why_);
+}
+
+void SharedSocket::on_readable() {
+    auto buffer = runtime::shared_read_buffer();
+    for (size_t total = 0; !failed();) {
+        auto got = socket_->try_read(buffer);
+        if (!got) return end(got.error().text());
+        received_bytes_ += got->bytes;
+        total += got->bytes;
+        if (got->bytes > 0) handler_.on_shared_input(buffer.first(got->bytes));
+        if (got->end) return end("closed by the peer");
+        if (got->bytes < buffer.size()) return;
+        if (total > kMostInputBytes) return end("a flood of input from a player");
+    }
+}
+
+void SharedSocket::on_writable() {
+    blocked_ = false;
+    serve();
+}
+
+void SharedSocket::on_hangup() { end("closed by the peer"); }
+
+// Until everybody has said what he had to say, or the socket takes no more.
+void SharedSocket::serve() {
+    while (!blocked_ && !failed()) {
+        if (!inside_ && !send_words()) return;
+        Lane* next = inside_ ? inside_ : next_waiting();
+        if (!next) return;
+        next->waits_ = next->wrote_ = false;
+        turn_ = next;
+        if (next->handler_) next->handler_->on_writable();
+        if (turn_ != next) continue;  // it has ended in its turn
+        turn_ = nullptr;
+        if (inside_ == next && !next->wrote_) inside_ = nullptr;  // it has nothing more, thus ended with a message
+    }
+}
+
+SharedSocket::Lane* SharedSocket::next_waiting() {
+    for (size_t tried = 0; tried < lanes_.size(); ++tried) {
+        Lane* lane = lanes_[next_++ % lanes_.size()];
+        if (lane->waits_) return lane;
+    }
+    return nullptr;
+}
+
+bool SharedSocket::others_wait(const Lane& lane) const {
+    return std::ranges::any_of(lanes_, [&](const Lane* other) { return other != &lane && other->waits_; });
+}
+
+// Whether nothing is left.
+bool SharedSocket::send_words() {
+    while (!words_.empty()) {
+        auto sent = socket_->try_write(words_.front());
+        if (!sent) {
+            end(sent.error().text());
+            return false;
+        }
+        sent_words_bytes_ += *sent;
+        if (*sent < words_.front().size()) {
+            words_.front() = words_.front().sub(*sent);
+            blocked_ = true;
+            return false;
+        }
+        words_.erase(words_.begin());
+    }
+    return true;
+}
+
+Result<size_t> SharedSocket::write(Lane& lane, std::span<const iovec> parts) {
+    if (failed()) return base::fail(Code::kClosed, why_);
+    lane.wrote_ = true;
+    bool may = inside_ ? inside_ == &lane : words_.empty() && (!turn_ || turn_ == &lane);
+    if (blocked_ || !may) {
+        lane.waits_ = true;
+        return 0;
+    }
+    bool in_turns = others_wait(lane) && parts.size() > 1;
+    if (in_turns) parts = parts.first(1);
+    size_t wanted = 0;
+    for (const iovec& part : parts) wanted += part.iov_len;
+    auto sent = socket_->try_writev(parts);
+    if (!sent) {
+        fail(sent.error().text());
+        return sent;
+    }
+    blocked_ = *sent < wanted;
+    if (!blocked_) {
+        inside_ = nullptr;
+    } else if (*sent > 0) {
+        inside_ = &lane;
+    }
+    lane.waits_ = blocked_ || in_turns;  // the viewer takes less than all for a full socket, and waits to be told
+    return sent;
+}
+
+}  // namespace service::rtmp
