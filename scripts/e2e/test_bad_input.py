@@ -371,7 +371,7 @@ def test_300_requests_a_byte_at_a_time_are_closed_within_15_seconds(default):
 def test_connections_over_the_limit_are_refused(servers):
     server = servers(top="max_connections 20;")
     mark = server.log_mark()
-    for kind in ("unknown", "http"):  # the connections that looked whether it listens
+    for kind in ("rtmp", "http"):  # the connections that looked whether it listens
         server.wait_log(f"{kind} ended")
     before = server.fds()
     first = [bad.plain(server.rtmp_port) for _ in range(20)]

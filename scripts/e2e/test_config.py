@@ -217,3 +217,41 @@ def test_pid_file_refuses_a_second_one(servers):
     assert first.alive() and can_connect(first.rtmp_port), "the first one should go on"
     first.stop()
     assert first.start().alive(), "after the first one's end its pid file is no obstacle"
+
+
+def test_starts_where_there_is_no_directory_for_its_files(servers):
+    """The default pid and log files lie in ./objs, which need not be there."""
+    server = servers.make(tank="console")
+    server.conf_path.write_text(re.sub(r"^pid .*", "", server.conf, flags=re.MULTILINE))
+    server.start()
+    assert int((server.dir / "objs" / "srs.pid").read_text()) == server.pid
+
+
+def test_a_directory_that_cannot_be_made_is_said(servers):
+    server = servers.make()
+    (server.dir / "file").write_text("in the way")
+    server.conf_path.write_text(re.sub(r"^pid .*", "pid ./file/srs.pid;", server.conf, flags=re.MULTILINE))
+    code, output = run_once("-c", str(server.conf_path), directory=server.dir)
+    said = output + server.log()
+    assert code != 0 and re.search(r"pid file \./file/srs\.pid.*making the directory \./file", said), said
+
+
+def logged_server_id(server):
+    return re.search(r"server id (\S+),", server.log()[server.log().rfind("server id") :]).group(1)
+
+
+def test_server_id_is_made_up_once(servers):
+    server = servers()
+    name = logged_server_id(server)
+    assert re.fullmatch(r"vid-[0-9a-z]{7}", name), name
+    assert server.pid_path.with_suffix(".id").read_text() == name + "\n", "it should be kept beside the pid file"
+    server.stop()
+    server.start()
+    assert logged_server_id(server) == name, "it should be the same after a restart"
+    server.signal(signal.SIGHUP)
+    line = server.wait_log(r"reload: .* changes")
+    assert "0 changes" in line, f"a reload should find nothing new: {line}"
+    server.stop()
+    server.conf_path.write_text("server_id origin-7;\n" + server.conf)
+    server.start()
+    assert logged_server_id(server) == "origin-7", "what is configured should be in force"

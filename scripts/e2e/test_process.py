@@ -2,6 +2,7 @@
 
 import re
 import signal
+import socket
 import time
 
 import pytest
@@ -109,6 +110,19 @@ ENDS = {
 }
 
 
+def test_the_end_of_who_never_began(servers):
+    """Connections that never publish, play or ask are told apart too."""
+    server = servers()
+    mark = server.log_mark()
+    with rtmp.Client("127.0.0.1", server.rtmp_port).handshake() as client:
+        client.connect("live")
+    server.wait_log(r"\brtmp ended: - from 127\.0\.0\.1, closed by the peer", 5, mark)
+    mark = server.log_mark()
+    socket.create_connection(("127.0.0.1", server.http_port)).close()
+    server.wait_log(r"\bhttp ended: - from 127\.0\.0\.1, closed by the peer", 5, mark)
+    assert "unknown" not in server.log(), server.log()
+
+
 @pytest.mark.parametrize("kind", ENDS)
 def test_a_sessions_end_is_one_line(servers, kind):
     """Who, what, how long, how many bytes, and why; with the id that its other lines have."""
@@ -129,7 +143,8 @@ def test_a_sessions_end_is_one_line(servers, kind):
         ("who", r"127\.0\.0\.1"),
         ("what", r"live/(s|own)"),
         ("how long", r"\d+(\.\d+)? ?(ms|s)\b"),
-        ("bytes", r"\d+ (bytes|[kM]?B)"),
+        ("bytes received", r"received [1-9]\d* bytes"),
+        ("bytes sent", r"sent [1-9]\d* bytes"),
         ("why", r"closed|end of stream|left|unpublish"),
     ):
         assert re.search(pattern, text), f"the last line of a {kind} session should say {what}: {line}"

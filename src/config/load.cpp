@@ -21,7 +21,10 @@ Loaded load(const LoadInput& input) {
         builder.add_default_vhost();
     builder.add_environment(entries);
     builder.finish();
-    if (loaded.problems.errors() == 0) loaded.snapshot = std::make_shared<const Snapshot>(builder.take());
+    if (loaded.problems.errors() > 0) return loaded;
+    Snapshot snapshot = builder.take();
+    if (snapshot.global.server_id.empty()) snapshot.global.server_id = input.server_id;
+    loaded.snapshot = std::make_shared<const Snapshot>(std::move(snapshot));
     return loaded;
 }
 

@@ -14,6 +14,7 @@ struct LoadInput {
     std::string path;  // empty: from the environment alone, with a __defaultVhost__
     FileReader read;
     std::vector<std::string> environment;  // "NAME=value"; only SRS_ names are looked at
+    std::string server_id{};               // what server_id is where it is not given
 };
 
 struct Loaded {

@@ -10,9 +10,11 @@ constexpr double kMostBytes = 16 * 1024 * 1024 - 1;
 void add_global(std::vector<Row>& rows) {
     const Scope scope{"", [](const auto& root) -> decltype(auto) { return (root.snapshot->global); }};
     using G = Global;
-    rows.push_back(row(scope, "server_id", &G::server_id, "", none(), kRestart,
-                       "Name of this server in the API and in hooks; made up at each start when not given.",
-                       "origin-1"));
+    rows.push_back(
+        row(scope, "server_id", &G::server_id, "", none(), kRestart,
+            "Name of this server in the API and in hooks; when not given, one is made up and kept beside the "
+            "pid file.",
+            "origin-1"));
     rows.push_back(row(scope, "pid", &G::pid, "./objs/srs.pid", none(), kRestart,
                        "File of the process id; it is locked, so that a second server with the same file is refused."));
     rows.push_back(row(scope, "srs_log_tank", &G::srs_log_tank, LogTank::kFile, none(), kLive,

@@ -147,8 +147,9 @@ base::Result<void> HttpResponse::end() {
 HttpResponse::Detached HttpResponse::detach() {
     CHECK(!started_ && !detached_);
     detached_ = started_ = true;
+    Session::Past past{transport_.session->started_ms(), transport_.session->traffic()};
     transport_.session.reset();
-    return {std::move(transport_.stream), std::move(transport_.unread)};
+    return {std::move(transport_.stream), std::move(transport_.unread), past};
 }
 
 }  // namespace net

@@ -74,6 +74,7 @@ class HttpResponse {
     struct Detached {
         std::unique_ptr<runtime::ByteStream> stream;
         std::vector<uint8_t> early;
+        Session::Past past;
     };
     Detached detach();
     // A head as send() would write it, without length and with "Connection: close": what follows ends with the

@@ -9,6 +9,8 @@ std::string_view session_type_name(SessionType type) {
     switch (type) {
         case SessionType::kNone:
             return "unknown";
+        case SessionType::kRtmp:
+            return "rtmp";
         case SessionType::kRtmpPlay:
             return "rtmp-play";
         case SessionType::kFmlePublish:
@@ -28,8 +30,12 @@ std::string_view session_type_name(SessionType type) {
 }
 
 Session::Session(SessionTable& table, std::string id, std::string ip)
-    : table_(table), id_(std::move(id)), ip_(std::move(ip)), started_ms_(base::wall_ms()) {
+    : Session(table, std::move(id), std::move(ip), Past{base::wall_ms()}) {
     ++table_.accepted_total_;
+}
+
+Session::Session(SessionTable& table, std::string id, std::string ip, const Past& past)
+    : table_(table), id_(std::move(id)), ip_(std::move(ip)), started_ms_(past.started_ms) {
     CHECK(table_.sessions_.emplace(id_, this).second);
 }
 

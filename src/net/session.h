@@ -15,6 +15,7 @@ namespace net {
 // Names as the API shows them: rtmp-play flv-play hls-play fmle-publish flash-publish ...; kNone before it is known.
 enum class SessionType : uint8_t {
     kNone,
+    kRtmp,  // neither publishes nor plays yet
     kRtmpPlay,
     kFmlePublish,
     kFlashPublish,
@@ -34,7 +35,13 @@ class SessionTable;
 
 class Session {
   public:
-    explicit Session(SessionTable& table, std::string id, std::string ip);
+    Session(SessionTable& table, std::string id, std::string ip);
+    // Goes on with what another session of the same client was, which has left: it is not counted anew.
+    struct Past {
+        int64_t started_ms = 0;
+        Traffic traffic{};
+    };
+    Session(SessionTable& table, std::string id, std::string ip, const Past& past);
     virtual ~Session();
     Session(const Session&) = delete;
 

@@ -56,6 +56,7 @@ ConfigSource::ConfigSource(std::string path) : path_(std::move(path)) {
 config::Loaded ConfigSource::load() const {
     config::LoadInput input;
     input.path = path_;
+    input.server_id = server_id_;
     input.read = [this](const std::string& path) {
         return read_file(path.starts_with('/') ? path : start_directory_ + path);
     };

@@ -3,6 +3,7 @@
 // names are taken from the directory in which the process was started, whatever work_dir says.
 
 #include <string>
+#include <utility>
 
 #include "config/load.h"
 
@@ -14,11 +15,14 @@ class ConfigSource {
 
     // Blocks on file reads; they are small and local.
     config::Loaded load() const;
+    // What server_id is from now on where the configuration does not say.
+    void set_server_id(std::string id) { server_id_ = std::move(id); }
     std::string name() const;  // "conf/srs.conf" or "the environment"
 
   private:
     std::string path_;
     std::string start_directory_;
+    std::string server_id_;
 };
 
 // What -t prints: the problems, a line each, and a last line that says how it stands.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "server/directories.h"
+
 namespace server {
 
 base::log::Options log_options(const config::Snapshot& snapshot) {
@@ -19,7 +21,10 @@ bool same_log(const config::Snapshot& a, const config::Snapshot& b) {
 }
 
 base::Result<void> open_log(const config::Snapshot& snapshot) {
-    TRY(base::log::open(log_options(snapshot)), fmt::format("srs_log_file ({})", snapshot.where("srs_log_file")));
+    const base::log::Options options = log_options(snapshot);
+    const std::string where = fmt::format("srs_log_file ({})", snapshot.where("srs_log_file"));
+    if (!options.console) TRY(make_directory_of(options.file), where);
+    TRY(base::log::open(options), where);
     return {};
 }
 

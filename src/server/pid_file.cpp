@@ -8,6 +8,8 @@
 
 #include <cstdlib>
 
+#include "server/directories.h"
+
 namespace server {
 namespace {
 
@@ -28,6 +30,7 @@ bool is_current(int fd, const std::string& path) {
 }  // namespace
 
 base::Result<PidFile> PidFile::lock(const std::string& path) {
+    TRY(make_directory_of(path), fmt::format("the pid file {}", path));
     for (int attempt = 0; attempt < 10; ++attempt) {
         int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
         if (fd < 0) return base::fail_errno(fmt::format("the pid file {}", path), errno);

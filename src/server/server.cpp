@@ -5,6 +5,7 @@
 
 #include <climits>
 #include <cstdio>
+#include <memory>
 #include <string>
 
 #include "base/log.h"
@@ -20,6 +21,7 @@
 #include "server/open_files.h"
 #include "server/pid_file.h"
 #include "server/reload.h"
+#include "server/server_id.h"
 #include "server/signal_loop.h"
 #include "server/version.h"
 
@@ -54,8 +56,8 @@ std::string listening_on(const config::Snapshot& s) {
 
 void log_first_lines(const ConfigSource& source, const config::Loaded& loaded, uint64_t open_files) {
     const config::Snapshot& snapshot = *loaded.snapshot;
-    base::log::trace("{}, pid {}, in {}, configuration of {}", kSignature, getpid(), working_directory(),
-                     source.name());
+    base::log::trace("{}, pid {}, server id {}, in {}, configuration of {}", kSignature, getpid(),
+                     snapshot.global.server_id, working_directory(), source.name());
     base::log::trace("listening: {}; {} vhosts, at most {} connections, {} open files", listening_on(snapshot),
                      snapshot.vhosts.size(), snapshot.global.max_connections, open_files);
     for (const config::Problem& problem : loaded.problems.all()) base::log::warn("{}", problem.describe());
@@ -105,19 +107,23 @@ base::Result<void> serve(const ConfigSource& source, const config::Loaded& loade
 }
 
 // Up to the start of the loop: what can be said on the terminal is said there.
-base::Result<void> start(const ConfigSource& source, const config::Loaded& loaded, Daemon& daemon) {
-    const config::Global& global = loaded.snapshot->global;
+base::Result<void> start(ConfigSource& source, config::Loaded& loaded, Daemon& daemon) {
+    const config::Global global = loaded.snapshot->global;
     if (chdir(global.work_dir.c_str()) != 0)
         return base::fail_errno(fmt::format("work_dir {} ({})", global.work_dir, loaded.snapshot->where("work_dir")),
                                 errno);
     PidFile pid_file = TRY(PidFile::lock(global.pid), fmt::format("pid ({})", loaded.snapshot->where("pid")));
+    auto named = std::make_shared<config::Snapshot>(*loaded.snapshot);
+    named->global.server_id = decide_server_id(global.server_id, global.pid);
+    source.set_server_id(named->global.server_id);
+    loaded.snapshot = std::move(named);
     if (global.daemon) daemon = TRY(Daemon::start());
     TRY(pid_file.write());
     TRY(serve(source, loaded, daemon));
     return {};
 }
 
-int run_server(const ConfigSource& source) {
+int run_server(ConfigSource source) {
     config::Loaded loaded = source.load();
     if (!loaded.snapshot) {
         print(stderr, describe(loaded, source.name()));

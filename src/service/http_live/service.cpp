@@ -93,8 +93,8 @@ base::Result<void> Service::play(net::HttpRequest& request, net::HttpResponse& r
     }
     auto taken = response.detach();
     LiveViewerOwner& owner = *this;
-    auto viewer =
-        std::make_unique<LiveViewer>(owner, sessions_, request.session_id, request.peer_ip, stream, websocket);
+    auto viewer = std::make_unique<LiveViewer>(owner, sessions_, request.session_id, request.peer_ip, taken.past,
+                                               stream, websocket);
     LiveViewer& place = *viewer;
     place.place = static_cast<uint32_t>(viewers_.size());
     viewers_.push_back(std::move(viewer));

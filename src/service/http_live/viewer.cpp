@@ -10,8 +10,12 @@
 namespace service::http_live {
 
 LiveViewer::LiveViewer(LiveViewerOwner& owner, net::SessionTable& sessions, std::string id, std::string ip,
-                       base::Ref<live::Stream> stream, bool websocket)
-    : Session(sessions, std::move(id), std::move(ip)), owner_(owner), stream_(std::move(stream)), viewer_(*this) {
+                       const Past& past, base::Ref<live::Stream> stream, bool websocket)
+    : Session(sessions, std::move(id), std::move(ip), past),
+      owner_(owner),
+      before_(past.traffic),
+      stream_(std::move(stream)),
+      viewer_(*this) {
     set_type(net::SessionType::kFlvPlay);
     if (websocket) frames_ = std::make_unique<websocket::ClientFrames>();
 }
@@ -24,7 +28,10 @@ void LiveViewer::join(const live::LogKey& key, std::unique_ptr<runtime::ByteStre
     if (!early.empty() && viewer_.joined()) on_viewer_input(viewer_, early);
 }
 
-net::Traffic LiveViewer::traffic() const { return {viewer_.counters().received_bytes, viewer_.counters().sent_bytes}; }
+net::Traffic LiveViewer::traffic() const {
+    return {before_.received_bytes + viewer_.counters().received_bytes,
+            before_.sent_bytes + viewer_.counters().sent_bytes};
+}
 
 void LiveViewer::kick(std::string_view reason) {
     if (frames_) viewer_.send_control(websocket::close_frame(websocket::kPolicyViolation, reason));

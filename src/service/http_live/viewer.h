@@ -25,7 +25,7 @@ class LiveViewerOwner {
 
 class LiveViewer final : public net::Session, private live::ViewerHandler {
   public:
-    LiveViewer(LiveViewerOwner& owner, net::SessionTable& sessions, std::string id, std::string ip,
+    LiveViewer(LiveViewerOwner& owner, net::SessionTable& sessions, std::string id, std::string ip, const Past& past,
                base::Ref<live::Stream> stream, bool websocket);
 
     // early: what the peer sent behind its request.
@@ -51,6 +51,7 @@ class LiveViewer final : public net::Session, private live::ViewerHandler {
     static constexpr uint64_t kMostInputBytes = 64 * 1024;
 
     LiveViewerOwner& owner_;
+    net::Traffic before_;  // what its request took
     base::Ref<live::Stream> stream_;
     std::unique_ptr<websocket::ClientFrames> frames_;  // of WebSocket viewers only
     live::Viewer viewer_;

@@ -32,6 +32,7 @@ Connection::Connection(Service& service, std::unique_ptr<runtime::ByteStream> so
       work_(std::make_unique<Work>()),
       session_(*this, 1 + 2 * ::rtmp::kHandshakeSize) {
     work_->tls = std::move(tls);
+    set_type(net::SessionType::kRtmp);
 }
 
 Connection::~Connection() = default;

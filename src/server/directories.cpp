@@ -1,0 +1,18 @@
+#include "server/directories.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+namespace server {
+
+base::Result<void> make_directory_of(const std::string& path) {
+    std::filesystem::path directory = std::filesystem::path(path).parent_path();
+    if (directory.empty()) return {};
+    std::error_code error;
+    std::filesystem::create_directories(directory, error);
+    if (!error || std::filesystem::is_directory(directory)) return {};
+    return base::fail_errno(fmt::format("making the directory {}", directory.string()), error.value());
+}
+
+}  // namespace server
