@@ -29,25 +29,9 @@ constexpr Later kGlobal[] = {
     {"is_full", "off", "Marks a file that shows every directive."},
 };
 
-constexpr Later kHttpApi[] = {
-    {"enabled", "off", "The HTTP API."},
-    {"listen", "1985", "Addresses of the API."},
-    {"crossdomain", "on", "Answers carry CORS fields."},
-};
 constexpr Later kRawApi[] = {
     {"enabled", "off", "API calls that change the server."},
     {"allow_reload", "off", "Reload by the API."},
-};
-constexpr Later kHttpApiAuth[] = {
-    {"enabled", "off", "The API asks for a name and a password."},
-    {"username", "", "The name.", "admin"},
-    {"password", "", "The password.", "admin"},
-};
-constexpr Later kHttpApiHttps[] = {
-    {"enabled", "off", "The API over TLS."},
-    {"listen", "1990", "Addresses of the API over TLS."},
-    {"key", "./conf/server.key", "The private key, PEM."},
-    {"cert", "./conf/server.crt", "The certificate chain, PEM."},
 };
 
 constexpr Later kSrtServer[] = {
@@ -313,10 +297,7 @@ void add(std::vector<Row>& rows, std::string_view scope, const Later (&table)[N]
 
 void add_later_rows(std::vector<Row>& rows) {
     add(rows, "", kGlobal);
-    add(rows, "http_api", kHttpApi);
     add(rows, "http_api/raw_api", kRawApi);
-    add(rows, "http_api/auth", kHttpApiAuth);
-    add(rows, "http_api/https", kHttpApiHttps);
     add(rows, "srt_server", kSrtServer);
     add(rows, "rtc_server", kRtcServer);
     add(rows, "rtc_server/tcp", kRtcTcp);

@@ -45,6 +45,8 @@ void add_global(std::vector<Row>& rows) {
                        "After the last connection ended the process still waits so long before it exits."));
     rows.push_back(row(scope, "force_grace_quit", &G::force_grace_quit, false, none(), kLive,
                        "SIGTERM ends the server as gently as SIGQUIT does."));
+    rows.push_back(row(scope, "stall_warn", &G::stall_warn, 50, milliseconds(0, 60'000), kLive,
+                       "When nothing else could run for so long, the log names who held it up, and where; 0: off."));
 }
 
 void add_rtmp(std::vector<Row>& rows) {
@@ -90,12 +92,40 @@ void add_http_server(std::vector<Row>& rows) {
                        "The certificate chain, PEM, the server's own first."));
 }
 
+void add_http_api(std::vector<Row>& rows) {
+    const Scope scope{"http_api", [](const auto& root) -> decltype(auto) { return (root.snapshot->http_api); }};
+    using A = HttpApi;
+    rows.push_back(row(scope, "enabled", &A::enabled, false, none(), kRestart, "The HTTP API."));
+    rows.push_back(row(scope, "listen", &A::listen, {{"", 1985}}, none(), kRestart, "Addresses of the API."));
+    rows.push_back(row(scope, "crossdomain", &A::crossdomain, true, none(), kLive, "Answers carry CORS fields."));
+    rows.push_back(row(scope, "debug", &A::debug, false, none(), kLive,
+                       "Profiles and coroutines under /api/v1/debug/, for loopback and for those who authenticate. On "
+                       "an address that others can reach it needs auth."));
+
+    const Scope auth{"http_api/auth",
+                     [](const auto& root) -> decltype(auto) { return (root.snapshot->http_api.auth); }};
+    rows.push_back(row(auth, "enabled", &HttpApiAuth::enabled, false, none(), kLive,
+                       "The API asks for a name and a password (HTTP Basic)."));
+    rows.push_back(row(auth, "username", &HttpApiAuth::username, "", none(), kLive, "The name.", "admin"));
+    rows.push_back(row(auth, "password", &HttpApiAuth::password, "", none(), kLive, "The password.", "admin"));
+
+    const Scope https{"http_api/https",
+                      [](const auto& root) -> decltype(auto) { return (root.snapshot->http_api.https); }};
+    rows.push_back(row(https, "enabled", &Https::enabled, false, none(), kRestart, "The API over TLS too."));
+    rows.push_back(
+        row(https, "listen", &Https::listen, {{"", 1990}}, none(), kRestart, "Addresses of the API over TLS."));
+    rows.push_back(row(https, "key", &Https::key, "./conf/server.key", none(), kRestart, "The private key, PEM."));
+    rows.push_back(row(https, "cert", &Https::cert, "./conf/server.crt", none(), kRestart,
+                       "The certificate chain, PEM, the server's own first."));
+}
+
 }  // namespace
 
 void add_server_rows(std::vector<Row>& rows) {
     add_global(rows);
     add_rtmp(rows);
     add_http_server(rows);
+    add_http_api(rows);
 }
 
 }  // namespace config

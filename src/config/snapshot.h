@@ -35,6 +35,7 @@ struct Global {
     int grace_limit{};
     int grace_final_wait{};
     bool force_grace_quit{};
+    int stall_warn{};  // 0: nobody watches the loop
 };
 
 struct Rtmp {
@@ -64,6 +65,21 @@ struct HttpServer {
     bool crossdomain{};
     int request_timeout{};  // a request's head must be complete by then
     int max_header_size{};  // bytes: request line and header fields together
+    Https https{};
+};
+
+struct HttpApiAuth {
+    bool enabled{};
+    std::string username{};
+    std::string password{};
+};
+
+struct HttpApi {
+    bool enabled{};
+    ListenAddresses listen{};
+    bool crossdomain{};
+    bool debug{};  // profiles, coroutines: for loopback and for those who authenticate
+    HttpApiAuth auth{};
     Https https{};
 };
 
@@ -130,6 +146,7 @@ struct Snapshot {
     Rtmp rtmp{};
     Rtmps rtmps{};
     HttpServer http_server{};
+    HttpApi http_api{};
     std::vector<Vhost> vhosts{};
 
     // The vhost of that name, else __defaultVhost__. Null: neither is there, or the one found is disabled.

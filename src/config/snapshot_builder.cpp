@@ -238,13 +238,43 @@ void SnapshotBuilder::check_listeners() {
         problems_.warning(origin("http_server/https/enabled"), "https does nothing while http_server is not enabled");
     add(s.rtmp.listen, "rtmp/listen");
     if (s.rtmps.enabled) add(s.rtmps.listen, "rtmps/listen");
-    if (!s.http_server.enabled) return;
-    add(s.http_server.listen, "http_server/listen");
-    if (s.http_server.https.enabled) add(s.http_server.https.listen, "http_server/https/listen");
+    if (s.http_server.enabled) {
+        add(s.http_server.listen, "http_server/listen");
+        if (s.http_server.https.enabled) add(s.http_server.https.listen, "http_server/https/listen");
+    }
+    if (s.http_api.enabled) {
+        add(s.http_api.listen, "http_api/listen");
+        if (s.http_api.https.enabled) add(s.http_api.https.listen, "http_api/https/listen");
+    }
+}
+
+void SnapshotBuilder::check_api() {
+    const HttpApi& api = snapshot_.http_api;
+    if (api.https.enabled && !api.enabled)
+        problems_.warning(origin("http_api/https/enabled"), "https does nothing while http_api is not enabled");
+    if (!api.enabled) return;
+    if (api.auth.enabled && (api.auth.username.empty() || api.auth.password.empty()))
+        problems_.error(origin("http_api/auth/enabled"),
+                        "http_api's auth is enabled without a username and a password");
+    if (!api.debug || api.auth.enabled) return;
+    auto check = [&](const ListenAddresses& addresses, const char* path) {
+        for (const ListenAddress& address : addresses) {
+            if (address.is_loopback()) continue;
+            problems_.error(
+                origin("http_api/debug"),
+                fmt::format("debug shows the inside of the server, and {} {} can be reached by others: "
+                            "give http_api an auth {{ enabled on; username ...; password ...; }}, or let it "
+                            "listen on 127.0.0.1:{}",
+                            path, address.text(), address.port));
+        }
+    };
+    check(api.listen, "http_api/listen");
+    if (api.https.enabled) check(api.https.listen, "http_api/https/listen");
 }
 
 void SnapshotBuilder::finish() {
     check_listeners();
+    check_api();
     if (snapshot_.vhosts.empty())
         problems_.warning({"configuration", 0},
                           "no vhost: every publish and play will be refused; "

@@ -48,6 +48,7 @@ class SnapshotBuilder {
     Place origin(const char* path) const;
     void check_vhost(Vhost& vhost);
     void check_listeners();
+    void check_api();
 
     Problems& problems_;
     Snapshot snapshot_;

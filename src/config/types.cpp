@@ -22,4 +22,7 @@ std::string ListenAddress::text() const {
     return fmt::format("{}:{}", host, port);
 }
 
+// Addresses are numeric: see parse_listen_address.
+bool ListenAddress::is_loopback() const { return host.starts_with("127.") || host == "::1"; }
+
 }  // namespace config

@@ -51,6 +51,8 @@ struct ListenAddress {
     uint16_t port = 0;
 
     std::string text() const;
+    // Only this machine itself can reach it: 127.0.0.0/8 or ::1.
+    bool is_loopback() const;
     friend bool operator==(const ListenAddress&, const ListenAddress&) = default;
 };
 using ListenAddresses = std::vector<ListenAddress>;

@@ -41,19 +41,38 @@ READS_STACKS bool is_frame(uintptr_t fp, StackRange stack) {
            follows_call(word_at(fp + sizeof(uintptr_t)));
 }
 
-// In a library: the first return address into our code, and the frame pointer of ours that the library has kept,
-// in the register still or saved below that address.
+// Whether the address is behind a call into a library, which goes through a jump of the procedure linkage table. Much
+// of what lies on a library's stack is stale; nearly all of it fails this.
+READS_STACKS bool follows_library_call(uintptr_t address) {
+    if (!follows_call(address)) return false;
+#if defined(__x86_64__)
+    const auto* code = reinterpret_cast<const volatile uint8_t*>(address);
+    if (code[-5] != 0xe8) return false;
+    uint32_t distance = 0;
+    for (int i = 0; i < 4; ++i) distance |= static_cast<uint32_t>(code[i - 4]) << 8 * i;
+    const uintptr_t target = address + static_cast<uintptr_t>(static_cast<intptr_t>(static_cast<int32_t>(distance)));
+    if (!in_our_code(target)) return false;
+    const auto* jump = reinterpret_cast<const volatile uint8_t*>(target);
+    if (jump[0] == 0xf3 && jump[1] == 0x0f && jump[2] == 0x1e) jump += 4;  // endbr64
+    if (jump[0] == 0xf2) ++jump;                                           // bnd
+    return jump[0] == 0xff && jump[1] == 0x25;                             // jmp *offset(%rip)
+#else
+    return true;
+#endif
+}
+
+// In a library: the first return address into our code, and the frame pointer of ours that the library has kept, in
+// the register still or saved below that address.
 READS_STACKS uintptr_t find_our_frame(const Registers& at, StackRange stack, uintptr_t& return_address) {
     constexpr size_t kWord = sizeof(uintptr_t);
     uintptr_t place = (at.sp + kWord - 1) & ~(kWord - 1);
     for (size_t i = 0; i < kMostLibraryWords && stack.contains(place, kWord); ++i, place += kWord) {
-        if (!follows_call(word_at(place))) continue;
+        if (!follows_library_call(word_at(place))) continue;
         return_address = word_at(place);
         if (at.fp > place && is_frame(at.fp, stack)) return at.fp;
         for (uintptr_t below = place - kWord; below >= at.sp && stack.contains(below, kWord); below -= kWord) {
             if (const uintptr_t saved = word_at(below); saved > place && is_frame(saved, stack)) return saved;
         }
-        return 0;
     }
     return 0;
 }
@@ -94,9 +113,9 @@ READS_STACKS size_t walk_interrupted(const Registers& at, StackRange stack, std:
     if (in_our_code(at.pc)) return 1 + walk_frames(at.fp, stack, out.subspan(1));
     uintptr_t return_address = 0;
     const uintptr_t fp = find_our_frame(at, stack, return_address);
-    if (!return_address || out.size() < 2) return 1;
+    if (!fp || out.size() < 2) return 1;
     out[1] = return_address;
-    return 2 + (fp ? walk_frames(fp, stack, out.subspan(2)) : 0);
+    return 2 + walk_frames(fp, stack, out.subspan(2));
 }
 
 }  // namespace runtime::detail

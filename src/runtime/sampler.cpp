@@ -1,0 +1,56 @@
+#include "runtime/sampler.h"
+
+#include <atomic>
+#include <cerrno>
+
+#include "runtime/coroutine_state.h"
+
+namespace runtime::detail {
+namespace {
+
+std::atomic<SampleSink> profile_sink{nullptr};
+std::atomic<SampleSink> stall_sink{nullptr};
+StackRange idle_stack;
+
+void on_sample(int, siginfo_t* info, void* context) {
+    const int error = errno;
+    const SampleSink sink = (info->si_code == SI_TIMER ? profile_sink : stall_sink).load(std::memory_order_relaxed);
+    if (sink) sink(*info, context);
+    errno = error;
+}
+
+StackRange stack_of(const Coroutine& coroutine) {
+    return {reinterpret_cast<uintptr_t>(coroutine.stack_low), reinterpret_cast<uintptr_t>(coroutine.stack_top)};
+}
+
+}  // namespace
+
+void set_profile_sink(SampleSink sink) { profile_sink.store(sink); }
+void set_stall_sink(SampleSink sink) { stall_sink.store(sink); }
+void set_idle_stack(StackRange range) { idle_stack = range; }
+
+void install_sample_handler() {
+    struct sigaction action {};
+    action.sa_sigaction = on_sample;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+    sigfillset(&action.sa_mask);
+    // A memory fault in the handler must still be told.
+    for (int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) sigdelset(&action.sa_mask, fault);
+    sigaction(sample_signal(), &action, nullptr);
+}
+
+// In the middle of a switch the stack may be of somebody else than who is said to run: only one that holds the stack
+// pointer is walked.
+size_t sample_stack(const void* signal_context, std::span<uintptr_t> out) {
+    const Registers at = registers_of(signal_context);
+    StackRange stack = idle_stack;
+    const Coroutine* running = pulse.running.load(std::memory_order_relaxed);
+    if (running && stack_of(*running).contains(at.sp, 1)) {
+        stack = stack_of(*running);
+    } else if (const Coroutine* main = main_coroutine(); main && stack_of(*main).contains(at.sp, 1)) {
+        stack = stack_of(*main);
+    }
+    return walk_interrupted(at, stack, out);
+}
+
+}  // namespace runtime::detail
