@@ -193,6 +193,26 @@ TEST(Load, TooManyProblemsAreCountedOnly) {
     EXPECT_EQ(loaded.problems.all().size(), Problems::kMost);
 }
 
+TEST(Load, DebugIsNotForStrangersWithoutAuth) {
+    const auto load_api = [](const std::string& directives) {
+        return described(
+            load_text("listen 1; vhost a { }\nhttp_api { enabled on; debug on;\n" + directives + " }").problems);
+    };
+    EXPECT_EQ(load_api("listen 127.0.0.1:1985 [::1]:1985;"), "");
+    EXPECT_EQ(load_api("auth { enabled on; username a; password b; }"), "");
+    EXPECT_EQ(load_api("listen 1985;"),
+              "t.conf:2: error: debug shows the inside of the server, and http_api/listen 1985 can be reached by "
+              "others: give http_api an auth { enabled on; username ...; password ...; }, or let it listen on "
+              "127.0.0.1:1985\n");
+    EXPECT_NE(load_api("listen 192.0.2.1:1985;"), "");
+    EXPECT_NE(load_api("listen 127.0.0.1:1985; https { enabled on; }").find("http_api/https/listen 1990"),
+              std::string::npos);
+    EXPECT_NE(load_api("auth { enabled on; username a; }").find("without a username and a password"),
+              std::string::npos);
+    // With the API off there is nothing to see.
+    EXPECT_EQ(described(load_text("listen 1; vhost a { } http_api { debug on; }").problems), "");
+}
+
 TEST(Listing, SaysWhereValuesComeFrom) {
     Loaded loaded = load_text("listen 1;\nvhost a { play { atc on; } }", {"SRS_DAEMON=off"});
     std::string seen;

@@ -43,7 +43,7 @@ std::string HttpResponse::make_head(int status, std::string_view content_type, s
     if (length && !has_no_body(status)) out.field("Content-Length", *length);
     if (framing == Body::kChunked) out.field("Transfer-Encoding", "chunked");
     for (auto& [name, value] : headers_) out.field(name, value);
-    if (options_.crossdomain) {
+    if (options_.crossdomain && crossdomain_) {
         out.field("Access-Control-Allow-Origin", "*");
         out.field("Access-Control-Expose-Headers", "Server,Date,Content-Length,Content-Range,Location,ETag");
     }

@@ -52,6 +52,11 @@ class HttpResponse {
 
     // A field beside those that every response has. Before anything was sent.
     HttpResponse& header(std::string_view name, std::string_view value);
+    // Without the fields that let web pages of other origins read it, whatever the options say.
+    HttpResponse& same_origin_only() {
+        crossdomain_ = false;
+        return *this;
+    }
     // The connection will not serve another request.
     void close_after() { keep_alive_ = false; }
 
@@ -83,6 +88,8 @@ class HttpResponse {
     std::string date() const;  // of now
     const HttpResponseOptions& options() const { return options_; }
 
+    // The client has closed, or half-closed, as far as the kernel knows now: for handlers that take long.
+    bool peer_gone() const { return !transport_.stream || transport_.stream->peer_gone(); }
     bool started() const { return started_; }
     bool detached() const { return detached_; }
     // Everything that was promised was sent.
@@ -100,6 +107,7 @@ class HttpResponse {
     const HttpRequest& request_;
     const HttpResponseOptions& options_;
     bool keep_alive_;
+    bool crossdomain_ = true;
     bool started_ = false;
     bool complete_ = false;
     bool detached_ = false;

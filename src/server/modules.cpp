@@ -4,6 +4,7 @@
 #include "net/http_router.h"
 #include "net/session.h"
 #include "server/version.h"
+#include "service/api/service.h"
 #include "service/http_live/service.h"
 #include "service/http_server/service.h"
 #include "service/rtmp/service.h"
@@ -16,6 +17,7 @@ struct House {
     net::SessionTable sessions;
     live::Registry registry;
     net::HttpRouter router;
+    net::HttpRouter api_router;
 };
 
 template <class Service, class... Args>
@@ -46,8 +48,8 @@ struct LiveEngine {
 
 void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot) {
     auto house = std::make_shared<House>();
-    // One line for each service, in the order in which they start. The HTTP server starts last: its routes are there by
-    // then.
+    // One line for each service, in the order in which they start. The HTTP servers start last: their routes are there
+    // by then.
     lifecycle.add(module_of("live", std::make_shared<LiveEngine>(house)));
     lifecycle.add(
         module_of("rtmp", in_house<service::rtmp::Service>(house, snapshot, house->sessions, house->registry)));
@@ -56,6 +58,9 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot) {
     lifecycle.add(
         module_of("http_server", in_house<service::http_server::Service>(house, snapshot, house->sessions,
                                                                          house->router, std::string(kSignature))));
+    lifecycle.add(
+        module_of("http_api", in_house<service::api::Service>(house, snapshot, house->sessions, house->api_router,
+                                                              std::string(kSignature), std::string(kVersion))));
 }
 
 }  // namespace server

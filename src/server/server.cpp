@@ -51,6 +51,8 @@ std::string listening_on(const config::Snapshot& s) {
     add(s.rtmps.enabled, "rtmps", s.rtmps.listen);
     add(s.http_server.enabled, "http", s.http_server.listen);
     add(s.http_server.enabled && s.http_server.https.enabled, "https", s.http_server.https.listen);
+    add(s.http_api.enabled, "api", s.http_api.listen);
+    add(s.http_api.enabled && s.http_api.https.enabled, "api over TLS", s.http_api.https.listen);
     return text;
 }
 

@@ -1,0 +1,210 @@
+#include "service/api/debug.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+
+#include "base/log.h"
+#include "runtime/cpu_profile.h"
+#include "runtime/heap_profile.h"
+#include "runtime/workers.h"
+
+namespace service::api {
+namespace {
+
+constexpr int64_t kMostSeconds = 300;
+constexpr std::string_view kText = "text/plain; charset=utf-8";
+
+// The table is read on a worker the first time.
+base::Result<const runtime::Symbols*> symbols_ready() {
+    static bool ready = false;
+    if (!ready) TRY(runtime::offload([] { runtime::Symbols::get(); }, runtime::Deadline::in_ms(30'000)));
+    ready = true;
+    return &runtime::Symbols::get();
+}
+
+std::string read_small_file(const char* path) {
+    std::string out;
+    if (FILE* file = std::fopen(path, "re")) {
+        char piece[4096];
+        while (const size_t n = std::fread(piece, 1, sizeof piece, file)) out.append(piece, n);
+        std::fclose(file);
+    }
+    return out;
+}
+
+int status_of(const base::Error& error) {
+    switch (error.code()) {
+        case base::Code::kBusy:
+            return 409;
+        case base::Code::kNotFound:
+            return 501;
+        default:
+            return 500;
+    }
+}
+
+}  // namespace
+
+std::vector<Endpoint> Debug::endpoints() {
+    using Member = base::Result<void> (Debug::*)(Request&, Response&);
+    auto endpoint = [this](const char* pattern, const char* summary, Member member) {
+        return Endpoint{
+            {http::Method::kGet},
+            std::string("/api/v1/debug/") + pattern,
+            summary,
+            Access::kPrivileged,
+            [this, member](Request& request, Response& response) { return (this->*member)(request, response); },
+            true};
+    };
+    std::vector<Endpoint> all;
+    all.push_back(
+        endpoint("coroutines", "every coroutine: what it waits for, and where; ?format=text", &Debug::coroutines));
+    all.push_back(endpoint("pprof/profile", "a CPU profile of ?seconds=10, for pprof", &Debug::profile));
+    all.push_back(endpoint("pprof/heap", "what is allocated, for pprof; needs tcmalloc", &Debug::heap));
+    all.push_back(endpoint("pprof/symbol", "names of functions, for pprof", &Debug::symbol));
+    all.back().methods.push_back(http::Method::kPost);
+    all.back().body_limit_bytes = 4 * 1024 * 1024;
+    all.push_back(endpoint("pprof/cmdline", "the command line, for pprof", nullptr));
+    all.back().handler = [this](Request&, Response& response) { return cmdline(response); };
+    return all;
+}
+
+base::Result<void> Debug::profile(Request& request, Response& response) {
+    const auto seconds = number_parameter(request, "seconds", 10, 1, kMostSeconds);
+    if (!seconds) {
+        return send_failure(response, identity_, 400,
+                            fmt::format("seconds must be a whole number from 1 to {}", kMostSeconds));
+    }
+    if (request.is_head()) return response.send_head(200, "application/octet-stream");
+    base::log::trace("a CPU profile of {} s is recorded for {}", *seconds, request.peer_ip);
+    runtime::CpuProfileOptions options;
+    options.duration_ms = *seconds * 1000;
+    options.give_up = [&response] { return response.peer_gone(); };
+    auto recorded = runtime::record_cpu_profile(options);
+    if (!recorded && recorded.error().code() == base::Code::kCancelled)
+        return std::unexpected(std::move(recorded.error()));
+    if (!recorded) return send_failure(response, identity_, status_of(recorded.error()), recorded.error().text());
+    response.header("Content-Disposition", "attachment; filename=\"srs.cpu.pprof\"");
+    response.header("X-Profile-Samples", std::to_string(recorded->samples));
+    response.header("X-Profile-Lost", std::to_string(recorded->lost));
+    return response.send(200, "application/octet-stream", recorded->to_pprof());
+}
+
+base::Result<void> Debug::heap(Request& request, Response& response) {
+    if (!runtime::can_profile_heap()) {
+        return send_failure(response, identity_, 501,
+                            "this build does not link tcmalloc: ./configure --gperf=on (and --gmp=on for everything "
+                            "since the start)");
+    }
+    const auto seconds = number_parameter(request, "seconds", 10, 1, kMostSeconds);
+    if (!seconds) {
+        return send_failure(response, identity_, 400,
+                            fmt::format("seconds must be a whole number from 1 to {}", kMostSeconds));
+    }
+    auto recorded = runtime::record_heap_profile(*seconds * 1000);
+    if (!recorded && recorded.error().code() == base::Code::kCancelled)
+        return std::unexpected(std::move(recorded.error()));
+    if (!recorded) return send_failure(response, identity_, status_of(recorded.error()), recorded.error().text());
+    return response.send(200, kText, *recorded);
+}
+
+base::Result<void> Debug::cmdline(Response& response) {
+    std::string words = read_small_file("/proc/self/cmdline");
+    std::ranges::replace(words, '\0', '\n');
+    return response.send(200, kText, words);
+}
+
+std::string symbolise(std::string_view addresses, const runtime::Symbols& symbols) {
+    std::string out;
+    while (!addresses.empty()) {
+        const size_t end = std::min(addresses.find('+'), addresses.size());
+        std::string_view word = addresses.substr(0, end);
+        addresses.remove_prefix(std::min(end + 1, addresses.size()));
+        std::string_view digits = word.starts_with("0x") ? word.substr(2) : word;
+        uintptr_t address = 0;
+        const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), address, 16);
+        if (digits.empty() || read.ec != std::errc() || read.ptr != digits.data() + digits.size()) continue;
+        out.append(word).append("\t").append(symbols.name(address)).append("\n");
+    }
+    return out;
+}
+
+// pprof asks with GET whether there are symbols, and posts the addresses.
+base::Result<void> Debug::symbol(Request& request, Response& response) {
+    const runtime::Symbols* symbols = TRY(symbols_ready());
+    std::string_view addresses = request.message.body;
+    if (request.message.method != http::Method::kPost) addresses = request.message.raw_query;
+    if (addresses.empty()) return response.send(200, kText, fmt::format("num_symbols: {}\n", symbols->size()));
+    return response.send(200, kText, symbolise(addresses, *symbols));
+}
+
+Json Debug::coroutine_json(const runtime::CoroutineInfo& info, const runtime::Symbols* symbols) const {
+    Json one = {{"name", info.name},
+                {"id", info.context_id},
+                {"waits_for", info.waits_for},
+                {"waits_ms", info.waits_ms},
+                {"stack_bytes", info.stack_now_bytes},
+                {"stack_size", info.stack_bytes}};
+    if (info.fd >= 0) one["fd"] = info.fd;
+    if (info.left_ms >= 0) one["left_ms"] = info.left_ms;
+    if (const net::Session* session = sessions_.find(info.context_id))
+        one["client"] = {{"type", net::session_type_name(session->type())},
+                         {"ip", session->ip()},
+                         {"stream", session->stream_url()}};
+    if (symbols) {
+        Json calls = Json::array();
+        // A return address is behind its call.
+        for (const uintptr_t address : info.calls) calls.push_back(symbols->name(address - 1));
+        one["calls"] = std::move(calls);
+    }
+    return one;
+}
+
+namespace {
+std::string as_text(const Json& one) {
+    std::string out =
+        fmt::format("{} [{}] waits {} ms for {}", one["name"].get<std::string>(), one["id"].get<std::string>(),
+                    one["waits_ms"].get<int64_t>(), one["waits_for"].get<std::string>());
+    if (one.contains("fd")) out += fmt::format(" of fd {}", one["fd"].get<int>());
+    if (one.contains("left_ms")) out += fmt::format(", {} ms more at most", one["left_ms"].get<int64_t>());
+    out += fmt::format("; stack {} of {} bytes", one["stack_bytes"].get<size_t>(), one["stack_size"].get<size_t>());
+    if (one.contains("client")) {
+        out += fmt::format("; {} from {}: {}", one["client"]["type"].get<std::string>(),
+                           one["client"]["ip"].get<std::string>(), one["client"]["stream"].get<std::string>());
+    }
+    out += "\n";
+    if (one.contains("calls")) {
+        for (const auto& call : one["calls"]) out += "    " + call.get<std::string>() + "\n";
+    }
+    return out;
+}
+}  // namespace
+
+base::Result<void> Debug::coroutines(Request& request, Response& response) {
+    const bool with_calls = request.message.parameter("calls") != "off";
+    const runtime::Symbols* symbols = with_calls ? TRY(symbols_ready()) : nullptr;
+    const auto listed = runtime::list_coroutines(with_calls);
+    const bool as_json = request.message.parameter("format") != "text";
+    Json list = Json::array();
+    std::string text = fmt::format("{} coroutines\n", listed.size());
+    for (size_t i = 0; i < listed.size(); ++i) {
+        Json one = coroutine_json(listed[i], symbols);
+        if (as_json) {
+            list.push_back(std::move(one));
+        } else {
+            text += as_text(one);
+        }
+        // Thousands of names take a while: others may run in between.
+        if (i % 16 == 15) TRY(runtime::yield());
+    }
+    if (!as_json) return response.send(200, kText, text);
+    Json body = envelope(identity_);
+    body["total"] = listed.size();
+    body["coroutines"] = std::move(list);
+    return send_json(response, body);
+}
+
+}  // namespace service::api

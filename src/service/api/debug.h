@@ -1,0 +1,42 @@
+#pragma once
+// What shows the inside of a running server, below /api/v1/debug/: a CPU profile and a heap profile as pprof reads
+// them, every coroutine with what it waits for, and the loop's own figures. There only with http_api { debug on; }, for
+// this machine itself and for those who authenticate.
+//
+// pprof/ has what `google-pprof http://HOST/api/v1/debug/pprof/profile` asks for: profile, heap, cmdline, symbol.
+
+#include <string>
+#include <vector>
+
+#include "net/session.h"
+#include "runtime/coroutine.h"
+#include "runtime/symbols.h"
+#include "service/api/endpoint.h"
+#include "service/api/envelope.h"
+
+namespace service::api {
+
+class Debug {
+  public:
+    Debug(const Identity& identity, const net::SessionTable& sessions) : identity_(identity), sessions_(sessions) {}
+
+    std::vector<Endpoint> endpoints();
+
+  private:
+    using Request = net::HttpRequest;
+    using Response = net::HttpResponse;
+    base::Result<void> profile(Request& request, Response& response);
+    base::Result<void> heap(Request& request, Response& response);
+    base::Result<void> cmdline(Response& response);
+    base::Result<void> symbol(Request& request, Response& response);
+    base::Result<void> coroutines(Request& request, Response& response);
+    Json coroutine_json(const runtime::CoroutineInfo& info, const runtime::Symbols* symbols) const;
+
+    const Identity& identity_;
+    const net::SessionTable& sessions_;
+};
+
+// "0x4010+0x4020" -> "0x4010\tmain\n0x4020\t..."; what is no address is left out.
+std::string symbolise(std::string_view addresses, const runtime::Symbols& symbols);
+
+}  // namespace service::api

@@ -1,0 +1,34 @@
+#include "service/api/envelope.h"
+
+#include <charconv>
+
+namespace service::api {
+
+Json envelope(const Identity& identity, int code) {
+    return {{"code", code}, {"server", identity.server}, {"service", identity.service}, {"pid", identity.pid}};
+}
+
+// Texts may come from peers: what is no UTF-8 is replaced, or dump() would throw.
+base::Result<void> send_json(net::HttpResponse& response, const Json& body, int status) {
+    return response.send(status, "application/json", body.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+base::Result<void> send_failure(net::HttpResponse& response, const Identity& identity, int status,
+                                std::string_view text) {
+    Json body = envelope(identity, status);
+    body["error"] = text;
+    return send_json(response, body, status);
+}
+
+std::optional<int64_t> number_parameter(const net::HttpRequest& request, std::string_view name, int64_t initial,
+                                        int64_t least, int64_t most) {
+    const std::string_view text = request.message.parameter(name);
+    if (text.empty()) return initial;
+    int64_t value = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (read.ec != std::errc() || read.ptr != text.data() + text.size() || value < least || value > most)
+        return std::nullopt;
+    return value;
+}
+
+}  // namespace service::api

@@ -1,0 +1,34 @@
+#pragma once
+// What every JSON answer of the API has: code (0 is good), server, service, pid. Shapes: INTERFACE.md, "HTTP API".
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "net/http_exchange.h"
+
+namespace service::api {
+
+// The order of the fields is that of their adding.
+using Json = nlohmann::ordered_json;
+
+struct Identity {
+    std::string server;   // of this installation: server_id, or made up
+    std::string service;  // of this run
+    std::string pid;
+    std::string signature;  // "SRS/0.1.0"
+    std::string version;    // "0.1.0"
+};
+
+Json envelope(const Identity& identity, int code = 0);
+
+base::Result<void> send_json(net::HttpResponse& response, const Json& body, int status = 200);
+// code is the status, and the text says why.
+base::Result<void> send_failure(net::HttpResponse& response, const Identity& identity, int status,
+                                std::string_view text);
+
+// A parameter that is a number within bounds; `initial` when it is not given, nothing when it is wrong.
+std::optional<int64_t> number_parameter(const net::HttpRequest& request, std::string_view name, int64_t initial,
+                                        int64_t least, int64_t most);
+
+}  // namespace service::api

@@ -1,0 +1,188 @@
+#include "service/api/service.h"
+
+#include <gtest/gtest.h>
+
+#include "net/http_testing.h"
+#include "runtime/testing.h"
+
+namespace service::api {
+namespace {
+
+using net::testing::Answer;
+using net::testing::RawClient;
+using runtime::testing::ok;
+
+class ApiTest : public runtime::testing::RuntimeTest {
+  protected:
+    void SetUp() override {
+        RuntimeTest::SetUp();
+        snapshot_ = std::make_shared<config::Snapshot>(*config::default_snapshot());
+        snapshot_->global.server_id = "origin-1";
+        snapshot_->http_api.enabled = true;
+        snapshot_->http_api.listen = {{"127.0.0.1", 0}};
+        snapshot_->http_api.debug = true;
+        service_ = std::make_unique<Service>(snapshot_, sessions_, router_, "SRS/1.2.3", "1.2.3");
+        ASSERT_TRUE(ok(service_->start()));
+    }
+    void TearDown() override {
+        service_->stop();
+        service_.reset();
+    }
+    Answer ask(std::string_view path, std::string_view fields = {}, std::string_view method = "GET",
+               std::string_view body = {}) {
+        RawClient client(service_->server().port());
+        std::string request = fmt::format("{} {} HTTP/1.1\r\nHost: 127.0.0.1\r\n{}", method, path, fields);
+        if (!body.empty()) request += fmt::format("Content-Length: {}\r\n", body.size());
+        client.send(request + "\r\n" + std::string(body));
+        return client.read(false, 20'000);
+    }
+    Json json(std::string_view path, std::string_view fields = {}) {
+        return Json::parse(ask(path, fields).body, nullptr, false);
+    }
+
+    std::shared_ptr<config::Snapshot> snapshot_;
+    net::SessionTable sessions_;
+    net::HttpRouter router_;
+    std::unique_ptr<Service> service_;
+};
+
+TEST_F(ApiTest, ListsWhatThereIs) {
+    for (std::string_view path : {"/", "/api", "/api/", "/api/v1", "/api/v1/"}) {
+        const Json body = json(path);
+        ASSERT_TRUE(body.is_object()) << path;
+        EXPECT_EQ(body["code"], 0);
+        EXPECT_EQ(body["server"], "origin-1");
+        EXPECT_EQ(body["service"].get<std::string>().size(), 8u);
+        EXPECT_EQ(body["pid"], std::to_string(getpid()));
+        EXPECT_FALSE(body["urls"].empty()) << path;
+    }
+    EXPECT_TRUE(json("/api/v1/")["urls"].contains("versions"));
+    EXPECT_TRUE(json("/api/v1/")["urls"].contains("debug"));
+    EXPECT_EQ(ask("/api/v1/nothing").status, 404);
+}
+
+TEST_F(ApiTest, Versions) {
+    const Json data = json("/api/v1/versions")["data"];
+    EXPECT_EQ(data, Json({{"major", 1}, {"minor", 2}, {"revision", 3}, {"version", "1.2.3"}}));
+    EXPECT_EQ(ask("/api/v1/versions").header("Access-Control-Allow-Origin"), "*");
+}
+
+TEST_F(ApiTest, CoroutinesSayWhatTheyWaitFor) {
+    auto task = runtime::spawn("waits-in-the-test", [] { static_cast<void>(runtime::sleep_ms(100'000)); });
+    const Json body = json("/api/v1/debug/coroutines");
+    ASSERT_TRUE(body["coroutines"].is_array());
+    EXPECT_EQ(body["total"], body["coroutines"].size());
+    bool found = false, asks = false;
+    for (const Json& one : body["coroutines"]) {
+        if (one["name"] == "waits-in-the-test") {
+            found = true;
+            EXPECT_EQ(one["waits_for"], "a timer");
+            EXPECT_GT(one["left_ms"], 1000);
+            EXPECT_GT(one["stack_bytes"], 0);
+            EXPECT_NE(one["calls"].dump().find("runtime::sleep_ms"), std::string::npos) << one;
+        }
+        if (one.contains("client")) asks = one["client"]["stream"] == "/api/v1/debug/coroutines";
+    }
+    EXPECT_TRUE(found) << body;
+    EXPECT_TRUE(asks) << body;
+    const Answer text = ask("/api/v1/debug/coroutines?format=text&calls=off");
+    EXPECT_NE(text.body.find("waits-in-the-test ["), std::string::npos) << text.body;
+    EXPECT_EQ(text.body.find("runtime::sleep_ms"), std::string::npos) << text.body;
+    task.cancel_and_join();
+}
+
+TEST_F(ApiTest, ProfileIsOneAtATimeAndEndsWhenTheClientLeaves) {
+    EXPECT_EQ(ask("/api/v1/debug/pprof/profile?seconds=0").status, 400);
+    EXPECT_EQ(ask("/api/v1/debug/pprof/profile?seconds=1e3").status, 400);
+    {
+        RawClient first(service_->server().port());
+        first.send("GET /api/v1/debug/pprof/profile?seconds=300 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+        ASSERT_TRUE(ok(runtime::sleep_ms(100)));
+        const Answer second = ask("/api/v1/debug/pprof/profile?seconds=1");
+        EXPECT_EQ(second.status, 409) << second.body;
+    }
+    Answer later;
+    for (int i = 0; i < 50 && later.status != 200; ++i) {
+        ASSERT_TRUE(ok(runtime::sleep_ms(100)));
+        later = ask("/api/v1/debug/pprof/profile?seconds=1");
+    }
+    ASSERT_EQ(later.status, 200) << later.body;
+    const auto* words = reinterpret_cast<const uintptr_t*>(later.body.data());
+    ASSERT_GT(later.body.size(), 8 * sizeof(uintptr_t));
+    EXPECT_EQ(words[0], 0u);
+    EXPECT_EQ(words[1], 3u);
+}
+
+TEST_F(ApiTest, WhatPprofAsksFor) {
+    EXPECT_TRUE(ask("/api/v1/debug/pprof/symbol").body.starts_with("num_symbols: "));
+    const auto here = reinterpret_cast<uintptr_t>(&symbolise);
+    const Answer named = ask("/api/v1/debug/pprof/symbol", "", "POST", fmt::format("0x{:x}+nonsense+0x10", here));
+    EXPECT_EQ(named.status, 200);
+    EXPECT_TRUE(named.body.starts_with(fmt::format("0x{:x}\tservice::api::symbolise", here))) << named.body;
+    EXPECT_TRUE(named.body.ends_with("0x10\t0x10\n")) << named.body;
+    EXPECT_NE(ask("/api/v1/debug/pprof/cmdline").body.find("service_api"), std::string::npos);
+}
+
+TEST_F(ApiTest, DebugIsOffUnlessAskedFor) {
+    snapshot_->http_api.debug = false;
+    EXPECT_EQ(ask("/api/v1/debug/coroutines").status, 404);
+    EXPECT_EQ(ask("/api/v1/debug/pprof/profile").status, 404);
+    EXPECT_EQ(ask("/api/v1/versions").status, 200);
+}
+
+TEST_F(ApiTest, Auth) {
+    snapshot_->http_api.auth = {true, "admin", "secret"};
+    const Answer refused = ask("/api/v1/versions");
+    EXPECT_EQ(refused.status, 401);
+    EXPECT_TRUE(refused.header("WWW-Authenticate").starts_with("Basic "));
+    EXPECT_EQ(ask("/api/v1/debug/coroutines").status, 401);
+    EXPECT_EQ(ask("/api/v1/versions", "Authorization: Basic YWRtaW46c2VjcmV0\r\n").status, 200);
+    EXPECT_EQ(ask("/api/v1/debug/coroutines", "Authorization: basic YWRtaW46c2VjcmV0\r\n").status, 200);
+    EXPECT_EQ(ask("/api/v1/versions", "Authorization: Basic YWRtaW46c2VjcmV1\r\n").status, 401);
+    EXPECT_EQ(ask("/api/v1/versions", "Authorization: Basic \r\n").status, 401);
+    EXPECT_EQ(ask("/api/v1/versions", "Authorization: Bearer YWRtaW46c2VjcmV0\r\n").status, 401);
+}
+
+net::HttpRequest request_from(std::string ip, std::string host = "localhost") {
+    net::HttpRequest request;
+    request.peer_ip = std::move(ip);
+    request.message.host = std::move(host);
+    return request;
+}
+
+TEST(Access, PrivilegedIsForThisMachineAlone) {
+    const config::HttpApiAuth none;
+    const auto status = [&](const net::HttpRequest& request) {
+        EXPECT_EQ(judge(Access::kRead, request, none).status, 0);
+        return judge(Access::kPrivileged, request, none).status;
+    };
+    EXPECT_EQ(status(request_from("127.0.0.1")), 0);
+    EXPECT_EQ(status(request_from("127.8.0.1", "127.0.0.1")), 0);
+    EXPECT_EQ(status(request_from("::1", "::1")), 0);
+    EXPECT_EQ(status(request_from("192.0.2.1")), 403);
+    EXPECT_EQ(status(request_from("::ffff:192.0.2.1")), 403);
+    EXPECT_EQ(status(request_from("2001:db8::1")), 403);
+    // A web page in a browser of this machine.
+    EXPECT_EQ(status(request_from("127.0.0.1", "evil.example")), 403);
+    EXPECT_EQ(status(request_from("127.0.0.1", "127.evil.example")), 403);
+    auto page = request_from("127.0.0.1");
+    page.message.headers.add("Origin", "http://evil.example");
+    EXPECT_EQ(status(page), 403);
+    auto image = request_from("127.0.0.1");
+    image.message.headers.add("Sec-Fetch-Site", "cross-site");
+    EXPECT_EQ(status(image), 403);
+    // X-Forwarded-For makes nobody local.
+    auto forged = request_from("192.0.2.1");
+    forged.message.headers.add("X-Forwarded-For", "127.0.0.1");
+    EXPECT_EQ(status(forged), 403);
+}
+
+TEST(Access, AuthWithoutNameOrPasswordLetsNobodyIn) {
+    EXPECT_FALSE(authenticates("Basic Og==", {true, "", ""}));
+    EXPECT_FALSE(authenticates("Basic YWRtaW46", {true, "admin", ""}));
+    EXPECT_FALSE(authenticates("Basic YWRtaW46c2VjcmV0", {false, "admin", "secret"}));
+    EXPECT_TRUE(authenticates("Basic YWRtaW46c2VjcmV0", {true, "admin", "secret"}));
+}
+
+}  // namespace
+}  // namespace service::api
