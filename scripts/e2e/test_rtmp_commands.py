@@ -59,6 +59,32 @@ def test_amf3_commands(live):
             pass
 
 
+def test_amf3_publisher(live):
+    """Commands of type 17 and data of type 15, as a publisher that asked for AMF3 sends them."""
+    tags = media.tags(media.plain())[:100]
+    with rtmp.Client("127.0.0.1", live.rtmp_port, timeout=scaled(5)).handshake() as client, client_of(live) as viewer:
+        viewer.play("amf3")
+        info = {"app": "live", "tcUrl": "rtmp://127.0.0.1/live", "objectEncoding": 3}
+        result = client.wait_result(client.send_command("connect", info), "connect")
+        assert result[1].get("objectEncoding") == 3, f"the server should answer that it takes AMF3: {result}"
+        client.set_chunk_size(60000)
+        for name in ("releaseStream", "FCPublish"):
+            client.send_command(name, None, "amf3", amf3=True)
+        result = client.wait_result(client.send_command("createStream", None, amf3=True), "createStream")
+        client.stream_id = int(result[1])
+        client.send_command("publish", None, "amf3", "live", stream_id=client.stream_id, amf3=True)
+        client.wait_status("NetStream.Publish.Start")
+        metadata = b"\0" + amf0.encode("@setDataFrame", "onMetaData", {"width": 1234})
+        client.send(rtmp.Message(rtmp.DATA_AMF3, 0, metadata, client.stream_id), 4)
+        publishing.send_all(client, [tag for tag in tags if tag.type != flv.SCRIPT])
+        got = []
+        while len(flv.frames(got)) < len(flv.frames(tags)):
+            got += viewer.tags()
+    values = [amf0.decode(tag.body) for tag in got if tag.type == flv.SCRIPT and b"onMetaData" in tag.body]
+    assert values and values[0][1].get("width") == 1234, f"the metadata should come through: {values}"
+    flv.assert_same(tags, got, "what an AMF3 publisher sent")
+
+
 def test_pause_and_resume(live):
     with client_of(live) as client:
         stream_id = client.play("s")

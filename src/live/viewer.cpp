@@ -296,6 +296,11 @@ void Viewer::die(std::string_view why) {
     reaper.bury(*this, handler_, reason);
 }
 
+std::string Viewer::end_text(std::string_view why) const {
+    if (counters_.jumps == 0) return std::string(why);
+    return fmt::format("{} ({} times too slow, {} bytes skipped)", why, counters_.jumps, counters_.skipped_bytes);
+}
+
 void Viewer::on_readable() {
     auto buffer = runtime::shared_read_buffer();
     for (size_t total = 0; log_;) {

@@ -83,6 +83,8 @@ class Viewer final : private runtime::ParkedHandler {
     Stream* stream() const { return stream_.get(); }
     runtime::ByteStream* socket() const { return socket_.get(); }
     const ViewerCounters& counters() const { return counters_; }
+    // For the log: why, and how often it was too slow if it was.
+    std::string end_text(std::string_view why) const;
 
   private:
     friend class Audience;

@@ -118,6 +118,17 @@ def h264_mp3():
     )
 
 
+def encoded_by_9(video, audio):
+    """FLV by enhanced RTMP, by these encoders of FFmpeg 9."""
+    picture = ["-f", "lavfi", "-i", "testsrc2=size=320x180:rate=25:duration=4"]
+    sound = ["-f", "lavfi", "-i", "sine=frequency=440:sample_rate=48000:duration=4"]
+    fast = ["-cpu-used", "8"] if video.startswith("lib") and "264" not in video else []
+    return _made(
+        f"{video}-{audio}.flv",
+        ffmpeg.command9(*picture, *sound, "-c:v", video, *fast, "-g", "25", "-c:a", audio, "-f", "flv", "OUT"),
+    )
+
+
 def tags(path):
     return flv.read_file(path)
 

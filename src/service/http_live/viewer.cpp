@@ -81,10 +81,7 @@ void LiveViewer::on_stream_end(live::Viewer& viewer) {
 
 void LiveViewer::on_viewer_end(live::Viewer& viewer, std::string_view why) {
     runtime::ContextScope scope(id());
-    const live::ViewerCounters& counters = viewer.counters();
-    log_end(counters.jumps
-                ? fmt::format("{} ({} times too slow, {} bytes skipped)", why, counters.jumps, counters.skipped_bytes)
-                : std::string(why));
+    log_end(viewer.end_text(why));
     owner_.viewer_ended(*this);
 }
 

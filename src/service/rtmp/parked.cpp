@@ -159,8 +159,8 @@ void Connection::on_player_end(Player& player, std::string_view why) {
     runtime::ContextScope scope(id());
     bool by_peer = player.closed();
     if (shared_ && !player.over()) end_parked(why);
-    if (shared_ && !shared_->failed() && !by_peer)
-        base::log::trace("RTMP play: {} ended, {}", player.key().text(), why);
+    const std::string text = player.viewer().end_text(why);
+    if (shared_ && !by_peer) base::log::trace("RTMP play: {} ended, {}", player.key().text(), text);
     count(player);
     std::erase_if(players_, [&](const auto& p) { return p.get() == &player; });
     if (!players_.empty()) return;
@@ -171,7 +171,7 @@ void Connection::on_player_end(Player& player, std::string_view why) {
         return resume();
     }
     publishers_.clear();
-    log_end(shared_ ? std::string(shared_->why()) : std::string(why));
+    log_end(shared_ ? shared_->why() : text);
     player_ended_ = resuming_;
     if (!resuming_) service_.remove(*this);
 }

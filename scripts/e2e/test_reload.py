@@ -1,0 +1,125 @@
+"""HUP: what changes in the configuration is in force for whoever comes next, and disturbs nobody who is there."""
+
+import signal
+import time
+
+import pytest
+
+from lib import flv, http, media, publishing, rtmp
+from lib.server import default_vhost
+from lib.timing import scaled
+
+
+def reload(server, *changes, expect=r"reload: .* changes, \d+ of them in force"):
+    """Writes the configuration with these replacements, (old, new), and has it read. The log's line about it."""
+    text = server.conf_path.read_text()
+    for old, new in changes:
+        assert old in text, f"{old!r} should be in\n{text}"
+        text = text.replace(old, new)
+    server.conf_path.write_text(text)
+    mark = server.log_mark()
+    server.signal(signal.SIGHUP)
+    return server.wait_log(expect, 5, mark)
+
+
+@pytest.fixture
+def live(servers):
+    """A server with a publisher, and viewers that see that they miss nothing."""
+    server = servers(vhosts=default_vhost(play="mw_latency 100; gop_cache on;", publish="takeover off;"))
+    tags = media.from_keyframe(media.plain())
+    by_rtmp = publishing.Collector(rtmp.player(server, "live", "s", timeout=scaled(20)))
+    with publishing.Steady(rtmp.publisher(server, "live", "s"), tags) as steady:
+        server.steady = steady
+        time.sleep(0.3)
+        by_http = publishing.Collector(http.Live(server.http_port, "/live/s.flv", timeout=scaled(20)))
+        yield server
+        time.sleep(0.3)
+        assert steady.error is None, f"the publisher was disturbed: {steady.error}"
+    flv.assert_same(steady.sent, by_rtmp.finish(scaled(20), "the RTMP viewer"), "the RTMP viewer")
+    got, sent = flv.frames(by_http.finish(scaled(20), "the HTTP-FLV viewer")), flv.frames(steady.sent)
+    assert got and [tag.body for tag in got] == [tag.body for tag in sent[-len(got) :]], "the HTTP-FLV viewer"
+
+
+def chunk_size_of(server, **options):
+    with rtmp.Client("127.0.0.1", server.rtmp_port, timeout=scaled(5)).handshake() as client:
+        client.connect("live", **options)
+        return client.reader.chunk_size
+
+
+def test_new_values_are_for_who_comes_next(live):
+    assert chunk_size_of(live) == 60000
+    line = reload(live, ("vhost __defaultVhost__ {", "vhost __defaultVhost__ { chunk_size 4096;"))
+    assert "1 changes, 1 of them in force" in line, line
+    assert chunk_size_of(live) == 4096, "a new connection should have the new chunk size"
+
+
+def first_picture_against_the_edge(server):
+    """How far in time a new viewer's first picture is from the newest that was published when it asked, ms."""
+    newest = server.steady.sent[-1].timestamp
+    with rtmp.player(server, "live", "s", timeout=scaled(20)) as viewer:
+        video = []
+        while not video:
+            video = [tag for tag in flv.frames(viewer.tags()) if tag.type == flv.VIDEO]
+    assert flv.is_keyframe(video[0]), f"a viewer should begin with a keyframe, not with {video[0].describe()}"
+    return video[0].timestamp - newest
+
+
+def test_play_directives_of_a_live_stream(live):
+    """gop_cache is asked when a viewer comes, also to a stream that has begun before."""
+    # A keyframe may be under way just then: of several viewers one is enough to tell.
+    cached = min(first_picture_against_the_edge(live) for _ in range(3))
+    assert cached <= 0, f"with the gop cache a viewer begins in the past; it began {cached} ms later"
+    reload(live, ("gop_cache on;", "gop_cache off;"), ("mw_latency 100;", "mw_latency 0;"))
+    later = max(first_picture_against_the_edge(live) for _ in range(3))
+    assert later > 0, f"without the gop cache a viewer begins with what is yet to come; it began {-later} ms before"
+
+
+def test_takeover_switched_on(live):
+    tags = media.from_keyframe(media.plain())[:100]
+    with rtmp.publisher(live, "live", "other") as first:
+        publishing.send_all(first, tags)
+        with pytest.raises(rtmp.Refused):
+            rtmp.publisher(live, "live", "other")
+        reload(live, ("takeover off;", "takeover on;"))
+        with rtmp.publisher(live, "live", "other") as second:
+            publishing.send_all(second, tags)
+
+
+def test_vhosts_come_and_go(live):
+    tc_url = "rtmp://more.example/live"
+    live_vhost = "\nvhost more.example { chunk_size 1000; }\n"
+    before = chunk_size_of(live, tc_url=tc_url)
+    reload(live, ("vhost __defaultVhost__", live_vhost + "vhost __defaultVhost__"))
+    assert (before, chunk_size_of(live, tc_url=tc_url)) == (60000, 1000), "the new vhost should be in force"
+    reload(live, (live_vhost, "\nvhost more.example { enabled off; }\n"))
+    with pytest.raises(rtmp.Refused):
+        chunk_size_of(live, tc_url=tc_url)
+    reload(live, ("\nvhost more.example { enabled off; }\n", ""))
+    assert chunk_size_of(live, tc_url=tc_url) == 60000, "what is not there any more is the default vhost's again"
+
+
+def test_log_level(live):
+    reload(live, ("daemon off;", "daemon off;\nsrs_log_level info;"))
+    mark = live.log_mark()
+    http.get_status(live.http_port, "/nothing")
+    live.wait_log(r"\[info\].*HTTP GET /nothing", 5, mark)
+
+
+def test_what_needs_a_restart_is_said(live):
+    line = reload(
+        live,
+        (f"listen 127.0.0.1:{live.rtmp_port}", "listen 127.0.0.1:1"),
+        expect=r"reload: .*listen.* needs a restart; the old value stays",
+    )
+    assert "[warn]" in line, line
+    assert chunk_size_of(live) == 60000, "the old address should still be listened on"
+
+
+def test_a_broken_file_changes_nothing(live):
+    line = reload(live, ("mw_latency 100;", "mw_latency soon; chunk_sice 5;"), expect=r"nothing was changed")
+    assert "[error]" in line, line
+    log = live.log()
+    assert "mw_latency" in log and "chunk_sice" in log, "each error should be said"
+    assert chunk_size_of(live) == 60000
+    line = reload(live, ("mw_latency soon; chunk_sice 5;", "mw_latency 50;"))
+    assert "1 changes, 1 of them in force" in line, line
