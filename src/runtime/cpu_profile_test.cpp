@@ -18,7 +18,7 @@ int64_t thread_cpu_us() {
     return t.tv_sec * 1'000'000LL + t.tv_nsec / 1000;
 }
 
-__attribute__((noinline)) void hot_loop_of_the_test(int64_t us) {
+__attribute__((noinline, noclone)) void hot_loop_of_the_test(int64_t us) {
     const int64_t end = thread_cpu_us() + us;
     volatile uint64_t sum = 0;
     while (thread_cpu_us() < end) {
@@ -27,7 +27,7 @@ __attribute__((noinline)) void hot_loop_of_the_test(int64_t us) {
 }
 
 // The time goes into libc, whose frames say little.
-__attribute__((noinline)) void hot_library_of_the_test(int64_t us) {
+__attribute__((noinline, noclone)) void hot_library_of_the_test(int64_t us) {
     const int64_t end = thread_cpu_us() + us;
     char text[400];
     volatile double value = 1e300 / 7;
@@ -129,7 +129,7 @@ TEST(Symbols, NamesOurFunctionsAndThoseOfLibraries) {
 }
 
 // Where a coroutine waits, by its frames.
-__attribute__((noinline)) void waits_in_the_test(Event& event) {
+__attribute__((noinline, noclone)) void waits_in_the_test(Event& event) {
     static_cast<void>(event.wait(Deadline::never()));
     asm volatile("");  // not a tail call
 }

@@ -9,6 +9,8 @@ namespace runtime::detail {
 constinit Pulse pulse;
 
 void note_gave_way() {
+    // A later turn already, and the watchdog has not looked since.
+    if (pulse.turns.load(std::memory_order_relaxed) != pulse.stalled_turn.load(std::memory_order_relaxed)) return;
     timespec cpu;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
     pulse.stall_cpu_us.store(cpu.tv_sec * 1'000'000LL + cpu.tv_nsec / 1000, std::memory_order_relaxed);

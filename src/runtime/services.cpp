@@ -3,6 +3,7 @@
 namespace runtime::detail {
 
 void stop_services() {
+    stop_watchdog();
     stop_dns();
     stop_workers();
     stop_processes();

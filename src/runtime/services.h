@@ -7,5 +7,6 @@ void stop_services();
 void stop_dns();
 void stop_workers();
 void stop_processes();
+void stop_watchdog();
 
 }  // namespace runtime::detail

@@ -1,8 +1,10 @@
 #include "server/modules.h"
 
+#include "base/log.h"
 #include "live/registry.h"
 #include "net/http_router.h"
 #include "net/session.h"
+#include "runtime/watchdog.h"
 #include "server/version.h"
 #include "service/api/service.h"
 #include "service/http_live/service.h"
@@ -44,12 +46,26 @@ struct LiveEngine {
     void stop() { house->registry.stop(); }
 };
 
+// Who holds up the loop is told.
+struct LoopWatch {
+    config::SnapshotPtr snapshot;
+    base::Result<void> start() { return runtime::watch_stalls(snapshot->global.stall_warn); }
+    void stop_accepting() {}
+    bool idle() const { return true; }
+    void stop() {}  // to the very end: with the loop
+    void reload(const config::SnapshotPtr& next) {
+        auto watched = runtime::watch_stalls(next->global.stall_warn);
+        if (!watched) base::log::error("stall_warn: {}", watched.error().describe());
+    }
+};
+
 }  // namespace
 
 void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot) {
     auto house = std::make_shared<House>();
     // One line for each service, in the order in which they start. The HTTP servers start last: their routes are there
     // by then.
+    lifecycle.add(module_of("watchdog", std::make_shared<LoopWatch>(snapshot)));
     lifecycle.add(module_of("live", std::make_shared<LiveEngine>(house)));
     lifecycle.add(
         module_of("rtmp", in_house<service::rtmp::Service>(house, snapshot, house->sessions, house->registry)));

@@ -82,6 +82,14 @@ struct Hot {
     }
 };
 
+// Holds up the loop, once the watchdog watches it.
+struct Stall {
+    PLANTED static void planted_inner() {
+        if (!runtime::sleep_ms(1000)) return;
+        for (int64_t end = base::monotonic_us() + 400'000; base::monotonic_us() < end;) sink = sink + 1;
+    }
+};
+
 // Keeps a block that only its own stack knows, until the process ends.
 struct Held {
     PLANTED static void planted_inner() {
@@ -113,6 +121,7 @@ constexpr struct {
     {"undefined", planted_entry<Undefined>},
     {"overflow", planted_entry<Overflow>},
     {"hot", planted_entry<Hot>},
+    {"stall", planted_entry<Stall>},
     {"held", planted_entry<Held>},
 };
 

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "runtime/cpu_profile.h"
 #include "runtime/heap_profile.h"
+#include "runtime/watchdog.h"
 #include "runtime/workers.h"
 
 namespace service::api {
@@ -62,6 +63,7 @@ std::vector<Endpoint> Debug::endpoints() {
     std::vector<Endpoint> all;
     all.push_back(
         endpoint("coroutines", "every coroutine: what it waits for, and where; ?format=text", &Debug::coroutines));
+    all.push_back(endpoint("loop", "the event loop: turns and stalls", &Debug::loop));
     all.push_back(endpoint("pprof/profile", "a CPU profile of ?seconds=10, for pprof", &Debug::profile));
     all.push_back(endpoint("pprof/heap", "what is allocated, for pprof; needs tcmalloc", &Debug::heap));
     all.push_back(endpoint("pprof/symbol", "names of functions, for pprof", &Debug::symbol));
@@ -161,6 +163,28 @@ Json Debug::coroutine_json(const runtime::CoroutineInfo& info, const runtime::Sy
         one["calls"] = std::move(calls);
     }
     return one;
+}
+
+base::Result<void> Debug::loop(Request&, Response& response) {
+    const runtime::LoopStats& stats = runtime::loop_stats();
+    Json last = Json::array();
+    for (const runtime::Stall& stall : stats.last) {
+        last.push_back({{"ms", stall.ms},
+                        {"watched_ms", stall.watched_ms},
+                        {"cpu_ms", stall.cpu_ms},
+                        {"cause", runtime::stall_cause_name(stall.cause)},
+                        {"coroutine", stall.coroutine},
+                        {"id", stall.context_id},
+                        {"calls", stall.calls}});
+    }
+    Json body = envelope(identity_);
+    body["data"] = {{"coroutines", runtime::coroutine_count()},
+                    {"turns", stats.turns},
+                    {"stalls", stats.stalls},
+                    {"stalled_ms", stats.stalled_ms},
+                    {"longest_stall_ms", stats.longest_stall_ms},
+                    {"last_stalls", std::move(last)}};
+    return send_json(response, body);
 }
 
 namespace {

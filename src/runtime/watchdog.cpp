@@ -1,0 +1,383 @@
+#include "runtime/watchdog.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <condition_variable>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "runtime/coroutine.h"
+#include "runtime/coroutine_state.h"
+#include "runtime/reactor.h"
+#include "runtime/sampler.h"
+#include "runtime/services.h"
+#include "runtime/symbols.h"
+
+namespace runtime {
+namespace detail {
+namespace {
+
+constexpr size_t kMostStallsKept = 16;
+constexpr int64_t kEndlessUs = 10'000'000;  // a stall that may never end is told before its end
+constexpr int64_t kLookMs = 2;              // while one lasts
+
+// Filled by the signal handler on the loop's thread, read by the watchdog's when it is ready.
+struct Capture {
+    std::atomic<bool> ready{false};
+    std::array<uintptr_t, 48> calls;
+    size_t count = 0;
+    std::array<char, 64> name;
+    size_t name_size = 0;
+    std::array<char, 16> id;
+    size_t id_size = 0;
+};
+Capture capture;
+
+template <size_t N>
+size_t copy_text(const std::string& from, std::array<char, N>& to) {
+    const size_t size = std::min(from.size(), N);
+    std::memcpy(to.data(), from.data(), size);
+    return size;
+}
+
+void take_capture(const siginfo_t&, const void* context) {
+    if (capture.ready.load(std::memory_order_relaxed)) return;
+    capture.count = sample_stack(context, capture.calls);
+    capture.name_size = capture.id_size = 0;
+    if (const Coroutine* running = pulse.running.load(std::memory_order_relaxed)) {
+        capture.name_size = copy_text(running->name, capture.name);
+        // It may be in the middle of being changed: only one that lies inside the object is read.
+        const auto* inside = reinterpret_cast<const char*>(&running->context_id);
+        if (running->context_id.data() >= inside && running->context_id.data() < inside + sizeof running->context_id)
+            capture.id_size = copy_text(running->context_id, capture.id);
+    }
+    capture.ready.store(true, std::memory_order_release);
+}
+
+LoopStats stats;
+
+// What says little to an operator: the standard library's ways of calling something, and the coroutine's first frames.
+bool is_plumbing(std::string_view name) {
+    return name.contains("std::_Function_handler") || name.contains("std::move_only_function") ||
+           name.contains("_S_invoke") || name.starts_with("runtime_coroutine_main") ||
+           name.starts_with("runtime::detail::first_frame");
+}
+
+// The thread, and what it hands to the loop.
+class Watchdog final : public ParkedHandler {
+  public:
+    base::Result<void> start(int64_t warn_ms);
+    void set(int64_t warn_ms);
+    void stop();
+
+    void on_readable() override;
+    void on_writable() override {}
+    void on_hangup() override {}
+
+  private:
+    // A turn at the moment it was first seen.
+    struct Seen {
+        uint64_t turn = 0;
+        int64_t at_us = 0;
+        int64_t cpu_us = 0;
+        int64_t queued_us = -1;
+    };
+    void run();
+    void look(int64_t now_us);
+    void begin(int64_t now_us);
+    void follow(int64_t now_us);
+    void end(int64_t end_us, int64_t cpu_us);
+    Stall describe_capture() const;
+    void hand_over(Stall stall);
+    int64_t loop_cpu_us() const;
+    int64_t queued_us() const;
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool stopping_ = false;
+    int64_t warn_ms_ = 0;
+    std::vector<Stall> told_;  // for the loop to log
+
+    // The thread's alone.
+    Seen seen_;
+    int64_t warn_us_ = 0;
+    bool following_ = false;
+    bool told_endless_ = false;
+    int64_t began_us_ = 0;
+    Stall stall_;
+
+    std::thread thread_;
+    pid_t loop_tid_ = 0;
+    clockid_t loop_clock_{};
+    int schedstat_ = -1;
+    Watch wake_;
+};
+
+base::Result<void> Watchdog::start(int64_t warn_ms) {
+    warn_ms_ = warn_ms;
+    loop_tid_ = gettid();
+    if (pthread_getcpuclockid(pthread_self(), &loop_clock_) != 0)
+        return base::fail(base::Code::kSystem, "the loop's thread has no clock of its processor time");
+    const int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (fd < 0) return base::fail_errno("eventfd", errno);
+    TRY(wake_.open(fd, EPOLLIN));
+    wake_.park(*this);
+    schedstat_ = ::open(fmt::format("/proc/self/task/{}/schedstat", loop_tid_).c_str(), O_RDONLY | O_CLOEXEC);
+    set_stall_sink(take_capture);
+    install_sample_handler();
+    // Signals are for the loop's thread.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread_ = std::thread([this] { run(); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return {};
+}
+
+void Watchdog::set(int64_t warn_ms) {
+    {
+        std::lock_guard lock(mutex_);
+        warn_ms_ = warn_ms;
+    }
+    changed_.notify_all();
+}
+
+void Watchdog::stop() {
+    {
+        std::lock_guard lock(mutex_);
+        stopping_ = true;
+    }
+    changed_.notify_all();
+    if (thread_.joinable()) thread_.join();
+    set_stall_sink(nullptr);
+    pulse.stalled_turn.store(0);
+    if (wake_.fd() >= 0) on_readable();
+    wake_.close();
+    if (schedstat_ >= 0) ::close(schedstat_);
+}
+
+// Logged here and not by the thread: the log is the loop's.
+void Watchdog::on_readable() {
+    uint64_t count;
+    [[maybe_unused]] const ssize_t got = ::read(wake_.fd(), &count, sizeof count);
+    std::vector<Stall> told;
+    {
+        std::lock_guard lock(mutex_);
+        told.swap(told_);
+    }
+    for (Stall& stall : told) {
+        ++stats.stalls;
+        stats.stalled_ms += stall.ms;
+        stats.longest_stall_ms = std::max(stats.longest_stall_ms, stall.ms);
+        const ContextScope scope(stall.context_id);
+        base::log::warn("{}", stall.describe());
+        if (stats.last.size() == kMostStallsKept) stats.last.erase(stats.last.begin());
+        stats.last.push_back(std::move(stall));
+    }
+}
+
+void Watchdog::run() {
+    pthread_setname_np(pthread_self(), "watchdog");
+    std::unique_lock lock(mutex_);
+    while (!stopping_) {
+        warn_us_ = warn_ms_ * 1000;
+        if (warn_us_ == 0 && !following_) {
+            changed_.wait(lock);
+            continue;
+        }
+        const int64_t tick_ms = following_ ? kLookMs : std::max<int64_t>(1, warn_ms_ / 2);
+        changed_.wait_for(lock, std::chrono::milliseconds(tick_ms));
+        lock.unlock();
+        const int64_t now_us = base::monotonic_us();
+        following_ ? follow(now_us) : look(now_us);
+        lock.lock();
+    }
+}
+
+void Watchdog::look(int64_t now_us) {
+    const uint64_t turn = pulse.turns.load(std::memory_order_acquire);
+    if (turn != seen_.turn) {
+        seen_ = {turn, now_us, loop_cpu_us(), queued_us()};
+        return;
+    }
+    const int64_t began_us = pulse.turn_began_us.load(std::memory_order_relaxed);
+    if (turn == 0 || warn_us_ == 0 || now_us - began_us < warn_us_) return;
+    if (!pulse.running.load(std::memory_order_relaxed)) return;  // it polls
+    began_us_ = began_us;
+    begin(now_us);
+}
+
+void Watchdog::begin(int64_t now_us) {
+    pulse.gave_way_us.store(0, std::memory_order_relaxed);
+    pulse.stalled_turn.store(seen_.turn, std::memory_order_seq_cst);
+    capture.ready.store(false, std::memory_order_relaxed);
+    following_ = true;
+    told_endless_ = false;
+    stall_ = {};
+    syscall(SYS_tgkill, getpid(), loop_tid_, sample_signal());
+    follow(now_us);
+}
+
+// Until the turn is over: another one has begun, or nobody of it has run for a while and the loop polls.
+void Watchdog::follow(int64_t now_us) {
+    const bool next_turn = pulse.turns.load(std::memory_order_acquire) != seen_.turn;
+    const int64_t gave_way_us = pulse.gave_way_us.load(std::memory_order_relaxed);
+    const bool polls = !pulse.running.load(std::memory_order_relaxed) && gave_way_us && now_us - gave_way_us > 5000;
+    if (next_turn || polls) {
+        // It may have ended in the moment in which it was noticed.
+        const bool noted = gave_way_us != 0;
+        end(noted ? gave_way_us : began_us_ + warn_us_,
+            noted ? pulse.stall_cpu_us.load(std::memory_order_relaxed) : loop_cpu_us());
+    } else if (now_us - began_us_ > kEndlessUs && !told_endless_) {
+        told_endless_ = true;
+        Stall so_far = describe_capture();
+        so_far.ms = (now_us - began_us_) / 1000;
+        so_far.watched_ms = (now_us - seen_.at_us) / 1000;
+        so_far.cpu_ms = (loop_cpu_us() - seen_.cpu_us) / 1000;
+        so_far.cause = judge_stall(so_far.watched_ms, so_far.cpu_ms, -1);
+        // The loop, whose log it is, may never come back to write it.
+        base::log::last_words("so far " + so_far.describe());
+    }
+}
+
+void Watchdog::end(int64_t end_us, int64_t cpu_us) {
+    following_ = false;
+    pulse.stalled_turn.store(0, std::memory_order_relaxed);
+    Stall stall = describe_capture();
+    stall.ms = (end_us - began_us_) / 1000;
+    stall.watched_ms = std::max<int64_t>(1, (end_us - seen_.at_us) / 1000);
+    stall.cpu_ms = (cpu_us - seen_.cpu_us) / 1000;
+    const int64_t queued = queued_us();
+    if (queued >= 0 && seen_.queued_us >= 0) stall.queued_ms = (queued - seen_.queued_us) / 1000;
+    stall.cause = judge_stall(stall.watched_ms, stall.cpu_ms, stall.queued_ms);
+    hand_over(std::move(stall));
+}
+
+Stall Watchdog::describe_capture() const {
+    Stall stall;
+    if (!capture.ready.load(std::memory_order_acquire)) return stall;
+    stall.coroutine.assign(capture.name.data(), capture.name_size);
+    stall.context_id.assign(capture.id.data(), capture.id_size);
+    const Symbols& symbols = Symbols::get();
+    for (size_t i = 0; i < capture.count; ++i) {
+        // All but the innermost are return addresses, which are behind their call.
+        std::string name = symbols.name(capture.calls[i] - (i ? 1 : 0));
+        if (!is_plumbing(name)) stall.calls.push_back(std::move(name));
+    }
+    return stall;
+}
+
+void Watchdog::hand_over(Stall stall) {
+    {
+        std::lock_guard lock(mutex_);
+        if (told_.size() < kMostStallsKept) told_.push_back(std::move(stall));
+    }
+    const uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = ::write(wake_.fd(), &one, sizeof one);
+}
+
+int64_t Watchdog::loop_cpu_us() const {
+    timespec cpu{};
+    clock_gettime(loop_clock_, &cpu);
+    return cpu.tv_sec * 1'000'000LL + cpu.tv_nsec / 1000;
+}
+
+// The second number of schedstat: nanoseconds ready, but waiting for a processor.
+int64_t Watchdog::queued_us() const {
+    std::array<char, 100> text;
+    const ssize_t size = schedstat_ < 0 ? -1 : pread(schedstat_, text.data(), text.size(), 0);
+    if (size <= 0) return -1;
+    const char* end = text.data() + size;
+    const char* blank = std::find(static_cast<const char*>(text.data()), end, ' ');
+    int64_t ns = 0;
+    if (blank == end || std::from_chars(blank + 1, end, ns).ec != std::errc()) return -1;
+    return ns / 1000;
+}
+
+Watchdog* watchdog = nullptr;  // owned; exit() leaves it and its thread alone
+
+}  // namespace
+
+void stop_watchdog() {
+    if (!watchdog) return;
+    watchdog->stop();
+    std::unique_ptr<Watchdog>(std::exchange(watchdog, nullptr)).reset();
+}
+
+}  // namespace detail
+
+std::string_view stall_cause_name(StallCause cause) {
+    switch (cause) {
+        case StallCause::kBusy:
+            return "busy";
+        case StallCause::kBlocked:
+            return "blocked";
+        case StallCause::kNotScheduled:
+            return "not scheduled";
+        case StallCause::kUnknown:
+            break;
+    }
+    return "unknown";
+}
+
+StallCause judge_stall(int64_t watched_ms, int64_t cpu_ms, int64_t queued_ms) {
+    if (cpu_ms * 2 >= watched_ms) return StallCause::kBusy;
+    if (queued_ms < 0) return StallCause::kUnknown;
+    // The larger part of what was not spent on the processor.
+    return queued_ms * 2 >= watched_ms - cpu_ms ? StallCause::kNotScheduled : StallCause::kBlocked;
+}
+
+std::string Stall::describe() const {
+    constexpr size_t kMostNamed = 12;
+    std::string text =
+        fmt::format("the loop did not turn for {} ms: coroutine {}", ms, coroutine.empty() ? "not known" : coroutine);
+    text += fmt::format(", {} ms of processor time in the {} ms watched", cpu_ms, watched_ms);
+    switch (cause) {
+        case StallCause::kBusy:
+            text += ": busy in our code";
+            break;
+        case StallCause::kBlocked:
+            text += ": blocked in a system call";
+            break;
+        case StallCause::kNotScheduled:
+            text += fmt::format(": not scheduled, other processes or threads had the processor for {} ms", queued_ms);
+            break;
+        case StallCause::kUnknown:
+            text += ": blocked in a system call, or not scheduled";
+            break;
+    }
+    for (size_t i = 0; i < std::min(calls.size(), kMostNamed); ++i) text += (i ? " < " : "; at ") + calls[i];
+    if (calls.size() > kMostNamed) text += " < ...";
+    return text;
+}
+
+base::Result<void> watch_stalls(int64_t warn_ms) {
+    if (detail::watchdog) {
+        detail::watchdog->set(warn_ms);
+        return {};
+    }
+    if (warn_ms == 0) return {};
+    auto fresh = std::make_unique<detail::Watchdog>();
+    TRY(fresh->start(warn_ms), "the watchdog");
+    detail::watchdog = fresh.release();
+    return {};
+}
+
+const LoopStats& loop_stats() {
+    detail::stats.turns = detail::pulse.turns.load(std::memory_order_relaxed);
+    return detail::stats;
+}
+
+}  // namespace runtime

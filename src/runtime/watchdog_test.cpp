@@ -1,0 +1,136 @@
+#include "runtime/watchdog.h"
+
+#include <unistd.h>
+
+#include "runtime/testing.h"
+
+namespace runtime {
+namespace {
+
+using testing::ok;
+
+int64_t thread_cpu_us() {
+    timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return t.tv_sec * 1'000'000LL + t.tv_nsec / 1000;
+}
+
+__attribute__((noinline, noclone)) void planted_busy_function(int64_t ms) {
+    const int64_t end = thread_cpu_us() + ms * 1000;
+    volatile uint64_t sum = 0;
+    while (thread_cpu_us() < end) sum = sum + 1;
+}
+
+__attribute__((noinline, noclone)) void planted_caller(int64_t ms) {
+    planted_busy_function(ms);
+    asm volatile("");  // not a tail call
+}
+
+__attribute__((noinline, noclone)) void planted_blocking_function(int64_t ms) {
+    // The watchdog's signal ends a sleep early.
+    for (const int64_t end = base::monotonic_us() + ms * 1000; base::monotonic_us() < end;)
+        usleep(static_cast<useconds_t>(std::max<int64_t>(1, end - base::monotonic_us())));
+}
+
+class WatchdogTest : public testing::RuntimeTest {
+  protected:
+    void SetUp() override {
+        RuntimeTest::SetUp();
+        ASSERT_TRUE(ok(watch_stalls(40)));
+    }
+    void TearDown() override { ASSERT_TRUE(ok(watch_stalls(0))); }
+
+    // Runs the body in a coroutine of that name and waits until a stall of its was told.
+    Stall stall_of(const std::string& name, std::move_only_function<void()> body) {
+        auto task = spawn(name, [&] {
+            set_context_id("stalltst");
+            // From a turn of its own.
+            static_cast<void>(sleep_ms(5));
+            body();
+        });
+        EXPECT_TRUE(ok(task.join(Deadline::in_ms(30'000))));
+        for (int i = 0; i < 500; ++i) {
+            for (const Stall& stall : loop_stats().last) {
+                if (stall.coroutine == name) return stall;
+            }
+            EXPECT_TRUE(ok(sleep_ms(10)));
+        }
+        ADD_FAILURE() << "no stall of " << name << " was told";
+        return {};
+    }
+    static uint64_t busy_stalls() {
+        uint64_t count = 0;
+        for (const Stall& stall : loop_stats().last) count += stall.cause == StallCause::kBusy;
+        return count;
+    }
+};
+
+TEST_F(WatchdogTest, NamesTheBusyCoroutineAndItsFunction) {
+    const Stall stall = stall_of("busy-coroutine", [] { planted_caller(300); });
+    EXPECT_GE(stall.ms, 299);
+    EXPECT_GE(loop_stats().longest_stall_ms, stall.ms);
+    EXPECT_GE(loop_stats().stalls, 1u);
+    EXPECT_GE(loop_stats().stalled_ms, stall.ms);
+    EXPECT_EQ(stall.context_id, "stalltst");
+    // Noticed at 60 ms of its life at the latest, if the watchdog itself is let run.
+    EXPECT_LE(stall.cpu_ms, stall.watched_ms + 10);
+    EXPECT_LE(stall.watched_ms, stall.ms + 1);
+    const std::string text = stall.describe();
+    EXPECT_NE(text.find("planted_busy_function(long) < runtime::(anonymous namespace)::planted_caller(long)"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("coroutine busy-coroutine"), std::string::npos) << text;
+    EXPECT_EQ(text.find("runtime_coroutine_main"), std::string::npos) << text;
+    std::printf("%s\n", text.c_str());
+}
+
+TEST_F(WatchdogTest, TellsBlockingFromBusy) {
+    const Stall stall = stall_of("blocked-coroutine", [] { planted_blocking_function(300); });
+    EXPECT_GE(stall.ms, 299);
+    EXPECT_NE(stall.cause, StallCause::kBusy) << stall.describe();
+    EXPECT_NE(stall.describe().find("planted_blocking_function"), std::string::npos) << stall.describe();
+    std::printf("%s\n", stall.describe().c_str());
+}
+
+// The process itself may be held up on a busy machine: that is told as what it is.
+TEST_F(WatchdogTest, IdleAndGivingWayAreNoStalls) {
+    const uint64_t before = busy_stalls();
+    ASSERT_TRUE(ok(sleep_ms(300)));
+    auto task = spawn("gives-way", [] {
+        for (int i = 0; i < 300; ++i) {
+            planted_busy_function(1);
+            static_cast<void>(yield());
+        }
+    });
+    ASSERT_TRUE(ok(task.join(Deadline::in_ms(30'000))));
+    ASSERT_TRUE(ok(sleep_ms(100)));
+    EXPECT_EQ(busy_stalls(), before);
+}
+
+TEST_F(WatchdogTest, NobodyWatchesWhenItIsOff) {
+    ASSERT_TRUE(ok(watch_stalls(0)));
+    const uint64_t before = loop_stats().stalls;
+    auto task = spawn("unwatched", [] { planted_busy_function(150); });
+    ASSERT_TRUE(ok(task.join(Deadline::in_ms(30'000))));
+    ASSERT_TRUE(ok(sleep_ms(50)));
+    EXPECT_EQ(loop_stats().stalls, before);
+}
+
+TEST(Stalls, AreJudgedByWhereTheTimeWent) {
+    EXPECT_EQ(judge_stall(100, 100, 0), StallCause::kBusy);
+    EXPECT_EQ(judge_stall(100, 50, 50), StallCause::kBusy);
+    EXPECT_EQ(judge_stall(100, 2, 96), StallCause::kNotScheduled);
+    EXPECT_EQ(judge_stall(100, 2, 3), StallCause::kBlocked);
+    EXPECT_EQ(judge_stall(100, 2, -1), StallCause::kUnknown);
+    EXPECT_EQ(judge_stall(100, 40, 40), StallCause::kNotScheduled);
+}
+
+TEST(Stalls, AreDescribed) {
+    Stall stall{173, 150, 3, 140, StallCause::kNotScheduled, "rtmp", "abcd", {"f()", "g(int)"}};
+    EXPECT_EQ(stall.describe(),
+              "the loop did not turn for 173 ms: coroutine rtmp, 3 ms of processor time in the 150 ms watched: not "
+              "scheduled, other processes or threads had the processor for 140 ms; at f() < g(int)");
+}
+
+}  // namespace
+}  // namespace runtime
