@@ -1,0 +1,180 @@
+"""What is measured on whom. A case is one run of one server, repeated; its figures are kept raw, by its key."""
+
+import dataclasses
+import statistics
+import time
+from collections.abc import Callable
+
+from .load import KBPS
+
+INTERVAL_MS = 350  # mw_latency, the default
+PICTURE_MS = 40
+MERGED, EVERY_PICTURE = f"mw_latency {INTERVAL_MS};", "mw_latency 0;"
+PUBLISHER_S, START_S = 2.5, 0.5
+
+
+@dataclasses.dataclass
+class Case:
+    group: str
+    server: str  # as tables name it: "ours, RTMP"
+    count: int  # of players or publishers
+    seconds: float  # that one run takes, about
+    run: Callable[[], dict]
+    repeats: int
+
+    @property
+    def key(self):
+        return f"{self.group} / {self.server} / {self.count}"
+
+
+class Cases:
+    """All of them, for these options."""
+
+    def __init__(self, servers, load, options):
+        self.servers, self.load, self.o = servers, load, options
+        self.there = servers.there()
+        self.list = []
+        for group in (self.players, self.lowlatency, self.rate3m, self.publishers, self.segments, self.latency,
+                      self.firstframe, self.start):  # fmt: skip
+            if group.__name__ in options.only:
+                group()
+
+    GROUPS = ("players", "lowlatency", "rate3m", "publishers", "segments", "latency", "firstframe", "start")
+
+    def add(self, group, server, count, seconds, run, repeats=None):
+        if server.split(",")[0] in self.o.servers:
+            self.list.append(Case(group, server, count, seconds, run, repeats or self.o.repeats))
+
+    def add_players(self, group, server, start, counts, protocol="rtmp", kbps=KBPS):
+        def run(count):
+            return lambda: self.play(start, count, protocol, kbps)
+
+        for count in counts:
+            seconds = START_S + PUBLISHER_S + count / self.o.ramp + self.o.settle + self.o.seconds
+            self.add(group, server, count, seconds, run(count))
+
+    def play(self, start, count, protocol, kbps):
+        words = ["-n", count, "--ramp", self.o.ramp, "--seconds", self.o.seconds, "--settle-ms", self.o.settle * 1000]
+        with start() as server:
+            words += ["--server-pid", server.pid]
+            if protocol == "floor":
+                return self.load.run("play", f"http://127.0.0.1:{server.http}/s.flv", *words)
+            with self.load.publisher(server.rtmp_url(), kbps):
+                return self.load.run("play", server.play_url(protocol), *words)
+
+    def ours(self, play, **more):
+        return lambda: self.servers.ours(play, **more)
+
+    def add_all_players(self, group, interval_ms, play, counts, others, kbps=KBPS):
+        self.add_players(group, "floor", lambda: self.servers.floor(kbps, interval_ms), counts, "floor", kbps)
+        for name, protocol in (("RTMP", "rtmp"), ("HTTP-FLV", "http")):
+            self.add_players(group, f"ours, {name}", self.ours(play), counts, protocol, kbps)
+        if self.there["nginx"]:
+            self.add_players(group, "nginx-rtmp, RTMP", self.servers.nginx, others, kbps=kbps)
+        if self.there["mediamtx"]:
+            self.add_players(group, "MediaMTX, RTMP", self.servers.mediamtx, others[:1], kbps=kbps)
+
+    def players(self):
+        self.add_all_players("players", INTERVAL_MS, MERGED, self.o.players, self.o.other_players)
+
+    def lowlatency(self):
+        """Every picture is sent at once, audio rides with it. nginx and MediaMTX write each frame, they know no other."""
+        counts = self.o.lowlatency_players
+        self.add_all_players("lowlatency", PICTURE_MS, EVERY_PICTURE, counts, counts[:1])
+
+    def rate3m(self):
+        self.add_all_players("rate3m", INTERVAL_MS, MERGED, [self.o.rate3m_players], [self.o.rate3m_players], 3000)
+
+    # ---- Publishers
+
+    def add_publishers(self, group, count, *words, repeats=None):
+        def run(start, tcp=False):
+            def body():
+                with start() as server:
+                    url = f"tcp://127.0.0.1:{server.rtmp}" if tcp else server.rtmp_url("p{i}")
+                    return self.load.run("publish", url, *self.load.source(), "-n", count, "--ramp", 250, "--seconds",
+                                         self.o.seconds, "--settle-ms", self.o.settle * 1000, "--server-pid", server.pid,
+                                         *words)  # fmt: skip
+            return body
+
+        seconds = START_S + count / 250 + self.o.settle + self.o.seconds
+        peers = {"floor": run(self.servers.floor_publish, True),
+                 "floor, io_uring 10 ms": run(lambda: self.servers.floor_publish(10), True),
+                 "ours": run(self.ours(MERGED))}  # fmt: skip
+        for name, text in self.o.variant:
+            peers[f"ours, {name}"] = run(self.ours(MERGED, top=text))
+        if self.there["nginx"]:
+            peers["nginx-rtmp"] = run(self.servers.nginx)
+        if self.there["mediamtx"]:
+            peers["MediaMTX"] = run(self.servers.mediamtx)
+        for name, body in peers.items():
+            self.add(group, name, count, seconds, body, repeats)
+
+    def publishers(self):
+        self.add_publishers("publishers", self.o.publishers)
+
+    def segments(self):
+        """The same in writes of 50 bytes. Fewer of them: the load tool's core is full before the server's is."""
+        self.add_publishers("segments", self.o.publishers // 5, "--segment", 50, repeats=1)
+
+    # ---- Waiting
+
+    def latency(self):
+        def run(start, protocol="rtmp"):
+            def body():
+                with start() as server:
+                    return self.load.run("latency", server.play_url(protocol), "--publish", server.rtmp_url(), "-n",
+                                         self.o.viewers, "--ramp", 100, "--seconds", self.o.seconds,
+                                         "--settle-ms", self.o.settle * 1000)  # fmt: skip
+            return body
+
+        peers = {}
+        for name, protocol in (("RTMP", "rtmp"), ("HTTP-FLV", "http")):
+            nothing_waits = self.ours("", vhost="min_latency on; tcp_nodelay on;")
+            peers[f"ours, min_latency on, {name}"] = run(nothing_waits, protocol)
+            peers[f"ours, mw_latency 0, {name}"] = run(self.ours(EVERY_PICTURE), protocol)
+        peers[f"ours, mw_latency {INTERVAL_MS}, RTMP"] = run(self.ours(MERGED))
+        if self.there["nginx"]:
+            peers["nginx-rtmp, RTMP"] = run(self.servers.nginx)
+        # Not MediaMTX: the load tool's marks are no pictures, and it looks into those.
+        seconds = START_S + self.o.viewers / 100 + self.o.settle + self.o.seconds
+        for name, body in peers.items():
+            self.add("latency", name, self.o.viewers, seconds, body, 1)
+
+    def firstframe(self):
+        def run(start, protocol="rtmp"):
+            def body():
+                with start() as server, self.load.publisher(server.rtmp_url()):
+                    return self.load.run("play", server.play_url(protocol), "-n", self.o.viewers * 2, "--ramp", 50,
+                                         "--seconds", 1, "--settle-ms", 500)  # fmt: skip
+            return body
+
+        peers = {"ours, RTMP": run(self.ours(MERGED)), "ours, HTTP-FLV": run(self.ours(MERGED), "http")}
+        if self.there["nginx"]:
+            peers["nginx-rtmp, RTMP"] = run(self.servers.nginx)
+        if self.there["mediamtx"]:
+            peers["MediaMTX, RTMP"] = run(self.servers.mediamtx)
+        seconds = START_S + PUBLISHER_S + self.o.viewers / 25 + 1.5
+        for name, body in peers.items():
+            self.add("firstframe", name, self.o.viewers * 2, seconds, body, 1)
+
+    def start(self):
+        def run(start):
+            def body():
+                times = []
+                for _ in range(9):
+                    with start() as server:
+                        times.append(server.start_ms)
+                with start() as server:
+                    time.sleep(2)
+                    return {"start_ms": round(statistics.median(times), 1), "worst_start_ms": round(max(times), 1),
+                            "idle_pss_kb": server.pss_kb()}  # fmt: skip
+            return body
+
+        peers = {"ours": run(self.ours(MERGED))}
+        if self.there["nginx"]:
+            peers["nginx-rtmp"] = run(self.servers.nginx)
+        if self.there["mediamtx"]:
+            peers["MediaMTX"] = run(self.servers.mediamtx)
+        for name, body in peers.items():
+            self.add("start", name, 0, 5, body, 1)

@@ -1,0 +1,118 @@
+"""From raw runs to medians, and from these to a verdict on what issue 3 asks of ours."""
+
+import statistics
+
+MEDIAN = ("server_cpu_ms_per_mbit", "server_kb_per_player", "server_cpu_percent", "mbit_per_s", "load_cpu_percent")
+STARVED_PERCENT = 85  # of the median viewer's bytes
+PLAYERS = ("players", "lowlatency", "rate3m")
+
+
+def of_players(runs):
+    out = {key: round(statistics.median(run.get(key) or 0 for run in runs), 4) for key in MEDIAN}
+    out["dropped"] = sum(run["failed"] + run["lost"] for run in runs)
+    out["reasons"] = sorted({reason for run in runs for reason in run["reasons"]})
+    out["stream_errors"] = sum(run["stream_errors"] for run in runs)
+    out["without_frame"] = sum(run["without_frame"] for run in runs)
+    out["slowest_viewer_percent"] = min(run["slowest_viewer_percent"] for run in runs)
+    out["longest_gap_ms"] = max(run["longest_gap_ms"]["max"] for run in runs)
+    return out
+
+
+def of_publishers(runs):
+    return {
+        "cpu_ms_per_s": statistics.median(run["server_cpu_ms_per_s_per_publisher"] for run in runs),
+        "kb": round(statistics.median(run["server_kb_per_publisher"] for run in runs), 1),
+        "gop_kb": runs[0]["average_gop_kb"],
+        "dropped": sum(run["failed"] + run["lost"] for run in runs),
+    }
+
+
+def of_latency(runs):
+    return {"video": runs[0]["video_latency_ms"], "audio": runs[0]["audio_latency_ms"],
+            "dropped": runs[0]["failed"] + runs[0]["lost"]}  # fmt: skip
+
+
+def of_first_frame(runs):
+    return {**runs[0]["first_frame_ms"], "dropped": runs[0]["failed"] + runs[0]["lost"]}
+
+
+SUMMARIES = {"publishers": of_publishers, "segments": of_publishers, "latency": of_latency,
+             "firstframe": of_first_frame, "start": lambda runs: runs[0]}  # fmt: skip
+
+
+def summarise(raw):
+    """group -> server -> count -> figures."""
+    out = {}
+    for key, runs in raw.items():
+        group, server, count = key.split(" / ")
+        summary = SUMMARIES.get(group, of_players)(runs)
+        out.setdefault(group, {}).setdefault(server, {})[int(count)] = summary
+    return out
+
+
+def to_floor(groups, group, server, count, key):
+    """The figure's ratio to the floor's in the same group, or None."""
+    floor = groups.get(group, {}).get("floor", {}).get(count, {}).get(key)
+    figure = groups[group][server][count].get(key)
+    return figure / floor if floor and figure else None
+
+
+class Verdict:
+    def __init__(self, quick):
+        self.rows, self.quick = [], quick
+
+    def at_most(self, what, figure, limit, always=False):
+        """figure None: it was not measured. always: in a quick run too, whose times say nothing."""
+        if figure is None:
+            self.rows.append((what, "not measured", limit, False))
+        elif always or not self.quick:
+            self.rows.append((what, round(figure, 3), limit, figure <= limit))
+
+
+def ratio_limit(group, count):
+    if group == "lowlatency":
+        return 1.3
+    return 1.6 if group == "players" and count <= 1000 else 1.1
+
+
+def check(groups, quick):
+    """(what, figure, limit, ok) for every target of ours."""
+    v = Verdict(quick)
+    for group in PLAYERS:
+        for server, by_count in groups.get(group, {}).items():
+            for count, run in by_count.items() if server.startswith("ours") else ():
+                what = f"{group}: {server}, {count} players"
+                bad = run["dropped"] + run["stream_errors"] + run["without_frame"] + (not run["mbit_per_s"])
+                bad += run["slowest_viewer_percent"] < STARVED_PERCENT
+                v.at_most(f"{what}: dropped or starved", bad, 0, always=True)
+                ratio = to_floor(groups, group, server, count, "server_cpu_ms_per_mbit")
+                if "floor" in groups[group]:
+                    v.at_most(f"{what}: CPU to the floor's", ratio, ratio_limit(group, count))
+                if group == "players":
+                    v.at_most(f"{what}: kB each", run["server_kb_per_player"], 1)
+    for group in ("publishers", "segments"):
+        for server, by_count in groups.get(group, {}).items():
+            for count, run in by_count.items() if server.startswith("ours") else ():
+                v.at_most(f"{group}: {server}: dropped", run["dropped"], 0, always=True)
+                if group == "publishers":
+                    limit = 0.2 if "uring" in server else 0.26
+                    v.at_most(f"{group}: {server}: ms of CPU per second each", run["cpu_ms_per_s"], limit)
+                v.at_most(f"{group}: {server}: kB each beside the GOP", run["kb"] - run["gop_kb"], 64)
+    check_waiting(groups, v)
+    return v.rows
+
+
+def check_waiting(groups, v):
+    for server, by_count in groups.get("latency", {}).items():
+        for run in by_count.values() if server.startswith("ours") else ():
+            v.at_most(f"latency: {server}: dropped", run["dropped"], 0, always=True)
+            video, audio = (400, 400) if "350" in server else (20, 60) if "mw_latency" in server else (20, 20)
+            for kind, limit in (("video", video), ("audio", audio)):
+                times = run[kind]
+                v.at_most(f"latency: {server}: {kind}, p99 ms", times["p99"] if times["count"] else None, limit)
+    for server, by_count in groups.get("firstframe", {}).items():
+        for run in by_count.values() if server.startswith("ours") else ():
+            v.at_most(f"time to first frame: {server}: dropped", run["dropped"], 0, always=True)
+    if start := groups.get("start", {}).get("ours", {}).get(0):
+        v.at_most("start to listening, ms", start["start_ms"], 50)
+        v.at_most("idle memory, kB PSS", start["idle_pss_kb"], 15000)

@@ -1,0 +1,63 @@
+"""The load tool (research/bench) on core 1, and the stream that it plays."""
+
+import contextlib
+import json
+import shutil
+import subprocess
+import time
+
+from .servers import Failure, pinned
+
+KBPS = 237
+
+
+def make_stream(directory, seconds, kbps=KBPS):
+    """A test pattern of x264 and AAC: 25 pictures and 43 audio frames a second, a keyframe every two seconds, 237
+    kbit/s in all. As long as a run measures, so that every run delivers the same bytes wherever it begins."""
+    path = directory / f"stream{kbps}.flv"
+    of_video = f"{kbps - 44}k"
+    video = f"-c:v libx264 -preset fast -profile:v main -bf 0 -g 50 -keyint_min 50 -sc_threshold 0 -b:v {of_video}"
+    rate = f"-minrate {of_video} -maxrate {of_video} -bufsize {of_video} -x264-params nal-hrd=cbr -c:a aac -b:a 32k"
+    words = ["ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i", "testsrc2=size=640x360:rate=25", "-f", "lavfi", "-i",
+             "sine=frequency=440:sample_rate=44100", "-t", str(seconds), *video.split(), *rate.split(),
+             "-ar", "44100", str(path)]  # fmt: skip
+    subprocess.run(words, check=True)
+    return path
+
+
+class Load:
+    def __init__(self, objs, directory, seconds):
+        self.objs, self.directory, self.seconds, self.streams = objs, directory, seconds, {}
+        self.has_ffmpeg = bool(shutil.which("ffmpeg"))
+
+    def words(self, command, url, *words):
+        return [*pinned(1), str(self.objs / "bench"), command, url, "-q", *map(str, words)]
+
+    def source(self, kbps=KBPS):
+        if not self.has_ffmpeg:
+            return ["--kbps", kbps, "--loop"]  # the load tool's own made-up stream of that bitrate
+        if kbps not in self.streams:
+            self.streams[kbps] = make_stream(self.directory, self.seconds, kbps)
+        return ["--file", self.streams[kbps], "--loop"]
+
+    @contextlib.contextmanager
+    def publisher(self, url, kbps=KBPS):
+        words = self.words("publish", url, *self.source(kbps), "--seconds", 3600, "--settle-ms", 0)
+        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            time.sleep(2.5)  # a whole group of pictures is there
+            if process.poll() is not None:
+                raise Failure(f"the publisher of {url} has ended")
+            yield
+        finally:
+            process.terminate()
+            process.wait()
+
+    def run(self, command, url, *words):
+        """A run of the load tool; its figures. Viewers that were lost are in the figures, not an error."""
+        out = self.directory / "bench.json"
+        out.unlink(missing_ok=True)
+        done = subprocess.run(self.words(command, url, "--json", out, *words), capture_output=True, timeout=900)
+        if not out.exists():
+            raise Failure(f"bench {command} {url}: {done.stderr.decode()}")
+        return json.loads(out.read_text())

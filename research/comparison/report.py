@@ -1,0 +1,128 @@
+"""The tables in Markdown, and their place in a page."""
+
+import os
+import pathlib
+import subprocess
+import time
+
+from .figures import PLAYERS, to_floor
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TITLES = {
+    "players": "Players of one 237 kbit/s stream, sent to every 350 ms",
+    "lowlatency": "Low latency: players of one 237 kbit/s stream, sent to with every picture (the floor: every 40 ms)",
+    "rate3m": "Players of one 3 Mbit/s stream, sent to every 350 ms",
+    "publishers": "Publishers, 237 kbit/s each, nobody watching",
+    "segments": "Publishers that write 50 bytes at a time, each a TCP segment of its own",
+    "latency": "From the publisher's send to the viewer's receipt",
+    "firstframe": "Time to the first frame: from connecting to the first picture or audio frame",
+    "start": "Start to the first accepted connection, and memory two seconds later",
+}
+
+
+def first_line(*words):
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+    except OSError:
+        return "not there"
+    lines = (done.stdout + done.stderr).strip().splitlines()
+    return lines[0] if lines else "not there"
+
+
+def machine(servers, load, options):
+    cpu = [line for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
+    out = {
+        "date": time.strftime("%Y-%m-%d"),
+        "cpu": f"{os.cpu_count()} x {cpu[0].split(':')[1].strip() if cpu else 'unknown'}",
+        "kernel": os.uname().release,
+        "compiler": first_line("g++", "--version"),
+        "ours": first_line("git", "-C", str(ROOT), "describe", "--always", "--dirty"),
+    }
+    there = servers.there()
+    if there["nginx"]:
+        module = first_line("dpkg-query", "-W", "-f", "${Version}", "libnginx-mod-rtmp")
+        out["nginx"] = f"{first_line('nginx', '-v')}, rtmp module {module}"
+    if there["mediamtx"]:
+        out["MediaMTX"] = first_line(str(servers.objs / "peers/mediamtx"), "--version")
+    out["command"] = options.command
+    out["measured"] = f"{options.seconds} s per run, {options.repeats} repeats, medians"
+    out["stream"] = "x264 and AAC by ffmpeg, looped" if load.has_ffmpeg else "made up by the load tool"
+    return out
+
+
+def table(head, rows):
+    lines = ["| " + " | ".join(map(str, row)) + " |" for row in [head, ["---"] * len(head), *rows]]
+    return "\n".join(lines) + "\n"
+
+
+def shown(ratio):
+    return "" if ratio is None else f"{ratio:.2f}"
+
+
+def players_table(groups, group):
+    rows = []
+    for server, by_count in groups[group].items():
+        for count, run in sorted(by_count.items()):
+            ratio = shown(to_floor(groups, group, server, count, "server_cpu_ms_per_mbit"))
+            rows.append((server, count, run["server_cpu_ms_per_mbit"], ratio, run["server_cpu_percent"],
+                         run["server_kb_per_player"], run["mbit_per_s"], run["dropped"],
+                         f"{run['slowest_viewer_percent']} %", run["longest_gap_ms"]))  # fmt: skip
+    return table(("server", "players", "CPU ms/Mbit", "to the floor", "CPU %", "kB/player", "Mbit/s", "dropped",
+                  "slowest", "longest gap ms"), rows)  # fmt: skip
+
+
+def publishers_table(groups, group):
+    rows = []
+    for server, by_count in groups[group].items():
+        for count, run in by_count.items():
+            ratio = shown(to_floor(groups, group, server, count, "cpu_ms_per_s"))
+            rows.append((server, count, run["cpu_ms_per_s"], ratio, run["kb"], run["gop_kb"], run["dropped"]))
+    head = ("server", "publishers", "CPU ms/s each", "to the floor", "kB each", "of which GOP kB", "dropped")
+    return table(head, rows)
+
+
+def latency_table(groups, group):
+    rows = [(server, kind, *(run[kind][p] for p in ("p50", "p95", "p99", "max")))
+            for server, by_count in groups[group].items() for run in by_count.values()
+            for kind in ("video", "audio")]  # fmt: skip
+    return table(("server", "frames", "p50 ms", "p95 ms", "p99 ms", "max ms"), rows)
+
+
+def first_frame_table(groups, group):
+    rows = [(server, count, *(run[p] for p in ("p50", "p95", "p99", "max")), run["dropped"])
+            for server, by_count in groups[group].items() for count, run in by_count.items()]  # fmt: skip
+    return table(("server", "viewers", "p50 ms", "p95 ms", "p99 ms", "max ms", "dropped"), rows)
+
+
+def start_table(groups, group):
+    rows = [(server, run["start_ms"], run["worst_start_ms"], run["idle_pss_kb"])
+            for server, by_count in groups[group].items() for run in by_count.values()]  # fmt: skip
+    return table(("server", "start ms", "slowest of 9", "idle PSS kB"), rows)
+
+
+TABLES = {"publishers": publishers_table, "segments": publishers_table, "latency": latency_table,
+          "firstframe": first_frame_table, "start": start_table}  # fmt: skip
+
+
+def markdown(facts, groups, targets, plots=()):
+    parts = [table(("", ""), facts.items())]
+    parts += [f"![{title}]({path})\n" for title, path in plots]
+    for group, title in TITLES.items():
+        if group in groups:
+            make = players_table if group in PLAYERS else TABLES[group]
+            parts.append(f"{title}:\n\n{make(groups, group)}")
+    if targets:
+        rows = [(what, figure, limit, "met" if ok else "MISSED") for what, figure, limit, ok in targets]
+        parts.append(table(("target", "figure", "limit", ""), rows))
+    return "\n".join(parts)
+
+
+MARKS = ("<!-- figures: written by research/compare.py -->\n", "<!-- end of figures -->\n")
+
+
+def put_between_marks(path, text):
+    """Replaces what stands between the marks; without them, or a file, the text is all of it."""
+    old = path.read_text() if path.exists() else ""
+    before, mark, rest = old.partition(MARKS[0])
+    _, end, after = rest.partition(MARKS[1])
+    path.write_text(f"{before}{mark}\n{text}\n{end}{after}" if mark and end else text)

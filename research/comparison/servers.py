@@ -1,0 +1,133 @@
+"""The servers that are measured: how each is started, alone on core 0, and what its addresses are."""
+
+import contextlib
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import time
+
+OURS = """listen 127.0.0.1:{rtmp}; max_connections 19500; daemon off; srs_log_tank console; srs_log_level warn;
+pid {dir}/srs.pid; {top}
+http_server {{ enabled on; listen 127.0.0.1:{http}; dir {dir}; }}
+vhost __defaultVhost__ {{
+    {vhost}
+    play {{ gop_cache on; {play} }}
+    http_remux {{ enabled on; mount [vhost]/[app]/[stream].flv; }}
+}}
+"""
+
+NGINX = """load_module {module}; daemon off; master_process off; pid {dir}/nginx.pid; error_log {dir}/error.log;
+worker_processes 1; worker_rlimit_nofile 20000; events {{ worker_connections 19500; }}
+rtmp {{ access_log off; server {{ listen 127.0.0.1:{port}; chunk_size 60000;
+    application live {{ live on; play_restart off; }} }} }}
+"""
+NGINX_MODULE = pathlib.Path("/usr/lib/nginx/modules/ngx_rtmp_module.so")
+
+MEDIAMTX = """logLevel: error
+rtmpAddress: 127.0.0.1:{port}
+rtsp: no
+hls: no
+webrtc: no
+srt: no
+moq: no
+paths:
+  all_others:
+"""
+
+
+class Failure(Exception):
+    """Something that keeps the comparison from being made."""
+
+
+def free_ports(count):
+    """Ports that nobody uses, or another server would be measured for ours; below those that clients are given."""
+    ports = []
+    for port in range(21000 + os.getpid() % 1000 * 10, 32000):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            ports.append(port)
+        if len(ports) == count:
+            return ports
+    raise Failure("no free ports between 21000 and 32000")
+
+
+def pinned(core):
+    return ["taskset", "-c", str(core)] if (os.cpu_count() or 1) > 1 and shutil.which("taskset") else []
+
+
+class Running:
+    """A server that listens. start_ms: from its start until it accepted a connection."""
+
+    def __init__(self, process, rtmp, http, start_ms):
+        self.pid, self.rtmp, self.http, self.start_ms = process.pid, rtmp, http, start_ms
+
+    def rtmp_url(self, stream="s"):
+        return f"rtmp://127.0.0.1:{self.rtmp}/live/{stream}"
+
+    def play_url(self, protocol):
+        return f"http://127.0.0.1:{self.http}/live/s.flv" if protocol == "http" else self.rtmp_url()
+
+    def pss_kb(self):
+        text = pathlib.Path(f"/proc/{self.pid}/smaps_rollup").read_text()
+        return next(int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:"))
+
+
+class Servers:
+    def __init__(self, objs, directory):
+        self.objs, self.directory = objs, directory
+        self.rtmp_port, self.http_port = free_ports(2)
+        (directory / "logs").mkdir(exist_ok=True)
+
+    def there(self):
+        """Which of the others can be measured here."""
+        return {"nginx": bool(shutil.which("nginx")) and NGINX_MODULE.exists(),
+                "mediamtx": (self.objs / "peers/mediamtx").exists()}  # fmt: skip
+
+    @contextlib.contextmanager
+    def process(self, words, port):
+        log = self.directory / "server.log"
+        with open(log, "wb") as out:
+            began = time.monotonic()
+            process = subprocess.Popen([*pinned(0), *map(str, words)], stdout=out, stderr=out, cwd=self.directory)
+        try:
+            start_ms = self.wait_for(port, process, log, began)
+            yield Running(process, self.rtmp_port, self.http_port, start_ms)
+        finally:
+            process.terminate()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    @staticmethod
+    def wait_for(port, process, log, began):
+        while time.monotonic() < began + 10 and process.poll() is None:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                return (time.monotonic() - began) * 1000
+            time.sleep(0.001)
+        raise Failure(f"nothing listens on port {port}:\n{log.read_text(errors='replace')[-2000:]}")
+
+    def floor(self, kbps, interval_ms):
+        return self.process([self.objs / "floor", self.http_port, kbps, interval_ms], self.http_port)
+
+    def floor_publish(self, uring_tick_ms=0):
+        words = ["--publish-uring", self.rtmp_port, uring_tick_ms] if uring_tick_ms else ["--publish", self.rtmp_port]
+        return self.process([self.objs / "floor", *words], self.rtmp_port)
+
+    def ours(self, play="", vhost="", top=""):
+        conf = self.directory / "srs.conf"
+        conf.write_text(OURS.format(dir=self.directory, rtmp=self.rtmp_port, http=self.http_port, play=play,
+                                    vhost=vhost, top=top))  # fmt: skip
+        return self.process([self.objs / "srs", "-c", conf], self.http_port)
+
+    def nginx(self):
+        conf = self.directory / "nginx.conf"
+        conf.write_text(NGINX.format(module=NGINX_MODULE, dir=self.directory, port=self.rtmp_port))
+        return self.process(["nginx", "-p", self.directory, "-c", conf], self.rtmp_port)
+
+    def mediamtx(self):
+        conf = self.directory / "mediamtx.yml"
+        conf.write_text(MEDIAMTX.format(port=self.rtmp_port))
+        return self.process([self.objs / "peers/mediamtx", conf], self.rtmp_port)

@@ -1,0 +1,159 @@
+"""The server under a soak: its configuration, its process, and what can be seen of it from outside."""
+
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import time
+import urllib.request
+
+CONF = """listen 127.0.0.1:{rtmp}; max_connections 2000; daemon off; pid {dir}/srs.pid;
+srs_log_tank file; srs_log_file {dir}/srs.log; srs_log_level {level};
+{rtmps}
+http_server {{ enabled on; listen 127.0.0.1:{http}; dir {dir}; {https} }}
+{api}
+vhost __defaultVhost__ {{
+    play {{ gop_cache on; mw_latency {merge}; queue_length {queue}; rejoin_timeout 2000; }}
+    publish {{ normal_timeout 2000; }}
+    http_remux {{ enabled on; mount [vhost]/[app]/[stream].flv; }}
+}}
+"""
+API = "http_api {{ enabled on; listen 127.0.0.1:{port}; debug on; }}"
+
+
+def free_ports(count):
+    with contextlib.ExitStack() as stack:
+        found = []
+        for port in range(22000 + os.getpid() % 900 * 10, 32000):
+            with contextlib.suppress(OSError):
+                stack.enter_context(socket.create_server(("127.0.0.1", port)))
+                found.append(port)
+            if len(found) == count:
+                return found
+    raise SystemExit("soak: no free ports")
+
+
+class Place:
+    def __init__(self, objs, directory):
+        self.objs, self.directory = objs, directory
+        self.rtmp, self.http, self.rtmps, self.https, self.api = free_ports(5)
+        self.cert = self.make_certificate()
+        if not self.cert:
+            self.rtmps = self.https = 0
+        self.conf = directory / "srs.conf"
+        # Where the server knows no API yet there is none to ask.
+        self.write(0)
+        if not self.accepted():
+            self.api = 0
+            self.write(0)
+        self.process = None
+
+    def make_certificate(self):
+        words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", self.directory / "key.pem",
+                 "-out", self.directory / "cert.pem", "-days", "2", "-subj", "/CN=127.0.0.1"]  # fmt: skip
+        with contextlib.suppress(OSError):
+            return subprocess.run(words, capture_output=True, check=False).returncode == 0
+        return False
+
+    def accepted(self):
+        return subprocess.run([self.objs / "srs", "-t", "-c", self.conf], capture_output=True, cwd=self.directory,
+                              check=False).returncode == 0  # fmt: skip
+
+    def write(self, turn):
+        """The configuration, a little different each time."""
+        tls = f"key {self.directory}/key.pem; cert {self.directory}/cert.pem;"
+        text = CONF.format(
+            dir=self.directory, rtmp=self.rtmp, http=self.http, level=("info", "trace")[turn % 2],
+            merge=(350, 100, 0)[turn % 3], queue=(10, 5)[turn % 2],
+            rtmps=f"rtmps {{ enabled on; listen 127.0.0.1:{self.rtmps}; {tls} }}" if self.rtmps else "",
+            https=f"https {{ enabled on; listen 127.0.0.1:{self.https}; {tls} }}" if self.https else "",
+            api=API.format(port=self.api) if self.api else "",
+        )  # fmt: skip
+        fresh = self.conf.with_suffix(".new")
+        fresh.write_text(text)
+        fresh.rename(self.conf)
+
+    def start(self):
+        with open(self.directory / "stderr.txt", "wb") as out:
+            self.process = subprocess.Popen([self.objs / "srs", "-c", self.conf], cwd=self.directory, stdout=out,
+                                            stderr=out)  # fmt: skip
+        for _ in range(500):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.http), 1):
+                return
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.02)
+        raise SystemExit(f"soak: the server does not start:\n{self.last_words()}")
+
+    def last_words(self):
+        files = [self.directory / "stderr.txt", self.directory / "srs.log"]
+        return "\n".join(f.read_text(errors="replace")[-3000:] for f in files if f.exists())
+
+    def alive(self):
+        return self.process.poll() is None
+
+    def reload(self, turn):
+        self.write(turn)
+        self.process.send_signal(signal.SIGHUP)
+
+    def stop(self):
+        """Its exit code, or None where it had to be killed."""
+        if self.alive():
+            self.process.terminate()
+        try:
+            return self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            return None
+
+    # ---- What can be seen
+
+    def memory_kb(self):
+        text = pathlib.Path(f"/proc/{self.process.pid}/smaps_rollup").read_text()
+        values = {line.split(":")[0]: int(line.split()[1]) for line in text.splitlines() if line.endswith(" kB")}
+        return values["Pss"], values["Rss"]
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    def open_files(self):
+        """What each descriptor is: "socket:[4711]", "/path"."""
+        directory = pathlib.Path(f"/proc/{self.process.pid}/fd")
+        found = []
+        for name in directory.iterdir():
+            with contextlib.suppress(OSError):
+                found.append(f"{name.name} {os.readlink(name)}")
+        return sorted(found)
+
+    def coroutines(self):
+        """How many, by the server's own word; None where it does not say."""
+        if not self.api:
+            return None
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            url = f"http://127.0.0.1:{self.api}/api/v1/debug/coroutines"
+            with urllib.request.urlopen(url, timeout=5) as answer:
+                said = json.loads(answer.read())
+            if isinstance(said, dict):
+                said = said.get("data", said)
+            if isinstance(said, dict):
+                said = said.get("coroutines", said.get("total"))
+            return len(said) if isinstance(said, list) else int(said)
+        return None
+
+    def turn_ms(self):
+        """How long a small request waits for its answer: what a stall of the loop would add to."""
+        began = time.monotonic()
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.http), 10) as one:
+            one.sendall(b"GET /none HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            if one.recv(1000):
+                return round((time.monotonic() - began) * 1000, 2)
+        return None
+
+    def sample(self, t):
+        pss, rss = self.memory_kb()
+        return {"t": round(t, 1), "pss_kb": pss, "rss_kb": rss, "descriptors": self.descriptors(),
+                "coroutines": self.coroutines(), "turn_ms": self.turn_ms()}  # fmt: skip
