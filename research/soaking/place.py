@@ -39,6 +39,7 @@ def free_ports(count):
 class Place:
     def __init__(self, objs, directory):
         self.objs, self.directory = objs, directory
+        self.sanitized = "CONFIG_SANITIZER := on" in (objs / "config.mk").read_text()
         self.rtmp, self.http, self.rtmps, self.https, self.api = free_ports(5)
         self.cert = self.make_certificate()
         if not self.cert:
