@@ -40,6 +40,52 @@ class SignalsTest : public testing::RuntimeTest {};
 class WorkersTest : public testing::RuntimeTest {};
 class ShutdownTest : public testing::RuntimeTest {};
 
+TEST_F(UdpTest, TheKernelsDropsAreCounted) {
+    const UdpStats before = udp_totals();
+    auto receiver = bind_udp({"127.0.0.1", 0}, {.receive_buffer_bytes = 4096});
+    auto sender = bind_udp({"127.0.0.1", 0});
+    ASSERT_TRUE(ok(receiver));
+    ASSERT_TRUE(ok(sender));
+    EXPECT_EQ(udp_sockets(), 2u);
+    static_cast<void>(measure_udp());
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons((*receiver)->port());
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    sockaddr_storage address{};
+    std::memcpy(&address, &to, sizeof to);
+    // Nobody receives meanwhile: what does not fit the buffer is lost.
+    std::array<uint8_t, 1000> bytes{};
+    for (int i = 0; i < 200; ++i) ASSERT_TRUE(ok((*sender)->send_to(bytes, address, sizeof to, Deadline::in_ms(1000))));
+    uint64_t received = 0;
+    while ((*receiver)->receive(bytes, Deadline::in_ms(50))) ++received;
+    const UdpStats got = (*receiver)->stats();
+    EXPECT_EQ(got.received, received);
+    EXPECT_EQ(got.received + got.receive_lost, 200u);
+    EXPECT_GT(got.receive_lost, 100u);
+    EXPECT_EQ((*sender)->stats().sent, 200u);
+    EXPECT_EQ((*sender)->stats().send_lost, 0u);
+    EXPECT_GT(measure_udp().receive_lost, 0u);
+    EXPECT_TRUE(udp_rate().has_loss());
+    receiver->reset();
+    sender->reset();
+    EXPECT_EQ(udp_sockets(), 0u);
+    // Who is gone still counts.
+    EXPECT_EQ(udp_totals().receive_lost, before.receive_lost + got.receive_lost);
+    EXPECT_EQ(measure_udp().loss(), "loss=(r:0,s:0)");
+}
+
+TEST(UdpRate, IsPerSecond) {
+    const UdpStats before{100, 50, 10, 3};
+    const UdpRate rate = udp_rate_between(before, {300, 50, 108, 3}, 2000);
+    EXPECT_EQ(rate.received, 100u);
+    EXPECT_EQ(rate.sent, 0u);
+    EXPECT_EQ(rate.loss(), "loss=(r:49,s:0)");
+    // One lost is never none.
+    EXPECT_EQ(udp_rate_between(before, {100, 50, 10, 4}, 60'000).loss(), "loss=(r:0,s:1)");
+    EXPECT_FALSE(udp_rate_between(before, before, 0).has_loss());
+}
+
 TEST_F(UdpTest, Echo) {
     auto one = bind_udp({"127.0.0.1", 0});
     auto two = bind_udp({"127.0.0.1", 0});

@@ -1,9 +1,13 @@
 #include "runtime/udp.h"
 
+#include <linux/sock_diag.h>
 #include <sys/socket.h>
+
+#include <array>
 
 #include "runtime/address.h"
 #include "runtime/coroutine_state.h"
+#include "runtime/immortal.h"
 #include "runtime/reactor.h"
 
 namespace runtime {
@@ -11,13 +15,53 @@ namespace {
 
 constexpr size_t kDatagramUnits = 4096;  // for account()
 
+class Udp;
+
+struct Sockets {
+    Udp* first = nullptr;
+    size_t count = 0;
+    UdpStats closed;  // of those that are no more
+    UdpStats measured;
+    int64_t measured_ms = 0;
+    UdpRate rate;
+};
+detail::Immortal<Sockets> immortal_sockets;
+Sockets& sockets = immortal_sockets.value;
+
 class Udp final : public UdpSocket {
   public:
-    base::Result<void> open(const SocketAddress& address) {
+    ~Udp() override {
+        if (watch_.fd() < 0) return;
+        sockets.closed += stats();
+        (previous_ ? previous_->next_ : sockets.first) = next_;
+        if (next_) next_->previous_ = previous_;
+        --sockets.count;
+    }
+
+    base::Result<void> open(const SocketAddress& address, const UdpOptions& options) {
         const int fd = TRY(detail::bound_socket(address, SOCK_DGRAM));
         port_ = detail::local_port(fd);
-        return watch_.open(fd);
+        const int bytes = options.receive_buffer_bytes;
+        if (bytes > 0) setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+        TRY(watch_.open(fd));
+        next_ = sockets.first;
+        if (next_) next_->previous_ = this;
+        sockets.first = this;
+        ++sockets.count;
+        return {};
     }
+
+    UdpStats stats() override {
+        std::array<uint32_t, SK_MEMINFO_VARS> memory{};
+        socklen_t size = sizeof memory;
+        if (getsockopt(watch_.fd(), SOL_SOCKET, SO_MEMINFO, memory.data(), &size) == 0) {
+            // The kernel counts in 32 bits.
+            stats_.receive_lost += memory[SK_MEMINFO_DROPS] - drops_seen_;
+            drops_seen_ = memory[SK_MEMINFO_DROPS];
+        }
+        return stats_;
+    }
+    Udp* next() const { return next_; }
 
     base::Result<Datagram> receive(std::span<uint8_t> buffer, Deadline deadline) override {
         TRY(detail::account(kDatagramUnits));
@@ -29,6 +73,7 @@ class Udp final : public UdpSocket {
                                        reinterpret_cast<sockaddr*>(&got.from), &got.from_length);
             if (n >= 0) {
                 got.bytes = static_cast<size_t>(n);
+                ++stats_.received;
                 return got;
             }
             if (errno == EAGAIN) {
@@ -43,13 +88,20 @@ class Udp final : public UdpSocket {
                                Deadline deadline) override {
         TRY(detail::account(kDatagramUnits));
         while (true) {
-            TRY(watch_.wait_writable(deadline));
+            if (auto room = watch_.wait_writable(deadline); !room) {
+                if (room.error().code() == base::Code::kTimeout) ++stats_.send_lost;
+                return room;
+            }
             const ssize_t n = sendto(watch_.fd(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL,
                                      reinterpret_cast<const sockaddr*>(&to), to_length);
-            if (n >= 0) return {};
+            if (n >= 0) {
+                ++stats_.sent;
+                return {};
+            }
             if (errno == EAGAIN) {
                 watch_.write_would_block();
             } else if (errno != EINTR) {
+                if (errno == ENOBUFS) ++stats_.send_lost;
                 return base::fail_errno("sending a datagram", errno);
             }
         }
@@ -60,14 +112,54 @@ class Udp final : public UdpSocket {
   private:
     detail::Watch watch_;
     uint16_t port_ = 0;
+    UdpStats stats_;
+    uint32_t drops_seen_ = 0;
+    Udp* previous_ = nullptr;
+    Udp* next_ = nullptr;
 };
 
 }  // namespace
 
-base::Result<std::unique_ptr<UdpSocket>> bind_udp(const SocketAddress& address) {
+UdpStats& UdpStats::operator+=(const UdpStats& other) {
+    received += other.received;
+    sent += other.sent;
+    receive_lost += other.receive_lost;
+    send_lost += other.send_lost;
+    return *this;
+}
+
+base::Result<std::unique_ptr<UdpSocket>> bind_udp(const SocketAddress& address, const UdpOptions& options) {
     auto socket = std::make_unique<Udp>();
-    TRY(socket->open(address));
+    TRY(socket->open(address, options));
     return socket;
 }
+
+size_t udp_sockets() { return sockets.count; }
+
+UdpStats udp_totals() {
+    UdpStats total = sockets.closed;
+    for (Udp* socket = sockets.first; socket; socket = socket->next()) total += socket->stats();
+    return total;
+}
+
+std::string UdpRate::loss() const { return fmt::format("loss=(r:{},s:{})", receive_lost, send_lost); }
+
+UdpRate udp_rate_between(const UdpStats& before, const UdpStats& now, int64_t elapsed_ms) {
+    const auto elapsed = static_cast<uint64_t>(std::max<int64_t>(1, elapsed_ms));
+    const auto a_second = [&](uint64_t from, uint64_t to) { return ((to - from) * 1000 + elapsed - 1) / elapsed; };
+    return {a_second(before.received, now.received), a_second(before.sent, now.sent),
+            a_second(before.receive_lost, now.receive_lost), a_second(before.send_lost, now.send_lost)};
+}
+
+UdpRate measure_udp() {
+    const UdpStats now = udp_totals();
+    const int64_t now_ms = base::monotonic_ms();
+    sockets.rate = udp_rate_between(sockets.measured, now, now_ms - sockets.measured_ms);
+    sockets.measured = now;
+    sockets.measured_ms = now_ms;
+    return sockets.rate;
+}
+
+const UdpRate& udp_rate() { return sockets.rate; }
 
 }  // namespace runtime

@@ -5,11 +5,27 @@
 
 #include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "runtime/tcp.h"
 
 namespace runtime {
+
+// Since a socket was bound; or of all, since the start.
+struct UdpStats {
+    uint64_t received = 0;
+    uint64_t sent = 0;
+    // Came, and the kernel threw them away: the receive buffer was full (its own counter, SO_MEMINFO; bad checksums and
+    // what a filter refused count too). What was lost on the way is not in it.
+    uint64_t receive_lost = 0;
+    // Were to be sent and were not: no buffers (ENOBUFS), or no room in the socket's own until the deadline. What is
+    // lost behind the socket is not in it.
+    uint64_t send_lost = 0;
+
+    UdpStats& operator+=(const UdpStats& other);
+};
 
 class UdpSocket {
   public:
@@ -24,8 +40,28 @@ class UdpSocket {
     virtual base::Result<void> send_to(std::span<const uint8_t> bytes, const sockaddr_storage& to, socklen_t to_length,
                                        Deadline deadline) = 0;
     virtual uint16_t port() const = 0;
+    virtual UdpStats stats() = 0;  // asks the kernel
 };
 
-base::Result<std::unique_ptr<UdpSocket>> bind_udp(const SocketAddress& address);
+struct UdpOptions {
+    int receive_buffer_bytes = 0;  // 0: the system's default; the system doubles it, up to rmem_max
+};
+base::Result<std::unique_ptr<UdpSocket>> bind_udp(const SocketAddress& address, const UdpOptions& options = {});
+
+size_t udp_sockets();
+// All sockets there are and were.
+UdpStats udp_totals();
+
+// A second's figures, of all sockets together.
+struct UdpRate {
+    uint64_t received = 0, sent = 0, receive_lost = 0, send_lost = 0;
+    std::string loss() const;  // "loss=(r:49,s:0)": of receiving and of sending, per second
+    bool has_loss() const { return receive_lost || send_lost; }
+};
+// Of the time between two measurements, scaled to a second and rounded up: one lost datagram is never 0.
+UdpRate udp_rate_between(const UdpStats& before, const UdpStats& now, int64_t elapsed_ms);
+// Takes the figures since it was last called, and keeps them as udp_rate(). For the one that calls it each second.
+UdpRate measure_udp();
+const UdpRate& udp_rate();
 
 }  // namespace runtime

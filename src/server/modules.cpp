@@ -5,6 +5,7 @@
 #include "net/http_router.h"
 #include "net/session.h"
 #include "runtime/watchdog.h"
+#include "server/udp_report.h"
 #include "server/version.h"
 #include "service/api/service.h"
 #include "service/http_live/service.h"
@@ -66,6 +67,7 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot) {
     // One line for each service, in the order in which they start. The HTTP servers start last: their routes are there
     // by then.
     lifecycle.add(module_of("watchdog", std::make_shared<LoopWatch>(snapshot)));
+    lifecycle.add(module_of("udp_report", std::make_shared<UdpReport>(snapshot)));
     lifecycle.add(module_of("live", std::make_shared<LiveEngine>(house)));
     lifecycle.add(
         module_of("rtmp", in_house<service::rtmp::Service>(house, snapshot, house->sessions, house->registry)));

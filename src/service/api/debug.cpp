@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "runtime/cpu_profile.h"
 #include "runtime/heap_profile.h"
+#include "runtime/udp.h"
 #include "runtime/watchdog.h"
 #include "runtime/workers.h"
 
@@ -63,7 +64,7 @@ std::vector<Endpoint> Debug::endpoints() {
     std::vector<Endpoint> all;
     all.push_back(
         endpoint("coroutines", "every coroutine: what it waits for, and where; ?format=text", &Debug::coroutines));
-    all.push_back(endpoint("loop", "the event loop: turns and stalls", &Debug::loop));
+    all.push_back(endpoint("runtime", "the event loop's turns and stalls, and UDP loss", &Debug::runtime_figures));
     all.push_back(endpoint("pprof/profile", "a CPU profile of ?seconds=10, for pprof", &Debug::profile));
     all.push_back(endpoint("pprof/heap", "what is allocated, for pprof; needs tcmalloc", &Debug::heap));
     all.push_back(endpoint("pprof/symbol", "names of functions, for pprof", &Debug::symbol));
@@ -165,7 +166,7 @@ Json Debug::coroutine_json(const runtime::CoroutineInfo& info, const runtime::Sy
     return one;
 }
 
-base::Result<void> Debug::loop(Request&, Response& response) {
+base::Result<void> Debug::runtime_figures(Request&, Response& response) {
     const runtime::LoopStats& stats = runtime::loop_stats();
     Json last = Json::array();
     for (const runtime::Stall& stall : stats.last) {
@@ -177,13 +178,23 @@ base::Result<void> Debug::loop(Request&, Response& response) {
                         {"id", stall.context_id},
                         {"calls", stall.calls}});
     }
+    const runtime::UdpStats udp = runtime::udp_totals();
+    const runtime::UdpRate& second = runtime::udp_rate();
     Json body = envelope(identity_);
     body["data"] = {{"coroutines", runtime::coroutine_count()},
                     {"turns", stats.turns},
                     {"stalls", stats.stalls},
                     {"stalled_ms", stats.stalled_ms},
                     {"longest_stall_ms", stats.longest_stall_ms},
-                    {"last_stalls", std::move(last)}};
+                    {"last_stalls", std::move(last)},
+                    {"udp",
+                     {{"sockets", runtime::udp_sockets()},
+                      {"received", udp.received},
+                      {"sent", udp.sent},
+                      {"receive_lost", udp.receive_lost},
+                      {"send_lost", udp.send_lost},
+                      {"receive_lost_per_second", second.receive_lost},
+                      {"send_lost_per_second", second.send_lost}}}};
     return send_json(response, body);
 }
 

@@ -29,7 +29,7 @@ class Debug {
     base::Result<void> heap(Request& request, Response& response);
     base::Result<void> cmdline(Response& response);
     base::Result<void> symbol(Request& request, Response& response);
-    base::Result<void> loop(Request& request, Response& response);
+    base::Result<void> runtime_figures(Request& request, Response& response);
     base::Result<void> coroutines(Request& request, Response& response);
     Json coroutine_json(const runtime::CoroutineInfo& info, const runtime::Symbols* symbols) const;
 
