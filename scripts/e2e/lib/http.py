@@ -4,12 +4,10 @@
 import base64
 import hashlib
 import os
-import socket
-import ssl
 import struct
 import time
 
-from . import flv
+from . import flv, sockets
 
 
 class Response:
@@ -30,15 +28,7 @@ class Response:
 
 class Connection:
     def __init__(self, port, tls=False, timeout=10.0, receive_buffer=None):
-        self.socket = socket.socket()
-        if receive_buffer:
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-        self.socket.settimeout(timeout)
-        self.socket.connect(("127.0.0.1", port))
-        if tls:
-            context = ssl.create_default_context()
-            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-            self.socket = context.wrap_socket(self.socket, server_hostname="127.0.0.1")
+        self.socket = sockets.connect("127.0.0.1", port, timeout, tls, receive_buffer)
         self.buffer = b""
 
     def __enter__(self):

@@ -4,13 +4,11 @@ plays. Loose where tests want to send what a client must not send."""
 import hashlib
 import hmac
 import os
-import socket
-import ssl
 import struct
 import time
 from typing import NamedTuple
 
-from . import amf0, flv
+from . import amf0, flv, sockets
 
 SET_CHUNK_SIZE, ABORT, ACK, USER_CONTROL, WINDOW_ACK_SIZE, PEER_BANDWIDTH = 1, 2, 3, 4, 5, 6
 AUDIO, VIDEO, DATA_AMF3, COMMAND_AMF3, DATA, COMMAND, AGGREGATE = 8, 9, 15, 17, 18, 20, 22
@@ -214,16 +212,7 @@ class Client:
 
     def __init__(self, host, port, timeout=10.0, scheme=0, tls=False, receive_buffer=None):
         self.timeout = timeout
-        self.socket = socket.socket()
-        if receive_buffer:
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-        self.socket.settimeout(timeout)
-        self.socket.connect((host, port))
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if tls:
-            context = ssl.create_default_context()
-            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-            self.socket = context.wrap_socket(self.socket, server_hostname=host)
+        self.socket = sockets.connect(host, port, timeout, tls, receive_buffer)
         self.host, self.port, self.scheme = host, port, scheme
         self.reader = ChunkReader()
         self.pending = []

@@ -35,34 +35,11 @@ enum Marker : uint8_t {
     kAvmPlus = 17,
 };
 
-std::unexpected<base::Error> truncated(std::string_view what) {
-    return fail(Code::kProtocol, fmt::format("AMF0: {} runs past the end of the message", what));
-}
+std::unexpected<base::Error> truncated(std::string_view what) { return amf::truncated("AMF0", what); }
 
 }  // namespace
 
-Result<void> Budget::enter() {
-    if (--depth_ < 0) return fail(Code::kLimit, "AMF: objects are nested too deep");
-    return {};
-}
-
-Result<void> Budget::spend_value() {
-    if (values_ == 0) return fail(Code::kLimit, "AMF: too many values in one message");
-    --values_;
-    return {};
-}
-
-Result<void> Budget::spend_text(size_t bytes) {
-    if (bytes > text_) return fail(Code::kLimit, "AMF: too much text in one message");
-    text_ -= static_cast<uint32_t>(bytes);
-    return {};
-}
-
-Result<std::string> Amf0Decoder::text(size_t size) {
-    if (!reader_.ok() || reader_.left() < size) return truncated("a string");
-    TRY(budget_.spend_text(size));
-    return std::string(reader_.text(size));
-}
+Result<std::string> Amf0Decoder::text(size_t size) { return take_text(reader_, budget_, "AMF0", size); }
 
 Result<Value> Amf0Decoder::scalar(uint8_t marker) {
     switch (marker) {

@@ -32,9 +32,7 @@ enum Marker : uint8_t {
     kByteArray = 12,
 };
 
-std::unexpected<base::Error> truncated(std::string_view what) {
-    return fail(Code::kProtocol, fmt::format("AMF3: {} runs past the end of the message", what));
-}
+std::unexpected<base::Error> truncated(std::string_view what) { return amf::truncated("AMF3", what); }
 
 }  // namespace
 
@@ -49,11 +47,7 @@ uint32_t Amf3Decoder::u29() {
     return value << 8 | reader_.u8();
 }
 
-Result<std::string> Amf3Decoder::text(size_t size) {
-    if (!reader_.ok() || reader_.left() < size) return truncated("a string");
-    TRY(budget_.spend_text(size));
-    return std::string(reader_.text(size));
-}
+Result<std::string> Amf3Decoder::text(size_t size) { return take_text(reader_, budget_, "AMF3", size); }
 
 Result<std::string> Amf3Decoder::string() {
     uint32_t header = u29();

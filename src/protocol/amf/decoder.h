@@ -26,6 +26,10 @@ class Budget {
     uint32_t text_;
 };
 
+// format: "AMF0" or "AMF3". "AMF0: a string runs past the end of the message".
+std::unexpected<base::Error> truncated(std::string_view format, std::string_view what);
+base::Result<std::string> take_text(base::ByteReader& reader, Budget& budget, std::string_view format, size_t bytes);
+
 class Amf0Decoder {
   public:
     Amf0Decoder(base::ByteReader& reader, Budget& budget) : reader_(reader), budget_(budget) {}

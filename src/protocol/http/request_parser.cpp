@@ -29,60 +29,11 @@ std::string_view method_name(Method method) {
     return "GET";
 }
 
-// http-parser calls these with pieces; the head's size was checked before, so what they append is bounded.
-struct RequestParser::Callbacks {
-    static RequestParser& self(http_parser* parser) { return *static_cast<RequestParser*>(parser->data); }
-
-    static int url(http_parser* parser, const char* at, size_t n) {
-        RequestParser& p = self(parser);
-        p.request_.target.append(at, n);
-        return p.request_.target.size() > p.limits_.target_bytes ? !p.note_error(414, "the URL is too long") : 0;
-    }
-    static int field(http_parser* parser, const char* at, size_t n) {
-        RequestParser& p = self(parser);
-        Headers& headers = p.request_.headers;
-        if (p.last_was_value_) {
-            if (headers.size() >= p.limits_.header_count) return !p.note_error(431, "too many header fields");
-            headers.add({}, {});
-            p.last_was_value_ = false;
-        }
-        headers.back().first.append(at, n);
-        return 0;
-    }
-    static int value(http_parser* parser, const char* at, size_t n) {
-        RequestParser& p = self(parser);
-        p.last_was_value_ = true;
-        p.request_.headers.back().second.append(at, n);
-        return 0;
-    }
-    // 1: it must not read the body, which is ours.
-    static int head(http_parser* parser) {
-        self(parser).head_done_ = true;
-        return 1;
-    }
-    static const http_parser_settings& settings() {
-        static const http_parser_settings table = [] {
-            http_parser_settings s;
-            http_parser_settings_init(&s);
-            s.on_url = url;
-            s.on_header_field = field;
-            s.on_header_value = value;
-            s.on_headers_complete = head;
-            return s;
-        }();
-        return table;
-    }
-};
-
 void RequestParser::reset() {
-    http_parser_init(&parser_, HTTP_REQUEST);
-    guard_.reset();
+    head_.reset();
     body_ = BodyReader();
     request_ = Request();
-    head_bytes_ = 0;
     body_limit_ = limits_.body_bytes;
-    head_done_ = false;
-    last_was_value_ = true;
     method_bytes_ = 0;
     error_status_ = 0;
     error_text_.clear();
@@ -105,44 +56,49 @@ RequestParser::Step RequestParser::fail(int status, std::string text) {
 RequestParser::Step RequestParser::feed(std::span<const uint8_t> bytes, size_t& used) {
     used = 0;
     if (error_status_) return Step::kError;
-    return head_done_ ? feed_body(bytes, used) : feed_head(bytes, used);
+    return head_.done() ? feed_body(bytes, used) : feed_head(bytes, used);
 }
 
 RequestParser::Step RequestParser::feed_head(std::span<const uint8_t> bytes, size_t& used) {
     if (bytes.empty()) return Step::kNeedMore;
-    size_t n = guard_.feed(bytes);
-    used = n;
-    head_bytes_ += n;
-    if (head_bytes_ > limits_.header_bytes)
-        return fail(guard_.in_first_line() ? 414 : 431, fmt::format("the head exceeds {} bytes", limits_.header_bytes));
-    if (method_bytes_ < sizeof method_start_ && guard_.started()) {
-        auto text = std::string_view(reinterpret_cast<const char*>(bytes.data()), n);
-        if (method_bytes_ == 0) text.remove_prefix(std::min(text.find_first_not_of("\r\n"), text.size()));
-        size_t count = std::min(text.size(), sizeof method_start_ - method_bytes_);
-        std::memcpy(method_start_ + method_bytes_, text.data(), count);
-        method_bytes_ += count;
+    HeadParser::Step step = head_.feed(bytes, limits_, used);
+    note_method(bytes.first(used));
+    switch (step) {
+        case HeadParser::Step::kNeedMore:
+            return Step::kNeedMore;
+        case HeadParser::Step::kTooLarge:
+            return fail(head_.in_first_line() ? 414 : 431,
+                        fmt::format("the head exceeds {} bytes", limits_.header_bytes));
+        case HeadParser::Step::kTargetTooLong:
+            return fail(414, "the URL is too long");
+        case HeadParser::Step::kTooManyFields:
+            return fail(431, "too many header fields");
+        case HeadParser::Step::kRefused:
+            return fail_parse();
+        case HeadParser::Step::kMalformed:
+            return fail(400, std::string(head_.error_text()));
+        case HeadParser::Step::kDone:
+            break;
     }
-    parser_.data = this;  // set here: the object may have been moved
-    size_t parsed =
-        http_parser_execute(&parser_, &Callbacks::settings(), reinterpret_cast<const char*>(bytes.data()), n);
-    if (error_status_) return Step::kError;
-    if (HTTP_PARSER_ERRNO(&parser_) != HPE_OK) return fail_parse(bytes.first(n));
-    if (!guard_.error().empty()) return fail(400, std::string(guard_.error()));
-    if (!guard_.done()) {
-        // They disagree about where the head ends only where the request line has no version.
-        if (head_done_ || parsed != n) return fail(400, "malformed request line");
-        return Step::kNeedMore;
-    }
-    if (!head_done_) return fail(400, "malformed head");
-    request_.headers.trim_values();
+    request_.headers = std::move(head_.headers());
+    request_.target = std::move(head_.target());
     bool good = check_version() && check_method() && check_target() && check_host() && check_framing();
     return good ? Step::kHead : Step::kError;
 }
 
-RequestParser::Step RequestParser::fail_parse(std::span<const uint8_t>) {
-    http_errno error = HTTP_PARSER_ERRNO(&parser_);
-    if (error == HPE_HEADER_OVERFLOW) return fail(431, "the head is too large");
-    if (error == HPE_INVALID_METHOD) {
+// Keeps the first bytes of the first line.
+void RequestParser::note_method(std::span<const uint8_t> head) {
+    if (method_bytes_ == sizeof method_start_ || !head_.in_message()) return;
+    auto text = std::string_view(reinterpret_cast<const char*>(head.data()), head.size());
+    if (method_bytes_ == 0) text.remove_prefix(std::min(text.find_first_not_of("\r\n"), text.size()));
+    size_t count = std::min(text.size(), sizeof method_start_ - method_bytes_);
+    std::memcpy(method_start_ + method_bytes_, text.data(), count);
+    method_bytes_ += count;
+}
+
+RequestParser::Step RequestParser::fail_parse() {
+    if (head_.error() == HPE_HEADER_OVERFLOW) return fail(431, "the head is too large");
+    if (head_.error() == HPE_INVALID_METHOD) {
         // A method is a token and a space follows; letters alone are enough to call it one.
         std::string_view start(method_start_, method_bytes_);
         std::string_view word = start.substr(0, start.find(' '));
@@ -150,19 +106,19 @@ RequestParser::Step RequestParser::fail_parse(std::span<const uint8_t>) {
             !word.empty() && std::all_of(word.begin(), word.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
         if (token) return fail(501, "unknown method");
     }
-    return fail(400, fmt::format("malformed request: {}", http_errno_description(error)));
+    return fail(400, fmt::format("malformed request: {}", http_errno_description(head_.error())));
 }
 
 bool RequestParser::check_version() {
-    if (parser_.http_major == 0) return note_error(400, "the request line has no HTTP version");
-    if (parser_.http_major != 1)
-        return note_error(505, fmt::format("HTTP/{}.{}", parser_.http_major, parser_.http_minor));
-    request_.minor_version = parser_.http_minor == 0 ? 0 : 1;
+    if (head_.parser().http_major == 0) return note_error(400, "the request line has no HTTP version");
+    if (head_.parser().http_major != 1)
+        return note_error(505, fmt::format("HTTP/{}.{}", head_.parser().http_major, head_.parser().http_minor));
+    request_.minor_version = head_.parser().http_minor == 0 ? 0 : 1;
     return true;
 }
 
 bool RequestParser::check_method() {
-    switch (parser_.method) {
+    switch (head_.parser().method) {
         case HTTP_GET:
             request_.method = Method::kGet;
             return true;
@@ -245,7 +201,7 @@ bool RequestParser::check_framing() {
     if (chunked) {
         body_ = BodyReader(BodyReader::Framing::kChunked, 0);
     } else if (headers.count("Content-Length")) {
-        body_ = BodyReader(BodyReader::Framing::kLength, parser_.content_length);
+        body_ = BodyReader(BodyReader::Framing::kLength, head_.parser().content_length);
     }
     bool close = headers.has_token("Connection", "close");
     request_.keep_alive =

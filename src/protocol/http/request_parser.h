@@ -4,15 +4,13 @@
 // 414, 431, 501, 505. It never reads past the message: pipelined requests stay in the caller's bytes. Not here: HTTP/2,
 // and CONNECT and TRACE, which answer 501.
 
-#include <http_parser.h>
-
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "protocol/http/body_reader.h"
-#include "protocol/http/head_guard.h"
+#include "protocol/http/head_parser.h"
 #include "protocol/http/message.h"
 
 namespace http {
@@ -34,7 +32,7 @@ class RequestParser {
     bool accept_body(size_t limit_bytes);
 
     // A byte of a request was seen since the last reset.
-    bool started() const { return head_bytes_ > 0; }
+    bool started() const { return head_.bytes() > 0; }
     bool has_body() const { return !body_.done(); }
     Request& request() { return request_; }
     int error_status() const { return error_status_; }
@@ -43,11 +41,11 @@ class RequestParser {
     void reset();
 
   private:
-    struct Callbacks;
     Step feed_head(std::span<const uint8_t> bytes, size_t& used);
     Step feed_body(std::span<const uint8_t> bytes, size_t& used);
     Step fail(int status, std::string text);
-    Step fail_parse(std::span<const uint8_t> bytes);
+    Step fail_parse();
+    void note_method(std::span<const uint8_t> head);
     bool check_version();
     bool check_method();
     bool check_target();
@@ -56,14 +54,10 @@ class RequestParser {
     bool note_error(int status, std::string text);
 
     Limits limits_;
-    http_parser parser_;
-    HeadGuard guard_;
+    HeadParser head_{HTTP_REQUEST};
     BodyReader body_;
     Request request_;
-    size_t head_bytes_ = 0;
     size_t body_limit_ = 0;
-    bool head_done_ = false;
-    bool last_was_value_ = true;
     char method_start_[16] = {};  // the first bytes, to tell an unknown method from no HTTP at all
     size_t method_bytes_ = 0;
     int error_status_ = 0;

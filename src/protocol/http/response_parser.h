@@ -2,14 +2,12 @@
 // ResponseParser: the client's side of HTTP/1.0 and 1.1 (RFC 9112), for the load tool and for calls that the server
 // makes. It hands the body out in pieces and keeps none of it. Interim (1xx) responses are passed over, but for 101.
 
-#include <http_parser.h>
-
 #include <cstdint>
 #include <span>
 #include <string>
 
 #include "protocol/http/body_reader.h"
-#include "protocol/http/head_guard.h"
+#include "protocol/http/head_parser.h"
 #include "protocol/http/message.h"
 
 namespace http {
@@ -40,20 +38,15 @@ class ResponseParser {
     void reset();
 
   private:
-    struct Callbacks;
     Step feed_head(std::span<const uint8_t> bytes, size_t& used);
     Step fail(std::string text);
     Step head_complete();
 
     Limits limits_;
     bool to_head_;
-    http_parser parser_;
-    HeadGuard guard_;
+    HeadParser head_{HTTP_RESPONSE};
     BodyReader body_;
     Response response_;
-    size_t head_bytes_ = 0;
-    bool head_done_ = false;
-    bool last_was_value_ = true;
     std::span<const uint8_t> data_;
     std::string error_text_;
 };
