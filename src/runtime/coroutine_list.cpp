@@ -23,7 +23,7 @@ void describe_wait(const Coroutine& one, const char* frame, int64_t now_us, bool
     std::array<uintptr_t, kMostCalls> calls;
     const size_t count = detail::walk_frames(
         reinterpret_cast<uintptr_t>(frame),
-        {reinterpret_cast<uintptr_t>(one.stack_low), reinterpret_cast<uintptr_t>(one.stack_top)}, calls);
+        {reinterpret_cast<uintptr_t>(one.stack_low), reinterpret_cast<uintptr_t>(one.stack_top), false}, calls);
     info.calls.assign(calls.begin(), calls.begin() + static_cast<ptrdiff_t>(count));
 }
 

@@ -41,6 +41,18 @@ READS_STACKS bool is_frame(uintptr_t fp, StackRange stack) {
            follows_call(word_at(fp + sizeof(uintptr_t)));
 }
 
+// Whether the frames from here outwards lead to the stack's end, as far as that can be told.
+READS_STACKS bool is_whole(uintptr_t fp, StackRange stack) {
+    if (!stack.ends) return is_frame(fp, stack);
+    while (is_frame(fp, stack)) {
+        const uintptr_t next = word_at(fp);
+        if (next == 0) return true;
+        if (next <= fp) return false;
+        fp = next;
+    }
+    return false;
+}
+
 // Whether the address is behind a call into a library, which goes through a jump of the procedure linkage table. Much
 // of what lies on a library's stack is stale; nearly all of it fails this.
 READS_STACKS bool follows_library_call(uintptr_t address) {
@@ -69,9 +81,9 @@ READS_STACKS uintptr_t find_our_frame(const Registers& at, StackRange stack, uin
     for (size_t i = 0; i < kMostLibraryWords && stack.contains(place, kWord); ++i, place += kWord) {
         if (!follows_library_call(word_at(place))) continue;
         return_address = word_at(place);
-        if (at.fp > place && is_frame(at.fp, stack)) return at.fp;
+        if (at.fp > place && is_whole(at.fp, stack)) return at.fp;
         for (uintptr_t below = place - kWord; below >= at.sp && stack.contains(below, kWord); below -= kWord) {
-            if (const uintptr_t saved = word_at(below); saved > place && is_frame(saved, stack)) return saved;
+            if (const uintptr_t saved = word_at(below); saved > place && is_whole(saved, stack)) return saved;
         }
     }
     return 0;

@@ -14,6 +14,10 @@ namespace runtime::detail {
 struct StackRange {
     uintptr_t low = 0;
     uintptr_t top = 0;
+    // The outermost frame has 0 for its caller's frame, as those of coroutines have: what lies about on the stack and
+    // only looks like frames is told from real ones by it.
+    bool ends = false;
+
     bool contains(uintptr_t address, size_t bytes) const {
         return address >= low && address < top && top - address >= bytes;
     }

@@ -20,7 +20,12 @@ void on_sample(int, siginfo_t* info, void* context) {
 }
 
 StackRange stack_of(const Coroutine& coroutine) {
-    return {reinterpret_cast<uintptr_t>(coroutine.stack_low), reinterpret_cast<uintptr_t>(coroutine.stack_top)};
+#if defined(__x86_64__)
+    const bool ends = coroutine.stack != nullptr;  // see first_frame
+#else
+    const bool ends = false;
+#endif
+    return {reinterpret_cast<uintptr_t>(coroutine.stack_low), reinterpret_cast<uintptr_t>(coroutine.stack_top), ends};
 }
 
 }  // namespace

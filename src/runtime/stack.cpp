@@ -122,7 +122,7 @@ void register_idle_stack([[maybe_unused]] const void* thread) {
     const uintptr_t mask = page_size() - 1;
     const uintptr_t top = (reinterpret_cast<uintptr_t>(thread) + mask) & ~mask;
     [[maybe_unused]] const unsigned id = VALGRIND_STACK_REGISTER(top - kBytes, top);
-    set_idle_stack({top - kBytes, top});
+    set_idle_stack({top - kBytes, top, false});
 }
 
 #ifdef SRS_DEBUG

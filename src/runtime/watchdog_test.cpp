@@ -18,7 +18,9 @@ int64_t thread_cpu_us() {
 __attribute__((noinline, noclone)) void planted_busy_function(int64_t ms) {
     const int64_t end = thread_cpu_us() + ms * 1000;
     volatile uint64_t sum = 0;
-    while (thread_cpu_us() < end) sum = sum + 1;
+    while (thread_cpu_us() < end) {
+        for (uint64_t i = 0; i < 20'000; ++i) sum = sum + i;
+    }
 }
 
 __attribute__((noinline, noclone)) void planted_caller(int64_t ms) {

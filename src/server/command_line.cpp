@@ -17,6 +17,7 @@ struct Flags {
     bool signature = false;
     bool full_conf = false;
     bool config_doc = false;
+    bool doctor = false;
 };
 
 void declare(CLI::App& app, CommandLine& line, Flags& flags) {
@@ -29,6 +30,13 @@ void declare(CLI::App& app, CommandLine& line, Flags& flags) {
     // For scripts that keep the shipped files in step with the table of directives.
     app.add_flag("--print-full-conf", flags.full_conf)->group("");
     app.add_flag("--print-config-doc", flags.config_doc)->group("");
+    app.add_subcommand(
+           "doctor",
+           "Look at this machine: limits, ports, certificates, disks, clock, processors. Says what is good,\n"
+           "what is not, and the command to change it; exits with 1 when the server could not do its work.\n"
+           "With -c FILE for that configuration")
+        ->fallthrough()
+        ->callback([&flags] { flags.doctor = true; });
     app.footer(
         "Signals: HUP reloads the configuration, USR1 opens the log again, INT and TERM end the server at once,\n"
         "QUIT gently. Every directive stands in conf/full.conf.\n"
@@ -45,6 +53,10 @@ CommandLine decide(CommandLine line, const Flags& flags, const CLI::Option& file
     if (flags.config_doc) return print(config::config_markdown());
     if (file.count() > 0 && line.config_file.empty()) return fail("srs: -c needs the name of a file\n");
     if (flags.environment && file.count() > 0) return fail("srs: give either -c FILE or -e, not both\n");
+    if (flags.doctor) {
+        line.action = Action::kDoctor;
+        return line;
+    }
     if (!flags.environment && file.count() == 0)
         return fail(
             "srs: no configuration. Give a file, for example `objs/srs -c conf/srs.conf`, or -e to take it from\n"

@@ -9,9 +9,10 @@ namespace server {
 struct CommandLine {
     enum class Action : uint8_t {
         kRun,
-        kTest,   // check the configuration and exit
-        kPrint,  // print `text` and exit with 0
-        kFail,   // print `text` to stderr and exit with 1
+        kTest,    // check the configuration and exit
+        kDoctor,  // look at the machine and exit; config_file may be empty: as with the defaults
+        kPrint,   // print `text` and exit with 0
+        kFail,    // print `text` to stderr and exit with 1
     };
     Action action = Action::kRun;
     std::string text;

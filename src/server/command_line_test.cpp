@@ -32,6 +32,15 @@ TEST(CommandLine, Tests) {
     EXPECT_EQ(parse({"-t"}).action, Action::kFail);
 }
 
+TEST(CommandLine, Doctor) {
+    EXPECT_EQ(parse({"doctor"}).action, Action::kDoctor);
+    EXPECT_EQ(parse({"doctor"}).config_file, "");
+    EXPECT_EQ(parse({"doctor", "-c", "x"}).action, Action::kDoctor);
+    EXPECT_EQ(parse({"doctor", "-c", "x"}).config_file, "x");
+    EXPECT_EQ(parse({"-c", "x", "doctor"}).config_file, "x");
+    EXPECT_EQ(parse({"doctor", "-c", "x", "-e"}).action, Action::kFail);
+}
+
 TEST(CommandLine, Prints) {
     for (const char* flag : {"-v", "-V", "--version"}) {
         EXPECT_EQ(parse({flag}).action, Action::kPrint) << flag;

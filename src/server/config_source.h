@@ -17,6 +17,7 @@ class ConfigSource {
     config::Loaded load() const;
     // What server_id is from now on where the configuration does not say.
     void set_server_id(std::string id) { server_id_ = std::move(id); }
+    bool is_environment() const { return path_.empty(); }
     std::string name() const;  // "conf/srs.conf" or "the environment"
 
   private:

@@ -5,6 +5,7 @@
 
 #include <climits>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <string>
 
@@ -15,6 +16,8 @@
 #include "server/config_source.h"
 #include "server/daemon.h"
 #include "server/diagnostics.h"
+#include "server/doctor/judge.h"
+#include "server/doctor/read.h"
 #include "server/lifecycle.h"
 #include "server/log_setup.h"
 #include "server/modules.h"
@@ -145,6 +148,29 @@ int run_server(ConfigSource source) {
 
 }  // namespace
 
+namespace {
+
+// Of a configuration, or of the environment alone, which without SRS_ variables is the defaults.
+int run_doctor(const ConfigSource& source) {
+    config::Loaded loaded = source.load();
+    config::SnapshotPtr snapshot = loaded.snapshot;
+    if (!snapshot && source.is_environment()) snapshot = config::default_snapshot();
+    if (!snapshot) {
+        print(stderr, describe(loaded, source.name()));
+        return 1;
+    }
+    const std::string& directory = snapshot->global.work_dir;
+    if (chdir(directory.c_str()) != 0) {
+        print(stderr, fmt::format("srs: work_dir {}: {}\n", directory, std::strerror(errno)));
+        return 1;
+    }
+    const auto findings = doctor::judge(doctor::read_facts(*snapshot));
+    print(stdout, doctor::report(findings));
+    return doctor::has_bad(findings) ? 1 : 0;
+}
+
+}  // namespace
+
 int run(int argc, const char* const* argv) {
     CommandLine line = parse_command_line(argc, argv);
     switch (line.action) {
@@ -160,6 +186,8 @@ int run(int argc, const char* const* argv) {
             print(stderr, describe(loaded, source.name()));
             return loaded.snapshot ? 0 : 1;
         }
+        case CommandLine::Action::kDoctor:
+            return run_doctor(ConfigSource(line.config_file));
         case CommandLine::Action::kRun:
             return run_server(ConfigSource(line.config_file));
     }
