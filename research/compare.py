@@ -177,3 +177,5 @@ if __name__ == "__main__":
     except Failure as failure:
         print(f"compare: {failure}", file=sys.stderr)
         sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit("compare: interrupted; with --json FILE --resume it goes on from here")

@@ -112,8 +112,9 @@ class Servers:
     def floor(self, kbps, interval_ms):
         return self.process([self.objs / "floor", self.http_port, kbps, interval_ms], self.http_port)
 
-    def floor_publish(self, uring_tick_ms=0):
-        words = ["--publish-uring", self.rtmp_port, uring_tick_ms] if uring_tick_ms else ["--publish", self.rtmp_port]
+    def floor_publish(self, how="", ms=0):
+        """how: "" for a recv per arrival, "-turns" or "-uring" with their interval."""
+        words = [f"--publish{how}", self.rtmp_port, *([ms] if how else [])]
         return self.process([self.objs / "floor", *words], self.rtmp_port)
 
     def ours(self, play="", vhost="", top=""):

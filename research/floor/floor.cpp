@@ -7,6 +7,9 @@
 //                                 FLV tags of constant size, so that a reader can check the framing.
 //   floor --publish PORT          Accepts, does one recv per arrival, counts and throws away. As a server that answers
 //                                 does, it lets the kernel acknowledge every second segment (see acknowledge_less).
+//   floor --publish-turns PORT INTERVAL_MS
+//                                 The same without events for input: each connection is read once per interval, spread
+//                                 over it in turns of 5 ms.
 //   floor --publish-uring PORT TICK_MS
 //                                 The same by io_uring: multishot receives, looked at once per tick.
 //
@@ -90,7 +93,9 @@ class IntervalBytes {
 
 class Floor {
   public:
-    Floor(uint16_t port, IntervalBytes* source, int64_t interval_ms) : source_(source) {
+    // source: null for publishers, who are read as bytes arrive, or once per interval where there is one.
+    Floor(uint16_t port, IntervalBytes* source, int64_t interval_ms)
+        : source_(source), turns_(source ? 0 : interval_ms / kTurnMs) {
         raise_open_file_limit();
         epoll_ = ::epoll_create1(0);
         if (epoll_ < 0) die("epoll_create1");
@@ -98,6 +103,7 @@ class Floor {
         watch(listener_);
         watch_signals();
         if (source_) start_timer(interval_ms);
+        if (turns_) start_timer(kTurnMs);
     }
 
     void run() {
@@ -112,9 +118,11 @@ class Floor {
     }
 
   private:
-    void watch(int fd, uint32_t how = 0) {
+    static constexpr int64_t kTurnMs = 5;
+
+    void watch(int fd, uint32_t how = EPOLLIN) {
         epoll_event event{};
-        event.events = EPOLLIN | how;
+        event.events = how;
         event.data.fd = fd;
         if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) < 0) die("epoll_ctl");
     }
@@ -162,7 +170,10 @@ class Floor {
         if (fd == listener_) {
             accept_all();
         } else if (fd == timer_) {
-            send_interval();
+            if (turns_)
+                receive_by_turns();
+            else
+                send_interval();
         } else if (fd == signals_) {
             ended_ = true;
         } else {
@@ -174,7 +185,8 @@ class Floor {
         for (int fd; (fd = ::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK)) >= 0;) {
             ++accepted_;
             // By edges: a short read has emptied the socket, and the kernel need not look at it again.
-            watch(fd, EPOLLET);
+            watch(fd, turns_ ? EPOLLRDHUP | EPOLLET : EPOLLIN | EPOLLET);
+            if (turns_) note(publishing_, fd);
             if (!source_) acknowledge_less(fd);
         }
     }
@@ -192,6 +204,15 @@ class Floor {
         if (::read(timer_, &expirations, sizeof expirations) < 0) return;
         for (size_t fd = 0; fd < playing_.size(); ++fd) {
             if (playing_[fd] && !source_->send_to(static_cast<int>(fd), sent_)) close_connection(static_cast<int>(fd));
+        }
+    }
+
+    void receive_by_turns() {
+        uint64_t expirations;
+        if (::read(timer_, &expirations, sizeof expirations) < 0) return;
+        for (; expirations > 0; --expirations, ++turn_) {
+            for (size_t fd = static_cast<size_t>(turn_ % turns_); fd < publishing_.size(); fd += turns_)
+                if (publishing_[fd]) receive(static_cast<int>(fd));
         }
     }
 
@@ -214,26 +235,34 @@ class Floor {
 
     void start_playing(int fd) {
         if (::write(fd, kResponse, sizeof kResponse) < 0) return close_connection(fd);
-        if (playing_.size() <= static_cast<size_t>(fd)) playing_.resize(static_cast<size_t>(fd) + 1);
-        playing_[static_cast<size_t>(fd)] = true;
+        note(playing_, fd);
+    }
+
+    static void note(std::vector<char>& set, int fd) {
+        if (set.size() <= static_cast<size_t>(fd)) set.resize(static_cast<size_t>(fd) + 1);
+        set[static_cast<size_t>(fd)] = true;
     }
 
     void close_connection(int fd) {
         if (is_playing(fd)) playing_[static_cast<size_t>(fd)] = false;
+        if (static_cast<size_t>(fd) < publishing_.size()) publishing_[static_cast<size_t>(fd)] = false;
         ::close(fd);
     }
 
     IntervalBytes* source_;  // null: publishers
     int epoll_ = -1, listener_ = -1, timer_ = -1, signals_ = -1;
     bool ended_ = false;
-    std::vector<char> playing_;  // by descriptor
+    int64_t turns_, turn_ = 0;                // in how many turns publishers are read; 0: as bytes arrive
+    std::vector<char> playing_, publishing_;  // by descriptor
     std::vector<uint8_t> buffer_ = std::vector<uint8_t>(256 * 1024);
     uint64_t accepted_ = 0, received_ = 0, receives_ = 0, sent_ = 0;
 };
 
 int usage() {
     std::fputs(
-        "usage: floor PORT KBPS INTERVAL_MS\n       floor --publish PORT\n       floor --publish-uring PORT TICK_MS\n",
+        "usage: floor PORT KBPS INTERVAL_MS\n       floor --publish PORT\n       floor --publish-turns PORT "
+        "INTERVAL_MS\n"
+        "       floor --publish-uring PORT TICK_MS\n",
         stderr);
     return 2;
 }
@@ -247,6 +276,12 @@ int main(int argc, char** argv) {
         return 0;
     }
     if (arguments.size() != 3) return usage();
+    if (arguments[0] == "--publish-turns") {
+        int64_t interval_ms = std::atoll(arguments[2].c_str());
+        if (interval_ms < 5 || interval_ms > 1000) return usage();
+        Floor(static_cast<uint16_t>(std::atoi(arguments[1].c_str())), nullptr, interval_ms).run();
+        return 0;
+    }
     if (arguments[0] == "--publish-uring") {
         int64_t tick_ms = std::atoll(arguments[2].c_str());
         if (tick_ms < 1 || tick_ms > 1000) return usage();

@@ -114,9 +114,11 @@ class Place:
     # ---- What can be seen
 
     def memory_kb(self):
+        """PSS, RSS, and what is its own and written to: heap and stacks. PSS moves when other processes map the same
+        libraries, or stop to; the last does not."""
         text = pathlib.Path(f"/proc/{self.process.pid}/smaps_rollup").read_text()
         values = {line.split(":")[0]: int(line.split()[1]) for line in text.splitlines() if line.endswith(" kB")}
-        return values["Pss"], values["Rss"]
+        return values["Pss"], values["Rss"], values["Private_Dirty"]
 
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
@@ -155,6 +157,6 @@ class Place:
         return None
 
     def sample(self, t):
-        pss, rss = self.memory_kb()
-        return {"t": round(t, 1), "pss_kb": pss, "rss_kb": rss, "descriptors": self.descriptors(),
+        pss, rss, own = self.memory_kb()
+        return {"t": round(t, 1), "pss_kb": pss, "rss_kb": rss, "own_kb": own, "descriptors": self.descriptors(),
                 "coroutines": self.coroutines(), "turn_ms": self.turn_ms()}  # fmt: skip

@@ -11,7 +11,8 @@ def draw(kept, path):
     from matplotlib import pyplot
 
     samples = kept["samples"]
-    panels = [("memory, MB", [("pss_kb", "PSS", 1 / 1024), ("rss_kb", "RSS", 1 / 1024)]),
+    panels = [("memory, MB", [("pss_kb", "PSS", 1 / 1024), ("rss_kb", "RSS", 1 / 1024),
+                             ("own_kb", "its own, written to", 1 / 1024)]),
               ("descriptors", [("descriptors", None, 1)]), ("coroutines", [("coroutines", None, 1)]),
               ("ms for a small\nHTTP request", [("turn_ms", None, 1)])]  # fmt: skip
     panels = [(name, lines) for name, lines in panels if any(s.get(lines[0][0]) is not None for s in samples)]

@@ -33,7 +33,7 @@ def growth(points):
 
 # What is watched: unit, and how much growth over a run is none: an amount, or a share of the median.
 LIMITS = {
-    "pss_kb": ("kB", 1500, 0.05),
+    "own_kb": ("kB", 1500, 0.05),
     "descriptors": ("", 12, 0.10),
     "coroutines": ("", 12, 0.10),
 }
@@ -64,9 +64,9 @@ def self_test():
     dice = random.Random(7)
 
     def series(leak_per_s, noise, spikes=0):
-        out = [{"t": t, "pss_kb": 20000 + leak_per_s * t + dice.uniform(-noise, noise)} for t in range(300)]
+        out = [{"t": t, "own_kb": 20000 + leak_per_s * t + dice.uniform(-noise, noise)} for t in range(300)]
         for s in dice.sample(out, spikes):
-            s["pss_kb"] += 50000
+            s["own_kb"] += 50000
         return out
 
     cases = [("flat", series(0, 2000), True), ("spikes", series(0, 2000, 30), True), ("leak", series(15, 2000), False),
