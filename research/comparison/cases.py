@@ -80,7 +80,7 @@ class Cases:
         self.add_all_players("players", INTERVAL_MS, MERGED, self.o.players, self.o.other_players)
 
     def lowlatency(self):
-        """Every picture is sent at once, audio rides with it. nginx and MediaMTX write each frame, they know no other."""
+        """Every picture is sent at once, audio rides with it. nginx and MediaMTX write each frame."""
         counts = self.o.lowlatency_players
         self.add_all_players("lowlatency", PICTURE_MS, EVERY_PICTURE, counts, counts[:1])
 

@@ -248,6 +248,6 @@ class Crew:
         self.pause(5)
 
     def everybody(self):
-        return (self.steady_rtmp_viewers, self.steady_http_viewers, self.rtmp_viewers, self.http_viewers, self.publishers, self.https_viewer,
-                self.websocket_viewer, self.rtmps_viewer, self.garbage, self.half_open, self.frozen_publisher,
+        return (self.steady_rtmp_viewers, self.steady_http_viewers, self.rtmp_viewers, self.http_viewers,
+                self.publishers, self.https_viewer, self.websocket_viewer, self.rtmps_viewer, self.garbage, self.half_open, self.frozen_publisher,
                 self.slow_readers, self.reloads)  # fmt: skip

@@ -132,20 +132,15 @@ class Place:
                 found.append(f"{name.name} {os.readlink(name)}")
         return sorted(found)
 
-    def coroutines(self):
-        """How many, by the server's own word; None where it does not say."""
+    def debug(self, what):
+        """What the debug API says; empty where it does not."""
         if not self.api:
-            return None
-        with contextlib.suppress(OSError, ValueError, TypeError):
-            url = f"http://127.0.0.1:{self.api}/api/v1/debug/coroutines"
-            with urllib.request.urlopen(url, timeout=5) as answer:
-                said = json.loads(answer.read())
-            if isinstance(said, dict):
-                said = said.get("data", said)
-            if isinstance(said, dict):
-                said = said.get("coroutines", said.get("total"))
-            return len(said) if isinstance(said, list) else int(said)
-        return None
+            return {}
+        with contextlib.suppress(OSError, ValueError):
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.api}/api/v1/debug/{what}", timeout=5) as answer:
+                return json.loads(answer.read())
+        return {}
+
 
     def turn_ms(self):
         """How long a small request waits for its answer: what a stall of the loop would add to."""
@@ -158,5 +153,8 @@ class Place:
 
     def sample(self, t):
         pss, rss, own = self.memory_kb()
+        loop = self.debug("runtime").get("data", {})
         return {"t": round(t, 1), "pss_kb": pss, "rss_kb": rss, "own_kb": own, "descriptors": self.descriptors(),
-                "coroutines": self.coroutines(), "turn_ms": self.turn_ms()}  # fmt: skip
+                "coroutines": loop.get("coroutines"), "stalls": loop.get("stalls"),
+                "longest_stall_ms": loop.get("longest_stall_ms"), "last_stalls": loop.get("last_stalls", []),
+                "turn_ms": self.turn_ms()}  # fmt: skip

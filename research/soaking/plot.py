@@ -14,6 +14,7 @@ def draw(kept, path):
     panels = [("memory, MB", [("pss_kb", "PSS", 1 / 1024), ("rss_kb", "RSS", 1 / 1024),
                              ("own_kb", "its own, written to", 1 / 1024)]),
               ("descriptors", [("descriptors", None, 1)]), ("coroutines", [("coroutines", None, 1)]),
+              ("stalls of the\nloop, in all", [("stalls", None, 1)]),
               ("ms for a small\nHTTP request", [("turn_ms", None, 1)])]  # fmt: skip
     panels = [(name, lines) for name, lines in panels if any(s.get(lines[0][0]) is not None for s in samples)]
     figure, all_axes = pyplot.subplots(len(panels), 1, figsize=(9, 1.9 * len(panels)), sharex=True, squeeze=False)
