@@ -8,6 +8,7 @@ PACKAGES_DEMO="ffmpeg"
 PACKAGES_TEST="python3 libgtest-dev clang-format valgrind"
 PACKAGES_E2E="$(grep -v '^#' scripts/e2e/packages.txt 2>/dev/null | tr '\n' ' ')"
 PACKAGES_VALGRIND="valgrind libc6-dbg"
+PACKAGES_BUILDS="libgoogle-perftools-dev google-perftools graphviz gdb linux-perf gcovr binutils"
 
 say() { printf '\n>> %s\n' "$*"; }
 

@@ -2,18 +2,19 @@
 # and what each needs. doc/building.md's table is printed from the same rows (diagnostics_table).
 # shellcheck shell=sh disable=SC2034,SC2154  # the parts share their variables
 
-# OPTION|FINDS|START|READ, a line each. @ stands for the directory where it is built.
+# OPTION|FINDS|START|READ|REMARK, a line each. START and READ are commands; @ stands for the directory where it is built.
+# What they write is complete when the server has ended: Ctrl-C (INT), QUIT or TERM.
 diagnostics_rows() {
     cat <<'ROWS'
-gperf|whether another allocator is faster; the base of the next four|@/srs -c conf/console.conf|
-gcp|where processor time goes, by call stack|@/srs -c conf/console.conf, then Ctrl-C (INT) or QUIT|@/pprof --text @/srs gperf.srs.gcp, or --svg ... >cpu.svg
-gmp|who holds memory, by call stack|@/srs -c conf/console.conf, then Ctrl-C (INT) or QUIT|@/pprof --text @/srs gperf.srs.gmp.*.heap, or --svg ... >heap.svg
-gmc|leaks, at the end of the process|env PPROF_PATH=@/pprof HEAPCHECK=normal @/srs -c conf/console.conf|it prints the leaks with their call stacks, and the pprof line that shows more
-gmd|writes and reads beyond a block, at the access|env TCMALLOC_PAGE_FENCE=1 @/srs -c conf/console.conf|it ends at the access: gdb @/srs core shows where (ulimit -c unlimited before)
-gprof|processor time and counts of calls, by function|@/srs -c conf/console.conf, then Ctrl-C|gprof -b @/srs gmon.out
-gcov|which lines run, and how often|@/srs -c conf/console.conf, then Ctrl-C|make OBJS=@ coverage, which prints a table and writes @/coverage/index.html
-sanitizer|bad accesses, leaks, undefined behaviour|@/srs -c conf/console.conf|it prints a report with call stacks and ends; with --sanitizer-log the log has it too
-valgrind|bad accesses, use of undefined values, leaks|valgrind --leak-check=full @/srs -c conf/console.conf|it prints reports with call stacks; "definitely lost" at the end are leaks
+gperf|what another allocator, tcmalloc, makes of memory and time|@/srs -c conf/console.conf||
+gcp|where processor time goes, by call stack|@/srs -c conf/console.conf|@/pprof --text @/srs gperf.srs.gcp|--svg and >cpu.svg for a drawing
+gmp|who holds memory, by call stack|@/srs -c conf/console.conf|@/pprof --text @/srs gperf.srs.gmp.*.heap|--svg and >heap.svg for a drawing
+gmc|leaks, at the end|env PPROF_PATH=@/pprof HEAPCHECK=normal @/srs -c conf/console.conf||leaks are printed at the end with their call stacks, and the exit status is 1
+gmd|an access beyond the end of a block, when it happens|env TCMALLOC_PAGE_FENCE=1 @/srs -c conf/console.conf|env TCMALLOC_PAGE_FENCE=1 gdb -batch -ex run -ex bt --args @/srs -c conf/console.conf|the server ends at the access, and gdb shows where that was
+gprof|processor time and counts of calls, by function of ours (not of libraries)|@/srs -c conf/console.conf|gprof -b @/srs gmon.out|
+gcov|which lines run, and how often|@/srs -c conf/console.conf|make OBJS=@ coverage|the lines are in @/coverage/index.html
+sanitizer|bad accesses, leaks, undefined behaviour|env UBSAN_OPTIONS=print_stacktrace=1 @/srs -c conf/console.conf||the server prints a report with call stacks and ends; with --sanitizer-log the log has it too
+valgrind|bad accesses, use of undefined values, leaks|valgrind --leak-check=full @/srs -c conf/console.conf||reports come as it runs; "definitely lost" at the end are leaks
 ROWS
 }
 
@@ -21,17 +22,20 @@ ROWS
 diagnostics_table() {
     echo '| option | finds | start | read |'
     echo '|---|---|---|---|'
-    diagnostics_rows | sed 's/@/objs/g' | awk -F'|' '{ printf "| `--%s=on` | %s | %s | %s |\n", $1, $2, $3, $4 }'
+    diagnostics_rows | sed 's|@|./objs|g; s|OBJS=./objs |OBJS=objs |' | awk -F'|' '{
+        read = ($4 == "" ? "" : "`" $4 "`") ($4 == "" || $5 == "" ? "" : "; ") $5
+        printf "| `--%s=on` | %s | `%s` | %s |\n", $1, $2, $3, read }'
 }
 
 # Prints, of those that are on, the lines to start and to read.
 diagnostics_usage() {
-    diagnostics_rows | sed "s|@|$(diagnostics_here)|g" | while IFS='|' read -r option finds start result; do
+    diagnostics_rows | sed "s|@|$(diagnostics_here)|g" | while IFS='|' read -r option finds start result remark; do
         eval "[ \"\$opt_$option\" = on ]" || continue
         echo
-        echo "--$option finds: $finds"
+        echo "--$option finds $finds"
         echo "    start:  $start"
         [ -z "$result" ] || echo "    read:   $result"
+        [ -z "$remark" ] || echo "            $remark"
     done
 }
 

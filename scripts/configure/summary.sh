@@ -16,7 +16,7 @@ summary_write() {
         for summary_name in sanitizer sanitizer-static sanitizer-log gperf gcp gmp gmc gmd gprof gcov valgrind; do
             eval "summary_value=\$opt_$(echo $summary_name | tr - _)"
             echo "CONFIG_$(echo $summary_name | tr a-z- A-Z_) := $summary_value"
-            [ $summary_value = off ] || summary_on="$summary_on $summary_name"
+            [ "$summary_value" = off ] || summary_on="$summary_on $summary_name"
         done
         echo "CONFIG_PPROF := $pprof"
         echo "CONFIG_CC := $opt_cc"

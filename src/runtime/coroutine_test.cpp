@@ -1,5 +1,6 @@
 #include "runtime/coroutine.h"
 
+#include <execinfo.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -32,6 +33,35 @@ TEST_F(CoroutineTest, StartsWhenTheCallerYields) {
     EXPECT_TRUE(ok(task.join(soon())));  // again
     task.cancel();                       // harmless
 }
+
+#if defined(__x86_64__)
+bool in_first_frame(const void* address) {
+    constexpr ptrdiff_t kItsSize = 32;
+    const ptrdiff_t at = static_cast<const char*>(address) - reinterpret_cast<const char*>(detail::first_frame);
+    return at > 0 && at < kItsSize;
+}
+
+// As perf, gperftools and the sanitizers do it: by unwind tables, and by frame pointers.
+TEST_F(CoroutineTest, ItsStackEndsInTheFirstFrame) {
+    auto task = spawn("walked", [] {
+        void* frames[64];
+        const int count = backtrace(frames, 64);
+        ASSERT_GT(count, 2);
+        ASSERT_LT(count, 64);
+        EXPECT_TRUE(in_first_frame(frames[count - 1])) << count;
+
+        const void* last = nullptr;
+        int walked = 0;
+        for (auto frame = static_cast<void* const*>(__builtin_frame_address(0)); frame && walked < 64; ++walked) {
+            last = frame[1];
+            frame = static_cast<void* const*>(frame[0]);
+        }
+        EXPECT_LT(walked, 64);
+        EXPECT_TRUE(in_first_frame(last)) << walked;
+    });
+    ASSERT_TRUE(ok(task.join(soon())));
+}
+#endif
 
 TEST_F(CoroutineTest, JoinDeadline) {
     auto task = spawn("sleeper", [] { EXPECT_TRUE(failed_with(sleep_ms(10'000), Code::kCancelled)); });
