@@ -2,6 +2,12 @@
 
 #include <ucontext.h>
 
+#if defined(SRS_VALGRIND)
+#include <valgrind/memcheck.h>
+#else
+#define VALGRIND_MAKE_MEM_DEFINED(address, size) (static_cast<void>(address), static_cast<void>(size))
+#endif
+
 // The linker's: where the program's code begins and ends.
 extern "C" const char __executable_start;
 extern "C" const char etext;
@@ -14,7 +20,12 @@ namespace {
 // How far a library's frames are looked through for the call that came from us. OpenSSL's are the deepest.
 constexpr size_t kMostLibraryWords = 2048;
 
-READS_STACKS uintptr_t word_at(uintptr_t address) { return *reinterpret_cast<const volatile uintptr_t*>(address); }
+// Much of a stack was never written. That a stale word is looked at is no mistake: valgrind need not say so.
+READS_STACKS uintptr_t word_at(uintptr_t address) {
+    uintptr_t word = *reinterpret_cast<const volatile uintptr_t*>(address);
+    VALGRIND_MAKE_MEM_DEFINED(&word, sizeof word);
+    return word;
+}
 
 // Whether the instruction before the address is a call: stale words on a stack are mostly not behind one.
 READS_STACKS bool follows_call([[maybe_unused]] uintptr_t address) {

@@ -16,7 +16,6 @@
 #include <sanitizer/lsan_interface.h>
 #endif
 #if defined(SRS_VALGRIND)
-#include <valgrind/memcheck.h>
 #include <valgrind/valgrind.h>
 #else
 #define VALGRIND_STACK_REGISTER(low, high) (static_cast<void>(low), static_cast<void>(high), 0u)
