@@ -75,7 +75,12 @@ class Server:
             f"srs_log_tank {tank};",
             f"srs_log_file {self.log_path};",
         ]
-        for name, value in (("daemon", "off"), ("max_connections", "3000")):
+        defaults = [("daemon", "off"), ("max_connections", "3000")]
+        if VALGRIND:
+            # Under valgrind the loop is slow all the time, and the watchdog's search of a stack reads, meaning to, what
+            # nobody wrote.
+            defaults.append(("stall_warn", "0"))
+        for name, value in defaults:
             if not re.search(rf"^\s*{name}\s", top, re.MULTILINE):
                 lines.append(f"{name} {value};")
         text = "\n".join(lines) + "\n" + top + "\n"

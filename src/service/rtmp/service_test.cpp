@@ -68,6 +68,12 @@ class RtmpServiceTest : public runtime::testing::RuntimeTest {
         c.send(::rtmp::kVideo, timestamp, kKeyframe);
         c.send(::rtmp::kAudio, timestamp + 10, kAudioFrame);
     }
+    // A publisher that has sent its first frames.
+    std::unique_ptr<TestClient> running(const std::string& path = "live/s") {
+        auto c = publisher(path);
+        send_start(*c);
+        return c;
+    }
     bool until_idle() {
         for (int i = 0; i < 200 && !service_->idle(); ++i) (void)runtime::sleep_ms(10).has_value();
         return service_->idle();
@@ -83,8 +89,7 @@ constexpr std::string_view kStart = "9@0 17:46;8@0 af:4;9@0 17:12;8@10 af:4;";
 
 TEST_F(RtmpServiceTest, PublishAndPlay) {
     start();
-    auto p = publisher();
-    send_start(*p);
+    auto p = running();
     auto v = player();
     EXPECT_EQ(v->media(4), kStart);
     p->send(::rtmp::kVideo, 40, kInterFrame);
@@ -113,15 +118,13 @@ TEST_F(RtmpServiceTest, DigestHandshake) {
 TEST_F(RtmpServiceTest, PlayerIsTheFirst) {
     start();
     auto v = player();
-    auto p = publisher();
-    send_start(*p);
+    auto p = running();
     EXPECT_EQ(v->media(4), kStart);
 }
 
 TEST_F(RtmpServiceTest, PlayerIsToldOfTheEnd) {
     start();
-    auto p = publisher();
-    send_start(*p);
+    auto p = running();
     auto v = player();
     v->media(4);
     p->session().close();
@@ -134,8 +137,7 @@ TEST_F(RtmpServiceTest, PlayerIsToldOfTheEnd) {
 
 TEST_F(RtmpServiceTest, SecondPublisherIsRefused) {
     start();
-    auto first = publisher();
-    send_start(*first);
+    auto first = running();
     auto second = client(true, "live/s");
     auto opened = second->open();
     ASSERT_FALSE(opened);
@@ -150,8 +152,7 @@ TEST_F(RtmpServiceTest, SecondPublisherIsRefused) {
 TEST_F(RtmpServiceTest, Takeover) {
     vhost().publish.takeover = true;
     start();
-    auto first = publisher();
-    send_start(*first);
+    auto first = running();
     auto v = player();
     v->media(4);
     auto second = publisher();
@@ -231,8 +232,7 @@ TEST_F(RtmpServiceTest, FrozenPublishersAreClosedAndTheirNamesFree) {
     vhost().publish.normal_timeout = 400;
     start();
     auto nothing = publisher("live/a");
-    auto some = publisher("live/b");
-    send_start(*some);
+    auto some = running("live/b");
     int64_t before = base::monotonic_ms();
     EXPECT_EQ(nothing->read_to_end(), "closed");
     EXPECT_LT(base::monotonic_ms() - before, 390);
@@ -259,8 +259,7 @@ TEST_F(RtmpServiceTest, PublisherWithoutViewersIsClosedWhereConfigured) {
 
 TEST_F(RtmpServiceTest, BadInputHurtsNobodyElse) {
     start();
-    auto p = publisher();
-    send_start(*p);
+    auto p = running();
     auto v = player();
     v->media(4);
     const Bytes chunk_size_0{2, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0, 0, 0, 0, 0};
@@ -285,8 +284,7 @@ TEST_F(RtmpServiceTest, BadInputHurtsNobodyElse) {
 
 TEST_F(RtmpServiceTest, PauseAndResume) {
     start();
-    auto p = publisher();
-    send_start(*p);
+    auto p = running();
     auto v = player();
     v->media(4);
     v->call("pause", {{}, true, 0});
@@ -300,8 +298,7 @@ TEST_F(RtmpServiceTest, PauseAndResume) {
 
 TEST_F(RtmpServiceTest, ReceiveAudioOff) {
     start();
-    auto p = publisher();
-    send_start(*p);
+    auto p = running();
     auto v = player();
     v->media(4);
     v->call("receiveAudio", {{}, false});
@@ -318,8 +315,7 @@ TEST_F(RtmpServiceTest, ReceiveAudioOff) {
 
 TEST_F(RtmpServiceTest, PlaysAnotherStreamOnTheSameConnection) {
     start();
-    auto a = publisher("live/a");
-    send_start(*a);
+    auto a = running("live/a");
     auto b = publisher("live/b");
     b->send(::rtmp::kAudio, 0, kAudioHeader);
     b->send(::rtmp::kAudio, 20, kAudioFrame);
@@ -343,8 +339,7 @@ TEST_F(RtmpServiceTest, PlaysAnotherStreamOnTheSameConnection) {
 TEST_F(RtmpServiceTest, PublishesAndPlaysOnOneConnection) {
     vhost().publish.normal_timeout = 500;
     start();
-    auto a = publisher("live/a");
-    send_start(*a);
+    auto a = running("live/a");
     auto both = player("live/a");
     EXPECT_EQ(both->media(4), kStart);
     ::rtmp::append_command(both->session().output(), 3, 2, {"publish", 0, {{}, "b", "live"}}, 60000);
@@ -364,10 +359,8 @@ TEST_F(RtmpServiceTest, PublishesAndPlaysOnOneConnection) {
 
 TEST_F(RtmpServiceTest, PlaysSeveralStreamsOnOneConnection) {
     start();
-    auto a = publisher("live/a");
-    send_start(*a);
-    auto b = publisher("live/b");
-    send_start(*b);
+    auto a = running("live/a");
+    auto b = running("live/b");
     auto v = player("live/a");
     v->call_on(2, "play", {{}, "b"});
     v->call_on(3, "play", {{}, "a"});
@@ -406,10 +399,8 @@ TEST_F(RtmpServiceTest, PlaysSeveralStreamsOnOneConnection) {
 
 TEST_F(RtmpServiceTest, ThePlayedStreamsEndOneByOne) {
     start();
-    auto a = publisher("live/a");
-    send_start(*a);
-    auto b = publisher("live/b");
-    send_start(*b);
+    auto a = running("live/a");
+    auto b = running("live/b");
     auto v = player("live/a");
     v->call_on(2, "play", {{}, "b"});
     v->media_of({1, 2}, 4);
@@ -425,8 +416,7 @@ TEST_F(RtmpServiceTest, ThePlayedStreamsEndOneByOne) {
 // It goes on as what it is then: a publisher, or one who has to begin something soon.
 TEST_F(RtmpServiceTest, TheLastOfSeveralPlaysIsClosed) {
     start();
-    auto a = publisher("live/a");
-    send_start(*a);
+    auto a = running("live/a");
     for (bool publishes : {false, true}) {
         auto v = player("live/a");
         v->call_on(2, "play", {{}, "a"});
@@ -451,8 +441,7 @@ TEST_F(RtmpServiceTest, TheLastOfSeveralPlaysIsClosed) {
 
 TEST_F(RtmpServiceTest, TooManyPlaysAreRefusedAndTheOthersGoOn) {
     start();
-    auto a = publisher("live/a");
-    send_start(*a);
+    auto a = running("live/a");
     auto v = player("live/a");
     constexpr uint32_t kMost = ::rtmp::ServerSession::kMaxStreams;
     for (uint32_t id = 2; id <= kMost; ++id) v->call_on(id, "play", {{}, "a"});
@@ -470,8 +459,7 @@ TEST_F(RtmpServiceTest, TooManyPlaysAreRefusedAndTheOthersGoOn) {
 
 TEST_F(RtmpServiceTest, AKickEndsAllThatAConnectionDoes) {
     start();
-    auto a = publisher("live/a");
-    send_start(*a);
+    auto a = running("live/a");
     auto v = player("live/a");
     v->call_on(2, "play", {{}, "a"});
     v->call_on(3, "publish", {{}, "b", "live"});
@@ -497,8 +485,7 @@ TEST_F(RtmpServiceTest, StopsWithSeveralPlays) {
 
 TEST_F(RtmpServiceTest, DurationOfPlay) {
     start();
-    auto p = publisher();
-    send_start(*p);
+    auto p = running();
     auto v = client(false, "live/none");
     ASSERT_TRUE(ok(v->open()));
     v->call("play", {{}, "s", -1000, 100});
@@ -510,8 +497,7 @@ TEST_F(RtmpServiceTest, DurationOfPlay) {
 
 TEST_F(RtmpServiceTest, Kick) {
     start();
-    auto p = publisher();
-    send_start(*p);
+    auto p = running();
     auto v = player();
     v->media(4);
     sessions_.for_each([](net::Session& s) { s.kick("kicked by the test"); });
@@ -522,8 +508,7 @@ TEST_F(RtmpServiceTest, Kick) {
 
 TEST_F(RtmpServiceTest, StopsWithEveryKindOfClient) {
     start();
-    auto p = publisher();
-    send_start(*p);
+    auto p = running();
     auto v = player();
     auto waiting = player("live/later");
     auto silent = client(true, "x/y");
@@ -545,8 +530,7 @@ TEST_F(RtmpServiceTest, ConnectionsAreLimited) {
 
 TEST_F(RtmpServiceTest, ManyComeAndGo) {
     start();
-    auto p = publisher();
-    send_start(*p);
+    auto p = running();
     for (int i = 0; i < 100; ++i) {
         auto v = player();
         if (i % 2) v->media(4);
