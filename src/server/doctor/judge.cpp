@@ -37,7 +37,7 @@ Findings at_least(const std::optional<int64_t>& value, int64_t wanted, const cha
     return {better(fmt::format("{}: {}", text, why), fmt::format("sysctl -w {}={}", name, wanted))};
 }
 
-constexpr int64_t kBufferBytes = 16 * 1024 * 1024;
+constexpr int64_t kBufferBytes = 4 * 1024 * 1024;
 
 Findings receive_buffers(const Facts& f) {
     return at_least(f.rmem_max, kBufferBytes, "net.core.rmem_max",
