@@ -19,6 +19,8 @@
 #include <string>
 #include <vector>
 
+#include "base/shrink.h"
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 extern "C" __attribute__((weak)) int LLVMFuzzerInitialize(int* argc, char*** argv);
 extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)());
@@ -153,7 +155,7 @@ std::vector<Bytes> read_corpus(const std::vector<std::string>& places) {
 void run(const Bytes& bytes) {
     // A copy of exactly this size: the sanitizer then sees a read just past its end.
     Bytes exact(bytes.begin(), bytes.end());
-    exact.shrink_to_fit();
+    base::shrink(exact);
     input_now = &bytes;
     ::alarm(kHangSeconds);
     LLVMFuzzerTestOneInput(exact.data(), exact.size());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/shrink.h"
 #include "runtime/tcp.h"
 
 namespace load {
@@ -61,7 +62,7 @@ base::Result<void> Connection::flush() {
     size_t sent = TRY(stream_->try_write(unsent_));
     unsent_.erase(unsent_.begin(), unsent_.begin() + static_cast<ptrdiff_t>(sent));
     if (unsent_.empty()) {
-        unsent_.shrink_to_fit();
+        base::shrink(unsent_);
     } else {
         ++ledger_.stalled;
     }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/shrink.h"
 #include "live/live_log.h"
 #include "live/stream.h"
 #include "runtime/coroutine.h"
@@ -53,7 +54,7 @@ Viewer::~Viewer() {
 }
 
 void Viewer::join(base::Ref<Stream> stream, const LogKey& key, EncoderFactory factory,
-                  std::unique_ptr<runtime::ByteStream> socket, base::Slice first_bytes, int64_t duration_ms) {
+                  std::unique_ptr<runtime::ByteStream> socket, base::Slice first_bytes, uint32_t duration_ms) {
     CHECK(state_ == State::kIdle);
     stream_ = std::move(stream);
     socket_ = std::move(socket);
@@ -147,7 +148,7 @@ void Viewer::advance(size_t bytes) {
             ++sent_whole;
         }
         pending_.erase(pending_.begin(), pending_.begin() + static_cast<ptrdiff_t>(sent_whole));
-        if (pending_.empty()) pending_.shrink_to_fit();
+        if (pending_.empty()) base::shrink(pending_);
     }
     position_ += bytes;
 }
@@ -160,7 +161,7 @@ void Viewer::flush(int64_t now_ms) {
         size_t count = gather(parts, bytes);
         if (count == 0) {
             progress_ms_ = now_ms;
-            if (state_ == State::kFinishing) return die(end_reason_);
+            if (state_ == State::kFinishing) return die(*end_reason_);
             if (position_ >= end_offset_) return conclude("the stream ended");
             if (state_ == State::kPlaying && position_ < log_->head()) return conclude("the asked duration is over");
             return;
@@ -248,7 +249,7 @@ void Viewer::switch_log(const LogKey& key, EncoderFactory factory) {
 void Viewer::finish(std::string_view why) {
     if (!log_ || state_ == State::kFinishing) return;
     keep_rest_of_packet();
-    end_reason_ = why;
+    end_reason_ = std::make_unique<std::string>(why);
     end_offset_ = UINT64_MAX;
     state_ = State::kFinishing;
     flush(base::monotonic_ms());
@@ -287,7 +288,7 @@ std::unique_ptr<runtime::ByteStream> Viewer::exchange_socket(std::unique_ptr<run
 }
 
 void Viewer::die(std::string_view why) {
-    std::string reason(why);  // may be end_reason_ or something of the log's
+    std::string reason(why);  // may be *end_reason_ or something of the log's
     leave_log();
     state_ = State::kDead;
     socket_.reset();

@@ -58,7 +58,7 @@ class Viewer final : private runtime::ParkedHandler {
     // out before anything else (a response head, RTMP's statuses). duration_ms: 0, or how much of the stream it gets
     // before it is ended.
     void join(base::Ref<Stream> stream, const LogKey& key, EncoderFactory factory,
-              std::unique_ptr<runtime::ByteStream> socket, base::Slice first_bytes, int64_t duration_ms = 0);
+              std::unique_ptr<runtime::ByteStream> socket, base::Slice first_bytes, uint32_t duration_ms = 0);
     bool joined() const { return log_ != nullptr; }
 
     // Bytes that go out at the next packet boundary: RTMP control messages and command responses, WebSocket pongs.
@@ -125,13 +125,13 @@ class Viewer final : private runtime::ParkedHandler {
     bool has_file_header_ = false;  // its first prefix was sent
     uint32_t place_ = 0;            // index in its audience
     uint32_t pending_offset_ = 0;   // bytes of pending_.front() that were sent
+    uint32_t duration_ms_ = 0;
     uint64_t position_ = 0;    // offset in the log of the next byte to send; while waiting: where to look for a start
     int64_t progress_ms_ = 0;  // monotonic: when a byte was last accepted, or nothing was left to send
     int64_t stop_dts_ = INT64_MAX;
     uint64_t end_offset_ = UINT64_MAX;  // the stream is over: what lies beyond is not for it
-    int64_t duration_ms_ = 0;
     std::vector<base::Slice> pending_;  // goes out before the log's bytes, at a packet boundary
-    std::string end_reason_;
+    std::unique_ptr<std::string> end_reason_;
     ViewerCounters counters_;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/log.h"
+#include "base/shrink.h"
 #include "protocol/http/date.h"
 #include "protocol/http/response_head.h"
 
@@ -116,7 +117,7 @@ base::Result<Step> HttpConnection::next_step(Deadline deadline) {
         step = parser_.feed(buffer.first(n), used);
         unread.assign(buffer.begin() + static_cast<ptrdiff_t>(used), buffer.begin() + static_cast<ptrdiff_t>(n));
     }
-    if (unread.empty()) unread.shrink_to_fit();
+    if (unread.empty()) base::shrink(unread);
     return step;
 }
 

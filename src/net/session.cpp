@@ -1,5 +1,7 @@
 #include "net/session.h"
 
+#include <algorithm>
+
 #include "base/clock.h"
 #include "base/log.h"
 
@@ -35,11 +37,20 @@ Session::Session(SessionTable& table, std::string id, std::string ip)
 }
 
 Session::Session(SessionTable& table, std::string id, std::string ip, const Past& past)
-    : table_(table), id_(std::move(id)), ip_(std::move(ip)), started_ms_(past.started_ms) {
-    CHECK(table_.sessions_.emplace(id_, this).second);
+    : table_(table),
+      id_(std::move(id)),
+      ip_(std::move(ip)),
+      started_ms_(past.started_ms),
+      place_(static_cast<uint32_t>(table.sessions_.size())) {
+    table_.sessions_.push_back(this);
 }
 
-Session::~Session() { table_.sessions_.erase(id_); }
+Session::~Session() {
+    auto& sessions = table_.sessions_;
+    sessions[place_] = sessions.back();
+    sessions[place_]->place_ = place_;
+    sessions.pop_back();
+}
 
 int64_t Session::alive_ms() const { return base::wall_ms() - started_ms_; }
 
@@ -50,8 +61,8 @@ void Session::log_end(std::string_view why) {
 }
 
 Session* SessionTable::find(std::string_view id) const {
-    auto it = sessions_.find(id);
-    return it == sessions_.end() ? nullptr : it->second;
+    auto it = std::ranges::find(sessions_, id, [](const Session* session) { return std::string_view(session->id()); });
+    return it == sessions_.end() ? nullptr : *it;
 }
 
 base::Result<void> SessionTable::admit(size_t max_connections) {
@@ -64,7 +75,7 @@ base::Result<void> SessionTable::admit(size_t max_connections) {
 }
 
 void SessionTable::for_each(const std::function<void(Session&)>& visit) const {
-    for (auto& [id, session] : sessions_) visit(*session);
+    for (Session* session : sessions_) visit(*session);
 }
 
 }  // namespace net

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <vector>
 
 #include "base/result.h"
 
@@ -67,6 +67,7 @@ class Session {
     std::string id_;
     std::string ip_;
     int64_t started_ms_;
+    uint32_t place_;  // in the table
     SessionType type_ = SessionType::kNone;
 };
 
@@ -75,6 +76,7 @@ class SessionTable {
     size_t size() const { return sessions_.size(); }
     uint64_t accepted_total() const { return accepted_total_; }
     uint64_t refused_total() const { return refused_total_; }
+    // Looks at one after the other: for what a person asks.
     Session* find(std::string_view id) const;
     // max_connections: kLimit when it is reached (0: no limit). Asked by a listener before it makes a session.
     base::Result<void> admit(size_t max_connections);
@@ -82,7 +84,7 @@ class SessionTable {
 
   private:
     friend class Session;
-    std::unordered_map<std::string_view, Session*> sessions_;  // keyed by the session's own id
+    std::vector<Session*> sessions_;
     uint64_t accepted_total_ = 0;
     uint64_t refused_total_ = 0;
 };

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "base/shrink.h"
 #include "runtime/coroutine.h"
 #include "runtime/coroutine_state.h"
 #include "runtime/immortal.h"
@@ -188,7 +189,7 @@ class ChildProcess final : public Process {
 void stop_processes() {
     for (auto& child : dying) child->wait_for_end();
     dying.clear();
-    dying.shrink_to_fit();
+    base::shrink(dying);
 }
 
 }  // namespace detail

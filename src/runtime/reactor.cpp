@@ -167,11 +167,11 @@ base::Result<void> Watch::open(int fd, uint32_t events) {
 
 void Watch::forget() {
     if (fd_ < 0) return;
-    CHECK(!reader_ && !writer_);
+    CHECK(parked_ || (!reader_ && !writer_));
     auto& slot = reactor.slots[static_cast<size_t>(fd_)];
     slot.watch = nullptr;
     ++slot.generation;
-    handler_ = nullptr;
+    unpark();
     fd_ = -1;
 }
 
@@ -213,7 +213,7 @@ int64_t Watch::take_turn() {
 }
 
 base::Result<void> Watch::wait_readable(Deadline deadline) {
-    CHECK(!reader_ && !handler_);
+    CHECK(!parked_ && !reader_);
     while (!readable_) {
         // A paced reader looks at its deadline at every turn, which is cheaper than a timer.
         if (pace_ticks_ && deadline.passed()) return wake_result(Wake::kTimeout);
@@ -227,7 +227,7 @@ base::Result<void> Watch::wait_readable(Deadline deadline) {
 }
 
 base::Result<void> Watch::wait_writable(Deadline deadline) {
-    CHECK(!writer_ && !handler_);
+    CHECK(!parked_ && !writer_);
     while (!writable_) {
         writer_ = &current();
         const Wake how = suspend(deadline, {"room for output", fd_});
@@ -239,15 +239,20 @@ base::Result<void> Watch::wait_writable(Deadline deadline) {
 }
 
 void Watch::park(ParkedHandler& handler) {
-    CHECK(fd_ >= 0 && !reader_ && !writer_ && !handler_);
+    CHECK(fd_ >= 0 && !parked_ && !reader_ && !writer_);
     pace(0);
     handler_ = &handler;
+    parked_ = true;
     const uint32_t pending =
         (readable_ ? EPOLLIN : 0u) | (gone_ ? EPOLLHUP : 0u) | (wants_write_ && writable_ ? EPOLLOUT : 0u);
     if (pending) reactor.post(fd_, pending);
 }
 
-void Watch::unpark() { handler_ = nullptr; }
+void Watch::unpark() {
+    if (!parked_) return;
+    parked_ = false;
+    reader_ = nullptr;
+}
 
 void Watch::post_readable() { reactor.post(fd_, EPOLLIN); }
 
@@ -256,7 +261,7 @@ void Watch::on_events(uint32_t events) {
     if (events & (EPOLLOUT | kGoneEvents)) writable_ = true;
     if (events & kEndEvents) ended_ = true;
     if (events & kGoneEvents) gone_ = true;
-    if (handler_) return call_handler(events);
+    if (parked_) return call_handler(events);
     if (reader_ && readable_) wake(*reader_);
     if (writer_ && writable_) wake(*writer_);
 }
@@ -267,7 +272,7 @@ void Watch::call_handler(uint32_t events) {
     const uint32_t generation = reactor.slots[static_cast<size_t>(fd)].generation;
     const auto still_parked = [&] {
         auto* slot = reactor.find(fd, generation);
-        return slot && slot->watch->handler_;
+        return slot && slot->watch->parked_;
     };
     if (events & (EPOLLIN | EPOLLRDHUP) && !(events & EPOLLERR)) {
         handler_->on_readable();

@@ -16,7 +16,7 @@ namespace runtime::detail {
 class Coroutine;
 
 // A descriptor in the set. It remembers what the edges said, so that no call is made that would return EAGAIN.
-// 32 bytes: there are as many as connections.
+// 24 bytes: there are as many as connections.
 class Watch {
   public:
     static constexpr uint32_t kEdges = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
@@ -62,7 +62,7 @@ class Watch {
 
     void park(ParkedHandler& handler);
     void unpark();
-    bool parked() const { return handler_ != nullptr; }
+    bool parked() const { return parked_; }
     // The parked handler's on_readable() is called soon, whatever the socket says.
     void post_readable();
 
@@ -71,9 +71,12 @@ class Watch {
     void on_events(uint32_t events);
     void call_handler(uint32_t events);
 
-    Coroutine* reader_ = nullptr;
+    // While it is parked nobody waits on it.
+    union {
+        Coroutine* reader_ = nullptr;
+        ParkedHandler* handler_;
+    };
     Coroutine* writer_ = nullptr;
-    ParkedHandler* handler_ = nullptr;
     int fd_ = -1;
     uint16_t pace_ticks_ = 0;
     // Until something says otherwise a socket is worth a try.
@@ -84,8 +87,9 @@ class Watch {
     bool wants_write_ : 1 = false;
     bool hurried_ : 1 = false;     // there was much to read
     bool has_ticket_ : 1 = false;  // at the pacer
+    bool parked_ : 1 = false;      // handler_ is in force, not reader_
 };
-static_assert(sizeof(Watch) == 32);
+static_assert(sizeof(Watch) == 24);
 
 base::Result<void> start_reactor();
 void stop_reactor();

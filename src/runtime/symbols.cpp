@@ -15,6 +15,7 @@
 #include <cstring>
 #include <span>
 
+#include "base/shrink.h"
 #include "runtime/frames.h"
 #include "runtime/immortal.h"
 
@@ -84,7 +85,7 @@ Symbols::Symbols() {
         }
     }
     std::ranges::stable_sort(functions_, {}, &Function::address);
-    functions_.shrink_to_fit();
+    base::shrink(functions_);
 }
 
 const Symbols& Symbols::get() {

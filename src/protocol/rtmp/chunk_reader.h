@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/shrink.h"
 #include "base/slice.h"
 #include "protocol/rtmp/message.h"
 
@@ -36,7 +37,7 @@ class ChunkReader {
     base::Result<size_t> feed(std::span<const uint8_t> bytes, MessageSink& sink);
 
     // Gives back memory that was set aside for more chunk streams: its peer has said most of what it will.
-    void shrink() { streams_.shrink_to_fit(); }
+    void shrink() { base::shrink(streams_); }
 
     uint32_t chunk_size() const { return chunk_size_; }
     size_t chunk_streams() const { return streams_.size(); }

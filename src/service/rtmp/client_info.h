@@ -2,7 +2,8 @@
 // What a client told of itself that later requests, hooks and the API need, in one allocation: there may be 10,000.
 
 #include <cstddef>
-#include <string>
+#include <initializer_list>
+#include <memory>
 #include <string_view>
 
 namespace service::rtmp {
@@ -22,7 +23,8 @@ class ClientInfo {
 
   private:
     std::string_view field(size_t index) const;
-    std::string text_;  // the fields, a 0 behind each
+    void set(std::initializer_list<std::string_view> fields);
+    std::unique_ptr<char[]> text_;  // the fields, a 0 behind each
 };
 
 }  // namespace service::rtmp

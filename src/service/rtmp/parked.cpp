@@ -41,8 +41,7 @@ void Connection::join(Player& player) {
         send_output();
         return player.join(shared_->make_lane(), {});
     }
-    base::Slice first = base::Slice::copy(session_.output());
-    session_.output() = {};
+    base::Slice first = base::Slice::copy(std::exchange(session_.output(), {}));
     player.join(std::move(socket_), std::move(first));
 }
 
@@ -60,8 +59,7 @@ bool Connection::between_plays() const { return !shared_ && players_.front()->cl
 
 void Connection::send_output() {
     if (session_.output().empty()) return;
-    base::Slice words = base::Slice::copy(session_.output());
-    session_.output() = {};
+    base::Slice words = base::Slice::copy(std::exchange(session_.output(), {}));
     if (shared_) return shared_->send(std::move(words));
     players_.front()->viewer().send_control(std::move(words));
 }
