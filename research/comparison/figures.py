@@ -20,7 +20,7 @@ def of_players(runs):
 
 def of_publishers(runs):
     return {
-        "cpu_ms_per_s": statistics.median(run["server_cpu_ms_per_s_per_publisher"] for run in runs),
+        "cpu_ms_per_s": round(statistics.median(run["server_cpu_ms_per_s_per_publisher"] for run in runs), 4),
         "kb": round(statistics.median(run["server_kb_per_publisher"] for run in runs), 1),
         "gop_kb": runs[0]["average_gop_kb"],
         "dropped": sum(run["failed"] + run["lost"] for run in runs),
