@@ -58,8 +58,10 @@ void add_play(std::vector<Row>& rows) {
 void add_publish(std::vector<Row>& rows) {
     const Scope scope{"vhost/publish", [](const auto& root) -> decltype(auto) { return (root.vhost->publish); }};
     using P = VhostPublish;
-    rows.push_back(row(scope, "mr", &P::mr, false, none(), kLive,
-                       "Merged read: the publisher's bytes are collected for mr_latency and read together."));
+    rows.push_back(
+        row(scope, "mr", &P::mr, false, none(), kLive,
+            "Merged read: the publisher's bytes are collected for mr_latency and read together. Off: for an eighth "
+            "of play.mw_latency, at most 40 ms. Never with min_latency."));
     rows.push_back(
         row(scope, "mr_latency", &P::mr_latency, 350, milliseconds(0, 10'000), kLive, "How long mr collects."));
     rows.push_back(row(scope, "firstpkt_timeout", &P::firstpkt_timeout, 20'000, milliseconds(100, 3'600'000), kLive,

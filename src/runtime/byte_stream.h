@@ -62,7 +62,7 @@ class ByteStream {
     virtual void acknowledge_soon() = 0;
     // A stream that always has something to read: from now on read() looks for input only every so often (rounded down
     // to 5 ms), in which more than one arrival may come together, for less processor time. 0: at once again. The peer's
-    // end is seen at once all the same; parking ends it.
+    // end is seen at once all the same, a deadline at the next look; parking ends it.
     virtual void pace_reads(int64_t interval_ms) = 0;
     // Half-close for writing after all written bytes; so that the peer reads them before the end.
     virtual void shutdown_write() = 0;

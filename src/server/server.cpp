@@ -146,10 +146,6 @@ int run_server(ConfigSource source) {
     return ended ? 0 : 1;
 }
 
-}  // namespace
-
-namespace {
-
 // Of a configuration, or of the environment alone, which without SRS_ variables is the defaults.
 int run_doctor(const ConfigSource& source) {
     config::Loaded loaded = source.load();
