@@ -41,6 +41,10 @@ void Registry::for_each(const std::function<void(Stream&)>& visit) const {
 
 void Registry::forget(const Stream& stream) { streams_.erase(stream.key()); }
 
+void Registry::tell_published(Stream& stream) const {
+    for (auto* watcher : watchers_) watcher->stream_published(stream);
+}
+
 void Registry::keep_house() {
     while (runtime::sleep_ms(kHousekeepingMs)) {
         int64_t now = base::monotonic_ms();

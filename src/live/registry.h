@@ -3,12 +3,23 @@
 
 #include <functional>
 #include <map>
+#include <vector>
 
 #include "base/ref.h"
 #include "live/stream.h"
 #include "runtime/coroutine.h"
 
 namespace live {
+
+// Whoever makes something of streams that are published: recorders, segmenters. Must not yield. In stream_published the
+// stream has no frame yet; a sink subscribed there gets every one.
+class StreamWatcher {
+  public:
+    virtual void stream_published(Stream& stream) = 0;
+
+  protected:
+    ~StreamWatcher() = default;
+};
 
 class Registry {
   public:
@@ -25,12 +36,18 @@ class Registry {
     size_t size() const { return streams_.size(); }
     void for_each(const std::function<void(Stream&)>& visit) const;
 
+    // The watcher outlives its watching. Its end of the news is FrameSink::on_unpublish.
+    void watch(StreamWatcher& watcher) { watchers_.push_back(&watcher); }
+    void unwatch(StreamWatcher& watcher) { std::erase(watchers_, &watcher); }
+
   private:
     friend class Stream;
     void forget(const Stream& stream);
+    void tell_published(Stream& stream) const;
     void keep_house();
 
     std::map<StreamKey, Stream*> streams_;
+    std::vector<StreamWatcher*> watchers_;
     runtime::Task housekeeper_;
 };
 

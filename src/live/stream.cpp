@@ -88,7 +88,8 @@ base::Result<Publication> Stream::acquire(PublicationOwner& owner, bool takeover
     timeline_.set_mode(options_.atc ? TimeJitter::kOff : options_.time_jitter);
     timeline_.restart();
     headers_ = base::make_ref<StreamHeaders>();
-    for (FrameSink* sink : sinks_) sink->on_publish();
+    for (FrameSink* sink : std::vector(sinks_)) sink->on_publish();  // a copy: it may unsubscribe
+    if (registry_) registry_->tell_published(*this);
     return Publication(base::Ref<Stream>(this), owner);
 }
 
@@ -98,7 +99,7 @@ void Stream::unpublish() {
     unpublished_since_ms_ = base::monotonic_ms();
     video_flows_ = any_video_ = false;
     forget_gop();
-    for (FrameSink* sink : sinks_) sink->on_unpublish();
+    for (FrameSink* sink : std::vector(sinks_)) sink->on_unpublish();
 }
 
 void Stream::clear_gop() {
@@ -127,7 +128,11 @@ void Stream::deliver(const media::Frame& frame) {
     note_flow(frame);
     keep_in_gop(frame);
     counters_.payload_bytes += frame.payload.size();
-    for (size_t i = 0; i < sinks_.size(); ++i) sinks_[i]->on_frame(frame);
+    for (size_t i = 0; i < sinks_.size();) {
+        FrameSink* sink = sinks_[i];
+        sink->on_frame(frame);
+        if (i < sinks_.size() && sinks_[i] == sink) ++i;  // else it has unsubscribed
+    }
     for (auto& [key, log] : logs_) log->append(frame, headers_);
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "live/live_log.h"
+#include "live/registry.h"
 #include "live/testing.h"
 
 namespace live {
@@ -95,6 +96,51 @@ TEST(Stream, HandsHeadersAndGopToWhoeverComesLater) {
     stream->subscribe(recorder);
     EXPECT_EQ(recorder.seen, (std::vector<std::string>{"publish", "0 VH", "0 AH", "80 k", "90 a", "120 v"}));
     stream->unsubscribe(recorder);
+}
+
+struct WatchingRecorder : StreamWatcher {
+    Recorder recorder;
+    void stream_published(Stream& stream) override { stream.subscribe(recorder); }
+};
+
+TEST(Registry, TellsWatchersOfEachPublishingBeforeItsFirstFrame) {
+    Registry registry;
+    WatchingRecorder watcher;
+    registry.watch(watcher);
+    Owner owner;
+    auto stream = registry.find_or_create({"v", "live", "s"}, {});
+    auto publication = publish(*stream, owner);
+    publication.publish(video(0, true, "a"));
+    publication.end();
+    EXPECT_EQ(watcher.recorder.seen, (std::vector<std::string>{"publish", "0 a", "unpublish"}));
+    stream->unsubscribe(watcher.recorder);
+    registry.unwatch(watcher);
+    publication = publish(*stream, owner);
+    EXPECT_EQ(watcher.recorder.seen.size(), 3u);
+}
+
+struct OneFrameOnly : FrameSink {
+    Stream* stream = nullptr;
+    int frames = 0;
+    void on_frame(const media::Frame&) override {
+        ++frames;
+        stream->unsubscribe(*this);
+    }
+};
+
+TEST(Stream, ASinkThatLeavesWithinAFrameTakesNothingFromTheOthers) {
+    auto stream = make_stream();
+    Owner owner;
+    auto publication = publish(*stream, owner);
+    OneFrameOnly leaver;
+    leaver.stream = stream.get();
+    Recorder stayer;
+    stream->subscribe(leaver);
+    stream->subscribe(stayer);
+    publication.publish(video(0, true, "a"));
+    publication.publish(video(40, false, "b"));
+    EXPECT_EQ(leaver.frames, 1);
+    EXPECT_EQ(stayer.seen, (std::vector<std::string>{"publish", "0 a", "40 b"}));
 }
 
 TEST(Stream, ForgetsAGopThatIsTooLong) {

@@ -1,6 +1,7 @@
 #include "server/modules.h"
 
 #include "base/log.h"
+#include "live/events.h"
 #include "live/registry.h"
 #include "net/http_router.h"
 #include "net/session.h"
@@ -19,6 +20,7 @@ namespace {
 struct House {
     net::SessionTable sessions;
     live::Registry registry;
+    live::Events events;
     net::HttpRouter router;
     net::HttpRouter api_router;
 };

@@ -1,0 +1,67 @@
+#pragma once
+// Events: what recorders and segmenters tell the rest of the server (hooks, API, statistics): a file is complete, a
+// segment is complete, an output failed. Told in the order in which it happened; listeners must not yield.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "live/stream.h"
+
+namespace live {
+
+struct RecordingDone {
+    StreamKey stream;
+    std::string path;         // of the finished file, as configured: may be relative to the working directory
+    int64_t duration_ms = 0;  // by the stream's times
+    uint64_t bytes = 0;
+    bool recovered = false;  // left by an earlier run of the server, finished now
+};
+
+struct SegmentDone {
+    StreamKey stream;
+    std::string path;  // of the segment on disk; empty when it is in memory only
+    std::string url;   // as the playlist names it
+    std::string playlist_path;
+    std::string playlist_url;
+    int64_t duration_ms = 0;
+    uint64_t sequence = 0;  // media sequence number
+};
+
+struct OutputFailed {
+    StreamKey stream;
+    std::string output;  // "dvr", "hls"
+    std::string path;
+    std::string reason;
+};
+
+class EventListener {
+  public:
+    virtual void on_recording(const RecordingDone&) {}
+    virtual void on_segment(const SegmentDone&) {}
+    virtual void on_output_failed(const OutputFailed&) {}
+
+  protected:
+    ~EventListener() = default;
+};
+
+class Events {
+  public:
+    void subscribe(EventListener& listener) { listeners_.push_back(&listener); }
+    void unsubscribe(EventListener& listener) { std::erase(listeners_, &listener); }
+
+    void tell(const RecordingDone& event) const {
+        for (auto* listener : listeners_) listener->on_recording(event);
+    }
+    void tell(const SegmentDone& event) const {
+        for (auto* listener : listeners_) listener->on_segment(event);
+    }
+    void tell(const OutputFailed& event) const {
+        for (auto* listener : listeners_) listener->on_output_failed(event);
+    }
+
+  private:
+    std::vector<EventListener*> listeners_;
+};
+
+}  // namespace live
