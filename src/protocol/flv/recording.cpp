@@ -1,0 +1,322 @@
+#include "protocol/flv/recording.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "base/bytes.h"
+#include "media/track.h"
+#include "protocol/amf/amf0.h"
+#include "protocol/flv/enhanced.h"
+#include "protocol/flv/metadata.h"
+#include "protocol/flv/tag.h"
+
+namespace flv {
+
+using amf::Value;
+using base::Code;
+using base::fail;
+using base::Result;
+using media::Frame;
+using media::Kind;
+
+namespace {
+
+constexpr std::string_view kName = "onMetaData";
+constexpr std::string_view kServer = "server";
+// What recording_head writes anew each time.
+constexpr std::string_view kOurs[] = {"duration", "filesize",     "lasttimestamp", "hasVideo",
+                                      "hasAudio", "hasKeyframes", "keyframes",     "filler",
+                                      "server",   "canSeekToEnd", "hasMetadata"};
+constexpr size_t kMostMembers = 64;
+constexpr size_t kLongestText = 256;
+constexpr size_t kNumber = 9;    // bytes of an AMF0 number
+constexpr size_t kToSpare = 64;  // for a longer `about`
+
+bool is_ours(std::string_view name) { return std::ranges::find(kOurs, name) != std::end(kOurs); }
+
+bool is_plain(const Value& value) {
+    if (value.is_string()) return value.string_or({}).size() <= kLongestText;
+    return value.is_boolean() || (value.is_number() && std::isfinite(value.number_or(0)));
+}
+
+void copy_members(const Value& from, Value& to) {
+    for (const amf::Member& member : from.members()) {
+        if (to.members().size() >= kMostMembers) return;
+        bool name_fits = !member.name.empty() && member.name.size() <= kLongestText;
+        if (name_fits && !is_ours(member.name) && is_plain(member.value)) to.set(member.name, member.value);
+    }
+}
+
+Value numbers(std::span<const KeyframeIndex::Entry> entries, auto number) {
+    std::vector<Value> values;
+    values.reserve(entries.size());
+    for (const KeyframeIndex::Entry& entry : entries) values.emplace_back(number(entry));
+    return Value::strict_array(std::move(values));
+}
+
+// Without the filler, whose room is what is left.
+Value story(const Value& about, const RecordingIndex& index, uint64_t file_size) {
+    Value v = about;
+    bool closed = file_size > 0;
+    v.set("duration", closed ? static_cast<double>(index.duration_ms()) / 1000 : 0.0);
+    v.set("filesize", static_cast<double>(file_size));
+    v.set("lasttimestamp", closed ? static_cast<double>(std::max<int64_t>(index.last_ms(), 0)) / 1000 : 0.0);
+    v.set("hasVideo", index.has_video());
+    v.set("hasAudio", index.has_audio());
+    const auto& entries = index.keyframes().entries();
+    v.set("hasKeyframes", closed && !entries.empty());
+    Value keyframes = Value::object();
+    std::span<const KeyframeIndex::Entry> shown = entries;
+    if (!closed) shown = {};
+    keyframes.set("times", numbers(shown, [](const auto& e) { return e.time_ms / 1000.0; }));
+    keyframes.set("filepositions", numbers(shown, [](const auto& e) { return static_cast<double>(e.position); }));
+    v.set("keyframes", std::move(keyframes));
+    return v;
+}
+
+std::vector<uint8_t> body_of(const Value& value) {
+    std::vector<uint8_t> body;
+    base::ByteWriter writer(body);
+    amf::encode_amf0(kName, writer);
+    amf::encode_amf0(value, writer);
+    return body;
+}
+
+// Members that fill the rest of the head: an array of numbers, and of nulls for what is no whole number.
+Value filler(size_t bytes) {
+    std::vector<Value> values(bytes / kNumber, Value(0.0));
+    values.resize(values.size() + bytes % kNumber);
+    return Value::strict_array(std::move(values));
+}
+
+size_t with_frame(size_t body) { return kFileHeaderSize + kTagHeaderSize + body + kPreviousTagSize; }
+
+// Of a head without a keyframe and with an empty filler.
+size_t least_size(const Value& about) {
+    Value v = story(about, RecordingIndex(0), 0);
+    v.set("filler", Value::strict_array());
+    return with_frame(body_of(v).size());
+}
+
+}  // namespace
+
+void KeyframeIndex::add(uint32_t time_ms, uint64_t position) {
+    if (seen_++ % every_ != 0 || capacity_ == 0) return;
+    if (entries_.size() == capacity_) {
+        thin();
+        if ((seen_ - 1) % every_ != 0) return;
+    }
+    entries_.push_back({time_ms, position});
+}
+
+void KeyframeIndex::thin() {
+    size_t kept = 0;
+    for (size_t i = 0; i < entries_.size(); i += 2) entries_[kept++] = entries_[i];
+    entries_.resize(kept);
+    every_ *= 2;
+}
+
+void RecordingIndex::add(Kind kind, uint32_t time_ms, bool keyframe, uint64_t position) {
+    Track& track = tracks_[kind == Kind::kVideo ? 0 : 1];
+    if (track.frames++ == 0) {
+        track.first = time_ms;
+    } else {
+        track.step = std::clamp<int64_t>(time_ms - track.last, 0, 1000);
+    }
+    track.last = time_ms;
+    if (kind == Kind::kVideo && keyframe) keyframes_.add(time_ms, position);
+}
+
+int64_t RecordingIndex::first_ms() const {
+    int64_t first = INT64_MAX;
+    for (const Track& track : tracks_)
+        if (track.frames > 0) first = std::min(first, track.first);
+    return first == INT64_MAX ? 0 : first;
+}
+
+int64_t RecordingIndex::last_ms() const {
+    int64_t last = 0;
+    for (const Track& track : tracks_)
+        if (track.frames > 0) last = std::max(last, track.last);
+    return last;
+}
+
+int64_t RecordingIndex::duration_ms() const {
+    int64_t end = 0;
+    for (const Track& track : tracks_)
+        if (track.frames > 0) end = std::max(end, track.last + track.step);
+    return std::max<int64_t>(end - first_ms(), 0);
+}
+
+Value recording_about(const Frame* metadata, const Frame* video, const Frame* audio, std::string_view server) {
+    Value about = Value::ecma_array();
+    about.set(kServer, server);
+    if (metadata) {
+        base::ByteReader reader(metadata->payload);
+        auto values = amf::decode_amf0_all(reader);
+        if (values && values->size() >= 2) copy_members((*values)[1], about);
+    }
+    // What the headers say counts more than what the publisher said.
+    media::VideoInfo video_info;
+    media::AudioInfo audio_info;
+    if (video) {
+        video_info.codec = video->codec;
+        if (auto info = media::video_info(*video)) video_info = *info;
+    }
+    if (audio) {
+        audio_info.codec = audio->codec;
+        if (auto info = media::audio_info(*audio)) audio_info = *info;
+    }
+    base::Slice told = make_metadata(video ? &video_info : nullptr, audio ? &audio_info : nullptr, server);
+    base::ByteReader reader(told);
+    if (auto values = amf::decode_amf0_all(reader); values && values->size() >= 2) copy_members((*values)[1], about);
+    return about;
+}
+
+size_t recording_head_size(const Value& about, size_t keyframes) {
+    return least_size(about) + kToSpare + 2 * kNumber * keyframes;
+}
+
+size_t recording_head_room(const Value& about, size_t head_size) {
+    size_t least = least_size(about);
+    return head_size < least ? 0 : (head_size - least) / (2 * kNumber);
+}
+
+std::vector<uint8_t> recording_head(const Value& about, const RecordingIndex& index, uint64_t file_size,
+                                    size_t head_size) {
+    Value v = story(about, index, file_size);
+    v.set("filler", Value::strict_array());
+    size_t least = with_frame(body_of(v).size());
+    if (least > head_size) {  // a later, longer metadata: the tags count more
+        Value bare = Value::ecma_array();
+        bare.set(kServer, about.get(kServer));
+        v = story(bare, index, file_size);
+        v.set("filler", Value::strict_array());
+        least = with_frame(body_of(v).size());
+    }
+    CHECK(least <= head_size);
+    v.set("filler", filler(head_size - least));
+    std::vector<uint8_t> body = body_of(v);
+    std::vector<uint8_t> head(head_size);
+    // Before anything was recorded both are announced: a reader waits for what may come.
+    bool known = file_size > 0;
+    uint8_t* p = put_file_header(head.data(), !known || index.has_audio(), !known || index.has_video());
+    p = put_tag_header(p, TagType::kScript, static_cast<uint32_t>(body.size()), 0);
+    p = std::ranges::copy(body, p).out;
+    p = put_previous_tag_size(p, static_cast<uint32_t>(body.size()));
+    CHECK(p == head.data() + head.size());
+    return head;
+}
+
+size_t recording_head_length(std::span<const uint8_t> probe) {
+    base::ByteReader r(probe);
+    bool flv = r.text(3) == "FLV" && r.u8() == 1;
+    r.skip(1);
+    if (!flv || r.u32() != 9) return 0;
+    r.skip(4);
+    if (r.u8() != static_cast<uint8_t>(TagType::kScript)) return 0;
+    uint32_t body = r.u24();
+    r.skip(7);
+    return r.ok() ? with_frame(body) : 0;
+}
+
+Result<ReadHead> read_recording_head(std::span<const uint8_t> start, std::string_view server) {
+    size_t size = recording_head_length(start);
+    if (size == 0) return fail(Code::kProtocol, "no FLV file with metadata at its head");
+    if (start.size() < size) return fail(Code::kProtocol, "the FLV head is not whole");
+    base::ByteReader reader(start.subspan(kFileHeaderSize + kTagHeaderSize));
+    base::ByteReader body(reader.bytes(size - with_frame(0)));
+    // An index of the most keyframes, and as much filler.
+    std::vector<Value> values = TRY(amf::decode_amf0_all(body, {.values = 300'000}), kName);
+    if (values.size() != 2 || values[0].string_or({}) != kName || values[1].get(kServer).string_or({}) != server ||
+        !values[1].has("filler"))
+        return fail(Code::kProtocol, "the FLV head was not written by this server");
+    ReadHead head;
+    head.size = size;
+    head.about = Value::ecma_array();
+    head.about.set(kServer, server);
+    copy_members(values[1], head.about);
+    return head;
+}
+
+// Moves bytes into the held ones until there are `want`; false when more must come.
+bool RecordingScan::hold(std::span<const uint8_t>& bytes, size_t want) {
+    size_t n = std::min(bytes.size(), want - held_);
+    std::copy_n(bytes.data(), n, held_bytes_ + held_);
+    held_ += n;
+    bytes = bytes.subspan(n);
+    return held_ == want;
+}
+
+bool RecordingScan::read_header() {
+    base::ByteReader r(held_bytes_);
+    type_ = r.u8();
+    body_ = r.u24();
+    time_ = r.u24();
+    time_ |= static_cast<uint32_t>(r.u8()) << 24;
+    bool known = type_ == static_cast<uint8_t>(TagType::kAudio) || type_ == static_cast<uint8_t>(TagType::kVideo) ||
+                 type_ == static_cast<uint8_t>(TagType::kScript);
+    return known && r.u24() == 0;
+}
+
+// Its first two bytes tell whether it is a frame, and a keyframe.
+void RecordingScan::note_tag() {
+    uint8_t first = peeked_[0], second = body_ > 1 ? peeked_[1] : 0;
+    if (type_ == static_cast<uint8_t>(TagType::kVideo) && body_ > 0) {
+        uint8_t packet = first & 15;
+        bool enhanced = first & 0x80;
+        bool frame = enhanced ? packet == kVideoCodedFrames || packet == kVideoCodedFramesX
+                              : (packet != 7 && packet != 12) || second == 1;
+        if (frame) index_.add(Kind::kVideo, time_, (first >> 4 & 7) == 1, whole_);
+    } else if (type_ == static_cast<uint8_t>(TagType::kAudio) && body_ > 0) {
+        bool frame = first >> 4 == kExAudio ? (first & 15) == kAudioCodedFrames : first >> 4 != 10 || second == 1;
+        if (frame) index_.add(Kind::kAudio, time_, false, whole_);
+    }
+    whole_ += kTagHeaderSize + body_ + kPreviousTagSize;
+}
+
+// One part of a tag; false when the bytes are used up.
+bool RecordingScan::step(std::span<const uint8_t>& bytes) {
+    size_t peek = std::min<size_t>(body_, kPeek);
+    switch (state_) {
+        case State::kHeader:
+            if (!hold(bytes, kTagHeaderSize)) return false;
+            state_ = read_header() ? State::kPeek : State::kBroken;
+            break;
+        case State::kPeek:
+            if (!hold(bytes, peek)) return false;
+            peeked_[0] = held_bytes_[0];
+            peeked_[1] = held_bytes_[1];
+            skip_ = body_ - static_cast<uint32_t>(peek);
+            state_ = State::kSkip;
+            break;
+        case State::kSkip: {
+            size_t n = std::min<size_t>(skip_, bytes.size());
+            skip_ -= static_cast<uint32_t>(n);
+            bytes = bytes.subspan(n);
+            if (skip_ > 0) return false;
+            state_ = State::kEnd;
+            break;
+        }
+        case State::kEnd: {
+            if (!hold(bytes, kPreviousTagSize)) return false;
+            base::ByteReader r(held_bytes_);
+            state_ = r.u32() == kTagHeaderSize + body_ ? State::kHeader : State::kBroken;
+            if (state_ == State::kHeader) note_tag();
+            break;
+        }
+        case State::kBroken:
+            return false;
+    }
+    held_ = 0;
+    return true;
+}
+
+bool RecordingScan::feed(std::span<const uint8_t> bytes) {
+    while (step(bytes)) {
+    }
+    return state_ != State::kBroken;
+}
+
+}  // namespace flv
