@@ -42,7 +42,7 @@ const std::vector<Block>& block_table() {
         {"vhost/rtsp", Names::kNone, false, false, false, "RTSP."},
         {"vhost/hls", Names::kNone, false, false, false, "HLS."},
         {"vhost/dash", Names::kNone, false, false, false, "DASH."},
-        {"vhost/dvr", Names::kNone, false, false, false, "Recording."},
+        {"vhost/dvr", Names::kNone, false, false, true, "Recording."},
         {"vhost/refer", Names::kNone, false, false, false, "Which web pages may play."},
         {"vhost/security", Names::kNone, false, false, false, "Who may publish and play."},
         {"vhost/http_hooks", Names::kNone, false, false, false, "Events for HTTP servers."},
@@ -88,6 +88,7 @@ std::vector<Row> make_rows() {
     std::vector<Row> rows;
     add_server_rows(rows);
     add_vhost_rows(rows);
+    add_dvr_rows(rows);
     add_later_rows(rows);
     std::map<std::string_view, size_t> order;  // of scopes; the global one is 0
     for (const Block& block : block_table()) order.emplace(block.path, order.size() + 1);

@@ -228,15 +228,6 @@ constexpr Later kExec[] = {
     {"publish", "", "Command run while a stream is published.",
      "./objs/ffmpeg/bin/ffmpeg -f flv -i [url] -c copy out.flv", true},
 };
-constexpr Later kDvr[] = {
-    {"enabled", "off", "Records streams."},
-    {"dvr_apply", "all", "Streams to record: all, or app/stream names."},
-    {"dvr_plan", "session", "session: a file per publish; segment: files of dvr_duration."},
-    {"dvr_path", "./objs/nginx/html/[app]/[stream].[timestamp].flv", "Path of a file, .flv or .mp4."},
-    {"dvr_duration", "30", "Length of a file in the plan segment, s."},
-    {"dvr_wait_keyframe", "on", "Files begin at keyframes."},
-    {"time_jitter", "full", "Timestamps in the file: full, zero or off."},
-};
 constexpr Later kIngest[] = {
     {"enabled", "off", "Pulls a stream from elsewhere and publishes it."},
     {"ffmpeg", "", "The tool.", "./objs/ffmpeg/bin/ffmpeg"},
@@ -315,7 +306,6 @@ void add_later_rows(std::vector<Row>& rows) {
     add(rows, "vhost/rtsp", kVhostRtsp);
     add(rows, "vhost/hls", kHls);
     add(rows, "vhost/dash", kDash);
-    add(rows, "vhost/dvr", kDvr);
     add(rows, "vhost/refer", kRefer);
     add(rows, "vhost/security", kSecurity);
     add(rows, "vhost/http_hooks", kHttpHooks);

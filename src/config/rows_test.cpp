@@ -77,6 +77,7 @@ const std::vector<Line>& lines() {
         {"http_api/https/listen", "1990", {"443"}, kNoAddress},
         {"http_api/https/key", "./conf/server.key", {"/k"}, kNoText},
         {"http_api/https/cert", "./conf/server.crt", {"/c"}, kNoText},
+        {"dvr_journal", "./objs/dvr.journal", {"/var/lib/srs/dvr.journal"}, kNoText},
         {"vhost/enabled", "on", kSwitchOn, kNoSwitch},
         {"vhost/min_latency", "off", kSwitchOff, kNoSwitch},
         {"vhost/tcp_nodelay", "off", kSwitchOff, kNoSwitch},
@@ -113,6 +114,17 @@ const std::vector<Line>& lines() {
         {"vhost/http_static/enabled", "off", kSwitchOff, kNoSwitch},
         {"vhost/http_static/mount", "[vhost]/", {"[vhost]/hls"}, kNoText},
         {"vhost/http_static/dir", "./objs/nginx/html", {"/srv"}, kNoText},
+        {"vhost/dvr/enabled", "off", kSwitchOff, kNoSwitch},
+        {"vhost/dvr/dvr_apply", "all", {"live/livestream", "live/a live/b"}, {"''", "live/a ''"}},
+        {"vhost/dvr/dvr_plan", "session", {"segment"}, {"append", "''"}},
+        {"vhost/dvr/dvr_path",
+         "./objs/nginx/html/[app]/[stream].[timestamp].flv",
+         {"/rec/[stream].flv", "/rec/[2006]/[01]/[stream].mp4"},
+         kNoText},
+        {"vhost/dvr/dvr_duration", "30", {"1", "86400"}, no_integer({"0", "86401"})},
+        {"vhost/dvr/dvr_wait_keyframe", "on", kSwitchOn, kNoSwitch},
+        {"vhost/dvr/time_jitter", "full", {"zero", "off"}, {"on", "''"}},
+        {"vhost/dvr/dvr_keyframes", "2000", {"16", "65536"}, no_integer({"15", "65537"})},
     };
     return kLines;
 }

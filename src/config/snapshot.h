@@ -36,6 +36,7 @@ struct Global {
     int grace_final_wait{};
     bool force_grace_quit{};
     int stall_warn{};  // 0: nobody watches the loop
+    std::string dvr_journal{};
 };
 
 struct Rtmp {
@@ -125,6 +126,17 @@ struct VhostHttpStatic {
     std::string dir{};
 };
 
+struct VhostDvr {
+    bool enabled{};
+    std::vector<std::string> dvr_apply{};  // "all", or app/stream
+    std::string dvr_plan{};                // "session" or "segment"
+    std::string dvr_path{};                // once loaded it ends in .flv or .mp4
+    int dvr_duration{};                    // s
+    bool dvr_wait_keyframe{};
+    TimeJitter time_jitter{};
+    int dvr_keyframes{};
+};
+
 struct Vhost {
     std::string name{};
     bool enabled{};
@@ -137,6 +149,7 @@ struct Vhost {
     VhostPublish publish{};
     VhostHttpRemux http_remux{};
     VhostHttpStatic http_static{};
+    VhostDvr dvr{};
 };
 
 inline constexpr std::string_view kDefaultVhost = "__defaultVhost__";

@@ -210,6 +210,9 @@ Place SnapshotBuilder::origin(const char* path) const {
 void SnapshotBuilder::check_vhost(Vhost& vhost) {
     if (!was_set(vhost, "vhost/chunk_size")) vhost.chunk_size = snapshot_.rtmp.chunk_size;
     if (vhost.min_latency && !was_set(vhost, "vhost/play/mw_latency")) vhost.play.mw_latency = 0;
+    std::string& path = vhost.dvr.dvr_path;
+    if (!path.ends_with(".flv") && !path.ends_with(".mp4"))
+        path += path.ends_with('/') ? "[stream].[timestamp].flv" : "/[stream].[timestamp].flv";
 }
 
 void SnapshotBuilder::check_listeners() {

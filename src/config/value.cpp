@@ -112,6 +112,8 @@ std::string ValueType<std::string>::text(const std::string& value) {
 
 Result<std::vector<std::string>> ValueType<std::vector<std::string>>::parse(Words words, const Limits&) {
     if (words.empty()) return fail(Code::kConfig, "a value is missing");
+    for (const std::string& word : words)
+        if (word.empty()) return fail(Code::kConfig, "a value is empty");
     return std::vector<std::string>(words.begin(), words.end());
 }
 std::string ValueType<std::vector<std::string>>::text(const std::vector<std::string>& value) {
