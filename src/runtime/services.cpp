@@ -4,6 +4,7 @@ namespace runtime::detail {
 
 void stop_services() {
     stop_watchdog();
+    stop_disk();
     stop_dns();
     stop_workers();
     stop_processes();

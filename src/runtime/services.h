@@ -4,6 +4,7 @@
 namespace runtime::detail {
 
 void stop_services();
+void stop_disk();
 void stop_dns();
 void stop_workers();
 void stop_processes();

@@ -1,0 +1,39 @@
+#include "runtime/disk_buffers.h"
+
+#include <cstdlib>
+#include <utility>
+
+#include "base/result.h"
+
+namespace runtime::disk {
+
+Buffer::Buffer(size_t size) : memory_(static_cast<uint8_t*>(std::aligned_alloc(kBlock, size))), size_(size) {
+    CHECK(memory_ != nullptr);
+}
+
+void Buffer::Free::operator()(uint8_t* memory) const { std::free(memory); }
+
+Buffer BufferPool::take(size_t size) {
+    auto& spare = spare_[place(size)];
+    if (spare.empty()) {
+        bytes_ += size;
+        return Buffer(size);
+    }
+    Buffer buffer = std::move(spare.back());
+    spare.pop_back();
+    spare_bytes_ -= size;
+    return buffer;
+}
+
+void BufferPool::give(Buffer buffer) {
+    const size_t size = buffer.size();
+    if (!size) return;
+    if (spare_bytes_ + size > kSpareBytes) {
+        bytes_ -= size;
+        return;
+    }
+    spare_bytes_ += size;
+    spare_[place(size)].push_back(std::move(buffer));
+}
+
+}  // namespace runtime::disk

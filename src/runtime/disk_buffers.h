@@ -1,0 +1,49 @@
+#pragma once
+// Internal to the disk. Buffers aligned for O_DIRECT, in sizes of powers of two, kept for use again up to a bound.
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace runtime::disk {
+
+inline constexpr size_t kBlock = 4096;
+
+class Buffer {
+  public:
+    Buffer() = default;
+    explicit Buffer(size_t size);
+    explicit operator bool() const { return memory_ != nullptr; }
+    uint8_t* data() { return memory_.get(); }
+    const uint8_t* data() const { return memory_.get(); }
+    size_t size() const { return size_; }
+
+  private:
+    struct Free {
+        void operator()(uint8_t* memory) const;
+    };
+    std::unique_ptr<uint8_t, Free> memory_;
+    size_t size_ = 0;
+};
+
+class BufferPool {
+  public:
+    static constexpr size_t kSmallest = 16 * 1024;
+    static constexpr size_t kLargest = 1024 * 1024;
+
+    Buffer take(size_t size);  // a power of two, kSmallest to kLargest
+    void give(Buffer buffer);
+    size_t bytes() const { return bytes_; }  // of all that are out and all that are spare
+
+  private:
+    static constexpr size_t kSpareBytes = 4 * 1024 * 1024;
+    static size_t place(size_t size) { return static_cast<size_t>(std::countr_zero(size / kSmallest)); }
+    std::array<std::vector<Buffer>, 7> spare_;
+    size_t spare_bytes_ = 0;
+    size_t bytes_ = 0;
+};
+
+}  // namespace runtime::disk

@@ -1,0 +1,259 @@
+#include "runtime/disk_engine.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "base/log.h"
+#include "runtime/disk_file.h"
+#include "runtime/services.h"
+
+namespace runtime::disk {
+namespace {
+
+constexpr int64_t kBetweenWarningsMs = 5000;
+constexpr int64_t kMostAtEndMs = 5000;
+
+Engine* the_engine = nullptr;  // owned; exit() leaves it and its threads alone
+
+Settings bounded(Settings s) {
+    s.buffer_bytes = std::bit_floor(std::clamp(s.buffer_bytes, BufferPool::kSmallest, BufferPool::kLargest));
+    s.flush_ms = std::clamp<int64_t>(s.flush_ms, 100, 3000);
+    s.file_limit_bytes = std::max(s.file_limit_bytes, 2 * s.buffer_bytes);
+    s.total_limit_bytes = std::max(s.total_limit_bytes, s.file_limit_bytes);
+    return s;
+}
+
+}  // namespace
+
+base::Result<void> Engine::start(const Settings& settings) {
+    settings_ = bounded(settings);
+    TRY(pool_.start());
+    choose_writer();
+    if (const char* words = std::getenv("DISK_FAULT")) {
+        if (*words == '@')
+            fault_file_ = words + 1;
+        else
+            fault_ = std::make_unique<Fault>(TRY(parse_fault(words), "DISK_FAULT"));
+        base::log::warn("disk: faults are injected: DISK_FAULT={}", words);
+    }
+    ticking_ = spawn("disk", [this] { tick(); });
+    return {};
+}
+
+void Engine::choose_writer() {
+    why_threads_ = "not built yet";
+    writer_ = make_thread_writer(pool_);
+}
+
+void Engine::change(const Settings& settings) {
+    const auto backend = settings_.backend;
+    settings_ = bounded(settings);
+    settings_.backend = backend;
+}
+
+void Engine::stop() {
+    const auto deadline = Deadline::in_ms(kMostAtEndMs);
+    while ((operations || paths.size()) && !deadline.passed()) {
+        if (!sleep_ms(5)) break;
+    }
+    ticking_.cancel_and_join();
+    late_.clear();
+    pool_.stop();
+    writer_.reset();
+}
+
+void Engine::later(int64_t delay_ms, std::move_only_function<void()> go) {
+    late_.push_back({base::monotonic_ms() + delay_ms, std::move(go)});
+    work_.set();
+}
+
+void Engine::run_step(Step step, const std::string& path, std::move_only_function<int()> work,
+                      std::move_only_function<void(int)> done) {
+    auto job = std::make_unique<DiskJob>();
+    auto* result = &job->result;
+    const Fault* fault = fault_of(step, path, 0);
+    job->work = [result, work = std::move(work), error = fault ? fault->error : 0]() mutable {
+        *result = error ? error : work();
+    };
+    job->done = [this, result, done = std::move(done)]() mutable {
+        --operations;
+        done(*result);
+    };
+    ++operations;
+    if (!fault || !fault->delay_ms) return pool_.submit(std::move(job));
+    later(fault->delay_ms, [this, job = std::move(job)]() mutable { pool_.submit(std::move(job)); });
+}
+
+void Engine::run_long(std::move_only_function<void()> work, std::move_only_function<void()> done) {
+    auto job = std::make_unique<DiskJob>();
+    job->is_long = true;
+    job->work = std::move(work);
+    job->done = [this, done = std::move(done)]() mutable {
+        --operations;
+        done();
+    };
+    ++operations;
+    pool_.submit(std::move(job));
+}
+
+void Engine::write(const std::shared_ptr<File>& file, Write& write) {
+    const Fault* fault = fault_of(Step::kWrite, file->path(), write.offset);
+    if (!fault) return writer_->submit(file, write);
+    auto go = [this, file, &write, error = fault->error] {
+        if (!error) return writer_->submit(file, write);
+        write.result = -error;
+        pool_.defer([file] { file->on_written(); });
+    };
+    if (fault->delay_ms)
+        later(fault->delay_ms, std::move(go));
+    else
+        go();
+}
+
+void Engine::enlist(const std::shared_ptr<File>& file, int64_t flush_ms) {
+    const auto ticks = std::clamp<size_t>(static_cast<size_t>(flush_ms / kTickMs), 1, kSlots - 1);
+    // Those that began together are flushed one after the other.
+    const size_t first = 1 + spread_++ % ticks;
+    slots_[(slot_ + first) % kSlots].push_back(file);
+    file->set_flush_ticks(ticks);
+    ++enlisted_;
+    work_.set();
+}
+
+void Engine::tick() {
+    set_context_id("disk");
+    while (!cancelled()) {
+        if (!enlisted_ && late_.empty()) {
+            work_.reset();
+            if (!work_.wait(Deadline::never())) return;
+        }
+        if (!sleep_ms(kTickMs)) return;
+        if (!fault_file_.empty()) look_for_fault();
+        const int64_t now = base::monotonic_ms();
+        for (auto it = late_.begin(); it != late_.end();) {
+            if (it->at_ms > now) {
+                ++it;
+                continue;
+            }
+            auto go = std::move(it->go);
+            it = late_.erase(it);
+            go();
+        }
+        flush_slot();
+    }
+}
+
+void Engine::flush_slot() {
+    slot_ = (slot_ + 1) % kSlots;
+    auto files = std::exchange(slots_[slot_], {});
+    std::erase_if(files, [this](const std::shared_ptr<File>& file) {
+        if (file->on_flush_tick()) return false;
+        --enlisted_;
+        return true;
+    });
+    for (auto& file : files) slots_[(slot_ + file->flush_ticks()) % kSlots].push_back(std::move(file));
+}
+
+void Engine::warn_slow(const std::string& path, const char* what, int64_t ms) {
+    const int64_t now = base::monotonic_ms();
+    if (warned_ms_ && now - warned_ms_ < kBetweenWarningsMs) return;
+    warned_ms_ = now;
+    ++slow_warnings_;
+    base::log::warn(
+        "the disk is slow: {} {} takes {} ms already; {} operations are under way, {} kB wait for it (at "
+        "most {} kB of one file, {} kB of all)",
+        what, path, ms, operations, queued_bytes / 1024, settings_.file_limit_bytes / 1024,
+        settings_.total_limit_bytes / 1024);
+}
+
+void Engine::count_error(const base::Error& error, bool dropped) {
+    ++files_failed_;
+    if (dropped) ++files_dropped_;
+    last_error_ = error.text();
+}
+
+base::Result<void> Engine::drain(Deadline deadline) {
+    while (operations || files_open || paths.size()) {
+        if (deadline.passed())
+            return base::fail(base::Code::kTimeout, fmt::format("{} operations of the disk are still under way, {} "
+                                                                "files open, {} bytes not written",
+                                                                operations, files_open, queued_bytes));
+        TRY(sleep_ms(5));
+    }
+    return {};
+}
+
+Status Engine::status() const {
+    Status s;
+    s.backend = writer_->name();
+    s.reason = why_threads_;
+    s.files_open = files_open;
+    s.operations = operations;
+    s.bytes_in_flight = queued_bytes;
+    s.bytes_buffered = buffers.bytes();
+    s.bytes_written = bytes_written;
+    s.writes = writes;
+    s.files_failed = files_failed_;
+    s.files_dropped = files_dropped_;
+    s.slow_warnings = slow_warnings_;
+    s.last_error = last_error_;
+    return s;
+}
+
+Engine& engine() {
+    if (!the_engine) {
+        auto started = start({});
+        CHECK(started.has_value());
+    }
+    return *the_engine;
+}
+
+base::Result<void> start(const Settings& settings) {
+    if (the_engine) {
+        the_engine->change(settings);
+        return {};
+    }
+    auto fresh = std::make_unique<Engine>();
+    TRY(fresh->start(settings));
+    the_engine = fresh.release();
+    return {};
+}
+
+Status status() { return the_engine ? the_engine->status() : Status{}; }
+
+base::Result<void> drain(Deadline deadline) {
+    if (!the_engine) return {};
+    return the_engine->drain(deadline);
+}
+
+void set_fault(std::unique_ptr<Fault> fault) { engine().set_fault(std::move(fault)); }
+
+int make_directories_for(const std::string& path) {
+    for (size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
+        const std::string directory = path.substr(0, slash);
+        if (mkdir(directory.c_str(), 0755) == 0 || errno == EEXIST) continue;
+        // One that is there already may stand in a directory that we must not write to.
+        const int error = errno;
+        struct stat found {};
+        if (stat(directory.c_str(), &found) != 0 || !S_ISDIR(found.st_mode)) return error;
+    }
+    return 0;
+}
+
+}  // namespace runtime::disk
+
+namespace runtime::detail {
+
+void stop_disk() {
+    using disk::the_engine;
+    if (!the_engine) return;
+    the_engine->stop();
+    std::unique_ptr<disk::Engine>(std::exchange(the_engine, nullptr)).reset();
+}
+
+}  // namespace runtime::detail

@@ -1,0 +1,121 @@
+#pragma once
+// Internal to the disk. What all its files share: settings, the writer (io_uring or threads), the worker threads, the
+// buffers, the order of paths, the tick that flushes, counters, injected faults.
+
+#include <sys/uio.h>
+
+#include <array>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/coroutine.h"
+#include "runtime/disk.h"
+#include "runtime/disk_buffers.h"
+#include "runtime/disk_paths.h"
+#include "runtime/disk_pool.h"
+#include "runtime/sync.h"
+
+namespace runtime::disk {
+
+// One write, of several buffers. It lives in its file, and its file lives until it is done.
+struct Write {
+    static constexpr size_t kMostParts = 16;
+    int fd = -1;
+    unsigned count = 0;
+    std::array<iovec, kMostParts> parts{};
+    uint64_t offset = 0;
+    ssize_t result = 0;  // bytes written, perhaps fewer than asked; or -errno
+};
+
+class Writer {
+  public:
+    virtual ~Writer() = default;
+    // Calls file->on_written() later.
+    virtual void submit(const std::shared_ptr<File>& file, Write& write) = 0;
+    virtual const char* name() const = 0;
+    // Whether files are opened with O_DIRECT.
+    virtual bool wants_direct() const = 0;
+};
+
+std::unique_ptr<Writer> make_thread_writer(DiskPool& pool);
+
+enum class Step : uint8_t { kOpen, kWrite, kClose };
+
+class Engine {
+  public:
+    base::Result<void> start(const Settings& settings);
+    void stop();
+    void change(const Settings& settings);
+
+    const Settings& settings() const { return settings_; }
+    bool direct() const { return settings_.direct && writer_->wants_direct(); }
+
+    // A job on a worker, after an injected fault of its step; `work` returns 0 or an errno.
+    void run_step(Step step, const std::string& path, std::move_only_function<int()> work,
+                  std::move_only_function<void(int)> done);
+    void run_long(std::move_only_function<void()> work, std::move_only_function<void()> done);
+    void write(const std::shared_ptr<File>& file, Write& write);
+    void defer(std::move_only_function<void()> call) { pool_.defer(std::move(call)); }
+    // Has the file flushed, for the first time at some moment within flush_ms, then every flush_ms.
+    void enlist(const std::shared_ptr<File>& file, int64_t flush_ms);
+    // An operation takes long: warns now and then.
+    void warn_slow(const std::string& path, const char* what, int64_t ms);
+    void count_error(const base::Error& error, bool dropped);
+    // Waits until nothing is under way.
+    base::Result<void> drain(Deadline deadline);
+    Status status() const;
+    void set_fault(std::unique_ptr<Fault> fault) { fault_ = std::move(fault); }
+
+    BufferPool buffers;
+    PathOrder paths;
+    // Counters that files and operations keep.
+    uint64_t files_open = 0;
+    uint64_t operations = 0;
+    uint64_t queued_bytes = 0;
+    uint64_t bytes_written = 0;
+    uint64_t writes = 0;
+
+  private:
+    static constexpr int64_t kTickMs = 50;
+    static constexpr size_t kSlots = 64;
+    struct Late {
+        int64_t at_ms;
+        std::move_only_function<void()> go;
+    };
+    const Fault* fault_of(Step step, const std::string& path, uint64_t offset) const;
+    void later(int64_t delay_ms, std::move_only_function<void()> go);
+    void tick();
+    void flush_slot();
+    void look_for_fault();
+    void choose_writer();
+
+    Settings settings_;
+    DiskPool pool_;
+    std::unique_ptr<Writer> writer_;
+    std::string why_threads_;
+    std::array<std::vector<std::shared_ptr<File>>, kSlots> slots_;
+    size_t slot_ = 0;
+    size_t enlisted_ = 0;
+    size_t spread_ = 0;
+    std::list<Late> late_;
+    std::unique_ptr<Fault> fault_;
+    std::string fault_file_;
+    int64_t fault_looked_ms_ = 0;
+    int64_t warned_ms_ = 0;
+    uint64_t slow_warnings_ = 0;
+    uint64_t files_failed_ = 0;
+    uint64_t files_dropped_ = 0;
+    std::string last_error_;
+    Task ticking_;
+    Event work_;
+};
+
+// Starts it with the defaults where nobody has.
+Engine& engine();
+
+// mkdir -p of what is before the last slash; 0 or errno. Blocks: for workers.
+int make_directories_for(const std::string& path);
+
+}  // namespace runtime::disk

@@ -1,0 +1,370 @@
+#include "runtime/disk_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/log.h"
+
+namespace runtime::disk {
+namespace {
+
+constexpr size_t kFirstBuffer = 32 * 1024;
+constexpr size_t kMostPatchBytes = 4 * 1024 * 1024;
+constexpr int64_t kSlowMs = 1000;
+
+size_t whole_blocks(size_t bytes) { return bytes & ~(kBlock - 1); }
+
+}  // namespace
+
+File::File(Engine& engine, std::string path, const AppendOptions& options)
+    : engine_(engine),
+      path_(std::move(path)),
+      options_(options),
+      context_id_(context_id()),
+      buffer_bytes_(std::min(kFirstBuffer, engine.settings().buffer_bytes)) {}
+
+File::~File() {
+    if (fd_ >= 0) ::close(fd_);
+}
+
+int64_t File::flush_ms() const {
+    if (options_.flush_ms < 0) return engine_.settings().flush_ms;
+    return options_.flush_ms ? std::clamp<int64_t>(options_.flush_ms, 100, 3000) : 1000;
+}
+
+void File::open() {
+    struct Opening {
+        int fd = -1;
+        bool direct;
+    };
+    ++engine_.files_open;
+    opening_ = true;
+    busy_since_ms_ = base::monotonic_ms();
+    auto opening = std::make_shared<Opening>();
+    opening->direct = engine_.direct() && !options_.cached;
+    auto turn = std::make_shared<Turn>();
+    turn->paths = {path_};
+    turn->go = [self = shared_from_this(), opening, turn = std::weak_ptr(turn)] {
+        auto work = [opening, path = self->path_] {
+            constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
+            if (const int error = make_directories_for(path)) return error;
+            opening->fd = ::open(path.c_str(), kFlags | (opening->direct ? O_DIRECT : 0), 0644);
+            if (opening->fd < 0 && errno == EINVAL && opening->direct) {  // such as tmpfs
+                opening->direct = false;
+                opening->fd = ::open(path.c_str(), kFlags, 0644);
+            }
+            return opening->fd < 0 ? errno : 0;
+        };
+        self->engine_.run_step(Step::kOpen, self->path_, std::move(work),
+                               [self, opening, turn = turn.lock()](int error) {
+                                   const ContextScope scope(self->context_id_);
+                                   self->fd_ = opening->fd;
+                                   self->direct_ = opening->direct;
+                                   self->on_opened(error);
+                                   self->engine_.paths.leave(turn);
+                               });
+    };
+    engine_.paths.enter(turn);
+    engine_.enlist(shared_from_this(), flush_ms());
+}
+
+void File::on_opened(int error) {
+    opening_ = false;
+    if (error) fail(std::move(base::fail_errno("opening " + path_, error).error()));
+    pump();
+    maybe_close();
+}
+
+base::Result<void> File::append(std::span<const uint8_t> bytes) {
+    CHECK(!end_);
+    if (error_) return std::unexpected(copy_error());
+    size_ += bytes.size();
+    while (!bytes.empty()) {
+        if (!current_.buffer) begin_piece();
+        const size_t n = std::min(bytes.size(), current_.buffer.size() - current_.used);
+        std::memcpy(current_.buffer.data() + current_.used, bytes.data(), n);
+        current_.used += n;
+        bytes = bytes.subspan(n);
+        if (current_.used == current_.buffer.size()) hand_over(false);
+        if (error_) return std::unexpected(copy_error());
+    }
+    return {};
+}
+
+base::Result<void> File::overwrite(uint64_t offset, std::span<const uint8_t> bytes) {
+    CHECK(!end_);
+    if (error_) return std::unexpected(copy_error());
+    CHECK(offset + bytes.size() <= size_);
+    patch_bytes_ += bytes.size();
+    if (patch_bytes_ > kMostPatchBytes)
+        return base::fail(base::Code::kLimit,
+                          fmt::format("more than {} bytes of {} are to be replaced", kMostPatchBytes, path_));
+    patches_.push_back({offset, {bytes.begin(), bytes.end()}});
+    return {};
+}
+
+void File::begin_piece() {
+    current_.buffer = engine_.buffers.take(buffer_bytes_);
+    piece_began_ms_ = base::monotonic_ms();
+}
+
+// Slow streams have small buffers: as large as what comes between two flushes, to the next power of two.
+void File::choose_size(bool is_flush, size_t used) {
+    const size_t most = engine_.settings().buffer_bytes;
+    if (is_flush) {
+        if (used < buffer_bytes_ / 4) buffer_bytes_ = std::max(buffer_bytes_ / 2, BufferPool::kSmallest);
+    } else if (base::monotonic_ms() - piece_began_ms_ < flush_ms()) {
+        buffer_bytes_ *= 2;
+    }
+    buffer_bytes_ = std::min(buffer_bytes_, most);
+}
+
+// The buffer goes to those that are to be written, and the next begins: with the bytes of the last block where that is
+// not complete, because it can only be written as a whole.
+void File::hand_over(bool is_flush) {
+    const auto& settings = engine_.settings();
+    Piece piece = std::exchange(current_, {});
+    clean_ = 0;
+    const size_t bytes = piece.buffer.size();
+    choose_size(is_flush, piece.used);
+    current_.offset = piece.offset + piece.used;
+    piece.submit = piece.used;
+    // While it is being opened nobody knows; what is laid out in blocks any file can take.
+    const bool whole = opening_ ? !options_.cached : direct_;
+    const size_t tail = whole ? piece.used - whole_blocks(piece.used) : 0;
+    if (tail && end_) {
+        piece.submit += kBlock - tail;
+    } else if (tail) {
+        piece.submit += kBlock - tail;
+        begin_piece();
+        current_.offset -= tail;
+        current_.used = clean_ = tail;
+        std::memcpy(current_.buffer.data(), piece.buffer.data() + piece.used - tail, tail);
+    }
+    std::memset(piece.buffer.data() + piece.used, 0, piece.submit - piece.used);
+    pieces_.push_back(std::move(piece));
+    queued_ += bytes;
+    engine_.queued_bytes += bytes;
+    // What is left at the end is one buffer at most.
+    if (!end_ && (queued_ > settings.file_limit_bytes || engine_.queued_bytes > settings.total_limit_bytes)) {
+        const bool own = queued_ > settings.file_limit_bytes;
+        auto error = base::fail(
+            base::Code::kLimit,
+            fmt::format("the disk is too slow for {}: {} kB of it wait for {} ms, {} kB of all files; at most {} kB {}",
+                        path_, queued_ / 1024, busy_ || opening_ ? base::monotonic_ms() - busy_since_ms_ : 0,
+                        engine_.queued_bytes / 1024,
+                        (own ? settings.file_limit_bytes : settings.total_limit_bytes) / 1024,
+                        own ? "may (file_limit)" : "of all may (total_limit)"));
+        return fail(std::move(error.error()));
+    }
+    pump();
+}
+
+bool File::on_flush_tick() {
+    if (end_ && !busy_ && !opening_ && pieces_.empty()) return false;
+    if (busy_ || opening_) {
+        const int64_t age = base::monotonic_ms() - busy_since_ms_;
+        if (age >= kSlowMs) engine_.warn_slow(path_, opening_ ? "opening" : "writing", age);
+    }
+    if (end_ || error_ || options_.flush_ms == 0) return true;
+    // While others wait before it this would only make more pieces of it.
+    if (pieces_.empty() && !opening_ && current_.used > clean_) hand_over(true);
+    return true;
+}
+
+void File::pump() {
+    if (busy_ || fd_ < 0 || pieces_.empty()) return;
+    write_.fd = fd_;
+    write_.count = 0;
+    write_.offset = pieces_.front().offset + head_done_;
+    uint64_t next = pieces_.front().offset;
+    size_t skip = head_done_;
+    for (auto& piece : pieces_) {
+        if (piece.offset != next || write_.count == Write::kMostParts) break;
+        write_.parts[write_.count++] = {piece.buffer.data() + skip, piece.submit - skip};
+        skip = 0;
+        next = piece.offset + piece.submit;
+    }
+    busy_ = true;
+    busy_since_ms_ = base::monotonic_ms();
+    ++engine_.operations;
+    engine_.write(shared_from_this(), write_);
+}
+
+void File::on_written() {
+    const ContextScope scope(context_id_);
+    busy_ = false;
+    --engine_.operations;
+    ++engine_.writes;
+    if (write_.result == 0) write_.result = -ENOSPC;
+    if (write_.result == -EAGAIN || write_.result == -EINTR) write_.result = 0;
+    if (write_.result < 0) {
+        fail(std::move(base::fail_errno("writing " + path_, static_cast<int>(-write_.result)).error()));
+        return maybe_close();
+    }
+    auto n = static_cast<size_t>(write_.result) + head_done_;
+    head_done_ = 0;
+    while (!pieces_.empty() && n >= pieces_.front().submit) {
+        auto& piece = pieces_.front();
+        n -= piece.submit;
+        const uint64_t reached = piece.offset + piece.used;
+        if (reached > written_) {
+            engine_.bytes_written += reached - written_;
+            written_ = reached;
+        }
+        queued_ -= piece.buffer.size();
+        engine_.queued_bytes -= piece.buffer.size();
+        engine_.buffers.give(std::move(piece.buffer));
+        pieces_.pop_front();
+        if (!n) break;
+    }
+    head_done_ = direct_ ? whole_blocks(n) : n;
+    if (error_) drop_pieces();
+    pump();
+    maybe_close();
+}
+
+// Those that a write under way does not need.
+void File::drop_pieces() {
+    const auto give = [&](Piece& piece) {
+        queued_ -= piece.buffer.size();
+        engine_.queued_bytes -= piece.buffer.size();
+        engine_.buffers.give(std::move(piece.buffer));
+    };
+    while (pieces_.size() > (busy_ ? write_.count : 0)) {
+        give(pieces_.back());
+        pieces_.pop_back();
+    }
+    if (current_.buffer) engine_.buffers.give(std::exchange(current_, {}).buffer);
+}
+
+void File::fail(base::Error error) {
+    if (!error_) {
+        engine_.count_error(error, error.code() == base::Code::kLimit);
+        error_ = std::move(error);
+    }
+    drop_pieces();
+}
+
+base::Error File::copy_error() const { return {error_->code(), error_->text(), error_->system_errno()}; }
+
+void File::end(End how, std::string rename_to, Done done) {
+    if (end_) return;
+    end_ = how;
+    rename_to_ = std::move(rename_to);
+    done_ = std::move(done);
+    if (how == End::kDiscard || error_)
+        drop_pieces();
+    else if (current_.used > clean_)
+        hand_over(false);
+    if (current_.buffer) engine_.buffers.give(std::exchange(current_, {}).buffer);
+    end_turn_ = std::make_shared<Turn>();
+    end_turn_->paths = {path_};
+    if (!rename_to_.empty()) end_turn_->paths.push_back(rename_to_);
+    end_turn_->go = [self = shared_from_this()] {
+        self->end_turn_came_ = true;
+        self->maybe_close();
+    };
+    engine_.paths.enter(end_turn_);
+}
+
+void File::maybe_close() {
+    if (!end_turn_came_ || closing_ || busy_ || opening_ || !pieces_.empty()) return;
+    closing_ = true;
+    auto closing = std::make_shared<Closing>();
+    closing->fd = std::exchange(fd_, -1);
+    closing->direct = direct_;
+    closing->sync = options_.sync && end_ == End::kFinish;
+    closing->failed = error_.has_value();
+    closing->size = error_ ? written_ : size_;
+    closing->patches = std::move(patches_);
+    closing->path = path_;
+    closing->rename_to = rename_to_;
+    closing->how = *end_;
+    engine_.run_step(
+        Step::kClose, path_, [closing] { return close_file(*closing); },
+        [self = shared_from_this(), closing](int error) { self->on_closed(*closing, error); });
+}
+
+// On a worker.
+int File::close_file(Closing& c) {
+    int error = 0;
+    const auto attempt = [&](const char* step, auto call) {
+        if (error) return;
+        c.step = step;
+        if (call() < 0) error = errno;
+    };
+    if (c.fd >= 0) {
+        if (c.how == End::kDiscard) {
+            attempt("removing", [&] { return unlink(c.path.c_str()); });
+        } else {
+            // What is not whole blocks goes through the page cache.
+            if (c.direct && !c.patches.empty()) attempt("changing", [&] { return fcntl(c.fd, F_SETFL, 0); });
+            attempt("cutting", [&] { return ftruncate(c.fd, static_cast<off_t>(c.size)); });
+            for (const auto& patch : c.patches) {
+                if (patch.offset + patch.bytes.size() > c.size) continue;  // of a file that failed before
+                attempt("writing", [&] {
+                    const ssize_t n =
+                        pwrite(c.fd, patch.bytes.data(), patch.bytes.size(), static_cast<off_t>(patch.offset));
+                    if (n >= 0 && n != static_cast<ssize_t>(patch.bytes.size())) errno = ENOSPC;
+                    return n == static_cast<ssize_t>(patch.bytes.size()) ? 0 : -1;
+                });
+            }
+            if (c.sync) attempt("syncing", [&] { return fsync(c.fd); });
+        }
+        attempt("closing", [&] { return ::close(c.fd); });
+    }
+    if (c.failed || c.rename_to.empty() || c.how != End::kFinish) return error;
+    attempt("making the directory of", [&] {
+        errno = make_directories_for(c.rename_to);
+        return errno ? -1 : 0;
+    });
+    attempt("renaming", [&] { return ::rename(c.path.c_str(), c.rename_to.c_str()); });
+    return error;
+}
+
+void File::on_closed(Closing& closing, int error) {
+    const ContextScope scope(context_id_);
+    if (error) fail(std::move(base::fail_errno(fmt::format("{} {}", closing.step, path_), error).error()));
+    --engine_.files_open;
+    auto turn = std::exchange(end_turn_, nullptr);
+    engine_.paths.leave(turn);
+    turn->go = nullptr;
+    if (auto done = std::exchange(done_, nullptr)) {
+        if (error_)
+            done(std::unexpected(copy_error()));
+        else
+            done({});
+    }
+}
+
+// ---- The handle
+
+AppendFile::AppendFile(std::shared_ptr<File> file) : file_(std::move(file)) {}
+AppendFile::~AppendFile() { file_->end(File::End::kLeave, {}, nullptr); }
+
+std::unique_ptr<AppendFile> AppendFile::create(std::string path, const AppendOptions& options) {
+    auto file = std::make_shared<File>(engine(), std::move(path), options);
+    file->open();
+    return std::make_unique<AppendFile>(std::move(file));
+}
+
+base::Result<void> AppendFile::append(std::span<const uint8_t> bytes) { return file_->append(bytes); }
+base::Result<void> AppendFile::overwrite(uint64_t offset, std::span<const uint8_t> bytes) {
+    return file_->overwrite(offset, bytes);
+}
+uint64_t AppendFile::size() const { return file_->size(); }
+uint64_t AppendFile::written() const { return file_->written(); }
+const base::Error* AppendFile::error() const { return file_->error(); }
+const std::string& AppendFile::path() const { return file_->path(); }
+void AppendFile::finish(std::string rename_to, Done done) {
+    file_->end(File::End::kFinish, std::move(rename_to), std::move(done));
+}
+void AppendFile::discard(Done done) { file_->end(File::End::kDiscard, {}, std::move(done)); }
+
+}  // namespace runtime::disk

@@ -1,0 +1,31 @@
+#pragma once
+// Internal to the disk. What is done with one path runs one after the other, in the order in which it was asked for:
+// a Turn queues up at its paths (one or two) and goes when it is the first at each.
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace runtime::disk {
+
+struct Turn {
+    std::vector<std::string> paths;
+    std::move_only_function<void()> go;
+    size_t waits_at = 0;
+};
+
+class PathOrder {
+  public:
+    // Calls turn->go, now or later. The turn lasts until leave().
+    void enter(std::shared_ptr<Turn> turn);
+    void leave(const std::shared_ptr<Turn>& turn);
+    size_t size() const { return queues_.size(); }
+
+  private:
+    std::map<std::string, std::deque<std::shared_ptr<Turn>>> queues_;
+};
+
+}  // namespace runtime::disk

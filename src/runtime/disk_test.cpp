@@ -1,0 +1,484 @@
+#include "runtime/disk.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <iterator>
+#include <optional>
+#include <random>
+
+#include "runtime/coroutine.h"
+#include "runtime/reactor.h"
+#include "runtime/services.h"
+#include "runtime/sync.h"
+#include "runtime/testing.h"
+
+namespace runtime::disk {
+namespace {
+
+using runtime::testing::failed_with;
+using runtime::testing::ok;
+using Bytes = std::vector<uint8_t>;
+
+Bytes read_file(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// Bytes that tell where they belong.
+Bytes pattern(size_t size, uint64_t from = 0) {
+    Bytes bytes(size);
+    for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<uint8_t>(((from + i) * 2654435761u) >> 13);
+    return bytes;
+}
+
+std::span<const uint8_t> span_of(std::string_view text) {
+    return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
+// What a Done was told; wait() yields until then.
+class Outcome {
+  public:
+    Done done() {
+        return [this](base::Result<void> result) {
+            EXPECT_FALSE(result_.has_value()) << "told twice";
+            result_ = std::move(result);
+            ++told_;
+            told_event_.set();
+        };
+    }
+    base::Result<void> wait() {
+        auto waited = told_event_.wait(Deadline::in_ms(60'000));
+        if (!waited) return waited;
+        return std::move(*result_);
+    }
+    bool told() const { return result_.has_value(); }
+
+  private:
+    std::optional<base::Result<void>> result_;
+    int told_ = 0;
+    Event told_event_;
+};
+
+class DiskTest : public ::testing::TestWithParam<Backend> {
+  protected:
+    void SetUp() override {
+        runtime::testing::start_loop_once();
+        std::string name = std::filesystem::temp_directory_path() / "disk_test.XXXXXX";
+        ASSERT_NE(mkdtemp(name.data()), nullptr);
+        root_ = name;
+        settings_.backend = GetParam();
+        restart();
+    }
+    void TearDown() override {
+        set_fault(nullptr);
+        EXPECT_TRUE(ok(drain(Deadline::in_ms(60'000))));
+        EXPECT_EQ(status().bytes_in_flight, 0u);
+        EXPECT_EQ(status().files_open, 0u);
+        detail::stop_disk();
+        std::filesystem::remove_all(root_);
+    }
+    // Ends the engine that may run, and starts one by settings_.
+    void restart() {
+        detail::stop_disk();
+        auto started = start(settings_);
+        if (!started && started.error().code() == base::Code::kRefused)
+            GTEST_SKIP() << "this system refuses the backend: " << started.error().text();
+        ASSERT_TRUE(ok(started));
+    }
+    std::string at(std::string_view name) const { return root_ + "/" + std::string(name); }
+    // Of a directory behind a mount that refuses O_DIRECT, where there is one.
+    static base::Result<void> finish(AppendFile& file, std::string rename_to = {}) {
+        Outcome outcome;
+        file.finish(std::move(rename_to), outcome.done());
+        return outcome.wait();
+    }
+    // Runs the loop until it is so, a bounded number of turns.
+    static bool until(std::move_only_function<bool()> so) {
+        for (int i = 0; i < 3000; ++i) {
+            if (so()) return true;
+            if (!sleep_ms(10)) return false;
+        }
+        return false;
+    }
+
+    std::string root_;
+    Settings settings_;
+};
+
+TEST_P(DiskTest, WhatWasAppendedIsInTheFileWhateverTheSizes) {
+    std::mt19937 random(7);
+    for (const bool cached : {false, true}) {
+        for (const size_t most : {1u, 300u, 5000u, 100'000u, 700'000u}) {
+            const auto path = at(fmt::format("a/b/{}-{}.bin", cached, most));
+            auto file = AppendFile::create(path, {.cached = cached});
+            Bytes all;
+            const int count = most < 1000 ? 3000 : 40;
+            for (int i = 0; i < count; ++i) {
+                const auto part = pattern(random() % (most + 1), all.size());
+                ASSERT_TRUE(ok(file->append(part)));
+                all.insert(all.end(), part.begin(), part.end());
+                if (random() % 16 == 0) {
+                    ASSERT_TRUE(ok(yield()));
+                }
+            }
+            EXPECT_EQ(file->size(), all.size());
+            ASSERT_TRUE(ok(finish(*file)));
+            EXPECT_EQ(file->written(), all.size());
+            EXPECT_TRUE(read_file(path) == all) << path;
+        }
+    }
+}
+
+TEST_P(DiskTest, SlowBytesAreWrittenByTheFlush) {
+    settings_.flush_ms = 100;
+    restart();
+    for (const bool cached : {false, true}) {
+        const auto path = at(cached ? "cached" : "direct");
+        auto file = AppendFile::create(path, {.cached = cached});
+        Bytes all;
+        for (int i = 0; i < 5; ++i) {
+            const auto part = pattern(1500, all.size());
+            ASSERT_TRUE(ok(file->append(part)));
+            all.insert(all.end(), part.begin(), part.end());
+            ASSERT_TRUE(until([&] { return file->written() == all.size(); })) << file->written();
+            // Another reader sees them, and perhaps zeros behind.
+            auto seen = read_file(path);
+            ASSERT_GE(seen.size(), all.size());
+            EXPECT_TRUE(std::all_of(seen.begin() + static_cast<long>(all.size()), seen.end(),
+                                    [](uint8_t byte) { return byte == 0; }));
+            EXPECT_LT(seen.size(), all.size() + 4096);
+            seen.resize(all.size());
+            EXPECT_TRUE(seen == all);
+        }
+        ASSERT_TRUE(ok(finish(*file)));
+        EXPECT_TRUE(read_file(path) == all);
+    }
+}
+
+TEST_P(DiskTest, WithoutFlushNothingIsWrittenBeforeABufferIsFull) {
+    auto file = AppendFile::create(at("x"), {.flush_ms = 0});
+    ASSERT_TRUE(ok(file->append(pattern(1000))));
+    ASSERT_TRUE(ok(sleep_ms(1500)));
+    EXPECT_EQ(file->written(), 0u);
+    ASSERT_TRUE(ok(finish(*file)));
+    EXPECT_EQ(read_file(at("x")).size(), 1000u);
+}
+
+TEST_P(DiskTest, OverwritesAreInTheFileWhenItIsFinished) {
+    auto file = AppendFile::create(at("x.tmp"), {});
+    auto all = pattern(300'001);
+    ASSERT_TRUE(ok(file->append(all)));
+    const auto replace = [&](uint64_t offset, std::string_view with) {
+        ASSERT_TRUE(ok(file->overwrite(offset, span_of(with))));
+        std::copy(with.begin(), with.end(), all.begin() + static_cast<long>(offset));
+    };
+    replace(0, "head");
+    replace(4094, "over a block");
+    replace(4096, "twice");
+    replace(299'999, "zz");
+    ASSERT_TRUE(ok(finish(*file, at("deep/er/x"))));
+    EXPECT_TRUE(read_file(at("deep/er/x")) == all);
+    EXPECT_FALSE(std::filesystem::exists(at("x.tmp")));
+}
+
+TEST_P(DiskTest, AnEmptyFileIsAFile) {
+    auto file = AppendFile::create(at("x"), {.sync = true});
+    ASSERT_TRUE(ok(finish(*file)));
+    EXPECT_EQ(std::filesystem::file_size(at("x")), 0u);
+}
+
+TEST_P(DiskTest, OlderBytesOfTheNameAreGone) {
+    std::ofstream(at("x")) << std::string(100'000, 'x');
+    auto file = AppendFile::create(at("x"), {});
+    ASSERT_TRUE(ok(file->append(span_of("new"))));
+    ASSERT_TRUE(ok(finish(*file)));
+    EXPECT_EQ(read_file(at("x")), (Bytes{'n', 'e', 'w'}));
+}
+
+TEST_P(DiskTest, TheObjectMayGoBeforeTheFileIsDone) {
+    Outcome outcome;
+    auto file = AppendFile::create(at("x.tmp"), {});
+    ASSERT_TRUE(ok(file->append(pattern(500'000))));
+    file->finish(at("x"), outcome.done());
+    EXPECT_FALSE(outcome.told());
+    file.reset();
+    ASSERT_TRUE(ok(outcome.wait()));
+    EXPECT_TRUE(read_file(at("x")) == pattern(500'000));
+
+    file = AppendFile::create(at("left"), {});
+    ASSERT_TRUE(ok(file->append(pattern(500'000))));
+    file.reset();
+    ASSERT_TRUE(ok(drain(Deadline::in_ms(60'000))));
+    EXPECT_TRUE(read_file(at("left")) == pattern(500'000));
+}
+
+TEST_P(DiskTest, ADiscardedFileIsGone) {
+    Outcome outcome;
+    auto file = AppendFile::create(at("x"), {});
+    ASSERT_TRUE(ok(file->append(pattern(500'000))));
+    file->discard(outcome.done());
+    ASSERT_TRUE(ok(outcome.wait()));
+    EXPECT_FALSE(std::filesystem::exists(at("x")));
+}
+
+TEST_P(DiskTest, OperationsOnOnePathRunInOrder) {
+    for (int round = 0; round < 20; ++round) {
+        const auto text = fmt::format("round {}", round);
+        auto file = AppendFile::create(at("x.tmp"), {});
+        ASSERT_TRUE(ok(file->append(span_of(text))));
+        Outcome outcome[5];
+        file->finish(at("x"), outcome[0].done());
+        rename(at("x"), at("y"), outcome[1].done());
+        write_file(at("x"), "other", outcome[2].done());
+        remove(at("x"), outcome[3].done());
+        rename(at("y"), at("d/z"), outcome[4].done());
+        file = AppendFile::create(at("x.tmp"), {});
+        ASSERT_TRUE(ok(file->append(span_of("second"))));
+        for (auto& one : outcome) ASSERT_TRUE(ok(one.wait()));
+        EXPECT_EQ(read_file(at("d/z")), Bytes(text.begin(), text.end()));
+        EXPECT_FALSE(std::filesystem::exists(at("x")));
+        EXPECT_FALSE(std::filesystem::exists(at("y")));
+        ASSERT_TRUE(ok(finish(*file)));
+        EXPECT_EQ(read_file(at("x.tmp")).size(), 6u);
+    }
+}
+
+TEST_P(DiskTest, SmallFilesAreReplacedWhole) {
+    for (const std::string text : {"one", "", "three"}) {
+        Outcome outcome;
+        write_file(at("dir/list"), text, outcome.done());
+        ASSERT_TRUE(ok(outcome.wait()));
+        EXPECT_EQ(read_file(at("dir/list")), Bytes(text.begin(), text.end()));
+        EXPECT_FALSE(std::filesystem::exists(at("dir/list.tmp")));
+    }
+    Outcome first, second;
+    remove(at("dir/list"), first.done(), true);
+    ASSERT_TRUE(ok(first.wait()));
+    EXPECT_FALSE(std::filesystem::exists(at("dir")));
+    remove(at("dir/list"), second.done());
+    EXPECT_TRUE(ok(second.wait()));
+}
+
+TEST_P(DiskTest, ErrorsNameTheFileAndTheReason) {
+    std::ofstream(at("plain")) << "a file";
+    auto file = AppendFile::create(at("plain/x"), {});
+    ASSERT_TRUE(until([&] { return file->error() != nullptr; }));
+    EXPECT_EQ(file->error()->text(), fmt::format("opening {}: Not a directory", at("plain/x")));
+    for (int i = 0; i < 2; ++i) {
+        auto appended = file->append(pattern(10));
+        ASSERT_TRUE(failed_with(appended, base::Code::kSystem));
+        EXPECT_EQ(appended.error().system_errno(), ENOTDIR);
+    }
+    auto finished = finish(*file, at("y"));
+    ASSERT_TRUE(failed_with(finished, base::Code::kSystem));
+    EXPECT_EQ(finished.error().text(), fmt::format("opening {}: Not a directory", at("plain/x")));
+    EXPECT_FALSE(std::filesystem::exists(at("y")));
+    EXPECT_EQ(status().files_failed, 1u);
+    EXPECT_EQ(status().files_dropped, 0u);
+    EXPECT_NE(status().last_error.find("plain/x"), std::string::npos);
+
+    Outcome outcome;
+    write_file(at("plain/z"), "x", outcome.done());
+    auto written = outcome.wait();
+    ASSERT_TRUE(failed_with(written, base::Code::kSystem));
+    EXPECT_EQ(written.error().text(), fmt::format("writing {}: Not a directory", at("plain/z")));
+}
+
+TEST_P(DiskTest, AFileWhoseDirectoryIsGoneCannotBeRenamed) {
+    auto file = AppendFile::create(at("gone/x.tmp"), {});
+    ASSERT_TRUE(ok(file->append(pattern(100'000))));
+    ASSERT_TRUE(until([&] { return file->written() > 0; }));
+    std::filesystem::remove_all(at("gone"));
+    auto finished = finish(*file, at("gone/x"));
+    ASSERT_TRUE(failed_with(finished, base::Code::kSystem));
+    EXPECT_EQ(finished.error().text(), fmt::format("renaming {}: No such file or directory", at("gone/x.tmp")));
+}
+
+TEST_P(DiskTest, AFullDiskEndsTheFileAtWhatWasWritten) {
+    auto file = AppendFile::create(at("full/x.tmp"), {});
+    auto other = AppendFile::create(at("fine/y"), {});
+    ASSERT_TRUE(ok(file->append(pattern(200'000))));
+    ASSERT_TRUE(until([&] { return file->written() > 0; }));
+    set_fault(std::make_unique<Fault>(*parse_fault("path=full/ op=write error=ENOSPC")));
+    uint64_t size = 200'000;
+    ASSERT_TRUE(until([&] {
+        EXPECT_TRUE(ok(other->append(pattern(5000, other->size()))));
+        if (!file->append(pattern(5000, size))) return true;
+        size += 5000;
+        return false;
+    }));
+    EXPECT_EQ(file->error()->text(), fmt::format("writing {}: No space left on device", at("full/x.tmp")));
+    const auto written = file->written();
+    EXPECT_GT(written, 0u);
+    EXPECT_EQ(finish(*file, at("full/x")).error().system_errno(), ENOSPC);
+    EXPECT_TRUE(read_file(at("full/x.tmp")) == pattern(written));
+    EXPECT_FALSE(std::filesystem::exists(at("full/x")));
+    ASSERT_TRUE(ok(finish(*other)));
+    EXPECT_TRUE(read_file(at("fine/y")) == pattern(other->size()));
+    EXPECT_EQ(status().files_failed, 1u);
+}
+
+TEST_P(DiskTest, ASlowDiskEndsAFileAtItsBoundAndTheLoopRunsOn) {
+    settings_.file_limit_bytes = 1'000'000;
+    restart();
+    set_fault(std::make_unique<Fault>(*parse_fault("path=slow op=write delay_ms=2000")));
+    auto file = AppendFile::create(at("slow"), {});
+    auto other = AppendFile::create(at("quick"), {});
+    ASSERT_TRUE(until([] { return status().operations == 0; }));
+    uint64_t size = 0;
+    const auto turns = detail::reactor_counters().turns;
+    int steps = 0;
+    while (file->append(pattern(10'000, size))) {
+        size += 10'000;
+        ++steps;
+        ASSERT_TRUE(ok(other->append(pattern(1000, other->size()))));
+        ASSERT_LT(size, 3'000'000u) << "there is no bound";
+        EXPECT_LE(status().bytes_in_flight, 1'500'000u);
+        ASSERT_TRUE(ok(yield()));
+    }
+    // The loop had its turns while the write waited: nobody slept in it.
+    EXPECT_GT(size, 500'000u);
+    EXPECT_EQ(file->written(), 0u);
+    EXPECT_GE(detail::reactor_counters().turns, turns);
+    EXPECT_GE(steps, 50);
+    EXPECT_EQ(file->error()->code(), base::Code::kLimit);
+    EXPECT_NE(file->error()->text().find("the disk is too slow for " + at("slow")), std::string::npos)
+        << file->error()->text();
+    EXPECT_EQ(status().files_dropped, 1u);
+    // What is under way is waited for, not torn away.
+    EXPECT_TRUE(failed_with(finish(*file), base::Code::kLimit));
+    EXPECT_TRUE(read_file(at("slow")) == pattern(file->written()));
+    ASSERT_TRUE(ok(finish(*other)));
+    EXPECT_GE(status().slow_warnings, 1u);
+}
+
+TEST_P(DiskTest, TheBoundOfAllHolds) {
+    settings_.file_limit_bytes = 1'000'000;
+    settings_.total_limit_bytes = 2'000'000;
+    restart();
+    set_fault(std::make_unique<Fault>(*parse_fault("op=write delay_ms=1000")));
+    std::vector<std::unique_ptr<AppendFile>> files;
+    for (int i = 0; i < 5; ++i) files.push_back(AppendFile::create(at(fmt::format("{}", i)), {}));
+    int failed = 0;
+    for (int i = 0; i < 60; ++i) {
+        failed = 0;
+        for (auto& file : files) failed += !file->append(pattern(10'000, file->size()));
+        EXPECT_LE(status().bytes_in_flight, 2'000'000u);
+        ASSERT_TRUE(ok(yield()));
+    }
+    EXPECT_GE(failed, 1);
+    EXPECT_LT(failed, 5);
+    for (auto& file : files) {
+        const bool had_failed = file->error() != nullptr;
+        EXPECT_EQ(finish(*file).has_value(), !had_failed);
+        EXPECT_TRUE(read_file(file->path()) == pattern(had_failed ? file->written() : file->size()));
+    }
+}
+
+TEST_P(DiskTest, ADelayIsNoErrorWhileThereIsRoom) {
+    set_fault(std::make_unique<Fault>(*parse_fault("op=any delay_ms=300")));
+    auto file = AppendFile::create(at("x.tmp"), {});
+    for (int i = 0; i < 50; ++i) {
+        ASSERT_TRUE(ok(file->append(pattern(20'000, file->size()))));
+        ASSERT_TRUE(ok(sleep_ms(10)));
+    }
+    ASSERT_TRUE(ok(finish(*file, at("x"))));
+    EXPECT_TRUE(read_file(at("x")) == pattern(1'000'000));
+}
+
+TEST_P(DiskTest, AnOpenThatFailsLate) {
+    set_fault(std::make_unique<Fault>(*parse_fault("op=open delay_ms=200 error=EACCES")));
+    auto file = AppendFile::create(at("x"), {});
+    ASSERT_TRUE(ok(file->append(pattern(200'000))));
+    ASSERT_TRUE(until([&] { return file->error() != nullptr; }));
+    EXPECT_EQ(file->error()->text(), fmt::format("opening {}: Permission denied", at("x")));
+    EXPECT_TRUE(failed_with(finish(*file), base::Code::kSystem));
+}
+
+TEST_P(DiskTest, ALongJobLeavesAThreadForTheOthers) {
+    std::promise<void> go_on;
+    Outcome outcome[3];
+    std::atomic<int> at_once = 0, most = 0;
+    for (auto& one : outcome) {
+        run(
+            [&,
+             future = std::make_shared<std::shared_future<void>>(
+                 &one == outcome ? go_on.get_future().share() : std::shared_future<void>())]() -> base::Result<void> {
+                most = std::max<int>(most, ++at_once);
+                if (future->valid()) future->wait();
+                --at_once;
+                return base::fail(base::Code::kNotFound, "as it should");
+            },
+            one.done());
+    }
+    auto file = AppendFile::create(at("x.tmp"), {});
+    ASSERT_TRUE(ok(file->append(pattern(2'000'000))));
+    ASSERT_TRUE(ok(finish(*file, at("x"))));
+    EXPECT_FALSE(outcome[0].told());
+    go_on.set_value();
+    for (auto& one : outcome) EXPECT_TRUE(failed_with(one.wait(), base::Code::kNotFound));
+    EXPECT_EQ(most, 1);
+}
+
+TEST_P(DiskTest, BuffersFollowTheRate) {
+    // Little at a time: the smallest buffers do.
+    settings_.flush_ms = 100;
+    restart();
+    auto slow = AppendFile::create(at("slow"), {});
+    for (int i = 0; i < 8; ++i) {
+        ASSERT_TRUE(ok(slow->append(pattern(100, slow->size()))));
+        ASSERT_TRUE(until([&] { return slow->written() == slow->size(); }));
+    }
+    EXPECT_LE(status().bytes_buffered, 4 * 32u * 1024);
+    // Much at once: large writes.
+    const auto before = status().writes;
+    auto quick = AppendFile::create(at("quick"), {});
+    for (int i = 0; i < 400; ++i) ASSERT_TRUE(ok(quick->append(pattern(50'000, quick->size()))));
+    ASSERT_TRUE(ok(finish(*quick)));
+    EXPECT_LT(status().writes - before, 20'000'000 / 100'000u);
+    EXPECT_TRUE(read_file(at("quick")) == pattern(20'000'000));
+    ASSERT_TRUE(ok(finish(*slow)));
+}
+
+TEST_P(DiskTest, ManyFilesAtOnce) {
+    std::vector<std::unique_ptr<AppendFile>> files;
+    for (int i = 0; i < 200; ++i) files.push_back(AppendFile::create(at(fmt::format("{}/{}.tmp", i % 7, i)), {}));
+    EXPECT_EQ(status().files_open, 200u);
+    for (int round = 0; round < 20; ++round) {
+        for (auto& file : files) ASSERT_TRUE(ok(file->append(pattern(3000, file->size()))));
+        ASSERT_TRUE(ok(yield()));
+    }
+    size_t done = 0;
+    for (auto& file : files)
+        file->finish(file->path().substr(0, file->path().size() - 4), [&](base::Result<void> result) {
+            EXPECT_TRUE(ok(result));
+            ++done;
+        });
+    files.clear();
+    ASSERT_TRUE(until([&] { return done == 200; }));
+    for (int i = 0; i < 200; ++i) ASSERT_TRUE(read_file(at(fmt::format("{}/{}", i % 7, i))) == pattern(60'000)) << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, DiskTest, ::testing::Values(Backend::kThreads));
+
+TEST(DiskFaultTest, WordsAreRead) {
+    const auto fault = parse_fault("path=live/x  op=write delay_ms=2000\nerror=ENOSPC from_offset=100\n");
+    ASSERT_TRUE(ok(fault));
+    EXPECT_EQ(fault->path, "live/x");
+    EXPECT_TRUE(fault->on_write && !fault->on_open && !fault->on_close);
+    EXPECT_EQ(fault->delay_ms, 2000);
+    EXPECT_EQ(fault->error, ENOSPC);
+    EXPECT_EQ(fault->from_offset, 100u);
+    for (const char* bad : {"path", "op=none", "error=EWHAT", "delay_ms=x", "speed=3"})
+        EXPECT_TRUE(failed_with(parse_fault(bad), base::Code::kConfig)) << bad;
+}
+
+}  // namespace
+}  // namespace runtime::disk

@@ -1,0 +1,44 @@
+// Writing by the worker threads: where io_uring is not allowed. Through the page cache: the system writes behind, where
+// a thread that writes around it would wait for the medium each time, and there are only two.
+
+#include <sys/uio.h>
+
+#include <cerrno>
+
+#include "runtime/disk_engine.h"
+#include "runtime/disk_file.h"
+
+namespace runtime::disk {
+namespace {
+
+ssize_t write_once(const Write& write) {
+    while (true) {
+        const ssize_t n =
+            pwritev(write.fd, write.parts.data(), static_cast<int>(write.count), static_cast<off_t>(write.offset));
+        if (n >= 0) return n;
+        if (errno != EINTR) return -errno;
+    }
+}
+
+class ThreadWriter final : public Writer {
+  public:
+    explicit ThreadWriter(DiskPool& pool) : pool_(pool) {}
+
+    void submit(const std::shared_ptr<File>& file, Write& write) override {
+        auto job = std::make_unique<DiskJob>();
+        job->work = [&write] { write.result = write_once(write); };
+        job->done = [file] { file->on_written(); };
+        pool_.submit(std::move(job));
+    }
+    const char* name() const override { return "threads"; }
+    bool wants_direct() const override { return false; }
+
+  private:
+    DiskPool& pool_;
+};
+
+}  // namespace
+
+std::unique_ptr<Writer> make_thread_writer(DiskPool& pool) { return std::make_unique<ThreadWriter>(pool); }
+
+}  // namespace runtime::disk
