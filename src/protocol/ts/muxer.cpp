@@ -1,0 +1,292 @@
+#include "protocol/ts/muxer.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace ts {
+namespace {
+
+constexpr size_t kMaxPesHeader = 19;
+// 2.7.2 wants a clock reference each 100 ms. Frames of the other track look a little earlier, so that the next one is
+// not too late.
+constexpr int64_t kMostClockGapMs = 100, kClockDueMs = 75;
+// Longer pauses are not filled with clocks.
+constexpr int64_t kPauseMs = 2'000;
+// Times that go back by more than this are a new time base, by less an uneven interleaving.
+constexpr int64_t kRestartMs = 1'000;
+
+constexpr uint8_t kVideoStreamId = 0xe0, kAudioStreamId = 0xc0, kPrivateStreamId = 0xbd;
+
+uint8_t audio_stream_id(media::Codec codec) {
+    return codec == media::Codec::kAac || codec == media::Codec::kMp3 ? kAudioStreamId : kPrivateStreamId;
+}
+
+uint64_t ticks(int64_t ms) { return static_cast<uint64_t>(ms * kTicksPerMs); }
+
+size_t packets_of(size_t first_room, size_t bytes) {
+    return bytes <= first_room ? 1 : 1 + (bytes - first_room + kPayloadSize - 1) / kPayloadSize;
+}
+
+// An adaptation field of `size` bytes with its length: flags, clock, stuffing. Returns its end.
+uint8_t* put_adaptation(uint8_t* p, size_t size, uint8_t flags, int64_t clock_ms) {
+    uint8_t* end = p + size;
+    *p++ = static_cast<uint8_t>(size - 1);
+    if (p == end) return end;
+    *p++ = flags;
+    if (flags & kHasPcr) p = put_pcr(p, ticks(clock_ms));
+    std::memset(p, 0xff, static_cast<size_t>(end - p));
+    return end;
+}
+
+size_t adaptation_needed(uint8_t flags) { return flags & kHasPcr ? 8 : flags ? 2 : 0; }
+
+}  // namespace
+
+Muxer::Muxer(MuxerOptions options) : options_(options) {}
+
+Program Muxer::program() const {
+    return {video_.codec(), audio_.codec(), audio_.opus_channels(), audio_.low_rate_mp3()};
+}
+
+base::Result<void> Muxer::set_header(const media::Frame& header) {
+    if (header.kind == media::Kind::kVideo) return video_.set_header(header);
+    if (header.kind == media::Kind::kAudio) return audio_.set_header(header);
+    return {};
+}
+
+void Muxer::set_headers(const Headers& headers) {
+    // A header that cannot be read leaves its track out, which program() shows.
+    video_.reset();
+    if (headers.video) (void)video_.set_header(*headers.video).has_value();
+    audio_.reset();
+    if (headers.audio)
+        (void)audio_.set_header(*headers.audio).has_value();
+    else
+        audio_.set_codec(headers.audio_codec);
+}
+
+size_t Muxer::prepare(const media::Frame& frame) {
+    plan_ = {};
+    pieces_.clear();
+    if (frame.sequence_header || frame.kind == media::Kind::kData) return 0;
+    plan_.dts = frame.dts;
+    if (frame.kind == media::Kind::kVideo) {
+        pieces_.emplace_back();  // the PES header comes here
+        size_t bytes = video_.append(frame, pieces_);
+        if (bytes == 0) return 0;
+        plan_.video = true;
+        plan_.keyframe = frame.keyframe;
+        return finish_plan(bytes, std::max(frame.pts(), frame.dts), 0);
+    }
+    audio_.note(frame);
+    auto header = audio_.put_header(frame, head_ + kMaxPesHeader);
+    if (!header) return 0;
+    pieces_.emplace_back();
+    pieces_.push_back(frame.payload);
+    return finish_plan(frame.payload.size() + *header, frame.dts, *header);
+}
+
+std::optional<size_t> Muxer::put_audio_header(const media::Frame& frame, uint8_t out[AudioElementary::kMaxHeader]) {
+    audio_.note(frame);
+    return audio_.put_header(frame, out);
+}
+
+size_t Muxer::prepare_audio(std::span<const uint8_t> bytes, int64_t dts) {
+    CHECK(!bytes.empty() && bytes.size() <= AudioElementary::kMaxFrame + AudioElementary::kMaxHeader);
+    plan_ = {};
+    pieces_.clear();
+    plan_.dts = dts;
+    pieces_.emplace_back();
+    pieces_.push_back(bytes);
+    return finish_plan(bytes.size(), dts, 0);
+}
+
+void Muxer::plan_tables(bool keyframe, int64_t dts) {
+    bool changed = tables_sent_ && plan_.program != sent_program_;
+    plan_.version = changed ? (version_ + 1) & 31 : version_;
+    int64_t age = dts - last_tables_ms_;
+    bool old = options_.tables_every_ms > 0 && (age >= options_.tables_every_ms || age < -kRestartMs);
+    plan_.tables = changed || !tables_sent_ || tables_wanted_ || old || (keyframe && options_.tables_at_keyframes);
+}
+
+void Muxer::plan_clock(int64_t dts) {
+    bool own = plan_.video || plan_.program.video == media::Codec::kNone;
+    int64_t gap = clock_begun_ ? dts - last_clock_ms_ : 0;
+    plan_.clock_restarts = gap < -kRestartMs;
+    plan_.has_clock = own && (!clock_sent_ || gap > 0 || plan_.clock_restarts);
+    if (own) {
+        if (gap > kMostClockGapMs && gap <= kPauseMs && clock_sent_)
+            plan_.clocks = static_cast<int>((gap - 1) / kMostClockGapMs);
+        plan_.clock_step = gap / (plan_.clocks + 1);
+    } else if (gap > kClockDueMs) {
+        plan_.clocks = gap > kPauseMs ? 1 : static_cast<int>((gap + kMostClockGapMs - 1) / kMostClockGapMs);
+        plan_.clock_step = gap / plan_.clocks;
+    }
+    plan_.first_clock = last_clock_ms_ + plan_.clock_step;
+}
+
+uint8_t Muxer::first_flags() const {
+    bool random_access = plan_.keyframe || (!plan_.video && plan_.program.video == media::Codec::kNone);
+    uint8_t flags = random_access ? kRandomAccess : 0;
+    if (plan_.has_clock) flags |= kHasPcr;
+    if (plan_.clock_restarts && plan_.has_clock) flags |= kDiscontinuity;
+    return flags;
+}
+
+size_t Muxer::finish_plan(size_t elementary_bytes, int64_t pts, size_t audio_header) {
+    plan_.program = program();
+    plan_tables(plan_.keyframe, plan_.dts);
+    plan_clock(plan_.dts);
+    size_t header = pts == plan_.dts ? 14 : kMaxPesHeader;
+    uint8_t* start = head_ + kMaxPesHeader - header;
+    put_pes_header(start, elementary_bytes, pts);
+    pieces_[0] = {start, header + audio_header};
+    plan_.bytes = header + elementary_bytes;
+    size_t first_room = kPayloadSize - adaptation_needed(first_flags());
+    plan_.packets = packets_of(first_room, plan_.bytes) + static_cast<size_t>(plan_.clocks) + (plan_.tables ? 2 : 0);
+    piece_ = offset_ = 0;
+    return plan_.packets * kPacketSize;
+}
+
+// 2.4.3.6. The length is told where 16 bits hold it, although video may leave it out: who reads live then knows the
+// frame's end without waiting for the next.
+void Muxer::put_pes_header(uint8_t* p, size_t elementary_bytes, int64_t pts) {
+    bool with_dts = pts != plan_.dts;
+    uint8_t fields = with_dts ? 10 : 5;
+    size_t length = 3u + fields + elementary_bytes;
+    p = base::put_u32(p, 0x100u | (plan_.video ? kVideoStreamId : audio_stream_id(plan_.program.audio)));
+    p = base::put_u16(p, length > 0xffff ? 0 : static_cast<uint32_t>(length));
+    *p++ = 0x84;  // the payload begins with an access unit
+    *p++ = with_dts ? 0xc0 : 0x80;
+    *p++ = fields;
+    p = put_time_stamp(p, with_dts ? 3 : 2, ticks(pts + options_.delay_ms));
+    if (with_dts) put_time_stamp(p, 1, ticks(plan_.dts + options_.delay_ms));
+}
+
+uint8_t* Muxer::write(uint8_t* out) { return out + write_some({out, plan_.packets * kPacketSize}); }
+
+size_t Muxer::write_some(std::span<uint8_t> out) {
+    size_t room = out.size() / kPacketSize;
+    uint8_t* p = out.data();
+    if (plan_.tables) {
+        CHECK(room >= 2);
+        p = write_tables(p);
+    }
+    for (; plan_.clocks > 0 && p < out.data() + room * kPacketSize; --plan_.clocks) p = write_clock(p);
+    size_t left = room - static_cast<size_t>(p - out.data()) / kPacketSize;
+    if (left > 0 && plan_.bytes > 0 && !plan_.begun) {
+        p = write_first(p);
+        --left;
+    }
+    if (size_t whole = std::min(left, plan_.bytes / kPayloadSize); whole > 0 && plan_.begun) {
+        p = write_middle(p, whole);
+        left -= whole;
+    }
+    if (left > 0 && plan_.bytes > 0 && plan_.bytes < kPayloadSize) p = write_last(p);
+    auto written = static_cast<size_t>(p - out.data());
+    plan_.packets -= written / kPacketSize;
+    return written;
+}
+
+uint8_t* Muxer::write_tables(uint8_t* out) {
+    version_ = plan_.version;
+    tables_cc_ = (tables_cc_ + 1) & 15;
+    tables_sent_ = true;
+    tables_wanted_ = false;
+    sent_program_ = plan_.program;
+    last_tables_ms_ = plan_.dts;
+    plan_.tables = false;
+    plan_.had_tables = true;
+    return put_tables(out, plan_.program, version_, tables_cc_);
+}
+
+// A packet without payload has the counter of the one before it.
+uint8_t* Muxer::write_clock(uint8_t* out) {
+    uint16_t pid = plan_.program.pcr_pid();
+    uint8_t* p = put_packet_header(out, pid, false, true, false, pid == kVideoPid ? video_cc_ : audio_cc_);
+    p = put_adaptation(p, kPayloadSize, kHasPcr, plan_.first_clock);
+    last_clock_ms_ = plan_.first_clock;
+    plan_.first_clock += plan_.clock_step;
+    clock_sent_ = clock_begun_ = true;
+    return p;
+}
+
+uint8_t* Muxer::write_first(uint8_t* out) {
+    plan_.begun = true;
+    uint8_t flags = first_flags();
+    place_ = {version_, tables_cc_, plan_.had_tables, plan_.program.low_rate_mp3};
+    if (plan_.has_clock) {
+        last_clock_ms_ = plan_.dts;
+        clock_sent_ = true;
+    } else if (!clock_begun_) {
+        last_clock_ms_ = plan_.dts;
+    }
+    clock_begun_ = true;
+    return write_edge(out, true, flags);
+}
+
+uint8_t* Muxer::write_last(uint8_t* out) { return write_edge(out, false, 0); }
+
+// A packet that is not all payload: the first, and the last with its stuffing.
+uint8_t* Muxer::write_edge(uint8_t* out, bool first, uint8_t flags) {
+    uint8_t& cc = counter();
+    cc = (cc + 1) & 15;
+    size_t payload = std::min(plan_.bytes, kPayloadSize - adaptation_needed(flags));
+    size_t adaptation = kPayloadSize - payload;
+    out = put_packet_header(out, pid(), first, adaptation > 0, true, cc);
+    if (adaptation > 0) out = put_adaptation(out, adaptation, flags, plan_.dts);
+    plan_.bytes -= payload;
+    return take_payload(out, payload);
+}
+
+// The hot loop: most packets are a header and 184 bytes of one piece.
+uint8_t* Muxer::write_middle(uint8_t* out, size_t count) {
+    uint8_t cc = counter();
+    uint16_t pid = this->pid();
+    plan_.bytes -= count * kPayloadSize;
+    while (count > 0) {
+        const uint8_t* from = pieces_[piece_].data() + offset_;
+        size_t whole = std::min(count, (pieces_[piece_].size() - offset_) / kPayloadSize);
+        for (size_t i = 0; i < whole; ++i) {
+            cc = (cc + 1) & 15;
+            out = put_packet_header(out, pid, false, false, true, cc);
+            std::memcpy(out, from, kPayloadSize);
+            from += kPayloadSize;
+            out += kPayloadSize;
+        }
+        offset_ += whole * kPayloadSize;
+        count -= whole;
+        if (count == 0) break;
+        cc = (cc + 1) & 15;
+        out = take_payload(put_packet_header(out, pid, false, false, true, cc), kPayloadSize);
+        --count;
+    }
+    counter() = cc;
+    return out;
+}
+
+uint8_t* Muxer::take_payload(uint8_t* out, size_t bytes) {
+    while (bytes > 0) {
+        auto rest = pieces_[piece_].subspan(offset_);
+        size_t take = std::min(bytes, rest.size());
+        std::memcpy(out, rest.data(), take);
+        out += take;
+        bytes -= take;
+        offset_ += take;
+        if (offset_ == pieces_[piece_].size()) {
+            ++piece_;
+            offset_ = 0;
+        }
+    }
+    return out;
+}
+
+uint8_t* Muxer::put_tables_at(const Headers& headers, const Place& place, uint8_t* out) {
+    Muxer muxer;
+    muxer.set_headers(headers);
+    Program program = muxer.program();
+    program.low_rate_mp3 = place.low_rate_mp3;
+    return put_tables(out, program, place.version, place.cc);
+}
+
+}  // namespace ts

@@ -1,0 +1,59 @@
+#pragma once
+// Frames for the tests of MPEG-TS.
+
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "media/aac.h"
+#include "media/frame.h"
+#include "media/h264.h"
+#include "media/hex_testing.h"
+
+namespace ts::testing {
+
+inline media::Frame frame(media::Codec codec, base::Slice payload, int64_t dts = 0) {
+    media::Frame frame;
+    frame.codec = codec;
+    frame.kind = media::codec_info(codec).kind;
+    frame.dts = dts;
+    frame.payload = std::move(payload);
+    return frame;
+}
+
+inline media::Frame header(media::Codec codec, base::Slice payload) {
+    media::Frame header = frame(codec, std::move(payload));
+    header.sequence_header = true;
+    return header;
+}
+
+inline const std::vector<uint8_t>& sps() {
+    static const auto bytes = media::hex("67 42 c0 1e d9 00 a0 47 fe c8");
+    return bytes;
+}
+inline const std::vector<uint8_t>& pps() {
+    static const auto bytes = media::hex("68 cb 83 cb 20");
+    return bytes;
+}
+inline media::Frame avc_header() { return header(media::Codec::kH264, media::make_avc_config(sps(), pps()).value()); }
+inline media::Frame aac_header() { return header(media::Codec::kAac, media::make_aac_config(2, 44100, 2)); }
+
+// One NAL unit of that many bytes behind its length, filled so that no start code comes about.
+inline media::Frame picture(int64_t dts, bool keyframe, size_t unit_bytes, int32_t cts = 0) {
+    std::vector<uint8_t> payload(unit_bytes + 4);
+    base::put_u32(payload.data(), static_cast<uint32_t>(unit_bytes));
+    for (size_t i = 0; i < unit_bytes; ++i) payload[4 + i] = static_cast<uint8_t>(i % 251 + 4);
+    if (unit_bytes > 0) payload[4] = keyframe ? 0x65 : 0x41;
+    media::Frame picture = frame(media::Codec::kH264, base::Slice::copy(payload), dts);
+    picture.keyframe = keyframe;
+    picture.cts = cts;
+    return picture;
+}
+
+inline media::Frame sound(int64_t dts, size_t bytes, media::Codec codec = media::Codec::kAac) {
+    std::vector<uint8_t> payload(bytes);
+    for (size_t i = 0; i < bytes; ++i) payload[i] = static_cast<uint8_t>(i * 7);
+    return frame(codec, base::Slice::copy(payload), dts);
+}
+
+}  // namespace ts::testing
