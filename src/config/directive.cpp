@@ -40,7 +40,7 @@ const std::vector<Block>& block_table() {
         {"vhost/srt", Names::kNone, false, false, false, "SRT."},
         {"vhost/rtc", Names::kNone, false, false, false, "WebRTC."},
         {"vhost/rtsp", Names::kNone, false, false, false, "RTSP."},
-        {"vhost/hls", Names::kNone, false, false, false, "HLS."},
+        {"vhost/hls", Names::kNone, false, false, true, "HLS: streams as playlists of segments, see doc/hls.md."},
         {"vhost/dash", Names::kNone, false, false, false, "DASH."},
         {"vhost/dvr", Names::kNone, false, false, true, "Recording."},
         {"vhost/refer", Names::kNone, false, false, false, "Which web pages may play."},
@@ -89,6 +89,7 @@ std::vector<Row> make_rows() {
     add_server_rows(rows);
     add_vhost_rows(rows);
     add_dvr_rows(rows);
+    add_hls_rows(rows);
     add_later_rows(rows);
     std::map<std::string_view, size_t> order;  // of scopes; the global one is 0
     for (const Block& block : block_table()) order.emplace(block.path, order.size() + 1);

@@ -71,10 +71,19 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"http_server { https { enabled on; } }",
              "t.conf:1: warning: https does nothing while http_server is not enabled\n"},
         // Not supported yet: a warning for each directive, none for what is switched off.
-        Case{"vhost a { hls { enabled on;\n hls_path /x; } }",
-             "t.conf:1: warning: 'vhost/hls/enabled' is not supported yet\n"
-             "t.conf:2: warning: 'vhost/hls/hls_path' is not supported yet\n"},
-        Case{"vhost a { hls { enabled off; hls_path /x; } }", ""},
+        Case{"vhost a { dash { enabled on;\n dash_path /x; } }",
+             "t.conf:1: warning: 'vhost/dash/enabled' is not supported yet\n"
+             "t.conf:2: warning: 'vhost/dash/dash_path' is not supported yet\n"},
+        Case{"vhost a { dash { enabled off; dash_path /x; } }", ""},
+        // Of HLS: no file that streams or segments would share, none outside of its directory.
+        Case{"vhost a { hls { enabled on; hls_m3u8_file live.m3u8; } }",
+             "t.conf:1: error: vhost/hls/hls_m3u8_file 'live.m3u8' must have [stream], or streams share a file\n"},
+        Case{"vhost a { hls { enabled on; hls_ts_file [stream].ts; } }",
+             "t.conf:1: error: vhost/hls/hls_ts_file '[stream].ts' must have [seq] or [timestamp], or segments share a "
+             "file\n"},
+        Case{"vhost a { hls { enabled on; hls_ts_file ../[stream]-[seq].ts; } }",
+             "t.conf:1: error: vhost/hls/hls_ts_file '../[stream]-[seq].ts' must name a file below its directory\n"},
+        Case{"vhost a { hls { enabled off; hls_m3u8_file live.m3u8; } }", ""},
         Case{"vhost a { hls { enabled off; hls_pth /x; } }",
              "t.conf:1: error: unknown directive 'vhost/hls/hls_pth'; did you mean 'hls_path'?\n"},
         Case{
@@ -166,12 +175,12 @@ TEST(Load, AFileWithoutVhostGetsOneFromTheEnvironment) {
 
 TEST(Load, SaysWhatIsWrongInTheEnvironment) {
     Loaded loaded = load_text("listen 1; vhost a { } vhost b { }",
-                              {"SRS_DEAMON=off", "SRS_VHOST_PLAY_MW_LATENCY=x", "SRS_VHOST_HLS_ENABLED=on",
+                              {"SRS_DEAMON=off", "SRS_VHOST_PLAY_MW_LATENCY=x", "SRS_VHOST_DASH_ENABLED=on",
                                "SRS_VHOST_DVR_ENABLED=off", "SRS_LISTEN=2", "SRS_RTMP_LISTEN=3"});
     EXPECT_EQ(described(loaded.problems),
               "SRS_DEAMON: warning: this environment variable sets no directive; did you mean 'SRS_DAEMON'?\n"
               "SRS_VHOST_PLAY_MW_LATENCY: error: 'x' is not a whole number\n"
-              "SRS_VHOST_HLS_ENABLED: warning: 'vhost/hls/enabled' is not supported yet\n"
+              "SRS_VHOST_DASH_ENABLED: warning: 'vhost/dash/enabled' is not supported yet\n"
               "SRS_RTMP_LISTEN: warning: sets the same directive as SRS_LISTEN, and wins\n");
 }
 

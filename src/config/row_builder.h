@@ -48,6 +48,7 @@ Row row(const Scope<Find>& scope, std::string_view name, T Section::*member, std
 void add_server_rows(std::vector<Row>& rows);
 void add_vhost_rows(std::vector<Row>& rows);
 void add_dvr_rows(std::vector<Row>& rows);
+void add_hls_rows(std::vector<Row>& rows);
 void add_later_rows(std::vector<Row>& rows);
 
 }  // namespace config

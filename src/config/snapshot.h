@@ -3,7 +3,7 @@
 // std::shared_ptr<const Snapshot>. A session keeps the pointer it began with (or takes the newer one where it says so),
 // so a Vhost& lives as long as the pointer. Units: ms unless the comment says otherwise.
 //
-// Members have no defaults here: those stand in the directives' rows (rows_server.cpp, rows_vhost.cpp). Tests that want
+// Members have no defaults here: those stand in the directives' rows (rows_*.cpp). Tests that want
 // a plain snapshot call default_snapshot().
 
 #include <cstdint>
@@ -137,6 +137,37 @@ struct VhostDvr {
     int dvr_keyframes{};
 };
 
+struct VhostHls {
+    bool enabled{};
+    bool use_fmp4{};
+    double fragment{};   // s
+    double td_ratio{};   // of fragment
+    double aof_ratio{};  // of fragment
+    double window{};     // s
+    bool recover{};
+    std::string on_error{};  // ignore, disconnect or continue
+    std::string storage{};   // disk, memory or both
+    std::string path{};
+    std::string m3u8_file{};  // this and the next four: below path
+    std::string ts_file{};
+    std::string fmp4_file{};
+    std::string init_file{};
+    std::string entry_prefix{};
+    bool cleanup{};
+    int dispose{};  // s; 0: never
+    bool wait_keyframe{};
+    bool ts_floor{};
+    bool ctx{};
+    bool ts_ctx{};
+    bool master_m3u8_path_relative{};
+    bool keys{};
+    int fragments_per_key{};
+    std::string key_file{};       // below key_file_path; empty: [app]/[stream]-[seq].key
+    std::string key_file_path{};  // empty: path
+    std::string key_url{};
+    bool dts_directly{};
+};
+
 struct Vhost {
     std::string name{};
     bool enabled{};
@@ -150,6 +181,7 @@ struct Vhost {
     VhostHttpRemux http_remux{};
     VhostHttpStatic http_static{};
     VhostDvr dvr{};
+    VhostHls hls{};
 };
 
 inline constexpr std::string_view kDefaultVhost = "__defaultVhost__";

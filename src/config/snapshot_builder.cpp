@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "config/nearest.h"
 
 namespace config {
@@ -213,6 +215,35 @@ void SnapshotBuilder::check_vhost(Vhost& vhost) {
     std::string& path = vhost.dvr.dvr_path;
     if (!path.ends_with(".flv") && !path.ends_with(".mp4"))
         path += path.ends_with('/') ? "[stream].[timestamp].flv" : "/[stream].[timestamp].flv";
+    check_hls(vhost);
+}
+
+// Files of HLS stand below hls_path, each stream's and each segment's under a name of its own.
+void SnapshotBuilder::check_hls(const Vhost& vhost) {
+    const VhostHls& hls = vhost.hls;
+    if (!hls.enabled) return;
+    auto place = [&](const char* path) {
+        auto found = snapshot_.origins.find({vhost.name, path});
+        return found == snapshot_.origins.end() ? Place{"configuration", 0} : found->second;
+    };
+    auto has_one_of = [](std::string_view text, std::initializer_list<std::string_view> names) {
+        return std::ranges::any_of(names, [&](std::string_view name) { return text.find(name) != text.npos; });
+    };
+    auto check = [&](const char* path, const std::string& file, bool per_segment) {
+        if (file.starts_with('/') || file.ends_with('/') || ("/" + file + "/").find("/../") != std::string::npos)
+            problems_.error(place(path), fmt::format("{} '{}' must name a file below its directory", path, file));
+        if (!has_one_of(file, {"[stream]"}))
+            problems_.error(place(path),
+                            fmt::format("{} '{}' must have [stream], or streams share a file", path, file));
+        if (per_segment && !has_one_of(file, {"[seq]", "[timestamp]"}))
+            problems_.error(place(path), fmt::format("{} '{}' must have [seq] or [timestamp], or segments share a file",
+                                                     path, file));
+    };
+    check("vhost/hls/hls_m3u8_file", hls.m3u8_file, false);
+    check("vhost/hls/hls_ts_file", hls.ts_file, true);
+    check("vhost/hls/hls_fmp4_file", hls.fmp4_file, true);
+    check("vhost/hls/hls_init_file", hls.init_file, false);
+    if (!hls.key_file.empty()) check("vhost/hls/hls_key_file", hls.key_file, true);
 }
 
 void SnapshotBuilder::check_listeners() {

@@ -47,6 +47,7 @@ class SnapshotBuilder {
     bool was_set(const Vhost& vhost, const char* path) const;
     Place origin(const char* path) const;
     void check_vhost(Vhost& vhost);
+    void check_hls(const Vhost& vhost);
     void check_listeners();
     void check_api();
 

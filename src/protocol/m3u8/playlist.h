@@ -1,0 +1,60 @@
+#pragma once
+// HLS playlists (RFC 8216, section 4): what a live server writes, and reading that again. A media playlist's keys and
+// maps stand with each segment; the writer sets the tags only where they change. It does not know byte ranges,
+// renditions, I-frame playlists, program dates or server control; the reader passes over tags it does not know.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace m3u8 {
+
+// EXT-X-KEY with METHOD=AES-128; without a URI the segment is plain.
+struct Key {
+    std::string uri;
+    std::string iv;  // 32 hex digits; empty: the media sequence number is the IV
+    friend bool operator==(const Key&, const Key&) = default;
+};
+
+struct Segment {
+    std::string uri;
+    int64_t duration_ms = 0;
+    bool discontinuity = false;  // before this segment
+    Key key{};
+    std::string map_uri;  // EXT-X-MAP; empty: none. Maps are never encrypted.
+    friend bool operator==(const Segment&, const Segment&) = default;
+};
+
+struct MediaPlaylist {
+    int64_t target_duration_s = 0;
+    uint64_t media_sequence = 0;  // of the first segment
+    uint64_t discontinuity_sequence = 0;
+    bool independent_segments = false;
+    bool ended = false;  // EXT-X-ENDLIST
+    std::vector<Segment> segments;
+    friend bool operator==(const MediaPlaylist&, const MediaPlaylist&) = default;
+};
+
+struct Variant {
+    std::string uri;
+    uint64_t bandwidth = 0;          // bit/s, of the segment with the most
+    uint64_t average_bandwidth = 0;  // bit/s; 0: not told
+    int width = 0;                   // pixels; 0: not told
+    int height = 0;
+};
+
+// What stands behind every URI of a segment, for one viewer: "?hls_ctx=abc". URIs that have a query get it with '&'.
+std::string write(const MediaPlaylist& playlist, std::string_view segment_query = {});
+std::string write_master(const Variant& variant);
+
+// Bounds of what is read.
+inline constexpr size_t kMostBytes = 4 * 1024 * 1024;
+inline constexpr size_t kMostSegments = 50'000;
+
+// kProtocol: no playlist, a master playlist, or numbers that are none.
+base::Result<MediaPlaylist> read(std::string_view text);
+
+}  // namespace m3u8

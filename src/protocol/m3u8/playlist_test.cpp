@@ -1,0 +1,78 @@
+#include "protocol/m3u8/playlist.h"
+
+#include <gtest/gtest.h>
+
+namespace m3u8 {
+namespace {
+
+Segment plain(std::string uri, int64_t ms) { return {std::move(uri), ms, false, {}, {}}; }
+
+TEST(Playlist, AMediaPlaylistIsWrittenAsTheSpecificationHasIt) {
+    MediaPlaylist playlist{10, 7, 0, false, false, {plain("live-7.ts", 10'000), plain("live-8.ts", 9'041)}};
+    EXPECT_EQ(write(playlist),
+              "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:10\n#EXT-X-MEDIA-SEQUENCE:7\n"
+              "#EXTINF:10.000,\nlive-7.ts\n#EXTINF:9.041,\nlive-8.ts\n");
+}
+
+TEST(Playlist, TagsStandWhereSomethingChanges) {
+    MediaPlaylist playlist{2, 3, 1, true, true, {}};
+    Key a{"a.key", "000102030405060708090a0b0c0d0e0f"}, b{"b.key", ""};
+    playlist.segments = {{"3.m4s", 2'000, false, a, "init.mp4"},
+                         {"4.m4s", 2'000, false, a, "init.mp4"},
+                         {"5.m4s", 1'000, true, b, "init-5.mp4"},
+                         {"6.m4s", 1'000, false, {}, "init-5.mp4"}};
+    EXPECT_EQ(write(playlist),
+              "#EXTM3U\n#EXT-X-VERSION:6\n#EXT-X-TARGETDURATION:2\n#EXT-X-MEDIA-SEQUENCE:3\n"
+              "#EXT-X-DISCONTINUITY-SEQUENCE:1\n#EXT-X-INDEPENDENT-SEGMENTS\n"
+              "#EXT-X-MAP:URI=\"init.mp4\"\n"
+              "#EXT-X-KEY:METHOD=AES-128,URI=\"a.key\",IV=0x000102030405060708090a0b0c0d0e0f\n"
+              "#EXTINF:2.000,\n3.m4s\n#EXTINF:2.000,\n4.m4s\n"
+              "#EXT-X-DISCONTINUITY\n#EXT-X-KEY:METHOD=NONE\n#EXT-X-MAP:URI=\"init-5.mp4\"\n"
+              "#EXT-X-KEY:METHOD=AES-128,URI=\"b.key\"\n#EXTINF:1.000,\n5.m4s\n"
+              "#EXT-X-KEY:METHOD=NONE\n#EXTINF:1.000,\n6.m4s\n#EXT-X-ENDLIST\n");
+    auto again = read(write(playlist));
+    ASSERT_TRUE(again) << again.error().text();
+    EXPECT_EQ(*again, playlist);
+}
+
+TEST(Playlist, AViewersQueryStandsBehindEveryUri) {
+    MediaPlaylist playlist{2, 0, 0, false, false, {{"0.ts?x=1", 2'000, false, {"k.key", ""}, ""}}};
+    EXPECT_EQ(write(playlist, "?hls_ctx=abc"),
+              "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:2\n#EXT-X-MEDIA-SEQUENCE:0\n"
+              "#EXT-X-KEY:METHOD=AES-128,URI=\"k.key?hls_ctx=abc\"\n#EXTINF:2.000,\n0.ts?x=1&hls_ctx=abc\n");
+}
+
+TEST(Playlist, AMasterPlaylistNamesOneVariant) {
+    EXPECT_EQ(write_master({"/live/a.m3u8?hls_ctx=1", 800'000, 500'000, 640, 360}),
+              "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=800000,AVERAGE-BANDWIDTH=500000,RESOLUTION=640x360\n"
+              "/live/a.m3u8?hls_ctx=1\n");
+    EXPECT_EQ(write_master({"a.m3u8", 1, 0, 0, 0}), "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\na.m3u8\n");
+}
+
+TEST(Playlist, OthersPlaylistsAreReadToo) {
+    auto read_text = read(
+        "#EXTM3U\r\n#EXT-X-VERSION:3\r\n#EXT-X-ALLOW-CACHE:YES\r\n#EXT-X-MEDIA-SEQUENCE:12\r\n"
+        "#EXT-X-TARGETDURATION:5\r\n\r\n#EXTINF:4.5, no desc\r\na-12.ts\r\n#EXTINF:5\r\na-13.ts");
+    ASSERT_TRUE(read_text) << read_text.error().text();
+    EXPECT_EQ(*read_text, (MediaPlaylist{5, 12, 0, false, false, {plain("a-12.ts", 4'500), plain("a-13.ts", 5'000)}}));
+}
+
+TEST(Playlist, WhatIsNoMediaPlaylistIsAnError) {
+    const std::pair<const char*, const char*> cases[] = {
+        {"", "an empty playlist"},
+        {"#EXTINF:2\n", "it does not begin with #EXTM3U"},
+        {"#EXTM3U\na.ts\n", "a segment without EXTINF"},
+        {"#EXTM3U\n#EXTINF:x,\na.ts\n", "EXTINF: 'x' is no duration"},
+        {"#EXTM3U\n#EXTINF:-1,\na.ts\n", "EXTINF: '-1' is no duration"},
+        {"#EXTM3U\n#EXT-X-MEDIA-SEQUENCE:1a\n", "EXT-X-MEDIA-SEQUENCE: '1a' is no number"},
+        {"#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\na.m3u8\n", "a master playlist"},
+    };
+    for (auto& [text, error] : cases) {
+        auto result = read(text);
+        ASSERT_FALSE(result) << text;
+        EXPECT_EQ(result.error().text(), error);
+    }
+}
+
+}  // namespace
+}  // namespace m3u8

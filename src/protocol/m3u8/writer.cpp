@@ -1,0 +1,92 @@
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "protocol/m3u8/playlist.h"
+
+namespace m3u8 {
+
+namespace {
+
+// The least version that has what the playlist uses (section 7).
+int version_of(const MediaPlaylist& playlist) {
+    for (const Segment& segment : playlist.segments)
+        if (!segment.map_uri.empty()) return 6;
+    return 3;
+}
+
+class Writer {
+  public:
+    explicit Writer(std::string_view query) : query_(query) {}
+
+    void head(const MediaPlaylist& playlist) {
+        add("#EXTM3U\n#EXT-X-VERSION:{}\n", version_of(playlist));
+        add("#EXT-X-TARGETDURATION:{}\n#EXT-X-MEDIA-SEQUENCE:{}\n", playlist.target_duration_s,
+            playlist.media_sequence);
+        if (playlist.discontinuity_sequence > 0)
+            add("#EXT-X-DISCONTINUITY-SEQUENCE:{}\n", playlist.discontinuity_sequence);
+        if (playlist.independent_segments) add("#EXT-X-INDEPENDENT-SEGMENTS\n");
+    }
+
+    void segment(const Segment& segment) {
+        if (segment.discontinuity) add("#EXT-X-DISCONTINUITY\n");
+        if (segment.map_uri != map_) {
+            // A key in force would go for the map too.
+            if (!key_.uri.empty()) {
+                add("#EXT-X-KEY:METHOD=NONE\n");
+                key_ = {};
+            }
+            map_ = segment.map_uri;
+            if (!map_.empty()) add("#EXT-X-MAP:URI=\"{}\"\n", with_query(map_));
+        }
+        if (segment.key != key_) key(segment.key);
+        add("#EXTINF:{}.{:03},\n{}\n", segment.duration_ms / 1000, segment.duration_ms % 1000, with_query(segment.uri));
+    }
+
+    void end() { add("#EXT-X-ENDLIST\n"); }
+    std::string take() { return fmt::to_string(out_); }
+
+  private:
+    template <class... Args>
+    void add(fmt::format_string<Args...> format, Args&&... args) {
+        fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
+    }
+
+    void key(const Key& key) {
+        key_ = key;
+        if (key.uri.empty()) return add("#EXT-X-KEY:METHOD=NONE\n");
+        add("#EXT-X-KEY:METHOD=AES-128,URI=\"{}\"", with_query(key.uri));
+        if (!key.iv.empty()) add(",IV=0x{}", key.iv);
+        add("\n");
+    }
+
+    std::string with_query(const std::string& uri) const {
+        if (query_.empty()) return uri;
+        bool has_one = uri.find('?') != std::string::npos;
+        return fmt::format("{}{}{}", uri, has_one ? "&" : "?", query_.substr(1));
+    }
+
+    std::string_view query_;
+    fmt::memory_buffer out_;
+    Key key_;
+    std::string map_;
+};
+
+}  // namespace
+
+std::string write(const MediaPlaylist& playlist, std::string_view segment_query) {
+    Writer writer(segment_query);
+    writer.head(playlist);
+    for (const Segment& segment : playlist.segments) writer.segment(segment);
+    if (playlist.ended) writer.end();
+    return writer.take();
+}
+
+std::string write_master(const Variant& variant) {
+    std::string out = fmt::format("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH={}", variant.bandwidth);
+    if (variant.average_bandwidth > 0) out += fmt::format(",AVERAGE-BANDWIDTH={}", variant.average_bandwidth);
+    if (variant.width > 0 && variant.height > 0) out += fmt::format(",RESOLUTION={}x{}", variant.width, variant.height);
+    return out + fmt::format("\n{}\n", variant.uri);
+}
+
+}  // namespace m3u8
