@@ -1,0 +1,253 @@
+#include "protocol/mp4/fragment.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace mp4 {
+
+using base::Code;
+using base::fail;
+using base::put_u32;
+using base::Result;
+using media::Frame;
+using media::Kind;
+
+namespace {
+
+constexpr uint32_t kLoneVideoMs = 40;
+
+constexpr size_t kMfhdSize = 16;
+constexpr size_t kTfdtSize = 20;
+constexpr uint8_t kSeal[] = {0, 0, 0, 8, 'f', 'r', 'e', 'e'};
+constexpr uint8_t kStyp[] = {0, 0, 0, 24, 's', 't', 'y', 'p', 'm', 's', 'd', 'h',
+                             0, 0, 0, 0,  'm', 's', 'd', 'h', 'i', 's', 'o', '6'};
+
+// tf_flags (8.8.7.1)
+enum : uint32_t {
+    kHasDescription = 0x2,
+    kHasDefaultDuration = 0x8,
+    kHasDefaultFlags = 0x20,
+    kDefaultBaseIsMoof = 0x20000,
+};
+// tr_flags (8.8.8.1)
+enum : uint32_t {
+    kHasDataOffset = 0x1,
+    kHasFirstFlags = 0x4,
+    kHasDuration = 0x100,
+    kHasSize = 0x200,
+    kHasFlags = 0x400,
+    kHasCts = 0x800,
+};
+
+uint8_t* put_head(uint8_t* p, size_t size, const char (&type)[5]) {
+    p = put_u32(p, static_cast<uint32_t>(size));
+    return put_u32(p, media::fourcc(type));
+}
+
+uint32_t flags_of(const Frame& frame) {
+    if (frame.kind == Kind::kAudio || frame.keyframe) return kSyncSample;
+    return kNonSyncSample | (frame.disposable ? kDisposableSample : 0);
+}
+
+// A temporal delimiter does not belong in a sample (AV1 in ISOBMFF, 2.4).
+base::Slice sample_bytes(const Frame& frame) {
+    const base::Slice& p = frame.payload;
+    if (frame.codec == media::Codec::kAv1 && p.size() > 2 && p[0] == 0x12 && p[1] == 0) return p.sub(2);
+    return p;
+}
+
+uint32_t clamp_duration(int64_t ticks) { return static_cast<uint32_t>(std::clamp<int64_t>(ticks, 0, UINT32_MAX)); }
+
+}  // namespace
+
+const Track* FragmentBuilder::find(Kind kind) const {
+    for (const Track& track : tracks_) {
+        if (track.kind == kind) return &track;
+    }
+    return nullptr;
+}
+
+Result<bool> FragmentBuilder::set_header(const Frame& header, const Frame* keyframe) {
+    for (size_t i = 0; i < tracks_.size(); ++i) {
+        if (tracks_[i].kind != header.kind) continue;
+        bool changed = TRY(extend_track(tracks_[i], header, keyframe));
+        CHECK(!changed || spent_ || lanes_[i].samples.empty());
+        return changed;
+    }
+    tracks_.push_back(TRY(make_track(static_cast<uint32_t>(tracks_.size()) + 1, header, keyframe)));
+    lanes_.emplace_back();
+    return true;
+}
+
+std::vector<uint8_t> FragmentBuilder::moov() const {
+    std::vector<uint8_t> out;
+    BoxWriter w(out);
+    write_fragmented_moov(w, tracks_);
+    return out;
+}
+
+int64_t FragmentBuilder::place(const Track& track, const Lane& lane, int64_t ms, uint32_t usual) const {
+    int64_t published = (std::max<int64_t>(0, ms - origin_ms_) * track.timescale + 500) / 1000;
+    if (!lane.any) return published;
+    if (usual) {
+        int64_t tolerance = std::max<int64_t>(usual / 2, track.timescale / 500);
+        if (std::abs(published - lane.next_ticks) <= tolerance) return lane.next_ticks;
+    }
+    return std::max(published, lane.last_ticks);
+}
+
+void FragmentBuilder::drop_spent() {
+    if (!spent_) return;
+    spent_ = false;
+    bytes_ = count_ = 0;
+    for (Lane& lane : lanes_) {
+        lane.samples.clear();
+        lane.bytes = 0;
+    }
+}
+
+Result<void> FragmentBuilder::add(const Frame& frame) {
+    drop_spent();
+    const Track* track = find(frame.kind);
+    if (!track || track->codec != frame.codec || frame.sequence_header) {
+        return fail(Code::kOther, fmt::format("a {} {} has no track in this MP4", media::codec_info(frame.codec).name,
+                                              frame.sequence_header ? "header" : "frame"));
+    }
+    base::Slice payload = sample_bytes(frame);
+    if (payload.empty()) return {};
+    if (bytes_ + payload.size() > kMaxBytes) {
+        return fail(Code::kLimit, fmt::format("an MP4 fragment of more than {} bytes", kMaxBytes));
+    }
+    Lane& lane = lanes_[static_cast<size_t>(track - tracks_.data())];
+    uint32_t usual = frame_ticks(*track, payload);
+    int64_t ticks = place(*track, lane, frame.dts, usual);
+    if (!lane.samples.empty()) {
+        Sample& last = lane.samples.back();
+        last.duration = lane.last_duration = clamp_duration(ticks - last.ticks);
+    }
+    int64_t cts = frame.cts * int64_t{track->timescale} / 1000;
+    if (empty()) first_dts_ = last_dts_ = frame.dts;
+    last_dts_ = std::max(last_dts_, frame.dts);
+    bytes_ += payload.size();
+    lane.bytes += payload.size();
+    ++count_;
+    lane.samples.push_back({std::move(payload), ticks, usual, flags_of(frame), static_cast<int32_t>(cts)});
+    lane.any = true;
+    lane.last_ticks = ticks;
+    lane.next_ticks = ticks + usual;
+    return {};
+}
+
+void FragmentBuilder::end_lane(const Track& track, Lane& lane, const CutOptions& options) {
+    if (lane.samples.empty()) return;
+    Sample& last = lane.samples.back();
+    if (track.kind == Kind::kVideo && options.next_video_dts) {
+        int64_t next = place(track, lane, *options.next_video_dts, 0);
+        last.duration = lane.last_duration = clamp_duration(next - last.ticks);
+    } else if (last.duration == 0) {
+        last.duration = lane.last_duration ? lane.last_duration : track.timescale * kLoneVideoMs / 1000;
+    }
+}
+
+FragmentBuilder::Shape FragmentBuilder::shape_of(const Track& track, const Lane& lane) {
+    const auto& samples = lane.samples;
+    bool same_duration = true, same_flags = true, same_later_flags = true, any_cts = false;
+    for (size_t i = 0; i < samples.size(); ++i) {
+        same_duration &= samples[i].duration == samples[0].duration;
+        same_flags &= samples[i].flags == samples[0].flags;
+        same_later_flags &= i == 0 || samples[i].flags == samples[1].flags;
+        any_cts |= samples[i].cts != 0;
+    }
+    uint32_t usual_flags = track.kind == Kind::kVideo ? kNonSyncSample : kSyncSample;
+    Shape s;
+    s.tfhd_flags = kDefaultBaseIsMoof;
+    s.trun_flags = kHasDataOffset | kHasSize;
+    if (track.entry != 1) s.tfhd_flags |= kHasDescription;
+    if (!same_duration) {
+        s.trun_flags |= kHasDuration;
+    } else if (samples[0].duration != track.frame_ticks) {
+        s.tfhd_flags |= kHasDefaultDuration;
+    }
+    if (same_flags) {
+        if (samples[0].flags != usual_flags) s.tfhd_flags |= kHasDefaultFlags;
+    } else if (same_later_flags && samples[1].flags == usual_flags) {
+        s.trun_flags |= kHasFirstFlags;
+    } else {
+        s.trun_flags |= kHasFlags;
+    }
+    if (any_cts) s.trun_flags |= kHasCts;
+    s.sample_size = 4u * static_cast<size_t>(std::popcount(s.trun_flags & 0xf00));
+    s.tfhd_size = 16 + 4u * static_cast<size_t>(std::popcount(s.tfhd_flags & 0xff));
+    size_t trun = 20 + (s.trun_flags & kHasFirstFlags ? 4 : 0) + samples.size() * s.sample_size;
+    s.traf_size = 8 + s.tfhd_size + kTfdtSize + trun;
+    return s;
+}
+
+uint8_t* FragmentBuilder::put_traf(uint8_t* p, const Track& track, const Lane& lane, const Shape& shape,
+                                   uint32_t data_offset) {
+    const auto& samples = lane.samples;
+    p = put_head(p, shape.traf_size, "traf");
+    p = put_head(p, shape.tfhd_size, "tfhd");
+    p = put_u32(p, shape.tfhd_flags);
+    p = put_u32(p, track.id);
+    if (shape.tfhd_flags & kHasDescription) p = put_u32(p, track.entry);
+    if (shape.tfhd_flags & kHasDefaultDuration) p = put_u32(p, samples[0].duration);
+    if (shape.tfhd_flags & kHasDefaultFlags) p = put_u32(p, samples[0].flags);
+    p = put_head(p, kTfdtSize, "tfdt");
+    p = put_u32(p, 0x01000000);
+    auto begin = static_cast<uint64_t>(samples[0].ticks);
+    p = put_u32(p, static_cast<uint32_t>(begin >> 32));
+    p = put_u32(p, static_cast<uint32_t>(begin));
+    p = put_head(p, shape.traf_size - 8 - shape.tfhd_size - kTfdtSize, "trun");
+    p = put_u32(p, 0x01000000 | shape.trun_flags);
+    p = put_u32(p, static_cast<uint32_t>(samples.size()));
+    p = put_u32(p, data_offset);
+    if (shape.trun_flags & kHasFirstFlags) p = put_u32(p, samples[0].flags);
+    for (const Sample& sample : samples) {
+        if (shape.trun_flags & kHasDuration) p = put_u32(p, sample.duration);
+        p = put_u32(p, static_cast<uint32_t>(sample.payload.size()));
+        if (shape.trun_flags & kHasFlags) p = put_u32(p, sample.flags);
+        if (shape.trun_flags & kHasCts) p = put_u32(p, static_cast<uint32_t>(sample.cts));
+    }
+    return p;
+}
+
+FragmentBytes FragmentBuilder::cut(const CutOptions& options) {
+    drop_spent();
+    pieces_.clear();
+    if (empty()) return {};
+    Shape shapes[2];
+    CHECK(lanes_.size() <= std::size(shapes));
+    size_t moof = 8 + kMfhdSize;
+    for (size_t i = 0; i < lanes_.size(); ++i) {
+        if (lanes_[i].samples.empty()) continue;
+        end_lane(tracks_[i], lanes_[i], options);
+        shapes[i] = shape_of(tracks_[i], lanes_[i]);
+        moof += shapes[i].traf_size;
+    }
+    size_t styp = options.styp ? sizeof kStyp : 0;
+    head_.resize(styp + moof + 8);
+    pieces_.reserve(count_ + 2);
+    pieces_.emplace_back(head_);
+    uint8_t* p = std::copy_n(kStyp, styp, head_.data());
+    p = put_head(p, moof, "moof");
+    p = put_head(p, kMfhdSize, "mfhd");
+    p = put_u32(p, 0);
+    p = put_u32(p, sequence_++);
+    size_t data_offset = moof + 8;
+    for (size_t i = 0; i < lanes_.size(); ++i) {
+        if (lanes_[i].samples.empty()) continue;
+        p = put_traf(p, tracks_[i], lanes_[i], shapes[i], static_cast<uint32_t>(data_offset));
+        data_offset += lanes_[i].bytes;
+        for (const Sample& sample : lanes_[i].samples) pieces_.push_back(sample.payload);
+    }
+    p = put_head(p, 8 + bytes_, "mdat");
+    CHECK(p == head_.data() + head_.size());
+    if (options.seal) pieces_.emplace_back(kSeal);
+    spent_ = true;
+    return {pieces_, head_.size() + bytes_ + (options.seal ? sizeof kSeal : 0)};
+}
+
+}  // namespace mp4

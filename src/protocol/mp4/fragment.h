@@ -1,0 +1,126 @@
+#pragma once
+// Movie fragments (ISO/IEC 14496-12, 8.8; CMAF, ISO/IEC 23000-19, 7.3.2): frames in, moof and mdat out. Payloads are
+// referred to, never copied. It does not decide where a fragment ends and writes no file; it knows no clock.
+//
+//   FragmentBuilder builder;
+//   TRY(builder.set_header(video_sequence_header)); TRY(builder.set_header(audio_sequence_header));
+//   file.append(builder.init_segment());
+//   each frame:  if (this frame begins another fragment) for (auto bytes : builder.cut({...}).pieces)
+//   file.append(bytes);
+//                TRY(builder.add(frame));
+//   at the end:  cut() once more.
+//
+// Times: video keeps the stream's ms. Audio counts samples: a frame is placed where the one before it ends as long as
+// the published time agrees within half a frame (at least 2 ms), so that rounding to ms neither jitters nor
+// accumulates; otherwise, after a gap, it is placed where it was published. A sample lasts until the track's next one.
+// The last of a fragment: audio its own number of samples, video until CutOptions::next_video_dts, or where that is not
+// told as long as the one before it (alone: 40 ms). The next fragment's time is its own in any case.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "media/frame.h"
+#include "protocol/mp4/moov.h"
+#include "protocol/mp4/track.h"
+
+namespace mp4 {
+
+struct CutOptions {
+    bool styp = false;  // at the front of a media segment
+    // The dts of the video frame that begins the next fragment.
+    std::optional<int64_t> next_video_dts = std::nullopt;
+    // A mark behind the fragment by which the finisher knows that all of it was written: for recordings.
+    bool seal = false;
+};
+
+struct FragmentBytes {
+    // In order. Valid until the builder's next add(), cut() or end of life. Empty when there was nothing to cut.
+    std::span<const std::span<const uint8_t>> pieces;
+    size_t size = 0;  // of all
+};
+
+class FragmentBuilder {
+  public:
+    // A fragment larger than this is an error of add(): cut more often.
+    static constexpr size_t kMaxBytes = 1u << 30;
+
+    // origin_ms is subtracted from each dts; what would lie before it is placed at 0.
+    explicit FragmentBuilder(int64_t origin_ms = 0) : origin_ms_(origin_ms) {}
+
+    // Makes a track of a sequence header, or where the codec has none (MP3, Opus, AC-3) of its first frame, which is to
+    // be add()ed too. Or takes a track's new header: true when something changed, and moov() must be written before the
+    // next fragment (cut() what was added before calling this). An error that is not kProtocol: a new file is needed.
+    // keyframe: see make_track.
+    base::Result<bool> set_header(const media::Frame& header, const media::Frame* keyframe = nullptr);
+    std::span<const Track> tracks() const { return tracks_; }
+    bool has(media::Kind kind) const { return find(kind) != nullptr; }
+
+    std::vector<uint8_t> init_segment() const { return mp4::init_segment(tracks_); }
+    std::vector<uint8_t> recording_head(size_t moov_at = kRecordingHead) const {
+        return mp4::recording_head(tracks_, moov_at);
+    }
+    // The moov alone: a recording's tracks or sample entries changed. Players pass over it, the finisher takes the
+    // last one.
+    std::vector<uint8_t> moov() const;
+
+    // A frame with a payload, no header, of a track that is there; in each track dts must not go back.
+    base::Result<void> add(const media::Frame& frame);
+    bool empty() const { return samples() == 0; }
+    size_t bytes() const { return spent_ ? 0 : bytes_; }    // of the payloads added since the last cut
+    size_t samples() const { return spent_ ? 0 : count_; }  // likewise
+    // From the first added frame's dts to the last one's; 0 when there are none.
+    int64_t span_ms() const { return empty() ? 0 : last_dts_ - first_dts_; }
+    uint32_t sequence() const { return sequence_; }  // of the next fragment, from 1
+
+    FragmentBytes cut(const CutOptions& options = {});
+
+  private:
+    struct Sample {
+        base::Slice payload;
+        int64_t ticks = 0;
+        uint32_t duration = 0;  // until the next one; of the last, a guess
+        uint32_t flags = 0;
+        int32_t cts = 0;
+    };
+    struct Lane {
+        std::vector<Sample> samples;
+        size_t bytes = 0;
+        bool any = false;        // a sample has come in this track's life
+        int64_t next_ticks = 0;  // where the last sample ends if the next one has nothing against it
+        uint32_t last_duration = 0;
+        int64_t last_ticks = 0;
+    };
+    // What a fragment's samples have in common, and so which fields each one carries.
+    struct Shape {
+        uint32_t tfhd_flags = 0;
+        uint32_t trun_flags = 0;
+        size_t sample_size = 0;  // bytes of a trun entry
+        size_t tfhd_size = 0;
+        size_t traf_size = 0;
+    };
+
+    const Track* find(media::Kind kind) const;
+    int64_t place(const Track& track, const Lane& lane, int64_t ms, uint32_t usual) const;
+    void end_lane(const Track& track, Lane& lane, const CutOptions& options);
+    static Shape shape_of(const Track& track, const Lane& lane);
+    static uint8_t* put_traf(uint8_t* p, const Track& track, const Lane& lane, const Shape& shape,
+                             uint32_t data_offset);
+    void drop_spent();
+
+    int64_t origin_ms_;
+    std::vector<Track> tracks_;
+    std::vector<Lane> lanes_;  // beside tracks_
+    uint32_t sequence_ = 1;
+    size_t bytes_ = 0;
+    size_t count_ = 0;
+    int64_t first_dts_ = 0;
+    int64_t last_dts_ = 0;
+    bool spent_ = false;  // the lanes' samples were cut already
+    std::vector<uint8_t> head_;
+    std::vector<std::span<const uint8_t>> pieces_;
+};
+
+}  // namespace mp4

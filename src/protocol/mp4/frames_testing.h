@@ -1,0 +1,58 @@
+#pragma once
+// For tests: frames and headers of every codec that MP4 takes.
+
+#include <string>
+
+#include "media/frame.h"
+#include "media/h265.h"
+#include "media/hex_testing.h"
+
+namespace mp4 {
+
+inline media::Frame frame_of(media::Codec codec, std::span<const uint8_t> payload, int64_t dts = 0, int32_t cts = 0,
+                             bool key = false) {
+    media::Frame frame;
+    frame.kind = media::codec_info(codec).kind;
+    frame.codec = codec;
+    frame.keyframe = key;
+    frame.dts = dts;
+    frame.cts = cts;
+    frame.payload = base::Slice::copy(payload);
+    return frame;
+}
+
+// A payload of that many bytes, each `fill`.
+inline media::Frame frame_of(media::Codec codec, size_t size, uint8_t fill, int64_t dts, int32_t cts = 0,
+                             bool key = false) {
+    return frame_of(codec, std::vector<uint8_t>(size, fill), dts, cts, key);
+}
+
+inline media::Frame header_of(media::Codec codec, const char* text) {
+    media::Frame frame = frame_of(codec, media::hex(text));
+    frame.sequence_header = true;
+    return frame;
+}
+
+// Of x264, High, 768x320.
+inline media::Frame h264_header() {
+    return header_of(media::Codec::kH264,
+                     "01640020ffe1001967640020acd940c029b011000003000100000300320f18319601000568ebecb22c");
+}
+// Of x265, Main, 768x320; the arrays do not say that they are complete.
+inline media::Frame hevc_header() {
+    auto vps = media::hex("40010c01ffff01600000030090000003000003003f959809");
+    auto sps = media::hex("42010101600000030090000003000003003fa00602014165959a4932bc05a708000003000800000300c840");
+    auto pps = media::hex("4401c172b46240");
+    auto made = media::make_hevc_config(vps, sps, pps);
+    std::vector<uint8_t> record(made->begin(), made->end());
+    record[23] &= 0x7f;
+    record[28 + vps.size()] &= 0x7f;
+    record[33 + vps.size() + sps.size()] &= 0x7f;
+    media::Frame frame = frame_of(media::Codec::kHevc, record);
+    frame.sequence_header = true;
+    return frame;
+}
+inline media::Frame av1_header() { return header_of(media::Codec::kAv1, "81000c000a0b0200000561e7f66017c002"); }
+inline media::Frame aac_header(const char* config = "1210") { return header_of(media::Codec::kAac, config); }
+
+}  // namespace mp4

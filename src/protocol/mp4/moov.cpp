@@ -1,0 +1,210 @@
+#include "protocol/mp4/moov.h"
+
+#include <algorithm>
+
+namespace mp4 {
+
+using media::Codec;
+using media::Kind;
+
+namespace {
+
+void matrix(BoxWriter& w) {
+    for (uint32_t value : {0x10000u, 0u, 0u, 0u, 0x10000u, 0u, 0u, 0u, 0x40000000u}) w.u32(value);
+}
+
+uint64_t movie_duration(const Track& track, const SampleTables& tables) {
+    if (tables.edits.empty()) return tables.duration * kMovieTimescale / track.timescale;
+    uint64_t sum = 0;
+    for (const Edit& edit : tables.edits) sum += edit.duration;
+    return sum;
+}
+
+void write_mvhd(BoxWriter& w, uint64_t duration, uint32_t next_track) {
+    auto box = w.full_box("mvhd", 1, 0);
+    w.u64(0);  // creation and modification time: the caller's clock stays outside
+    w.u64(0);
+    w.u32(kMovieTimescale);
+    w.u64(duration);
+    w.u32(0x00010000);  // rate
+    w.u16(0x0100);      // volume
+    w.zeros(10);
+    matrix(w);
+    w.zeros(24);
+    w.u32(next_track);
+}
+
+void write_tkhd(BoxWriter& w, const Track& track, uint64_t duration) {
+    auto box = w.full_box("tkhd", 1, 3);  // enabled, in the movie
+    w.u64(0);
+    w.u64(0);
+    w.u32(track.id);
+    w.u32(0);
+    w.u64(duration);
+    w.zeros(8);
+    w.u16(0);  // layer
+    w.u16(0);  // alternate group: none
+    w.u16(track.kind == Kind::kAudio ? 0x0100 : 0);
+    w.u16(0);
+    matrix(w);
+    w.u32(static_cast<uint32_t>(track.width) << 16);
+    w.u32(static_cast<uint32_t>(track.height) << 16);
+}
+
+void write_edits(BoxWriter& w, std::span<const Edit> edits) {
+    if (edits.empty()) return;
+    auto edts = w.box("edts");
+    auto elst = w.full_box("elst", 1, 0);
+    w.u32(static_cast<uint32_t>(edits.size()));
+    for (const Edit& edit : edits) {
+        w.u64(edit.duration);
+        w.u64(static_cast<uint64_t>(edit.media_time));
+        w.u32(0x00010000);  // rate
+    }
+}
+
+void write_handler(BoxWriter& w, Kind kind) {
+    auto box = w.full_box("hdlr", 0, 0);
+    w.u32(0);
+    kind == Kind::kVideo ? w.type("vide") : w.type("soun");
+    w.zeros(12);
+    w.text(kind == Kind::kVideo ? "video" : "audio");
+    w.u8(0);
+}
+
+void write_data_reference(BoxWriter& w) {
+    auto dinf = w.box("dinf");
+    auto dref = w.full_box("dref", 0, 0);
+    w.u32(1);
+    auto url = w.full_box("url ", 0, 1);  // in this file
+}
+
+void write_table(BoxWriter& w, const char (&type)[5], uint8_t version, std::span<const uint8_t> entries,
+                 size_t entry_size) {
+    auto box = w.full_box(type, version, 0);
+    w.u32(static_cast<uint32_t>(entries.size() / entry_size));
+    w.refer(entries);
+}
+
+void write_stbl(BoxWriter& w, const Track& track, const SampleTables& tables) {
+    auto stbl = w.box("stbl");
+    {
+        auto stsd = w.full_box("stsd", 0, 0);
+        w.u32(static_cast<uint32_t>(track.entries.size()));
+        for (const auto& entry : track.entries) w.bytes(entry);
+    }
+    write_table(w, "stts", 0, tables.stts, 8);
+    if (!tables.ctts.empty()) write_table(w, "ctts", 1, tables.ctts, 8);
+    if (!tables.all_sync) write_table(w, "stss", 0, tables.stss, 4);
+    write_table(w, "stsc", 0, tables.stsc, 12);
+    {
+        auto stsz = w.full_box("stsz", 0, 0);
+        w.u32(0);
+        w.u32(static_cast<uint32_t>(tables.stsz.size() / 4));
+        w.refer(tables.stsz);
+    }
+    tables.long_offsets ? write_table(w, "co64", 0, tables.chunk_offsets, 8)
+                        : write_table(w, "stco", 0, tables.chunk_offsets, 4);
+}
+
+void write_mdia(BoxWriter& w, const Track& track, const SampleTables& tables) {
+    auto mdia = w.box("mdia");
+    {
+        auto mdhd = w.full_box("mdhd", 1, 0);
+        w.u64(0);
+        w.u64(0);
+        w.u32(track.timescale);
+        w.u64(tables.duration);
+        w.u16(0x55c4);  // "und"
+        w.u16(0);
+    }
+    write_handler(w, track.kind);
+    auto minf = w.box("minf");
+    if (track.kind == Kind::kVideo) {
+        auto vmhd = w.full_box("vmhd", 0, 1);
+        w.zeros(8);
+    } else {
+        auto smhd = w.full_box("smhd", 0, 0);
+        w.zeros(4);
+    }
+    write_data_reference(w);
+    write_stbl(w, track, tables);
+}
+
+void write_trak(BoxWriter& w, const Track& track, const SampleTables& tables) {
+    auto trak = w.box("trak");
+    write_tkhd(w, track, movie_duration(track, tables));
+    write_edits(w, tables.edits);
+    write_mdia(w, track, tables);
+}
+
+void write_mvex(BoxWriter& w, std::span<const Track> tracks) {
+    auto mvex = w.box("mvex");
+    for (const Track& track : tracks) {
+        auto trex = w.full_box("trex", 0, 0);
+        w.u32(track.id);
+        w.u32(1);  // sample description
+        w.u32(track.frame_ticks);
+        w.u32(0);  // size
+        w.u32(track.kind == Kind::kVideo ? kNonSyncSample : kSyncSample);
+    }
+}
+
+uint32_t next_track_id(std::span<const Track> tracks) {
+    uint32_t next = 1;
+    for (const Track& track : tracks) next = std::max(next, track.id + 1);
+    return next;
+}
+
+}  // namespace
+
+void write_ftyp(BoxWriter& w, std::span<const Track> tracks) {
+    auto ftyp = w.box("ftyp");
+    w.type("iso6");
+    w.u32(0);
+    w.type("iso6");
+    w.type("isom");
+    w.type("mp41");
+    // CMAF has one track in a file.
+    if (tracks.size() == 1) w.type("cmfc");
+    if (std::ranges::any_of(tracks, [](const Track& t) { return t.codec == Codec::kAv1; })) w.type("av01");
+}
+
+void write_fragmented_moov(BoxWriter& w, std::span<const Track> tracks) {
+    auto moov = w.box("moov");
+    write_mvhd(w, 0, next_track_id(tracks));
+    for (const Track& track : tracks) write_trak(w, track, {});
+    write_mvex(w, tracks);
+}
+
+void write_plain_moov(BoxWriter& w, std::span<const Track> tracks, std::span<const SampleTables> tables) {
+    CHECK(tracks.size() == tables.size());
+    auto moov = w.box("moov");
+    uint64_t duration = 0;
+    for (size_t i = 0; i < tracks.size(); ++i) duration = std::max(duration, movie_duration(tracks[i], tables[i]));
+    write_mvhd(w, duration, next_track_id(tracks));
+    for (size_t i = 0; i < tracks.size(); ++i) write_trak(w, tracks[i], tables[i]);
+}
+
+std::vector<uint8_t> init_segment(std::span<const Track> tracks) {
+    std::vector<uint8_t> out;
+    BoxWriter w(out);
+    write_ftyp(w, tracks);
+    write_fragmented_moov(w, tracks);
+    return out;
+}
+
+std::vector<uint8_t> recording_head(std::span<const Track> tracks, size_t moov_at) {
+    std::vector<uint8_t> out;
+    BoxWriter w(out);
+    write_ftyp(w, tracks);
+    CHECK(moov_at >= out.size() + 8);
+    {
+        auto room = w.box("free");
+        w.zeros(moov_at - out.size());
+    }
+    write_fragmented_moov(w, tracks);
+    return out;
+}
+
+}  // namespace mp4

@@ -1,0 +1,87 @@
+#include "protocol/mp4/track.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "protocol/mp4/sample_entry.h"
+
+namespace mp4 {
+
+using base::Code;
+using base::fail;
+using base::Result;
+using media::Frame;
+using media::Kind;
+
+namespace {
+
+struct Entry {
+    std::vector<uint8_t> box;
+    uint32_t timescale = kVideoTimescale;
+    uint32_t frame_ticks = 0;
+    int width = 0;
+    int height = 0;
+};
+
+Result<Entry> make_entry(const Frame& header, const Frame* keyframe) {
+    if (header.kind == Kind::kVideo) {
+        VideoEntry video = TRY(video_entry(header, keyframe));
+        return Entry{std::move(video.box), kVideoTimescale, 0, video.width, video.height};
+    }
+    AudioEntry audio = TRY(audio_entry(header));
+    if (audio.sample_rate <= 0) return fail(Code::kProtocol, "audio without a sample rate");
+    return Entry{std::move(audio.box), static_cast<uint32_t>(audio.sample_rate), audio.frame_samples, 0, 0};
+}
+
+}  // namespace
+
+Result<Track> make_track(uint32_t id, const Frame& header, const Frame* keyframe) {
+    CHECK(id != 0 && header.kind != Kind::kData);
+    Entry entry = TRY(make_entry(header, keyframe), "MP4 track");
+    Track track;
+    track.id = id;
+    track.kind = header.kind;
+    track.codec = header.codec;
+    track.timescale = entry.timescale;
+    track.frame_ticks = entry.frame_ticks;
+    track.width = entry.width;
+    track.height = entry.height;
+    track.entries.push_back(std::move(entry.box));
+    return track;
+}
+
+Result<bool> extend_track(Track& track, const Frame& header, const Frame* keyframe) {
+    auto name = [](media::Codec codec) { return media::codec_info(codec).name; };
+    if (header.codec != track.codec) {
+        return fail(Code::kRefused,
+                    fmt::format("a track of {} cannot go on with {}", name(track.codec), name(header.codec)));
+    }
+    Entry entry = TRY(make_entry(header, keyframe), "MP4 track");
+    if (entry.timescale != track.timescale || entry.frame_ticks != track.frame_ticks) {
+        return fail(Code::kRefused, fmt::format("a track of {} at {} Hz cannot go on at {} Hz", name(track.codec),
+                                                track.timescale, entry.timescale));
+    }
+    auto known = std::ranges::find(track.entries, entry.box);
+    auto index = static_cast<uint32_t>(known - track.entries.begin()) + 1;
+    if (index == track.entry) return false;
+    if (index > kMaxEntries) {
+        return fail(Code::kLimit,
+                    fmt::format("a track of {} with more than {} configurations", name(track.codec), kMaxEntries));
+    }
+    track.entry = index;
+    if (known != track.entries.end()) return true;
+    track.width = std::max(track.width, entry.width);
+    track.height = std::max(track.height, entry.height);
+    track.entries.push_back(std::move(entry.box));
+    return true;
+}
+
+uint32_t frame_ticks(const Track& track, std::span<const uint8_t> payload) {
+    if (track.kind != Kind::kAudio) return 0;
+    if (track.codec == media::Codec::kAac) return track.frame_ticks;
+    uint32_t ticks = audio_frame_samples(track.codec, payload);
+    return ticks ? ticks : track.frame_ticks;
+}
+
+}  // namespace mp4
