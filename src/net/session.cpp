@@ -31,17 +31,18 @@ std::string_view session_type_name(SessionType type) {
     return "unknown";
 }
 
-Session::Session(SessionTable& table, std::string id, std::string ip)
-    : Session(table, std::move(id), std::move(ip), Past{base::wall_ms()}) {
+Session::Session(SessionTable& table, std::string_view id, std::string ip)
+    : Session(table, id, std::move(ip), Past{base::wall_ms()}) {
     ++table_.accepted_total_;
 }
 
-Session::Session(SessionTable& table, std::string id, std::string ip, const Past& past)
+Session::Session(SessionTable& table, std::string_view id, std::string ip, const Past& past)
     : table_(table),
-      id_(std::move(id)),
       ip_(std::move(ip)),
       started_ms_(past.started_ms),
       place_(static_cast<uint32_t>(table.sessions_.size())) {
+    CHECK(id.size() <= id_.size());
+    std::ranges::copy(id, id_.begin());
     table_.sessions_.push_back(this);
 }
 
@@ -61,7 +62,7 @@ void Session::log_end(std::string_view why) {
 }
 
 Session* SessionTable::find(std::string_view id) const {
-    auto it = std::ranges::find(sessions_, id, [](const Session* session) { return std::string_view(session->id()); });
+    auto it = std::ranges::find(sessions_, id, &Session::id);
     return it == sessions_.end() ? nullptr : *it;
 }
 

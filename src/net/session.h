@@ -2,7 +2,9 @@
 // Session and SessionTable: every client of the server, whatever its protocol, under the one id that its log lines, the
 // API and the hooks show. A service derives its connection or viewer from Session; the table holds no ownership.
 
+#include <array>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -35,17 +37,17 @@ class SessionTable;
 
 class Session {
   public:
-    Session(SessionTable& table, std::string id, std::string ip);
+    Session(SessionTable& table, std::string_view id, std::string ip);  // id: of 8 characters at most
     // Goes on with what another session of the same client was, which has left: it is not counted anew.
     struct Past {
         int64_t started_ms = 0;
         Traffic traffic{};
     };
-    Session(SessionTable& table, std::string id, std::string ip, const Past& past);
+    Session(SessionTable& table, std::string_view id, std::string ip, const Past& past);
     virtual ~Session();
     Session(const Session&) = delete;
 
-    const std::string& id() const { return id_; }
+    std::string id() const { return {id_.data(), strnlen(id_.data(), id_.size())}; }
     const std::string& ip() const { return ip_; }
     int64_t started_ms() const { return started_ms_; }  // wall clock
     int64_t alive_ms() const;
@@ -64,7 +66,7 @@ class Session {
 
   private:
     SessionTable& table_;
-    std::string id_;
+    std::array<char, 8> id_{};  // of context_id's length: a third of a std::string
     std::string ip_;
     int64_t started_ms_;
     uint32_t place_;  // in the table

@@ -26,7 +26,7 @@ namespace runtime::detail {
 namespace {
 
 // So many ended stacks keep their memory, for the next coroutines to find it warm.
-constexpr size_t kIdleStacksKept = 8;
+constexpr size_t kIdleStacksKept = 2;
 
 struct Stacks {
     std::unordered_map<uintptr_t, Stack> by_top;  // grows with the most coroutines there ever were at once

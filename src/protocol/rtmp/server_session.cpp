@@ -263,7 +263,7 @@ Result<void> ServerSession::close_stream(const Message& message, Command& c) {
     if (!stream) return {};
     close(*stream);
     // The handler may have changed what there is.
-    if (deleted) std::erase_if(streams_, [id](const Stream& s) { return s.id == id; });
+    if (deleted) streams_.erase_if([id](const Stream& s) { return s.id == id; });
     return {};
 }
 
@@ -284,7 +284,7 @@ ServerSession::Stream* ServerSession::find(uint32_t id) {
 Result<ServerSession::Stream*> ServerSession::find_or_make(uint32_t id) {
     if (Stream* stream = find(id)) return stream;
     if (streams_.size() >= kMaxStreams) return fail(Code::kLimit, fmt::format("more than {} streams", kMaxStreams));
-    return &streams_.emplace_back(Stream{id});
+    return &streams_.push_back(Stream{id});
 }
 
 void ServerSession::close(Stream& stream) {

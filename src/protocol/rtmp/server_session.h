@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/small_vector.h"
 #include "media/codec.h"
 #include "protocol/rtmp/chunk_reader.h"
 #include "protocol/rtmp/messages.h"
@@ -103,7 +104,7 @@ class ServerSession final : private MessageSink {
     uint32_t out_chunk_size() const { return out_chunk_size_; }
     bool connected() const { return connected_; }
     bool publishing() const;
-    uint64_t ignored_media() const { return ignored_media_; }  // messages on streams that do not publish
+    uint32_t ignored_media() const { return ignored_media_; }  // messages on streams that do not publish
     uint32_t last_acknowledged() const { return peer_acknowledged_; }
     const ChunkReader& reader() const { return reader_; }
     void shrink() { reader_.shrink(); }
@@ -152,8 +153,8 @@ class ServerSession final : private MessageSink {
     ServerHandler* handler_;
     ChunkReader reader_;
     std::vector<uint8_t> output_;
-    std::vector<Stream> streams_;
-    uint64_t ignored_media_ = 0;
+    base::SmallVector<Stream> streams_;
+    uint32_t ignored_media_ = 0;
     uint32_t out_chunk_size_ = kDefaultChunkSize;
     uint32_t received_;               // bytes, modulo 2^32 as acknowledgements count
     uint32_t acknowledged_ = 0;       // the last we told
@@ -164,11 +165,11 @@ class ServerSession final : private MessageSink {
     float connect_transaction_ = 1;
     Pending pending_ = Pending::kNone;
     PublishStyle style_ = PublishStyle::kFlash;
-    bool connected_ = false;
-    bool created_stream_ = false;
-    bool fc_published_ = false;
-    bool object_encoding_3_ = false;
-    bool enhanced_ = false;
+    bool connected_ : 1 = false;
+    bool created_stream_ : 1 = false;
+    bool fc_published_ : 1 = false;
+    bool object_encoding_3_ : 1 = false;
+    bool enhanced_ : 1 = false;
 };
 
 }  // namespace rtmp

@@ -203,7 +203,7 @@ void Connection::on_revoked(uint32_t stream_id, std::string_view why) {
     session_.end_publish(stream_id, "NetStream.Publish.BadName", why);
     if (!work_ || resuming_) {
         // It plays too, and may go on with that.
-        std::erase_if(publishers_, [&](const auto& p) { return p->stream_id() == stream_id; });
+        publishers_.erase_if([&](const auto& p) { return p->stream_id() == stream_id; });
         send_output();
         return;
     }

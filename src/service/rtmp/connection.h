@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/small_vector.h"
 #include "net/session.h"
 #include "protocol/rtmp/server_session.h"
 #include "protocol/rtmp/url.h"
@@ -48,7 +49,7 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     net::Traffic traffic() const override;
     void kick(std::string_view reason) override;
 
-    size_t place = 0;  // in the service's list
+    uint32_t place = 0;  // in the service's list
 
   private:
     // A decision to take, once the session has stopped reading for it.
@@ -117,20 +118,20 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     void on_shared_input(std::span<const uint8_t> bytes) override;
     void on_shared_end(std::string_view why) override;
 
+    bool resuming_ = false;      // a coroutine is to take over
+    bool player_ended_ = false;  // meanwhile, and with it the socket
     Service& service_;
     std::unique_ptr<runtime::ByteStream> socket_;  // null while parked
     std::unique_ptr<Work> work_;                   // null while parked
     ClientInfo client_;
     std::unique_ptr<Request> request_;
-    std::vector<std::unique_ptr<Publisher>> publishers_;
-    std::unique_ptr<SharedSocket> shared_;          // outlives the players
-    std::vector<std::unique_ptr<Player>> players_;  // none while it is a coroutine
-    base::Ref<live::Stream> stream_;                // the last one published or played: what the log speaks of
+    base::SmallVector<std::unique_ptr<Publisher>> publishers_;
+    std::unique_ptr<SharedSocket> shared_;                // outlives the players
+    base::SmallVector<std::unique_ptr<Player>> players_;  // none while it is a coroutine
+    base::Ref<live::Stream> stream_;                      // the last one published or played: what the log speaks of
     runtime::Task task_;
     uint64_t received_bytes_ = 0;  // but for those of players and of a shared socket
     uint64_t sent_bytes_ = 0;
-    bool resuming_ = false;      // a coroutine is to take over
-    bool player_ended_ = false;  // meanwhile, and with it the socket
     ::rtmp::ServerSession session_;
 };
 

@@ -174,7 +174,7 @@ void Connection::on_close_stream(uint32_t stream_id) {
         p->close();
         if (shared_) p->viewer().finish("closed by the player");
     } else {
-        size_t ended = std::erase_if(publishers_, [&](const auto& p) { return p->stream_id() == stream_id; });
+        size_t ended = publishers_.erase_if([&](const auto& p) { return p->stream_id() == stream_id; });
         if (ended) base::log::trace("RTMP publish: {} ended by the publisher", stream_url());
     }
     // It may begin something new.

@@ -160,7 +160,7 @@ void Connection::on_player_end(Player& player, std::string_view why) {
     const std::string text = player.viewer().end_text(why);
     if (shared_ && !by_peer) base::log::trace("RTMP play: {} ended, {}", player.key().text(), text);
     count(player);
-    std::erase_if(players_, [&](const auto& p) { return p.get() == &player; });
+    players_.erase_if([&](const auto& p) { return p.get() == &player; });
     if (!players_.empty()) return;
     if (shared_ && !shared_->failed()) {
         // Something new may begin on it; but when the last stream has ended by itself, so does the connection.

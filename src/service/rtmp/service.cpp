@@ -49,13 +49,13 @@ void Service::accept_loop(Listener& listener) {
         empty_.reset();
         Connection& connection =
             *connections_.emplace_back(std::make_unique<Connection>(*this, *std::move(socket), listener.tls));
-        connection.place = connections_.size() - 1;
+        connection.place = static_cast<uint32_t>(connections_.size()) - 1;
         connection.start();
     }
 }
 
 void Service::remove(Connection& connection) {
-    size_t place = connection.place;
+    uint32_t place = connection.place;
     CHECK(connections_[place].get() == &connection);
     std::unique_ptr<Connection> gone = std::move(connections_[place]);
     if (place + 1 != connections_.size()) {
