@@ -12,6 +12,7 @@ PICTURE_MS = 40
 TURN_MS = 40  # how often ours reads a publisher, unless min_latency
 MERGED, EVERY_PICTURE = f"mw_latency {INTERVAL_MS};", "mw_latency 0;"
 PUBLISHER_S, START_S = 2.5, 0.5
+GOP_S = 2  # of the measured stream
 
 
 @dataclasses.dataclass
@@ -94,12 +95,14 @@ class Cases:
             def body():
                 with start() as server:
                     url = f"tcp://127.0.0.1:{server.rtmp}" if tcp else server.rtmp_url("p{i}")
-                    return self.load.run("publish", url, *self.load.source(), "-n", count, "--ramp", 250, "--seconds",
+                    return self.load.run("publish", url, *self.load.source(), "-n", count, "--ramp", ramp, "--seconds",
                                          self.o.seconds, "--settle-ms", self.o.settle * 1000, "--server-pid", server.pid,
                                          *words)  # fmt: skip
             return body
 
-        seconds = START_S + count / 250 + self.o.settle + self.o.seconds
+        # Spread over one GOP, so that at any time theirs are of all ages and take the average memory together.
+        ramp = count / GOP_S
+        seconds = START_S + GOP_S + self.o.settle + self.o.seconds
         peers = {"floor": run(self.servers.floor_publish, True),
                  f"floor, turns of {TURN_MS} ms": run(lambda: self.servers.floor_publish("-turns", TURN_MS), True),
                  "floor, io_uring 10 ms": run(lambda: self.servers.floor_publish("-uring", 10), True),
