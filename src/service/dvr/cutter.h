@@ -1,0 +1,49 @@
+#pragma once
+// Where a recording's files begin and end: the plans session (one file) and segment (cut at the first keyframe after so
+// much time; a stream without video by time alone), and the wait for a keyframe at the beginning. Pure: it is asked
+// about each frame and knows nothing of files.
+
+#include <cstdint>
+
+#include "media/frame.h"
+
+namespace service::dvr {
+
+struct CutOptions {
+    bool segments = false;
+    int64_t duration_ms = 30'000;  // of a segment
+    bool wait_keyframe = true;
+};
+
+enum class Step : uint8_t {
+    kAppend,
+    kBegin,  // a new file begins with this frame; an open one ends before it
+    kDrop,   // nothing can begin yet
+};
+
+class Cutter {
+  public:
+    explicit Cutter(const CutOptions& options) : options_(options) {}
+
+    void set_options(const CutOptions& options) { options_ = options; }
+    // frame: audio or video, no sequence header; its dts does not go back. at_keyframes: the stream has video, so that
+    // it can be joined at keyframes only (Stream::begins_at_keyframes).
+    Step step(const media::Frame& frame, bool at_keyframes);
+    // The open file cannot take what comes: the next frame begins another.
+    void file_must_end() { must_end_ = open_; }
+    // The file has ended by an error: the next one begins as a recording does.
+    void file_ended() { open_ = video_began_ = must_end_ = false; }
+    bool open() const { return open_; }
+
+  private:
+    bool may_begin(const media::Frame& frame, bool at_keyframes) const;
+    bool is_due(const media::Frame& frame, bool at_keyframes) const;
+
+    CutOptions options_;
+    bool open_ = false;
+    bool must_end_ = false;
+    bool video_began_ = false;  // a keyframe was recorded, and since then everything
+    int64_t began_dts_ = 0;
+};
+
+}  // namespace service::dvr
