@@ -26,9 +26,9 @@ class Cutter {
     explicit Cutter(const CutOptions& options) : options_(options) {}
 
     void set_options(const CutOptions& options) { options_ = options; }
-    // frame: audio or video, no sequence header; its dts does not go back. at_keyframes: the stream has video, so that
-    // it can be joined at keyframes only (Stream::begins_at_keyframes).
-    Step step(const media::Frame& frame, bool at_keyframes);
+    // frame: audio or video, no sequence header. time_ms: its dts, on the recording's timeline. at_keyframes: the
+    // stream has video, so that it can be joined at keyframes only (Stream::begins_at_keyframes).
+    Step step(const media::Frame& frame, int64_t time_ms, bool at_keyframes);
     // The open file cannot take what comes: the next frame begins another.
     void file_must_end() { must_end_ = open_; }
     // The file has ended by an error: the next one begins as a recording does.
@@ -37,13 +37,13 @@ class Cutter {
 
   private:
     bool may_begin(const media::Frame& frame, bool at_keyframes) const;
-    bool is_due(const media::Frame& frame, bool at_keyframes) const;
+    bool is_due(const media::Frame& frame, int64_t time_ms, bool at_keyframes) const;
 
     CutOptions options_;
     bool open_ = false;
     bool must_end_ = false;
     bool video_began_ = false;  // a keyframe was recorded, and since then everything
-    int64_t began_dts_ = 0;
+    int64_t began_ms_ = 0;
 };
 
 }  // namespace service::dvr

@@ -21,7 +21,7 @@ struct Script {
     explicit Script(const CutOptions& options) : cutter(options) {}
     Script& feed(const media::Frame& frame) {
         if (frame.kind == media::Kind::kVideo) at_keyframes = true;
-        Step step = cutter.step(frame, at_keyframes);
+        Step step = cutter.step(frame, frame.dts, at_keyframes);
         text += step == Step::kBegin ? 'b' : step == Step::kAppend ? '.' : '-';
         return *this;
     }

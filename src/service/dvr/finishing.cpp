@@ -1,0 +1,148 @@
+#include "service/dvr/finishing.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <vector>
+
+#include "protocol/flv/recording.h"
+#include "service/dvr/container.h"
+
+namespace service::dvr {
+
+using base::Code;
+using base::fail;
+using base::fail_errno;
+using base::Result;
+
+namespace {
+
+constexpr size_t kPiece = 1024 * 1024;
+constexpr size_t kMostHead = 4 * 1024 * 1024;
+constexpr int kMostNumbers = 10'000;
+
+struct File {
+    int fd;
+    explicit File(int f) : fd(f) {}
+    File(File&& other) noexcept : fd(std::exchange(other.fd, -1)) {}
+    ~File() {
+        if (fd >= 0) ::close(fd);
+    }
+};
+
+Result<File> open_file(const std::string& path) {
+    File file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+    if (file.fd < 0 && errno == ENOENT) return fail(Code::kNotFound, path + " is not there");
+    if (file.fd < 0) return fail_errno(path, errno);
+    return file;
+}
+
+Result<uint64_t> size_of(const std::string& path) {
+    struct stat about;
+    if (::lstat(path.c_str(), &about) != 0) {
+        if (errno == ENOENT) return fail(Code::kNotFound, path + " is not there");
+        return fail_errno(path, errno);
+    }
+    if (!S_ISREG(about.st_mode)) return fail(Code::kRefused, path + " is no plain file");
+    return static_cast<uint64_t>(about.st_size);
+}
+
+// As many bytes as there are from that place, at most the buffer.
+Result<size_t> read_at(const File& file, std::vector<uint8_t>& buffer, uint64_t offset) {
+    size_t done = 0;
+    while (done < buffer.size()) {
+        ssize_t n = ::pread(file.fd, buffer.data() + done, buffer.size() - done, static_cast<off_t>(offset + done));
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return fail_errno("reading", errno);
+        if (n == 0) break;
+        done += static_cast<size_t>(n);
+    }
+    return done;
+}
+
+Result<void> write_at(const File& file, std::span<const uint8_t> bytes, uint64_t offset) {
+    while (!bytes.empty()) {
+        ssize_t n = ::pwrite(file.fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return fail_errno("writing", errno);
+        bytes = bytes.subspan(static_cast<size_t>(n));
+        offset += static_cast<size_t>(n);
+    }
+    return {};
+}
+
+Result<flv::ReadHead> read_head(const File& file) {
+    std::vector<uint8_t> probe(flv::kHeadProbe);
+    probe.resize(TRY(read_at(file, probe, 0)));
+    size_t length = flv::recording_head_length(probe);
+    if (length == 0 || length > kMostHead) return fail(Code::kProtocol, "no FLV head of ours");
+    std::vector<uint8_t> head(length);
+    head.resize(TRY(read_at(file, head, 0)));
+    return flv::read_recording_head(head, kWriter);
+}
+
+Result<flv::RecordingScan> scan_tags(const File& file, const flv::ReadHead& head) {
+    flv::RecordingScan scan(head.size, flv::recording_head_room(head.about, head.size));
+    std::vector<uint8_t> piece(kPiece);
+    uint64_t offset = head.size;
+    while (true) {
+        size_t n = TRY(read_at(file, piece, offset));
+        if (n == 0 || !scan.feed(std::span(piece).first(n))) return scan;
+        offset += n;
+    }
+}
+
+bool is_free(const std::string& path) { return ::access(path.c_str(), F_OK) != 0 && errno == ENOENT; }
+
+}  // namespace
+
+Result<std::string> rename_to_free(const std::string& growing, const std::string& path) {
+    for (int number = 0; number < kMostNumbers; ++number) {
+        std::string name = numbered(path, number);
+        if (::renameat2(AT_FDCWD, growing.c_str(), AT_FDCWD, name.c_str(), RENAME_NOREPLACE) == 0) return name;
+        if (errno == EEXIST) continue;
+        if (errno != EINVAL && errno != ENOSYS) return fail_errno("renaming to " + name, errno);
+        // A file system without the flag.
+        if (!is_free(name)) continue;
+        if (::rename(growing.c_str(), name.c_str()) == 0) return name;
+        return fail_errno("renaming to " + name, errno);
+    }
+    return fail(Code::kLimit, fmt::format("{} and {} names like it are taken", path, kMostNumbers - 1));
+}
+
+Result<Finished> repair_flv(const std::string& growing) {
+    uint64_t size = TRY(size_of(growing));
+    // What a file begins with comes in one piece with its first tags.
+    if (size == 0) return Finished{};
+    File file = TRY(open_file(growing));
+    flv::ReadHead head = TRY(read_head(file), growing);
+    if (flv::recording_head_size(head.about, 0) > head.size)
+        return fail(Code::kProtocol, growing + ": the room at its head is too small");
+    flv::RecordingScan scan = TRY(scan_tags(file, head), growing);
+    if (scan.index().frames() == 0) return Finished{};
+    uint64_t end = scan.whole_end();
+    if (::ftruncate(file.fd, static_cast<off_t>(end)) != 0) return fail_errno("cutting " + growing, errno);
+    TRY(write_at(file, flv::recording_head(head.about, scan.index(), end, head.size), 0), growing);
+    return Finished{growing, scan.index().duration_ms(), end};
+}
+
+Result<Finished> finish_file(const std::string& growing, const std::string& path, bool whole, int64_t duration_ms) {
+    Finished finished;
+    if (format_of(path) == Format::kFlv && !whole) {
+        finished = TRY(repair_flv(growing));
+    } else {
+        finished = {growing, duration_ms, TRY(size_of(growing))};
+    }
+    if (finished.path.empty()) {
+        if (::unlink(growing.c_str()) != 0) return fail_errno("removing " + growing, errno);
+        return finished;
+    }
+    finished.path = TRY(rename_to_free(growing, path));
+    return finished;
+}
+
+}  // namespace service::dvr

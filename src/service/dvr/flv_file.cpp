@@ -1,0 +1,105 @@
+// FLV: each frame is a tag as soon as it comes. The head is written again at the end; see protocol/flv/recording.h.
+
+#include "protocol/flv/metadata.h"
+#include "protocol/flv/recording.h"
+#include "protocol/flv/tag.h"
+#include "protocol/flv/writer.h"
+#include "service/dvr/container.h"
+
+namespace service::dvr {
+namespace {
+
+using base::Result;
+using media::Frame;
+using media::Kind;
+
+class FlvFile final : public Container {
+  public:
+    FlvFile(runtime::disk::AppendFile& file, const ContainerOptions& options)
+        : file_(file),
+          metadata_(options.metadata),
+          tracks_{options.video, options.audio},
+          head_size_(flv::recording_head_size(about(), options.keyframes)),
+          index_(options.keyframes) {}
+
+    Result<Taken> begin_track(const Frame& header, const Frame&, int64_t time_ms) override {
+        std::optional<Frame>& track = tracks_[header.kind == Kind::kVideo ? 0 : 1];
+        if (track) {
+            bool same = track->codec == header.codec && (!header.sequence_header || track->payload == header.payload);
+            return same ? Taken::kYes : Taken::kNewFile;
+        }
+        track = header;
+        if (begun_ && header.sequence_header) TRY(put_tag(header, time_ms));
+        return Taken::kYes;
+    }
+
+    void set_metadata(const Frame& metadata) override { metadata_ = metadata; }
+
+    Result<void> write(const Frame& frame, int64_t time_ms) override {
+        uint64_t position = TRY(put_tag(frame, time_ms));
+        if (frame.kind != Kind::kData && position > 0)
+            index_.add(frame.kind, static_cast<uint32_t>(time_ms), frame.keyframe, position);
+        return {};
+    }
+
+    Result<void> flush(int64_t) override { return {}; }
+
+    Result<void> end() override {
+        if (!begun_) return {};
+        return file_.overwrite(0, flv::recording_head(about(), index_, file_.size(), head_size_));
+    }
+
+    uint64_t frames() const override { return index_.frames(); }
+    int64_t duration_ms() const override { return index_.duration_ms(); }
+    const std::string& refusal() const override { return refusal_; }
+
+  private:
+    static const Frame* pointer(const std::optional<Frame>& frame) { return frame ? &*frame : nullptr; }
+
+    amf::Value about() const {
+        return flv::recording_about(pointer(metadata_), pointer(tracks_[0]), pointer(tracks_[1]), kWriter);
+    }
+
+    // The head, and the headers that are known: a player learns of both tracks at once.
+    Result<void> begin(int64_t time_ms) {
+        begun_ = true;
+        TRY(file_.append(flv::recording_head(about(), index_, 0, head_size_)));
+        for (const auto& track : tracks_)
+            if (track && track->sequence_header) TRY(put_tag(*track, time_ms));
+        return {};
+    }
+
+    // Where the tag begins; 0: too large for one, passed over.
+    Result<uint64_t> put_tag(const Frame& frame, int64_t time_ms) {
+        if (!begun_) TRY(begin(time_ms));
+        uint64_t position = file_.size();
+        uint8_t head[flv::kTagHeaderSize + flv::kMaxBodyHeader];
+        size_t header = flv::put_body_header(frame, head + flv::kTagHeaderSize);
+        size_t body = header + frame.payload.size();
+        if (body > flv::kMaxBodySize) return 0;
+        auto body_size = static_cast<uint32_t>(body);
+        flv::put_tag_header(head, flv::tag_type(frame.kind), body_size, static_cast<uint32_t>(time_ms));
+        uint8_t tail[flv::kPreviousTagSize];
+        flv::put_previous_tag_size(tail, body_size);
+        TRY(file_.append({head, flv::kTagHeaderSize + header}));
+        if (!frame.payload.empty()) TRY(file_.append(frame.payload));
+        TRY(file_.append(tail));
+        return position;
+    }
+
+    runtime::disk::AppendFile& file_;
+    std::optional<Frame> metadata_;
+    std::optional<Frame> tracks_[2];  // video, audio: what began them
+    bool begun_ = false;
+    size_t head_size_;
+    flv::RecordingIndex index_;
+    std::string refusal_;
+};
+
+}  // namespace
+
+std::unique_ptr<Container> make_flv(runtime::disk::AppendFile& file, const ContainerOptions& options) {
+    return std::make_unique<FlvFile>(file, options);
+}
+
+}  // namespace service::dvr

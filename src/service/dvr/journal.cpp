@@ -1,0 +1,232 @@
+#include "service/dvr/journal.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+
+#include "base/log.h"
+#include "runtime/workers.h"
+
+namespace service::dvr {
+
+using base::Code;
+using base::fail;
+using base::fail_errno;
+using base::Result;
+
+namespace {
+
+constexpr size_t kRewriteAbove = 256 * 1024;
+constexpr size_t kMostRead = 64 * 1024 * 1024;
+
+std::string escaped(std::string_view text) {
+    std::string out;
+    for (char c : text) {
+        auto byte = static_cast<unsigned char>(c);
+        if (byte < 0x20 || byte == 0x7f || c == '%')
+            out += fmt::format("%{:02X}", byte);
+        else
+            out += c;
+    }
+    return out;
+}
+
+std::string unescaped(std::string_view text) {
+    std::string out;
+    for (size_t i = 0; i < text.size(); ++i) {
+        unsigned value = 0;
+        bool hex = text[i] == '%' && i + 2 < text.size() &&
+                   std::from_chars(text.data() + i + 1, text.data() + i + 3, value, 16).ptr == text.data() + i + 3;
+        out += hex ? static_cast<char>(value) : text[i];
+        if (hex) i += 2;
+    }
+    return out;
+}
+
+std::vector<std::string> fields_of(std::string_view line) {
+    std::vector<std::string> fields;
+    while (true) {
+        size_t tab = line.find('\t');
+        fields.push_back(unescaped(line.substr(0, tab)));
+        if (tab == line.npos) return fields;
+        line.remove_prefix(tab + 1);
+    }
+}
+
+Result<void> write_all(int fd, std::string_view bytes) {
+    while (!bytes.empty()) {
+        ssize_t n = ::write(fd, bytes.data(), bytes.size());
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return fail_errno("writing", errno);
+        bytes.remove_prefix(static_cast<size_t>(n));
+    }
+    return {};
+}
+
+Result<std::string> read_all(int fd) {
+    std::string text;
+    char buffer[65536];
+    while (text.size() < kMostRead) {
+        ssize_t n = ::read(fd, buffer, sizeof buffer);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return fail_errno("reading", errno);
+        if (n == 0) return text;
+        text.append(buffer, static_cast<size_t>(n));
+    }
+    return fail(Code::kLimit, "the journal is too large to be one");
+}
+
+}  // namespace
+
+std::string journal_line_open(const OpenRecording& r) {
+    return fmt::format("+\t{}\t{}\t{}\t{}\t{}\n", escaped(r.stream.vhost), escaped(r.stream.app),
+                       escaped(r.stream.name), escaped(r.growing), escaped(r.path));
+}
+
+std::string journal_line_done(std::string_view growing) { return fmt::format("-\t{}\n", escaped(growing)); }
+
+std::vector<OpenRecording> read_journal(std::string_view text) {
+    std::vector<OpenRecording> open;
+    while (true) {
+        size_t end = text.find('\n');
+        if (end == text.npos) return open;
+        std::vector<std::string> fields = fields_of(text.substr(0, end));
+        text.remove_prefix(end + 1);
+        bool begins = fields[0] == "+" && fields.size() == 6;
+        if (!begins && (fields[0] != "-" || fields.size() != 2)) continue;
+        const std::string& growing = begins ? fields[4] : fields[1];
+        std::erase_if(open, [&](const OpenRecording& r) { return r.growing == growing; });
+        if (begins) open.push_back({{fields[1], fields[2], fields[3]}, growing, fields[5]});
+    }
+}
+
+// On the workers only, one job after another.
+struct Journal::Disk {
+    explicit Disk(std::string p) : path(std::move(p)) {}
+    ~Disk() {
+        if (fd >= 0) ::close(fd);
+    }
+
+    static Result<int> locked(const std::string& path, int flags) {
+        int fd = ::open(path.c_str(), flags | O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0644);
+        if (fd < 0) return fail_errno(path, errno);
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
+        int error = errno;
+        ::close(fd);
+        if (error == EWOULDBLOCK) return fail(Code::kBusy, path + " is in use by another server");
+        return fail_errno("locking " + path, error);
+    }
+
+    Result<std::vector<OpenRecording>> open() {
+        std::error_code ignored;
+        std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+        fd = TRY(locked(path, O_APPEND));
+        std::vector<OpenRecording> left = read_journal(TRY(read_all(fd)));
+        TRY(rewrite(left));
+        return left;
+    }
+
+    // The new one is locked before it has the name.
+    Result<void> rewrite(const std::vector<OpenRecording>& open_ones) {
+        std::string text, next = path + ".new";
+        for (const OpenRecording& recording : open_ones) text += journal_line_open(recording);
+        int next_fd = TRY(locked(next, O_APPEND | O_TRUNC));
+        auto written = write_all(next_fd, text);
+        if (written && ::rename(next.c_str(), path.c_str()) != 0) written = fail_errno(path, errno);
+        if (!written) {
+            ::close(next_fd);
+            return written;
+        }
+        ::close(fd);
+        fd = next_fd;
+        return {};
+    }
+
+    std::string path;
+    int fd = -1;
+};
+
+Journal::~Journal() { CHECK(!writer_ || writer_.done()); }
+
+bool Journal::exists() const {
+    auto found = std::make_shared<bool>(false);
+    auto ran = runtime::offload([path = path_, found] { *found = ::access(path.c_str(), F_OK) == 0; },
+                                runtime::Deadline::in_ms(10'000));
+    return ran && *found;
+}
+
+Result<std::vector<OpenRecording>> Journal::open() {
+    auto disk = std::make_shared<Disk>(path_);
+    auto left = std::make_shared<Result<std::vector<OpenRecording>>>();
+    auto ran = runtime::offload([disk, left] { *left = disk->open(); }, runtime::Deadline::in_ms(10'000));
+    if (!ran || !*left) {
+        failed_ = true;
+        return std::unexpected(std::move(!ran ? ran.error() : left->error()).with("the journal of recordings"));
+    }
+    disk_ = std::move(disk);
+    open_.insert(open_.begin(), (**left).begin(), (**left).end());
+    return std::move(*left);
+}
+
+void Journal::opened(const OpenRecording& recording) {
+    open_.push_back(recording);
+    add(journal_line_open(recording));
+}
+
+void Journal::done(const std::string& growing) {
+    std::erase_if(open_, [&](const OpenRecording& r) { return r.growing == growing; });
+    add(journal_line_done(growing));
+}
+
+void Journal::add(std::string line) {
+    if (failed_ || stopping_) return;
+    pending_ += line;
+    if (!writer_) writer_ = runtime::spawn("dvr-journal", [this] { run(); });
+    changed_.set();
+}
+
+Result<void> Journal::write(std::string lines) {
+    if (!disk_) TRY(open());
+    bool anew = written_ > kRewriteAbove;
+    written_ = anew ? 0 : written_ + lines.size();
+    auto result = std::make_shared<Result<void>>();
+    auto job = [disk = disk_, result, lines = std::move(lines), open_ones = anew ? open_ : decltype(open_)(), anew] {
+        *result = anew ? disk->rewrite(open_ones) : write_all(disk->fd, lines);
+    };
+    TRY(runtime::offload(std::move(job), runtime::Deadline::never()));
+    return std::move(*result);
+}
+
+void Journal::run() {
+    while (!stopping_ || !pending_.empty()) {
+        if (pending_.empty()) {
+            changed_.reset();
+            if (!changed_.wait(runtime::Deadline::never())) return;
+            continue;
+        }
+        auto written = write(std::exchange(pending_, {}));
+        if (written) continue;
+        base::log::error("the journal of recordings {}: {}; what a crash leaves is not finished by the next start",
+                         path_, written.error().describe());
+        failed_ = true;
+        return;
+    }
+}
+
+void Journal::stop() {
+    stopping_ = true;
+    changed_.set();
+    if (writer_) (void)writer_.join(runtime::Deadline::in_ms(5000));
+    if (writer_ && !writer_.done()) writer_.cancel_and_join();
+    disk_.reset();
+}
+
+}  // namespace service::dvr

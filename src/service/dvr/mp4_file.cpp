@@ -1,0 +1,92 @@
+// MP4: fragments of less than a second while it grows; finishing.h makes a plain file of it. See protocol/mp4.
+
+#include "protocol/flv/recording.h"
+#include "protocol/mp4/fragment.h"
+#include "service/dvr/container.h"
+
+namespace service::dvr {
+namespace {
+
+using base::Result;
+using media::Frame;
+using media::Kind;
+
+// By the frames' times, and by the clock where they come slower.
+constexpr int64_t kFragmentMs = 800;
+constexpr int64_t kFragmentWaitMs = 500;
+constexpr size_t kFragmentBytes = 16 * 1024 * 1024;
+
+class Mp4File final : public Container {
+  public:
+    explicit Mp4File(runtime::disk::AppendFile& file) : file_(file) {}
+
+    Result<Taken> begin_track(const Frame& header, const Frame& frame, int64_t) override {
+        bool known = builder_.has(header.kind);
+        if (known) TRY(cut(std::nullopt));
+        auto changed = builder_.set_header(header, frame.keyframe ? &frame : nullptr);
+        if (changed) {
+            moov_due_ |= *changed;
+            return Taken::kYes;
+        }
+        refusal_ = changed.error().text();
+        return known ? Taken::kNewFile : Taken::kNo;
+    }
+
+    void set_metadata(const Frame&) override {}
+
+    Result<void> write(const Frame& frame, int64_t time_ms) override {
+        if (!builder_.has(frame.kind)) return {};
+        bool due = !builder_.empty() && (time_ms - began_ms_ >= kFragmentMs || builder_.bytes() > kFragmentBytes);
+        if (due) TRY(cut(frame.kind == Kind::kVideo ? std::optional(time_ms) : std::nullopt));
+        if (builder_.empty()) began_ms_ = time_ms;
+        Frame placed = frame;
+        placed.dts = time_ms;
+        TRY(builder_.add(placed));
+        index_.add(frame.kind, static_cast<uint32_t>(time_ms), frame.keyframe, 0);
+        return {};
+    }
+
+    Result<void> flush(int64_t now_ms) override {
+        if (builder_.empty()) return {};
+        if (waits_since_ms_ == 0) waits_since_ms_ = now_ms;
+        if (now_ms - waits_since_ms_ < kFragmentWaitMs) return {};
+        return cut(std::nullopt);
+    }
+
+    Result<void> end() override { return cut(std::nullopt); }
+
+    uint64_t frames() const override { return index_.frames(); }
+    int64_t duration_ms() const override { return index_.duration_ms(); }
+    const std::string& refusal() const override { return refusal_; }
+
+  private:
+    Result<void> cut(std::optional<int64_t> next_video_dts) {
+        waits_since_ms_ = 0;
+        if (builder_.empty()) return {};
+        if (file_.size() == 0) {
+            TRY(file_.append(builder_.recording_head()));
+        } else if (moov_due_) {
+            TRY(file_.append(builder_.moov()));
+        }
+        moov_due_ = false;
+        for (auto piece : builder_.cut({.next_video_dts = next_video_dts, .seal = true}).pieces)
+            TRY(file_.append(piece));
+        return {};
+    }
+
+    runtime::disk::AppendFile& file_;
+    mp4::FragmentBuilder builder_;
+    bool moov_due_ = false;       // the tracks are other than the file has them
+    int64_t began_ms_ = 0;        // the fragment's first frame, in the file
+    int64_t waits_since_ms_ = 0;  // by the clock; 0: not looked yet
+    flv::RecordingIndex index_{0};
+    std::string refusal_;
+};
+
+}  // namespace
+
+std::unique_ptr<Container> make_mp4(runtime::disk::AppendFile& file, const ContainerOptions&) {
+    return std::make_unique<Mp4File>(file);
+}
+
+}  // namespace service::dvr

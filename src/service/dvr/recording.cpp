@@ -1,0 +1,232 @@
+#include "service/dvr/recording.h"
+
+#include <algorithm>
+#include <ctime>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "protocol/flv/metadata.h"
+
+namespace service::dvr {
+
+using base::Code;
+using base::Result;
+using media::Frame;
+using media::Kind;
+
+namespace {
+
+// After an error of the disk. With what a full disk needs to be noticed, well under 10 s.
+constexpr int64_t kRetryMs = 2'000;
+// In a row, of failures that are worth a line in the log: the first, and one each minute.
+constexpr uint64_t kLogEvery = 30;
+
+std::tm calendar(int64_t wall_ms, bool utc) {
+    auto seconds = static_cast<time_t>(wall_ms / 1000);
+    std::tm time{};
+    utc ? gmtime_r(&seconds, &time) : localtime_r(&seconds, &time);
+    return time;
+}
+
+size_t place(Kind kind) { return kind == Kind::kVideo ? 0 : 1; }
+
+}  // namespace
+
+Recording::Recording(Archive& archive, RecordingOwner& owner, base::Ref<live::Stream> stream, RecordingOptions options,
+                     bool requested)
+    : archive_(archive),
+      owner_(owner),
+      stream_(std::move(stream)),
+      options_(std::move(options)),
+      requested_(requested),
+      cutter_(options_.cut) {}
+
+Recording::~Recording() { stop(); }
+
+void Recording::start() {
+    running_ = joining_ = true;
+    stream_->subscribe(*this);
+    joining_ = false;
+}
+
+void Recording::stop() {
+    if (!running_) return;
+    running_ = false;
+    stream_->unsubscribe(*this);
+    end_file(true);
+}
+
+void Recording::set_options(RecordingOptions options) {
+    options_ = std::move(options);
+    cutter_.set_options(options_.cut);
+}
+
+void Recording::on_unpublish() {
+    stop();
+    owner_.recording_ended(*this);
+}
+
+void Recording::flush(int64_t now_ms) {
+    if (!file_) return;
+    if (auto flushed = file_->container->flush(now_ms); !flushed) fail(flushed.error());
+}
+
+void Recording::on_frame(const Frame& frame) {
+    if (frame.sequence_header) return on_header(frame);
+    if (frame.kind == Kind::kData && flv::is_metadata(frame.payload)) {
+        metadata_ = frame;
+        if (file_) file_->container->set_metadata(frame);
+        return;
+    }
+    if (joining_ && !options_.pre_roll) return;
+    if (retry_at_ms_ > 0) {
+        if (base::monotonic_ms() >= retry_at_ms_) return record_from_gop(frame);
+        ++archive_.counters().frames_lost;
+        return;
+    }
+    record(frame);
+}
+
+void Recording::on_header(const Frame& frame) {
+    if (frame.kind == Kind::kData) return;
+    Track& track = tracks_[place(frame.kind)];
+    if (track.header && track.header->codec == frame.codec && track.header->payload == frame.payload) return;
+    track.header = frame;
+    track.begun = track.refused = false;
+}
+
+// The codec may change without a sequence header, when the new one has none.
+void Recording::note_codec(const Frame& frame) {
+    Track& track = tracks_[place(frame.kind)];
+    if (track.header && track.header->codec == frame.codec) return;
+    if (!track.header && media::codec_info(frame.codec).has_sequence_header) return;  // it may come yet
+    track.header = frame;
+    track.begun = track.refused = false;
+}
+
+// After an error: from the newest keyframe on.
+void Recording::record_from_gop(const Frame& frame) {
+    retry_at_ms_ = 0;
+    restart_timeline();
+    if (stream_->gop().empty()) return record(frame);
+    for (const Frame& earlier : stream_->gop()) {
+        if (retry_at_ms_ > 0) return;
+        if (!earlier.sequence_header && earlier.kind != Kind::kData) record(earlier);
+    }
+}
+
+void Recording::restart_timeline() { timeline_ = live::Timeline(); }
+
+int64_t Recording::time_of(const Frame& frame) {
+    if (options_.jitter != config::TimeJitter::kFull) return frame.dts;
+    auto dts = static_cast<uint32_t>(frame.dts);
+    return frame.kind == Kind::kData ? timeline_.place(dts) : timeline_.correct(frame.kind, dts);
+}
+
+// Audio may be a little older than the keyframe at which its file began.
+int64_t Recording::in_file(int64_t time_ms) const {
+    if (options_.jitter == config::TimeJitter::kOff) return std::max<int64_t>(time_ms, 0);
+    return std::max<int64_t>(time_ms - base_ms_, 0);
+}
+
+void Recording::record(const Frame& frame) {
+    int64_t time = time_of(frame);
+    if (frame.kind == Kind::kData) {
+        if (!file_) return;
+        if (auto written = file_->container->write(frame, std::max(in_file(time), last_ms_)); !written)
+            fail(written.error());
+        return;
+    }
+    note_codec(frame);
+    auto recorded = put(frame, time);
+    if (!recorded) fail(recorded.error());
+}
+
+Result<void> Recording::put(const Frame& frame, int64_t time_ms) {
+    Track& track = tracks_[place(frame.kind)];
+    if (file_ && !track.begun && !TRY(offer(frame, in_file(time_ms)))) cutter_.file_must_end();
+    Step step = cutter_.step(frame, time_ms, stream_->begins_at_keyframes());
+    if (step == Step::kDrop) return {};
+    if (step == Step::kBegin) TRY(begin_file(time_ms));
+    last_ms_ = in_file(time_ms);
+    if (!track.begun) {
+        if (!TRY(offer(frame, last_ms_)))
+            return base::fail(Code::kOther, "a new file does not take the header it began with");
+    }
+    if (track.refused) return {};
+    TRY(file_->container->write(frame, last_ms_));
+    ++archive_.counters().frames;
+    if (failures_ > 0) note_success();
+    return {};
+}
+
+// False: the file cannot go on with this track's header.
+Result<bool> Recording::offer(const Frame& frame, int64_t time_ms) {
+    Track& track = tracks_[place(frame.kind)];
+    track.begun = true;
+    if (!track.header) return true;
+    switch (TRY(file_->container->begin_track(*track.header, frame, time_ms))) {
+        case Taken::kYes:
+            return true;
+        case Taken::kNewFile:
+            track.begun = false;
+            return false;
+        case Taken::kNo:
+            track.refused = true;
+            refuse(frame);
+            return true;
+    }
+    return true;
+}
+
+Result<void> Recording::begin_file(int64_t time_ms) {
+    end_file(true);
+    int64_t now = base::wall_ms();
+    std::string path = TRY(recording_path(options_.path, stream_->key(), calendar(now, options_.utc), now, sequence_));
+    ++sequence_;
+    ContainerOptions container{.keyframes = options_.keyframes, .metadata = metadata_};
+    auto header_of = [&](const Track& track) {
+        return track.header && track.header->sequence_header ? track.header : std::nullopt;
+    };
+    container.video = header_of(tracks_[0]);
+    container.audio = header_of(tracks_[1]);
+    for (Track& track : tracks_) track.begun = track.refused = false;
+    base_ms_ = time_ms;
+    file_ = archive_.begin(stream_->key(), path, container);
+    return {};
+}
+
+void Recording::end_file(bool whole) {
+    if (file_) archive_.end(std::move(file_), whole);
+    file_.reset();
+}
+
+// The file's, or there is none. The stream lives on.
+void Recording::fail(const base::Error& error) {
+    std::string path = file_ ? file_->names.path : options_.path;
+    bool worth_a_line = failures_ % kLogEvery == 0;
+    if (worth_a_line)
+        base::log::error("dvr: {}: {}: {}; another file begins in {} s", key().text(), path, error.describe(),
+                         kRetryMs / 1000);
+    if (failures_++ == 0) archive_.tell_failed(key(), path, error.text());
+    end_file(false);
+    cutter_.file_ended();
+    retry_at_ms_ = base::monotonic_ms() + kRetryMs;
+}
+
+// Bytes are on the disk again.
+void Recording::note_success() {
+    if (!file_ || file_->file->written() == 0) return;
+    base::log::trace("dvr: {}: recording goes on after {} failures", key().text(), failures_);
+    failures_ = 0;
+}
+
+void Recording::refuse(const Frame& frame) {
+    Track& track = tracks_[place(frame.kind)];
+    if (std::exchange(track.told, true)) return;
+    std::string reason = file_->container->refusal();
+    base::log::error("dvr: {}: {} is not recorded: {}", key().text(), media::codec_info(frame.codec).name, reason);
+    archive_.tell_failed(key(), file_->names.path, reason);
+}
+
+}  // namespace service::dvr

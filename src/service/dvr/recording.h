@@ -1,0 +1,100 @@
+#pragma once
+// One recording of one stream while it is published: a sink that decides by its Cutter where files begin, keeps the
+// times of each (time_jitter), begins another file where the format cannot go on with a changed track, and after an
+// error of the disk tries again. Per frame it allocates nothing, and never yields.
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "live/stream.h"
+#include "live/timeline.h"
+#include "service/dvr/archive.h"
+#include "service/dvr/cutter.h"
+
+namespace service::dvr {
+
+struct RecordingOptions {
+    std::string path;  // a pattern that ends in .flv or .mp4
+    CutOptions cut;
+    config::TimeJitter jitter = config::TimeJitter::kFull;
+    size_t keyframes = 2000;
+    bool utc = false;      // of the path's calendar variables
+    bool pre_roll = true;  // of a running stream: from the beginning of the current GOP
+};
+
+class Recording;
+
+class RecordingOwner {
+  public:
+    // The stream's publishing has ended. May destroy the recording.
+    virtual void recording_ended(Recording& recording) = 0;
+
+  protected:
+    ~RecordingOwner() = default;
+};
+
+class Recording final : private live::FrameSink {
+  public:
+    // The archive and the owner outlive it.
+    Recording(Archive& archive, RecordingOwner& owner, base::Ref<live::Stream> stream, RecordingOptions options,
+              bool requested);
+    ~Recording();  // stops
+    Recording(const Recording&) = delete;
+
+    void start();
+    // Completes the file, behind the scenes.
+    void stop();
+    // What is kept waiting goes to the file. now_ms: monotonic.
+    void flush(int64_t now_ms);
+    // For the files to come.
+    void set_options(RecordingOptions options);
+
+    const live::StreamKey& key() const { return stream_->key(); }
+    bool requested() const { return requested_; }  // by start_recording, not by the configuration
+    const OpenFile* file() const { return file_.get(); }
+
+  private:
+    void on_frame(const media::Frame& frame) override;
+    void on_unpublish() override;
+    void on_header(const media::Frame& frame);
+    void record(const media::Frame& frame);
+    void record_from_gop(const media::Frame& frame);
+    void note_codec(const media::Frame& frame);
+    base::Result<bool> offer(const media::Frame& frame, int64_t time_ms);
+    base::Result<void> put(const media::Frame& frame, int64_t time_ms);
+    base::Result<void> begin_file(int64_t time_ms);
+    int64_t time_of(const media::Frame& frame);
+    int64_t in_file(int64_t time_ms) const;
+    void restart_timeline();
+    void end_file(bool whole);
+    void fail(const base::Error& error);
+    void refuse(const media::Frame& frame);
+    void note_success();
+
+    Archive& archive_;
+    RecordingOwner& owner_;
+    base::Ref<live::Stream> stream_;
+    RecordingOptions options_;
+    bool requested_;
+    bool running_ = false;
+    bool joining_ = false;  // in subscribe(): what comes is from the past
+    Cutter cutter_;
+    live::Timeline timeline_;
+    struct Track {
+        std::optional<media::Frame> header;  // a sequence header, or of a codec without one a frame
+        bool begun = false;                  // in the open file, with this header
+        bool refused = false;                // the format has no place for it
+        bool told = false;
+    };
+    Track tracks_[2];  // video, audio
+    std::optional<media::Frame> metadata_;
+    std::unique_ptr<OpenFile> file_;
+    uint64_t sequence_ = 0;
+    int64_t base_ms_ = 0;      // the time at which the file began
+    int64_t last_ms_ = 0;      // in the file
+    int64_t retry_at_ms_ = 0;  // monotonic; 0: no error
+    uint64_t failures_ = 0;    // in a row
+};
+
+}  // namespace service::dvr

@@ -1,0 +1,191 @@
+#include "service/dvr/service.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+namespace service::dvr {
+
+using base::Code;
+using base::fail;
+using base::Result;
+
+namespace {
+
+constexpr int64_t kFlushEveryMs = 100;
+// For the files that are being completed when the server ends.
+constexpr int64_t kStopMs = 5'000;
+
+bool applies(const std::vector<std::string>& to, const live::StreamKey& key) {
+    std::string name = key.app + "/" + key.name;
+    return std::ranges::any_of(to, [&](const std::string& one) { return one == "all" || one == name; });
+}
+
+}  // namespace
+
+Service::Service(config::SnapshotPtr snapshot, live::Registry& registry, const live::Events& events)
+    : snapshot_(std::move(snapshot)),
+      registry_(registry),
+      journal_(snapshot_->global.dvr_journal),
+      archive_(journal_, events) {}
+
+Service::~Service() { stop(); }
+
+Result<void> Service::start() {
+    started_ = true;
+    registry_.watch(*this);
+    flusher_ = runtime::spawn("dvr-flush", [this] { flush_all(); });
+    bool any = std::ranges::any_of(snapshot_->vhosts, [](const auto& vhost) { return vhost.dvr.enabled; });
+    if (!any && !journal_.exists()) return {};
+    auto left = journal_.open();
+    if (!left)
+        base::log::error("dvr: {}; what a crash leaves is not finished by the next start", left.error().describe());
+    if (left) finish_left(*left);
+    return {};
+}
+
+void Service::finish_left(const std::vector<OpenRecording>& left) {
+    for (const OpenRecording& recording : left) {
+        archive_.reserve(recording);
+        if (below_a_root(recording.growing) && below_a_root(recording.path)) {
+            base::log::trace("dvr: {}: {} was left by an earlier run", recording.stream.text(), recording.growing);
+            archive_.finish_left(recording);
+            continue;
+        }
+        base::log::warn("dvr: {}: {} was left by an earlier run, but lies outside of every dvr_path: it stays as it is",
+                        recording.stream.text(), recording.growing);
+        archive_.forget(recording);
+    }
+}
+
+bool Service::below_a_root(const std::string& path) const {
+    return std::ranges::any_of(snapshot_->vhosts,
+                               [&](const config::Vhost& vhost) { return is_below(path, root_of(vhost.dvr.dvr_path)); });
+}
+
+void Service::stop() {
+    if (!std::exchange(started_, false)) return;
+    registry_.unwatch(*this);
+    while (!recordings_.empty()) recordings_.pop_back();
+    flusher_.cancel_and_join();
+    runtime::Deadline limit = runtime::Deadline::in_ms(kStopMs);
+    while (archive_.ending() > 0 && !limit.passed()) {
+        if (!runtime::sleep_ms(5)) break;
+    }
+    if (archive_.ending() > 0)
+        base::log::warn("dvr: {} files are not complete after {} ms; the next start finishes them", archive_.ending(),
+                        kStopMs);
+    journal_.stop();
+}
+
+void Service::reload(const config::SnapshotPtr& next) {
+    snapshot_ = next;
+    std::vector<base::Ref<live::Stream>> published;
+    registry_.for_each([&](live::Stream& stream) {
+        if (stream.published()) published.push_back(base::Ref<live::Stream>(&stream));
+    });
+    for (const auto& stream : published) {
+        const config::Vhost* vhost = snapshot_->find_vhost(stream->key().vhost);
+        Recording* running = find(stream->key(), false);
+        bool is_wanted = wanted(vhost, stream->key());
+        if (running && is_wanted) running->set_options(options_of(vhost->dvr));
+        if (running && !is_wanted) recording_ended(*running);
+        if (!running && is_wanted) stream_published(*stream);
+    }
+}
+
+bool Service::wanted(const config::Vhost* vhost, const live::StreamKey& key) const {
+    return vhost && vhost->enabled && vhost->dvr.enabled && applies(vhost->dvr.dvr_apply, key);
+}
+
+RecordingOptions Service::options_of(const config::VhostDvr& dvr) const {
+    RecordingOptions options;
+    options.path = dvr.dvr_path;
+    options.cut = {.segments = dvr.dvr_plan == "segment",
+                   .duration_ms = dvr.dvr_duration * int64_t{1000},
+                   .wait_keyframe = dvr.dvr_wait_keyframe};
+    options.jitter = dvr.time_jitter;
+    options.keyframes = static_cast<size_t>(dvr.dvr_keyframes);
+    // A segment ends soon after its time: room for a keyframe every quarter of a second.
+    if (options.cut.segments)
+        options.keyframes = std::min(options.keyframes, static_cast<size_t>(dvr.dvr_duration) * 4 + 64);
+    options.utc = snapshot_->global.utc_time;
+    return options;
+}
+
+void Service::stream_published(live::Stream& stream) {
+    const config::Vhost* vhost = snapshot_->find_vhost(stream.key().vhost);
+    if (!wanted(vhost, stream.key())) return;
+    if (find(stream.key(), false) || !check_name(stream.key(), vhost->dvr.dvr_path)) return;
+    record(stream, options_of(vhost->dvr), false);
+}
+
+bool Service::check_name(const live::StreamKey& key, const std::string& pattern) {
+    auto good = check_names(key);
+    if (good) return true;
+    ++archive_.counters().refused;
+    base::log::error("dvr: {} is not recorded: {}", key.text(), good.error().text());
+    archive_.tell_failed(key, pattern, good.error().text());
+    return false;
+}
+
+void Service::record(live::Stream& stream, RecordingOptions options, bool requested) {
+    RecordingOwner& owner = *this;
+    recordings_.push_back(
+        std::make_unique<Recording>(archive_, owner, base::Ref<live::Stream>(&stream), std::move(options), requested));
+    recordings_.back()->start();
+}
+
+Recording* Service::find(const live::StreamKey& key, bool requested) const {
+    auto found = std::ranges::find_if(recordings_,
+                                      [&](const auto& r) { return r->requested() == requested && r->key() == key; });
+    return found == recordings_.end() ? nullptr : found->get();
+}
+
+void Service::recording_ended(Recording& recording) {
+    auto place = std::ranges::find_if(recordings_, [&](const auto& r) { return r.get() == &recording; });
+    CHECK(place != recordings_.end());
+    std::unique_ptr<Recording> ended = std::move(*place);
+    recordings_.erase(place);
+}
+
+Result<void> Service::start_recording(const live::StreamKey& key, const RecordingRequest& request) {
+    auto stream = registry_.find(key);
+    if (!stream || !stream->published()) return fail(Code::kNotFound, key.text() + " is not being published");
+    const config::Vhost* vhost = snapshot_->find_vhost(key.vhost);
+    if (!vhost) return fail(Code::kNotFound, "there is no vhost " + key.vhost);
+    if (find(key, true)) return fail(Code::kBusy, key.text() + " is being recorded already");
+    TRY(check_names(key));
+    config::VhostDvr dvr = vhost->dvr;
+    std::string root = root_of(dvr.dvr_path);
+    if (request.path) dvr.dvr_path = *request.path;
+    if (!dvr.dvr_path.ends_with(".flv") && !dvr.dvr_path.ends_with(".mp4"))
+        return fail(Code::kConfig, fmt::format("'{}' ends neither in .flv nor in .mp4", dvr.dvr_path));
+    if (!is_below(dvr.dvr_path, root))
+        return fail(Code::kRefused, fmt::format("'{}' is not below {}, the root of dvr_path", dvr.dvr_path, root));
+    if (request.segments) dvr.dvr_plan = *request.segments ? "segment" : "session";
+    RecordingOptions options = options_of(dvr);
+    if (request.duration_ms) options.cut.duration_ms = *request.duration_ms;
+    options.pre_roll = request.pre_roll;
+    record(*stream, std::move(options), true);
+    return {};
+}
+
+Result<void> Service::stop_recording(const live::StreamKey& key) {
+    Recording* recording = find(key, true);
+    if (!recording) return fail(Code::kNotFound, key.text() + " is not being recorded by request");
+    recording_ended(*recording);
+    return {};
+}
+
+void Service::flush_all() {
+    while (runtime::sleep_ms(kFlushEveryMs)) {
+        int64_t now = base::monotonic_ms();
+        for (const auto& recording : recordings_) recording->flush(now);
+    }
+}
+
+}  // namespace service::dvr
