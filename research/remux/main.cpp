@@ -1,11 +1,15 @@
 // remux: an FLV file into MP4 by the server's own muxer, for comparing what came out with what went in, without a
 // server.
 //
-//   objs/remux [--fragment=MS] IN.flv OUT.mp4     fragments of that length at most (1000), begun at keyframes as well
+//   objs/remux [--fragment=MS] [--head=BYTES] IN.flv OUT.mp4   a recording: fragments of that length at most (1000),
+//   begun at
+//                                                              keyframes as well; room at its head (64 kB)
+//   objs/remux --finish [--copy] FILE.mp4 ...                  makes plain files of such recordings; --copy: as on a
+//   file
+//                                                              system that cannot put room in
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -13,12 +17,16 @@
 #include "protocol/flv/body.h"
 #include "protocol/flv/reader.h"
 #include "protocol/mp4/fragment.h"
+#include "service/dvr/finish_mp4.h"
 
 namespace {
 
 struct Options {
     int64_t fragment_ms = 1000;
-    std::string in, out;
+    size_t head = mp4::kRecordingHead;
+    bool finish = false;
+    bool copy = false;
+    std::vector<std::string> files;
 };
 
 base::Result<std::vector<media::Frame>> read_flv(const std::string& path) {
@@ -59,11 +67,11 @@ void put(std::ofstream& out, std::span<const uint8_t> bytes) {
 }
 
 base::Result<void> remux(const Options& options) {
-    auto frames = TRY(read_flv(options.in));
+    auto frames = TRY(read_flv(options.files[0]));
     mp4::FragmentBuilder builder;
     TRY(set_headers(builder, frames));
-    std::ofstream out(options.out, std::ios::binary);
-    put(out, builder.recording_head());
+    std::ofstream out(options.files[1], std::ios::binary);
+    put(out, builder.recording_head(options.head));
     auto cut = [&](const mp4::CutOptions& how) {
         for (auto piece : builder.cut(how).pieces) put(out, piece);
     };
@@ -84,25 +92,48 @@ base::Result<void> remux(const Options& options) {
     return {};
 }
 
+base::Result<void> finish(const Options& options) {
+    constexpr const char* kHow[] = {"in its room", "room put in", "copied"};
+    for (const std::string& path : options.files) {
+        auto done = TRY(service::dvr::finish_mp4(path, {.insert = !options.copy}));
+        std::printf("%s: %s, %zu samples, %lld ms, %zu bytes, %zu cut\n", path.c_str(),
+                    done.was_finished ? "finished already" : kHow[static_cast<int>(done.how)], size_t{done.samples},
+                    static_cast<long long>(done.duration_ms), size_t{done.bytes}, size_t{done.cut_bytes});
+    }
+    return {};
+}
+
+bool parse(int argc, char** argv, Options& options) {
+    for (int i = 1; i < argc; ++i) {
+        std::string word = argv[i];
+        if (word.starts_with("--fragment=")) {
+            options.fragment_ms = std::atoll(argv[i] + 11);
+        } else if (word.starts_with("--head=")) {
+            options.head = static_cast<size_t>(std::atoll(argv[i] + 7));
+        } else if (word == "--finish") {
+            options.finish = true;
+        } else if (word == "--copy") {
+            options.copy = true;
+        } else if (word.starts_with("--")) {
+            return false;
+        } else {
+            options.files.push_back(word);
+        }
+    }
+    return options.finish ? !options.files.empty() : options.files.size() == 2;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     Options options;
-    std::vector<std::string> names;
-    for (int i = 1; i < argc; ++i) {
-        if (std::strncmp(argv[i], "--fragment=", 11) == 0) {
-            options.fragment_ms = std::atoll(argv[i] + 11);
-        } else {
-            names.emplace_back(argv[i]);
-        }
-    }
-    if (names.size() != 2) {
-        std::fprintf(stderr, "remux [--fragment=MS] IN.flv OUT.mp4\n");
+    if (!parse(argc, argv, options)) {
+        std::fprintf(stderr,
+                     "remux [--fragment=MS] [--head=BYTES] IN.flv OUT.mp4\nremux --finish [--copy] FILE.mp4 ...\n");
         return 2;
     }
-    options.in = names[0];
-    options.out = names[1];
-    if (auto done = remux(options); !done) {
+    auto done = options.finish ? finish(options) : remux(options);
+    if (!done) {
         std::fprintf(stderr, "remux: %s\n", done.error().describe().c_str());
         return 1;
     }

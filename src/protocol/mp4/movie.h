@@ -1,0 +1,96 @@
+#pragma once
+// Reads the movie box (ISO/IEC 14496-12, 8.2) and movie fragments (8.8): tracks with their sample entries, and samples
+// with size, time and place. Everything is bounded by the bytes that were handed in. It does not follow data references
+// to other files, and reads no sample groups or encryption.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "protocol/mp4/moov.h"
+#include "protocol/mp4/track.h"
+
+namespace mp4 {
+
+// What trex says of a track's samples when their fragment does not.
+struct SampleDefaults {
+    uint32_t description = 1;
+    uint32_t duration = 0;
+    uint32_t size = 0;
+    uint32_t flags = 0;
+};
+
+// The tables of stbl: their entries, as they stand in the file. The spans are parts of the parsed bytes.
+struct SampleTableBytes {
+    std::span<const uint8_t> stts;
+    std::span<const uint8_t> ctts;
+    std::span<const uint8_t> stsc;
+    std::span<const uint8_t> stsz;  // empty where all have fixed_size
+    uint32_t fixed_size = 0;
+    uint32_t samples = 0;  // by stsz
+    std::span<const uint8_t> chunk_offsets;
+    bool long_offsets = false;
+    std::span<const uint8_t> stss;
+    bool all_sync = true;
+};
+
+struct MovieTrack {
+    Track track;  // codec is kNone where the first sample entry is of none that we know
+    SampleDefaults defaults;
+    SampleTableBytes tables;
+    std::vector<Edit> edits;
+    uint64_t duration = 0;  // the track's time scale, by mdhd
+};
+
+struct Movie {
+    bool fragmented = false;  // there is an mvex
+    uint32_t timescale = kMovieTimescale;
+    uint64_t duration = 0;
+    std::vector<MovieTrack> tracks;
+};
+
+inline constexpr size_t kMaxTracks = 64;
+
+// payload: of a moov box. Tracks that are neither video nor audio are left out.
+base::Result<Movie> parse_moov(std::span<const uint8_t> payload);
+
+struct Sample {
+    uint64_t offset = 0;  // in the file
+    uint32_t size = 0;
+    uint32_t duration = 0;  // the track's time scale
+    int64_t dts = 0;
+    int32_t cts = 0;
+    uint32_t description = 1;
+    bool sync = false;
+};
+
+// The samples of a plain file's track. Tables that contradict each other are an error. At most max_samples.
+base::Result<std::vector<Sample>> expand(const MovieTrack& track, size_t max_samples);
+
+// Samples of one track that lie one behind the other.
+struct Run {
+    size_t track = 0;  // index into the movie's tracks
+    uint32_t description = 1;
+    size_t first = 0;  // of MovieFragment::samples
+    size_t count = 0;
+    uint64_t end = 0;  // of the data, in the file
+};
+
+struct MovieFragment {
+    uint32_t sequence = 0;
+    std::vector<Run> runs;
+    std::vector<Sample> samples;
+};
+
+// A run in which nothing tells its samples apart takes no bytes for them: with such ones a fragment has no more than
+// this.
+inline constexpr uint32_t kMaxUniformRun = 1 << 16;
+
+// payload: of a moof box that stands at moof_offset. Tracks that the movie does not have are passed over. A track
+// fragment without its decode time goes on where next_dts of its track (index as in movie.tracks) says, which is
+// advanced.
+base::Result<void> parse_moof(std::span<const uint8_t> payload, uint64_t moof_offset, const Movie& movie,
+                              std::vector<int64_t>& next_dts, MovieFragment& out);
+
+}  // namespace mp4
