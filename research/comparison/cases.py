@@ -142,8 +142,9 @@ class Cases:
         peers[f"ours, mw_latency {INTERVAL_MS}, RTMP"] = run(self.ours(MERGED))
         if self.there["nginx"]:
             peers["nginx-rtmp, RTMP"] = run(self.servers.nginx)
-        # Not MediaMTX: the load tool's marks are no pictures, and it looks into those.
-        seconds = START_S + self.o.viewers / 100 + self.o.settle + self.o.seconds
+        if self.there["mediamtx"]:
+            peers["MediaMTX, RTMP"] = run(self.servers.mediamtx)
+        seconds = START_S + PUBLISHER_S + self.o.viewers / 100 + self.o.settle + self.o.seconds
         for name, body in peers.items():
             self.add("latency", name, self.o.viewers, seconds, body, 1)
 

@@ -34,6 +34,9 @@ class Stopwatch final : public PublisherObserver, public ViewerObserver {
     Histogram video_, audio_;
 };
 
+// Some servers look at a stream for so long before they let anybody play it.
+constexpr int64_t kHeadStartMs = 2500;
+
 base::Result<int> run_latency(const LatencyOptions& options) {
     auto publish_to = TRY(parse_target(options.publish_url.empty() ? options.url : options.publish_url));
     if (publish_to.scheme != Scheme::kRtmp) {
@@ -58,7 +61,7 @@ base::Result<int> run_latency(const LatencyOptions& options) {
     Pacer pacer;
     auto pacing = runtime::spawn("pacer", [&pacer] { pacer.run(); });
     pacer.add(publisher);
-    run.sleep(1000);
+    run.sleep(kHeadStartMs);
     run.open_all(connections);
     run.sleep(options.settle_ms);
     run.begin_window();

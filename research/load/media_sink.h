@@ -8,7 +8,7 @@
 namespace load {
 
 // Bytes of each message that are kept while it comes.
-inline constexpr size_t kHeadBytes = 32;
+inline constexpr size_t kHeadBytes = 64;
 
 struct MediaMessage {
     uint8_t type = 0;        // 8 audio, 9 video, 18 data; RTMP's other media types as they are

@@ -28,10 +28,10 @@ constexpr uint32_t kAudioBytes = 90;
 constexpr double kAudioFrameMs = 1024 * 1000.0 / 44100;
 
 // Of a 640x360 Baseline stream: parameter sets that a server may parse.
-constexpr uint8_t kAvcHeader[] = {0x17, 0,    0,    0,    0,    0x01, 0x42, 0xc0, 0x1e, 0xff, 0xe1,
-                                  0x00, 0x17, 0x67, 0x42, 0xc0, 0x1e, 0xd9, 0x00, 0xa0, 0x2f, 0xf9,
-                                  0x70, 0x11, 0x00, 0x00, 0x03, 0x00, 0x01, 0x00, 0x00, 0x03, 0x00,
-                                  0x32, 0x0f, 0x16, 0x01, 0x00, 0x04, 0x68, 0xcb, 0x83, 0xcb};
+constexpr uint8_t kAvcHeader[] = {0x17, 0x00, 0x00, 0x00, 0x00, 0x01, 0x42, 0xc0, 0x1e, 0xff, 0xe1, 0x00,
+                                  0x19, 0x67, 0x42, 0xc0, 0x1e, 0xd9, 0x00, 0xa0, 0x2f, 0xf9, 0x70, 0x11,
+                                  0x00, 0x00, 0x03, 0x00, 0x01, 0x00, 0x00, 0x03, 0x00, 0x32, 0x0f, 0x16,
+                                  0x2e, 0x48, 0x01, 0x00, 0x05, 0x68, 0xcb, 0x83, 0xcb, 0x20};
 constexpr uint8_t kAacHeader[] = {0xaf, 0, 0x12, 0x10};
 
 uint32_t chunk_stream(uint8_t type) {
@@ -147,10 +147,13 @@ std::span<const uint8_t> Script::encode(uint32_t index, uint32_t timestamp_ms, u
 }
 
 int64_t mark_of(uint8_t type, std::span<const uint8_t> head) {
-    size_t at = type == rtmp::kVideo ? kVideoMarkAt : kAudioMarkAt;
-    if (head.size() < at + kMark.size() + 4) return -1;
-    if (std::memcmp(head.data() + at, kMark.data(), kMark.size()) != 0) return -1;
-    return base::ByteReader(head.subspan(at + kMark.size())).u32();
+    size_t least = type == rtmp::kVideo ? kVideoMarkAt : kAudioMarkAt;
+    if (head.size() < least) return -1;
+    // Some servers put parameter sets before a keyframe's own NAL unit.
+    auto found = std::search(head.begin() + static_cast<ptrdiff_t>(least), head.end(), kMark.begin(), kMark.end(),
+                             [](uint8_t byte, char mark) { return byte == static_cast<uint8_t>(mark); });
+    if (head.end() - found < static_cast<ptrdiff_t>(kMark.size() + 4)) return -1;
+    return base::ByteReader({found + static_cast<ptrdiff_t>(kMark.size()), head.end()}).u32();
 }
 
 base::Result<std::vector<uint8_t>> read_file(const std::string& path) {
