@@ -24,7 +24,7 @@ void LiveLog::append(const media::Frame& frame, const base::Ref<StreamHeaders>& 
     size_t bytes = encoder_->encoded_size(frame);
     if (bytes == 0) return;
     encoder_->encode(frame, reserve(bytes));
-    if (is_start(frame)) starts_.push_back({head_, frame.dts, headers, {}});
+    if (is_start(frame)) starts_.push_back({head_, frame.dts, headers, encoder_->remember_place(), {}});
     packets_.push_back({head_, frame.dts});
     head_ += bytes;
     audience_.on_append(frame.kind == media::Kind::kVideo || !stream_.video_flows());
@@ -95,6 +95,7 @@ const base::Slice& LiveLog::prefix(Start& start, bool first) {
     base::Slice& prefix = start.prefix[first];
     if (prefix.empty()) {
         base::SliceBuilder builder;
+        encoder_->recall_place(start.place);
         encoder_->encode_prefix(*start.headers, start.dts, first, builder);
         prefix = builder.freeze();
     }

@@ -28,6 +28,7 @@ class LiveLog {
         uint64_t offset;
         int64_t dts;
         base::Ref<StreamHeaders> headers;
+        uint32_t place;         // what the encoder remembers of it
         base::Slice prefix[2];  // made when first asked for: [0] after a jump, [1] for a new viewer
     };
 

@@ -20,13 +20,17 @@ class WireEncoder {
     // start_dts (ms). first is false when a viewer that was far behind jumps over a change of headers.
     virtual void encode_prefix(const StreamHeaders& headers, int64_t start_dts, bool first,
                                base::SliceBuilder& out) = 0;
+    // For formats whose prefix depends on more than headers and time. remember_place() is asked after encode() of a
+    // frame at which a viewer may begin, recall_place() gets its answer back before encode_prefix() for that frame.
+    virtual uint32_t remember_place() const { return 0; }
+    virtual void recall_place(uint32_t) {}
     // The headers in force from the next frame on: before the first frame and at every change. For formats whose
     // packets carry what only the headers know (ADTS).
     virtual void set_headers(const StreamHeaders&) {}
     // Exactly how many bytes encode() will write; 0 when this frame is not part of this format.
     virtual size_t encoded_size(const media::Frame& frame) = 0;
-    // Writes the packet at out, encoded_size() bytes. A viewer may start at any packet, so none may build on the one
-    // before.
+    // Writes the packet at out, encoded_size() bytes; that was asked of the same frame right before. A viewer may start
+    // at any packet, so none may build on the one before.
     virtual void encode(const media::Frame& frame, uint8_t* out) = 0;
     // Whether frames of this kind are part of the format at all: decides where a viewer can start.
     virtual bool carries(media::Kind kind) const = 0;

@@ -9,7 +9,6 @@
 
 namespace service::http_live {
 
-// format: not kTs, which has no encoder yet.
 live::LogKey log_key(Format format, const FlvOptions& options, bool websocket);
 std::unique_ptr<live::WireEncoder> make_encoder(const live::LogKey& key);
 std::string_view content_type(Format format);

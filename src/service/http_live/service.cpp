@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "live/options.h"
+#include "protocol/ts/program.h"
 #include "protocol/websocket/handshake.h"
 #include "runtime/coroutine.h"
 #include "service/http_live/encoders.h"
@@ -29,6 +30,9 @@ std::string_view what_lacks(const live::Stream& stream, Format format) {
     bool known = codec != media::Codec::kNone;
     if (format == Format::kAac && known && codec != media::Codec::kAac) return "the stream's audio is not AAC";
     if (format == Format::kMp3 && known && codec != media::Codec::kMp3) return "the stream's audio is not MP3";
+    codec = stream.headers().video_codec;
+    if (format == Format::kTs && codec != media::Codec::kNone && !ts::carries(codec))
+        return "MPEG-TS does not carry this stream's video codec";
     return {};
 }
 
@@ -40,7 +44,8 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live
     net::HttpRoute route;
     route.methods = {http::Method::kGet};
     route.pattern = "/*";
-    route.summary = "A live stream as FLV (over HTTP or WebSocket), AAC or MP3, at the vhost's http_remux.mount";
+    route.summary =
+        "A live stream as FLV (over HTTP or WebSocket), MPEG-TS, AAC or MP3, at the vhost's http_remux.mount";
     route.handler = [this](net::HttpRequest& request, net::HttpResponse& response) {
         return handle(request, response);
     };
@@ -67,7 +72,7 @@ base::Ref<live::Stream> Service::find_stream(const config::Vhost& vhost, const M
     // A publisher that left may come back: until its viewers are ended others may join them.
     if (stream && (stream->published() || (stream->unpublished_since_ms() > 0 && stream->viewer_count() > 0)))
         return stream;
-    if (!vhost.http_remux.wait_publisher || match.format == Format::kTs) return {};
+    if (!vhost.http_remux.wait_publisher) return {};
     return stream ? stream : registry_.find_or_create(key, live::live_options(vhost));
 }
 
@@ -76,7 +81,6 @@ base::Result<void> Service::play(net::HttpRequest& request, net::HttpResponse& r
     auto stream = find_stream(vhost, match);
     // A file of that name may be there.
     if (!stream) return {};
-    if (match.format == Format::kTs) return response.send_error(404, "HTTP-TS is not supported yet");
     if (auto lack = what_lacks(*stream, match.format); !lack.empty()) return response.send_error(404, lack);
 
     bool websocket = websocket::is_upgrade(request.message);

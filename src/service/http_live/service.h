@@ -1,7 +1,7 @@
 #pragma once
-// Live streams over HTTP: HTTP-FLV and WebSocket-FLV, AAC (ADTS) and MP3, at the paths of each vhost's
+// Live streams over HTTP: HTTP-FLV and WebSocket-FLV, MPEG-TS, AAC (ADTS) and MP3, at the paths of each vhost's
 // http_remux.mount. The request is answered and the stream found in the connection's coroutine; then the viewer is
-// parked in its log. HTTP-TS has no encoder yet.
+// parked in its log.
 
 #include <memory>
 #include <vector>

@@ -200,8 +200,35 @@ TEST_F(HttpLiveTest, PlaysAudioAlone) {
     EXPECT_TRUE(bytes.ends_with("sound"));
     get("/live/a.mp3");
     EXPECT_EQ(status_, 404);
+}
+
+TEST_F(HttpLiveTest, PlaysMpegTs) {
+    publish();  // its video's configuration is nonsense: the sound is left
+    auto client = get("/live/a.ts");
+    EXPECT_EQ(status_, 200);
+    EXPECT_NE(head_.find("Content-Type: video/mp2t\r\n"), std::string::npos);
+    std::string bytes = client->read_bytes(3 * 188);
+    ASSERT_EQ(bytes.size(), 3u * 188);
+    EXPECT_EQ(bytes.substr(0, 3), std::string("\x47\x40\x00", 3));
+    EXPECT_EQ(bytes.substr(188, 3), std::string("\x47\x50\x00", 3));
+    EXPECT_EQ(bytes.substr(376, 3), "\x47\x41\x01");
+    EXPECT_TRUE(bytes.ends_with("sound"));
+    publication_.publish(audio(40, "more"));
+    EXPECT_TRUE(client->read_bytes(188).ends_with("more"));
+    auto websocket = get("/live/a.ts", kUpgrade);
+    EXPECT_EQ(status_, 101);
+}
+
+TEST_F(HttpLiveTest, MpegTsWithoutItsCodec) {
+    auto stream = registry_.find_or_create({"__defaultVhost__", "live", "a"}, live::live_options(vhost()));
+    publication_ = stream->acquire(owner_, false).value();
+    media::Frame frame = video(0, true, "key");
+    frame.codec = media::Codec::kVp9;
+    publication_.publish(frame);
     get("/live/a.ts");
     EXPECT_EQ(status_, 404);
+    auto client = get("/live/a.flv");
+    EXPECT_EQ(status_, 200);
 }
 
 TEST_F(HttpLiveTest, NoSuchStream) {

@@ -15,6 +15,8 @@ class WebSocketFraming final : public live::WireEncoder {
     void encode_prefix(const live::StreamHeaders& headers, int64_t start_dts, bool first,
                        base::SliceBuilder& out) override;
     void set_headers(const live::StreamHeaders& headers) override { inner_->set_headers(headers); }
+    uint32_t remember_place() const override { return inner_->remember_place(); }
+    void recall_place(uint32_t place) override { inner_->recall_place(place); }
     size_t encoded_size(const media::Frame& frame) override;
     void encode(const media::Frame& frame, uint8_t* out) override;
     bool carries(media::Kind kind) const override { return inner_->carries(kind); }

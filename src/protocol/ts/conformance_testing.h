@@ -1,0 +1,51 @@
+#pragma once
+// Conformance: looks at the segments of one stream as ISO/IEC 13818-1 and RFC 8216 want them: whole packets, tables
+// first, then a keyframe; continuity counters unbroken over all segments, times that go on, a clock at least each 100
+// ms that is never later than what it is for. It says what is wrong, in words. For tests, built on the demuxer.
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "protocol/ts/demuxer.h"
+
+namespace ts::testing {
+
+struct ConformanceOptions {
+    bool keyframe_first = true;  // of each segment, where there is video
+    int64_t most_clock_gap_ms = 100;
+    int64_t most_gap_ms = 1'000;  // between the times of one track
+};
+
+class Conformance final : public DemuxerSink {
+  public:
+    explicit Conformance(ConformanceOptions options = {}) : options_(options), demuxer_(*this) {}
+
+    void segment(std::span<const uint8_t> bytes);
+    const std::vector<std::string>& problems() const { return problems_; }
+    std::string text() const;
+    const DemuxerCounters& counters() const { return demuxer_.counters(); }
+    // What was seen in all, so that a test can tell that there was something to look at.
+    size_t clocks = 0, pictures = 0, sounds = 0, programs = 0;
+
+  private:
+    void on_program(const ProgramMap& program) override;
+    void on_clock(int64_t ticks, bool discontinuity) override;
+    void on_pes(PesPacket packet) override;
+    void check_start(std::span<const uint8_t> bytes);
+    void check_picture(const PesPacket& packet);
+    template <class... Parts>
+    void problem(const char* format, Parts... parts);
+
+    ConformanceOptions options_;
+    Demuxer demuxer_;
+    std::vector<std::string> problems_;
+    int segment_ = -1;
+    bool seen_video_ = false;  // in this segment
+    std::optional<int64_t> clock_;
+    std::map<uint16_t, int64_t> last_dts_;
+};
+
+}  // namespace ts::testing

@@ -1,0 +1,49 @@
+#pragma once
+// FrameReader: PES packets (demuxer.h) as the server's frames: access units of H.264 and HEVC length-prefixed, without
+// delimiters, their parameter sets as a sequence header whenever they change; AAC raw, with its AudioSpecificConfig;
+// MP3 and AC-3 frame by frame; Opus without control headers. Times in ms on the transport stream's own clock. Damaged
+// packets are passed over, and what does not look like its codec is counted.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "media/frame.h"
+#include "protocol/ts/demuxer.h"
+
+namespace ts {
+
+class FrameReader {
+  public:
+    // Frames come in the order of their PES packets, a sequence header before the frame that it is for.
+    using Sink = std::function<void(media::Frame)>;
+    explicit FrameReader(Sink sink) : sink_(std::move(sink)) {}
+
+    void take(const PesPacket& packet);
+
+    uint64_t damaged() const { return damaged_; }        // PES packets passed over
+    uint64_t unreadable() const { return unreadable_; }  // places in elementary streams
+
+  private:
+    struct Track {
+        base::Slice header;                  // the sequence header handed out last
+        std::vector<uint8_t> vps, sps, pps;  // parameter sets seen last
+        std::vector<uint8_t> rest;           // the beginning of an audio frame whose end comes with the next packet
+    };
+    struct Times {
+        int64_t dts = 0, pts = 0;  // ticks
+    };
+
+    void take_video(const PesPacket& packet, Track& track, Times times);
+    void take_audio(const PesPacket& packet, Track& track, Times times);
+    void take_opus(const PesPacket& packet, Track& track, Times times);
+    void put_out(media::Codec codec, base::Slice payload, Times times, bool keyframe = false);
+    void put_header(media::Codec codec, base::Slice header, Times times, Track& track);
+
+    Sink sink_;
+    std::map<uint16_t, Track> tracks_;
+    uint64_t damaged_ = 0, unreadable_ = 0;
+};
+
+}  // namespace ts

@@ -1,0 +1,90 @@
+#include "protocol/ts/program_reader.h"
+
+#include <string_view>
+
+#include "base/bytes.h"
+#include "protocol/ts/program.h"
+
+namespace ts {
+namespace {
+
+using base::ByteReader;
+using media::Codec;
+
+constexpr uint8_t kRegistration = 5, kExtension = 0x7f, kDvbAc3 = 0x6a, kDvbEac3 = 0x7a, kOpusExtension = 0x80;
+
+// Of private data a descriptor tells the codec.
+void read_descriptors(std::span<const uint8_t> descriptors, ProgramStream& stream) {
+    ByteReader r(descriptors);
+    while (r.left() >= 2) {
+        uint8_t tag = r.u8();
+        auto body = r.bytes(r.u8());
+        if (!r.ok()) return;
+        std::string_view text(reinterpret_cast<const char*>(body.data()), body.size());
+        if (tag == kExtension && body.size() >= 2 && body[0] == kOpusExtension) stream.opus_channels = body[1];
+        if (stream.stream_type != kPrivateData) continue;
+        if (tag == kRegistration && text.starts_with("Opus")) stream.codec = Codec::kOpus;
+        if (tag == kRegistration && text.starts_with("HEVC")) stream.codec = Codec::kHevc;
+        if (tag == kDvbAc3 || (tag == kRegistration && text.starts_with("AC-3"))) stream.codec = Codec::kAc3;
+        if (tag == kDvbEac3 || (tag == kRegistration && text.starts_with("EAC3"))) stream.codec = Codec::kEac3;
+    }
+}
+
+Codec codec_of(uint8_t stream_type) {
+    switch (stream_type) {
+        case kH264:
+            return Codec::kH264;
+        case kHevc:
+            return Codec::kHevc;
+        case kAdtsAac:
+            return Codec::kAac;
+        case kMpeg1Audio:
+        case kMpeg2Audio:
+            return Codec::kMp3;
+        case kAc3:
+            return Codec::kAc3;
+        case kEac3:
+            return Codec::kEac3;
+        default:
+            return Codec::kNone;
+    }
+}
+
+}  // namespace
+
+std::optional<uint16_t> read_association(std::span<const uint8_t> section) {
+    if (section.size() < 12 || !(section[5] & 1)) return std::nullopt;
+    ByteReader r(section.subspan(8, section.size() - 12));
+    while (r.left() >= 4) {
+        uint16_t number = r.u16();
+        uint16_t pid = r.u16() & 0x1fff;
+        // Number 0 is the network's.
+        if (number != 0 && pid != kPatPid && pid != kNullPid) return pid;
+    }
+    return std::nullopt;
+}
+
+std::optional<ProgramMap> read_program_map(std::span<const uint8_t> section, size_t most) {
+    if (section.size() < 16 || !(section[5] & 1)) return std::nullopt;
+    ByteReader r(section.first(section.size() - 4));
+    r.skip(3);
+    ProgramMap map;
+    map.number = r.u16();
+    map.version = r.u8() >> 1 & 31;
+    r.skip(2);
+    map.pcr_pid = r.u16() & 0x1fff;
+    r.skip(r.u16() & 0x0fff);
+    while (r.ok() && r.left() >= 5 && map.streams.size() < most) {
+        ProgramStream stream;
+        stream.stream_type = r.u8();
+        stream.pid = r.u16() & 0x1fff;
+        stream.codec = codec_of(stream.stream_type);
+        auto descriptors = r.bytes(r.u16() & 0x0fff);
+        read_descriptors(descriptors, stream);
+        if (stream.pid != kPatPid && stream.pid != kNullPid) map.streams.push_back(stream);
+    }
+    if (!r.ok()) return std::nullopt;
+    return map;
+}
+
+}  // namespace ts

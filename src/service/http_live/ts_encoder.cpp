@@ -1,0 +1,38 @@
+#include "service/http_live/ts_encoder.h"
+
+namespace service::http_live {
+namespace {
+
+// Who cuts or records in the middle of a long GOP finds the tables within this time.
+constexpr int64_t kTablesEveryMs = 2'000;
+
+ts::Headers headers_of(const live::StreamHeaders& headers) {
+    return {headers.video ? &*headers.video : nullptr, headers.audio ? &*headers.audio : nullptr, headers.audio_codec};
+}
+
+}  // namespace
+
+TsEncoder::TsEncoder() : muxer_({.tables_at_keyframes = true, .tables_every_ms = kTablesEveryMs}) {}
+
+void TsEncoder::set_headers(const live::StreamHeaders& headers) {
+    muxer_.set_headers(headers_of(headers));
+    video_left_out_ = headers.video_codec != media::Codec::kNone && muxer_.program().video == media::Codec::kNone;
+}
+
+bool TsEncoder::carries(media::Kind kind) const {
+    return kind == media::Kind::kAudio || (kind == media::Kind::kVideo && !video_left_out_);
+}
+
+uint32_t TsEncoder::remember_place() const {
+    ts::Muxer::Place place = muxer_.place();
+    return place.version | uint32_t{place.cc} << 8 | uint32_t{place.has_tables} << 16 |
+           uint32_t{place.low_rate_mp3} << 17;
+}
+
+void TsEncoder::encode_prefix(const live::StreamHeaders& headers, int64_t, bool, base::SliceBuilder& out) {
+    ts::Muxer::Place place{static_cast<uint8_t>(recalled_), static_cast<uint8_t>(recalled_ >> 8),
+                           (recalled_ >> 16 & 1) != 0, (recalled_ >> 17 & 1) != 0};
+    if (!place.has_tables) ts::Muxer::put_tables_at(headers_of(headers), place, out.extend(ts::kTablesSize));
+}
+
+}  // namespace service::http_live

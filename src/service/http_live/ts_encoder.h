@@ -1,0 +1,31 @@
+#pragma once
+// Live frames as an MPEG-TS over HTTP (protocol/ts): the transport packets of one frame are a packet of the log. A
+// keyframe has the tables before it; a viewer who begins elsewhere, in a stream without video, gets them as his prefix.
+// Tracks of codecs that MPEG-TS does not carry are left out.
+
+#include "live/wire_encoder.h"
+#include "protocol/ts/muxer.h"
+
+namespace service::http_live {
+
+class TsEncoder final : public live::WireEncoder {
+  public:
+    TsEncoder();
+
+    void set_headers(const live::StreamHeaders& headers) override;
+    uint32_t remember_place() const override;
+    void recall_place(uint32_t place) override { recalled_ = place; }
+    void encode_prefix(const live::StreamHeaders& headers, int64_t start_dts, bool first,
+                       base::SliceBuilder& out) override;
+    size_t encoded_size(const media::Frame& frame) override { return muxer_.prepare(frame); }
+    // The frame is the one that encoded_size() was asked about last.
+    void encode(const media::Frame&, uint8_t* out) override { muxer_.write(out); }
+    bool carries(media::Kind kind) const override;
+
+  private:
+    ts::Muxer muxer_;
+    bool video_left_out_ = false;
+    uint32_t recalled_ = 0;
+};
+
+}  // namespace service::http_live

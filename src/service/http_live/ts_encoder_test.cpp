@@ -1,0 +1,147 @@
+#include "service/http_live/ts_encoder.h"
+
+#include <gtest/gtest.h>
+
+#include "live/live_log.h"
+#include "live/stream.h"
+#include "live/testing.h"
+#include "media/h264.h"
+#include "media/hex_testing.h"
+#include "protocol/ts/frame_reader.h"
+#include "service/http_live/encoders.h"
+#include "service/http_live/mount.h"
+
+namespace service::http_live {
+namespace {
+
+using live::testing::audio;
+using live::testing::header;
+using media::Codec;
+using media::Kind;
+
+media::Frame avc_header() {
+    media::Frame frame = header(Kind::kVideo, "");
+    frame.payload = media::make_avc_config(media::hex("6742c01ed900a047fec8"), media::hex("68cb83cb20")).value();
+    return frame;
+}
+media::Frame aac_header() { return header(Kind::kAudio, "\x12\x10"); }
+media::Frame picture(int64_t dts, bool keyframe) {
+    std::string unit = (keyframe ? "\x65" : "\x41") + std::to_string(dts);
+    return live::testing::video(dts, keyframe, std::string("\0\0\0", 3) + static_cast<char>(unit.size()) + unit);
+}
+
+// What a viewer makes of bytes: "H264 40", "AAC 63" ...
+struct Viewed final : ts::DemuxerSink {
+    std::string seen;
+    std::string programs;
+    ts::FrameReader reader{[this](media::Frame frame) {
+        seen += (seen.empty() ? "" : ", ") + std::string(media::codec_info(frame.codec).name) +
+                (frame.sequence_header ? " header" : " " + std::to_string(frame.dts - 700));
+    }};
+    ts::Demuxer demuxer{*this};
+    void on_pes(ts::PesPacket packet) override { reader.take(packet); }
+    void on_program(const ts::ProgramMap& program) override {
+        programs += "v" + std::to_string(program.version) + ":";
+        for (const auto& stream : program.streams) programs += std::string(media::codec_info(stream.codec).name) + " ";
+    }
+    void feed(std::span<const uint8_t> bytes) { demuxer.feed(bytes); }
+};
+
+// A stream whose log is fed by hand.
+class TsLog : public testing::Test, private live::PublicationOwner {
+  protected:
+    void SetUp() override {
+        live::LiveOptions options;
+        options.audio_cache_ms = 10'000;
+        stream_ = base::make_ref<live::Stream>(nullptr, live::StreamKey{"v", "live", "s"}, options);
+        publication_ = stream_->acquire(*this, false).value();
+    }
+    live::LiveLog& log() { return stream_->log(log_key(Format::kTs, {}, false), make_encoder); }
+    void publish(media::Frame frame) { publication_.publish(std::move(frame)); }
+    // What one sees who begins at that place.
+    Viewed view(live::LiveLog::Start& start) {
+        Viewed viewed;
+        viewed.feed(log().prefix(start, true));
+        viewed.feed(log().copy(start.offset, log().head()));
+        viewed.demuxer.finish();
+        return viewed;
+    }
+    bool publisher_alive() const override { return true; }
+    void publication_revoked(std::string_view) override {}
+
+    base::Ref<live::Stream> stream_;
+    live::Publication publication_;
+};
+
+TEST_F(TsLog, AViewerBeginsAtAKeyframe) {
+    (void)log();
+    publish(avc_header());
+    publish(aac_header());
+    for (int64_t at = 0; at < 400; at += 40) {
+        publish(picture(at, at % 200 == 0));
+        publish(audio(at + 10));
+    }
+    auto* newest = log().place_to_begin(0);
+    ASSERT_TRUE(newest);
+    EXPECT_EQ(newest->dts, 200);
+    auto viewed = view(*newest);
+    EXPECT_EQ(viewed.seen,
+              "H264 header, H264 200, AAC header, AAC 210, H264 240, AAC 250, H264 280, AAC 290, H264 320, AAC 330, "
+              "H264 360, AAC 370");
+    EXPECT_TRUE(log().prefix(*newest, true).empty());  // its tables are in the log
+    EXPECT_EQ(viewed.programs, "v0:H264 AAC ");
+    EXPECT_EQ(viewed.demuxer.counters().continuity_errors + viewed.demuxer.counters().duplicates, 0u);
+}
+
+TEST_F(TsLog, AViewerBeginsAtAnySound) {
+    (void)log();
+    publish(aac_header());
+    for (int64_t at = 0; at < 7000; at += 500) publish(audio(at));
+    int starts = 0;
+    for (uint64_t at = 0; live::LiveLog::Start* start = log().next_start(at); at = start->offset + 1) {
+        auto viewed = view(*start);
+        EXPECT_TRUE(viewed.seen.starts_with("AAC header, AAC " + std::to_string(start->dts))) << viewed.seen;
+        EXPECT_EQ(viewed.demuxer.counters().continuity_errors + viewed.demuxer.counters().duplicates, 0u) << start->dts;
+        EXPECT_EQ(log().prefix(*start, true).empty(), start->dts % 2000 == 0) << start->dts;
+        ++starts;
+    }
+    EXPECT_EQ(starts, 14);
+}
+
+TEST_F(TsLog, NewHeadersANewProgram) {
+    (void)log();
+    publish(aac_header());
+    publish(audio(0));
+    publish(audio(20));
+    publish(avc_header());
+    publish(picture(40, true));
+    publish(audio(50));
+    Viewed viewed;
+    viewed.feed(log().copy(0, log().head()));
+    viewed.demuxer.finish();
+    EXPECT_EQ(viewed.programs, "v0:AAC v1:H264 AAC ");
+    EXPECT_EQ(viewed.seen, "AAC header, AAC 0, AAC 20, H264 header, H264 40, AAC 50");
+    EXPECT_EQ(viewed.demuxer.counters().continuity_errors, 0u);
+    auto* start = log().next_start(1);
+    ASSERT_TRUE(start);
+    EXPECT_EQ(view(*start).programs, "v1:H264 AAC ");  // no one begins with the sound alone any more
+}
+
+TEST(TsEncoder, WhatIsCarried) {
+    TsEncoder encoder;
+    EXPECT_TRUE(encoder.carries(Kind::kVideo));
+    live::StreamHeaders headers;
+    headers.has_video = headers.has_audio = true;
+    headers.video_codec = Codec::kVp9;
+    headers.audio = aac_header();
+    headers.audio_codec = Codec::kAac;
+    encoder.set_headers(headers);
+    EXPECT_FALSE(encoder.carries(Kind::kVideo));  // so that viewers begin with the sound
+    EXPECT_TRUE(encoder.carries(Kind::kAudio));
+    EXPECT_EQ(encoder.encoded_size(live::testing::metadata()), 0u);
+    EXPECT_EQ(encoder.encoded_size(picture(0, true)), 0u);
+    EXPECT_GT(encoder.encoded_size(audio(0)), 0u);
+}
+
+}  // namespace
+}  // namespace service::http_live
