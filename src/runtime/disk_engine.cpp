@@ -33,7 +33,10 @@ Settings bounded(Settings s) {
 base::Result<void> Engine::start(const Settings& settings) {
     settings_ = bounded(settings);
     TRY(pool_.start());
-    choose_writer();
+    if (auto chosen = choose_writer(); !chosen) {
+        pool_.stop();
+        return chosen;
+    }
     if (const char* words = std::getenv("DISK_FAULT")) {
         if (*words == '@')
             fault_file_ = words + 1;
@@ -45,9 +48,21 @@ base::Result<void> Engine::start(const Settings& settings) {
     return {};
 }
 
-void Engine::choose_writer() {
-    why_threads_ = "not built yet";
-    writer_ = make_thread_writer(pool_);
+base::Result<void> Engine::choose_writer() {
+    if (settings_.backend == Backend::kThreads) {
+        why_threads_ = "by configuration";
+        writer_ = make_thread_writer(pool_);
+    } else if (auto uring = make_uring_writer()) {
+        writer_ = std::move(*uring);
+    } else if (settings_.backend == Backend::kUring) {
+        return base::fail(base::Code::kRefused, uring.error().text() + ", which the configuration asks for");
+    } else {
+        why_threads_ = uring.error().text();
+        writer_ = make_thread_writer(pool_);
+    }
+    base::log::trace("disk: files are written by {}{}", writer_->name(),
+                     why_threads_.empty() ? "" : fmt::format(" ({})", why_threads_));
+    return {};
 }
 
 void Engine::change(const Settings& settings) {
@@ -106,8 +121,7 @@ void Engine::write(const std::shared_ptr<File>& file, Write& write) {
     if (!fault) return writer_->submit(file, write);
     auto go = [this, file, &write, error = fault->error] {
         if (!error) return writer_->submit(file, write);
-        write.result = -error;
-        pool_.defer([file] { file->on_written(); });
+        pool_.defer([file, error] { file->on_written(-error); });
     };
     if (fault->delay_ms)
         later(fault->delay_ms, std::move(go));

@@ -26,13 +26,12 @@ struct Write {
     unsigned count = 0;
     std::array<iovec, kMostParts> parts{};
     uint64_t offset = 0;
-    ssize_t result = 0;  // bytes written, perhaps fewer than asked; or -errno
 };
 
 class Writer {
   public:
     virtual ~Writer() = default;
-    // Calls file->on_written() later.
+    // Calls file->on_written() later, with the bytes written, perhaps fewer than asked, or -errno.
     virtual void submit(const std::shared_ptr<File>& file, Write& write) = 0;
     virtual const char* name() const = 0;
     // Whether files are opened with O_DIRECT.
@@ -40,6 +39,7 @@ class Writer {
 };
 
 std::unique_ptr<Writer> make_thread_writer(DiskPool& pool);
+base::Result<std::unique_ptr<Writer>> make_uring_writer();
 
 enum class Step : uint8_t { kOpen, kWrite, kClose };
 
@@ -89,7 +89,7 @@ class Engine {
     void tick();
     void flush_slot();
     void look_for_fault();
-    void choose_writer();
+    base::Result<void> choose_writer();
 
     Settings settings_;
     DiskPool pool_;

@@ -196,18 +196,24 @@ void File::pump() {
     engine_.write(shared_from_this(), write_);
 }
 
-void File::on_written() {
+void File::on_written(int result) {
     const ContextScope scope(context_id_);
     busy_ = false;
     --engine_.operations;
     ++engine_.writes;
-    if (write_.result == 0) write_.result = -ENOSPC;
-    if (write_.result == -EAGAIN || write_.result == -EINTR) write_.result = 0;
-    if (write_.result < 0) {
-        fail(std::move(base::fail_errno("writing " + path_, static_cast<int>(-write_.result)).error()));
+    if (result == -EINVAL && direct_) {
+        // The medium's blocks are larger than ours, or it is no friend of such writes: through the cache, then.
+        direct_ = false;
+        fcntl(fd_, F_SETFL, 0);
+        return pump();
+    }
+    if (result == 0) result = -ENOSPC;
+    if (result == -EAGAIN || result == -EINTR) result = 0;
+    if (result < 0) {
+        fail(std::move(base::fail_errno("writing " + path_, -result).error()));
         return maybe_close();
     }
-    auto n = static_cast<size_t>(write_.result) + head_done_;
+    auto n = static_cast<size_t>(result) + head_done_;
     head_done_ = 0;
     while (!pieces_.empty() && n >= pieces_.front().submit) {
         auto& piece = pieces_.front();

@@ -31,7 +31,8 @@ class File : public std::enable_shared_from_this<File> {
     const base::Error* error() const { return error_ ? &*error_ : nullptr; }
     const std::string& path() const { return path_; }
 
-    void on_written();
+    // With the bytes written, or -errno.
+    void on_written(int result);
     // Whether it goes on being flushed.
     bool on_flush_tick();
     void set_flush_ticks(size_t ticks) { flush_ticks_ = ticks; }

@@ -466,6 +466,7 @@ TEST_P(DiskTest, ManyFilesAtOnce) {
     for (int i = 0; i < 200; ++i) ASSERT_TRUE(read_file(at(fmt::format("{}/{}", i % 7, i))) == pattern(60'000)) << i;
 }
 
+INSTANTIATE_TEST_SUITE_P(Uring, DiskTest, ::testing::Values(Backend::kUring));
 INSTANTIATE_TEST_SUITE_P(Threads, DiskTest, ::testing::Values(Backend::kThreads));
 
 TEST(DiskFaultTest, WordsAreRead) {

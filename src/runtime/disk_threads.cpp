@@ -11,11 +11,11 @@
 namespace runtime::disk {
 namespace {
 
-ssize_t write_once(const Write& write) {
+int write_once(const Write& write) {
     while (true) {
         const ssize_t n =
             pwritev(write.fd, write.parts.data(), static_cast<int>(write.count), static_cast<off_t>(write.offset));
-        if (n >= 0) return n;
+        if (n >= 0) return static_cast<int>(n);
         if (errno != EINTR) return -errno;
     }
 }
@@ -26,8 +26,9 @@ class ThreadWriter final : public Writer {
 
     void submit(const std::shared_ptr<File>& file, Write& write) override {
         auto job = std::make_unique<DiskJob>();
-        job->work = [&write] { write.result = write_once(write); };
-        job->done = [file] { file->on_written(); };
+        auto* result = &job->result;
+        job->work = [&write, result] { *result = write_once(write); };
+        job->done = [file, result] { file->on_written(*result); };
         pool_.submit(std::move(job));
     }
     const char* name() const override { return "threads"; }
