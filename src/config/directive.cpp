@@ -21,6 +21,7 @@ const std::vector<Block>& block_table() {
         {"http_api/raw_api", Names::kNone, false, false, false, "API calls that change the server."},
         {"http_api/auth", Names::kNone, false, false, true, "The API's password."},
         {"http_api/https", Names::kNone, false, false, true, "The API over TLS."},
+        {"disk", Names::kNone, false, false, true, "How recordings and segments are written."},
         {"srt_server", Names::kNone, false, false, false, "SRT."},
         {"rtc_server", Names::kNone, false, false, false, "WebRTC."},
         {"rtc_server/tcp", Names::kNone, false, false, false, "WebRTC over TCP."},
@@ -88,6 +89,7 @@ std::vector<Row> make_rows() {
     std::vector<Row> rows;
     add_server_rows(rows);
     add_vhost_rows(rows);
+    add_disk_rows(rows);
     add_dvr_rows(rows);
     add_hls_rows(rows);
     add_later_rows(rows);

@@ -84,6 +84,15 @@ struct HttpApi {
     Https https{};
 };
 
+struct Disk {
+    std::string backend{};  // "auto", "uring" or "threads"
+    int buffer{};           // bytes
+    int flush{};
+    int file_limit{};   // bytes
+    int total_limit{};  // bytes
+    bool direct{};
+};
+
 struct VhostPlay {
     bool gop_cache{};
     int gop_cache_max_frames{};  // frames of any kind; 0: bounded by bytes alone
@@ -192,6 +201,7 @@ struct Snapshot {
     Rtmps rtmps{};
     HttpServer http_server{};
     HttpApi http_api{};
+    Disk disk{};
     std::vector<Vhost> vhosts{};
 
     // The vhost of that name, else __defaultVhost__. Null: neither is there, or the one found is disabled.

@@ -6,6 +6,7 @@
 #include "net/http_router.h"
 #include "net/session.h"
 #include "runtime/watchdog.h"
+#include "server/disk_engine.h"
 #include "server/udp_report.h"
 #include "server/version.h"
 #include "service/api/service.h"
@@ -71,6 +72,7 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot) {
     // by then.
     lifecycle.add(module_of("watchdog", std::make_shared<LoopWatch>(snapshot)));
     lifecycle.add(module_of("udp_report", std::make_shared<UdpReport>(snapshot)));
+    lifecycle.add(module_of("disk", std::make_shared<DiskEngine>(snapshot)));
     lifecycle.add(module_of("live", std::make_shared<LiveEngine>(house)));
     // Before publishers: they end first, and their files are completed then.
     lifecycle.add(module_of("dvr", in_house<service::dvr::Service>(house, snapshot, house->registry, house->events)));

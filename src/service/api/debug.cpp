@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "runtime/cpu_profile.h"
+#include "runtime/disk.h"
 #include "runtime/heap_profile.h"
 #include "runtime/udp.h"
 #include "runtime/watchdog.h"
@@ -178,6 +179,7 @@ base::Result<void> Debug::runtime_figures(Request&, Response& response) {
                         {"id", stall.context_id},
                         {"calls", stall.calls}});
     }
+    const runtime::disk::Status disk = runtime::disk::status();
     const runtime::UdpStats udp = runtime::udp_totals();
     const runtime::UdpRate& second = runtime::udp_rate();
     Json body = envelope(identity_);
@@ -187,6 +189,19 @@ base::Result<void> Debug::runtime_figures(Request&, Response& response) {
                     {"stalled_ms", stats.stalled_ms},
                     {"longest_stall_ms", stats.longest_stall_ms},
                     {"last_stalls", std::move(last)},
+                    {"disk",
+                     {{"backend", disk.backend},
+                      {"why_not_io_uring", disk.reason},
+                      {"files_open", disk.files_open},
+                      {"operations", disk.operations},
+                      {"bytes_in_flight", disk.bytes_in_flight},
+                      {"bytes_buffered", disk.bytes_buffered},
+                      {"bytes_written", disk.bytes_written},
+                      {"writes", disk.writes},
+                      {"files_failed", disk.files_failed},
+                      {"files_too_slow", disk.files_dropped},
+                      {"slow_warnings", disk.slow_warnings},
+                      {"last_error", disk.last_error}}},
                     {"udp",
                      {{"sockets", runtime::udp_sockets()},
                       {"received", udp.received},

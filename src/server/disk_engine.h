@@ -1,0 +1,48 @@
+#pragma once
+// The disk of runtime/disk.h as one more that is started and stopped: started before those who write files, and at the
+// end it waits for what they left to be written.
+
+#include "base/log.h"
+#include "config/snapshot.h"
+#include "runtime/disk.h"
+
+namespace server {
+
+class DiskEngine {
+  public:
+    explicit DiskEngine(config::SnapshotPtr snapshot) : snapshot_(std::move(snapshot)) {}
+
+    base::Result<void> start() { return runtime::disk::start(settings(*snapshot_)); }
+    void stop_accepting() {}
+    bool idle() const { return true; }
+    void stop() {
+        auto drained = runtime::disk::drain(runtime::Deadline::in_ms(kMostAtEndMs));
+        if (!drained) base::log::error("{}", drained.error().describe());
+    }
+    void reload(const config::SnapshotPtr& next) {
+        auto changed = runtime::disk::start(settings(*next));
+        CHECK(changed.has_value());
+    }
+
+  private:
+    static constexpr int64_t kMostAtEndMs = 10'000;
+
+    static runtime::disk::Settings settings(const config::Snapshot& snapshot) {
+        using runtime::disk::Backend;
+        const config::Disk& disk = snapshot.disk;
+        runtime::disk::Settings settings;
+        settings.backend = disk.backend == "uring"     ? Backend::kUring
+                           : disk.backend == "threads" ? Backend::kThreads
+                                                       : Backend::kAuto;
+        settings.buffer_bytes = static_cast<size_t>(disk.buffer);
+        settings.flush_ms = disk.flush;
+        settings.file_limit_bytes = static_cast<size_t>(disk.file_limit);
+        settings.total_limit_bytes = static_cast<size_t>(disk.total_limit);
+        settings.direct = disk.direct;
+        return settings;
+    }
+
+    config::SnapshotPtr snapshot_;
+};
+
+}  // namespace server
