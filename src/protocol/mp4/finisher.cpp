@@ -24,8 +24,6 @@ constexpr uint64_t kShareBlock = 4096;
 
 uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
 
-int64_t to_ms(int64_t ticks, uint32_t timescale) { return (ticks * 1000 + timescale / 2) / timescale; }
-
 void write_mdat_head(BoxWriter& w, uint64_t size) {
     w.u32(1);
     w.type("mdat");
@@ -135,7 +133,7 @@ Result<void> Finisher::take_moov(std::span<const uint8_t> payload) {
     if (!read->fragmented) {
         plain_ = !has_movie_;
         if (has_movie_) end_media();
-        duration_ms_ = static_cast<int64_t>(read->duration * 1000 / read->timescale);
+        duration_ms_ = ticks_to_ms(static_cast<int64_t>(std::min<uint64_t>(read->duration, kMaxTime)), read->timescale);
         for (const MovieTrack& track : read->tracks) samples_ += track.tables.samples;
         media_end_ = file_size_;
         return {};
@@ -210,8 +208,8 @@ Result<void> Finisher::end_scan() {
     lanes_ = std::move(lanes);
     int64_t from = INT64_MAX, to = INT64_MIN;
     for (size_t i = 0; i < lanes_.size(); ++i) {
-        from = std::min(from, to_ms(lanes_[i].tables.first_pts(), movie_.tracks[i].track.timescale));
-        to = std::max(to, to_ms(lanes_[i].tables.end_pts(), movie_.tracks[i].track.timescale));
+        from = std::min(from, ticks_to_ms(lanes_[i].tables.first_pts(), movie_.tracks[i].track.timescale));
+        to = std::max(to, ticks_to_ms(lanes_[i].tables.end_pts(), movie_.tracks[i].track.timescale));
     }
     duration_ms_ = to - from;
     return {};
@@ -221,7 +219,7 @@ Result<void> Finisher::end_scan() {
 std::vector<Edit> Finisher::edits_of(size_t i, int64_t zero_ms) const {
     const TableBuilder& tables = lanes_[i].tables;
     uint32_t timescale = movie_.tracks[i].track.timescale;
-    int64_t wait = to_ms(tables.first_pts(), timescale) - zero_ms;
+    int64_t wait = ticks_to_ms(tables.first_pts(), timescale) - zero_ms;
     if (wait == 0 && tables.media_time() == 0) return {};
     std::vector<Edit> edits;
     if (wait > 0) edits.push_back({static_cast<uint64_t>(wait), -1});
@@ -235,7 +233,7 @@ void Finisher::write_movie(BoxWriter& w, int64_t shift, bool long_offsets) {
     std::vector<Track> tracks;
     for (size_t i = 0; i < lanes_.size(); ++i) {
         tracks.push_back(movie_.tracks[i].track);
-        zero_ms = std::min(zero_ms, to_ms(lanes_[i].tables.first_pts(), tracks[i].timescale));
+        zero_ms = std::min(zero_ms, ticks_to_ms(lanes_[i].tables.first_pts(), tracks[i].timescale));
     }
     std::vector<SampleTables> tables;
     for (size_t i = 0; i < lanes_.size(); ++i) {
@@ -283,9 +281,9 @@ std::optional<Finisher::Plan> Finisher::plan(uint64_t block) {
     uint64_t grown = room + plan.insert_size;
     if (grown > UINT32_MAX) return std::nullopt;
     if (grown != room_said_) {
-        plan.grow.emplace();
-        plan.grow->offset = room_at_;
-        base::put_u32(plan.grow->bytes.data(), static_cast<uint32_t>(grown));
+        Patch grow{room_at_, {}};
+        base::put_u32(grow.bytes.data(), static_cast<uint32_t>(grown));
+        plan.grow = grow;
     }
     head_.clear();
     BoxWriter w(head_);

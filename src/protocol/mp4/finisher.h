@@ -94,7 +94,11 @@ class Finisher {
     bool take_mdat(const BoxHead& head);
     void skip_zeros(std::span<const uint8_t> bytes);
     void keep_pending();
-    void end_media() { media_ended_ = true; }
+    // What follows, and a fragment that was not known to be whole, does not count.
+    void end_media() {
+        media_ended_ = true;
+        pending_ = false;
+    }
     base::Result<void> end_scan();
     std::vector<Edit> edits_of(size_t track, int64_t zero_ms) const;
     // The moov's size with the tables in it; fills head_ and the writer's references.

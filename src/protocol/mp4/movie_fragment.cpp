@@ -56,6 +56,7 @@ Result<void> read_trun(Bytes payload, Traf& traf, MovieFragment& out) {
     uint32_t first_flags = flags & 0x4 ? r.u32() : traf.defaults.flags;
     size_t entry = ((flags & 0x100) != 0) + ((flags & 0x200) != 0) + ((flags & 0x400) != 0) + ((flags & 0x800) != 0);
     bool fits = entry ? uint64_t{count} * entry * 4 <= r.left() : count + out.samples.size() <= kMaxUniformRun;
+    if (traf.dts > kMaxTime) return fail(Code::kProtocol, "MP4: a decoding time that cannot be");
     if (!r.ok() || !fits)
         return fail(Code::kProtocol, fmt::format("MP4: a trun of {} samples in {} bytes", count, payload.size()));
     Run run{traf.track, traf.defaults.description, out.samples.size(), count, 0};
@@ -91,14 +92,14 @@ Result<void> read_traf(Bytes payload, uint64_t moof_offset, const Movie& movie, 
         } else if (box->type == fourcc("tfdt")) {
             ByteReader r(box->payload);
             bool wide = r.u32() >> 24 == 1;
-            // A time beyond the 63rd bit is none that can be counted on from.
-            traf.dts = static_cast<int64_t>((wide ? r.u64() : r.u32()) & (UINT64_MAX >> 2));
+            traf.dts = static_cast<int64_t>((wide ? r.u64() : r.u32()) & (UINT64_MAX >> 1));
             if (!r.ok()) return fail(Code::kProtocol, "MP4: the box tfdt is too short");
         } else if (box->type == fourcc("trun") && known) {
             TRY(read_trun(box->payload, traf, out));
         }
     }
     if (!boxes.ok()) return fail(Code::kProtocol, "MP4: the box traf is broken");
+    if (traf.dts > kMaxTime) return fail(Code::kProtocol, "MP4: a decoding time that cannot be");
     if (known) next_dts[traf.track] = traf.dts;
     return {};
 }

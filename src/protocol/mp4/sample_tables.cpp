@@ -53,6 +53,7 @@ Result<void> read_times(const SampleTableBytes& t, std::vector<Sample>& samples)
     for (ByteReader r(t.stts); r.left();) {
         uint32_t count = r.u32(), duration = r.u32();
         if (count > samples.size() - at) return contradiction("stts tells of more samples than stsz");
+        if (dts > kMaxTime) return contradiction("a decoding time that cannot be");
         for (; count > 0; --count, ++at) {
             samples[at].dts = dts;
             samples[at].duration = duration;

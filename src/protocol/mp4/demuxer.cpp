@@ -1,0 +1,188 @@
+#include "protocol/mp4/demuxer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "media/audio_headers.h"
+#include "protocol/mp4/box_reader.h"
+
+namespace mp4 {
+
+using base::ByteReader;
+using base::Code;
+using base::fail;
+using base::Result;
+using media::Codec;
+using media::fourcc;
+using media::Kind;
+
+namespace {
+
+using Bytes = std::span<const uint8_t>;
+
+// The sample entries may be more in a later moov of a recording; samples are told by fragments.
+void merge(Movie& movie, Movie&& newer) {
+    for (MovieTrack& track : newer.tracks) {
+        auto known = std::ranges::find(movie.tracks, track.track.id, [](const MovieTrack& t) { return t.track.id; });
+        if (known == movie.tracks.end()) {
+            movie.tracks.push_back(std::move(track));
+        } else {
+            known->track = std::move(track.track);
+        }
+    }
+}
+
+struct FileReader {
+    Bytes file;
+    size_t max_samples;
+    Demuxed out;
+    std::optional<Movie> movie;
+    std::vector<int64_t> next_dts;
+    MovieFragment fragment;
+
+    bool take_fragment(Bytes payload, uint64_t at) {
+        if (!parse_moof(payload, at, *movie, next_dts, fragment)) return false;
+        out.samples.resize(movie->tracks.size());
+        for (const Run& run : fragment.runs) {
+            auto& samples = out.samples[run.track];
+            auto first = fragment.samples.begin() + static_cast<ptrdiff_t>(run.first);
+            if (first->offset > file.size() || run.end > file.size() || run.end < first->offset) return false;
+            if (samples.size() + run.count > max_samples) return false;
+            samples.insert(samples.end(), first, first + static_cast<ptrdiff_t>(run.count));
+        }
+        return true;
+    }
+
+    Result<void> walk() {
+        for (size_t at = 0; at < file.size();) {
+            auto head = read_box_head(file.subspan(at));
+            if (head && head->size == 0) head->size = file.size() - at;
+            if (!head || !head->valid || head->size > file.size() - at) break;
+            Bytes payload = file.subspan(at + head->header_size, head->size - head->header_size);
+            if (head->type == fourcc("moov")) {
+                auto read = TRY(parse_moov(payload));
+                movie ? merge(*movie, std::move(read)) : void(movie.emplace(std::move(read)));
+            } else if (head->type == fourcc("moof") && movie) {
+                if (!take_fragment(payload, at)) break;
+            }
+            at += head->size;
+        }
+        if (!movie) return fail(Code::kProtocol, "MP4: no moov");
+        return {};
+    }
+};
+
+}  // namespace
+
+Result<Demuxed> demux(Bytes file, size_t max_samples) {
+    FileReader reader{file, max_samples, {}, {}, {}, {}};
+    TRY(reader.walk());
+    Demuxed& out = reader.out;
+    out.movie = std::move(*reader.movie);
+    out.samples.resize(out.movie.tracks.size());
+    for (size_t i = 0; i < out.movie.tracks.size() && !out.movie.fragmented; ++i) {
+        out.samples[i] = TRY(expand(out.movie.tracks[i], max_samples));
+        for (const Sample& s : out.samples[i]) {
+            if (s.offset > file.size() || s.size > file.size() - s.offset) {
+                return fail(Code::kProtocol, fmt::format("MP4: a sample of {} bytes at {} in a file of {}", s.size,
+                                                         s.offset, file.size()));
+            }
+        }
+    }
+    return std::move(out);
+}
+
+media::Frame frame_of(Bytes file, const Track& track, const Sample& sample) {
+    media::Frame frame;
+    frame.kind = track.kind;
+    frame.codec = track.codec;
+    frame.keyframe = track.kind == Kind::kVideo && sample.sync;
+    frame.dts = ticks_to_ms(sample.dts, track.timescale);
+    frame.cts = static_cast<int32_t>(ticks_to_ms(sample.cts, track.timescale));
+    frame.payload = base::Slice::copy(file.subspan(sample.offset, sample.size));
+    return frame;
+}
+
+namespace {
+
+// The payload of the box of that type among those in a sample entry.
+Result<Bytes> config_of(const Track& track, Bytes entry, uint32_t type) {
+    // Box head, then VisualSampleEntry's and AudioSampleEntry's own fields.
+    size_t fields = 8 + (track.kind == Kind::kVideo ? 78 : 28);
+    BoxReader boxes(entry.size() > fields ? entry.subspan(fields) : Bytes());
+    while (auto box = boxes.next()) {
+        if (box->type == type) return box->payload;
+    }
+    return fail(Code::kProtocol, "MP4: a sample entry without its configuration");
+}
+
+// DecoderSpecificInfo in an ES_Descriptor (14496-1, 7.2.6.5).
+Result<Bytes> specific_info(Bytes esds) {
+    ByteReader r(esds);
+    r.skip(4);
+    while (r.left()) {
+        uint8_t tag = r.u8();
+        size_t size = 0;
+        for (int i = 0; i < 4; ++i) {
+            uint8_t byte = r.u8();
+            size = size << 7 | (byte & 0x7f);
+            if (!(byte & 0x80)) break;
+        }
+        if (tag == 3) {
+            r.skip(3);
+        } else if (tag == 4) {
+            r.skip(13);
+        } else {
+            Bytes body = r.bytes(size);
+            if (tag == 5 && r.ok()) return body;
+        }
+    }
+    return fail(Code::kProtocol, "MP4: an esds box without a decoder configuration");
+}
+
+base::Slice opus_head(Bytes dops) {
+    ByteReader r(dops);
+    r.skip(1);
+    int channels = r.u8(), pre_skip = r.u16();
+    auto rate = static_cast<int>(r.u32() & INT32_MAX);
+    return media::make_opus_head(channels, pre_skip, rate);
+}
+
+}  // namespace
+
+Result<media::Frame> header_of(const Track& track, Bytes entry) {
+    media::Frame frame;
+    frame.kind = track.kind;
+    frame.codec = track.codec;
+    frame.sequence_header = true;
+    switch (track.codec) {
+        case Codec::kH264:
+            frame.payload = base::Slice::copy(TRY(config_of(track, entry, fourcc("avcC"))));
+            break;
+        case Codec::kHevc:
+            frame.payload = base::Slice::copy(TRY(config_of(track, entry, fourcc("hvcC"))));
+            break;
+        case Codec::kAv1:
+            frame.payload = base::Slice::copy(TRY(config_of(track, entry, fourcc("av1C"))));
+            break;
+        case Codec::kVp9:
+            frame.payload = base::Slice::copy(TRY(config_of(track, entry, fourcc("vpcC"))));
+            break;
+        case Codec::kAac:
+            frame.payload = base::Slice::copy(TRY(specific_info(TRY(config_of(track, entry, fourcc("esds"))))));
+            break;
+        case Codec::kOpus:
+            frame.payload = opus_head(TRY(config_of(track, entry, fourcc("dOps"))));
+            break;
+        case Codec::kFlac:
+            frame.payload = base::Slice::copy(TRY(config_of(track, entry, fourcc("dfLa"))).subspan(4));
+            break;
+        default:
+            break;
+    }
+    return frame;
+}
+
+}  // namespace mp4

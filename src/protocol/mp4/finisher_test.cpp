@@ -1,0 +1,378 @@
+#include "protocol/mp4/finisher.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "protocol/mp4/demuxer.h"
+#include "protocol/mp4/frames_testing.h"
+#include "protocol/mp4/recording_testing.h"
+
+namespace mp4 {
+
+using media::Codec;
+using media::Frame;
+using media::Kind;
+
+namespace {
+
+// What was recorded: the frames of each kind, in order.
+struct Published {
+    std::vector<Frame> frames[2];
+    const std::vector<Frame>& of(Kind kind) const { return frames[kind == Kind::kAudio]; }
+};
+
+struct Shape {
+    int frames = 60;
+    Codec video = Codec::kH264;  // kNone: none
+    Codec audio = Codec::kAac;
+    int frame_ms = 40;
+    int jitter_ms = 0;
+    bool b_frames = true;
+    int64_t begin_ms = 0;
+    int64_t audio_from_ms = 0;
+    size_t moov_at = 4096;
+};
+
+Frame header_for(Codec codec) {
+    switch (codec) {
+        case Codec::kH264:
+            return h264_header();
+        case Codec::kHevc:
+            return hevc_header();
+        case Codec::kAv1:
+            return av1_header();
+        case Codec::kAac:
+            return aac_header();
+        default:
+            return frame_of(codec, media::hex("fc00"));
+    }
+}
+
+// A recording of random payloads, cut at key frames and in between, each with its own place in time.
+Recording record(const Shape& shape, Published& published, unsigned seed = 1) {
+    std::mt19937 random(seed);
+    Recorder recorder(shape.moov_at);
+    for (Codec codec : {shape.video, shape.audio}) {
+        if (codec == Codec::kNone) continue;
+        EXPECT_TRUE(*recorder.builder.set_header(header_for(codec)));
+    }
+    recorder.begin();
+    double audio_frame = shape.audio == Codec::kAac ? 1024 / 44.1 : 20;
+    double audio_at = static_cast<double>(shape.begin_ms + shape.audio_from_ms);
+    int64_t last = shape.begin_ms;
+    auto add = [&](Frame frame) {
+        EXPECT_TRUE(recorder.builder.add(frame));
+        published.frames[frame.kind == Kind::kAudio].push_back(std::move(frame));
+    };
+    auto payload = [&](uint8_t front, size_t most) {
+        std::vector<uint8_t> bytes(1 + random() % most);
+        for (auto& b : bytes) b = static_cast<uint8_t>(random());
+        bytes[0] = front;
+        return bytes;
+    };
+    for (int i = 0; i < shape.frames; ++i) {
+        int64_t dts = std::max(last, shape.begin_ms + i * shape.frame_ms +
+                                         (shape.jitter_ms ? static_cast<int>(random() % shape.jitter_ms) : 0));
+        last = dts;
+        bool key = i % 12 == 0;
+        if (i && (key || random() % 7 == 0))
+            recorder.cut(shape.video != Codec::kNone ? std::optional(dts) : std::nullopt);
+        if (shape.video != Codec::kNone) {
+            int32_t cts = !shape.b_frames ? 0
+                          : key           ? 2 * shape.frame_ms
+                                          : static_cast<int32_t>(random() % 4) * shape.frame_ms;
+            add(frame_of(shape.video, payload(0x42, 300), dts, cts, key));
+        }
+        for (; shape.audio != Codec::kNone && audio_at < static_cast<double>(dts); audio_at += audio_frame) {
+            add(frame_of(shape.audio, payload(0xfc & 0xf8, 60), static_cast<int64_t>(audio_at + 0.5)));
+        }
+    }
+    recorder.cut();
+    return recorder.out;
+}
+
+// The samples of each track are what was published, `shift` ms earlier, as far as there are.
+void expect_published(const std::vector<uint8_t>& file, const Published& published, std::optional<size_t> total = {}) {
+    auto read = demux(file);
+    ASSERT_TRUE(read) << read.error().text();
+    size_t sum = 0;
+    for (size_t i = 0; i < read->movie.tracks.size(); ++i) {
+        const Track& track = read->movie.tracks[i].track;
+        const auto& want = published.of(track.kind);
+        const auto& got = read->samples[i];
+        sum += got.size();
+        ASSERT_LE(got.size(), want.size());
+        for (size_t n = 0; n < got.size(); ++n) {
+            Frame frame = frame_of(file, track, got[n]);
+            ASSERT_EQ(frame.payload, want[n].payload) << "track " << i << " sample " << n;
+            ASSERT_EQ(frame.codec, want[n].codec);
+            ASSERT_EQ(frame.keyframe, want[n].keyframe);
+            int64_t first = read->movie.fragmented ? 0 : want[0].dts;
+            ASSERT_NEAR(static_cast<double>(frame.dts), static_cast<double>(want[n].dts - first),
+                        track.kind == Kind::kVideo ? 0 : 1)
+                << "track " << i << " sample " << n;
+            ASSERT_EQ(frame.cts, want[n].cts);
+        }
+    }
+    ASSERT_EQ(sum, total.value_or(sum));
+}
+
+std::vector<uint8_t> finished(std::vector<uint8_t> file, uint64_t block) {
+    auto done = finish_in_memory(file, block);
+    EXPECT_TRUE(done) << done.error().text();
+    return file;
+}
+
+}  // namespace
+
+TEST(Mp4Finisher, WhatWasRecordedComesOut) {
+    const Shape shapes[] = {
+        {},
+        {.b_frames = false},
+        {.frame_ms = 33, .jitter_ms = 20},
+        {.video = Codec::kHevc, .audio = Codec::kOpus},
+        {.video = Codec::kAv1, .audio = Codec::kOpus, .b_frames = false},
+        {.audio = Codec::kNone},
+        {.video = Codec::kNone},
+        {.begin_ms = 3'600'000},
+        {.begin_ms = 50, .audio_from_ms = 1000},
+        {.moov_at = 64 * 1024},  // room enough
+    };
+    for (const Shape& shape : shapes) {
+        for (unsigned seed = 1; seed <= 5; ++seed) {
+            Published published;
+            Recording recording = record(shape, published, seed);
+            size_t total = recording.counts.back();
+            expect_published(recording.bytes, published, total);
+            for (uint64_t block : {0, 512, 4096}) {
+                auto file = finished(recording.bytes, block);
+                expect_published(file, published, total);
+                auto again = finished(file, block);
+                EXPECT_EQ(again, file);
+            }
+            if (HasFatalFailure()) FAIL() << "shape " << &shape - shapes << " seed " << seed;
+        }
+    }
+}
+
+TEST(Mp4Finisher, ThePlainFileBeginsWithItsMoov) {
+    for (size_t moov_at : {size_t{4096}, size_t{64 * 1024}}) {
+        for (uint64_t block : {0, 4096}) {
+            Published published;
+            Recording recording = record({.frames = 600, .moov_at = moov_at}, published);
+            auto file = finished(recording.bytes, block);
+            BoxReader boxes(file);
+            std::vector<std::string> types;
+            while (auto box = boxes.next()) {
+                if (box->type == media::fourcc("free")) continue;
+                std::string type;
+                for (int shift = 24; shift >= 0; shift -= 8) type += static_cast<char>(box->type >> shift);
+                types.push_back(type);
+            }
+            EXPECT_TRUE(boxes.ok());
+            EXPECT_EQ(types, (std::vector<std::string>{"ftyp", "moov", "mdat"}));
+            // Not rewritten: the media are the recording's own bytes, further back.
+            size_t media = recording.bytes.size() - moov_at;
+            EXPECT_TRUE(std::equal(recording.bytes.end() - static_cast<ptrdiff_t>(media), recording.bytes.end(),
+                                   file.end() - static_cast<ptrdiff_t>(media)));
+        }
+    }
+}
+
+TEST(Mp4Finisher, TheMovieBeginsWithWhatIsShownFirst) {
+    Recorder recorder;
+    ASSERT_TRUE(*recorder.builder.set_header(h264_header()));
+    ASSERT_TRUE(*recorder.builder.set_header(aac_header()));
+    recorder.begin();
+    ASSERT_TRUE(recorder.builder.add(frame_of(Codec::kH264, 9, 1, 7000, 80, true)));
+    ASSERT_TRUE(recorder.builder.add(frame_of(Codec::kH264, 9, 1, 7040, 120)));
+    ASSERT_TRUE(recorder.builder.add(frame_of(Codec::kAac, 9, 1, 8000)));
+    recorder.cut(7080);
+    auto file = finished(recorder.out.bytes, 4096);
+    auto read = demux(file);
+    ASSERT_TRUE(read);
+    // Video: first shown 80 ms after its first decoding time. Audio: 920 ms after that, to the ms.
+    ASSERT_EQ(read->movie.tracks[0].edits.size(), 1u);
+    EXPECT_EQ(read->movie.tracks[0].edits[0].media_time, 80);
+    ASSERT_EQ(read->movie.tracks[1].edits.size(), 2u);
+    EXPECT_EQ(read->movie.tracks[1].edits[0].media_time, -1);
+    EXPECT_EQ(read->movie.tracks[1].edits[0].duration, 920u);
+    EXPECT_EQ(read->movie.tracks[1].edits[1].media_time, 0);
+}
+
+TEST(Mp4Finisher, TornAnywhere) {
+    Published published;
+    Recording recording = record({.frames = 40}, published);
+    for (size_t size = 0; size <= recording.bytes.size(); ++size) {
+        // The end as the kernel leaves it, and as a writer of whole blocks does.
+        for (size_t zeros : {size_t{0}, 4096 - size % 4096}) {
+            std::vector<uint8_t> file(recording.bytes.begin(), recording.bytes.begin() + static_cast<ptrdiff_t>(size));
+            file.resize(size + zeros);
+            size_t whole = 0;
+            // The seal is its fragment's last word, but at the very end of the file none is needed.
+            for (size_t i = 0; i < recording.ends.size(); ++i) {
+                if (size >= recording.ends[i] || (zeros == 0 && size == recording.ends[i] - 8))
+                    whole = recording.counts[i];
+            }
+            auto done = finish_in_memory(file, 4096);
+            ASSERT_EQ(done.has_value(), whole > 0) << size << " bytes and " << zeros << " zeros";
+            if (!done) {
+                ASSERT_FALSE(done.error().text().empty());
+                continue;
+            }
+            expect_published(file, published, whole);
+            ASSERT_FALSE(HasFatalFailure()) << size << " bytes and " << zeros << " zeros";
+        }
+    }
+}
+
+TEST(Mp4Finisher, KilledWhileFinishing) {
+    Published published;
+    // Little room: blocks are put in; much room: none are.
+    for (size_t moov_at : {size_t{4096}, size_t{64 * 1024}}) {
+        Recording recording = record({.frames = 200, .moov_at = moov_at}, published);
+        size_t total = recording.counts.back();
+        auto expected = finished(recording.bytes, 4096);
+        for (size_t steps = 0; steps < 200; ++steps) {
+            auto file = recording.bytes;
+            ASSERT_TRUE(finish_in_memory(file, 4096, steps));
+            // Between putting room in and saying so there is nothing to play, else always.
+            bool between = moov_at == 4096 && steps == 1;
+            if (!between) expect_published(file, published, total);
+            ASSERT_TRUE(finish_in_memory(file, 4096)) << steps;
+            expect_published(file, published, total);
+            ASSERT_FALSE(HasFatalFailure()) << steps;
+            ASSERT_EQ(file, expected) << steps;
+        }
+    }
+}
+
+TEST(Mp4Finisher, AnotherResolutionIsAnotherEntry) {
+    Recorder recorder;
+    Published published;
+    auto add = [&](const Frame& frame) {
+        ASSERT_TRUE(recorder.builder.add(frame));
+        published.frames[frame.kind == Kind::kAudio].push_back(frame);
+    };
+    Frame other =
+        header_of(Codec::kH264, "01640020ffe1001967640020acd940c029b011000003000100000300320f18319601000568ebecb22d");
+    ASSERT_TRUE(*recorder.builder.set_header(h264_header()));
+    recorder.begin();
+    add(frame_of(Codec::kH264, 5, 1, 0, 0, true));
+    recorder.cut(40);
+    ASSERT_TRUE(*recorder.builder.set_header(other));
+    recorder.append(recorder.builder.moov());
+    add(frame_of(Codec::kH264, 6, 2, 40, 0, true));
+    add(frame_of(Codec::kH264, 7, 3, 80));
+    recorder.cut(120);
+    // A track that begins late.
+    ASSERT_TRUE(*recorder.builder.set_header(aac_header()));
+    ASSERT_TRUE(*recorder.builder.set_header(h264_header()));
+    recorder.append(recorder.builder.moov());
+    add(frame_of(Codec::kH264, 8, 4, 120, 0, true));
+    add(frame_of(Codec::kAac, 9, 5, 120));
+    recorder.cut();
+    for (uint64_t block : {0, 4096}) {
+        auto file = finished(recorder.out.bytes, block);
+        expect_published(file, published, 5);
+        auto read = demux(file);
+        ASSERT_TRUE(read);
+        ASSERT_EQ(read->movie.tracks.size(), 2u);
+        const Track& track = read->movie.tracks[0].track;
+        ASSERT_EQ(track.entries.size(), 2u);
+        EXPECT_EQ(header_of(track, track.entries[0])->payload, h264_header().payload);
+        EXPECT_EQ(header_of(track, track.entries[1])->payload, other.payload);
+        std::vector<uint32_t> descriptions;
+        for (const Sample& s : read->samples[0]) descriptions.push_back(s.description);
+        EXPECT_EQ(descriptions, (std::vector<uint32_t>{1, 2, 2, 1}));
+        ASSERT_EQ(read->movie.tracks[1].edits.size(), 2u);
+        EXPECT_EQ(read->movie.tracks[1].edits[0].duration, 120u);
+    }
+}
+
+TEST(Mp4Finisher, TimesBelowZeroAreLifted) {
+    Recorder recorder;
+    ASSERT_TRUE(*recorder.builder.set_header(h264_header()));
+    recorder.begin();
+    ASSERT_TRUE(recorder.builder.add(frame_of(Codec::kH264, 5, 1, 100, -20, true)));
+    ASSERT_TRUE(recorder.builder.add(frame_of(Codec::kH264, 5, 1, 140, 0)));
+    recorder.cut();
+    auto file = finished(recorder.out.bytes, 4096);
+    auto read = demux(file);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->samples[0][0].cts, 0);
+    EXPECT_EQ(read->samples[0][1].cts, 20);
+    EXPECT_TRUE(read->movie.tracks[0].edits.empty());
+}
+
+TEST(Mp4Finisher, NoRecording) {
+    struct Case {
+        std::vector<uint8_t> file;
+        base::Code code;
+    };
+    Recorder recorder;
+    ASSERT_TRUE(*recorder.builder.set_header(h264_header()));
+    recorder.begin();
+    const Case cases[] = {
+        {{}, base::Code::kProtocol},
+        {std::vector<uint8_t>(10'000), base::Code::kProtocol},
+        {media::hex("464c5601 05 00000009 00000000"), base::Code::kProtocol},
+        {recorder.out.bytes, base::Code::kNotFound},
+    };
+    for (const Case& c : cases) {
+        Finisher finisher(c.file.size());
+        auto done = scan(finisher, c.file);
+        ASSERT_FALSE(done) << c.file.size();
+        EXPECT_EQ(done.error().code(), c.code);
+    }
+}
+
+TEST(Mp4Finisher, FilesAboveFourGigabytesHaveLongOffsets) {
+    // Only the fragments' heads are looked at, so the file need not be there.
+    Recorder recorder;
+    ASSERT_TRUE(*recorder.builder.set_header(h264_header()));
+    recorder.begin();
+    size_t head = recorder.out.bytes.size();
+    ASSERT_TRUE(recorder.builder.add(frame_of(Codec::kH264, 5, 1, 0, 0, true)));
+    recorder.cut();
+    std::vector<uint8_t> fragment(recorder.out.bytes.begin() + static_cast<ptrdiff_t>(head), recorder.out.bytes.end());
+    // A free box of 5 GB between head and fragment.
+    std::vector<uint8_t> gap;
+    BoxWriter w(gap);
+    w.u32(1);
+    w.type("free");
+    w.u64(5'000'000'000);
+    uint64_t fragment_at = head + 5'000'000'000;
+    Finisher finisher(fragment_at + fragment.size());
+    while (auto want = finisher.want()) {
+        std::vector<uint8_t> bytes;
+        if (want->offset < head) {
+            bytes.assign(recorder.out.bytes.begin() + static_cast<ptrdiff_t>(want->offset),
+                         recorder.out.bytes.begin() + static_cast<ptrdiff_t>(head));
+            bytes.insert(bytes.end(), gap.begin(), gap.end());
+            bytes.resize(want->size);
+        } else if (want->offset == head) {
+            bytes = gap;
+            bytes.resize(want->size);
+        } else {
+            ASSERT_EQ(want->offset, fragment_at);
+            bytes = fragment;
+        }
+        bytes.resize(std::min(bytes.size(), want->size));
+        ASSERT_TRUE(finisher.feed(bytes));
+    }
+    auto plan = finisher.plan(4096);
+    ASSERT_TRUE(plan);
+    std::vector<uint8_t> written;
+    for (auto piece : plan->pieces) written.insert(written.end(), piece.begin(), piece.end());
+    auto box = BoxReader(written).next();
+    ASSERT_TRUE(box);
+    auto movie = parse_moov(box->payload);
+    ASSERT_TRUE(movie);
+    ASSERT_TRUE(movie->tracks[0].tables.long_offsets);
+    base::ByteReader offset(movie->tracks[0].tables.chunk_offsets);
+    EXPECT_EQ(offset.u64(), fragment_at + fragment.size() - 8 - 5 + plan->insert_size);
+}
+
+}  // namespace mp4
