@@ -55,6 +55,9 @@ Value numbers(std::span<const KeyframeIndex::Entry> entries, auto number) {
     return Value::strict_array(std::move(values));
 }
 
+// Readers take an index of one keyframe for a broken one.
+constexpr size_t kLeastIndex = 2;
+
 // Without the filler, whose room is what is left.
 Value story(const Value& about, const RecordingIndex& index, uint64_t file_size) {
     Value v = about;
@@ -65,12 +68,12 @@ Value story(const Value& about, const RecordingIndex& index, uint64_t file_size)
     v.set("hasVideo", index.has_video());
     v.set("hasAudio", index.has_audio());
     const auto& entries = index.keyframes().entries();
-    v.set("hasKeyframes", closed && !entries.empty());
+    bool indexed = closed && entries.size() >= kLeastIndex;
+    v.set("hasKeyframes", indexed);
+    if (!indexed) return v;
     Value keyframes = Value::object();
-    std::span<const KeyframeIndex::Entry> shown = entries;
-    if (!closed) shown = {};
-    keyframes.set("times", numbers(shown, [](const auto& e) { return e.time_ms / 1000.0; }));
-    keyframes.set("filepositions", numbers(shown, [](const auto& e) { return static_cast<double>(e.position); }));
+    keyframes.set("times", numbers(entries, [](const auto& e) { return e.time_ms / 1000.0; }));
+    keyframes.set("filepositions", numbers(entries, [](const auto& e) { return static_cast<double>(e.position); }));
     v.set("keyframes", std::move(keyframes));
     return v;
 }
@@ -92,11 +95,13 @@ Value filler(size_t bytes) {
 
 size_t with_frame(size_t body) { return kFileHeaderSize + kTagHeaderSize + body + kPreviousTagSize; }
 
-// Of a head without a keyframe and with an empty filler.
+// Of a head with an index, but without its entries, and with an empty filler.
 size_t least_size(const Value& about) {
-    Value v = story(about, RecordingIndex(0), 0);
+    RecordingIndex index(kLeastIndex);
+    for (size_t i = 0; i < kLeastIndex; ++i) index.add(Kind::kVideo, 0, true, 0);
+    Value v = story(about, index, 1);
     v.set("filler", Value::strict_array());
-    return with_frame(body_of(v).size());
+    return with_frame(body_of(v).size()) - kLeastIndex * 2 * kNumber;
 }
 
 }  // namespace

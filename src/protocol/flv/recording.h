@@ -3,7 +3,7 @@
 // onMetaData with duration, size and keyframe index (Adobe Flash Video File Format 10.1, E.2 and E.5; "keyframes" with
 // "times" and "filepositions" is the form that players read). Room for the head is reserved when the file begins: a
 // head has the same size whatever it tells, so that it can be written again at the end. More keyframes than there is
-// room for: the index keeps every second one, then every fourth ... Knows no files.
+// room for: the index keeps every second one, then every fourth ... Fewer than two: there is none. Knows no files.
 
 #include <cstdint>
 #include <span>

@@ -125,6 +125,9 @@ TEST(RecordingHead, KeepsItsSizeWhateverItTells) {
         EXPECT_FALSE(v.has("long"));
         EXPECT_EQ(v.get("hasVideo").bool_or(false), true);
         EXPECT_EQ(v.get("hasAudio").bool_or(true), false);
+        EXPECT_EQ(v.has("keyframes"), index.keyframes().entries().size() >= 2) << "an index of one is none";
+        EXPECT_EQ(v.get("hasKeyframes").bool_or(false), v.has("keyframes"));
+        if (!v.has("keyframes")) continue;
         const auto& times = v.get("keyframes").get("times").elements();
         const auto& positions = v.get("keyframes").get("filepositions").elements();
         ASSERT_EQ(times.size(), index.keyframes().entries().size());
