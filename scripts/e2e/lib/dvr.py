@@ -60,10 +60,14 @@ def remuxed(path, form, directory):
     return out
 
 
+# Of a track whose few frames are all before the time at which it begins.
+_HARMLESS = "No filtered frames for output stream"
+
+
 def check_clean(path, run=ffmpeg.command9):
     """FFmpeg reads all of it, decodes all of it, and has nothing to say."""
     done = subprocess.run(run("-i", path, "-f", "null", "-"), capture_output=True, text=True)
-    said = done.stdout + done.stderr
+    said = "\n".join(line for line in (done.stdout + done.stderr).splitlines() if _HARMLESS not in line)
     assert done.returncode == 0 and not said.strip(), f"{path}: FFmpeg should have nothing to say, it said\n{said}"
 
 

@@ -71,6 +71,12 @@ void Recording::flush(int64_t now_ms) {
     if (auto flushed = file_->container->flush(now_ms); !flushed) fail(flushed.error());
 }
 
+void Recording::file_vanished(const std::string& growing) {
+    if (!file_ || file_->names.growing != growing) return;
+    auto gone = base::fail(Code::kNotFound, growing + " was removed while it grew");
+    fail(gone.error());
+}
+
 void Recording::on_frame(const Frame& frame) {
     if (frame.sequence_header) return on_header(frame);
     if (frame.kind == Kind::kData && flv::is_metadata(frame.payload)) {

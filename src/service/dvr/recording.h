@@ -47,6 +47,8 @@ class Recording final : private live::FrameSink {
     void stop();
     // What is kept waiting goes to the file. now_ms: monotonic.
     void flush(int64_t now_ms);
+    // The growing file is not there any more: somebody removed it, or its directory.
+    void file_vanished(const std::string& growing);
     // For the files to come.
     void set_options(RecordingOptions options);
 

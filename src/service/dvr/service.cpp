@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "runtime/workers.h"
 
 namespace service::dvr {
 
@@ -16,6 +20,8 @@ using base::Result;
 namespace {
 
 constexpr int64_t kFlushEveryMs = 100;
+// How often it is looked whether growing files are still there: the system itself says nothing.
+constexpr int64_t kLookMs = 2'000;
 // For the files that are being completed when the server ends.
 constexpr int64_t kStopMs = 5'000;
 
@@ -38,6 +44,7 @@ Result<void> Service::start() {
     started_ = true;
     registry_.watch(*this);
     flusher_ = runtime::spawn("dvr-flush", [this] { flush_all(); });
+    watcher_ = runtime::spawn("dvr-watch", [this] { look_after_files(); });
     bool any = std::ranges::any_of(snapshot_->vhosts, [](const auto& vhost) { return vhost.dvr.enabled; });
     if (!any && !journal_.exists()) return {};
     auto left = journal_.open();
@@ -71,6 +78,7 @@ void Service::stop() {
     registry_.unwatch(*this);
     while (!recordings_.empty()) recordings_.pop_back();
     flusher_.cancel_and_join();
+    watcher_.cancel_and_join();
     runtime::Deadline limit = runtime::Deadline::in_ms(kStopMs);
     while (archive_.ending() > 0 && !limit.passed()) {
         if (!runtime::sleep_ms(5)) break;
@@ -185,6 +193,25 @@ void Service::flush_all() {
     while (runtime::sleep_ms(kFlushEveryMs)) {
         int64_t now = base::monotonic_ms();
         for (const auto& recording : recordings_) recording->flush(now);
+    }
+}
+
+void Service::look_after_files() {
+    while (runtime::sleep_ms(kLookMs)) {
+        auto paths = std::make_shared<std::vector<std::string>>();
+        for (const auto& recording : recordings_) {
+            const OpenFile* open = recording->file();
+            if (open && open->file->written() > 0) paths->push_back(open->names.growing);
+        }
+        if (paths->empty()) continue;
+        auto look = [paths] {
+            std::erase_if(*paths, [](const std::string& path) {
+                return ::access(path.c_str(), F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
+            });
+        };
+        if (!runtime::offload(look, runtime::Deadline::never())) continue;
+        for (const std::string& path : *paths)
+            for (const auto& recording : recordings_) recording->file_vanished(path);
     }
 }
 

@@ -60,6 +60,7 @@ class Service final : private live::StreamWatcher, private RecordingOwner {
     bool below_a_root(const std::string& path) const;
     void finish_left(const std::vector<OpenRecording>& left);
     void flush_all();
+    void look_after_files();
 
     config::SnapshotPtr snapshot_;
     live::Registry& registry_;
@@ -68,6 +69,7 @@ class Service final : private live::StreamWatcher, private RecordingOwner {
     std::vector<std::unique_ptr<Recording>> recordings_;
     bool started_ = false;
     runtime::Task flusher_;
+    runtime::Task watcher_;
 };
 
 }  // namespace service::dvr

@@ -1,0 +1,220 @@
+"""DVR when things go wrong: kill -9, a quick end, full, slow and missing disks. The stream lives in each case, what was
+recorded stays, and recording goes on."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+from lib import dvr, flv, http, media, publishing, rtmp
+from lib.timing import wait_until
+
+FORMATS = ["flv", "mp4"]
+
+
+def recorder(servers, form, environment=None, path="./rec/[app]/[stream].[timestamp]", **directives):
+    return servers(vhosts=dvr.vhost(f"{path}.{form}", **directives), environment=environment)
+
+
+def steady(server, name="one"):
+    """A publisher in real time, in a loop."""
+    return publishing.Steady(rtmp.publisher(server, "live", name), media.tags(media.plain()))
+
+
+def assert_stream_lives(server, name="one"):
+    player = rtmp.player(server, "live", name)
+    try:
+        wait_until(lambda: any(flv.is_frame(tag) for tag in player.tags()), 5, "frames of the stream")
+    finally:
+        player.close()
+
+
+def kill(server):
+    server.signal(signal.SIGKILL)
+    server.process.wait()
+
+
+def restart(server):
+    server.process = None
+    server.log_path.unlink()
+    return server.start()
+
+
+def duration(path):
+    """Of what can be played, ms: from the first packet to the end of the last."""
+    tracks = dvr.packets(path)
+    return max(track[-1][2] - track[0][2] for track in tracks.values())
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_kill_9_costs_a_second_at_most_and_the_next_start_finishes(servers, form):
+    server = recorder(servers, form)
+    with steady(server) as publisher:
+        growing = dvr.wait_growing(server, 40_000)
+        time.sleep(3)
+        sent = publisher.sent[-1].timestamp
+        kill(server)
+    left = duration(growing)
+    assert left >= sent - 1300, f"{sent} ms were sent, {left:.0f} ms can be played of what kill -9 left"
+    assert growing.exists() and not dvr.files(server)
+
+    began = time.monotonic()
+    restart(server)
+    (recorded,) = dvr.wait_files(server, 1, seconds=5)
+    took = time.monotonic() - began
+    assert str(recorded) == str(growing)[: -len(".tmp")]
+    server.wait_log("left by an earlier run")
+    server.wait_log(f"{recorded.name} is complete: .* left by an earlier run")
+    assert duration(recorded) >= left - 1, f"{left:.0f} ms could be played before, {duration(recorded):.0f} ms now ({took:.1f} s)"
+    dvr.check_clean(recorded)
+    if form == "flv":
+        dvr.assert_flv_head(recorded)
+    else:
+        assert "moof" not in dvr.boxes(recorded), dvr.boxes(recorded)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_torn_end_is_cut_off(servers, form):
+    """Whatever the last bytes are: half a tag or fragment, zeros, garbage."""
+    server = recorder(servers, form)
+    with steady(server):
+        growing = dvr.wait_growing(server, 90_000)
+        kill(server)
+    whole = growing.read_bytes()
+    for cut, tail in ((1, b""), (700, b""), (0, bytes(4096)), (0, os.urandom(3000))):
+        growing.write_bytes(whole[: len(whole) - cut] + tail)
+        for path in dvr.files(server):
+            path.unlink()
+        journal = f"+\t__defaultVhost__\tlive\tone\t{growing.relative_to(server.dir)}\t"
+        journal += f"{growing.relative_to(server.dir)}"[:-4] + "\n"
+        (server.dir / "objs" / "dvr.journal").write_text(journal.replace("\trec", "\t./rec"))
+        restart(server)
+        (recorded,) = dvr.wait_files(server, 1, seconds=5)
+        dvr.check_clean(recorded)
+        if form == "flv":
+            dvr.assert_flv_head(recorded)
+        kill(server)
+    restart(server)
+
+
+def test_leftovers_of_others_are_not_touched(servers):
+    """The journal may name anything: only what lies below a dvr_path and is a recording of ours is changed."""
+    server = recorder(servers, "flv")
+    server.stop()
+    outside, foreign = server.dir / "outside.flv.tmp", server.dir / "rec" / "foreign.flv.tmp"
+    foreign.parent.mkdir(exist_ok=True)
+    for path in (outside, foreign):
+        path.write_bytes(flv.header() + b"".join(map(flv.encode, media.tags(media.plain()))))
+    before = [path.read_bytes() for path in (outside, foreign)]
+    link = server.dir / "rec" / "link.flv.tmp"
+    link.symlink_to(outside)
+    names = ("./outside.flv", "./rec/foreign.flv", "./rec/../outside.flv", "./rec/link.flv", "./rec/missing.flv")
+    lines = [f"+\tv\tlive\tx\t{name}.tmp\t{name}\n" for name in names]
+    (server.dir / "objs").mkdir(exist_ok=True)
+    (server.dir / "objs" / "dvr.journal").write_text("".join(lines) + "garbage\n+\thalf a li")
+    restart(server)
+    server.wait_log("foreign.flv.tmp cannot be finished")
+    server.wait_log("missing.flv.tmp is not there")
+    server.wait_log("link.flv.tmp is no plain file")
+    assert [path.read_bytes() for path in (outside, foreign)] == before
+    assert not (server.dir / "outside.flv").exists() and not dvr.files(server)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_term_completes_the_file(servers, form):
+    server = recorder(servers, form)
+    with steady(server):
+        dvr.wait_growing(server, 40_000)
+        server.stop()
+    assert not dvr.growing(server)
+    (recorded,) = dvr.files(server)
+    dvr.check_clean(recorded)
+
+
+def test_directory_removed(servers):
+    """The file ends with an error, the stream lives, the next file makes the directory anew."""
+    server = recorder(servers, "flv")
+    with steady(server):
+        dvr.wait_growing(server, 40_000)
+        shutil.rmtree(server.dir / "rec")
+        server.wait_log(r"\[error\].*was removed while it grew", seconds=10)
+        dvr.wait_growing(server, 40_000)
+        server.wait_log("recording goes on")
+        assert_stream_lives(server)
+    (recorded,) = dvr.wait_files(server, 1)
+    dvr.check_clean(recorded)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_no_permission(servers, form):
+    """A file stands where a directory should be; as soon as it is gone recording begins."""
+    server = servers.make(vhosts=dvr.vhost(f"./rec/[stream].[timestamp].{form}"))
+    (server.dir / "rec").write_text("in the way")
+    server.start()
+    with steady(server):
+        server.wait_log(r"\[error\].*dvr: .*another file begins in 2 s")
+        assert_stream_lives(server)
+        (server.dir / "rec").unlink()
+        dvr.wait_growing(server, 60_000)
+        server.wait_log("recording goes on")
+    dvr.check_clean(dvr.wait_files(server, 1)[0])
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_disk_full(servers, form):
+    """On a small tmpfs: what fits is kept, the stream lives, and within 10 s of space returning it is recorded again."""
+    server = servers.make(vhosts=dvr.vhost(f"./rec/[stream].[timestamp].{form}", dvr_keyframes=16))
+    rec = server.dir / "rec"
+    rec.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", rec], capture_output=True).returncode != 0:
+        pytest.skip("mounting needs root")
+    try:
+        (rec / "ballast").write_bytes(bytes(256 * 1024))
+        server.start()
+        with steady(server):
+            server.wait_log(r"\[error\].*dvr: .*No space left", seconds=20)
+            assert_stream_lives(server)
+            (rec / "ballast").unlink()
+            for path in dvr.files(server):
+                path.unlink()
+            server.wait_log("recording goes on", seconds=10)
+        server.wait_log("is complete")
+        recorded = wait_until(lambda: not dvr.growing(server) and dvr.files(server), 10, "a complete file")
+        dvr.check_clean(recorded[-1])
+        server.stop()
+    finally:
+        subprocess.run(["umount", "-l", rec], check=True)
+
+
+def test_slow_disk(servers, tmp_path):
+    """Two seconds of delay for each write: the loop is not held up, and what is recorded is whole."""
+    fault = tmp_path / "fault"
+    server = recorder(servers, "flv", environment={"DISK_FAULT": f"@{fault}"})
+    with steady(server):
+        dvr.wait_growing(server, 40_000)
+        fault.write_text("path=rec/ op=write delay_ms=2000")
+        time.sleep(3)
+        assert_stream_lives(server)
+        fault.unlink()
+    (recorded,) = dvr.wait_files(server, 1, seconds=20)
+    dvr.check_clean(recorded)
+    dvr.assert_flv_head(recorded)
+    assert "held up" not in server.log() and "stall" not in server.log(), server.log()
+
+
+def test_write_errors_are_told_and_over_when_they_end(servers, tmp_path):
+    fault = tmp_path / "fault"
+    server = recorder(servers, "mp4", environment={"DISK_FAULT": f"@{fault}"})
+    with steady(server):
+        dvr.wait_growing(server, 80_000)
+        fault.write_text("path=rec/ op=write error=EIO")
+        server.wait_log(r"\[error\].*dvr: .*Input/output error", seconds=10)
+        assert_stream_lives(server)
+        fault.unlink()
+        server.wait_log("recording goes on", seconds=10)
+    recorded = wait_until(lambda: not dvr.growing(server) and dvr.files(server), 10, "complete files")
+    for path in recorded:
+        dvr.check_clean(path)
