@@ -15,6 +15,16 @@ def publish(server, tags, name="one", speed=None):
         publishing.send_all(client, tags, speed)
 
 
+def cuts(tags, duration):
+    """Where files of at least that many ms begin."""
+    keys = [tag.timestamp for tag in flv.frames(tags) if flv.is_keyframe(tag)]
+    found = keys[:1]
+    for key in keys:
+        if key - found[-1] >= duration:
+            found.append(key)
+    return found
+
+
 def recorder(servers, form, **directives):
     return servers(vhosts=dvr.vhost(f"./rec/[app]/[stream].[timestamp].{form}", **directives))
 
@@ -46,12 +56,7 @@ def test_segments_lose_nothing(servers, form, source):
     path = source()
     tags = media.tags(path)
     publish(server, tags, speed=20)
-    keys = [tag.timestamp for tag in flv.frames(tags) if flv.is_keyframe(tag)]
-    cuts, last = 1, keys[0]
-    for key in keys:
-        if key - last >= 2000:
-            cuts, last = cuts + 1, key
-    recorded = dvr.wait_files(server, cuts)
+    recorded = dvr.wait_files(server, len(cuts(tags, 2000)))
     dvr.assert_all_there(dvr.packets(path), recorded, form)
     for one in recorded:
         assert dvr.first_is_key(one), f"{one} should begin with a keyframe"
@@ -224,8 +229,7 @@ def test_codec_that_mp4_cannot_hold(servers):
     video = [tag for tag in media.tags(media.plain()) if tag.type == flv.VIDEO]
     audio = [flv.Tag(flv.AUDIO, time, b"\x7e" + bytes(320)) for time in range(0, 10_000, 40)]
     publish(server, sorted(video + audio, key=lambda tag: tag.timestamp), speed=20)
-    server.wait_log("fmle-publish ended")
-    recorded = dvr.wait_files(server, len(dvr.files(server)))
+    recorded = dvr.wait_files(server, len(cuts(media.tags(media.plain()), 2000)))
     want = [packet[1] for packet in dvr.packets(media.plain())["video"]]
     got = [packet[1] for path in recorded for packet in dvr.packets(path)["video"]]
     assert got == want, f"{len(want)} pictures were published, {len(got)} recorded"

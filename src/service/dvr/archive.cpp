@@ -98,6 +98,7 @@ void Archive::finished(const Ending& ending, const Result<void>& result) {
     if (!ending.whole && !ending.recovered) ++counters_.files_failed;
     if (!result && result.error().code() == Code::kNotFound) {
         base::log::warn("dvr: {}: {}; there is nothing to finish", names.stream.text(), result.error().text());
+        if (ending.whole) tell_failed(names.stream, names.path, result.error().text());
         return release(names);
     }
     if (!result) {
@@ -108,7 +109,8 @@ void Archive::finished(const Ending& ending, const Result<void>& result) {
     }
     release(names);
     const Finished& finished = ending.finished;
-    if (finished.path.empty()) return base::log::info("dvr: {}: nothing was recorded", names.growing);
+    if (finished.path.empty())
+        return base::log::trace("dvr: {}: nothing whole was recorded, it is removed", names.growing);
     ++counters_.files_done;
     counters_.files_recovered += ending.recovered;
     base::log::trace("dvr: {}: {} is complete: {} ms, {} bytes{}{}", names.stream.text(), finished.path,

@@ -11,6 +11,7 @@
 
 #include "protocol/flv/recording.h"
 #include "service/dvr/container.h"
+#include "service/dvr/finish_mp4.h"
 
 namespace service::dvr {
 
@@ -115,9 +116,7 @@ Result<std::string> rename_to_free(const std::string& growing, const std::string
 }
 
 Result<Finished> repair_flv(const std::string& growing) {
-    uint64_t size = TRY(size_of(growing));
-    // What a file begins with comes in one piece with its first tags.
-    if (size == 0) return Finished{};
+    TRY(size_of(growing));  // a plain file
     File file = TRY(open_file(growing));
     flv::ReadHead head = TRY(read_head(file), growing);
     if (flv::recording_head_size(head.about, 0) > head.size)
@@ -131,11 +130,15 @@ Result<Finished> repair_flv(const std::string& growing) {
 }
 
 Result<Finished> finish_file(const std::string& growing, const std::string& path, bool whole, int64_t duration_ms) {
-    Finished finished;
-    if (format_of(path) == Format::kFlv && !whole) {
+    Finished finished{growing, duration_ms, TRY(size_of(growing))};
+    if (finished.bytes == 0) {
+        finished = {};
+    } else if (format_of(path) == Format::kMp4) {
+        auto mp4 = finish_mp4(growing);
+        if (!mp4 && mp4.error().code() != Code::kNotFound) return std::unexpected(std::move(mp4.error()));
+        finished = mp4 ? Finished{growing, mp4->duration_ms, mp4->bytes} : Finished{};
+    } else if (!whole) {
         finished = TRY(repair_flv(growing));
-    } else {
-        finished = {growing, duration_ms, TRY(size_of(growing))};
     }
     if (finished.path.empty()) {
         if (::unlink(growing.c_str()) != 0) return fail_errno("removing " + growing, errno);

@@ -1,7 +1,6 @@
 #include "service/dvr/service.h"
 
 #include <fmt/format.h>
-
 #include <unistd.h>
 
 #include <algorithm>
