@@ -1,0 +1,157 @@
+#include "service/hls/names.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "config/path_variables.h"
+#include "protocol/http/url.h"
+
+namespace service::hls {
+
+namespace {
+
+using base::Code;
+using base::fail;
+
+base::Result<void> check_part(std::string_view what, std::string_view name) {
+    if (name.empty()) return fail(Code::kRefused, fmt::format("{} is empty", what));
+    if (name.size() > Names::kMostNameBytes)
+        return fail(Code::kRefused,
+                    fmt::format("{} has {} bytes, more than {}", what, name.size(), Names::kMostNameBytes));
+    if (name == "." || name == "..") return fail(Code::kRefused, fmt::format("{} is '{}'", what, name));
+    for (char c : name) {
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+            return fail(Code::kRefused, fmt::format("{} has a control character", what));
+        if (c == '/' || c == '\\') return fail(Code::kRefused, fmt::format("{} has a '{}'", what, c));
+    }
+    return {};
+}
+
+// An app may have several parts: "live/sub".
+base::Result<void> check_app(std::string_view app) {
+    while (true) {
+        size_t slash = app.find('/');
+        TRY(check_part("the app's name", app.substr(0, slash)));
+        if (slash == app.npos) return {};
+        app.remove_prefix(slash + 1);
+    }
+}
+
+bool is_safe(std::string_view path) {
+    if (path.empty() || path.size() > Names::kMostPathBytes || path.starts_with('/')) return false;
+    std::string framed = fmt::format("/{}/", path);
+    return framed.find("/../") == std::string::npos && framed.find('\0') == std::string::npos;
+}
+
+std::string_view folder_of(std::string_view path) {
+    size_t slash = path.rfind('/');
+    return slash == path.npos ? std::string_view() : path.substr(0, slash + 1);
+}
+
+std::string_view name_of(std::string_view path) { return path.substr(folder_of(path).size()); }
+
+}  // namespace
+
+base::Result<Names> Names::make(const config::VhostHls& hls, const live::StreamKey& key, bool utc) {
+    TRY(check_part("the stream's name", key.name));
+    TRY(check_app(key.app));
+    TRY(check_part("the vhost's name", key.vhost));
+    Names names;
+    names.key_ = key;
+    names.segment_pattern_ = hls.use_fmp4 ? hls.fmp4_file : hls.ts_file;
+    names.init_pattern_ = hls.init_file;
+    names.key_pattern_ = hls.key_file.empty() ? "[app]/[stream]-[seq].key" : hls.key_file;
+    names.entry_prefix_ = hls.entry_prefix;
+    names.key_url_ = hls.key_url;
+    names.utc_ = utc;
+    if (hls.ts_floor) names.floor_ms_ = std::max<int64_t>(1, static_cast<int64_t>(hls.fragment * 1000));
+    names.playlist_ = names.expand(hls.m3u8_file, {});
+    for (const std::string& path : {names.playlist_, names.segment({}), names.init({}, false), names.key({})})
+        if (!is_safe(path)) return fail(Code::kRefused, fmt::format("'{}' is no path below hls_path", path));
+    return names;
+}
+
+std::string Names::expand(const std::string& pattern, const Moment& moment) const {
+    auto seconds = static_cast<time_t>(moment.clock_ms / 1000);
+    std::tm calendar{};
+    if (utc_) {
+        gmtime_r(&seconds, &calendar);
+    } else {
+        localtime_r(&seconds, &calendar);
+    }
+    config::PathVariables variables;
+    variables.set("vhost", key_.vhost).set("app", key_.app).set("stream", key_.name);
+    variables.set("seq", std::to_string(moment.sequence)).set("duration", std::to_string(moment.duration_ms));
+    variables.set_time(calendar, moment.clock_ms);
+    if (floor_ms_ > 0) variables.set("timestamp", std::to_string(moment.clock_ms / floor_ms_));
+    std::string path = variables.expand(pattern);
+    while (path.starts_with("./")) path.erase(0, 2);
+    return path;
+}
+
+std::string Names::segment(const Moment& moment) const { return expand(segment_pattern_, moment); }
+
+std::string Names::key(const Moment& moment) const { return expand(key_pattern_, moment); }
+
+std::string Names::init(const Moment& moment, bool taken) const {
+    std::string path = expand(init_pattern_, moment);
+    return taken ? numbered(path, moment.sequence) : path;
+}
+
+std::string Names::numbered(std::string_view path, uint64_t number) {
+    size_t dot = path.rfind('.');
+    if (dot == path.npos || dot <= folder_of(path).size()) dot = path.size();
+    return fmt::format("{}-{}{}", path.substr(0, dot), number, path.substr(dot));
+}
+
+std::string Names::growing(uint64_t number) const { return fmt::format("{}.{}.tmp", playlist_, number); }
+
+bool Names::is_growing(std::string_view file_name) const {
+    std::string_view own = name_of(playlist_);
+    if (!file_name.starts_with(own) || !file_name.ends_with(".tmp")) return false;
+    file_name.remove_prefix(own.size());
+    file_name.remove_suffix(4);
+    // "live.m3u8.12.tmp", or "live.m3u8.tmp" where a playlist was being written.
+    return file_name.empty() || (file_name[0] == '.' && file_name.size() > 1 &&
+                                 file_name.find_first_not_of("0123456789", 1) == file_name.npos);
+}
+
+std::string relative_uri(std::string_view from, std::string_view path) {
+    std::string_view folder = folder_of(from);
+    std::string up;
+    while (!folder.empty() && !path.starts_with(folder)) {
+        folder = folder_of(folder.substr(0, folder.size() - 1));
+        up += "../";
+    }
+    std::string rest = http::percent_encode(path.substr(folder.size()));
+    return up + rest;
+}
+
+std::string Names::uri(const std::string& prefix, std::string_view path) const {
+    if (prefix.empty()) return relative_uri(playlist_, path);
+    return fmt::format("{}{}{}", prefix, prefix.ends_with('/') ? "" : "/", http::percent_encode(path));
+}
+
+std::optional<std::string> Names::path(const std::string& prefix, std::string_view uri) const {
+    std::string folder;
+    if (prefix.empty()) {
+        folder = folder_of(playlist_);
+        while (uri.starts_with("../") && !folder.empty()) {
+            uri.remove_prefix(3);
+            folder = folder_of(std::string_view(folder).substr(0, folder.size() - 1));
+        }
+    } else {
+        if (!uri.starts_with(prefix)) return std::nullopt;
+        uri.remove_prefix(prefix.size());
+        if (uri.starts_with('/')) uri.remove_prefix(1);
+    }
+    auto decoded = http::percent_decode(uri);
+    if (!decoded || decoded->empty() || decoded->starts_with('/')) return std::nullopt;
+    std::string path = folder + *decoded;
+    if (!is_safe(path)) return std::nullopt;
+    return path;
+}
+
+}  // namespace service::hls

@@ -1,0 +1,92 @@
+#include "service/hls/names.h"
+
+#include <gtest/gtest.h>
+
+namespace service::hls {
+namespace {
+
+config::VhostHls defaults() { return config::default_snapshot()->vhosts.at(0).hls; }
+
+Names names_of(const config::VhostHls& hls, std::string app = "live", std::string stream = "livestream") {
+    auto names = Names::make(hls, {"v", std::move(app), std::move(stream)}, true);
+    EXPECT_TRUE(names) << names.error().text();
+    return *names;
+}
+
+TEST(Names, OfTheDefaults) {
+    Names names = names_of(defaults());
+    EXPECT_EQ(names.playlist(), "live/livestream.m3u8");
+    EXPECT_EQ(names.segment({7, 0, 0}), "live/livestream-7.ts");
+    EXPECT_EQ(names.key({7, 0, 0}), "live/livestream-7.key");
+    EXPECT_EQ(names.init({7, 0, 0}, false), "live/livestream/init.mp4");
+    EXPECT_EQ(names.init({7, 0, 0}, true), "live/livestream/init-7.mp4");
+    EXPECT_EQ(names.segment_uri("live/livestream-7.ts"), "livestream-7.ts");
+    EXPECT_EQ(names.segment_uri("live/livestream/init.mp4"), "livestream/init.mp4");
+    EXPECT_EQ(names.growing(3), "live/livestream.m3u8.3.tmp");
+    EXPECT_TRUE(names.is_growing("livestream.m3u8.3.tmp"));
+    EXPECT_TRUE(names.is_growing("livestream.m3u8.tmp"));
+    EXPECT_FALSE(names.is_growing("livestream.m3u8.tmp2"));
+    EXPECT_FALSE(names.is_growing("livestream.m3u8.x.tmp"));
+    EXPECT_FALSE(names.is_growing("livestream2.m3u8.3.tmp"));
+}
+
+TEST(Names, WithTimeAndPrefix) {
+    config::VhostHls hls = defaults();
+    hls.m3u8_file = "./m/[vhost]/[app]/[stream].m3u8";
+    hls.ts_file = "s/[app]/[2006]/[01]/[02]/[15].[04].[05].[999]-[timestamp]-[duration]-[seq].ts";
+    hls.entry_prefix = "http://cdn";
+    hls.key_url = "http://keys/x/";
+    Names names = names_of(hls, "a/b", "ü 1");
+    EXPECT_EQ(names.playlist(), "m/v/a/b/ü 1.m3u8");
+    std::string segment = names.segment({1, 1'700'000'000'123, 2'000});
+    EXPECT_EQ(segment, "s/a/b/2023/11/14/22.13.20.123-1700000000123-2000-1.ts");
+    EXPECT_EQ(names.segment_uri(segment), "http://cdn/" + segment);
+    EXPECT_EQ(names.segment_path("http://cdn/" + segment), segment);
+    EXPECT_EQ(names.segment_path("http://other/" + segment), std::nullopt);
+    EXPECT_EQ(names.key_uri("a/b/%1.key"), "http://keys/x/a/b/%251.key");
+    EXPECT_EQ(names.key_path("http://keys/x/a/b/%251.key"), "a/b/%1.key");
+    hls.ts_floor = true;
+    hls.fragment = 10;
+    EXPECT_EQ(names_of(hls).segment({1, 1'700'000'000'123, 2'000}),
+              "s/live/2023/11/14/22.13.20.123-170000000-2000-1.ts");
+}
+
+TEST(Names, UrisAreRelativeToThePlaylist) {
+    EXPECT_EQ(relative_uri("a/b/c.m3u8", "a/b/c-1.ts"), "c-1.ts");
+    EXPECT_EQ(relative_uri("a/b/c.m3u8", "a/d/c-1.ts"), "../d/c-1.ts");
+    EXPECT_EQ(relative_uri("a/b/c.m3u8", "d/c#1?.ts"), "../../d/c%231%3F.ts");
+    EXPECT_EQ(relative_uri("c.m3u8", "d/c.ts"), "d/c.ts");
+    config::VhostHls hls = defaults();
+    hls.m3u8_file = "a/b/[stream].m3u8";
+    Names names = names_of(hls);
+    EXPECT_EQ(names.segment_path("../d/c%20-1.ts"), "a/d/c -1.ts");
+    EXPECT_EQ(names.segment_path("c-1.ts"), "a/b/c-1.ts");
+    for (const char* bad : {"../../../etc/passwd", "x/../../../../y", "..%2f..%2f..%2fetc", "/etc/passwd", "", "%zz"})
+        EXPECT_EQ(names.segment_path(bad), std::nullopt) << bad;
+}
+
+TEST(Names, WhatCouldLeadOutOfTheDirectoryIsRefused) {
+    const std::pair<std::string, const char*> cases[] = {
+        {"../../etc/x", "the stream's name has a '/'"},
+        {"a/b", "the stream's name has a '/'"},
+        {"a\\b", "the stream's name has a '\\'"},
+        {"..", "the stream's name is '..'"},
+        {"", "the stream's name is empty"},
+        {std::string(300, 'a'), "the stream's name has 300 bytes, more than 160"},
+        {"a\nb", "the stream's name has a control character"},
+        {std::string("a\0b", 3), "the stream's name has a control character"},
+    };
+    for (const auto& [name, why] : cases) {
+        auto names = Names::make(defaults(), {"v", "live", name}, true);
+        ASSERT_FALSE(names) << name;
+        EXPECT_EQ(names.error().text(), why);
+        EXPECT_EQ(names.error().code(), base::Code::kRefused);
+    }
+    for (const char* app : {"..", "a/../b", "a//b", "/a", "a/", "\x01"})
+        EXPECT_FALSE(Names::make(defaults(), {"v", app, "x"}, true)) << app;
+    // A variable in a name is not expanded again.
+    EXPECT_EQ(names_of(defaults(), "live", "[seq]").segment({7, 0, 0}), "live/[seq]-7.ts");
+}
+
+}  // namespace
+}  // namespace service::hls

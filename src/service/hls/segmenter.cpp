@@ -1,0 +1,254 @@
+#include "service/hls/segmenter.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace service::hls {
+
+namespace {
+
+using media::Frame;
+using media::Kind;
+
+constexpr int64_t kForwardJumpMs = 10'000;  // as live::Timeline has them
+constexpr int64_t kBackwardJumpMs = 1'000;
+constexpr int64_t kVideoPauseMs = 5'000;  // then the stream is one of audio only
+constexpr size_t kMostHeld = 2'000;       // frames
+// Published times are rounded and jitter a little: a keyframe that comes so much early is the one meant.
+constexpr int64_t kMostSlackMs = 100;
+
+bool same_track(const std::optional<Frame>& a, const std::optional<Frame>& b) {
+    if (!a || !b) return !a && !b;
+    if (a->codec != b->codec || a->sequence_header != b->sequence_header) return false;
+    return !a->sequence_header || a->payload == b->payload;
+}
+
+}  // namespace
+
+int64_t Segmenter::longest_ms() const {
+    auto audio = static_cast<int64_t>(options_.aof_ratio * static_cast<double>(options_.fragment_ms));
+    return std::max<int64_t>(60'000, audio);
+}
+
+void Segmenter::begin() {
+    if (state_ != State::kIdle) end();
+    state_ = State::kStarting;
+    next_ = {};
+    video_came_ = false;
+    discontinuity_ = any_segment_;
+    last_[0] = last_[1] = INT64_MIN;
+    before_jump_.reset();
+}
+
+void Segmenter::feed(const Frame& frame, int64_t clock_ms) {
+    if (frame.kind == Kind::kData || state_ == State::kIdle) return;
+    clock_ms_ = clock_ms;
+    if (frame.sequence_header) return take_header(frame);
+    note_track(frame);
+    switch (state_) {
+        case State::kStarting:
+            return starting(frame);
+        case State::kOpen:
+            return running(frame);
+        case State::kLost:
+            return retry(frame);
+        case State::kIdle:
+            return;
+    }
+}
+
+void Segmenter::take_header(const Frame& frame) { (frame.kind == Kind::kVideo ? next_.video : next_.audio) = frame; }
+
+void Segmenter::note_track(const Frame& frame) {
+    auto& track = frame.kind == Kind::kVideo ? next_.video : next_.audio;
+    if (!track || track->codec != frame.codec) track = frame;
+    video_came_ |= frame.keyframe;
+}
+
+// ---- The beginning
+
+void Segmenter::starting(const Frame& frame) {
+    bool video_began = std::ranges::any_of(held_, [](const Frame& held) { return held.keyframe; });
+    if (frame.kind == Kind::kVideo && !frame.keyframe && !video_began) return;  // nobody could decode it
+    held_.push_back(frame);
+    if (can_start(frame)) start();
+}
+
+bool Segmenter::can_start(const Frame& newest) const {
+    int64_t waited = newest.dts - held_.front().dts;
+    if (held_.size() >= kMostHeld || waited < 0 || waited >= kMostHeldMs) return true;
+    bool video_began = std::ranges::any_of(held_, [](const Frame& held) { return held.keyframe; });
+    if (video_began && next_.audio) return true;
+    // A header says that there will be video: it is waited for.
+    return waited >= kTracksKnownMs && (video_began || !next_.video);
+}
+
+void Segmenter::start() {
+    std::deque<Frame> frames = std::move(held_);
+    held_.clear();
+    if (frames.empty()) return;
+    auto key = std::ranges::find_if(frames, [](const Frame& frame) { return frame.keyframe; });
+    newest_ = frames.front().dts;
+    open_at(key == frames.end() ? frames.front() : *key);
+    // A second keyframe among them may end the segment already.
+    for (const Frame& frame : frames) {
+        if (state_ == State::kOpen) running(frame);
+    }
+}
+
+// ---- An open segment
+
+bool Segmenter::is_new_track(const Frame& frame) const {
+    return frame.kind == Kind::kVideo ? !same_track(tracks_.video, next_.video)
+                                      : !same_track(tracks_.audio, next_.audio);
+}
+
+Segmenter::Fit Segmenter::fit(const Frame& frame) const {
+    int64_t last = last_[frame.kind == Kind::kVideo ? 0 : 1];
+    if (last == INT64_MIN) last = newest_ - kForwardJumpMs;
+    if (frame.dts >= last - kBackwardJumpMs && frame.dts <= newest_ + kForwardJumpMs) return Fit::kFits;
+    if (!before_jump_) return Fit::kJumps;
+    bool before = std::abs(frame.dts - *before_jump_) <= kForwardJumpMs;
+    return before ? Fit::kBeforeJump : Fit::kJumps;
+}
+
+bool Segmenter::video_flows(int64_t dts) const {
+    return tracks_.video && (last_[0] == INT64_MIN || dts - last_[0] <= kVideoPauseMs);
+}
+
+bool Segmenter::is_long_enough(int64_t elapsed, int64_t wanted) const {
+    if (!options_.ts_floor) return elapsed >= wanted;
+    // By the clock; by the times too where frames come faster than they play.
+    bool floor = clock_ms_ / options_.fragment_ms != start_clock_ms_ / options_.fragment_ms;
+    return floor || elapsed >= 2 * wanted;
+}
+
+// Whether the segment ends before this frame, which is of its tracks and times.
+bool Segmenter::due(const Frame& frame) const {
+    int64_t elapsed = frame.dts - start_dts_;
+    if (elapsed >= longest_ms() || bytes_ >= kMostSegmentBytes) return true;
+    if (frame.keyframe) {
+        int64_t slack = std::min(kMostSlackMs, options_.fragment_ms / 10);
+        return discontinuity_ || !held_.empty() || is_long_enough(elapsed + slack, options_.fragment_ms);
+    }
+    if (frame.kind == Kind::kVideo) return !options_.wait_keyframe && is_long_enough(elapsed, options_.fragment_ms);
+    if (video_flows(frame.dts)) return false;
+    auto wanted = static_cast<int64_t>(options_.aof_ratio * static_cast<double>(options_.fragment_ms));
+    return discontinuity_ || is_long_enough(elapsed, wanted);
+}
+
+void Segmenter::running(const Frame& frame) {
+    switch (fit(frame)) {
+        case Fit::kFits:
+            break;
+        case Fit::kBeforeJump:
+            return sink_.write_frame(frame);
+        case Fit::kJumps:
+            close(end_dts(), std::nullopt);
+            before_jump_ = newest_;
+            discontinuity_ = true;
+            last_[0] = last_[1] = INT64_MIN;
+            newest_ = frame.dts;
+            open_at(frame);
+            return write(frame);
+    }
+    bool is_new = is_new_track(frame) || (frame.kind == Kind::kAudio && !held_.empty());
+    if (is_new && frame.kind == Kind::kAudio && video_flows(frame.dts)) return hold(frame);
+    if (is_new || due(frame)) {
+        cut(frame);
+        if (state_ != State::kOpen) return;
+    }
+    write(frame);
+}
+
+// A new audio track waits for the next segment.
+void Segmenter::hold(const Frame& frame) {
+    held_.push_back(frame);
+    if (held_.size() >= kMostHeld || frame.dts - held_.front().dts >= kMostHeldMs) cut(frame);
+}
+
+void Segmenter::cut(const Frame& frame) {
+    before_jump_.reset();
+    close(frame.dts, frame.kind == Kind::kVideo ? std::optional(frame.dts) : std::nullopt);
+    open_at(frame);
+    std::deque<Frame> held = std::move(held_);
+    held_.clear();
+    for (const Frame& waited : held) {
+        if (state_ == State::kOpen) write(waited);
+    }
+}
+
+void Segmenter::open_at(const Frame& frame) {
+    Tracks tracks = next_;
+    // Video that was announced and did not come is a new track when it does.
+    if (!video_came_) tracks.video.reset();
+    bool changed =
+        !any_segment_ || !same_track(tracks_.video, tracks.video) || !same_track(tracks_.audio, tracks.audio);
+    bool discontinuity = any_segment_ && (discontinuity_ || changed);
+    tracks_ = std::move(tracks);
+    any_segment_ = true;
+    discontinuity_ = false;
+    start_dts_ = frame.dts;
+    start_clock_ms_ = clock_ms_;
+    independent_ = frame.keyframe || !tracks_.video;
+    bytes_ = 0;
+    state_ = State::kOpen;
+    sink_.open_segment({tracks_, changed, discontinuity, clock_ms_});
+}
+
+void Segmenter::close(int64_t end_dts, std::optional<int64_t> next_video_dts) {
+    int64_t duration = std::max<int64_t>(1, end_dts - start_dts_);
+    sink_.close_segment({duration, independent_, next_video_dts});
+}
+
+// Where the last frame of the track that leads ends.
+int64_t Segmenter::end_dts() const {
+    int64_t last = tracks_.video && last_[0] != INT64_MIN ? last_[0] : newest_;
+    return std::max(last, start_dts_) + step_;
+}
+
+void Segmenter::write(const Frame& frame) {
+    if (state_ != State::kOpen) return;
+    int64_t& last = last_of(frame);
+    bool leads = frame.kind == Kind::kVideo || !tracks_.video;
+    if (leads && last != INT64_MIN && frame.dts > last) step_ = std::min<int64_t>(frame.dts - last, 1'000);
+    last = frame.dts;
+    newest_ = std::max(newest_, frame.dts);
+    bytes_ += frame.payload.size();
+    sink_.write_frame(frame);
+}
+
+// ---- Ends
+
+void Segmenter::lost() {
+    if (state_ != State::kOpen) return;
+    state_ = State::kLost;
+    discontinuity_ = true;
+    held_.clear();
+    lost_at_ = newest_;
+}
+
+void Segmenter::retry(const Frame& frame) {
+    newest_ = frame.dts;
+    bool waited = frame.dts < lost_at_ || frame.dts - lost_at_ >= kRetryMs;
+    bool can_begin = next_.video ? frame.keyframe || frame.dts - lost_at_ >= longest_ms() : true;
+    if (!waited || !can_begin) return;
+    last_[0] = last_[1] = INT64_MIN;
+    before_jump_.reset();
+    open_at(frame);
+    write(frame);
+}
+
+void Segmenter::end() {
+    if (state_ == State::kStarting) start();
+    if (state_ == State::kOpen && !held_.empty()) {
+        // What waited for a keyframe that does not come.
+        Frame first = held_.front();
+        cut(first);
+    }
+    if (state_ == State::kOpen) close(end_dts(), std::nullopt);
+    state_ = State::kIdle;
+    held_.clear();
+}
+
+}  // namespace service::hls

@@ -1,0 +1,417 @@
+#include "service/hls/segmenter.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace service::hls {
+namespace {
+
+using media::Codec;
+using media::Frame;
+using media::Kind;
+
+struct Segment {
+    bool discontinuity = false;
+    bool changed = false;
+    bool has_video = false, has_audio = false;
+    std::vector<Frame> frames;
+    std::optional<Closing> closing;
+
+    bool begins_with_keyframe() const {
+        for (const Frame& frame : frames)
+            if (frame.kind == Kind::kVideo) return frame.keyframe;
+        return true;
+    }
+};
+
+Frame make(Kind kind, Codec codec, int64_t dts) {
+    Frame frame;
+    frame.kind = kind;
+    frame.codec = codec;
+    frame.dts = dts;
+    return frame;
+}
+
+class SegmenterTest : public testing::Test, public SegmentSink {
+  protected:
+    void use(const CutOptions& options) { segmenter_ = std::make_unique<Segmenter>(options, *this); }
+    void use(int64_t fragment_ms) { use({.fragment_ms = fragment_ms}); }
+
+    void open_segment(const Opening& opening) override {
+        ASSERT_FALSE(open_);
+        open_ = true;
+        segments_.push_back({opening.discontinuity,
+                             opening.tracks_changed,
+                             opening.tracks.video.has_value(),
+                             opening.tracks.audio.has_value(),
+                             {},
+                             {}});
+    }
+    void write_frame(const Frame& frame) override {
+        ASSERT_TRUE(open_);
+        segments_.back().frames.push_back(frame);
+        if (lose_at_ && frame.dts >= *lose_at_) {
+            lose_at_.reset();
+            open_ = false;
+            segments_.pop_back();
+            segmenter_->lost();
+        }
+    }
+    void close_segment(const Closing& closing) override {
+        ASSERT_TRUE(open_);
+        open_ = false;
+        segments_.back().closing = closing;
+    }
+
+    void feed(Frame frame) {
+        frame.payload = base::Slice::copy(std::to_string(fed_.size()));
+        fed_.push_back(frame);
+        segmenter_->feed(frame, clock_ms_ + frame.dts);
+    }
+    void header(Kind kind, std::string_view payload = "header") {
+        Frame frame = make(kind, kind == Kind::kVideo ? Codec::kH264 : Codec::kAac, 0);
+        frame.sequence_header = true;
+        frame.payload = base::Slice::copy(payload);
+        segmenter_->feed(frame, clock_ms_);
+    }
+    void video(int64_t dts, bool keyframe) {
+        Frame frame = make(Kind::kVideo, Codec::kH264, dts);
+        frame.keyframe = keyframe;
+        feed(frame);
+    }
+    void audio(int64_t dts) { feed(make(Kind::kAudio, Codec::kAac, dts)); }
+    void headers() {
+        header(Kind::kVideo);
+        header(Kind::kAudio);
+    }
+    // Video of 25 frames a second from `from` to before `to`, a keyframe each gop_ms; audio between when wanted.
+    void flow(int64_t from, int64_t to, int64_t gop_ms, bool with_audio = true) {
+        for (int64_t dts = from; dts < to; dts += 40) {
+            video(dts, (dts - from) % gop_ms == 0);
+            if (with_audio) audio(dts + 7), audio(dts + 28);
+        }
+    }
+    void audio_flow(int64_t from, int64_t to) {
+        for (int64_t dts = from; dts < to; dts += 20) audio(dts);
+    }
+    std::vector<int64_t> durations() const {
+        std::vector<int64_t> out;
+        for (const Segment& segment : segments_) out.push_back(segment.closing ? segment.closing->duration_ms : -1);
+        return out;
+    }
+    std::vector<bool> discontinuities() const {
+        std::vector<bool> out;
+        for (const Segment& segment : segments_) out.push_back(segment.discontinuity);
+        return out;
+    }
+    // Every frame that was fed is in one segment, in its track's order.
+    void expect_all() const {
+        for (Kind kind : {Kind::kVideo, Kind::kAudio}) {
+            std::vector<std::string> want, got;
+            for (const Frame& frame : fed_)
+                if (frame.kind == kind) want.emplace_back(frame.payload.text());
+            for (const Segment& segment : segments_)
+                for (const Frame& frame : segment.frames)
+                    if (frame.kind == kind) got.emplace_back(frame.payload.text());
+            EXPECT_EQ(want, got);
+        }
+    }
+    void expect_keyframes() const {
+        for (size_t i = 0; i < segments_.size(); ++i) {
+            EXPECT_TRUE(segments_[i].begins_with_keyframe()) << "segment " << i;
+            ASSERT_TRUE(segments_[i].closing);
+            EXPECT_TRUE(segments_[i].closing->independent) << "segment " << i;
+        }
+    }
+
+    std::unique_ptr<Segmenter> segmenter_;
+    std::vector<Segment> segments_;
+    std::vector<Frame> fed_;
+    bool open_ = false;
+    std::optional<int64_t> lose_at_;
+    int64_t clock_ms_ = 1'700'000'000'000;
+};
+
+using Durations = std::vector<int64_t>;
+using Flags = std::vector<bool>;
+
+TEST_F(SegmenterTest, CutsAtTheFirstKeyframeBehindTheFragmentsLength) {
+    use(3'000);
+    segmenter_->begin();
+    headers();
+    flow(0, 10'000, 2'000);
+    segmenter_->end();
+    EXPECT_EQ(durations(), (Durations{4'000, 4'000, 2'000}));
+    EXPECT_EQ(discontinuities(), (Flags{false, false, false}));
+    EXPECT_EQ(segments_[0].closing->next_video_dts, 4'000);
+    expect_keyframes();
+    expect_all();
+}
+
+TEST_F(SegmenterTest, AKeyframeThatIsALittleEarlyIsTheOneMeant) {
+    use(2'000);
+    segmenter_->begin();
+    headers();
+    audio(0);
+    for (int64_t dts : {0, 1'000, 1'960, 3'990, 5'950}) video(dts, true);
+    segmenter_->end();
+    EXPECT_EQ(durations(), (Durations{1'960, 2'030, 1'960, 1'000}));
+}
+
+TEST_F(SegmenterTest, AKeyframeEach20SecondsMakesSegmentsOf20Seconds) {
+    use(2'000);
+    segmenter_->begin();
+    headers();
+    flow(0, 60'000, 20'000);
+    segmenter_->end();
+    EXPECT_EQ(durations(), (Durations{20'000, 20'000, 20'000}));
+    expect_keyframes();
+    expect_all();
+}
+
+TEST_F(SegmenterTest, WithoutWaitingForKeyframesSegmentsHaveTheirLength) {
+    use({.fragment_ms = 2'000, .wait_keyframe = false});
+    segmenter_->begin();
+    headers();
+    flow(0, 6'000, 60'000);
+    segmenter_->end();
+    EXPECT_EQ(durations(), (Durations{2'000, 2'000, 2'000}));
+    EXPECT_FALSE(segments_[1].closing->independent);
+    expect_all();
+}
+
+TEST_F(SegmenterTest, AKeyframeThatNeverComesIsNotWaitedFor) {
+    use(2'000);
+    segmenter_->begin();
+    headers();
+    flow(0, 130'000, 1'000'000, false);
+    segmenter_->end();
+    EXPECT_EQ(durations(), (Durations{60'000, 60'000, 10'000}));
+    expect_all();
+}
+
+TEST_F(SegmenterTest, AudioAloneIsCutByItsOwnRatio) {
+    use({.fragment_ms = 2'000, .aof_ratio = 1.5});
+    segmenter_->begin();
+    header(Kind::kAudio);
+    audio_flow(0, 7'000);
+    segmenter_->end();
+    EXPECT_EQ(durations(), (Durations{3'000, 3'000, 1'000}));
+    EXPECT_FALSE(segments_[0].has_video);
+    expect_all();
+}
+
+TEST_F(SegmenterTest, VideoAlone) {
+    use(2'000);
+    segmenter_->begin();
+    header(Kind::kVideo);
+    flow(0, 5'000, 1'000, false);
+    segmenter_->end();
+    EXPECT_EQ(durations(), (Durations{2'000, 2'000, 1'000}));
+    EXPECT_FALSE(segments_[0].has_audio);
+    expect_keyframes();
+    expect_all();
+}
+
+TEST_F(SegmenterTest, AShortStreamIsASegmentToo) {
+    use(2'000);
+    segmenter_->begin();
+    header(Kind::kVideo);
+    video(0, true);
+    video(40, false);
+    segmenter_->end();
+    EXPECT_EQ(durations(), Durations{80});
+    expect_all();
+    segmenter_->begin();
+    segmenter_->end();
+    EXPECT_EQ(segments_.size(), 1u);
+}
+
+TEST_F(SegmenterTest, AudioBeforeTheFirstKeyframeIsKept) {
+    use(2'000);
+    segmenter_->begin();
+    header(Kind::kAudio);
+    audio(0), audio(20);
+    header(Kind::kVideo);
+    audio(40);
+    flow(60, 3'060, 1'000);
+    segmenter_->end();
+    EXPECT_EQ(durations(), (Durations{2'000, 1'000}));
+    EXPECT_TRUE(segments_[0].has_video && segments_[0].has_audio);
+    expect_all();
+}
+
+TEST_F(SegmenterTest, VideoBeforeTheFirstKeyframeIsNot) {
+    use(2'000);
+    segmenter_->begin();
+    headers();
+    video(0, false);
+    fed_.clear();
+    flow(40, 1'040, 1'000);
+    segmenter_->end();
+    expect_keyframes();
+    expect_all();
+}
+
+TEST_F(SegmenterTest, AudioThatComesLaterBeginsWithTheNextKeyframe) {
+    use(4'000);
+    segmenter_->begin();
+    header(Kind::kVideo);
+    flow(0, 30'000, 2'000, false);
+    header(Kind::kAudio);
+    for (int64_t dts = 30'000; dts < 40'000; dts += 40) {
+        video(dts, dts % 2'000 == 0 && dts != 30'000);
+        audio(dts + 5);
+    }
+    segmenter_->end();
+    expect_keyframes();
+    expect_all();
+    std::vector<bool> has_audio;
+    for (const Segment& segment : segments_) has_audio.push_back(segment.has_audio);
+    // 28 to 32 s is the last one without.
+    EXPECT_EQ(has_audio, (Flags{false, false, false, false, false, false, false, false, true, true}));
+    EXPECT_EQ(segments_[8].frames.front().dts, 30'005);
+    EXPECT_TRUE(segments_[8].discontinuity && segments_[8].changed);
+    EXPECT_FALSE(segments_[9].discontinuity);
+}
+
+TEST_F(SegmenterTest, VideoThatComesLaterBeginsASegmentAtOnce) {
+    use(2'000);
+    segmenter_->begin();
+    headers();  // announced, but it does not come
+    audio_flow(0, 9'000);
+    flow(9'000, 12'000, 1'000);
+    segmenter_->end();
+    EXPECT_EQ(durations(), (Durations{4'200, 4'200, 600, 2'000, 1'000}));
+    EXPECT_EQ(discontinuities(), (Flags{false, false, false, true, false}));
+    EXPECT_FALSE(segments_[2].has_video);
+    EXPECT_TRUE(segments_[3].has_video);
+    expect_keyframes();
+    expect_all();
+}
+
+TEST_F(SegmenterTest, AnotherConfigurationBeginsASegment) {
+    use(4'000);
+    segmenter_->begin();
+    headers();
+    flow(0, 2'000, 1'000);
+    headers();  // the same again: nothing
+    flow(2'000, 3'000, 1'000);
+    header(Kind::kVideo, "another");
+    flow(3'000, 5'000, 1'000);
+    header(Kind::kAudio, "another");
+    flow(5'000, 8'000, 1'000);
+    segmenter_->end();
+    EXPECT_EQ(durations(), (Durations{3'000, 3'000, 2'000}));
+    EXPECT_EQ(discontinuities(), (Flags{false, true, true}));
+    // The new audio waited for the keyframe at 6 s. The one at 5 s came before it.
+    EXPECT_EQ(segments_[2].frames[0].kind, Kind::kAudio);
+    EXPECT_EQ(segments_[2].frames[0].dts, 5'007);
+    expect_keyframes();
+    expect_all();
+}
+
+TEST_F(SegmenterTest, APublisherThatComesBackBeginsBehindADiscontinuity) {
+    use(2'000);
+    for (int64_t from : {0, 1'000, 2'000}) {
+        segmenter_->begin();
+        headers();
+        flow(from, from + 1'000, 1'000);
+        segmenter_->end();
+    }
+    EXPECT_EQ(durations(), (Durations{1'000, 1'000, 1'000}));
+    EXPECT_EQ(discontinuities(), (Flags{false, true, true}));
+    EXPECT_FALSE(segments_[1].changed);
+    expect_all();
+}
+
+TEST_F(SegmenterTest, AMendedJumpIsADiscontinuityAtTheNextKeyframe) {
+    use(4'000);
+    segmenter_->begin();
+    headers();
+    flow(0, 1'480, 1'000);
+    segmenter_->jumped();
+    for (int64_t dts = 1'480; dts < 4'000; dts += 40) video(dts, dts % 1'000 == 0), audio(dts + 5);
+    segmenter_->end();
+    EXPECT_EQ(durations(), (Durations{2'000, 2'000}));
+    EXPECT_EQ(discontinuities(), (Flags{false, true}));
+    expect_keyframes();
+    expect_all();
+}
+
+TEST_F(SegmenterTest, TimesThatJumpByThemselvesEndTheSegment) {
+    for (int64_t jump : {int64_t{3'600'000}, int64_t{-90'000}}) {
+        segments_.clear();
+        fed_.clear();
+        use(4'000);
+        segmenter_->begin();
+        headers();
+        int64_t base = 200'000;
+        flow(base, base + 1'000, 1'000);
+        // The video jumps first, a few frames of audio are still of the time before.
+        video(base + jump + 1'000, true);
+        audio(base + 1'007);
+        video(base + jump + 1'040, false);
+        audio(base + 1'028);
+        for (int64_t dts = 1'080; dts < 3'000; dts += 40)
+            video(base + jump + dts, dts % 1'000 == 0), audio(base + jump + dts + 5);
+        segmenter_->end();
+        EXPECT_EQ(durations(), (Durations{1'000, 2'000})) << jump;
+        EXPECT_EQ(discontinuities(), (Flags{false, true})) << jump;
+        expect_all();
+    }
+}
+
+TEST_F(SegmenterTest, NothingLongerThanTheTargetWhenTimesJumpBackEachSecond) {
+    use(2'000);
+    segmenter_->begin();
+    headers();
+    for (int64_t base : {500'000, 400'000, 300'000, 900'000}) flow(base, base + 1'000, 1'000);
+    segmenter_->end();
+    EXPECT_EQ(durations(), (Durations{1'000, 1'000, 1'000, 1'000}));
+    expect_all();
+}
+
+TEST_F(SegmenterTest, ByTheClock) {
+    use({.fragment_ms = 2'000, .ts_floor = true});
+    clock_ms_ += 500;  // the stream's 0 is half a second behind a whole multiple
+    segmenter_->begin();
+    headers();
+    flow(0, 7'000, 200);
+    segmenter_->end();
+    EXPECT_EQ(durations(), (Durations{1'600, 2'000, 2'000, 1'400}));
+    expect_keyframes();
+    expect_all();
+}
+
+TEST_F(SegmenterTest, ALostSegmentIsFollowedByADiscontinuity) {
+    use(2'000);
+    segmenter_->begin();
+    headers();
+    lose_at_ = 2'500;
+    flow(0, 8'000, 200);
+    segmenter_->end();
+    // From 2 s on it is lost; it is tried again at the first keyframe a second after 2.5 s.
+    ASSERT_EQ(durations(), (Durations{2'000, 2'000, 2'000, 400}));
+    EXPECT_EQ(segments_[1].frames.front().dts, 3'600);
+    EXPECT_EQ(discontinuities(), (Flags{false, true, false, false}));
+    expect_keyframes();
+}
+
+TEST_F(SegmenterTest, CodecsWithoutHeaders) {
+    use({.fragment_ms = 1'000, .aof_ratio = 1});
+    segmenter_->begin();
+    auto mp3 = [&](int64_t dts) { feed(make(Kind::kAudio, Codec::kMp3, dts)); };
+    for (int64_t dts = 0; dts < 2'000; dts += 20) mp3(dts);
+    header(Kind::kAudio);
+    audio_flow(2'000, 2'500);
+    segmenter_->end();
+    EXPECT_EQ(durations(), (Durations{1'000, 1'000, 500}));
+    EXPECT_EQ(discontinuities(), (Flags{false, false, true}));
+    expect_all();
+}
+
+}  // namespace
+}  // namespace service::hls

@@ -1,0 +1,97 @@
+#include "service/hls/window.h"
+
+#include <gtest/gtest.h>
+
+namespace service::hls {
+namespace {
+
+Entry entry(const std::string& name, int64_t ms, bool discontinuity = false) {
+    Entry out;
+    out.item = {name, ms, discontinuity, {}, {}};
+    out.path = "live/" + name;
+    out.bytes = 10;
+    return out;
+}
+
+std::vector<std::string> uris(const Window& window) {
+    std::vector<std::string> out;
+    for (const auto& segment : window.playlist().segments) out.push_back(segment.uri);
+    return out;
+}
+
+using Paths = std::vector<std::string>;
+
+TEST(Window, KeepsItsLengthAndThreeSegmentsAtLeast) {
+    Window window({6'000, 2'000});
+    for (int i = 0; i < 5; ++i) window.add(entry(std::to_string(i), 2'000), 0);
+    EXPECT_EQ(uris(window), (Paths{"2", "3", "4"}));
+    EXPECT_EQ(window.playlist().media_sequence, 2u);
+    EXPECT_EQ(window.next_sequence(), 5u);
+    window.add(entry("5", 20'000), 0);
+    EXPECT_EQ(uris(window), (Paths{"3", "4", "5"}));
+    for (int i = 6; i < 12; ++i) window.add(entry(std::to_string(i), 500), 0);
+    EXPECT_EQ(uris(window), (Paths{"6", "7", "8", "9", "10", "11"}));
+}
+
+TEST(Window, TheTargetDurationIsNoShorterThanAnySegmentAndDoesNotShrink) {
+    Window window({6'000, 1'500});
+    window.add(entry("0", 1'000), 0);
+    EXPECT_EQ(window.playlist().target_duration_s, 2);
+    window.add(entry("1", 4'001), 0);
+    EXPECT_EQ(window.playlist().target_duration_s, 5);
+    for (int i = 2; i < 9; ++i) window.add(entry(std::to_string(i), 1'000), 0);
+    EXPECT_EQ(window.playlist().target_duration_s, 5);
+    window.begin();
+    EXPECT_EQ(window.playlist().target_duration_s, 2);
+}
+
+TEST(Window, CountsDiscontinuitiesThatLeft) {
+    Window window({3'000, 1'000});
+    for (int i = 0; i < 6; ++i) window.add(entry(std::to_string(i), 1'000, i % 2 == 1), 0);
+    EXPECT_EQ(window.playlist().discontinuity_sequence, 1u);
+    window.drop(1);
+    EXPECT_EQ(window.playlist().discontinuity_sequence, 2u);
+    EXPECT_EQ(window.playlist().media_sequence, 4u);
+    EXPECT_EQ(window.next_sequence(), 6u);
+}
+
+TEST(Window, WhatLeftStaysAsLongAsItMayBePlayed) {
+    Window window({3'000, 1'000});
+    for (int i = 0; i < 4; ++i) window.add(entry(std::to_string(i), 1'000), 1'000 * i);
+    EXPECT_TRUE(window.has("live/0"));
+    // "0" left at 3 s, from a playlist of 4 s.
+    EXPECT_EQ(window.take_expired(7'999), Paths{});
+    EXPECT_EQ(window.take_expired(8'000), Paths{"live/0"});
+    EXPECT_FALSE(window.has("live/0"));
+    EXPECT_EQ(window.bytes(), 30u);
+    EXPECT_EQ(window.take_expired(8'000, true), (Paths{"live/1", "live/2", "live/3"}));
+    EXPECT_EQ(window.next_sequence(), 4u);
+}
+
+TEST(Window, KeysAndMapsGoWithTheLastSegmentThatNeedsThem) {
+    Window window({1'000, 1'000});
+    for (int i = 0; i < 5; ++i) {
+        Entry one = entry(std::to_string(i), 1'000);
+        one.key_path = i < 2 ? "a.key" : "b.key";
+        one.map_path = "init.mp4";
+        window.add(std::move(one), 0);
+    }
+    EXPECT_EQ(window.take_expired(1'000'000), (Paths{"live/0", "live/1", "a.key"}));
+    EXPECT_EQ(window.take_expired(0, true), (Paths{"live/2", "live/3", "live/4", "b.key", "init.mp4"}));
+}
+
+TEST(Window, GoesOnWhereItWas) {
+    Window window({60'000, 1'000});
+    window.recover(7, 2, {entry("7", 3'000), entry("8", 1'000)});
+    EXPECT_EQ(window.next_sequence(), 9u);
+    EXPECT_EQ(window.target_s(), 3);
+    window.add(entry("9", 1'000, true), 0);
+    EXPECT_EQ(window.playlist().media_sequence, 7u);
+    Window empty({60'000, 1'000});
+    empty.skip_to(5);
+    EXPECT_EQ(empty.next_sequence(), 5u);
+    EXPECT_EQ(empty.playlist().segments.size(), 0u);
+}
+
+}  // namespace
+}  // namespace service::hls
