@@ -175,6 +175,7 @@ struct VhostHls {
     std::string key_file_path{};  // empty: path
     std::string key_url{};
     bool dts_directly{};
+    friend bool operator==(const VhostHls&, const VhostHls&) = default;
 };
 
 struct Vhost {

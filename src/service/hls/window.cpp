@@ -36,9 +36,8 @@ void Window::recover(uint64_t media_sequence, uint64_t discontinuity_sequence, s
 
 void Window::drop(size_t n) {
     for (size_t i = 0; i < n && !entries_.empty(); ++i) {
-        ++first_;
-        discontinuities_ += entries_.front().item.discontinuity ? 1 : 0;
-        entries_.pop_front();
+        leave(0);
+        left_.back().until_ms = INT64_MIN;
     }
 }
 

@@ -39,7 +39,7 @@ class Window {
     void add(Entry entry, int64_t now_ms);
     // As it was, from a playlist that was read.
     void recover(uint64_t media_sequence, uint64_t discontinuity_sequence, std::deque<Entry> entries);
-    // The oldest n have no files any more.
+    // The oldest n leave, and are not waited for: their files are gone, or must go.
     void drop(size_t n);
     void set_ended(bool ended) { ended_ = ended; }
     bool ended() const { return ended_; }

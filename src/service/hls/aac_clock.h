@@ -1,0 +1,35 @@
+#pragma once
+// AacClock: hls_dts_directly off. Times of AAC frames counted from their samples, for publishers whose audio times
+// jitter; a published time that is further away than that can explain is taken as it is. Pure.
+
+#include <cstdint>
+
+namespace service::hls {
+
+class AacClock {
+  public:
+    static constexpr int64_t kMostMs = 100;
+
+    // dts, ms, of a frame of that many samples at that rate (Hz): its corrected dts.
+    int64_t correct(int64_t dts, int samples, int rate) {
+        if (rate <= 0 || samples <= 0) return dts;
+        int64_t counted = base_ + (samples_ * 1000 + rate / 2) / rate;
+        bool fits = started_ && rate == rate_ && dts - counted <= kMostMs && counted - dts <= kMostMs;
+        if (!fits) {
+            started_ = true;
+            rate_ = rate;
+            base_ = counted = dts;
+            samples_ = 0;
+        }
+        samples_ += samples;
+        return counted;
+    }
+
+  private:
+    bool started_ = false;
+    int rate_ = 0;
+    int64_t base_ = 0;
+    int64_t samples_ = 0;  // since base_
+};
+
+}  // namespace service::hls

@@ -1,0 +1,44 @@
+#pragma once
+// Encryption of whole segments (RFC 8216, 4.3.2.4, METHOD=AES-128): AES-128 in CBC mode, padded by PKCS7, a key for
+// several segments and an IV for each.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+struct evp_cipher_ctx_st;
+
+namespace service::hls {
+
+struct SegmentKey {
+    std::array<uint8_t, 16> bytes{};
+};
+
+class Cipher {
+  public:
+    Cipher();
+    ~Cipher();
+    Cipher(const Cipher&) = delete;
+
+    // Begins a segment under a key of fragments_per_key segments, and an IV of its own.
+    base::Result<void> begin(int fragments_per_key);
+    const std::shared_ptr<const SegmentKey>& key() const { return key_; }
+    const std::string& iv() const { return iv_text_; }  // 32 hex digits
+    // What can be written by now; valid until the next call.
+    std::span<const uint8_t> encrypt(std::span<const uint8_t> plain);
+    std::span<const uint8_t> finish();
+
+  private:
+    std::unique_ptr<evp_cipher_ctx_st, void (*)(evp_cipher_ctx_st*)> context_;
+    std::shared_ptr<const SegmentKey> key_;
+    int used_ = 0;  // segments of the key
+    std::string iv_text_;
+    std::vector<uint8_t> out_;
+};
+
+}  // namespace service::hls

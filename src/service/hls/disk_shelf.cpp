@@ -1,0 +1,173 @@
+#include "service/hls/disk_shelf.h"
+
+#include "base/clock.h"
+
+namespace service::hls {
+
+namespace disk = runtime::disk;
+
+DiskShelf::DiskShelf(ShelfHost& host, Names names, ShelfOptions options, Index& index)
+    : Shelf(host, std::move(names), std::move(options), index) {}
+
+DiskShelf::~DiskShelf() { abandon(); }
+
+// ---- A segment that grows
+
+void DiskShelf::open() {
+    abandon();
+    // Players read it soon.
+    file_ =
+        disk::AppendFile::create(path_of(names_.growing(++files_)), {.flush_ms = -1, .cached = true, .sync = false});
+}
+
+base::Result<void> DiskShelf::write(std::span<const uint8_t> bytes) { return file_->append(bytes); }
+
+void DiskShelf::seal(Sealed sealed) {
+    if (waiting_.size() >= kMostWaiting) {
+        std::string path = file_->path();
+        abandon();
+        note_gap();
+        return fail(path, base::Error(base::Code::kLimit, "the disk does not keep up: too many segments wait for it"));
+    }
+    waiting_.push_back({std::move(sealed), std::move(file_)});
+    advance();
+}
+
+void DiskShelf::abandon() {
+    if (file_) file_->discard();
+    file_.reset();
+}
+
+// ---- One step after the other
+
+void DiskShelf::advance() {
+    if (recovering_ || busy_ || disposed_) return;
+    if (!waiting_.empty()) {
+        busy_ = true;
+        return name_next();
+    }
+    if (!rewrite_) return;
+    busy_ = true;
+    write_playlist([this](const base::Result<void>& result) {
+        if (!result) fail(path_of(names_.playlist()), result.error());
+        step_done();
+    });
+}
+
+void DiskShelf::name_next() {
+    Waiting& next = waiting_.front();
+    naming_ = name(next.sealed, next.file->size());
+    growing_path_ = next.file->path();
+    part_error_.reset();
+    parts_ = 1;
+    write_shared(next.sealed);
+    next.file->finish(path_of(naming_.entry.path), part_done());
+    next.file.reset();
+}
+
+void DiskShelf::write_shared(const Sealed& sealed) {
+    if (naming_.new_key) {
+        ++parts_;
+        std::string bytes(sealed.key->bytes.begin(), sealed.key->bytes.end());
+        disk::write_file(options_.key_root + "/" + naming_.entry.key_path, std::move(bytes), part_done());
+    }
+    if (naming_.new_map) {
+        ++parts_;
+        disk::write_file(path_of(naming_.entry.map_path), *sealed.init, part_done());
+    }
+}
+
+disk::Done DiskShelf::part_done() {
+    return [self = shared_from_this()](base::Result<void> result) {
+        if (!result && !self->part_error_) self->part_error_ = std::move(result.error());
+        if (--self->parts_ == 0) self->named();
+    };
+}
+
+// The segment and what it needs are there, or something failed.
+void DiskShelf::named() {
+    Waiting done = std::move(waiting_.front());
+    waiting_.pop_front();
+    const Entry& entry = naming_.entry;
+    if (part_error_ || disposed_) {
+        disk::remove(growing_path_);
+        disk::remove(path_of(entry.path));
+        forget_shared();
+        note_gap();
+        if (part_error_) fail(path_of(entry.path), *part_error_);
+        return step_done();
+    }
+    Resource segment = resource();
+    segment.root = options_.root;
+    index_.put(options_.vhost, entry.path, std::move(segment));
+    put_shared(naming_, done.sealed, false);
+    uint64_t sequence = window_.next_sequence();
+    window_.add(naming_.entry, base::monotonic_ms());
+    write_playlist([this, sequence](const base::Result<void>& result) {
+        if (!result) {
+            fail(path_of(names_.playlist()), result.error());
+        } else if (host_) {
+            host_->segment_done(*this, naming_.entry, sequence, path_of(naming_.entry.path));
+        }
+        step_done();
+    });
+}
+
+void DiskShelf::write_playlist(std::function<void(base::Result<void>)> then) {
+    rewrite_ = false;
+    disk::write_file(path_of(names_.playlist()), m3u8::write(window_.playlist()),
+                     [self = shared_from_this(), then = std::move(then)](base::Result<void> result) {
+                         self->playlist_good_ = result.has_value();
+                         if (result && self->host_ && !self->disposed_) self->host_->shelf_changed(*self);
+                         then(std::move(result));
+                     });
+}
+
+void DiskShelf::step_done() {
+    busy_ = false;
+    if (disposed_) return dispose();
+    advance();
+}
+
+void DiskShelf::fail(const std::string& path, const base::Error& error) {
+    if (host_ && !disposed_) host_->shelf_failed(*this, path, error);
+}
+
+// ---- Ends
+
+void DiskShelf::end_list() {
+    if (window_.entries().empty()) return;
+    window_.set_ended(true);
+    rewrite_ = true;
+    advance();
+}
+
+void DiskShelf::remove_files(const std::vector<std::string>& paths) {
+    for (const std::string& path : paths) {
+        index_.erase(options_.vhost, path);
+        if (!options_.cleanup) continue;
+        disk::remove(path_of(path), nullptr, true);
+        if (options_.key_root != options_.root) disk::remove(options_.key_root + "/" + path, nullptr, true);
+    }
+}
+
+// While the playlist on disk is an older one, what it names stays.
+void DiskShelf::tick(int64_t now_ms) {
+    if (!busy_ && !recovering_ && playlist_good_) remove_files(window_.take_expired(now_ms));
+}
+
+void DiskShelf::dispose() {
+    disposed_ = true;
+    abandon();
+    if (busy_ || recovering_) return;  // then, after that
+    for (Waiting& waiting : waiting_)
+        if (waiting.file) waiting.file->discard();
+    waiting_.clear();
+    options_.cleanup = true;
+    // First what names the others.
+    disk::remove(path_of(names_.playlist()));
+    remove_files(window_.take_expired(0, true));
+    disk::remove(path_of(names_.playlist()), nullptr, true);
+}
+
+}  // namespace service::hls

@@ -1,0 +1,47 @@
+#pragma once
+// Index: what HTTP can fetch of HLS beside playlists: segments, initialisation segments and keys, by vhost and path.
+// They are in memory, or a file is named that is.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/slice.h"
+
+namespace service::hls {
+
+struct Resource {
+    std::vector<base::Slice> blocks{};  // in memory
+    uint64_t size = 0;                  // of them
+    std::string root{};                 // the directory that the path is below; empty: it is in memory
+    int64_t made_ms = 0;                // wall clock
+    int64_t max_age_s = 0;              // how long a cache may keep it
+    uint64_t number = 0;                // of this resource, different from all others'
+};
+using ResourcePtr = std::shared_ptr<const Resource>;
+
+class Index {
+  public:
+    void put(const std::string& vhost, const std::string& path, Resource resource) {
+        resource.number = ++count_;
+        entries_[key(vhost, path)] = std::make_shared<const Resource>(std::move(resource));
+    }
+    void erase(const std::string& vhost, const std::string& path) { entries_.erase(key(vhost, path)); }
+    ResourcePtr find(std::string_view vhost, std::string_view path) const {
+        auto it = entries_.find(key(vhost, path));
+        return it == entries_.end() ? nullptr : it->second;
+    }
+    size_t size() const { return entries_.size(); }
+
+  private:
+    static std::string key(std::string_view vhost, std::string_view path) {
+        return std::string(vhost).append("\n").append(path);
+    }
+    std::map<std::string, ResourcePtr, std::less<>> entries_;
+    uint64_t count_ = 0;
+};
+
+}  // namespace service::hls

@@ -1,0 +1,119 @@
+#pragma once
+// Output: the HLS of one stream, from the frames to the playlist. It outlives the stream: a publisher that comes back
+// goes on with it, until it is disposed of.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/snapshot.h"
+#include "live/events.h"
+#include "live/stream.h"
+#include "service/hls/aac_clock.h"
+#include "service/hls/cipher.h"
+#include "service/hls/disk_shelf.h"
+#include "service/hls/packer.h"
+#include "service/hls/segmenter.h"
+#include "service/hls/shelf.h"
+
+namespace service::hls {
+
+// What HTTP shows: a playlist of which everything can be fetched.
+struct View {
+    m3u8::MediaPlaylist playlist;
+    std::string text;
+    uint64_t bandwidth = 0;  // bit/s of the segment with the most
+    uint64_t average_bandwidth = 0;
+};
+
+struct OutputOptions {
+    live::StreamKey key;
+    config::VhostHls hls;
+    uint64_t first_sequence = 0;
+    int64_t rejoin_timeout_ms = 30'000;
+};
+
+class Output final : public live::FrameSink, private SegmentSink, private ByteSink, private ShelfHost {
+  public:
+    // Asks for the end of the publishing (hls_on_error disconnect); not from within.
+    using Disconnect = std::function<void(const live::StreamKey&, const std::string& why)>;
+
+    // Index and events outlive it.
+    Output(OutputOptions options, Names names, Index& index, const live::Events& events, Disconnect disconnect);
+    ~Output();
+    Output(const Output&) = delete;
+
+    // Follows the stream until it is no longer published.
+    void follow(live::Stream& stream);
+    bool publishing() const { return stream_ != nullptr; }
+
+    const live::StreamKey& key() const { return options_.key; }
+    const config::VhostHls& hls() const { return options_.hls; }
+    const Names& names() const { return names_; }
+    // Null: there is no segment yet.
+    std::shared_ptr<const View> view() const { return view_; }
+    DiskShelf* disk() const { return disk_.get(); }
+    std::shared_ptr<DiskShelf> disk_shared() const { return disk_; }
+    uint64_t next_sequence() const;
+    uint64_t segments() const { return segments_; }
+    uint64_t failures() const { return failures_; }
+
+    void tick(int64_t now_ms);  // monotonic
+    bool must_be_disposed(int64_t now_ms) const;
+    void dispose();
+    bool idle() const;
+
+    void on_frame(const media::Frame& frame) override;
+    void on_publish() override;
+    void on_unpublish() override;
+
+  private:
+    struct Place {
+        std::shared_ptr<Shelf> shelf;
+        bool open = false;  // it has the open segment
+    };
+
+    void open_segment(const Opening& opening) override;
+    void write_frame(const media::Frame& frame) override;
+    void close_segment(const Closing& closing) override;
+    void put(std::span<const uint8_t> bytes) override;
+    void shelf_changed(Shelf& shelf) override;
+    void segment_done(Shelf& shelf, const Entry& entry, uint64_t sequence, const std::string& path) override;
+    void shelf_failed(Shelf& shelf, const std::string& path, const base::Error& error) override;
+
+    ShelfOptions shelf_options() const;
+    void write_to_shelves(std::span<const uint8_t> bytes);
+    void lose_segment();
+    void failed(const std::string& path, const std::string& reason, bool for_good);
+    media::Frame with_counted_time(const media::Frame& frame);
+    bool any_open() const;
+
+    OutputOptions options_;
+    Names names_;
+    Index& index_;
+    const live::Events& events_;
+    Disconnect disconnect_;
+
+    live::Stream* stream_ = nullptr;
+    uint64_t jumps_ = 0;
+    int64_t unpublished_ms_ = 0;  // monotonic
+    bool off_ = false;            // until the next publishing
+
+    Segmenter segmenter_;
+    std::unique_ptr<Packer> packer_;
+    std::unique_ptr<Cipher> cipher_;
+    AacClock aac_clock_;
+    int aac_rate_ = 0;
+    int aac_samples_ = 0;
+    std::shared_ptr<DiskShelf> disk_;
+    std::vector<Place> places_;  // the one that HTTP shows first
+    Sealed sealing_;
+    bool fresh_ = true;  // the packer has not begun, or lost its place
+    std::shared_ptr<const View> view_;
+    uint64_t segments_ = 0;
+    uint64_t failures_ = 0;
+};
+
+}  // namespace service::hls

@@ -1,0 +1,116 @@
+#include "service/hls/packer.h"
+
+#include <fmt/core.h>
+
+#include "protocol/mp4/fragment.h"
+#include "protocol/ts/segment_muxer.h"
+
+namespace service::hls {
+
+namespace {
+
+using media::Frame;
+using media::Kind;
+
+std::string names_of(const Tracks& tracks) {
+    std::string names;
+    for (const auto* track : {&tracks.video, &tracks.audio})
+        if (*track) names += fmt::format("{}{}", names.empty() ? "" : " nor ", media::codec_info((*track)->codec).name);
+    return names;
+}
+
+class TsPacker final : public Packer, private ts::PacketSink {
+  public:
+    explicit TsPacker(ByteSink& sink) : sink_(sink) {}
+
+    base::Result<void> open(const Tracks& tracks, bool fresh) override {
+        if (fresh) {
+            muxer_ = std::make_unique<ts::SegmentMuxer>();
+            bool any = false;
+            for (const auto* track : {&tracks.video, &tracks.audio}) {
+                if (!*track || !ts::carries((*track)->codec)) continue;
+                // A track whose header cannot be read is left out.
+                any |= !(*track)->sequence_header || muxer_->write(**track, *this).has_value();
+            }
+            if (!any) return base::fail(base::Code::kRefused, fmt::format("TS carries neither {}", names_of(tracks)));
+        }
+        muxer_->begin_segment();
+        return {};
+    }
+
+    base::Result<void> add(const Frame& frame) override { return muxer_->write(frame, *this); }
+
+    base::Result<void> close(std::optional<int64_t>) override {
+        muxer_->flush(*this);
+        return {};
+    }
+
+  private:
+    void write(std::span<const uint8_t> packets) override { sink_.put(packets); }
+
+    ByteSink& sink_;
+    std::unique_ptr<ts::SegmentMuxer> muxer_;
+};
+
+// A segment is several fragments, so that few frames are kept.
+constexpr int64_t kFragmentMs = 1'000;
+constexpr size_t kMostFragmentBytes = 8 * 1024 * 1024;
+
+class Mp4Packer final : public Packer {
+  public:
+    explicit Mp4Packer(ByteSink& sink) : sink_(sink) {}
+
+    base::Result<void> open(const Tracks& tracks, bool fresh) override {
+        first_ = true;
+        if (!fresh) return {};
+        builder_ = std::make_unique<mp4::FragmentBuilder>();
+        for (const auto* track : {&tracks.video, &tracks.audio}) {
+            // What MP4 has no place for is left out.
+            if (*track) (void)builder_->set_header(**track);
+        }
+        if (builder_->tracks().empty())
+            return base::fail(base::Code::kRefused, fmt::format("MP4 carries neither {}", names_of(tracks)));
+        std::vector<uint8_t> bytes = builder_->init_segment();
+        init_ = std::make_shared<const std::string>(bytes.begin(), bytes.end());
+        return {};
+    }
+
+    base::Result<void> add(const Frame& frame) override {
+        if (!builder_->has(frame.kind) || frame.payload.empty()) return {};
+        bool leads = frame.kind == Kind::kVideo || !builder_->has(Kind::kVideo);
+        if ((leads && builder_->span_ms() >= kFragmentMs) || builder_->bytes() >= kMostFragmentBytes)
+            cut(frame.kind == Kind::kVideo ? std::optional(frame.dts) : std::nullopt);
+        return builder_->add(frame);
+    }
+
+    base::Result<void> close(std::optional<int64_t> next_video_dts) override {
+        cut(next_video_dts);
+        return {};
+    }
+
+    std::shared_ptr<const std::string> init() const override { return init_; }
+
+  private:
+    void cut(std::optional<int64_t> next_video_dts) {
+        mp4::CutOptions options;
+        options.styp = first_;
+        options.next_video_dts = next_video_dts;
+        for (auto bytes : builder_->cut(options).pieces) {
+            sink_.put(bytes);
+            first_ = false;
+        }
+    }
+
+    ByteSink& sink_;
+    std::unique_ptr<mp4::FragmentBuilder> builder_;
+    std::shared_ptr<const std::string> init_;
+    bool first_ = true;
+};
+
+}  // namespace
+
+std::unique_ptr<Packer> make_ts_packer(ByteSink& sink) { return std::make_unique<TsPacker>(sink); }
+
+std::unique_ptr<Packer> make_mp4_packer(ByteSink& sink) { return std::make_unique<Mp4Packer>(sink); }
+
+}  // namespace service::hls

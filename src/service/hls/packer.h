@@ -1,0 +1,38 @@
+#pragma once
+// Packer: a segment's frames as bytes, in one format: TS or fragmented MP4. It decides nothing about segments.
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "service/hls/segmenter.h"
+
+namespace service::hls {
+
+class ByteSink {
+  public:
+    virtual void put(std::span<const uint8_t> bytes) = 0;
+
+  protected:
+    ~ByteSink() = default;
+};
+
+class Packer {
+  public:
+    virtual ~Packer() = default;
+    // fresh: the first segment, or one behind a discontinuity. kRefused: the format carries none of the tracks.
+    virtual base::Result<void> open(const Tracks& tracks, bool fresh) = 0;
+    // A frame of a track that is not carried is no bytes.
+    virtual base::Result<void> add(const media::Frame& frame) = 0;
+    virtual base::Result<void> close(std::optional<int64_t> next_video_dts) = 0;
+    // The initialisation segment of the open segment; null: the format has none.
+    virtual std::shared_ptr<const std::string> init() const { return nullptr; }
+};
+
+// The sink outlives it.
+std::unique_ptr<Packer> make_ts_packer(ByteSink& sink);
+std::unique_ptr<Packer> make_mp4_packer(ByteSink& sink);
+
+}  // namespace service::hls

@@ -1,0 +1,223 @@
+// What DiskShelf reads: the playlist of an earlier run, and whether files are there. On worker threads.
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "runtime/coroutine.h"
+#include "runtime/workers.h"
+#include "service/hls/disk_shelf.h"
+
+namespace service::hls {
+
+namespace {
+
+constexpr size_t kMostInitBytes = 1024 * 1024;
+// Segments that had left the playlist may be left: so many numbers back are looked at.
+constexpr uint64_t kMostLeftBehind = 64;
+
+std::optional<std::string> read_small(const std::string& path, size_t limit) {
+    int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return std::nullopt;
+    std::string text;
+    char buffer[16 * 1024];
+    ssize_t n = 0;
+    while (text.size() <= limit && (n = ::read(fd, buffer, sizeof buffer)) > 0)
+        text.append(buffer, static_cast<size_t>(n));
+    close(fd);
+    if (n < 0 || text.size() > limit) return std::nullopt;
+    return text;
+}
+
+bool is_file(const std::string& path) {
+    struct stat info {};
+    return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0;
+}
+
+void remove_growing(const std::string& playlist_path, const Names& names) {
+    std::string folder = playlist_path.substr(0, playlist_path.rfind('/'));
+    DIR* dir = opendir(folder.c_str());
+    if (!dir) return;
+    while (dirent* entry = readdir(dir))
+        if (names.is_growing(entry->d_name)) unlink((folder + "/" + entry->d_name).c_str());
+    closedir(dir);
+}
+
+// Yields until the job has run, whatever the workers have to do before; false: the coroutine is cancelled.
+bool run_on_worker(const std::function<void()>& job) {
+    while (true) {
+        auto done = runtime::offload([job] { job(); }, runtime::Deadline::never());
+        if (done) return true;
+        if (!runtime::sleep_ms(100)) return false;
+    }
+}
+
+}  // namespace
+
+// What a worker and the shelf share.
+struct DiskShelf::Found {
+    std::string root;
+    std::string key_root;
+    Names names;
+    bool recover = true;
+    bool cleanup = true;
+
+    bool any = false;  // a playlist that could be read
+    std::string error;
+    uint64_t media_sequence = 0;
+    uint64_t discontinuity_sequence = 0;
+    std::deque<Entry> entries;
+    size_t missing = 0;  // segments that the playlist named
+    std::optional<std::string> init;
+
+    void look();
+    bool read_entry(const m3u8::Segment& segment);
+    void remove_all();
+    void remove_left_behind();
+};
+
+bool DiskShelf::Found::read_entry(const m3u8::Segment& segment) {
+    auto path = names.segment_path(segment.uri);
+    if (!path || !is_file(root + "/" + *path)) return false;
+    Entry entry;
+    entry.item = segment;
+    entry.path = *path;
+    entry.independent = false;  // it is not told of each
+    if (!segment.key.uri.empty()) {
+        auto key = names.key_path(segment.key.uri);
+        if (!key || !is_file(key_root + "/" + *key)) return false;
+        entry.key_path = *key;
+    }
+    if (!segment.map_uri.empty()) {
+        auto map = names.segment_path(segment.map_uri);
+        if (!map || !is_file(root + "/" + *map)) return false;
+        entry.map_path = *map;
+    }
+    entries.push_back(std::move(entry));
+    return true;
+}
+
+void DiskShelf::Found::look() {
+    std::string path = root + "/" + names.playlist();
+    remove_growing(path, names);
+    auto text = read_small(path, m3u8::kMostBytes);
+    if (!text) return;
+    auto playlist = m3u8::read(*text);
+    if (!playlist) {
+        error = playlist.error().text();
+        return;
+    }
+    any = true;
+    media_sequence = playlist->media_sequence;
+    discontinuity_sequence = playlist->discontinuity_sequence;
+    // What stands before one that is not there is no use either.
+    for (const m3u8::Segment& segment : playlist->segments) {
+        if (read_entry(segment)) {
+            entries.back().independent = playlist->independent_segments;
+            continue;
+        }
+        missing += entries.size() + 1;
+        media_sequence += entries.size() + 1;
+        for (const Entry& entry : entries) discontinuity_sequence += entry.item.discontinuity ? 1 : 0;
+        discontinuity_sequence += segment.discontinuity ? 1 : 0;
+        entries.clear();
+    }
+    if (!recover) return remove_all();
+    if (cleanup) remove_left_behind();
+    if (!entries.empty() && !entries.back().map_path.empty())
+        init = read_small(root + "/" + entries.back().map_path, kMostInitBytes);
+}
+
+void DiskShelf::Found::remove_all() {
+    unlink((root + "/" + names.playlist()).c_str());
+    if (cleanup) {
+        for (const Entry& entry : entries) {
+            unlink((root + "/" + entry.path).c_str());
+            if (!entry.key_path.empty()) unlink((key_root + "/" + entry.key_path).c_str());
+            if (!entry.map_path.empty()) unlink((root + "/" + entry.map_path).c_str());
+        }
+        remove_left_behind();
+    }
+    any = false;
+}
+
+// Files that had left the playlist and waited for their time, where their names can be told.
+void DiskShelf::Found::remove_left_behind() {
+    if (names.segment({1, 0, 0}) != names.segment({1, 999'999'999'999, 5'432})) return;
+    for (uint64_t n = 1; n <= kMostLeftBehind && n <= media_sequence; ++n)
+        unlink((root + "/" + names.segment({media_sequence - n, 0, 0})).c_str());
+}
+
+void DiskShelf::recover() {
+    auto self = shared_from_this();
+    auto found = std::make_shared<Found>(Found{
+        options_.root, options_.key_root, names_, options_.recover, options_.cleanup, {}, {}, {}, {}, {}, {}, {}});
+    bool looked = run_on_worker([found] { found->look(); });
+    if (looked) take_over(*found);
+    recovering_ = false;
+    if (disposed_) return dispose();
+    advance();
+}
+
+void DiskShelf::take_over(Found& found) {
+    std::string path = path_of(names_.playlist());
+    if (!found.error.empty()) base::log::warn("HLS: {} is not gone on from: {}", path, found.error);
+    if (!found.any) return;
+    if (found.missing > 0)
+        base::log::warn("HLS: {} named segments that are not there; its first {} are left out", path, found.missing);
+    for (const Entry& entry : found.entries) {
+        Resource segment = resource();
+        segment.root = options_.root;
+        index_.put(options_.vhost, entry.path, segment);
+        if (!entry.map_path.empty()) index_.put(options_.vhost, entry.map_path, segment);
+        if (entry.key_path.empty()) continue;
+        segment.root = options_.key_root;
+        segment.max_age_s = 0;
+        index_.put(options_.vhost, entry.key_path, segment);
+    }
+    if (found.init) {
+        last_init_ = std::make_shared<const std::string>(*std::move(found.init));
+        last_map_path_ = found.entries.back().map_path;
+    }
+    window_.recover(found.media_sequence, found.discontinuity_sequence, std::move(found.entries));
+    window_.skip_to(options_.first_sequence);
+    note_gap();
+    base::log::trace("HLS: {} goes on at segment {}, with {} of before", path, window_.next_sequence(),
+                     window_.entries().size());
+    if (host_ && !window_.entries().empty()) host_->shelf_changed(*this);
+}
+
+void DiskShelf::verify() {
+    if (busy_ || recovering_ || disposed_ || window_.entries().empty()) return;
+    auto self = shared_from_this();
+    uint64_t first = window_.first_sequence();
+    auto paths = std::make_shared<std::vector<std::string>>();
+    for (const Entry& entry : window_.entries()) paths->push_back(path_of(entry.path));
+    auto gone = std::make_shared<size_t>(0);  // so many from the front
+    bool looked = run_on_worker([paths, gone] {
+        for (size_t i = paths->size(); i > 0 && *gone == 0; --i)
+            if (!is_file((*paths)[i - 1])) *gone = i;
+    });
+    if (!looked || *gone == 0 || disposed_) return;
+    uint64_t left_meanwhile = window_.first_sequence() - first;
+    if (*gone <= left_meanwhile) return;
+    size_t count = *gone - left_meanwhile;
+    std::string path = path_of(window_.entries()[count - 1].path);
+    window_.drop(count);
+    forget_shared();
+    note_gap();
+    if (host_) host_->shelf_changed(*this);
+    fail(path,
+         base::Error(base::Code::kNotFound, fmt::format("it is gone, and {} segments leave the playlist", count)));
+    rewrite_ = true;
+    advance();
+}
+
+}  // namespace service::hls

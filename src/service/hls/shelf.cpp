@@ -1,0 +1,151 @@
+#include "service/hls/shelf.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+
+namespace service::hls {
+
+Shelf::Named Shelf::name(const Sealed& sealed, uint64_t bytes) {
+    Moment moment{window_.next_sequence(), sealed.clock_ms, sealed.duration_ms};
+    Named named;
+    Entry& entry = named.entry;
+    entry.path = names_.segment(moment);
+    if (window_.has(entry.path)) entry.path = Names::numbered(entry.path, moment.sequence);
+    entry.bytes = bytes;
+    entry.independent = sealed.independent;
+    entry.item.uri = names_.segment_uri(entry.path);
+    entry.item.duration_ms = sealed.duration_ms;
+    entry.item.discontinuity = sealed.discontinuity || (gap_ && moment.sequence > 0);
+    gap_ = false;
+    if (sealed.key) {
+        named.new_key = sealed.key != last_key_;
+        if (named.new_key) last_key_path_ = names_.key(moment);
+        last_key_ = sealed.key;
+        entry.key_path = last_key_path_;
+        entry.item.key = {names_.key_uri(entry.key_path), sealed.iv};
+    }
+    if (sealed.init) {
+        named.new_map = !last_init_ || *last_init_ != *sealed.init;
+        if (named.new_map) {
+            auto used = [&](const Entry& other) { return !other.map_path.empty(); };
+            bool taken = !last_map_path_.empty() || std::ranges::any_of(window_.entries(), used);
+            last_map_path_ = names_.init(moment, taken);
+        }
+        last_init_ = sealed.init;
+        entry.map_path = last_map_path_;
+        entry.item.map_uri = names_.segment_uri(entry.map_path);
+    }
+    return named;
+}
+
+Resource Shelf::resource() const {
+    Resource resource;
+    resource.made_ms = base::wall_ms();
+    resource.max_age_s = options_.max_age_s;
+    return resource;
+}
+
+// Keys are always served from memory: what has a key has been read with the whole of its stream.
+void Shelf::put_shared(const Named& named, const Sealed& sealed, bool in_memory) {
+    if (named.new_key) {
+        Resource key = resource();
+        key.blocks = {base::Slice::copy(sealed.key->bytes)};
+        key.size = sealed.key->bytes.size();
+        key.max_age_s = 0;
+        index_.put(options_.vhost, named.entry.key_path, std::move(key));
+    }
+    if (named.new_map) {
+        Resource map = resource();
+        if (in_memory) {
+            map.blocks = {base::Slice::copy(*sealed.init)};
+            map.size = sealed.init->size();
+        } else {
+            map.root = options_.root;
+        }
+        index_.put(options_.vhost, named.entry.map_path, std::move(map));
+    }
+}
+
+namespace {
+
+constexpr size_t kBlockBytes = 32 * 1024;
+// What a stream may hold; then the oldest leave before their time.
+constexpr uint64_t kMostBytes = 1024 * 1024 * 1024;
+
+class MemoryShelf final : public Shelf {
+  public:
+    using Shelf::Shelf;
+
+    void open() override { abandon(); }
+
+    base::Result<void> write(std::span<const uint8_t> bytes) override {
+        size_ += bytes.size();
+        while (!bytes.empty()) {
+            if (block_.capacity() == 0) block_.reserve(kBlockBytes);
+            size_t n = std::min(bytes.size(), kBlockBytes - block_.size());
+            block_.append(bytes.first(n));
+            bytes = bytes.subspan(n);
+            if (block_.size() == kBlockBytes) blocks_.push_back(block_.freeze());
+        }
+        return {};
+    }
+
+    void seal(Sealed sealed) override {
+        // The last block is as large as its bytes.
+        if (block_.size() > 0) blocks_.push_back(base::Slice::copy(block_.bytes()));
+        Named named = name(sealed, size_);
+        Resource segment = resource();
+        segment.blocks = std::move(blocks_);
+        segment.size = size_;
+        index_.put(options_.vhost, named.entry.path, std::move(segment));
+        put_shared(named, sealed, true);
+        uint64_t sequence = window_.next_sequence();
+        window_.add(named.entry, base::monotonic_ms());
+        abandon();
+        if (window_.bytes() > kMostBytes) forget(INT64_MAX);
+        while (window_.bytes() > kMostBytes && window_.entries().size() > Window::kFewest) {
+            window_.drop(1);
+            forget(INT64_MAX);
+        }
+        if (!host_) return;
+        host_->shelf_changed(*this);
+        host_->segment_done(*this, named.entry, sequence, {});
+    }
+
+    void abandon() override {
+        blocks_.clear();
+        block_.clear();
+        size_ = 0;
+    }
+
+    void end_list() override {
+        window_.set_ended(true);
+        if (host_) host_->shelf_changed(*this);
+    }
+
+    void tick(int64_t now_ms) override { forget(now_ms); }
+
+    void dispose() override {
+        for (const std::string& path : window_.take_expired(0, true)) index_.erase(options_.vhost, path);
+    }
+
+    bool idle() const override { return true; }
+
+  private:
+    void forget(int64_t now_ms) {
+        for (const std::string& path : window_.take_expired(now_ms)) index_.erase(options_.vhost, path);
+    }
+
+    std::vector<base::Slice> blocks_;
+    base::SliceBuilder block_;
+    uint64_t size_ = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<Shelf> make_memory_shelf(ShelfHost& host, Names names, ShelfOptions options, Index& index) {
+    return std::make_shared<MemoryShelf>(host, std::move(names), std::move(options), index);
+}
+
+}  // namespace service::hls
