@@ -15,6 +15,7 @@ libraries_check() {
         'st_set_eventsys(ST_EVENTSYS_POLL); st_set_switch_in_cb(nullptr); std::puts(ST_VERSION);'
     library OpenSSL required libssl-dev "-lssl -lcrypto" "openssl/ssl.h openssl/crypto.h" \
         'SSL_CTX_free(SSL_CTX_new(TLS_server_method())); std::puts(OpenSSL_version(OPENSSL_VERSION_STRING));'
+    library zlib required zlib1g-dev -lz zlib.h 'std::puts(zlibVersion());'
     library http-parser required libhttp-parser-dev -lhttp_parser http_parser.h \
         'unsigned long v = http_parser_version(); std::printf("%lu.%lu.%lu", v >> 16, v >> 8 & 255, v & 255);'
     library fmt required libfmt-dev -lfmt fmt/format.h \

@@ -11,6 +11,7 @@
 #include "server/version.h"
 #include "service/api/service.h"
 #include "service/dvr/service.h"
+#include "service/hls/service.h"
 #include "service/http_live/service.h"
 #include "service/http_server/service.h"
 #include "service/rtmp/service.h"
@@ -76,6 +77,8 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot) {
     lifecycle.add(module_of("live", std::make_shared<LiveEngine>(house)));
     // Before publishers: they end first, and their files are completed then.
     lifecycle.add(module_of("dvr", in_house<service::dvr::Service>(house, snapshot, house->registry, house->events)));
+    lifecycle.add(module_of("hls", in_house<service::hls::Service>(house, snapshot, house->sessions, house->registry,
+                                                                   house->events, house->router)));
     lifecycle.add(
         module_of("rtmp", in_house<service::rtmp::Service>(house, snapshot, house->sessions, house->registry)));
     lifecycle.add(module_of("http_live", in_house<service::http_live::Service>(house, snapshot, house->sessions,

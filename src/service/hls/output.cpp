@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "media/aac.h"
+#include "media/track.h"
 
 namespace service::hls {
 
@@ -119,12 +120,18 @@ media::Frame Output::with_counted_time(const media::Frame& frame) {
 bool Output::any_open() const { return std::ranges::any_of(places_, &Place::open); }
 
 void Output::open_segment(const Opening& opening) {
+    if (off_) return segmenter_.lost();
     sealing_ = {};
     sealing_.clock_ms = opening.clock_ms;
     sealing_.discontinuity = opening.discontinuity;
     for (Place& place : places_) {
         place.shelf->open();
         place.open = true;
+    }
+    if (opening.tracks_changed && opening.tracks.video) {
+        auto info = media::video_info(*opening.tracks.video);
+        width_ = info ? info->width : 0;
+        height_ = info ? info->height : 0;
     }
     base::Result<void> good;
     if (cipher_) good = cipher_->begin(options_.hls.fragments_per_key);
@@ -190,6 +197,7 @@ void Output::close_segment(const Closing& closing) {
 void Output::shelf_changed(Shelf& shelf) {
     if (&shelf != places_.front().shelf.get()) return;
     const Window& window = shelf.window();
+    zipped_.clear();
     if (window.entries().empty()) {
         view_.reset();
         return;

@@ -54,7 +54,10 @@ class Output final : public live::FrameSink, private SegmentSink, private ByteSi
     const Names& names() const { return names_; }
     // Null: there is no segment yet.
     std::shared_ptr<const View> view() const { return view_; }
-    DiskShelf* disk() const { return disk_.get(); }
+    // The view's text gzipped, once somebody has asked for it.
+    std::string& zipped() { return zipped_; }
+    int width() const { return width_; }  // pixels, 0 when not known
+    int height() const { return height_; }
     std::shared_ptr<DiskShelf> disk_shared() const { return disk_; }
     uint64_t next_sequence() const;
     uint64_t segments() const { return segments_; }
@@ -112,6 +115,9 @@ class Output final : public live::FrameSink, private SegmentSink, private ByteSi
     Sealed sealing_;
     bool fresh_ = true;  // the packer has not begun, or lost its place
     std::shared_ptr<const View> view_;
+    std::string zipped_;
+    int width_ = 0;
+    int height_ = 0;
     uint64_t segments_ = 0;
     uint64_t failures_ = 0;
 };

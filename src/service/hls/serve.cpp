@@ -1,0 +1,101 @@
+#include "service/hls/serve.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "net/static_files.h"
+#include "protocol/http/conditional.h"
+#include "protocol/http/date.h"
+#include "protocol/http/mime.h"
+#include "protocol/http/range.h"
+#include "service/hls/gzip.h"
+
+namespace service::hls {
+
+namespace {
+
+constexpr std::string_view kPlaylistType = "application/vnd.apple.mpegurl";
+// Below it nothing is gained.
+constexpr size_t kFewestZipped = 256;
+
+base::Result<void> send_blocks(const Resource& resource, http::ByteRange range, net::HttpResponse& response) {
+    for (const base::Slice& block : resource.blocks) {
+        if (range.length == 0) break;
+        if (range.first >= block.size()) {
+            range.first -= block.size();
+            continue;
+        }
+        base::Slice part = block.sub(range.first, range.length);
+        TRY(response.write(part));
+        range.first = 0;
+        range.length -= part.size();
+    }
+    return {};
+}
+
+base::Result<void> serve_memory(const ResourcePtr& resource, std::string_view type, const net::HttpRequest& request,
+                                net::HttpResponse& response) {
+    std::string etag = fmt::format("\"{:x}-{:x}\"", resource->made_ms, resource->number);
+    http::Validators validators{etag, resource->made_ms / 1000};
+    const http::Headers& fields = request.message.headers;
+    if (http::precondition_failed(fields, validators)) return response.send_error(412);
+    response.header("ETag", etag).header("Last-Modified", http::format_date(validators.modified_seconds));
+    if (http::not_modified(fields, validators)) return response.send(304, {}, {});
+    response.header("Accept-Ranges", "bytes");
+    http::RangeResult range;
+    if (http::range_applies(fields, validators)) range = http::parse_range(fields.get("Range"), resource->size);
+    if (range.kind == http::RangeResult::Kind::kUnsatisfiable) {
+        response.header("Content-Range", http::content_range_unsatisfied(resource->size));
+        return response.send_error(416);
+    }
+    bool part = range.kind == http::RangeResult::Kind::kPart;
+    if (part) {
+        response.header("Content-Range", http::content_range(range.range, resource->size));
+    } else {
+        range.range = {0, resource->size};
+    }
+    TRY(response.begin(part ? 206 : 200, type, range.range.length));
+    if (!request.is_head()) TRY(send_blocks(*resource, range.range, response));
+    return response.end();
+}
+
+}  // namespace
+
+base::Result<void> serve_resource(const ResourcePtr& resource, const std::string& path, const net::HttpRequest& request,
+                                  net::HttpResponse& response) {
+    // A key is for those who were let in to it, not for caches.
+    response.header("Cache-Control", resource->max_age_s > 0 ? fmt::format("public, max-age={}", resource->max_age_s)
+                                                             : std::string("no-store"));
+    if (resource->root.empty()) return serve_memory(resource, http::mime_type(path), request, response);
+    return net::StaticFiles(resource->root).serve(path, request, response);
+}
+
+base::Result<void> serve_playlist(std::string_view text, std::string* zipped, const net::HttpRequest& request,
+                                  net::HttpResponse& response) {
+    response.header("Cache-Control", "no-cache, no-store, must-revalidate");
+    if (text.size() < kFewestZipped) return response.send(200, kPlaylistType, text);
+    response.header("Vary", "Accept-Encoding");
+    if (!accepts_gzip(request.message.headers.get("Accept-Encoding"))) return response.send(200, kPlaylistType, text);
+    std::string own;
+    std::string& body = zipped ? *zipped : own;
+    if (body.empty()) body = gzip(text);
+    if (body.empty()) return response.send(200, kPlaylistType, text);
+    response.header("Content-Encoding", "gzip");
+    // It may be changed by others while this is sent.
+    std::string sent = body;
+    return response.send(200, kPlaylistType, sent);
+}
+
+std::string master_playlist(const View& view, const net::HttpRequest& request, std::string_view context, bool relative,
+                            int width, int height) {
+    std::string path = http::percent_encode(request.message.path);
+    if (relative) path = path.substr(path.rfind('/') + 1);
+    std::string query = fmt::format("hls_ctx={}", context);
+    // Whatever the player was given beside it (a token) goes on.
+    if (!request.message.raw_query.empty()) query += "&" + request.message.raw_query;
+    return m3u8::write_master(
+        {fmt::format("{}?{}", path, query), view.bandwidth, view.average_bandwidth, width, height});
+}
+
+}  // namespace service::hls

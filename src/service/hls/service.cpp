@@ -1,0 +1,182 @@
+#include "service/hls/service.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+namespace service::hls {
+
+namespace {
+
+constexpr int64_t kHouseMs = 250;
+constexpr int64_t kVerifyMs = 5'000;
+// The end of a server's run waits so long for its last segments.
+constexpr int64_t kStopMs = 10'000;
+
+// Two streams must not write the same playlist; in memory each vhost has its own.
+std::string place_of(const live::StreamKey& key, const config::VhostHls& hls, const Names& names) {
+    if (hls.storage == "memory") return fmt::format("{}:{}", key.vhost, names.playlist());
+    return fmt::format("{}/{}", hls.path, names.playlist());
+}
+
+bool publishes(net::SessionType type) {
+    return type == net::SessionType::kFmlePublish || type == net::SessionType::kFlashPublish ||
+           type == net::SessionType::kHaivisionPublish;
+}
+
+}  // namespace
+
+Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
+                 const live::Events& events, net::HttpRouter& router)
+    : snapshot_(std::move(snapshot)), sessions_(sessions), registry_(registry), events_(events), viewers_(sessions) {
+    net::HttpRoute route;
+    route.methods = {http::Method::kGet};
+    route.pattern = "/*";
+    route.summary = "HLS: playlists, segments and keys of streams, at the paths of the vhost's hls";
+    route.handler = [this](net::HttpRequest& request, net::HttpResponse& response) {
+        return handle(request, response);
+    };
+    router.add(std::move(route));
+}
+
+Service::~Service() { stop(); }
+
+base::Result<void> Service::start() {
+    registry_.watch(*this);
+    started_ = true;
+    house_ = runtime::spawn("hls-house", [this] { keep_house(); });
+    return {};
+}
+
+void Service::stop() {
+    if (!started_) return;
+    started_ = false;
+    registry_.unwatch(*this);
+    if (house_) house_.cancel_and_join();
+    int64_t until = base::monotonic_ms() + kStopMs;
+    auto busy = [this] {
+        return std::ranges::any_of(outputs_, [](const auto& entry) { return !entry.second->idle(); }) ||
+               std::ranges::any_of(leaving_, [](const auto& weak) { return !weak.expired(); });
+    };
+    while (busy() && base::monotonic_ms() < until)
+        if (!runtime::sleep_ms(5)) break;
+    for (auto& [place, output] : outputs_)
+        if (!output->idle()) base::log::warn("HLS of {}: the disk has not written all of it", output->key().text());
+    for (runtime::Task& task : recoveries_) task.cancel_and_join();
+    recoveries_.clear();
+    viewers_.end_all("the server stops");
+    outputs_.clear();
+}
+
+// ---- Streams
+
+void Service::refuse(const live::StreamKey& key, const std::string& reason) {
+    base::log::warn("HLS of {} refused: {}", key.text(), reason);
+    events_.tell(live::OutputFailed{key, "hls", {}, reason});
+}
+
+void Service::stream_published(live::Stream& stream) {
+    const config::Vhost* vhost = snapshot_->find_vhost(stream.key().vhost);
+    if (!vhost || !vhost->hls.enabled) return;
+    auto names = Names::make(vhost->hls, stream.key(), snapshot_->global.utc_time);
+    if (!names) return refuse(stream.key(), names.error().text());
+    publish(stream, *vhost, *std::move(names));
+}
+
+void Service::publish(live::Stream& stream, const config::Vhost& vhost, Names names) {
+    std::string place = place_of(stream.key(), vhost.hls, names);
+    auto found = outputs_.find(place);
+    uint64_t first_sequence = 0;
+    if (found != outputs_.end()) {
+        const Output& other = *found->second;
+        if (other.key() != stream.key())
+            return refuse(stream.key(), fmt::format("its playlist would be that of {}: {}", other.key().text(), place));
+        if (other.hls() == vhost.hls) return found->second->follow(stream);
+        // Another configuration: what was made by the old one goes.
+        first_sequence = other.next_sequence();
+        dispose(place);
+    }
+    auto old = remembered_.find(place);
+    if (old != remembered_.end()) {
+        first_sequence = std::max(first_sequence, old->second);
+        remembered_.erase(old);
+    }
+    auto output = make_output(stream.key(), vhost, std::move(names), first_sequence);
+    outputs_[place] = output;
+    urls_[url_of(output->key().vhost, output->names().playlist())] = output;
+    output->follow(stream);
+}
+
+std::shared_ptr<Output> Service::make_output(const live::StreamKey& key, const config::Vhost& vhost, Names names,
+                                             uint64_t first_sequence) {
+    OutputOptions options{key, vhost.hls, first_sequence, vhost.play.rejoin_timeout};
+    auto output = std::make_shared<Output>(
+        std::move(options), std::move(names), index_, events_,
+        [this](const live::StreamKey& which, const std::string& why) { to_disconnect_.emplace_back(which, why); });
+    if (auto disk = output->disk_shared()) {
+        std::erase_if(recoveries_, [](const runtime::Task& task) { return task.done(); });
+        recoveries_.push_back(runtime::spawn("hls-recover", [disk] { disk->recover(); }));
+    }
+    return output;
+}
+
+void Service::dispose(const std::string& place) {
+    auto found = outputs_.find(place);
+    std::shared_ptr<Output> output = std::move(found->second);
+    outputs_.erase(found);
+    urls_.erase(url_of(output->key().vhost, output->names().playlist()));
+    base::log::trace("HLS of {} is disposed of", output->key().text());
+    if (remembered_.size() >= kMostRemembered) remembered_.erase(remembered_.begin());
+    remembered_[place] = output->next_sequence();
+    output->dispose();
+    if (output->disk_shared()) leaving_.push_back(output->disk_shared());
+}
+
+// ---- Time
+
+void Service::keep_house() {
+    int64_t verified_ms = base::monotonic_ms();
+    while (runtime::sleep_ms(kHouseMs)) {
+        int64_t now = base::monotonic_ms();
+        viewers_.tick(now);
+        disconnect_asked();
+        std::vector<std::string> over;
+        for (auto& [place, output] : outputs_) {
+            output->tick(now);
+            if (output->must_be_disposed(now)) over.push_back(place);
+        }
+        for (const std::string& place : over) dispose(place);
+        std::erase_if(leaving_, [](const auto& weak) { return weak.expired(); });
+        if (now - verified_ms < kVerifyMs) continue;
+        verified_ms = now;
+        verify_files();
+    }
+}
+
+// Somebody may have removed them.
+void Service::verify_files() {
+    std::vector<std::shared_ptr<DiskShelf>> shelves;
+    for (auto& [place, output] : outputs_)
+        if (auto disk = output->disk_shared()) shelves.push_back(std::move(disk));
+    for (auto& shelf : shelves) {
+        if (runtime::cancelled()) return;
+        shelf->verify();
+    }
+}
+
+void Service::disconnect_asked() {
+    auto asked = std::move(to_disconnect_);
+    to_disconnect_.clear();
+    for (auto& [key, why] : asked) {
+        net::Session* publisher = nullptr;
+        sessions_.for_each([&](net::Session& session) {
+            if (publishes(session.type()) && session.stream_url() == key.text()) publisher = &session;
+        });
+        if (publisher) publisher->kick(fmt::format("HLS failed: {}", why));
+    }
+}
+
+}  // namespace service::hls

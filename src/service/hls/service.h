@@ -1,0 +1,79 @@
+#pragma once
+// HLS (RFC 8216): an Output for each published stream of a vhost that has hls enabled, and its playlists and segments
+// over HTTP. What is on disk is read through workers; the loop waits for no file.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/snapshot.h"
+#include "live/events.h"
+#include "live/registry.h"
+#include "net/http_router.h"
+#include "net/session.h"
+#include "runtime/coroutine.h"
+#include "service/hls/index.h"
+#include "service/hls/output.h"
+#include "service/hls/viewers.h"
+
+namespace service::hls {
+
+class Service final : private live::StreamWatcher {
+  public:
+    // Adds its route to the router. All of them outlive it.
+    Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
+            const live::Events& events, net::HttpRouter& router);
+    ~Service();  // stops: yields
+
+    base::Result<void> start();
+    void stop_accepting() {}
+    bool idle() const { return viewers_.size() == 0; }
+    // Waits for the last segments of streams whose publishing has ended, so it comes after that.
+    void stop();
+    void reload(const config::SnapshotPtr& next) { snapshot_ = next; }
+
+    size_t outputs() const { return outputs_.size(); }
+    const Viewers& viewers() const { return viewers_; }
+
+  private:
+    // Streams that were disposed of: where their sequence goes on.
+    static constexpr size_t kMostRemembered = 10'000;
+
+    void stream_published(live::Stream& stream) override;
+    void publish(live::Stream& stream, const config::Vhost& vhost, Names names);
+    std::shared_ptr<Output> make_output(const live::StreamKey& key, const config::Vhost& vhost, Names names,
+                                        uint64_t first_sequence);
+    void refuse(const live::StreamKey& key, const std::string& reason);
+    void dispose(const std::string& place);
+    void keep_house();
+    void verify_files();
+    void disconnect_asked();
+
+    base::Result<void> handle(net::HttpRequest& request, net::HttpResponse& response);
+    base::Result<void> playlist(const std::shared_ptr<Output>& output, net::HttpRequest& request,
+                                net::HttpResponse& response);
+    static std::string url_of(std::string_view vhost, std::string_view path) {
+        return std::string(vhost).append("\n").append(path);
+    }
+    std::shared_ptr<Output> find_output(std::string_view vhost, std::string_view path) const;
+
+    config::SnapshotPtr snapshot_;
+    net::SessionTable& sessions_;
+    live::Registry& registry_;
+    const live::Events& events_;
+    Index index_;
+    Viewers viewers_;
+    std::map<std::string, std::shared_ptr<Output>> outputs_;          // by where their playlist is
+    std::map<std::string, std::weak_ptr<Output>, std::less<>> urls_;  // by vhost and playlist
+    std::vector<std::weak_ptr<Shelf>> leaving_;                       // disposed of, with something under way
+    std::map<std::string, uint64_t> remembered_;                      // by the same: the next sequence
+    std::vector<runtime::Task> recoveries_;
+    std::vector<std::pair<live::StreamKey, std::string>> to_disconnect_;
+    runtime::Task house_;
+    bool started_ = false;
+};
+
+}  // namespace service::hls

@@ -1,0 +1,96 @@
+#include "service/hls/viewers.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "runtime/coroutine.h"
+
+namespace service::hls {
+
+namespace {
+constexpr int64_t kBanMs = 60'000;
+}
+
+class Viewers::Viewer final : public net::Session {
+  public:
+    Viewer(net::SessionTable& table, std::string id, std::string ip, std::string url)
+        : Session(table, std::move(id), std::move(ip)), url_(std::move(url)) {
+        set_type(net::SessionType::kHlsPlay);
+    }
+    std::string stream_url() const override { return url_; }
+    net::Traffic traffic() const override { return traffic_; }
+    void kick(std::string_view reason) override { kicked_ = reason; }
+    void log_end(std::string_view why) { Session::log_end(why); }
+
+    std::string url_;
+    net::Traffic traffic_;
+    std::string kicked_;
+    int64_t until_ms_ = 0;
+    int64_t idle_ms_ = 0;
+};
+
+Viewers::Viewers(net::SessionTable& sessions) : sessions_(sessions) {}
+
+Viewers::~Viewers() { end_all("the server stops"); }
+
+bool Viewers::is_context(std::string_view context) {
+    auto good = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+    };
+    return !context.empty() && context.size() <= kMostContextBytes && std::ranges::all_of(context, good);
+}
+
+base::Result<void> Viewers::asked(std::string_view context, std::string_view stream_url, std::string_view ip,
+                                  int64_t idle_ms, size_t max_connections, int64_t now_ms) {
+    if (banned(context)) return base::fail(base::Code::kRefused, "this viewer was ended");
+    auto it = viewers_.find(context);
+    if (it == viewers_.end()) {
+        TRY(sessions_.admit(max_connections));
+        auto viewer =
+            std::make_unique<Viewer>(sessions_, std::string(context), std::string(ip), std::string(stream_url));
+        runtime::ContextScope scope(viewer->id());
+        base::log::trace("hls-play started: {} to {}", stream_url, ip);
+        it = viewers_.emplace(std::string(context), std::move(viewer)).first;
+    }
+    it->second->idle_ms_ = idle_ms;
+    it->second->until_ms_ = now_ms + idle_ms;
+    return {};
+}
+
+void Viewers::sent(std::string_view context, uint64_t received_bytes, uint64_t sent_bytes, int64_t now_ms) {
+    auto it = viewers_.find(context);
+    if (it == viewers_.end()) return;
+    Viewer& viewer = *it->second;
+    viewer.traffic_.received_bytes += received_bytes;
+    viewer.traffic_.sent_bytes += sent_bytes;
+    viewer.until_ms_ = now_ms + viewer.idle_ms_;
+}
+
+void Viewers::end(Viewer& viewer, std::string_view why) {
+    runtime::ContextScope scope(viewer.id());
+    viewer.log_end(why);
+}
+
+void Viewers::tick(int64_t now_ms) {
+    std::erase_if(banned_, [&](const auto& entry) { return entry.second <= now_ms; });
+    std::erase_if(viewers_, [&](auto& entry) {
+        Viewer& viewer = *entry.second;
+        if (!viewer.kicked_.empty()) {
+            if (banned_.size() < kMostBanned) banned_[entry.first] = now_ms + kBanMs;
+            end(viewer, viewer.kicked_);
+            return true;
+        }
+        if (viewer.until_ms_ > now_ms) return false;
+        end(viewer, fmt::format("it has not asked for {} ms", viewer.idle_ms_));
+        return true;
+    });
+}
+
+void Viewers::end_all(std::string_view why) {
+    for (auto& [context, viewer] : viewers_) end(*viewer, why);
+    viewers_.clear();
+}
+
+}  // namespace service::hls
