@@ -129,12 +129,14 @@ void Engine::write(const std::shared_ptr<File>& file, Write& write) {
         go();
 }
 
-void Engine::enlist(const std::shared_ptr<File>& file, int64_t flush_ms) {
-    const auto ticks = std::clamp<size_t>(static_cast<size_t>(flush_ms / kTickMs), 1, kSlots - 1);
+size_t Engine::slot_after(int64_t ms) const {
+    return (slot_ + std::clamp<size_t>(static_cast<size_t>(ms / kTickMs), 1, kSlots - 1)) % kSlots;
+}
+
+void Engine::enlist(const std::shared_ptr<File>& file) {
     // Those that began together are flushed one after the other.
-    const size_t first = 1 + spread_++ % ticks;
-    slots_[(slot_ + first) % kSlots].push_back(file);
-    file->set_flush_ticks(ticks);
+    const int64_t spread = std::max<int64_t>(file->flush_ms() / kTickMs, 1);
+    slots_[slot_after((1 + static_cast<int64_t>(spread_++) % spread) * kTickMs)].push_back(file);
     ++enlisted_;
     work_.set();
 }
@@ -164,13 +166,13 @@ void Engine::tick() {
 
 void Engine::flush_slot() {
     slot_ = (slot_ + 1) % kSlots;
-    auto files = std::exchange(slots_[slot_], {});
-    std::erase_if(files, [this](const std::shared_ptr<File>& file) {
-        if (file->on_flush_tick()) return false;
-        --enlisted_;
-        return true;
-    });
-    for (auto& file : files) slots_[(slot_ + file->flush_ticks()) % kSlots].push_back(std::move(file));
+    for (auto& file : std::exchange(slots_[slot_], {})) {
+        const int64_t again = file->on_flush_tick();
+        if (again)
+            slots_[slot_after(again)].push_back(std::move(file));
+        else
+            --enlisted_;
+    }
 }
 
 void Engine::warn_slow(const std::string& path, const char* what, int64_t ms) {

@@ -58,8 +58,9 @@ class Engine {
     void run_long(std::move_only_function<void()> work, std::move_only_function<void()> done);
     void write(const std::shared_ptr<File>& file, Write& write);
     void defer(std::move_only_function<void()> call) { pool_.defer(std::move(call)); }
-    // Has the file flushed, for the first time at some moment within flush_ms, then every flush_ms.
-    void enlist(const std::shared_ptr<File>& file, int64_t flush_ms);
+    static constexpr int64_t kTickMs = 50;
+    // Has the file asked to flush, for the first time at some moment within its flush_ms.
+    void enlist(const std::shared_ptr<File>& file);
     // An operation takes long: warns now and then.
     void warn_slow(const std::string& path, const char* what, int64_t ms);
     void count_error(const base::Error& error, bool dropped);
@@ -78,7 +79,6 @@ class Engine {
     uint64_t writes = 0;
 
   private:
-    static constexpr int64_t kTickMs = 50;
     static constexpr size_t kSlots = 64;
     struct Late {
         int64_t at_ms;
@@ -88,6 +88,7 @@ class Engine {
     void later(int64_t delay_ms, std::move_only_function<void()> go);
     void tick();
     void flush_slot();
+    size_t slot_after(int64_t ms) const;
     void look_for_fault();
     base::Result<void> choose_writer();
 

@@ -70,7 +70,7 @@ void File::open() {
                                });
     };
     engine_.paths.enter(turn);
-    engine_.enlist(shared_from_this(), flush_ms());
+    engine_.enlist(shared_from_this());
 }
 
 void File::on_opened(int error) {
@@ -165,16 +165,21 @@ void File::hand_over(bool is_flush) {
     pump();
 }
 
-bool File::on_flush_tick() {
-    if (end_ && !busy_ && !opening_ && pieces_.empty()) return false;
+int64_t File::on_flush_tick() {
+    if (end_ && !busy_ && !opening_ && pieces_.empty()) return 0;
+    const int64_t now = base::monotonic_ms();
     if (busy_ || opening_) {
-        const int64_t age = base::monotonic_ms() - busy_since_ms_;
+        const int64_t age = now - busy_since_ms_;
         if (age >= kSlowMs) engine_.warn_slow(path_, opening_ ? "opening" : "writing", age);
     }
-    if (end_ || error_ || options_.flush_ms == 0) return true;
     // While others wait before it this would only make more pieces of it.
-    if (pieces_.empty() && !opening_ && current_.used > clean_) hand_over(true);
-    return true;
+    if (end_ || error_ || options_.flush_ms == 0 || opening_ || !pieces_.empty() || current_.used == clean_)
+        return flush_ms();
+    // A buffer that was full and written meanwhile saves a flush.
+    const int64_t left = piece_began_ms_ + flush_ms() - now;
+    if (left > Engine::kTickMs / 2) return left;
+    hand_over(true);
+    return flush_ms();
 }
 
 void File::pump() {

@@ -33,10 +33,9 @@ class File : public std::enable_shared_from_this<File> {
 
     // With the bytes written, or -errno.
     void on_written(int result);
-    // Whether it goes on being flushed.
-    bool on_flush_tick();
-    void set_flush_ticks(size_t ticks) { flush_ticks_ = ticks; }
-    size_t flush_ticks() const { return flush_ticks_; }
+    // When to be asked again, ms from now; 0: no more.
+    int64_t on_flush_tick();
+    int64_t flush_ms() const;
 
   private:
     struct Piece {
@@ -73,7 +72,6 @@ class File : public std::enable_shared_from_this<File> {
     static int close_file(Closing& closing);
     void on_closed(Closing& closing, int error);
     base::Error copy_error() const;
-    int64_t flush_ms() const;
 
     Engine& engine_;
     std::string path_;
@@ -103,7 +101,6 @@ class File : public std::enable_shared_from_this<File> {
     Done done_;
     std::shared_ptr<Turn> end_turn_;
     bool end_turn_came_ = false;
-    size_t flush_ticks_ = 1;
 };
 
 }  // namespace runtime::disk
