@@ -51,16 +51,15 @@ base::Result<void> Engine::start(const Settings& settings) {
 base::Result<void> Engine::choose_writer() {
     if (settings_.backend == Backend::kThreads) {
         why_threads_ = "by configuration";
-        writer_ = make_thread_writer(pool_);
     } else if (auto uring = make_uring_writer()) {
-        writer_ = std::move(*uring);
+        uring_ = std::move(*uring);
     } else if (settings_.backend == Backend::kUring) {
         return base::fail(base::Code::kRefused, uring.error().text() + ", which the configuration asks for");
     } else {
         why_threads_ = uring.error().text();
-        writer_ = make_thread_writer(pool_);
     }
-    base::log::trace("disk: files are written by {}{}", writer_->name(),
+    threads_ = make_thread_writer(pool_);
+    base::log::trace("disk: files are written by {}{}", backend_name(),
                      why_threads_.empty() ? "" : fmt::format(" ({})", why_threads_));
     return {};
 }
@@ -79,7 +78,7 @@ void Engine::stop() {
     ticking_.cancel_and_join();
     late_.clear();
     pool_.stop();
-    writer_.reset();
+    uring_.reset();
 }
 
 void Engine::later(int64_t delay_ms, std::move_only_function<void()> go) {
@@ -116,11 +115,12 @@ void Engine::run_long(std::move_only_function<void()> work, std::move_only_funct
     pool_.submit(std::move(job));
 }
 
-void Engine::write(const std::shared_ptr<File>& file, Write& write) {
+void Engine::write(const std::shared_ptr<File>& file, Write& write, bool direct) {
+    Writer& writer = direct && uring_ ? *uring_ : *threads_;
     const Fault* fault = fault_of(Step::kWrite, file->path(), write.offset);
-    if (!fault) return writer_->submit(file, write);
-    auto go = [this, file, &write, error = fault->error] {
-        if (!error) return writer_->submit(file, write);
+    if (!fault) return writer.submit(file, write);
+    auto go = [this, &writer, file, &write, error = fault->error] {
+        if (!error) return writer.submit(file, write);
         pool_.defer([file, error] { file->on_written(-error); });
     };
     if (fault->delay_ms)
@@ -206,7 +206,7 @@ base::Result<void> Engine::drain(Deadline deadline) {
 
 Status Engine::status() const {
     Status s;
-    s.backend = writer_->name();
+    s.backend = backend_name();
     s.reason = why_threads_;
     s.files_open = files_open;
     s.operations = operations;

@@ -198,7 +198,7 @@ void File::pump() {
     busy_ = true;
     busy_since_ms_ = base::monotonic_ms();
     ++engine_.operations;
-    engine_.write(shared_from_this(), write_);
+    engine_.write(shared_from_this(), write_, direct_);
 }
 
 void File::on_written(int result) {

@@ -1,5 +1,6 @@
-// Writing by the worker threads: where io_uring is not allowed. Through the page cache: the system writes behind, where
-// a thread that writes around it would wait for the medium each time, and there are only two.
+// Writing by the worker threads: what goes through the page cache, and everything where io_uring is not allowed. Always
+// through the cache: the system writes behind, where a thread that writes around it would wait for the medium each
+// time, and there are only two.
 
 #include <sys/uio.h>
 
@@ -31,8 +32,6 @@ class ThreadWriter final : public Writer {
         job->done = [file, result] { file->on_written(*result); };
         pool_.submit(std::move(job));
     }
-    const char* name() const override { return "threads"; }
-    bool wants_direct() const override { return false; }
 
   private:
     DiskPool& pool_;

@@ -24,8 +24,6 @@ class UringWriter final : public Writer, public ParkedHandler {
     int open();  // 0 or errno
 
     void submit(const std::shared_ptr<File>& file, Write& write) override;
-    const char* name() const override { return "io_uring"; }
-    bool wants_direct() const override { return true; }
 
     void on_readable() override;
     void on_writable() override {}
