@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "protocol/flv/body.h"
@@ -72,14 +73,18 @@ base::Result<void> remux(const Options& options) {
     TRY(set_headers(builder, frames));
     std::ofstream out(options.files[1], std::ios::binary);
     put(out, builder.recording_head(options.head));
+    // Another moov is of use only when there is another fragment.
+    bool moov_changed = false;
     auto cut = [&](const mp4::CutOptions& how) {
-        for (auto piece : builder.cut(how).pieces) put(out, piece);
+        auto fragment = builder.cut(how);
+        if (fragment.size && std::exchange(moov_changed, false)) put(out, builder.moov());
+        for (auto piece : fragment.pieces) put(out, piece);
     };
     for (const media::Frame& frame : frames) {
         bool video = frame.kind == media::Kind::kVideo;
         if (frame.sequence_header) {
             cut({.seal = true});
-            if (TRY(builder.set_header(frame))) put(out, builder.moov());
+            moov_changed |= TRY(builder.set_header(frame));
             continue;
         }
         bool lead = video || !builder.has(media::Kind::kVideo);

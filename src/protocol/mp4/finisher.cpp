@@ -19,15 +19,17 @@ constexpr size_t kLook = 4096;  // a fragment's head, mostly
 constexpr size_t kLookInZeros = 1 << 20;
 constexpr uint64_t kBlockUnit = 512;  // blocks are multiples of it
 constexpr size_t kRoomHead = 8;
-constexpr size_t kMdatHead = 16;
 constexpr uint64_t kShareBlock = 4096;
 
 uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
 
-void write_mdat_head(BoxWriter& w, uint64_t size) {
-    w.u32(1);
+// The short form where it can be: there are readers that know no other.
+size_t mdat_head_size(bool long_offsets) { return long_offsets ? 16 : 8; }
+
+void write_mdat_head(BoxWriter& w, uint64_t size, bool long_offsets) {
+    w.u32(long_offsets ? 1 : static_cast<uint32_t>(size));
     w.type("mdat");
-    w.u64(size);
+    if (long_offsets) w.u64(size);
 }
 
 }  // namespace
@@ -270,7 +272,7 @@ std::optional<Finisher::Plan> Finisher::plan(uint64_t block) {
     bool long_offsets = needs_long_offsets();
     BoxWriter measure(head_);
     write_movie(measure, 0, long_offsets);
-    uint64_t needed = kRoomHead + measure.total() + kMdatHead;
+    uint64_t needed = kRoomHead + measure.total() + mdat_head_size(long_offsets);
     Plan plan;
     plan.file_size = media_end_;
     if (needed > room) {
@@ -290,7 +292,7 @@ std::optional<Finisher::Plan> Finisher::plan(uint64_t block) {
     write_movie(w, static_cast<int64_t>(plan.insert_size), long_offsets);
     plan.write_at = room_at_ + kRoomHead;
     uint64_t mdat_at = plan.write_at + w.total();
-    write_mdat_head(w, media_end_ + plan.insert_size - mdat_at);
+    write_mdat_head(w, media_end_ + plan.insert_size - mdat_at, long_offsets);
     plan.pieces = pieces_of(w);
     plan.expose.offset = room_at_;
     base::put_u32(plan.expose.bytes.data(), kRoomHead);
@@ -305,20 +307,21 @@ Finisher::CopyPlan Finisher::plan_copy() {
     plan.copy_from = first_moov_at_;
     plan.copy_size = media_end_ - first_moov_at_;
     bool long_offsets = needs_long_offsets();
+    size_t mdat_head = mdat_head_size(long_offsets);
     head_.clear();
     BoxWriter measure(head_);
     write_ftyp(measure, tracks);
     write_movie(measure, 0, long_offsets);
-    uint64_t head = round_up(measure.total() + kRoomHead + kMdatHead, kShareBlock);
+    uint64_t head = round_up(measure.total() + kRoomHead + mdat_head, kShareBlock);
     head_.clear();
     BoxWriter w(head_);
     write_ftyp(w, tracks);
     write_movie(w, static_cast<int64_t>(head) - static_cast<int64_t>(first_moov_at_), long_offsets);
     {
         auto padding = w.box("free");
-        w.zeros(head - kMdatHead - w.total());
+        w.zeros(head - mdat_head - w.total());
     }
-    write_mdat_head(w, kMdatHead + plan.copy_size);
+    write_mdat_head(w, mdat_head + plan.copy_size, long_offsets);
     plan.pieces = pieces_of(w);
     return plan;
 }

@@ -126,25 +126,26 @@ void vp_entry(BoxWriter& w, const Frame& header, int width, int height) {
 
 }  // namespace
 
-Result<VideoEntry> video_entry(const Frame& header, const Frame* keyframe) {
+Result<VideoEntry> video_entry(const Frame& header, const Frame* keyframe, PictureSize otherwise) {
     media::VideoInfo info = TRY(media::video_info(header));
     if (info.width == 0 && keyframe) {
         auto told = media::video_info(*keyframe);
         if (told) info = *told;
     }
-    if (info.width > 0xffff || info.height > 0xffff) {
-        return fail(Code::kProtocol, fmt::format("a picture of {}x{} has no place in MP4", info.width, info.height));
+    auto [width, height] = info.width ? PictureSize{info.width, info.height} : otherwise;
+    if (width > 0xffff || height > 0xffff) {
+        return fail(Code::kProtocol, fmt::format("a picture of {}x{} has no place in MP4", width, height));
     }
-    VideoEntry entry{{}, info.width, info.height};
+    VideoEntry entry{{}, {width, height}};
     BoxWriter w(entry.box);
     if (header.codec == Codec::kHevc) {
-        TRY(hevc_entry(w, header.payload, info.width, info.height));
+        TRY(hevc_entry(w, header.payload, width, height));
     } else if (header.codec == Codec::kVp9 || header.codec == Codec::kVp8) {
-        vp_entry(w, header, info.width, info.height);
+        vp_entry(w, header, width, height);
     } else if (header.codec == Codec::kH264 || header.codec == Codec::kAv1) {
         bool avc = header.codec == Codec::kH264;
         auto box = avc ? w.box("avc1") : w.box("av01");
-        visual_fields(w, info.width, info.height);
+        visual_fields(w, width, height);
         avc ? config_box(w, "avcC", header.payload) : config_box(w, "av1C", header.payload);
     } else {
         return fail(Code::kRefused, fmt::format("{} has no place in MP4", media::codec_info(header.codec).name));

@@ -10,10 +10,14 @@
 
 namespace mp4 {
 
+struct PictureSize {
+    int width = 0;  // pixels; 0: not known
+    int height = 0;
+};
+
 struct VideoEntry {
     std::vector<uint8_t> box;
-    int width = 0;
-    int height = 0;
+    PictureSize size;
 };
 
 struct AudioEntry {
@@ -22,8 +26,8 @@ struct AudioEntry {
     uint32_t frame_samples = 0;  // per frame at that rate, 0 when it varies
 };
 
-// See make_track for header and keyframe.
-base::Result<VideoEntry> video_entry(const media::Frame& header, const media::Frame* keyframe);
+// See make_track for header and keyframe. otherwise: the size when neither tells.
+base::Result<VideoEntry> video_entry(const media::Frame& header, const media::Frame* keyframe, PictureSize otherwise);
 base::Result<AudioEntry> audio_entry(const media::Frame& header);
 
 // Samples of an audio frame at the track's rate, 0 when it does not tell; AAC's are in its configuration.

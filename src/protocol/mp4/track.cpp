@@ -24,10 +24,10 @@ struct Entry {
     int height = 0;
 };
 
-Result<Entry> make_entry(const Frame& header, const Frame* keyframe) {
+Result<Entry> make_entry(const Frame& header, const Frame* keyframe, PictureSize otherwise = {}) {
     if (header.kind == Kind::kVideo) {
-        VideoEntry video = TRY(video_entry(header, keyframe));
-        return Entry{std::move(video.box), kVideoTimescale, 0, video.width, video.height};
+        VideoEntry video = TRY(video_entry(header, keyframe, otherwise));
+        return Entry{std::move(video.box), kVideoTimescale, 0, video.size.width, video.size.height};
     }
     AudioEntry audio = TRY(audio_entry(header));
     if (audio.sample_rate <= 0) return fail(Code::kProtocol, "audio without a sample rate");
@@ -57,7 +57,7 @@ Result<bool> extend_track(Track& track, const Frame& header, const Frame* keyfra
         return fail(Code::kRefused,
                     fmt::format("a track of {} cannot go on with {}", name(track.codec), name(header.codec)));
     }
-    Entry entry = TRY(make_entry(header, keyframe), "MP4 track");
+    Entry entry = TRY(make_entry(header, keyframe, {track.width, track.height}), "MP4 track");
     if (entry.timescale != track.timescale || entry.frame_ticks != track.frame_ticks) {
         return fail(Code::kRefused, fmt::format("a track of {} at {} Hz cannot go on at {} Hz", name(track.codec),
                                                 track.timescale, entry.timescale));

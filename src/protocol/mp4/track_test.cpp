@@ -117,6 +117,15 @@ TEST(Mp4Track, AnotherConfigurationIsAnotherEntry) {
     EXPECT_FALSE(extend_track(*audio, aac_header("1190")));  // 48 kHz
 }
 
+TEST(Mp4Track, AHeaderThatDoesNotTellTheSizeChangesNothing) {
+    Frame key = frame_of(Codec::kVp9, hex("824983420013f00b360438241c18"), 0, 0, true);
+    Frame header = header_of(Codec::kVp9, "000b820202020000");
+    auto track = make_track(1, header, &key);
+    ASSERT_TRUE(track);
+    EXPECT_FALSE(*extend_track(*track, header));
+    EXPECT_EQ(track->width, 320);
+}
+
 TEST(Mp4Track, EntriesAreBounded) {
     auto track = make_track(1, h264_header());
     for (int i = 0; i < 100; ++i) {

@@ -1,0 +1,193 @@
+"""MP4 as the server's muxer writes it (objs/remux puts an FLV file through it, without a server), read by others: ffprobe,
+ffmpeg's decoders, pymp4, GStreamer. As a recording of fragments, and finished in each of three ways."""
+
+import os
+import random
+import re
+import subprocess
+
+import pytest
+
+from lib import ffmpeg, flv, media, mp4
+from lib.server import OBJS
+
+REMUX = OBJS / "remux"
+# How finishing finds room for the tables: in the head, blocks put in by the file system, or another file.
+WAYS = {"in its room": ([], []), "room put in": (["--head=4096"], []), "copied": (["--head=4096"], ["--copy"])}
+
+SOURCES = {
+    "B-frames": lambda: media.with_b_frames(),
+    "no-B-frames": lambda: media.plain(),
+    "HEVC": lambda: media.hevc(),
+    "AV1-Opus": lambda: media.encoded_by_9("libaom-av1", "libopus"),
+    "VP9-FLAC": lambda: media.encoded_by_9("libvpx-vp9", "flac"),
+    "H264-AC3": lambda: media.encoded_by_9("libx264", "ac3"),
+    "H264-EAC3": lambda: media.encoded_by_9("libx264", "eac3"),
+    "H264-MP3": lambda: media.h264_mp3(),
+    "AAC-only": lambda: media.audio_only(),
+    "MP3-only": lambda: media.audio_only("mp3"),
+    "video-only": lambda: media.video_only(),
+}
+
+
+# pymp4 does not know the fields of High profile in avcC, which these have.
+NOT_FOR_PYMP4 = ("H264-AC3", "H264-EAC3")
+
+
+@pytest.fixture(params=SOURCES)
+def source(request):
+    return SOURCES[request.param]()
+
+
+@pytest.fixture(params=[name for name in SOURCES if name not in NOT_FOR_PYMP4])
+def boxed(request):
+    return SOURCES[request.param]()
+
+
+def remux(*words):
+    done = subprocess.run([REMUX, *map(str, words)], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert done.returncode == 0, f"remux {words}: {done.stderr}"
+    return done.stdout
+
+
+def recorded(source, path, *options):
+    remux(*options, source, path)
+    return path
+
+
+def published(source):
+    """The packets of an FLV file as they should stand in MP4, by FFmpeg 9, which reads enhanced FLV; which are key frames
+    stands in the tags. AV1 loses its temporal delimiters."""
+    delimiters = ["-bsf:v", "filter_units=remove_types=2"] if "av1" in source.name else []
+    words = ffmpeg.command9("-i", source, "-c", "copy", *delimiters, "-f", "framemd5", "-")
+    done = subprocess.run(words, check=True, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    kinds = dict(re.findall(r"^#media_type (\d+): (\w+)", done.stdout, re.MULTILINE))
+    keys = [flv.is_keyframe(tag) for tag in media.tags(source) if tag.type == flv.VIDEO and flv.is_frame(tag)]
+    found = {}
+    for stream, packets in ffmpeg.framemd5(done.stdout).items():
+        kind = kinds[str(stream)]
+        found[kind] = [
+            mp4.Packet(packet.dts, packet.pts, kind == "audio" or keys[index], packet.size, f"MD5:{packet.md5}")
+            for index, packet in enumerate(packet for packet in packets if packet.size)
+        ]
+    return found
+
+
+def test_packets_are_as_published(source, tmp_path):
+    want = published(source)
+    file = recorded(source, tmp_path / "a.mp4")
+    mp4.assert_same(want, mp4.packets(file), "the recording")
+    mp4.decode(file)
+    for name, (how, finish) in WAYS.items():
+        file = recorded(source, tmp_path / "b.mp4", *how)
+        said = remux("--finish", *finish, file)
+        # A small moov needs no more room; a file system may not be able to put any in. What comes out is the same.
+        assert name in said or (how and "in its room" in said) or (how and "copied" in said), f"should be {name}: {said}"
+        mp4.assert_same(want, mp4.packets(file), f"the file finished: {name}")
+        mp4.decode(file)
+
+
+def test_fragments_box_by_box(boxed, tmp_path):
+    file = recorded(boxed, tmp_path / "a.mp4")
+    found = mp4.boxes(file)
+    types = [box.type for box in found]
+    assert types[:3] == [b"ftyp", b"free", b"moov"], f"the head should be ftyp, free, moov; it is {types[:3]}"
+    assert found[2].offset == 65536, f"the moov should be at 65536, it is at {found[2].offset}"
+    rest = types[3:]
+    assert rest == [b"moof", b"mdat", b"free"] * (len(rest) // 3), f"fragments should be moof, mdat, free: {rest}"
+    packets = sum(len(of_kind) for of_kind in mp4.packets(file).values())
+    samples, next_dts = 0, {}
+    for number, (moof, mdat) in enumerate(zip(found[3::3], found[4::3]), 1):
+        sequence = mp4.child(moof, "mfhd").sequence_number
+        assert sequence == number, f"fragment {number} should say so, it says {sequence}"
+        at = mdat.offset + 8
+        for run in mp4.runs(moof, found[2]):
+            where = f"fragment {number}, track {run.track}"
+            assert run.offset == at, f"{where}: data should begin at {at}, {run.offset} is told"
+            at += sum(run.sizes)
+            # Times go on where the last fragment ended: these sources have no gaps, but for a video frame's rounding.
+            last = next_dts.get(run.track, run.dts)
+            assert run.dts == last, f"{where}: should begin at {last}, it begins at {run.dts}"
+            next_dts[run.track] = run.end
+            samples += len(run.sizes)
+        assert at == mdat.end, f"fragment {number}: samples end at {at}, the mdat at {mdat.end}"
+    assert samples == packets, f"{samples} samples by pymp4, {packets} packets by ffprobe"
+
+
+def test_plain_file_box_by_box(boxed, tmp_path):
+    file = recorded(boxed, tmp_path / "a.mp4")
+    remux("--finish", file)
+    found = mp4.boxes(file)
+    types = [box.type for box in found]
+    assert types == [b"ftyp", b"free", b"moov", b"mdat"], f"should be fast start with one mdat, it is {types}"
+    moov, mdat = found[2], found[3]
+    assert not any(part.type == b"mvex" for part in moov.children), "a plain file should have no mvex"
+    seen = mp4.packets(file)
+    for trak in (part for part in moov.children if part.type == b"trak"):
+        handler = mp4.child(trak, "mdia", "hdlr").handler_type
+        kind = {b"vide": "video", b"soun": "audio"}[handler]
+        scale = mp4.child(trak, "mdia", "mdhd").timescale
+        table = mp4.child(trak, "mdia", "minf", "stbl")
+        sizes = mp4.child(table, "stsz").entry_sizes
+        assert list(sizes) == [p.size for p in seen[kind]], f"{kind}: sizes by pymp4 and ffprobe differ"
+        durations = [e.sample_delta for e in mp4.child(table, "stts").entries for _ in range(e.sample_count)]
+        length = sum(durations)
+        said = mp4.child(trak, "mdia", "mdhd").duration
+        assert length == said, f"{kind}: durations sum to {length}, mdhd says {said}"
+        assert len(durations) == len(sizes), f"{kind}: {len(durations)} durations, {len(sizes)} sizes"
+        for index, packet in enumerate(seen[kind]):
+            at = sum(durations[:index]) * 1000 / scale
+            assert abs(at - (packet.dts - seen[kind][0].dts)) < 0.01, f"{kind} {index}: at {at} by stts, {packet} by ffprobe"
+        chunks = next(box for box in table.children if box.type in (b"stco", b"co64")).entries
+        for chunk in chunks:
+            assert mdat.offset < chunk.chunk_offset < mdat.end, f"{kind}: a chunk at {chunk.chunk_offset}, mdat ends at {mdat.end}"
+        stss = [box for box in table.children if box.type == b"stss"]
+        keys = [index + 1 for index, packet in enumerate(seen[kind]) if packet.key]
+        if stss:
+            told = [entry.sample_number for entry in stss[0].entries]
+            assert told == keys, f"{kind}: sync samples {told} by stss, {keys} by ffprobe"
+        else:
+            assert len(keys) == len(sizes), f"{kind}: no stss, but ffprobe tells of {len(keys)} key frames of {len(sizes)}"
+
+
+@pytest.mark.parametrize("name", ["B-frames", "HEVC"])
+@pytest.mark.parametrize("finish", [False, True], ids=["fragments", "plain"])
+def test_gstreamer_reads_the_same(name, finish, tmp_path):
+    file = recorded(SOURCES[name](), tmp_path / "a.mp4")
+    if finish:
+        remux("--finish", file)
+    for kind, want in mp4.packets(file).items():
+        got = mp4.gstreamer_buffers(file, kind)
+        assert [size for size, _ in got] == [p.size for p in want], f"{kind}: GStreamer hands out others than ffprobe"
+        shift = got[0][1] - want[0].pts
+        for index, (packet, (_, pts)) in enumerate(zip(want, got)):
+            assert abs(packet.pts + shift - pts) < 1, f"{kind} {index}: shown at {packet.pts + shift}, GStreamer says {pts}"
+
+
+def test_torn_recordings(tmp_path):
+    """Cut at random places, with and without zeros behind: what is whole plays, in order, and nothing else."""
+    source = media.plain()
+    want = mp4.packets(source)
+    whole = recorded(source, tmp_path / "whole.mp4", "--head=4096").read_bytes()
+    dice = random.Random(4)
+    first = whole.index(b"moof")
+    for index in range(12):
+        size = dice.randrange(first, len(whole))
+        file = tmp_path / f"torn{index}.mp4"
+        file.write_bytes(whole[:size] + bytes(4096 - size % 4096 if index % 2 else 0))
+        done = subprocess.run([REMUX, "--finish", file], capture_output=True, text=True)
+        if done.returncode:
+            assert "without a whole fragment" in done.stderr, f"cut at {size}: {done.stderr}"
+            continue
+        got = mp4.packets(file)
+        mp4.decode(file)
+        cut = {kind: want[kind][: len(packets)] for kind, packets in got.items()}
+        mp4.assert_same(cut, got, f"cut at {size} of {len(whole)}")
+
+
+def test_copy_keeps_the_mode(tmp_path):
+    file = recorded(media.plain(), tmp_path / "a.mp4", "--head=4096")
+    os.chmod(file, 0o640)
+    remux("--finish", "--copy", file)
+    assert file.stat().st_mode & 0o777 == 0o640, f"the mode should be 640, it is {file.stat().st_mode:o}"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.mp4"], f"left behind: {list(tmp_path.iterdir())}"
