@@ -20,6 +20,7 @@ constexpr size_t kLookInZeros = 1 << 20;
 constexpr uint64_t kBlockUnit = 512;  // blocks are multiples of it
 constexpr size_t kRoomHead = 8;
 constexpr uint64_t kShareBlock = 4096;
+constexpr uint64_t kMostOfNothing = 4 << 20;  // bytes of zeros that are taken for a file whose writing had just begun
 
 uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
 
@@ -63,13 +64,17 @@ Result<void> Finisher::feed(std::span<const uint8_t> bytes) {
 
 Result<bool> Finisher::take_box(std::span<const uint8_t> bytes, bool at_end) {
     auto head = read_box_head(bytes);
-    if (!head) return false;
+    if (!head) {
+        torn_head_ |= at_end && at_ == 0;
+        return false;
+    }
     bool zeros = head->size == 0 && head->type == 0;
     if (zeros && !has_movie_ && at_ % kBlockUnit == 0 && room_said_) {
         skip_zeros(bytes);
         return true;
     }
     in_zeros_ = false;
+    if (!has_movie_) torn_head_ = torn_head_at(*head, zeros);
     bool inside = head->valid && head->size != 0 && head->size <= file_size_ - at_;
     if (pending_ && head->valid && head->size != 0 && at_ == pending_end_) keep_pending();
     bool movie = head->type == fourcc("moov"), fragment = head->type == fourcc("moof");
@@ -99,6 +104,12 @@ Result<bool> Finisher::take_box(std::span<const uint8_t> bytes, bool at_end) {
     }
     at_ += head->size;
     return true;
+}
+
+// Of a file that was killed in its first moment: it ends, or what was never written begins, before there is a moov.
+bool Finisher::torn_head_at(const BoxHead& head, bool zeros) const {
+    if (zeros) return at_ != 0 || file_size_ <= kMostOfNothing;
+    return head.type == fourcc("ftyp") || head.type == fourcc("free") || head.type == fourcc("moov");
 }
 
 // Blocks were put in before the moov, and then nothing more was done.
@@ -196,7 +207,7 @@ void Finisher::keep_pending() {
 
 Result<void> Finisher::end_scan() {
     state_ = State::kDone;
-    if (!has_movie_) return fail(Code::kProtocol, "not an MP4 recording: no moov at its front");
+    if (!has_movie_ && !torn_head_) return fail(Code::kProtocol, "not an MP4 recording: no moov at its front");
     if (samples_ == 0) return fail(Code::kNotFound, "an MP4 recording without a whole fragment");
     std::vector<MovieTrack> tracks;
     std::vector<Lane> lanes;

@@ -46,7 +46,8 @@ class Finisher {
     };
     // Nothing when enough was seen.
     std::optional<Want> want() const;
-    // bytes: of the wanted place, as many as the file has. An error: this is no recording, or there is nothing in it.
+    // bytes: of the wanted place, as many as the file has. kNotFound: there is no whole fragment in this recording,
+    // perhaps not even its head; kProtocol: it is none.
     base::Result<void> feed(std::span<const uint8_t> bytes);
 
     // The file is a plain one: an earlier call finished it.
@@ -93,6 +94,7 @@ class Finisher {
     bool take_moof(std::span<const uint8_t> payload);
     bool take_mdat(const BoxHead& head);
     void skip_zeros(std::span<const uint8_t> bytes);
+    bool torn_head_at(const BoxHead& head, bool zeros) const;
     void keep_pending();
     // What follows, and a fragment that was not known to be whole, does not count.
     void end_media() {
@@ -118,8 +120,9 @@ class Finisher {
     uint64_t media_end_ = 0;
     bool plain_ = false;
     bool has_movie_ = false;
-    bool pending_ = false;      // a fragment was read and is not yet known to be whole
-    uint64_t pending_end_ = 0;  // of its mdat; 0: not seen yet
+    bool torn_head_ = file_size_ == 0;  // what was seen may be the front of a recording
+    bool pending_ = false;              // a fragment was read and is not yet known to be whole
+    uint64_t pending_end_ = 0;          // of its mdat; 0: not seen yet
     uint64_t samples_ = 0;
     int64_t duration_ms_ = 0;
     Movie movie_;

@@ -314,17 +314,25 @@ TEST(Mp4Finisher, NoRecording) {
     Recorder recorder;
     ASSERT_TRUE(*recorder.builder.set_header(h264_header()));
     recorder.begin();
+    const auto& head = recorder.out.bytes;
     const Case cases[] = {
-        {{}, base::Code::kProtocol},
-        {std::vector<uint8_t>(10'000), base::Code::kProtocol},
-        {media::hex("464c5601 05 00000009 00000000"), base::Code::kProtocol},
-        {recorder.out.bytes, base::Code::kNotFound},
+        {{}, base::Code::kNotFound},
+        {std::vector<uint8_t>(10'000), base::Code::kNotFound},
+        {std::vector<uint8_t>(5'000'000), base::Code::kProtocol},
+        {head, base::Code::kNotFound},
+        {{head.begin(), head.begin() + 3}, base::Code::kNotFound},
+        {{head.begin(), head.begin() + 20}, base::Code::kNotFound},
+        {{head.begin(), head.begin() + 1000}, base::Code::kNotFound},
+        {{head.begin(), head.begin() + 4100}, base::Code::kNotFound},
+        {{head.begin(), head.end() - 1}, base::Code::kNotFound},
+        {media::hex("464c5601 05 00000009 00000000 12000000"), base::Code::kProtocol},
+        {media::hex("00000010 66747970 69736f36 00000000 00000008 6d646174"), base::Code::kProtocol},
     };
     for (const Case& c : cases) {
         Finisher finisher(c.file.size());
         auto done = scan(finisher, c.file);
         ASSERT_FALSE(done) << c.file.size();
-        EXPECT_EQ(done.error().code(), c.code);
+        EXPECT_EQ(done.error().code(), c.code) << &c - cases;
     }
 }
 
