@@ -12,8 +12,12 @@
 
 #include "hot/fan_out.h"
 #include "hot/material.h"
+#include "media/aac.h"
+#include "media/h264.h"
 #include "protocol/amf/amf0.h"
 #include "protocol/flv/body.h"
+#include "protocol/mp4/finisher.h"
+#include "protocol/mp4/fragment.h"
 #include "protocol/rtmp/chunk_reader.h"
 #include "runtime/coroutine.h"
 #include "service/http_live/encoders.h"
@@ -51,6 +55,7 @@ struct All {
     std::vector<uint8_t> out = std::vector<uint8_t>(1 << 20);
     std::unique_ptr<live::WireEncoder> rtmp_encoder, flv_encoder, websocket_encoder;
     std::unique_ptr<FanOut> publish_alone, fan_out;
+    std::vector<uint8_t> recording;  // what loop_mp4_fragment makes
 };
 All* all;
 
@@ -78,6 +83,41 @@ size_t encode(live::WireEncoder& encoder) {
             size_t size = encoder.encoded_size(frame);
             CHECK(size > 0 && size <= all->out.size());
             encoder.encode(frame, all->out.data());
+            ++count;
+        }
+    }
+    return count;
+}
+
+void set_headers(mp4::FragmentBuilder& builder) {
+    media::Frame video;
+    video.kind = media::Kind::kVideo;
+    video.codec = media::Codec::kH264;
+    video.sequence_header = true;
+    constexpr uint8_t kSps[] = {0x67, 0x64, 0x00, 0x20, 0xac, 0xd9, 0x40, 0xc0, 0x29, 0xb0, 0x11, 0x00, 0x00,
+                                0x03, 0x00, 0x01, 0x00, 0x00, 0x03, 0x00, 0x32, 0x0f, 0x18, 0x31, 0x96};
+    constexpr uint8_t kPps[] = {0x68, 0xeb, 0xec, 0xb2, 0x2c};
+    video.payload = *media::make_avc_config(kSps, kPps);
+    media::Frame audio = video;
+    audio.kind = media::Kind::kAudio;
+    audio.codec = media::Codec::kAac;
+    audio.payload = media::make_aac_config(2, 44100, 2);
+    CHECK(builder.set_header(video).has_value() && builder.set_header(audio).has_value());
+}
+
+// Frames into sealed fragments of 800 ms, as a recorder cuts them; each piece is looked at, not copied.
+template <class Piece>
+size_t fragments(mp4::FragmentBuilder& builder, Piece piece) {
+    size_t count = 0;
+    int64_t begin = 0;
+    for (int i = 0; i < kRounds; ++i) {
+        for (media::Frame frame : all->material.frames()) {
+            frame.dts += 2000 * i;
+            if (frame.kind == media::Kind::kVideo && frame.dts - begin >= 800) {
+                for (auto bytes : builder.cut({.next_video_dts = frame.dts, .seal = true}).pieces) piece(bytes);
+                begin = frame.dts;
+            }
+            CHECK(builder.add(frame));
             ++count;
         }
     }
@@ -131,6 +171,27 @@ extern "C" {
     return kRounds * 10;
 }
 
+[[gnu::noinline]] size_t loop_mp4_fragment() {
+    size_t bytes = 0;
+    mp4::FragmentBuilder builder;
+    set_headers(builder);
+    size_t count = fragments(builder, [&](std::span<const uint8_t> piece) { bytes += piece.size(); });
+    CHECK(bytes > 0);
+    return count;
+}
+
+// From a recording to the tables of a plain file.
+[[gnu::noinline]] size_t loop_mp4_finish() {
+    mp4::Finisher finisher(all->recording.size());
+    while (auto want = finisher.want()) {
+        std::span<const uint8_t> file(all->recording);
+        file = file.subspan(std::min<size_t>(want->offset, file.size()));
+        CHECK(finisher.feed(file.first(std::min(want->size, file.size()))));
+    }
+    CHECK(finisher.plan(4096).has_value());
+    return finisher.samples();
+}
+
 // Ends the last one's count.
 [[gnu::noinline]] size_t loop_end() {
     asm volatile("");  // else the call would go, having no effect
@@ -147,6 +208,12 @@ void prepare() {
         auto key = service::http_live::log_key(Format::kFlv, {}, websocket);
         (websocket ? all->websocket_encoder : all->flv_encoder) = service::http_live::make_encoder(key);
     }
+    mp4::FragmentBuilder builder;
+    set_headers(builder);
+    all->recording = builder.recording_head();
+    fragments(builder, [](std::span<const uint8_t> piece) {
+        all->recording.insert(all->recording.end(), piece.begin(), piece.end());
+    });
     all->publish_alone = std::make_unique<FanOut>(0, all->material.frames());
     all->fan_out = std::make_unique<FanOut>(FanOut::kViewers, all->material.frames());
 }
@@ -166,6 +233,8 @@ constexpr Loop kLoops[] = {
     {"fan_out", loop_fan_out, "send to a viewer"},
     {"amf_decode", loop_amf_decode, "connect command"},
     {"amf_encode", loop_amf_encode, "connect command"},
+    {"mp4_fragment", loop_mp4_fragment, "frame"},
+    {"mp4_finish", loop_mp4_finish, "frame"},
 };
 
 }  // namespace
