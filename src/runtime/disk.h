@@ -1,8 +1,9 @@
 #pragma once
 // Files, written without ever holding up the loop: what grows (AppendFile), small files as a whole, and renaming and
 // removing. Nothing here blocks and nothing yields, but drain(); errors of the disk arrive later. Bytes go to the
-// kernel in large aligned pieces: by io_uring, or where that is not allowed by two worker threads. Opening, closing and
-// the like are jobs of those threads in either case. All of it on the loop's thread.
+// kernel in large aligned pieces: by io_uring around the page cache, or by two worker threads through it, where that is
+// not allowed or not wanted. Opening, closing and the like are jobs of those threads in either case. All of it on the
+// loop's thread.
 //
 // It does not read: see offload() in workers.h, or run() below.
 //

@@ -54,8 +54,8 @@ class Engine {
     void run_step(Step step, const std::string& path, std::move_only_function<int()> work,
                   std::move_only_function<void(int)> done);
     void run_long(std::move_only_function<void()> work, std::move_only_function<void()> done);
-    // direct: of a file opened with O_DIRECT. io_uring is for those; a write through the page cache costs three times
-    // as much by it (ext4) as by a worker thread.
+    // direct: of a file opened with O_DIRECT. io_uring is for those: a write through the page cache it hands to threads
+    // of the kernel, which cost no less than ours.
     void write(const std::shared_ptr<File>& file, Write& write, bool direct);
     void defer(std::move_only_function<void()> call) { pool_.defer(std::move(call)); }
     static constexpr int64_t kTickMs = 50;
