@@ -19,6 +19,7 @@
 #include "protocol/mp4/finisher.h"
 #include "protocol/mp4/fragment.h"
 #include "protocol/rtmp/chunk_reader.h"
+#include "protocol/ts/segment_muxer.h"
 #include "runtime/coroutine.h"
 #include "service/http_live/encoders.h"
 #include "service/rtmp/encoder.h"
@@ -50,10 +51,18 @@ struct PublishMessages : rtmp::MessageSink {
     }
 };
 
+struct CountBytes : ts::PacketSink {
+    size_t bytes = 0;
+    void write(std::span<const uint8_t> packets) override { bytes += packets.size(); }
+};
+
 struct All {
     Material material;
     std::vector<uint8_t> out = std::vector<uint8_t>(1 << 20);
-    std::unique_ptr<live::WireEncoder> rtmp_encoder, flv_encoder, websocket_encoder;
+    std::unique_ptr<live::WireEncoder> rtmp_encoder, flv_encoder, websocket_encoder, ts_encoder;
+    live::StreamHeaders headers;
+    std::unique_ptr<ts::SegmentMuxer> segments, big_segments;
+    media::Frame big_picture;
     std::unique_ptr<FanOut> publish_alone, fan_out;
     std::vector<uint8_t> recording;  // what loop_mp4_fragment makes
 };
@@ -133,6 +142,29 @@ extern "C" {
 [[gnu::noinline]] size_t loop_flv_encode() { return encode(*all->flv_encoder); }
 [[gnu::noinline]] size_t loop_websocket_flv_encode() { return encode(*all->websocket_encoder); }
 
+[[gnu::noinline]] size_t loop_ts_encode() { return encode(*all->ts_encoder); }
+
+// As HLS does: in kB of transport stream.
+[[gnu::noinline]] size_t loop_ts_segments() {
+    CountBytes sink;
+    for (int i = 0; i < kRounds; ++i) {
+        all->segments->begin_segment();
+        for (const media::Frame& frame : all->material.frames()) (void)all->segments->write(frame, sink).has_value();
+        all->segments->flush(sink);
+    }
+    return sink.bytes / 1000;
+}
+
+// 20 Mbit/s: what is left is the packets.
+[[gnu::noinline]] size_t loop_ts_big_pictures() {
+    CountBytes sink;
+    for (int i = 0; i < kRounds; ++i) {
+        all->big_picture.dts += 40;
+        (void)all->big_segments->write(all->big_picture, sink).has_value();
+    }
+    return sink.bytes / 1000;
+}
+
 // From a publisher's bytes to the stream and its GOP, nobody watching.
 [[gnu::noinline]] size_t loop_publish() {
     PublishMessages sink;
@@ -201,7 +233,34 @@ extern "C" {
 
 namespace {
 
+void prepare_ts() {
+    const uint8_t sps[] = {0x67, 0x42, 0xc0, 0x1e, 0xd9, 0x00, 0xa0, 0x47, 0xfe, 0xc8};
+    const uint8_t pps[] = {0x68, 0xcb, 0x83, 0xcb, 0x20};
+    media::Frame video, audio;
+    video.kind = media::Kind::kVideo;
+    video.codec = media::Codec::kH264;
+    audio.kind = media::Kind::kAudio;
+    audio.codec = media::Codec::kAac;
+    video.sequence_header = audio.sequence_header = true;
+    video.payload = media::make_avc_config(sps, pps).value();
+    audio.payload = media::make_aac_config(2, 44100, 2);
+    all->headers.video = video;
+    all->headers.audio = audio;
+    all->headers.video_codec = video.codec;
+    all->headers.audio_codec = audio.codec;
+    all->ts_encoder =
+        service::http_live::make_encoder(service::http_live::log_key(service::http_live::Format::kTs, {}, false));
+    all->ts_encoder->set_headers(all->headers);
+    CountBytes sink;
+    for (auto* segments : {&all->segments, &all->big_segments}) {
+        *segments = std::make_unique<ts::SegmentMuxer>();
+        CHECK((*segments)->write(video, sink) && (*segments)->write(audio, sink));
+    }
+    all->big_picture = Material::picture(0, false, 100'000);
+}
+
 void prepare() {
+    prepare_ts();
     all->rtmp_encoder = service::rtmp::make_encoder(service::rtmp::EncoderParameters{}.key());
     using service::http_live::Format;
     for (bool websocket : {false, true}) {
@@ -230,6 +289,9 @@ constexpr Loop kLoops[] = {
     {"chunk_encode", loop_chunk_encode, "message"},
     {"flv_encode", loop_flv_encode, "frame"},
     {"websocket_flv_encode", loop_websocket_flv_encode, "frame"},
+    {"ts_encode", loop_ts_encode, "frame"},
+    {"ts_segments", loop_ts_segments, "kB of transport stream"},
+    {"ts_big_pictures", loop_ts_big_pictures, "kB of transport stream"},
     {"fan_out", loop_fan_out, "send to a viewer"},
     {"amf_decode", loop_amf_decode, "connect command"},
     {"amf_encode", loop_amf_encode, "connect command"},

@@ -54,19 +54,26 @@ Material::Material() : connect_values_(connect_of_a_client()) {
     for (const amf::Value& value : connect_values_) amf::encode_amf0(value, writer);
 }
 
-// A picture is one NAL unit behind its four bytes of length.
-void Material::add(media::Kind kind, int64_t dts, bool keyframe, size_t bytes) {
+media::Frame Material::picture(int64_t dts, bool keyframe, size_t bytes) {
     media::Frame frame;
-    frame.kind = kind;
-    frame.codec = kind == media::Kind::kVideo ? media::Codec::kH264 : media::Codec::kAac;
+    frame.kind = media::Kind::kVideo;
+    frame.codec = media::Codec::kH264;
     frame.keyframe = keyframe;
     frame.dts = dts;
     std::vector<uint8_t> payload(bytes, 0x5a);
-    if (kind == media::Kind::kVideo) {
-        base::put_u32(payload.data(), static_cast<uint32_t>(bytes - 4));
-        payload[4] = keyframe ? 0x65 : 0x41;
-    }
+    base::put_u32(payload.data(), static_cast<uint32_t>(bytes - 4));
+    payload[4] = keyframe ? 0x65 : 0x41;
     frame.payload = base::Slice::copy(payload);
+    return frame;
+}
+
+void Material::add(media::Kind kind, int64_t dts, bool keyframe, size_t bytes) {
+    if (kind == media::Kind::kVideo) return frames_.push_back(picture(dts, keyframe, bytes));
+    media::Frame frame;
+    frame.kind = media::Kind::kAudio;
+    frame.codec = media::Codec::kAac;
+    frame.dts = dts;
+    frame.payload = base::Slice::copy(std::vector<uint8_t>(bytes, 0x5a));
     frames_.push_back(std::move(frame));
 }
 

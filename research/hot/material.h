@@ -20,6 +20,8 @@ class Material {
     const std::vector<uint8_t>& wire(uint32_t chunk_size) const { return wires_.at(chunk_size); }
     // The message that must come before them.
     static std::vector<uint8_t> set_chunk_size(uint32_t size);
+    // One NAL unit behind its four bytes of length.
+    static media::Frame picture(int64_t dts, bool keyframe, size_t bytes);
     const std::vector<amf::Value>& connect_values() const { return connect_values_; }
     const std::vector<uint8_t>& connect_command() const { return connect_command_; }
 
