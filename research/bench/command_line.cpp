@@ -19,7 +19,7 @@ void add_common(CLI::App& app, load::CommonOptions& o, const char* url) {
 }
 
 constexpr const char* kPlayUrl =
-    "rtmp://HOST/APP/STREAM, http://HOST/APP/STREAM.flv or tcp://HOST:PORT; {i} is the number";
+    "rtmp://HOST/APP/STREAM, http://HOST/APP/STREAM.flv or .ts, or tcp://HOST:PORT; {i} is the number";
 constexpr const char* kPublishUrl = "rtmp://HOST/APP/STREAM{i} or tcp://HOST:PORT; {i} is the number";
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "load/dialog.h"
 
+#include "load/packet_skimmer.h"
 #include "load/rtmp_dialog.h"
 #include "load/tag_skimmer.h"
 #include "protocol/http/response_parser.h"
@@ -12,9 +13,11 @@ std::span<const uint8_t> bytes_of(std::string_view text) {
     return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-class HttpFlvDialog final : public Dialog {
+// Skimmer: of what the body is.
+template <class Skimmer>
+class HttpDialog final : public Dialog {
   public:
-    explicit HttpFlvDialog(const Target& target)
+    explicit HttpDialog(const Target& target)
         : request_(fmt::format("GET {} HTTP/1.1\r\nHost: {}:{}\r\nUser-Agent: bench\r\nAccept: */*\r\n\r\n",
                                target.path, target.host, target.port)) {}
 
@@ -45,7 +48,7 @@ class HttpFlvDialog final : public Dialog {
   private:
     std::string request_;
     http::ResponseParser parser_;
-    TagSkimmer skimmer_;
+    Skimmer skimmer_;
 };
 
 // Whatever comes is media: each arrival counts as a message.
@@ -76,7 +79,9 @@ base::Result<std::unique_ptr<Dialog>> make_dialog(const Target& target, Role rol
             break;
     }
     if (role == Role::kPublish) return base::fail(base::Code::kConfig, "nothing is published over http://");
-    return std::make_unique<HttpFlvDialog>(target);
+    std::string_view path = target.path;
+    if (path.substr(0, path.find('?')).ends_with(".ts")) return std::make_unique<HttpDialog<PacketSkimmer>>(target);
+    return std::make_unique<HttpDialog<TagSkimmer>>(target);
 }
 
 }  // namespace load

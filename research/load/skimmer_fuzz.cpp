@@ -1,10 +1,11 @@
-// Both skimmers on any bytes, whole and cut: they must come to the same.
+// The skimmers on any bytes, whole and cut: they must come to the same.
 
 #include <algorithm>
 #include <cstdlib>
 #include <string>
 
 #include "load/chunk_skimmer.h"
+#include "load/packet_skimmer.h"
 #include "load/script.h"
 #include "load/tag_skimmer.h"
 
@@ -42,6 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     auto bytes = std::span(data + 1, size - 1);
     size_t step = data[0] % 64 + 1u;
     if (skim<load::TagSkimmer>(bytes, step) != skim<load::TagSkimmer>(bytes, size)) std::abort();
+    if (skim<load::PacketSkimmer>(bytes, step) != skim<load::PacketSkimmer>(bytes, size)) std::abort();
     if (skim<load::ChunkSkimmer>(bytes, step) != skim<load::ChunkSkimmer>(bytes, size)) std::abort();
     return 0;
 }

@@ -4,9 +4,11 @@
 #include <vector>
 
 #include "load/chunk_skimmer.h"
+#include "load/packet_skimmer.h"
 #include "load/tag_skimmer.h"
 #include "protocol/flv/tag.h"
 #include "protocol/rtmp/chunk_writer.h"
+#include "protocol/ts/segment_muxer.h"
 
 namespace load {
 namespace {
@@ -67,6 +69,29 @@ TEST(TagSkimmer, RefusesWhatIsNoFlv) {
     bytes = flv({{9, 4}});
     bytes.back() ^= 1;
     EXPECT_EQ(skim<TagSkimmer>(bytes, 100), "9@0+4:27 error: a previous-tag-size of 14 behind a tag of 15 bytes");
+}
+
+struct Packets final : ts::PacketSink {
+    Bytes bytes;
+    void write(std::span<const uint8_t> packets) override { bytes.insert(bytes.end(), packets.begin(), packets.end()); }
+};
+
+TEST(PacketSkimmer, FollowsPacketsHoweverTheyAreCut) {
+    ts::SegmentMuxer muxer({.audio_pes_ms = 0, .delay_ms = 0});
+    Packets packets;
+    media::Frame frame;
+    frame.kind = media::Kind::kAudio;
+    frame.codec = media::Codec::kMp3;
+    for (int64_t dts : {0, 26, 52}) {
+        frame.dts = dts;
+        frame.payload = base::Slice::copy(Bytes(dts == 26 ? 400 : 100, 0xff));
+        ASSERT_TRUE(muxer.write(frame, packets));
+    }
+    for (size_t step : {1, 2, 7, 100, 188, 4096}) {
+        EXPECT_EQ(skim<PacketSkimmer>(packets.bytes, step), "8@0+108:00 8@26+408:00 8@52+108:00 ");
+    }
+    packets.bytes[376] = 0x48;
+    EXPECT_EQ(skim<PacketSkimmer>(packets.bytes, 100), "error: a transport packet that begins with 0x48");
 }
 
 Bytes set_chunk_size(uint32_t size) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "protocol/ts/crc32.h"
 #include "protocol/ts/segment_muxer.h"
 #include "protocol/ts/ts_testing.h"
@@ -13,6 +15,7 @@ using media::Codec;
 using media::hex;
 using testing::picture;
 using testing::sound;
+using Bytes = std::vector<uint8_t>;
 
 std::vector<uint8_t> write(Muxer& muxer, const media::Frame& frame) {
     std::vector<uint8_t> out(muxer.prepare(frame));
@@ -85,6 +88,130 @@ TEST(Muxer, EverySizeIsExact) {
         }
         dts += 20;
     }
+}
+
+TEST(Muxer, WhatCannotBeWrittenIsNoBytes) {
+    Muxer muxer;
+    EXPECT_EQ(muxer.prepare(picture(0, true, 20)), 0u);  // no configuration yet
+    EXPECT_EQ(muxer.prepare(sound(0, 20)), 0u);
+    with_headers(muxer);
+    EXPECT_EQ(muxer.prepare(testing::avc_header()), 0u);
+    EXPECT_EQ(muxer.prepare(picture(0, true, 0)), 0u);
+    EXPECT_EQ(muxer.prepare(sound(0, 0)), 0u);
+    EXPECT_EQ(muxer.prepare(sound(0, media::kMaxAdtsFrame)), 0u);
+    EXPECT_EQ(muxer.prepare(sound(0, 20, Codec::kFlac)), 0u);
+    EXPECT_EQ(muxer.prepare(testing::frame(Codec::kAmf0, base::Slice::copy("data"))), 0u);
+    auto many = base::SliceBuilder();
+    for (size_t i = 0; i <= VideoElementary::kMostUnits; ++i) many.append(hex("00 00 00 01 41"));
+    EXPECT_EQ(muxer.prepare(testing::frame(Codec::kH264, many.freeze())), 0u);
+    EXPECT_FALSE(muxer.set_header(testing::header(Codec::kH264, base::Slice::copy("nonsense"))));
+    EXPECT_EQ(muxer.prepare(picture(0, true, 20)), 0u);
+    EXPECT_EQ(muxer.program(), (Program{Codec::kNone, Codec::kAac}));
+    EXPECT_FALSE(muxer.set_header(testing::header(Codec::kAac, media::make_aac_config(42, 48000, 2))));
+}
+
+TEST(Muxer, WholeUnitsBeforeABrokenOneAreTaken) {
+    Muxer muxer;
+    with_headers(muxer);
+    write(muxer, picture(0, true, 20));
+    auto broken = hex("00 00 00 03 41 aa bb 00 00 00 ff 41");
+    auto out = write(muxer, testing::frame(Codec::kH264, base::Slice::copy(broken), 40));
+    ASSERT_EQ(out.size(), kPacketSize);
+    auto end = hex("00 00 00 01 09 f0 00 00 00 01 41 aa bb");
+    EXPECT_EQ(Bytes(out.end() - static_cast<ptrdiff_t>(end.size()), out.end()), end);
+}
+
+TEST(Muxer, ItsOwnDelimitersAndParameterSets) {
+    Muxer muxer;
+    with_headers(muxer);
+    write(muxer, picture(0, true, 20));
+    // Delimiter, other parameter sets, slice.
+    auto payload = hex("00 00 00 02 09 10 00 00 00 02 67 99 00 00 00 02 68 98 00 00 00 02 65 88");
+    auto frame = testing::frame(Codec::kH264, base::Slice::copy(payload), 40);
+    frame.keyframe = true;
+    auto out = write(muxer, frame);
+    auto end = hex("09 f0 00 00 00 01 67 99 00 00 00 01 68 98 00 00 00 01 65 88");
+    EXPECT_EQ(Bytes(out.end() - static_cast<ptrdiff_t>(end.size()), out.end()), end);
+}
+
+TEST(Muxer, OpusHasItsControlHeader) {
+    Muxer muxer;
+    media::Frame frame = sound(0, 300, Codec::kOpus);
+    auto out = write(muxer, frame);
+    EXPECT_EQ(muxer.program(), (Program{Codec::kNone, Codec::kOpus}));
+    auto start = hex("00 00 01 bd 01 38 84 80 05 21 00 03 ec 31 7f e0 ff 2d");  // 255 + 45
+    auto at = std::search(out.begin(), out.end(), start.begin(), start.end());
+    ASSERT_NE(at, out.end());
+    EXPECT_EQ(*(at + static_cast<ptrdiff_t>(start.size()) + 1), frame.payload[1]);
+}
+
+TEST(Muxer, ANewProgramHasTheNextVersion) {
+    Muxer muxer;
+    ASSERT_TRUE(muxer.set_header(testing::aac_header()));
+    write(muxer, sound(0, 20));
+    EXPECT_EQ(muxer.place().version, 0);
+    for (int i = 1; i < 40; ++i) {
+        media::Frame header = testing::avc_header();
+        muxer.set_headers({i % 2 ? &header : nullptr, nullptr, Codec::kMp3});
+        auto out = write(muxer, sound(i * 20, 20, Codec::kMp3));
+        EXPECT_GE(out.size(), 3 * kPacketSize);
+        EXPECT_EQ(muxer.place().version, i % 32);
+        EXPECT_EQ(muxer.place().cc, i % 16);
+        EXPECT_TRUE(muxer.place().has_tables);
+        EXPECT_EQ(write(muxer, sound(i * 20 + 1, 20, Codec::kMp3)).size(), kPacketSize);
+        EXPECT_FALSE(muxer.place().has_tables);
+        uint8_t tables[kTablesSize];
+        Muxer::put_tables_at({i % 2 ? &header : nullptr, nullptr, Codec::kMp3}, muxer.place(), tables);
+        EXPECT_TRUE(std::equal(tables, tables + kTablesSize, out.begin()));
+    }
+}
+
+TEST(Muxer, TablesAsTheOptionsSay) {
+    Muxer muxer({.tables_at_keyframes = true, .tables_every_ms = 500});
+    with_headers(muxer);
+    struct {
+        int64_t dts;
+        bool keyframe, tables;
+    } table[] = {{0, true, true},    {40, false, false},   {80, true, true},    {500, false, false},
+                 {580, false, true}, {1000, false, false}, {1090, false, true}, {10, false, true}};
+    for (auto& row : table) {
+        write(muxer, picture(row.dts, row.keyframe, 20));
+        EXPECT_EQ(muxer.place().has_tables, row.tables) << row.dts;
+    }
+    muxer.want_tables();
+    write(muxer, sound(1100, 20));
+    EXPECT_TRUE(muxer.place().has_tables);
+}
+
+TEST(SegmentMuxer, WritesAudioBeforeItIsTooOld) {
+    for (auto [video, waits] : {std::pair{true, 200}, {false, 90}}) {
+        SegmentMuxer muxer;
+        Collect sink;
+        if (video) {
+            ASSERT_TRUE(muxer.write(testing::avc_header(), sink));
+        }
+        ASSERT_TRUE(muxer.write(testing::aac_header(), sink));
+        ASSERT_TRUE(muxer.write(sound(0, 20), sink));
+        ASSERT_TRUE(muxer.write(sound(waits - 1, 20), sink));
+        EXPECT_TRUE(sink.bytes.empty());
+        ASSERT_TRUE(muxer.write(sound(waits, 20), sink));
+        EXPECT_EQ(sink.bytes.size(), 3 * kPacketSize);
+        if (!video) continue;
+        ASSERT_TRUE(muxer.write(picture(2 * waits - 1, true, 20), sink));
+        EXPECT_EQ(sink.bytes.size(), 4 * kPacketSize);
+        ASSERT_TRUE(muxer.write(picture(2 * waits, false, 20), sink));
+        EXPECT_EQ(sink.bytes.size(), 6 * kPacketSize);
+    }
+}
+
+TEST(SegmentMuxer, MuchAudioDoesNotWait) {
+    SegmentMuxer muxer;
+    Collect sink;
+    ASSERT_TRUE(muxer.write(testing::avc_header(), sink));
+    ASSERT_TRUE(muxer.write(testing::aac_header(), sink));
+    for (int i = 0; i < 100; ++i) ASSERT_TRUE(muxer.write(sound(i, 8000), sink));
+    EXPECT_GT(sink.bytes.size(), 780'000u);
+    EXPECT_LT(sizeof(SegmentMuxer), 1000u);
 }
 
 TEST(SegmentMuxer, JoinsAudio) {

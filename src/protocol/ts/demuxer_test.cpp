@@ -1,0 +1,194 @@
+#include "protocol/ts/demuxer.h"
+
+#include <gtest/gtest.h>
+
+#include "protocol/ts/conformance_testing.h"
+#include "protocol/ts/frame_reader.h"
+#include "protocol/ts/segment_muxer.h"
+#include "protocol/ts/ts_testing.h"
+
+namespace ts {
+namespace {
+
+using media::Codec;
+using testing::picture;
+using testing::sound;
+using Bytes = std::vector<uint8_t>;
+
+struct Collect final : PacketSink {
+    Bytes bytes;
+    void write(std::span<const uint8_t> packets) override { bytes.insert(bytes.end(), packets.begin(), packets.end()); }
+};
+
+// "H264 0", "AAC 23" ... on the stream's own times, headers left out.
+struct Seen final : DemuxerSink {
+    std::string text;
+    std::vector<int64_t> clocks;
+    int programs = 0;
+    FrameReader reader{[this](media::Frame frame) {
+        if (frame.sequence_header) return;
+        text += std::string(media::codec_info(frame.codec).name) + " " + std::to_string(frame.dts - 700) + ";";
+    }};
+    Demuxer demuxer{*this};
+    void on_pes(PesPacket packet) override { reader.take(packet); }
+    void on_program(const ProgramMap&) override { ++programs; }
+    void on_clock(int64_t ticks, bool) override { clocks.push_back(ticks / 90); }
+};
+
+Bytes stream(std::initializer_list<media::Frame> frames) {
+    SegmentMuxer muxer({.audio_pes_ms = 0});
+    Collect sink;
+    for (const media::Frame& header : {testing::avc_header(), testing::aac_header()})
+        EXPECT_TRUE(muxer.write(header, sink));
+    for (const media::Frame& frame : frames) EXPECT_TRUE(muxer.write(frame, sink));
+    return sink.bytes;
+}
+
+// Tables, then three packets of picture 0, one of sound, three of picture 40, one of sound, one of picture 80.
+Bytes small_stream() {
+    return stream(
+        {picture(0, true, 450), sound(10, 20), picture(40, false, 500), sound(33, 20), picture(80, false, 20)});
+}
+
+Bytes without(Bytes bytes, size_t packet) {
+    auto at = bytes.begin() + static_cast<ptrdiff_t>(packet * kPacketSize);
+    bytes.erase(at, at + kPacketSize);
+    return bytes;
+}
+
+}  // namespace
+
+TEST(Demuxer, ALostPacketCostsItsFrame) {
+    Bytes whole = small_stream();
+    ASSERT_EQ(whole.size(), 11 * kPacketSize);
+    struct {
+        size_t lost;
+        std::string_view left;
+        uint64_t errors;
+    } table[] = {
+        {3, "AAC 10;H264 40;AAC 33;H264 80;", 1},  // in the middle of picture 0
+        {4, "AAC 10;H264 40;AAC 33;H264 80;", 1},  // its end
+        {5, "H264 0;H264 40;AAC 33;H264 80;", 0},  // a track's first frame: nobody can know
+        {6, "H264 0;AAC 10;AAC 33;H264 80;", 1},   // the start of picture 40
+        {1, "", 0},                                // the map: nothing can be read
+    };
+    for (auto& row : table) {
+        Seen seen;
+        seen.demuxer.feed(without(whole, row.lost));
+        seen.demuxer.finish();
+        EXPECT_EQ(seen.text, row.left) << row.lost;
+        EXPECT_EQ(seen.demuxer.counters().continuity_errors, row.errors) << row.lost;
+    }
+}
+
+TEST(Demuxer, APacketTwiceIsTakenOnce) {
+    Bytes bytes = small_stream();
+    Bytes twice(bytes.begin() + 3 * kPacketSize, bytes.begin() + 4 * kPacketSize);
+    bytes.insert(bytes.begin() + 4 * kPacketSize, twice.begin(), twice.end());
+    Seen seen;
+    seen.demuxer.feed(bytes);
+    EXPECT_EQ(seen.text, "H264 0;AAC 10;H264 40;AAC 33;H264 80;");
+    EXPECT_EQ(seen.demuxer.counters().duplicates, 1u);
+    EXPECT_EQ(seen.demuxer.counters().continuity_errors, 0u);
+}
+
+TEST(Demuxer, FindsThePacketsAgain) {
+    Bytes bytes = small_stream();
+    bytes.insert(bytes.begin(), {0x47, 1, 2, 3});
+    bytes.insert(bytes.begin() + 4 + 7 * kPacketSize, 100, 0x47);  // inside picture 40: it is not known that it is hurt
+    for (size_t step : {1u, 50u, 188u, 10'000u}) {
+        Seen seen;
+        for (size_t at = 0; at < bytes.size(); at += step)
+            seen.demuxer.feed({&bytes[at], std::min(step, bytes.size() - at)});
+        EXPECT_TRUE(seen.text.starts_with("H264 0;AAC 10;")) << seen.text;
+        EXPECT_TRUE(seen.text.ends_with("AAC 33;H264 80;")) << seen.text;
+        EXPECT_GE(seen.demuxer.counters().skipped_bytes, 4u);
+    }
+}
+
+TEST(Demuxer, ALongPesPacketIsCut) {
+    Seen unused;
+    Demuxer demuxer(unused, 1000);
+    demuxer.feed(stream({picture(0, true, 450), picture(40, false, 90'000), picture(80, false, 20)}));
+    EXPECT_EQ(unused.text, "H264 0;H264 80;");
+    EXPECT_EQ(demuxer.counters().too_long, 1u);
+    EXPECT_EQ(unused.reader.damaged(), 1u);
+}
+
+TEST(Demuxer, BrokenTables) {
+    SegmentMuxer muxer;
+    Collect sink;
+    ASSERT_TRUE(muxer.write(testing::avc_header(), sink));
+    ASSERT_TRUE(muxer.write(picture(0, true, 20), sink));
+    size_t first = sink.bytes.size();
+    muxer.begin_segment();
+    ASSERT_TRUE(muxer.write(picture(40, true, 20), sink));
+    sink.bytes[20] ^= 1;  // inside the association table's CRC
+    Seen seen;
+    seen.demuxer.feed(std::span(sink.bytes).first(first + 1));
+    EXPECT_EQ(seen.programs, 0);
+    EXPECT_EQ(seen.demuxer.counters().bad_tables, 1u);
+    seen.demuxer.feed(std::span(sink.bytes).subspan(first + 1));
+    EXPECT_EQ(seen.programs, 1);
+    EXPECT_EQ(seen.text, "H264 40;");
+}
+
+TEST(Clock, EveryHundredMilliseconds) {
+    struct {
+        std::vector<media::Frame> frames;
+        std::vector<int64_t> clocks;
+    } table[] = {
+        {{picture(0, true, 20), picture(40, false, 20), picture(80, false, 20)}, {0, 40, 80}},
+        // Slow pictures: packets of the clock alone between them.
+        {{picture(0, true, 20), picture(100, false, 20), picture(500, false, 20)}, {0, 100, 200, 300, 400, 500}},
+        // Sound while there is no picture.
+        {{picture(0, true, 20), sound(50, 9), sound(90, 9), sound(130, 9), sound(190, 9), picture(200, false, 20)},
+         {0, 90, 190, 200}},
+        // A picture behind the clock has none of its own.
+        {{picture(0, true, 20), sound(90, 9), picture(80, false, 20), picture(120, false, 20)}, {0, 90, 120}},
+        // A pause is a pause.
+        {{picture(0, true, 20), picture(5000, false, 20), sound(9000, 9)}, {0, 5000, 9000}},
+    };
+    for (auto& row : table) {
+        SegmentMuxer muxer({.audio_pes_ms = 0});
+        Collect sink;
+        for (const media::Frame& header : {testing::avc_header(), testing::aac_header()})
+            ASSERT_TRUE(muxer.write(header, sink));
+        for (const media::Frame& frame : row.frames) ASSERT_TRUE(muxer.write(frame, sink));
+        Seen seen;
+        seen.demuxer.feed(sink.bytes);
+        EXPECT_EQ(seen.clocks, row.clocks);
+        EXPECT_EQ(seen.demuxer.counters().continuity_errors, 0u);
+    }
+}
+
+// The checker itself: it must notice.
+TEST(Conformance, NoticesWhatIsWrong) {
+    Bytes good =
+        stream({picture(0, true, 450), picture(40, false, 20), picture(80, false, 20), picture(120, true, 20)});
+    testing::Conformance fine;
+    fine.segment(good);
+    EXPECT_EQ(fine.text(), "");
+    EXPECT_EQ(fine.pictures, 4u);
+    auto problems = [](const Bytes& bytes) {
+        testing::Conformance conformance;
+        conformance.segment(bytes);
+        return conformance.text();
+    };
+    EXPECT_NE(problems(without(good, 0)).find("association table"), std::string::npos);
+    EXPECT_NE(problems(without(good, 3)).find("1 continuity errors"), std::string::npos);
+    EXPECT_NE(problems(stream({picture(0, false, 20)})).find("no keyframe"), std::string::npos);
+    EXPECT_NE(problems(stream({picture(0, true, 20), picture(0, false, 20)})).find("DTS goes from"), std::string::npos);
+    EXPECT_NE(problems(stream({picture(0, true, 20), picture(3000, false, 20)})).find("no clock for 3000 ms"),
+              std::string::npos);
+    EXPECT_NE(problems(stream({picture(0, true, 20), picture(40, false, 20), sound(0, 20), picture(900, true, 20),
+                               sound(100, 20)}))
+                  .find("later sent"),
+              std::string::npos);
+    testing::Conformance twice;
+    twice.segment(good);
+    twice.segment(good);
+    EXPECT_NE(twice.text().find("segment 1: "), std::string::npos);
+}
+
+}  // namespace ts
