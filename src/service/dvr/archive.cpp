@@ -97,7 +97,9 @@ void Archive::finished(const Ending& ending, const Result<void>& result) {
     const OpenRecording& names = ending.names;
     if (!ending.whole && !ending.recovered) ++counters_.files_failed;
     if (!result && result.error().code() == Code::kNotFound) {
-        base::log::warn("dvr: {}: {}; there is nothing to finish", names.stream.text(), result.error().text());
+        // After an error of the disk this is no news.
+        if (ending.whole || ending.recovered)
+            base::log::warn("dvr: {}: {}; there is nothing to finish", names.stream.text(), result.error().text());
         if (ending.whole) tell_failed(names.stream, names.path, result.error().text());
         return release(names);
     }

@@ -35,9 +35,11 @@ struct File {
     }
 };
 
+bool is_missing(int error) { return error == ENOENT || error == ENOTDIR; }
+
 Result<File> open_file(const std::string& path) {
     File file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-    if (file.fd < 0 && errno == ENOENT) return fail(Code::kNotFound, path + " is not there");
+    if (file.fd < 0 && is_missing(errno)) return fail(Code::kNotFound, path + " is not there");
     if (file.fd < 0) return fail_errno(path, errno);
     return file;
 }
@@ -45,7 +47,7 @@ Result<File> open_file(const std::string& path) {
 Result<uint64_t> size_of(const std::string& path) {
     struct stat about;
     if (::lstat(path.c_str(), &about) != 0) {
-        if (errno == ENOENT) return fail(Code::kNotFound, path + " is not there");
+        if (is_missing(errno)) return fail(Code::kNotFound, path + " is not there");
         return fail_errno(path, errno);
     }
     if (!S_ISREG(about.st_mode)) return fail(Code::kRefused, path + " is no plain file");

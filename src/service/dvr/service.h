@@ -18,9 +18,9 @@ namespace service::dvr {
 
 // What may differ from the vhost's dvr block in a recording that is asked for; what is not there is as configured.
 struct RecordingRequest {
-    std::optional<std::string> path;  // a pattern below the root of the vhost's dvr_path
-    std::optional<bool> segments;
-    std::optional<int64_t> duration_ms;
+    std::optional<std::string> path = std::nullopt;  // a pattern below the root of the vhost's dvr_path
+    std::optional<bool> segments = std::nullopt;
+    std::optional<int64_t> duration_ms = std::nullopt;
     bool pre_roll = true;  // begin with the current GOP, else with the next keyframe
 };
 
