@@ -69,7 +69,7 @@ struct ConnectOptions {
     uint32_t out_ack_size = 2500000;  // how often the peer shall acknowledge, bytes; 0: not told
     uint32_t in_ack_size = 0;         // how often we do where the peer does not say; 0: never
     std::string_view server = "SRS";
-    std::string_view id;  // the connection's, for the client's log
+    std::string id{};  // the connection's, for the client's log
 };
 
 class ServerSession final : private MessageSink {
