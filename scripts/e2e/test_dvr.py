@@ -269,3 +269,43 @@ def test_seek(servers, tool, form):
     keys = [tag.timestamp for tag in flv.frames(media.tags(media.plain())) if flv.is_keyframe(tag)]
     want = max(key for key in keys if key <= 6000) / 1000
     assert flags.startswith("K") and abs(float(time_text) - want) < 0.2, f"keyframe at {want} s, got {probe.text()}"
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_timestamps_that_jump_and_wrap(servers, form):
+    """By an hour forward, by 90 s back, over 2^32 ms: nothing is lost, and time in the file goes on as if nothing were."""
+    server = recorder(servers, form)
+    tags = media.tags(media.plain())
+    frames = [tag for tag in flv.frames(tags) if tag.timestamp < 8000]
+    sent = [tag._replace(timestamp=0) for tag in tags if not flv.is_frame(tag)]
+    moves = [0, 3_600_000, 3_510_000, 2**32 - 6000]
+    for frame in frames:
+        sent.append(frame._replace(timestamp=(frame.timestamp + moves[frame.timestamp // 2000]) % 2**32))
+    publish(server, sent)
+    (recorded,) = dvr.wait_files(server, 1)
+    got = dvr.packets(recorded)
+    count = sum(len(track) for track in got.values())
+    assert count == len(frames), f"{len(frames)} frames were published, {count} recorded"
+    for kind, track in got.items():
+        times = [packet[2] for packet in track]
+        assert times == sorted(times), f"{kind}: time goes back"
+        assert times[-1] - times[0] < 9000, f"{kind}: 8 s were published, the file has {times[-1] - times[0]} ms"
+    dvr.check_clean(recorded)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_keyframe_only_every_20_s(servers, form):
+    """A segment is as long as it must be; the file is flushed by time all the same."""
+    server = recorder(servers, form, dvr_plan="segment", dvr_duration=5)
+    tags = media.tags(media.plain())
+    video = [tag for tag in flv.frames(tags) if tag.type == flv.VIDEO]
+    key, other = next(tag for tag in video if flv.is_keyframe(tag)), [t for t in video if not flv.is_keyframe(t)]
+    sent = [tag for tag in tags if flv.is_sequence_header(tag) and tag.type == flv.VIDEO]
+    for index in range(45 * 25):
+        frame = key if index % 500 == 0 else other[index % len(other)]
+        sent.append(frame._replace(timestamp=index * 40))
+    publish(server, sent)
+    recorded = dvr.wait_files(server, 3)
+    lengths = [len(dvr.packets(path)["video"]) for path in recorded]
+    assert lengths == [500, 500, 125], lengths
+    assert all(dvr.first_is_key(path) for path in recorded)
