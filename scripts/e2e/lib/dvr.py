@@ -1,5 +1,6 @@
 """Recordings: configuring them, waiting for their files, and comparing what is in them with what was published."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -16,10 +17,16 @@ def vhost(path="./rec/[app]/[stream].[timestamp].flv", **directives):
     return default_vhost(f"dvr {{ enabled on; dvr_path {path}; {words} }}")
 
 
+def _order(path):
+    """By the time in the name, and of one millisecond by the number: x.170.flv, x.170-1.flv."""
+    base, number = re.fullmatch(r"(.*?)(?:-(\d+))?\.\w+", path.name).groups()
+    return base, int(number or 0)
+
+
 def files(server, pattern="rec/**/*"):
     """Complete files, the oldest first."""
-    found = [path for path in server.dir.glob(pattern) if path.is_file() and path.suffix != ".tmp"]
-    return sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.name))
+    found = [path for path in server.dir.glob(pattern) if path.is_file() and path.suffix in (".flv", ".mp4")]
+    return sorted(found, key=_order)
 
 
 def growing(server):
