@@ -63,6 +63,8 @@ def parse_options():
     parser.add_argument("--lowlatency-players", type=numbers, default=[1000, 5000])
     parser.add_argument("--rate3m-players", type=int, default=500)
     parser.add_argument("--publishers", type=int, default=500, help="in segments of 50 bytes a fifth of it")
+    parser.add_argument("--recorded", type=int, default=500, help="streams; also twice as many, and on a late disk")
+    parser.add_argument("--segmented", type=int, default=200, help="streams made into HLS")
     parser.add_argument("--viewers", type=int, default=100, help="of the latency measurement")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=10, help="measured per run")
@@ -87,6 +89,7 @@ def parse_options():
     if options.quick:
         options.players, options.other_players, options.lowlatency_players = [100], [100], [100]
         options.rate3m_players, options.publishers, options.viewers = 20, 20, 20
+        options.recorded, options.segmented = 20, 10
         options.repeats, options.seconds, options.settle = 1, 1, 1
     return options
 

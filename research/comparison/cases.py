@@ -1,6 +1,7 @@
 """What is measured on whom. A case is one run of one server, repeated; its figures are kept raw, by its key."""
 
 import dataclasses
+import shutil
 import statistics
 import time
 from collections.abc import Callable
@@ -36,12 +37,12 @@ class Cases:
         self.servers, self.load, self.o = servers, load, options
         self.there = servers.there()
         self.list = []
-        for group in (self.players, self.lowlatency, self.rate3m, self.publishers, self.segments, self.latency,
-                      self.firstframe, self.start):  # fmt: skip
+        for group in (self.players, self.lowlatency, self.rate3m, self.publishers, self.segments, self.recording,
+                      self.latency, self.firstframe, self.start):  # fmt: skip
             if group.__name__ in options.only:
                 group()
 
-    GROUPS = ("players", "lowlatency", "rate3m", "publishers", "segments", "latency", "firstframe", "start")
+    GROUPS = ("players", "lowlatency", "rate3m", "publishers", "segments", "recording", "latency", "firstframe", "start")
 
     def add(self, group, server, count, seconds, run, repeats=None):
         if server.split(",")[0] in self.o.servers:
@@ -122,6 +123,59 @@ class Cases:
     def segments(self):
         """The same in writes of 50 bytes. Fewer of them: the load tool's core is full before the server's is."""
         self.add_publishers("segments", self.o.publishers // 5, "--segment", 50, repeats=1)
+
+    # ---- Recording and segmenting
+
+    def recording(self):
+        """The same publishers, each recorded or made into HLS segments, beside ingest alone."""
+        files = f"{self.servers.directory}/out"
+        dvr = "dvr {{ enabled on; dvr_path %s/[app]/[stream].{}; }}" % files
+        hls = f"hls {{ enabled on; hls_path {files}; hls_fragment 2; hls_window 10; }}"
+        peers = {"ours, ingest alone": (self.ours(MERGED), "both"),
+                 "ours, FLV": (self.ours(MERGED, vhost=dvr.format("flv")), "record"),
+                 "ours, MP4": (self.ours(MERGED, vhost=dvr.format("mp4")), "record"),
+                 "ours, HLS": (self.ours(MERGED, vhost=hls), "hls"),
+                 "ours, FLV by threads": (self.ours(MERGED, vhost=dvr.format("flv"), top="disk { backend threads; }"),
+                                          "record")}  # fmt: skip
+        if self.there["nginx"]:
+            record = f"record all; record_path {files}; record_unique off;"
+            make_hls = f"hls on; hls_path {files}; hls_fragment 2s; hls_playlist_length 10s;"
+            peers["nginx-rtmp, ingest alone"] = self.servers.nginx, "both"
+            peers["nginx-rtmp, FLV"] = lambda: self.servers.nginx(record), "record"
+            peers["nginx-rtmp, HLS"] = lambda: self.servers.nginx(make_hls), "hls"
+        if self.there["mediamtx"]:
+            record = f"    record: yes\n    recordPath: {files}/%path/%Y-%m-%d_%H-%M-%S-%f\n"
+            make_hls = f"hlsAddress: 127.0.0.1:{self.servers.http_port}\nhlsAlwaysRemux: yes\nhlsVariant: mpegts"
+            peers["MediaMTX, ingest alone"] = self.servers.mediamtx, "both"
+            peers["MediaMTX, fMP4"] = lambda: self.servers.mediamtx(path=record), "record"
+            peers["MediaMTX, HLS in memory"] = lambda: self.servers.mediamtx(top=make_hls), "hls"
+        counts = {"record": [self.o.recorded], "hls": [self.o.segmented],
+                  "both": sorted({self.o.recorded, self.o.segmented})}  # fmt: skip
+        for name, (start, kind) in peers.items():
+            for count in counts[kind]:
+                self.add_recording(name, start, count)
+        for name in ("ours, FLV", "ours, MP4"):
+            self.add_recording(name, peers[name][0], 2 * self.o.recorded, 1)
+        late = self.ours(MERGED, vhost=dvr.format("flv"), environment={"DISK_FAULT": "path=/out/ op=any delay_ms=2000"},
+                         top="stall_warn 5; http_api { enabled on; debug on; listen 127.0.0.1:{api}; }")  # fmt: skip
+        self.add_recording("ours, FLV, disk 2 s late", late, self.o.recorded, 1)
+
+    def add_recording(self, server, start, count, repeats=None):
+        def body():
+            out = self.servers.directory / "out"
+            out.mkdir(exist_ok=True)
+            try:
+                with start() as running:
+                    run = self.load.run("publish", running.rtmp_url("p{i}"), *self.load.source(), "-n", count, "--ramp",
+                                        count / GOP_S, "--seconds", self.o.seconds, "--settle-ms",
+                                        self.o.settle * 1000, "--server-pid", running.pid)  # fmt: skip
+                    run["stalls"] = running.stalls()
+                run["written_bytes"] = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+                return run
+            finally:
+                shutil.rmtree(out, ignore_errors=True)
+
+        self.add("recording", server, count, START_S + GOP_S + self.o.settle + self.o.seconds, body, repeats)
 
     # ---- Waiting
 

@@ -27,6 +27,18 @@ def of_publishers(runs):
     }
 
 
+def of_recording(runs):
+    out = of_publishers(runs)
+    out["cpu_percent"] = round(statistics.median(run["server_cpu_percent"] for run in runs), 1)
+    out["written_percent"] = round(min(100 * run["written_bytes"] / run["bytes"] for run in runs))
+    stalls = [stall for run in runs for stall in run["stalls"] or ()]
+    asked = any(run["stalls"] is not None for run in runs)
+    # Of the loop's own making: not those in which others had the processor.
+    own = [stall["ms"] for stall in stalls if stall["cause"] != "not scheduled"]
+    out["longest_stall_ms"] = max(own, default=0) if asked else None
+    return out
+
+
 def of_latency(runs):
     return {"video": runs[0]["video_latency_ms"], "audio": runs[0]["audio_latency_ms"],
             "dropped": runs[0]["failed"] + runs[0]["lost"]}  # fmt: skip
@@ -36,7 +48,7 @@ def of_first_frame(runs):
     return {**runs[0]["first_frame_ms"], "dropped": runs[0]["failed"] + runs[0]["lost"]}
 
 
-SUMMARIES = {"publishers": of_publishers, "segments": of_publishers, "latency": of_latency,
+SUMMARIES = {"publishers": of_publishers, "segments": of_publishers, "recording": of_recording, "latency": of_latency,
              "firstframe": of_first_frame, "start": lambda runs: runs[0]}  # fmt: skip
 
 
@@ -98,8 +110,39 @@ def check(groups, quick):
                     limit = 0.2 if "uring" in server else 0.26
                     v.at_most(f"{group}: {server}: ms of CPU per second each", run["cpu_ms_per_s"], limit)
                 v.at_most(f"{group}: {server}: kB each beside the GOP", run["kb"] - run["gop_kb"], 64)
+    check_recording(groups.get("recording", {}), v)
     check_waiting(groups, v)
     return v.rows
+
+
+ABOVE_INGEST = {"FLV": 0.10, "MP4": 0.15, "HLS": 0.15}  # ms of processor time a second and stream
+HLS_KEEPS = 5  # percent of the bytes sent that must be there at the end at least: segments are removed again
+
+
+def above_ingest(recording, server, count):
+    """Processor time beside the same server's ingest alone, or None."""
+    alone = recording.get(server.split(",")[0] + ", ingest alone", {}).get(count)
+    return recording[server][count]["cpu_ms_per_s"] - alone["cpu_ms_per_s"] if alone else None
+
+
+def check_recording(recording, v):
+    for server, by_count in recording.items():
+        for count, run in by_count.items() if server.startswith("ours") else ():
+            what = f"recording: {server}, {count} streams"
+            v.at_most(f"{what}: dropped", run["dropped"], 0, always=True)
+            if server.endswith("late"):
+                v.at_most(f"{what}: longest stall of the loop's own, ms", run["longest_stall_ms"], 5)
+                continue
+            if server.endswith("alone"):
+                continue
+            kept = HLS_KEEPS if server.endswith("HLS") else 95
+            v.at_most(f"{what}: percent of the bytes that are missing", 100 - run["written_percent"], 100 - kept, True)
+            v.at_most(f"{what}: kB each", run["kb"], 300)
+            v.at_most(f"{what}: ms of CPU per second each", run["cpu_ms_per_s"], 0.35)
+            v.at_most(f"{what}: percent of a core", run["cpu_percent"], 100)
+            limit, more = ABOVE_INGEST.get(server.removeprefix("ours, ")), above_ingest(recording, server, count)
+            if limit and more is not None:
+                v.at_most(f"{what}: of it above ingest", more, limit)
 
 
 def check_waiting(groups, v):

@@ -5,7 +5,7 @@ import pathlib
 import subprocess
 import time
 
-from .figures import PLAYERS, to_floor
+from .figures import PLAYERS, above_ingest, to_floor
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TITLES = {
@@ -14,6 +14,7 @@ TITLES = {
     "rate3m": "Players of one 3 Mbit/s stream, sent to every 350 ms",
     "publishers": "Publishers, 237 kbit/s each, nobody watching",
     "segments": "Publishers that write 50 bytes at a time, each a TCP segment of its own",
+    "recording": "Publishers, 237 kbit/s each, recorded, or made into HLS segments of 2 s",
     "latency": "From the publisher's send to the viewer's receipt",
     "firstframe": "Time to the first frame: from connecting to the first picture or audio frame",
     "start": "Start to the first accepted connection, and memory two seconds later",
@@ -81,6 +82,19 @@ def publishers_table(groups, group):
     return table(head, rows)
 
 
+def recording_table(groups, group):
+    rows = []
+    for server, by_count in groups[group].items():
+        for count, run in sorted(by_count.items()):
+            more, stall = above_ingest(groups[group], server, count), run["longest_stall_ms"]
+            alone = server.endswith("alone")
+            rows.append((server, count, run["cpu_ms_per_s"], "" if more is None or alone else f"{more:.3f}",
+                         run["cpu_percent"], run["kb"], "" if alone else f"{run['written_percent']} %", run["dropped"],
+                         "" if stall is None else stall))  # fmt: skip
+    return table(("server", "streams", "CPU ms/s each", "above ingest", "CPU %", "kB each", "on disk, of the bytes measured",
+                  "dropped", "longest stall ms"), rows)  # fmt: skip
+
+
 def latency_table(groups, group):
     rows = [(server, kind, *(run[kind][p] for p in ("p50", "p95", "p99", "max")))
             for server, by_count in groups[group].items() for run in by_count.values()
@@ -100,7 +114,7 @@ def start_table(groups, group):
     return table(("server", "start ms", "slowest of 9", "idle PSS kB"), rows)
 
 
-TABLES = {"publishers": publishers_table, "segments": publishers_table, "latency": latency_table,
+TABLES = {"publishers": publishers_table, "segments": publishers_table, "recording": recording_table, "latency": latency_table,
           "firstframe": first_frame_table, "start": start_table}  # fmt: skip
 
 

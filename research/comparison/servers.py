@@ -1,12 +1,14 @@
 """The servers that are measured: how each is started, alone on core 0, and what its addresses are."""
 
 import contextlib
+import json
 import os
 import pathlib
 import shutil
 import socket
 import subprocess
 import time
+import urllib.request
 
 OURS = """listen 127.0.0.1:{rtmp}; max_connections 19500; daemon off; srs_log_tank console; srs_log_level warn;
 pid {dir}/srs.pid; {top}
@@ -21,19 +23,20 @@ vhost __defaultVhost__ {{
 NGINX = """load_module {module}; daemon off; master_process off; pid {dir}/nginx.pid; error_log {dir}/error.log;
 worker_processes 1; worker_rlimit_nofile 20000; events {{ worker_connections 19500; }}
 rtmp {{ access_log off; server {{ listen 127.0.0.1:{port}; chunk_size 60000;
-    application live {{ live on; play_restart off; }} }} }}
+    application live {{ live on; play_restart off; {more} }} }} }}
 """
 NGINX_MODULE = pathlib.Path("/usr/lib/nginx/modules/ngx_rtmp_module.so")
 
 MEDIAMTX = """logLevel: error
 rtmpAddress: 127.0.0.1:{port}
 rtsp: no
-hls: no
 webrtc: no
 srt: no
 moq: no
+{top}
 paths:
   all_others:
+{path}
 """
 
 
@@ -59,14 +62,21 @@ def pinned(core):
 class Running:
     """A server that listens. start_ms: from its start until it accepted a connection."""
 
-    def __init__(self, process, rtmp, http, start_ms):
-        self.pid, self.rtmp, self.http, self.start_ms = process.pid, rtmp, http, start_ms
+    def __init__(self, process, rtmp, http, start_ms, api):
+        self.pid, self.rtmp, self.http, self.start_ms, self.api = process.pid, rtmp, http, start_ms, api
 
     def rtmp_url(self, stream="s"):
         return f"rtmp://127.0.0.1:{self.rtmp}/live/{stream}"
 
     def play_url(self, protocol):
         return f"http://127.0.0.1:{self.http}/live/s.flv" if protocol == "http" else self.rtmp_url()
+
+    def stalls(self):
+        """Of ours with its API: times at which the loop did not turn, the newest. None: not asked for."""
+        with contextlib.suppress(OSError):
+            url = f"http://127.0.0.1:{self.api}/api/v1/debug/runtime"
+            return json.load(urllib.request.urlopen(url, timeout=5))["data"]["last_stalls"]
+        return None
 
     def pss_kb(self):
         text = pathlib.Path(f"/proc/{self.pid}/smaps_rollup").read_text()
@@ -76,7 +86,7 @@ class Running:
 class Servers:
     def __init__(self, objs, directory):
         self.objs, self.directory = objs, directory
-        self.rtmp_port, self.http_port = free_ports(2)
+        self.rtmp_port, self.http_port, self.api_port = free_ports(3)
         (directory / "logs").mkdir(exist_ok=True)
 
     def there(self):
@@ -85,14 +95,15 @@ class Servers:
                 "mediamtx": (self.objs / "peers/mediamtx").exists()}  # fmt: skip
 
     @contextlib.contextmanager
-    def process(self, words, port):
+    def process(self, words, port, environment=None):
         log = self.directory / "server.log"
         with open(log, "wb") as out:
             began = time.monotonic()
-            process = subprocess.Popen([*pinned(0), *map(str, words)], stdout=out, stderr=out, cwd=self.directory)
+            process = subprocess.Popen([*pinned(0), *map(str, words)], stdout=out, stderr=out, cwd=self.directory,
+                                       env={**os.environ, **(environment or {})})  # fmt: skip
         try:
             start_ms = self.wait_for(port, process, log, began)
-            yield Running(process, self.rtmp_port, self.http_port, start_ms)
+            yield Running(process, self.rtmp_port, self.http_port, start_ms, self.api_port)
         finally:
             process.terminate()
             try:
@@ -117,18 +128,18 @@ class Servers:
         words = [f"--publish{how}", self.rtmp_port, *([ms] if how else [])]
         return self.process([self.objs / "floor", *words], self.rtmp_port)
 
-    def ours(self, play="", vhost="", top=""):
+    def ours(self, play="", vhost="", top="", environment=None):
         conf = self.directory / "srs.conf"
         conf.write_text(OURS.format(dir=self.directory, rtmp=self.rtmp_port, http=self.http_port, play=play,
-                                    vhost=vhost, top=top))  # fmt: skip
-        return self.process([self.objs / "srs", "-c", conf], self.http_port)
+                                    vhost=vhost, top=top.replace("{api}", str(self.api_port))))  # fmt: skip
+        return self.process([self.objs / "srs", "-c", conf], self.http_port, environment)
 
-    def nginx(self):
+    def nginx(self, more=""):
         conf = self.directory / "nginx.conf"
-        conf.write_text(NGINX.format(module=NGINX_MODULE, dir=self.directory, port=self.rtmp_port))
+        conf.write_text(NGINX.format(module=NGINX_MODULE, dir=self.directory, port=self.rtmp_port, more=more))
         return self.process(["nginx", "-p", self.directory, "-c", conf], self.rtmp_port)
 
-    def mediamtx(self):
+    def mediamtx(self, top="hls: no", path=""):
         conf = self.directory / "mediamtx.yml"
-        conf.write_text(MEDIAMTX.format(port=self.rtmp_port))
+        conf.write_text(MEDIAMTX.format(port=self.rtmp_port, top=top, path=path))
         return self.process([self.objs / "peers/mediamtx", conf], self.rtmp_port)
