@@ -108,6 +108,19 @@ def video_only():
     return _made("video.flv", ffmpeg.command("-i", plain(), "-an", "-c", "copy", "-f", "flv", "OUT"))
 
 
+def rare_keyframes():
+    """FLV, H.264 with a keyframe each 20 s, and AAC; 50 s."""
+    return _made(
+        "rare.flv",
+        ffmpeg.command(
+            "-f", "lavfi", "-i", "testsrc2=size=160x120:rate=25:duration=50",
+            "-f", "lavfi", "-i", "sine=frequency=440:sample_rate=44100:duration=50",
+            "-c:v", "libx264", "-preset", "ultrafast", "-g", "500", "-keyint_min", "500", "-sc_threshold", "0",
+            *_AAC, "-f", "flv", "OUT",
+        ),
+    )  # fmt: skip
+
+
 def h264_mp3():
     """FLV, H.264 with B pictures and MP3."""
     return _made(

@@ -37,6 +37,12 @@ class SegmentMuxer {
     explicit SegmentMuxer(SegmentMuxerOptions options = {});
 
     void begin_segment() { muxer_.want_tables(); }
+    // All the tracks there are from now on, behind a discontinuity; what is not named is no longer part of the program.
+    // Audio that waits is forgotten.
+    void set_headers(const Headers& headers) {
+        waiting_.clear();
+        muxer_.set_headers(headers);
+    }
     // In the order of publishing. A sequence header, or a frame that is not carried, writes nothing; an error says that
     // the sequence header cannot be read, and its track is left out.
     base::Result<void> write(const media::Frame& frame, PacketSink& sink);

@@ -1,13 +1,14 @@
 #include "service/hls/disk_shelf.h"
 
 #include "base/clock.h"
+#include "runtime/coroutine.h"
 
 namespace service::hls {
 
 namespace disk = runtime::disk;
 
 DiskShelf::DiskShelf(ShelfHost& host, Names names, ShelfOptions options, Index& index)
-    : Shelf(host, std::move(names), std::move(options), index) {}
+    : Shelf(host, std::move(names), std::move(options), index), first_file_(static_cast<uint64_t>(base::wall_ms())) {}
 
 DiskShelf::~DiskShelf() { abandon(); }
 
@@ -16,8 +17,8 @@ DiskShelf::~DiskShelf() { abandon(); }
 void DiskShelf::open() {
     abandon();
     // Players read it soon.
-    file_ =
-        disk::AppendFile::create(path_of(names_.growing(++files_)), {.flush_ms = -1, .cached = true, .sync = false});
+    file_ = disk::AppendFile::create(path_of(names_.growing(first_file_ + files_++)),
+                                     {.flush_ms = -1, .cached = true, .sync = false});
 }
 
 base::Result<void> DiskShelf::write(std::span<const uint8_t> bytes) { return file_->append(bytes); }
@@ -94,13 +95,25 @@ void DiskShelf::named() {
         disk::remove(path_of(entry.path));
         forget_shared();
         note_gap();
+        suspicious_ = true;
         if (part_error_) fail(path_of(entry.path), *part_error_);
         return step_done();
     }
+    if (!suspicious_) return add_named(done.sealed);
+    // The directory may have been removed, and the others of it with it.
+    suspicious_ = false;
+    runtime::spawn("hls-verify", [self = shared_from_this(), sealed = std::move(done.sealed)] {
+        self->drop_missing();
+        self->add_named(sealed);
+    });
+}
+
+void DiskShelf::add_named(const Sealed& sealed) {
+    const Entry& entry = naming_.entry;
     Resource segment = resource();
     segment.root = options_.root;
     index_.put(options_.vhost, entry.path, std::move(segment));
-    put_shared(naming_, done.sealed, false);
+    put_shared(naming_, sealed, false);
     uint64_t sequence = window_.next_sequence();
     window_.add(naming_.entry, base::monotonic_ms());
     write_playlist([this, sequence](const base::Result<void>& result) {

@@ -18,7 +18,7 @@ namespace service::hls {
 class DiskShelf final : public Shelf, public std::enable_shared_from_this<DiskShelf> {
   public:
     // Complete segments that wait for the one before to be named; a disk that is slower loses some.
-    static constexpr size_t kMostWaiting = 8;
+    static constexpr size_t kMostWaiting = 64;
 
     // It waits for recover() with what it does.
     DiskShelf(ShelfHost& host, Names names, ShelfOptions options, Index& index);
@@ -50,6 +50,8 @@ class DiskShelf final : public Shelf, public std::enable_shared_from_this<DiskSh
     void write_shared(const Sealed& sealed);
     runtime::disk::Done part_done();
     void named();
+    void add_named(const Sealed& sealed);
+    void drop_missing();
     void write_playlist(std::function<void(base::Result<void>)> then);
     void step_done();
     void fail(const std::string& path, const base::Error& error);
@@ -58,11 +60,13 @@ class DiskShelf final : public Shelf, public std::enable_shared_from_this<DiskSh
     std::string path_of(const std::string& path) const { return options_.root + "/" + path; }
 
     std::unique_ptr<runtime::disk::AppendFile> file_;
+    const uint64_t first_file_;  // its number; those of earlier runs are lower
     uint64_t files_ = 0;
     bool recovering_ = true;
     bool busy_ = false;
     bool rewrite_ = false;  // the playlist changed without a new segment
     bool disposed_ = false;
+    bool suspicious_ = false;    // something failed: older files may be gone too
     bool playlist_good_ = true;  // the one on disk is the newest
     std::deque<Waiting> waiting_;
     // The one being named.

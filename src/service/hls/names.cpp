@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 #include <ctime>
 
 #include "config/path_variables.h"
@@ -108,14 +109,19 @@ std::string Names::numbered(std::string_view path, uint64_t number) {
 
 std::string Names::growing(uint64_t number) const { return fmt::format("{}.{}.tmp", playlist_, number); }
 
-bool Names::is_growing(std::string_view file_name) const {
+std::optional<uint64_t> Names::growing_number(std::string_view file_name) const {
     std::string_view own = name_of(playlist_);
-    if (!file_name.starts_with(own) || !file_name.ends_with(".tmp")) return false;
+    if (!file_name.starts_with(own) || !file_name.ends_with(".tmp")) return std::nullopt;
     file_name.remove_prefix(own.size());
-    file_name.remove_suffix(4);
     // "live.m3u8.12.tmp", or "live.m3u8.tmp" where a playlist was being written.
-    return file_name.empty() || (file_name[0] == '.' && file_name.size() > 1 &&
-                                 file_name.find_first_not_of("0123456789", 1) == file_name.npos);
+    if (file_name == ".tmp") return 0;
+    file_name.remove_suffix(4);
+    if (!file_name.starts_with('.')) return std::nullopt;
+    file_name.remove_prefix(1);
+    uint64_t number = 0;
+    auto [end, error] = std::from_chars(file_name.data(), file_name.data() + file_name.size(), number);
+    if (error != std::errc() || end != file_name.data() + file_name.size()) return std::nullopt;
+    return number;
 }
 
 std::string relative_uri(std::string_view from, std::string_view path) {

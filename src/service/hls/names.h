@@ -37,7 +37,8 @@ class Names {
     static std::string numbered(std::string_view path, uint64_t number);
     // The file while it grows. Not the name that whole small files have while they are written.
     std::string growing(uint64_t number) const;
-    bool is_growing(std::string_view file_name) const;  // the last part of a path
+    // The number of such a file by the last part of its path; 0: a playlist that was being written.
+    std::optional<uint64_t> growing_number(std::string_view file_name) const;
 
     // As the playlist has them.
     std::string segment_uri(std::string_view path) const { return uri(entry_prefix_, path); }

@@ -23,11 +23,11 @@ TEST(Names, OfTheDefaults) {
     EXPECT_EQ(names.segment_uri("live/livestream-7.ts"), "livestream-7.ts");
     EXPECT_EQ(names.segment_uri("live/livestream/init.mp4"), "livestream/init.mp4");
     EXPECT_EQ(names.growing(3), "live/livestream.m3u8.3.tmp");
-    EXPECT_TRUE(names.is_growing("livestream.m3u8.3.tmp"));
-    EXPECT_TRUE(names.is_growing("livestream.m3u8.tmp"));
-    EXPECT_FALSE(names.is_growing("livestream.m3u8.tmp2"));
-    EXPECT_FALSE(names.is_growing("livestream.m3u8.x.tmp"));
-    EXPECT_FALSE(names.is_growing("livestream2.m3u8.3.tmp"));
+    EXPECT_EQ(names.growing_number("livestream.m3u8.3.tmp"), 3u);
+    EXPECT_EQ(names.growing_number("livestream.m3u8.tmp"), 0u);
+    for (const char* other : {"livestream.m3u8.tmp2", "livestream.m3u8.x.tmp", "livestream.m3u8..tmp",
+                              "livestream2.m3u8.3.tmp", "livestream.m3u8", "livestream.m3u8.3.tmp.tmp"})
+        EXPECT_EQ(names.growing_number(other), std::nullopt) << other;
 }
 
 TEST(Names, WithTimeAndPrefix) {

@@ -25,23 +25,23 @@ class TsPacker final : public Packer, private ts::PacketSink {
 
     base::Result<void> open(const Tracks& tracks, bool fresh) override {
         if (fresh) {
-            muxer_ = std::make_unique<ts::SegmentMuxer>();
-            bool any = false;
-            for (const auto* track : {&tracks.video, &tracks.audio}) {
-                if (!*track || !ts::carries((*track)->codec)) continue;
-                // A track whose header cannot be read is left out.
-                any |= !(*track)->sequence_header || muxer_->write(**track, *this).has_value();
-            }
-            if (!any) return base::fail(base::Code::kRefused, fmt::format("TS carries neither {}", names_of(tracks)));
+            // The muxer goes on, so that the tables of other tracks have another version.
+            ts::Headers headers;
+            if (tracks.video && tracks.video->sequence_header) headers.video = &*tracks.video;
+            if (tracks.audio && tracks.audio->sequence_header) headers.audio = &*tracks.audio;
+            if (tracks.audio) headers.audio_codec = tracks.audio->codec;
+            muxer_.set_headers(headers);
+            if (muxer_.program().empty())
+                return base::fail(base::Code::kRefused, fmt::format("TS carries neither {}", names_of(tracks)));
         }
-        muxer_->begin_segment();
+        muxer_.begin_segment();
         return {};
     }
 
-    base::Result<void> add(const Frame& frame) override { return muxer_->write(frame, *this); }
+    base::Result<void> add(const Frame& frame) override { return muxer_.write(frame, *this); }
 
     base::Result<void> close(std::optional<int64_t>) override {
-        muxer_->flush(*this);
+        muxer_.flush(*this);
         return {};
     }
 
@@ -49,7 +49,7 @@ class TsPacker final : public Packer, private ts::PacketSink {
     void write(std::span<const uint8_t> packets) override { sink_.put(packets); }
 
     ByteSink& sink_;
-    std::unique_ptr<ts::SegmentMuxer> muxer_;
+    ts::SegmentMuxer muxer_;
 };
 
 // A segment is several fragments, so that few frames are kept.

@@ -41,12 +41,14 @@ bool is_file(const std::string& path) {
     return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0;
 }
 
-void remove_growing(const std::string& playlist_path, const Names& names) {
+// Those of earlier runs: this one may have begun one already.
+void remove_growing(const std::string& playlist_path, const Names& names, uint64_t first_own) {
     std::string folder = playlist_path.substr(0, playlist_path.rfind('/'));
     DIR* dir = opendir(folder.c_str());
     if (!dir) return;
     while (dirent* entry = readdir(dir))
-        if (names.is_growing(entry->d_name)) unlink((folder + "/" + entry->d_name).c_str());
+        if (auto number = names.growing_number(entry->d_name); number && *number < first_own)
+            unlink((folder + "/" + entry->d_name).c_str());
     closedir(dir);
 }
 
@@ -68,6 +70,7 @@ struct DiskShelf::Found {
     Names names;
     bool recover = true;
     bool cleanup = true;
+    uint64_t first_own = 0;  // number of a file that grows
 
     bool any = false;  // a playlist that could be read
     std::string error;
@@ -106,7 +109,7 @@ bool DiskShelf::Found::read_entry(const m3u8::Segment& segment) {
 
 void DiskShelf::Found::look() {
     std::string path = root + "/" + names.playlist();
-    remove_growing(path, names);
+    remove_growing(path, names, first_own);
     auto text = read_small(path, m3u8::kMostBytes);
     if (!text) return;
     auto playlist = m3u8::read(*text);
@@ -157,8 +160,19 @@ void DiskShelf::Found::remove_left_behind() {
 
 void DiskShelf::recover() {
     auto self = shared_from_this();
-    auto found = std::make_shared<Found>(Found{
-        options_.root, options_.key_root, names_, options_.recover, options_.cleanup, {}, {}, {}, {}, {}, {}, {}});
+    auto found = std::make_shared<Found>(Found{options_.root,
+                                               options_.key_root,
+                                               names_,
+                                               options_.recover,
+                                               options_.cleanup,
+                                               first_file_,
+                                               {},
+                                               {},
+                                               {},
+                                               {},
+                                               {},
+                                               {},
+                                               {}});
     bool looked = run_on_worker([found] { found->look(); });
     if (looked) take_over(*found);
     recovering_ = false;
@@ -196,8 +210,14 @@ void DiskShelf::take_over(Found& found) {
 
 void DiskShelf::verify() {
     if (busy_ || recovering_ || disposed_ || window_.entries().empty()) return;
+    busy_ = true;  // nothing is added meanwhile
+    drop_missing();
+    step_done();
+}
+
+// Yields.
+void DiskShelf::drop_missing() {
     auto self = shared_from_this();
-    uint64_t first = window_.first_sequence();
     auto paths = std::make_shared<std::vector<std::string>>();
     for (const Entry& entry : window_.entries()) paths->push_back(path_of(entry.path));
     auto gone = std::make_shared<size_t>(0);  // so many from the front
@@ -206,18 +226,14 @@ void DiskShelf::verify() {
             if (!is_file((*paths)[i - 1])) *gone = i;
     });
     if (!looked || *gone == 0 || disposed_) return;
-    uint64_t left_meanwhile = window_.first_sequence() - first;
-    if (*gone <= left_meanwhile) return;
-    size_t count = *gone - left_meanwhile;
-    std::string path = path_of(window_.entries()[count - 1].path);
-    window_.drop(count);
+    std::string path = paths->at(*gone - 1);
+    window_.drop(*gone);
     forget_shared();
     note_gap();
+    rewrite_ = true;
     if (host_) host_->shelf_changed(*this);
     fail(path,
-         base::Error(base::Code::kNotFound, fmt::format("it is gone, and {} segments leave the playlist", count)));
-    rewrite_ = true;
-    advance();
+         base::Error(base::Code::kNotFound, fmt::format("{} is gone; {} segments leave the playlist", path, *gone)));
 }
 
 }  // namespace service::hls

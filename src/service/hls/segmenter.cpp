@@ -12,6 +12,7 @@ using media::Kind;
 
 constexpr int64_t kForwardJumpMs = 10'000;  // as live::Timeline has them
 constexpr int64_t kBackwardJumpMs = 1'000;
+constexpr int64_t kSameJumpMs = 2'000;
 constexpr int64_t kVideoPauseMs = 5'000;  // then the stream is one of audio only
 constexpr size_t kMostHeld = 2'000;       // frames
 // Published times are rounded and jitter a little: a keyframe that comes so much early is the one meant.
@@ -38,6 +39,7 @@ void Segmenter::begin() {
     discontinuity_ = any_segment_;
     last_[0] = last_[1] = INT64_MIN;
     before_jump_.reset();
+    mended_at_.reset();
 }
 
 void Segmenter::feed(const Frame& frame, int64_t clock_ms) {
@@ -55,6 +57,11 @@ void Segmenter::feed(const Frame& frame, int64_t clock_ms) {
         case State::kIdle:
             return;
     }
+}
+
+void Segmenter::jumped() {
+    if (!mended_at_ || newest_ - *mended_at_ > kSameJumpMs || newest_ < *mended_at_) discontinuity_ = true;
+    mended_at_ = newest_;
 }
 
 void Segmenter::take_header(const Frame& frame) { (frame.kind == Kind::kVideo ? next_.video : next_.audio) = frame; }

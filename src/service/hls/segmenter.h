@@ -70,8 +70,9 @@ class Segmenter {
     void begin();
     // Sequence headers too. Data frames are passed over.
     void feed(const media::Frame& frame, int64_t clock_ms);
-    // The stream mended a jump of its publisher's times before the next frame.
-    void jumped() { discontinuity_ = true; }
+    // The stream mended a jump of its publisher's times before the next frame. The tracks jump one after the other:
+    // that is one discontinuity.
+    void jumped();
     // The open segment cannot be written, says its sink, also from within its calls: it is forgotten without
     // close_segment(), and the next one begins a second later at the earliest.
     void lost();
@@ -126,6 +127,7 @@ class Segmenter {
     int64_t step_ = 40;                         // between the last two frames of the track that leads
     std::optional<int64_t> before_jump_;        // where the other track may still be
     int64_t lost_at_ = 0;
+    std::optional<int64_t> mended_at_;  // dts
 };
 
 }  // namespace service::hls

@@ -332,8 +332,11 @@ TEST_F(SegmenterTest, AMendedJumpIsADiscontinuityAtTheNextKeyframe) {
     segmenter_->begin();
     headers();
     flow(0, 1'480, 1'000);
-    segmenter_->jumped();
-    for (int64_t dts = 1'480; dts < 4'000; dts += 40) video(dts, dts % 1'000 == 0), audio(dts + 5);
+    segmenter_->jumped();  // the video
+    for (int64_t dts = 1'480; dts < 4'000; dts += 40) {
+        video(dts, dts % 1'000 == 0), audio(dts + 5);
+        if (dts == 2'000) segmenter_->jumped();  // the audio
+    }
     segmenter_->end();
     EXPECT_EQ(durations(), (Durations{2'000, 2'000}));
     EXPECT_EQ(discontinuities(), (Flags{false, true}));

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kPlaylistType = "application/vnd.apple.mpegurl";
 // Below it nothing is gained.
-constexpr size_t kFewestZipped = 256;
+constexpr size_t kFewestZipped = 100;
 
 base::Result<void> send_blocks(const Resource& resource, http::ByteRange range, net::HttpResponse& response) {
     for (const base::Slice& block : resource.blocks) {
