@@ -7,6 +7,8 @@ PACKAGES_BUILD="g++ make libst-dev libssl-dev libhttp-parser-dev libspdlog-dev l
 PACKAGES_DEMO="ffmpeg"
 PACKAGES_TEST="python3 libgtest-dev clang-format valgrind"
 PACKAGES_E2E="$(grep -v '^#' scripts/e2e/packages.txt 2>/dev/null | tr '\n' ' ')"
+# Where Node.js came from elsewhere, npm came with it and is no package.
+PACKAGES_NODE="$(command -v npm >/dev/null || echo npm)"
 PACKAGES_VALGRIND="valgrind libc6-dbg"
 PACKAGES_BUILDS="libgoogle-perftools-dev google-perftools graphviz gdb linux-perf gcovr binutils"
 

@@ -1,0 +1,183 @@
+"""HLS with what stands around it: hls.js in Chromium, and an nginx that caches in front. hls.js comes from npm, by
+scripts/test."""
+
+import http.server
+import json
+import shutil
+import subprocess
+import threading
+
+import pytest
+
+from lib import hls, http as client_http, media, ports, publishing, rtmp
+from lib.ffmpeg import command9
+from lib.server import ROOT, can_connect
+from lib.timing import scaled, wait_until
+
+HLS_JS = ROOT / "objs/node/node_modules/hls.js/dist/hls.min.js"
+PATH = "/live/one.m3u8"
+
+# It tells what it sees each quarter of a second.
+PAGE = """<!doctype html><video id="video" muted autoplay></video><script src="/hls.js"></script><script>
+const video = document.getElementById("video"), errors = [], fragments = [];
+const player = new Hls({liveSyncDurationCount: 2});
+player.on(Hls.Events.ERROR, (_, data) => errors.push({fatal: data.fatal, details: data.details, why: String(data.reason || data.error)}));
+player.on(Hls.Events.FRAG_BUFFERED, (_, data) => fragments.push(data.frag.sn));
+player.loadSource(decodeURIComponent(location.hash.slice(1)));
+player.attachMedia(video);
+setInterval(() => fetch("/report", {method: "POST", body: JSON.stringify({
+    time: video.currentTime, frames: video.getVideoPlaybackQuality().totalVideoFrames, width: video.videoWidth,
+    sound: video.webkitAudioDecodedByteCount, errors, fragments})}), 250);
+</script>"""
+
+
+class Browser:
+    """Chromium on a page of ours, and what the page reports."""
+
+    def __init__(self, tool, directory, source):
+        self.reports = []
+        browser = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                body = HLS_JS.read_bytes() if self.path == "/hls.js" else PAGE.encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "text/javascript" if self.path == "/hls.js" else "text/html")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def do_POST(self):
+                browser.reports.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{self.server.server_address[1]}/#{source}"
+        flags = (
+            "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+            "--disable-component-update --autoplay-policy=no-user-gesture-required --disable-dev-shm-usage"
+        )
+        self.process = tool([shutil.which("chromium"), *flags.split(), f"--user-data-dir={directory}/profile", url])
+
+    def last(self):
+        return self.reports[-1] if self.reports else None
+
+    def close(self):
+        self.process.process.terminate()
+        self.process.process.wait(scaled(10))
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.mark.parametrize("form", ["ts", "fmp4", "ts-encrypted", "fmp4-memory"])
+def test_hls_js_in_chromium(servers, tool, tmp_path, form):
+    if not HLS_JS.exists() or not shutil.which("chromium"):
+        pytest.skip("scripts/test installs hls.js and Chromium")
+    server = servers(
+        vhosts=hls.vhost(
+            fragment="1",
+            window="20",
+            ctx="on",
+            use_fmp4="on" if form.startswith("fmp4") else "off",
+            keys="on" if form.endswith("encrypted") else "off",
+            storage="memory" if form.endswith("memory") else "disk",
+        )
+    )
+    tags = media.from_keyframe(media.with_b_frames())
+    with publishing.Steady(rtmp.publisher(server, "live", "one", timeout=scaled(10)), tags):
+        wait_until(lambda: client_http.get_status(server.http_port, PATH) == 200, 15, "a playlist")
+        browser = Browser(tool, tmp_path, server.http_url(PATH[1:]))
+        try:
+
+            def plays():
+                last = browser.last()
+                assert not last or not [error for error in last["errors"] if error["fatal"]], f"hls.js gave up: {last}"
+                return last and last["frames"] > 60 and last["time"] > 3 and len(last["fragments"]) >= 3 and last
+
+            seen = wait_until(plays, 60, lambda: f"60 frames; {browser.last()}\n{browser.process.text()[-2000:]}", 0.2)
+        finally:
+            browser.close()
+    frames = [report["frames"] for report in browser.reports]
+    assert frames == sorted(frames), f"frames should only rise: {frames}"
+    assert seen["width"] > 0 and seen["sound"] > 0, f"picture and sound: {seen}"
+    numbers = seen["fragments"]
+    assert numbers == list(range(numbers[0], numbers[0] + len(numbers))), f"segments one after the other: {numbers}"
+    server.wait_log("hls-play started")
+    assert server.log().count("hls-play started") == 1, "the browser is one viewer"
+
+
+NGINX = """
+daemon off; master_process off; worker_processes 1; error_log {dir}/error.log; pid {dir}/nginx.pid;
+events {{ }}
+http {{
+    access_log off;
+    client_body_temp_path {dir}/body; proxy_temp_path {dir}/proxy; fastcgi_temp_path {dir}/fastcgi;
+    uwsgi_temp_path {dir}/uwsgi; scgi_temp_path {dir}/scgi;
+    proxy_cache_path {dir}/cache keys_zone=hls:1m;
+    server {{
+        listen 127.0.0.1:{port};
+        location / {{
+            proxy_pass http://127.0.0.1:{origin};
+            proxy_cache hls;
+            proxy_cache_lock on;
+            add_header X-Cache $upstream_cache_status;
+        }}
+    }}
+}}
+"""
+
+
+@pytest.fixture
+def nginx(tool, tmp_path):
+    taken = ports.take(1)
+    directory = tmp_path / "nginx"
+    directory.mkdir()
+
+    def start(server):
+        conf = directory / "nginx.conf"
+        conf.write_text(NGINX.format(dir=directory, port=taken[0], origin=server.http_port))
+        tool(["nginx", "-e", directory / "error.log", "-c", conf])
+        wait_until(lambda: can_connect(taken[0]), 10, "nginx listens")
+        return taken[0]
+
+    yield start
+    ports.release(taken)
+
+
+@pytest.mark.parametrize("storage", ["disk", "memory"])
+def test_nginx_as_a_cache(servers, nginx, storage):
+    """With no more than proxy_cache: it keeps segments and asks for playlists each time."""
+    server = servers(vhosts=hls.vhost(fragment="1", storage=storage))
+    port = nginx(server)
+    path = media.with_b_frames()
+    tags = media.tags(path)
+    middle = tags[len(tags) // 2].timestamp
+    with rtmp.publisher(server, "live", "one", timeout=scaled(10)) as client:
+        publishing.send_all(client, [tag for tag in tags if tag.timestamp < middle])
+        first = hls.wait(server, PATH, lambda playlist: len(playlist.segments) >= 2)
+        answers = [client_http.get(port, PATH, Accept_Encoding="gzip") for _ in range(2)]
+        assert [answer.headers["x-cache"] for answer in answers] == ["MISS", "MISS"], answers[1].describe()
+        assert answers[0].headers["content-encoding"] == "gzip", answers[0].describe()
+        url = "/live/" + first.segments[0].uri
+        answers = [client_http.get(port, url) for _ in range(3)]
+        assert [answer.headers["x-cache"] for answer in answers] == ["MISS", "HIT", "HIT"], answers[1].describe()
+        assert answers[2].body == client_http.get(server.http_port, url).body, "the cache should have the very bytes"
+        part = client_http.get(port, url, Range="bytes=188-375")
+        assert part.status == 206 and part.body == answers[0].body[188:376], part.describe()
+        publishing.send_all(client, [tag for tag in tags if tag.timestamp >= middle])
+    playlist = hls.wait_end(server, PATH)
+    assert client_http.get(port, PATH).body.decode() == playlist.text, "nginx should have the newest playlist"
+    for segment in playlist.segments:
+        client_http.get(port, "/live/" + segment.uri)
+    requests = len([line for line in server.log().splitlines() if "http ended" in line])
+    parts = "filter_units=remove_types=7-9"
+    own = ["-bsf:v", parts, "-bsf:a", "aac_adtstoasc"]
+    got = hls.packets(f"http://127.0.0.1:{port}{PATH}", *own, run=command9)
+    hls.assert_same(hls.packets(path, "-bsf:v", f"h264_mp4toannexb,{parts}"), got, "FFmpeg by nginx")
+    more = len([line for line in server.log().splitlines() if "http ended" in line]) - requests
+    assert more <= 3, f"all segments are in the cache; the server was asked {more} times"
