@@ -1,12 +1,11 @@
 // remux: an FLV file into MP4 by the server's own muxer, for comparing what came out with what went in, without a
 // server.
 //
-//   objs/remux [--fragment=MS] [--head=BYTES] IN.flv OUT.mp4   a recording: fragments of that length at most (1000),
-//   begun at
-//                                                              keyframes as well; room at its head (64 kB)
-//   objs/remux --finish [--copy] FILE.mp4 ...                  makes plain files of such recordings; --copy: as on a
-//   file
-//                                                              system that cannot put room in
+//   objs/remux [--fragment=MS] [--head=BYTES] [--repeat=N] IN.flv OUT.mp4
+//       a recording: fragments of MS at most (1000), begun at keyframes as well; room at its head (64 kB); the file's
+//       frames N times, one after the other
+//   objs/remux --finish [--copy] FILE.mp4 ...
+//       makes plain files of such recordings; --copy: as on a file system that cannot put room in
 
 #include <cstdio>
 #include <cstdlib>
@@ -25,6 +24,7 @@ namespace {
 struct Options {
     int64_t fragment_ms = 1000;
     size_t head = mp4::kRecordingHead;
+    int repeat = 1;
     bool finish = false;
     bool copy = false;
     std::vector<std::string> files;
@@ -80,7 +80,11 @@ base::Result<void> remux(const Options& options) {
         if (fragment.size && std::exchange(moov_changed, false)) put(out, builder.moov());
         for (auto piece : fragment.pieces) put(out, piece);
     };
-    for (const media::Frame& frame : frames) {
+    if (frames.empty()) return base::fail(base::Code::kProtocol, "no frames");
+    int64_t length = frames.back().dts - frames.front().dts + 40;
+    for (size_t i = 0; i < frames.size() * static_cast<size_t>(options.repeat); ++i) {
+        media::Frame frame = frames[i % frames.size()];
+        frame.dts += static_cast<int64_t>(i / frames.size()) * length;
         bool video = frame.kind == media::Kind::kVideo;
         if (frame.sequence_header) {
             cut({.seal = true});
@@ -115,6 +119,8 @@ bool parse(int argc, char** argv, Options& options) {
             options.fragment_ms = std::atoll(argv[i] + 11);
         } else if (word.starts_with("--head=")) {
             options.head = static_cast<size_t>(std::atoll(argv[i] + 7));
+        } else if (word.starts_with("--repeat=")) {
+            options.repeat = std::atoi(argv[i] + 9);
         } else if (word == "--finish") {
             options.finish = true;
         } else if (word == "--copy") {
@@ -134,7 +140,8 @@ int main(int argc, char** argv) {
     Options options;
     if (!parse(argc, argv, options)) {
         std::fprintf(stderr,
-                     "remux [--fragment=MS] [--head=BYTES] IN.flv OUT.mp4\nremux --finish [--copy] FILE.mp4 ...\n");
+                     "remux [--fragment=MS] [--head=BYTES] [--repeat=N] IN.flv OUT.mp4\n"
+                     "remux --finish [--copy] FILE.mp4 ...\n");
         return 2;
     }
     auto done = options.finish ? finish(options) : remux(options);
