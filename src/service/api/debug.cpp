@@ -65,7 +65,8 @@ std::vector<Endpoint> Debug::endpoints() {
     std::vector<Endpoint> all;
     all.push_back(
         endpoint("coroutines", "every coroutine: what it waits for, and where; ?format=text", &Debug::coroutines));
-    all.push_back(endpoint("runtime", "the event loop's turns and stalls, the disk, and UDP loss", &Debug::runtime_figures));
+    all.push_back(
+        endpoint("runtime", "the event loop's turns and stalls, the disk, and UDP loss", &Debug::runtime_figures));
     all.push_back(endpoint("pprof/profile", "a CPU profile of ?seconds=10, for pprof", &Debug::profile));
     all.push_back(endpoint("pprof/heap", "what is allocated, for pprof; needs tcmalloc", &Debug::heap));
     all.push_back(endpoint("pprof/symbol", "names of functions, for pprof", &Debug::symbol));
