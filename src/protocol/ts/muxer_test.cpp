@@ -214,6 +214,20 @@ TEST(SegmentMuxer, MuchAudioDoesNotWait) {
     EXPECT_LT(sizeof(SegmentMuxer), 1000u);
 }
 
+TEST(SegmentMuxer, TracksThatAreToComeAreInTheFirstTables) {
+    SegmentMuxer muxer;
+    Collect sink;
+    auto video = testing::avc_header();
+    muxer.set_headers({&video, nullptr, Codec::kMp3});
+    ASSERT_TRUE(muxer.write(picture(0, true, 20), sink));
+    ASSERT_TRUE(muxer.write(sound(0, 20, Codec::kMp3), sink));
+    muxer.flush(sink);
+    EXPECT_EQ(muxer.program().video, Codec::kH264);
+    EXPECT_EQ(muxer.program().audio, Codec::kMp3);
+    EXPECT_EQ(sink.bytes[kPacketSize + 10] >> 1 & 31, 0);
+    EXPECT_EQ(sink.bytes.size(), 6 * kPacketSize);  // a sound at a lower rate than was thought: tables again
+}
+
 TEST(SegmentMuxer, JoinsAudio) {
     SegmentMuxer muxer;
     Collect sink;
