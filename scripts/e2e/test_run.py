@@ -41,6 +41,10 @@ def test_run_shows_a_playing_stream(tmp_path):
         with http.Live(http_port, url.group(2)) as live:
             tags = live.tags() + live.tags()
             assert any(flv.is_keyframe(tag) for tag in tags), f"{url.group(0)} should play, {len(tags)} tags came"
+        hls_url = re.search(r"http://[^/\s]+:(\d+)(/\S+\.m3u8)", out.read_text())
+        assert hls_url and int(hls_url.group(1)) == http_port, f"an HLS URL should be printed:\n{out.read_text()}"
+        playlist = http.get(http_port, hls_url.group(2))
+        assert playlist.status == 200 and playlist.body.startswith(b"#EXTM3U"), playlist.describe()
         code = process.wait(scaled(30))
     finally:
         if process.poll() is None:

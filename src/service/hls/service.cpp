@@ -86,6 +86,22 @@ void Service::stream_published(live::Stream& stream) {
     publish(stream, *vhost, *std::move(names));
 }
 
+void Service::reload(const config::SnapshotPtr& next) {
+    snapshot_ = next;
+    for (auto& [place, output] : outputs_) {
+        const config::Vhost* vhost = next->find_vhost(output->key().vhost);
+        if (output->publishing() && (!vhost || !vhost->hls.enabled)) output->on_unpublish();
+    }
+    std::vector<live::Stream*> streams;
+    registry_.for_each([&](live::Stream& stream) {
+        bool followed = std::ranges::any_of(outputs_, [&](const auto& entry) {
+            return entry.second->publishing() && entry.second->key() == stream.key();
+        });
+        if (stream.published() && !followed) streams.push_back(&stream);
+    });
+    for (live::Stream* stream : streams) stream_published(*stream);
+}
+
 void Service::publish(live::Stream& stream, const config::Vhost& vhost, Names names) {
     std::string place = place_of(stream.key(), vhost.hls, names);
     auto found = outputs_.find(place);

@@ -33,7 +33,9 @@ class Service final : private live::StreamWatcher {
     bool idle() const { return viewers_.size() == 0; }
     // Waits for the last segments of streams whose publishing has ended, so it comes after that.
     void stop();
-    void reload(const config::SnapshotPtr& next) { snapshot_ = next; }
+    // Streams that are being published have HLS from now on, or no longer; other changes count from the next publish
+    // on.
+    void reload(const config::SnapshotPtr& next);
 
     size_t outputs() const { return outputs_.size(); }
     const Viewers& viewers() const { return viewers_; }
