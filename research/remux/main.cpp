@@ -6,16 +6,20 @@
 //       frames N times, one after the other
 //   objs/remux --finish [--copy] FILE.mp4 ...
 //       makes plain files of such recordings; --copy: as on a file system that cannot put room in
+//   objs/remux --packets FILE.mp4 ...
+//       what the server's reader finds: kind, dts and pts in ms (edit lists not applied), K for key frames, size, place
 
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "protocol/flv/body.h"
 #include "protocol/flv/reader.h"
+#include "protocol/mp4/demuxer.h"
 #include "protocol/mp4/fragment.h"
 #include "service/dvr/finish_mp4.h"
 
@@ -27,6 +31,7 @@ struct Options {
     int repeat = 1;
     bool finish = false;
     bool copy = false;
+    bool packets = false;
     std::vector<std::string> files;
 };
 
@@ -112,6 +117,24 @@ base::Result<void> finish(const Options& options) {
     return {};
 }
 
+base::Result<void> packets(const Options& options) {
+    for (const std::string& path : options.files) {
+        std::ifstream file(path, std::ios::binary);
+        std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
+        mp4::Demuxed read = TRY(mp4::demux(bytes), path);
+        for (size_t i = 0; i < read.samples.size(); ++i) {
+            const mp4::Track& track = read.movie.tracks[i].track;
+            double scale = track.timescale / 1000.0;
+            const char* kind = track.kind == media::Kind::kVideo ? "video" : "audio";
+            for (const mp4::Sample& s : read.samples[i]) {
+                std::printf("%s %.3f %.3f %c %u %zu\n", kind, static_cast<double>(s.dts) / scale,
+                            static_cast<double>(s.dts + s.cts) / scale, s.sync ? 'K' : '_', s.size, size_t{s.offset});
+            }
+        }
+    }
+    return {};
+}
+
 bool parse(int argc, char** argv, Options& options) {
     for (int i = 1; i < argc; ++i) {
         std::string word = argv[i];
@@ -123,6 +146,8 @@ bool parse(int argc, char** argv, Options& options) {
             options.repeat = std::atoi(argv[i] + 9);
         } else if (word == "--finish") {
             options.finish = true;
+        } else if (word == "--packets") {
+            options.packets = true;
         } else if (word == "--copy") {
             options.copy = true;
         } else if (word.starts_with("--")) {
@@ -131,7 +156,7 @@ bool parse(int argc, char** argv, Options& options) {
             options.files.push_back(word);
         }
     }
-    return options.finish ? !options.files.empty() : options.files.size() == 2;
+    return options.finish || options.packets ? !options.files.empty() : options.files.size() == 2;
 }
 
 }  // namespace
@@ -141,10 +166,10 @@ int main(int argc, char** argv) {
     if (!parse(argc, argv, options)) {
         std::fprintf(stderr,
                      "remux [--fragment=MS] [--head=BYTES] [--repeat=N] IN.flv OUT.mp4\n"
-                     "remux --finish [--copy] FILE.mp4 ...\n");
+                     "remux --finish [--copy] FILE.mp4 ...\nremux --packets FILE.mp4 ...\n");
         return 2;
     }
-    auto done = options.finish ? finish(options) : remux(options);
+    auto done = options.finish ? finish(options) : options.packets ? packets(options) : remux(options);
     if (!done) {
         std::fprintf(stderr, "remux: %s\n", done.error().describe().c_str());
         return 1;

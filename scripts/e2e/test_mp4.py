@@ -1,6 +1,7 @@
 """MP4 as the server's muxer writes it (objs/remux puts an FLV file through it, without a server), read by others: ffprobe,
 ffmpeg's decoders, pymp4, GStreamer. As a recording of fragments, and finished in each of three ways."""
 
+import json
 import os
 import random
 import re
@@ -162,6 +163,45 @@ def test_gstreamer_reads_the_same(name, finish, tmp_path):
         shift = got[0][1] - want[0].pts
         for index, (packet, (_, pts)) in enumerate(zip(want, got)):
             assert abs(packet.pts + shift - pts) < 1, f"{kind} {index}: shown at {packet.pts + shift}, GStreamer says {pts}"
+
+
+# How ffmpeg lays files out; the reader must find the same packets in each.
+LAYOUTS = {
+    "plain": [],
+    "fast-start": ["-movflags", "faststart"],
+    "fragments-by-key-frames": ["-movflags", "frag_keyframe+empty_moov"],
+    "base-is-moof": ["-movflags", "empty_moov+default_base_moof", "-frag_duration", "700000"],
+    "moov-with-samples-and-fragments": ["-movflags", "frag_keyframe", "-frag_duration", "500000"],
+    "negative-offsets": ["-movflags", "negative_cts_offsets"],
+}
+
+
+@pytest.mark.parametrize("name", ["B-frames", "HEVC", "AV1-Opus", "MP3-only"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_what_ffmpeg_writes_is_read(name, layout, tmp_path):
+    file = tmp_path / "theirs.mp4"
+    words = ffmpeg.command9("-i", SOURCES[name](), "-c", "copy", *LAYOUTS[layout], file)
+    subprocess.run(words, check=True, stdin=subprocess.DEVNULL, capture_output=True)
+    got = {}
+    for line in remux("--packets", file).splitlines():
+        kind, dts, pts, key, size, place = line.split()
+        got.setdefault(kind, []).append((float(dts), float(pts), key == "K", int(size), int(place)))
+    words = ["ffprobe", "-v", "error", "-ignore_editlist", "1", "-show_packets", "-of", "json", file]
+    done = subprocess.run(words, check=True, capture_output=True, text=True)
+    want = {}
+    for packet in json.loads(done.stdout)["packets"]:
+        times = [float(packet[name]) * 1000 for name in ("dts_time", "pts_time")]
+        want.setdefault(packet["codec_type"], []).append(
+            (*times, packet["flags"].startswith("K"), int(packet["size"]), int(packet["pos"]))
+        )
+    assert sorted(want) == sorted(got), f"{sorted(want)} by ffprobe, {sorted(got)} by our reader"
+    for kind, packets in want.items():
+        assert len(packets) == len(got[kind]), f"{kind}: {len(packets)} packets by ffprobe, {len(got[kind])} by ours"
+        # ffprobe moves decoding times back where offsets are negative.
+        shifts = [packets[0][which] - got[kind][0][which] for which in (0, 1)]
+        for index, (one, two) in enumerate(zip(packets, got[kind])):
+            same = one[2:] == two[2:] and all(abs(a - b - c) < 0.01 for a, b, c in zip(one, two, shifts))
+            assert same, f"{kind} {index}: ffprobe says {one}, our reader {two} (times shifted by {shifts})"
 
 
 def test_torn_recordings(tmp_path):

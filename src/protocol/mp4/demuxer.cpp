@@ -55,6 +55,23 @@ struct FileReader {
         return true;
     }
 
+    // A plain file's samples, or those that a fragmented one has before its fragments.
+    Result<void> take_tables() {
+        for (size_t i = 0; i < movie->tracks.size(); ++i) {
+            out.samples.push_back(TRY(expand(movie->tracks[i], max_samples)));
+            int64_t end = 0;
+            for (const Sample& s : out.samples[i]) {
+                if (s.offset > file.size() || s.size > file.size() - s.offset) {
+                    return fail(Code::kProtocol, fmt::format("MP4: a sample of {} bytes at {} in a file of {}", s.size,
+                                                             s.offset, file.size()));
+                }
+                end = s.dts + s.duration;
+            }
+            next_dts.push_back(end);
+        }
+        return {};
+    }
+
     Result<void> walk() {
         for (size_t at = 0; at < file.size();) {
             auto head = read_box_head(file.subspan(at));
@@ -63,7 +80,12 @@ struct FileReader {
             Bytes payload = file.subspan(at + head->header_size, head->size - head->header_size);
             if (head->type == fourcc("moov")) {
                 auto read = TRY(parse_moov(payload));
-                movie ? merge(*movie, std::move(read)) : void(movie.emplace(std::move(read)));
+                if (movie) {
+                    merge(*movie, std::move(read));
+                } else {
+                    movie = std::move(read);
+                    TRY(take_tables());
+                }
             } else if (head->type == fourcc("moof") && movie) {
                 if (!take_fragment(payload, at)) break;
             }
@@ -82,15 +104,6 @@ Result<Demuxed> demux(Bytes file, size_t max_samples) {
     Demuxed& out = reader.out;
     out.movie = std::move(*reader.movie);
     out.samples.resize(out.movie.tracks.size());
-    for (size_t i = 0; i < out.movie.tracks.size() && !out.movie.fragmented; ++i) {
-        out.samples[i] = TRY(expand(out.movie.tracks[i], max_samples));
-        for (const Sample& s : out.samples[i]) {
-            if (s.offset > file.size() || s.size > file.size() - s.offset) {
-                return fail(Code::kProtocol, fmt::format("MP4: a sample of {} bytes at {} in a file of {}", s.size,
-                                                         s.offset, file.size()));
-            }
-        }
-    }
     return std::move(out);
 }
 

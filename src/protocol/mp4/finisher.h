@@ -83,7 +83,9 @@ class Finisher {
     CopyPlan plan_copy();
 
   private:
-    enum class State { kTop, kWhole, kDone };  // kWhole: the box at at_ is wanted as a whole
+    static constexpr size_t kRoomHead = 8;
+    static constexpr uint64_t kBlockUnit = 512;  // file systems' blocks are multiples of it
+    enum class State { kTop, kWhole, kDone };    // kWhole: the box at at_ is wanted as a whole
     struct Lane {
         TableBuilder tables;
     };

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "protocol/mp4/box_reader.h"
+#include "protocol/mp4/demuxer.h"
 #include "protocol/mp4/frames_testing.h"
 
 namespace mp4 {
@@ -55,6 +57,178 @@ TEST(Mp4Fragment, ByteByByte) {
     EXPECT_TRUE(builder.empty());
     EXPECT_EQ(builder.span_ms(), 0);
     EXPECT_EQ(builder.cut().size, 0u);
+}
+
+namespace {
+
+struct Row {
+    int64_t begin;
+    std::vector<uint32_t> durations;
+    std::vector<int32_t> cts;
+    friend bool operator==(const Row&, const Row&) = default;
+};
+
+// The builder's next fragment: the runs of its tracks, by the reader.
+std::vector<Row> cut(FragmentBuilder& builder, std::optional<int64_t> next_video_dts = {}) {
+    auto init = builder.init_segment();
+    auto movie = demux(init);
+    EXPECT_TRUE(movie) << movie.error().text();
+    auto bytes = joined(builder.cut({.next_video_dts = next_video_dts}));
+    auto moof = BoxReader(bytes).next();
+    std::vector<int64_t> next;
+    MovieFragment fragment;
+    auto parsed = parse_moof(moof->payload, 0, movie->movie, next, fragment);
+    EXPECT_TRUE(parsed) << parsed.error().text();
+    std::vector<Row> runs;
+    for (const auto& run : fragment.runs) {
+        runs.push_back({fragment.samples[run.first].dts, {}, {}});
+        for (size_t i = run.first; i < run.first + run.count; ++i) {
+            runs.back().durations.push_back(fragment.samples[i].duration);
+            runs.back().cts.push_back(fragment.samples[i].cts);
+        }
+    }
+    return runs;
+}
+
+void add_audio(FragmentBuilder& builder, std::initializer_list<int64_t> times) {
+    for (int64_t dts : times) EXPECT_TRUE(builder.add(frame_of(Codec::kAac, 5, 1, dts)));
+}
+
+void add_video(FragmentBuilder& builder, std::initializer_list<int64_t> times) {
+    for (int64_t dts : times) EXPECT_TRUE(builder.add(frame_of(Codec::kH264, 5, 1, dts)));
+}
+
+FragmentBuilder with_audio(const char* config = "1210") {
+    FragmentBuilder builder;
+    EXPECT_TRUE(*builder.set_header(aac_header(config)));
+    return builder;
+}
+
+}  // namespace
+
+TEST(Mp4Fragment, AudioIsPlacedBySamplesNotByRoundedTimes) {
+    FragmentBuilder builder = with_audio();
+    add_audio(builder, {0, 23, 46, 70});
+    EXPECT_EQ(cut(builder), (std::vector<Row>{{0, {1024, 1024, 1024, 1024}, {0, 0, 0, 0}}}));
+    add_audio(builder, {93, 116});
+    EXPECT_EQ(cut(builder), (std::vector<Row>{{4096, {1024, 1024}, {0, 0}}}));
+    // Four hours of it, stamped in whole ms, rounded down: nothing accumulates and nothing jumps.
+    int64_t frame = 6;
+    for (; frame < 620'000; ++frame) {
+        add_audio(builder, {frame * 1024 * 1000 / 44100});
+        if (frame % 1000 != 0) continue;
+        for (const Row& run : cut(builder)) {
+            ASSERT_EQ(run.begin + static_cast<int64_t>(run.durations.size()) * 1024, (frame + 1) * 1024);
+            for (uint32_t duration : run.durations) ASSERT_EQ(duration, 1024u);
+        }
+    }
+}
+
+TEST(Mp4Fragment, AGapInAudioStaysOne) {
+    FragmentBuilder builder = with_audio();
+    add_audio(builder, {0, 23});
+    // One frame is missing: 70 ms are 3087 units.
+    add_audio(builder, {70, 93});
+    EXPECT_EQ(cut(builder), (std::vector<Row>{{0, {1024, 2063, 1024, 1024}, {0, 0, 0, 0}}}));
+    // Over a fragment's border the next one's time tells.
+    add_audio(builder, {1000});
+    EXPECT_EQ(cut(builder), (std::vector<Row>{{44100, {1024}, {0}}}));
+    // Back by more than half a frame, but not before the last one's beginning.
+    add_audio(builder, {1005, 990});
+    EXPECT_EQ(cut(builder), (std::vector<Row>{{44321, {0, 1024}, {0, 0}}}));
+}
+
+TEST(Mp4Fragment, JitterOfAudioIsSmoothed) {
+    FragmentBuilder builder = with_audio();
+    add_audio(builder, {0, 30, 40, 75, 85});
+    EXPECT_EQ(cut(builder), (std::vector<Row>{{0, {1024, 1024, 1024, 1024, 1024}, {0, 0, 0, 0, 0}}}));
+}
+
+TEST(Mp4Fragment, HeAacLastsTwiceAsLong) {
+    FragmentBuilder builder = with_audio("2b920800");
+    add_audio(builder, {0, 46});
+    EXPECT_EQ(cut(builder), (std::vector<Row>{{0, {2048, 2048}, {0, 0}}}));
+}
+
+TEST(Mp4Fragment, OpusFramesOfManySizes) {
+    FragmentBuilder builder;
+    ASSERT_TRUE(*builder.set_header(frame_of(Codec::kOpus, hex("fc00"))));
+    ASSERT_TRUE(builder.add(frame_of(Codec::kOpus, hex("fc00"), 0)));   // 20 ms
+    ASSERT_TRUE(builder.add(frame_of(Codec::kOpus, hex("e400"), 20)));  // 2.5 ms
+    ASSERT_TRUE(builder.add(frame_of(Codec::kOpus, hex("fc00"), 22)));
+    EXPECT_EQ(cut(builder), (std::vector<Row>{{0, {960, 120, 960}, {0, 0, 0}}}));
+}
+
+TEST(Mp4Fragment, VideoKeepsItsMs) {
+    FragmentBuilder builder;
+    ASSERT_TRUE(*builder.set_header(h264_header()));
+    add_video(builder, {0, 33, 67, 100});
+    EXPECT_EQ(cut(builder, 133), (std::vector<Row>{{0, {33, 34, 33, 33}, {0, 0, 0, 0}}}));
+    // The last one as long as the one before it, where nothing is told; a lone one 40 ms, or as in the last fragment.
+    add_video(builder, {133, 200});
+    EXPECT_EQ(cut(builder), (std::vector<Row>{{133, {67, 67}, {0, 0}}}));
+    add_video(builder, {267});
+    EXPECT_EQ(cut(builder), (std::vector<Row>{{267, {67}, {0}}}));
+    FragmentBuilder other;
+    ASSERT_TRUE(*other.set_header(h264_header()));
+    add_video(other, {0});
+    EXPECT_EQ(cut(other), (std::vector<Row>{{0, {40}, {0}}}));
+    // A time that goes back is where the last one was.
+    add_video(other, {80, 50, 90});
+    EXPECT_EQ(cut(other, 120), (std::vector<Row>{{80, {0, 10, 30}, {0, 0, 0}}}));
+    // Beyond 32 bits.
+    add_video(other, {10'000'000'000});
+    EXPECT_EQ(cut(other), (std::vector<Row>{{10'000'000'000, {30}, {0}}}));
+}
+
+TEST(Mp4Fragment, OriginAndOffsets) {
+    FragmentBuilder builder = with_tracks(1000);
+    ASSERT_TRUE(builder.add(frame_of(Codec::kH264, 5, 1, 1000, 66, true)));
+    ASSERT_TRUE(builder.add(frame_of(Codec::kAac, 5, 1, 990)));  // before the origin
+    ASSERT_TRUE(builder.add(frame_of(Codec::kH264, 5, 1, 1033, -33)));
+    EXPECT_EQ(cut(builder), (std::vector<Row>{{0, {33, 33}, {66, -33}}, {0, {1024}, {0}}}));
+}
+
+TEST(Mp4Fragment, EachSampleSaysWhatItIs) {
+    FragmentBuilder builder;
+    ASSERT_TRUE(*builder.set_header(h264_header()));
+    // Key frames in the middle, disposable ones: no default will do.
+    for (int i = 0; i < 6; ++i) {
+        Frame frame = frame_of(Codec::kH264, 5, 1, i * 40, 0, i % 3 == 0);
+        frame.disposable = i % 3 == 2;
+        ASSERT_TRUE(builder.add(frame));
+    }
+    auto bytes = joined(builder.cut());
+    auto all = builder.init_segment();
+    all.insert(all.end(), bytes.begin(), bytes.end());
+    auto read = demux(all);
+    ASSERT_TRUE(read);
+    std::vector<bool> sync;
+    for (const Sample& sample : read->samples[0]) sync.push_back(sample.sync);
+    EXPECT_EQ(sync, (std::vector<bool>{true, false, false, true, false, false}));
+}
+
+TEST(Mp4Fragment, WhatCannotBeAdded) {
+    FragmentBuilder builder = with_audio();
+    EXPECT_FALSE(builder.add(frame_of(Codec::kH264, 5, 1, 0)));
+    EXPECT_FALSE(builder.add(frame_of(Codec::kMp3, 5, 1, 0)));
+    EXPECT_FALSE(builder.add(aac_header()));
+    EXPECT_TRUE(builder.add(frame_of(Codec::kAac, 0, 1, 0)));  // nothing in it
+    EXPECT_TRUE(builder.empty());
+    EXPECT_EQ(builder.cut().size, 0u);
+    EXPECT_EQ(builder.sequence(), 1u);
+    Frame large = frame_of(Codec::kAac, 1 << 20, 1, 0);
+    for (int i = 0; i < 1024; ++i) ASSERT_TRUE(builder.add(large));
+    auto full = builder.add(large);
+    ASSERT_FALSE(full);
+    EXPECT_EQ(full.error().code(), base::Code::kLimit);
+}
+
+TEST(Mp4Fragment, Av1LosesItsTemporalDelimiter) {
+    FragmentBuilder builder;
+    ASSERT_TRUE(*builder.set_header(av1_header()));
+    ASSERT_TRUE(builder.add(frame_of(Codec::kAv1, hex("1200 32 02 aabb"), 0, 0, true)));
+    EXPECT_EQ(builder.bytes(), 4u);
 }
 
 }  // namespace mp4
