@@ -2,6 +2,7 @@
 recorded stays, and recording goes on."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -202,7 +203,9 @@ def test_slow_disk(servers, tmp_path):
     (recorded,) = dvr.wait_files(server, 1, seconds=20)
     dvr.check_clean(recorded)
     dvr.assert_flv_head(recorded)
-    assert "held up" not in server.log() and "stall" not in server.log(), server.log()
+    # A write that held up the loop would do so for about two seconds; a loaded machine may for a moment.
+    stalls = [int(ms) for ms in re.findall(r"the loop did not turn for (\d+) ms.*blocked in a system call", server.log())]
+    assert max(stalls, default=0) < 1000, f"the loop was blocked for {stalls} ms"
 
 
 def test_write_errors_are_told_and_over_when_they_end(servers, tmp_path):

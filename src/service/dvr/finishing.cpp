@@ -132,7 +132,9 @@ Result<Finished> repair_flv(const std::string& growing) {
 }
 
 Result<Finished> finish_file(const std::string& growing, const std::string& path, bool whole, int64_t duration_ms) {
-    Finished finished{growing, duration_ms, TRY(size_of(growing))};
+    // Not within the braces: a return from there leaves what was built already.
+    uint64_t size = TRY(size_of(growing));
+    Finished finished{growing, duration_ms, size};
     if (finished.bytes == 0) {
         finished = {};
     } else if (format_of(path) == Format::kMp4) {
