@@ -183,7 +183,7 @@ TEST(RecordingScan, FindsTheLastWholeTagInAnyPieces) {
     append(tags, tag_of(Kind::kVideo, 40, false, 30));
     size_t whole = tags.size();
     append(tags, tag_of(Kind::kVideo, 80, true, 30));
-    tags.resize(tags.size() - 1);
+    tags.pop_back();
     for (size_t step : {size_t{1}, size_t{2}, size_t{11}, size_t{13}, size_t{100}, tags.size()}) {
         RecordingScan scan(1000, 16);
         for (size_t at = 0; at < tags.size(); at += step)
