@@ -17,23 +17,6 @@ def server(servers):
     return servers(vhosts=default_vhost(remux="wait_publisher on;", play="mw_latency 50;"))
 
 
-class Collector(publishing.Collector):
-    """The bytes of a live stream, to its end."""
-
-    def __init__(self, server, path, **options):
-        super().__init__(http.Live(server.http_port, path, wait=False, timeout=scaled(20), **options))
-
-    def _run(self):
-        try:
-            while not self.source.ended:
-                self.tags.append(self.source.data())
-        except (OSError, ValueError, AssertionError) as error:
-            self.error = error
-
-    def finish(self, who="HTTP-TS", **options):
-        return ts.Checker(**options).segment(b"".join(super().finish(scaled(20), who))).assert_good(who)
-
-
 def publish(server, name, tags, speed=SPEED):
     with rtmp.publisher(server, "live", name) as client:
         publishing.send_all(client, tags, speed)
@@ -73,7 +56,7 @@ def test_the_published_stream_comes(server, tool, tmp_path, name):
     out = tmp_path / "ts.framemd5"
     words = ["-i", server.http_url(f"live/{name}.ts"), "-map", "0:v?", "-map", "0:a?", "-c", "copy", *video, *sound]
     recording = tool(run(*words, "-f", "framemd5", out))
-    own = Collector(server, f"/live/{name}.ts")
+    own = ts.Collector(server, f"/live/{name}.ts")
     server.wait_players(f"live/{name}", 2)
     tags = media.tags(path)
     publish(server, name, tags)
@@ -147,7 +130,7 @@ def test_who_comes_late_to_sound_alone(server):
 def test_another_publisher_with_another_codec(server):
     """H.264 and AAC, then HEVC, then sound alone: a viewer who stays gets new program maps, and nothing is out of
     order."""
-    own = Collector(server, "/live/changes.ts")
+    own = ts.Collector(server, "/live/changes.ts")
     server.wait_players("live/changes", 1)
     parts = [media.plain(), media.hevc(), media.audio_only()]
     for path in parts:

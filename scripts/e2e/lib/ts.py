@@ -3,7 +3,8 @@ are what was published as FLV."""
 
 from typing import NamedTuple
 
-from . import flv
+from . import flv, http, publishing
+from .timing import scaled
 
 H264, HEVC, AAC, MP3, PRIVATE = 0x1B, 0x24, 0x0F, 0x03, 0x06
 VIDEO_TYPES = (H264, HEVC)
@@ -235,6 +236,24 @@ class Checker:
 
     def of_kind(self, kind):
         return [pes for pes in self.pes if (pes.stream_type in VIDEO_TYPES) == (kind == flv.VIDEO)]
+
+
+class Collector(publishing.Collector):
+    """The bytes of a live transport stream, to its end."""
+
+    def __init__(self, server, path):
+        super().__init__(http.Live(server.http_port, path, wait=False, timeout=scaled(20)))
+
+    def _run(self):
+        try:
+            while not self.source.ended:
+                self.tags.append(self.source.data())
+        except (OSError, ValueError, AssertionError) as error:
+            self.error = error
+
+    def finish(self, who="HTTP-TS", seconds=20, **options):
+        """Checked, and good."""
+        return Checker(**options).segment(b"".join(super().finish(scaled(seconds), who))).assert_good(who)
 
 
 def _stamp(data):
