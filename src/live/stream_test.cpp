@@ -141,6 +141,7 @@ TEST(Stream, ASinkThatLeavesWithinAFrameTakesNothingFromTheOthers) {
     publication.publish(video(40, false, "b"));
     EXPECT_EQ(leaver.frames, 1);
     EXPECT_EQ(stayer.seen, (std::vector<std::string>{"publish", "0 a", "40 b"}));
+    stream->unsubscribe(stayer);
 }
 
 TEST(Stream, ForgetsAGopThatIsTooLong) {

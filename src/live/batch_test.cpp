@@ -1,0 +1,125 @@
+// Many viewers on real sockets, sent to together and one by one: what they get is the same.
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "live/live_log.h"
+#include "live/registry.h"
+#include "live/stream.h"
+#include "live/testing.h"
+#include "live/viewer.h"
+#include "runtime/coroutine.h"
+#include "runtime/send_batch.h"
+#include "runtime/tcp_stream.h"
+#include "runtime/testing.h"
+
+namespace live {
+namespace {
+
+constexpr size_t kViewers = 100;
+constexpr size_t kGone = 7, kSlow = 20;  // whose peer leaves, and whose does not read
+
+struct Client : ViewerHandler {
+    Viewer viewer{*this};
+    int peer = -1;
+    bool ended = false;
+    std::string got;
+
+    void on_viewer_input(Viewer&, std::span<const uint8_t>) override {}
+    void on_stream_end(Viewer&) override {}
+    void on_viewer_end(Viewer&, std::string_view) override { ended = true; }
+    ~Client() { leave(); }
+    void leave() {
+        if (peer >= 0) ::close(std::exchange(peer, -1));
+    }
+    void join(const base::Ref<Stream>& stream) {
+        int ends[2];
+        ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+        const int room = 4096;
+        setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+        auto socket = runtime::detail::TcpStream::make(ends[0], {});
+        ASSERT_TRUE(socket);
+        peer = ends[1];
+        viewer.join(stream, "all", testing::TextEncoder::make, *std::move(socket), base::Slice::copy("HEAD "));
+    }
+    void read() {
+        char buffer[65536];
+        for (ssize_t n; peer >= 0 && (n = ::recv(peer, buffer, sizeof buffer, MSG_DONTWAIT)) > 0;)
+            got.append(buffer, static_cast<size_t>(n));
+    }
+};
+
+struct Owner : PublicationOwner {
+    bool publisher_alive() const override { return true; }
+    void publication_revoked(std::string_view) override {}
+};
+
+class BatchTest : public runtime::testing::RuntimeTest, public ::testing::WithParamInterface<bool> {
+  protected:
+    void TearDown() override { runtime::SendBatch::allow(true); }
+};
+
+TEST_P(BatchTest, EverybodyGetsEveryPacket) {
+    runtime::SendBatch::allow(GetParam());
+    Registry registry;
+    Owner owner;
+    LiveOptions options;
+    options.merge_ms = 0;
+    auto stream = registry.find_or_create({"v", "live", "s"}, options);
+    auto publication = std::move(*stream->acquire(owner, false));
+    publication.publish(testing::header(media::Kind::kVideo, "VH"));
+    std::vector<std::unique_ptr<Client>> clients;
+    std::string wanted = "HEAD <FIRST 0 VH|->";
+    for (size_t i = 0; i < kViewers; ++i) {
+        clients.push_back(std::make_unique<Client>());
+        clients.back()->join(stream);
+    }
+    for (int frame = 0; frame < 40; ++frame) {
+        std::string text(static_cast<size_t>(frame) * 500, static_cast<char>('a' + frame % 26));
+        publication.publish(testing::video(frame * 40, frame == 0, text));
+        wanted += "[" + std::to_string(frame * 40) + " " + text + "]";
+        if (frame == 10) clients[kGone]->leave();
+        for (int look = 0; look < 400; ++look) {
+            (void)runtime::sleep_ms(2);
+            size_t behind = 0;
+            for (size_t i = 0; i < kViewers; ++i) {
+                if (i == kSlow) continue;
+                clients[i]->read();
+                behind += i != kGone && clients[i]->got.size() < wanted.size();
+            }
+            if (behind == 0) break;
+        }
+    }
+    for (int look = 0; look < 400 && clients[kSlow]->got.size() < wanted.size(); ++look) {
+        clients[kSlow]->read();
+        (void)runtime::sleep_ms(2);
+    }
+    for (size_t i = 0; i < kViewers; ++i) {
+        if (i == kGone) continue;
+        EXPECT_TRUE(clients[i]->got == wanted)
+            << "viewer " << i << " got " << clients[i]->got.size() << " bytes of " << wanted.size();
+        EXPECT_EQ(clients[i]->viewer.counters().sent_bytes, wanted.size());
+    }
+    EXPECT_TRUE(clients[kGone]->ended);
+    publication.end();
+    stream->end_viewers();
+    for (int i = 0; i < 400 && stream->viewer_count() > 0; ++i) {
+        (void)runtime::sleep_ms(5);
+        for (auto& client : clients) client->read();
+    }
+    (void)runtime::sleep_ms(20);
+    for (auto& client : clients) EXPECT_TRUE(client->ended);
+    stream.reset();
+    for (int i = 0; i < 200 && registry.size() > 0; ++i) (void)runtime::sleep_ms(5);
+}
+
+INSTANTIATE_TEST_SUITE_P(Live, BatchTest, ::testing::Bool(),
+                         [](const auto& allowed) { return allowed.param ? "together" : "one_by_one"; });
+
+}  // namespace
+}  // namespace live
