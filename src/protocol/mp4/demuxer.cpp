@@ -7,6 +7,7 @@
 
 #include "media/audio_headers.h"
 #include "protocol/mp4/box_reader.h"
+#include "protocol/mp4/esds.h"
 
 namespace mp4 {
 
@@ -131,30 +132,6 @@ Result<Bytes> config_of(const Track& track, Bytes entry, uint32_t type) {
     return fail(Code::kProtocol, "MP4: a sample entry without its configuration");
 }
 
-// DecoderSpecificInfo in an ES_Descriptor (14496-1, 7.2.6.5).
-Result<Bytes> specific_info(Bytes esds) {
-    ByteReader r(esds);
-    r.skip(4);
-    while (r.left()) {
-        uint8_t tag = r.u8();
-        size_t size = 0;
-        for (int i = 0; i < 4; ++i) {
-            uint8_t byte = r.u8();
-            size = size << 7 | (byte & 0x7f);
-            if (!(byte & 0x80)) break;
-        }
-        if (tag == 3) {
-            r.skip(3);
-        } else if (tag == 4) {
-            r.skip(13);
-        } else {
-            Bytes body = r.bytes(size);
-            if (tag == 5 && r.ok()) return body;
-        }
-    }
-    return fail(Code::kProtocol, "MP4: an esds box without a decoder configuration");
-}
-
 base::Slice opus_head(Bytes dops) {
     ByteReader r(dops);
     r.skip(1);
@@ -184,7 +161,8 @@ Result<media::Frame> header_of(const Track& track, Bytes entry) {
             frame.payload = base::Slice::copy(TRY(config_of(track, entry, fourcc("vpcC"))));
             break;
         case Codec::kAac:
-            frame.payload = base::Slice::copy(TRY(specific_info(TRY(config_of(track, entry, fourcc("esds"))))));
+            frame.payload =
+                base::Slice::copy(TRY(parse_esds(TRY(config_of(track, entry, fourcc("esds"))))).specific_info);
             break;
         case Codec::kOpus:
             frame.payload = opus_head(TRY(config_of(track, entry, fourcc("dOps"))));

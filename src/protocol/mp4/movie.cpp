@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "protocol/mp4/box_reader.h"
+#include "protocol/mp4/esds.h"
 
 namespace mp4 {
 
@@ -53,15 +54,17 @@ Codec codec_of(uint32_t type) {
     }
 }
 
-// The object type is behind the ES and decoder descriptors' tags: good enough to tell MP3 from AAC.
 Codec codec_of_mp4a(Bytes entry) {
-    constexpr uint8_t kEsds[] = {'e', 's', 'd', 's'};
-    auto found = std::ranges::search(entry, kEsds);
-    auto tag = std::find(found.end(), entry.end(), uint8_t{4});
-    auto type = std::find_if(tag + (tag != entry.end()), entry.end(),
-                             [](uint8_t b) { return b == 0x40 || b == 0x6b || b == 0x69; });
-    if (type == entry.end()) return Codec::kNone;
-    return *type == 0x40 ? Codec::kAac : Codec::kMp3;
+    constexpr size_t kAudioFields = 28;
+    BoxReader boxes(entry.size() > kAudioFields ? entry.subspan(kAudioFields) : Bytes());
+    while (auto box = boxes.next()) {
+        if (box->type != fourcc("esds")) continue;
+        auto esds = parse_esds(box->payload);
+        if (!esds) return Codec::kNone;
+        if (esds->object_type == 0x40) return Codec::kAac;
+        return esds->object_type == 0x6b || esds->object_type == 0x69 ? Codec::kMp3 : Codec::kNone;
+    }
+    return Codec::kNone;
 }
 
 // A full box's table: count, then entries of that size.
