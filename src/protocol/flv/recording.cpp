@@ -86,11 +86,16 @@ std::vector<uint8_t> body_of(const Value& value) {
     return body;
 }
 
-// Members that fill the rest of the head: an array of numbers, and of nulls for what is no whole number.
-Value filler(size_t bytes) {
-    std::vector<Value> values(bytes / kNumber, Value(0.0));
-    values.resize(values.size() + bytes % kNumber);
-    return Value::strict_array(std::move(values));
+// Makes so many bytes of the empty array in which the body ends: of zeros as numbers, and of nulls for what is no whole
+// number.
+void fill(std::vector<uint8_t>& body, size_t bytes) {
+    constexpr size_t kEnd = 3;  // of the object around it
+    constexpr uint8_t kNull = 5;
+    size_t at = body.size() - kEnd;
+    base::put_u32(body.data() + at - 4, static_cast<uint32_t>(bytes / kNumber + bytes % kNumber));
+    auto place = body.begin() + static_cast<ptrdiff_t>(at);
+    place = body.insert(place, bytes, 0);  // a number 0.0 is nothing but zeros
+    std::fill_n(place + static_cast<ptrdiff_t>(bytes - bytes % kNumber), bytes % kNumber, kNull);
 }
 
 size_t with_frame(size_t body) { return kFileHeaderSize + kTagHeaderSize + body + kPreviousTagSize; }
@@ -192,17 +197,16 @@ std::vector<uint8_t> recording_head(const Value& about, const RecordingIndex& in
                                     size_t head_size) {
     Value v = story(about, index, file_size);
     v.set("filler", Value::strict_array());
-    size_t least = with_frame(body_of(v).size());
-    if (least > head_size) {  // a later, longer metadata: the tags count more
+    std::vector<uint8_t> body = body_of(v);
+    if (with_frame(body.size()) > head_size) {  // a later, longer metadata: the tags count more
         Value bare = Value::ecma_array();
         bare.set(kServer, about.get(kServer));
         v = story(bare, index, file_size);
         v.set("filler", Value::strict_array());
-        least = with_frame(body_of(v).size());
+        body = body_of(v);
     }
-    CHECK(least <= head_size);
-    v.set("filler", filler(head_size - least));
-    std::vector<uint8_t> body = body_of(v);
+    CHECK(with_frame(body.size()) <= head_size);
+    fill(body, head_size - with_frame(body.size()));
     std::vector<uint8_t> head(head_size);
     // Before anything was recorded both are announced: a reader waits for what may come.
     bool known = file_size > 0;

@@ -19,6 +19,7 @@ using base::Result;
 namespace {
 
 constexpr int64_t kFlushEveryMs = 100;
+constexpr size_t kFlushParts = 5;
 // How often it is looked whether growing files are still there: the system itself says nothing.
 constexpr int64_t kLookMs = 2'000;
 // For the files that are being completed when the server ends.
@@ -188,10 +189,11 @@ Result<void> Service::stop_recording(const live::StreamKey& key) {
     return {};
 }
 
+// A part of them at a time, so that a thousand recordings do not hold up the loop together.
 void Service::flush_all() {
-    while (runtime::sleep_ms(kFlushEveryMs)) {
+    for (size_t turn = 0; runtime::sleep_ms(recordings_.empty() ? kFlushEveryMs : kFlushEveryMs / kFlushParts); ++turn) {
         int64_t now = base::monotonic_ms();
-        for (const auto& recording : recordings_) recording->flush(now);
+        for (size_t i = turn % kFlushParts; i < recordings_.size(); i += kFlushParts) recordings_[i]->flush(now);
     }
 }
 
