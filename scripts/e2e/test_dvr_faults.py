@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from lib import dvr, flv, http, media, publishing, rtmp
+from lib import dvr, flv, media, publishing, rtmp
 from lib.timing import wait_until
 
 FORMATS = ["flv", "mp4"]

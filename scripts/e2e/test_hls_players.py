@@ -1,24 +1,18 @@
 """HLS with what stands around it: hls.js in Chromium, and an nginx that caches in front. hls.js comes from npm, by
 scripts/test."""
 
-import http.server
-import json
-import shutil
-import subprocess
-import threading
-
 import pytest
 
-from lib import hls, http as client_http, media, ports, publishing, rtmp
+from lib import browser, hls, http as client_http, media, ports, publishing, rtmp
 from lib.ffmpeg import command9
-from lib.server import ROOT, can_connect
+from lib.server import can_connect
 from lib.timing import scaled, wait_until
 
-HLS_JS = ROOT / "objs/node/node_modules/hls.js/dist/hls.min.js"
+HLS_JS = "hls.js/dist/hls.min.js"
 PATH = "/live/one.m3u8"
 
 # It tells what it sees each quarter of a second.
-PAGE = """<!doctype html><video id="video" muted autoplay></video><script src="/hls.js"></script><script>
+PAGE = """<!doctype html><video id="video" muted autoplay></video><script src="/hls.js/dist/hls.min.js"></script><script>
 const video = document.getElementById("video"), errors = [], fragments = [];
 const player = new Hls({liveSyncDurationCount: 2});
 player.on(Hls.Events.ERROR, (_, data) => errors.push({fatal: data.fatal, details: data.details, why: String(data.reason || data.error)}));
@@ -31,52 +25,9 @@ setInterval(() => fetch("/report", {method: "POST", body: JSON.stringify({
 </script>"""
 
 
-class Browser:
-    """Chromium on a page of ours, and what the page reports."""
-
-    def __init__(self, tool, directory, source):
-        self.reports = []
-        browser = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                body = HLS_JS.read_bytes() if self.path == "/hls.js" else PAGE.encode()
-                self.send_response(200)
-                self.send_header("Content-Type", "text/javascript" if self.path == "/hls.js" else "text/html")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def do_POST(self):
-                browser.reports.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-                self.send_response(204)
-                self.end_headers()
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{self.server.server_address[1]}/#{source}"
-        flags = (
-            "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-            "--disable-component-update --autoplay-policy=no-user-gesture-required --disable-dev-shm-usage"
-        )
-        self.process = tool([shutil.which("chromium"), *flags.split(), f"--user-data-dir={directory}/profile", url])
-
-    def last(self):
-        return self.reports[-1] if self.reports else None
-
-    def close(self):
-        self.process.process.terminate()
-        self.process.process.wait(scaled(10))
-        self.server.shutdown()
-        self.server.server_close()
-
-
 @pytest.mark.parametrize("form", ["ts", "fmp4", "ts-encrypted", "fmp4-memory"])
 def test_hls_js_in_chromium(servers, tool, tmp_path, form):
-    if not HLS_JS.exists() or not shutil.which("chromium"):
+    if not browser.is_there(HLS_JS):
         pytest.skip("scripts/test installs hls.js and Chromium")
     server = servers(
         vhosts=hls.vhost(
@@ -91,18 +42,18 @@ def test_hls_js_in_chromium(servers, tool, tmp_path, form):
     tags = media.from_keyframe(media.with_b_frames())
     with publishing.Steady(rtmp.publisher(server, "live", "one", timeout=scaled(10)), tags):
         wait_until(lambda: client_http.get_status(server.http_port, PATH) == 200, 15, "a playlist")
-        browser = Browser(tool, tmp_path, server.http_url(PATH[1:]))
+        page = browser.Browser(tool, tmp_path, PAGE, server.http_url(PATH[1:]))
         try:
 
             def plays():
-                last = browser.last()
+                last = page.last()
                 assert not last or not [error for error in last["errors"] if error["fatal"]], f"hls.js gave up: {last}"
                 return last and last["frames"] > 60 and last["time"] > 3 and len(last["fragments"]) >= 3 and last
 
-            seen = wait_until(plays, 60, lambda: f"60 frames; {browser.last()}\n{browser.process.text()[-2000:]}", 0.2)
+            seen = wait_until(plays, 60, lambda: f"60 frames; {page.last()}\n{page.process.text()[-2000:]}", 0.2)
         finally:
-            browser.close()
-    frames = [report["frames"] for report in browser.reports]
+            page.close()
+    frames = [report["frames"] for report in page.reports]
     assert frames == sorted(frames), f"frames should only rise: {frames}"
     assert seen["width"] > 0 and seen["sound"] > 0, f"picture and sound: {seen}"
     numbers = seen["fragments"]

@@ -1,0 +1,62 @@
+"""Chromium on a page of ours, and what the page reports. Scripts come from npm, by scripts/test."""
+
+import http.server
+import json
+import shutil
+import threading
+
+from .server import ROOT
+from .timing import scaled
+
+MODULES = ROOT / "objs/node/node_modules"
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --autoplay-policy=no-user-gesture-required --disable-dev-shm-usage"
+)
+
+
+def is_there(*scripts):
+    """Whether there is a Chromium, and these scripts below MODULES."""
+    return shutil.which("chromium") and all((MODULES / script).exists() for script in scripts)
+
+
+class Browser:
+    """page: HTML that gets scripts by their path below MODULES, the source's URL by location.hash, and posts JSON to
+    /report."""
+
+    def __init__(self, tool, directory, page, source):
+        self.reports = []
+        browser = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                script = MODULES / self.path[1:]
+                is_script = self.path.endswith(".js") and script.exists()
+                body = script.read_bytes() if is_script else page.encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "text/javascript" if is_script else "text/html")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def do_POST(self):
+                browser.reports.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{self.server.server_address[1]}/#{source}"
+        self.process = tool([shutil.which("chromium"), *FLAGS.split(), f"--user-data-dir={directory}/profile", url])
+
+    def last(self):
+        return self.reports[-1] if self.reports else None
+
+    def close(self):
+        self.process.process.terminate()
+        self.process.process.wait(scaled(10))
+        self.server.shutdown()
+        self.server.server_close()
