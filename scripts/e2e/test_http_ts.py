@@ -148,6 +148,8 @@ def test_another_publisher_with_another_codec(server):
 def test_a_codec_that_mpeg_ts_does_not_carry(server):
     tags = media.tags(media.encoded_by_9("libvpx-vp9", "flac"))
     with publishing.Steady(rtmp.publisher(server, "live", "vp9"), tags):
-        wait_until(lambda: http.get_status(server.http_port, "/live/vp9.flv") == 200, 5, "the stream is there")
+        viewer = http.Live(server.http_port, "/live/vp9.flv", wait=False)
+        http.collect(viewer, lambda got: any(flv.is_keyframe(tag) for tag in got))
+        viewer.close()
         response = http.get(server.http_port, "/live/vp9.ts")
     assert response.status == 404 and b"does not carry" in response.body, response.describe()

@@ -26,10 +26,10 @@ base::Result<void> DiskShelf::write(std::span<const uint8_t> bytes) { return fil
 void DiskShelf::seal(Sealed sealed) {
     if (waiting_.size() >= kMostWaiting) {
         std::string path = file_->path();
-        abandon();
-        note_gap();
+        lose();
         return fail(path, base::Error(base::Code::kLimit, "the disk does not keep up: too many segments wait for it"));
     }
+    mark_loss(sealed, window_.next_sequence() > 0 || busy_ || !waiting_.empty());
     waiting_.push_back({std::move(sealed), std::move(file_)});
     advance();
 }

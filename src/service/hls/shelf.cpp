@@ -94,6 +94,7 @@ class MemoryShelf final : public Shelf {
     void seal(Sealed sealed) override {
         // The last block is as large as its bytes.
         if (block_.size() > 0) blocks_.push_back(base::Slice::copy(block_.bytes()));
+        mark_loss(sealed, window_.next_sequence() > 0);
         Named named = name(sealed, size_);
         Resource segment = resource();
         segment.blocks = std::move(blocks_);

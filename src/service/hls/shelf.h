@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "base/result.h"
 #include "config/snapshot.h"
@@ -78,7 +79,7 @@ class Shelf {
     // The open segment cannot go on; the next one does not follow the one before.
     void lose() {
         abandon();
-        note_gap();
+        lost_ = true;
     }
 
     void begin_publishing() { window_.begin(); }
@@ -107,8 +108,13 @@ class Shelf {
         last_key_.reset();
         last_init_.reset();
     }
-    // The next segment does not follow the one before.
+    // The next segment that is named does not follow the one before.
     void note_gap() { gap_ = true; }
+    // Of a segment that is complete: whether one before it was lost. Others that are complete may wait to be named
+    // first, and they still follow one another. any_before: there are some, or a playlist.
+    void mark_loss(Sealed& sealed, bool any_before) {
+        sealed.discontinuity |= std::exchange(lost_, false) && any_before;
+    }
     void put_shared(const Named& named, const Sealed& sealed, bool in_memory);
     Resource resource() const;
 
@@ -122,6 +128,7 @@ class Shelf {
     std::shared_ptr<const std::string> last_init_;
     std::string last_map_path_;
     bool gap_ = false;
+    bool lost_ = false;  // the segment before the one that is being written
 };
 
 std::shared_ptr<Shelf> make_memory_shelf(ShelfHost& host, Names names, ShelfOptions options, Index& index);
