@@ -1,0 +1,252 @@
+// The shelves: what is told, when, and what is there then. The disk's on real files, with its faults.
+
+#include "service/hls/shelf.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "base/clock.h"
+#include "runtime/coroutine.h"
+#include "runtime/testing.h"
+#include "service/hls/disk_shelf.h"
+
+namespace service::hls {
+namespace {
+
+namespace fs = std::filesystem;
+namespace disk = runtime::disk;
+
+class ShelfTest : public testing::Test, public ShelfHost {
+  protected:
+    void SetUp() override {
+        runtime::testing::start_loop_once();
+        std::string name = fs::temp_directory_path() / "shelf_test.XXXXXX";
+        ASSERT_NE(mkdtemp(name.data()), nullptr);
+        root_ = name;
+    }
+    void TearDown() override {
+        disk::set_fault(nullptr);
+        ASSERT_TRUE(disk::drain(runtime::Deadline::in_ms(30'000)));
+        fs::remove_all(root_);
+    }
+
+    ShelfOptions options(int64_t window_ms = 60'000) const {
+        ShelfOptions out;
+        out.vhost = "v";
+        out.root = out.key_root = root_;
+        out.window = {window_ms, 1'000};
+        return out;
+    }
+    Names names(bool mp4 = false) const {
+        config::VhostHls hls = config::default_snapshot()->vhosts.at(0).hls;
+        hls.use_fmp4 = mp4;
+        return *Names::make(hls, {"v", "live", "s"}, true);
+    }
+    std::shared_ptr<DiskShelf> disk_shelf(const ShelfOptions& options, bool mp4 = false) {
+        auto shelf = std::make_shared<DiskShelf>(*this, names(mp4), options, index_);
+        shelf->recover();
+        return shelf;
+    }
+    void segment(Shelf& shelf, std::string_view bytes, Sealed sealed = {}) {
+        shelf.open();
+        ASSERT_TRUE(shelf.write({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}));
+        sealed.duration_ms = 1'000;
+        shelf.seal(std::move(sealed));
+    }
+    void wait(const Shelf& shelf) {
+        for (int i = 0; i < 3'000 && !shelf.idle(); ++i) ASSERT_TRUE(runtime::sleep_ms(10));
+        ASSERT_TRUE(shelf.idle());
+    }
+    std::string file(const std::string& path) const {
+        std::ifstream in(root_ + "/" + path, std::ios::binary);
+        return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    }
+    std::vector<std::string> files() const {
+        std::vector<std::string> out;
+        for (const auto& entry : fs::recursive_directory_iterator(root_))
+            if (entry.is_regular_file()) out.push_back(fs::relative(entry.path(), root_));
+        std::sort(out.begin(), out.end());
+        return out;
+    }
+    std::vector<std::string> uris(const Shelf& shelf) const {
+        std::vector<std::string> out;
+        for (const auto& item : shelf.window().playlist().segments) out.push_back(item.uri);
+        return out;
+    }
+
+    void shelf_changed(Shelf& shelf) override {
+        ++changes_;
+        for (const Entry& entry : shelf.window().entries())
+            EXPECT_NE(index_.find("v", entry.path), nullptr) << entry.path << " is told and cannot be fetched";
+    }
+    void segment_done(Shelf&, const Entry& entry, uint64_t sequence, const std::string& path) override {
+        done_.push_back(std::to_string(sequence) + " " + entry.item.uri + " " +
+                        (path.empty() ? "" : fs::relative(path, root_).string()));
+    }
+    void shelf_failed(Shelf&, const std::string&, const base::Error& error) override {
+        failures_.push_back(error.text());
+    }
+
+    std::string root_;
+    Index index_;
+    int changes_ = 0;
+    std::vector<std::string> done_;
+    std::vector<std::string> failures_;
+};
+
+using Strings = std::vector<std::string>;
+
+TEST_F(ShelfTest, MemoryKeepsWhatThePlaylistNamesAndALittleLonger) {
+    auto shelf = make_memory_shelf(*this, names(), options(3'000), index_);
+    std::string large(100'000, 'x');
+    for (int i = 0; i < 5; ++i) segment(*shelf, i == 4 ? large : std::to_string(i));
+    EXPECT_EQ(uris(*shelf), (Strings{"s-2.ts", "s-3.ts", "s-4.ts"}));
+    EXPECT_EQ(changes_, 5);
+    EXPECT_EQ(done_.back(), "4 s-4.ts ");
+    auto resource = index_.find("v", "live/s-4.ts");
+    ASSERT_NE(resource, nullptr);
+    EXPECT_EQ(resource->size, large.size());
+    EXPECT_EQ(resource->blocks.size(), 4u);
+    EXPECT_NE(index_.find("v", "live/s-0.ts"), nullptr);
+    shelf->tick(base::monotonic_ms() + 60'000);
+    EXPECT_EQ(index_.find("v", "live/s-0.ts"), nullptr);
+    EXPECT_EQ(index_.size(), 3u);
+    shelf->dispose();
+    EXPECT_EQ(index_.size(), 0u);
+    EXPECT_EQ(shelf->window().next_sequence(), 5u);
+    EXPECT_EQ(files(), Strings{});
+}
+
+TEST_F(ShelfTest, WhatIsAbandonedIsNotThere) {
+    auto shelf = make_memory_shelf(*this, names(), options(), index_);
+    shelf->open();
+    ASSERT_TRUE(shelf->write(std::vector<uint8_t>(50'000, 1)));
+    shelf->lose();
+    segment(*shelf, "good");
+    EXPECT_EQ(index_.find("v", "live/s-0.ts")->size, 4u);
+    auto on_disk = disk_shelf(options());
+    on_disk->open();
+    ASSERT_TRUE(on_disk->write(std::vector<uint8_t>(50'000, 1)));
+    on_disk->abandon();
+    ASSERT_TRUE(disk::drain(runtime::Deadline::in_ms(30'000)));
+    EXPECT_EQ(files(), Strings{});
+}
+
+TEST_F(ShelfTest, DiskTellsOfASegmentWhenItsPlaylistIsThere) {
+    auto shelf = disk_shelf(options());
+    segment(*shelf, "first");
+    EXPECT_EQ(changes_, 0) << "nothing is on disk yet";
+    segment(*shelf, "second");
+    wait(*shelf);
+    EXPECT_EQ(done_, (Strings{"0 s-0.ts live/s-0.ts", "1 s-1.ts live/s-1.ts"}));
+    EXPECT_EQ(files(), (Strings{"live/s-0.ts", "live/s-1.ts", "live/s.m3u8"}));
+    EXPECT_EQ(file("live/s-1.ts"), "second");
+    EXPECT_EQ(file("live/s.m3u8"), m3u8::write(shelf->window().playlist()));
+    shelf->end_list();
+    wait(*shelf);
+    EXPECT_TRUE(file("live/s.m3u8").ends_with("#EXT-X-ENDLIST\n"));
+    shelf->dispose();
+    ASSERT_TRUE(disk::drain(runtime::Deadline::in_ms(30'000)));
+    EXPECT_EQ(files(), Strings{});
+    EXPECT_FALSE(fs::exists(root_ + "/live"));
+}
+
+TEST_F(ShelfTest, KeysAndMapsAreThereBeforeWhatNeedsThem) {
+    auto shelf = disk_shelf(options(), true);
+    auto key = std::make_shared<SegmentKey>();
+    key->bytes.fill('k');
+    auto map = std::make_shared<const std::string>("init");
+    auto other = std::make_shared<const std::string>("another");
+    std::string iv(32, '0');
+    segment(*shelf, "a", {.key = key, .iv = iv, .init = map});
+    segment(*shelf, "b", {.key = key, .iv = iv, .init = std::make_shared<const std::string>("init")});
+    segment(*shelf, "c", {.discontinuity = true, .key = key, .iv = iv, .init = other});
+    wait(*shelf);
+    EXPECT_EQ(files(), (Strings{"live/s-0.key", "live/s-0.m4s", "live/s-1.m4s", "live/s-2.m4s", "live/s.m3u8",
+                                "live/s/init-2.mp4", "live/s/init.mp4"}));
+    EXPECT_EQ(file("live/s/init-2.mp4"), "another");
+    EXPECT_EQ(file("live/s-0.key"), std::string(16, 'k'));
+    EXPECT_EQ(shelf->window().entries()[1].item.map_uri, "s/init.mp4");
+    EXPECT_EQ(shelf->window().entries()[2].item.map_uri, "s/init-2.mp4");
+    EXPECT_NE(index_.find("v", "live/s-0.key"), nullptr);
+    // Another run goes on with the map that is in force.
+    auto next = disk_shelf(options(), true);
+    segment(*next, "d", {.init = other});
+    wait(*next);
+    EXPECT_EQ(next->window().entries()[3].item.map_uri, "s/init-2.mp4");
+    EXPECT_TRUE(next->window().entries()[3].item.discontinuity);
+    EXPECT_EQ(next->window().entries()[3].item.uri, "s-3.m4s");
+}
+
+TEST_F(ShelfTest, ASegmentThatCannotBeWrittenLeavesAGapAndNoNumber) {
+    auto shelf = disk_shelf(options());
+    segment(*shelf, "first");
+    wait(*shelf);
+    disk::set_fault(std::make_unique<disk::Fault>(disk::Fault{.path = root_, .on_write = true, .error = EIO}));
+    segment(*shelf, "second");
+    wait(*shelf);
+    disk::set_fault(nullptr);
+    EXPECT_EQ(failures_.size(), 1u);
+    segment(*shelf, "third");
+    wait(*shelf);
+    EXPECT_EQ(done_, (Strings{"0 s-0.ts live/s-0.ts", "1 s-1.ts live/s-1.ts"}));
+    EXPECT_EQ(file("live/s-1.ts"), "third");
+    EXPECT_TRUE(shelf->window().entries()[1].item.discontinuity);
+    ASSERT_TRUE(disk::drain(runtime::Deadline::in_ms(30'000)));
+    EXPECT_EQ(files(), (Strings{"live/s-0.ts", "live/s-1.ts", "live/s.m3u8"}));
+}
+
+TEST_F(ShelfTest, AnotherRunGoesOnWithWhatIsWhole) {
+    auto first = disk_shelf(options());
+    for (const char* bytes : {"0", "1", "2", "3"}) segment(*first, bytes);
+    wait(*first);
+    fs::remove(root_ + "/live/s-1.ts");
+    std::ofstream(root_ + "/live/s.m3u8.7.tmp") << "half";
+    std::ofstream(root_ + "/live/other.m3u8.7.tmp") << "of another stream";
+    auto second = disk_shelf(options());
+    EXPECT_EQ(uris(*second), (Strings{"s-2.ts", "s-3.ts"}));
+    EXPECT_EQ(second->window().first_sequence(), 2u);
+    segment(*second, "4");
+    wait(*second);
+    EXPECT_EQ(done_.back(), "4 s-4.ts live/s-4.ts");
+    EXPECT_TRUE(second->window().entries().back().item.discontinuity);
+    EXPECT_FALSE(fs::exists(root_ + "/live/s.m3u8.7.tmp"));
+    EXPECT_TRUE(fs::exists(root_ + "/live/other.m3u8.7.tmp"));
+    // What is no playlist is not gone on from.
+    std::ofstream(root_ + "/live/s.m3u8") << "no playlist";
+    EXPECT_EQ(disk_shelf(options())->window().next_sequence(), 0u);
+}
+
+TEST_F(ShelfTest, APlaylistThatLeadsElsewhereIsNotFollowed) {
+    fs::create_directories(root_ + "/live");
+    std::ofstream(root_ + "/precious") << "precious";
+    std::ofstream(root_ + "/live/s.m3u8")
+        << "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXT-X-MEDIA-SEQUENCE:5\n#EXTINF:1,\n../../" << fs::path(root_).filename()
+        << "/precious\n#EXTINF:1,\n"
+        << root_ << "/precious\n";
+    ShelfOptions anew = options();
+    anew.recover = false;
+    auto shelf = disk_shelf(anew);
+    EXPECT_EQ(shelf->window().entries().size(), 0u);
+    EXPECT_EQ(files(), Strings{"precious"});
+}
+
+TEST_F(ShelfTest, FilesThatAreGoneLeaveThePlaylist) {
+    auto shelf = disk_shelf(options());
+    for (const char* bytes : {"0", "1", "2"}) segment(*shelf, bytes);
+    wait(*shelf);
+    fs::remove(root_ + "/live/s-1.ts");
+    shelf->verify();
+    wait(*shelf);
+    EXPECT_EQ(uris(*shelf), Strings{"s-2.ts"});
+    EXPECT_EQ(shelf->window().first_sequence(), 2u);
+    EXPECT_EQ(file("live/s.m3u8"), m3u8::write(shelf->window().playlist()));
+    EXPECT_EQ(failures_.size(), 1u);
+}
+
+}  // namespace
+}  // namespace service::hls
