@@ -1,6 +1,7 @@
 """MP4 as the server's muxer writes it (objs/remux puts an FLV file through it, without a server), read by others: ffprobe,
 ffmpeg's decoders, pymp4, GStreamer. As a recording of fragments, and finished in each of three ways."""
 
+import base64
 import json
 import os
 import random
@@ -9,8 +10,9 @@ import subprocess
 
 import pytest
 
-from lib import ffmpeg, flv, media, mp4
+from lib import browser, ffmpeg, flv, media, mp4
 from lib.server import OBJS
+from lib.timing import wait_until
 
 REMUX = OBJS / "remux"
 # How finishing finds room for the tables: in the head, blocks put in by the file system, or another file.
@@ -165,6 +167,29 @@ def test_gstreamer_reads_the_same(name, finish, tmp_path):
             assert abs(packet.pts + shift - pts) < 1, f"{kind} {index}: shown at {packet.pts + shift}, GStreamer says {pts}"
 
 
+def test_half_an_hour(tmp_path):
+    """The same eleven seconds again and again: every packet, at its time, and none besides."""
+    times = 160
+    source = media.with_b_frames()
+    once = mp4.packets(source)
+    file = tmp_path / "a.mp4"
+    remux(f"--repeat={times}", source, file)
+    remux("--finish", file)
+    # As remux puts them one behind the other.
+    frames = [tag.timestamp for tag in flv.frames(media.tags(source)) if tag.type != flv.SCRIPT]
+    length = frames[-1] - frames[0] + 40
+    want = {
+        kind: [
+            packet._replace(dts=packet.dts + turn * length, pts=packet.pts + turn * length)
+            for turn in range(times)
+            for packet in packets
+        ]
+        for kind, packets in once.items()
+    }
+    # Where the turns meet, audio does not fit to the ms: it is placed by samples within half a frame.
+    mp4.assert_same(want, mp4.packets(file), "half an hour", tolerance=12)
+
+
 # How ffmpeg lays files out; the reader must find the same packets in each.
 LAYOUTS = {
     "plain": [],
@@ -231,3 +256,44 @@ def test_copy_keeps_the_mode(tmp_path):
     remux("--finish", "--copy", file)
     assert file.stat().st_mode & 0o777 == 0o640, f"the mode should be 640, it is {file.stat().st_mode:o}"
     assert [path.name for path in tmp_path.iterdir()] == ["a.mp4"], f"left behind: {list(tmp_path.iterdir())}"
+
+
+# Plays the front, jumps to the middle and plays to the end, at four times the speed.
+PAGE = """<!doctype html><video id="video" muted src="data:video/mp4;base64,FILE"></video><script>
+const video = document.getElementById("video");
+let seeked = null, ended = false;
+video.playbackRate = 4;
+video.play();
+setTimeout(() => { video.currentTime = video.duration / 2; }, 500);
+video.onseeked = () => { seeked = video.currentTime; };
+video.onended = () => { ended = true; };
+setInterval(() => fetch("/report", {method: "POST", body: JSON.stringify({
+    ended, seeked, time: video.currentTime, duration: video.duration, width: video.videoWidth,
+    frames: video.getVideoPlaybackQuality().totalVideoFrames, error: video.error && video.error.message,
+    seekable: video.seekable.length ? video.seekable.end(0) : 0})}), 250);
+</script>"""
+
+
+@pytest.mark.parametrize("name, width", [("B-frames", 768), ("AV1-Opus", 320), ("VP9-FLAC", 320)])
+def test_chromium_plays_it_and_seeks(tool, tmp_path, name, width):
+    if not browser.is_there():
+        pytest.skip("scripts/test installs Chromium")
+    source = SOURCES[name]()
+    file = recorded(source, tmp_path / "a.mp4", "--head=4096")
+    remux("--finish", file)
+    length = max(packet.pts for packet in mp4.packets(file)["video"]) / 1000
+    page = PAGE.replace("FILE", base64.b64encode(file.read_bytes()).decode())
+    chromium = browser.Browser(tool, tmp_path, page, "")
+    try:
+        wait_until(lambda: (chromium.last() or {}).get("ended") or (chromium.last() or {}).get("error"), 40,
+                   lambda: f"should play to its end: {chromium.last()}")  # fmt: skip
+    finally:
+        chromium.close()
+    last = chromium.last()
+    assert last["error"] is None, f"no error was expected: {last}"
+    assert abs(last["duration"] - length) < 0.5, f"should last about {length} s: {last}"
+    assert last["seekable"] > length - 0.5, f"all of it should be seekable: {last}"
+    assert last["seeked"] and abs(last["seeked"] - length / 2) < 0.5, f"should have gone to {length / 2} s: {last}"
+    if source.parent.name == "media" or name != "B-frames":
+        assert last["width"] == width, f"pictures should be {width} wide: {last}"
+    assert last["frames"] > 20, f"more pictures should have been shown: {last}"
