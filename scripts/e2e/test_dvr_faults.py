@@ -2,6 +2,7 @@
 recorded stays, and recording goes on."""
 
 import os
+import random
 import re
 import shutil
 import signal
@@ -75,6 +76,29 @@ def test_kill_9_costs_a_second_at_most_and_the_next_start_finishes(servers, form
         dvr.assert_flv_head(recorded)
     else:
         assert "moof" not in dvr.boxes(recorded), dvr.boxes(recorded)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_killed_at_any_moment(servers, form):
+    """Short segments of several streams, so that files begin, end and are finished when it comes."""
+    server = recorder(servers, form, dvr_plan="segment", dvr_duration=1)
+    sources = [media.plain(), media.with_b_frames()]
+    for turn in range(5):
+        publishers = [
+            publishing.Steady(rtmp.publisher(server, "live", f"s{number}"), media.tags(sources[number % 2]))
+            for number in range(4)
+        ]
+        time.sleep(random.uniform(0.05, 2.5))
+        kill(server)
+        for publisher in publishers:
+            publisher.stop()
+            publisher.client.close()
+        restart(server)
+        wait_until(lambda: not dvr.growing(server), 5, lambda: f"turn {turn}: there still grow {dvr.growing(server)}")
+        assert "cannot be finished" not in server.log(), server.log()
+        for path in dvr.files(server):
+            dvr.check_packets(path)
+            path.unlink()
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -78,6 +78,14 @@ def check_clean(path, run=ffmpeg.command9):
     assert done.returncode == 0 and not said.strip(), f"{path}: FFmpeg should have nothing to say, it said\n{said}"
 
 
+def check_packets(path):
+    """FFmpeg reads all of it without a word; nothing is decoded."""
+    done = subprocess.run(
+        ffmpeg.command9("-i", path, "-map", "0", "-c", "copy", "-f", "null", "-"), capture_output=True, text=True
+    )
+    assert done.returncode == 0 and not done.stderr.strip(), f"{path}: FFmpeg said\n{done.stderr}"
+
+
 def packets(path, run=ffmpeg.command9):
     """By kind of track, video first: (size, md5, dts in ms, pts in ms) of each packet."""
     words = run("-i", path, "-map", "0:v?", "-map", "0:a?", "-c", "copy", "-f", "framemd5", "-")

@@ -7,7 +7,6 @@
 #include "base/bytes.h"
 #include "media/track.h"
 #include "protocol/amf/amf0.h"
-#include "protocol/flv/enhanced.h"
 #include "protocol/flv/metadata.h"
 #include "protocol/flv/tag.h"
 
@@ -247,85 +246,6 @@ Result<ReadHead> read_recording_head(std::span<const uint8_t> start, std::string
     head.about.set(kServer, server);
     copy_members(values[1], head.about);
     return head;
-}
-
-// Moves bytes into the held ones until there are `want`; false when more must come.
-bool RecordingScan::hold(std::span<const uint8_t>& bytes, size_t want) {
-    size_t n = std::min(bytes.size(), want - held_);
-    std::copy_n(bytes.data(), n, held_bytes_ + held_);
-    held_ += n;
-    bytes = bytes.subspan(n);
-    return held_ == want;
-}
-
-bool RecordingScan::read_header() {
-    base::ByteReader r(held_bytes_);
-    type_ = r.u8();
-    body_ = r.u24();
-    time_ = r.u24();
-    time_ |= static_cast<uint32_t>(r.u8()) << 24;
-    bool known = type_ == static_cast<uint8_t>(TagType::kAudio) || type_ == static_cast<uint8_t>(TagType::kVideo) ||
-                 type_ == static_cast<uint8_t>(TagType::kScript);
-    return known && r.u24() == 0;
-}
-
-// Its first two bytes tell whether it is a frame, and a keyframe.
-void RecordingScan::note_tag() {
-    uint8_t first = peeked_[0], second = body_ > 1 ? peeked_[1] : 0;
-    if (type_ == static_cast<uint8_t>(TagType::kVideo) && body_ > 0) {
-        uint8_t packet = first & 15;
-        bool enhanced = first & 0x80;
-        bool frame = enhanced ? packet == kVideoCodedFrames || packet == kVideoCodedFramesX
-                              : (packet != 7 && packet != 12) || second == 1;
-        if (frame) index_.add(Kind::kVideo, time_, (first >> 4 & 7) == 1, whole_);
-    } else if (type_ == static_cast<uint8_t>(TagType::kAudio) && body_ > 0) {
-        bool frame = first >> 4 == kExAudio ? (first & 15) == kAudioCodedFrames : first >> 4 != 10 || second == 1;
-        if (frame) index_.add(Kind::kAudio, time_, false, whole_);
-    }
-    whole_ += kTagHeaderSize + body_ + kPreviousTagSize;
-}
-
-// One part of a tag; false when the bytes are used up.
-bool RecordingScan::step(std::span<const uint8_t>& bytes) {
-    size_t peek = std::min<size_t>(body_, kPeek);
-    switch (state_) {
-        case State::kHeader:
-            if (!hold(bytes, kTagHeaderSize)) return false;
-            state_ = read_header() ? State::kPeek : State::kBroken;
-            break;
-        case State::kPeek:
-            if (!hold(bytes, peek)) return false;
-            peeked_[0] = held_bytes_[0];
-            peeked_[1] = held_bytes_[1];
-            skip_ = body_ - static_cast<uint32_t>(peek);
-            state_ = State::kSkip;
-            break;
-        case State::kSkip: {
-            size_t n = std::min<size_t>(skip_, bytes.size());
-            skip_ -= static_cast<uint32_t>(n);
-            bytes = bytes.subspan(n);
-            if (skip_ > 0) return false;
-            state_ = State::kEnd;
-            break;
-        }
-        case State::kEnd: {
-            if (!hold(bytes, kPreviousTagSize)) return false;
-            base::ByteReader r(held_bytes_);
-            state_ = r.u32() == kTagHeaderSize + body_ ? State::kHeader : State::kBroken;
-            if (state_ == State::kHeader) note_tag();
-            break;
-        }
-        case State::kBroken:
-            return false;
-    }
-    held_ = 0;
-    return true;
-}
-
-bool RecordingScan::feed(std::span<const uint8_t> bytes) {
-    while (step(bytes)) {
-    }
-    return state_ != State::kBroken;
 }
 
 }  // namespace flv

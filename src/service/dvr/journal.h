@@ -2,33 +2,17 @@
 // The journal of open recordings: a small text file, one line when a recording begins and one when it is complete, so
 // that the next start knows what a crash left without searching directories. Written by a coroutine by way of the
 // worker threads; a line is on its way within milliseconds. Locked: two servers never share one.
-//
-// A line: "+" or "-", and for "+" behind it, each after a tab: vhost, app, stream, growing path, final path. '%', tabs
-// and control characters stand as %XX. Lines that are not whole are passed over.
 
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/result.h"
-#include "live/stream.h"
 #include "runtime/coroutine.h"
 #include "runtime/sync.h"
+#include "service/dvr/journal_text.h"
 
 namespace service::dvr {
-
-struct OpenRecording {
-    live::StreamKey stream;
-    std::string growing;  // the path while it grows
-    std::string path;     // the one it shall have
-    bool operator==(const OpenRecording&) const = default;
-};
-
-// Pure: what is open after all of these lines.
-std::vector<OpenRecording> read_journal(std::string_view text);
-std::string journal_line_open(const OpenRecording& recording);
-std::string journal_line_done(std::string_view growing);
 
 class Journal {
   public:

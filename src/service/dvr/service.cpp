@@ -191,7 +191,8 @@ Result<void> Service::stop_recording(const live::StreamKey& key) {
 
 // A part of them at a time, so that a thousand recordings do not hold up the loop together.
 void Service::flush_all() {
-    for (size_t turn = 0; runtime::sleep_ms(recordings_.empty() ? kFlushEveryMs : kFlushEveryMs / kFlushParts); ++turn) {
+    for (size_t turn = 0; runtime::sleep_ms(recordings_.empty() ? kFlushEveryMs : kFlushEveryMs / kFlushParts);
+         ++turn) {
         int64_t now = base::monotonic_ms();
         for (size_t i = turn % kFlushParts; i < recordings_.size(); i += kFlushParts) recordings_[i]->flush(now);
     }
