@@ -3,6 +3,7 @@ counted, and what should not have happened is noted."""
 
 import base64
 import contextlib
+import http.client
 import json
 import os
 import pathlib
@@ -28,6 +29,7 @@ class Crew:
         self.over = threading.Event()
         self.counts, self.problems, self.lock = {}, [], threading.Lock()
         self.threads, self.dice = [], random.Random(1)
+        self.seen_hls = False
         self.insecure = ssl.create_default_context()
         self.insecure.check_hostname, self.insecure.verify_mode = False, ssl.CERT_NONE
 
@@ -179,6 +181,51 @@ class Crew:
         self.count("RTMPS viewers")
         self.pause(0.5)
 
+    def ts_viewers(self):
+        url = f"http://127.0.0.1:{self.place.http}/live/steady.ts"
+        self.load("HTTP-TS viewers", "play", url, "-n", 5, "--seconds", 3, "--settle-ms", 100)
+        self.count("HTTP-TS viewers", 5)
+
+    def fetch(self, url):
+        """Status and body; the connection is the next one's."""
+        path = url if url.startswith("/") else f"/live/{url}"
+        client = http.client.HTTPConnection("127.0.0.1", self.place.http, timeout=10)
+        try:
+            client.request("GET", path)
+            answer = client.getresponse()
+            return answer.status, answer.read()
+        finally:
+            client.close()
+
+    def hls_viewer(self):
+        """As a player does: the playlist that names the playlist, that one, and its newest segment."""
+        status, text = self.fetch("/live/steady.m3u8")
+        lines = [line for line in text.decode().splitlines() if line and line[0] != "#"]
+        if status == 200 and lines and ".m3u8" in lines[0]:
+            status, text = self.fetch(lines[0])
+            lines = [line for line in text.decode().splitlines() if line and line[0] != "#"]
+        if status == 404 and not self.seen_hls:
+            return self.pause(1)  # its first segment is not complete
+        if status != 200 or not lines:
+            self.problem(f"HLS viewer: expected a playlist with segments, got {status} {text[:200]!r}")
+            return self.pause(1)
+        self.seen_hls = True
+        status, segment = self.fetch(lines[-1])
+        if status != 200 or segment[:1] != b"G" or len(segment) % 188:
+            self.problem(f"HLS viewer: {lines[-1]}: expected a TS segment, got {status}, {len(segment)} bytes")
+        self.count("HLS viewers")
+        self.pause(0.5)
+
+    def janitor(self):
+        """Recordings are removed, as an operator's script would, once they are complete."""
+        for path in (self.place.directory / "dvr").rglob("*"):
+            if path.suffix in (".flv", ".mp4") and path.stat().st_mtime < time.time() - 3:
+                if path.stat().st_size == 0:
+                    self.problem(f"an empty recording: {path.name}")
+                path.unlink()
+                self.count("recordings")
+        self.pause(3)
+
     # ---- Faults
 
     def garbage(self):
@@ -249,5 +296,6 @@ class Crew:
 
     def everybody(self):
         return (self.steady_rtmp_viewers, self.steady_http_viewers, self.rtmp_viewers, self.http_viewers,
-                self.publishers, self.https_viewer, self.websocket_viewer, self.rtmps_viewer, self.garbage, self.half_open, self.frozen_publisher,
-                self.slow_readers, self.reloads)  # fmt: skip
+                self.publishers, self.https_viewer, self.websocket_viewer, self.rtmps_viewer, self.ts_viewers,
+                self.hls_viewer, self.janitor, self.garbage, self.half_open, self.frozen_publisher, self.slow_readers,
+                self.reloads)  # fmt: skip

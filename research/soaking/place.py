@@ -19,6 +19,8 @@ vhost __defaultVhost__ {{
     play {{ gop_cache on; mw_latency {merge}; queue_length {queue}; rejoin_timeout 2000; }}
     publish {{ normal_timeout 2000; }}
     http_remux {{ enabled on; mount [vhost]/[app]/[stream].flv; }}
+    hls {{ enabled on; hls_path {dir}/hls; hls_fragment 2; hls_window 10; hls_dispose 3; hls_storage {storage}; }}
+    dvr {{ enabled on; dvr_plan segment; dvr_duration 5; dvr_path {dir}/dvr/[app]/[stream].[timestamp].{recorded}; }}
 }}
 """
 API = "http_api {{ enabled on; listen 127.0.0.1:{port}; debug on; }}"
@@ -69,6 +71,7 @@ class Place:
         text = CONF.format(
             dir=self.directory, rtmp=self.rtmp, http=self.http, level=("info", "trace")[turn % 2],
             merge=(350, 100, 0)[turn % 3], queue=(10, 5)[turn % 2],
+            storage=("both", "memory", "disk")[turn // 4 % 3], recorded=("flv", "mp4")[turn // 4 % 2],
             rtmps=f"rtmps {{ enabled on; listen 127.0.0.1:{self.rtmps}; {tls} }}" if self.rtmps else "",
             https=f"https {{ enabled on; listen 127.0.0.1:{self.https}; {tls} }}" if self.https else "",
             api=API.format(port=self.api) if self.api else "",

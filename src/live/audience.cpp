@@ -100,7 +100,7 @@ void Audience::frame_cycle() {
 }
 
 size_t Audience::walk(size_t begin, size_t end) {
-    static runtime::SendBatch batch;  // of all logs: it is empty whenever somebody yields
+    runtime::SendBatch& batch = runtime::SendBatch::shared();
     runtime::SendBatch* together = viewers_.size() >= kWorthBatching && batch.usable() ? &batch : nullptr;
     lag_limit_ = log_.lag_limit(log_.stream().options().queue_length_ms);
     int64_t turn_began_us = base::monotonic_us();

@@ -61,11 +61,11 @@ struct Owner : PublicationOwner {
 
 class BatchTest : public runtime::testing::RuntimeTest, public ::testing::WithParamInterface<bool> {
   protected:
-    void TearDown() override { runtime::SendBatch::allow(true); }
+    void TearDown() override { runtime::SendBatch::shared().allow(true); }
 };
 
 TEST_P(BatchTest, EverybodyGetsEveryPacket) {
-    runtime::SendBatch::allow(GetParam());
+    runtime::SendBatch::shared().allow(GetParam());
     Registry registry;
     Owner owner;
     LiveOptions options;

@@ -149,6 +149,11 @@ base::Result<void> send_file(const std::shared_ptr<OpenedFile>& file, std::strin
     return response.end();
 }
 
+// Closing may be what frees a file that was removed meanwhile, and that takes as long as it takes.
+void close_on_worker(std::shared_ptr<OpenedFile> file) {
+    if (file->fd) (void)runtime::offload([file] { file->fd = Descriptor(); }, runtime::Deadline::in_ms(30'000));
+}
+
 }  // namespace
 
 base::Result<void> StaticFiles::serve(std::string_view path, const HttpRequest& request, HttpResponse& response) const {
@@ -170,8 +175,11 @@ base::Result<void> StaticFiles::serve(std::string_view path, const HttpRequest& 
         return {};
     }
     switch (file->error) {
-        case 0:
-            return send_file(file, name, request, response);
+        case 0: {
+            auto sent = send_file(file, name, request, response);
+            close_on_worker(std::move(file));
+            return sent;
+        }
         case EACCES:
         case EPERM:
             return response.send_error(403);

@@ -17,14 +17,13 @@ struct SendBatch::Ring {
 SendBatch::SendBatch() = default;
 SendBatch::~SendBatch() = default;
 
-namespace {
-bool allowed = true;
+SendBatch& SendBatch::shared() {
+    static SendBatch instance;
+    return instance;
 }
 
-void SendBatch::allow(bool on) { allowed = on; }
-
 bool SendBatch::usable() {
-    if (!allowed) return false;
+    if (!allowed_) return false;
     if (state_ != State::kUnknown) return state_ == State::kUsable;
     state_ = State::kRefused;
     io_uring uring{};

@@ -25,13 +25,16 @@ class SendBatch {
     static constexpr size_t kMost = 64;
     static constexpr size_t kMostParts = 4;
 
+    // The loop's. It is empty whenever somebody yields.
+    static SendBatch& shared();
+
     SendBatch();
     ~SendBatch();
     SendBatch(const SendBatch&) = delete;
 
     // The operator and the kernel allow it. The kernel is asked once, by the first that wants to know.
     bool usable();
-    static void allow(bool on);
+    void allow(bool on) { allowed_ = on; }
     size_t size() const { return size_; }
     bool full() const { return size_ == kMost; }
 
@@ -59,6 +62,7 @@ class SendBatch {
     void submit();
     static base::Result<size_t> result(Entry& entry);
 
+    bool allowed_ = true;
     enum class State : uint8_t { kUnknown, kUsable, kRefused } state_ = State::kUnknown;
     std::unique_ptr<Ring> ring_;
     std::array<Entry, kMost> entries_;

@@ -129,9 +129,9 @@ TEST_F(SendBatchTest, RefusesTooManyPartsAndWhatTheOperatorForbids) {
     std::vector<iovec> parts(SendBatch::kMostParts + 1, part(text));
     EXPECT_FALSE(batch.add(*pair.stream, parts, nullptr));
     EXPECT_EQ(batch.size(), 0u);
-    SendBatch::allow(false);
+    batch.allow(false);
     EXPECT_FALSE(batch.usable());
-    SendBatch::allow(true);
+    batch.allow(true);
     EXPECT_TRUE(batch.usable());
 }
 

@@ -47,10 +47,11 @@ struct LiveEngine {
     config::SnapshotPtr snapshot;
     base::Result<void> start() {
         reload(snapshot);
+        (void)runtime::SendBatch::shared().usable();  // what it opens is open from the start
         house->registry.start();
         return {};
     }
-    void reload(const config::SnapshotPtr& next) { runtime::SendBatch::allow(next->global.send_batch); }
+    void reload(const config::SnapshotPtr& next) { runtime::SendBatch::shared().allow(next->global.send_batch); }
     void stop_accepting() {}
     bool idle() const { return true; }
     void stop() { house->registry.stop(); }
