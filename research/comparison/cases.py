@@ -144,11 +144,11 @@ class Cases:
             peers["nginx-rtmp, FLV"] = lambda: self.servers.nginx(record), "record"
             peers["nginx-rtmp, HLS"] = lambda: self.servers.nginx(make_hls), "hls"
         if self.there["mediamtx"]:
-            record = f"    record: yes\n    recordPath: {files}/%path/%Y-%m-%d_%H-%M-%S-%f\n"
-            make_hls = f"hlsAddress: 127.0.0.1:{self.servers.http_port}\nhlsAlwaysRemux: yes\nhlsVariant: mpegts"
+            recorded = f"    record: yes\n    recordPath: {files}/%path/%Y-%m-%d_%H-%M-%S-%f\n"
+            served = f"hlsAddress: 127.0.0.1:{self.servers.http_port}\nhlsAlwaysRemux: yes\nhlsVariant: mpegts"
             peers["MediaMTX, ingest alone"] = self.servers.mediamtx, "both"
-            peers["MediaMTX, fMP4"] = lambda: self.servers.mediamtx(path=record), "record"
-            peers["MediaMTX, HLS in memory"] = lambda: self.servers.mediamtx(top=make_hls), "hls"
+            peers["MediaMTX, fMP4"] = lambda: self.servers.mediamtx(path=recorded), "record"
+            peers["MediaMTX, HLS in memory"] = lambda: self.servers.mediamtx(top=served), "hls"
         counts = {"record": [self.o.recorded], "hls": [self.o.segmented],
                   "both": sorted({self.o.recorded, self.o.segmented})}  # fmt: skip
         for name, (start, kind) in peers.items():

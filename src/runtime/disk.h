@@ -25,7 +25,8 @@ namespace runtime::disk {
 using Done = std::move_only_function<void(base::Result<void>)>;
 
 struct AppendOptions {
-    // Bytes wait so long in memory at most, ms (100 to 3000); -1: as configured; 0: until a buffer is full.
+    // Bytes wait so long in memory at most, ms (100 to 3000); -1: as configured; 0: until a buffer is full, and then
+    // only the file is opened: a short one is opened, written, closed and renamed by one job at its end.
     int64_t flush_ms = -1;
     // Somebody will read it soon (an HLS segment): it goes through the page cache, not around it.
     bool cached = false;

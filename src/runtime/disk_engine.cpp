@@ -1,7 +1,5 @@
 #include "runtime/disk_engine.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -86,11 +84,12 @@ void Engine::later(int64_t delay_ms, std::move_only_function<void()> go) {
     work_.set();
 }
 
-void Engine::run_step(Step step, const std::string& path, std::move_only_function<int()> work,
+void Engine::run_step(std::initializer_list<Step> steps, const std::string& path, std::move_only_function<int()> work,
                       std::move_only_function<void(int)> done) {
     auto job = std::make_unique<DiskJob>();
     auto* result = &job->result;
-    const Fault* fault = fault_of(step, path, 0);
+    const Fault* fault = nullptr;
+    for (const Step step : steps) fault = fault ? fault : fault_of(step, path, 0);
     job->work = [result, work = std::move(work), error = fault ? fault->error : 0]() mutable {
         *result = error ? error : work();
     };
@@ -248,18 +247,6 @@ base::Result<void> drain(Deadline deadline) {
 }
 
 void set_fault(std::unique_ptr<Fault> fault) { engine().set_fault(std::move(fault)); }
-
-int make_directories_for(const std::string& path) {
-    for (size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
-        const std::string directory = path.substr(0, slash);
-        if (mkdir(directory.c_str(), 0755) == 0 || errno == EEXIST) continue;
-        // One that is there already may stand in a directory that we must not write to.
-        const int error = errno;
-        struct stat found {};
-        if (stat(directory.c_str(), &found) != 0 || !S_ISDIR(found.st_mode)) return error;
-    }
-    return 0;
-}
 
 }  // namespace runtime::disk
 

@@ -5,6 +5,7 @@
 #include <sys/uio.h>
 
 #include <array>
+#include <initializer_list>
 #include <list>
 #include <memory>
 #include <string>
@@ -50,8 +51,8 @@ class Engine {
     // Whether files are opened with O_DIRECT.
     bool direct() const { return settings_.direct && uring_ != nullptr; }
 
-    // A job on a worker, after an injected fault of its step; `work` returns 0 or an errno.
-    void run_step(Step step, const std::string& path, std::move_only_function<int()> work,
+    // A job on a worker, after an injected fault of what it does; `work` returns 0 or an errno.
+    void run_step(std::initializer_list<Step> steps, const std::string& path, std::move_only_function<int()> work,
                   std::move_only_function<void(int)> done);
     void run_long(std::move_only_function<void()> work, std::move_only_function<void()> done);
     // direct: of a file opened with O_DIRECT. io_uring is for those: a write through the page cache it hands to threads
@@ -118,7 +119,8 @@ class Engine {
 // Starts it with the defaults where nobody has.
 Engine& engine();
 
-// mkdir -p of what is before the last slash; 0 or errno. Blocks: for workers.
+// For workers, as they block; 0 or errno. The first: mkdir -p of what is before the last slash.
 int make_directories_for(const std::string& path);
+int rename_file(const std::string& from, const std::string& to);
 
 }  // namespace runtime::disk

@@ -16,6 +16,8 @@ namespace {
 constexpr size_t kFirstBuffer = 32 * 1024;
 constexpr size_t kMostPatchBytes = 4 * 1024 * 1024;
 constexpr int64_t kSlowMs = 1000;
+// Of a file that is not flushed: a buffer that is full sooner is followed by a larger one.
+constexpr int64_t kUnflushedMs = 4000;
 
 size_t whole_blocks(size_t bytes) { return bytes & ~(kBlock - 1); }
 
@@ -37,12 +39,20 @@ int64_t File::flush_ms() const {
     return options_.flush_ms ? std::clamp<int64_t>(options_.flush_ms, 100, 3000) : 1000;
 }
 
+// One that is flushed is opened at once, so that its owner learns of an error soon. Another that is short enough is
+// never opened here: at its end one job does it all.
+void File::begin() {
+    ++engine_.files_open;
+    if (options_.flush_ms != 0) open();
+    engine_.enlist(shared_from_this());
+}
+
 void File::open() {
     struct Opening {
         int fd = -1;
         bool direct;
     };
-    ++engine_.files_open;
+    unopened_ = false;
     opening_ = true;
     busy_since_ms_ = base::monotonic_ms();
     auto opening = std::make_shared<Opening>();
@@ -50,27 +60,18 @@ void File::open() {
     auto turn = std::make_shared<Turn>();
     turn->paths = {path_};
     turn->go = [self = shared_from_this(), opening, turn = std::weak_ptr(turn)] {
-        auto work = [opening, path = self->path_] {
-            constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
-            if (const int error = make_directories_for(path)) return error;
-            opening->fd = ::open(path.c_str(), kFlags | (opening->direct ? O_DIRECT : 0), 0644);
-            if (opening->fd < 0 && errno == EINVAL && opening->direct) {  // such as tmpfs
-                opening->direct = false;
-                opening->fd = ::open(path.c_str(), kFlags, 0644);
-            }
-            return opening->fd < 0 ? errno : 0;
-        };
-        self->engine_.run_step(Step::kOpen, self->path_, std::move(work),
-                               [self, opening, turn = turn.lock()](int error) {
-                                   const ContextScope scope(self->context_id_);
-                                   self->fd_ = opening->fd;
-                                   self->direct_ = opening->direct;
-                                   self->on_opened(error);
-                                   self->engine_.paths.leave(turn);
-                               });
+        self->engine_.run_step(
+            {Step::kOpen}, self->path_,
+            [opening, path = self->path_] { return open_empty(path, opening->direct, opening->fd); },
+            [self, opening, turn = turn.lock()](int error) {
+                const ContextScope scope(self->context_id_);
+                self->fd_ = opening->fd;
+                self->direct_ = opening->direct;
+                self->on_opened(error);
+                self->engine_.paths.leave(turn);
+            });
     };
     engine_.paths.enter(turn);
-    engine_.enlist(shared_from_this());
 }
 
 void File::on_opened(int error) {
@@ -118,7 +119,7 @@ void File::choose_size(bool is_flush, size_t used) {
     const size_t most = engine_.settings().buffer_bytes;
     if (is_flush) {
         if (used < buffer_bytes_ / 4) buffer_bytes_ = std::max(buffer_bytes_ / 2, BufferPool::kSmallest);
-    } else if (base::monotonic_ms() - piece_began_ms_ < flush_ms()) {
+    } else if (base::monotonic_ms() - piece_began_ms_ < (options_.flush_ms ? flush_ms() : kUnflushedMs)) {
         buffer_bytes_ *= 2;
     }
     buffer_bytes_ = std::min(buffer_bytes_, most);
@@ -135,7 +136,7 @@ void File::hand_over(bool is_flush) {
     current_.offset = piece.offset + piece.used;
     piece.submit = piece.used;
     // While it is being opened nobody knows; what is laid out in blocks any file can take.
-    const bool whole = opening_ ? !options_.cached : direct_;
+    const bool whole = opening_ || unopened_ ? !options_.cached : direct_;
     const size_t tail = whole ? piece.used - whole_blocks(piece.used) : 0;
     if (tail && end_) {
         piece.submit += kBlock - tail;
@@ -162,15 +163,16 @@ void File::hand_over(bool is_flush) {
                         own ? "may (file_limit)" : "of all may (total_limit)"));
         return fail(std::move(error.error()));
     }
+    if (unopened_ && !end_) return open();
     pump();
 }
 
 int64_t File::on_flush_tick() {
-    if (end_ && !busy_ && !opening_ && pieces_.empty()) return 0;
+    if (end_ && !end_turn_) return 0;  // it is closed
     const int64_t now = base::monotonic_ms();
-    if (busy_ || opening_) {
+    if (busy_ || opening_ || closing_) {
         const int64_t age = now - busy_since_ms_;
-        if (age >= kSlowMs) engine_.warn_slow(path_, opening_ ? "opening" : "writing", age);
+        if (age >= kSlowMs) engine_.warn_slow(path_, opening_ ? "opening" : closing_ ? "closing" : "writing", age);
     }
     // While others wait before it this would only make more pieces of it.
     if (end_ || error_ || options_.flush_ms == 0 || opening_ || !pieces_.empty() || current_.used == clean_)
@@ -285,9 +287,11 @@ void File::end(End how, std::string rename_to, Done done) {
 }
 
 void File::maybe_close() {
-    if (!end_turn_came_ || closing_ || busy_ || opening_ || !pieces_.empty()) return;
+    if (!end_turn_came_ || closing_ || busy_ || opening_ || (!pieces_.empty() && !unopened_)) return;
     closing_ = true;
     auto closing = std::make_shared<Closing>();
+    closing->is_whole = unopened_ && !error_;
+    for (auto& piece : pieces_) closing->whole.push_back({piece.buffer.data(), piece.used});
     closing->fd = std::exchange(fd_, -1);
     closing->direct = direct_;
     closing->sync = options_.sync && end_ == End::kFinish;
@@ -297,51 +301,25 @@ void File::maybe_close() {
     closing->path = path_;
     closing->rename_to = rename_to_;
     closing->how = *end_;
-    engine_.run_step(
-        Step::kClose, path_, [closing] { return close_file(*closing); },
-        [self = shared_from_this(), closing](int error) { self->on_closed(*closing, error); });
-}
-
-// On a worker.
-int File::close_file(Closing& c) {
-    int error = 0;
-    const auto attempt = [&](const char* step, auto call) {
-        if (error) return;
-        c.step = step;
-        if (call() < 0) error = errno;
-    };
-    if (c.fd >= 0) {
-        if (c.how == End::kDiscard) {
-            attempt("removing", [&] { return unlink(c.path.c_str()); });
-        } else {
-            // What is not whole blocks goes through the page cache.
-            if (c.direct && !c.patches.empty()) attempt("changing", [&] { return fcntl(c.fd, F_SETFL, 0); });
-            attempt("cutting", [&] { return ftruncate(c.fd, static_cast<off_t>(c.size)); });
-            for (const auto& patch : c.patches) {
-                if (patch.offset + patch.bytes.size() > c.size) continue;  // of a file that failed before
-                attempt("writing", [&] {
-                    const ssize_t n =
-                        pwrite(c.fd, patch.bytes.data(), patch.bytes.size(), static_cast<off_t>(patch.offset));
-                    if (n >= 0 && n != static_cast<ssize_t>(patch.bytes.size())) errno = ENOSPC;
-                    return n == static_cast<ssize_t>(patch.bytes.size()) ? 0 : -1;
-                });
-            }
-            if (c.sync) attempt("syncing", [&] { return fsync(c.fd); });
-        }
-        attempt("closing", [&] { return ::close(c.fd); });
-    }
-    if (c.failed || c.rename_to.empty() || c.how != End::kFinish) return error;
-    attempt("making the directory of", [&] {
-        errno = make_directories_for(c.rename_to);
-        return errno ? -1 : 0;
-    });
-    attempt("renaming", [&] { return ::rename(c.path.c_str(), c.rename_to.c_str()); });
-    return error;
+    auto work = [closing] { return close_file(*closing); };
+    auto done = [self = shared_from_this(), closing](int error) { self->on_closed(*closing, error); };
+    busy_since_ms_ = base::monotonic_ms();
+    if (closing->is_whole)
+        engine_.run_step({Step::kOpen, Step::kWrite, Step::kClose}, path_, std::move(work), std::move(done));
+    else
+        engine_.run_step({Step::kClose}, path_, std::move(work), std::move(done));
 }
 
 void File::on_closed(Closing& closing, int error) {
     const ContextScope scope(context_id_);
-    if (error) fail(std::move(base::fail_errno(fmt::format("{} {}", closing.step, path_), error).error()));
+    if (error) {
+        fail(std::move(base::fail_errno(fmt::format("{} {}", closing.step, path_), error).error()));
+    } else if (closing.is_whole && closing.how != End::kDiscard) {
+        written_ = size_;
+        engine_.bytes_written += size_;
+        ++engine_.writes;
+    }
+    drop_pieces();
     --engine_.files_open;
     auto turn = std::exchange(end_turn_, nullptr);
     engine_.paths.leave(turn);
@@ -357,11 +335,11 @@ void File::on_closed(Closing& closing, int error) {
 // ---- The handle
 
 AppendFile::AppendFile(std::shared_ptr<File> file) : file_(std::move(file)) {}
-AppendFile::~AppendFile() { file_->end(File::End::kLeave, {}, nullptr); }
+AppendFile::~AppendFile() { file_->end(End::kLeave, {}, nullptr); }
 
 std::unique_ptr<AppendFile> AppendFile::create(std::string path, const AppendOptions& options) {
     auto file = std::make_shared<File>(engine(), std::move(path), options);
-    file->open();
+    file->begin();
     return std::make_unique<AppendFile>(std::move(file));
 }
 
@@ -374,8 +352,8 @@ uint64_t AppendFile::written() const { return file_->written(); }
 const base::Error* AppendFile::error() const { return file_->error(); }
 const std::string& AppendFile::path() const { return file_->path(); }
 void AppendFile::finish(std::string rename_to, Done done) {
-    file_->end(File::End::kFinish, std::move(rename_to), std::move(done));
+    file_->end(End::kFinish, std::move(rename_to), std::move(done));
 }
-void AppendFile::discard(Done done) { file_->end(File::End::kDiscard, {}, std::move(done)); }
+void AppendFile::discard(Done done) { file_->end(End::kDiscard, {}, std::move(done)); }
 
 }  // namespace runtime::disk

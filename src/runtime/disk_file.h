@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/disk_closing.h"
 #include "runtime/disk_engine.h"
 
 namespace runtime::disk {
@@ -18,12 +19,11 @@ class File : public std::enable_shared_from_this<File> {
     File(Engine& engine, std::string path, const AppendOptions& options);
     File(const File&) = delete;
     ~File();
-    void open();
+    void begin();
 
     base::Result<void> append(std::span<const uint8_t> bytes);
     base::Result<void> overwrite(uint64_t offset, std::span<const uint8_t> bytes);
-    // kLeave: closed, no more. Only the first counts.
-    enum class End : uint8_t { kLeave, kFinish, kDiscard };
+    // Only the first counts.
     void end(End how, std::string rename_to, Done done);
 
     uint64_t size() const { return size_; }
@@ -44,23 +44,8 @@ class File : public std::enable_shared_from_this<File> {
         size_t submit = 0;    // used, padded to whole blocks where that must be
         uint64_t offset = 0;  // in the file
     };
-    struct Patch {
-        uint64_t offset;
-        std::vector<uint8_t> bytes;
-    };
-    struct Closing {
-        int fd;
-        bool direct;
-        bool sync;
-        uint64_t size;
-        std::vector<Patch> patches;
-        std::string path;
-        std::string rename_to;
-        End how;
-        bool failed;
-        const char* step = "closing";
-    };
 
+    void open();
     void on_opened(int error);
     void begin_piece();
     void hand_over(bool is_flush);
@@ -69,7 +54,6 @@ class File : public std::enable_shared_from_this<File> {
     void drop_pieces();
     void fail(base::Error error);
     void maybe_close();
-    static int close_file(Closing& closing);
     void on_closed(Closing& closing, int error);
     base::Error copy_error() const;
 
@@ -78,7 +62,8 @@ class File : public std::enable_shared_from_this<File> {
     AppendOptions options_;
     std::string context_id_;
     int fd_ = -1;
-    bool direct_ = false;  // opened with O_DIRECT
+    bool direct_ = false;   // opened with O_DIRECT
+    bool unopened_ = true;  // it will be opened when there is something to write
     bool opening_ = false;
     bool busy_ = false;     // a write is under way
     bool closing_ = false;  // the closing job was started

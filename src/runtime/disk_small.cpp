@@ -1,11 +1,11 @@
 // Small files as a whole, renaming, removing, jobs.
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <utility>
 
+#include "runtime/disk_closing.h"
 #include "runtime/disk_engine.h"
 
 namespace runtime::disk {
@@ -41,7 +41,7 @@ void in_turn(Step step, std::vector<std::string> paths, std::string what, std::m
     turn->paths = std::move(paths);
     turn->go = [&disk, step, shared, tell, turn = std::weak_ptr(turn)] {
         disk.run_step(
-            step, shared->path, [shared] { return shared->work(); },
+            {step}, shared->path, [shared] { return shared->work(); },
             [&disk, tell, turn = turn.lock()](int error) {
                 disk.paths.leave(turn);
                 tell(error);
@@ -51,11 +51,11 @@ void in_turn(Step step, std::vector<std::string> paths, std::string what, std::m
 }
 
 int write_whole(const std::string& path, const std::string& bytes) {
-    if (const int error = make_directories_for(path)) return error;
     const std::string temporary = path + ".tmp";
-    const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (fd < 0) return errno;
-    int error = 0;
+    int fd = -1;
+    bool direct = false;
+    int error = open_empty(temporary, direct, fd);
+    if (error) return error;
     for (size_t done = 0; done < bytes.size() && !error;) {
         const ssize_t n = write(fd, bytes.data() + done, bytes.size() - done);
         if (n > 0)
@@ -90,10 +90,7 @@ void remove(std::string path, Done done, bool empty_directory) {
 }
 
 void rename(std::string from, std::string to, Done done) {
-    auto work = [from, to] {
-        if (const int error = make_directories_for(to)) return error;
-        return ::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
-    };
+    auto work = [from, to] { return rename_file(from, to); };
     auto what = fmt::format("renaming {} to {}", from, to);
     in_turn(Step::kClose, {std::move(from), std::move(to)}, std::move(what), std::move(work), std::move(done));
 }

@@ -171,6 +171,42 @@ TEST_P(DiskTest, WithoutFlushNothingIsWrittenBeforeABufferIsFull) {
     EXPECT_EQ(read_file(at("x")).size(), 1000u);
 }
 
+TEST_P(DiskTest, AFileThatIsNotFlushedMayBeWrittenByOneJob) {
+    for (const size_t size : {0u, 1u, 5000u, 32'768u, 40'000u, 300'000u}) {
+        const auto path = at(fmt::format("deep/{}", size));
+        auto file = AppendFile::create(path + ".tmp", {.flush_ms = 0, .cached = size % 2 == 0});
+        auto all = pattern(size);
+        ASSERT_TRUE(ok(file->append(all)));
+        if (size > 10) {
+            ASSERT_TRUE(ok(file->overwrite(3, span_of("patch"))));
+            std::copy_n("patch", 5, all.begin() + 3);
+        }
+        ASSERT_TRUE(ok(yield()));
+        EXPECT_TRUE(size >= 32'768 || !std::filesystem::exists(path + ".tmp"));
+        ASSERT_TRUE(ok(finish(*file, path)));
+        EXPECT_TRUE(read_file(path) == all) << size;
+        EXPECT_EQ(file->written(), size);
+    }
+    auto file = AppendFile::create(at("x"), {.flush_ms = 0});
+    ASSERT_TRUE(ok(file->append(pattern(100))));
+    Outcome outcome;
+    file->discard(outcome.done());
+    ASSERT_TRUE(ok(outcome.wait()));
+    EXPECT_FALSE(std::filesystem::exists(at("x")));
+}
+
+TEST_P(DiskTest, AFileThatIsWrittenByOneJobTellsItsErrorAtTheEnd) {
+    std::ofstream(at("plain")) << "a file";
+    auto file = AppendFile::create(at("plain/x"), {.flush_ms = 0});
+    ASSERT_TRUE(ok(file->append(pattern(100))));
+    EXPECT_EQ(finish(*file, at("y")).error().text(), fmt::format("opening {}: Not a directory", at("plain/x")));
+    set_fault(std::make_unique<Fault>(*parse_fault("op=write error=ENOSPC")));
+    file = AppendFile::create(at("x"), {.flush_ms = 0});
+    ASSERT_TRUE(ok(file->append(pattern(100))));
+    EXPECT_EQ(finish(*file, at("y")).error().system_errno(), ENOSPC);
+    EXPECT_FALSE(std::filesystem::exists(at("y")));
+}
+
 TEST_P(DiskTest, OverwritesAreInTheFileWhenItIsFinished) {
     auto file = AppendFile::create(at("x.tmp"), {});
     auto all = pattern(300'001);

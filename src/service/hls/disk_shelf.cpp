@@ -16,9 +16,9 @@ DiskShelf::~DiskShelf() { abandon(); }
 
 void DiskShelf::open() {
     abandon();
-    // Players read it soon.
+    // Players read it soon, and nobody before it is complete.
     file_ = disk::AppendFile::create(path_of(names_.growing(first_file_ + files_++)),
-                                     {.flush_ms = -1, .cached = true, .sync = false});
+                                     {.flush_ms = 0, .cached = true, .sync = false});
 }
 
 base::Result<void> DiskShelf::write(std::span<const uint8_t> bytes) { return file_->append(bytes); }
