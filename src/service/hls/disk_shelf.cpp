@@ -16,9 +16,10 @@ DiskShelf::~DiskShelf() { abandon(); }
 
 void DiskShelf::open() {
     abandon();
-    // Players read it soon, and nobody before it is complete.
-    file_ = disk::AppendFile::create(path_of(names_.growing(first_file_ + files_++)),
-                                     {.flush_ms = 0, .cached = true, .sync = false});
+    // Players read it soon, and nobody before it is complete. It is opened at once all the same: that its directory has
+    // gone must be noticed, for with it went the others.
+    file_ =
+        disk::AppendFile::create(path_of(names_.growing(first_file_ + files_++)), {.flush_ms = 3000, .cached = true});
 }
 
 base::Result<void> DiskShelf::write(std::span<const uint8_t> bytes) { return file_->append(bytes); }
