@@ -130,13 +130,15 @@ void Output::open_segment(const Opening& opening) {
     }
     if (opening.tracks_changed && opening.tracks.video) {
         auto info = media::video_info(*opening.tracks.video);
+        // VP9's header does not tell.
+        if (info && info->width == 0 && opening.first.keyframe) info = media::video_info(opening.first);
         width_ = info ? info->width : 0;
         height_ = info ? info->height : 0;
     }
     base::Result<void> good;
     if (cipher_) good = cipher_->begin(options_.hls.fragments_per_key);
     bool fresh = fresh_ || opening.tracks_changed || opening.discontinuity;
-    if (good) good = packer_->open(opening.tracks, fresh);
+    if (good) good = packer_->open(opening.tracks, opening.first, fresh);
     fresh_ = !good;
     if (good) return;
     lose_segment();

@@ -23,7 +23,7 @@ class TsPacker final : public Packer, private ts::PacketSink {
   public:
     explicit TsPacker(ByteSink& sink) : sink_(sink) {}
 
-    base::Result<void> open(const Tracks& tracks, bool fresh) override {
+    base::Result<void> open(const Tracks& tracks, const Frame&, bool fresh) override {
         if (fresh) {
             // The muxer goes on, so that the tables of other tracks have another version.
             ts::Headers headers;
@@ -60,13 +60,13 @@ class Mp4Packer final : public Packer {
   public:
     explicit Mp4Packer(ByteSink& sink) : sink_(sink) {}
 
-    base::Result<void> open(const Tracks& tracks, bool fresh) override {
+    base::Result<void> open(const Tracks& tracks, const Frame& first, bool fresh) override {
         first_ = true;
         if (!fresh) return {};
         builder_ = std::make_unique<mp4::FragmentBuilder>();
         for (const auto* track : {&tracks.video, &tracks.audio}) {
             // What MP4 has no place for is left out.
-            if (*track) (void)builder_->set_header(**track);
+            if (*track) (void)builder_->set_header(**track, first.keyframe ? &first : nullptr);
         }
         if (builder_->tracks().empty())
             return base::fail(base::Code::kRefused, fmt::format("MP4 carries neither {}", names_of(tracks)));

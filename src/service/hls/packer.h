@@ -22,8 +22,9 @@ class ByteSink {
 class Packer {
   public:
     virtual ~Packer() = default;
-    // fresh: the first segment, or one behind a discontinuity. kRefused: the format carries none of the tracks.
-    virtual base::Result<void> open(const Tracks& tracks, bool fresh) = 0;
+    // first: the frame that the segment begins with. fresh: the first segment, or one behind a discontinuity. kRefused:
+    // the format carries none of the tracks.
+    virtual base::Result<void> open(const Tracks& tracks, const media::Frame& first, bool fresh) = 0;
     // A frame of a track that is not carried is no bytes.
     virtual base::Result<void> add(const media::Frame& frame) = 0;
     virtual base::Result<void> close(std::optional<int64_t> next_video_dts) = 0;

@@ -200,7 +200,7 @@ void Segmenter::open_at(const Frame& frame) {
     independent_ = frame.keyframe || !tracks_.video;
     bytes_ = 0;
     state_ = State::kOpen;
-    sink_.open_segment({tracks_, changed, discontinuity, clock_ms_});
+    sink_.open_segment({tracks_, frame, changed, discontinuity, clock_ms_});
 }
 
 void Segmenter::close(int64_t end_dts, std::optional<int64_t> next_video_dts) {

@@ -35,7 +35,8 @@ struct Tracks {
 
 struct Opening {
     const Tracks& tracks;
-    bool tracks_changed;  // since the last segment, or there was none
+    const media::Frame& first;  // the frame that it begins with
+    bool tracks_changed;        // since the last segment, or there was none
     bool discontinuity;
     int64_t clock_ms;  // wall clock
 };
