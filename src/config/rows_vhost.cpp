@@ -90,8 +90,10 @@ void add_http(std::vector<Row>& rows) {
     rows.push_back(
         row(remux, "guess_has_av", &H::guess_has_av, true, none(), kLive,
             "The FLV header announces what the stream turns out to have; has_audio and has_video otherwise."));
-    rows.push_back(row(remux, "mount", &H::mount, "[vhost]/[app]/[stream].flv", none(), kLive,
-                       "The URL of a stream, with its variables; a part before the first / is the host."));
+    rows.push_back(
+        row(remux, "mount", &H::mount, "[vhost]/[app]/[stream].flv", none(), kLive,
+            "The URL of a stream, with its variables; a part before the first / is the host. The request's own "
+            "extension says the format: .flv, .ts, .aac or .mp3."));
     rows.push_back(row(remux, "wait_publisher", &H::wait_publisher, false, none(), kLive,
                        "A viewer that asks before the publisher came waits for it; otherwise it gets 404."));
 
