@@ -60,12 +60,17 @@ def test_fmp4(servers, tmp_path):
 def test_a_disk_that_does_not_keep_up(servers, tmp_path):
     """Segments are lost; where, the playlist says, and nowhere else."""
     fault = tmp_path / "fault"
-    fault.write_text("path=live/ op=write delay_ms=100")
+    fault.write_text("path=live/ op=write delay_ms=1000")
     server = servers(vhosts=hls.vhost(fragment="2"), environment={"DISK_FAULT": f"@{fault}"})
     tags = long_tags(media.with_b_frames(), 10)
+    late = [tag for tag in tags if tag.timestamp >= 540_000]
     with rtmp.publisher(server, "live", "long", timeout=scaled(30)) as client:
-        publishing.send_all(client, tags)
-    fault.unlink()
+        publishing.send_all(client, tags[: -len(late)])
+        fault.unlink()
+        server.wait_log("does not keep up|too slow")
+        # So many wait at most; then the disk has caught up.
+        hls.wait(server, PATH, lambda playlist: len(playlist.segments) >= 64, 30)
+        publishing.send_all(client, late)
     playlist = hls.wait_end(server, PATH, 30)
     checker = ts.Checker()
     for segment in playlist.segments:
