@@ -130,7 +130,7 @@ class Cases:
         """The same publishers, each recorded or made into HLS segments, beside ingest alone."""
         files = f"{self.servers.directory}/out"
         dvr = "dvr {{ enabled on; dvr_path %s/[app]/[stream].{}; }}" % files
-        hls = f"hls {{ enabled on; hls_path {files}; hls_fragment 2; hls_window 10; }}"
+        hls = f"hls {{ enabled on; hls_path {files}; }}"  # segments of 10 s, a minute of them
         peers = {"ours, ingest alone": (self.ours(MERGED), "both"),
                  "ours, FLV": (self.ours(MERGED, vhost=dvr.format("flv")), "record"),
                  "ours, MP4": (self.ours(MERGED, vhost=dvr.format("mp4")), "record"),
@@ -139,13 +139,14 @@ class Cases:
                                           "record")}  # fmt: skip
         if self.there["nginx"]:
             record = f"record all; record_path {files}; record_unique off;"
-            make_hls = f"hls on; hls_path {files}; hls_fragment 2s; hls_playlist_length 10s;"
+            make_hls = f"hls on; hls_path {files}; hls_fragment 10s; hls_playlist_length 60s;"
             peers["nginx-rtmp, ingest alone"] = self.servers.nginx, "both"
             peers["nginx-rtmp, FLV"] = lambda: self.servers.nginx(record), "record"
             peers["nginx-rtmp, HLS"] = lambda: self.servers.nginx(make_hls), "hls"
         if self.there["mediamtx"]:
             recorded = f"    record: yes\n    recordPath: {files}/%path/%Y-%m-%d_%H-%M-%S-%f\n"
-            served = f"hlsAddress: 127.0.0.1:{self.servers.http_port}\nhlsAlwaysRemux: yes\nhlsVariant: mpegts"
+            served = (f"hlsAddress: 127.0.0.1:{self.servers.http_port}\nhlsAlwaysRemux: yes\nhlsVariant: mpegts\n"
+                      "hlsSegmentDuration: 10s")  # fmt: skip
             peers["MediaMTX, ingest alone"] = self.servers.mediamtx, "both"
             peers["MediaMTX, fMP4"] = lambda: self.servers.mediamtx(path=recorded), "record"
             peers["MediaMTX, HLS in memory"] = lambda: self.servers.mediamtx(top=served), "hls"

@@ -14,7 +14,7 @@ TITLES = {
     "rate3m": "Players of one 3 Mbit/s stream, sent to every 350 ms",
     "publishers": "Publishers, 237 kbit/s each, nobody watching",
     "segments": "Publishers that write 50 bytes at a time, each a TCP segment of its own",
-    "recording": "Publishers, 237 kbit/s each, recorded, or made into HLS segments of 2 s",
+    "recording": "Publishers, 237 kbit/s each, recorded, or made into HLS segments of 10 s",
     "latency": "From the publisher's send to the viewer's receipt",
     "firstframe": "Time to the first frame: from connecting to the first picture or audio frame",
     "start": "Start to the first accepted connection, and memory two seconds later",
