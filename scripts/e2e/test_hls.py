@@ -130,6 +130,10 @@ def test_http(servers):
             assert head.headers["content-length"] == str(len(whole.body)), head.describe()
         assert http.get_status(server.http_port, "/live/other.m3u8") == 404
         assert http.get_status(server.http_port, "/live/one-99.ts") == 404
+        # A file that is gone is no answer for a cache to keep.
+        (server.dir / "html/live" / playlist.segments[0].uri).unlink()
+        response = http.get(server.http_port, f"/live/{playlist.segments[0].uri}")
+        assert response.status == 404 and response.headers["cache-control"] == "no-store", response.describe()
 
 
 def test_segments_in_memory_have_ranges_too(servers):

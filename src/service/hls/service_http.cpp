@@ -57,6 +57,11 @@ base::Result<void> Service::handle(net::HttpRequest& request, net::HttpResponse&
     if (auto resource = index_.find(vhost->name, path)) {
         if (viewers_.banned(context)) return response.send_error(403, "this viewer was ended");
         TRY(serve_resource(resource, path, request, response));
+        if (!response.started()) {
+            // Its file is gone. That must not be kept as what a segment may be.
+            response.header("Cache-Control", "no-store");
+            return response.send_error(404);
+        }
         if (!context.empty())
             viewers_.sent(context, request.message.target.size(), response.body_bytes(), base::monotonic_ms());
         return {};
