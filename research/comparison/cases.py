@@ -14,6 +14,8 @@ TURN_MS = 40  # how often ours reads a publisher, unless min_latency
 MERGED, EVERY_PICTURE = f"mw_latency {INTERVAL_MS};", "mw_latency 0;"
 PUBLISHER_S, START_S = 2.5, 0.5
 GOP_S = 2  # of the measured stream
+SEGMENT_S = 10
+DELETED_S = 6  # so long ext4 passes over the inodes of files that were removed, one by one, when it makes new ones
 
 
 @dataclasses.dataclass
@@ -162,21 +164,27 @@ class Cases:
         self.add_recording("ours, FLV, disk 2 s late", late, self.o.recorded, 1)
 
     def add_recording(self, server, start, count, repeats=None):
+        # Whole segments: a window that has one end of a segment more or less would measure that.
+        measured = -(-self.o.seconds // SEGMENT_S) * SEGMENT_S if count == self.o.segmented else self.o.seconds
+
         def body():
             out = self.servers.directory / "out"
             out.mkdir(exist_ok=True)
             try:
                 with start() as running:
                     run = self.load.run("publish", running.rtmp_url("p{i}"), *self.load.source(), "-n", count, "--ramp",
-                                        count / GOP_S, "--seconds", self.o.seconds, "--settle-ms",
+                                        count / GOP_S, "--seconds", measured, "--settle-ms",
                                         self.o.settle * 1000, "--server-pid", running.pid)  # fmt: skip
                     run["stalls"] = running.stalls()
                 run["written_bytes"] = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
                 return run
             finally:
                 shutil.rmtree(out, ignore_errors=True)
+                if self.o.seconds > 1:
+                    time.sleep(DELETED_S)
 
-        self.add("recording", server, count, START_S + GOP_S + self.o.settle + self.o.seconds, body, repeats)
+        seconds = START_S + GOP_S + self.o.settle + measured + DELETED_S
+        self.add("recording", server, count, seconds, body, repeats)
 
     # ---- Waiting
 
