@@ -28,16 +28,26 @@ void ReadPacer::add(Ticket ticket, int64_t interval) {
 
 void ReadPacer::take_turns(size_t slot, int64_t tick, Find find) {
     taken_.swap(slots_[slot]);
+    const size_t at_once = std::max(kLeastAtOnce, (taken_.size() + 3) / 4);
+    size_t woken = 0;
     for (const Turn& turn : taken_) {
         --turns_;
+        // Not when the next tick has begun: who is late would be later.
+        if (woken == at_once && current_tick() == tick) {
+            pause();
+            woken = 0;
+        }
         if (turn.due > tick) {
             put(turn.ticket, turn.due);
         } else if (Watch* watch = find(turn.ticket)) {
+            ++woken;
             if (const int64_t interval = watch->take_turn()) put(turn.ticket, tick + interval);
         }
     }
     taken_.clear();
 }
+
+void ReadPacer::pause() { [[maybe_unused]] const Wake how = suspend(Deadline::in_ms(1), {"a part of a tick"}, false); }
 
 // Where the next turn may be: a slot also holds what is due a whole round later.
 int64_t ReadPacer::next_due(int64_t tick) const {

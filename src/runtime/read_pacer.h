@@ -36,9 +36,12 @@ class ReadPacer {
         int64_t due;  // in ticks
     };
     static constexpr size_t kSlots = 64;
+    // So many readers are woken at once, or a quarter of a tick's where there are more: in between, others run.
+    static constexpr size_t kLeastAtOnce = 16;
 
     void put(Ticket ticket, int64_t due);
     void take_turns(size_t slot, int64_t tick, Find find);
+    void pause();
     int64_t next_due(int64_t tick) const;
 
     std::array<std::vector<Turn>, kSlots> slots_;  // by due

@@ -95,6 +95,12 @@ TEST(OpenFiles, WarnsWhenConnectionsDoNotFit) {
               "max_connections 1000 needs 1100 open files, and the limit is 1024: raise it (ulimit -n 1100) or lower "
               "max_connections");
     EXPECT_GT(raise_open_file_limit(), 0u);
+    make_room_for_open_files(300, 1'000'000);  // no more than the limit
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);) {
+        if (!line.starts_with("FDSize:")) continue;
+        EXPECT_GE(std::stoi(line.substr(7)), 300) << line;
+    }
 }
 
 }  // namespace

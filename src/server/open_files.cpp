@@ -1,7 +1,11 @@
 #include "server/open_files.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
 
 namespace server {
 
@@ -17,6 +21,13 @@ uint64_t raise_open_file_limit() {
         if (setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
     }
     return limit.rlim_cur;
+}
+
+void make_room_for_open_files(uint64_t limit, int max_connections) {
+    uint64_t wanted = std::min(limit, static_cast<uint64_t>(max_connections) + kOwnFiles);
+    if (wanted == 0) return;
+    int highest = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, static_cast<int>(wanted - 1));
+    if (highest >= 0) close(highest);
 }
 
 std::string open_file_warning(uint64_t limit, int max_connections) {

@@ -80,6 +80,7 @@ struct LoopEnd {
 base::Result<void> serve(const ConfigSource& source, const config::Loaded& loaded, Daemon& daemon) {
     const config::SnapshotPtr& snapshot = loaded.snapshot;
     uint64_t open_files = raise_open_file_limit();
+    make_room_for_open_files(open_files, snapshot->global.max_connections);
     {
         const LeakCheckPause pause;
         TRY(runtime::init());
