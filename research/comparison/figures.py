@@ -84,7 +84,7 @@ class Verdict:
 def ratio_limit(group, count):
     if group == "lowlatency":
         return 1.3
-    return 1.6 if count <= 1000 else 1.1  # small crowds have the fixed costs
+    return 1.6 if group == "players" and count <= 1000 else 1.1
 
 
 def check(groups, quick):
