@@ -33,8 +33,8 @@ def of_recording(runs):
     out["written_percent"] = round(min(100 * run["written_bytes"] / run["bytes"] for run in runs))
     stalls = [stall for run in runs for stall in run["stalls"] or ()]
     asked = any(run["stalls"] is not None for run in runs)
-    # Of the loop's own making: inside a call that waits, or its processor time; not while others had the processor.
-    own = [stall["ms" if stall["cause"] == "blocked" else "cpu_ms"] for stall in stalls]
+    # By the clock, but for those in which others had the processor: of them what the loop itself used.
+    own = [stall["cpu_ms" if stall["cause"] == "not scheduled" else "ms"] for stall in stalls]
     out["longest_stall_ms"] = max(own, default=0) if asked else None
     return out
 
