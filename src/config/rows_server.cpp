@@ -47,9 +47,6 @@ void add_global(std::vector<Row>& rows) {
                        "SIGTERM ends the server as gently as SIGQUIT does."));
     rows.push_back(row(scope, "stall_warn", &G::stall_warn, 50, milliseconds(0, 60'000), kLive,
                        "When nothing else could run for so long, the log names who held it up, and where; 0: off."));
-    rows.push_back(
-        row(scope, "send_batch", &G::send_batch, true, none(), kLive,
-            "Viewers are sent to many at a time, by one call into the kernel (io_uring), where it allows that."));
 }
 
 void add_rtmp(std::vector<Row>& rows) {

@@ -49,7 +49,6 @@ const std::vector<Line>& lines() {
         {"grace_final_wait", "3200", {"0", "3600000"}, no_integer({"-1"})},
         {"force_grace_quit", "off", kSwitchOff, kNoSwitch},
         {"stall_warn", "50", {"0", "60000"}, no_integer({"-1", "60001"})},
-        {"send_batch", "on", kSwitchOn, kNoSwitch},
         {"rtmp/listen", "", {"1935", "1935 127.0.0.1:1936 [::1]:1937"}, kNoAddress},
         {"rtmp/chunk_size", "60000", {"128", "16777215"}, no_integer({"0", "127", "16777216", "2147483648"})},
         {"rtmp/handshake_timeout", "10000", {"100", "600000"}, no_integer({"0"})},

@@ -36,7 +36,6 @@ struct Global {
     int grace_final_wait{};
     bool force_grace_quit{};
     int stall_warn{};  // 0: nobody watches the loop
-    bool send_batch{};
     std::string dvr_journal{};
 };
 

@@ -100,45 +100,29 @@ void Audience::frame_cycle() {
 }
 
 size_t Audience::walk(size_t begin, size_t end) {
-    runtime::SendBatch& batch = runtime::SendBatch::shared();
-    runtime::SendBatch* together = viewers_.size() >= kWorthBatching && batch.usable() ? &batch : nullptr;
     lag_limit_ = log_.lag_limit(log_.stream().options().queue_length_ms);
     int64_t turn_began_us = base::monotonic_us();
     size_t i = begin;
     for (size_t visited = 0; i < std::min(end, viewers_.size());) {
         Viewer* viewer = viewers_[i];
-        visit(*viewer, turn_began_us / 1000, together);
+        visit(*viewer, turn_began_us / 1000);
         // A viewer that went away left its place to another.
         if (i < viewers_.size() && viewers_[i] == viewer) ++i;
-        if (++visited % 16 != 0) continue;
-        if (together && together->full()) send(*together, turn_began_us / 1000);
-        if (base::monotonic_us() - turn_began_us < kTurnUs) continue;
-        if (together) send(*together, turn_began_us / 1000);
+        if (++visited % 16 != 0 || base::monotonic_us() - turn_began_us < kTurnUs) continue;
         if (!runtime::yield()) return i;
         turn_began_us = base::monotonic_us();
     }
-    if (together) send(*together, turn_began_us / 1000);
     return i;
 }
 
-void Audience::visit(Viewer& viewer, int64_t now_ms, runtime::SendBatch* together) {
+void Audience::visit(Viewer& viewer, int64_t now_ms) {
     if (viewer.state_ == Viewer::State::kPlaying && viewer.position_ < lag_limit_) viewer.jump();
     if (viewer.blocked_) {
         viewer.check_stall(now_ms);
-    } else if (together && viewer.join_batch(*together)) {
-        return;
     } else {
         viewer.flush(now_ms);
     }
     note_position(viewer.needs_from());
-}
-
-void Audience::send(runtime::SendBatch& together, int64_t now_ms) {
-    together.send([&](void* whose, const base::Result<size_t>& sent, size_t asked) {
-        auto& viewer = *static_cast<Viewer*>(whose);
-        viewer.after_batch(sent, asked, now_ms);
-        note_position(viewer.needs_from());
-    });
 }
 
 void Audience::trim() {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "runtime/coroutine.h"
-#include "runtime/send_batch.h"
 #include "runtime/sync.h"
 
 namespace live {
@@ -38,20 +37,17 @@ class Audience {
     // Everyone in one go up to so many: more would hold a phase too long.
     static constexpr size_t kViewersPerPhase = 1000;
     static constexpr size_t kMostPhases = 10;
-    static constexpr int64_t kTickMs = 20;        // with every frame: no walk sooner than this once there are
-    static constexpr size_t kManyViewers = 200;   // this many
-    static constexpr int64_t kIdleMs = 500;       // how often those who are stuck are looked at when nothing comes
-    static constexpr int64_t kTurnUs = 1000;      // how long the pump keeps the loop
-    static constexpr size_t kWorthBatching = 16;  // viewers
+    static constexpr int64_t kTickMs = 20;       // with every frame: no walk sooner than this once there are
+    static constexpr size_t kManyViewers = 200;  // this many
+    static constexpr int64_t kIdleMs = 500;      // how often those who are stuck are looked at when nothing comes
+    static constexpr int64_t kTurnUs = 1000;     // how long the pump keeps the loop
 
     void pump(Stream& stream);
     void merge_cycle(int64_t interval_ms);
     void frame_cycle();
     // Visits those from begin up to end; returns where it came to.
     size_t walk(size_t begin, size_t end);
-    // together: null where each sends for himself.
-    void visit(Viewer& viewer, int64_t now_ms, runtime::SendBatch* together);
-    void send(runtime::SendBatch& together, int64_t now_ms);
+    void visit(Viewer& viewer, int64_t now_ms);
     void trim();
 
     LiveLog& log_;

@@ -166,31 +166,12 @@ void Viewer::flush(int64_t now_ms) {
             if (state_ == State::kPlaying && position_ < log_->head()) return conclude("the asked duration is over");
             return;
         }
-        if (!after_send(socket_->try_writev({parts, count}), bytes, now_ms)) return;
+        auto sent = socket_->try_writev({parts, count});
+        if (!sent) return die(sent.error().text());
+        if (*sent > 0) progress_ms_ = now_ms;
+        advance(*sent);
+        blocked_ = *sent < bytes;
     }
-}
-
-bool Viewer::after_send(const base::Result<size_t>& sent, size_t asked, int64_t now_ms) {
-    if (!sent) {
-        die(sent.error().text());
-        return false;
-    }
-    if (*sent > 0) progress_ms_ = now_ms;
-    advance(*sent);
-    blocked_ = *sent < asked;
-    return true;
-}
-
-bool Viewer::join_batch(runtime::SendBatch& batch) {
-    if (socket_->plain_fd() < 0 || state_ != State::kPlaying || blocked_ || !pending_.empty()) return false;
-    iovec parts[kMostParts];
-    size_t bytes = 0;
-    size_t count = gather(parts, bytes);
-    return count > 0 && batch.add(*socket_, {parts, count}, this);
-}
-
-void Viewer::after_batch(const base::Result<size_t>& sent, size_t asked, int64_t now_ms) {
-    if (after_send(sent, asked, now_ms)) flush(now_ms);
 }
 
 // Too far behind: it goes on at the newest place to start, or at the next one that comes.

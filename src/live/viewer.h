@@ -16,7 +16,6 @@
 #include "base/slice.h"
 #include "live/wire_encoder.h"
 #include "runtime/byte_stream.h"
-#include "runtime/send_batch.h"
 
 namespace live {
 
@@ -104,10 +103,6 @@ class Viewer final : private runtime::ParkedHandler {
     uint64_t needs_from() const { return state_ == State::kPlaying ? position_ : UINT64_MAX; }
     // Sends what there is, without yielding.
     void flush(int64_t now_ms);
-    // The same, together with others: false when it has to be flush(). after_batch() must follow.
-    bool join_batch(runtime::SendBatch& batch);
-    void after_batch(const base::Result<size_t>& sent, size_t asked, int64_t now_ms);
-    bool after_send(const base::Result<size_t>& sent, size_t asked, int64_t now_ms);
     void advance(size_t bytes);
     void start_if_possible();
     void begin_at_newest();

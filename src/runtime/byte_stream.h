@@ -54,7 +54,7 @@ class ByteStream {
     // Says the peer has gone or is going, as far as the kernel knows now; does not read. For taking over a dead
     // publisher's name.
     virtual bool peer_gone() const = 0;
-    // The socket that bytes may be sent to directly, of a detail::TcpStream; of every other kind -1.
+    // The plain socket that bytes may be sent to directly, or -1 (TLS).
     virtual int plain_fd() const = 0;
     virtual void set_no_delay(bool on) = 0;
     // What is received next is acknowledged at once, not up to 40 ms later: a client that asks by several small writes

@@ -114,18 +114,19 @@ base::Result<size_t> TcpStream::try_writev(std::span<const iovec> parts) {
     message.msg_iovlen = std::min<size_t>(parts.size(), IOV_MAX);
     while (watch_.writable()) {
         const ssize_t n = sendmsg(watch_.fd(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (n >= 0 || errno != EINTR) return after_send(n >= 0 ? n : -errno, total(parts.first(message.msg_iovlen)));
+        if (n >= 0) {
+            // A short send found the buffer full, and the kernel has promised an edge.
+            if (static_cast<size_t>(n) < total(parts.first(message.msg_iovlen))) watch_.write_would_block();
+            return static_cast<size_t>(n);
+        }
+        if (errno == EAGAIN) {
+            watch_.write_would_block();
+        } else if (errno != EINTR) {
+            return io_error("writing", errno);
+        }
     }
     watch_.write_would_block();
     return 0;
-}
-
-base::Result<size_t> TcpStream::after_send(ssize_t moved, size_t asked) {
-    if (moved < 0 && moved != -EAGAIN) return io_error("writing", static_cast<int>(-moved));
-    const auto sent = static_cast<size_t>(std::max<ssize_t>(moved, 0));
-    // A short send found the buffer full, and the kernel has promised an edge.
-    if (sent < asked) watch_.write_would_block();
-    return sent;
 }
 
 base::Result<size_t> TcpStream::try_write(std::span<const uint8_t> bytes) {

@@ -35,8 +35,6 @@ class TcpStream final : public ByteStream {
     bool is_tls() const override { return false; }
 
     Watch& watch() { return watch_; }
-    // What came of a send of so many bytes: those taken, or a negative errno, as the kernel says it.
-    base::Result<size_t> after_send(ssize_t moved, size_t asked);
 
   private:
     Watch watch_;

@@ -5,7 +5,6 @@
 #include "live/registry.h"
 #include "net/http_router.h"
 #include "net/session.h"
-#include "runtime/send_batch.h"
 #include "runtime/watchdog.h"
 #include "server/disk_engine.h"
 #include "server/udp_report.h"
@@ -44,14 +43,10 @@ std::shared_ptr<Service> in_house(const std::shared_ptr<House>& house, Args&&...
 // The engine itself, as one more that is started and stopped.
 struct LiveEngine {
     std::shared_ptr<House> house;
-    config::SnapshotPtr snapshot;
     base::Result<void> start() {
-        reload(snapshot);
-        (void)runtime::SendBatch::shared().usable();  // what it opens is open from the start
         house->registry.start();
         return {};
     }
-    void reload(const config::SnapshotPtr& next) { runtime::SendBatch::shared().allow(next->global.send_batch); }
     void stop_accepting() {}
     bool idle() const { return true; }
     void stop() { house->registry.stop(); }
@@ -79,7 +74,7 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot) {
     lifecycle.add(module_of("watchdog", std::make_shared<LoopWatch>(snapshot)));
     lifecycle.add(module_of("udp_report", std::make_shared<UdpReport>(snapshot)));
     lifecycle.add(module_of("disk", std::make_shared<DiskEngine>(snapshot)));
-    lifecycle.add(module_of("live", std::make_shared<LiveEngine>(house, snapshot)));
+    lifecycle.add(module_of("live", std::make_shared<LiveEngine>(house)));
     // Before publishers: they end first, and their files are completed then.
     lifecycle.add(module_of("dvr", in_house<service::dvr::Service>(house, snapshot, house->registry, house->events)));
     lifecycle.add(module_of("hls", in_house<service::hls::Service>(house, snapshot, house->sessions, house->registry,
