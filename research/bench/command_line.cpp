@@ -36,6 +36,10 @@ Command parse_command_line(int argc, char** argv) {
     auto* play_app = app.add_subcommand("play", "Many viewers of a stream");
     add_common(*play_app, play, kPlayUrl);
 
+    play_app->add_option("--streams", play.streams, "{i} counts up to here and begins again");
+    play_app->add_flag("--verify", play.verify,
+                       "Check that no viewer misses a frame of what `publish --loop` makes up");
+
     auto* publish_app = app.add_subcommand("publish", "Many publishers, in real time");
     add_common(*publish_app, publish, kPublishUrl);
     publish_app->add_option("--file", publish.flv_file, "The FLV file; without one, a made-up stream");

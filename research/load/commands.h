@@ -1,7 +1,7 @@
 #pragma once
 // What the load tool does: one function per command. Each runs in the first coroutine, says on stderr once a second how
 // it goes, prints its report, and returns the process's exit code: 0 when everything went well, 1 when a connection
-// failed or was lost, 2 when it could not begin. INT and TERM end a run early, with a report.
+// failed, was lost or missed a frame, 2 when it could not begin. INT and TERM end a run early, with a report.
 
 #include <cstdint>
 #include <string>
@@ -20,7 +20,10 @@ struct CommonOptions {
     bool quiet = false;  // no progress
 };
 
-struct PlayOptions : CommonOptions {};
+struct PlayOptions : CommonOptions {
+    uint32_t streams = 0;  // {i} of the URL counts up to here and begins again; 0: never
+    bool verify = false;   // each viewer must get every frame of a made-up stream, in order
+};
 
 struct PublishOptions : CommonOptions {
     std::string flv_file;  // empty: a made-up stream of kbps

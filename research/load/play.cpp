@@ -26,13 +26,35 @@ void add_viewers(Report& report, const std::vector<std::unique_ptr<Viewer>>& vie
     report.add("without_frame", without_frame);
 }
 
+// Of all viewers, lost ones too: whether each got every frame, from its first to its last.
+bool add_continuity(Report& report, const std::vector<std::unique_ptr<Viewer>>& viewers) {
+    uint64_t frames = 0, missing = 0, breaks = 0, foreign = 0;
+    uint32_t broken = 0;
+    for (const auto& viewer : viewers) {
+        const Continuity& c = viewer->continuity();
+        frames += c.frames();
+        missing += c.missing();
+        breaks += c.breaks();
+        foreign += c.foreign();
+        broken += c.whole() ? 0 : 1;
+    }
+    report.add("frames_verified", frames);
+    report.add("frames_missing", missing);
+    report.add("order_breaks", breaks);
+    report.add("frames_foreign", foreign);
+    report.add("viewers_with_a_break", broken);
+    return broken == 0;
+}
+
 base::Result<int> run_play(const PlayOptions& options) {
     Run run(options);
     std::vector<std::unique_ptr<Viewer>> viewers;
     std::vector<Connection*> connections;
+    const Continuity continuity = options.verify ? Continuity::of(Script::marked(237, kMarkedSeconds)) : Continuity();
     for (uint32_t i = 0; i < options.count; ++i) {
-        auto target = TRY(parse_target(number_url(options.url, i)));
+        auto target = TRY(parse_target(number_url(options.url, options.streams ? i % options.streams : i)));
         viewers.push_back(std::make_unique<Viewer>(std::move(target), run.ledger()));
+        viewers.back()->verify(continuity);
         connections.push_back(viewers.back().get());
     }
     TRY(run.begin());
@@ -54,7 +76,9 @@ base::Result<int> run_play(const PlayOptions& options) {
     run.add_window(report, "player");
     add_viewers(report, viewers);
     report.add_times("first_frame_ms", run.ledger().first_frame_us);
-    return run.finish(report);
+    const bool whole = !options.verify || add_continuity(report, viewers);
+    const int code = run.finish(report);
+    return code == 0 && !whole ? 1 : code;
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace load {
 namespace {
 
 base::Result<Script> make_script(const PublishOptions& options) {
-    if (options.flv_file.empty()) return Script::marked(options.kbps, 10);
+    if (options.flv_file.empty()) return Script::marked(options.kbps, kMarkedSeconds);
     return TRY(Script::from_flv(TRY(read_file(options.flv_file))), options.flv_file);
 }
 

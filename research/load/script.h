@@ -11,6 +11,9 @@
 
 namespace load {
 
+// Of the made-up stream that `bench publish` repeats.
+inline constexpr uint32_t kMarkedSeconds = 10;
+
 class Script {
   public:
     struct Message {

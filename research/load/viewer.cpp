@@ -26,6 +26,7 @@ void Viewer::on_media_message(const MediaMessage& message) {
         first_frame_us_ = arrival_us() - begun_us();
         ledger().first_frame_us.add(first_frame_us_);
     }
+    if (message.is_frame()) continuity_.on_frame(message.type, message.head);
     if (observer_) observer_->on_viewer_message(*this, message, arrival_us());
 }
 

@@ -3,6 +3,7 @@
 // Silences and bytes count within a window, so that the ramp does not colour them.
 
 #include "load/connection.h"
+#include "load/continuity.h"
 
 namespace load {
 
@@ -26,6 +27,8 @@ class Viewer final : public Connection {
     void end_window(int64_t now_us) { note_gap(now_us); }
     uint64_t window_bytes() const { return window_bytes_; }
     int64_t longest_gap_us() const { return longest_gap_us_; }
+    void verify(const Continuity& continuity) { continuity_ = continuity; }
+    const Continuity& continuity() const { return continuity_; }
     int64_t first_frame_us() const { return first_frame_us_; }  // from begun_us(); -1: none yet
 
   private:
@@ -34,6 +37,7 @@ class Viewer final : public Connection {
     void note_gap(int64_t now_us);
 
     ViewerObserver* observer_;
+    Continuity continuity_;
     uint64_t window_bytes_ = 0;
     int64_t last_arrival_us_ = 0;  // 0: no bytes yet
     int64_t longest_gap_us_ = 0;

@@ -195,7 +195,7 @@ def test_mount_is_the_url_of_a_stream(servers):
 
 def test_daemon(servers):
     """It goes into the background, the pid file says which process it is, TERM ends that one."""
-    server = servers.make(top="daemon on;")
+    server = servers.make(top="daemon on; disable_daemon_for_docker off;")
     server.spawn()
     assert server.wait_exit(5) == 0, "the process that started the daemon should end with 0"
     pid = int(server.pid_path.read_text())

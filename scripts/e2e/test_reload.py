@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from lib import flv, http, media, publishing, rtmp
+from lib import dvr, flv, hls, http, media, publishing, rtmp
 from lib.server import default_vhost
-from lib.timing import scaled
+from lib.timing import scaled, wait_until
 
 
 def reload(server, *changes, expect=r"reload: .* changes, \d+ of them in force"):
@@ -123,3 +123,39 @@ def test_a_broken_file_changes_nothing(live):
     assert chunk_size_of(live) == 60000
     line = reload(live, ("mw_latency soon; chunk_sice 5;", "mw_latency 50;"))
     assert "1 changes, 1 of them in force" in line, line
+
+
+HLS_OFF = "hls { enabled off; hls_fragment 0.5; hls_window 60; hls_path ./html; hls_ctx off; hls_wait_keyframe off; }"
+PLAYLIST = "/live/s.m3u8"
+
+
+def with_block(block):
+    return ("vhost __defaultVhost__ {", f"vhost __defaultVhost__ {{ {block}")
+
+
+def test_hls_is_switched_on_and_off(live):
+    """For a stream that is being published; its playlist begins with the switch, and ends with it."""
+    reload(live, with_block(HLS_OFF))
+    assert hls.get(live, PLAYLIST) is None, "no HLS is there while it is off"
+    reload(live, ("hls { enabled off;", "hls { enabled on;"))
+    hls.wait(live, PLAYLIST, lambda playlist: len(playlist.segments) >= 2, what="two segments")
+    reload(live, ("hls { enabled on;", "hls { enabled off;"))
+    ended = hls.wait_end(live, PLAYLIST)
+    for segment in ended.segments:
+        assert hls.fetch(live, PLAYLIST, segment.uri), f"{segment.uri} should be complete"
+    reload(live, ("hls { enabled off;", "hls { enabled on;"))
+    again = hls.wait(live, PLAYLIST, lambda p: p.sequence + len(p.segments) > ended.sequence + len(ended.segments))
+    assert not again.ended, f"it goes on:\n{again.text}"
+
+
+def test_dvr_is_switched_on_and_off(live):
+    """A recording begins and ends with the switch, and is a whole file; each time a new one."""
+    block = "dvr { enabled on; dvr_path ./rec/[app]/[stream].[timestamp].flv; dvr_plan session; }"
+    for count in (1, 2):
+        reload(live, with_block(block))
+        dvr.wait_growing(live, 10_000)
+        reload(live, (block, ""))
+        files = dvr.wait_files(live, count)
+        tags = flv.read_file(files[-1])
+        assert len(flv.frames(tags)) > 5, f"{files[-1]} should have frames, it has {len(tags)} tags"
+    wait_until(lambda: not dvr.growing(live), 5, "nothing grows any more")

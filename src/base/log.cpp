@@ -128,6 +128,19 @@ Result<void> reopen() {
     return open_log->sink->open(open_log->file);
 }
 
+Result<void> turn_to(const Options& options) {
+    if (!options.console && options.file.empty())
+        return fail(Code::kConfig, "the log goes to a file, but none is named");
+    if (!open_log) return {};
+    return open_log->sink->open(options.console ? "" : options.file);
+}
+
+void adopt(const Options& options) {
+    if (open_log) open_log->file = options.console ? "" : options.file;
+    level_in_force = options.level;
+    utc = options.utc;
+}
+
 void flush() {
     if (!open_log || !open_log->has_thread()) return;
     uint64_t before = open_log->sink->flushes();

@@ -26,8 +26,14 @@ struct Options {
 // Opens the log. Before it, lines go to stderr at once. May be called again (reload). Call it after daemonising: it
 // starts a thread.
 Result<void> open(const Options& options);
-// Closes and opens the file again, for log rotation.
+// Opens the file again, for log rotation. An error: lines go where they went. From any thread, and may block; nobody
+// calls open(), turn_to() or close() meanwhile.
 Result<void> reopen();
+// Changes an open log without a pause, in two steps. turn_to(): lines go to that file, or to the console, from now on;
+// an error: where they went. As reopen() for threads. adopt(): the same options' level and clock, and the file's name;
+// on the loop's thread.
+Result<void> turn_to(const Options& options);
+void adopt(const Options& options);
 // Waits until what is queued is written, at most 2 seconds; at the process's end, and before abort.
 void flush();
 // Writes out what is queued and ends the thread. Lines after it go to stderr.

@@ -5,6 +5,15 @@
 namespace config {
 namespace {
 
+// The value in force, and where it came from.
+void keep(const Row& row, const ConstRoot& current, const Root& to) {
+    row.binding.copy(to, current);
+    const std::pair<std::string, std::string> key{row.in_vhost() ? to.vhost->name : "", row.path()};
+    to.snapshot->origins.erase(key);
+    auto origin = current.snapshot->origins.find(key);
+    if (origin != current.snapshot->origins.end()) to.snapshot->origins.insert(*origin);
+}
+
 // Compares and, where a restart is needed, takes the old value back into `to`.
 void compare(const ConstRoot& current, const Root& to, bool in_vhost, std::vector<Change>& changes) {
     for (const Row& row : rows()) {
@@ -12,7 +21,7 @@ void compare(const ConstRoot& current, const Root& to, bool in_vhost, std::vecto
         Change change{in_vhost ? to.vhost->name : "", &row, row.binding.get(current),
                       row.binding.get({to.snapshot, to.vhost})};
         if (change.before == change.after) continue;
-        if (!change.live()) row.binding.copy(to, current);
+        if (!change.live()) keep(row, current, to);
         changes.push_back(std::move(change));
     }
 }

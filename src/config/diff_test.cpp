@@ -29,6 +29,16 @@ TEST(Diff, LiveValuesComeAndOthersStay) {
     EXPECT_EQ(reload.snapshot->vhost("b"), nullptr);
 }
 
+TEST(Diff, WhatStaysIsStillFromWhereItWas) {
+    SnapshotPtr before = load_text("listen 1; vhost a { }").snapshot;
+    SnapshotPtr after = load_text("\n\ndaemon off; max_connections 5; listen 2; vhost a { }").snapshot;
+    SnapshotPtr merged = plan_reload(*before, *after).snapshot;
+    EXPECT_EQ(merged->where("rtmp/listen"), before->where("rtmp/listen"));
+    EXPECT_NE(merged->where("rtmp/listen"), after->where("rtmp/listen"));
+    EXPECT_EQ(merged->where("daemon"), "default");
+    EXPECT_EQ(merged->where("max_connections"), after->where("max_connections"));
+}
+
 TEST(Diff, NothingChanged) {
     SnapshotPtr snapshot = default_snapshot();
     EXPECT_TRUE(plan_reload(*snapshot, *snapshot).changes.empty());

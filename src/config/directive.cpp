@@ -18,7 +18,7 @@ const std::vector<Block>& block_table() {
         {"http_server", Names::kNone, false, false, true, "HTTP for live streams and files."},
         {"http_server/https", Names::kNone, false, false, true, "The same over TLS."},
         {"http_api", Names::kNone, false, false, true, "The HTTP API."},
-        {"http_api/raw_api", Names::kNone, false, false, false, "API calls that change the server."},
+        {"http_api/raw_api", Names::kNone, false, false, true, "API calls that change the server."},
         {"http_api/auth", Names::kNone, false, false, true, "The API's password."},
         {"http_api/https", Names::kNone, false, false, true, "The API over TLS."},
         {"disk", Names::kNone, false, false, true, "How recordings and segments are written."},
@@ -27,7 +27,7 @@ const std::vector<Block>& block_table() {
         {"rtc_server/tcp", Names::kNone, false, false, false, "WebRTC over TCP."},
         {"rtc_server/black_hole", Names::kNone, false, false, false, "Copies of packets, to debug."},
         {"rtsp_server", Names::kNone, false, false, false, "RTSP."},
-        {"circuit_breaker", Names::kNone, false, false, false, "Overload."},
+        {"circuit_breaker", Names::kNone, false, false, true, "Overload: see doc/reload.md."},
         {"exporter", Names::kNone, false, false, false, "Metrics for Prometheus."},
         {"heartbeat", Names::kNone, false, false, false, "Reports to another server."},
         {"stats", Names::kNone, false, false, false, "What the summary shows of the machine."},
@@ -88,6 +88,7 @@ constexpr Alias kAliases[] = {
 std::vector<Row> make_rows() {
     std::vector<Row> rows;
     add_server_rows(rows);
+    add_process_rows(rows);
     add_vhost_rows(rows);
     add_disk_rows(rows);
     add_dvr_rows(rows);

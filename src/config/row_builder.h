@@ -46,6 +46,7 @@ Row row(const Scope<Find>& scope, std::string_view name, T Section::*member, std
 
 // The parts of the table, put together by directive.cpp.
 void add_server_rows(std::vector<Row>& rows);
+void add_process_rows(std::vector<Row>& rows);
 void add_vhost_rows(std::vector<Row>& rows);
 void add_disk_rows(std::vector<Row>& rows);
 void add_dvr_rows(std::vector<Row>& rows);

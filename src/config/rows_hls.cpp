@@ -83,6 +83,10 @@ void add_keys(std::vector<Row>& rows) {
 }  // namespace
 
 void add_hls_rows(std::vector<Row>& rows) {
+    const Scope global{"", [](const auto& root) -> decltype(auto) { return (root.snapshot->global); }};
+    rows.push_back(row(global, "hls_roll", &Global::hls_roll, "./objs/hls.roll", none(), kRestart,
+                       "File that lists the streams with HLS on disk, so that hls_dispose holds over a restart; a "
+                       "server each."));
     add_cutting(rows);
     add_files(rows);
     add_viewers(rows);

@@ -17,21 +17,9 @@ struct Later {
 constexpr Later kGlobal[] = {
     {"ff_log_dir", "./objs", "Directory of the logs of external tools."},
     {"ff_log_level", "info", "Log level of external tools."},
-    {"asprocess", "off", "The server ends when its parent process does."},
-    {"empty_ip_ok", "on", "Connections whose peer address is unknown are taken."},
-    {"in_docker", "off", "Says that the server runs in a container."},
-    {"disable_daemon_for_docker", "on", "In a container the server stays in the foreground."},
-    {"inotify_auto_reload", "off", "Reload when the configuration file changes."},
-    {"auto_reload_for_docker", "on", "In a container, reload when the configuration file changes."},
-    {"tcmalloc_release_rate", "0.8", "How eagerly the allocator gives memory back, 0 to 10."},
-    {"query_latest_version", "off", "Ask a version server whether there is a newer release."},
-    {"first_wait_for_qlv", "300", "Seconds before the version is asked for the first time."},
-    {"is_full", "off", "Marks a file that shows every directive."},
-};
-
-constexpr Later kRawApi[] = {
-    {"enabled", "off", "API calls that change the server."},
-    {"allow_reload", "off", "Reload by the API."},
+    {"query_latest_version", "off",
+     "Asks a version server whether there is a newer release. Left out on purpose: this server calls nobody."},
+    {"first_wait_for_qlv", "300", "Seconds before that is asked for the first time. Left out with it."},
 };
 
 constexpr Later kSrtServer[] = {
@@ -78,15 +66,6 @@ constexpr Later kRtcBlackHole[] = {
     {"addr", "", "That address.", "127.0.0.1:10000"},
 };
 
-constexpr Later kCircuitBreaker[] = {
-    {"enabled", "on", "Sheds optional work when the CPU is overloaded."},
-    {"high_threshold", "90", "CPU percent of the first level."},
-    {"high_pulse", "2", "Seconds above it before it counts."},
-    {"critical_threshold", "95", "CPU percent of the second level."},
-    {"critical_pulse", "1", "Seconds above it before it counts."},
-    {"dying_threshold", "99", "CPU percent of the third level."},
-    {"dying_pulse", "5", "Seconds above it before it counts."},
-};
 constexpr Later kExporter[] = {
     {"enabled", "off", "Metrics for Prometheus."},
     {"listen", "9972", "Addresses of the exporter."},
@@ -262,13 +241,11 @@ void add(std::vector<Row>& rows, std::string_view scope, const Later (&table)[N]
 
 void add_later_rows(std::vector<Row>& rows) {
     add(rows, "", kGlobal);
-    add(rows, "http_api/raw_api", kRawApi);
     add(rows, "srt_server", kSrtServer);
     add(rows, "rtc_server", kRtcServer);
     add(rows, "rtc_server/tcp", kRtcTcp);
     add(rows, "rtc_server/black_hole", kRtcBlackHole);
     add(rows, "rtsp_server", kRtspServer);
-    add(rows, "circuit_breaker", kCircuitBreaker);
     add(rows, "exporter", kExporter);
     add(rows, "heartbeat", kHeartbeat);
     add(rows, "stats", kStats);

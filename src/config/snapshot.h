@@ -37,6 +37,15 @@ struct Global {
     bool force_grace_quit{};
     int stall_warn{};  // 0: nobody watches the loop
     std::string dvr_journal{};
+    std::string hls_roll{};
+    bool inotify_auto_reload{};
+    bool auto_reload_for_docker{};
+    bool in_docker{};
+    bool disable_daemon_for_docker{};
+    bool asprocess{};
+    bool empty_ip_ok{};
+    bool is_full{};
+    double tcmalloc_release_rate{};
 };
 
 struct Rtmp {
@@ -75,12 +84,18 @@ struct HttpApiAuth {
     std::string password{};
 };
 
+struct RawApi {
+    bool enabled{};
+    bool allow_reload{};
+};
+
 struct HttpApi {
     bool enabled{};
     ListenAddresses listen{};
     bool crossdomain{};
     bool debug{};  // profiles, coroutines: for loopback and for those who authenticate
     HttpApiAuth auth{};
+    RawApi raw_api{};
     Https https{};
 };
 
@@ -91,6 +106,17 @@ struct Disk {
     int file_limit{};   // bytes
     int total_limit{};  // bytes
     bool direct{};
+};
+
+// Thresholds in percent, pulses in s.
+struct CircuitBreaker {
+    bool enabled{};
+    int high_threshold{};
+    int high_pulse{};
+    int critical_threshold{};
+    int critical_pulse{};
+    int dying_threshold{};
+    int dying_pulse{};
 };
 
 struct VhostPlay {
@@ -203,6 +229,7 @@ struct Snapshot {
     HttpServer http_server{};
     HttpApi http_api{};
     Disk disk{};
+    CircuitBreaker circuit_breaker{};
     std::vector<Vhost> vhosts{};
 
     // The vhost of that name, else __defaultVhost__. Null: neither is there, or the one found is disabled.

@@ -306,7 +306,13 @@ void SnapshotBuilder::check_api() {
     if (api.https.enabled) check(api.https.listen, "http_api/https/listen");
 }
 
+void SnapshotBuilder::check_process() {
+    if (snapshot_.global.asprocess && snapshot_.global.daemon)
+        problems_.error(origin("asprocess"), "asprocess wants `daemon off;`: a daemon has no parent to follow");
+}
+
 void SnapshotBuilder::finish() {
+    check_process();
     check_listeners();
     check_api();
     if (snapshot_.vhosts.empty())

@@ -50,6 +50,7 @@ class SnapshotBuilder {
     void check_hls(const Vhost& vhost);
     void check_listeners();
     void check_api();
+    void check_process();
 
     Problems& problems_;
     Snapshot snapshot_;

@@ -26,12 +26,16 @@ class File {
     int fd_;
 };
 
-base::Result<std::string> read_file(const std::string& path) {
+// mark: gets what the file was.
+base::Result<std::string> read_file(const std::string& path, FileMark& mark) {
     File file(path);
+    mark = mark_of_missing(path);
     if (file.fd() < 0 && errno == ENOENT) return base::fail(base::Code::kNotFound, "no such file");
     if (file.fd() < 0) return base::fail_errno("cannot be opened", errno);
     struct stat info;
-    if (fstat(file.fd(), &info) == 0 && S_ISDIR(info.st_mode)) return base::fail(base::Code::kConfig, "is a directory");
+    if (fstat(file.fd(), &info) != 0) return base::fail_errno("cannot be looked at", errno);
+    mark = mark_of(path, info);
+    if (S_ISDIR(info.st_mode)) return base::fail(base::Code::kConfig, "is a directory");
     std::string text;
     char buffer[16384];
     while (text.size() <= config::ParserLimits::kFileBytes) {  // the parser refuses what is larger
@@ -53,12 +57,15 @@ ConfigSource::ConfigSource(std::string path) : path_(std::move(path)) {
     if (getcwd(directory, sizeof directory)) start_directory_ = std::string(directory) + "/";
 }
 
-config::Loaded ConfigSource::load() const {
+config::Loaded ConfigSource::load(FileMarks* read) const {
     config::LoadInput input;
     input.path = path_;
     input.server_id = server_id_;
-    input.read = [this](const std::string& path) {
-        return read_file(path.starts_with('/') ? path : start_directory_ + path);
+    input.read = [this, read](const std::string& path) {
+        FileMark mark;
+        auto text = read_file(path.starts_with('/') ? path : start_directory_ + path, mark);
+        if (read) read->push_back(std::move(mark));
+        return text;
     };
     for (char** entry = environ; entry && *entry; ++entry) input.environment.emplace_back(*entry);
     return config::load(input);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "config/load.h"
+#include "server/file_marks.h"
 
 namespace server {
 
@@ -13,8 +14,8 @@ class ConfigSource {
   public:
     explicit ConfigSource(std::string path);  // empty: the environment alone
 
-    // Blocks on file reads; they are small and local.
-    config::Loaded load() const;
+    // Blocks on file reads. read: gets the files that were read, or looked for, each as it was just then.
+    config::Loaded load(FileMarks* read = nullptr) const;
     // What server_id is from now on where the configuration does not say.
     void set_server_id(std::string id) { server_id_ = std::move(id); }
     bool is_environment() const { return path_.empty(); }

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "server/open_files.h"
-#include "server/reload.h"
 
 extern char** environ;
 
@@ -73,20 +72,25 @@ TEST_F(ConfigSourceTest, FindsItsFileFromWhereItStarted) {
     ASSERT_EQ(chdir(before), 0);
 }
 
-TEST_F(ConfigSourceTest, AReloadWithErrorsChangesNothing) {
-    write("listen 1; vhost a { }");
-    ConfigSource source(path_);
-    config::SnapshotPtr current = source.load().snapshot;
-    EXPECT_EQ(reload_config(source, *current), nullptr);  // nothing changed
-    write("listen 1; bogus 1; vhost a { play { mw_latency 0; } }");
-    EXPECT_EQ(reload_config(source, *current), nullptr);
-    write("listen 2; vhost a { play { mw_latency 0; } }");
-    config::SnapshotPtr next = reload_config(source, *current);
-    ASSERT_NE(next, nullptr);
-    EXPECT_EQ(next->vhost("a")->play.mw_latency, 0);
-    EXPECT_EQ(next->rtmp.listen[0].port, 1);  // needs a restart
-    write("listen 2; vhost a { }");
-    EXPECT_EQ(reload_config(source, *current), nullptr);  // nothing to put in force
+TEST_F(ConfigSourceTest, TellsWhatItReadAndWhatItMissed) {
+    const std::string part = path_ + ".part";
+    write("listen 1; vhost a { } include " + part + "; include " + part + ".missing;");
+    std::ofstream(part) << "daemon off;";
+    FileMarks read;
+    EXPECT_FALSE(ConfigSource(path_).load(&read).snapshot);
+    ASSERT_EQ(read.size(), 3u);
+    EXPECT_EQ(read[0].path, path_);
+    EXPECT_EQ(read[1].path, part);
+    EXPECT_TRUE(read[1].there);
+    EXPECT_EQ(read[2].path, part + ".missing");
+    EXPECT_FALSE(read[2].there);
+    EXPECT_EQ(look_again(read), read);
+    std::ofstream(part + ".missing") << "";
+    FileMarks now = look_again(read);
+    EXPECT_NE(now, read);
+    EXPECT_TRUE(now[2].there);
+    ::unlink(part.c_str());
+    ::unlink((part + ".missing").c_str());
 }
 
 TEST(OpenFiles, WarnsWhenConnectionsDoNotFit) {

@@ -35,8 +35,17 @@ std::string Lifecycle::busy() const {
     return names;
 }
 
-void Lifecycle::reload(const config::SnapshotPtr& next) {
-    for (size_t i = 0; i < started_; ++i) modules_[i].reload(next);
+Lifecycle::Prepared Lifecycle::prepare(const config::SnapshotPtr& next) {
+    Prepared prepared;
+    for (size_t i = 0; i < started_; ++i) {
+        auto commit = modules_[i].prepare(next);
+        if (commit) {
+            prepared.commits.push_back(*std::move(commit));
+        } else {
+            prepared.refusals.push_back(std::move(commit.error()).with(modules_[i].name).text());
+        }
+    }
+    return prepared;
 }
 
 void Lifecycle::stop() {

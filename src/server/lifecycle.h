@@ -1,5 +1,5 @@
 #pragma once
-// Starts the modules in order and stops them in reverse.
+// Starts the modules in order, stops them in reverse, and asks them all before a reload.
 
 #include <string>
 #include <vector>
@@ -20,7 +20,12 @@ class Lifecycle {
     void stop_accepting();
     bool idle() const;
     std::string busy() const;  // the names of those that are not idle
-    void reload(const config::SnapshotPtr& next);
+    // The first phase of a reload: asks every module, and changes nothing. Yields.
+    struct Prepared {
+        std::vector<Commit> commits;        // the second: call all of them in order, when nobody refuses
+        std::vector<std::string> refusals;  // "rtmp: rtmps: conf/server.key: no such file"
+    };
+    Prepared prepare(const config::SnapshotPtr& next);
     void stop();
 
   private:

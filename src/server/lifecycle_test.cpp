@@ -25,11 +25,20 @@ struct Reloading : Service {
     void reload(const config::SnapshotPtr&) { log += "~" + name; }
 };
 
+struct Careful : Service {
+    bool refuses = false;
+    base::Result<std::move_only_function<void()>> prepare(const config::SnapshotPtr&) {
+        log += "?" + name;
+        if (refuses) return base::fail(base::Code::kConfig, "rtmps: a.key: no such file");
+        return [this] { log += "~" + name; };
+    }
+};
+
 struct Fixture {
     std::string log;
     std::shared_ptr<Service> a = std::make_shared<Service>(Service{"a", log});
     std::shared_ptr<Reloading> b = std::make_shared<Reloading>(Reloading{{"b", log}});
-    std::shared_ptr<Service> c = std::make_shared<Service>(Service{"c", log});
+    std::shared_ptr<Careful> c = std::make_shared<Careful>(Careful{{"c", log}});
     Lifecycle lifecycle;
     Fixture() {
         lifecycle.add(module_of("a", a));
@@ -41,11 +50,11 @@ struct Fixture {
 TEST(Lifecycle, StartsInOrderAndStopsInReverse) {
     Fixture f;
     ASSERT_TRUE(f.lifecycle.start().has_value());
-    f.lifecycle.reload(nullptr);
+    for (Commit& commit : f.lifecycle.prepare(nullptr).commits) commit();
     f.lifecycle.stop_accepting();
     f.lifecycle.stop();
     f.lifecycle.stop();  // once is enough
-    EXPECT_EQ(f.log, "+a+b+c~b!a!b!c-c-b-a");
+    EXPECT_EQ(f.log, "+a+b+c?c~b~c!a!b!c-c-b-a");
 }
 
 TEST(Lifecycle, AFailureStopsThoseBeforeIt) {
@@ -56,6 +65,16 @@ TEST(Lifecycle, AFailureStopsThoseBeforeIt) {
     EXPECT_EQ(started.error().text(), "b: rtmp/listen 1935 (a.conf:1): Address already in use");
     EXPECT_EQ(f.log, "+a+b-b-a");
     EXPECT_TRUE(f.lifecycle.idle());
+}
+
+TEST(Lifecycle, AReloadThatOneRefusesChangesNothing) {
+    Fixture f;
+    ASSERT_TRUE(f.lifecycle.start().has_value());
+    f.log.clear();
+    f.c->refuses = true;
+    Lifecycle::Prepared prepared = f.lifecycle.prepare(nullptr);
+    EXPECT_EQ(f.log, "?c");
+    EXPECT_EQ(prepared.refusals, std::vector<std::string>{"c: rtmps: a.key: no such file"});
 }
 
 TEST(Lifecycle, IsIdleWhenAllAre) {

@@ -15,9 +15,9 @@ base::log::Options log_options(const config::Snapshot& snapshot) {
     return options;
 }
 
-bool same_log(const config::Snapshot& a, const config::Snapshot& b) {
+bool same_log_file(const config::Snapshot& a, const config::Snapshot& b) {
     const base::log::Options x = log_options(a), y = log_options(b);
-    return x.console == y.console && x.file == y.file && x.level == y.level && x.utc == y.utc;
+    return x.console == y.console && (x.console || x.file == y.file);
 }
 
 base::Result<void> open_log(const config::Snapshot& snapshot) {

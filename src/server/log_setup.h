@@ -7,7 +7,8 @@
 namespace server {
 
 base::log::Options log_options(const config::Snapshot& snapshot);
-bool same_log(const config::Snapshot& a, const config::Snapshot& b);
+// Whether lines go to the same place.
+bool same_log_file(const config::Snapshot& a, const config::Snapshot& b);
 // Opens it. The error names the directive.
 base::Result<void> open_log(const config::Snapshot& snapshot);
 

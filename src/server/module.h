@@ -7,6 +7,16 @@
 //   bool idle() const;                               // no client is left
 //   void stop();                                     // ends every client; may yield
 //   void reload(const config::SnapshotPtr& next);    // optional: later clients, and what is live, go by `next`
+//
+// A reload has two phases, so that it is done by all modules or by none. A service whose reload can fail has instead of
+// reload():
+//
+//   base::Result<std::move_only_function<void()>> prepare(const config::SnapshotPtr& next);
+//
+// It makes all that may fail (reads a certificate, binds an address), changes nothing that anybody sees, and returns
+// what puts `next` in force: that cannot fail and does not yield. Destroyed without being called it undoes nothing,
+// because nothing was done. prepare() may yield, and be called with the snapshot in force: files that the configuration
+// names may have changed. The error names the directive.
 
 #include <functional>
 #include <memory>
@@ -17,13 +27,15 @@
 
 namespace server {
 
+using Commit = std::move_only_function<void()>;
+
 struct Module {
     std::string name;
     std::function<base::Result<void>()> start;
     std::function<void()> stop_accepting;
     std::function<bool()> idle;
     std::function<void()> stop;
-    std::function<void(const config::SnapshotPtr&)> reload;
+    std::function<base::Result<Commit>(const config::SnapshotPtr&)> prepare;
 };
 
 // The module owns the service.
@@ -35,11 +47,15 @@ Module module_of(std::string name, std::shared_ptr<Service> service) {
     module.stop_accepting = [service] { service->stop_accepting(); };
     module.idle = [service] { return service->idle(); };
     module.stop = [service] { service->stop(); };
-    if constexpr (requires(const config::SnapshotPtr& next) { service->reload(next); }) {
-        module.reload = [service](const config::SnapshotPtr& next) { service->reload(next); };
-    } else {
-        module.reload = [](const config::SnapshotPtr&) {};
-    }
+    module.prepare = [service](const config::SnapshotPtr& next) -> base::Result<Commit> {
+        if constexpr (requires { service->prepare(next); }) {
+            return service->prepare(next);
+        } else if constexpr (requires { service->reload(next); }) {
+            return [service, next] { service->reload(next); };
+        } else {
+            return [] {};
+        }
+    };
     return module;
 }
 

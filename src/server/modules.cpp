@@ -4,6 +4,7 @@
 #include "live/events.h"
 #include "live/registry.h"
 #include "net/http_router.h"
+#include "net/operations.h"
 #include "net/session.h"
 #include "runtime/watchdog.h"
 #include "server/disk_engine.h"
@@ -26,6 +27,7 @@ struct House {
     live::Events events;
     net::HttpRouter router;
     net::HttpRouter api_router;
+    std::shared_ptr<net::Operations> operations;
 };
 
 template <class Service, class... Args>
@@ -67,8 +69,10 @@ struct LoopWatch {
 
 }  // namespace
 
-void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot) {
+void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
+                 std::shared_ptr<net::Operations> operations) {
     auto house = std::make_shared<House>();
+    house->operations = std::move(operations);
     // One line for each service, in the order in which they start. The HTTP servers start last: their routes are there
     // by then.
     lifecycle.add(module_of("watchdog", std::make_shared<LoopWatch>(snapshot)));

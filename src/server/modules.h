@@ -1,11 +1,15 @@
 #pragma once
 // The list of what this server is made of. A new service is one line in modules.cpp.
 
+#include <memory>
+
 #include "config/snapshot.h"
+#include "net/operations.h"
 #include "server/lifecycle.h"
 
 namespace server {
 
-void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot);
+void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
+                 std::shared_ptr<net::Operations> operations);
 
 }  // namespace server

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "runtime/coroutine.h"
 #include "runtime/signals.h"
+#include "server/auto_reload.h"
 #include "server/command_line.h"
 #include "server/config_source.h"
 #include "server/daemon.h"
@@ -59,6 +60,10 @@ std::string listening_on(const config::Snapshot& s) {
     return text;
 }
 
+bool wants_daemon(const config::Global& global) {
+    return global.daemon && !(global.disable_daemon_for_docker && (global.in_docker || in_container()));
+}
+
 void log_first_lines(const ConfigSource& source, const config::Loaded& loaded, uint64_t open_files) {
     const config::Snapshot& snapshot = *loaded.snapshot;
     base::log::trace("{}, pid {}, server id {}, in {}, configuration of {}", kSignature, getpid(),
@@ -68,7 +73,7 @@ void log_first_lines(const ConfigSource& source, const config::Loaded& loaded, u
     for (const config::Problem& problem : loaded.problems.all()) base::log::warn("{}", problem.describe());
     std::string warning = open_file_warning(open_files, snapshot.global.max_connections);
     if (!warning.empty()) base::log::warn("{}", warning);
-    if (snapshot.global.daemon && snapshot.global.srs_log_tank == config::LogTank::kConsole)
+    if (wants_daemon(snapshot.global) && snapshot.global.srs_log_tank == config::LogTank::kConsole)
         base::log::warn("daemon is on and srs_log_tank is console: the log goes nowhere from here on");
 }
 
@@ -77,7 +82,8 @@ struct LoopEnd {
 };
 
 // From the loop's start to its end. Says to `daemon` how the start went.
-base::Result<void> serve(const ConfigSource& source, const config::Loaded& loaded, Daemon& daemon) {
+base::Result<void> serve(const ConfigSource& source, const config::Loaded& loaded, const FileMarks& read,
+                         Daemon& daemon) {
     const config::SnapshotPtr& snapshot = loaded.snapshot;
     uint64_t open_files = raise_open_file_limit();
     make_room_for_open_files(open_files, snapshot->global.max_connections);
@@ -93,16 +99,28 @@ base::Result<void> serve(const ConfigSource& source, const config::Loaded& loade
     log_first_lines(source, loaded, open_files);
 
     TRY(start_diagnostics());
+    auto operations = std::make_shared<net::Operations>();
     Lifecycle lifecycle;
-    add_modules(lifecycle, snapshot);
+    add_modules(lifecycle, snapshot, operations);
     TRY(lifecycle.start());
+    Reloader reloader(source, lifecycle, *operations, snapshot, read);
+    AutoReload auto_reload(reloader, snapshot->global.in_docker || in_container());
+    reloader.on_reloaded([&auto_reload] { auto_reload.adapt(); });
+    operations->reload = [&reloader](std::string_view cause) { return reloader.reload(cause); };
     base::log::trace("the server runs");
     base::log::flush();
     daemon.report("");
+    auto_reload.adapt();
 
-    SignalLoop loop(*signals, lifecycle, snapshot,
-                    [&](const config::Snapshot& current) { return reload_config(source, current); });
-    loop.run();
+    {
+        SignalLoop loop(*signals, lifecycle, *operations,
+                        {.snapshot = [&reloader] { return reloader.snapshot(); },
+                         .reload = [&reloader] { static_cast<void>(reloader.reload("SIGHUP")); },
+                         .reopen_log = [&reloader] { return reloader.reopen_log(); }});
+        loop.run();
+    }
+    reloader.close();
+    auto_reload.stop();
     lifecycle.stop();
     stop_diagnostics();
     // There are any only in a debug build, which paints stacks.
@@ -113,7 +131,7 @@ base::Result<void> serve(const ConfigSource& source, const config::Loaded& loade
 }
 
 // Up to the start of the loop: what can be said on the terminal is said there.
-base::Result<void> start(ConfigSource& source, config::Loaded& loaded, Daemon& daemon) {
+base::Result<void> start(ConfigSource& source, config::Loaded& loaded, const FileMarks& read, Daemon& daemon) {
     const config::Global global = loaded.snapshot->global;
     if (chdir(global.work_dir.c_str()) != 0)
         return base::fail_errno(fmt::format("work_dir {} ({})", global.work_dir, loaded.snapshot->where("work_dir")),
@@ -123,20 +141,21 @@ base::Result<void> start(ConfigSource& source, config::Loaded& loaded, Daemon& d
     named->global.server_id = decide_server_id(global.server_id, global.pid);
     source.set_server_id(named->global.server_id);
     loaded.snapshot = std::move(named);
-    if (global.daemon) daemon = TRY(Daemon::start());
+    if (wants_daemon(global)) daemon = TRY(Daemon::start());
     TRY(pid_file.write());
-    TRY(serve(source, loaded, daemon));
+    TRY(serve(source, loaded, read, daemon));
     return {};
 }
 
 int run_server(ConfigSource source) {
-    config::Loaded loaded = source.load();
+    FileMarks read;
+    config::Loaded loaded = source.load(&read);
     if (!loaded.snapshot) {
         print(stderr, describe(loaded, source.name()));
         return 1;
     }
     Daemon daemon;
-    auto ended = start(source, loaded, daemon);
+    auto ended = start(source, loaded, read, daemon);
     if (!ended) {
         base::log::error("the server cannot run: {}", ended.error().describe());
         daemon.report(fmt::format("srs: {}\n", ended.error().text()));

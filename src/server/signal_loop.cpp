@@ -9,8 +9,12 @@ namespace server {
 
 static_assert(SIGHUP == 1 && SIGINT == 2 && SIGQUIT == 3 && SIGUSR1 == 10 && SIGTERM == 15);
 
-SignalLoop::SignalLoop(runtime::Signals& signals, Lifecycle& lifecycle, config::SnapshotPtr snapshot, ReloadHook reload)
-    : signals_(signals), lifecycle_(lifecycle), snapshot_(std::move(snapshot)), reload_(std::move(reload)) {}
+SignalLoop::SignalLoop(runtime::Signals& signals, Lifecycle& lifecycle, net::Operations& operations, Hooks hooks)
+    : signals_(signals), lifecycle_(lifecycle), operations_(operations), hooks_(std::move(hooks)) {}
+
+SignalLoop::~SignalLoop() {
+    if (reload_) reload_.cancel_and_join();
+}
 
 void SignalLoop::run() {
     while (true) {
@@ -30,17 +34,14 @@ void SignalLoop::run() {
 SignalLoop::Step SignalLoop::handle(int signal) {
     switch (signal) {
         case SIGHUP:
-            reload();
+            begin_reload();
             return Step::kGoOn;
-        case SIGUSR1: {
-            auto reopened = base::log::reopen();
-            if (!reopened) base::log::error("SIGUSR1: opening the log again: {}", reopened.error().describe());
-            if (reopened) base::log::trace("SIGUSR1: the log was opened again");
+        case SIGUSR1:
+            reopen_log();
             return Step::kGoOn;
-        }
         case SIGTERM:
         case SIGQUIT:
-            if (signal == SIGQUIT || snapshot_->global.force_grace_quit) {
+            if (signal == SIGQUIT || hooks_.snapshot()->global.force_grace_quit) {
                 if (!ending_) base::log::trace("{}: the server ends gently", signal == SIGQUIT ? "SIGQUIT" : "SIGTERM");
                 return Step::kGently;
             }
@@ -52,16 +53,25 @@ SignalLoop::Step SignalLoop::handle(int signal) {
     return Step::kAtOnce;
 }
 
-void SignalLoop::reload() {
-    base::log::trace("SIGHUP: the configuration is read again");
-    config::SnapshotPtr next = reload_(*snapshot_);
-    if (!next) return;
-    if (!same_log(*snapshot_, *next)) {
-        auto opened = open_log(*next);
-        if (!opened) base::log::error("reload: {}", opened.error().describe());
+void SignalLoop::begin_reload() {
+    if (reload_ && !reload_.done()) {
+        reload_again_ = true;
+        return;
     }
-    snapshot_ = std::move(next);
-    lifecycle_.reload(snapshot_);
+    reload_ = runtime::spawn("reload", [this] {
+        do {
+            reload_again_ = false;
+            hooks_.reload();
+        } while (reload_again_ && !runtime::cancelled());
+    });
+}
+
+void SignalLoop::reopen_log() {
+    auto reopened = hooks_.reopen_log();
+    if (!reopened)
+        base::log::error("SIGUSR1: {}; the log goes on where it was, and {} lines were lost so far",
+                         reopened.error().describe(), base::log::dropped_lines());
+    if (reopened) base::log::trace("SIGUSR1: the log was opened again");
 }
 
 bool SignalLoop::wait_ms(int64_t ms) {
@@ -76,15 +86,16 @@ bool SignalLoop::wait_ms(int64_t ms) {
 void SignalLoop::end_gently() {
     constexpr int64_t kStepMs = 50;
     ending_ = true;
-    if (!wait_ms(snapshot_->global.grace_start_wait)) return;
+    operations_.draining = true;
+    if (!wait_ms(hooks_.snapshot()->global.grace_start_wait)) return;
     lifecycle_.stop_accepting();
     base::log::trace("no new connections are taken; busy: {}", lifecycle_.idle() ? "nobody" : lifecycle_.busy());
-    runtime::Deadline limit = runtime::Deadline::in_ms(snapshot_->global.grace_limit);
+    runtime::Deadline limit = runtime::Deadline::in_ms(hooks_.snapshot()->global.grace_limit);
     while (!lifecycle_.idle() && !limit.passed()) {
         if (!wait_ms(kStepMs)) return;
     }
     if (!lifecycle_.idle()) base::log::warn("grace_limit has passed; still busy: {}", lifecycle_.busy());
-    if (wait_ms(snapshot_->global.grace_final_wait)) base::log::trace("the gentle end is over");
+    if (wait_ms(hooks_.snapshot()->global.grace_final_wait)) base::log::trace("the gentle end is over");
 }
 
 }  // namespace server

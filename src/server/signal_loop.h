@@ -6,6 +6,8 @@
 #include <functional>
 
 #include "config/snapshot.h"
+#include "net/operations.h"
+#include "runtime/coroutine.h"
 #include "runtime/signals.h"
 #include "server/lifecycle.h"
 
@@ -13,11 +15,15 @@ namespace server {
 
 class SignalLoop {
   public:
-    // Returns the snapshot to put in force, or null.
-    using ReloadHook = std::function<config::SnapshotPtr(const config::Snapshot& current)>;
+    struct Hooks {
+        std::function<config::SnapshotPtr()> snapshot;   // the one in force
+        std::function<void()> reload;                    // yields; runs in a coroutine of its own
+        std::function<base::Result<void>()> reopen_log;  // yields
+    };
 
     // All outlive it.
-    SignalLoop(runtime::Signals& signals, Lifecycle& lifecycle, config::SnapshotPtr snapshot, ReloadHook reload);
+    SignalLoop(runtime::Signals& signals, Lifecycle& lifecycle, net::Operations& operations, Hooks hooks);
+    ~SignalLoop();
 
     // Yields until the server is to end. The modules still run (in a quick end) or are idle.
     void run();
@@ -27,15 +33,19 @@ class SignalLoop {
   private:
     enum class Step : unsigned char { kGoOn, kGently, kAtOnce };
     Step handle(int signal);
-    void reload();
+    // A second one while one is under way is done after it; more than that would read the same file.
+    void begin_reload();
+    void reopen_log();
     void end_gently();
     // Waits, and does what signals ask meanwhile; false when one ends the server at once.
     bool wait_ms(int64_t ms);
 
     runtime::Signals& signals_;
     Lifecycle& lifecycle_;
-    config::SnapshotPtr snapshot_;
-    ReloadHook reload_;
+    net::Operations& operations_;
+    Hooks hooks_;
+    runtime::Task reload_;
+    bool reload_again_ = false;
     bool ending_ = false;
 };
 

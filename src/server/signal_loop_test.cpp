@@ -57,18 +57,29 @@ class SignalLoopTest : public runtime::testing::RuntimeTest {
         module.stop_accepting = [&] { stopped_accepting_ms_ = base::monotonic_ms() - start; };
         module.idle = [&, start] { return base::monotonic_ms() - start >= busy_ms; };
         module.stop = [] {};
-        module.reload = [&](const config::SnapshotPtr& next) { reloaded_ = next; };
-        lifecycle.add(module);
+        lifecycle.add(std::move(module));
         CHECK(lifecycle.start().has_value());
         Script script(std::move(events));
-        SignalLoop loop(script, lifecycle, snapshot, [&](const config::Snapshot&) { return next_; });
+        SignalLoop loop(script, lifecycle, operations_,
+                        {.snapshot = [&] { return snapshot; },
+                         .reload =
+                             [&] {
+                                 ++reloads_;
+                                 static_cast<void>(runtime::sleep_ms(reload_ms_));
+                             },
+                         .reopen_log = [&]() -> base::Result<void> {
+                             ++reopened_;
+                             return base::fail(base::Code::kSystem, "no such directory");
+                         }});
         loop.run();
         return base::monotonic_ms() - start;
     }
 
     int64_t stopped_accepting_ms_ = -1;
-    config::SnapshotPtr reloaded_;
-    config::SnapshotPtr next_;
+    net::Operations operations_;
+    int reloads_ = 0;
+    int64_t reload_ms_ = 0;
+    int reopened_ = 0;
 };
 
 TEST_F(SignalLoopTest, IntAndTermEndAtOnce) {
@@ -102,12 +113,30 @@ TEST_F(SignalLoopTest, TermIsGentleWhenAskedFor) {
     EXPECT_GE(stopped_accepting_ms_, 100);
 }
 
-TEST_F(SignalLoopTest, HupHandsTheNewSnapshotOn) {
-    run({{0, SIGHUP}, {10, SIGINT}}, "");
-    EXPECT_EQ(reloaded_, nullptr);  // the hook had none
-    next_ = config::default_snapshot();
-    run({{0, SIGHUP}, {10, SIGINT}}, "srs_log_tank file;");
-    EXPECT_EQ(reloaded_, next_);
+TEST_F(SignalLoopTest, AReloadHoldsNothingUp) {
+    reload_ms_ = 60'000;
+    EXPECT_LT(run({{0, SIGHUP}, {50, SIGTERM}}, ""), 5'000);
+    EXPECT_EQ(reloads_, 1);
+}
+
+TEST_F(SignalLoopTest, HupsWhileOneIsUnderWayAreOneMore) {
+    reload_ms_ = 100;
+    run({{0, SIGHUP}, {20, SIGHUP}, {40, SIGHUP}, {400, SIGINT}}, "");
+    EXPECT_EQ(reloads_, 2);
+    run({{0, SIGHUP}, {200, SIGHUP}, {400, SIGINT}}, "");
+    EXPECT_EQ(reloads_, 4);
+}
+
+TEST_F(SignalLoopTest, Usr1OpensTheLogAgainAndAFailureEndsNothing) {
+    run({{0, SIGUSR1}, {20, SIGUSR1}, {40, SIGINT}}, "");
+    EXPECT_EQ(reopened_, 2);
+}
+
+TEST_F(SignalLoopTest, ADrainIsTold) {
+    run({{0, SIGTERM}}, "");
+    EXPECT_FALSE(operations_.draining);
+    run({{0, SIGQUIT}}, "grace_start_wait 0; grace_final_wait 0;");
+    EXPECT_TRUE(operations_.draining);
 }
 
 }  // namespace

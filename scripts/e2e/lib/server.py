@@ -75,7 +75,7 @@ class Server:
             f"srs_log_tank {tank};",
             f"srs_log_file {self.log_path};",
         ]
-        defaults = [("daemon", "off"), ("max_connections", "3000")]
+        defaults = [("daemon", "off"), ("max_connections", "3000"), ("auto_reload_for_docker", "off")]
         if VALGRIND:
             # Under valgrind the loop is slow all the time, and the watchdog's search of a stack reads, meaning to, what
             # nobody wrote.
