@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "config/snapshot.h"
 #include "live/events.h"
 #include "live/stream.h"
@@ -47,6 +48,8 @@ class Output final : public live::FrameSink, private SegmentSink, private ByteSi
 
     // Follows the stream until it is no longer published.
     void follow(live::Stream& stream);
+    // Of an earlier run: nobody publishes it, as if that had just ended.
+    void nobody_publishes() { unpublished_ms_ = base::monotonic_ms(); }
     bool publishing() const { return stream_ != nullptr; }
 
     const live::StreamKey& key() const { return options_.key; }

@@ -13,6 +13,8 @@ namespace {
 
 constexpr int64_t kHouseMs = 250;
 constexpr int64_t kVerifyMs = 5'000;
+constexpr int64_t kRollMs = 1'000;
+constexpr size_t kMostRecoveries = 16;  // at once, of what an earlier run left
 // The end of a server's run waits so long for its last segments.
 constexpr int64_t kStopMs = 10'000;
 
@@ -31,7 +33,12 @@ bool publishes(net::SessionType type) {
 
 Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
                  const live::Events& events, net::HttpRouter& router)
-    : snapshot_(std::move(snapshot)), sessions_(sessions), registry_(registry), events_(events), viewers_(sessions) {
+    : snapshot_(std::move(snapshot)),
+      sessions_(sessions),
+      registry_(registry),
+      events_(events),
+      viewers_(sessions),
+      roll_(snapshot_->global.hls_roll) {
     net::HttpRoute route;
     route.methods = {http::Method::kGet};
     route.pattern = "/*";
@@ -56,6 +63,7 @@ void Service::stop() {
     started_ = false;
     registry_.unwatch(*this);
     if (house_) house_.cancel_and_join();
+    keep_roll();
     int64_t until = base::monotonic_ms() + kStopMs;
     auto busy = [this] {
         return std::ranges::any_of(outputs_, [](const auto& entry) { return !entry.second->idle(); }) ||
@@ -154,7 +162,8 @@ void Service::dispose(const std::string& place) {
 // ---- Time
 
 void Service::keep_house() {
-    int64_t verified_ms = base::monotonic_ms();
+    int64_t verified_ms = base::monotonic_ms(), enrolled_ms = verified_ms;
+    take_over_left();
     while (runtime::sleep_ms(kHouseMs)) {
         int64_t now = base::monotonic_ms();
         viewers_.tick(now);
@@ -166,10 +175,50 @@ void Service::keep_house() {
         }
         for (const std::string& place : over) dispose(place);
         std::erase_if(leaving_, [](const auto& weak) { return weak.expired(); });
+        if (now - enrolled_ms >= kRollMs) {
+            enrolled_ms = now;
+            keep_roll();
+        }
         if (now - verified_ms < kVerifyMs) continue;
         verified_ms = now;
         verify_files();
     }
+}
+
+// Streams of an earlier run that nobody publishes any more: their files have their time too. Their playlists are there
+// meanwhile, as they were.
+void Service::take_over_left() {
+    auto left = roll_.open();
+    if (!left && left.error().code() != base::Code::kCancelled)
+        base::log::warn("{}; what an earlier run left of HLS is not disposed of", left.error().describe());
+    if (!left) return;
+    left_ = {left->begin(), left->end()};
+    while (!left_.empty()) {
+        const live::StreamKey key = left_.extract(left_.begin()).value();
+        const config::Vhost* vhost = snapshot_->find_vhost(key.vhost);
+        if (!vhost || !vhost->hls.enabled || vhost->hls.storage == "memory" || vhost->hls.dispose == 0) continue;
+        auto names = Names::make(vhost->hls, key, snapshot_->global.utc_time);
+        if (!names) continue;
+        const std::string place = place_of(key, vhost->hls, *names);
+        if (outputs_.contains(place)) continue;  // it is published again
+        auto output = make_output(key, *vhost, *std::move(names), 0);
+        output->nobody_publishes();
+        outputs_[place] = output;
+        urls_[url_of(output->key().vhost, output->names().playlist())] = output;
+        while (recoveries_.size() > kMostRecoveries) {
+            if (!runtime::sleep_ms(10)) return;
+            std::erase_if(recoveries_, [](const runtime::Task& task) { return task.done(); });
+        }
+    }
+}
+
+void Service::keep_roll() {
+    std::vector<live::StreamKey> streams(left_.begin(), left_.end());
+    for (auto& [place, output] : outputs_) {
+        if (streams.size() >= kMostOnRoll) break;
+        if (output->disk_shared() && output->hls().dispose > 0) streams.push_back(output->key());
+    }
+    roll_.keep(streams);
 }
 
 // Somebody may have removed them.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "runtime/coroutine.h"
 #include "service/hls/index.h"
 #include "service/hls/output.h"
+#include "service/hls/roll.h"
 #include "service/hls/viewers.h"
 
 namespace service::hls {
@@ -51,6 +53,8 @@ class Service final : private live::StreamWatcher {
     void refuse(const live::StreamKey& key, const std::string& reason);
     void dispose(const std::string& place);
     void keep_house();
+    void take_over_left();
+    void keep_roll();
     void verify_files();
     void disconnect_asked();
 
@@ -73,6 +77,8 @@ class Service final : private live::StreamWatcher {
     std::vector<std::weak_ptr<Shelf>> leaving_;                       // disposed of, with something under way
     std::map<std::string, uint64_t> remembered_;                      // by the same: the next sequence
     std::vector<runtime::Task> recoveries_;
+    Roll roll_;
+    std::set<live::StreamKey> left_;  // of earlier runs, not looked at yet
     std::vector<std::pair<live::StreamKey, std::string>> to_disconnect_;
     runtime::Task house_;
     bool started_ = false;
