@@ -1,6 +1,7 @@
 #include "live/audience.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/clock.h"
 #include "live/live_log.h"
@@ -10,6 +11,8 @@
 namespace live {
 
 using runtime::Deadline;
+
+Audience::Audience(LiveLog& log) : log_(log), latency_(send_latencies()[protocol_of(log.key())]) {}
 
 Audience::~Audience() { CHECK(viewers_.empty()); }
 
@@ -38,6 +41,8 @@ void Audience::on_append(bool urgent) {
     bool tell = !unsent_ || (urgent && !urgent_);
     unsent_ = true;
     urgent_ |= urgent;
+    if (until_sample_ != 0 && --until_sample_ == 0) [[unlikely]]
+        begin_sample();
     if (tell && log_.stream().options().merge_ms == 0) wake_.pulse();
 }
 
@@ -62,6 +67,7 @@ void Audience::pump(Stream& stream) {
             merge_cycle(interval);
         else
             frame_cycle();
+        slowest_position_ = lowest_position_;
         if (!runtime::cancelled()) trim();  // else not everybody was asked what he still needs
     }
     if (viewers_.empty()) stream.drop_log(log_);  // this object is gone after it
@@ -73,6 +79,7 @@ void Audience::merge_cycle(int64_t interval_ms) {
     int64_t begin_ms = next_cycle_ms_;
     next_cycle_ms_ += interval_ms;
     size_t phases = std::clamp<size_t>(viewers_.size() / kViewersPerPhase, 1, kMostPhases);
+    phases_ = static_cast<uint32_t>(phases);
     size_t begin = 0;
     for (size_t phase = 0; phase < phases && !viewers_.empty(); ++phase) {
         int64_t at_ms = begin_ms + interval_ms * static_cast<int64_t>(phase) / static_cast<int64_t>(phases);
@@ -96,21 +103,29 @@ void Audience::frame_cycle() {
     next_cycle_ms_ = base::monotonic_ms() + kTickMs;
     urgent_ = false;
     unsent_ = false;
+    phases_ = 1;
     walk(0, viewers_.size());
 }
 
 size_t Audience::walk(size_t begin, size_t end) {
     lag_limit_ = log_.lag_limit(log_.stream().options().queue_length_ms);
     int64_t turn_began_us = base::monotonic_us();
-    size_t i = begin;
-    for (size_t visited = 0; i < std::min(end, viewers_.size());) {
+    const bool sampled = sampled_walks_ > 0;
+    behind_ = 0;
+    size_t i = begin, visited = 0, noted = 0;
+    for (; i < std::min(end, viewers_.size());) {
         Viewer* viewer = viewers_[i];
         visit(*viewer, turn_began_us / 1000);
         // A viewer that went away left its place to another.
         if (i < viewers_.size() && viewers_[i] == viewer) ++i;
         if (++visited % 16 != 0 || base::monotonic_us() - turn_began_us < kTurnUs) continue;
+        if (sampled) note_latency(visited - std::exchange(noted, visited));
         if (!runtime::yield()) return i;
         turn_began_us = base::monotonic_us();
+    }
+    if (sampled) {
+        note_latency(visited - noted);
+        end_sampled_walk();
     }
     return i;
 }
@@ -118,11 +133,30 @@ size_t Audience::walk(size_t begin, size_t end) {
 void Audience::visit(Viewer& viewer, int64_t now_ms) {
     if (viewer.state_ == Viewer::State::kPlaying && viewer.position_ < lag_limit_) viewer.jump();
     if (viewer.blocked_) {
+        ++behind_;
         viewer.check_stall(now_ms);
     } else {
         viewer.flush(now_ms);
     }
     note_position(viewer.needs_from());
+}
+
+void Audience::begin_sample() {
+    sample_came_us_ = base::monotonic_us();
+    sampled_walks_ = phases_;
+}
+
+void Audience::note_latency(size_t viewers) {
+    latency_.add(base::monotonic_us() - sample_came_us_, viewers - std::min<size_t>(viewers, behind_));
+    behind_ = 0;
+}
+
+// The next one is any of some: one at a fixed distance behind a walk would always have waited as long.
+void Audience::end_sampled_walk() {
+    constexpr uint32_t kMostApart = 32;  // packets
+    if (--sampled_walks_ > 0) return;
+    random_ = random_ * 6364136223846793005u + 1442695040888963407u;
+    until_sample_ = 1 + static_cast<uint32_t>(random_ >> 33) % kMostApart;
 }
 
 void Audience::trim() {

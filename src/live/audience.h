@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "live/send_latency.h"
 #include "runtime/coroutine.h"
 #include "runtime/sync.h"
 
@@ -17,7 +18,7 @@ class Viewer;
 
 class Audience {
   public:
-    explicit Audience(LiveLog& log) : log_(log) {}
+    explicit Audience(LiveLog& log);
     ~Audience();
     Audience(const Audience&) = delete;
 
@@ -32,6 +33,8 @@ class Audience {
     void end_all();
     // The log must keep what a viewer at this offset has not got yet.
     void note_position(uint64_t offset);
+    // What the slowest viewer had to get next when all were visited the last time; UINT64_MAX: nobody plays.
+    uint64_t slowest_position() const { return slowest_position_; }
 
   private:
     // Everyone in one go up to so many: more would hold a phase too long.
@@ -49,6 +52,11 @@ class Audience {
     size_t walk(size_t begin, size_t end);
     void visit(Viewer& viewer, int64_t now_ms);
     void trim();
+    // A packet is followed from here on.
+    void begin_sample();
+    // So many viewers were sent it.
+    void note_latency(size_t viewers);
+    void end_sampled_walk();
 
     LiveLog& log_;
     std::vector<Viewer*> viewers_;
@@ -59,6 +67,15 @@ class Audience {
     int64_t next_cycle_ms_ = 0;
     uint64_t lag_limit_ = 0;
     uint64_t lowest_position_ = UINT64_MAX;  // of those visited in this cycle
+    uint64_t slowest_position_ = UINT64_MAX;
+    // The packet that is followed: when it came, and how many walks have still to send it.
+    SendLatency& latency_;
+    uint32_t until_sample_ = 1;  // packets; 0: one is followed
+    uint32_t sampled_walks_ = 0;
+    uint32_t phases_ = 1;
+    uint32_t behind_ = 0;  // viewers of this walk that were not sent it: their sockets are full
+    uint64_t random_ = 1;
+    int64_t sample_came_us_ = 0;
 };
 
 }  // namespace live

@@ -122,6 +122,12 @@ uint64_t LiveLog::lag_limit(int64_t ms) const {
     return std::max(by_bytes, offset_at(packets_.back().dts - ms));
 }
 
+int64_t LiveLog::ms_behind(uint64_t offset) const {
+    auto it = std::lower_bound(packets_.begin(), packets_.end(), offset,
+                               [](const Packet& packet, uint64_t value) { return packet.offset < value; });
+    return it == packets_.end() ? 0 : std::max<int64_t>(0, packets_.back().dts - it->dts);
+}
+
 void LiveLog::trim(uint64_t keep_from) {
     while (blocks_.size() > 1 && blocks_[1].begin <= keep_from) blocks_.pop_front();
     while (!packets_.empty() && packets_.front().offset < tail()) packets_.pop_front();

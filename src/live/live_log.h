@@ -63,6 +63,8 @@ class LiveLog {
     uint64_t offset_at(int64_t dts) const;
     // Viewers before this offset are more than ms of stream time (or kMaxBytes) behind.
     uint64_t lag_limit(int64_t ms) const;
+    // How much of the stream's time lies behind the offset.
+    int64_t ms_behind(uint64_t offset) const;
 
     // The bytes at offset that lie together, at most up to end. offset < end <= head().
     std::span<const uint8_t> contiguous(uint64_t offset, uint64_t end) const;

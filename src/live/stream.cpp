@@ -87,6 +87,7 @@ base::Result<Publication> Stream::acquire(PublicationOwner& owner, bool takeover
     if (viewer_count() == 0) idle_since_ms_ = base::monotonic_ms();
     timeline_.set_mode(options_.atc ? TimeJitter::kOff : options_.time_jitter);
     timeline_.restart();
+    health_.restart(base::monotonic_ms());
     headers_ = base::make_ref<StreamHeaders>();
     for (FrameSink* sink : std::vector(sinks_)) sink->on_publish();  // a copy: it may unsubscribe
     if (registry_) registry_->tell_published(*this);
@@ -117,7 +118,10 @@ void Stream::publish(media::Frame frame) {
     if (options_.atc_auto && is_metadata(frame) && says_absolute_times(frame)) timeline_.set_mode(TimeJitter::kOff);
     bool rides_along = frame.sequence_header || frame.kind == media::Kind::kData;
     frame.dts = rides_along ? timeline_.place(published_ms) : timeline_.correct(frame.kind, published_ms);
-    counters_.timeline_jumps = timeline_.jumps();
+    if (counters_.timeline_jumps != timeline_.jumps()) [[unlikely]] {
+        counters_.timeline_jumps = timeline_.jumps();
+        jumped_at_ms_ = base::monotonic_ms();
+    }
     if (!options_.mix_correct) return deliver(frame);
     mix_.push(std::move(frame));
     for (media::Frame next; mix_.pop(next);) deliver(next);
@@ -169,6 +173,8 @@ void Stream::note_flow(const media::Frame& frame) {
     if (!frame.sequence_header) {
         ++(video ? counters_.video_frames : counters_.audio_frames);
         any_video_ |= video;
+        if (health_.note(frame)) [[unlikely]]
+            health_.note_window_end(base::monotonic_ms());
     }
     note_flow_of(video, frame.dts);
 }
@@ -243,6 +249,10 @@ size_t Stream::viewer_count() const {
     size_t count = 0;
     for (const auto& [key, log] : logs_) count += log->audience().size();
     return count;
+}
+
+void Stream::for_each_log(const std::function<void(LiveLog&)>& visit) const {
+    for (const auto& [key, log] : logs_) visit(*log);
 }
 
 void Stream::end_viewers() {

@@ -13,6 +13,7 @@
 
 #include "base/ref.h"
 #include "base/result.h"
+#include "live/health.h"
 #include "live/mix_queue.h"
 #include "live/options.h"
 #include "live/stream_headers.h"
@@ -84,7 +85,9 @@ struct StreamCounters {
     uint64_t video_frames = 0;
     uint64_t payload_bytes = 0;
     uint64_t timeline_jumps = 0;
-    uint64_t viewer_jumps = 0;  // viewers that were too far behind
+    uint64_t viewer_jumps = 0;    // times a viewer was too far behind
+    uint64_t jumped_viewers = 0;  // viewers to which that happened
+    uint64_t skipped_bytes = 0;   // that they missed by it
 };
 
 class Stream : public base::RefCounted<Stream> {
@@ -122,6 +125,10 @@ class Stream : public base::RefCounted<Stream> {
     }  // monotonic: when the last viewer left or publishing began; 0 while there are any
     const StreamCounters& counters() const { return counters_; }
     StreamCounters& counters() { return counters_; }
+    const Health& health() const { return health_; }
+    int64_t jumped_at_ms() const { return jumped_at_ms_; }  // monotonic: when its times last jumped; 0: never
+    bool gop_too_long() const { return gop_too_long_; }
+    void for_each_log(const std::function<void(LiveLog&)>& visit) const;
 
     // Ends all viewers: the publisher has not come back.
     void end_viewers();
@@ -164,6 +171,8 @@ class Stream : public base::RefCounted<Stream> {
     std::vector<FrameSink*> sinks_;
     std::map<LogKey, std::unique_ptr<LiveLog>> logs_;
     StreamCounters counters_;
+    Health health_;
+    int64_t jumped_at_ms_ = 0;
 };
 
 }  // namespace live
