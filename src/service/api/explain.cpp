@@ -1,0 +1,303 @@
+#include "service/api/explain.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "protocol/ts/program.h"
+
+namespace service::api {
+
+using media::Codec;
+
+namespace {
+
+// Limits. What doc/api.md says of them must stay true.
+constexpr int64_t kKeyframeWarnMs = 10'000, kKeyframeBadMs = 20'000;
+constexpr int64_t kGopWarnMs = 10'000;
+constexpr double kFragmentTolerance = 1.05;
+constexpr int64_t kLeastBaselineMs = 30'000;             // shorter ones say nothing of clocks
+constexpr double kDriftWarn = 200, kDriftBad = 1000;     // ms
+constexpr double kOffsetWarn = 1000, kOffsetBad = 5000;  // ms
+constexpr double kClockWarn = 1, kClockBad = 5;          // percent
+constexpr int64_t kLatelyMs = 600'000;
+constexpr double kStepWarn = 3;  // times the usual step between pictures
+constexpr double kStepLeastMs = 200;
+constexpr double kBitrateWarn = 3;  // times the mean
+constexpr int64_t kLeastWindowMs = 500;
+
+using V = CheckVerdict;
+
+V grade(double value, double warn, double bad) { return value >= bad ? V::kBad : value >= warn ? V::kWarn : V::kOk; }
+
+Check unknown(std::string_view name, std::string_view unit, std::string text) {
+    return {name, V::kUnknown, {}, unit, std::move(text)};
+}
+
+double seconds(int64_t ms) { return static_cast<double>(ms) / 1000; }
+
+bool has_video(const Patient& p) { return p.headers.has_video; }
+
+Check published(const Patient& p) {
+    if (p.published)
+        return {"publisher", V::kOk, seconds(p.now_ms - p.health.started_ms()), "s", "it publishes for so long"};
+    const bool ever = p.unpublished_since_ms > 0;
+    return {"publisher",
+            V::kBad,
+            ever ? std::optional(seconds(p.now_ms - p.unpublished_since_ms)) : std::nullopt,
+            "s",
+            ever ? "nobody publishes any more" : "nobody has published yet",
+            "start the encoder again; its end, with the reason, is in /api/v1/clients?closed=true"};
+}
+
+Check headers(const Patient& p) {
+    std::string missing;
+    const auto look = [&](Codec codec, bool has_header, std::string_view track) {
+        if (codec == Codec::kNone || has_header || !media::codec_info(codec).has_sequence_header) return;
+        missing += fmt::format("{}{} ({})", missing.empty() ? "" : ", ", track, media::codec_info(codec).name);
+    };
+    look(p.headers.video_codec, p.headers.video.has_value(), "video");
+    look(p.headers.audio_codec, p.headers.audio.has_value(), "audio");
+    if (!p.headers.has_video && !p.headers.has_audio) return unknown("headers", {}, "no frame has come yet");
+    if (missing.empty()) return {"headers", V::kOk, {}, {}, "every track has what its decoder needs first"};
+    return {"headers",
+            V::kBad,
+            {},
+            {},
+            "no sequence header came for " + missing,
+            "players cannot decode it: the encoder has to send its sequence headers, at the latest when it publishes "
+            "again"};
+}
+
+Check codecs(const Patient& p) {
+    if (!p.headers.has_video && !p.headers.has_audio) return unknown("codecs", {}, "no frame has come yet");
+    std::string lacks;
+    const auto say = [&](std::string text) { lacks += (lacks.empty() ? "" : "; ") + std::move(text); };
+    const Codec video = p.headers.video_codec, audio = p.headers.audio_codec;
+    for (Codec codec : {video, audio}) {
+        if (codec == Codec::kNone) continue;
+        const media::CodecInfo& info = media::codec_info(codec);
+        if (!ts::carries(codec))
+            say(fmt::format("MPEG-TS (HTTP-TS, HLS without hls_use_fmp4) does not carry {}", info.name));
+        if (info.flv_id < 0) say(fmt::format("{} in RTMP and FLV needs players that know enhanced RTMP", info.name));
+    }
+    if (video != Codec::kNone && video != Codec::kH264)
+        say("not every browser plays " + std::string(media::codec_info(video).name));
+    if (lacks.empty()) return {"codecs", V::kOk, {}, {}, "every protocol carries them"};
+    return {"codecs", V::kWarn, {}, {}, std::move(lacks), "publish H264 and AAC where all players must be reached"};
+}
+
+Check keyframe_age(const Patient& p) {
+    if (!has_video(p)) return unknown("keyframe_age", "s", "there is no video");
+    const int64_t since = p.health.keyframe_at_ms() ? p.health.keyframe_at_ms() : p.health.started_ms();
+    const int64_t age_ms = p.now_ms - since;
+    Check check{"keyframe_age", grade(static_cast<double>(age_ms), kKeyframeWarnMs, kKeyframeBadMs), seconds(age_ms),
+                "s", p.health.keyframes() ? "since the last keyframe" : "no keyframe has come"};
+    if (check.verdict != V::kOk)
+        check.advice = "players that come now wait or begin far back: let the encoder send a keyframe every 2 s";
+    return check;
+}
+
+Check gop_length(const Patient& p) {
+    if (p.health.keyframes() < 2) return unknown("gop_length", "s", "two keyframes have not come yet");
+    const int64_t longest = p.health.longest_gop_ms();
+    Check check{"gop_length", longest > kGopWarnMs ? V::kWarn : V::kOk, seconds(longest), "s",
+                fmt::format("the longest distance of two keyframes; the last one was {:.3g} s",
+                            seconds(p.health.last_gop_ms()))};
+    if (check.verdict != V::kOk)
+        check.advice =
+            "players begin up to so far back, and who was too slow goes on so much later: "
+            "let the encoder send a keyframe every 2 s";
+    return check;
+}
+
+Check gop_hls_fragment(const Patient& p) {
+    constexpr std::string_view kName = "gop_hls_fragment";
+    if (!p.vhost || !p.vhost->hls.enabled) return unknown(kName, "s", "HLS is off for this vhost");
+    if (p.health.keyframes() < 2) return unknown(kName, "s", "two keyframes have not come yet");
+    const int64_t gop_ms = p.health.longest_gop_ms();
+    const double fragment = p.vhost->hls.fragment;
+    if (seconds(gop_ms) <= fragment * kFragmentTolerance)
+        return {kName, V::kOk, seconds(gop_ms), "s", fmt::format("hls_fragment is {} s", fragment)};
+    return {kName,
+            V::kWarn,
+            seconds(gop_ms),
+            "s",
+            fmt::format("the distance of keyframes is more than hls_fragment, {} s: segments are longer than asked for",
+                        fragment),
+            fmt::format("let the encoder send a keyframe at least every {} s, or raise hls_fragment", fragment)};
+}
+
+Check gop_cache(const Patient& p) {
+    if (!p.gop_too_long) return {"gop_cache", V::kOk, {}, {}, "the group of pictures fits into the cache"};
+    return {"gop_cache",
+            V::kWarn,
+            {},
+            {},
+            "the group of pictures is longer than gop_cache_max_frames: it is not kept",
+            "players that come now see nothing before the next keyframe: let the encoder send one every 2 s"};
+}
+
+Check b_frames(const Patient& p) {
+    if (!has_video(p)) return unknown("b_frames", "%", "there is no video");
+    const live::Health::Window recent = p.health.recent();
+    if (recent.video_frames == 0) return unknown("b_frames", "%", "too little was seen of it yet");
+    const double share = 100.0 * recent.b_frames / recent.video_frames;
+    if (recent.b_frames == 0) return {"b_frames", V::kOk, 0, "%", "none"};
+    return {"b_frames",
+            V::kWarn,
+            share,
+            "%",
+            "pictures that are shown before ones that were sent earlier",
+            "WebRTC drops them, and they add delay: where that matters encode without (x264: bframes=0, or tune "
+            "zerolatency)"};
+}
+
+// Of two tracks against each other.
+Check drift(const Patient& p) {
+    constexpr std::string_view kName = "audio_video_drift";
+    const live::Health::Point& from = p.health.anchor();
+    const live::Health::Point& to = p.health.newest();
+    const int64_t baseline = to.now_ms - from.now_ms;
+    if (!from.has_both() || !to.has_both()) return unknown(kName, "ms", "there are not both audio and video");
+    if (baseline < kLeastBaselineMs) return unknown(kName, "ms", "it has been watched for less than 30 s");
+    const auto drift = static_cast<double>((to.audio_dts - to.video_dts) - (from.audio_dts - from.video_dts));
+    Check check{kName, grade(std::abs(drift), kDriftWarn, kDriftBad), drift, "ms",
+                fmt::format("in {:.0f} s audio has {} video so much", seconds(baseline),
+                            drift >= 0 ? "run ahead of" : "fallen behind")};
+    if (check.verdict != V::kOk)
+        check.advice =
+            "the publisher's clocks for audio and video differ, or one track loses frames: "
+            "look at the encoder's sample rate and frame rate";
+    return check;
+}
+
+Check offset(const Patient& p) {
+    constexpr std::string_view kName = "audio_video_offset";
+    const live::Health::Point& at = p.health.newest();
+    if (!at.has_both()) return unknown(kName, "ms", "there are not both audio and video");
+    const auto offset = static_cast<double>(at.audio_dts - at.video_dts);
+    Check check{kName, grade(std::abs(offset), kOffsetWarn, kOffsetBad), offset, "ms",
+                "how far audio is ahead of the video that comes with it"};
+    if (check.verdict != V::kOk)
+        check.advice = "players have to buffer so much; when it grows, one of the tracks has stopped";
+    return check;
+}
+
+// Of the stream's times against the clock.
+Check clock_rate(const Patient& p) {
+    constexpr std::string_view kName = "clock_rate";
+    const live::Health::Point& from = p.health.anchor();
+    const live::Health::Point& to = p.health.newest();
+    const int64_t baseline = to.now_ms - from.now_ms;
+    if (from.now_ms == 0 || baseline < kLeastBaselineMs)
+        return unknown(kName, "%", "it has been watched for less than 30 s");
+    const bool video = from.video_dts != INT64_MIN && to.video_dts != INT64_MIN;
+    const int64_t passed = video ? to.video_dts - from.video_dts : to.audio_dts - from.audio_dts;
+    const double off = 100.0 * static_cast<double>(passed - baseline) / static_cast<double>(baseline);
+    Check check{
+        kName, grade(std::abs(off), kClockWarn, kClockBad), off, "%",
+        fmt::format("so much {} than the clock, over {:.0f} s", off >= 0 ? "faster" : "slower", seconds(baseline))};
+    if (check.verdict != V::kOk)
+        check.advice = off < 0 ? "players will stop to buffer: the encoder or its network does not keep up"
+                               : "players fall behind: the publisher sends faster than the clock (a file without -re?)";
+    return check;
+}
+
+Check timestamp_jumps(const Patient& p) {
+    const uint64_t jumps = p.counters.timeline_jumps;
+    if (jumps == 0) return {"timestamp_jumps", V::kOk, 0, "times", "none"};
+    const int64_t ago = p.now_ms - p.jumped_at_ms;
+    return {"timestamp_jumps",
+            ago < kLatelyMs ? V::kWarn : V::kOk,
+            static_cast<double>(jumps),
+            "times",
+            fmt::format("the last one {:.0f} s ago; players were not shown them", seconds(ago)),
+            ago < kLatelyMs ? "the publisher's times jumped: look at its clock, its source, or what restarts it" : ""};
+}
+
+Check viewer_drops(const Patient& p) {
+    const live::StreamCounters& c = p.counters;
+    if (c.viewer_jumps == 0)
+        return {"viewer_drops", V::kOk, 0, "times", fmt::format("of {} viewers none was too slow", p.viewers)};
+    return {
+        "viewer_drops",
+        V::kWarn,
+        static_cast<double>(c.viewer_jumps),
+        "times",
+        fmt::format("{} viewers were too slow and went on at a later keyframe; they missed {} bytes; {} are there now",
+                    c.jumped_viewers, c.skipped_bytes, p.viewers),
+        "their networks carry less than the stream: offer a lower bitrate; queue_length says how far they may lag"};
+}
+
+Check frame_rate(const Patient& p) {
+    if (!has_video(p)) return unknown("frame_rate", "fps", "there is no video");
+    const live::Health::Window recent = p.health.recent();
+    if (recent.ms() < kLeastWindowMs || recent.video_frames < 2)
+        return unknown("frame_rate", "fps", "too little was seen of it yet");
+    const double fps = recent.video_frames * 1000.0 / static_cast<double>(recent.ms());
+    const double limit = std::max(kStepLeastMs, kStepWarn * 1000 / fps);
+    const bool steady = recent.longest_video_step_ms <= limit;
+    return {"frame_rate",
+            steady ? V::kOk : V::kWarn,
+            fps,
+            "fps",
+            fmt::format("the longest step between two pictures of the last {:.0f} s is {} ms", seconds(recent.ms()),
+                        recent.longest_video_step_ms),
+            steady ? "" : "pictures are missing: the encoder drops frames, or its source has gaps"};
+}
+
+Check bitrate(const Patient& p) {
+    const live::Health::Window recent = p.health.recent();
+    if (recent.ms() < kLeastWindowMs) return unknown("bitrate", "kbit/s", "too little was seen of it yet");
+    const double mean = 8.0 * static_cast<double>(recent.bytes) / static_cast<double>(recent.ms());
+    double highest = 0;
+    for (size_t i = 0; i < p.health.windows(); ++i) {
+        const live::Health::Window& one = p.health.window(i);
+        if (one.ms() >= kLeastWindowMs)
+            highest = std::max(highest, 8.0 * static_cast<double>(one.bytes) / static_cast<double>(one.ms()));
+    }
+    const bool steady = highest <= kBitrateWarn * mean;
+    return {
+        "bitrate",
+        steady ? V::kOk : V::kWarn,
+        mean,
+        "kbit/s",
+        fmt::format("of the last {:.0f} s; the highest within it is {:.0f}", seconds(recent.ms()), highest),
+        steady
+            ? ""
+            : "it comes in bursts that slow viewers cannot take: give the encoder a rate limit (maxrate and bufsize)"};
+}
+
+}  // namespace
+
+std::string_view verdict_name(CheckVerdict verdict) {
+    switch (verdict) {
+        case V::kOk:
+            return "ok";
+        case V::kUnknown:
+            return "unknown";
+        case V::kWarn:
+            return "warn";
+        case V::kBad:
+            return "bad";
+    }
+    return "unknown";
+}
+
+std::vector<Check> explain(const Patient& p) {
+    if (!p.published) return {published(p), timestamp_jumps(p), viewer_drops(p)};
+    return {published(p),        headers(p),         codecs(p),     keyframe_age(p), gop_length(p),
+            gop_hls_fragment(p), gop_cache(p),       b_frames(p),   drift(p),        offset(p),
+            clock_rate(p),       timestamp_jumps(p), frame_rate(p), bitrate(p),      viewer_drops(p)};
+}
+
+CheckVerdict worst(const std::vector<Check>& checks) {
+    V all = V::kOk;
+    for (const Check& check : checks)
+        if (check.verdict != V::kUnknown) all = std::max(all, check.verdict);
+    return all;
+}
+
+}  // namespace service::api
