@@ -13,6 +13,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/close_reason.h"
+
 namespace base {
 
 enum class Code : uint8_t {
@@ -46,6 +48,9 @@ class [[nodiscard]] Error {
     // Puts a context before the text.
     Error&& with(std::string_view context) &&;
     Error&& with() && { return std::move(*this); }
+    // Why a session ends by this error: as said by because(), else by what the code says.
+    CloseReason close_reason() const;
+    Error&& because(CloseReason reason) &&;
 
   private:
     struct Detail {
@@ -53,6 +58,7 @@ class [[nodiscard]] Error {
         int system_errno;
         std::string text;
         std::source_location where;
+        CloseReason reason = CloseReason::kUnknown;
     };
     std::unique_ptr<Detail> detail_;
 };
@@ -68,6 +74,10 @@ inline std::unexpected<Error> fail(Code code, std::string text,
                                    std::source_location where = std::source_location::current()) {
     return std::unexpected<Error>(Error(code, std::move(text), 0, where));
 }
+
+// return fail(CloseReason::kRefusedHook, "the hook says no"); the code is kRefused, kLimit, kBusy or kNotFound.
+std::unexpected<Error> fail(CloseReason reason, std::string text,
+                            std::source_location where = std::source_location::current());
 
 // A system call failed: the text of errno_value is put behind `what`.
 std::unexpected<Error> fail_errno(std::string_view what, int errno_value,

@@ -10,6 +10,9 @@
 #include "runtime/coroutine.h"
 
 namespace live {
+
+using base::CloseReason;
+
 namespace {
 
 // The dead wait here until a coroutine of its own tells their handlers: a handler may destroy its viewer, and must not
@@ -161,13 +164,14 @@ void Viewer::flush(int64_t now_ms) {
         size_t count = gather(parts, bytes);
         if (count == 0) {
             progress_ms_ = now_ms;
-            if (state_ == State::kFinishing) return die(*end_reason_);
-            if (position_ >= end_offset_) return conclude("the stream ended");
-            if (state_ == State::kPlaying && position_ < log_->head()) return conclude("the asked duration is over");
+            if (state_ == State::kFinishing) return die(*end_reason_, close_reason_);
+            if (position_ >= end_offset_) return conclude("the stream ended", CloseReason::kStreamEnded);
+            if (state_ == State::kPlaying && position_ < log_->head())
+                return conclude("the asked duration is over", CloseReason::kDurationOver);
             return;
         }
         auto sent = socket_->try_writev({parts, count});
-        if (!sent) return die(sent.error().text());
+        if (!sent) return die(sent.error().text(), sent.error().close_reason());
         if (*sent > 0) progress_ms_ = now_ms;
         advance(*sent);
         blocked_ = *sent < bytes;
@@ -176,7 +180,8 @@ void Viewer::flush(int64_t now_ms) {
 
 // Too far behind: it goes on at the newest place to start, or at the next one that comes.
 void Viewer::jump() {
-    if (pending_.size() >= kMostPending) return die("too far behind, and too much waits to be sent");
+    if (pending_.size() >= kMostPending)
+        return die("too far behind, and too much waits to be sent", CloseReason::kTooSlow);
     LiveLog::Start* newest = log_->newest_start();
     uint64_t from = log_->packet_end(position_);
     const StreamHeaders* had = log_->headers_at(position_);
@@ -184,8 +189,11 @@ void Viewer::jump() {
     bool ahead = newest && newest->offset > from;
     position_ = ahead ? newest->offset : log_->head();
     counters_.skipped_bytes += position_ - from;
+    StreamCounters& of_stream = stream_->counters();
+    of_stream.skipped_bytes += position_ - from;
+    of_stream.jumped_viewers += counters_.jumps == 0;
+    ++of_stream.viewer_jumps;
     ++counters_.jumps;
-    ++stream_->counters().viewer_jumps;
     if (!ahead) {
         state_ = State::kWaitingStart;
     } else if (newest->headers.get() != had) {
@@ -203,7 +211,7 @@ void Viewer::keep_rest_of_packet() {
 void Viewer::check_stall(int64_t now_ms) {
     int64_t limit = stream_->options().send_timeout_ms;
     if (limit > 0 && now_ms - progress_ms_ > limit)
-        die(fmt::format("no byte accepted for {} ms", now_ms - progress_ms_));
+        die(fmt::format("no byte accepted for {} ms", now_ms - progress_ms_), CloseReason::kTooSlow);
 }
 
 // What was published before the end is still sent, then conclude() follows.
@@ -213,16 +221,17 @@ void Viewer::stream_ended() {
     flush(base::monotonic_ms());
 }
 
-void Viewer::conclude(std::string_view why) {
+void Viewer::conclude(std::string_view why, CloseReason reason) {
     state_ = State::kPaused;  // the handler's last words come next, and nothing of the log
     end_offset_ = UINT64_MAX;
     handler_.on_stream_end(*this);
-    finish(why);
+    finish(why, reason);
 }
 
 void Viewer::send_control(base::Slice bytes) {
     if (!log_ || bytes.empty()) return;
-    if (pending_.size() >= kMostPending) return abort("too many control messages wait to be sent");
+    if (pending_.size() >= kMostPending)
+        return abort("too many control messages wait to be sent", CloseReason::kTooSlow);
     pending_.push_back(std::move(bytes));
     flush(base::monotonic_ms());
 }
@@ -246,17 +255,18 @@ void Viewer::switch_log(const LogKey& key, EncoderFactory factory) {
     flush(base::monotonic_ms());
 }
 
-void Viewer::finish(std::string_view why) {
+void Viewer::finish(std::string_view why, CloseReason reason) {
     if (!log_ || state_ == State::kFinishing) return;
     keep_rest_of_packet();
     end_reason_ = std::make_unique<std::string>(why);
+    close_reason_ = reason;
     end_offset_ = UINT64_MAX;
     state_ = State::kFinishing;
     flush(base::monotonic_ms());
 }
 
-void Viewer::abort(std::string_view why) {
-    if (log_) die(why);
+void Viewer::abort(std::string_view why, CloseReason reason) {
+    if (log_) die(why, reason);
 }
 
 std::vector<base::Slice> Viewer::take_unsent() {
@@ -287,14 +297,15 @@ std::unique_ptr<runtime::ByteStream> Viewer::exchange_socket(std::unique_ptr<run
     return next;
 }
 
-void Viewer::die(std::string_view why) {
-    std::string reason(why);  // may be *end_reason_ or something of the log's
+void Viewer::die(std::string_view why, CloseReason reason) {
+    std::string text(why);  // may be *end_reason_ or something of the log's
+    if (close_reason_ == CloseReason::kUnknown) close_reason_ = reason;
     leave_log();
     state_ = State::kDead;
     socket_.reset();
     pending_.clear();
     stream_.reset();
-    reaper.bury(*this, handler_, reason);
+    reaper.bury(*this, handler_, text);
 }
 
 std::string Viewer::end_text(std::string_view why) const {
@@ -306,14 +317,14 @@ void Viewer::on_readable() {
     auto buffer = runtime::shared_read_buffer();
     for (size_t total = 0; log_;) {
         auto got = socket_->try_read(buffer);
-        if (!got) return die(got.error().text());
+        if (!got) return die(got.error().text(), got.error().close_reason());
         counters_.received_bytes += got->bytes;
         total += got->bytes;
         if (got->bytes > 0) handler_.on_viewer_input(*this, buffer.first(got->bytes));
         if (!log_) return;
-        if (got->end) return die("closed by the peer");
+        if (got->end) return die("closed by the peer", CloseReason::kPeerClosed);
         if (got->bytes < buffer.size()) return;
-        if (total > kMostInputBytes) return die("a flood of input from a viewer");
+        if (total > kMostInputBytes) return die("a flood of input from a viewer", CloseReason::kFlood);
     }
 }
 
@@ -323,6 +334,6 @@ void Viewer::on_writable() {
     flush(base::monotonic_ms());
 }
 
-void Viewer::on_hangup() { die("closed by the peer"); }
+void Viewer::on_hangup() { die("closed by the peer", CloseReason::kPeerClosed); }
 
 }  // namespace live

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/close_reason.h"
 #include "base/slice.h"
 #include "live/wire_encoder.h"
 #include "runtime/byte_stream.h"
@@ -69,9 +70,9 @@ class Viewer final : private runtime::ParkedHandler {
     // Goes over to another log of the same stream, at the next packet boundary, at a place to start.
     void switch_log(const LogKey& key, EncoderFactory factory);
     // What is queued as control is sent, then the connection is closed and on_viewer_end called with why.
-    void finish(std::string_view why);
+    void finish(std::string_view why, base::CloseReason reason);
     // Closes now; on_viewer_end(why) is called soon, from the loop.
-    void abort(std::string_view why);
+    void abort(std::string_view why, base::CloseReason reason);
     // Gives the socket back for use by a coroutine. The rest of the packet under way, and queued control bytes, are in
     // unsent: write them first. The viewer has left its log; on_viewer_end will not come.
     std::unique_ptr<runtime::ByteStream> leave(std::vector<base::Slice>& unsent);
@@ -83,6 +84,8 @@ class Viewer final : private runtime::ParkedHandler {
     Stream* stream() const { return stream_.get(); }
     runtime::ByteStream* socket() const { return socket_.get(); }
     const ViewerCounters& counters() const { return counters_; }
+    // In on_viewer_end: what `why` says, for programs.
+    base::CloseReason close_reason() const { return close_reason_; }
     // For the log: why, and how often it was too slow if it was.
     std::string end_text(std::string_view why) const;
 
@@ -109,12 +112,12 @@ class Viewer final : private runtime::ParkedHandler {
     void jump();
     void check_stall(int64_t now_ms);
     void stream_ended();
-    void conclude(std::string_view why);
+    void conclude(std::string_view why, base::CloseReason reason);
     void keep_rest_of_packet();
     std::vector<base::Slice> take_unsent();
     void enter_log(const LogKey& key, EncoderFactory factory);
     void leave_log();
-    void die(std::string_view why);
+    void die(std::string_view why, base::CloseReason reason);
 
     ViewerHandler& handler_;
     base::Ref<Stream> stream_;
@@ -123,8 +126,9 @@ class Viewer final : private runtime::ParkedHandler {
     State state_ = State::kIdle;
     bool blocked_ = false;          // a send would have blocked; the loop will say when it is writable
     bool has_file_header_ = false;  // its first prefix was sent
-    uint32_t place_ = 0;            // index in its audience
-    uint32_t pending_offset_ = 0;   // bytes of pending_.front() that were sent
+    base::CloseReason close_reason_ = base::CloseReason::kUnknown;  // the first that was given
+    uint32_t place_ = 0;                                            // index in its audience
+    uint32_t pending_offset_ = 0;                                   // bytes of pending_.front() that were sent
     uint32_t duration_ms_ = 0;
     uint64_t position_ = 0;    // offset in the log of the next byte to send; while waiting: where to look for a start
     int64_t progress_ms_ = 0;  // monotonic: when a byte was last accepted, or nothing was left to send

@@ -30,6 +30,7 @@ struct Client : ViewerHandler {
     Viewer viewer{*this};
     std::string input;
     std::string why;
+    base::CloseReason reason = base::CloseReason::kUnknown;
     std::string last_words;
     bool ended = false;
 
@@ -37,10 +38,11 @@ struct Client : ViewerHandler {
     void on_stream_end(Viewer& v) override {
         if (!last_words.empty()) v.send_control(base::Slice::copy(last_words));
     }
-    void on_viewer_end(Viewer&, std::string_view reason) override {
+    void on_viewer_end(Viewer& v, std::string_view text) override {
         EXPECT_FALSE(ended);
         ended = true;
-        why = reason;
+        why = text;
+        reason = v.close_reason();
     }
     void join(const base::Ref<Stream>& stream, const LogKey& key = "all", int64_t duration_ms = 0) {
         viewer.join(stream, key, TextEncoder::make, std::make_unique<FakeSocket>(wire), base::Slice::copy("HEAD "),
@@ -249,6 +251,7 @@ TEST_F(ViewerTest, AnotherViewersLagDoesNotHoldItBack) {
     settle(50);
     EXPECT_TRUE(stuck.ended);
     EXPECT_NE(stuck.why.find("no byte accepted"), std::string::npos) << stuck.why;
+    EXPECT_EQ(stuck.reason, base::CloseReason::kTooSlow);
     EXPECT_TRUE(stuck.wire->closed);
     EXPECT_FALSE(well.ended);
 }
@@ -316,6 +319,7 @@ TEST_F(ViewerTest, EndsWithTheStreamAfterEverythingWasSent) {
     EXPECT_EQ(client.take(), "[40 v]BYE");
     EXPECT_TRUE(client.ended);
     EXPECT_EQ(client.why, "the stream ended");
+    EXPECT_EQ(client.reason, base::CloseReason::kStreamEnded);
 }
 
 TEST_F(ViewerTest, StaysWhenThePublisherComesBack) {
@@ -358,6 +362,7 @@ TEST_F(ViewerTest, HearsInputAndThePeersEnd) {
     settle();
     EXPECT_TRUE(client.ended);
     EXPECT_EQ(client.why, "closed by the peer");
+    EXPECT_EQ(client.reason, base::CloseReason::kPeerClosed);
 }
 
 TEST_F(ViewerTest, AFloodOfInputClosesIt) {
@@ -369,6 +374,7 @@ TEST_F(ViewerTest, AFloodOfInputClosesIt) {
     settle();
     EXPECT_TRUE(client.ended);
     EXPECT_NE(client.why.find("flood"), std::string::npos) << client.why;
+    EXPECT_EQ(client.reason, base::CloseReason::kFlood);
 }
 
 TEST_F(ViewerTest, GivesItsSocketBackAtAPacketBoundary) {
@@ -399,7 +405,7 @@ TEST_P(CrowdTest, ComesAndGoesWhileThePumpWalks) {
         clients.push_back(std::make_unique<Client>());
         clients.back()->wire->keep = 3000;
         clients.back()->join(stream);
-        if (i % 3 == 0) clients[i / 3]->viewer.abort("enough");
+        if (i % 3 == 0) clients[i / 3]->viewer.abort("enough", base::CloseReason::kKicked);
         if (i % 50 != 0) continue;
         publication.publish(video(40 + i, i % 500 == 0, std::string(2000, 'x')));
         if (i % 250 == 0) settle(5);

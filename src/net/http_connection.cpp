@@ -9,6 +9,7 @@
 
 namespace net {
 
+using base::CloseReason;
 using base::Code;
 using runtime::Deadline;
 using Step = http::RequestParser::Step;
@@ -45,7 +46,7 @@ class HttpConnection::HttpSession final : public Session {
     Traffic traffic() const override {
         return {connection_.transport_.received_bytes, connection_.transport_.sent_bytes};
     }
-    void kick(std::string_view reason) override { connection_.cancel(reason); }
+    void kick(std::string_view reason) override { connection_.cancel(reason, CloseReason::kKicked); }
     using Session::log_end;
 
   private:
@@ -67,25 +68,25 @@ HttpConnection::HttpConnection(HttpServer& server, std::unique_ptr<runtime::Byte
 
 HttpConnection::~HttpConnection() = default;
 
-void HttpConnection::cancel(std::string_view why) {
-    if (why_.empty()) why_ = why;
+void HttpConnection::cancel(std::string_view why, CloseReason reason) {
+    end(std::string(why), reason);
     task_.cancel();
 }
 
 void HttpConnection::close_if_idle() {
-    if (idle_) cancel("the server stops");
+    if (idle_) cancel("the server stops", CloseReason::kServerStop);
 }
 
 void HttpConnection::run() {
     runtime::set_context_id(id_);
     auto ready = handshake();
     if (!ready) {
-        end(ready.error().describe());
+        end(ready.error().describe(), ready.error().close_reason());
     } else {
         while (serve_one() == Next::kRequest) {
         }
     }
-    if (transport_.session) static_cast<HttpSession&>(*transport_.session).log_end(why_);
+    if (transport_.session) static_cast<HttpSession&>(*transport_.session).log_end(why_, reason_);
     transport_.session.reset();
 }
 
@@ -96,8 +97,11 @@ base::Result<void> HttpConnection::handshake() {
 }
 
 // Why it ended; the first reason counts.
-HttpConnection::Next HttpConnection::end(std::string why) {
-    if (why_.empty()) why_ = std::move(why);
+HttpConnection::Next HttpConnection::end(std::string why, CloseReason reason) {
+    if (why_.empty()) {
+        why_ = std::move(why);
+        reason_ = reason;
+    }
     return Next::kClose;
 }
 
@@ -144,12 +148,13 @@ base::Result<bool> HttpConnection::read_head(Deadline deadline) {
         if (parser_.started()) {
             refuse_request(408, fmt::format("the head was not complete within {} ms", options_->request_timeout_ms));
         } else {
-            end(fmt::format("no request within {} ms", options_->request_timeout_ms));
+            end(fmt::format("no request within {} ms", options_->request_timeout_ms), CloseReason::kPeerTimeout);
         }
         return false;
     }
     if (*step == Step::kNeedMore) {
-        end(parser_.started() ? "closed by the peer in the middle of a request" : "closed by the peer");
+        end(parser_.started() ? "closed by the peer in the middle of a request" : "closed by the peer",
+            CloseReason::kPeerClosed);
         return false;
     }
     if (*step == Step::kError) {
@@ -180,7 +185,7 @@ base::Result<bool> HttpConnection::read_body(size_t limit_bytes) {
         refuse_request(parser_.error_status(), parser_.error_text());
         return false;
     }
-    if (*step == Step::kNeedMore) end("closed by the peer in the middle of a request");
+    if (*step == Step::kNeedMore) end("closed by the peer in the middle of a request", CloseReason::kPeerClosed);
     return *step == Step::kMessage;
 }
 
@@ -189,17 +194,17 @@ HttpConnection::Next HttpConnection::serve_one() {
     parser_.set_limits(options_->limits);
     parser_.reset();
     if (auto waited = await_first_byte(); !waited) {
-        bool idle = waited.error().code() == Code::kTimeout;
-        return end(idle ? fmt::format("idle for {} ms", options_->idle_timeout_ms) : waited.error().text());
+        if (waited.error().code() != Code::kTimeout) return end(waited.error());
+        return end(fmt::format("idle for {} ms", options_->idle_timeout_ms), CloseReason::kIdle);
     }
     auto head = read_head(served_ == 0 ? first_deadline_ : Deadline::in_ms(options_->request_timeout_ms));
-    if (!head) return end(head.error().text());
+    if (!head) return end(head.error());
     if (!*head) return Next::kClose;
     HttpRouter::Match match = server_.router_.match(parser_.request().method, parser_.request().path);
     size_t body_limit = options_->limits.body_bytes;
     if (!match.candidates.empty()) body_limit = match.candidates[0].route->body_limit_bytes;
     auto body = read_body(body_limit);
-    if (!body) return end(body.error().text());
+    if (!body) return end(body.error());
     if (!*body) return Next::kClose;
 
     HttpRequest request;
@@ -214,9 +219,9 @@ HttpConnection::Next HttpConnection::serve_one() {
     HttpResponse response(transport_, request, options_->response, keep_alive);
     answer(response, request, match);
     if (response.detached()) return Next::kClose;
-    if (!response.complete()) return end("the response was not complete");
+    if (!response.complete()) return end("the response was not complete", CloseReason::kSystemError);
     if (response.keep_alive()) return Next::kRequest;
-    end("done");
+    end("done", CloseReason::kDone);
     close_gently(*transport_.stream);
     return Next::kClose;
 }
@@ -228,7 +233,7 @@ void HttpConnection::answer(HttpResponse& response, HttpRequest& request, const 
     if (!result) {
         base::log::info("HTTP {} {}: {}", http::method_name(request.message.method), request.message.target,
                         result.error().describe());
-        if (why_.empty()) why_ = result.error().text();
+        end(result.error());
         // A fault of the handler's; where the connection broke, this fails too.
         if (!response.started() && result.error().code() != Code::kCancelled) {
             base::log::error("HTTP {} failed: {}", request.message.target, result.error().describe());
@@ -274,7 +279,8 @@ base::Result<void> HttpConnection::answer_options(HttpResponse& response, const 
 void HttpConnection::refuse_request(int status, std::string_view text) {
     ++server_.counters_.bad_requests;
     base::log::warn("HTTP request from {} refused with {}: {}", peer_ip_, status, text);
-    end(fmt::format("refused with {}: {}", status, text));
+    end(fmt::format("refused with {}: {}", status, text),
+        status == 408 ? CloseReason::kPeerTimeout : CloseReason::kProtocolError);
     HttpRequest request;
     HttpResponse response(transport_, request, options_->response, false);
     if (response.send_error(status, text)) close_gently(*transport_.stream);

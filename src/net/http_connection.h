@@ -21,7 +21,7 @@ class HttpConnection {
     void set_task(runtime::Task task) { task_ = std::move(task); }
     const runtime::Task& task() const { return task_; }
     void run();
-    void cancel(std::string_view why);
+    void cancel(std::string_view why, base::CloseReason reason);
     void close_if_idle();
 
   private:
@@ -40,7 +40,8 @@ class HttpConnection {
     base::Result<void> answer_options(HttpResponse& response, const HttpRequest& request,
                                       const HttpRouter::Match& match);
     void refuse_request(int status, std::string_view text);
-    Next end(std::string why);
+    Next end(std::string why, base::CloseReason reason);
+    Next end(const base::Error& error) { return end(error.text(), error.close_reason()); }
 
     HttpServer& server_;
     HttpTransport transport_;
@@ -51,6 +52,7 @@ class HttpConnection {
     std::string id_;
     std::string peer_ip_;
     std::string why_;
+    base::CloseReason reason_ = base::CloseReason::kUnknown;
     std::string last_target_;
     runtime::Deadline first_deadline_;
     uint32_t served_ = 0;

@@ -78,7 +78,7 @@ void HttpServer::stop() {
     stop_accepting();
     std::vector<runtime::Task> tasks = std::move(refusals_);
     for (HttpConnection* connection : connections_) {
-        connection->cancel("the server stops");
+        connection->cancel("the server stops", base::CloseReason::kServerStop);
         tasks.push_back(connection->task());
     }
     for (runtime::Task& task : tasks) task.cancel_and_join();

@@ -1,6 +1,7 @@
 #include "net/session.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -41,29 +42,50 @@ Session::Session(SessionTable& table, std::string_view id, std::string ip, const
       ip_(std::move(ip)),
       started_ms_(past.started_ms),
       place_(static_cast<uint32_t>(table.sessions_.size())) {
-    CHECK(id.size() <= id_.size());
-    std::ranges::copy(id, id_.begin());
-    table_.sessions_.push_back(this);
+    CHECK(id.size() <= SessionTable::kMostIdBytes);
+    table_.sessions_.push_back({this, SessionTable::pack(id)});
 }
 
 Session::~Session() {
     auto& sessions = table_.sessions_;
     sessions[place_] = sessions.back();
-    sessions[place_]->place_ = place_;
+    sessions[place_].session->place_ = place_;
     sessions.pop_back();
+}
+
+std::string Session::id() const {
+    const SessionTable::Id& id = table_.sessions_[place_].id;
+    return {id.data(), strnlen(id.data(), id.size())};
+}
+
+void Session::set_type(SessionType type) {
+    if (is_client(type) && !is_client(type_)) ++table_.clients_total_;
+    type_ = type;
 }
 
 int64_t Session::alive_ms() const { return base::wall_ms() - started_ms_; }
 
-void Session::log_end(std::string_view why) {
+void Session::log_end(std::string_view why, base::CloseReason reason) {
+    note_reason(reason);
     Traffic bytes = traffic();
-    base::log::trace("{} ended: {} from {}, {}, {} ms, received {} bytes, sent {} bytes", session_type_name(type_),
-                     stream_url(), ip_, why, alive_ms(), bytes.received_bytes, bytes.sent_bytes);
+    base::log::trace("{} ended: {} from {}, {}, {} ms, received {} bytes, sent {} bytes, {}", session_type_name(type_),
+                     stream_url(), ip_, why, alive_ms(), bytes.received_bytes, bytes.sent_bytes,
+                     base::close_reason_name(reason_));
+    if (type_ == SessionType::kHttp) return table_.closed_.count(reason_);
+    table_.closed_.add(
+        {id(), ip_, type_, stream_url(), started_ms_, base::wall_ms(), bytes, reason_, std::string(why)});
+}
+
+SessionTable::Id SessionTable::pack(std::string_view id) {
+    Id packed{};
+    std::ranges::copy(id.substr(0, packed.size()), packed.begin());
+    return packed;
 }
 
 Session* SessionTable::find(std::string_view id) const {
-    auto it = std::ranges::find(sessions_, id, &Session::id);
-    return it == sessions_.end() ? nullptr : *it;
+    if (id.empty() || id.size() > kMostIdBytes) return nullptr;
+    auto it = std::ranges::find(sessions_, pack(id), &Place::id);
+    return it == sessions_.end() ? nullptr : it->session;
 }
 
 base::Result<void> SessionTable::admit(size_t max_connections) {
@@ -76,7 +98,7 @@ base::Result<void> SessionTable::admit(size_t max_connections) {
 }
 
 void SessionTable::for_each(const std::function<void(Session&)>& visit) const {
-    for (Session* session : sessions_) visit(*session);
+    for (const Place& place : sessions_) visit(*place.session);
 }
 
 }  // namespace net

@@ -4,13 +4,14 @@
 
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/close_reason.h"
 #include "base/result.h"
+#include "net/closed_sessions.h"
 
 namespace net {
 
@@ -26,12 +27,12 @@ enum class SessionType : uint8_t {
     kHlsPlay,
     kHttp
 };
+inline constexpr size_t kSessionTypes = static_cast<size_t>(SessionType::kHttp) + 1;
 std::string_view session_type_name(SessionType type);
-
-struct Traffic {
-    uint64_t received_bytes = 0;
-    uint64_t sent_bytes = 0;
-};
+// Publishes or plays.
+constexpr bool is_client(SessionType type) {
+    return type != SessionType::kNone && type != SessionType::kRtmp && type != SessionType::kHttp;
+}
 
 class SessionTable;
 
@@ -47,48 +48,77 @@ class Session {
     virtual ~Session();
     Session(const Session&) = delete;
 
-    std::string id() const { return {id_.data(), strnlen(id_.data(), id_.size())}; }
+    std::string id() const;
     const std::string& ip() const { return ip_; }
     int64_t started_ms() const { return started_ms_; }  // wall clock
     int64_t alive_ms() const;
     SessionType type() const { return type_; }
-    void set_type(SessionType type) { type_ = type; }
+    void set_type(SessionType type);
 
     // "vhost/app/stream" as far as it is known; for lists and logs.
     virtual std::string stream_url() const = 0;
     virtual Traffic traffic() const = 0;
-    // Ends the session soon, from outside; the reason goes into its last log line.
-    virtual void kick(std::string_view reason) = 0;
+    // Ends the session soon, from outside, by an operator's will; the words go into its last log line.
+    virtual void kick(std::string_view why) = 0;
+    // The same for another reason.
+    void close(std::string_view why, base::CloseReason reason) {
+        note_reason(reason);
+        kick(why);
+    }
 
   protected:
-    // The one line at a session's end: who, what, how long, bytes and why.
-    void log_end(std::string_view why);
+    // Why it is about to end; the first reason counts.
+    void note_reason(base::CloseReason reason) {
+        if (reason_ == base::CloseReason::kUnknown) reason_ = reason;
+    }
+    base::CloseReason noted_reason() const { return reason_; }
+    // The one line at a session's end: who, what, how long, bytes and why; and its place among the closed sessions.
+    // reason: when none was noted before.
+    void log_end(std::string_view why, base::CloseReason reason);
 
   private:
     SessionTable& table_;
-    std::array<char, 8> id_{};  // of context_id's length: a third of a std::string
     std::string ip_;
     int64_t started_ms_;
     uint32_t place_;  // in the table
     SessionType type_ = SessionType::kNone;
+    base::CloseReason reason_ = base::CloseReason::kUnknown;
 };
 
 class SessionTable {
   public:
+    static constexpr size_t kMostIdBytes = 8;  // of context_id's length: a third of a std::string
+
     size_t size() const { return sessions_.size(); }
     uint64_t accepted_total() const { return accepted_total_; }
     uint64_t refused_total() const { return refused_total_; }
-    // Looks at one after the other: for what a person asks.
+    uint64_t clients_total() const { return clients_total_; }  // that have published or played
+    // Looks at one id after the other, which lie together: some 10 us for 10,000. For what a person asks.
     Session* find(std::string_view id) const;
+    // In no order that lasts: another takes the place of one that ends. place < size().
+    Session& at(size_t place) const { return *sessions_[place].session; }
     // max_connections: kLimit when it is reached (0: no limit). Asked by a listener before it makes a session.
     base::Result<void> admit(size_t max_connections);
     void for_each(const std::function<void(Session&)>& visit) const;
 
+    const ClosedSessions& closed() const { return closed_; }
+    // For what never became a session of its type, such as a play that was refused over HTTP.
+    void note_closed(ClosedSession closed) { closed_.add(std::move(closed)); }
+
   private:
     friend class Session;
-    std::vector<Session*> sessions_;
+    using Id = std::array<char, kMostIdBytes>;  // filled up with zeros
+    struct Place {
+        Session* session;
+        Id id;
+    };
+    static Id pack(std::string_view id);
+
+    std::vector<Place> sessions_;
+    ClosedSessions closed_;
     uint64_t accepted_total_ = 0;
     uint64_t refused_total_ = 0;
+    uint64_t clients_total_ = 0;
 };
 
 }  // namespace net

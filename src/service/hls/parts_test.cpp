@@ -157,6 +157,11 @@ TEST(Viewers, AreBoundedByMaxConnections) {
     ASSERT_FALSE(third);
     EXPECT_EQ(third.error().code(), base::Code::kLimit);
     EXPECT_TRUE(Viewers::is_context("aZ09-_"));
+    // Longer than a session's id, but a context that some player may have.
+    table.find("a")->kick("room");
+    viewers.tick(1);
+    EXPECT_TRUE(viewers.asked("abcdefghijklmnopqrstuvwxyz012345", "v/live/s", "1.2.3.4", 10'000, 2, 1));
+    EXPECT_EQ(table.size(), 2u);
     for (const char* bad : {"", "a/b", "a b", "../x", "012345678901234567890123456789012"})
         EXPECT_FALSE(Viewers::is_context(bad)) << bad;
 }

@@ -75,7 +75,7 @@ void Service::stop() {
         if (!output->idle()) base::log::warn("HLS of {}: the disk has not written all of it", output->key().text());
     for (runtime::Task& task : recoveries_) task.cancel_and_join();
     recoveries_.clear();
-    viewers_.end_all("the server stops");
+    viewers_.end_all();
     outputs_.clear();
 }
 
@@ -240,7 +240,7 @@ void Service::disconnect_asked() {
         sessions_.for_each([&](net::Session& session) {
             if (publishes(session.type()) && session.stream_url() == key.text()) publisher = &session;
         });
-        if (publisher) publisher->kick(fmt::format("HLS failed: {}", why));
+        if (publisher) publisher->close(fmt::format("HLS failed: {}", why), base::CloseReason::kOutputFailed);
     }
 }
 

@@ -22,7 +22,7 @@ class Viewers::Viewer final : public net::Session {
     std::string stream_url() const override { return url_; }
     net::Traffic traffic() const override { return traffic_; }
     void kick(std::string_view reason) override { kicked_ = reason; }
-    void log_end(std::string_view why) { Session::log_end(why); }
+    using Session::log_end;
 
     std::string url_;
     net::Traffic traffic_;
@@ -33,7 +33,7 @@ class Viewers::Viewer final : public net::Session {
 
 Viewers::Viewers(net::SessionTable& sessions) : sessions_(sessions) {}
 
-Viewers::~Viewers() { end_all("the server stops"); }
+Viewers::~Viewers() { end_all(); }
 
 bool Viewers::is_context(std::string_view context) {
     auto good = [](char c) {
@@ -48,8 +48,10 @@ base::Result<void> Viewers::asked(std::string_view context, std::string_view str
     auto it = viewers_.find(context);
     if (it == viewers_.end()) {
         TRY(sessions_.admit(max_connections));
-        auto viewer =
-            std::make_unique<Viewer>(sessions_, std::string(context), std::string(ip), std::string(stream_url));
+        // A context that is none of ours may be longer than a session's id.
+        const bool fits = context.size() <= net::SessionTable::kMostIdBytes;
+        auto viewer = std::make_unique<Viewer>(sessions_, fits ? std::string(context) : runtime::new_context_id(),
+                                               std::string(ip), std::string(stream_url));
         runtime::ContextScope scope(viewer->id());
         base::log::trace("hls-play started: {} to {}", stream_url, ip);
         it = viewers_.emplace(std::string(context), std::move(viewer)).first;
@@ -68,9 +70,9 @@ void Viewers::sent(std::string_view context, uint64_t received_bytes, uint64_t s
     viewer.until_ms_ = now_ms + viewer.idle_ms_;
 }
 
-void Viewers::end(Viewer& viewer, std::string_view why) {
+void Viewers::end(Viewer& viewer, std::string_view why, base::CloseReason reason) {
     runtime::ContextScope scope(viewer.id());
-    viewer.log_end(why);
+    viewer.log_end(why, reason);
 }
 
 void Viewers::tick(int64_t now_ms) {
@@ -79,17 +81,17 @@ void Viewers::tick(int64_t now_ms) {
         Viewer& viewer = *entry.second;
         if (!viewer.kicked_.empty()) {
             if (banned_.size() < kMostBanned) banned_[entry.first] = now_ms + kBanMs;
-            end(viewer, viewer.kicked_);
+            end(viewer, viewer.kicked_, base::CloseReason::kKicked);
             return true;
         }
         if (viewer.until_ms_ > now_ms) return false;
-        end(viewer, fmt::format("it has not asked for {} ms", viewer.idle_ms_));
+        end(viewer, fmt::format("it has not asked for {} ms", viewer.idle_ms_), base::CloseReason::kIdle);
         return true;
     });
 }
 
-void Viewers::end_all(std::string_view why) {
-    for (auto& [context, viewer] : viewers_) end(*viewer, why);
+void Viewers::end_all() {
+    for (auto& [context, viewer] : viewers_) end(*viewer, "the server stops", base::CloseReason::kServerStop);
     viewers_.clear();
 }
 

@@ -34,12 +34,12 @@ class Viewers {
     bool banned(std::string_view context) const { return banned_.contains(context); }
 
     void tick(int64_t now_ms);
-    void end_all(std::string_view why);
+    void end_all();
     size_t size() const { return viewers_.size(); }
 
   private:
     class Viewer;
-    void end(Viewer& viewer, std::string_view why);
+    void end(Viewer& viewer, std::string_view why, base::CloseReason reason);
 
     net::SessionTable& sessions_;
     std::map<std::string, std::unique_ptr<Viewer>, std::less<>> viewers_;

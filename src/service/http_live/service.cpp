@@ -115,7 +115,7 @@ void Service::viewer_ended(LiveViewer& viewer) {
 }
 
 void Service::stop() {
-    for (auto& viewer : viewers_) viewer->abort("the server stops");
+    for (auto& viewer : viewers_) viewer->stop();
     // Their ends are told by a coroutine of the engine's, soon.
     while (!viewers_.empty() && runtime::yield()) {
     }

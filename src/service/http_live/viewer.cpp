@@ -35,12 +35,13 @@ net::Traffic LiveViewer::traffic() const {
 
 void LiveViewer::kick(std::string_view reason) {
     if (frames_) viewer_.send_control(websocket::close_frame(websocket::kPolicyViolation, reason));
-    viewer_.abort(reason);
+    viewer_.abort(reason, base::CloseReason::kKicked);
 }
 
 void LiveViewer::on_viewer_input(live::Viewer& viewer, std::span<const uint8_t> bytes) {
     if (!frames_) {
-        if (viewer.counters().received_bytes > kMostInputBytes) viewer.abort("input from somebody who came to watch");
+        if (viewer.counters().received_bytes > kMostInputBytes)
+            viewer.abort("input from somebody who came to watch", base::CloseReason::kFlood);
         return;
     }
     while (!bytes.empty() && viewer.joined()) {
@@ -49,7 +50,8 @@ void LiveViewer::on_viewer_input(live::Viewer& viewer, std::span<const uint8_t> 
         bytes = bytes.subspan(used);
         if (frames_->error_code())
             return close_websocket(frames_->error_code(), frames_->error_text(),
-                                   fmt::format("WebSocket: {}", frames_->error_text()));
+                                   fmt::format("WebSocket: {}", frames_->error_text()),
+                                   base::CloseReason::kProtocolError);
         if (message) on_message(*message);
     }
 }
@@ -63,16 +65,18 @@ void LiveViewer::on_message(const websocket::Message& message) {
         case websocket::Opcode::kClose: {
             // 1005 says that there was no code; it must not be sent.
             uint16_t code = message.close_code == 1005 ? uint16_t{websocket::kNormal} : message.close_code;
-            return close_websocket(code, {}, fmt::format("closed by the peer with {}", message.close_code));
+            return close_websocket(code, {}, fmt::format("closed by the peer with {}", message.close_code),
+                                   base::CloseReason::kPeerClosed);
         }
         default:
             return;  // what players say, text or pong, has no meaning here
     }
 }
 
-void LiveViewer::close_websocket(uint16_t code, std::string_view reason, std::string_view why) {
+void LiveViewer::close_websocket(uint16_t code, std::string_view reason, std::string_view why,
+                                 base::CloseReason why_code) {
     viewer_.send_control(websocket::close_frame(code, reason));
-    viewer_.finish(why);
+    viewer_.finish(why, why_code);
 }
 
 void LiveViewer::on_stream_end(live::Viewer& viewer) {
@@ -81,7 +85,7 @@ void LiveViewer::on_stream_end(live::Viewer& viewer) {
 
 void LiveViewer::on_viewer_end(live::Viewer& viewer, std::string_view why) {
     runtime::ContextScope scope(id());
-    log_end(viewer.end_text(why));
+    log_end(viewer.end_text(why), viewer.close_reason());
     owner_.viewer_ended(*this);
 }
 

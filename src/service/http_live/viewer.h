@@ -31,7 +31,7 @@ class LiveViewer final : public net::Session, private live::ViewerHandler {
     // early: what the peer sent behind its request.
     void join(const live::LogKey& key, std::unique_ptr<runtime::ByteStream> socket, std::string_view response_head,
               std::span<const uint8_t> early);
-    void abort(std::string_view why) { viewer_.abort(why); }
+    void stop() { viewer_.abort("the server stops", base::CloseReason::kServerStop); }
 
     std::string stream_url() const override { return stream_->key().text(); }
     net::Traffic traffic() const override;
@@ -45,7 +45,7 @@ class LiveViewer final : public net::Session, private live::ViewerHandler {
     void on_stream_end(live::Viewer& viewer) override;
     void on_viewer_end(live::Viewer& viewer, std::string_view why) override;
     void on_message(const websocket::Message& message);
-    void close_websocket(uint16_t code, std::string_view reason, std::string_view why);
+    void close_websocket(uint16_t code, std::string_view reason, std::string_view why, base::CloseReason why_code);
 
     // Whoever sends this much to a stream of plain HTTP is no viewer.
     static constexpr uint64_t kMostInputBytes = 64 * 1024;

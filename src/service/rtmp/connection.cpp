@@ -10,6 +10,7 @@
 
 namespace service::rtmp {
 
+using base::CloseReason;
 using base::Code;
 using base::Result;
 using runtime::Deadline;
@@ -51,12 +52,12 @@ Connection::Outcome Connection::from_accept() {
     work_->deadline = Deadline::in_ms(service_.snapshot()->rtmp.handshake_timeout);
     if (work_->tls) {
         auto secured = runtime::tls_accept(std::move(socket_), work_->tls, work_->deadline);
-        if (!secured) return end(why_ended(std::move(secured.error()).with("TLS handshake")));
+        if (!secured) return end(std::move(secured.error()).with("TLS handshake"));
         socket_ = *std::move(secured);
     }
-    if (auto done = handshake(); !done) return end(why_ended(done.error()));
+    if (auto done = handshake(); !done) return end(done.error());
     auto outcome = serve();
-    return outcome ? *outcome : end(why_ended(outcome.error()));
+    return outcome ? *outcome : end(outcome.error());
 }
 
 std::string Connection::why_ended(const base::Error& error) const {
@@ -139,8 +140,8 @@ Result<void> Connection::read_once() {
     for (const auto& publisher : publishers_) {
         publisher->after_read(now);
         interval_ms = std::min(interval_ms, publisher->read_interval_ms());
-        if (std::string why = publisher->idle_text(now); !why.empty()) work_->end_reason = std::move(why);
-        if (publisher->deadline().at_us() <= now) work_->end_reason = publisher->timeout_text();
+        if (std::string why = publisher->idle_text(now); !why.empty()) will_end(why, CloseReason::kNoViewers);
+        if (publisher->deadline().at_us() <= now) will_end(publisher->timeout_text(), CloseReason::kPeerTimeout);
     }
     socket_->pace_reads(interval_ms);
     // A sender that does not set TCP_NODELAY holds its next message back until the last one is acknowledged.
@@ -173,8 +174,19 @@ Connection::Outcome Connection::end(std::string_view why) {
     std::string reason(why);
     publishers_.clear();
     if (work_ && work_->refused) linger();
-    log_end(reason);
+    log_end(reason, CloseReason::kUnknown);
     return Outcome::kEnded;
+}
+
+Connection::Outcome Connection::end(const base::Error& error) {
+    note_reason(error.close_reason());
+    return end(why_ended(error));
+}
+
+// What is said first counts.
+void Connection::will_end(std::string_view why, CloseReason reason) {
+    note_reason(reason);
+    if (work_ && work_->end_reason.empty()) work_->end_reason = why;
 }
 
 // The last words are on their way: closing at once might take them back.
@@ -210,14 +222,14 @@ void Connection::on_revoked(uint32_t stream_id, std::string_view why) {
     // Its coroutine is waiting, and has no more to say than fits the socket's buffer now.
     if (auto sent = socket_->try_write(session_.output()); sent) sent_bytes_ += *sent;
     session_.output().clear();
-    work_->end_reason = why;
+    will_end(why, CloseReason::kPublisherReplaced);
     task_.cancel();
 }
 
 void Connection::kick(std::string_view reason) {
     runtime::ContextScope scope(id());
-    if (!players_.empty()) return end_parked(reason);
-    if (work_ && work_->end_reason.empty()) work_->end_reason = reason;
+    if (!players_.empty()) return end_parked(reason, CloseReason::kKicked);
+    will_end(reason, CloseReason::kKicked);
     task_.cancel();
 }
 

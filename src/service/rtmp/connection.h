@@ -44,6 +44,8 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     void on_input(std::span<const uint8_t> bytes);
     void on_play_over(Player& player);
     void on_player_end(Player& player, std::string_view why);
+    // Nothing was played or published in time.
+    void on_timeout(std::string_view why) { close(why, base::CloseReason::kPeerTimeout); }
 
     std::string stream_url() const override;
     net::Traffic traffic() const override;
@@ -79,6 +81,8 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     base::Result<void> take_input(std::span<const uint8_t> bytes);
     base::Result<void> write_output();
     Outcome end(std::string_view why);
+    Outcome end(const base::Error& error);
+    void will_end(std::string_view why, base::CloseReason reason);
     void linger();
     runtime::Deadline deadline() const;
     std::string why_ended(const base::Error& error) const;
@@ -92,7 +96,7 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     void decide_publish(const ::rtmp::PublishRequest& request);
     void decide_play(const ::rtmp::PlayRequest& request);
     base::Result<live::StreamKey> resolve(std::string_view name, const config::Vhost*& vhost);
-    void refuse(std::string_view what, std::string_view why);
+    void refuse(std::string_view what, const base::Error& why);
 
     // ServerHandler
     void on_connect(::rtmp::ConnectRequest request) override;
@@ -112,7 +116,7 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     bool between_plays() const;
     Player* player(uint32_t stream_id);
     void send_output();
-    void end_parked(std::string_view why);
+    void end_parked(std::string_view why, base::CloseReason reason);
     base::Result<void> take_socket_back();
     void count(const Player& player);
     void on_shared_input(std::span<const uint8_t> bytes) override;

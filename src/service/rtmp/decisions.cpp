@@ -10,6 +10,7 @@
 
 namespace service::rtmp {
 
+using base::CloseReason;
 using base::Code;
 using base::Result;
 
@@ -75,12 +76,12 @@ void Connection::decide() {
 }
 
 // The connection ends, and the peer has time to read why; but what else goes on over it is not disturbed.
-void Connection::refuse(std::string_view what, std::string_view why) {
-    std::string reason = fmt::format("{} refused: {}", what, why);
-    base::log::warn("RTMP {}", reason);
+void Connection::refuse(std::string_view what, const base::Error& why) {
+    std::string text = fmt::format("{} refused: {}", what, why.text());
+    base::log::warn("RTMP {}", text);
     if (!work_ || active()) return;
     work_->refused = true;
-    work_->end_reason = std::move(reason);
+    will_end(text, why.close_reason());
 }
 
 // The vhost is alive as long as service_.snapshot() is.
@@ -89,7 +90,8 @@ Result<live::StreamKey> Connection::resolve(std::string_view name, const config:
         TRY(::rtmp::resolve_stream(client_.tc_url(), client_.app(), name, std::string(config::kDefaultVhost)));
     vhost = service_.snapshot()->vhost(address.vhost);
     if (!vhost)
-        return base::fail(Code::kRefused, fmt::format("vhost {} is not there or disabled", shown(address.vhost)));
+        return base::fail(CloseReason::kNotFound,
+                          fmt::format("vhost {} is not there or disabled", shown(address.vhost)));
     client_.set_params(address.params);
     return live::StreamKey{vhost->name, std::move(address.app), std::move(address.stream)};
 }
@@ -102,7 +104,7 @@ void Connection::decide_connect(::rtmp::ConnectRequest& request) {
     auto key = resolve("-", vhost);  // the stream is not known yet; app and vhost are
     if (!key) {
         session_.refuse_connect("NetConnection.Connect.Rejected", key.error().text());
-        return refuse("connect", key.error().text());
+        return refuse("connect", key.error());
     }
     if (vhost->tcp_nodelay || vhost->min_latency) socket_->set_no_delay(true);
     ::rtmp::ConnectOptions options;
@@ -118,7 +120,7 @@ void Connection::decide_publish(const ::rtmp::PublishRequest& request) {
     auto key = resolve(request.name, vhost);
     if (!key) {
         session_.refuse_publish(request.stream_id, "NetStream.Publish.BadName", key.error().text());
-        return refuse("publish", key.error().text());
+        return refuse("publish", key.error());
     }
     set_type(session_type(request.style));
     stream_ = service_.registry().find_or_create(*key, live::live_options(*vhost));
@@ -126,7 +128,7 @@ void Connection::decide_publish(const ::rtmp::PublishRequest& request) {
         std::make_unique<Publisher>(*this, request.stream_id, service_.snapshot(), *vhost, base::monotonic_us());
     if (auto acquired = publisher->acquire(*stream_); !acquired) {
         session_.refuse_publish(request.stream_id, "NetStream.Publish.BadName", acquired.error().text());
-        return refuse("publish", acquired.error().text());
+        return refuse("publish", acquired.error());
     }
     publishers_.push_back(std::move(publisher));
     if (!work_) {
@@ -142,11 +144,12 @@ void Connection::decide_play(const ::rtmp::PlayRequest& request) {
     auto key = resolve(request.name, vhost);
     if (!key) {
         session_.refuse_play(request.stream_id, "NetStream.Play.Failed", key.error().text());
-        return refuse("play", key.error().text());
+        return refuse("play", key.error());
     }
     if (players_.size() >= kMostPlayers) {
-        std::string why = fmt::format("{} streams are played already, or not yet quite ended", players_.size());
-        session_.refuse_play(request.stream_id, "NetStream.Play.Failed", why);
+        base::Error why(Code::kLimit,
+                        fmt::format("{} streams are played already, or not yet quite ended", players_.size()));
+        session_.refuse_play(request.stream_id, "NetStream.Play.Failed", why.text());
         return refuse("play", why);
     }
     if (publishers_.empty()) set_type(net::SessionType::kRtmpPlay);
@@ -172,7 +175,7 @@ void Connection::on_close_stream(uint32_t stream_id) {
     if (Player* p = player(stream_id)) {
         base::log::trace("RTMP play: {} closed by the player", p->key().text());
         p->close();
-        if (shared_) p->viewer().finish("closed by the player");
+        if (shared_) p->viewer().finish("closed by the player", CloseReason::kPeerClosed);
     } else {
         size_t ended = publishers_.erase_if([&](const auto& p) { return p->stream_id() == stream_id; });
         if (ended) base::log::trace("RTMP publish: {} ended by the publisher", stream_url());

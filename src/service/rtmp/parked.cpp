@@ -6,6 +6,7 @@
 
 namespace service::rtmp {
 
+using base::CloseReason;
 using base::Result;
 using runtime::Deadline;
 
@@ -69,13 +70,14 @@ void Connection::on_shared_input(std::span<const uint8_t> bytes) { on_input(byte
 void Connection::on_input(std::span<const uint8_t> bytes) {
     runtime::ContextScope scope(id());
     if (resuming_) {
-        if (work_->input.size() + bytes.size() > kMaxWaitingInput) return end_parked("too much input at once");
+        if (work_->input.size() + bytes.size() > kMaxWaitingInput)
+            return end_parked("too much input at once", CloseReason::kFlood);
         work_->input.insert(work_->input.end(), bytes.begin(), bytes.end());
         return;
     }
     while (!bytes.empty() && attached() && !between_plays()) {
         auto taken = session_.feed(bytes);
-        if (!taken) return end_parked(taken.error().text());
+        if (!taken) return end_parked(taken.error().text(), taken.error().close_reason());
         bytes = bytes.subspan(*taken);
         // Another publish or play beside what there is needs nothing that yields.
         if (request_ && attached() && !between_plays()) decide();
@@ -103,15 +105,16 @@ Connection::Outcome Connection::from_parked() {
         work_.reset();
         return Outcome::kParked;
     }
-    if (auto done = take_socket_back(); !done) return end(why_ended(done.error()));
+    if (auto done = take_socket_back(); !done) return end(done.error());
     auto outcome = serve();
-    return outcome ? *outcome : end(why_ended(outcome.error()));
+    return outcome ? *outcome : end(outcome.error());
 }
 
 Result<void> Connection::take_socket_back() {
     std::vector<base::Slice> unsent;
     if (shared_) {
-        if (shared_->failed()) return base::fail(base::Code::kClosed, shared_->why());
+        if (shared_->failed())
+            return std::unexpected(base::Error(base::Code::kClosed, shared_->why()).because(shared_->reason()));
         received_bytes_ += shared_->received_bytes();
         sent_bytes_ += shared_->sent_words_bytes();
         socket_ = shared_->release(unsent);
@@ -142,21 +145,23 @@ void Connection::on_play_over(Player& player) {
 }
 
 // All of it, soon: on_player_end follows for each player.
-void Connection::end_parked(std::string_view why) {
-    if (shared_) shared_->fail(why);
+void Connection::end_parked(std::string_view why, CloseReason reason) {
+    note_reason(reason);
+    if (shared_) shared_->fail(why, reason);
     if (work_) work_->end_reason = why;
-    for (const auto& player : players_) player->viewer().abort(why);
+    for (const auto& player : players_) player->viewer().abort(why, reason);
 }
 
 void Connection::on_shared_end(std::string_view why) {
     runtime::ContextScope scope(id());
-    end_parked(why);
+    end_parked(why, shared_->reason());
 }
 
 void Connection::on_player_end(Player& player, std::string_view why) {
     runtime::ContextScope scope(id());
     bool by_peer = player.closed();
-    if (shared_ && !player.over()) end_parked(why);
+    const CloseReason reason = player.viewer().close_reason();
+    if (shared_ && !player.over()) end_parked(why, reason);
     const std::string text = player.viewer().end_text(why);
     if (shared_ && !by_peer) base::log::trace("RTMP play: {} ended, {}", player.key().text(), text);
     count(player);
@@ -165,11 +170,11 @@ void Connection::on_player_end(Player& player, std::string_view why) {
     if (shared_ && !shared_->failed()) {
         // Something new may begin on it; but when the last stream has ended by itself, so does the connection.
         work_ = std::make_unique<Work>();
-        if (!by_peer && publishers_.empty()) work_->end_reason = why;
+        if (!by_peer && publishers_.empty()) will_end(why, reason);
         return resume();
     }
     publishers_.clear();
-    log_end(shared_ ? shared_->why() : text);
+    log_end(shared_ ? shared_->why() : text, shared_ ? shared_->reason() : reason);
     player_ended_ = resuming_;
     if (!resuming_) service_.remove(*this);
 }

@@ -83,11 +83,11 @@ void Service::stop_accepting() {
 
 void Service::stop() {
     stop_accepting();
-    for (auto& connection : connections_) connection->kick("the server stops");
+    for (auto& connection : connections_) connection->close("the server stops", base::CloseReason::kServerStop);
     while (!connections_.empty()) {
         if (!empty_.wait(Deadline::in_ms(1000))) {
             // Somebody went from viewer to coroutine meanwhile, or we are cancelled ourselves and must not leave yet.
-            for (auto& connection : connections_) connection->kick("the server stops");
+            for (auto& connection : connections_) connection->close("the server stops", base::CloseReason::kServerStop);
             if (runtime::cancelled()) break;
         }
     }

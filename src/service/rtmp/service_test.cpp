@@ -543,5 +543,53 @@ TEST_F(RtmpServiceTest, ManyComeAndGo) {
     EXPECT_EQ(service_->connections(), 1u);
 }
 
+TEST_F(RtmpServiceTest, EveryEndHasItsReason) {
+    vhost().publish.normal_timeout = 300;
+    start();
+    size_t seen = 0;
+    // The next session that ends: "type reason".
+    const auto next = [&]() -> std::string {
+        for (int i = 0; i < 300 && sessions_.closed().size() <= seen; ++i) (void)runtime::sleep_ms(10).has_value();
+        if (sessions_.closed().size() <= seen) return "nobody ended";
+        const net::ClosedSession& closed = sessions_.closed().newest(sessions_.closed().size() - 1 - seen++);
+        EXPECT_FALSE(closed.text.empty());
+        EXPECT_EQ(closed.ip, "127.0.0.1");
+        return fmt::format("{} {}", session_type_name(closed.type), base::close_reason_name(closed.reason));
+    };
+    auto silent = client(true, "live/s");
+    EXPECT_EQ(next(), "rtmp peer-timeout");
+    auto p = running();
+    auto v = player();
+    v->media(4);
+    v.reset();
+    EXPECT_EQ(next(), "rtmp-play peer-closed");
+    auto busy = client(true, "live/s");
+    EXPECT_FALSE(busy->open());
+    busy.reset();
+    EXPECT_EQ(next(), "fmle-publish refused-busy");
+    p.reset();
+    EXPECT_EQ(next(), "fmle-publish peer-closed");
+    p = running();
+    v = player();
+    v->media(4);
+    EXPECT_EQ(next(), "fmle-publish peer-timeout");  // it says no more
+    EXPECT_EQ(next(), "rtmp-play stream-ended");
+    p = running();
+    v = player();
+    v->media(4);
+    sessions_.for_each([](net::Session& s) {
+        if (s.type() == net::SessionType::kRtmpPlay) s.kick("by the operator");
+    });
+    EXPECT_EQ(next(), "rtmp-play kicked");
+    sessions_.for_each([](net::Session& s) { s.kick("by the operator"); });
+    EXPECT_EQ(next(), "fmle-publish kicked");
+    v = player();
+    v->call_on(2, "play", {{}, "other"});  // several on one socket
+    EXPECT_TRUE(v->hears("NetStream.Play.Start"));
+    service_->stop();
+    EXPECT_EQ(next(), "rtmp-play server-stop");
+    EXPECT_EQ(sessions_.closed().errors(), 3u);
+}
+
 }  // namespace
 }  // namespace service::rtmp

@@ -6,6 +6,7 @@
 
 namespace service::rtmp {
 
+using base::CloseReason;
 using base::Code;
 using base::Result;
 using runtime::Deadline;
@@ -71,12 +72,13 @@ void SharedSocket::leave(Lane& lane) {
     if (turn_ == &lane) turn_ = nullptr;
     if (inside_ != &lane) return;
     inside_ = nullptr;
-    fail("a played stream ended in the middle of a message");  // the peer could make no sense of what follows
+    // The peer could make no sense of what follows.
+    fail("a played stream ended in the middle of a message", CloseReason::kSystemError);
 }
 
 void SharedSocket::send(base::Slice words) {
     if (failed() || words.empty()) return;
-    if (words_.size() >= kMostWords) return end("too many control messages wait to be sent");
+    if (words_.size() >= kMostWords) return end("too many control messages wait to be sent", CloseReason::kTooSlow);
     words_.push_back(std::move(words));
     if (!inside_ && !blocked_) send_words();
 }
@@ -88,13 +90,15 @@ std::unique_ptr<runtime::ByteStream> SharedSocket::release(std::vector<base::Sli
     return std::move(socket_);
 }
 
-void SharedSocket::fail(std::string_view why) {
-    if (!failed()) why_ = why;
-}
-
-void SharedSocket::end(std::string_view why) {
+void SharedSocket::fail(std::string_view why, CloseReason reason) {
     if (failed()) return;
     why_ = why;
+    reason_ = reason;
+}
+
+void SharedSocket::end(std::string_view why, CloseReason reason) {
+    if (failed()) return;
+    fail(why, reason);
     handler_.on_shared_end(why_);
 }
 
@@ -102,13 +106,13 @@ void SharedSocket::on_readable() {
     auto buffer = runtime::shared_read_buffer();
     for (size_t total = 0; !failed();) {
         auto got = socket_->try_read(buffer);
-        if (!got) return end(got.error().text());
+        if (!got) return end(got.error().text(), got.error().close_reason());
         received_bytes_ += got->bytes;
         total += got->bytes;
         if (got->bytes > 0) handler_.on_shared_input(buffer.first(got->bytes));
-        if (got->end) return end("closed by the peer");
+        if (got->end) return end("closed by the peer", CloseReason::kPeerClosed);
         if (got->bytes < buffer.size()) return;
-        if (total > kMostInputBytes) return end("a flood of input from a player");
+        if (total > kMostInputBytes) return end("a flood of input from a player", CloseReason::kFlood);
     }
 }
 
@@ -117,7 +121,7 @@ void SharedSocket::on_writable() {
     serve();
 }
 
-void SharedSocket::on_hangup() { end("closed by the peer"); }
+void SharedSocket::on_hangup() { end("closed by the peer", CloseReason::kPeerClosed); }
 
 // Until everybody has said what he had to say, or the socket takes no more.
 void SharedSocket::serve() {
@@ -151,7 +155,7 @@ bool SharedSocket::send_words() {
     while (!words_.empty()) {
         auto sent = socket_->try_write(words_.front());
         if (!sent) {
-            end(sent.error().text());
+            end(sent.error().text(), sent.error().close_reason());
             return false;
         }
         sent_words_bytes_ += *sent;
@@ -179,7 +183,7 @@ Result<size_t> SharedSocket::write(Lane& lane, std::span<const iovec> parts) {
     for (const iovec& part : parts) wanted += part.iov_len;
     auto sent = socket_->try_writev(parts);
     if (!sent) {
-        fail(sent.error().text());
+        fail(sent.error().text(), sent.error().close_reason());
         return sent;
     }
     blocked_ = *sent < wanted;

@@ -50,10 +50,11 @@ class SharedSocket final : private runtime::ParkedHandler {
     // Gives the socket back, and what it still owes. There are no lanes any more, and none ended badly.
     std::unique_ptr<runtime::ByteStream> release(std::vector<base::Slice>& unsent);
     // As after an error of the socket, but that the handler is not told.
-    void fail(std::string_view why);
+    void fail(std::string_view why, base::CloseReason reason);
 
     bool failed() const { return !why_.empty(); }
     const std::string& why() const { return why_; }
+    base::CloseReason reason() const { return reason_; }
     bool peer_gone() const { return socket_->peer_gone(); }
     uint64_t received_bytes() const { return received_bytes_; }
     uint64_t sent_words_bytes() const { return sent_words_bytes_; }
@@ -71,7 +72,7 @@ class SharedSocket final : private runtime::ParkedHandler {
     bool send_words();
     Lane* next_waiting();
     bool others_wait(const Lane& lane) const;
-    void end(std::string_view why);
+    void end(std::string_view why, base::CloseReason reason);
 
     SharedSocketHandler& handler_;
     std::unique_ptr<runtime::ByteStream> socket_;
@@ -82,6 +83,7 @@ class SharedSocket final : private runtime::ParkedHandler {
     size_t next_ = 0;         // whose turn comes next: index in lanes_
     bool blocked_ = false;    // the socket takes no more; the loop will say when it does
     std::string why_;
+    base::CloseReason reason_ = base::CloseReason::kUnknown;
     uint64_t received_bytes_ = 0;
     uint64_t sent_words_bytes_ = 0;
 };

@@ -1,0 +1,27 @@
+#include "net/closed_sessions.h"
+
+#include "base/result.h"
+
+namespace net {
+
+void ClosedSessions::add(ClosedSession closed) {
+    count(closed.reason);
+    ++total_;
+    if (base::is_error(closed.reason)) ++errors_;
+    for (std::string* text : {&closed.stream, &closed.text}) {
+        if (text->size() > kMostTextBytes) text->resize(kMostTextBytes);
+    }
+    if (kept_.size() < kMost) {
+        kept_.push_back(std::move(closed));
+        return;
+    }
+    kept_[next_] = std::move(closed);
+    next_ = (next_ + 1) % kMost;
+}
+
+const ClosedSession& ClosedSessions::newest(size_t place) const {
+    CHECK(place < kept_.size());
+    return kept_[(next_ + kept_.size() - 1 - place) % kept_.size()];
+}
+
+}  // namespace net

@@ -1,0 +1,57 @@
+#pragma once
+// The last sessions that ended, with the reason: what people ask for when a player says that it was thrown out.
+// Bounded: the newest kMost are kept, texts are cut; how many there were in all, and by which reason, is counted.
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/close_reason.h"
+
+namespace net {
+
+enum class SessionType : uint8_t;
+
+struct Traffic {
+    uint64_t received_bytes = 0;
+    uint64_t sent_bytes = 0;
+};
+
+struct ClosedSession {
+    std::string id{};
+    std::string ip{};
+    SessionType type{};
+    std::string stream{};    // "vhost/app/stream", as far as it was known
+    int64_t started_ms = 0;  // wall clock
+    int64_t ended_ms = 0;
+    Traffic traffic{};
+    base::CloseReason reason{};
+    std::string text{};
+};
+
+class ClosedSessions {
+  public:
+    static constexpr size_t kMost = 1000;
+    static constexpr size_t kMostTextBytes = 256;
+
+    void add(ClosedSession closed);
+    // Ended as well, but not kept: who only asked something by HTTP would push out all others.
+    void count(base::CloseReason reason) { ++counts_[static_cast<size_t>(reason)]; }
+
+    size_t size() const { return kept_.size(); }
+    // 0 is the newest; below size().
+    const ClosedSession& newest(size_t place) const;
+    uint64_t count_of(base::CloseReason reason) const { return counts_[static_cast<size_t>(reason)]; }
+    uint64_t total() const { return total_; }    // that add() was given, ever
+    uint64_t errors() const { return errors_; }  // of these
+
+  private:
+    std::vector<ClosedSession> kept_;
+    size_t next_ = 0;  // the oldest, once it is full
+    std::array<uint64_t, base::kCloseReasons> counts_{};
+    uint64_t total_ = 0;
+    uint64_t errors_ = 0;
+};
+
+}  // namespace net
