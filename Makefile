@@ -75,7 +75,7 @@ WITH_EXCEPTIONS := src/server/command_line.cpp research/bench/command_line.cpp
 BENCH_DIRS := $(sort $(patsubst %/,%,$(dir $(wildcard research/*/main.cpp research/floor/floor.cpp))))
 # What only some builds have stands in x_on.cpp; the others take x_off.cpp. PART=on|off, a word each.
 CONFIG_PLANTED := $(if $(filter on,$(CONFIG_DEBUG) $(CONFIG_SANITIZER) $(CONFIG_GPERF) $(CONFIG_GPROF) $(CONFIG_GCOV) $(CONFIG_VALGRIND)),on,off)
-CHOICES := cpu_profile=$(CONFIG_GCP) heap_profile=$(CONFIG_GMP) leak_check=$(CONFIG_GMC) sanitizer_log=$(CONFIG_SANITIZER_LOG) planted=$(CONFIG_PLANTED)
+CHOICES := cpu_profile=$(CONFIG_GCP) heap_profile=$(CONFIG_GMP) release_rate=$(CONFIG_GPERF) leak_check=$(CONFIG_GMC) sanitizer_log=$(CONFIG_SANITIZER_LOG) planted=$(CONFIG_PLANTED)
 not_chosen := $(foreach c,$(CHOICES),src/server/$(firstword $(subst =, ,$(c)))_$(if $(filter %=on,$(c)),off,on).cpp)
 sources := $(sort $(filter-out $(not_chosen),$(shell find src research -name '*.cpp' 2>/dev/null)))
 dirs := $(sort $(patsubst %/,%,$(dir $(sources))))

@@ -20,7 +20,7 @@ void add_process(std::vector<Row>& rows) {
     rows.push_back(row(scope, "asprocess", &G::asprocess, false, none(), kRestart,
                        "The server ends, as by SIGTERM, within a second of its parent process; wants daemon off."));
     rows.push_back(row(scope, "empty_ip_ok", &G::empty_ip_ok, true, none(), kLive,
-                       "Connections whose peer address the system does not tell are taken."));
+                       "Changes nothing: a connection whose peer address the system does not tell has ended already."));
     rows.push_back(row(scope, "is_full", &G::is_full, false, none(), kLive,
                        "Marks a file that shows every directive; changes nothing."));
     rows.push_back(row(scope, "tcmalloc_release_rate", &G::tcmalloc_release_rate, 0.8, count(0, 10), kLive,

@@ -32,9 +32,22 @@ struct ReloadReport {
     std::vector<ReloadChange> changes;
 };
 
+// circuit_breaker's: how near the loop is to being busy all the time.
+enum class LoadLevel : uint8_t { kNormal, kHigh, kCritical, kDying };
+constexpr std::string_view load_level_name(LoadLevel level) {
+    constexpr std::string_view kNames[] = {"normal", "high", "critical", "dying"};
+    return kNames[static_cast<size_t>(level)];
+}
+struct Load {
+    LoadLevel level = LoadLevel::kNormal;
+    double busy_percent = 0;  // of the last second
+    uint64_t refused = 0;     // players, while it was dying
+};
+
 struct Operations {
     // A gentle end has begun: who chooses among servers should send nobody here any more.
     bool draining = false;
+    Load load;
     ReloadReport last_reload;
     uint64_t reloads = 0;         // all there were
     uint64_t reloads_failed = 0;  // of those: nothing was changed

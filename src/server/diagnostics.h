@@ -16,6 +16,9 @@ void stop_cpu_profile();
 base::Result<void> start_heap_profile();
 void stop_heap_profile();
 
+// --gperf: how eagerly tcmalloc gives memory back. False: this build has another allocator.
+bool set_release_rate(double rate);
+
 // --gmc: what is allocated while one exists is not looked for. state-threads' idle thread is known only from its own
 // stack, into which the heap checker does not look, and never ends. What other coroutines' stacks hold is released
 // before the process ends.

@@ -7,7 +7,9 @@
 #include "net/operations.h"
 #include "net/session.h"
 #include "runtime/watchdog.h"
+#include "server/diagnostics.h"
 #include "server/disk_engine.h"
+#include "server/parent_watch.h"
 #include "server/udp_report.h"
 #include "server/version.h"
 #include "service/api/service.h"
@@ -67,6 +69,22 @@ struct LoopWatch {
     }
 };
 
+// tcmalloc, where this build has it.
+struct Allocator {
+    config::SnapshotPtr snapshot;
+    base::Result<void> start() {
+        reload(snapshot);
+        return {};
+    }
+    void stop_accepting() {}
+    bool idle() const { return true; }
+    void stop() {}
+    void reload(const config::SnapshotPtr& next) {
+        if (!set_release_rate(next->global.tcmalloc_release_rate) && next->where("tcmalloc_release_rate") != "default")
+            base::log::warn("tcmalloc_release_rate does nothing: this build has the C library's allocator");
+    }
+};
+
 }  // namespace
 
 void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
@@ -76,6 +94,8 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
     // One line for each service, in the order in which they start. The HTTP servers start last: their routes are there
     // by then.
     lifecycle.add(module_of("watchdog", std::make_shared<LoopWatch>(snapshot)));
+    lifecycle.add(module_of("allocator", std::make_shared<Allocator>(snapshot)));
+    lifecycle.add(module_of("parent_watch", std::make_shared<ParentWatch>(snapshot)));
     lifecycle.add(module_of("udp_report", std::make_shared<UdpReport>(snapshot)));
     lifecycle.add(module_of("disk", std::make_shared<DiskEngine>(snapshot)));
     lifecycle.add(module_of("live", std::make_shared<LiveEngine>(house)));

@@ -1,0 +1,7 @@
+#include "server/diagnostics.h"
+
+namespace server {
+
+bool set_release_rate(double) { return false; }
+
+}  // namespace server

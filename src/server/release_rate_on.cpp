@@ -1,0 +1,12 @@
+#include <gperftools/malloc_extension.h>
+
+#include "server/diagnostics.h"
+
+namespace server {
+
+bool set_release_rate(double rate) {
+    MallocExtension::instance()->SetMemoryReleaseRate(rate);
+    return true;
+}
+
+}  // namespace server
