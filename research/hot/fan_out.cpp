@@ -1,7 +1,7 @@
 #include "hot/fan_out.h"
 
+#include "live/rtmp_encoder.h"
 #include "runtime/coroutine.h"
-#include "service/rtmp/encoder.h"
 
 namespace hot {
 
@@ -48,7 +48,7 @@ FanOut::FanOut(int viewers, std::span<const media::Frame> first) {
     for (const media::Frame& frame : first) publish(frame);
     for (int i = 0; i < viewers; ++i) {
         viewers_.push_back(std::make_unique<live::Viewer>(static_cast<live::ViewerHandler&>(*this)));
-        viewers_.back()->join(stream_, service::rtmp::EncoderParameters{}.key(), service::rtmp::make_encoder,
+        viewers_.back()->join(stream_, live::RtmpParameters{}.key(), live::make_rtmp_encoder,
                               std::make_unique<Socket>(sends_), {});
     }
     for (int i = 0; i < 4; ++i) CHECK(runtime::yield().has_value());  // the pump is there and waits

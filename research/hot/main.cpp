@@ -12,6 +12,7 @@
 
 #include "hot/fan_out.h"
 #include "hot/material.h"
+#include "live/rtmp_encoder.h"
 #include "media/aac.h"
 #include "media/h264.h"
 #include "protocol/amf/amf0.h"
@@ -22,7 +23,6 @@
 #include "protocol/ts/segment_muxer.h"
 #include "runtime/coroutine.h"
 #include "service/http_live/encoders.h"
-#include "service/rtmp/encoder.h"
 
 namespace hot {
 namespace {
@@ -261,7 +261,7 @@ void prepare_ts() {
 
 void prepare() {
     prepare_ts();
-    all->rtmp_encoder = service::rtmp::make_encoder(service::rtmp::EncoderParameters{}.key());
+    all->rtmp_encoder = live::make_rtmp_encoder(live::RtmpParameters{}.key());
     using service::http_live::Format;
     for (bool websocket : {false, true}) {
         auto key = service::http_live::log_key(Format::kFlv, {}, websocket);

@@ -13,12 +13,13 @@ Player::Player(Connection& connection, base::Ref<live::Stream> stream, uint32_t 
       viewer_(*this) {}
 
 void Player::join(std::unique_ptr<runtime::ByteStream> socket, base::Slice first) {
-    viewer_.join(stream_, parameters_.key(), &make_encoder, std::move(socket), std::move(first), duration_ms_);
+    viewer_.join(stream_, parameters_.key(), &live::make_rtmp_encoder, std::move(socket), std::move(first),
+                 duration_ms_);
 }
 
 void Player::receive(media::Kind kind, bool wanted) {
     (kind == media::Kind::kAudio ? parameters_.audio : parameters_.video) = wanted;
-    viewer_.switch_log(parameters_.key(), &make_encoder);
+    viewer_.switch_log(parameters_.key(), &live::make_rtmp_encoder);
 }
 
 void Player::close() {

@@ -8,11 +8,11 @@
 #include <string_view>
 
 #include "base/ref.h"
+#include "live/rtmp_encoder.h"
 #include "live/stream.h"
 #include "live/viewer.h"
 #include "media/codec.h"
 #include "runtime/byte_stream.h"
-#include "service/rtmp/encoder.h"
 
 namespace service::rtmp {
 
@@ -45,7 +45,7 @@ class Player final : private live::ViewerHandler {
 
     Connection& connection_;
     base::Ref<live::Stream> stream_;
-    EncoderParameters parameters_;
+    live::RtmpParameters parameters_;
     uint32_t duration_ms_;
     bool closed_ = false;
     bool stream_over_ = false;

@@ -1,16 +1,16 @@
-#include "service/rtmp/encoder.h"
+#include "live/rtmp_encoder.h"
 
 #include <gtest/gtest.h>
 
 #include "live/testing.h"
 #include "protocol/rtmp/chunk_reader.h"
 
-namespace service::rtmp {
+namespace live {
 namespace {
 
-struct Sink : ::rtmp::MessageSink {
+struct Sink : rtmp::MessageSink {
     std::string text;
-    base::Result<bool> on_message(::rtmp::Message& m) override {
+    base::Result<bool> on_message(rtmp::Message& m) override {
         text += fmt::format("{}/{}@{}:{};", m.type, m.stream_id, m.timestamp, m.payload.size());
         return true;
     }
@@ -18,7 +18,7 @@ struct Sink : ::rtmp::MessageSink {
 
 // Set Chunk Size, so that the reader knows what the encoder was told.
 std::string read_back(std::span<const uint8_t> bytes, uint32_t chunk_size) {
-    ::rtmp::ChunkReader reader;
+    rtmp::ChunkReader reader;
     Sink sink;
     std::vector<uint8_t> head{2, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0};
     for (int shift : {24, 16, 8, 0}) head.push_back(static_cast<uint8_t>(chunk_size >> shift));
@@ -28,7 +28,7 @@ std::string read_back(std::span<const uint8_t> bytes, uint32_t chunk_size) {
     return sink.text;
 }
 
-std::string encode(live::WireEncoder& encoder, const media::Frame& frame, uint32_t chunk_size) {
+std::string encode(WireEncoder& encoder, const media::Frame& frame, uint32_t chunk_size) {
     std::vector<uint8_t> out(encoder.encoded_size(frame));
     if (out.empty()) return "";
     encoder.encode(frame, out.data());
@@ -38,43 +38,59 @@ std::string encode(live::WireEncoder& encoder, const media::Frame& frame, uint32
 TEST(RtmpEncoder, Keys) {
     for (bool audio : {false, true})
         for (bool video : {false, true}) {
-            EncoderParameters p{4096, 3, audio, video};
-            auto q = EncoderParameters::of(p.key());
+            RtmpParameters p{4096, 3, audio, video, audio != video};
+            auto q = RtmpParameters::of(p.key());
             EXPECT_EQ(q.chunk_size, 4096u);
             EXPECT_EQ(q.stream_id, 3u);
             EXPECT_EQ(q.audio, audio);
             EXPECT_EQ(q.video, video);
+            EXPECT_EQ(q.publish, audio != video);
         }
-    EXPECT_EQ((EncoderParameters{60000, 1, true, true}.key()), "rtmp/60000/1/av");
+    EXPECT_EQ((RtmpParameters{60000, 1, true, true}.key()), "rtmp/60000/1/av");
 }
 
 TEST(RtmpEncoder, Frames) {
-    using live::testing::audio;
-    using live::testing::video;
+    using testing::audio;
+    using testing::video;
     for (uint32_t chunk_size : {128u, 60000u}) {
-        auto encoder = make_encoder(EncoderParameters{chunk_size, 7, true, true}.key());
+        auto encoder = make_rtmp_encoder(RtmpParameters{chunk_size, 7, true, true}.key());
         EXPECT_EQ(encode(*encoder, video(40, true, std::string(1000, 'v')), chunk_size), "9/7@40:1005;");
         EXPECT_EQ(encode(*encoder, audio(50, std::string(200, 'a')), chunk_size), "8/7@50:202;");
-        EXPECT_EQ(encode(*encoder, live::testing::metadata(), chunk_size), "18/7@0:13;");
+        EXPECT_EQ(encode(*encoder, testing::metadata(), chunk_size), "18/7@0:13;");
         EXPECT_EQ(encode(*encoder, video(0x1000000, true, std::string(1000, 'v')), chunk_size), "9/7@16777216:1005;");
         // The stream's time goes on where RTMP's wraps.
         EXPECT_EQ(encode(*encoder, audio(0x100000005), chunk_size), "8/7@5:3;");
     }
 }
 
+// A publisher says "@setDataFrame" before its metadata, and before no other data.
+TEST(RtmpEncoder, Publish) {
+    auto encoder = make_rtmp_encoder(RtmpParameters{.chunk_size = 128, .publish = true}.key());
+    EXPECT_EQ(encode(*encoder, testing::metadata(), 128), "18/1@0:29;");
+    media::Frame cue = testing::metadata();
+    cue.payload = base::Slice::copy(std::string_view("\x02\x00\x0aonCuePoint", 13));
+    EXPECT_EQ(encode(*encoder, cue, 128), "18/1@0:13;");
+    EXPECT_EQ(encode(*encoder, testing::video(40, true, "v"), 128), "9/1@40:6;");
+    StreamHeaders headers;
+    headers.metadata = testing::metadata("x");
+    base::SliceBuilder out;
+    encoder->encode_prefix(headers, 7, true, out);
+    EXPECT_EQ(read_back(out.bytes(), 128), "18/1@7:30;");
+}
+
 TEST(RtmpEncoder, Filters) {
-    auto only_audio = make_encoder(EncoderParameters{128, 1, true, false}.key());
+    auto only_audio = make_rtmp_encoder(RtmpParameters{128, 1, true, false}.key());
     EXPECT_FALSE(only_audio->carries(media::Kind::kVideo));
-    EXPECT_EQ(only_audio->encoded_size(live::testing::video(0, true)), 0u);
-    EXPECT_GT(only_audio->encoded_size(live::testing::audio(0)), 0u);
+    EXPECT_EQ(only_audio->encoded_size(testing::video(0, true)), 0u);
+    EXPECT_GT(only_audio->encoded_size(testing::audio(0)), 0u);
 }
 
 TEST(RtmpEncoder, Prefix) {
-    live::StreamHeaders headers;
-    headers.metadata = live::testing::metadata("x");
-    headers.video = live::testing::header(media::Kind::kVideo, "avcC");
-    headers.audio = live::testing::header(media::Kind::kAudio, "asc");
-    auto encoder = make_encoder(EncoderParameters{128, 1, true, true}.key());
+    StreamHeaders headers;
+    headers.metadata = testing::metadata("x");
+    headers.video = testing::header(media::Kind::kVideo, "avcC");
+    headers.audio = testing::header(media::Kind::kAudio, "asc");
+    auto encoder = make_rtmp_encoder(RtmpParameters{128, 1, true, true}.key());
     base::SliceBuilder out;
     encoder->encode_prefix(headers, 1234, true, out);
     EXPECT_EQ(read_back(out.bytes(), 128), "18/1@1234:14;9/1@1234:9;8/1@1234:5;");
@@ -85,4 +101,4 @@ TEST(RtmpEncoder, Prefix) {
 }
 
 }  // namespace
-}  // namespace service::rtmp
+}  // namespace live

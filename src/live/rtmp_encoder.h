@@ -1,0 +1,28 @@
+#pragma once
+// Frames as RTMP chunks, for the live log of each set of parameters: chunk size, message stream id, which kinds are
+// wanted (receiveAudio, receiveVideo), and whether they go to players or are published to another server. The body of
+// each message is an FLV tag's (protocol/flv). Every packet begins with a type 0 header.
+
+#include <cstdint>
+#include <memory>
+
+#include "live/wire_encoder.h"
+
+namespace live {
+
+struct RtmpParameters {
+    uint32_t chunk_size = 60000;
+    uint32_t stream_id = 1;
+    bool audio = true;
+    bool video = true;
+    // Metadata is told as publishers tell it: by @setDataFrame.
+    bool publish = false;
+
+    LogKey key() const;  // "rtmp/60000/1/av", "rtmp/60000/1/avp"
+    static RtmpParameters of(const LogKey& key);
+};
+
+// The EncoderFactory for such keys.
+std::unique_ptr<WireEncoder> make_rtmp_encoder(const LogKey& key);
+
+}  // namespace live
