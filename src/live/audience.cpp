@@ -54,7 +54,7 @@ void Audience::start_waiting() {
 void Audience::end_all() {
     // Backwards: who ends at once is replaced by the last.
     for (size_t i = viewers_.size(); i-- > 0;)
-        if (i < viewers_.size()) viewers_[i]->stream_ended();
+        if (i < viewers_.size()) viewers_[i]->end_with_stream();
 }
 
 void Audience::pump(Stream& stream) {

@@ -8,6 +8,8 @@ namespace {
 constexpr int64_t kHousekeepingMs = 100;
 }
 
+Registry::Registry() : instance_(runtime::new_context_id()) {}
+
 Registry::~Registry() {
     stop();
     // Whoever still holds a stream must not find a registry that is gone.
@@ -43,6 +45,10 @@ void Registry::forget(const Stream& stream) { streams_.erase(stream.key()); }
 
 void Registry::tell_published(Stream& stream) const {
     for (auto* watcher : watchers_) watcher->stream_published(stream);
+}
+
+void Registry::tell_unpublished(Stream& stream) const {
+    for (auto* watcher : watchers_) watcher->stream_unpublished(stream);
 }
 
 void Registry::keep_house() {

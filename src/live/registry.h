@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "base/ref.h"
@@ -16,6 +17,8 @@ namespace live {
 class StreamWatcher {
   public:
     virtual void stream_published(Stream& stream) = 0;
+    // Its last frame is out. Another publisher may follow at once (takeover).
+    virtual void stream_unpublished(Stream&) {}
 
   protected:
     ~StreamWatcher() = default;
@@ -23,7 +26,7 @@ class StreamWatcher {
 
 class Registry {
   public:
-    Registry() = default;
+    Registry();
     ~Registry();
     Registry(const Registry&) = delete;
 
@@ -34,9 +37,11 @@ class Registry {
     base::Ref<Stream> find(const StreamKey& key) const;  // may be null
     base::Ref<Stream> find_or_create(const StreamKey& key, const LiveOptions& options);
     size_t size() const { return streams_.size(); }
+    // A name of this process that no other one has, by which a stream that comes back to where it was is known.
+    const std::string& instance() const { return instance_; }
     void for_each(const std::function<void(Stream&)>& visit) const;
 
-    // The watcher outlives its watching. Its end of the news is FrameSink::on_unpublish.
+    // The watcher outlives its watching.
     void watch(StreamWatcher& watcher) { watchers_.push_back(&watcher); }
     void unwatch(StreamWatcher& watcher) { std::erase(watchers_, &watcher); }
 
@@ -44,10 +49,12 @@ class Registry {
     friend class Stream;
     void forget(const Stream& stream);
     void tell_published(Stream& stream) const;
+    void tell_unpublished(Stream& stream) const;
     void keep_house();
 
     std::map<StreamKey, Stream*> streams_;
     std::vector<StreamWatcher*> watchers_;
+    std::string instance_;
     runtime::Task housekeeper_;
 };
 

@@ -101,6 +101,7 @@ void Stream::unpublish() {
     video_flows_ = any_video_ = false;
     forget_gop();
     for (FrameSink* sink : std::vector(sinks_)) sink->on_unpublish();
+    if (registry_) registry_->tell_unpublished(*this);
 }
 
 void Stream::clear_gop() {

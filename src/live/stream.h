@@ -35,9 +35,20 @@ struct StreamKey {
     auto operator<=>(const StreamKey&) const = default;
 };
 
+// What a publisher told of itself: for who passes its stream on, and for those who are told of it.
+struct PublisherFacts {
+    std::string session_id{};
+    std::string ip{};
+    std::string tc_url{};
+    std::string page_url{};
+    std::string params{};        // "?k=v", or empty
+    std::string forward_path{};  // the servers that it came through (Registry::instance()), "a,b"; empty: none
+};
+
 // Who publishes. Outlives its Publication.
 class PublicationOwner {
   public:
+    virtual PublisherFacts facts() const { return {}; }
     // False when the connection is dead already, though its coroutine has not noticed: its name is then given away.
     virtual bool publisher_alive() const = 0;
     // Another publisher has the name now. The publication is void; end soon.
@@ -102,6 +113,7 @@ class Stream : public base::RefCounted<Stream> {
     // kBusy while another lives, unless takeover.
     base::Result<Publication> acquire(PublicationOwner& owner, bool takeover);
     bool published() const { return owner_ != nullptr; }
+    const PublicationOwner* publisher() const { return owner_; }  // null: nobody
     int64_t unpublished_since_ms() const {
         return unpublished_since_ms_;
     }  // monotonic; 0 while published or never published

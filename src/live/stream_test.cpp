@@ -101,6 +101,9 @@ TEST(Stream, HandsHeadersAndGopToWhoeverComesLater) {
 struct WatchingRecorder : StreamWatcher {
     Recorder recorder;
     void stream_published(Stream& stream) override { stream.subscribe(recorder); }
+    void stream_unpublished(Stream& stream) override {
+        recorder.seen.push_back(stream.published() ? "?" : "told of the end");
+    }
 };
 
 TEST(Registry, TellsWatchersOfEachPublishingBeforeItsFirstFrame) {
@@ -112,11 +115,11 @@ TEST(Registry, TellsWatchersOfEachPublishingBeforeItsFirstFrame) {
     auto publication = publish(*stream, owner);
     publication.publish(video(0, true, "a"));
     publication.end();
-    EXPECT_EQ(watcher.recorder.seen, (std::vector<std::string>{"publish", "0 a", "unpublish"}));
+    EXPECT_EQ(watcher.recorder.seen, (std::vector<std::string>{"publish", "0 a", "unpublish", "told of the end"}));
     stream->unsubscribe(watcher.recorder);
     registry.unwatch(watcher);
     publication = publish(*stream, owner);
-    EXPECT_EQ(watcher.recorder.seen.size(), 3u);
+    EXPECT_EQ(watcher.recorder.seen.size(), 4u);
 }
 
 struct OneFrameOnly : FrameSink {

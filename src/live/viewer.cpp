@@ -164,6 +164,10 @@ void Viewer::flush(int64_t now_ms) {
         size_t count = gather(parts, bytes);
         if (count == 0) {
             progress_ms_ = now_ms;
+            if (state_ == State::kFinishing && await_peer_) {
+                if (!std::exchange(shut_, true)) socket_->shutdown_write();
+                return;
+            }
             if (state_ == State::kFinishing) return die(*end_reason_, close_reason_);
             if (position_ >= end_offset_) return conclude("the stream ended", CloseReason::kStreamEnded);
             if (state_ == State::kPlaying && position_ < log_->head())
@@ -215,8 +219,9 @@ void Viewer::check_stall(int64_t now_ms) {
 }
 
 // What was published before the end is still sent, then conclude() follows.
-void Viewer::stream_ended() {
-    if (state_ == State::kFinishing || end_offset_ != UINT64_MAX) return;
+void Viewer::end_with_stream(bool await_peer) {
+    if (!log_ || state_ == State::kFinishing || end_offset_ != UINT64_MAX) return;
+    await_peer_ = await_peer;
     end_offset_ = state_ == State::kPlaying ? log_->head() : position_;
     flush(base::monotonic_ms());
 }
@@ -322,7 +327,7 @@ void Viewer::on_readable() {
         total += got->bytes;
         if (got->bytes > 0) handler_.on_viewer_input(*this, buffer.first(got->bytes));
         if (!log_) return;
-        if (got->end) return die("closed by the peer", CloseReason::kPeerClosed);
+        if (got->end) return peer_closed();
         if (got->bytes < buffer.size()) return;
         if (total > kMostInputBytes) return die("a flood of input from a viewer", CloseReason::kFlood);
     }
@@ -334,6 +339,12 @@ void Viewer::on_writable() {
     flush(base::monotonic_ms());
 }
 
-void Viewer::on_hangup() { die("closed by the peer", CloseReason::kPeerClosed); }
+void Viewer::on_hangup() { peer_closed(); }
+
+// After shutting down our side this is what was waited for.
+void Viewer::peer_closed() {
+    if (shut_) return die(*end_reason_, close_reason_);
+    die("closed by the peer", CloseReason::kPeerClosed);
+}
 
 }  // namespace live

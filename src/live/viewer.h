@@ -69,6 +69,9 @@ class Viewer final : private runtime::ParkedHandler {
     void set_paused(bool paused);
     // Goes over to another log of the same stream, at the next packet boundary, at a place to start.
     void switch_log(const LogKey& key, EncoderFactory factory);
+    // The stream is over for it: what was published before is still sent, then on_stream_end comes. await_peer: and the
+    // peer closes the connection, so that it has read all; how long that may take is the caller's business.
+    void end_with_stream(bool await_peer = false);
     // What is queued as control is sent, then the connection is closed and on_viewer_end called with why.
     void finish(std::string_view why, base::CloseReason reason);
     // Closes now; on_viewer_end(why) is called soon, from the loop.
@@ -111,8 +114,8 @@ class Viewer final : private runtime::ParkedHandler {
     void begin_at_newest();
     void jump();
     void check_stall(int64_t now_ms);
-    void stream_ended();
     void conclude(std::string_view why, base::CloseReason reason);
+    void peer_closed();
     void keep_rest_of_packet();
     std::vector<base::Slice> take_unsent();
     void enter_log(const LogKey& key, EncoderFactory factory);
@@ -126,6 +129,8 @@ class Viewer final : private runtime::ParkedHandler {
     State state_ = State::kIdle;
     bool blocked_ = false;          // a send would have blocked; the loop will say when it is writable
     bool has_file_header_ = false;  // its first prefix was sent
+    bool await_peer_ = false;       // it is finished when the peer closes
+    bool shut_ = false;             // and has been told that nothing more comes
     base::CloseReason close_reason_ = base::CloseReason::kUnknown;  // the first that was given
     uint32_t place_ = 0;                                            // index in its audience
     uint32_t pending_offset_ = 0;                                   // bytes of pending_.front() that were sent

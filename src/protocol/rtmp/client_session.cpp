@@ -53,6 +53,7 @@ void ClientSession::start() {
         object.set("videoCodecs", 252);
         object.set("videoFunction", 1);
     }
+    if (!options_.forward_path.empty()) object.set("forwardPath", options_.forward_path);
     amf::Value codecs = amf::Value::strict_array();
     for (const char* name : {"av01", "vp09", "hvc1", "Opus"}) codecs.append_element(name);
     object.set("fourCcList", std::move(codecs));

@@ -20,6 +20,7 @@ struct ClientOptions {
     uint32_t chunk_size = 60000;      // of what we send; kMinChunkSize to kMaxMessage
     uint32_t out_ack_size = 2500000;  // what the server is asked for, bytes; 0: nothing
     uint32_t buffer_ms = 3000;        // a player's, as the server is told
+    std::string forward_path{};       // ConnectRequest::forward_path; empty: not told
 };
 
 class ClientHandler {

@@ -143,6 +143,7 @@ Result<void> ServerSession::connect(const Message&, Command& c) {
     request.swf_url = object.get("swfUrl").string_or("");
     request.flash_version = object.get("flashVer").string_or("");
     request.object_encoding = object.get("objectEncoding").number_or(0);
+    request.forward_path = object.get("forwardPath").string_or("").substr(0, kMaxForwardPath);
     request.enhanced = object.has("fourCcList") || object.has("videoFourCcInfoMap") || object.has("capsEx");
     object_encoding_3_ = request.object_encoding == 3;
     enhanced_ = request.enhanced;

@@ -18,6 +18,10 @@
 
 namespace rtmp {
 
+inline constexpr size_t kMaxForwardPath = 1024;  // bytes; more is cut
+// The status by which a server of our kind refuses a stream that has come from it.
+inline constexpr std::string_view kForwardLoop = "NetStream.Publish.ForwardLoop";
+
 struct ConnectRequest {
     std::string app;
     std::string tc_url;
@@ -26,6 +30,7 @@ struct ConnectRequest {
     std::string flash_version;   // "FMLE/3.0 (compatible; Lavf59...)"
     double object_encoding = 0;  // 0 or 3
     bool enhanced = false;       // speaks Enhanced RTMP
+    std::string forward_path;    // of a server of our kind: those that its stream came through, "a,b"
 };
 
 // How the client went about it; the API tells operators.

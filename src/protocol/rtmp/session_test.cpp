@@ -132,6 +132,7 @@ TEST_F(RtmpServerSession, Connect) {
     EXPECT_EQ(server.log, "connect live;");
     EXPECT_EQ(server.connected.tc_url, "rtmp://h/live");
     EXPECT_FALSE(server.connected.enhanced);
+    EXPECT_EQ(server.connected.forward_path, "");
     EXPECT_EQ(said.take(server.session), "[5];[6];_result(1) NetConnection.Connect.Success;onBWDone;");
     EXPECT_EQ(server.session.out_chunk_size(), 60000u);
     EXPECT_EQ(said.reader.chunk_size(), 60000u);
@@ -414,7 +415,7 @@ struct Pair {
     ClientSession session;
     Pair(bool publish, uint32_t chunk_size)
         : session(client, *parse_url("rtmp://127.0.0.1:19350/live/s?k=v"),
-                  {.publish = publish, .chunk_size = chunk_size}, 3073) {
+                  {.publish = publish, .chunk_size = chunk_size, .forward_path = publish ? "a,b" : ""}, 3073) {
         server.chunk_size = chunk_size;
         session.start();
     }
@@ -439,6 +440,7 @@ TEST(RtmpClientSession, Publishes) {
         EXPECT_EQ(p.client.log, "ready;");
         EXPECT_EQ(p.server.connected.tc_url, "rtmp://127.0.0.1:19350/live");
         EXPECT_TRUE(p.server.connected.enhanced);
+        EXPECT_EQ(p.server.connected.forward_path, "a,b");
         Bytes body(300, 5);
         p.session.send_media(kVideo, 0x1000000, std::span(body).first(5), body);
         ASSERT_TRUE(p.pump());

@@ -5,8 +5,8 @@
 namespace service::rtmp {
 
 ClientInfo::ClientInfo(std::string_view app, std::string_view tc_url, std::string_view page_url,
-                       std::string_view swf_url) {
-    set({app, tc_url, page_url, swf_url, {}});
+                       std::string_view swf_url, std::string_view forward_path) {
+    set({app, tc_url, page_url, swf_url, {}, forward_path});
 }
 
 void ClientInfo::set(std::initializer_list<std::string_view> fields) {
@@ -30,7 +30,7 @@ std::string_view ClientInfo::field(size_t index) const {
 }
 
 void ClientInfo::set_params(std::string_view params) {
-    if (text_ && params != this->params()) set({app(), tc_url(), page_url(), swf_url(), params});
+    if (text_ && params != this->params()) set({app(), tc_url(), page_url(), swf_url(), params, forward_path()});
 }
 
 }  // namespace service::rtmp

@@ -11,7 +11,8 @@ namespace service::rtmp {
 class ClientInfo {
   public:
     ClientInfo() = default;
-    ClientInfo(std::string_view app, std::string_view tc_url, std::string_view page_url, std::string_view swf_url);
+    ClientInfo(std::string_view app, std::string_view tc_url, std::string_view page_url, std::string_view swf_url,
+               std::string_view forward_path = {});
 
     std::string_view app() const { return field(0); }
     std::string_view tc_url() const { return field(1); }
@@ -20,6 +21,7 @@ class ClientInfo {
     // "?k=v" of the last published or played stream.
     std::string_view params() const { return field(4); }
     void set_params(std::string_view params);
+    std::string_view forward_path() const { return field(5); }
 
   private:
     std::string_view field(size_t index) const;

@@ -6,7 +6,7 @@ namespace service::rtmp {
 namespace {
 
 TEST(RtmpClientInfo, Fields) {
-    ClientInfo info("live", "rtmp://h/live", "", "http://h/x.swf");
+    ClientInfo info("live", "rtmp://h/live", "", "http://h/x.swf", "one,two");
     for (std::string_view params : {"", "?a=1", "?token=0123456789012345678901234567890123456789", "?b"}) {
         info.set_params(params);
         EXPECT_EQ(info.app(), "live");
@@ -14,6 +14,7 @@ TEST(RtmpClientInfo, Fields) {
         EXPECT_EQ(info.page_url(), "");
         EXPECT_EQ(info.swf_url(), "http://h/x.swf");
         EXPECT_EQ(info.params(), params);
+        EXPECT_EQ(info.forward_path(), "one,two");
     }
 }
 

@@ -211,6 +211,15 @@ bool Connection::peer_alive() const {
     return socket && !socket->peer_gone();
 }
 
+live::PublisherFacts Connection::publisher_facts() const {
+    return {.session_id = id(),
+            .ip = ip(),
+            .tc_url = std::string(client_.tc_url()),
+            .page_url = std::string(client_.page_url()),
+            .params = std::string(client_.params()),
+            .forward_path = std::string(client_.forward_path())};
+}
+
 void Connection::on_revoked(uint32_t stream_id, std::string_view why) {
     session_.end_publish(stream_id, "NetStream.Publish.BadName", why);
     if (!work_ || resuming_) {

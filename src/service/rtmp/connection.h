@@ -38,6 +38,7 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     // Spawns its coroutine.
     void start();
     bool peer_alive() const;
+    live::PublisherFacts publisher_facts() const;
 
     // For its publishers and players.
     void on_revoked(uint32_t stream_id, std::string_view why);
@@ -96,6 +97,7 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     void decide_publish(const ::rtmp::PublishRequest& request);
     void decide_play(const ::rtmp::PlayRequest& request);
     base::Result<live::StreamKey> resolve(std::string_view name, const config::Vhost*& vhost);
+    bool came_from_here() const;
     void refuse(std::string_view what, const base::Error& why);
 
     // ServerHandler

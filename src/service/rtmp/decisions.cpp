@@ -5,7 +5,6 @@
 
 #include "base/log.h"
 #include "service/rtmp/connection.h"
-#include "service/rtmp/encoder.h"
 #include "service/rtmp/service.h"
 
 namespace service::rtmp {
@@ -99,7 +98,7 @@ Result<live::StreamKey> Connection::resolve(std::string_view name, const config:
 void Connection::decide_connect(::rtmp::ConnectRequest& request) {
     base::log::trace("RTMP connect: app {}, tcUrl {}, from {}, {}{}", shown(request.app), shown(request.tc_url),
                      socket_->peer_address(), shown(request.flash_version), socket_->is_tls() ? ", TLS" : "");
-    client_ = ClientInfo(request.app, request.tc_url, request.page_url, request.swf_url);
+    client_ = ClientInfo(request.app, request.tc_url, request.page_url, request.swf_url, request.forward_path);
     const config::Vhost* vhost = nullptr;
     auto key = resolve("-", vhost);  // the stream is not known yet; app and vhost are
     if (!key) {
@@ -115,12 +114,23 @@ void Connection::decide_connect(::rtmp::ConnectRequest& request) {
     session_.accept_connect(options);
 }
 
+// A server that forwards a stream says through which others of our kind it came.
+bool Connection::came_from_here() const {
+    return client_.forward_path().find(service_.registry().instance()) != std::string_view::npos;
+}
+
 void Connection::decide_publish(const ::rtmp::PublishRequest& request) {
     const config::Vhost* vhost = nullptr;
     auto key = resolve(request.name, vhost);
     if (!key) {
         session_.refuse_publish(request.stream_id, "NetStream.Publish.BadName", key.error().text());
         return refuse("publish", key.error());
+    }
+    if (came_from_here()) {
+        base::Error why(Code::kRefused,
+                        fmt::format("{} was forwarded by this server and has come back to it", key->text()));
+        session_.refuse_publish(request.stream_id, ::rtmp::kForwardLoop, why.text());
+        return refuse("publish", why);
     }
     set_type(session_type(request.style));
     stream_ = service_.registry().find_or_create(*key, live::live_options(*vhost));

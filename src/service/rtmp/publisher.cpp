@@ -82,6 +82,8 @@ void Publisher::watch() {
     });
 }
 
+live::PublisherFacts Publisher::facts() const { return connection_.publisher_facts(); }
+
 bool Publisher::publisher_alive() const { return connection_.peer_alive(); }
 
 void Publisher::publication_revoked(std::string_view why) { connection_.on_revoked(stream_id_, why); }

@@ -43,6 +43,7 @@ class Publisher final : public live::PublicationOwner {
     // How often its connection is to be read, so that several messages come with one read; ms, 0: as they come.
     int64_t read_interval_ms() const;
 
+    live::PublisherFacts facts() const override;
     bool publisher_alive() const override;
     void publication_revoked(std::string_view why) override;
 
