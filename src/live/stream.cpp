@@ -74,10 +74,15 @@ Stream::~Stream() {
     if (registry_) registry_->forget(*this);
 }
 
+base::Result<void> Stream::check_free(bool takeover) const {
+    if (owner_ && !takeover && owner_->publisher_alive())
+        return base::fail(base::Code::kBusy, fmt::format("{} is being published already", key_.text()));
+    return {};
+}
+
 base::Result<Publication> Stream::acquire(PublicationOwner& owner, bool takeover) {
+    TRY(check_free(takeover));
     if (owner_) {
-        if (!takeover && owner_->publisher_alive())
-            return base::fail(base::Code::kBusy, fmt::format("{} is being published already", key_.text()));
         PublicationOwner* revoked = owner_;
         unpublish();
         revoked->publication_revoked("another publisher took the name over");

@@ -111,6 +111,8 @@ class Stream : public base::RefCounted<Stream> {
     void set_options(const LiveOptions& options) { options_ = options; }
 
     // kBusy while another lives, unless takeover.
+    base::Result<void> check_free(bool takeover) const;
+    // The same, and takes it.
     base::Result<Publication> acquire(PublicationOwner& owner, bool takeover);
     bool published() const { return owner_ != nullptr; }
     const PublicationOwner* publisher() const { return owner_; }  // null: nobody

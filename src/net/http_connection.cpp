@@ -212,7 +212,7 @@ HttpConnection::Next HttpConnection::serve_one() {
     request.peer_ip = peer_ip_;
     request.tls = tls_ != nullptr;
     request.session_id = id_;
-    last_target_ = request.message.target;
+    last_target_ = request.message.raw_path;  // parameters may hold secrets
     ++served_;
     ++server_.counters_.requests;
     bool keep_alive = request.message.keep_alive && served_ < options_->requests_per_connection && !server_.stopping_;

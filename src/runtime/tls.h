@@ -17,8 +17,9 @@ class TlsContext {
 // PEM files. The error names the file and what is wrong with it.
 base::Result<std::shared_ptr<TlsContext>> tls_server_context(const std::string& certificate_file,
                                                              const std::string& key_file);
-// verify: against the system's trust store and the host name.
-base::Result<std::shared_ptr<TlsContext>> tls_client_context(bool verify);
+// verify: against the system's trust store, or a PEM file of certificates instead of it, and the host name. Reads
+// files: may be called by a worker.
+base::Result<std::shared_ptr<TlsContext>> tls_client_context(bool verify, const std::string& ca_file = {});
 
 // Both do the TLS handshake; the stream they return owns the plain one.
 base::Result<std::unique_ptr<ByteStream>> tls_accept(std::unique_ptr<ByteStream> plain,

@@ -56,11 +56,15 @@ base::Result<std::shared_ptr<TlsContext>> tls_server_context(const std::string& 
     return context;
 }
 
-base::Result<std::shared_ptr<TlsContext>> tls_client_context(bool verify) {
+base::Result<std::shared_ptr<TlsContext>> tls_client_context(bool verify, const std::string& ca_file) {
     auto context = TRY(detail::make_context(TLS_client_method(), verify));
     if (verify) {
         SSL_CTX_set_verify(context->get(), SSL_VERIFY_PEER, nullptr);
-        if (SSL_CTX_set_default_verify_paths(context->get()) != 1) {
+        if (!ca_file.empty()) {
+            if (SSL_CTX_load_verify_locations(context->get(), ca_file.c_str(), nullptr) != 1)
+                return base::fail(base::Code::kConfig,
+                                  fmt::format("certificates {}: {}", ca_file, detail::ssl_error_text()));
+        } else if (SSL_CTX_set_default_verify_paths(context->get()) != 1) {
             return base::fail(base::Code::kSystem, "the system's trusted certificates: " + detail::ssl_error_text());
         }
     }

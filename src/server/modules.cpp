@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "live/events.h"
 #include "live/registry.h"
+#include "net/gate.h"
 #include "net/http_router.h"
 #include "net/operations.h"
 #include "net/session.h"
@@ -25,6 +26,7 @@ namespace {
 // What services share, in the order in which it must come to be. It outlives them: each holds it.
 struct House {
     net::SessionTable sessions;
+    net::Gate gate;
     live::Registry registry;
     live::Events events;
     net::HttpRouter router;
@@ -102,11 +104,12 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
     // Before publishers: they end first, and their files are completed then.
     lifecycle.add(module_of("dvr", in_house<service::dvr::Service>(house, snapshot, house->registry, house->events)));
     lifecycle.add(module_of("hls", in_house<service::hls::Service>(house, snapshot, house->sessions, house->registry,
-                                                                   house->events, house->router)));
+                                                                   house->events, house->router, house->gate)));
+    lifecycle.add(module_of(
+        "rtmp", in_house<service::rtmp::Service>(house, snapshot, house->sessions, house->registry, house->gate)));
     lifecycle.add(
-        module_of("rtmp", in_house<service::rtmp::Service>(house, snapshot, house->sessions, house->registry)));
-    lifecycle.add(module_of("http_live", in_house<service::http_live::Service>(house, snapshot, house->sessions,
-                                                                               house->registry, house->router)));
+        module_of("http_live", in_house<service::http_live::Service>(house, snapshot, house->sessions, house->registry,
+                                                                     house->router, house->gate)));
     lifecycle.add(
         module_of("http_server", in_house<service::http_server::Service>(house, snapshot, house->sessions,
                                                                          house->router, std::string(kSignature))));

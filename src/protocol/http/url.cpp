@@ -190,4 +190,27 @@ base::Result<HostPort> parse_host(std::string_view text) {
     return out;
 }
 
+base::Result<AbsoluteUrl> parse_absolute_url(std::string_view text) {
+    if (std::ranges::any_of(text, [](char c) { return static_cast<uint8_t>(c) <= 0x20 || c == 0x7f; }))
+        return fail(Code::kConfig, "a space or control character in the URL");
+    AbsoluteUrl url;
+    size_t scheme = std::min(text.find("://"), text.size());
+    url.tls = equal_ignoring_case(text.substr(0, scheme), "https");
+    if (!url.tls && !equal_ignoring_case(text.substr(0, scheme), "http"))
+        return fail(Code::kConfig, "the URL is neither http:// nor https://");
+    auto target = split_target(text);
+    if (!target) return fail(Code::kConfig, target.error().text());
+    auto host = parse_host(target->authority);
+    if (!host || host->host.empty()) return fail(Code::kConfig, "the URL has no valid host");
+    uint16_t usual = url.tls ? 443 : 80;
+    url.host = std::move(host->host);
+    url.port = host->port ? host->port : usual;
+    bool v6 = url.host.find(':') != std::string::npos;
+    url.authority = v6 ? "[" + url.host + "]" : url.host;
+    if (url.port != usual) url.authority += ":" + std::to_string(url.port);
+    url.target = target->path;
+    if (!target->query.empty()) url.target.append("?").append(target->query);
+    return url;
+}
+
 }  // namespace http

@@ -43,4 +43,15 @@ struct HostPort {
 };
 base::Result<HostPort> parse_host(std::string_view text);
 
+// A URL to fetch from: "http://host[:port]/path?query" or "https://...". A fragment is left out.
+struct AbsoluteUrl {
+    bool tls = false;
+    std::string host;  // lower case, without brackets
+    uint16_t port = 0;
+    std::string authority;  // for the Host field: the port only where it is not the scheme's
+    std::string target;     // "/path?query"
+};
+// kConfig: another scheme, no host, user information, or a character that must have been percent-encoded.
+base::Result<AbsoluteUrl> parse_absolute_url(std::string_view text);
+
 }  // namespace http

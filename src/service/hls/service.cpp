@@ -32,12 +32,13 @@ bool publishes(net::SessionType type) {
 }  // namespace
 
 Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
-                 const live::Events& events, net::HttpRouter& router)
+                 const live::Events& events, net::HttpRouter& router, net::Gate& gate)
     : snapshot_(std::move(snapshot)),
       sessions_(sessions),
       registry_(registry),
       events_(events),
       viewers_(sessions),
+      gate_(gate),
       roll_(snapshot_->global.hls_roll) {
     net::HttpRoute route;
     route.methods = {http::Method::kGet};

@@ -13,9 +13,11 @@
 #include "config/snapshot.h"
 #include "live/events.h"
 #include "live/registry.h"
+#include "net/gate.h"
 #include "net/http_router.h"
 #include "net/session.h"
 #include "runtime/coroutine.h"
+#include "runtime/sync.h"
 #include "service/hls/index.h"
 #include "service/hls/output.h"
 #include "service/hls/roll.h"
@@ -27,7 +29,7 @@ class Service final : private live::StreamWatcher {
   public:
     // Adds its route to the router. All of them outlive it.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
-            const live::Events& events, net::HttpRouter& router);
+            const live::Events& events, net::HttpRouter& router, net::Gate& gate);
     ~Service();  // stops: yields
 
     base::Result<void> start();
@@ -59,8 +61,13 @@ class Service final : private live::StreamWatcher {
     void disconnect_asked();
 
     base::Result<void> handle(net::HttpRequest& request, net::HttpResponse& response);
-    base::Result<void> playlist(const std::shared_ptr<Output>& output, net::HttpRequest& request,
-                                net::HttpResponse& response);
+    base::Result<void> playlist(const std::shared_ptr<Output>& output, const config::Vhost& vhost,
+                                net::HttpRequest& request, net::HttpResponse& response);
+    base::Result<void> master(const std::shared_ptr<Output>& output, const config::Vhost& vhost,
+                              net::HttpRequest& request, net::HttpResponse& response);
+    base::Result<void> let_in(const std::string& context, const Output& output, const config::Vhost& vhost,
+                              const net::HttpRequest& request, bool stays);
+    static base::Result<void> refuse_viewer(const base::Error& error, net::HttpResponse& response);
     static std::string url_of(std::string_view vhost, std::string_view path) {
         return std::string(vhost).append("\n").append(path);
     }
@@ -72,6 +79,9 @@ class Service final : private live::StreamWatcher {
     const live::Events& events_;
     Index index_;
     Viewers viewers_;
+    net::Gate& gate_;
+    std::set<std::string> asking_;  // contexts that a guard is being asked about
+    runtime::Event asked_{"a viewer's admission"};
     std::map<std::string, std::shared_ptr<Output>> outputs_;          // by where their playlist is
     std::map<std::string, std::weak_ptr<Output>, std::less<>> urls_;  // by vhost and playlist
     std::vector<std::weak_ptr<Shelf>> leaving_;                       // disposed of, with something under way

@@ -1,8 +1,12 @@
 // The HTTP side of the service.
 
 #include <fmt/core.h>
+#include <openssl/rand.h>
+
+#include <algorithm>
 
 #include "base/clock.h"
+#include "net/http_visitor.h"
 #include "runtime/coroutine.h"
 #include "service/hls/serve.h"
 #include "service/hls/service.h"
@@ -14,13 +18,6 @@ namespace {
 // A viewer that asks for nothing for so many target durations is gone; players ask once in each, most of them.
 constexpr int64_t kIdleTargets = 3;
 constexpr int64_t kLeastIdleMs = 10'000;
-
-// ?vhost= and ?domain= come before the Host field.
-std::string_view vhost_name(const http::Request& request) {
-    for (std::string_view name : {"vhost", "domain"})
-        if (auto value = http::find_parameter(request.parameters, name).value_or(""); !value.empty()) return value;
-    return request.host;
-}
 
 std::string_view without_slashes(std::string_view path) {
     while (path.ends_with('/')) path.remove_suffix(1);
@@ -41,6 +38,16 @@ std::string path_below(const config::Vhost& vhost, std::string_view path) {
     return std::string(path);
 }
 
+// Whoever knows it may fetch what the viewer may: so it is not the generator's that makes other ids.
+std::string new_context() {
+    static constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuv";
+    uint8_t random[8];
+    CHECK(RAND_bytes(random, sizeof random) == 1);
+    std::string context;
+    for (uint8_t byte : random) context += kDigits[byte % kDigits.size()];
+    return context;
+}
+
 }  // namespace
 
 std::shared_ptr<Output> Service::find_output(std::string_view vhost, std::string_view path) const {
@@ -50,12 +57,16 @@ std::shared_ptr<Output> Service::find_output(std::string_view vhost, std::string
 
 base::Result<void> Service::handle(net::HttpRequest& request, net::HttpResponse& response) {
     config::SnapshotPtr snapshot = snapshot_;
-    const config::Vhost* vhost = snapshot->vhost(vhost_name(request.message));
+    const config::Vhost* vhost = snapshot->vhost(net::vhost_name(request.message));
     if (!vhost) return {};
     std::string path = path_below(*vhost, request.message.path);
     std::string_view context = request.message.parameter("hls_ctx");
     if (auto resource = index_.find(vhost->name, path)) {
         if (viewers_.banned(context)) return response.send_error(403, "this viewer was ended");
+        if (gate_.guards_parts(*vhost) && !(resource->stream && viewers_.watches(context, *resource->stream))) {
+            response.header("Cache-Control", "no-store");
+            return response.send_error(403, "not without the playlist's hls_ctx");
+        }
         TRY(serve_resource(resource, path, request, response));
         if (!response.started()) {
             // Its file is gone. That must not be kept as what a segment may be.
@@ -66,36 +77,82 @@ base::Result<void> Service::handle(net::HttpRequest& request, net::HttpResponse&
             viewers_.sent(context, request.message.target.size(), response.body_bytes(), base::monotonic_ms());
         return {};
     }
-    if (auto output = find_output(vhost->name, path)) return playlist(output, request, response);
+    if (auto output = find_output(vhost->name, path)) return playlist(output, *vhost, request, response);
     return {};
 }
 
-base::Result<void> Service::playlist(const std::shared_ptr<Output>& output, net::HttpRequest& request,
-                                     net::HttpResponse& response) {
+base::Result<void> Service::refuse_viewer(const base::Error& error, net::HttpResponse& response) {
+    response.header("Cache-Control", "no-store");
+    if (error.code() == base::Code::kLimit) response.header("Retry-After", "5");
+    return response.send_error(error.code() == base::Code::kLimit ? 503 : 403, error.text());
+}
+
+// Asks the guards about a viewer that is not known yet. stays: it is one from now on, whoever follows it.
+base::Result<void> Service::let_in(const std::string& context, const Output& output, const config::Vhost& vhost,
+                                   const net::HttpRequest& request, bool stays) {
+    const live::StreamKey& key = output.key();
+    // One question at a time, for a viewer may ask for several things at once.
+    while (asking_.contains(context)) TRY(asked_.wait_next(runtime::Deadline::never()));
+    net::Stay stay;
+    if (!viewers_.known(context) && !viewers_.banned(context)) {
+        asking_.insert(context);
+        auto admitted = gate_.admit(
+            net::http_visitor(request, context, key.vhost, key.app, key.name, net::SessionType::kHlsPlay), vhost);
+        asking_.erase(context);
+        asked_.pulse();
+        stay = TRY(std::move(admitted));
+    }
+    if (!stays && !stay) return {};
+    auto view = output.view();
+    int64_t target_s = view ? view->playlist.target_duration_s : 0;
+    int64_t idle_ms = std::max(kLeastIdleMs, target_s * 1000 * kIdleTargets);
+    return viewers_.asked(context, key.text(), request.peer_ip, idle_ms,
+                          static_cast<size_t>(snapshot_->global.max_connections), base::monotonic_ms(),
+                          std::move(stay));
+}
+
+// The first answer to a viewer: the playlist with its id.
+base::Result<void> Service::master(const std::shared_ptr<Output>& output, const config::Vhost& vhost,
+                                   net::HttpRequest& request, net::HttpResponse& response) {
+    std::string context = new_context();
+    if (auto admitted = let_in(context, *output, vhost, request, false); !admitted) {
+        if (admitted.error().code() == base::Code::kCancelled) return admitted;
+        return refuse_viewer(admitted.error(), response);
+    }
     auto view = output->view();
+    if (!view) return response.send_error(404, "the stream has ended");
+    std::string text = master_playlist(*view, request, context, output->hls().master_m3u8_path_relative,
+                                       output->width(), output->height());
+    return serve_playlist(text, nullptr, request, response);
+}
+
+base::Result<void> Service::playlist(const std::shared_ptr<Output>& output, const config::Vhost& vhost,
+                                     net::HttpRequest& request, net::HttpResponse& response) {
     const config::VhostHls& hls = output->hls();
-    if (!view) {
+    const live::StreamKey& key = output->key();
+    if (!output->view()) {
         if (!output->publishing()) return {};
         response.header("Cache-Control", "no-store").header("Retry-After", "1");
         return response.send_error(
-            404, fmt::format("{} is published, its first HLS segment is not complete yet", output->key().text()));
+            404, fmt::format("{} is published, its first HLS segment is not complete yet", key.text()));
     }
-    if (!hls.ctx) return serve_playlist(view->text, &output->zipped(), request, response);
-
+    if (!hls.ctx) {
+        auto checked = gate_.check(
+            net::http_visitor(request, request.session_id, key.vhost, key.app, key.name, net::SessionType::kHlsPlay),
+            vhost);
+        if (!checked) return refuse_viewer(checked.error(), response);
+        auto view = output->view();
+        return serve_playlist(view->text, &output->zipped(), request, response);
+    }
     std::string context(request.message.parameter("hls_ctx"));
-    if (context.empty()) {
-        std::string master = master_playlist(*view, request, runtime::new_context_id(), hls.master_m3u8_path_relative,
-                                             output->width(), output->height());
-        return serve_playlist(master, nullptr, request, response);
-    }
+    if (context.empty()) return master(output, vhost, request, response);
     if (!Viewers::is_context(context)) return response.send_error(400, "hls_ctx is none of ours");
-    int64_t idle_ms = std::max(kLeastIdleMs, view->playlist.target_duration_s * 1000 * kIdleTargets);
-    auto asked = viewers_.asked(context, output->key().text(), request.peer_ip, idle_ms,
-                                static_cast<size_t>(snapshot_->global.max_connections), base::monotonic_ms());
-    if (!asked) {
-        if (asked.error().code() == base::Code::kLimit) response.header("Retry-After", "5");
-        return response.send_error(asked.error().code() == base::Code::kLimit ? 503 : 403, asked.error().text());
+    if (auto admitted = let_in(context, *output, vhost, request, true); !admitted) {
+        if (admitted.error().code() == base::Code::kCancelled) return admitted;
+        return refuse_viewer(admitted.error(), response);
     }
+    auto view = output->view();
+    if (!view) return response.send_error(404, "the stream has ended");
     if (hls.ts_ctx) {
         std::string text = m3u8::write(view->playlist, "?hls_ctx=" + context);
         TRY(serve_playlist(text, nullptr, request, response));

@@ -43,6 +43,7 @@ Resource Shelf::resource() const {
     Resource resource;
     resource.made_ms = base::wall_ms();
     resource.max_age_s = options_.max_age_s;
+    resource.stream = options_.stream;
     return resource;
 }
 

@@ -15,8 +15,8 @@ constexpr int64_t kBanMs = 60'000;
 
 class Viewers::Viewer final : public net::Session {
   public:
-    Viewer(net::SessionTable& table, std::string id, std::string ip, std::string url)
-        : Session(table, std::move(id), std::move(ip)), url_(std::move(url)) {
+    Viewer(net::SessionTable& table, std::string id, std::string ip, std::string url, net::Stay stay)
+        : Session(table, std::move(id), std::move(ip)), url_(std::move(url)), stay_(std::move(stay)) {
         set_type(net::SessionType::kHlsPlay);
     }
     std::string stream_url() const override { return url_; }
@@ -25,6 +25,7 @@ class Viewers::Viewer final : public net::Session {
     using Session::log_end;
 
     std::string url_;
+    net::Stay stay_;
     net::Traffic traffic_;
     std::string kicked_;
     int64_t until_ms_ = 0;
@@ -43,22 +44,26 @@ bool Viewers::is_context(std::string_view context) {
 }
 
 base::Result<void> Viewers::asked(std::string_view context, std::string_view stream_url, std::string_view ip,
-                                  int64_t idle_ms, size_t max_connections, int64_t now_ms) {
+                                  int64_t idle_ms, size_t max_connections, int64_t now_ms, net::Stay stay) {
     if (banned(context)) return base::fail(base::Code::kRefused, "this viewer was ended");
     auto it = viewers_.find(context);
     if (it == viewers_.end()) {
         TRY(sessions_.admit(max_connections));
-        // A context that is none of ours may be longer than a session's id.
-        const bool fits = context.size() <= net::SessionTable::kMostIdBytes;
-        auto viewer = std::make_unique<Viewer>(sessions_, fits ? std::string(context) : runtime::new_context_id(),
-                                               std::string(ip), std::string(stream_url));
+        auto viewer = std::make_unique<Viewer>(sessions_, std::string(context), std::string(ip),
+                                               std::string(stream_url), std::move(stay));
         runtime::ContextScope scope(viewer->id());
         base::log::trace("hls-play started: {} to {}", stream_url, ip);
         it = viewers_.emplace(std::string(context), std::move(viewer)).first;
     }
+    if (it->second->url_ != stream_url) return base::fail(base::Code::kRefused, "this viewer watches another stream");
     it->second->idle_ms_ = idle_ms;
     it->second->until_ms_ = now_ms + idle_ms;
     return {};
+}
+
+bool Viewers::watches(std::string_view context, std::string_view stream_url) const {
+    auto it = viewers_.find(context);
+    return it != viewers_.end() && it->second->url_ == stream_url;
 }
 
 void Viewers::sent(std::string_view context, uint64_t received_bytes, uint64_t sent_bytes, int64_t now_ms) {
@@ -72,6 +77,7 @@ void Viewers::sent(std::string_view context, uint64_t received_bytes, uint64_t s
 
 void Viewers::end(Viewer& viewer, std::string_view why, base::CloseReason reason) {
     runtime::ContextScope scope(viewer.id());
+    viewer.stay_.end(viewer.traffic_);
     viewer.log_end(why, reason);
 }
 

@@ -9,13 +9,14 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "net/gate.h"
 #include "net/session.h"
 
 namespace service::hls {
 
 class Viewers {
   public:
-    static constexpr size_t kMostContextBytes = 32;
+    static constexpr size_t kMostContextBytes = 8;  // a session's id has no more
     static constexpr size_t kMostBanned = 10'000;
 
     explicit Viewers(net::SessionTable& sessions);
@@ -26,9 +27,12 @@ class Viewers {
     static bool is_context(std::string_view context);
 
     // A playlist was asked for; the viewer is made when it is not known: after a restart players go on with the id they
-    // have. idle_ms: how long it may be silent from now on. kRefused: it was kicked; kLimit: max_connections.
+    // have. idle_ms: how long it may be silent from now on. stay: that it was let in, where it is made. kRefused: it
+    // was kicked, or watches another stream; kLimit: max_connections.
     base::Result<void> asked(std::string_view context, std::string_view stream_url, std::string_view ip,
-                             int64_t idle_ms, size_t max_connections, int64_t now_ms);
+                             int64_t idle_ms, size_t max_connections, int64_t now_ms, net::Stay stay = {});
+    bool known(std::string_view context) const { return viewers_.contains(context); }
+    bool watches(std::string_view context, std::string_view stream_url) const;
     // Something was sent to it, if it is known.
     void sent(std::string_view context, uint64_t received_bytes, uint64_t sent_bytes, int64_t now_ms);
     bool banned(std::string_view context) const { return banned_.contains(context); }

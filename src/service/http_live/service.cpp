@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "live/options.h"
+#include "net/http_visitor.h"
 #include "protocol/ts/program.h"
 #include "protocol/websocket/handshake.h"
 #include "runtime/coroutine.h"
@@ -12,13 +13,6 @@
 namespace service::http_live {
 
 namespace {
-
-// ?vhost= and ?domain= come before the Host field.
-std::string_view vhost_name(const http::Request& request) {
-    for (std::string_view name : {"vhost", "domain"})
-        if (auto value = http::find_parameter(request.parameters, name).value_or(""); !value.empty()) return value;
-    return request.host;
-}
 
 FlvOptions flv_options(const config::VhostHttpRemux& remux) {
     return {remux.guess_has_av, remux.has_audio, remux.has_video, remux.drop_if_not_match};
@@ -39,8 +33,8 @@ std::string_view what_lacks(const live::Stream& stream, Format format) {
 }  // namespace
 
 Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
-                 net::HttpRouter& router)
-    : snapshot_(std::move(snapshot)), sessions_(sessions), registry_(registry) {
+                 net::HttpRouter& router, net::Gate& gate)
+    : snapshot_(std::move(snapshot)), sessions_(sessions), registry_(registry), gate_(gate) {
     net::HttpRoute route;
     route.methods = {http::Method::kGet};
     route.pattern = "/*";
@@ -56,10 +50,10 @@ Service::~Service() { stop(); }
 
 base::Result<void> Service::handle(net::HttpRequest& request, net::HttpResponse& response) {
     config::SnapshotPtr snapshot = snapshot_;  // vhost lives as long
-    const config::Vhost* vhost = snapshot->vhost(vhost_name(request.message));
+    const config::Vhost* vhost = snapshot->vhost(net::vhost_name(request.message));
     if (!vhost || !vhost->http_remux.enabled) return {};
     Mount mount(vhost->http_remux.mount);
-    if (!mount.host().empty() && mount.host() != vhost_name(request.message)) return {};
+    if (!mount.host().empty() && mount.host() != net::vhost_name(request.message)) return {};
     auto match = mount.match(request.message.path);
     if (!match) return {};
     return play(request, response, *vhost, *match);
@@ -84,21 +78,33 @@ base::Result<void> Service::play(net::HttpRequest& request, net::HttpResponse& r
     if (auto lack = what_lacks(*stream, match.format); !lack.empty()) return response.send_error(404, lack);
 
     bool websocket = websocket::is_upgrade(request.message);
-    std::string head;
     if (websocket) {
         auto refusal = websocket::check_upgrade(request.message);
         if (refusal.status == 426) response.header("Sec-WebSocket-Version", "13").header("Upgrade", "websocket");
         if (refusal.status) return response.send_error(refusal.status, refusal.why);
-        head = websocket::upgrade_response(request.message, response.date(), response.options().server_name);
     } else {
         response.header("Cache-Control", "no-cache, no-store").header("Pragma", "no-cache");
         if (request.is_head()) return response.send_head(200, content_type(match.format));
+    }
+    auto stay = gate_.admit(
+        net::http_visitor(request, request.session_id, vhost.name, match.app, match.stream, net::SessionType::kFlvPlay),
+        vhost);
+    if (!stay) {
+        if (stay.error().code() == base::Code::kCancelled) return std::unexpected(std::move(stay.error()));
+        return response.send_error(403, stay.error().text());
+    }
+    // It may have ended while a guard was asked.
+    if (stream = find_stream(vhost, match); !stream) return response.send_error(404, "the stream has ended");
+    std::string head;
+    if (websocket) {
+        head = websocket::upgrade_response(request.message, response.date(), response.options().server_name);
+    } else {
         head = response.head(200, content_type(match.format));
     }
     auto taken = response.detach();
     LiveViewerOwner& owner = *this;
     auto viewer = std::make_unique<LiveViewer>(owner, sessions_, request.session_id, request.peer_ip, taken.past,
-                                               stream, websocket);
+                                               stream, *std::move(stay), websocket);
     LiveViewer& place = *viewer;
     place.place = static_cast<uint32_t>(viewers_.size());
     viewers_.push_back(std::move(viewer));

@@ -8,6 +8,7 @@
 
 #include "config/snapshot.h"
 #include "live/registry.h"
+#include "net/gate.h"
 #include "net/http_router.h"
 #include "net/session.h"
 #include "service/http_live/mount.h"
@@ -19,7 +20,7 @@ class Service final : private LiveViewerOwner {
   public:
     // Adds its route to the router. All of them outlive it.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
-            net::HttpRouter& router);
+            net::HttpRouter& router, net::Gate& gate);
     ~Service();  // stops: yields
 
     base::Result<void> start() { return {}; }
@@ -40,6 +41,7 @@ class Service final : private LiveViewerOwner {
     config::SnapshotPtr snapshot_;
     net::SessionTable& sessions_;
     live::Registry& registry_;
+    net::Gate& gate_;
     std::vector<std::unique_ptr<LiveViewer>> viewers_;
 };
 

@@ -36,7 +36,7 @@ class HttpLiveTest : public runtime::testing::RuntimeTest {
         vhost().play.rejoin_timeout = 300;
         registry_.start();
         server_ = std::make_unique<net::HttpServer>(sessions_, router_, net::HttpServerOptions{});
-        service_ = std::make_unique<Service>(snapshot_, sessions_, registry_, router_);
+        service_ = std::make_unique<Service>(snapshot_, sessions_, registry_, router_, gate_);
         ASSERT_TRUE(ok(server_->listen({"127.0.0.1", 0})));
     }
     void TearDown() override {
@@ -107,6 +107,7 @@ class HttpLiveTest : public runtime::testing::RuntimeTest {
     std::shared_ptr<config::Snapshot> snapshot_;
     net::SessionTable sessions_;
     live::Registry registry_;
+    net::Gate gate_;
     net::HttpRouter router_;
     std::unique_ptr<net::HttpServer> server_;
     std::unique_ptr<Service> service_;

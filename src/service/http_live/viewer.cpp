@@ -10,11 +10,12 @@
 namespace service::http_live {
 
 LiveViewer::LiveViewer(LiveViewerOwner& owner, net::SessionTable& sessions, std::string id, std::string ip,
-                       const Past& past, base::Ref<live::Stream> stream, bool websocket)
+                       const Past& past, base::Ref<live::Stream> stream, net::Stay stay, bool websocket)
     : Session(sessions, std::move(id), std::move(ip), past),
       owner_(owner),
       before_(past.traffic),
       stream_(std::move(stream)),
+      stay_(std::move(stay)),
       viewer_(*this) {
     set_type(net::SessionType::kFlvPlay);
     if (websocket) frames_ = std::make_unique<websocket::ClientFrames>();
@@ -85,6 +86,7 @@ void LiveViewer::on_stream_end(live::Viewer& viewer) {
 
 void LiveViewer::on_viewer_end(live::Viewer& viewer, std::string_view why) {
     runtime::ContextScope scope(id());
+    stay_.end(traffic());
     log_end(viewer.end_text(why), viewer.close_reason());
     owner_.viewer_ended(*this);
 }

@@ -7,6 +7,7 @@
 
 #include "live/stream.h"
 #include "live/viewer.h"
+#include "net/gate.h"
 #include "net/session.h"
 #include "protocol/websocket/client_frames.h"
 
@@ -26,7 +27,7 @@ class LiveViewerOwner {
 class LiveViewer final : public net::Session, private live::ViewerHandler {
   public:
     LiveViewer(LiveViewerOwner& owner, net::SessionTable& sessions, std::string id, std::string ip, const Past& past,
-               base::Ref<live::Stream> stream, bool websocket);
+               base::Ref<live::Stream> stream, net::Stay stay, bool websocket);
 
     // early: what the peer sent behind its request.
     void join(const live::LogKey& key, std::unique_ptr<runtime::ByteStream> socket, std::string_view response_head,
@@ -53,6 +54,7 @@ class LiveViewer final : public net::Session, private live::ViewerHandler {
     LiveViewerOwner& owner_;
     net::Traffic before_;  // what its request took
     base::Ref<live::Stream> stream_;
+    net::Stay stay_;
     std::unique_ptr<websocket::ClientFrames> frames_;  // of WebSocket viewers only
     live::Viewer viewer_;
 };

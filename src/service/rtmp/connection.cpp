@@ -174,8 +174,13 @@ Connection::Outcome Connection::end(std::string_view why) {
     std::string reason(why);
     publishers_.clear();
     if (work_ && work_->refused) linger();
-    log_end(reason, CloseReason::kUnknown);
+    finish(reason, CloseReason::kUnknown);
     return Outcome::kEnded;
+}
+
+void Connection::finish(std::string_view why, CloseReason reason) {
+    stay_.end(traffic());
+    log_end(why, reason);
 }
 
 Connection::Outcome Connection::end(const base::Error& error) {

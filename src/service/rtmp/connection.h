@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "base/small_vector.h"
+#include "net/gate.h"
 #include "net/session.h"
 #include "protocol/rtmp/server_session.h"
 #include "protocol/rtmp/url.h"
@@ -39,6 +40,8 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     void start();
     bool peer_alive() const;
     live::PublisherFacts publisher_facts() const;
+    // It takes no input: a guard is asked, while it plays.
+    bool asking() const { return asking_; }
 
     // For its publishers and players.
     void on_revoked(uint32_t stream_id, std::string_view why);
@@ -76,6 +79,7 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     void run(Outcome (Connection::*body)());
     Outcome from_accept();
     Outcome from_parked();
+    Outcome from_asking();
     base::Result<void> handshake();
     base::Result<Outcome> serve();
     base::Result<void> read_once();
@@ -84,6 +88,7 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     Outcome end(std::string_view why);
     Outcome end(const base::Error& error);
     void will_end(std::string_view why, base::CloseReason reason);
+    void finish(std::string_view why, base::CloseReason reason);
     void linger();
     runtime::Deadline deadline() const;
     std::string why_ended(const base::Error& error) const;
@@ -96,7 +101,11 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     void decide_connect(::rtmp::ConnectRequest& request);
     void decide_publish(const ::rtmp::PublishRequest& request);
     void decide_play(const ::rtmp::PlayRequest& request);
-    base::Result<live::StreamKey> resolve(std::string_view name, const config::Vhost*& vhost);
+    base::Result<live::StreamKey> resolve(std::string_view name, const config::Snapshot& snapshot,
+                                          const config::Vhost*& vhost);
+    bool must_wait();
+    base::Result<net::Stay> admit(net::Action action, const live::StreamKey& key, const config::Vhost& vhost);
+    bool gave_up(const base::Error& error);
     bool came_from_here() const;
     void refuse(std::string_view what, const base::Error& why);
 
@@ -114,6 +123,8 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     void share_socket();
     void join(Player& player);
     void resume();
+    void ask(std::span<const uint8_t> rest);
+    bool serving() const { return work_ && !resuming_; }
     bool attached() const;
     bool between_plays() const;
     Player* player(uint32_t stream_id);
@@ -125,11 +136,13 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     void on_shared_end(std::string_view why) override;
 
     bool resuming_ = false;      // a coroutine is to take over
+    bool asking_ = false;        // and asks first, while its players go on
     bool player_ended_ = false;  // meanwhile, and with it the socket
     Service& service_;
     std::unique_ptr<runtime::ByteStream> socket_;  // null while parked
     std::unique_ptr<Work> work_;                   // null while parked
     ClientInfo client_;
+    net::Stay stay_;  // since connect
     std::unique_ptr<Request> request_;
     base::SmallVector<std::unique_ptr<Publisher>> publishers_;
     std::unique_ptr<SharedSocket> shared_;                // outlives the players

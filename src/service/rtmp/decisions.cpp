@@ -78,16 +78,17 @@ void Connection::decide() {
 void Connection::refuse(std::string_view what, const base::Error& why) {
     std::string text = fmt::format("{} refused: {}", what, why.text());
     base::log::warn("RTMP {}", text);
-    if (!work_ || active()) return;
+    if (!serving() || active()) return;
     work_->refused = true;
     will_end(text, why.close_reason());
 }
 
-// The vhost is alive as long as service_.snapshot() is.
-Result<live::StreamKey> Connection::resolve(std::string_view name, const config::Vhost*& vhost) {
+// The vhost is alive as long as the snapshot is.
+Result<live::StreamKey> Connection::resolve(std::string_view name, const config::Snapshot& snapshot,
+                                            const config::Vhost*& vhost) {
     auto address =
         TRY(::rtmp::resolve_stream(client_.tc_url(), client_.app(), name, std::string(config::kDefaultVhost)));
-    vhost = service_.snapshot()->vhost(address.vhost);
+    vhost = snapshot.vhost(address.vhost);
     if (!vhost)
         return base::fail(CloseReason::kNotFound,
                           fmt::format("vhost {} is not there or disabled", shown(address.vhost)));
@@ -95,16 +96,67 @@ Result<live::StreamKey> Connection::resolve(std::string_view name, const config:
     return live::StreamKey{vhost->name, std::move(address.app), std::move(address.stream)};
 }
 
+// Whether what is asked for has to wait for a guard.
+bool Connection::must_wait() {
+    if (request_->what == Request::kConnect) return false;  // it has come already where there are players
+    bool publish = request_->what == Request::kPublish;
+    const config::SnapshotPtr snapshot = service_.snapshot();
+    const config::Vhost* vhost = nullptr;
+    if (!resolve(publish ? request_->publish.name : request_->play.name, *snapshot, vhost)) return false;
+    return service_.gate().may_yield(publish ? net::Action::kPublish : net::Action::kPlay, *vhost);
+}
+
+// Yields where there are guards that do.
+Result<net::Stay> Connection::admit(net::Action action, const live::StreamKey& key, const config::Vhost& vhost) {
+    net::Visitor visitor;
+    visitor.action = action;
+    visitor.type = action == net::Action::kPlay ? net::SessionType::kRtmpPlay : type();
+    visitor.id = id();
+    visitor.ip = ip();
+    visitor.vhost = key.vhost;
+    visitor.app = key.app;
+    visitor.stream = key.name;
+    visitor.param = client_.params();
+    visitor.tc_url = client_.tc_url();
+    visitor.page_url = client_.page_url();
+    visitor.swf_url = client_.swf_url();
+    const int64_t began_us = base::monotonic_us();
+    auto stay = service_.gate().admit(std::move(visitor), vhost);
+    // The time of the guards is not the client's.
+    const int64_t waited_us = base::monotonic_us() - began_us;
+    if (work_ && !work_->deadline.is_never())
+        work_->deadline = runtime::Deadline::at_us(work_->deadline.at_us() + waited_us);
+    for (const auto& publisher : publishers_) publisher->postpone(waited_us);
+    if (stay && asking_ && shared_->failed()) return base::fail(Code::kCancelled, shared_->why());
+    return stay;
+}
+
+// True: the connection ends, and nobody is there to be told of a refusal.
+bool Connection::gave_up(const base::Error& error) {
+    if (error.code() != Code::kCancelled) return false;
+    if (serving()) will_end("the server stops", error.close_reason());
+    return true;
+}
+
 void Connection::decide_connect(::rtmp::ConnectRequest& request) {
     base::log::trace("RTMP connect: app {}, tcUrl {}, from {}, {}{}", shown(request.app), shown(request.tc_url),
                      socket_->peer_address(), shown(request.flash_version), socket_->is_tls() ? ", TLS" : "");
     client_ = ClientInfo(request.app, request.tc_url, request.page_url, request.swf_url, request.forward_path);
+    const config::SnapshotPtr snapshot = service_.snapshot();
     const config::Vhost* vhost = nullptr;
-    auto key = resolve("-", vhost);  // the stream is not known yet; app and vhost are
+    auto key = resolve("-", *snapshot, vhost);  // the stream is not known yet; app and vhost are
     if (!key) {
         session_.refuse_connect("NetConnection.Connect.Rejected", key.error().text());
         return refuse("connect", key.error());
     }
+    key->name.clear();
+    auto stay = admit(net::Action::kConnect, *key, *vhost);
+    if (!stay) {
+        if (gave_up(stay.error())) return;
+        session_.refuse_connect("NetConnection.Connect.Rejected", stay.error().text());
+        return refuse("connect", stay.error());
+    }
+    stay_ = *std::move(stay);
     if (vhost->tcp_nodelay || vhost->min_latency) socket_->set_no_delay(true);
     ::rtmp::ConnectOptions options;
     options.chunk_size = static_cast<uint32_t>(vhost->chunk_size);
@@ -120,28 +172,29 @@ bool Connection::came_from_here() const {
 }
 
 void Connection::decide_publish(const ::rtmp::PublishRequest& request) {
+    const config::SnapshotPtr snapshot = service_.snapshot();
     const config::Vhost* vhost = nullptr;
-    auto key = resolve(request.name, vhost);
-    if (!key) {
-        session_.refuse_publish(request.stream_id, "NetStream.Publish.BadName", key.error().text());
-        return refuse("publish", key.error());
-    }
-    if (came_from_here()) {
-        base::Error why(Code::kRefused,
-                        fmt::format("{} was forwarded by this server and has come back to it", key->text()));
-        session_.refuse_publish(request.stream_id, ::rtmp::kForwardLoop, why.text());
-        return refuse("publish", why);
-    }
+    auto refused = [&](const base::Error& error, std::string_view code = "NetStream.Publish.BadName") {
+        session_.refuse_publish(request.stream_id, code, error.text());
+        return refuse("publish", error);
+    };
+    auto key = resolve(request.name, *snapshot, vhost);
+    if (!key) return refused(key.error());
+    if (came_from_here())
+        return refused(base::Error(Code::kRefused,
+                                   fmt::format("{} was forwarded by this server and has come back to it", key->text())),
+                       ::rtmp::kForwardLoop);
     set_type(session_type(request.style));
     stream_ = service_.registry().find_or_create(*key, live::live_options(*vhost));
-    auto publisher =
-        std::make_unique<Publisher>(*this, request.stream_id, service_.snapshot(), *vhost, base::monotonic_us());
-    if (auto acquired = publisher->acquire(*stream_); !acquired) {
-        session_.refuse_publish(request.stream_id, "NetStream.Publish.BadName", acquired.error().text());
-        return refuse("publish", acquired.error());
-    }
+    // Nobody is asked about what cannot be anyway.
+    if (auto free = stream_->check_free(vhost->publish.takeover); !free) return refused(free.error());
+    auto stay = admit(net::Action::kPublish, *key, *vhost);
+    if (!stay) return gave_up(stay.error()) ? void() : refused(stay.error());
+    auto publisher = std::make_unique<Publisher>(*this, request.stream_id, snapshot, *vhost, base::monotonic_us());
+    publisher->keep(*std::move(stay));
+    if (auto acquired = publisher->acquire(*stream_); !acquired) return refused(acquired.error());
     publishers_.push_back(std::move(publisher));
-    if (!work_) {
+    if (!serving()) {
         share_socket();  // the end of what it plays is to be no end of this
         publishers_.back()->watch();
     }
@@ -150,26 +203,27 @@ void Connection::decide_publish(const ::rtmp::PublishRequest& request) {
 }
 
 void Connection::decide_play(const ::rtmp::PlayRequest& request) {
+    const config::SnapshotPtr snapshot = service_.snapshot();
     const config::Vhost* vhost = nullptr;
-    auto key = resolve(request.name, vhost);
-    if (!key) {
-        session_.refuse_play(request.stream_id, "NetStream.Play.Failed", key.error().text());
-        return refuse("play", key.error());
-    }
-    if (players_.size() >= kMostPlayers) {
-        base::Error why(Code::kLimit,
-                        fmt::format("{} streams are played already, or not yet quite ended", players_.size()));
+    auto refused = [&](const base::Error& why) {
         session_.refuse_play(request.stream_id, "NetStream.Play.Failed", why.text());
         return refuse("play", why);
-    }
+    };
+    auto key = resolve(request.name, *snapshot, vhost);
+    if (!key) return refused(key.error());
+    if (players_.size() >= kMostPlayers)
+        return refused(base::Error(
+            Code::kLimit, fmt::format("{} streams are played already, or not yet quite ended", players_.size())));
+    auto stay = admit(net::Action::kPlay, *key, *vhost);
+    if (!stay) return gave_up(stay.error()) ? void() : refused(stay.error());
     if (publishers_.empty()) set_type(net::SessionType::kRtmpPlay);
     stream_ = service_.registry().find_or_create(*key, live::live_options(*vhost));
     session_.accept_play(request.stream_id, request.reset);
     base::log::trace("RTMP play: {}, from {}{}", stream_->key().text(), ip(),
                      stream_->published() ? "" : ", not published yet");
-    players_.push_back(
-        std::make_unique<Player>(*this, stream_, request.stream_id, session_.out_chunk_size(), duration_ms(request)));
-    if (work_) return;  // its coroutine parks it
+    players_.push_back(std::make_unique<Player>(*this, stream_, request.stream_id, session_.out_chunk_size(),
+                                                duration_ms(request), *std::move(stay)));
+    if (serving()) return;  // its coroutine parks it
     Player& player = *players_.back();
     share_socket();
     join(player);

@@ -79,8 +79,11 @@ void Connection::on_input(std::span<const uint8_t> bytes) {
         auto taken = session_.feed(bytes);
         if (!taken) return end_parked(taken.error().text(), taken.error().close_reason());
         bytes = bytes.subspan(*taken);
-        // Another publish or play beside what there is needs nothing that yields.
-        if (request_ && attached() && !between_plays()) decide();
+        // Another publish or play beside what there is needs nothing that yields, but for a guard.
+        if (request_ && attached() && !between_plays()) {
+            if (must_wait()) return ask(bytes);
+            decide();
+        }
         send_output();
     }
     if (!publishers_.empty()) {
@@ -96,6 +99,39 @@ void Connection::on_input(std::span<const uint8_t> bytes) {
 void Connection::resume() {
     resuming_ = true;
     task_ = runtime::spawn("rtmp", [this] { run(&Connection::from_parked); });
+}
+
+// A guard has to be asked, which takes its time; what is played goes on meanwhile.
+void Connection::ask(std::span<const uint8_t> rest) {
+    share_socket();  // the end of what it plays is to be no end of this
+    work_ = std::make_unique<Work>();
+    work_->input.assign(rest.begin(), rest.end());
+    asking_ = resuming_ = true;
+    task_ = runtime::spawn("rtmp-ask", [this] { run(&Connection::from_asking); });
+}
+
+Connection::Outcome Connection::from_asking() {
+    decide();
+    asking_ = resuming_ = false;
+    if (shared_->failed() && players_.empty()) {
+        publishers_.clear();
+        finish(shared_->why(), shared_->reason());
+        return Outcome::kEnded;
+    }
+    send_output();
+    if (!players_.empty()) {
+        std::vector<uint8_t> input = std::move(work_->input);
+        work_.reset();
+        task_ = runtime::Task();  // its end frees it
+        if (!input.empty() && attached()) on_input(input);
+        return Outcome::kParked;
+    }
+    // All that it played has ended meanwhile.
+    work_->refused = publishers_.empty();
+    if (publishers_.empty()) will_end("what it played has ended", CloseReason::kStreamEnded);
+    if (auto done = take_socket_back(); !done) return end(done.error());
+    auto outcome = serve();
+    return outcome ? *outcome : end(outcome.error());
 }
 
 Connection::Outcome Connection::from_parked() {
@@ -155,6 +191,7 @@ void Connection::end_parked(std::string_view why, CloseReason reason) {
 void Connection::on_shared_end(std::string_view why) {
     runtime::ContextScope scope(id());
     end_parked(why, shared_->reason());
+    if (asking_ && players_.empty()) task_.cancel();
 }
 
 void Connection::on_player_end(Player& player, std::string_view why) {
@@ -167,6 +204,10 @@ void Connection::on_player_end(Player& player, std::string_view why) {
     count(player);
     players_.erase_if([&](const auto& p) { return p.get() == &player; });
     if (!players_.empty()) return;
+    if (asking_) {  // its coroutine sees to the rest
+        if (shared_->failed()) task_.cancel();
+        return;
+    }
     if (shared_ && !shared_->failed()) {
         // Something new may begin on it; but when the last stream has ended by itself, so does the connection.
         work_ = std::make_unique<Work>();
@@ -174,7 +215,7 @@ void Connection::on_player_end(Player& player, std::string_view why) {
         return resume();
     }
     publishers_.clear();
-    log_end(shared_ ? shared_->why() : text, shared_ ? shared_->reason() : reason);
+    finish(shared_ ? shared_->why() : text, shared_ ? shared_->reason() : reason);
     player_ended_ = resuming_;
     if (!resuming_) service_.remove(*this);
 }

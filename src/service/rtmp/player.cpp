@@ -5,9 +5,10 @@
 namespace service::rtmp {
 
 Player::Player(Connection& connection, base::Ref<live::Stream> stream, uint32_t stream_id, uint32_t chunk_size,
-               uint32_t duration_ms)
+               uint32_t duration_ms, net::Stay stay)
     : connection_(connection),
       stream_(std::move(stream)),
+      stay_(std::move(stay)),
       parameters_{.chunk_size = chunk_size, .stream_id = stream_id},
       duration_ms_(duration_ms),
       viewer_(*this) {}

@@ -12,6 +12,7 @@
 #include "live/stream.h"
 #include "live/viewer.h"
 #include "media/codec.h"
+#include "net/gate.h"
 #include "runtime/byte_stream.h"
 
 namespace service::rtmp {
@@ -22,7 +23,7 @@ class Player final : private live::ViewerHandler {
   public:
     // duration_ms: how much of the stream was asked for; 0: all.
     Player(Connection& connection, base::Ref<live::Stream> stream, uint32_t stream_id, uint32_t chunk_size,
-           uint32_t duration_ms);
+           uint32_t duration_ms, net::Stay stay);
 
     // Begins. first: what goes out before the stream.
     void join(std::unique_ptr<runtime::ByteStream> socket, base::Slice first);
@@ -45,6 +46,7 @@ class Player final : private live::ViewerHandler {
 
     Connection& connection_;
     base::Ref<live::Stream> stream_;
+    net::Stay stay_;
     live::RtmpParameters parameters_;
     uint32_t duration_ms_;
     bool closed_ = false;

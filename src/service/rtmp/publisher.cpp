@@ -78,7 +78,7 @@ void Publisher::watch() {
     watch_ = runtime::spawn("rtmp-watch", [this] {
         // Cancelled is all that it learns of the publisher's end.
         while (runtime::sleep_ms(kIntervalMs) && !runtime::cancelled())
-            if (deadline().passed()) return connection_.on_timeout(timeout_text());
+            if (deadline().passed() && !connection_.asking()) return connection_.on_timeout(timeout_text());
     });
 }
 

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "config/snapshot.h"
 #include "live/stream.h"
+#include "net/gate.h"
 #include "protocol/flv/body.h"
 #include "protocol/rtmp/message.h"
 #include "runtime/coroutine.h"
@@ -27,6 +28,8 @@ class Publisher final : public live::PublicationOwner {
 
     // The name, or why not (kBusy).
     base::Result<void> acquire(live::Stream& stream);
+    // That it was let in; told when it ends.
+    void keep(net::Stay stay) { stay_ = std::move(stay); }
     // An error is the publisher's fault and ends it.
     base::Result<void> on_media(::rtmp::Message& message);
 
@@ -38,6 +41,8 @@ class Publisher final : public live::PublicationOwner {
     std::string timeout_text() const;
     // Keeps an eye on deadline() by itself: for a connection that has no coroutine, because it plays too.
     void watch();
+    // It could not be heard for so long, through no fault of its own.
+    void postpone(int64_t us) { last_media_us_ += us; }
     // Not empty: nobody watches, and it is to go (kickoff_for_idle).
     std::string idle_text(int64_t now_us) const;
     // How often its connection is to be read, so that several messages come with one read; ms, 0: as they come.
@@ -63,6 +68,7 @@ class Publisher final : public live::PublicationOwner {
     int64_t last_note_us_ = 0;
     uint64_t noted_jumps_ = 0;
     std::string_view noted_nothing_;
+    net::Stay stay_;  // told after the publication's end
     flv::BodyParser parser_;
     live::Publication publication_;
     runtime::Task watch_;

@@ -7,8 +7,8 @@ namespace service::rtmp {
 using base::Result;
 using runtime::Deadline;
 
-Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry)
-    : snapshot_(std::move(snapshot)), sessions_(sessions), registry_(registry) {}
+Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate)
+    : snapshot_(std::move(snapshot)), sessions_(sessions), registry_(registry), gate_(gate) {}
 
 Service::~Service() { stop(); }
 

@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "config/snapshot.h"
 #include "live/registry.h"
+#include "net/gate.h"
 #include "net/session.h"
 #include "runtime/coroutine.h"
 #include "runtime/sync.h"
@@ -18,8 +19,8 @@ namespace service::rtmp {
 
 class Service {
   public:
-    // Sessions and registry outlive it.
-    Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry);
+    // Sessions, registry and gate outlive it.
+    Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate);
     ~Service();  // stops: yields
     Service(const Service&) = delete;
 
@@ -37,6 +38,7 @@ class Service {
     const config::SnapshotPtr& snapshot() const { return snapshot_; }
     net::SessionTable& sessions() { return sessions_; }
     live::Registry& registry() { return registry_; }
+    net::Gate& gate() { return gate_; }
     void remove(Connection& connection);  // and destroys it
 
   private:
@@ -51,6 +53,7 @@ class Service {
     config::SnapshotPtr snapshot_;
     net::SessionTable& sessions_;
     live::Registry& registry_;
+    net::Gate& gate_;
     std::vector<std::unique_ptr<Listener>> listeners_;
     std::vector<std::unique_ptr<Connection>> connections_;
     runtime::Event empty_{"the last client to go"};  // set by the last that goes

@@ -45,7 +45,7 @@ class RtmpServiceTest : public runtime::testing::RuntimeTest {
     config::Vhost& vhost() { return snapshot_->vhosts.front(); }
     void start() {
         registry_.start();
-        service_ = std::make_unique<Service>(snapshot_, sessions_, registry_);
+        service_ = std::make_unique<Service>(snapshot_, sessions_, registry_, gate_);
         ASSERT_TRUE(ok(service_->start()));
     }
     uint16_t port() { return service_->port(); }
@@ -82,6 +82,7 @@ class RtmpServiceTest : public runtime::testing::RuntimeTest {
     std::shared_ptr<config::Snapshot> snapshot_;
     net::SessionTable sessions_;
     live::Registry registry_;
+    net::Gate gate_;
     std::unique_ptr<Service> service_;
 };
 

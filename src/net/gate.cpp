@@ -1,0 +1,83 @@
+#include "net/gate.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace net {
+
+std::string_view action_name(Action action) {
+    switch (action) {
+        case Action::kConnect:
+            return "connect";
+        case Action::kPublish:
+            return "publish";
+        case Action::kPlay:
+            return "play";
+    }
+    return "play";
+}
+
+Stay& Stay::operator=(Stay&& other) noexcept {
+    if (this != &other) {
+        end({});
+        kept_ = std::move(other.kept_);
+    }
+    return *this;
+}
+
+void Stay::end(const Traffic& traffic) {
+    std::unique_ptr<Kept> kept = std::move(kept_);
+    if (!kept) return;
+    for (Guard* guard : kept->followers)
+        if (kept->gate->has(guard)) guard->left(kept->visitor, traffic);
+}
+
+// A guard may be gone by then: the server stops.
+bool Gate::has(const Guard* guard) const { return std::ranges::find(guards_, guard) != guards_.end(); }
+
+bool Gate::may_yield(Action action, const config::Vhost& vhost) const {
+    return std::ranges::any_of(guards_, [&](const Guard* guard) { return guard->may_yield(action, vhost); });
+}
+
+bool Gate::guards_parts(const config::Vhost& vhost) const {
+    return std::ranges::any_of(guards_, [&](const Guard* guard) { return guard->guards_parts(vhost); });
+}
+
+void Gate::note_refusal(const Visitor& visitor, const base::Error& error) {
+    if (error.code() == base::Code::kCancelled) return;
+    ++refused_total_;
+    base::log::warn("{} of {}/{}/{} by {} refused: {}", action_name(visitor.action), visitor.vhost, visitor.app,
+                    visitor.stream, visitor.ip, error.text());
+}
+
+base::Result<void> Gate::check(Visitor visitor, const config::Vhost& vhost) {
+    for (Guard* guard : guards_) {
+        if (guard->may_yield(visitor.action, vhost)) continue;
+        auto admitted = guard->admit(visitor, vhost);
+        if (admitted) continue;
+        note_refusal(visitor, admitted.error());
+        return admitted;
+    }
+    return {};
+}
+
+base::Result<Stay> Gate::admit(Visitor visitor, const config::Vhost& vhost) {
+    std::vector<Guard*> followers;
+    for (Guard* guard : std::vector(guards_)) {  // a copy: one may go while another is asked
+        if (!has(guard)) continue;
+        auto admitted = guard->admit(visitor, vhost);
+        if (!admitted) {
+            // Those before it took the client for one that comes in.
+            for (Guard* told : followers)
+                if (has(told)) told->left(visitor, {});
+            note_refusal(visitor, admitted.error());
+            return std::unexpected(std::move(admitted.error()));
+        }
+        if (guard->follows(visitor.action, vhost)) followers.push_back(guard);
+    }
+    if (followers.empty()) return Stay();
+    return Stay(std::make_unique<Stay::Kept>(this, std::move(visitor), std::move(followers)));
+}
+
+}  // namespace net

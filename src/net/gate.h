@@ -1,0 +1,108 @@
+#pragma once
+// Gate: who may connect, publish and play. Services ask it before they let a client in; Guards answer, one after the
+// other: address rules, signed URLs, hooks. The first refusal counts. What a client was let in for is held as a Stay,
+// whose end is told to the guards that wanted to know: so each beginning has one end, however the client leaves. Where
+// no guard follows a client, its Stay is a null pointer.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "config/snapshot.h"
+#include "net/session.h"
+
+namespace net {
+
+// kConnect is RTMP's; clients of other protocols only publish or play.
+enum class Action : uint8_t { kConnect, kPublish, kPlay };
+std::string_view action_name(Action action);  // "connect", "publish", "play"
+
+// The client, and what it wants to do.
+struct Visitor {
+    Action action = Action::kPlay;
+    SessionType type = SessionType::kNone;  // that it will have
+    std::string id;                         // of its session
+    std::string ip;
+    std::string vhost;   // as configured: "__defaultVhost__"
+    std::string app;     // empty where the client names none
+    std::string stream;  // empty for kConnect
+    std::string param;   // "?k=v&...", or empty
+    std::string tc_url;
+    std::string page_url;  // of HTTP: Referer
+    std::string swf_url;
+};
+
+// Whoever is asked. Never destroyed while it is in a gate.
+class Guard {
+  public:
+    // An error refuses: its text is told to the client, its reason (base::CloseReason) to machines. May yield where
+    // may_yield() says so; vhost lives as long as the call. kCancelled: the client's coroutine was cancelled meanwhile.
+    virtual base::Result<void> admit(const Visitor& visitor, const config::Vhost& vhost) = 0;
+    virtual bool may_yield(Action, const config::Vhost&) const { return false; }
+    // Whether it wants to hear of the end of what it admits.
+    virtual bool follows(Action, const config::Vhost&) const { return false; }
+    // Whether what belongs to a play (segments of HLS) is only for those who were admitted to it.
+    virtual bool guards_parts(const config::Vhost&) const { return false; }
+    // The end of a client that every guard admitted, and this one follows. Must not yield.
+    virtual void left(const Visitor&, const Traffic&) {}
+
+  protected:
+    ~Guard() = default;
+};
+
+class Gate;
+
+// That a client is in. Its destruction is the end.
+class Stay {
+  public:
+    Stay() = default;
+    Stay(Stay&& other) noexcept = default;
+    Stay& operator=(Stay&& other) noexcept;
+    ~Stay() { end({}); }
+    // traffic: of the whole session, where it is known.
+    void end(const Traffic& traffic);
+    // Whether anybody will hear of its end.
+    explicit operator bool() const { return kept_ != nullptr; }
+
+  private:
+    friend class Gate;
+    struct Kept {
+        const Gate* gate;
+        Visitor visitor;
+        std::vector<Guard*> followers;
+    };
+    explicit Stay(std::unique_ptr<Kept> kept) : kept_(std::move(kept)) {}
+    std::unique_ptr<Kept> kept_;
+};
+
+// Outlives its guards' use and every Stay.
+class Gate {
+  public:
+    // Asked in the order of their adding.
+    void add(Guard& guard) { guards_.push_back(&guard); }
+    void remove(Guard& guard) { std::erase(guards_, &guard); }
+
+    // Asks all guards. Yields where may_yield() says so: re-check state after it. The error's text is for the client.
+    base::Result<Stay> admit(Visitor visitor, const config::Vhost& vhost);
+    bool may_yield(Action action, const config::Vhost& vhost) const;
+
+    // The same for a request that begins nothing: asks those alone that never yield. For HLS without contexts.
+    base::Result<void> check(Visitor visitor, const config::Vhost& vhost);
+    bool guards_parts(const config::Vhost& vhost) const;
+
+    // For counters.
+    uint64_t refused_total() const { return refused_total_; }
+
+  private:
+    friend class Stay;
+    bool has(const Guard* guard) const;
+    void note_refusal(const Visitor& visitor, const base::Error& error);
+
+    std::vector<Guard*> guards_;
+    uint64_t refused_total_ = 0;
+};
+
+}  // namespace net

@@ -1,0 +1,91 @@
+#pragma once
+// HttpClient: requests that the server itself makes (hooks, heartbeat, forward's backend): HTTP/1.1 (RFC 9112) over TCP
+// or TLS, with connections kept for the next request. One deadline covers all of a call: name, connection, TLS,
+// request and answer. TLS is verified against the system's certificates or a file of them, and against the host's
+// name. A call runs in its caller's coroutine, and holds up nobody else.
+//
+// A request that a kept connection lost before any byte of an answer is sent once more, on a new one: the other side
+// had closed it meanwhile. It knows no proxies, no cookies, no HTTP/2, no compression.
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "protocol/http/message.h"
+#include "protocol/http/url.h"
+#include "runtime/byte_stream.h"
+#include "runtime/coroutine.h"
+#include "runtime/deadline.h"
+#include "runtime/tls.h"
+
+namespace net {
+
+struct HttpCall {
+    http::Method method = http::Method::kPost;
+    std::string url;        // "http://host[:port]/path?query", "https://..."
+    http::Headers headers;  // beside Host, Content-Length, Connection and User-Agent
+    std::string body;
+    std::string ca_file;                 // PEM; empty: the system's
+    size_t most_head_bytes = 16 * 1024;  // of the answer; more fails the call
+    size_t most_body_bytes = 64 * 1024;
+    bool cut_body = false;  // an answer that is longer is cut there, and is no failure
+    int redirects = 0;      // followed at most, else an answer like any other
+};
+
+struct HttpAnswer {
+    int status = 0;
+    http::Headers headers;
+    std::string body;
+    bool cut = false;
+};
+
+class HttpClient {
+  public:
+    struct Options {
+        std::string user_agent = "SRS";
+        size_t idle_connections = 64;  // kept at most, and of these
+        size_t idle_per_host = 8;      // for one host and port
+        int64_t idle_ms = 15'000;      // for so long
+    };
+    HttpClient() : HttpClient(Options()) {}
+    explicit HttpClient(Options options);
+    ~HttpClient();  // no call is under way; yields
+    HttpClient(const HttpClient&) = delete;
+
+    // kTimeout, kClosed, kRefused (a certificate), kNotFound (a name), kProtocol (no HTTP), kLimit (too large), kConfig
+    // (no URL), kCancelled.
+    base::Result<HttpAnswer> call(HttpCall call, runtime::Deadline deadline);
+
+    size_t idle_connections() const { return idle_.size(); }
+    uint64_t opened_total() const { return opened_total_; }
+
+  private:
+    struct Idle {
+        std::string place;  // scheme, host, port and whom it trusts
+        std::unique_ptr<runtime::ByteStream> stream;
+        int64_t until_ms;
+    };
+    struct Exchange;
+
+    base::Result<HttpAnswer> call_once(const HttpCall& call, const http::AbsoluteUrl& url, runtime::Deadline deadline);
+    base::Result<std::unique_ptr<runtime::ByteStream>> open(const HttpCall& call, const http::AbsoluteUrl& url,
+                                                            runtime::Deadline deadline);
+    base::Result<std::shared_ptr<runtime::TlsContext>> tls_context(const std::string& ca_file,
+                                                                   runtime::Deadline deadline);
+    std::unique_ptr<runtime::ByteStream> take_idle(std::string_view place);
+    void keep(std::string place, std::unique_ptr<runtime::ByteStream> stream);
+    void drop_expired();
+    std::string head_of(const HttpCall& call, const http::AbsoluteUrl& url) const;
+
+    Options options_;
+    std::deque<Idle> idle_;  // the oldest first
+    std::map<std::string, std::shared_ptr<runtime::TlsContext>> contexts_;
+    runtime::Task sweeper_;
+    uint64_t opened_total_ = 0;
+};
+
+}  // namespace net

@@ -1,0 +1,29 @@
+#include "net/http_visitor.h"
+
+#include <fmt/format.h>
+
+namespace net {
+
+std::string_view vhost_name(const http::Request& request) {
+    for (std::string_view name : {"vhost", "domain"})
+        if (auto value = http::find_parameter(request.parameters, name).value_or(""); !value.empty()) return value;
+    return request.host;
+}
+
+Visitor http_visitor(const HttpRequest& request, std::string_view id, std::string_view vhost, std::string_view app,
+                     std::string_view stream, SessionType type) {
+    Visitor visitor;
+    visitor.action = Action::kPlay;
+    visitor.type = type;
+    visitor.id = id;
+    visitor.ip = request.peer_ip;
+    visitor.vhost = vhost;
+    visitor.app = app;
+    visitor.stream = stream;
+    if (!request.message.raw_query.empty()) visitor.param = "?" + request.message.raw_query;
+    visitor.tc_url = fmt::format("rtmp://{}/{}", vhost_name(request.message), app);
+    visitor.page_url = request.message.headers.get("Referer");
+    return visitor;
+}
+
+}  // namespace net

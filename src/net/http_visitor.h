@@ -1,0 +1,18 @@
+#pragma once
+// The Visitor that an HTTP request stands for: what it plays, and what SRS makes of a request for tcUrl and param.
+
+#include <string>
+
+#include "net/gate.h"
+#include "net/http_exchange.h"
+
+namespace net {
+
+// vhost, app and stream as resolved. id: the request's session, or another that the client will go by.
+Visitor http_visitor(const HttpRequest& request, std::string_view id, std::string_view vhost, std::string_view app,
+                     std::string_view stream, SessionType type);
+
+// The name that a vhost is looked up by: ?vhost= and ?domain= come before the Host field.
+std::string_view vhost_name(const http::Request& request);
+
+}  // namespace net

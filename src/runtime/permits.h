@@ -1,0 +1,59 @@
+#pragma once
+// Permits: at most so many at once; the others wait in the order of their coming. One thread: no locks.
+
+#include <cstddef>
+#include <utility>
+
+#include "base/result.h"
+#include "runtime/deadline.h"
+#include "runtime/sync.h"
+
+namespace runtime {
+
+class Permits {
+  public:
+    class Pass {
+      public:
+        explicit Pass(Permits& permits) : permits_(&permits) { ++permits.inside_; }
+        Pass(Pass&& other) noexcept : permits_(std::exchange(other.permits_, nullptr)) {}
+        Pass& operator=(Pass&&) = delete;
+        ~Pass() {
+            if (permits_) permits_->leave();
+        }
+
+      private:
+        Permits* permits_;
+    };
+
+    // what: as for Event.
+    explicit Permits(size_t most, const char* what = "its turn") : most_(most), what_(what) {}
+    // kTimeout, kCancelled.
+    base::Result<Pass> enter(Deadline deadline) {
+        // Who comes now does not overtake those who wait.
+        bool waited = false;
+        while (inside_ >= most_ || (!waited && !waiters_.empty())) {
+            auto woken = waiters_.wait(deadline, what_);
+            waited = true;
+            if (woken) continue;
+            // It may have been its turn: then it is the next one's.
+            if (inside_ < most_) waiters_.wake_one();
+            return std::unexpected(std::move(woken.error()));
+        }
+        Pass pass(*this);
+        if (inside_ < most_) waiters_.wake_one();
+        return pass;
+    }
+    size_t inside() const { return inside_; }
+
+  private:
+    void leave() {
+        --inside_;
+        waiters_.wake_one();
+    }
+    size_t most_;
+    const char* what_;
+    size_t inside_ = 0;
+    detail::WaitList waiters_;
+};
+
+}  // namespace runtime

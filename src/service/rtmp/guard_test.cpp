@@ -1,0 +1,271 @@
+// Guards that take their time: who is asked about, who goes on meanwhile, and that each beginning has one end.
+
+#include <gtest/gtest.h>
+
+#include "runtime/sync.h"
+#include "runtime/testing.h"
+#include "service/rtmp/service.h"
+#include "service/rtmp/testing.h"
+
+namespace service::rtmp {
+namespace {
+
+using net::Action;
+using runtime::Deadline;
+using runtime::testing::ok;
+using testing::TestClient;
+using Bytes = std::vector<uint8_t>;
+
+// H.264 sequence header, a keyframe and another, as FLV bodies.
+const Bytes kVideoHeader{0x17, 0x00, 0x00, 0x00, 0x00, 0x01, 0x42, 0xc0, 0x1e, 0xff, 0xe1, 0x00, 0x19, 0x67, 0x42, 0xc0,
+                         0x1e, 0xd8, 0x90, 0x28, 0x0b, 0xfe, 0x5c, 0x04, 0x40, 0x00, 0x00, 0x03, 0x00, 0x40, 0x00, 0x00,
+                         0x0c, 0x83, 0xc5, 0x8b, 0x89, 0x80, 0x01, 0x00, 0x05, 0x68, 0xc8, 0x88, 0xcb, 0x20};
+const Bytes kKeyframe{0x17, 1, 0, 0, 0, 0, 0, 0, 3, 0x65, 1, 2};
+const Bytes kInterFrame{0x27, 1, 0, 0, 0, 0, 0, 0, 3, 0x41, 1, 2};
+
+constexpr std::string_view kStart = "9@0 17:46;9@0 17:12;";
+
+// Waits for the test's word about streams whose name begins with "slow", and refuses those that begin with "no".
+class SlowGuard final : public net::Guard {
+  public:
+    base::Result<void> admit(const net::Visitor& visitor, const config::Vhost&) override {
+        notes += fmt::format("{} {}{};", net::action_name(visitor.action), visitor.stream, visitor.param);
+        if (visitor.stream.starts_with("no")) return base::fail(base::Code::kRefused, "the guard says no");
+        if (visitor.stream.starts_with("slow")) TRY(word.wait(Deadline::in_ms(20'000)));
+        ++inside;
+        return {};
+    }
+    bool may_yield(Action, const config::Vhost&) const override { return true; }
+    bool follows(Action, const config::Vhost&) const override { return true; }
+    void left(const net::Visitor& visitor, const net::Traffic&) override {
+        notes += fmt::format("-{} {};", net::action_name(visitor.action), visitor.stream);
+        --inside;
+    }
+    std::string notes;
+    int inside = 0;
+    runtime::Event word;
+};
+
+class RtmpGuardTest : public runtime::testing::RuntimeTest {
+  protected:
+    void SetUp() override {
+        RuntimeTest::SetUp();
+        snapshot_ = std::make_shared<config::Snapshot>(*config::default_snapshot());
+        snapshot_->rtmp.listen = {{"127.0.0.1", 0}};
+        snapshot_->rtmp.handshake_timeout = 500;
+        snapshot_->vhosts.front().play.mw_latency = 0;
+        snapshot_->vhosts.front().play.rejoin_timeout = 100;
+        snapshot_->vhosts.front().publish.normal_timeout = 2000;
+        gate_.add(guard_);
+        registry_.start();
+        service_ = std::make_unique<Service>(snapshot_, sessions_, registry_, gate_);
+        ASSERT_TRUE(ok(service_->start()));
+    }
+    void TearDown() override {
+        service_->stop();
+        service_.reset();
+        EXPECT_EQ(sessions_.size(), 0u);
+        EXPECT_EQ(guard_.inside, 0) << guard_.notes;
+        registry_.stop();
+    }
+    std::unique_ptr<TestClient> client(bool publish, const std::string& path) {
+        return std::make_unique<TestClient>(service_->port(), publish, path);
+    }
+    std::unique_ptr<TestClient> running(const std::string& path) {
+        auto c = client(true, path);
+        EXPECT_TRUE(ok(c->open()));
+        c->send(::rtmp::kVideo, 0, kVideoHeader);
+        c->send(::rtmp::kVideo, 0, kKeyframe);
+        return c;
+    }
+    // Until the guard has been asked that.
+    bool asked(std::string_view what) {
+        for (int i = 0; i < 500 && guard_.notes.find(what) == std::string::npos; ++i)
+            (void)runtime::sleep_ms(10).has_value();
+        return guard_.notes.find(what) != std::string::npos;
+    }
+
+    std::shared_ptr<config::Snapshot> snapshot_;
+    net::SessionTable sessions_;
+    live::Registry registry_;
+    SlowGuard guard_;
+    net::Gate gate_;
+    std::unique_ptr<Service> service_;
+};
+
+TEST_F(RtmpGuardTest, ARefusalIsToldWithItsReason) {
+    for (bool publish : {true, false}) {
+        auto c = client(publish, "live/no?k=v");
+        auto opened = c->open();
+        ASSERT_FALSE(opened);
+        EXPECT_NE(opened.error().text().find("the guard says no"), std::string::npos) << opened.error().text();
+        c->read_to_end();
+    }
+    EXPECT_TRUE(asked("-connect ;connect ;play no?k=v;-connect ;")) << guard_.notes;
+    EXPECT_TRUE(guard_.notes.starts_with("connect ;publish no?k=v;")) << guard_.notes;
+}
+
+TEST_F(RtmpGuardTest, WhoWaitsHoldsUpNobody) {
+    auto slow = client(true, "live/slow");
+    bool opened = false;
+    auto task = runtime::spawn("slow", [&] { opened = slow->open().has_value(); });
+    ASSERT_TRUE(asked("publish slow;"));
+    auto p = running("live/a");
+    auto v = client(false, "live/a");
+    ASSERT_TRUE(ok(v->open()));
+    EXPECT_EQ(v->media(2), kStart);
+    // Longer than handshake_timeout: the guard's time is not the client's.
+    for (int i = 1; i <= 6; ++i) {
+        p->send(::rtmp::kVideo, static_cast<uint32_t>(10 + i * 10), kInterFrame);
+        (void)runtime::sleep_ms(100).has_value();
+    }
+    guard_.word.set();
+    ASSERT_TRUE(ok(task.join(Deadline::in_ms(5000))));
+    EXPECT_TRUE(opened);
+    slow.reset();
+    EXPECT_TRUE(asked("-publish slow;-connect ;")) << guard_.notes;
+}
+
+TEST_F(RtmpGuardTest, WhoLeavesMeanwhileIsInAndOut) {
+    auto slow = client(true, "live/slow");
+    auto task = runtime::spawn("slow", [&] { (void)slow->open().has_value(); });
+    ASSERT_TRUE(asked("publish slow;"));
+    task.cancel_and_join();
+    slow.reset();
+    guard_.word.set();
+    EXPECT_TRUE(asked("-publish slow;-connect ;")) << guard_.notes;
+    // The name is free.
+    auto again = running("live/slow");
+}
+
+TEST_F(RtmpGuardTest, ASecondPublisherIsNotAskedAbout) {
+    auto first = running("live/a");
+    auto second = client(true, "live/a");
+    EXPECT_FALSE(second->open());
+    second->read_to_end();
+    size_t at = guard_.notes.find("publish a;");
+    EXPECT_EQ(guard_.notes.find("publish a;", at + 1), std::string::npos) << guard_.notes;
+}
+
+TEST_F(RtmpGuardTest, TheFirstOfTwoThatWaitedTogetherHasTheName) {
+    auto one = client(true, "live/slow"), two = client(true, "live/slow");
+    int opened = 0;
+    auto open = [&](TestClient& c) { opened += c.open().has_value() ? 1 : 0; };
+    auto first = runtime::spawn("one", [&] { open(*one); });
+    auto second = runtime::spawn("two", [&] { open(*two); });
+    auto both = [&] { return guard_.notes.find("publish slow;") != guard_.notes.rfind("publish slow;"); };
+    for (int i = 0; i < 500 && !both(); ++i) (void)runtime::sleep_ms(10).has_value();
+    ASSERT_TRUE(both()) << guard_.notes;
+    guard_.word.set();
+    ASSERT_TRUE(ok(first.join(Deadline::in_ms(5000))));
+    ASSERT_TRUE(ok(second.join(Deadline::in_ms(5000))));
+    EXPECT_EQ(opened, 1);
+    EXPECT_TRUE(asked("-publish slow;")) << guard_.notes;  // of the one that came second
+}
+
+TEST_F(RtmpGuardTest, WhatIsPlayedGoesOnWhileMoreIsAskedFor) {
+    auto p = running("live/a");
+    guard_.word.set();
+    auto q = running("live/slow1_");
+    auto v = client(false, "live/a");
+    ASSERT_TRUE(ok(v->open()));
+    EXPECT_EQ(v->media(2), kStart);
+    guard_.word.reset();
+    v->call_on(2, "play", {{}, "slow1_"});
+    ASSERT_TRUE(asked("play slow1_;"));
+    for (uint32_t time : {20, 30, 40}) {
+        p->send(::rtmp::kVideo, time, kInterFrame);
+        EXPECT_EQ(v->media_of({1}, 1), fmt::format("1: 9@{} 27:12;", time));
+    }
+    // What it says meanwhile waits its turn.
+    v->call_on(1, "pause", {{}, true, 0});
+    guard_.word.set();
+    EXPECT_EQ(v->media_of({2}, 2), "2: 9@0 17:46;9@0 17:12;");
+    EXPECT_TRUE(v->hears("NetStream.Pause.Notify"));
+    v.reset();
+    EXPECT_TRUE(asked("-play slow1_;") && asked("-play a;") && asked("-connect ;")) << guard_.notes;
+}
+
+TEST_F(RtmpGuardTest, ASecondStreamIsRefusedAndTheFirstGoesOn) {
+    auto p = running("live/a");
+    auto v = client(false, "live/a");
+    ASSERT_TRUE(ok(v->open()));
+    EXPECT_EQ(v->media(2), kStart);
+    v->call_on(2, "play", {{}, "no"});
+    v->call_on(3, "publish", {{}, "no2", "live"});
+    ASSERT_TRUE(asked("play no;publish no2;")) << guard_.notes;
+    // The client of this test takes the first refusal for the end; the second, and the stream, come behind it.
+    EXPECT_FALSE(v->hears("NetStream.Publish.BadName"));
+    p->send(::rtmp::kVideo, 20, kInterFrame);
+    (void)runtime::sleep_ms(50).has_value();
+    EXPECT_EQ(registry_.find({"__defaultVhost__", "live", "a"})->viewer_count(), 1u);
+    EXPECT_EQ(sessions_.size(), 2u);
+}
+
+TEST_F(RtmpGuardTest, WhatIsPlayedEndsWhileMoreIsAskedFor) {
+    for (std::string_view what : {"play", "publish"}) {
+        guard_.notes.clear();
+        guard_.word.reset();
+        auto p = running("live/a");
+        auto v = client(false, "live/a");
+        ASSERT_TRUE(ok(v->open()));
+        EXPECT_EQ(v->media(2), kStart);
+        v->call_on(2, std::string(what), {{}, "slow", "live"});
+        ASSERT_TRUE(asked(fmt::format("{} slow;", what)));
+        p.reset();  // and the viewers' time to wait for it passes
+        EXPECT_TRUE(v->hears("NetStream.Play.UnpublishNotify"));
+        ASSERT_TRUE(asked("-play a;")) << guard_.notes;
+        guard_.word.set();
+        EXPECT_TRUE(v->hears(what == "play" ? "NetStream.Play.Start;" : "NetStream.Publish.Start"));
+        if (what == "publish") {
+            v->send(::rtmp::kVideo, 0, kVideoHeader);
+            EXPECT_TRUE(registry_.find({"__defaultVhost__", "live", "slow"})->published());
+        }
+        v.reset();
+        EXPECT_TRUE(asked(fmt::format("-{} slow;", what))) << guard_.notes;
+    }
+}
+
+TEST_F(RtmpGuardTest, AViewerDiesOrIsKickedWhileMoreIsAskedFor) {
+    for (bool kicked : {false, true}) {
+        guard_.notes.clear();
+        auto p = running("live/a");
+        auto v = client(false, "live/a");
+        ASSERT_TRUE(ok(v->open()));
+        EXPECT_EQ(v->media(2), kStart);
+        v->call_on(2, "play", {{}, "slow"});
+        ASSERT_TRUE(asked("play slow;"));
+        if (kicked) {
+            net::Session* session = nullptr;
+            sessions_.for_each([&](net::Session& s) {
+                if (s.type() == net::SessionType::kRtmpPlay) session = &s;
+            });
+            ASSERT_NE(session, nullptr);
+            session->kick("by the test");
+        } else {
+            v.reset();
+        }
+        EXPECT_TRUE(asked("-play a;") && asked("-connect ;")) << guard_.notes;
+        EXPECT_EQ(guard_.notes.find("-play slow;"), std::string::npos);
+        p.reset();
+        ASSERT_TRUE(asked("-publish a;"));
+    }
+}
+
+TEST_F(RtmpGuardTest, TheServerStopsWhileSomebodyIsAskedAbout) {
+    auto slow = client(true, "live/slow");
+    auto task = runtime::spawn("slow", [&] { (void)slow->open().has_value(); });
+    ASSERT_TRUE(asked("publish slow;"));
+    auto p = running("live/a");
+    auto v = client(false, "live/a");
+    ASSERT_TRUE(ok(v->open()));
+    EXPECT_EQ(v->media(2), kStart);
+    v->call_on(2, "play", {{}, "slow2"});
+    ASSERT_TRUE(asked("play slow2;"));
+    service_->stop();
+    ASSERT_TRUE(ok(task.join(Deadline::in_ms(5000))));
+    EXPECT_EQ(sessions_.size(), 0u);
+}
+
+}  // namespace
+}  // namespace service::rtmp
