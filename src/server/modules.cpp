@@ -115,7 +115,8 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
                                                                          house->router, std::string(kSignature))));
     lifecycle.add(
         module_of("http_api", in_house<service::api::Service>(house, snapshot, house->sessions, house->api_router,
-                                                              std::string(kSignature), std::string(kVersion))));
+                                                              std::string(kSignature), std::string(kVersion),
+                                                              *house->operations)));
 }
 
 }  // namespace server

@@ -31,11 +31,12 @@ int version_part(std::string_view version, int place) {
 }  // namespace
 
 Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, net::HttpRouter& router,
-                 std::string signature, std::string version)
+                 std::string signature, std::string version, const net::Operations& operations)
     : snapshot_(std::move(snapshot)),
       router_(router),
       identity_(make_identity(*snapshot_, std::move(signature), std::move(version))),
       debug_(identity_, sessions),
+      raw_(identity_, operations, [this] { return snapshot_; }),
       server_(sessions, router, options()) {}
 
 net::HttpServerOptions Service::options() const {
@@ -89,6 +90,7 @@ void Service::add_routes() {
          Access::kRead,
          [this](HttpRequest&, HttpResponse& r) { return versions(r); }});
     for (Endpoint& endpoint : debug_.endpoints()) add(std::move(endpoint));
+    for (Endpoint& endpoint : raw_.endpoints()) add(std::move(endpoint));
 }
 
 void Service::add(Endpoint endpoint) {

@@ -15,6 +15,7 @@
 #include "service/api/access.h"
 #include "service/api/debug.h"
 #include "service/api/envelope.h"
+#include "service/api/raw.h"
 
 namespace service::api {
 
@@ -22,7 +23,7 @@ class Service {
   public:
     // signature, version: of this server. Both references outlive it.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, net::HttpRouter& router, std::string signature,
-            std::string version);
+            std::string version, const net::Operations& operations);
 
     base::Result<void> start();
     void stop_accepting() { server_.stop_accepting(); }
@@ -47,6 +48,7 @@ class Service {
     net::HttpRouter& router_;
     Identity identity_;
     Debug debug_;
+    Raw raw_;
     net::HttpServer server_;
 };
 

@@ -21,7 +21,7 @@ class ApiTest : public runtime::testing::RuntimeTest {
         snapshot_->http_api.enabled = true;
         snapshot_->http_api.listen = {{"127.0.0.1", 0}};
         snapshot_->http_api.debug = true;
-        service_ = std::make_unique<Service>(snapshot_, sessions_, router_, "SRS/1.2.3", "1.2.3");
+        service_ = std::make_unique<Service>(snapshot_, sessions_, router_, "SRS/1.2.3", "1.2.3", operations_);
         ASSERT_TRUE(ok(service_->start()));
     }
     void TearDown() override {
@@ -43,6 +43,7 @@ class ApiTest : public runtime::testing::RuntimeTest {
     std::shared_ptr<config::Snapshot> snapshot_;
     net::SessionTable sessions_;
     net::HttpRouter router_;
+    net::Operations operations_;
     std::unique_ptr<Service> service_;
 };
 
