@@ -10,6 +10,7 @@
 #include "runtime/watchdog.h"
 #include "server/diagnostics.h"
 #include "server/disk_engine.h"
+#include "server/overload.h"
 #include "server/parent_watch.h"
 #include "server/udp_report.h"
 #include "server/version.h"
@@ -101,6 +102,7 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
     lifecycle.add(module_of("udp_report", std::make_shared<UdpReport>(snapshot)));
     lifecycle.add(module_of("disk", std::make_shared<DiskEngine>(snapshot)));
     lifecycle.add(module_of("live", std::make_shared<LiveEngine>(house)));
+    lifecycle.add(module_of("overload", in_house<OverloadWatch>(house, snapshot, house->gate, *house->operations)));
     // Before publishers: they end first, and their files are completed then.
     lifecycle.add(module_of("dvr", in_house<service::dvr::Service>(house, snapshot, house->registry, house->events)));
     lifecycle.add(module_of("hls", in_house<service::hls::Service>(house, snapshot, house->sessions, house->registry,
@@ -113,10 +115,9 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
     lifecycle.add(
         module_of("http_server", in_house<service::http_server::Service>(house, snapshot, house->sessions,
                                                                          house->router, std::string(kSignature))));
-    lifecycle.add(
-        module_of("http_api", in_house<service::api::Service>(house, snapshot, house->sessions, house->api_router,
-                                                              std::string(kSignature), std::string(kVersion),
-                                                              *house->operations)));
+    lifecycle.add(module_of("http_api", in_house<service::api::Service>(house, snapshot, house->sessions,
+                                                                        house->api_router, std::string(kSignature),
+                                                                        std::string(kVersion), *house->operations)));
 }
 
 }  // namespace server

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <fstream>
 
 #include "runtime/testing.h"
@@ -14,6 +15,7 @@ class ReloadTest : public runtime::testing::RuntimeTest {
   protected:
     void SetUp() override {
         RuntimeTest::SetUp();
+        unsetenv("SRS_OBJS");  // of the test run; no configuration
         path_ = testing::TempDir() + "reload_test." + std::to_string(getpid()) + ".conf";
         write("listen 1; srs_log_tank console; vhost a { }");
     }

@@ -1,5 +1,7 @@
 #include "service/api/raw.h"
 
+#include <cmath>
+
 namespace service::api {
 
 Json to_json(const net::ReloadReport& report) {
@@ -28,7 +30,24 @@ std::vector<Endpoint> Raw::endpoints() {
     row.summary = "?rpc=raw: what the API may change, and the last reload; ?rpc=reload: reads the configuration again";
     row.access = Access::kPrivileged;
     row.handler = [this](net::HttpRequest& request, net::HttpResponse& response) { return answer(request, response); };
-    return {std::move(row)};
+    Endpoint run;
+    run.methods = {http::Method::kGet};
+    run.pattern = "/api/v1/operations";
+    run.summary = "how the run goes: whether it drains, how busy the loop is, how many reloads there were";
+    run.handler = [this](net::HttpRequest&, net::HttpResponse& response) { return operations(response); };
+    return {std::move(row), std::move(run)};
+}
+
+base::Result<void> Raw::operations(net::HttpResponse& response) {
+    const net::Load& load = operations_.load;
+    Json body = envelope(identity_);
+    body["data"] = {{"draining", operations_.draining},
+                    {"load",
+                     {{"level", net::load_level_name(load.level)},
+                      {"busy_percent", std::round(load.busy_percent * 10) / 10},
+                      {"refused", load.refused}}},
+                    {"reloads", {{"total", operations_.reloads}, {"failed", operations_.reloads_failed}}}};
+    return send_json(response, body);
 }
 
 base::Result<void> Raw::answer(net::HttpRequest& request, net::HttpResponse& response) {

@@ -1,5 +1,6 @@
 #pragma once
-// /api/v1/raw: what the API may change (rpc=raw), and the reload (rpc=reload). Shape: INTERFACE.md and doc/reload.md.
+// /api/v1/raw: what the API may change (rpc=raw), and the reload (rpc=reload). /api/v1/operations: how the run goes:
+// draining, overload, reloads. Shapes: INTERFACE.md and doc/reload.md.
 
 #include <functional>
 #include <vector>
@@ -22,6 +23,7 @@ class Raw {
   private:
     base::Result<void> answer(net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> report(net::HttpResponse& response);
+    base::Result<void> operations(net::HttpResponse& response);
     base::Result<void> reload(net::HttpResponse& response);
 
     const Identity& identity_;

@@ -1,0 +1,64 @@
+"""A gentle end with viewers of every kind and a recording: who is told when, who goes on, and what is left on disk."""
+
+import signal
+import time
+
+from lib import dvr, flv, hls, http, media, publishing, rtmp
+from lib.server import can_connect, default_vhost
+from lib.timing import scaled, wait_until
+
+TOP = "http_api { enabled on; listen 127.0.0.1:API_PORT; }\ngrace_start_wait 1500; grace_limit 60000; grace_final_wait 100;\n"
+VHOST = (
+    "dvr { enabled on; dvr_path ./rec/[app]/[stream].[timestamp].flv; }"
+    "hls { enabled on; hls_path ./html; hls_fragment 0.5; hls_window 60; hls_ctx off; hls_dispose 0; }"
+)
+PLAYLIST = "/live/s.m3u8"
+
+
+def test_viewers_and_recordings_through_a_gentle_end(servers):
+    server = servers(top=TOP, vhosts=default_vhost(VHOST, play="mw_latency 100;"))
+    publisher = rtmp.publisher(server, "live", "s")
+    with publishing.Steady(publisher, media.from_keyframe(media.plain())) as steady:
+        viewers = {
+            "RTMP": publishing.Collector(rtmp.player(server, "live", "s", timeout=scaled(30))),
+            "HTTP-FLV": publishing.Collector(http.Live(server.http_port, "/live/s.flv", timeout=scaled(30))),
+        }
+        hls.wait(server, PLAYLIST, lambda playlist: len(playlist.segments) >= 2, what="two segments")
+        dvr.wait_growing(server)
+        server.signal(signal.SIGQUIT)
+        late = rtmp.player(server, "live", "s", timeout=scaled(30))
+        assert hls.get(server, PLAYLIST), "meanwhile who comes is still served"
+        wait_until(lambda: not can_connect(server.rtmp_port), 10, "then no new connection is taken")
+        seen = {who: len(viewer.tags) for who, viewer in viewers.items()}
+        wait_until(
+            lambda: all(len(viewer.tags) > seen[who] + 60 for who, viewer in viewers.items()),
+            10,
+            lambda: f"viewers go on: {seen} then, { {who: len(v.tags) for who, v in viewers.items()} } now",
+        )
+        assert server.alive() and steady.error is None, f"the publisher should go on: {steady.error}"
+        late.close()
+    for who, viewer in viewers.items():
+        assert flv.frames(viewer.finish(scaled(20), who)), f"{who} should have had its stream to the end"
+    assert server.wait_exit(20) == 0, "with the last one gone it should end well"
+    files = dvr.files(server)
+    assert len(files) == 1 and not dvr.growing(server), f"one complete recording: {files}, {dvr.growing(server)}"
+    got = flv.frames(flv.read_file(files[0]))
+    assert [tag.body for tag in got] == [tag.body for tag in flv.frames(steady.sent)][-len(got) :], "all of it recorded"
+    playlist = hls.Playlist((server.dir / "html" / PLAYLIST[1:]).read_text())
+    for segment in playlist.segments:
+        assert hls.file_on_disk(server, PLAYLIST, segment.uri).stat().st_size > 0, f"{segment.uri} should be there"
+
+
+def test_a_reload_does_not_end_a_drain(servers):
+    server = servers(top="grace_start_wait 100; grace_limit 60000; grace_final_wait 100;\n")
+    with rtmp.publisher(server, "live", "s") as client:
+        publishing.send_all(client, media.tags(media.plain())[:20])
+        server.signal(signal.SIGQUIT)
+        wait_until(lambda: not can_connect(server.rtmp_port), 5, "no new connection is taken")
+        server.conf_path.write_text(server.conf.replace("grace_limit 60000", "grace_limit 50000"))
+        mark = server.log_mark()
+        server.signal(signal.SIGHUP)
+        server.wait_log("1 changes, 1 of them in force", 5, mark)
+        time.sleep(0.3)
+        assert server.alive() and not can_connect(server.rtmp_port), "it still drains"
+    assert server.wait_exit(10) == 0

@@ -1,0 +1,73 @@
+"""The circuit breaker: while the loop has no time left, new players are refused, and those who are there go on."""
+
+import json
+import threading
+
+import pytest
+
+from lib import http, media, publishing, rtmp
+from lib.server import default_vhost
+from lib.timing import VALGRIND, scaled, wait_until
+
+# What the loop does anyway under the requests below is dying enough.
+TOP = """http_api { enabled on; listen 127.0.0.1:API_PORT; debug on; }
+circuit_breaker { high_threshold 1; high_pulse 1; critical_threshold 2; critical_pulse 1; dying_threshold 3; dying_pulse 2; %s }
+"""
+
+
+def load(server):
+    return json.loads(http.get(server.api_port, "/api/v1/operations").body)["data"]["load"]
+
+
+class Busy:
+    """Requests one after the other, from two threads."""
+
+    def __init__(self, server):
+        self.server, self.stopping = server, threading.Event()
+        self.threads = [threading.Thread(target=self.run) for _ in range(2)]
+
+    def run(self):
+        while not self.stopping.is_set():
+            with http.Connection(self.server.api_port, timeout=scaled(20)) as connection:
+                for _ in range(900):
+                    if self.stopping.is_set():
+                        return
+                    connection.request("GET", "/api/v1/debug/coroutines")
+                    connection.read_response()
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+
+    def __exit__(self, *_):
+        self.stopping.set()
+        for thread in self.threads:
+            thread.join()
+
+
+@pytest.mark.skipif(VALGRIND, reason="it is never idle there")
+def test_players_are_refused_while_it_is_dying(servers):
+    server = servers(top=TOP % "", vhosts=default_vhost(play="mw_latency 500;"))
+    with publishing.Steady(rtmp.publisher(server, "live", "s"), media.from_keyframe(media.plain())) as steady:
+        there = publishing.Collector(rtmp.player(server, "live", "s", timeout=scaled(30)))
+        wait_until(lambda: len(there.tags) > 20, 10, "a viewer sees the stream")
+        with Busy(server):
+            wait_until(lambda: load(server)["level"] == "dying", 20, lambda: f"it is dying: {load(server)}")
+            with pytest.raises(rtmp.Refused):
+                rtmp.player(server, "live", "s", timeout=scaled(10))
+            assert http.get_status(server.http_port, "/live/s.flv") in (403, 503), "a player should be refused"
+            assert load(server)["refused"] >= 2, load(server)
+            rtmp.publisher(server, "live", "other").close()
+            seen = len(there.tags)
+            wait_until(lambda: len(there.tags) > seen + 30, 10, "who was there goes on")
+        server.wait_log("load: dying.*new players are refused")
+        assert steady.error is None, f"the publisher should go on: {steady.error}"
+
+
+def test_switched_off_it_refuses_nobody(servers):
+    server = servers(top=TOP % "enabled off;")
+    with publishing.Steady(rtmp.publisher(server, "live", "s"), media.from_keyframe(media.plain())):
+        with Busy(server):
+            wait_until(lambda: load(server)["busy_percent"] > 3, 20, "it is busy")
+            assert load(server)["level"] == "normal", load(server)
+            rtmp.player(server, "live", "s", timeout=scaled(10)).close()

@@ -1,0 +1,85 @@
+#include "server/overload.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+namespace server {
+
+namespace {
+
+constexpr int64_t kSecondMs = 1000;
+
+int64_t thread_cpu_us() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return now.tv_sec * INT64_C(1'000'000) + now.tv_nsec / 1000;
+}
+
+bool holds(int& seconds, double percent, int threshold, int pulse) {
+    seconds = percent >= threshold ? std::min(seconds + 1, pulse) : 0;
+    return seconds >= pulse;
+}
+
+}  // namespace
+
+net::LoadLevel Overload::second(double percent, const config::CircuitBreaker& b) {
+    const bool high = holds(high_s_, percent, b.high_threshold, b.high_pulse);
+    const bool critical = holds(critical_s_, percent, b.critical_threshold, b.critical_pulse);
+    const bool dying = holds(dying_s_, percent, b.dying_threshold, b.dying_pulse);
+    if (dying) return net::LoadLevel::kDying;
+    if (critical) return net::LoadLevel::kCritical;
+    return high ? net::LoadLevel::kHigh : net::LoadLevel::kNormal;
+}
+
+base::Result<void> OverloadWatch::start() {
+    gate_.add(*this);
+    task_ = runtime::spawn("overload", [this] { run(); });
+    return {};
+}
+
+void OverloadWatch::stop() {
+    if (task_) task_.cancel_and_join();
+    gate_.remove(*this);
+}
+
+void OverloadWatch::run() {
+    int64_t cpu_us = thread_cpu_us(), clock_us = base::monotonic_us();
+    while (runtime::sleep_ms(kSecondMs)) {
+        const int64_t cpu_now = thread_cpu_us(), clock_now = base::monotonic_us();
+        note(100.0 * static_cast<double>(cpu_now - cpu_us) /
+             static_cast<double>(std::max<int64_t>(1, clock_now - clock_us)));
+        cpu_us = cpu_now;
+        clock_us = clock_now;
+    }
+}
+
+void OverloadWatch::note(double percent) {
+    const config::CircuitBreaker& breaker = snapshot_->circuit_breaker;
+    if (!breaker.enabled) overload_ = {};
+    const net::LoadLevel level = breaker.enabled ? overload_.second(percent, breaker) : net::LoadLevel::kNormal;
+    const net::LoadLevel before = operations_.load.level;
+    operations_.load.busy_percent = std::clamp(percent, 0.0, 100.0);
+    operations_.load.level = level;
+    if (level == before) return;
+    const std::string text = fmt::format("load: {}, was {}; the loop is busy {:.0f} % of the time{}",
+                                         net::load_level_name(level), net::load_level_name(before), percent,
+                                         level == net::LoadLevel::kDying ? "; new players are refused" : "");
+    level > before ? base::log::warn("{}", text) : base::log::trace("{}", text);
+}
+
+base::Result<void> OverloadWatch::admit(const net::Visitor& visitor, const config::Vhost& vhost) {
+    if (visitor.action != net::Action::kPlay || operations_.load.level != net::LoadLevel::kDying) return {};
+    // Who watches already cannot be told from who comes.
+    if (visitor.type == net::SessionType::kHlsPlay && !vhost.hls.ctx) return {};
+    ++operations_.load.refused;
+    return base::fail(
+        base::CloseReason::kRefusedLimit,
+        fmt::format("the server is overloaded, busy {:.0f} % of the time", operations_.load.busy_percent));
+}
+
+}  // namespace server

@@ -1,0 +1,52 @@
+#pragma once
+// The circuit breaker. Overload is pure: how busy the loop was, second by second, in; the level out. OverloadWatch is
+// the module that measures, and the guard that refuses new players while the server is dying: each viewer more would
+// cost those who are there their stream. Publishers are let in: without them there is nothing to play.
+
+#include <cstdint>
+#include <string_view>
+
+#include "config/snapshot.h"
+#include "net/gate.h"
+#include "net/operations.h"
+#include "runtime/coroutine.h"
+
+namespace server {
+
+class Overload {
+  public:
+    // percent: of the last second, that the loop's thread was computing.
+    net::LoadLevel second(double percent, const config::CircuitBreaker& breaker);
+
+  private:
+    int high_s_ = 0;  // seconds in a row, up to the pulse
+    int critical_s_ = 0;
+    int dying_s_ = 0;
+};
+
+class OverloadWatch final : public net::Guard {
+  public:
+    // Both outlive it.
+    OverloadWatch(config::SnapshotPtr snapshot, net::Gate& gate, net::Operations& operations)
+        : snapshot_(std::move(snapshot)), gate_(gate), operations_(operations) {}
+
+    base::Result<void> start();
+    void stop_accepting() {}
+    bool idle() const { return true; }
+    void stop();
+    void reload(const config::SnapshotPtr& next) { snapshot_ = next; }
+
+    base::Result<void> admit(const net::Visitor& visitor, const config::Vhost& vhost) override;
+
+  private:
+    void run();
+    void note(double percent);
+
+    config::SnapshotPtr snapshot_;
+    net::Gate& gate_;
+    net::Operations& operations_;
+    Overload overload_;
+    runtime::Task task_;
+};
+
+}  // namespace server
