@@ -96,10 +96,13 @@ base::Result<void> Service::let_in(const std::string& context, const Output& out
     net::Stay stay;
     if (!viewers_.known(context) && !viewers_.banned(context)) {
         asking_.insert(context);
-        auto admitted = gate_.admit(
-            net::http_visitor(request, context, key.vhost, key.app, key.name, net::SessionType::kHlsPlay), vhost);
+        const auto visitor =
+            net::http_visitor(request, context, key.vhost, key.app, key.name, net::SessionType::kHlsPlay);
+        auto admitted = gate_.admit(visitor, vhost);
         asking_.erase(context);
         asked_.pulse();
+        if (!admitted && admitted.error().code() != base::Code::kCancelled)
+            net::note_refusal(sessions_, visitor, admitted.error());
         stay = TRY(std::move(admitted));
     }
     if (!stays && !stay) return {};
