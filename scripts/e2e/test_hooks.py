@@ -1,6 +1,7 @@
 """Hooks: what HTTP servers are asked and told, field by field, by clients of every kind; signatures; pairs that stay
 balanced; hook servers that are down, slow, wrong or hostile, which the streams of others never feel."""
 
+import json
 import time
 
 import pytest
@@ -100,6 +101,7 @@ def test_http_players(servers):
 
             # HLS: once per viewer, however much it fetches; its end is its silence.
             wait_until(lambda: http.get(server.http_port, "/live/one.m3u8?u=1").status == 200, 15, "HLS is there")
+            assert http.get(server.http_port, "/live/one.m3u8?u=head", method="HEAD").status == 200
             master = http.get(server.http_port, "/live/one.m3u8?u=2").body.decode()
             context = master.partition("hls_ctx=")[2][:8]
             for _ in range(3):
@@ -115,6 +117,7 @@ def test_http_players(servers):
             assert len(asked.wait("on_play", client_id="oldone")) == 1, asked.bodies("on_play")
             other = http.get(server.http_port, f"/live/one.m3u8?hls_ctx={'a' * 30}")
             assert other.status == 400, f"no id of ours: {other.describe()}"
+            assert not asked.bodies("on_play", param="?u=head"), "a HEAD is no viewer"
         server.stop()
         began = sorted(body["client_id"] for body in asked.bodies("on_play"))
         ended = sorted(body["client_id"] for body in asked.bodies("on_stop"))
@@ -190,7 +193,7 @@ def test_recordings_and_segments(servers):
     with hooks.HookServer() as asked:
         notify = f"http://127.0.0.1:{asked.port}/cache/[server_id]/[service_id]/[app]/[stream]/[ts_url][param]"
         server = servers(
-            top="server_id vid-test;",
+            top="server_id vid-test; http_api { enabled on; listen 127.0.0.1:API_PORT; }",
             vhosts=hooks.vhost(
                 hls="hls { enabled on; hls_fragment 1; hls_path ./html; hls_nb_notify 16; }",
                 dvr="dvr { enabled on; dvr_path ./rec/[app]/[stream].[timestamp].flv; }",
@@ -205,6 +208,9 @@ def test_recordings_and_segments(servers):
         (recorded,) = asked.wait("on_dvr")
         (publish,) = asked.bodies("on_publish")
         (file,) = dvr.wait_files(server, 1)
+        about = json.loads(http.get(server.api_port, "/api/v1/versions").body)
+        ids = (publish["server_id"], publish["service_id"])
+        assert ids == (about["server"], about["service"]) and ids[0] == "vid-test", f"as the API has it: {about}"
         who = {key: publish[key] for key in publish if key != "action"}
         assert recorded == who | {
             "action": "on_dvr",

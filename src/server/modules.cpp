@@ -111,8 +111,8 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
     lifecycle.add(module_of("overload", in_house<OverloadWatch>(house, snapshot, house->gate, *house->operations)));
     // In the order in which they are asked; hooks, which take their time, last.
     house->gate.add(house->signed_urls);
-    lifecycle.add(module_of("hook", in_house<service::hook::Service>(house, snapshot, house->gate, house->events,
-                                                                     house->hook_stats, runtime::new_context_id())));
+    lifecycle.add(module_of(
+        "hook", in_house<service::hook::Service>(house, snapshot, house->gate, house->events, house->hook_stats)));
     // Before publishers: they end first, and their files are completed then.
     lifecycle.add(module_of("dvr", in_house<service::dvr::Service>(house, snapshot, house->registry, house->events)));
     lifecycle.add(module_of("hls", in_house<service::hls::Service>(house, snapshot, house->sessions, house->registry,

@@ -6,6 +6,7 @@
 #include <climits>
 
 #include "base/log.h"
+#include "net/service_id.h"
 
 namespace service::hook {
 
@@ -65,12 +66,11 @@ std::string working_directory() {
 
 }  // namespace
 
-Service::Service(config::SnapshotPtr snapshot, net::Gate& gate, live::Events& events, net::HookStats& stats,
-                 std::string service_id)
+Service::Service(config::SnapshotPtr snapshot, net::Gate& gate, live::Events& events, net::HookStats& stats)
     : snapshot_(std::move(snapshot)),
       gate_(gate),
       events_(events),
-      identity_{snapshot_->global.server_id, std::move(service_id), working_directory()},
+      identity_{snapshot_->global.server_id, net::service_id(), working_directory()},
       caller_(stats),
       reporter_(caller_, stats) {}
 

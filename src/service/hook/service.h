@@ -20,8 +20,7 @@ namespace service::hook {
 class Service final : public net::Guard, private live::EventListener {
   public:
     // Gate, events and stats outlive it.
-    Service(config::SnapshotPtr snapshot, net::Gate& gate, live::Events& events, net::HookStats& stats,
-            std::string service_id);
+    Service(config::SnapshotPtr snapshot, net::Gate& gate, live::Events& events, net::HookStats& stats);
     ~Service();  // stops: yields
 
     base::Result<void> start();
