@@ -136,6 +136,14 @@ def test_every_url_must_accept(servers):
         assert "/never" not in server.log() and not asked.bodies("on_unpublish")
 
 
+def test_a_refusal_refuses_whatever_fail_open_says(servers):
+    with hooks.HookServer(no=hooks.answer('{"code":1}'), forbidden=hooks.answer("0", "403 Forbidden")) as asked:
+        for name in ("no", "forbidden"):
+            server = servers(vhosts=hooks.vhost(on_publish=asked.url(name), fail_open="on_publish"))
+            with pytest.raises(rtmp.Refused):
+                rtmp.publisher(server, "live", "one")
+
+
 @pytest.mark.parametrize(
     "answer, accepted",
     [
