@@ -29,7 +29,7 @@ const std::vector<Block>& block_table() {
         {"rtsp_server", Names::kNone, false, false, false, "RTSP."},
         {"circuit_breaker", Names::kNone, false, false, true, "Overload: see doc/reload.md."},
         {"exporter", Names::kNone, false, false, false, "Metrics for Prometheus."},
-        {"heartbeat", Names::kNone, false, false, false, "Reports to another server."},
+        {"heartbeat", Names::kNone, false, false, true, "Reports to another server, see doc/forward.md."},
         {"stats", Names::kNone, false, false, false, "What the summary shows of the machine."},
         {"stream_caster", Names::kOptional, true, false, false, "Streams of other kinds."},
         {"vhost", Names::kRequired, true, false, true,
@@ -46,11 +46,9 @@ const std::vector<Block>& block_table() {
         {"vhost/dvr", Names::kNone, false, false, true, "Recording."},
         {"vhost/refer", Names::kNone, false, false, false, "Which web pages may play."},
         {"vhost/security", Names::kNone, false, false, false, "Who may publish and play."},
-        {"vhost/http_hooks", Names::kNone, false, false, true, "Events for HTTP servers, see doc/hooks.md."},
-        {"vhost/signed_urls", Names::kNone, false, false, true,
-         "URLs with an expiry and a signature, see doc/hooks.md."},
+        {"vhost/http_hooks", Names::kNone, false, false, false, "Events for HTTP servers."},
         {"vhost/cluster", Names::kNone, false, false, false, "Edges and origins."},
-        {"vhost/forward", Names::kNone, false, false, false, "Passing streams on."},
+        {"vhost/forward", Names::kNone, false, false, true, "Passing streams on, see doc/forward.md."},
         {"vhost/exec", Names::kOptional, false, false, false, "Programs for streams."},
         {"vhost/ingest", Names::kOptional, true, false, false, "Pulling streams."},
         {"vhost/ingest/input", Names::kNone, false, false, false, "What to pull."},
@@ -95,7 +93,7 @@ std::vector<Row> make_rows() {
     add_disk_rows(rows);
     add_dvr_rows(rows);
     add_hls_rows(rows);
-    add_hook_rows(rows);
+    add_forward_rows(rows);
     add_later_rows(rows);
     std::map<std::string_view, size_t> order;  // of scopes; the global one is 0
     for (const Block& block : block_table()) order.emplace(block.path, order.size() + 1);

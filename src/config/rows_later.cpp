@@ -72,14 +72,6 @@ constexpr Later kExporter[] = {
     {"label", "", "A label on every metric.", "cn-beijing"},
     {"tag", "", "Another label on every metric.", "cn-edge"},
 };
-constexpr Later kHeartbeat[] = {
-    {"enabled", "off", "Reports this server to another one."},
-    {"interval", "9.9", "Seconds between reports."},
-    {"url", "http://127.0.0.1:8085/api/v1/servers", "Where reports are posted."},
-    {"device_id", "", "The name in the reports.", "my-srs-device"},
-    {"summaries", "off", "Reports carry the summary of the API."},
-    {"ports", "off", "Reports carry the listening ports."},
-};
 constexpr Later kStats[] = {
     {"enabled", "on", "Samples of the machine's network and disks."},
     {"network", "0", "Index of the network device that the summary shows."},
@@ -138,6 +130,20 @@ constexpr Later kSecurity[] = {
     {"allow", "", "An allowing rule: play or publish, and an address or all.", "play all", true},
     {"deny", "", "A denying rule: play or publish, and an address or all.", "publish all", true},
 };
+constexpr std::string_view kHookExample = "http://127.0.0.1:8085/api/v1/streams";
+constexpr Later kHttpHooks[] = {
+    {"enabled", "off", "Asks or tells HTTP servers about events."},
+    {"on_connect", "", "URLs called when a client connects.", kHookExample},
+    {"on_close", "", "URLs called when a client leaves.", kHookExample},
+    {"on_publish", "", "URLs called when a publisher begins.", kHookExample},
+    {"on_unpublish", "", "URLs called when a publisher ends.", kHookExample},
+    {"on_play", "", "URLs called when a player begins.", kHookExample},
+    {"on_stop", "", "URLs called when a player ends.", kHookExample},
+    {"on_dvr", "", "URLs called when a recording is complete.", kHookExample},
+    {"on_hls", "", "URLs called when an HLS segment is complete.", kHookExample},
+    {"on_hls_notify", "", "URL fetched when an HLS segment is complete, to fill a cache.",
+     "http://127.0.0.1:8085/api/v1/hls/[server_id]/[app]/[stream]/[ts_url][param]"},
+};
 constexpr Later kDash[] = {
     {"enabled", "off", "DASH for this vhost."},
     {"dash_fragment", "30", "Length of a segment, s."},
@@ -149,14 +155,13 @@ constexpr Later kDash[] = {
     {"dash_cleanup", "on", "Files that left the window are deleted."},
     {"dash_dispose", "120", "Files are deleted so many seconds after the publisher left; 0: never."},
 };
+// What on_hls_notify's answer is read by.
+constexpr Later kHls[] = {
+    {"hls_nb_notify", "64", "Most bytes read of the answer to on_hls_notify."},
+};
 constexpr Later kVhostRtsp[] = {
     {"enabled", "off", "RTSP for this vhost."},
     {"rtmp_to_rtsp", "on", "Streams published by RTMP can be played by RTSP."},
-};
-constexpr Later kForward[] = {
-    {"enabled", "off", "Passes streams on to other servers."},
-    {"destination", "", "Those servers.", "127.0.0.1:1936 127.0.0.1:1937"},
-    {"backend", "", "URL that is asked for them.", "http://127.0.0.1:8085/api/v1/forward"},
 };
 constexpr Later kExec[] = {
     {"enabled", "off", "Runs programs for streams."},
@@ -229,7 +234,6 @@ void add_later_rows(std::vector<Row>& rows) {
     add(rows, "rtc_server/black_hole", kRtcBlackHole);
     add(rows, "rtsp_server", kRtspServer);
     add(rows, "exporter", kExporter);
-    add(rows, "heartbeat", kHeartbeat);
     add(rows, "stats", kStats);
     add(rows, "stream_caster", kStreamCaster);
     add(rows, "vhost/play", kPlay);
@@ -237,11 +241,12 @@ void add_later_rows(std::vector<Row>& rows) {
     add(rows, "vhost/srt", kSrt);
     add(rows, "vhost/rtc", kRtc);
     add(rows, "vhost/rtsp", kVhostRtsp);
+    add(rows, "vhost/hls", kHls);
     add(rows, "vhost/dash", kDash);
     add(rows, "vhost/refer", kRefer);
     add(rows, "vhost/security", kSecurity);
+    add(rows, "vhost/http_hooks", kHttpHooks);
     add(rows, "vhost/cluster", kCluster);
-    add(rows, "vhost/forward", kForward);
     add(rows, "vhost/exec", kExec);
     add(rows, "vhost/ingest", kIngest);
     add(rows, "vhost/ingest/input", kIngestInput);

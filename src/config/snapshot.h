@@ -119,6 +119,15 @@ struct CircuitBreaker {
     int dying_pulse{};
 };
 
+struct Heartbeat {
+    bool enabled{};
+    double interval{};  // s
+    std::string url{};
+    std::string device_id{};
+    bool summaries{};
+    bool ports{};
+};
+
 struct VhostPlay {
     bool gop_cache{};
     int gop_cache_max_frames{};  // frames of any kind; 0: bounded by bytes alone
@@ -204,30 +213,10 @@ struct VhostHls {
     friend bool operator==(const VhostHls&, const VhostHls&) = default;
 };
 
-struct VhostHttpHooks {
+struct VhostForward {
     bool enabled{};
-    std::vector<std::string> on_connect{};  // these: URLs
-    std::vector<std::string> on_close{};
-    std::vector<std::string> on_publish{};
-    std::vector<std::string> on_unpublish{};
-    std::vector<std::string> on_play{};
-    std::vector<std::string> on_stop{};
-    std::vector<std::string> on_dvr{};
-    std::vector<std::string> on_hls{};
-    std::vector<std::string> on_hls_notify{};
-    int timeout{};
-    int retries{};
-    std::vector<std::string> fail_open{};  // names of hooks
-    std::string secret{};                  // empty: calls are not signed
-    std::string ca_file{};                 // empty: the system's certificates
-    int hls_nb_notify{};                   // bytes; the directive stands in hls
-};
-
-struct VhostSignedUrls {
-    bool enabled{};
-    std::vector<std::string> secret{};
-    bool publish{};
-    bool play{};
+    std::vector<std::string> destination{};  // once loaded each is a ForwardDestination
+    std::string backend{};                   // asked instead of destination; empty: nobody is
 };
 
 struct Vhost {
@@ -244,8 +233,7 @@ struct Vhost {
     VhostHttpStatic http_static{};
     VhostDvr dvr{};
     VhostHls hls{};
-    VhostHttpHooks http_hooks{};
-    VhostSignedUrls signed_urls{};
+    VhostForward forward{};
 };
 
 inline constexpr std::string_view kDefaultVhost = "__defaultVhost__";
@@ -258,6 +246,7 @@ struct Snapshot {
     HttpApi http_api{};
     Disk disk{};
     CircuitBreaker circuit_breaker{};
+    Heartbeat heartbeat{};
     std::vector<Vhost> vhosts{};
 
     // The vhost of that name, else __defaultVhost__. Null: neither is there, or the one found is disabled.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "config/forward_destination.h"
 #include "config/nearest.h"
 
 namespace config {
@@ -216,20 +217,33 @@ void SnapshotBuilder::check_vhost(Vhost& vhost) {
     if (!path.ends_with(".flv") && !path.ends_with(".mp4"))
         path += path.ends_with('/') ? "[stream].[timestamp].flv" : "/[stream].[timestamp].flv";
     check_hls(vhost);
-    check_hooks(vhost);
-    check_signed_urls(vhost);
+    check_forward(vhost);
 }
 
-Place SnapshotBuilder::vhost_origin(const Vhost& vhost, const char* path) const {
-    auto found = snapshot_.origins.find({vhost.name, path});
-    return found == snapshot_.origins.end() ? Place{"configuration", 0} : found->second;
+void SnapshotBuilder::check_forward(const Vhost& vhost) {
+    const VhostForward& forward = vhost.forward;
+    auto place = [&](const char* path) {
+        auto found = snapshot_.origins.find({vhost.name, path});
+        return found == snapshot_.origins.end() ? Place{"configuration", 0} : found->second;
+    };
+    for (const std::string& text : forward.destination)
+        if (auto parsed = parse_forward_destination(text); !parsed)
+            problems_.error(place("vhost/forward/destination"), "destination: " + parsed.error().text());
+    if (!forward.enabled) return;
+    if (forward.destination.empty() && forward.backend.empty())
+        problems_.warning(place("vhost/forward/enabled"), "forward is enabled without a destination or a backend");
+    if (!forward.destination.empty() && !forward.backend.empty())
+        problems_.warning(place("vhost/forward/destination"), "destination does nothing beside a backend");
 }
 
 // Files of HLS stand below hls_path, each stream's and each segment's under a name of its own.
 void SnapshotBuilder::check_hls(const Vhost& vhost) {
     const VhostHls& hls = vhost.hls;
     if (!hls.enabled) return;
-    auto place = [&](const char* path) { return vhost_origin(vhost, path); };
+    auto place = [&](const char* path) {
+        auto found = snapshot_.origins.find({vhost.name, path});
+        return found == snapshot_.origins.end() ? Place{"configuration", 0} : found->second;
+    };
     auto has_one_of = [](std::string_view text, std::initializer_list<std::string_view> names) {
         return std::ranges::any_of(names, [&](std::string_view name) { return text.find(name) != text.npos; });
     };

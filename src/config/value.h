@@ -20,6 +20,7 @@ struct Limits {
     double high = 0;
     std::string_view unit{};                  // "ms", "s", "bytes" or empty
     std::vector<std::string_view> choices{};  // of a string: empty means any
+    bool http_url = false;                    // of a string: it begins with http:// or https://
 
     std::string text() const;  // "0 to 60000 ms", "trace|info"; empty when there is nothing to say
 };
@@ -29,6 +30,7 @@ inline Limits milliseconds(double low, double high) { return {low, high, "ms", {
 inline Limits seconds(double low, double high) { return {low, high, "s", {}}; }
 inline Limits bytes(double low, double high) { return {low, high, "bytes", {}}; }
 inline Limits count(double low, double high) { return {low, high, "", {}}; }
+inline Limits http_url() { return {.http_url = true}; }
 inline Limits one_of(std::vector<std::string_view> choices) { return {0, 0, "", std::move(choices)}; }
 
 template <class T>

@@ -26,6 +26,8 @@ std::string_view session_type_name(SessionType type) {
             return "flv-play";
         case SessionType::kHlsPlay:
             return "hls-play";
+        case SessionType::kRtmpForward:
+            return "rtmp-forward";
         case SessionType::kHttp:
             return "http";
     }

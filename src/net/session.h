@@ -25,6 +25,7 @@ enum class SessionType : uint8_t {
     kHaivisionPublish,
     kFlvPlay,
     kHlsPlay,
+    kRtmpForward,  // this server publishes to another one
     kHttp
 };
 inline constexpr size_t kSessionTypes = static_cast<size_t>(SessionType::kHttp) + 1;

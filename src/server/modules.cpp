@@ -4,12 +4,10 @@
 #include "live/events.h"
 #include "live/registry.h"
 #include "net/gate.h"
-#include "net/hook_stats.h"
+#include "net/http_client.h"
 #include "net/http_router.h"
 #include "net/operations.h"
 #include "net/session.h"
-#include "net/signed_urls.h"
-#include "runtime/coroutine.h"
 #include "runtime/watchdog.h"
 #include "server/diagnostics.h"
 #include "server/disk_engine.h"
@@ -19,8 +17,9 @@
 #include "server/version.h"
 #include "service/api/service.h"
 #include "service/dvr/service.h"
+#include "service/forward/service.h"
+#include "service/heartbeat/service.h"
 #include "service/hls/service.h"
-#include "service/hook/service.h"
 #include "service/http_live/service.h"
 #include "service/http_server/service.h"
 #include "service/rtmp/service.h"
@@ -31,13 +30,12 @@ namespace {
 // What services share, in the order in which it must come to be. It outlives them: each holds it.
 struct House {
     net::SessionTable sessions;
-    net::SignedUrls signed_urls;
     net::Gate gate;
-    net::HookStats hook_stats;
     live::Registry registry;
     live::Events events;
     net::HttpRouter router;
     net::HttpRouter api_router;
+    net::HttpClient http_client;
     std::shared_ptr<net::Operations> operations;
 };
 
@@ -51,6 +49,28 @@ std::shared_ptr<Service> in_house(const std::shared_ptr<House>& house, Args&&...
     };
     auto lodger = std::make_shared<Lodger>(house, std::forward<Args>(args)...);
     return std::shared_ptr<Service>(lodger, &lodger->service);
+}
+
+// For those who tell or ask other HTTP servers something: posts JSON; the answer's body, an error unless its status is
+// 200.
+auto post_json(const std::shared_ptr<House>& house) {
+    return [house](const std::string& url, const std::string& body,
+                   runtime::Deadline deadline) -> base::Result<std::string> {
+        net::HttpCall call;
+        call.url = url;
+        call.headers.add("Content-Type", "application/json");
+        call.body = body;
+        auto answer = TRY(house->http_client.call(std::move(call), deadline));
+        if (answer.status != 200)
+            return base::fail(base::Code::kRefused, fmt::format("the answer's status is {}", answer.status));
+        return std::move(answer.body);
+    };
+}
+
+template <class Api>
+std::string summaries_of(const Api& api) {
+    if constexpr (requires { api.summaries(); }) return api.summaries();
+    return "{}";
 }
 
 // The engine itself, as one more that is started and stopped.
@@ -109,14 +129,13 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
     lifecycle.add(module_of("disk", std::make_shared<DiskEngine>(snapshot)));
     lifecycle.add(module_of("live", std::make_shared<LiveEngine>(house)));
     lifecycle.add(module_of("overload", in_house<OverloadWatch>(house, snapshot, house->gate, *house->operations)));
-    // In the order in which they are asked; hooks, which take their time, last.
-    house->gate.add(house->signed_urls);
-    lifecycle.add(module_of(
-        "hook", in_house<service::hook::Service>(house, snapshot, house->gate, house->events, house->hook_stats)));
     // Before publishers: they end first, and their files are completed then.
     lifecycle.add(module_of("dvr", in_house<service::dvr::Service>(house, snapshot, house->registry, house->events)));
     lifecycle.add(module_of("hls", in_house<service::hls::Service>(house, snapshot, house->sessions, house->registry,
                                                                    house->events, house->router, house->gate)));
+    // Before publishers too: what they have published is still sent.
+    lifecycle.add(module_of("forward", in_house<service::forward::Service>(house, snapshot, house->sessions,
+                                                                           house->registry, post_json(house))));
     lifecycle.add(module_of(
         "rtmp", in_house<service::rtmp::Service>(house, snapshot, house->sessions, house->registry, house->gate)));
     lifecycle.add(
@@ -125,9 +144,11 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
     lifecycle.add(
         module_of("http_server", in_house<service::http_server::Service>(house, snapshot, house->sessions,
                                                                          house->router, std::string(kSignature))));
-    lifecycle.add(module_of("http_api", in_house<service::api::Service>(house, snapshot, house->sessions,
-                                                                        house->api_router, std::string(kSignature),
-                                                                        std::string(kVersion), *house->operations)));
+    auto api = in_house<service::api::Service>(house, snapshot, house->sessions, house->api_router,
+                                               std::string(kSignature), std::string(kVersion), *house->operations);
+    lifecycle.add(module_of("http_api", api));
+    lifecycle.add(module_of("heartbeat", std::make_shared<service::heartbeat::Service>(
+                                             snapshot, post_json(house), [api] { return summaries_of(*api); })));
 }
 
 }  // namespace server

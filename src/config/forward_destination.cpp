@@ -1,0 +1,63 @@
+#include "config/forward_destination.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "config/value.h"
+
+namespace config {
+
+using base::Code;
+using base::fail;
+using base::Result;
+
+namespace {
+
+Result<void> check_authority(std::string_view text, std::string_view authority) {
+    auto bad = [&](std::string_view why) {
+        return fail(Code::kConfig, fmt::format("'{}' {}: write HOST, HOST:PORT, rtmp://HOST:PORT or "
+                                               "rtmps://HOST:PORT/APP/STREAM",
+                                               text, why));
+    };
+    if (authority.empty() || authority.starts_with(':')) return bad("names no host");
+    if (authority.find_first_of("@?#[]") != authority.npos && !authority.starts_with('[')) return bad("is no address");
+    size_t close = authority.starts_with('[') ? authority.find(']') : 0;
+    if (close == authority.npos || close == 1) return bad("is no address");
+    std::string_view rest = authority.substr(authority.starts_with('[')              ? close + 1
+                                             : authority.find(':') == authority.npos ? authority.size()
+                                                                                     : authority.find(':'));
+    if (rest.empty()) return {};
+    if (rest[0] != ':' || !parse_listen_address(rest.substr(1))) return bad("has no port that can be");
+    return {};
+}
+
+}  // namespace
+
+Result<ForwardDestination> parse_forward_destination(std::string_view text) {
+    ForwardDestination destination;
+    std::string_view rest = text;
+    if (size_t scheme = rest.find("://"); scheme != rest.npos) {
+        std::string_view name = rest.substr(0, scheme);
+        if (name != "rtmp" && name != "rtmps")
+            return fail(Code::kConfig, fmt::format("'{}' is neither rtmp:// nor rtmps://", text));
+        destination.tls = name == "rtmps";
+        rest.remove_prefix(scheme + 3);
+    }
+    bool odd = std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == 0x7f; });
+    if (odd) return fail(Code::kConfig, "a destination has a space or a control character");
+    size_t slash = rest.find('/');
+    destination.authority = rest.substr(0, slash);
+    TRY(check_authority(text, destination.authority));
+    std::string_view path = slash == rest.npos ? std::string_view() : rest.substr(slash + 1);
+    if (path.empty()) return destination;
+    std::string_view names = path.substr(0, path.find('?'));
+    size_t last = names.rfind('/');
+    if (last == names.npos || last == 0 || last + 1 == names.size())
+        return fail(Code::kConfig,
+                    fmt::format("'{}' needs both an app and a stream behind the host, or neither", text));
+    destination.path = path;
+    return destination;
+}
+
+}  // namespace config

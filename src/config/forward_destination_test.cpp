@@ -1,0 +1,34 @@
+#include "config/forward_destination.h"
+
+#include <gtest/gtest.h>
+
+namespace config {
+namespace {
+
+std::string parsed(std::string_view text) {
+    auto d = parse_forward_destination(text);
+    if (!d) return "error";
+    return std::string(d->tls ? "tls " : "") + d->authority + "|" + d->path;
+}
+
+TEST(ForwardDestination, Forms) {
+    EXPECT_EQ(parsed("127.0.0.1:1936"), "127.0.0.1:1936|");
+    EXPECT_EQ(parsed("example.com"), "example.com|");
+    EXPECT_EQ(parsed("[::1]:1936"), "[::1]:1936|");
+    EXPECT_EQ(parsed("[::1]"), "[::1]|");
+    EXPECT_EQ(parsed("rtmp://h:1"), "h:1|");
+    EXPECT_EQ(parsed("rtmp://h/"), "h|");
+    EXPECT_EQ(parsed("rtmps://h/live2/key-1"), "tls h|live2/key-1");
+    EXPECT_EQ(parsed("rtmp://h/a/b/[stream]?k=a/b"), "h|a/b/[stream]?k=a/b");
+    EXPECT_EQ(parsed("h:1/live/[vhost]-[stream]"), "h:1|live/[vhost]-[stream]");
+}
+
+TEST(ForwardDestination, WhatItIsNot) {
+    for (const char* bad : {"",          ":1935",   "/a/b",        "h:",  "h:0",   "h:65536", "h:x", "http://h/a/b",
+                            "rtmpt://h", "rtmp://", "rtmp:///a/b", "h/a", "h/a/",  "h//b",    "h b", "[::1",
+                            "[]:1",      "[::1]1",  "u:p@h",       "::1", "h?x=1", "h:1\x01"})
+        EXPECT_EQ(parsed(bad), "error") << bad;
+}
+
+}  // namespace
+}  // namespace config

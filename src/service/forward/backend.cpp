@@ -1,0 +1,130 @@
+#include "service/forward/backend.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/log.h"
+#include "service/forward/target.h"
+
+namespace service::forward {
+
+using base::Code;
+using base::fail;
+using base::Result;
+using nlohmann::ordered_json;
+using runtime::Deadline;
+
+namespace {
+
+constexpr int64_t kAnswerMs = 5'000;
+constexpr int64_t kFirstPauseMs = 1'000, kLongestPauseMs = 30'000;
+
+// Holds a place at the desk.
+class Place {
+  public:
+    explicit Place(Asking::Desk& desk) : desk_(desk) { ++desk_.asking; }
+    Place(const Place&) = delete;
+    ~Place() {
+        --desk_.asking;
+        desk_.free.pulse();
+    }
+
+  private:
+    Asking::Desk& desk_;
+};
+
+}  // namespace
+
+std::string backend_question(std::string_view server_id, std::string_view service_id, const live::StreamKey& key,
+                             const live::PublisherFacts& publisher) {
+    ordered_json body;
+    body["server_id"] = server_id;
+    body["service_id"] = service_id;
+    body["action"] = "on_forward";
+    body["client_id"] = publisher.session_id;
+    body["ip"] = publisher.ip;
+    body["vhost"] = key.vhost;
+    body["app"] = key.app;
+    body["tcUrl"] = publisher.tc_url;
+    body["stream"] = key.name;
+    body["param"] = publisher.params;
+    bool plain = key.vhost == config::kDefaultVhost;
+    body["stream_url"] = (plain ? "" : key.vhost) + "/" + key.app + "/" + key.name;
+    body["stream_id"] = key.text();
+    // What is no UTF-8 in a client's words becomes U+FFFD.
+    return body.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+Result<std::vector<std::string>> read_backend_answer(std::string_view body) {
+    auto bad = [](std::string_view why) {
+        return fail(Code::kProtocol, fmt::format("the answer {}, where {{\"code\": 0, \"data\": {{\"urls\": [...]}}}} "
+                                                 "was expected",
+                                                 why));
+    };
+    if (body.size() > kMostAnswerBytes) return bad("is too long");
+    ordered_json answer = ordered_json::parse(body, nullptr, false);
+    if (!answer.is_object()) return bad("is no JSON object");
+    auto code = answer.find("code");
+    if (code == answer.end() || !code->is_number_integer()) return bad("has no integer code");
+    if (*code != 0) return bad(fmt::format("has the code {}", code->get<int64_t>()));
+    std::vector<std::string> urls;
+    auto data = answer.find("data");
+    if (data == answer.end() || data->is_null()) return urls;
+    if (!data->is_object()) return bad("has a data that is no object");
+    auto list = data->find("urls");
+    if (list == data->end() || list->is_null()) return urls;
+    if (!list->is_array()) return bad("has urls that are no list");
+    if (list->size() > kMostDestinations) return bad(fmt::format("has {} urls, too many", list->size()));
+    for (const ordered_json& url : *list) {
+        if (!url.is_string()) return bad("has a url that is no text");
+        urls.push_back(url.get<std::string>());
+    }
+    return urls;
+}
+
+Asking::Asking(BackendUser& user, Desk& desk, base::Ref<live::Stream> stream, std::string url, std::string question)
+    : user_(&user), desk_(desk), stream_(std::move(stream)), url_(std::move(url)), question_(std::move(question)) {}
+
+std::shared_ptr<Asking> Asking::begin(BackendUser& user, Desk& desk, base::Ref<live::Stream> stream, std::string url,
+                                      std::string question) {
+    auto asking = std::make_shared<Asking>(user, desk, std::move(stream), std::move(url), std::move(question));
+    asking->task_ = runtime::spawn("forward-backend", [asking] { asking->run(); });
+    return asking;
+}
+
+void Asking::cancel() {
+    user_ = nullptr;
+    task_.cancel();
+}
+
+void Asking::run() {
+    auto pass = desk_.running.enter();
+    runtime::set_context_id(runtime::new_context_id());
+    for (int64_t pause_ms = kFirstPauseMs; user_; pause_ms = std::min(pause_ms * 2, kLongestPauseMs)) {
+        auto urls = ask();
+        if (!user_) return;
+        if (urls) {
+            if (!said_.empty()) base::log::trace("forward: the backend answers again for {}", stream_->key().text());
+            said_.clear();
+            return user_->backend_answered(*stream_, *urls);
+        }
+        if (urls.error().code() == Code::kCancelled) return;
+        ++desk_.failures;
+        if (urls.error().text() != said_) {
+            said_ = urls.error().text();
+            base::log::warn("forward: the backend of {} ({}): {}; it is asked again", stream_->key().text(),
+                            url_.substr(0, url_.find('?')), said_);
+        }
+        if (!runtime::sleep_ms(pause_ms)) return;
+    }
+}
+
+Result<std::vector<std::string>> Asking::ask() {
+    while (desk_.asking >= kMostAtOnce) TRY(desk_.free.wait_next(Deadline::never()));
+    Place place(desk_);
+    ++desk_.questions;
+    auto body = TRY(desk_.post(url_, question_, Deadline::in_ms(kAnswerMs)));
+    return read_backend_answer(body);
+}
+
+}  // namespace service::forward

@@ -1,0 +1,19 @@
+// Any bytes as a backend's answer: it is an error, or destinations of which each is a target or an error.
+#include <cstddef>
+#include <cstdint>
+
+#include "service/forward/backend.h"
+#include "service/forward/target.h"
+
+using namespace service::forward;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    auto urls = read_backend_answer({reinterpret_cast<const char*>(data), size});
+    if (!urls) return 0;
+    CHECK(urls->size() <= kMostDestinations);
+    for (const std::string& url : *urls) {
+        auto target = make_target(url, {"a.com", "live", "s"}, "?k=v");
+        if (target) CHECK(!target->url.host.empty() && !target->url.app.empty() && !target->shown.empty());
+    }
+    return 0;
+}

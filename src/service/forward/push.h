@@ -1,0 +1,114 @@
+#pragma once
+// Push: one stream on its way to one destination. A coroutine connects, shakes hands and publishes; from then on the
+// connection is a viewer of the stream's live log, like a player, so that a frame costs nothing more for it, and a slow
+// destination goes on at a later keyframe. When it fails it is tried again, with growing pauses, as long as the stream
+// is published. The log tells changes, not attempts.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ref.h"
+#include "base/result.h"
+#include "live/stream.h"
+#include "live/viewer.h"
+#include "net/session.h"
+#include "protocol/rtmp/client_session.h"
+#include "runtime/byte_stream.h"
+#include "runtime/coroutine.h"
+#include "runtime/sync.h"
+#include "runtime/tls.h"
+#include "service/forward/target.h"
+
+namespace service::forward {
+
+class Push;
+
+class PushOwner {
+  public:
+    // It is over, the last call of its coroutine; the owner destroys it.
+    virtual void push_ended(Push& push) = 0;
+    // The context for rtmps://, made when it is first needed.
+    virtual base::Result<std::shared_ptr<runtime::TlsContext>> tls() = 0;
+
+  protected:
+    ~PushOwner() = default;
+};
+
+class Push final : private live::ViewerHandler, private ::rtmp::ClientHandler {
+  public:
+    enum class State : uint8_t { kConnecting, kPublishing, kWaiting, kLoop, kEnding };
+
+    // path: the servers that the stream came through, this one too. Owner and table outlive it.
+    Push(PushOwner& owner, net::SessionTable& sessions, base::Ref<live::Stream> stream, Target target,
+         std::string path);
+    ~Push();
+    Push(const Push&) = delete;
+
+    void start();
+    // The stream is over, or is not to go there any more: what was published is still sent. push_ended() follows soon.
+    void finish();
+    // Without that. push_ended() follows.
+    void stop();
+
+    const live::StreamKey& key() const { return stream_->key(); }
+    const Target& target() const { return target_; }
+    bool ending() const { return ending_; }
+    State state() const { return state_; }
+    const std::string& problem() const { return said_; }  // why it does not work; empty: it does
+    uint64_t attempts() const { return attempts_; }
+
+  private:
+    class Published;
+
+    void run();
+    base::Result<void> attempt();
+    base::Result<std::unique_ptr<runtime::ByteStream>> connect(runtime::Deadline limit);
+    base::Result<void> handshake(runtime::ByteStream& socket, runtime::Deadline limit);
+    base::Result<void> begin_publishing(runtime::ByteStream& socket, runtime::Deadline limit);
+    base::Result<void> publish(std::unique_ptr<runtime::ByteStream> socket);
+    base::Result<void> until_over();
+    void note_ready();
+    void note_failure(const base::Error& error);
+    void note_steady();
+    base::Result<void> pause();
+    void kick(std::string_view why);
+    void send_output();
+
+    // ViewerHandler
+    void on_viewer_input(live::Viewer& viewer, std::span<const uint8_t> bytes) override;
+    void on_stream_end(live::Viewer& viewer) override;
+    void on_viewer_end(live::Viewer& viewer, std::string_view why) override;
+    // ClientHandler
+    void on_ready() override {}
+    base::Result<void> on_media(::rtmp::Message&) override { return {}; }
+    void on_status(std::string_view code, std::string_view description) override;
+
+    PushOwner& owner_;
+    net::SessionTable& sessions_;
+    base::Ref<live::Stream> stream_;
+    Target target_;
+    std::string path_;
+    std::string id_;
+    std::string said_;  // what the log was told last of what does not work
+    State state_ = State::kConnecting;
+    bool ending_ = false;
+    bool over_ = false;      // the connection, with over_why_
+    bool unsteady_ = false;  // the last connection did not last
+    uint32_t pauses_ = 0;    // since it last worked
+    uint64_t attempts_ = 0;
+    int64_t ready_ms_ = 0;  // monotonic: when publishing began; 0: it has not
+    runtime::Deadline drained_by_ = runtime::Deadline::never();
+    std::string over_why_;
+    std::unique_ptr<::rtmp::ClientSession> session_;
+    std::unique_ptr<Published> published_;
+    std::optional<live::Viewer> viewer_;
+    runtime::Event wake_{"a forwarded stream to end"};
+    runtime::Task task_;
+};
+
+}  // namespace service::forward

@@ -1,0 +1,141 @@
+#include "service/forward/service.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "protocol/rtmp/server_session.h"
+
+namespace service::forward {
+
+using base::Result;
+using runtime::Deadline;
+
+namespace {
+
+constexpr int64_t kStopMs = 2'000;  // for what is on its way when the server ends
+
+}  // namespace
+
+Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, Post post)
+    : snapshot_(std::move(snapshot)), sessions_(sessions), registry_(registry) {
+    desk_.post = std::move(post);
+}
+
+Service::~Service() { stop(); }
+
+Result<void> Service::start() {
+    started_ = true;
+    registry_.watch(*this);
+    return {};
+}
+
+void Service::stop() {
+    if (!std::exchange(started_, false)) return;
+    registry_.unwatch(*this);
+    for (auto& asking : std::exchange(askings_, {})) asking->cancel();
+    for (auto& push : pushes_) push->finish();
+    Deadline limit = Deadline::in_ms(kStopMs);
+    while (!pushes_.empty() && !limit.passed() && !runtime::cancelled()) (void)empty_.wait_next(limit);
+    for (auto& push : pushes_) push->stop();
+    while (!pushes_.empty() && empty_.wait_next(Deadline::never())) {
+    }
+    (void)desk_.running.wait_empty(Deadline::never());
+}
+
+void Service::reload(const config::SnapshotPtr& next) {
+    snapshot_ = next;
+    std::vector<base::Ref<live::Stream>> published;
+    registry_.for_each([&](live::Stream& stream) {
+        if (stream.published()) published.push_back(base::Ref<live::Stream>(&stream));
+    });
+    for (const auto& stream : published) apply(*stream);
+}
+
+void Service::stream_published(live::Stream& stream) { apply(stream); }
+
+void Service::stream_unpublished(live::Stream& stream) {
+    stop_asking(stream);
+    send_to(stream, {});
+}
+
+void Service::apply(live::Stream& stream) {
+    const config::Vhost* vhost = snapshot_->find_vhost(stream.key().vhost);
+    bool on = vhost && vhost->enabled && vhost->forward.enabled;
+    if (on && !vhost->forward.backend.empty()) return ask(stream, vhost->forward.backend);
+    stop_asking(stream);
+    send_to(stream, on ? vhost->forward.destination : std::vector<std::string>());
+}
+
+Asking* Service::asking_of(const live::Stream& stream) const {
+    auto found = std::ranges::find(askings_, &stream, [](const auto& asking) { return asking->stream(); });
+    return found == askings_.end() ? nullptr : found->get();
+}
+
+void Service::stop_asking(const live::Stream& stream) {
+    std::erase_if(askings_, [&](const auto& asking) {
+        if (asking->stream() != &stream) return false;
+        asking->cancel();
+        return true;
+    });
+}
+
+void Service::ask(live::Stream& stream, const std::string& url) {
+    if (Asking* before = asking_of(stream); before && before->url() == url) return;
+    stop_asking(stream);
+    if (!stream.publisher()) return;
+    std::string question =
+        backend_question(snapshot_->global.server_id, registry_.instance(), stream.key(), stream.publisher()->facts());
+    BackendUser& user = *this;
+    askings_.push_back(Asking::begin(user, desk_, base::Ref<live::Stream>(&stream), url, std::move(question)));
+}
+
+void Service::backend_answered(live::Stream& stream, const std::vector<std::string>& destinations) {
+    base::log::trace("forward: the backend names {} destinations for {}", destinations.size(), stream.key().text());
+    send_to(stream, destinations);
+}
+
+// To these, and no others.
+void Service::send_to(live::Stream& stream, const std::vector<std::string>& destinations) {
+    live::PublisherFacts publisher = stream.publisher() ? stream.publisher()->facts() : live::PublisherFacts();
+    std::vector<Target> wanted;
+    for (const std::string& destination : destinations) {
+        auto target = make_target(destination, stream.key(), publisher.params);
+        if (!target) {
+            base::log::error("forward: {}: {}", stream.key().text(), target.error().text());
+        } else if (std::ranges::find(wanted, target->text, &Target::text) == wanted.end()) {
+            wanted.push_back(*std::move(target));
+        }
+    }
+    for (auto& push : pushes_) {
+        if (push->ending() || push->key() != stream.key()) continue;
+        bool stays =
+            std::erase_if(wanted, [&](const Target& target) { return target.text == push->target().text; }) > 0;
+        if (!stays) push->finish();
+    }
+    if (wanted.empty()) return;
+    std::string path = publisher.forward_path + (publisher.forward_path.empty() ? "" : ",") + registry_.instance();
+    if (path.size() > ::rtmp::kMaxForwardPath)
+        return base::log::error("forward: {} has come through too many servers, and goes no further",
+                                stream.key().text());
+    for (Target& target : wanted) {
+        PushOwner& owner = *this;
+        pushes_.push_back(
+            std::make_unique<Push>(owner, sessions_, base::Ref<live::Stream>(&stream), std::move(target), path));
+        pushes_.back()->start();
+    }
+}
+
+void Service::push_ended(Push& push) {
+    auto place = std::ranges::find(pushes_, &push, &std::unique_ptr<Push>::get);
+    CHECK(place != pushes_.end());
+    std::unique_ptr<Push> ended = std::move(*place);
+    pushes_.erase(place);
+    if (pushes_.empty()) empty_.pulse();
+}
+
+Result<std::shared_ptr<runtime::TlsContext>> Service::tls() {
+    if (!tls_) tls_ = TRY(runtime::tls_client_context(true));
+    return tls_;
+}
+
+}  // namespace service::forward

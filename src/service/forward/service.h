@@ -1,0 +1,62 @@
+#pragma once
+// Forwarding: each published stream of a vhost goes to other servers too, by RTMP, as the vhost's forward block or its
+// backend says. See doc/forward.md.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/snapshot.h"
+#include "live/registry.h"
+#include "net/session.h"
+#include "runtime/tls.h"
+#include "service/forward/backend.h"
+#include "service/forward/push.h"
+
+namespace service::forward {
+
+class Service final : private live::StreamWatcher, private PushOwner, private BackendUser {
+  public:
+    // All outlive it. service_id: of this run of the server, in what the backend is asked.
+    Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, Post post);
+    ~Service();  // stops: yields
+
+    base::Result<void> start();
+    void stop_accepting() {}
+    bool idle() const { return pushes_.empty(); }
+    // What was published is still sent, where that does not take long. Yields.
+    void stop();
+    // Destinations that came are sent to, those that are gone no longer; what stays is not disturbed.
+    void reload(const config::SnapshotPtr& next);
+
+    const std::vector<std::unique_ptr<Push>>& pushes() const { return pushes_; }
+    const std::vector<std::shared_ptr<Asking>>& askings() const { return askings_; }
+    const Asking::Desk& desk() const { return desk_; }
+
+  private:
+    void stream_published(live::Stream& stream) override;
+    void stream_unpublished(live::Stream& stream) override;
+    void push_ended(Push& push) override;
+    base::Result<std::shared_ptr<runtime::TlsContext>> tls() override;
+    void backend_answered(live::Stream& stream, const std::vector<std::string>& destinations) override;
+
+    void apply(live::Stream& stream);
+    void send_to(live::Stream& stream, const std::vector<std::string>& destinations);
+    void ask(live::Stream& stream, const std::string& url);
+    Asking* asking_of(const live::Stream& stream) const;
+    void stop_asking(const live::Stream& stream);
+
+    config::SnapshotPtr snapshot_;
+    net::SessionTable& sessions_;
+    live::Registry& registry_;
+    Asking::Desk desk_;
+    std::shared_ptr<runtime::TlsContext> tls_;
+    std::vector<std::unique_ptr<Push>> pushes_;
+    // Of each published stream that a backend is asked for: until the stream ends, so that a reload which changes
+    // nothing asks nothing again.
+    std::vector<std::shared_ptr<Asking>> askings_;
+    runtime::Event empty_{"the last forwarded stream to end"};
+    bool started_ = false;
+};
+
+}  // namespace service::forward

@@ -1,0 +1,284 @@
+// The service with streams that the test publishes itself, and a destination of the test's own.
+
+#include "service/forward/service.h"
+
+#include <nlohmann/json.hpp>
+
+#include "live/options.h"
+#include "live/testing.h"
+#include "protocol/rtmp/server_session.h"
+#include "runtime/testing.h"
+#include "service/forward/testing.h"
+
+namespace service::forward {
+namespace {
+
+using live::testing::audio;
+using live::testing::header;
+using live::testing::video;
+using media::Kind;
+using runtime::testing::ok;
+using testing::FakeServer;
+
+struct Owner : live::PublicationOwner {
+    live::PublisherFacts about{.session_id = "c1", .ip = "10.0.0.1", .tc_url = "rtmp://h/live", .params = "?k=v"};
+    live::PublisherFacts facts() const override { return about; }
+    bool publisher_alive() const override { return true; }
+    void publication_revoked(std::string_view) override {}
+};
+
+const live::StreamKey kKey{std::string(config::kDefaultVhost), "live", "s"};
+
+class ForwardTest : public runtime::testing::RuntimeTest {
+  protected:
+    void SetUp() override {
+        RuntimeTest::SetUp();
+        snapshot_ = std::make_shared<config::Snapshot>(*config::default_snapshot());
+        snapshot_->global.server_id = "srv";
+        vhost().play.mw_latency = 0;
+        vhost().play.rejoin_timeout = 100;
+    }
+    void TearDown() override {
+        publication_.end();
+        stream_.reset();
+        service_.reset();
+        EXPECT_EQ(sessions_.size(), 0u);
+        until([this] { return registry_.size() == 0; });
+        registry_.stop();
+    }
+    config::Vhost& vhost() { return snapshot_->vhosts.front(); }
+    void start(std::vector<std::string> destinations, const std::string& backend = "") {
+        vhost().forward = {true, std::move(destinations), backend};
+        registry_.start();
+        auto post = [this](const std::string& url, const std::string& body,
+                           runtime::Deadline) -> base::Result<std::string> {
+            asked_ += url + ";";
+            question_ = body;
+            TRY(runtime::sleep_ms(5));
+            if (answer_.empty()) return base::fail(base::Code::kClosed, "connection refused");
+            return answer_;
+        };
+        service_ = std::make_unique<Service>(snapshot_, sessions_, registry_, post);
+        ASSERT_TRUE(ok(service_->start()));
+    }
+    void reload(std::vector<std::string> destinations, bool enabled = true) {
+        auto next = std::make_shared<config::Snapshot>(*snapshot_);
+        next->vhosts.front().forward = {enabled, std::move(destinations), ""};
+        service_->reload(next);
+    }
+    void publish(const live::StreamKey& key = kKey) {
+        stream_ = registry_.find_or_create(key, live::live_options(vhost()));
+        auto publication = stream_->acquire(owner_, false);
+        ASSERT_TRUE(ok(publication));
+        publication_ = std::move(*publication);
+        publication_.publish(header(Kind::kVideo, "V"));
+        publication_.publish(header(Kind::kAudio, "A"));
+        publication_.publish(video(0, true));
+        publication_.publish(audio(10));
+    }
+    template <class Condition>
+    bool until(Condition condition) {
+        for (int i = 0; i < 2000 && !condition(); ++i) (void)runtime::sleep_ms(5).has_value();
+        EXPECT_TRUE(condition());
+        return condition();
+    }
+    bool came(FakeServer& server, std::string_view what) {
+        bool has = until([&] { return server.media.find(what) != std::string::npos; });
+        EXPECT_TRUE(has) << server.media;
+        return has;
+    }
+    Push& push(size_t index = 0) { return *service_->pushes().at(index); }
+
+    std::shared_ptr<config::Snapshot> snapshot_;
+    net::SessionTable sessions_;
+    live::Registry registry_;
+    Owner owner_;
+    std::unique_ptr<Service> service_;
+    base::Ref<live::Stream> stream_;
+    live::Publication publication_;
+    std::string asked_, question_, answer_;
+};
+
+constexpr std::string_view kStart = "9@0:6;8@0:3;9@0:6;8@10:3;";
+
+TEST_F(ForwardTest, AStreamGoesThereFromItsBeginningToItsEnd) {
+    FakeServer there;
+    start({there.address()});
+    publish();
+    came(there, kStart);
+    publication_.publish(video(40));
+    came(there, "9@40:6;");
+    EXPECT_EQ(there.path, registry_.instance());
+    ASSERT_EQ(sessions_.size(), 1u);
+    sessions_.for_each([&](net::Session& s) {
+        EXPECT_EQ(net::session_type_name(s.type()), "rtmp-forward");
+        EXPECT_EQ(s.stream_url(), kKey.text());
+        EXPECT_EQ(s.ip(), "127.0.0.1");
+        EXPECT_GT(s.traffic().sent_bytes, 50u);
+    });
+    EXPECT_EQ(push().state(), Push::State::kPublishing);
+    publication_.publish(video(80));
+    publication_.end();
+    until([&] { return service_->idle(); });
+    EXPECT_EQ(there.media, std::string(kStart) + "9@40:6;9@80:6;");
+    EXPECT_EQ(there.log, "publish live/s?k=v;close;end;");
+    EXPECT_EQ(sessions_.size(), 0u);
+    // And again, when it is published again.
+    publish();
+    until([&] { return there.publishes == 2; });
+}
+
+TEST_F(ForwardTest, EachDestinationGetsIt) {
+    FakeServer a, b;
+    start({a.address(), "rtmp://" + b.address() + "/in/[vhost]-[stream]", a.address()});
+    publish({"a.com", "x", "s"});
+    EXPECT_TRUE(service_->pushes().empty()) << "no such vhost";
+    publication_.end();
+    publish();
+    came(a, kStart);
+    came(b, kStart);
+    EXPECT_EQ(a.log, "publish live/s?k=v;");
+    EXPECT_EQ(b.log, "publish in/__defaultVhost__-s;");
+    EXPECT_EQ(service_->pushes().size(), 2u) << "one that is named twice is one";
+    EXPECT_EQ(stream_->viewer_count(), 2u);
+}
+
+TEST_F(ForwardTest, ADestinationThatIsDownIsTriedAgain) {
+    auto first = std::make_unique<FakeServer>();
+    uint16_t port = first->port();
+    std::string address = first->address();
+    first.reset();
+    start({address});
+    publish();
+    until([&] { return push().state() == Push::State::kWaiting; });
+    EXPECT_NE(push().problem().find("refused"), std::string::npos) << push().problem();
+    until([&] { return push().attempts() >= 2; });
+    FakeServer there(port);
+    came(there, kStart);
+    EXPECT_EQ(push().problem(), "");
+    // Its connection is lost: it comes back with the newest keyframe.
+    publication_.publish(video(1000, true));
+    there.drop_all();
+    came(there, "9@1000:6;");
+    until([&] { return there.publishes == 2; });
+}
+
+TEST_F(ForwardTest, OneThatClosesAtOnceIsAskedLessAndLess) {
+    FakeServer there;
+    there.close_at_once = true;
+    start({there.address()});
+    publish();
+    until([&] { return push().attempts() >= 2; });
+    EXPECT_EQ(push().problem(), "closed by the peer");
+    int64_t began = base::monotonic_ms();
+    uint64_t attempts = push().attempts();
+    until([&] { return push().attempts() > attempts; });
+    EXPECT_GE(base::monotonic_ms() - began, 250);
+}
+
+TEST_F(ForwardTest, ARefusalIsTriedAgainButNotALoop) {
+    FakeServer refusing, loop;
+    refusing.refuse = "NetStream.Publish.BadName";
+    loop.refuse = ::rtmp::kForwardLoop;
+    start({refusing.address(), loop.address()});
+    owner_.about.forward_path = "one,two";
+    publish();
+    until([&] { return refusing.accepted >= 2; });
+    EXPECT_EQ(push(0).state() == Push::State::kLoop, false);
+    EXPECT_NE(push(0).problem().find("BadName"), std::string::npos) << push(0).problem();
+    EXPECT_EQ(push(1).state(), Push::State::kLoop);
+    EXPECT_EQ(loop.accepted, 1);
+    EXPECT_EQ(loop.path, "one,two," + registry_.instance());
+    publication_.end();
+    until([&] { return service_->idle(); });
+}
+
+TEST_F(ForwardTest, ReloadAddsAndRemoves) {
+    FakeServer a, b;
+    start({a.address()});
+    publish();
+    came(a, kStart);
+    reload({a.address(), b.address()});
+    came(b, kStart);
+    EXPECT_EQ(a.publishes, 1) << "what stays is not disturbed";
+    reload({b.address()});
+    until([&] { return a.log == "publish live/s?k=v;close;end;"; });
+    publication_.publish(video(40));
+    came(b, "9@40:6;");
+    EXPECT_EQ(a.media, kStart);
+    reload({b.address()}, false);
+    until([&] { return service_->idle(); });
+    EXPECT_EQ(b.log, "publish live/s?k=v;close;end;");
+}
+
+TEST_F(ForwardTest, AKickedOneComesBack) {
+    FakeServer there;
+    start({there.address()});
+    publish();
+    came(there, kStart);
+    sessions_.for_each([](net::Session& s) { s.kick("by hand"); });
+    until([&] { return there.publishes == 2; });
+    EXPECT_EQ(push().problem(), "by hand");
+}
+
+TEST_F(ForwardTest, TheBackendSaysWhere) {
+    FakeServer there;
+    start({"127.0.0.1:1"}, "http://b/x");
+    publish();
+    until([&] { return !service_->askings().empty() && service_->askings()[0]->problem() == "connection refused"; });
+    EXPECT_TRUE(service_->pushes().empty());
+    answer_ = R"({"code":0,"data":{"urls":["rtmp://)" + there.address() + R"(/far/away?x=1","nonsense://"]}})";
+    came(there, kStart);
+    EXPECT_EQ(there.log, "publish far/away?x=1;");
+    EXPECT_EQ(service_->pushes().size(), 1u);
+    auto body = nlohmann::json::parse(question_, nullptr, false);
+    EXPECT_EQ(body["action"], "on_forward");
+    EXPECT_EQ(body["client_id"], "c1");
+    EXPECT_EQ(body["server_id"], "srv");
+    EXPECT_EQ(body["param"], "?k=v");
+    // A reload that changes nothing asks nobody.
+    std::string asked = asked_;
+    service_->reload(snapshot_);
+    (void)runtime::sleep_ms(50).has_value();
+    EXPECT_EQ(asked_, asked);
+    publication_.end();
+    until([&] { return service_->idle() && service_->askings().empty(); });
+    // Each publishing asks anew.
+    publish();
+    until([&] { return there.publishes == 2; });
+    EXPECT_EQ(asked_, asked + "http://b/x;");
+}
+
+TEST_F(ForwardTest, AStreamThatEndsMeanwhileIsForgotten) {
+    FakeServer silent;
+    silent.silent = true;
+    start({silent.address()}, "");
+    publish();
+    until([&] { return silent.accepted == 1; });
+    int64_t began = base::monotonic_ms();
+    publication_.end();
+    until([&] { return service_->idle(); });
+    EXPECT_LT(base::monotonic_ms() - began, 5000);
+}
+
+TEST_F(ForwardTest, StopEndsEverything) {
+    FakeServer there, silent;
+    silent.silent = true;
+    start({there.address(), silent.address(), "127.0.0.1:1"});
+    publish();
+    came(there, kStart);
+    service_->stop();
+    EXPECT_TRUE(service_->idle());
+    until([&] { return there.log == "publish live/s?k=v;close;end;"; });
+}
+
+TEST_F(ForwardTest, StopWhileTheBackendIsAsked) {
+    start({}, "http://b/x");
+    publish();
+    until([&] { return !asked_.empty(); });
+    service_->stop();
+    EXPECT_TRUE(service_->askings().empty());
+}
+
+}  // namespace
+}  // namespace service::forward

@@ -1,0 +1,25 @@
+#pragma once
+// Where a stream goes: the address that one destination, of the configuration or of a backend's answer, means for it.
+// Pure text; it opens nothing.
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "live/stream.h"
+#include "protocol/rtmp/url.h"
+
+namespace service::forward {
+
+struct Target {
+    ::rtmp::Url url;
+    std::string text;  // all of it: equal texts are the same target
+    std::string
+        shown;  // for logs and lists: without what may be a secret, parameters and names that are not the stream's
+};
+
+// destination: see config/forward_destination.h. Without a path the stream keeps its app, its name and its parameters,
+// and its vhost by ?vhost= unless that is the default one. params: "?k=v", or empty.
+base::Result<Target> make_target(std::string_view destination, const live::StreamKey& key, std::string_view params);
+
+}  // namespace service::forward

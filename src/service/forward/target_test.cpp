@@ -1,0 +1,61 @@
+#include "service/forward/target.h"
+
+#include <gtest/gtest.h>
+
+namespace service::forward {
+namespace {
+
+struct Row {
+    const char* destination;
+    live::StreamKey key;
+    const char* params;
+    const char* tc_url;
+    const char* stream;
+    const char* shown;
+};
+
+TEST(ForwardTarget, Addresses) {
+    const live::StreamKey plain{"__defaultVhost__", "live", "s"};
+    const live::StreamKey hosted{"a.com", "x/y", "s"};
+    const Row rows[] = {
+        {"h:1936", plain, "", "rtmp://h:1936/live", "s", "rtmp://h:1936/live/s"},
+        {"h", plain, "?k=v&w=a/b", "rtmp://h/live", "s?k=v&w=a/b", "rtmp://h/live/s"},
+        {"h", hosted, "", "rtmp://h/x/y", "s?vhost=a.com", "rtmp://h/x/y/s"},
+        {"rtmps://h", hosted, "?k=v", "rtmps://h/x/y", "s?k=v&vhost=a.com", "rtmps://h/x/y/s"},
+        {"[::1]:1936", plain, "", "rtmp://[::1]:1936/live", "s", "rtmp://[::1]:1936/live/s"},
+        {"rtmps://h:1443/in/[vhost]-[stream]?t=[app]", hosted, "?k=v", "rtmps://h:1443/in", "a.com-s?t=x/y",
+         "rtmps://h:1443/in/..."},
+        {"rtmp://h/live2/secret", plain, "?k=v", "rtmp://h/live2", "secret", "rtmp://h/live2/..."},
+    };
+    for (const Row& row : rows) {
+        auto target = make_target(row.destination, row.key, row.params);
+        ASSERT_TRUE(target) << row.destination << ": " << target.error().text();
+        EXPECT_EQ(target->url.tc_url(), row.tc_url);
+        EXPECT_EQ(target->url.stream, row.stream) << row.destination;
+        EXPECT_EQ(target->shown, row.shown);
+        EXPECT_EQ(target->url.tls, std::string_view(row.destination).starts_with("rtmps"));
+    }
+}
+
+// As the next server understands it.
+TEST(ForwardTarget, TheNextServerFindsTheSameStream) {
+    for (const char* params : {"", "?k=v"})
+        for (const char* vhost : {"__defaultVhost__", "a.com"}) {
+            auto target = make_target("10.0.0.1:1936", {vhost, "a/b", "s"}, params);
+            ASSERT_TRUE(target);
+            auto there = ::rtmp::resolve_stream(target->url.tc_url(), target->url.app, target->url.stream);
+            ASSERT_TRUE(there);
+            EXPECT_EQ(there->vhost, std::string_view(vhost) == "a.com" ? "a.com" : "10.0.0.1");
+            EXPECT_EQ(there->app, "a/b");
+            EXPECT_EQ(there->stream, "s");
+            EXPECT_EQ(there->params, params);
+        }
+}
+
+TEST(ForwardTarget, WhatIsNoDestination) {
+    for (const char* bad : {"", "http://h/a/b", "h/a", ":1"})
+        EXPECT_FALSE(make_target(bad, {"v", "live", "s"}, "")) << bad;
+}
+
+}  // namespace
+}  // namespace service::forward

@@ -1,0 +1,126 @@
+#pragma once
+// For the tests of this folder: another server, as far as a publisher sees one: it takes what is published, or refuses,
+// or does not read.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "protocol/rtmp/handshake.h"
+#include "protocol/rtmp/server_session.h"
+#include "runtime/coroutine.h"
+#include "runtime/tcp.h"
+
+namespace service::forward::testing {
+
+class FakeServer {
+  public:
+    explicit FakeServer(uint16_t port = 0) {
+        auto listener = runtime::listen_tcp({"127.0.0.1", port});
+        EXPECT_TRUE(listener.has_value()) << listener.error().text();
+        listener_ = *std::move(listener);
+        acceptor_ = runtime::spawn("fake-accept", [this] { accept(); });
+    }
+    ~FakeServer() {
+        acceptor_.cancel_and_join();
+        drop_all();
+    }
+    uint16_t port() const { return listener_->port(); }
+    std::string address() const { return "127.0.0.1:" + std::to_string(port()); }
+    // Ends every connection.
+    void drop_all() {
+        for (auto& peer : peers_) peer->task.cancel_and_join();
+        peers_.clear();
+    }
+
+    std::string refuse;  // a status code: nobody may publish
+    bool close_at_once = false;
+    bool silent = false;  // says nothing
+    std::string log;      // "publish live/s?k=v;close;end;"
+    std::string path;     // the last forwardPath
+    std::string media;    // "9@40:12;" type, time and size of what came
+    int publishes = 0;
+    int accepted = 0;
+
+  private:
+    struct Peer : ::rtmp::ServerHandler {
+        explicit Peer(FakeServer& s) : server(s) {}
+        FakeServer& server;
+        std::unique_ptr<runtime::ByteStream> socket;
+        ::rtmp::ServerSession session{*this, 3073};
+        runtime::Task task;
+        std::string app;
+        bool published = false;
+
+        void on_connect(::rtmp::ConnectRequest r) override {
+            app = r.app;
+            server.path = r.forward_path;
+            session.accept_connect({});
+        }
+        void on_publish(::rtmp::PublishRequest r) override {
+            server.log += "publish " + app + "/" + r.name + ";";
+            ++server.publishes;
+            published = true;
+            if (server.refuse.empty()) return session.accept_publish(r.stream_id);
+            session.refuse_publish(r.stream_id, server.refuse, "no");
+        }
+        void on_play(::rtmp::PlayRequest r) override { session.refuse_play(r.stream_id, "NetStream.Play.Failed", ""); }
+        base::Result<void> on_media(uint32_t, ::rtmp::Message& m) override {
+            server.media += fmt::format("{}@{}:{};", m.type, m.timestamp, m.payload.size());
+            return {};
+        }
+        void on_close_stream(uint32_t) override { server.log += "close;"; }
+        void on_pause(uint32_t, bool) override {}
+        void on_receive(uint32_t, media::Kind, bool) override {}
+
+        base::Result<void> serve() {
+            auto never = runtime::Deadline::never();
+            if (server.silent) {
+                TRY(runtime::sleep_until(never));
+            }
+            ::rtmp::ServerHandshake handshake([](std::span<uint8_t> b) { std::ranges::fill(b, 0x42); });
+            std::vector<uint8_t> rest;
+            while (!handshake.done()) {
+                auto bytes = TRY(runtime::read_shared(*socket, never));
+                if (bytes.empty()) return base::fail(base::Code::kClosed, "closed");
+                std::vector<uint8_t> out;
+                size_t taken = TRY(handshake.feed(bytes, 1, out));
+                rest.assign(bytes.begin() + static_cast<ptrdiff_t>(taken), bytes.end());
+                if (!out.empty()) TRY(socket->write(out, never));
+            }
+            TRY(session.feed(rest));
+            while (true) {
+                std::vector<uint8_t> out = std::exchange(session.output(), {});
+                if (!out.empty()) TRY(socket->write(out, never));
+                if (server.close_at_once && published) return {};
+                auto bytes = TRY(runtime::read_shared(*socket, never));
+                if (bytes.empty()) return {};
+                TRY(session.feed(bytes));
+            }
+        }
+    };
+
+    void accept() {
+        while (true) {
+            auto socket = listener_->accept(runtime::Deadline::never());
+            if (!socket) return;
+            ++accepted;
+            auto& peer = *peers_.emplace_back(std::make_unique<Peer>(*this));
+            peer.socket = *std::move(socket);
+            peer.task = runtime::spawn("fake-peer", [this, &peer] {
+                (void)peer.serve();
+                log += "end;";
+                peer.socket.reset();
+            });
+        }
+    }
+
+    std::unique_ptr<runtime::TcpListener> listener_;
+    std::vector<std::unique_ptr<Peer>> peers_;
+    runtime::Task acceptor_;
+};
+
+}  // namespace service::forward::testing

@@ -1,0 +1,81 @@
+#include "service/heartbeat/service.h"
+
+#include <cmath>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "service/heartbeat/local_ip.h"
+#include "service/heartbeat/report.h"
+
+namespace service::heartbeat {
+
+using base::Result;
+using runtime::Deadline;
+
+namespace {
+constexpr int64_t kAnswerMs = 5'000;
+}
+
+Service::Service(config::SnapshotPtr snapshot, Post post, Summaries summaries)
+    : snapshot_(std::move(snapshot)), post_(std::move(post)), summaries_(std::move(summaries)) {}
+
+Service::~Service() { stop(); }
+
+Result<void> Service::start() {
+    task_ = runtime::spawn("heartbeat", [this] { beat(); });
+    return {};
+}
+
+void Service::stop() {
+    if (task_) task_.cancel_and_join();
+    task_ = {};
+}
+
+void Service::reload(const config::SnapshotPtr& next) {
+    const config::Heartbeat& before = snapshot_->heartbeat;
+    const config::Heartbeat& after = next->heartbeat;
+    bool at_once = before.enabled != after.enabled || before.interval != after.interval || before.url != after.url;
+    if (at_once) told_ = false;
+    snapshot_ = next;
+    if (at_once) changed_.pulse();
+}
+
+void Service::beat() {
+    runtime::set_context_id(runtime::new_context_id());
+    while (!runtime::cancelled()) {
+        if (!snapshot_->heartbeat.enabled) {
+            if (!changed_.wait_next(Deadline::never())) return;
+            continue;
+        }
+        int64_t began_us = base::monotonic_us();
+        report();
+        // The interval counts from report to report; when one took longer the next follows at once.
+        Deadline next = Deadline::at_us(began_us + std::llround(snapshot_->heartbeat.interval * 1e6));
+        auto waited = changed_.wait_next(next);
+        if (!waited && waited.error().code() == base::Code::kCancelled) return;
+    }
+}
+
+void Service::report() {
+    // A reload may put another snapshot in force meanwhile.
+    const config::SnapshotPtr snapshot = snapshot_;
+    const config::Heartbeat& heartbeat = snapshot->heartbeat;
+    std::string body = make_report(*snapshot, local_ip(), heartbeat.summaries ? summaries_() : "{}");
+    auto answer = post_(heartbeat.url, body, Deadline::in_ms(kAnswerMs));
+    if (!answer && answer.error().code() == base::Code::kCancelled) return;
+    ++sent_;
+    std::string shown = heartbeat.url.substr(0, heartbeat.url.find('?'));
+    if (answer) {
+        if (!told_ || !said_.empty()) base::log::trace("heartbeat: {} takes the reports", shown);
+        told_ = true;
+        said_.clear();
+        return;
+    }
+    ++failed_;
+    if (told_ && answer.error().text() == said_) return;
+    told_ = true;
+    said_ = answer.error().text();
+    base::log::warn("heartbeat: {}: {}", shown, said_);
+}
+
+}  // namespace service::heartbeat

@@ -1,0 +1,121 @@
+#include "service/heartbeat/service.h"
+
+#include "runtime/testing.h"
+#include "service/heartbeat/local_ip.h"
+#include "service/heartbeat/report.h"
+
+namespace service::heartbeat {
+namespace {
+
+using runtime::testing::ok;
+
+std::shared_ptr<config::Snapshot> snapshot() {
+    auto s = std::make_shared<config::Snapshot>(*config::default_snapshot());
+    s->global.server_id = "srv";
+    s->rtmp.listen = {{"", 1935}, {"127.0.0.1", 1936}};
+    return s;
+}
+
+TEST(HeartbeatReport, Fields) {
+    auto s = snapshot();
+    const std::string summaries = R"({"ok":true})";
+    EXPECT_EQ(make_report(*s, "10.0.0.1", summaries), R"({"device_id":"srv","ip":"10.0.0.1"})");
+    s->heartbeat.device_id = "dev\xff";
+    s->heartbeat.summaries = true;
+    EXPECT_EQ(make_report(*s, "10.0.0.1", summaries),
+              "{\"device_id\":\"dev\xef\xbf\xbd\",\"ip\":\"10.0.0.1\",\"summaries\":{\"ok\":true}}");
+    s->heartbeat = config::default_snapshot()->heartbeat;
+    s->heartbeat.ports = true;
+    s->http_server.enabled = true;
+    s->http_server.https.enabled = true;
+    s->http_api.enabled = true;
+    EXPECT_EQ(make_report(*s, "::1", summaries),
+              R"({"device_id":"srv","ip":"::1",)"
+              R"("ports":{"rtmp":["1935","127.0.0.1:1936"],"http":["8080"],"https":["8088"],"api":["1985"]},)"
+              R"("rtmp":["1935","127.0.0.1:1936"],"http":["8080"],"https":["8088"],"api":["1985"]})");
+}
+
+TEST(HeartbeatReport, LocalIp) { EXPECT_NE(local_ip(), ""); }
+
+class HeartbeatTest : public runtime::testing::RuntimeTest {
+  protected:
+    void start(std::shared_ptr<config::Snapshot> s) {
+        auto post = [this](const std::string& url, const std::string& body,
+                           runtime::Deadline) -> base::Result<std::string> {
+            EXPECT_FALSE(inside_) << "one at a time";
+            inside_ = true;
+            urls_ += url + ";";
+            body_ = body;
+            auto slept = runtime::sleep_ms(delay_ms_);
+            inside_ = false;
+            TRY(std::move(slept));
+            if (!problem_.empty()) return base::fail(base::Code::kOther, problem_);
+            return std::string("{}");
+        };
+        service_ = std::make_unique<Service>(s, post, [] { return std::string(R"({"ok":true})"); });
+        ASSERT_TRUE(ok(service_->start()));
+    }
+    void until(uint64_t sent) {
+        for (int i = 0; i < 2000 && service_->sent() < sent; ++i) (void)runtime::sleep_ms(5).has_value();
+        ASSERT_GE(service_->sent(), sent);
+    }
+
+    std::unique_ptr<Service> service_;
+    bool inside_ = false;
+    int delay_ms_ = 0;
+    std::string urls_, body_, problem_;
+};
+
+TEST_F(HeartbeatTest, ReportsEachIntervalOneAtATime) {
+    auto s = snapshot();
+    s->heartbeat.enabled = true;
+    s->heartbeat.summaries = true;
+    s->heartbeat.interval = 0.1;
+    s->heartbeat.url = "http://h/x";
+    int64_t began = base::monotonic_ms();
+    start(s);
+    until(3);
+    EXPECT_GE(base::monotonic_ms() - began, 190);
+    EXPECT_EQ(urls_.find("http://h/x;http://h/x;"), 0u);
+    EXPECT_NE(body_.find(R"("summaries":{"ok":true})"), std::string::npos) << body_;
+    delay_ms_ = 150;  // longer than the interval
+    until(5);
+    problem_ = "nobody there";
+    until(7);
+    EXPECT_GE(service_->failed(), 1u);
+}
+
+TEST_F(HeartbeatTest, AReloadIsInForceAtOnce) {
+    auto s = snapshot();
+    s->heartbeat.interval = 1000;
+    start(s);
+    (void)runtime::sleep_ms(20).has_value();
+    EXPECT_EQ(service_->sent(), 0u);
+    auto on = std::make_shared<config::Snapshot>(*s);
+    on->heartbeat.enabled = true;
+    on->heartbeat.url = "http://a/";
+    service_->reload(on);
+    until(1);
+    auto moved = std::make_shared<config::Snapshot>(*on);
+    moved->heartbeat.url = "http://b/";
+    service_->reload(moved);
+    until(2);
+    EXPECT_EQ(urls_, "http://a/;http://b/;");
+    service_->reload(moved);
+    service_->reload(s);
+    (void)runtime::sleep_ms(20).has_value();
+    EXPECT_EQ(service_->sent(), 2u);
+}
+
+TEST_F(HeartbeatTest, EndsInTheMiddleOfAReport) {
+    auto s = snapshot();
+    s->heartbeat.enabled = true;
+    delay_ms_ = 60'000;
+    start(s);
+    for (int i = 0; i < 200 && urls_.empty(); ++i) (void)runtime::sleep_ms(5).has_value();
+    service_->stop();
+    EXPECT_EQ(service_->sent(), 0u);
+}
+
+}  // namespace
+}  // namespace service::heartbeat
