@@ -46,7 +46,9 @@ const std::vector<Block>& block_table() {
         {"vhost/dvr", Names::kNone, false, false, true, "Recording."},
         {"vhost/refer", Names::kNone, false, false, false, "Which web pages may play."},
         {"vhost/security", Names::kNone, false, false, false, "Who may publish and play."},
-        {"vhost/http_hooks", Names::kNone, false, false, false, "Events for HTTP servers."},
+        {"vhost/http_hooks", Names::kNone, false, false, true, "Events for HTTP servers, see doc/hooks.md."},
+        {"vhost/signed_urls", Names::kNone, false, false, true,
+         "URLs with an expiry and a signature, see doc/hooks.md."},
         {"vhost/cluster", Names::kNone, false, false, false, "Edges and origins."},
         {"vhost/forward", Names::kNone, false, false, true, "Passing streams on, see doc/forward.md."},
         {"vhost/exec", Names::kOptional, false, false, false, "Programs for streams."},
@@ -93,6 +95,7 @@ std::vector<Row> make_rows() {
     add_disk_rows(rows);
     add_dvr_rows(rows);
     add_hls_rows(rows);
+    add_hook_rows(rows);
     add_forward_rows(rows);
     add_later_rows(rows);
     std::map<std::string_view, size_t> order;  // of scopes; the global one is 0

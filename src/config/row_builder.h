@@ -51,6 +51,7 @@ void add_vhost_rows(std::vector<Row>& rows);
 void add_disk_rows(std::vector<Row>& rows);
 void add_dvr_rows(std::vector<Row>& rows);
 void add_hls_rows(std::vector<Row>& rows);
+void add_hook_rows(std::vector<Row>& rows);
 void add_forward_rows(std::vector<Row>& rows);
 void add_later_rows(std::vector<Row>& rows);
 

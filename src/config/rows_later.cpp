@@ -130,20 +130,6 @@ constexpr Later kSecurity[] = {
     {"allow", "", "An allowing rule: play or publish, and an address or all.", "play all", true},
     {"deny", "", "A denying rule: play or publish, and an address or all.", "publish all", true},
 };
-constexpr std::string_view kHookExample = "http://127.0.0.1:8085/api/v1/streams";
-constexpr Later kHttpHooks[] = {
-    {"enabled", "off", "Asks or tells HTTP servers about events."},
-    {"on_connect", "", "URLs called when a client connects.", kHookExample},
-    {"on_close", "", "URLs called when a client leaves.", kHookExample},
-    {"on_publish", "", "URLs called when a publisher begins.", kHookExample},
-    {"on_unpublish", "", "URLs called when a publisher ends.", kHookExample},
-    {"on_play", "", "URLs called when a player begins.", kHookExample},
-    {"on_stop", "", "URLs called when a player ends.", kHookExample},
-    {"on_dvr", "", "URLs called when a recording is complete.", kHookExample},
-    {"on_hls", "", "URLs called when an HLS segment is complete.", kHookExample},
-    {"on_hls_notify", "", "URL fetched when an HLS segment is complete, to fill a cache.",
-     "http://127.0.0.1:8085/api/v1/hls/[server_id]/[app]/[stream]/[ts_url][param]"},
-};
 constexpr Later kDash[] = {
     {"enabled", "off", "DASH for this vhost."},
     {"dash_fragment", "30", "Length of a segment, s."},
@@ -154,10 +140,6 @@ constexpr Later kDash[] = {
     {"dash_window_size", "5", "Segments in the MPD."},
     {"dash_cleanup", "on", "Files that left the window are deleted."},
     {"dash_dispose", "120", "Files are deleted so many seconds after the publisher left; 0: never."},
-};
-// What on_hls_notify's answer is read by.
-constexpr Later kHls[] = {
-    {"hls_nb_notify", "64", "Most bytes read of the answer to on_hls_notify."},
 };
 constexpr Later kVhostRtsp[] = {
     {"enabled", "off", "RTSP for this vhost."},
@@ -241,11 +223,9 @@ void add_later_rows(std::vector<Row>& rows) {
     add(rows, "vhost/srt", kSrt);
     add(rows, "vhost/rtc", kRtc);
     add(rows, "vhost/rtsp", kVhostRtsp);
-    add(rows, "vhost/hls", kHls);
     add(rows, "vhost/dash", kDash);
     add(rows, "vhost/refer", kRefer);
     add(rows, "vhost/security", kSecurity);
-    add(rows, "vhost/http_hooks", kHttpHooks);
     add(rows, "vhost/cluster", kCluster);
     add(rows, "vhost/exec", kExec);
     add(rows, "vhost/ingest", kIngest);

@@ -26,6 +26,9 @@ const std::vector<std::string> kNoSwitch = {"yes", "1", "on off", "ON", "''"};
 const std::vector<std::string> kNoAddress = {"x", "0", "65536", "::1:80", "80 80", "1.2.3.4", "''"};
 const std::vector<std::string> kNoText = {"''", "a b"};
 
+const std::vector<std::string> kUrls = {"http://h/p", "http://a/1 https://b:8443/2?k=v"},
+                               kNoUrls = {"''", "http://h ''"};
+
 std::vector<std::string> no_integer(std::vector<std::string> outside) {
     for (const char* word : {"x", "1x", "1.5", "1 2", "''", "99999999999999999999"}) outside.push_back(word);
     return outside;
@@ -177,6 +180,26 @@ const std::vector<Line>& lines() {
         {"vhost/hls/hls_key_file", "", {"[stream]-[seq].key"}, kNoText},
         {"vhost/hls/hls_key_file_path", "", {"/srv/keys"}, kNoText},
         {"vhost/hls/hls_key_url", "", {"http://keys/"}, kNoText},
+        {"vhost/hls/hls_nb_notify", "64", {"0", "16777216"}, no_integer({"-1"})},
+        {"vhost/http_hooks/enabled", "off", kSwitchOff, kNoSwitch},
+        {"vhost/http_hooks/on_connect", "", kUrls, kNoUrls},
+        {"vhost/http_hooks/on_close", "", kUrls, kNoUrls},
+        {"vhost/http_hooks/on_publish", "", kUrls, kNoUrls},
+        {"vhost/http_hooks/on_unpublish", "", kUrls, kNoUrls},
+        {"vhost/http_hooks/on_play", "", kUrls, kNoUrls},
+        {"vhost/http_hooks/on_stop", "", kUrls, kNoUrls},
+        {"vhost/http_hooks/on_dvr", "", kUrls, kNoUrls},
+        {"vhost/http_hooks/on_hls", "", kUrls, kNoUrls},
+        {"vhost/http_hooks/on_hls_notify", "", kUrls, kNoUrls},
+        {"vhost/http_hooks/timeout", "5000", {"10", "300000"}, no_integer({"0", "300001"})},
+        {"vhost/http_hooks/retries", "3", {"0", "100"}, no_integer({"-1", "101"})},
+        {"vhost/http_hooks/fail_open", "", {"on_play", "on_connect on_publish"}, {"''", "on_stop", "on_play all"}},
+        {"vhost/http_hooks/secret", "", {"s3cret"}, kNoText},
+        {"vhost/http_hooks/ca_file", "", {"/etc/ca.pem"}, kNoText},
+        {"vhost/signed_urls/enabled", "off", {}, kNoSwitch},
+        {"vhost/signed_urls/secret", "", {"s3cret", "new old"}, {"''", "new ''"}},
+        {"vhost/signed_urls/publish", "on", kSwitchOn, kNoSwitch},
+        {"vhost/signed_urls/play", "on", kSwitchOn, kNoSwitch},
         {"heartbeat/enabled", "off", kSwitchOff, kNoSwitch},
         {"heartbeat/interval", "9.9", {"0.1", "9.3", "86400"}, {"0", "-1", "x", "86401", "''"}},
         {"heartbeat/url",

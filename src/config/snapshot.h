@@ -213,6 +213,32 @@ struct VhostHls {
     friend bool operator==(const VhostHls&, const VhostHls&) = default;
 };
 
+struct VhostHttpHooks {
+    bool enabled{};
+    std::vector<std::string> on_connect{};  // these: URLs
+    std::vector<std::string> on_close{};
+    std::vector<std::string> on_publish{};
+    std::vector<std::string> on_unpublish{};
+    std::vector<std::string> on_play{};
+    std::vector<std::string> on_stop{};
+    std::vector<std::string> on_dvr{};
+    std::vector<std::string> on_hls{};
+    std::vector<std::string> on_hls_notify{};
+    int timeout{};
+    int retries{};
+    std::vector<std::string> fail_open{};  // names of hooks
+    std::string secret{};                  // empty: calls are not signed
+    std::string ca_file{};                 // empty: the system's certificates
+    int hls_nb_notify{};                   // bytes; the directive stands in hls
+};
+
+struct VhostSignedUrls {
+    bool enabled{};
+    std::vector<std::string> secret{};
+    bool publish{};
+    bool play{};
+};
+
 struct VhostForward {
     bool enabled{};
     std::vector<std::string> destination{};  // once loaded each is a ForwardDestination
@@ -233,6 +259,8 @@ struct Vhost {
     VhostHttpStatic http_static{};
     VhostDvr dvr{};
     VhostHls hls{};
+    VhostHttpHooks http_hooks{};
+    VhostSignedUrls signed_urls{};
     VhostForward forward{};
 };
 

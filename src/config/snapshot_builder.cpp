@@ -217,7 +217,14 @@ void SnapshotBuilder::check_vhost(Vhost& vhost) {
     if (!path.ends_with(".flv") && !path.ends_with(".mp4"))
         path += path.ends_with('/') ? "[stream].[timestamp].flv" : "/[stream].[timestamp].flv";
     check_hls(vhost);
+    check_hooks(vhost);
+    check_signed_urls(vhost);
     check_forward(vhost);
+}
+
+Place SnapshotBuilder::vhost_origin(const Vhost& vhost, const char* path) const {
+    auto found = snapshot_.origins.find({vhost.name, path});
+    return found == snapshot_.origins.end() ? Place{"configuration", 0} : found->second;
 }
 
 void SnapshotBuilder::check_forward(const Vhost& vhost) {
@@ -240,10 +247,7 @@ void SnapshotBuilder::check_forward(const Vhost& vhost) {
 void SnapshotBuilder::check_hls(const Vhost& vhost) {
     const VhostHls& hls = vhost.hls;
     if (!hls.enabled) return;
-    auto place = [&](const char* path) {
-        auto found = snapshot_.origins.find({vhost.name, path});
-        return found == snapshot_.origins.end() ? Place{"configuration", 0} : found->second;
-    };
+    auto place = [&](const char* path) { return vhost_origin(vhost, path); };
     auto has_one_of = [](std::string_view text, std::initializer_list<std::string_view> names) {
         return std::ranges::any_of(names, [&](std::string_view name) { return text.find(name) != text.npos; });
     };

@@ -48,6 +48,9 @@ class SnapshotBuilder {
     Place origin(const char* path) const;
     void check_vhost(Vhost& vhost);
     void check_hls(const Vhost& vhost);
+    void check_hooks(const Vhost& vhost);
+    void check_signed_urls(const Vhost& vhost);
+    Place vhost_origin(const Vhost& vhost, const char* path) const;
     void check_forward(const Vhost& vhost);
     void check_listeners();
     void check_api();

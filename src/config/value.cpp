@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -113,10 +114,13 @@ std::string ValueType<std::string>::text(const std::string& value) {
     return value.empty() ? "" : quote_if_needed(value);
 }
 
-Result<std::vector<std::string>> ValueType<std::vector<std::string>>::parse(Words words, const Limits&) {
+Result<std::vector<std::string>> ValueType<std::vector<std::string>>::parse(Words words, const Limits& limits) {
     if (words.empty()) return fail(Code::kConfig, "a value is missing");
-    for (const std::string& word : words)
+    for (const std::string& word : words) {
         if (word.empty()) return fail(Code::kConfig, "a value is empty");
+        if (!limits.choices.empty() && std::ranges::find(limits.choices, word) == limits.choices.end())
+            return fail(Code::kConfig, fmt::format("'{}' is none of {}", word, limits.text()));
+    }
     return std::vector<std::string>(words.begin(), words.end());
 }
 std::string ValueType<std::vector<std::string>>::text(const std::vector<std::string>& value) {

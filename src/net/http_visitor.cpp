@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
+
 namespace net {
 
 std::string_view vhost_name(const http::Request& request) {
@@ -24,6 +26,18 @@ Visitor http_visitor(const HttpRequest& request, std::string_view id, std::strin
     visitor.tc_url = fmt::format("rtmp://{}/{}", vhost_name(request.message), app);
     visitor.page_url = request.message.headers.get("Referer");
     return visitor;
+}
+
+void note_refusal(SessionTable& sessions, const Visitor& visitor, const base::Error& error) {
+    ClosedSession closed;
+    closed.id = visitor.id;
+    closed.ip = visitor.ip;
+    closed.type = visitor.type;
+    closed.stream = fmt::format("{}/{}/{}", visitor.vhost, visitor.app, visitor.stream);
+    closed.started_ms = closed.ended_ms = base::wall_ms();
+    closed.reason = error.close_reason();
+    closed.text = error.text();
+    sessions.note_closed(std::move(closed));
 }
 
 }  // namespace net

@@ -12,6 +12,9 @@ namespace net {
 Visitor http_visitor(const HttpRequest& request, std::string_view id, std::string_view vhost, std::string_view app,
                      std::string_view stream, SessionType type);
 
+// A play that was refused over HTTP never became a session of its own: it is put among the closed ones.
+void note_refusal(SessionTable& sessions, const Visitor& visitor, const base::Error& error);
+
 // The name that a vhost is looked up by: ?vhost= and ?domain= come before the Host field.
 std::string_view vhost_name(const http::Request& request);
 

@@ -4,10 +4,13 @@
 #include "live/events.h"
 #include "live/registry.h"
 #include "net/gate.h"
+#include "net/hook_stats.h"
 #include "net/http_client.h"
 #include "net/http_router.h"
 #include "net/operations.h"
 #include "net/session.h"
+#include "net/signed_urls.h"
+#include "runtime/coroutine.h"
 #include "runtime/watchdog.h"
 #include "server/diagnostics.h"
 #include "server/disk_engine.h"
@@ -20,6 +23,7 @@
 #include "service/forward/service.h"
 #include "service/heartbeat/service.h"
 #include "service/hls/service.h"
+#include "service/hook/service.h"
 #include "service/http_live/service.h"
 #include "service/http_server/service.h"
 #include "service/rtmp/service.h"
@@ -30,7 +34,9 @@ namespace {
 // What services share, in the order in which it must come to be. It outlives them: each holds it.
 struct House {
     net::SessionTable sessions;
+    net::SignedUrls signed_urls;
     net::Gate gate;
+    net::HookStats hook_stats;
     live::Registry registry;
     live::Events events;
     net::HttpRouter router;
@@ -129,6 +135,10 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
     lifecycle.add(module_of("disk", std::make_shared<DiskEngine>(snapshot)));
     lifecycle.add(module_of("live", std::make_shared<LiveEngine>(house)));
     lifecycle.add(module_of("overload", in_house<OverloadWatch>(house, snapshot, house->gate, *house->operations)));
+    // In the order in which they are asked; hooks, which take their time, last.
+    house->gate.add(house->signed_urls);
+    lifecycle.add(module_of(
+        "hook", in_house<service::hook::Service>(house, snapshot, house->gate, house->events, house->hook_stats)));
     // Before publishers: they end first, and their files are completed then.
     lifecycle.add(module_of("dvr", in_house<service::dvr::Service>(house, snapshot, house->registry, house->events)));
     lifecycle.add(module_of("hls", in_house<service::hls::Service>(house, snapshot, house->sessions, house->registry,

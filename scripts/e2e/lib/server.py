@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from . import ports
-from .timing import VALGRIND, scaled, wait_until
+from .timing import SLOW, VALGRIND, scaled, wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
 OBJS = Path(os.environ.get("SRS_OBJS", ROOT / "objs"))
@@ -83,6 +83,9 @@ class Server:
         for name, value in defaults:
             if not re.search(rf"^\s*{name}\s", top, re.MULTILINE):
                 lines.append(f"{name} {value};")
+        if SLOW > 1 and "circuit_breaker" not in top:
+            # A slow build may be busy all the time; that is no reason to refuse its players.
+            lines.append("circuit_breaker { enabled off; }")
         text = "\n".join(lines) + "\n" + top + "\n"
         if http_enabled:
             text += f"http_server {{ enabled on; listen 127.0.0.1:{self.http_port}; dir {self.dir}/html; {http} }}\n"

@@ -228,5 +228,25 @@ TEST(ResponseParser, EndlessInterimResponses) {
     EXPECT_TRUE(read_response(text, 1000, false).error);
 }
 
+TEST(AbsoluteUrl, Parts) {
+    auto url = parse_absolute_url("http://Example.com/a/b?c=d#e");
+    ASSERT_TRUE(url);
+    EXPECT_EQ(url->host, "example.com");
+    EXPECT_EQ(url->port, 80);
+    EXPECT_EQ(url->authority, "example.com");
+    EXPECT_EQ(url->target, "/a/b?c=d");
+    EXPECT_FALSE(url->tls);
+    url = parse_absolute_url("HTTPS://[::1]:8443?x");
+    ASSERT_TRUE(url);
+    EXPECT_EQ(url->host, "::1");
+    EXPECT_EQ(url->authority, "[::1]:8443");
+    EXPECT_EQ(url->target, "/?x");
+    EXPECT_TRUE(url->tls);
+    EXPECT_EQ(parse_absolute_url("https://h:443")->authority, "h");
+    for (const char* bad : {"", "h/p", "/p", "ftp://h/", "http:///p", "http://u:p@h/", "http://h/a b", "http://h/\r\n",
+                            "http://h:0x50/", "*"})
+        EXPECT_FALSE(parse_absolute_url(bad)) << bad;
+}
+
 }  // namespace
 }  // namespace http

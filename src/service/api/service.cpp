@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "base/log.h"
+#include "net/service_id.h"
 
 namespace service::api {
 namespace {
@@ -13,7 +14,7 @@ Identity make_identity(const config::Snapshot& snapshot, std::string signature, 
     Identity identity;
     identity.server =
         snapshot.global.server_id.empty() ? "vid-" + runtime::new_context_id() : snapshot.global.server_id;
-    identity.service = runtime::new_context_id();
+    identity.service = net::service_id();
     identity.pid = std::to_string(getpid());
     identity.signature = std::move(signature);
     identity.version = std::move(version);

@@ -96,10 +96,13 @@ base::Result<void> Service::let_in(const std::string& context, const Output& out
     net::Stay stay;
     if (!viewers_.known(context) && !viewers_.banned(context)) {
         asking_.insert(context);
-        auto admitted = gate_.admit(
-            net::http_visitor(request, context, key.vhost, key.app, key.name, net::SessionType::kHlsPlay), vhost);
+        const auto visitor =
+            net::http_visitor(request, context, key.vhost, key.app, key.name, net::SessionType::kHlsPlay);
+        auto admitted = gate_.admit(visitor, vhost);
         asking_.erase(context);
         asked_.pulse();
+        if (!admitted && admitted.error().code() != base::Code::kCancelled)
+            net::note_refusal(sessions_, visitor, admitted.error());
         stay = TRY(std::move(admitted));
     }
     if (!stays && !stay) return {};
@@ -115,7 +118,13 @@ base::Result<void> Service::let_in(const std::string& context, const Output& out
 base::Result<void> Service::master(const std::shared_ptr<Output>& output, const config::Vhost& vhost,
                                    net::HttpRequest& request, net::HttpResponse& response) {
     std::string context = new_context();
-    if (auto admitted = let_in(context, *output, vhost, request, false); !admitted) {
+    // Who only looks whether it is there is no viewer.
+    auto admitted = request.is_head()
+                        ? gate_.check(net::http_visitor(request, context, output->key().vhost, output->key().app,
+                                                        output->key().name, net::SessionType::kHlsPlay),
+                                      vhost)
+                        : let_in(context, *output, vhost, request, false);
+    if (!admitted) {
         if (admitted.error().code() == base::Code::kCancelled) return admitted;
         return refuse_viewer(admitted.error(), response);
     }

@@ -86,11 +86,12 @@ base::Result<void> Service::play(net::HttpRequest& request, net::HttpResponse& r
         response.header("Cache-Control", "no-cache, no-store").header("Pragma", "no-cache");
         if (request.is_head()) return response.send_head(200, content_type(match.format));
     }
-    auto stay = gate_.admit(
-        net::http_visitor(request, request.session_id, vhost.name, match.app, match.stream, net::SessionType::kFlvPlay),
-        vhost);
+    const auto visitor =
+        net::http_visitor(request, request.session_id, vhost.name, match.app, match.stream, net::SessionType::kFlvPlay);
+    auto stay = gate_.admit(visitor, vhost);
     if (!stay) {
         if (stay.error().code() == base::Code::kCancelled) return std::unexpected(std::move(stay.error()));
+        net::note_refusal(sessions_, visitor, stay.error());
         return response.send_error(403, stay.error().text());
     }
     // It may have ended while a guard was asked.

@@ -1,0 +1,43 @@
+#pragma once
+// The hooks by name, and what their calls came to: for metrics. Counted by service/hook.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace net {
+
+enum class Hook : uint8_t {
+    kOnConnect,
+    kOnClose,
+    kOnPublish,
+    kOnUnpublish,
+    kOnPlay,
+    kOnStop,
+    kOnDvr,
+    kOnHls,
+    kOnHlsNotify,
+};
+inline constexpr std::array<std::string_view, 9> kHookNames = {
+    "on_connect", "on_close", "on_publish", "on_unpublish", "on_play", "on_stop", "on_dvr", "on_hls", "on_hls_notify"};
+constexpr std::string_view hook_name(Hook hook) { return kHookNames[static_cast<size_t>(hook)]; }
+
+struct HookCounters {
+    uint64_t calls = 0;       // that were begun, each attempt of each URL
+    uint64_t refused = 0;     // answered, and not with acceptance
+    uint64_t failures = 0;    // no answer, or none that can be understood
+    uint64_t retries = 0;     // attempts after the first, of those that report
+    uint64_t dropped = 0;     // reports that never arrived
+    uint64_t in_flight = 0;   // now
+    uint64_t latency_us = 0;  // the sum of all calls that have ended
+};
+
+struct HookStats {
+    std::array<HookCounters, kHookNames.size()> of{};
+    uint64_t queued = 0;  // reports that wait, now
+    HookCounters& at(Hook hook) { return of[static_cast<size_t>(hook)]; }
+    const HookCounters& at(Hook hook) const { return of[static_cast<size_t>(hook)]; }
+};
+
+}  // namespace net

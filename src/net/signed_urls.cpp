@@ -1,0 +1,54 @@
+#include "net/signed_urls.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "base/clock.h"
+#include "net/hmac.h"
+#include "protocol/http/url.h"
+
+namespace net {
+
+namespace {
+
+std::unexpected<base::Error> refuse(std::string text) {
+    return base::fail(base::CloseReason::kRefusedAuth, std::move(text));
+}
+
+}  // namespace
+
+std::string sign_url(std::string_view secret, const Visitor& visitor, std::string_view expires, std::string_view ip) {
+    return hmac_sha256_hex(secret, fmt::format("{}\n{}/{}/{}\n{}\n{}", action_name(visitor.action), visitor.vhost,
+                                               visitor.app, visitor.stream, expires, ip));
+}
+
+base::Result<void> verify_signed_url(const config::VhostSignedUrls& options, const Visitor& visitor, int64_t now_s) {
+    std::string_view query = visitor.param;
+    if (query.starts_with('?')) query.remove_prefix(1);
+    const http::Parameters parameters = http::parse_query(query);
+    auto get = [&](std::string_view name) { return http::find_parameter(parameters, name).value_or(""); };
+    const std::string_view expires = get("expires"), sign = get("sign"), ip = get("ip");
+    if (expires.empty() || sign.empty()) return refuse("the URL is not signed");
+    bool good = false;
+    for (const std::string& secret : options.secret)
+        good |= equal_in_constant_time(sign_url(secret, visitor, expires, ip), sign);
+    if (!good) return refuse("the URL's signature is wrong");
+    // What is told from here on, only a good signature learns.
+    int64_t until_s = 0;
+    auto [end, error] = std::from_chars(expires.data(), expires.data() + expires.size(), until_s);
+    if (error != std::errc() || end != expires.data() + expires.size() || until_s < now_s)
+        return refuse("the URL has expired");
+    if (!ip.empty() && ip != visitor.ip) return refuse("the URL is signed for another address");
+    return {};
+}
+
+base::Result<void> SignedUrls::admit(const Visitor& visitor, const config::Vhost& vhost) {
+    const config::VhostSignedUrls& options = vhost.signed_urls;
+    bool wanted =
+        (visitor.action == Action::kPublish && options.publish) || (visitor.action == Action::kPlay && options.play);
+    if (!options.enabled || !wanted) return {};
+    return verify_signed_url(options, visitor, base::wall_ms() / 1000);
+}
+
+}  // namespace net

@@ -1,0 +1,124 @@
+#include "service/hook/body.h"
+
+#include <fmt/format.h>
+#include <openssl/evp.h>
+
+#include <nlohmann/json.hpp>
+
+#include "config/path_variables.h"
+#include "protocol/http/url.h"
+
+namespace service::hook {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json common(std::string_view action, const Identity& identity, const net::Visitor& visitor) {
+    Json body;
+    body["server_id"] = identity.server_id;
+    body["service_id"] = identity.service_id;
+    body["action"] = action;
+    body["client_id"] = visitor.id;
+    body["ip"] = visitor.ip;
+    body["vhost"] = visitor.vhost;
+    body["app"] = visitor.app;
+    return body;
+}
+
+void add_stream(Json& body, const net::Visitor& visitor) {
+    body["stream_url"] = stream_url(visitor.vhost, visitor.app, visitor.stream);
+    body["stream_id"] = stream_id(visitor.vhost, visitor.app, visitor.stream);
+}
+
+// What clients call themselves need not be UTF-8.
+std::string text_of(const Json& body) { return body.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+// Relative paths of files stand without "./".
+std::string relative(std::string_view path) {
+    while (path.starts_with("./")) path.remove_prefix(2);
+    return std::string(path);
+}
+
+}  // namespace
+
+// The same for the same stream in every run: "vid-" and eleven letters and digits.
+std::string stream_id(std::string_view vhost, std::string_view app, std::string_view stream) {
+    constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuvwxyz";
+    std::string name = fmt::format("{}\n{}\n{}", vhost, app, stream);
+    uint8_t digest[EVP_MAX_MD_SIZE];
+    unsigned size = 0;
+    CHECK(EVP_Digest(name.data(), name.size(), digest, &size, EVP_sha256(), nullptr) == 1);
+    uint64_t number = 0;
+    for (size_t i = 0; i < 8; ++i) number = number << 8 | digest[i];
+    std::string id = "vid-";
+    for (size_t i = 0; i < 11; ++i, number /= kDigits.size()) id.push_back(kDigits[number % kDigits.size()]);
+    return id;
+}
+
+std::string stream_url(std::string_view vhost, std::string_view app, std::string_view stream) {
+    std::string url(vhost == config::kDefaultVhost ? std::string_view() : vhost);
+    return url.append("/").append(app).append("/").append(stream);
+}
+
+std::string client_body(net::Hook hook, const Identity& identity, const net::Visitor& visitor,
+                        const net::Traffic& traffic) {
+    Json body = common(net::hook_name(hook), identity, visitor);
+    if (hook == net::Hook::kOnClose) {
+        body["send_bytes"] = traffic.sent_bytes;
+        body["recv_bytes"] = traffic.received_bytes;
+        return text_of(body);
+    }
+    body["tcUrl"] = visitor.tc_url;
+    if (hook == net::Hook::kOnConnect) {
+        body["pageUrl"] = visitor.page_url;
+        return text_of(body);
+    }
+    body["stream"] = visitor.stream;
+    body["param"] = visitor.param;
+    if (hook == net::Hook::kOnPlay) body["pageUrl"] = visitor.page_url;
+    add_stream(body, visitor);
+    return text_of(body);
+}
+
+std::string dvr_body(const Identity& identity, const net::Visitor& publisher, const live::RecordingDone& event) {
+    Json body = common("on_dvr", identity, publisher);
+    body["tcUrl"] = publisher.tc_url;
+    body["stream"] = publisher.stream;
+    body["param"] = publisher.param;
+    body["cwd"] = identity.cwd;
+    body["file"] = event.path;
+    add_stream(body, publisher);
+    return text_of(body);
+}
+
+std::string hls_body(const Identity& identity, const net::Visitor& publisher, const live::SegmentDone& event) {
+    Json body = common("on_hls", identity, publisher);
+    body["tcUrl"] = publisher.tc_url;
+    body["stream"] = publisher.stream;
+    body["param"] = publisher.param;
+    body["duration"] = static_cast<double>(event.duration_ms) / 1000;
+    body["cwd"] = identity.cwd;
+    body["file"] = event.path;
+    body["url"] = event.url;
+    body["m3u8"] = event.playlist_path;
+    body["m3u8_url"] = event.playlist_url;
+    body["seq_no"] = event.sequence;
+    add_stream(body, publisher);
+    return text_of(body);
+}
+
+std::string notify_url(std::string_view pattern, const Identity& identity, const net::Visitor& publisher,
+                       std::string_view ts_url) {
+    // In a URL's path; what may stand in a query stays, for that is what [param] is.
+    config::PathVariables variables;
+    variables.set("server_id", http::percent_encode(identity.server_id));
+    variables.set("service_id", http::percent_encode(identity.service_id));
+    variables.set("app", http::percent_encode(publisher.app));
+    variables.set("stream", http::percent_encode(publisher.stream));
+    variables.set("param", http::percent_encode(publisher.param, "?&=%/:,;@!$'()*+"));
+    variables.set("ts_url", http::percent_encode(relative(ts_url), "/:?&=%"));
+    return variables.expand(pattern);
+}
+
+}  // namespace service::hook

@@ -1,0 +1,111 @@
+#include "service/hook/caller.h"
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "net/hmac.h"
+
+namespace service::hook {
+
+using base::Code;
+using base::Result;
+using runtime::Deadline;
+
+namespace {
+
+// As many hosts as these are remembered, busy ones aside.
+constexpr size_t kMostTargets = 256;
+
+// Counts the call while it is under way.
+class Counted {
+  public:
+    explicit Counted(net::HookCounters& counters) : counters_(counters), began_us_(base::monotonic_us()) {
+        ++counters_.calls;
+        ++counters_.in_flight;
+    }
+    Counted(const Counted&) = delete;
+    ~Counted() {
+        --counters_.in_flight;
+        counters_.latency_us += static_cast<uint64_t>(base::monotonic_us() - began_us_);
+    }
+
+  private:
+    net::HookCounters& counters_;
+    int64_t began_us_;
+};
+
+}  // namespace
+
+std::string signature(std::string_view secret, std::string_view body, int64_t unix_seconds) {
+    std::string signed_text = fmt::format("{}.{}", unix_seconds, body);
+    return fmt::format("t={},v1={}", unix_seconds, net::hmac_sha256_hex(secret, signed_text));
+}
+
+std::string_view shown(std::string_view url) { return url.substr(0, url.find('?')); }
+
+std::string target_of(std::string_view url) {
+    size_t scheme = url.find("://");
+    size_t end = scheme == url.npos ? 0 : url.find_first_of("/?#", scheme + 3);
+    return std::string(url.substr(0, end));
+}
+
+std::shared_ptr<runtime::Permits> Caller::permits(const std::string& url) {
+    auto& place = permits_[target_of(url)];
+    if (!place) place = std::make_shared<runtime::Permits>(kMostAtOnce, "a hook's turn");
+    auto found = place;
+    if (permits_.size() > kMostTargets)
+        std::erase_if(permits_, [](auto& entry) { return entry.second.use_count() == 1; });
+    return found;
+}
+
+Result<void> Caller::call(const Call& call, const config::VhostHttpHooks& hooks) {
+    net::HookCounters& counters = stats_.at(call.hook);
+    std::string_view name = net::hook_name(call.hook);
+    Result<Verdict> verdict = Verdict{};
+    {
+        Counted counted(counters);
+        verdict = exchange(call, hooks, Deadline::in_ms(hooks.timeout));
+    }
+    if (!verdict && verdict.error().code() == Code::kCancelled) return std::unexpected(std::move(verdict.error()));
+    if (verdict && verdict->kind == Verdict::Kind::kAccepted) return {};
+    if (verdict && verdict->kind == Verdict::Kind::kRefused) {
+        ++counters.refused;
+        base::log::info("hook {} {}: refused, {}", name, shown(call.url), verdict->why);
+        return base::fail(Code::kRefused, fmt::format("{}: {}", name, verdict->why));
+    }
+    ++counters.failures;
+    bool late = !verdict && verdict.error().code() == Code::kTimeout;
+    base::log::warn("hook {} {} failed: {}", name, shown(call.url),
+                    late ? fmt::format("no answer within {} ms", hooks.timeout)
+                         : (verdict ? verdict->why : verdict.error().text()));
+    return base::fail(late ? Code::kTimeout : Code::kOther,
+                      fmt::format("{}: {}", name, late ? "no answer in time" : "no valid answer"));
+}
+
+Result<Verdict> Caller::exchange(const Call& call, const config::VhostHttpHooks& hooks, Deadline deadline) {
+    auto turn = permits(call.url);
+    auto pass = TRY(turn->enter(deadline));
+    net::HttpCall request;
+    request.url = call.url;
+    request.ca_file = hooks.ca_file;
+    request.most_body_bytes = kMostAnswerBytes;
+    if (call.hook == net::Hook::kOnHlsNotify) {
+        request.method = http::Method::kGet;
+        request.most_body_bytes = static_cast<size_t>(hooks.hls_nb_notify);
+        request.cut_body = true;
+    } else {
+        request.body = call.body;
+        request.headers.add("Content-Type", "application/json");
+    }
+    if (!hooks.secret.empty())
+        request.headers.add("X-SRS-Signature", signature(hooks.secret, request.body, base::wall_ms() / 1000));
+    auto answer = TRY(client_.call(std::move(request), deadline));
+    // It fills a cache; what was fetched is nobody's business.
+    if (call.hook == net::Hook::kOnHlsNotify)
+        return Verdict{answer.status < 400 ? Verdict::Kind::kAccepted : Verdict::Kind::kRefused,
+                       answer.status < 400 ? "" : fmt::format("status {}", answer.status)};
+    return judge(answer.status, answer.body);
+}
+
+}  // namespace service::hook

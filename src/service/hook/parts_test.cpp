@@ -1,0 +1,135 @@
+// The parts of hooks that are pure: bodies, verdicts, signatures, who published.
+
+#include <gtest/gtest.h>
+
+#include "net/hmac.h"
+#include "service/hook/body.h"
+#include "service/hook/caller.h"
+#include "service/hook/publishers.h"
+#include "service/hook/verdict.h"
+
+namespace service::hook {
+namespace {
+
+using Kind = Verdict::Kind;
+
+const Identity kIdentity{"vid-1", "svc-2", "/srv"};
+
+net::Visitor visitor(std::string vhost = "__defaultVhost__") {
+    net::Visitor v;
+    v.action = net::Action::kPublish;
+    v.id = "abcd1234";
+    v.ip = "192.0.2.1";
+    v.vhost = std::move(vhost);
+    v.app = "live";
+    v.stream = "cam";
+    v.param = "?token=1";
+    v.tc_url = "rtmp://h/live";
+    v.page_url = "http://page/";
+    return v;
+}
+
+constexpr const char* kCommon = R"({"server_id":"vid-1","service_id":"svc-2","action":")";
+constexpr const char* kClient = R"(","client_id":"abcd1234","ip":"192.0.2.1","vhost":"__defaultVhost__","app":"live",)";
+
+std::string expected(const char* action, const std::string& rest) { return kCommon + (action + (kClient + rest)); }
+
+TEST(HookBody, AllFieldsInTheirOrder) {
+    const std::string id = stream_id("__defaultVhost__", "live", "cam");
+    const std::string stream = R"("tcUrl":"rtmp://h/live","stream":"cam","param":"?token=1",)";
+    const std::string ids = R"("stream_url":"/live/cam","stream_id":")" + id + R"("})";
+    auto body = [&](net::Hook hook) { return client_body(hook, kIdentity, visitor(), {10, 20}); };
+    EXPECT_EQ(body(net::Hook::kOnConnect),
+              expected("on_connect", R"("tcUrl":"rtmp://h/live","pageUrl":"http://page/"})"));
+    EXPECT_EQ(body(net::Hook::kOnClose), expected("on_close", R"("send_bytes":20,"recv_bytes":10})"));
+    EXPECT_EQ(body(net::Hook::kOnPublish), expected("on_publish", stream + ids));
+    EXPECT_EQ(body(net::Hook::kOnUnpublish), expected("on_unpublish", stream + ids));
+    EXPECT_EQ(body(net::Hook::kOnPlay), expected("on_play", stream + R"("pageUrl":"http://page/",)" + ids));
+    EXPECT_EQ(body(net::Hook::kOnStop), expected("on_stop", stream + ids));
+    EXPECT_EQ(dvr_body(kIdentity, visitor(), {{"__defaultVhost__", "live", "cam"}, "./a.flv", 1, 2}),
+              expected("on_dvr", stream + R"("cwd":"/srv","file":"./a.flv",)" + ids));
+    live::SegmentDone segment{{"__defaultVhost__", "live", "cam"},
+                              "./html/live/cam-7.ts",
+                              "cam-7.ts",
+                              "./html/live/cam.m3u8",
+                              "live/cam.m3u8",
+                              9360,
+                              7};
+    EXPECT_EQ(hls_body(kIdentity, visitor(), segment),
+              expected("on_hls", stream + R"("duration":9.36,"cwd":"/srv","file":"./html/live/cam-7.ts",)" +
+                                     R"("url":"cam-7.ts","m3u8":"./html/live/cam.m3u8",)" +
+                                     R"("m3u8_url":"live/cam.m3u8","seq_no":7,)" + ids));
+}
+
+TEST(HookBody, NamesOfVhostsAndWhatIsNoText) {
+    EXPECT_EQ(stream_url("example.com", "live", "cam"), "example.com/live/cam");
+    auto odd = visitor("example.com");
+    odd.stream = "a\xff\"b";
+    std::string body = client_body(net::Hook::kOnStop, kIdentity, odd);
+    EXPECT_NE(body.find("\"stream\":\"a\xef\xbf\xbd\\\"b\""), std::string::npos) << body;
+}
+
+TEST(HookBody, NotifyUrl) {
+    EXPECT_EQ(notify_url("http://h/[server_id]/[service_id]/[app]/[stream]/[ts_url][param]", kIdentity, visitor(),
+                         "./live/cam-7.ts"),
+              "http://h/vid-1/svc-2/live/cam/live/cam-7.ts?token=1");
+    auto odd = visitor();
+    odd.stream = "a b\r\n?";
+    EXPECT_EQ(notify_url("http://h/[stream]", kIdentity, odd, ""), "http://h/a%20b%0D%0A%3F");
+}
+
+TEST(HookVerdict, AcceptedRefusedFailed) {
+    for (const char* good : {"0", " 0\r\n", R"({"code":0})", R"({"code": 0, "data": {"code": 1}})"})
+        EXPECT_EQ(judge(200, good).kind, Kind::kAccepted) << good;
+    for (const char* no : {"1", "-1", R"({"code":1})", R"({"code":-5})"})
+        EXPECT_EQ(judge(200, no).kind, Kind::kRefused) << no;
+    for (const char* bad : {"", " ", "ok", "0x", "00", "0.0", "\"0\"", "null", "[0]", "{}", R"({"code":"0"})",
+                            R"({"code":0.0})", R"({"code":null})", R"({"code":0)", "<html>", "true"})
+        EXPECT_EQ(judge(200, bad).kind, Kind::kFailed) << bad;
+    for (int status : {201, 204, 301, 302, 307, 500, 502, 503}) EXPECT_EQ(judge(status, "0").kind, Kind::kFailed);
+    for (int status : {400, 401, 403, 404, 410}) EXPECT_EQ(judge(status, "0").kind, Kind::kRefused);
+}
+
+TEST(HookSignature, IsTheHmacOfTimeAndBody) {
+    EXPECT_EQ(signature("k", "{}", 1700000000), "t=1700000000,v1=" + net::hmac_sha256_hex("k", "1700000000.{}"));
+}
+
+TEST(HookCaller, UrlsInTheLogAndTheirTargets) {
+    EXPECT_EQ(shown("http://h/p?secret=1"), "http://h/p");
+    EXPECT_EQ(target_of("https://h:8443/p"), "https://h:8443");
+    EXPECT_EQ(target_of("http://h?x"), "http://h");
+}
+
+TEST(HookPublishers, TheOneThatPublishesElseTheLast) {
+    Publishers publishers;
+    live::StreamKey key{"__defaultVhost__", "live", "cam"};
+    EXPECT_EQ(publishers.find(key).id, "");
+    EXPECT_EQ(publishers.find(key).stream, "cam");
+    auto a = visitor(), b = visitor();
+    a.id = "a";
+    b.id = "b";
+    publishers.came(a);
+    EXPECT_EQ(publishers.find(key).id, "a");
+    publishers.left(a);
+    EXPECT_EQ(publishers.find(key).id, "a");
+    publishers.came(b);
+    EXPECT_EQ(publishers.find(key).id, "b");
+    publishers.came(a);  // refused by another guard, or the name was taken
+    publishers.left(a);
+    EXPECT_EQ(publishers.find(key).id, "b");
+    publishers.left(b);
+    publishers.left(b);
+    EXPECT_EQ(publishers.find(key).id, "b");
+    // Those that left are bounded.
+    for (size_t i = 0; i < 2 * Publishers::kMostLeft; ++i) {
+        auto other = visitor();
+        other.stream = "s" + std::to_string(i);
+        publishers.came(other);
+        publishers.left(other);
+    }
+    EXPECT_EQ(publishers.find(key).id, "");
+    EXPECT_EQ(publishers.find({"__defaultVhost__", "live", "s1999"}).id, "abcd1234");
+}
+
+}  // namespace
+}  // namespace service::hook

@@ -1,0 +1,166 @@
+#include "service/hook/service.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+
+#include "base/log.h"
+#include "net/service_id.h"
+
+namespace service::hook {
+
+using base::Code;
+using base::Result;
+using net::Action;
+using net::Hook;
+
+namespace {
+
+constexpr int64_t kStopMs = 3'000;
+
+struct Pair {
+    Hook begin, end;
+};
+
+constexpr Pair pair_of(Action action) {
+    switch (action) {
+        case Action::kConnect:
+            return {Hook::kOnConnect, Hook::kOnClose};
+        case Action::kPublish:
+            return {Hook::kOnPublish, Hook::kOnUnpublish};
+        case Action::kPlay:
+            return {Hook::kOnPlay, Hook::kOnStop};
+    }
+    return {Hook::kOnPlay, Hook::kOnStop};
+}
+
+const std::vector<std::string>& urls_of(Hook hook, const config::VhostHttpHooks& hooks) {
+    switch (hook) {
+        case Hook::kOnConnect:
+            return hooks.on_connect;
+        case Hook::kOnClose:
+            return hooks.on_close;
+        case Hook::kOnPublish:
+            return hooks.on_publish;
+        case Hook::kOnUnpublish:
+            return hooks.on_unpublish;
+        case Hook::kOnPlay:
+            return hooks.on_play;
+        case Hook::kOnStop:
+            return hooks.on_stop;
+        case Hook::kOnDvr:
+            return hooks.on_dvr;
+        case Hook::kOnHls:
+            return hooks.on_hls;
+        case Hook::kOnHlsNotify:
+            break;
+    }
+    return hooks.on_hls_notify;
+}
+
+std::string working_directory() {
+    char directory[PATH_MAX];
+    return getcwd(directory, sizeof directory) ? directory : "";
+}
+
+}  // namespace
+
+Service::Service(config::SnapshotPtr snapshot, net::Gate& gate, live::Events& events, net::HookStats& stats)
+    : snapshot_(std::move(snapshot)),
+      gate_(gate),
+      events_(events),
+      identity_{snapshot_->global.server_id, net::service_id(), working_directory()},
+      caller_(stats),
+      reporter_(caller_, stats) {}
+
+Service::~Service() { stop(); }
+
+Result<void> Service::start() {
+    gate_.add(*this);
+    events_.subscribe(*this);
+    started_ = true;
+    return {};
+}
+
+void Service::stop() {
+    if (!started_) return;
+    started_ = false;
+    gate_.remove(*this);
+    events_.unsubscribe(*this);
+    reporter_.stop(kStopMs);
+}
+
+const config::VhostHttpHooks* Service::hooks_of(const std::string& vhost) const {
+    const config::Vhost* found = snapshot_->find_vhost(vhost);
+    return found && found->http_hooks.enabled ? &found->http_hooks : nullptr;
+}
+
+bool Service::may_yield(Action action, const config::Vhost& vhost) const {
+    return vhost.http_hooks.enabled && !urls_of(pair_of(action).begin, vhost.http_hooks).empty();
+}
+
+bool Service::follows(Action action, const config::Vhost& vhost) const {
+    const config::VhostHttpHooks& hooks = vhost.http_hooks;
+    // Of publishers more is told than their end: on_dvr, on_hls.
+    return hooks.enabled && (action == Action::kPublish || !urls_of(pair_of(action).end, hooks).empty());
+}
+
+Result<void> Service::admit(const net::Visitor& visitor, const config::Vhost& vhost) {
+    const config::VhostHttpHooks& hooks = vhost.http_hooks;
+    if (!hooks.enabled) return {};
+    const Hook hook = pair_of(visitor.action).begin;
+    const std::vector<std::string>& urls = urls_of(hook, hooks);
+    const std::string body = urls.empty() ? "" : client_body(hook, identity_, visitor);
+    const bool open = std::ranges::find(hooks.fail_open, net::hook_name(hook)) != hooks.fail_open.end();
+    for (const std::string& url : urls) {
+        auto called = caller_.call({hook, url, body}, hooks);
+        if (called) continue;
+        if (called.error().code() == Code::kCancelled) {
+            // Its answer may be on its way, and may be yes: who was asked about a beginning hears of the end.
+            left(visitor, {});
+            return called;
+        }
+        if (called.error().code() == Code::kRefused || !open)
+            return base::fail(base::CloseReason::kRefusedHook, called.error().text());
+        base::log::warn("{} of {} goes on without the hook's answer (fail_open)", net::action_name(visitor.action),
+                        visitor.ip);
+    }
+    if (visitor.action == Action::kPublish) publishers_.came(visitor);
+    return {};
+}
+
+void Service::left(const net::Visitor& visitor, const net::Traffic& traffic) {
+    if (visitor.action == Action::kPublish) publishers_.left(visitor);
+    const config::VhostHttpHooks* hooks = hooks_of(visitor.vhost);
+    if (!hooks) return;
+    const Hook hook = pair_of(visitor.action).end;
+    const std::vector<std::string>& urls = urls_of(hook, *hooks);
+    if (!urls.empty()) report(hook, *hooks, urls, client_body(hook, identity_, visitor, traffic), visitor.id);
+}
+
+void Service::report(Hook hook, const config::VhostHttpHooks& hooks, const std::vector<std::string>& urls,
+                     const std::string& body, const std::string& client_id) {
+    for (const std::string& url : urls) reporter_.add({{hook, url, body}, client_id, snapshot_, &hooks});
+}
+
+void Service::on_recording(const live::RecordingDone& event) {
+    const config::VhostHttpHooks* hooks = hooks_of(event.stream.vhost);
+    if (!hooks || hooks->on_dvr.empty()) return;
+    net::Visitor publisher = publishers_.find(event.stream);
+    report(Hook::kOnDvr, *hooks, hooks->on_dvr, dvr_body(identity_, publisher, event), publisher.id);
+}
+
+void Service::on_segment(const live::SegmentDone& event) {
+    const config::VhostHttpHooks* hooks = hooks_of(event.stream.vhost);
+    if (!hooks || (hooks->on_hls.empty() && hooks->on_hls_notify.empty())) return;
+    net::Visitor publisher = publishers_.find(event.stream);
+    if (!hooks->on_hls.empty())
+        report(Hook::kOnHls, *hooks, hooks->on_hls, hls_body(identity_, publisher, event), publisher.id);
+    std::vector<std::string> urls;
+    for (const std::string& pattern : hooks->on_hls_notify)
+        urls.push_back(notify_url(pattern, identity_, publisher, event.url));
+    report(Hook::kOnHlsNotify, *hooks, urls, "", publisher.id);
+}
+
+}  // namespace service::hook

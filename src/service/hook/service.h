@@ -1,0 +1,56 @@
+#pragma once
+// http_hooks: asks other servers who may connect, publish and play, in the client's own coroutine, and tells them of
+// ends, recordings and segments. A Guard of the gate, and a listener of the live events.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/snapshot.h"
+#include "live/events.h"
+#include "net/gate.h"
+#include "net/hook_stats.h"
+#include "service/hook/body.h"
+#include "service/hook/caller.h"
+#include "service/hook/publishers.h"
+#include "service/hook/reporter.h"
+
+namespace service::hook {
+
+class Service final : public net::Guard, private live::EventListener {
+  public:
+    // Gate, events and stats outlive it.
+    Service(config::SnapshotPtr snapshot, net::Gate& gate, live::Events& events, net::HookStats& stats);
+    ~Service();  // stops: yields
+
+    base::Result<void> start();
+    void stop_accepting() {}
+    bool idle() const { return true; }
+    // After all that tell it something. Waits some seconds for reports under way.
+    void stop();
+    void reload(const config::SnapshotPtr& next) { snapshot_ = next; }
+
+    base::Result<void> admit(const net::Visitor& visitor, const config::Vhost& vhost) override;
+    bool may_yield(net::Action action, const config::Vhost& vhost) const override;
+    bool follows(net::Action action, const config::Vhost& vhost) const override;
+    void left(const net::Visitor& visitor, const net::Traffic& traffic) override;
+
+  private:
+    void on_recording(const live::RecordingDone& event) override;
+    void on_segment(const live::SegmentDone& event) override;
+    // Null: the vhost has none.
+    const config::VhostHttpHooks* hooks_of(const std::string& vhost) const;
+    void report(net::Hook hook, const config::VhostHttpHooks& hooks, const std::vector<std::string>& urls,
+                const std::string& body, const std::string& client_id);
+
+    config::SnapshotPtr snapshot_;
+    net::Gate& gate_;
+    live::Events& events_;
+    Identity identity_;
+    Caller caller_;
+    Reporter reporter_;
+    Publishers publishers_;
+    bool started_ = false;
+};
+
+}  // namespace service::hook

@@ -1,0 +1,41 @@
+#include "service/hook/verdict.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace service::hook {
+
+namespace {
+
+using Kind = Verdict::Kind;
+
+std::string_view trimmed(std::string_view text) {
+    constexpr std::string_view kSpace = " \t\r\n";
+    text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
+    return text.substr(0, text.find_last_not_of(kSpace) + 1);
+}
+
+Verdict judge_code(const nlohmann::json& code) {
+    if (!code.is_number_integer()) return {Kind::kFailed, "the answer's code is no integer"};
+    if (code == 0) return {Kind::kAccepted};
+    return {Kind::kRefused, fmt::format("code {}", code.dump())};
+}
+
+}  // namespace
+
+Verdict judge(int status, std::string_view body) {
+    if (status >= 400 && status < 500) return {Kind::kRefused, fmt::format("status {}", status)};
+    if (status != 200) return {Kind::kFailed, fmt::format("status {}", status)};
+    body = trimmed(body);
+    if (body.empty()) return {Kind::kFailed, "the answer is empty"};
+    auto json = nlohmann::json::parse(body, nullptr, false);
+    if (json.is_discarded()) return {Kind::kFailed, "the answer is neither 0 nor JSON"};
+    if (json.is_number_integer()) return judge_code(json);
+    if (!json.is_object()) return {Kind::kFailed, "the answer is neither 0 nor a JSON object"};
+    auto code = json.find("code");
+    if (code == json.end()) return {Kind::kFailed, "the answer has no code"};
+    return judge_code(*code);
+}
+
+}  // namespace service::hook

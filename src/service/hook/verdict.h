@@ -1,0 +1,23 @@
+#pragma once
+// What the answer of a hook says: INTERFACE.md, "Hooks". Pure.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace service::hook {
+
+struct Verdict {
+    enum class Kind : uint8_t {
+        kAccepted,
+        kRefused,  // by an answer that can be understood: a code other than 0, or a status of 4xx
+        kFailed,   // anything else: what comes of it is configured (fail_open)
+    };
+    Kind kind = Kind::kFailed;
+    std::string why{};  // for people; empty when accepted
+};
+
+// Accepted: status 200, and "0" or a JSON object whose integer `code` is 0.
+Verdict judge(int status, std::string_view body);
+
+}  // namespace service::hook
