@@ -138,7 +138,7 @@ std::string IpAddress::text() const {
 }
 
 IpNetwork::IpNetwork(const IpAddress& address, unsigned prefix_bits)
-    : address_(address), prefix_bits_(static_cast<uint8_t>(std::min(prefix_bits, 128u))) {
+    : address_(address), prefix_bits_(static_cast<uint8_t>(std::min(prefix_bits, 128u))), everything_(false) {
     for (unsigned i = 0; i < address_.bytes.size(); ++i) {
         const unsigned kept = prefix_bits_ > i * 8 ? std::min(prefix_bits_ - i * 8, 8u) : 0;
         address_.bytes[i] &= static_cast<uint8_t>(0xff00 >> kept);
@@ -164,6 +164,9 @@ std::string IpNetwork::text() const {
 }
 
 bool IpNetwork::contains(const IpAddress& address) const {
+    if (everything_) return true;
+    const bool v4 = address_.is_v4() && prefix_bits_ >= kMappedBits;
+    if (v4 != address.is_v4()) return false;
     return IpNetwork(address, prefix_bits_).address_ == address_;
 }
 

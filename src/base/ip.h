@@ -26,21 +26,22 @@ struct IpAddress {
 
 class IpNetwork {
   public:
-    IpNetwork() = default;  // everything: ::/0, which here has IPv4 in it
-    // prefix_bits: of the 128. Bits behind it are cleared.
+    IpNetwork() = default;  // everything, IPv4 and IPv6
+    // prefix_bits: of the 128. Bits behind it are cleared. No IPv6 network has an IPv4 address in it, not even ::/0.
     IpNetwork(const IpAddress& address, unsigned prefix_bits);
 
     // "10.0.0.0/8", "2001:db8::/32"; an address alone is a network of one. Bits behind the prefix may be set.
     static std::optional<IpNetwork> parse(std::string_view text);
     std::string text() const;
     bool contains(const IpAddress& address) const;
-    bool is_everything() const { return prefix_bits_ == 0; }
+    bool is_everything() const { return everything_; }
     const IpAddress& address() const { return address_; }  // the first of it
     friend bool operator==(const IpNetwork&, const IpNetwork&) = default;
 
   private:
     IpAddress address_;
     uint8_t prefix_bits_ = 0;
+    bool everything_ = true;
 };
 
 }  // namespace base

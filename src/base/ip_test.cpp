@@ -125,7 +125,11 @@ TEST(IpNetwork, Contains) {
     EXPECT_FALSE(holds("192.0.2.129/25", "192.0.2.127"));
     EXPECT_TRUE(holds("0.0.0.0/0", "8.8.8.8"));
     EXPECT_FALSE(holds("0.0.0.0/0", "2001:db8::1"));
-    EXPECT_TRUE(holds("::/0", "8.8.8.8"));
+    EXPECT_FALSE(holds("::/0", "8.8.8.8"));
+    EXPECT_FALSE(holds("::/64", "127.0.0.1"));
+    EXPECT_TRUE(holds("::/64", "::1"));
+    EXPECT_TRUE(holds("::/0", "2001:db8::1"));
+    EXPECT_FALSE(IpNetwork::parse("::/0")->is_everything());
     EXPECT_TRUE(holds("2001:db8::/32", "2001:db8:1234::1"));
     EXPECT_FALSE(holds("2001:db8::/32", "2001:db9::"));
     EXPECT_TRUE(holds("192.0.2.1", "192.0.2.1"));

@@ -21,6 +21,7 @@ const std::vector<Block>& block_table() {
         {"http_api/raw_api", Names::kNone, false, false, true, "API calls that change the server."},
         {"http_api/auth", Names::kNone, false, false, true, "The API's password."},
         {"http_api/https", Names::kNone, false, false, true, "The API over TLS."},
+        {"address_limits", Names::kNone, false, false, true, "How much one address may take of the server."},
         {"disk", Names::kNone, false, false, true, "How recordings and segments are written."},
         {"srt_server", Names::kNone, false, false, false, "SRT."},
         {"rtc_server", Names::kNone, false, false, false, "WebRTC."},
@@ -44,8 +45,8 @@ const std::vector<Block>& block_table() {
         {"vhost/hls", Names::kNone, false, false, true, "HLS: streams as playlists of segments, see doc/hls.md."},
         {"vhost/dash", Names::kNone, false, false, false, "DASH."},
         {"vhost/dvr", Names::kNone, false, false, true, "Recording."},
-        {"vhost/refer", Names::kNone, false, false, false, "Which web pages may play."},
-        {"vhost/security", Names::kNone, false, false, false, "Who may publish and play."},
+        {"vhost/refer", Names::kNone, false, false, true, "From which web pages clients may come."},
+        {"vhost/security", Names::kNone, false, false, true, "From which addresses clients may publish and play."},
         {"vhost/http_hooks", Names::kNone, false, false, true, "Events for HTTP servers, see doc/hooks.md."},
         {"vhost/signed_urls", Names::kNone, false, false, true,
          "URLs with an expiry and a signature, see doc/hooks.md."},
@@ -97,6 +98,7 @@ std::vector<Row> make_rows() {
     add_hls_rows(rows);
     add_hook_rows(rows);
     add_forward_rows(rows);
+    add_security_rows(rows);
     add_later_rows(rows);
     std::map<std::string_view, size_t> order;  // of scopes; the global one is 0
     for (const Block& block : block_table()) order.emplace(block.path, order.size() + 1);

@@ -44,6 +44,21 @@ Row row(const Scope<Find>& scope, std::string_view name, T Section::*member, std
     return row;
 }
 
+// A directive that may stand several times in its block: each adds to the list.
+template <class Find, class Section, class T>
+Row list_row(const Scope<Find>& scope, std::string_view name, T Section::*member, Apply apply, std::string_view doc,
+             std::string_view example) {
+    Row list = row(scope, name, member, {}, none(), apply, doc, example);
+    list.repeatable = true;
+    list.binding.set = [find = scope.find, member](Words words, const Root& root) -> base::Result<void> {
+        T more = TRY(ValueType<T>::parse(words, none()));
+        T& all = find(root).*member;
+        all.insert(all.end(), more.begin(), more.end());
+        return {};
+    };
+    return list;
+}
+
 // The parts of the table, put together by directive.cpp.
 void add_server_rows(std::vector<Row>& rows);
 void add_process_rows(std::vector<Row>& rows);
@@ -53,6 +68,7 @@ void add_dvr_rows(std::vector<Row>& rows);
 void add_hls_rows(std::vector<Row>& rows);
 void add_hook_rows(std::vector<Row>& rows);
 void add_forward_rows(std::vector<Row>& rows);
+void add_security_rows(std::vector<Row>& rows);
 void add_later_rows(std::vector<Row>& rows);
 
 }  // namespace config

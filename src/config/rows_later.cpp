@@ -119,17 +119,6 @@ constexpr Later kRtc[] = {
     {"init_rate_from_sdp", "off", "The first bandwidth estimate comes from the SDP."},
     {"keep_original_ssrc", "off", "Players see the publisher's SSRC."},
 };
-constexpr Later kRefer[] = {
-    {"enabled", "off", "Checks the web page that a client comes from."},
-    {"all", "", "Domains allowed to publish and to play.", "github.com github.io"},
-    {"publish", "", "Domains allowed to publish.", "github.com github.io"},
-    {"play", "", "Domains allowed to play.", "github.com github.io"},
-};
-constexpr Later kSecurity[] = {
-    {"enabled", "off", "Rules of who may publish and play, by address."},
-    {"allow", "", "An allowing rule: play or publish, and an address or all.", "play all", true},
-    {"deny", "", "A denying rule: play or publish, and an address or all.", "publish all", true},
-};
 constexpr Later kDash[] = {
     {"enabled", "off", "DASH for this vhost."},
     {"dash_fragment", "30", "Length of a segment, s."},
@@ -224,8 +213,6 @@ void add_later_rows(std::vector<Row>& rows) {
     add(rows, "vhost/rtc", kRtc);
     add(rows, "vhost/rtsp", kVhostRtsp);
     add(rows, "vhost/dash", kDash);
-    add(rows, "vhost/refer", kRefer);
-    add(rows, "vhost/security", kSecurity);
     add(rows, "vhost/cluster", kCluster);
     add(rows, "vhost/exec", kExec);
     add(rows, "vhost/ingest", kIngest);

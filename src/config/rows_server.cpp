@@ -63,8 +63,8 @@ void add_rtmp(std::vector<Row>& rows) {
     rows.push_back(row(rtmps, "enabled", &Rtmps::enabled, false, none(), kRestart, "RTMP over TLS."));
     rows.push_back(row(rtmps, "listen", &Rtmps::listen, {}, none(), kRestart,
                        "Addresses for RTMP over TLS; must be given when it is enabled.", "1443"));
-    rows.push_back(row(rtmps, "key", &Rtmps::key, "./conf/server.key", none(), kRestart, "The private key, PEM."));
-    rows.push_back(row(rtmps, "cert", &Rtmps::cert, "./conf/server.crt", none(), kRestart,
+    rows.push_back(row(rtmps, "key", &Rtmps::key, "./conf/server.key", none(), kLive, "The private key, PEM."));
+    rows.push_back(row(rtmps, "cert", &Rtmps::cert, "./conf/server.crt", none(), kLive,
                        "The certificate chain, PEM, the server's own first."));
 }
 
@@ -87,8 +87,8 @@ void add_http_server(std::vector<Row>& rows) {
                       [](const auto& root) -> decltype(auto) { return (root.snapshot->http_server.https); }};
     rows.push_back(row(https, "enabled", &Https::enabled, false, none(), kRestart, "HTTPS beside HTTP."));
     rows.push_back(row(https, "listen", &Https::listen, {{"", 8088}}, none(), kRestart, "Addresses for HTTPS."));
-    rows.push_back(row(https, "key", &Https::key, "./conf/server.key", none(), kRestart, "The private key, PEM."));
-    rows.push_back(row(https, "cert", &Https::cert, "./conf/server.crt", none(), kRestart,
+    rows.push_back(row(https, "key", &Https::key, "./conf/server.key", none(), kLive, "The private key, PEM."));
+    rows.push_back(row(https, "cert", &Https::cert, "./conf/server.crt", none(), kLive,
                        "The certificate chain, PEM, the server's own first."));
 }
 
@@ -114,8 +114,8 @@ void add_http_api(std::vector<Row>& rows) {
     rows.push_back(row(https, "enabled", &Https::enabled, false, none(), kRestart, "The API over TLS too."));
     rows.push_back(
         row(https, "listen", &Https::listen, {{"", 1990}}, none(), kRestart, "Addresses of the API over TLS."));
-    rows.push_back(row(https, "key", &Https::key, "./conf/server.key", none(), kRestart, "The private key, PEM."));
-    rows.push_back(row(https, "cert", &Https::cert, "./conf/server.crt", none(), kRestart,
+    rows.push_back(row(https, "key", &Https::key, "./conf/server.key", none(), kLive, "The private key, PEM."));
+    rows.push_back(row(https, "cert", &Https::cert, "./conf/server.crt", none(), kLive,
                        "The certificate chain, PEM, the server's own first."));
 }
 

@@ -24,6 +24,9 @@ struct Line {
 const std::vector<std::string> kSwitchOn = {"off"}, kSwitchOff = {"on"};
 const std::vector<std::string> kNoSwitch = {"yes", "1", "on off", "ON", "''"};
 const std::vector<std::string> kNoAddress = {"x", "0", "65536", "::1:80", "80 80", "1.2.3.4", "''"};
+const std::vector<std::string> kNoNetwork = {"x", "10.0.0.0/33", "all", "10.0.0.0/8 none", "::/129", "''"};
+const std::vector<std::string> kNoRule = {
+    "all", "play", "watch all", "play 1.2.3", "play all publish", "play publish all", "10.0.0.0/8", "''"};
 const std::vector<std::string> kNoText = {"''", "a b"};
 
 const std::vector<std::string> kUrls = {"http://h/p", "http://a/1 https://b:8443/2?k=v"},
@@ -69,6 +72,11 @@ const std::vector<Line>& lines() {
         {"circuit_breaker/dying_threshold", "99", {"1", "100"}, no_integer({"0", "101"})},
         {"circuit_breaker/dying_pulse", "5", {"1", "3600"}, no_integer({"0"})},
         {"stall_warn", "50", {"0", "60000"}, no_integer({"-1", "60001"})},
+        {"user", "", {"srs", "srs:media", "1000:1000"}, kNoText},
+        {"address_limits/connections", "0", {"1", "1000000"}, no_integer({"-1", "1000001"})},
+        {"address_limits/rate", "0", {"0.5", "100000"}, {"-1", "x", "100001", "''"}},
+        {"address_limits/burst", "20", {"1", "1000000"}, no_integer({"0"})},
+        {"address_limits/exempt", "127.0.0.0/8 ::1", {"none", "10.0.0.0/8", "192.0.2.1 2001:db8::/32"}, kNoNetwork},
         {"rtmp/listen", "", {"1935", "1935 127.0.0.1:1936 [::1]:1937"}, kNoAddress},
         {"rtmp/chunk_size", "60000", {"128", "16777215"}, no_integer({"0", "127", "16777216", "2147483648"})},
         {"rtmp/handshake_timeout", "10000", {"100", "600000"}, no_integer({"0"})},
@@ -82,6 +90,9 @@ const std::vector<Line>& lines() {
         {"http_server/crossdomain", "on", kSwitchOn, kNoSwitch},
         {"http_server/request_timeout", "10000", {"100", "600000"}, no_integer({"0"})},
         {"http_server/max_header_size", "16384", {"1024", "1048576"}, no_integer({"1023"})},
+        {"http_server/body_timeout", "30000", {"100", "600000"}, no_integer({"99"})},
+        {"http_server/idle_timeout", "60000", {"100", "3600000"}, no_integer({"99"})},
+        {"http_server/write_timeout", "30000", {"100", "3600000"}, no_integer({"99"})},
         {"http_server/https/enabled", "off", kSwitchOff, kNoSwitch},
         {"http_server/https/listen", "8088", {"443"}, kNoAddress},
         {"http_server/https/key", "./conf/server.key", {"/k"}, kNoText},
@@ -89,6 +100,11 @@ const std::vector<Line>& lines() {
         {"http_api/enabled", "off", kSwitchOff, kNoSwitch},
         {"http_api/listen", "1985", {"1986", "127.0.0.1:1985 [::1]:1985"}, kNoAddress},
         {"http_api/crossdomain", "on", kSwitchOn, kNoSwitch},
+        {"http_api/request_timeout", "10000", {"100", "600000"}, no_integer({"99"})},
+        {"http_api/max_header_size", "16384", {"1024", "1048576"}, no_integer({"1023"})},
+        {"http_api/body_timeout", "30000", {"100", "600000"}, no_integer({"99"})},
+        {"http_api/idle_timeout", "60000", {"100", "3600000"}, no_integer({"99"})},
+        {"http_api/write_timeout", "30000", {"100", "3600000"}, no_integer({"99"})},
         {"http_api/debug", "off", kSwitchOff, kNoSwitch},
         {"http_api/auth/enabled", "off", kSwitchOff, kNoSwitch},
         {"http_api/auth/username", "", {"admin"}, kNoText},
@@ -215,6 +231,13 @@ const std::vector<Line>& lines() {
          {"127.0.0.1:1936 127.0.0.1:1937", "rtmps://h/a/[stream]", "h rtmp://[::1]:1"},
          {"''", ":1935", "h:x", "http://h/", "rtmp://h/a"}},
         {"vhost/forward/backend", "", {"http://127.0.0.1:8085/api/v1/forward"}, {"''", "a b", "h:1/x"}},
+        {"vhost/security/enabled", "off", kSwitchOff, kNoSwitch},
+        {"vhost/security/allow", "", {"play all", "publish 10.0.0.0/8", "play 192.0.2.1 ::1 publish all"}, kNoRule},
+        {"vhost/security/deny", "", {"publish all", "play 2001:db8::/32"}, kNoRule},
+        {"vhost/refer/enabled", "off", kSwitchOff, kNoSwitch},
+        {"vhost/refer/all", "", {"example.com", "example.com example.org"}, {"''", "example.com ''"}},
+        {"vhost/refer/publish", "", {"example.com"}, {"''"}},
+        {"vhost/refer/play", "", {"example.com"}, {"''"}},
     };
     return kLines;
 }
@@ -358,6 +381,24 @@ TEST(Rows, EnvironmentNames) {
               (Names{"SRS_VHOST_SRT_SRT_TO_RTMP", "SRS_VHOST_SRT_TO_RTMP"}));
     EXPECT_EQ(environment_names(*find_row("rtc_server/tcp/listen")), (Names{"SRS_RTC_SERVER_TCP_LISTEN"}));
     EXPECT_EQ(environment_names(*find_row("vhost/transcode/enabled")), (Names{}));
+}
+
+TEST(Rows, ARepeatableOneAddsUp) {
+    const std::string rules =
+        "security { enabled on; allow play all; deny play 192.0.2.1; deny publish all play ::1; }";
+    auto text_of = [](const Loaded& loaded, const char* path) {
+        const Row* row = find_row(path);
+        return loaded.snapshot ? value_of(*loaded.snapshot, *row) : described(loaded.problems);
+    };
+    Loaded loaded = load_text("listen 1; vhost __defaultVhost__ { " + rules + " }");
+    EXPECT_EQ(text_of(loaded, "vhost/security/allow"), "play all");
+    EXPECT_EQ(text_of(loaded, "vhost/security/deny"), "play 192.0.2.1 publish all play ::1");
+    // The environment's replaces all of them.
+    loaded = load_text("listen 1; vhost __defaultVhost__ { " + rules + " }", {"SRS_VHOST_SECURITY_DENY=play ::2"});
+    EXPECT_EQ(text_of(loaded, "vhost/security/deny"), "play ::2");
+    loaded = load_text("listen 1; vhost a { security { enabled on; } }");
+    EXPECT_NE(described(loaded.problems).find("security of vhost a has no rule: everybody is refused"),
+              std::string::npos);
 }
 
 TEST(Rows, ADirectiveToComeIsAWarning) {

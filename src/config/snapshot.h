@@ -46,6 +46,7 @@ struct Global {
     bool empty_ip_ok{};
     bool is_full{};
     double tcmalloc_release_rate{};
+    std::string user{};  // "name" or "name:group"; empty: the server stays who it is
 };
 
 struct Rtmp {
@@ -75,6 +76,9 @@ struct HttpServer {
     bool crossdomain{};
     int request_timeout{};  // a request's head must be complete by then
     int max_header_size{};  // bytes: request line and header fields together
+    int body_timeout{};     // a request's body must be complete by then
+    int idle_timeout{};     // between requests
+    int write_timeout{};    // for each part of an answer
     Https https{};
 };
 
@@ -93,6 +97,11 @@ struct HttpApi {
     bool enabled{};
     ListenAddresses listen{};
     bool crossdomain{};
+    int request_timeout{};  // as those of HttpServer
+    int max_header_size{};
+    int body_timeout{};
+    int idle_timeout{};
+    int write_timeout{};
     bool debug{};  // profiles, coroutines: for loopback and for those who authenticate
     HttpApiAuth auth{};
     RawApi raw_api{};
@@ -126,6 +135,28 @@ struct Heartbeat {
     std::string device_id{};
     bool summaries{};
     bool ports{};
+};
+
+// Of one address; of IPv6 the first 64 bits are the address.
+struct AddressLimits {
+    int connections{};  // at once; 0: no limit
+    double rate{};      // new ones a second; 0: no limit
+    int burst{};        // so many more than the rate at once
+    IpNetworks exempt{};
+};
+
+struct VhostSecurity {
+    bool enabled{};
+    AccessRules allow{};
+    AccessRules deny{};
+};
+
+// Domains; an empty list lets everybody in.
+struct VhostRefer {
+    bool enabled{};
+    std::vector<std::string> all{};
+    std::vector<std::string> publish{};
+    std::vector<std::string> play{};
 };
 
 struct VhostPlay {
@@ -262,6 +293,8 @@ struct Vhost {
     VhostHttpHooks http_hooks{};
     VhostSignedUrls signed_urls{};
     VhostForward forward{};
+    VhostSecurity security{};
+    VhostRefer refer{};
 };
 
 inline constexpr std::string_view kDefaultVhost = "__defaultVhost__";
@@ -275,6 +308,7 @@ struct Snapshot {
     Disk disk{};
     CircuitBreaker circuit_breaker{};
     Heartbeat heartbeat{};
+    AddressLimits address_limits{};
     std::vector<Vhost> vhosts{};
 
     // The vhost of that name, else __defaultVhost__. Null: neither is there, or the one found is disabled.

@@ -189,8 +189,10 @@ void SnapshotBuilder::add_environment(std::span<const EnvironmentEntry> entries)
 
 void SnapshotBuilder::set_from_environment(const EnvironmentEntry& entry, int vhost) {
     const Row& row = *entry.row;
-    bool is_list =
-        row.type == ValueType<ListenAddresses>::kName || row.type == ValueType<std::vector<std::string>>::kName;
+    bool is_list = row.type == ValueType<ListenAddresses>::kName ||
+                   row.type == ValueType<std::vector<std::string>>::kName ||
+                   row.type == ValueType<AccessRules>::kName || row.type == ValueType<IpNetworks>::kName;
+    if (row.repeatable) row.binding.set_default(root(vhost));  // instead of what the file has, not beside it
     std::vector<std::string> words = is_list ? split_words(entry.value) : std::vector<std::string>{entry.value};
     Place place{entry.name, 0};
     auto set = row.binding.set(words, root(vhost));
@@ -217,6 +219,10 @@ void SnapshotBuilder::check_vhost(Vhost& vhost) {
     if (!path.ends_with(".flv") && !path.ends_with(".mp4"))
         path += path.ends_with('/') ? "[stream].[timestamp].flv" : "/[stream].[timestamp].flv";
     check_hls(vhost);
+    const VhostSecurity& security = vhost.security;
+    if (security.enabled && security.allow.empty() && security.deny.empty())
+        problems_.warning(vhost_origin(vhost, "vhost/security/enabled"),
+                          fmt::format("security of vhost {} has no rule: everybody is refused", vhost.name));
     check_hooks(vhost);
     check_signed_urls(vhost);
     check_forward(vhost);

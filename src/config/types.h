@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ip.h"
+
 namespace config {
 
 // Where something was written. Line 0: not in a file (the environment variable's name stands in `file`).
@@ -56,6 +58,16 @@ struct ListenAddress {
     friend bool operator==(const ListenAddress&, const ListenAddress&) = default;
 };
 using ListenAddresses = std::vector<ListenAddress>;
+
+// "allow play 10.0.0.0/8": to whom a rule applies. "all" is the network of everything.
+struct AccessRule {
+    bool publish = false;  // else play
+    base::IpNetwork network;
+
+    friend bool operator==(const AccessRule&, const AccessRule&) = default;
+};
+using AccessRules = std::vector<AccessRule>;
+using IpNetworks = std::vector<base::IpNetwork>;
 
 enum class LogTank : uint8_t { kFile, kConsole };
 

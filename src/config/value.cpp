@@ -148,6 +148,56 @@ std::string ValueType<ListenAddresses>::text(const ListenAddresses& value) {
     return all;
 }
 
+Result<AccessRules> ValueType<AccessRules>::parse(Words words, const Limits&) {
+    AccessRules rules;
+    const std::string* action = nullptr;
+    bool complete = false;
+    for (const std::string& word : words) {
+        if (word == "play" || word == "publish") {
+            if (action && !complete) return fail(Code::kConfig, fmt::format("'{}' without an address", *action));
+            action = &word;
+            complete = false;
+            continue;
+        }
+        if (!action) return fail(Code::kConfig, fmt::format("'{}' is neither play nor publish", word));
+        auto network = word == "all" ? base::IpNetwork() : base::IpNetwork::parse(word);
+        if (!network)
+            return fail(Code::kConfig, fmt::format("'{}' is no address: write ADDRESS, ADDRESS/BITS or all", word));
+        rules.push_back({*action == "publish", *network});
+        complete = true;
+    }
+    if (!complete) return fail(Code::kConfig, "write play or publish, and an address, a network or all");
+    return rules;
+}
+std::string ValueType<AccessRules>::text(const AccessRules& value) {
+    std::string all;
+    for (size_t i = 0; i < value.size(); ++i) {
+        if (i == 0 || value[i].publish != value[i - 1].publish)
+            all += fmt::format("{}{}", i == 0 ? "" : " ", value[i].publish ? "publish" : "play");
+        all += " " + (value[i].network.is_everything() ? "all" : value[i].network.text());
+    }
+    return all;
+}
+
+Result<IpNetworks> ValueType<IpNetworks>::parse(Words words, const Limits&) {
+    if (words.empty()) return fail(Code::kConfig, "an address is missing");
+    IpNetworks networks;
+    if (words.size() == 1 && words[0] == "none") return networks;
+    for (const std::string& word : words) {
+        auto network = base::IpNetwork::parse(word);
+        if (!network)
+            return fail(Code::kConfig, fmt::format("'{}' is no address: write ADDRESS or ADDRESS/BITS, or none", word));
+        networks.push_back(*network);
+    }
+    return networks;
+}
+std::string ValueType<IpNetworks>::text(const IpNetworks& value) {
+    if (value.empty()) return "none";
+    std::string all;
+    for (const base::IpNetwork& network : value) all += (all.empty() ? "" : " ") + network.text();
+    return all;
+}
+
 Result<LogTank> ValueType<LogTank>::parse(Words words, const Limits&) { return parse_enum(kLogTanks, words); }
 std::string ValueType<LogTank>::text(const LogTank& value) { return enum_text(kLogTanks, value); }
 

@@ -50,6 +50,10 @@ CONFIG_VALUE_TYPE(double, "number");
 CONFIG_VALUE_TYPE(std::string, "text");
 CONFIG_VALUE_TYPE(std::vector<std::string>, "texts");
 CONFIG_VALUE_TYPE(ListenAddresses, "addresses");
+// "play all", "publish 10.0.0.0/8 ::1 play all": an action, and addresses up to the next action.
+CONFIG_VALUE_TYPE(AccessRules, "rules");
+// "10.0.0.0/8 ::1"; "none" is an empty list.
+CONFIG_VALUE_TYPE(IpNetworks, "networks");
 CONFIG_VALUE_TYPE(LogTank, "file|console");
 CONFIG_VALUE_TYPE(TimeJitter, "full|zero|off");
 #undef CONFIG_VALUE_TYPE

@@ -286,8 +286,8 @@ void HttpConnection::refuse_request(int status, std::string_view text) {
     if (response.send_error(status, text)) close_gently(*transport_.stream);
 }
 
-void refuse_connection(runtime::ByteStream& stream, const HttpResponseOptions& options) {
-    std::string head = http::HeadWriter(503)
+void refuse_connection(runtime::ByteStream& stream, const HttpResponseOptions& options, int status) {
+    std::string head = http::HeadWriter(status)
                            .field("Date", http::format_date(base::wall_ms() / 1000))
                            .field("Server", options.server_name)
                            .field("Retry-After", "5")

@@ -59,7 +59,7 @@ class HttpConnection {
     bool idle_ = false;
 };
 
-// Says 503 and closes gently.
-void refuse_connection(runtime::ByteStream& stream, const HttpResponseOptions& options);
+// Says 503 or 429 and closes gently.
+void refuse_connection(runtime::ByteStream& stream, const HttpResponseOptions& options, int status);
 
 }  // namespace net

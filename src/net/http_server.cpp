@@ -14,6 +14,11 @@ void HttpServer::set_options(HttpServerOptions options) {
     options_ = std::make_shared<HttpServerOptions>(std::move(options));
 }
 
+void HttpServer::set_tls(std::shared_ptr<runtime::TlsContext> tls) {
+    for (auto& listener : listeners_)
+        if (listener->tls) listener->tls = tls;
+}
+
 base::Result<void> HttpServer::listen(const runtime::SocketAddress& address, std::shared_ptr<runtime::TlsContext> tls) {
     auto listener = std::make_unique<Listener>();
     listener->socket = TRY(runtime::listen_tcp(address), "HTTP");
@@ -35,7 +40,7 @@ void HttpServer::accept_loop(Listener& listener) {
             if (!runtime::sleep_ms(100)) return;
             continue;
         }
-        auto admitted = sessions_.admit(options_->max_connections);
+        auto admitted = sessions_.admit_connection(options_->max_connections, (*stream)->peer_ip());
         if (admitted) {
             start(*std::move(stream), listener.tls);
         } else {
@@ -59,11 +64,13 @@ void HttpServer::start(std::unique_ptr<runtime::ByteStream> stream, std::shared_
 // The client learns why, where that costs little.
 void HttpServer::refuse(std::unique_ptr<runtime::ByteStream> stream, bool tls, const base::Error& error) {
     ++counters_.refused;
-    base::log::warn("HTTP connection from {} refused: {}", stream->peer_ip(), error.text());
+    sessions_.log_refusal("HTTP", stream->peer_ip(), error);
     std::erase_if(refusals_, [](const runtime::Task& task) { return task.done(); });
     if (tls || refusals_.size() >= kMostRefusals) return;
-    refusals_.push_back(runtime::spawn("http-refuse", [options = options_, stream = std::move(stream)] {
-        refuse_connection(*stream, options->response);
+    // Of one address there are too many; of the server there is too little.
+    const int status = error.code() == base::Code::kRefused ? 429 : 503;
+    refusals_.push_back(runtime::spawn("http-refuse", [options = options_, stream = std::move(stream), status] {
+        refuse_connection(*stream, options->response, status);
     }));
 }
 

@@ -35,7 +35,7 @@ struct HttpServerOptions {
 struct HttpCounters {
     uint64_t connections = 0;
     uint64_t requests = 0;
-    uint64_t refused = 0;       // 503, too many connections
+    uint64_t refused = 0;       // 503 and 429, too many connections
     uint64_t bad_requests = 0;  // malformed, too large or too slow
 };
 
@@ -52,6 +52,8 @@ class HttpServer {
     uint16_t port(size_t listener = 0) const;
     // Requests that come from now on have these.
     void set_options(HttpServerOptions options);
+    // TLS connections that come from now on have this key and certificate.
+    void set_tls(std::shared_ptr<runtime::TlsContext> tls);
 
     // No new connections; idle ones are closed, busy ones after the response under way.
     void stop_accepting();

@@ -250,6 +250,29 @@ TEST_F(HttpServerTest, RefusesWhatIsTooMany) {
     EXPECT_EQ(server->counters().refused, 1u);
 }
 
+TEST_F(HttpServerTest, RefusesTooManyOfOneAddress) {
+    sessions.set_limits({1, 0, 1, {}});
+    start();
+    RawClient a(server->port());
+    a.send("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_EQ(a.read().status, 200);
+    RawClient b(server->port());
+    b.send("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
+    const auto refused = b.read();
+    EXPECT_EQ(refused.status, 429);
+    EXPECT_EQ(refused.header("Retry-After"), "5");
+    EXPECT_EQ(sessions.refused_total(), 1u);
+    EXPECT_EQ(sessions.limiter().counters().too_many, 1u);
+    // With another limit those who are there are counted anew.
+    sessions.set_limits({2, 0, 1, {}});
+    EXPECT_EQ(ask("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n").status, 200);
+    sessions.set_limits({1, 0, 1, {}});
+    EXPECT_EQ(ask("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n").status, 429);
+    a.close();
+    ASSERT_TRUE(ok(runtime::sleep_ms(50)));
+    EXPECT_EQ(sessions.limiter().addresses(), 0u);
+}
+
 TEST_F(HttpServerTest, AHandlerTakesTheStream) {
     start();
     RawClient client(server->port());

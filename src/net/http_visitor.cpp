@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "net/access_rules.h"
 
 namespace net {
 
@@ -24,7 +25,7 @@ Visitor http_visitor(const HttpRequest& request, std::string_view id, std::strin
     visitor.stream = stream;
     if (!request.message.raw_query.empty()) visitor.param = "?" + request.message.raw_query;
     visitor.tc_url = fmt::format("rtmp://{}/{}", vhost_name(request.message), app);
-    visitor.page_url = request.message.headers.get("Referer");
+    visitor.page_url = page_of(request.message.headers);
     return visitor;
 }
 

@@ -46,9 +46,11 @@ Session::Session(SessionTable& table, std::string_view id, std::string ip, const
       place_(static_cast<uint32_t>(table.sessions_.size())) {
     CHECK(id.size() <= SessionTable::kMostIdBytes);
     table_.sessions_.push_back({this, SessionTable::pack(id)});
+    table_.limiter_.opened(ip_);
 }
 
 Session::~Session() {
+    not_a_connection();
     auto& sessions = table_.sessions_;
     sessions[place_] = sessions.back();
     sessions[place_].session->place_ = place_;
@@ -63,6 +65,11 @@ std::string Session::id() const {
 void Session::set_type(SessionType type) {
     if (is_client(type) && !is_client(type_)) ++table_.clients_total_;
     type_ = type;
+}
+
+void Session::not_a_connection() {
+    if (is_connection_) table_.limiter_.closed(ip_, base::monotonic_ms());
+    is_connection_ = false;
 }
 
 int64_t Session::alive_ms() const { return base::wall_ms() - started_ms_; }
@@ -97,6 +104,36 @@ base::Result<void> SessionTable::admit(size_t max_connections) {
                           fmt::format("{} connections, the limit of max_connections", sessions_.size()));
     }
     return {};
+}
+
+base::Result<void> SessionTable::admit_connection(size_t max_connections, std::string_view ip) {
+    TRY(admit(max_connections));
+    auto admitted = limiter_.admit(ip, base::monotonic_ms());
+    if (!admitted) ++refused_total_;
+    return admitted;
+}
+
+void SessionTable::set_limits(AddressLimiter::Options options) {
+    if (options == limiter_.options()) return;
+    limiter_.set_options(std::move(options));
+    if (!limiter_.on()) return;
+    for (const Place& place : sessions_)
+        if (place.session->is_connection_) limiter_.opened(place.session->ip_);
+}
+
+void SessionTable::log_refusal(std::string_view what, std::string_view ip, const base::Error& error) {
+    constexpr int64_t kIntervalMs = 1000;
+    const int64_t now = base::monotonic_ms();
+    if (refusal_logged_ms_ && now < refusal_logged_ms_ + kIntervalMs) {
+        ++refusals_unlogged_;
+        return;
+    }
+    std::string more;
+    if (refusals_unlogged_ > 0)
+        more = fmt::format(" ({} more were refused since the last such line)", refusals_unlogged_);
+    base::log::warn("{} connection from {} refused: {}{}", what, ip, error.text(), more);
+    refusal_logged_ms_ = now;
+    refusals_unlogged_ = 0;
 }
 
 void SessionTable::for_each(const std::function<void(Session&)>& visit) const {

@@ -11,6 +11,7 @@
 
 #include "base/close_reason.h"
 #include "base/result.h"
+#include "net/address_limiter.h"
 #include "net/closed_sessions.h"
 
 namespace net {
@@ -76,14 +77,18 @@ class Session {
     // The one line at a session's end: who, what, how long, bytes and why; and its place among the closed sessions.
     // reason: when none was noted before.
     void log_end(std::string_view why, base::CloseReason reason);
+    // For one that is made of others' connections: it counts for no limit of its address.
+    void not_a_connection();
 
   private:
+    friend class SessionTable;
     SessionTable& table_;
     std::string ip_;
     int64_t started_ms_;
     uint32_t place_;  // in the table
     SessionType type_ = SessionType::kNone;
     base::CloseReason reason_ = base::CloseReason::kUnknown;
+    bool is_connection_ = true;
 };
 
 class SessionTable {
@@ -100,6 +105,13 @@ class SessionTable {
     Session& at(size_t place) const { return *sessions_[place].session; }
     // max_connections: kLimit when it is reached (0: no limit). Asked by a listener before it makes a session.
     base::Result<void> admit(size_t max_connections);
+    // The same, and whether its address may have another one (kRefused).
+    base::Result<void> admit_connection(size_t max_connections, std::string_view ip);
+    // Counts from now on whoever is there. The same options change nothing.
+    void set_limits(AddressLimiter::Options options);
+    const AddressLimiter& limiter() const { return limiter_; }
+    // A log line, unless there was one within the last second; the next one tells how many had none.
+    void log_refusal(std::string_view what, std::string_view ip, const base::Error& error);
     void for_each(const std::function<void(Session&)>& visit) const;
 
     const ClosedSessions& closed() const { return closed_; }
@@ -120,6 +132,9 @@ class SessionTable {
     uint64_t accepted_total_ = 0;
     uint64_t refused_total_ = 0;
     uint64_t clients_total_ = 0;
+    AddressLimiter limiter_;
+    int64_t refusal_logged_ms_ = 0;
+    uint64_t refusals_unlogged_ = 0;
 };
 
 }  // namespace net

@@ -17,6 +17,12 @@ class TlsContext {
 // PEM files. The error names the file and what is wrong with it.
 base::Result<std::shared_ptr<TlsContext>> tls_server_context(const std::string& certificate_file,
                                                              const std::string& key_file);
+// "CN=live.example, valid until 2027-03-01, SHA-256 0a1b2c3d4e5f6071": of a server's certificate, for the log.
+struct CertificateInfo {
+    std::string text;
+    bool expired = false;
+};
+CertificateInfo describe_certificate(const TlsContext& context);
 // verify: against the system's trust store, or a PEM file of certificates instead of it, and the host name. Reads
 // files: may be called by a worker.
 base::Result<std::shared_ptr<TlsContext>> tls_client_context(bool verify, const std::string& ca_file = {});

@@ -1,6 +1,7 @@
 #include "runtime/tls_context.h"
 
 #include <openssl/err.h>
+#include <openssl/x509.h>
 
 #include <cstring>
 
@@ -54,6 +55,23 @@ base::Result<std::shared_ptr<TlsContext>> tls_server_context(const std::string& 
                                                            certificate_file, detail::ssl_error_text()));
     }
     return context;
+}
+
+CertificateInfo describe_certificate(const TlsContext& context) {
+    const X509* certificate = SSL_CTX_get0_certificate(static_cast<const detail::SslContext&>(context).get());
+    if (!certificate) return {"none", false};
+    char subject[256] = "";
+    X509_NAME_oneline(X509_get_subject_name(certificate), subject, sizeof subject);
+    tm until{};
+    ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &until);
+    uint8_t digest[EVP_MAX_MD_SIZE];
+    unsigned size = 0;
+    X509_digest(certificate, EVP_sha256(), digest, &size);
+    std::string fingerprint;
+    for (unsigned i = 0; i < std::min(size, 8u); ++i) fingerprint += fmt::format("{:02x}", digest[i]);
+    return {fmt::format("{}, valid until {:04}-{:02}-{:02}, SHA-256 {}", subject, until.tm_year + 1900,
+                        until.tm_mon + 1, until.tm_mday, fingerprint),
+            X509_cmp_current_time(X509_get0_notAfter(certificate)) < 0};
 }
 
 base::Result<std::shared_ptr<TlsContext>> tls_client_context(bool verify, const std::string& ca_file) {

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "live/events.h"
 #include "live/registry.h"
+#include "net/access_guard.h"
 #include "net/gate.h"
 #include "net/hook_stats.h"
 #include "net/http_client.h"
@@ -16,6 +17,7 @@
 #include "server/disk_engine.h"
 #include "server/overload.h"
 #include "server/parent_watch.h"
+#include "server/privileges.h"
 #include "server/udp_report.h"
 #include "server/version.h"
 #include "service/api/service.h"
@@ -34,6 +36,7 @@ namespace {
 // What services share, in the order in which it must come to be. It outlives them: each holds it.
 struct House {
     net::SessionTable sessions;
+    net::AccessGuard access;
     net::SignedUrls signed_urls;
     net::Gate gate;
     net::HookStats hook_stats;
@@ -91,6 +94,33 @@ struct LiveEngine {
     void stop() { house->registry.stop(); }
 };
 
+// Binds its ports, and reads its keys, as root where the server was started so: user.
+Module listening(Module module) {
+    module.start = [start = std::move(module.start)] {
+        const RootScope root;
+        return start();
+    };
+    return module;
+}
+
+// What addresses may take.
+struct Limits {
+    std::shared_ptr<House> house;
+    config::SnapshotPtr snapshot;
+    base::Result<void> start() {
+        reload(snapshot);
+        return {};
+    }
+    void stop_accepting() {}
+    bool idle() const { return true; }
+    void stop() {}
+    void reload(const config::SnapshotPtr& next) {
+        const config::AddressLimits& limits = next->address_limits;
+        house->sessions.set_limits({static_cast<uint32_t>(limits.connections), limits.rate,
+                                    static_cast<uint32_t>(limits.burst), limits.exempt});
+    }
+};
+
 // Who holds up the loop is told.
 struct LoopWatch {
     config::SnapshotPtr snapshot;
@@ -134,8 +164,10 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
     lifecycle.add(module_of("udp_report", std::make_shared<UdpReport>(snapshot)));
     lifecycle.add(module_of("disk", std::make_shared<DiskEngine>(snapshot)));
     lifecycle.add(module_of("live", std::make_shared<LiveEngine>(house)));
+    lifecycle.add(module_of("limits", std::make_shared<Limits>(house, snapshot)));
     lifecycle.add(module_of("overload", in_house<OverloadWatch>(house, snapshot, house->gate, *house->operations)));
     // In the order in which they are asked; hooks, which take their time, last.
+    house->gate.add(house->access);
     house->gate.add(house->signed_urls);
     lifecycle.add(module_of(
         "hook", in_house<service::hook::Service>(house, snapshot, house->gate, house->events, house->hook_stats)));
@@ -146,17 +178,17 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
     // Before publishers too: what they have published is still sent.
     lifecycle.add(module_of("forward", in_house<service::forward::Service>(house, snapshot, house->sessions,
                                                                            house->registry, post_json(house))));
-    lifecycle.add(module_of(
-        "rtmp", in_house<service::rtmp::Service>(house, snapshot, house->sessions, house->registry, house->gate)));
+    lifecycle.add(listening(module_of(
+        "rtmp", in_house<service::rtmp::Service>(house, snapshot, house->sessions, house->registry, house->gate))));
     lifecycle.add(
         module_of("http_live", in_house<service::http_live::Service>(house, snapshot, house->sessions, house->registry,
                                                                      house->router, house->gate)));
-    lifecycle.add(
+    lifecycle.add(listening(
         module_of("http_server", in_house<service::http_server::Service>(house, snapshot, house->sessions,
-                                                                         house->router, std::string(kSignature))));
+                                                                         house->router, std::string(kSignature)))));
     auto api = in_house<service::api::Service>(house, snapshot, house->sessions, house->api_router,
                                                std::string(kSignature), std::string(kVersion), *house->operations);
-    lifecycle.add(module_of("http_api", api));
+    lifecycle.add(listening(module_of("http_api", api)));
     lifecycle.add(module_of("heartbeat", std::make_shared<service::heartbeat::Service>(
                                              snapshot, post_json(house), [api] { return summaries_of(*api); })));
 }

@@ -24,6 +24,7 @@
 #include "server/modules.h"
 #include "server/open_files.h"
 #include "server/pid_file.h"
+#include "server/privileges.h"
 #include "server/reload.h"
 #include "server/server_id.h"
 #include "server/signal_loop.h"
@@ -81,9 +82,25 @@ struct LoopEnd {
     ~LoopEnd() { runtime::shutdown(); }
 };
 
+// The end of being root, once everything listens. Clients come only after it: nobody was accepted yet.
+base::Result<void> become_user(const Privileges& privileges, const config::Snapshot& snapshot) {
+    if (snapshot.global.user.empty()) return {};
+    TRY(privileges.drop(), fmt::format("user ({})", snapshot.where("user")));
+    std::string fatal;
+    for (const Lack& lack : find_lacks(snapshot)) {
+        if (lack.is_fatal)
+            fatal += (fatal.empty() ? "" : "; ") + lack.text;
+        else
+            base::log::warn("{}", lack.text);
+    }
+    if (!fatal.empty()) return base::fail(base::Code::kConfig, fatal);
+    if (privileges.change()) base::log::trace("the server is {} from here on", privileges.text());
+    return {};
+}
+
 // From the loop's start to its end. Says to `daemon` how the start went.
 base::Result<void> serve(const ConfigSource& source, const config::Loaded& loaded, const FileMarks& read,
-                         Daemon& daemon) {
+                         Daemon& daemon, const Privileges& privileges) {
     const config::SnapshotPtr& snapshot = loaded.snapshot;
     uint64_t open_files = raise_open_file_limit();
     make_room_for_open_files(open_files, snapshot->global.max_connections);
@@ -103,6 +120,7 @@ base::Result<void> serve(const ConfigSource& source, const config::Loaded& loade
     Lifecycle lifecycle;
     add_modules(lifecycle, snapshot, operations);
     TRY(lifecycle.start());
+    TRY(become_user(privileges, *snapshot));
     Reloader reloader(source, lifecycle, *operations, snapshot, read);
     AutoReload auto_reload(reloader, snapshot->global.in_docker || in_container());
     reloader.on_reloaded([&auto_reload] { auto_reload.adapt(); });
@@ -133,6 +151,9 @@ base::Result<void> serve(const ConfigSource& source, const config::Loaded& loade
 // Up to the start of the loop: what can be said on the terminal is said there.
 base::Result<void> start(ConfigSource& source, config::Loaded& loaded, const FileMarks& read, Daemon& daemon) {
     const config::Global global = loaded.snapshot->global;
+    const std::string user_place = fmt::format("user ({})", loaded.snapshot->where("user"));
+    const Privileges privileges = TRY(Privileges::find(global.user), user_place);
+    TRY(privileges.lower(), user_place);
     if (chdir(global.work_dir.c_str()) != 0)
         return base::fail_errno(fmt::format("work_dir {} ({})", global.work_dir, loaded.snapshot->where("work_dir")),
                                 errno);
@@ -143,7 +164,7 @@ base::Result<void> start(ConfigSource& source, config::Loaded& loaded, const Fil
     loaded.snapshot = std::move(named);
     if (wants_daemon(global)) daemon = TRY(Daemon::start());
     TRY(pid_file.write());
-    TRY(serve(source, loaded, read, daemon));
+    TRY(serve(source, loaded, read, daemon, privileges));
     return {};
 }
 

@@ -27,8 +27,8 @@ class Response:
 
 
 class Connection:
-    def __init__(self, port, tls=False, timeout=10.0, receive_buffer=None):
-        self.socket = sockets.connect("127.0.0.1", port, timeout, tls, receive_buffer)
+    def __init__(self, port, tls=False, timeout=10.0, receive_buffer=None, source=None):
+        self.socket = sockets.connect("127.0.0.1", port, timeout, tls, receive_buffer, source)
         self.buffer = b""
 
     def __enter__(self):
@@ -103,8 +103,8 @@ class Connection:
         return b"".join(data)
 
 
-def get(port, path, method="GET", tls=False, **headers):
-    with Connection(port, tls) as connection:
+def get(port, path, method="GET", tls=False, source=None, **headers):
+    with Connection(port, tls, source=source) as connection:
         connection.request(method, path, **headers)
         return connection.read_response(method)
 
@@ -136,8 +136,8 @@ class Live(Connection):
     """A live stream over HTTP: head, then bytes without an end. Raw ones by data(), FLV tags by tags(). Both return
     nothing more than [] or b"" at an orderly end, with ended set; asked once more they raise ConnectionError."""
 
-    def __init__(self, port, path, tls=False, timeout=10.0, receive_buffer=None, wait=True, **headers):
-        super().__init__(port, tls, timeout, receive_buffer)
+    def __init__(self, port, path, tls=False, timeout=10.0, receive_buffer=None, wait=True, source=None, **headers):
+        super().__init__(port, tls, timeout, receive_buffer, source)
         self.requested = time.monotonic()
         self.request("GET", path, **headers)
         self.flv = flv.Reader()
@@ -179,13 +179,12 @@ class Live(Connection):
 class WebSocket(Connection):
     """A live stream over WebSocket: binary messages that make up an FLV file."""
 
-    def __init__(self, port, path, tls=False, timeout=10.0):
-        super().__init__(port, tls, timeout)
+    def __init__(self, port, path, tls=False, timeout=10.0, source=None, **headers):
+        super().__init__(port, tls, timeout, source=source)
         key = base64.b64encode(os.urandom(16)).decode()
         self.requested = time.monotonic()
-        self.request(
-            "GET", path, Upgrade="websocket", Connection="Upgrade", Sec_WebSocket_Key=key, Sec_WebSocket_Version="13"
-        )
+        upgrade = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec_WebSocket_Version": "13"}
+        self.request("GET", path, Sec_WebSocket_Key=key, **upgrade, **headers)
         self.response = self.read_head()
         self.flv = flv.Reader()
         self.ended = False

@@ -210,9 +210,9 @@ class ChunkReader:
 class Client:
     """A blocking RTMP client. Every wait has the timeout, in seconds; a server that closes raises ConnectionError."""
 
-    def __init__(self, host, port, timeout=10.0, scheme=0, tls=False, receive_buffer=None):
+    def __init__(self, host, port, timeout=10.0, scheme=0, tls=False, receive_buffer=None, source=None):
         self.timeout = timeout
-        self.socket = sockets.connect(host, port, timeout, tls, receive_buffer)
+        self.socket = sockets.connect(host, port, timeout, tls, receive_buffer, source)
         self.host, self.port, self.scheme = host, port, scheme
         self.reader = ChunkReader()
         self.pending = []

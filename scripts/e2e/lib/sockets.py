@@ -4,12 +4,15 @@ import socket
 import ssl
 
 
-def connect(host, port, timeout, tls=False, receive_buffer=None):
-    """A connected socket. receive_buffer: its size in bytes, which must be set before; tls: any certificate will do."""
+def connect(host, port, timeout, tls=False, receive_buffer=None, source=None):
+    """A connected socket. receive_buffer: its size in bytes, which must be set before; tls: any certificate will do;
+    source: the address it comes from, like 127.0.0.2."""
     connection = socket.socket()
     if receive_buffer:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
     connection.settimeout(timeout)
+    if source:
+        connection.bind((source, 0))
     connection.connect((host, port))
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if tls:

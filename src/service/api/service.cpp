@@ -43,7 +43,14 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, net:
 net::HttpServerOptions Service::options() const {
     net::HttpServerOptions options;
     options.response.server_name = identity_.signature;
-    options.response.crossdomain = snapshot_->http_api.crossdomain;
+    const config::HttpApi& api = snapshot_->http_api;
+    options.response.crossdomain = api.crossdomain;
+    options.response.write_timeout_ms = api.write_timeout;
+    options.request_timeout_ms = api.request_timeout;
+    options.body_timeout_ms = api.body_timeout;
+    options.idle_timeout_ms = api.idle_timeout;
+    options.limits.header_bytes = static_cast<size_t>(api.max_header_size);
+    options.limits.target_bytes = options.limits.header_bytes / 2;
     options.max_connections = static_cast<size_t>(snapshot_->global.max_connections);
     return options;
 }
@@ -61,10 +68,20 @@ base::Result<void> Service::start() {
     if (!api.enabled) return {};
     add_routes();
     std::shared_ptr<runtime::TlsContext> tls;
-    if (api.https.enabled) tls = TRY(runtime::tls_server_context(api.https.cert, api.https.key), "http_api/https");
+    if (api.https.enabled) tls = TRY(tls_pair_.load(api.https.cert, api.https.key));
     TRY(listen(api.listen, nullptr));
     if (tls) TRY(listen(api.https.listen, tls));
     return {};
+}
+
+base::Result<std::move_only_function<void()>> Service::prepare(const config::SnapshotPtr& next) {
+    auto tls = TRY(tls_pair_.prepare(next->http_api.https.cert, next->http_api.https.key));
+    return [this, next, tls = std::move(tls)] {
+        reload(next);
+        if (!tls) return;
+        tls_pair_.adopt(*tls);
+        server_.set_tls(tls);
+    };
 }
 
 void Service::reload(const config::SnapshotPtr& next) {

@@ -12,6 +12,7 @@
 #include "net/http_router.h"
 #include "net/http_server.h"
 #include "net/session.h"
+#include "net/tls_pair.h"
 #include "service/api/access.h"
 #include "service/api/debug.h"
 #include "service/api/envelope.h"
@@ -31,6 +32,8 @@ class Service {
     bool idle() const { return true; }
     void stop() { server_.stop(); }
     void reload(const config::SnapshotPtr& next);
+    // The same in two phases, with its key and certificate.
+    base::Result<std::move_only_function<void()>> prepare(const config::SnapshotPtr& next);
 
     net::HttpServer& server() { return server_; }
 
@@ -49,6 +52,7 @@ class Service {
     Identity identity_;
     Debug debug_;
     Raw raw_;
+    net::TlsPair tls_pair_{"http_api/https"};
     net::HttpServer server_;
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "net/access_rules.h"
 #include "net/http_visitor.h"
 #include "runtime/coroutine.h"
 #include "service/hls/serve.h"
@@ -61,7 +62,12 @@ base::Result<void> Service::handle(net::HttpRequest& request, net::HttpResponse&
     if (!vhost) return {};
     std::string path = path_below(*vhost, request.message.path);
     std::string_view context = request.message.parameter("hls_ctx");
-    if (auto resource = index_.find(vhost->name, path)) {
+    auto resource = index_.find(vhost->name, path);
+    auto output = resource ? nullptr : find_output(vhost->name, path);
+    // The gate is asked once for a viewer; whose request this is, is looked at each time.
+    auto allowed = net::check_play(*vhost, request.peer_ip, net::page_of(request.message.headers));
+    if ((resource || output) && !allowed) return refuse_viewer(allowed.error(), response);
+    if (resource) {
         if (viewers_.banned(context)) return response.send_error(403, "this viewer was ended");
         if (gate_.guards_parts(*vhost) && !(resource->stream && viewers_.watches(context, *resource->stream))) {
             response.header("Cache-Control", "no-store");
@@ -77,7 +83,7 @@ base::Result<void> Service::handle(net::HttpRequest& request, net::HttpResponse&
             viewers_.sent(context, request.message.target.size(), response.body_bytes(), base::monotonic_ms());
         return {};
     }
-    if (auto output = find_output(vhost->name, path)) return playlist(output, *vhost, request, response);
+    if (output) return playlist(output, *vhost, request, response);
     return {};
 }
 

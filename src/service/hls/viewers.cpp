@@ -18,6 +18,7 @@ class Viewers::Viewer final : public net::Session {
     Viewer(net::SessionTable& table, std::string id, std::string ip, std::string url, net::Stay stay)
         : Session(table, std::move(id), std::move(ip)), url_(std::move(url)), stay_(std::move(stay)) {
         set_type(net::SessionType::kHlsPlay);
+        not_a_connection();
     }
     std::string stream_url() const override { return url_; }
     net::Traffic traffic() const override { return traffic_; }

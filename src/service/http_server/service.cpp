@@ -1,6 +1,7 @@
 #include "service/http_server/service.h"
 
 #include "base/log.h"
+#include "net/access_rules.h"
 #include "net/static_files.h"
 
 namespace service::http_server {
@@ -33,7 +34,10 @@ net::HttpServerOptions Service::options() const {
     net::HttpServerOptions options;
     options.response.server_name = server_name_;
     options.response.crossdomain = http.crossdomain;
+    options.response.write_timeout_ms = http.write_timeout;
     options.request_timeout_ms = http.request_timeout;
+    options.body_timeout_ms = http.body_timeout;
+    options.idle_timeout_ms = http.idle_timeout;
     options.limits.header_bytes = static_cast<size_t>(http.max_header_size);
     // The URL is part of the head; a head of nothing but a URL is no request.
     options.limits.target_bytes = options.limits.header_bytes / 2;
@@ -62,11 +66,20 @@ base::Result<void> Service::start() {
     router_.add(std::move(route));
     // The certificate first: with a bad one nothing listens.
     std::shared_ptr<runtime::TlsContext> tls;
-    if (http.https.enabled)
-        tls = TRY(runtime::tls_server_context(http.https.cert, http.https.key), "http_server/https");
+    if (http.https.enabled) tls = TRY(tls_pair_.load(http.https.cert, http.https.key));
     TRY(listen(http.listen, nullptr));
     if (tls) TRY(listen(http.https.listen, tls));
     return {};
+}
+
+base::Result<std::move_only_function<void()>> Service::prepare(const config::SnapshotPtr& next) {
+    auto tls = TRY(tls_pair_.prepare(next->http_server.https.cert, next->http_server.https.key));
+    return [this, next, tls = std::move(tls)] {
+        reload(next);
+        if (!tls) return;
+        tls_pair_.adopt(*tls);
+        server_.set_tls(tls);
+    };
 }
 
 void Service::reload(const config::SnapshotPtr& next) {
@@ -78,6 +91,11 @@ base::Result<void> Service::serve_file(net::HttpRequest& request, net::HttpRespo
     config::SnapshotPtr snapshot = snapshot_;
     const std::string& path = request.message.path;
     const config::Vhost* vhost = snapshot->vhost(request.message.host);
+    // What was recorded here is no way around the rules of who may play.
+    if (vhost && net::is_media_file(path)) {
+        auto allowed = net::check_play(*vhost, request.peer_ip, net::page_of(request.message.headers));
+        if (!allowed) return response.send_error(403, allowed.error().text());
+    }
     if (vhost && vhost->http_static.enabled && mount_is_for(vhost->http_static.mount, request.message.host)) {
         std::string_view mount = mount_path(vhost->http_static.mount);
         if (path.starts_with(mount) && (path.size() == mount.size() || path[mount.size()] == '/'))

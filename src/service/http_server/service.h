@@ -2,6 +2,7 @@
 // The HTTP server of http_server: its listeners, plain and TLS, and static files: each vhost's http_static, then
 // http_server.dir. Other services add their routes to the same router before it starts.
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -9,6 +10,7 @@
 #include "net/http_router.h"
 #include "net/http_server.h"
 #include "net/session.h"
+#include "net/tls_pair.h"
 
 namespace service::http_server {
 
@@ -23,6 +25,8 @@ class Service {
     bool idle() const { return server_.connections() == 0; }
     void stop() { server_.stop(); }
     void reload(const config::SnapshotPtr& next);
+    // The same in two phases, with its key and certificate.
+    base::Result<std::move_only_function<void()>> prepare(const config::SnapshotPtr& next);
 
     net::HttpServer& server() { return server_; }
 
@@ -34,6 +38,7 @@ class Service {
     config::SnapshotPtr snapshot_;
     net::HttpRouter& router_;
     std::string server_name_;
+    net::TlsPair tls_pair_{"http_server/https"};
     net::HttpServer server_;
 };
 

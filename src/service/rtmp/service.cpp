@@ -15,7 +15,7 @@ Service::~Service() { stop(); }
 Result<void> Service::start() {
     TRY(listen(snapshot_->rtmp.listen, nullptr), "rtmp.listen");
     if (!snapshot_->rtmps.enabled) return {};
-    auto tls = TRY(runtime::tls_server_context(snapshot_->rtmps.cert, snapshot_->rtmps.key), "rtmps");
+    auto tls = TRY(tls_pair_.load(snapshot_->rtmps.cert, snapshot_->rtmps.key));
     return listen(snapshot_->rtmps.listen, std::move(tls));
 }
 
@@ -41,9 +41,10 @@ void Service::accept_loop(Listener& listener) {
             if (!runtime::sleep_ms(100)) return;
             continue;
         }
-        auto admitted = sessions_.admit(static_cast<size_t>(snapshot_->global.max_connections));
+        const std::string ip = (*socket)->peer_ip();
+        auto admitted = sessions_.admit_connection(static_cast<size_t>(snapshot_->global.max_connections), ip);
         if (!admitted) {
-            base::log::warn("RTMP connection from {} refused: {}", (*socket)->peer_ip(), admitted.error().text());
+            sessions_.log_refusal("RTMP", ip, admitted.error());
             continue;
         }
         empty_.reset();
@@ -65,6 +66,17 @@ void Service::remove(Connection& connection) {
     connections_.pop_back();
     gone.reset();
     if (connections_.empty()) empty_.set();
+}
+
+Result<std::move_only_function<void()>> Service::prepare(const config::SnapshotPtr& next) {
+    auto tls = TRY(tls_pair_.prepare(next->rtmps.cert, next->rtmps.key));
+    return [this, next, tls = std::move(tls)] {
+        reload(next);
+        if (!tls) return;
+        tls_pair_.adopt(*tls);
+        for (auto& listener : listeners_)
+            if (listener->tls) listener->tls = tls;
+    };
 }
 
 void Service::reload(const config::SnapshotPtr& next) {

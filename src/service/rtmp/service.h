@@ -1,6 +1,7 @@
 #pragma once
 // RTMP and RTMPS: listens where rtmp.listen and rtmps.listen say, makes a Connection of each client and owns them.
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "live/registry.h"
 #include "net/gate.h"
 #include "net/session.h"
+#include "net/tls_pair.h"
 #include "runtime/coroutine.h"
 #include "runtime/sync.h"
 #include "runtime/tcp.h"
@@ -30,6 +32,8 @@ class Service {
     void stop();
     // Connections, publishers and players that begin from now on go by it; streams that are live take its options.
     void reload(const config::SnapshotPtr& next);
+    // The same in two phases, with its key and certificate.
+    base::Result<std::move_only_function<void()>> prepare(const config::SnapshotPtr& next);
 
     uint16_t port(size_t listener = 0) const { return listeners_.at(listener)->socket->port(); }
     size_t connections() const { return connections_.size(); }
@@ -54,6 +58,7 @@ class Service {
     net::SessionTable& sessions_;
     live::Registry& registry_;
     net::Gate& gate_;
+    net::TlsPair tls_pair_{"rtmps"};
     std::vector<std::unique_ptr<Listener>> listeners_;
     std::vector<std::unique_ptr<Connection>> connections_;
     runtime::Event empty_{"the last client to go"};  // set by the last that goes

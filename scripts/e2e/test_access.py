@@ -1,0 +1,187 @@
+"""Who may publish and play: by address (security) and by web page (refer), for every protocol. The sources of
+connections are addresses of this machine, 127.0.0.1 to 127.0.0.4."""
+
+import signal
+
+import pytest
+
+from lib import hls, http, media, publishing, rtmp
+from lib.server import default_vhost
+from lib.timing import scaled, wait_until
+
+PUBLISHER, PLAYER, DENIED = "127.0.0.2", "127.0.0.3", "127.0.0.4"
+REMUX = {"flv": "/live/s.flv", "ts": "/live/s.ts", "websocket": "/live/s.flv"}
+RULES = f"""
+security {{
+    enabled on;
+    allow publish {PUBLISHER};
+    allow play 127.0.0.0/8;
+    deny play {DENIED};
+}}
+"""
+
+
+def vhost(more):
+    return default_vhost(
+        f"{more} hls {{ enabled on; hls_fragment 1; hls_window 20; hls_path ./html; }}", play="mw_latency 0;"
+    )
+
+
+@pytest.fixture
+def live(servers):
+    """Makes a server with these directives in its vhost, and publishes live/s to it from PUBLISHER."""
+    running = []
+
+    def start(more, **connect):
+        server = servers(vhosts=vhost(more))
+        client = rtmp.Client("127.0.0.1", server.rtmp_port, source=PUBLISHER).handshake()
+        client.connect("live", **connect)
+        client.set_chunk_size(60000)
+        client.stream_id = client.publish("s")
+        steady = publishing.Steady(client, media.from_keyframe(media.plain()))
+        running.append(steady.__enter__())
+        server.steady = steady
+        return server
+
+    yield start
+    for steady in running:
+        steady.__exit__(None, None, None)
+        assert steady.error is None, f"the publisher was disturbed: {steady.error}"
+
+
+def publishes(server, source, name="t", **connect):
+    """"yes", or the code of its refusal."""
+    client = rtmp.Client("127.0.0.1", server.rtmp_port, source=source).handshake()
+    with client:
+        try:
+            client.connect("live", **connect)
+            client.publish(name)
+            return "yes"
+        except rtmp.Refused as refusal:
+            return refusal.code
+
+
+def plays(server, kind, source, page=None):
+    """"yes", or how the player was refused."""
+    if kind == "rtmp":
+        with rtmp.Client("127.0.0.1", server.rtmp_port, source=source).handshake() as client:
+            try:
+                client.connect("live", **({"pageUrl": page} if page else {}))
+                client.play("s")
+                return "yes"
+            except rtmp.Refused as refusal:
+                return refusal.code
+    if kind == "websocket":
+        fields = {"Origin": page} if page else {}
+        with http.WebSocket(server.http_port, REMUX[kind], source=source, **fields) as viewer:
+            return "yes" if viewer.response.status == 101 else viewer.response.status
+    fields = {"Referer": page} if page else {}
+    if kind == "hls":
+        response = http.get(server.http_port, "/live/s.m3u8", source=source, **fields)
+        return "yes" if response.status == 200 else response.status
+    with http.Connection(server.http_port, source=source) as connection:
+        connection.request("GET", REMUX[kind], **fields)
+        head = connection.read_head()
+        return "yes" if head.status == 200 else head.status
+
+
+KINDS = ("rtmp", "flv", "ts", "websocket", "hls")
+REFUSED = {"rtmp": "NetStream.Play.Failed", "flv": 403, "ts": 403, "websocket": 403, "hls": 403}
+
+
+def wait_hls(server):
+    wait_until(
+        lambda: http.get(server.http_port, "/live/s.m3u8", source=PLAYER, Referer="http://good.example/").status == 200,
+        10,
+        "the first segment is complete",
+    )
+
+
+def test_addresses(live):
+    server = live(RULES)
+    assert publishes(server, "127.0.0.1") == "NetStream.Publish.BadName", "only one address is allowed to publish"
+    assert publishes(server, PUBLISHER) == "yes"
+    wait_hls(server)
+    for kind in KINDS:
+        assert plays(server, kind, PLAYER) == "yes", f"{kind}: {PLAYER} is allowed to play"
+        assert plays(server, kind, DENIED) == REFUSED[kind], f"{kind}: {DENIED} is denied"
+    server.wait_log(rf"publish .*refused: publish from 127\.0\.0\.1 is allowed by none of 2 rules")
+    server.wait_log(rf"play .*refused: play from {DENIED} is denied by the rule deny play {DENIED}")
+
+
+def test_hls_of_another_address(live):
+    """What was given to one that may play is of no use to one that may not."""
+    server = live(RULES)
+    wait_hls(server)
+
+    def get(path, source):
+        return http.get(server.http_port, path, source=source)
+
+    master = get("/live/s.m3u8", PLAYER).body.decode()
+    inner = next(line for line in master.splitlines() if line and not line.startswith("#"))
+    inner = inner if inner.startswith("/") else "/live/" + inner
+    playlist = get(inner, PLAYER)
+    assert playlist.status == 200, playlist.describe()
+    segment = next(line for line in playlist.body.decode().splitlines() if line and not line.startswith("#"))
+    segment = segment if segment.startswith("/") else "/live/" + segment
+    assert get(segment, PLAYER).status == 200
+    for path in (inner, segment):
+        assert get(path, DENIED).status == 403, f"{path} should be refused to {DENIED}"
+    # What lies on the disk is no way around either.
+    (server.dir / "html" / "old.ts").write_bytes(b"old")
+    (server.dir / "html" / "page.html").write_bytes(b"page")
+    assert get("/old.ts", PLAYER).status == 200
+    assert get("/old.ts", DENIED).status == 403, "a media file is play"
+    assert get("/page.html", DENIED).status == 200, "a page is not"
+
+
+@pytest.mark.parametrize(
+    "rules, wanted",
+    [
+        ("enabled on;", ("NetStream.Publish.BadName", 403)),
+        ("enabled off; deny play all; deny publish all;", ("yes", "yes")),
+        ("enabled on; deny publish all;", ("NetStream.Publish.BadName", "yes")),
+        ("enabled on; deny play 127.0.0.0/8;", ("yes", 403)),
+        ("enabled on; deny play ::/64;", ("yes", "yes")),
+        ("enabled on; allow play all;", ("NetStream.Publish.BadName", "yes")),
+        ("enabled on; allow publish all; allow play 10.0.0.0/8;", ("yes", 403)),
+        ("enabled on; allow play all publish all; deny play 127.0.0.1;", ("yes", 403)),
+    ],
+)
+def test_what_rules_mean(servers, rules, wanted):
+    server = servers(vhosts=default_vhost(f"security {{ {rules} }}", remux="wait_publisher on;"))
+    # Without a stream: only whether one is let in.
+    got = publishes(server, "127.0.0.1", "s"), plays(server, "flv", "127.0.0.1")
+    assert got == wanted, f"publish and play should be {wanted}, they are {got}"
+
+
+def test_rules_change_with_a_reload(live):
+    """For who comes; who is in stays."""
+    server = live(RULES)
+    player = publishing.Collector(rtmp.player(server, "live", "s", source=PLAYER, timeout=scaled(20)))
+    wait_until(lambda: len(player.tags) > 10, 5, "the player sees the stream")
+    text = server.conf_path.read_text()
+    server.conf_path.write_text(text.replace(f"deny play {DENIED};", f"deny play {PLAYER};"))
+    mark = server.log_mark()
+    server.signal(signal.SIGHUP)
+    server.wait_log(r"reload: .* changes, 1 of them in force", 5, mark)
+    assert plays(server, "rtmp", PLAYER) == REFUSED["rtmp"] and plays(server, "rtmp", DENIED) == "yes"
+    seen = len(player.tags)
+    wait_until(lambda: len(player.tags) > seen + 20, 5, "who was in goes on")
+
+
+GOOD, SUB, BAD = "http://good.example/page", "https://www.good.example:8443/", "http://evilgood.example/good.example"
+
+
+def test_web_pages(live):
+    server = live("refer { enabled on; all good.example other.example; play good.example; }", pageUrl=GOOD)
+    assert publishes(server, "127.0.0.1", pageUrl="http://other.example/") == "yes"
+    assert publishes(server, "127.0.0.1") == "NetStream.Publish.BadName", "an encoder tells of no page"
+    assert publishes(server, "127.0.0.1", pageUrl=BAD) == "NetStream.Publish.BadName"
+    wait_hls(server)
+    for kind in KINDS:
+        for page in (GOOD, SUB):
+            assert plays(server, kind, "127.0.0.1", page) == "yes", f"{kind} from {page}"
+        for page in (BAD, "http://other.example/", None):
+            assert plays(server, kind, "127.0.0.1", page) == REFUSED[kind], f"{kind} from {page}"
+    server.wait_log(r"refused: play from the web page of evilgood\.example is not allowed")

@@ -1,0 +1,418 @@
+"""Attacks by HTTP, on every HTTP server that there is: what is not to be read, what two readers would read differently,
+what is too large and what is too slow. Each is answered with an error or not at all, and the next client is served."""
+
+import os
+import re
+import socket
+import time
+
+import pytest
+
+from conftest import Servers
+from lib import http, sockets
+from lib.server import default_vhost
+from lib.timing import scaled
+
+SECRET = "nobody is to read this"
+LIMIT_MS = 1000
+LIMITS = " ".join(f"{name} {LIMIT_MS};" for name in ("request_timeout", "body_timeout", "idle_timeout", "write_timeout"))
+# By the name of the server's port: a path that it answers with 200.
+TARGETS = {"http": "/inside.txt", "api": "/api/v1/versions"}
+TOP = f"""
+rtmp {{ handshake_timeout {LIMIT_MS}; }}
+http_api {{ enabled on; listen 127.0.0.1:API_PORT; {LIMITS} }}
+"""
+
+
+@pytest.fixture(scope="module")
+def attacked(tmp_path_factory):
+    """One server for the tests of this file. What must not be read lies beside what may."""
+    made = Servers(tmp_path_factory.mktemp("attacked"))
+    server = made.make(
+        top=TOP, http=LIMITS, vhosts=default_vhost("http_static { enabled on; mount [vhost]/static; dir ./static; }")
+    )
+    (server.dir / "secret.txt").write_text(SECRET)
+    for folder in ("html", "static"):
+        (server.dir / folder).mkdir(exist_ok=True)
+        (server.dir / folder / "inside.txt").write_text("inside")
+        (server.dir / folder / "link.txt").symlink_to(server.dir / "secret.txt")
+    (server.dir / "html" / "large.bin").write_bytes(bytes(30_000_000))
+    server.start()
+    yield server
+    made.finish()
+
+
+@pytest.fixture(params=TARGETS)
+def target(request, attacked):
+    """(port, a path that is there), of each HTTP server."""
+    return getattr(attacked, f"{request.param}_port"), TARGETS[request.param]
+
+
+def raw(port, data, seconds=5):
+    """All that the server sends in answer to those bytes, up to its end."""
+    with sockets.connect("127.0.0.1", port, scaled(seconds)) as connection:
+        connection.sendall(data)
+        out = b""
+        try:
+            while more := connection.recv(1 << 16):
+                out += more
+        except ConnectionResetError:
+            pass
+        except TimeoutError:
+            raise AssertionError(
+                f"after {data[:200]!r} the server should close within {scaled(seconds)} s; it said {out[:500]!r}"
+            ) from None
+        return out
+
+
+def statuses(answer):
+    return [int(code) for code in re.findall(rb"HTTP/1\.[01] (\d{3}) ", answer)]
+
+
+# --- what is not to be read
+
+TRAVERSALS = {
+    "plain": "/../secret.txt",
+    "plain, deep": "/static/../../../../../../../../etc/passwd",
+    "in the middle": "/static/../../secret.txt",
+    "at the end": "/static/..",
+    "encoded dots": "/%2e%2e/secret.txt",
+    "half encoded": "/.%2e/secret.txt",
+    "encoded slash": "/..%2fsecret.txt",
+    "encoded all": "/%2e%2e%2fsecret.txt",
+    "double encoded": "/%252e%252e%252fsecret.txt",
+    "double encoded slash": "/..%252fsecret.txt",
+    "backslash": "/..\\secret.txt",
+    "encoded backslash": "/..%5csecret.txt",
+    "double encoded backslash": "/..%255csecret.txt",
+    "overlong UTF-8": "/%c0%ae%c0%ae/secret.txt",
+    "overlong slash": "/..%c0%afsecret.txt",
+    "UTF-16 escape": "/%u002e%u002e/secret.txt",
+    "NUL": "/secret.txt%00.html",
+    "NUL after a traversal": "/../secret.txt%00",
+    "a semicolon": "/..;/secret.txt",
+    "four dots": "/....//secret.txt",
+    "two slashes": "//../secret.txt",
+    "absolute form": "http://127.0.0.1/../secret.txt",
+    "a file of the system by two slashes": "//etc/passwd",
+    "another scheme": "file:///etc/passwd",
+    "a symbolic link": "/link.txt",
+    "a symbolic link below a mount": "/static/link.txt",
+    "the mount's own name": "/static../secret.txt",
+    "of a stream": "/live/../../secret.txt.flv",
+    "of a stream, encoded": "/live/..%2f..%2fsecret.txt",
+    "of a playlist": "/live/%2e%2e/%2e%2e/secret.txt.m3u8",
+    "in the vhost": "/inside.txt?vhost=../../",
+}
+
+
+@pytest.mark.parametrize("name", TRAVERSALS)
+def test_traversal(target, name):
+    port, good = target
+    path = TRAVERSALS[name].encode()
+    answer = raw(port, b"GET " + path + b" HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+    assert SECRET.encode() not in answer and b"root:" not in answer, f"{path} should not be read: {answer[:500]!r}"
+    allowed = {400, 403, 404} | ({200} if name == "in the vhost" else set())
+    assert set(statuses(answer)) <= allowed and answer, f"{path} should be refused; the answer was {answer[:500]!r}"
+    assert http.get(port, good).status == 200, f"after {path} the next request should be served"
+
+
+def test_raw_nul_and_controls_in_the_target(target):
+    port, _ = target
+    for byte in (0, 1, 9, 0x7F):
+        answer = raw(port, b"GET /a" + bytes([byte]) + b"b HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert statuses(answer) == [400], f"byte {byte} in the URL should be answered with 400, it was {answer[:300]!r}"
+
+
+def test_a_redirect_stays_on_this_server(attacked):
+    """A path that begins with two slashes would name another host in Location."""
+    (attacked.dir / "html" / "evil.example").mkdir(exist_ok=True)
+    (attacked.dir / "html" / "evil.example" / "index.html").write_text("x")
+    for path in ("//evil.example", "/.//evil.example", "/%2fevil.example", "///evil.example"):
+        where = http.get(attacked.http_port, path).headers.get("location", "/")
+        assert re.match(r"/(?![/\\])", where), f"{path} should not lead to another host: Location: {where}"
+
+
+# --- what two readers would read differently (RFC 9112, 11.2)
+
+HEAD = b"POST /x HTTP/1.1\r\nHost: x\r\n"
+SMUGGLED = b"GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
+CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
+
+SMUGGLING = {
+    "CL.TE": HEAD + b"Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + SMUGGLED,
+    "TE.CL": HEAD + b"Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n27\r\n" + SMUGGLED + b"\r\n0\r\n\r\n",
+    "TE.TE, the second obscured": HEAD
+    + b"Transfer-Encoding: chunked\r\nTransfer-Encoding: cow\r\n\r\n0\r\n\r\n"
+    + SMUGGLED,
+    "TE.TE twice": HEAD + b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + SMUGGLED,
+    "TE chunked, identity": HEAD + b"Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n" + SMUGGLED,
+    "TE identity": HEAD + b"Transfer-Encoding: identity\r\nContent-Length: 3\r\n\r\nabc" + SMUGGLED,
+    "TE xchunked": HEAD + b"Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n" + SMUGGLED,
+    "TE with a vertical tab": HEAD + b"Transfer-Encoding: \x0bchunked\r\n\r\n0\r\n\r\n" + SMUGGLED,
+    "TE in quotes": HEAD + b'Transfer-Encoding: "chunked"\r\n\r\n0\r\n\r\n' + SMUGGLED,
+    "TE in HTTP/1.0": b"POST /x HTTP/1.0\r\nHost: x\r\n" + CHUNKED + b"0\r\n\r\n" + SMUGGLED,
+    "space before TE's colon": HEAD
+    + b"Transfer-Encoding : chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n"
+    + SMUGGLED,
+    "space before CL's colon": HEAD + b"Content-Length : 5\r\n\r\nabcde" + SMUGGLED,
+    "a folded TE": HEAD + b"Transfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n" + SMUGGLED,
+    "a folded CL": HEAD + b"Content-Length:\r\n\t5\r\n\r\nabcde" + SMUGGLED,
+    "a folded field": HEAD + b"X: a\r\n b\r\n\r\n" + SMUGGLED,
+    "two different CL": HEAD + b"Content-Length: 3\r\nContent-Length: 5\r\n\r\nabc" + SMUGGLED,
+    "two equal CL": HEAD + b"Content-Length: 3\r\nContent-Length: 3\r\n\r\nabc" + SMUGGLED,
+    "a list of CL": HEAD + b"Content-Length: 3, 3\r\n\r\nabc" + SMUGGLED,
+    "CL with a plus": HEAD + b"Content-Length: +3\r\n\r\nabc" + SMUGGLED,
+    "a negative CL": HEAD + b"Content-Length: -1\r\n\r\n" + SMUGGLED,
+    "a hexadecimal CL": HEAD + b"Content-Length: 0x3\r\n\r\nabc" + SMUGGLED,
+    "an empty CL": HEAD + b"Content-Length: \r\n\r\n" + SMUGGLED,
+    "CL with words": HEAD + b"Content-Length: 3 abc\r\n\r\nabc" + SMUGGLED,
+    "CL of 2^64 + 3": HEAD + b"Content-Length: 18446744073709551619\r\n\r\nabc" + SMUGGLED,
+    "CL of 2^63": HEAD + b"Content-Length: 9223372036854775808\r\n\r\nabc" + SMUGGLED,
+    "lines that end in LF": b"POST /x HTTP/1.1\nHost: x\nContent-Length: 3\n\nabc" + SMUGGLED,
+    "one line that ends in LF": HEAD + b"X: y\nContent-Length: 3\r\n\r\nabc" + SMUGGLED,
+    "a CR alone": HEAD + b"X: y\rContent-Length: 3\r\n\r\nabc" + SMUGGLED,
+    "NUL in a field": HEAD + b"X: a\0b\r\n\r\n" + SMUGGLED,
+    "a line without a colon": HEAD + b"Content-Length 3\r\n\r\nabc" + SMUGGLED,
+    "space in a name": HEAD + b"Content Length: 3\r\n\r\nabc" + SMUGGLED,
+    "a first line with two spaces more": b"GET  /x  HTTP/1.1 \r\nHost: x\r\n\r\n" + SMUGGLED,
+    "no Host": b"GET /x HTTP/1.1\r\n\r\n" + SMUGGLED,
+    "two Hosts": b"GET /x HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n" + SMUGGLED,
+    "a Host with a path": b"GET /x HTTP/1.1\r\nHost: a/b\r\n\r\n" + SMUGGLED,
+    "chunk size with a minus": HEAD + CHUNKED + b"-1\r\nabc\r\n0\r\n\r\n" + SMUGGLED,
+    "chunk size with a plus": HEAD + CHUNKED + b"+3\r\nabc\r\n0\r\n\r\n" + SMUGGLED,
+    "chunk size with 0x": HEAD + CHUNKED + b"0x3\r\nabc\r\n0\r\n\r\n" + SMUGGLED,
+    "chunk size of 2^64 + 3": HEAD + CHUNKED + b"10000000000000003\r\nabc\r\n0\r\n\r\n" + SMUGGLED,
+    "chunk size of 2^64 - 1": HEAD + CHUNKED + b"ffffffffffffffff\r\nabc\r\n0\r\n\r\n" + SMUGGLED,
+    "no chunk size": HEAD + CHUNKED + b"\r\nabc\r\n0\r\n\r\n" + SMUGGLED,
+    "chunk size ended by LF": HEAD + CHUNKED + b"3\nabc\r\n0\r\n\r\n" + SMUGGLED,
+    "LF in a chunk extension": HEAD + CHUNKED + b"3;x\nabc\r\n0\r\n\r\n" + SMUGGLED,
+    "CR in a chunk extension": HEAD + CHUNKED + b"3;x\ry\r\nabc\r\n0\r\n\r\n" + SMUGGLED,
+    "an endless chunk extension": HEAD + CHUNKED + b"3;" + b"x" * 100_000 + b"\r\nabc\r\n0\r\n\r\n" + SMUGGLED,
+    "a chunk longer than its size": HEAD + CHUNKED + b"2\r\nabc\r\n0\r\n\r\n" + SMUGGLED,
+    "no CRLF behind a chunk": HEAD + CHUNKED + b"3\r\nabc0\r\n\r\n" + SMUGGLED,
+    "LF behind a chunk": HEAD + CHUNKED + b"3\r\nabc\n0\r\n\r\n" + SMUGGLED,
+    "a trailer line ended by LF": HEAD + CHUNKED + b"0\r\nX: y\n\r\n" + SMUGGLED,
+    "an endless trailer": HEAD + CHUNKED + b"0\r\n" + b"X: y\r\n" * 20_000 + b"\r\n" + SMUGGLED,
+    "another version": b"GET /x HTTP/2.0\r\nHost: x\r\n\r\n" + SMUGGLED,
+    "no version": b"GET /x\r\n" + SMUGGLED,
+}
+
+
+@pytest.mark.parametrize("name", SMUGGLING)
+def test_smuggling(target, name):
+    """One answer, an error, and the connection's end: what stands behind is never taken for a request."""
+    port, good = target
+    answer = raw(port, SMUGGLING[name])
+    codes = statuses(answer)
+    assert len(codes) == 1, f"{name}: one answer was expected, {codes} came: {answer[:800]!r}"
+    assert 400 <= codes[0] <= 505 and codes[0] not in (404, 405), f"{name}: a refusal was expected: {answer[:500]!r}"
+    assert http.get(port, good).status == 200, f"after {name} the next client should be served"
+
+
+WELL_FRAMED = {
+    "a length": HEAD + b"Content-Length: 5\r\n\r\nabcde",
+    "chunks with extensions and a trailer": HEAD
+    + CHUNKED
+    + b'3;a=b;c="d"\r\nabc\r\n0A \r\n0123456789\r\n0\r\nTrailer: x\r\n\r\n',
+    "space around a length": HEAD + b"Content-Length: \t 5 \r\n\r\nabcde",
+    "capitals": HEAD + b"TRANSFER-ENCODING: Chunked\r\n\r\n0\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("name", WELL_FRAMED)
+def test_what_is_well_framed_goes_on(target, name):
+    """The next request on the connection is read from the right byte; else the tests above would show nothing."""
+    port, good = target
+    rest = f"GET {good} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode()
+    codes = statuses(raw(port, WELL_FRAMED[name] + rest))
+    assert len(codes) == 2 and codes[0] in (401, 404, 405) and codes[1] == 200, f"{name}: {codes} came"
+
+
+def test_a_smuggled_trailer_changes_nothing(target):
+    """A field in the trailer is none of the head's."""
+    port, good = target
+    body = HEAD + CHUNKED + b"0\r\nContent-Length: 50\r\nHost: evil\r\n\r\n"
+    rest = f"GET {good} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode()
+    assert statuses(raw(port, body + rest))[-1] == 200
+
+
+# --- too large
+
+OVERSIZED = {
+    "a URL of 20 kB": (b"GET /" + b"a" * 20_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n", {414, 431}),
+    "a URL without an end": (b"GET /" + b"a" * 1_000_000, {414, 431}),
+    "a method without an end": (b"A" * 1_000_000, {400, 431, 501}),
+    "a field of 20 kB": (b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 20_000 + b"\r\n\r\n", {431}),
+    "a field without an end": (b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 1_000_000, {431}),
+    "a name without an end": (b"GET / HTTP/1.1\r\nHost: x\r\n" + b"a" * 1_000_000, {400, 431}),
+    "1,000 fields": (b"GET / HTTP/1.1\r\nHost: x\r\n" + b"X: y\r\n" * 1000 + b"\r\n", {431}),
+    "a body of 1 GB, announced": (HEAD + b"Content-Length: 1000000000\r\n\r\n", {413}),
+    "a chunk of 1 TB": (HEAD + CHUNKED + b"10000000000\r\n" + b"a" * 200_000, {413}),
+    "chunks without an end": (HEAD + CHUNKED + b"400\r\n" + (b"a" * 0x400 + b"\r\n400\r\n") * 200, {413}),
+    "chunks of one byte": (HEAD + CHUNKED + b"1\r\na\r\n" * 100_000, {413}),
+}
+
+
+@pytest.mark.parametrize("name", OVERSIZED)
+def test_oversized(target, name):
+    port, good = target
+    data, allowed = OVERSIZED[name]
+    try:
+        codes = statuses(raw(port, data))
+    except (BrokenPipeError, ConnectionResetError):
+        codes = []  # it would not read on, and we did not read its answer
+    assert len(codes) <= 1 and set(codes) <= allowed, f"{name}: one of {allowed} was expected, {codes} came"
+    assert http.get(port, good).status == 200, f"after {name} the next client should be served"
+
+
+def test_ten_thousand_pipelined_requests(target):
+    """A connection has an end, however fast it asks."""
+    port, good = target
+    request = f"GET {good} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
+    with sockets.connect("127.0.0.1", port, scaled(20)) as connection:
+        got = b""
+        connection.setblocking(False)
+        data = request * 3000
+        end = time.monotonic() + scaled(20)
+        while time.monotonic() < end:
+            try:
+                if data:
+                    data = data[connection.send(data) :]
+            except BlockingIOError:
+                pass
+            except (BrokenPipeError, ConnectionResetError):
+                data = b""
+            try:
+                more = connection.recv(1 << 16)
+                if not more:
+                    break
+                got += more
+            except BlockingIOError:
+                time.sleep(0.001)
+            except ConnectionResetError:
+                break
+    count = len(statuses(got))
+    assert 500 <= count <= 1000, f"up to 1,000 requests are served on one connection, {count} were"
+
+
+# --- too slow
+
+
+def closed_after(connection, seconds):
+    """How long it took the server to close, and what it said; fails when it takes longer."""
+    began = time.monotonic()
+    connection.settimeout(scaled(seconds))
+    out = b""
+    try:
+        while more := connection.recv(1 << 16):
+            out += more
+    except ConnectionResetError:
+        pass
+    except TimeoutError:
+        raise AssertionError(f"it should be closed within {scaled(seconds)} s; it said {out[:300]!r}") from None
+    return time.monotonic() - began, out
+
+
+SLOW = {
+    "silence": (b"", set()),
+    "half a line": (b"GET / HT", {408}),
+    "a head without its end": (b"GET / HTTP/1.1\r\nHost: x\r\nX: y\r\n", {408}),
+    "a body that does not come": (HEAD + b"Content-Length: 10\r\n\r\n", {408}),
+    "half a body": (HEAD + b"Content-Length: 10\r\n\r\nabcde", {408}),
+    "half a chunk": (HEAD + CHUNKED + b"5\r\nab", {408}),
+    "chunks without the last": (HEAD + CHUNKED + b"1\r\na\r\n", {408}),
+    "nothing after 100 Continue": (HEAD + b"Content-Length: 10\r\nExpect: 100-continue\r\n\r\n", {100, 408}),
+}
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_slow(target, name):
+    port, _ = target
+    data, wanted = SLOW[name]
+    with sockets.connect("127.0.0.1", port, 5) as connection:
+        connection.sendall(data)
+        _, answer = closed_after(connection, LIMIT_MS / 1000 * 2 + 3)
+    assert set(statuses(answer)) == wanted, f"{name}: {wanted} was expected, the answer was {answer[:300]!r}"
+
+
+@pytest.mark.parametrize("name", ["head", "body", "after an answer"])
+def test_a_byte_at_a_time(target, name):
+    """Bytes that come do not prolong the time: it is for the whole."""
+    port, good = target
+    with sockets.connect("127.0.0.1", port, 5) as connection:
+        if name == "after an answer":
+            connection.sendall(f"GET {good} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            assert connection.recv(1 << 16).startswith(b"HTTP/1.1 200")
+        if name == "body":
+            connection.sendall(HEAD + b"Content-Length: 1000\r\n\r\n")
+        else:
+            connection.sendall(b"GET /")
+        began, answer = time.monotonic(), b""
+        connection.settimeout(0.1)
+        while time.monotonic() - began < scaled(LIMIT_MS / 1000 * 2 + 3):
+            try:
+                connection.sendall(b"a")
+                more = connection.recv(1 << 16)
+                if not more:
+                    break
+                answer += more
+            except TimeoutError:
+                continue
+            except OSError:
+                break
+        else:
+            raise AssertionError("it should be closed although a byte comes each 100 ms")
+    assert statuses(answer) in ([408], []), f"408 was expected, it was {answer[:300]!r}"
+
+
+def test_idle_between_requests(target):
+    port, good = target
+    with http.Connection(port) as connection:
+        connection.request("GET", good)
+        assert connection.read_response().status == 200
+        took, rest = closed_after(connection.socket, LIMIT_MS / 1000 * 2 + 3)
+    assert rest == b"" and took > LIMIT_MS / 1000 * 0.5, f"it should be kept for a while: {took:.2f} s, {rest[:200]!r}"
+
+
+def test_a_reader_that_takes_nothing(attacked):
+    """write_timeout: who does not read gets the connection's end, not a place for ever."""
+    mark = attacked.log_mark()
+    with http.Connection(attacked.http_port, receive_buffer=4096) as connection:
+        connection.request("GET", "/large.bin")
+        attacked.wait_log(r"http ended: /large.bin .*timed out", LIMIT_MS / 1000 * 2 + 3, mark)
+
+
+def test_silence_on_rtmp(attacked):
+    with sockets.connect("127.0.0.1", attacked.rtmp_port, 5) as connection:
+        connection.sendall(b"\3" + bytes(100))
+        closed_after(connection, LIMIT_MS / 1000 * 2 + 3)
+
+
+@pytest.mark.parametrize("sent", [b"", b"\x16\x03\x01\x02\x00\x01", b"GET / HTTP/1.1\r\n\r\n"], ids=["silence", "half", "plain"])
+def test_tls_handshakes_that_do_not_come(servers, certificate, sent):
+    key, cert = certificate
+    tls = f"enabled on; key {key}; cert {cert};"
+    server = servers(
+        top=f"rtmp {{ handshake_timeout {LIMIT_MS}; }} rtmps {{ listen 127.0.0.1:RTMPS_PORT; {tls} }}\n"
+        f"http_api {{ enabled on; listen 127.0.0.1:API_PORT; {LIMITS} }}",
+        http=f"{LIMITS} https {{ listen 127.0.0.1:HTTPS_PORT; {tls} }}",
+    )
+    for port in (server.rtmps_port, server.https_port):
+        with sockets.connect("127.0.0.1", port, 5) as connection:
+            connection.sendall(sent)
+            closed_after(connection, LIMIT_MS / 1000 * 2 + 3)
+    assert http.get(server.https_port, "/", tls=True).status in (403, 404)
+
+
+def test_nothing_of_all_that_is_left(attacked):
+    """After the tests before: no descriptor is held by a connection that is gone."""
+    before = attacked.fds()
+    for _ in range(50):
+        with socket.create_connection(("127.0.0.1", attacked.http_port)) as one:
+            one.sendall(os.urandom(50))
+    deadline = time.monotonic() + scaled(10)
+    while attacked.fds() > before and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert attacked.fds() <= before, f"{before} descriptors were open, {attacked.fds()} are now"
+    assert attacked.alive()

@@ -1,0 +1,112 @@
+#include "net/address_limiter.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace net {
+
+using base::IpAddress;
+
+void AddressLimiter::set_options(Options options) {
+    options_ = std::move(options);
+    options_.burst = std::max(options_.burst, 1u);
+    entries_.clear();
+    idle_.clear();
+}
+
+// False: no limit is for it.
+bool AddressLimiter::limits(std::string_view ip, IpAddress& key) const {
+    if (!on()) return false;
+    auto address = IpAddress::parse(ip);
+    if (!address) return false;
+    for (const base::IpNetwork& network : options_.exempt)
+        if (network.contains(*address)) return false;
+    key = address->is_v4() ? *address : base::IpNetwork(*address, 64).address();
+    return true;
+}
+
+// A new one has a full bucket.
+AddressLimiter::Entry& AddressLimiter::entry(const IpAddress& key) {
+    auto [it, is_new] = entries_.try_emplace(key);
+    if (is_new) it->second.tokens = options_.burst;
+    return it->second;
+}
+
+void AddressLimiter::set_idle(const IpAddress& key, Entry& entry) {
+    entry.idle = idle_.insert(idle_.end(), key);
+    entry.is_idle = true;
+}
+
+void AddressLimiter::set_busy(Entry& entry) {
+    if (entry.is_idle) idle_.erase(entry.idle);
+    entry.is_idle = false;
+}
+
+void AddressLimiter::refill(Entry& entry, int64_t now_ms) const {
+    const double seconds = static_cast<double>(std::max<int64_t>(0, now_ms - entry.filled_ms)) / 1000;
+    entry.tokens = std::min<double>(options_.burst, entry.tokens + seconds * options_.rate);
+    entry.filled_ms = std::max(entry.filled_ms, now_ms);
+}
+
+// Whoever has been idle for longest has the fullest bucket, but for a few that are found a little later.
+void AddressLimiter::forget(int64_t now_ms) {
+    while (!idle_.empty()) {
+        auto it = entries_.find(idle_.front());
+        refill(it->second, now_ms);
+        const bool is_full = options_.rate <= 0 || it->second.tokens >= options_.burst;
+        if (!is_full && idle_.size() <= kMostIdle) return;
+        if (!is_full) ++counters_.forgotten;
+        idle_.pop_front();
+        entries_.erase(it);
+    }
+}
+
+base::Result<void> AddressLimiter::admit(std::string_view ip, int64_t now_ms) {
+    IpAddress key;
+    if (!limits(ip, key)) return {};
+    forget(now_ms);
+    auto found = entries_.find(key);
+    if (options_.connections > 0 && found != entries_.end() && found->second.connections >= options_.connections) {
+        ++counters_.too_many;
+        return base::fail(base::Code::kRefused,
+                          fmt::format("{} connections from this address, the limit of address_limits.connections",
+                                      found->second.connections));
+    }
+    if (options_.rate <= 0) return {};
+    Entry& entry = this->entry(key);
+    refill(entry, now_ms);
+    if (entry.tokens < 1) {
+        ++counters_.too_fast;
+        return base::fail(base::Code::kRefused,
+                          fmt::format("connections come from this address faster than {} a second "
+                                      "(address_limits.rate)",
+                                      options_.rate));
+    }
+    entry.tokens -= 1;
+    // The longest idle is first: what was just used goes to the back.
+    if (entry.connections == 0) {
+        set_busy(entry);
+        set_idle(key, entry);
+    }
+    return {};
+}
+
+void AddressLimiter::opened(std::string_view ip) {
+    IpAddress key;
+    if (!limits(ip, key)) return;
+    Entry& entry = this->entry(key);
+    set_busy(entry);
+    ++entry.connections;
+}
+
+void AddressLimiter::closed(std::string_view ip, int64_t now_ms) {
+    IpAddress key;
+    if (!limits(ip, key)) return;
+    auto it = entries_.find(key);
+    if (it == entries_.end() || it->second.connections == 0) return;
+    if (--it->second.connections == 0) set_idle(key, it->second);
+    forget(now_ms);
+}
+
+}  // namespace net

@@ -1,0 +1,153 @@
+#include "server/privileges.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <grp.h>
+#include <pwd.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <filesystem>
+#include <optional>
+
+namespace server {
+namespace {
+
+constexpr uid_t kSame = static_cast<uid_t>(-1);
+uid_t lowered_to = kSame;  // between lower() and drop()
+
+std::optional<uint32_t> number(std::string_view text) {
+    uint32_t value = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (text.empty() || error != std::errc() || end != text.data() + text.size() || value == kSame) return std::nullopt;
+    return value;
+}
+
+base::Result<gid_t> find_group(const std::string& name) {
+    if (const group* entry = getgrnam(name.c_str())) return entry->gr_gid;
+    if (auto id = number(name)) return *id;
+    return base::fail(base::Code::kConfig, fmt::format("there is no group {}", name));
+}
+
+// Alone this thread: the others keep to the user.
+void set_own_effective(uid_t uid) { CHECK(syscall(SYS_setresuid, kSame, uid, kSame) == 0); }
+
+// A process whose ids change keeps no core and hides its /proc from itself.
+void stay_dumpable() { prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); }
+
+}  // namespace
+
+base::Result<Privileges> Privileges::find(const std::string& user) {
+    Privileges out;
+    if (user.empty()) return out;
+    const size_t colon = user.find(':');
+    out.name_ = user.substr(0, colon);
+    const passwd* entry = getpwnam(out.name_.c_str());
+    if (!entry) {
+        auto id = number(out.name_);
+        if (!id) return base::fail(base::Code::kConfig, fmt::format("there is no user {}", out.name_));
+        entry = getpwuid(*id);
+        out.uid_ = *id;
+        if (entry) out.name_ = entry->pw_name;
+        if (!entry && colon == user.npos)
+            return base::fail(base::Code::kConfig, fmt::format("user {} has no name here: write UID:GID", *id));
+    }
+    if (entry) {
+        out.uid_ = entry->pw_uid;
+        out.gid_ = entry->pw_gid;
+    }
+    if (colon != user.npos) out.gid_ = TRY(find_group(user.substr(colon + 1)));
+    if (out.uid_ == 0) return base::fail(base::Code::kConfig, "root is who the server is to be no longer");
+    if (out.uid_ == geteuid() && out.gid_ == getegid()) return Privileges();
+    if (geteuid() != 0)
+        return base::fail(base::Code::kConfig,
+                          fmt::format("only root can become {}, and the server was started by uid {}: start it as root "
+                                      "or as that user, or leave the directive out",
+                                      user, geteuid()));
+    out.change_ = true;
+    return out;
+}
+
+std::string Privileges::text() const { return fmt::format("user {} (uid {}, gid {})", name_, uid_, gid_); }
+
+base::Result<void> Privileges::lower() const {
+    if (!change_) return {};
+    // Its other groups are known by name only.
+    if (initgroups(name_.c_str(), gid_) != 0) return base::fail_errno("its groups", errno);
+    if (setresgid(gid_, gid_, gid_) != 0) return base::fail_errno("its group", errno);
+    if (setresuid(uid_, uid_, 0) != 0) return base::fail_errno("becoming it", errno);
+    lowered_to = uid_;
+    stay_dumpable();
+    return {};
+}
+
+base::Result<void> Privileges::drop() const {
+    if (!change_) return {};
+    lowered_to = kSame;
+    if (setresuid(uid_, uid_, uid_) != 0) return base::fail_errno("becoming it for good", errno);
+    if (setresuid(kSame, 0, kSame) == 0) return base::fail(base::Code::kSystem, "root is still within reach");
+    stay_dumpable();
+    return {};
+}
+
+RootScope::RootScope() {
+    if (lowered_to != kSame) set_own_effective(0);
+}
+
+RootScope::~RootScope() {
+    if (lowered_to == kSame) return;
+    set_own_effective(lowered_to);
+    stay_dumpable();
+}
+
+namespace {
+
+bool can_write(const std::filesystem::path& directory) {
+    return faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) == 0;
+}
+
+// The directory that must be written to so that a file of that name, with variables in [], can be made.
+std::filesystem::path nearest_directory(const std::string& name) {
+    std::filesystem::path path = std::filesystem::path(name.substr(0, name.find('['))).parent_path();
+    if (path.empty()) path = ".";
+    std::error_code error;
+    while (!std::filesystem::is_directory(path, error) && path.has_parent_path() && path.parent_path() != path)
+        path = path.parent_path();
+    return std::filesystem::is_directory(path, error) ? path : ".";
+}
+
+}  // namespace
+
+std::vector<Lack> find_lacks(const config::Snapshot& snapshot) {
+    std::vector<Lack> out;
+    auto must_write = [&](const std::string& what, const std::string& name, bool is_fatal) {
+        const auto directory = nearest_directory(name);
+        if (can_write(directory)) return;
+        out.push_back(
+            {fmt::format("{} {}: uid {} cannot write to the directory {}", what, name, geteuid(), directory.string()),
+             is_fatal});
+    };
+    auto must_read = [&](bool enabled, const char* what, const std::string& file) {
+        if (!enabled || faccessat(AT_FDCWD, file.c_str(), R_OK, AT_EACCESS) == 0) return;
+        out.push_back({fmt::format("{} {}: uid {} cannot read it again at a reload", what, file, geteuid()), false});
+    };
+    const config::Snapshot& s = snapshot;
+    if (s.global.srs_log_tank == config::LogTank::kFile) must_write("srs_log_file", s.global.srs_log_file, false);
+    must_write("pid", s.global.pid, false);
+    must_read(s.rtmps.enabled, "rtmps/key", s.rtmps.key);
+    must_read(s.http_server.enabled && s.http_server.https.enabled, "http_server/https/key", s.http_server.https.key);
+    must_read(s.http_api.enabled && s.http_api.https.enabled, "http_api/https/key", s.http_api.https.key);
+    for (const config::Vhost& vhost : s.vhosts) {
+        if (!vhost.enabled) continue;
+        if (vhost.dvr.enabled) must_write(fmt::format("vhost {} dvr_path", vhost.name), vhost.dvr.dvr_path, true);
+        if (vhost.dvr.enabled) must_write("dvr_journal", s.global.dvr_journal, true);
+        if (!vhost.hls.enabled || vhost.hls.storage == "memory") continue;
+        must_write(fmt::format("vhost {} hls_path", vhost.name), vhost.hls.path + "/", true);
+        must_write("hls_roll", s.global.hls_roll, false);
+    }
+    return out;
+}
+
+}  // namespace server

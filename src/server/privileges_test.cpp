@@ -1,0 +1,76 @@
+// Becoming somebody else itself is tested end to end: a test process must stay who it is.
+
+#include "server/privileges.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace server {
+namespace {
+
+TEST(Privileges, NothingToDo) {
+    auto none = Privileges::find("");
+    ASSERT_TRUE(none);
+    EXPECT_FALSE(none->change());
+    EXPECT_TRUE(none->lower());
+    EXPECT_TRUE(none->drop());
+    const RootScope root;  // and nothing within it
+    EXPECT_EQ(getuid(), geteuid());
+}
+
+TEST(Privileges, WhoThereIsNot) {
+    for (auto [user, why] : {std::pair("no-such-user", "there is no user no-such-user"),
+                             std::pair("nobody:no-such-group", "there is no group no-such-group"),
+                             std::pair("4242424", "user 4242424 has no name here: write UID:GID"),
+                             std::pair("nobody:-1", "there is no group -1"),
+                             std::pair("nobody:4294967295", "there is no group 4294967295"),
+                             std::pair("root", "root is who the server is to be no longer"),
+                             std::pair("0:0", "root is who the server is to be no longer")}) {
+        auto found = Privileges::find(user);
+        ASSERT_FALSE(found) << user;
+        EXPECT_EQ(found.error().text(), why);
+    }
+}
+
+TEST(Privileges, WhoThereIs) {
+    auto found = Privileges::find("4242424:4242425");
+    if (geteuid() != 0) {
+        ASSERT_FALSE(found);
+        EXPECT_TRUE(found.error().text().starts_with("only root can become 4242424:4242425"));
+        return;
+    }
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(found->change());
+    EXPECT_EQ(found->text(), "user 4242424 (uid 4242424, gid 4242425)");
+}
+
+TEST(Privileges, WhatIsLacking) {
+    config::Snapshot snapshot = *config::default_snapshot();
+    snapshot.global.pid = "./x.pid";
+    snapshot.global.srs_log_file = "/proc/log/srs.log";
+    snapshot.vhosts[0].hls.enabled = true;
+    snapshot.vhosts[0].hls.storage = "both";
+    snapshot.vhosts[0].hls.path = "/proc/hls";
+    snapshot.vhosts[0].dvr.enabled = true;
+    snapshot.vhosts[0].dvr.dvr_path = "/proc/[app]/x.flv";
+    snapshot.http_server.enabled = snapshot.http_server.https.enabled = true;
+    snapshot.http_server.https.key = "/nonexistent/key";
+    std::vector<Lack> lacks = find_lacks(snapshot);
+    auto has = [&](std::string_view text, bool fatal) {
+        for (const Lack& lack : lacks)
+            if (lack.text.find(text) != lack.text.npos && lack.is_fatal == fatal) return true;
+        return false;
+    };
+    EXPECT_TRUE(has("http_server/https/key /nonexistent/key: uid", false));
+    if (geteuid() == 0) return;  // root can write anywhere, or so it seems
+    EXPECT_TRUE(has("srs_log_file /proc/log/srs.log", false));
+    EXPECT_TRUE(has("vhost __defaultVhost__ hls_path /proc/hls/", true));
+    EXPECT_TRUE(has("vhost __defaultVhost__ dvr_path /proc/[app]/x.flv", true));
+    snapshot.vhosts[0].hls.storage = "memory";
+    snapshot.vhosts[0].dvr.enabled = false;
+    lacks = find_lacks(snapshot);
+    EXPECT_FALSE(has("vhost", true));
+}
+
+}  // namespace
+}  // namespace server
