@@ -102,6 +102,28 @@ def test_api_refuses(servers, raw, rpc, status):
 # --- whole or not at all
 
 
+def test_a_bad_key_refuses_the_whole_reload(servers, certificate):
+    """Nothing else of the new file is in force, and TLS goes on with the key it has."""
+    key, cert = certificate
+    tls = f"https {{ enabled on; listen 127.0.0.1:HTTPS_PORT; key KEY; cert {cert}; }}"
+    server = servers.make(top=ALLOWED, http=tls, vhosts=default_vhost("chunk_size 5000;"))
+    own = server.dir / "own.key"
+    own.write_bytes(key.read_bytes())
+    (server.dir / "html" / "page").write_text("a page")
+    rewrite(server, ("key KEY;", f"key {own};"))
+    server.start()
+    own.write_text("no key")
+    rewrite(server, ("chunk_size 5000;", "chunk_size 6000;"))
+    report = reload_by_api(server, 409)
+    assert any(str(own) in text for text in report["problems"]), f"the file should be named: {report}"
+    assert chunk_size_of(server) == 5000, "with a bad key nothing of the file should be in force"
+    assert http.get(server.https_port, "/page", tls=True).status == 200, "the old key should go on"
+    own.write_bytes(key.read_bytes())
+    assert reload_by_api(server)["ok"], "the key is good again"
+    assert chunk_size_of(server) == 6000
+    assert http.get(server.https_port, "/page", tls=True).status == 200
+
+
 def test_a_log_that_cannot_be_opened_refuses_the_whole_reload(servers):
     server = servers(top=ALLOWED, vhosts=default_vhost("chunk_size 5000;"))
     blocked = server.dir / "file" / "srs.log"
