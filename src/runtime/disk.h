@@ -30,6 +30,8 @@ struct AppendOptions {
     int64_t flush_ms = -1;
     // Somebody will read it soon (an HLS segment): it goes through the page cache, not around it.
     bool cached = false;
+    // Bytes of its first buffer: AppendFile::buffer_bytes() of the file before it, of the same stream. 0: small.
+    size_t first_buffer = 0;
     // On the medium (fsync) before finish() renames it and is done.
     bool sync = false;
 };
@@ -55,6 +57,7 @@ class AppendFile {
 
     uint64_t size() const;             // bytes appended
     uint64_t written() const;          // of them, with the system: they survive the end of this process
+    size_t buffer_bytes() const;       // as large as it found right for what comes between two writes
     const base::Error* error() const;  // null: none so far
     const std::string& path() const;
 

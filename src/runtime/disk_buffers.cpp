@@ -1,5 +1,6 @@
 #include "runtime/disk_buffers.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
@@ -28,7 +29,8 @@ Buffer BufferPool::take(size_t size) {
 void BufferPool::give(Buffer buffer) {
     const size_t size = buffer.size();
     if (!size) return;
-    if (spare_bytes_ + size > kSpareBytes) {
+    // A quarter of what many files use comes and goes all the time: fresh memory would have to be faulted in.
+    if (spare_bytes_ + size > std::max(kSpareBytes, bytes_ / 4)) {
         bytes_ -= size;
         return;
     }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -19,6 +20,10 @@ constexpr int64_t kSlowMs = 1000;
 // Of a file that is not flushed: a buffer that is full sooner is followed by a larger one.
 constexpr int64_t kUnflushedMs = 4000;
 
+size_t first_buffer(size_t wanted, size_t most) {
+    return std::min(wanted ? std::bit_ceil(std::max(wanted, BufferPool::kSmallest)) : kFirstBuffer, most);
+}
+
 size_t whole_blocks(size_t bytes) { return bytes & ~(kBlock - 1); }
 
 }  // namespace
@@ -28,7 +33,7 @@ File::File(Engine& engine, std::string path, const AppendOptions& options)
       path_(std::move(path)),
       options_(options),
       context_id_(context_id()),
-      buffer_bytes_(std::min(kFirstBuffer, engine.settings().buffer_bytes)) {}
+      buffer_bytes_(first_buffer(options.first_buffer, engine.settings().buffer_bytes)) {}
 
 File::~File() {
     if (fd_ >= 0) ::close(fd_);
@@ -132,7 +137,7 @@ void File::hand_over(bool is_flush) {
     Piece piece = std::exchange(current_, {});
     clean_ = 0;
     const size_t bytes = piece.buffer.size();
-    choose_size(is_flush, piece.used);
+    if (!end_) choose_size(is_flush, piece.used);
     current_.offset = piece.offset + piece.used;
     piece.submit = piece.used;
     // While it is being opened nobody knows; what is laid out in blocks any file can take.
@@ -349,6 +354,7 @@ base::Result<void> AppendFile::overwrite(uint64_t offset, std::span<const uint8_
 }
 uint64_t AppendFile::size() const { return file_->size(); }
 uint64_t AppendFile::written() const { return file_->written(); }
+size_t AppendFile::buffer_bytes() const { return file_->buffer_bytes(); }
 const base::Error* AppendFile::error() const { return file_->error(); }
 const std::string& AppendFile::path() const { return file_->path(); }
 void AppendFile::finish(std::string rename_to, Done done) {

@@ -28,6 +28,7 @@ class File : public std::enable_shared_from_this<File> {
 
     uint64_t size() const { return size_; }
     uint64_t written() const { return written_; }
+    size_t buffer_bytes() const { return buffer_bytes_; }
     const base::Error* error() const { return error_ ? &*error_ : nullptr; }
     const std::string& path() const { return path_; }
 

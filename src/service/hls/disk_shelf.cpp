@@ -18,8 +18,8 @@ void DiskShelf::open() {
     abandon();
     // Players read it soon, and nobody before it is complete. It is opened at once all the same: that its directory has
     // gone must be noticed, for with it went the others.
-    file_ =
-        disk::AppendFile::create(path_of(names_.growing(first_file_ + files_++)), {.flush_ms = 3000, .cached = true});
+    file_ = disk::AppendFile::create(path_of(names_.growing(first_file_ + files_++)),
+                                     {.flush_ms = 3000, .cached = true, .first_buffer = buffer_bytes_});
 }
 
 base::Result<void> DiskShelf::write(std::span<const uint8_t> bytes) { return file_->append(bytes); }
@@ -31,6 +31,7 @@ void DiskShelf::seal(Sealed sealed) {
         return fail(path, base::Error(base::Code::kLimit, "the disk does not keep up: too many segments wait for it"));
     }
     mark_loss(sealed, window_.next_sequence() > 0 || busy_ || !waiting_.empty());
+    buffer_bytes_ = file_->buffer_bytes();
     waiting_.push_back({std::move(sealed), std::move(file_)});
     advance();
 }
