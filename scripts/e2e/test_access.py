@@ -109,6 +109,15 @@ def test_addresses(live):
     server.wait_log(rf"play .*refused: play from {DENIED} is denied by the rule deny play {DENIED}")
 
 
+def test_a_forged_address_is_none(live):
+    """Whoever has not been told to trust a proxy believes no word about whom a request is for."""
+    server = live(RULES)
+    forged = {"X_Forwarded_For": PLAYER, "X_Real_IP": PLAYER, "Forwarded": f"for={PLAYER}", "True_Client_IP": PLAYER}
+    for path in (REMUX["flv"], "/live/s.ts"):
+        response = http.get(server.http_port, path, source=DENIED, **forged)
+        assert response.status == 403, f"{path}: {response.describe()}"
+
+
 def test_hls_of_another_address(live):
     """What was given to one that may play is of no use to one that may not."""
     server = live(RULES)

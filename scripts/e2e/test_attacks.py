@@ -10,8 +10,8 @@ import pytest
 
 from conftest import Servers
 from lib import http, sockets
-from lib.server import default_vhost
-from lib.timing import scaled
+from lib.server import can_connect, default_vhost
+from lib.timing import scaled, wait_until
 
 SECRET = "nobody is to read this"
 LIMIT_MS = 1000
@@ -38,6 +38,7 @@ def attacked(tmp_path_factory):
         (server.dir / folder / "link.txt").symlink_to(server.dir / "secret.txt")
     (server.dir / "html" / "large.bin").write_bytes(bytes(30_000_000))
     server.start()
+    wait_until(lambda: can_connect(server.api_port), 5, "the API listens")
     yield server
     made.finish()
 
