@@ -32,7 +32,7 @@ class PushOwner {
   public:
     // It is over, the last call of its coroutine; the owner destroys it.
     virtual void push_ended(Push& push) = 0;
-    // The context for rtmps://, made when it is first needed.
+    // The context for rtmps://, made when it is first needed. Yields.
     virtual base::Result<std::shared_ptr<runtime::TlsContext>> tls() = 0;
 
   protected:

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "net/service_id.h"
 #include "protocol/rtmp/server_session.h"
+#include "runtime/workers.h"
 
 namespace service::forward {
 
@@ -12,6 +14,7 @@ using runtime::Deadline;
 
 namespace {
 
+constexpr int64_t kReadCertificatesMs = 10'000;
 constexpr int64_t kStopMs = 2'000;  // for what is on its way when the server ends
 
 }  // namespace
@@ -84,7 +87,7 @@ void Service::ask(live::Stream& stream, const std::string& url) {
     stop_asking(stream);
     if (!stream.publisher()) return;
     std::string question =
-        backend_question(snapshot_->global.server_id, registry_.instance(), stream.key(), stream.publisher()->facts());
+        backend_question(snapshot_->global.server_id, net::service_id(), stream.key(), stream.publisher()->facts());
     BackendUser& user = *this;
     askings_.push_back(Asking::begin(user, desk_, base::Ref<live::Stream>(&stream), url, std::move(question)));
 }
@@ -134,7 +137,11 @@ void Service::push_ended(Push& push) {
 }
 
 Result<std::shared_ptr<runtime::TlsContext>> Service::tls() {
-    if (!tls_) tls_ = TRY(runtime::tls_client_context(true));
+    if (tls_) return tls_;
+    // The certificates are read from files, so by a worker.
+    auto made = std::make_shared<Result<std::shared_ptr<runtime::TlsContext>>>();
+    TRY(runtime::offload([made] { *made = runtime::tls_client_context(true); }, Deadline::in_ms(kReadCertificatesMs)));
+    tls_ = TRY(std::move(*made));
     return tls_;
 }
 

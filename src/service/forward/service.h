@@ -17,7 +17,7 @@ namespace service::forward {
 
 class Service final : private live::StreamWatcher, private PushOwner, private BackendUser {
   public:
-    // All outlive it. service_id: of this run of the server, in what the backend is asked.
+    // All outlive it.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, Post post);
     ~Service();  // stops: yields
 
