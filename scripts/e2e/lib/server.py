@@ -120,6 +120,8 @@ class Server:
 
     def wait_listening(self):
         wanted = [self.rtmp_port] + ([self.http_port] if "http_server" in self.conf else [])
+        if re.search(rf"http_api \{{ enabled on; listen 127\.0\.0\.1:{self.api_port};", self.conf):
+            wanted.append(self.api_port)
 
         def ready():
             if self.process and self.process.poll() is not None:
