@@ -88,6 +88,7 @@ void Run::end_window() {
 void Run::add_window(Report& report, const std::string& per) {
     report.add("window_s", rounded(window_seconds()));
     report.add("bytes", window_bytes());
+    report.add("bytes_total", ledger_.bytes);  // from the first connection on
     report.add("mbit_per_s", rounded(window_mbit() / window_seconds()));
     report.add("load_cpu_percent",
                rounded(static_cast<double>(own_cpu_end_us_ - own_cpu_start_us_) / window_seconds() / 1e4, 1));

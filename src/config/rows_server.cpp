@@ -105,9 +105,15 @@ void add_http_api(std::vector<Row>& rows) {
     const Scope auth{"http_api/auth",
                      [](const auto& root) -> decltype(auto) { return (root.snapshot->http_api.auth); }};
     rows.push_back(row(auth, "enabled", &HttpApiAuth::enabled, false, none(), kLive,
-                       "The API asks for a name and a password (HTTP Basic)."));
+                       "The API asks for a name and a password (HTTP Basic), or for a token."));
     rows.push_back(row(auth, "username", &HttpApiAuth::username, "", none(), kLive, "The name.", "admin"));
     rows.push_back(row(auth, "password", &HttpApiAuth::password, "", none(), kLive, "The password.", "admin"));
+    rows.push_back(row(auth, "tokens", &HttpApiAuth::tokens, {}, none(), kLive,
+                       "Tokens that do as well (Authorization: Bearer ...), at least 16 characters each.",
+                       "0f3c9a1b7d2e4856"));
+    rows.push_back(row(auth, "read_tokens", &HttpApiAuth::read_tokens, {}, none(), kLive,
+                       "Tokens that may only read what changes and reveals nothing, for dashboards.",
+                       "5e8d7c6b4a392817"));
 
     const Scope https{"http_api/https",
                       [](const auto& root) -> decltype(auto) { return (root.snapshot->http_api.https); }};

@@ -86,6 +86,8 @@ struct HttpApiAuth {
     bool enabled{};
     std::string username{};
     std::string password{};
+    std::vector<std::string> tokens{};
+    std::vector<std::string> read_tokens{};
 };
 
 struct RawApi {

@@ -26,6 +26,8 @@ bool is_switched_off(const Node& node) {
     return false;
 }
 
+constexpr size_t kShortestToken = 16;
+
 std::string kind_of(const Row& row) { return row.type.empty() ? "a value" : row.type; }
 
 }  // namespace
@@ -315,9 +317,18 @@ void SnapshotBuilder::check_api() {
     if (api.https.enabled && !api.enabled)
         problems_.warning(origin("http_api/https/enabled"), "https does nothing while http_api is not enabled");
     if (!api.enabled) return;
-    if (api.auth.enabled && (api.auth.username.empty() || api.auth.password.empty()))
+    const HttpApiAuth& auth = api.auth;
+    const bool has_tokens = !auth.tokens.empty() || !auth.read_tokens.empty();
+    if (auth.enabled && (auth.username.empty() != auth.password.empty() || (auth.username.empty() && !has_tokens)))
         problems_.error(origin("http_api/auth/enabled"),
                         "http_api's auth is enabled without a username and a password");
+    for (const auto& [path, tokens] :
+         {std::pair("http_api/auth/tokens", &auth.tokens), std::pair("http_api/auth/read_tokens", &auth.read_tokens)})
+        for (const std::string& token : *tokens)
+            if (token.size() < kShortestToken)
+                problems_.error(origin(path),
+                                fmt::format("a token of {} has {} characters; at least {} keep it from being guessed",
+                                            path, token.size(), kShortestToken));
     if (!api.debug || api.auth.enabled) return;
     auto check = [&](const ListenAddresses& addresses, const char* path) {
         for (const ListenAddress& address : addresses) {

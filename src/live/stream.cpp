@@ -175,6 +175,8 @@ void Stream::note_flow(const media::Frame& frame) {
         // A codec without sequence header takes the place of one with: the old header is not its.
         auto& header = video ? headers.video : headers.audio;
         if (header && header->codec != frame.codec) header.reset();
+        if (!media::codec_info(frame.codec).has_sequence_header)
+            (video ? headers.video_example : headers.audio_example) = frame;
     }
     if (!frame.sequence_header) {
         ++(video ? counters_.video_frames : counters_.audio_frames);

@@ -19,6 +19,9 @@ struct StreamHeaders : base::RefCounted<StreamHeaders> {
     // The track's codec, also where the codec has no sequence header.
     media::Codec video_codec = media::Codec::kNone;
     media::Codec audio_codec = media::Codec::kNone;
+    // The first frame of a codec that has no sequence header: what the track is stands in it.
+    std::optional<media::Frame> video_example;
+    std::optional<media::Frame> audio_example;
 };
 
 }  // namespace live

@@ -8,15 +8,11 @@
 #include <vector>
 
 #include "base/close_reason.h"
+#include "net/traffic.h"
 
 namespace net {
 
 enum class SessionType : uint8_t;
-
-struct Traffic {
-    uint64_t received_bytes = 0;
-    uint64_t sent_bytes = 0;
-};
 
 struct ClosedSession {
     std::string id{};

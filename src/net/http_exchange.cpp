@@ -22,6 +22,14 @@ std::string_view HttpRequest::capture(std::string_view name) const {
     return {};
 }
 
+std::string HttpRequest::base_url(std::string_view host) const {
+    if (!message.host.empty()) host = message.host;
+    const bool is_ipv6 = host.find(':') != host.npos;
+    std::string url = fmt::format("{}://{}{}{}", tls ? "https" : "http", is_ipv6 ? "[" : "", host, is_ipv6 ? "]" : "");
+    if (message.port) url += fmt::format(":{}", message.port);
+    return url;
+}
+
 HttpResponse::HttpResponse(HttpTransport& transport, const HttpRequest& request, const HttpResponseOptions& options,
                            bool keep_alive)
     : transport_(transport), request_(request), options_(options), keep_alive_(keep_alive) {}
@@ -92,6 +100,9 @@ base::Result<void> HttpResponse::send_head(int status, std::string_view content_
 }
 
 base::Result<void> HttpResponse::send_error(int status, std::string_view text) {
+    if (options_.json_error)
+        return send(status, "application/json",
+                    options_.json_error(status, text.empty() ? http::reason_phrase(status) : text));
     std::string page = fmt::format("{} {}\n", status, http::reason_phrase(status));
     if (!text.empty()) page.append(text).append("\n");
     return send(status, "text/plain; charset=utf-8", page);
@@ -147,7 +158,7 @@ base::Result<void> HttpResponse::end() {
 HttpResponse::Detached HttpResponse::detach() {
     CHECK(!started_ && !detached_);
     detached_ = started_ = true;
-    Session::Past past{transport_.session->started_ms(), transport_.session->traffic()};
+    const Session::Past past = transport_.session->past();
     transport_.session.reset();
     return {std::move(transport_.stream), std::move(transport_.unread), past};
 }

@@ -3,6 +3,7 @@
 // yields, and nothing here may be used after the handler returned.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,6 +28,8 @@ struct HttpRequest {
     std::vector<std::pair<std::string, std::string>> captures;
 
     std::string_view capture(std::string_view name) const;
+    // "http://example.com:8080", as the client named us; of `host` where it did not.
+    std::string base_url(std::string_view host) const;
     bool is_head() const { return message.method == http::Method::kHead; }
 };
 
@@ -43,6 +46,8 @@ struct HttpResponseOptions {
     std::string server_name = "SRS";
     bool crossdomain = true;            // Access-Control-Allow-Origin: *
     int64_t write_timeout_ms = 30'000;  // for each write
+    // What send_error() sends instead of a text page: JSON, made of the status and the text.
+    std::function<std::string(int status, std::string_view text)> json_error{};
 };
 
 class HttpResponse {

@@ -2,11 +2,18 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "runtime/coroutine.h"
 
 namespace net {
+
+namespace {
+// Sessions counted before others may run: a tenth of a millisecond or so.
+constexpr size_t kSlice = 256;
+}  // namespace
 
 std::string_view session_type_name(SessionType type) {
     switch (type) {
@@ -34,27 +41,27 @@ std::string_view session_type_name(SessionType type) {
     return "unknown";
 }
 
+bool publishes(SessionType type) {
+    return type == SessionType::kFmlePublish || type == SessionType::kFlashPublish ||
+           type == SessionType::kHaivisionPublish;
+}
+
 Session::Session(SessionTable& table, std::string_view id, std::string ip)
     : Session(table, id, std::move(ip), Past{base::wall_ms()}) {
     ++table_.accepted_total_;
 }
 
 Session::Session(SessionTable& table, std::string_view id, std::string ip, const Past& past)
-    : table_(table),
-      ip_(std::move(ip)),
-      started_ms_(past.started_ms),
-      place_(static_cast<uint32_t>(table.sessions_.size())) {
+    : table_(table), ip_(std::move(ip)), started_ms_(past.started_ms) {
     CHECK(id.size() <= SessionTable::kMostIdBytes);
-    table_.sessions_.push_back({this, SessionTable::pack(id)});
+    table_.enter(*this, id, past.traffic);
     table_.limiter_.opened(ip_);
 }
 
 Session::~Session() {
     not_a_connection();
-    auto& sessions = table_.sessions_;
-    sessions[place_] = sessions.back();
-    sessions[place_].session->place_ = place_;
-    sessions.pop_back();
+    forget_stream();
+    table_.leave(*this);
 }
 
 std::string Session::id() const {
@@ -77,6 +84,7 @@ int64_t Session::alive_ms() const { return base::wall_ms() - started_ms_; }
 void Session::log_end(std::string_view why, base::CloseReason reason) {
     note_reason(reason);
     Traffic bytes = traffic();
+    table_.count(*this);
     base::log::trace("{} ended: {} from {}, {}, {} ms, received {} bytes, sent {} bytes, {}", session_type_name(type_),
                      stream_url(), ip_, why, alive_ms(), bytes.received_bytes, bytes.sent_bytes,
                      base::close_reason_name(reason_));
@@ -90,6 +98,39 @@ SessionTable::Id SessionTable::pack(std::string_view id) {
     std::ranges::copy(id.substr(0, packed.size()), packed.begin());
     return packed;
 }
+
+void Session::enter_stream(std::string_view vhost, std::string_view app, std::string_view name, bool publishing) {
+    auto account = table_.accounts_.open(vhost, app, name);
+    if (account != account_) {
+        leave_stream();
+        account_ = std::move(account);
+        ++account_->clients_;
+        ++account_->vhost_.clients_;
+    }
+    if (publishing) account_->publisher_ = this;
+}
+
+void Session::leave_stream() {
+    table_.count(*this);
+    forget_stream();
+}
+
+void Session::forget_stream() {
+    if (!account_) return;
+    --account_->clients_;
+    --account_->vhost_.clients_;
+    if (account_->publisher_ == this) account_->publisher_ = nullptr;
+    account_.reset();
+}
+
+Rates Session::rates() const { return table_.rates(*this); }
+
+Session::Past Session::past() {
+    table_.count(*this);
+    return {started_ms_, traffic()};
+}
+
+SessionTable::SessionTable() : began_ms_(base::monotonic_ms()) {}
 
 Session* SessionTable::find(std::string_view id) const {
     if (id.empty() || id.size() > kMostIdBytes) return nullptr;
@@ -138,6 +179,86 @@ void SessionTable::log_refusal(std::string_view what, std::string_view ip, const
 
 void SessionTable::for_each(const std::function<void(Session&)>& visit) const {
     for (const Place& place : sessions_) visit(*place.session);
+}
+
+void SessionTable::enter(Session& session, std::string_view id, const Traffic& past) {
+    session.place_ = static_cast<uint32_t>(sessions_.size());
+    sessions_.push_back({&session, pack(id)});
+    const auto received = static_cast<uint32_t>(past.received_bytes), sent = static_cast<uint32_t>(past.sent_bytes);
+    meters_.push_back({received, sent, received, sent, 0, 0, period_});
+}
+
+void SessionTable::leave(Session& session) {
+    const uint32_t place = session.place_;
+    sessions_[place] = sessions_.back();
+    sessions_[place].session->place_ = place;
+    sessions_.pop_back();
+    meters_[place] = meters_.back();
+    meters_.pop_back();
+}
+
+void SessionTable::count(Session& session) {
+    const Traffic now = session.traffic();
+    const auto received = static_cast<uint32_t>(now.received_bytes), sent = static_cast<uint32_t>(now.sent_bytes);
+    Meter& meter = meters_[session.place_];
+    const Traffic more{received - meter.counted_received, sent - meter.counted_sent};
+    meter.counted_received = received;
+    meter.counted_sent = sent;
+    // An HLS player's bytes went over HTTP connections, which are counted themselves.
+    if (session.type_ != SessionType::kHlsPlay) {
+        traffic_.received_bytes += more.received_bytes;
+        traffic_.sent_bytes += more.sent_bytes;
+    }
+    // Into a stream go its publisher's bytes; requests and acknowledgements of players are none of it.
+    if (session.account_) session.account_->add({publishes(session.type_) ? more.received_bytes : 0, more.sent_bytes});
+}
+
+void SessionTable::begin_period(Session& session) {
+    Meter& meter = meters_[session.place_];
+    if (meter.period == period_) return;
+    count(session);
+    meter.period = period_;
+    meter.before_received = meter.counted_received - std::exchange(meter.mark_received, meter.counted_received);
+    meter.before_sent = meter.counted_sent - std::exchange(meter.mark_sent, meter.counted_sent);
+}
+
+// From the end to the beginning: when a session leaves, the last one takes its place. So nobody is left out, and who
+// comes meanwhile is in order already.
+base::Result<void> SessionTable::count(int64_t not_older_than_ms) {
+    if (counted_ms_ && base::monotonic_ms() - counted_ms_ <= not_older_than_ms) return {};
+    for (size_t i = sessions_.size(); i > 0; --i) {
+        if (i % kSlice == 0) TRY(runtime::yield());
+        if (i <= sessions_.size()) count(*sessions_[i - 1].session);
+    }
+    counted_ms_ = base::monotonic_ms();
+    return {};
+}
+
+base::Result<void> SessionTable::begin_period() {
+    ++period_;
+    passing_ = true;
+    for (size_t i = sessions_.size(); i > 0; --i) {
+        if (i % kSlice == 0) TRY(runtime::yield());
+        if (i <= sessions_.size()) begin_period(*sessions_[i - 1].session);
+    }
+    const int64_t now_ms = counted_ms_ = base::monotonic_ms();
+    before_ms_ = now_ms - began_ms_;
+    began_ms_ = now_ms;
+    passing_ = false;
+    accounts_.begin_period(now_ms);
+    return {};
+}
+
+Rates SessionTable::rates(const Session& session) const {
+    const Traffic now = session.traffic();
+    const Meter& meter = meters_[session.place_];
+    // While sessions enter a period one after the other, those that have done so have the whole last one behind them.
+    const int64_t before_ms = passing_ && meter.period == period_ ? 0 : before_ms_;
+    const int64_t ms = std::min(session.alive_ms(), before_ms + base::monotonic_ms() - began_ms_);
+    const uint32_t received = static_cast<uint32_t>(now.received_bytes) - meter.mark_received;
+    const uint32_t sent = static_cast<uint32_t>(now.sent_bytes) - meter.mark_sent;
+    return {kbit_per_second(uint64_t{meter.before_received} + received, ms),
+            kbit_per_second(uint64_t{meter.before_sent} + sent, ms)};
 }
 
 }  // namespace net

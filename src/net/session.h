@@ -1,6 +1,7 @@
 #pragma once
 // Session and SessionTable: every client of the server, whatever its protocol, under the one id that its log lines, the
-// API and the hooks show. A service derives its connection or viewer from Session; the table holds no ownership.
+// API and the hooks show. A service derives its connection or viewer from Session; the table holds no ownership. It
+// counts sessions' bytes into the accounts (account.h) when somebody wants to know, and once a period for the rates.
 
 #include <array>
 #include <cstdint>
@@ -10,7 +11,9 @@
 #include <vector>
 
 #include "base/close_reason.h"
+#include "base/ref.h"
 #include "base/result.h"
+#include "net/account.h"
 #include "net/address_limiter.h"
 #include "net/closed_sessions.h"
 
@@ -35,6 +38,15 @@ std::string_view session_type_name(SessionType type);
 constexpr bool is_client(SessionType type) {
     return type != SessionType::kNone && type != SessionType::kRtmp && type != SessionType::kHttp;
 }
+bool publishes(SessionType type);
+
+// What a client told of itself, for lists and hooks. Made when somebody asks.
+struct ClientDetails {
+    std::string tc_url{};  // of HTTP: the URL without the stream's name
+    std::string page_url{};
+    std::string swf_url{};
+    std::string params{};  // "?k=v"; may hold secrets: not for lists
+};
 
 class SessionTable;
 
@@ -57,6 +69,18 @@ class Session {
     SessionType type() const { return type_; }
     void set_type(SessionType type);
 
+    // Its bytes are that stream's from now on. Again for another stream.
+    void enter_stream(std::string_view vhost, std::string_view app, std::string_view name, bool publishing);
+    // It neither publishes nor plays any more.
+    void leave_stream();
+    // Null: it is in no stream.
+    const StreamAccount* stream_account() const { return account_.get(); }
+    // Of 15 to 30 s.
+    Rates rates() const;
+    // For another session that goes on in its place; it leaves soon.
+    Past past();
+
+    virtual ClientDetails details() const { return {}; }
     // "vhost/app/stream" as far as it is known; for lists and logs.
     virtual std::string stream_url() const = 0;
     virtual Traffic traffic() const = 0;
@@ -82,6 +106,8 @@ class Session {
 
   private:
     friend class SessionTable;
+    void forget_stream();
+
     SessionTable& table_;
     std::string ip_;
     int64_t started_ms_;
@@ -89,11 +115,15 @@ class Session {
     SessionType type_ = SessionType::kNone;
     base::CloseReason reason_ = base::CloseReason::kUnknown;
     bool is_connection_ = true;
+    base::Ref<StreamAccount> account_;
 };
 
 class SessionTable {
   public:
     static constexpr size_t kMostIdBytes = 8;  // of context_id's length: a third of a std::string
+    static constexpr int64_t kPeriodMs = 15'000;
+
+    SessionTable();
 
     size_t size() const { return sessions_.size(); }
     uint64_t accepted_total() const { return accepted_total_; }
@@ -114,6 +144,16 @@ class SessionTable {
     void log_refusal(std::string_view what, std::string_view ip, const base::Error& error);
     void for_each(const std::function<void(Session&)>& visit) const;
 
+    // What came over the wire, of all there are and were, as far as counted.
+    const Traffic& traffic() const { return traffic_; }
+    Accounts& accounts() { return accounts_; }
+    const Accounts& accounts() const { return accounts_; }
+    // Brings the accounts and traffic() up to now, unless that was done not longer ago than so many ms. Yields now and
+    // then; gives way to others after a fraction of a millisecond.
+    base::Result<void> count(int64_t not_older_than_ms = 0);
+    // To be called each kPeriodMs, for the rates. Yields as count() does.
+    base::Result<void> begin_period();
+
     const ClosedSessions& closed() const { return closed_; }
     // For what never became a session of its type, such as a play that was refused over HTTP.
     void note_closed(ClosedSession closed) { closed_.add(std::move(closed)); }
@@ -129,6 +169,28 @@ class SessionTable {
 
     std::vector<Place> sessions_;
     ClosedSessions closed_;
+    // What is known of a session's bytes: low halves of its counters. More than 4 GB within a period would be counted
+    // short.
+    struct Meter {
+        uint32_t counted_received, counted_sent;  // the accounts have it up to here
+        uint32_t mark_received, mark_sent;        // when the period began
+        uint32_t before_received, before_sent;    // within the period before
+        uint32_t period;
+    };
+    void enter(Session& session, std::string_view id, const Traffic& past);
+    void leave(Session& session);
+    void count(Session& session);
+    void begin_period(Session& session);
+    Rates rates(const Session& session) const;
+
+    std::vector<Meter> meters_;  // of each, at its place
+    Accounts accounts_;
+    Traffic traffic_;
+    int64_t counted_ms_ = 0;
+    int64_t began_ms_;  // the period
+    int64_t before_ms_ = 0;
+    uint32_t period_ = 0;
+    bool passing_ = false;  // from one period to the next
     uint64_t accepted_total_ = 0;
     uint64_t refused_total_ = 0;
     uint64_t clients_total_ = 0;

@@ -4,6 +4,7 @@
 #include "live/events.h"
 #include "live/registry.h"
 #include "net/access_guard.h"
+#include "net/api_endpoint.h"
 #include "net/gate.h"
 #include "net/hook_stats.h"
 #include "net/http_client.h"
@@ -46,6 +47,7 @@ struct House {
     net::HttpRouter api_router;
     net::HttpClient http_client;
     std::shared_ptr<net::Operations> operations;
+    net::ApiTable api_rows;  // of services that have some; before the API starts
 };
 
 template <class Service, class... Args>
@@ -121,6 +123,24 @@ struct Limits {
     }
 };
 
+// What each client, stream and vhost carries is looked at once a period, for the rates.
+struct TrafficMeter {
+    std::shared_ptr<House> house;
+    runtime::Task task{};
+    base::Result<void> start() {
+        task = runtime::spawn("traffic", [sessions = &house->sessions] {
+            while (runtime::sleep_ms(net::SessionTable::kPeriodMs) && sessions->begin_period()) {
+            }
+        });
+        return {};
+    }
+    void stop_accepting() {}
+    bool idle() const { return true; }
+    void stop() {
+        if (task) task.cancel_and_join();
+    }
+};
+
 // Who holds up the loop is told.
 struct LoopWatch {
     config::SnapshotPtr snapshot;
@@ -150,6 +170,17 @@ struct Allocator {
     }
 };
 
+// What the API asks of others. They end after it, so plain pointers would do; but it holds them.
+service::api::Controls api_controls(const std::shared_ptr<service::dvr::Service>& dvr) {
+    service::api::Controls controls;
+    controls.start_recording = [dvr](const live::StreamKey& key, const service::api::RecordingAsk& ask) {
+        return dvr->start_recording(key, {ask.path, ask.segments, ask.duration_ms, ask.pre_roll});
+    };
+    controls.stop_recording = [dvr](const live::StreamKey& key) { return dvr->stop_recording(key); };
+    controls.is_recording = [dvr](const live::StreamKey& key) { return dvr->is_recording_by_request(key); };
+    return controls;
+}
+
 }  // namespace
 
 void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
@@ -165,6 +196,7 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
     lifecycle.add(module_of("disk", std::make_shared<DiskEngine>(snapshot)));
     lifecycle.add(module_of("live", std::make_shared<LiveEngine>(house)));
     lifecycle.add(module_of("limits", std::make_shared<Limits>(house, snapshot)));
+    lifecycle.add(module_of("traffic", std::make_shared<TrafficMeter>(house)));
     lifecycle.add(module_of("overload", in_house<OverloadWatch>(house, snapshot, house->gate, *house->operations)));
     // In the order in which they are asked; hooks, which take their time, last.
     house->gate.add(house->access);
@@ -172,7 +204,8 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
     lifecycle.add(module_of(
         "hook", in_house<service::hook::Service>(house, snapshot, house->gate, house->events, house->hook_stats)));
     // Before publishers: they end first, and their files are completed then.
-    lifecycle.add(module_of("dvr", in_house<service::dvr::Service>(house, snapshot, house->registry, house->events)));
+    auto dvr = in_house<service::dvr::Service>(house, snapshot, house->registry, house->events);
+    lifecycle.add(module_of("dvr", dvr));
     lifecycle.add(module_of("hls", in_house<service::hls::Service>(house, snapshot, house->sessions, house->registry,
                                                                    house->events, house->router, house->gate)));
     // Before publishers too: what they have published is still sent.
@@ -186,8 +219,10 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
     lifecycle.add(listening(
         module_of("http_server", in_house<service::http_server::Service>(house, snapshot, house->sessions,
                                                                          house->router, std::string(kSignature)))));
-    auto api = in_house<service::api::Service>(house, snapshot, house->sessions, house->api_router,
-                                               std::string(kSignature), std::string(kVersion), *house->operations);
+    service::api::Parts parts{house->sessions, house->registry,    house->api_router,
+                              house->api_rows, *house->operations, api_controls(dvr)};
+    auto api = in_house<service::api::Service>(house, snapshot, std::move(parts), std::string(kSignature),
+                                               std::string(kVersion));
     lifecycle.add(listening(module_of("http_api", api)));
     lifecycle.add(module_of("heartbeat", std::make_shared<service::heartbeat::Service>(
                                              snapshot, post_json(house), [api] { return summaries_of(*api); })));

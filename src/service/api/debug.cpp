@@ -53,27 +53,41 @@ int status_of(const base::Error& error) {
 
 std::vector<Endpoint> Debug::endpoints() {
     using Member = base::Result<void> (Debug::*)(Request&, Response&);
-    auto endpoint = [this](const char* pattern, const char* summary, Member member) {
-        return Endpoint{
-            {http::Method::kGet},
-            std::string("/api/v1/debug/") + pattern,
-            summary,
-            Access::kPrivileged,
-            [this, member](Request& request, Response& response) { return (this->*member)(request, response); },
-            true};
-    };
     std::vector<Endpoint> all;
-    all.push_back(
-        endpoint("coroutines", "every coroutine: what it waits for, and where; ?format=text", &Debug::coroutines));
-    all.push_back(
-        endpoint("runtime", "the event loop's turns and stalls, the disk, and UDP loss", &Debug::runtime_figures));
-    all.push_back(endpoint("pprof/profile", "a CPU profile of ?seconds=10, for pprof", &Debug::profile));
-    all.push_back(endpoint("pprof/heap", "what is allocated, for pprof; needs tcmalloc", &Debug::heap));
-    all.push_back(endpoint("pprof/symbol", "names of functions, for pprof", &Debug::symbol));
-    all.back().methods.push_back(http::Method::kPost);
-    all.back().body_limit_bytes = 4 * 1024 * 1024;
-    all.push_back(endpoint("pprof/cmdline", "the command line, for pprof", nullptr));
-    all.back().handler = [this](Request&, Response& response) { return cmdline(response); };
+    auto add = [&](const char* pattern, const char* summary, const char* content_type, Member member) -> Endpoint& {
+        Endpoint row;
+        row.methods = {http::Method::kGet};
+        row.pattern = std::string("/api/v1/debug/") + pattern;
+        row.summary = summary;
+        row.access = Access::kPrivileged;
+        row.debug = true;
+        row.content_type = content_type;
+        row.handler = [this, member](Request& request, Response& response) {
+            return (this->*member)(request, response);
+        };
+        all.push_back(std::move(row));
+        return all.back();
+    };
+    constexpr const char *kJson = "application/json", *kPlain = "text/plain";
+    const Parameter seconds{Parameter::In::kQuery, "seconds", Parameter::Type::kInteger, "how long", 1,
+                            kMostSeconds,          10};
+    Endpoint& list = add("coroutines", "every coroutine: what it waits for, and where", kJson, &Debug::coroutines);
+    list.shape = "total:int coroutines[name:str id:str waits_for:str]";
+    list.parameters = {
+        {Parameter::In::kQuery, "calls", Parameter::Type::kText, "off: without call stacks, which is quicker"}};
+    add("runtime", "the event loop's turns and stalls, the disk, and UDP loss", kJson, &Debug::runtime_figures).shape =
+        "data{coroutines:int turns:int stalls:int stalled_ms:int longest_stall_ms:int last_stalls:any disk:any "
+        "udp:any}";
+    Endpoint& profile = add("pprof/profile", "a CPU profile, for pprof", "application/octet-stream", &Debug::profile);
+    profile.parameters = {seconds};
+    profile.failures = {{409, "one is being recorded already"}};
+    Endpoint& heap = add("pprof/heap", "what is allocated, for pprof; needs tcmalloc", kPlain, &Debug::heap);
+    heap.parameters = {seconds};
+    heap.failures = {{501, "this build has no tcmalloc"}};
+    Endpoint& symbol = add("pprof/symbol", "names of functions, for pprof", kPlain, &Debug::symbol);
+    symbol.methods.push_back(http::Method::kPost);
+    symbol.body_limit_bytes = 4 * 1024 * 1024;
+    add("pprof/cmdline", "the command line, for pprof", kPlain, &Debug::cmdline);
     return all;
 }
 
@@ -116,7 +130,7 @@ base::Result<void> Debug::heap(Request& request, Response& response) {
     return response.send(200, kText, *recorded);
 }
 
-base::Result<void> Debug::cmdline(Response& response) {
+base::Result<void> Debug::cmdline(Request&, Response& response) {
     std::string words = read_small_file("/proc/self/cmdline");
     std::ranges::replace(words, '\0', '\n');
     return response.send(200, kText, words);

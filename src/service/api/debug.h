@@ -27,7 +27,7 @@ class Debug {
     using Response = net::HttpResponse;
     base::Result<void> profile(Request& request, Response& response);
     base::Result<void> heap(Request& request, Response& response);
-    base::Result<void> cmdline(Response& response);
+    base::Result<void> cmdline(Request& request, Response& response);
     base::Result<void> symbol(Request& request, Response& response);
     base::Result<void> runtime_figures(Request& request, Response& response);
     base::Result<void> coroutines(Request& request, Response& response);

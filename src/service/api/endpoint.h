@@ -1,22 +1,12 @@
 #pragma once
-// A row of the API's route table.
+// A row of the API's route table: net/api_endpoint.h, under the names of this service.
 
-#include <string>
-#include <vector>
-
-#include "net/http_router.h"
-#include "service/api/access.h"
+#include "net/api_endpoint.h"
 
 namespace service::api {
 
-struct Endpoint {
-    std::vector<http::Method> methods;
-    std::string pattern;
-    std::string summary;  // one line for people
-    Access access = Access::kRead;
-    net::HttpHandler handler;
-    bool debug = false;  // there only with http_api { debug on; }
-    size_t body_limit_bytes = 64 * 1024;
-};
+using Endpoint = net::ApiEndpoint;
+using Parameter = net::ApiParameter;
+using Access = net::ApiAccess;
 
 }  // namespace service::api

@@ -8,16 +8,22 @@ Json envelope(const Identity& identity, int code) {
     return {{"code", code}, {"server", identity.server}, {"service", identity.service}, {"pid", identity.pid}};
 }
 
-// Texts may come from peers: what is no UTF-8 is replaced, or dump() would throw.
+// Else dump() would throw.
+std::string to_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
 base::Result<void> send_json(net::HttpResponse& response, const Json& body, int status) {
-    return response.send(status, "application/json", body.dump(-1, ' ', false, Json::error_handler_t::replace));
+    return response.send(status, "application/json", to_text(body));
+}
+
+Json failure(const Identity& identity, int status, std::string_view text) {
+    Json body = envelope(identity, status);
+    body["error"] = text;
+    return body;
 }
 
 base::Result<void> send_failure(net::HttpResponse& response, const Identity& identity, int status,
                                 std::string_view text) {
-    Json body = envelope(identity, status);
-    body["error"] = text;
-    return send_json(response, body, status);
+    return send_json(response, failure(identity, status, text), status);
 }
 
 std::optional<int64_t> number_parameter(const net::HttpRequest& request, std::string_view name, int64_t initial,

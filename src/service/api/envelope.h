@@ -22,8 +22,11 @@ struct Identity {
 
 Json envelope(const Identity& identity, int code = 0);
 
+// Texts may come from peers: what is no UTF-8 is replaced.
+std::string to_text(const Json& json);
 base::Result<void> send_json(net::HttpResponse& response, const Json& body, int status = 200);
 // code is the status, and the text says why.
+Json failure(const Identity& identity, int status, std::string_view text);
 base::Result<void> send_failure(net::HttpResponse& response, const Identity& identity, int status,
                                 std::string_view text);
 

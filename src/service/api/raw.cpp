@@ -29,6 +29,10 @@ std::vector<Endpoint> Raw::endpoints() {
     row.pattern = "/api/v1/raw";
     row.summary = "?rpc=raw: what the API may change, and the last reload; ?rpc=reload: reads the configuration again";
     row.access = Access::kPrivileged;
+    row.shape = "http_api?:any reloads?:any reload:any";
+    row.parameters = {
+        {Parameter::In::kQuery, "rpc", Parameter::Type::kText, "what is wanted", {}, {}, {}, {"raw", "reload"}, true}};
+    row.failures = {{409, "the configuration was refused; nothing was changed"}, {503, "it starts or ends"}};
     row.handler = [this](net::HttpRequest& request, net::HttpResponse& response) { return answer(request, response); };
     Endpoint run;
     run.methods = {http::Method::kGet};

@@ -2,10 +2,9 @@
 
 #include <unistd.h>
 
-#include <charconv>
-
 #include "base/log.h"
 #include "net/service_id.h"
+#include "service/api/openapi.h"
 
 namespace service::api {
 namespace {
@@ -21,24 +20,24 @@ Identity make_identity(const config::Snapshot& snapshot, std::string signature, 
     return identity;
 }
 
-// The part of "0.1.0" with that place.
-int version_part(std::string_view version, int place) {
-    while (place-- > 0) version.remove_prefix(std::min(version.size(), version.find('.') + 1));
-    int value = 0;
-    std::from_chars(version.data(), version.data() + version.size(), value);
-    return value;
-}
-
 }  // namespace
 
-Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, net::HttpRouter& router,
-                 std::string signature, std::string version, const net::Operations& operations)
+Service::Service(config::SnapshotPtr snapshot, Parts parts, std::string signature, std::string version)
     : snapshot_(std::move(snapshot)),
-      router_(router),
+      parts_(std::move(parts)),
       identity_(make_identity(*snapshot_, std::move(signature), std::move(version))),
-      debug_(identity_, sessions),
-      raw_(identity_, operations, [this] { return snapshot_; }),
-      server_(sessions, router, options()) {}
+      about_(
+          identity_, [this] { return snapshot_; }, parts_.registry),
+      system_(identity_, parts_.sessions),
+      statistics_(
+          identity_, [this] { return snapshot_; }, parts_.sessions, parts_.registry),
+      control_(
+          identity_, [this] { return snapshot_; }, parts_.sessions,
+          [this](std::string_view id, live::StreamKey& key) { return statistics_.find_stream(id, key); },
+          parts_.controls),
+      debug_(identity_, parts_.sessions),
+      raw_(identity_, parts_.operations, [this] { return snapshot_; }),
+      server_(parts_.sessions, parts_.router, options()) {}
 
 net::HttpServerOptions Service::options() const {
     net::HttpServerOptions options;
@@ -51,6 +50,9 @@ net::HttpServerOptions Service::options() const {
     options.idle_timeout_ms = api.idle_timeout;
     options.limits.header_bytes = static_cast<size_t>(api.max_header_size);
     options.limits.target_bytes = options.limits.header_bytes / 2;
+    options.response.json_error = [this](int status, std::string_view text) {
+        return to_text(failure(identity_, status, text));
+    };
     options.max_connections = static_cast<size_t>(snapshot_->global.max_connections);
     return options;
 }
@@ -66,6 +68,7 @@ base::Result<void> Service::listen(const config::ListenAddresses& addresses, std
 base::Result<void> Service::start() {
     const config::HttpApi& api = snapshot_->http_api;
     if (!api.enabled) return {};
+    system_.start();
     add_routes();
     std::shared_ptr<runtime::TlsContext> tls;
     if (api.https.enabled) tls = TRY(tls_pair_.load(api.https.cert, api.https.key));
@@ -84,61 +87,102 @@ base::Result<std::move_only_function<void()>> Service::prepare(const config::Sna
     };
 }
 
+void Service::stop() {
+    server_.stop();
+    system_.stop();
+}
+
 void Service::reload(const config::SnapshotPtr& next) {
     snapshot_ = next;
     server_.set_options(options());
 }
 
 void Service::add_routes() {
-    using net::HttpRequest;
-    using net::HttpResponse;
+    add_health();
+    add_listings();
+    for (Endpoint& row : about_.endpoints()) add(std::move(row));
+    for (Endpoint& row : system_.endpoints()) add(std::move(row));
+    for (Endpoint& row : statistics_.endpoints()) add(std::move(row));
+    for (Endpoint& row : control_.endpoints()) add(std::move(row));
+    for (Endpoint& row : debug_.endpoints()) add(std::move(row));
+    for (Endpoint& row : raw_.endpoints()) add(std::move(row));
+    for (const Endpoint& row : parts_.others.rows) add(row);
+}
+
+// Open and without words about the server, for whoever watches over it.
+void Service::add_health() {
+    auto health = [this](const char* path, const char* summary, bool when_draining) {
+        Endpoint row;
+        row.methods = {http::Method::kGet};
+        row.pattern = path;
+        row.summary = summary;
+        row.access = Access::kOpen;
+        row.content_type = "text/plain";
+        if (!when_draining) row.failures = {{503, "it ends: it wants no new clients"}};
+        row.handler = [this, when_draining](net::HttpRequest&, net::HttpResponse& response) {
+            const bool draining = parts_.operations.draining;
+            response.header("Cache-Control", "no-store");
+            if (draining && !when_draining) return response.send(503, "text/plain", "draining\n");
+            return response.send(200, "text/plain", draining ? "draining\n" : "ok\n");
+        };
+        add(std::move(row));
+    };
+    health("/healthz", "that the server lives", true);
+    health("/readyz", "that it takes new clients", false);
+}
+
+void Service::add_listings() {
     auto listing = [this](std::string path, std::string summary) {
-        add({{http::Method::kGet},
-             path,
-             std::move(summary),
-             Access::kRead,
-             [this, path](HttpRequest&, HttpResponse& r) { return list_below(path, r); }});
+        Endpoint row;
+        row.methods = {http::Method::kGet};
+        row.pattern = path;
+        row.summary = std::move(summary);
+        row.shape = "urls:any";
+        row.handler = [this, path](net::HttpRequest&, net::HttpResponse& r) { return list_below(path, r); };
+        add(std::move(row));
     };
     listing("/", "the root of the API");
     listing("/api/", "the API");
     listing("/api/v1/", "the API's version 1");
-    add({{http::Method::kGet},
-         "/api/v1/versions",
-         "the version of this server",
-         Access::kRead,
-         [this](HttpRequest&, HttpResponse& r) { return versions(r); }});
-    for (Endpoint& endpoint : debug_.endpoints()) add(std::move(endpoint));
-    for (Endpoint& endpoint : raw_.endpoints()) add(std::move(endpoint));
-}
-
-void Service::add(Endpoint endpoint) {
-    net::HttpRoute route;
-    route.methods = std::move(endpoint.methods);
-    route.pattern = std::move(endpoint.pattern);
-    route.summary = std::move(endpoint.summary);
-    route.body_limit_bytes = endpoint.body_limit_bytes;
-    route.handler = [this, access = endpoint.access, debug = endpoint.debug, handler = std::move(endpoint.handler)](
-                        net::HttpRequest& request, net::HttpResponse& response) -> base::Result<void> {
-        const config::SnapshotPtr snapshot = snapshot_;
-        if (access == Access::kPrivileged) response.same_origin_only();
-        const Verdict verdict = judge(access, request, snapshot->http_api.auth);
-        if (verdict.status) return refuse(verdict, response);
-        if (debug && !snapshot->http_api.debug)
-            return send_failure(response, identity_, 404, "debugging is off: http_api { debug on; }");
-        return handler(request, response);
+    Endpoint row;
+    row.methods = {http::Method::kGet};
+    row.pattern = "/api/v1/openapi.json";
+    row.summary = "this API as an OpenAPI 3.1 document";
+    row.shape = "=openapi:str info:any paths:any components:any";
+    row.handler = [this](net::HttpRequest&, net::HttpResponse& response) {
+        return send_json(response, openapi_document(rows_, identity_.version));
     };
-    router_.add(std::move(route));
+    add(std::move(row));
 }
 
-base::Result<void> Service::refuse(const Verdict& verdict, net::HttpResponse& response) {
-    if (verdict.status == 401) response.header("WWW-Authenticate", "Basic realm=\"SRS\", charset=\"UTF-8\"");
-    return send_failure(response, identity_, verdict.status, verdict.why);
+void Service::add(Endpoint row) {
+    net::HttpRoute route;
+    route.methods = row.methods;
+    route.pattern = row.pattern;
+    route.summary = row.summary;
+    route.body_limit_bytes = row.body_limit_bytes;
+    route.handler = [this, row](net::HttpRequest& request, net::HttpResponse& response) {
+        return serve(row, request, response);
+    };
+    parts_.router.add(std::move(route));
+    rows_.push_back(std::move(row));
+}
+
+base::Result<void> Service::serve(const Endpoint& row, net::HttpRequest& request, net::HttpResponse& response) {
+    const config::SnapshotPtr snapshot = snapshot_;
+    if (row.access == Access::kPrivileged) response.same_origin_only();
+    const net::Verdict verdict = net::judge(row.access, request, snapshot->http_api.auth);
+    if (verdict.status == 401) response.header("WWW-Authenticate", net::kChallenge);
+    if (verdict.status) return send_failure(response, identity_, verdict.status, verdict.why);
+    if (row.debug && !snapshot->http_api.debug)
+        return send_failure(response, identity_, 404, "debugging is off: http_api { debug on; }");
+    return row.handler(request, response);
 }
 
 // One step down from the path: what the route table has there.
 base::Result<void> Service::list_below(std::string_view path, net::HttpResponse& response) {
     Json urls = Json::object();
-    for (const net::HttpRoute& route : router_.routes()) {
+    for (const net::HttpRoute& route : parts_.router.routes()) {
         std::string_view pattern = route.pattern;
         if (!pattern.starts_with(path) || pattern.size() == path.size()) continue;
         pattern.remove_prefix(path.size());
@@ -150,15 +194,6 @@ base::Result<void> Service::list_below(std::string_view path, net::HttpResponse&
     }
     Json body = envelope(identity_);
     body["urls"] = std::move(urls);
-    return send_json(response, body);
-}
-
-base::Result<void> Service::versions(net::HttpResponse& response) {
-    Json body = envelope(identity_);
-    body["data"] = {{"major", version_part(identity_.version, 0)},
-                    {"minor", version_part(identity_.version, 1)},
-                    {"revision", version_part(identity_.version, 2)},
-                    {"version", identity_.version}};
     return send_json(response, body);
 }
 

@@ -1,58 +1,82 @@
 #pragma once
-// The HTTP API of http_api: its listeners, plain and TLS, who may call what, and the endpoints that list what there is.
-// Endpoints are rows of one route table, each with who may call it and a line about it; the listings are made of that
-// table. Other services may add routes of their own to the same router before it starts (WHIP and WHEP do).
-// Shapes: INTERFACE.md, "HTTP API". Debugging endpoints: debug.h.
+// The HTTP API of http_api: its listeners, plain and TLS, who may call what, and its endpoints. They are rows of one
+// table, which serves, is listed at /, /api/ and /api/v1/, and is described at /api/v1/openapi.json. Other services add
+// rows of their own to the ApiTable, or routes to the router, before it starts. Shapes: INTERFACE.md, "HTTP API".
+// It listens until the very end: who asks whether the server drains gets an answer.
 
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "config/snapshot.h"
+#include "live/registry.h"
 #include "net/http_router.h"
 #include "net/http_server.h"
+#include "net/operations.h"
 #include "net/session.h"
 #include "net/tls_pair.h"
-#include "service/api/access.h"
+#include "service/api/about.h"
+#include "service/api/control.h"
 #include "service/api/debug.h"
 #include "service/api/envelope.h"
 #include "service/api/raw.h"
+#include "service/api/statistics.h"
+#include "service/api/system.h"
 
 namespace service::api {
 
+// All but the controls outlives the service.
+struct Parts {
+    net::SessionTable& sessions;
+    live::Registry& registry;
+    net::HttpRouter& router;
+    const net::ApiTable& others;  // rows of other services
+    const net::Operations& operations;
+    Controls controls;
+};
+
 class Service {
   public:
-    // signature, version: of this server. Both references outlive it.
-    Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, net::HttpRouter& router, std::string signature,
-            std::string version, const net::Operations& operations);
+    // signature, version: of this server.
+    Service(config::SnapshotPtr snapshot, Parts parts, std::string signature, std::string version);
 
     base::Result<void> start();
-    void stop_accepting() { server_.stop_accepting(); }
+    void stop_accepting() {}
     // Who asks the API does not keep the server from ending.
     bool idle() const { return true; }
-    void stop() { server_.stop(); }
+    void stop();
     void reload(const config::SnapshotPtr& next);
     // The same in two phases, with its key and certificate.
     base::Result<std::move_only_function<void()>> prepare(const config::SnapshotPtr& next);
 
     net::HttpServer& server() { return server_; }
+    // data of /api/v1/summaries, for the heartbeat.
+    std::string summaries() const { return to_text(system_.summaries()); }
+    const std::vector<Endpoint>& rows() const { return rows_; }
 
   private:
     base::Result<void> listen(const config::ListenAddresses& addresses, std::shared_ptr<runtime::TlsContext> tls);
     void add_routes();
+    void add_listings();
+    void add_health();
     // A route behind the check of who calls. Debugging ones are not there while debug is off.
     void add(Endpoint endpoint);
-    base::Result<void> refuse(const Verdict& verdict, net::HttpResponse& response);
+    base::Result<void> serve(const Endpoint& row, net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> list_below(std::string_view path, net::HttpResponse& response);
-    base::Result<void> versions(net::HttpResponse& response);
     net::HttpServerOptions options() const;
 
     config::SnapshotPtr snapshot_;
-    net::HttpRouter& router_;
+    Parts parts_;
     Identity identity_;
+    About about_;
+    System system_;
+    Statistics statistics_;
+    Control control_;
     Debug debug_;
     Raw raw_;
     net::TlsPair tls_pair_{"http_api/https"};
+    std::vector<Endpoint> rows_;
     net::HttpServer server_;
 };
 

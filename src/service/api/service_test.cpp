@@ -21,7 +21,8 @@ class ApiTest : public runtime::testing::RuntimeTest {
         snapshot_->http_api.enabled = true;
         snapshot_->http_api.listen = {{"127.0.0.1", 0}};
         snapshot_->http_api.debug = true;
-        service_ = std::make_unique<Service>(snapshot_, sessions_, router_, "SRS/1.2.3", "1.2.3", operations_);
+        service_ = std::make_unique<Service>(snapshot_, Parts{sessions_, registry_, router_, others_, operations_, {}},
+                                             "SRS/1.2.3", "1.2.3");
         ASSERT_TRUE(ok(service_->start()));
     }
     void TearDown() override {
@@ -42,8 +43,10 @@ class ApiTest : public runtime::testing::RuntimeTest {
 
     std::shared_ptr<config::Snapshot> snapshot_;
     net::SessionTable sessions_;
+    live::Registry registry_;
     net::HttpRouter router_;
     net::Operations operations_;
+    net::ApiTable others_;
     std::unique_ptr<Service> service_;
 };
 
@@ -142,47 +145,6 @@ TEST_F(ApiTest, Auth) {
     EXPECT_EQ(ask("/api/v1/versions", "Authorization: Basic YWRtaW46c2VjcmV1\r\n").status, 401);
     EXPECT_EQ(ask("/api/v1/versions", "Authorization: Basic \r\n").status, 401);
     EXPECT_EQ(ask("/api/v1/versions", "Authorization: Bearer YWRtaW46c2VjcmV0\r\n").status, 401);
-}
-
-net::HttpRequest request_from(std::string ip, std::string host = "localhost") {
-    net::HttpRequest request;
-    request.peer_ip = std::move(ip);
-    request.message.host = std::move(host);
-    return request;
-}
-
-TEST(Access, PrivilegedIsForThisMachineAlone) {
-    const config::HttpApiAuth none;
-    const auto status = [&](const net::HttpRequest& request) {
-        EXPECT_EQ(judge(Access::kRead, request, none).status, 0);
-        return judge(Access::kPrivileged, request, none).status;
-    };
-    EXPECT_EQ(status(request_from("127.0.0.1")), 0);
-    EXPECT_EQ(status(request_from("127.8.0.1", "127.0.0.1")), 0);
-    EXPECT_EQ(status(request_from("::1", "::1")), 0);
-    EXPECT_EQ(status(request_from("192.0.2.1")), 403);
-    EXPECT_EQ(status(request_from("::ffff:192.0.2.1")), 403);
-    EXPECT_EQ(status(request_from("2001:db8::1")), 403);
-    // A web page in a browser of this machine.
-    EXPECT_EQ(status(request_from("127.0.0.1", "evil.example")), 403);
-    EXPECT_EQ(status(request_from("127.0.0.1", "127.evil.example")), 403);
-    auto page = request_from("127.0.0.1");
-    page.message.headers.add("Origin", "http://evil.example");
-    EXPECT_EQ(status(page), 403);
-    auto image = request_from("127.0.0.1");
-    image.message.headers.add("Sec-Fetch-Site", "cross-site");
-    EXPECT_EQ(status(image), 403);
-    // X-Forwarded-For makes nobody local.
-    auto forged = request_from("192.0.2.1");
-    forged.message.headers.add("X-Forwarded-For", "127.0.0.1");
-    EXPECT_EQ(status(forged), 403);
-}
-
-TEST(Access, AuthWithoutNameOrPasswordLetsNobodyIn) {
-    EXPECT_FALSE(authenticates("Basic Og==", {true, "", ""}));
-    EXPECT_FALSE(authenticates("Basic YWRtaW46", {true, "admin", ""}));
-    EXPECT_FALSE(authenticates("Basic YWRtaW46c2VjcmV0", {false, "admin", "secret"}));
-    EXPECT_TRUE(authenticates("Basic YWRtaW46c2VjcmV0", {true, "admin", "secret"}));
 }
 
 }  // namespace

@@ -46,6 +46,8 @@ class Service final : private live::StreamWatcher, private RecordingOwner {
     // Its file is complete soon after: see live::RecordingDone. kNotFound: there is no such recording. Does not yield.
     base::Result<void> stop_recording(const live::StreamKey& key);
 
+    bool is_recording_by_request(const live::StreamKey& key) const { return find(key, true) != nullptr; }
+
     const Counters& counters() const { return const_cast<Archive&>(archive_).counters(); }
     size_t recordings() const { return recordings_.size(); }
 

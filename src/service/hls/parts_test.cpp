@@ -110,12 +110,15 @@ TEST(AacClock, CountsSamplesWhileTimesAgree) {
     }
 }
 
+const net::Visitor kAsk{
+    net::Action::kPlay, net::SessionType::kHlsPlay, "abc", "1.2.3.4", "v", "live", "s", "", "rtmp://v/live", "", ""};
+
 TEST(Viewers, AreSessionsUntilTheyAreSilent) {
     runtime::testing::start_loop_once();
     net::SessionTable table;
     Viewers viewers(table);
-    ASSERT_TRUE(viewers.asked("abc", "v/live/s", "1.2.3.4", 10'000, 0, 1'000));
-    ASSERT_TRUE(viewers.asked("abc", "v/live/s", "1.2.3.4", 10'000, 0, 5'000));
+    ASSERT_TRUE(viewers.asked("abc", kAsk, 10'000, 0, 1'000));
+    ASSERT_TRUE(viewers.asked("abc", kAsk, 10'000, 0, 5'000));
     viewers.sent("abc", 10, 200, 6'000);
     viewers.sent("unknown", 10, 200, 6'000);
     ASSERT_EQ(table.size(), 1u);
@@ -124,6 +127,9 @@ TEST(Viewers, AreSessionsUntilTheyAreSilent) {
     EXPECT_EQ(session->type(), net::SessionType::kHlsPlay);
     EXPECT_EQ(session->stream_url(), "v/live/s");
     EXPECT_EQ(session->traffic().sent_bytes, 200u);
+    ASSERT_NE(session->stream_account(), nullptr);
+    EXPECT_EQ(session->stream_account()->text(), "v/live/s");
+    EXPECT_EQ(session->details().tc_url, "rtmp://v/live");
     viewers.tick(15'999);
     EXPECT_EQ(table.size(), 1u);
     viewers.tick(16'000);
@@ -134,33 +140,33 @@ TEST(Viewers, OneThatIsKickedStaysOut) {
     runtime::testing::start_loop_once();
     net::SessionTable table;
     Viewers viewers(table);
-    ASSERT_TRUE(viewers.asked("abc", "v/live/s", "1.2.3.4", 10'000, 0, 1'000));
+    ASSERT_TRUE(viewers.asked("abc", kAsk, 10'000, 0, 1'000));
     table.find("abc")->kick("by the operator");
     viewers.tick(1'100);
     EXPECT_EQ(table.size(), 0u);
     EXPECT_TRUE(viewers.banned("abc"));
-    auto again = viewers.asked("abc", "v/live/s", "1.2.3.4", 10'000, 0, 1'200);
+    auto again = viewers.asked("abc", kAsk, 10'000, 0, 1'200);
     ASSERT_FALSE(again);
     EXPECT_EQ(again.error().code(), base::Code::kRefused);
     viewers.tick(62'000);
-    EXPECT_TRUE(viewers.asked("abc", "v/live/s", "1.2.3.4", 10'000, 0, 62'000));
+    EXPECT_TRUE(viewers.asked("abc", kAsk, 10'000, 0, 62'000));
 }
 
 TEST(Viewers, AreBoundedByMaxConnections) {
     runtime::testing::start_loop_once();
     net::SessionTable table;
     Viewers viewers(table);
-    ASSERT_TRUE(viewers.asked("a", "v/live/s", "1.2.3.4", 10'000, 2, 0));
-    ASSERT_TRUE(viewers.asked("b", "v/live/s", "1.2.3.4", 10'000, 2, 0));
-    EXPECT_TRUE(viewers.asked("a", "v/live/s", "1.2.3.4", 10'000, 2, 0));
-    auto third = viewers.asked("c", "v/live/s", "1.2.3.4", 10'000, 2, 0);
+    ASSERT_TRUE(viewers.asked("a", kAsk, 10'000, 2, 0));
+    ASSERT_TRUE(viewers.asked("b", kAsk, 10'000, 2, 0));
+    EXPECT_TRUE(viewers.asked("a", kAsk, 10'000, 2, 0));
+    auto third = viewers.asked("c", kAsk, 10'000, 2, 0);
     ASSERT_FALSE(third);
     EXPECT_EQ(third.error().code(), base::Code::kLimit);
     EXPECT_TRUE(Viewers::is_context("aZ09-_"));
     // Longer than a session's id, but a context that some player may have.
     table.find("a")->kick("room");
     viewers.tick(1);
-    EXPECT_TRUE(viewers.asked("abcdefghijklmnopqrstuvwxyz012345", "v/live/s", "1.2.3.4", 10'000, 2, 1));
+    EXPECT_TRUE(viewers.asked("abcdefghijklmnopqrstuvwxyz012345", kAsk, 10'000, 2, 1));
     EXPECT_EQ(table.size(), 2u);
     for (const char* bad : {"", "a/b", "a b", "../x", "012345678901234567890123456789012"})
         EXPECT_FALSE(Viewers::is_context(bad)) << bad;

@@ -24,11 +24,6 @@ std::string place_of(const live::StreamKey& key, const config::VhostHls& hls, co
     return fmt::format("{}/{}", hls.path, names.playlist());
 }
 
-bool publishes(net::SessionType type) {
-    return type == net::SessionType::kFmlePublish || type == net::SessionType::kFlashPublish ||
-           type == net::SessionType::kHaivisionPublish;
-}
-
 }  // namespace
 
 Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
@@ -239,7 +234,7 @@ void Service::disconnect_asked() {
     for (auto& [key, why] : asked) {
         net::Session* publisher = nullptr;
         sessions_.for_each([&](net::Session& session) {
-            if (publishes(session.type()) && session.stream_url() == key.text()) publisher = &session;
+            if (net::publishes(session.type()) && session.stream_url() == key.text()) publisher = &session;
         });
         if (publisher) publisher->close(fmt::format("HLS failed: {}", why), base::CloseReason::kOutputFailed);
     }

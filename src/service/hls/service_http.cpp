@@ -100,10 +100,10 @@ base::Result<void> Service::let_in(const std::string& context, const Output& out
     // One question at a time, for a viewer may ask for several things at once.
     while (asking_.contains(context)) TRY(asked_.wait_next(runtime::Deadline::never()));
     net::Stay stay;
+    const net::Visitor visitor =
+        net::http_visitor(request, context, key.vhost, key.app, key.name, net::SessionType::kHlsPlay);
     if (!viewers_.known(context) && !viewers_.banned(context)) {
         asking_.insert(context);
-        const auto visitor =
-            net::http_visitor(request, context, key.vhost, key.app, key.name, net::SessionType::kHlsPlay);
         auto admitted = gate_.admit(visitor, vhost);
         asking_.erase(context);
         asked_.pulse();
@@ -115,9 +115,8 @@ base::Result<void> Service::let_in(const std::string& context, const Output& out
     auto view = output.view();
     int64_t target_s = view ? view->playlist.target_duration_s : 0;
     int64_t idle_ms = std::max(kLeastIdleMs, target_s * 1000 * kIdleTargets);
-    return viewers_.asked(context, key.text(), request.peer_ip, idle_ms,
-                          static_cast<size_t>(snapshot_->global.max_connections), base::monotonic_ms(),
-                          std::move(stay));
+    return viewers_.asked(context, visitor, idle_ms, static_cast<size_t>(snapshot_->global.max_connections),
+                          base::monotonic_ms(), std::move(stay));
 }
 
 // The first answer to a viewer: the playlist with its id.

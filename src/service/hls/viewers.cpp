@@ -15,18 +15,24 @@ constexpr int64_t kBanMs = 60'000;
 
 class Viewers::Viewer final : public net::Session {
   public:
-    Viewer(net::SessionTable& table, std::string id, std::string ip, std::string url, net::Stay stay)
-        : Session(table, std::move(id), std::move(ip)), url_(std::move(url)), stay_(std::move(stay)) {
+    Viewer(net::SessionTable& table, std::string id, const net::Visitor& visitor, net::Stay stay)
+        : Session(table, std::move(id), visitor.ip),
+          url_(fmt::format("{}/{}/{}", visitor.vhost, visitor.app, visitor.stream)),
+          stay_(std::move(stay)),
+          details_{visitor.tc_url, visitor.page_url, {}, visitor.param} {
         set_type(net::SessionType::kHlsPlay);
         not_a_connection();
+        enter_stream(visitor.vhost, visitor.app, visitor.stream, false);
     }
     std::string stream_url() const override { return url_; }
+    net::ClientDetails details() const override { return details_; }
     net::Traffic traffic() const override { return traffic_; }
     void kick(std::string_view reason) override { kicked_ = reason; }
     using Session::log_end;
 
     std::string url_;
     net::Stay stay_;
+    net::ClientDetails details_;
     net::Traffic traffic_;
     std::string kicked_;
     int64_t until_ms_ = 0;
@@ -44,19 +50,22 @@ bool Viewers::is_context(std::string_view context) {
     return !context.empty() && context.size() <= kMostContextBytes && std::ranges::all_of(context, good);
 }
 
-base::Result<void> Viewers::asked(std::string_view context, std::string_view stream_url, std::string_view ip,
-                                  int64_t idle_ms, size_t max_connections, int64_t now_ms, net::Stay stay) {
+base::Result<void> Viewers::asked(std::string_view context, const net::Visitor& visitor, int64_t idle_ms,
+                                  size_t max_connections, int64_t now_ms, net::Stay stay) {
     if (banned(context)) return base::fail(base::Code::kRefused, "this viewer was ended");
     auto it = viewers_.find(context);
     if (it == viewers_.end()) {
         TRY(sessions_.admit(max_connections));
-        auto viewer = std::make_unique<Viewer>(sessions_, std::string(context), std::string(ip),
-                                               std::string(stream_url), std::move(stay));
+        // A context that is none of ours may be longer than a session's id.
+        const bool fits = context.size() <= net::SessionTable::kMostIdBytes;
+        auto viewer = std::make_unique<Viewer>(sessions_, fits ? std::string(context) : runtime::new_context_id(),
+                                               visitor, std::move(stay));
         runtime::ContextScope scope(viewer->id());
-        base::log::trace("hls-play started: {} to {}", stream_url, ip);
+        base::log::trace("hls-play started: {} to {}", viewer->stream_url(), visitor.ip);
         it = viewers_.emplace(std::string(context), std::move(viewer)).first;
     }
-    if (it->second->url_ != stream_url) return base::fail(base::Code::kRefused, "this viewer watches another stream");
+    if (it->second->url_ != fmt::format("{}/{}/{}", visitor.vhost, visitor.app, visitor.stream))
+        return base::fail(base::Code::kRefused, "this viewer watches another stream");
     it->second->idle_ms_ = idle_ms;
     it->second->until_ms_ = now_ms + idle_ms;
     return {};

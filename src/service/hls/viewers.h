@@ -27,10 +27,10 @@ class Viewers {
     static bool is_context(std::string_view context);
 
     // A playlist was asked for; the viewer is made when it is not known: after a restart players go on with the id they
-    // have. idle_ms: how long it may be silent from now on. stay: that it was let in, where it is made. kRefused: it
-    // was kicked, or watches another stream; kLimit: max_connections.
-    base::Result<void> asked(std::string_view context, std::string_view stream_url, std::string_view ip,
-                             int64_t idle_ms, size_t max_connections, int64_t now_ms, net::Stay stay = {});
+    // have. visitor: who it is. idle_ms: how long it may be silent from now on. stay: that it was let in, where it is
+    // made. kRefused: it was kicked, or watches another stream; kLimit: max_connections.
+    base::Result<void> asked(std::string_view context, const net::Visitor& visitor, int64_t idle_ms,
+                             size_t max_connections, int64_t now_ms, net::Stay stay = {});
     bool known(std::string_view context) const { return viewers_.contains(context); }
     bool watches(std::string_view context, std::string_view stream_url) const;
     // Something was sent to it, if it is known.

@@ -86,7 +86,7 @@ base::Result<void> Service::play(net::HttpRequest& request, net::HttpResponse& r
         response.header("Cache-Control", "no-cache, no-store").header("Pragma", "no-cache");
         if (request.is_head()) return response.send_head(200, content_type(match.format));
     }
-    const auto visitor =
+    const net::Visitor visitor =
         net::http_visitor(request, request.session_id, vhost.name, match.app, match.stream, net::SessionType::kFlvPlay);
     auto stay = gate_.admit(visitor, vhost);
     if (!stay) {
@@ -105,7 +105,7 @@ base::Result<void> Service::play(net::HttpRequest& request, net::HttpResponse& r
     auto taken = response.detach();
     LiveViewerOwner& owner = *this;
     auto viewer = std::make_unique<LiveViewer>(owner, sessions_, request.session_id, request.peer_ip, taken.past,
-                                               stream, *std::move(stay), websocket);
+                                               stream, *std::move(stay), websocket, visitor);
     LiveViewer& place = *viewer;
     place.place = static_cast<uint32_t>(viewers_.size());
     viewers_.push_back(std::move(viewer));

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "protocol/websocket/frame.h"
 #include "runtime/coroutine.h"
@@ -9,15 +11,36 @@
 
 namespace service::http_live {
 
+namespace {
+
+// In one piece: there may be 10,000 viewers. A field value of HTTP has no 0; neither has a URL.
+std::unique_ptr<char[]> pack(std::initializer_list<std::string_view> texts) {
+    size_t size = 0;
+    for (std::string_view text : texts) size += text.size() + 1;
+    auto packed = std::make_unique_for_overwrite<char[]>(size);
+    char* at = packed.get();
+    for (std::string_view text : texts) {
+        at = std::ranges::copy(text, at).out;
+        *at++ = '\0';
+    }
+    return packed;
+}
+
+}  // namespace
+
 LiveViewer::LiveViewer(LiveViewerOwner& owner, net::SessionTable& sessions, std::string id, std::string ip,
-                       const Past& past, base::Ref<live::Stream> stream, net::Stay stay, bool websocket)
+                       const Past& past, base::Ref<live::Stream> stream, net::Stay stay, bool websocket,
+                       const net::Visitor& visitor)
     : Session(sessions, std::move(id), std::move(ip), past),
       owner_(owner),
       before_(past.traffic),
+      origin_(pack({visitor.tc_url, visitor.page_url, visitor.param})),
       stream_(std::move(stream)),
       stay_(std::move(stay)),
       viewer_(*this) {
     set_type(net::SessionType::kFlvPlay);
+    const live::StreamKey& key = stream_->key();
+    enter_stream(key.vhost, key.app, key.name, false);
     if (websocket) frames_ = std::make_unique<websocket::ClientFrames>();
 }
 
@@ -27,6 +50,13 @@ void LiveViewer::join(const live::LogKey& key, std::unique_ptr<runtime::ByteStre
                      stream_->published() ? "" : ", waiting for its publisher");
     viewer_.join(stream_, key, make_encoder, std::move(socket), base::Slice::copy(response_head));
     if (!early.empty() && viewer_.joined()) on_viewer_input(viewer_, early);
+}
+
+net::ClientDetails LiveViewer::details() const {
+    const std::string_view tc_url = origin_.get();
+    const std::string_view page_url = tc_url.data() + tc_url.size() + 1;
+    const std::string_view params = page_url.data() + page_url.size() + 1;
+    return {std::string(tc_url), std::string(page_url), {}, std::string(params)};
 }
 
 net::Traffic LiveViewer::traffic() const {

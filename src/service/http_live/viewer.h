@@ -27,7 +27,7 @@ class LiveViewerOwner {
 class LiveViewer final : public net::Session, private live::ViewerHandler {
   public:
     LiveViewer(LiveViewerOwner& owner, net::SessionTable& sessions, std::string id, std::string ip, const Past& past,
-               base::Ref<live::Stream> stream, net::Stay stay, bool websocket);
+               base::Ref<live::Stream> stream, net::Stay stay, bool websocket, const net::Visitor& visitor);
 
     // early: what the peer sent behind its request.
     void join(const live::LogKey& key, std::unique_ptr<runtime::ByteStream> socket, std::string_view response_head,
@@ -35,6 +35,7 @@ class LiveViewer final : public net::Session, private live::ViewerHandler {
     void stop() { viewer_.abort("the server stops", base::CloseReason::kServerStop); }
 
     std::string stream_url() const override { return stream_->key().text(); }
+    net::ClientDetails details() const override;
     net::Traffic traffic() const override;
     void kick(std::string_view reason) override;
 
@@ -52,7 +53,8 @@ class LiveViewer final : public net::Session, private live::ViewerHandler {
     static constexpr uint64_t kMostInputBytes = 64 * 1024;
 
     LiveViewerOwner& owner_;
-    net::Traffic before_;  // what its request took
+    net::Traffic before_;             // what its request took
+    std::unique_ptr<char[]> origin_;  // tcUrl, page, parameters, a 0 behind each
     base::Ref<live::Stream> stream_;
     net::Stay stay_;
     std::unique_ptr<websocket::ClientFrames> frames_;  // of WebSocket viewers only

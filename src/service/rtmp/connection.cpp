@@ -249,6 +249,11 @@ void Connection::kick(std::string_view reason) {
 
 std::string Connection::stream_url() const { return stream_ ? stream_->key().text() : "-"; }
 
+net::ClientDetails Connection::details() const {
+    return {std::string(client_.tc_url()), std::string(client_.page_url()), std::string(client_.swf_url()),
+            std::string(client_.params())};
+}
+
 net::Traffic Connection::traffic() const {
     net::Traffic sum{received_bytes_, sent_bytes_};
     for (const auto& player : players_) {

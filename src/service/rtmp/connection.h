@@ -52,6 +52,7 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     void on_timeout(std::string_view why) { close(why, base::CloseReason::kPeerTimeout); }
 
     std::string stream_url() const override;
+    net::ClientDetails details() const override;
     net::Traffic traffic() const override;
     void kick(std::string_view reason) override;
 

@@ -194,6 +194,7 @@ void Connection::decide_publish(const ::rtmp::PublishRequest& request) {
     publisher->keep(*std::move(stay));
     if (auto acquired = publisher->acquire(*stream_); !acquired) return refused(acquired.error());
     publishers_.push_back(std::move(publisher));
+    enter_stream(key->vhost, key->app, key->name, true);
     if (!serving()) {
         share_socket();  // the end of what it plays is to be no end of this
         publishers_.back()->watch();
@@ -216,7 +217,10 @@ void Connection::decide_play(const ::rtmp::PlayRequest& request) {
             Code::kLimit, fmt::format("{} streams are played already, or not yet quite ended", players_.size())));
     auto stay = admit(net::Action::kPlay, *key, *vhost);
     if (!stay) return gave_up(stay.error()) ? void() : refused(stay.error());
-    if (publishers_.empty()) set_type(net::SessionType::kRtmpPlay);
+    if (publishers_.empty()) {
+        set_type(net::SessionType::kRtmpPlay);
+        enter_stream(key->vhost, key->app, key->name, false);
+    }
     stream_ = service_.registry().find_or_create(*key, live::live_options(*vhost));
     session_.accept_play(request.stream_id, request.reset);
     base::log::trace("RTMP play: {}, from {}{}", stream_->key().text(), ip(),
@@ -244,8 +248,10 @@ void Connection::on_close_stream(uint32_t stream_id) {
         size_t ended = publishers_.erase_if([&](const auto& p) { return p->stream_id() == stream_id; });
         if (ended) base::log::trace("RTMP publish: {} ended by the publisher", stream_url());
     }
+    if (active()) return;
+    leave_stream();
     // It may begin something new.
-    if (!active() && work_) work_->deadline = runtime::Deadline::in_ms(service_.snapshot()->rtmp.handshake_timeout);
+    if (work_) work_->deadline = runtime::Deadline::in_ms(service_.snapshot()->rtmp.handshake_timeout);
 }
 
 void Connection::on_pause(uint32_t stream_id, bool paused) {

@@ -1,0 +1,75 @@
+"""The HTTP API: asking it, and what its answers must have."""
+
+import base64
+import json
+
+from . import http
+from .timing import wait_until
+
+CONF = "http_api { enabled on; listen 127.0.0.1:API_PORT; %s }\n"
+ENVELOPE = {"code": int, "server": str, "service": str, "pid": str}
+KBPS = {"recv_30s": int, "send_30s": int}
+VHOST = {
+    "id": str, "name": str, "enabled": bool, "clients": int, "streams": int, "send_bytes": int, "recv_bytes": int,
+    "kbps": KBPS, "hls": {"enabled": bool},
+}  # fmt: skip
+STREAM = {
+    "id": str, "name": str, "vhost": str, "app": str, "tcUrl": str, "url": str, "live_ms": int, "clients": int,
+    "frames": int, "audio_frames": int, "video_frames": int, "send_bytes": int, "recv_bytes": int, "kbps": KBPS,
+    "publish": {"active": bool}, "video": (dict, type(None)), "audio": (dict, type(None)),
+}  # fmt: skip
+CLIENT = {
+    "id": str, "vhost": str, "stream": str, "ip": str, "pageUrl": str, "swfUrl": str, "tcUrl": str, "url": str,
+    "name": str, "type": str, "publish": bool, "alive": (int, float), "send_bytes": int, "recv_bytes": int,
+    "kbps": KBPS,
+}  # fmt: skip
+
+
+def check(value, shape, where):
+    """Every field of the shape is there and of its type."""
+    if not isinstance(shape, dict):
+        is_number = isinstance(value, bool) and bool not in (shape if isinstance(shape, tuple) else (shape,))
+        assert isinstance(value, shape) and not is_number, f"{where} should be {shape}, it is {value!r}"
+        return
+    assert isinstance(value, dict), f"{where} should be an object, it is {value!r}"
+    for name, inner in shape.items():
+        assert name in value, f"{where} should have {name}, it has {sorted(value)}"
+        check(value[name], inner, f"{where}.{name}")
+
+
+def ask(server, path, method="GET", status=200, body=b"", code=0, **headers):
+    """The answer's JSON; fails where its status or code is another."""
+    with http.Connection(server.api_port) as connection:
+        connection.request(method, path, body, **headers)
+        response = connection.read_response(method)
+    assert response.status == status, f"{method} {path} should be answered with {status}: {response.describe()}"
+    answer = json.loads(response.body)
+    check(answer, ENVELOPE, path)
+    wanted = code if status == 200 else status
+    assert answer["code"] == wanted, f"{method} {path}: code should be {wanted}: {answer}"
+    if status != 200:
+        assert answer["error"], f"{method} {path}: an error says why: {answer}"
+    return answer
+
+
+def streams(server, **headers):
+    return {one["name"]: one for one in ask(server, "/api/v1/streams?count=100", **headers)["streams"]}
+
+
+def clients(server, **headers):
+    return ask(server, "/api/v1/clients?count=1000", **headers)["clients"]
+
+
+def wait_stream(server, name, condition=lambda stream: True, seconds=10):
+    """The stream of that name, once the condition holds."""
+    seen = {}
+
+    def there():
+        seen.update(streams(server))
+        return seen.get(name) if name in seen and condition(seen[name]) else None
+
+    return wait_until(there, seconds, lambda: f"a stream {name} as it should be; there are {seen}", step=0.1)
+
+
+def basic(credentials):
+    return "Basic " + base64.b64encode(credentials.encode()).decode()

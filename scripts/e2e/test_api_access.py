@@ -1,0 +1,149 @@
+"""Who may call the HTTP API: passwords, tokens, this machine, proxies; health checks; the OpenAPI document."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from lib import api, http, media, publishing, rtmp
+from lib.server import run_once
+from lib.timing import VALGRIND, scaled, wait_until
+
+ALL, READ = "all-of-it-0123456789", "read-only-0123456789"
+AUTH = api.CONF % f"auth {{ enabled on; username ops; password s3cret; tokens {ALL} another-0123456789; read_tokens {READ}; }}"
+READS = ("/api/v1/versions", "/api/v1/streams", "/api/v1/clients", "/api/v1/summaries", "/", "/api/v1/openapi.json")
+REVEALS = ("/api/v1/config", "/api/v1/streams/vid-none/recording")
+
+
+def status(server, path, authorization=None, method="GET", **headers):
+    if authorization:
+        headers["Authorization"] = authorization
+    return http.get(server.api_port, path, method, **headers).status
+
+
+def test_passwords_and_tokens(servers):
+    server = servers(top=AUTH)
+    good = [api.basic("ops:s3cret"), f"Bearer {ALL}", "Bearer another-0123456789", f"bearer  {ALL}"]
+    wrong = [
+        None, "", "Basic", "Bearer", "Bearer ", api.basic("ops:s3cre"), api.basic("ops:s3cret0"), api.basic("opt:s3cret"),
+        api.basic("ops:S3cret"), api.basic("ops"), f"Bearer {ALL[:-1]}", f"Bearer {ALL}0", f"Basic {ALL}", f"Token {ALL}",
+        "Bearer s3cret", f"Bearer {ALL} {ALL}", f"Bearer {READ.upper()}",
+    ]  # fmt: skip
+    for path in READS:
+        for one in [*good, f"Bearer {READ}"]:
+            assert status(server, path, one) == 200, f"{path} with {one}"
+        for one in wrong:
+            assert status(server, path, one) == 401, f"{path} with {one}"
+    for path in REVEALS:
+        for one in good:
+            assert status(server, path, one) in (200, 404), f"{path} with {one}"
+        assert status(server, path, f"Bearer {READ}") == 403, path
+        for one in wrong:
+            assert status(server, path, one) == 401, f"{path} with {one}"
+    assert status(server, "/api/v1/clients/none", f"Bearer {READ}", "DELETE") == 403, "nor may it change anything"
+    assert status(server, "/api/v1/clients/none", f"Bearer {ALL}", "DELETE") == 404
+    challenge = http.get(server.api_port, "/api/v1/versions").headers["www-authenticate"]
+    assert challenge.startswith("Basic realm="), challenge
+    for path in ("/healthz", "/readyz"):
+        assert status(server, path) == 200, f"{path} is open"
+    for secret in ("s3cret", ALL, READ):
+        assert secret not in server.log(), f"{secret} is not for the log"
+
+
+def test_tokens_without_a_password_and_short_ones(tmp_path):
+    conf = tmp_path / "t.conf"
+
+    def check(words):
+        conf.write_text(f"listen 1935;\nvhost a {{ }}\nhttp_api {{ enabled on; auth {{ enabled on; {words} }} }}\n")
+        return run_once("-t", "-c", str(conf), directory=tmp_path)
+
+    for good in (f"tokens {ALL};", f"read_tokens {READ};", "username a; password b;"):
+        code, output = check(good)
+        assert code == 0, output
+    for bad, why in (
+        ("", "without a username and a password"),
+        ("username a;", "without a username and a password"),
+        (f"password b; tokens {ALL};", "without a username and a password"),
+        ("tokens short;", "at least 16"),
+        (f"read_tokens {READ} 0123456789;", "at least 16"),
+    ):
+        code, output = check(bad)
+        assert code == 1 and why in output, f"{bad}: {output}"
+
+
+def test_without_auth_strangers_read_and_no_more(servers):
+    """A request that says it came through a proxy comes from whoever is behind it."""
+    server = servers(top=api.CONF % "")
+    for path in REVEALS:
+        assert status(server, path) in (200, 404), path
+        for field in ("X_Forwarded_For", "Forwarded", "X_Real_IP", "Via"):
+            assert status(server, path, **{field: "127.0.0.1"}) == 403, f"{path} with {field}"
+        assert status(server, path, Origin="http://evil.example") == 403
+        assert status(server, path, Host="evil.example") == 403
+    assert status(server, "/api/v1/streams", X_Forwarded_For="192.0.2.1") == 200
+    response = http.get(server.api_port, "/api/v1/streams")
+    assert response.headers["access-control-allow-origin"] == "*", response.head
+    assert "access-control-allow-origin" not in http.get(server.api_port, "/api/v1/config").headers
+
+
+def test_health_knows_of_draining(servers):
+    server = servers(top=api.CONF % "" + "grace_start_wait 1500; grace_final_wait 1000; grace_limit 20000;")
+    for path in ("/healthz", "/readyz"):
+        response = http.get(server.api_port, path)
+        assert (response.status, response.body) == (200, b"ok\n"), response.describe()
+    with publishing.Steady(rtmp.publisher(server, "live", "s"), media.tags(media.plain())):
+        api.wait_stream(server, "s")
+        server.signal(signal.SIGQUIT)
+        wait_until(lambda: status(server, "/readyz") == 503, 5, "it is not ready when it drains")
+        assert status(server, "/healthz") == 200, "but it lives"
+        server.wait_log("no new connections are taken", 10)
+        # Also then, so that somebody can watch it end.
+        assert status(server, "/readyz") == 503
+        assert [one["name"] for one in api.clients(server)] == ["s"]
+    assert server.wait_exit(20) == 0
+
+
+# --- the document
+
+
+def document(server):
+    return json.loads(http.get(server.api_port, "/api/v1/openapi.json").body)
+
+
+def test_the_document_has_every_endpoint(servers):
+    server = servers(top=api.CONF % "debug on;")
+    found = document(server)
+    assert found["openapi"].startswith("3.1."), found["openapi"]
+    for path in (
+        "/api/v1/versions", "/api/v1/summaries", "/api/v1/vhosts/{id}", "/api/v1/streams/{id}", "/api/v1/clients/{id}",
+        "/api/v1/streams/{id}/recording", "/api/v1/config", "/api/v1/tests/errors", "/healthz", "/readyz", "/api/v1/raw",
+        "/api/v1/openapi.json",
+    ):  # fmt: skip
+        assert path in found["paths"], f"{path}: {sorted(found['paths'])}"
+    assert {"get", "delete"} <= found["paths"]["/api/v1/clients/{id}"].keys()
+    ids = [operation["operationId"] for path in found["paths"].values() for operation in path.values()]
+    assert len(ids) == len(set(ids)), ids
+    for path in found["paths"]:
+        if "{" not in path and "debug" not in path and path != "/api/v1/raw":
+            assert status(server, path) in (200, 302), path
+
+
+@pytest.mark.skipif(VALGRIND, reason="it is about what is answered, not about memory")
+def test_schemathesis_finds_nothing(servers, tmp_path):
+    """What is answered is what the document says, whatever is asked."""
+    server = servers(top=api.CONF % "")
+    with publishing.Steady(rtmp.publisher(server, "live", "s"), media.tags(media.plain())), http.Live(
+        server.http_port, "/live/s.flv"
+    ):
+        api.wait_stream(server, "s", lambda s: s["clients"] == 2)
+        words = [
+            sys.executable, "-m", "schemathesis.cli", "run", f"http://127.0.0.1:{server.api_port}/api/v1/openapi.json",
+            "--checks", "all", "--exclude-checks", "positive_data_acceptance,unsupported_method", "--phases", "examples,fuzzing", "--max-examples", "10", "--seed", "1", "--no-color",
+            "--exclude-path-regex", "^/api/v1/debug/",
+        ]  # fmt: skip
+        done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, timeout=scaled(90), check=False)
+        assert done.returncode == 0, f"{' '.join(words)}\n{done.stdout[-8000:]}\n{done.stderr[-2000:]}"
+        # It may have learnt an id and ended a client: that is an endpoint too.
+        assert status(server, "/api/v1/versions") == 200, "the server goes on"

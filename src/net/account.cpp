@@ -1,0 +1,97 @@
+#include "net/account.h"
+
+#include <openssl/evp.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/result.h"
+
+namespace net {
+
+namespace {
+
+// Apps and names may have slashes: this is no other stream's.
+std::string key_of(std::string_view vhost, std::string_view app, std::string_view name) {
+    return std::string(vhost).append("\n").append(app).append("\n").append(name);
+}
+
+uint64_t minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+
+}  // namespace
+
+void RateWindow::begin_period(const Traffic& total, int64_t now_ms) {
+    before_ = {minus(total.received_bytes, mark_.received_bytes), minus(total.sent_bytes, mark_.sent_bytes)};
+    before_ms_ = now_ms - began_ms_;
+    mark_ = total;
+    began_ms_ = now_ms;
+}
+
+Rates RateWindow::rates(const Traffic& total, int64_t now_ms) const {
+    const int64_t ms = before_ms_ + now_ms - began_ms_;
+    return {kbit_per_second(before_.received_bytes + minus(total.received_bytes, mark_.received_bytes), ms),
+            kbit_per_second(before_.sent_bytes + minus(total.sent_bytes, mark_.sent_bytes), ms)};
+}
+
+// Of a digest, so that nobody can choose a name whose id is another's.
+std::string stable_id(std::string_view name) {
+    constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuvwxyz";
+    uint8_t digest[EVP_MAX_MD_SIZE];
+    unsigned size = 0;
+    CHECK(EVP_Digest(name.data(), name.size(), digest, &size, EVP_sha256(), nullptr) == 1);
+    uint64_t number = 0;
+    for (size_t i = 0; i < 8; ++i) number = number << 8 | digest[i];
+    std::string id = "vid-";
+    for (size_t i = 0; i < 11; ++i, number /= kDigits.size()) id.push_back(kDigits[number % kDigits.size()]);
+    return id;
+}
+
+std::string stream_id(std::string_view vhost, std::string_view app, std::string_view name) {
+    return stable_id(key_of(vhost, app, name));
+}
+
+StreamAccount::StreamAccount(Accounts& accounts, VhostAccount& vhost, std::string app, std::string name, int64_t now_ms)
+    : accounts_(accounts), vhost_(vhost), app_(std::move(app)), name_(std::move(name)), window_(now_ms) {
+    id_ = stream_id(vhost_.name(), app_, name_);
+}
+
+StreamAccount::~StreamAccount() { accounts_.streams_.erase(key_of(vhost_.name(), app_, name_)); }
+
+void StreamAccount::add(const Traffic& more) {
+    traffic_.received_bytes += more.received_bytes;
+    traffic_.sent_bytes += more.sent_bytes;
+    vhost_.traffic_.received_bytes += more.received_bytes;
+    vhost_.traffic_.sent_bytes += more.sent_bytes;
+}
+
+base::Ref<StreamAccount> Accounts::open(std::string_view vhost, std::string_view app, std::string_view name) {
+    if (StreamAccount* found = find(vhost, app, name)) return base::Ref<StreamAccount>(found);
+    const int64_t now_ms = base::monotonic_ms();
+    auto place = vhosts_.find(vhost);
+    if (place == vhosts_.end())
+        place = vhosts_.emplace(vhost, std::make_unique<VhostAccount>(std::string(vhost), now_ms)).first;
+    auto account = base::make_ref<StreamAccount>(*this, *place->second, std::string(app), std::string(name), now_ms);
+    streams_.emplace(key_of(vhost, app, name), account.get());
+    return account;
+}
+
+StreamAccount* Accounts::find(std::string_view vhost, std::string_view app, std::string_view name) const {
+    auto found = streams_.find(key_of(vhost, app, name));
+    return found == streams_.end() ? nullptr : found->second;
+}
+
+const VhostAccount* Accounts::find_vhost(std::string_view name) const {
+    auto found = vhosts_.find(name);
+    return found == vhosts_.end() ? nullptr : found->second.get();
+}
+
+void Accounts::for_each(const std::function<void(const StreamAccount&)>& visit) const {
+    for (const auto& [text, account] : streams_) visit(*account);
+}
+
+void Accounts::begin_period(int64_t now_ms) {
+    for (auto& [text, account] : streams_) account->window_.begin_period(account->traffic_, now_ms);
+    for (auto& [name, vhost] : vhosts_) vhost->window_.begin_period(vhost->traffic_, now_ms);
+}
+
+}  // namespace net

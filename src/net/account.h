@@ -1,0 +1,125 @@
+#pragma once
+// Accounts: what each stream and each vhost has carried, whatever the protocol: bytes in from its publisher, bytes out
+// to everybody, and the rates of the last half minute. A session is entered into its stream's account
+// (Session::enter_stream) and its bytes are added when somebody counts it, never as they flow: the hot path knows
+// nothing of this. A stream's account lives as long as a session is in it, a vhost's as long as the server.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/ref.h"
+#include "net/traffic.h"
+
+namespace net {
+
+// kbit/s.
+struct Rates {
+    uint64_t received = 0;
+    uint64_t sent = 0;
+};
+
+// bytes in ms, as kbit/s.
+constexpr uint64_t kbit_per_second(uint64_t bytes, int64_t ms) {
+    return ms <= 0 ? 0 : (bytes * 8 + static_cast<uint64_t>(ms) / 2) / static_cast<uint64_t>(ms);
+}
+
+// The rates of a growing pair of counters: of the period under way and the one before, which together are 15 to 30 s.
+class RateWindow {
+  public:
+    explicit RateWindow(int64_t now_ms) : began_ms_(now_ms) {}
+    void begin_period(const Traffic& total, int64_t now_ms);
+    Rates rates(const Traffic& total, int64_t now_ms) const;
+
+  private:
+    Traffic mark_;    // when the period began
+    Traffic before_;  // what came in the one before
+    int64_t began_ms_;
+    int64_t before_ms_ = 0;
+};
+
+// The same name has the same id in every run: "vid-" and eleven letters and digits.
+std::string stable_id(std::string_view name);
+std::string stream_id(std::string_view vhost, std::string_view app, std::string_view name);
+
+class Accounts;
+class Session;
+
+class VhostAccount {
+  public:
+    VhostAccount(std::string name, int64_t now_ms) : name_(std::move(name)), id_(stable_id(name_)), window_(now_ms) {}
+    const std::string& name() const { return name_; }
+    const std::string& id() const { return id_; }
+    const Traffic& traffic() const { return traffic_; }
+    Rates rates(int64_t now_ms) const { return window_.rates(traffic_, now_ms); }
+    size_t clients() const { return clients_; }
+
+  private:
+    friend class Accounts;
+    friend class Session;
+    friend class StreamAccount;
+    std::string name_;
+    std::string id_;
+    Traffic traffic_;
+    RateWindow window_;
+    size_t clients_ = 0;
+};
+
+class StreamAccount : public base::RefCounted<StreamAccount> {
+  public:
+    StreamAccount(Accounts& accounts, VhostAccount& vhost, std::string app, std::string name, int64_t now_ms);
+    ~StreamAccount();
+
+    const VhostAccount& vhost() const { return vhost_; }
+    const std::string& app() const { return app_; }
+    const std::string& name() const { return name_; }
+    const std::string& id() const { return id_; }
+    std::string text() const { return vhost_.name() + "/" + app_ + "/" + name_; }  // for people
+    const Traffic& traffic() const { return traffic_; }
+    Rates rates(int64_t now_ms) const { return window_.rates(traffic_, now_ms); }
+    size_t clients() const { return clients_; }              // publisher and players
+    const Session* publisher() const { return publisher_; }  // null: nobody publishes, as far as sessions go
+
+    // What no session of its own has carried: HLS players without a context.
+    void add(const Traffic& more);
+
+  private:
+    friend class Accounts;
+    friend class Session;
+    Accounts& accounts_;
+    VhostAccount& vhost_;
+    std::string app_;
+    std::string name_;
+    std::string id_;
+    const Session* publisher_ = nullptr;
+    Traffic traffic_;
+    RateWindow window_;
+    size_t clients_ = 0;
+};
+
+class Accounts {
+  public:
+    Accounts() = default;
+    Accounts(const Accounts&) = delete;
+
+    // The account of that stream, made where it is not there. The vhost's name is one of the configuration's.
+    base::Ref<StreamAccount> open(std::string_view vhost, std::string_view app, std::string_view name);
+    // Null: no session is in it.
+    StreamAccount* find(std::string_view vhost, std::string_view app, std::string_view name) const;
+    // Null: no session was ever in one of its streams.
+    const VhostAccount* find_vhost(std::string_view name) const;
+    size_t streams() const { return streams_.size(); }
+    // In order of their names.
+    void for_each(const std::function<void(const StreamAccount&)>& visit) const;
+    void begin_period(int64_t now_ms);
+
+  private:
+    friend class StreamAccount;
+    std::map<std::string, std::unique_ptr<VhostAccount>, std::less<>> vhosts_;
+    std::map<std::string, StreamAccount*, std::less<>> streams_;
+};
+
+}  // namespace net

@@ -1,0 +1,32 @@
+#pragma once
+// Who may call what of the HTTP API, of WebRTC's management and of the exporter. Pure: a request and the configuration
+// in, a verdict out. Names and passwords (RFC 7617), bearer tokens (RFC 6750), and tokens that may only read.
+
+#include <string>
+#include <string_view>
+
+#include "config/snapshot.h"
+#include "net/http_exchange.h"
+
+namespace net {
+
+enum class ApiAccess : uint8_t {
+    kOpen,        // everybody, always: health checks
+    kRead,        // everybody; with auth enabled those who authenticate, be it by a token that may only read
+    kPrivileged,  // changes or reveals: this machine itself, or those who authenticate and may do more than read
+};
+
+struct Verdict {
+    int status = 0;  // 0: come in; 401, 403
+    std::string_view why;
+};
+
+Verdict judge(ApiAccess access, const HttpRequest& request, const config::HttpApiAuth& auth);
+// What the answer to a 401 must say (RFC 9110, 11.6.1).
+inline constexpr std::string_view kChallenge = "Basic realm=\"SRS\", charset=\"UTF-8\"";
+
+enum class Rights : uint8_t { kNone, kRead, kAll };
+// Whose Authorization field this is. Takes the same time wherever a secret differs.
+Rights rights_of(std::string_view authorization, const config::HttpApiAuth& auth);
+
+}  // namespace net

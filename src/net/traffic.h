@@ -1,0 +1,13 @@
+#pragma once
+// The bytes of a session, a stream or a vhost.
+
+#include <cstdint>
+
+namespace net {
+
+struct Traffic {
+    uint64_t received_bytes = 0;
+    uint64_t sent_bytes = 0;
+};
+
+}  // namespace net

@@ -1,0 +1,138 @@
+#include "service/api/about.h"
+
+#include <charconv>
+
+#include "base/clock.h"
+
+namespace service::api {
+
+namespace {
+
+// The part of "0.1.0" with that place.
+int version_part(std::string_view version, int place) {
+    while (place-- > 0) version.remove_prefix(std::min(version.size(), version.find('.') + 1));
+    int value = 0;
+    std::from_chars(version.data(), version.data() + version.size(), value);
+    return value;
+}
+
+Json addresses(const config::ListenAddresses& listen) {
+    std::string text;
+    for (const config::ListenAddress& address : listen) text += (text.empty() ? "" : " ") + address.text();
+    return text;
+}
+
+Parameter text_parameter(const char* name, const char* doc) {
+    return {Parameter::In::kQuery, name, Parameter::Type::kText, doc};
+}
+
+}  // namespace
+
+std::vector<Endpoint> About::endpoints() {
+    using Member = base::Result<void> (About::*)(Request&, Response&);
+    std::vector<Endpoint> all;
+    auto add = [&](const char* name, const char* summary, const char* shape, Member member) -> Endpoint& {
+        Endpoint row;
+        row.methods = {http::Method::kGet};
+        row.pattern = std::string("/api/v1/") + name;
+        row.summary = summary;
+        row.shape = shape;
+        row.handler = [this, member](Request& request, Response& response) {
+            return (this->*member)(request, response);
+        };
+        all.push_back(std::move(row));
+        return all.back();
+    };
+    add("versions", "the version of this server", "data{major:int minor:int revision:int version:str}",
+        &About::versions);
+    add("authors", "who made it, and under what licence", "data{license:str copyright:str authors:str}",
+        &About::authors);
+    add("features", "what it was built with, and what it can do", "data{build:str options:str features:any}",
+        &About::features);
+    add("clusters", "whether a stream is published here", "data{query:any origin:any}", &About::clusters).parameters = {
+        text_parameter("ip", "of who asks"), text_parameter("vhost", "of the stream"),
+        text_parameter("app", "of the stream"), text_parameter("stream", "its name"),
+        text_parameter("coworkers", "other origins, passed on as they are")};
+    add("tests/requests", "what the server sees of the request",
+        "data{uri:str path:str METHOD:str headers:any server{sigature:str version:str time:int}}",
+        &About::test_request);
+    add("tests/errors", "an answer whose code is an error's: 100", "", &About::test_error);
+    add("tests/redirects", "a redirection to tests/errors", "", &About::test_redirect).other_statuses = {302};
+    return all;
+}
+
+base::Result<void> About::send(Response& response, Json data) const {
+    Json body = envelope(identity_);
+    body["data"] = std::move(data);
+    return send_json(response, body);
+}
+
+base::Result<void> About::versions(Request&, Response& response) {
+    return send(response, {{"major", version_part(identity_.version, 0)},
+                           {"minor", version_part(identity_.version, 1)},
+                           {"revision", version_part(identity_.version, 2)},
+                           {"version", identity_.version}});
+}
+
+base::Result<void> About::authors(Request&, Response& response) {
+    return send(response,
+                {{"license", "MIT"}, {"copyright", "Copyright (c) 2026 The authors"}, {"authors", "The authors"}});
+}
+
+// By the words of SRS, and what stands behind each here.
+base::Result<void> About::features(Request&, Response& response) {
+    const Json features = {
+        {"ssl", true},  {"hls", true},        {"hds", false},    {"callback", true}, {"api", true},     {"httpd", true},
+        {"dvr", true},  {"transcode", false}, {"ingest", false}, {"stat", true},     {"caster", false}, {"h265", true},
+        {"rtc", false}, {"srt", false},       {"rtsp", false},   {"gb28181", false}, {"exporter", true}};
+    return send(response, {{"build", std::string(__DATE__)}, {"options", identity_.signature}, {"features", features}});
+}
+
+base::Result<void> About::clusters(Request& request, Response& response) {
+    const http::Request& message = request.message;
+    const config::SnapshotPtr snapshot = snapshot_();
+    const config::Vhost* vhost = snapshot->vhost(message.parameter("vhost"));
+    Json query = Json::object();
+    for (const char* name : {"ip", "vhost", "app", "stream"}) query[name] = message.parameter(name);
+    Json origin = nullptr;
+    if (vhost) {
+        const auto stream = registry_.find(
+            {vhost->name, std::string(message.parameter("app")), std::string(message.parameter("stream"))});
+        if (stream && stream->published() && !snapshot->rtmp.listen.empty()) {
+            origin = {{"ip", message.host},
+                      {"port", snapshot->rtmp.listen[0].port},
+                      {"vhost", message.parameter("vhost")},
+                      {"api", addresses(snapshot->http_api.listen)},
+                      {"routers", Json::array()}};
+        }
+    }
+    return send(response, {{"query", std::move(query)}, {"origin", std::move(origin)}});
+}
+
+base::Result<void> About::test_request(Request& request, Response& response) {
+    const http::Request& message = request.message;
+    Json headers = Json::object();
+    for (const auto& [name, value] : message.headers) {
+        // Whoever makes somebody else's browser ask is not told its secrets.
+        const bool secret =
+            http::equal_ignoring_case(name, "Authorization") || http::equal_ignoring_case(name, "Cookie");
+        headers[name] = secret ? "***" : value;
+    }
+    return send(
+        response,
+        {{"uri", request.base_url("") + message.target},
+         {"path", message.path},
+         {"METHOD", http::method_name(message.method)},
+         {"headers", std::move(headers)},
+         {"server", {{"sigature", identity_.signature}, {"version", identity_.version}, {"time", base::wall_ms()}}}});
+}
+
+base::Result<void> About::test_error(Request&, Response& response) {
+    return send_json(response, envelope(identity_, 100));
+}
+
+base::Result<void> About::test_redirect(Request&, Response& response) {
+    return response.redirect(302, "/api/v1/tests/errors");
+}
+
+}  // namespace service::api

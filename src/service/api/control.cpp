@@ -1,0 +1,183 @@
+#include "service/api/control.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "config/listing.h"
+#include "service/api/listing.h"
+
+namespace service::api {
+
+using base::Code;
+using base::Result;
+
+namespace {
+
+constexpr int64_t kMostDurationS = 86'400;
+constexpr std::string_view kHidden = "***";
+
+int status_of(Code code) {
+    switch (code) {
+        case Code::kNotFound:
+            return 404;
+        case Code::kBusy:
+            return 409;
+        case Code::kRefused:
+        case Code::kConfig:
+            return 400;
+        default:
+            return 500;
+    }
+}
+
+bool is_secret(const config::Row& row) {
+    return std::ranges::any_of(std::initializer_list<std::string_view>{"password", "token", "secret", "passphrase"},
+                               [&](std::string_view word) { return row.name.find(word) != std::string::npos; });
+}
+
+}  // namespace
+
+Result<RecordingAsk> parse_recording_ask(std::string_view body) {
+    RecordingAsk ask;
+    if (body.empty()) return ask;
+    const Json json = Json::parse(body, nullptr, false);
+    if (!json.is_object()) return base::fail(Code::kConfig, "the body must be a JSON object, or empty");
+    for (const auto& [name, value] : json.items()) {
+        if (name == "path" && value.is_string()) {
+            ask.path = value.get<std::string>();
+        } else if (name == "segments" && value.is_boolean()) {
+            ask.segments = value.get<bool>();
+        } else if (name == "duration" && value.is_number() && value.get<double>() > 0 &&
+                   value.get<double>() <= static_cast<double>(kMostDurationS)) {
+            ask.duration_ms = std::max<int64_t>(1, static_cast<int64_t>(value.get<double>() * 1000));
+        } else if (name == "pre_roll" && value.is_boolean()) {
+            ask.pre_roll = value.get<bool>();
+        } else {
+            return base::fail(Code::kConfig,
+                              fmt::format("path is a text, segments and pre_roll are true or false, duration is of "
+                                          "seconds up to {}; there is nothing else",
+                                          kMostDurationS));
+        }
+    }
+    return ask;
+}
+
+std::vector<Endpoint> Control::endpoints() {
+    using Member = Result<void> (Control::*)(Request&, Response&);
+    std::vector<Endpoint> all;
+    auto add = [&](http::Method method, const char* path, const char* summary, const char* shape,
+                   Member member) -> Endpoint& {
+        Endpoint row;
+        row.methods = {method};
+        row.pattern = std::string("/api/v1/") + path;
+        row.summary = summary;
+        row.shape = shape;
+        row.access = Access::kPrivileged;
+        row.handler = [this, member](Request& request, Response& response) {
+            return (this->*member)(request, response);
+        };
+        all.push_back(std::move(row));
+        return all.back();
+    };
+    using enum http::Method;
+    add(kDelete, "clients/{id}", "ends a client's connection", "", &Control::kick).failures = {
+        {404, "there is no such client"}};
+    constexpr const char* kRecording = "streams/{id}/recording";
+    add(kGet, kRecording, "whether a recording that was asked for is under way", "recording:bool", &Control::recording)
+        .failures = {{404, "there is no such stream"}, {501, "this server does not record"}};
+    Endpoint& start =
+        add(kPost, kRecording, "starts a recording beside what dvr says, from the current group of pictures on", "",
+            &Control::start_recording);
+    start.body_shape = "path?:str segments?:bool duration?:num pre_roll?:bool";
+    start.failures = {{400, "the body, or the path in it"},
+                      {404, "the stream is not published"},
+                      {409, "it is being recorded so already"},
+                      {501, "this server does not record"}};
+    add(kDelete, kRecording, "stops it; its file is complete soon after", "", &Control::stop_recording).failures = {
+        {404, "there is no such recording"}, {501, "this server does not record"}};
+    Endpoint& config = add(kGet, "config", "the configuration in force, and where each value was set",
+                           "total:int directives[vhost:str name:str value:str initial:str origin:str apply:str]",
+                           &Control::configuration);
+    config.parameters = page_parameters();
+    config.parameters.push_back({Parameter::In::kQuery, "name", Parameter::Type::kText,
+                                 "those alone whose name has this in it, as http_api/listen"});
+    config.parameters.push_back({Parameter::In::kQuery, "set", Parameter::Type::kBoolean, "true: without defaults"});
+    return all;
+}
+
+Result<void> Control::kick(Request& request, Response& response) {
+    net::Session* session = sessions_.find(request.capture("id"));
+    if (!session || !session->stream_account())
+        return send_failure(response, identity_, 404, "there is no such client");
+    base::log::trace("{} {} is ended by the API, for {}", net::session_type_name(session->type()), session->id(),
+                     request.peer_ip);
+    session->kick("kicked by the API");
+    return send_json(response, envelope(identity_));
+}
+
+// False: answered already.
+Result<bool> Control::stream_of(Request& request, Response& response, live::StreamKey& key) {
+    if (!controls_.start_recording || !controls_.stop_recording || !controls_.is_recording) {
+        TRY(send_failure(response, identity_, 501, "this server does not record"));
+        return false;
+    }
+    if (find_stream_(request.capture("id"), key)) return true;
+    TRY(send_failure(response, identity_, 404, "there is no such stream"));
+    return false;
+}
+
+Result<void> Control::done(const Result<void>& result, Response& response) {
+    if (result) return send_json(response, envelope(identity_));
+    return send_failure(response, identity_, status_of(result.error().code()), result.error().text());
+}
+
+Result<void> Control::start_recording(Request& request, Response& response) {
+    live::StreamKey key;
+    if (!TRY(stream_of(request, response, key))) return {};
+    const auto ask = parse_recording_ask(request.message.body);
+    if (!ask) return send_failure(response, identity_, 400, ask.error().text());
+    return done(controls_.start_recording(key, *ask), response);
+}
+
+Result<void> Control::stop_recording(Request& request, Response& response) {
+    live::StreamKey key;
+    if (!TRY(stream_of(request, response, key))) return {};
+    return done(controls_.stop_recording(key), response);
+}
+
+Result<void> Control::recording(Request& request, Response& response) {
+    live::StreamKey key;
+    if (!TRY(stream_of(request, response, key))) return {};
+    Json body = envelope(identity_);
+    body["recording"] = controls_.is_recording(key);
+    return send_json(response, body);
+}
+
+Result<void> Control::configuration(Request& request, Response& response) {
+    const auto page = TRY(page_of(request, response, identity_));
+    if (!page) return {};
+    const std::string_view set = request.message.parameter("set"), name = request.message.parameter("name");
+    if (!set.empty() && set != "true" && set != "false")
+        return send_failure(response, identity_, 400, "set is true or false");
+    const config::SnapshotPtr snapshot = snapshot_();
+    ListWriter list(identity_, "directives");
+    size_t total = 0;
+    for (const config::Listed& listed : config::list_directives(*snapshot)) {
+        const config::Row& row = *listed.row;
+        if (set == "true" && listed.origin == "default") continue;
+        if (!name.empty() && row.path().find(name) == std::string::npos) continue;
+        if (!page->has(total++)) continue;
+        const bool hidden = is_secret(row) && !listed.value.empty();
+        TRY(list.add({{"vhost", listed.vhost},
+                      {"name", row.path()},
+                      {"value", hidden ? kHidden : std::string_view(listed.value)},
+                      {"initial", row.initial},
+                      {"origin", listed.origin},
+                      {"apply", row.apply == config::Apply::kLive ? "live" : "restart"}}));
+    }
+    return list.send(response, total);
+}
+
+}  // namespace service::api

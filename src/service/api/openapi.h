@@ -1,0 +1,14 @@
+#pragma once
+// The OpenAPI 3.1 document, made of the very rows that are served. Pure.
+
+#include <span>
+#include <string_view>
+
+#include "service/api/endpoint.h"
+#include "service/api/envelope.h"
+
+namespace service::api {
+
+Json openapi_document(std::span<const Endpoint> rows, std::string_view version);
+
+}  // namespace service::api

@@ -1,0 +1,49 @@
+#pragma once
+// Vhosts, streams and clients: what there is, what it carries. Shapes: INTERFACE.md, "HTTP API". A list of thousands is
+// made in pieces, and others may run in between.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "config/snapshot.h"
+#include "live/registry.h"
+#include "net/session.h"
+#include "service/api/endpoint.h"
+#include "service/api/envelope.h"
+
+namespace service::api {
+
+class Statistics {
+  public:
+    using CurrentSnapshot = std::function<config::SnapshotPtr()>;
+    // All outlive it.
+    Statistics(const Identity& identity, CurrentSnapshot snapshot, net::SessionTable& sessions,
+               live::Registry& registry)
+        : identity_(identity), snapshot_(std::move(snapshot)), sessions_(sessions), registry_(registry) {}
+
+    std::vector<Endpoint> endpoints();
+    // The stream of that id, as the API knows it; false: there is none.
+    bool find_stream(std::string_view id, live::StreamKey& key) const;
+
+  private:
+    using Request = net::HttpRequest;
+    using Response = net::HttpResponse;
+    base::Result<void> vhosts(Request& request, Response& response);
+    base::Result<void> vhost(Request& request, Response& response);
+    base::Result<void> streams(Request& request, Response& response);
+    base::Result<void> stream(Request& request, Response& response);
+    base::Result<void> clients(Request& request, Response& response);
+    base::Result<void> client(Request& request, Response& response);
+    Json vhost_json(const config::Vhost& vhost, const std::vector<live::StreamKey>& keys) const;
+    Json stream_json(const live::StreamKey& key) const;
+    Json client_json(const net::Session& session) const;
+    std::vector<live::StreamKey> keys() const;
+
+    const Identity& identity_;
+    CurrentSnapshot snapshot_;
+    net::SessionTable& sessions_;
+    live::Registry& registry_;
+};
+
+}  // namespace service::api
