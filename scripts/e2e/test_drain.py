@@ -15,8 +15,13 @@ VHOST = (
 PLAYLIST = "/live/s.m3u8"
 
 
+def ready(server):
+    return http.get(server.api_port, "/readyz").status
+
+
 def test_viewers_and_recordings_through_a_gentle_end(servers):
     server = servers(top=TOP, vhosts=default_vhost(VHOST, play="mw_latency 100;"))
+    assert ready(server) == 200, "it is ready while it runs"
     publisher = rtmp.publisher(server, "live", "s")
     with publishing.Steady(publisher, media.from_keyframe(media.plain())) as steady:
         viewers = {
@@ -26,6 +31,8 @@ def test_viewers_and_recordings_through_a_gentle_end(servers):
         hls.wait(server, PLAYLIST, lambda playlist: len(playlist.segments) >= 2, what="two segments")
         dvr.wait_growing(server)
         server.signal(signal.SIGQUIT)
+        wait_until(lambda: ready(server) == 503, 5, "a load balancer is told at once")
+        assert http.get(server.api_port, "/healthz").status == 200, "it is not ill"
         late = rtmp.player(server, "live", "s", timeout=scaled(30))
         assert hls.get(server, PLAYLIST), "meanwhile who comes is still served"
         wait_until(lambda: not can_connect(server.rtmp_port), 10, "then no new connection is taken")
