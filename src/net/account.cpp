@@ -57,7 +57,10 @@ StreamAccount::StreamAccount(Accounts& accounts, VhostAccount& vhost, std::strin
 
 StreamAccount::~StreamAccount() { accounts_.streams_.erase(key_of(vhost_.name(), app_, name_)); }
 
-void StreamAccount::add(const Traffic& more) {
+void StreamAccount::add(const Traffic& more, SessionType type) {
+    Traffic& of_type = vhost_.by_type_[static_cast<size_t>(type)];
+    of_type.received_bytes += more.received_bytes;
+    of_type.sent_bytes += more.sent_bytes;
     traffic_.received_bytes += more.received_bytes;
     traffic_.sent_bytes += more.sent_bytes;
     vhost_.traffic_.received_bytes += more.received_bytes;
@@ -87,6 +90,10 @@ const VhostAccount* Accounts::find_vhost(std::string_view name) const {
 
 void Accounts::for_each(const std::function<void(const StreamAccount&)>& visit) const {
     for (const auto& [text, account] : streams_) visit(*account);
+}
+
+void Accounts::for_each_vhost(const std::function<void(const VhostAccount&)>& visit) const {
+    for (const auto& [name, vhost] : vhosts_) visit(*vhost);
 }
 
 void Accounts::begin_period(int64_t now_ms) {

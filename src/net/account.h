@@ -4,6 +4,7 @@
 // (Session::enter_stream) and its bytes are added when somebody counts it, never as they flow: the hot path knows
 // nothing of this. A stream's account lives as long as a session is in it, a vhost's as long as the server.
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -12,6 +13,7 @@
 #include <string_view>
 
 #include "base/ref.h"
+#include "net/session_type.h"
 #include "net/traffic.h"
 
 namespace net {
@@ -56,6 +58,8 @@ class VhostAccount {
     const Traffic& traffic() const { return traffic_; }
     Rates rates(int64_t now_ms) const { return window_.rates(traffic_, now_ms); }
     size_t clients() const { return clients_; }
+    // Of sessions of that type; what no session has carried is HLS players'.
+    const Traffic& traffic_of(SessionType type) const { return by_type_[static_cast<size_t>(type)]; }
 
   private:
     friend class Accounts;
@@ -64,6 +68,7 @@ class VhostAccount {
     std::string name_;
     std::string id_;
     Traffic traffic_;
+    std::array<Traffic, kSessionTypes> by_type_{};
     RateWindow window_;
     size_t clients_ = 0;
 };
@@ -84,7 +89,8 @@ class StreamAccount : public base::RefCounted<StreamAccount> {
     const Session* publisher() const { return publisher_; }  // null: nobody publishes, as far as sessions go
 
     // What no session of its own has carried: HLS players without a context.
-    void add(const Traffic& more);
+    void add(const Traffic& more) { add(more, SessionType::kHlsPlay); }
+    void add(const Traffic& more, SessionType type);
 
   private:
     friend class Accounts;
@@ -114,6 +120,7 @@ class Accounts {
     size_t streams() const { return streams_.size(); }
     // In order of their names.
     void for_each(const std::function<void(const StreamAccount&)>& visit) const;
+    void for_each_vhost(const std::function<void(const VhostAccount&)>& visit) const;
     void begin_period(int64_t now_ms);
 
   private:

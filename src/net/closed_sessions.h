@@ -8,11 +8,10 @@
 #include <vector>
 
 #include "base/close_reason.h"
+#include "net/session_type.h"
 #include "net/traffic.h"
 
 namespace net {
-
-enum class SessionType : uint8_t;
 
 struct ClosedSession {
     std::string id{};
@@ -24,6 +23,8 @@ struct ClosedSession {
     Traffic traffic{};
     base::CloseReason reason{};
     std::string text{};
+    std::string vhost_id{};  // of its stream's account; empty: it was in no stream
+    std::string stream_id{};
 };
 
 class ClosedSessions {

@@ -89,8 +89,13 @@ void Session::log_end(std::string_view why, base::CloseReason reason) {
                      stream_url(), ip_, why, alive_ms(), bytes.received_bytes, bytes.sent_bytes,
                      base::close_reason_name(reason_));
     if (type_ == SessionType::kHttp) return table_.closed_.count(reason_);
-    table_.closed_.add(
-        {id(), ip_, type_, stream_url(), started_ms_, base::wall_ms(), bytes, reason_, std::string(why)});
+    ClosedSession closed{id(),  ip_,     type_,           stream_url(), started_ms_, base::wall_ms(),
+                         bytes, reason_, std::string(why)};
+    if (account_) {
+        closed.vhost_id = account_->vhost().id();
+        closed.stream_id = account_->id();
+    }
+    table_.closed_.add(std::move(closed));
 }
 
 SessionTable::Id SessionTable::pack(std::string_view id) {
@@ -210,7 +215,8 @@ void SessionTable::count(Session& session) {
         traffic_.sent_bytes += more.sent_bytes;
     }
     // Into a stream go its publisher's bytes; requests and acknowledgements of players are none of it.
-    if (session.account_) session.account_->add({publishes(session.type_) ? more.received_bytes : 0, more.sent_bytes});
+    if (session.account_)
+        session.account_->add({publishes(session.type_) ? more.received_bytes : 0, more.sent_bytes}, session.type_);
 }
 
 void SessionTable::begin_period(Session& session) {

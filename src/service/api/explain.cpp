@@ -13,7 +13,7 @@ using media::Codec;
 
 namespace {
 
-// Limits. What doc/api.md says of them must stay true.
+// Limits. What doc/why.md says of them must stay true.
 constexpr int64_t kKeyframeWarnMs = 10'000, kKeyframeBadMs = 20'000;
 constexpr int64_t kGopWarnMs = 10'000;
 constexpr double kFragmentTolerance = 1.05;

@@ -1,7 +1,7 @@
 #pragma once
 // What is odd about a stream, as named checks, each with a verdict, a figure, and what to do about it: for
 // /api/v1/streams/ID/explain. Pure: a stream's counters, its vhost's configuration and the time in, checks out. What
-// the checks are, and their limits: doc/api.md.
+// the checks are, and their limits: doc/why.md.
 
 #include <cstdint>
 #include <optional>

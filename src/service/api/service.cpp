@@ -31,6 +31,8 @@ Service::Service(config::SnapshotPtr snapshot, Parts parts, std::string signatur
       system_(identity_, parts_.sessions),
       statistics_(
           identity_, [this] { return snapshot_; }, parts_.sessions, parts_.registry),
+      why_(
+          identity_, [this] { return snapshot_; }, parts_.sessions, parts_.registry, statistics_),
       control_(
           identity_, [this] { return snapshot_; }, parts_.sessions,
           [this](std::string_view id, live::StreamKey& key) { return statistics_.find_stream(id, key); },
@@ -102,7 +104,11 @@ void Service::add_routes() {
     add_listings();
     for (Endpoint& row : about_.endpoints()) add(std::move(row));
     for (Endpoint& row : system_.endpoints()) add(std::move(row));
-    for (Endpoint& row : statistics_.endpoints()) add(std::move(row));
+    auto closed = [this](net::HttpRequest& request, net::HttpResponse& response) {
+        return why_.closed_clients(request, response);
+    };
+    for (Endpoint& row : statistics_.endpoints(closed)) add(std::move(row));
+    for (Endpoint& row : why_.endpoints()) add(std::move(row));
     for (Endpoint& row : control_.endpoints()) add(std::move(row));
     for (Endpoint& row : debug_.endpoints()) add(std::move(row));
     for (Endpoint& row : raw_.endpoints()) add(std::move(row));

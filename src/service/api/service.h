@@ -23,6 +23,7 @@
 #include "service/api/raw.h"
 #include "service/api/statistics.h"
 #include "service/api/system.h"
+#include "service/api/why.h"
 
 namespace service::api {
 
@@ -54,6 +55,7 @@ class Service {
     // data of /api/v1/summaries, for the heartbeat.
     std::string summaries() const { return to_text(system_.summaries()); }
     const std::vector<Endpoint>& rows() const { return rows_; }
+    const Identity& identity() const { return identity_; }
 
   private:
     base::Result<void> listen(const config::ListenAddresses& addresses, std::shared_ptr<runtime::TlsContext> tls);
@@ -72,6 +74,7 @@ class Service {
     About about_;
     System system_;
     Statistics statistics_;
+    Why why_;
     Control control_;
     Debug debug_;
     Raw raw_;

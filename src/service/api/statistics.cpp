@@ -69,7 +69,8 @@ bool is_there(const live::Stream& stream) { return stream.published() || stream.
 
 }  // namespace
 
-std::vector<Endpoint> Statistics::endpoints() {
+std::vector<Endpoint> Statistics::endpoints(net::HttpHandler closed) {
+    closed_ = std::move(closed);
     using Member = base::Result<void> (Statistics::*)(Request&, Response&);
     std::vector<Endpoint> all;
     auto add = [&](const char* path, const char* summary, const char* shape, Member member) {
@@ -93,7 +94,11 @@ std::vector<Endpoint> Statistics::endpoints() {
     add("/api/v1/streams", "the streams that are published or waited for", "total:int streams[@Stream]",
         &Statistics::streams);
     add("/api/v1/streams/{id}", "one of them", "stream@Stream", &Statistics::stream);
-    add("/api/v1/clients", "who publishes and plays", "total:int clients[@Client]", &Statistics::clients);
+    add("/api/v1/clients", "who publishes and plays; closed=true: who did, with the reason of its end",
+        "total:int clients[@Client]", &Statistics::clients);
+    all.back().parameters.push_back({Parameter::In::kQuery, "closed", Parameter::Type::kBoolean,
+                                     "the last 1,000 sessions that ended, the newest first, with started_ms, ended_ms, "
+                                     "reason and text"});
     add("/api/v1/clients/{id}", "one of them", "client@Client", &Statistics::client);
     return all;
 }
@@ -215,6 +220,11 @@ Json Statistics::stream_json(const live::StreamKey& key) const {
 }
 
 base::Result<void> Statistics::clients(Request& request, Response& response) {
+    if (const std::string_view closed = request.message.parameter("closed"); closed == "true") {
+        return closed_(request, response);
+    } else if (!closed.empty() && closed != "false") {
+        return send_failure(response, identity_, 400, "closed is true or false");
+    }
     const auto page = TRY(page_of(request, response, identity_));
     if (!page) return {};
     ListWriter list(identity_, "clients");

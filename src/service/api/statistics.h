@@ -22,7 +22,8 @@ class Statistics {
                live::Registry& registry)
         : identity_(identity), snapshot_(std::move(snapshot)), sessions_(sessions), registry_(registry) {}
 
-    std::vector<Endpoint> endpoints();
+    // closed: answers GET clients?closed=true.
+    std::vector<Endpoint> endpoints(net::HttpHandler closed);
     // The stream of that id, as the API knows it; false: there is none.
     bool find_stream(std::string_view id, live::StreamKey& key) const;
 
@@ -44,6 +45,7 @@ class Statistics {
     CurrentSnapshot snapshot_;
     net::SessionTable& sessions_;
     live::Registry& registry_;
+    net::HttpHandler closed_;
 };
 
 }  // namespace service::api

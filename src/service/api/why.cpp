@@ -1,0 +1,111 @@
+#include "service/api/why.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/clock.h"
+#include "service/api/explain.h"
+#include "service/api/listing.h"
+#include "service/api/statistics.h"
+
+namespace service::api {
+
+namespace {
+
+// With all that one of the other list has, and more.
+Json closed_json(const net::ClosedSession& closed) {
+    std::string_view url = closed.stream;
+    if (url.starts_with(config::kDefaultVhost)) url.remove_prefix(config::kDefaultVhost.size());
+    const int64_t alive_ms = closed.ended_ms - closed.started_ms;
+    const auto rate = [&](uint64_t bytes) { return net::kbit_per_second(bytes, alive_ms); };
+    return {
+        {"id", closed.id},
+        {"vhost", closed.vhost_id},
+        {"stream", closed.stream_id},
+        {"ip", closed.ip},
+        {"pageUrl", ""},
+        {"swfUrl", ""},
+        {"tcUrl", ""},
+        {"url", url},
+        {"name", url.substr(url.rfind('/') + 1)},
+        {"type", net::session_type_name(closed.type)},
+        {"publish", net::publishes(closed.type)},
+        {"alive", static_cast<double>(alive_ms) / 1000},
+        {"send_bytes", closed.traffic.sent_bytes},
+        {"recv_bytes", closed.traffic.received_bytes},
+        {"kbps", {{"recv_30s", rate(closed.traffic.received_bytes)}, {"send_30s", rate(closed.traffic.sent_bytes)}}},
+        {"started_ms", closed.started_ms},
+        {"ended_ms", closed.ended_ms},
+        {"reason", base::close_reason_name(closed.reason)},
+        {"text", closed.text}};
+}
+
+Json check_json(const Check& check) {
+    Json figure = nullptr;
+    if (check.figure) figure = std::round(*check.figure * 1000) / 1000;
+    return {{"name", check.name},          {"verdict", verdict_name(check.verdict)},
+            {"figure", std::move(figure)}, {"unit", check.unit},
+            {"text", check.text},          {"advice", check.advice}};
+}
+
+}  // namespace
+
+std::vector<Endpoint> Why::endpoints() {
+    Endpoint row;
+    row.methods = {http::Method::kGet};
+    row.pattern = "/api/v1/streams/{id}/explain";
+    row.summary = "what is odd about a stream: named checks, each with a verdict, a figure and an advice";
+    row.shape =
+        "stream{id:str vhost:str app:str name:str} verdict:str "
+        "checks[name:str verdict:str figure:num|null unit:str text:str advice:str]";
+    row.failures = {{404, "it is not there"}};
+    row.handler = [this](net::HttpRequest& request, net::HttpResponse& response) {
+        return explain_stream(request, response);
+    };
+    return {std::move(row)};
+}
+
+base::Result<void> Why::closed_clients(net::HttpRequest& request, net::HttpResponse& response) {
+    const auto page = TRY(page_of(request, response, identity_));
+    if (!page) return {};
+    ListWriter list(identity_, "clients");
+    // The list moves on while this yields: who ends meanwhile is not in it.
+    const net::ClosedSessions& closed = sessions_.closed();
+    const size_t total = closed.size();
+    const uint64_t before = closed.total();
+    for (size_t i = page->start; i < total && page->has(i); ++i) {
+        const size_t place = i + static_cast<size_t>(closed.total() - before);
+        if (place >= closed.size()) break;
+        TRY(list.add(closed_json(closed.newest(place))));
+    }
+    return list.send(response, total);
+}
+
+base::Result<void> Why::explain_stream(net::HttpRequest& request, net::HttpResponse& response) {
+    live::StreamKey key;
+    base::Ref<live::Stream> stream;
+    const std::string id(request.capture("id"));
+    if (statistics_.find_stream(id, key)) stream = registry_.find(key);
+    if (!stream) return send_failure(response, identity_, 404, "there is no such stream");
+    const config::SnapshotPtr snapshot = snapshot_();
+    const std::vector<Check> checks = explain({.health = stream->health(),
+                                               .headers = stream->headers(),
+                                               .counters = stream->counters(),
+                                               .vhost = snapshot->find_vhost(key.vhost),
+                                               .published = stream->published(),
+                                               .gop_too_long = stream->gop_too_long(),
+                                               .now_ms = base::monotonic_ms(),
+                                               .unpublished_since_ms = stream->unpublished_since_ms(),
+                                               .jumped_at_ms = stream->jumped_at_ms(),
+                                               .viewers = stream->viewer_count()});
+    Json body = envelope(identity_);
+    body["stream"] = {{"id", id}, {"vhost", key.vhost}, {"app", key.app}, {"name", key.name}};
+    body["verdict"] = verdict_name(worst(checks));
+    Json list = Json::array();
+    for (const Check& check : checks) list.push_back(check_json(check));
+    body["checks"] = std::move(list);
+    return send_json(response, body);
+}
+
+}  // namespace service::api

@@ -1,0 +1,44 @@
+#pragma once
+// Why things are as they are: the sessions that ended, each with its reason (/api/v1/clients?closed=true), and what is
+// odd about a stream (/api/v1/streams/{id}/explain). The checks are in explain.h.
+
+#include <functional>
+#include <vector>
+
+#include "config/snapshot.h"
+#include "live/registry.h"
+#include "net/session.h"
+#include "service/api/endpoint.h"
+#include "service/api/envelope.h"
+
+namespace service::api {
+
+class Statistics;
+
+class Why {
+  public:
+    using CurrentSnapshot = std::function<config::SnapshotPtr()>;
+    // All outlive it.
+    Why(const Identity& identity, CurrentSnapshot snapshot, const net::SessionTable& sessions,
+        const live::Registry& registry, const Statistics& statistics)
+        : identity_(identity),
+          snapshot_(std::move(snapshot)),
+          sessions_(sessions),
+          registry_(registry),
+          statistics_(statistics) {}
+
+    std::vector<Endpoint> endpoints();
+    // The newest first; start and count as in the other lists.
+    base::Result<void> closed_clients(net::HttpRequest& request, net::HttpResponse& response);
+
+  private:
+    base::Result<void> explain_stream(net::HttpRequest& request, net::HttpResponse& response);
+
+    const Identity& identity_;
+    CurrentSnapshot snapshot_;
+    const net::SessionTable& sessions_;
+    const live::Registry& registry_;
+    const Statistics& statistics_;
+};
+
+}  // namespace service::api
