@@ -29,7 +29,7 @@ const std::vector<Block>& block_table() {
         {"rtc_server/black_hole", Names::kNone, false, false, false, "Copies of packets, to debug."},
         {"rtsp_server", Names::kNone, false, false, false, "RTSP."},
         {"circuit_breaker", Names::kNone, false, false, true, "Overload: see doc/reload.md."},
-        {"exporter", Names::kNone, false, false, false, "Metrics for Prometheus."},
+        {"exporter", Names::kNone, false, false, true, "Metrics for Prometheus, see doc/metrics.md."},
         {"heartbeat", Names::kNone, false, false, true, "Reports to another server, see doc/forward.md."},
         {"stats", Names::kNone, false, false, false, "What the summary shows of the machine."},
         {"stream_caster", Names::kOptional, true, false, false, "Streams of other kinds."},
@@ -99,6 +99,7 @@ std::vector<Row> make_rows() {
     add_hook_rows(rows);
     add_forward_rows(rows);
     add_security_rows(rows);
+    add_exporter_rows(rows);
     add_later_rows(rows);
     std::map<std::string_view, size_t> order;  // of scopes; the global one is 0
     for (const Block& block : block_table()) order.emplace(block.path, order.size() + 1);

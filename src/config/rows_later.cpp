@@ -65,13 +65,6 @@ constexpr Later kRtcBlackHole[] = {
     {"enabled", "off", "Copies packets, decrypted, to an address, to debug."},
     {"addr", "", "That address.", "127.0.0.1:10000"},
 };
-
-constexpr Later kExporter[] = {
-    {"enabled", "off", "Metrics for Prometheus."},
-    {"listen", "9972", "Addresses of the exporter."},
-    {"label", "", "A label on every metric.", "cn-beijing"},
-    {"tag", "", "Another label on every metric.", "cn-edge"},
-};
 constexpr Later kStats[] = {
     {"enabled", "on", "Samples of the machine's network and disks."},
     {"network", "0", "Index of the network device that the summary shows."},
@@ -204,7 +197,6 @@ void add_later_rows(std::vector<Row>& rows) {
     add(rows, "rtc_server/tcp", kRtcTcp);
     add(rows, "rtc_server/black_hole", kRtcBlackHole);
     add(rows, "rtsp_server", kRtspServer);
-    add(rows, "exporter", kExporter);
     add(rows, "stats", kStats);
     add(rows, "stream_caster", kStreamCaster);
     add(rows, "vhost/play", kPlay);

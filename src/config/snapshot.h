@@ -110,6 +110,14 @@ struct HttpApi {
     Https https{};
 };
 
+struct Exporter {
+    bool enabled{};
+    ListenAddresses listen{};
+    std::string label{};
+    std::string tag{};
+    int stream_limit{};
+};
+
 struct Disk {
     std::string backend{};  // "auto", "uring" or "threads"
     int buffer{};           // bytes
@@ -307,6 +315,7 @@ struct Snapshot {
     Rtmps rtmps{};
     HttpServer http_server{};
     HttpApi http_api{};
+    Exporter exporter{};
     Disk disk{};
     CircuitBreaker circuit_breaker{};
     Heartbeat heartbeat{};

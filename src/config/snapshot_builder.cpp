@@ -310,6 +310,7 @@ void SnapshotBuilder::check_listeners() {
         add(s.http_api.listen, "http_api/listen");
         if (s.http_api.https.enabled) add(s.http_api.https.listen, "http_api/https/listen");
     }
+    if (s.exporter.enabled) add(s.exporter.listen, "exporter/listen");
 }
 
 void SnapshotBuilder::check_api() {

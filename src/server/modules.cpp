@@ -29,6 +29,7 @@
 #include "service/hook/service.h"
 #include "service/http_live/service.h"
 #include "service/http_server/service.h"
+#include "service/metrics/service.h"
 #include "service/rtmp/service.h"
 
 namespace server {
@@ -226,6 +227,11 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
     lifecycle.add(listening(module_of("http_api", api)));
     lifecycle.add(module_of("heartbeat", std::make_shared<service::heartbeat::Service>(
                                              snapshot, post_json(house), [api] { return summaries_of(*api); })));
+    const service::api::Identity& us = api->identity();
+    lifecycle.add(listening(module_of(
+        "exporter", in_house<service::metrics::Service>(
+                        house, snapshot, house->sessions, house->registry,
+                        service::metrics::Identity{us.server, us.service, us.pid, us.version, us.signature}))));
 }
 
 }  // namespace server

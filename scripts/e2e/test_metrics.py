@@ -1,0 +1,203 @@
+"""The exporter: what Prometheus is told, and by whom it may be asked."""
+
+import base64
+import shutil
+import subprocess
+import sys
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from lib import http, media, publishing, rtmp
+from lib.server import OBJS, ROOT, default_vhost
+from lib.timing import VALGRIND, scaled, wait_until
+
+# The ports of RTMPS and HTTPS are free in these tests.
+EXPORTER = "exporter { enabled on; listen 127.0.0.1:RTMPS_PORT; %s }\n"
+API = "http_api { enabled on; listen 127.0.0.1:API_PORT; %s }\n"
+
+SRS_NAMES = {
+    "srs_node_uname_info": "gauge",
+    "srs_build_info": "gauge",
+    "srs_cpu_percent": "gauge",
+    "srs_memory": "gauge",
+    "srs_send_bytes_total": "counter",
+    "srs_receive_bytes_total": "counter",
+    "srs_streams": "gauge",
+    "srs_clients": "gauge",
+    "srs_clients_total": "counter",
+    "srs_clients_errs_total": "counter",
+}
+
+
+@pytest.fixture
+def exporting(servers):
+    def start(exporter="", api="", **options):
+        return servers(top=EXPORTER % exporter + API % api, **options)
+
+    return start
+
+
+def scrape(server, **headers):
+    response = http.get(server.rtmps_port, "/metrics", **headers)
+    assert response.status == 200, f"/metrics should be answered with 200: {response.describe()}"
+    return response
+
+
+class Metrics:
+    def __init__(self, server):
+        self.text = scrape(server).body.decode()
+        self.families = {}
+        for family in text_string_to_metric_families(self.text):
+            # The parser takes the ending off a counter's name.
+            name = family.name + ("_total" if family.type == "counter" else "")
+            assert name not in self.families, f"{name} should be there once\n{self.text}"
+            self.families[name] = family
+
+    def value(self, name, **labels):
+        """The sample's value that has these labels; None: there is none."""
+        found = [
+            sample.value
+            for family in self.families.values()
+            for sample in family.samples
+            if sample.name == name and all(sample.labels.get(key) == value for key, value in labels.items())
+        ]
+        assert len(found) <= 1, f"one sample {name}{labels}; there are {found}\n{self.text}"
+        return found[0] if found else None
+
+
+def test_names_and_types(exporting):
+    server = exporting("label here; tag there;")
+    response = scrape(server)
+    assert response.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8", f"{response.headers}"
+    metrics = Metrics(server)
+    for name, kind in SRS_NAMES.items():
+        assert name in metrics.families, f"{name} should be there\n{metrics.text}"
+        assert metrics.families[name].type == kind, f"{name} should be a {kind}, it is a {metrics.families[name].type}"
+    for name, family in metrics.families.items():
+        assert family.documentation, f"{name} should say what it is"
+        assert name.startswith("srs_"), f"{name}: names begin with srs_"
+    assert metrics.value("srs_build_info", label="here", tag="there", pid=str(server.pid)) == 1, metrics.text
+    memory = metrics.value("srs_memory")
+    assert abs(memory - server.rss_kb()) < 20_000, f"resident memory is {server.rss_kb()} kB, srs_memory says {memory}"
+    assert metrics.value("srs_clients_total") == 0 and metrics.value("srs_streams") == 0, metrics.text
+
+
+def test_figures(exporting):
+    server = exporting()
+    with rtmp.publisher(server, "live", "one") as client, publishing.Steady(client, media.tags(media.plain())):
+        with rtmp.player(server, "live", "one") as by_rtmp, http.Live(server.http_port, "/live/one.flv") as by_http:
+            by_rtmp.tags()
+            by_http.tags()
+            one = {"vhost": "__defaultVhost__", "app": "live", "stream": "one"}
+
+            def ready():
+                for source in (by_rtmp, by_http):
+                    source.tags()
+                metrics = Metrics(server)
+                known = metrics.value("srs_stream_gop_seconds", **one) or 0
+                sent = metrics.value("srs_send_latency_seconds_count", protocol="flv") or 0
+                return metrics if known > 0 and sent > 0 else None
+
+            metrics = wait_until(ready, 15, lambda: f"a whole group of pictures, and bytes sent\n{Metrics(server).text}")
+            assert metrics.value("srs_streams") == 1 and metrics.value("srs_clients") == 3, metrics.text
+            assert metrics.value("srs_clients_total") == 3, metrics.text
+            vhost = {"vhost": "__defaultVhost__"}
+            for kind in ("fmle-publish", "rtmp-play", "flv-play"):
+                assert metrics.value("srs_vhost_clients", type=kind, **vhost) == 1, f"one {kind}\n{metrics.text}"
+            for kind in ("rtmp-play", "flv-play"):
+                sent = metrics.value("srs_vhost_send_bytes_total", type=kind, **vhost)
+                assert sent > 10_000, f"{kind} was sent the stream: {sent}\n{metrics.text}"
+            assert metrics.value("srs_vhost_receive_bytes_total", type="fmle-publish", **vhost) > 10_000, metrics.text
+            assert metrics.value("srs_stream_viewers", **one) == 2, metrics.text
+            assert abs(metrics.value("srs_stream_frame_rate", **one) - 25) < 2, metrics.text
+            assert metrics.value("srs_stream_frames_total", kind="video", **one) > 25, metrics.text
+            assert metrics.value("srs_stream_bitrate", **one) > 10_000, metrics.text
+            assert metrics.value("srs_stream_viewer_drops_total", **one) == 0, metrics.text
+            # The buckets of a histogram only grow, up to the count.
+            family = metrics.families["srs_send_latency_seconds"]
+            buckets = [s.value for s in family.samples if s.name.endswith("_bucket") and s.labels["protocol"] == "flv"]
+            assert buckets == sorted(buckets) and len(buckets) > 10, f"buckets {buckets}"
+            assert buckets[-1] == metrics.value("srs_send_latency_seconds_count", protocol="flv"), metrics.text
+            mean = metrics.value("srs_send_latency_seconds_sum", protocol="flv") / buckets[-1]
+            assert 0 < mean < scaled(2), f"the mean latency is {mean} s"
+            before = metrics.value("srs_send_bytes_total")
+
+        def left():
+            now = Metrics(server)
+            return now if now.value("srs_clients") == 1 else None
+
+        after = wait_until(left, 5, lambda: f"the publisher alone is left\n{Metrics(server).text}")
+        assert after.value("srs_send_bytes_total") >= before, "what was sent stays counted when players leave"
+        assert after.value("srs_sessions_closed_total", reason="peer-closed") >= 2, after.text
+        assert after.value("srs_clients_errs_total") == 0, f"to leave is no error\n{after.text}"
+
+
+def test_names_of_streams_do_no_harm(exporting):
+    server = exporting()
+    names = ['a"b', "gr\u00fc\u00df", "}{,=", "x y"]
+    clients = []
+    try:
+        for name in names:
+            clients.append(rtmp.publisher(server, "live", name))
+            publishing.send_all(clients[-1], media.tags(media.plain())[:20])
+        metrics = wait_until(
+            lambda: (m := Metrics(server)).value("srs_streams") == len(clients) and m, 5, lambda: Metrics(server).text
+        )
+        for name in names:
+            assert metrics.value("srs_stream_viewers", stream=name) == 0, f"{name!r} should be there\n{metrics.text}"
+    finally:
+        for client in clients:
+            client.close()
+
+
+def test_streams_beyond_the_limit_are_counted(exporting):
+    server = exporting("stream_limit 2;")
+    clients = [rtmp.publisher(server, "live", name) for name in ("c", "a", "b")]
+    try:
+        metrics = Metrics(server)
+        shown = {sample.labels["stream"] for sample in metrics.families["srs_stream_viewers"].samples}
+        assert len(shown) == 2 and shown < {"a", "b", "c"}, f"two of three streams; there are {shown}"
+        assert metrics.value("srs_streams_not_shown") == 1, metrics.text
+        assert metrics.value("srs_streams") == 3, metrics.text
+    finally:
+        for client in clients:
+            client.close()
+
+
+def test_only_metrics_are_there(exporting):
+    server = exporting()
+    for path in ("/", "/api/v1/versions", "/api/v1/clients", "/metrics/x", "/live/a.flv", "/index.html"):
+        assert http.get_status(server.rtmps_port, path) == 404, f"{path} should not be there"
+    assert http.get(server.rtmps_port, "/metrics", "POST").status == 405, "it is only read"
+    assert http.get_status(server.api_port, "/metrics") == 404, "nor is it on the API's port"
+
+
+def test_it_asks_for_the_apis_password(exporting):
+    server = exporting(api="auth { enabled on; username admin; password secret; }")
+    response = http.get(server.rtmps_port, "/metrics")
+    assert response.status == 401 and "www-authenticate" in response.headers, response.describe()
+    assert b"srs_" not in response.body, "nothing is told"
+    word = base64.b64encode(b"admin:wrong").decode()
+    assert http.get(server.rtmps_port, "/metrics", Authorization=f"Basic {word}").status == 401
+    word = base64.b64encode(b"admin:secret").decode()
+    assert b"srs_streams 0" in scrape(server, Authorization=f"Basic {word}").body
+
+
+def test_it_is_off_by_default(servers):
+    server = servers(top=API % "")
+    with pytest.raises(OSError):
+        http.get(server.rtmps_port, "/metrics")
+
+
+@pytest.mark.skipif(not shutil.which("prometheus"), reason="there is no prometheus: apt install prometheus")
+@pytest.mark.skipif(VALGRIND, reason="one scrape a second is too much for it there")
+def test_a_real_prometheus_understands_it_and_the_dashboard():
+    done = subprocess.run(
+        [sys.executable, ROOT / "research/grafana/check.py", f"--objs={OBJS}"],
+        capture_output=True,
+        timeout=scaled(120),
+        check=False,
+    )
+    text = done.stdout.decode() + done.stderr.decode()
+    assert done.returncode == 0, f"every query of the dashboard should find something:\n{text}"

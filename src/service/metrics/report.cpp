@@ -1,0 +1,309 @@
+#include "service/metrics/report.h"
+
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <vector>
+
+#include "base/clock.h"
+#include "live/live_log.h"
+#include "live/send_latency.h"
+#include "runtime/coroutine.h"
+#include "runtime/disk.h"
+#include "runtime/watchdog.h"
+
+namespace service::metrics {
+
+namespace {
+
+// Looked at before others may run: a tenth of a millisecond or two.
+constexpr size_t kSessionsAtOnce = 256;
+constexpr size_t kStreamsAtOnce = 16;
+// Accounts may be as old as that.
+constexpr int64_t kFreshMs = 250;
+// Shorter ones say little of processor time.
+constexpr int64_t kLeastCpuUs = 500'000;
+
+double seconds_of_us(double us) { return us / 1e6; }
+double seconds_of_ms(int64_t ms) { return static_cast<double>(ms) / 1e3; }
+double number(uint64_t value) { return static_cast<double>(value); }
+
+int64_t cpu_now_us() {
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    const auto us = [](const timeval& t) { return t.tv_sec * 1'000'000LL + t.tv_usec; };
+    return us(used.ru_utime) + us(used.ru_stime);
+}
+
+uint64_t resident_kb() {
+    uint64_t pages = 0;
+    if (FILE* file = std::fopen("/proc/self/statm", "re")) {
+        if (std::fscanf(file, "%*u %lu", &pages) != 1) pages = 0;
+        std::fclose(file);
+    }
+    return pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) / 1024;
+}
+
+// What is shown of one stream.
+struct StreamFigures {
+    Labels labels;
+    live::StreamCounters counters;
+    double viewers = 0, bitrate = 0, frame_rate = 0, gop_s = 0, keyframe_age_s = -1, lag_s = 0, offset_s = 0;
+    bool has_offset = false;
+};
+
+StreamFigures figures_of(live::Stream& stream, int64_t now_ms) {
+    StreamFigures f;
+    f.labels = {{"vhost", stream.key().vhost}, {"app", stream.key().app}, {"stream", stream.key().name}};
+    f.counters = stream.counters();
+    f.viewers = number(stream.viewer_count());
+    const live::Health& health = stream.health();
+    if (const auto recent = health.recent(); recent.ms() > 0) {
+        f.bitrate = 8e3 * number(recent.bytes) / static_cast<double>(recent.ms());
+        f.frame_rate = 1e3 * recent.video_frames / static_cast<double>(recent.ms());
+    }
+    f.gop_s = seconds_of_ms(health.last_gop_ms());
+    if (health.keyframe_at_ms() > 0) f.keyframe_age_s = seconds_of_ms(now_ms - health.keyframe_at_ms());
+    f.has_offset = health.newest().has_both();
+    if (f.has_offset) f.offset_s = seconds_of_ms(health.newest().audio_dts - health.newest().video_dts);
+    int64_t lag_ms = 0;
+    stream.for_each_log([&](live::LiveLog& log) {
+        const uint64_t slowest = log.audience().slowest_position();
+        if (slowest != UINT64_MAX) lag_ms = std::max(lag_ms, log.ms_behind(slowest));
+    });
+    f.lag_s = seconds_of_ms(lag_ms);
+    return f;
+}
+
+}  // namespace
+
+base::Result<std::string> Report::make(const Identity& identity, const config::Exporter& exporter) {
+    TRY(sessions_.count(kFreshMs));
+    Text text;
+    about(text, identity, exporter);
+    process(text);
+    totals(text);
+    TRY(clients(text));
+    closed(text);
+    loop(text);
+    latency(text);
+    disk(text);
+    TRY(streams(text, static_cast<size_t>(exporter.stream_limit)));
+    return text.take();
+}
+
+// The first two as SRS has them.
+void Report::about(Text& text, const Identity& identity, const config::Exporter& exporter) const {
+    utsname system{};
+    if (uname(&system) == 0) {
+        text.family("srs_node_uname_info", Type::kGauge, "What the kernel says of this machine (uname).");
+        text.sample({{"sysname", system.sysname},
+                     {"nodename", system.nodename},
+                     {"release", system.release},
+                     {"version", system.version},
+                     {"machine", system.machine}},
+                    1);
+    }
+    text.family("srs_build_info", Type::kGauge, "What server this is.");
+    Labels labels{{"server", identity.server},
+                  {"service", identity.service},
+                  {"pid", identity.pid},
+                  {"major", std::string_view(identity.version).substr(0, identity.version.find('.'))},
+                  {"version", identity.version},
+                  {"code", identity.signature}};
+    if (!exporter.label.empty()) labels.add("label", exporter.label);
+    if (!exporter.tag.empty()) labels.add("tag", exporter.tag);
+    text.sample(labels, 1);
+}
+
+void Report::process(Text& text) {
+    const int64_t now_us = base::monotonic_us(), cpu_us = cpu_now_us();
+    if (cpu_at_us_ == 0 || now_us - cpu_at_us_ >= kLeastCpuUs) {
+        if (cpu_at_us_ > 0)
+            cpu_percent_ = 100.0 * static_cast<double>(cpu_us - cpu_us_) / static_cast<double>(now_us - cpu_at_us_);
+        cpu_at_us_ = now_us;
+        cpu_us_ = cpu_us;
+    }
+    text.single("srs_cpu_percent", Type::kGauge, "Processor time since the last look, percent of one processor.",
+                cpu_percent_);
+    text.single("srs_cpu_seconds_total", Type::kCounter, "Processor time of this process.",
+                seconds_of_us(static_cast<double>(cpu_us)));
+    text.single("srs_memory", Type::kGauge, "Resident memory, kB.", number(resident_kb()));
+}
+
+void Report::totals(Text& text) const {
+    const net::Traffic& traffic = sessions_.traffic();
+    text.single("srs_send_bytes_total", Type::kCounter, "Bytes sent to clients.", number(traffic.sent_bytes));
+    text.single("srs_receive_bytes_total", Type::kCounter, "Bytes received from clients.",
+                number(traffic.received_bytes));
+    text.single("srs_clients_total", Type::kCounter, "Clients that have published or played.",
+                number(sessions_.clients_total()));
+    text.single("srs_clients_errs_total", Type::kCounter,
+                "Clients that ended by an error; leaving, and the end of a stream, are none.",
+                number(sessions_.closed().errors()));
+    text.single("srs_connections", Type::kGauge, "Connections of all kinds, with those that only ask the API.",
+                number(sessions_.size()));
+    text.single("srs_connections_refused_total", Type::kCounter, "Connections refused by max_connections.",
+                number(sessions_.refused_total()));
+}
+
+void Report::closed(Text& text) const {
+    text.family("srs_sessions_closed_total", Type::kCounter, "Sessions that ended, by the reason; HTTP requests too.");
+    for (size_t i = 0; i < base::kCloseReasons; ++i) {
+        const auto reason = static_cast<base::CloseReason>(i);
+        if (const uint64_t count = sessions_.closed().count_of(reason))
+            text.sample({{"reason", base::close_reason_name(reason)}}, number(count));
+    }
+}
+
+base::Result<void> Report::clients(Text& text) {
+    std::map<std::pair<std::string, net::SessionType>, uint64_t> clients;
+    std::map<std::string, uint64_t> streams;
+    uint64_t all = 0, published = 0;
+    for (size_t place = 0; place < sessions_.size(); ++place) {
+        const net::Session& session = sessions_.at(place);
+        if (net::is_client(session.type()) && session.stream_account()) {
+            ++all;
+            ++clients[{session.stream_account()->vhost().name(), session.type()}];
+        }
+        if (place % kSessionsAtOnce == kSessionsAtOnce - 1) TRY(runtime::yield());
+    }
+    registry_.for_each([&](live::Stream& stream) {
+        if (!stream.published()) return;
+        ++published;
+        ++streams[stream.key().vhost];
+    });
+    text.single("srs_streams", Type::kGauge, "Streams that are published.", number(published));
+    text.single("srs_clients", Type::kGauge, "Clients that publish or play.", number(all));
+    text.family("srs_vhost_streams", Type::kGauge, "Streams that are published.");
+    for (const auto& [vhost, count] : streams) text.sample({{"vhost", vhost}}, number(count));
+    text.family("srs_vhost_clients", Type::kGauge, "Clients that publish or play, by what they are.");
+    for (const auto& [key, count] : clients)
+        text.sample({{"vhost", key.first}, {"type", net::session_type_name(key.second)}}, number(count));
+    const auto bytes = [&](std::string_view name, std::string_view help, uint64_t net::Traffic::*member) {
+        text.family(name, Type::kCounter, help);
+        sessions_.accounts().for_each_vhost([&](const net::VhostAccount& vhost) {
+            for (size_t i = 0; i < net::kSessionTypes; ++i) {
+                const auto type = static_cast<net::SessionType>(i);
+                if (const uint64_t count = vhost.traffic_of(type).*member)
+                    text.sample({{"vhost", vhost.name()}, {"type", net::session_type_name(type)}}, number(count));
+            }
+        });
+    };
+    bytes("srs_vhost_send_bytes_total", "Bytes sent, by who they went to.", &net::Traffic::sent_bytes);
+    bytes("srs_vhost_receive_bytes_total", "Bytes received from publishers.", &net::Traffic::received_bytes);
+    return {};
+}
+
+void Report::loop(Text& text) const {
+    const runtime::LoopStats& stats = runtime::loop_stats();
+    text.single("srs_coroutines", Type::kGauge, "Coroutines.", number(runtime::coroutine_count()));
+    text.single("srs_loop_turns_total", Type::kCounter, "Turns of the event loop.", number(stats.turns));
+    text.single("srs_loop_stalls_total", Type::kCounter, "Turns of the event loop as long as stall_warn or longer.",
+                number(stats.stalls));
+    text.single("srs_loop_stalled_seconds_total", Type::kCounter, "How long these took together.",
+                seconds_of_ms(stats.stalled_ms));
+    text.single("srs_loop_longest_stall_seconds", Type::kGauge, "The longest of them since the start.",
+                seconds_of_ms(stats.longest_stall_ms));
+}
+
+void Report::latency(Text& text) const {
+    text.family("srs_send_latency_seconds", Type::kHistogram,
+                "From where a frame was published to where viewers' sockets had it; sampled, one per viewer sent to.");
+    for (const auto& [protocol, latency] : live::send_latencies()) {
+        const Labels labels{{"protocol", protocol}};
+        uint64_t below = 0;
+        for (size_t i = 0; i < live::SendLatency::kBoundsUs.size(); ++i) {
+            below += latency.counts[i];
+            text.part("_bucket", labels,
+                      fmt::format("{}", seconds_of_us(static_cast<double>(live::SendLatency::kBoundsUs[i]))),
+                      number(below));
+        }
+        text.part("_bucket", labels, "+Inf", number(latency.total));
+        text.part("_sum", labels, "", seconds_of_us(number(latency.sum_us)));
+        text.part("_count", labels, "", number(latency.total));
+    }
+}
+
+void Report::disk(Text& text) const {
+    const runtime::disk::Status status = runtime::disk::status();
+    text.single("srs_disk_files_open", Type::kGauge, "Recordings and segments that are being written.",
+                number(status.files_open));
+    text.single("srs_disk_written_bytes_total", Type::kCounter, "Bytes written to recordings and segments.",
+                number(status.bytes_written));
+    text.single("srs_disk_writes_total", Type::kCounter, "Writes of them.", number(status.writes));
+    text.single("srs_disk_waiting_bytes", Type::kGauge, "Bytes on their way to the disk.",
+                number(status.bytes_in_flight));
+    text.single("srs_disk_buffer_bytes", Type::kGauge, "Memory of all buffers.", number(status.bytes_buffered));
+    text.single("srs_disk_files_failed_total", Type::kCounter, "Files that ended with an error.",
+                number(status.files_failed));
+    text.single("srs_disk_files_too_slow_total", Type::kCounter, "Of these, because the disk did not keep up.",
+                number(status.files_dropped));
+}
+
+base::Result<void> Report::streams(Text& text, size_t limit) {
+    std::vector<live::StreamKey> keys;
+    std::set<live::StreamKey> still;
+    registry_.for_each([&](live::Stream& stream) {
+        if (!stream.published()) return;
+        keys.push_back(stream.key());
+        if (shown_.contains(stream.key())) still.insert(stream.key());
+    });
+    for (const live::StreamKey& key : keys) {
+        if (still.size() >= limit) break;
+        still.insert(key);
+    }
+    while (still.size() > limit) still.erase(std::prev(still.end()));  // the limit was lowered
+    shown_ = std::move(still);
+    text.single("srs_streams_not_shown", Type::kGauge, "Streams beyond the limit of exporter.stream_limit.",
+                number(keys.size() - shown_.size()));
+
+    std::vector<StreamFigures> all;
+    const int64_t now_ms = base::monotonic_ms();
+    for (const live::StreamKey& key : std::set(shown_)) {
+        if (const auto stream = registry_.find(key)) all.push_back(figures_of(*stream, now_ms));
+        if (all.size() % kStreamsAtOnce == kStreamsAtOnce - 1) TRY(runtime::yield());
+    }
+    const auto family = [&](std::string_view name, Type type, std::string_view help,
+                            auto figure) -> base::Result<void> {
+        text.family(name, type, help);
+        for (const StreamFigures& one : all) figure(one);
+        return runtime::yield();
+    };
+    const auto plain = [&](std::string_view name, Type type, std::string_view help, auto figure) {
+        return family(name, type, help, [&](const StreamFigures& one) { text.sample(one.labels, figure(one)); });
+    };
+    using F = StreamFigures;
+    TRY(plain("srs_stream_viewers", Type::kGauge, "Viewers that are sent to live (not HLS).",
+              [](const F& f) { return f.viewers; }));
+    TRY(plain("srs_stream_bitrate", Type::kGauge, "Bits a second of the last groups of pictures.",
+              [](const F& f) { return f.bitrate; }));
+    TRY(plain("srs_stream_frame_rate", Type::kGauge, "Pictures a second.", [](const F& f) { return f.frame_rate; }));
+    TRY(plain("srs_stream_gop_seconds", Type::kGauge, "Distance of the last two keyframes; 0: there were not two.",
+              [](const F& f) { return f.gop_s; }));
+    TRY(family("srs_stream_keyframe_age_seconds", Type::kGauge, "Since the last keyframe.", [&](const F& f) {
+        if (f.keyframe_age_s >= 0) text.sample(f.labels, f.keyframe_age_s);
+    }));
+    TRY(family("srs_stream_audio_ahead_seconds", Type::kGauge,
+               "How far audio is ahead of the video that comes with it.", [&](const F& f) {
+                   if (f.has_offset) text.sample(f.labels, f.offset_s);
+               }));
+    TRY(plain("srs_stream_lag_seconds", Type::kGauge, "How far the slowest viewer is behind.",
+              [](const F& f) { return f.lag_s; }));
+    TRY(family("srs_stream_frames_total", Type::kCounter, "Frames that were published.", [&](const F& f) {
+        text.sample(Labels(f.labels).add("kind", "video"), number(f.counters.video_frames));
+        text.sample(Labels(f.labels).add("kind", "audio"), number(f.counters.audio_frames));
+    }));
+    TRY(plain("srs_stream_published_bytes_total", Type::kCounter, "Bytes of frames that were published.",
+              [](const F& f) { return number(f.counters.payload_bytes); }));
+    TRY(plain("srs_stream_viewer_drops_total", Type::kCounter, "Times a viewer was too slow and went on at a keyframe.",
+              [](const F& f) { return number(f.counters.viewer_jumps); }));
+    TRY(plain("srs_stream_skipped_bytes_total", Type::kCounter, "Bytes that viewers missed by that.",
+              [](const F& f) { return number(f.counters.skipped_bytes); }));
+    return plain("srs_stream_timestamp_jumps_total", Type::kCounter, "Times the publisher's timestamps jumped.",
+                 [](const F& f) { return number(f.counters.timeline_jumps); });
+}
+
+}  // namespace service::metrics

@@ -1,0 +1,58 @@
+#pragma once
+// What /metrics says: the names that SRS has, and ours. doc/metrics.md has them all. Collects in steps that give way to
+// others; what is per stream is limited.
+
+#include <array>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/result.h"
+#include "config/snapshot.h"
+#include "live/registry.h"
+#include "net/session.h"
+#include "service/metrics/text.h"
+
+namespace service::metrics {
+
+// Who reports.
+struct Identity {
+    std::string server;
+    std::string service;
+    std::string pid;
+    std::string version;    // "0.1.0"
+    std::string signature;  // "SRS/0.1.0"
+};
+
+class Report {
+  public:
+    // All of them outlive it.
+    Report(net::SessionTable& sessions, live::Registry& registry) : sessions_(sessions), registry_(registry) {}
+
+    // The whole text. Yields now and then; one at a time.
+    base::Result<std::string> make(const Identity& identity, const config::Exporter& exporter);
+
+  private:
+    using ByType = std::array<uint64_t, net::kSessionTypes>;
+
+    void about(Text& text, const Identity& identity, const config::Exporter& exporter) const;
+    void process(Text& text);
+    void loop(Text& text) const;
+    void disk(Text& text) const;
+    void totals(Text& text) const;
+    void closed(Text& text) const;
+    base::Result<void> clients(Text& text);
+    base::Result<void> streams(Text& text, size_t limit);
+    void latency(Text& text) const;
+
+    net::SessionTable& sessions_;
+    live::Registry& registry_;
+    // Streams that are shown stay so until they are gone: a series with holes is worse than one that is not there.
+    std::set<live::StreamKey> shown_;
+    int64_t cpu_at_us_ = 0;  // when cpu_us_ was looked at
+    int64_t cpu_us_ = 0;
+    double cpu_percent_ = 0;
+};
+
+}  // namespace service::metrics

@@ -1,0 +1,74 @@
+#include "service/metrics/service.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "net/auth.h"
+#include "runtime/coroutine.h"
+
+namespace service::metrics {
+
+namespace {
+// However many ask, it is made so often at most.
+constexpr int64_t kFreshMs = 200;
+constexpr int64_t kPatienceMs = 5'000;
+}  // namespace
+
+Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, Identity identity)
+    : snapshot_(std::move(snapshot)),
+      identity_(std::move(identity)),
+      report_(sessions, registry),
+      server_(sessions, router_, options()) {
+    net::HttpRoute route;
+    route.methods = {http::Method::kGet};
+    route.pattern = "/metrics";
+    route.summary = "metrics for Prometheus";
+    route.handler = [this](net::HttpRequest& request, net::HttpResponse& response) { return serve(request, response); };
+    router_.add(std::move(route));
+}
+
+net::HttpServerOptions Service::options() const {
+    net::HttpServerOptions options;
+    options.response.server_name = identity_.signature;
+    options.response.crossdomain = false;
+    // No max_connections: a full server is what one wants to see.
+    return options;
+}
+
+base::Result<void> Service::start() {
+    if (!snapshot_->exporter.enabled) return {};
+    for (const config::ListenAddress& address : snapshot_->exporter.listen) {
+        TRY(server_.listen({address.host, address.port}), "exporter/listen");
+        base::log::trace("metrics are at {}, /metrics", address.text());
+    }
+    return {};
+}
+
+void Service::reload(const config::SnapshotPtr& next) { snapshot_ = next; }
+
+base::Result<void> Service::serve(net::HttpRequest& request, net::HttpResponse& response) {
+    const net::Verdict verdict = net::judge(net::ApiAccess::kRead, request, snapshot_->http_api.auth);
+    if (verdict.status == 401) response.header("WWW-Authenticate", net::kChallenge);
+    if (verdict.status) return response.send_error(verdict.status, verdict.why);
+    TRY(renew());
+    const std::shared_ptr<const std::string> text = text_;
+    return response.send(200, Text::kContentType, *text);
+}
+
+base::Result<void> Service::renew() {
+    const runtime::Deadline patience = runtime::Deadline::in_ms(kPatienceMs);
+    while (making_) TRY(made_.wait_next(patience));
+    if (text_ && base::monotonic_ms() - made_ms_ < kFreshMs) return {};
+    const config::SnapshotPtr snapshot = snapshot_;
+    making_ = true;
+    auto text = report_.make(identity_, snapshot->exporter);
+    making_ = false;
+    if (text) {
+        text_ = std::make_shared<const std::string>(*std::move(text));
+        made_ms_ = base::monotonic_ms();
+    }
+    made_.pulse();
+    if (!text) return std::unexpected(std::move(text.error()));
+    return {};
+}
+
+}  // namespace service::metrics
