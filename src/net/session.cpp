@@ -231,7 +231,7 @@ void SessionTable::begin_period(Session& session) {
 // From the end to the beginning: when a session leaves, the last one takes its place. So nobody is left out, and who
 // comes meanwhile is in order already.
 base::Result<void> SessionTable::count(int64_t not_older_than_ms) {
-    if (counted_ms_ && base::monotonic_ms() - counted_ms_ <= not_older_than_ms) return {};
+    if (counted_ms_ && base::monotonic_ms() - counted_ms_ < not_older_than_ms) return {};
     for (size_t i = sessions_.size(); i > 0; --i) {
         if (i % kSlice == 0) TRY(runtime::yield());
         if (i <= sessions_.size()) count(*sessions_[i - 1].session);
