@@ -21,6 +21,9 @@ security {{
 """
 
 
+PROXY = "127.0.0.5"
+
+
 def vhost(more):
     return default_vhost(
         f"{more} hls {{ enabled on; hls_fragment 1; hls_window 20; hls_path ./html; }}", play="mw_latency 0;"
@@ -32,8 +35,8 @@ def live(servers):
     """Makes a server with these directives in its vhost, and publishes live/s to it from PUBLISHER."""
     running = []
 
-    def start(more, **connect):
-        server = servers(vhosts=vhost(more))
+    def start(more, top="", **connect):
+        server = servers(top=top, vhosts=vhost(more))
         client = rtmp.Client("127.0.0.1", server.rtmp_port, source=PUBLISHER).handshake()
         client.connect("live", **connect)
         client.set_chunk_size(60000)
@@ -116,6 +119,28 @@ def test_a_forged_address_is_none(live):
     for path in (REMUX["flv"], "/live/s.ts"):
         response = http.get(server.http_port, path, source=DENIED, **forged)
         assert response.status == 403, f"{path}: {response.describe()}"
+
+
+def test_a_trusted_proxy_says_who_it_is_for(live):
+    """The rightmost address that is no proxy's; and only from the proxy."""
+    server = live(RULES, top=f"trusted_proxies {PROXY} 10.0.0.0/8; http_api {{ enabled on; listen 127.0.0.1:API_PORT; }}")
+    for source, field, status in (
+        (PROXY, DENIED, 403),
+        (PROXY, f"{PLAYER}, {DENIED}", 403),
+        (PROXY, f"{PLAYER}, {DENIED}, 10.1.2.3", 403),
+        (PROXY, f"{DENIED}, {PLAYER}", 200),
+        (PROXY, f"{DENIED}, {PLAYER}, 10.1.2.3", 200),
+        (PROXY, "nonsense", 200),
+        (DENIED, PLAYER, 403),
+        (PLAYER, DENIED, 200),
+    ):
+        wait_until(lambda: http.get(server.http_port, "/live/s.m3u8", source=PLAYER).status == 200, 10, "HLS is there")
+        got = http.get(server.http_port, "/live/s.m3u8", source=source, X_Forwarded_For=field)
+        assert got.status == status, f"from {source}, for '{field}': expected {status}, got {got.describe()}"
+    # Nobody becomes this machine itself by a field.
+    for source in (PROXY, "127.0.0.1"):
+        got = http.get(server.api_port, "/api/v1/config", source=source, X_Forwarded_For="127.0.0.1")
+        assert got.status == 403, f"/api/v1/config from {source} through a proxy: expected 403, got {got.describe()}"
 
 
 def test_hls_of_another_address(live):

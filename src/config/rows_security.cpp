@@ -22,6 +22,11 @@ void add_limits(std::vector<Row>& rows) {
             "Started by root, the server becomes this user, NAME or NAME:GROUP, with its other groups: files "
             "are opened as that user; only sockets are bound, and keys read at the start, as root.",
             "srs"));
+    rows.push_back(
+        row(global, "trusted_proxies", &Global::trusted_proxies, {}, none(), kLive,
+            "Addresses and networks of proxies in front of the HTTP servers: of their requests the client is "
+            "whom X-Forwarded-For names. From everybody else that field is not believed.",
+            "10.0.0.5 2001:db8:7::/64"));
 
     const Scope scope{"address_limits",
                       [](const auto& root) -> decltype(auto) { return (root.snapshot->address_limits); }};

@@ -73,6 +73,7 @@ const std::vector<Line>& lines() {
         {"circuit_breaker/dying_pulse", "5", {"1", "3600"}, no_integer({"0"})},
         {"stall_warn", "50", {"0", "60000"}, no_integer({"-1", "60001"})},
         {"user", "", {"srs", "srs:media", "1000:1000"}, kNoText},
+        {"trusted_proxies", "none", {"10.0.0.0/8", "192.0.2.1 2001:db8::/32"}, kNoNetwork},
         {"address_limits/connections", "0", {"1", "1000000"}, no_integer({"-1", "1000001"})},
         {"address_limits/rate", "0", {"0.5", "100000"}, {"-1", "x", "100001", "''"}},
         {"address_limits/burst", "20", {"1", "1000000"}, no_integer({"0"})},

@@ -46,6 +46,7 @@ struct Global {
     bool empty_ip_ok{};
     bool is_full{};
     double tcmalloc_release_rate{};
+    IpNetworks trusted_proxies{};
     std::string user{};  // "name" or "name:group"; empty: the server stays who it is
 };
 

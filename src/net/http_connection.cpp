@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/shrink.h"
+#include "net/forwarded.h"
 #include "protocol/http/date.h"
 #include "protocol/http/response_head.h"
 
@@ -209,7 +210,7 @@ HttpConnection::Next HttpConnection::serve_one() {
 
     HttpRequest request;
     request.message = std::move(parser_.request());
-    request.peer_ip = peer_ip_;
+    request.peer_ip = client_ip(peer_ip_, request.message.headers, options_->trusted_proxies);
     request.tls = tls_ != nullptr;
     request.session_id = id_;
     last_target_ = request.message.raw_path;  // parameters may hold secrets

@@ -21,7 +21,7 @@ namespace net {
 
 struct HttpRequest {
     http::Request message;
-    std::string peer_ip;
+    std::string peer_ip;  // the client's: where a trusted proxy says so, not the connection's
     bool tls = false;
     std::string session_id;  // as in log lines; a viewer that takes the stream away keeps it
     // What the route's {name} and * stood for.

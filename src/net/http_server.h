@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ip.h"
 #include "net/http_exchange.h"
 #include "net/http_router.h"
 #include "net/session.h"
@@ -29,7 +30,8 @@ struct HttpServerOptions {
     int64_t body_timeout_ms = 30'000;
     int64_t idle_timeout_ms = 60'000;  // between requests
     uint32_t requests_per_connection = 1'000;
-    size_t max_connections = 0;  // of the whole session table; 0: no limit
+    std::vector<base::IpNetwork> trusted_proxies;  // see forwarded.h
+    size_t max_connections = 0;                    // of the whole session table; 0: no limit
 };
 
 struct HttpCounters {

@@ -55,6 +55,7 @@ net::HttpServerOptions Service::options() const {
     options.response.json_error = [this](int status, std::string_view text) {
         return to_text(failure(identity_, status, text));
     };
+    options.trusted_proxies = snapshot_->global.trusted_proxies;
     options.max_connections = static_cast<size_t>(snapshot_->global.max_connections);
     return options;
 }

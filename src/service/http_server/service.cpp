@@ -41,6 +41,7 @@ net::HttpServerOptions Service::options() const {
     options.limits.header_bytes = static_cast<size_t>(http.max_header_size);
     // The URL is part of the head; a head of nothing but a URL is no request.
     options.limits.target_bytes = options.limits.header_bytes / 2;
+    options.trusted_proxies = snapshot_->global.trusted_proxies;
     options.max_connections = static_cast<size_t>(snapshot_->global.max_connections);
     return options;
 }
