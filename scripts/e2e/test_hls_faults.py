@@ -241,8 +241,12 @@ def test_the_directory_is_removed(servers):
         shutil.rmtree(server.dir / "html/live")
 
         # From the first playlist on that is there again, it names what is there.
-        on_disk = wait_until(lambda: check_files(server), 15, "another playlist")
-        assert on_disk.sequence > 0 and on_disk.segments, on_disk.text
+        def with_segments():
+            found = check_files(server)
+            return found if found and found.segments else None
+
+        on_disk = wait_until(with_segments, 15, "another playlist with segments")
+        assert on_disk.sequence > 0, on_disk.text
         seen = hls.wait(server, PATH, lambda playlist: playlist.sequence >= on_disk.sequence)
         for segment in seen.segments:
             hls.fetch(server, PATH, segment.uri)

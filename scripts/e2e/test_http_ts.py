@@ -63,7 +63,9 @@ def test_the_published_stream_comes(server, tool, tmp_path, name):
 
     checker = own.finish()
     ts.assert_same(tags, checker, "HTTP-TS")
-    assert len(checker.programs) == 1, f"program maps: {checker.programs}"
+    # MP3 has no header that would tell of it before its first frame: where the picture is earlier, a second map has both.
+    most = 2 if any(stream == ts.MP3 for _, streams in checker.programs for stream in streams.values()) else 1
+    assert len(checker.programs) <= most, f"program maps: {checker.programs}"
     recording.finish(20)
     # A body without a length ends when the connection does, which ffmpeg tells as an error.
     ends = ("Stream ends prematurely", "Input/output error")

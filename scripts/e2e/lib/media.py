@@ -11,11 +11,24 @@ from . import ffmpeg, flv
 from .server import ROOT
 
 _FOUND = Path(os.environ.get("SRS_MEDIA", ROOT.parent / "shared" / "media"))
-_CACHE = Path(os.environ.get("SRS_E2E_CACHE", Path(tempfile.gettempdir()) / f"e2e-media-{os.getuid()}-1"))
-_PICTURE = ["-f", "lavfi", "-i", "testsrc2=size=640x360:rate=25:duration=10"]
-_SOUND = ["-f", "lavfi", "-i", "sine=frequency=440:sample_rate=44100:duration=10"]
-_H264 = ["-c:v", "libx264", "-preset", "veryfast", "-b:v", "250k", "-g", "50", "-pix_fmt", "yuv420p"]
+_CACHE = Path(os.environ.get("SRS_E2E_CACHE", Path(tempfile.gettempdir()) / f"e2e-media-{os.getuid()}-3"))
+
+
+def _source(seconds):
+    picture = ["-f", "lavfi", "-i", f"testsrc2=size=640x360:rate=25:duration={seconds}"]
+    return [*picture, "-f", "lavfi", "-i", f"sine=frequency=440:sample_rate=44100:duration={seconds}"]
+
+
+_PICTURE, _SOUND = _source(10)[:4], _source(10)[4:]
+# Main profile: pymp4 does not read what High adds to avcC.
+_H264 = ["-c:v", "libx264", "-preset", "veryfast", "-profile:v", "main", "-b:v", "250k", "-pix_fmt", "yuv420p"]
 _AAC = ["-c:a", "aac", "-b:a", "48k", "-ac", "2"]
+
+
+def _h264(seconds, b_frames, keyframes):
+    """As long as the found file that it stands in for, and with keyframes at the same seconds."""
+    picture = [*_H264, "-bf", b_frames, "-g", 250, "-sc_threshold", 0, "-force_key_frames", keyframes]
+    return ffmpeg.command(*_source(seconds), *picture, *_AAC, "-f", "flv", "OUT")
 
 
 def _made(name, *commands):
@@ -43,14 +56,12 @@ def _found_or_made(name, *commands):
 
 def with_b_frames():
     """FLV, H.264 with B pictures and AAC."""
-    return _found_or_made(
-        "avatar.flv", ffmpeg.command(*_PICTURE, *_SOUND, *_H264, "-bf", "2", *_AAC, "-f", "flv", "OUT")
-    )
+    return _found_or_made("avatar.flv", _h264(11.4, 2, "0,1.44,2.96,4.4,7.8,8.88,10.68"))
 
 
 def plain():
     """FLV, H.264 without B pictures and AAC."""
-    return _found_or_made("bbb.flv", ffmpeg.command(*_PICTURE, *_SOUND, *_H264, "-bf", "0", *_AAC, "-f", "flv", "OUT"))
+    return _found_or_made("bbb.flv", _h264(10, 0, "0,3,5.28,8.2"))
 
 
 def hevc():
@@ -76,6 +87,7 @@ def hevc():
             "dts2pts",
         ]
     else:
+        # Without x265's words about itself: ffmpeg keeps them with the parameter sets and repeats them in MPEG-TS.
         words = [
             *_PICTURE,
             *_SOUND,
@@ -86,7 +98,7 @@ def hevc():
             "-b:v",
             "250k",
             "-x265-params",
-            "bframes=2:keyint=50:log-level=error",
+            "bframes=2:keyint=50:log-level=error:info=0:open-gop=0",
             *_AAC,
         ]
     # By way of MP4, where the decoder configurations are in place before the first packet.
