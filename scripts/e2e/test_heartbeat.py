@@ -1,10 +1,12 @@
 """Reports of this server to another: what they say, and that nobody minds when they are not taken."""
 
+import json
 import signal
 import time
 
 import pytest
 
+from lib import http
 from lib.server import default_vhost
 from lib.timing import scaled, wait_until
 from lib.web import Web
@@ -39,6 +41,19 @@ def test_fields(servers):
     assert body["ports"] == ports and {name: body[name] for name in ports} == ports, first.body
     pause = (third.at - first.at) / 2
     assert 0.19 <= pause, f"reports should be 0.2 s apart, they were {pause:.3f} s"
+
+
+def test_summaries_are_those_of_the_api(servers):
+    with Web() as web:
+        server = servers(
+            top=heartbeat(web, "summaries on;") + "\nhttp_api { enabled on; listen 127.0.0.1:API_PORT; }"
+        )
+        wait_requests(web, 2)
+        told = web.requests[1].json()["summaries"]
+        asked = json.loads(http.get(server.api_port, "/api/v1/summaries").body)["data"]
+    for part in ("self", "system"):
+        assert sorted(told[part]) == sorted(asked[part]), f"summaries.{part} should be as the API has it: {told}"
+    assert told["self"]["pid"] == asked["self"]["pid"] == server.process.pid, told
 
 
 def test_without_what_is_not_asked_for(servers):

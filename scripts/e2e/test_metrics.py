@@ -4,6 +4,7 @@ import base64
 import shutil
 import subprocess
 import sys
+import time
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -11,6 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from lib import http, media, publishing, rtmp
 from lib.server import OBJS, ROOT, default_vhost
 from lib.timing import VALGRIND, scaled, wait_until
+from lib.web import Web
 
 # The ports of RTMPS and HTTPS are free in these tests.
 EXPORTER = "exporter { enabled on; listen 127.0.0.1:RTMPS_PORT; %s }\n"
@@ -163,6 +165,24 @@ def test_streams_beyond_the_limit_are_counted(exporting):
     finally:
         for client in clients:
             client.close()
+
+
+def test_hooks_are_counted(exporting):
+    with Web() as web:
+        web.answer = lambda request: (200, b'{"code":7}') if b"refused" in request.body else (200, b'{"code":0}')
+        hooks = f"http_hooks {{ enabled on; on_publish {web.url('/publish')}; }}"
+        server = exporting(vhosts=default_vhost(hooks))
+        assert Metrics(server).value("srs_hook_calls_total", hook="on_publish") is None, "nothing was asked yet"
+        with rtmp.publisher(server, "live", "good"):
+            with pytest.raises(rtmp.Refused):
+                rtmp.publisher(server, "live", "refused")
+        time.sleep(scaled(0.3))  # what was scraped a moment ago is given again
+        metrics = Metrics(server)
+    for name, want in (("calls", 2), ("refused", 1), ("failures", 0), ("dropped", 0)):
+        got = metrics.value(f"srs_hook_{name}_total", hook="on_publish")
+        assert got == want, f"srs_hook_{name}_total: {want} expected, got {got}\n{metrics.text}"
+    assert metrics.value("srs_hook_seconds_total", hook="on_publish") > 0, metrics.text
+    assert metrics.value("srs_hook_in_flight", hook="on_publish") == 0, metrics.text
 
 
 def test_only_metrics_are_there(exporting):

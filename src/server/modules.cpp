@@ -79,12 +79,6 @@ auto post_json(const std::shared_ptr<House>& house) {
     };
 }
 
-template <class Api>
-std::string summaries_of(const Api& api) {
-    if constexpr (requires { api.summaries(); }) return api.summaries();
-    return "{}";
-}
-
 // The engine itself, as one more that is started and stopped.
 struct LiveEngine {
     std::shared_ptr<House> house;
@@ -226,11 +220,11 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
                                                std::string(kVersion));
     lifecycle.add(listening(module_of("http_api", api)));
     lifecycle.add(module_of("heartbeat", std::make_shared<service::heartbeat::Service>(
-                                             snapshot, post_json(house), [api] { return summaries_of(*api); })));
+                                             snapshot, post_json(house), [api] { return api->summaries(); })));
     const service::api::Identity& us = api->identity();
     lifecycle.add(listening(module_of(
         "exporter", in_house<service::metrics::Service>(
-                        house, snapshot, house->sessions, house->registry,
+                        house, snapshot, house->sessions, house->registry, house->hook_stats,
                         service::metrics::Identity{us.server, us.service, us.pid, us.version, us.signature}))));
 }
 

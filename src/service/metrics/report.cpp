@@ -90,6 +90,7 @@ base::Result<std::string> Report::make(const Identity& identity, const config::E
     loop(text);
     latency(text);
     disk(text);
+    hooks(text);
     TRY(streams(text, static_cast<size_t>(exporter.stream_limit)));
     return text.take();
 }
@@ -225,6 +226,32 @@ void Report::latency(Text& text) const {
         text.part("_sum", labels, "", seconds_of_us(number(latency.sum_us)));
         text.part("_count", labels, "", number(latency.total));
     }
+}
+
+// Of hooks that were called: the others would be nothing but zeros.
+void Report::hooks(Text& text) const {
+    struct Family {
+        std::string_view name, help;
+        uint64_t net::HookCounters::*counter;
+    };
+    static constexpr Family kFamilies[] = {
+        {"srs_hook_calls_total", "Calls that were begun, each attempt of each URL.", &net::HookCounters::calls},
+        {"srs_hook_refused_total", "Answers that refused.", &net::HookCounters::refused},
+        {"srs_hook_failures_total", "Calls without an answer, or with one that means nothing.",
+         &net::HookCounters::failures},
+        {"srs_hook_retries_total", "Attempts after the first.", &net::HookCounters::retries},
+        {"srs_hook_dropped_total", "Reports that never arrived.", &net::HookCounters::dropped}};
+    const auto each = [&](const Family& family, Type type, double unit) {
+        text.family(family.name, type, family.help);
+        for (size_t i = 0; i < hooks_.of.size(); ++i)
+            if (hooks_.of[i].calls + hooks_.of[i].dropped > 0)
+                text.sample({{"hook", net::kHookNames[i]}}, unit * number(hooks_.of[i].*family.counter));
+    };
+    for (const Family& family : kFamilies) each(family, Type::kCounter, 1);
+    each({"srs_hook_in_flight", "Calls under way.", &net::HookCounters::in_flight}, Type::kGauge, 1);
+    each({"srs_hook_seconds_total", "Time of all calls that have ended.", &net::HookCounters::latency_us},
+         Type::kCounter, 1e-6);
+    text.single("srs_hook_reports_waiting", Type::kGauge, "Reports that wait to be sent.", number(hooks_.queued));
 }
 
 void Report::disk(Text& text) const {

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "config/snapshot.h"
 #include "live/registry.h"
+#include "net/hook_stats.h"
 #include "net/session.h"
 #include "service/metrics/text.h"
 
@@ -28,7 +29,8 @@ struct Identity {
 class Report {
   public:
     // All of them outlive it.
-    Report(net::SessionTable& sessions, live::Registry& registry) : sessions_(sessions), registry_(registry) {}
+    Report(net::SessionTable& sessions, live::Registry& registry, const net::HookStats& hooks)
+        : sessions_(sessions), registry_(registry), hooks_(hooks) {}
 
     // The whole text. Yields now and then; one at a time.
     base::Result<std::string> make(const Identity& identity, const config::Exporter& exporter);
@@ -40,6 +42,7 @@ class Report {
     void process(Text& text);
     void loop(Text& text) const;
     void disk(Text& text) const;
+    void hooks(Text& text) const;
     void totals(Text& text) const;
     void closed(Text& text) const;
     base::Result<void> clients(Text& text);
@@ -48,6 +51,7 @@ class Report {
 
     net::SessionTable& sessions_;
     live::Registry& registry_;
+    const net::HookStats& hooks_;
     // Streams that are shown stay so until they are gone: a series with holes is worse than one that is not there.
     std::set<live::StreamKey> shown_;
     int64_t cpu_at_us_ = 0;  // when cpu_us_ was looked at

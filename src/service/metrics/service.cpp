@@ -13,10 +13,11 @@ constexpr int64_t kFreshMs = 200;
 constexpr int64_t kPatienceMs = 5'000;
 }  // namespace
 
-Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, Identity identity)
+Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
+                 const net::HookStats& hooks, Identity identity)
     : snapshot_(std::move(snapshot)),
       identity_(std::move(identity)),
-      report_(sessions, registry),
+      report_(sessions, registry, hooks),
       server_(sessions, router_, options()) {
     net::HttpRoute route;
     route.methods = {http::Method::kGet};

@@ -15,8 +15,9 @@ namespace service::metrics {
 
 class Service {
   public:
-    // Sessions and registry outlive it.
-    Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, Identity identity);
+    // The references outlive it.
+    Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
+            const net::HookStats& hooks, Identity identity);
 
     base::Result<void> start();
     void stop_accepting() {}  // to the end: whether it drains is what one wants to see
