@@ -323,7 +323,7 @@ def test_the_backend_names_the_destinations(servers):
     assert (request.method, request.path) == ("POST", "/forward")
     assert request.headers["Content-Type"].startswith("application/json"), request.headers
     body = request.json()
-    assert len(body.pop("client_id")) == 8 and body.pop("service_id") and body.pop("stream_id"), request.body
+    assert len(body.pop("client_id")) == 8 and body.pop("service_id") and body.pop("stream_id").startswith("vid-"), request.body
     assert body == {
         "server_id": "srv-1",
         "action": "on_forward",

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
+#include "net/account.h"
 #include "service/forward/target.h"
 
 namespace service::forward {
@@ -50,7 +51,7 @@ std::string backend_question(std::string_view server_id, std::string_view servic
     body["param"] = publisher.params;
     bool plain = key.vhost == config::kDefaultVhost;
     body["stream_url"] = (plain ? "" : key.vhost) + "/" + key.app + "/" + key.name;
-    body["stream_id"] = key.text();
+    body["stream_id"] = net::stream_id(key.vhost, key.app, key.name);
     // What is no UTF-8 in a client's words becomes U+FFFD.
     return body.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }

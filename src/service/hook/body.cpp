@@ -1,11 +1,11 @@
 #include "service/hook/body.h"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 
 #include <nlohmann/json.hpp>
 
 #include "config/path_variables.h"
+#include "net/account.h"
 #include "protocol/http/url.h"
 
 namespace service::hook {
@@ -28,7 +28,7 @@ Json common(std::string_view action, const Identity& identity, const net::Visito
 
 void add_stream(Json& body, const net::Visitor& visitor) {
     body["stream_url"] = stream_url(visitor.vhost, visitor.app, visitor.stream);
-    body["stream_id"] = stream_id(visitor.vhost, visitor.app, visitor.stream);
+    body["stream_id"] = net::stream_id(visitor.vhost, visitor.app, visitor.stream);
 }
 
 // What clients call themselves need not be UTF-8.
@@ -43,19 +43,6 @@ std::string relative(std::string_view path) {
 }  // namespace
 
 // The same for the same stream in every run: "vid-" and eleven letters and digits.
-std::string stream_id(std::string_view vhost, std::string_view app, std::string_view stream) {
-    constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuvwxyz";
-    std::string name = fmt::format("{}\n{}\n{}", vhost, app, stream);
-    uint8_t digest[EVP_MAX_MD_SIZE];
-    unsigned size = 0;
-    CHECK(EVP_Digest(name.data(), name.size(), digest, &size, EVP_sha256(), nullptr) == 1);
-    uint64_t number = 0;
-    for (size_t i = 0; i < 8; ++i) number = number << 8 | digest[i];
-    std::string id = "vid-";
-    for (size_t i = 0; i < 11; ++i, number /= kDigits.size()) id.push_back(kDigits[number % kDigits.size()]);
-    return id;
-}
-
 std::string stream_url(std::string_view vhost, std::string_view app, std::string_view stream) {
     std::string url(vhost == config::kDefaultVhost ? std::string_view() : vhost);
     return url.append("/").append(app).append("/").append(stream);

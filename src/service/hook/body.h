@@ -19,9 +19,6 @@ struct Identity {
 // "/live/livestream", with the vhost before it where that has a name.
 std::string stream_url(std::string_view vhost, std::string_view app, std::string_view stream);
 
-// As the API shows it.
-std::string stream_id(std::string_view vhost, std::string_view app, std::string_view stream);
-
 // on_connect, on_close, on_publish, on_unpublish, on_play, on_stop. traffic: of on_close.
 std::string client_body(net::Hook hook, const Identity& identity, const net::Visitor& visitor,
                         const net::Traffic& traffic = {});

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "net/account.h"
 #include "net/hmac.h"
 #include "service/hook/body.h"
 #include "service/hook/caller.h"
@@ -35,7 +36,7 @@ constexpr const char* kClient = R"(","client_id":"abcd1234","ip":"192.0.2.1","vh
 std::string expected(const char* action, const std::string& rest) { return kCommon + (action + (kClient + rest)); }
 
 TEST(HookBody, AllFieldsInTheirOrder) {
-    const std::string id = stream_id("__defaultVhost__", "live", "cam");
+    const std::string id = net::stream_id("__defaultVhost__", "live", "cam");
     const std::string stream = R"("tcUrl":"rtmp://h/live","stream":"cam","param":"?token=1",)";
     const std::string ids = R"("stream_url":"/live/cam","stream_id":")" + id + R"("})";
     auto body = [&](net::Hook hook) { return client_body(hook, kIdentity, visitor(), {10, 20}); };
