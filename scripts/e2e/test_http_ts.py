@@ -64,8 +64,9 @@ def test_the_published_stream_comes(server, tool, tmp_path, name):
     checker = own.finish()
     ts.assert_same(tags, checker, "HTTP-TS")
     # MP3 has no header that would tell of it before its first frame: where the picture is earlier, a second map has both.
-    most = 2 if any(stream == ts.MP3 for _, streams in checker.programs for stream in streams.values()) else 1
-    assert len(checker.programs) <= most, f"program maps: {checker.programs}"
+    late = name == "mp3" and flv.frames(tags)[0].type == flv.VIDEO
+    want = 2 if late else 1
+    assert len(checker.programs) == want, f"{want} program maps should come: {checker.programs}"
     recording.finish(20)
     # A body without a length ends when the connection does, which ffmpeg tells as an error.
     ends = ("Stream ends prematurely", "Input/output error")

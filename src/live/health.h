@@ -61,8 +61,9 @@ class Health {
         if (frame.pts() < highest_pts_) ++current_.b_frames;
         highest_pts_ = std::max(highest_pts_, frame.pts());
         if (at_.video_dts != INT64_MIN) {
-            current_.longest_video_step_ms =
-                std::max(current_.longest_video_step_ms, static_cast<uint32_t>(frame.dts - at_.video_dts));
+            // Below 0 where time_jitter lets a publisher's times go back.
+            const int64_t step = std::max<int64_t>(0, frame.dts - at_.video_dts);
+            current_.longest_video_step_ms = std::max(current_.longest_video_step_ms, static_cast<uint32_t>(step));
         }
         at_.video_dts = frame.dts;
         return over;

@@ -79,6 +79,14 @@ TEST(Health, CountsPicturesThatAreShownBeforeOnesSentEarlier) {
     EXPECT_EQ(health.window(0).b_frames, 32u);
 }
 
+TEST(Health, TimesThatGoBackAreNoLongStep) {
+    Health health;
+    health.restart(0);
+    for (int64_t dts : {0, 40, 20, 60, 2000}) give(health, testing::video(dts, dts % 2000 == 0), dts);
+    ASSERT_EQ(health.windows(), 1u);
+    EXPECT_EQ(health.window(0).longest_video_step_ms, 40u);
+}
+
 TEST(Health, SeesTracksDrift) {
     Health health;
     health.restart(1'000'000);

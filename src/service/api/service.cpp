@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "net/http_options.h"
 #include "net/service_id.h"
 #include "service/api/openapi.h"
 
@@ -42,21 +43,11 @@ Service::Service(config::SnapshotPtr snapshot, Parts parts, std::string signatur
       server_(parts_.sessions, parts_.router, options()) {}
 
 net::HttpServerOptions Service::options() const {
-    net::HttpServerOptions options;
+    auto options = net::http_server_options(snapshot_->http_api, snapshot_->global);
     options.response.server_name = identity_.signature;
-    const config::HttpApi& api = snapshot_->http_api;
-    options.response.crossdomain = api.crossdomain;
-    options.response.write_timeout_ms = api.write_timeout;
-    options.request_timeout_ms = api.request_timeout;
-    options.body_timeout_ms = api.body_timeout;
-    options.idle_timeout_ms = api.idle_timeout;
-    options.limits.header_bytes = static_cast<size_t>(api.max_header_size);
-    options.limits.target_bytes = options.limits.header_bytes / 2;
     options.response.json_error = [this](int status, std::string_view text) {
         return to_text(failure(identity_, status, text));
     };
-    options.trusted_proxies = snapshot_->global.trusted_proxies;
-    options.max_connections = static_cast<size_t>(snapshot_->global.max_connections);
     return options;
 }
 

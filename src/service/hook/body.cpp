@@ -26,6 +26,15 @@ Json common(std::string_view action, const Identity& identity, const net::Visito
     return body;
 }
 
+// What a file or a segment is made of.
+Json of_publisher(std::string_view action, const Identity& identity, const net::Visitor& publisher) {
+    Json body = common(action, identity, publisher);
+    body["tcUrl"] = publisher.tc_url;
+    body["stream"] = publisher.stream;
+    body["param"] = publisher.param;
+    return body;
+}
+
 void add_stream(Json& body, const net::Visitor& visitor) {
     body["stream_url"] = stream_url(visitor.vhost, visitor.app, visitor.stream);
     body["stream_id"] = net::stream_id(visitor.vhost, visitor.app, visitor.stream);
@@ -69,10 +78,7 @@ std::string client_body(net::Hook hook, const Identity& identity, const net::Vis
 }
 
 std::string dvr_body(const Identity& identity, const net::Visitor& publisher, const live::RecordingDone& event) {
-    Json body = common("on_dvr", identity, publisher);
-    body["tcUrl"] = publisher.tc_url;
-    body["stream"] = publisher.stream;
-    body["param"] = publisher.param;
+    Json body = of_publisher("on_dvr", identity, publisher);
     body["cwd"] = identity.cwd;
     body["file"] = event.path;
     add_stream(body, publisher);
@@ -80,10 +86,7 @@ std::string dvr_body(const Identity& identity, const net::Visitor& publisher, co
 }
 
 std::string hls_body(const Identity& identity, const net::Visitor& publisher, const live::SegmentDone& event) {
-    Json body = common("on_hls", identity, publisher);
-    body["tcUrl"] = publisher.tc_url;
-    body["stream"] = publisher.stream;
-    body["param"] = publisher.param;
+    Json body = of_publisher("on_hls", identity, publisher);
     body["duration"] = static_cast<double>(event.duration_ms) / 1000;
     body["cwd"] = identity.cwd;
     body["file"] = event.path;

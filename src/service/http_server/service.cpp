@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "net/access_rules.h"
+#include "net/http_options.h"
 #include "net/static_files.h"
 
 namespace service::http_server {
@@ -30,19 +31,8 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, net:
       server_(sessions, router, options()) {}
 
 net::HttpServerOptions Service::options() const {
-    const config::HttpServer& http = snapshot_->http_server;
-    net::HttpServerOptions options;
+    auto options = net::http_server_options(snapshot_->http_server, snapshot_->global);
     options.response.server_name = server_name_;
-    options.response.crossdomain = http.crossdomain;
-    options.response.write_timeout_ms = http.write_timeout;
-    options.request_timeout_ms = http.request_timeout;
-    options.body_timeout_ms = http.body_timeout;
-    options.idle_timeout_ms = http.idle_timeout;
-    options.limits.header_bytes = static_cast<size_t>(http.max_header_size);
-    // The URL is part of the head; a head of nothing but a URL is no request.
-    options.limits.target_bytes = options.limits.header_bytes / 2;
-    options.trusted_proxies = snapshot_->global.trusted_proxies;
-    options.max_connections = static_cast<size_t>(snapshot_->global.max_connections);
     return options;
 }
 

@@ -1,0 +1,25 @@
+#pragma once
+// The options of an HTTP server, from the section of the configuration that it has: http_server or http_api.
+
+#include "config/snapshot.h"
+#include "net/http_server.h"
+
+namespace net {
+
+template <class Section>
+HttpServerOptions http_server_options(const Section& section, const config::Global& global) {
+    HttpServerOptions options;
+    options.response.crossdomain = section.crossdomain;
+    options.response.write_timeout_ms = section.write_timeout;
+    options.request_timeout_ms = section.request_timeout;
+    options.body_timeout_ms = section.body_timeout;
+    options.idle_timeout_ms = section.idle_timeout;
+    options.limits.header_bytes = static_cast<size_t>(section.max_header_size);
+    // The URL is part of the head; a head of nothing but a URL is no request.
+    options.limits.target_bytes = options.limits.header_bytes / 2;
+    options.trusted_proxies = global.trusted_proxies;
+    options.max_connections = static_cast<size_t>(global.max_connections);
+    return options;
+}
+
+}  // namespace net
