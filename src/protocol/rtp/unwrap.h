@@ -1,0 +1,38 @@
+#pragma once
+// Sequence numbers of 16 bits and timestamps of 32 bits as int64 that never wrap: each is taken for the one nearest to
+// the newest so far. The first keeps its value; one before it may come out negative.
+
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+
+namespace rtp {
+
+template <class T>
+class Unwrapper {
+  public:
+    int64_t unwrap(T value) {
+        int64_t result = peek(value);
+        if (!newest_ || result > *newest_) newest_ = result;
+        return result;
+    }
+    // The same, without taking it for the newest.
+    int64_t peek(T value) const {
+        if (!newest_) return value;
+        auto step = static_cast<std::make_signed_t<T>>(static_cast<T>(value - static_cast<T>(*newest_)));
+        return *newest_ + step;
+    }
+    std::optional<int64_t> newest() const { return newest_; }
+    void reset() { newest_.reset(); }
+
+  private:
+    std::optional<int64_t> newest_;
+};
+
+using SequenceUnwrapper = Unwrapper<uint16_t>;
+using TimestampUnwrapper = Unwrapper<uint32_t>;
+
+// Whether a comes after b, on the circle.
+inline bool is_newer(uint16_t a, uint16_t b) { return static_cast<int16_t>(static_cast<uint16_t>(a - b)) > 0; }
+
+}  // namespace rtp
