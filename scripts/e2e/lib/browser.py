@@ -22,9 +22,9 @@ def is_there(*scripts):
 
 class Browser:
     """page: HTML that gets scripts by their path below MODULES, the source's URL by location.hash, and posts JSON to
-    /report."""
+    /report. flags: more of them for Chromium."""
 
-    def __init__(self, tool, directory, page, source):
+    def __init__(self, tool, directory, page, source, flags=""):
         self.reports = []
         browser = self
 
@@ -50,7 +50,7 @@ class Browser:
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{self.server.server_address[1]}/#{source}"
-        self.process = tool([shutil.which("chromium"), *FLAGS.split(), f"--user-data-dir={directory}/profile", url])
+        self.process = tool([shutil.which("chromium"), *FLAGS.split(), *flags.split(), f"--user-data-dir={directory}/profile", url])
 
     def last(self):
         return self.reports[-1] if self.reports else None

@@ -56,8 +56,8 @@ class Server:
         self.dir = Path(directory)
         self.dir.mkdir(parents=True, exist_ok=True)
         (self.dir / "html").mkdir(exist_ok=True)
-        self.ports = ports.take(5)
-        self.rtmp_port, self.http_port, self.rtmps_port, self.https_port, self.api_port = self.ports
+        self.ports = ports.take(6)
+        self.rtmp_port, self.http_port, self.rtmps_port, self.https_port, self.api_port, self.rtc_port = self.ports
         self.log_path = self.dir / "srs.log"
         self.pid_path = self.dir / "srs.pid"
         self.conf_path = self.dir / "srs.conf"
@@ -89,7 +89,7 @@ class Server:
         text = "\n".join(lines) + "\n" + top + "\n"
         if http_enabled:
             text += f"http_server {{ enabled on; listen 127.0.0.1:{self.http_port}; dir {self.dir}/html; {http} }}\n"
-        for name in ("RTMPS_PORT", "HTTPS_PORT", "API_PORT"):
+        for name in ("RTMPS_PORT", "HTTPS_PORT", "API_PORT", "RTC_PORT"):
             text = text.replace(name, str(getattr(self, name.lower())))
         return text + vhosts
 
