@@ -1,0 +1,35 @@
+#pragma once
+// Opus (RFC 7587: a packet is a payload) and G.711 (RFC 3551, 4.5.14: a byte is a sample at 8 kHz). An Opus packet is
+// never cut; G.711 frames that are too long for a packet are, into equal parts. Redundancy (RED) is not read.
+
+#include "protocol/rtp/payload/depacketizer.h"
+#include "protocol/rtp/payload/packetizer.h"
+
+namespace rtp {
+
+class AudioPacketizer final : public Packetizer {
+  public:
+    AudioPacketizer(media::Codec codec, const PacketizerOptions& options) : codec_(codec), options_(options) {}
+    base::Result<void> set_header(const media::Frame&) override { return {}; }
+    base::Result<void> packetize(const media::Frame& frame, std::vector<Payload>& out) override;
+
+  private:
+    media::Codec codec_;
+    PacketizerOptions options_;
+};
+
+class AudioDepacketizer final : public Depacketizer {
+  public:
+    // channels: 1 or 2
+    AudioDepacketizer(media::Codec codec, int channels) : codec_(codec), channels_(channels) {}
+    void push(const DepacketizerPacket& packet, std::vector<Unit>& out) override;
+
+  private:
+    media::Frame frame_of(std::span<const uint8_t> payload) const;
+
+    media::Codec codec_;
+    int channels_;
+    bool header_sent_ = false;
+};
+
+}  // namespace rtp

@@ -1,0 +1,64 @@
+#pragma once
+// For the depacketisers' fuzz targets. The input is a row of packets: a byte of flags (1 marker, 2 after a hole, 4 the
+// next timestamp), two of length, the payload. What comes out must keep the promises of depacketizer.h, and what is
+// packetised again must come back as it was.
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "protocol/rtp/payload/depacketizer.h"
+#include "protocol/rtp/payload/keyframe.h"
+#include "protocol/rtp/payload/packetizer.h"
+
+namespace rtp::testing {
+
+inline std::vector<Unit> take_packets(Depacketizer& depacketizer, media::Codec codec, std::span<const uint8_t> bytes) {
+    base::ByteReader r(bytes);
+    std::vector<Unit> units;
+    uint32_t timestamp = 0;
+    while (r.left() > 0) {
+        uint8_t flags = r.u8();
+        auto payload = r.bytes(std::min<size_t>(r.u16(), r.left()));
+        if (flags & 4) timestamp += 3000;
+        is_keyframe(codec, payload);
+        depacketizer.push({payload, timestamp, (flags & 1) != 0, (flags & 2) != 0}, units);
+    }
+    return units;
+}
+
+inline void cut_and_join(media::Codec codec, const std::vector<Unit>& units) {
+    auto packetizer = make_packetizer(codec, {.max_payload = 100, .merge_nalus = true});
+    auto depacketizer = make_depacketizer(codec);
+    bool any_header = false;
+    for (const Unit& unit : units) {
+        if (unit.frame.sequence_header) {
+            any_header = true;
+            CHECK(packetizer->set_header(unit.frame));
+            continue;
+        }
+        std::vector<Payload> payloads;
+        bool cut = packetizer->packetize(unit.frame, payloads).has_value();
+        CHECK(cut || media::codec_info(codec).kind == media::Kind::kAudio);
+        std::vector<Unit> back;
+        for (const Payload& p : payloads) {
+            CHECK(p.bytes.size() <= 100 && p.bytes.size() > 0);
+            depacketizer->push({p.bytes, unit.timestamp + p.timestamp_offset, p.marker, false}, back);
+        }
+        for (const Unit& again : back)
+            if (!again.frame.sequence_header) CHECK(again.frame.payload.size() <= unit.frame.payload.size() + 8);
+    }
+    CHECK(any_header || units.empty() || !media::codec_info(codec).has_sequence_header);
+}
+
+inline int fuzz_depacketizer(media::Codec codec, const uint8_t* data, size_t size) {
+    auto depacketizer = make_depacketizer(codec);
+    auto units = take_packets(*depacketizer, codec, std::span(data, size));
+    for (const Unit& unit : units) {
+        CHECK(unit.frame.codec == codec && !unit.frame.payload.empty());
+        CHECK(unit.frame.payload.size() <= Depacketizer::kMaxUnit + 64 * 1024);
+    }
+    cut_and_join(codec, units);
+    return 0;
+}
+
+}  // namespace rtp::testing

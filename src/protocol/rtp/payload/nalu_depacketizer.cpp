@@ -1,0 +1,204 @@
+#include "protocol/rtp/payload/nalu_depacketizer.h"
+
+#include <cstring>
+
+#include "base/bytes.h"
+#include "media/h264.h"
+#include "media/h265.h"
+#include "media/nalu.h"
+
+namespace rtp {
+
+NaluDepacketizer::NaluDepacketizer(media::Codec codec)
+    : codec_(codec), format_(codec == media::Codec::kH264 ? kH264Format : kHevcFormat) {}
+
+void NaluDepacketizer::push(const DepacketizerPacket& packet, std::vector<Unit>& out) {
+    if (packet.after_hole && open_) damaged_ = true;
+    bool lost_before = packet.after_hole;
+    if (packet.payload.empty()) {
+        // A probe: what was lost before it may have been the front of the next unit.
+        if (lost_before && !open_) uncertain_ = true;
+        return;
+    }
+    if (open_ && packet.timestamp != timestamp_) finish(out);
+    if (!open_) {
+        begin(packet.timestamp);
+        uncertain_ |= lost_before;
+    }
+    if (!damaged_ && !take(packet.payload)) {
+        ++counters_.malformed;
+        damaged_ = true;
+    }
+    if (packet.marker) finish(out);
+}
+
+void NaluDepacketizer::begin(uint32_t timestamp) {
+    open_ = true;
+    timestamp_ = timestamp;
+    damaged_ = has_slice_ = random_access_ = in_fragment_ = false;
+    body_.clear();
+    vps_.clear();
+    sps_.clear();
+    pps_.clear();
+}
+
+// False when the payload makes no sense where it is.
+bool NaluDepacketizer::take(Nalu payload) {
+    uint8_t type = format_.type(payload);
+    if (type == format_.fragment) return take_fragment(payload);
+    if (in_fragment_) return false;  // its end has not come, though nothing was lost
+    if (type == format_.aggregate) return take_aggregate(payload);
+    return type <= format_.max_single && take_nalu(payload);
+}
+
+bool NaluDepacketizer::take_aggregate(Nalu payload) {
+    base::ByteReader r(payload.subspan(format_.header_size));
+    bool any = false;
+    while (r.left() > 0) {
+        Nalu nalu = r.bytes(r.u16());
+        if (!r.ok()) return false;
+        if (nalu.empty()) continue;
+        if (format_.type(nalu) > format_.max_single || !take_nalu(nalu)) return false;
+        any = true;
+    }
+    return any;
+}
+
+bool NaluDepacketizer::take_fragment(Nalu payload) {
+    size_t head = format_.fragment_header_size();
+    if (payload.size() <= head) return false;
+    uint8_t flags = payload[head - 1];
+    auto type = static_cast<uint8_t>(flags & (format_.header_size == 1 ? 0x1f : 0x3f));
+    bool starts = flags & 0x80;
+    if (starts == in_fragment_) return false;  // a start inside, or a middle without a start
+    if (starts) {
+        if (type > format_.max_single) return false;
+        uint8_t nalu_head[2] = {static_cast<uint8_t>((payload[0] & 0xe0) | type), 0};
+        if (format_.header_size == 2) {
+            nalu_head[0] = static_cast<uint8_t>((payload[0] & 0x81) | type << 1);
+            nalu_head[1] = payload[1];
+        }
+        in_fragment_ = true;
+        fragment_type_ = type;
+        fragment_at_ = body_.size();
+        body_.resize(body_.size() + 4);
+        append(Nalu(nalu_head, format_.header_size));
+    } else if (type != fragment_type_) {
+        return false;
+    }
+    if (body_.size() + payload.size() > kMaxUnit) return false;
+    append(payload.subspan(head));
+    return !(flags & 0x40) || end_fragment();
+}
+
+bool NaluDepacketizer::end_fragment() {
+    in_fragment_ = false;
+    Nalu nalu = Nalu(body_).subspan(fragment_at_ + 4);
+    if (format_.is_parameter_set(fragment_type_) || format_.is_needless(fragment_type_)) {
+        Bytes copy(nalu.begin(), nalu.end());  // it does not stay in the unit
+        body_.resize(fragment_at_);
+        return take_nalu(copy);
+    }
+    base::put_u32(body_.data() + fragment_at_, static_cast<uint32_t>(nalu.size()));
+    return note_slice(fragment_type_, nalu);
+}
+
+bool NaluDepacketizer::take_nalu(Nalu nalu) {
+    if (nalu.size() < format_.header_size) return false;
+    uint8_t type = format_.type(nalu);
+    if (format_.is_needless(type)) return true;
+    if (format_.is_parameter_set(type)) return note_parameter_set(type, nalu);
+    if (body_.size() + nalu.size() + 4 > kMaxUnit) return false;
+    size_t at = body_.size();
+    body_.resize(at + 4);
+    base::put_u32(body_.data() + at, static_cast<uint32_t>(nalu.size()));
+    append(nalu);
+    return note_slice(type, nalu);
+}
+
+bool NaluDepacketizer::note_parameter_set(uint8_t type, Nalu nalu) {
+    auto& sets = type == format_.sps ? sps_ : type == format_.pps ? pps_ : vps_;
+    if (sets.size() >= kMaxParameterSets) return false;
+    sets.emplace_back(nalu.begin(), nalu.end());
+    return true;
+}
+
+bool NaluDepacketizer::note_slice(uint8_t type, Nalu nalu) {
+    if (!format_.is_slice(type)) return true;
+    // What was lost before the unit may have been its first slices.
+    if (!has_slice_ && uncertain_ && !format_.begins_picture(nalu)) damaged_ = true;
+    has_slice_ = true;
+    random_access_ |= format_.is_random(type);
+    return true;
+}
+
+void NaluDepacketizer::finish(std::vector<Unit>& out) {
+    open_ = false;
+    uncertain_ = false;
+    if (in_fragment_) damaged_ = true;
+    if (damaged_) {
+        ++counters_.damaged;
+        return;
+    }
+    emit(out);
+}
+
+void NaluDepacketizer::emit(std::vector<Unit>& out) {
+    if (!use_parameter_sets(out) || config_.empty()) {
+        if (has_slice_) ++counters_.undecodable;
+        return;
+    }
+    if (!has_slice_) return;
+    media::Frame frame;
+    frame.kind = media::Kind::kVideo;
+    frame.codec = codec_;
+    frame.keyframe = random_access_;
+    frame.payload = copy_payload();
+    out.push_back({std::move(frame), timestamp_});
+}
+
+// The first of each kind goes into the sequence header. False when they make none.
+bool NaluDepacketizer::use_parameter_sets(std::vector<Unit>& out) {
+    bool changed = false;
+    auto use = [&](std::vector<Bytes>& came, Bytes& in_force) {
+        if (came.empty() || came.front() == in_force) return;
+        in_force = came.front();
+        changed = true;
+    };
+    use(vps_, config_vps_);
+    use(sps_, config_sps_);
+    use(pps_, config_pps_);
+    bool complete = !config_sps_.empty() && !config_pps_.empty() && (!format_.vps || !config_vps_.empty());
+    if (!changed || !complete) return complete;
+    auto config = make_config();
+    if (!config) {
+        ++counters_.malformed;
+        config_ = {};
+        return false;
+    }
+    config_ = std::move(*config);
+    media::Frame header;
+    header.kind = media::Kind::kVideo;
+    header.codec = codec_;
+    header.sequence_header = true;
+    header.payload = config_;
+    out.push_back({std::move(header), timestamp_});
+    return true;
+}
+
+base::Result<base::Slice> NaluDepacketizer::make_config() const {
+    if (codec_ != media::Codec::kH264) return media::make_hevc_config(config_vps_, config_sps_, config_pps_);
+    TRY(media::parse_h264_sps(config_sps_));
+    return media::make_avc_config(config_sps_, config_pps_);
+}
+
+// Further parameter sets of a kind stay in the unit: the sequence header has room for one of each here.
+base::Slice NaluDepacketizer::copy_payload() const {
+    base::SliceBuilder payload(body_.size());
+    for (const auto* sets : {&vps_, &sps_, &pps_})
+        for (size_t i = 1; i < sets->size(); ++i) media::append_length_prefixed(payload, (*sets)[i]);
+    payload.append(body_);
+    return payload.freeze();
+}
+
+}  // namespace rtp

@@ -1,0 +1,61 @@
+#pragma once
+// H.264 and HEVC payloads into access units of length-prefixed NAL units (four bytes). An access unit ends with the
+// marker, or with the next timestamp when nothing was lost between. Parameter sets go into the sequence header, which
+// comes before the keyframe that brought another one, and delimiters are dropped; so are interleaved payloads (STAP-B,
+// MTAP, FU-B, PACI), which no answer of ours allows.
+
+#include <utility>
+
+#include "protocol/rtp/payload/depacketizer.h"
+#include "protocol/rtp/payload/nalu_format.h"
+
+namespace rtp {
+
+class NaluDepacketizer final : public Depacketizer {
+  public:
+    explicit NaluDepacketizer(media::Codec codec);
+    void push(const DepacketizerPacket& packet, std::vector<Unit>& out) override;
+
+  private:
+    using Nalu = std::span<const uint8_t>;
+    using Bytes = std::vector<uint8_t>;
+    // An encoder has one of each; more of a kind than this in one unit is no picture.
+    static constexpr size_t kMaxParameterSets = 16;
+
+    void begin(uint32_t timestamp);
+    bool take(Nalu payload);
+    bool take_aggregate(Nalu payload);
+    bool take_fragment(Nalu payload);
+    bool end_fragment();
+    bool take_nalu(Nalu nalu);
+    void append(Nalu bytes) { body_.insert(body_.end(), bytes.begin(), bytes.end()); }
+    bool note_parameter_set(uint8_t type, Nalu nalu);
+    bool note_slice(uint8_t type, Nalu nalu);
+    void finish(std::vector<Unit>& out);
+    void emit(std::vector<Unit>& out);
+    bool use_parameter_sets(std::vector<Unit>& out);
+    base::Result<base::Slice> make_config() const;
+    base::Slice copy_payload() const;
+
+    media::Codec codec_;
+    const NaluFormat& format_;
+
+    // The unit under way.
+    bool open_ = false;
+    uint32_t timestamp_ = 0;
+    bool damaged_ = false;
+    bool uncertain_ = false;  // packets were lost before it: its first slice must begin the picture
+    bool has_slice_ = false;
+    bool random_access_ = false;
+    Bytes body_;
+    std::vector<Bytes> vps_, sps_, pps_;  // that came in it
+    bool in_fragment_ = false;
+    size_t fragment_at_ = 0;  // where its length stands in body_
+    uint8_t fragment_type_ = 0;
+
+    // In force.
+    Bytes config_vps_, config_sps_, config_pps_;
+    base::Slice config_;
+};
+
+}  // namespace rtp
