@@ -71,7 +71,8 @@ base::Result<int> bind_one(const RawAddress& raw, int type, const std::string& n
     if (fd < 0) return base::fail_errno(fmt::format("opening a socket for {}", name), errno);
     const int on = 1;
     const int off = 0;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    // Of UDP it would let another process take the port, and the datagrams, away.
+    if (type == SOCK_STREAM) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (raw.family() == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     if (bind(fd, raw.get(), raw.length) < 0) {
         const int error = errno;

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <cstring>
 
 #include "runtime/address.h"
 #include "runtime/coroutine_state.h"
@@ -14,6 +15,52 @@ namespace runtime {
 namespace {
 
 constexpr size_t kDatagramUnits = 4096;  // for account()
+
+// Older headers do not have it; Linux does since 4.18.
+constexpr int kUdpSegment = 103;
+
+// One set of all that recvmmsg wants, whichever socket receives: nobody keeps it across a yield.
+struct ReceiveBuffer {
+    std::array<std::array<uint8_t, UdpSocket::kMostDatagramBytes>, UdpSocket::kMostReceived> bytes;
+    std::array<sockaddr_in6, UdpSocket::kMostReceived> from;
+    std::array<iovec, UdpSocket::kMostReceived> parts;
+    std::array<mmsghdr, UdpSocket::kMostReceived> messages;
+    std::array<UdpPacket, UdpSocket::kMostReceived> packets;
+
+    ReceiveBuffer() {
+        for (size_t i = 0; i < messages.size(); ++i) {
+            parts[i] = {bytes[i].data(), bytes[i].size()};
+            messages[i] = {};
+            messages[i].msg_hdr.msg_name = &from[i];
+            messages[i].msg_hdr.msg_iov = &parts[i];
+            messages[i].msg_hdr.msg_iovlen = 1;
+        }
+    }
+};
+ReceiveBuffer& receive_buffer() {
+    static detail::Immortal<ReceiveBuffer> buffer;
+    return buffer.value;
+}
+
+UdpAddress udp_address(const sockaddr_in6& from) {
+    UdpAddress address;
+    if (from.sin6_family == AF_INET6) {
+        std::memcpy(address.ip.bytes.data(), &from.sin6_addr, 16);
+        address.port = ntohs(from.sin6_port);
+    } else {
+        const auto& v4 = reinterpret_cast<const sockaddr_in&>(from);
+        address.ip.bytes[10] = address.ip.bytes[11] = 0xff;
+        std::memcpy(address.ip.bytes.data() + 12, &v4.sin_addr, 4);
+        address.port = ntohs(v4.sin_port);
+    }
+    return address;
+}
+
+// Beyond the system's limit where we may.
+void set_buffer(int fd, int forced, int option, int bytes) {
+    if (bytes > 0 && setsockopt(fd, SOL_SOCKET, forced, &bytes, sizeof bytes) != 0)
+        setsockopt(fd, SOL_SOCKET, option, &bytes, sizeof bytes);
+}
 
 class Udp;
 
@@ -41,8 +88,12 @@ class Udp final : public UdpSocket {
     base::Result<void> open(const SocketAddress& address, const UdpOptions& options) {
         const int fd = TRY(detail::bound_socket(address, SOCK_DGRAM));
         port_ = detail::local_port(fd);
-        const int bytes = options.receive_buffer_bytes;
-        if (bytes > 0) setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+        set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, options.receive_buffer_bytes);
+        set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, options.send_buffer_bytes);
+        int family = 0;
+        socklen_t length = sizeof family;
+        getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &length);
+        v6_ = family == AF_INET6;
         TRY(watch_.open(fd));
         next_ = sockets.first;
         if (next_) next_->previous_ = this;
@@ -84,6 +135,24 @@ class Udp final : public UdpSocket {
         }
     }
 
+    base::Result<std::span<const UdpPacket>> receive_batch(Deadline deadline) override {
+        TRY(detail::account(kDatagramUnits));
+        ReceiveBuffer& buffer = receive_buffer();
+        while (true) {
+            TRY(watch_.wait_readable(deadline));
+            for (mmsghdr& message : buffer.messages) message.msg_hdr.msg_namelen = sizeof(sockaddr_in6);
+            const int n = recvmmsg(watch_.fd(), buffer.messages.data(), buffer.messages.size(), MSG_DONTWAIT, nullptr);
+            if (n > 0) {
+                const std::span<const UdpPacket> packets = take(buffer, static_cast<size_t>(n));
+                if (!packets.empty()) return packets;
+            } else if (errno == EAGAIN) {
+                watch_.read_would_block();
+            } else if (errno != EINTR) {
+                return base::fail_errno("receiving datagrams", errno);
+            }
+        }
+    }
+
     base::Result<void> send_to(std::span<const uint8_t> bytes, const sockaddr_storage& to, socklen_t to_length,
                                Deadline deadline) override {
         TRY(detail::account(kDatagramUnits));
@@ -109,9 +178,42 @@ class Udp final : public UdpSocket {
 
     uint16_t port() const override { return port_; }
 
+    bool is_v6() const override { return v6_; }
+    bool can_segment() const override {
+        const int off = 0;
+        return setsockopt(watch_.fd(), IPPROTO_UDP, kUdpSegment, &off, sizeof off) == 0;
+    }
+    int send_messages(std::span<mmsghdr> messages) override {
+        const int sent = sendmmsg(watch_.fd(), messages.data(), static_cast<unsigned>(messages.size()), MSG_DONTWAIT);
+        return sent >= 0 ? sent : -errno;
+    }
+    base::Result<void> wait_writable(Deadline deadline) override { return watch_.wait_writable(deadline); }
+    void write_would_block() override { watch_.write_would_block(); }
+    void count_sent(size_t sent, size_t lost) override {
+        stats_.sent += sent;
+        stats_.send_lost += lost;
+    }
+
   private:
+    std::span<const UdpPacket> take(ReceiveBuffer& buffer, size_t came) {
+        size_t kept = 0;
+        for (size_t i = 0; i < came; ++i) {
+            const mmsghdr& message = buffer.messages[i];
+            if (message.msg_hdr.msg_flags & MSG_TRUNC) {
+                ++stats_.receive_lost;
+                continue;
+            }
+            buffer.packets[kept++] = {{buffer.bytes[i].data(), message.msg_len}, udp_address(buffer.from[i])};
+        }
+        stats_.received += kept;
+        // Fewer than there was room for: the next ones are a new edge.
+        if (came < buffer.messages.size()) watch_.read_fell_short();
+        return {buffer.packets.data(), kept};
+    }
+
     detail::Watch watch_;
     uint16_t port_ = 0;
+    bool v6_ = false;
     UdpStats stats_;
     uint32_t drops_seen_ = 0;
     Udp* previous_ = nullptr;
@@ -119,6 +221,8 @@ class Udp final : public UdpSocket {
 };
 
 }  // namespace
+
+std::string UdpAddress::text() const { return detail::address_text(ip.text(), port); }
 
 UdpStats& UdpStats::operator+=(const UdpStats& other) {
     received += other.received;

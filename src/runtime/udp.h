@@ -1,13 +1,16 @@
 #pragma once
-// UDP over the loop's edge-triggered set. Batching (recvmmsg, GSO) enters with its first user.
+// UDP over the loop's edge-triggered set: a datagram at a time, or what came together by one call (recvmmsg). Sending
+// many: udp_batch.h.
 
 #include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/ip.h"
 #include "base/result.h"
 #include "runtime/tcp.h"
 
@@ -27,6 +30,19 @@ struct UdpStats {
     UdpStats& operator+=(const UdpStats& other);
 };
 
+// A peer in 18 bytes; IPv4 as mapped into IPv6.
+struct UdpAddress {
+    base::IpAddress ip{};
+    uint16_t port = 0;
+    std::string text() const;  // "192.0.2.1:4711", "[2001:db8::1]:4711"
+    friend bool operator==(const UdpAddress&, const UdpAddress&) = default;
+};
+
+struct UdpPacket {
+    std::span<uint8_t> bytes;
+    UdpAddress from;
+};
+
 class UdpSocket {
   public:
     virtual ~UdpSocket() = default;
@@ -39,12 +55,30 @@ class UdpSocket {
     virtual base::Result<Datagram> receive(std::span<uint8_t> buffer, Deadline deadline) = 0;
     virtual base::Result<void> send_to(std::span<const uint8_t> bytes, const sockaddr_storage& to, socklen_t to_length,
                                        Deadline deadline) = 0;
+    // Yields until something came; then what is there, at most kMostReceived, in a buffer that all sockets share:
+    // valid, and may be written to, until the next yield. A datagram longer than kMostDatagramBytes is left out and
+    // counted as lost.
+    virtual base::Result<std::span<const UdpPacket>> receive_batch(Deadline deadline) = 0;
     virtual uint16_t port() const = 0;
     virtual UdpStats stats() = 0;  // asks the kernel
+
+    static constexpr size_t kMostReceived = 64;
+    static constexpr size_t kMostDatagramBytes = 2048;
+
+    // For UdpBatch.
+    virtual bool is_v6() const = 0;        // addresses of IPv4 are sent to as mapped ones
+    virtual bool can_segment() const = 0;  // the kernel knows UDP_SEGMENT
+    // How many went, or a negative errno of the first.
+    virtual int send_messages(std::span<mmsghdr> messages) = 0;
+    virtual base::Result<void> wait_writable(Deadline deadline) = 0;
+    virtual void write_would_block() = 0;
+    virtual void count_sent(size_t sent, size_t lost) = 0;
 };
 
 struct UdpOptions {
-    int receive_buffer_bytes = 0;  // 0: the system's default; the system doubles it, up to rmem_max
+    // 0: the system's default; the system doubles them, up to rmem_max and wmem_max, beyond which only root gets them.
+    int receive_buffer_bytes = 0;
+    int send_buffer_bytes = 0;
 };
 base::Result<std::unique_ptr<UdpSocket>> bind_udp(const SocketAddress& address, const UdpOptions& options = {});
 

@@ -1,0 +1,193 @@
+#include "runtime/udp_batch.h"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace runtime {
+namespace {
+constexpr int kUdpSegment = 103;  // UDP_SEGMENT, which older headers do not have
+}
+
+// What one sendmmsg is given.
+struct UdpBatch::Slots {
+    struct Control {
+        alignas(cmsghdr) std::array<uint8_t, CMSG_SPACE(sizeof(uint16_t))> bytes;
+    };
+    std::array<mmsghdr, kMostAtOnce> messages;
+    std::array<iovec, kMostAtOnce> parts;
+    std::array<sockaddr_in6, kMostAtOnce> to;
+    std::array<Control, kMostAtOnce> control;
+};
+
+UdpBatch::UdpBatch(UdpSocket& socket)
+    : socket_(socket),
+      v6_(socket.is_v6()),
+      gso_(socket.can_segment()),
+      arena_(static_cast<uint8_t*>(std::malloc(kArenaBytes)), &::free),
+      slots_(std::make_unique<Slots>()) {
+    CHECK(arena_);
+    messages_.reserve(kMostMessages);
+    sender_ = spawn("udp-send", [this] { send_loop(); });
+}
+
+UdpBatch::~UdpBatch() {
+    if (sender_) sender_.cancel_and_join();
+    while (first_ < messages_.size()) drop_first();
+}
+
+void UdpBatch::send_loop() {
+    while (waiting_.wait(Deadline::never())) {
+        if (full_) {
+            if (!socket_.wait_writable(Deadline::never())) return;
+            full_ = false;
+        }
+        waiting_.reset();
+        flush();
+        if (full_) waiting_.set();
+    }
+}
+
+uint8_t* UdpBatch::reserve(size_t most_bytes) {
+    if (used_ >= kFlushBytes && !full_) flush();
+    if (used_ + most_bytes > kArenaBytes || messages_.size() >= kMostMessages) {
+        flush();
+        if (full_) compact();
+    }
+    if (used_ + most_bytes > kArenaBytes || messages_.size() >= kMostMessages) {
+        socket_.count_sent(0, 1);
+        return nullptr;
+    }
+    return arena_.get() + used_;
+}
+
+void UdpBatch::commit(size_t bytes, const UdpAddress& to) {
+    if (messages_.size() > first_) {
+        Message& last = messages_.back();
+        if (!last.closed && last.bytes + bytes <= kMostGsoBytes && bytes <= last.segment &&
+            last.count < kMostSegments && last.to == to && gso_) {
+            last.bytes += static_cast<uint32_t>(bytes);
+            last.closed = bytes < last.segment;
+            ++last.count;
+            used_ += bytes;
+            return;
+        }
+    }
+    messages_.push_back(
+        {to, static_cast<uint32_t>(used_), static_cast<uint32_t>(bytes), static_cast<uint16_t>(bytes), 1, false});
+    used_ += bytes;
+    if (!waiting_.is_set()) waiting_.set();
+}
+
+void UdpBatch::prepare(size_t slot, const Message& message) {
+    sockaddr_in6& to = slots_->to[slot];
+    mmsghdr& out = slots_->messages[slot];
+    out = {};
+    if (v6_) {
+        to = {};
+        to.sin6_family = AF_INET6;
+        to.sin6_port = htons(message.to.port);
+        std::memcpy(&to.sin6_addr, message.to.ip.bytes.data(), 16);
+        out.msg_hdr.msg_namelen = sizeof(sockaddr_in6);
+    } else {
+        auto& v4 = reinterpret_cast<sockaddr_in&>(to);
+        v4 = {};
+        v4.sin_family = AF_INET;
+        v4.sin_port = htons(message.to.port);
+        std::memcpy(&v4.sin_addr, message.to.ip.bytes.data() + 12, 4);
+        out.msg_hdr.msg_namelen = sizeof(sockaddr_in);
+    }
+    slots_->parts[slot] = {arena_.get() + message.offset, message.bytes};
+    out.msg_hdr.msg_name = &to;
+    out.msg_hdr.msg_iov = &slots_->parts[slot];
+    out.msg_hdr.msg_iovlen = 1;
+    if (message.count == 1) return;
+    Slots::Control& control = slots_->control[slot];
+    out.msg_hdr.msg_control = control.bytes.data();
+    out.msg_hdr.msg_controllen = control.bytes.size();
+    cmsghdr* head = CMSG_FIRSTHDR(&out.msg_hdr);
+    head->cmsg_level = IPPROTO_UDP;
+    head->cmsg_type = kUdpSegment;
+    head->cmsg_len = CMSG_LEN(sizeof(uint16_t));
+    std::memcpy(CMSG_DATA(head), &message.segment, sizeof message.segment);
+}
+
+int UdpBatch::send_some(size_t count) {
+    ++counters_.calls;
+    return socket_.send_messages({slots_->messages.data(), count});
+}
+
+void UdpBatch::flush() {
+    while (first_ < messages_.size() && !full_) {
+        const size_t count = std::min(messages_.size() - first_, kMostAtOnce);
+        for (size_t i = 0; i < count; ++i) prepare(i, messages_[first_ + i]);
+        const int sent = send_some(count);
+        if (sent > 0) {
+            size_t datagrams = 0;
+            for (int i = 0; i < sent; ++i) datagrams += messages_[first_ + static_cast<size_t>(i)].count;
+            socket_.count_sent(datagrams, 0);
+            counters_.messages += static_cast<uint64_t>(sent);
+            first_ += static_cast<size_t>(sent);
+        } else if (sent == -EAGAIN) {
+            full_ = true;
+        } else if (sent != -EINTR) {
+            // Of the first message alone: no route, no buffers (ENOBUFS), or segments that this path does not take.
+            Message& message = messages_[first_];
+            if (message.count > 1 && sent != -ENOBUFS) {
+                // EIO: the device cannot; EINVAL, EMSGSIZE: a path with a small MTU, where IP cuts.
+                if (sent == -EIO || sent == -ENOPROTOOPT || sent == -EOPNOTSUPP) gso_ = false;
+                ++counters_.split;
+                if (!send_singly(message)) full_ = true;
+            } else {
+                drop_first();
+            }
+        }
+    }
+    if (full_) {
+        ++counters_.full;
+        socket_.write_would_block();
+        if (!waiting_.is_set()) waiting_.set();
+    } else {
+        all_sent();
+    }
+}
+
+bool UdpBatch::send_singly(Message& message) {
+    const uint16_t segment = message.segment;
+    while (message.count > 0) {
+        Message one = message;
+        one.count = 1;
+        one.bytes = std::min<uint32_t>(segment, message.bytes);
+        prepare(0, one);
+        const int sent = send_some(1);
+        if (sent == -EAGAIN) return false;
+        if (sent == -EINTR) continue;
+        socket_.count_sent(sent == 1, sent != 1);
+        if (sent == 1) ++counters_.messages;
+        message.offset += one.bytes;
+        message.bytes -= one.bytes;
+        --message.count;
+    }
+    ++first_;
+    return true;
+}
+
+void UdpBatch::drop_first() { socket_.count_sent(0, messages_[first_++].count); }
+
+void UdpBatch::all_sent() {
+    messages_.clear();
+    first_ = 0;
+    used_ = 0;
+}
+
+// What waits is moved to the arena's beginning.
+void UdpBatch::compact() {
+    if (first_ == 0 || first_ >= messages_.size()) return;
+    const size_t offset = messages_[first_].offset;
+    std::memmove(arena_.get(), arena_.get() + offset, used_ - offset);
+    messages_.erase(messages_.begin(), messages_.begin() + static_cast<ptrdiff_t>(first_));
+    for (Message& message : messages_) message.offset -= static_cast<uint32_t>(offset);
+    used_ -= offset;
+    first_ = 0;
+}
+
+}  // namespace runtime

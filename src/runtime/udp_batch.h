@@ -1,0 +1,86 @@
+#pragma once
+// UdpBatch: many datagrams by few calls. They are written straight into one arena, and go out together: by sendmmsg,
+// and those that follow each other to one address and are of one size (the last may be shorter) as one message that the
+// kernel cuts (UDP_SEGMENT), where it can. What was committed within one turn of the loop is sent at its end by the
+// batch's own coroutine, or before when it has become much. Nothing here yields or blocks: while the socket is full the
+// arena fills up to kArenaBytes, and what comes then is dropped and counted in the socket's UdpStats.
+
+#include <netinet/in.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "runtime/coroutine.h"
+#include "runtime/sync.h"
+#include "runtime/udp.h"
+
+namespace runtime {
+
+class UdpBatch {
+  public:
+    static constexpr size_t kArenaBytes = 1024 * 1024;  // memory is used as it is touched
+    static constexpr size_t kFlushBytes = 128 * 1024;   // so much is sent at once
+    static constexpr size_t kMostMessages = 2048;
+    static constexpr size_t kMostAtOnce = 64;    // messages a call
+    static constexpr size_t kMostSegments = 64;  // datagrams a message; the kernel's own limit
+    static constexpr size_t kMostGsoBytes = 60'000;
+
+    // The socket outlives it.
+    explicit UdpBatch(UdpSocket& socket);
+    ~UdpBatch();  // what was not sent is dropped; yields until its coroutine has ended
+    UdpBatch(const UdpBatch&) = delete;
+
+    // Room for a datagram of that many bytes at most, until commit(). Null: there is none, and it is counted as lost.
+    uint8_t* reserve(size_t most_bytes);
+    // The datagram is written: bytes of the room. to: reachable by the socket's family.
+    void commit(size_t bytes, const UdpAddress& to);
+    // What was committed, as far as the socket takes it.
+    void flush();
+
+    bool uses_gso() const { return gso_; }
+    // As on a kernel that has none; for tests and measurements.
+    void forbid_gso() { gso_ = false; }
+    struct Counters {
+        uint64_t calls = 0;     // of the kernel
+        uint64_t messages = 0;  // handed to it
+        uint64_t full = 0;      // times that the socket was
+        uint64_t split = 0;     // messages whose segments the kernel wanted one by one
+    };
+    const Counters& counters() const { return counters_; }
+
+  private:
+    struct Message {
+        UdpAddress to;
+        uint32_t offset;
+        uint32_t bytes;
+        uint16_t segment;  // bytes of all datagrams but the last
+        uint16_t count;
+        bool closed;  // nothing can follow: the last one is shorter
+    };
+    void send_loop();
+    void prepare(size_t slot, const Message& message);
+    // How many of the messages from first_ on went, or a negative errno of the first.
+    int send_some(size_t count);
+    bool send_singly(Message& message);
+    void drop_first();
+    void all_sent();
+    void compact();
+
+    UdpSocket& socket_;
+    bool v6_;
+    bool gso_;
+    bool full_ = false;  // until the loop says that it is writable
+    std::unique_ptr<uint8_t[], decltype(&::free)> arena_;
+    size_t used_ = 0;
+    size_t first_ = 0;  // of messages_: before it, all are sent
+    std::vector<Message> messages_;
+    struct Slots;
+    std::unique_ptr<Slots> slots_;
+    Counters counters_;
+    Event waiting_{"datagrams to send"};
+    Task sender_;
+};
+
+}  // namespace runtime

@@ -1,0 +1,201 @@
+#include "runtime/udp_batch.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "runtime/testing.h"
+
+namespace runtime {
+namespace {
+
+using testing::ok;
+
+class UdpBatchTest : public testing::RuntimeTest {};
+
+UdpAddress loopback(uint16_t port, const char* ip = "127.0.0.1") { return {*base::IpAddress::parse(ip), port}; }
+
+void put(UdpBatch& batch, const UdpAddress& to, char letter, size_t bytes) {
+    uint8_t* room = batch.reserve(bytes + 16);
+    ASSERT_NE(room, nullptr);
+    std::memset(room, letter, bytes);
+    batch.commit(bytes, to);
+}
+
+// "a100 b20 " and so on, of what has come and comes within a moment.
+std::string all_of(UdpSocket& socket, size_t expected) {
+    std::string text;
+    for (size_t count = 0; count < expected;) {
+        auto got = socket.receive_batch(Deadline::in_ms(5000));
+        if (!got) return text + got.error().describe();
+        for (const UdpPacket& packet : *got) {
+            text += fmt::format("{}{} ", static_cast<char>(packet.bytes[0]), packet.bytes.size());
+            for (uint8_t byte : packet.bytes)
+                if (byte != packet.bytes[0]) text += "mixed ";
+            ++count;
+        }
+    }
+    return text;
+}
+
+class Ways : public UdpBatchTest, public ::testing::WithParamInterface<bool> {};
+INSTANTIATE_TEST_SUITE_P(WithAndWithoutGso, Ways, ::testing::Bool());
+
+TEST_P(Ways, DatagramsArriveAsTheyWereCommitted) {
+    auto sender = bind_udp({"127.0.0.1", 0});
+    auto one = bind_udp({"127.0.0.1", 0});
+    auto two = bind_udp({"127.0.0.1", 0});
+    ASSERT_TRUE(ok(sender) && ok(one) && ok(two));
+    UdpBatch batch(**sender);
+    if (!GetParam()) batch.forbid_gso();
+    const bool gso = batch.uses_gso();
+    const UdpAddress first = loopback((*one)->port());
+    const UdpAddress second = loopback((*two)->port());
+    for (char letter : {'a', 'b', 'c'}) put(batch, first, letter, 1100);
+    put(batch, first, 'd', 300);   // the shorter last one
+    put(batch, first, 'e', 300);   // begins anew
+    put(batch, second, 'f', 300);  // another address
+    put(batch, second, 'g', 301);  // longer: begins anew
+    batch.flush();
+    EXPECT_EQ(all_of(**one, 5), "a1100 b1100 c1100 d300 e300 ");
+    EXPECT_EQ(all_of(**two, 2), "f300 g301 ");
+    EXPECT_EQ(batch.counters().calls, 1u);
+    EXPECT_EQ(batch.counters().messages, gso ? 4u : 7u);
+    EXPECT_EQ((*sender)->stats().sent, 7u);
+    EXPECT_EQ((*sender)->stats().send_lost, 0u);
+}
+
+TEST_P(Ways, SendsByItselfAtTheEndOfATurn) {
+    auto sender = bind_udp({"::", 0});
+    auto receiver = bind_udp({"127.0.0.1", 0});
+    auto receiver6 = bind_udp({"::1", 0});
+    ASSERT_TRUE(ok(sender) && ok(receiver) && ok(receiver6));
+    UdpBatch batch(**sender);
+    if (!GetParam()) batch.forbid_gso();
+    for (char letter : {'a', 'b', 'c'}) put(batch, loopback((*receiver)->port()), letter, 500);
+    put(batch, loopback((*receiver6)->port(), "::1"), 'd', 77);
+    EXPECT_EQ(batch.counters().calls, 0u);
+    EXPECT_EQ(all_of(**receiver, 3), "a500 b500 c500 ");
+    EXPECT_EQ(all_of(**receiver6, 1), "d77 ");
+    put(batch, loopback((*receiver)->port()), 'e', 500);
+    EXPECT_EQ(all_of(**receiver, 1), "e500 ");
+}
+
+TEST_F(UdpBatchTest, MuchIsSentBeforeTheTurnEnds) {
+    auto sender = bind_udp({"127.0.0.1", 0});
+    auto receiver = bind_udp({"127.0.0.1", 0}, {.receive_buffer_bytes = 4 << 20});
+    ASSERT_TRUE(ok(sender) && ok(receiver));
+    UdpBatch batch(**sender);
+    const UdpAddress to = loopback((*receiver)->port());
+    for (int i = 0; i < 400; ++i) put(batch, to, static_cast<char>('a' + i % 26), 1000);
+    EXPECT_GT(batch.counters().calls, 0u);
+    std::string expected;
+    for (int i = 0; i < 400; ++i) expected += fmt::format("{}1000 ", static_cast<char>('a' + i % 26));
+    EXPECT_EQ(all_of(**receiver, 400), expected);
+}
+
+// A socket that answers as it is told.
+class Scripted : public UdpSocket {
+  public:
+    int answer = 0;  // 0: takes all
+    bool segments = true;
+    std::string taken;  // "a1100x3 " a message
+    bool asked = false;
+    UdpStats counts;
+    Event writable;
+
+    base::Result<Datagram> receive(std::span<uint8_t>, Deadline) override { return Datagram{}; }
+    base::Result<void> send_to(std::span<const uint8_t>, const sockaddr_storage&, socklen_t, Deadline) override {
+        return {};
+    }
+    base::Result<std::span<const UdpPacket>> receive_batch(Deadline) override { return std::span<const UdpPacket>(); }
+    uint16_t port() const override { return 1; }
+    UdpStats stats() override { return counts; }
+    bool is_v6() const override { return false; }
+    bool can_segment() const override { return segments; }
+    int send_messages(std::span<mmsghdr> messages) override {
+        // EIO: only of what is to be cut.
+        if (answer == EIO && messages[0].msg_hdr.msg_controllen == 0) {
+            note(messages[0]);
+            return 1;
+        }
+        if (answer) return -answer;
+        for (mmsghdr& message : messages) note(message);
+        return static_cast<int>(messages.size());
+    }
+    base::Result<void> wait_writable(Deadline deadline) override {
+        TRY(writable.wait(deadline));
+        return {};
+    }
+    void write_would_block() override { asked = true; }
+    void count_sent(size_t sent, size_t lost) override {
+        counts.sent += sent;
+        counts.send_lost += lost;
+    }
+
+  private:
+    void note(const mmsghdr& message) {
+        const iovec& part = message.msg_hdr.msg_iov[0];
+        taken += fmt::format("{}{}{} ", *static_cast<char*>(part.iov_base), part.iov_len,
+                             message.msg_hdr.msg_controllen ? "+" : "");
+    }
+};
+
+TEST_F(UdpBatchTest, AFullSocketIsWaitedForAndThenCounted) {
+    Scripted socket;
+    UdpBatch batch(socket);
+    socket.answer = EAGAIN;
+    const UdpAddress to = loopback(9);
+    size_t kept = 0;
+    for (int i = 0; i < 2000; ++i) {
+        if (!batch.reserve(1000)) break;
+        batch.commit(1000, to);
+        ++kept;
+    }
+    EXPECT_EQ(kept, UdpBatch::kArenaBytes / 1000);
+    EXPECT_EQ(batch.reserve(1000), nullptr);
+    EXPECT_EQ(socket.counts.send_lost, 2u);
+    EXPECT_TRUE(socket.asked);
+    ASSERT_TRUE(ok(sleep_ms(2)));
+    EXPECT_EQ(socket.counts.sent, 0u);
+    socket.answer = 0;
+    socket.writable.set();
+    ASSERT_TRUE(ok(sleep_ms(2)));
+    EXPECT_EQ(socket.counts.sent, kept);
+    EXPECT_NE(batch.reserve(1000), nullptr);
+}
+
+TEST_F(UdpBatchTest, WithoutSegmentationInTheDeviceEachGoesByItself) {
+    Scripted socket;
+    UdpBatch batch(socket);
+    socket.answer = EIO;
+    for (char letter : {'a', 'b', 'c'}) put(batch, loopback(9), letter, 100);
+    batch.flush();
+    EXPECT_EQ(socket.taken, "a100 b100 c100 ");
+    EXPECT_FALSE(batch.uses_gso());
+    socket.answer = 0;
+    for (char letter : {'d', 'e'}) put(batch, loopback(9), letter, 100);
+    batch.flush();
+    EXPECT_EQ(socket.taken, "a100 b100 c100 d100 e100 ");
+    EXPECT_EQ(socket.counts.sent, 5u);
+    EXPECT_EQ(batch.counters().split, 1u);
+}
+
+TEST_F(UdpBatchTest, WhatHasNoWayIsLostAndTheOthersGo) {
+    Scripted socket;
+    socket.segments = false;
+    UdpBatch batch(socket);
+    socket.answer = ENETUNREACH;
+    put(batch, loopback(9), 'a', 100);
+    batch.flush();
+    socket.answer = 0;
+    put(batch, loopback(9), 'b', 100);
+    batch.flush();
+    EXPECT_EQ(socket.taken, "b100 ");
+    EXPECT_EQ(socket.counts.send_lost, 1u);
+}
+
+}  // namespace
+}  // namespace runtime
