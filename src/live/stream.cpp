@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "live/live_log.h"
 #include "live/registry.h"
+#include "live/rtp_lane.h"
 
 namespace live {
 namespace {
@@ -94,6 +95,7 @@ base::Result<Publication> Stream::acquire(PublicationOwner& owner, bool takeover
     timeline_.restart();
     health_.restart(base::monotonic_ms());
     headers_ = base::make_ref<StreamHeaders>();
+    if (rtp_) rtp_->restart();
     for (FrameSink* sink : std::vector(sinks_)) sink->on_publish();  // a copy: it may unsubscribe
     if (registry_) registry_->tell_published(*this);
     return Publication(base::Ref<Stream>(this), owner);
@@ -106,6 +108,7 @@ void Stream::unpublish() {
     video_flows_ = any_video_ = false;
     forget_gop();
     for (FrameSink* sink : std::vector(sinks_)) sink->on_unpublish();
+    if (rtp_) rtp_->tell_unpublished();
     if (registry_) registry_->tell_unpublished(*this);
 }
 
@@ -234,27 +237,49 @@ void Stream::subscribe(FrameSink& sink) {
     for (const auto* header : {&headers.metadata, &headers.video, &headers.audio})
         if (*header) sink.on_frame(**header);
     for (const media::Frame& frame : gop_) sink.on_frame(frame);
+    if (sinks_.size() == 1) tell_demand();
 }
 
-void Stream::unsubscribe(FrameSink& sink) { std::erase(sinks_, &sink); }
+void Stream::unsubscribe(FrameSink& sink) {
+    if (std::erase(sinks_, &sink) != 0 && sinks_.empty()) tell_demand();
+}
 
 LiveLog& Stream::log(const LogKey& key, EncoderFactory factory) {
     auto& log = logs_[key];
-    if (!log) {
+    const bool made = log == nullptr;
+    if (made) {
         log = std::make_unique<LiveLog>(*this, key, factory(key));
         for (const media::Frame& frame : gop_) log->append(frame, gop_headers_);
     }
     idle_since_ms_ = 0;
-    return *log;
+    LiveLog& wanted = *log;
+    if (made && logs_.size() == 1) tell_demand();
+    return wanted;
 }
 
 void Stream::drop_log(const LiveLog& log) {
     logs_.erase(LogKey(log.key()));
-    if (logs_.empty()) idle_since_ms_ = base::monotonic_ms();
+    if (logs_.empty()) tell_demand();
+}
+
+RtpLane& Stream::rtp_lane() {
+    if (!rtp_) rtp_ = std::make_unique<RtpLane>(*this);
+    return *rtp_;
+}
+
+bool Stream::rtp_wanted() const { return rtp_ && rtp_->players() > 0; }
+
+void Stream::tell_demand() {
+    if (!logs_.empty() || rtp_wanted()) {
+        idle_since_ms_ = 0;
+    } else if (idle_since_ms_ == 0) {
+        idle_since_ms_ = base::monotonic_ms();
+    }
+    for (DemandWatcher* watcher : std::vector(demand_watchers_)) watcher->demand_changed(*this);
 }
 
 size_t Stream::viewer_count() const {
-    size_t count = 0;
+    size_t count = rtp_ ? rtp_->players() : 0;
     for (const auto& [key, log] : logs_) count += log->audience().size();
     return count;
 }
@@ -266,6 +291,7 @@ void Stream::for_each_log(const std::function<void(LiveLog&)>& visit) const {
 void Stream::end_viewers() {
     base::Ref<Stream> keep(this);
     for (auto& [key, log] : logs_) log->audience().end_all();
+    if (rtp_) rtp_->end_players();
 }
 
 }  // namespace live

@@ -25,6 +25,7 @@ namespace live {
 
 class LiveLog;
 class Registry;
+class RtpLane;
 class Stream;
 
 struct StreamKey {
@@ -91,6 +92,16 @@ class FrameSink {
     ~FrameSink() = default;
 };
 
+// Whoever makes something for others only while they want it: the bridges between frames and RTP. Must not yield.
+class DemandWatcher {
+  public:
+    // What frames_wanted() or rtp_wanted() says may have changed.
+    virtual void demand_changed(Stream& stream) = 0;
+
+  protected:
+    ~DemandWatcher() = default;
+};
+
 struct StreamCounters {
     uint64_t audio_frames = 0;
     uint64_t video_frames = 0;
@@ -144,6 +155,17 @@ class Stream : public base::RefCounted<Stream> {
     bool gop_too_long() const { return gop_too_long_; }
     void for_each_log(const std::function<void(LiveLog&)>& visit) const;
 
+    // The stream as RTP; made when somebody asks, and kept.
+    RtpLane& rtp_lane();
+    // Null: nobody has asked.
+    RtpLane* rtp_lane_if_any() const { return rtp_.get(); }
+    // Whether somebody takes frames (viewers of a log, sinks), and whether somebody plays RTP.
+    bool frames_wanted() const { return !sinks_.empty() || !logs_.empty(); }
+    bool rtp_wanted() const;
+    // The watcher outlives its watching; it is told of changes only.
+    void watch_demand(DemandWatcher& watcher) { demand_watchers_.push_back(&watcher); }
+    void unwatch_demand(DemandWatcher& watcher) { std::erase(demand_watchers_, &watcher); }
+
     // Ends all viewers: the publisher has not come back.
     void end_viewers();
     // The log of that key, made when it is not there.
@@ -153,6 +175,8 @@ class Stream : public base::RefCounted<Stream> {
   private:
     friend class Publication;
     friend class Registry;
+    friend class RtpLane;
+    void tell_demand();
     void leave_registry() { registry_ = nullptr; }
     void publish(media::Frame frame);
     void deliver(const media::Frame& frame);
@@ -183,7 +207,9 @@ class Stream : public base::RefCounted<Stream> {
     size_t gop_bytes_ = 0;
     base::Ref<StreamHeaders> gop_headers_;  // those in force at its first frame
     std::vector<FrameSink*> sinks_;
+    std::vector<DemandWatcher*> demand_watchers_;
     std::map<LogKey, std::unique_ptr<LiveLog>> logs_;
+    std::unique_ptr<RtpLane> rtp_;
     StreamCounters counters_;
     Health health_;
     int64_t jumped_at_ms_ = 0;

@@ -1,0 +1,229 @@
+#include "live/rtp_lane.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "live/stream.h"
+
+namespace live {
+
+using runtime::Deadline;
+
+namespace {
+
+// Numbers that are further from the last one are another numbering, not loss.
+constexpr int kMostSequenceStep = 3000;
+// Left free before a publisher's first number, for packets that overtook one another at its start.
+constexpr uint64_t kRoomBefore = 64;
+
+}  // namespace
+
+RtpLane::RtpLane(Stream& stream, const RtpRingLimits& limits) : stream_(stream), ring_(limits) {}
+
+RtpLane::~RtpLane() { CHECK(sinks_.empty()); }
+
+int RtpLane::track_of(media::Kind kind) const {
+    for (size_t i = 0; i < tracks_.size(); ++i)
+        if (tracks_[i].kind == kind) return static_cast<int>(i);
+    return -1;
+}
+
+void RtpLane::set_tracks(std::vector<RtpTrack> tracks, int64_t) {
+    CHECK(tracks.size() <= RtpRing::kMostTracks);
+    // A track's numbers go on, whatever its place was.
+    std::array<TrackState, RtpRing::kMostTracks> before = std::exchange(states_, {});
+    std::vector<bool> taken(tracks_.size());
+    for (size_t i = 0; i < tracks.size(); ++i) {
+        for (size_t j = 0; j < tracks_.size(); ++j) {
+            if (taken[j] || tracks_[j].kind != tracks[i].kind) continue;
+            taken[j] = true;
+            states_[i] = before[j];
+            break;
+        }
+        states_[i].any = false;
+        const uint32_t version = states_[i].clock.version;
+        states_[i].clock = {};
+        states_[i].clock.version = version;
+        states_[i].clock.clock_rate = tracks[i].clock_rate;
+    }
+    has_clock_offset_ = false;
+    tracks_ = std::move(tracks);
+    ring_.clear();
+    tell(&RtpSink::on_tracks);
+}
+
+uint64_t RtpLane::sequence_of(TrackState& state, uint16_t sequence, bool& late) {
+    if (!state.any) {
+        state.publishers = sequence;
+        return state.last_sequence += kRoomBefore;
+    }
+    const int step = static_cast<int16_t>(static_cast<uint16_t>(sequence - state.publishers));
+    if (step > kMostSequenceStep || step < -kMostSequenceStep) {
+        ++counters_.sequence_jumps;
+        state.publishers = sequence;
+        return ++state.last_sequence;
+    }
+    if (step > 0) {
+        state.publishers = sequence;
+        return state.last_sequence += static_cast<uint64_t>(step);
+    }
+    late = true;
+    const auto back = static_cast<uint64_t>(-step);
+    return back < state.last_sequence ? state.last_sequence - back : 0;
+}
+
+void RtpLane::append(size_t track, const RtpHead& head, std::span<const uint8_t> payload, int64_t now_us) {
+    CHECK(track < tracks_.size());
+    TrackState& state = states_[track];
+    RtpPacket packet;
+    packet.sequence = sequence_of(state, head.sequence, packet.late);
+    // Older than the lane, or come twice.
+    if (packet.sequence == 0 || (packet.late && ring_.find(static_cast<uint8_t>(track), packet.sequence))) return;
+    if (!state.any) {
+        // A new publisher's times go on where the last one's would be by now.
+        const int64_t apart_us = state.ever ? now_us - state.came_us : 0;
+        const uint32_t rate = tracks_[track].clock_rate;
+        const auto ticks = static_cast<uint32_t>(apart_us / 1000 * rate / 1000);
+        state.add = state.ever ? state.timestamp + ticks - head.timestamp : 0;
+        state.any = state.ever = true;
+    }
+    packet.timestamp = head.timestamp + state.add;
+    packet.came_us = now_us;
+    packet.track = static_cast<uint8_t>(track);
+    packet.marker = head.marker;
+    packet.keyframe = head.keyframe;
+    if (!packet.late) {
+        state.timestamp = packet.timestamp;
+        state.came_us = now_us;
+        if (!state.clock.known) {
+            state.clock.known = true;
+            state.clock.timestamp = packet.timestamp;
+            state.clock.wall_us = base::wall_ms() * 1000;
+            ++state.clock.version;
+        }
+    }
+    ++counters_.packets;
+    counters_.bytes += payload.size();
+    counters_.late += packet.late;
+    if (packet.keyframe) {
+        ++counters_.keyframes;
+        keyframe_wanted_ = false;
+    }
+    ring_.append(std::move(packet), payload);
+    if (!std::exchange(unread_, true)) wake_.pulse();
+}
+
+void RtpLane::set_clock(size_t track, int64_t ntp_us, uint32_t timestamp, int64_t) {
+    CHECK(track < tracks_.size());
+    TrackState& state = states_[track];
+    if (!state.any) return;  // the lane's timestamps are not known yet
+    if (!has_clock_offset_) {
+        clock_offset_us_ = base::wall_ms() * 1000 - ntp_us;
+        has_clock_offset_ = true;
+    }
+    RtpClock& clock = state.clock;
+    if (!clock.exact) ++clock.version;
+    clock.known = clock.exact = true;
+    clock.timestamp = timestamp + state.add;
+    clock.wall_us = ntp_us + clock_offset_us_;
+}
+
+void RtpLane::join(RtpSink& sink, Wants wants) {
+    CHECK(sink.place_ == UINT32_MAX);
+    sink.place_ = static_cast<uint32_t>(sinks_.size());
+    sinks_.push_back(&sink);
+    if (wants == Wants::kPlay && ++players_ == 1) stream_.tell_demand();
+    wake();
+    if (pump_ && !pump_.done()) return;
+    // The stream owns this: it stays until the pump has ended.
+    pump_ = runtime::spawn("rtp-pump", [this, stream = base::Ref<Stream>(&stream_)] { pump(); });
+}
+
+void RtpLane::leave(RtpSink& sink, Wants wants) {
+    if (sink.place_ == UINT32_MAX) return;
+    RtpSink* last = sinks_.back();
+    sinks_[sink.place_] = last;
+    last->place_ = sink.place_;
+    sinks_.pop_back();
+    sink.place_ = UINT32_MAX;
+    if (wants == Wants::kPlay && --players_ == 0) stream_.tell_demand();
+    if (sinks_.empty()) wake_.pulse();
+}
+
+void RtpLane::wake() {
+    unread_ = true;
+    wake_.pulse();
+}
+
+void RtpLane::request_keyframe(int64_t now_ms) {
+    ++counters_.keyframe_requests;
+    keyframe_wanted_ = true;
+    tick(now_ms);
+}
+
+void RtpLane::tick(int64_t now_ms) {
+    if (!keyframe_wanted_ || !keyframe_source_ || now_ms < keyframe_asked_ms_ + kKeyframeEveryMs) return;
+    keyframe_asked_ms_ = now_ms;
+    ++counters_.keyframes_asked;
+    keyframe_source_->make_keyframe();
+}
+
+void RtpLane::restart() {
+    keyframe_source_ = nullptr;
+    keyframe_asked_ms_ = INT64_MIN / 2;
+}
+
+void RtpLane::tell_unpublished() {
+    keyframe_source_ = nullptr;
+    tell(&RtpSink::on_unpublish);
+}
+
+void RtpLane::end_players() { tell(&RtpSink::on_stream_end); }
+
+void RtpLane::tell(void (RtpSink::*what)()) {
+    // Backwards: who leaves is replaced by the last.
+    for (size_t i = sinks_.size(); i-- > 0;)
+        if (i < sinks_.size()) (sinks_[i]->*what)();
+}
+
+void RtpLane::pump() {
+    int64_t next_ms = 0;
+    bool more = false;
+    while (!sinks_.empty() && !runtime::cancelled()) {
+        if (more) {
+            (void)wake_.wait_next(Deadline::in_ms(kPaceMs));
+        } else if (!unread_) {
+            (void)wake_.wait_next(Deadline::never());
+        }
+        if (sinks_.size() >= kManySinks) {
+            const Deadline tick = Deadline::at_us(next_ms * 1000);
+            while (!sinks_.empty() && !tick.passed() && !runtime::cancelled()) (void)wake_.wait_next(tick);
+        }
+        next_ms = base::monotonic_ms() + kTickMs;
+        more = walk();
+    }
+}
+
+bool RtpLane::walk() {
+    constexpr int64_t kTurnUs = 1000;  // how long the pump keeps the loop
+    unread_ = false;
+    int64_t now_us = base::monotonic_us();
+    int64_t turn_began_us = now_us;
+    bool more = false;
+    size_t visited = 0;
+    for (size_t i = 0; i < sinks_.size();) {
+        RtpSink* sink = sinks_[i];
+        more |= sink->on_packets(now_us);
+        // One that went away left its place to another.
+        if (i < sinks_.size() && sinks_[i] == sink) ++i;
+        if (++visited % 16 != 0) continue;
+        now_us = base::monotonic_us();
+        if (now_us - turn_began_us < kTurnUs) continue;
+        if (!runtime::yield()) return false;
+        turn_began_us = now_us = base::monotonic_us();
+    }
+    return more;
+}
+
+}  // namespace live

@@ -1,0 +1,283 @@
+#include "live/rtp_lane.h"
+
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "live/stream.h"
+#include "runtime/testing.h"
+
+namespace live {
+namespace {
+
+const RtpTrack kVideo{.kind = media::Kind::kVideo, .codec = media::Codec::kH264};
+const RtpTrack kAudio{.kind = media::Kind::kAudio, .codec = media::Codec::kOpus, .clock_rate = 48'000};
+
+// Reads as a player does, and notes what it is told.
+struct Reader : RtpSink {
+    explicit Reader(RtpLane& to, RtpLane::Wants as = RtpLane::Wants::kPlay) : lane(to), wants(as) {
+        next = lane.ring().end();
+        lane.join(*this, wants);
+    }
+    ~Reader() { lane.leave(*this, wants); }
+    bool on_packets(int64_t) override {
+        ++calls;
+        for (next = std::max(next, lane.ring().begin()); next < lane.ring().end(); ++next)
+            seen += std::string(lane.ring().at(next).payload.text());
+        if (also_leaves) lane.leave(*also_leaves, also_leaves->wants);
+        if (leaves) lane.leave(*this, wants);
+        return false;
+    }
+    void on_tracks() override { seen += "<tracks>"; }
+    void on_unpublish() override { seen += "<unpublish>"; }
+    void on_stream_end() override {
+        seen += "<end>";
+        lane.leave(*this, wants);
+    }
+    RtpLane& lane;
+    RtpLane::Wants wants;
+    uint64_t next = 0;
+    std::string seen;
+    int calls = 0;
+    bool leaves = false;
+    Reader* also_leaves = nullptr;
+};
+
+struct Source : KeyframeSource {
+    int asked = 0;
+    void make_keyframe() override { ++asked; }
+};
+
+struct Watcher : DemandWatcher {
+    std::string seen;
+    void demand_changed(Stream& stream) override {
+        seen += std::string(stream.frames_wanted() ? "F" : "-") + (stream.rtp_wanted() ? "R " : "- ");
+    }
+};
+
+struct Owner : PublicationOwner {
+    bool publisher_alive() const override { return true; }
+    void publication_revoked(std::string_view) override {}
+};
+
+struct Sink : FrameSink {
+    void on_frame(const media::Frame&) override {}
+};
+
+class RtpLaneTest : public runtime::testing::RuntimeTest {
+  protected:
+    void put(size_t track, uint16_t sequence, uint32_t timestamp, const std::string& text, bool keyframe = false) {
+        lane.append(track, {sequence, timestamp, false, keyframe},
+                    {reinterpret_cast<const uint8_t*>(text.data()), text.size()}, now_us);
+    }
+    const RtpPacket& last() const { return lane.ring().at(lane.ring().end() - 1); }
+    // Lets the pump run.
+    void settle() {
+        for (int i = 0; i < 4; ++i) (void)runtime::yield();
+    }
+
+    base::Ref<Stream> stream = base::make_ref<Stream>(nullptr, StreamKey{"v", "live", "s"}, LiveOptions{});
+    RtpLane& lane = stream->rtp_lane();
+    int64_t now_us = base::monotonic_us();
+};
+
+TEST_F(RtpLaneTest, SinksAreToldOnceForABurst) {
+    lane.set_tracks({kVideo}, now_us);
+    Reader a(lane), b(lane);
+    settle();
+    a.calls = 0;
+    for (uint16_t i = 0; i < 10; ++i) put(0, i, 100, std::to_string(i));
+    EXPECT_EQ(a.calls, 0);
+    settle();
+    EXPECT_EQ(a.seen, "0123456789");
+    EXPECT_EQ(b.seen, "0123456789");
+    EXPECT_EQ(a.calls, 1);
+}
+
+TEST_F(RtpLaneTest, SinksMayLeaveWithinACallAndTakeOthersAlong) {
+    lane.set_tracks({kVideo}, now_us);
+    Reader a(lane), b(lane), c(lane), d(lane);
+    settle();
+    b.leaves = true;
+    c.also_leaves = &a;
+    put(0, 1, 100, "x");
+    settle();
+    EXPECT_EQ(lane.players(), 2u);
+    put(0, 2, 100, "y");
+    settle();
+    EXPECT_EQ(b.seen, "x");
+    EXPECT_EQ(c.seen, "xy");
+    EXPECT_EQ(d.seen, "xy");
+}
+
+TEST_F(RtpLaneTest, ThePumpEndsWithTheLastSinkAndBeginsAgain) {
+    lane.set_tracks({kVideo}, now_us);
+    {
+        Reader a(lane);
+        settle();
+    }
+    settle();
+    EXPECT_EQ(stream->ref_count(), 1u);
+    Reader b(lane);
+    put(0, 1, 1, "x");
+    settle();
+    EXPECT_EQ(b.seen, "x");
+}
+
+TEST_F(RtpLaneTest, ManySinksAllGetEverything) {
+    lane.set_tracks({kVideo}, now_us);
+    std::vector<std::unique_ptr<Reader>> readers;
+    for (int i = 0; i < 200; ++i) readers.push_back(std::make_unique<Reader>(lane));
+    for (uint16_t i = 0; i < 10; ++i) {
+        put(0, i, i, std::to_string(i));
+        (void)runtime::sleep_ms(3);
+        // Meanwhile some go, from the front, the middle and the end.
+        readers.erase(readers.begin() + i * 7);
+    }
+    ASSERT_TRUE(runtime::sleep_ms(3 * RtpLane::kTickMs));
+    for (auto& reader : readers) EXPECT_EQ(reader->seen, "0123456789");
+}
+
+TEST_F(RtpLaneTest, SequencesAreItsOwnAndUnwrapped) {
+    lane.set_tracks({kVideo}, now_us);
+    put(0, 65'534, 1, "a");
+    const uint64_t first = last().sequence;
+    EXPECT_GT(first, 0u);
+    put(0, 1, 1, "d");
+    EXPECT_EQ(last().sequence, first + 3);
+    put(0, 65'535, 1, "b");
+    EXPECT_EQ(last().sequence, first + 1);
+    EXPECT_TRUE(last().late);
+    put(0, 2, 2, "e");
+    EXPECT_EQ(last().sequence, first + 4);
+    EXPECT_FALSE(last().late);
+    EXPECT_EQ(lane.counters().late, 1u);
+}
+
+TEST_F(RtpLaneTest, OneThatCameBeforeTheFirstIsTaken) {
+    lane.set_tracks({kVideo}, now_us);
+    put(0, 5, 1, "second");
+    put(0, 4, 1, "first");
+    EXPECT_EQ(lane.ring().packets(), 2u);
+    EXPECT_EQ(last().sequence + 1, lane.ring().at(0).sequence);
+}
+
+TEST_F(RtpLaneTest, WhatComesTwiceIsTakenOnce) {
+    lane.set_tracks({kVideo}, now_us);
+    put(0, 1, 1, "a");
+    put(0, 2, 1, "b");
+    put(0, 2, 1, "b");
+    put(0, 1, 1, "a");
+    EXPECT_EQ(lane.ring().packets(), 2u);
+}
+
+TEST_F(RtpLaneTest, AJumpOfThePublishersNumbersIsNoLoss) {
+    lane.set_tracks({kVideo}, now_us);
+    put(0, 1, 1, "a");
+    const uint64_t before = last().sequence;
+    put(0, 30'000, 1, "b");
+    EXPECT_EQ(last().sequence, before + 1);
+    put(0, 30'001, 1, "c");
+    EXPECT_EQ(last().sequence, before + 2);
+    EXPECT_EQ(lane.counters().sequence_jumps, 1u);
+}
+
+TEST_F(RtpLaneTest, AnotherPublisherGoesOnInSequenceAndTime) {
+    lane.set_tracks({kVideo, kAudio}, now_us);
+    put(0, 100, 5000, "v");
+    const uint64_t sequence = last().sequence;
+    Reader reader(lane);
+    // The next one has its tracks the other way round.
+    lane.set_tracks({kAudio, kVideo}, now_us);
+    EXPECT_EQ(lane.ring().packets(), 0u);
+    now_us += 2'000'000;
+    put(1, 7, 999'999, "v");
+    EXPECT_GT(last().sequence, sequence);
+    EXPECT_EQ(last().timestamp, 5000u + 180'000);
+    put(1, 8, 999'999 + 3000, "v");
+    EXPECT_EQ(last().timestamp, 5000u + 183'000);
+    EXPECT_EQ(reader.seen, "<tracks>");
+}
+
+TEST_F(RtpLaneTest, KeyframeRequestsAreMerged) {
+    Source source;
+    lane.set_keyframe_source(&source);
+    lane.set_tracks({kVideo}, now_us);
+    for (int i = 0; i < 100; ++i) lane.request_keyframe(1000 + i);
+    EXPECT_EQ(source.asked, 1);
+    EXPECT_EQ(lane.counters().keyframe_requests, 100u);
+    lane.tick(1000 + RtpLane::kKeyframeEveryMs - 1);
+    EXPECT_EQ(source.asked, 1);
+    // None came: it is asked again, once.
+    lane.tick(1000 + RtpLane::kKeyframeEveryMs);
+    EXPECT_EQ(source.asked, 2);
+    put(0, 1, 1, "k", true);
+    lane.tick(1000 + 5 * RtpLane::kKeyframeEveryMs);
+    EXPECT_EQ(source.asked, 2);
+}
+
+TEST_F(RtpLaneTest, WithoutASourceARequestWaits) {
+    lane.set_tracks({kVideo}, now_us);
+    lane.request_keyframe(1000);
+    Source source;
+    lane.set_keyframe_source(&source);
+    lane.tick(1001);
+    EXPECT_EQ(source.asked, 1);
+}
+
+TEST_F(RtpLaneTest, TheTracksClocksAreOne) {
+    lane.set_tracks({kVideo, kAudio}, now_us);
+    put(0, 1, 90'000, "v");
+    put(1, 1, 480'000, "a");
+    EXPECT_FALSE(lane.clock(0).exact);
+    const uint32_t guessed = lane.clock(0).version;
+    // The publisher's clock says 100 s at the video's 90,000 and at the audio's 480,000 - 24,000.
+    lane.set_clock(0, 100'000'000, 90'000, now_us);
+    lane.set_clock(1, 100'500'000, 480'000, now_us);
+    EXPECT_TRUE(lane.clock(0).exact);
+    EXPECT_NE(lane.clock(0).version, guessed);
+    EXPECT_EQ(lane.clock(1).moment(480'000) - lane.clock(0).moment(90'000), 500'000);
+    EXPECT_EQ(lane.clock(0).at(lane.clock(0).moment(90'000) + 1'000'000), 180'000u);
+    EXPECT_NEAR(static_cast<double>(lane.clock(0).moment(90'000)), static_cast<double>(base::wall_ms()) * 1000, 5e6);
+}
+
+TEST_F(RtpLaneTest, DemandIsToldBothWays) {
+    Watcher watcher;
+    stream->watch_demand(watcher);
+    {
+        Reader bridge(lane, RtpLane::Wants::kConvert);
+        EXPECT_EQ(watcher.seen, "");
+        Reader a(lane);
+        Reader b(lane);
+        EXPECT_EQ(watcher.seen, "-R ");
+        EXPECT_EQ(stream->viewer_count(), 2u);
+        EXPECT_EQ(stream->idle_since_ms(), 0);
+    }
+    EXPECT_EQ(watcher.seen, "-R -- ");
+    EXPECT_GT(stream->idle_since_ms(), 0);
+    Sink sink;
+    stream->subscribe(sink);
+    stream->unsubscribe(sink);
+    EXPECT_EQ(watcher.seen, "-R -- F- -- ");
+    stream->unwatch_demand(watcher);
+}
+
+TEST_F(RtpLaneTest, APublishersEndIsTold) {
+    Owner owner;
+    Source source;
+    auto publication = stream->acquire(owner, false);
+    ASSERT_TRUE(publication);
+    lane.set_tracks({kVideo}, now_us);
+    lane.set_keyframe_source(&source);
+    Reader reader(lane);
+    publication->end();
+    EXPECT_EQ(reader.seen, "<unpublish>");
+    lane.request_keyframe(1000);
+    EXPECT_EQ(source.asked, 0);
+    stream->end_viewers();
+    EXPECT_EQ(reader.seen, "<unpublish><end>");
+    EXPECT_EQ(lane.players(), 0u);
+}
+
+}  // namespace
+}  // namespace live

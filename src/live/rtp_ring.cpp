@@ -1,0 +1,119 @@
+#include "live/rtp_ring.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace live {
+
+RtpRing::RtpRing(const RtpRingLimits& limits) : limits_(limits) { CHECK(std::has_single_bit(limits.packets)); }
+
+const RtpPacket* RtpRing::find(uint8_t track, uint64_t sequence) const {
+    if (track >= kMostTracks || slots_.empty() || tracks_[track].position.empty()) return nullptr;
+    const size_t mask = slots_.size() - 1;
+    const uint64_t low = tracks_[track].position[sequence & mask];
+    // The newest position below the end with these low bits.
+    const uint64_t position = end_ - 1 - static_cast<uint32_t>(end_ - 1 - low);
+    if (position < begin_ || position >= end_) return nullptr;
+    const RtpPacket& packet = slots_[position & mask];
+    return packet.track == track && packet.sequence == sequence ? &packet : nullptr;
+}
+
+std::optional<uint64_t> RtpRing::newest_keyframe() const {
+    if (keyframe_ == UINT64_MAX || keyframe_ < begin_) return std::nullopt;
+    return keyframe_;
+}
+
+void RtpRing::append(RtpPacket packet, std::span<const uint8_t> payload) {
+    CHECK(packet.track < kMostTracks);
+    if (packets() == slots_.size()) {
+        if (slots_.size() < limits_.packets) {
+            grow();
+        } else {
+            drop_first();
+        }
+    }
+    note_start(packet);
+    packet.payload = store(payload);
+    bytes_ += payload.size();
+    const size_t mask = slots_.size() - 1;
+    std::vector<uint32_t>& position = tracks_[packet.track].position;
+    if (position.empty()) position.resize(slots_.size());
+    position[packet.sequence & mask] = static_cast<uint32_t>(end_);
+    const int64_t now_us = packet.came_us;
+    slots_[end_ & mask] = std::move(packet);
+    ++end_;
+    trim(now_us);
+}
+
+void RtpRing::note_start(const RtpPacket& packet) {
+    Track& track = tracks_[packet.track];
+    if (!track.any || (track.unit_timestamp != packet.timestamp && !packet.late)) {
+        track.any = true;
+        track.begun = false;
+        track.unit_timestamp = packet.timestamp;
+        track.unit_begin = end_;
+    }
+    // Parameter sets may stand in packets before the one that tells: the unit's first packet is the place.
+    if (!packet.keyframe || track.begun || track.unit_timestamp != packet.timestamp) return;
+    track.begun = true;
+    keyframe_ = track.unit_begin;
+}
+
+base::Slice RtpRing::store(std::span<const uint8_t> payload) {
+    if (payload.empty()) return {};
+    if (payload.size() > free_bytes_) {
+        base::SliceBuilder builder(std::max(kBlockBytes, payload.size()));
+        free_bytes_ = builder.capacity();
+        free_ = builder.extend(free_bytes_);
+        block_ = builder.freeze();
+    }
+    std::memcpy(free_, payload.data(), payload.size());
+    base::Slice stored = block_.sub(static_cast<size_t>(free_ - block_.data()), payload.size());
+    free_ += payload.size();
+    free_bytes_ -= payload.size();
+    return stored;
+}
+
+void RtpRing::trim(int64_t now_us) {
+    while (bytes_ > limits_.bytes) drop_first();
+    while (begin_ + 1 < end_) {
+        const int64_t age = now_us - at(begin_).came_us;
+        if (age <= limits_.history_us || (age <= limits_.most_us && begin_ == keyframe_)) return;
+        drop_first();
+    }
+}
+
+void RtpRing::drop_first() {
+    RtpPacket& first = slots_[begin_ & (slots_.size() - 1)];
+    if (end_ > begin_ && at(end_ - 1).came_us - first.came_us < limits_.history_us) ++cut_short_;
+    bytes_ -= first.payload.size();
+    first.payload = {};
+    ++begin_;
+}
+
+void RtpRing::grow() {
+    const size_t size = slots_.empty() ? std::min(kFirstSlots, limits_.packets) : slots_.size() * 2;
+    std::vector<RtpPacket> wider(size);
+    for (Track& track : tracks_)
+        if (!track.position.empty()) track.position.assign(size, 0);
+    for (uint64_t position = begin_; position < end_; ++position) {
+        RtpPacket& packet = slots_[position & (slots_.size() - 1)];
+        tracks_[packet.track].position[packet.sequence & (size - 1)] = static_cast<uint32_t>(position);
+        wider[position & (size - 1)] = std::move(packet);
+    }
+    slots_ = std::move(wider);
+}
+
+void RtpRing::clear() {
+    begin_ = end_;
+    bytes_ = 0;
+    keyframe_ = UINT64_MAX;
+    slots_ = {};
+    tracks_ = {};
+    block_ = {};
+    free_ = nullptr;
+    free_bytes_ = 0;
+}
+
+}  // namespace live
