@@ -6,13 +6,13 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "runtime/coroutine.h"
+#include "runtime/cpu_slice.h"
 
 namespace net {
 
 namespace {
-// Sessions counted before others may run: a tenth of a millisecond or so.
-constexpr size_t kSlice = 256;
+// Sessions counted between two looks at the clock: some microseconds.
+constexpr size_t kALook = 64;
 }  // namespace
 
 std::string_view session_type_name(SessionType type) {
@@ -232,8 +232,9 @@ void SessionTable::begin_period(Session& session) {
 // comes meanwhile is in order already.
 base::Result<void> SessionTable::count(int64_t not_older_than_ms) {
     if (counted_ms_ && base::monotonic_ms() - counted_ms_ < not_older_than_ms) return {};
+    runtime::CpuSlice slice(kALook);
     for (size_t i = sessions_.size(); i > 0; --i) {
-        if (i % kSlice == 0) TRY(runtime::yield());
+        TRY(slice.step());
         if (i <= sessions_.size()) count(*sessions_[i - 1].session);
     }
     counted_ms_ = base::monotonic_ms();
@@ -243,8 +244,9 @@ base::Result<void> SessionTable::count(int64_t not_older_than_ms) {
 base::Result<void> SessionTable::begin_period() {
     ++period_;
     passing_ = true;
+    runtime::CpuSlice slice(kALook);
     for (size_t i = sessions_.size(); i > 0; --i) {
-        if (i % kSlice == 0) TRY(runtime::yield());
+        TRY(slice.step());
         if (i <= sessions_.size()) begin_period(*sessions_[i - 1].session);
     }
     const int64_t now_ms = counted_ms_ = base::monotonic_ms();

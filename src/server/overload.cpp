@@ -3,22 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "runtime/cpu_slice.h"
 
 namespace server {
 
 namespace {
 
 constexpr int64_t kSecondMs = 1000;
-
-int64_t thread_cpu_us() {
-    timespec now{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return now.tv_sec * INT64_C(1'000'000) + now.tv_nsec / 1000;
-}
 
 bool holds(int& seconds, double percent, int threshold, int pulse) {
     seconds = percent >= threshold ? std::min(seconds + 1, pulse) : 0;
@@ -48,9 +42,9 @@ void OverloadWatch::stop() {
 }
 
 void OverloadWatch::run() {
-    int64_t cpu_us = thread_cpu_us(), clock_us = base::monotonic_us();
+    int64_t cpu_us = runtime::thread_cpu_us(), clock_us = base::monotonic_us();
     while (runtime::sleep_ms(kSecondMs)) {
-        const int64_t cpu_now = thread_cpu_us(), clock_now = base::monotonic_us();
+        const int64_t cpu_now = runtime::thread_cpu_us(), clock_now = base::monotonic_us();
         note(100.0 * static_cast<double>(cpu_now - cpu_us) /
              static_cast<double>(std::max<int64_t>(1, clock_now - clock_us)));
         cpu_us = cpu_now;

@@ -2,14 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "runtime/coroutine.h"
-
 namespace service::api {
-
-namespace {
-// A few microseconds each.
-constexpr size_t kItemsAtOnce = 32;
-}  // namespace
 
 base::Result<std::optional<Page>> page_of(const net::HttpRequest& request, net::HttpResponse& response,
                                           const Identity& identity) {
@@ -34,10 +27,9 @@ ListWriter::ListWriter(const Identity& identity, std::string_view name) : text_(
 }
 
 base::Result<void> ListWriter::add(const Json& item) {
-    if (items_++) text_ += ',';
+    if (!text_.ends_with('[')) text_ += ',';
     text_ += to_text(item);
-    if (items_ % kItemsAtOnce == 0) TRY(runtime::yield());
-    return {};
+    return next();
 }
 
 base::Result<void> ListWriter::send(net::HttpResponse& response, size_t total) {

@@ -6,8 +6,10 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/cpu_slice.h"
 #include "service/api/endpoint.h"
 #include "service/api/envelope.h"
+#include "service/api/json_text.h"
 
 namespace service::api {
 
@@ -27,13 +29,17 @@ std::vector<Parameter> page_parameters();
 class ListWriter {
   public:
     ListWriter(const Identity& identity, std::string_view name);
-    // Yields now and then.
-    base::Result<void> add(const Json& item);
+    ListWriter(const ListWriter&) = delete;
+    // For an item that is written as text: text() takes one object, then next(), which yields now and then.
+    JsonText& text() { return json_; }
+    base::Result<void> next() { return slice_.step(); }
+    base::Result<void> add(const Json& item);  // yields likewise
     base::Result<void> send(net::HttpResponse& response, size_t total);
 
   private:
     std::string text_;
-    size_t items_ = 0;
+    JsonText json_{text_};
+    runtime::CpuSlice slice_;
 };
 
 }  // namespace service::api

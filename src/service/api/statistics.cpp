@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "media/track.h"
-#include "runtime/coroutine.h"
+#include "runtime/cpu_slice.h"
 #include "service/api/listing.h"
 
 namespace service::api {
@@ -13,9 +13,22 @@ namespace {
 
 // Lists may be as old as that: so a busy dashboard costs a walk over all sessions four times a second at most.
 constexpr int64_t kFreshMs = 250;
-constexpr size_t kLookedAtAtOnce = 1'000;
+// Sessions looked at between two looks at the clock.
+constexpr size_t kALook = 256;
 
 Json kbps(const net::Rates& rates) { return {{"recv_30s", rates.received}, {"send_30s", rates.sent}}; }
+
+// An answer of one thing: name, and what put writes of it.
+base::Result<void> send_one(net::HttpResponse& response, const Identity& identity, std::string_view name,
+                            const std::function<void(JsonText&)>& put) {
+    std::string text = to_text(envelope(identity));
+    text.pop_back();
+    JsonText out(text);
+    out.open(name);
+    put(out);
+    out.close();
+    return response.send(200, "application/json", text + "}");
+}
 
 // As SRS has it: without the vhost where it is the default one.
 std::string url_of(std::string_view vhost, std::string_view app, std::string_view name) {
@@ -30,8 +43,8 @@ const media::Frame* keyframe_of(const live::Stream& stream) {
     return nullptr;
 }
 
-Json video_json(const live::Stream* stream) {
-    if (!stream || !stream->headers().has_video) return nullptr;
+void put_video(JsonText& out, const live::Stream* stream) {
+    if (!stream || !stream->headers().has_video) return out.null("video");
     media::VideoInfo info;
     const live::StreamHeaders& headers = stream->headers();
     if (const auto& header = headers.video ? headers.video : headers.video_example)
@@ -46,28 +59,41 @@ Json video_json(const live::Stream* stream) {
             if (info.level.empty()) info.level = read->level;
         }
     }
-    return {{"codec", media::codec_info(stream->headers().video_codec).name},
-            {"profile", info.profile},
-            {"level", info.level},
-            {"width", info.width},
-            {"height", info.height}};
+    out.open("video");
+    out.field("codec", media::codec_info(stream->headers().video_codec).name);
+    out.field("profile", info.profile);
+    out.field("level", info.level);
+    out.field("width", info.width);
+    out.field("height", info.height);
+    out.close();
 }
 
-Json audio_json(const live::Stream* stream) {
-    if (!stream || !stream->headers().has_audio) return nullptr;
+void put_audio(JsonText& out, const live::Stream* stream) {
+    if (!stream || !stream->headers().has_audio) return out.null("audio");
     media::AudioInfo info;
     const live::StreamHeaders& headers = stream->headers();
     if (const auto& header = headers.audio ? headers.audio : headers.audio_example)
         if (auto read = media::audio_info(*header)) info = *std::move(read);
-    return {{"codec", media::codec_info(stream->headers().audio_codec).name},
-            {"sample_rate", info.sample_rate},
-            {"channel", info.channels},
-            {"profile", info.profile}};
+    out.open("audio");
+    out.field("codec", media::codec_info(stream->headers().audio_codec).name);
+    out.field("sample_rate", info.sample_rate);
+    out.field("channel", info.channels);
+    out.field("profile", info.profile);
+    out.close();
 }
 
 bool is_there(const live::Stream& stream) { return stream.published() || stream.viewer_count() > 0; }
 
 }  // namespace
+
+void put_traffic(JsonText& out, const net::Traffic& traffic, const net::Rates& rates) {
+    out.field("send_bytes", traffic.sent_bytes);
+    out.field("recv_bytes", traffic.received_bytes);
+    out.open("kbps");
+    out.field("recv_30s", rates.received);
+    out.field("send_30s", rates.sent);
+    out.close();
+}
 
 std::vector<Endpoint> Statistics::endpoints(net::HttpHandler closed) {
     closed_ = std::move(closed);
@@ -103,27 +129,42 @@ std::vector<Endpoint> Statistics::endpoints(net::HttpHandler closed) {
     return all;
 }
 
-// Those that have a publisher, a player, or somebody who counts as one (HLS).
+// Those that have a publisher, a player, or somebody who counts as one (HLS). Both are in order of their names, nearly.
 std::vector<live::StreamKey> Statistics::keys() const {
     std::vector<live::StreamKey> keys;
+    keys.reserve(registry_.size() + sessions_.accounts().streams());
     registry_.for_each([&](live::Stream& stream) {
         if (is_there(stream)) keys.push_back(stream.key());
     });
+    const auto middle = static_cast<ptrdiff_t>(keys.size());
     sessions_.accounts().for_each([&](const net::StreamAccount& account) {
         keys.push_back({account.vhost().name(), account.app(), account.name()});
     });
-    std::ranges::sort(keys);
+    const auto begin = keys.begin() + middle;
+    if (!std::is_sorted(begin, keys.end())) std::sort(begin, keys.end());
+    std::inplace_merge(keys.begin(), begin, keys.end());
     keys.erase(std::ranges::unique(keys).begin(), keys.end());
     return keys;
 }
 
+// Nearly all have an account, which knows its id; to make one takes a digest.
 bool Statistics::find_stream(std::string_view id, live::StreamKey& key) const {
-    for (live::StreamKey& one : keys()) {
-        if (net::stream_id(one.vhost, one.app, one.name) != id) continue;
-        key = std::move(one);
-        return true;
-    }
-    return false;
+    const net::Accounts& accounts = sessions_.accounts();
+    bool found = false;
+    accounts.for_each([&](const net::StreamAccount& account) {
+        if (found || account.id() != id) return;
+        key = {account.vhost().name(), account.app(), account.name()};
+        found = true;
+    });
+    if (found) return true;
+    registry_.for_each([&](live::Stream& stream) {
+        const live::StreamKey& one = stream.key();
+        if (found || !is_there(stream) || accounts.find(one.vhost, one.app, one.name)) return;
+        if (net::stream_id(one.vhost, one.app, one.name) != id) return;
+        key = one;
+        found = true;
+    });
+    return found;
 }
 
 base::Result<void> Statistics::vhosts(Request& request, Response& response) {
@@ -173,7 +214,12 @@ base::Result<void> Statistics::streams(Request& request, Response& response) {
     TRY(sessions_.count(kFreshMs));
     const auto all = keys();
     ListWriter list(identity_, "streams");
-    for (size_t i = page->start; i < all.size() && page->has(i); ++i) TRY(list.add(stream_json(all[i])));
+    for (size_t i = page->start; i < all.size() && page->has(i); ++i) {
+        list.text().open();
+        put_stream(list.text(), all[i]);
+        list.text().close();
+        TRY(list.next());
+    }
     return list.send(response, all.size());
 }
 
@@ -182,41 +228,38 @@ base::Result<void> Statistics::stream(Request& request, Response& response) {
     live::StreamKey key;
     if (!find_stream(request.capture("id"), key))
         return send_failure(response, identity_, 404, "there is no such stream");
-    Json body = envelope(identity_);
-    body["stream"] = stream_json(key);
-    return send_json(response, body);
+    return send_one(response, identity_, "stream", [&](JsonText& out) { put_stream(out, key); });
 }
 
-Json Statistics::stream_json(const live::StreamKey& key) const {
+void Statistics::put_stream(JsonText& out, const live::StreamKey& key) const {
     const base::Ref<live::Stream> stream = registry_.find(key);
     const net::StreamAccount* account = sessions_.accounts().find(key.vhost, key.app, key.name);
-    const net::Traffic traffic = account ? account->traffic() : net::Traffic();
     const live::StreamCounters counters = stream ? stream->counters() : live::StreamCounters();
     const bool active = stream && stream->published();
     const net::Session* publisher = account ? account->publisher() : nullptr;
-    Json publish = {{"active", active}};
-    if (active && publisher) publish["cid"] = publisher->id();
     std::string tc_url = publisher ? publisher->details().tc_url : std::string();
     if (tc_url.empty()) tc_url = "rtmp://" + key.vhost + "/" + key.app;
     // Who multiplexes streams on one connection is in one account alone.
     const size_t seen = stream ? stream->viewer_count() + (active ? 1 : 0) : 0;
-    return {{"id", net::stream_id(key.vhost, key.app, key.name)},
-            {"name", key.name},
-            {"vhost", net::stable_id(key.vhost)},
-            {"app", key.app},
-            {"tcUrl", tc_url},
-            {"url", url_of(key.vhost, key.app, key.name)},
-            {"live_ms", base::wall_ms()},
-            {"clients", std::max(account ? account->clients() : 0, seen)},
-            {"frames", counters.audio_frames + counters.video_frames},
-            {"audio_frames", counters.audio_frames},
-            {"video_frames", counters.video_frames},
-            {"send_bytes", traffic.sent_bytes},
-            {"recv_bytes", traffic.received_bytes},
-            {"kbps", kbps(account ? account->rates(base::monotonic_ms()) : net::Rates())},
-            {"publish", std::move(publish)},
-            {"video", video_json(stream.get())},
-            {"audio", audio_json(stream.get())}};
+    out.field("id", account ? account->id() : net::stream_id(key.vhost, key.app, key.name));
+    out.field("name", key.name);
+    out.field("vhost", account ? account->vhost().id() : net::stable_id(key.vhost));
+    out.field("app", key.app);
+    out.field("tcUrl", tc_url);
+    out.field("url", url_of(key.vhost, key.app, key.name));
+    out.field("live_ms", base::wall_ms());
+    out.field("clients", std::max(account ? account->clients() : 0, seen));
+    out.field("frames", counters.audio_frames + counters.video_frames);
+    out.field("audio_frames", counters.audio_frames);
+    out.field("video_frames", counters.video_frames);
+    put_traffic(out, account ? account->traffic() : net::Traffic(),
+                account ? account->rates(base::monotonic_ms()) : net::Rates());
+    out.open("publish");
+    out.field("active", active);
+    if (active && publisher) out.field("cid", publisher->id());
+    out.close();
+    put_video(out, stream.get());
+    put_audio(out, stream.get());
 }
 
 base::Result<void> Statistics::clients(Request& request, Response& response) {
@@ -228,12 +271,18 @@ base::Result<void> Statistics::clients(Request& request, Response& response) {
     const auto page = TRY(page_of(request, response, identity_));
     if (!page) return {};
     ListWriter list(identity_, "clients");
+    runtime::CpuSlice walk(kALook);
     size_t seen = 0;
     for (size_t place = 0; place < sessions_.size(); ++place) {
-        if (place % kLookedAtAtOnce == kLookedAtAtOnce - 1) TRY(runtime::yield());
-        if (place >= sessions_.size()) break;
         const net::Session& session = sessions_.at(place);
-        if (session.stream_account() && page->has(seen++)) TRY(list.add(client_json(session)));
+        if (session.stream_account() && page->has(seen++)) {
+            list.text().open();
+            put_client(list.text(), session);
+            list.text().close();
+            TRY(list.next());
+        } else {
+            TRY(walk.step());
+        }
     }
     return list.send(response, seen);
 }
@@ -242,30 +291,25 @@ base::Result<void> Statistics::client(Request& request, Response& response) {
     const net::Session* session = sessions_.find(request.capture("id"));
     if (!session || !session->stream_account())
         return send_failure(response, identity_, 404, "there is no such client");
-    Json body = envelope(identity_);
-    body["client"] = client_json(*session);
-    return send_json(response, body);
+    return send_one(response, identity_, "client", [&](JsonText& out) { put_client(out, *session); });
 }
 
-Json Statistics::client_json(const net::Session& session) const {
+void Statistics::put_client(JsonText& out, const net::Session& session) const {
     const net::StreamAccount& account = *session.stream_account();
     const net::ClientDetails details = session.details();
-    const net::Traffic traffic = session.traffic();
-    return {{"id", session.id()},
-            {"vhost", account.vhost().id()},
-            {"stream", account.id()},
-            {"ip", session.ip()},
-            {"pageUrl", details.page_url},
-            {"swfUrl", details.swf_url},
-            {"tcUrl", details.tc_url},
-            {"url", url_of(account.vhost().name(), account.app(), account.name())},
-            {"name", account.name()},
-            {"type", net::session_type_name(session.type())},
-            {"publish", net::publishes(session.type())},
-            {"alive", static_cast<double>(session.alive_ms()) / 1000},
-            {"send_bytes", traffic.sent_bytes},
-            {"recv_bytes", traffic.received_bytes},
-            {"kbps", kbps(session.rates())}};
+    out.field("id", session.id());
+    out.field("vhost", account.vhost().id());
+    out.field("stream", account.id());
+    out.field("ip", session.ip());
+    out.field("pageUrl", details.page_url);
+    out.field("swfUrl", details.swf_url);
+    out.field("tcUrl", details.tc_url);
+    out.field("url", url_of(account.vhost().name(), account.app(), account.name()));
+    out.field("name", account.name());
+    out.field("type", net::session_type_name(session.type()));
+    out.field("publish", net::publishes(session.type()));
+    out.field("alive", static_cast<double>(session.alive_ms()) / 1000);
+    put_traffic(out, session.traffic(), session.rates());
 }
 
 }  // namespace service::api

@@ -11,8 +11,12 @@
 #include "net/session.h"
 #include "service/api/endpoint.h"
 #include "service/api/envelope.h"
+#include "service/api/json_text.h"
 
 namespace service::api {
+
+// send_bytes, recv_bytes and kbps.
+void put_traffic(JsonText& out, const net::Traffic& traffic, const net::Rates& rates);
 
 class Statistics {
   public:
@@ -37,8 +41,9 @@ class Statistics {
     base::Result<void> clients(Request& request, Response& response);
     base::Result<void> client(Request& request, Response& response);
     Json vhost_json(const config::Vhost& vhost, const std::vector<live::StreamKey>& keys) const;
-    Json stream_json(const live::StreamKey& key) const;
-    Json client_json(const net::Session& session) const;
+    // The fields of one.
+    void put_stream(JsonText& out, const live::StreamKey& key) const;
+    void put_client(JsonText& out, const net::Session& session) const;
     std::vector<live::StreamKey> keys() const;
 
     const Identity& identity_;

@@ -14,31 +14,28 @@ namespace service::api {
 namespace {
 
 // With all that one of the other list has, and more.
-Json closed_json(const net::ClosedSession& closed) {
+void put_closed(JsonText& out, const net::ClosedSession& closed) {
     std::string_view url = closed.stream;
     if (url.starts_with(config::kDefaultVhost)) url.remove_prefix(config::kDefaultVhost.size());
     const int64_t alive_ms = closed.ended_ms - closed.started_ms;
     const auto rate = [&](uint64_t bytes) { return net::kbit_per_second(bytes, alive_ms); };
-    return {
-        {"id", closed.id},
-        {"vhost", closed.vhost_id},
-        {"stream", closed.stream_id},
-        {"ip", closed.ip},
-        {"pageUrl", ""},
-        {"swfUrl", ""},
-        {"tcUrl", ""},
-        {"url", url},
-        {"name", url.substr(url.rfind('/') + 1)},
-        {"type", net::session_type_name(closed.type)},
-        {"publish", net::publishes(closed.type)},
-        {"alive", static_cast<double>(alive_ms) / 1000},
-        {"send_bytes", closed.traffic.sent_bytes},
-        {"recv_bytes", closed.traffic.received_bytes},
-        {"kbps", {{"recv_30s", rate(closed.traffic.received_bytes)}, {"send_30s", rate(closed.traffic.sent_bytes)}}},
-        {"started_ms", closed.started_ms},
-        {"ended_ms", closed.ended_ms},
-        {"reason", base::close_reason_name(closed.reason)},
-        {"text", closed.text}};
+    out.field("id", closed.id);
+    out.field("vhost", closed.vhost_id);
+    out.field("stream", closed.stream_id);
+    out.field("ip", closed.ip);
+    out.field("pageUrl", "");
+    out.field("swfUrl", "");
+    out.field("tcUrl", "");
+    out.field("url", url);
+    out.field("name", url.substr(url.rfind('/') + 1));
+    out.field("type", net::session_type_name(closed.type));
+    out.field("publish", net::publishes(closed.type));
+    out.field("alive", static_cast<double>(alive_ms) / 1000);
+    put_traffic(out, closed.traffic, {rate(closed.traffic.received_bytes), rate(closed.traffic.sent_bytes)});
+    out.field("started_ms", closed.started_ms);
+    out.field("ended_ms", closed.ended_ms);
+    out.field("reason", base::close_reason_name(closed.reason));
+    out.field("text", closed.text);
 }
 
 Json check_json(const Check& check) {
@@ -77,7 +74,10 @@ base::Result<void> Why::closed_clients(net::HttpRequest& request, net::HttpRespo
     for (size_t i = page->start; i < total && page->has(i); ++i) {
         const size_t place = i + static_cast<size_t>(closed.total() - before);
         if (place >= closed.size()) break;
-        TRY(list.add(closed_json(closed.newest(place))));
+        list.text().open();
+        put_closed(list.text(), closed.newest(place));
+        list.text().close();
+        TRY(list.next());
     }
     return list.send(response, total);
 }

@@ -11,6 +11,7 @@
 #include "live/live_log.h"
 #include "live/send_latency.h"
 #include "runtime/coroutine.h"
+#include "runtime/cpu_slice.h"
 #include "runtime/disk.h"
 #include "runtime/watchdog.h"
 
@@ -18,9 +19,8 @@ namespace service::metrics {
 
 namespace {
 
-// Looked at before others may run: a tenth of a millisecond or two.
-constexpr size_t kSessionsAtOnce = 256;
-constexpr size_t kStreamsAtOnce = 16;
+// Sessions looked at between two looks at the clock.
+constexpr size_t kALook = 64;
 // Accounts may be as old as that.
 constexpr int64_t kFreshMs = 250;
 // Shorter ones say little of processor time.
@@ -163,13 +163,14 @@ base::Result<void> Report::clients(Text& text) {
     std::map<std::pair<std::string, net::SessionType>, uint64_t> clients;
     std::map<std::string, uint64_t> streams;
     uint64_t all = 0, published = 0;
+    runtime::CpuSlice slice(kALook);
     for (size_t place = 0; place < sessions_.size(); ++place) {
         const net::Session& session = sessions_.at(place);
         if (net::is_client(session.type()) && session.stream_account()) {
             ++all;
             ++clients[{session.stream_account()->vhost().name(), session.type()}];
         }
-        if (place % kSessionsAtOnce == kSessionsAtOnce - 1) TRY(runtime::yield());
+        TRY(slice.step());
     }
     registry_.for_each([&](live::Stream& stream) {
         if (!stream.published()) return;
@@ -289,15 +290,16 @@ base::Result<void> Report::streams(Text& text, size_t limit) {
 
     std::vector<StreamFigures> all;
     const int64_t now_ms = base::monotonic_ms();
+    runtime::CpuSlice slice(1);
     for (const live::StreamKey& key : std::set(shown_)) {
         if (const auto stream = registry_.find(key)) all.push_back(figures_of(*stream, now_ms));
-        if (all.size() % kStreamsAtOnce == kStreamsAtOnce - 1) TRY(runtime::yield());
+        TRY(slice.step());
     }
     const auto family = [&](std::string_view name, Type type, std::string_view help,
                             auto figure) -> base::Result<void> {
         text.family(name, type, help);
         for (const StreamFigures& one : all) figure(one);
-        return runtime::yield();
+        return slice.step();
     };
     const auto plain = [&](std::string_view name, Type type, std::string_view help, auto figure) {
         return family(name, type, help, [&](const StreamFigures& one) { text.sample(one.labels, figure(one)); });

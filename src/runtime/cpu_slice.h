@@ -1,0 +1,30 @@
+#pragma once
+// CpuSlice: a long walk gives way to others by what it has used of the processor, not by how many things it has seen.
+// Each giving way may cost a turn of all that are ready, so a cheap walk should not do it often, and a dear one not
+// seldom. What other processes take of the time meanwhile is not the walk's.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/result.h"
+
+namespace runtime {
+
+// Processor time of this thread.
+int64_t thread_cpu_us();
+
+class CpuSlice {
+  public:
+    static constexpr int64_t kSliceUs = 500;
+    // The clock is a system call: it is looked at once in so many steps.
+    explicit CpuSlice(size_t steps_a_look = 8) : steps_a_look_(steps_a_look), began_us_(thread_cpu_us()) {}
+    // To be called between steps: yields when the slice is used up. kCancelled: the caller was cancelled meanwhile.
+    base::Result<void> step();
+
+  private:
+    size_t steps_a_look_;
+    size_t steps_ = 0;
+    int64_t began_us_;
+};
+
+}  // namespace runtime

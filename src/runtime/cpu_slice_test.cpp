@@ -1,0 +1,72 @@
+#include "runtime/cpu_slice.h"
+
+#include "runtime/coroutine.h"
+#include "runtime/testing.h"
+
+namespace runtime {
+namespace {
+
+using testing::ok;
+
+class CpuSliceTest : public testing::RuntimeTest {};
+
+void use_the_processor(int64_t us) {
+    const int64_t end_us = thread_cpu_us() + us;
+    while (thread_cpu_us() < end_us) {
+    }
+}
+
+// Only what yields lets the other one count.
+TEST_F(CpuSliceTest, GivesWayWhenItsTimeIsUsedUpAndNotBefore) {
+    int turns = 0;
+    auto other = spawn("other", [&] {
+        while (yield()) ++turns;
+    });
+    ASSERT_TRUE(ok(yield()));
+    CpuSlice slice(1);
+    const int before = turns;
+    use_the_processor(CpuSlice::kSliceUs + 100);
+    ASSERT_TRUE(ok(slice.step()));
+    EXPECT_GT(turns, before);
+
+    // The new slice has just begun: a cheap step does not end it. (Unless the two calls themselves took that long.)
+    const int then = turns;
+    const int64_t began_us = thread_cpu_us();
+    ASSERT_TRUE(ok(slice.step()));
+    if (thread_cpu_us() - began_us < CpuSlice::kSliceUs / 2) {
+        EXPECT_EQ(turns, then);
+    }
+    other.cancel_and_join();
+}
+
+TEST_F(CpuSliceTest, LooksAtTheClockOnceInSoManySteps) {
+    int turns = 0;
+    auto other = spawn("other", [&] {
+        while (yield()) ++turns;
+    });
+    ASSERT_TRUE(ok(yield()));
+    CpuSlice slice(4);
+    const int before = turns;
+    use_the_processor(CpuSlice::kSliceUs + 100);
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(ok(slice.step()));
+    EXPECT_EQ(turns, before);
+    ASSERT_TRUE(ok(slice.step()));
+    EXPECT_GT(turns, before);
+    other.cancel_and_join();
+}
+
+TEST_F(CpuSliceTest, SaysThatItsCoroutineWasCancelled) {
+    bool cancelled = false;
+    auto task = spawn("long", [&] {
+        CpuSlice slice(1);
+        while (slice.step()) {
+        }
+        cancelled = true;
+    });
+    ASSERT_TRUE(ok(sleep_ms(5)));
+    task.cancel_and_join();
+    EXPECT_TRUE(cancelled);
+}
+
+}  // namespace
+}  // namespace runtime

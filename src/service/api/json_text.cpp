@@ -1,0 +1,48 @@
+#include "service/api/json_text.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "service/api/envelope.h"
+
+namespace service::api {
+
+namespace {
+bool is_plain(char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; }
+}  // namespace
+
+void JsonText::separate() {
+    if (const char last = out_.empty() ? '[' : out_.back(); last != '{' && last != '[') out_ += ',';
+}
+
+void JsonText::begin(std::string_view name) {
+    separate();
+    out_.append("\"").append(name).append("\":");
+}
+
+void JsonText::open() {
+    separate();
+    out_ += '{';
+}
+
+void JsonText::open(std::string_view name) {
+    begin(name);
+    out_ += '{';
+}
+
+void JsonText::field(std::string_view name, std::string_view value) {
+    begin(name);
+    if (std::ranges::all_of(value, is_plain)) {
+        out_.append("\"").append(value).append("\"");
+    } else {
+        out_ += to_text(Json(value));
+    }
+}
+
+void JsonText::field(std::string_view name, double value) {
+    if (!std::isfinite(value)) return null(name);
+    begin(name);
+    fmt::format_to(std::back_inserter(out_), "{}", value);
+}
+
+}  // namespace service::api
