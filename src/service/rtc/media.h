@@ -56,11 +56,12 @@ class MediaSession {
     virtual bool connected() const = 0;
     // Encrypts straight into the transport's send buffer and returns; what is sent within one turn of the loop goes to
     // the kernel together, packets of one size for one peer as one (GSO). header: RTP's, with its extensions, as this
-    // peer is to see it. prefix: the first bytes of the payload when they are not those of `payload` (RTX's original
-    // sequence number). Together at most kMostPacketBytes. Before the connection, and when the socket's buffer is full,
-    // it is dropped and counted.
-    virtual void send_rtp(std::span<const uint8_t> header, std::span<const uint8_t> prefix,
-                          std::span<const uint8_t> payload) = 0;
+    // peer is to see it. The payload is `first` and then `second` (RTX: the original sequence number, then the
+    // payload). index: the unwrapped sequence, rollovers << 16 | sequence; the same index and SSRC must never come with
+    // other bytes (srtp/sender.h). Together at most kMostPacketBytes. Before the connection, and while the socket's
+    // buffer is full, it is dropped and counted.
+    virtual void send_rtp(std::span<const uint8_t> header, std::span<const uint8_t> first,
+                          std::span<const uint8_t> second, uint64_t index) = 0;
     virtual void send_rtcp(std::span<const uint8_t> compound) = 0;
     // Soon, not within the call: on_closed() comes from the loop. Only the first one counts.
     virtual void end(std::string_view why, base::CloseReason reason) = 0;
