@@ -35,6 +35,7 @@ void Segmenter::begin() {
     if (state_ != State::kIdle) end();
     state_ = State::kStarting;
     next_ = {};
+    compare_tracks();
     video_came_ = false;
     discontinuity_ = any_segment_;
     last_[0] = last_[1] = INT64_MIN;
@@ -64,12 +65,22 @@ void Segmenter::jumped() {
     mended_at_ = newest_;
 }
 
-void Segmenter::take_header(const Frame& frame) { (frame.kind == Kind::kVideo ? next_.video : next_.audio) = frame; }
+void Segmenter::take_header(const Frame& frame) {
+    (frame.kind == Kind::kVideo ? next_.video : next_.audio) = frame;
+    compare_tracks();
+}
 
 void Segmenter::note_track(const Frame& frame) {
     auto& track = frame.kind == Kind::kVideo ? next_.video : next_.audio;
-    if (!track || track->codec != frame.codec) track = frame;
     video_came_ |= frame.keyframe;
+    if (track && track->codec == frame.codec) return;
+    track = frame;
+    compare_tracks();
+}
+
+void Segmenter::compare_tracks() {
+    new_video_ = !same_track(tracks_.video, next_.video);
+    new_audio_ = !same_track(tracks_.audio, next_.audio);
 }
 
 // ---- The beginning
@@ -104,11 +115,6 @@ void Segmenter::start() {
 }
 
 // ---- An open segment
-
-bool Segmenter::is_new_track(const Frame& frame) const {
-    return frame.kind == Kind::kVideo ? !same_track(tracks_.video, next_.video)
-                                      : !same_track(tracks_.audio, next_.audio);
-}
 
 Segmenter::Fit Segmenter::fit(const Frame& frame) const {
     int64_t last = last_[frame.kind == Kind::kVideo ? 0 : 1];
@@ -159,7 +165,8 @@ void Segmenter::running(const Frame& frame) {
             open_at(frame);
             return write(frame);
     }
-    bool is_new = is_new_track(frame) || (frame.kind == Kind::kAudio && !held_.empty());
+    bool is_new =
+        (frame.kind == Kind::kVideo ? new_video_ : new_audio_) || (frame.kind == Kind::kAudio && !held_.empty());
     if (is_new && frame.kind == Kind::kAudio && video_flows(frame.dts)) return hold(frame);
     if (is_new || due(frame)) {
         cut(frame);
@@ -193,6 +200,7 @@ void Segmenter::open_at(const Frame& frame) {
         !any_segment_ || !same_track(tracks_.video, tracks.video) || !same_track(tracks_.audio, tracks.audio);
     bool discontinuity = any_segment_ && (discontinuity_ || changed);
     tracks_ = std::move(tracks);
+    compare_tracks();
     any_segment_ = true;
     discontinuity_ = false;
     start_dts_ = frame.dts;

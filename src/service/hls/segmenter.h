@@ -96,7 +96,8 @@ class Segmenter {
     void running(const media::Frame& frame);
     void hold(const media::Frame& frame);
     void retry(const media::Frame& frame);
-    bool is_new_track(const media::Frame& frame) const;
+    // When next_ or tracks_ changed, not for each frame: it reads whole headers.
+    void compare_tracks();
     Fit fit(const media::Frame& frame) const;
     int64_t end_dts() const;
     bool video_flows(int64_t dts) const;
@@ -112,8 +113,10 @@ class Segmenter {
     SegmentSink& sink_;
     State state_ = State::kIdle;
     int64_t clock_ms_ = 0;
-    Tracks next_;              // as known now
-    Tracks tracks_;            // of the open segment
+    Tracks next_;             // as known now
+    Tracks tracks_;           // of the open segment
+    bool new_video_ = false;  // next_'s is not tracks_'s
+    bool new_audio_ = false;
     bool video_came_ = false;  // a keyframe of this publishing
     bool any_segment_ = false;
     bool discontinuity_ = false;
