@@ -24,9 +24,9 @@ const std::vector<Block>& block_table() {
         {"address_limits", Names::kNone, false, false, true, "How much one address may take of the server."},
         {"disk", Names::kNone, false, false, true, "How recordings and segments are written."},
         {"srt_server", Names::kNone, false, false, false, "SRT."},
-        {"rtc_server", Names::kNone, false, false, false, "WebRTC."},
-        {"rtc_server/tcp", Names::kNone, false, false, false, "WebRTC over TCP."},
-        {"rtc_server/black_hole", Names::kNone, false, false, false, "Copies of packets, to debug."},
+        {"rtc_server", Names::kNone, false, false, true, "WebRTC, see doc/webrtc.md."},
+        {"rtc_server/tcp", Names::kNone, false, false, true, "WebRTC over TCP."},
+        {"rtc_server/black_hole", Names::kNone, false, false, true, "Copies of packets, to debug."},
         {"rtsp_server", Names::kNone, false, false, false, "RTSP."},
         {"circuit_breaker", Names::kNone, false, false, true, "Overload: see doc/reload.md."},
         {"exporter", Names::kNone, false, false, true, "Metrics for Prometheus, see doc/metrics.md."},
@@ -40,7 +40,7 @@ const std::vector<Block>& block_table() {
         {"vhost/http_remux", Names::kNone, false, false, true, "Live streams by HTTP and WebSocket."},
         {"vhost/http_static", Names::kNone, false, false, true, "Files by HTTP."},
         {"vhost/srt", Names::kNone, false, false, false, "SRT."},
-        {"vhost/rtc", Names::kNone, false, false, false, "WebRTC."},
+        {"vhost/rtc", Names::kNone, false, false, true, "WebRTC, see doc/webrtc.md."},
         {"vhost/rtsp", Names::kNone, false, false, false, "RTSP."},
         {"vhost/hls", Names::kNone, false, false, true, "HLS: streams as playlists of segments, see doc/hls.md."},
         {"vhost/dash", Names::kNone, false, false, false, "DASH."},
@@ -99,6 +99,7 @@ std::vector<Row> make_rows() {
     add_hook_rows(rows);
     add_forward_rows(rows);
     add_security_rows(rows);
+    add_rtc_rows(rows);
     add_exporter_rows(rows);
     add_later_rows(rows);
     std::map<std::string_view, size_t> order;  // of scopes; the global one is 0

@@ -241,5 +241,31 @@ TEST(Snapshot, Default) {
     EXPECT_EQ(snapshot->vhost("x")->chunk_size, 60000);
 }
 
+TEST(Load, RtcIsForLowLatencyUnlessToldOtherwise) {
+    const std::string rtc = "listen 1; rtc_server { enabled on; } vhost a { rtc { enabled on; } ";
+    Loaded loaded = load_text(rtc + "}");
+    ASSERT_TRUE(loaded.snapshot) << described(loaded.problems);
+    EXPECT_EQ(described(loaded.problems), "");
+    EXPECT_TRUE(loaded.snapshot->vhosts[0].min_latency);
+    EXPECT_EQ(loaded.snapshot->vhosts[0].play.mw_latency, 0);
+    loaded = load_text(rtc + "min_latency off; play { mw_latency 350; } }");
+    EXPECT_FALSE(loaded.snapshot->vhosts[0].min_latency);
+    EXPECT_EQ(loaded.snapshot->vhosts[0].play.mw_latency, 350);
+}
+
+TEST(Load, RtcSaysWhatDoesNotGoTogether) {
+    auto said = [](const std::string& text) { return described(load_text(text).problems); };
+    EXPECT_NE(said("listen 1; vhost a { rtc { enabled on; } }").find("does nothing while rtc_server is not enabled"),
+              std::string::npos);
+    EXPECT_NE(said("listen 1; rtc_server { enabled on; protocol tcp; }").find("error: protocol tcp needs"),
+              std::string::npos);
+    EXPECT_NE(said("listen 8000; rtc_server { enabled on; tcp { enabled on; } }").find("is already used by"),
+              std::string::npos);
+    EXPECT_NE(said("listen 1; rtc_server { black_hole { enabled on; } }").find("black_hole needs an addr"),
+              std::string::npos);
+    EXPECT_NE(said("listen 1; rtc_server { ice_server turn:h user; }").find("a username and a credential"),
+              std::string::npos);
+}
+
 }  // namespace
 }  // namespace config

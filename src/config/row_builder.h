@@ -69,6 +69,7 @@ void add_hls_rows(std::vector<Row>& rows);
 void add_hook_rows(std::vector<Row>& rows);
 void add_forward_rows(std::vector<Row>& rows);
 void add_security_rows(std::vector<Row>& rows);
+void add_rtc_rows(std::vector<Row>& rows);
 void add_exporter_rows(std::vector<Row>& rows);
 void add_later_rows(std::vector<Row>& rows);
 

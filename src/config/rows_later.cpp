@@ -42,29 +42,6 @@ constexpr Later kSrtServer[] = {
     {"pbkeylen", "0", "Key length, bytes: 16, 24 or 32; 0: as the peer has it."},
 };
 
-constexpr Later kRtcServer[] = {
-    {"enabled", "off", "The WebRTC server."},
-    {"listen", "8000", "UDP addresses for media."},
-    {"protocol", "udp", "Transport offered: udp, tcp or all."},
-    {"candidate", "*", "Addresses put into the answer; *: those of this machine."},
-    {"use_auto_detect_network_ip", "on", "Addresses of network interfaces are candidates."},
-    {"ip_family", "ipv4", "Family of automatic candidates: ipv4, ipv6 or all."},
-    {"api_as_candidates", "on", "The host of the API's URL is a candidate."},
-    {"resolve_api_domain", "on", "A host name in that URL is resolved to an address."},
-    {"keep_api_domain", "off", "The host name itself is a candidate as well."},
-    {"ecdsa", "on", "The DTLS certificate is ECDSA, RSA otherwise."},
-    {"encrypt", "on", "Media is encrypted; off only to debug."},
-    {"reuseport", "1", "Sockets that share the port."},
-    {"merge_nalus", "off", "NAL units of a frame share packets."},
-};
-constexpr Later kRtcTcp[] = {
-    {"enabled", "off", "WebRTC over TCP."},
-    {"listen", "8000", "TCP addresses for media."},
-};
-constexpr Later kRtcBlackHole[] = {
-    {"enabled", "off", "Copies packets, decrypted, to an address, to debug."},
-    {"addr", "", "That address.", "127.0.0.1:10000"},
-};
 constexpr Later kStats[] = {
     {"enabled", "on", "Samples of the machine's network and disks."},
     {"network", "0", "Index of the network device that the summary shows."},
@@ -91,26 +68,6 @@ constexpr Later kPublish[] = {
 constexpr Later kSrt[] = {
     {"enabled", "off", "SRT for this vhost."},
     {"srt_to_rtmp", "off", "Streams published by SRT can be played by the other protocols."},
-};
-constexpr Later kRtc[] = {
-    {"enabled", "off", "WebRTC for this vhost."},
-    {"nack", "on", "Lost packets are asked for again."},
-    {"nack_no_copy", "on", "Packets kept for that are shared, not copied."},
-    {"twcc", "on", "Transport-wide congestion feedback."},
-    {"stun_timeout", "30", "A session without a STUN message for so many seconds ends."},
-    {"stun_strict_check", "off", "Messages that fail their check are refused."},
-    {"dtls_role", "passive", "Who begins the DTLS handshake: active or passive, seen from here."},
-    {"dtls_version", "auto", "auto, dtls1.0 or dtls1.2."},
-    {"drop_for_pt", "0", "Drops packets of this payload type, to test; 0: none."},
-    {"rtmp_to_rtc", "off", "Streams published by RTMP can be played by WebRTC."},
-    {"keep_bframe", "off", "B-frames are kept on the way to WebRTC."},
-    {"keep_avc_nalu_sei", "on", "SEI units are kept on the way to WebRTC."},
-    {"opus_bitrate", "48000", "Bit rate of audio made for WebRTC, bit/s."},
-    {"rtc_to_rtmp", "off", "Streams published by WebRTC can be played by the other protocols."},
-    {"pli_for_rtmp", "6.0", "Seconds between keyframes asked of a WebRTC publisher."},
-    {"aac_bitrate", "48000", "Bit rate of audio made from WebRTC, bit/s."},
-    {"init_rate_from_sdp", "off", "The first bandwidth estimate comes from the SDP."},
-    {"keep_original_ssrc", "off", "Players see the publisher's SSRC."},
 };
 constexpr Later kDash[] = {
     {"enabled", "off", "DASH for this vhost."},
@@ -193,16 +150,12 @@ void add(std::vector<Row>& rows, std::string_view scope, const Later (&table)[N]
 void add_later_rows(std::vector<Row>& rows) {
     add(rows, "", kGlobal);
     add(rows, "srt_server", kSrtServer);
-    add(rows, "rtc_server", kRtcServer);
-    add(rows, "rtc_server/tcp", kRtcTcp);
-    add(rows, "rtc_server/black_hole", kRtcBlackHole);
     add(rows, "rtsp_server", kRtspServer);
     add(rows, "stats", kStats);
     add(rows, "stream_caster", kStreamCaster);
     add(rows, "vhost/play", kPlay);
     add(rows, "vhost/publish", kPublish);
     add(rows, "vhost/srt", kSrt);
-    add(rows, "vhost/rtc", kRtc);
     add(rows, "vhost/rtsp", kVhostRtsp);
     add(rows, "vhost/dash", kDash);
     add(rows, "vhost/cluster", kCluster);

@@ -12,7 +12,7 @@ void add_vhost(std::vector<Row>& rows) {
     rows.push_back(row(scope, "enabled", &Vhost::enabled, true, none(), kLive,
                        "A disabled vhost refuses everybody who names it."));
     rows.push_back(row(scope, "min_latency", &Vhost::min_latency, false, none(), kLive,
-                       "Every frame is sent as it comes: mw_latency becomes 0 unless it is set."));
+                       "Every frame is sent as it comes: mw_latency becomes 0 unless it is set. On with rtc."));
     rows.push_back(row(scope, "tcp_nodelay", &Vhost::tcp_nodelay, false, none(), kLive,
                        "Players' sockets do not wait to fill a segment (TCP_NODELAY)."));
     Row chunk_size = row(scope, "chunk_size", &Vhost::chunk_size, 0, bytes(128, kMostBytes), kLive,
@@ -42,9 +42,9 @@ void add_play(std::vector<Row>& rows) {
                        "Turns atc on when the publisher's metadata asks for it (bravo_atc)."));
     rows.push_back(row(scope, "mix_correct", &P::mix_correct, false, none(), kLive,
                        "Puts audio and video in order of time when the publisher sends them out of order."));
-    rows.push_back(
-        row(scope, "mw_latency", &P::mw_latency, 350, milliseconds(0, 60'000), kLive,
-            "Frames are collected for so long and sent together; 0 sends each at once. 0 with min_latency."));
+    rows.push_back(row(scope, "mw_latency", &P::mw_latency, 350, milliseconds(0, 60'000), kLive,
+                       "Frames are collected for so long and sent together; 0 sends each at once. 0 with min_latency "
+                       "or rtc."));
     rows.push_back(row(scope, "send_min_interval", &P::send_min_interval, 0.0, milliseconds(0, 10'000), kLive,
                        "Least time between two sends to a viewer; 0: as mw_latency has it."));
     rows.push_back(row(scope, "reduce_sequence_header", &P::reduce_sequence_header, false, none(), kLive,

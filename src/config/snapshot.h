@@ -156,6 +156,35 @@ struct AddressLimits {
     IpNetworks exempt{};
 };
 
+struct RtcTcp {
+    bool enabled{};
+    ListenAddresses listen{};
+};
+
+struct RtcBlackHole {
+    bool enabled{};
+    std::string addr{};  // once loaded and enabled: ADDRESS:PORT
+};
+
+struct RtcServer {
+    bool enabled{};
+    ListenAddresses listen{};  // UDP
+    std::string protocol{};    // udp, tcp or all
+    int reuseport{};           // sockets per address
+    RtcTcp tcp{};
+    std::vector<std::string> candidate{};  // see service/rtc/candidates.h
+    bool use_auto_detect_network_ip{};
+    std::string ip_family{};  // ipv4, ipv6 or all
+    bool api_as_candidates{};
+    bool resolve_api_domain{};
+    bool keep_api_domain{};
+    std::vector<std::string> ice_server{};  // a stun: address, or a turn: address and then a username and a credential
+    bool ecdsa{};
+    bool encrypt{};
+    bool merge_nalus{};
+    RtcBlackHole black_hole{};
+};
+
 struct VhostSecurity {
     bool enabled{};
     AccessRules allow{};
@@ -178,7 +207,7 @@ struct VhostPlay {
     bool atc{};
     bool atc_auto{};
     bool mix_correct{};
-    int mw_latency{};  // 0 with min_latency on, unless set
+    int mw_latency{};  // 0 with min_latency on, or rtc, unless set
     double send_min_interval{};
     bool reduce_sequence_header{};
     int send_timeout{};    // a viewer that accepts no byte for so long is closed
@@ -287,10 +316,31 @@ struct VhostForward {
     std::string backend{};                   // asked instead of destination; empty: nobody is
 };
 
+struct VhostRtc {
+    bool enabled{};
+    bool nack{};
+    bool nack_no_copy{};  // packets are always shared
+    bool twcc{};
+    int stun_timeout{};  // s
+    bool stun_strict_check{};
+    std::string dtls_role{};     // active or passive, seen from here
+    std::string dtls_version{};  // auto, dtls1.0 or dtls1.2
+    int drop_for_pt{};           // 0: none
+    bool rtmp_to_rtc{};
+    bool keep_bframe{};
+    bool keep_avc_nalu_sei{};
+    int opus_bitrate{};  // bit/s
+    bool rtc_to_rtmp{};
+    double pli_for_rtmp{};  // s
+    int aac_bitrate{};      // bit/s
+    bool init_rate_from_sdp{};
+    bool keep_original_ssrc{};
+};
+
 struct Vhost {
     std::string name{};
     bool enabled{};
-    bool min_latency{};
+    bool min_latency{};  // on with rtc, unless set
     bool tcp_nodelay{};
     int chunk_size{};    // bytes; the global one unless set
     int in_ack_size{};   // bytes; 0: the peer is not asked to acknowledge
@@ -304,6 +354,7 @@ struct Vhost {
     VhostHttpHooks http_hooks{};
     VhostSignedUrls signed_urls{};
     VhostForward forward{};
+    VhostRtc rtc{};
     VhostSecurity security{};
     VhostRefer refer{};
 };
@@ -318,6 +369,7 @@ struct Snapshot {
     HttpApi http_api{};
     Exporter exporter{};
     Disk disk{};
+    RtcServer rtc_server{};
     CircuitBreaker circuit_breaker{};
     Heartbeat heartbeat{};
     AddressLimits address_limits{};

@@ -216,7 +216,8 @@ Place SnapshotBuilder::origin(const char* path) const {
 
 void SnapshotBuilder::check_vhost(Vhost& vhost) {
     if (!was_set(vhost, "vhost/chunk_size")) vhost.chunk_size = snapshot_.rtmp.chunk_size;
-    if (vhost.min_latency && !was_set(vhost, "vhost/play/mw_latency")) vhost.play.mw_latency = 0;
+    if (vhost.rtc.enabled && !was_set(vhost, "vhost/min_latency")) vhost.min_latency = true;
+    if ((vhost.min_latency || vhost.rtc.enabled) && !was_set(vhost, "vhost/play/mw_latency")) vhost.play.mw_latency = 0;
     std::string& path = vhost.dvr.dvr_path;
     if (!path.ends_with(".flv") && !path.ends_with(".mp4"))
         path += path.ends_with('/') ? "[stream].[timestamp].flv" : "/[stream].[timestamp].flv";
@@ -228,6 +229,7 @@ void SnapshotBuilder::check_vhost(Vhost& vhost) {
     check_hooks(vhost);
     check_signed_urls(vhost);
     check_forward(vhost);
+    check_rtc(vhost);
 }
 
 Place SnapshotBuilder::vhost_origin(const Vhost& vhost, const char* path) const {
@@ -310,6 +312,7 @@ void SnapshotBuilder::check_listeners() {
         add(s.http_api.listen, "http_api/listen");
         if (s.http_api.https.enabled) add(s.http_api.https.listen, "http_api/https/listen");
     }
+    if (s.rtc_server.enabled && s.rtc_server.tcp.enabled) add(s.rtc_server.tcp.listen, "rtc_server/tcp/listen");
     if (s.exporter.enabled) add(s.exporter.listen, "exporter/listen");
 }
 
@@ -355,6 +358,7 @@ void SnapshotBuilder::finish() {
     check_process();
     check_listeners();
     check_api();
+    check_rtc_server();
     if (snapshot_.vhosts.empty())
         problems_.warning({"configuration", 0},
                           "no vhost: every publish and play will be refused; "

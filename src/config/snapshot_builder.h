@@ -51,6 +51,8 @@ class SnapshotBuilder {
     void check_hooks(const Vhost& vhost);
     void check_signed_urls(const Vhost& vhost);
     Place vhost_origin(const Vhost& vhost, const char* path) const;
+    void check_rtc_server();
+    void check_rtc(Vhost& vhost);
     void check_forward(const Vhost& vhost);
     void check_listeners();
     void check_api();
