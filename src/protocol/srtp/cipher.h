@@ -1,0 +1,52 @@
+#pragma once
+// AES-128 by OpenSSL's EVP, as SRTP uses it: counter mode (RFC 3711, 4.1.1) and GCM (RFC 7714). A context is either
+// kept by its owner, about 1 kB of OpenSSL's, or one of the process is given the key anew each time. Not for several
+// threads.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "protocol/srtp/keys.h"
+
+struct evp_cipher_ctx_st;
+
+namespace srtp {
+
+using Key = std::span<const uint8_t, kMasterKeySize>;
+
+inline constexpr size_t kGcmTagSize = 16;
+inline constexpr size_t kGcmIvSize = 12;
+inline constexpr size_t kCtrIvSize = 16;
+
+class Cipher {
+  public:
+    enum class Use : uint8_t { kSeal, kOpen };  // the same for counter mode
+
+    Cipher() = default;  // empty
+    Cipher(Profile profile, Key key, Use use);
+    explicit operator bool() const { return context_ != nullptr; }
+
+    // The process's own one, keyed anew: good until the next call.
+    static Cipher& shared(Profile profile, Key key, Use use);
+
+    // Counter mode: encrypts or decrypts both parts, one behind the other. `out` may be the very place of a single
+    // part.
+    void crypt(const uint8_t (&iv)[kCtrIvSize], std::span<const uint8_t> first, std::span<const uint8_t> second,
+               uint8_t* out);
+    // GCM: ciphertext of both parts and kGcmTagSize bytes of tag.
+    void seal(const uint8_t (&iv)[kGcmIvSize], std::span<const uint8_t> aad, std::span<const uint8_t> more_aad,
+              std::span<const uint8_t> first, std::span<const uint8_t> second, uint8_t* out);
+    // GCM, in place: `sealed` is ciphertext and tag. False when the tag is wrong, and the bytes are worth nothing then.
+    bool open(const uint8_t (&iv)[kGcmIvSize], std::span<const uint8_t> aad, std::span<const uint8_t> more_aad,
+              std::span<uint8_t> sealed);
+
+  private:
+    struct Free {
+        void operator()(evp_cipher_ctx_st* context) const;
+    };
+    void set_key(Profile profile, Key key, Use use);
+    std::unique_ptr<evp_cipher_ctx_st, Free> context_;
+};
+
+}  // namespace srtp

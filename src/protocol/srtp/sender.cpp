@@ -1,0 +1,66 @@
+#include "protocol/srtp/sender.h"
+
+#include <cstring>
+
+#include "base/result.h"
+#include "protocol/rtp/packet.h"
+#include "protocol/srtp/packet_format.h"
+
+namespace srtp {
+
+Sender::Sender(Profile profile, const MasterKey& key)
+    : profile_(profile),
+      rtp_(derive_keys(profile, key, Traffic::kRtp)),
+      rtcp_(derive_keys(profile, key, Traffic::kRtcp)) {}
+
+size_t Sender::protect_rtp(std::span<const uint8_t> header, std::span<const uint8_t> first,
+                           std::span<const uint8_t> second, uint64_t index, uint8_t* out) {
+    CHECK(header.size() >= rtp::kFixedHeaderSize && index <= kMaxRtpIndex);
+    if (!rtp_cipher_) rtp_cipher_ = Cipher(profile_, rtp_.key, Cipher::Use::kSeal);
+    uint32_t ssrc = rtp::get_u32(&header[8]);
+    if (out != header.data()) std::memcpy(out, header.data(), header.size());
+    uint8_t* text = out + header.size();
+    uint8_t* end = text + first.size() + second.size();
+    if (profile_ == Profile::kAeadAes128Gcm) {
+        uint8_t iv[kGcmIvSize];
+        put_gcm_iv(iv, rtp_, ssrc, index);
+        rtp_cipher_.seal(iv, {out, header.size()}, {}, first, second, text);
+        return static_cast<size_t>(end - out) + kGcmTagSize;
+    }
+    uint8_t iv[kCtrIvSize], rollovers[4];
+    put_ctr_iv(iv, rtp_, ssrc, index);
+    base::put_u32(rollovers, static_cast<uint32_t>(index >> 16));
+    rtp_cipher_.crypt(iv, first, second, text);
+    auto tag = rtp_.authentication.of({{out, end}, rollovers});
+    std::memcpy(end, tag.data(), kCmTagSize);
+    return static_cast<size_t>(end - out) + kCmTagSize;
+}
+
+size_t Sender::protect_rtcp(std::span<const uint8_t> compound, uint8_t* out) {
+    CHECK(compound.size() >= kRtcpHeaderSize);
+    if (rtcp_index_ > kMaxRtcpIndex) return 0;
+    uint32_t index = rtcp_index_++, ssrc = rtp::get_u32(&compound[4]);
+    uint8_t trailer[kRtcpIndexSize];
+    base::put_u32(trailer, index | kEncryptedFlag);
+    std::memcpy(out, compound.data(), kRtcpHeaderSize);
+    auto text = compound.subspan(kRtcpHeaderSize);
+    Cipher& cipher = Cipher::shared(profile_, rtcp_.key, Cipher::Use::kSeal);
+    uint8_t* end = out + compound.size();
+    if (profile_ == Profile::kAeadAes128Gcm) {
+        uint8_t iv[kGcmIvSize];
+        put_gcm_iv(iv, rtcp_, ssrc, index);
+        cipher.seal(iv, {out, kRtcpHeaderSize}, trailer, text, {}, out + kRtcpHeaderSize);
+        std::memcpy(end + kGcmTagSize, trailer, sizeof trailer);
+        return compound.size() + kGcmTagSize + kRtcpIndexSize;
+    }
+    uint8_t iv[kCtrIvSize];
+    put_ctr_iv(iv, rtcp_, ssrc, index);
+    cipher.crypt(iv, text, {}, out + kRtcpHeaderSize);
+    std::memcpy(end, trailer, sizeof trailer);
+    end += sizeof trailer;
+    auto tag = rtcp_.authentication.of({{out, end}});
+    std::memcpy(end, tag.data(), kCmTagSize);
+    return compound.size() + kRtcpIndexSize + kCmTagSize;
+}
+
+}  // namespace srtp

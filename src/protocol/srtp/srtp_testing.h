@@ -1,0 +1,64 @@
+#pragma once
+// For tests: bytes out of hexadecimal text, keys, packets.
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "protocol/rtp/packet.h"
+#include "protocol/srtp/keys.h"
+
+namespace srtp {
+
+using Bytes = std::vector<uint8_t>;
+
+inline Bytes hex(std::string_view text) {
+    Bytes out;
+    int high = -1;
+    for (char c : text) {
+        if (c == ' ' || c == '\n') continue;
+        int digit = c <= '9' ? c - '0' : c - 'a' + 10;
+        if (high < 0) {
+            high = digit;
+        } else {
+            out.push_back(static_cast<uint8_t>(high << 4 | digit));
+            high = -1;
+        }
+    }
+    return out;
+}
+
+inline MasterKey master_key(std::string_view key, std::string_view salt) {
+    MasterKey master;
+    Bytes k = hex(key), s = hex(salt);
+    std::copy(k.begin(), k.end(), master.key.begin());
+    std::copy(s.begin(), s.end(), master.salt.begin());
+    return master;
+}
+
+// That of RFC 3711, B.3. GCM takes twelve bytes of the salt.
+inline MasterKey example_key() {
+    return master_key("e1f97a0d3e018be0d64fa32c06de4139", "0ec675ad498afeebb6960b3aabe6");
+}
+
+// header and payload of `size` bytes that count up.
+inline Bytes rtp_packet(uint32_t ssrc, uint16_t sequence, size_t size) {
+    Bytes out(rtp::kFixedHeaderSize);
+    rtp::write_header(out.data(), {false, 96, sequence, 3000u * sequence, ssrc});
+    for (size_t i = 0; i < size; ++i) out.push_back(static_cast<uint8_t>(i));
+    return out;
+}
+
+// An empty receiver report, and application data of `words` behind it.
+inline Bytes rtcp_packet(uint32_t ssrc, size_t words) {
+    Bytes out = {0x80, 201, 0, 1, 0, 0, 0, 0};
+    base::put_u32(&out[4], ssrc);
+    Bytes app(8 + 4 * words, 0x61);
+    app[0] = 0x80;
+    app[1] = 204;
+    base::put_u16(&app[2], static_cast<uint32_t>(1 + words));
+    out.insert(out.end(), app.begin(), app.end());
+    return out;
+}
+
+}  // namespace srtp
