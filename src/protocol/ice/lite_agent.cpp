@@ -1,0 +1,139 @@
+#include "protocol/ice/lite_agent.h"
+
+#include <algorithm>
+
+#include "protocol/stun/writer.h"
+
+namespace ice {
+
+void LiteAgent::restart(Credentials local, std::string_view remote_ufrag) {
+    next_ = std::make_unique<Next>(Next{std::move(local), std::string(remote_ufrag)});
+}
+
+size_t LiteAgent::find(const stun::Address& address) const {
+    size_t i = 0;
+    while (i < count_ && pairs_[i].address != address) ++i;
+    return i;
+}
+
+// The selected address stays; of the others the one that was silent longest makes room.
+LiteAgent::Pair& LiteAgent::pair_of(const stun::Address& from, int64_t now_ms, Reply& reply) {
+    size_t place = find(from);
+    if (place < count_) return pairs_[place];
+    reply.new_address = true;
+    if (count_ < kMaxAddresses) {
+        ++count_;
+    } else {
+        ++forgotten_;
+        place = selected_ == 0 ? 1 : 0;
+        for (size_t i = 0; i < count_; ++i) {
+            if (static_cast<int>(i) != selected_ && pairs_[i].heard_ms < pairs_[place].heard_ms) place = i;
+        }
+    }
+    pairs_[place] = Pair{from, 0, now_ms, -1};
+    return pairs_[place];
+}
+
+Refusal LiteAgent::check(const stun::Message& message, bool& next) const {
+    if (message.username.empty() || !message.has_integrity()) return Refusal::kNoCredentials;
+    auto names = [&message](const Credentials& local, const std::string& remote) {
+        return message.receiver_ufrag() == local.ufrag && (remote.empty() || message.sender_ufrag() == remote);
+    };
+    // Both are compared before any digest is made: who does not know the names costs no more than this.
+    next = next_ && names(next_->local, next_->remote_ufrag);
+    if (!next && !names(local_, remote_ufrag_)) return Refusal::kWrongUsername;
+    if (!message.check_integrity(next ? next_->local.password : local_.password)) return Refusal::kWrongIntegrity;
+    if (message.unknown_count) return Refusal::kUnknownAttributes;
+    if (message.controlled) return Refusal::kRoleConflict;
+    return Refusal::kNone;
+}
+
+void LiteAgent::take_next() {
+    local_ = std::move(next_->local);
+    remote_ufrag_ = std::move(next_->remote_ufrag);
+    next_.reset();
+    // Nominations begin anew; the address in use stays until one is nominated.
+    for (auto& pair : pairs_) pair.nominated_ms = -1;
+}
+
+void LiteAgent::accept(const stun::Message& message, const stun::Address& from, int64_t now_ms, Reply& reply) {
+    last_heard_ms_ = now_ms;
+    Pair& pair = pair_of(from, now_ms, reply);
+    pair.heard_ms = now_ms;
+    if (message.priority) pair.priority = *message.priority;
+    if (message.use_candidate) pair.nominated_ms = now_ms;
+    const auto index = static_cast<int8_t>(&pair - pairs_.data());
+    if (index == selected_) return;
+
+    bool select = selected_ < 0 ? message.use_candidate : false;
+    if (selected_ >= 0) {
+        const Pair& current = pairs_[static_cast<size_t>(selected_)];
+        if (now_ms - current.heard_ms > kSilentMs) {
+            select = true;
+        } else if (message.use_candidate) {
+            select = current.nominated_ms < 0 || pair.priority > current.priority ||
+                     now_ms - current.nominated_ms > kRenominationMs;
+        }
+    }
+    if (!select) return;
+    selected_ = index;
+    reply.selected_changed = true;
+}
+
+void LiteAgent::heard(const stun::Address& from, int64_t now_ms) {
+    const size_t place = find(from);
+    if (place < count_) pairs_[place].heard_ms = now_ms;
+}
+
+size_t LiteAgent::answer_error(const stun::Message& message, Refusal refusal, int64_t now_ms, std::span<uint8_t> out) {
+    const bool verified = refusal >= Refusal::kUnknownAttributes;
+    if (!verified) {
+        if (now_ms - errors_since_ms_ >= 1000 || now_ms < errors_since_ms_) {
+            errors_since_ms_ = now_ms;
+            errors_ = 0;
+        }
+        if (errors_ >= kMaxErrorsPerSecond) return 0;
+        ++errors_;
+    }
+    stun::Writer writer(out, stun::Class::kError, message.transaction, message.method);
+    if (refusal == Refusal::kNoCredentials) writer.error(400, "Bad Request");
+    if (refusal == Refusal::kWrongUsername || refusal == Refusal::kWrongIntegrity) writer.error(401, "Unauthorized");
+    if (refusal == Refusal::kRoleConflict) writer.error(487, "Role Conflict");
+    if (refusal == Refusal::kUnknownAttributes) {
+        writer.error(420, "Unknown Attribute");
+        writer.unknown(std::span(message.unknown).first(std::min(message.unknown_count, stun::kMaxUnknown)));
+    }
+    const size_t size = writer.finish(verified ? local_.password : std::string_view());
+    return verified || size <= message.datagram.size() ? size : 0;
+}
+
+Reply LiteAgent::on_request(std::span<const uint8_t> datagram, const stun::Address& from, int64_t now_ms,
+                            std::span<uint8_t> out) {
+    Reply reply;
+    auto message = stun::parse(datagram);
+    if (!message) {
+        reply.refusal = Refusal::kNotStun;
+        return reply;
+    }
+    if (message->kind != stun::Class::kRequest || message->method != stun::kBinding) {
+        reply.refusal = Refusal::kNotRequest;
+        return reply;
+    }
+    bool next = false;
+    reply.refusal = check(*message, next);
+    if (next && reply.verified()) {
+        take_next();
+        reply.restarted = true;
+    }
+    if (reply.refusal != Refusal::kNone) {
+        reply.size = answer_error(*message, reply.refusal, now_ms, out);
+        return reply;
+    }
+    accept(*message, from, now_ms, reply);
+    stun::Writer writer(out, stun::Class::kSuccess, message->transaction);
+    writer.mapped(from);
+    reply.size = writer.finish(local_.password);
+    return reply;
+}
+
+}  // namespace ice
