@@ -74,7 +74,8 @@ class MediaSession {
     ~MediaSession() = default;
 };
 
-// What a Media is made of. Registry and snapshot's vhost outlive it by its holding the snapshot.
+// What a Media is made of. The vhost is of the snapshot. That the client was let in (net::Stay) is the session's: its
+// end is told after the Media is destroyed.
 struct MediaParts {
     MediaSession& session;
     live::Registry& registry;
@@ -84,7 +85,6 @@ struct MediaParts {
     std::string vcodec;          // the client's wishes: "h264", "hevc", "av1", "vp8", "vp9"; empty: none
     std::string acodec;          // "opus", "pcmu", "pcma"
     live::PublisherFacts facts;  // of a publisher
-    net::Stay stay;              // that it was let in; its end is told when the Media is destroyed
 };
 
 // The codecs that could be sent or taken, the preferred first, header extensions, feedback, and a player's SSRCs: the
