@@ -13,7 +13,8 @@ feature_begin() {
     have_gtest=yes
 }
 
-# feature NAME NEED PACKAGE LIBS HEADERS CODE: CODE is a statement that uses the library and prints its version.
+# feature NAME NEED PACKAGE LIBS HEADERS CODE: CODE is a statement that uses the library and prints its version. A header
+# written c:NAME is one of C, which says nothing of C++; NAME=VALUE is a macro.
 # NEED is required; or tests: its absence is told, but the server builds without it; or compiler: the caller decides.
 # Sets feature_found to yes or no.
 feature() {
@@ -24,6 +25,7 @@ feature() {
         echo "#include <cstdio>"
         for feature_header in $feature_headers; do
             case $feature_header in
+                c:*) printf 'extern "C" {\n#include <%s>\n}\n' "${feature_header#c:}" ;;
                 *=*) echo "#define ${feature_header%%=*} ${feature_header#*=}" ;;
                 *) echo "#include <$feature_header>" ;;
             esac

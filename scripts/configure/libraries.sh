@@ -31,6 +31,10 @@ libraries_check() {
     library c-ares required libc-ares-dev -lcares ares.h 'std::puts(ares_version(nullptr));'
     library liburing required liburing-dev -luring "liburing.h liburing/io_uring.h" \
         'io_uring ring; if (io_uring_queue_init(2, &ring, 0) == 0) io_uring_queue_exit(&ring);'
+    library libavcodec required libavcodec-dev "-lavcodec -lavutil" c:libavcodec/avcodec.h \
+        'AVCodecContext* c = avcodec_alloc_context3(nullptr); avcodec_free_context(&c); std::puts(av_version_info());'
+    library libswresample required libswresample-dev "-lswresample -lavutil" c:libswresample/swresample.h \
+        'SwrContext* c = swr_alloc(); swr_free(&c); std::printf("%u", swresample_version() >> 16);'
     diagnostics_check
     library GoogleTest tests libgtest-dev "-lgtest_main -lgtest -pthread" gtest/gtest.h \
         'testing::GTEST_FLAG(brief) = true;'

@@ -1,0 +1,285 @@
+#include "media/audio_transcoder.h"
+
+extern "C" {
+#include <libavcodec/avcodec.h>
+#include <libavutil/channel_layout.h>
+#include <libavutil/opt.h>
+#include <libswresample/swresample.h>
+}
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "media/aac.h"
+#include "media/audio_headers.h"
+
+namespace media {
+
+using base::Code;
+using base::fail;
+using base::Result;
+
+template <>
+void AudioTranscoder::Free<AVCodecContext>::operator()(AVCodecContext* object) const {
+    avcodec_free_context(&object);
+}
+template <>
+void AudioTranscoder::Free<AVFrame>::operator()(AVFrame* object) const {
+    av_frame_free(&object);
+}
+template <>
+void AudioTranscoder::Free<AVPacket>::operator()(AVPacket* object) const {
+    av_packet_free(&object);
+}
+template <>
+void AudioTranscoder::Free<SwrContext>::operator()(SwrContext* object) const {
+    swr_free(&object);
+}
+
+namespace {
+
+constexpr size_t kMaxPacket = 64 * 1024;  // bytes of a source's packet
+constexpr int kMaxDecoded = 48'000 * 2;   // samples of one, per channel
+constexpr int kMaxSourceRate = 192'000;
+
+const AVCodec* find_decoder(Codec codec) {
+    switch (codec) {
+        case Codec::kAac:
+            return avcodec_find_decoder(AV_CODEC_ID_AAC);
+        case Codec::kMp3:
+            return avcodec_find_decoder(AV_CODEC_ID_MP3);
+        case Codec::kOpus: {
+            // libavcodec's own serves too.
+            const AVCodec* found = avcodec_find_decoder_by_name("libopus");
+            return found ? found : avcodec_find_decoder(AV_CODEC_ID_OPUS);
+        }
+        case Codec::kPcmAlaw:
+            return avcodec_find_decoder(AV_CODEC_ID_PCM_ALAW);
+        case Codec::kPcmUlaw:
+            return avcodec_find_decoder(AV_CODEC_ID_PCM_MULAW);
+        default:
+            return nullptr;
+    }
+}
+
+std::string error_text(int error) {
+    char text[AV_ERROR_MAX_STRING_SIZE] = {};
+    av_strerror(error, text, sizeof text);
+    return text;
+}
+
+// How many channels the source has, as far as its header tells.
+Result<int> source_channels(const AudioTranscoderOptions& options) {
+    if (options.from == Codec::kAac) return TRY(parse_aac_config(options.from_header)).output_channels();
+    if (options.from == Codec::kOpus && !options.from_header.empty())
+        return TRY(parse_opus_head(options.from_header)).channels;
+    return options.from_channels;
+}
+
+}  // namespace
+
+AudioTranscoder::AudioTranscoder(const AudioTranscoderOptions& options)
+    : decoded_(av_frame_alloc()),
+      to_encode_(av_frame_alloc()),
+      packet_(av_packet_alloc()),
+      clock_(kSampleRate, options.slack_ms) {
+    CHECK(decoded_ && to_encode_ && packet_);
+}
+
+AudioTranscoder::~AudioTranscoder() = default;
+
+Result<std::unique_ptr<AudioTranscoder>> AudioTranscoder::make(const AudioTranscoderOptions& options) {
+    CHECK(options.to == Codec::kOpus || options.to == Codec::kAac);
+    av_log_set_level(AV_LOG_QUIET);  // it would write to standard error
+    std::unique_ptr<AudioTranscoder> made(new AudioTranscoder(options));
+    made->channels_ = std::clamp(TRY(source_channels(options)), 1, 2);
+    TRY(made->open_decoder(options), "opening the audio decoder");
+    TRY(made->open_encoder(options), "opening the audio encoder");
+    return made;
+}
+
+Result<void> AudioTranscoder::open_decoder(const AudioTranscoderOptions& options) {
+    const AVCodec* codec = find_decoder(options.from);
+    if (!codec)
+        return fail(Code::kNotFound, fmt::format("libavcodec has no decoder of {}", codec_info(options.from).name));
+    decoder_.reset(avcodec_alloc_context3(codec));
+    CHECK(decoder_);
+    decoder_->thread_count = 1;
+    decoder_->request_sample_fmt = AV_SAMPLE_FMT_FLT;
+    if (!options.from_header.empty()) {
+        size_t size = options.from_header.size();
+        decoder_->extradata = static_cast<uint8_t*>(av_mallocz(size + AV_INPUT_BUFFER_PADDING_SIZE));
+        CHECK(decoder_->extradata);
+        std::memcpy(decoder_->extradata, options.from_header.data(), size);
+        decoder_->extradata_size = static_cast<int>(size);
+    } else {
+        bool opus = options.from == Codec::kOpus;
+        decoder_->sample_rate = opus ? kSampleRate : options.from_rate;
+        av_channel_layout_default(&decoder_->ch_layout, std::clamp(options.from_channels, 1, 2));
+    }
+    if (int error = avcodec_open2(decoder_.get(), codec, nullptr); error < 0)
+        return fail(Code::kProtocol, error_text(error));
+    return {};
+}
+
+Result<void> AudioTranscoder::open_encoder(const AudioTranscoderOptions& options) {
+    bool opus = options.to == Codec::kOpus;
+    const AVCodec* codec = opus ? avcodec_find_encoder_by_name("libopus") : avcodec_find_encoder(AV_CODEC_ID_AAC);
+    if (!codec)
+        return fail(Code::kNotFound, fmt::format("libavcodec has no encoder of {}", codec_info(options.to).name));
+    encoder_.reset(avcodec_alloc_context3(codec));
+    CHECK(encoder_);
+    encoder_->thread_count = 1;
+    encoder_->sample_rate = kSampleRate;
+    encoder_->sample_fmt = opus ? AV_SAMPLE_FMT_FLT : AV_SAMPLE_FMT_FLTP;
+    encoder_->time_base = {1, kSampleRate};
+    encoder_->bit_rate = options.bitrate;
+    encoder_->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
+    av_channel_layout_default(&encoder_->ch_layout, channels_);
+    if (opus) av_opt_set(encoder_->priv_data, "frame_duration", "20", 0);
+    if (int error = avcodec_open2(encoder_.get(), codec, nullptr); error < 0)
+        return fail(Code::kProtocol,
+                    fmt::format("{} at {} bit/s: {}", codec->name, options.bitrate, error_text(error)));
+    frame_size_ = encoder_->frame_size;
+    CHECK(frame_size_ > 0 && encoder_->extradata_size > 0);
+    header_ = base::Slice::copy(std::span(encoder_->extradata, static_cast<size_t>(encoder_->extradata_size)));
+    to_encode_->nb_samples = frame_size_;
+    to_encode_->format = encoder_->sample_fmt;
+    to_encode_->sample_rate = kSampleRate;
+    CHECK(av_channel_layout_copy(&to_encode_->ch_layout, &encoder_->ch_layout) >= 0);
+    CHECK(av_frame_get_buffer(to_encode_.get(), 0) >= 0);
+    return {};
+}
+
+void AudioTranscoder::push(std::span<const uint8_t> packet, int64_t time_us, std::vector<EncodedAudio>& out) {
+    if (packet.empty()) return;
+    // libavcodec reads a little past a packet's end: the bytes are copied to where there is room.
+    bool sent = packet.size() <= kMaxPacket && av_new_packet(packet_.get(), static_cast<int>(packet.size())) >= 0;
+    if (sent) {
+        std::memcpy(packet_->data, packet.data(), packet.size());
+        sent = avcodec_send_packet(decoder_.get(), packet_.get()) >= 0;
+        av_packet_unref(packet_.get());
+    }
+    if (!sent) {
+        ++counters_.undecodable;
+        return;
+    }
+    while (avcodec_receive_frame(decoder_.get(), decoded_.get()) >= 0) {
+        if (decoded_->nb_samples > 0 && decoded_->nb_samples <= kMaxDecoded && adapt_resampler()) {
+            int64_t samples = decoded_->nb_samples;
+            take_decoded(time_us, out);
+            time_us += samples * 1'000'000 / source_rate_;
+        } else {
+            ++counters_.undecodable;
+        }
+        av_frame_unref(decoded_.get());
+    }
+}
+
+// The decoder tells what it really found: with SBR another rate than the header's, or another number of channels.
+bool AudioTranscoder::adapt_resampler() {
+    int channels = decoded_->ch_layout.nb_channels;
+    if (resampler_ && decoded_->sample_rate == source_rate_ && channels == source_channels_ &&
+        decoded_->format == source_format_)
+        return true;
+    if (decoded_->sample_rate <= 0 || decoded_->sample_rate > kMaxSourceRate || channels <= 0) return false;
+    SwrContext* made = nullptr;
+    AVChannelLayout to;
+    av_channel_layout_default(&to, channels_);
+    int error = swr_alloc_set_opts2(&made, &to, AV_SAMPLE_FMT_FLT, kSampleRate, &decoded_->ch_layout,
+                                    static_cast<AVSampleFormat>(decoded_->format), decoded_->sample_rate, 0, nullptr);
+    resampler_.reset(made);
+    if (error < 0 || swr_init(made) < 0) {
+        resampler_.reset();
+        return false;
+    }
+    source_rate_ = decoded_->sample_rate;
+    source_channels_ = channels;
+    source_format_ = decoded_->format;
+    return true;
+}
+
+// The time that a decoded sample would get now.
+int64_t AudioTranscoder::expected() const {
+    auto waiting = static_cast<int64_t>(waiting_.size()) / channels_;
+    return waiting_time_ + waiting + swr_get_delay(resampler_.get(), kSampleRate);
+}
+
+void AudioTranscoder::take_decoded(int64_t time_us, std::vector<EncodedAudio>& out) {
+    int64_t time = time_us / 1000 * (kSampleRate / 1000) + time_us % 1000 * kSampleRate / 1'000'000;
+    int64_t samples = static_cast<int64_t>(decoded_->nb_samples) * kSampleRate / source_rate_;
+    AudioClock::Step step = clock_.next(time, expected(), samples);
+    switch (step.action) {
+        case AudioClock::Action::kDrop:
+            ++counters_.dropped;
+            return;
+        case AudioClock::Action::kFill:
+            fill(step.samples, out);
+            break;
+        case AudioClock::Action::kJump:
+            if (!waiting_.empty()) fill(frame_size_ - static_cast<int64_t>(waiting_.size()) / channels_, out);
+            waiting_time_ = time - swr_get_delay(resampler_.get(), kSampleRate);
+            ++counters_.jumps;
+            break;
+        case AudioClock::Action::kPlay:
+            break;
+    }
+    if (step.stretch != 0) swr_set_compensation(resampler_.get(), step.stretch, kSampleRate);
+    resample(out);
+}
+
+void AudioTranscoder::resample(std::vector<EncodedAudio>& out) {
+    int room = swr_get_out_samples(resampler_.get(), decoded_->nb_samples);
+    if (room <= 0) return;
+    size_t before = waiting_.size();
+    waiting_.resize(before + static_cast<size_t>(room) * static_cast<size_t>(channels_));
+    auto* place = reinterpret_cast<uint8_t*>(waiting_.data() + before);
+    int made = swr_convert(resampler_.get(), &place, room, const_cast<const uint8_t**>(decoded_->extended_data),
+                           decoded_->nb_samples);
+    waiting_.resize(before + static_cast<size_t>(std::max(made, 0)) * static_cast<size_t>(channels_));
+    encode_whole(out);
+}
+
+void AudioTranscoder::fill(int64_t samples, std::vector<EncodedAudio>& out) {
+    counters_.filled_samples += static_cast<uint64_t>(samples);
+    waiting_.resize(waiting_.size() + static_cast<size_t>(samples * channels_));
+    encode_whole(out);
+}
+
+void AudioTranscoder::finish(std::vector<EncodedAudio>& out) {
+    if (!waiting_.empty()) fill(frame_size_ - static_cast<int64_t>(waiting_.size()) / channels_, out);
+}
+
+void AudioTranscoder::encode_whole(std::vector<EncodedAudio>& out) {
+    auto whole = static_cast<size_t>(frame_size_) * static_cast<size_t>(channels_);
+    size_t at = 0;
+    for (; waiting_.size() - at >= whole; at += whole) {
+        CHECK(av_frame_make_writable(to_encode_.get()) >= 0);
+        const float* from = waiting_.data() + at;
+        if (encoder_->sample_fmt == AV_SAMPLE_FMT_FLT) {
+            std::memcpy(to_encode_->data[0], from, whole * sizeof(float));
+        } else {
+            for (int c = 0; c < channels_; ++c) {
+                auto* plane = reinterpret_cast<float*>(to_encode_->data[c]);
+                for (int i = 0; i < frame_size_; ++i) plane[i] = from[i * channels_ + c];
+            }
+        }
+        to_encode_->pts = waiting_time_;
+        waiting_time_ += frame_size_;
+        encode_one(out);
+    }
+    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<ptrdiff_t>(at));
+}
+
+void AudioTranscoder::encode_one(std::vector<EncodedAudio>& out) {
+    if (avcodec_send_frame(encoder_.get(), to_encode_.get()) < 0) return;
+    while (avcodec_receive_packet(encoder_.get(), packet_.get()) >= 0) {
+        // pts is that of the packet's first sample, the encoder's own delay taken off already.
+        out.push_back({base::Slice::copy(std::span(packet_->data, static_cast<size_t>(packet_->size))), packet_->pts});
+        av_packet_unref(packet_.get());
+    }
+}
+
+}  // namespace media

@@ -1,0 +1,108 @@
+#pragma once
+// One audio codec into another by libavcodec and libswresample: AAC, MP3, Opus or G.711 of any rate and channels into
+// Opus (48 kHz, packets of 20 ms) or AAC-LC (48 kHz, frames of 1024 samples), in mono or stereo. Packets carry the
+// times of the source, whatever was lost in it (audio_clock.h), and the codecs' own delays are taken off. What it holds
+// is bounded: less than one packet, and the resampler's window. It runs where it is called: 0.1 to 0.2 ms for 20 ms of
+// audio.
+//
+// Opus is encoded by libopus, as Debian's libavcodec has it: libavcodec's own Opus encoder is marked experimental, and
+// codes music only (CELT), which at low rates makes speech worse.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "base/slice.h"
+#include "media/audio_clock.h"
+#include "media/frame.h"
+
+struct AVCodecContext;
+struct AVFrame;
+struct AVPacket;
+struct SwrContext;
+
+namespace media {
+
+struct AudioTranscoderOptions {
+    Codec from = Codec::kNone;
+    base::Slice from_header{};  // AudioSpecificConfig, OpusHead; empty where the codec has none
+    int from_channels = 2;      // of codecs without header: what the session description says
+    int from_rate = 8000;       // Hz; of G.711
+    Codec to = Codec::kNone;    // kOpus, kAac
+    int bitrate = 48'000;       // bit/s
+    // Times that differ by more than this from where the last frame ended are meant so. Small where times are exact
+    // (RTP), larger than the wavering of a publisher's milliseconds otherwise.
+    int slack_ms = 60;
+};
+
+struct EncodedAudio {
+    base::Slice payload;
+    int64_t time = 0;  // of its first sample, in samples of sample_rate(), from the same zero as the source's
+};
+
+struct AudioTranscoderCounters {
+    uint64_t undecodable = 0;     // packets
+    uint64_t dropped = 0;         // packets that were behind their time
+    uint64_t filled_samples = 0;  // silence
+    uint64_t jumps = 0;
+};
+
+class AudioTranscoder {
+  public:
+    static constexpr int kSampleRate = 48'000;
+
+    // kNotFound: this build of libavcodec lacks a codec. kProtocol: the header makes no sense.
+    static base::Result<std::unique_ptr<AudioTranscoder>> make(const AudioTranscoderOptions& options);
+    ~AudioTranscoder();
+    AudioTranscoder(const AudioTranscoder&) = delete;
+
+    // One packet of the source. Appends what is complete; a packet that cannot be decoded is counted and passed over.
+    void push(std::span<const uint8_t> packet, int64_t time_us, std::vector<EncodedAudio>& out);
+    // The rest, with silence up to a whole packet.
+    void finish(std::vector<EncodedAudio>& out);
+
+    int sample_rate() const { return kSampleRate; }
+    int channels() const { return channels_; }
+    // OpusHead, AudioSpecificConfig.
+    const base::Slice& header() const { return header_; }
+    const AudioTranscoderCounters& counters() const { return counters_; }
+
+  private:
+    template <class T>
+    struct Free {
+        void operator()(T* object) const;
+    };
+    template <class T>
+    using Owned = std::unique_ptr<T, Free<T>>;
+
+    explicit AudioTranscoder(const AudioTranscoderOptions& options);
+    base::Result<void> open_decoder(const AudioTranscoderOptions& options);
+    base::Result<void> open_encoder(const AudioTranscoderOptions& options);
+    bool adapt_resampler();
+    void take_decoded(int64_t time_us, std::vector<EncodedAudio>& out);
+    void resample(std::vector<EncodedAudio>& out);
+    void fill(int64_t samples, std::vector<EncodedAudio>& out);
+    void encode_whole(std::vector<EncodedAudio>& out);
+    void encode_one(std::vector<EncodedAudio>& out);
+    int64_t expected() const;
+
+    Owned<AVCodecContext> decoder_;
+    Owned<AVCodecContext> encoder_;
+    Owned<SwrContext> resampler_;
+    Owned<AVFrame> decoded_;
+    Owned<AVFrame> to_encode_;
+    Owned<AVPacket> packet_;
+    int source_rate_ = 0;  // as the resampler is set
+    int source_channels_ = 0;
+    int source_format_ = -1;
+    int channels_ = 2;
+    int frame_size_ = 0;  // samples of one packet
+    base::Slice header_;
+    AudioClock clock_;
+    std::vector<float> waiting_;  // interleaved, less than one packet of it
+    int64_t waiting_time_ = 0;    // of its first sample
+    AudioTranscoderCounters counters_;
+};
+
+}  // namespace media
