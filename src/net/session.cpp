@@ -33,6 +33,10 @@ std::string_view session_type_name(SessionType type) {
             return "flv-play";
         case SessionType::kHlsPlay:
             return "hls-play";
+        case SessionType::kRtcPlay:
+            return "rtc-play";
+        case SessionType::kRtcPublish:
+            return "rtc-publish";
         case SessionType::kRtmpForward:
             return "rtmp-forward";
         case SessionType::kHttp:
@@ -43,7 +47,7 @@ std::string_view session_type_name(SessionType type) {
 
 bool publishes(SessionType type) {
     return type == SessionType::kFmlePublish || type == SessionType::kFlashPublish ||
-           type == SessionType::kHaivisionPublish;
+           type == SessionType::kHaivisionPublish || type == SessionType::kRtcPublish;
 }
 
 Session::Session(SessionTable& table, std::string_view id, std::string ip)

@@ -17,6 +17,8 @@ enum class SessionType : uint8_t {
     kHaivisionPublish,
     kFlvPlay,
     kHlsPlay,
+    kRtcPlay,
+    kRtcPublish,
     kRtmpForward,  // this server publishes to another one
     kHttp
 };

@@ -39,6 +39,8 @@ class UdpBatch {
     // What was committed, as far as the socket takes it.
     void flush();
 
+    // The socket takes nothing at the moment.
+    bool full() const { return full_; }
     bool uses_gso() const { return gso_; }
     // As on a kernel that has none; for tests and measurements.
     void forbid_gso() { gso_ = false; }

@@ -63,6 +63,8 @@ class MediaSession {
     virtual void send_rtp(std::span<const uint8_t> header, std::span<const uint8_t> first,
                           std::span<const uint8_t> second, uint64_t index) = 0;
     virtual void send_rtcp(std::span<const uint8_t> compound) = 0;
+    // Its way out is full, for longer than a turn of the loop (a TCP connection): wait with what can wait.
+    virtual bool congested() const { return false; }
     // Soon, not within the call: on_closed() comes from the loop. Only the first one counts.
     virtual void end(std::string_view why, base::CloseReason reason) = 0;
     virtual const SessionCounters& counters() const = 0;

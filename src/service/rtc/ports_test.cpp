@@ -1,0 +1,186 @@
+// The wires: UDP ports and TCP connections, with a user that answers.
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "base/clock.h"
+#include "runtime/testing.h"
+#include "service/rtc/routes.h"
+#include "service/rtc/tcp_port.h"
+#include "service/rtc/udp_port.h"
+
+namespace service::rtc {
+namespace {
+
+using runtime::Deadline;
+using runtime::testing::ok;
+
+std::span<const uint8_t> bytes(std::string_view text) {
+    return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
+// Sends back what it gets, in two datagrams: "[" and the text.
+class Echo final : public WireUser {
+  public:
+    void on_datagram(std::span<uint8_t> datagram, const stun::Address& from, Wire& wire, int64_t) override {
+        got += std::string(datagram.begin(), datagram.end()) + "|";
+        if (confirms) wire.confirm();
+        wire.send(bytes("["), from);
+        wire.send(datagram, from);
+    }
+    void on_wire_closed(Wire&) override { ++closed; }
+    std::string got;
+    bool confirms = true;
+    int closed = 0;
+};
+
+std::string framed(std::string_view text) {
+    return std::string{static_cast<char>(text.size() >> 8), static_cast<char>(text.size())} + std::string(text);
+}
+
+class PortsTest : public runtime::testing::RuntimeTest {
+  protected:
+    std::unique_ptr<runtime::ByteStream> connect(const TcpPort& port) {
+        auto stream = runtime::connect_tcp("127.0.0.1", port.port(), Deadline::in_ms(5000));
+        EXPECT_TRUE(ok(stream));
+        return *std::move(stream);
+    }
+    std::string read(runtime::ByteStream& stream, size_t count) {
+        std::string text;
+        while (text.size() < count) {
+            std::array<uint8_t, 4096> buffer;
+            auto n = stream.read(buffer, Deadline::in_ms(5000));
+            if (!n || *n == 0) return text + "(end)";
+            text.append(buffer.begin(), buffer.begin() + static_cast<ptrdiff_t>(*n));
+        }
+        return text;
+    }
+    Echo echo_;
+};
+
+TEST_F(PortsTest, UdpGivesBackToWhereItCameFrom) {
+    auto port = UdpPort::open({"127.0.0.1", 0}, echo_);
+    auto client = runtime::bind_udp({"127.0.0.1", 0});
+    ASSERT_TRUE(ok(port) && ok(client));
+    runtime::UdpBatch batch(**client);
+    for (std::string_view text : {"one", "two"}) {
+        std::memcpy(batch.reserve(3), text.data(), 3);
+        batch.commit(3, {*base::IpAddress::parse("127.0.0.1"), (*port)->port()});
+    }
+    std::string answers;
+    while (answers.size() < 10) {
+        auto got = (*client)->receive_batch(Deadline::in_ms(5000));
+        ASSERT_TRUE(ok(got));
+        for (auto& packet : *got) answers += std::string(packet.bytes.begin(), packet.bytes.end()) + " ";
+    }
+    EXPECT_EQ(answers, "[ one [ two ");
+    EXPECT_EQ(echo_.got, "one|two|");
+}
+
+TEST_F(PortsTest, TcpFramesComeInPiecesAndTogether) {
+    auto port = TcpPort::open({"127.0.0.1", 0}, echo_);
+    ASSERT_TRUE(ok(port));
+    auto stream = connect(**port);
+    const std::string text = framed("first") + framed("second") + framed("third");
+    for (size_t i = 0; i < text.size(); i += 4) {
+        ASSERT_TRUE(ok(stream->write(bytes(std::string_view(text).substr(i, 4)), Deadline::in_ms(5000))));
+        ASSERT_TRUE(ok(runtime::sleep_ms(1)));
+    }
+    const std::string expected =
+        framed("[") + framed("first") + framed("[") + framed("second") + framed("[") + framed("third");
+    EXPECT_EQ(read(*stream, expected.size()), expected);
+    EXPECT_EQ(echo_.got, "first|second|third|");
+    stream.reset();
+    for (int i = 0; i < 100 && (*port)->connections() > 0; ++i) ASSERT_TRUE(ok(runtime::sleep_ms(5)));
+    EXPECT_EQ((*port)->connections(), 0u);
+    EXPECT_EQ(echo_.closed, 1);
+}
+
+TEST_F(PortsTest, AFrameThatCannotBeEndsTheConnection) {
+    auto port = TcpPort::open({"127.0.0.1", 0}, echo_);
+    ASSERT_TRUE(ok(port));
+    auto stream = connect(**port);
+    ASSERT_TRUE(ok(stream->write(bytes("\xff\xff rubbish"), Deadline::in_ms(5000))));
+    EXPECT_EQ(read(*stream, 1), "(end)");
+    EXPECT_EQ((*port)->counters().broken, 1u);
+}
+
+TEST_F(PortsTest, WhoDoesNotShowWhoHeIsGoes) {
+    echo_.confirms = false;
+    auto port = TcpPort::open({"127.0.0.1", 0}, echo_);
+    ASSERT_TRUE(ok(port));
+    auto stream = connect(**port);
+    ASSERT_TRUE(ok(stream->write(bytes(framed("who?")), Deadline::in_ms(5000))));
+    EXPECT_EQ(read(*stream, 9), framed("[") + framed("who?"));
+    const int64_t now_ms = base::monotonic_ms();
+    (*port)->tick(now_ms);
+    EXPECT_EQ((*port)->counters().unconfirmed, 0u);
+    (*port)->tick(now_ms + TcpPort::kConfirmMs + 1);
+    EXPECT_EQ((*port)->counters().unconfirmed, 1u);
+    EXPECT_EQ(read(*stream, 1), "(end)");
+    EXPECT_EQ((*port)->connections(), 0u);
+}
+
+TEST_F(PortsTest, WhoDoesNotReadLosesDatagramsAndNothingGrows) {
+    class Flood final : public WireUser {
+      public:
+        void on_datagram(std::span<uint8_t>, const stun::Address& from, Wire& wire, int64_t) override {
+            const std::array<uint8_t, 1200> packet{};
+            for (int i = 0; i < 20'000; ++i) sent += wire.send(packet, from);
+            congested = wire.congested();
+        }
+        void on_wire_closed(Wire&) override {}
+        int sent = 0;
+        bool congested = false;
+    } flood;
+    auto port = TcpPort::open({"127.0.0.1", 0}, flood);
+    ASSERT_TRUE(ok(port));
+    auto stream = connect(**port);
+    ASSERT_TRUE(ok(stream->write(bytes(framed("go")), Deadline::in_ms(5000))));
+    for (int i = 0; i < 1000 && flood.sent == 0; ++i) ASSERT_TRUE(ok(runtime::sleep_ms(2)));
+    EXPECT_TRUE(flood.congested);
+    EXPECT_LT(flood.sent, 20'000);
+    EXPECT_EQ((*port)->counters().dropped, 20'000u - static_cast<unsigned>(flood.sent));
+    // What was taken arrives whole.
+    size_t got = 0;
+    std::array<uint8_t, 65536> buffer;
+    while (got < static_cast<size_t>(flood.sent) * 1202) {
+        auto n = stream->read(buffer, Deadline::in_ms(5000));
+        ASSERT_TRUE(ok(n));
+        ASSERT_GT(*n, 0u);
+        got += *n;
+    }
+    EXPECT_EQ(got, static_cast<size_t>(flood.sent) * 1202);
+}
+
+TEST(Routes, AnAddressIsTheLastOnesThatShowedIt) {
+    Routes routes;
+    auto* one = reinterpret_cast<RtcSession*>(8);
+    auto* two = reinterpret_cast<RtcSession*>(16);
+    class Nowhere final : public Wire {
+      public:
+        uint8_t* reserve(size_t) override { return nullptr; }
+        void commit(size_t, const stun::Address&) override {}
+        bool congested() const override { return false; }
+    } wire, other;
+    const stun::Address from{*base::IpAddress::parse("192.0.2.1"), 5000};
+    routes.add(from, wire, *one);
+    routes.add(from, wire, *two);
+    EXPECT_EQ(routes.find(from, wire), two);
+    EXPECT_EQ(routes.find(from, other), nullptr);
+    routes.remove(from, wire, *one);  // it is not its any more
+    EXPECT_EQ(routes.find(from, wire), two);
+    routes.remove(from, wire, *two);
+    EXPECT_EQ(routes.find(from, wire), nullptr);
+    EXPECT_EQ(routes.addresses(), 0u);
+    EXPECT_TRUE(routes.add("abcd", *one));
+    EXPECT_FALSE(routes.add("abcd", *two));
+    EXPECT_EQ(routes.find("abcd"), one);
+    EXPECT_EQ(routes.find("abc"), nullptr);
+    routes.remove("abcd");
+    EXPECT_EQ(routes.fragments(), 0u);
+}
+
+}  // namespace
+}  // namespace service::rtc

@@ -1,0 +1,197 @@
+#include "service/rtc/tcp_port.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+namespace service::rtc {
+namespace {
+
+constexpr size_t kLength = 2;  // before each datagram
+
+// Datagrams are written here; one at a time, by whichever connection.
+std::array<uint8_t, kLength + TcpPort::kMostFrameBytes> room;
+
+stun::Address address_of(const runtime::ByteStream& stream) {
+    stun::Address address;
+    const std::string text = stream.peer_address();
+    if (auto parsed = runtime::SocketAddress::parse(text)) {
+        if (auto ip = base::IpAddress::parse(parsed->ip)) address = {*ip, parsed->port};
+    }
+    return address;
+}
+
+}  // namespace
+
+class TcpPort::Connection final : public Wire, private runtime::ParkedHandler {
+  public:
+    Connection(TcpPort& port, std::unique_ptr<runtime::ByteStream> stream, int64_t now_ms)
+        : port_(port), stream_(std::move(stream)), peer_(address_of(*stream_)), since_ms_(now_ms) {
+        stream_->set_no_delay(true);
+        stream_->park(*this);
+    }
+    ~Connection() {
+        stream_->unpark();
+        if (!confirmed_) --port_.unconfirmed_;
+        port_.user_.on_wire_closed(*this);
+    }
+
+    bool gone() const { return gone_; }
+    bool late(int64_t now_ms) const { return !confirmed_ && now_ms - since_ms_ >= kConfirmMs; }
+    void leave() {
+        if (gone_) return;
+        gone_ = true;
+        port_.close_soon(*this);
+    }
+
+    uint8_t* reserve(size_t most_bytes) override {
+        if (!gone_ && most_bytes <= kMostFrameBytes && backlog_.size() - sent_ <= kMostBacklogBytes)
+            return room.data() + kLength;
+        ++port_.counters_.dropped;
+        return nullptr;
+    }
+
+    void commit(size_t bytes, const stun::Address&) override {
+        room[0] = static_cast<uint8_t>(bytes >> 8);
+        room[1] = static_cast<uint8_t>(bytes);
+        std::span<const uint8_t> frame(room.data(), kLength + bytes);
+        if (sent_ == backlog_.size()) {
+            auto n = stream_->try_write(frame);
+            if (!n) return leave();
+            frame = frame.subspan(*n);
+        }
+        backlog_.insert(backlog_.end(), frame.begin(), frame.end());
+    }
+
+    void confirm() override {
+        if (confirmed_) return;
+        confirmed_ = true;
+        --port_.unconfirmed_;
+    }
+    bool is_tcp() const override { return true; }
+    bool congested() const override { return backlog_.size() - sent_ > kCongestedBytes; }
+
+  private:
+    void on_readable() override {
+        std::span<uint8_t> buffer = runtime::shared_read_buffer();
+        while (!gone_) {
+            std::memcpy(buffer.data(), rest_.data(), rest_.size());
+            auto got = stream_->try_read(buffer.subspan(rest_.size(), kReadBytes));
+            if (!got || got->end) return leave();
+            if (got->bytes == 0) return;
+            const size_t size = rest_.size() + got->bytes;
+            rest_.clear();
+            if (!take(buffer.first(size))) {
+                ++port_.counters_.broken;
+                return leave();
+            }
+        }
+    }
+
+    bool take(std::span<uint8_t> bytes) {
+        const int64_t now_us = base::monotonic_us();
+        while (bytes.size() >= kLength) {
+            const size_t length = static_cast<size_t>(bytes[0] << 8 | bytes[1]);
+            if (length > kMostFrameBytes) return false;
+            if (bytes.size() < kLength + length) break;
+            if (length > 0) port_.user_.on_datagram(bytes.subspan(kLength, length), peer_, *this, now_us);
+            bytes = bytes.subspan(kLength + length);
+            if (gone_) return true;
+        }
+        rest_.assign(bytes.begin(), bytes.end());
+        return true;
+    }
+
+    void on_writable() override {
+        while (sent_ < backlog_.size()) {
+            auto n = stream_->try_write(std::span<const uint8_t>(backlog_).subspan(sent_));
+            if (!n) return leave();
+            if (*n == 0) return;
+            sent_ += *n;
+        }
+        std::vector<uint8_t>().swap(backlog_);
+        sent_ = 0;
+    }
+    void on_hangup() override { leave(); }
+
+    static constexpr size_t kReadBytes = 64 * 1024;
+    static constexpr size_t kCongestedBytes = 32 * 1024;
+
+    TcpPort& port_;
+    std::unique_ptr<runtime::ByteStream> stream_;
+    stun::Address peer_;
+    int64_t since_ms_;
+    bool confirmed_ = false;
+    bool gone_ = false;
+    std::vector<uint8_t> rest_;     // of a frame that has not come whole
+    std::vector<uint8_t> backlog_;  // to be written, from sent_ on
+    size_t sent_ = 0;
+};
+
+base::Result<std::unique_ptr<TcpPort>> TcpPort::open(const runtime::SocketAddress& address, WireUser& user) {
+    return std::unique_ptr<TcpPort>(new TcpPort(TRY(runtime::listen_tcp(address)), user));
+}
+
+TcpPort::TcpPort(std::unique_ptr<runtime::TcpListener> listener, WireUser& user)
+    : listener_(std::move(listener)), user_(user) {
+    acceptor_ = runtime::spawn("rtc-accept", [this] { accept_loop(); });
+    sweeper_ = runtime::spawn("rtc-tcp-close", [this] {
+        while (sweep_.wait(runtime::Deadline::never())) {
+            sweep_.reset();
+            sweep();
+        }
+    });
+}
+
+TcpPort::~TcpPort() {
+    if (acceptor_) acceptor_.cancel_and_join();
+    if (sweeper_) sweeper_.cancel_and_join();
+    connections_.clear();
+}
+
+void TcpPort::accept_loop() {
+    while (true) {
+        auto stream = listener_->accept(runtime::Deadline::never());
+        if (!stream) {
+            if (stream.error().code() == base::Code::kCancelled) return;
+            base::log::error("WebRTC accept: {}", stream.error().describe());
+            if (!runtime::sleep_ms(100)) return;
+            continue;
+        }
+        take(*std::move(stream));
+    }
+}
+
+void TcpPort::take(std::unique_ptr<runtime::ByteStream> stream) {
+    if (unconfirmed_ >= kMostUnconfirmed || connections_.size() >= kMostConnections) {
+        ++counters_.refused;
+        return;
+    }
+    ++counters_.accepted;
+    ++unconfirmed_;
+    connections_.push_back(std::make_unique<Connection>(*this, std::move(stream), base::monotonic_ms()));
+}
+
+void TcpPort::close_soon(Connection&) {
+    to_sweep_ = true;
+    sweep_.set();
+}
+
+void TcpPort::sweep() {
+    if (!std::exchange(to_sweep_, false)) return;
+    // Their ends are told, which may end others' sessions, but no connection.
+    std::erase_if(connections_, [](const auto& connection) { return connection->gone(); });
+}
+
+void TcpPort::tick(int64_t now_ms) {
+    for (auto& connection : connections_) {
+        if (!connection->late(now_ms)) continue;
+        ++counters_.unconfirmed;
+        connection->leave();
+    }
+}
+
+}  // namespace service::rtc

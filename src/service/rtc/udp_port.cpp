@@ -1,0 +1,48 @@
+#include "service/rtc/udp_port.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+namespace service::rtc {
+namespace {
+
+// A keyframe to many viewers, and the reports of many, are bursts.
+constexpr int kBufferBytes = 4 * 1024 * 1024;
+
+}  // namespace
+
+base::Result<std::unique_ptr<UdpPort>> UdpPort::open(const runtime::SocketAddress& address, WireUser& user) {
+    auto socket =
+        TRY(runtime::bind_udp(address, {.receive_buffer_bytes = kBufferBytes, .send_buffer_bytes = kBufferBytes}));
+    return std::unique_ptr<UdpPort>(new UdpPort(std::move(socket), user));
+}
+
+UdpPort::UdpPort(std::unique_ptr<runtime::UdpSocket> socket, WireUser& user)
+    : socket_(std::move(socket)), batch_(*socket_), user_(user) {
+    receiver_ = runtime::spawn("rtc-udp", [this] { receive_loop(); });
+}
+
+UdpPort::~UdpPort() {
+    if (receiver_) receiver_.cancel_and_join();
+}
+
+void UdpPort::commit(size_t bytes, const stun::Address& to) { batch_.commit(bytes, {to.ip, to.port}); }
+
+void UdpPort::receive_loop() {
+    while (true) {
+        auto packets = socket_->receive_batch(runtime::Deadline::never());
+        if (!packets) {
+            if (packets.error().code() == base::Code::kCancelled) return;
+            base::log::error("WebRTC receiving: {}", packets.error().describe());
+            if (!runtime::sleep_ms(100)) return;
+            continue;
+        }
+        const int64_t now_us = base::monotonic_us();
+        for (const runtime::UdpPacket& packet : *packets)
+            user_.on_datagram(packet.bytes, {packet.from.ip, packet.from.port}, *this, now_us);
+        // Answers and feedback do not wait for the loop's turn.
+        batch_.flush();
+    }
+}
+
+}  // namespace service::rtc

@@ -1,0 +1,36 @@
+#pragma once
+// UdpPort: one UDP socket of ours, which all sessions share: one coroutine receives, in batches; what is sent goes out
+// in batches (runtime/udp_batch.h).
+
+#include <memory>
+
+#include "runtime/coroutine.h"
+#include "runtime/udp.h"
+#include "runtime/udp_batch.h"
+#include "service/rtc/wire.h"
+
+namespace service::rtc {
+
+class UdpPort final : public Wire {
+  public:
+    static base::Result<std::unique_ptr<UdpPort>> open(const runtime::SocketAddress& address, WireUser& user);
+    ~UdpPort();  // yields
+
+    uint16_t port() const { return socket_->port(); }
+    runtime::UdpBatch& batch() { return batch_; }
+
+    uint8_t* reserve(size_t most_bytes) override { return batch_.reserve(most_bytes); }
+    void commit(size_t bytes, const stun::Address& to) override;
+    bool congested() const override { return batch_.full(); }
+
+  private:
+    UdpPort(std::unique_ptr<runtime::UdpSocket> socket, WireUser& user);
+    void receive_loop();
+
+    std::unique_ptr<runtime::UdpSocket> socket_;
+    runtime::UdpBatch batch_;
+    WireUser& user_;
+    runtime::Task receiver_;
+};
+
+}  // namespace service::rtc
