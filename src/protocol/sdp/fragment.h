@@ -1,0 +1,29 @@
+#pragma once
+// Fragments of descriptions that carry ICE alone (RFC 8840, 9; application/trickle-ice-sdpfrag): candidates that a
+// client found later, or new credentials, which mean an ICE restart. The transport is one for all media, so sections
+// are told apart only in writing. The bounds of description.h hold.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "protocol/sdp/candidate.h"
+#include "protocol/sdp/media_facts.h"
+
+namespace sdp {
+
+struct Fragment {
+    IceCredentials ice;                 // empty: none were given
+    std::vector<Candidate> candidates;  // at most MediaFacts::kMostCandidates
+    bool end_of_candidates = false;
+    bool ice_lite = false;
+    std::string mid;         // of writing: empty for none
+    std::string media_line;  // "audio 9 UDP/TLS/RTP/SAVPF 111"
+
+    // kProtocol, kLimit.
+    static base::Result<Fragment> parse(std::string_view text);
+    std::string write() const;
+};
+
+}  // namespace sdp

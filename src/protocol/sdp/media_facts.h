@@ -1,0 +1,113 @@
+#pragma once
+// What a media section says of WebRTC: payload types with their formats and feedback (RFC 8866, 4585, 5104, 4588),
+// header extensions (RFC 8285), SSRCs (RFC 5576), directions, and the transport's part (ICE: RFC 8839, DTLS: RFC 8122,
+// 8842), which may stand at session level. One pass over the attributes. What we do not know is passed over; a known
+// attribute that is cut short is an error.
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "media/codec.h"
+#include "protocol/sdp/candidate.h"
+#include "protocol/sdp/description.h"
+
+namespace sdp {
+
+// As seen by whoever writes it.
+enum class Direction : uint8_t { kSendRecv, kSendOnly, kRecvOnly, kInactive };
+std::string_view direction_name(Direction direction);
+constexpr bool sends(Direction d) { return d == Direction::kSendRecv || d == Direction::kSendOnly; }
+constexpr bool receives(Direction d) { return d == Direction::kSendRecv || d == Direction::kRecvOnly; }
+
+// Who begins the DTLS handshake: active does.
+enum class Setup : uint8_t { kActPass, kActive, kPassive };
+std::string_view setup_name(Setup setup);
+
+struct Fingerprint {
+    std::string algorithm;  // "sha-256", in lower case
+    std::string value;      // "AB:CD:..."
+    bool empty() const { return value.empty(); }
+    friend bool operator==(const Fingerprint&, const Fingerprint&) = default;
+};
+
+// a=rtcp-fb, those that we serve.
+struct Feedback {
+    bool nack = false;
+    bool pli = false;
+    bool fir = false;
+    bool twcc = false;  // transport-cc
+    bool remb = false;  // goog-remb
+    friend bool operator==(const Feedback&, const Feedback&) = default;
+};
+
+enum class Extension : uint8_t {
+    kMid,
+    kRid,
+    kRepairedRid,
+    kTwcc,
+    kAbsSendTime,
+    kAudioLevel,
+    kVideoOrientation,
+    kPlayoutDelay
+};
+inline constexpr size_t kExtensions = 8;
+std::string_view extension_uri(Extension extension);
+// Ids by Extension; 0: not there.
+using ExtensionIds = std::array<uint8_t, kExtensions>;
+
+struct PayloadType {
+    uint8_t number = 0;
+    std::string encoding;  // "H264", "rtx"; empty: not said
+    uint32_t clock_rate = 0;
+    uint8_t channels = 1;
+    std::string fmtp;
+    Feedback feedback;
+    bool is_rtx() const;
+};
+
+struct IceCredentials {
+    std::string ufrag;
+    std::string pwd;
+    friend bool operator==(const IceCredentials&, const IceCredentials&) = default;
+};
+
+// The first of a section, and the SSRC that mends its losses (FID).
+struct SsrcFacts {
+    uint32_t ssrc = 0;
+    uint32_t rtx = 0;  // 0: none
+    std::string cname;
+};
+
+struct MediaFacts {
+    std::string mid;
+    Direction direction = Direction::kSendRecv;
+    bool rtcp_mux = false;
+    bool bundle_only = false;
+    std::vector<PayloadType> payload_types;  // in the order of the m= line
+    ExtensionIds extensions{};
+    std::vector<SsrcFacts> ssrcs;  // at most kMostSsrcs; the others are passed over
+    std::string msid;              // "stream track"
+    uint32_t kbps = 0;             // of b=AS or b=TIAS; 0: not said
+
+    IceCredentials ice;
+    Fingerprint fingerprint;
+    Setup setup = Setup::kActPass;
+    bool has_setup = false;
+    std::vector<Candidate> candidates;  // at most kMostCandidates
+    bool end_of_candidates = false;
+    bool trickle = false;   // ice-options
+    bool ice_lite = false;  // of the session
+
+    static constexpr size_t kMostSsrcs = 16;
+    static constexpr size_t kMostCandidates = 32;
+    const PayloadType* find(uint8_t number) const;
+    const PayloadType* rtx_of(uint8_t number) const;
+};
+
+base::Result<MediaFacts> read_media(const MediaSection& media, const Section& session);
+
+}  // namespace sdp
