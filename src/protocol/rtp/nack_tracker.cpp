@@ -1,0 +1,81 @@
+#include "protocol/rtp/nack_tracker.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rtp {
+
+bool NackTracker::on_packet(uint16_t sequence, int64_t now_ms) {
+    std::optional<int64_t> newest = unwrapper_.newest();
+    int64_t at = unwrapper_.unwrap(sequence);
+    if (!newest) return true;
+    if (at <= *newest) return take(at, now_ms);
+    if (at > *newest + 1) add_gap(*newest + 1, at, now_ms);
+    return true;
+}
+
+void NackTracker::add_gap(int64_t from, int64_t to, int64_t now_ms) {
+    auto gap = static_cast<uint64_t>(to - from);
+    counters_.lost += gap;
+    if (missing_.size() + gap > options_.max_missing) {
+        counters_.given_up += missing_.size() + gap;
+        missing_.clear();
+        damage_ = true;
+        return;
+    }
+    for (int64_t s = from; s < to; ++s) missing_.push_back({s, now_ms, 0, 0, 0});
+}
+
+bool NackTracker::take(int64_t sequence, int64_t now_ms) {
+    auto at = std::ranges::lower_bound(missing_, sequence, {}, &Missing::sequence);
+    if (at == missing_.end() || at->sequence != sequence) return false;
+    if (at->tries > 0) {
+        ++counters_.recovered;
+        learn_round_trip(*at, now_ms);
+    }
+    missing_.erase(at);
+    return true;
+}
+
+// Of several questions nobody knows which one was answered. The first is taken, with less weight: taking none of these
+// would never notice a round trip that is longer than the interval.
+void NackTracker::learn_round_trip(const Missing& answered, int64_t now_ms) {
+    int64_t took = std::clamp<int64_t>(now_ms - answered.first_asked_ms, 0, kMaxRoundTripMs);
+    round_trip_x8_ += (took * 8 - round_trip_x8_) / (answered.tries == 1 ? 8 : 32);
+}
+
+void NackTracker::give_up_old(int64_t now_ms) {
+    size_t gone = std::erase_if(missing_, [&](const Missing& m) { return now_ms - m.since_ms >= options_.max_age_ms; });
+    counters_.given_up += gone;
+    if (gone > 0) damage_ = true;
+}
+
+std::span<const uint16_t> NackTracker::due(int64_t now_ms, int64_t round_trip_ms, std::span<uint16_t> out) {
+    give_up_old(now_ms);
+    // What the own estimate lacks is how much it varies.
+    int64_t interval = round_trip_ms > 0 ? round_trip_ms : this->round_trip_ms() * 5 / 4;
+    interval = std::max(interval, options_.min_interval_ms);
+    size_t n = 0;
+    for (Missing& m : missing_) {
+        if (n == out.size()) break;
+        if (m.tries >= options_.max_tries) continue;  // the answer to the last question may be on its way
+        bool ripe = m.tries == 0 ? now_ms - m.since_ms >= options_.reorder_ms : now_ms - m.asked_ms >= interval;
+        if (!ripe) continue;
+        if (m.tries == 0) m.first_asked_ms = now_ms;
+        m.asked_ms = now_ms;
+        ++m.tries;
+        out[n++] = static_cast<uint16_t>(m.sequence);
+    }
+    counters_.asked += n;
+    return out.first(n);
+}
+
+bool NackTracker::take_damage() { return std::exchange(damage_, false); }
+
+void NackTracker::forget_before(uint16_t sequence) {
+    int64_t at = unwrapper_.peek(sequence);
+    auto end = std::ranges::lower_bound(missing_, at, {}, &Missing::sequence);
+    missing_.erase(missing_.begin(), end);
+}
+
+}  // namespace rtp

@@ -1,0 +1,35 @@
+#pragma once
+// Wallclock time as RTCP has it (RFC 3550, 4): seconds since 1900 in 32.32 bits of fixed point, and the middle 32 bits
+// of it. Round trips from what reports echo (6.4.1).
+
+#include <cstdint>
+#include <optional>
+
+namespace rtp {
+
+inline constexpr int64_t kNtpToUnixSeconds = 2'208'988'800;
+
+inline uint64_t ntp_of_unix_us(int64_t us) {
+    auto seconds = static_cast<uint64_t>(us / 1'000'000 + kNtpToUnixSeconds);
+    auto fraction = (static_cast<uint64_t>(us % 1'000'000) << 32) / 1'000'000;
+    return seconds << 32 | fraction;
+}
+inline int64_t unix_us_of_ntp(uint64_t ntp) {
+    auto fraction = static_cast<int64_t>((ntp & 0xffffffff) * 1'000'000 >> 32);
+    return (static_cast<int64_t>(ntp >> 32) - kNtpToUnixSeconds) * 1'000'000 + fraction;
+}
+// Units of 1/65536 s, wraps after 18 hours.
+inline uint32_t compact_ntp(uint64_t ntp) { return static_cast<uint32_t>(ntp >> 16); }
+inline uint32_t compact_of_us(int64_t us) { return static_cast<uint32_t>((us << 16) / 1'000'000); }
+inline int64_t us_of_compact(uint32_t compact) { return static_cast<int64_t>(compact) * 1'000'000 >> 16; }
+
+// The round trip in microseconds, from the report that came at `now`. Nothing when the reporter has seen no sender
+// report yet, or says that it took longer than there was time.
+inline std::optional<int64_t> round_trip_us(uint64_t now_ntp, uint32_t last_sr, uint32_t delay_since_sr) {
+    if (last_sr == 0) return std::nullopt;
+    uint32_t round_trip = compact_ntp(now_ntp) - last_sr - delay_since_sr;
+    if (round_trip > 0x80000000) return std::nullopt;
+    return us_of_compact(round_trip);
+}
+
+}  // namespace rtp

@@ -1,0 +1,62 @@
+#pragma once
+// What a receiver reports about one SSRC (RFC 3550, 6.4.1): losses, jitter, the last sender report; computed as in
+// appendices A.1 (without probation: whose packets SRTP opened is known), A.3 and A.8. Times are handed in,
+// microseconds of any clock.
+
+#include <cstdint>
+#include <optional>
+
+#include "protocol/rtp/ntp.h"
+
+namespace rtp {
+
+struct ReportBlock {
+    uint32_t ssrc = 0;
+    uint8_t fraction_lost = 0;      // of 256, since the last report
+    int32_t cumulative_lost = 0;    // 24 bits with sign: duplicates count as -1
+    uint32_t highest_sequence = 0;  // wraps << 16 | sequence
+    uint32_t jitter = 0;            // in units of the RTP clock
+    uint32_t last_sr = 0;           // compact NTP of the last sender report, 0: none yet
+    uint32_t delay_since_sr = 0;    // 1/65536 s
+    friend bool operator==(const ReportBlock&, const ReportBlock&) = default;
+};
+
+class ReceptionStats {
+  public:
+    // clock_rate in Hz, not 0.
+    ReceptionStats(uint32_t ssrc, uint32_t clock_rate) : ssrc_(ssrc), clock_rate_(clock_rate) {}
+
+    // Each packet as it arrived; not those that came by RTX, which have an SSRC of their own. False: the sequence
+    // jumped so far that it may be a stray; the next one in order will be believed.
+    bool on_packet(uint16_t sequence, uint32_t timestamp, int64_t arrival_us);
+    void on_sender_report(uint64_t ntp, int64_t arrival_us);
+
+    // Nothing before the first packet. Begins a new interval for fraction_lost.
+    std::optional<ReportBlock> report(int64_t now_us);
+
+    uint64_t received() const { return received_; }
+    int64_t lost() const { return expected() - static_cast<int64_t>(received_); }
+    uint32_t jitter_us() const;
+
+  private:
+    static constexpr uint16_t kMaxDropout = 3000, kMaxMisorder = 100;
+    void begin(uint16_t sequence);
+    void update_jitter(uint32_t timestamp, int64_t arrival_us);
+    int64_t expected() const { return started_ ? int64_t{cycles_} + highest_ - base_ + 1 : 0; }
+
+    uint32_t ssrc_, clock_rate_;
+    bool started_ = false;
+    uint16_t highest_ = 0, base_ = 0;
+    int32_t bad_next_ = -1;  // the sequence that would prove a jump
+    uint32_t cycles_ = 0;    // wraps << 16
+    uint64_t received_ = 0;
+    int64_t expected_before_ = 0;
+    uint64_t received_before_ = 0;
+    uint32_t last_timestamp_ = 0;
+    int64_t last_arrival_us_ = 0;
+    uint32_t jitter_x16_ = 0;
+    uint32_t last_sr_ = 0;
+    int64_t last_sr_at_us_ = 0;
+};
+
+}  // namespace rtp

@@ -1,0 +1,223 @@
+// What a receiver says about what it received, and what it asks for again.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "protocol/rtp/nack_tracker.h"
+#include "protocol/rtp/reception_stats.h"
+
+namespace rtp {
+namespace {
+
+constexpr int64_t kMs = 1000;
+
+TEST(Ntp, ThereAndBack) {
+    for (int64_t us : {int64_t{0}, int64_t{1}, int64_t{999'999}, int64_t{1'700'000'000'123'456}}) {
+        EXPECT_NEAR(static_cast<double>(unix_us_of_ntp(ntp_of_unix_us(us)) - us), 0, 1) << us;
+    }
+    EXPECT_EQ(ntp_of_unix_us(0) >> 32, 2'208'988'800u);
+    EXPECT_EQ(compact_ntp(0x1122334455667788), 0x33445566u);
+    EXPECT_EQ(compact_of_us(1'500'000), 0x18000u);
+    EXPECT_EQ(us_of_compact(0x8000), 500'000);
+}
+
+// RFC 3550, 6.4.1, figure 2: report at 0xb710:8000, last SR 0xb705:2000, delay 0x0005:4000: 6.125 s.
+TEST(Ntp, RoundTripOfTheSpecification) {
+    EXPECT_EQ(round_trip_us(0x0000b71080000000, 0xb7052000, 0x00054000), 6'125'000);
+    EXPECT_FALSE(round_trip_us(0x0000b71080000000, 0, 0x00054000)) << "no sender report yet";
+    EXPECT_FALSE(round_trip_us(0x0000b71080000000, 0xb7052000, 0x7fffffff)) << "a delay longer than there was time";
+}
+
+TEST(ReceptionStats, NothingLost) {
+    ReceptionStats stats(7, 90'000);
+    EXPECT_FALSE(stats.report(0));
+    for (uint16_t i = 0; i < 100; ++i)
+        EXPECT_TRUE(stats.on_packet(static_cast<uint16_t>(65'500 + i), i * 3000u, i * 33'333));
+    auto block = stats.report(4'000'000);
+    ASSERT_TRUE(block);
+    EXPECT_EQ(block->ssrc, 7u);
+    EXPECT_EQ(block->fraction_lost, 0);
+    EXPECT_EQ(block->cumulative_lost, 0);
+    EXPECT_EQ(block->highest_sequence, 65'599u) << "one wrap";
+    EXPECT_EQ(block->last_sr, 0u);
+    EXPECT_LE(block->jitter, 1u);
+}
+
+TEST(ReceptionStats, FractionIsOfTheIntervalAndTheSumIsNot) {
+    ReceptionStats stats(7, 8000);
+    for (uint16_t i = 0; i <= 100; ++i) {
+        if (i % 4 != 1) stats.on_packet(i, 0, 0);
+    }
+    auto first = stats.report(0);
+    EXPECT_EQ(first->cumulative_lost, 25);
+    EXPECT_EQ(first->fraction_lost, 25 * 256 / 101);
+    for (uint16_t i = 101; i <= 200; ++i) stats.on_packet(i, 0, 0);
+    auto second = stats.report(0);
+    EXPECT_EQ(second->fraction_lost, 0);
+    EXPECT_EQ(second->cumulative_lost, 25);
+    auto idle = stats.report(0);
+    EXPECT_EQ(idle->fraction_lost, 0);
+}
+
+TEST(ReceptionStats, DuplicatesMakeTheLossNegative) {
+    ReceptionStats stats(7, 8000);
+    for (uint16_t i = 0; i < 10; ++i) {
+        stats.on_packet(i, 0, 0);
+        stats.on_packet(i, 0, 0);
+    }
+    auto block = stats.report(0);
+    EXPECT_EQ(block->cumulative_lost, -10);
+    EXPECT_EQ(block->fraction_lost, 0);
+}
+
+TEST(ReceptionStats, AStrayIsNotBelievedTwoInARowAre) {
+    ReceptionStats stats(7, 8000);
+    for (uint16_t i = 0; i < 10; ++i) stats.on_packet(i, 0, 0);
+    EXPECT_FALSE(stats.on_packet(30'000, 0, 0));
+    EXPECT_TRUE(stats.on_packet(10, 0, 0));
+    EXPECT_EQ(stats.report(0)->highest_sequence, 10u);
+    EXPECT_FALSE(stats.on_packet(40'000, 0, 0));
+    EXPECT_TRUE(stats.on_packet(40'001, 0, 0));
+    auto block = stats.report(0);
+    EXPECT_EQ(block->highest_sequence, 40'001u);
+    EXPECT_EQ(block->cumulative_lost, 0);
+}
+
+TEST(ReceptionStats, JitterIsThatOfTheTransit) {
+    ReceptionStats even(7, 90'000), uneven(7, 90'000);
+    for (uint16_t i = 0; i < 1000; ++i) {
+        even.on_packet(i, i * 900u, i * 10 * kMs + 777);
+        uneven.on_packet(i, i * 900u, i * 10 * kMs + (i % 2 ? 4 * kMs : 0));
+    }
+    EXPECT_EQ(even.report(0)->jitter, 0u);
+    EXPECT_NEAR(uneven.report(0)->jitter, 360, 20) << "4 ms of 90 kHz between neighbours";
+    EXPECT_NEAR(uneven.jitter_us(), 4000, 250);
+}
+
+TEST(ReceptionStats, AJumpOfTimestampsIsNoJitter) {
+    ReceptionStats stats(7, 90'000);
+    stats.on_packet(1, 0, 0);
+    stats.on_packet(2, 0x7fffff00, 10 * kMs);
+    EXPECT_EQ(stats.report(0)->jitter, 0u);
+}
+
+TEST(ReceptionStats, TheLastSenderReportIsEchoed) {
+    ReceptionStats stats(7, 90'000);
+    stats.on_packet(1, 0, 0);
+    stats.on_sender_report(0x1122334455667788, 1'000'000);
+    auto block = stats.report(1'500'000);
+    EXPECT_EQ(block->last_sr, 0x33445566u);
+    EXPECT_EQ(block->delay_since_sr, 0x8000u);
+}
+
+std::vector<uint16_t> ask(NackTracker& tracker, int64_t now, int64_t round_trip = 0, size_t room = 100) {
+    std::vector<uint16_t> out(room);
+    auto due = tracker.due(now, round_trip, out);
+    return {due.begin(), due.end()};
+}
+
+using Sequences = std::vector<uint16_t>;
+
+TEST(NackTracker, AsksForHolesAndNotForWhatCame) {
+    NackTracker tracker;
+    EXPECT_TRUE(tracker.on_packet(65'533, 0));
+    EXPECT_TRUE(tracker.on_packet(2, 0));
+    EXPECT_EQ(ask(tracker, 0), Sequences({65'534, 65'535, 0, 1}));
+    EXPECT_TRUE(tracker.on_packet(0, 1));
+    EXPECT_TRUE(tracker.on_packet(65'534, 1));
+    EXPECT_FALSE(tracker.on_packet(0, 1)) << "a second time";
+    EXPECT_FALSE(tracker.on_packet(2, 1));
+    EXPECT_EQ(ask(tracker, 200), Sequences({65'535, 1}));
+    EXPECT_EQ(tracker.counters().lost, 4u);
+    EXPECT_EQ(tracker.counters().recovered, 2u);
+    EXPECT_EQ(tracker.counters().asked, 6u);
+    EXPECT_FALSE(tracker.take_damage());
+}
+
+TEST(NackTracker, AsksAgainAfterARoundTripAndThenNoMore) {
+    NackTracker tracker({.max_tries = 3});
+    tracker.on_packet(1, 0);
+    tracker.on_packet(3, 0);
+    EXPECT_EQ(ask(tracker, 0, 50), Sequences({2}));
+    EXPECT_EQ(ask(tracker, 49, 50), Sequences());
+    EXPECT_EQ(ask(tracker, 50, 50), Sequences({2}));
+    EXPECT_EQ(ask(tracker, 69, 5), Sequences()) << "not more often than min_interval_ms";
+    EXPECT_EQ(ask(tracker, 70, 5), Sequences({2}));
+    EXPECT_EQ(ask(tracker, 1999, 5), Sequences());
+    EXPECT_FALSE(tracker.take_damage());
+    EXPECT_EQ(ask(tracker, 2000, 5), Sequences());
+    EXPECT_TRUE(tracker.take_damage());
+    EXPECT_FALSE(tracker.take_damage());
+    EXPECT_EQ(tracker.counters().given_up, 1u);
+    EXPECT_FALSE(tracker.on_packet(2, 2001)) << "too late";
+}
+
+TEST(NackTracker, TheRoundTripIsThatOfTheAnswers) {
+    for (int64_t answer_ms : {30, 300}) {
+        NackTracker tracker;
+        EXPECT_EQ(tracker.round_trip_ms(), 100);
+        // Every third packet is missing, and comes so long after the first question for it.
+        std::vector<std::pair<int64_t, uint16_t>> answers;
+        uint16_t sequence = 0;
+        size_t asked_of_last = 0;
+        for (int64_t now = 0; now < 8000; now += 10, ++sequence) {
+            if (sequence % 3 != 1) tracker.on_packet(sequence, now);
+            for (uint16_t s : ask(tracker, now)) {
+                if (std::ranges::find(answers, s, &std::pair<int64_t, uint16_t>::second) == answers.end()) {
+                    answers.emplace_back(now + answer_ms, s);
+                }
+                asked_of_last += now >= 7000;
+            }
+            for (auto [at, s] : answers) {
+                if (at == now) tracker.on_packet(s, now);
+            }
+        }
+        EXPECT_NEAR(static_cast<double>(tracker.round_trip_ms()), static_cast<double>(answer_ms), 10);
+        EXPECT_NEAR(static_cast<double>(asked_of_last), 33, 4)
+            << "each is asked for once, with answers after " << answer_ms;
+    }
+}
+
+TEST(NackTracker, ReorderedPacketsAreGivenTime) {
+    NackTracker tracker({.reorder_ms = 10});
+    tracker.on_packet(1, 0);
+    tracker.on_packet(3, 0);
+    EXPECT_EQ(ask(tracker, 9), Sequences());
+    tracker.on_packet(2, 9);
+    EXPECT_EQ(ask(tracker, 20), Sequences());
+    EXPECT_EQ(tracker.counters().recovered, 0u) << "it came by itself";
+}
+
+TEST(NackTracker, AHoleTooLargeIsDamageAndNoQuestion) {
+    NackTracker tracker({.max_missing = 10});
+    tracker.on_packet(0, 0);
+    tracker.on_packet(11, 0);
+    EXPECT_EQ(tracker.missing(), 10u);
+    EXPECT_FALSE(tracker.take_damage());
+    tracker.on_packet(13, 0);
+    EXPECT_TRUE(tracker.take_damage());
+    EXPECT_EQ(tracker.missing(), 0u);
+    tracker.on_packet(15, 0);
+    EXPECT_EQ(ask(tracker, 0), Sequences({14})) << "it goes on with what comes";
+}
+
+TEST(NackTracker, WhatFindsNoRoomHasTheNextTurn) {
+    NackTracker tracker;
+    tracker.on_packet(0, 0);
+    tracker.on_packet(6, 0);
+    EXPECT_EQ(ask(tracker, 0, 0, 3), Sequences({1, 2, 3}));
+    EXPECT_EQ(ask(tracker, 0, 0, 3), Sequences({4, 5}));
+}
+
+TEST(NackTracker, BeforeAKeyframeNothingIsNeeded) {
+    NackTracker tracker;
+    tracker.on_packet(0, 0);
+    tracker.on_packet(6, 0);
+    tracker.forget_before(4);
+    EXPECT_EQ(ask(tracker, 0), Sequences({4, 5}));
+    EXPECT_FALSE(tracker.take_damage());
+}
+
+}  // namespace
+}  // namespace rtp
