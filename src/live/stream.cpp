@@ -58,6 +58,10 @@ void Publication::publish(media::Frame frame) {
     if (in_force()) stream_->publish(std::move(frame));
 }
 
+void Publication::pause() {
+    if (in_force()) stream_->forget_gop();
+}
+
 void Publication::end() {
     if (in_force()) stream_->unpublish();
     stream_.reset();

@@ -52,6 +52,8 @@ class PublicationOwner {
     virtual PublisherFacts facts() const { return {}; }
     // False when the connection is dead already, though its coroutine has not noticed: its name is then given away.
     virtual bool publisher_alive() const = 0;
+    // True: it writes the stream's RTP lane itself, and frames, if there are any, are made of that.
+    virtual bool publishes_rtp() const { return false; }
     // Another publisher has the name now. The publication is void; end soon.
     virtual void publication_revoked(std::string_view why) = 0;
 
@@ -70,6 +72,8 @@ class Publication {
     explicit operator bool() const { return static_cast<bool>(stream_); }
     // frame.dts holds the publisher's 32-bit time in ms. Dropped silently after the publication was revoked.
     void publish(media::Frame frame);
+    // For a while no frames come: nobody may begin with those that are kept.
+    void pause();
     void end();
     Stream* stream() const { return stream_.get(); }
 

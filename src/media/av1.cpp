@@ -70,6 +70,74 @@ void read_operating_points(BitReader& b, Av1Sequence& s) {
     }
 }
 
+struct Colors {
+    bool high = false, twelve = false, mono = false, sub_x = true, sub_y = true;
+    uint8_t position = 0;
+};
+
+// color_config (5.5.2)
+Colors read_colors(BitReader& b, uint8_t profile) {
+    Colors c;
+    c.high = b.bit();
+    c.twelve = profile == 2 && c.high && b.bit();
+    c.mono = profile != 1 && b.bit();
+    bool srgb = false;
+    if (b.bit()) {
+        uint32_t primaries = b.bits(8), transfer = b.bits(8), matrix = b.bits(8);
+        srgb = primaries == 1 && transfer == 13 && matrix == 0;
+    }
+    if (c.mono) {
+        b.bit();  // color_range
+        return c;
+    }
+    if (srgb) {
+        c.sub_x = c.sub_y = false;
+        return c;
+    }
+    b.bit();
+    if (profile == 1) {
+        c.sub_x = c.sub_y = false;
+    } else if (profile == 2) {
+        c.sub_x = !c.twelve || b.bit();
+        c.sub_y = c.twelve && c.sub_x && b.bit();
+    }
+    if (c.sub_x && c.sub_y) c.position = static_cast<uint8_t>(b.bits(2));
+    return c;
+}
+
+// What stands between the size and the colours.
+void skip_tools(BitReader& b, bool reduced) {
+    if (!reduced && b.bit()) b.skip(7);  // lengths of frame ids
+    b.skip(3);                           // superblocks, intra filter and edges
+    if (!reduced) {
+        b.skip(4);  // compound, warped motion, dual filter
+        bool order_hint = b.bit();
+        if (order_hint) b.skip(2);
+        bool screen_content = b.bit() || b.bit();
+        if (screen_content && !b.bit()) b.bit();
+        if (order_hint) b.skip(3);
+    }
+    b.skip(3);  // superresolution, cdef, restoration
+}
+
+// Profile to size, the same in both uses.
+Av1Sequence read_front(BitReader& b, bool& reduced) {
+    Av1Sequence s;
+    s.profile = static_cast<uint8_t>(b.bits(3));
+    b.bit();  // still_picture
+    reduced = b.bit();
+    if (reduced) {
+        s.level_idx = static_cast<uint8_t>(b.bits(5));
+    } else {
+        read_operating_points(b, s);
+    }
+    int width_bits = static_cast<int>(b.bits(4)) + 1;
+    int height_bits = static_cast<int>(b.bits(4)) + 1;
+    s.width = static_cast<int>(b.bits(width_bits)) + 1;
+    s.height = static_cast<int>(b.bits(height_bits)) + 1;
+    return s;
+}
+
 }  // namespace
 
 std::optional<Obu> ObuReader::next() {
@@ -107,20 +175,43 @@ Result<Av1Config> parse_av1_config(std::span<const uint8_t> record) {
 
 Result<Av1Sequence> parse_av1_sequence(std::span<const uint8_t> payload) {
     BitReader b(payload);
-    Av1Sequence s;
-    s.profile = static_cast<uint8_t>(b.bits(3));
-    b.bit();  // still_picture
-    if (b.bit()) {
-        s.level_idx = static_cast<uint8_t>(b.bits(5));
-    } else {
-        read_operating_points(b, s);
-    }
-    int width_bits = static_cast<int>(b.bits(4)) + 1;
-    int height_bits = static_cast<int>(b.bits(4)) + 1;
-    s.width = static_cast<int>(b.bits(width_bits)) + 1;
-    s.height = static_cast<int>(b.bits(height_bits)) + 1;
+    bool reduced = false;
+    Av1Sequence s = read_front(b, reduced);
     if (!b.ok()) return fail(Code::kProtocol, "AV1 sequence header: too short");
     return s;
+}
+
+Result<base::Slice> make_av1_config(std::span<const uint8_t> payload) {
+    if (payload.size() > 1024) return fail(Code::kProtocol, "AV1 sequence header: too long");
+    BitReader b(payload);
+    bool reduced = false;
+    Av1Sequence s = read_front(b, reduced);
+    skip_tools(b, reduced);
+    Colors c = read_colors(b, s.profile);
+    if (!b.ok()) return fail(Code::kProtocol, "AV1 sequence header: too short");
+    base::SliceBuilder out;
+    out.append(0x81);
+    out.append(static_cast<uint8_t>(s.profile << 5 | s.level_idx));
+    out.append(static_cast<uint8_t>(s.high_tier << 7 | c.high << 6 | c.twelve << 5 | c.mono << 4 | c.sub_x << 3 |
+                                    c.sub_y << 2 | c.position));
+    out.append(0);  // no delay of the first picture is said
+    out.append(av1::kSequenceHeader << 3 | 2);
+    auto size = static_cast<uint32_t>(payload.size());
+    put_leb128(out.extend(leb128_size(size)), size);
+    out.append(payload);
+    return out.freeze();
+}
+
+size_t leb128_size(uint32_t value) {
+    size_t size = 1;
+    while (value >>= 7) ++size;
+    return size;
+}
+
+uint8_t* put_leb128(uint8_t* p, uint32_t value) {
+    for (; value >= 0x80; value >>= 7) *p++ = static_cast<uint8_t>(value | 0x80);
+    *p++ = static_cast<uint8_t>(value);
+    return p;
 }
 
 std::string_view av1_profile_name(uint8_t profile) {

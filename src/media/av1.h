@@ -1,6 +1,6 @@
 #pragma once
 // AV1's configuration: the AV1CodecConfigurationRecord (AV1 in ISOBMFF, 2.3), walking OBUs (AV1 Bitstream, 5.3) and the
-// front of the sequence header OBU (5.5): profile, level, size. It reads no frame header.
+// sequence header OBU (5.5): profile, level, size, and for the record the colours. It reads no frame header.
 
 #include <cstdint>
 #include <optional>
@@ -9,11 +9,12 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "base/slice.h"
 
 namespace media {
 
 namespace av1 {
-enum ObuType : uint8_t { kSequenceHeader = 1, kTemporalDelimiter = 2, kFrameHeader = 3, kFrame = 6 };
+enum ObuType : uint8_t { kSequenceHeader = 1, kTemporalDelimiter = 2, kFrameHeader = 3, kFrame = 6, kTileList = 8 };
 }
 
 struct Av1Sequence {
@@ -52,6 +53,13 @@ class ObuReader {
 base::Result<Av1Config> parse_av1_config(std::span<const uint8_t> record);
 // payload: of a sequence header OBU, without the OBU's header.
 base::Result<Av1Sequence> parse_av1_sequence(std::span<const uint8_t> payload);
+
+// The record, with the sequence header in it. payload: as above; it has to be whole.
+base::Result<base::Slice> make_av1_config(std::span<const uint8_t> payload);
+
+// The size of a leb128 (4.10.5), at most 5 bytes; put_leb128() returns where it ends.
+size_t leb128_size(uint32_t value);
+uint8_t* put_leb128(uint8_t* p, uint32_t value);
 
 std::string_view av1_profile_name(uint8_t profile);
 std::string av1_level_name(uint8_t level_idx);  // "3.1"

@@ -21,6 +21,13 @@ TEST(Av1, ReadsARealConfiguration) {
     EXPECT_EQ(av1_level_name(31), "");
 }
 
+TEST(Av1, MakesTheConfigurationOfARealSequenceHeader) {
+    auto made = make_av1_config(hex("0200000561e7f66017c002"));
+    ASSERT_TRUE(made) << made.error().text();
+    EXPECT_EQ(*made, base::Slice::copy(hex("81000c00 0a0b 0200000561e7f66017c002")));
+    EXPECT_FALSE(make_av1_config(hex("0200000561e7")));
+}
+
 TEST(Av1, WalksObus) {
     auto bytes = hex("1200 0a0b 0200000561e7f66357cc02 32 02 aabb 30 cc");
     ObuReader obus(bytes);
@@ -55,6 +62,13 @@ TEST(Vp9, ReadsConfigurations) {
     EXPECT_FALSE(parse_vp_config(hex("000b8202020200")));
     EXPECT_FALSE(parse_vp_config(hex("000b820202020001")));
     EXPECT_FALSE(parse_vp_config(hex("070b820202020000")));
+}
+
+TEST(Vp9, MakesTheConfigurationOfARealKeyFrame) {
+    auto made = make_vp9_config(hex("824983420013f00b360438241c18"));
+    ASSERT_TRUE(made) << made.error().text();
+    EXPECT_EQ(*made, base::Slice::copy(hex("01000000 000b820202020000")));
+    EXPECT_FALSE(make_vp9_config(hex("8600")));
 }
 
 TEST(Vp9, ReadsKeyFrames) {

@@ -33,14 +33,32 @@ namespace {
 constexpr uint32_t kColorSpaceRgb = 7;
 
 // color_config (6.2.2)
-void skip_colors(BitReader& b, uint8_t profile) {
-    if (profile >= 2) b.bit();  // bit depth
-    if (b.bits(3) != kColorSpaceRgb) {
-        b.bit();  // color_range
-        if (profile & 1) b.bits(3);
-    } else if (profile & 1) {
-        b.bit();
+void read_colors(BitReader& b, VpFrame& frame) {
+    frame.bit_depth = frame.profile < 2 ? 8 : b.bit() ? 12 : 10;
+    frame.color_space = static_cast<uint8_t>(b.bits(3));
+    bool odd = frame.profile & 1;
+    if (frame.color_space == kColorSpaceRgb) {
+        frame.full_range = true;
+        frame.chroma_sampling = 3;
+        if (odd) b.bit();
+        return;
     }
+    frame.full_range = b.bit();
+    if (!odd) return;
+    uint32_t sub = b.bits(3) >> 1;  // horizontally, vertically, reserved
+    frame.chroma_sampling = sub == 0 ? 3 : sub == 2 ? 2 : 1;
+}
+
+// Annex A, by the size of a picture alone.
+uint8_t least_level(int64_t pixels) {
+    constexpr struct {
+        int64_t pixels;
+        uint8_t level;
+    } kLevels[] = {{36'864, 10},  {73'728, 11},  {122'880, 20},   {245'760, 21},
+                   {552'960, 30}, {983'040, 31}, {2'228'224, 40}, {8'912'896, 50}};
+    for (const auto& row : kLevels)
+        if (pixels <= row.pixels) return row.level;
+    return 60;
 }
 
 }  // namespace
@@ -58,12 +76,30 @@ Result<VpFrame> parse_vp9_frame(std::span<const uint8_t> data) {
     b.bits(2);  // show_frame, error_resilient_mode
     if (frame.keyframe) {
         if (b.bits(24) != 0x498342) return fail(Code::kProtocol, "VP9 key frame without its sync code");
-        skip_colors(b, frame.profile);
+        read_colors(b, frame);
         frame.width = static_cast<int>(b.bits(16)) + 1;
         frame.height = static_cast<int>(b.bits(16)) + 1;
     }
     if (!b.ok()) return fail(Code::kProtocol, "VP9 frame: too short");
     return frame;
+}
+
+Result<base::Slice> make_vp9_config(std::span<const uint8_t> keyframe) {
+    auto frame = TRY(parse_vp9_frame(keyframe));
+    if (!frame.keyframe) return fail(Code::kProtocol, "VP9: no key frame");
+    std::vector<uint8_t> out;
+    base::ByteWriter w(out);
+    w.u32(0x01000000);  // version and flags
+    w.u8(frame.profile);
+    w.u8(least_level(static_cast<int64_t>(frame.width) * frame.height));
+    w.u8(static_cast<uint8_t>(frame.bit_depth << 4 | frame.chroma_sampling << 1 | frame.full_range));
+    // Primaries, transfer and matrix: BT.709, RGB (sRGB, identity), else not said.
+    uint8_t rgb = frame.color_space == kColorSpaceRgb, bt709 = frame.color_space == 2;
+    w.u8(rgb || bt709 ? 1 : 2);
+    w.u8(rgb ? 13 : bt709 ? 1 : 2);
+    w.u8(rgb ? 0 : bt709 ? 1 : 2);
+    w.u16(0);
+    return base::Slice::copy(out);
 }
 
 Result<VpFrame> parse_vp8_frame(std::span<const uint8_t> data) {

@@ -44,6 +44,8 @@ inline void cut_and_join(media::Codec codec, const std::vector<Unit>& units) {
             CHECK(p.bytes.size() <= 100 && p.bytes.size() > 0);
             depacketizer->push({p.bytes, unit.timestamp + p.timestamp_offset, p.marker, false}, back);
         }
+        if (codec == media::Codec::kAv1 || codec == media::Codec::kVp8 || codec == media::Codec::kVp9)
+            CHECK(!back.empty() && back.back().frame.payload == unit.frame.payload);
         for (const Unit& again : back)
             if (!again.frame.sequence_header) CHECK(again.frame.payload.size() <= unit.frame.payload.size() + 8);
     }

@@ -1,7 +1,9 @@
 #include "protocol/rtp/payload/keyframe.h"
 
 #include "base/bytes.h"
+#include "protocol/rtp/payload/av1_payload.h"
 #include "protocol/rtp/payload/nalu_format.h"
+#include "protocol/rtp/payload/vpx_payload.h"
 
 namespace rtp {
 namespace {
@@ -29,6 +31,13 @@ bool nalu_payload(const NaluFormat& format, Bytes payload) {
     return false;
 }
 
+// The first bit of a VP8 frame is 0 for a key frame; VP9's descriptor tells, of the lowest layer's.
+bool vpx_payload(media::Codec codec, Bytes payload) {
+    VpxDescriptor descriptor = parse_vpx_descriptor(codec, payload);
+    if (!descriptor.begins_picture) return false;
+    return codec == media::Codec::kVp8 ? !(payload[descriptor.size] & 1) : !descriptor.inter_predicted;
+}
+
 }  // namespace
 
 bool is_keyframe(media::Codec codec, Bytes payload) {
@@ -37,6 +46,11 @@ bool is_keyframe(media::Codec codec, Bytes payload) {
             return nalu_payload(kH264Format, payload);
         case media::Codec::kHevc:
             return nalu_payload(kHevcFormat, payload);
+        case media::Codec::kAv1:
+            return begins_av1_sequence(payload);
+        case media::Codec::kVp8:
+        case media::Codec::kVp9:
+            return vpx_payload(codec, payload);
         default:
             return media::codec_info(codec).kind == media::Kind::kAudio;
     }

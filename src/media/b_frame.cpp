@@ -1,0 +1,49 @@
+#include "media/b_frame.h"
+
+#include <algorithm>
+
+#include "base/bits.h"
+#include "media/h264.h"
+#include "media/nalu.h"
+
+namespace media {
+namespace {
+
+// The two numbers stand within the first bytes, even with emulation prevention.
+constexpr size_t kSliceFront = 16;
+// A jump of the times back is another publisher's start, and no picture that waits.
+constexpr int64_t kMaxReorderMs = 2'000;
+
+bool begins_with_b_slice(std::span<const uint8_t> payload, int length_size) {
+    NaluReader reader(payload, length_size);
+    while (auto nalu = reader.next()) {
+        uint8_t type = h264::nalu_type(*nalu);
+        if (type >= h264::kSlice && type <= h264::kIdr) return is_h264_b_slice(*nalu);
+    }
+    return false;
+}
+
+}  // namespace
+
+bool is_h264_b_slice(std::span<const uint8_t> slice) {
+    uint8_t type = h264::nalu_type(slice);
+    if (type != h264::kSlice && type != 2) return false;
+    auto front = remove_emulation_prevention(slice.subspan(1, std::min(slice.size() - 1, kSliceFront)));
+    base::BitReader b(front);
+    b.ue();  // first_mb_in_slice
+    uint32_t slice_type = b.ue();
+    return b.ok() && slice_type % 5 == 1;
+}
+
+bool BFrameDetector::is_b_frame(const Frame& frame, int length_size) {
+    if (frame.keyframe) {
+        latest_pts_ = frame.pts();
+        return false;
+    }
+    if (frame.codec == Codec::kH264 && begins_with_b_slice(frame.payload, length_size)) return true;
+    if (frame.pts() < latest_pts_ && frame.pts() > latest_pts_ - kMaxReorderMs) return true;
+    latest_pts_ = frame.pts();
+    return false;
+}
+
+}  // namespace media

@@ -1,0 +1,51 @@
+#include "media/b_frame.h"
+
+#include <gtest/gtest.h>
+
+#include "media/hex_testing.h"
+#include "media/nalu.h"
+
+namespace media {
+namespace {
+
+Frame picture(Codec codec, int64_t dts, int32_t cts, std::string_view nalu, bool keyframe = false) {
+    base::SliceBuilder payload;
+    append_length_prefixed(payload, hex("0605"));
+    append_length_prefixed(payload, hex(nalu));
+    Frame frame;
+    frame.kind = Kind::kVideo;
+    frame.codec = codec;
+    frame.dts = dts;
+    frame.cts = cts;
+    frame.keyframe = keyframe;
+    frame.payload = payload.freeze();
+    return frame;
+}
+
+TEST(BFrame, IsToldBySliceType) {
+    EXPECT_TRUE(is_h264_b_slice(hex("01 9e")));   // first_mb 0, slice_type 6
+    EXPECT_TRUE(is_h264_b_slice(hex("01 a8")));   // slice_type 1
+    EXPECT_FALSE(is_h264_b_slice(hex("41 9a")));  // 5, P
+    EXPECT_FALSE(is_h264_b_slice(hex("65 88")));  // IDR
+    EXPECT_FALSE(is_h264_b_slice(hex("41")));
+    EXPECT_FALSE(is_h264_b_slice({}));
+    BFrameDetector detector;
+    EXPECT_TRUE(detector.is_b_frame(picture(Codec::kH264, 0, 0, "019e"), 4));
+    EXPECT_FALSE(detector.is_b_frame(picture(Codec::kH264, 40, 0, "419a"), 4));
+}
+
+TEST(BFrame, IsToldByTimesOfOtherCodecs) {
+    BFrameDetector detector;
+    // Decoded I P B b P, shown I B b P P.
+    EXPECT_FALSE(detector.is_b_frame(picture(Codec::kHevc, 0, 80, "2601", true), 4));
+    EXPECT_FALSE(detector.is_b_frame(picture(Codec::kHevc, 40, 160, "0201"), 4));
+    EXPECT_TRUE(detector.is_b_frame(picture(Codec::kHevc, 80, 80, "0201"), 4));
+    EXPECT_TRUE(detector.is_b_frame(picture(Codec::kHevc, 120, 0, "0201"), 4));
+    EXPECT_FALSE(detector.is_b_frame(picture(Codec::kHevc, 160, 80, "0201"), 4));
+    // Times that begin anew.
+    EXPECT_FALSE(detector.is_b_frame(picture(Codec::kHevc, -10'000, 0, "0201"), 4));
+    EXPECT_FALSE(detector.is_b_frame(picture(Codec::kHevc, -9'960, 0, "0201"), 4));
+}
+
+}  // namespace
+}  // namespace media

@@ -1,0 +1,67 @@
+#pragma once
+// AV1 temporal units (RTP Payload Format For AV1, 4): OBU elements without sizes of their own, each behind its length
+// (W is 0), cut where a packet is full. Temporal delimiters and tile lists are left out. A keyframe gets the sequence
+// header of the configuration when it has none. Units that come out are in the low overhead format, every OBU with its
+// size. Of several spatial layers all come, in their order.
+
+#include <utility>
+
+#include "protocol/rtp/payload/depacketizer.h"
+#include "protocol/rtp/payload/packetizer.h"
+
+namespace rtp {
+
+// Whether a coded video sequence begins with this payload (its N bit, or a sequence header in front).
+bool begins_av1_sequence(std::span<const uint8_t> payload);
+
+class Av1Packetizer final : public Packetizer {
+  public:
+    explicit Av1Packetizer(const PacketizerOptions& options) : options_(options) {}
+    base::Result<void> set_header(const media::Frame& header) override;
+    base::Result<void> packetize(const media::Frame& frame, std::vector<Payload>& out) override;
+
+  private:
+    // Its header without has_size, and what follows.
+    struct Element {
+        uint8_t head[2];
+        size_t head_size;
+        std::span<const uint8_t> body;
+        size_t size() const { return head_size + body.size(); }
+        void copy(size_t from, size_t count, uint8_t* to) const;
+    };
+    base::Result<void> collect(std::span<const uint8_t> obus, bool& has_sequence);
+    size_t even_size() const;
+    void put_packets(bool keyframe);
+
+    PacketizerOptions options_;
+    base::Slice header_;  // the configuration record
+    std::vector<Element> elements_;
+    base::SliceBuilder slab_;
+    std::vector<size_t> ends_;
+};
+
+class Av1Depacketizer final : public Depacketizer {
+  public:
+    void push(const DepacketizerPacket& packet, std::vector<Unit>& out) override;
+
+  private:
+    static constexpr size_t kMaxElements = 4096;  // of one unit
+    bool take(std::span<const uint8_t> payload);
+    bool take_element(std::span<const uint8_t> element, bool continues, bool goes_on);
+    bool end_element();
+    void finish(std::vector<Unit>& out);
+    bool use_configuration(std::vector<Unit>& out);
+
+    bool open_ = false;
+    bool damaged_ = false;
+    bool uncertain_ = false;
+    uint32_t timestamp_ = 0;
+    std::vector<uint8_t> part_;  // of an element that goes on
+    bool in_part_ = false;
+    size_t elements_ = 0;
+    std::vector<uint8_t> body_;
+    std::vector<uint8_t> sequence_;  // header that came in it, its payload
+    base::Slice config_;
+};
+
+}  // namespace rtp

@@ -1,0 +1,52 @@
+#pragma once
+// VP8 (RFC 7741) and VP9 (RFC 9628) frames: equal fragments behind a descriptor with a picture id of 15 bits. VP9 is
+// written in the mode that is not flexible, of one layer; of several spatial layers that come all frames of a picture
+// make one unit, in their order. VP9's sequence header is made of a key frame's own header.
+
+#include <utility>
+
+#include "protocol/rtp/payload/depacketizer.h"
+#include "protocol/rtp/payload/packetizer.h"
+
+namespace rtp {
+
+// What a descriptor says, and its size; 0 when the payload is no such one, or has nothing behind it.
+struct VpxDescriptor {
+    size_t size = 0;
+    bool begins_frame = false;
+    bool begins_picture = false;   // VP9: and it is of the lowest spatial layer
+    bool inter_predicted = false;  // VP9
+};
+VpxDescriptor parse_vpx_descriptor(media::Codec codec, std::span<const uint8_t> payload);
+
+class VpxPacketizer final : public Packetizer {
+  public:
+    VpxPacketizer(media::Codec codec, const PacketizerOptions& options) : codec_(codec), options_(options) {}
+    base::Result<void> set_header(const media::Frame&) override { return {}; }
+    base::Result<void> packetize(const media::Frame& frame, std::vector<Payload>& out) override;
+
+  private:
+    media::Codec codec_;
+    PacketizerOptions options_;
+    uint16_t picture_id_ = 0;  // 15 bits
+};
+
+class VpxDepacketizer final : public Depacketizer {
+  public:
+    explicit VpxDepacketizer(media::Codec codec) : codec_(codec) {}
+    void push(const DepacketizerPacket& packet, std::vector<Unit>& out) override;
+
+  private:
+    void take(const DepacketizerPacket& packet);
+    void finish(std::vector<Unit>& out);
+    bool use_configuration(std::vector<Unit>& out);
+
+    media::Codec codec_;
+    bool open_ = false;
+    bool damaged_ = false;
+    uint32_t timestamp_ = 0;
+    std::vector<uint8_t> body_;
+    base::Slice config_;
+};
+
+}  // namespace rtp

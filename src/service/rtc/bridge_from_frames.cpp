@@ -1,0 +1,251 @@
+#include "service/rtc/bridge_from_frames.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "media/h264.h"
+#include "media/h265.h"
+#include "protocol/rtp/payload/keyframe.h"
+
+namespace service::rtc {
+
+using media::Codec;
+using media::Kind;
+
+namespace {
+
+constexpr uint32_t kVideoClock = 90'000;
+constexpr uint32_t kOpusClock = 48'000;
+constexpr int64_t kTellClockMs = 1'000;
+// The frames since the last keyframe are this much closer to one another than they were.
+constexpr int64_t kPressed = 32;
+
+uint32_t video_timestamp(int64_t pts_ms) { return static_cast<uint32_t>(pts_ms * (kVideoClock / 1000)); }
+
+bool is_audio_convertible(Codec codec) {
+    return codec == Codec::kAac || codec == Codec::kMp3 || codec == Codec::kOpus || codec == Codec::kPcmAlaw ||
+           codec == Codec::kPcmUlaw;
+}
+
+// RFC 6184, 8.1; of the others nothing needs to be said.
+std::string fmtp_of(const media::Frame& header) {
+    if (header.codec != Codec::kH264 || header.payload.size() < 4) return {};
+    const uint8_t* record = header.payload.data();
+    return fmt::format("level-asymmetry-allowed=1;packetization-mode=1;profile-level-id={:02x}{:02x}{:02x}", record[1],
+                       record[2], record[3]);
+}
+
+int length_size_of(const media::Frame& header) {
+    if (header.codec == Codec::kH264)
+        if (auto config = media::parse_avc_config(header.payload)) return config->nalu_length_size;
+    if (header.codec == Codec::kHevc)
+        if (auto config = media::parse_hevc_config(header.payload)) return config->nalu_length_size;
+    return 4;
+}
+
+}  // namespace
+
+BridgeFromFrames::BridgeFromFrames(live::Stream& stream, const FromFramesOptions& options)
+    : stream_(stream), options_(options) {
+    stream_.subscribe(*this);
+    subscribing_ = false;
+    announce();
+    stream_.watch_demand(*this);
+    demand_changed(stream_);
+}
+
+BridgeFromFrames::~BridgeFromFrames() {
+    stream_.unwatch_demand(*this);
+    stream_.unsubscribe(*this);
+}
+
+void BridgeFromFrames::on_frame(const media::Frame& frame) {
+    if (frame.kind == Kind::kData) return;
+    if (frame.kind == Kind::kVideo) {
+        if (frame.sequence_header || frame.codec != video_codec_) [[unlikely]]
+            note_video(frame);
+        if (!running_ || frame.sequence_header || !take_video(frame, video_timestamp(frame.pts()))) return;
+        tell_clock(video_, frame.pts() * 1000, video_timestamp(frame.pts()));
+    } else {
+        if (frame.sequence_header || frame.codec != audio_codec_) [[unlikely]]
+            note_audio(frame);
+        if (running_ && !frame.sequence_header) take_audio(frame);
+    }
+}
+
+// A sequence header, or the first frame of a codec without one.
+void BridgeFromFrames::note_video(const media::Frame& frame) {
+    bool other_codec = frame.codec != video_codec_;
+    if (other_codec) {
+        video_codec_ = frame.codec;
+        rtp::PacketizerOptions options;
+        options.merge_nalus = options_.merge_nalus;
+        options.keep_sei = options_.keep_sei;
+        video_packetizer_ = rtp::make_packetizer(frame.codec, options);
+        if (!video_packetizer_)
+            base::log::warn("rtc: {}: {} is not played by WebRTC", stream_.key().text(),
+                            media::codec_info(frame.codec).name);
+    }
+    std::string fmtp = video_fmtp_;
+    if (frame.sequence_header && video_packetizer_) {
+        if (auto set = video_packetizer_->set_header(frame); !set)
+            base::log::warn("rtc: {}: {}", stream_.key().text(), set.error().text());
+        nalu_length_size_ = length_size_of(frame);
+        fmtp = fmtp_of(frame);
+    }
+    if (!other_codec && fmtp == video_fmtp_) return;
+    video_fmtp_ = std::move(fmtp);
+    announce();
+}
+
+void BridgeFromFrames::note_audio(const media::Frame& frame) {
+    audio_header_ = frame.sequence_header ? frame.payload : base::Slice();
+    transcoder_.reset();
+    audio_packetizer_.reset();
+    if (frame.codec == audio_codec_) return;
+    audio_codec_ = frame.codec;
+    audio_usable_ = is_audio_convertible(frame.codec);
+    if (!audio_usable_)
+        base::log::warn("rtc: {}: {} is not played by WebRTC", stream_.key().text(),
+                        media::codec_info(frame.codec).name);
+    announce();
+}
+
+// Tells the lane which tracks there are. What it holds is forgotten by that.
+void BridgeFromFrames::announce() {
+    if (subscribing_) return;
+    std::vector<live::RtpTrack> tracks;
+    if (video_packetizer_) {
+        video_.place = tracks.size();
+        live::RtpTrack& track = tracks.emplace_back();
+        track.kind = Kind::kVideo;
+        track.codec = video_codec_;
+        track.clock_rate = kVideoClock;
+        track.fmtp = video_fmtp_;
+    }
+    if (audio_usable_) {
+        audio_.place = tracks.size();
+        live::RtpTrack& track = tracks.emplace_back();
+        track.kind = Kind::kAudio;
+        track.codec = Codec::kOpus;
+        track.clock_rate = kOpusClock;
+        track.channels = 2;
+        track.fmtp = "minptime=10;useinbandfec=1";
+    }
+    if (tracks.empty()) return;
+    video_.clock_told_ms = audio_.clock_told_ms = INT64_MIN / 2;
+    stream_.rtp_lane().set_tracks(std::move(tracks), base::monotonic_us());
+    if (running_) begin();
+}
+
+void BridgeFromFrames::demand_changed(live::Stream& stream) {
+    if (running_ == stream.rtp_wanted()) return;
+    running_ = !running_;
+    if (running_) return begin();
+    transcoder_.reset();
+    audio_packetizer_.reset();
+    announce();  // who comes later shall not begin with what is old by then
+}
+
+// The frames since the keyframe, pressed together before the newest.
+void BridgeFromFrames::begin() {
+    waits_for_keyframe_ = true;
+    int64_t newest = INT64_MIN;
+    for (const media::Frame& frame : stream_.gop())
+        if (frame.kind == Kind::kVideo && !frame.sequence_header) newest = std::max(newest, frame.pts());
+    for (const media::Frame& frame : stream_.gop()) {
+        if (frame.kind != Kind::kVideo || frame.sequence_header) continue;
+        int64_t ticks = (newest - frame.pts()) * (kVideoClock / 1000) / kPressed;
+        take_video(frame, video_timestamp(newest) - static_cast<uint32_t>(ticks));
+    }
+}
+
+// False when nothing of it was sent.
+bool BridgeFromFrames::take_video(const media::Frame& frame, uint32_t timestamp) {
+    if (!video_packetizer_) return false;
+    if (frame.keyframe) waits_for_keyframe_ = false;
+    if (waits_for_keyframe_) return false;
+    if (!options_.keep_bframe && b_frames_.is_b_frame(frame, nalu_length_size_)) {
+        ++counters_.b_frames_dropped;
+        return false;
+    }
+    payloads_.clear();
+    if (!video_packetizer_->packetize(frame, payloads_)) {
+        ++counters_.unusable_frames;
+        waits_for_keyframe_ = true;
+        return false;
+    }
+    for (const rtp::Payload& payload : payloads_) append(video_, payload, timestamp);
+    ++counters_.video_frames;
+    return !payloads_.empty();
+}
+
+bool BridgeFromFrames::open_transcoder(const media::Frame& frame) {
+    media::AudioTranscoderOptions options;
+    options.from = audio_codec_;
+    options.from_header = audio_header_;
+    if (frame.flv_sound != 0) options.from_channels = (frame.flv_sound & 1) + 1;
+    options.to = Codec::kOpus;
+    options.bitrate = options_.opus_bitrate;
+    auto made = media::AudioTranscoder::make(options);
+    if (!made) {
+        base::log::warn("rtc: {}: audio cannot be made Opus: {}", stream_.key().text(), made.error().text());
+        return false;
+    }
+    transcoder_ = std::move(*made);
+    return true;
+}
+
+void BridgeFromFrames::take_audio(const media::Frame& frame) {
+    if (!audio_usable_) return;
+    if (!audio_packetizer_) {
+        if (audio_codec_ != Codec::kOpus && !open_transcoder(frame)) {
+            audio_usable_ = false;  // until another header
+            return;
+        }
+        audio_packetizer_ = rtp::make_packetizer(Codec::kOpus, {});
+    }
+    encoded_.clear();
+    if (transcoder_) {
+        transcoder_->push(frame.payload, frame.dts * 1000, encoded_);
+    } else {
+        encoded_.push_back({frame.payload, frame.dts * (kOpusClock / 1000)});
+    }
+    for (media::EncodedAudio& packet : encoded_) {
+        media::Frame opus;
+        opus.kind = Kind::kAudio;
+        opus.codec = Codec::kOpus;
+        opus.payload = std::move(packet.payload);
+        payloads_.clear();
+        if (!audio_packetizer_->packetize(opus, payloads_)) {
+            ++counters_.unusable_frames;
+            continue;
+        }
+        auto timestamp = static_cast<uint32_t>(packet.time);
+        for (const rtp::Payload& payload : payloads_) append(audio_, payload, timestamp);
+        tell_clock(audio_, packet.time * 1000 / (kOpusClock / 1000), timestamp);
+        ++counters_.audio_packets;
+    }
+}
+
+void BridgeFromFrames::append(Output& output, const rtp::Payload& payload, uint32_t timestamp) {
+    live::RtpHead head;
+    head.sequence = output.sequence++;
+    head.timestamp = timestamp + payload.timestamp_offset;
+    head.marker = payload.marker;
+    head.keyframe = payload.keyframe;
+    stream_.rtp_lane().append(output.place, head, payload.bytes, base::monotonic_us());
+}
+
+// So that players are told how both tracks belong together.
+void BridgeFromFrames::tell_clock(Output& output, int64_t time_us, uint32_t timestamp) {
+    int64_t now_ms = base::monotonic_ms();
+    if (now_ms - output.clock_told_ms < kTellClockMs) return;
+    output.clock_told_ms = now_ms;
+    stream_.rtp_lane().set_clock(output.place, time_us, timestamp, now_ms * 1000);
+}
+
+}  // namespace service::rtc

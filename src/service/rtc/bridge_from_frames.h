@@ -1,0 +1,91 @@
+#pragma once
+// From frames to RTP (rtmp_to_rtc): what a publisher of frames sends goes into the stream's RTP lane once, whoever
+// watches by WebRTC: video packetised, audio made Opus. It converts only while an RTP player is there. Then it begins
+// with the frames since the last keyframe, so that there is a picture at once; their times are pressed together before
+// the newest one's, since a player would take their real ones for a delay that it has to keep.
+//
+// B frames are dropped unless keep_bframe: browsers show frames in the order in which they come. References among B
+// frames only go with them.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "live/rtp_lane.h"
+#include "live/stream.h"
+#include "media/audio_transcoder.h"
+#include "media/b_frame.h"
+#include "protocol/rtp/payload/packetizer.h"
+
+namespace service::rtc {
+
+struct FromFramesOptions {
+    bool keep_bframe = false;
+    bool keep_sei = true;
+    bool merge_nalus = false;
+    int opus_bitrate = 48'000;  // bit/s
+};
+
+struct FromFramesCounters {
+    uint64_t video_frames = 0;
+    uint64_t audio_packets = 0;
+    uint64_t b_frames_dropped = 0;
+    uint64_t unusable_frames = 0;  // malformed, before their sequence header, or of a codec that RTP does not carry
+};
+
+class BridgeFromFrames final : private live::FrameSink, private live::DemandWatcher {
+  public:
+    // The stream outlives it, and is published by frames while it lives.
+    BridgeFromFrames(live::Stream& stream, const FromFramesOptions& options);
+    ~BridgeFromFrames();
+
+    bool running() const { return running_; }
+    const FromFramesCounters& counters() const { return counters_; }
+
+  private:
+    // What becomes of a track: its place in the lane, and its own numbers.
+    struct Output {
+        size_t place = 0;
+        uint16_t sequence = 0;
+        int64_t clock_told_ms = INT64_MIN / 2;
+    };
+
+    void on_frame(const media::Frame& frame) override;
+    void demand_changed(live::Stream& stream) override;
+    void note_video(const media::Frame& frame);
+    void note_audio(const media::Frame& frame);
+    void announce();
+    void begin();
+    bool take_video(const media::Frame& frame, uint32_t timestamp);
+    void take_audio(const media::Frame& frame);
+    bool open_transcoder(const media::Frame& frame);
+    void append(Output& output, const rtp::Payload& payload, uint32_t timestamp);
+    void tell_clock(Output& output, int64_t time_us, uint32_t timestamp);
+
+    live::Stream& stream_;
+    FromFramesOptions options_;
+    bool subscribing_ = true;
+    bool running_ = false;
+    bool waits_for_keyframe_ = true;
+
+    media::Codec video_codec_ = media::Codec::kNone;
+    int nalu_length_size_ = 4;
+    std::string video_fmtp_;
+    std::unique_ptr<rtp::Packetizer> video_packetizer_;
+    media::BFrameDetector b_frames_;
+    Output video_;
+
+    media::Codec audio_codec_ = media::Codec::kNone;
+    base::Slice audio_header_;
+    bool audio_usable_ = false;
+    std::unique_ptr<media::AudioTranscoder> transcoder_;  // null: none is needed, or not yet
+    std::unique_ptr<rtp::Packetizer> audio_packetizer_;
+    Output audio_;
+
+    // For their memory.
+    std::vector<rtp::Payload> payloads_;
+    std::vector<media::EncodedAudio> encoded_;
+    FromFramesCounters counters_;
+};
+
+}  // namespace service::rtc

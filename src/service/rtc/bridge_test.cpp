@@ -1,0 +1,372 @@
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "live/registry.h"
+#include "media/h264.h"
+#include "media/hex_testing.h"
+#include "media/nalu.h"
+#include "runtime/testing.h"
+#include "service/rtc/bridge_from_frames.h"
+#include "service/rtc/bridge_to_frames.h"
+#include "service/rtc/bridges.h"
+
+namespace service::rtc {
+namespace {
+
+using live::RtpLane;
+using media::Codec;
+using media::Frame;
+using media::Kind;
+
+struct Owner : live::PublicationOwner {
+    bool rtp = false;
+    bool publisher_alive() const override { return true; }
+    bool publishes_rtp() const override { return rtp; }
+    void publication_revoked(std::string_view) override {}
+};
+
+struct Player : live::RtpSink {
+    explicit Player(RtpLane& to) : lane(to), next(to.ring().end()) { lane.join(*this, RtpLane::Wants::kPlay); }
+    ~Player() { lane.leave(*this, RtpLane::Wants::kPlay); }
+    bool on_packets(int64_t) override { return false; }
+    // What came since it was asked last.
+    std::vector<live::RtpPacket> packets(Kind kind) {
+        std::vector<live::RtpPacket> out;
+        for (; next < lane.ring().end(); ++next)
+            if (lane.tracks()[lane.ring().at(next).track].kind == kind) out.push_back(lane.ring().at(next));
+        return out;
+    }
+    RtpLane& lane;
+    uint64_t next;
+};
+
+struct Frames : live::FrameSink {
+    void on_frame(const Frame& frame) override { frames.push_back(frame); }
+    std::vector<Frame> of(Kind kind, bool headers = false) const {
+        std::vector<Frame> out;
+        for (const Frame& frame : frames)
+            if (frame.kind == kind && frame.sequence_header == headers) out.push_back(frame);
+        return out;
+    }
+    std::vector<Frame> frames;
+};
+
+// The bytes stand for nothing, but begin as a slice of that type.
+Frame picture(int64_t dts, const char* begin, size_t size = 100, int32_t cts = 0) {
+    auto nalu = media::hex(begin);
+    while (nalu.size() < size) nalu.push_back(static_cast<uint8_t>(nalu.size() + static_cast<size_t>(dts)));
+    base::SliceBuilder payload;
+    media::append_length_prefixed(payload, nalu);
+    Frame frame;
+    frame.kind = Kind::kVideo;
+    frame.codec = Codec::kH264;
+    frame.keyframe = (nalu[0] & 0x1f) == media::h264::kIdr;
+    frame.dts = dts;
+    frame.cts = cts;
+    frame.payload = payload.freeze();
+    return frame;
+}
+
+Frame header(Codec codec, base::Slice payload) {
+    Frame frame;
+    frame.kind = media::codec_info(codec).kind;
+    frame.codec = codec;
+    frame.sequence_header = true;
+    frame.payload = std::move(payload);
+    return frame;
+}
+
+constexpr const char* kIdr = "658884";
+constexpr const char* kP = "419a22";
+constexpr const char* kB = "019e41";
+
+class BridgeTest : public runtime::testing::RuntimeTest {
+  protected:
+    struct Side {
+        base::Ref<live::Stream> stream =
+            base::make_ref<live::Stream>(nullptr, live::StreamKey{"v", "live", "s"}, live::LiveOptions{});
+        Owner owner;
+        live::Publication publication = std::move(*stream->acquire(owner, false));
+        RtpLane& lane = stream->rtp_lane();
+    };
+    Frame avc_header() {
+        return header(Codec::kH264,
+                      *media::make_avc_config(media::hex("6742c01ed890280bfe5c0440000003004000000c83c58b8980"),
+                                              media::hex("68c888cb20")));
+    }
+    // AAC of a second of silence, with its header first.
+    std::vector<Frame> aac(int64_t from_ms) {
+        media::AudioTranscoderOptions options;
+        options.from = Codec::kPcmAlaw;
+        options.from_channels = 1;
+        options.to = Codec::kAac;
+        auto made = media::AudioTranscoder::make(options);
+        EXPECT_TRUE(made);
+        std::vector<Frame> out{header(Codec::kAac, (*made)->header())};
+        std::vector<media::EncodedAudio> packets;
+        for (int i = 0; i < 50; ++i) (*made)->push(std::vector<uint8_t>(160, 0xd5), (from_ms + i * 20) * 1000, packets);
+        for (auto& packet : packets) {
+            Frame frame = header(Codec::kAac, packet.payload);
+            frame.sequence_header = false;
+            frame.dts = std::max<int64_t>(packet.time / 48, 0);
+            out.push_back(std::move(frame));
+        }
+        return out;
+    }
+    // The pump of each lane has its turn.
+    void settle() {
+        for (int i = 0; i < 6; ++i) (void)runtime::yield();
+    }
+    // As a WebRTC publisher would: the packets of one lane into the other, but those that are lost.
+    void carry(Player& from, Side& to, const std::vector<size_t>& lost = {}) {
+        to.owner.rtp = true;
+        if (to.lane.tracks().empty()) to.lane.set_tracks(from.lane.tracks(), base::monotonic_us());
+        size_t count = 0;
+        for (; from.next < from.lane.ring().end(); ++from.next) {
+            const live::RtpPacket& packet = from.lane.ring().at(from.next);
+            if (std::ranges::find(lost, count++) != lost.end()) continue;
+            to.lane.append(packet.track,
+                           {static_cast<uint16_t>(packet.sequence), packet.timestamp, packet.marker, packet.keyframe},
+                           packet.payload, base::monotonic_us());
+            const live::RtpClock& clock = from.lane.clock(packet.track);
+            to.lane.set_clock(packet.track, clock.moment(packet.timestamp), packet.timestamp, base::monotonic_us());
+        }
+        settle();
+    }
+
+    Side source, target;
+};
+
+TEST_F(BridgeTest, FramesAreConvertedOnlyForPlayers) {
+    BridgeFromFrames bridge(*source.stream, {});
+    source.publication.publish(avc_header());
+    for (Frame& frame : aac(0)) source.publication.publish(frame);
+    source.publication.publish(picture(0, kIdr));
+    ASSERT_EQ(source.lane.tracks().size(), 2u);
+    EXPECT_EQ(source.lane.tracks()[0].codec, Codec::kH264);
+    EXPECT_NE(source.lane.tracks()[0].fmtp.find("profile-level-id=42c01e"), std::string::npos);
+    EXPECT_EQ(source.lane.tracks()[1].codec, Codec::kOpus);
+    EXPECT_EQ(source.lane.tracks()[1].clock_rate, 48'000u);
+    EXPECT_EQ(source.lane.ring().packets(), 0u);
+    {
+        Player player(source.lane);
+        EXPECT_TRUE(bridge.running());
+        EXPECT_GT(source.lane.ring().packets(), 0u);
+    }
+    EXPECT_FALSE(bridge.running());
+    EXPECT_EQ(source.lane.ring().packets(), 0u);  // nobody begins with what is old
+    source.publication.publish(picture(40, kP));
+    EXPECT_EQ(source.lane.ring().packets(), 0u);
+    settle();
+}
+
+TEST_F(BridgeTest, APlayerBeginsWithTheGopPressedTogether) {
+    BridgeFromFrames bridge(*source.stream, {});
+    source.publication.publish(avc_header());
+    source.publication.publish(picture(0, kIdr));
+    for (int i = 1; i < 50; ++i) source.publication.publish(picture(i * 40, kP));
+    Player player(source.lane);
+    auto packets = player.packets(Kind::kVideo);
+    ASSERT_EQ(packets.size(), 51u);  // parameter sets have one of their own
+    EXPECT_TRUE(packets[0].keyframe);
+    EXPECT_EQ(packets.back().timestamp - packets.front().timestamp, 49u * 40 * 90 / 32);
+    for (size_t i = 2; i < packets.size(); ++i) EXPECT_GT(packets[i].timestamp, packets[i - 1].timestamp) << i;
+    uint32_t last = packets.back().timestamp;
+    source.publication.publish(picture(2000, kP));
+    packets = player.packets(Kind::kVideo);
+    ASSERT_EQ(packets.size(), 1u);
+    EXPECT_EQ(packets[0].timestamp - last, 40u * 90);
+}
+
+TEST_F(BridgeTest, BFramesAreDroppedUnlessKept) {
+    for (bool keep : {false, true}) {
+        BridgeFromFrames bridge(*source.stream, {.keep_bframe = keep});
+        source.publication.publish(avc_header());
+        Player player(source.lane);
+        player.next = source.lane.ring().end();
+        source.publication.publish(picture(0, kIdr, 100, 80));
+        source.publication.publish(picture(40, kP, 100, 160));
+        source.publication.publish(picture(80, kB, 100, 0));
+        source.publication.publish(picture(120, kB, 100, 80));
+        EXPECT_EQ(player.packets(Kind::kVideo).size(), keep ? 5u : 3u);
+        EXPECT_EQ(bridge.counters().b_frames_dropped, keep ? 0u : 2u);
+    }
+    settle();
+}
+
+TEST_F(BridgeTest, BadFramesAreCountedAndPassedOver) {
+    BridgeFromFrames bridge(*source.stream, {});
+    source.publication.publish(avc_header());
+    Player player(source.lane);
+    Frame broken = picture(0, kIdr);
+    broken.payload = broken.payload.sub(0, 50);
+    source.publication.publish(broken);
+    source.publication.publish(picture(40, kP));  // its keyframe is missing
+    EXPECT_EQ(bridge.counters().unusable_frames, 1u);
+    EXPECT_EQ(source.lane.ring().packets(), 0u);
+    source.publication.publish(picture(80, kIdr));
+    EXPECT_GT(source.lane.ring().packets(), 0u);
+    settle();
+}
+
+TEST_F(BridgeTest, ThereAndBackAgain) {
+    BridgeFromFrames forth(*source.stream, {});
+    BridgeToFrames back(target.publication, {});
+    Frames frames;
+    source.publication.publish(avc_header());
+    auto sound = aac(0);
+    source.publication.publish(sound[0]);
+    Player player(source.lane);
+    source.publication.publish(picture(0, kIdr, 3000));
+    carry(player, target);
+    EXPECT_FALSE(back.running());
+    EXPECT_TRUE(target.stream->gop().empty());
+
+    target.stream->subscribe(frames);
+    EXPECT_TRUE(back.running());
+    size_t at = 1;
+    for (int i = 1; i < 25; ++i) {
+        while (at < sound.size() && sound[at].dts < i * 40) source.publication.publish(sound[at++]);
+        source.publication.publish(picture(i * 40, i == 12 ? kIdr : kP, 2000 + static_cast<size_t>(i)));
+        carry(player, target);
+    }
+    auto video = frames.of(Kind::kVideo), audio = frames.of(Kind::kAudio);
+    ASSERT_EQ(frames.of(Kind::kVideo, true).size(), 1u);
+    EXPECT_EQ(frames.of(Kind::kVideo, true)[0].payload, avc_header().payload);
+    ASSERT_EQ(video.size(), 25u);
+    EXPECT_TRUE(video[0].keyframe && video[12].keyframe);
+    EXPECT_EQ(video[5].payload, picture(200, kP, 2005).payload);
+    EXPECT_EQ(video[24].dts - video[0].dts, 960);
+    ASSERT_EQ(frames.of(Kind::kAudio, true).size(), 1u);
+    EXPECT_EQ(frames.of(Kind::kAudio, true)[0].codec, Codec::kAac);
+    ASSERT_GT(audio.size(), 30u);
+    // Audio keeps its place beside video, but for what the codecs look ahead.
+    EXPECT_NEAR(static_cast<double>(audio[10].dts - video[0].dts), 10 * 1024 / 48.0 - 50, 45);
+    target.stream->unsubscribe(frames);
+    back.on_tick(base::monotonic_ms());
+    EXPECT_FALSE(back.running());
+    EXPECT_TRUE(target.stream->gop().empty());
+    settle();
+}
+
+TEST_F(BridgeTest, AfterALossVideoGoesOnAtAKeyframe) {
+    struct Source : live::KeyframeSource {
+        int asked = 0;
+        void make_keyframe() override { ++asked; }
+    } keyframes;
+    BridgeFromFrames forth(*source.stream, {});
+    BridgeToFrames back(target.publication, {});
+    Frames frames;
+    target.stream->subscribe(frames);
+    target.lane.set_keyframe_source(&keyframes);
+    source.publication.publish(avc_header());
+    Player player(source.lane);
+    source.publication.publish(picture(0, kIdr));
+    source.publication.publish(picture(40, kP, 2500));
+    carry(player, target, {3});
+    source.publication.publish(picture(80, kP));
+    carry(player, target);
+    EXPECT_EQ(frames.of(Kind::kVideo).size(), 1u);  // it waits for the hole to be mended
+    // After a while it does so no longer.
+    back.on_tick(base::monotonic_ms() + 2000);
+    EXPECT_EQ(frames.of(Kind::kVideo).size(), 1u);
+    EXPECT_EQ(back.counters().given_up_packets, 1u);
+    EXPECT_EQ(back.counters().skipped_frames, 1u);
+    EXPECT_GE(keyframes.asked, 1);
+    source.publication.publish(picture(120, kIdr));
+    source.publication.publish(picture(160, kP));
+    carry(player, target);
+    EXPECT_EQ(frames.of(Kind::kVideo).size(), 3u);
+    target.stream->unsubscribe(frames);
+    settle();
+}
+
+TEST_F(BridgeTest, ReorderedPacketsAreNoLoss) {
+    BridgeFromFrames forth(*source.stream, {});
+    BridgeToFrames back(target.publication, {});
+    Frames frames;
+    target.stream->subscribe(frames);
+    source.publication.publish(avc_header());
+    Player player(source.lane);
+    source.publication.publish(picture(0, kIdr, 9000));
+    auto packets = player.packets(Kind::kVideo);
+    ASSERT_EQ(packets.size(), 9u);
+    target.lane.set_tracks(source.lane.tracks(), base::monotonic_us());
+    for (size_t i : {0u, 2u, 1u, 5u, 4u, 3u, 3u, 8u, 6u, 7u})
+        target.lane.append(0, {static_cast<uint16_t>(packets[i].sequence), 0, packets[i].marker, packets[i].keyframe},
+                           packets[i].payload, base::monotonic_us());
+    settle();
+    ASSERT_EQ(frames.of(Kind::kVideo).size(), 1u);
+    EXPECT_EQ(frames.of(Kind::kVideo)[0].payload, picture(0, kIdr, 9000).payload);
+    EXPECT_EQ(back.counters().given_up_packets, 0u);
+    target.stream->unsubscribe(frames);
+    settle();
+}
+
+TEST_F(BridgeTest, TheSecondTracksReportPutsItBesideTheFirst) {
+    BridgeToFrames back(target.publication, {});
+    Frames frames;
+    target.stream->subscribe(frames);
+    live::RtpTrack video{.kind = Kind::kVideo, .codec = Codec::kH264};
+    live::RtpTrack audio{.kind = Kind::kAudio, .codec = Codec::kPcmAlaw, .clock_rate = 8000, .channels = 1};
+    target.lane.set_tracks({video, audio}, base::monotonic_us());
+    auto packetizer = rtp::make_packetizer(Codec::kH264, {});
+    ASSERT_TRUE(packetizer->set_header(avc_header()));
+    uint16_t video_sequence = 0, audio_sequence = 0;
+    std::vector<uint8_t> silence(160, 0xd5);
+    double before = 0, after = 0;  // how far the sound is behind the picture, on average of ten
+    for (int i = 0; i < 100; ++i) {
+        std::vector<rtp::Payload> payloads;
+        ASSERT_TRUE(packetizer->packetize(picture(i * 20, i == 0 ? kIdr : kP), payloads));
+        auto video_time = static_cast<uint32_t>(5000 + i * 20 * 90), audio_time = static_cast<uint32_t>(777 + i * 160);
+        for (const auto& p : payloads)
+            target.lane.append(0, {video_sequence++, video_time, p.marker, p.keyframe}, p.bytes, base::monotonic_us());
+        target.lane.append(1, {audio_sequence++, audio_time, false, false}, silence, base::monotonic_us());
+        // The sound was recorded 100 ms before the picture that came with it.
+        int64_t moment = 1'000'000 + i * 20'000;
+        if (i >= 20) target.lane.set_clock(0, moment, video_time, base::monotonic_us());
+        if (i >= 40) target.lane.set_clock(1, moment - 100'000, audio_time, base::monotonic_us());
+        settle();
+        if (i < 10) continue;
+        auto apart = static_cast<double>(frames.of(Kind::kVideo).back().dts - frames.of(Kind::kAudio).back().dts);
+        if (i >= 30 && i < 40) before += apart / 10;
+        if (i >= 90) after += apart / 10;
+    }
+    auto pictures = frames.of(Kind::kVideo);
+    ASSERT_EQ(pictures.size(), 100u);
+    for (size_t i = 1; i < 100; ++i) EXPECT_NEAR(static_cast<double>(pictures[i].dts - pictures[i - 1].dts), 20, 1);
+    EXPECT_NEAR(after - before, 100, 25);
+    target.stream->unsubscribe(frames);
+    settle();
+}
+
+TEST_F(BridgeTest, OnlyStreamsOfFramesGetABridge) {
+    config::Snapshot config;
+    config::Vhost& vhost = config.vhosts.emplace_back();
+    vhost.name = std::string(config::kDefaultVhost);
+    vhost.enabled = vhost.rtc.enabled = vhost.rtc.rtmp_to_rtc = true;
+    live::Registry registry;
+    Bridges bridges(registry, std::make_shared<config::Snapshot>(config));
+    auto stream = registry.find_or_create({"v", "live", "s"}, {});
+    Owner owner;
+    {
+        auto publication = stream->acquire(owner, false);
+        ASSERT_TRUE(publication);
+        EXPECT_NE(bridges.find(*stream), nullptr);
+    }
+    EXPECT_EQ(bridges.size(), 0u);
+    owner.rtp = true;
+    {
+        auto publication = stream->acquire(owner, false);
+        EXPECT_EQ(bridges.size(), 0u);
+    }
+    owner.rtp = false;
+    vhost.rtc.rtmp_to_rtc = false;
+    bridges.set_snapshot(std::make_shared<config::Snapshot>(config));
+    auto publication = stream->acquire(owner, false);
+    EXPECT_EQ(bridges.size(), 0u);
+}
+
+}  // namespace
+}  // namespace service::rtc

@@ -1,0 +1,212 @@
+#include "service/rtc/bridge_to_frames.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+namespace service::rtc {
+
+using media::Codec;
+using media::Kind;
+
+namespace {
+
+// Where the frames' timeline begins: the other track's first frame may be a little older.
+constexpr int64_t kFirstTimeUs = 200'000;
+// RTP's times are exact to the sample; what is further off than this was lost.
+constexpr int kAudioSlackMs = 15;
+// While a keyframe is waited for. The lane merges what is asked too often.
+constexpr int64_t kAskAgainMs = 1'000;
+
+}  // namespace
+
+BridgeToFrames::BridgeToFrames(live::Publication& publication, const ToFramesOptions& options)
+    : publication_(publication), stream_(*publication.stream()), lane_(stream_.rtp_lane()), options_(options) {
+    stream_.watch_demand(*this);
+    demand_changed(stream_);
+}
+
+BridgeToFrames::~BridgeToFrames() {
+    stream_.unwatch_demand(*this);
+    if (running_) lane_.leave(*this, live::RtpLane::Wants::kConvert);
+}
+
+// Its end waits for the next tick: who leaves may do so from within a frame that is being published.
+void BridgeToFrames::demand_changed(live::Stream& stream) {
+    if (!running_ && stream.frames_wanted()) start();
+}
+
+void BridgeToFrames::start() {
+    running_ = true;
+    take_tracks();
+    auto keyframe = lane_.ring().newest_keyframe();
+    if (keyframe) cursor_ = *keyframe;
+    lane_.join(*this, live::RtpLane::Wants::kConvert);
+    if (!keyframe) wait_for_keyframe();
+    base::log::trace("rtc: {}: RTP is made frames", stream_.key().text());
+}
+
+void BridgeToFrames::stop() {
+    running_ = false;
+    lane_.leave(*this, live::RtpLane::Wants::kConvert);
+    for (Input& input : inputs_) input.buffer.reset();
+    transcoder_.reset();
+    publication_.pause();
+    base::log::trace("rtc: {}: nobody takes frames", stream_.key().text());
+}
+
+void BridgeToFrames::on_tracks() {
+    take_tracks();
+    origin_us_.reset();
+    exact_origin_us_.reset();
+}
+
+void BridgeToFrames::take_tracks() {
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+        inputs_[i] = Input();
+        if (i >= lane_.tracks().size()) continue;
+        const live::RtpTrack& track = lane_.tracks()[i];
+        Input& input = inputs_[i];
+        input.kind = track.kind;
+        input.codec = track.codec;
+        input.channels = std::clamp<int>(track.channels, 1, 2);
+        input.clock_rate = track.clock_rate;
+        input.depacketizer = rtp::make_depacketizer(track.codec, input.channels);
+    }
+    cursor_ = lane_.ring().end();
+    transcoder_.reset();
+    audio_header_ = {};
+    audio_failed_ = false;
+    waits_for_keyframe_ = true;
+}
+
+bool BridgeToFrames::on_packets(int64_t now_us) {
+    const live::RtpRing& ring = lane_.ring();
+    // What fell out of the ring is a hole like any other.
+    for (cursor_ = std::max(cursor_, ring.begin()); cursor_ < ring.end(); ++cursor_) {
+        const live::RtpPacket& packet = ring.at(cursor_);
+        Input& input = inputs_[packet.track];
+        if (!input.depacketizer) continue;
+        input.buffer.push({packet.sequence, packet.timestamp, packet.marker, packet.came_us, packet.payload});
+        drain(input, now_us);
+    }
+    return false;
+}
+
+void BridgeToFrames::on_tick(int64_t now_ms) {
+    if (running_ && !stream_.frames_wanted()) stop();
+    if (!running_) return;
+    for (Input& input : inputs_)
+        if (input.depacketizer) drain(input, now_ms * 1000);
+    int64_t every = options_.keyframe_ms > 0 ? options_.keyframe_ms : INT64_MAX / 2;
+    if (waits_for_keyframe_) every = std::min(every, kAskAgainMs);
+    if (now_ms - keyframe_asked_ms_ < every || lane_.track_of(Kind::kVideo) < 0) return;
+    keyframe_asked_ms_ = now_ms;
+    lane_.request_keyframe(now_ms);
+}
+
+void BridgeToFrames::wait_for_keyframe() {
+    waits_for_keyframe_ = true;
+    if (lane_.track_of(Kind::kVideo) < 0) return;
+    keyframe_asked_ms_ = base::monotonic_ms();
+    lane_.request_keyframe(keyframe_asked_ms_);
+}
+
+void BridgeToFrames::drain(Input& input, int64_t now_us) {
+    while (auto next = input.buffer.pop(now_us)) {
+        if (next->after_hole && input.kind == Kind::kVideo) wait_for_keyframe();
+        const rtp::JitterPacket& packet = next->packet;
+        units_.clear();
+        input.depacketizer->push({packet.payload, packet.timestamp, packet.marker, next->after_hole}, units_);
+        for (rtp::Unit& unit : units_) take_unit(input, unit);
+    }
+    counters_.given_up_packets += input.buffer.counters().given_up - input.given_up;
+    input.given_up = input.buffer.counters().given_up;
+}
+
+void BridgeToFrames::take_unit(Input& input, rtp::Unit& unit) {
+    int64_t time_us = time_of(input, unit.timestamp);
+    if (input.kind == Kind::kVideo) {
+        take_video(std::move(unit.frame), time_us);
+    } else {
+        take_audio(input, unit.frame, time_us);
+    }
+}
+
+// The publisher's own clock where its sender reports have told it, which is the same for both tracks. The first track
+// whose reports come keeps its place on the timeline, and the other one then finds its own beside it.
+int64_t BridgeToFrames::time_of(Input& input, uint32_t timestamp) {
+    const live::RtpClock& clock = lane_.clock(static_cast<size_t>(&input - inputs_.data()));
+    int64_t moment = clock.moment(timestamp);
+    if (!origin_us_) origin_us_ = moment - kFirstTimeUs;
+    if (clock.exact && !exact_origin_us_)
+        exact_origin_us_ = *origin_us_ + (input.clock.known ? moment - input.clock.moment(timestamp) : 0);
+    input.clock = clock;
+    return std::max<int64_t>(moment - (clock.exact ? *exact_origin_us_ : *origin_us_), 0);
+}
+
+void BridgeToFrames::take_video(media::Frame frame, int64_t time_us) {
+    if (!frame.sequence_header) {
+        if (frame.keyframe) waits_for_keyframe_ = false;
+        if (waits_for_keyframe_) {
+            ++counters_.skipped_frames;
+            return;
+        }
+        ++counters_.video_frames;
+    }
+    publish(std::move(frame), time_us / 1000);
+}
+
+bool BridgeToFrames::open_transcoder(const Input& input, const base::Slice& header) {
+    media::AudioTranscoderOptions options;
+    options.from = input.codec;
+    options.from_header = header;
+    options.from_channels = input.channels;
+    options.from_rate = static_cast<int>(input.clock_rate);
+    options.to = Codec::kAac;
+    options.bitrate = options_.aac_bitrate;
+    options.slack_ms = kAudioSlackMs;
+    auto made = media::AudioTranscoder::make(options);
+    if (!made) {
+        base::log::warn("rtc: {}: audio cannot be made AAC: {}", stream_.key().text(), made.error().text());
+        return false;
+    }
+    transcoder_ = std::move(*made);
+    return true;
+}
+
+void BridgeToFrames::take_audio(const Input& input, const media::Frame& frame, int64_t time_us) {
+    if (frame.sequence_header) {
+        audio_header_ = frame.payload;
+        return;
+    }
+    if (audio_failed_) return;
+    if (!transcoder_) {
+        audio_failed_ = !open_transcoder(input, audio_header_);
+        if (audio_failed_) return;
+        media::Frame header;
+        header.kind = Kind::kAudio;
+        header.codec = Codec::kAac;
+        header.sequence_header = true;
+        header.payload = transcoder_->header();
+        publish(std::move(header), time_us / 1000);
+    }
+    encoded_.clear();
+    transcoder_->push(frame.payload, time_us, encoded_);
+    for (media::EncodedAudio& packet : encoded_) {
+        media::Frame aac;
+        aac.kind = Kind::kAudio;
+        aac.codec = Codec::kAac;
+        aac.payload = std::move(packet.payload);
+        ++counters_.audio_frames;
+        publish(std::move(aac), packet.time * 1000 / transcoder_->sample_rate());
+    }
+}
+
+void BridgeToFrames::publish(media::Frame frame, int64_t time_ms) {
+    frame.dts = std::max<int64_t>(time_ms, 0);
+    publication_.publish(std::move(frame));
+}
+
+}  // namespace service::rtc

@@ -1,0 +1,94 @@
+#pragma once
+// From RTP to frames (rtc_to_rtmp): what a WebRTC publisher sends becomes frames of the stream, so that everybody plays
+// it by RTMP, FLV, HLS, and recorders record it. It converts only while somebody takes frames. Packets are put into
+// order and holes are waited for and given up (protocol/rtp/jitter_buffer.h), video goes on at a keyframe after a
+// hole, Opus and G.711 become AAC. Both tracks are put on one timeline by the publisher's sender reports; until those
+// have come, by the time of arrival.
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "live/rtp_lane.h"
+#include "live/stream.h"
+#include "media/audio_transcoder.h"
+#include "protocol/rtp/jitter_buffer.h"
+#include "protocol/rtp/payload/depacketizer.h"
+
+namespace service::rtc {
+
+struct ToFramesOptions {
+    int aac_bitrate = 48'000;     // bit/s
+    int64_t keyframe_ms = 6'000;  // a keyframe is asked for this often; 0: only when one is needed
+};
+
+struct ToFramesCounters {
+    uint64_t video_frames = 0;
+    uint64_t audio_frames = 0;
+    uint64_t given_up_packets = 0;  // holes that were not mended in time
+    uint64_t skipped_frames = 0;    // video that waited for a keyframe
+};
+
+class BridgeToFrames final : private live::RtpSink, private live::DemandWatcher {
+  public:
+    // publication: in force, into which the frames go. It outlives the bridge; so does its stream, whose lane gets its
+    // tracks and packets from the same publisher.
+    BridgeToFrames(live::Publication& publication, const ToFramesOptions& options);
+    ~BridgeToFrames();
+
+    // From the publisher's tick: every 100 ms or so.
+    void on_tick(int64_t now_ms);
+
+    bool running() const { return running_; }
+    const ToFramesCounters& counters() const { return counters_; }
+
+  private:
+    // A track of the lane, by its place in it.
+    struct Input {
+        media::Kind kind = media::Kind::kData;
+        media::Codec codec = media::Codec::kNone;
+        int channels = 0;
+        uint32_t clock_rate = 0;
+        std::unique_ptr<rtp::Depacketizer> depacketizer;  // null: not converted
+        rtp::JitterBuffer buffer;
+        uint64_t given_up = 0;  // of the buffer's, counted already
+        live::RtpClock clock;   // as it was used last
+    };
+
+    bool on_packets(int64_t now_us) override;
+    void on_tracks() override;
+    void demand_changed(live::Stream& stream) override;
+
+    void start();
+    void take_tracks();
+    void stop();
+    void drain(Input& input, int64_t now_us);
+    void take_unit(Input& input, rtp::Unit& unit);
+    void take_video(media::Frame frame, int64_t time_us);
+    void take_audio(const Input& input, const media::Frame& frame, int64_t time_us);
+    bool open_transcoder(const Input& input, const base::Slice& header);
+    int64_t time_of(Input& input, uint32_t timestamp);
+    void publish(media::Frame frame, int64_t time_ms);
+    void wait_for_keyframe();
+
+    live::Publication& publication_;
+    live::Stream& stream_;
+    live::RtpLane& lane_;
+    ToFramesOptions options_;
+    bool running_ = false;
+    std::array<Input, live::RtpRing::kMostTracks> inputs_;
+    uint64_t cursor_ = 0;
+    bool waits_for_keyframe_ = true;
+    int64_t keyframe_asked_ms_ = 0;
+    // The moments that are 0 on the frames' timeline: by the lane's guess from arrival, and by sender reports.
+    std::optional<int64_t> origin_us_, exact_origin_us_;
+    base::Slice audio_header_;
+    std::unique_ptr<media::AudioTranscoder> transcoder_;
+    bool audio_failed_ = false;
+    std::vector<rtp::Unit> units_;
+    std::vector<media::EncodedAudio> encoded_;
+    ToFramesCounters counters_;
+};
+
+}  // namespace service::rtc

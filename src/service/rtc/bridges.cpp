@@ -1,0 +1,34 @@
+#include "service/rtc/bridges.h"
+
+namespace service::rtc {
+
+Bridges::Bridges(live::Registry& registry, config::SnapshotPtr snapshot)
+    : registry_(registry), snapshot_(std::move(snapshot)) {
+    registry_.watch(*this);
+    registry_.for_each([this](live::Stream& stream) {
+        if (stream.published()) stream_published(stream);
+    });
+}
+
+Bridges::~Bridges() { registry_.unwatch(*this); }
+
+const BridgeFromFrames* Bridges::find(const live::Stream& stream) const {
+    auto found = bridges_.find(&stream);
+    return found == bridges_.end() ? nullptr : found->second.get();
+}
+
+void Bridges::stream_published(live::Stream& stream) {
+    const config::Vhost* vhost = snapshot_->vhost(stream.key().vhost);
+    if (!vhost || !vhost->rtc.enabled || !vhost->rtc.rtmp_to_rtc) return;
+    if (!stream.publisher() || stream.publisher()->publishes_rtp()) return;
+    FromFramesOptions options;
+    options.keep_bframe = vhost->rtc.keep_bframe;
+    options.keep_sei = vhost->rtc.keep_avc_nalu_sei;
+    options.merge_nalus = snapshot_->rtc_server.merge_nalus;
+    options.opus_bitrate = vhost->rtc.opus_bitrate;
+    bridges_[&stream] = std::make_unique<BridgeFromFrames>(stream, options);
+}
+
+void Bridges::stream_unpublished(live::Stream& stream) { bridges_.erase(&stream); }
+
+}  // namespace service::rtc
