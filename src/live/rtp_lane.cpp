@@ -49,6 +49,7 @@ void RtpLane::set_tracks(std::vector<RtpTrack> tracks, int64_t) {
     }
     has_clock_offset_ = false;
     tracks_ = std::move(tracks);
+    picture_ = {};
     ring_.clear();
     tell(&RtpSink::on_tracks);
 }
@@ -80,7 +81,8 @@ void RtpLane::append(size_t track, const RtpHead& head, std::span<const uint8_t>
     packet.sequence = sequence_of(state, head.sequence, packet.late);
     // Older than the lane, or come twice.
     if (packet.sequence == 0 || (packet.late && ring_.find(static_cast<uint8_t>(track), packet.sequence))) return;
-    if (!state.any) {
+    const bool first = !state.any;
+    if (first) {
         // A new publisher's times go on where the last one's would be by now.
         const int64_t apart_us = state.ever ? now_us - state.came_us : 0;
         const uint32_t rate = tracks_[track].clock_rate;
@@ -94,6 +96,8 @@ void RtpLane::append(size_t track, const RtpHead& head, std::span<const uint8_t>
     packet.marker = head.marker;
     packet.keyframe = head.keyframe;
     if (!packet.late) {
+        const auto kind = static_cast<size_t>(tracks_[track].kind);
+        if (kind < std::size(counters_.units)) counters_.units[kind] += first || packet.timestamp != state.timestamp;
         state.timestamp = packet.timestamp;
         state.came_us = now_us;
         if (!state.clock.known) {

@@ -13,6 +13,7 @@
 
 #include "live/rtp_clock.h"
 #include "live/rtp_ring.h"
+#include "media/track.h"
 #include "runtime/coroutine.h"
 #include "runtime/sync.h"
 
@@ -54,6 +55,7 @@ struct RtpLaneCounters {
     uint64_t packets = 0;
     uint64_t bytes = 0;  // of payload
     uint64_t late = 0;
+    uint64_t units[2] = {};  // of video and of audio (media::Kind): pictures, packets of sound
     uint64_t keyframes = 0;
     uint64_t keyframe_requests = 0;  // by players
     uint64_t keyframes_asked = 0;    // of the publisher
@@ -88,6 +90,8 @@ class RtpLane {
     void set_clock(size_t track, int64_t ntp_us, uint32_t timestamp, int64_t now_us);
     // Null: nobody can be asked, as where frames came by RTMP.
     void set_keyframe_source(KeyframeSource* source) { keyframe_source_ = source; }
+    // What the newest keyframe's parameters say, where who writes knows.
+    void note_picture(media::VideoInfo info) { picture_ = std::move(info); }
     // From time to time, by who writes: a request that had to wait for its turn is passed on.
     void tick(int64_t now_ms);
 
@@ -106,6 +110,9 @@ class RtpLane {
     // What a track's timestamps are worth in time, of the wall clock's microseconds; nothing before it is known.
     const RtpClock& clock(size_t track) const { return states_[track].clock; }
 
+    const media::VideoInfo& picture() const { return picture_; }  // its codec is kNone before it is known
+    // Whether its packets are a publisher's own, and no bridge's.
+    bool published_by_rtp() const { return keyframe_source_ != nullptr; }
     size_t players() const { return players_; }
     size_t sinks() const { return sinks_.size(); }
     bool has_begun() const { return !tracks_.empty(); }
@@ -137,6 +144,7 @@ class RtpLane {
     std::array<TrackState, RtpRing::kMostTracks> states_{};
     std::vector<RtpSink*> sinks_;
     size_t players_ = 0;
+    media::VideoInfo picture_;
     KeyframeSource* keyframe_source_ = nullptr;
     int64_t keyframe_asked_ms_ = INT64_MIN / 2;
     bool keyframe_wanted_ = false;

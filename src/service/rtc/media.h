@@ -2,6 +2,7 @@
 // The seam between a session (session.h: ICE, DTLS, SRTP, addresses) and what it carries (a Media: player.h,
 // publisher.h: RTP and RTCP in the clear). A Media never sees keys or addresses, a session no packet's meaning.
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -87,11 +88,13 @@ struct MediaParts {
     std::string vcodec;          // the client's wishes: "h264", "hevc", "av1", "vp8", "vp9"; empty: none
     std::string acodec;          // "opus", "pcmu", "pcma"
     live::PublisherFacts facts;  // of a publisher
+    // Ours, in the answer: of video, of what mends it, of audio. By add_player_options().
+    std::array<uint32_t, 3> ssrcs{};
 };
 
 // The codecs that could be sent or taken, the preferred first, header extensions, feedback, and a player's SSRCs: the
 // media's share of the options of an answer.
-void add_player_options(const MediaParts& parts, sdp::LocalOptions& options);
+void add_player_options(MediaParts& parts, sdp::LocalOptions& options);
 void add_publisher_options(const MediaParts& parts, sdp::LocalOptions& options);
 // After the negotiation. A publisher takes the stream's name: kBusy. None of the kinds fits: kProtocol.
 base::Result<std::unique_ptr<Media>> make_player(MediaParts parts, const sdp::Negotiated& negotiated);

@@ -12,10 +12,10 @@ SendTrack::SendTrack(const SendFormat& format, uint16_t first_sequence)
       payload_type_(format.payload_type),
       rtx_payload_type_(format.rtx_payload_type),
       nack_(format.nack),
-      rtx_sequence_(first_sequence),
       ssrc_(format.ssrc),
       rtx_ssrc_(format.rtx_ssrc),
-      highest_(first_sequence & 0x7fffu) {
+      highest_(first_sequence & 0x7fffu),
+      rtx_sequence_(highest_) {
     // Both in the one-byte form, which ends at 14.
     if (twcc_id_ > 14 || !extensions_may_change()) twcc_id_ = 0;
     if (mid_id_ > 14 || format.mid.empty() || format.mid.size() > mid_.size() || !extensions_may_change()) mid_id_ = 0;
@@ -74,23 +74,23 @@ size_t SendTrack::fill_mid() {
     return at;
 }
 
-std::span<const uint8_t> SendTrack::header(const live::RtpPacket& packet, uint64_t viewers_sequence, uint16_t& twcc) {
+SendTrack::Header SendTrack::header(const live::RtpPacket& packet, uint64_t viewers_sequence, uint16_t& twcc) {
     start_header(packet, payload_type_, ssrc_, static_cast<uint16_t>(viewers_sequence));
     const size_t size = fill(twcc);
     highest_ = std::max(highest_, viewers_sequence);
     ++packets_;
     octets_ += static_cast<uint32_t>(packet.payload.size());
-    return {header_.data(), size};
+    return {{header_.data(), size}, viewers_sequence};
 }
 
-std::span<const uint8_t> SendTrack::header_again(const live::RtpPacket& packet, uint64_t viewers_sequence,
-                                                 uint16_t& twcc) {
+SendTrack::Header SendTrack::header_again(const live::RtpPacket& packet, uint64_t viewers_sequence, uint16_t& twcc) {
+    const uint64_t index = has_rtx() ? rtx_sequence_++ : viewers_sequence;
     if (has_rtx()) {
-        start_header(packet, rtx_payload_type_, rtx_ssrc_, rtx_sequence_++);
+        start_header(packet, rtx_payload_type_, rtx_ssrc_, static_cast<uint16_t>(index));
     } else {
-        start_header(packet, payload_type_, ssrc_, static_cast<uint16_t>(viewers_sequence));
+        start_header(packet, payload_type_, ssrc_, static_cast<uint16_t>(index));
     }
-    return {header_.data(), fill(twcc)};
+    return {{header_.data(), fill(twcc)}, index};
 }
 
 void SendTrack::start_header(const live::RtpPacket& packet, uint8_t payload_type, uint32_t ssrc, uint16_t sequence) {

@@ -59,11 +59,17 @@ class SendTrack {
     // The way back, for what a NACK names; nothing: it was never sent, or so long ago that nobody knows.
     std::optional<uint64_t> lanes(uint16_t viewers_sequence) const;
 
-    // The header as this viewer is to see it, valid until the next call. twcc: the session's next number, taken where
+    // A header as this viewer is to see it, valid until the next call, and the packet's index for SRTP.
+    struct Header {
+        std::span<const uint8_t> bytes;
+        uint64_t index;
+    };
+    // As it is sent first. twcc: the session's next number, taken where
     // the extension is used. Counts the packet.
-    std::span<const uint8_t> header(const live::RtpPacket& packet, uint64_t viewers_sequence, uint16_t& twcc);
-    // The header of a packet that is sent again: of RTX where that was negotiated, else the same to the bit.
-    std::span<const uint8_t> header_again(const live::RtpPacket& packet, uint64_t viewers_sequence, uint16_t& twcc);
+    Header header(const live::RtpPacket& packet, uint64_t viewers_sequence, uint16_t& twcc);
+    // Of a packet that is sent again: of RTX where that was negotiated (its payload begins with the first number), else
+    // the same to the bit.
+    Header header_again(const live::RtpPacket& packet, uint64_t viewers_sequence, uint16_t& twcc);
 
     // For sender reports; without what was sent again.
     uint32_t packets() const { return packets_; }
@@ -94,10 +100,10 @@ class SendTrack {
     uint8_t payload_type_, rtx_payload_type_;
     bool nack_;
     bool begun_ = false;
-    uint16_t rtx_sequence_ = 0;
     uint32_t ssrc_, rtx_ssrc_;
     Segment now_, before_;
-    uint64_t highest_;  // the viewer's number of the newest
+    uint64_t highest_;       // the viewer's number of the newest
+    uint64_t rtx_sequence_;  // of the next
     uint32_t packets_ = 0, octets_ = 0;
 };
 

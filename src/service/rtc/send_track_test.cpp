@@ -31,12 +31,12 @@ struct Sent {
     rtp::PacketView send(const live::RtpPacket& p) {
         auto number = track.viewers(p.sequence);
         EXPECT_TRUE(number);
-        auto header = track.header(p, number.value_or(0), twcc);
+        auto header = track.header(p, number.value_or(0), twcc).bytes;
         bytes.assign(header.begin(), header.end());
         return *rtp::PacketView::parse(bytes);
     }
     rtp::PacketView send_again(const live::RtpPacket& p, uint64_t number) {
-        auto header = track.header_again(p, number, twcc);
+        auto header = track.header_again(p, number, twcc).bytes;
         bytes.assign(header.begin(), header.end());
         return *rtp::PacketView::parse(bytes);
     }

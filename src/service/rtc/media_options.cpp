@@ -1,0 +1,195 @@
+// What a player and a publisher want of a negotiation, and what they are made of after it: the seam between SDP and
+// them.
+
+#include <sys/random.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "live/options.h"
+#include "live/rtp_lane.h"
+#include "media/h264.h"
+#include "protocol/sdp/format.h"
+#include "protocol/sdp/negotiation.h"
+#include "protocol/sdp/text.h"
+#include "service/rtc/player.h"
+#include "service/rtc/publisher.h"
+
+namespace service::rtc {
+
+using media::Codec;
+using media::Kind;
+
+namespace {
+
+uint32_t random32() {
+    uint32_t value = 0;
+    CHECK(getrandom(&value, sizeof value, 0) == sizeof value);
+    return value;
+}
+
+// Not 0, which stands for none, and not one of the others.
+void fill_ssrcs(std::array<uint32_t, 3>& ssrcs) {
+    for (size_t i = 0; i < ssrcs.size(); ++i) {
+        while (ssrcs[i] == 0 || std::find(ssrcs.begin(), ssrcs.begin() + static_cast<long>(i), ssrcs[i]) !=
+                                    ssrcs.begin() + static_cast<long>(i))
+            ssrcs[i] = random32();
+    }
+}
+
+// "h264" or "avc" of a URL; kNone: nothing that RTP carries.
+Codec wished_codec(std::string_view name) {
+    if (sdp::same_word(name, "avc")) return Codec::kH264;
+    if (sdp::same_word(name, "hevc")) return Codec::kHevc;
+    return sdp::codec_of(name).value_or(Codec::kNone);
+}
+
+constexpr Codec kVideoCodecs[] = {Codec::kH264, Codec::kHevc, Codec::kAv1, Codec::kVp9, Codec::kVp8};
+constexpr Codec kAudioCodecs[] = {Codec::kOpus, Codec::kPcmUlaw, Codec::kPcmAlaw};
+
+// Those of a kind, the wished one alone where there is a wish.
+void add_codecs(std::vector<sdp::CodecWish>& codecs, std::string_view wish, std::span<const Codec> known) {
+    const Codec wished = wish.empty() ? Codec::kNone : wished_codec(wish);
+    for (Codec codec : known)
+        if (wish.empty() || codec == wished) codecs.push_back({codec, {}});
+}
+
+// What the format of frames will be as RTP.
+std::string fmtp_of(const live::StreamHeaders& headers) {
+    if (headers.video_codec != Codec::kH264 || !headers.video) return {};
+    auto config = media::parse_avc_config(headers.video->payload);
+    if (!config) return {};
+    return "packetization-mode=1;profile-level-id=" +
+           sdp::profile_level_id(config->profile_idc, config->compatibility, config->level_idc);
+}
+
+// The stream's own codec of a kind, and what it is like; kNone: not known yet.
+sdp::CodecWish codec_of_stream(const live::Stream& stream, Kind kind) {
+    // A lane that was left by its publisher says nothing of the next one.
+    if (const live::RtpLane* lane = stream.rtp_lane_if_any(); lane && stream.published()) {
+        const int place = lane->track_of(kind);
+        if (place >= 0) {
+            const live::RtpTrack& track = lane->tracks()[static_cast<size_t>(place)];
+            return {track.codec, track.fmtp};
+        }
+        if (lane->published_by_rtp()) return {};
+    }
+    const live::StreamHeaders& headers = stream.headers();
+    if (kind == Kind::kVideo) return {headers.video_codec, fmtp_of(headers)};
+    if (headers.audio_codec == Codec::kNone) return {};
+    // What RTP does not carry becomes Opus.
+    const bool carried = std::ranges::find(kAudioCodecs, headers.audio_codec) != std::end(kAudioCodecs);
+    return {carried ? headers.audio_codec : Codec::kOpus, {}};
+}
+
+void add_codecs_to_play(std::vector<sdp::CodecWish>& codecs, const live::Stream* stream, Kind kind,
+                        std::string_view wish, std::span<const Codec> known) {
+    sdp::CodecWish own;
+    if (stream) own = codec_of_stream(*stream, kind);
+    if (own.codec == Codec::kNone) return add_codecs(codecs, wish, known);
+    if (wish.empty() || wished_codec(wish) == own.codec) {
+        codecs.push_back(std::move(own));
+        return;
+    }
+    base::log::warn("rtc-play: {} was asked for, {} has {}: it is refused", wish, stream->key().text(),
+                    media::codec_info(own.codec).name);
+}
+
+ReceiveFormat receive_format(const sdp::NegotiatedMedia& media) {
+    ReceiveFormat format;
+    format.track = {.kind = media.kind,
+                    .codec = media.codec,
+                    .clock_rate = media.clock_rate,
+                    .channels = media.channels,
+                    .payload_type = media.payload_type,
+                    .ssrc = media.ssrcs.empty() ? 0 : media.ssrcs.front().ssrc,
+                    .fmtp = media.fmtp};
+    if (media.rtx_payload_type) format.rtx_payload_type = *media.rtx_payload_type;
+    if (!media.ssrcs.empty()) format.rtx_ssrc = media.ssrcs.front().rtx;
+    format.nack = media.feedback.nack;
+    format.pli = media.feedback.pli;
+    format.fir = media.feedback.fir;
+    format.transport_cc = media.feedback.twcc;
+    format.remb = media.feedback.remb;
+    format.mid = media.mid;
+    return format;
+}
+
+SendFormat send_format(const sdp::NegotiatedMedia& media, const std::array<uint32_t, 3>& ssrcs) {
+    const bool video = media.kind == Kind::kVideo;
+    return {.kind = media.kind,
+            .codec = media.codec,
+            .ssrc = video ? ssrcs[0] : ssrcs[2],
+            .rtx_ssrc = video ? ssrcs[1] : 0,
+            .payload_type = media.payload_type,
+            .rtx_payload_type = video ? media.rtx_payload_type.value_or(kNoPayloadType) : kNoPayloadType,
+            .twcc_id = media.feedback.twcc ? media.extension_id(sdp::Extension::kTwcc) : uint8_t{0},
+            .mid_id = media.extension_id(sdp::Extension::kMid),
+            .nack = media.feedback.nack,
+            .mid = media.mid};
+}
+
+}  // namespace
+
+void add_player_options(MediaParts& parts, sdp::LocalOptions& options) {
+    const auto stream = parts.registry.find(parts.key);
+    options.send = true;
+    add_codecs_to_play(options.codecs, stream.get(), Kind::kVideo, parts.vcodec, kVideoCodecs);
+    add_codecs_to_play(options.codecs, stream.get(), Kind::kAudio, parts.acodec, kAudioCodecs);
+    // Nothing is adapted to what a viewer's network carries, since there is one picture for all. So its feedback for
+    // each packet (transport-wide) would be work for nothing; REMB says once a second what it can take.
+    options.extensions = {sdp::Extension::kMid};
+    options.feedback = {.nack = parts.vhost.rtc.nack, .pli = true, .fir = true, .twcc = false, .remb = true};
+    options.rtx = parts.vhost.rtc.nack;
+    if (const live::RtpLane* lane = stream ? stream->rtp_lane_if_any() : nullptr;
+        lane && parts.vhost.rtc.keep_original_ssrc && lane->published_by_rtp())
+        for (const live::RtpTrack& track : lane->tracks()) parts.ssrcs[track.kind == Kind::kVideo ? 0 : 2] = track.ssrc;
+    fill_ssrcs(parts.ssrcs);
+    options.tracks = {{Kind::kVideo, parts.ssrcs[0], options.rtx ? parts.ssrcs[1] : 0},
+                      {Kind::kAudio, parts.ssrcs[2], 0}};
+    options.cname = parts.session.as_session().id();
+    options.stream_id = parts.key.app + "-" + parts.key.name;
+}
+
+void add_publisher_options(const MediaParts& parts, sdp::LocalOptions& options) {
+    options.send = false;
+    add_codecs(options.codecs, parts.vcodec, kVideoCodecs);
+    add_codecs(options.codecs, parts.acodec, kAudioCodecs);
+    options.extensions = {sdp::Extension::kMid};
+    if (parts.vhost.rtc.twcc) options.extensions.push_back(sdp::Extension::kTwcc);
+    options.feedback = {
+        .nack = parts.vhost.rtc.nack, .pli = true, .fir = true, .twcc = parts.vhost.rtc.twcc, .remb = true};
+    options.rtx = parts.vhost.rtc.nack;
+}
+
+base::Result<std::unique_ptr<Media>> make_player(MediaParts parts, const sdp::Negotiated& negotiated) {
+    std::vector<SendFormat> formats;
+    for (Kind kind : {Kind::kAudio, Kind::kVideo}) {
+        const sdp::NegotiatedMedia* media = negotiated.find(kind);
+        if (media && sdp::sends(media->direction)) formats.push_back(send_format(*media, parts.ssrcs));
+    }
+    if (formats.empty())
+        return base::fail(base::Code::kProtocol, "the offer wants to receive nothing that could be sent");
+    auto stream = parts.registry.find_or_create(parts.key, live::live_options(parts.vhost));
+    return std::make_unique<Player>(std::move(parts), std::move(stream), formats,
+                                    static_cast<uint16_t>(random32() & 0x3fff));
+}
+
+base::Result<std::unique_ptr<Media>> make_publisher(MediaParts parts, const sdp::Negotiated& negotiated) {
+    PublishFormat format;
+    for (Kind kind : {Kind::kVideo, Kind::kAudio}) {
+        const sdp::NegotiatedMedia* media = negotiated.find(kind);
+        if (!media || !sdp::receives(media->direction)) continue;
+        format.tracks.push_back(receive_format(*media));
+        if (format.mid_id == 0) format.mid_id = media->extension_id(sdp::Extension::kMid);
+        if (format.twcc_id == 0) format.twcc_id = media->extension_id(sdp::Extension::kTwcc);
+    }
+    if (format.tracks.empty())
+        return base::fail(base::Code::kProtocol, "the offer wants to send nothing that could be taken");
+    auto stream = parts.registry.find_or_create(parts.key, live::live_options(parts.vhost));
+    auto publisher = std::make_unique<Publisher>(std::move(parts), std::move(stream), format, random32() | 1);
+    TRY(publisher->acquire());
+    return publisher;
+}
+
+}  // namespace service::rtc

@@ -1,0 +1,57 @@
+#pragma once
+// For the tests of players and publishers: a session that notes what it is given to send.
+
+#include <string>
+#include <vector>
+
+#include "config/load.h"
+#include "live/registry.h"
+#include "service/rtc/media.h"
+
+namespace service::rtc::testing {
+
+struct NetSession final : net::Session {
+    explicit NetSession(net::SessionTable& table) : Session(table, "fake0000", "127.0.0.1") {}
+    std::string stream_url() const override { return "v/live/s"; }
+    net::Traffic traffic() const override { return {}; }
+    void kick(std::string_view) override {}
+};
+
+struct FakeSession final : MediaSession {
+    struct Packet {
+        std::vector<uint8_t> bytes;  // in the clear
+        uint64_t index = 0;
+    };
+    bool connected() const override { return true; }
+    void send_rtp(std::span<const uint8_t> header, std::span<const uint8_t> first, std::span<const uint8_t> second,
+                  uint64_t index) override {
+        ++packets;
+        if (!keeps) return;
+        Packet packet{{header.begin(), header.end()}, index};
+        packet.bytes.insert(packet.bytes.end(), first.begin(), first.end());
+        packet.bytes.insert(packet.bytes.end(), second.begin(), second.end());
+        sent.push_back(std::move(packet));
+    }
+    void send_rtcp(std::span<const uint8_t> compound) override { rtcp.emplace_back(compound.begin(), compound.end()); }
+    bool congested() const override { return full; }
+    void end(std::string_view why, base::CloseReason why_code) override {
+        if (!ended.empty()) return;
+        ended = why;
+        reason = why_code;
+    }
+    const SessionCounters& counters() const override { return counts; }
+    net::Session& as_session() override { return net_session; }
+
+    net::SessionTable table;
+    NetSession net_session{table};
+    SessionCounters counts;
+    std::vector<Packet> sent;
+    std::vector<std::vector<uint8_t>> rtcp;
+    std::string ended;
+    base::CloseReason reason = base::CloseReason::kUnknown;
+    uint64_t packets = 0;
+    bool keeps = true;
+    bool full = false;
+};
+
+}  // namespace service::rtc::testing

@@ -1,0 +1,181 @@
+#include "service/rtc/player.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+namespace service::rtc {
+
+Player::Player(MediaParts parts, base::Ref<live::Stream> stream, const std::vector<SendFormat>& formats,
+               uint16_t first_sequence)
+    : session_(parts.session),
+      snapshot_(std::move(parts.snapshot)),
+      stream_(std::move(stream)),
+      lane_(stream_->rtp_lane()) {
+    CHECK(formats.size() <= kMostTracks);
+    tracks_.reserve(formats.size());
+    for (const SendFormat& format : formats) tracks_.emplace_back(format, first_sequence++);
+    places_.fill(-1);
+}
+
+Player::~Player() {
+    if (joined_) lane_.leave(*this, live::RtpLane::Wants::kPlay);
+}
+
+void Player::on_connected(int64_t now_ms) {
+    next_report_ms_ = now_ms;
+    joined_ = true;
+    match_tracks();
+    // A bridge may begin within this call, and give the lane its tracks.
+    lane_.join(*this, live::RtpLane::Wants::kPlay);
+    if (video_ >= 0) lane_.request_keyframe(now_ms);
+}
+
+void Player::on_closed() {
+    if (!joined_) return;
+    send_bye();
+    joined_ = false;
+    lane_.leave(*this, live::RtpLane::Wants::kPlay);
+}
+
+// Which of the lane's tracks are for this viewer: those whose codec it has said that it can decode.
+void Player::match_tracks() {
+    places_.fill(-1);
+    video_ = -1;
+    const auto& lanes = lane_.tracks();
+    for (size_t place = 0; place < tracks_.size(); ++place) {
+        tracks_[place].stop();
+        for (size_t i = 0; i < lanes.size(); ++i) {
+            if (lanes[i].kind != tracks_[place].kind() || lanes[i].codec != tracks_[place].codec()) continue;
+            places_[i] = static_cast<int8_t>(place);
+            if (lanes[i].kind == media::Kind::kVideo) video_ = static_cast<int8_t>(place);
+            break;
+        }
+        if (!lanes.empty() && std::ranges::find(places_, static_cast<int8_t>(place)) == places_.end())
+            base::log::warn("rtc-play: {} was negotiated, and the stream has none: not sent",
+                            media::codec_info(tracks_[place].codec()).name);
+    }
+    cursor_ = lane_.ring().end();
+    keyframe_from_ = 0;
+    waits_for_keyframe_ = video_ >= 0;
+    catching_up_ = false;
+    from_.fill(0);
+}
+
+void Player::on_tracks() {
+    match_tracks();
+    if (video_ >= 0) lane_.request_keyframe(base::monotonic_ms());
+}
+
+void Player::on_unpublish() { waits_for_keyframe_ = video_ >= 0; }
+
+void Player::on_stream_end() { session_.end("the stream ended", base::CloseReason::kStreamEnded); }
+
+bool Player::on_packets(int64_t now_us) {
+    const live::RtpRing& ring = lane_.ring();
+    if (session_.congested()) {
+        pass_over(now_us);
+        return false;
+    }
+    if (waits_for_keyframe_ || catching_up_) look_for_keyframe(now_us / 1000);
+    if (cursor_ < ring.begin()) {
+        cursor_ = ring.begin();
+        jump(now_us / 1000);
+    }
+    const uint64_t end = ring.end();
+    for (int left = kPacketsPerTurn; cursor_ < end && left > 0; ++cursor_) left -= forward(ring.at(cursor_));
+    if (cursor_ < end) return true;
+    catching_up_ = false;
+    return false;
+}
+
+bool Player::forward(const live::RtpPacket& packet) {
+    SendTrack* track = track_of(packet.track);
+    if (!track || cursor_ < from_[static_cast<size_t>(places_[packet.track])]) return false;
+    // Video begins at keyframes.
+    if (!track->begun() && track->kind() == media::Kind::kAudio) track->begin_at(packet.sequence);
+    const auto number = track->viewers(packet.sequence);
+    if (!number) return false;
+    const SendTrack::Header header = track->header(packet, *number, twcc_);
+    session_.send_rtp(header.bytes, {}, packet.payload, header.index);
+    credit_ = std::min(credit_ + static_cast<int32_t>(packet.payload.size() / 2), kMostCredit);
+    ++counters_.packets;
+    return true;
+}
+
+// Nothing can be sent for now; what has waited too long is not.
+void Player::pass_over(int64_t now_us) {
+    const live::RtpRing& ring = lane_.ring();
+    cursor_ = std::max(cursor_, ring.begin());
+    if (cursor_ >= ring.end() || now_us - ring.at(cursor_).came_us < kMostCongestedUs) return;
+    cursor_ = ring.end();
+    jump(now_us / 1000);
+}
+
+void Player::look_for_keyframe(int64_t now_ms) {
+    const live::RtpRing& ring = lane_.ring();
+    auto keyframe = ring.newest_keyframe();
+    if (waits_for_keyframe_) {
+        if (!keyframe || *keyframe < keyframe_from_) return;
+        size_t backlog = 0;
+        for (uint64_t i = *keyframe; i < ring.end() && backlog <= kMostBacklogBytes; ++i)
+            backlog += ring.at(i).payload.size();
+        if (backlog > kMostBacklogBytes) {
+            keyframe_from_ = *keyframe + 1;
+            lane_.request_keyframe(now_ms);
+            return;
+        }
+        return begin_at_keyframe(*keyframe);
+    }
+    // It has come far meanwhile: what lies between would only be decoded to be thrown away.
+    if (!keyframe || *keyframe < cursor_ + kMostBehind) return;
+    ++counters_.jumps;
+    begin_at_keyframe(*keyframe);
+}
+
+void Player::begin_at_keyframe(uint64_t position) {
+    const live::RtpRing& ring = lane_.ring();
+    const live::RtpPacket& first = ring.at(position);
+    // Packets of the keyframe may have overtaken one another.
+    uint64_t lowest = first.sequence;
+    for (uint64_t i = position; i < std::min(ring.end(), position + kMostBehind); ++i) {
+        const live::RtpPacket& packet = ring.at(i);
+        if (packet.track == first.track && packet.timestamp == first.timestamp)
+            lowest = std::min(lowest, packet.sequence);
+    }
+    tracks_[static_cast<size_t>(video_)].begin_at(lowest);
+    // The other track goes on where it is: sound of the past is of no use.
+    for (size_t place = 0; place < tracks_.size(); ++place)
+        from_[place] = static_cast<int>(place) == video_ ? position : std::max(from_[place], cursor_);
+    cursor_ = std::min(cursor_, position);
+    waits_for_keyframe_ = false;
+    catching_up_ = true;
+}
+
+// The video goes on at the next keyframe that comes.
+void Player::jump(int64_t now_ms) {
+    if (video_ < 0 || waits_for_keyframe_) return;
+    ++counters_.jumps;
+    tracks_[static_cast<size_t>(video_)].stop();
+    waits_for_keyframe_ = true;
+    keyframe_from_ = lane_.ring().end();
+    lane_.request_keyframe(now_ms);
+}
+
+int Player::lane_track_of(const SendTrack& track) const {
+    const auto place = static_cast<int8_t>(&track - tracks_.data());
+    const auto at = std::ranges::find(places_, place);
+    return at == places_.end() ? -1 : static_cast<int>(at - places_.begin());
+}
+
+std::string Player::describe() const {
+    std::string text;
+    for (const SendTrack& track : tracks_)
+        text +=
+            fmt::format("{}{} {}", text.empty() ? "" : ", ", track.kind() == media::Kind::kVideo ? "video" : "audio",
+                        media::codec_info(track.codec()).name);
+    return text;
+}
+
+}  // namespace service::rtc

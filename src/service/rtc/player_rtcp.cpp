@@ -1,0 +1,128 @@
+// What a player hears from its viewer, and tells it: RTCP.
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "protocol/rtcp/parser.h"
+#include "protocol/rtcp/writer.h"
+#include "protocol/rtp/ntp.h"
+#include "service/rtc/player.h"
+
+namespace service::rtc {
+
+class Player::Feedback final : public rtcp::Visitor {
+  public:
+    Feedback(Player& player, int64_t now_ms) : player_(player), now_ms_(now_ms) {}
+
+    void on_report_block(uint32_t, const rtcp::ReportBlock& block) override {
+        if (track_of(block.ssrc)) worst_ = std::max<uint32_t>(worst_, block.fraction_lost);
+        player_.counters_.fraction_lost = worst_;
+    }
+    void on_nack(uint32_t, uint32_t media, rtcp::LostSequences sequences) override {
+        SendTrack* track = track_of(media);
+        if (!track) return;
+        sequences.for_each([&](uint16_t sequence) {
+            if (nacks_++ < kMostNacks) player_.on_nack(*track, sequence, now_ms_);
+        });
+    }
+    void on_pli(uint32_t, uint32_t) override { ask(); }
+    void on_fir(uint32_t, uint32_t, uint8_t) override { ask(); }
+    void on_remb(uint32_t, uint64_t bits_per_second, rtcp::SsrcList) override {
+        player_.counters_.remb_kbps = static_cast<uint32_t>(std::min<uint64_t>(bits_per_second / 1000, UINT32_MAX));
+    }
+    void on_transport_feedback(const rtcp::TransportFeedback&) override { ++player_.counters_.twcc_feedback; }
+
+  private:
+    // Of one datagram: an answer must not be many times as long as the question.
+    static constexpr int kMostNacks = 512;
+
+    SendTrack* track_of(uint32_t ssrc) {
+        for (SendTrack& track : player_.tracks_)
+            if (track.ssrc() == ssrc) return &track;
+        return nullptr;
+    }
+    void ask() {
+        ++player_.counters_.keyframe_requests;
+        player_.lane_.request_keyframe(now_ms_);
+    }
+
+    Player& player_;
+    int64_t now_ms_;
+    uint32_t worst_ = 0;
+    int nacks_ = 0;
+};
+
+void Player::on_rtcp(std::span<uint8_t> compound, int64_t now_us) {
+    Feedback feedback(*this, now_us / 1000);
+    const rtcp::Parsed parsed = rtcp::parse(compound, feedback);
+    counters_.bad_rtcp += parsed.framed ? parsed.malformed : 1;
+}
+
+void Player::on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms) {
+    ++counters_.nacks;
+    const auto lanes = track.lanes(sequence);
+    const int lane_track = lane_track_of(track);
+    const live::RtpPacket* packet =
+        lanes && lane_track >= 0 ? lane_.ring().find(static_cast<uint8_t>(lane_track), *lanes) : nullptr;
+    if (!packet || !track.answers_nack()) {
+        ++counters_.nacks_unknown;
+        return;
+    }
+    const auto size = static_cast<int32_t>(packet->payload.size()) + 20;
+    if (credit_ < size) {
+        ++counters_.nacks_refused;
+        if (track.kind() == media::Kind::kVideo) jump(now_ms);
+        return;
+    }
+    credit_ -= size;
+    ++counters_.sent_again;
+    // As it was numbered when it was sent, which may be before a jump.
+    const uint64_t number = track.highest() - static_cast<uint16_t>(static_cast<uint16_t>(track.highest()) - sequence);
+    const SendTrack::Header header = track.header_again(*packet, number, twcc_);
+    uint8_t first[2];
+    base::put_u16(first, sequence);
+    session_.send_rtp(header.bytes, track.has_rtx() ? std::span<const uint8_t>(first) : std::span<const uint8_t>(),
+                      packet->payload, header.index);
+}
+
+void Player::on_tick(int64_t now_ms) {
+    uint32_t version = 0;
+    for (size_t i = 0; i < lane_.tracks().size(); ++i) version += lane_.clock(i).version;
+    // At once where it is known better than before: until then sound and picture are not in step.
+    if (now_ms < next_report_ms_ && version == clock_version_) return;
+    clock_version_ = version;
+    next_report_ms_ = now_ms + kReportEveryMs;
+    send_report(now_ms);
+}
+
+void Player::send_report(int64_t) {
+    uint8_t out[256];
+    rtcp::Writer writer(out);
+    const int64_t wall_us = base::wall_ms() * 1000;
+    for (const SendTrack& track : tracks_) {
+        const int lane_track = lane_track_of(track);
+        if (lane_track < 0 || track.packets() == 0) continue;
+        const live::RtpClock& clock = lane_.clock(static_cast<size_t>(lane_track));
+        if (!clock.known) continue;
+        const rtcp::SenderReport report{.ssrc = track.ssrc(),
+                                        .ntp = rtp::ntp_of_unix_us(wall_us),
+                                        .rtp_timestamp = clock.at(wall_us),
+                                        .packets = track.packets(),
+                                        .octets = track.octets()};
+        if (writer.sender_report(report)) (void)writer.cname(track.ssrc(), session_.as_session().id());
+    }
+    if (writer.size() > 0) session_.send_rtcp(writer.written());
+}
+
+void Player::send_bye() {
+    uint8_t out[256];
+    rtcp::Writer writer(out);
+    uint32_t ssrcs[kMostTracks];
+    size_t count = 0;
+    for (const SendTrack& track : tracks_)
+        if (track.packets() > 0) ssrcs[count++] = track.ssrc();
+    if (count == 0 || !session_.connected()) return;
+    if (writer.receiver_report(ssrcs[0]) && writer.bye(std::span(ssrcs, count))) session_.send_rtcp(writer.written());
+}
+
+}  // namespace service::rtc

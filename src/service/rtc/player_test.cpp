@@ -1,0 +1,381 @@
+#include "service/rtc/player.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/clock.h"
+#include "protocol/rtcp/parser.h"
+#include "protocol/rtcp/writer.h"
+#include "protocol/rtp/extensions.h"
+#include "protocol/rtp/ntp.h"
+#include "runtime/testing.h"
+#include "service/rtc/media_testing.h"
+
+namespace service::rtc {
+namespace {
+
+using testing::FakeSession;
+
+const live::RtpTrack kVideo{.kind = media::Kind::kVideo, .codec = media::Codec::kH264};
+const live::RtpTrack kAudio{.kind = media::Kind::kAudio, .codec = media::Codec::kOpus, .clock_rate = 48'000};
+constexpr uint32_t kVideoSsrc = 0x1111, kRtxSsrc = 0x2222, kAudioSsrc = 0x3333;
+
+struct Source : live::KeyframeSource {
+    int asked = 0;
+    void make_keyframe() override { ++asked; }
+};
+
+struct Viewer {
+    FakeSession session;
+    std::unique_ptr<Player> player;
+    size_t read = 0;
+
+    // What came since the last call: "v1001:payload ".
+    std::string got() {
+        std::string text;
+        for (; read < session.sent.size(); ++read) {
+            const auto& packet = session.sent[read];
+            auto view = rtp::PacketView::parse(packet.bytes);
+            EXPECT_TRUE(view);
+            EXPECT_EQ(static_cast<uint16_t>(packet.index), view->sequence());
+            const char* kind = view->ssrc() == kVideoSsrc ? "v" : view->ssrc() == kRtxSsrc ? "r" : "a";
+            auto payload = view->payload();
+            text += kind + std::to_string(view->sequence()) + ":";
+            if (*kind == 'r') {
+                text += std::to_string(rtp::get_u16(payload.data())) + ":";
+                payload = payload.subspan(2);
+            }
+            text += std::string(rtp::text_value(payload)) + " ";
+        }
+        return text;
+    }
+    void rtcp(const rtcp::Writer& writer, int64_t now_us = 0) {
+        std::vector<uint8_t> bytes(writer.written().begin(), writer.written().end());
+        player->on_rtcp(bytes, now_us == 0 ? base::monotonic_us() : now_us);
+    }
+    void nack(uint32_t ssrc, std::vector<uint16_t> sequences) {
+        uint8_t out[1200];
+        rtcp::Writer writer(out);
+        ASSERT_EQ(writer.nack(9, ssrc, sequences), sequences.size());
+        rtcp(writer);
+    }
+    void pli() {
+        uint8_t out[100];
+        rtcp::Writer writer(out);
+        ASSERT_TRUE(writer.pli(9, kVideoSsrc));
+        rtcp(writer);
+    }
+};
+
+class PlayerTest : public runtime::testing::RuntimeTest {
+  protected:
+    PlayerTest() { lane.set_tracks({kVideo, kAudio}, now_us); }
+    std::unique_ptr<Viewer> view(bool rtx = false) {
+        auto viewer = std::make_unique<Viewer>();
+        MediaParts parts{viewer->session, registry, stream->key(), snapshot, *snapshot->vhost("v"), {}, {}, {}};
+        SendFormat video{.kind = media::Kind::kVideo,
+                         .codec = media::Codec::kH264,
+                         .ssrc = kVideoSsrc,
+                         .rtx_ssrc = kRtxSsrc,
+                         .payload_type = 102,
+                         .rtx_payload_type = rtx ? uint8_t{103} : kNoPayloadType,
+                         .nack = true};
+        SendFormat audio{
+            .kind = media::Kind::kAudio, .codec = media::Codec::kOpus, .ssrc = kAudioSsrc, .payload_type = 111};
+        viewer->player = std::make_unique<Player>(std::move(parts), stream, std::vector{audio, video}, 1000);
+        viewer->player->on_connected(base::monotonic_ms());
+        return viewer;
+    }
+    void put(size_t track, uint32_t timestamp, const std::string& text, bool keyframe = false) {
+        put_as(track, next_[track]++, timestamp, text, keyframe);
+    }
+    void put_as(size_t track, uint16_t sequence, uint32_t timestamp, const std::string& text, bool keyframe = false) {
+        lane.append(track, {sequence, timestamp, false, keyframe},
+                    {reinterpret_cast<const uint8_t*>(text.data()), text.size()}, now_us);
+    }
+    void settle() {
+        for (int i = 0; i < 4; ++i) (void)runtime::yield();
+    }
+    // Until it says so, or the test has waited long enough to fail.
+    template <class F>
+    bool wait_for(F condition) {
+        for (int i = 0; i < 500 && !condition(); ++i) (void)runtime::sleep_ms(5);
+        return condition();
+    }
+
+    config::SnapshotPtr snapshot = config::default_snapshot();
+    live::Registry registry;
+    base::Ref<live::Stream> stream =
+        base::make_ref<live::Stream>(nullptr, live::StreamKey{"v", "live", "s"}, live::LiveOptions{});
+    live::RtpLane& lane = stream->rtp_lane();
+    int64_t now_us = base::monotonic_us();
+    std::map<size_t, uint16_t> next_{{0, 5}, {1, 9}};
+};
+
+TEST_F(PlayerTest, BeginsAtTheNewestKeyframeWithTheSoundOfNow) {
+    put(0, 100, "old", true);
+    put(1, 10, "oldsound");
+    put(0, 200, "sps");
+    put(0, 200, "idr", true);
+    put(1, 20, "oldsound");
+    put(0, 300, "p");
+    auto viewer = view();
+    settle();
+    EXPECT_EQ(viewer->got(), "v1002:sps v1003:idr v1004:p ");
+    put(1, 30, "sound");
+    put(0, 400, "p");
+    settle();
+    EXPECT_EQ(viewer->got(), "a1001:sound v1005:p ");
+}
+
+TEST_F(PlayerTest, WaitsForAKeyframeAndAsksForIt) {
+    Source source;
+    lane.set_keyframe_source(&source);
+    put(0, 100, "p");
+    auto a = view(), b = view();
+    settle();
+    put(0, 200, "p");
+    put(1, 20, "sound");
+    settle();
+    EXPECT_EQ(a->got(), "a1001:sound ");
+    EXPECT_EQ(source.asked, 1);  // for both
+    put(0, 300, "idr", true);
+    put(0, 400, "p");
+    settle();
+    EXPECT_EQ(a->got(), "v1002:idr v1003:p ");
+    EXPECT_EQ(b->got(), "a1001:sound v1002:idr v1003:p ");
+}
+
+TEST_F(PlayerTest, AHoleStaysAHoleAndALatePacketComesLate) {
+    put(0, 100, "idr", true);
+    auto viewer = view();
+    settle();
+    put_as(0, 7, 200, "c");
+    settle();
+    put_as(0, 6, 200, "b");
+    settle();
+    EXPECT_EQ(viewer->got(), "v1002:idr v1004:c v1003:b ");
+}
+
+TEST_F(PlayerTest, AKeyframeWhosePacketsOvertookEachOther) {
+    put_as(0, 5, 100, "p");
+    put_as(0, 7, 200, "idr2", true);
+    put_as(0, 6, 200, "idr1", true);
+    put_as(0, 8, 200, "idr3");
+    auto viewer = view();
+    settle();
+    EXPECT_EQ(viewer->got(), "v1003:idr2 v1002:idr1 v1004:idr3 ");
+}
+
+TEST_F(PlayerTest, NacksAreAnsweredFromTheRing) {
+    put(0, 100, "idr", true);
+    put(0, 200, "b");
+    put(0, 300, "c");
+    auto plain = view(), rtx = view(true);
+    settle();
+    (void)plain->got();
+    (void)rtx->got();
+    plain->nack(kVideoSsrc, {1003, 1004, 2000});
+    EXPECT_EQ(plain->got(), "v1003:b v1004:c ");
+    EXPECT_EQ(plain->player->counters().nacks, 3u);
+    EXPECT_EQ(plain->player->counters().nacks_unknown, 1u);
+    EXPECT_EQ(plain->player->counters().sent_again, 2u);
+    rtx->nack(kVideoSsrc, {1003});
+    rtx->nack(kVideoSsrc, {1003});
+    const std::string got = rtx->got();
+    EXPECT_TRUE(got.find(":1003:b ") != std::string::npos && got.starts_with("r")) << got;
+    EXPECT_EQ(std::ranges::count(got, 'r'), 2);
+    // The same bytes again, which SRTP demands where the number is the same.
+    EXPECT_EQ(plain->session.sent[1].bytes, plain->session.sent[3].bytes);
+    // Of another SSRC, or of a track that was not to be asked for.
+    plain->nack(0x9999, {1003});
+    plain->nack(kAudioSsrc, {1003});
+    EXPECT_EQ(plain->got(), "");
+}
+
+TEST_F(PlayerTest, WhoLosesTooMuchGoesOnAtAKeyframe) {
+    Source source;
+    lane.set_keyframe_source(&source);
+    const std::string large(1000, 'x');
+    put(0, 100, large, true);
+    for (uint32_t i = 0; i < 20; ++i) put(0, 200 + i, large);
+    auto viewer = view(true);
+    settle();
+    std::vector<uint16_t> all;
+    for (uint16_t i = 0; i < 20; ++i) all.push_back(static_cast<uint16_t>(1002 + i));
+    for (int i = 0; i < 50; ++i) viewer->nack(kVideoSsrc, all);
+    const auto& counters = viewer->player->counters();
+    EXPECT_EQ(counters.nacks, 1000u);
+    EXPECT_GT(counters.nacks_refused, 0u);
+    EXPECT_EQ(counters.jumps, 1u);
+    // Half of what was sent, and what was saved up at the start.
+    EXPECT_LE(counters.sent_again, (64u * 1024 + 21'000 / 2) / 1000 + 1);
+    (void)viewer->got();
+    put(0, 500, "p");
+    put(1, 50, "sound");
+    settle();
+    EXPECT_EQ(viewer->got(), "a1001:sound ");
+    put(0, 600, "idr", true);
+    settle();
+    EXPECT_EQ(viewer->got(), "v1023:idr ");  // without a hole
+}
+
+TEST_F(PlayerTest, RequestsForKeyframesAreMerged) {
+    Source source;
+    lane.set_keyframe_source(&source);
+    put(0, 100, "idr", true);
+    auto a = view(), b = view();
+    settle();
+    for (int i = 0; i < 20; ++i) {
+        a->pli();
+        b->pli();
+    }
+    EXPECT_EQ(source.asked, 1);
+    EXPECT_EQ(a->player->counters().keyframe_requests, 20u);
+}
+
+TEST_F(PlayerTest, ATrackOfAnotherCodecIsNotSent) {
+    lane.set_tracks({live::RtpTrack{.kind = media::Kind::kVideo, .codec = media::Codec::kVp8}, kAudio}, now_us);
+    put(0, 100, "vp8", true);
+    auto viewer = view();
+    put(1, 10, "sound");
+    settle();
+    EXPECT_EQ(viewer->got(), "a1001:sound ");
+}
+
+TEST_F(PlayerTest, AnotherPublisherGoesOnWithoutAHole) {
+    put(0, 100, "idr", true);
+    auto viewer = view();
+    settle();
+    put(1, 10, "sound");
+    settle();
+    EXPECT_EQ(viewer->got(), "v1002:idr a1001:sound ");
+    lane.set_tracks({kAudio, kVideo}, now_us);
+    put_as(0, 40'000, 7, "sound");
+    put_as(1, 50'000, 8, "p");
+    put_as(1, 50'001, 9, "idr", true);
+    settle();
+    EXPECT_EQ(viewer->got(), "a1002:sound v1003:idr ");
+}
+
+TEST_F(PlayerTest, ReportsPutBothTracksOnOneClock) {
+    put(0, 90'000, "idr", true);
+    put(1, 480'000, "oldsound");
+    auto viewer = view();
+    settle();
+    put(1, 480'960, "sound");
+    settle();
+    lane.set_clock(0, 50'000'000, 90'000, now_us);
+    lane.set_clock(1, 50'250'000, 480'000, now_us);
+    viewer->player->on_tick(base::monotonic_ms());
+    ASSERT_EQ(viewer->session.rtcp.size(), 1u);
+    struct Reports : rtcp::Visitor {
+        std::map<uint32_t, rtcp::SenderReport> by_ssrc;
+        void on_sender_report(const rtcp::SenderReport& report) override { by_ssrc[report.ssrc] = report; }
+    } reports;
+    ASSERT_TRUE(rtcp::parse(viewer->session.rtcp[0], reports).framed);
+    ASSERT_EQ(reports.by_ssrc.size(), 2u);
+    const auto& video = reports.by_ssrc[kVideoSsrc];
+    const auto& audio = reports.by_ssrc[kAudioSsrc];
+    EXPECT_EQ(video.packets, 1u);
+    EXPECT_EQ(audio.octets, 5u);
+    // When the picture of 90,000 and the sound of 480,000 are to be shown: a quarter of a second apart.
+    auto shown = [](const rtcp::SenderReport& report, uint32_t timestamp, double rate) {
+        return static_cast<double>(rtp::unix_us_of_ntp(report.ntp)) / 1e6 +
+               static_cast<int32_t>(timestamp - report.rtp_timestamp) / rate;
+    };
+    EXPECT_NEAR(shown(audio, 480'000, 48'000) - shown(video, 90'000, 90'000), 0.25, 0.001);
+    // Nothing new: the next one in a second.
+    viewer->player->on_tick(base::monotonic_ms());
+    EXPECT_EQ(viewer->session.rtcp.size(), 1u);
+}
+
+TEST_F(PlayerTest, ABurstIsSpreadAndNothingIsLost) {
+    put(0, 100, "k", true);
+    for (uint32_t i = 0; i < 500; ++i) put(0, 200 + i, "x");
+    auto viewer = view();
+    settle();
+    EXPECT_LT(viewer->session.sent.size(), 400u);
+    EXPECT_TRUE(wait_for([&] { return viewer->session.sent.size() == 501; })) << viewer->session.sent.size();
+}
+
+TEST_F(PlayerTest, WhileHisConnectionIsFullNothingIsSent) {
+    put(0, 100, "idr", true);
+    auto viewer = view();
+    settle();
+    (void)viewer->got();
+    viewer->session.full = true;
+    put(0, 200, "b");
+    settle();
+    EXPECT_EQ(viewer->got(), "");
+    viewer->session.full = false;
+    put(0, 300, "c");
+    settle();
+    EXPECT_EQ(viewer->got(), "v1003:b v1004:c ");
+    // For too long: the next keyframe.
+    viewer->session.full = true;
+    now_us -= 1'500'000;
+    put(0, 400, "d");
+    now_us += 1'500'000;
+    settle();
+    put(0, 500, "e");
+    settle();
+    put(0, 600, "f");
+    settle();
+    viewer->session.full = false;
+    put(0, 700, "g");
+    put(0, 800, "idr", true);
+    settle();
+    EXPECT_EQ(viewer->got(), "v1005:idr ");
+    EXPECT_EQ(viewer->player->counters().jumps, 1u);
+}
+
+TEST_F(PlayerTest, LeavesAtTheEndAndWhenDestroyed) {
+    auto a = view(), b = view();
+    EXPECT_EQ(lane.players(), 2u);
+    a->player->on_closed();
+    EXPECT_EQ(lane.players(), 1u);
+    a.reset();
+    b.reset();
+    EXPECT_EQ(lane.players(), 0u);
+}
+
+TEST_F(PlayerTest, TheStreamsEndEndsTheSession) {
+    auto viewer = view();
+    stream->end_viewers();
+    EXPECT_EQ(viewer->session.reason, base::CloseReason::kStreamEnded);
+}
+
+// Viewers leave and come while the pump walks: nobody is called after his end, nobody misses a packet.
+TEST_F(PlayerTest, ViewersLeaveWhileThePumpWalks) {
+    put(0, 100, "idr", true);
+    std::vector<std::unique_ptr<Viewer>> viewers;
+    for (int i = 0; i < 120; ++i) viewers.push_back(view());
+    runtime::Task leaver = runtime::spawn("leaver", [&] {
+        for (int i = 0; i < 60; ++i) {
+            viewers.erase(viewers.begin() + (i * 7) % static_cast<int>(viewers.size()));
+            if (i % 3 == 0) viewers.push_back(view());
+            (void)runtime::yield();
+        }
+    });
+    for (uint32_t i = 0; i < 100; ++i) {
+        put(0, 200 + i, "p");
+        (void)runtime::yield();
+    }
+    leaver.cancel_and_join();
+    EXPECT_EQ(lane.players(), viewers.size());
+    EXPECT_TRUE(wait_for(
+        [&] { return std::ranges::all_of(viewers, [](auto& viewer) { return viewer->session.sent.size() == 101; }); }));
+}
+
+TEST_F(PlayerTest, AnyRtcpIsSurvived) {
+    auto viewer = view();
+    for (size_t size : {size_t{0}, size_t{3}, size_t{4}, size_t{7}, size_t{1500}}) {
+        std::vector<uint8_t> bytes(size, 0x81);
+        viewer->player->on_rtcp(bytes, now_us);
+    }
+    EXPECT_GT(viewer->player->counters().bad_rtcp, 0u);
+}
+
+}  // namespace
+}  // namespace service::rtc

@@ -1,0 +1,167 @@
+#include "service/rtc/publisher.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "protocol/rtp/extensions.h"
+#include "protocol/rtp/payload/keyframe.h"
+#include "protocol/rtp/rtx.h"
+#include "service/rtc/picture_info.h"
+
+namespace service::rtc {
+
+Publisher::Publisher(MediaParts parts, base::Ref<live::Stream> stream, const PublishFormat& format, uint32_t own_ssrc)
+    : session_(parts.session),
+      snapshot_(std::move(parts.snapshot)),
+      vhost_(parts.vhost),
+      facts_(std::move(parts.facts)),
+      stream_(std::move(stream)),
+      own_ssrc_(own_ssrc),
+      mid_id_(format.mid_id),
+      twcc_id_(format.twcc_id) {
+    bool any_twcc = false;
+    for (const ReceiveFormat& track : format.tracks) {
+        tracks_.emplace_back(track);
+        any_twcc |= track.transport_cc;
+        wants_remb_ |= track.remb;
+    }
+    // One of the two: who gets both takes the smaller.
+    if (any_twcc && twcc_id_ != 0) {
+        twcc_ = std::make_unique<rtcp::TwccCollector>();
+        wants_remb_ = false;
+    }
+}
+
+Publisher::~Publisher() = default;
+
+base::Result<void> Publisher::acquire() {
+    publication_ = TRY(stream_->acquire(*this, vhost_.publish.takeover));
+    std::vector<live::RtpTrack> tracks;
+    for (const ReceiveTrack& track : tracks_) tracks.push_back(track.format().track);
+    lane().set_tracks(std::move(tracks), base::monotonic_us());
+    lane().set_keyframe_source(this);
+    return {};
+}
+
+void Publisher::on_connected(int64_t now_ms) {
+    last_media_ms_ = now_ms;
+    next_report_ms_ = now_ms + kReportEveryMs;
+    next_twcc_ms_ = now_ms + kTwccEveryMs;
+}
+
+// Whose it is: by SSRC; of one that is new, by mid, then by payload type.
+ReceiveTrack* Publisher::track_of(const rtp::PacketView& view) {
+    for (ReceiveTrack& track : tracks_)
+        if (track.owns(view.ssrc())) return &track;
+    std::string_view mid;
+    if (mid_id_ != 0)
+        if (auto value = view.extension(mid_id_)) mid = rtp::text_value(*value);
+    for (ReceiveTrack& track : tracks_) {
+        if (!track.has_payload_type(view.payload_type())) continue;
+        if (!mid.empty() && mid != track.format().mid) continue;
+        const bool rtx = track.is_rtx(view.payload_type());
+        // One SSRC of each is followed: another one is another layer. Sound may change its own.
+        if ((rtx ? track.format().rtx_ssrc : track.ssrc()) != 0) continue;
+        track.learn(view.ssrc(), rtx);
+        return &track;
+    }
+    return nullptr;
+}
+
+void Publisher::on_rtp(std::span<uint8_t> packet, int64_t now_us) {
+    if (!in_force()) return;
+    auto view = rtp::PacketView::parse(packet);
+    if (!view) return;
+    ++counters_.packets;
+    if (twcc_)
+        if (auto value = view->extension(twcc_id_))
+            if (auto number = rtp::transport_cc(*value)) twcc_->on_packet(*number, now_us);
+    if (vhost_.rtc.drop_for_pt != 0 && view->payload_type() == vhost_.rtc.drop_for_pt) {
+        ++counters_.dropped_for_pt;
+        return;
+    }
+    ReceiveTrack* track = track_of(*view);
+    if (!track || !track->has_payload_type(view->payload_type())) {
+        ++counters_.foreign;
+        return;
+    }
+    const bool by_rtx = track->is_rtx(view->payload_type());
+    if (by_rtx) {
+        ++counters_.by_rtx;
+        // Before its first packet nobody knows which numbers are the track's.
+        if (track->ssrc() == 0) return;
+        auto restored = rtp::restore_rtx(packet, track->ssrc(), track->format().track.payload_type);
+        if (!restored) return;  // a probe
+        view = rtp::PacketView::parse(*restored);
+        if (!view) return;
+    }
+    take(static_cast<size_t>(track - tracks_.data()), *view, by_rtx, now_us);
+}
+
+void Publisher::take(size_t place, const rtp::PacketView& view, bool by_rtx, int64_t now_us) {
+    ReceiveTrack& track = tracks_[place];
+    const media::Codec codec = track.format().track.codec;
+    const auto payload = view.payload();
+    track.on_packet(view, by_rtx, now_us);
+    bool keyframe = false;
+    if (track.kind() == media::Kind::kVideo && !payload.empty() && rtp::is_keyframe(codec, payload)) {
+        keyframe = true;
+        if (auto info = picture_info(codec, payload)) lane().note_picture(std::move(*info));
+    }
+    const live::RtpHead head{view.sequence(), view.timestamp(), view.marker(), keyframe};
+    lane().append(place, head, payload, now_us);
+    any_media_ = true;
+    last_media_ms_ = now_us / 1000;
+}
+
+void Publisher::make_keyframe() {
+    for (const ReceiveTrack& track : tracks_)
+        if (track.kind() == media::Kind::kVideo) send_pli(track);
+}
+
+void Publisher::check_time(int64_t now_ms) {
+    const int64_t timeout = any_media_ ? vhost_.publish.normal_timeout : vhost_.publish.firstpkt_timeout;
+    if (now_ms - last_media_ms_ > timeout) {
+        session_.end(any_media_ ? fmt::format("no audio or video for {} ms (normal_timeout)", timeout)
+                                : fmt::format("no audio or video within {} ms (firstpkt_timeout)", timeout),
+                     base::CloseReason::kPeerTimeout);
+        return;
+    }
+    const int64_t idle_s = vhost_.publish.kickoff_for_idle;
+    const int64_t since_ms = stream_->idle_since_ms();
+    if (idle_s > 0 && since_ms != 0 && now_ms - since_ms >= idle_s * 1000)
+        session_.end(fmt::format("no viewer for {} s (kickoff_for_idle)", idle_s), base::CloseReason::kNoViewers);
+}
+
+void Publisher::on_tick(int64_t now_ms) {
+    if (!in_force()) return;
+    check_time(now_ms);
+    ask_for_missing(now_ms);
+    for (ReceiveTrack& track : tracks_)
+        if (track.take_damage()) lane().request_keyframe(now_ms);
+    lane().tick(now_ms);
+    if (now_ms >= next_twcc_ms_) send_twcc(now_ms);
+    if (now_ms >= next_report_ms_) send_reports(now_ms);
+}
+
+void Publisher::publication_revoked(std::string_view why) {
+    publication_ = {};
+    session_.end(why, base::CloseReason::kPublisherReplaced);
+}
+
+void Publisher::on_closed() {
+    closed_ = true;
+    if (in_force()) publication_.end();
+}
+
+std::string Publisher::describe() const {
+    std::string text;
+    for (const ReceiveTrack& track : tracks_)
+        text +=
+            fmt::format("{}{} {}", text.empty() ? "" : ", ", track.kind() == media::Kind::kVideo ? "video" : "audio",
+                        media::codec_info(track.format().track.codec).name);
+    return text;
+}
+
+}  // namespace service::rtc

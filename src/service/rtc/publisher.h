@@ -1,0 +1,104 @@
+#pragma once
+// Publisher: what a WebRTC client publishes, from packets in the clear to the stream's RTP lane: RTX restored, what is
+// missing asked for (RFC 4585), what came reported (RFC 3550, transport-wide congestion control, REMB), keyframes asked
+// for when a hole could not be mended or a player needs one. Packets go into the lane as they came and in the order in
+// which they came: see live/rtp_ring.h. It repacketises nothing. Of simulcast one layer is taken.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "live/rtp_lane.h"
+#include "live/stream.h"
+#include "protocol/rtcp/twcc_collector.h"
+#include "service/rtc/media.h"
+#include "service/rtc/receive_track.h"
+
+namespace service::rtc {
+
+struct PublishFormat {
+    std::vector<ReceiveFormat> tracks;  // at most RtpRing::kMostTracks
+    uint8_t mid_id = 0;                 // of the header extensions; 0: not negotiated
+    uint8_t twcc_id = 0;
+};
+
+struct PublisherCounters {
+    uint64_t packets = 0;
+    uint64_t by_rtx = 0;
+    uint32_t foreign = 0;  // of no track: another layer, an unknown payload type
+    uint32_t dropped_for_pt = 0;
+    uint32_t nacks_sent = 0;  // packets asked for
+    uint32_t plis_sent = 0;
+    uint32_t reports_sent = 0;
+    uint32_t twcc_sent = 0;
+    uint32_t bad_rtcp = 0;
+};
+
+class Publisher final : public Media, private live::PublicationOwner, private live::KeyframeSource {
+  public:
+    // own_ssrc: random, of our reports.
+    Publisher(MediaParts parts, base::Ref<live::Stream> stream, const PublishFormat& format, uint32_t own_ssrc);
+    ~Publisher();
+
+    // The stream's name, or why not (kBusy).
+    base::Result<void> acquire();
+
+    void on_connected(int64_t now_ms) override;
+    void on_rtp(std::span<uint8_t> packet, int64_t now_us) override;
+    void on_rtcp(std::span<uint8_t> compound, int64_t now_us) override;
+    void on_tick(int64_t now_ms) override;
+    int64_t tick_ms() const override { return 20; }
+    void on_closed() override;
+    std::string describe() const override;
+
+    const PublisherCounters& counters() const { return counters_; }
+
+  private:
+    class Feedback;
+    static constexpr int64_t kReportEveryMs = 1000;
+    static constexpr int64_t kTwccEveryMs = 60;
+    // More SSRCs than tracks have are of layers that nobody takes; they are not learned.
+    static constexpr size_t kMostNacksAtOnce = 128;
+
+    live::PublisherFacts facts() const override { return facts_; }
+    bool publisher_alive() const override { return !closed_; }
+    bool publishes_rtp() const { return true; }
+    void publication_revoked(std::string_view why) override;
+    void make_keyframe() override;
+
+    live::RtpLane& lane() const { return stream_->rtp_lane(); }
+    bool in_force() const { return static_cast<bool>(publication_); }
+    ReceiveTrack* track_of(const rtp::PacketView& view);
+    void take(size_t place, const rtp::PacketView& view, bool by_rtx, int64_t now_us);
+    void check_time(int64_t now_ms);
+    void ask_for_missing(int64_t now_ms);
+    void send_reports(int64_t now_ms);
+    void send_twcc(int64_t now_ms);
+    void send_pli(const ReceiveTrack& track);
+    uint64_t rate_to_offer(int64_t now_ms);
+
+    MediaSession& session_;
+    config::SnapshotPtr snapshot_;
+    const config::Vhost& vhost_;
+    live::PublisherFacts facts_;
+    base::Ref<live::Stream> stream_;
+    live::Publication publication_;
+    std::vector<ReceiveTrack> tracks_;  // as in the lane
+    std::unique_ptr<rtcp::TwccCollector> twcc_;
+    uint32_t own_ssrc_;
+    uint8_t mid_id_, twcc_id_;
+    uint8_t fir_sequence_ = 0;
+    bool closed_ = false;
+    bool any_media_ = false;
+    bool wants_remb_ = false;
+    int64_t last_media_ms_ = 0;
+    int64_t next_report_ms_ = 0;
+    int64_t next_twcc_ms_ = 0;
+    uint64_t rated_bytes_ = 0;
+    int64_t rated_ms_ = 0;
+    uint8_t worst_loss_ = 0;
+    PublisherCounters counters_;
+};
+
+}  // namespace service::rtc

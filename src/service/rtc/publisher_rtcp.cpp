@@ -1,0 +1,118 @@
+// What a publisher is asked and told: RTCP. And what it says itself: sender reports.
+
+#include <algorithm>
+
+#include "protocol/rtcp/parser.h"
+#include "protocol/rtcp/writer.h"
+#include "protocol/rtp/ntp.h"
+#include "service/rtc/publisher.h"
+
+namespace service::rtc {
+
+namespace {
+constexpr size_t kMostRtcpBytes = 1200;
+}
+
+class Publisher::Feedback final : public rtcp::Visitor {
+  public:
+    Feedback(Publisher& publisher, int64_t now_us) : publisher_(publisher), now_us_(now_us) {}
+    void on_sender_report(const rtcp::SenderReport& report) override {
+        for (size_t i = 0; i < publisher_.tracks_.size(); ++i) {
+            ReceiveTrack& track = publisher_.tracks_[i];
+            if (report.ssrc == 0 || report.ssrc != track.ssrc()) continue;
+            track.on_sender_report(report.ntp, now_us_);
+            // Who has no clock says 0 (RFC 3550, 6.4.1).
+            if (report.ntp != 0)
+                publisher_.lane().set_clock(i, rtp::unix_us_of_ntp(report.ntp), report.rtp_timestamp, now_us_);
+        }
+    }
+
+  private:
+    Publisher& publisher_;
+    int64_t now_us_;
+};
+
+void Publisher::on_rtcp(std::span<uint8_t> compound, int64_t now_us) {
+    if (!in_force()) return;
+    Feedback feedback(*this, now_us);
+    const rtcp::Parsed parsed = rtcp::parse(compound, feedback);
+    counters_.bad_rtcp += parsed.framed ? parsed.malformed : 1;
+}
+
+void Publisher::ask_for_missing(int64_t now_ms) {
+    for (ReceiveTrack& track : tracks_) {
+        if (!track.format().nack || track.ssrc() == 0) continue;
+        uint16_t sequences[kMostNacksAtOnce];
+        const auto due = track.nacks().due(now_ms, 0, sequences);
+        if (due.empty()) continue;
+        uint8_t out[kMostRtcpBytes];
+        rtcp::Writer writer(out);
+        (void)writer.receiver_report(own_ssrc_);
+        if (writer.nack(own_ssrc_, track.ssrc(), due) == 0) continue;
+        counters_.nacks_sent += static_cast<uint32_t>(due.size());
+        session_.send_rtcp(writer.written());
+    }
+}
+
+void Publisher::send_pli(const ReceiveTrack& track) {
+    if (track.ssrc() == 0 || !session_.connected()) return;
+    uint8_t out[64];
+    rtcp::Writer writer(out);
+    (void)writer.receiver_report(own_ssrc_);
+    const bool written = track.format().pli || !track.format().fir
+                             ? writer.pli(own_ssrc_, track.ssrc())
+                             : writer.fir(own_ssrc_, track.ssrc(), fir_sequence_++);
+    if (!written) return;
+    ++counters_.plis_sent;
+    session_.send_rtcp(writer.written());
+}
+
+void Publisher::send_twcc(int64_t now_ms) {
+    next_twcc_ms_ = now_ms + kTwccEveryMs;
+    if (!twcc_) return;
+    const auto about = std::ranges::find_if(tracks_, [](const ReceiveTrack& track) { return track.ssrc() != 0; });
+    while (about != tracks_.end() && twcc_->has_news()) {
+        uint8_t out[kMostRtcpBytes];
+        rtcp::Writer writer(out);
+        if (!twcc_->write(own_ssrc_, about->ssrc(), writer)) return;
+        ++counters_.twcc_sent;
+        session_.send_rtcp(writer.written());
+    }
+}
+
+// For who adapts to REMB: as much as it likes, less while much is lost (as GCC's loss-based part has it).
+uint64_t Publisher::rate_to_offer(int64_t now_ms) {
+    constexpr uint64_t kLeast = 300'000, kMost = 20'000'000;  // bit/s
+    const uint64_t bytes = lane().counters().bytes;
+    const int64_t ms = now_ms - rated_ms_;
+    const uint64_t rate = rated_ms_ == 0 || ms <= 0 ? kMost : (bytes - rated_bytes_) * 8000 / static_cast<uint64_t>(ms);
+    rated_ms_ = now_ms;
+    rated_bytes_ = bytes;
+    constexpr uint8_t kMuch = 26;  // of 256: a tenth
+    if (worst_loss_ <= kMuch) return kMost;
+    return std::clamp(rate - rate * worst_loss_ / 512, kLeast, kMost);
+}
+
+void Publisher::send_reports(int64_t now_ms) {
+    next_report_ms_ = now_ms + kReportEveryMs;
+    rtcp::ReportBlock blocks[live::RtpRing::kMostTracks];
+    uint32_t ssrcs[live::RtpRing::kMostTracks];
+    size_t count = 0;
+    worst_loss_ = 0;
+    for (ReceiveTrack& track : tracks_) {
+        auto block = track.report(now_ms * 1000);
+        if (!block) continue;
+        worst_loss_ = std::max(worst_loss_, block->fraction_lost);
+        ssrcs[count] = track.ssrc();
+        blocks[count++] = *block;
+    }
+    uint8_t out[kMostRtcpBytes];
+    rtcp::Writer writer(out);
+    if (!writer.receiver_report(own_ssrc_, std::span(blocks, count))) return;
+    (void)writer.cname(own_ssrc_, session_.as_session().id());
+    if (wants_remb_ && count > 0) (void)writer.remb(own_ssrc_, rate_to_offer(now_ms), std::span(ssrcs, count));
+    ++counters_.reports_sent;
+    session_.send_rtcp(writer.written());
+}
+
+}  // namespace service::rtc
