@@ -185,14 +185,32 @@ TEST(LiteAgent, ALaterNominationWins) {
 TEST(LiteAgent, FollowsAPeerWhoseAddressChanges) {
     LiteAgent agent(kServer);
     ask(agent, {.use_candidate = true}, kHome, 0);
-    agent.heard(kHome, 4000);
-    EXPECT_FALSE(ask(agent, {}, kMobile, 5000).reply.selected_changed);
-    EXPECT_EQ(*agent.selected(), kHome);
+    EXPECT_FALSE(agent.heard(kHome, 4000));
     auto moved = ask(agent, {}, kMobile, 4000 + kSilentMs + 1);
     EXPECT_TRUE(moved.reply.selected_changed);
     EXPECT_EQ(*agent.selected(), kMobile);
-    agent.heard(at("192.0.2.99", 1), 9000);  // from nowhere: nothing
-    EXPECT_FALSE(agent.verified(at("192.0.2.99", 1)));
+    EXPECT_FALSE(agent.heard(at("192.0.2.99", 1), 90'000));  // from nowhere: nothing
+    EXPECT_EQ(*agent.selected(), kMobile);
+}
+
+// Checks of another pair that was there before say less: peers wait longer than kSilentMs between two checks.
+TEST(LiteAgent, AnotherPairWaitsLonger) {
+    for (bool media : {false, true}) {
+        LiteAgent agent(kServer);
+        ask(agent, {.use_candidate = true}, kHome, 0);
+        ask(agent, {}, kMobile, 0);
+        EXPECT_FALSE(agent.heard(kMobile, kSilentMs));
+        EXPECT_FALSE(ask(agent, {}, kMobile, kSilentMs + 1).reply.selected_changed);
+        EXPECT_EQ(*agent.selected(), kHome);
+        if (media) {
+            EXPECT_TRUE(agent.heard(kMobile, kSilentMs + 2));
+        } else {
+            EXPECT_FALSE(ask(agent, {}, kMobile, kNoCheckMs).reply.selected_changed);
+            EXPECT_TRUE(ask(agent, {}, kMobile, kNoCheckMs + 1).reply.selected_changed);
+        }
+        EXPECT_EQ(*agent.selected(), kMobile);
+        EXPECT_FALSE(agent.heard(kHome, kNoCheckMs + 2));
+    }
 }
 
 TEST(LiteAgent, ConsentEnds) {

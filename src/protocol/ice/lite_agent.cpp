@@ -68,7 +68,7 @@ void LiteAgent::accept(const stun::Message& message, const stun::Address& from, 
     bool select = selected_ < 0 ? message.use_candidate : false;
     if (selected_ >= 0) {
         const Pair& current = pairs_[static_cast<size_t>(selected_)];
-        if (now_ms - current.heard_ms > kSilentMs) {
+        if (now_ms - current.heard_ms > (reply.new_address ? kSilentMs : kNoCheckMs)) {
             select = true;
         } else if (message.use_candidate) {
             select = current.nominated_ms < 0 || pair.priority > current.priority ||
@@ -80,9 +80,13 @@ void LiteAgent::accept(const stun::Message& message, const stun::Address& from, 
     reply.selected_changed = true;
 }
 
-void LiteAgent::heard(const stun::Address& from, int64_t now_ms) {
+bool LiteAgent::heard(const stun::Address& from, int64_t now_ms) {
     const size_t place = find(from);
-    if (place < count_) pairs_[place].heard_ms = now_ms;
+    if (place == count_) return false;
+    pairs_[place].heard_ms = now_ms;
+    if (selected_ < 0 || now_ms - pairs_[static_cast<size_t>(selected_)].heard_ms <= kSilentMs) return false;
+    selected_ = static_cast<int8_t>(place);
+    return true;
 }
 
 size_t LiteAgent::answer_error(const stun::Message& message, Refusal refusal, int64_t now_ms, std::span<uint8_t> out) {

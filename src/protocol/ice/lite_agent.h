@@ -6,8 +6,10 @@
 //
 // Which address is selected: the one nominated (USE-CANDIDATE). Of several nominated at once, as aggressive nomination
 // does (RFC 5245), the one of highest priority; a nomination that comes kRenominationMs after the last of the selected
-// one wins whatever its priority. When nothing has come from the selected address for kSilentMs, the next address that
-// sends a right request is selected, nominated or not: a NAT may have given the peer another port.
+// one wins whatever its priority. A NAT may give the peer another port without its knowing: an address that was not
+// there before, or from which media comes, is selected without a nomination when the selected one has been silent for
+// kSilentMs; one that was there before, as other pairs are, when it has been for longer than a peer waits between
+// checks.
 
 #include <array>
 #include <cstdint>
@@ -23,6 +25,7 @@ namespace ice {
 inline constexpr int64_t kConsentMs = 30'000;      // RFC 7675, 5.1
 inline constexpr int64_t kRenominationMs = 500;    // one round of aggressive checks is over by then
 inline constexpr int64_t kSilentMs = 3'000;        // a player's reports come every second
+inline constexpr int64_t kNoCheckMs = 6'000;       // the longest between two consent checks (RFC 7675, 5.1)
 inline constexpr size_t kMaxReplySize = 128;       // the largest answer
 inline constexpr size_t kMaxErrorsPerSecond = 20;  // answers to requests that were refused
 
@@ -63,8 +66,8 @@ class LiteAgent {
     // An answer may be as large as kMaxReplySize. One to a request that was not verified is never larger than that.
     Reply on_request(std::span<const uint8_t> datagram, const stun::Address& from, int64_t now_ms,
                      std::span<uint8_t> out);
-    // Something authenticated (DTLS records, SRTP) came from a verified address: it is alive.
-    void heard(const stun::Address& from, int64_t now_ms);
+    // Something authenticated (SRTP) came from a verified address: it is alive. True: selected() is another one now.
+    bool heard(const stun::Address& from, int64_t now_ms);
 
     const Credentials& local() const { return local_; }
     const std::string& remote_ufrag() const { return remote_ufrag_; }
