@@ -43,12 +43,14 @@ struct ApiEndpoint {
     size_t body_limit_bytes = 64 * 1024;
 
     std::vector<ApiParameter> parameters{};  // those of the path need not be here
-    // What an answer of status 200 has beside code, server, service and pid; service/api/shape.h says how it is
+    // What a good answer has beside code, server, service and pid; service/api/shape.h says how it is
     // written: "total:int streams[@Stream]". Empty: nothing more; with '=' before it: without those four. With another
     // content_type it is no JSON.
     std::string shape{};
-    std::string content_type = "application/json";
+    std::string content_type = "application/json";  // empty: no body
+    int status = 200;                               // when all is well
     std::string body_shape{};            // of a JSON body that may be sent
+    std::string body_type{};             // of another body, which must be sent: "application/sdp"
     std::vector<ApiFailure> failures{};  // beside those that follow from access and parameters
     std::vector<int> other_statuses{};   // that are no failures: 302
 };

@@ -53,7 +53,7 @@ std::string HttpResponse::make_head(int status, std::string_view content_type, s
     for (auto& [name, value] : headers_) out.field(name, value);
     if (options_.crossdomain && crossdomain_) {
         out.field("Access-Control-Allow-Origin", "*");
-        out.field("Access-Control-Expose-Headers", "Server,Date,Content-Length,Content-Range,Location,ETag");
+        out.field("Access-Control-Expose-Headers", "Server,Date,Content-Length,Content-Range,Location,ETag,Link");
     }
     out.field("Connection", keep_alive_ ? "keep-alive" : "close");
     return out.finish();

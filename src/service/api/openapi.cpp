@@ -95,6 +95,7 @@ Json content(std::string_view type, Json schema) { return {{std::string(type), {
 
 Json good_response(const Endpoint& row) {
     Json response = {{"description", row.summary}};
+    if (row.content_type.empty()) return response;
     if (row.content_type != "application/json") {
         response["content"] = content(row.content_type, {{"type", "string"}});
     } else if (row.shape.starts_with('=')) {
@@ -113,7 +114,7 @@ Json failure(std::string_view when) {
 }
 
 Json responses_of(const Endpoint& row) {
-    Json out = {{"200", good_response(row)}};
+    Json out = {{std::to_string(row.status), good_response(row)}};
     for (const int status : row.other_statuses) out[std::to_string(status)] = {{"description", "not here"}};
     // A path may hold what none may: control characters, a way out.
     bool has_bounds = !row.body_shape.empty() || row.pattern.find('{') != std::string::npos;
@@ -126,7 +127,7 @@ Json responses_of(const Endpoint& row) {
     for (const net::ApiFailure& one : row.failures) {
         const std::string status = std::to_string(one.status);
         out[status] =
-            row.content_type == "application/json" || row.access != Access::kOpen
+            row.content_type != "text/plain" || row.access != Access::kOpen
                 ? failure(one.when)
                 : Json{{"description", one.when}, {"content", content(row.content_type, {{"type", "string"}})}};
     }
@@ -141,6 +142,8 @@ Json operation(const Endpoint& row, http::Method method) {
         schema["additionalProperties"] = false;
         out["requestBody"] = {{"required", false}, {"content", content("application/json", std::move(schema))}};
     }
+    if (!row.body_type.empty())
+        out["requestBody"] = {{"required", true}, {"content", content(row.body_type, {{"type", "string"}})}};
     out["responses"] = responses_of(row);
     if (row.access == Access::kOpen) out["security"] = Json::array();
     return out;

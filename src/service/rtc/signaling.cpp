@@ -1,0 +1,339 @@
+#include "service/rtc/signaling.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "net/http_visitor.h"
+#include "net/service_id.h"
+#include "protocol/sdp/description.h"
+#include "runtime/dns.h"
+#include "service/rtc/candidates.h"
+#include "service/rtc/pages.h"
+
+namespace service::rtc {
+namespace {
+
+using base::Code;
+using base::fail;
+using base::Result;
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kSdp = "application/sdp";
+constexpr std::string_view kFragment = "application/trickle-ice-sdpfrag";
+constexpr size_t kMostJson = 160 * 1024;  // a description of 64 kB, escaped
+constexpr int64_t kResolveMs = 2'000;
+constexpr int64_t kKeepResolvedMs = 60'000;
+
+int status_of(const base::Error& error) {
+    switch (error.code()) {
+        case Code::kProtocol:
+            return 400;
+        case Code::kRefused:
+            return 403;
+        case Code::kNotFound:
+            return 404;
+        case Code::kBusy:
+            return 409;
+        case Code::kLimit:
+            return 503;
+        default:
+            return 500;
+    }
+}
+
+Result<void> send_failure(net::HttpResponse& response, int status, std::string_view text) {
+    if (status == 503) response.header("Retry-After", "5");
+    response.header("Cache-Control", "no-store");
+    return response.send_error(status, text);
+}
+
+std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+Json envelope(const config::Snapshot& snapshot, int code) {
+    return {{"code", code},
+            {"server", snapshot.global.server_id},
+            {"service", net::service_id()},
+            {"pid", std::to_string(getpid())}};
+}
+
+// An entity tag without its quotes; "*" and nothing stay as they are. A weak one never matches (RFC 9110, 13.1.1).
+std::string_view read_if_match(std::string_view field) {
+    field = http::trim(field);
+    if (field.size() >= 2 && field.front() == '"' && field.back() == '"') return field.substr(1, field.size() - 2);
+    return field == "*" || field.empty() ? field : "weak";
+}
+
+std::string entity_tag(std::string_view etag) { return fmt::format("\"{}\"", etag); }
+
+net::ApiParameter query(const char* name, const char* doc, bool required = false) {
+    net::ApiParameter parameter;
+    parameter.name = name;
+    parameter.doc = doc;
+    parameter.required = required;
+    return parameter;
+}
+
+std::vector<net::ApiParameter> offer_parameters() {
+    return {query("app", "of the stream", true),
+            query("stream", "its name", true),
+            query("vhost", "of the stream, instead of the host's name"),
+            query("eip", "an address for the answer, HOST[:PORT]"),
+            query("codec", "as vcodec"),
+            query("vcodec", "video wished for: h264, hevc, av1, vp8, vp9"),
+            query("acodec", "audio wished for: opus, pcmu, pcma")};
+}
+
+std::vector<net::ApiParameter> session_parameters() {
+    return {query("session", "of the Location", true), query("token", "of the Location", true),
+            query("action", "of the Location"), query("app", "of the Location"), query("stream", "of the Location")};
+}
+
+}  // namespace
+
+Signaling::Signaling(config::SnapshotPtr snapshot, Sessions& sessions, net::SessionTable& table, net::Gate& gate)
+    : snapshot_(std::move(snapshot)), sessions_(sessions), table_(table), gate_(gate) {}
+
+const std::vector<Signaling::Endpoint>& Signaling::endpoints() {
+    static const std::vector<Endpoint> kAll = {
+        {"/rtc/v1/whip/", net::Action::kPublish, false},   {"/rtc/v1/whep/", net::Action::kPlay, false},
+        {"/rtc/v1/whip-play/", net::Action::kPlay, false}, {"/rtc/v1/publish/", net::Action::kPublish, true},
+        {"/rtc/v1/play/", net::Action::kPlay, true},
+    };
+    return kAll;
+}
+
+net::HttpHandler Signaling::bind(const Endpoint& endpoint, Handler handler) {
+    return [this, &endpoint, handler](net::HttpRequest& request, net::HttpResponse& response) {
+        return (this->*handler)(endpoint, request, response);
+    };
+}
+
+void Signaling::add_routes(net::HttpRouter& router) {
+    auto add = [&](const Endpoint& endpoint, std::vector<http::Method> methods, const char* summary, Handler handler) {
+        net::HttpRoute route;
+        route.methods = std::move(methods);
+        route.pattern = endpoint.path;
+        route.summary = summary;
+        route.handler = bind(endpoint, handler);
+        if (endpoint.json) route.body_limit_bytes = kMostJson;
+        router.add(std::move(route));
+    };
+    for (const Endpoint& endpoint : endpoints()) {
+        add(endpoint, {http::Method::kPost}, "An offer of WebRTC", &Signaling::offer);
+        // Else the files' route would answer.
+        add(endpoint, {http::Method::kGet, http::Method::kPut}, "Nothing", &Signaling::not_allowed);
+        if (endpoint.json) continue;
+        add(endpoint, {http::Method::kPatch}, "Candidates, or an ICE restart", &Signaling::patch);
+        add(endpoint, {http::Method::kDelete}, "Ends a session of WebRTC", &Signaling::remove);
+        add(endpoint, {http::Method::kOptions}, "What is taken", &Signaling::options);
+    }
+    for (const Page& page : pages()) {
+        net::HttpRoute route;
+        route.methods = {http::Method::kGet};
+        route.pattern = page.path;
+        route.summary = page.summary;
+        route.handler = [text = page.text](net::HttpRequest&, net::HttpResponse& response) {
+            response.header("Cache-Control", "no-cache");
+            return response.send(200, "text/html; charset=utf-8", text);
+        };
+        router.add(std::move(route));
+    }
+}
+
+void Signaling::add_rows(net::ApiTable& table) {
+    auto row = [&](const Endpoint& endpoint, http::Method method, std::string summary, Handler handler) {
+        net::ApiEndpoint one;
+        one.methods = {method};
+        one.pattern = endpoint.path;
+        one.summary = std::move(summary);
+        one.access = net::ApiAccess::kOpen;  // the gate says who may publish and play
+        one.handler = bind(endpoint, handler);
+        if (endpoint.json) one.body_limit_bytes = kMostJson;
+        return one;
+    };
+    for (const Endpoint& endpoint : endpoints()) {
+        const std::string what = fmt::format("{}es a stream by WebRTC", net::action_name(endpoint.action));
+        net::ApiEndpoint post =
+            row(endpoint, http::Method::kPost,
+                endpoint.action == net::Action::kPlay ? "plays a stream by WebRTC" : what, &Signaling::offer);
+        post.failures = {{400, "the offer or a parameter is wrong"},
+                         {403, "it is not allowed"},
+                         {404, "no such vhost, or it has no WebRTC"},
+                         {409, "the stream is being published"},
+                         {503, "the server is full"}};
+        if (endpoint.json) {
+            post.summary += "; the older way";
+            post.shape = "sdp:str sessionid:str";
+            post.body_shape = "sdp:str streamurl:str api?:any clientip?:any tid?:any";
+            table.add(std::move(post));
+            continue;
+        }
+        post.parameters = offer_parameters();
+        post.failures.push_back({415, "the body is no application/sdp"});
+        post.status = 201;
+        post.content_type = kSdp;
+        post.body_type = kSdp;
+        table.add(std::move(post));
+        net::ApiEndpoint patched =
+            row(endpoint, http::Method::kPatch, "candidates, or an ICE restart", &Signaling::patch);
+        patched.parameters = session_parameters();
+        patched.content_type = kFragment;
+        patched.body_type = kFragment;
+        patched.other_statuses = {204};
+        patched.failures = {{400, "the fragment is wrong"},   {403, "the token is wrong"},
+                            {404, "no such session"},         {412, "If-Match is not the session's ETag"},
+                            {415, "the body is no fragment"}, {428, "there is no If-Match"}};
+        table.add(std::move(patched));
+        net::ApiEndpoint removed = row(endpoint, http::Method::kDelete, "ends the session", &Signaling::remove);
+        removed.parameters = session_parameters();
+        removed.content_type = "";
+        removed.failures = {{403, "the token is wrong"}, {404, "no such session"}};
+        table.add(std::move(removed));
+        net::ApiEndpoint asked = row(endpoint, http::Method::kOptions, "what is taken", &Signaling::options);
+        asked.status = 204;
+        asked.content_type = "";
+        table.add(std::move(asked));
+    }
+}
+
+Result<void> Signaling::options(const Endpoint&, net::HttpRequest&, net::HttpResponse& response) {
+    // The rest is what every path answers.
+    response.header("Accept-Post", kSdp).header("Accept-Patch", kFragment);
+    return {};
+}
+
+Result<void> Signaling::not_allowed(const Endpoint& endpoint, net::HttpRequest&, net::HttpResponse& response) {
+    response.header("Allow", endpoint.json ? "POST, OPTIONS" : "POST, PATCH, DELETE, OPTIONS");
+    return response.send_error(405);
+}
+
+Result<void> Signaling::offer(const Endpoint& endpoint, net::HttpRequest& request, net::HttpResponse& response) {
+    const config::SnapshotPtr snapshot = snapshot_;
+    if (!endpoint.json && !has_content_type(request.message, kSdp)) {
+        response.header("Accept-Post", kSdp);
+        return send_failure(response, 415, "the body must be application/sdp");
+    }
+    auto asked = endpoint.json ? read_json(request) : read_whip(request);
+    auto answer =
+        asked ? begin(endpoint, *asked, request, response) : Result<Answer>(std::unexpected(std::move(asked.error())));
+    if (!answer) {
+        if (answer.error().code() == Code::kCancelled) return std::unexpected(std::move(answer.error()));
+        const int status = status_of(answer.error());
+        if (!endpoint.json) return send_failure(response, status, answer.error().text());
+        Json body = envelope(*snapshot, status);
+        body["error"] = answer.error().text();
+        return response.send(status, "application/json", dump(body));
+    }
+    if (endpoint.json) {
+        Json body = envelope(*snapshot, 0);
+        body["sdp"] = answer->sdp;
+        body["sessionid"] = answer->session;
+        return response.send(200, "application/json", dump(body));
+    }
+    response.header("Location", session_url(endpoint.path, *asked, answer->session, answer->token));
+    response.header("ETag", entity_tag(answer->etag)).header("Accept-Patch", kFragment);
+    const std::string links = ice_server_links(snapshot->rtc_server.ice_server);
+    if (!links.empty()) response.header("Link", links);
+    return response.send(201, kSdp, answer->sdp);
+}
+
+Result<Answer> Signaling::begin(const Endpoint& endpoint, OfferRequest& offer, const net::HttpRequest& request,
+                                const net::HttpResponse& response) {
+    const config::SnapshotPtr snapshot = snapshot_;  // vhost lives as long
+    if (stopping_) return fail(Code::kLimit, "the server stops");
+    if (!snapshot->rtc_server.enabled) return fail(Code::kNotFound, "rtc_server is not enabled");
+    const config::Vhost* vhost = snapshot->vhost(offer.vhost);
+    if (!vhost) return fail(Code::kNotFound, fmt::format("there is no vhost {}", offer.vhost));
+    if (!vhost->rtc.enabled) return fail(Code::kNotFound, fmt::format("vhost {} has no WebRTC", vhost->name));
+    // What is no offer at all is not worth a question to anybody. Too large is too large for this server, not now.
+    if (auto parsed = sdp::SessionDescription::parse(offer.sdp); !parsed)
+        return fail(Code::kProtocol, "the offer: " + parsed.error().text());
+    TRY(table_.admit(static_cast<size_t>(snapshot->global.max_connections)));
+
+    const bool publishes = endpoint.action == net::Action::kPublish;
+    net::Visitor visitor = net::http_visitor(request, runtime::new_context_id(), vhost->name, offer.app, offer.stream,
+                                             publishes ? net::SessionType::kRtcPublish : net::SessionType::kRtcPlay);
+    visitor.action = endpoint.action;
+    visitor.param = offer.param;
+    visitor.tc_url = offer.tc_url;
+    auto stay = gate_.admit(visitor, *vhost);
+    if (!stay) {
+        if (stay.error().code() != Code::kCancelled) net::note_refusal(table_, visitor, stay.error());
+        return std::unexpected(std::move(stay.error()));
+    }
+    Ask ask;
+    ask.candidates = TRY(candidates(offer, request, *snapshot));
+    // Nobody would read the answer.
+    if (response.peer_gone()) return fail(Code::kClosed, "the client left before the answer");
+    if (stopping_) return fail(Code::kLimit, "the server stops");
+    ask.visitor = std::move(visitor);
+    ask.stay = *std::move(stay);
+    ask.offer = std::move(offer.sdp);
+    ask.vcodec = offer.vcodec;
+    ask.acodec = offer.acodec;
+    auto answer = sessions_.create(std::move(ask));
+    if (!answer)
+        base::log::warn("{} of {}/{}/{} by WebRTC from {} refused: {}", net::action_name(endpoint.action), vhost->name,
+                        offer.app, offer.stream, request.peer_ip, answer.error().text());
+    return answer;
+}
+
+Result<std::vector<CandidateAddress>> Signaling::candidates(const OfferRequest& offer, const net::HttpRequest& request,
+                                                            const config::Snapshot& snapshot) {
+    CandidateSources sources;
+    sources.local = local_addresses();
+    sources.resolve = [this](const std::string& name) { return resolve(name); };
+    sources.environment = [](const std::string& name) {
+        const char* value = std::getenv(name.c_str());
+        return std::string(value ? value : "");
+    };
+    return find_candidates(
+        {snapshot.rtc_server, request.message.host, offer.eip, sessions_.udp_ports(), sessions_.tcp_ports()}, sources);
+}
+
+std::vector<std::string> Signaling::resolve(const std::string& name) {
+    const int64_t now_ms = base::monotonic_ms();
+    if (auto found = resolved_.find(name); found != resolved_.end() && found->second.until_ms > now_ms)
+        return found->second.addresses;
+    auto addresses = runtime::resolve(name, runtime::Deadline::in_ms(kResolveMs));
+    std::erase_if(resolved_, [&](const auto& entry) { return entry.second.until_ms <= now_ms; });
+    if (resolved_.size() >= kMostResolved) resolved_.clear();
+    Resolved& kept = resolved_[name];
+    kept.until_ms = now_ms + kKeepResolvedMs;
+    kept.addresses = addresses ? *std::move(addresses) : std::vector<std::string>();
+    return kept.addresses;
+}
+
+Result<void> Signaling::patch(const Endpoint&, net::HttpRequest& request, net::HttpResponse& response) {
+    if (!has_content_type(request.message, kFragment)) {
+        response.header("Accept-Patch", kFragment);
+        return send_failure(response, 415, fmt::format("the body must be {}", kFragment));
+    }
+    const auto if_match = request.message.headers.find("If-Match");
+    if (!if_match) return send_failure(response, 428, "If-Match is missing: the session's ETag, or * to restart ICE");
+    auto patched = sessions_.patch(request.message.parameter("session"), request.message.parameter("token"),
+                                   read_if_match(*if_match), request.message.body);
+    if (!patched) {
+        const int status = patched.error().code() == Code::kBusy    ? 412
+                           : patched.error().code() == Code::kLimit ? 400
+                                                                    : status_of(patched.error());
+        return send_failure(response, status, patched.error().text());
+    }
+    if (!patched->etag.empty()) response.header("ETag", entity_tag(patched->etag));
+    if (patched->fragment.empty()) return response.send(204, {}, {});
+    return response.send(200, kFragment, patched->fragment);
+}
+
+Result<void> Signaling::remove(const Endpoint&, net::HttpRequest& request, net::HttpResponse& response) {
+    auto removed = sessions_.remove(request.message.parameter("session"), request.message.parameter("token"));
+    if (!removed) return send_failure(response, status_of(removed.error()), removed.error().text());
+    return response.send(200, "text/plain", "");
+}
+
+}  // namespace service::rtc

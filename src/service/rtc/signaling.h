@@ -1,0 +1,76 @@
+#pragma once
+// The HTTP side of WebRTC: WHIP (RFC 9725), WHEP (draft-ietf-wish-whep: the offer is the player's), and the older JSON
+// API, on the API's port and on HTTP's. It finds the vhost, asks net::Gate, finds the candidates, and hands the offer
+// to Sessions; statuses and fields are made here.
+//
+//   POST    /rtc/v1/whip/ whep/ whip-play/   offer in, 201 and answer out; Location is where the session is
+//   PATCH   that Location                    candidates (204), or an ICE restart (200 and a fragment)
+//   DELETE  that Location                    ends the session
+//   POST    /rtc/v1/publish/ play/           JSON in, JSON out
+//   GET     /players/whip.html whep.html     pages that publish and play; the HTTP port alone
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/snapshot.h"
+#include "net/api_endpoint.h"
+#include "net/gate.h"
+#include "net/http_router.h"
+#include "net/session.h"
+#include "service/rtc/offer_request.h"
+#include "service/rtc/service.h"
+
+namespace service::rtc {
+
+class Signaling {
+  public:
+    // The references outlive it, and it outlives the routers' use.
+    Signaling(config::SnapshotPtr snapshot, Sessions& sessions, net::SessionTable& table, net::Gate& gate);
+
+    void add_routes(net::HttpRouter& router);  // of the HTTP server
+    void add_rows(net::ApiTable& table);       // of the API
+    void reload(const config::SnapshotPtr& next) { snapshot_ = next; }
+    // No new sessions; those that are there are patched and ended as ever.
+    void stop_accepting() { stopping_ = true; }
+
+  private:
+    struct Endpoint {
+        const char* path;
+        net::Action action;
+        bool json;
+    };
+    static const std::vector<Endpoint>& endpoints();
+
+    using Handler = base::Result<void> (Signaling::*)(const Endpoint&, net::HttpRequest&, net::HttpResponse&);
+    net::HttpHandler bind(const Endpoint& endpoint, Handler handler);
+    base::Result<void> offer(const Endpoint& endpoint, net::HttpRequest& request, net::HttpResponse& response);
+    base::Result<void> patch(const Endpoint& endpoint, net::HttpRequest& request, net::HttpResponse& response);
+    base::Result<void> remove(const Endpoint& endpoint, net::HttpRequest& request, net::HttpResponse& response);
+    base::Result<void> options(const Endpoint& endpoint, net::HttpRequest& request, net::HttpResponse& response);
+    base::Result<void> not_allowed(const Endpoint& endpoint, net::HttpRequest& request, net::HttpResponse& response);
+
+    base::Result<Answer> begin(const Endpoint& endpoint, OfferRequest& offer, const net::HttpRequest& request,
+                               const net::HttpResponse& response);
+    base::Result<std::vector<CandidateAddress>> candidates(const OfferRequest& offer, const net::HttpRequest& request,
+                                                           const config::Snapshot& snapshot);
+    std::vector<std::string> resolve(const std::string& name);
+
+    // Names that were resolved lately: each request would ask again.
+    struct Resolved {
+        int64_t until_ms = 0;
+        std::vector<std::string> addresses;
+    };
+    static constexpr size_t kMostResolved = 64;
+
+    config::SnapshotPtr snapshot_;
+    Sessions& sessions_;
+    net::SessionTable& table_;
+    net::Gate& gate_;
+    bool stopping_ = false;
+    std::map<std::string, Resolved> resolved_;
+};
+
+}  // namespace service::rtc
