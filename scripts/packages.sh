@@ -6,7 +6,7 @@ PACKAGES_BUILD="g++ make libst-dev libssl-dev libhttp-parser-dev libspdlog-dev l
     libcli11-dev libc-ares-dev liburing-dev zlib1g-dev
     libavcodec-dev libavutil-dev libswresample-dev"
 PACKAGES_DEMO="ffmpeg"
-PACKAGES_TEST="python3 libgtest-dev clang-format valgrind"
+PACKAGES_TEST="python3 libgtest-dev libsrtp2-dev clang-format valgrind"
 PACKAGES_E2E="$(grep -v '^#' scripts/e2e/packages.txt 2>/dev/null | tr '\n' ' ')"
 # Where Node.js came from elsewhere, npm came with it and is no package.
 PACKAGES_NODE="$(command -v npm >/dev/null || echo npm)"

@@ -39,6 +39,10 @@ libraries_check() {
     library GoogleTest tests libgtest-dev "-lgtest_main -lgtest -pthread" gtest/gtest.h \
         'testing::GTEST_FLAG(brief) = true;'
     have_gtest=$feature_found
+    # The reference that protocol/srtp is tested beside.
+    library libsrtp tests libsrtp2-dev -lsrtp2 srtp2/srtp.h \
+        'srtp_init(); std::puts(srtp_get_version_string());'
+    [ "$feature_found" = no ] || libs_gtest="$libs_gtest -lsrtp2"
     # One library may be named by two rows; the linker wants it once, after those that use it.
     libraries=$(echo "$libraries" | tr -s ' ' '\n' | awk 'NF { name[++n] = $0; last[$0] = n }
         END { for (i = 1; i <= n; i++) if (last[name[i]] == i) printf "%s ", name[i] }')
