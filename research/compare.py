@@ -66,6 +66,8 @@ def parse_options():
     parser.add_argument("--recorded", type=int, default=500, help="streams; also twice as many, and on a late disk")
     parser.add_argument("--segmented", type=int, default=200, help="streams made into HLS")
     parser.add_argument("--viewers", type=int, default=100, help="of the latency measurement")
+    parser.add_argument("--webrtc-players", type=int, default=400)
+    parser.add_argument("--webrtc-publishers", type=int, default=100)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=10, help="measured per run")
     parser.add_argument("--settle", type=int, default=3, help="seconds between the last connection and measuring")
@@ -89,7 +91,7 @@ def parse_options():
     if options.quick:
         options.players, options.other_players, options.lowlatency_players = [100], [100], [100]
         options.rate3m_players, options.publishers, options.viewers = 20, 20, 20
-        options.recorded, options.segmented = 20, 10
+        options.recorded, options.segmented, options.webrtc_players, options.webrtc_publishers = 20, 10, 20, 10
         options.repeats, options.seconds, options.settle = 1, 1, 1
     return options
 

@@ -31,6 +31,8 @@ Command parse_command_line(int argc, char** argv) {
     load::PublishOptions publish;
     load::LatencyOptions latency;
     load::ChurnOptions churn;
+    rtcload::WhepOptions whep;
+    rtcload::WhipOptions whip;
     latency.count = 100;
 
     auto* play_app = app.add_subcommand("play", "Many viewers of a stream");
@@ -60,6 +62,14 @@ Command parse_command_line(int argc, char** argv) {
     churn_app->add_flag("--publish", churn.publish, "Publish a few messages, instead of playing to the first frame");
     churn_app->add_option("--messages", churn.messages, "So many")->capture_default_str();
 
+    auto* whep_app = app.add_subcommand("whep", "Many WebRTC players of a stream");
+    add_common(*whep_app, whep, "The WHEP endpoint, http://; or udp://HOST:PORT of a floor; {i} is the number");
+    whep_app->add_flag("--nack", whep.nack, "Offer NACK and RTX, and ask again for what is missing");
+
+    auto* whip_app = app.add_subcommand("whip", "Many WebRTC publishers, in real time");
+    add_common(*whip_app, whip, "The WHIP endpoint, http://; {i} is the number");
+    whip_app->add_option("--file", whip.flv_file, "The FLV file whose H.264 is sent, again and again")->required();
+
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
@@ -68,6 +78,8 @@ Command parse_command_line(int argc, char** argv) {
     if (*play_app) return play;
     if (*publish_app) return publish;
     if (*latency_app) return latency;
+    if (*whep_app) return whep;
+    if (*whip_app) return whip;
     churn.count = churn.concurrency;
     return churn;
 }

@@ -4,10 +4,12 @@
 #include <variant>
 
 #include "load/commands.h"
+#include "rtcload/commands.h"
 
 namespace bench {
 
-using Command = std::variant<int, load::PlayOptions, load::PublishOptions, load::LatencyOptions, load::ChurnOptions>;
+using Command = std::variant<int, load::PlayOptions, load::PublishOptions, load::LatencyOptions, load::ChurnOptions,
+                             rtcload::WhepOptions, rtcload::WhipOptions>;
 
 // What is to be done, or the exit code where there is nothing to do (help was asked for, or the line is wrong).
 Command parse_command_line(int argc, char** argv);

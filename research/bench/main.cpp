@@ -22,6 +22,8 @@ struct Execute {
     int operator()(const load::PublishOptions& options) const { return load::publish(options); }
     int operator()(const load::LatencyOptions& options) const { return load::latency(options); }
     int operator()(const load::ChurnOptions& options) const { return load::churn(options); }
+    int operator()(const rtcload::WhepOptions& options) const { return rtcload::whep(options); }
+    int operator()(const rtcload::WhipOptions& options) const { return rtcload::whip(options); }
 };
 
 }  // namespace

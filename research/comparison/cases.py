@@ -40,11 +40,11 @@ class Cases:
         self.there = servers.there()
         self.list = []
         for group in (self.players, self.lowlatency, self.rate3m, self.publishers, self.segments, self.recording,
-                      self.latency, self.firstframe, self.start):  # fmt: skip
+                      self.latency, self.firstframe, self.start, self.whep, self.whip):  # fmt: skip
             if group.__name__ in options.only:
                 group()
 
-    GROUPS = ("players", "lowlatency", "rate3m", "publishers", "segments", "recording", "latency", "firstframe", "start")
+    GROUPS = ("players", "lowlatency", "rate3m", "publishers", "segments", "recording", "latency", "firstframe", "start", "whep", "whip")
 
     def add(self, group, server, count, seconds, run, repeats=None):
         if server.split(",")[0] in self.o.servers:
@@ -248,3 +248,61 @@ class Cases:
             peers["MediaMTX"] = run(self.servers.mediamtx)
         for name, body in peers.items():
             self.add("start", name, 0, 5, body, 1)
+
+    # ---- WebRTC
+
+    @staticmethod
+    def webrtc_url(running, server, kind, stream="s"):
+        if server.startswith("MediaMTX"):
+            return f"http://127.0.0.1:{running.http}/live/{stream}/{kind}"
+        return running.whip_url(kind, stream)
+
+    def webrtc_peers(self):
+        peers = {"ours": self.servers.ours_webrtc}
+        if self.there["mediamtx"]:
+            peers["MediaMTX"] = self.servers.mediamtx_webrtc
+        return peers
+
+    def whep(self):
+        """Players by WebRTC of what RTMP publishes (AAC to Opus on the way; MediaMTX does not do that), and of what WebRTC
+        publishes."""
+        count, words = self.o.webrtc_players, ["--settle-ms", self.o.settle * 1000, "--seconds", self.o.seconds]
+
+        def play(running, url, *more):
+            return self.load.run("whep", url, "-n", count, "--ramp", 100, "--server-pid", running.pid, *words, *more)
+
+        def floor():
+            with self.servers.floor_srtp(KBPS) as running:
+                return play(running, f"udp://127.0.0.1:{running.rtc}")
+
+        def run(server, start, source, *more):
+            def body():
+                with start() as running:
+                    url = running.rtmp_url() if source == "RTMP" else self.webrtc_url(running, server, "whip")
+                    with self.load.publisher(url, command="publish" if source == "RTMP" else "whip"):
+                        return play(running, self.webrtc_url(running, server, "whep"), *more)
+            return body
+
+        seconds = START_S + PUBLISHER_S + count / 100 + self.o.settle + self.o.seconds + 1
+        self.add("whep", "floor", count, seconds, floor)
+        for server, start in self.webrtc_peers().items():
+            if server == "ours":
+                self.add("whep", "ours, from RTMP", count, seconds, run(server, start, "RTMP"))
+            self.add("whep", f"{server}, from WHIP", count, seconds, run(server, start, "WHIP"))
+            self.add("whep", f"{server}, from WHIP, NACK", count, seconds, run(server, start, "WHIP", "--nack"), 1)
+
+    def whip(self):
+        count = self.o.webrtc_publishers
+
+        def run(server, start):
+            def body():
+                with start() as running:
+                    url = self.webrtc_url(running, server, "whip", "p{i}")
+                    return self.load.run("whip", url, *self.load.source()[:2], "-n", count, "--ramp", count / GOP_S,
+                                         "--seconds", self.o.seconds, "--settle-ms", self.o.settle * 1000,
+                                         "--server-pid", running.pid)  # fmt: skip
+            return body
+
+        seconds = START_S + GOP_S + self.o.settle + self.o.seconds + 1
+        for server, start in self.webrtc_peers().items():
+            self.add("whip", server, count, seconds, run(server, start))

@@ -5,6 +5,7 @@ import statistics
 MEDIAN = ("server_cpu_ms_per_mbit", "server_kb_per_player", "server_cpu_percent", "mbit_per_s", "load_cpu_percent")
 STARVED_PERCENT = 85  # of the median viewer's bytes
 PLAYERS = ("players", "lowlatency", "rate3m")
+WEBRTC_PLAYERS = ("whep",)
 
 
 def of_players(runs):
@@ -23,6 +24,23 @@ def of_publishers(runs):
         "cpu_ms_per_s": round(statistics.median(run["server_cpu_ms_per_s_per_publisher"] for run in runs), 4),
         "kb": round(statistics.median(run["server_kb_per_publisher"] for run in runs), 1),
         "gop_kb": runs[0]["average_gop_kb"],
+        "dropped": sum(run["failed"] + run["lost"] for run in runs),
+    }
+
+
+def of_webrtc_players(runs):
+    out = of_players(runs)
+    out["packets"] = sum(run["packets"] for run in runs)
+    out["packets_lost"] = sum(max(0, run["packets_lost"]) for run in runs)
+    return out
+
+
+def of_webrtc_publishers(runs):
+    return {
+        "cpu_ms_per_s": round(statistics.median(run["server_cpu_ms_per_s_per_publisher"] for run in runs), 4),
+        "kb": round(statistics.median(run["server_kb_per_publisher"] for run in runs), 1),
+        "mbit_per_s": round(statistics.median(run["mbit_per_s"] for run in runs), 2),
+        "asked_again": sum(run["packets_asked_again"] for run in runs),
         "dropped": sum(run["failed"] + run["lost"] for run in runs),
     }
 
@@ -49,7 +67,8 @@ def of_first_frame(runs):
 
 
 SUMMARIES = {"publishers": of_publishers, "segments": of_publishers, "recording": of_recording, "latency": of_latency,
-             "firstframe": of_first_frame, "start": lambda runs: runs[0]}  # fmt: skip
+             "firstframe": of_first_frame, "start": lambda runs: runs[0], "whep": of_webrtc_players,
+             "whip": of_webrtc_publishers}  # fmt: skip
 
 
 def summarise(raw):
@@ -112,6 +131,7 @@ def check(groups, quick):
                 v.at_most(f"{group}: {server}: kB each beside the GOP", run["kb"] - run["gop_kb"], 64)
     check_recording(groups.get("recording", {}), v)
     check_waiting(groups, v)
+    check_webrtc(groups, v)
     return v.rows
 
 
@@ -159,3 +179,20 @@ def check_waiting(groups, v):
     if start := groups.get("start", {}).get("ours", {}).get(0):
         v.at_most("start to listening, ms", start["start_ms"], 50)
         v.at_most("idle memory, kB PSS", start["idle_pss_kb"], 15000)
+
+
+def check_webrtc(groups, v):
+    for server, by_count in groups.get("whep", {}).items():
+        for count, run in by_count.items() if server.startswith("ours") else ():
+            what = f"whep: {server}, {count} players"
+            bad = run["dropped"] + run["stream_errors"] + run["without_frame"] + (not run["mbit_per_s"])
+            bad += run["slowest_viewer_percent"] < STARVED_PERCENT
+            v.at_most(f"{what}: dropped or starved", bad, 0, always=True)
+            v.at_most(f"{what}: packets lost, percent", 100 * run["packets_lost"] / max(1, run["packets"]), 0.1)
+            v.at_most(f"{what}: CPU, ms per Mbit", run["server_cpu_ms_per_mbit"], 1.1)
+            if "floor" in groups["whep"]:
+                v.at_most(f"{what}: CPU to the floor's", to_floor(groups, "whep", server, count, "server_cpu_ms_per_mbit"), 1.5)
+            v.at_most(f"{what}: kB each", run["server_kb_per_player"], 64)
+    for server, by_count in groups.get("whip", {}).items():
+        for count, run in by_count.items() if server.startswith("ours") else ():
+            v.at_most(f"whip: {server}, {count} publishers: dropped", run["dropped"], 0, always=True)

@@ -41,8 +41,9 @@ class Load:
         return ["--file", self.streams[kbps], "--loop"]
 
     @contextlib.contextmanager
-    def publisher(self, url, kbps=KBPS):
-        words = self.words("publish", url, *self.source(kbps), "--seconds", 3600, "--settle-ms", 0)
+    def publisher(self, url, kbps=KBPS, command="publish"):
+        source = self.source(kbps) if command == "publish" else self.source(kbps)[:2]  # whip always goes on
+        words = self.words(command, url, *source, "--seconds", 3600, "--settle-ms", 0)
         process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             time.sleep(2.5)  # a whole group of pictures is there

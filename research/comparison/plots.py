@@ -98,6 +98,20 @@ def latency(pyplot, groups, path):
     save(figure, path)
 
 
+def webrtc(pyplot, groups, path):
+    names, runs = zip(*((name, next(iter(by_count.values()))) for name, by_count in groups["whep"].items()))
+    figure, all_axes = pyplot.subplots(1, 2, figsize=(10, 0.6 + 0.4 * len(names)), sharey=True)
+    for axes, (key, label) in zip(all_axes, (("server_cpu_ms_per_mbit", "CPU, ms per Mbit delivered"),
+                                             ("server_kb_per_player", "kB of PSS per player"))):  # fmt: skip
+        bars = axes.barh(range(len(names)), [max(0, run[key]) for run in runs], 0.6, color="#0072b2")
+        axes.bar_label(bars, fmt="%.2f", padding=3)
+        axes.grid(axis="y", visible=False)
+        axes.set_xlabel(label)
+    all_axes[0].set_yticks(range(len(names)), names)
+    all_axes[0].invert_yaxis()
+    save(figure, path)
+
+
 def draw(groups, directory):
     """Draws what the groups allow; (title, file) of each."""
     pyplot = library()
@@ -107,6 +121,7 @@ def draw(groups, directory):
         ("memory", "players", "Memory per player", memory),
         ("first_frame", "firstframe", "Time to the first frame", first_frame),
         ("latency", "latency", "Latency percentiles", latency),
+        ("webrtc", "whep", "WebRTC players: CPU and memory", webrtc),
     ):
         if group in groups:
             make(pyplot, groups, directory / f"{name}.svg")

@@ -5,7 +5,7 @@ import pathlib
 import subprocess
 import time
 
-from .figures import PLAYERS, above_ingest, to_floor
+from .figures import PLAYERS, WEBRTC_PLAYERS, above_ingest, to_floor
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TITLES = {
@@ -18,6 +18,8 @@ TITLES = {
     "latency": "From the publisher's send to the viewer's receipt",
     "firstframe": "Time to the first frame: from connecting to the first picture or audio frame",
     "start": "Start to the first accepted connection, and memory two seconds later",
+    "whep": "Players of one 237 kbit/s stream by WebRTC (WHEP)",
+    "whip": "Publishers by WebRTC (WHIP), 237 kbit/s each, nobody watching",
 }
 
 
@@ -114,8 +116,14 @@ def start_table(groups, group):
     return table(("server", "start ms", "slowest of 9", "idle PSS kB"), rows)
 
 
+def webrtc_publishers_table(groups, group):
+    rows = [(server, count, run["cpu_ms_per_s"], run["kb"], run["mbit_per_s"], run["asked_again"], run["dropped"])
+            for server, by_count in groups[group].items() for count, run in by_count.items()]  # fmt: skip
+    return table(("server", "publishers", "CPU ms/s each", "kB each", "Mbit/s", "packets asked again", "dropped"), rows)
+
+
 TABLES = {"publishers": publishers_table, "segments": publishers_table, "recording": recording_table, "latency": latency_table,
-          "firstframe": first_frame_table, "start": start_table}  # fmt: skip
+          "firstframe": first_frame_table, "start": start_table, "whip": webrtc_publishers_table}  # fmt: skip
 
 
 def markdown(facts, groups, targets, plots=()):
@@ -123,7 +131,7 @@ def markdown(facts, groups, targets, plots=()):
     parts += [f"![{title}]({path})\n" for title, path in plots]
     for group, title in TITLES.items():
         if group in groups:
-            make = players_table if group in PLAYERS else TABLES[group]
+            make = players_table if group in PLAYERS + WEBRTC_PLAYERS else TABLES[group]
             parts.append(f"{title}:\n\n{make(groups, group)}")
     if targets:
         rows = [(what, figure, limit, "met" if ok else "MISSED") for what, figure, limit, ok in targets]

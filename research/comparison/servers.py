@@ -30,7 +30,7 @@ NGINX_MODULE = pathlib.Path("/usr/lib/nginx/modules/ngx_rtmp_module.so")
 MEDIAMTX = """logLevel: error
 rtmpAddress: 127.0.0.1:{port}
 rtsp: no
-webrtc: no
+{webrtc}
 srt: no
 moq: no
 {top}
@@ -38,6 +38,12 @@ paths:
   all_others:
 {path}
 """
+MEDIAMTX_WEBRTC = """webrtcAddress: 127.0.0.1:{http}
+webrtcLocalUDPAddress: 127.0.0.1:{rtc}
+webrtcIPsFromInterfaces: no
+webrtcAdditionalHosts: [127.0.0.1]"""
+RTC_TOP = "rtc_server { enabled on; listen {rtc}; candidate 127.0.0.1; }"
+RTC_VHOST = "rtc { enabled on; rtmp_to_rtc on; }"
 
 
 class Failure(Exception):
@@ -62,14 +68,20 @@ def pinned(core):
 class Running:
     """A server that listens. start_ms: from its start until it accepted a connection."""
 
-    def __init__(self, process, rtmp, http, start_ms, api):
-        self.pid, self.rtmp, self.http, self.start_ms, self.api = process.pid, rtmp, http, start_ms, api
+    def __init__(self, process, servers, start_ms):
+        self.pid, self.start_ms = process.pid, start_ms
+        self.rtmp, self.http, self.api = servers.rtmp_port, servers.http_port, servers.api_port
+        self.rtc = servers.rtc_port
 
     def rtmp_url(self, stream="s"):
         return f"rtmp://127.0.0.1:{self.rtmp}/live/{stream}"
 
     def play_url(self, protocol):
         return f"http://127.0.0.1:{self.http}/live/s.flv" if protocol == "http" else self.rtmp_url()
+
+    def whip_url(self, kind="whip", stream="s"):
+        """Of ours; MediaMTX's has the stream in its path."""
+        return f"http://127.0.0.1:{self.http}/rtc/v1/{kind}/?app=live&stream={stream}"
 
     def stalls(self):
         """Of ours with its API: times at which the loop did not turn, the newest. None: not asked for."""
@@ -86,7 +98,7 @@ class Running:
 class Servers:
     def __init__(self, objs, directory):
         self.objs, self.directory = objs, directory
-        self.rtmp_port, self.http_port, self.api_port = free_ports(3)
+        self.rtmp_port, self.http_port, self.api_port, self.rtc_port = free_ports(4)
         (directory / "logs").mkdir(exist_ok=True)
 
     def there(self):
@@ -103,7 +115,7 @@ class Servers:
                                        env={**os.environ, **(environment or {})})  # fmt: skip
         try:
             start_ms = self.wait_for(port, process, log, began)
-            yield Running(process, self.rtmp_port, self.http_port, start_ms, self.api_port)
+            yield Running(process, self, start_ms)
         finally:
             process.terminate()
             try:
@@ -114,6 +126,9 @@ class Servers:
 
     @staticmethod
     def wait_for(port, process, log, began):
+        if port is None:  # UDP alone, bound at once
+            time.sleep(0.3)
+            return 300
         while time.monotonic() < began + 10 and process.poll() is None:
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
                 return (time.monotonic() - began) * 1000
@@ -128,18 +143,30 @@ class Servers:
         words = [f"--publish{how}", self.rtmp_port, *([ms] if how else [])]
         return self.process([self.objs / "floor", *words], self.rtmp_port)
 
+    def floor_srtp(self, kbps):
+        return self.process([self.objs / "floor", "--srtp", self.rtc_port, kbps], None)
+
     def ours(self, play="", vhost="", top="", environment=None):
         conf = self.directory / "srs.conf"
         conf.write_text(OURS.format(dir=self.directory, rtmp=self.rtmp_port, http=self.http_port, play=play,
-                                    vhost=vhost, top=top.replace("{api}", str(self.api_port))))  # fmt: skip
+                                    vhost=vhost, top=self.with_ports(top)))  # fmt: skip
         return self.process([self.objs / "srs", "-c", conf], self.http_port, environment)
+
+    def with_ports(self, text):
+        return text.replace("{api}", str(self.api_port)).replace("{rtc}", str(self.rtc_port))
+
+    def ours_webrtc(self):
+        return self.ours("", RTC_VHOST, RTC_TOP)
+
+    def mediamtx_webrtc(self):
+        return self.mediamtx(webrtc=MEDIAMTX_WEBRTC.format(http=self.http_port, rtc=self.rtc_port))
 
     def nginx(self, more=""):
         conf = self.directory / "nginx.conf"
         conf.write_text(NGINX.format(module=NGINX_MODULE, dir=self.directory, port=self.rtmp_port, more=more))
         return self.process(["nginx", "-p", self.directory, "-c", conf], self.rtmp_port)
 
-    def mediamtx(self, top="hls: no", path=""):
+    def mediamtx(self, top="hls: no", path="", webrtc="webrtc: no"):
         conf = self.directory / "mediamtx.yml"
-        conf.write_text(MEDIAMTX.format(port=self.rtmp_port, top=top, path=path))
+        conf.write_text(MEDIAMTX.format(port=self.rtmp_port, top=top, path=path, webrtc=webrtc))
         return self.process([self.objs / "peers/mediamtx", conf], self.rtmp_port)

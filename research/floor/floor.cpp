@@ -12,6 +12,7 @@
 //                                 over it in turns of 5 ms.
 //   floor --publish-uring PORT TICK_MS
 //                                 The same by io_uring: multishot receives, looked at once per tick.
+//   floor --srtp PORT KBPS        WebRTC players: see floor/srtp.h.
 //
 // It does not parse requests, queue for slow readers (what a socket does not take is lost, the framing with it) or end
 // by itself. SIGTERM ends it; it then says what it moved.
@@ -39,6 +40,7 @@
 #include <string>
 #include <vector>
 
+#include "floor/srtp.h"
 #include "floor/uring.h"
 
 namespace {
@@ -262,7 +264,7 @@ int usage() {
     std::fputs(
         "usage: floor PORT KBPS INTERVAL_MS\n       floor --publish PORT\n       floor --publish-turns PORT "
         "INTERVAL_MS\n"
-        "       floor --publish-uring PORT TICK_MS\n",
+        "       floor --publish-uring PORT TICK_MS\n       floor --srtp PORT KBPS\n",
         stderr);
     return 2;
 }
@@ -288,6 +290,11 @@ int main(int argc, char** argv) {
         Floor::raise_open_file_limit();
         return run_uring_floor(Floor::listening_socket(static_cast<uint16_t>(std::atoi(arguments[1].c_str()))),
                                tick_ms);
+    }
+    if (arguments[0] == "--srtp") {
+        int64_t kbps = std::atoll(arguments[2].c_str());
+        if (kbps < 100 || kbps > 100'000) return usage();
+        return run_srtp_floor(static_cast<uint16_t>(std::atoi(arguments[1].c_str())), kbps);
     }
     int port = std::atoi(arguments[0].c_str());
     int64_t kbps = std::atoll(arguments[1].c_str()), interval_ms = std::atoll(arguments[2].c_str());

@@ -51,14 +51,20 @@ void Run::show_progress() {
 }
 
 void Run::open_all(const std::vector<Connection*>& connections, std::function<void(Connection&)> opened) {
+    open_each(static_cast<uint32_t>(connections.size()), [&](uint32_t i, runtime::Deadline deadline) {
+        if (connections[i]->open(deadline) && opened) opened(*connections[i]);
+    });
+}
+
+void Run::open_each(uint32_t count, std::function<void(uint32_t, runtime::Deadline)> open) {
     runtime::Gate gate;
     Ramp ramp(base::monotonic_us(), options_.ramp);
     std::vector<runtime::Task> tasks;
-    tasks.reserve(connections.size());
-    for (uint32_t i = 0; i < connections.size(); ++i) {
+    tasks.reserve(count);
+    for (uint32_t i = 0; i < count; ++i) {
         if (!sleep_until(runtime::Deadline::at_us(ramp.due_us(i)))) break;
-        auto body = [&opened, connection = connections[i], timeout = options_.timeout_ms, pass = gate.enter()] {
-            if (connection->open(runtime::Deadline::in_ms(timeout)) && opened) opened(*connection);
+        auto body = [&open, i, timeout = options_.timeout_ms, pass = gate.enter()] {
+            open(i, runtime::Deadline::in_ms(timeout));
         };
         tasks.push_back(runtime::spawn("open", std::move(body)));
     }

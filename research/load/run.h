@@ -34,6 +34,8 @@ class Run {
     // Opens the connections by the ramp, a coroutine each, and waits until every one is open or has failed.
     // opened is called in its coroutine after each success.
     void open_all(const std::vector<Connection*>& connections, std::function<void(Connection&)> opened = {});
+    // The same of anything: open is called for each number, in a coroutine.
+    void open_each(uint32_t count, std::function<void(uint32_t, runtime::Deadline)> open);
 
     // Between these two the server's CPU time and the bytes are counted.
     void begin_window();
