@@ -10,6 +10,8 @@ PACKAGES_TEST="python3 libgtest-dev libsrtp2-dev clang-format valgrind"
 PACKAGES_E2E="$(grep -v '^#' scripts/e2e/packages.txt 2>/dev/null | tr '\n' ' ')"
 # Where Node.js came from elsewhere, npm came with it and is no package.
 PACKAGES_NODE="$(command -v npm >/dev/null || echo npm)"
+# The same of Go, for the WebRTC peer of the end-to-end tests.
+PACKAGES_GO="$(command -v go >/dev/null || echo golang-go)"
 PACKAGES_VALGRIND="valgrind libc6-dbg"
 PACKAGES_BUILDS="libgoogle-perftools-dev google-perftools graphviz gdb linux-perf gcovr binutils"
 

@@ -26,6 +26,7 @@ class Browser:
 
     def __init__(self, tool, directory, page, source, flags=""):
         self.reports = []
+        self.commands = []  # words for the page: the answer to its next report
         browser = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -41,8 +42,11 @@ class Browser:
 
             def do_POST(self):
                 browser.reports.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-                self.send_response(204)
+                body, browser.commands = json.dumps(browser.commands).encode(), []
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
+                self.wfile.write(body)
 
             def log_message(self, *_):
                 pass

@@ -2,14 +2,15 @@
 tests publish by RTMP."""
 
 import json
+import re
 import shutil
 import statistics
 import urllib.parse
 from pathlib import Path
 
-from . import api, browser, ffmpeg, mediamtx
+from . import api, browser, ffmpeg, http, mediamtx
 from .server import Server, default_vhost
-from .timing import wait_until
+from .timing import scaled, wait_until
 
 TOP = "rtc_server { enabled on; listen RTC_PORT; candidate 127.0.0.1; }\n" + api.CONF % ""
 VHOST = "rtc { enabled on; rtmp_to_rtc on; rtc_to_rtmp on; nack on; twcc on; %s }"
@@ -46,6 +47,20 @@ def whep_url(server, path="live/one", port=None):
     return f"http://127.0.0.1:{server.http_port}/{path}/whep"
 
 
+def delete(url):
+    """The status that a DELETE of the session is answered with."""
+    parts = urllib.parse.urlsplit(url)
+    with http.Connection(parts.port) as connection:
+        connection.request("DELETE", f"{parts.path}?{parts.query}")
+        return connection.read_response("DELETE").status
+
+
+def through_port(answer, port):
+    """The SDP with another port in its UDP candidates, that of a relay, and without candidates over TCP."""
+    lines = [line for line in answer.split("\r\n") if not re.match(r"a=candidate:\S+ \d+ tcp ", line, re.IGNORECASE)]
+    return re.sub(r"(?m)^(a=candidate:\S+ \d+ udp \d+ \S+ )\d+ ", rf"\g<1>{port} ", "\r\n".join(lines), flags=re.IGNORECASE)
+
+
 def is_ours(server):
     return isinstance(server, Server)
 
@@ -67,21 +82,30 @@ def wait_sessions(server, kind, count, seconds=10):
 # ---- What RTMP publishers send
 
 
-def bars_and_beeps(server, path="live/one", seconds=60, b_frames=0):
-    """The words of an FFmpeg that publishes by RTMP: seven bars, below them a field that is white for the first 150 ms of
-    each second, and a tone in the same 150 ms. As a live encoder: in real time, a keyframe a second. MediaMTX makes no
-    Opus of AAC, so it is given Opus."""
+def _bars_and_beeps(seconds, b_frames=0):
+    """Seven bars, below them a field that is white for the first 150 ms of each second, and a tone in the same 150 ms. As a
+    live encoder: in real time, a keyframe a second."""
     picture = (
         f"smptebars=size={WIDTH}x{HEIGHT}:rate=30,drawbox=x=0:y=ih*5/6:w=iw:h=ih/6:color=black:t=fill,"
         "drawbox=x=0:y=ih*5/6:w=iw:h=ih/6:color=white:t=fill:enable='lt(mod(t,1),0.15)'"
     )
     sound = "aevalsrc='0.8*sin(2*PI*1000*t)*lt(mod(t,1),0.15)':s=44100:c=stereo"
-    encode = ["-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-g", 30, "-bf", b_frames]
-    opus = [] if is_ours(server) else ["-c:a", "libopus", "-ar", "48000"]
-    return ffmpeg.command9(
-        "-re", "-f", "lavfi", "-i", picture, "-f", "lavfi", "-i", sound, "-t", seconds, *encode, "-b:v", "800k",
-        *(opus or ["-c:a", "aac"]), "-b:a", "96k", "-ac", "2", "-f", "flv", server.rtmp_url(path),
-    )  # fmt: skip
+    encode = ["-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-g", 30, "-bf", b_frames, "-b:v", "800k"]
+    return ["-re", "-f", "lavfi", "-i", picture, "-f", "lavfi", "-i", sound, "-t", seconds, *encode]
+
+
+_OPUS = ["-c:a", "libopus", "-ar", "48000", "-ac", "2", "-b:a", "96k"]
+
+
+def bars_and_beeps(server, path="live/one", seconds=60, b_frames=0):
+    """The words of an FFmpeg that publishes it by RTMP. MediaMTX makes no Opus of AAC, so it is given Opus."""
+    audio = ["-c:a", "aac", "-b:a", "96k", "-ac", "2"] if is_ours(server) else _OPUS
+    return ffmpeg.command9(*_bars_and_beeps(seconds, b_frames), *audio, "-f", "flv", server.rtmp_url(path))
+
+
+def bars_and_beeps_by_whip(server, path="live/one", seconds=60):
+    """And of one that publishes it by WHIP."""
+    return ffmpeg.command9(*_bars_and_beeps(seconds), "-profile:v", "baseline", *_OPUS, "-f", "whip", whip_url(server, path))
 
 
 # ---- Chromium
@@ -92,6 +116,15 @@ class Page(browser.Browser):
 
     def __init__(self, tool, directory, **wanted):
         super().__init__(tool, directory, PAGE, urllib.parse.quote(json.dumps(wanted)), FLAGS)
+
+    def leave(self):
+        """As one closes a tab: the page's connections are closed in order."""
+        self.commands.append("leave")
+        wait_until(lambda: self.last()["left"], 5, "the page has left")
+
+    def kill(self):
+        """As when the machine is switched off: nothing more is sent."""
+        self.process.kill()
 
     def wait(self, condition, seconds, what):
         """The first report that the condition holds of. A page that complains fails at once."""

@@ -4,7 +4,7 @@ turns white and when the tone begins (see rtc.bars_and_beeps and rtc_page.html),
 import subprocess
 from typing import NamedTuple
 
-from . import ffmpeg
+from . import ffmpeg, rtc
 from .timing import scaled
 
 RATE, SAMPLES = 100, 8000  # looks per second, of the picture and of the sound
@@ -61,3 +61,14 @@ def look(source, directory, seconds=None):
         [tuple(last[at : at + 3]) for at in range(0, 21, 3)],
         "\n".join(line for line in done.stderr.splitlines() if "rror" in line or "corrupt" in line),
     )
+
+
+def assert_right(who, seen, places, av_ms):
+    """At least a second of pictures, these colours, and sound that near to the picture."""
+    assert seen.pictures >= 20, f"{who}: 20 pictures at least, there are {seen.pictures}"
+    assert not seen.complaints, f"{who}: {seen.complaints}"
+    rtc.assert_colours(seen.places, places)
+    offsets = seen.offsets()
+    assert len(offsets) >= 2, f"{who}: a flash and a beep each second: {seen}"
+    middle = rtc.median(offsets)
+    assert abs(middle) <= av_ms, f"{who}: sound is {middle:.0f} ms behind the picture: {offsets}"

@@ -1,0 +1,95 @@
+"""pion/webrtc as publisher and player (scripts/e2e/pion), built by the first test that needs it, and what it publishes."""
+
+import fcntl
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from . import ffmpeg, media
+from .server import OBJS
+from .timing import scaled
+
+SOURCE = Path(__file__).resolve().parents[1] / "pion"
+PROGRAM = OBJS / "pion" / "peer"
+PICTURE = ["-f", "lavfi", "-i", "testsrc2=size=320x180:rate=25:duration=4"]
+SOUND = ["-f", "lavfi", "-i", "sine=frequency=440:sample_rate=48000:duration=4"]
+RATE = ["-b:v", "400k", "-g", "25", "-bf", "0", "-pix_fmt", "yuv420p"]
+# By codec: the encoder, and the form that the program reads.
+ENCODERS = {
+    "h264": ["-c:v", "libx264", "-preset", "ultrafast", "-profile:v", "baseline", "-bsf:v", "h264_metadata=aud=insert", "-f", "h264"],
+    "h265": ["-c:v", "libx265", "-preset", "ultrafast", "-x265-params", "bframes=0:keyint=25:log-level=error", "-bsf:v",
+             "hevc_metadata=aud=insert", "-f", "hevc"],
+    "vp8": ["-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8", "-auto-alt-ref", "0", "-f", "ivf"],
+    "vp9": ["-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", "-auto-alt-ref", "0", "-lag-in-frames", "0", "-f", "ivf"],
+    "av1": ["-c:v", "libaom-av1", "-usage", "realtime", "-cpu-used", "8", "-lag-in-frames", "0", "-f", "ivf"],
+}  # fmt: skip
+
+
+# Debian's Go is older than pion's sources need; the module proxy has newer ones. Go checks what it gets there.
+TOOLCHAIN = "golang.org/toolchain@v0.0.1-go1.22.12.linux-amd64"
+
+
+def is_there():
+    return bool(shutil.which("go"))
+
+
+def _go():
+    """The program, of 1.20 or later."""
+    version = subprocess.run(["go", "version"], capture_output=True, text=True, check=True).stdout
+    if int(re.search(r"go1\.(\d+)", version)[1]) >= 20:
+        return "go"
+    got = subprocess.run(["go", "mod", "download", "-json", TOOLCHAIN], cwd=PROGRAM.parent, capture_output=True, text=True, check=False)
+    assert got.returncode == 0, f"{version} is too old, and there is no {TOOLCHAIN}: {got.stdout}{got.stderr}"
+    root = PROGRAM.parent / "go"
+    shutil.rmtree(root, ignore_errors=True)
+    shutil.copytree(json.loads(got.stdout)["Dir"], root, copy_function=shutil.copyfile)
+    for folder, _, files in os.walk(root):
+        os.chmod(folder, 0o755)
+        if folder.startswith((str(root / "bin"), str(root / "pkg/tool"))):
+            for name in files:
+                os.chmod(os.path.join(folder, name), 0o755)
+    return str(root / "bin/go")
+
+
+def build():
+    """The program, newer than its sources."""
+    PROGRAM.parent.mkdir(parents=True, exist_ok=True)
+    with (PROGRAM.parent / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        newest = max(path.stat().st_mtime for path in SOURCE.iterdir())
+        if not PROGRAM.exists() or PROGRAM.stat().st_mtime < newest:
+            environment = {**os.environ, "GOFLAGS": "-mod=readonly -buildvcs=false", "GOROOT": ""}
+            done = subprocess.run([_go(), "build", "-o", PROGRAM, "."], cwd=SOURCE, env=environment, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, f"go build in {SOURCE}: {done.stderr[-3000:]}"
+    return PROGRAM
+
+
+def video(codec):
+    words = ffmpeg.command9(*PICTURE, *RATE, *ENCODERS[codec], "OUT")
+    return media._made(f"pion.{codec}", words)
+
+
+def audio():
+    return media._made("pion.ogg", ffmpeg.command9(*SOUND, "-c:a", "libopus", "-b:a", "48k", "-page_duration", "20000", "-f", "ogg", "OUT"))
+
+
+def words(codec="h264", whip=None, whep=None, seconds=4, **more):
+    """Of a run. more: whip_port and whep_port to go through a relay."""
+    out = [build(), "-codec", codec, "-seconds", str(seconds)]
+    if whip:
+        out += ["-whip", whip, "-video", video(codec), "-audio", audio()]
+    if whep:
+        out += ["-whep", whep]
+    for name, value in more.items():
+        out += [f"-{name.replace('_', '-')}={value}"]
+    return [str(word) for word in out]
+
+
+def run(seconds=4, **wanted):
+    """What the program found (see its main.go)."""
+    done = subprocess.run(words(seconds=seconds, **wanted), capture_output=True, text=True, timeout=scaled(seconds + 40), check=False)
+    assert done.returncode == 0, f"pion: {done.stderr[-4000:]}"
+    return json.loads(done.stdout)

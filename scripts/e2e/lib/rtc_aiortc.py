@@ -1,0 +1,275 @@
+"""aiortc as WHIP publisher and WHEP player, which decodes in the script: what its pictures show and its sound is, and by the
+sender reports when each belongs to (RFC 3550, 6.4.1)."""
+
+import asyncio
+import contextlib
+import fractions
+import json
+import logging
+import time
+import urllib.parse
+from typing import NamedTuple
+
+import aioice.ice
+import av
+import numpy
+from aiortc import MediaStreamTrack, RTCPeerConnection, RTCRtpReceiver, RTCRtpSender, RTCSessionDescription
+from aiortc.rtp import RtcpSrPacket
+
+from . import http, rtc
+
+# Its own look at the machine's addresses leaves loopback out.
+aioice.ice.get_host_addresses = lambda use_ipv4, use_ipv6: ["127.0.0.1"] if use_ipv4 else []
+
+WIDTH, HEIGHT, RATE = 320, 180, 20
+CLOCK = {"video": 90000, "audio": 48000}
+FLASH_S = 0.15
+SLICE = 960  # samples of an audio frame
+LOUD = 3000
+
+
+class Picture(NamedTuple):
+    at: float  # arrived, monotonic, s
+    pts: int
+    places: list  # RGB of the seven places that rtc_page.html looks at
+    white: bool
+
+
+# ---- Publishing
+
+
+class Painted(MediaStreamTrack):
+    """What rtc_page.html paints, without its bars. changing: dots that no encoder can foresee, for some bitrate."""
+
+    kind = "video"
+
+    def __init__(self, changing=False):
+        super().__init__()
+        self.start, self.count = time.monotonic(), 0
+        self.noise = numpy.random.default_rng(1) if changing else None
+        self.plain = numpy.zeros((HEIGHT, WIDTH, 3), numpy.uint8)
+        for field, colour in enumerate((rtc.FIELDS[0], rtc.FIELDS[2], rtc.FIELDS[4], rtc.FIELDS[5])):
+            self.plain[HEIGHT // 9 : HEIGHT * 5 // 6, field * WIDTH // 4 : (field + 1) * WIDTH // 4] = colour
+
+    async def recv(self):
+        seconds = self.count / RATE
+        self.count += 1
+        await asyncio.sleep(max(0, self.start + seconds - time.monotonic()))
+        picture = self.plain.copy()
+        if seconds % 1 < FLASH_S:
+            picture[HEIGHT * 5 // 6 :] = 255
+        if self.noise is not None:
+            picture[HEIGHT // 9 + 4 : HEIGHT // 3] = self.noise.integers(0, 255, (HEIGHT // 3 - HEIGHT // 9 - 4, WIDTH, 3), numpy.uint8)
+        frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
+        frame.pts, frame.time_base = int(seconds * CLOCK["video"]), fractions.Fraction(1, CLOCK["video"])
+        return frame
+
+
+class Beeping(MediaStreamTrack):
+    kind = "audio"
+
+    def __init__(self):
+        super().__init__()
+        self.start, self.count = time.monotonic(), 0
+
+    async def recv(self):
+        first = self.count * SLICE
+        self.count += 1
+        await asyncio.sleep(max(0, self.start + first / CLOCK["audio"] - time.monotonic()))
+        seconds = numpy.arange(first, first + SLICE) / CLOCK["audio"]
+        wave = 20000 * numpy.sin(2 * numpy.pi * 1000 * seconds) * (seconds % 1 < FLASH_S)
+        frame = av.AudioFrame.from_ndarray(wave.astype(numpy.int16).reshape(1, -1), format="s16", layout="mono")
+        frame.sample_rate, frame.pts, frame.time_base = CLOCK["audio"], first, fractions.Fraction(1, CLOCK["audio"])
+        return frame
+
+
+# ---- Signalling
+
+
+class Refused(Exception):
+    def __init__(self, status, text):
+        super().__init__(f"{status}: {text}")
+        self.status = status
+
+
+def _post(url, offer):
+    parts = urllib.parse.urlsplit(url)
+    with http.Connection(parts.port) as connection:
+        connection.request("POST", f"{parts.path}?{parts.query}", offer.encode(), Content_Type="application/sdp")
+        answer = connection.read_response("POST")
+    if answer.status != 201:
+        raise Refused(answer.status, answer.body.decode(errors="replace"))
+    return answer.body.decode(), urllib.parse.urljoin(url, answer.headers["location"])
+
+
+class Peer:
+    """An async context manager: connected within it. end="vanish" leaves without a word."""
+
+    def __init__(self, url, port=None):
+        self.url, self.resource, self.end = url, None, "delete"
+        self.port = port  # of a relay, instead of the answer's
+        self.peer = RTCPeerConnection()
+        self.answer = None
+
+    async def __aenter__(self):
+        await self.peer.setLocalDescription(await self.peer.createOffer())
+        for _ in range(30):
+            try:
+                self.answer, self.resource = await asyncio.to_thread(_post, self.url, self.peer.localDescription.sdp)
+                break
+            except Refused as refused:
+                # Who publishes may not be there yet.
+                if refused.status not in (404, 409):
+                    raise
+                await asyncio.sleep(0.2)
+        else:
+            raise AssertionError(f"{self.url} has nobody who publishes")
+        answer = rtc.through_port(self.answer, self.port) if self.port else self.answer
+        await self.peer.setRemoteDescription(RTCSessionDescription(answer, "answer"))
+        return self
+
+    async def __aexit__(self, *_):
+        if self.end == "delete":
+            await asyncio.to_thread(rtc.delete, self.resource)
+        if self.end != "vanish":
+            await self.peer.close()
+
+    async def connected(self, seconds=10):
+        await wait(lambda: self.peer.connectionState == "connected", seconds, lambda: f"connected; {self.peer.connectionState}")
+
+
+def prefer(transceiver, kind, codec):
+    """That codec alone, and its retransmissions."""
+    known = (RTCRtpSender if kind == "send" else RTCRtpReceiver).getCapabilities(transceiver.kind).codecs
+    wanted = [one for one in known if one.mimeType.lower() == codec.lower() or one.mimeType.endswith("/rtx")]
+    transceiver.setCodecPreferences(wanted)
+
+
+class Publisher(Peer):
+    def __init__(self, url, codec="video/H264", changing=False, port=None):
+        super().__init__(url, port)
+        for track in (Painted(changing), Beeping()):
+            transceiver = self.peer.addTransceiver(track, direction="sendonly")
+            if track.kind == "video":
+                prefer(transceiver, "send", codec)
+
+
+class Player(Peer):
+    def __init__(self, url, port=None):
+        super().__init__(url, port)
+        self.pictures, self.sounds, self.reports, self.receivers = [], [], {}, {}
+        self.packets = {"video": 0, "audio": 0}
+        self.tasks = []
+        for kind in ("video", "audio"):
+            transceiver = self.peer.addTransceiver(kind, direction="recvonly")
+            self._listen(kind, transceiver.receiver)
+        self.peer.on("track", lambda track: self.tasks.append(asyncio.ensure_future(self._read(track))))
+
+    def _listen(self, kind, receiver):
+        handle_rtcp, handle_rtp = receiver._handle_rtcp_packet, receiver._handle_rtp_packet
+
+        async def rtcp(packet):
+            if isinstance(packet, RtcpSrPacket):
+                self.reports[kind] = packet.sender_info
+            await handle_rtcp(packet)
+
+        async def rtp(packet, arrival_time_ms):
+            self.packets[kind] += 1
+            await handle_rtp(packet, arrival_time_ms)
+
+        receiver._handle_rtcp_packet, receiver._handle_rtp_packet = rtcp, rtp
+        self.receivers[kind] = receiver
+
+    async def _read(self, track):
+        with contextlib.suppress(Exception):  # MediaStreamError: the end
+            while True:
+                frame = await track.recv()
+                if track.kind == "audio":
+                    samples = frame.to_ndarray()
+                    loud = numpy.abs(samples).reshape(-1, 2).max(axis=1) > LOUD
+                    self.sounds.append((frame.pts, loud, frame.sample_rate))
+                else:
+                    self.pictures.append(look(frame))
+
+    async def __aexit__(self, *arguments):
+        await super().__aexit__(*arguments)
+        for task in self.tasks:
+            task.cancel()
+
+    # ---- What came
+
+    def seconds(self, kind, pts):
+        """The sender's clock at that time of a track, by its last report."""
+        report = self.reports[kind]
+        origin = self.receivers[kind]._RTCRtpReceiver__timestamp_mapper._origin
+        ticks = (origin + pts - report.rtp_timestamp + (1 << 31)) % (1 << 32) - (1 << 31)
+        return report.ntp_timestamp / (1 << 32) + ticks / CLOCK[kind]
+
+    def flashes(self):
+        pairs = zip(self.pictures, self.pictures[1:])
+        return [self.seconds("video", two.pts) for one, two in pairs if two.white and not one.white]
+
+    def beeps(self):
+        """Beginnings of sound after 100 ms of silence."""
+        found, quiet = [], 0
+        for pts, loud, rate in self.sounds:
+            places = numpy.flatnonzero(loud)
+            if places.size and quiet + places[0] > rate / 10:
+                found.append(self.seconds("audio", pts + int(places[0])))
+            quiet = len(loud) - 1 - places[-1] if places.size else quiet + len(loud)
+        return found
+
+    def offsets(self):
+        """ms by which each beep is behind its flash."""
+        beeps = self.beeps()
+        pairs = [(flash, min(beeps, key=lambda beep: abs(beep - flash))) for flash in self.flashes() if beeps]
+        return [1000 * (beep - flash) for flash, beep in pairs if abs(beep - flash) < 0.5]
+
+    async def has(self, pictures, flashes=0, seconds=20):
+        """Waits for so many pictures, and with flashes for reports of both tracks and so many flashes with a beep."""
+
+        def there():
+            if len(self.pictures) < pictures or (flashes and len(self.reports) < 2):
+                return False
+            return len(self.offsets()) >= flashes
+
+        await wait(there, seconds, lambda: f"{pictures} pictures and {flashes} flashes with beeps; there are {self.describe()}")
+
+    def describe(self):
+        timed = {"flashes": self.flashes(), "beeps": self.beeps()} if len(self.reports) == 2 else {}
+        return json.dumps({"pictures": len(self.pictures), "sounds": len(self.sounds), "packets": self.packets,
+                           "reports": {kind: str(one) for kind, one in self.reports.items()}, **timed,
+                           "state": self.peer.connectionState})  # fmt: skip
+
+
+def look(frame):
+    picture = frame.to_ndarray(format="rgb24")
+    height, width = picture.shape[:2]
+    row = picture[height * 5 // 12]
+    places = [tuple(int(value) for value in row[int((i + 0.5) * width / 7)]) for i in range(7)]
+    return Picture(time.monotonic(), frame.pts, places, bool(picture[height * 17 // 18, width // 2].mean() > 128))
+
+
+async def wait(condition, seconds, what):
+    end = time.monotonic() + rtc.scaled(seconds)
+    while not condition():
+        assert time.monotonic() < end, f"not within {rtc.scaled(seconds):.0f} s: {what()}"
+        await asyncio.sleep(0.02)
+
+
+class Complaints(logging.Handler):
+    """What aiortc says of pictures that it could not decode: (monotonic s, text)."""
+
+    def __init__(self):
+        super().__init__(logging.WARNING)
+        self.lines = []
+
+    def emit(self, record):
+        self.lines.append((time.monotonic(), record.getMessage()))
+
+    def __enter__(self):
+        logging.getLogger("aiortc").addHandler(self)
+        return self
+
+    def __exit__(self, *_):
+        logging.getLogger("aiortc").removeHandler(self)
