@@ -308,7 +308,16 @@ TEST_P(PeerTest, IsAnswered) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Offers, PeerTest, testing::Values(Peer{"small", false, 96, -1, 111}));
+// Chromium's, aiortc's, pion's and FFmpeg's are from runs of theirs; the others were written as those clients do it.
+INSTANTIATE_TEST_SUITE_P(
+    Offers, PeerTest,
+    testing::Values(Peer{"small", false, 96, -1, 111}, Peer{"chromium_whip", false, 108, 109, 111},
+                    Peer{"chromium_whep", true, 108, 109, 111}, Peer{"chromium_simulcast", false, 108, 109, 111},
+                    Peer{"aiortc_whip", false, 101, 102, 96}, Peer{"aiortc_whep", true, 101, 102, 96},
+                    Peer{"pion_whip", false, 96, 97, 111}, Peer{"pion_whep", true, 96, 97, 111},
+                    Peer{"ffmpeg_whip", false, 106, 105, 111}, Peer{"firefox_whep", true, 126, 127, 109},
+                    Peer{"safari_whip", false, 98, 99, 111}, Peer{"obs_whip", false, 96, -1, 111},
+                    Peer{"gstreamer_whip", false, 96, -1, 97}));
 
 TEST(Offer, IsAnsweredByUs) {
     for (bool send : {true, false}) {
