@@ -30,6 +30,7 @@
 #include "service/http_live/service.h"
 #include "service/http_server/service.h"
 #include "service/metrics/service.h"
+#include "service/rtc/service.h"
 #include "service/rtmp/service.h"
 
 namespace server {
@@ -208,6 +209,9 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
                                                                            house->registry, post_json(house))));
     lifecycle.add(listening(module_of(
         "rtmp", in_house<service::rtmp::Service>(house, snapshot, house->sessions, house->registry, house->gate))));
+    lifecycle.add(
+        listening(module_of("rtc", in_house<service::rtc::Service>(house, snapshot, house->sessions, house->registry,
+                                                                   house->gate, house->router, house->api_rows))));
     lifecycle.add(
         module_of("http_live", in_house<service::http_live::Service>(house, snapshot, house->sessions, house->registry,
                                                                      house->router, house->gate)));

@@ -84,7 +84,7 @@ base::Result<void> About::features(Request&, Response& response) {
     const Json features = {
         {"ssl", true},  {"hls", true},        {"hds", false},    {"callback", true}, {"api", true},     {"httpd", true},
         {"dvr", true},  {"transcode", false}, {"ingest", false}, {"stat", true},     {"caster", false}, {"h265", true},
-        {"rtc", false}, {"srt", false},       {"rtsp", false},   {"gb28181", false}, {"exporter", true}};
+        {"rtc", true}, {"srt", false},       {"rtsp", false},   {"gb28181", false}, {"exporter", true}};
     return send(response, {{"build", std::string(__DATE__)}, {"options", identity_.signature}, {"features", features}});
 }
 

@@ -1,25 +1,32 @@
 #pragma once
 // WebRTC: sessions from offers, over the UDP and TCP addresses of rtc_server. Signalling (signaling.h: WHIP, WHEP, the
-// JSON API) asks net::Gate, then calls create(); what is carried is made by player.h and publisher.h.
+// JSON API) asks net::Gate, then calls create(); what is carried is made by player.h and publisher.h. All sockets,
+// timers and ends of sessions are here: a receiving coroutine per UDP socket, and one housekeeping for all sessions.
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
+#include "config/snapshot.h"
+#include "live/registry.h"
+#include "net/api_endpoint.h"
 #include "net/gate.h"
+#include "net/http_router.h"
+#include "net/session.h"
+#include "protocol/dtls/context.h"
+#include "runtime/coroutine.h"
+#include "runtime/sync.h"
+#include "service/rtc/routes.h"
+#include "service/rtc/session.h"
+#include "service/rtc/tcp_port.h"
+#include "service/rtc/udp_port.h"
 
 namespace service::rtc {
-
-// An address of ours that the answer offers, as signalling found it (candidates.h): host is an IP address, or a name
-// when keep_api_domain says so.
-struct CandidateAddress {
-    std::string host;
-    uint16_t port = 0;
-    bool tcp = false;  // RFC 6544, passive
-    friend bool operator==(const CandidateAddress&, const CandidateAddress&) = default;
-};
 
 struct Ask {
     net::Visitor visitor;  // kPublish or kPlay; id: new_context_id(), which the session gets; vhost as configured
@@ -57,6 +64,106 @@ class Sessions {
 
   protected:
     ~Sessions() = default;
+};
+
+class Bridges;
+class Signaling;
+
+struct ServiceCounters {
+    uint64_t created = 0;
+    uint64_t connected = 0;
+    uint64_t refused_half_open = 0;  // there were kMostHalfOpen
+    uint64_t unknown = 0;            // datagrams that belong to no session
+    uint64_t other = 0;              // and those that are nothing we know
+};
+
+class Service final : public Sessions, private SessionHost, private WireUser {
+  public:
+    // Sessions that have not got as far as SRTP; each is gone after RtcSession::kHalfOpenMs.
+    static constexpr size_t kMostHalfOpen = 10'000;
+    static constexpr int64_t kTickMs = 10;  // timers are as exact as that
+
+    // Adds its endpoints to the HTTP server's router and the API's table. All of them outlive it.
+    Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate,
+            net::HttpRouter& router, net::ApiTable& api);
+    ~Service();  // stops: yields
+
+    base::Result<void> start();
+    void stop_accepting();
+    bool idle() const { return sessions_.empty(); }
+    void stop();
+    // Sessions that begin, and streams that are published, from now on go by it.
+    void reload(const config::SnapshotPtr& next);
+
+    base::Result<Answer> create(Ask ask) override;
+    base::Result<Patched> patch(std::string_view session, std::string_view token, std::string_view if_match,
+                                std::string_view fragment) override;
+    base::Result<void> remove(std::string_view session, std::string_view token) override;
+    const std::vector<uint16_t>& udp_ports() const override { return udp_port_numbers_; }
+    const std::vector<uint16_t>& tcp_ports() const override { return tcp_port_numbers_; }
+
+    const config::SnapshotPtr& snapshot() const { return snapshot_; }
+    const ServiceCounters& counters() const { return counters_; }
+    size_t sessions() const { return sessions_.size(); }
+    size_t half_open() const { return half_open_; }
+    size_t addresses() const { return routes_.addresses(); }
+
+  private:
+    // In one vector, so that looking for who is due reads memory in order.
+    struct Entry {
+        int64_t due_ms;
+        std::unique_ptr<RtcSession> session;
+    };
+    base::Result<void> listen();
+    base::Result<RtcSession*> find(std::string_view session, std::string_view token) const;
+    base::Result<std::string> negotiate(RtcSession& session, const Ask& ask, const config::Vhost& vhost);
+    void keep(std::unique_ptr<RtcSession> session, int64_t now_ms);
+    ice::Credentials new_credentials();
+    static std::string new_etag();
+    void keep_house();
+    bool run_timers();
+    void reap();
+    void destroy(RtcSession& session);
+
+    // SessionHost
+    void add_route(const stun::Address& from, const Wire& wire, RtcSession& session) override {
+        routes_.add(from, wire, session);
+    }
+    void remove_route(const stun::Address& from, const Wire& wire, const RtcSession& session) override {
+        routes_.remove(from, wire, session);
+    }
+    void remove_ufrag(std::string_view ufrag) override { routes_.remove(ufrag); }
+    void session_connected(RtcSession& session) override;
+    void end_soon(RtcSession& session) override;
+    void set_due(RtcSession& session, int64_t due_ms) override;
+    void copy_out(std::span<const uint8_t> packet) override;
+
+    // WireUser
+    void on_datagram(std::span<uint8_t> bytes, const stun::Address& from, Wire& wire, int64_t now_us) override;
+    void on_stun(std::span<uint8_t> bytes, const stun::Address& from, Wire& wire, int64_t now_us);
+    void on_wire_closed(Wire& wire) override;
+
+    config::SnapshotPtr snapshot_;
+    net::SessionTable& table_;
+    live::Registry& registry_;
+    bool accepting_ = false;
+    std::unique_ptr<Signaling> signaling_;
+    std::unique_ptr<Bridges> bridges_;
+    std::shared_ptr<const dtls::Context> context_;
+    std::optional<stun::Address> black_hole_;
+    Routes routes_;
+    std::unordered_map<std::string, RtcSession*> by_id_;
+    std::vector<Entry> sessions_;
+    std::vector<RtcSession*> ending_;
+    size_t half_open_ = 0;
+    ServiceCounters counters_;
+    std::vector<std::unique_ptr<UdpPort>> udp_ports_;
+    std::vector<std::unique_ptr<TcpPort>> tcp_ports_;
+    std::vector<uint16_t> udp_port_numbers_;
+    std::vector<uint16_t> tcp_port_numbers_;
+    runtime::Event work_{"WebRTC sessions to end"};
+    runtime::Event empty_{"the last WebRTC session to go"};
+    runtime::Task house_;
 };
 
 }  // namespace service::rtc

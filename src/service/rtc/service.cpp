@@ -1,0 +1,313 @@
+#include "service/rtc/service.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "protocol/stun/demux.h"
+#include "runtime/cpu_slice.h"
+#include "service/rtc/bridges.h"
+#include "service/rtc/signaling.h"
+
+namespace service::rtc {
+
+using base::CloseReason;
+using base::Code;
+using base::Result;
+
+namespace {
+
+constexpr int64_t kTcpTickMs = 1000;
+
+constexpr size_t kTokenBytes = 18;
+
+std::string random_text(size_t bytes) {
+    constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    std::array<uint8_t, 64> random;
+    CHECK(bytes <= random.size() && getrandom(random.data(), bytes, 0) == static_cast<ssize_t>(bytes));
+    std::string text;
+    for (size_t i = 0; i < bytes; ++i) text += kLetters[random[i] % kLetters.size()];
+    return text;
+}
+
+}  // namespace
+
+Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate,
+                 net::HttpRouter& router, net::ApiTable& api)
+    : snapshot_(std::move(snapshot)),
+      table_(sessions),
+      registry_(registry),
+      signaling_(std::make_unique<Signaling>(snapshot_, *this, sessions, gate)) {
+    signaling_->add_routes(router);
+    signaling_->add_rows(api);
+}
+
+Service::~Service() { stop(); }
+
+Result<void> Service::start() {
+    const config::RtcServer& rtc = snapshot_->rtc_server;
+    if (!rtc.enabled) return {};
+    auto certificate = TRY(dtls::Certificate::make(rtc.ecdsa ? dtls::KeyKind::kEcdsa : dtls::KeyKind::kRsa));
+    context_ = TRY(dtls::Context::make(std::move(certificate)));
+    if (rtc.black_hole.enabled) {
+        auto address = TRY(runtime::SocketAddress::parse(rtc.black_hole.addr), "rtc_server.black_hole.addr");
+        if (auto ip = base::IpAddress::parse(address.ip)) black_hole_ = stun::Address{*ip, address.port};
+    }
+    TRY(listen());
+    accepting_ = true;
+    bridges_ = std::make_unique<Bridges>(registry_, snapshot_);
+    house_ = runtime::spawn("rtc-house", [this] { keep_house(); });
+    return {};
+}
+
+Result<void> Service::listen() {
+    const config::RtcServer& rtc = snapshot_->rtc_server;
+    for (const config::ListenAddress& address : rtc.listen) {
+        auto& port =
+            udp_ports_.emplace_back(TRY(UdpPort::open({address.host, address.port}, *this), "rtc_server.listen"));
+        udp_port_numbers_.push_back(port->port());
+        base::log::trace("WebRTC listens on {}/udp", address.text());
+    }
+    if (!rtc.tcp.enabled) return {};
+    for (const config::ListenAddress& address : rtc.tcp.listen) {
+        auto& port =
+            tcp_ports_.emplace_back(TRY(TcpPort::open({address.host, address.port}, *this), "rtc_server.tcp.listen"));
+        tcp_port_numbers_.push_back(port->port());
+        base::log::trace("WebRTC listens on {}/tcp", address.text());
+    }
+    return {};
+}
+
+void Service::stop_accepting() {
+    accepting_ = false;
+    signaling_->stop_accepting();
+}
+
+void Service::reload(const config::SnapshotPtr& next) {
+    snapshot_ = next;
+    signaling_->reload(next);
+    if (bridges_) bridges_->set_snapshot(next);
+}
+
+void Service::stop() {
+    stop_accepting();
+    for (Entry& entry : sessions_) entry.session->end("the server stops", CloseReason::kServerStop);
+    while (!sessions_.empty() && house_ && !house_.done()) {
+        if (!empty_.wait(runtime::Deadline::in_ms(1000)) && runtime::cancelled()) break;
+        for (Entry& entry : sessions_) entry.session->end("the server stops", CloseReason::kServerStop);
+    }
+    if (house_) house_.cancel_and_join();
+    reap();
+    for (auto& port : udp_ports_) port->batch().flush();
+    tcp_ports_.clear();
+    udp_ports_.clear();
+    bridges_.reset();
+}
+
+// ---- Signalling
+
+ice::Credentials Service::new_credentials() {
+    while (true) {
+        std::array<uint8_t, ice::Credentials::kRandomBytes> random;
+        CHECK(getrandom(random.data(), random.size(), 0) == static_cast<ssize_t>(random.size()));
+        ice::Credentials made = ice::Credentials::make(random);
+        if (!routes_.find(made.ufrag)) return made;
+    }
+}
+
+std::string Service::new_etag() { return random_text(8); }
+
+Result<Answer> Service::create(Ask ask) {
+    if (!accepting_) return base::fail(Code::kNotFound, "WebRTC is not served here (rtc_server)");
+    const config::Vhost* vhost = snapshot_->find_vhost(ask.visitor.vhost);
+    if (!vhost || !vhost->enabled || !vhost->rtc.enabled)
+        return base::fail(CloseReason::kNotFound, fmt::format("no WebRTC in vhost {} (rtc)", ask.visitor.vhost));
+    if (half_open_ >= kMostHalfOpen) {
+        ++counters_.refused_half_open;
+        return base::fail(Code::kLimit, "too many sessions that are not connected yet");
+    }
+    TRY(table_.admit_connection(static_cast<size_t>(snapshot_->global.max_connections), ask.visitor.ip));
+
+    const int64_t now_ms = base::monotonic_ms();
+    SessionSetup setup;
+    setup.id = ask.visitor.id;
+    setup.ip = ask.visitor.ip;
+    setup.publishes = ask.visitor.action == net::Action::kPublish;
+    setup.key = {ask.visitor.vhost, ask.visitor.app, ask.visitor.stream};
+    setup.details = {ask.visitor.tc_url, ask.visitor.page_url, ask.visitor.swf_url, ask.visitor.param};
+    setup.stay = std::move(ask.stay);
+    setup.token = random_text(kTokenBytes);
+    setup.etag = new_etag();
+    setup.credentials = new_credentials();
+    setup.encrypt = snapshot_->rtc_server.encrypt;
+    setup.silent_ms = vhost->rtc.stun_timeout * 1000LL;
+    SessionHost& host = *this;
+    auto session = std::make_unique<RtcSession>(host, table_, std::move(setup), now_ms);
+    runtime::ContextScope scope(session->id());
+    Answer answer{session->id(), session->token(), {}, session->etag()};
+    auto sdp = negotiate(*session, ask, *vhost);
+    if (!sdp) {
+        session->end(sdp.error().text(), sdp.error().close_reason());
+        std::erase(ending_, session.get());
+        session->close();
+        return std::unexpected(std::move(sdp.error()));
+    }
+    answer.sdp = *std::move(sdp);
+    base::log::trace("{} began: {} from {}", session_type_name(session->type()), session->stream_url(), session->ip());
+    keep(std::move(session), now_ms);
+    return answer;
+}
+
+void Service::keep(std::unique_ptr<RtcSession> session, int64_t now_ms) {
+    routes_.add(session->agent().local().ufrag, *session);
+    by_id_.emplace(session->id(), session.get());
+    session->place = static_cast<uint32_t>(sessions_.size());
+    sessions_.push_back({now_ms + RtcSession::kHalfOpenMs, std::move(session)});
+    ++half_open_;
+    ++counters_.created;
+    empty_.reset();
+    work_.set();  // it sleeps while there is nobody
+}
+
+Result<RtcSession*> Service::find(std::string_view session, std::string_view token) const {
+    auto found = by_id_.find(std::string(session));
+    if (found == by_id_.end() || found->second->ended()) return base::fail(Code::kNotFound, "no such session");
+    if (found->second->token() != token) return base::fail(Code::kRefused, "the token is not this session's");
+    return found->second;
+}
+
+Result<void> Service::remove(std::string_view session, std::string_view token) {
+    RtcSession* found = TRY(find(session, token));
+    found->end("DELETE", CloseReason::kPeerClosed);
+    return {};
+}
+
+// ---- Datagrams
+
+void Service::on_datagram(std::span<uint8_t> bytes, const stun::Address& from, Wire& wire, int64_t now_us) {
+    const stun::Packet kind = stun::packet_kind(bytes);
+    if (kind == stun::Packet::kStun) return on_stun(bytes, from, wire, now_us);
+    if (kind == stun::Packet::kOther) {
+        ++counters_.other;
+        return;
+    }
+    RtcSession* session = routes_.find(from, wire);
+    if (!session) {
+        ++counters_.unknown;
+        return;
+    }
+    runtime::ContextScope scope(session->id());
+    if (kind == stun::Packet::kRtp) {
+        session->on_rtp(bytes, from, now_us);
+    } else if (kind == stun::Packet::kRtcp) {
+        session->on_rtcp(bytes, from, now_us);
+    } else {
+        session->on_dtls(bytes, from, wire, now_us / 1000);
+    }
+}
+
+void Service::on_stun(std::span<uint8_t> bytes, const stun::Address& from, Wire& wire, int64_t now_us) {
+    auto message = stun::parse(bytes);
+    if (!message) {
+        ++counters_.other;
+        return;
+    }
+    // A peer may use one address for several sessions, one after the other: what the request says counts.
+    RtcSession* session =
+        message->username.empty() ? routes_.find(from, wire) : routes_.find(message->receiver_ufrag());
+    if (!session) {
+        ++counters_.unknown;
+        return;
+    }
+    runtime::ContextScope scope(session->id());
+    session->on_stun(bytes, from, wire, now_us / 1000);
+}
+
+void Service::on_wire_closed(Wire& wire) {
+    // Sessions over TCP are few, and so are their ends.
+    for (Entry& entry : sessions_)
+        if (entry.session) entry.session->on_wire_closed(wire);
+}
+
+void Service::copy_out(std::span<const uint8_t> packet) {
+    if (black_hole_ && !udp_ports_.empty()) udp_ports_.front()->send(packet, *black_hole_);
+}
+
+// ---- Housekeeping
+
+void Service::session_connected(RtcSession&) {
+    --half_open_;
+    ++counters_.connected;
+}
+
+void Service::end_soon(RtcSession& session) {
+    ending_.push_back(&session);
+    work_.set();
+}
+
+void Service::set_due(RtcSession& session, int64_t due_ms) {
+    if (session.place >= sessions_.size() || sessions_[session.place].session.get() != &session) return;
+    int64_t& due = sessions_[session.place].due_ms;
+    due = std::min(due, due_ms);
+}
+
+void Service::keep_house() {
+    int64_t tcp_ms = 0;
+    while (true) {
+        const runtime::Deadline next =
+            sessions_.empty() && tcp_ports_.empty() ? runtime::Deadline::never() : runtime::Deadline::in_ms(kTickMs);
+        if (auto woken = work_.wait(next); !woken && woken.error().code() != Code::kTimeout) return;
+        work_.reset();
+        reap();
+        if (!run_timers()) return;
+        const int64_t now_ms = base::monotonic_ms();
+        if (now_ms - tcp_ms < kTcpTickMs) continue;
+        tcp_ms = now_ms;
+        for (auto& port : tcp_ports_) port->tick(now_ms);
+    }
+}
+
+bool Service::run_timers() {
+    runtime::CpuSlice slice;
+    const int64_t now_ms = base::monotonic_ms();
+    // A session that ends meanwhile changes places with the last: that one may have to wait for the next round.
+    for (size_t i = 0; i < sessions_.size(); ++i) {
+        if (sessions_[i].due_ms > now_ms) continue;
+        RtcSession& session = *sessions_[i].session;
+        runtime::ContextScope scope(session.id());
+        sessions_[i].due_ms = INT64_MAX;
+        const int64_t due = session.on_timer(now_ms);
+        sessions_[i].due_ms = std::min(sessions_[i].due_ms, due);
+        if (!slice.step()) return false;
+    }
+    return true;
+}
+
+void Service::reap() {
+    while (!ending_.empty()) {
+        RtcSession& session = *ending_.back();
+        ending_.pop_back();
+        destroy(session);
+    }
+    if (sessions_.empty()) empty_.set();
+}
+
+void Service::destroy(RtcSession& session) {
+    session.close();
+    session.forget_ufrags();
+    by_id_.erase(session.id());
+    if (!session.connected()) --half_open_;
+    const uint32_t place = session.place;
+    CHECK(place < sessions_.size() && sessions_[place].session.get() == &session);
+    std::unique_ptr<RtcSession> gone = std::move(sessions_[place].session);
+    if (place + 1 != sessions_.size()) {
+        sessions_[place] = std::move(sessions_.back());
+        sessions_[place].session->place = place;
+    }
+    sessions_.pop_back();
+}
+
+}  // namespace service::rtc

@@ -1,0 +1,331 @@
+#include "service/rtc/session.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/log.h"
+#include "runtime/coroutine.h"
+
+namespace service::rtc {
+
+using base::CloseReason;
+
+RtcSession::RtcSession(SessionHost& host, net::SessionTable& table, SessionSetup setup, int64_t now_ms)
+    : net::Session(table, setup.id, std::move(setup.ip)),
+      host_(host),
+      key_(std::move(setup.key)),
+      details_(std::move(setup.details)),
+      stay_(std::move(setup.stay)),
+      token_(std::move(setup.token)),
+      etag_(std::move(setup.etag)),
+      agent_(std::move(setup.credentials)),
+      created_ms_(now_ms),
+      alive_ms_(now_ms),
+      silent_ms_(setup.silent_ms),
+      encrypt_(setup.encrypt) {
+    set_type(setup.publishes ? net::SessionType::kRtcPublish : net::SessionType::kRtcPlay);
+    enter_stream(key_.vhost, key_.app, key_.name, setup.publishes);
+}
+
+RtcSession::~RtcSession() {
+    for (const Route& route : routes_) host_.remove_route(route.address, *route.wire, *this);
+}
+
+base::Result<void> RtcSession::set_remote(const RemoteSetup& remote) {
+    agent_.set_remote(remote.ufrag);
+    if (!encrypt_) return {};
+    dtls_ = std::make_unique<dtls::Endpoint>(remote.context, remote.role);
+    begins_dtls_ = remote.role == dtls::Role::kClient;
+    return dtls_->expect_fingerprint(remote.fingerprint_algorithm, remote.fingerprint);
+}
+
+void RtcSession::restart(ice::Credentials local, std::string_view remote_ufrag, std::string etag) {
+    if (old_ufrag_.empty()) {
+        old_ufrag_ = agent_.local().ufrag;
+    } else {
+        host_.remove_ufrag(next_ufrag_);  // of a restart that this one replaces
+    }
+    next_ufrag_ = local.ufrag;
+    etag_ = std::move(etag);
+    agent_.restart(std::move(local), remote_ufrag);
+}
+
+void RtcSession::forget_ufrags() {
+    host_.remove_ufrag(agent_.local().ufrag);
+    if (!old_ufrag_.empty()) host_.remove_ufrag(old_ufrag_);
+    if (!next_ufrag_.empty()) host_.remove_ufrag(next_ufrag_);
+}
+
+// ---- Addresses
+
+void RtcSession::on_stun(std::span<const uint8_t> datagram, const stun::Address& from, Wire& wire, int64_t now_ms) {
+    if (ended_) return;
+    std::array<uint8_t, ice::kMaxReplySize> answer;
+    counters_.bytes_received += datagram.size();
+    ++counters_.packets_received;
+    const ice::Reply reply = agent_.on_request(datagram, from, now_ms, answer);
+    if (reply.size > 0 && wire.send({answer.data(), reply.size}, from)) count_sent(reply.size);
+    if (!reply.verified()) {
+        if (reply.refusal != ice::Refusal::kNotRequest) ++counters_.refused;
+        return;
+    }
+    wire.confirm();
+    alive_ms_ = now_ms;
+    keep_route(from, wire);
+    if (reply.restarted) {
+        base::log::info("WebRTC: ICE restart is complete, from {}", from.text());
+        host_.remove_ufrag(old_ufrag_);
+        old_ufrag_.clear();
+        next_ufrag_.clear();
+    }
+    select();
+    if (connected_) return;
+    if (!encrypt_) {
+        if (wire_) become_connected(now_ms);
+    } else if (begins_dtls_) {
+        begins_dtls_ = false;
+        dtls_wire_ = &wire;
+        dtls_address_ = from;
+        dtls_->start(now_ms);
+        look_at_dtls(now_ms);
+    }
+}
+
+void RtcSession::keep_route(const stun::Address& from, Wire& wire) {
+    for (Route& route : routes_) {
+        if (route.address != from) continue;
+        if (route.wire == &wire) return;
+        // The same address over the other protocol: the newest counts.
+        host_.remove_route(from, *route.wire, *this);
+        if (wire_ == route.wire && selected_ == from) wire_ = &wire;
+        if (dtls_wire_ == route.wire && dtls_address_ == from) dtls_wire_ = &wire;
+        route.wire = &wire;
+        host_.add_route(from, wire, *this);
+        return;
+    }
+    // Those which the agent forgot to make room for this one.
+    std::erase_if(routes_, [this](const Route& route) {
+        if (agent_.verified(route.address)) return false;
+        host_.remove_route(route.address, *route.wire, *this);
+        return true;
+    });
+    routes_.push_back({from, &wire});
+    host_.add_route(from, wire, *this);
+}
+
+void RtcSession::select() {
+    const stun::Address* address = agent_.selected();
+    if (!address || (wire_ && *address == selected_)) return;
+    auto route = std::ranges::find(routes_, *address, &Route::address);
+    if (route == routes_.end()) return;
+    if (connected_) base::log::info("WebRTC: goes on at {}, was {}", address->text(), selected_.text());
+    selected_ = *address;
+    wire_ = route->wire;
+}
+
+void RtcSession::on_wire_closed(const Wire& wire) {
+    std::erase_if(routes_, [&](const Route& route) {
+        if (route.wire != &wire) return false;
+        host_.remove_route(route.address, wire, *this);
+        return true;
+    });
+    if (dtls_wire_ == &wire) dtls_wire_ = nullptr;
+    if (wire_ != &wire) return;
+    wire_ = nullptr;
+    if (routes_.empty()) end("its TCP connection was closed", CloseReason::kPeerClosed);
+}
+
+// ---- DTLS
+
+void RtcSession::on_dtls(std::span<const uint8_t> datagram, const stun::Address& from, Wire& wire, int64_t now_ms) {
+    if (ended_ || !dtls_) return;
+    counters_.bytes_received += datagram.size();
+    ++counters_.packets_received;
+    dtls_wire_ = &wire;
+    dtls_address_ = from;
+    dtls_->on_datagram(datagram, now_ms);
+    look_at_dtls(now_ms);
+}
+
+void RtcSession::send_dtls() {
+    while (true) {
+        const std::span<const uint8_t> datagram = dtls_->next_datagram();
+        if (datagram.empty()) return;
+        if (dtls_wire_ && dtls_wire_->send(datagram, dtls_address_)) count_sent(datagram.size());
+    }
+}
+
+void RtcSession::look_at_dtls(int64_t now_ms) {
+    send_dtls();
+    if (dtls_->failed()) return end(fmt::format("DTLS: {}", dtls_->error()), CloseReason::kProtocolError);
+    if (dtls_->closed()) return end("it closed DTLS", CloseReason::kPeerClosed);
+    if (!connected_ && dtls_->established()) {
+        auto keys = dtls_->take_srtp_keys();
+        if (!keys) return end("DTLS gave no keys for SRTP", CloseReason::kProtocolError);
+        keys_ = std::make_unique<Keys>(*keys);
+        become_connected(now_ms);
+    }
+    host_.set_due(*this, dtls_->timeout_ms());
+}
+
+void RtcSession::become_connected(int64_t now_ms) {
+    connected_ = true;
+    alive_ms_ = now_ms;
+    // Media may come before the nomination.
+    if (!wire_ && dtls_wire_) {
+        wire_ = dtls_wire_;
+        selected_ = dtls_address_;
+    }
+    host_.session_connected(*this);
+    if (!media_) return;
+    base::log::trace("{} connected: {} at {}{}, {}, {}, {} ms after its offer", session_type_name(type()), stream_url(),
+                     selected_.text(), wire_ && wire_->is_tcp() ? " by TCP" : "",
+                     keys_ ? srtp::profile_info(keys_->sender.profile()).dtls_name : "not encrypted",
+                     media_->describe(), now_ms - created_ms_);
+    media_->on_connected(now_ms);
+    tick_ms_ = now_ms + media_->tick_ms();
+    host_.set_due(*this, tick_ms_);
+}
+
+// ---- Media
+
+void RtcSession::took(size_t datagram_bytes, std::span<const uint8_t> packet, const stun::Address& from,
+                      int64_t now_ms) {
+    alive_ms_ = now_ms;
+    ++counters_.packets_received;
+    counters_.bytes_received += datagram_bytes;
+    if (agent_.heard(from, now_ms)) select();
+    if (type() == net::SessionType::kRtcPublish) host_.copy_out(packet);
+}
+
+void RtcSession::on_rtp(std::span<uint8_t> datagram, const stun::Address& from, int64_t now_us) {
+    if (ended_) return;
+    std::span<uint8_t> packet = datagram;
+    if (keys_) {
+        auto opened = keys_->receiver.unprotect_rtp(datagram);
+        if (!opened) {
+            ++counters_.refused;
+            return;
+        }
+        packet = datagram.first(opened->size);
+    } else if (encrypt_ || !connected_) {
+        ++counters_.refused;
+        return;
+    }
+    took(datagram.size(), packet, from, now_us / 1000);
+    if (media_) media_->on_rtp(packet, now_us);
+}
+
+void RtcSession::on_rtcp(std::span<uint8_t> datagram, const stun::Address& from, int64_t now_us) {
+    if (ended_) return;
+    std::span<uint8_t> packet = datagram;
+    if (keys_) {
+        auto size = keys_->receiver.unprotect_rtcp(datagram);
+        if (!size) {
+            ++counters_.refused;
+            return;
+        }
+        packet = datagram.first(*size);
+    } else if (encrypt_ || !connected_) {
+        ++counters_.refused;
+        return;
+    }
+    took(datagram.size(), packet, from, now_us / 1000);
+    if (media_) media_->on_rtcp(packet, now_us);
+}
+
+void RtcSession::count_sent(size_t bytes) {
+    ++counters_.packets_sent;
+    counters_.bytes_sent += bytes;
+}
+
+uint8_t* RtcSession::reserve(size_t bytes) {
+    if (!connected_ || !wire_ || (ended_ && !closing_)) return nullptr;
+    return wire_->reserve(bytes);
+}
+
+void RtcSession::send_rtp(std::span<const uint8_t> header, std::span<const uint8_t> first,
+                          std::span<const uint8_t> second, uint64_t index) {
+    const size_t plain = header.size() + first.size() + second.size();
+    uint8_t* room = reserve(plain + srtp::kMaxOverhead);
+    if (!room) return;
+    size_t size = plain;
+    if (keys_) {
+        size = keys_->sender.protect_rtp(header, first, second, index, room);
+    } else {
+        uint8_t* out = std::ranges::copy(header, room).out;
+        out = std::ranges::copy(first, out).out;
+        std::ranges::copy(second, out);
+    }
+    if (size == 0) return;
+    wire_->commit(size, selected_);
+    count_sent(size);
+}
+
+void RtcSession::send_rtcp(std::span<const uint8_t> compound) {
+    uint8_t* room = reserve(compound.size() + srtp::kMaxOverhead);
+    if (!room) return;
+    size_t size = compound.size();
+    if (keys_) {
+        size = keys_->sender.protect_rtcp(compound, room);
+    } else {
+        std::ranges::copy(compound, room);
+    }
+    if (size == 0) return;
+    wire_->commit(size, selected_);
+    count_sent(size);
+}
+
+// ---- Time and the end
+
+int64_t RtcSession::on_timer(int64_t now_ms) {
+    if (ended_) return INT64_MAX;
+    if (!connected_) {
+        const int64_t until = created_ms_ + kHalfOpenMs;
+        if (now_ms >= until) {
+            end(fmt::format("no {} within {} ms", routes_.empty() ? "STUN request" : "DTLS handshake", kHalfOpenMs),
+                CloseReason::kPeerTimeout);
+            return INT64_MAX;
+        }
+        if (!dtls_) return until;
+        if (now_ms >= dtls_->timeout_ms()) {
+            dtls_->on_timeout(now_ms);
+            look_at_dtls(now_ms);
+        }
+        return std::min(until, dtls_->timeout_ms());
+    }
+    const int64_t silent_until = alive_ms_ + silent_ms_;
+    if (now_ms >= silent_until) {
+        end(fmt::format("nothing was heard of it for {} ms (stun_timeout)", silent_ms_), CloseReason::kPeerTimeout);
+        return INT64_MAX;
+    }
+    if (now_ms >= tick_ms_ && media_) {
+        media_->on_tick(now_ms);
+        tick_ms_ = now_ms + media_->tick_ms();
+    }
+    return std::min(tick_ms_, silent_until);
+}
+
+void RtcSession::end(std::string_view why, CloseReason reason) {
+    if (ended_) return;
+    ended_ = true;
+    why_ = why;
+    note_reason(reason);
+    host_.end_soon(*this);
+}
+
+void RtcSession::close() {
+    runtime::ContextScope scope(id());
+    closing_ = true;
+    if (media_) media_->on_closed();
+    media_.reset();
+    if (dtls_) {
+        dtls_->close();
+        send_dtls();
+    }
+    closing_ = false;
+    stay_.end(traffic());
+    log_end(why_.empty() ? "it ended" : std::string_view(why_), CloseReason::kUnknown);
+}
+
+}  // namespace service::rtc

@@ -1,0 +1,188 @@
+#pragma once
+// RtcSession: one WebRTC client, a publisher or a player, from its offer to its end: ICE (protocol/ice), then DTLS,
+// then SRTP, over whichever addresses its peer has shown to be its own. It is no coroutine: the service hands it
+// datagrams and time. What it carries is its Media (media.h).
+//
+// Nothing but answers to STUN, no longer than the requests, is sent to an address from which no request of right
+// integrity came. RFC 8445 (lite), 5764 (DTLS-SRTP), 7675 (consent). It does no signalling.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "live/stream.h"
+#include "net/gate.h"
+#include "net/session.h"
+#include "protocol/dtls/endpoint.h"
+#include "protocol/ice/lite_agent.h"
+#include "protocol/srtp/receiver.h"
+#include "protocol/srtp/sender.h"
+#include "service/rtc/media.h"
+#include "service/rtc/wire.h"
+
+namespace service::rtc {
+
+class RtcSession;
+
+// An address of ours that the answer offers, as signalling found it (candidates.h): host is an IP address, or a name
+// when keep_api_domain says so.
+struct CandidateAddress {
+    std::string host;
+    uint16_t port = 0;
+    bool tcp = false;  // RFC 6544, passive
+    friend bool operator==(const CandidateAddress&, const CandidateAddress&) = default;
+};
+
+// What a session asks of who has it. Must not yield.
+class SessionHost {
+  public:
+    virtual void add_route(const stun::Address& from, const Wire& wire, RtcSession& session) = 0;
+    virtual void remove_route(const stun::Address& from, const Wire& wire, const RtcSession& session) = 0;
+    // Its ICE restart is complete: that fragment is not used any more.
+    virtual void remove_ufrag(std::string_view ufrag) = 0;
+    // It is half-open no more.
+    virtual void session_connected(RtcSession& session) = 0;
+    // close() it soon, then destroy it.
+    virtual void end_soon(RtcSession& session) = 0;
+    // Its timer: no later than that. Monotonic.
+    virtual void set_due(RtcSession& session, int64_t due_ms) = 0;
+    // A copy of what a publisher sent, in the clear, for who debugs (rtc_server.black_hole).
+    virtual void copy_out(std::span<const uint8_t> packet) = 0;
+
+  protected:
+    ~SessionHost() = default;
+};
+
+struct SessionSetup {
+    std::string id;
+    std::string ip;  // of who signalled
+    bool publishes = false;
+    live::StreamKey key;
+    net::ClientDetails details;
+    net::Stay stay;
+    std::string token;
+    std::string etag;
+    ice::Credentials credentials;
+    bool encrypt = true;
+    int64_t silent_ms = 30'000;  // stun_timeout
+};
+
+// What the negotiation said of its peer.
+struct RemoteSetup {
+    std::string ufrag;
+    std::string fingerprint_algorithm;      // "sha-256"
+    std::string fingerprint;                // "AB:CD:.."
+    dtls::Role role = dtls::Role::kServer;  // ours
+    std::shared_ptr<const dtls::Context> context;
+};
+
+class RtcSession final : public net::Session, public MediaSession {
+  public:
+    static constexpr int64_t kHalfOpenMs = 10'000;  // from the offer to SRTP
+
+    RtcSession(SessionHost& host, net::SessionTable& table, SessionSetup setup, int64_t now_ms);
+    ~RtcSession() override;
+
+    // kProtocol, kLimit: its fingerprint.
+    base::Result<void> set_remote(const RemoteSetup& remote);
+    void set_media(std::unique_ptr<Media> media) { media_ = std::move(media); }
+
+    const std::string& token() const { return token_; }
+    const std::string& etag() const { return etag_; }
+    const live::StreamKey& key() const { return key_; }
+    const ice::LiteAgent& agent() const { return agent_; }
+    bool ended() const { return ended_; }
+    const std::string& end_text() const { return why_; }
+
+    // ICE restart by signalling. The old credentials hold until the new ones have been used.
+    void restart(ice::Credentials local, std::string_view remote_ufrag, std::string etag);
+
+    void on_stun(std::span<const uint8_t> datagram, const stun::Address& from, Wire& wire, int64_t now_ms);
+    // Those that follow: only what came from an address of add_route().
+    void on_dtls(std::span<const uint8_t> datagram, const stun::Address& from, Wire& wire, int64_t now_ms);
+    void on_rtp(std::span<uint8_t> datagram, const stun::Address& from, int64_t now_us);
+    void on_rtcp(std::span<uint8_t> datagram, const stun::Address& from, int64_t now_us);
+    void on_wire_closed(const Wire& wire);
+    // What is due; says when to come again.
+    int64_t on_timer(int64_t now_ms);
+    void forget_ufrags();
+    // The very end: the media's last words, DTLS's alert, the log line. Destroy it then.
+    void close();
+
+    // MediaSession
+    bool connected() const override { return connected_; }
+    void send_rtp(std::span<const uint8_t> header, std::span<const uint8_t> first, std::span<const uint8_t> second,
+                  uint64_t index) override;
+    void send_rtcp(std::span<const uint8_t> compound) override;
+    bool congested() const override { return wire_ && wire_->congested(); }
+    void end(std::string_view why, base::CloseReason reason) override;
+    const SessionCounters& counters() const override { return counters_; }
+    net::Session& as_session() override { return *this; }
+
+    // net::Session
+    net::ClientDetails details() const override { return details_; }
+    std::string stream_url() const override { return key_.text(); }
+    net::Traffic traffic() const override { return {counters_.bytes_received, counters_.bytes_sent}; }
+    void kick(std::string_view why) override { end(why, base::CloseReason::kKicked); }
+
+    uint32_t place = 0;  // among the service's sessions
+    // What its answer offered, for the answer to an ICE restart.
+    std::vector<CandidateAddress> candidates;
+
+  private:
+    struct Route {
+        stun::Address address;
+        Wire* wire;
+    };
+    struct Keys {
+        srtp::Sender sender;
+        srtp::Receiver receiver;
+        explicit Keys(const srtp::KeyPair& pair)
+            : sender(pair.profile, pair.local), receiver(pair.profile, pair.remote) {}
+    };
+    void keep_route(const stun::Address& from, Wire& wire);
+    void select();
+    void send_dtls();
+    void look_at_dtls(int64_t now_ms);  // sends, and sees what has become of it
+    void after_handshake(int64_t now_ms);
+    void become_connected(int64_t now_ms);
+    void count_sent(size_t bytes);
+    uint8_t* reserve(size_t bytes);
+    void took(size_t datagram_bytes, std::span<const uint8_t> packet, const stun::Address& from, int64_t now_ms);
+
+    SessionHost& host_;
+    live::StreamKey key_;
+    net::ClientDetails details_;
+    net::Stay stay_;
+    std::string token_;
+    std::string etag_;
+    ice::LiteAgent agent_;
+    std::vector<Route> routes_;
+    // Where media goes; null: nowhere yet.
+    Wire* wire_ = nullptr;
+    stun::Address selected_;
+    // Where the last DTLS datagram came from: its answers go there.
+    Wire* dtls_wire_ = nullptr;
+    stun::Address dtls_address_;
+    std::unique_ptr<dtls::Endpoint> dtls_;
+    std::unique_ptr<Keys> keys_;
+    std::unique_ptr<Media> media_;
+    SessionCounters counters_;
+    int64_t created_ms_;
+    int64_t alive_ms_;  // something authentic came
+    int64_t tick_ms_ = INT64_MAX;
+    int64_t silent_ms_;
+    bool encrypt_;
+    bool begins_dtls_ = false;  // and has not yet
+    bool connected_ = false;
+    bool ended_ = false;
+    bool closing_ = false;
+    std::string old_ufrag_, next_ufrag_;  // while an ICE restart is under way
+    std::string why_;
+};
+
+}  // namespace service::rtc
