@@ -29,6 +29,11 @@ int RtpLane::track_of(media::Kind kind) const {
     return -1;
 }
 
+const RtpTrack* RtpLane::published_track(media::Kind kind) const {
+    const int place = published_by_rtp() ? track_of(kind) : -1;
+    return place < 0 ? nullptr : &tracks_[static_cast<size_t>(place)];
+}
+
 void RtpLane::set_tracks(std::vector<RtpTrack> tracks, int64_t) {
     CHECK(tracks.size() <= RtpRing::kMostTracks);
     // A track's numbers go on, whatever its place was.

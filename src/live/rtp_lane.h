@@ -100,6 +100,8 @@ class RtpLane {
     const std::vector<RtpTrack>& tracks() const { return tracks_; }
     // The track of that kind; -1: there is none.
     int track_of(media::Kind kind) const;
+    // Null: there is none, or a bridge makes it of what the publisher sends otherwise.
+    const RtpTrack* published_track(media::Kind kind) const;
     const RtpRing& ring() const { return ring_; }
     void join(RtpSink& sink, Wants wants);
     void leave(RtpSink& sink, Wants wants);

@@ -282,6 +282,16 @@ void Stream::tell_demand() {
     for (DemandWatcher* watcher : std::vector(demand_watchers_)) watcher->demand_changed(*this);
 }
 
+StreamCounters Stream::figures() const {
+    StreamCounters figures = counters_;
+    if (!rtp_ || !rtp_->published_by_rtp()) return figures;
+    const RtpLaneCounters& rtp = rtp_->counters();
+    figures.video_frames = rtp.units[static_cast<size_t>(media::Kind::kVideo)];
+    figures.audio_frames = rtp.units[static_cast<size_t>(media::Kind::kAudio)];
+    figures.payload_bytes = rtp.bytes;
+    return figures;
+}
+
 size_t Stream::viewer_count() const {
     size_t count = rtp_ ? rtp_->players() : 0;
     for (const auto& [key, log] : logs_) count += log->audience().size();

@@ -154,6 +154,8 @@ class Stream : public base::RefCounted<Stream> {
     }  // monotonic: when the last viewer left or publishing began; 0 while there are any
     const StreamCounters& counters() const { return counters_; }
     StreamCounters& counters() { return counters_; }
+    // For who looks: of a stream that is published by RTP, what came as RTP, whether it becomes frames or not.
+    StreamCounters figures() const;
     const Health& health() const { return health_; }
     int64_t jumped_at_ms() const { return jumped_at_ms_; }  // monotonic: when its times last jumped; 0: never
     bool gop_too_long() const { return gop_too_long_; }

@@ -43,7 +43,25 @@ const media::Frame* keyframe_of(const live::Stream& stream) {
     return nullptr;
 }
 
+// As a WebRTC publisher sends it, whatever is made of it for others; null: it is not published so.
+const live::RtpTrack* rtp_track(const live::Stream* stream, media::Kind kind) {
+    const live::RtpLane* lane = stream ? stream->rtp_lane_if_any() : nullptr;
+    return lane ? lane->published_track(kind) : nullptr;
+}
+
+void put_picture(JsonText& out, media::Codec codec, const media::VideoInfo& info) {
+    out.open("video");
+    out.field("codec", media::codec_info(codec).name);
+    out.field("profile", info.profile);
+    out.field("level", info.level);
+    out.field("width", info.width);
+    out.field("height", info.height);
+    out.close();
+}
+
 void put_video(JsonText& out, const live::Stream* stream) {
+    if (const live::RtpTrack* track = rtp_track(stream, media::Kind::kVideo))
+        return put_picture(out, track->codec, stream->rtp_lane_if_any()->picture());
     if (!stream || !stream->headers().has_video) return out.null("video");
     media::VideoInfo info;
     const live::StreamHeaders& headers = stream->headers();
@@ -59,27 +77,30 @@ void put_video(JsonText& out, const live::Stream* stream) {
             if (info.level.empty()) info.level = read->level;
         }
     }
-    out.open("video");
-    out.field("codec", media::codec_info(stream->headers().video_codec).name);
-    out.field("profile", info.profile);
-    out.field("level", info.level);
-    out.field("width", info.width);
-    out.field("height", info.height);
-    out.close();
+    put_picture(out, stream->headers().video_codec, info);
 }
 
-void put_audio(JsonText& out, const live::Stream* stream) {
-    if (!stream || !stream->headers().has_audio) return out.null("audio");
-    media::AudioInfo info;
-    const live::StreamHeaders& headers = stream->headers();
-    if (const auto& header = headers.audio ? headers.audio : headers.audio_example)
-        if (auto read = media::audio_info(*header)) info = *std::move(read);
+void put_sound(JsonText& out, media::Codec codec, const media::AudioInfo& info) {
     out.open("audio");
-    out.field("codec", media::codec_info(stream->headers().audio_codec).name);
+    out.field("codec", media::codec_info(codec).name);
     out.field("sample_rate", info.sample_rate);
     out.field("channel", info.channels);
     out.field("profile", info.profile);
     out.close();
+}
+
+void put_audio(JsonText& out, const live::Stream* stream) {
+    media::AudioInfo info;
+    if (const live::RtpTrack* track = rtp_track(stream, media::Kind::kAudio)) {
+        info.sample_rate = static_cast<int>(track->clock_rate);
+        info.channels = track->channels;
+        return put_sound(out, track->codec, info);
+    }
+    if (!stream || !stream->headers().has_audio) return out.null("audio");
+    const live::StreamHeaders& headers = stream->headers();
+    if (const auto& header = headers.audio ? headers.audio : headers.audio_example)
+        if (auto read = media::audio_info(*header)) info = *std::move(read);
+    put_sound(out, stream->headers().audio_codec, info);
 }
 
 bool is_there(const live::Stream& stream) { return stream.published() || stream.viewer_count() > 0; }
@@ -234,7 +255,7 @@ base::Result<void> Statistics::stream(Request& request, Response& response) {
 void Statistics::put_stream(JsonText& out, const live::StreamKey& key) const {
     const base::Ref<live::Stream> stream = registry_.find(key);
     const net::StreamAccount* account = sessions_.accounts().find(key.vhost, key.app, key.name);
-    const live::StreamCounters counters = stream ? stream->counters() : live::StreamCounters();
+    const live::StreamCounters counters = stream ? stream->figures() : live::StreamCounters();
     const bool active = stream && stream->published();
     const net::Session* publisher = account ? account->publisher() : nullptr;
     std::string tc_url = publisher ? publisher->details().tc_url : std::string();

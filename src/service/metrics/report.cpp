@@ -57,7 +57,7 @@ struct StreamFigures {
 StreamFigures figures_of(live::Stream& stream, int64_t now_ms) {
     StreamFigures f;
     f.labels = {{"vhost", stream.key().vhost}, {"app", stream.key().app}, {"stream", stream.key().name}};
-    f.counters = stream.counters();
+    f.counters = stream.figures();
     f.viewers = number(stream.viewer_count());
     const live::Health& health = stream.health();
     if (const auto recent = health.recent(); recent.ms() > 0) {

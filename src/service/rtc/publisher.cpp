@@ -33,7 +33,7 @@ Publisher::Publisher(MediaParts parts, base::Ref<live::Stream> stream, const Pub
     }
 }
 
-Publisher::~Publisher() = default;
+Publisher::~Publisher() { end_publication(); }
 
 base::Result<void> Publisher::acquire() {
     publication_ = TRY(stream_->acquire(*this, vhost_.publish.takeover));
@@ -41,6 +41,12 @@ base::Result<void> Publisher::acquire() {
     for (const ReceiveTrack& track : tracks_) tracks.push_back(track.format().track);
     lane().set_tracks(std::move(tracks), base::monotonic_us());
     lane().set_keyframe_source(this);
+    if (vhost_.rtc.rtc_to_rtmp) {
+        ToFramesOptions options;
+        options.aac_bitrate = vhost_.rtc.aac_bitrate;
+        options.keyframe_ms = static_cast<int64_t>(vhost_.rtc.pli_for_rtmp * 1000);
+        bridge_ = std::make_unique<BridgeToFrames>(publication_, options);
+    }
     return {};
 }
 
@@ -140,19 +146,26 @@ void Publisher::on_tick(int64_t now_ms) {
     ask_for_missing(now_ms);
     for (ReceiveTrack& track : tracks_)
         if (track.take_damage()) lane().request_keyframe(now_ms);
+    if (bridge_) bridge_->on_tick(now_ms);
     lane().tick(now_ms);
     if (now_ms >= next_twcc_ms_) send_twcc(now_ms);
     if (now_ms >= next_report_ms_) send_reports(now_ms);
 }
 
 void Publisher::publication_revoked(std::string_view why) {
-    publication_ = {};
+    end_publication();
     session_.end(why, base::CloseReason::kPublisherReplaced);
 }
 
 void Publisher::on_closed() {
     closed_ = true;
-    if (in_force()) publication_.end();
+    end_publication();
+}
+
+// The bridge writes into the publication, and goes first.
+void Publisher::end_publication() {
+    bridge_.reset();
+    publication_.end();
 }
 
 std::string Publisher::describe() const {

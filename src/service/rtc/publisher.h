@@ -12,6 +12,7 @@
 #include "live/rtp_lane.h"
 #include "live/stream.h"
 #include "protocol/rtcp/twcc_collector.h"
+#include "service/rtc/bridge_to_frames.h"
 #include "service/rtc/media.h"
 #include "service/rtc/receive_track.h"
 
@@ -63,7 +64,7 @@ class Publisher final : public Media, private live::PublicationOwner, private li
 
     live::PublisherFacts facts() const override { return facts_; }
     bool publisher_alive() const override { return !closed_; }
-    bool publishes_rtp() const { return true; }
+    bool publishes_rtp() const override { return true; }
     void publication_revoked(std::string_view why) override;
     void make_keyframe() override;
 
@@ -72,6 +73,7 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     ReceiveTrack* track_of(const rtp::PacketView& view);
     void take(size_t place, const rtp::PacketView& view, bool by_rtx, int64_t now_us);
     void check_time(int64_t now_ms);
+    void end_publication();
     void ask_for_missing(int64_t now_ms);
     void send_reports(int64_t now_ms);
     void send_twcc(int64_t now_ms);
@@ -84,7 +86,8 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     live::PublisherFacts facts_;
     base::Ref<live::Stream> stream_;
     live::Publication publication_;
-    std::vector<ReceiveTrack> tracks_;  // as in the lane
+    std::unique_ptr<BridgeToFrames> bridge_;  // into publication_; null: rtc_to_rtmp is off
+    std::vector<ReceiveTrack> tracks_;        // as in the lane
     std::unique_ptr<rtcp::TwccCollector> twcc_;
     uint32_t own_ssrc_;
     uint8_t mid_id_, twcc_id_;
