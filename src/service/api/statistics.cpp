@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "live/rtp_lane.h"
 #include "media/track.h"
 #include "runtime/cpu_slice.h"
 #include "service/api/listing.h"
