@@ -17,11 +17,17 @@ SECRET = "nobody is to read this"
 LIMIT_MS = 1000
 LIMITS = " ".join(f"{name} {LIMIT_MS};" for name in ("request_timeout", "body_timeout", "idle_timeout", "write_timeout"))
 # By the name of the server's port: a path that it answers with 200.
-TARGETS = {"http": "/inside.txt", "api": "/api/v1/versions"}
+TARGETS = {"http": "/inside.txt", "api": "/api/v1/versions", "exporter": "/metrics"}
 TOP = f"""
 rtmp {{ handshake_timeout {LIMIT_MS}; }}
 http_api {{ enabled on; listen 127.0.0.1:API_PORT; {LIMITS} }}
+exporter {{ enabled on; listen 127.0.0.1:RTMPS_PORT; }}
 """
+
+
+def port_of(server, name):
+    """The exporter has the port of RTMPS, which is free here."""
+    return server.rtmps_port if name == "exporter" else getattr(server, f"{name}_port")
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +44,8 @@ def attacked(tmp_path_factory):
         (server.dir / folder / "link.txt").symlink_to(server.dir / "secret.txt")
     (server.dir / "html" / "large.bin").write_bytes(bytes(30_000_000))
     server.start()
-    wait_until(lambda: can_connect(server.api_port), 5, "the API listens")
+    for name in TARGETS:
+        wait_until(lambda name=name: can_connect(port_of(server, name)), 5, f"{name} listens")
     yield server
     made.finish()
 
@@ -46,7 +53,7 @@ def attacked(tmp_path_factory):
 @pytest.fixture(params=TARGETS)
 def target(request, attacked):
     """(port, a path that is there), of each HTTP server."""
-    return getattr(attacked, f"{request.param}_port"), TARGETS[request.param]
+    return port_of(attacked, request.param), TARGETS[request.param]
 
 
 def raw(port, data, seconds=5):
@@ -132,6 +139,45 @@ def test_a_redirect_stays_on_this_server(attacked):
     for path in ("//evil.example", "/.//evil.example", "/%2fevil.example", "///evil.example"):
         where = http.get(attacked.http_port, path).headers.get("location", "/")
         assert re.match(r"/(?![/\\])", where), f"{path} should not lead to another host: Location: {where}"
+
+
+# --- what is not to be called
+
+
+@pytest.mark.parametrize("method", ["TRACE", "PROPFIND", "BREW", "DELETE", "QUERY"])
+def test_a_method_that_a_path_does_not_have(target, method):
+    """405, and Allow says which there are; nothing of the request comes back in the answer."""
+    port, good = target
+    with http.Connection(port) as connection:
+        connection.request(method, good, Cookie="secret-cookie")
+        response = connection.read_response()
+        assert response.status == 405, f"{method} {good} should be answered with 405: {response.describe()}"
+        allowed = response.headers["allow"].split(", ")
+        assert "GET" in allowed and method not in allowed, allowed
+        assert b"secret-cookie" not in response.body, response.describe()
+        connection.request("GET", good)
+        assert connection.read_response().status == 200, f"after {method} the connection should go on"
+
+
+def test_the_exporter_has_metrics_and_nothing_else(attacked):
+    """Neither the API nor files nor streams, with whatever method."""
+    port = port_of(attacked, "exporter")
+    paths = (
+        "/", "/api", "/api/v1/versions", "/api/v1/clients", "/api/v1/config", "/api/v1/raw?rpc=reload",
+        "/api/v1/debug/runtime", "/api/v1/openapi.json", "/healthz", "/metrics/", "/metrics/api/v1/versions", "//metrics",
+        "/metrics/../api/v1/versions", "/inside.txt", "/static/inside.txt", "/live/s.flv", "/live/s.m3u8",
+        "/rtc/v1/whep/?app=live&stream=s",
+    )  # fmt: skip
+    for path in paths:
+        for method in ("GET", "POST", "PUT", "DELETE"):
+            with http.Connection(port) as connection:
+                connection.request(method, path)
+                response = connection.read_response()
+            one_of = (400, 404, 405) if "metrics" in path else (404,)
+            good = path in ("/metrics/", "//metrics") and method == "GET"  # a slash more is the same as none
+            assert response.status in (200, *one_of) if good else response.status in one_of, (
+                f"{method} {path} on the exporter should be answered with one of {one_of}: {response.describe()}"
+            )
 
 
 # --- what two readers would read differently (RFC 9112, 11.2)

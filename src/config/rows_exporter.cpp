@@ -8,10 +8,10 @@ void add_exporter_rows(std::vector<Row>& rows) {
     const Scope scope{"exporter", [](const auto& root) -> decltype(auto) { return (root.snapshot->exporter); }};
     using E = Exporter;
     rows.push_back(row(scope, "enabled", &E::enabled, false, none(), kRestart, "Metrics for Prometheus, at /metrics."));
-    rows.push_back(
-        row(scope, "listen", &E::listen, {{"", 9972}}, none(), kRestart,
-            "Addresses of the exporter, which serves nothing else. It asks for http_api's auth where that is "
-            "enabled."));
+    rows.push_back(row(
+        scope, "listen", &E::listen, {{"", 9972}}, none(), kRestart,
+        "Addresses of the exporter, which serves nothing else. It has http_api's limits, and its auth where that is "
+        "enabled."));
     rows.push_back(row(scope, "label", &E::label, "", none(), kLive, "A label of srs_build_info.", "cn-beijing"));
     rows.push_back(row(scope, "tag", &E::tag, "", none(), kLive, "Another one.", "cn-edge"));
     rows.push_back(

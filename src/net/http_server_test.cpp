@@ -118,6 +118,19 @@ TEST_F(HttpServerTest, KeepsAliveAndPipelines) {
     EXPECT_EQ(server->counters().connections, 1u);
 }
 
+TEST_F(HttpServerTest, WhatNoMethodOfAPathIsGetsIts405) {
+    start();
+    RawClient client(server->port());
+    for (std::string_view method : {"TRACE", "BREW", "PROPFIND", "QUERY", "DELETE"}) {
+        client.send(fmt::format("{} /hello HTTP/1.1\r\nHost: a\r\n\r\n", method));
+        auto answer = client.read();
+        EXPECT_EQ(answer.status, 405) << method;
+        EXPECT_EQ(answer.header("Allow"), "GET, HEAD, OPTIONS") << method;
+        client.send(fmt::format("{} /nowhere HTTP/1.1\r\nHost: a\r\n\r\n", method));
+        EXPECT_EQ(client.read().status, 404) << method;
+    }
+}
+
 TEST_F(HttpServerTest, LimitsRequestsPerConnection) {
     options.requests_per_connection = 2;
     start();
@@ -157,7 +170,7 @@ TEST_F(HttpServerTest, RefusesTheMalformed) {
         {"GET /hello HTTP/1.1\nHost: a\n\n", 400},
         {"GET /../etc/passwd HTTP/1.1\r\nHost: a\r\n\r\n", 400},
         {"GET /hello HTTP/3.0\r\nHost: a\r\n\r\n", 505},
-        {"BREW /hello HTTP/1.1\r\nHost: a\r\n\r\n", 501},
+        {"CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n", 501},
         {"GET /" + std::string(1500, 'a') + " HTTP/1.1\r\nHost: a\r\n\r\n", 414},
         {"GET /hello HTTP/1.1\r\nHost: a\r\nX: " + std::string(3000, 'a') + "\r\n\r\n", 431},
         {"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 1001\r\n\r\n", 413},

@@ -10,7 +10,8 @@
 
 namespace http {
 
-enum class Method : uint8_t { kGet, kHead, kPost, kPut, kDelete, kOptions, kPatch };
+// kOther: one that nothing here serves; TRACE, PROPFIND and whatever somebody makes up.
+enum class Method : uint8_t { kGet, kHead, kPost, kPut, kDelete, kOptions, kPatch, kOther };
 std::string_view method_name(Method method);
 
 struct Limits {

@@ -9,6 +9,10 @@
 
 namespace http {
 
+namespace {
+bool is_letter(char c) { return c >= 'A' && c <= 'Z'; }
+}  // namespace
+
 std::string_view method_name(Method method) {
     switch (method) {
         case Method::kGet:
@@ -25,6 +29,8 @@ std::string_view method_name(Method method) {
             return "OPTIONS";
         case Method::kPatch:
             return "PATCH";
+        case Method::kOther:
+            return "other";
     }
     return "GET";
 }
@@ -35,6 +41,7 @@ void RequestParser::reset() {
     request_ = Request();
     body_limit_ = limits_.body_bytes;
     method_bytes_ = 0;
+    method_passed_ = false;
     error_status_ = 0;
     error_text_.clear();
 }
@@ -61,8 +68,13 @@ RequestParser::Step RequestParser::feed(std::span<const uint8_t> bytes, size_t& 
 
 RequestParser::Step RequestParser::feed_head(std::span<const uint8_t> bytes, size_t& used) {
     if (bytes.empty()) return Step::kNeedMore;
-    HeadParser::Step step = head_.feed(bytes, limits_, used);
-    note_method(bytes.first(used));
+    auto step = HeadParser::Step::kNeedMore;
+    if (!method_passed_) step = take_method(bytes, used);
+    if (step == HeadParser::Step::kNeedMore && used < bytes.size()) {
+        size_t more = 0;
+        step = head_.feed(bytes.subspan(used), limits_, more);
+        used += more;
+    }
     switch (step) {
         case HeadParser::Step::kNeedMore:
             return Step::kNeedMore;
@@ -86,26 +98,41 @@ RequestParser::Step RequestParser::feed_head(std::span<const uint8_t> bytes, siz
     return good ? Step::kHead : Step::kError;
 }
 
-// Keeps the first bytes of the first line.
-void RequestParser::note_method(std::span<const uint8_t> head) {
-    if (method_bytes_ == sizeof method_start_ || !head_.in_message()) return;
-    auto text = std::string_view(reinterpret_cast<const char*>(head.data()), head.size());
-    if (method_bytes_ == 0) text.remove_prefix(std::min(text.find_first_not_of("\r\n"), text.size()));
-    size_t count = std::min(text.size(), sizeof method_start_ - method_bytes_);
-    std::memcpy(method_start_ + method_bytes_, text.data(), count);
-    method_bytes_ += count;
+// A method's letters, and a space behind them; else nothing.
+std::string_view RequestParser::method_word() const {
+    const std::string_view start(method_start_, method_bytes_);
+    const std::string_view word = start.substr(0, start.find(' '));
+    return word.size() < start.size() && std::ranges::all_of(word, is_letter) ? word : std::string_view();
+}
+
+// Keeps the first word until it is whole, and hands it on: for one that is not ours, TRACE, which http-parser knows.
+HeadParser::Step RequestParser::take_method(std::span<const uint8_t> bytes, size_t& used) {
+    const auto line_end = [](uint8_t byte) { return byte == '\r' || byte == '\n'; };
+    if (method_bytes_ == 0) {
+        const auto first = std::ranges::find_if_not(bytes, line_end);
+        const auto lines = bytes.first(static_cast<size_t>(first - bytes.begin()));
+        auto step = HeadParser::Step::kNeedMore;
+        if (!lines.empty()) step = head_.feed(lines, limits_, used);  // nothing would be the end, to http-parser
+        if (step != HeadParser::Step::kNeedMore) return step;
+    }
+    while (used < bytes.size() && !method_passed_) {
+        method_start_[method_bytes_++] = static_cast<char>(bytes[used++]);
+        method_passed_ = !is_letter(method_start_[method_bytes_ - 1]) || method_bytes_ == sizeof method_start_;
+    }
+    if (!method_passed_) return HeadParser::Step::kNeedMore;
+    constexpr std::string_view kOurs[] = {"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "CONNECT"};
+    std::string_view word(method_start_, method_bytes_);
+    if (!method_word().empty() && std::ranges::find(kOurs, method_word()) == std::end(kOurs)) word = "TRACE ";
+    size_t fed = 0;
+    return head_.feed({reinterpret_cast<const uint8_t*>(word.data()), word.size()}, limits_, fed);
 }
 
 RequestParser::Step RequestParser::fail_parse() {
     if (head_.error() == HPE_HEADER_OVERFLOW) return fail(431, "the head is too large");
-    if (head_.error() == HPE_INVALID_METHOD) {
-        // A method is a token and a space follows; letters alone are enough to call it one.
-        std::string_view start(method_start_, method_bytes_);
-        std::string_view word = start.substr(0, start.find(' '));
-        bool token =
-            !word.empty() && std::all_of(word.begin(), word.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
-        if (token) return fail(501, "unknown method");
-    }
+    // One without an end may be a method, or no HTTP at all; letters alone are enough to call it one.
+    if (head_.error() == HPE_INVALID_METHOD &&
+        std::ranges::all_of(std::string_view(method_start_, method_bytes_), is_letter))
+        return fail(501, "unknown method");
     return fail(400, fmt::format("malformed request: {}", http_errno_description(head_.error())));
 }
 
@@ -140,8 +167,11 @@ bool RequestParser::check_method() {
         case HTTP_PATCH:
             request_.method = Method::kPatch;
             return true;
-        default:
+        case HTTP_CONNECT:
             return note_error(501, "method not implemented");
+        default:
+            request_.method = Method::kOther;
+            return true;
     }
 }
 

@@ -1,8 +1,9 @@
 #pragma once
 // RequestParser: the server's side of HTTP/1.0 and 1.1 (RFC 9112) over http-parser, strict about what is ambiguous:
 // line ends, folded lines, repeated or conflicting lengths, Host. Every error has the status that answers it: 400, 413,
-// 414, 431, 501, 505. It never reads past the message: pipelined requests stay in the caller's bytes. Not here: HTTP/2,
-// and CONNECT and TRACE, which answer 501.
+// 414, 431, 501, 505. It never reads past the message: pipelined requests stay in the caller's bytes. A method that we
+// do not know is a request like any other, Method::kOther, so that who knows the path may answer it with 405. Not here:
+// HTTP/2, and CONNECT, which answers 501.
 
 #include <cstdint>
 #include <span>
@@ -32,7 +33,7 @@ class RequestParser {
     bool accept_body(size_t limit_bytes);
 
     // A byte of a request was seen since the last reset.
-    bool started() const { return head_.bytes() > 0; }
+    bool started() const { return head_.bytes() + method_bytes_ > 0; }
     bool has_body() const { return !body_.done(); }
     Request& request() { return request_; }
     int error_status() const { return error_status_; }
@@ -45,7 +46,8 @@ class RequestParser {
     Step feed_body(std::span<const uint8_t> bytes, size_t& used);
     Step fail(int status, std::string text);
     Step fail_parse();
-    void note_method(std::span<const uint8_t> head);
+    HeadParser::Step take_method(std::span<const uint8_t> bytes, size_t& used);
+    std::string_view method_word() const;
     bool check_version();
     bool check_method();
     bool check_target();
@@ -58,8 +60,10 @@ class RequestParser {
     BodyReader body_;
     Request request_;
     size_t body_limit_ = 0;
-    char method_start_[16] = {};  // the first bytes, to tell an unknown method from no HTTP at all
+    // The first bytes of the first line, kept until its first word is whole: http-parser knows many methods, not all.
+    char method_start_[24] = {};
     size_t method_bytes_ = 0;
+    bool method_passed_ = false;
     int error_status_ = 0;
     std::string error_text_;
 };

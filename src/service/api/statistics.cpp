@@ -285,9 +285,10 @@ void Statistics::put_stream(JsonText& out, const live::StreamKey& key) const {
 }
 
 base::Result<void> Statistics::clients(Request& request, Response& response) {
-    if (const std::string_view closed = request.message.parameter("closed"); closed == "true") {
+    if (const auto closed = http::find_parameter(request.message.parameters, "closed").value_or("false");
+        closed == "true") {
         return closed_(request, response);
-    } else if (!closed.empty() && closed != "false") {
+    } else if (closed != "false") {
         return send_failure(response, identity_, 400, "closed is true or false");
     }
     const auto page = TRY(page_of(request, response, identity_));

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/auth.h"
+#include "net/http_options.h"
 #include "runtime/coroutine.h"
 
 namespace service::metrics {
@@ -28,10 +29,12 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live
 }
 
 net::HttpServerOptions Service::options() const {
-    net::HttpServerOptions options;
+    // The times and sizes of a request are the API's, as its auth is.
+    auto options = net::http_server_options(snapshot_->http_api, snapshot_->global);
     options.response.server_name = identity_.signature;
     options.response.crossdomain = false;
-    // No max_connections: a full server is what one wants to see.
+    // A full server is what one wants to see.
+    options.max_connections = 0;
     return options;
 }
 
@@ -44,7 +47,10 @@ base::Result<void> Service::start() {
     return {};
 }
 
-void Service::reload(const config::SnapshotPtr& next) { snapshot_ = next; }
+void Service::reload(const config::SnapshotPtr& next) {
+    snapshot_ = next;
+    server_.set_options(options());
+}
 
 base::Result<void> Service::serve(net::HttpRequest& request, net::HttpResponse& response) {
     const net::Verdict verdict = net::judge(net::ApiAccess::kRead, request, snapshot_->http_api.auth);
