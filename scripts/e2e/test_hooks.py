@@ -1,6 +1,7 @@
 """Hooks: what HTTP servers are asked and told, field by field, by clients of every kind; signatures; pairs that stay
 balanced; hook servers that are down, slow, wrong or hostile, which the streams of others never feel."""
 
+import contextlib
 import json
 import time
 
@@ -382,6 +383,98 @@ def test_who_leaves_while_it_is_asked_about(servers):
         assert asked.actions() == ["on_connect", "on_publish", "on_unpublish", "on_close"], asked.actions()
         ids = {body["client_id"] for body in asked.bodies()}
         assert len(ids) == 1, f"one client: {ids}"
+
+
+def leaving(server, how):
+    """A client that is about to be asked about; what it holds open."""
+    if how == "http":
+        client = http.Connection(server.http_port)
+        client.request("GET", "/live/s.flv")
+        return client
+    client = rtmp.Client("127.0.0.1", server.rtmp_port, timeout=20).handshake()
+    client.connect("live")
+    if how == "publish":
+        client.send_command("publish", None, "one", "live", stream_id=1, csid=4)
+    else:
+        client.send_command("play", None, "s", stream_id=1, csid=4)
+    return client
+
+
+@pytest.mark.parametrize("how", ["publish", "play", "http"])
+def test_who_leaves_is_noticed_at_once(servers, how):
+    """The hook takes 30 s. Nobody waits for it on behalf of a client that is gone, and its request is given up."""
+    asks, ends = ("on_publish", "on_unpublish") if how == "publish" else ("on_play", "on_stop")
+    with hooks.HookServer(slow=hooks.slow(scaled(30))) as asked:
+        slow = {asks: asked.url("slow"), ends: asked.url("hook"), "timeout": 60_000}
+        server = servers(vhosts=hooks.vhost(**slow) + FREE)
+        source = contextlib.nullcontext() if how == "publish" else rtmp.publisher(server, "live", "s")
+        with source:
+            client = leaving(server, how)
+            asked.wait(asks)
+        began, mark = time.monotonic(), server.log_mark()
+        client.close()
+        server.wait_log("closed by the peer, which was not let in yet", 10, mark)
+        asked.wait(ends)
+        assert time.monotonic() - began < scaled(10), f"it took {time.monotonic() - began:.1f} s"
+        wait_until(lambda: asked.open <= 1, 10, lambda: f"its request is given up: {asked.open} connections are open")
+
+
+def test_who_was_never_asked_about_has_no_end(servers):
+    """64 are asked about at once; who leaves while it waits for its turn was never mentioned, and is not at its end."""
+    # The ends are told to another: at most 64 calls, of all kinds, go to one host at once.
+    with hooks.HookServer(slow=hooks.slow(scaled(30))) as asked, hooks.HookServer() as told:
+        slow = {"on_publish": asked.url("slow"), "on_unpublish": told.url(), "timeout": 60_000}
+        server = servers(vhosts=hooks.vhost(**slow))
+        clients = [rtmp.Client("127.0.0.1", server.rtmp_port, timeout=20).handshake() for _ in range(66)]
+        for number, client in enumerate(clients[:64]):
+            client.connect("live")
+            client.send_command("publish", None, f"s{number}", "live", stream_id=1, csid=4)
+        asked.wait("on_publish", 64)
+        for client in clients[64:]:
+            client.connect("live")
+            client.send_command("publish", None, "late", "live", stream_id=1, csid=4)
+        time.sleep(0.5)
+        assert asked.actions() == ["on_publish"] * 64, asked.actions()
+        mark = server.log_mark()
+        clients[64].close()
+        server.wait_log("closed by the peer, which was not let in yet", 10, mark)
+        # One of the others makes room, and the next one's turn comes.
+        clients[0].close()
+        told.wait("on_unpublish", stream="s0")
+        asked.wait("on_publish", stream="late")
+        clients[65].close()
+        (end,) = told.wait("on_unpublish", stream="late")
+        (begin,) = asked.bodies("on_publish", stream="late")
+        assert end["client_id"] == begin["client_id"], f"the end is that of the one that was asked about: {end}"
+        for client in clients:
+            client.close()
+
+
+def test_a_recording_is_its_publisher_s(servers):
+    """Another publisher has taken over, or come back, before the recording is complete: on_dvr names whose it was."""
+    with hooks.HookServer() as asked:
+        server = servers(
+            vhosts=hooks.vhost(
+                dvr="dvr { enabled on; dvr_path ./rec/[app]/[stream].[timestamp].mp4; }",
+                publish="takeover on;",
+                **asking(asked, "on_publish", "on_dvr"),
+            )
+        )
+        tags = media.from_keyframe(media.plain())[:300]
+        clients = []
+        for number in range(3):  # each takes over from the one before
+            clients.append(rtmp.publisher(server, "live", f"one?number={number}"))
+            publishing.send_all(clients[-1], tags, 20)
+        clients[-1].close()
+        back = rtmp.publisher(server, "live", "one?number=3")
+        publishing.send_all(back, tags, 20)
+        back.close()
+        asked.wait("on_dvr", 4, 20)
+        published = {body["param"]: body["client_id"] for body in asked.bodies("on_publish")}
+        recorded = {body["param"]: body["client_id"] for body in asked.bodies("on_dvr")}
+        assert recorded == published and len(recorded) == 4, f"{recorded} were recorded, {published} published"
+        for client in clients:
+            client.close()
 
 
 def test_the_end_of_the_server_is_told(servers):

@@ -15,7 +15,8 @@ struct RecordingDone {
     std::string path;         // of the finished file, as configured: may be relative to the working directory
     int64_t duration_ms = 0;  // by the stream's times
     uint64_t bytes = 0;
-    bool recovered = false;  // left by an earlier run of the server, finished now
+    bool recovered = false;   // left by an earlier run of the server, finished now
+    std::string publisher{};  // the session that published what is in it; empty: not known
 };
 
 struct SegmentDone {

@@ -62,7 +62,17 @@ base::Result<void> Gate::check(Visitor visitor, const config::Vhost& vhost) {
     return {};
 }
 
-base::Result<Stay> Gate::admit(Visitor visitor, const config::Vhost& vhost) {
+base::Result<Stay> Gate::admit(Visitor visitor, const config::Vhost& vhost, runtime::ByteStream* client) {
+    if (!client || !may_yield(visitor.action, vhost)) return ask(std::move(visitor), vhost);
+    const runtime::EndWatch watch(client);
+    auto stay = ask(std::move(visitor), vhost);
+    if (!stay && stay.error().code() == base::Code::kCancelled && client->peer_gone())
+        return std::unexpected(base::Error(base::Code::kCancelled, "closed by the peer, which was not let in yet")
+                                   .because(base::CloseReason::kPeerClosed));
+    return stay;
+}
+
+base::Result<Stay> Gate::ask(Visitor visitor, const config::Vhost& vhost) {
     std::vector<Guard*> followers;
     for (Guard* guard : std::vector(guards_)) {  // a copy: one may go while another is asked
         if (!has(guard)) continue;

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "config/snapshot.h"
 #include "net/session.h"
+#include "runtime/byte_stream.h"
 
 namespace net {
 
@@ -86,7 +87,9 @@ class Gate {
     void remove(Guard& guard) { std::erase(guards_, &guard); }
 
     // Asks all guards. Yields where may_yield() says so: re-check state after it. The error's text is for the client.
-    base::Result<Stay> admit(Visitor visitor, const config::Vhost& vhost);
+    // client: its connection; when that ends while a guard is asked, the coroutine is cancelled, and the error's reason
+    // is kPeerClosed. Null: nobody looks.
+    base::Result<Stay> admit(Visitor visitor, const config::Vhost& vhost, runtime::ByteStream* client = nullptr);
     bool may_yield(Action action, const config::Vhost& vhost) const;
 
     // The same for a request that begins nothing: asks those alone that never yield. For HLS without contexts.
@@ -98,6 +101,7 @@ class Gate {
 
   private:
     friend class Stay;
+    base::Result<Stay> ask(Visitor visitor, const config::Vhost& vhost);
     bool has(const Guard* guard) const;
     void note_refusal(const Visitor& visitor, const base::Error& error);
 

@@ -55,6 +55,9 @@ class HttpResponse {
     HttpResponse(HttpTransport& transport, const HttpRequest& request, const HttpResponseOptions& options,
                  bool keep_alive);
 
+    // The connection, for who waits on the client's behalf (runtime::EndWatch); null once it was detached.
+    runtime::ByteStream* client() const { return transport_.stream.get(); }
+
     // A field beside those that every response has. Before anything was sent.
     HttpResponse& header(std::string_view name, std::string_view value);
     // Without the fields that let web pages of other origins read it, whatever the options say.

@@ -64,11 +64,30 @@ class ByteStream {
     // to 5 ms), in which more than one arrival may come together, for less processor time. 0: at once again. The peer's
     // end is seen at once all the same, a deadline at the next look; parking ends it.
     virtual void pace_reads(int64_t interval_ms) = 0;
+    // While it is on, the peer's end cancels the running coroutine, which waits for something else than this stream and
+    // does not read it. For TCP and what is over it; elsewhere nothing happens. See EndWatch.
+    virtual void cancel_at_end(bool) {}
     // Half-close for writing after all written bytes; so that the peer reads them before the end.
     virtual void shutdown_write() = 0;
     virtual std::string peer_ip() const = 0;       // "192.0.2.1", "2001:db8::1"
     virtual std::string peer_address() const = 0;  // "192.0.2.1:4711", "[2001:db8::1]:4711"
     virtual bool is_tls() const = 0;
+};
+
+// While it lives, the stream's end cancels the coroutine that made it: for who waits for others on a client's behalf,
+// which would be in vain when the client is gone. Null: nothing is watched.
+class EndWatch {
+  public:
+    explicit EndWatch(ByteStream* stream) : stream_(stream) {
+        if (stream_) stream_->cancel_at_end(true);
+    }
+    ~EndWatch() {
+        if (stream_) stream_->cancel_at_end(false);
+    }
+    EndWatch(const EndWatch&) = delete;
+
+  private:
+    ByteStream* stream_;
 };
 
 // The loop's read buffer: 256 kB that every coroutine shares. Read into it, parse, and copy out what must stay before

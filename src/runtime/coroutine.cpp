@@ -168,6 +168,12 @@ void wake(Coroutine& coroutine) {
     if (coroutine.condition) st_cond_signal(coroutine.condition);
 }
 
+void cancel(Coroutine& coroutine) {
+    if (coroutine.cancelled) return;
+    coroutine.cancelled = true;
+    wake(coroutine);
+}
+
 base::Result<void> wake_result(Wake wake, std::source_location where) {
     if (wake == Wake::kWoken) [[likely]]
         return {};
@@ -271,9 +277,7 @@ Task::operator bool() const { return static_cast<bool>(coroutine_); }
 bool Task::done() const { return !coroutine_ || coroutine_->done; }
 
 void Task::cancel() {
-    if (done() || coroutine_->cancelled) return;
-    coroutine_->cancelled = true;
-    detail::wake(*coroutine_);
+    if (!done()) detail::cancel(*coroutine_);
 }
 
 base::Result<void> Task::join(Deadline deadline) {

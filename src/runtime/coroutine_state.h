@@ -80,6 +80,8 @@ class Away {
 Wake suspend(Deadline deadline, Waiting why, bool cancellable = true);
 // Of one that does not wait: nothing happens.
 void wake(Coroutine& coroutine);
+// What Task::cancel() does.
+void cancel(Coroutine& coroutine);
 base::Result<void> wake_result(Wake wake, std::source_location where = std::source_location::current());
 
 // Called before work that may succeed without waiting: one whose peer is always faster than itself must let the others

@@ -206,7 +206,7 @@ int64_t Watch::take_turn() {
         return 0;
     }
     readable_ = true;
-    if (reader_) wake(*reader_);
+    if (reader_ && !cancels_) wake(*reader_);
     const int64_t ticks = hurried_ ? 1 : pace_ticks_;
     hurried_ = false;
     return ticks;
@@ -238,6 +238,17 @@ base::Result<void> Watch::wait_writable(Deadline deadline) {
     return {};
 }
 
+void Watch::cancel_at_end(bool on) {
+    CHECK(!parked_ && cancels_ != on && (cancels_ || !reader_));
+    cancels_ = on;
+    reader_ = on ? &current() : nullptr;
+    cancel_if_ended();
+}
+
+void Watch::cancel_if_ended() {
+    if (cancels_ && ended_) cancel(*reader_);
+}
+
 void Watch::park(ParkedHandler& handler) {
     CHECK(fd_ >= 0 && !parked_ && !reader_ && !writer_);
     pace(0);
@@ -262,7 +273,8 @@ void Watch::on_events(uint32_t events) {
     if (events & kEndEvents) ended_ = true;
     if (events & kGoneEvents) gone_ = true;
     if (parked_) return call_handler(events);
-    if (reader_ && readable_) wake(*reader_);
+    cancel_if_ended();
+    if (reader_ && !cancels_ && readable_) wake(*reader_);
     if (writer_ && writable_) wake(*writer_);
 }
 

@@ -60,6 +60,10 @@ class Watch {
     base::Result<void> wait_readable(Deadline deadline);
     base::Result<void> wait_writable(Deadline deadline);
 
+    // From now on the stream's end cancels the running coroutine, which waits for something else meanwhile; that it
+    // has ended already, at once. Until false: it is not for reading.
+    void cancel_at_end(bool on);
+
     void park(ParkedHandler& handler);
     void unpark();
     bool parked() const { return parked_; }
@@ -70,6 +74,8 @@ class Watch {
     friend struct Reactor;
     void on_events(uint32_t events);
     void call_handler(uint32_t events);
+
+    void cancel_if_ended();
 
     // While it is parked nobody waits on it.
     union {
@@ -88,6 +94,7 @@ class Watch {
     bool hurried_ : 1 = false;     // there was much to read
     bool has_ticket_ : 1 = false;  // at the pacer
     bool parked_ : 1 = false;      // handler_ is in force, not reader_
+    bool cancels_ : 1 = false;     // reader_ does not read: it is cancelled at the end
 };
 static_assert(sizeof(Watch) == 24);
 

@@ -30,6 +30,7 @@ class TcpStream final : public ByteStream {
     void acknowledge_soon() override;
     void pace_reads(int64_t interval_ms) override { watch_.pace(interval_ms); }
     void shutdown_write() override;
+    void cancel_at_end(bool on) override { watch_.cancel_at_end(on); }
     std::string peer_ip() const override { return peer_.ip_text(); }
     std::string peer_address() const override { return peer_.text(); }
     bool is_tls() const override { return false; }

@@ -271,6 +271,48 @@ TEST_F(TcpTest, PeerGone) {
     EXPECT_TRUE(server->peer_gone());
 }
 
+TEST_F(TcpTest, TheEndCancelsWhoWaitsForSomethingElse) {
+    for (const bool bytes_first : {false, true}) {
+        for (const bool ended_before : {false, true}) {
+            auto pair = connected();
+            if (bytes_first) ASSERT_TRUE(ok(pair.client->write(bytes("unread"), soon())));
+            if (ended_before) {
+                pair.client.reset();
+                ASSERT_TRUE(ok(sleep_ms(20)));
+            }
+            base::Result<void> waited;
+            auto task = spawn("waits", [&] {
+                const EndWatch watch(pair.server.get());
+                waited = sleep_ms(60'000);
+            });
+            ASSERT_TRUE(ok(sleep_ms(20)));
+            EXPECT_EQ(task.done(), ended_before);
+            pair.client.reset();
+            ASSERT_TRUE(ok(task.join(soon())));
+            EXPECT_TRUE(failed_with(waited, Code::kCancelled));
+        }
+    }
+}
+
+TEST_F(TcpTest, AStreamThatWasWatchedIsReadAsBefore) {
+    auto pair = connected();
+    {
+        const EndWatch watch(pair.server.get());
+        ASSERT_TRUE(ok(pair.client->write(bytes("while it was watched"), soon())));
+        ASSERT_TRUE(ok(sleep_ms(20)));
+        EXPECT_FALSE(cancelled());
+    }
+    EXPECT_EQ(read_text(*pair.server), "while it was watched");
+    auto task = spawn("reads", [&] { EXPECT_EQ(read_text(*pair.server), "later"); });
+    ASSERT_TRUE(ok(sleep_ms(20)));
+    ASSERT_TRUE(ok(pair.client->write(bytes("later"), soon())));
+    ASSERT_TRUE(ok(task.join(soon())));
+    pair.client.reset();
+    ASSERT_TRUE(ok(sleep_ms(20)));
+    EXPECT_FALSE(cancelled());
+    const EndWatch none(nullptr);
+}
+
 TEST_F(TcpTest, CancelledInEveryCall) {
     auto listener = listen_tcp({"127.0.0.1", 0});
     auto [client, server] = connected();

@@ -34,6 +34,7 @@ class TlsStream final : public ByteStream, private ParkedHandler {
     void set_no_delay(bool on) override { plain_->set_no_delay(on); }
     void acknowledge_soon() override { plain_->acknowledge_soon(); }
     void pace_reads(int64_t interval_ms) override { plain_->pace_reads(interval_ms); }
+    void cancel_at_end(bool on) override { plain_->cancel_at_end(on); }
     void shutdown_write() override;
     std::string peer_ip() const override { return plain_->peer_ip(); }
     std::string peer_address() const override { return plain_->peer_address(); }

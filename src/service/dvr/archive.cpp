@@ -12,6 +12,7 @@ using base::Result;
 
 struct Archive::Ending {
     OpenRecording names;
+    std::string publisher;
     bool whole = true;
     bool recovered = false;
     int64_t duration_ms = 0;
@@ -50,6 +51,7 @@ void Archive::end(std::unique_ptr<OpenFile> open, bool whole) {
     ++ending_;
     auto ending = std::make_shared<Ending>();
     ending->names = open->names;
+    ending->publisher = open->publisher;
     ending->whole = whole;
     ending->duration_ms = open->container->duration_ms();
     bool nothing = open->file->size() == 0;
@@ -118,8 +120,8 @@ void Archive::finished(const Ending& ending, const Result<void>& result) {
     base::log::trace("dvr: {}: {} is complete: {} ms, {} bytes{}{}", names.stream.text(), finished.path,
                      finished.duration_ms, finished.bytes, ending.recovered ? ", left by an earlier run" : "",
                      ending.whole || ending.recovered ? "" : ", up to the error");
-    events_.tell(
-        live::RecordingDone{names.stream, finished.path, finished.duration_ms, finished.bytes, ending.recovered});
+    events_.tell(live::RecordingDone{names.stream, finished.path, finished.duration_ms, finished.bytes,
+                                     ending.recovered, ending.publisher});
 }
 
 void Archive::release(const OpenRecording& names) {

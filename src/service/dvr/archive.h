@@ -28,6 +28,7 @@ struct Counters {
 // A file that grows.
 struct OpenFile {
     OpenRecording names;
+    std::string publisher;  // its session; may be empty
     std::unique_ptr<runtime::disk::AppendFile> file;
     std::unique_ptr<Container> container;
 };

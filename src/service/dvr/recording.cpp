@@ -44,6 +44,7 @@ Recording::Recording(Archive& archive, RecordingOwner& owner, base::Ref<live::St
 Recording::~Recording() { stop(); }
 
 void Recording::start() {
+    if (const auto* publisher = stream_->publisher()) publisher_ = publisher->facts().session_id;
     running_ = joining_ = true;
     stream_->subscribe(*this);
     joining_ = false;
@@ -199,6 +200,7 @@ Result<void> Recording::begin_file(int64_t time_ms) {
     for (Track& track : tracks_) track.begun = track.refused = false;
     base_ms_ = time_ms;
     file_ = archive_.begin(stream_->key(), path, container);
+    file_->publisher = publisher_;
     return {};
 }
 

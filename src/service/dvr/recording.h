@@ -79,6 +79,7 @@ class Recording final : private live::FrameSink {
     base::Ref<live::Stream> stream_;
     RecordingOptions options_;
     bool requested_;
+    std::string publisher_;  // its session
     bool running_ = false;
     bool joining_ = false;  // in subscribe(): what comes is from the past
     Cutter cutter_;

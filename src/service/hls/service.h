@@ -66,7 +66,7 @@ class Service final : private live::StreamWatcher {
     base::Result<void> master(const std::shared_ptr<Output>& output, const config::Vhost& vhost,
                               net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> let_in(const std::string& context, const Output& output, const config::Vhost& vhost,
-                              const net::HttpRequest& request, bool stays);
+                              const net::HttpRequest& request, bool stays, runtime::ByteStream* client);
     static base::Result<void> refuse_viewer(const base::Error& error, net::HttpResponse& response);
     static std::string url_of(std::string_view vhost, std::string_view path) {
         return std::string(vhost).append("\n").append(path);

@@ -95,7 +95,7 @@ base::Result<void> Service::refuse_viewer(const base::Error& error, net::HttpRes
 
 // Asks the guards about a viewer that is not known yet. stays: it is one from now on, whoever follows it.
 base::Result<void> Service::let_in(const std::string& context, const Output& output, const config::Vhost& vhost,
-                                   const net::HttpRequest& request, bool stays) {
+                                   const net::HttpRequest& request, bool stays, runtime::ByteStream* client) {
     const live::StreamKey& key = output.key();
     // One question at a time, for a viewer may ask for several things at once.
     while (asking_.contains(context)) TRY(asked_.wait_next(runtime::Deadline::never()));
@@ -104,7 +104,7 @@ base::Result<void> Service::let_in(const std::string& context, const Output& out
         net::http_visitor(request, context, key.vhost, key.app, key.name, net::SessionType::kHlsPlay);
     if (!viewers_.known(context) && !viewers_.banned(context)) {
         asking_.insert(context);
-        auto admitted = gate_.admit(visitor, vhost);
+        auto admitted = gate_.admit(visitor, vhost, client);
         asking_.erase(context);
         asked_.pulse();
         if (!admitted && admitted.error().code() != base::Code::kCancelled)
@@ -128,7 +128,7 @@ base::Result<void> Service::master(const std::shared_ptr<Output>& output, const 
                         ? gate_.check(net::http_visitor(request, context, output->key().vhost, output->key().app,
                                                         output->key().name, net::SessionType::kHlsPlay),
                                       vhost)
-                        : let_in(context, *output, vhost, request, false);
+                        : let_in(context, *output, vhost, request, false, response.client());
     if (!admitted) {
         if (admitted.error().code() == base::Code::kCancelled) return admitted;
         return refuse_viewer(admitted.error(), response);
@@ -161,7 +161,7 @@ base::Result<void> Service::playlist(const std::shared_ptr<Output>& output, cons
     std::string context(request.message.parameter("hls_ctx"));
     if (context.empty()) return master(output, vhost, request, response);
     if (!Viewers::is_context(context)) return response.send_error(400, "hls_ctx is none of ours");
-    if (auto admitted = let_in(context, *output, vhost, request, true); !admitted) {
+    if (auto admitted = let_in(context, *output, vhost, request, true, response.client()); !admitted) {
         if (admitted.error().code() == base::Code::kCancelled) return admitted;
         return refuse_viewer(admitted.error(), response);
     }

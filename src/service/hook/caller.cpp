@@ -59,13 +59,13 @@ std::shared_ptr<runtime::Permits> Caller::permits(const std::string& url) {
     return found;
 }
 
-Result<void> Caller::call(const Call& call, const config::VhostHttpHooks& hooks) {
+Result<void> Caller::call(const Call& call, const config::VhostHttpHooks& hooks, bool* asked) {
     net::HookCounters& counters = stats_.at(call.hook);
     std::string_view name = net::hook_name(call.hook);
     Result<Verdict> verdict = Verdict{};
     {
         Counted counted(counters);
-        verdict = exchange(call, hooks, Deadline::in_ms(hooks.timeout));
+        verdict = exchange(call, hooks, Deadline::in_ms(hooks.timeout), asked);
     }
     if (!verdict && verdict.error().code() == Code::kCancelled) return std::unexpected(std::move(verdict.error()));
     if (verdict && verdict->kind == Verdict::Kind::kAccepted) return {};
@@ -83,9 +83,11 @@ Result<void> Caller::call(const Call& call, const config::VhostHttpHooks& hooks)
                       fmt::format("{}: {}", name, late ? "no answer in time" : "no valid answer"));
 }
 
-Result<Verdict> Caller::exchange(const Call& call, const config::VhostHttpHooks& hooks, Deadline deadline) {
+Result<Verdict> Caller::exchange(const Call& call, const config::VhostHttpHooks& hooks, Deadline deadline,
+                                 bool* asked) {
     auto turn = permits(call.url);
     auto pass = TRY(turn->enter(deadline));
+    if (asked) *asked = true;
     net::HttpCall request;
     request.url = call.url;
     request.ca_file = hooks.ca_file;

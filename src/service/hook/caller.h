@@ -31,10 +31,12 @@ class Caller {
 
     // kRefused: answered, and not accepted. kCancelled. Anything else: no answer that can be understood. The texts name
     // the hook, and not its URL, for they are told to clients; the log has the URL.
-    base::Result<void> call(const Call& call, const config::VhostHttpHooks& hooks);
+    // asked: set once the request may have reached the other side; not while the call waits for its turn.
+    base::Result<void> call(const Call& call, const config::VhostHttpHooks& hooks, bool* asked = nullptr);
 
   private:
-    base::Result<Verdict> exchange(const Call& call, const config::VhostHttpHooks& hooks, runtime::Deadline deadline);
+    base::Result<Verdict> exchange(const Call& call, const config::VhostHttpHooks& hooks, runtime::Deadline deadline,
+                                   bool* asked);
     std::shared_ptr<runtime::Permits> permits(const std::string& url);
 
     net::HookStats& stats_;

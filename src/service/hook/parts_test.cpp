@@ -132,5 +132,28 @@ TEST(HookPublishers, TheOneThatPublishesElseTheLast) {
     EXPECT_EQ(publishers.find({"__defaultVhost__", "live", "s1999"}).id, "abcd1234");
 }
 
+TEST(HookPublishers, EachIsFoundByItsIdWhoeverCameSince) {
+    Publishers publishers;
+    const live::StreamKey key{"__defaultVhost__", "live", "cam"};
+    auto one = [](std::string id) {
+        auto v = visitor();
+        v.param = "?of=" + id;
+        v.id = std::move(id);
+        return v;
+    };
+    for (const char* id : {"a", "b", "c"}) publishers.came(one(id));
+    publishers.left(one("b"));
+    publishers.left(one("a"));  // c has taken over
+    for (const char* id : {"a", "b", "c"}) EXPECT_EQ(publishers.find(key, id).param, std::string("?of=") + id);
+    EXPECT_EQ(publishers.find(key).id, "c");
+    EXPECT_EQ(publishers.find(key, "").id, "c");
+    publishers.left(one("c"));
+    EXPECT_EQ(publishers.find(key).id, "c");
+    // Nobody else stands in for one that is not known.
+    EXPECT_EQ(publishers.find(key, "x").param, "");
+    EXPECT_EQ(publishers.find(key, "x").id, "x");
+    EXPECT_EQ(Publishers::unknown(key).id, "");
+}
+
 }  // namespace
 }  // namespace service::hook

@@ -10,36 +10,41 @@ void Publishers::left(const net::Visitor& visitor) {
     std::list<Entry>& entries = at->second;
     auto entry = std::ranges::find_if(entries, [&](const Entry& e) { return !e.gone && e.visitor.id == visitor.id; });
     if (entry == entries.end()) return;
-    bool others = std::ranges::any_of(entries, [&](const Entry& e) { return &e != &*entry && !e.gone; });
-    if (others) {
-        entries.erase(entry);
-        return;
-    }
     entry->gone = true;
-    entries.remove_if([&](const Entry& e) { return &e != &*entry; });
-    left_.remove(at->first);
-    left_.push_back(at->first);
-    while (left_.size() > kMostLeft) {
-        auto oldest = entries_.find(left_.front());
-        left_.pop_front();
-        if (oldest == entries_.end()) continue;
-        oldest->second.remove_if([](const Entry& e) { return e.gone; });
-        if (oldest->second.empty()) entries_.erase(oldest);
-    }
+    entries.splice(std::ranges::find_if(entries, [&](const Entry& e) { return !e.gone || &e == &*entry; }), entries,
+                   entry);
+    left_.push_back(at);
+    if (left_.size() <= kMostLeft) return;
+    auto oldest = left_.front();
+    left_.pop_front();
+    oldest->second.pop_front();
+    if (oldest->second.empty()) entries_.erase(oldest);
 }
 
 net::Visitor Publishers::find(const live::StreamKey& key) const {
     auto at = entries_.find(key);
-    if (at != entries_.end()) {
-        auto here = std::ranges::find(at->second, false, &Entry::gone);
-        return here != at->second.end() ? here->visitor : at->second.front().visitor;
-    }
-    net::Visitor unknown;
-    unknown.action = net::Action::kPublish;
-    unknown.vhost = key.vhost;
-    unknown.app = key.app;
-    unknown.stream = key.name;
-    return unknown;
+    if (at == entries_.end()) return unknown(key);
+    auto here = std::ranges::find(at->second, false, &Entry::gone);
+    return here != at->second.end() ? here->visitor : at->second.back().visitor;
+}
+
+net::Visitor Publishers::find(const live::StreamKey& key, std::string_view id) const {
+    if (id.empty()) return find(key);
+    if (auto at = entries_.find(key); at != entries_.end())
+        for (auto entry = at->second.rbegin(); entry != at->second.rend(); ++entry)
+            if (entry->visitor.id == id) return entry->visitor;
+    net::Visitor publisher = unknown(key);
+    publisher.id = id;
+    return publisher;
+}
+
+net::Visitor Publishers::unknown(const live::StreamKey& key) {
+    net::Visitor publisher;
+    publisher.action = net::Action::kPublish;
+    publisher.vhost = key.vhost;
+    publisher.app = key.app;
+    publisher.stream = key.name;
+    return publisher;
 }
 
 }  // namespace service::hook

@@ -1,9 +1,10 @@
 #pragma once
-// Publishers: who publishes which stream, and who did last: for on_dvr and on_hls, which come after the fact. Bounded.
+// Publishers: who publishes which stream, and who did: for on_dvr and on_hls, which come after the fact, when another
+// may publish it already. Bounded.
 
-#include <cstdint>
 #include <list>
 #include <map>
+#include <string_view>
 
 #include "live/stream.h"
 #include "net/gate.h"
@@ -18,15 +19,20 @@ class Publishers {
     void left(const net::Visitor& visitor);
     // The one that publishes it, else the last that did; else one of which only the stream is known.
     net::Visitor find(const live::StreamKey& key) const;
+    // The one with that id, and nobody else; an empty id: as above.
+    net::Visitor find(const live::StreamKey& key, std::string_view id) const;
+    static net::Visitor unknown(const live::StreamKey& key);
 
   private:
     struct Entry {
         net::Visitor visitor;
         bool gone;
     };
+    // Those that are gone stand before the others, in the order of their leaving.
+    using Entries = std::map<live::StreamKey, std::list<Entry>>;
     static live::StreamKey key_of(const net::Visitor& visitor) { return {visitor.vhost, visitor.app, visitor.stream}; }
-    std::map<live::StreamKey, std::list<Entry>> entries_;  // at most one that is gone, and that alone
-    std::list<live::StreamKey> left_;                      // streams whose publisher is gone, the oldest first
+    Entries entries_;
+    std::list<Entries::iterator> left_;  // an entry that is gone each, of all streams; the oldest first
 };
 
 }  // namespace service::hook

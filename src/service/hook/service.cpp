@@ -113,12 +113,13 @@ Result<void> Service::admit(const net::Visitor& visitor, const config::Vhost& vh
     const std::vector<std::string>& urls = urls_of(hook, hooks);
     const std::string body = urls.empty() ? "" : client_body(hook, identity_, visitor);
     const bool open = std::ranges::find(hooks.fail_open, net::hook_name(hook)) != hooks.fail_open.end();
+    bool asked = false;
     for (const std::string& url : urls) {
-        auto called = caller_.call({hook, url, body}, hooks);
+        auto called = caller_.call({hook, url, body}, hooks, &asked);
         if (called) continue;
         if (called.error().code() == Code::kCancelled) {
-            // Its answer may be on its way, and may be yes: who was asked about a beginning hears of the end.
-            left(visitor, {});
+            // An answer may be on its way, and may be yes: who was asked about a beginning hears of the end.
+            if (asked) left(visitor, {});
             return called;
         }
         if (called.error().code() == Code::kRefused || !open)
@@ -147,7 +148,8 @@ void Service::report(Hook hook, const config::VhostHttpHooks& hooks, const std::
 void Service::on_recording(const live::RecordingDone& event) {
     const config::VhostHttpHooks* hooks = hooks_of(event.stream.vhost);
     if (!hooks || hooks->on_dvr.empty()) return;
-    net::Visitor publisher = publishers_.find(event.stream);
+    net::Visitor publisher =
+        event.recovered ? Publishers::unknown(event.stream) : publishers_.find(event.stream, event.publisher);
     report(Hook::kOnDvr, *hooks, hooks->on_dvr, dvr_body(identity_, publisher, event), publisher.id);
 }
 

@@ -88,7 +88,7 @@ base::Result<void> Service::play(net::HttpRequest& request, net::HttpResponse& r
     }
     const net::Visitor visitor =
         net::http_visitor(request, request.session_id, vhost.name, match.app, match.stream, net::SessionType::kFlvPlay);
-    auto stay = gate_.admit(visitor, vhost);
+    auto stay = gate_.admit(visitor, vhost, response.client());
     if (!stay) {
         if (stay.error().code() == base::Code::kCancelled) return std::unexpected(std::move(stay.error()));
         net::note_refusal(sessions_, visitor, stay.error());

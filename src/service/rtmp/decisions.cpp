@@ -121,7 +121,7 @@ Result<net::Stay> Connection::admit(net::Action action, const live::StreamKey& k
     visitor.page_url = client_.page_url();
     visitor.swf_url = client_.swf_url();
     const int64_t began_us = base::monotonic_us();
-    auto stay = service_.gate().admit(std::move(visitor), vhost);
+    auto stay = service_.gate().admit(std::move(visitor), vhost, socket_.get());
     // The time of the guards is not the client's.
     const int64_t waited_us = base::monotonic_us() - began_us;
     if (work_ && !work_->deadline.is_never())
@@ -134,7 +134,8 @@ Result<net::Stay> Connection::admit(net::Action action, const live::StreamKey& k
 // True: the connection ends, and nobody is there to be told of a refusal.
 bool Connection::gave_up(const base::Error& error) {
     if (error.code() != Code::kCancelled) return false;
-    if (serving()) will_end("the server stops", error.close_reason());
+    const bool left = error.close_reason() == CloseReason::kPeerClosed;
+    if (serving()) will_end(left ? error.text() : "the server stops", error.close_reason());
     return true;
 }
 
