@@ -2,6 +2,9 @@
 
 import signal
 import time
+import urllib.parse
+
+import pytest
 
 from lib import dvr, flv, hls, http, media, publishing, rtmp
 from lib.server import can_connect, default_vhost
@@ -54,6 +57,46 @@ def test_viewers_and_recordings_through_a_gentle_end(servers):
     playlist = hls.Playlist((server.dir / "html" / PLAYLIST[1:]).read_text())
     for segment in playlist.segments:
         assert hls.file_on_disk(server, PLAYLIST, segment.uri).stat().st_size > 0, f"{segment.uri} should be there"
+
+
+@pytest.mark.parametrize("ctx", ["on", "off"])
+def test_viewers_of_hls_through_a_gentle_end(servers, ctx):
+    """They come anew for each piece, and are served to the last one; others who come by HTTP are not."""
+    conf = f"hls {{ enabled on; hls_path ./html; hls_fragment 0.5; hls_window 4; hls_ctx {ctx}; hls_ts_ctx {ctx}; }}"
+    server = servers(
+        top="grace_start_wait 100; grace_limit 120000; grace_final_wait 100;\n", vhosts=default_vhost(conf)
+    )
+    with publishing.Steady(rtmp.publisher(server, "live", "s"), media.from_keyframe(media.plain())) as steady:
+        wait_until(lambda: http.get(server.http_port, PLAYLIST).status == 200, 20, "a playlist")
+        path = PLAYLIST
+        if ctx == "on":
+            master = http.get(server.http_port, PLAYLIST).body.decode()
+            path = urllib.parse.urljoin(PLAYLIST, next(line for line in master.splitlines() if "hls_ctx=" in line))
+        first = hls.get(server, path)
+        server.signal(signal.SIGQUIT)
+        wait_until(lambda: not can_connect(server.rtmp_port), 10, "no publisher is taken any more")
+
+        def piece(uri):
+            return http.get(server.http_port, urllib.parse.urljoin(path, uri))
+
+        def fresh():
+            return [one.uri for one in hls.get(server, path).segments if one.uri not in [s.uri for s in first.segments]]
+
+        wait_until(lambda: len(fresh()) >= 2, 20, lambda: f"the playlist goes on: {fresh()}")
+        for uri in fresh():
+            response = piece(uri)
+            assert response.status == 200 and len(response.body) % 188 == 0, f"{uri}: {response.describe()}"
+        stranger = http.get(server.http_port, PLAYLIST).status
+        assert stranger == (503 if ctx == "on" else 200), f"hls_ctx {ctx}: who is new got {stranger}"
+        for other in ("/live/s.flv", "/", "/page.html"):
+            assert http.get(server.http_port, other).status == 503, f"{other} is for nobody any more"
+        assert server.alive() and steady.error is None, f"the publisher should go on: {steady.error}"
+    # It has gone. What was made last is there for whoever is behind.
+    last = hls.get(server, path).segments[-1].uri
+    time.sleep(1)
+    assert piece(last).status == 200, f"{last} is still served"
+    assert server.wait_exit(30) == 0, "then it ends well"
+    assert "grace_limit has passed" not in server.log(), server.log()
 
 
 def test_a_reload_does_not_end_a_drain(servers):

@@ -62,7 +62,8 @@ HttpConnection::HttpConnection(HttpServer& server, std::unique_ptr<runtime::Byte
       parser_(options_->limits),
       id_(runtime::new_context_id()),
       peer_ip_(stream->peer_ip()),
-      first_deadline_(Deadline::in_ms(options_->request_timeout_ms)) {
+      first_deadline_(Deadline::in_ms(options_->request_timeout_ms)),
+      late_(server.stopping_) {
     transport_.stream = std::move(stream);
     transport_.session = std::make_unique<HttpSession>(*this, peer_ip_);
 }
@@ -250,9 +251,14 @@ void HttpConnection::answer(HttpResponse& response, HttpRequest& request, const 
 base::Result<void> HttpConnection::dispatch(HttpResponse& response, HttpRequest& request,
                                             const HttpRouter::Match& match) {
     for (const HttpRouter::Candidate& candidate : match.candidates) {
+        if (late_ && !candidate.route->still_served) continue;
         request.captures = candidate.captures;
         TRY(candidate.route->handler(request, response));
         if (response.started()) return {};
+    }
+    if (late_) {
+        response.header("Retry-After", "5").header("Cache-Control", "no-store");
+        return response.send_error(503, "the server ends");
     }
     if (request.message.method == http::Method::kOptions) return answer_options(response, request, match);
     if (match.candidates.empty() && !match.allowed.empty()) {

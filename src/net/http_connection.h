@@ -57,6 +57,7 @@ class HttpConnection {
     runtime::Deadline first_deadline_;
     uint32_t served_ = 0;
     bool idle_ = false;
+    bool late_;  // it came when the server took nobody new any more
 };
 
 // Says 503 or 429 and closes gently.

@@ -23,6 +23,9 @@ struct HttpRoute {
     std::string summary;  // one line for people
     HttpHandler handler;
     size_t body_limit_bytes = 64 * 1024;
+    // Of one whose clients come by a new connection for each piece, when a server drains: whether there are any. Who
+    // comes then is served by such routes alone, which let nobody in that is new. Null: it has none.
+    std::function<bool()> still_served = nullptr;
 };
 
 class HttpRouter {

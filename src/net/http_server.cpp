@@ -1,5 +1,7 @@
 #include "net/http_server.h"
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "net/http_connection.h"
 
@@ -74,15 +76,24 @@ void HttpServer::refuse(std::unique_ptr<runtime::ByteStream> stream, bool tls, c
     }));
 }
 
-void HttpServer::stop_accepting() {
-    stopping_ = true;
+bool HttpServer::still_serves() const {
+    return std::ranges::any_of(router_.routes(), [](const HttpRoute& r) { return r.still_served && r.still_served(); });
+}
+
+void HttpServer::close_listeners() {
     for (auto& listener : listeners_)
         if (listener->acceptor) listener->acceptor.cancel_and_join();
+}
+
+void HttpServer::stop_accepting() {
+    stopping_ = true;
+    if (!still_serves()) close_listeners();
     for (HttpConnection* connection : connections_) connection->close_if_idle();
 }
 
 void HttpServer::stop() {
     stop_accepting();
+    close_listeners();
     std::vector<runtime::Task> tasks = std::move(refusals_);
     for (HttpConnection* connection : connections_) {
         connection->cancel("the server stops", base::CloseReason::kServerStop);

@@ -57,7 +57,8 @@ class HttpServer {
     // TLS connections that come from now on have this key and certificate.
     void set_tls(std::shared_ptr<runtime::TlsContext> tls);
 
-    // No new connections; idle ones are closed, busy ones after the response under way.
+    // No new connections, unless a route has clients that come by new ones (HttpRoute::still_served): others get 503
+    // then. Idle ones are closed, busy ones after the response under way.
     void stop_accepting();
     // Ends everything; yields until it has.
     void stop();
@@ -74,6 +75,8 @@ class HttpServer {
     };
     static constexpr size_t kMostRefusals = 64;  // 503s under way at once; beyond them connections are just closed
 
+    bool still_serves() const;
+    void close_listeners();
     void accept_loop(Listener& listener);
     void start(std::unique_ptr<runtime::ByteStream> stream, std::shared_ptr<runtime::TlsContext> tls);
     void refuse(std::unique_ptr<runtime::ByteStream> stream, bool tls, const base::Error& error);

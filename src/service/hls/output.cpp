@@ -257,6 +257,14 @@ void Output::failed(const std::string& path, const std::string& reason, bool for
 
 // ---- Time
 
+bool Output::lasts(int64_t now_ms) const {
+    if (stream_) return true;
+    if (!view_) return false;
+    int64_t length_ms = view_->playlist.target_duration_s * 1'000;
+    for (const auto& segment : view_->playlist.segments) length_ms += segment.duration_ms;
+    return now_ms < unpublished_ms_ + length_ms;
+}
+
 void Output::tick(int64_t now_ms) {
     for (Place& place : places_) {
         place.shelf->tick(now_ms);

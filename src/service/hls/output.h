@@ -66,6 +66,12 @@ class Output final : public live::FrameSink, private SegmentSink, private ByteSi
     uint64_t segments() const { return segments_; }
     uint64_t failures() const { return failures_; }
 
+    // Somebody who has no context asked for the playlist, and is expected to do so again until then.
+    void note_asked(int64_t until_ms) { asked_until_ms_ = until_ms; }
+    int64_t asked_until_ms() const { return asked_until_ms_; }
+    // It is published, or whoever was at its playlist's beginning then may still be playing what there is.
+    bool lasts(int64_t now_ms) const;
+
     void tick(int64_t now_ms);  // monotonic
     bool must_be_disposed(int64_t now_ms) const;
     void dispose();
@@ -105,7 +111,8 @@ class Output final : public live::FrameSink, private SegmentSink, private ByteSi
     live::Stream* stream_ = nullptr;
     uint64_t jumps_ = 0;
     int64_t unpublished_ms_ = 0;  // monotonic
-    bool off_ = false;            // until the next publishing
+    int64_t asked_until_ms_ = 0;
+    bool off_ = false;  // until the next publishing
 
     Segmenter segmenter_;
     std::unique_ptr<Packer> packer_;

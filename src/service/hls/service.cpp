@@ -42,6 +42,7 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live
     route.handler = [this](net::HttpRequest& request, net::HttpResponse& response) {
         return handle(request, response);
     };
+    route.still_served = [this] { return !idle(); };
     router.add(std::move(route));
 }
 
@@ -73,6 +74,14 @@ void Service::stop() {
     recoveries_.clear();
     viewers_.end_all();
     outputs_.clear();
+}
+
+bool Service::idle() const {
+    const int64_t now_ms = base::monotonic_ms();
+    return std::ranges::none_of(outputs_, [&](const auto& entry) {
+        const Output& output = *entry.second;
+        return output.lasts(now_ms) && (viewers_.size() > 0 || output.asked_until_ms() > now_ms);
+    });
 }
 
 // ---- Streams

@@ -33,8 +33,10 @@ class Service final : private live::StreamWatcher {
     ~Service();  // stops: yields
 
     base::Result<void> start();
-    void stop_accepting() {}
-    bool idle() const { return viewers_.size() == 0; }
+    // Viewers that are known go on, and where they are not told apart (hls_ctx off), all.
+    void stop_accepting() { draining_ = true; }
+    // Nobody watches, or there is nothing more to come and the last segment's time is over.
+    bool idle() const;
     // Waits for the last segments of streams whose publishing has ended, so it comes after that.
     void stop();
     // Streams that are being published have HLS from now on, or no longer; other changes count from the next publish
@@ -67,6 +69,8 @@ class Service final : private live::StreamWatcher {
                               net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> let_in(const std::string& context, const Output& output, const config::Vhost& vhost,
                               const net::HttpRequest& request, bool stays, runtime::ByteStream* client);
+    // How long a viewer of it may be silent.
+    static int64_t idle_ms(const Output& output);
     static base::Result<void> refuse_viewer(const base::Error& error, net::HttpResponse& response);
     static std::string url_of(std::string_view vhost, std::string_view path) {
         return std::string(vhost).append("\n").append(path);
@@ -92,6 +96,7 @@ class Service final : private live::StreamWatcher {
     std::vector<std::pair<live::StreamKey, std::string>> to_disconnect_;
     runtime::Task house_;
     bool started_ = false;
+    bool draining_ = false;
 };
 
 }  // namespace service::hls

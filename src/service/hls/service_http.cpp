@@ -93,6 +93,11 @@ base::Result<void> Service::refuse_viewer(const base::Error& error, net::HttpRes
     return response.send_error(error.code() == base::Code::kLimit ? 503 : 403, error.text());
 }
 
+int64_t Service::idle_ms(const Output& output) {
+    const auto view = output.view();
+    return std::max(kLeastIdleMs, (view ? view->playlist.target_duration_s : 0) * 1'000 * kIdleTargets);
+}
+
 // Asks the guards about a viewer that is not known yet. stays: it is one from now on, whoever follows it.
 base::Result<void> Service::let_in(const std::string& context, const Output& output, const config::Vhost& vhost,
                                    const net::HttpRequest& request, bool stays, runtime::ByteStream* client) {
@@ -112,10 +117,7 @@ base::Result<void> Service::let_in(const std::string& context, const Output& out
         stay = TRY(std::move(admitted));
     }
     if (!stays && !stay) return {};
-    auto view = output.view();
-    int64_t target_s = view ? view->playlist.target_duration_s : 0;
-    int64_t idle_ms = std::max(kLeastIdleMs, target_s * 1000 * kIdleTargets);
-    return viewers_.asked(context, visitor, idle_ms, static_cast<size_t>(snapshot_->global.max_connections),
+    return viewers_.asked(context, visitor, idle_ms(output), static_cast<size_t>(snapshot_->global.max_connections),
                           base::monotonic_ms(), std::move(stay));
 }
 
@@ -155,10 +157,15 @@ base::Result<void> Service::playlist(const std::shared_ptr<Output>& output, cons
             net::http_visitor(request, request.session_id, key.vhost, key.app, key.name, net::SessionType::kHlsPlay),
             vhost);
         if (!checked) return refuse_viewer(checked.error(), response);
+        output->note_asked(base::monotonic_ms() + idle_ms(*output));
         auto view = output->view();
         return serve_playlist(view->text, &output->zipped(), request, response);
     }
     std::string context(request.message.parameter("hls_ctx"));
+    if (draining_ && !viewers_.known(context)) {
+        response.header("Cache-Control", "no-store").header("Retry-After", "5");
+        return response.send_error(503, "the server ends");
+    }
     if (context.empty()) return master(output, vhost, request, response);
     if (!Viewers::is_context(context)) return response.send_error(400, "hls_ctx is none of ours");
     if (auto admitted = let_in(context, *output, vhost, request, true, response.client()); !admitted) {
