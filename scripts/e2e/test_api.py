@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import time
 
 import pytest
 
@@ -223,6 +224,33 @@ def test_clients_of_every_kind(servers):
         for one in (player, live, socket):
             one.close()
         wait_until(lambda: api.streams(server)["s"]["clients"] == 2, 5, "players that left are not counted", step=0.1)
+
+
+def test_bytes_of_hls_without_contexts_are_the_stream_s(servers):
+    """Nobody is a viewer then, but what was sent is counted, once."""
+    conf = "hls { enabled on; hls_fragment 1; hls_window 5; hls_ctx off; }"
+    server = servers(top=API, vhosts=default_vhost(conf))
+    with publishing.Steady(rtmp.publisher(server, "live", "s"), media.from_keyframe(media.plain())) as steady:
+        wait_until(lambda: http.get(server.http_port, "/live/s.m3u8").status == 200, 15, "HLS is there")
+        steady.stop()  # what the publisher itself is sent is no longer growing
+
+        def sent():
+            time.sleep(0.3)  # figures may be a quarter of a second old
+            vhost = api.ask(server, "/api/v1/vhosts")["vhosts"][0]
+            return api.streams(server)["s"]["send_bytes"], vhost["send_bytes"]
+
+        before, total = sent(), 0
+        playlist = http.get(server.http_port, "/live/s.m3u8")
+        total += len(playlist.body)
+        segment = [line for line in playlist.body.decode().splitlines() if line and not line.startswith("#")][-1]
+        for path in [f"/live/{segment.split('/')[-1]}"] * 2 + ["/live/none.ts"]:
+            response = http.get(server.http_port, path)
+            total += len(response.body) if response.status == 200 else 0
+        assert total > 10_000, "a segment was fetched"
+        grown = [now - then for now, then in zip(sent(), before, strict=True)]
+        # A few bytes more may be acknowledgements to the publisher.
+        assert all(total <= one <= total + 500 for one in grown), f"{total} bytes were fetched, {grown} were counted"
+        assert api.streams(server)["s"]["clients"] == 1 and len(api.clients(server)) == 1, "it is no client"
 
 
 def test_waiting_players_have_a_stream_without_a_publisher(servers):

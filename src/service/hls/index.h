@@ -10,17 +10,18 @@
 #include <vector>
 
 #include "base/slice.h"
+#include "live/stream.h"
 
 namespace service::hls {
 
 struct Resource {
-    std::vector<base::Slice> blocks{};            // in memory
-    uint64_t size = 0;                            // of them
-    std::string root{};                           // the directory that the path is below; empty: it is in memory
-    int64_t made_ms = 0;                          // wall clock
-    int64_t max_age_s = 0;                        // how long a cache may keep it
-    std::shared_ptr<const std::string> stream{};  // whose it is: "vhost/app/stream"
-    uint64_t number = 0;                          // of this resource, different from all others'
+    std::vector<base::Slice> blocks{};                // in memory
+    uint64_t size = 0;                                // of them
+    std::string root{};                               // the directory that the path is below; empty: it is in memory
+    int64_t made_ms = 0;                              // wall clock
+    int64_t max_age_s = 0;                            // how long a cache may keep it
+    std::shared_ptr<const live::StreamKey> stream{};  // whose it is
+    uint64_t number = 0;                              // of this resource, different from all others'
 };
 using ResourcePtr = std::shared_ptr<const Resource>;
 

@@ -54,7 +54,7 @@ ShelfOptions Output::shelf_options() const {
     const config::VhostHls& hls = options_.hls;
     ShelfOptions out;
     out.vhost = options_.key.vhost;
-    out.stream = std::make_shared<const std::string>(options_.key.text());
+    out.stream = std::make_shared<const live::StreamKey>(options_.key);
     out.root = without_slash(hls.path);
     out.key_root = hls.key_file_path.empty() ? out.root : without_slash(hls.key_file_path);
     out.window = {ms(hls.window), ms(hls.fragment * hls.td_ratio)};

@@ -69,7 +69,7 @@ base::Result<void> Service::handle(net::HttpRequest& request, net::HttpResponse&
     if ((resource || output) && !allowed) return refuse_viewer(allowed.error(), response);
     if (resource) {
         if (viewers_.banned(context)) return response.send_error(403, "this viewer was ended");
-        if (gate_.guards_parts(*vhost) && !(resource->stream && viewers_.watches(context, *resource->stream))) {
+        if (gate_.guards_parts(*vhost) && !(resource->stream && viewers_.watches(context, resource->stream->text()))) {
             response.header("Cache-Control", "no-store");
             return response.send_error(403, "not without the playlist's hls_ctx");
         }
@@ -79,8 +79,7 @@ base::Result<void> Service::handle(net::HttpRequest& request, net::HttpResponse&
             response.header("Cache-Control", "no-store");
             return response.send_error(404);
         }
-        if (!context.empty())
-            viewers_.sent(context, request.message.target.size(), response.body_bytes(), base::monotonic_ms());
+        if (resource->stream) count(context, *resource->stream, request, response);
         return {};
     }
     if (output) return playlist(output, *vhost, request, response);
@@ -91,6 +90,15 @@ base::Result<void> Service::refuse_viewer(const base::Error& error, net::HttpRes
     response.header("Cache-Control", "no-store");
     if (error.code() == base::Code::kLimit) response.header("Retry-After", "5");
     return response.send_error(error.code() == base::Code::kLimit ? 503 : 403, error.text());
+}
+
+void Service::count(std::string_view context, const live::StreamKey& stream, const net::HttpRequest& request,
+                    const net::HttpResponse& response) {
+    if (!context.empty() &&
+        viewers_.sent(context, request.message.target.size(), response.body_bytes(), base::monotonic_ms()))
+        return;
+    // Where nobody else is in it, the stream has no figures, but its vhost has.
+    sessions_.accounts().open(stream.vhost, stream.app, stream.name)->add({0, response.body_bytes()});
 }
 
 int64_t Service::idle_ms(const Output& output) {
@@ -139,7 +147,9 @@ base::Result<void> Service::master(const std::shared_ptr<Output>& output, const 
     if (!view) return response.send_error(404, "the stream has ended");
     std::string text = master_playlist(*view, request, context, output->hls().master_m3u8_path_relative,
                                        output->width(), output->height());
-    return serve_playlist(text, nullptr, request, response);
+    TRY(serve_playlist(text, nullptr, request, response));
+    count({}, output->key(), request, response);
+    return {};
 }
 
 base::Result<void> Service::playlist(const std::shared_ptr<Output>& output, const config::Vhost& vhost,
@@ -159,7 +169,9 @@ base::Result<void> Service::playlist(const std::shared_ptr<Output>& output, cons
         if (!checked) return refuse_viewer(checked.error(), response);
         output->note_asked(base::monotonic_ms() + idle_ms(*output));
         auto view = output->view();
-        return serve_playlist(view->text, &output->zipped(), request, response);
+        TRY(serve_playlist(view->text, &output->zipped(), request, response));
+        count({}, key, request, response);
+        return {};
     }
     std::string context(request.message.parameter("hls_ctx"));
     if (draining_ && !viewers_.known(context)) {
@@ -180,7 +192,7 @@ base::Result<void> Service::playlist(const std::shared_ptr<Output>& output, cons
     } else {
         TRY(serve_playlist(view->text, &output->zipped(), request, response));
     }
-    viewers_.sent(context, request.message.target.size(), response.body_bytes(), base::monotonic_ms());
+    count(context, key, request, response);
     return {};
 }
 

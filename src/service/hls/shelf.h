@@ -53,7 +53,7 @@ struct ShelfOptions {
     bool recover = true;
     uint64_t first_sequence = 0;
     int64_t max_age_s = 60;
-    std::shared_ptr<const std::string> stream{};  // "vhost/app/stream"
+    std::shared_ptr<const live::StreamKey> stream{};
 };
 
 class Shelf {

@@ -76,13 +76,14 @@ bool Viewers::watches(std::string_view context, std::string_view stream_url) con
     return it != viewers_.end() && it->second->url_ == stream_url;
 }
 
-void Viewers::sent(std::string_view context, uint64_t received_bytes, uint64_t sent_bytes, int64_t now_ms) {
+bool Viewers::sent(std::string_view context, uint64_t received_bytes, uint64_t sent_bytes, int64_t now_ms) {
     auto it = viewers_.find(context);
-    if (it == viewers_.end()) return;
+    if (it == viewers_.end()) return false;
     Viewer& viewer = *it->second;
     viewer.traffic_.received_bytes += received_bytes;
     viewer.traffic_.sent_bytes += sent_bytes;
     viewer.until_ms_ = now_ms + viewer.idle_ms_;
+    return true;
 }
 
 void Viewers::end(Viewer& viewer, std::string_view why, base::CloseReason reason) {
