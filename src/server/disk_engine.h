@@ -5,16 +5,15 @@
 #include "base/log.h"
 #include "config/snapshot.h"
 #include "runtime/disk.h"
+#include "server/module.h"
 
 namespace server {
 
-class DiskEngine {
+class DiskEngine : public WithoutClients {
   public:
     explicit DiskEngine(config::SnapshotPtr snapshot) : snapshot_(std::move(snapshot)) {}
 
     base::Result<void> start() { return runtime::disk::start(settings(*snapshot_)); }
-    void stop_accepting() {}
-    bool idle() const { return true; }
     void stop() {
         auto drained = runtime::disk::drain(runtime::Deadline::in_ms(kMostAtEndMs));
         if (!drained) base::log::error("{}", drained.error().describe());

@@ -29,6 +29,13 @@ namespace server {
 
 using Commit = std::move_only_function<void()>;
 
+// For those who have no clients: nobody to refuse, nobody to wait for, and no end, unless they have one of their own.
+struct WithoutClients {
+    void stop_accepting() {}
+    bool idle() const { return true; }
+    void stop() {}
+};
+
 struct Module {
     std::string name;
     std::function<base::Result<void>()> start;

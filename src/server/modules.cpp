@@ -81,14 +81,13 @@ auto post_json(const std::shared_ptr<House>& house) {
 }
 
 // The engine itself, as one more that is started and stopped.
-struct LiveEngine {
+struct LiveEngine : WithoutClients {
+    explicit LiveEngine(std::shared_ptr<House> shared) : house(std::move(shared)) {}
     std::shared_ptr<House> house;
     base::Result<void> start() {
         house->registry.start();
         return {};
     }
-    void stop_accepting() {}
-    bool idle() const { return true; }
     void stop() { house->registry.stop(); }
 };
 
@@ -102,16 +101,15 @@ Module listening(Module module) {
 }
 
 // What addresses may take.
-struct Limits {
+struct Limits : WithoutClients {
+    Limits(std::shared_ptr<House> shared, config::SnapshotPtr first)
+        : house(std::move(shared)), snapshot(std::move(first)) {}
     std::shared_ptr<House> house;
     config::SnapshotPtr snapshot;
     base::Result<void> start() {
         reload(snapshot);
         return {};
     }
-    void stop_accepting() {}
-    bool idle() const { return true; }
-    void stop() {}
     void reload(const config::SnapshotPtr& next) {
         const config::AddressLimits& limits = next->address_limits;
         house->sessions.set_limits({static_cast<uint32_t>(limits.connections), limits.rate,
@@ -120,9 +118,10 @@ struct Limits {
 };
 
 // What each client, stream and vhost carries is looked at once a period, for the rates.
-struct TrafficMeter {
+struct TrafficMeter : WithoutClients {
+    explicit TrafficMeter(std::shared_ptr<House> shared) : house(std::move(shared)) {}
     std::shared_ptr<House> house;
-    runtime::Task task{};
+    runtime::Task task;
     base::Result<void> start() {
         task = runtime::spawn("traffic", [sessions = &house->sessions] {
             while (runtime::sleep_ms(net::SessionTable::kPeriodMs) && sessions->begin_period()) {
@@ -130,20 +129,16 @@ struct TrafficMeter {
         });
         return {};
     }
-    void stop_accepting() {}
-    bool idle() const { return true; }
     void stop() {
         if (task) task.cancel_and_join();
     }
 };
 
-// Who holds up the loop is told.
-struct LoopWatch {
+// Who holds up the loop is told, to the very end: it stops with the loop.
+struct LoopWatch : WithoutClients {
+    explicit LoopWatch(config::SnapshotPtr first) : snapshot(std::move(first)) {}
     config::SnapshotPtr snapshot;
     base::Result<void> start() { return runtime::watch_stalls(snapshot->global.stall_warn); }
-    void stop_accepting() {}
-    bool idle() const { return true; }
-    void stop() {}  // to the very end: with the loop
     void reload(const config::SnapshotPtr& next) {
         auto watched = runtime::watch_stalls(next->global.stall_warn);
         if (!watched) base::log::error("stall_warn: {}", watched.error().describe());
@@ -151,15 +146,13 @@ struct LoopWatch {
 };
 
 // tcmalloc, where this build has it.
-struct Allocator {
+struct Allocator : WithoutClients {
+    explicit Allocator(config::SnapshotPtr first) : snapshot(std::move(first)) {}
     config::SnapshotPtr snapshot;
     base::Result<void> start() {
         reload(snapshot);
         return {};
     }
-    void stop_accepting() {}
-    bool idle() const { return true; }
-    void stop() {}
     void reload(const config::SnapshotPtr& next) {
         if (!set_release_rate(next->global.tcmalloc_release_rate) && next->where("tcmalloc_release_rate") != "default")
             base::log::warn("tcmalloc_release_rate does nothing: this build has the C library's allocator");

@@ -10,6 +10,7 @@
 #include "net/gate.h"
 #include "net/operations.h"
 #include "runtime/coroutine.h"
+#include "server/module.h"
 
 namespace server {
 
@@ -24,15 +25,13 @@ class Overload {
     int dying_s_ = 0;
 };
 
-class OverloadWatch final : public net::Guard {
+class OverloadWatch final : public net::Guard, public WithoutClients {
   public:
     // Both outlive it.
     OverloadWatch(config::SnapshotPtr snapshot, net::Gate& gate, net::Operations& operations)
         : snapshot_(std::move(snapshot)), gate_(gate), operations_(operations) {}
 
     base::Result<void> start();
-    void stop_accepting() {}
-    bool idle() const { return true; }
     void stop();
     void reload(const config::SnapshotPtr& next) { snapshot_ = next; }
 

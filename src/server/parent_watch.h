@@ -8,10 +8,11 @@
 #include "base/log.h"
 #include "config/snapshot.h"
 #include "runtime/coroutine.h"
+#include "server/module.h"
 
 namespace server {
 
-class ParentWatch {
+class ParentWatch : public WithoutClients {
   public:
     explicit ParentWatch(const config::SnapshotPtr& snapshot) : wanted_(snapshot->global.asprocess) {}
 
@@ -28,8 +29,6 @@ class ParentWatch {
         });
         return {};
     }
-    void stop_accepting() {}
-    bool idle() const { return true; }
     void stop() {
         if (task_) task_.cancel_and_join();
     }

@@ -5,16 +5,15 @@
 #include "config/snapshot.h"
 #include "runtime/coroutine.h"
 #include "runtime/udp.h"
+#include "server/module.h"
 
 namespace server {
 
-class UdpReport {
+class UdpReport : public WithoutClients {
   public:
     explicit UdpReport(config::SnapshotPtr snapshot) : snapshot_(std::move(snapshot)) {}
 
     base::Result<void> start();
-    void stop_accepting() {}
-    bool idle() const { return true; }
     void stop() { task_.cancel_and_join(); }
     void reload(const config::SnapshotPtr& next) { snapshot_ = next; }
 

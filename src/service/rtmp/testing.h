@@ -15,6 +15,16 @@
 
 namespace service::rtmp::testing {
 
+// H.264 sequence header (a real one: it is parsed), a keyframe and another, AAC, as FLV bodies.
+inline const std::vector<uint8_t> kVideoHeader{0x17, 0x00, 0x00, 0x00, 0x00, 0x01, 0x42, 0xc0, 0x1e, 0xff, 0xe1, 0x00,
+                                               0x19, 0x67, 0x42, 0xc0, 0x1e, 0xd8, 0x90, 0x28, 0x0b, 0xfe, 0x5c, 0x04,
+                                               0x40, 0x00, 0x00, 0x03, 0x00, 0x40, 0x00, 0x00, 0x0c, 0x83, 0xc5, 0x8b,
+                                               0x89, 0x80, 0x01, 0x00, 0x05, 0x68, 0xc8, 0x88, 0xcb, 0x20};
+inline const std::vector<uint8_t> kKeyframe{0x17, 1, 0, 0, 0, 0, 0, 0, 3, 0x65, 1, 2};
+inline const std::vector<uint8_t> kInterFrame{0x27, 1, 0, 0, 0, 0, 0, 0, 3, 0x41, 1, 2};
+inline const std::vector<uint8_t> kAudioHeader{0xaf, 0, 0x12, 0x10};
+inline const std::vector<uint8_t> kAudioFrame{0xaf, 1, 0x21, 0x10};
+
 class TestClient final : private ::rtmp::ClientHandler {
   public:
     TestClient(uint16_t port, bool publish, const std::string& path, std::shared_ptr<runtime::TlsContext> tls = nullptr)
