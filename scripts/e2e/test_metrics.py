@@ -2,6 +2,7 @@
 
 import base64
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -83,6 +84,31 @@ def test_names_and_types(exporting):
     memory = metrics.value("srs_memory")
     assert abs(memory - server.rss_kb()) < 20_000, f"resident memory is {server.rss_kb()} kB, srs_memory says {memory}"
     assert metrics.value("srs_clients_total") == 0 and metrics.value("srs_streams") == 0, metrics.text
+
+
+def test_reloads_load_and_draining(exporting):
+    server = exporting()
+    metrics = Metrics(server)
+    for result in ("accepted", "refused"):
+        assert metrics.value("srs_reloads_total", result=result) == 0, metrics.text
+    assert metrics.value("srs_reload_last_timestamp_seconds") == 0, metrics.text
+    assert metrics.value("srs_reload_last_accepted") == 1 and metrics.value("srs_draining") == 0, metrics.text
+    assert metrics.value("srs_load_level") in range(4) and metrics.value("srs_overload_refused_total") == 0
+    assert 0 <= metrics.value("srs_loop_busy_ratio") <= 1, metrics.text
+    good = server.conf_path.read_text()
+    for text, accepted, refused in ((good, 1, 0), (good + "\nbogus on;\n", 1, 1), (good, 2, 1)):
+        server.conf_path.write_text(text)
+        began = time.time()
+        server.signal(signal.SIGHUP)
+
+        def counted(accepted=accepted, refused=refused):
+            found = Metrics(server)
+            values = [found.value("srs_reloads_total", result=result) for result in ("accepted", "refused")]
+            return values == [accepted, refused] and found
+
+        metrics = wait_until(counted, 10, lambda: f"{accepted} accepted, {refused} refused\n{Metrics(server).text}")
+        assert abs(metrics.value("srs_reload_last_timestamp_seconds") - began) < scaled(5), metrics.text
+        assert metrics.value("srs_reload_last_accepted") == (0 if "bogus" in text else 1), metrics.text
 
 
 def test_figures(exporting):

@@ -221,7 +221,7 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
     const service::api::Identity& us = api->identity();
     lifecycle.add(listening(module_of(
         "exporter", in_house<service::metrics::Service>(
-                        house, snapshot, house->sessions, house->registry, house->hook_stats,
+                        house, snapshot, house->sessions, house->registry, house->hook_stats, *house->operations,
                         service::metrics::Identity{us.server, us.service, us.pid, us.version, us.signature}))));
 }
 

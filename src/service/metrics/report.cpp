@@ -88,6 +88,7 @@ base::Result<std::string> Report::make(const Identity& identity, const config::E
     TRY(clients(text));
     closed(text);
     loop(text);
+    operations(text);
     latency(text);
     disk(text);
     hooks(text);
@@ -209,6 +210,24 @@ void Report::loop(Text& text) const {
                 seconds_of_ms(stats.stalled_ms));
     text.single("srs_loop_longest_stall_seconds", Type::kGauge, "The longest of them since the start.",
                 seconds_of_ms(stats.longest_stall_ms));
+}
+
+void Report::operations(Text& text) const {
+    const net::Operations& operations = operations_;
+    text.family("srs_reloads_total", Type::kCounter, "Reloads of the configuration; refused: nothing was changed.");
+    text.sample({{"result", "accepted"}}, number(operations.reloads - operations.reloads_failed));
+    text.sample({{"result", "refused"}}, number(operations.reloads_failed));
+    text.single("srs_reload_last_timestamp_seconds", Type::kGauge, "When the last one began, since 1970; 0: none.",
+                seconds_of_ms(operations.last_reload.began_ms));
+    text.single("srs_reload_last_accepted", Type::kGauge, "Whether it was accepted; 1 where there was none.",
+                operations.reloads == 0 || operations.last_reload.ok);
+    text.single("srs_draining", Type::kGauge, "A gentle end has begun.", operations.draining);
+    text.single("srs_loop_busy_ratio", Type::kGauge, "How much of the last second the event loop was computing.",
+                operations.load.busy_percent / 100);
+    text.single("srs_load_level", Type::kGauge, "circuit_breaker: 0 normal, 1 high, 2 critical, 3 dying.",
+                static_cast<int>(operations.load.level));
+    text.single("srs_overload_refused_total", Type::kCounter, "Players refused while it was dying.",
+                number(operations.load.refused));
 }
 
 void Report::latency(Text& text) const {

@@ -12,6 +12,7 @@
 #include "config/snapshot.h"
 #include "live/registry.h"
 #include "net/hook_stats.h"
+#include "net/operations.h"
 #include "net/session.h"
 #include "service/metrics/text.h"
 
@@ -29,8 +30,9 @@ struct Identity {
 class Report {
   public:
     // All of them outlive it.
-    Report(net::SessionTable& sessions, live::Registry& registry, const net::HookStats& hooks)
-        : sessions_(sessions), registry_(registry), hooks_(hooks) {}
+    Report(net::SessionTable& sessions, live::Registry& registry, const net::HookStats& hooks,
+           const net::Operations& operations)
+        : sessions_(sessions), registry_(registry), hooks_(hooks), operations_(operations) {}
 
     // The whole text. Yields now and then; one at a time.
     base::Result<std::string> make(const Identity& identity, const config::Exporter& exporter);
@@ -41,6 +43,7 @@ class Report {
     void about(Text& text, const Identity& identity, const config::Exporter& exporter) const;
     void process(Text& text);
     void loop(Text& text) const;
+    void operations(Text& text) const;
     void disk(Text& text) const;
     void hooks(Text& text) const;
     void totals(Text& text) const;
@@ -52,6 +55,7 @@ class Report {
     net::SessionTable& sessions_;
     live::Registry& registry_;
     const net::HookStats& hooks_;
+    const net::Operations& operations_;
     // Streams that are shown stay so until they are gone: a series with holes is worse than one that is not there.
     std::set<live::StreamKey> shown_;
     int64_t cpu_at_us_ = 0;  // when cpu_us_ was looked at

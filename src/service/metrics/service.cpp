@@ -15,10 +15,10 @@ constexpr int64_t kPatienceMs = 5'000;
 }  // namespace
 
 Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
-                 const net::HookStats& hooks, Identity identity)
+                 const net::HookStats& hooks, const net::Operations& operations, Identity identity)
     : snapshot_(std::move(snapshot)),
       identity_(std::move(identity)),
-      report_(sessions, registry, hooks),
+      report_(sessions, registry, hooks, operations),
       server_(sessions, router_, options()) {
     net::HttpRoute route;
     route.methods = {http::Method::kGet};

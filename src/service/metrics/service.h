@@ -17,7 +17,7 @@ class Service {
   public:
     // The references outlive it.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
-            const net::HookStats& hooks, Identity identity);
+            const net::HookStats& hooks, const net::Operations& operations, Identity identity);
 
     base::Result<void> start();
     void stop_accepting() {}  // to the end: whether it drains is what one wants to see
