@@ -103,8 +103,7 @@ void BridgeFromFrames::note_video(const media::Frame& frame) {
 
 void BridgeFromFrames::note_audio(const media::Frame& frame) {
     audio_header_ = frame.sequence_header ? frame.payload : base::Slice();
-    transcoder_.reset();
-    audio_packetizer_.reset();
+    converter_.reset();
     if (frame.codec == audio_codec_) return;
     audio_codec_ = frame.codec;
     audio_usable_ = is_audio_convertible(frame.codec);
@@ -145,8 +144,7 @@ void BridgeFromFrames::demand_changed(live::Stream& stream) {
     if (running_ == stream.rtp_wanted()) return;
     running_ = !running_;
     if (running_) return begin();
-    transcoder_.reset();
-    audio_packetizer_.reset();
+    converter_.reset();
     announce();  // who comes later shall not begin with what is old by then
 }
 
@@ -183,52 +181,40 @@ bool BridgeFromFrames::take_video(const media::Frame& frame, uint32_t timestamp)
     return !payloads_.empty();
 }
 
-bool BridgeFromFrames::open_transcoder(const media::Frame& frame) {
+void BridgeFromFrames::open_converter(const media::Frame& frame) {
     media::AudioTranscoderOptions options;
     options.from = audio_codec_;
     options.from_header = audio_header_;
     if (frame.flv_sound != 0) options.from_channels = (frame.flv_sound & 1) + 1;
     options.to = Codec::kOpus;
     options.bitrate = options_.opus_bitrate;
-    auto made = media::AudioTranscoder::make(options);
-    if (!made) {
-        base::log::warn("rtc: {}: audio cannot be made Opus: {}", stream_.key().text(), made.error().text());
-        return false;
-    }
-    transcoder_ = std::move(*made);
-    return true;
+    converter_ = std::make_unique<AudioConverter>(
+        stream_.key().text(), options, [this](std::vector<media::EncodedAudio>& packets, const base::Slice&) {
+            for (const media::EncodedAudio& packet : packets) send_audio(packet);
+        });
 }
 
 void BridgeFromFrames::take_audio(const media::Frame& frame) {
     if (!audio_usable_) return;
-    if (!audio_packetizer_) {
-        if (audio_codec_ != Codec::kOpus && !open_transcoder(frame)) {
-            audio_usable_ = false;  // until another header
-            return;
-        }
-        audio_packetizer_ = rtp::make_packetizer(Codec::kOpus, {});
+    if (audio_codec_ == Codec::kOpus) return send_audio({frame.payload, frame.dts * (kOpusClock / 1000)});
+    if (!converter_) open_converter(frame);
+    converter_->push(frame.payload, frame.dts * 1000);
+}
+
+void BridgeFromFrames::send_audio(const media::EncodedAudio& packet) {
+    media::Frame opus;
+    opus.kind = Kind::kAudio;
+    opus.codec = Codec::kOpus;
+    opus.payload = packet.payload;
+    payloads_.clear();
+    if (!audio_packetizer_->packetize(opus, payloads_)) {
+        ++counters_.unusable_frames;
+        return;
     }
-    encoded_.clear();
-    if (transcoder_) {
-        transcoder_->push(frame.payload, frame.dts * 1000, encoded_);
-    } else {
-        encoded_.push_back({frame.payload, frame.dts * (kOpusClock / 1000)});
-    }
-    for (media::EncodedAudio& packet : encoded_) {
-        media::Frame opus;
-        opus.kind = Kind::kAudio;
-        opus.codec = Codec::kOpus;
-        opus.payload = std::move(packet.payload);
-        payloads_.clear();
-        if (!audio_packetizer_->packetize(opus, payloads_)) {
-            ++counters_.unusable_frames;
-            continue;
-        }
-        auto timestamp = static_cast<uint32_t>(packet.time);
-        for (const rtp::Payload& payload : payloads_) append(audio_, payload, timestamp);
-        tell_clock(audio_, packet.time * 1000 / (kOpusClock / 1000), timestamp);
-        ++counters_.audio_packets;
-    }
+    auto timestamp = static_cast<uint32_t>(packet.time);
+    for (const rtp::Payload& payload : payloads_) append(audio_, payload, timestamp);
+    tell_clock(audio_, packet.time * 1000 / (kOpusClock / 1000), timestamp);
+    ++counters_.audio_packets;
 }
 
 void BridgeFromFrames::append(Output& output, const rtp::Payload& payload, uint32_t timestamp) {

@@ -13,9 +13,9 @@
 
 #include "live/rtp_lane.h"
 #include "live/stream.h"
-#include "media/audio_transcoder.h"
 #include "media/b_frame.h"
 #include "protocol/rtp/payload/packetizer.h"
+#include "service/rtc/audio_converter.h"
 
 namespace service::rtc {
 
@@ -58,7 +58,8 @@ class BridgeFromFrames final : private live::FrameSink, private live::DemandWatc
     void begin();
     bool take_video(const media::Frame& frame, uint32_t timestamp);
     void take_audio(const media::Frame& frame);
-    bool open_transcoder(const media::Frame& frame);
+    void open_converter(const media::Frame& frame);
+    void send_audio(const media::EncodedAudio& packet);
     void append(Output& output, const rtp::Payload& payload, uint32_t timestamp);
     void tell_clock(Output& output, int64_t time_us, uint32_t timestamp);
 
@@ -78,13 +79,12 @@ class BridgeFromFrames final : private live::FrameSink, private live::DemandWatc
     media::Codec audio_codec_ = media::Codec::kNone;
     base::Slice audio_header_;
     bool audio_usable_ = false;
-    std::unique_ptr<media::AudioTranscoder> transcoder_;  // null: none is needed, or not yet
-    std::unique_ptr<rtp::Packetizer> audio_packetizer_;
+    std::unique_ptr<AudioConverter> converter_;  // null: none is needed, or not yet
+    std::unique_ptr<rtp::Packetizer> audio_packetizer_ = rtp::make_packetizer(media::Codec::kOpus, {});
     Output audio_;
 
     // For their memory.
     std::vector<rtp::Payload> payloads_;
-    std::vector<media::EncodedAudio> encoded_;
     FromFramesCounters counters_;
 };
 

@@ -1,6 +1,7 @@
 #include "service/rtc/bridge_to_frames.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -51,7 +52,7 @@ void BridgeToFrames::stop() {
     running_ = false;
     lane_.leave(*this, live::RtpLane::Wants::kConvert);
     for (Input& input : inputs_) input.buffer.reset();
-    transcoder_.reset();
+    converter_.reset();
     publication_.pause();
     base::log::trace("rtc: {}: nobody takes frames", stream_.key().text());
 }
@@ -75,9 +76,8 @@ void BridgeToFrames::take_tracks() {
         input.depacketizer = rtp::make_depacketizer(track.codec, input.channels);
     }
     cursor_ = lane_.ring().end();
-    transcoder_.reset();
+    converter_.reset();
     audio_header_ = {};
-    audio_failed_ = false;
     waits_for_keyframe_ = true;
 }
 
@@ -158,22 +158,20 @@ void BridgeToFrames::take_video(media::Frame frame, int64_t time_us) {
     publish(std::move(frame), time_us / 1000);
 }
 
-bool BridgeToFrames::open_transcoder(const Input& input, const base::Slice& header) {
+void BridgeToFrames::open_converter(const Input& input) {
     media::AudioTranscoderOptions options;
     options.from = input.codec;
-    options.from_header = header;
+    options.from_header = audio_header_;
     options.from_channels = input.channels;
     options.from_rate = static_cast<int>(input.clock_rate);
     options.to = Codec::kAac;
     options.bitrate = options_.aac_bitrate;
     options.slack_ms = kAudioSlackMs;
-    auto made = media::AudioTranscoder::make(options);
-    if (!made) {
-        base::log::warn("rtc: {}: audio cannot be made AAC: {}", stream_.key().text(), made.error().text());
-        return false;
-    }
-    transcoder_ = std::move(*made);
-    return true;
+    audio_header_published_ = false;
+    converter_ = std::make_unique<AudioConverter>(
+        stream_.key().text(), options, [this](std::vector<media::EncodedAudio>& packets, const base::Slice& header) {
+            publish_audio(packets, header);
+        });
 }
 
 void BridgeToFrames::take_audio(const Input& input, const media::Frame& frame, int64_t time_us) {
@@ -181,26 +179,24 @@ void BridgeToFrames::take_audio(const Input& input, const media::Frame& frame, i
         audio_header_ = frame.payload;
         return;
     }
-    if (audio_failed_) return;
-    if (!transcoder_) {
-        audio_failed_ = !open_transcoder(input, audio_header_);
-        if (audio_failed_) return;
-        media::Frame header;
-        header.kind = Kind::kAudio;
-        header.codec = Codec::kAac;
-        header.sequence_header = true;
-        header.payload = transcoder_->header();
-        publish(std::move(header), time_us / 1000);
+    if (!converter_) open_converter(input);
+    converter_->push(frame.payload, time_us);
+}
+
+void BridgeToFrames::publish_audio(std::vector<media::EncodedAudio>& packets, const base::Slice& header) {
+    media::Frame aac;
+    aac.kind = Kind::kAudio;
+    aac.codec = Codec::kAac;
+    if (!std::exchange(audio_header_published_, true)) {
+        aac.sequence_header = true;
+        aac.payload = header;
+        publish(aac, packets.front().time * 1000 / media::AudioTranscoder::kSampleRate);
+        aac.sequence_header = false;
     }
-    encoded_.clear();
-    transcoder_->push(frame.payload, time_us, encoded_);
-    for (media::EncodedAudio& packet : encoded_) {
-        media::Frame aac;
-        aac.kind = Kind::kAudio;
-        aac.codec = Codec::kAac;
+    for (media::EncodedAudio& packet : packets) {
         aac.payload = std::move(packet.payload);
         ++counters_.audio_frames;
-        publish(std::move(aac), packet.time * 1000 / transcoder_->sample_rate());
+        publish(aac, packet.time * 1000 / media::AudioTranscoder::kSampleRate);
     }
 }
 

@@ -12,9 +12,9 @@
 
 #include "live/rtp_lane.h"
 #include "live/stream.h"
-#include "media/audio_transcoder.h"
 #include "protocol/rtp/jitter_buffer.h"
 #include "protocol/rtp/payload/depacketizer.h"
+#include "service/rtc/audio_converter.h"
 
 namespace service::rtc {
 
@@ -67,7 +67,8 @@ class BridgeToFrames final : private live::RtpSink, private live::DemandWatcher 
     void take_unit(Input& input, rtp::Unit& unit);
     void take_video(media::Frame frame, int64_t time_us);
     void take_audio(const Input& input, const media::Frame& frame, int64_t time_us);
-    bool open_transcoder(const Input& input, const base::Slice& header);
+    void open_converter(const Input& input);
+    void publish_audio(std::vector<media::EncodedAudio>& packets, const base::Slice& header);
     int64_t time_of(Input& input, uint32_t timestamp);
     void publish(media::Frame frame, int64_t time_ms);
     void wait_for_keyframe();
@@ -84,10 +85,9 @@ class BridgeToFrames final : private live::RtpSink, private live::DemandWatcher 
     // The moments that are 0 on the frames' timeline: by the lane's guess from arrival, and by sender reports.
     std::optional<int64_t> origin_us_, exact_origin_us_;
     base::Slice audio_header_;
-    std::unique_ptr<media::AudioTranscoder> transcoder_;
-    bool audio_failed_ = false;
+    std::unique_ptr<AudioConverter> converter_;
+    bool audio_header_published_ = false;
     std::vector<rtp::Unit> units_;
-    std::vector<media::EncodedAudio> encoded_;
     ToFramesCounters counters_;
 };
 

@@ -1,0 +1,42 @@
+#pragma once
+// AudioConverter: an audio transcoder in a coroutine of its own, since libopus and the encoders of libavcodec need more
+// stack than a connection's coroutine has (over 64 kB: seen). All converters share one such coroutine, which lives as
+// long as there are any and gives way to others every millisecond. What waits is bounded: more is dropped and counted.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/ref.h"
+#include "media/audio_transcoder.h"
+
+namespace service::rtc {
+
+class AudioConverter {
+  public:
+    static constexpr size_t kMostWaiting = 256;  // packets: 5 seconds
+
+    // Gets what became of a packet, in order, from the converters' coroutine; must not yield. header: OpusHead or
+    // AudioSpecificConfig. It may destroy the converter.
+    using Deliver = std::function<void(std::vector<media::EncodedAudio>& packets, const base::Slice& header)>;
+
+    // name: of the stream, for the log.
+    AudioConverter(std::string name, media::AudioTranscoderOptions options, Deliver deliver);
+    ~AudioConverter();  // nothing is delivered any more
+    AudioConverter(const AudioConverter&) = delete;
+
+    // Never yields. time_us: of the packet's first sample.
+    void push(base::Slice packet, int64_t time_us);
+
+    bool failed() const;  // the codecs could not be opened: it says so in the log, and swallows all
+    uint64_t dropped() const;
+
+  private:
+    struct State;
+    class Worker;
+    base::Ref<State> state_;
+    base::Ref<Worker> worker_;
+};
+
+}  // namespace service::rtc
