@@ -40,13 +40,16 @@ Result<void> read_wishes(OfferRequest& offer, const http::Parameters& parameters
     return {};
 }
 
+// "expires=...&sign=..." is a signed URL's, put into the token; anything else is one parameter. What the URL itself
+// says stands before it and counts.
 void add_token(OfferRequest& offer, const http::Request& message) {
     const std::string_view token = bearer_token(message);
     if (token.empty()) return;
+    const bool is_signature = token.starts_with("expires=") && token.find("&sign=") != token.npos;
     const std::string_view query = std::string_view(offer.param).substr(offer.param.empty() ? 0 : 1);
-    if (http::find_parameter(http::parse_query(query), "token")) return;
+    if (!is_signature && http::find_parameter(http::parse_query(query), "token")) return;
     offer.param += offer.param.empty() ? "?" : "&";
-    offer.param += "token=" + http::percent_encode(token, "");
+    offer.param += is_signature ? std::string(token) : "token=" + http::percent_encode(token, "");
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ struct OfferRequest {
     std::string vhost;  // as named; not looked up yet
     std::string app;
     std::string stream;
-    std::string param;   // "?k=v&...", with the bearer token as token=, unless the client names one itself
+    std::string param;   // "?k=v&..."; a bearer token is in it as token=, unless the URL has one; as it is when it is a
+                         // signature
     std::string tc_url;  // "rtmp://HOST/APP"
     std::string eip;
     std::string vcodec;  // "h264", "hevc", "av1", "vp8", "vp9" or empty

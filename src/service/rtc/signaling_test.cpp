@@ -149,6 +149,9 @@ TEST_F(SignalingTest, ABearerTokenBecomesAParameter) {
     EXPECT_EQ(guard_.seen.param, "?app=live&stream=a&token=a%26b%3Dc");
     post("/rtc/v1/whip/?app=live&stream=a&token=mine", fields);
     EXPECT_EQ(guard_.seen.param, "?app=live&stream=a&token=mine");
+    post("/rtc/v1/whip/?app=live&stream=a",
+         "Content-Type: application/sdp\r\nAuthorization: Bearer expires=1&sign=ab\r\n");
+    EXPECT_EQ(guard_.seen.param, "?app=live&stream=a&expires=1&sign=ab");
 }
 
 TEST_F(SignalingTest, WhatIsWrongIsSaidBeforeAnybodyIsAsked) {

@@ -1,0 +1,273 @@
+"""WebRTC's HTTP side: WHIP, WHEP and the older JSON API, with the offers of real clients (src/protocol/sdp/corpus). What
+answers look like, every status, what a bad offer costs, and the pages that the server brings along."""
+
+import hashlib
+import hmac
+import json
+import os
+import re
+import shutil
+import time
+import urllib.parse
+
+import pytest
+
+from lib import api, browser, http, rtc
+from lib.server import ROOT, default_vhost
+from lib.timing import SLOW, VALGRIND, wait_until
+
+OFFERS = ROOT / "src/protocol/sdp/corpus/negotiation"
+PUBLISHERS = ["chromium_whip", "chromium_simulcast", "aiortc_whip", "pion_whip", "ffmpeg_whip", "safari_whip", "obs_whip", "gstreamer_whip"]
+PLAYERS = ["chromium_whep", "aiortc_whep", "pion_whep", "firefox_whep"]
+SDP = {"Content_Type": "application/sdp"}
+FRAGMENT = {"Content_Type": "application/trickle-ice-sdpfrag"}
+
+
+def offer(name="chromium_whip"):
+    return (OFFERS / name).read_bytes()
+
+
+def call(port, method, path, body=b"", **headers):
+    with http.Connection(port) as connection:
+        if method == "POST" and not body:
+            headers["Content_Length"] = "0"
+        connection.request(method, path, body, **headers)
+        return connection.read_response(method)
+
+
+def post(server, stream="one", name="chromium_whip", kind="whip", more="", port=None, **headers):
+    return call(port or server.api_port, "POST", f"/rtc/v1/{kind}/?app=live&stream={stream}{more}", offer(name), **{**SDP, **headers})
+
+
+def expect(response, status, text=""):
+    assert response.status == status, f"expected {status}, it was {response.describe()}"
+    assert text in response.body.decode(), f"expected {text!r} in {response.describe()}"
+    return response
+
+
+def sections(sdp):
+    """Of each m= line: its words, and its lines."""
+    found = []
+    for line in sdp.split("\r\n"):
+        if line.startswith("m="):
+            found.append((line[2:].split(" "), []))
+        elif found:
+            found[-1][1].append(line)
+    return found
+
+
+def assert_answers(answer, wanted, role):
+    """That the answer fits the offer (RFC 3264, 8829): each m= line in its place, formats out of those offered."""
+    offered, answered = sections(wanted), sections(answer)
+    assert [words[0] for words, _ in offered] == [words[0] for words, _ in answered], answer
+    accepted = []
+    for (theirs, their_lines), (ours, lines) in zip(offered, answered, strict=True):
+        assert ours[2] == theirs[2] and set(ours[3:]) <= set(theirs[3:]), f"{ours} answers {theirs}"
+        mid = [line for line in lines if line.startswith("a=mid:")]
+        assert mid == [line for line in their_lines if line.startswith("a=mid:")], answer
+        if ours[1] == "0":
+            continue
+        accepted.append(mid[0][6:])
+        assert f"a={role}" in lines, f"expected {role} in {lines}"
+        setup = "active" if "a=setup:passive" in their_lines else "passive"
+        for line in ("a=rtcp-mux", "a=end-of-candidates", f"a=setup:{setup}"):
+            assert line in lines, f"expected {line} in {lines}"
+        for name in ("ice-ufrag", "ice-pwd", "fingerprint:sha-256", "candidate", "rtpmap"):
+            assert any(line.startswith(f"a={name}") for line in lines), f"expected {name} in {lines}"
+    assert len(accepted) == 2, f"audio and video should be accepted: {answer}"
+    assert f"a=group:BUNDLE {' '.join(accepted)}\r\n" in answer and "a=ice-lite\r\n" in answer, answer
+
+
+def clients(server, kind):
+    return [one for one in api.clients(server) if one["type"] == kind]
+
+
+def test_publishers_of_all_kinds(servers):
+    server = servers(**rtc.options())
+    for name in PUBLISHERS:
+        answer = expect(post(server, name, name), 201)
+        assert_answers(answer.body.decode(), offer(name).decode(), "recvonly")
+        assert answer.headers["content-type"] == "application/sdp", answer.describe()
+    assert len(clients(server, "rtc-publish")) == len(PUBLISHERS)
+
+
+def test_players_of_all_kinds(servers):
+    server = servers(**rtc.options())
+    expect(post(server), 201)
+    for name in PLAYERS:
+        answer = expect(post(server, name=name, kind="whep"), 201).body.decode()
+        assert_answers(answer, offer(name).decode(), "sendonly")
+        assert len(set(re.findall(r"a=ssrc:(\d+) cname:", answer))) >= 2, f"a player is told the SSRCs: {answer}"
+    expect(post(server, name="chromium_whep", kind="whip-play"), 201)
+
+
+def test_a_session_from_begin_to_end(servers):
+    server = servers(**rtc.options(top="") | {})
+    for port in (server.api_port, server.http_port):
+        answer = expect(post(server, port=port), 201)
+        place = answer.headers["location"]
+        parts = urllib.parse.urlsplit(place)
+        fields = urllib.parse.parse_qs(parts.query)
+        assert parts.path == "/rtc/v1/whip/" and fields["action"] == ["delete"] and fields["app"] == ["live"], place
+        assert {"token", "session", "stream"} <= fields.keys(), place
+        assert re.fullmatch('"[^"]+"', answer.headers["etag"]), answer.describe()
+        for name in ("Location", "ETag", "Link"):
+            assert name in answer.headers["access-control-expose-headers"], answer.describe()
+        (client,) = clients(server, "rtc-publish")
+        assert client["id"] == fields["session"][0] and client["publish"] and client["url"] == "/live/one", client
+        expect(post(server, port=port), 409)
+        etag = {"If_Match": answer.headers["etag"]}
+        candidate = b"m=audio 9 UDP/TLS/RTP/SAVPF 111\r\na=mid:0\r\na=candidate:1 1 udp 1 192.0.2.9 4 typ host\r\n"
+        expect(call(port, "PATCH", place, candidate, **FRAGMENT, **etag), 204)
+        expect(call(port, "PATCH", place, candidate, **FRAGMENT), 428)
+        expect(call(port, "PATCH", place, candidate, **FRAGMENT, If_Match='"other"'), 412)
+        expect(call(port, "PATCH", place, candidate, **SDP, **etag), 415)
+        expect(call(port, "PATCH", place, b"hello", **FRAGMENT, **etag), 400)
+        restart = b"a=ice-ufrag:anew\r\na=ice-pwd:0123456789012345678901\r\n" + candidate
+        restarted = expect(call(port, "PATCH", place, restart, **FRAGMENT, If_Match="*"), 200, "a=ice-ufrag:")
+        assert restarted.headers["content-type"] == "application/trickle-ice-sdpfrag", restarted.describe()
+        assert restarted.headers["etag"] != answer.headers["etag"], "another ICE session has another entity tag"
+        assert "a=candidate:" in restarted.body.decode(), restarted.describe()
+        expect(call(port, "PATCH", place, candidate, **FRAGMENT, **etag), 412)
+        token = fields["token"][0]
+        expect(call(port, "DELETE", place.replace(token, "x" * len(token))), 403)
+        expect(call(port, "DELETE", place), 200)
+        expect(call(port, "DELETE", place), 404)
+        expect(call(port, "PATCH", place, candidate, **FRAGMENT, **etag), 404)
+        wait_until(lambda: not clients(server, "rtc-publish"), 5, "the session has left the API")
+
+
+def test_statuses(servers):
+    server = servers(**rtc.options())
+    port, at = server.api_port, "/rtc/v1/whip/?app=live&stream=one"
+    expect(call(port, "POST", at, offer(), Content_Type="text/plain"), 415)
+    expect(call(port, "POST", at, offer()), 415)
+    expect(call(port, "POST", "/rtc/v1/whip/?app=live", offer(), **SDP), 400, "stream")
+    expect(call(port, "POST", at + "&eip=a/b", offer(), **SDP), 400, "eip")
+    expect(call(port, "POST", at + "&vcodec=h261", offer(), **SDP), 400, "vcodec")
+    expect(call(port, "POST", at, offer("chromium_whep"), **SDP), 400, "recvonly")
+    for where in (server.api_port, server.http_port):
+        expect(call(where, "GET", at), 405)
+        options = expect(call(where, "OPTIONS", at, Origin="https://a.example", Access_Control_Request_Method="POST"), 204)
+        assert options.headers["accept-post"] == "application/sdp", options.describe()
+        assert "PATCH" in options.headers["access-control-allow-methods"], options.describe()
+    document = json.loads(expect(http.get(port, "/api/v1/openapi.json"), 200).body)["paths"]
+    for path in ("/rtc/v1/whip/", "/rtc/v1/whep/"):
+        assert "201" in document[path]["post"]["responses"] and "delete" in document[path], document[path]
+
+
+def test_not_where_it_is_switched_off(servers):
+    server = servers(top=rtc.TOP, vhosts=default_vhost())
+    expect(post(server), 404, "WebRTC")
+    server.stop()
+    server = servers(top=api.CONF % "", vhosts=default_vhost(vhost="rtc { enabled on; }"))
+    expect(post(server), 404, "rtc_server")
+
+
+def bad_offers():
+    good = offer("ffmpeg_whip").decode()
+    yield "empty", ""
+    yield "JSON", "{}"
+    yield "text", "hello\r\nworld\r\n"
+    yield "50,000 ssrc lines", good + "".join(f"a=ssrc:{i} cname:x\r\n" for i in range(50_000))
+    yield "5,000 m= lines", "v=0\r\n" + "m=audio 9 UDP/TLS/RTP/SAVPF 0\r\n" * 5_000
+    yield "65 m= lines", "v=0\r\n" + "m=audio 9 UDP/TLS/RTP/SAVPF 0\r\n" * 65
+    yield "as many attributes as fit", "v=0\r\n" + "a=setup:active\r\n" * 3_900 + "m=audio 9 UDP/TLS/RTP/SAVPF 0\r\n" * 60
+    yield "a group that names nothing", good.replace("BUNDLE 0 1", "BUNDLE 0 7")
+    yield "no group", good.replace("a=group:BUNDLE 0 1\r\n", "")
+    yield "no fingerprint", re.sub(r"a=fingerprint:.*\r\n", "", good)
+    yield "no password", re.sub(r"a=ice-pwd:.*\r\n", "", good)
+    yield "no codec that is known", good.replace("opus", "speex").replace("H264", "H261")
+    for name in ("rtpmap:106", "fmtp:106", "ssrc:260712243", "ssrc-group:FID", "mid:1", "setup:", "ice-ufrag:", "fingerprint:sha-256", "rtcp-fb:106"):
+        yield f"{name} cut short", re.sub(rf"a={name}.*\r\n", f"a={name.split(':')[0]}:\r\n", good)
+
+
+def cpu_seconds(server):
+    fields = open(f"/proc/{server.pid}/stat").read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_bad_offers_are_refused_quickly(servers):
+    """By the server's processor time, so that a busy machine does not count: 50 ms for each at most."""
+    server = servers(**rtc.options())
+    times = 20
+    for what, text in bad_offers():
+        before = cpu_seconds(server)
+        for _ in range(times):
+            status = call(server.api_port, "POST", "/rtc/v1/whip/?app=live&stream=one", text.encode(), **SDP).status
+            assert 400 <= status < 500, f"an offer with {what} should be refused with 4xx, it was {status}"
+        each = (cpu_seconds(server) - before) / times
+        assert VALGRIND or each < 0.05 * SLOW, f"an offer with {what} took {each * 1000:.1f} ms"
+    assert not clients(server, "rtc-publish")
+    expect(post(server), 201)
+
+
+def test_the_older_api(servers):
+    server = servers(**rtc.options())
+
+    def ask(path, port, **more):
+        body = {"api": f"http://127.0.0.1:{port}{path}", "streamurl": "webrtc://127.0.0.1/live/one", "clientip": None, **more}
+        response = call(port, "POST", path, json.dumps(body).encode(), Content_Type="application/json")
+        return response, json.loads(response.body)
+
+    response, answer = ask("/rtc/v1/publish/", server.api_port, sdp=offer().decode())
+    expect(response, 200)
+    assert answer["code"] == 0 and all(isinstance(answer[name], str) for name in ("server", "service", "pid", "sdp", "sessionid")), answer
+    assert_answers(answer["sdp"], offer().decode(), "recvonly")
+    versions = json.loads(http.get(server.api_port, "/api/v1/versions").body)
+    assert all(answer[name] == versions[name] for name in ("server", "service", "pid")), f"{answer} and {versions}"
+    assert [one["id"] for one in clients(server, "rtc-publish")] == [answer["sessionid"]]
+    response, answer = ask("/rtc/v1/play/", server.http_port, sdp=offer("chromium_whep").decode(), streamurl="webrtc://127.0.0.1:1985/live/one?eip=203.0.113.5:99")
+    expect(response, 200)
+    assert "203.0.113.5 99 typ host" in answer["sdp"], answer["sdp"]
+    for more in ({}, {"sdp": "x"}, {"sdp": offer().decode(), "streamurl": "http://127.0.0.1/live/one"}):
+        response, answer = ask("/rtc/v1/publish/", server.api_port, **more)
+        assert response.status == 400 and answer["code"] != 0 and answer["error"], response.describe()
+
+
+def test_candidates(servers):
+    server = servers(**rtc.options())
+
+    def hosts(more=""):
+        answer = expect(post(server, "c" + str(len(more)), more=more), 201).body.decode()
+        return [tuple(line.split()[4:6]) for line in sections(answer)[0][1] if line.startswith("a=candidate:")]
+
+    assert hosts() == [("127.0.0.1", str(server.rtc_port))]
+    assert hosts("&eip=203.0.113.5")[0] == ("203.0.113.5", str(server.rtc_port))
+    assert hosts("&eip=203.0.113.5:777")[0] == ("203.0.113.5", "777")
+    assert hosts("&eip=[2001:db8::7]:777")[0] == ("2001:db8::7", "777")
+
+
+def test_signatures_and_tokens(servers):
+    """A signed URL's parameters may stand in the URL, or in the bearer token, where WHIP clients have a field for one."""
+    server = servers(top=rtc.TOP, vhosts=default_vhost(vhost=rtc.VHOST % "" + "signed_urls { enabled on; secret s3cret; }"))
+    expires = int(time.time()) + 60
+    text = f"publish\n__defaultVhost__/live/one\n{expires}\n"
+    good = f"expires={expires}&sign={hmac.new(b's3cret', text.encode(), hashlib.sha256).hexdigest()}"
+    expect(post(server), 403)
+    expect(post(server, Authorization="Bearer nonsense"), 403)
+    expect(post(server, Authorization=f"Bearer {good}0"), 403)
+    expect(post(server, "other", Authorization=f"Bearer {good}"), 403)
+    place = expect(post(server, Authorization=f"Bearer {good}"), 201).headers["location"]
+    expect(call(server.api_port, "DELETE", place), 200)
+    expect(post(server, more="&" + good), 201)
+
+
+@pytest.mark.skipif(not shutil.which("chromium"), reason="scripts/test installs Chromium")
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_the_pages(servers, tool, tmp_path, certificate, scheme):
+    """Chromium publishes by the server's own page, with its fake camera, and plays by the other one."""
+    key, cert = certificate
+    server = servers(**rtc.options(), http=f"https {{ enabled on; listen 127.0.0.1:HTTPS_PORT; key {key}; cert {cert}; }}")
+    base = f"{scheme}://127.0.0.1:{server.https_port if scheme == 'https' else server.http_port}/players"
+    flags = [*browser.FLAGS.split(), *rtc.FLAGS.split(), "--ignore-certificate-errors"]
+    for page, query in (("whip", "&codec=VP8"), ("whep", "")):
+        tool([shutil.which("chromium"), *flags, f"--user-data-dir={tmp_path}/{page}", f"{base}/{page}.html?autostart{query}"])
+        kind = "rtc-publish" if page == "whip" else "rtc-play"
+        moved = "recv_bytes" if page == "whip" else "send_bytes"
+        wait_until(
+            lambda kind=kind, moved=moved: any(one[moved] > 100_000 for one in clients(server, kind)),
+            30,
+            lambda kind=kind: f"100 kB of {kind}: {clients(server, kind)}",
+            0.2,
+        )
