@@ -1,0 +1,172 @@
+"""The bridges between RTMP and WebRTC: what becomes of the sound (AAC to Opus and back), of B pictures, and of a stream that
+nobody watches for a while. That picture and sound stay together is in test_rtc_aiortc.py, too."""
+
+import asyncio
+import fractions
+import subprocess
+import time
+
+import av
+import numpy
+import pytest
+from aiortc import MediaStreamTrack
+
+from lib import ffmpeg, mediamtx, rtc, rtc_aiortc
+from lib.timing import scaled
+
+pytestmark = pytest.mark.skipif(bool(mediamtx.PROGRAM), reason="this is about our bridges")
+
+RATE = 48000
+LEFT, RIGHT = 440, 1250  # Hz
+
+
+class Listener(rtc_aiortc.Player):
+    """Keeps the samples: stereo, in order of arrival."""
+
+    def __init__(self, url):
+        super().__init__(url)
+        self.samples = []
+
+    async def _read(self, track):
+        if track.kind != "audio":
+            return await super()._read(track)
+        while True:
+            frame = await track.recv()
+            self.samples.append(frame.to_ndarray().reshape(-1, 2))
+
+    def seconds_heard(self):
+        return sum(map(len, self.samples)) / RATE
+
+
+class Tone(MediaStreamTrack):
+    kind = "audio"
+
+    def __init__(self):
+        super().__init__()
+        self.start, self.count = time.monotonic(), 0
+
+    async def recv(self):
+        first = self.count * rtc_aiortc.SLICE
+        self.count += 1
+        await asyncio.sleep(max(0, self.start + first / RATE - time.monotonic()))
+        seconds = numpy.arange(first, first + rtc_aiortc.SLICE) / RATE
+        wave = 12000 * numpy.sin(2 * numpy.pi * LEFT * seconds)
+        frame = av.AudioFrame.from_ndarray(wave.astype(numpy.int16).reshape(1, -1), format="s16", layout="mono")
+        frame.sample_rate, frame.pts, frame.time_base = RATE, first, fractions.Fraction(1, RATE)
+        return frame
+
+
+def assert_clear(samples, hertz, who):
+    """A steady tone of that frequency: nothing else is within 20 dB of it, and it never stops."""
+    loud = samples.astype(float)
+    spectrum = numpy.abs(numpy.fft.rfft(loud * numpy.hanning(len(loud)))) ** 2
+    at = numpy.fft.rfftfreq(len(loud), 1 / RATE)
+    tone = spectrum[numpy.abs(at - hertz) < 20].sum()
+    ratio = 10 * numpy.log10(tone / max(spectrum.sum() - tone, 1))
+    assert ratio > 20, f"{who}: {hertz} Hz is {ratio:.1f} dB above all else; loudest is {at[spectrum.argmax()]:.0f} Hz"
+    window = RATE // 50
+    rms = numpy.sqrt((loud[: len(loud) // window * window].reshape(-1, window) ** 2).mean(axis=1))
+    weak = numpy.flatnonzero(rms < numpy.median(rms) / 1.5)
+    assert len(weak) <= len(rms) / 20, f"{who}: the tone is weak in {len(weak)} of {len(rms)} windows of 20 ms, at {weak[:10]}"
+
+
+def tones(server, rate, path="live/one"):
+    """FFmpeg that publishes a picture, and a tone in each ear, by RTMP."""
+    sound = f"aevalsrc='0.4*sin(2*PI*{LEFT}*t)|0.4*sin(2*PI*{RIGHT}*t)':s={rate}"
+    picture = ["-f", "lavfi", "-i", "testsrc2=size=320x180:rate=25"]
+    encode = ["-c:v", "libx264", "-preset", "ultrafast", "-g", 25, "-c:a", "aac", "-b:a", "96k"]
+    return ffmpeg.command("-re", *picture, "-re", "-f", "lavfi", "-i", sound, *encode, "-t", 60, "-f", "flv", server.rtmp_url(path))
+
+
+@pytest.mark.parametrize("rate", [44100, 32000])
+def test_aac_becomes_opus(servers, tool, rate):
+    server = servers(**rtc.options(rtc="opus_bitrate 96000;"))
+    tool(tones(server, rate))
+
+    async def scene():
+        async with Listener(rtc.whep_url(server)) as player:
+            await rtc_aiortc.wait(lambda: player.seconds_heard() > 4, 20, lambda: f"4 s of sound; {player.seconds_heard()} came")
+            return numpy.concatenate(player.samples)
+
+    # The first second has the player's start in it.
+    samples = asyncio.run(scene())[RATE : 4 * RATE]
+    assert_clear(samples[:, 0], LEFT, "the left ear")
+    assert_clear(samples[:, 1], RIGHT, "the right ear")
+
+
+def test_opus_becomes_aac(servers, tmp_path):
+    server = servers(**rtc.options(rtc="aac_bitrate 96000;"))
+    out = tmp_path / "out.flv"
+
+    async def scene():
+        publisher = rtc_aiortc.Publisher(rtc.whip_url(server))
+        senders = [one for one in publisher.peer.getSenders() if one.kind == "audio"]
+        senders[0].replaceTrack(Tone())
+        async with publisher:
+            await publisher.connected()
+            words = ffmpeg.command("-i", server.http_url("live/one.flv"), "-t", 5, "-c", "copy", out)
+            await asyncio.to_thread(subprocess.run, list(map(str, words)), check=True, timeout=scaled(40))
+
+    asyncio.run(scene())
+    words = ffmpeg.command("-i", out, "-map", "0:a", "-ar", RATE, "-ac", 1, "-f", "s16le", "-")
+    pcm = subprocess.run(list(map(str, words)), check=True, capture_output=True, timeout=scaled(30)).stdout
+    samples = numpy.frombuffer(pcm, numpy.int16)
+    assert len(samples) > 3 * RATE, f"4 s of sound at least; there are {len(samples) / RATE:.1f}"
+    assert_clear(samples[RATE // 2 : 3 * RATE], LEFT, "WHIP to FLV")
+    text = subprocess.run(
+        list(map(str, ffmpeg.command("-i", out, "-map", "0:a", "-c", "copy", "-f", "framemd5", "-"))),
+        check=True, capture_output=True, text=True, timeout=scaled(30),
+    ).stdout  # fmt: skip
+    times = [packet.dts for packet in ffmpeg.framemd5(text)[0]]
+    steps = [two - one for one, two in zip(times, times[1:])][10:]
+    assert all(15 <= step <= 30 for step in steps), f"AAC frames should be 21 or 22 ms apart: {sorted(set(steps))}"
+
+
+@pytest.mark.parametrize("keep", ["off", "on"])
+def test_b_pictures(servers, tool, keep):
+    """Dropped, those left are in order and can be decoded; kept, they come too."""
+    server = servers(**rtc.options(rtc=f"keep_bframe {keep};"))
+    # ultrafast makes none.
+    picture = ["-re", "-f", "lavfi", "-i", "testsrc2=size=320x180:rate=25"]
+    encode = ["-c:v", "libx264", "-preset", "veryfast", "-bf", 3, "-b_strategy", 0, "-g", 24, "-b:v", "200k"]
+    tool(ffmpeg.command(*picture, *encode, "-t", 60, "-f", "flv", server.rtmp_url("live/one")))
+
+    async def scene():
+        with rtc_aiortc.Complaints() as complaints:
+            async with rtc_aiortc.Player(rtc.whep_url(server)) as player:
+                await player.has(pictures=10)
+                first, began = len(player.pictures), time.monotonic()
+                await asyncio.sleep(4)
+                rate = (len(player.pictures) - first) / (time.monotonic() - began)
+                return player.pictures, rate, [line for line in complaints.lines if line[0] > player.pictures[0].at]
+
+    pictures, rate, complaints = asyncio.run(scene())
+    times = [picture.pts for picture in pictures]
+    if keep == "off":
+        assert times == sorted(times), "pictures should come in their order"
+        assert not complaints, complaints[:5]
+        assert rate < 15, f"one picture in four is no B picture: 6 a second should come; {rate:.1f} do"
+    else:
+        assert rate > 18, f"25 pictures a second should come; {rate:.1f} do"
+
+
+def test_a_pause_in_watching(servers, tmp_path):
+    """The bridge ends when nobody takes frames, and begins again: at the last keyframe, both tracks."""
+    server = servers(**rtc.options())
+
+    async def scene():
+        async with rtc_aiortc.Publisher(rtc.whip_url(server)) as publisher:
+            await publisher.connected()
+            for index in range(2):
+                out = tmp_path / f"{index}.flv"
+                words = ffmpeg.command("-i", server.rtmp_url("live/one"), "-t", 2, "-c", "copy", out)
+                await asyncio.to_thread(subprocess.run, list(map(str, words)), check=True, timeout=scaled(30))
+                text = await asyncio.to_thread(
+                    subprocess.check_output, list(map(str, ffmpeg.command("-i", out, "-c", "copy", "-f", "framemd5", "-"))), text=True
+                )
+                counts = {stream: len(packets) for stream, packets in ffmpeg.framemd5(text).items()}
+                assert set(counts) == {0, 1} and min(counts.values()) > 20, f"time {index}: two tracks; {counts}"
+                told = "nobody takes frames"
+                await rtc_aiortc.wait(lambda: server.log().count(told) > index, 5, lambda: f"{told!r} in the log")
+
+    asyncio.run(scene())
