@@ -1,0 +1,257 @@
+"""WebRTC by hand, for peers that misbehave: offers, STUN (RFC 8489) and datagrams over a UDP socket; DTLS is openssl's
+s_client behind a relay of ours, which sees every datagram."""
+
+import hashlib
+import hmac
+import os
+import re
+import select
+import socket
+import struct
+import subprocess
+import time
+import urllib.parse
+import zlib
+
+from . import http
+from .timing import scaled
+
+COOKIE = 0x2112A442
+REQUEST, SUCCESS, ERROR = 0x001, 0x101, 0x111
+USERNAME, INTEGRITY, ERROR_CODE, PRIORITY, USE_CANDIDATE, FINGERPRINT, CONTROLLING = 6, 8, 9, 0x24, 0x25, 0x8028, 0x802A
+NO_FINGERPRINT = ":".join(["AB"] * 32)
+PROFILES = "SRTP_AEAD_AES_128_GCM:SRTP_AES128_CM_SHA1_80"
+
+
+def attribute(kind, value=b""):
+    return struct.pack("!HH", kind, len(value)) + value + bytes(-len(value) % 4)
+
+
+def stun(kind, attributes=b"", password=None, fingerprint=True, transaction=None):
+    def head(size):
+        return struct.pack("!HHI", kind, size, COOKIE) + transaction
+
+    transaction = transaction or os.urandom(12)
+    if password is not None:
+        signed = head(len(attributes) + 24) + attributes
+        attributes += attribute(INTEGRITY, hmac.digest(password.encode(), signed, hashlib.sha1))
+    if fingerprint:
+        crc = zlib.crc32(head(len(attributes) + 8) + attributes) ^ 0x5354554E
+        attributes += attribute(FINGERPRINT, struct.pack("!I", crc))
+    return head(len(attributes)) + attributes
+
+
+def is_stun(datagram):
+    return len(datagram) >= 20 and datagram[0] < 4 and struct.unpack_from("!I", datagram, 4)[0] == COOKIE
+
+
+def stun_kind(datagram):
+    return struct.unpack_from("!H", datagram)[0]
+
+
+def stun_attributes(datagram):
+    found, place = {}, 20
+    while place + 4 <= len(datagram):
+        kind, size = struct.unpack_from("!HH", datagram, place)
+        found.setdefault(kind, datagram[place + 4 : place + 4 + size])
+        place += 4 + (size + 3) // 4 * 4
+    return found
+
+
+def error_code(datagram):
+    """Of an error response, else None."""
+    value = stun_attributes(datagram).get(ERROR_CODE)
+    return value[2] * 100 + value[3] if stun_kind(datagram) == ERROR and value else None
+
+
+def offer(ufrag="peer", password="peersPasswordOf24Letters", fingerprint=NO_FINGERPRINT, direction="recvonly", setup="actpass"):
+    """Opus and H.264, as small as an offer can be."""
+    common = [
+        "c=IN IP4 0.0.0.0", "a=rtcp-mux", f"a={direction}", f"a=ice-ufrag:{ufrag}", f"a=ice-pwd:{password}",
+        "a=ice-options:trickle", f"a=fingerprint:sha-256 {fingerprint}", f"a=setup:{setup}",
+    ]  # fmt: skip
+    lines = ["v=0", "o=- 1 1 IN IP4 127.0.0.1", "s=-", "t=0 0", "a=group:BUNDLE 0 1"]
+    lines += ["m=audio 9 UDP/TLS/RTP/SAVPF 111", "a=mid:0", "a=rtpmap:111 opus/48000/2", *common]
+    lines += [
+        "m=video 9 UDP/TLS/RTP/SAVPF 102", "a=mid:1", "a=rtpmap:102 H264/90000",
+        "a=fmtp:102 level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f", *common,
+    ]  # fmt: skip
+    return "\r\n".join(lines) + "\r\n"
+
+
+class Session:
+    """A session that was asked for, and a socket of its own that knows how to speak for it."""
+
+    def __init__(self, server, path="live/one", text=None, connection=None, kind="whep", **wanted):
+        """connection: an http.Connection to the API, to be used again; wanted: as offer's."""
+        self.server = server
+        app, _, stream = path.partition("/")
+        query = urllib.parse.urlencode({"app": app, "stream": stream})
+        own = connection or http.Connection(server.api_port)
+        own.request("POST", f"/rtc/v1/{kind}/?{query}", (text or offer(**wanted)).encode(), Content_Type="application/sdp")
+        self.response = own.read_response("POST")
+        if not connection:
+            own.close()
+        assert self.response.status == 201, f"an offer should be answered with 201: {self.response.describe()}"
+        self.answer = self.response.body.decode()
+        self.ufrag = self._value("ice-ufrag")
+        self.password = self._value("ice-pwd")
+        self.remote = wanted.get("ufrag", "peer")
+        self.port = int(re.search(r"a=candidate:\S+ 1 udp \d+ \S+ (\d+)", self.answer, re.IGNORECASE)[1])
+        self.socket = None
+        self.sent = self.received = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.socket:
+            self.socket.close()
+
+    def _value(self, name):
+        found = re.search(rf"(?m)^a={name}:(\S+)", self.answer)
+        assert found, f"the answer should have a={name}: {self.answer}"
+        return found[1]
+
+    def open(self):
+        if not self.socket:
+            self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+            self.socket.connect(("127.0.0.1", self.port))
+            self.socket.setblocking(False)
+        return self.socket
+
+    def request(self, password=None, nominate=True, username=None, more=b""):
+        attributes = attribute(USERNAME, (username or f"{self.ufrag}:{self.remote}").encode())
+        attributes += attribute(CONTROLLING, bytes(8)) + attribute(PRIORITY, struct.pack("!I", 0x6E0001FF))
+        attributes += (attribute(USE_CANDIDATE) if nominate else b"") + more
+        return stun(REQUEST, attributes, self.password if password is None else password)
+
+    def send(self, datagram):
+        try:
+            self.open().send(datagram)
+        except (BlockingIOError, ConnectionRefusedError):
+            return
+        self.sent += len(datagram)
+
+    def receive(self, seconds=0.0):
+        """The next datagram, None after that many seconds."""
+        if not select.select([self.open()], [], [], seconds)[0]:
+            return None
+        try:
+            datagram = self.socket.recv(1 << 16)
+        except (BlockingIOError, ConnectionRefusedError):
+            return None
+        self.received += len(datagram)
+        return datagram
+
+    def drain(self, seconds):
+        """All that comes within that time."""
+        end, datagrams = time.monotonic() + seconds, []
+        while (left := end - time.monotonic()) > 0:
+            if datagram := self.receive(left):
+                datagrams.append(datagram)
+        return datagrams
+
+    def verify(self, seconds=5.0):
+        """A right request, until it is answered."""
+        end = time.monotonic() + scaled(seconds)
+        while time.monotonic() < end:
+            self.send(self.request())
+            datagram = self.receive(0.3)
+            while datagram is not None:
+                if is_stun(datagram) and stun_kind(datagram) == SUCCESS:
+                    return self
+                datagram = self.receive()
+        raise AssertionError(f"a right STUN request should be answered within {scaled(seconds)} s")
+
+
+class Certificate:
+    """openssl's, in files; fingerprint as SDP has it."""
+
+    def __init__(self, directory, name="peer"):
+        self.certificate, self.key = directory / f"{name}.pem", directory / f"{name}.key"
+        make = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=peer".split()
+        subprocess.run([*make, "-keyout", self.key, "-out", self.certificate], check=True, capture_output=True)
+        show = ["openssl", "x509", "-noout", "-fingerprint", "-sha256", "-in", self.certificate]
+        self.fingerprint = subprocess.run(show, check=True, capture_output=True, text=True).stdout.strip().partition("=")[2]
+
+
+class Dtls:
+    """s_client's handshake with a session that is verified already. to_server and to_client: see each datagram, a list of
+    those to send on in its place is what they return."""
+
+    def __init__(self, session, certificate, mtu=1200, to_server=None, to_client=None):
+        self.session = session
+        self.to_server = to_server or (lambda datagram: [datagram])
+        self.to_client = to_client or (lambda datagram: [datagram])
+        self.relay = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.relay.bind(("127.0.0.1", 0))
+        self.client = None
+        self.output = b""
+        self.answers = 0  # DTLS datagrams of the server
+        words = ["openssl", "s_client", "-dtls1_2", "-connect", f"127.0.0.1:{self.relay.getsockname()[1]}", "-use_srtp", PROFILES]
+        words += ["-cert", certificate.certificate, "-key", certificate.key, "-mtu", mtu, "-no_ticket"]
+        words += ["-keymatexport", "EXTRACTOR-dtls_srtp", "-keymatexportlen", 56]
+        self.process = subprocess.Popen(
+            [str(word) for word in words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        os.set_blocking(self.process.stdout.fileno(), False)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.relay.close()
+
+    def run(self, until, seconds=10.0):
+        """Carries datagrams until the condition holds of this; False after that many seconds."""
+        end = time.monotonic() + scaled(seconds)
+        while not until(self):
+            if time.monotonic() > end:
+                return False
+            wanted = [self.relay, self.session.open()]
+            for ready in select.select(wanted, [], [], 0.05)[0]:
+                self._from_client() if ready is self.relay else self._from_server()
+            try:
+                self.output += self.process.stdout.read() or b""
+            except BlockingIOError:
+                pass
+        return True
+
+    def _from_client(self):
+        datagram, self.client = self.relay.recvfrom(1 << 16)
+        for one in self.to_server(datagram):
+            self.session.send(one)
+
+    def _from_server(self):
+        datagram = self.session.receive()
+        if datagram is None or not 20 <= datagram[0] <= 63:
+            return
+        self.answers += 1
+        for one in self.to_client(datagram):
+            if self.client:
+                self.relay.sendto(one, self.client)
+
+    def established(self):
+        return b"Keying material: " in self.output
+
+    def told(self):
+        return self.output[-1500:].decode(errors="replace")
+
+
+def client_hello(certificate):
+    """The first datagram of s_client."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as catcher:
+        catcher.bind(("127.0.0.1", 0))
+        catcher.settimeout(scaled(5))
+        words = ["openssl", "s_client", "-dtls1_2", "-connect", f"127.0.0.1:{catcher.getsockname()[1]}", "-use_srtp", PROFILES]
+        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            try:
+                return catcher.recv(1 << 16)
+            finally:
+                process.kill()

@@ -1,0 +1,227 @@
+"""Attacks on WebRTC's port: STUN of wrong integrity, garbage and wrong fragments for DTLS, other certificates than were
+told, sessions that are never finished. Nothing crashes, nobody else suffers, and an address that has not shown that it is
+the session's gets no more bytes than it sent."""
+
+import random
+import socket
+import time
+
+import pytest
+
+from conftest import Servers
+from lib import http, rtc, rtc_raw
+from lib.rtc_raw import Dtls, Session, attribute, stun
+from lib.timing import SLOW, scaled, wait_until
+
+# From the offer to the keys; then a session that did not get there is gone.
+HALF_OPEN_SECONDS = 10
+
+
+@pytest.fixture(scope="module")
+def attacked(tmp_path_factory):
+    made = Servers(tmp_path_factory.mktemp("attacked_rtc"))
+    options = rtc.options()
+    server = made(**{**options, "top": options["top"] + "max_connections 15000;\n"})
+    yield server
+    made.finish()
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    return rtc_raw.Certificate(tmp_path_factory.mktemp("peer"))
+
+
+def assert_serves(server, certificate, seconds=8):
+    """A well-behaved peer gets its keys."""
+    with Session(server, fingerprint=certificate.fingerprint).verify(seconds) as session:
+        with Dtls(session, certificate) as dtls:
+            done = dtls.run(Dtls.established, seconds)
+            assert done, f"a handshake should be done within {scaled(seconds)} s; s_client says {dtls.told()}"
+
+
+def test_a_handshake_with_openssl(attacked, certificate):
+    """What the others are compared with: the keys are there, and the farewell ends the session."""
+    with Session(attacked, fingerprint=certificate.fingerprint).verify() as session:
+        with Dtls(session, certificate) as dtls:
+            assert dtls.run(Dtls.established), dtls.told()
+            assert "SRTP Extension negotiated, profile=SRTP_AEAD_AES_128_GCM" in dtls.told()
+            assert dtls.answers == 2, f"an ECDSA server answers with two datagrams, there were {dtls.answers}"
+            rtc.wait_sessions(attacked, "rtc-play", 1)
+            dtls.process.stdin.close()  # s_client says farewell
+            ended = dtls.run(lambda one: one.answers == 3, 5)
+            dtls.process.stdin = open("/dev/null", "rb")
+            assert ended, "a farewell should be answered with one"
+    rtc.wait_sessions(attacked, "rtc-play", 0)
+
+
+def test_a_flood_of_wrong_integrity(attacked, certificate):
+    """From many ports, with the right user name, as fast as one sender can: others are served meanwhile, and most of the
+    flood is not even answered."""
+    with Session(attacked, fingerprint=certificate.fingerprint) as session:
+        wrong = session.request(password="not the password of this one")
+        flooders = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(50)]
+        for flooder in flooders:
+            flooder.setblocking(False)
+            flooder.connect(("127.0.0.1", session.port))
+        count = int(20_000 / SLOW)
+        begin = time.monotonic()
+        for i in range(count):
+            try:
+                flooders[i % len(flooders)].send(wrong)
+            except BlockingIOError:
+                pass
+            if i == count // 2:
+                assert_serves(attacked, certificate)
+        seconds = time.monotonic() - begin
+        time.sleep(0.3)
+        answers = 0
+        for flooder in flooders:
+            try:
+                while answer := flooder.recv(2048):
+                    assert len(answer) <= len(wrong), f"an answer of {len(answer)} bytes to a request of {len(wrong)}"
+                    assert rtc_raw.error_code(answer) == 401, f"the answer should be 401: {answer.hex()}"
+                    answers += 1
+            except BlockingIOError:
+                flooder.close()
+        assert 1 <= answers <= 20 * (seconds + 2), f"{answers} of {count} were answered in {seconds:.1f} s"
+        # The one who knows the password comes through.
+        session.verify()
+
+
+def test_nothing_for_who_is_not_verified(attacked, certificate):
+    """An address may be anybody's: it gets no more than it sent, whatever it sends, and of DTLS nothing."""
+    hello = rtc_raw.client_hello(certificate)
+    with Session(attacked, fingerprint=certificate.fingerprint) as session:
+        name = attribute(rtc_raw.USERNAME, f"{session.ufrag}:peer".encode())
+        for what, datagram in {
+            "an empty request": stun(rtc_raw.REQUEST, fingerprint=False),
+            "a request without a user": stun(rtc_raw.REQUEST),
+            "a request without integrity": stun(rtc_raw.REQUEST, name),
+            "a wrong password": session.request(password="wrong"),
+            "another user": session.request(username="somebody:peer"),
+            "unknown attributes": session.request(password="wrong", more=attribute(0x7001) * 8),
+            "a hello": hello,
+            "an RTP packet": b"\x80\x60" + bytes(200),
+            "an RTCP packet": b"\x80\xc8" + bytes(200),
+            "nothing of ours": b"\xff" * 300,
+            "one byte": b"\x00",
+        }.items():
+            before, came = session.sent, session.received
+            for _ in range(10):
+                session.send(datagram)
+            got = session.drain(0.1)
+            sent, received = session.sent - before, session.received - came
+            assert received <= sent, f"{what}: {sent} bytes were sent and {received} came back"
+            assert all(map(rtc_raw.is_stun, got)), f"{what}: not only STUN came: {[one[:4].hex() for one in got]}"
+        # And once it is verified, DTLS is answered.
+        session.verify()
+        session.send(hello)
+        got = session.drain(0.5)
+        assert any(20 <= one[0] <= 63 for one in got), "a hello from a verified address should be answered"
+
+
+def garbage(chance):
+    """Something that is no DTLS, that could be a record, or an alert that anybody could have written."""
+    body = chance.randbytes(chance.randrange(1, 300))
+    kind = chance.randrange(3)
+    if kind == 0:
+        return bytes([chance.randrange(20, 64)]) + body
+    if kind == 1:
+        return bytes([21, 254, 253, 0, 0, 0, 0, 0, 0, 0, chance.randrange(50, 256), 0, 2, 2, 40])
+    epoch, sequence = chance.randrange(3), chance.randrange(1 << 16)
+    return bytes([chance.randrange(20, 24), 254, 253, 0, epoch, 0, 0, 0, 1]) + sequence.to_bytes(2) + len(body).to_bytes(2) + body
+
+
+def test_garbage_among_a_handshake(attacked, certificate):
+    chance = random.Random(1)
+    with Session(attacked, fingerprint=certificate.fingerprint).verify() as session:
+
+        def with_garbage(datagram):
+            return [*(garbage(chance) for _ in range(100)), datagram]
+
+        for _ in range(200):
+            session.send(garbage(chance))
+        with Dtls(session, certificate, to_server=with_garbage) as dtls:
+            assert dtls.run(Dtls.established), f"garbage should not end a handshake; s_client says {dtls.told()}"
+            # Nor what comes after it.
+            for _ in range(200):
+                session.send(garbage(chance))
+            session.verify()
+            rtc.wait_sessions(attacked, "rtc-play", 1)
+
+
+@pytest.mark.parametrize("what", ["fragments out of order", "everything twice", "a third is lost"])
+def test_an_unkind_network(attacked, certificate, what):
+    """A hello and a certificate in pieces of 200 bytes, and what networks do to them."""
+    chance = random.Random(2)
+    held = []
+
+    def unkind(datagram):
+        if what == "everything twice":
+            return [datagram, datagram]
+        if what == "a third is lost":
+            return [datagram] if chance.random() > 1 / 3 else []
+        # Pieces of one flight come together: those are turned around.
+        held.append(datagram)
+        return []
+
+    def released(dtls):
+        if held and time.monotonic() - released.last > 0.1:
+            for datagram in reversed(held):
+                dtls.session.send(datagram)
+            held.clear()
+        if not held:
+            released.last = time.monotonic()
+        return dtls.established()
+
+    released.last = time.monotonic()
+    with Session(attacked, fingerprint=certificate.fingerprint).verify() as session:
+        with Dtls(session, certificate, mtu=256, to_server=unkind, to_client=None) as dtls:
+            assert dtls.run(released, 9), f"{what}: the handshake should be done; s_client says {dtls.told()}"
+
+
+def test_a_certificate_that_was_not_told(attacked, certificate):
+    mark = attacked.log_mark()
+    with Session(attacked, fingerprint=rtc_raw.NO_FINGERPRINT).verify() as session:
+        with Dtls(session, certificate) as dtls:
+            done = dtls.run(lambda one: one.process.poll() is not None or one.established())
+            assert done and not dtls.established(), f"it should be refused; s_client says {dtls.told()}"
+            assert "bad certificate" in dtls.told() or "alert" in dtls.told(), dtls.told()
+    attacked.wait_log("fingerprint", 5, mark)
+    rtc.wait_sessions(attacked, "rtc-play", 0, HALF_OPEN_SECONDS)
+    assert_serves(attacked, certificate)
+
+
+def test_half_open_sessions(attacked, certificate):
+    """As many as may be at once, each with a hello that is answered and never followed: at most 64 kB each, others are
+    served, and ten seconds later they and their memory are gone."""
+    assert_serves(attacked, certificate)
+    rtc.wait_sessions(attacked, "rtc-play", 0, HALF_OPEN_SECONDS + 5)
+    hello = rtc_raw.client_hello(certificate)
+    before = attacked.rss_kb()
+    wanted = int(10_000 / max(1, SLOW * 4 if SLOW > 1 else 1))
+    began, opened, most = time.monotonic(), 0, (0, 0)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one, http.Connection(attacked.api_port) as api:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+        text = rtc_raw.offer(fingerprint=certificate.fingerprint)
+        for i in range(wanted):
+            session = Session(attacked, text=text, connection=api)
+            one.sendto(session.request(), ("127.0.0.1", session.port))
+            one.sendto(hello, ("127.0.0.1", session.port))
+            opened += 1
+            if i % 100 == 99:
+                there = opened if time.monotonic() - began < HALF_OPEN_SECONDS else 0
+                if there:
+                    most = (there, attacked.rss_kb())
+    assert most[0] >= min(wanted, 1000), f"only {most[0]} sessions were opened in {HALF_OPEN_SECONDS} s"
+    each = (most[1] - before) / most[0]
+    assert each <= 64 or SLOW > 1, f"{most[0]} half-open sessions took {each:.1f} kB each"
+    assert_serves(attacked, certificate)
+    rtc.wait_sessions(attacked, "rtc-play", 0, HALF_OPEN_SECONDS + 10)
+    wait_until(
+        lambda: attacked.rss_kb() - before < max(20_000, (most[1] - before) / 4) or SLOW > 1,
+        5,
+        lambda: f"{most[0]} sessions took {most[1] - before} kB, of which {attacked.rss_kb() - before} are still taken",
+        0.2,
+    )
+    print(f"{most[0]} half-open sessions, {each:.1f} kB each; {attacked.rss_kb() - before} kB stay")
