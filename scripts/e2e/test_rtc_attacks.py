@@ -186,42 +186,40 @@ def test_a_certificate_that_was_not_told(attacked, certificate):
         with Dtls(session, certificate) as dtls:
             done = dtls.run(lambda one: one.process.poll() is not None or one.established())
             assert done and not dtls.established(), f"it should be refused; s_client says {dtls.told()}"
-            assert "bad certificate" in dtls.told() or "alert" in dtls.told(), dtls.told()
+            assert b"alert bad certificate" in dtls.output, f"s_client should be told why; it says {dtls.output}"
     attacked.wait_log("fingerprint", 5, mark)
     rtc.wait_sessions(attacked, "rtc-play", 0, HALF_OPEN_SECONDS)
     assert_serves(attacked, certificate)
 
 
 def test_half_open_sessions(attacked, certificate):
-    """As many as may be at once, each with a hello that is answered and never followed: at most 64 kB each, others are
+    """More than may be at once, each with a hello that is answered and never followed: at most 64 kB each, others are
     served, and ten seconds later they and their memory are gone."""
     assert_serves(attacked, certificate)
     rtc.wait_sessions(attacked, "rtc-play", 0, HALF_OPEN_SECONDS + 5)
     hello = rtc_raw.client_hello(certificate)
-    before = attacked.rss_kb()
-    wanted = int(10_000 / max(1, SLOW * 4 if SLOW > 1 else 1))
-    began, opened, most = time.monotonic(), 0, (0, 0)
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one, http.Connection(attacked.api_port) as api:
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
-        text = rtc_raw.offer(fingerprint=certificate.fingerprint)
-        for i in range(wanted):
-            session = Session(attacked, text=text, connection=api)
-            one.sendto(session.request(), ("127.0.0.1", session.port))
-            one.sendto(hello, ("127.0.0.1", session.port))
-            opened += 1
-            if i % 100 == 99:
-                there = opened if time.monotonic() - began < HALF_OPEN_SECONDS else 0
-                if there:
-                    most = (there, attacked.rss_kb())
-    assert most[0] >= min(wanted, 1000), f"only {most[0]} sessions were opened in {HALF_OPEN_SECONDS} s"
-    each = (most[1] - before) / most[0]
-    assert each <= 64 or SLOW > 1, f"{most[0]} half-open sessions took {each:.1f} kB each"
+    text = rtc_raw.offer(fingerprint=certificate.fingerprint)
+    wanted = int(10_500 / (SLOW * 4 if SLOW > 1 else 1))
+    before, began, opened, peak = attacked.rss_kb(), time.monotonic(), 0, 0
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
+        while opened < wanted and time.monotonic() - began < HALF_OPEN_SECONDS - 1:
+            # A connection is good for a thousand requests.
+            with http.Connection(attacked.api_port) as connection:
+                for _ in range(100):
+                    session = Session(attacked, text=text, connection=connection)
+                    peer.sendto(session.request(), ("127.0.0.1", session.port))
+                    peer.sendto(hello, ("127.0.0.1", session.port))
+            opened += 100
+            peak = attacked.rss_kb()
+    assert opened >= min(wanted, 1000), f"only {opened} sessions were opened in {HALF_OPEN_SECONDS} s"
+    each = (peak - before) / min(opened, 10_000)
+    assert each <= 64 or SLOW > 1, f"{opened} half-open sessions took {each:.1f} kB each"
     assert_serves(attacked, certificate)
     rtc.wait_sessions(attacked, "rtc-play", 0, HALF_OPEN_SECONDS + 10)
     wait_until(
-        lambda: attacked.rss_kb() - before < max(20_000, (most[1] - before) / 4) or SLOW > 1,
+        lambda: attacked.rss_kb() - before < max(20_000, (peak - before) / 4) or SLOW > 1,
         5,
-        lambda: f"{most[0]} sessions took {most[1] - before} kB, of which {attacked.rss_kb() - before} are still taken",
+        lambda: f"{opened} sessions took {peak - before} kB, of which {attacked.rss_kb() - before} are still taken",
         0.2,
     )
-    print(f"{most[0]} half-open sessions, {each:.1f} kB each; {attacked.rss_kb() - before} kB stay")
+    print(f"{opened} half-open sessions, {each:.1f} kB each; {attacked.rss_kb() - before} kB stay")

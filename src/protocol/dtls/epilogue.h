@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/shrink.h"
 #include "protocol/dtls/record_keys.h"
 
 struct ssl_st;
@@ -29,7 +30,7 @@ class Epilogue {
     std::span<const uint8_t> farewell() const { return std::span(bytes_).subspan(last_flight_size_); }
     void set_farewell(std::span<const uint8_t> record) {
         bytes_.insert(bytes_.end(), record.begin(), record.end());
-        bytes_.shrink_to_fit();
+        base::shrink(bytes_);
     }
 
   private:

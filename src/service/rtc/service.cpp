@@ -1,5 +1,6 @@
 #include "service/rtc/service.h"
 
+#include <malloc.h>
 #include <sys/random.h>
 
 #include <algorithm>
@@ -125,10 +126,11 @@ Result<Answer> Service::create(Ask ask) {
     const config::Vhost* vhost = snapshot_->find_vhost(ask.visitor.vhost);
     if (!vhost || !vhost->enabled || !vhost->rtc.enabled)
         return base::fail(CloseReason::kNotFound, fmt::format("no WebRTC in vhost {} (rtc)", ask.visitor.vhost));
-    if (half_open_ >= kMostHalfOpen) {
+    if (half_open_ >= kMostHalfOpen + kMostLeaving) {
         ++counters_.refused_half_open;
         return base::fail(Code::kLimit, "too many sessions that are not connected yet");
     }
+    if (half_open_ >= kMostHalfOpen) replace_oldest();
     TRY(table_.admit_connection(static_cast<size_t>(snapshot_->global.max_connections), ask.visitor.ip));
 
     const int64_t now_ms = base::monotonic_ms();
@@ -166,10 +168,26 @@ void Service::keep(std::unique_ptr<RtcSession> session, int64_t now_ms) {
     by_id_.emplace(session->id(), session.get());
     session->place = static_cast<uint32_t>(sessions_.size());
     sessions_.push_back({now_ms + RtcSession::kHalfOpenMs, std::move(session)});
+    note_offered(*sessions_.back().session, now_ms);
     ++half_open_;
     ++counters_.created;
     empty_.reset();
     work_.set();  // it sleeps while there is nobody
+}
+
+void Service::note_offered(const RtcSession& session, int64_t now_ms) {
+    while (!offered_.empty() && offered_.front().at_ms + RtcSession::kHalfOpenMs < now_ms) offered_.pop_front();
+    offered_.push_back({now_ms, session.id()});
+}
+
+void Service::replace_oldest() {
+    while (!offered_.empty()) {
+        auto found = by_id_.find(offered_.front().id);
+        offered_.pop_front();
+        if (found == by_id_.end() || found->second->connected() || found->second->ended()) continue;
+        ++counters_.replaced;
+        return found->second->end("too many sessions that are not connected yet", CloseReason::kRefusedLimit);
+    }
 }
 
 Result<RtcSession*> Service::find(std::string_view session, std::string_view token) const {
@@ -262,6 +280,10 @@ void Service::keep_house() {
         if (auto woken = work_.wait(next); !woken && woken.error().code() != Code::kTimeout) return;
         work_.reset();
         reap();
+        if (never_connected_ >= kTrimAfter) {
+            never_connected_ = 0;
+            malloc_trim(0);
+        }
         if (!run_timers()) return;
         const int64_t now_ms = base::monotonic_ms();
         if (now_ms - tcp_ms < kTcpTickMs) continue;
@@ -299,7 +321,10 @@ void Service::destroy(RtcSession& session) {
     session.close();
     session.forget_ufrags();
     by_id_.erase(session.id());
-    if (!session.connected()) --half_open_;
+    if (!session.connected()) {
+        --half_open_;
+        ++never_connected_;
+    }
     const uint32_t place = session.place;
     CHECK(place < sessions_.size() && sessions_[place].session.get() == &session);
     std::unique_ptr<RtcSession> gone = std::move(sessions_[place].session);

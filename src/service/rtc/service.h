@@ -4,6 +4,7 @@
 // timers and ends of sessions are here: a receiving coroutine per UDP socket, and one housekeeping for all sessions.
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -72,15 +73,21 @@ class Signaling;
 struct ServiceCounters {
     uint64_t created = 0;
     uint64_t connected = 0;
-    uint64_t refused_half_open = 0;  // there were kMostHalfOpen
+    uint64_t replaced = 0;           // half-open ones that made room for newer ones
+    uint64_t refused_half_open = 0;  // those that had to go were not gone yet
     uint64_t unknown = 0;            // datagrams that belong to no session
     uint64_t other = 0;              // and those that are nothing we know
 };
 
 class Service final : public Sessions, private SessionHost, private WireUser {
   public:
-    // Sessions that have not got as far as SRTP; each is gone after RtcSession::kHalfOpenMs.
+    // Sessions that have not got as far as SRTP; each is gone after RtcSession::kHalfOpenMs. When there are so many the
+    // oldest makes room: who means it connects within a second, so a flood of offers keeps nobody out.
     static constexpr size_t kMostHalfOpen = 10'000;
+    static constexpr size_t kMostLeaving = 1'000;
+    // After so many that never connected the allocator is told to give their memory back: a handshake's pieces lie
+    // between what others hold, and it keeps them otherwise. Some 5 ms.
+    static constexpr size_t kTrimAfter = 500;
     static constexpr int64_t kTickMs = 10;  // timers are as exact as that
 
     // Adds its endpoints to the HTTP server's router and the API's table. All of them outlive it.
@@ -155,7 +162,16 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     std::unordered_map<std::string, RtcSession*> by_id_;
     std::vector<Entry> sessions_;
     std::vector<RtcSession*> ending_;
+    // In the order of their offers; those that are over, or connected, are passed over when their time comes.
+    struct Offered {
+        int64_t at_ms;
+        std::string id;
+    };
+    void note_offered(const RtcSession& session, int64_t now_ms);
+    void replace_oldest();
+    std::deque<Offered> offered_;
     size_t half_open_ = 0;
+    size_t never_connected_ = 0;  // since the last malloc_trim
     ServiceCounters counters_;
     std::vector<std::unique_ptr<UdpPort>> udp_ports_;
     std::vector<std::unique_ptr<TcpPort>> tcp_ports_;
