@@ -1,0 +1,234 @@
+"""Bad RTP and RTCP from peers that have the right keys, and replays by those who have not: it is dropped, the session lives,
+and nobody else notices."""
+
+import asyncio
+import contextlib
+import random
+import re
+import socket
+import struct
+
+import pytest
+from aiortc import rtcdtlstransport
+
+from lib import mediamtx, rtc, rtc_aiortc
+
+if mediamtx.PROGRAM:
+    pytest.skip("these attacks are on our own server", allow_module_level=True)
+
+MY_SSRC = 0x00C0FFEE
+
+
+@pytest.fixture
+def place(servers):
+    return servers(**rtc.options())
+
+
+class Scene:
+    """A publisher, and a viewer who has seen pictures. Notes what they send and get."""
+
+    def __init__(self, server):
+        self.server = server
+        self.publisher = rtc_aiortc.Publisher(rtc.whip_url(server), "video/VP8", changing=True)
+        self.player = rtc_aiortc.Player(rtc.whep_url(server))
+        self.ssrcs, self.sequences, self.losses, self.plis = {}, {}, [], 0
+
+    async def __aenter__(self):
+        await self.publisher.__aenter__()
+        self._listen_to_publisher()
+        await self.publisher.connected()
+        await self.player.__aenter__()
+        self._listen_to_player()
+        await self.player.has(pictures=10)
+        return self
+
+    async def __aexit__(self, *arguments):
+        await self.player.__aexit__(*arguments)
+        await self.publisher.__aexit__(*arguments)
+
+    def transport(self, who):
+        """DTLS with its SRTP; its `transport` is ICE."""
+        return getattr(self, who).peer.getTransceivers()[0].sender.transport
+
+    def _listen_to_publisher(self):
+        for sender in self.publisher.peer.getSenders():
+            before = sender._handle_rtcp_packet
+
+            async def rtcp(packet, before=before):
+                self.losses += [report.packets_lost for report in getattr(packet, "reports", [])]
+                self.plis += type(packet).__name__ == "RtcpPsfbPacket" and packet.fmt == 1
+                await before(packet)
+
+            sender._handle_rtcp_packet = rtcp
+
+    def _listen_to_player(self):
+        for kind, receiver in self.player.receivers.items():
+            before = receiver._handle_rtp_packet
+
+            async def rtp(packet, arrival_time_ms, kind=kind, before=before):
+                self.ssrcs.setdefault(kind, packet.ssrc)
+                self.sequences.setdefault(packet.ssrc, []).append(packet.sequence_number)
+                await before(packet, arrival_time_ms)
+
+            receiver._handle_rtp_packet = rtp
+
+    async def send_rtcp(self, who, datagram):
+        """In the right keys, whatever it is."""
+        dtls = self.transport(who)
+        await dtls.transport._send(dtls._tx_srtp.protect_rtcp(datagram))
+
+    async def unharmed(self, what):
+        seen = len(self.player.pictures)
+        await self.player.has(pictures=seen + 20)
+        for kind in ("rtc-publish", "rtc-play"):
+            there = await asyncio.to_thread(rtc.sessions, self.server, kind)
+            assert len(there) == 1, f"after {what} there should be one {kind} in the API, there are {there}"
+
+
+def run(place, what, attack):
+    async def scene():
+        async with Scene(place) as scene:
+            await attack(scene)
+            await scene.unharmed(what)
+
+    asyncio.run(scene())
+
+
+def udp_port(answer):
+    return int(re.search(r"a=candidate:\S+ 1 udp \d+ \S+ (\d+) typ host", answer, re.IGNORECASE)[1])
+
+
+@pytest.mark.parametrize("profile", ["SRTP_AEAD_AES_128_GCM", "SRTP_AES128_CM_SHA1_80"])
+def test_replayed_srtp(place, profile, monkeypatch):
+    """All that a publisher has sent is sent again, by himself and by a stranger."""
+    known = rtcdtlstransport.SRTP_PROFILES
+    monkeypatch.setattr(rtcdtlstransport, "SRTP_PROFILES", [one for one in known if one.openssl_profile == profile.encode()])
+
+    async def attack(scene):
+        ice, sent = scene.transport("publisher").transport, []
+        send = ice._send
+
+        async def noted(datagram):
+            if 128 <= datagram[0] < 192:
+                sent.append(datagram)
+            await send(datagram)
+
+        ice._send = noted
+        await scene.player.has(pictures=len(scene.player.pictures) + 20)
+        ice._send = send
+        assert len(sent) > 20, "the publisher's packets were noted"
+        scene.losses.clear()
+        for datagram in sent * 2:
+            await send(datagram)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+            stranger.settimeout(0.5)
+            for datagram in sent[:200]:
+                stranger.sendto(datagram, ("127.0.0.1", udp_port(scene.publisher.answer)))
+            with contextlib.suppress(TimeoutError):
+                answer = await asyncio.to_thread(stranger.recv, 2000)
+                raise AssertionError(f"a stranger's replay was answered: {answer}")
+        await scene.unharmed("a replay")
+        await rtc_aiortc.wait(lambda: len(scene.losses) >= 2, 10, lambda: "reports on what the publisher sent")
+        assert min(scene.losses) >= 0, f"a replayed packet counts as received (negative losses): {scene.losses}"
+        for ssrc, sequences in scene.sequences.items():
+            first = sequences[0]
+            steps = sorted((one - first + 0x8000) % 0x10000 - 0x8000 for one in sequences)
+            assert steps == list(range(steps[0], steps[0] + len(steps))), f"SSRC {ssrc}: each packet comes once: {steps}"
+
+    run(place, "a replay", attack)
+
+
+def rtcp(kind, count, body=b"", length=None):
+    words = len(body) // 4 if length is None else length
+    return struct.pack(">BBH", 0x80 | count, kind, words) + body
+
+
+def feedback(kind, form, fci, length=None):
+    return rtcp(kind, form, struct.pack(">II", MY_SSRC, 0) + fci, length)
+
+
+HEAD = rtcp(201, 0, struct.pack(">I", MY_SSRC))
+RUNS = struct.pack(">H", 0x1FFF)  # 8,191 packets that did not come
+ABSURD = {
+    "a length of 65,535 words": HEAD + rtcp(201, 0, bytes(4), 0xFFFF),
+    "a first length of 65,535 words": rtcp(201, 0, struct.pack(">I", MY_SSRC), 0xFFFF),
+    "a first length of 0": rtcp(201, 0, struct.pack(">I", MY_SSRC), 0),
+    "one word more than there is": HEAD + feedback(206, 1, b"", 3),
+    "three bytes behind the end": HEAD + b"\x80\xc9\x00",
+    "31 report blocks in none": rtcp(201, 31, struct.pack(">I", MY_SSRC)),
+    "a sender report without its body": rtcp(200, 0, struct.pack(">I", MY_SSRC)),
+    "31 descriptions in none": HEAD + rtcp(202, 31),
+    "a CNAME of 255 bytes in two": HEAD + rtcp(202, 1, struct.pack(">IBB", MY_SSRC, 1, 255) + b"ab"),
+    "a CNAME without an end": HEAD + rtcp(202, 1, struct.pack(">IBB", MY_SSRC, 1, 2) + b"ab"),
+    "31 goodbyes in one": HEAD + rtcp(203, 31, struct.pack(">I", 1)),
+    "a NACK of nothing": HEAD + feedback(205, 1, b""),
+    "a NACK without SSRCs": HEAD + rtcp(205, 1, bytes(4)),
+    "half a FIR": HEAD + feedback(206, 4, bytes(4)),
+    "a REMB of 255 SSRCs in none": HEAD + feedback(206, 15, b"REMB" + struct.pack(">BBH", 255, 0, 1)),
+    "a REMB of 2^81 bit/s": HEAD + feedback(206, 15, b"REMB" + struct.pack(">BBH", 0, 0xFF, 0xFFFF)),
+    "TWCC about 65,535 packets": HEAD + feedback(205, 15, struct.pack(">HHI", 0, 0xFFFF, 0) + RUNS * 10),
+    "TWCC whose times are missing": HEAD + feedback(205, 15, struct.pack(">HHI", 0, 9, 0) + struct.pack(">HH", 0x2009, 0)),
+    "padding of 252 bytes in four": b"\xa0" + HEAD[1:-1] + b"\xfc",
+    "padding of nothing": b"\xa0" + HEAD[1:-1] + b"\x00",
+    "300 packets of one word": HEAD + rtcp(203, 0) * 300,
+    "application data": HEAD + rtcp(204, 0, b"\0\0\0\1nameDATA" * 50),
+}
+
+
+@pytest.mark.parametrize("who", ["publisher", "player"])
+def test_rtcp_of_absurd_lengths(place, who):
+    async def attack(scene):
+        for datagram in ABSURD.values():
+            for _ in range(5):
+                await scene.send_rtcp(who, datagram)
+        any_bytes = random.Random(6)
+        for _ in range(500):
+            junk = HEAD + bytes([0x80 | any_bytes.randrange(64), any_bytes.randrange(192, 224)])
+            await scene.send_rtcp(who, junk + any_bytes.randbytes(any_bytes.randrange(200)))
+        dtls = scene.transport(who)
+        whole = dtls._tx_srtp.protect_rtcp(HEAD)
+        for size in range(1, len(whole)):
+            await dtls.transport._send(whole[:size])
+
+    run(place, f"absurd RTCP of a {who}", attack)
+
+
+def test_more_ssrcs_than_are_followed(place):
+    async def attack(scene):
+        for ssrc in range(1, 300):
+            await scene.send_rtcp("player", rtcp(201, 0, struct.pack(">I", ssrc)))
+            await scene.send_rtcp("publisher", rtcp(201, 0, struct.pack(">I", ssrc)))
+
+    run(place, "RTCP of 300 SSRCs", attack)
+
+
+def test_floods_of_requests(place):
+    """Keyframes are asked of the publisher once a second at most; what is sent again has a bound."""
+
+    async def attack(scene):
+        def sent():
+            return rtc.sessions(scene.server, "rtc-play")[0]["send_bytes"]
+
+        async def seconds(each_tenth=None):
+            before = await asyncio.to_thread(sent)
+            for _ in range(20):
+                if each_tenth:
+                    await each_tenth()
+                await asyncio.sleep(0.1)
+            return await asyncio.to_thread(sent) - before
+
+        async def ask():
+            newest = scene.sequences[video][-1]
+            lost = b"".join(struct.pack(">HH", (newest - 17 * i) % 0x10000, 0xFFFF) for i in range(1, 290))
+            for _ in range(10):
+                await scene.send_rtcp("player", rtcp(205, 1, struct.pack(">II", MY_SSRC, video) + lost))
+                await scene.send_rtcp("player", rtcp(206, 1, struct.pack(">II", MY_SSRC, video)) * 50)
+
+        video = scene.ssrcs["video"]
+        usual = await seconds()
+        scene.plis = 0
+        flooded = await seconds(ask)
+        assert 1 <= scene.plis <= 4, f"10,000 requests for keyframes within about 2 s became {scene.plis}"
+        assert flooded < 3 * usual + 400_000, f"in 2 s {usual} bytes are sent as a rule, and with a million NACKs {flooded}"
+
+    run(place, "floods of NACK and PLI", attack)
