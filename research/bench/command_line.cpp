@@ -33,6 +33,7 @@ Command parse_command_line(int argc, char** argv) {
     load::ChurnOptions churn;
     rtcload::WhepOptions whep;
     rtcload::WhipOptions whip;
+    rtcload::RtcChurnOptions rtc_churn;
     latency.count = 100;
 
     auto* play_app = app.add_subcommand("play", "Many viewers of a stream");
@@ -70,6 +71,13 @@ Command parse_command_line(int argc, char** argv) {
     add_common(*whip_app, whip, "The WHIP endpoint, http://; {i} is the number");
     whip_app->add_option("--file", whip.flv_file, "The FLV file whose H.264 is sent, again and again")->required();
 
+    auto* rtc_churn_app = app.add_subcommand("rtc-churn", "WebRTC players that come and go");
+    add_common(*rtc_churn_app, rtc_churn, "The WHEP endpoint, http://");
+    rtc_churn_app->add_option("--cycles", rtc_churn.cycles, "How many in all")->capture_default_str();
+    rtc_churn_app->add_option("--concurrency", rtc_churn.concurrency, "How many at a time")->capture_default_str();
+    rtc_churn_app->add_option("--ends", rtc_churn.ends, "Of these, by turns: delete, farewell (DTLS), silence")
+        ->capture_default_str();
+
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
@@ -80,6 +88,10 @@ Command parse_command_line(int argc, char** argv) {
     if (*latency_app) return latency;
     if (*whep_app) return whep;
     if (*whip_app) return whip;
+    if (*rtc_churn_app) {
+        rtc_churn.count = rtc_churn.concurrency;
+        return rtc_churn;
+    }
     churn.count = churn.concurrency;
     return churn;
 }

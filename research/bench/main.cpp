@@ -24,6 +24,7 @@ struct Execute {
     int operator()(const load::ChurnOptions& options) const { return load::churn(options); }
     int operator()(const rtcload::WhepOptions& options) const { return rtcload::whep(options); }
     int operator()(const rtcload::WhipOptions& options) const { return rtcload::whip(options); }
+    int operator()(const rtcload::RtcChurnOptions& options) const { return rtcload::rtc_churn(options); }
 };
 
 }  // namespace

@@ -13,7 +13,15 @@ struct WhipOptions : load::CommonOptions {
     std::string flv_file;
 };
 
+// Players that come, get a packet, and end by turns: by DELETE, by DTLS's farewell, by saying nothing any more.
+struct RtcChurnOptions : load::CommonOptions {
+    uint32_t cycles = 5000;
+    uint32_t concurrency = 20;
+    std::string ends = "delete,farewell,silence";
+};
+
 int whep(const WhepOptions& options);
 int whip(const WhipOptions& options);
+int rtc_churn(const RtcChurnOptions& options);
 
 }  // namespace rtcload

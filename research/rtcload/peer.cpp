@@ -113,6 +113,19 @@ void Peer::leave() {
     (void)shared_.http.call(std::move(call), runtime::Deadline::in_ms(kLeaveMs));
 }
 
+void Peer::fall_silent() {
+    open_ = false;
+    if (receiving_) receiving_.cancel_and_join();
+}
+
+void Peer::say_farewell() {
+    fall_silent();
+    if (!dtls_) return;
+    dtls_->close();
+    for (auto datagram = dtls_->next_datagram(); !datagram.empty(); datagram = dtls_->next_datagram())
+        send(datagram, peer_);
+}
+
 // Sends what is due and waits for what comes next: a datagram, or the time of something.
 base::Result<void> Peer::step(runtime::Deadline deadline) {
     int64_t now_us = base::monotonic_us();

@@ -42,6 +42,9 @@ class Peer {
     int64_t begun_us() const { return begun_us_; }
     // DELETE of the session; yields.
     void leave();
+    // The ends of pages and networks: DTLS's farewell without a DELETE, or nothing at all. Both yield.
+    void say_farewell();
+    void fall_silent();
 
   protected:
     virtual void on_packet(std::span<const uint8_t> datagram,
