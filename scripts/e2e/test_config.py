@@ -105,7 +105,7 @@ def test_include_comments_quotes_and_several_values(tmp_path):
     assert code == 0, output
 
 
-@pytest.mark.parametrize("name", ["srs.conf", "console.conf", "full.conf"])
+@pytest.mark.parametrize("name", ["srs.conf", "console.conf", "full.conf", "rtc.conf", "rtmp2rtc.conf", "rtc2rtmp.conf"])
 def test_shipped_files(name):
     code, output = run_once("-t", "-c", str(ROOT / "conf" / name), directory=ROOT)
     assert code == 0, f"conf/{name} should be accepted:\n{output}"

@@ -16,8 +16,10 @@ void add_listening(std::vector<Row>& rows) {
     rows.push_back(row(kServer, "protocol", &S::protocol, "udp", one_of({"udp", "tcp", "all"}), kLive,
                        "Transports that answers offer: udp, tcp (which needs tcp's enabled) or all. A client may ask "
                        "for nothing else."));
-    rows.push_back(row(kServer, "reuseport", &S::reuseport, 1, count(1, 64), kRestart,
-                       "UDP sockets that share each address (SO_REUSEPORT); one thread reads them all."));
+    rows.push_back(
+        row(kServer, "reuseport", &S::reuseport, 1, count(1, 64), kRestart,
+            "Sockets that share each address, where several threads read them; here one does, so there is one, and "
+            "this changes nothing."));
     const Scope tcp{"rtc_server/tcp",
                     [](const auto& root) -> decltype(auto) { return (root.snapshot->rtc_server.tcp); }};
     rows.push_back(
@@ -71,9 +73,8 @@ void add_session(std::vector<Row>& rows) {
                        "Publishers are told when each packet came (transport-wide congestion control)."));
     rows.push_back(row(kVhost, "stun_timeout", &V::stun_timeout, 30, seconds(1, 3600), kLive,
                        "A session without a STUN message for so long ends."));
-    rows.push_back(
-        row(kVhost, "stun_strict_check", &V::stun_strict_check, false, none(), kLive,
-            "STUN requests with an ICE role that cannot be are refused. Their integrity is always checked."));
+    rows.push_back(row(kVhost, "stun_strict_check", &V::stun_strict_check, false, none(), kLive,
+                       "STUN requests of wrong integrity are refused; they always are, off changes nothing."));
     rows.push_back(row(kVhost, "dtls_role", &V::dtls_role, "passive", one_of({"active", "passive"}), kLive,
                        "Who begins the DTLS handshake: active is this server, passive the client, where it leaves the "
                        "choice."));
@@ -81,8 +82,10 @@ void add_session(std::vector<Row>& rows) {
                        "auto and dtls1.2 are DTLS 1.2; dtls1.0 is known, and warned of: 1.2 is used."));
     rows.push_back(row(kVhost, "drop_for_pt", &V::drop_for_pt, 0, count(0, 127), kLive,
                        "Drops packets of this payload type, to test; 0: none."));
-    rows.push_back(row(kVhost, "init_rate_from_sdp", &V::init_rate_from_sdp, false, none(), kLive,
-                       "Publishers are told a first bit rate: the b= line of their offer."));
+    rows.push_back(
+        row(kVhost, "init_rate_from_sdp", &V::init_rate_from_sdp, false, none(), kLive,
+            "Publishers are told to begin with the bit rate of their offer's b= line (x-google-start-bitrate, "
+            "which Chromium obeys)."));
     rows.push_back(row(kVhost, "keep_original_ssrc", &V::keep_original_ssrc, false, none(), kLive,
                        "Players see the publisher's SSRC, not one of their own."));
 }

@@ -170,7 +170,7 @@ struct RtcServer {
     bool enabled{};
     ListenAddresses listen{};  // UDP
     std::string protocol{};    // udp, tcp or all
-    int reuseport{};           // sockets per address
+    int reuseport{};           // one socket per address is enough here
     RtcTcp tcp{};
     std::vector<std::string> candidate{};  // see service/rtc/candidates.h
     bool use_auto_detect_network_ip{};
@@ -321,8 +321,8 @@ struct VhostRtc {
     bool nack{};
     bool nack_no_copy{};  // packets are always shared
     bool twcc{};
-    int stun_timeout{};  // s
-    bool stun_strict_check{};
+    int stun_timeout{};          // s
+    bool stun_strict_check{};    // it always is
     std::string dtls_role{};     // active or passive, seen from here
     std::string dtls_version{};  // auto, dtls1.0 or dtls1.2
     int drop_for_pt{};           // 0: none

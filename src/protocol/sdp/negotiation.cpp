@@ -134,6 +134,7 @@ class Answerer {
         if (!local_.send) media.ssrcs = facts.ssrcs;
         media.msid = facts.msid;
         media.kbps = facts.kbps;
+        if (!local_.send && local_.start_at_offered_rate && media.kind == Kind::kVideo) media.start_kbps = facts.kbps;
         accepted_.push_back(index);
     }
 
@@ -305,7 +306,9 @@ void write_format(MediaSection& section, const NegotiatedMedia& media) {
     feedback(media.feedback.fir, "ccm fir");
     feedback(media.feedback.twcc, "transport-cc");
     feedback(media.feedback.remb, "goog-remb");
-    if (!media.fmtp.empty()) section.add("fmtp", fmt::format("{} {}", pt, media.fmtp));
+    std::string fmtp = media.fmtp;
+    if (media.start_kbps) fmtp += fmt::format("{}x-google-start-bitrate={}", fmtp.empty() ? "" : ";", media.start_kbps);
+    if (!fmtp.empty()) section.add("fmtp", fmt::format("{} {}", pt, fmtp));
     if (!media.rtx_payload_type) return;
     const unsigned rtx = *media.rtx_payload_type;
     section.formats.push_back(std::to_string(rtx));

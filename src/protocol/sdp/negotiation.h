@@ -35,7 +35,8 @@ struct LocalOptions {
     std::vector<Extension> extensions;  // that we write or read
     Feedback feedback;                  // that we serve
     bool rtx = true;
-    std::vector<LocalTrack> tracks;  // of a sender
+    std::vector<LocalTrack> tracks;      // of a sender
+    bool start_at_offered_rate = false;  // of a receiver: the sender is to begin with the rate of its b= line
     std::string cname = "srs";
     std::string stream_id = "srs";  // of msid
 
@@ -66,6 +67,7 @@ struct NegotiatedMedia {
     std::vector<SsrcFacts> ssrcs;  // the peer's, as far as it tells them
     std::string msid;              // the peer's
     uint32_t kbps = 0;             // of the peer's b= line; 0: it has none
+    uint32_t start_kbps = 0;       // told in the answer; 0: nothing is
 
     uint8_t extension_id(Extension extension) const { return extensions[static_cast<size_t>(extension)]; }
 };

@@ -227,6 +227,22 @@ TEST(Negotiation, ASenderTellsItsSsrcs) {
     EXPECT_EQ(text.find("urn:not:known"), text.npos);
 }
 
+TEST(Negotiation, APublisherMayBeToldToBeginWithItsRate) {
+    Offer offer;
+    offer.video = replaced(offer.video, "a=mid:1", "b=AS:2500\r\na=mid:1");
+    LocalOptions local = options(false);
+    auto answered = answer_text(offer.text(), local);
+    ASSERT_TRUE(answered);
+    EXPECT_EQ(answered->negotiated.find(Kind::kVideo)->kbps, 2500u);
+    EXPECT_EQ(answered->description.write().find("x-google"), std::string::npos);
+    local.start_at_offered_rate = true;
+    answered = answer_text(offer.text(), local);
+    ASSERT_TRUE(answered);
+    EXPECT_NE(answered->description.write().find(
+                  "a=fmtp:96 packetization-mode=1;profile-level-id=42e01f;x-google-start-bitrate=2500\r\n"),
+              std::string::npos);
+}
+
 // RFC 6184, 8.2.2: of what is offered the profile and mode that fit best.
 TEST(Negotiation, H264sBestFormatIsTaken) {
     const char* formats[] = {

@@ -39,6 +39,7 @@ Result<std::string> Service::negotiate(RtcSession& session, const Ask& ask, cons
     sdp::LocalOptions options;
     publishes ? add_publisher_options(parts, options) : add_player_options(parts, options);
     options.send = !publishes;
+    options.start_at_offered_rate = vhost.rtc.init_rate_from_sdp;
     CHECK(getrandom(&options.session_id, sizeof options.session_id, 0) == sizeof options.session_id);
     options.session_id >>= 1;  // some take it for a signed number
     options.ice = {session.agent().local().ufrag, session.agent().local().password};
