@@ -54,6 +54,16 @@ def test_a_handshake_with_openssl(attacked, certificate):
     rtc.wait_sessions(attacked, "rtc-play", 0)
 
 
+@pytest.mark.parametrize("wanted, old, new", [("auto", True, True), ("dtls1.0", True, False), ("dtls1.2", False, True)])
+def test_dtls_versions(servers, certificate, wanted, old, new):
+    server = servers(**rtc.options(f"dtls_version {wanted};"))
+    for version, works in (("-dtls1", old), ("-dtls1_2", new)):
+        with Session(server, fingerprint=certificate.fingerprint).verify() as session:
+            with Dtls(session, certificate, version=version) as dtls:
+                dtls.run(lambda one: one.established() or one.process.poll() is not None)
+                assert dtls.established() == works, f"{wanted} with {version}: s_client says {dtls.output}"
+
+
 def test_a_flood_of_wrong_integrity(attacked, certificate):
     """From many ports, with the right user name, as fast as one sender can: others are served meanwhile, and most of the
     flood is not even answered."""

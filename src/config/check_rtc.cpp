@@ -37,8 +37,6 @@ void SnapshotBuilder::check_rtc(Vhost& vhost) {
     if (!snapshot_.rtc_server.enabled)
         problems_.warning(vhost_origin(vhost, "vhost/rtc/enabled"),
                           fmt::format("rtc of vhost {} does nothing while rtc_server is not enabled", vhost.name));
-    if (vhost.rtc.dtls_version == "dtls1.0")
-        problems_.warning(vhost_origin(vhost, "vhost/rtc/dtls_version"), "dtls1.0 is not supported: DTLS 1.2 is used");
 }
 
 }  // namespace config

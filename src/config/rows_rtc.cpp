@@ -79,7 +79,7 @@ void add_session(std::vector<Row>& rows) {
                        "Who begins the DTLS handshake: active is this server, passive the client, where it leaves the "
                        "choice."));
     rows.push_back(row(kVhost, "dtls_version", &V::dtls_version, "auto", one_of({"auto", "dtls1.0", "dtls1.2"}), kLive,
-                       "auto and dtls1.2 are DTLS 1.2; dtls1.0 is known, and warned of: 1.2 is used."));
+                       "Which DTLS is spoken; auto: 1.2, and 1.0 with who has no other."));
     rows.push_back(row(kVhost, "drop_for_pt", &V::drop_for_pt, 0, count(0, 127), kLive,
                        "Drops packets of this payload type, to test; 0: none."));
     rows.push_back(

@@ -189,7 +189,7 @@ class Dtls:
     """s_client's handshake with a session that is verified already. to_server and to_client: see each datagram, a list of
     those to send on in its place is what they return."""
 
-    def __init__(self, session, certificate, mtu=1200, to_server=None, to_client=None):
+    def __init__(self, session, certificate, mtu=1200, to_server=None, to_client=None, version="-dtls1_2"):
         self.session = session
         self.to_server = to_server or (lambda datagram: [datagram])
         self.to_client = to_client or (lambda datagram: [datagram])
@@ -198,8 +198,9 @@ class Dtls:
         self.client = None
         self.output = b""
         self.answers = 0  # DTLS datagrams of the server
-        words = ["openssl", "s_client", "-dtls1_2", "-connect", f"127.0.0.1:{self.relay.getsockname()[1]}", "-use_srtp", PROFILES]
+        words = ["openssl", "s_client", version, "-connect", f"127.0.0.1:{self.relay.getsockname()[1]}", "-use_srtp", PROFILES]
         words += ["-cert", certificate.certificate, "-key", certificate.key, "-mtu", mtu, "-no_ticket"]
+        words += ["-cipher", "DEFAULT@SECLEVEL=0"] if version == "-dtls1" else []
         words += ["-keymatexport", "EXTRACTOR-dtls_srtp", "-keymatexportlen", 56]
         self.process = subprocess.Popen(
             [str(word) for word in words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT

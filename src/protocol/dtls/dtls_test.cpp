@@ -86,6 +86,18 @@ TEST(DtlsEndpoint, TheOldVersionMeetsOnlyWhoTakesIt) {
     EXPECT_FALSE(old.run(3000));
     EXPECT_FALSE(old.server.established());
     EXPECT_FALSE(old.server.error().empty());
+    // The same by the endpoint, on a context that takes both.
+    const auto& context = context_of(KeyKind::kEcdsa);
+    for (Version client : {Version::kDtls10, Version::kDtls12}) {
+        for (Version server : {Version::kAuto, Version::kDtls10, Version::kDtls12}) {
+            Link link(context, context);
+            link.client = Endpoint(context, Role::kClient, Endpoint::kMtu, client);
+            link.server = Endpoint(context, Role::kServer, Endpoint::kMtu, server);
+            link.client.accept_any_certificate();
+            link.server.accept_any_certificate();
+            EXPECT_EQ(link.run(1000), server == Version::kAuto || server == client) << int(client) << int(server);
+        }
+    }
 }
 
 // Loses, doubles and mixes up a third of everything. What is lost is sent again, so both get there.

@@ -16,8 +16,12 @@ constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
 }  // namespace
 
-Endpoint::Endpoint(std::shared_ptr<const Context> context, Role role, size_t mtu)
-    : context_(std::move(context)), timeout_ms_(kNever), mtu_(static_cast<uint16_t>(mtu)), role_(role) {}
+Endpoint::Endpoint(std::shared_ptr<const Context> context, Role role, size_t mtu, Version version)
+    : context_(std::move(context)),
+      timeout_ms_(kNever),
+      mtu_(static_cast<uint16_t>(mtu)),
+      role_(role),
+      version_(version) {}
 Endpoint::Endpoint(Endpoint&&) noexcept = default;
 Endpoint& Endpoint::operator=(Endpoint&&) noexcept = default;
 Endpoint::~Endpoint() = default;
@@ -53,6 +57,7 @@ bool Endpoint::begin() {
         return false;
     }
     handshake_ = std::move(*made);
+    handshake_->limit(version_);
     return true;
 }
 

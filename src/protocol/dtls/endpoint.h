@@ -38,7 +38,8 @@ class Endpoint {
     static constexpr int kMaxSends = 10;
     static constexpr size_t kMaxFingerprints = 8;
 
-    Endpoint(std::shared_ptr<const Context> context, Role role, size_t mtu = kMtu);
+    // version: of what the context allows.
+    Endpoint(std::shared_ptr<const Context> context, Role role, size_t mtu = kMtu, Version version = Version::kAuto);
     Endpoint(Endpoint&&) noexcept;
     Endpoint& operator=(Endpoint&&) noexcept;
     ~Endpoint();
@@ -89,6 +90,7 @@ class Endpoint {
     uint16_t mtu_;
     uint8_t sends_ = 0;
     Role role_;
+    Version version_;
     State state_ = State::kHandshake;
     bool any_certificate_ = false;
     bool send_last_flight_ = false;

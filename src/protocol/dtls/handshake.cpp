@@ -87,6 +87,13 @@ base::Result<std::unique_ptr<Handshake>> Handshake::make(const Context& context,
     return made;
 }
 
+void Handshake::limit(Version version) {
+    if (version == Version::kAuto) return;
+    const int only = version == Version::kDtls10 ? DTLS1_VERSION : DTLS1_2_VERSION;
+    SSL_set_min_proto_version(ssl_, only);
+    SSL_set_max_proto_version(ssl_, only);
+}
+
 Handshake::~Handshake() { SSL_free(ssl_); }
 
 // In place of a chain of authorities: whether it is the certificate that SDP promised.

@@ -34,6 +34,8 @@ class Handshake {
     Handshake(const Handshake&) = delete;
     ~Handshake();
 
+    // Before it begins: to one version, unless kAuto.
+    void limit(Version version);
     // Whether a record in the clear fits what came before it.
     bool agrees(const Record& record) { return filter_.admits(record.body); }
     // One record, or none to begin as client.

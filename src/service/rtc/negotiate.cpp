@@ -29,6 +29,11 @@ sdp::Fingerprint fingerprint_of(const dtls::Certificate& certificate) {
     return {text.substr(0, space), text.substr(space + 1)};
 }
 
+dtls::Version version_of(const config::Vhost& vhost) {
+    if (vhost.rtc.dtls_version == "dtls1.0") return dtls::Version::kDtls10;
+    return vhost.rtc.dtls_version == "dtls1.2" ? dtls::Version::kDtls12 : dtls::Version::kAuto;
+}
+
 }  // namespace
 
 Result<std::string> Service::negotiate(RtcSession& session, const Ask& ask, const config::Vhost& vhost) {
@@ -48,9 +53,10 @@ Result<std::string> Service::negotiate(RtcSession& session, const Ask& ask, cons
     options.candidates = candidates_of(ask.candidates);
     auto answered = TRY(sdp::answer(offer, options));
     const sdp::Negotiated& agreed = answered.negotiated;
-    TRY(session.set_remote(
-        {agreed.remote_ice.ufrag, agreed.remote_fingerprint.algorithm, agreed.remote_fingerprint.value,
-         agreed.setup == sdp::Setup::kActive ? dtls::Role::kClient : dtls::Role::kServer, context_}));
+    TRY(session.set_remote({agreed.remote_ice.ufrag, agreed.remote_fingerprint.algorithm,
+                            agreed.remote_fingerprint.value,
+                            agreed.setup == sdp::Setup::kActive ? dtls::Role::kClient : dtls::Role::kServer,
+                            version_of(vhost), context_}));
     session.set_media(
         TRY(publishes ? make_publisher(std::move(parts), agreed) : make_player(std::move(parts), agreed)));
     session.candidates = ask.candidates;

@@ -34,7 +34,7 @@ RtcSession::~RtcSession() {
 base::Result<void> RtcSession::set_remote(const RemoteSetup& remote) {
     agent_.set_remote(remote.ufrag);
     if (!encrypt_) return {};
-    dtls_ = std::make_unique<dtls::Endpoint>(remote.context, remote.role);
+    dtls_ = std::make_unique<dtls::Endpoint>(remote.context, remote.role, dtls::Endpoint::kMtu, remote.version);
     begins_dtls_ = remote.role == dtls::Role::kClient;
     return dtls_->expect_fingerprint(remote.fingerprint_algorithm, remote.fingerprint);
 }

@@ -77,6 +77,7 @@ struct RemoteSetup {
     std::string fingerprint_algorithm;      // "sha-256"
     std::string fingerprint;                // "AB:CD:.."
     dtls::Role role = dtls::Role::kServer;  // ours
+    dtls::Version version = dtls::Version::kAuto;
     std::shared_ptr<const dtls::Context> context;
 };
 
