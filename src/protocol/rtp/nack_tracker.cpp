@@ -9,8 +9,20 @@ bool NackTracker::on_packet(uint16_t sequence, int64_t now_ms) {
     std::optional<int64_t> newest = unwrapper_.newest();
     int64_t at = unwrapper_.unwrap(sequence);
     if (!newest) return true;
-    if (at <= *newest) return take(at, now_ms);
+    if (at <= *newest) return is_restart(at) || take(at, now_ms);
     if (at > *newest + 1) add_gap(*newest + 1, at, now_ms);
+    return true;
+}
+
+bool NackTracker::is_restart(int64_t sequence) {
+    if (*unwrapper_.newest() - sequence < kMaxBack) return false;
+    if (sequence != std::exchange(restart_at_, sequence + 1)) return false;
+    restart_at_ = INT64_MIN;
+    if (!missing_.empty()) damage_ = true;
+    counters_.given_up += missing_.size();
+    missing_.clear();
+    unwrapper_.reset();
+    unwrapper_.unwrap(static_cast<uint16_t>(sequence));
     return true;
 }
 

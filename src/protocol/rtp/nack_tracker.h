@@ -50,6 +50,8 @@ class NackTracker {
 
   private:
     static constexpr int64_t kFirstRoundTripMs = 100, kMaxRoundTripMs = 1000;
+    // So far back nothing is sent again: two packets in a row are a sender that numbers anew (RFC 3550, A.1).
+    static constexpr int64_t kMaxBack = 3000;
     struct Missing {
         int64_t sequence;
         int64_t since_ms;
@@ -58,6 +60,7 @@ class NackTracker {
     };
     void add_gap(int64_t from, int64_t to, int64_t now_ms);
     bool take(int64_t sequence, int64_t now_ms);
+    bool is_restart(int64_t sequence);
     void learn_round_trip(const Missing& answered, int64_t now_ms);
     void give_up_old(int64_t now_ms);
 
@@ -66,6 +69,7 @@ class NackTracker {
     std::vector<Missing> missing_;  // rising
     Counters counters_;
     bool damage_ = false;
+    int64_t restart_at_ = INT64_MIN;  // the sequence that would prove it
     int64_t round_trip_x8_ = 8 * kFirstRoundTripMs;
 };
 

@@ -202,6 +202,19 @@ TEST(NackTracker, AHoleTooLargeIsDamageAndNoQuestion) {
     EXPECT_EQ(ask(tracker, 0), Sequences({14})) << "it goes on with what comes";
 }
 
+TEST(NackTracker, ASenderThatNumbersAnewIsFollowed) {
+    NackTracker tracker;
+    tracker.on_packet(30'000, 0);
+    tracker.on_packet(30'002, 0);
+    EXPECT_FALSE(tracker.on_packet(10, 0)) << "a stray";
+    EXPECT_FALSE(tracker.on_packet(500, 0)) << "another one";
+    EXPECT_EQ(tracker.missing(), 1u);
+    EXPECT_TRUE(tracker.on_packet(501, 0));
+    EXPECT_TRUE(tracker.take_damage());
+    EXPECT_TRUE(tracker.on_packet(504, 0));
+    EXPECT_EQ(ask(tracker, 0), Sequences({502, 503}));
+}
+
 TEST(NackTracker, WhatFindsNoRoomHasTheNextTurn) {
     NackTracker tracker;
     tracker.on_packet(0, 0);
