@@ -2,8 +2,8 @@
 // One audio codec into another by libavcodec and libswresample: AAC, MP3, Opus or G.711 of any rate and channels into
 // Opus (48 kHz, packets of 20 ms) or AAC-LC (48 kHz, frames of 1024 samples), in mono or stereo. Packets carry the
 // times of the source, whatever was lost in it (audio_clock.h), and the codecs' own delays are taken off. What it holds
-// is bounded: less than one packet, and the resampler's window. It runs where it is called: 0.1 to 0.2 ms for 20 ms of
-// audio.
+// is bounded: less than one packet, and the resampler's window. It runs where it is called, and wants
+// more stack than a coroutine usually has: libopus alone takes over 64 kB.
 //
 // Opus is encoded by libopus, as Debian's libavcodec has it: libavcodec's own Opus encoder is marked experimental, and
 // codes music only (CELT), which at low rates makes speech worse.
