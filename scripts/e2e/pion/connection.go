@@ -44,7 +44,7 @@ var opusCapability = webrtc.RTPCodecCapability{
 	MimeType: webrtc.MimeTypeOpus, ClockRate: 48000, Channels: 2, SDPFmtpLine: "minptime=10;useinbandfec=1",
 }
 
-func newConnection(codec string) (*connection, error) {
+func newConnection(codec string, rtx bool) (*connection, error) {
 	video, err := videoCapability(codec)
 	if err != nil {
 		return nil, err
@@ -56,12 +56,18 @@ func newConnection(codec string) (*connection, error) {
 		payload    webrtc.PayloadType
 		kind       webrtc.RTPCodecType
 	}{{video, 96, webrtc.RTPCodecTypeVideo}, {retransmission, 97, webrtc.RTPCodecTypeVideo}, {opusCapability, 111, webrtc.RTPCodecTypeAudio}} {
+		if one.payload == 97 && !rtx {
+			continue
+		}
 		parameters := webrtc.RTPCodecParameters{RTPCodecCapability: one.capability, PayloadType: one.payload}
 		if err := engine.RegisterCodec(parameters, one.kind); err != nil {
 			return nil, err
 		}
 	}
 	registry := &interceptor.Registry{}
+	if err := webrtc.ConfigureTWCCHeaderExtensionSender(engine, registry); err != nil {
+		return nil, err
+	}
 	if err := webrtc.RegisterDefaultInterceptors(engine, registry); err != nil {
 		return nil, err
 	}

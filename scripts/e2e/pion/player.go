@@ -28,6 +28,7 @@ type inbound struct {
 	duplicates int
 	codec      string
 	payload    uint8
+	ssrc       uint32
 	report     *rtcp.SenderReport
 }
 
@@ -38,7 +39,7 @@ type player struct {
 }
 
 func newPlayer(o options) (*player, error) {
-	base, err := newConnection(o.codec)
+	base, err := newConnection(o.codec, o.rtx)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +50,7 @@ func newPlayer(o options) (*player, error) {
 		}
 	}
 	p.peer.OnTrack(func(remote *webrtc.TrackRemote, receiver *webrtc.RTPReceiver) {
-		one := &inbound{seen: map[int64]bool{}, holes: map[int64]time.Time{}, newest: -1, codec: remote.Codec().MimeType, payload: uint8(remote.PayloadType())}
+		one := &inbound{seen: map[int64]bool{}, holes: map[int64]time.Time{}, newest: -1, codec: remote.Codec().MimeType, payload: uint8(remote.PayloadType()), ssrc: uint32(remote.SSRC())}
 		p.lock.Lock()
 		p.tracks[remote.Kind().String()] = one
 		p.lock.Unlock()
@@ -74,7 +75,8 @@ func (p *player) readReports(one *inbound, receiver *webrtc.RTPReceiver) {
 			return
 		}
 		for _, packet := range packets {
-			if report, ok := packet.(*rtcp.SenderReport); ok {
+			// A compound goes to each of the tracks that it speaks of.
+			if report, ok := packet.(*rtcp.SenderReport); ok && report.SSRC == one.ssrc {
 				p.lock.Lock()
 				one.report = report
 				p.lock.Unlock()

@@ -1,0 +1,99 @@
+"""aiortc as an independent peer: it publishes by WHIP, plays by WHEP, and decodes in the test."""
+
+import asyncio
+
+import pytest
+
+from lib import flashes, mediamtx, rtc, rtc_aiortc
+
+AV_MS = 80
+
+
+@pytest.fixture
+def place(servers, tmp_path):
+    server = rtc.start(servers, tmp_path)
+    yield server
+    if not rtc.is_ours(server):
+        server.stop()
+
+
+def check(player, wanted, who):
+    rtc.assert_colours(player.pictures[-1].places, wanted)
+    offsets = player.offsets()
+    middle = rtc.median(offsets)
+    assert abs(middle) <= AV_MS, f"{who}: by the sender reports sound is {middle:.0f} ms behind the picture: {offsets}"
+
+
+def test_rtmp_to_whep(place, tool):
+    tool(rtc.bars_and_beeps(place))
+
+    async def scene():
+        with rtc_aiortc.Complaints() as complaints:
+            async with rtc_aiortc.Player(rtc.whep_url(place)) as player:
+                await player.has(pictures=60, flashes=3)
+                check(player, rtc.BARS, "RTMP to WHEP")
+        later = [line for line in complaints.lines if line[0] > player.pictures[0].at]
+        assert not later, f"from the first picture on every one can be decoded: {later[:5]}"
+
+    asyncio.run(scene())
+
+
+@pytest.mark.parametrize("codec", ["video/H264", "video/VP8"])
+def test_whip_to_whep(place, codec):
+    async def scene():
+        async with rtc_aiortc.Publisher(rtc.whip_url(place), codec) as publisher:
+            await publisher.connected()
+            async with rtc_aiortc.Player(rtc.whep_url(place)) as player:
+                await player.has(pictures=40, flashes=3)
+                check(player, rtc.FIELDS, codec)
+                assert codec.split("/")[1] in player.answer, f"{codec} was published:\n{player.answer}"
+
+    asyncio.run(scene())
+
+
+def test_ffmpeg_publishes(place, tool):
+    """FFmpeg 9 by WHIP: played by aiortc; it goes in order, which it complains of otherwise."""
+    publisher = tool(rtc.bars_and_beeps_by_whip(place, seconds=8))
+
+    async def scene():
+        async with rtc_aiortc.Player(rtc.whep_url(place)) as player:
+            await player.has(pictures=60, flashes=3)
+            check(player, rtc.BARS, "FFmpeg by WHIP")
+
+    asyncio.run(scene())
+    publisher.finish(15)
+    assert "rror" not in publisher.text(), f"FFmpeg complains: {publisher.text()}"
+
+
+def test_whip_to_http_flv(place, tmp_path):
+    if mediamtx.PROGRAM:
+        pytest.skip("this is about our outputs")
+
+    async def scene():
+        async with rtc_aiortc.Publisher(rtc.whip_url(place)) as publisher:
+            await publisher.connected()
+            return await asyncio.to_thread(flashes.look, place.http_url("live/one.flv"), tmp_path, 5)
+
+    flashes.assert_right("WHIP to HTTP-FLV", asyncio.run(scene()), rtc.FIELDS, AV_MS)
+
+
+@pytest.mark.parametrize("end", ["delete", "close", "vanish"])
+def test_ends(servers, end):
+    """However a peer goes, the API forgets it: at once when it says so, within the timeout when it does not."""
+    if mediamtx.PROGRAM:
+        pytest.skip("this is about our API")
+    server = rtc.start(servers, None, rtc="stun_timeout 3;")
+
+    async def scene():
+        async with rtc_aiortc.Publisher(rtc.whip_url(server)) as publisher:
+            await publisher.connected()
+            async with rtc_aiortc.Player(rtc.whep_url(server)) as player:
+                await player.has(pictures=5)
+                await asyncio.to_thread(rtc.wait_sessions, server, "rtc-publish", 1)
+                await asyncio.to_thread(rtc.wait_sessions, server, "rtc-play", 1)
+                publisher.end = player.end = end
+
+    # With asyncio's end the sockets are gone; what is left behind has no goodbye.
+    asyncio.run(scene())
+    for kind in ("rtc-play", "rtc-publish"):
+        rtc.wait_sessions(server, kind, 0, 8 if end == "vanish" else 3)

@@ -1,0 +1,151 @@
+"""WebRTC in headless Chromium: playing what RTMP publishes, publishing its fake camera and a canvas, and playing that."""
+
+import pytest
+
+from lib import dvr, flashes, hls, mediamtx, rtc
+from lib.timing import scaled
+
+pytestmark = pytest.mark.skipif(not rtc.there_is_chromium(), reason="scripts/test installs Chromium")
+AV_MS, GLASS_MS = 80, 400
+
+
+@pytest.fixture
+def place(servers, tmp_path):
+    server = rtc.start(servers, tmp_path)
+    yield server
+    if not rtc.is_ours(server):
+        server.stop()
+
+
+@pytest.fixture
+def pages(tool, tmp_path):
+    """Opens the test page: pages(publish=..., play=...)."""
+    opened = []
+
+    def open_page(**wanted):
+        opened.append(rtc.Page(tool, tmp_path / f"page{len(opened)}", **wanted))
+        return opened[-1]
+
+    yield open_page
+    for page in opened:
+        page.close()
+
+
+def assert_in_step(page, who):
+    """Sound and picture of each second reach the page together. The browser learns from sender reports how they belong
+    together and moves slowly: the last four seconds count, within twenty."""
+
+    def in_step(one):
+        offsets = rtc.av_offsets(one)[-4:]
+        return len(offsets) == 4 and abs(rtc.median(offsets)) <= scaled(AV_MS)
+
+    seen = page.wait(in_step, 20, f"{who}: sound within {AV_MS} ms of the picture")
+    return rtc.av_offsets(seen)
+
+
+@pytest.mark.serial
+def test_rtmp_to_whep(place, pages, tool):
+    tool(rtc.bars_and_beeps(place))
+    page = pages(play=rtc.whep_url(place))
+    seen = page.wait(lambda one: rtc.decodes(one, 60) and rtc.hears(one), 30, "60 frames and sound")
+    assert (seen["width"], seen["height"]) == (rtc.WIDTH, rtc.HEIGHT), rtc.shortened(seen)
+    assert seen["player"]["video"]["codec"] == "video/H264", rtc.shortened(seen)
+    assert seen["player"]["video"]["packetsLost"] == 0, rtc.shortened(seen)
+    rtc.assert_colours(seen["colours"], rtc.BARS)
+    offsets = assert_in_step(page, "RTMP to WHEP")
+    print(f"sound behind the picture {[round(one) for one in offsets]} ms")
+
+
+@pytest.mark.serial
+def test_whip_to_whep_glass_to_glass(place, pages):
+    url = {"publish": rtc.whip_url(place), "play": rtc.whep_url(place)}
+    page = pages(source="canvas", **url)
+    seen = page.wait(lambda one: rtc.decodes(one, 90) and rtc.hears(one), 30, "90 frames and sound")
+    rtc.assert_colours(seen["colours"], rtc.FIELDS)
+    seen = page.wait(lambda one: len(one["latencies"]) >= 150, 20, "150 readings of the time in the picture")
+    # What was read during the first second belongs to the start.
+    middle = rtc.median(seen["latencies"][-100:])
+    assert 0 < middle < scaled(GLASS_MS), f"glass to glass {middle:.0f} ms: {rtc.shortened(seen)}"
+    offsets = assert_in_step(page, "WHIP to WHEP")
+    print(f"glass to glass {middle:.0f} ms, sound behind the picture {[round(one) for one in offsets]} ms")
+
+
+def test_camera_and_microphone(place, pages):
+    """The fake devices of the browser, published by one page and played by another; pages closed leave the API."""
+    publisher = pages(source="camera", publish=rtc.whip_url(place))
+    player = pages(play=rtc.whep_url(place))
+    seen = player.wait(lambda one: rtc.decodes(one, 60) and rtc.hears(one), 30, "60 frames and sound")
+    assert seen["player"]["state"] == "connected" and seen["width"] > 0, rtc.shortened(seen)
+    sent = publisher.last()["publisher"]["video"]
+    assert sent["codec"] == seen["player"]["video"]["codec"], f"{sent['codec']} was sent, {rtc.shortened(seen)} came"
+
+
+@pytest.mark.parametrize("codec", ["H264", "VP8", "VP9", "AV1"])
+def test_codec(place, pages, codec):
+    """Each codec that Chromium encodes comes out as it went in."""
+    page = pages(source="canvas", codec=codec, publish=rtc.whip_url(place), play=rtc.whep_url(place))
+    seen = page.wait(lambda one: rtc.decodes(one, 30) and rtc.hears(one), 30, "30 frames and sound")
+    assert seen["player"]["video"]["codec"] == f"video/{codec}", rtc.shortened(seen)
+    rtc.assert_colours(seen["colours"], rtc.FIELDS)
+
+
+# ---- How sessions end, and what others see of what a browser publishes: of our server alone
+
+
+@pytest.fixture
+def ours(place):
+    if not rtc.is_ours(place):
+        pytest.skip("this is about our API and our outputs")
+    return place
+
+
+def wait_both(server):
+    rtc.wait_sessions(server, "rtc-publish", 1, 20)
+    rtc.wait_sessions(server, "rtc-play", 1, 20)
+
+
+def test_delete_ends_sessions(ours, pages):
+    page = pages(source="canvas", publish=rtc.whip_url(ours), play=rtc.whep_url(ours))
+    seen = page.wait(lambda one: rtc.decodes(one, 30), 30, "30 frames")
+    wait_both(ours)
+    # In the order of their making: the publisher's first.
+    for kind, url in (("rtc-play", seen["resources"][1]), ("rtc-publish", seen["resources"][0])):
+        status = rtc.delete(url)
+        assert status == 200, f"DELETE of {url} should be answered with 200, it was {status}"
+        rtc.wait_sessions(ours, kind, 0, 3)
+        assert rtc.delete(url) == 404, f"{url} is gone: 404"
+
+
+@pytest.mark.parametrize("how", ["closed", "killed"])
+def test_a_page_that_is_gone_leaves_the_api(servers, pages, how):
+    """Closed, Chromium says goodbye (DTLS close_notify); killed, it says nothing and the timeout ends the session."""
+    if mediamtx.PROGRAM:
+        pytest.skip("this is about our API")
+    server = rtc.start(servers, None, rtc="stun_timeout 3;")
+    page = pages(source="canvas", publish=rtc.whip_url(server), play=rtc.whep_url(server))
+    page.wait(lambda one: rtc.decodes(one, 30), 30, "30 frames")
+    wait_both(server)
+    if how == "closed":
+        page.leave()
+    else:
+        page.kill()
+    for kind in ("rtc-play", "rtc-publish"):
+        rtc.wait_sessions(server, kind, 0, 8)
+
+
+def test_whip_to_flv_hls_and_dvr(servers, pages, tmp_path):
+    """A browser's H.264 and Opus for everybody else: as FLV with AAC, HLS and a recording, in step."""
+    if mediamtx.PROGRAM:
+        pytest.skip("this is about our outputs")
+    more = "dvr { enabled on; dvr_path ./rec/[app]/[stream].flv; } hls { enabled on; hls_ctx off; hls_path ./html; hls_fragment 2; hls_window 3600; }"
+    server = rtc.start(servers, None, vhost=more, rtc="pli_for_rtmp 1;")
+    page = pages(source="canvas", codec="H264", publish=rtc.whip_url(server))
+    page.wait(lambda one: ((one["publisher"] or {}).get("video") or {}).get("framesSent", 0) > 60, 30, "60 frames sent")
+    flashes.assert_right("HTTP-FLV", flashes.look(server.http_url("live/one.flv"), tmp_path, 5), rtc.FIELDS, AV_MS)
+    playlist = hls.wait(server, "/live/one.m3u8", lambda one: len(one.segments) >= 3, 20)
+    flashes.assert_right(f"HLS of {len(playlist.segments)} segments", flashes.look(server.http_url("live/one.m3u8"), tmp_path, 5), rtc.FIELDS, AV_MS)
+    page.kill()
+    rtc.delete(page.last()["resources"][0])
+    recording = dvr.wait_files(server, 1)[0]
+    flashes.assert_right("DVR", flashes.look(recording, tmp_path), rtc.FIELDS, AV_MS)
+
