@@ -10,7 +10,7 @@ import pytest
 
 from conftest import Servers
 from lib import http, rtc, rtc_raw
-from lib.rtc_raw import Dtls, Session, attribute, stun
+from lib.rtc_raw import Dtls, DtlsServer, Session, attribute, stun
 from lib.timing import SLOW, scaled, wait_until
 
 # From the offer to the keys; then a session that did not get there is gone.
@@ -52,6 +52,16 @@ def test_a_handshake_with_openssl(attacked, certificate):
             dtls.process.stdin = open("/dev/null", "rb")
             assert ended, "a farewell should be answered with one"
     rtc.wait_sessions(attacked, "rtc-play", 0)
+
+
+def test_the_server_begins(attacked, certificate):
+    """The offer leaves it no choice. Its hello is answered by openssl's server, with a cookie first."""
+    with Session(attacked, fingerprint=certificate.fingerprint, setup="passive") as session:
+        assert "a=setup:active" in session.answer, session.answer
+        with DtlsServer(session, certificate) as dtls:
+            session.verify()
+            assert dtls.run(DtlsServer.established), f"s_server should have its keys; it says {dtls.told()}"
+            assert "profile=SRTP_AEAD_AES_128_GCM" in dtls.told()
 
 
 @pytest.mark.parametrize("wanted, old, new", [("auto", True, True), ("dtls1.0", True, False), ("dtls1.2", False, True)])

@@ -13,7 +13,7 @@ import time
 import urllib.parse
 import zlib
 
-from . import http
+from . import http, ports
 from .timing import scaled
 
 COOKIE = 0x2112A442
@@ -252,6 +252,29 @@ class Dtls:
 
     def told(self):
         return self.output[-1500:].decode(errors="replace")
+
+
+class DtlsServer(Dtls):
+    """s_server in s_client's place, for a session whose answer says that the server under test begins."""
+
+    def __init__(self, session, certificate):
+        self.session = session
+        self.to_server = self.to_client = lambda datagram: [datagram]
+        self.answers = 0
+        self.output = b""
+        self.relay = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.relay.bind(("127.0.0.1", 0))
+        self.client = ("127.0.0.1", ports.take(1)[0])
+        words = ["openssl", "s_server", "-dtls1_2", "-accept", self.client[1], "-use_srtp", PROFILES, "-Verify", 1]
+        words += ["-cert", certificate.certificate, "-key", certificate.key, "-no_ticket"]
+        self.process = subprocess.Popen(
+            [str(word) for word in words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        os.set_blocking(self.process.stdout.fileno(), False)
+        assert self.run(lambda one: b"ACCEPT" in one.output), f"s_server should listen; it says {self.output}"
+
+    def established(self):
+        return b"SRTP Extension negotiated" in self.output
 
 
 def client_hello(certificate):
