@@ -35,6 +35,7 @@ void Player::on_connected(int64_t now_ms) {
 void Player::on_closed() {
     if (!joined_) return;
     send_bye();
+    log_counters();
     joined_ = false;
     lane_.leave(*this, live::RtpLane::Wants::kPlay);
 }
@@ -167,6 +168,16 @@ int Player::lane_track_of(const SendTrack& track) const {
     const auto place = static_cast<int8_t>(&track - tracks_.data());
     const auto at = std::ranges::find(places_, place);
     return at == places_.end() ? -1 : static_cast<int>(at - places_.begin());
+}
+
+void Player::log_counters() const {
+    const PlayerCounters& c = counters_;
+    base::log::trace(
+        "rtc-play: {} packets; of {} asked for again {} sent, {} not known, {} repeated, {} beyond the budget; {} "
+        "jumps, "
+        "{} keyframes asked for, {} of 256 lost, REMB {} kbit/s, {} malformed reports",
+        c.packets, c.nacks, c.sent_again, c.nacks_unknown, c.nacks_repeated, c.nacks_refused, c.jumps,
+        c.keyframe_requests, c.fraction_lost, c.remb_kbps, c.bad_rtcp);
 }
 
 std::string Player::describe() const {

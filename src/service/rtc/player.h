@@ -21,12 +21,13 @@
 namespace service::rtc {
 
 struct PlayerCounters {
-    uint64_t packets = 0;        // of media, sent for the first time
-    uint64_t sent_again = 0;     // answers to NACKs
-    uint32_t nacks = 0;          // packets that were asked for
-    uint32_t nacks_refused = 0;  // beyond the budget
-    uint32_t nacks_unknown = 0;  // not in the ring (any more, or because it never came)
-    uint32_t jumps = 0;          // to a later keyframe
+    uint64_t packets = 0;         // of media, sent for the first time
+    uint64_t sent_again = 0;      // answers to NACKs
+    uint32_t nacks = 0;           // packets that were asked for
+    uint32_t nacks_refused = 0;   // beyond the budget
+    uint32_t nacks_repeated = 0;  // asked for again too soon, or too often
+    uint32_t nacks_unknown = 0;   // not in the ring (any more, or because it never came)
+    uint32_t jumps = 0;           // to a later keyframe
     uint32_t keyframe_requests = 0;
     uint32_t twcc_feedback = 0;
     uint32_t bad_rtcp = 0;
@@ -57,7 +58,12 @@ class Player final : public Media, private live::RtpSink {
     // A group of pictures larger than this is not sent to one who comes: he waits for the next.
     static constexpr size_t kMostBacklogBytes = 2 * 1024 * 1024;
     // What is sent again: half of what is sent, and so much saved up.
-    static constexpr int32_t kMostCredit = 256 * 1024, kFirstCredit = 64 * 1024;
+    static constexpr int32_t kMostCredit = 512 * 1024, kFirstCredit = 256 * 1024;
+    // Of one packet, so often, the second time no sooner than this and each time twice as long after the one before:
+    // there are clients that ask on for what has come by RTX.
+    static constexpr uint8_t kMostTries = 6;
+    static constexpr uint32_t kTryAgainMs = 40;
+    static constexpr size_t kAsked = 128;  // packets of which that is known, the newest
     // How much of a backlog is passed over when another keyframe has come meanwhile.
     static constexpr uint64_t kMostBehind = 64;
     static constexpr int64_t kReportEveryMs = 1000;
@@ -83,9 +89,11 @@ class Player final : public Media, private live::RtpSink {
     bool forward(const live::RtpPacket& packet);
     void jump(int64_t now_ms);
     void pass_over(int64_t now_us);
+    bool asked_too_often(const SendTrack& track, uint16_t sequence, int64_t now_ms);
     void on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms);
     void send_report(int64_t now_ms);
     void send_bye();
+    void log_counters() const;
 
     MediaSession& session_;
     config::SnapshotPtr snapshot_;
@@ -104,6 +112,13 @@ class Player final : public Media, private live::RtpSink {
     int32_t credit_ = kFirstCredit;
     uint32_t clock_version_ = 0;
     int64_t next_report_ms_ = 0;
+    struct Asked {
+        uint16_t sequence = 0;
+        uint8_t track = 0;
+        uint8_t tries = 0;
+        uint32_t last_ms = 0;
+    };
+    std::unique_ptr<std::array<Asked, kAsked>> asked_;  // from the first NACK on
     PlayerCounters counters_;
 };
 

@@ -58,6 +58,21 @@ void Player::on_rtcp(std::span<uint8_t> compound, int64_t now_us) {
     counters_.bad_rtcp += parsed.framed ? parsed.malformed : 1;
 }
 
+bool Player::asked_too_often(const SendTrack& track, uint16_t sequence, int64_t now_ms) {
+    if (!asked_) asked_ = std::make_unique<std::array<Asked, kAsked>>();
+    const auto place = static_cast<uint8_t>(&track - tracks_.data());
+    Asked& asked = (*asked_)[(sequence + place * kAsked / 2) % kAsked];
+    const auto now = static_cast<uint32_t>(now_ms);
+    if (asked.tries == 0 || asked.sequence != sequence || asked.track != place) {
+        asked = {sequence, place, 1, now};
+        return false;
+    }
+    if (asked.tries >= kMostTries || now - asked.last_ms < kTryAgainMs << (asked.tries - 1)) return true;
+    ++asked.tries;
+    asked.last_ms = now;
+    return false;
+}
+
 void Player::on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms) {
     ++counters_.nacks;
     const auto lanes = track.lanes(sequence);
@@ -66,6 +81,10 @@ void Player::on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms) {
         lanes && lane_track >= 0 ? lane_.ring().find(static_cast<uint8_t>(lane_track), *lanes) : nullptr;
     if (!packet || !track.answers_nack()) {
         ++counters_.nacks_unknown;
+        return;
+    }
+    if (asked_too_often(track, sequence, now_ms)) {
+        ++counters_.nacks_repeated;
         return;
     }
     const auto size = static_cast<int32_t>(packet->payload.size()) + 20;
@@ -95,23 +114,24 @@ void Player::on_tick(int64_t now_ms) {
     send_report(now_ms);
 }
 
+// A compound for each track: there are clients that take any sender report of a compound for that of their track.
 void Player::send_report(int64_t) {
-    uint8_t out[256];
-    rtcp::Writer writer(out);
     const int64_t wall_us = base::wall_ms() * 1000;
     for (const SendTrack& track : tracks_) {
         const int lane_track = lane_track_of(track);
         if (lane_track < 0 || track.packets() == 0) continue;
         const live::RtpClock& clock = lane_.clock(static_cast<size_t>(lane_track));
         if (!clock.known) continue;
+        uint8_t out[128];
+        rtcp::Writer writer(out);
         const rtcp::SenderReport report{.ssrc = track.ssrc(),
                                         .ntp = rtp::ntp_of_unix_us(wall_us),
                                         .rtp_timestamp = clock.at(wall_us),
                                         .packets = track.packets(),
                                         .octets = track.octets()};
-        if (writer.sender_report(report)) (void)writer.cname(track.ssrc(), session_.as_session().id());
+        if (writer.sender_report(report) && writer.cname(track.ssrc(), session_.as_session().id()))
+            session_.send_rtcp(writer.written());
     }
-    if (writer.size() > 0) session_.send_rtcp(writer.written());
 }
 
 void Player::send_bye() {

@@ -159,6 +159,13 @@ void Publisher::publication_revoked(std::string_view why) {
 
 void Publisher::on_closed() {
     closed_ = true;
+    const PublisherCounters& c = counters_;
+    base::log::trace(
+        "rtc-publish: {} packets, {} by RTX, {} of no track, {} dropped by payload type; asked for {} again, {} "
+        "keyframes, "
+        "{} reports, {} of congestion control, {} malformed reports",
+        c.packets, c.by_rtx, c.foreign, c.dropped_for_pt, c.nacks_sent, c.plis_sent, c.reports_sent, c.twcc_sent,
+        c.bad_rtcp);
     end_publication();
 }
 
