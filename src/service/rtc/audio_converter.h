@@ -15,7 +15,8 @@ namespace service::rtc {
 
 class AudioConverter {
   public:
-    static constexpr size_t kMostWaiting = 256;  // packets: 5 seconds
+    // Packets: 20 seconds. A bridge that begins hands over what the lane holds since the last keyframe at once.
+    static constexpr size_t kMostWaiting = 1024;
 
     // Gets what became of a packet, in order, from the converters' coroutine; must not yield. header: OpusHead or
     // AudioSpecificConfig. It may destroy the converter.

@@ -67,6 +67,7 @@ void BridgeFromFrames::on_frame(const media::Frame& frame) {
     if (frame.kind == Kind::kVideo) {
         if (frame.sequence_header || frame.codec != video_codec_) [[unlikely]]
             note_video(frame);
+        if (frame.keyframe && !frame.sequence_header) gop_is_of_older_header_ = false;
         if (!running_ || frame.sequence_header || !take_video(frame, video_timestamp(frame.pts()))) return;
         tell_clock(video_, frame.pts() * 1000, video_timestamp(frame.pts()));
     } else {
@@ -94,6 +95,8 @@ void BridgeFromFrames::note_video(const media::Frame& frame) {
         if (auto set = video_packetizer_->set_header(frame); !set)
             base::log::warn("rtc: {}: {}", stream_.key().text(), set.error().text());
         nalu_length_size_ = length_size_of(frame);
+        gop_is_of_older_header_ = !(frame.payload == video_header_);
+        video_header_ = frame.payload;
         fmtp = fmtp_of(frame);
     }
     if (!other_codec && fmtp == video_fmtp_) return;
@@ -151,6 +154,7 @@ void BridgeFromFrames::demand_changed(live::Stream& stream) {
 // The frames since the keyframe, pressed together before the newest.
 void BridgeFromFrames::begin() {
     waits_for_keyframe_ = true;
+    if (gop_is_of_older_header_) return;
     int64_t newest = INT64_MIN;
     for (const media::Frame& frame : stream_.gop())
         if (frame.kind == Kind::kVideo && !frame.sequence_header) newest = std::max(newest, frame.pts());

@@ -72,6 +72,8 @@ class BridgeFromFrames final : private live::FrameSink, private live::DemandWatc
     media::Codec video_codec_ = media::Codec::kNone;
     int nalu_length_size_ = 4;
     std::string video_fmtp_;
+    base::Slice video_header_;
+    bool gop_is_of_older_header_ = false;  // until the next keyframe
     std::unique_ptr<rtp::Packetizer> video_packetizer_;
     media::BFrameDetector b_frames_;
     Output video_;

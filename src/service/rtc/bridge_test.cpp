@@ -195,6 +195,23 @@ TEST_F(BridgeTest, BFramesAreDroppedUnlessKept) {
     settle();
 }
 
+TEST_F(BridgeTest, AnotherSequenceHeaderBeginsWithItsOwnKeyframe) {
+    BridgeFromFrames bridge(*source.stream, {});
+    source.publication.publish(avc_header());
+    source.publication.publish(picture(0, kIdr));
+    source.publication.publish(picture(40, kP));
+    Player player(source.lane);
+    EXPECT_EQ(player.packets(Kind::kVideo).size(), 3u);
+    source.publication.publish(
+        header(Codec::kH264, *media::make_avc_config(media::hex("67640020acd940c029b011000003000100000300320f183196"),
+                                                     media::hex("68ebecb22c"))));
+    EXPECT_NE(source.lane.tracks()[0].fmtp.find("profile-level-id=640020"), std::string::npos);
+    EXPECT_EQ(source.lane.ring().packets(), 0u);  // not the old pictures with the new parameter sets
+    source.publication.publish(picture(80, kIdr));
+    EXPECT_EQ(source.lane.ring().packets(), 2u);
+    settle();
+}
+
 TEST_F(BridgeTest, BadFramesAreCountedAndPassedOver) {
     BridgeFromFrames bridge(*source.stream, {});
     source.publication.publish(avc_header());
