@@ -12,7 +12,7 @@ import urllib.parse
 
 import pytest
 
-from lib import api, browser, http, rtc
+from lib import api, browser, hooks, http, rtc
 from lib.server import ROOT, default_vhost
 from lib.timing import SLOW, VALGRIND, wait_until
 
@@ -251,6 +251,24 @@ def test_signatures_and_tokens(servers):
     place = expect(post(server, Authorization=f"Bearer {good}"), 201).headers["location"]
     expect(call(server.api_port, "DELETE", place), 200)
     expect(post(server, more="&" + good), 201)
+
+
+def test_hooks_are_asked_and_told(servers):
+    """Before the session is made, with its id and the URL's parameters; and of its end, once."""
+    with hooks.HookServer(on_play=hooks.answer("1")) as asked:
+        urls = " ".join(f"{name} http://127.0.0.1:{asked.port}/{name};" for name in ("on_publish", "on_unpublish", "on_play", "on_stop"))
+        server = servers(top=rtc.TOP, vhosts=default_vhost(vhost=rtc.VHOST % "" + f"http_hooks {{ enabled on; {urls} }}"))
+        expect(call(server.api_port, "POST", "/rtc/v1/whip/?app=live&stream=one", b"v=1", **SDP), 400)
+        place = expect(post(server, more="&k=v", Authorization="Bearer t0ken"), 201).headers["location"]
+        expect(post(server, name="chromium_whep", kind="whep"), 403)
+        expect(call(server.api_port, "DELETE", place), 200)
+        asked.wait("on_unpublish", 1)
+        (published,), (ended,) = asked.bodies("on_publish"), asked.bodies("on_unpublish")
+        for body in (published, ended):
+            assert body["client_id"] in place and body["stream_url"] == "/live/one", f"{body} of {place}"
+            assert body["param"] == "?app=live&stream=one&k=v&token=t0ken", body
+        assert len(asked.bodies("on_play")) == 1 and not asked.bodies("on_stop"), "who was refused has no end"
+        assert not clients(server, "rtc-play")
 
 
 @pytest.mark.skipif(not shutil.which("chromium"), reason="scripts/test installs Chromium")
