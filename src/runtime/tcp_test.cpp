@@ -275,7 +275,9 @@ TEST_F(TcpTest, TheEndCancelsWhoWaitsForSomethingElse) {
     for (const bool bytes_first : {false, true}) {
         for (const bool ended_before : {false, true}) {
             auto pair = connected();
-            if (bytes_first) ASSERT_TRUE(ok(pair.client->write(bytes("unread"), soon())));
+            if (bytes_first) {
+                ASSERT_TRUE(ok(pair.client->write(bytes("unread"), soon())));
+            }
             if (ended_before) {
                 pair.client.reset();
                 ASSERT_TRUE(ok(sleep_ms(20)));

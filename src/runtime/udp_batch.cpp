@@ -1,5 +1,6 @@
 #include "runtime/udp_batch.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -14,7 +15,7 @@ struct UdpBatch::Slots {
         alignas(cmsghdr) std::array<uint8_t, CMSG_SPACE(sizeof(uint16_t))> bytes;
     };
     std::array<mmsghdr, kMostAtOnce> messages;
-    std::array<iovec, kMostAtOnce> parts;
+    std::array<std::array<iovec, kMostRuns + 1>, kMostAtOnce> parts;
     std::array<sockaddr_in6, kMostAtOnce> to;
     std::array<Control, kMostAtOnce> control;
 };
@@ -60,21 +61,53 @@ uint8_t* UdpBatch::reserve(size_t most_bytes) {
     return arena_.get() + used_;
 }
 
-void UdpBatch::commit(size_t bytes, const UdpAddress& to) {
-    if (messages_.size() > first_) {
-        Message& last = messages_.back();
-        if (!last.closed && last.bytes + bytes <= kMostGsoBytes && bytes <= last.segment &&
-            last.count < kMostSegments && last.to == to && gso_) {
-            last.bytes += static_cast<uint32_t>(bytes);
-            last.closed = bytes < last.segment;
-            ++last.count;
-            used_ += bytes;
-            return;
-        }
+bool UdpBatch::add_to_runs(Message& message, uint32_t offset, uint32_t bytes) {
+    Piece& last = message.runs[message.run_count - 1];
+    if (last.offset + last.bytes == offset) {
+        last.bytes += bytes;
+    } else if (message.run_count < kMostRuns) {
+        message.runs[message.run_count++] = {offset, bytes};
+    } else {
+        return false;
     }
-    messages_.push_back(
-        {to, static_cast<uint32_t>(used_), static_cast<uint32_t>(bytes), static_cast<uint16_t>(bytes), 1, false});
+    return true;
+}
+
+// Whether the datagram can be one of the message's segments.
+bool UdpBatch::join(Message& message, uint32_t offset, uint32_t bytes, uint32_t flow) {
+    const bool has_tail = message.tail.bytes > 0;
+    if (bytes == message.segment) {
+        if (has_tail && message.tail_flow == flow) return false;
+        if (!add_to_runs(message, offset, bytes)) return false;
+    } else if (has_tail) {
+        return false;
+    } else if (bytes < message.segment) {
+        message.tail = {offset, bytes};
+        message.tail_flow = flow;
+    } else {
+        // Longer than the only one there, which goes behind it.
+        if (message.count > 1 || message.flow == flow) return false;
+        message.tail = message.runs[0];
+        message.tail_flow = message.flow;
+        message.runs[0] = {offset, bytes};
+        message.segment = static_cast<uint16_t>(bytes);
+    }
+    message.bytes += bytes;
+    ++message.count;
+    return true;
+}
+
+void UdpBatch::commit(size_t bytes, const UdpAddress& to, uint32_t flow) {
+    const auto offset = static_cast<uint32_t>(used_);
+    const auto size = static_cast<uint32_t>(bytes);
     used_ += bytes;
+    if (messages_.size() > first_ && gso_) {
+        Message& last = messages_.back();
+        if (last.count < kMostSegments && last.bytes + bytes <= kMostGsoBytes && last.to == to &&
+            join(last, offset, size, flow))
+            return;
+    }
+    messages_.push_back({to, static_cast<uint16_t>(bytes), 1, offset, size, flow, 0, {}, {Piece{offset, size}}, 1});
     if (!waiting_.is_set()) waiting_.set();
 }
 
@@ -96,10 +129,14 @@ void UdpBatch::prepare(size_t slot, const Message& message) {
         std::memcpy(&v4.sin_addr, message.to.ip.bytes.data() + 12, 4);
         out.msg_hdr.msg_namelen = sizeof(sockaddr_in);
     }
-    slots_->parts[slot] = {arena_.get() + message.offset, message.bytes};
+    auto& parts = slots_->parts[slot];
+    size_t part = 0;
+    for (; part < message.run_count; ++part)
+        parts[part] = {arena_.get() + message.runs[part].offset, message.runs[part].bytes};
+    if (message.tail.bytes > 0) parts[part++] = {arena_.get() + message.tail.offset, message.tail.bytes};
     out.msg_hdr.msg_name = &to;
-    out.msg_hdr.msg_iov = &slots_->parts[slot];
-    out.msg_hdr.msg_iovlen = 1;
+    out.msg_hdr.msg_iov = parts.data();
+    out.msg_hdr.msg_iovlen = part;
     if (message.count == 1) return;
     Slots::Control& control = slots_->control[slot];
     out.msg_hdr.msg_control = control.bytes.data();
@@ -152,19 +189,27 @@ void UdpBatch::flush() {
 }
 
 bool UdpBatch::send_singly(Message& message) {
-    const uint16_t segment = message.segment;
     while (message.count > 0) {
+        const bool is_tail = message.run_count == 0;
+        Piece& piece = is_tail ? message.tail : message.runs[0];
+        const uint32_t bytes = is_tail ? piece.bytes : std::min<uint32_t>(message.segment, piece.bytes);
         Message one = message;
         one.count = 1;
-        one.bytes = std::min<uint32_t>(segment, message.bytes);
+        one.runs[0] = {piece.offset, bytes};
+        one.run_count = 1;
+        one.tail = {};
         prepare(0, one);
         const int sent = send_some(1);
         if (sent == -EAGAIN) return false;
         if (sent == -EINTR) continue;
         socket_.count_sent(sent == 1, sent != 1);
         if (sent == 1) ++counters_.messages;
-        message.offset += one.bytes;
-        message.bytes -= one.bytes;
+        piece.offset += bytes;
+        piece.bytes -= bytes;
+        if (!is_tail && piece.bytes == 0) {
+            std::shift_left(message.runs.begin(), message.runs.end(), 1);
+            --message.run_count;
+        }
         --message.count;
     }
     ++first_;
@@ -182,10 +227,15 @@ void UdpBatch::all_sent() {
 // What waits is moved to the arena's beginning.
 void UdpBatch::compact() {
     if (first_ == 0 || first_ >= messages_.size()) return;
-    const size_t offset = messages_[first_].offset;
+    const size_t offset = messages_[first_].start;
     std::memmove(arena_.get(), arena_.get() + offset, used_ - offset);
     messages_.erase(messages_.begin(), messages_.begin() + static_cast<ptrdiff_t>(first_));
-    for (Message& message : messages_) message.offset -= static_cast<uint32_t>(offset);
+    for (Message& message : messages_) {
+        const auto moved = static_cast<uint32_t>(offset);
+        message.start -= moved;
+        message.tail.offset -= moved;
+        for (Piece& run : message.runs) run.offset -= moved;
+    }
     used_ -= offset;
     first_ = 0;
 }

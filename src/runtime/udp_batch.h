@@ -1,9 +1,11 @@
 #pragma once
 // UdpBatch: many datagrams by few calls. They are written straight into one arena, and go out together: by sendmmsg,
-// and those that follow each other to one address and are of one size (the last may be shorter) as one message that the
-// kernel cuts (UDP_SEGMENT), where it can. What was committed within one turn of the loop is sent at its end by the
-// batch's own coroutine, or before when it has become much. Nothing here yields or blocks: while the socket is full the
-// arena fills up to kArenaBytes, and what comes then is dropped and counted in the socket's UdpStats.
+// and those that follow each other to one address and are of one size, and one shorter one behind them, as one message
+// that the kernel cuts (UDP_SEGMENT), where it can. A shorter one that was committed before longer ones of other flows
+// goes behind them, so that audio and video of a moment are one message. What was committed within one turn of the loop
+// is sent at its end by the batch's own coroutine, or before when it has become much. Nothing here yields or blocks:
+// while the socket is full the arena fills up to kArenaBytes, and what comes then is dropped and counted in the
+// socket's UdpStats.
 
 #include <netinet/in.h>
 
@@ -34,8 +36,9 @@ class UdpBatch {
 
     // Room for a datagram of that many bytes at most, until commit(). Null: there is none, and it is counted as lost.
     uint8_t* reserve(size_t most_bytes);
-    // The datagram is written: bytes of the room. to: reachable by the socket's family.
-    void commit(size_t bytes, const UdpAddress& to);
+    // The datagram is written: bytes of the room. to: reachable by the socket's family. flow: of one address and flow
+    // the datagrams keep their order; those of others may overtake them within a turn.
+    void commit(size_t bytes, const UdpAddress& to, uint32_t flow = 0);
     // What was committed, as far as the socket takes it.
     void flush();
 
@@ -53,14 +56,25 @@ class UdpBatch {
     const Counters& counters() const { return counters_; }
 
   private:
-    struct Message {
-        UdpAddress to;
+    struct Piece {
         uint32_t offset;
         uint32_t bytes;
-        uint16_t segment;  // bytes of all datagrams but the last
-        uint16_t count;
-        bool closed;  // nothing can follow: the last one is shorter
     };
+    static constexpr size_t kMostRuns = 3;
+    struct Message {
+        UdpAddress to;
+        uint16_t segment;  // bytes of each datagram of the runs
+        uint16_t count;    // datagrams in all
+        uint32_t start;    // of all that it has in the arena
+        uint32_t bytes;    // in all
+        uint32_t flow;     // of the first datagram
+        uint32_t tail_flow;
+        Piece tail;  // a shorter one, which goes last; 0 bytes: there is none
+        std::array<Piece, kMostRuns> runs;
+        uint8_t run_count;
+    };
+    static bool join(Message& message, uint32_t offset, uint32_t bytes, uint32_t flow);
+    static bool add_to_runs(Message& message, uint32_t offset, uint32_t bytes);
     void send_loop();
     void prepare(size_t slot, const Message& message);
     // How many of the messages from first_ on went, or a negative errno of the first.

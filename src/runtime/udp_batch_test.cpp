@@ -17,11 +17,11 @@ class UdpBatchTest : public testing::RuntimeTest {};
 
 UdpAddress loopback(uint16_t port, const char* ip = "127.0.0.1") { return {*base::IpAddress::parse(ip), port}; }
 
-void put(UdpBatch& batch, const UdpAddress& to, char letter, size_t bytes) {
+void put(UdpBatch& batch, const UdpAddress& to, char letter, size_t bytes, uint32_t flow = 0) {
     uint8_t* room = batch.reserve(bytes + 16);
     ASSERT_NE(room, nullptr);
     std::memset(room, letter, bytes);
-    batch.commit(bytes, to);
+    batch.commit(bytes, to, flow);
 }
 
 // "a100 b20 " and so on, of what has come and comes within a moment.
@@ -40,68 +40,13 @@ std::string all_of(UdpSocket& socket, size_t expected) {
     return text;
 }
 
-class Ways : public UdpBatchTest, public ::testing::WithParamInterface<bool> {};
-INSTANTIATE_TEST_SUITE_P(WithAndWithoutGso, Ways, ::testing::Bool());
-
-TEST_P(Ways, DatagramsArriveAsTheyWereCommitted) {
-    auto sender = bind_udp({"127.0.0.1", 0});
-    auto one = bind_udp({"127.0.0.1", 0});
-    auto two = bind_udp({"127.0.0.1", 0});
-    ASSERT_TRUE(ok(sender) && ok(one) && ok(two));
-    UdpBatch batch(**sender);
-    if (!GetParam()) batch.forbid_gso();
-    const bool gso = batch.uses_gso();
-    const UdpAddress first = loopback((*one)->port());
-    const UdpAddress second = loopback((*two)->port());
-    for (char letter : {'a', 'b', 'c'}) put(batch, first, letter, 1100);
-    put(batch, first, 'd', 300);   // the shorter last one
-    put(batch, first, 'e', 300);   // begins anew
-    put(batch, second, 'f', 300);  // another address
-    put(batch, second, 'g', 301);  // longer: begins anew
-    batch.flush();
-    EXPECT_EQ(all_of(**one, 5), "a1100 b1100 c1100 d300 e300 ");
-    EXPECT_EQ(all_of(**two, 2), "f300 g301 ");
-    EXPECT_EQ(batch.counters().calls, 1u);
-    EXPECT_EQ(batch.counters().messages, gso ? 4u : 7u);
-    EXPECT_EQ((*sender)->stats().sent, 7u);
-    EXPECT_EQ((*sender)->stats().send_lost, 0u);
-}
-
-TEST_P(Ways, SendsByItselfAtTheEndOfATurn) {
-    auto sender = bind_udp({"::", 0});
-    auto receiver = bind_udp({"127.0.0.1", 0});
-    auto receiver6 = bind_udp({"::1", 0});
-    ASSERT_TRUE(ok(sender) && ok(receiver) && ok(receiver6));
-    UdpBatch batch(**sender);
-    if (!GetParam()) batch.forbid_gso();
-    for (char letter : {'a', 'b', 'c'}) put(batch, loopback((*receiver)->port()), letter, 500);
-    put(batch, loopback((*receiver6)->port(), "::1"), 'd', 77);
-    EXPECT_EQ(batch.counters().calls, 0u);
-    EXPECT_EQ(all_of(**receiver, 3), "a500 b500 c500 ");
-    EXPECT_EQ(all_of(**receiver6, 1), "d77 ");
-    put(batch, loopback((*receiver)->port()), 'e', 500);
-    EXPECT_EQ(all_of(**receiver, 1), "e500 ");
-}
-
-TEST_F(UdpBatchTest, MuchIsSentBeforeTheTurnEnds) {
-    auto sender = bind_udp({"127.0.0.1", 0});
-    auto receiver = bind_udp({"127.0.0.1", 0}, {.receive_buffer_bytes = 4 << 20});
-    ASSERT_TRUE(ok(sender) && ok(receiver));
-    UdpBatch batch(**sender);
-    const UdpAddress to = loopback((*receiver)->port());
-    for (int i = 0; i < 400; ++i) put(batch, to, static_cast<char>('a' + i % 26), 1000);
-    EXPECT_GT(batch.counters().calls, 0u);
-    std::string expected;
-    for (int i = 0; i < 400; ++i) expected += fmt::format("{}1000 ", static_cast<char>('a' + i % 26));
-    EXPECT_EQ(all_of(**receiver, 400), expected);
-}
-
 // A socket that answers as it is told.
 class Scripted : public UdpSocket {
   public:
     int answer = 0;  // 0: takes all
     bool segments = true;
-    std::string taken;  // "a1100x3 " a message
+    std::string taken;   // "a1100+ " a message, by its first piece
+    std::string pieces;  // all of them, "a1100 b300 | " a message
     bool asked = false;
     UdpStats counts;
     Event writable;
@@ -140,8 +85,109 @@ class Scripted : public UdpSocket {
         const iovec& part = message.msg_hdr.msg_iov[0];
         taken += fmt::format("{}{}{} ", *static_cast<char*>(part.iov_base), part.iov_len,
                              message.msg_hdr.msg_controllen ? "+" : "");
+        for (size_t i = 0; i < message.msg_hdr.msg_iovlen; ++i) {
+            const iovec& one = message.msg_hdr.msg_iov[i];
+            pieces += fmt::format("{}{} ", *static_cast<char*>(one.iov_base), one.iov_len);
+        }
+        pieces += "| ";
     }
 };
+
+class Ways : public UdpBatchTest, public ::testing::WithParamInterface<bool> {};
+INSTANTIATE_TEST_SUITE_P(WithAndWithoutGso, Ways, ::testing::Bool());
+
+TEST_P(Ways, DatagramsArriveAsTheyWereCommitted) {
+    auto sender = bind_udp({"127.0.0.1", 0});
+    auto one = bind_udp({"127.0.0.1", 0});
+    auto two = bind_udp({"127.0.0.1", 0});
+    ASSERT_TRUE(ok(sender) && ok(one) && ok(two));
+    UdpBatch batch(**sender);
+    if (!GetParam()) batch.forbid_gso();
+    const bool gso = batch.uses_gso();
+    const UdpAddress first = loopback((*one)->port());
+    const UdpAddress second = loopback((*two)->port());
+    for (char letter : {'a', 'b', 'c'}) put(batch, first, letter, 1100);
+    put(batch, first, 'd', 300);   // the shorter last one
+    put(batch, first, 'e', 300);   // begins anew
+    put(batch, second, 'f', 300);  // another address
+    put(batch, second, 'g', 301);  // longer: begins anew
+    batch.flush();
+    EXPECT_EQ(all_of(**one, 5), "a1100 b1100 c1100 d300 e300 ");
+    EXPECT_EQ(all_of(**two, 2), "f300 g301 ");
+    EXPECT_EQ(batch.counters().calls, 1u);
+    EXPECT_EQ(batch.counters().messages, gso ? 4u : 7u);
+    EXPECT_EQ((*sender)->stats().sent, 7u);
+    EXPECT_EQ((*sender)->stats().send_lost, 0u);
+}
+
+TEST_P(Ways, AShorterOneOfAnotherFlowGoesBehind) {
+    auto sender = bind_udp({"127.0.0.1", 0});
+    auto receiver = bind_udp({"127.0.0.1", 0});
+    ASSERT_TRUE(ok(sender) && ok(receiver));
+    UdpBatch batch(**sender);
+    if (!GetParam()) batch.forbid_gso();
+    const UdpAddress to = loopback((*receiver)->port());
+    put(batch, to, 'a', 100, 1);  // audio
+    put(batch, to, 'v', 1100, 2);
+    put(batch, to, 'w', 1100, 2);
+    put(batch, to, 'b', 90, 1);    // a second short one: another message
+    put(batch, to, 'x', 1100, 2);  // which takes this one
+    put(batch, to, 'y', 500, 2);   // of the same flow as x: it follows, but not behind 'b'
+    put(batch, to, 'z', 900, 2);   // longer, of the same flow: does not overtake
+    batch.flush();
+    const bool gso = batch.uses_gso();
+    EXPECT_EQ(all_of(**receiver, 7),
+              gso ? "v1100 w1100 a100 x1100 b90 y500 z900 " : "a100 v1100 w1100 b90 x1100 y500 z900 ");
+    EXPECT_EQ(batch.counters().messages, gso ? 4u : 7u);
+}
+
+TEST_F(UdpBatchTest, ATailLetsOthersJoinTheRun) {
+    Scripted socket;
+    UdpBatch batch(socket);
+    const UdpAddress to = loopback(9);
+    for (int i = 0; i < 3; ++i) {
+        put(batch, to, static_cast<char>('v' + i), 1000, 2);
+        if (i == 0) put(batch, to, 'a', 100, 1);
+    }
+    batch.flush();
+    EXPECT_EQ(socket.pieces, "v1000 w2000 a100 | ");
+    socket.answer = EIO;
+    for (char letter : {'v', 'w'}) put(batch, to, letter, 1000, 2);
+    put(batch, to, 'a', 100, 1);
+    put(batch, to, 'x', 1000, 2);
+    socket.taken.clear();
+    batch.flush();
+    EXPECT_EQ(socket.taken, "v1000 w1000 x1000 a100 ");
+}
+
+TEST_P(Ways, SendsByItselfAtTheEndOfATurn) {
+    auto sender = bind_udp({"::", 0});
+    auto receiver = bind_udp({"127.0.0.1", 0});
+    auto receiver6 = bind_udp({"::1", 0});
+    ASSERT_TRUE(ok(sender) && ok(receiver) && ok(receiver6));
+    UdpBatch batch(**sender);
+    if (!GetParam()) batch.forbid_gso();
+    for (char letter : {'a', 'b', 'c'}) put(batch, loopback((*receiver)->port()), letter, 500);
+    put(batch, loopback((*receiver6)->port(), "::1"), 'd', 77);
+    EXPECT_EQ(batch.counters().calls, 0u);
+    EXPECT_EQ(all_of(**receiver, 3), "a500 b500 c500 ");
+    EXPECT_EQ(all_of(**receiver6, 1), "d77 ");
+    put(batch, loopback((*receiver)->port()), 'e', 500);
+    EXPECT_EQ(all_of(**receiver, 1), "e500 ");
+}
+
+TEST_F(UdpBatchTest, MuchIsSentBeforeTheTurnEnds) {
+    auto sender = bind_udp({"127.0.0.1", 0});
+    auto receiver = bind_udp({"127.0.0.1", 0}, {.receive_buffer_bytes = 4 << 20});
+    ASSERT_TRUE(ok(sender) && ok(receiver));
+    UdpBatch batch(**sender);
+    const UdpAddress to = loopback((*receiver)->port());
+    for (int i = 0; i < 400; ++i) put(batch, to, static_cast<char>('a' + i % 26), 1000);
+    EXPECT_GT(batch.counters().calls, 0u);
+    std::string expected;
+    for (int i = 0; i < 400; ++i) expected += fmt::format("{}1000 ", static_cast<char>('a' + i % 26));
+    EXPECT_EQ(all_of(**receiver, 400), expected);
+}
 
 TEST_F(UdpBatchTest, AFullSocketIsWaitedForAndThenCounted) {
     Scripted socket;

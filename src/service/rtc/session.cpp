@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "base/log.h"
 #include "runtime/coroutine.h"
@@ -258,7 +259,9 @@ void RtcSession::send_rtp(std::span<const uint8_t> header, std::span<const uint8
         std::ranges::copy(second, out);
     }
     if (size == 0) return;
-    wire_->commit(size, selected_);
+    uint32_t ssrc = 0;
+    if (header.size() >= 12) std::memcpy(&ssrc, header.data() + 8, sizeof ssrc);
+    wire_->commit(size, selected_, ssrc);
     count_sent(size);
 }
 

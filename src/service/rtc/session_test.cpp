@@ -29,7 +29,7 @@ class TestWire final : public Wire {
         room_.assign(most, 0);
         return room_.data();
     }
-    void commit(size_t bytes, const stun::Address& to) override {
+    void commit(size_t bytes, const stun::Address& to, uint32_t) override {
         sent.push_back({to, Bytes(room_.begin(), room_.begin() + static_cast<ptrdiff_t>(bytes))});
         bytes_to[to] += bytes;
     }

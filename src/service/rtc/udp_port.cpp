@@ -26,7 +26,9 @@ UdpPort::~UdpPort() {
     if (receiver_) receiver_.cancel_and_join();
 }
 
-void UdpPort::commit(size_t bytes, const stun::Address& to) { batch_.commit(bytes, {to.ip, to.port}); }
+void UdpPort::commit(size_t bytes, const stun::Address& to, uint32_t flow) {
+    batch_.commit(bytes, {to.ip, to.port}, flow);
+}
 
 void UdpPort::receive_loop() {
     while (true) {

@@ -20,7 +20,7 @@ class UdpPort final : public Wire {
     runtime::UdpBatch& batch() { return batch_; }
 
     uint8_t* reserve(size_t most_bytes) override { return batch_.reserve(most_bytes); }
-    void commit(size_t bytes, const stun::Address& to) override;
+    void commit(size_t bytes, const stun::Address& to, uint32_t flow) override;
     bool congested() const override { return batch_.full(); }
 
   private:

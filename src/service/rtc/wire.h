@@ -14,8 +14,9 @@ class Wire {
   public:
     // Room for a datagram of that many bytes at most, until commit(). Null: there is none; it is counted as lost.
     virtual uint8_t* reserve(size_t most_bytes) = 0;
-    // to: of a TCP connection its peer, whatever is said. Sent soon.
-    virtual void commit(size_t bytes, const stun::Address& to) = 0;
+    // to: of a TCP connection its peer, whatever is said. Sent soon. flow: whose datagrams must keep their order among
+    // each other (an SSRC).
+    virtual void commit(size_t bytes, const stun::Address& to, uint32_t flow = 0) = 0;
     // Something of right integrity came over it: it may stay.
     virtual void confirm() {}
     virtual bool is_tcp() const { return false; }
