@@ -12,6 +12,7 @@
 
 #include "hot/fan_out.h"
 #include "hot/material.h"
+#include "hot/rtp_fan_out.h"
 #include "live/rtmp_encoder.h"
 #include "media/aac.h"
 #include "media/h264.h"
@@ -64,6 +65,7 @@ struct All {
     std::unique_ptr<ts::SegmentMuxer> segments, big_segments;
     media::Frame big_picture;
     std::unique_ptr<FanOut> publish_alone, fan_out;
+    std::unique_ptr<RtpFanOut> rtp_fan_out;
     std::vector<uint8_t> recording;  // what loop_mp4_fragment makes
 };
 All* all;
@@ -185,6 +187,15 @@ extern "C" {
     return all->fan_out->sends() - sends;
 }
 
+// The same for WebRTC, a packet at a time, without its encryption.
+[[gnu::noinline]] size_t loop_rtp_fan_out() {
+    size_t sends = all->rtp_fan_out->sends();
+    for (int i = 0; i < kRounds / 10; ++i) {
+        for (const media::Frame& frame : all->material.frames()) all->rtp_fan_out->publish(frame);
+    }
+    return all->rtp_fan_out->sends() - sends;
+}
+
 [[gnu::noinline]] size_t loop_amf_decode() {
     for (int i = 0; i < kRounds * 10; ++i) {
         base::ByteReader reader(all->material.connect_command());
@@ -275,6 +286,7 @@ void prepare() {
     });
     all->publish_alone = std::make_unique<FanOut>(0, all->material.frames());
     all->fan_out = std::make_unique<FanOut>(FanOut::kViewers, all->material.frames());
+    all->rtp_fan_out = std::make_unique<RtpFanOut>(all->material.frames());
 }
 
 struct Loop {
@@ -293,6 +305,7 @@ constexpr Loop kLoops[] = {
     {"ts_segments", loop_ts_segments, "kB of transport stream"},
     {"ts_big_pictures", loop_ts_big_pictures, "kB of transport stream"},
     {"fan_out", loop_fan_out, "send to a viewer"},
+    {"rtp_fan_out", loop_rtp_fan_out, "packet to a player"},
     {"amf_decode", loop_amf_decode, "connect command"},
     {"amf_encode", loop_amf_encode, "connect command"},
     {"mp4_fragment", loop_mp4_fragment, "frame"},
@@ -315,5 +328,6 @@ int main() {
     std::fflush(stdout);
     everything.publish_alone.reset();
     everything.fan_out.reset();
+    everything.rtp_fan_out.reset();
     runtime::shutdown();
 }
