@@ -34,7 +34,7 @@ Result<Fragment> Fragment::parse(std::string_view text) {
             break;
         }
     }
-    MediaFacts facts = TRY(read_media(all, {}));
+    MediaFacts facts = TRY(read_media(all));
     if (facts.ice.ufrag.empty() != facts.ice.pwd.empty())
         return fail(Code::kProtocol, "ice-ufrag and ice-pwd belong together");
     if (facts.ice.ufrag.empty() && facts.candidates.empty() && !facts.end_of_candidates)

@@ -289,9 +289,6 @@ class Reader {
     Feedback all_;
     std::vector<std::pair<uint32_t, uint32_t>> pairs_;
     bool own_fingerprint_ = false;
-
-  public:
-    void begin_media() { own_fingerprint_ = false; }
 };
 
 // What may stand before the first m= line and holds for all.
@@ -340,13 +337,18 @@ const PayloadType* MediaFacts::rtx_of(uint8_t wanted) const {
     return nullptr;
 }
 
-Result<MediaFacts> read_media(const MediaSection& media, const Section& session) {
+Result<MediaFacts> read_session(const Section& session) {
     MediaFacts facts;
     Reader reader(facts);
-    TRY(reader.formats(media));
     for (const Attribute& attribute : session.attributes)
         if (may_be_of_session(attribute.name)) TRY(reader.read(attribute));
-    reader.begin_media();
+    return facts;
+}
+
+Result<MediaFacts> read_media(const MediaSection& media, MediaFacts inherited) {
+    MediaFacts facts = std::move(inherited);
+    Reader reader(facts);
+    TRY(reader.formats(media));
     for (const Attribute& attribute : media.attributes) TRY(reader.read(attribute));
     reader.finish();
     facts.kbps = read_kbps(media);

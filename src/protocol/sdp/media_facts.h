@@ -108,6 +108,8 @@ struct MediaFacts {
     const PayloadType* rtx_of(uint8_t number) const;
 };
 
-base::Result<MediaFacts> read_media(const MediaSection& media, const Section& session);
+// What the session's own lines say for all of its sections: read once, however many these are.
+base::Result<MediaFacts> read_session(const Section& session);
+base::Result<MediaFacts> read_media(const MediaSection& media, MediaFacts inherited = {});
 
 }  // namespace sdp

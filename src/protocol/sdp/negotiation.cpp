@@ -229,8 +229,9 @@ Result<std::vector<MediaFacts>> read_all(const SessionDescription& description) 
     std::vector<MediaFacts> all;
     std::set<std::string_view> mids;
     all.reserve(description.media.size());
+    const MediaFacts inherited = TRY(read_session(description), "before the first m= line");
     for (size_t i = 0; i < description.media.size(); ++i) {
-        all.push_back(TRY(read_media(description.media[i], description), fmt::format("m= line {}", i + 1)));
+        all.push_back(TRY(read_media(description.media[i], inherited), fmt::format("m= line {}", i + 1)));
         if (!all.back().mid.empty() && !mids.insert(all.back().mid).second)
             return fail(Code::kProtocol, fmt::format("the mid '{}' is there twice", all.back().mid));
     }
