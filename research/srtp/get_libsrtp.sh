@@ -14,6 +14,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 mkdir -p lists/partial
 # Of the kinds of sources only those of binaries are configured as a rule.
+# shellcheck disable=SC2016  # apt's own variables
 apt-get indextargets --format '$(REPO_URI) $(CODENAME)' 'Created-By: Packages' | sort -u |
     while read -r uri release; do
         echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $uri $release main"
