@@ -2,8 +2,8 @@
 
 import pytest
 
-from lib import dvr, flashes, hls, mediamtx, rtc
-from lib.timing import scaled
+from lib import browser, dvr, flashes, hls, mediamtx, rtc
+from lib.timing import scaled, wait_until
 
 pytestmark = pytest.mark.skipif(not rtc.there_is_chromium(), reason="scripts/test installs Chromium")
 AV_MS, GLASS_MS = 80, 400
@@ -149,3 +149,33 @@ def test_whip_to_flv_hls_and_dvr(servers, pages, tmp_path):
     recording = dvr.wait_files(server, 1)[0]
     flashes.assert_right("DVR", flashes.look(recording, tmp_path), rtc.FIELDS, AV_MS)
 
+
+
+# ---- The server's own pages
+
+FRAMES = """<!doctype html><iframe id="whip" allow="camera;microphone"></iframe><iframe id="whep"></iframe><script>
+const base = decodeURIComponent(location.hash.slice(1)), page = id => document.getElementById(id);
+page("whip").src = base + "/players/whip.html?autostart";
+setTimeout(() => page("whep").src = base + "/players/whep.html?autostart", 2000);
+setInterval(() => fetch("/report", {method: "POST", body: JSON.stringify(["whip", "whep"].map(id => {
+    const inside = page(id).contentDocument, video = inside && inside.querySelector("video");
+    return video && {state: inside.getElementById("state").textContent, time: video.currentTime, width: video.videoWidth};
+}))}), 300);
+</script>"""
+
+
+def test_our_own_pages(ours, tool, tmp_path):
+    """Both pages at once, started by their URLs: camera in, picture out, and what they say of it."""
+    # The page around them may look into them, which are of another origin.
+    flags = f"{rtc.FLAGS} --disable-web-security --disable-site-isolation-trials"
+    page = browser.Browser(tool, tmp_path, FRAMES, f"http://127.0.0.1:{ours.http_port}", flags)
+    try:
+
+        def plays():
+            last = page.last()
+            return last and all(last) and last[1]["time"] > 2 and last[1]["width"] > 0 and last
+
+        whip, whep = wait_until(plays, 30, lambda: f"two seconds of picture; the pages say {page.last()}", 0.2)
+    finally:
+        page.close()
+    assert "video" in whip["state"] and "frames/s" in whep["state"], f"they say how it goes: {whip} {whep}"
