@@ -56,18 +56,24 @@ class Tone(MediaStreamTrack):
         return frame
 
 
-def assert_clear(samples, hertz, who):
-    """A steady tone of that frequency: nothing else is within 20 dB of it, and it never stops."""
+def clearness(samples, hertz):
+    """By how much the tone is above all else, dB, and the share of 20 ms in which it is weak."""
     loud = samples.astype(float)
     spectrum = numpy.abs(numpy.fft.rfft(loud * numpy.hanning(len(loud)))) ** 2
     at = numpy.fft.rfftfreq(len(loud), 1 / RATE)
     tone = spectrum[numpy.abs(at - hertz) < 20].sum()
-    ratio = 10 * numpy.log10(tone / max(spectrum.sum() - tone, 1))
-    assert ratio > 20, f"{who}: {hertz} Hz is {ratio:.1f} dB above all else; loudest is {at[spectrum.argmax()]:.0f} Hz"
     window = RATE // 50
     rms = numpy.sqrt((loud[: len(loud) // window * window].reshape(-1, window) ** 2).mean(axis=1))
-    weak = numpy.flatnonzero(rms < numpy.median(rms) / 1.5)
-    assert len(weak) <= len(rms) / 20, f"{who}: the tone is weak in {len(weak)} of {len(rms)} windows of 20 ms, at {weak[:10]}"
+    return 10 * numpy.log10(max(tone, 1) / max(spectrum.sum() - tone, 1)), float((rms < numpy.median(rms) / 1.5).mean())
+
+
+def assert_clear(samples, hertz, who):
+    """A steady tone of that frequency, through one second at least: a busy machine may cost the peer a packet in another,
+    but what is wrong with the conversion is wrong in each."""
+    found = [clearness(samples[at : at + RATE], hertz) for at in range(0, len(samples) - RATE + 1, RATE // 2)]
+    assert any(ratio > 20 and weak <= 0.04 for ratio, weak in found), (
+        f"{who}: {hertz} Hz should be 20 dB above all else and never stop; (dB, share of weak windows) a second: {found}"
+    )
 
 
 def tones(server, rate, path="live/one"):
@@ -135,19 +141,20 @@ def test_b_pictures(servers, tool, keep):
         with rtc_aiortc.Complaints() as complaints:
             async with rtc_aiortc.Player(rtc.whep_url(server)) as player:
                 await player.has(pictures=10)
-                first, began = len(player.pictures), time.monotonic()
-                await asyncio.sleep(4)
-                rate = (len(player.pictures) - first) / (time.monotonic() - began)
-                return player.pictures, rate, [line for line in complaints.lines if line[0] > player.pictures[0].at]
+                await player.has(pictures=len(player.pictures) + 25, seconds=30)
+                return player.pictures, [line for line in complaints.lines if line[0] > player.pictures[0].at]
 
-    pictures, rate, complaints = asyncio.run(scene())
+    pictures, complaints = asyncio.run(scene())
     times = [picture.pts for picture in pictures]
+    # The first ones are those of the past, pressed together. A step back is a turn of 2^32 for aiortc.
+    steps = [(two - one + (1 << 31)) % (1 << 32) - (1 << 31) for one, two in zip(times[-25:], times[-24:])]
+    step = rtc.median(map(abs, steps))
     if keep == "off":
         assert times == sorted(times), "pictures should come in their order"
         assert not complaints, complaints[:5]
-        assert rate < 15, f"one picture in four is no B picture: 6 a second should come; {rate:.1f} do"
+        assert step == 4 * 3600, f"one picture in four is no B picture, 14400 ticks apart; they are {step}"
     else:
-        assert rate > 18, f"25 pictures a second should come; {rate:.1f} do"
+        assert step < 4 * 3600, f"all pictures should come, 3600 ticks apart; they are {steps}"
 
 
 def test_a_pause_in_watching(servers, tmp_path):
