@@ -69,8 +69,6 @@ void Player::on_tracks() {
     if (video_ >= 0) lane_.request_keyframe(base::monotonic_ms());
 }
 
-void Player::on_unpublish() { waits_for_keyframe_ = video_ >= 0; }
-
 void Player::on_stream_end() { session_.end("the stream ended", base::CloseReason::kStreamEnded); }
 
 bool Player::on_packets(int64_t now_us) {
@@ -119,10 +117,10 @@ void Player::look_for_keyframe(int64_t now_ms) {
     auto keyframe = ring.newest_keyframe();
     if (waits_for_keyframe_) {
         if (!keyframe || *keyframe < keyframe_from_) return;
+        const size_t most = lane_.published_by_rtp() ? kMostBacklogWhereAsked : kMostBacklogBytes;
         size_t backlog = 0;
-        for (uint64_t i = *keyframe; i < ring.end() && backlog <= kMostBacklogBytes; ++i)
-            backlog += ring.at(i).payload.size();
-        if (backlog > kMostBacklogBytes) {
+        for (uint64_t i = *keyframe; i < ring.end() && backlog <= most; ++i) backlog += ring.at(i).payload.size();
+        if (backlog > most) {
             keyframe_from_ = *keyframe + 1;
             lane_.request_keyframe(now_ms);
             return;

@@ -55,8 +55,10 @@ class Player final : public Media, private live::RtpSink {
     static constexpr size_t kMostTracks = 2;
     // At one turn; the rest after RtpLane::kPaceMs, so that what a viewer gets at its beginning fits its buffers.
     static constexpr int kPacketsPerTurn = 48;
-    // A group of pictures larger than this is not sent to one who comes: he waits for the next.
+    // A group of pictures larger than this is not sent to one who comes: he waits for the next. Where the publisher can
+    // be asked for one, that comes sooner than much would.
     static constexpr size_t kMostBacklogBytes = 2 * 1024 * 1024;
+    static constexpr size_t kMostBacklogWhereAsked = 256 * 1024;
     // What is sent again: half of what is sent, and so much saved up.
     static constexpr int32_t kMostCredit = 512 * 1024, kFirstCredit = 256 * 1024;
     // Of one packet, so often, the second time no sooner than this and each time twice as long after the one before:
@@ -74,7 +76,6 @@ class Player final : public Media, private live::RtpSink {
 
     bool on_packets(int64_t now_us) override;
     void on_tracks() override;
-    void on_unpublish() override;
     void on_stream_end() override;
 
     SendTrack* track_of(size_t lane_track) {

@@ -167,6 +167,42 @@ TEST_F(PlayerTest, AKeyframeWhosePacketsOvertookEachOther) {
     EXPECT_EQ(viewer->got(), "v1003:idr2 v1002:idr1 v1004:idr3 ");
 }
 
+TEST_F(PlayerTest, AnswersOfThePublisherAreWaitedForRatherThanMuchSent) {
+    put(0, 100, "idr", true);
+    for (uint32_t i = 0; i < 400; ++i) put(0, 200 + i, std::string(1000, 'x'));
+    auto frames = view();
+    EXPECT_TRUE(wait_for([&] { return frames->session.sent.size() == 401; }));
+    Source source;
+    lane.set_keyframe_source(&source);
+    auto rtp = view();
+    settle();
+    put(0, 1000, "p");
+    settle();
+    EXPECT_EQ(rtp->got(), "");
+    EXPECT_EQ(source.asked, 1);
+    put(0, 1100, "idr", true);
+    settle();
+    EXPECT_EQ(rtp->got(), "v1002:idr ");
+}
+
+TEST_F(PlayerTest, APublishersEndSendsNothingOnceMore) {
+    put(0, 100, "idr", true);
+    put(0, 200, "p");
+    struct Owner : live::PublicationOwner {
+        bool publisher_alive() const override { return true; }
+        void publication_revoked(std::string_view) override {}
+    } owner;
+    auto publication = stream->acquire(owner, false);
+    ASSERT_TRUE(publication);
+    auto viewer = view();
+    settle();
+    EXPECT_EQ(viewer->got(), "v1002:idr v1003:p ");
+    publication->end();
+    auto another = view();  // wakes the pump
+    settle();
+    EXPECT_EQ(viewer->got(), "");
+}
+
 TEST_F(PlayerTest, NacksAreAnsweredFromTheRing) {
     put(0, 100, "idr", true);
     put(0, 200, "b");
