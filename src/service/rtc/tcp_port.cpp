@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -78,7 +77,7 @@ class TcpPort::Connection final : public Wire, private runtime::ParkedHandler {
     void on_readable() override {
         std::span<uint8_t> buffer = runtime::shared_read_buffer();
         while (!gone_) {
-            std::memcpy(buffer.data(), rest_.data(), rest_.size());
+            std::ranges::copy(rest_, buffer.begin());
             auto got = stream_->try_read(buffer.subspan(rest_.size(), kReadBytes));
             if (!got || got->end) return leave();
             if (got->bytes == 0) return;
