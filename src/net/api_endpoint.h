@@ -49,10 +49,10 @@ struct ApiEndpoint {
     std::string shape{};
     std::string content_type = "application/json";  // empty: no body
     int status = 200;                               // when all is well
-    std::string body_shape{};            // of a JSON body that may be sent
-    std::string body_type{};             // of another body, which must be sent: "application/sdp"
-    std::vector<ApiFailure> failures{};  // beside those that follow from access and parameters
-    std::vector<int> other_statuses{};   // that are no failures: 302
+    std::string body_shape{};                       // of a JSON body that may be sent
+    std::string body_type{};                        // of another body, which must be sent: "application/sdp"
+    std::vector<ApiFailure> failures{};             // beside those that follow from access and parameters
+    std::vector<int> other_statuses{};              // that are no failures: 302
 };
 
 struct ApiTable {

@@ -82,8 +82,8 @@ base::Result<void> About::authors(Request&, Response& response) {
 // By the words of SRS, and what stands behind each here.
 base::Result<void> About::features(Request&, Response& response) {
     const Json features = {
-        {"ssl", true},  {"hls", true},        {"hds", false},    {"callback", true}, {"api", true},     {"httpd", true},
-        {"dvr", true},  {"transcode", false}, {"ingest", false}, {"stat", true},     {"caster", false}, {"h265", true},
+        {"ssl", true}, {"hls", true},        {"hds", false},    {"callback", true}, {"api", true},     {"httpd", true},
+        {"dvr", true}, {"transcode", false}, {"ingest", false}, {"stat", true},     {"caster", false}, {"h265", true},
         {"rtc", true}, {"srt", false},       {"rtsp", false},   {"gb28181", false}, {"exporter", true}};
     return send(response, {{"build", std::string(__DATE__)}, {"options", identity_.signature}, {"features", features}});
 }
