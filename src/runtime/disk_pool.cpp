@@ -25,12 +25,10 @@ base::Result<void> DiskPool::start() {
         pthread_setname_np(thread.native_handle(), "disk");
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    gathering_ = spawn("disk-gather", [this] { gather(); });
     return {};
 }
 
 void DiskPool::stop() {
-    gathering_.cancel_and_join();
     {
         std::lock_guard lock(mutex_);
         stopping_ = true;
@@ -44,30 +42,11 @@ void DiskPool::stop() {
 }
 
 void DiskPool::submit(std::unique_ptr<DiskJob> job) {
-    const bool is_long = job->is_long;
     {
         std::lock_guard lock(mutex_);
-        (is_long ? long_ : short_).push_back(std::move(job));
+        (job->is_long ? long_ : short_).push_back(std::move(job));
     }
-    if (is_long) return changed_.notify_one();
-    ++gathered_;
-    submitted_.set();
-}
-
-// A thread that is held up by its job is no reason for others to wait: each tick wakes one while there is work.
-void DiskPool::gather() {
-    while (!cancelled()) {
-        if (gathered_ == 0) {
-            submitted_.reset();
-            if (!submitted_.wait(Deadline::never())) return;
-        }
-        if (!sleep_ms(kTickMs)) return;
-        take_finished();
-        std::unique_lock lock(mutex_);
-        const bool waiting = !short_.empty();
-        lock.unlock();
-        if (waiting) changed_.notify_one();
-    }
+    changed_.notify_one();
 }
 
 void DiskPool::defer(std::move_only_function<void()> call) {
@@ -96,10 +75,10 @@ void DiskPool::run() {
         lock.unlock();
         job->work();
         lock.lock();
-        const bool is_long = job->is_long;
-        if (is_long) long_runs_ = false;
+        if (job->is_long) long_runs_ = false;
+        const bool first = finished_.empty();
         finished_.push_back(std::move(job));
-        if (!is_long) continue;
+        if (!first) continue;
         const uint64_t one = 1;
         [[maybe_unused]] const ssize_t written = write(wake_fd_, &one, sizeof one);
     }
@@ -108,21 +87,16 @@ void DiskPool::run() {
 void DiskPool::on_readable() {
     uint64_t count;
     [[maybe_unused]] const ssize_t got = read(wake_fd_, &count, sizeof count);
-    take_finished();
-    for (auto& call : std::exchange(deferred_, {})) call();
-}
-
-void DiskPool::take_finished() {
     std::vector<std::unique_ptr<DiskJob>> finished;
     {
         std::lock_guard lock(mutex_);
         finished.swap(finished_);
     }
     for (auto& job : finished) {
-        if (!job->is_long) --gathered_;
         job->done();
         job.reset();
     }
+    for (auto& call : std::exchange(deferred_, {})) call();
 }
 
 }  // namespace runtime::disk

@@ -1,10 +1,6 @@
 #pragma once
 // Internal to the disk. Two worker threads for jobs that may block, in the order in which they came; of long ones one
 // at a time, so that a thread is left for the others. What a job owns is released on the loop's thread.
-//
-// Waking a thread, and being woken by it, costs more than most jobs. So short ones are gathered: what was submitted
-// within a tick of kTickMs goes to the threads with one wake-up, and what is finished is taken at a later tick. Nobody
-// waits for a file at the loop's speed. Long ones are begun, and told, at once.
 
 #include <array>
 #include <condition_variable>
@@ -16,9 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "runtime/coroutine.h"
 #include "runtime/reactor.h"
-#include "runtime/sync.h"
 
 namespace runtime::disk {
 
@@ -32,10 +26,9 @@ struct DiskJob {
 class DiskPool final : public ParkedHandler {
   public:
     static constexpr size_t kThreads = 2;
-    static constexpr int64_t kTickMs = 10;
 
     base::Result<void> start();
-    // What was asked for is done, and told, before it returns. May yield.
+    // What was asked for is done, and told, before it returns. Does not yield.
     void stop();
     void submit(std::unique_ptr<DiskJob> job);
     // Calls it soon, from the loop.
@@ -47,8 +40,6 @@ class DiskPool final : public ParkedHandler {
 
   private:
     void run();
-    void gather();
-    void take_finished();
     bool has_work() const { return !short_.empty() || (!long_.empty() && !long_runs_); }
     std::unique_ptr<DiskJob> take();
 
@@ -58,9 +49,6 @@ class DiskPool final : public ParkedHandler {
     std::deque<std::unique_ptr<DiskJob>> long_;
     bool long_runs_ = false;
     bool stopping_ = false;
-    size_t gathered_ = 0;  // short ones that are not finished; the loop's alone, as the next
-    Event submitted_;
-    Task gathering_;
     std::vector<std::unique_ptr<DiskJob>> finished_;
     std::vector<std::move_only_function<void()>> deferred_;  // the loop's alone
     detail::Watch wake_;
