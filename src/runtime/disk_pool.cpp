@@ -10,6 +10,9 @@
 
 namespace runtime::disk {
 
+DiskPool::DiskPool() { CHECK(sem_init(&submitted_, 0, 0) == 0); }
+DiskPool::~DiskPool() { sem_destroy(&submitted_); }
+
 base::Result<void> DiskPool::start() {
     wake_fd_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (wake_fd_ < 0) return base::fail_errno("eventfd", errno);
@@ -33,7 +36,7 @@ void DiskPool::stop() {
         std::lock_guard lock(mutex_);
         stopping_ = true;
     }
-    changed_.notify_all();
+    for (size_t i = 0; i < kThreads; ++i) sem_post(&submitted_);
     for (auto& thread : threads_) {
         if (thread.joinable()) thread.join();
     }
@@ -46,7 +49,7 @@ void DiskPool::submit(std::unique_ptr<DiskJob> job) {
         std::lock_guard lock(mutex_);
         (job->is_long ? long_ : short_).push_back(std::move(job));
     }
-    changed_.notify_one();
+    sem_post(&submitted_);
 }
 
 void DiskPool::defer(std::move_only_function<void()> call) {
@@ -66,10 +69,13 @@ std::unique_ptr<DiskJob> DiskPool::take() {
 void DiskPool::run() {
     std::unique_lock lock(mutex_);
     while (true) {
-        changed_.wait(lock, [this] { return stopping_ || has_work(); });
+        // Whoever is done looks again before it waits: another's job may have been left for it.
         if (!has_work()) {
-            // The other thread may be at a long one, with more of them behind it: it goes on with those itself.
-            return;
+            if (stopping_) return;
+            lock.unlock();
+            while (sem_wait(&submitted_) != 0) continue;  // EINTR
+            lock.lock();
+            continue;
         }
         auto job = take();
         lock.unlock();

@@ -2,8 +2,9 @@
 // Internal to the disk. Two worker threads for jobs that may block, in the order in which they came; of long ones one
 // at a time, so that a thread is left for the others. What a job owns is released on the loop's thread.
 
+#include <semaphore.h>
+
 #include <array>
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -27,6 +28,8 @@ class DiskPool final : public ParkedHandler {
   public:
     static constexpr size_t kThreads = 2;
 
+    DiskPool();
+    ~DiskPool();
     base::Result<void> start();
     // What was asked for is done, and told, before it returns. Does not yield.
     void stop();
@@ -44,7 +47,8 @@ class DiskPool final : public ParkedHandler {
     std::unique_ptr<DiskJob> take();
 
     std::mutex mutex_;
-    std::condition_variable changed_;
+    // One for each job. Not a condition: to signal that may wait for a waiter which has no processor.
+    sem_t submitted_;
     std::deque<std::unique_ptr<DiskJob>> short_;
     std::deque<std::unique_ptr<DiskJob>> long_;
     bool long_runs_ = false;
