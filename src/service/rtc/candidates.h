@@ -8,7 +8,8 @@
 //   interfaces   with candidate * or 0.0.0.0: addresses of this machine (use_auto_detect_network_ip) of ip_family, but
 //                no loopback and no link-local ones; and where nothing else was found the first there is
 //
-// Each with the ports of the transports that rtc_server.protocol offers. Pure but for local_addresses().
+// Each with the ports of the transports that rtc_server.protocol offers. Pure: who calls brings the machine's
+// addresses.
 
 #include <cstdint>
 #include <functional>
@@ -18,17 +19,12 @@
 #include <vector>
 
 #include "config/snapshot.h"
+#include "runtime/local_addresses.h"
 #include "service/rtc/service.h"
 
 namespace service::rtc {
 
-struct LocalAddress {
-    std::string interface;
-    std::string ip;  // as text, without a zone
-    bool loopback = false;
-};
-// Of the interfaces that are up; without link-local ones.
-std::vector<LocalAddress> local_addresses();
+using runtime::LocalAddress;
 
 struct CandidateSources {
     std::vector<LocalAddress> local;

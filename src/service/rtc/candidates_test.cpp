@@ -129,7 +129,7 @@ TEST_F(CandidatesTest, AreBounded) {
 
 TEST(LocalAddresses, HasALoopback) {
     bool loopback = false;
-    for (const LocalAddress& one : local_addresses()) loopback |= one.loopback && one.ip == "127.0.0.1";
+    for (const LocalAddress& one : runtime::local_addresses()) loopback |= one.loopback && one.ip == "127.0.0.1";
     EXPECT_TRUE(loopback);
 }
 

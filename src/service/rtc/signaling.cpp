@@ -287,7 +287,7 @@ Result<Answer> Signaling::begin(const Endpoint& endpoint, OfferRequest& offer, c
 Result<std::vector<CandidateAddress>> Signaling::candidates(const OfferRequest& offer, const net::HttpRequest& request,
                                                             const config::Snapshot& snapshot) {
     CandidateSources sources;
-    sources.local = local_addresses();
+    sources.local = runtime::local_addresses();
     sources.resolve = [this](const std::string& name) { return resolve(name); };
     sources.environment = [](const std::string& name) {
         const char* value = std::getenv(name.c_str());

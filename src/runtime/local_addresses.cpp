@@ -1,3 +1,5 @@
+#include "runtime/local_addresses.h"
+
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -5,9 +7,7 @@
 
 #include <memory>
 
-#include "service/rtc/candidates.h"
-
-namespace service::rtc {
+namespace runtime {
 namespace {
 
 struct Free {
@@ -42,4 +42,4 @@ std::vector<LocalAddress> local_addresses() {
     return all;
 }
 
-}  // namespace service::rtc
+}  // namespace runtime
