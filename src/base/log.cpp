@@ -47,11 +47,12 @@ ContextIdProvider context_provider = nullptr;
 bool utc = false;
 uint64_t dropped_before = 0;  // of logs that were closed
 
-// The date changes once a second; the conversion to it is the dear part of a line.
+// The date changes once a second; the conversion to it is the dear part of a line. Of each thread: last_words() may be
+// another's.
 void append_time(fmt::memory_buffer& line) {
-    static int64_t second_known = -1;
-    static bool utc_known = false;
-    static char text[32];
+    thread_local int64_t second_known = -1;
+    thread_local bool utc_known = false;
+    thread_local char text[32];
     int64_t now = wall_ms();
     if (now / 1000 != second_known || utc != utc_known) {
         second_known = now / 1000;

@@ -27,6 +27,11 @@ void SnapshotBuilder::check_rtc_server() {
     }
     if (rtc.enabled && rtc.protocol == "tcp" && !rtc.tcp.enabled)
         problems_.error(origin("rtc_server/protocol"), "protocol tcp needs `tcp { enabled on; }` in rtc_server");
+    if (rtc.enabled && rtc.reuseport > 1)
+        problems_.warning(origin("rtc_server/reuseport"),
+                          fmt::format("reuseport {} has no effect: one thread reads all datagrams, from one socket for "
+                                      "each address",
+                                      rtc.reuseport));
     if (rtc.black_hole.enabled)
         if (auto addr = parse_listen_address(rtc.black_hole.addr); !addr || addr->host.empty())
             problems_.error(origin("rtc_server/black_hole/enabled"), "black_hole needs an addr, ADDRESS:PORT");
@@ -37,6 +42,12 @@ void SnapshotBuilder::check_rtc(Vhost& vhost) {
     if (!snapshot_.rtc_server.enabled)
         problems_.warning(vhost_origin(vhost, "vhost/rtc/enabled"),
                           fmt::format("rtc of vhost {} does nothing while rtc_server is not enabled", vhost.name));
+    if (!vhost.rtc.nack_no_copy)
+        problems_.warning(vhost_origin(vhost, "vhost/rtc/nack_no_copy"),
+                          "nack_no_copy off has no effect: packets are always shared");
+    if (vhost.rtc.stun_strict_check)
+        problems_.warning(vhost_origin(vhost, "vhost/rtc/stun_strict_check"),
+                          "stun_strict_check on has no effect: STUN is always checked strictly");
 }
 
 }  // namespace config

@@ -15,6 +15,12 @@ void list(const Snapshot& snapshot, const Vhost* vhost, std::vector<Listed>& out
 
 }  // namespace
 
+std::vector<Listed> list_directives(const Snapshot& snapshot, const Vhost* vhost) {
+    std::vector<Listed> out;
+    list(snapshot, vhost, out);
+    return out;
+}
+
 std::vector<Listed> list_directives(const Snapshot& snapshot) {
     std::vector<Listed> out;
     list(snapshot, nullptr, out);

@@ -18,5 +18,7 @@ struct Listed {
 
 // Supported directives only, in the table's order; vhosts one after another.
 std::vector<Listed> list_directives(const Snapshot& snapshot);
+// Those of one vhost; null: those outside of vhosts.
+std::vector<Listed> list_directives(const Snapshot& snapshot, const Vhost* vhost);
 
 }  // namespace config

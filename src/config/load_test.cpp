@@ -70,6 +70,15 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"http_server { listen 1; }", ""},
         Case{"http_server { https { enabled on; } }",
              "t.conf:1: warning: https does nothing while http_server is not enabled\n"},
+        // Accepted, and without effect.
+        Case{"rtc_server { enabled on; reuseport 4; }\n"
+             "vhost v { rtc { enabled on; nack_no_copy off;\nstun_strict_check on; } }\n"
+             "vhost w { rtc { nack_no_copy off; } }",
+             "t.conf:1: warning: reuseport 4 has no effect: one thread reads all datagrams, from one socket for each "
+             "address\n"
+             "t.conf:2: warning: nack_no_copy off has no effect: packets are always shared\n"
+             "t.conf:3: warning: stun_strict_check on has no effect: STUN is always checked strictly\n"},
+        Case{"rtc_server { reuseport 4; }\nvhost v { }", ""},
         // Not supported yet: a warning for each directive, none for what is switched off.
         Case{"vhost a { dash { enabled on;\n dash_path /x; } }",
              "t.conf:1: warning: 'vhost/dash/enabled' is not supported yet\n"

@@ -14,9 +14,8 @@ void add_exporter_rows(std::vector<Row>& rows) {
         "enabled."));
     rows.push_back(row(scope, "label", &E::label, "", none(), kLive, "A label of srs_build_info.", "cn-beijing"));
     rows.push_back(row(scope, "tag", &E::tag, "", none(), kLive, "Another one.", "cn-edge"));
-    rows.push_back(
-        row(scope, "stream_limit", &E::stream_limit, 200, count(0, 100'000), kLive,
-            "Streams with metrics of their own, some fifteen lines each; how many are left out is a metric."));
+    rows.push_back(row(scope, "stream_limit", &E::stream_limit, 200, count(0, 100'000), kLive,
+                       "Streams with metrics of their own, 13 lines each; how many are left out is a metric."));
 }
 
 }  // namespace config

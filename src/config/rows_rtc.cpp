@@ -18,8 +18,8 @@ void add_listening(std::vector<Row>& rows) {
                        "for nothing else."));
     rows.push_back(
         row(kServer, "reuseport", &S::reuseport, 1, count(1, 64), kRestart,
-            "Sockets that share each address, where several threads read them; here one does, so there is one, and "
-            "this changes nothing."));
+            "Accepted, without effect: sockets that share each address are for several threads that read them. Here "
+            "one does, 64 datagrams a call, so there is one socket."));
     const Scope tcp{"rtc_server/tcp",
                     [](const auto& root) -> decltype(auto) { return (root.snapshot->rtc_server.tcp); }};
     rows.push_back(
@@ -68,13 +68,17 @@ void add_session(std::vector<Row>& rows) {
     rows.push_back(row(kVhost, "nack", &V::nack, true, none(), kLive,
                        "Lost packets are asked for again, and sent again to those who ask."));
     rows.push_back(row(kVhost, "nack_no_copy", &V::nack_no_copy, true, none(), kLive,
-                       "Packets kept for that are shared, not copied; they always are, off changes nothing."));
+                       "Accepted, without effect: packets kept for that are always shared, never copied."));
     rows.push_back(row(kVhost, "twcc", &V::twcc, true, none(), kLive,
                        "Publishers are told when each packet came (transport-wide congestion control)."));
-    rows.push_back(row(kVhost, "stun_timeout", &V::stun_timeout, 30, seconds(1, 3600), kLive,
-                       "A session without a STUN message for so long ends."));
-    rows.push_back(row(kVhost, "stun_strict_check", &V::stun_strict_check, false, none(), kLive,
-                       "STUN requests of wrong integrity are refused; they always are, off changes nothing."));
+    rows.push_back(row(
+        kVhost, "stun_timeout", &V::stun_timeout, 30, seconds(1, 3600), kLive,
+        "A session of which nothing right comes for so long, no STUN request and no media, ends. After 30 s nothing is "
+        "sent to it any more."));
+    rows.push_back(
+        row(kVhost, "stun_strict_check", &V::stun_strict_check, false, none(), kLive,
+            "Accepted, without effect: STUN requests of wrong integrity, and of clients that take the controlled "
+            "side of ICE (they are told: 487), are always refused."));
     rows.push_back(row(kVhost, "dtls_role", &V::dtls_role, "passive", one_of({"active", "passive"}), kLive,
                        "Who begins the DTLS handshake: active is this server, passive the client, where it leaves the "
                        "choice."));
@@ -99,6 +103,8 @@ void add_bridges(std::vector<Row>& rows) {
                        "SEI units of H.264 are kept on the way to WebRTC."));
     rows.push_back(row(kVhost, "opus_bitrate", &V::opus_bitrate, 48'000, count(8'000, 320'000), kLive,
                        "Bit rate of audio made for WebRTC, bit/s."));
+    rows.push_back(row(kVhost, "opus_ptime", &V::opus_ptime, "40", one_of({"20", "40", "60"}), kLive,
+                       "How long a packet of audio made for WebRTC is, ms: longer ones come later and cost less."));
     rows.push_back(row(kVhost, "rtc_to_rtmp", &V::rtc_to_rtmp, false, none(), kLive,
                        "Streams published by WebRTC can be played by the other protocols, and recorded."));
     rows.push_back(row(kVhost, "pli_for_rtmp", &V::pli_for_rtmp, 6.0, seconds(0.5, 60), kLive,

@@ -329,7 +329,8 @@ struct VhostRtc {
     bool rtmp_to_rtc{};
     bool keep_bframe{};
     bool keep_avc_nalu_sei{};
-    int opus_bitrate{};  // bit/s
+    int opus_bitrate{};        // bit/s
+    std::string opus_ptime{};  // ms: 20, 40 or 60
     bool rtc_to_rtmp{};
     double pli_for_rtmp{};  // s
     int aac_bitrate{};      // bit/s

@@ -7,6 +7,7 @@
 #include "live/live_log.h"
 #include "live/stream.h"
 #include "live/viewer.h"
+#include "runtime/cpu_slice.h"
 
 namespace live {
 
@@ -118,7 +119,7 @@ size_t Audience::walk(size_t begin, size_t end) {
         visit(*viewer, turn_began_us / 1000);
         // A viewer that went away left its place to another.
         if (i < viewers_.size() && viewers_[i] == viewer) ++i;
-        if (++visited % 16 != 0 || base::monotonic_us() - turn_began_us < kTurnUs) continue;
+        if (++visited % 16 != 0 || !runtime::slice_is_over(base::monotonic_us() - turn_began_us)) continue;
         if (sampled) note_latency(visited - std::exchange(noted, visited));
         if (!runtime::yield()) return i;
         turn_began_us = base::monotonic_us();

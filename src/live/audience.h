@@ -43,7 +43,6 @@ class Audience {
     static constexpr int64_t kTickMs = 20;       // with every frame: no walk sooner than this once there are
     static constexpr size_t kManyViewers = 200;  // this many
     static constexpr int64_t kIdleMs = 500;      // how often those who are stuck are looked at when nothing comes
-    static constexpr int64_t kTurnUs = 1000;     // how long the pump keeps the loop
 
     void pump(Stream& stream);
     void merge_cycle(int64_t interval_ms);

@@ -2,7 +2,8 @@
 // RtpLane: a stream as RTP. Whoever publishes by RTP, and the bridge that makes RTP of frames, write packets into it by
 // the same append(); players and the bridge to frames read them. It gives packets sequence numbers and timestamps of
 // its own, which go on over a change of publisher; merges requests for keyframes; and says who wants what. One pump
-// coroutine tells its sinks once for all packets that came since they were told.
+// coroutine tells its sinks once for all packets that came since they were told. Where many watch, sound of long
+// packets waits for the next picture, so that both are one message to each of them.
 //
 // It sends nothing, and knows nothing of SSRC, encryption or what a player has negotiated. Owned by the Stream.
 
@@ -67,6 +68,8 @@ class RtpLane {
     static constexpr int64_t kPaceMs = 5;              // between two turns of who has more to send than it may at once
     static constexpr int64_t kTickMs = 20;             // no walk sooner than this after the last once there are
     static constexpr size_t kManySinks = 50;           // this many
+    static constexpr int64_t kRideMs = 40;             // and then sound waits so long for a picture, where its
+    static constexpr int kRideFromMs = 40;             // packets are this long: of shorter ones more would come
     static constexpr int64_t kKeyframeEveryMs = 1000;  // a publisher is asked no more often
 
     enum class Wants : uint8_t { kPlay, kConvert };  // a player, or a bridge: a bridge is no viewer
@@ -86,7 +89,7 @@ class RtpLane {
     void append(size_t track, const RtpHead& head, std::span<const uint8_t> payload, int64_t now_us);
     // The publisher's timestamp that belongs to a moment, of a clock that all tracks of one publisher share: by its
     // sender reports, or because a bridge knows. ntp_us: microseconds of any clock. Passed over before the track's
-    // first packet: say it again now and then.
+    // first packet: say it again now and then. What wavers by less than 60 ms is followed by a quarter.
     void set_clock(size_t track, int64_t ntp_us, uint32_t timestamp, int64_t now_us);
     // Null: nobody can be asked, as where frames came by RTMP.
     void set_keyframe_source(KeyframeSource* source) { keyframe_source_ = source; }
@@ -137,7 +140,10 @@ class RtpLane {
     void tell_unpublished();
     void end_players();
     void tell(void (RtpSink::*what)());
+    void note_unread(bool pressing);
+    bool rides(size_t track) const;
     void pump();
+    void wait_for_many(int64_t tick_ms, int64_t ride_ms);
     bool walk();
 
     Stream& stream_;
@@ -152,7 +158,8 @@ class RtpLane {
     bool keyframe_wanted_ = false;
     int64_t clock_offset_us_ = 0;  // of the publisher's clock from the wall clock
     bool has_clock_offset_ = false;
-    bool unread_ = false;  // packets came since the last walk
+    bool unread_ = false;    // packets came since the last walk
+    bool pressing_ = false;  // and one that does not wait for a picture
     runtime::Event wake_{"RTP packets"};
     runtime::Task pump_;
     RtpLaneCounters counters_;

@@ -1,5 +1,7 @@
 #include "live/rtp_lane.h"
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -182,6 +184,60 @@ TEST_F(RtpLaneTest, AJumpOfThePublishersNumbersIsNoLoss) {
     EXPECT_EQ(lane.counters().sequence_jumps, 1u);
 }
 
+// Many who watch, and sound in packets of that length.
+class RtpLaneRideTest : public RtpLaneTest {
+  protected:
+    void begin(int ptime_ms, bool video = true) {
+        RtpTrack sound = kAudio;
+        sound.ptime_ms = ptime_ms;
+        lane.set_tracks(video ? std::vector{sound, kVideo} : std::vector{sound}, now_us);
+        for (size_t i = 0; i < RtpLane::kManySinks; ++i) readers.push_back(std::make_unique<Reader>(lane));
+    }
+    void put_sound() { put(0, ++sequence, 1, "s"); }
+    // What the readers have seen of sound a while after it came. Nothing where the machine was never quick enough to
+    // tell.
+    std::optional<std::string> seen_before_the_ride_ends() {
+        for (int i = 0; i < 50; ++i) {
+            (void)runtime::sleep_ms(2 * RtpLane::kTickMs);  // the tick of what was before is over
+            for (auto& reader : readers) reader->seen.clear();
+            const int64_t start_ms = base::monotonic_ms();
+            put_sound();
+            (void)runtime::sleep_ms(RtpLane::kRideMs / 4);
+            if (base::monotonic_ms() - start_ms < RtpLane::kRideMs) return readers.back()->seen;
+        }
+        return {};
+    }
+
+    std::vector<std::unique_ptr<Reader>> readers;
+    uint16_t sequence = 0;
+};
+
+TEST_F(RtpLaneRideTest, LongPacketsOfSoundWaitForThePicture) {
+    begin(RtpLane::kRideFromMs);
+    const auto seen = seen_before_the_ride_ends();
+    ASSERT_TRUE(seen);
+    EXPECT_EQ(*seen, "");
+    const int calls = readers[0]->calls;
+    put(1, 1, 1, "p");
+    (void)runtime::sleep_ms(2 * RtpLane::kTickMs);
+    EXPECT_TRUE(readers[0]->seen.ends_with("sp")) << readers[0]->seen;
+    EXPECT_LE(readers[0]->calls, calls + 2);  // the sound may have gone alone on a slow machine
+    // No picture comes: it goes alone.
+    put_sound();
+    (void)runtime::sleep_ms(RtpLane::kRideMs + 2 * RtpLane::kTickMs);
+    for (auto& reader : readers) EXPECT_TRUE(reader->seen.ends_with("sps")) << reader->seen;
+}
+
+TEST_F(RtpLaneRideTest, ShortPacketsOfSoundWaitForNothing) {
+    begin(20);
+    EXPECT_EQ(seen_before_the_ride_ends(), "s");
+}
+
+TEST_F(RtpLaneRideTest, WhereThereIsNoVideoSoundWaitsForNothing) {
+    begin(RtpLane::kRideFromMs, false);
+    EXPECT_EQ(seen_before_the_ride_ends(), "s");
+}
+
 TEST_F(RtpLaneTest, AnotherPublisherGoesOnInSequenceAndTime) {
     lane.set_tracks({kVideo, kAudio}, now_us);
     put(0, 100, 5000, "v");
@@ -239,6 +295,20 @@ TEST_F(RtpLaneTest, TheTracksClocksAreOne) {
     EXPECT_EQ(lane.clock(1).moment(480'000) - lane.clock(0).moment(90'000), 500'000);
     EXPECT_EQ(lane.clock(0).at(lane.clock(0).moment(90'000) + 1'000'000), 180'000u);
     EXPECT_NEAR(static_cast<double>(lane.clock(0).moment(90'000)), static_cast<double>(base::wall_ms()) * 1000, 5e6);
+}
+
+TEST_F(RtpLaneTest, AReportThatWaversIsFollowedALittleAndALeapAtOnce) {
+    lane.set_tracks({kVideo, kAudio}, now_us);
+    put(1, 1, 480'000, "a");
+    lane.set_clock(1, 100'000'000, 480'000, now_us);
+    const int64_t first = lane.clock(1).moment(480'000);
+    lane.set_clock(1, 101'040'000, 528'000, now_us);  // 40 ms late
+    EXPECT_EQ(lane.clock(1).moment(480'000) - first, 10'000);
+    for (int64_t i = 2; i < 22; ++i)
+        lane.set_clock(1, 100'000'000 + i * 1'000'000, static_cast<uint32_t>(480'000 + i * 48'000), now_us);
+    EXPECT_NEAR(static_cast<double>(lane.clock(1).moment(480'000) - first), 0, 100);
+    lane.set_clock(1, 122'070'000, 480'000 + 22 * 48'000, now_us);
+    EXPECT_NEAR(static_cast<double>(lane.clock(1).moment(480'000) - first), 70'000, 100);
 }
 
 TEST_F(RtpLaneTest, DemandIsToldBothWays) {

@@ -25,7 +25,9 @@ struct RtpTrack {
     uint8_t channels = 0;      // audio
     uint8_t payload_type = 0;  // the publisher's; players have their own
     uint32_t ssrc = 0;         // the publisher's
+    int ptime_ms = 0;          // audio: how long a packet is; 0: not known
     std::string fmtp{};        // "packetization-mode=1;profile-level-id=42e01f"; empty: none
+    std::string sprop{};       // parameter sets that its publisher's description told; empty: none
 };
 
 // What a header of RTP says that outlives its journey.

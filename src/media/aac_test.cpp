@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include "media/hex_testing.h"
+#include "base/hex_testing.h"
 
 namespace media {
+
+using base::hex;
 
 TEST(Aac, ReadsConfigurations) {
     struct Case {

@@ -1,9 +1,10 @@
 #pragma once
 // One audio codec into another by libavcodec and libswresample: AAC, MP3, Opus or G.711 of any rate and channels into
-// Opus (48 kHz, packets of 20 ms) or AAC-LC (48 kHz, frames of 1024 samples), in mono or stereo. Packets carry the
-// times of the source, whatever was lost in it (audio_clock.h), and the codecs' own delays are taken off. What it holds
-// is bounded: less than one packet, and the resampler's window. It runs where it is called, and wants
-// more stack than a coroutine usually has: libopus alone takes over 64 kB.
+// Opus (48 kHz, packets of 20, 40 or 60 ms) or AAC-LC (48 kHz, frames of 1024 samples), in mono or stereo. Packets
+// carry the times of the source, whatever was lost in it (audio_clock.h), and the codecs' own delays are taken off.
+// What it holds is bounded: less than one packet, and the resampler's window. It runs where it is called, on any thread
+// as long as nobody else holds its Slices, and wants more stack than a coroutine usually has: libopus alone takes over
+// 64 kB.
 //
 // Opus is encoded by libopus, as Debian's libavcodec has it: libavcodec's own Opus encoder is marked experimental, and
 // codes music only (CELT), which at low rates makes speech worse.
@@ -31,6 +32,7 @@ struct AudioTranscoderOptions {
     int from_rate = 8000;       // Hz; of G.711
     Codec to = Codec::kNone;    // kOpus, kAac
     int bitrate = 48'000;       // bit/s
+    int opus_ptime_ms = 20;     // of each packet made: 20, 40 or 60
     // Times that differ by more than this from where the last frame ended are meant so. Small where times are exact
     // (RTP), larger than the wavering of a publisher's milliseconds otherwise.
     int slack_ms = 60;
@@ -52,7 +54,8 @@ class AudioTranscoder {
   public:
     static constexpr int kSampleRate = 48'000;
 
-    // kNotFound: this build of libavcodec lacks a codec. kProtocol: the header makes no sense.
+    // kNotFound: there is no libavcodec of the version that this was built with, or it lacks a codec. kProtocol: the
+    // header makes no sense.
     static base::Result<std::unique_ptr<AudioTranscoder>> make(const AudioTranscoderOptions& options);
     ~AudioTranscoder();
     AudioTranscoder(const AudioTranscoder&) = delete;

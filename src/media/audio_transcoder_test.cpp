@@ -71,6 +71,25 @@ TEST(AudioTranscoder, MakesOpusOfTwentyMilliseconds) {
     }
 }
 
+TEST(AudioTranscoder, MakesOpusPacketsAsLongAsWanted) {
+    for (int ptime_ms : {20, 40, 60}) {
+        AudioTranscoderOptions options = from_alaw(Codec::kOpus);
+        options.opus_ptime_ms = ptime_ms;
+        auto to = make(options);
+        ASSERT_TRUE(to);
+        auto packets = encode_tone(*to, 100, 5'000'000);
+        ASSERT_GE(packets.size(), 2000 / static_cast<size_t>(ptime_ms) - 3);
+        for (size_t i = 0; i < packets.size(); ++i) {
+            auto toc = parse_opus_packet(packets[i].payload);
+            ASSERT_TRUE(toc);
+            EXPECT_EQ(toc->duration_us, ptime_ms * 1000);
+            if (i > 0) {
+                EXPECT_EQ(packets[i].time - packets[i - 1].time, ptime_ms * 48) << i;
+            }
+        }
+    }
+}
+
 TEST(AudioTranscoder, GoesToAacAndBackInTime) {
     auto to_aac = make(from_alaw(Codec::kAac));
     ASSERT_TRUE(to_aac);

@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "media/hex_testing.h"
+#include "base/hex_testing.h"
 #include "media/nalu.h"
 
 namespace media {
 namespace {
+
+using base::hex;
 
 Frame picture(Codec codec, int64_t dts, int32_t cts, std::string_view nalu, bool keyframe = false) {
     base::SliceBuilder payload;

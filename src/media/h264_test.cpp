@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include "media/hex_testing.h"
+#include "base/hex_testing.h"
 
 namespace media {
 
 namespace {
+
+using base::hex;
+
 // Of real encoders: x264 High 768x320, x264 Constrained Baseline 640x360 (cropped from 640x368).
 const char* const kHigh = "0164 0020 ffe1 0019 67640020acd940c029b011000003000100000300320f183196 01 0005 68ebecb22c";
 const char* const kBaseline =

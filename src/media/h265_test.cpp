@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include "media/hex_testing.h"
+#include "base/hex_testing.h"
 
 namespace media {
 
 namespace {
+
+using base::hex;
+
 // Of x265, Main, 768x320.
 const char* const kVps = "40010c01ffff01600000030090000003000003003f959809";
 const char* const kSps = "42010101600000030090000003000003003fa00602014165959a4932bc05a708000003000800000300c840";

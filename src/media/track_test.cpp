@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include "media/hex_testing.h"
+#include "base/hex_testing.h"
 
 namespace media {
 
 namespace {
+
+using base::hex;
+
 Frame frame_of(Kind kind, Codec codec, bool sequence_header, const char* payload) {
     Frame frame;
     frame.kind = kind;

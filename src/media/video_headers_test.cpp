@@ -1,11 +1,13 @@
 // AV1, VP9 and VP8.
 #include <gtest/gtest.h>
 
+#include "base/hex_testing.h"
 #include "media/av1.h"
-#include "media/hex_testing.h"
 #include "media/vpx.h"
 
 namespace media {
+
+using base::hex;
 
 TEST(Av1, ReadsARealConfiguration) {
     // SVT-AV1, 320x180.

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <utility>
+
 #include "base/clock.h"
 #include "protocol/http/date.h"
 #include "protocol/http/response_head.h"
@@ -85,8 +87,9 @@ base::Result<void> HttpResponse::send(int status, std::string_view content_type,
     started_ = true;
     std::string head = make_head(status, content_type, body.size(), Body::kLength);
     bool without_body = request_.is_head() || has_no_body(status);
-    TRY(write_parts(head, bytes_of(without_body ? std::string_view() : body), {}), "sending the response");
-    body_bytes_ = without_body ? 0 : body.size();
+    if (without_body) body = {};
+    count(body.size());
+    TRY(write_parts(head, bytes_of(body), {}), "sending the response");
     complete_ = true;
     return {};
 }
@@ -126,14 +129,21 @@ base::Result<void> HttpResponse::begin(int status, std::string_view content_type
         framing_ = Body::kUntilClose;
         keep_alive_ = false;
     }
+    // What comes in several writes would else wait, at its end, for an acknowledgement that is held back 40 ms.
+    if (!std::exchange(transport_.no_delay, true)) transport_.stream->set_no_delay(true);
     std::string head = make_head(status, content_type, length, framing_);
     return write_parts(head, {}, {});
+}
+
+void HttpResponse::count(size_t bytes) {
+    body_bytes_ += bytes;
+    if (observer_ && bytes > 0) observer_(bytes);
 }
 
 base::Result<void> HttpResponse::write(std::span<const uint8_t> bytes) {
     CHECK(started_ && !complete_);
     if (bytes.empty() || request_.is_head()) return {};
-    body_bytes_ += bytes.size();
+    count(bytes.size());
     if (framing_ == Body::kChunked) return write_parts(http::chunk_prefix(bytes.size()), bytes, http::kChunkSuffix);
     if (framing_ == Body::kLength) {
         CHECK(bytes.size() <= length_left_);
@@ -141,6 +151,8 @@ base::Result<void> HttpResponse::write(std::span<const uint8_t> bytes) {
     }
     return write_parts({}, bytes, {});
 }
+
+base::Result<void> HttpResponse::write(std::string_view text) { return write(bytes_of(text)); }
 
 base::Result<void> HttpResponse::end() {
     if (!started_ || complete_) return {};
@@ -160,6 +172,7 @@ HttpResponse::Detached HttpResponse::detach() {
     detached_ = started_ = true;
     const Session::Past past = transport_.session->past();
     transport_.session.reset();
+    if (std::exchange(transport_.no_delay, false)) transport_.stream->set_no_delay(false);
     return {std::move(transport_.stream), std::move(transport_.unread), past};
 }
 

@@ -35,6 +35,7 @@ struct HttpRequest {
 
 // What belongs to a connection, and what a response may take away from it.
 struct HttpTransport {
+    bool no_delay = false;  // of the stream
     std::unique_ptr<runtime::ByteStream> stream;
     std::unique_ptr<Session> session;
     std::vector<uint8_t> unread;  // bytes behind the request under way: pipelined requests, WebSocket frames
@@ -80,6 +81,7 @@ class HttpResponse {
     // closes). A response of a known length that comes out shorter breaks the connection.
     base::Result<void> begin(int status, std::string_view content_type, std::optional<uint64_t> length);
     base::Result<void> write(std::span<const uint8_t> bytes);
+    base::Result<void> write(std::string_view text);
     base::Result<void> end();
 
     // Takes the connection away, for a viewer: its stream, and what the peer has sent beyond the request. Its session's
@@ -105,10 +107,15 @@ class HttpResponse {
     bool keep_alive() const { return keep_alive_; }
     int status() const { return status_; }
     uint64_t body_bytes() const { return body_bytes_; }
+    // Told of each piece of a body as it goes to the connection, before the client can have it; of one that breaks off,
+    // at most a piece too much. For accounts that are right while a long file is still on its way.
+    using BodyObserver = std::function<void(size_t bytes)>;
+    void observe_body(BodyObserver observer) { observer_ = std::move(observer); }
 
   private:
     enum class Body : uint8_t { kNone, kLength, kChunked, kUntilClose };
     std::string make_head(int status, std::string_view content_type, std::optional<uint64_t> length, Body framing);
+    void count(size_t bytes);
     base::Result<void> write_parts(std::string_view a, std::span<const uint8_t> b, std::string_view c);
 
     HttpTransport& transport_;
@@ -123,6 +130,7 @@ class HttpResponse {
     int status_ = 0;
     uint64_t length_left_ = 0;
     uint64_t body_bytes_ = 0;
+    BodyObserver observer_;
     http::Headers headers_;
 };
 

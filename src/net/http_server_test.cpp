@@ -26,7 +26,8 @@ class HttpServerTest : public runtime::testing::RuntimeTest {
         route({http::Method::kPost}, "/echo", [](HttpRequest& request, HttpResponse& response) {
             return response.send(200, "text/plain", request.message.body);
         });
-        route({http::Method::kGet}, "/chunks", [](HttpRequest&, HttpResponse& response) -> base::Result<void> {
+        route({http::Method::kGet}, "/chunks", [this](HttpRequest&, HttpResponse& response) -> base::Result<void> {
+            response.observe_body([this](size_t bytes) { pieces.push_back(bytes); });
             TRY(response.begin(200, "text/plain", std::nullopt));
             for (int i = 0; i < 3; ++i) TRY(response.write(base::Slice::copy("piece;")));
             return {};
@@ -70,6 +71,7 @@ class HttpServerTest : public runtime::testing::RuntimeTest {
         return client.read(to_head);
     }
 
+    std::vector<size_t> pieces;
     SessionTable sessions;
     HttpRouter router;
     HttpServerOptions options;
@@ -139,6 +141,12 @@ TEST_F(HttpServerTest, LimitsRequestsPerConnection) {
     EXPECT_EQ(client.read().header("Connection"), "keep-alive");
     EXPECT_EQ(client.read().header("Connection"), "close");
     EXPECT_TRUE(client.sees_close());
+}
+
+TEST_F(HttpServerTest, ABodyIsCountedAsItGoes) {
+    start();
+    EXPECT_EQ(ask("GET /chunks HTTP/1.1\r\nHost: a\r\n\r\n").status, 200);
+    EXPECT_EQ(pieces, (std::vector<size_t>{6, 6, 6}));
 }
 
 TEST_F(HttpServerTest, ChunksAndOldClients) {

@@ -72,21 +72,22 @@ CpuTimes parse_cpu_times(std::string_view stat) {
     return t;
 }
 
-const std::vector<std::string_view>& ProcessStat::names() {
-    static const std::vector<std::string_view> kNames = {"ppid",        "pgrp",        "session",
-                                                         "tty_nr",      "tpgid",       "flags",
-                                                         "minflt",      "cminflt",     "majflt",
-                                                         "cmajflt",     "utime",       "stime",
-                                                         "cutime",      "cstime",      "priority",
-                                                         "nice",        "num_threads", "itrealvalue",
-                                                         "starttime",   "vsize",       "rss",
-                                                         "rsslim",      "startcode",   "endcode",
-                                                         "startstack",  "kstkesp",     "kstkeip",
-                                                         "signal",      "blocked",     "sigignore",
-                                                         "sigcatch",    "wchan",       "nswap",
-                                                         "cnswap",      "exit_signal", "processor",
-                                                         "rt_priority", "policy",      "delayacct_blkio_ticks",
-                                                         "guest_time",  "cguest_time"};
+// On a worker, too, which may be at it while the process exits: nothing here has a destructor.
+std::span<const std::string_view> ProcessStat::names() {
+    static constexpr std::string_view kNames[] = {"ppid",        "pgrp",        "session",
+                                                  "tty_nr",      "tpgid",       "flags",
+                                                  "minflt",      "cminflt",     "majflt",
+                                                  "cmajflt",     "utime",       "stime",
+                                                  "cutime",      "cstime",      "priority",
+                                                  "nice",        "num_threads", "itrealvalue",
+                                                  "starttime",   "vsize",       "rss",
+                                                  "rsslim",      "startcode",   "endcode",
+                                                  "startstack",  "kstkesp",     "kstkeip",
+                                                  "signal",      "blocked",     "sigignore",
+                                                  "sigcatch",    "wchan",       "nswap",
+                                                  "cnswap",      "exit_signal", "processor",
+                                                  "rt_priority", "policy",      "delayacct_blkio_ticks",
+                                                  "guest_time",  "cguest_time"};
     return kNames;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +25,7 @@ struct ProcessStat {
     char state = '?';
     std::vector<int64_t> numbers;             // from ppid on
     int64_t at(std::string_view name) const;  // 0 when it is not there
-    static const std::vector<std::string_view>& names();
+    static std::span<const std::string_view> names();
 };
 ProcessStat parse_process_stat(std::string_view stat);
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,18 @@ struct ClientDetails {
     std::string page_url{};
     std::string swf_url{};
     std::string params{};  // "?k=v"; may hold secrets: not for lists
+};
+
+// How a WebRTC client's packets fare: those that we send a player, by its reports, and those that a publisher sends us,
+// by ours.
+struct RtcQuality {
+    double lost_percent = 0;    // of the worst track, between its last two receiver reports
+    std::optional<int> rtt_ms;  // of a player, the mean of its last reports
+    int jitter_ms = 0;          // of the worst track, as in its last report
+    uint64_t nacks = 0;         // packets asked for again
+    uint64_t sent_again = 0;    // and sent; of a publisher: come by RTX
+    uint64_t keyframes_asked = 0;
+    uint32_t remb_kbps = 0;  // what a player last said that it can take; 0: nothing
 };
 
 class SessionTable;
@@ -61,6 +74,8 @@ class Session {
     Past past();
 
     virtual ClientDetails details() const { return {}; }
+    // Nothing: no WebRTC, or not connected yet.
+    virtual std::optional<RtcQuality> rtc_quality() const { return {}; }
     // "vhost/app/stream" as far as it is known; for lists and logs.
     virtual std::string stream_url() const = 0;
     virtual Traffic traffic() const = 0;

@@ -149,9 +149,10 @@ base::Result<void> send_file(const std::shared_ptr<OpenedFile>& file, std::strin
     return response.end();
 }
 
-// Closing may be what frees a file that was removed meanwhile, and that takes as long as it takes.
+// Closing may be what frees a file that was removed meanwhile, and that takes as long as it takes. A reader that was
+// too slow may still be at it: then that is the last to have it, and it is closed after that.
 void close_on_worker(std::shared_ptr<OpenedFile> file) {
-    if (file->fd) (void)runtime::offload([file] { file->fd = Descriptor(); }, runtime::Deadline::in_ms(30'000));
+    (void)runtime::offload([file = std::move(file)]() mutable { file.reset(); }, runtime::Deadline::in_ms(30'000));
 }
 
 }  // namespace

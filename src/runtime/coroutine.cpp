@@ -1,5 +1,6 @@
 #include "runtime/coroutine.h"
 
+#include <pthread.h>
 #include <sys/random.h>
 
 #include <csignal>
@@ -20,9 +21,11 @@ constexpr uint32_t kProgressBound = 1 << 20;
 
 struct State {
     bool running = false;
-    int key = -1;  // of state-threads' thread-specific data: the Coroutine
+    pthread_t thread{};  // the loop's
+    int key = -1;        // of state-threads' thread-specific data: the Coroutine
     base::Ref<Coroutine> main;
     Coroutine* first = nullptr;  // of all that live, without the main one
+    size_t count = 0;            // of them
     int no_yield = 0;
     std::map<std::string, CoroutineInfo, std::less<>> high_water_marks;  // by name; names are few
 };
@@ -59,12 +62,14 @@ void link(Coroutine& coroutine) {
     coroutine.next = state.first;
     if (state.first) state.first->previous = &coroutine;
     state.first = &coroutine;
+    ++state.count;
 }
 
 void unlink(Coroutine& coroutine) {
     (coroutine.previous ? coroutine.previous->next : state.first) = coroutine.next;
     if (coroutine.next) coroutine.next->previous = coroutine.previous;
     coroutine.previous = coroutine.next = nullptr;
+    --state.count;
 }
 
 void note_stack_use([[maybe_unused]] const Coroutine& coroutine) {
@@ -129,7 +134,9 @@ base::Result<void> init_state_threads() {
     return {};
 }
 
+// Of another thread, as the watchdog's last words are: none, for whoever runs may be gone the next moment.
 std::string_view log_context() {
+    if (!pthread_equal(pthread_self(), state.thread)) return "-";
     auto* coroutine = current_or_null();
     return coroutine ? std::string_view(coroutine->context_id) : std::string_view();
 }
@@ -148,6 +155,7 @@ Coroutine& current() {
 
 Coroutine* main_coroutine() { return state.main.get(); }
 Coroutine* first_coroutine() { return state.first; }
+size_t living_coroutines() { return state.count; }
 
 Wake suspend(Deadline deadline, Waiting why, bool cancellable) {
     Coroutine& me = current();
@@ -244,6 +252,7 @@ base::Result<void> init() {
     detail::thread_stack_bounds(state.main->stack_low, state.main->stack_top);
     st_thread_setspecific(state.key, state.main.get());
     state.running = true;
+    state.thread = pthread_self();
     detail::now_runs(*state.main);
     detail::install_fault_handler();
     base::log::set_context_provider(detail::log_context);

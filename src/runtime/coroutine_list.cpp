@@ -54,10 +54,6 @@ std::vector<CoroutineInfo> list_coroutines(bool with_calls) {
     return all;
 }
 
-size_t coroutine_count() {
-    size_t count = detail::main_coroutine() ? 1 : 0;
-    for (auto* c = detail::first_coroutine(); c; c = c->next) ++count;
-    return count;
-}
+size_t coroutine_count() { return detail::living_coroutines() + (detail::main_coroutine() ? 1 : 0); }
 
 }  // namespace runtime

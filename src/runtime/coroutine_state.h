@@ -48,6 +48,7 @@ Coroutine& current();
 Coroutine* current_or_null();  // for the log and the fault handler: null outside init() ... shutdown()
 Coroutine* main_coroutine();   // null outside init() ... shutdown()
 Coroutine* first_coroutine();  // of all others that live; `next` leads on
+size_t living_coroutines();    // how many those are
 
 enum class Wake : uint8_t { kWoken, kTimeout, kCancelled };
 // Marks the running coroutine as one that waits. `what` is for people: "input", "a timer"; it must live for ever.

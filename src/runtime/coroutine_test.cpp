@@ -6,7 +6,9 @@
 
 #include <cstdio>
 #include <cstring>
+#include <thread>
 
+#include "base/log.h"
 #include "runtime/coroutine_state.h"
 #include "runtime/sync.h"
 #include "runtime/testing.h"
@@ -389,6 +391,19 @@ TEST_F(CoroutineTest, TwoThousandTalkToEachOther) {
     EXPECT_EQ(queues[kCount]->pop(soon()).value_or(-1), kCount);
     EXPECT_EQ(queues[kCount]->pop(soon()).value_or(-1), 1'000'000 + kCount);
     for (auto& task : tasks) EXPECT_TRUE(ok(task.join(soon())));
+}
+
+// The watchdog's, of a loop that hangs: whoever runs there may be gone while it is told of.
+TEST_F(CoroutineTest, WhatAnotherThreadLogsNamesNoCoroutine) {
+    const std::string before = context_id();
+    set_context_id("abcd1234");
+    ::testing::internal::CaptureStderr();
+    std::thread([] { base::log::last_words("from elsewhere"); }).join();
+    base::log::last_words("from here");
+    const std::string said = ::testing::internal::GetCapturedStderr();
+    set_context_id(before);
+    EXPECT_NE(said.find("[-][0] from elsewhere"), std::string::npos) << said;
+    EXPECT_NE(said.find("[abcd1234][0] from here"), std::string::npos) << said;
 }
 
 TEST_F(CoroutineTest, StackHighWaterMark) {

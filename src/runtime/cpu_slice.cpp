@@ -2,7 +2,9 @@
 
 #include <ctime>
 
+#include "base/clock.h"
 #include "runtime/coroutine.h"
+#include "runtime/pulse.h"
 
 namespace runtime {
 
@@ -12,8 +14,13 @@ int64_t thread_cpu_us() {
     return now.tv_sec * 1'000'000LL + now.tv_nsec / 1000;
 }
 
+bool slice_is_over(int64_t own_us) {
+    if (own_us < kSliceUs / 2) return false;
+    return own_us >= kSliceUs || base::monotonic_us() - detail::pulse.turn_began_us.load() >= kLongTurnUs;
+}
+
 base::Result<void> CpuSlice::step() {
-    if (++steps_ % steps_a_look_ != 0 || thread_cpu_us() - began_us_ < kSliceUs) return {};
+    if (++steps_ % steps_a_look_ != 0 || !slice_is_over(thread_cpu_us() - began_us_)) return {};
     TRY(yield());
     began_us_ = thread_cpu_us();
     return {};

@@ -13,9 +13,15 @@ namespace runtime {
 // Processor time of this thread.
 int64_t thread_cpu_us();
 
+// What one that has much to do takes at a time; half of it where others have made the loop's turn long already, for
+// everybody's turns add up before the loop looks at its sockets again.
+constexpr int64_t kSliceUs = 500;
+constexpr int64_t kLongTurnUs = 1'000;
+// Whether who has had the loop for so long should give way.
+bool slice_is_over(int64_t own_us);
+
 class CpuSlice {
   public:
-    static constexpr int64_t kSliceUs = 500;
     // The clock is a system call: it is looked at once in so many steps.
     explicit CpuSlice(size_t steps_a_look = 8) : steps_a_look_(steps_a_look), began_us_(thread_cpu_us()) {}
     // To be called between steps: yields when the slice is used up. kCancelled: the caller was cancelled meanwhile.

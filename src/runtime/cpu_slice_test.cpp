@@ -25,7 +25,7 @@ TEST_F(CpuSliceTest, GivesWayWhenItsTimeIsUsedUpAndNotBefore) {
     ASSERT_TRUE(ok(yield()));
     CpuSlice slice(1);
     const int before = turns;
-    use_the_processor(CpuSlice::kSliceUs + 100);
+    use_the_processor(kSliceUs + 100);
     ASSERT_TRUE(ok(slice.step()));
     EXPECT_GT(turns, before);
 
@@ -33,7 +33,7 @@ TEST_F(CpuSliceTest, GivesWayWhenItsTimeIsUsedUpAndNotBefore) {
     const int then = turns;
     const int64_t began_us = thread_cpu_us();
     ASSERT_TRUE(ok(slice.step()));
-    if (thread_cpu_us() - began_us < CpuSlice::kSliceUs / 2) {
+    if (thread_cpu_us() - began_us < kSliceUs / 2) {
         EXPECT_EQ(turns, then);
     }
     other.cancel_and_join();
@@ -47,11 +47,28 @@ TEST_F(CpuSliceTest, LooksAtTheClockOnceInSoManySteps) {
     ASSERT_TRUE(ok(yield()));
     CpuSlice slice(4);
     const int before = turns;
-    use_the_processor(CpuSlice::kSliceUs + 100);
+    use_the_processor(kSliceUs + 100);
     for (int i = 0; i < 3; ++i) ASSERT_TRUE(ok(slice.step()));
     EXPECT_EQ(turns, before);
     ASSERT_TRUE(ok(slice.step()));
     EXPECT_GT(turns, before);
+    other.cancel_and_join();
+}
+
+TEST_F(CpuSliceTest, IsShorterInALongTurn) {
+    int turns = 0;
+    auto other = spawn("other", [&] {
+        while (yield()) ++turns;
+    });
+    ASSERT_TRUE(ok(yield()));
+    use_the_processor(kLongTurnUs + 100);
+    CpuSlice slice(1);
+    const int before = turns;
+    use_the_processor(kSliceUs / 2 + 50);
+    ASSERT_TRUE(ok(slice.step()));
+    EXPECT_GT(turns, before);
+    EXPECT_FALSE(slice_is_over(kSliceUs / 2 - 1));
+    EXPECT_TRUE(slice_is_over(kSliceUs));
     other.cancel_and_join();
 }
 

@@ -31,10 +31,7 @@ Settings bounded(Settings s) {
 base::Result<void> Engine::start(const Settings& settings) {
     settings_ = bounded(settings);
     TRY(pool_.start());
-    if (auto chosen = choose_writer(); !chosen) {
-        pool_.stop();
-        return chosen;
-    }
+    TRY(choose_writer());
     if (const char* words = std::getenv("DISK_FAULT")) {
         if (*words == '@')
             fault_file_ = words + 1;
@@ -86,7 +83,7 @@ void Engine::later(int64_t delay_ms, std::move_only_function<void()> go) {
 
 void Engine::run_step(std::initializer_list<Step> steps, const std::string& path, std::move_only_function<int()> work,
                       std::move_only_function<void(int)> done) {
-    auto job = std::make_unique<DiskJob>();
+    auto job = std::make_unique<detail::ThreadJob>();
     auto* result = &job->result;
     const Fault* fault = nullptr;
     for (const Step step : steps) fault = fault ? fault : fault_of(step, path, 0);
@@ -103,7 +100,7 @@ void Engine::run_step(std::initializer_list<Step> steps, const std::string& path
 }
 
 void Engine::run_long(std::move_only_function<void()> work, std::move_only_function<void()> done) {
-    auto job = std::make_unique<DiskJob>();
+    auto job = std::make_unique<detail::ThreadJob>();
     job->is_long = true;
     job->work = std::move(work);
     job->done = [this, done = std::move(done)]() mutable {

@@ -15,8 +15,8 @@
 #include "runtime/disk.h"
 #include "runtime/disk_buffers.h"
 #include "runtime/disk_paths.h"
-#include "runtime/disk_pool.h"
 #include "runtime/sync.h"
+#include "runtime/thread_pool.h"
 
 namespace runtime::disk {
 
@@ -36,7 +36,7 @@ class Writer {
     virtual void submit(const std::shared_ptr<File>& file, Write& write) = 0;
 };
 
-std::unique_ptr<Writer> make_thread_writer(DiskPool& pool);
+std::unique_ptr<Writer> make_thread_writer(detail::ThreadPool& pool);
 base::Result<std::unique_ptr<Writer>> make_uring_writer();
 
 enum class Step : uint8_t { kOpen, kWrite, kClose };
@@ -95,7 +95,8 @@ class Engine {
     const char* backend_name() const { return uring_ ? "io_uring" : "threads"; }
 
     Settings settings_;
-    DiskPool pool_;
+    static constexpr size_t kThreads = 2;
+    detail::ThreadPool pool_{"disk", kThreads};
     std::unique_ptr<Writer> uring_;  // null: not allowed, or not wanted
     std::unique_ptr<Writer> threads_;
     std::string why_threads_;

@@ -517,5 +517,15 @@ TEST(DiskFaultTest, WordsAreRead) {
         EXPECT_TRUE(failed_with(parse_fault(bad), base::Code::kConfig)) << bad;
 }
 
+TEST(DiskFaultTest, WordsInTheEnvironmentThatMeanNothingAreAnError) {
+    runtime::testing::start_loop_once();
+    detail::stop_disk();
+    setenv("DISK_FAULT", "op=none", 1);
+    EXPECT_TRUE(failed_with(start({}), base::Code::kConfig));
+    unsetenv("DISK_FAULT");
+    EXPECT_TRUE(ok(start({})));
+    detail::stop_disk();
+}
+
 }  // namespace
 }  // namespace runtime::disk

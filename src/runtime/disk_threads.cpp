@@ -23,10 +23,10 @@ int write_once(const Write& write) {
 
 class ThreadWriter final : public Writer {
   public:
-    explicit ThreadWriter(DiskPool& pool) : pool_(pool) {}
+    explicit ThreadWriter(detail::ThreadPool& pool) : pool_(pool) {}
 
     void submit(const std::shared_ptr<File>& file, Write& write) override {
-        auto job = std::make_unique<DiskJob>();
+        auto job = std::make_unique<detail::ThreadJob>();
         auto* result = &job->result;
         job->work = [&write, result] { *result = write_once(write); };
         job->done = [file, result] { file->on_written(*result); };
@@ -34,11 +34,11 @@ class ThreadWriter final : public Writer {
     }
 
   private:
-    DiskPool& pool_;
+    detail::ThreadPool& pool_;
 };
 
 }  // namespace
 
-std::unique_ptr<Writer> make_thread_writer(DiskPool& pool) { return std::make_unique<ThreadWriter>(pool); }
+std::unique_ptr<Writer> make_thread_writer(detail::ThreadPool& pool) { return std::make_unique<ThreadWriter>(pool); }
 
 }  // namespace runtime::disk

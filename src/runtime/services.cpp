@@ -7,6 +7,7 @@ void stop_services() {
     stop_disk();
     stop_dns();
     stop_workers();
+    stop_compute();
     stop_processes();
 }
 

@@ -7,6 +7,7 @@ void stop_services();
 void stop_disk();
 void stop_dns();
 void stop_workers();
+void stop_compute();
 void stop_processes();
 void stop_watchdog();
 

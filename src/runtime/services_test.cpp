@@ -288,6 +288,20 @@ TEST_F(WorkersTest, TheJobRunsOnWithoutItsCaller) {
     EXPECT_EQ(*ran, 2);
 }
 
+// As a watched descriptor must be.
+TEST_F(WorkersTest, WhatAJobOwnsIsReleasedOnTheLoop) {
+    struct Owned {
+        std::thread::id& where;
+        ~Owned() { where = std::this_thread::get_id(); }
+    };
+    std::thread::id where;
+    auto owned = std::make_shared<Owned>(where);
+    EXPECT_TRUE(
+        failed_with(offload([owned = std::move(owned)] { usleep(30'000); }, Deadline::in_ms(5)), Code::kTimeout));
+    for (int i = 0; i < 1000 && where == std::thread::id(); ++i) ASSERT_TRUE(ok(sleep_ms(5)));
+    EXPECT_EQ(where, std::this_thread::get_id());
+}
+
 TEST_F(WorkersTest, TheQueueIsBounded) {
     auto go = std::make_shared<std::atomic<bool>>(false);
     std::vector<Task> tasks;

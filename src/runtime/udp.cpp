@@ -10,6 +10,7 @@
 #include "runtime/coroutine_state.h"
 #include "runtime/immortal.h"
 #include "runtime/reactor.h"
+#include "runtime/udp_sources.h"
 
 namespace runtime {
 namespace {
@@ -26,6 +27,11 @@ struct ReceiveBuffer {
     std::array<iovec, UdpSocket::kMostReceived> parts;
     std::array<mmsghdr, UdpSocket::kMostReceived> messages;
     std::array<UdpPacket, UdpSocket::kMostReceived> packets;
+    struct Control {
+        alignas(cmsghdr) std::array<uint8_t, detail::UdpSources::kControlBytes> bytes;
+    };
+    std::array<Control, UdpSocket::kMostReceived> control;
+    bool has_control = false;
 
     ReceiveBuffer() {
         for (size_t i = 0; i < messages.size(); ++i) {
@@ -34,6 +40,16 @@ struct ReceiveBuffer {
             messages[i].msg_hdr.msg_name = &from[i];
             messages[i].msg_hdr.msg_iov = &parts[i];
             messages[i].msg_hdr.msg_iovlen = 1;
+        }
+    }
+    // The kernel wrote over the sizes.
+    void prepare(bool with_control) {
+        for (mmsghdr& message : messages) message.msg_hdr.msg_namelen = sizeof(sockaddr_in6);
+        if (!with_control && !has_control) return;
+        has_control = with_control;
+        for (size_t i = 0; i < messages.size(); ++i) {
+            messages[i].msg_hdr.msg_control = with_control ? control[i].bytes.data() : nullptr;
+            messages[i].msg_hdr.msg_controllen = with_control ? control[i].bytes.size() : 0;
         }
     }
 };
@@ -94,6 +110,7 @@ class Udp final : public UdpSocket {
         socklen_t length = sizeof family;
         getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &length);
         v6_ = family == AF_INET6;
+        if (options.tells_came_to) sources_.open(fd, v6_);
         TRY(watch_.open(fd));
         next_ = sockets.first;
         if (next_) next_->previous_ = this;
@@ -140,7 +157,7 @@ class Udp final : public UdpSocket {
         ReceiveBuffer& buffer = receive_buffer();
         while (true) {
             TRY(watch_.wait_readable(deadline));
-            for (mmsghdr& message : buffer.messages) message.msg_hdr.msg_namelen = sizeof(sockaddr_in6);
+            buffer.prepare(sources_.is_open());
             const int n = recvmmsg(watch_.fd(), buffer.messages.data(), buffer.messages.size(), MSG_DONTWAIT, nullptr);
             if (n > 0) {
                 const std::span<const UdpPacket> packets = take(buffer, static_cast<size_t>(n));
@@ -178,6 +195,10 @@ class Udp final : public UdpSocket {
 
     uint16_t port() const override { return port_; }
 
+    uint16_t source_for(const UdpAddress& to, uint16_t came_to) override {
+        return sources_.is_usual(to.ip, to.port, came_to) ? uint16_t{0} : came_to;
+    }
+    const base::IpAddress* source(uint16_t number) const override { return sources_.find(number); }
     bool is_v6() const override { return v6_; }
     bool can_segment() const override {
         const int off = 0;
@@ -203,7 +224,9 @@ class Udp final : public UdpSocket {
                 ++stats_.receive_lost;
                 continue;
             }
-            buffer.packets[kept++] = {{buffer.bytes[i].data(), message.msg_len}, udp_address(buffer.from[i])};
+            buffer.packets[kept++] = {{buffer.bytes[i].data(), message.msg_len},
+                                      udp_address(buffer.from[i]),
+                                      sources_.is_open() ? sources_.number_of(message.msg_hdr) : uint16_t{0}};
         }
         stats_.received += kept;
         // Fewer than there was room for: the next ones are a new edge.
@@ -214,6 +237,7 @@ class Udp final : public UdpSocket {
     detail::Watch watch_;
     uint16_t port_ = 0;
     bool v6_ = false;
+    detail::UdpSources sources_;
     UdpStats stats_;
     uint32_t drops_seen_ = 0;
     Udp* previous_ = nullptr;

@@ -41,6 +41,9 @@ struct UdpAddress {
 struct UdpPacket {
     std::span<uint8_t> bytes;
     UdpAddress from;
+    // Which of our addresses it came to, a number of the socket's: for an answer from there (UdpBatch::commit()). 0:
+    // not asked for (UdpOptions).
+    uint16_t came_to = 0;
 };
 
 class UdpSocket {
@@ -65,7 +68,12 @@ class UdpSocket {
     static constexpr size_t kMostReceived = 64;
     static constexpr size_t kMostDatagramBytes = 2048;
 
+    // The number with which to answer that peer from where its datagram came to: 0 where the kernel's routes choose
+    // that address anyway, for a number costs a tenth of a sending. Asks the kernel: for once a peer.
+    virtual uint16_t source_for(const UdpAddress&, uint16_t came_to) { return came_to; }
+
     // For UdpBatch.
+    virtual const base::IpAddress* source(uint16_t) const { return nullptr; }  // by its number
     virtual bool is_v6() const = 0;        // addresses of IPv4 are sent to as mapped ones
     virtual bool can_segment() const = 0;  // the kernel knows UDP_SEGMENT
     // How many went, or a negative errno of the first.
@@ -79,6 +87,8 @@ struct UdpOptions {
     // 0: the system's default; the system doubles them, up to rmem_max and wmem_max, beyond which only root gets them.
     int receive_buffer_bytes = 0;
     int send_buffer_bytes = 0;
+    // Of a socket that is bound to all addresses: datagrams say which one they came to (UdpPacket::came_to).
+    bool tells_came_to = false;
 };
 base::Result<std::unique_ptr<UdpSocket>> bind_udp(const SocketAddress& address, const UdpOptions& options = {});
 

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "runtime/udp_sources.h"
+
 namespace runtime {
 namespace {
 constexpr int kUdpSegment = 103;  // UDP_SEGMENT, which older headers do not have
@@ -12,7 +14,7 @@ constexpr int kUdpSegment = 103;  // UDP_SEGMENT, which older headers do not hav
 // What one sendmmsg is given.
 struct UdpBatch::Slots {
     struct Control {
-        alignas(cmsghdr) std::array<uint8_t, CMSG_SPACE(sizeof(uint16_t))> bytes;
+        alignas(cmsghdr) std::array<uint8_t, CMSG_SPACE(sizeof(uint16_t)) + detail::UdpSources::kControlBytes> bytes;
     };
     std::array<mmsghdr, kMostAtOnce> messages;
     std::array<std::array<iovec, kMostRuns + 1>, kMostAtOnce> parts;
@@ -97,17 +99,18 @@ bool UdpBatch::join(Message& message, uint32_t offset, uint32_t bytes, uint32_t 
     return true;
 }
 
-void UdpBatch::commit(size_t bytes, const UdpAddress& to, uint32_t flow) {
+void UdpBatch::commit(size_t bytes, const UdpAddress& to, uint32_t flow, uint16_t source) {
     const auto offset = static_cast<uint32_t>(used_);
     const auto size = static_cast<uint32_t>(bytes);
     used_ += bytes;
     if (messages_.size() > first_ && gso_) {
         Message& last = messages_.back();
         if (last.count < kMostSegments && last.bytes + bytes <= kMostGsoBytes && last.to == to &&
-            join(last, offset, size, flow))
+            last.source == source && join(last, offset, size, flow))
             return;
     }
-    messages_.push_back({to, static_cast<uint16_t>(bytes), 1, offset, size, flow, 0, {}, {Piece{offset, size}}, 1});
+    messages_.push_back(
+        {to, static_cast<uint16_t>(bytes), 1, source, offset, size, flow, 0, {}, {Piece{offset, size}}, 1});
     if (!waiting_.is_set()) waiting_.set();
 }
 
@@ -137,15 +140,25 @@ void UdpBatch::prepare(size_t slot, const Message& message) {
     out.msg_hdr.msg_name = &to;
     out.msg_hdr.msg_iov = parts.data();
     out.msg_hdr.msg_iovlen = part;
-    if (message.count == 1) return;
-    Slots::Control& control = slots_->control[slot];
-    out.msg_hdr.msg_control = control.bytes.data();
-    out.msg_hdr.msg_controllen = control.bytes.size();
-    cmsghdr* head = CMSG_FIRSTHDR(&out.msg_hdr);
-    head->cmsg_level = IPPROTO_UDP;
-    head->cmsg_type = kUdpSegment;
-    head->cmsg_len = CMSG_LEN(sizeof(uint16_t));
-    std::memcpy(CMSG_DATA(head), &message.segment, sizeof message.segment);
+    if (message.count > 1 || message.source != 0) add_control(slot, message);
+}
+
+void UdpBatch::add_control(size_t slot, const Message& message) {
+    auto& room = slots_->control[slot].bytes;
+    size_t used = 0;
+    if (message.count > 1) {
+        auto* head = reinterpret_cast<cmsghdr*>(room.data());
+        head->cmsg_level = IPPROTO_UDP;
+        head->cmsg_type = kUdpSegment;
+        head->cmsg_len = CMSG_LEN(sizeof(uint16_t));
+        std::memcpy(CMSG_DATA(head), &message.segment, sizeof message.segment);
+        used = CMSG_SPACE(sizeof(uint16_t));
+    }
+    if (const base::IpAddress* source = message.source ? socket_.source(message.source) : nullptr)
+        used += detail::write_source(reinterpret_cast<cmsghdr*>(room.data() + used), v6_, *source);
+    msghdr& out = slots_->messages[slot].msg_hdr;
+    out.msg_control = used ? room.data() : nullptr;
+    out.msg_controllen = used;
 }
 
 int UdpBatch::send_some(size_t count) {

@@ -37,8 +37,9 @@ class UdpBatch {
     // Room for a datagram of that many bytes at most, until commit(). Null: there is none, and it is counted as lost.
     uint8_t* reserve(size_t most_bytes);
     // The datagram is written: bytes of the room. to: reachable by the socket's family. flow: of one address and flow
-    // the datagrams keep their order; those of others may overtake them within a turn.
-    void commit(size_t bytes, const UdpAddress& to, uint32_t flow = 0);
+    // the datagrams keep their order; those of others may overtake them within a turn. source: which of our addresses
+    // it comes from (UdpPacket::came_to, UdpSocket::source_for()); 0: the kernel chooses.
+    void commit(size_t bytes, const UdpAddress& to, uint32_t flow = 0, uint16_t source = 0);
     // What was committed, as far as the socket takes it.
     void flush();
 
@@ -65,9 +66,10 @@ class UdpBatch {
         UdpAddress to;
         uint16_t segment;  // bytes of each datagram of the runs
         uint16_t count;    // datagrams in all
-        uint32_t start;    // of all that it has in the arena
-        uint32_t bytes;    // in all
-        uint32_t flow;     // of the first datagram
+        uint16_t source;
+        uint32_t start;  // of all that it has in the arena
+        uint32_t bytes;  // in all
+        uint32_t flow;   // of the first datagram
         uint32_t tail_flow;
         Piece tail;  // a shorter one, which goes last; 0 bytes: there is none
         std::array<Piece, kMostRuns> runs;
@@ -77,6 +79,7 @@ class UdpBatch {
     static bool add_to_runs(Message& message, uint32_t offset, uint32_t bytes);
     void send_loop();
     void prepare(size_t slot, const Message& message);
+    void add_control(size_t slot, const Message& message);
     // How many of the messages from first_ on went, or a negative errno of the first.
     int send_some(size_t count);
     bool send_singly(Message& message);

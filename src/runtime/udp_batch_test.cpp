@@ -176,6 +176,56 @@ TEST_P(Ways, SendsByItselfAtTheEndOfATurn) {
     EXPECT_EQ(all_of(**receiver, 1), "e500 ");
 }
 
+// Of a server on all addresses, which answers with two datagrams.
+void answer_from_where_it_was_asked(const char* all, bool gso) {
+    auto server = bind_udp({all, 0}, {.tells_came_to = true});
+    auto client = bind_udp({"127.0.0.1", 0});
+    ASSERT_TRUE(ok(server) && ok(client));
+    UdpBatch questions(**client), answers(**server);
+    if (!gso) answers.forbid_gso();
+    std::string asked, came;
+    for (const char* ip : {"127.0.0.2", "127.0.0.1", "127.0.0.3", "127.0.0.2"}) {
+        put(questions, loopback((*server)->port(), ip), 'q', 50);
+        questions.flush();
+        auto got = (*server)->receive_batch(Deadline::in_ms(5000));
+        ASSERT_TRUE(ok(got));
+        const UdpPacket question = got->front();
+        ASSERT_NE(question.came_to, 0);
+        const uint16_t source = (*server)->source_for(question.from, question.came_to);
+        asked += fmt::format("{} ", source ? "told" : "usual");
+        for (uint16_t from : {source, question.came_to}) {
+            ASSERT_NE(answers.reserve(300), nullptr);
+            answers.commit(300, question.from, 1, from);
+        }
+    }
+    answers.flush();
+    for (int count = 0; count < 8;) {
+        auto got = (*client)->receive_batch(Deadline::in_ms(5000));
+        ASSERT_TRUE(ok(got));
+        for (const UdpPacket& packet : *got) came += fmt::format("{} ", packet.from.ip.text().back()), ++count;
+    }
+    EXPECT_EQ(asked, "told usual told told ");
+    EXPECT_EQ(came, "2 2 1 1 3 3 2 2 ");
+    // Those of one source go together; of 127.0.0.1 one says it and one does not.
+    EXPECT_EQ(answers.counters().messages, answers.uses_gso() ? 5u : 8u);
+}
+
+TEST_P(Ways, AnAnswerComesFromTheAddressThatWasAsked) {
+    answer_from_where_it_was_asked("", GetParam());
+    answer_from_where_it_was_asked("0.0.0.0", GetParam());
+}
+
+TEST_F(UdpBatchTest, OfOneAddressNothingIsTold) {
+    auto server = bind_udp({"127.0.0.1", 0}, {.tells_came_to = true});
+    auto client = bind_udp({"127.0.0.1", 0});
+    ASSERT_TRUE(ok(server) && ok(client));
+    UdpBatch batch(**client);
+    put(batch, loopback((*server)->port()), 'q', 50);
+    auto got = (*server)->receive_batch(Deadline::in_ms(5000));
+    ASSERT_TRUE(ok(got));
+    EXPECT_EQ(got->front().came_to, 0);
+}
+
 TEST_F(UdpBatchTest, MuchIsSentBeforeTheTurnEnds) {
     auto sender = bind_udp({"127.0.0.1", 0});
     auto receiver = bind_udp({"127.0.0.1", 0}, {.receive_buffer_bytes = 4 << 20});

@@ -10,7 +10,8 @@
 namespace runtime {
 
 // Runs the job on a worker and yields until it is done. The job runs to its end even when the caller is cancelled, so
-// it must own its data: capture by value or shared_ptr. Bounded queue (1024 jobs): kLimit when it is full.
+// it must own its data: capture by value or shared_ptr. What it owns is released on the loop, whoever has it last.
+// Bounded queue (1024 jobs): kLimit when it is full.
 base::Result<void> offload(std::move_only_function<void()> job, Deadline deadline);
 
 }  // namespace runtime

@@ -71,7 +71,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     try {
         CommandLine line;
         Flags flags;
-        CLI::App app("SRS: a live media server. RTMP in, RTMP and HTTP-FLV out.", "objs/srs");
+        CLI::App app("SRS: a live media server. RTMP and WebRTC in; RTMP, HTTP-FLV, HTTP-TS, HLS and WebRTC out.",
+                     "objs/srs");
         declare(app, line, flags);
         try {
             app.parse(argc, argv);

@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include "media/hex_testing.h"
+#include "base/hex_testing.h"
 
 namespace amf {
 
-using media::hex;
+using base::hex;
 using Bytes = std::vector<uint8_t>;
 
 namespace {

@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "media/hex_testing.h"
+#include "base/hex_testing.h"
 
 namespace flv {
 
+using base::hex;
 using base::Slice;
 using media::Codec;
-using media::hex;
 using media::Kind;
 
 namespace {

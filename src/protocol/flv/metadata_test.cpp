@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/bytes.h"
-#include "media/hex_testing.h"
+#include "base/hex_testing.h"
 #include "protocol/amf/amf0.h"
 #include "protocol/flv/body.h"
 
@@ -70,7 +70,7 @@ TEST(Metadata, NonsenseBecomesNothing) {
     EXPECT_FALSE(m->audio_codec);
     EXPECT_FALSE(m->has_video);
     EXPECT_FALSE(m->has_audio);
-    EXPECT_TRUE(read_metadata(Slice::copy(media::hex("02000a6f6e4d65746144617461"))));
+    EXPECT_TRUE(read_metadata(Slice::copy(base::hex("02000a6f6e4d65746144617461"))));
 }
 
 TEST(Metadata, KnowsItsName) {

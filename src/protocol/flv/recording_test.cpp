@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "media/hex_testing.h"
+#include "base/hex_testing.h"
 #include "protocol/amf/amf0.h"
 #include "protocol/flv/metadata.h"
 #include "protocol/flv/reader.h"

@@ -2,15 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include "media/hex_testing.h"
+#include "base/hex_testing.h"
 #include "protocol/flv/body.h"
 
 namespace flv {
 
+using base::hex;
 using base::Slice;
 using media::Codec;
 using media::Frame;
-using media::hex;
 using media::Kind;
 
 namespace {

@@ -62,6 +62,7 @@ void LiteAgent::accept(const stun::Message& message, const stun::Address& from, 
     pair.heard_ms = now_ms;
     if (message.priority) pair.priority = *message.priority;
     if (message.use_candidate) pair.nominated_ms = now_ms;
+    reply.nominated = message.use_candidate;
     const auto index = static_cast<int8_t>(&pair - pairs_.data());
     if (index == selected_) return;
 

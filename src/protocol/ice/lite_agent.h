@@ -44,6 +44,7 @@ struct Reply {
     size_t size = 0;  // bytes of `out` to send to where the request came from; 0: nothing
     Refusal refusal = Refusal::kNone;
     bool new_address = false;       // the first right request from there
+    bool nominated = false;         // a right one that says: use this pair
     bool selected_changed = false;  // selected() is another one now
     bool restarted = false;         // the first request with the credentials of restart()
 

@@ -45,7 +45,7 @@ Frame header_for(Codec codec) {
         case Codec::kAac:
             return aac_header();
         default:
-            return frame_of(codec, media::hex("fc00"));
+            return frame_of(codec, base::hex("fc00"));
     }
 }
 
@@ -325,8 +325,8 @@ TEST(Mp4Finisher, NoRecording) {
         {{head.begin(), head.begin() + 1000}, base::Code::kNotFound},
         {{head.begin(), head.begin() + 4100}, base::Code::kNotFound},
         {{head.begin(), head.end() - 1}, base::Code::kNotFound},
-        {media::hex("464c5601 05 00000009 00000000 12000000"), base::Code::kProtocol},
-        {media::hex("00000010 66747970 69736f36 00000000 00000008 6d646174"), base::Code::kProtocol},
+        {base::hex("464c5601 05 00000009 00000000 12000000"), base::Code::kProtocol},
+        {base::hex("00000010 66747970 69736f36 00000000 00000008 6d646174"), base::Code::kProtocol},
     };
     for (const Case& c : cases) {
         Finisher finisher(c.file.size());

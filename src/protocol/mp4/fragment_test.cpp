@@ -8,9 +8,9 @@
 
 namespace mp4 {
 
+using base::hex;
 using media::Codec;
 using media::Frame;
-using media::hex;
 
 namespace {
 

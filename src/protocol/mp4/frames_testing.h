@@ -3,9 +3,9 @@
 
 #include <string>
 
+#include "base/hex_testing.h"
 #include "media/frame.h"
 #include "media/h265.h"
-#include "media/hex_testing.h"
 
 namespace mp4 {
 
@@ -28,7 +28,7 @@ inline media::Frame frame_of(media::Codec codec, size_t size, uint8_t fill, int6
 }
 
 inline media::Frame header_of(media::Codec codec, const char* text) {
-    media::Frame frame = frame_of(codec, media::hex(text));
+    media::Frame frame = frame_of(codec, base::hex(text));
     frame.sequence_header = true;
     return frame;
 }
@@ -40,9 +40,9 @@ inline media::Frame h264_header() {
 }
 // Of x265, Main, 768x320; the arrays do not say that they are complete.
 inline media::Frame hevc_header() {
-    auto vps = media::hex("40010c01ffff01600000030090000003000003003f959809");
-    auto sps = media::hex("42010101600000030090000003000003003fa00602014165959a4932bc05a708000003000800000300c840");
-    auto pps = media::hex("4401c172b46240");
+    auto vps = base::hex("40010c01ffff01600000030090000003000003003f959809");
+    auto sps = base::hex("42010101600000030090000003000003003fa00602014165959a4932bc05a708000003000800000300c840");
+    auto pps = base::hex("4401c172b46240");
     auto made = media::make_hevc_config(vps, sps, pps);
     std::vector<uint8_t> record(made->begin(), made->end());
     record[23] &= 0x7f;

@@ -71,7 +71,8 @@ std::span<const uint16_t> NackTracker::due(int64_t now_ms, int64_t round_trip_ms
     for (Missing& m : missing_) {
         if (n == out.size()) break;
         if (m.tries >= options_.max_tries) continue;  // the answer to the last question may be on its way
-        bool ripe = m.tries == 0 ? now_ms - m.since_ms >= options_.reorder_ms : now_ms - m.asked_ms >= interval;
+        const int64_t after = m.tries <= kEvenTries ? interval : interval << (m.tries - kEvenTries);
+        bool ripe = m.tries == 0 ? now_ms - m.since_ms >= options_.reorder_ms : now_ms - m.asked_ms >= after;
         if (!ripe) continue;
         if (m.tries == 0) m.first_asked_ms = now_ms;
         m.asked_ms = now_ms;

@@ -15,7 +15,7 @@ class NackTracker {
   public:
     struct Options {
         size_t max_missing = 512;      // with more at once a keyframe helps sooner than asking
-        unsigned max_tries = 10;       // of one packet
+        unsigned max_tries = 10;       // of one packet, at most 32
         int64_t max_age_ms = 2000;     // nobody waits longer for it
         int64_t reorder_ms = 0;        // how long a packet may be late before the first question
         int64_t min_interval_ms = 20;  // between questions for one packet, if the round trip is shorter
@@ -50,6 +50,9 @@ class NackTracker {
 
   private:
     static constexpr int64_t kFirstRoundTripMs = 100, kMaxRoundTripMs = 1000;
+    // After so many questions each waits twice as long as the one before, so that all of them are not spent within an
+    // outage of a few round trips.
+    static constexpr unsigned kEvenTries = 4;
     // So far back nothing is sent again: two packets in a row are a sender that numbers anew (RFC 3550, A.1).
     static constexpr int64_t kMaxBack = 3000;
     struct Missing {

@@ -3,6 +3,7 @@
 // appendices A.1 (without probation: whose packets SRTP opened is known), A.3 and A.8. Times are handed in,
 // microseconds of any clock.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -20,6 +21,12 @@ struct ReportBlock {
     uint32_t delay_since_sr = 0;    // 1/65536 s
     friend bool operator==(const ReportBlock&, const ReportBlock&) = default;
 };
+
+// Of a report block; at most a minute, whatever it says. clock_rate in Hz; 0: not known.
+inline uint32_t jitter_ms(uint32_t jitter, uint32_t clock_rate) {
+    if (clock_rate == 0) return 0;
+    return static_cast<uint32_t>(std::min<uint64_t>(uint64_t{jitter} * 1000 / clock_rate, 60'000));
+}
 
 class ReceptionStats {
   public:

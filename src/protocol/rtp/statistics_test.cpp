@@ -153,6 +153,17 @@ TEST(NackTracker, AsksAgainAfterARoundTripAndThenNoMore) {
     EXPECT_FALSE(tracker.on_packet(2, 2001)) << "too late";
 }
 
+// A second in which nothing comes through, either way, is no reason to give a packet up.
+TEST(NackTracker, QuestionsAreLeftAfterAnOutage) {
+    NackTracker tracker;
+    tracker.on_packet(1, 0);
+    tracker.on_packet(3, 0);
+    std::vector<int64_t> asked;
+    for (int64_t now = 0; now < 2000; now += 10)
+        if (!ask(tracker, now, 5).empty()) asked.push_back(now);
+    EXPECT_EQ(asked, (std::vector<int64_t>{0, 20, 40, 60, 80, 120, 200, 360, 680, 1320}));
+}
+
 TEST(NackTracker, TheRoundTripIsThatOfTheAnswers) {
     for (int64_t answer_ms : {30, 300}) {
         NackTracker tracker;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "protocol/sdp/format.h"
+#include "protocol/sdp/sprop.h"
 #include "protocol/sdp/text.h"
 
 namespace sdp {
@@ -22,7 +23,7 @@ Feedback both(const Feedback& a, const Feedback& b) {
 
 struct Choice {
     const PayloadType* type = nullptr;
-    media::Codec codec = media::Codec::kNone;
+    const CodecWish* wish = nullptr;
 };
 
 // The most preferred codec that is offered, and its format that fits best.
@@ -37,7 +38,7 @@ Choice choose(const MediaFacts& facts, Kind kind, const LocalOptions& local) {
             int fit = fitness(wish.codec, wish.fmtp, type.fmtp);
             if (fit <= most) continue;
             most = fit;
-            best = {&type, wish.codec};
+            best = {&type, &wish};
         }
         if (best.type) return best;
     }
@@ -121,11 +122,16 @@ class Answerer {
     void accept(NegotiatedMedia& media, const MediaFacts& facts, const Choice& choice, size_t index) {
         media.rejected = false;
         media.direction = local_.send ? Direction::kSendOnly : Direction::kRecvOnly;
-        media.codec = choice.codec;
+        media.codec = choice.wish->codec;
         media.payload_type = choice.type->number;
         media.clock_rate = choice.type->clock_rate;
         media.channels = choice.type->channels;
-        media.fmtp = choice.type->fmtp;
+        media.fmtp = without_sprop(choice.type->fmtp);
+        if (!local_.send) {
+            media.sprop = sprop_of(media.codec, choice.type->fmtp);
+        } else if (!choice.wish->sprop.empty()) {
+            media.fmtp += (media.fmtp.empty() ? "" : ";") + choice.wish->sprop;
+        }
         media.feedback = both(choice.type->feedback, local_.feedback);
         const PayloadType* rtx = local_.rtx ? facts.rtx_of(choice.type->number) : nullptr;
         if (rtx) media.rtx_payload_type = rtx->number;

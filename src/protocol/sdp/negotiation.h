@@ -19,6 +19,7 @@ namespace sdp {
 struct CodecWish {
     media::Codec codec = media::Codec::kNone;
     std::string fmtp;
+    std::string sprop{};  // of what we send: its parameter sets, for the answer (sprop.h)
 };
 
 // What we send: one per kind at most.
@@ -62,6 +63,7 @@ struct NegotiatedMedia {
     uint32_t clock_rate = 0;
     uint8_t channels = 1;
     std::string fmtp;
+    std::string sprop;  // the peer's, where we receive
     ExtensionIds extensions{};
     Feedback feedback;
     std::vector<SsrcFacts> ssrcs;  // the peer's, as far as it tells them

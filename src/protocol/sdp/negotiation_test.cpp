@@ -9,6 +9,7 @@
 
 #include "protocol/sdp/format.h"
 #include "protocol/sdp/offer.h"
+#include "protocol/sdp/sprop.h"
 
 namespace sdp {
 namespace {
@@ -87,6 +88,48 @@ TEST(Negotiation, AnswersAPublisher) {
     EXPECT_EQ(n.remote_fingerprint, (Fingerprint{"sha-256", "01:02"}));
     EXPECT_EQ(n.setup, sdp::Setup::kPassive);
     EXPECT_EQ(n.find(Kind::kVideo)->payload_type, 96);
+}
+
+TEST(Negotiation, ParameterSetsOfAnOfferAreKeptAndToldToPlayersAlone) {
+    const std::string sprop = "sprop-parameter-sets=Z0LAHtiQ,aMiIyyA=";
+    Offer offer;
+    offer.video = replaced(offer.video, "packetization-mode=1;", "packetization-mode=1; " + sprop + ";");
+    auto answered = answer_text(offer.text(), options(false));
+    ASSERT_TRUE(answered) << answered.error().text();
+    const NegotiatedMedia& video = *answered->negotiated.find(Kind::kVideo);
+    EXPECT_EQ(video.sprop, sprop);
+    EXPECT_EQ(video.fmtp, "packetization-mode=1;profile-level-id=42e01f");
+    EXPECT_EQ(answered->description.write().find("sprop"), std::string::npos);
+
+    LocalOptions player = options(true);
+    for (CodecWish& wish : player.codecs)
+        if (wish.codec == media::Codec::kH264) wish.sprop = sprop;
+    for (std::string* section : {&offer.audio, &offer.video}) *section = replaced(*section, "sendonly", "recvonly");
+    answered = answer_text(offer.text(), player);
+    ASSERT_TRUE(answered) << answered.error().text();
+    EXPECT_NE(
+        answered->description.write().find("a=fmtp:96 packetization-mode=1;profile-level-id=42e01f;" + sprop + "\r\n"),
+        std::string::npos);
+}
+
+TEST(Sprop, ReadsParameterSets) {
+    using Sets = std::vector<std::vector<uint8_t>>;
+    const auto h264 = [](std::string_view fmtp) { return parameter_sets(media::Codec::kH264, fmtp); };
+    EXPECT_EQ(h264("a=b;SPROP-parameter-sets=Z0IA,aM4=;c=d"), (Sets{{0x67, 0x42, 0}, {0x68, 0xce}}));
+    EXPECT_EQ(h264("sprop-parameter-sets=Z0IA, aM4"), (Sets{{0x67, 0x42, 0}, {0x68, 0xce}}));
+    for (const char* bad : {"", "sprop-parameter-sets=", "sprop-parameter-sets=Z",
+                            "sprop-parameter-sets=Z0IA,,aM4=", "sprop-parameter-sets=Z0IA,a-4=", "sprop-sps=Z0IA"})
+        EXPECT_TRUE(h264(bad).empty()) << bad;
+    std::string many = "sprop-parameter-sets=Z0IA";
+    for (size_t i = 1; i < kMostParameterSets; ++i) many += ",Z0IA";
+    EXPECT_EQ(h264(many).size(), kMostParameterSets);
+    EXPECT_TRUE(h264(many + ",Z0IA").empty());
+    const std::string hevc = "sprop-vps=QAE=;sprop-sps=QgE=;sprop-pps=RAE=";
+    EXPECT_EQ(parameter_sets(media::Codec::kHevc, hevc), (Sets{{0x40, 1}, {0x42, 1}, {0x44, 1}}));
+    EXPECT_EQ(sprop_of(media::Codec::kHevc, "profile-id=1; " + hevc), hevc);
+    EXPECT_EQ(sprop_of(media::Codec::kVp8, hevc), "");
+    EXPECT_EQ(without_sprop("a=1; " + hevc + ";sprop-stereo=1"), "a=1;sprop-stereo=1");
+    EXPECT_EQ(without_sprop("a=1; b=2"), "a=1; b=2");
 }
 
 TEST(Negotiation, SaysWhatSpeaksAgainstAnOffer) {

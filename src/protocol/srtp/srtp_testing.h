@@ -1,32 +1,18 @@
 #pragma once
-// For tests: bytes out of hexadecimal text, keys, packets.
+// For tests: keys, packets.
 
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
+#include "base/hex_testing.h"
 #include "protocol/rtp/packet.h"
 #include "protocol/srtp/keys.h"
 
 namespace srtp {
 
 using Bytes = std::vector<uint8_t>;
-
-inline Bytes hex(std::string_view text) {
-    Bytes out;
-    int high = -1;
-    for (char c : text) {
-        if (c == ' ' || c == '\n') continue;
-        int digit = c <= '9' ? c - '0' : c - 'a' + 10;
-        if (high < 0) {
-            high = digit;
-        } else {
-            out.push_back(static_cast<uint8_t>(high << 4 | digit));
-            high = -1;
-        }
-    }
-    return out;
-}
+using base::hex;
 
 inline MasterKey master_key(std::string_view key, std::string_view salt) {
     MasterKey master;

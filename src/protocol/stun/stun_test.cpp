@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/hex_testing.h"
 #include "protocol/stun/demux.h"
 #include "protocol/stun/message.h"
 #include "protocol/stun/writer.h"
@@ -12,32 +13,16 @@ namespace {
 
 using Bytes = std::vector<uint8_t>;
 
-Bytes from_hex(std::string_view text) {
-    Bytes bytes;
-    int high = -1;
-    for (char c : text) {
-        const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-        if (digit < 0) continue;
-        if (high < 0) {
-            high = digit;
-        } else {
-            bytes.push_back(static_cast<uint8_t>(high << 4 | digit));
-            high = -1;
-        }
-    }
-    return bytes;
-}
-
 // The messages of RFC 5769, 2.1 to 2.3.
 constexpr std::string_view kPassword = "VOkJxbRl1RmTxUk/WvJxBt";
-const Bytes kRequest = from_hex(
+const Bytes kRequest = base::hex(
     "00010058 2112a442 b7e7a701 bc34d686 fa87dfae 80220010 5354554e 20746573 7420636c 69656e74 00240004 6e0001ff"
     "80290008 932ff9b1 51263b36 00060009 6576746a 3a683676 59202020 00080014 9aeaa70c bfd8cb56 781ef2b5 b2d3f249"
     "c1b571a2 80280004 e57a3bcf");
-const Bytes kResponseV4 = from_hex(
+const Bytes kResponseV4 = base::hex(
     "0101003c 2112a442 b7e7a701 bc34d686 fa87dfae 8022000b 74657374 20766563 746f7220 00200008 0001a147 e112a643"
     "00080014 2b91f599 fd9e90c3 8c7489f9 2af9ba53 f06be7d7 80280004 c07d4c96");
-const Bytes kResponseV6 = from_hex(
+const Bytes kResponseV6 = base::hex(
     "01010048 2112a442 b7e7a701 bc34d686 fa87dfae 8022000b 74657374 20766563 746f7220 00200014 0002a147 0113a9fa"
     "a5d3f179 bc25f4b5 bed2b9d9 00080014 a382954e 4be67bf1 1784c97c 8292c275 bfe3ed41 80280004 c8fb0b4c");
 

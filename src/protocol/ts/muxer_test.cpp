@@ -11,8 +11,8 @@
 namespace ts {
 namespace {
 
+using base::hex;
 using media::Codec;
-using media::hex;
 using testing::picture;
 using testing::sound;
 using Bytes = std::vector<uint8_t>;

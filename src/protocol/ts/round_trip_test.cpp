@@ -42,10 +42,10 @@ void append_noise(std::vector<uint8_t>& out, Random& random, size_t bytes) {
 }
 
 base::Slice hevc_config() {
-    auto vps = media::hex("40 01 0c 01 ff ff 01 60 00 00 03 00 b0 00 00 03 00 00 03 00 5d 15 c0 90");
-    auto sps = media::hex(
+    auto vps = base::hex("40 01 0c 01 ff ff 01 60 00 00 03 00 b0 00 00 03 00 00 03 00 5d 15 c0 90");
+    auto sps = base::hex(
         "42 01 01 01 60 00 00 03 00 b0 00 00 03 00 00 03 00 5d a0 03 c0 80 10 e5 8d ae 49 32 f4 dc 04 04 04 02");
-    auto pps = media::hex("44 01 c0 f2 f0 3c 90");
+    auto pps = base::hex("44 01 c0 f2 f0 3c 90");
     return media::make_hevc_config(vps, sps, pps).value();
 }
 

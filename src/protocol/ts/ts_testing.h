@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/hex_testing.h"
 #include "media/aac.h"
 #include "media/frame.h"
 #include "media/h264.h"
-#include "media/hex_testing.h"
 
 namespace ts::testing {
 
@@ -28,11 +28,11 @@ inline media::Frame header(media::Codec codec, base::Slice payload) {
 }
 
 inline const std::vector<uint8_t>& sps() {
-    static const auto bytes = media::hex("67 42 c0 1e d9 00 a0 47 fe c8");
+    static const auto bytes = base::hex("67 42 c0 1e d9 00 a0 47 fe c8");
     return bytes;
 }
 inline const std::vector<uint8_t>& pps() {
-    static const auto bytes = media::hex("68 cb 83 cb 20");
+    static const auto bytes = base::hex("68 cb 83 cb 20");
     return bytes;
 }
 inline media::Frame avc_header() { return header(media::Codec::kH264, media::make_avc_config(sps(), pps()).value()); }

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "config/listing.h"
+#include "runtime/cpu_slice.h"
 #include "service/api/listing.h"
 
 namespace service::api {
@@ -35,6 +36,17 @@ int status_of(Code code) {
 bool is_secret(const config::Row& row) {
     return std::ranges::any_of(std::initializer_list<std::string_view>{"password", "token", "secret", "passphrase"},
                                [&](std::string_view word) { return row.name.find(word) != std::string::npos; });
+}
+
+Json directive_json(const config::Listed& listed) {
+    const config::Row& row = *listed.row;
+    const bool hidden = is_secret(row) && !listed.value.empty();
+    return {{"vhost", listed.vhost},
+            {"name", row.path()},
+            {"value", hidden ? kHidden : std::string_view(listed.value)},
+            {"initial", row.initial},
+            {"origin", listed.origin},
+            {"apply", row.apply == config::Apply::kLive ? "live" : "restart"}};
 }
 
 }  // namespace
@@ -164,18 +176,17 @@ Result<void> Control::configuration(Request& request, Response& response) {
     const config::SnapshotPtr snapshot = snapshot_();
     ListWriter list(identity_, "directives");
     size_t total = 0;
-    for (const config::Listed& listed : config::list_directives(*snapshot)) {
-        const config::Row& row = *listed.row;
-        if (set == "true" && listed.origin == "default") continue;
-        if (!name.empty() && row.path().find(name) == std::string::npos) continue;
-        if (!page->has(total++)) continue;
-        const bool hidden = is_secret(row) && !listed.value.empty();
-        TRY(list.add({{"vhost", listed.vhost},
-                      {"name", row.path()},
-                      {"value", hidden ? kHidden : std::string_view(listed.value)},
-                      {"initial", row.initial},
-                      {"origin", listed.origin},
-                      {"apply", row.apply == config::Apply::kLive ? "live" : "restart"}}));
+    runtime::CpuSlice walk(1);
+    // One vhost at a time: there may be thousands, and others wait.
+    for (size_t i = 0; i <= snapshot->vhosts.size(); ++i) {
+        const config::Vhost* vhost = i == 0 ? nullptr : &snapshot->vhosts[i - 1];
+        for (const config::Listed& listed : config::list_directives(*snapshot, vhost)) {
+            const config::Row& row = *listed.row;
+            if (set == "true" && listed.origin == "default") continue;
+            if (!name.empty() && row.path().find(name) == std::string::npos) continue;
+            if (page->has(total++)) TRY(list.add(directive_json(listed)));
+        }
+        TRY(walk.step());
     }
     return list.send(response, total);
 }

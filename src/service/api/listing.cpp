@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace service::api {
 
 base::Result<std::optional<Page>> page_of(const net::HttpRequest& request, net::HttpResponse& response,
@@ -32,9 +34,30 @@ base::Result<void> ListWriter::add(const Json& item) {
     return next();
 }
 
+base::Result<void> ListWriter::next() {
+    if (text_.size() >= kPieceBytes) {
+        // The last character stays: it says whether a comma is due.
+        const char last = text_.back();
+        text_.pop_back();
+        pieces_.push_back(std::exchange(text_, std::string()));
+        text_.reserve(kPieceBytes + kPieceBytes / 8);
+        text_ += last;
+    }
+    return slice_.step();
+}
+
 base::Result<void> ListWriter::send(net::HttpResponse& response, size_t total) {
     text_ += fmt::format("],\"total\":{}}}", total);
-    return response.send(200, "application/json", text_);
+    if (pieces_.empty()) return response.send(200, "application/json", text_);
+    pieces_.push_back(std::move(text_));
+    uint64_t bytes = 0;
+    for (const std::string& piece : pieces_) bytes += piece.size();
+    TRY(response.begin(200, "application/json", bytes));
+    for (const std::string& piece : pieces_) {
+        TRY(response.write(std::string_view(piece)));
+        TRY(slice_.step());
+    }
+    return response.end();
 }
 
 }  // namespace service::api

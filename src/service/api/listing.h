@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/cpu_slice.h"
 #include "service/api/endpoint.h"
@@ -32,12 +33,15 @@ class ListWriter {
     ListWriter(const ListWriter&) = delete;
     // For an item that is written as text: text() takes one object, then next(), which yields now and then.
     JsonText& text() { return json_; }
-    base::Result<void> next() { return slice_.step(); }
+    base::Result<void> next();
     base::Result<void> add(const Json& item);  // yields likewise
     base::Result<void> send(net::HttpResponse& response, size_t total);
 
   private:
-    std::string text_;
+    // A text that grows to hundreds of kB is copied each time it doubles, into memory that the kernel has to find.
+    static constexpr size_t kPieceBytes = 64 * 1024;
+    std::vector<std::string> pieces_;
+    std::string text_;  // what comes behind them
     JsonText json_{text_};
     runtime::CpuSlice slice_;
 };

@@ -26,7 +26,8 @@ constexpr Schema kSchemas[] = {
      "audio{codec:str sample_rate:int channel:int profile:str}|null"},
     {"Client",
      "id:str vhost:str stream:str ip:str pageUrl:str swfUrl:str tcUrl:str url:str name:str type:str publish:bool "
-     "alive:num send_bytes:int recv_bytes:int kbps{recv_30s:int send_30s:int}"},
+     "alive:num send_bytes:int recv_bytes:int kbps{recv_30s:int send_30s:int} "
+     "rtc?{lost_percent:num rtt_ms:int|null jitter_ms:int nacks:int sent_again:int keyframes_asked:int remb_kbps:int}"},
 };
 
 std::string lower(std::string_view text) {
@@ -152,27 +153,34 @@ Json operation(const Endpoint& row, http::Method method) {
 }  // namespace
 
 Json openapi_document(std::span<const Endpoint> rows, std::string_view version) {
+    return *openapi_document(rows, version, [] { return base::Result<void>(); });
+}
+
+base::Result<Json> openapi_document(std::span<const Endpoint> rows, std::string_view version,
+                                    const std::function<base::Result<void>()>& between) {
     Json paths = Json::object();
     for (const Endpoint& row : rows) {
         if (row.pattern.find('*') != std::string::npos) continue;
-        for (const http::Method method : row.methods)
+        for (const http::Method method : row.methods) {
             paths[row.pattern][lower(http::method_name(method))] = operation(row, method);
+            TRY(between());
+        }
     }
     Json schemas = Json::object();
     for (const Schema& schema : kSchemas) schemas[schema.name] = schema_of(schema.shape);
-    return {{"openapi", "3.1.0"},
-            {"info",
-             {{"title", "HTTP API of the live media server"},
-              {"version", version},
-              {"license", {{"name", "MIT"}, {"identifier", "MIT"}}}}},
-            {"servers", Json::array({{{"url", "/"}}})},
-            {"security", Json::array({Json::object(), {{"password", Json::array()}}, {{"token", Json::array()}}})},
-            {"paths", std::move(paths)},
-            {"components",
-             {{"schemas", std::move(schemas)},
-              {"securitySchemes",
-               {{"password", {{"type", "http"}, {"scheme", "basic"}}},
-                {"token", {{"type", "http"}, {"scheme", "bearer"}}}}}}}};
+    return Json{{"openapi", "3.1.0"},
+                {"info",
+                 {{"title", "HTTP API of the live media server"},
+                  {"version", version},
+                  {"license", {{"name", "MIT"}, {"identifier", "MIT"}}}}},
+                {"servers", Json::array({{{"url", "/"}}})},
+                {"security", Json::array({Json::object(), {{"password", Json::array()}}, {{"token", Json::array()}}})},
+                {"paths", std::move(paths)},
+                {"components",
+                 {{"schemas", std::move(schemas)},
+                  {"securitySchemes",
+                   {{"password", {{"type", "http"}, {"scheme", "basic"}}},
+                    {"token", {{"type", "http"}, {"scheme", "bearer"}}}}}}}};
 }
 
 }  // namespace service::api

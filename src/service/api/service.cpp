@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "net/http_options.h"
 #include "net/service_id.h"
+#include "runtime/cpu_slice.h"
 #include "service/api/openapi.h"
 
 namespace service::api {
@@ -147,8 +148,10 @@ void Service::add_listings() {
     row.pattern = "/api/v1/openapi.json";
     row.summary = "this API as an OpenAPI 3.1 document";
     row.shape = "=openapi:str info:any paths:any components:any";
-    row.handler = [this](net::HttpRequest&, net::HttpResponse& response) {
-        return send_json(response, openapi_document(rows_, identity_.version));
+    row.handler = [this](net::HttpRequest&, net::HttpResponse& response) -> base::Result<void> {
+        runtime::CpuSlice slice(1);
+        const Json document = TRY(openapi_document(rows_, identity_.version, [&slice] { return slice.step(); }));
+        return send_json(response, document);
     };
     add(std::move(row));
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "net/http_testing.h"
 #include "runtime/testing.h"
 
@@ -49,6 +51,34 @@ class ApiTest : public runtime::testing::RuntimeTest {
     net::ApiTable others_;
     std::unique_ptr<Service> service_;
 };
+
+class Viewer final : public net::Session {
+  public:
+    Viewer(net::SessionTable& table, const std::string& id) : Session(table, id, "192.0.2.1") {
+        set_type(net::SessionType::kRtmpPlay);
+        enter_stream("v", "live", "s", false);
+    }
+    std::string stream_url() const override { return "v/live/s"; }
+    net::Traffic traffic() const override { return {}; }
+    void kick(std::string_view) override {}
+};
+
+TEST_F(ApiTest, LongListsComeInPiecesAndWhole) {
+    std::vector<std::unique_ptr<Viewer>> viewers;
+    for (int i = 0; i < 900; ++i) viewers.push_back(std::make_unique<Viewer>(sessions_, fmt::format("v{}", i)));
+    for (const int count : {10, 900}) {
+        const Answer answer = ask(fmt::format("/api/v1/clients?count={}", count));
+        EXPECT_EQ(answer.header("Content-Length"), std::to_string(answer.body.size()));
+        EXPECT_EQ(answer.body.size() > 150'000, count == 900) << answer.body.size();
+        const Json body = Json::parse(answer.body, nullptr, false);
+        ASSERT_TRUE(body.is_object()) << answer.body.substr(0, 200);
+        ASSERT_EQ(body["clients"].size(), static_cast<size_t>(count));
+        std::set<std::string> ids;
+        for (const Json& client : body["clients"]) ids.insert(client["id"]);
+        EXPECT_EQ(ids.size(), static_cast<size_t>(count));
+        EXPECT_EQ(body["total"], 900);
+    }
+}
 
 TEST_F(ApiTest, ListsWhatThereIs) {
     for (std::string_view path : {"/", "/api", "/api/", "/api/v1", "/api/v1/"}) {

@@ -106,6 +106,22 @@ void put_audio(JsonText& out, const live::Stream* stream) {
 
 bool is_there(const live::Stream& stream) { return stream.published() || stream.viewer_count() > 0; }
 
+void put_quality(JsonText& out, const net::RtcQuality& quality) {
+    out.open("rtc");
+    out.field("lost_percent", quality.lost_percent);
+    if (quality.rtt_ms) {
+        out.field("rtt_ms", *quality.rtt_ms);
+    } else {
+        out.null("rtt_ms");
+    }
+    out.field("jitter_ms", quality.jitter_ms);
+    out.field("nacks", quality.nacks);
+    out.field("sent_again", quality.sent_again);
+    out.field("keyframes_asked", quality.keyframes_asked);
+    out.field("remb_kbps", quality.remb_kbps);
+    out.close();
+}
+
 }  // namespace
 
 void put_traffic(JsonText& out, const net::Traffic& traffic, const net::Rates& rates) {
@@ -333,6 +349,7 @@ void Statistics::put_client(JsonText& out, const net::Session& session) const {
     out.field("publish", net::publishes(session.type()));
     out.field("alive", static_cast<double>(session.alive_ms()) / 1000);
     put_traffic(out, session.traffic(), session.rates());
+    if (const auto quality = session.rtc_quality()) put_quality(out, *quality);
 }
 
 }  // namespace service::api

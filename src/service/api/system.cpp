@@ -74,6 +74,8 @@ void System::look() {
 }
 
 void System::start() {
+    command_line_ = command_line();
+    working_directory_ = working_directory();
     task_ = runtime::spawn("api-system", [this] {
         do {
             look();
@@ -158,8 +160,8 @@ Json System::self_json() const {
     return {{"version", identity_.version},
             {"pid", getpid()},
             {"ppid", getppid()},
-            {"argv", command_line()},
-            {"cwd", working_directory()},
+            {"argv", command_line_},
+            {"cwd", working_directory_},
             {"mem_kbyte", now_.resident_kb},
             {"mem_percent", share(now_.resident_kb, memory(now_, "MemTotal"))},
             {"cpu_percent", process_percent()},

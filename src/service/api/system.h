@@ -42,6 +42,9 @@ class System {
 
     const Identity& identity_;
     net::SessionTable& sessions_;
+    // Asked for once: under load the kernel may take milliseconds for them.
+    std::string command_line_;
+    std::string working_directory_;
     net::Machine before_;
     net::Machine now_;
     runtime::Task task_;

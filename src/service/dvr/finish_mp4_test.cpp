@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "media/hex_testing.h"
+#include "base/hex_testing.h"
 #include "protocol/mp4/demuxer.h"
 #include "protocol/mp4/fragment.h"
 
@@ -41,7 +41,7 @@ media::Frame frame(std::vector<uint8_t> payload, int64_t dts, bool key, bool hea
 // A recording of that many frames, one fragment per 25.
 std::vector<uint8_t> recording(int frames, size_t moov_at) {
     mp4::FragmentBuilder builder;
-    auto config = media::hex("01640020ffe1001967640020acd940c029b011000003000100000300320f18319601000568ebecb22c");
+    auto config = base::hex("01640020ffe1001967640020acd940c029b011000003000100000300320f18319601000568ebecb22c");
     EXPECT_TRUE(builder.set_header(frame(config, 0, false, true)));
     auto file = builder.recording_head(moov_at);
     for (int i = 0; i <= frames; ++i) {

@@ -7,7 +7,7 @@ namespace service::hls {
 
 namespace disk = runtime::disk;
 
-DiskShelf::DiskShelf(ShelfHost& host, Names names, ShelfOptions options, Index& index)
+DiskShelf::DiskShelf(ShelfHost& host, Names names, ShelfOptions options, const Index& index)
     : Shelf(host, std::move(names), std::move(options), index), first_file_(static_cast<uint64_t>(base::wall_ms())) {}
 
 DiskShelf::~DiskShelf() { abandon(); }

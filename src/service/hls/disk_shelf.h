@@ -21,7 +21,7 @@ class DiskShelf final : public Shelf, public std::enable_shared_from_this<DiskSh
     static constexpr size_t kMostWaiting = 64;
 
     // It waits for recover() with what it does.
-    DiskShelf(ShelfHost& host, Names names, ShelfOptions options, Index& index);
+    DiskShelf(ShelfHost& host, Names names, ShelfOptions options, const Index& index);
     ~DiskShelf() override;
 
     // Yields. Reads what an earlier run left and goes on from it, or deletes it; removes what was not complete.

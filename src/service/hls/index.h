@@ -25,25 +25,29 @@ struct Resource {
 };
 using ResourcePtr = std::shared_ptr<const Resource>;
 
+// Copies are of the same: a shelf whose disk is slow may still write when its service is gone.
 class Index {
   public:
     void put(const std::string& vhost, const std::string& path, Resource resource) {
-        resource.number = ++count_;
-        entries_[key(vhost, path)] = std::make_shared<const Resource>(std::move(resource));
+        resource.number = ++table_->count;
+        table_->entries[key(vhost, path)] = std::make_shared<const Resource>(std::move(resource));
     }
-    void erase(const std::string& vhost, const std::string& path) { entries_.erase(key(vhost, path)); }
+    void erase(const std::string& vhost, const std::string& path) { table_->entries.erase(key(vhost, path)); }
     ResourcePtr find(std::string_view vhost, std::string_view path) const {
-        auto it = entries_.find(key(vhost, path));
-        return it == entries_.end() ? nullptr : it->second;
+        auto it = table_->entries.find(key(vhost, path));
+        return it == table_->entries.end() ? nullptr : it->second;
     }
-    size_t size() const { return entries_.size(); }
+    size_t size() const { return table_->entries.size(); }
 
   private:
     static std::string key(std::string_view vhost, std::string_view path) {
         return std::string(vhost).append("\n").append(path);
     }
-    std::map<std::string, ResourcePtr, std::less<>> entries_;
-    uint64_t count_ = 0;
+    struct Table {
+        std::map<std::string, ResourcePtr, std::less<>> entries{};
+        uint64_t count = 0;
+    };
+    std::shared_ptr<Table> table_ = std::make_shared<Table>();
 };
 
 }  // namespace service::hls

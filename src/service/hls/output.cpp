@@ -82,12 +82,15 @@ void Output::follow(live::Stream& stream) {
 
 void Output::on_publish() {
     off_ = false;
+    waiting_.clear();
+    waiting_.reserve(kFramesAtOnce);
     jumps_ = stream_->counters().timeline_jumps;
     for (Place& place : places_) place.shelf->begin_publishing();
     segmenter_.begin();
 }
 
 void Output::on_unpublish() {
+    feed_waiting();
     segmenter_.end();
     stream_->unsubscribe(*this);
     stream_ = nullptr;
@@ -98,10 +101,20 @@ void Output::on_frame(const media::Frame& frame) {
     if (off_) return;
     if (uint64_t jumps = stream_->counters().timeline_jumps; jumps != jumps_) {
         jumps_ = jumps;
+        feed_waiting();
         segmenter_.jumped();
     }
-    if (options_.hls.dts_directly || frame.codec != media::Codec::kAac) return segmenter_.feed(frame, base::wall_ms());
-    segmenter_.feed(with_counted_time(frame), base::wall_ms());
+    waiting_.push_back({frame, base::wall_ms()});
+    if (frame.keyframe || frame.sequence_header || waiting_.size() >= kFramesAtOnce) feed_waiting();
+}
+
+void Output::feed_waiting() {
+    for (const Waiting& next : waiting_) {
+        if (off_) break;
+        const bool counts = !options_.hls.dts_directly && next.frame.codec == media::Codec::kAac;
+        segmenter_.feed(counts ? with_counted_time(next.frame) : next.frame, next.wall_ms);
+    }
+    waiting_.clear();
 }
 
 media::Frame Output::with_counted_time(const media::Frame& frame) {

@@ -86,6 +86,13 @@ class Output final : public live::FrameSink, private SegmentSink, private ByteSi
         std::shared_ptr<Shelf> shelf;
         bool open = false;  // it has the open segment
     };
+    struct Waiting {
+        media::Frame frame;
+        int64_t wall_ms;
+    };
+    // Of a stream among hundreds nothing that muxing needs is in the processor's caches any more when its next frame
+    // comes: frames are muxed so many at once. A segment ends at a keyframe, which waits for nothing.
+    static constexpr size_t kFramesAtOnce = 16;
 
     void open_segment(const Opening& opening) override;
     void write_frame(const media::Frame& frame) override;
@@ -99,6 +106,7 @@ class Output final : public live::FrameSink, private SegmentSink, private ByteSi
     void write_to_shelves(std::span<const uint8_t> bytes);
     void lose_segment();
     void failed(const std::string& path, const std::string& reason, bool for_good);
+    void feed_waiting();
     media::Frame with_counted_time(const media::Frame& frame);
     bool any_open() const;
 
@@ -113,6 +121,7 @@ class Output final : public live::FrameSink, private SegmentSink, private ByteSi
     int64_t unpublished_ms_ = 0;  // monotonic
     int64_t asked_until_ms_ = 0;
     bool off_ = false;  // until the next publishing
+    std::vector<Waiting> waiting_;
 
     Segmenter segmenter_;
     std::unique_ptr<Packer> packer_;

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "media/hex_testing.h"
+#include "base/hex_testing.h"
 
 namespace service::hls {
 
@@ -19,7 +19,7 @@ media::Frame vp9(std::string_view payload, bool header) {
     frame.codec = media::Codec::kVp9;
     frame.sequence_header = header;
     frame.keyframe = !header;
-    frame.payload = base::Slice::copy(media::hex(payload));
+    frame.payload = base::Slice::copy(base::hex(payload));
     return frame;
 }
 

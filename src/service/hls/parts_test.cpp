@@ -119,13 +119,16 @@ TEST(Viewers, AreSessionsUntilTheyAreSilent) {
     Viewers viewers(table);
     ASSERT_TRUE(viewers.asked("abc", kAsk, 10'000, 0, 1'000));
     ASSERT_TRUE(viewers.asked("abc", kAsk, 10'000, 0, 5'000));
-    viewers.sent("abc", 10, 200, 6'000);
-    viewers.sent("unknown", 10, 200, 6'000);
+    EXPECT_TRUE(viewers.received("abc", 10));
+    EXPECT_FALSE(viewers.received("unknown", 10));
+    EXPECT_TRUE(viewers.sent("abc", 200, 6'000));
+    EXPECT_FALSE(viewers.sent("unknown", 200, 6'000));
     ASSERT_EQ(table.size(), 1u);
     net::Session* session = table.find("abc");
     ASSERT_NE(session, nullptr);
     EXPECT_EQ(session->type(), net::SessionType::kHlsPlay);
     EXPECT_EQ(session->stream_url(), "v/live/s");
+    EXPECT_EQ(session->traffic().received_bytes, 10u);
     EXPECT_EQ(session->traffic().sent_bytes, 200u);
     ASSERT_NE(session->stream_account(), nullptr);
     EXPECT_EQ(session->stream_account()->text(), "v/live/s");

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -105,12 +106,12 @@ void Service::reload(const config::SnapshotPtr& next) {
         const config::Vhost* vhost = next->find_vhost(output->key().vhost);
         if (output->publishing() && (!vhost || !vhost->hls.enabled)) output->on_unpublish();
     }
+    std::set<live::StreamKey> followed;
+    for (const auto& [place, output] : outputs_)
+        if (output->publishing()) followed.insert(output->key());
     std::vector<live::Stream*> streams;
     registry_.for_each([&](live::Stream& stream) {
-        bool followed = std::ranges::any_of(outputs_, [&](const auto& entry) {
-            return entry.second->publishing() && entry.second->key() == stream.key();
-        });
-        if (stream.published() && !followed) streams.push_back(&stream);
+        if (stream.published() && !followed.contains(stream.key())) streams.push_back(&stream);
     });
     for (live::Stream* stream : streams) stream_published(*stream);
 }

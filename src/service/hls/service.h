@@ -69,9 +69,9 @@ class Service final : private live::StreamWatcher {
                               net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> let_in(const std::string& context, const Output& output, const config::Vhost& vhost,
                               const net::HttpRequest& request, bool stays, runtime::ByteStream* client);
-    // What was sent is a viewer's, or else its stream's alone.
+    // What is sent from now on is a viewer's, or else its stream's alone.
     void count(std::string_view context, const live::StreamKey& stream, const net::HttpRequest& request,
-               const net::HttpResponse& response);
+               net::HttpResponse& response);
     // How long a viewer of it may be silent.
     static int64_t idle_ms(const Output& output);
     static base::Result<void> refuse_viewer(const base::Error& error, net::HttpResponse& response);

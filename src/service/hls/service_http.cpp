@@ -73,13 +73,13 @@ base::Result<void> Service::handle(net::HttpRequest& request, net::HttpResponse&
             response.header("Cache-Control", "no-store");
             return response.send_error(403, "not without the playlist's hls_ctx");
         }
+        if (resource->stream) count(context, *resource->stream, request, response);
         TRY(serve_resource(resource, path, request, response));
         if (!response.started()) {
             // Its file is gone. That must not be kept as what a segment may be.
             response.header("Cache-Control", "no-store");
             return response.send_error(404);
         }
-        if (resource->stream) count(context, *resource->stream, request, response);
         return {};
     }
     if (output) return playlist(output, *vhost, request, response);
@@ -93,12 +93,13 @@ base::Result<void> Service::refuse_viewer(const base::Error& error, net::HttpRes
 }
 
 void Service::count(std::string_view context, const live::StreamKey& stream, const net::HttpRequest& request,
-                    const net::HttpResponse& response) {
-    if (!context.empty() &&
-        viewers_.sent(context, request.message.target.size(), response.body_bytes(), base::monotonic_ms()))
-        return;
-    // Where nobody else is in it, the stream has no figures, but its vhost has.
-    sessions_.accounts().open(stream.vhost, stream.app, stream.name)->add({0, response.body_bytes()});
+                    net::HttpResponse& response) {
+    if (!context.empty()) viewers_.received(context, request.message.target.size());
+    response.observe_body([this, context = std::string(context), stream](size_t bytes) {
+        if (!context.empty() && viewers_.sent(context, bytes, base::monotonic_ms())) return;
+        // Where nobody else is in it, the stream has no figures, but its vhost has.
+        sessions_.accounts().open(stream.vhost, stream.app, stream.name)->add({0, bytes});
+    });
 }
 
 int64_t Service::idle_ms(const Output& output) {
@@ -147,9 +148,8 @@ base::Result<void> Service::master(const std::shared_ptr<Output>& output, const 
     if (!view) return response.send_error(404, "the stream has ended");
     std::string text = master_playlist(*view, request, context, output->hls().master_m3u8_path_relative,
                                        output->width(), output->height());
-    TRY(serve_playlist(text, nullptr, request, response));
     count({}, output->key(), request, response);
-    return {};
+    return serve_playlist(text, nullptr, request, response);
 }
 
 base::Result<void> Service::playlist(const std::shared_ptr<Output>& output, const config::Vhost& vhost,
@@ -169,9 +169,8 @@ base::Result<void> Service::playlist(const std::shared_ptr<Output>& output, cons
         if (!checked) return refuse_viewer(checked.error(), response);
         output->note_asked(base::monotonic_ms() + idle_ms(*output));
         auto view = output->view();
-        TRY(serve_playlist(view->text, &output->zipped(), request, response));
         count({}, key, request, response);
-        return {};
+        return serve_playlist(view->text, &output->zipped(), request, response);
     }
     std::string context(request.message.parameter("hls_ctx"));
     if (draining_ && !viewers_.known(context)) {
@@ -186,14 +185,9 @@ base::Result<void> Service::playlist(const std::shared_ptr<Output>& output, cons
     }
     auto view = output->view();
     if (!view) return response.send_error(404, "the stream has ended");
-    if (hls.ts_ctx) {
-        std::string text = m3u8::write(view->playlist, "?hls_ctx=" + context);
-        TRY(serve_playlist(text, nullptr, request, response));
-    } else {
-        TRY(serve_playlist(view->text, &output->zipped(), request, response));
-    }
     count(context, key, request, response);
-    return {};
+    if (!hls.ts_ctx) return serve_playlist(view->text, &output->zipped(), request, response);
+    return serve_playlist(m3u8::write(view->playlist, "?hls_ctx=" + context), nullptr, request, response);
 }
 
 }  // namespace service::hls

@@ -146,7 +146,7 @@ class MemoryShelf final : public Shelf {
 
 }  // namespace
 
-std::shared_ptr<Shelf> make_memory_shelf(ShelfHost& host, Names names, ShelfOptions options, Index& index) {
+std::shared_ptr<Shelf> make_memory_shelf(ShelfHost& host, Names names, ShelfOptions options, const Index& index) {
     return std::make_shared<MemoryShelf>(host, std::move(names), std::move(options), index);
 }
 

@@ -58,8 +58,8 @@ struct ShelfOptions {
 
 class Shelf {
   public:
-    // The index outlives it. The host until detach().
-    Shelf(ShelfHost& host, Names names, ShelfOptions options, Index& index)
+    // The host lives until detach().
+    Shelf(ShelfHost& host, Names names, ShelfOptions options, const Index& index)
         : host_(&host),
           names_(std::move(names)),
           options_(std::move(options)),
@@ -122,7 +122,7 @@ class Shelf {
     ShelfHost* host_;
     Names names_;
     ShelfOptions options_;
-    Index& index_;
+    Index index_;
     Window window_;
     std::shared_ptr<const SegmentKey> last_key_;
     std::string last_key_path_;
@@ -132,6 +132,6 @@ class Shelf {
     bool lost_ = false;  // the segment before the one that is being written
 };
 
-std::shared_ptr<Shelf> make_memory_shelf(ShelfHost& host, Names names, ShelfOptions options, Index& index);
+std::shared_ptr<Shelf> make_memory_shelf(ShelfHost& host, Names names, ShelfOptions options, const Index& index);
 
 }  // namespace service::hls

@@ -4,10 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 
 #include "base/clock.h"
 #include "runtime/coroutine.h"
@@ -246,6 +248,30 @@ TEST_F(ShelfTest, FilesThatAreGoneLeaveThePlaylist) {
     EXPECT_EQ(shelf->window().first_sequence(), 2u);
     EXPECT_EQ(file("live/s.m3u8"), m3u8::write(shelf->window().playlist()));
     EXPECT_EQ(failures_.size(), 1u);
+}
+
+// A service that stops waits for its shelves only so long.
+TEST_F(ShelfTest, ASlowDiskMayTakeLongerThanItsServiceLasts) {
+    disk::set_fault(std::make_unique<disk::Fault>(*disk::parse_fault("path=" + root_ + " op=close delay_ms=300")));
+    for (const bool disposes : {false, true}) {
+        alignas(Index) std::array<std::byte, sizeof(Index)> place;
+        auto* index = std::construct_at(reinterpret_cast<Index*>(place.data()));
+        auto shelf = std::make_shared<DiskShelf>(*this, names(), options(), *index);
+        shelf->recover();
+        segment(*shelf, "slow");
+        EXPECT_FALSE(shelf->idle());
+        shelf->detach();
+        if (disposes) shelf->dispose();
+        std::destroy_at(index);
+        place.fill(std::byte{0xee});
+        std::weak_ptr<DiskShelf> left = shelf;
+        shelf.reset();
+        for (int i = 0; i < 3'000 && !left.expired(); ++i) ASSERT_TRUE(runtime::sleep_ms(10));
+        EXPECT_TRUE(left.expired());
+        ASSERT_TRUE(disk::drain(runtime::Deadline::in_ms(30'000)));
+        EXPECT_EQ(files(), disposes ? Strings{} : (Strings{"live/s-0.ts", "live/s.m3u8"}));
+        fs::remove_all(root_ + "/live");
+    }
 }
 
 }  // namespace

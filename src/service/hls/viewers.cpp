@@ -76,12 +76,17 @@ bool Viewers::watches(std::string_view context, std::string_view stream_url) con
     return it != viewers_.end() && it->second->url_ == stream_url;
 }
 
-bool Viewers::sent(std::string_view context, uint64_t received_bytes, uint64_t sent_bytes, int64_t now_ms) {
+bool Viewers::received(std::string_view context, uint64_t bytes) {
+    auto it = viewers_.find(context);
+    if (it != viewers_.end()) it->second->traffic_.received_bytes += bytes;
+    return it != viewers_.end();
+}
+
+bool Viewers::sent(std::string_view context, uint64_t bytes, int64_t now_ms) {
     auto it = viewers_.find(context);
     if (it == viewers_.end()) return false;
     Viewer& viewer = *it->second;
-    viewer.traffic_.received_bytes += received_bytes;
-    viewer.traffic_.sent_bytes += sent_bytes;
+    viewer.traffic_.sent_bytes += bytes;
     viewer.until_ms_ = now_ms + viewer.idle_ms_;
     return true;
 }

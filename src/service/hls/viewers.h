@@ -33,8 +33,9 @@ class Viewers {
                              size_t max_connections, int64_t now_ms, net::Stay stay = {});
     bool known(std::string_view context) const { return viewers_.contains(context); }
     bool watches(std::string_view context, std::string_view stream_url) const;
-    // Something was sent to it. False: it is not known.
-    bool sent(std::string_view context, uint64_t received_bytes, uint64_t sent_bytes, int64_t now_ms);
+    // A request of its own came; something is being sent to it. False: it is not known.
+    bool received(std::string_view context, uint64_t bytes);
+    bool sent(std::string_view context, uint64_t bytes, int64_t now_ms);
     bool banned(std::string_view context) const { return banned_.contains(context); }
 
     void tick(int64_t now_ms);

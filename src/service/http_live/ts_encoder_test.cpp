@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "base/hex_testing.h"
 #include "live/live_log.h"
 #include "live/stream.h"
 #include "live/testing.h"
 #include "media/h264.h"
-#include "media/hex_testing.h"
 #include "protocol/ts/frame_reader.h"
 #include "service/http_live/encoders.h"
 #include "service/http_live/mount.h"
@@ -21,7 +21,7 @@ using media::Kind;
 
 media::Frame avc_header() {
     media::Frame frame = header(Kind::kVideo, "");
-    frame.payload = media::make_avc_config(media::hex("6742c01ed900a047fec8"), media::hex("68cb83cb20")).value();
+    frame.payload = media::make_avc_config(base::hex("6742c01ed900a047fec8"), base::hex("68cb83cb20")).value();
     return frame;
 }
 media::Frame aac_header() { return header(Kind::kAudio, "\x12\x10"); }

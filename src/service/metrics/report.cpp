@@ -13,7 +13,9 @@
 #include "runtime/coroutine.h"
 #include "runtime/cpu_slice.h"
 #include "runtime/disk.h"
+#include "runtime/udp.h"
 #include "runtime/watchdog.h"
+#include "service/metrics/rtc_figures.h"
 
 namespace service::metrics {
 
@@ -92,6 +94,8 @@ base::Result<std::string> Report::make(const Identity& identity, const config::E
     latency(text);
     disk(text);
     hooks(text);
+    rtc_figures(text);
+    udp(text);
     TRY(streams(text, static_cast<size_t>(exporter.stream_limit)));
     return text.take();
 }
@@ -147,8 +151,8 @@ void Report::totals(Text& text) const {
                 number(sessions_.closed().errors()));
     text.single("srs_connections", Type::kGauge, "Connections of all kinds, with those that only ask the API.",
                 number(sessions_.size()));
-    text.single("srs_connections_refused_total", Type::kCounter, "Connections refused by max_connections.",
-                number(sessions_.refused_total()));
+    text.single("srs_connections_refused_total", Type::kCounter,
+                "Connections refused by max_connections or address_limits.", number(sessions_.refused_total()));
 }
 
 void Report::closed(Text& text) const {
@@ -288,6 +292,16 @@ void Report::disk(Text& text) const {
                 number(status.files_failed));
     text.single("srs_disk_files_too_slow_total", Type::kCounter, "Of these, because the disk did not keep up.",
                 number(status.files_dropped));
+}
+
+void Report::udp(Text& text) {
+    const runtime::UdpStats stats = runtime::udp_totals();
+    text.family("srs_udp_datagrams_total", Type::kCounter, "Datagrams of all UDP sockets.");
+    text.sample({{"direction", "in"}}, number(stats.received));
+    text.sample({{"direction", "out"}}, number(stats.sent));
+    text.family("srs_udp_lost_total", Type::kCounter, "Datagrams that the sockets had no room for.");
+    text.sample({{"direction", "in"}}, number(stats.receive_lost));
+    text.sample({{"direction", "out"}}, number(stats.send_lost));
 }
 
 base::Result<void> Report::streams(Text& text, size_t limit) {

@@ -51,6 +51,7 @@ class Report {
     base::Result<void> clients(Text& text);
     base::Result<void> streams(Text& text, size_t limit);
     void latency(Text& text) const;
+    static void udp(Text& text);
 
     net::SessionTable& sessions_;
     live::Registry& registry_;

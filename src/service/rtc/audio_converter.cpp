@@ -4,17 +4,61 @@
 #include <memory>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/log.h"
+#include "net/rtc_stats.h"
+#include "runtime/compute.h"
 #include "runtime/coroutine.h"
+#include "runtime/cpu_slice.h"
 #include "runtime/sync.h"
 
 namespace service::rtc {
 
 namespace {
 
-constexpr size_t kStackBytes = 1024 * 1024;  // of address space
-constexpr int64_t kTurnUs = 1000;
+// Packets: so that no stream holds up the others' threads, and none has much left to do when the server stops.
+constexpr size_t kMostAtOnce = 16;
+
+// What a thread has to itself while it converts: the bytes that go in are copies, and what comes out is nobody else's
+// until it is back on the loop.
+struct Work {
+    struct Packet {
+        size_t end;  // in bytes; it begins where the one before ends
+        int64_t time_us;
+    };
+    media::AudioTranscoderOptions options;
+    std::unique_ptr<media::AudioTranscoder> transcoder;
+    std::vector<uint8_t> bytes;
+    std::vector<Packet> packets;
+    std::vector<std::vector<media::EncodedAudio>> out;  // of each packet
+    std::string error;
+
+    void add(std::span<const uint8_t> packet, int64_t time_us) {
+        bytes.insert(bytes.end(), packet.begin(), packet.end());
+        packets.push_back({bytes.size(), time_us});
+    }
+    void clear() {
+        bytes.clear();
+        packets.clear();
+        out.clear();
+    }
+    // On a thread.
+    void run() {
+        if (!transcoder) {
+            auto made = media::AudioTranscoder::make(options);
+            if (!made) {
+                error = made.error().text();
+                return;
+            }
+            transcoder = *std::move(made);
+        }
+        out.resize(packets.size());
+        size_t begin = 0;
+        for (size_t i = 0; i < packets.size(); ++i) {
+            transcoder->push(std::span(bytes).subspan(begin, packets[i].end - begin), packets[i].time_us, out[i]);
+            begin = packets[i].end;
+        }
+    }
+};
 
 }  // namespace
 
@@ -24,30 +68,22 @@ struct AudioConverter::State : base::RefCounted<State> {
         int64_t time_us = 0;
     };
     std::string name;
-    media::AudioTranscoderOptions options;
     Deliver deliver;
-    std::unique_ptr<media::AudioTranscoder> transcoder;
+    Work work;               // a thread's alone while it is under way
+    bool under_way = false;  // until what came out of it is delivered
     std::deque<Packet> waiting;
-    bool has_turn = false;  // it stands in the worker's row
-    bool gone = false;      // its owner is
+    bool gone = false;  // its owner is
     bool failed = false;
     uint64_t dropped = 0;
 
-    bool open() {
-        if (transcoder) return true;
-        auto made = media::AudioTranscoder::make(options);
-        if (!made) {
-            base::log::warn("rtc: {}: audio cannot be made {}: {}", name, media::codec_info(options.to).name,
-                            made.error().text());
-            failed = true;
-            return false;
-        }
-        transcoder = std::move(*made);
-        return true;
+    void fail(std::string_view why) {
+        base::log::warn("rtc: {}: audio cannot be made {}: {}", name, media::codec_info(work.options.to).name, why);
+        failed = true;
+        waiting.clear();
     }
 };
 
-// One for all converters that live at a time; each has a reference, and its coroutine too.
+// One for all converters that live at a time; each has a reference, and its coroutine and each job too.
 class AudioConverter::Worker : public base::RefCounted<Worker> {
   public:
     static base::Ref<Worker> get() {
@@ -64,50 +100,58 @@ class AudioConverter::Worker : public base::RefCounted<Worker> {
     void leave() {
         if (--converters_ == 0) wake_.pulse();
     }
-    void take_turn(const base::Ref<State>& state) {
-        row_.push_back(state);
+    // Hands the next packets to a thread, if there are any and none are under way.
+    void submit(const base::Ref<State>& state) {
+        if (state->under_way || state->gone || state->failed || state->waiting.empty()) return;
+        state->work.clear();
+        for (size_t i = 0; i < kMostAtOnce && !state->waiting.empty(); ++i) {
+            state->work.add(state->waiting.front().bytes, state->waiting.front().time_us);
+            state->waiting.pop_front();
+        }
         if (!task_ || task_.done())
-            task_ = runtime::spawn("audio-converter", [self = base::Ref<Worker>(this)] { self->run(); },
-                                   {.stack_bytes = kStackBytes});
-        wake_.pulse();
+            task_ = runtime::spawn("audio-converter", [self = base::Ref<Worker>(this)] { self->run(); });
+        state->under_way = runtime::compute([work = &state->work] { work->run(); },
+                                            [self = base::Ref<Worker>(this), state] { self->finished(state); });
+        if (!state->under_way) state->fail("there is no thread for it");
     }
 
   private:
+    // From the loop itself: delivering takes more stack and time than it may.
+    void finished(const base::Ref<State>& state) {
+        row_.push_back(state);
+        wake_.pulse();
+    }
     void run() {
         runtime::set_context_id(runtime::new_context_id());
-        int64_t began_us = base::monotonic_us();
+        runtime::CpuSlice slice;
         while (converters_ > 0 && !runtime::cancelled()) {
             if (row_.empty()) {
                 (void)wake_.wait_next(runtime::Deadline::never());
-                began_us = base::monotonic_us();
+                slice = runtime::CpuSlice();
                 continue;
             }
             base::Ref<State> state = std::move(row_.front());
             row_.pop_front();
-            state->has_turn = false;
-            convert(*state, began_us);
+            deliver(*state);
+            state->under_way = false;
+            submit(state);
+            (void)slice.step();
         }
         row_.clear();
     }
-    void convert(State& state, int64_t& began_us) {
-        while (!state.gone && !state.failed && !state.waiting.empty()) {
-            State::Packet packet = std::move(state.waiting.front());
-            state.waiting.pop_front();
-            if (!state.open()) break;
-            encoded_.clear();
-            state.transcoder->push(packet.bytes, packet.time_us, encoded_);
-            if (!encoded_.empty()) state.deliver(encoded_, state.transcoder->header());
-            if (base::monotonic_us() - began_us < kTurnUs) continue;
-            (void)runtime::yield();
-            began_us = base::monotonic_us();
+    void deliver(State& state) {
+        if (state.gone) return;
+        if (!state.work.error.empty()) return state.fail(state.work.error);
+        const base::Slice header = state.work.transcoder->header();
+        // More may be pushed from within, which waits.
+        for (auto& packets : state.work.out) {
+            if (!packets.empty() && !state.gone) state.deliver(packets, header);
         }
-        state.waiting.clear();
     }
 
     static Worker* current_;
     size_t converters_ = 0;
-    std::deque<base::Ref<State>> row_;
-    std::vector<media::EncodedAudio> encoded_;
+    std::deque<base::Ref<State>> row_;  // those with something to deliver
     runtime::Event wake_{"audio to convert"};
     runtime::Task task_;
 };
@@ -117,25 +161,35 @@ AudioConverter::Worker* AudioConverter::Worker::current_ = nullptr;
 AudioConverter::AudioConverter(std::string name, media::AudioTranscoderOptions options, Deliver deliver)
     : state_(base::make_ref<State>()), worker_(Worker::get()) {
     state_->name = std::move(name);
-    state_->options = std::move(options);
+    state_->work.options = std::move(options);
+    // The caller's own counts its holders on the loop.
+    state_->work.options.from_header = base::Slice::copy(state_->work.options.from_header);
     state_->deliver = std::move(deliver);
     worker_->enter();
+    ++net::rtc_stats().converters;
 }
 
 AudioConverter::~AudioConverter() {
     state_->gone = true;
+    state_->waiting.clear();
     worker_->leave();
+    --net::rtc_stats().converters;
+    if (state_->dropped > 0)
+        base::log::warn("rtc: {}: {} packets of audio were not converted: too many waited", state_->name,
+                        state_->dropped);
 }
 
 void AudioConverter::push(base::Slice packet, int64_t time_us) {
     if (state_->failed) return;
-    if (state_->waiting.size() >= kMostWaiting) {
-        ++state_->dropped;
+    const size_t under_way = state_->under_way ? state_->work.packets.size() : 0;
+    if (state_->waiting.size() + under_way >= kMostWaiting) {
+        ++net::rtc_stats().audio_dropped;
+        if (state_->dropped++ == 0)
+            base::log::warn("rtc: {}: converting audio falls behind, packets are dropped", state_->name);
         return;
     }
     state_->waiting.push_back({std::move(packet), time_us});
-    if (std::exchange(state_->has_turn, true)) return;
-    worker_->take_turn(state_);
+    worker_->submit(state_);
 }
 
 bool AudioConverter::failed() const { return state_->failed; }

@@ -1,7 +1,9 @@
 #pragma once
-// AudioConverter: an audio transcoder in a coroutine of its own, since libopus and the encoders of libavcodec need more
-// stack than a connection's coroutine has (over 64 kB: seen). All converters share one such coroutine, which lives as
-// long as there are any and gives way to others every millisecond. What waits is bounded: more is dropped and counted.
+// AudioConverter: an audio transcoder on a thread (runtime/compute.h), since a hundred streams would fill the loop. Of
+// one converter one job is under way at a time, so that packets stay in order; the loop never waits. All converters
+// share one coroutine, which delivers, lives as long as there are any and gives way to others. What waits is bounded:
+// more is dropped, counted, and told of in the log. A converter may go while its job is under way, whose work is then
+// for nothing.
 
 #include <cstdint>
 #include <functional>

@@ -1,9 +1,13 @@
 #include "service/rtc/audio_converter.h"
 
+#include <chrono>
 #include <memory>
+#include <thread>
 
+#include "runtime/compute.h"
 #include "runtime/coroutine.h"
 #include "runtime/testing.h"
+#include "service/rtc/converting_testing.h"
 
 namespace service::rtc {
 namespace {
@@ -30,9 +34,20 @@ class AudioConverterTest : public runtime::testing::RuntimeTest {
     static void push(AudioConverter& converter, int count) {
         for (int i = 0; i < count; ++i) converter.push(base::Slice::copy(std::vector<uint8_t>(160, 0xd5)), i * 20'000);
     }
-    static void settle() {
-        for (int i = 0; i < 500; ++i) (void)runtime::yield();
+    static void settle() { settle_converting(500); }
+    // Counts frames, each of which must begin where the one before ended.
+    AudioConverter::Deliver in_order() {
+        return [this](std::vector<media::EncodedAudio>& packets, const base::Slice&) {
+            for (const media::EncodedAudio& packet : packets) {
+                if (frames++ > 0) {
+                    EXPECT_EQ(packet.time, last + 1024) << frames;
+                }
+                last = packet.time;
+            }
+        };
     }
+    size_t frames = 0;
+    int64_t last = INT64_MIN;
     size_t came = 0;
     std::unique_ptr<AudioConverter>* destroy = nullptr;
 };
@@ -51,6 +66,53 @@ TEST_F(AudioConverterTest, DeliversLaterAndInItsOwnCoroutine) {
     other.reset();
     settle();
     EXPECT_EQ(runtime::coroutine_count(), before);
+}
+
+TEST_F(AudioConverterTest, StaysInOrderOverManyJobs) {
+    AudioConverter converter("v/live/s", alaw_to_aac(), in_order());
+    push(converter, 500);
+    settle();
+    EXPECT_EQ(converter.dropped(), 0u);
+    EXPECT_GT(frames, 450u);
+}
+
+// What a thread has made must stay untouched until the coroutine has delivered it.
+TEST_F(AudioConverterTest, TakesPacketsBetweenTheThreadsEndAndTheDelivery) {
+    using namespace std::chrono_literals;
+    AudioConverter converter("v/live/s", alaw_to_aac(), in_order());
+    size_t pushed = 0;
+    const auto push_some = [&] {
+        for (int i = 0; i < 17; ++i, ++pushed)
+            converter.push(base::Slice::copy(std::vector<uint8_t>(160, 0xd5)), static_cast<int64_t>(pushed) * 20'000);
+    };
+    // Until sixteen packets are seen on the thread: on a loaded machine that may be over before it is looked.
+    for (int attempt = 0; attempt < 50 && runtime::computing() == 0; ++attempt) {
+        push_some();  // the first goes alone, the others together
+        while (runtime::computing() > 0) (void)runtime::yield();
+        for (int i = 0; i < 1'000 && runtime::computing() == 0; ++i) (void)runtime::yield();
+    }
+    ASSERT_EQ(runtime::computing(), 1u);
+    // Its end is told in the same turn of the loop as the converter's, after it.
+    ASSERT_TRUE(runtime::compute([] { std::this_thread::sleep_for(30ms); }, push_some));
+    std::this_thread::sleep_for(300ms);  // not a coroutine's sleep: the loop must find both at once
+    settle();
+    EXPECT_GE(frames, pushed * 960 / 1024 - 4);  // less what the encoder holds
+}
+
+TEST_F(AudioConverterTest, MayGoWhileAThreadHasItsWork) {
+    std::vector<std::unique_ptr<AudioConverter>> converters;
+    for (int i = 0; i < 40; ++i) converters.push_back(make(alaw_to_aac()));
+    for (int round = 0; round < 5; ++round) {
+        for (auto& converter : converters)
+            if (converter) push(*converter, 20);
+        for (int i = 0; i < 8; ++i) converters[static_cast<size_t>(round * 8 + i)].reset();
+        (void)runtime::sleep_ms(1);
+    }
+    converters.clear();
+    came = 0;
+    settle();
+    EXPECT_EQ(came, 0u);
+    EXPECT_EQ(runtime::computing(), 0u);
 }
 
 TEST_F(AudioConverterTest, WhatWaitsIsBounded) {

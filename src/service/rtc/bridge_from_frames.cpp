@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "media/h264.h"
 #include "media/h265.h"
+#include "net/rtc_stats.h"
 #include "protocol/rtp/payload/keyframe.h"
 
 namespace service::rtc {
@@ -58,6 +59,7 @@ BridgeFromFrames::BridgeFromFrames(live::Stream& stream, const FromFramesOptions
 }
 
 BridgeFromFrames::~BridgeFromFrames() {
+    if (running_) --net::rtc_stats().from_frames;
     stream_.unwatch_demand(*this);
     stream_.unsubscribe(*this);
 }
@@ -136,6 +138,7 @@ void BridgeFromFrames::announce() {
         track.clock_rate = kOpusClock;
         track.channels = 2;
         track.fmtp = "minptime=10;useinbandfec=1";
+        if (audio_codec_ != Codec::kOpus) track.ptime_ms = options_.opus_ptime_ms;
     }
     if (tracks.empty()) return;
     video_.clock_told_ms = audio_.clock_told_ms = INT64_MIN / 2;
@@ -146,7 +149,11 @@ void BridgeFromFrames::announce() {
 void BridgeFromFrames::demand_changed(live::Stream& stream) {
     if (running_ == stream.rtp_wanted()) return;
     running_ = !running_;
-    if (running_) return begin();
+    if (running_) {
+        ++net::rtc_stats().from_frames;
+        return begin();
+    }
+    --net::rtc_stats().from_frames;
     converter_.reset();
     announce();  // who comes later shall not begin with what is old by then
 }
@@ -158,11 +165,14 @@ void BridgeFromFrames::begin() {
     int64_t newest = INT64_MIN;
     for (const media::Frame& frame : stream_.gop())
         if (frame.kind == Kind::kVideo && !frame.sequence_header) newest = std::max(newest, frame.pts());
+    bool any = false;
     for (const media::Frame& frame : stream_.gop()) {
         if (frame.kind != Kind::kVideo || frame.sequence_header) continue;
         int64_t ticks = (newest - frame.pts()) * (kVideoClock / 1000) / kPressed;
-        take_video(frame, video_timestamp(newest) - static_cast<uint32_t>(ticks));
+        any |= take_video(frame, video_timestamp(newest) - static_cast<uint32_t>(ticks));
     }
+    // A report that goes by their pressed times would be wrong, and a player reckons with it for long.
+    if (any) tell_clock(video_, newest * 1000, video_timestamp(newest));
 }
 
 // False when nothing of it was sent.
@@ -192,6 +202,7 @@ void BridgeFromFrames::open_converter(const media::Frame& frame) {
     if (frame.flv_sound != 0) options.from_channels = (frame.flv_sound & 1) + 1;
     options.to = Codec::kOpus;
     options.bitrate = options_.opus_bitrate;
+    options.opus_ptime_ms = options_.opus_ptime_ms;
     converter_ = std::make_unique<AudioConverter>(
         stream_.key().text(), options, [this](std::vector<media::EncodedAudio>& packets, const base::Slice&) {
             for (const media::EncodedAudio& packet : packets) send_audio(packet);

@@ -24,6 +24,7 @@ struct FromFramesOptions {
     bool keep_sei = true;
     bool merge_nalus = false;
     int opus_bitrate = 48'000;  // bit/s
+    int opus_ptime_ms = 40;     // 20, 40 or 60
 };
 
 struct FromFramesCounters {

@@ -2,14 +2,15 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/hex_testing.h"
 #include "live/registry.h"
 #include "media/h264.h"
-#include "media/hex_testing.h"
 #include "media/nalu.h"
 #include "runtime/testing.h"
 #include "service/rtc/bridge_from_frames.h"
 #include "service/rtc/bridge_to_frames.h"
 #include "service/rtc/bridges.h"
+#include "service/rtc/converting_testing.h"
 
 namespace service::rtc {
 namespace {
@@ -54,7 +55,7 @@ struct Frames : live::FrameSink {
 
 // The bytes stand for nothing, but begin as a slice of that type.
 Frame picture(int64_t dts, const char* begin, size_t size = 100, int32_t cts = 0) {
-    auto nalu = media::hex(begin);
+    auto nalu = base::hex(begin);
     while (nalu.size() < size) nalu.push_back(static_cast<uint8_t>(nalu.size() + static_cast<size_t>(dts)));
     base::SliceBuilder payload;
     media::append_length_prefixed(payload, nalu);
@@ -92,8 +93,8 @@ class BridgeTest : public runtime::testing::RuntimeTest {
     };
     Frame avc_header() {
         return header(Codec::kH264,
-                      *media::make_avc_config(media::hex("6742c01ed890280bfe5c0440000003004000000c83c58b8980"),
-                                              media::hex("68c888cb20")));
+                      *media::make_avc_config(base::hex("6742c01ed890280bfe5c0440000003004000000c83c58b8980"),
+                                              base::hex("68c888cb20")));
     }
     // AAC of a second of silence, with its header first.
     std::vector<Frame> aac(int64_t from_ms) {
@@ -115,9 +116,7 @@ class BridgeTest : public runtime::testing::RuntimeTest {
         return out;
     }
     // The pump of each lane has its turn.
-    void settle() {
-        for (int i = 0; i < 6; ++i) (void)runtime::yield();
-    }
+    void settle() { settle_converting(12); }
     // As a WebRTC publisher would: the packets of one lane into the other, but those that are lost.
     void carry(Player& from, Side& to, const std::vector<size_t>& lost = {}) {
         to.owner.rtp = true;
@@ -148,6 +147,7 @@ TEST_F(BridgeTest, FramesAreConvertedOnlyForPlayers) {
     EXPECT_NE(source.lane.tracks()[0].fmtp.find("profile-level-id=42c01e"), std::string::npos);
     EXPECT_EQ(source.lane.tracks()[1].codec, Codec::kOpus);
     EXPECT_EQ(source.lane.tracks()[1].clock_rate, 48'000u);
+    EXPECT_EQ(source.lane.tracks()[1].ptime_ms, FromFramesOptions{}.opus_ptime_ms);
     EXPECT_EQ(source.lane.ring().packets(), 0u);
     {
         Player player(source.lane);
@@ -173,7 +173,12 @@ TEST_F(BridgeTest, APlayerBeginsWithTheGopPressedTogether) {
     EXPECT_EQ(packets.back().timestamp - packets.front().timestamp, 49u * 40 * 90 / 32);
     for (size_t i = 2; i < packets.size(); ++i) EXPECT_GT(packets[i].timestamp, packets[i - 1].timestamp) << i;
     uint32_t last = packets.back().timestamp;
+    // Reports go by the newest picture's time, which the next one follows.
+    const live::RtpClock clock = source.lane.clock(0);
+    EXPECT_TRUE(clock.exact);
     source.publication.publish(picture(2000, kP));
+    EXPECT_EQ(source.lane.clock(0).version, clock.version);
+    EXPECT_EQ(source.lane.clock(0).moment(last), clock.moment(last));
     packets = player.packets(Kind::kVideo);
     ASSERT_EQ(packets.size(), 1u);
     EXPECT_EQ(packets[0].timestamp - last, 40u * 90);
@@ -203,8 +208,8 @@ TEST_F(BridgeTest, AnotherSequenceHeaderBeginsWithItsOwnKeyframe) {
     Player player(source.lane);
     EXPECT_EQ(player.packets(Kind::kVideo).size(), 3u);
     source.publication.publish(
-        header(Codec::kH264, *media::make_avc_config(media::hex("67640020acd940c029b011000003000100000300320f183196"),
-                                                     media::hex("68ebecb22c"))));
+        header(Codec::kH264, *media::make_avc_config(base::hex("67640020acd940c029b011000003000100000300320f183196"),
+                                                     base::hex("68ebecb22c"))));
     EXPECT_NE(source.lane.tracks()[0].fmtp.find("profile-level-id=640020"), std::string::npos);
     EXPECT_EQ(source.lane.ring().packets(), 0u);  // not the old pictures with the new parameter sets
     source.publication.publish(picture(80, kIdr));
@@ -264,6 +269,24 @@ TEST_F(BridgeTest, ThereAndBackAgain) {
     back.on_tick(base::monotonic_ms());
     EXPECT_FALSE(back.running());
     EXPECT_TRUE(target.stream->gop().empty());
+    settle();
+}
+
+TEST_F(BridgeTest, ParameterSetsOfTheOfferAloneAreEnough) {
+    live::RtpTrack track{.codec = Codec::kH264, .payload_type = 102, .ssrc = 7};
+    track.sprop = "sprop-parameter-sets=Z0LAHtiQKAv+XARAAAADAEAAAAyDxYuJgA==,aMiIyyA=";
+    target.owner.rtp = true;
+    target.lane.set_tracks({track}, base::monotonic_us());
+    BridgeToFrames back(target.publication, {});
+    Frames frames;
+    target.stream->subscribe(frames);
+    target.lane.append(0, {1, 90'000, true, true}, base::hex("65888400"), base::monotonic_us());
+    target.lane.append(0, {2, 93'600, true, false}, base::hex("419a2200"), base::monotonic_us());
+    settle();
+    ASSERT_EQ(frames.of(Kind::kVideo, true).size(), 1u);
+    EXPECT_EQ(frames.of(Kind::kVideo, true)[0].payload, avc_header().payload);
+    EXPECT_EQ(frames.of(Kind::kVideo).size(), 2u);
+    target.stream->unsubscribe(frames);
     settle();
 }
 

@@ -5,6 +5,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "net/rtc_stats.h"
+#include "protocol/sdp/sprop.h"
 
 namespace service::rtc {
 
@@ -30,7 +32,9 @@ BridgeToFrames::BridgeToFrames(live::Publication& publication, const ToFramesOpt
 
 BridgeToFrames::~BridgeToFrames() {
     stream_.unwatch_demand(*this);
-    if (running_) lane_.leave(*this, live::RtpLane::Wants::kConvert);
+    if (!running_) return;
+    --net::rtc_stats().to_frames;
+    lane_.leave(*this, live::RtpLane::Wants::kConvert);
 }
 
 // Its end waits for the next tick: who leaves may do so from within a frame that is being published.
@@ -40,6 +44,7 @@ void BridgeToFrames::demand_changed(live::Stream& stream) {
 
 void BridgeToFrames::start() {
     running_ = true;
+    ++net::rtc_stats().to_frames;
     take_tracks();
     auto keyframe = lane_.ring().newest_keyframe();
     if (keyframe) cursor_ = *keyframe;
@@ -50,6 +55,7 @@ void BridgeToFrames::start() {
 
 void BridgeToFrames::stop() {
     running_ = false;
+    --net::rtc_stats().to_frames;
     lane_.leave(*this, live::RtpLane::Wants::kConvert);
     for (Input& input : inputs_) input.buffer.reset();
     converter_.reset();
@@ -74,6 +80,8 @@ void BridgeToFrames::take_tracks() {
         input.channels = std::clamp<int>(track.channels, 1, 2);
         input.clock_rate = track.clock_rate;
         input.depacketizer = rtp::make_depacketizer(track.codec, input.channels);
+        if (input.depacketizer && !track.sprop.empty())
+            input.depacketizer->know(sdp::parameter_sets(track.codec, track.sprop));
     }
     cursor_ = lane_.ring().end();
     converter_.reset();

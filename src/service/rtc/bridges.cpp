@@ -1,5 +1,7 @@
 #include "service/rtc/bridges.h"
 
+#include <cstdlib>
+
 namespace service::rtc {
 
 Bridges::Bridges(live::Registry& registry, config::SnapshotPtr snapshot)
@@ -26,6 +28,7 @@ void Bridges::stream_published(live::Stream& stream) {
     options.keep_sei = vhost->rtc.keep_avc_nalu_sei;
     options.merge_nalus = snapshot_->rtc_server.merge_nalus;
     options.opus_bitrate = vhost->rtc.opus_bitrate;
+    if (!vhost->rtc.opus_ptime.empty()) options.opus_ptime_ms = std::atoi(vhost->rtc.opus_ptime.c_str());
     bridges_[&stream] = std::make_unique<BridgeFromFrames>(stream, options);
 }
 

@@ -41,6 +41,7 @@ class Media {
     virtual void on_closed() = 0;
     // "video H264, audio Opus": for the log, once it is connected.
     virtual std::string describe() const = 0;
+    virtual net::RtcQuality quality() const = 0;
 };
 
 struct SessionCounters {

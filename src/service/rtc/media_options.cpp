@@ -70,7 +70,7 @@ sdp::CodecWish codec_of_stream(const live::Stream& stream, Kind kind) {
         const int place = lane->track_of(kind);
         if (place >= 0) {
             const live::RtpTrack& track = lane->tracks()[static_cast<size_t>(place)];
-            return {track.codec, track.fmtp};
+            return {track.codec, track.fmtp, track.sprop};
         }
         if (lane->published_by_rtp()) return {};
     }
@@ -103,7 +103,8 @@ ReceiveFormat receive_format(const sdp::NegotiatedMedia& media) {
                     .channels = media.channels,
                     .payload_type = media.payload_type,
                     .ssrc = media.ssrcs.empty() ? 0 : media.ssrcs.front().ssrc,
-                    .fmtp = media.fmtp};
+                    .fmtp = media.fmtp,
+                    .sprop = media.sprop};
     if (media.rtx_payload_type) format.rtx_payload_type = *media.rtx_payload_type;
     if (!media.ssrcs.empty()) format.rtx_ssrc = media.ssrcs.front().rtx;
     format.nack = media.feedback.nack;

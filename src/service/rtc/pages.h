@@ -15,8 +15,13 @@ struct Page {
 
 std::span<const Page> pages();
 
-// Internal.
-std::string_view whip_page();
-std::string_view whep_page();
+// Internal. What a page adds to what both share.
+struct PageParts {
+    std::string_view title;
+    std::string_view controls;  // HTML
+    std::string_view script;    // JavaScript, behind the shared one
+};
+PageParts whip_page();
+PageParts whep_page();
 
 }  // namespace service::rtc

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "net/rtc_stats.h"
 
 namespace service::rtc {
 
@@ -130,6 +131,7 @@ void Player::look_for_keyframe(int64_t now_ms) {
     // It has come far meanwhile: what lies between would only be decoded to be thrown away.
     if (!keyframe || *keyframe < cursor_ + kMostBehind) return;
     ++counters_.jumps;
+    ++net::rtc_stats().jumps;
     begin_at_keyframe(*keyframe);
 }
 
@@ -156,6 +158,7 @@ void Player::begin_at_keyframe(uint64_t position) {
 void Player::jump(int64_t now_ms) {
     if (video_ < 0 || waits_for_keyframe_) return;
     ++counters_.jumps;
+    ++net::rtc_stats().jumps;
     tracks_[static_cast<size_t>(video_)].stop();
     waits_for_keyframe_ = true;
     keyframe_from_ = lane_.ring().end();

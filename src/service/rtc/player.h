@@ -16,6 +16,7 @@
 #include "live/rtp_lane.h"
 #include "live/stream.h"
 #include "service/rtc/media.h"
+#include "service/rtc/resent.h"
 #include "service/rtc/send_track.h"
 
 namespace service::rtc {
@@ -25,7 +26,7 @@ struct PlayerCounters {
     uint64_t sent_again = 0;      // answers to NACKs
     uint32_t nacks = 0;           // packets that were asked for
     uint32_t nacks_refused = 0;   // beyond the budget
-    uint32_t nacks_repeated = 0;  // asked for again too soon, or too often
+    uint32_t nacks_repeated = 0;  // asked for again too soon, or too often for what is saved up
     uint32_t nacks_unknown = 0;   // not in the ring (any more, or because it never came)
     uint32_t jumps = 0;           // to a later keyframe
     uint32_t keyframe_requests = 0;
@@ -33,6 +34,7 @@ struct PlayerCounters {
     uint32_t bad_rtcp = 0;
     uint32_t remb_kbps = 0;      // what the viewer last said that it can take; 0: nothing
     uint32_t fraction_lost = 0;  // of 256, the worst track in its last report
+    uint32_t jitter_ms = 0;      // likewise
 };
 
 class Player final : public Media, private live::RtpSink {
@@ -48,6 +50,7 @@ class Player final : public Media, private live::RtpSink {
     void on_tick(int64_t now_ms) override;
     void on_closed() override;
     std::string describe() const override;
+    net::RtcQuality quality() const override;
 
     const PlayerCounters& counters() const { return counters_; }
 
@@ -61,14 +64,16 @@ class Player final : public Media, private live::RtpSink {
     static constexpr size_t kMostBacklogWhereAsked = 256 * 1024;
     // What is sent again: half of what is sent, and so much saved up.
     static constexpr int32_t kMostCredit = 512 * 1024, kFirstCredit = 256 * 1024;
-    // Of one packet, so often, the second time no sooner than this and each time twice as long after the one before:
-    // there are clients that ask on for what has come by RTX.
-    static constexpr uint8_t kMostTries = 6;
-    static constexpr uint32_t kTryAgainMs = 40;
-    static constexpr size_t kAsked = 128;  // packets of which that is known, the newest
+    // What must be saved up beyond it for each time that a packet was sent again before: the first answers come first,
+    // and who asks on for what he has cannot use up what is for them.
+    static constexpr int32_t kCreditPerTry = kMostCredit / 16;
     // How much of a backlog is passed over when another keyframe has come meanwhile.
     static constexpr uint64_t kMostBehind = 64;
     static constexpr int64_t kReportEveryMs = 1000;
+    // A player puts sound and picture in step from the second report of each on, and a track may begin later than
+    // another.
+    static constexpr uint32_t kFirstReports = 6;
+    static constexpr int64_t kFirstReportsEveryMs = 200;
     // Who is behind for so long, because his connection is full, goes on at the next keyframe.
     static constexpr int64_t kMostCongestedUs = 1'000'000;
 
@@ -90,7 +95,6 @@ class Player final : public Media, private live::RtpSink {
     bool forward(const live::RtpPacket& packet);
     void jump(int64_t now_ms);
     void pass_over(int64_t now_us);
-    bool asked_too_often(const SendTrack& track, uint16_t sequence, int64_t now_ms);
     void on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms);
     void send_report(int64_t now_ms);
     void send_bye();
@@ -112,14 +116,10 @@ class Player final : public Media, private live::RtpSink {
     uint16_t twcc_ = 0;
     int32_t credit_ = kFirstCredit;
     uint32_t clock_version_ = 0;
+    uint32_t reports_ = 0;
     int64_t next_report_ms_ = 0;
-    struct Asked {
-        uint16_t sequence = 0;
-        uint8_t track = 0;
-        uint8_t tries = 0;
-        uint32_t last_ms = 0;
-    };
-    std::unique_ptr<std::array<Asked, kAsked>> asked_;  // from the first NACK on
+    RoundTrips round_trips_;
+    std::unique_ptr<Resent> resent_;  // from the first NACK on
     PlayerCounters counters_;
 };
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "net/rtc_stats.h"
 #include "protocol/rtcp/parser.h"
 #include "protocol/rtcp/writer.h"
 #include "protocol/rtp/ntp.h"
+#include "protocol/rtp/reception_stats.h"
 #include "service/rtc/player.h"
 
 namespace service::rtc {
@@ -15,8 +17,19 @@ class Player::Feedback final : public rtcp::Visitor {
     Feedback(Player& player, int64_t now_ms) : player_(player), now_ms_(now_ms) {}
 
     void on_report_block(uint32_t, const rtcp::ReportBlock& block) override {
-        if (track_of(block.ssrc)) worst_ = std::max<uint32_t>(worst_, block.fraction_lost);
+        if (const SendTrack* track = track_of(block.ssrc)) {
+            worst_ = std::max<uint32_t>(worst_, block.fraction_lost);
+            const int place = player_.lane_track_of(*track);
+            if (place >= 0) {
+                const uint32_t rate = player_.lane_.tracks()[static_cast<size_t>(place)].clock_rate;
+                jitter_ms_ = std::max(jitter_ms_, rtp::jitter_ms(block.jitter, rate));
+            }
+            const uint64_t now = rtp::ntp_of_unix_us(base::wall_ms() * 1000);
+            if (const auto us = rtp::round_trip_us(now, block.last_sr, block.delay_since_sr))
+                player_.round_trips_.add(*us);
+        }
         player_.counters_.fraction_lost = worst_;
+        player_.counters_.jitter_ms = jitter_ms_;
     }
     void on_nack(uint32_t, uint32_t media, rtcp::LostSequences sequences) override {
         SendTrack* track = track_of(media);
@@ -43,12 +56,14 @@ class Player::Feedback final : public rtcp::Visitor {
     }
     void ask() {
         ++player_.counters_.keyframe_requests;
+        ++net::rtc_stats().keyframes_wanted;
         player_.lane_.request_keyframe(now_ms_);
     }
 
     Player& player_;
     int64_t now_ms_;
     uint32_t worst_ = 0;
+    uint32_t jitter_ms_ = 0;
     int nacks_ = 0;
 };
 
@@ -58,43 +73,39 @@ void Player::on_rtcp(std::span<uint8_t> compound, int64_t now_us) {
     counters_.bad_rtcp += parsed.framed ? parsed.malformed : 1;
 }
 
-bool Player::asked_too_often(const SendTrack& track, uint16_t sequence, int64_t now_ms) {
-    if (!asked_) asked_ = std::make_unique<std::array<Asked, kAsked>>();
-    const auto place = static_cast<uint8_t>(&track - tracks_.data());
-    Asked& asked = (*asked_)[(sequence + place * kAsked / 2) % kAsked];
-    const auto now = static_cast<uint32_t>(now_ms);
-    if (asked.tries == 0 || asked.sequence != sequence || asked.track != place) {
-        asked = {sequence, place, 1, now};
-        return false;
-    }
-    if (asked.tries >= kMostTries || now - asked.last_ms < kTryAgainMs << (asked.tries - 1)) return true;
-    ++asked.tries;
-    asked.last_ms = now;
-    return false;
-}
-
 void Player::on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms) {
+    net::RtcStats& all = net::rtc_stats();
     ++counters_.nacks;
+    ++all.nacks;
     const auto lanes = track.lanes(sequence);
     const int lane_track = lane_track_of(track);
     const live::RtpPacket* packet =
         lanes && lane_track >= 0 ? lane_.ring().find(static_cast<uint8_t>(lane_track), *lanes) : nullptr;
     if (!packet || !track.answers_nack()) {
         ++counters_.nacks_unknown;
+        ++all.nacks_unknown;
         return;
     }
-    if (asked_too_often(track, sequence, now_ms)) {
-        ++counters_.nacks_repeated;
-        return;
-    }
+    if (!resent_) resent_ = std::make_unique<Resent>();
+    const auto now = static_cast<uint32_t>(now_ms);
     const auto size = static_cast<int32_t>(packet->payload.size()) + 20;
+    Resent::Packet* again = resent_->find(track.kind(), sequence, now);
+    if (!again || !again->is_due(now, round_trips_.mean_ms()) ||
+        (again->tries > 0 && credit_ < size + again->tries * kCreditPerTry)) {
+        ++counters_.nacks_repeated;
+        ++all.nacks_repeated;
+        return;
+    }
     if (credit_ < size) {
         ++counters_.nacks_refused;
+        ++all.nacks_refused;
         if (track.kind() == media::Kind::kVideo) jump(now_ms);
         return;
     }
+    again->sent(now);
     credit_ -= size;
     ++counters_.sent_again;
+    ++all.sent_again;
     // As it was numbered when it was sent, which may be before a jump.
     const uint64_t number = track.highest() - static_cast<uint16_t>(static_cast<uint16_t>(track.highest()) - sequence);
     const SendTrack::Header header = track.header_again(*packet, number, twcc_);
@@ -104,13 +115,25 @@ void Player::on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms) {
                       packet->payload, header.index);
 }
 
+net::RtcQuality Player::quality() const {
+    net::RtcQuality out;
+    out.lost_percent = counters_.fraction_lost * 100.0 / 256;
+    if (round_trips_.known()) out.rtt_ms = static_cast<int>(round_trips_.mean_ms());
+    out.jitter_ms = static_cast<int>(counters_.jitter_ms);
+    out.nacks = counters_.nacks;
+    out.sent_again = counters_.sent_again;
+    out.keyframes_asked = counters_.keyframe_requests;
+    out.remb_kbps = counters_.remb_kbps;
+    return out;
+}
+
 void Player::on_tick(int64_t now_ms) {
     uint32_t version = 0;
     for (size_t i = 0; i < lane_.tracks().size(); ++i) version += lane_.clock(i).version;
     // At once where it is known better than before: until then sound and picture are not in step.
     if (now_ms < next_report_ms_ && version == clock_version_) return;
     clock_version_ = version;
-    next_report_ms_ = now_ms + kReportEveryMs;
+    next_report_ms_ = now_ms + (++reports_ < kFirstReports ? kFirstReportsEveryMs : kReportEveryMs);
     send_report(now_ms);
 }
 

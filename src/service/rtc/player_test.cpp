@@ -59,6 +59,16 @@ struct Viewer {
         ASSERT_EQ(writer.nack(9, ssrc, sequences), sequences.size());
         rtcp(writer, base::monotonic_us() + later_ms * 1000);
     }
+    // A receiver report whose round trip is so long.
+    void report(int64_t round_trip_ms, uint8_t fraction_lost = 0, uint32_t jitter = 0) {
+        uint8_t out[100];
+        rtcp::Writer writer(out);
+        const uint64_t sent = rtp::ntp_of_unix_us((base::wall_ms() - round_trip_ms) * 1000);
+        const rtcp::ReportBlock block{
+            .ssrc = kVideoSsrc, .fraction_lost = fraction_lost, .jitter = jitter, .last_sr = rtp::compact_ntp(sent)};
+        ASSERT_TRUE(writer.receiver_report(9, std::span(&block, 1)));
+        rtcp(writer);
+    }
     void pli() {
         uint8_t out[100];
         rtcp::Writer writer(out);
@@ -111,6 +121,25 @@ class PlayerTest : public runtime::testing::RuntimeTest {
     int64_t now_us = base::monotonic_us();
     std::map<size_t, uint16_t> next_{{0, 5}, {1, 9}};
 };
+
+TEST_F(PlayerTest, SaysWhatItsViewerReports) {
+    put(0, 100, "k", true);
+    auto viewer = view();
+    EXPECT_FALSE(viewer->player->quality().rtt_ms);
+    viewer->report(120, 64, 9'000);
+    net::RtcQuality quality = viewer->player->quality();
+    EXPECT_EQ(quality.lost_percent, 25);
+    ASSERT_TRUE(quality.rtt_ms);
+    EXPECT_GE(*quality.rtt_ms, 115);
+    EXPECT_EQ(quality.jitter_ms, 100);
+    viewer->pli();
+    // No report can say more than a minute.
+    viewer->report(1, 0, UINT32_MAX);
+    quality = viewer->player->quality();
+    EXPECT_EQ(quality.keyframes_asked, 1u);
+    EXPECT_LE(quality.jitter_ms, 60'000);
+    EXPECT_EQ(quality.lost_percent, 0);
+}
 
 TEST_F(PlayerTest, BeginsAtTheNewestKeyframeWithTheSoundOfNow) {
     put(0, 100, "old", true);
@@ -234,19 +263,22 @@ TEST_F(PlayerTest, WhoLosesTooMuchGoesOnAtAKeyframe) {
     lane.set_keyframe_source(&source);
     const std::string large(1000, 'x');
     put(0, 100, large, true);
-    for (uint32_t i = 0; i < 100; ++i) put(0, 200 + i, large);
     auto viewer = view(true);
-    ASSERT_TRUE(wait_for([&] { return viewer->session.sent.size() == 101; }));
-    std::vector<uint16_t> all;
-    for (uint16_t i = 0; i < 100; ++i) all.push_back(static_cast<uint16_t>(1002 + i));
-    for (int i = 0; i < 8; ++i) viewer->nack(kVideoSsrc, all, i * 1000);
+    settle();
+    for (uint32_t i = 0; i < 700; ++i) put(0, 200 + i, large);
+    ASSERT_TRUE(wait_for([&] { return viewer->session.sent.size() == 701; }));
+    for (uint16_t part = 0; part < 8; ++part) {
+        std::vector<uint16_t> some;
+        for (uint16_t i = 0; i < 100; ++i) some.push_back(static_cast<uint16_t>(1002 + (part * 100 + i) % 700));
+        viewer->nack(kVideoSsrc, some);
+    }
     const auto& counters = viewer->player->counters();
     EXPECT_EQ(counters.nacks, 800u);
     EXPECT_GT(counters.nacks_refused, 0u);
     EXPECT_EQ(counters.jumps, 1u);
     // Half of what was sent, and what was saved up at the start.
-    EXPECT_LE(counters.sent_again, (256u * 1024 + 101'000 / 2) / 1000 + 1);
-    EXPECT_GT(counters.sent_again, 200u);
+    EXPECT_LE(counters.sent_again, (256u * 1024 + 701'000 / 2) / 1000 + 1);
+    EXPECT_GT(counters.sent_again, 500u);
     (void)viewer->got();
     put(0, 500, "p");
     put(1, 50, "sound");
@@ -254,7 +286,7 @@ TEST_F(PlayerTest, WhoLosesTooMuchGoesOnAtAKeyframe) {
     EXPECT_EQ(viewer->got(), "a1001:sound ");
     put(0, 600, "idr", true);
     settle();
-    EXPECT_EQ(viewer->got(), "v1103:idr ");  // without a hole
+    EXPECT_EQ(viewer->got(), "v1703:idr ");  // without a hole
 }
 
 TEST_F(PlayerTest, WhoAsksOnForAPacketGetsItAFewTimes) {
@@ -264,8 +296,70 @@ TEST_F(PlayerTest, WhoAsksOnForAPacketGetsItAFewTimes) {
     settle();
     (void)viewer->got();
     for (int i = 0; i < 100; ++i) viewer->nack(kVideoSsrc, {1003}, i * 10);
-    EXPECT_EQ(viewer->player->counters().sent_again, 5u);
-    EXPECT_EQ(viewer->player->counters().nacks_repeated, 95u);
+    EXPECT_EQ(viewer->player->counters().sent_again, 6u);
+    EXPECT_EQ(viewer->player->counters().nacks_repeated, 94u);
+}
+
+// The answer to the question before may still be on its way.
+TEST_F(PlayerTest, NoPacketIsSentAgainWithinARoundTrip) {
+    put(0, 100, "idr", true);
+    put(0, 200, "b");
+    auto viewer = view();
+    settle();
+    (void)viewer->got();
+    viewer->report(400);
+    for (int ms = 0; ms < 300; ms += 10) viewer->nack(kVideoSsrc, {1003}, ms);
+    EXPECT_EQ(viewer->got(), "v1003:b ");
+    viewer->nack(kVideoSsrc, {1003}, 1100);
+    EXPECT_EQ(viewer->got(), "v1003:b ");
+    // Several reports later it is shorter.
+    for (int i = 0; i < 4; ++i) viewer->report(10);
+    viewer->nack(kVideoSsrc, {1003}, 1400);
+    EXPECT_EQ(viewer->got(), "v1003:b ");
+}
+
+// pion does: what comes by RTX it does not count. Each fifth packet is lost, and asked for every 100 ms for as long as
+// it is one of the last 512.
+TEST_F(PlayerTest, WhoAsksOnForAllDoesNotUseUpWhatIsForFirstAnswers) {
+    const std::string large(1000, 'x');
+    put(0, 100, large, true);
+    auto viewer = view(true);
+    settle();
+    (void)viewer->got();
+    std::vector<uint16_t> missing;
+    for (uint16_t turn = 0; turn < 160; ++turn) {
+        for (uint16_t i = 1; i <= 5; ++i) put(0, 100u + turn, large);
+        ASSERT_TRUE(wait_for([&] { return viewer->player->counters().packets == turn * 5u + 6; }));
+        missing.push_back(static_cast<uint16_t>(1002 + turn * 5 + 3));
+        if (missing.size() > 102) missing.erase(missing.begin());
+        (void)viewer->got();
+        viewer->nack(kVideoSsrc, missing, turn * 100);
+        const std::string newest = ":" + std::to_string(missing.back()) + ":";
+        ASSERT_NE(viewer->got().find(newest), std::string::npos) << "of turn " << turn;
+    }
+    const auto& counters = viewer->player->counters();
+    EXPECT_EQ(counters.nacks_refused, 0u);
+    EXPECT_EQ(counters.jumps, 0u);
+    EXPECT_GE(counters.sent_again, 2 * 160u) << "the budget has more than that";
+    EXPECT_LE(counters.sent_again, (256u * 1024 + 801'000 / 2) / 1000 + 1);
+}
+
+TEST(Resent, TheLaterOfTwoThatShareAPlaceHasIt) {
+    Resent resent;
+    Resent::Packet* old = resent.find(media::Kind::kVideo, 10, 1000);
+    ASSERT_TRUE(old && old->is_due(1000, 0));
+    old->sent(1000);
+    EXPECT_FALSE(resent.find(media::Kind::kVideo, 10, 1039)->is_due(1039, 0));
+    EXPECT_TRUE(resent.find(media::Kind::kVideo, 10, 1040)->is_due(1040, 0));
+    EXPECT_FALSE(resent.find(media::Kind::kVideo, 10, 1040)->is_due(1040, 41));
+    Resent::Packet* later = resent.find(media::Kind::kVideo, 10 + 256, 1050);
+    ASSERT_TRUE(later && later->tries == 0);
+    later->sent(1050);
+    EXPECT_EQ(resent.find(media::Kind::kVideo, 10, 1100), nullptr);
+    EXPECT_EQ(resent.find(media::Kind::kVideo, 10 + 256, 1100)->tries, 1);
+    // After the numbers have come round, and sound has places of its own.
+    EXPECT_TRUE(resent.find(media::Kind::kVideo, 10, 30'000));
+    EXPECT_EQ(resent.find(media::Kind::kAudio, 10 + 256, 1100)->tries, 0);
 }
 
 TEST_F(PlayerTest, RequestsForKeyframesAreMerged) {
@@ -333,9 +427,23 @@ TEST_F(PlayerTest, ReportsPutBothTracksOnOneClock) {
                static_cast<int32_t>(timestamp - report.rtp_timestamp) / rate;
     };
     EXPECT_NEAR(shown(audio, 480'000, 48'000) - shown(video, 90'000, 90'000), 0.25, 0.001);
-    // Nothing new: the next one in a second.
+    // Nothing new: the next one later.
     viewer->player->on_tick(base::monotonic_ms());
     EXPECT_EQ(viewer->session.rtcp.size(), 2u);
+}
+
+TEST_F(PlayerTest, TheFirstReportsComeSooner) {
+    put(0, 90'000, "idr", true);
+    auto viewer = view();
+    settle();
+    const int64_t now_ms = base::monotonic_ms();
+    std::vector<int64_t> sent;
+    for (int64_t ms = 0; ms < 4000; ms += 100) {
+        viewer->session.rtcp.clear();
+        viewer->player->on_tick(now_ms + ms);
+        if (!viewer->session.rtcp.empty()) sent.push_back(ms);
+    }
+    EXPECT_EQ(sent, (std::vector<int64_t>{0, 200, 400, 600, 800, 1000, 2000, 3000}));
 }
 
 TEST_F(PlayerTest, ABurstIsSpreadAndNothingIsLost) {

@@ -161,7 +161,7 @@ TEST(Routes, AnAddressIsTheLastOnesThatShowedIt) {
     class Nowhere final : public Wire {
       public:
         uint8_t* reserve(size_t) override { return nullptr; }
-        void commit(size_t, const stun::Address&, uint32_t) override {}
+        void commit(size_t, const stun::Address&, uint32_t, uint16_t) override {}
         bool congested() const override { return false; }
     } wire, other;
     const stun::Address from{*base::IpAddress::parse("192.0.2.1"), 5000};

@@ -7,6 +7,7 @@
 #include "protocol/rtp/extensions.h"
 #include "protocol/rtp/payload/keyframe.h"
 #include "protocol/rtp/rtx.h"
+#include "protocol/sdp/sprop.h"
 #include "service/rtc/picture_info.h"
 
 namespace service::rtc {
@@ -41,6 +42,9 @@ base::Result<void> Publisher::acquire() {
     for (const ReceiveTrack& track : tracks_) tracks.push_back(track.format().track);
     lane().set_tracks(std::move(tracks), base::monotonic_us());
     lane().set_keyframe_source(this);
+    for (const ReceiveTrack& track : tracks_)
+        for (const auto& set : sdp::parameter_sets(track.format().track.codec, track.format().track.sprop))
+            if (auto info = picture_info(track.format().track.codec, set)) lane().note_picture(std::move(*info));
     if (vhost_.rtc.rtc_to_rtmp) {
         ToFramesOptions options;
         options.aac_bitrate = vhost_.rtc.aac_bitrate;
@@ -159,6 +163,7 @@ void Publisher::publication_revoked(std::string_view why) {
 
 void Publisher::on_closed() {
     closed_ = true;
+    tell_losses();
     const PublisherCounters& c = counters_;
     base::log::trace(
         "rtc-publish: {} packets, {} by RTX, {} of no track, {} dropped by payload type; asked for {} again, {} "

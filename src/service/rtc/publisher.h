@@ -52,6 +52,7 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     int64_t tick_ms() const override { return 20; }
     void on_closed() override;
     std::string describe() const override;
+    net::RtcQuality quality() const override;
 
     const PublisherCounters& counters() const { return counters_; }
 
@@ -76,6 +77,7 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     void end_publication();
     void ask_for_missing(int64_t now_ms);
     void send_reports(int64_t now_ms);
+    void tell_losses();
     void send_twcc(int64_t now_ms);
     void send_pli(const ReceiveTrack& track);
     uint64_t rate_to_offer(int64_t now_ms);
@@ -100,8 +102,11 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     int64_t next_twcc_ms_ = 0;
     uint64_t rated_bytes_ = 0;
     int64_t rated_ms_ = 0;
-    uint8_t worst_loss_ = 0;
+    uint8_t worst_loss_ = 0;  // of 256, of the tracks of our last report
+    uint32_t worst_jitter_ms_ = 0;
     PublisherCounters counters_;
+    rtp::NackTracker::Counters told_;  // of all tracks: as far as metrics have them
+    uint64_t told_by_rtx_ = 0;
 };
 
 }  // namespace service::rtc

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "net/rtc_stats.h"
 #include "protocol/rtcp/parser.h"
 #include "protocol/rtcp/writer.h"
 #include "protocol/rtp/ntp.h"
@@ -50,6 +51,7 @@ void Publisher::ask_for_missing(int64_t now_ms) {
         (void)writer.receiver_report(own_ssrc_);
         if (writer.nack(own_ssrc_, track.ssrc(), due) == 0) continue;
         counters_.nacks_sent += static_cast<uint32_t>(due.size());
+        net::rtc_stats().asked += due.size();
         session_.send_rtcp(writer.written());
     }
 }
@@ -64,6 +66,7 @@ void Publisher::send_pli(const ReceiveTrack& track) {
                              : writer.fir(own_ssrc_, track.ssrc(), fir_sequence_++);
     if (!written) return;
     ++counters_.plis_sent;
+    ++net::rtc_stats().keyframes_asked;
     session_.send_rtcp(writer.written());
 }
 
@@ -93,16 +96,43 @@ uint64_t Publisher::rate_to_offer(int64_t now_ms) {
     return std::clamp(rate - rate * worst_loss_ / 512, kLeast, kMost);
 }
 
+net::RtcQuality Publisher::quality() const {
+    net::RtcQuality out;
+    out.lost_percent = worst_loss_ * 100.0 / 256;
+    out.jitter_ms = static_cast<int>(worst_jitter_ms_);
+    out.nacks = counters_.nacks_sent;
+    out.sent_again = counters_.by_rtx;
+    out.keyframes_asked = counters_.plis_sent;
+    return out;
+}
+
+void Publisher::tell_losses() {
+    rtp::NackTracker::Counters now;
+    for (ReceiveTrack& track : tracks_) {
+        now.lost += track.nacks().counters().lost;
+        now.given_up += track.nacks().counters().given_up;
+    }
+    net::RtcStats& all = net::rtc_stats();
+    all.lost += now.lost - told_.lost;
+    all.given_up += now.given_up - told_.given_up;
+    all.by_rtx += counters_.by_rtx - told_by_rtx_;
+    told_ = now;
+    told_by_rtx_ = counters_.by_rtx;
+}
+
 void Publisher::send_reports(int64_t now_ms) {
     next_report_ms_ = now_ms + kReportEveryMs;
+    tell_losses();
     rtcp::ReportBlock blocks[live::RtpRing::kMostTracks];
     uint32_t ssrcs[live::RtpRing::kMostTracks];
     size_t count = 0;
     worst_loss_ = 0;
+    worst_jitter_ms_ = 0;
     for (ReceiveTrack& track : tracks_) {
         auto block = track.report(now_ms * 1000);
         if (!block) continue;
         worst_loss_ = std::max(worst_loss_, block->fraction_lost);
+        worst_jitter_ms_ = std::max(worst_jitter_ms_, rtp::jitter_ms(block->jitter, track.format().track.clock_rate));
         ssrcs[count] = track.ssrc();
         blocks[count++] = *block;
     }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "media/hex_testing.h"
+#include "base/hex_testing.h"
 #include "protocol/rtcp/parser.h"
 #include "protocol/rtcp/writer.h"
 #include "protocol/rtp/extensions.h"
@@ -179,6 +179,8 @@ TEST_F(PublisherTest, ReportsWhatCame) {
     EXPECT_EQ(all.reports[0].ssrc, kVideoSsrc);
     EXPECT_EQ(all.reports[0].cumulative_lost, 10);
     EXPECT_NEAR(all.reports[0].fraction_lost, 25, 1);
+    EXPECT_NEAR(publisher->quality().lost_percent, 10, 1);
+    EXPECT_FALSE(publisher->quality().rtt_ms);
     EXPECT_EQ(all.twcc_packets, 90);
     EXPECT_EQ(all.remb, 0u);
 }
@@ -294,6 +296,14 @@ TEST_F(PublisherTest, DropsAPayloadTypeWhereItIsToldTo) {
     EXPECT_EQ(publisher->counters().dropped_for_pt, 1u);
 }
 
+TEST_F(PublisherTest, ThePictureIsKnownFromTheOffer) {
+    PublishFormat format = both();
+    format.tracks[0].track.sprop = "sprop-parameter-sets=Z0LAHtiQKAv+XARAAAADAEAAAAyDxYuJgA==,aMiIyyA=";
+    auto publisher = connected(format);
+    EXPECT_EQ(stream->rtp_lane().picture().width, 640);
+    EXPECT_EQ(stream->rtp_lane().picture().height, 360);
+}
+
 TEST_F(PublisherTest, TheNameIsFreeWhenItIsClosed) {
     auto publisher = connected();
     publisher->on_closed();
@@ -301,7 +311,7 @@ TEST_F(PublisherTest, TheNameIsFreeWhenItIsClosed) {
 }
 
 TEST(PictureInfo, OfH264) {
-    const auto sps = media::hex("67640020acd940c029b011000003000100000300320f183196");
+    const auto sps = base::hex("67640020acd940c029b011000003000100000300320f183196");
     auto info = picture_info(media::Codec::kH264, sps);
     ASSERT_TRUE(info);
     EXPECT_EQ(info->profile, "High");
@@ -316,22 +326,22 @@ TEST(PictureInfo, OfH264) {
     EXPECT_EQ(info->width, 768);
     // Cut anywhere: no harm.
     for (size_t n = 0; n < stap.size(); ++n) (void)picture_info(media::Codec::kH264, std::span(stap).first(n));
-    EXPECT_FALSE(picture_info(media::Codec::kH264, media::hex("61e0")));
+    EXPECT_FALSE(picture_info(media::Codec::kH264, base::hex("61e0")));
 }
 
 TEST(PictureInfo, OfVp8) {
-    const auto key = media::hex("90 80 05 10 02 00 9d012a 8002 e001");
+    const auto key = base::hex("90 80 05 10 02 00 9d012a 8002 e001");
     auto info = picture_info(media::Codec::kVp8, key);
     ASSERT_TRUE(info);
     EXPECT_EQ(info->width, 640);
     EXPECT_EQ(info->height, 480);
-    EXPECT_FALSE(picture_info(media::Codec::kVp8, media::hex("80 80 05 10 02 00 9d012a 8002 e001")));
+    EXPECT_FALSE(picture_info(media::Codec::kVp8, base::hex("80 80 05 10 02 00 9d012a 8002 e001")));
     for (size_t n = 0; n < key.size(); ++n) EXPECT_FALSE(picture_info(media::Codec::kVp8, std::span(key).first(n)));
 }
 
 TEST(PictureInfo, OfVp9) {
     // Flexible mode, with a scalability structure; then a key frame of profile 0, 352 by 288.
-    const auto key = media::hex("9a 85 18 18 0160 0120 01 04 02 82498342 0015f011f0");
+    const auto key = base::hex("9a 85 18 18 0160 0120 01 04 02 82498342 0015f011f0");
     auto info = picture_info(media::Codec::kVp9, key);
     ASSERT_TRUE(info);
     EXPECT_EQ(info->width, 352);

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "net/rtc_stats.h"
 #include "protocol/stun/demux.h"
 #include "runtime/cpu_slice.h"
 #include "service/rtc/bridges.h"
@@ -101,7 +102,7 @@ void Service::stop() {
         for (Entry& entry : sessions_) entry.session->end("the server stops", CloseReason::kServerStop);
     }
     if (house_) house_.cancel_and_join();
-    reap();
+    while (!ending_.empty()) reap();
     for (auto& port : udp_ports_) port->batch().flush();
     tcp_ports_.clear();
     udp_ports_.clear();
@@ -128,6 +129,7 @@ Result<Answer> Service::create(Ask ask) {
         return base::fail(CloseReason::kNotFound, fmt::format("no WebRTC in vhost {} (rtc)", ask.visitor.vhost));
     if (half_open_ >= kMostHalfOpen + kMostLeaving) {
         ++counters_.refused_half_open;
+        ++net::rtc_stats().refused_half_open;
         return base::fail(Code::kLimit, "too many sessions that are not connected yet");
     }
     if (half_open_ >= kMostHalfOpen) replace_oldest();
@@ -171,6 +173,8 @@ void Service::keep(std::unique_ptr<RtcSession> session, int64_t now_ms) {
     note_offered(*sessions_.back().session, now_ms);
     ++half_open_;
     ++counters_.created;
+    ++net::rtc_stats().created;
+    tell_sessions();
     empty_.reset();
     work_.set();  // it sleeps while there is nobody
 }
@@ -186,6 +190,7 @@ void Service::replace_oldest() {
         offered_.pop_front();
         if (found == by_id_.end() || found->second->connected() || found->second->ended()) continue;
         ++counters_.replaced;
+        ++net::rtc_stats().replaced;
         return found->second->end("too many sessions that are not connected yet", CloseReason::kRefusedLimit);
     }
 }
@@ -210,11 +215,13 @@ void Service::on_datagram(std::span<uint8_t> bytes, const stun::Address& from, W
     if (kind == stun::Packet::kStun) return on_stun(bytes, from, wire, now_us);
     if (kind == stun::Packet::kOther) {
         ++counters_.other;
+        ++net::rtc_stats().other;
         return;
     }
     RtcSession* session = routes_.find(from, wire);
     if (!session) {
         ++counters_.unknown;
+        ++net::rtc_stats().unknown;
         return;
     }
     runtime::ContextScope scope(session->id());
@@ -231,6 +238,7 @@ void Service::on_stun(std::span<uint8_t> bytes, const stun::Address& from, Wire&
     auto message = stun::parse(bytes);
     if (!message) {
         ++counters_.other;
+        ++net::rtc_stats().other;
         return;
     }
     // A peer may use one address for several sessions, one after the other: what the request says counts.
@@ -238,6 +246,7 @@ void Service::on_stun(std::span<uint8_t> bytes, const stun::Address& from, Wire&
         message->username.empty() ? routes_.find(from, wire) : routes_.find(message->receiver_ufrag());
     if (!session) {
         ++counters_.unknown;
+        ++net::rtc_stats().unknown;
         return;
     }
     runtime::ContextScope scope(session->id());
@@ -259,6 +268,8 @@ void Service::copy_out(std::span<const uint8_t> packet) {
 void Service::session_connected(RtcSession&) {
     --half_open_;
     ++counters_.connected;
+    ++net::rtc_stats().connected;
+    tell_sessions();
 }
 
 void Service::end_soon(RtcSession& session) {
@@ -279,12 +290,7 @@ void Service::keep_house() {
             sessions_.empty() && tcp_ports_.empty() ? runtime::Deadline::never() : runtime::Deadline::in_ms(kTickMs);
         if (auto woken = work_.wait(next); !woken && woken.error().code() != Code::kTimeout) return;
         work_.reset();
-        reap();
-        if (never_connected_ >= kTrimAfter) {
-            never_connected_ = 0;
-            malloc_trim(0);
-        }
-        if (!run_timers()) return;
+        if (!reap() || !run_timers()) return;
         const int64_t now_ms = base::monotonic_ms();
         if (now_ms - tcp_ms < kTcpTickMs) continue;
         tcp_ms = now_ms;
@@ -308,13 +314,23 @@ bool Service::run_timers() {
     return true;
 }
 
-void Service::reap() {
-    while (!ending_.empty()) {
+// Thousands may end at once. What it gives back to the system it gives back as it goes: one trim for all of them would
+// hold the loop for as long as all of these together.
+bool Service::reap() {
+    runtime::CpuSlice slice(1);  // each is dear
+    bool goes_on = true;
+    while (goes_on && !ending_.empty()) {
         RtcSession& session = *ending_.back();
         ending_.pop_back();
         destroy(session);
+        if (never_connected_ >= kTrimAfter) {
+            never_connected_ = 0;
+            malloc_trim(0);
+        }
+        goes_on = slice.step().has_value();
     }
     if (sessions_.empty()) empty_.set();
+    return goes_on;
 }
 
 void Service::destroy(RtcSession& session) {
@@ -333,6 +349,12 @@ void Service::destroy(RtcSession& session) {
         sessions_[place].session->place = place;
     }
     sessions_.pop_back();
+    tell_sessions();
+}
+
+void Service::tell_sessions() const {
+    net::rtc_stats().sessions = sessions_.size();
+    net::rtc_stats().half_open = half_open_;
 }
 
 }  // namespace service::rtc

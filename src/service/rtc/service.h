@@ -86,7 +86,7 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     static constexpr size_t kMostHalfOpen = 10'000;
     static constexpr size_t kMostLeaving = 1'000;
     // After so many that never connected the allocator is told to give their memory back: a handshake's pieces lie
-    // between what others hold, and it keeps them otherwise. Some 5 ms.
+    // between what others hold, and it keeps them otherwise.
     static constexpr size_t kTrimAfter = 500;
     static constexpr int64_t kTickMs = 10;  // timers are as exact as that
 
@@ -129,8 +129,9 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     static std::string new_etag();
     void keep_house();
     bool run_timers();
-    void reap();
+    bool reap();  // at least one; false: cancelled meanwhile
     void destroy(RtcSession& session);
+    void tell_sessions() const;
 
     // SessionHost
     void add_route(const stun::Address& from, const Wire& wire, RtcSession& session) override {

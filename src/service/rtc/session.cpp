@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/log.h"
+#include "net/rtc_stats.h"
 #include "runtime/coroutine.h"
 
 namespace service::rtc {
@@ -65,21 +66,22 @@ void RtcSession::on_stun(std::span<const uint8_t> datagram, const stun::Address&
     counters_.bytes_received += datagram.size();
     ++counters_.packets_received;
     const ice::Reply reply = agent_.on_request(datagram, from, now_ms, answer);
-    if (reply.size > 0 && wire.send({answer.data(), reply.size}, from)) count_sent(reply.size);
+    // From the address that was asked, whichever the media goes from.
+    if (reply.size > 0 && wire.send({answer.data(), reply.size}, from, source_to(from, wire))) count_sent(reply.size);
     if (!reply.verified()) {
         if (reply.refusal != ice::Refusal::kNotRequest) ++counters_.refused;
         return;
     }
     wire.confirm();
     alive_ms_ = now_ms;
-    keep_route(from, wire);
+    keep_route(from, wire, reply.nominated);
     if (reply.restarted) {
         base::log::info("WebRTC: ICE restart is complete, from {}", from.text());
         host_.remove_ufrag(old_ufrag_);
         old_ufrag_.clear();
         next_ufrag_.clear();
     }
-    select();
+    select(from);
     if (connected_) return;
     if (!encrypt_) {
         if (wire_) become_connected(now_ms);
@@ -87,14 +89,30 @@ void RtcSession::on_stun(std::span<const uint8_t> datagram, const stun::Address&
         begins_dtls_ = false;
         dtls_wire_ = &wire;
         dtls_address_ = from;
+        dtls_source_ = source_to(from, wire);
         dtls_->start(now_ms);
         look_at_dtls(now_ms);
     }
 }
 
-void RtcSession::keep_route(const stun::Address& from, Wire& wire) {
+// The number with which a datagram that was just received is answered from where it came to.
+uint16_t RtcSession::source_to(const stun::Address& to, const Wire& wire) const {
+    const uint16_t came_to = wire.came_to();
+    if (came_to == 0) return 0;
+    for (const Route& route : routes_)
+        if (route.address == to && route.wire == &wire && route.came_to == came_to) return route.source;
+    return came_to;
+}
+
+void RtcSession::keep_route(const stun::Address& from, Wire& wire, bool nominated) {
+    const uint16_t came_to = wire.came_to();
     for (Route& route : routes_) {
         if (route.address != from) continue;
+        if (route.wire != &wire || (nominated && route.came_to != came_to)) {
+            route.came_to = came_to;
+            route.source = wire.source_for(from, came_to);
+            if (selected_ == from) source_ = route.source;
+        }
         if (route.wire == &wire) return;
         // The same address over the other protocol: the newest counts.
         host_.remove_route(from, *route.wire, *this);
@@ -110,17 +128,19 @@ void RtcSession::keep_route(const stun::Address& from, Wire& wire) {
         host_.remove_route(route.address, *route.wire, *this);
         return true;
     });
-    routes_.push_back({from, &wire});
+    routes_.push_back({from, came_to, wire.source_for(from, came_to), &wire});
     host_.add_route(from, wire, *this);
 }
 
-void RtcSession::select() {
+void RtcSession::select(const stun::Address& from) {
     const stun::Address* address = agent_.selected();
+    if (!address && connected_ && !wire_) address = &from;  // it never nominated any
     if (!address || (wire_ && *address == selected_)) return;
     auto route = std::ranges::find(routes_, *address, &Route::address);
     if (route == routes_.end()) return;
     if (connected_) base::log::info("WebRTC: goes on at {}, was {}", address->text(), selected_.text());
     selected_ = *address;
+    source_ = route->source;
     wire_ = route->wire;
 }
 
@@ -144,6 +164,7 @@ void RtcSession::on_dtls(std::span<const uint8_t> datagram, const stun::Address&
     ++counters_.packets_received;
     dtls_wire_ = &wire;
     dtls_address_ = from;
+    dtls_source_ = source_to(from, wire);
     dtls_->on_datagram(datagram, now_ms);
     look_at_dtls(now_ms);
 }
@@ -152,7 +173,7 @@ void RtcSession::send_dtls() {
     while (true) {
         const std::span<const uint8_t> datagram = dtls_->next_datagram();
         if (datagram.empty()) return;
-        if (dtls_wire_ && dtls_wire_->send(datagram, dtls_address_)) count_sent(datagram.size());
+        if (dtls_wire_ && dtls_wire_->send(datagram, dtls_address_, dtls_source_)) count_sent(datagram.size());
     }
 }
 
@@ -176,6 +197,7 @@ void RtcSession::become_connected(int64_t now_ms) {
     if (!wire_ && dtls_wire_) {
         wire_ = dtls_wire_;
         selected_ = dtls_address_;
+        source_ = dtls_source_;
     }
     host_.session_connected(*this);
     if (!media_) return;
@@ -195,7 +217,7 @@ void RtcSession::took(size_t datagram_bytes, std::span<const uint8_t> packet, co
     alive_ms_ = now_ms;
     ++counters_.packets_received;
     counters_.bytes_received += datagram_bytes;
-    if (agent_.heard(from, now_ms)) select();
+    if (agent_.heard(from, now_ms) || !wire_) select(from);
     if (type() == net::SessionType::kRtcPublish) host_.copy_out(packet);
 }
 
@@ -240,6 +262,14 @@ void RtcSession::count_sent(size_t bytes) {
     counters_.bytes_sent += bytes;
 }
 
+void RtcSession::tell_counters() {
+    net::RtcStats& all = net::rtc_stats();
+    all.received += counters_.packets_received - told_.packets_received;
+    all.sent += counters_.packets_sent - told_.packets_sent;
+    all.refused += counters_.refused - told_.refused;
+    told_ = counters_;
+}
+
 uint8_t* RtcSession::reserve(size_t bytes) {
     if (!connected_ || !wire_ || (ended_ && !closing_)) return nullptr;
     return wire_->reserve(bytes);
@@ -261,7 +291,7 @@ void RtcSession::send_rtp(std::span<const uint8_t> header, std::span<const uint8
     if (size == 0) return;
     uint32_t ssrc = 0;
     if (header.size() >= 12) std::memcpy(&ssrc, header.data() + 8, sizeof ssrc);
-    wire_->commit(size, selected_, ssrc);
+    wire_->commit(size, selected_, ssrc, source_);
     count_sent(size);
 }
 
@@ -275,7 +305,7 @@ void RtcSession::send_rtcp(std::span<const uint8_t> compound) {
         std::ranges::copy(compound, room);
     }
     if (size == 0) return;
-    wire_->commit(size, selected_);
+    wire_->commit(size, selected_, 0, source_);
     count_sent(size);
 }
 
@@ -302,8 +332,15 @@ int64_t RtcSession::on_timer(int64_t now_ms) {
         end(fmt::format("nothing was heard of it for {} ms (stun_timeout)", silent_ms_), CloseReason::kPeerTimeout);
         return INT64_MAX;
     }
+    const int64_t consent_until = alive_ms_ + ice::kConsentMs;
+    // stun_timeout may be longer; whoever has that address by now did not ask for any of this.
+    if (wire_ && now_ms > consent_until) {
+        base::log::info("WebRTC: nothing is sent to {} until it is heard of again", selected_.text());
+        wire_ = nullptr;
+    }
     if (now_ms >= tick_ms_ && media_) {
         media_->on_tick(now_ms);
+        tell_counters();
         tick_ms_ = now_ms + media_->tick_ms();
     }
     return std::min(tick_ms_, silent_until);
@@ -327,6 +364,7 @@ void RtcSession::close() {
         send_dtls();
     }
     closing_ = false;
+    tell_counters();
     stay_.end(traffic());
     log_end(why_.empty() ? "it ended" : std::string_view(why_), CloseReason::kUnknown);
 }

@@ -126,6 +126,9 @@ class RtcSession final : public net::Session, public MediaSession {
 
     // net::Session
     net::ClientDetails details() const override { return details_; }
+    std::optional<net::RtcQuality> rtc_quality() const override {
+        return media_ && connected_ ? std::optional(media_->quality()) : std::nullopt;
+    }
     std::string stream_url() const override { return key_.text(); }
     net::Traffic traffic() const override { return {counters_.bytes_received, counters_.bytes_sent}; }
     void kick(std::string_view why) override { end(why, base::CloseReason::kKicked); }
@@ -137,6 +140,8 @@ class RtcSession final : public net::Session, public MediaSession {
   private:
     struct Route {
         stun::Address address;
+        uint16_t came_to;  // which of our addresses the peer nominated, or asked first: the wire's number of it
+        uint16_t source;   // and how to send from there
         Wire* wire;
     };
     struct Keys {
@@ -145,13 +150,16 @@ class RtcSession final : public net::Session, public MediaSession {
         explicit Keys(const srtp::KeyPair& pair)
             : sender(pair.profile, pair.local), receiver(pair.profile, pair.remote) {}
     };
-    void keep_route(const stun::Address& from, Wire& wire);
-    void select();
+    void keep_route(const stun::Address& from, Wire& wire, bool nominated);
+    uint16_t source_to(const stun::Address& to, const Wire& wire) const;
+    // from: where something right has just come from.
+    void select(const stun::Address& from);
     void send_dtls();
     void look_at_dtls(int64_t now_ms);  // sends, and sees what has become of it
     void after_handshake(int64_t now_ms);
     void become_connected(int64_t now_ms);
     void count_sent(size_t bytes);
+    void tell_counters();
     uint8_t* reserve(size_t bytes);
     void took(size_t datagram_bytes, std::span<const uint8_t> packet, const stun::Address& from, int64_t now_ms);
 
@@ -166,13 +174,15 @@ class RtcSession final : public net::Session, public MediaSession {
     // Where media goes; null: nowhere yet.
     Wire* wire_ = nullptr;
     stun::Address selected_;
+    uint16_t source_ = 0;  // of ours, for the wire
     // Where the last DTLS datagram came from: its answers go there.
     Wire* dtls_wire_ = nullptr;
     stun::Address dtls_address_;
+    uint16_t dtls_source_ = 0;
     std::unique_ptr<dtls::Endpoint> dtls_;
     std::unique_ptr<Keys> keys_;
     std::unique_ptr<Media> media_;
-    SessionCounters counters_;
+    SessionCounters counters_, told_;  // told_: as far as metrics have them
     int64_t created_ms_;
     int64_t alive_ms_;  // something authentic came
     int64_t tick_ms_ = INT64_MAX;

@@ -9,6 +9,7 @@
 
 #include "protocol/ice/client.h"
 #include "protocol/stun/demux.h"
+#include "protocol/stun/writer.h"
 #include "runtime/testing.h"
 #include "service/rtc/routes.h"
 
@@ -29,13 +30,21 @@ class TestWire final : public Wire {
         room_.assign(most, 0);
         return room_.data();
     }
-    void commit(size_t bytes, const stun::Address& to, uint32_t) override {
+    void commit(size_t bytes, const stun::Address& to, uint32_t, uint16_t source) override {
+        last_source = source;
         sent.push_back({to, Bytes(room_.begin(), room_.begin() + static_cast<ptrdiff_t>(bytes))});
         bytes_to[to] += bytes;
     }
     void confirm() override { confirmed = true; }
     bool congested() const override { return false; }
+    uint16_t came_to() const override { return asked_at; }
+    uint16_t source_for(const stun::Address&, uint16_t came_to) override {
+        ++asked_kernel;
+        return came_to == usual ? uint16_t{0} : came_to;
+    }
 
+    uint16_t asked_at = 0, usual = 0, last_source = 0;  // addresses of ours, by number
+    int asked_kernel = 0;
     std::deque<std::pair<stun::Address, Bytes>> sent;
     std::map<stun::Address, size_t> bytes_to;
     bool confirmed = false;
@@ -62,6 +71,7 @@ class TestMedia final : public Media {
         session_.send_rtcp(bye);
     }
     std::string describe() const override { return "nothing"; }
+    net::RtcQuality quality() const override { return {}; }
 
   private:
     Seen& seen_;
@@ -96,6 +106,7 @@ class SessionTest : public runtime::testing::RuntimeTest, public SessionHost {
         setup.key = {"v", "live", "s"};
         setup.credentials = ice::Credentials::make(random);
         setup.encrypt = how.encrypt;
+        setup.silent_ms = silent_ms_;
         ice::ClientOptions options;
         options.remote = setup.credentials;
         options.local = ice::Credentials::make(other);
@@ -199,6 +210,7 @@ class SessionTest : public runtime::testing::RuntimeTest, public SessionHost {
 
     int64_t now_ms_ = 1'000'000;
     int64_t due_ms_ = INT64_MAX;
+    int64_t silent_ms_ = 30'000;
     net::SessionTable table_;
     TestWire wire_;
     std::set<stun::Address> routes_;
@@ -252,6 +264,42 @@ TEST_F(SessionTest, FromTheOfferToMediaBothWays) {
     EXPECT_LE(seen_.ticks, 11);
 }
 
+TEST_F(SessionTest, AnswersComeFromWhereItWasAskedAndMediaFromWhatWasNominated) {
+    begin({});
+    wire_.usual = 1;
+    wire_.asked_at = 2;
+    connect();
+    EXPECT_EQ(wire_.last_source, 2);
+    EXPECT_EQ(wire_.asked_kernel, 1);
+    auto media_from = [&] {
+        session_->send_rtcp(Bytes{0x80, 201, 0, 1, 0, 0, 0, 7});
+        return wire_.last_source;
+    };
+    auto ask = [&](uint16_t at, bool nominate) {
+        wire_.asked_at = at;
+        uint8_t room[256];
+        stun::Writer writer(room, stun::Class::kRequest, {1});
+        const auto& local = session_->agent().local();
+        writer.username(local.ufrag + ":" + session_->agent().remote_ufrag());
+        writer.controlling(5);
+        if (nominate) writer.use_candidate();
+        const size_t size = writer.finish(local.password);
+        session_->on_stun({room, size}, kHome, wire_, now_ms_);
+        return wire_.last_source;
+    };
+    EXPECT_EQ(media_from(), 2);
+    // Another pair of addresses is tried: answered from there, and media goes on as it did.
+    EXPECT_EQ(ask(3, false), 3);
+    EXPECT_EQ(media_from(), 2);
+    EXPECT_EQ(ask(3, true), 3);
+    EXPECT_EQ(media_from(), 3);
+    EXPECT_EQ(ask(1, true), 1);
+    // That is the kernel's own choice, and is asked for once.
+    EXPECT_EQ(media_from(), 0);
+    EXPECT_EQ(ask(1, true), 0);
+    EXPECT_EQ(wire_.asked_kernel, 3);
+}
+
 TEST_F(SessionTest, WeMayLeadTheHandshake) {
     begin({.role = dtls::Role::kClient});
     connect();
@@ -301,6 +349,37 @@ TEST_F(SessionTest, SilenceEndsIt) {
     run(7'500);
     EXPECT_TRUE(ended_);
     EXPECT_NE(session_->end_text().find("stun_timeout"), std::string::npos);
+}
+
+// However long stun_timeout is: consent ends 30 s after the last sign of life (RFC 7675, 5.1), and comes back with one.
+TEST_F(SessionTest, WithoutConsentNothingIsSent) {
+    silent_ms_ = 3'600'000;
+    begin({});
+    connect();
+    const Bytes header = {0x80, 97, 0, 5, 0, 0, 0, 2, 0, 0, 0, 8};
+    uint64_t index = 0;
+    auto sends = [&] {
+        const size_t before = wire_.bytes_to[address_];
+        session_->send_rtp(header, {}, header, ++index);
+        session_->send_rtcp(header);
+        return wire_.bytes_to[address_] > before;
+    };
+    mute_ = true;
+    run(23'000);
+    EXPECT_TRUE(sends());
+    run(8'000);
+    EXPECT_FALSE(sends());
+    run(600'000);
+    EXPECT_FALSE(sends());
+    EXPECT_FALSE(ended_);
+    Bytes packet = protected_rtp(1, "here");
+    session_->on_rtp(packet, address_, now_ms_ * 1000);
+    EXPECT_TRUE(sends());
+    run(40'000);
+    EXPECT_FALSE(sends());
+    mute_ = false;
+    run(8'000);
+    EXPECT_TRUE(sends());
 }
 
 TEST_F(SessionTest, MediaThatIsRightIsLifeToo) {

@@ -262,7 +262,7 @@ Result<Answer> Signaling::begin(const Endpoint& endpoint, OfferRequest& offer, c
     visitor.action = endpoint.action;
     visitor.param = offer.param;
     visitor.tc_url = offer.tc_url;
-    auto stay = gate_.admit(visitor, *vhost);
+    auto stay = gate_.admit(visitor, *vhost, response.client());
     if (!stay) {
         if (stay.error().code() != Code::kCancelled) net::note_refusal(table_, visitor, stay.error());
         return std::unexpected(std::move(stay.error()));

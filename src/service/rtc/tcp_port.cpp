@@ -53,7 +53,7 @@ class TcpPort::Connection final : public Wire, private runtime::ParkedHandler {
         return nullptr;
     }
 
-    void commit(size_t bytes, const stun::Address&, uint32_t) override {
+    void commit(size_t bytes, const stun::Address&, uint32_t, uint16_t) override {
         room[0] = static_cast<uint8_t>(bytes >> 8);
         room[1] = static_cast<uint8_t>(bytes);
         std::span<const uint8_t> frame(room.data(), kLength + bytes);

@@ -12,8 +12,8 @@ constexpr int kBufferBytes = 4 * 1024 * 1024;
 }  // namespace
 
 base::Result<std::unique_ptr<UdpPort>> UdpPort::open(const runtime::SocketAddress& address, WireUser& user) {
-    auto socket =
-        TRY(runtime::bind_udp(address, {.receive_buffer_bytes = kBufferBytes, .send_buffer_bytes = kBufferBytes}));
+    auto socket = TRY(runtime::bind_udp(
+        address, {.receive_buffer_bytes = kBufferBytes, .send_buffer_bytes = kBufferBytes, .tells_came_to = true}));
     return std::unique_ptr<UdpPort>(new UdpPort(std::move(socket), user));
 }
 
@@ -26,8 +26,8 @@ UdpPort::~UdpPort() {
     if (receiver_) receiver_.cancel_and_join();
 }
 
-void UdpPort::commit(size_t bytes, const stun::Address& to, uint32_t flow) {
-    batch_.commit(bytes, {to.ip, to.port}, flow);
+void UdpPort::commit(size_t bytes, const stun::Address& to, uint32_t flow, uint16_t source) {
+    batch_.commit(bytes, {to.ip, to.port}, flow, source);
 }
 
 void UdpPort::receive_loop() {
@@ -40,8 +40,10 @@ void UdpPort::receive_loop() {
             continue;
         }
         const int64_t now_us = base::monotonic_us();
-        for (const runtime::UdpPacket& packet : *packets)
+        for (const runtime::UdpPacket& packet : *packets) {
+            came_to_ = packet.came_to;
             user_.on_datagram(packet.bytes, {packet.from.ip, packet.from.port}, *this, now_us);
+        }
         // Answers and feedback do not wait for the loop's turn.
         batch_.flush();
     }

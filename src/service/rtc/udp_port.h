@@ -20,7 +20,11 @@ class UdpPort final : public Wire {
     runtime::UdpBatch& batch() { return batch_; }
 
     uint8_t* reserve(size_t most_bytes) override { return batch_.reserve(most_bytes); }
-    void commit(size_t bytes, const stun::Address& to, uint32_t flow) override;
+    void commit(size_t bytes, const stun::Address& to, uint32_t flow, uint16_t source) override;
+    uint16_t came_to() const override { return came_to_; }
+    uint16_t source_for(const stun::Address& to, uint16_t came_to) override {
+        return came_to == 0 ? uint16_t{0} : socket_->source_for({to.ip, to.port}, came_to);
+    }
     bool congested() const override { return batch_.full(); }
 
   private:
@@ -30,6 +34,7 @@ class UdpPort final : public Wire {
     std::unique_ptr<runtime::UdpSocket> socket_;
     runtime::UdpBatch batch_;
     WireUser& user_;
+    uint16_t came_to_ = 0;
     runtime::Task receiver_;
 };
 

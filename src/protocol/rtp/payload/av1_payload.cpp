@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "media/av1.h"
+#include "protocol/rtp/payload/video_unit.h"
 
 namespace rtp {
 
@@ -128,12 +129,7 @@ Result<void> Av1Packetizer::packetize(const media::Frame& frame, std::vector<Pay
     for (const Element& element : elements_) total += element.size() + 8;
     slab_.reserve(total + total / 8);
     put_packets(frame.keyframe);
-    base::Slice slab = slab_.freeze();
-    size_t begin = 0;
-    for (size_t end : ends_) {
-        out.push_back({slab.sub(begin, end - begin), 0, end == ends_.back(), frame.keyframe && begin == 0});
-        begin = end;
-    }
+    cut_slab(slab_.freeze(), ends_, frame.keyframe, out);
     return {};
 }
 
@@ -226,34 +222,15 @@ void Av1Depacketizer::finish(std::vector<Unit>& out) {
         return;
     }
     if (body_.empty()) return;
-    if (!sequence_.empty() && !use_configuration(out)) return;
+    if (!sequence_.empty() &&
+        !use_config(media::make_av1_config(sequence_), config_, media::Codec::kAv1, timestamp_, counters_, out))
+        return;
     if (config_.empty()) {
         ++counters_.undecodable;
         return;
     }
-    media::Frame frame;
-    frame.kind = media::Kind::kVideo;
-    frame.codec = media::Codec::kAv1;
-    frame.keyframe = !sequence_.empty();  // it is sent with keyframes (AV1 Bitstream, 7.5)
-    frame.payload = base::Slice::copy(body_);
-    out.push_back({std::move(frame), timestamp_});
-}
-
-bool Av1Depacketizer::use_configuration(std::vector<Unit>& out) {
-    auto config = media::make_av1_config(sequence_);
-    if (!config) {
-        ++counters_.malformed;
-        return false;
-    }
-    if (*config == config_) return true;
-    config_ = std::move(*config);
-    media::Frame header;
-    header.kind = media::Kind::kVideo;
-    header.codec = media::Codec::kAv1;
-    header.sequence_header = true;
-    header.payload = config_;
-    out.push_back({std::move(header), timestamp_});
-    return true;
+    bool keyframe = !sequence_.empty();  // it is sent with keyframes (AV1 Bitstream, 7.5)
+    out.push_back(video_unit(media::Codec::kAv1, base::Slice::copy(body_), keyframe, timestamp_));
 }
 
 }  // namespace rtp

@@ -50,7 +50,6 @@ class Av1Depacketizer final : public Depacketizer {
     bool take_element(std::span<const uint8_t> element, bool continues, bool goes_on);
     bool end_element();
     void finish(std::vector<Unit>& out);
-    bool use_configuration(std::vector<Unit>& out);
 
     bool open_ = false;
     bool damaged_ = false;

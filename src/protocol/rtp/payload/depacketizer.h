@@ -40,6 +40,9 @@ class Depacketizer {
     virtual ~Depacketizer() = default;
     // Appends the frames that are complete now.
     virtual void push(const DepacketizerPacket& packet, std::vector<Unit>& out) = 0;
+    // Parameter sets that were told outside of the packets: they hold until others come. Those that cannot be one
+    // sequence header are passed over.
+    virtual void know(std::span<const std::vector<uint8_t>>) {}
     const DepacketizerCounters& counters() const { return counters_; }
 
   protected:

@@ -6,6 +6,7 @@
 #include "media/h264.h"
 #include "media/h265.h"
 #include "media/nalu.h"
+#include "protocol/rtp/payload/video_unit.h"
 
 namespace rtp {
 
@@ -149,17 +150,24 @@ void NaluDepacketizer::emit(std::vector<Unit>& out) {
         return;
     }
     if (!has_slice_) return;
-    media::Frame frame;
-    frame.kind = media::Kind::kVideo;
-    frame.codec = codec_;
-    frame.keyframe = random_access_;
-    frame.payload = copy_payload();
-    out.push_back({std::move(frame), timestamp_});
+    out.push_back(video_unit(codec_, copy_payload(), random_access_, timestamp_));
+}
+
+void NaluDepacketizer::know(std::span<const std::vector<uint8_t>> sets) {
+    begin(0);
+    for (const Bytes& set : sets) {
+        const uint8_t type = format_.type(set);
+        if (format_.is_parameter_set(type)) note_parameter_set(type, set);
+    }
+    open_ = false;
+    std::vector<Unit> unused;
+    untold_ = use_parameter_sets(unused);
+    if (!untold_) config_vps_ = config_sps_ = config_pps_ = {};
 }
 
 // The first of each kind goes into the sequence header. False when they make none.
 bool NaluDepacketizer::use_parameter_sets(std::vector<Unit>& out) {
-    bool changed = false;
+    bool changed = std::exchange(untold_, false);
     auto use = [&](std::vector<Bytes>& came, Bytes& in_force) {
         if (came.empty() || came.front() == in_force) return;
         in_force = came.front();
@@ -177,12 +185,7 @@ bool NaluDepacketizer::use_parameter_sets(std::vector<Unit>& out) {
         return false;
     }
     config_ = std::move(*config);
-    media::Frame header;
-    header.kind = media::Kind::kVideo;
-    header.codec = codec_;
-    header.sequence_header = true;
-    header.payload = config_;
-    out.push_back({std::move(header), timestamp_});
+    out.push_back(config_unit(codec_, config_, timestamp_));
     return true;
 }
 

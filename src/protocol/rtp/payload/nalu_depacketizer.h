@@ -15,6 +15,7 @@ class NaluDepacketizer final : public Depacketizer {
   public:
     explicit NaluDepacketizer(media::Codec codec);
     void push(const DepacketizerPacket& packet, std::vector<Unit>& out) override;
+    void know(std::span<const std::vector<uint8_t>> sets) override;
 
   private:
     using Nalu = std::span<const uint8_t>;
@@ -56,6 +57,7 @@ class NaluDepacketizer final : public Depacketizer {
     // In force.
     Bytes config_vps_, config_sps_, config_pps_;
     base::Slice config_;
+    bool untold_ = false;  // it came by know(), and no header of it went out yet
 };
 
 }  // namespace rtp

@@ -9,6 +9,7 @@
 #include "media/h264.h"
 #include "media/h265.h"
 #include "media/nalu.h"
+#include "protocol/rtp/payload/video_unit.h"
 
 namespace rtp {
 
@@ -140,12 +141,7 @@ Result<void> NaluPacketizer::packetize(const media::Frame& frame, std::vector<Pa
         }
         i += count;
     }
-    base::Slice slab = slab_.freeze();
-    size_t begin = 0;
-    for (size_t end : ends_) {
-        out.push_back({slab.sub(begin, end - begin), 0, end == ends_.back(), frame.keyframe && begin == 0});
-        begin = end;
-    }
+    cut_slab(slab_.freeze(), ends_, frame.keyframe, out);
     return {};
 }
 

@@ -42,6 +42,31 @@ struct H264Payload : ::testing::Test {
     }
 };
 
+TEST_F(H264Payload, ParameterSetsThatWereToldOtherwiseHoldUntilOthersCome) {
+    const auto unit = [&](std::vector<Bytes> nalus, uint32_t timestamp) {
+        std::vector<Unit> out;
+        for (size_t i = 0; i < nalus.size(); ++i)
+            depacketizer->push({nalus[i], timestamp, i + 1 == nalus.size(), false}, out);
+        return out;
+    };
+    const std::vector<Bytes> useless = {Bytes{0x67}, Bytes{0x68}};
+    depacketizer->know(useless);
+    depacketizer->know(std::vector<Bytes>{h264_sps()});
+    EXPECT_TRUE(unit({nalu({0x65}, 30)}, 0).empty());
+    depacketizer->know(std::vector<Bytes>{h264_sps(), h264_pps()});
+    auto units = unit({nalu({0x65}, 30)}, 3000);
+    ASSERT_EQ(units.size(), 2u);
+    EXPECT_TRUE(units[0].frame.sequence_header);
+    EXPECT_EQ(units[0].frame.payload, *media::make_avc_config(h264_sps(), h264_pps()));
+    EXPECT_TRUE(units[1].frame.keyframe);
+    EXPECT_EQ(unit({nalu({0x65}, 40)}, 6000).size(), 1u);
+    Bytes other = h264_pps();
+    other.back() ^= 0x40;
+    units = unit({h264_sps(), other, nalu({0x65}, 40)}, 9000);
+    ASSERT_EQ(units.size(), 2u);
+    EXPECT_EQ(units[0].frame.payload, *media::make_avc_config(h264_sps(), other));
+}
+
 TEST_F(H264Payload, AKeyframeBeginsWithItsParameterSets) {
     auto payloads = cut(video_frame(Codec::kH264, true, {nalu({0x65}, 200)}));
     ASSERT_EQ(payloads.size(), 2u);

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "media/hex_testing.h"
+#include "base/hex_testing.h"
 #include "media/nalu.h"
 #include "protocol/rtp/payload/depacketizer.h"
 #include "protocol/rtp/payload/packetizer.h"
@@ -14,7 +14,7 @@
 namespace rtp::testing {
 
 using Bytes = std::vector<uint8_t>;
-using media::hex;
+using base::hex;
 
 // Of x264, Constrained Baseline, 640x360.
 inline Bytes h264_sps() { return hex("6742c01ed890280bfe5c0440000003004000000c83c58b8980"); }

@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "media/vpx.h"
+#include "protocol/rtp/payload/video_unit.h"
 
 namespace rtp {
 
@@ -129,34 +130,14 @@ void VpxDepacketizer::finish(std::vector<Unit>& out) {
         ++counters_.malformed;
         return;
     }
-    if (codec_ == Codec::kVp9 && header->keyframe && !use_configuration(out)) return;
+    if (codec_ == Codec::kVp9 && header->keyframe &&
+        !use_config(media::make_vp9_config(body_), config_, codec_, timestamp_, counters_, out))
+        return;
     if (codec_ == Codec::kVp9 && config_.empty()) {
         ++counters_.undecodable;
         return;
     }
-    media::Frame frame;
-    frame.kind = media::Kind::kVideo;
-    frame.codec = codec_;
-    frame.keyframe = header->keyframe;
-    frame.payload = base::Slice::copy(body_);
-    out.push_back({std::move(frame), timestamp_});
-}
-
-bool VpxDepacketizer::use_configuration(std::vector<Unit>& out) {
-    auto config = media::make_vp9_config(body_);
-    if (!config) {
-        ++counters_.malformed;
-        return false;
-    }
-    if (*config == config_) return true;
-    config_ = std::move(*config);
-    media::Frame header;
-    header.kind = media::Kind::kVideo;
-    header.codec = codec_;
-    header.sequence_header = true;
-    header.payload = config_;
-    out.push_back({std::move(header), timestamp_});
-    return true;
+    out.push_back(video_unit(codec_, base::Slice::copy(body_), header->keyframe, timestamp_));
 }
 
 }  // namespace rtp

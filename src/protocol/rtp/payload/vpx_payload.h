@@ -39,7 +39,6 @@ class VpxDepacketizer final : public Depacketizer {
   private:
     void take(const DepacketizerPacket& packet);
     void finish(std::vector<Unit>& out);
-    bool use_configuration(std::vector<Unit>& out);
 
     media::Codec codec_;
     bool open_ = false;

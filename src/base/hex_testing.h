@@ -1,17 +1,17 @@
 #pragma once
-// For tests: bytes out of hexadecimal text, in which spaces may stand.
+// For tests: bytes out of hexadecimal text, in which spaces and line ends may stand.
 
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
-namespace media {
+namespace base {
 
 inline std::vector<uint8_t> hex(std::string_view text) {
     std::vector<uint8_t> out;
     int high = -1;
     for (char c : text) {
-        if (c == ' ') continue;
+        if (c == ' ' || c == '\n') continue;
         int digit = c <= '9' ? c - '0' : c - 'a' + 10;
         if (high < 0) {
             high = digit;
@@ -23,4 +23,4 @@ inline std::vector<uint8_t> hex(std::string_view text) {
     return out;
 }
 
-}  // namespace media
+}  // namespace base

@@ -1,0 +1,44 @@
+#include "media/libav.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+namespace media {
+
+namespace {
+
+// The version that the headers are of: another has other structures.
+void* open_library(const char* name, int version, std::string& error) {
+    void* library = dlopen(fmt::format("{}.so.{}", name, version).c_str(), RTLD_LAZY | RTLD_LOCAL);
+    if (!library && error.empty()) error = dlerror();
+    return library;
+}
+
+template <class F>
+void find(void* library, const char* name, F& function, std::string& error) {
+    if (!library) return;
+    function = reinterpret_cast<F>(dlsym(library, name));
+    if (!function && error.empty()) error = fmt::format("{} is not there", name);
+}
+
+Libav load() {
+    Libav out;
+    void* avcodec = open_library("libavcodec", LIBAVCODEC_VERSION_MAJOR, out.error);
+    void* avutil = open_library("libavutil", LIBAVUTIL_VERSION_MAJOR, out.error);
+    void* swresample = open_library("libswresample", LIBSWRESAMPLE_VERSION_MAJOR, out.error);
+#define LIBAV_FUNCTION(library, name) find(library, #name, out.name, out.error);
+#include "media/libav_functions.inc"
+#undef LIBAV_FUNCTION
+    // It would write to standard error.
+    if (out.error.empty()) out.av_log_set_level(AV_LOG_QUIET);
+    return out;
+}
+
+}  // namespace
+
+const Libav& libav() {
+    static const Libav loaded = load();
+    return loaded;
+}
+
+}  // namespace media

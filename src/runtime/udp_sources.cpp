@@ -1,0 +1,117 @@
+#include "runtime/udp_sources.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace runtime::detail {
+namespace {
+
+base::IpAddress ip_of(const in6_addr& v6) {
+    base::IpAddress ip;
+    std::memcpy(ip.bytes.data(), &v6, 16);
+    return ip;
+}
+
+base::IpAddress ip_of(const in_addr& v4) {
+    base::IpAddress ip;
+    ip.bytes[10] = ip.bytes[11] = 0xff;
+    std::memcpy(ip.bytes.data() + 12, &v4, 4);
+    return ip;
+}
+
+base::IpAddress ip_of(const sockaddr_storage& address) {
+    return address.ss_family == AF_INET6 ? ip_of(reinterpret_cast<const sockaddr_in6&>(address).sin6_addr)
+                                         : ip_of(reinterpret_cast<const sockaddr_in&>(address).sin_addr);
+}
+
+socklen_t raw_of(const base::IpAddress& ip, uint16_t port, sockaddr_storage& out) {
+    out = {};
+    if (ip.is_v4()) {
+        auto& v4 = reinterpret_cast<sockaddr_in&>(out);
+        v4.sin_family = AF_INET;
+        v4.sin_port = htons(port);
+        std::memcpy(&v4.sin_addr, ip.bytes.data() + 12, 4);
+        return sizeof v4;
+    }
+    auto& v6 = reinterpret_cast<sockaddr_in6&>(out);
+    v6.sin6_family = AF_INET6;
+    v6.sin6_port = htons(port);
+    std::memcpy(&v6.sin6_addr, ip.bytes.data(), 16);
+    return sizeof v6;
+}
+
+template <class Info>
+size_t write(cmsghdr* room, int level, int type, const Info& info) {
+    room->cmsg_level = level;
+    room->cmsg_type = type;
+    room->cmsg_len = CMSG_LEN(sizeof info);
+    std::memcpy(CMSG_DATA(room), &info, sizeof info);
+    return CMSG_SPACE(sizeof info);
+}
+
+}  // namespace
+
+bool UdpSources::open(int fd, bool v6) {
+    sockaddr_storage bound{};
+    socklen_t length = sizeof bound;
+    if (getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &length) != 0) return false;
+    const base::IpAddress ip = ip_of(bound);
+    if (ip != base::IpAddress() && ip != ip_of(in_addr{INADDR_ANY})) return false;
+    const int on = 1;
+    // A socket of IPv6 is told so of IPv4's datagrams, too.
+    open_ = v6 ? setsockopt(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof on) == 0
+               : setsockopt(fd, IPPROTO_IP, IP_PKTINFO, &on, sizeof on) == 0;
+    return open_;
+}
+
+uint16_t UdpSources::number_of(const msghdr& message) {
+    const cmsghdr* head = CMSG_FIRSTHDR(&message);
+    if (!head) return 0;
+    base::IpAddress ip;
+    if (head->cmsg_level == IPPROTO_IPV6 && head->cmsg_type == IPV6_PKTINFO) {
+        in6_pktinfo info;
+        std::memcpy(&info, CMSG_DATA(head), sizeof info);
+        ip = ip_of(info.ipi6_addr);
+    } else if (head->cmsg_level == IPPROTO_IP && head->cmsg_type == IP_PKTINFO) {
+        in_pktinfo info;
+        std::memcpy(&info, CMSG_DATA(head), sizeof info);
+        ip = ip_of(info.ipi_spec_dst);
+    } else {
+        return 0;
+    }
+    auto found = std::ranges::find(addresses_, ip);
+    if (found == addresses_.end()) {
+        if (addresses_.size() == kMost) return 0;
+        found = addresses_.insert(found, ip);
+    }
+    return static_cast<uint16_t>(found - addresses_.begin() + 1);
+}
+
+bool UdpSources::is_usual(const base::IpAddress& to, uint16_t port, uint16_t number) const {
+    const base::IpAddress* source = find(number);
+    if (!source) return true;
+    sockaddr_storage address;
+    socklen_t length = raw_of(to, port, address);
+    const int fd = socket(address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) return false;
+    bool usual = connect(fd, reinterpret_cast<sockaddr*>(&address), length) == 0;  // sends nothing
+    length = sizeof address;
+    usual = usual && getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) == 0 && ip_of(address) == *source;
+    close(fd);
+    return usual;
+}
+
+size_t write_source(cmsghdr* room, bool v6, const base::IpAddress& source) {
+    if (!v6) {
+        in_pktinfo info{};
+        std::memcpy(&info.ipi_spec_dst, source.bytes.data() + 12, 4);
+        return write(room, IPPROTO_IP, IP_PKTINFO, info);
+    }
+    in6_pktinfo info{};
+    std::memcpy(&info.ipi6_addr, source.bytes.data(), 16);
+    return write(room, IPPROTO_IPV6, IPV6_PKTINFO, info);
+}
+
+}  // namespace runtime::detail

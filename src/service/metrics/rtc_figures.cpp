@@ -1,0 +1,114 @@
+#include "service/metrics/rtc_figures.h"
+
+#include <string_view>
+#include <vector>
+
+#include "net/rtc_stats.h"
+
+namespace service::metrics {
+
+namespace {
+
+// A family whose samples differ in one label; without one where the label has no name.
+struct Family {
+    std::string_view name, help, label;
+    Type type;
+    std::vector<std::pair<std::string_view, uint64_t net::RtcStats::*>> samples;
+};
+
+const std::vector<Family>& families() {
+    using S = net::RtcStats;
+    constexpr auto kCounter = Type::kCounter, kGauge = Type::kGauge;
+    static const std::vector<Family> kAll = {
+        {"srs_rtc_sessions",
+         "WebRTC sessions, with those that are not connected yet.",
+         "",
+         kGauge,
+         {{"", &S::sessions}}},
+        {"srs_rtc_half_open",
+         "Of these: an offer was answered, and there is no SRTP yet.",
+         "",
+         kGauge,
+         {{"", &S::half_open}}},
+        {"srs_rtc_sessions_total",
+         "Sessions: offers that were answered, and those of them that connected.",
+         "state",
+         kCounter,
+         {{"created", &S::created}, {"connected", &S::connected}}},
+        {"srs_rtc_half_open_dropped_total",
+         "Half-open sessions that made room for others, and offers without room.",
+         "reason",
+         kCounter,
+         {{"replaced", &S::replaced}, {"refused", &S::refused_half_open}}},
+        {"srs_rtc_datagrams_total",
+         "Datagrams of sessions: STUN, DTLS, SRTP, SRTCP.",
+         "direction",
+         kCounter,
+         {{"in", &S::received}, {"out", &S::sent}}},
+        {"srs_rtc_datagrams_refused_total",
+         "Datagrams that were not taken.",
+         "reason",
+         kCounter,
+         {{"wrong", &S::refused}, {"no-session", &S::unknown}, {"not-ours", &S::other}}},
+        {"srs_rtc_publisher_lost_total",
+         "Packets of publishers that were found missing.",
+         "",
+         kCounter,
+         {{"", &S::lost}}},
+        {"srs_rtc_publisher_rtx_total", "Packets of publishers that came by RTX.", "", kCounter, {{"", &S::by_rtx}}},
+        {"srs_rtc_publisher_given_up_total",
+         "Packets of publishers that never came.",
+         "",
+         kCounter,
+         {{"", &S::given_up}}},
+        {"srs_rtc_nacks_total",
+         "Packets asked for again, each time: by players (in), of publishers (out).",
+         "direction",
+         kCounter,
+         {{"in", &S::nacks}, {"out", &S::asked}}},
+        {"srs_rtc_sent_again_total",
+         "Packets that players asked for and were sent.",
+         "",
+         kCounter,
+         {{"", &S::sent_again}}},
+        {"srs_rtc_nacks_unanswered_total",
+         "Packets that players asked for and were not sent.",
+         "reason",
+         kCounter,
+         {{"budget", &S::nacks_refused}, {"repeated", &S::nacks_repeated}, {"unknown", &S::nacks_unknown}}},
+        {"srs_rtc_keyframe_requests_total",
+         "PLI and FIR: of players (in), to publishers (out).",
+         "direction",
+         kCounter,
+         {{"in", &S::keyframes_wanted}, {"out", &S::keyframes_asked}}},
+        {"srs_rtc_player_jumps_total", "Times a player went on at a later keyframe.", "", kCounter, {{"", &S::jumps}}},
+        {"srs_rtc_bridges",
+         "Streams that are converted: frames to RTP, RTP to frames.",
+         "direction",
+         kGauge,
+         {{"to-rtp", &S::from_frames}, {"to-frames", &S::to_frames}}},
+        {"srs_rtc_audio_converters", "Audio converters.", "", kGauge, {{"", &S::converters}}},
+        {"srs_rtc_audio_dropped_total",
+         "Audio packets that converters did not get to in time.",
+         "",
+         kCounter,
+         {{"", &S::audio_dropped}}},
+    };
+    return kAll;
+}
+
+}  // namespace
+
+void rtc_figures(Text& text) {
+    const net::RtcStats& stats = net::rtc_stats();
+    for (const Family& family : families()) {
+        text.family(family.name, family.type, family.help);
+        for (const auto& [value, member] : family.samples) {
+            Labels labels;
+            if (!family.label.empty()) labels.add(family.label, value);
+            text.sample(labels, static_cast<double>(stats.*member));
+        }
+    }
+}
+
+}  // namespace service::metrics

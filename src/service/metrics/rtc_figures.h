@@ -1,0 +1,10 @@
+#pragma once
+// What net::RtcStats says, as metrics: a fixed number of lines, whatever the number of sessions.
+
+#include "service/metrics/text.h"
+
+namespace service::metrics {
+
+void rtc_figures(Text& text);
+
+}  // namespace service::metrics

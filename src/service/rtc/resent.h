@@ -1,0 +1,74 @@
+#pragma once
+// Resent: which packets one viewer was sent again, how often and when last, so that each is sent again only so often,
+// and not while the answer before may still be on its way. Pure.
+//
+// Why it matters: an answer that comes for the second time is not only for nothing. aiortc takes a packet 100 behind
+// where it reads for a stream that begins anew, and shows nothing for 512 packets. And pion asks on, every 100 ms, for
+// what it has got by RTX: so who asks is not always without it.
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <numeric>
+
+#include "media/codec.h"
+
+namespace service::rtc {
+
+// How long a question and its answer take, from a viewer's receiver reports: the mean of the last few, 0 before any.
+class RoundTrips {
+  public:
+    void add(int64_t us) {
+        last_ms_[count_++ % last_ms_.size()] = static_cast<uint16_t>(std::clamp<int64_t>(us / 1000, 0, kMostMs));
+    }
+    bool known() const { return count_ > 0; }
+    uint32_t mean_ms() const {
+        const auto known = std::min<uint32_t>(count_, last_ms_.size());
+        return known == 0 ? 0 : std::accumulate(last_ms_.begin(), last_ms_.end(), 0u) / known;
+    }
+
+  private:
+    static constexpr int64_t kMostMs = 1000;
+    std::array<uint16_t, 4> last_ms_{};
+    uint32_t count_ = 0;
+};
+
+class Resent {
+  public:
+    struct Packet {
+        uint32_t last_ms = 0;
+        uint16_t sequence = 0;
+        uint8_t tries = 0;
+
+        // Whether it may be sent now. The n-th time is no sooner than n - 1 times kAgainMs after the one before.
+        bool is_due(uint32_t now_ms, uint32_t round_trip_ms) const {
+            return tries == 0 ||
+                   (tries < kMostTries && now_ms - last_ms >= std::max<uint32_t>(kAgainMs * tries, round_trip_ms));
+        }
+        void sent(uint32_t now_ms) {
+            ++tries;
+            last_ms = now_ms;
+        }
+    };
+    static constexpr uint8_t kMostTries = 6;
+    static constexpr uint32_t kAgainMs = 40;
+
+    // Valid until the next call. Null: a later packet has its place, and it has had its turns.
+    Packet* find(media::Kind kind, uint16_t sequence, uint32_t now_ms) {
+        const bool video = kind == media::Kind::kVideo;
+        Packet& place = all_[video ? sequence % kVideo : kVideo + sequence % kOthers];
+        const bool known = place.tries > 0 && now_ms - place.last_ms < kForgetMs;
+        if (known && place.sequence == sequence) return &place;
+        if (known && static_cast<int16_t>(sequence - place.sequence) < 0) return nullptr;
+        place = {.sequence = sequence};
+        return &place;
+    }
+
+  private:
+    static constexpr size_t kVideo = 256, kOthers = 64;
+    // Longer than the ring keeps anything, shorter than the numbers take to come round.
+    static constexpr uint32_t kForgetMs = 20'000;
+    std::array<Packet, kVideo + kOthers> all_{};
+};
+
+}  // namespace service::rtc
