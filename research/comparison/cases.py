@@ -1,7 +1,6 @@
 """What is measured on whom. A case is one run of one server, repeated; its figures are kept raw, by its key."""
 
 import dataclasses
-import shutil
 import statistics
 import time
 from collections.abc import Callable
@@ -15,7 +14,7 @@ MERGED, EVERY_PICTURE = f"mw_latency {INTERVAL_MS};", "mw_latency 0;"
 PUBLISHER_S, START_S = 2.5, 0.5
 GOP_S = 2  # of the measured stream
 SEGMENT_S = 10
-DELETED_S = 6  # so long ext4 passes over the inodes of files that were removed, one by one, when it makes new ones
+DELETED_S = 2  # for what removing files leaves to the system
 
 
 @dataclasses.dataclass
@@ -168,20 +167,16 @@ class Cases:
         measured = -(-self.o.seconds // SEGMENT_S) * SEGMENT_S if count == self.o.segmented else self.o.seconds
 
         def body():
-            out = self.servers.directory / "out"
-            out.mkdir(exist_ok=True)
-            try:
+            with self.servers.output() as out:
                 with start() as running:
                     run = self.load.run("publish", running.rtmp_url("p{i}"), *self.load.source(), "-n", count, "--ramp",
                                         count / GOP_S, "--seconds", measured, "--settle-ms",
                                         self.o.settle * 1000, "--server-pid", running.pid)  # fmt: skip
                     run["stalls"] = running.stalls()
                 run["written_bytes"] = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
-                return run
-            finally:
-                shutil.rmtree(out, ignore_errors=True)
-                if self.o.seconds > 1:
-                    time.sleep(DELETED_S)
+            if self.o.seconds > 1:
+                time.sleep(DELETED_S)
+            return run
 
         seconds = START_S + GOP_S + self.o.settle + measured + DELETED_S
         self.add("recording", server, count, seconds, body, repeats)

@@ -4,14 +4,13 @@ be understood, and find something. promtool looks at the metrics' form.
 
     research/grafana/check.py [--objs=objs] [--seconds=12]
 
-Needs Debian's package prometheus. All of it is on the loopback; nothing is left behind."""
+Needs Debian's packages prometheus and ffmpeg. All of it is on the loopback; nothing is left behind."""
 
 import argparse
 import json
 import pathlib
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,10 @@ import urllib.parse
 import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(HERE.parents[1] / "scripts/e2e"))
+from lib import ports  # noqa: E402  (found only after the path is set)
+
 # The dashboard's variables, as if all were chosen.
 VARIABLES = {"$__rate_interval": "10s", "$instance": ".*", "$vhost": ".*"}
 
@@ -32,9 +35,12 @@ srs_log_tank console;
 max_connections 1000;
 http_server {{ enabled on; listen 127.0.0.1:{http}; dir {dir}/html; }}
 exporter {{ enabled on; listen 127.0.0.1:{exporter}; label here; }}
+http_api {{ enabled on; listen 127.0.0.1:{api}; }}
+rtc_server {{ enabled on; listen 127.0.0.1:{udp}; candidate 127.0.0.1; }}
 vhost __defaultVhost__ {{
     http_remux {{ enabled on; mount [vhost]/[app]/[stream].flv; }}
     hls {{ enabled on; hls_path {dir}/hls; hls_fragment 2; }}
+    rtc {{ enabled on; rtmp_to_rtc on; rtc_to_rtmp on; }}
 }}
 """
 PROMETHEUS = """
@@ -44,15 +50,21 @@ scrape_configs:
     static_configs: [{{ targets: ["127.0.0.1:{exporter}"] }}]
 """
 
-
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
+HLS_PLAYER = """
+import sys, time, urllib.parse, urllib.request
+url, end = sys.argv[1], time.monotonic() + float(sys.argv[2])
+while time.monotonic() < end:
+    try:
+        text = urllib.request.urlopen(url, timeout=5).read().decode()
+        named = [line for line in text.splitlines() if line and not line.startswith("#")]
+        if named:
+            urllib.request.urlopen(urllib.parse.urljoin(url, named[-1]), timeout=5).read()
+        if named and ".m3u8" in named[-1]:
+            url = urllib.parse.urljoin(url, named[-1])
+    except OSError:
+        pass
+    time.sleep(1)
+"""
 
 
 def get(url, timeout=10):
@@ -61,10 +73,12 @@ def get(url, timeout=10):
 
 
 def wait_for(url, seconds):
+    """Until it is answered with 200; its body may have no end."""
     end = time.monotonic() + seconds
     while True:
         try:
-            return get(url, 2)
+            urllib.request.urlopen(url, timeout=2).close()
+            return
         except (OSError, urllib.error.URLError):
             if time.monotonic() > end:
                 raise SystemExit(f"nothing answers at {url}") from None
@@ -111,10 +125,10 @@ def check_queries(base):
 
 def run(arguments, directory, processes):
     binary = pathlib.Path(arguments.objs).resolve()
-    rtmp, http, exporter, prometheus = free_ports(4)
+    rtmp, http, exporter, prometheus, api, udp = ports.take(6)
     (directory / "html").mkdir()
     (directory / "srs.conf").write_text(
-        SERVER.format(rtmp=rtmp, http=http, exporter=exporter, dir=directory)
+        SERVER.format(rtmp=rtmp, http=http, exporter=exporter, api=api, udp=udp, dir=directory)
     )
     (directory / "prometheus.yml").write_text(PROMETHEUS.format(exporter=exporter))
 
@@ -125,12 +139,12 @@ def run(arguments, directory, processes):
 
     start("srs", binary / "srs", "-c", directory / "srs.conf")
     metrics = f"http://127.0.0.1:{exporter}/metrics"
-    wait_for(metrics, 10)
+    wait_for(metrics, 30)
     start(
         "prometheus", "prometheus", f"--config.file={directory}/prometheus.yml", f"--storage.tsdb.path={directory}/data",
         f"--web.listen-address=127.0.0.1:{prometheus}", "--log.level=warn",
     )  # fmt: skip
-    load(binary, rtmp, http, arguments.seconds, start)
+    load(binary, rtmp, http, arguments.seconds, start, make_media(directory))
     base = f"http://127.0.0.1:{prometheus}"
     wait_for(f"{base}/-/ready", 30)
     # A rate needs two samples of what comes and goes.
@@ -140,6 +154,10 @@ def run(arguments, directory, processes):
         if not problems or time.monotonic() > end:
             break
         time.sleep(1)
+    if processes[0].poll() is not None:
+        said = (directory / "srs.log").read_text(errors="replace")
+        problems.append(f"the server ended with {processes[0].returncode}:\n{said[-20000:]}")
+        return count, problems
     checked = subprocess.run(
         ["promtool", "check", "metrics"], input=get(metrics).encode(), capture_output=True, check=False
     )
@@ -151,14 +169,29 @@ def run(arguments, directory, processes):
     return count, problems
 
 
-def load(binary, rtmp, http, seconds, start):
-    """Publishers, players that stay and players that leave."""
+def make_media(directory):
+    """A few seconds of H.264 and AAC, which WebRTC carries, too."""
+    out = directory / "media.flv"
+    words = ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=320x180:rate=25", "-f", "lavfi", "-i", "sine=sample_rate=48000", "-t", "4"]
+    words += ["-c:v", "libx264", "-preset", "ultrafast", "-g", "25", "-pix_fmt", "yuv420p", "-c:a", "aac", "-b:v", "300k", str(out)]
+    subprocess.run(words, check=True, stdin=subprocess.DEVNULL)
+    return out
+
+
+def load(binary, rtmp, http, seconds, start, media):
+    """Publishers, players of each protocol that stay, and players that leave."""
     host = "127.0.0.1"
     length = ["--seconds", seconds + 60, "-q"]
-    start("publish", binary / "bench", "publish", f"rtmp://{host}:{rtmp}/live/s{{i}}", "-n", 3, "--loop", *length)
-    time.sleep(1)
+    start("publish", binary / "bench", "publish", f"rtmp://{host}:{rtmp}/live/s{{i}}", "-n", 3, "--loop", "--file", media, *length)
+    for number in range(3):
+        wait_for(f"http://{host}:{http}/live/s{number}.flv", 30)
     for name, url in (("rtmp", f"rtmp://{host}:{rtmp}/live/s1"), ("flv", f"http://{host}:{http}/live/s1.flv")):
         start(name, binary / "bench", "play", url, "-n", 5, *length)
+    start("whip", binary / "bench", "whip", f"http://{host}:{http}/rtc/v1/whip/?app=live&stream=w{{i}}", "-n", 2, "--file", media, *length)
+    start("whep", binary / "bench", "whep", f"http://{host}:{http}/rtc/v1/whep/?app=live&stream=s1", "-n", 3, "--nack", *length)
+    # HLS, by whatever asks for its playlist; and a player of what came by WebRTC.
+    start("hls", sys.executable, "-c", HLS_PLAYER, f"http://{host}:{http}/live/s1.m3u8", seconds + 60)
+    start("w0", binary / "bench", "play", f"rtmp://{host}:{rtmp}/live/w0", "-n", 1, *length)
     start(
         "churn", binary / "bench", "churn", f"rtmp://{host}:{rtmp}/live/s1", "--cycles", 100_000, "--concurrency", 2, *length
     )
@@ -169,9 +202,9 @@ def main():
     parser.add_argument("--objs", default="objs")
     parser.add_argument("--seconds", type=int, default=12, help="how long the load lasts")
     arguments = parser.parse_args()
-    for program in ("prometheus", "promtool"):
+    for program in ("prometheus", "promtool", "ffmpeg"):
         if not shutil.which(program):
-            print(f"skipped: there is no {program} (apt install prometheus)")
+            print(f"skipped: there is no {program} (apt install prometheus ffmpeg)")
             return 77
     processes = []
     with tempfile.TemporaryDirectory(prefix="grafana-check-") as name:

@@ -11,6 +11,9 @@ So counts.json keeps a table for each toolchain. With a toolchain that has none,
 shown, and how to keep them. The table of Debian 12's g++ 12.2 is the one that is kept up.
 
 Fewer instructions fail too: then the figures are taken anew, so that the next loss is measured from there.
+
+Calls of malloc and its like are counted as well, in the loops that may have none for each unit: what a viewer is sent costs
+no allocation. That holds with every toolchain.
 """
 
 import argparse
@@ -28,6 +31,10 @@ ROOT = HERE.parent.parent
 COUNTS = HERE / "counts.json"
 BOUND = 0.05
 # The C library chooses its memcpy by the processor: the same one everywhere.
+# At most one in so many units: what grows does so now and then.
+UNITS_PER_ALLOCATION = 100
+WITHOUT_ALLOCATIONS = ("fan_out", "rtp_fan_out", "flv_encode", "websocket_flv_encode", "ts_encode")
+ALLOCATES = re.compile(r"(malloc|calloc|realloc|aligned_alloc|posix_memalign|memalign)('\d+)?")
 PLAIN = "glibc.cpu.hwcaps=-AVX2,-AVX512F,-AVX512VL,-AVX512BW,-ERMS,-FSRM"
 
 
@@ -43,8 +50,20 @@ def toolchain(objs):
     return f"g++ {compiler.stdout.splitlines()[0].split(' ', 1)[1]}, {libc}, {os.uname().machine}"
 
 
+def allocations(text):
+    """How many a count of callgrind has. It names a function once, by its number after that."""
+    names, called, found = {}, "", 0
+    for line in text.splitlines():
+        if named := re.match(r"(c?fn)=\((\d+)\)(?: (.*))?$", line):
+            names.setdefault(named[2], named[3])
+            called = names[named[2]] if named[1] == "cfn" else ""
+        elif calls := re.match(r"calls=(\d+)", line):
+            found += int(calls[1]) if ALLOCATES.fullmatch(called) else 0
+    return found
+
+
 def count(program):
-    """name -> (instructions per unit, unit)."""
+    """name -> (instructions per unit, unit); and a line for each loop that allocates too often."""
     with tempfile.TemporaryDirectory(prefix="hot-") as directory:
         out = pathlib.Path(directory) / "out"
         words = ["valgrind", "--tool=callgrind", "--dump-before=loop_*", f"--callgrind-out-file={out}", str(program)]
@@ -53,15 +72,17 @@ def count(program):
         if done.returncode != 0:
             raise SystemExit(f"counts: {' '.join(words)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
         loops = [line.split(" ", 2) for line in done.stdout.splitlines()]
-        figures = {}
+        figures, complaints = {}, []
         # The count put down before a loop is that of what ran before it.
         for index, (name, units, unit) in enumerate(loops):
             text = pathlib.Path(f"{out}.{index + 2}").read_text()
             following = loops[index + 1][0] if index + 1 < len(loops) else "end"
             if f"--dump-before=loop_{following}" not in text:
                 raise SystemExit(f"counts: the count behind {name} is not where it should be")
+            if name in WITHOUT_ALLOCATIONS and allocations(text) > int(units) // UNITS_PER_ALLOCATION:
+                complaints.append(f"  {name}: {allocations(text)} allocations in {units} times ({unit}), there should be none")
             figures[name] = (round(int(re.search(r"^totals: (\d+)", text, re.MULTILINE)[1]) / int(units), 1), unit)
-    return figures
+    return figures, complaints
 
 
 def compare(expected, figures):
@@ -100,6 +121,12 @@ def self_test():
     if "expected 100, came 107 (+7.0%)" not in compare(kept, cases[2][0])[0][0]:
         print(f"self-test: the message does not say what was expected: {compare(kept, cases[2][0])[0]}")
         return 1
+    lines = ["fn=(1) a", "cfn=(2) malloc", "calls=3 0", "16 9", "cfn=(3) mallocate", "calls=7 0"]
+    lines += ["fn=(4) b", "cfn=(2)", "calls=4 0", "cfn=(5) realloc'2", "calls=1 1"]
+    text = "\n".join(lines)
+    if allocations(text) != 8:
+        print(f"self-test: 8 allocations should be found, {allocations(text)} were")
+        return 1
     return 0
 
 
@@ -119,7 +146,9 @@ def main():
         print(f"counts: {options.objs} is built with {', '.join(wrong).lower()}: its instructions are not the server's")
         return 1 if options.write else 0
     tables = json.loads(COUNTS.read_text()) if COUNTS.exists() else {}
-    tools, figures = toolchain(options.objs), count(options.objs / "hot")
+    tools = toolchain(options.objs)
+    figures, complaints = count(options.objs / "hot")
+    print("\n".join(complaints) or f"counts: no allocations in {', '.join(WITHOUT_ALLOCATIONS)}")
     if options.write:
         tables[tools] = {name: figure for name, (figure, _) in figures.items()}
         COUNTS.write_text(json.dumps(tables, indent=4) + "\n")
@@ -128,12 +157,12 @@ def main():
         print(f"counts: there are no figures for {tools}, so these were not compared:")
         print("\n".join(f"  {name}: {figure:g} instructions per {unit}" for name, (figure, unit) in figures.items()))
         print("To keep them, on a commit that is known to be good: research/hot/counts.py --write")
-        return 0
+        return int(bool(complaints))
     lines, bad = compare(tables.get(tools), figures)
     print("\n".join(lines))
     if bad:
         print("counts: where the change is meant, take the figures anew: research/hot/counts.py --write")
-    return int(bad)
+    return int(bad or bool(complaints))
 
 
 if __name__ == "__main__":

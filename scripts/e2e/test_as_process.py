@@ -44,7 +44,8 @@ def test_it_ends_with_its_parent(servers):
         parent.kill()
         parent.wait()
         wait_until(lambda: not is_there(child), 10, "it ends soon after its parent")
-        assert "the parent process" in server.log() and "the server has ended" in server.log(), server.log()
+        server.wait_log("the parent process")
+        server.wait_log("the server has ended")
     finally:
         parent.kill()
         if is_there(child):

@@ -8,10 +8,11 @@ import re
 import shlex
 import signal
 import subprocess
+import time
 
 import pytest
 
-from lib import builds, media, publishing, rtmp
+from lib import api, builds, http, media, publishing, rtmp
 from lib.builds import ENTRY, PLANTED, Build, PlantedServer, in_order
 from lib.server import BINARY, OBJS, ROOT, VALGRIND_EXIT
 from lib.timing import wait_until
@@ -55,8 +56,8 @@ def planted(build, tmp_path):
     """Starts the server of a build: planted("gcp", "hot")."""
     started = []
 
-    def start(name, defect=None, under=(), wait=True):
-        server = PlantedServer(tmp_path / f"{name}{len(started)}", build(name), name, defect, under, tank="console")
+    def start(name, defect=None, under=(), wait=True, **options):
+        server = PlantedServer(tmp_path / f"{name}{len(started)}", build(name), name, defect, under, tank="console", **options)
         started.append(server)
         server.spawn()
         return wait_listening(server) if wait else server
@@ -247,6 +248,30 @@ def test_gmp_shows_who_holds_memory(planted, build):
     in_order([*PLANTED, *ENTRY], "\n".join(held[0]), "gmp")
     svg = read(server, build("gmp"), "gmp", instead={"--text": "--svg"})
     assert "<svg" in svg and "planted_inner" in svg, f"a drawing with planted_inner should come:\n{svg[:2000]}"
+
+
+@pytest.mark.parametrize("name", ["gmp", "gperf"])
+def test_the_api_shows_the_heap(planted, build, tmp_path, name):
+    """All since the start where the profiler runs anyway; else what has come since it was asked."""
+    server = planted(name, "held" if name == "gmp" else None, top=api.CONF % "debug on;")
+    clients = []
+    if name == "gmp":
+        wait_planted(server, "held")
+    with http.Connection(server.api_port, timeout=30) as connection:
+        connection.request("GET", "/api/v1/debug/pprof/heap?seconds=2")
+        time.sleep(0.5)
+        for _ in range(50 if name == "gperf" else 0):
+            clients.append(rtmp.Client("127.0.0.1", server.rtmp_port).handshake())
+        response = connection.read_response()
+    for client in clients:
+        client.close()
+    assert response.status == 200, response.describe()
+    (tmp_path / "heap").write_bytes(response.body)
+    code, text = builds.run([build(name).objs / "pprof", "--text", "--stacks", "--lines", build(name).binary, tmp_path / "heap"], tmp_path)
+    wanted = [*PLANTED, *ENTRY] if name == "gmp" else ["service::rtmp::", *ENTRY]
+    found = [stack for stack in profile_stacks(text) if any(wanted[0] in one for one in stack)]
+    assert code == 0 and found, f"a stack with {wanted[0]} should be there:\n{text[:5000]}"
+    in_order(wanted, "\n".join(found[0]), "the heap by the API")
 
 
 def test_gmc_names_a_leak(planted):

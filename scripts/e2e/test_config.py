@@ -236,8 +236,8 @@ def test_a_directory_that_cannot_be_made_is_said(servers):
     assert code != 0 and re.search(r"pid file \./file/srs\.pid.*making the directory \./file", said), said
 
 
-def logged_server_id(server):
-    return re.search(r"server id (\S+),", server.log()[server.log().rfind("server id") :]).group(1)
+def logged_server_id(server, since=0):
+    return re.search(r"server id (\S+),", server.wait_log("server id", since=since)).group(1)
 
 
 def test_server_id_is_made_up_once(servers):
@@ -246,12 +246,14 @@ def test_server_id_is_made_up_once(servers):
     assert re.fullmatch(r"vid-[0-9a-z]{7}", name), name
     assert server.pid_path.with_suffix(".id").read_text() == name + "\n", "it should be kept beside the pid file"
     server.stop()
+    mark = server.log_mark()
     server.start()
-    assert logged_server_id(server) == name, "it should be the same after a restart"
+    assert logged_server_id(server, mark) == name, "it should be the same after a restart"
     server.signal(signal.SIGHUP)
     line = server.wait_log(r"reload: .* changes")
     assert "0 changes" in line, f"a reload should find nothing new: {line}"
     server.stop()
     server.conf_path.write_text("server_id origin-7;\n" + server.conf)
+    mark = server.log_mark()
     server.start()
-    assert logged_server_id(server) == "origin-7", "what is configured should be in force"
+    assert logged_server_id(server, mark) == "origin-7", "what is configured should be in force"

@@ -143,7 +143,7 @@ def test_coroutines_say_what_they_wait_for(debugged):
         assert one["client"]["ip"] == "127.0.0.1", one
         assert 0 < one["stack_bytes"] < one["stack_size"], one
         assert any("service::rtmp::Connection" in call for call in one["calls"]), f"where it waits: {one['calls']}"
-        assert any(one["id"] in line for line in debugged.log().splitlines()), f"its id stands in the log: {one['id']}"
+        debugged.wait_log(one["id"])
         text = ask(debugged, COROUTINES + "?format=text").body.decode()
         line = next(line for line in text.splitlines() if line.startswith("rtmp ["))
         assert "for input of fd" in line and "from 127.0.0.1" in line, line

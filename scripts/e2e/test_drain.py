@@ -10,7 +10,8 @@ from lib import dvr, flv, hls, http, media, publishing, rtmp
 from lib.server import can_connect, default_vhost
 from lib.timing import scaled, wait_until
 
-TOP = "http_api { enabled on; listen 127.0.0.1:API_PORT; }\ngrace_start_wait 1500; grace_limit 60000; grace_final_wait 100;\n"
+START_WAIT_MS = int(scaled(2500))  # time for four requests
+TOP = f"http_api {{ enabled on; listen 127.0.0.1:API_PORT; }}\ngrace_start_wait {START_WAIT_MS}; grace_limit 60000; grace_final_wait 100;\n"
 VHOST = (
     "dvr { enabled on; dvr_path ./rec/[app]/[stream].[timestamp].flv; }"
     "hls { enabled on; hls_path ./html; hls_fragment 0.5; hls_window 60; hls_ctx off; hls_dispose 0; }"

@@ -199,6 +199,15 @@ def test_a_destination_that_refuses(servers):
 def test_a_slow_destination_goes_on_at_a_keyframe(servers):
     """It takes nothing for a while: it is far behind then, and misses the middle, and nobody else notices."""
     tags = media.from_keyframe(media.plain())
+    # 30 s, and more than the sockets' buffers hold. Made before: a publisher that is silent meanwhile would be ended.
+    frames = flv.frames(tags[5:])
+    big = []
+    for index in range(30 * 50):
+        tag = frames[index % 50]
+        body = tag.body + bytes(40000 if tag.type == flv.VIDEO else 0)
+        if tag.type == flv.VIDEO:
+            body = bytes([0x27]) + body[1:]  # no keyframe to go on at
+        big.append(tag._replace(timestamp=1000 + index * 20, body=body))
     with Destination(receive_buffer=4096) as slow, Destination() as good:
         play = "mw_latency 50; queue_length 10;"
         server = servers(vhosts=forwarding(slow.address, good.address, play=play))
@@ -206,14 +215,6 @@ def test_a_slow_destination_goes_on_at_a_keyframe(servers):
             publishing.send_all(client, tags[:30], SPEED)
             wait_tags(slow, 15)
             slow.holding.set()
-            # 30 s, and more than the sockets' buffers hold.
-            big = []
-            for index in range(30 * 50):
-                tag = flv.frames(tags[5:])[index % 50]
-                body = tag.body + bytes(40000 if tag.type == flv.VIDEO else 0)
-                if tag.type == flv.VIDEO:
-                    body = bytes([0x27]) + body[1:]  # no keyframe to go on at
-                big.append(tag._replace(timestamp=1000 + index * 20, body=body))
             publishing.send_all(client, big, 10)
             wait_tags(good, 25 + len(big), 20)
             slow.holding.clear()

@@ -5,6 +5,7 @@ SRS_HLS_KILLS=1000      how often the server is killed while it writes; 20 unles
 
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -12,7 +13,7 @@ import time
 
 import pytest
 
-from lib import flv, hls, http, media, publishing, rtmp, ts
+from lib import api, flv, hls, http, media, publishing, rtmp, ts
 from lib.timing import scaled, wait_until
 
 PATH = "/live/one.m3u8"
@@ -156,7 +157,7 @@ def test_a_stream_that_stops_and_starts_each_second(servers):
     server = servers(vhosts=hls.vhost(rejoin=20_000))
     tags = media.from_keyframe(media.with_b_frames())
     second = [tag for tag in tags if tag.timestamp < tags[0].timestamp + 1000 or not flv.is_frame(tag)]
-    rounds = 15
+    rounds = 60  # as many as in a minute
     for _ in range(rounds):
         publish(server, second)
     playlist = hls.wait(server, PATH, lambda found: len(found.segments) >= rounds, what=f"{rounds} segments")
@@ -185,6 +186,30 @@ def test_times_that_jump(servers, jump_ms, mended):
     pictures = len(checker.of_kind(flv.VIDEO))
     want = sum(tag.type == flv.VIDEO for tag in flv.frames(tags))
     assert pictures == want, f"{want} pictures were published, {pictures} came\n{playlist.text}"
+
+
+@pytest.mark.parametrize("form", ["off", "on"])
+def test_codec_change_in_mid_stream(servers, tmp_path, form):
+    """H.264, then HEVC: said by a discontinuity, and no picture of either is lost."""
+    server = servers(vhosts=hls.vhost(use_fmp4=form))
+    paths = (media.with_b_frames(), media.hevc())
+    first, second = map(media.tags, paths)
+    moved = [tag._replace(timestamp=tag.timestamp + 12_000) for tag in second if tag.type != flv.SCRIPT]
+    publish(server, first + moved)
+    playlist = hls.wait_end(server, PATH)
+    assert sum(segment.discontinuity for segment in playlist.segments) == 1, playlist.text
+    change = next(number for number, segment in enumerate(playlist.segments) if segment.discontinuity)
+    for path, tags, segments in zip(paths, (first, moved), (playlist.segments[:change], playlist.segments[change:])):
+        if form == "off":
+            checker = ts.Checker()
+            for number, segment in enumerate(segments):
+                checker.segment(hls.segment_bytes(server, PATH, segment), number == 0)
+            ts.assert_same(tags, checker.assert_good(playlist.text), f"HLS of {path.name}")
+            continue
+        (map_,) = {segment.map for segment in segments}
+        whole = hls.fetch(server, PATH, map_) + b"".join(hls.segment_bytes(server, PATH, segment) for segment in segments)
+        (tmp_path / "whole.mp4").write_bytes(whole)
+        hls.assert_same(hls.packets(path), hls.packets(tmp_path / "whole.mp4"), f"HLS of {path.name}")
 
 
 def test_times_that_wrap(servers):
@@ -252,6 +277,26 @@ def test_the_directory_is_removed(servers):
             hls.fetch(server, PATH, segment.uri)
 
 
+def test_no_permission(servers):
+    """A file stands where a directory should be: log and API say so, the stream lives, and HLS begins as soon as it is
+    gone."""
+    server = servers.make(top=api.CONF % "debug on;", vhosts=hls.vhost(fragment="1"))
+    (server.dir / "html/live").write_text("in the way")
+    server.start()
+    with steady(server):
+        server.wait_log("HLS of .*/live/one failed: opening .*Not a directory", seconds=10)
+        disk = api.ask(server, "/api/v1/debug/runtime")["data"]["disk"]
+        assert disk["files_failed"] >= 1 and disk["bytes_written"] == 0, disk
+        player = rtmp.player(server, "live", "one")
+        wait_until(lambda: any(flv.is_frame(tag) for tag in player.tags()), 5, "frames of the stream")
+        player.close()
+        (server.dir / "html/live").unlink()
+        playlist = hls.wait(server, PATH, lambda found: len(found.segments) >= 2, 10)
+        for segment in playlist.segments:
+            hls.fetch(server, PATH, segment.uri)
+        assert check_files(server)
+
+
 def test_disk_full(servers):
     """On a small tmpfs: nothing partial is named, the stream lives, and within 10 s of space returning it goes on."""
     server = servers.make(vhosts=hls.vhost(fragment="1", path="./html/small"))
@@ -292,7 +337,9 @@ def test_a_slow_disk_holds_up_nobody(servers, tmp_path):
         fault.unlink()
     playlist = hls.wait_end(server, PATH, 20)
     read_all(server, playlist)
-    assert "held up" not in server.log() and "stall" not in server.log(), server.log()
+    # A write that held up the loop would do so for about two seconds; a loaded machine may for a moment.
+    stalls = [int(ms) for ms in re.findall(r"the loop did not turn for (\d+) ms.*blocked in a system call", server.log())]
+    assert max(stalls, default=0) < 1000, f"the loop was blocked for {stalls} ms"
 
 
 def test_both_storages_fail_one_by_one(servers, tmp_path):
@@ -304,7 +351,7 @@ def test_both_storages_fail_one_by_one(servers, tmp_path):
     publish(server, tags)
     playlist = hls.wait_end(server, PATH)
     ts.assert_same(tags, read_all(server, playlist), "HLS from memory")
-    assert "Input/output error" in server.log()
+    server.wait_log("Input/output error")
 
 
 @pytest.mark.parametrize("policy", ["ignore", "disconnect", "continue"])

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from lib import dvr, flv, hooks, http, media, ports, publishing, rtmp
+from lib import dvr, flv, hooks, http, media, ports, publishing, rtc, rtc_raw, rtmp
 from lib.timing import scaled, wait_until
 
 ALL = ("on_connect", "on_close", "on_publish", "on_unpublish", "on_play", "on_stop")
@@ -391,6 +391,12 @@ def leaving(server, how):
         client = http.Connection(server.http_port)
         client.request("GET", "/live/s.flv")
         return client
+    if how in ("whip", "whep"):
+        client = http.Connection(server.api_port)
+        stream, direction = ("one", "sendonly") if how == "whip" else ("s", "recvonly")
+        offer = rtc_raw.offer(direction=direction).encode()
+        client.request("POST", f"/rtc/v1/{how}/?app=live&stream={stream}", offer, Content_Type="application/sdp")
+        return client
     client = rtmp.Client("127.0.0.1", server.rtmp_port, timeout=20).handshake()
     client.connect("live")
     if how == "publish":
@@ -400,14 +406,15 @@ def leaving(server, how):
     return client
 
 
-@pytest.mark.parametrize("how", ["publish", "play", "http"])
+@pytest.mark.parametrize("how", ["publish", "play", "http", "whip", "whep"])
 def test_who_leaves_is_noticed_at_once(servers, how):
     """The hook takes 30 s. Nobody waits for it on behalf of a client that is gone, and its request is given up."""
-    asks, ends = ("on_publish", "on_unpublish") if how == "publish" else ("on_play", "on_stop")
+    publishes = how in ("publish", "whip")
+    asks, ends = ("on_publish", "on_unpublish") if publishes else ("on_play", "on_stop")
     with hooks.HookServer(slow=hooks.slow(scaled(30))) as asked:
         slow = {asks: asked.url("slow"), ends: asked.url("hook"), "timeout": 60_000}
-        server = servers(vhosts=hooks.vhost(**slow) + FREE)
-        source = contextlib.nullcontext() if how == "publish" else rtmp.publisher(server, "live", "s")
+        server = servers(top=rtc.TOP, vhosts=hooks.vhost(rtc.VHOST % "", **slow) + FREE)
+        source = contextlib.nullcontext() if publishes else rtmp.publisher(server, "live", "s")
         with source:
             client = leaving(server, how)
             asked.wait(asks)

@@ -130,9 +130,10 @@ def test_who_comes_late_to_sound_alone(server):
     assert not problems, problems
 
 
-def test_another_publisher_with_another_codec(server):
+def test_another_publisher_with_another_codec(servers):
     """H.264 and AAC, then HEVC, then sound alone: a viewer who stays gets new program maps, and nothing is out of
     order."""
+    server = servers(vhosts=default_vhost(remux="wait_publisher on;", play="mw_latency 50;", rejoin=int(scaled(2000))))
     own = ts.Collector(server, "/live/changes.ts")
     server.wait_players("live/changes", 1)
     parts = [media.plain(), media.hevc(), media.audio_only()]

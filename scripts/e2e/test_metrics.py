@@ -10,8 +10,8 @@ import time
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from lib import http, media, publishing, rtmp
-from lib.server import OBJS, ROOT, default_vhost
+from lib import http, media, publishing, rtc, rtmp
+from lib.server import BENCH, OBJS, ROOT, default_vhost
 from lib.timing import VALGRIND, scaled, wait_until
 from lib.web import Web
 
@@ -209,6 +209,57 @@ def test_hooks_are_counted(exporting):
         assert got == want, f"srs_hook_{name}_total: {want} expected, got {got}\n{metrics.text}"
     assert metrics.value("srs_hook_seconds_total", hook="on_publish") > 0, metrics.text
     assert metrics.value("srs_hook_in_flight", hook="on_publish") == 0, metrics.text
+
+
+def test_webrtc_both_ways(servers):
+    """A player of an RTMP stream, and a publisher that an RTMP player watches: sessions, packets, conversions; all of it goes
+    again."""
+    options = rtc.options()
+    options["top"] += EXPORTER % ""
+    server = servers(**options)
+    before = Metrics(server)
+    for name in ("srs_rtc_sessions", "srs_rtc_half_open", "srs_rtc_audio_converters", "srs_rtc_publisher_lost_total"):
+        assert before.value(name) == 0, f"{name} should begin at 0\n{before.text}"
+    seconds = str(int(scaled(5)) + 3)
+    words = [BENCH, "-q", "--seconds", seconds, "--settle-ms", "0", "--timeout-ms", str(int(scaled(10_000)))]
+
+    def bench(kind, url, *more):
+        return subprocess.Popen([words[0], kind, url, *words[1:], *more], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    with publishing.Steady(rtmp.publisher(server, "live", "one"), media.tags(media.plain())):
+        running = [
+            bench("whep", rtc.whep_url(server), "--nack"),
+            bench("whip", rtc.whip_url(server, "live/two"), "--file", str(media.plain())),
+        ]
+        try:
+            wait_until(lambda: Metrics(server).value("srs_rtc_sessions_total", state="connected") == 2, 10, "two connect")
+            with rtmp.player(server, "live", "two") as player:
+                wait_until(lambda: any(tag.type == 9 for tag in player.tags()), 10, "RTP is made frames")
+
+                def much_went_both_ways():
+                    seen = Metrics(server)
+                    counts = [seen.value("srs_rtc_datagrams_total", direction=way) for way in ("in", "out")]
+                    return counts[0] > 100 and counts[1] > 50 and seen
+
+                now = wait_until(much_went_both_ways, 10, lambda: f"100 datagrams came, 50 were sent\n{Metrics(server).text}")
+            assert now.value("srs_rtc_sessions") == 2 and now.value("srs_rtc_half_open") == 0, now.text
+            for direction in ("to-rtp", "to-frames"):
+                assert now.value("srs_rtc_bridges", direction=direction) == 1, f"{direction}\n{now.text}"
+            sent = now.value("srs_rtc_datagrams_total", direction="out")
+            assert now.value("srs_udp_datagrams_total", direction="out") >= sent, now.text
+            assert now.value("srs_rtc_audio_converters") >= 1, f"AAC is made Opus\n{now.text}"
+        finally:
+            ends = [(one.communicate(timeout=scaled(60))[0].decode(), one.returncode) for one in running]
+        assert all(code == 0 for _, code in ends), f"the load tool should end well: {ends}"
+
+        def gone():
+            after = Metrics(server)
+            return all(
+                after.value(*name) == 0
+                for name in (("srs_rtc_sessions",), ("srs_rtc_half_open",), ("srs_rtc_audio_converters",))
+            )
+
+        wait_until(gone, 10, lambda: f"sessions and converters should be gone\n{Metrics(server).text}")
 
 
 def test_only_metrics_are_there(exporting):

@@ -217,8 +217,8 @@ def test_players_end_when_the_publisher_does_not_come_back(servers, timeout):
     collectors = {name: publishing.Collector(player) for name, player in players.items()}
     for name, collector in collectors.items():
         wait_until(lambda c=collector: len(flv.frames(c.tags)) > 20, 5, f"{name} sees the stream")
-    client.close()
     closed = time.monotonic()
+    client.close()
     for name, collector in collectors.items():
         collector.finish(scaled(timeout / 1000 + 3), name)
     took = (time.monotonic() - closed) * 1000

@@ -1,14 +1,16 @@
 """aiortc as an independent peer: it publishes by WHIP, plays by WHEP, and decodes in the test."""
 
 import asyncio
+import signal
 
 import pytest
 
 from lib import flashes, mediamtx, rtc, rtc_aiortc
 
 AV_MS = 80
-# What aiortc publishes itself: its sender reports name the moment of sending, which is late where the machine is loaded.
-AIORTC_AV_MS = 300
+# By what our sender reports say, whatever the machine is busy with. Of it 6.5 ms are what Opus looks ahead: who encodes it
+# with libopus alone, as aiortc and FFmpeg's WHIP do, leaves them in.
+EXACT_MS = 20
 
 
 @pytest.fixture
@@ -19,10 +21,10 @@ def place(servers, tmp_path):
         server.stop()
 
 
-def check(player, wanted, who, limit=AV_MS):
+def check(player, wanted, who):
     rtc.assert_colours(player.pictures[-1].places, wanted)
     offsets = player.offsets()
-    middle = rtc.median(offsets)
+    middle, limit = rtc.median(offsets), AV_MS if mediamtx.PROGRAM else EXACT_MS
     assert abs(middle) <= limit, f"{who}: by the sender reports sound is {middle:.0f} ms behind the picture: {offsets}"
 
 
@@ -47,7 +49,8 @@ def test_whip_to_whep(place, codec):
             await publisher.connected()
             async with rtc_aiortc.Player(rtc.whep_url(place)) as player:
                 await player.has(pictures=40, flashes=3)
-                check(player, rtc.FIELDS, codec, AIORTC_AV_MS)
+                check(player, rtc.FIELDS, codec)
+                print(f"sound behind the picture {player.offsets()} ms; {publisher.late_reports()}")
                 assert codec.split("/")[1] in player.answer, f"{codec} was published:\n{player.answer}"
 
     asyncio.run(scene())
@@ -55,7 +58,7 @@ def test_whip_to_whep(place, codec):
 
 def test_ffmpeg_publishes(place, tool):
     """FFmpeg 9 by WHIP: played by aiortc; it goes in order, which it complains of otherwise."""
-    publisher = tool(rtc.bars_and_beeps_by_whip(place, seconds=8))
+    publisher = tool(rtc.bars_and_beeps_by_whip(place))
 
     async def scene():
         async with rtc_aiortc.Player(rtc.whep_url(place)) as player:
@@ -63,7 +66,8 @@ def test_ffmpeg_publishes(place, tool):
             check(player, rtc.BARS, "FFmpeg by WHIP")
 
     asyncio.run(scene())
-    publisher.finish(15)
+    publisher.process.send_signal(signal.SIGINT)
+    publisher.finish(15, codes=(255,))
     assert "rror" not in publisher.text(), f"FFmpeg complains: {publisher.text()}"
 
 
@@ -74,9 +78,11 @@ def test_whip_to_http_flv(place, tmp_path):
     async def scene():
         async with rtc_aiortc.Publisher(rtc.whip_url(place)) as publisher:
             await publisher.connected()
-            return await asyncio.to_thread(flashes.look, place.http_url("live/one.flv"), tmp_path, 5)
+            seen = await asyncio.to_thread(flashes.look, place.http_url("live/one.flv"), tmp_path, 5)
+            print(f"sound behind the picture {seen.offsets()} ms; {publisher.late_reports()}")
+            return seen
 
-    flashes.assert_right("WHIP to HTTP-FLV", asyncio.run(scene()), rtc.FIELDS, AIORTC_AV_MS)
+    flashes.assert_right("WHIP to HTTP-FLV", asyncio.run(scene()), rtc.FIELDS, AV_MS)
 
 
 @pytest.mark.parametrize("end", ["delete", "close", "vanish"])

@@ -1,8 +1,10 @@
-"""The bridges between RTMP and WebRTC: what becomes of the sound (AAC to Opus and back), of B pictures, and of a stream that
-nobody watches for a while. That picture and sound stay together is in test_rtc_aiortc.py, too."""
+"""The bridges between RTMP and WebRTC: what becomes of the sound (AAC and G.711 to Opus, Opus and G.711 to AAC), of HEVC and
+AV1, of B pictures, and of a stream that nobody watches for a while. That picture and sound stay together is in
+test_rtc_aiortc.py, too."""
 
 import asyncio
 import fractions
+import json
 import subprocess
 import time
 
@@ -11,8 +13,8 @@ import numpy
 import pytest
 from aiortc import MediaStreamTrack
 
-from lib import ffmpeg, mediamtx, rtc, rtc_aiortc
-from lib.timing import scaled
+from lib import api, ffmpeg, media, mediamtx, pion, publishing, rtc, rtc_aiortc, rtmp
+from lib.timing import SLOW, scaled
 
 pytestmark = pytest.mark.skipif(bool(mediamtx.PROGRAM), reason="this is about our bridges")
 
@@ -21,21 +23,26 @@ LEFT, RIGHT = 440, 1250  # Hz
 
 
 class Listener(rtc_aiortc.Player):
-    """Keeps the samples: stereo, in order of arrival."""
+    """Keeps the samples: by channels, in order of arrival."""
 
-    def __init__(self, url):
+    def __init__(self, url, rate=RATE, channels=2):
         super().__init__(url)
-        self.samples = []
+        self.samples, self.rate, self.channels = [], rate, channels
 
     async def _read(self, track):
         if track.kind != "audio":
             return await super()._read(track)
         while True:
             frame = await track.recv()
-            self.samples.append(frame.to_ndarray().reshape(-1, 2))
+            self.samples.append(frame.to_ndarray().reshape(-1, self.channels))
 
     def seconds_heard(self):
-        return sum(map(len, self.samples)) / RATE
+        return sum(map(len, self.samples)) / self.rate
+
+    async def listen(self, seconds):
+        await rtc_aiortc.wait(lambda: self.seconds_heard() > seconds, 20, lambda: f"{seconds} s of sound; {self.seconds_heard()} came")
+        # The first second has the player's start in it.
+        return numpy.concatenate(self.samples)[self.rate : seconds * self.rate]
 
 
 class Tone(MediaStreamTrack):
@@ -56,32 +63,32 @@ class Tone(MediaStreamTrack):
         return frame
 
 
-def clearness(samples, hertz):
+def clearness(samples, hertz, rate):
     """By how much the tone is above all else, dB, and the share of 20 ms in which it is weak."""
     loud = samples.astype(float)
     spectrum = numpy.abs(numpy.fft.rfft(loud * numpy.hanning(len(loud)))) ** 2
-    at = numpy.fft.rfftfreq(len(loud), 1 / RATE)
+    at = numpy.fft.rfftfreq(len(loud), 1 / rate)
     tone = spectrum[numpy.abs(at - hertz) < 20].sum()
-    window = RATE // 50
+    window = rate // 50
     rms = numpy.sqrt((loud[: len(loud) // window * window].reshape(-1, window) ** 2).mean(axis=1))
     return 10 * numpy.log10(max(tone, 1) / max(spectrum.sum() - tone, 1)), float((rms < numpy.median(rms) / 1.5).mean())
 
 
-def assert_clear(samples, hertz, who):
+def assert_clear(samples, hertz, who, rate=RATE):
     """A steady tone of that frequency, through one second at least: a busy machine may cost the peer a packet in another,
     but what is wrong with the conversion is wrong in each."""
-    found = [clearness(samples[at : at + RATE], hertz) for at in range(0, len(samples) - RATE + 1, RATE // 2)]
+    found = [clearness(samples[at : at + rate], hertz, rate) for at in range(0, len(samples) - rate + 1, rate // 2)]
     assert any(ratio > 20 and weak <= 0.04 for ratio, weak in found), (
         f"{who}: {hertz} Hz should be 20 dB above all else and never stop; (dB, share of weak windows) a second: {found}"
     )
 
 
-def tones(server, rate, path="live/one"):
+def tones(server, rate, sound=("-c:a", "aac", "-b:a", "96k"), path="live/one"):
     """FFmpeg that publishes a picture, and a tone in each ear, by RTMP."""
-    sound = f"aevalsrc='0.4*sin(2*PI*{LEFT}*t)|0.4*sin(2*PI*{RIGHT}*t)':s={rate}"
+    wave = f"aevalsrc='0.4*sin(2*PI*{LEFT}*t)|0.4*sin(2*PI*{RIGHT}*t)':s={rate}"
     picture = ["-f", "lavfi", "-i", "testsrc2=size=320x180:rate=25"]
-    encode = ["-c:v", "libx264", "-preset", "ultrafast", "-g", 25, "-c:a", "aac", "-b:a", "96k"]
-    return ffmpeg.command("-re", *picture, "-re", "-f", "lavfi", "-i", sound, *encode, "-t", 60, "-f", "flv", server.rtmp_url(path))
+    encode = ["-c:v", "libx264", "-preset", "ultrafast", "-g", 25, *sound]
+    return ffmpeg.command("-re", *picture, "-re", "-f", "lavfi", "-i", wave, *encode, "-t", 60, "-f", "flv", server.rtmp_url(path))
 
 
 @pytest.mark.parametrize("rate", [44100, 32000])
@@ -91,13 +98,28 @@ def test_aac_becomes_opus(servers, tool, rate):
 
     async def scene():
         async with Listener(rtc.whep_url(server)) as player:
-            await rtc_aiortc.wait(lambda: player.seconds_heard() > 4, 20, lambda: f"4 s of sound; {player.seconds_heard()} came")
-            return numpy.concatenate(player.samples)
+            return await player.listen(4)
 
-    # The first second has the player's start in it.
-    samples = asyncio.run(scene())[RATE : 4 * RATE]
+    samples = asyncio.run(scene())
     assert_clear(samples[:, 0], LEFT, "the left ear")
     assert_clear(samples[:, 1], RIGHT, "the right ear")
+
+
+@pytest.mark.parametrize("codec", ["pcm_mulaw", "pcm_alaw"])
+def test_g711_becomes_opus(servers, tool, codec):
+    server = servers(**rtc.options(rtc="opus_bitrate 96000;"))
+    tool(tones(server, 8000, ["-af", "pan=mono|c0=c0", "-c:a", codec]))
+
+    async def scene():
+        async with Listener(rtc.whep_url(server)) as player:
+            return await player.listen(3)
+
+    assert_clear(asyncio.run(scene())[:, 0], LEFT, codec)
+
+
+async def record(server, out, seconds):
+    words = ffmpeg.command("-i", server.http_url("live/one.flv"), "-t", seconds, "-c", "copy", out)
+    await asyncio.to_thread(subprocess.run, list(map(str, words)), check=True, timeout=scaled(40))
 
 
 def test_opus_becomes_aac(servers, tmp_path):
@@ -105,15 +127,34 @@ def test_opus_becomes_aac(servers, tmp_path):
     out = tmp_path / "out.flv"
 
     async def scene():
-        publisher = rtc_aiortc.Publisher(rtc.whip_url(server))
-        senders = [one for one in publisher.peer.getSenders() if one.kind == "audio"]
-        senders[0].replaceTrack(Tone())
-        async with publisher:
+        async with rtc_aiortc.Publisher(rtc.whip_url(server), sounds=Tone()) as publisher:
             await publisher.connected()
-            words = ffmpeg.command("-i", server.http_url("live/one.flv"), "-t", 5, "-c", "copy", out)
-            await asyncio.to_thread(subprocess.run, list(map(str, words)), check=True, timeout=scaled(40))
+            await record(server, out, 5)
 
     asyncio.run(scene())
+    assert_aac(out)
+
+
+@pytest.mark.parametrize("codec", ["audio/PCMU", "audio/PCMA"])
+def test_g711_goes_through_and_becomes_aac(servers, tmp_path, codec):
+    """To a player of WebRTC as it was published, to one of HTTP-FLV as AAC, at once."""
+    server = servers(**rtc.options(rtc="aac_bitrate 96000;"))
+    out = tmp_path / "out.flv"
+
+    async def scene():
+        async with rtc_aiortc.Publisher(rtc.whip_url(server), sound=codec, sounds=Tone()) as publisher:
+            await publisher.connected()
+            async with Listener(rtc.whep_url(server), 8000, 1) as player:
+                assert f"{codec[6:]}/8000" in player.answer and "opus" not in player.answer, player.answer
+                samples, _ = await asyncio.gather(player.listen(4), record(server, out, 5))
+                return samples
+
+    assert_clear(asyncio.run(scene())[:, 0], LEFT, codec, 8000)
+    assert_aac(out)
+
+
+def assert_aac(out):
+    """The file has Tone() as AAC, frame after frame."""
     words = ffmpeg.command("-i", out, "-map", "0:a", "-ar", RATE, "-ac", 1, "-f", "s16le", "-")
     pcm = subprocess.run(list(map(str, words)), check=True, capture_output=True, timeout=scaled(30)).stdout
     samples = numpy.frombuffer(pcm, numpy.int16)
@@ -126,6 +167,60 @@ def test_opus_becomes_aac(servers, tmp_path):
     times = [packet.dts for packet in ffmpeg.framemd5(text)[0]]
     steps = [two - one for one, two in zip(times, times[1:])][10:]
     assert all(15 <= step <= 30 for step in steps), f"AAC frames should be 21 or 22 ms apart: {sorted(set(steps))}"
+
+
+@pytest.mark.skipif(not pion.is_there(), reason="scripts/test installs Go")
+def test_hevc_to_webrtc(servers):
+    """As it is published by RTMP. pion takes HEVC as RTP; that its payloads are right is in test_rtp_payloads.py."""
+    server = servers(**rtc.options())
+    with publishing.Steady(rtmp.publisher(server, "live", "one"), media.tags(media.hevc())):
+        found = pion.run(codec="h265", whep=rtc.whep_url(server), seconds=3)["player"]
+    assert found["video"]["codec"].lower() == "video/h265" and found["audio"]["codec"].lower() == "audio/opus", found
+    for kind in ("video", "audio"):
+        one = found[kind]
+        assert one["got"] > 60 and one["sender_reports"] and (one["holes_left"], one["duplicates"]) == (0, 0), found
+
+
+@pytest.mark.skipif(not pion.is_there(), reason="scripts/test installs Go")
+@pytest.mark.parametrize("codec, name", [("h265", "hevc"), ("av1", "av1")])
+def test_to_http_flv_as_it_is(servers, tool, tmp_path, codec, name):
+    """What pion publishes: every picture of the file in its order (by the pictures that FFmpeg 9 decodes)."""
+    server = servers(**rtc.options())
+    publisher = tool(pion.words(codec=codec, whip=rtc.whip_url(server), seconds=6 if SLOW == 1 else 10))
+    out = tmp_path / "out.flv"
+    api.wait_stream(server, "one", lambda stream: stream["video_frames"] > 2, 20)
+    # To the end, so that what is compared has one.
+    tool(ffmpeg.command9("-i", server.http_url("live/one.flv"), "-c", "copy", out)).finish(30)
+    publisher.finish(20)
+    probe = ffmpeg.command9("-i", out, "-f", "null", "-")
+    said = subprocess.run([*map(str, probe), "-loglevel", "info"], capture_output=True, text=True, timeout=scaled(30), check=False).stderr
+    assert f"Video: {name}" in said, said
+    source, got = pictures(pion.video(codec)) * 3, pictures(out)  # pion sends the file again and again
+    assert len(got) > 25, f"a second of pictures at least, {len(got)} came"
+    assert any(got == source[at : at + len(got)] for at in range(len(source))), "the pictures should be the file's, in order"
+
+
+@pytest.mark.skipif(not pion.is_there(), reason="scripts/test installs Go")
+def test_keyframes_are_asked_for_as_often_as_told(servers, tool):
+    """pli_for_rtmp, while somebody takes frames: about one a second, where the default would make one or two in all."""
+    server = servers(**rtc.options(rtc="pli_for_rtmp 1;", remux="wait_publisher on;"))
+    # The viewer is there first: it takes frames for as long as there are any.
+    viewer = tool(ffmpeg.command("-i", server.http_url("live/one.flv"), "-c", "copy", "-f", "null", "-"))
+    server.wait_players("live/one", 1)
+    peer = tool(pion.words(whip=rtc.whip_url(server), seconds=7))
+    peer.finish(40)
+    viewer.finish(20)
+    found = json.loads(peer.text())["publisher"]
+    count = found.get("pli", 0) + found.get("fir", 0)
+    assert 4 <= count <= 9, f"in 6 to 7 s there should be 5 to 8 requests: {found}"
+
+
+def pictures(path):
+    """A checksum of each that FFmpeg 9 decodes; no complaint."""
+    words = ffmpeg.command9("-i", path, "-map", "0:v", "-fps_mode", "passthrough", "-f", "framemd5", "-")
+    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=scaled(60), check=True)
+    assert not done.stderr, f"{path}: {done.stderr}"
+    return [packet.md5 for packet in ffmpeg.framemd5(done.stdout)[0]]
 
 
 @pytest.mark.parametrize("keep", ["off", "on"])

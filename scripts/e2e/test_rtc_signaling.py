@@ -12,7 +12,7 @@ import urllib.parse
 
 import pytest
 
-from lib import api, browser, hooks, http, rtc
+from lib import api, browser, hooks, http, rtc, rtc_raw
 from lib.server import ROOT, default_vhost
 from lib.timing import SLOW, VALGRIND, wait_until
 
@@ -101,6 +101,18 @@ def test_players_of_all_kinds(servers):
     expect(post(server, name="chromium_whep", kind="whip-play"), 201)
 
 
+def test_parameter_sets_of_an_offer(servers):
+    """Encoders may tell them there alone: the picture is known at once, and players are told."""
+    server = servers(**rtc.options())
+    sets = ";sprop-parameter-sets=Z0LAHtiQKAv+XARAAAADAEAAAAyDxYuJgA==,aMiIyyA="
+    with rtc_raw.Session(server, kind="whip", direction="sendonly", fmtp=sets) as publisher:
+        assert "sprop" not in publisher.answer, f"what the publisher told is not for the answer: {publisher.answer}"
+        video = api.wait_stream(server, "one", lambda stream: stream["video"])["video"]
+        assert (video["width"], video["height"]) == (640, 360), f"the picture is known from the offer: {video}"
+        with rtc_raw.Session(server) as player:
+            assert f"{sets}\r\n" in player.answer, f"players should be told the parameter sets: {player.answer}"
+
+
 def test_a_session_from_begin_to_end(servers):
     server = servers(**rtc.options(top="") | {})
     for port in (server.api_port, server.http_port):
@@ -162,6 +174,29 @@ def test_not_where_it_is_switched_off(servers):
     server.stop()
     server = servers(top=api.CONF % "", vhosts=default_vhost(vhost="rtc { enabled on; }"))
     expect(post(server), 404, "rtc_server")
+
+
+def test_rules_and_limits_are_for_webrtc_too(servers, certificate):
+    """Of addresses, and how many there may be; by the API's TLS port."""
+    key, cert = certificate
+    top = rtc.TOP.replace("API_PORT;", f"API_PORT; https {{ enabled on; listen 127.0.0.1:HTTPS_PORT; key {key}; cert {cert}; }}", 1)
+    rules = "security { enabled on; deny play 127.0.0.1; }"
+    server = servers(top=top + "max_connections 8;\n", vhosts=default_vhost(vhost=rtc.VHOST % "" + rules))
+    expect(post(server, kind="whep"), 403)
+    with http.Connection(server.https_port, tls=True) as connection:
+        places = []
+        for number in range(10):
+            path = f"/rtc/v1/whip/?app=live&stream=s{number}"
+            connection.request("POST", path, offer(), **SDP)
+            response = connection.read_response()
+            if response.status != 201:
+                break
+            places.append(response.headers["location"])
+        expect(response, 503, "max_connections")
+        assert len(places) == 7 and response.headers["retry-after"], f"this connection and seven sessions: {places}, {response.describe()}"
+        connection.request("DELETE", places[0])
+        expect(connection.read_response("DELETE"), 200)
+        wait_until(lambda: connection.request("POST", path, offer(), **SDP) or connection.read_response().status == 201, 5, "a place is free")
 
 
 def bad_offers():

@@ -7,7 +7,7 @@ import pytest
 
 from lib import flv, http, media, publishing, rtmp
 from lib.server import default_vhost
-from lib.timing import wait_until
+from lib.timing import scaled, wait_until
 
 API = "http_api { enabled on; listen 127.0.0.1:API_PORT; }\n"
 
@@ -35,21 +35,22 @@ def wait_closed(server, kind, reason, at_least=1):
     )
 
 
+def start(servers, publish=""):
+    hls = "hls { enabled on; hls_path ./hls; hls_fragment 4; }"
+    return servers(top=API, vhosts=default_vhost(hls, play="queue_length 1; send_timeout 1500;", publish=publish))
+
+
 @pytest.fixture
 def server(servers):
-    vhosts = default_vhost(
-        "hls { enabled on; hls_path ./hls; hls_fragment 4; }",
-        play="queue_length 1; send_timeout 1500;",
-        publish="normal_timeout 1500;",
-    )
-    return servers(top=API, vhosts=vhosts)
+    return start(servers)
 
 
 def play_flv(server, name, **options):
     return http.Live(server.http_port, f"/live/{name}.flv", **options)
 
 
-def test_each_end_has_its_reason(server):
+def test_each_end_has_its_reason(servers):
+    server = start(servers, f"normal_timeout {int(scaled(1500))};")
     tags = media.tags(media.plain())
     publisher = rtmp.publisher(server, "live", "a")
     with publishing.Steady(publisher, tags):
@@ -189,6 +190,8 @@ def test_explain_a_good_stream(server):
 def test_explain_what_is_odd(server):
     with rtmp.publisher(server, "live", "odd") as client:
         publishing.send_all(client, repeated(media.tags(media.with_b_frames()), 12))
+        # Commands are answered in order: by then all of it has come.
+        client.wait_result(client.send_command("getStreamLength", None, "odd"), "getStreamLength")
         answer = explained(server, "odd")
         assert_verdicts(answer, b_frames="warn", headers="ok", timestamp_jumps="ok")
         assert 10 < check_of(answer, "b_frames")["figure"] < 90, f"their share: {check_of(answer, 'b_frames')}"

@@ -8,6 +8,7 @@ import struct
 import time
 
 from . import flv, sockets
+from .timing import scaled
 
 
 class Response:
@@ -27,7 +28,7 @@ class Response:
 
 
 class Connection:
-    def __init__(self, port, tls=False, timeout=10.0, receive_buffer=None, source=None):
+    def __init__(self, port, tls=False, timeout=scaled(10), receive_buffer=None, source=None):
         self.socket = sockets.connect("127.0.0.1", port, timeout, tls, receive_buffer, source)
         self.buffer = b""
 
@@ -136,7 +137,7 @@ class Live(Connection):
     """A live stream over HTTP: head, then bytes without an end. Raw ones by data(), FLV tags by tags(). Both return
     nothing more than [] or b"" at an orderly end, with ended set; asked once more they raise ConnectionError."""
 
-    def __init__(self, port, path, tls=False, timeout=10.0, receive_buffer=None, wait=True, source=None, **headers):
+    def __init__(self, port, path, tls=False, timeout=scaled(10), receive_buffer=None, wait=True, source=None, **headers):
         super().__init__(port, tls, timeout, receive_buffer, source)
         self.requested = time.monotonic()
         self.request("GET", path, **headers)
@@ -179,7 +180,7 @@ class Live(Connection):
 class WebSocket(Connection):
     """A live stream over WebSocket: binary messages that make up an FLV file."""
 
-    def __init__(self, port, path, tls=False, timeout=10.0, source=None, **headers):
+    def __init__(self, port, path, tls=False, timeout=scaled(10), source=None, **headers):
         super().__init__(port, tls, timeout, source=source)
         key = base64.b64encode(os.urandom(16)).decode()
         self.requested = time.monotonic()
@@ -224,7 +225,7 @@ class WebSocket(Connection):
         return self.flv.feed(payload)
 
 
-def collect(source, until=None, seconds=30):
+def collect(source, until=None, seconds=scaled(30)):
     """All tags of a Live or WebSocket, up to its end or until(tags)."""
     tags, end = [], time.monotonic() + seconds
     while not source.ended and time.monotonic() < end:

@@ -145,7 +145,7 @@ class Running:
     def finish(self):
         """What it did: of each client, there and back."""
         self.process.terminate()
-        out, _ = self.process.communicate(timeout=10)
+        out, _ = self.process.communicate(timeout=30)
         return json.loads(out)
 
     def __enter__(self):

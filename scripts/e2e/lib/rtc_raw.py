@@ -3,6 +3,7 @@ s_client behind a relay of ours, which sees every datagram."""
 
 import hashlib
 import hmac
+import ipaddress
 import os
 import re
 import select
@@ -17,6 +18,7 @@ from . import http, ports
 from .timing import scaled
 
 COOKIE = 0x2112A442
+MAPPED = 0x20
 REQUEST, SUCCESS, ERROR = 0x001, 0x101, 0x111
 USERNAME, INTEGRITY, ERROR_CODE, PRIORITY, USE_CANDIDATE, FINGERPRINT, CONTROLLING = 6, 8, 9, 0x24, 0x25, 0x8028, 0x802A
 NO_FINGERPRINT = ":".join(["AB"] * 32)
@@ -58,14 +60,33 @@ def stun_attributes(datagram):
     return found
 
 
+def is_signed(datagram, password):
+    """Whether the message's integrity is that password's. A fingerprint may follow it."""
+    size = 20
+    while size + 24 <= len(datagram):
+        kind, length = struct.unpack_from("!HH", datagram, size)
+        if kind == INTEGRITY:
+            head = datagram[:2] + struct.pack("!H", size + 4) + datagram[4:size]
+            return hmac.digest(password.encode(), head, hashlib.sha1) == datagram[size + 4 : size + 24]
+        size += 4 + (length + 3) // 4 * 4
+    return False
+
+
+def mapped_address(datagram):
+    """(IP, port) that a success response says its request came from (XOR-MAPPED-ADDRESS)."""
+    value = stun_attributes(datagram)[MAPPED]
+    ip = bytes(one ^ other for one, other in zip(value[4:], datagram[4:20]))
+    return str(ipaddress.ip_address(ip)), struct.unpack_from("!H", value, 2)[0] ^ (COOKIE >> 16)
+
+
 def error_code(datagram):
     """Of an error response, else None."""
     value = stun_attributes(datagram).get(ERROR_CODE)
     return value[2] * 100 + value[3] if stun_kind(datagram) == ERROR and value else None
 
 
-def offer(ufrag="peer", password="peersPasswordOf24Letters", fingerprint=NO_FINGERPRINT, direction="recvonly", setup="actpass"):
-    """Opus and H.264, as small as an offer can be."""
+def offer(ufrag="peer", password="peersPasswordOf24Letters", fingerprint=NO_FINGERPRINT, direction="recvonly", setup="actpass", fmtp=""):
+    """Opus and H.264, as small as an offer can be. fmtp: more of H.264's, ";a=b"."""
     common = [
         "c=IN IP4 0.0.0.0", "a=rtcp-mux", f"a={direction}", f"a=ice-ufrag:{ufrag}", f"a=ice-pwd:{password}",
         "a=ice-options:trickle", f"a=fingerprint:sha-256 {fingerprint}", f"a=setup:{setup}",
@@ -74,7 +95,7 @@ def offer(ufrag="peer", password="peersPasswordOf24Letters", fingerprint=NO_FING
     lines += ["m=audio 9 UDP/TLS/RTP/SAVPF 111", "a=mid:0", "a=rtpmap:111 opus/48000/2", *common]
     lines += [
         "m=video 9 UDP/TLS/RTP/SAVPF 102", "a=mid:1", "a=rtpmap:102 H264/90000",
-        "a=fmtp:102 level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f", *common,
+        f"a=fmtp:102 level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f{fmtp}", *common,
     ]  # fmt: skip
     return "\r\n".join(lines) + "\r\n"
 
@@ -82,9 +103,10 @@ def offer(ufrag="peer", password="peersPasswordOf24Letters", fingerprint=NO_FING
 class Session:
     """A session that was asked for, and a socket of its own that knows how to speak for it."""
 
-    def __init__(self, server, path="live/one", text=None, connection=None, kind="whep", **wanted):
-        """connection: an http.Connection to the API, to be used again; wanted: as offer's."""
+    def __init__(self, server, path="live/one", text=None, connection=None, kind="whep", host="127.0.0.1", **wanted):
+        """connection: an http.Connection to the API, to be used again; host: where media goes; wanted: as offer's."""
         self.server = server
+        self.host = host
         app, _, stream = path.partition("/")
         query = urllib.parse.urlencode({"app": app, "stream": stream})
         own = connection or http.Connection(server.api_port)
@@ -123,9 +145,10 @@ class Session:
 
     def open(self):
         if not self.socket:
-            self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+            self.socket = socket.socket(family, socket.SOCK_DGRAM)
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
-            self.socket.connect(("127.0.0.1", self.port))
+            self.socket.connect((self.host, self.port))
             self.socket.setblocking(False)
         return self.socket
 
@@ -161,14 +184,18 @@ class Session:
                 datagrams.append(datagram)
         return datagrams
 
-    def verify(self, seconds=5.0):
-        """A right request, until it is answered."""
+    def verify(self, seconds=5.0, **how):
+        """A right request, until it is answered: by one who knows the password, with the address that it came from.
+        how: as request's."""
         end = time.monotonic() + scaled(seconds)
         while time.monotonic() < end:
-            self.send(self.request())
+            self.send(self.request(**how))
             datagram = self.receive(0.3)
             while datagram is not None:
                 if is_stun(datagram) and stun_kind(datagram) == SUCCESS:
+                    assert is_signed(datagram, self.password), f"the answer's integrity should be right: {datagram.hex()}"
+                    seen, own = mapped_address(datagram), self.socket.getsockname()[:2]
+                    assert seen == own, f"the answer should say {own}, it says {seen}"
                     return self
                 datagram = self.receive()
         raise AssertionError(f"a right STUN request should be answered within {scaled(seconds)} s")
@@ -177,9 +204,9 @@ class Session:
 class Certificate:
     """openssl's, in files; fingerprint as SDP has it."""
 
-    def __init__(self, directory, name="peer"):
+    def __init__(self, directory, name="peer", kind="ec -pkeyopt ec_paramgen_curve:prime256v1"):
         self.certificate, self.key = directory / f"{name}.pem", directory / f"{name}.key"
-        make = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=peer".split()
+        make = f"openssl req -x509 -newkey {kind} -nodes -days 2 -subj /CN=peer".split()
         subprocess.run([*make, "-keyout", self.key, "-out", self.certificate], check=True, capture_output=True)
         show = ["openssl", "x509", "-noout", "-fingerprint", "-sha256", "-in", self.certificate]
         self.fingerprint = subprocess.run(show, check=True, capture_output=True, text=True).stdout.strip().partition("=")[2]
@@ -226,11 +253,15 @@ class Dtls:
             wanted = [self.relay, self.session.open()]
             for ready in select.select(wanted, [], [], 0.05)[0]:
                 self._from_client() if ready is self.relay else self._from_server()
-            try:
-                self.output += self.process.stdout.read() or b""
-            except BlockingIOError:
-                pass
+            self._read_output()
+        self._read_output()  # what it said as its last, if it is its end that was waited for
         return True
+
+    def _read_output(self):
+        try:
+            self.output += self.process.stdout.read() or b""
+        except BlockingIOError:
+            pass
 
     def _from_client(self):
         datagram, self.client = self.relay.recvfrom(1 << 16)

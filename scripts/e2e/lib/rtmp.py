@@ -9,6 +9,7 @@ import time
 from typing import NamedTuple
 
 from . import amf0, flv, sockets
+from .timing import scaled
 
 SET_CHUNK_SIZE, ABORT, ACK, USER_CONTROL, WINDOW_ACK_SIZE, PEER_BANDWIDTH = 1, 2, 3, 4, 5, 6
 AUDIO, VIDEO, DATA_AMF3, COMMAND_AMF3, DATA, COMMAND, AGGREGATE = 8, 9, 15, 17, 18, 20, 22
@@ -210,7 +211,7 @@ class ChunkReader:
 class Client:
     """A blocking RTMP client. Every wait has the timeout, in seconds; a server that closes raises ConnectionError."""
 
-    def __init__(self, host, port, timeout=10.0, scheme=0, tls=False, receive_buffer=None, source=None):
+    def __init__(self, host, port, timeout=scaled(10), scheme=0, tls=False, receive_buffer=None, source=None):
         self.timeout = timeout
         self.socket = sockets.connect(host, port, timeout, tls, receive_buffer, source)
         self.host, self.port, self.scheme = host, port, scheme

@@ -122,13 +122,22 @@ class Server:
         wanted = [self.rtmp_port] + ([self.http_port] if "http_server" in self.conf else [])
         if re.search(rf"http_api \{{ enabled on; listen 127\.0\.0\.1:{self.api_port};", self.conf):
             wanted.append(self.api_port)
+        for port in (self.rtmps_port, self.https_port):
+            if re.search(rf"(exporter|rtmps|https) \{{ enabled on; listen 127\.0\.0\.1:{port};", self.conf):
+                wanted.append(port)
+
+        left, looks = list(wanted), set()
 
         def ready():
             if self.process and self.process.poll() is not None:
                 raise AssertionError(f"the server ended with {self.process.returncode} as it started")
-            return all(can_connect(port) for port in wanted)
+            while left and (look := own_port_of_connection(left[0])):
+                looks.add((left.pop(0), look))
+            return not left
 
-        wait_until(ready, 10, f"the server listens on {wanted}")
+        wait_until(ready, 10, lambda: f"the server listens on {left}")
+        # They count for its limits: a test begins when it has closed them.
+        wait_until(lambda: not looks & taken_connections(), 10, "the connections that looked whether it listens are closed")
         return self
 
     @property
@@ -242,10 +251,22 @@ class Server:
         return f"http://127.0.0.1:{self.http_port}/{path}"
 
 
-def can_connect(port):
+def own_port_of_connection(port):
+    """Of one to that port, which is closed again; None when nobody listens there."""
     with socket.socket() as probe:
         probe.settimeout(1)
-        return probe.connect_ex(("127.0.0.1", port)) == 0
+        return probe.getsockname()[1] if probe.connect_ex(("127.0.0.1", port)) == 0 else None
+
+
+def can_connect(port):
+    return own_port_of_connection(port) is not None
+
+
+def taken_connections():
+    """(own port, the other's) of each TCP connection that its owner has not closed, or not even taken (proc_pid_net(5))."""
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    established, close_wait = "01", "08"
+    return {tuple(int(end.split(":")[1], 16) for end in row[1:3]) for row in rows if row[3] in (established, close_wait)}
 
 
 def run_once(*arguments, directory=None, seconds=10, **environment):

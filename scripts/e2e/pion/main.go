@@ -15,7 +15,7 @@ type options struct {
 	whip, whep, codec, video, audio string
 	whipPort, whepPort              int
 	seconds                         float64
-	vanish, rtx                     bool
+	vanish, rtx, publisherRtx       bool
 }
 
 func main() {
@@ -30,6 +30,7 @@ func main() {
 	flag.Float64Var(&o.seconds, "seconds", 5, "how long to publish, or to play")
 	flag.BoolVar(&o.vanish, "vanish", false, "leave without DELETE and without a word")
 	flag.BoolVar(&o.rtx, "rtx", false, "the player takes what is sent again by RTX; pion goes on to ask for what came so")
+	flag.BoolVar(&o.publisherRtx, "publisher-rtx", true, "the publisher sends again by RTX, not the same packet")
 	flag.Parse()
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "peer:", err)

@@ -25,11 +25,24 @@ type inbound struct {
 	holes      map[int64]time.Time // sequence -> since when it is missing
 	longest    time.Duration       // of the holes that were mended
 	mended     int
+	last       time.Time // when the newest came
 	duplicates int
 	codec      string
 	payload    uint8
 	ssrc       uint32
 	report     *rtcp.SenderReport
+}
+
+// overdue counts holes that were not mended for a second while packets came. pion hands out what came by RTX only when
+// another packet comes, so at the end some are left.
+func (t *inbound) overdue() int {
+	count := 0
+	for _, since := range t.holes {
+		if t.last.Sub(since) > time.Second {
+			count++
+		}
+	}
+	return count
 }
 
 type player struct {
@@ -106,7 +119,7 @@ func (t *inbound) take(packet *rtp.Packet, now time.Time) {
 		t.holes[missing] = now
 	}
 	if sequence > t.newest {
-		t.newest = sequence
+		t.newest, t.last = sequence, now
 	}
 	t.packets = append(t.packets, received{sequence, packet.Timestamp, packet.Marker, string(packet.Payload)})
 }
@@ -121,7 +134,7 @@ func (p *player) compare(sender *publisher) map[string]any {
 		sort.Slice(one.packets, func(i, j int) bool { return one.packets[i].sequence < one.packets[j].sequence })
 		facts := map[string]any{
 			"codec": one.codec, "payload_type": one.payload, "got": len(one.packets), "duplicates": one.duplicates, "holes_mended": one.mended,
-			"holes_left": len(one.holes), "longest_hole_ms": one.longest.Milliseconds(), "sender_reports": one.report != nil,
+			"holes_left": len(one.holes), "holes_overdue": one.overdue(), "longest_hole_ms": one.longest.Milliseconds(), "sender_reports": one.report != nil,
 		}
 		if sender != nil && sender.tracks[kind] != nil && len(one.packets) > 0 {
 			if ms, ok := match(facts, one, sender.tracks[kind]); ok {

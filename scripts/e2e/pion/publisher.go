@@ -20,7 +20,7 @@ type publisher struct {
 }
 
 func newPublisher(o options) (*publisher, error) {
-	base, err := newConnection(o.codec, true)
+	base, err := newConnection(o.codec, o.publisherRtx)
 	if err != nil {
 		return nil, err
 	}
