@@ -29,13 +29,28 @@ Buffer BufferPool::take(size_t size) {
 void BufferPool::give(Buffer buffer) {
     const size_t size = buffer.size();
     if (!size) return;
-    // A quarter of what many files use comes and goes all the time: fresh memory would have to be faulted in.
-    if (spare_bytes_ + size > std::max(kSpareBytes, bytes_ / 4)) {
+    // A quarter of what many files use comes and goes all the time: fresh memory would have to be faulted in. A file's
+    // buffers grow with it: what it has grown out of makes room.
+    const size_t most = std::max(kSpareBytes, bytes_ / 4);
+    while (spare_bytes_ + size > most && drop_another(size)) continue;
+    if (spare_bytes_ + size > most) {
         bytes_ -= size;
         return;
     }
     spare_bytes_ += size;
     spare_[place(size)].push_back(std::move(buffer));
+}
+
+// A spare one of another size; false: there is none.
+bool BufferPool::drop_another(size_t size) {
+    for (auto& spare : spare_) {
+        if (spare.empty() || spare.front().size() == size) continue;
+        spare_bytes_ -= spare.front().size();
+        bytes_ -= spare.front().size();
+        spare.pop_back();
+        return true;
+    }
+    return false;
 }
 
 }  // namespace runtime::disk

@@ -39,6 +39,8 @@ class BufferPool {
     size_t bytes() const { return bytes_; }  // of all that are out and all that are spare
 
   private:
+    bool drop_another(size_t size);
+
     static constexpr size_t kSpareBytes = 4 * 1024 * 1024;
     static size_t place(size_t size) { return static_cast<size_t>(std::countr_zero(size / kSmallest)); }
     std::array<std::vector<Buffer>, 7> spare_;

@@ -1,8 +1,10 @@
 // Small files as a whole, renaming, removing, jobs.
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <utility>
 
 #include "runtime/disk_closing.h"
@@ -50,11 +52,28 @@ void in_turn(Step step, std::vector<std::string> paths, std::string what, std::m
     disk.paths.enter(turn);
 }
 
-int write_whole(const std::string& path, const std::string& bytes) {
+// What becomes of the file that is replaced.
+enum class Former : uint8_t { kGoes, kStaysAsTemporary };
+
+// ENOENT where there is none, its directory included.
+int open_existing(const std::string& path, int& fd) {
+    fd = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    return fd < 0 ? errno : 0;
+}
+
+// The one that had the second name has the first afterwards.
+bool exchange(const std::string& one, const std::string& other) {
+    return renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0;
+}
+
+int write_whole(const std::string& path, const std::string& bytes, Former former) {
     const std::string temporary = path + ".tmp";
+    const bool stays = former == Former::kStaysAsTemporary;
     int fd = -1;
     bool direct = false;
-    int error = open_empty(temporary, direct, fd);
+    int error = stays ? open_existing(temporary, fd) : ENOENT;
+    const bool reused = !error;
+    if (!reused) error = open_empty(temporary, direct, fd);
     if (error) return error;
     for (size_t done = 0; done < bytes.size() && !error;) {
         const ssize_t n = write(fd, bytes.data() + done, bytes.size() - done);
@@ -63,19 +82,31 @@ int write_whole(const std::string& path, const std::string& bytes) {
         else if (n == 0 || errno != EINTR)
             error = n == 0 ? ENOSPC : errno;
     }
+    // Cut at the end and not at the beginning: ext4 writes a file that was emptied to the disk when it is closed.
+    if (!error && reused && ftruncate(fd, static_cast<off_t>(bytes.size())) != 0) error = errno;
     if (close(fd) != 0 && !error) error = errno;
-    if (!error && ::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
+    // The first time there is none to exchange with, and not every file system can.
+    const bool exchanged = !error && stays && exchange(temporary, path);
+    if (!error && !exchanged && ::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
     if (error) unlink(temporary.c_str());
     return error;
+}
+
+void write_file(std::string path, std::string bytes, Former former, Done done) {
+    auto work = [path, former, bytes = std::move(bytes)] { return write_whole(path, bytes, former); };
+    auto what = "writing " + path;
+    auto temporary = path + ".tmp";
+    in_turn(Step::kWrite, {std::move(path), std::move(temporary)}, std::move(what), std::move(work), std::move(done));
 }
 
 }  // namespace
 
 void write_file(std::string path, std::string bytes, Done done) {
-    auto work = [path, bytes = std::move(bytes)] { return write_whole(path, bytes); };
-    auto what = "writing " + path;
-    auto temporary = path + ".tmp";
-    in_turn(Step::kWrite, {std::move(path), std::move(temporary)}, std::move(what), std::move(work), std::move(done));
+    write_file(std::move(path), std::move(bytes), Former::kGoes, std::move(done));
+}
+
+void rewrite_file(std::string path, std::string bytes, Done done) {
+    write_file(std::move(path), std::move(bytes), Former::kStaysAsTemporary, std::move(done));
 }
 
 void remove(std::string path, Done done, bool empty_directory) {

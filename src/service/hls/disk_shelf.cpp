@@ -130,12 +130,14 @@ void DiskShelf::add_named(const Sealed& sealed) {
 
 void DiskShelf::write_playlist(std::function<void(base::Result<void>)> then) {
     rewrite_ = false;
-    disk::write_file(path_of(names_.playlist()), m3u8::write(window_.playlist()),
-                     [self = shared_from_this(), then = std::move(then)](base::Result<void> result) {
-                         self->playlist_good_ = result.has_value();
-                         if (result && self->host_ && !self->disposed_) self->host_->shelf_changed(*self);
-                         then(std::move(result));
-                     });
+    // An ended list is the last for a while.
+    const auto write = window_.ended() ? &disk::write_file : &disk::rewrite_file;
+    write(path_of(names_.playlist()), m3u8::write(window_.playlist()),
+          [self = shared_from_this(), then = std::move(then)](base::Result<void> result) {
+              self->playlist_good_ = result.has_value();
+              if (result && self->host_ && !self->disposed_) self->host_->shelf_changed(*self);
+              then(std::move(result));
+          });
 }
 
 void DiskShelf::step_done() {
@@ -181,6 +183,7 @@ void DiskShelf::dispose() {
     options_.cleanup = true;
     // First what names the others.
     disk::remove(path_of(names_.playlist()));
+    disk::remove(path_of(names_.playlist()) + ".tmp");
     remove_files(window_.take_expired(0, true));
     disk::remove(path_of(names_.playlist()), nullptr, true);
 }

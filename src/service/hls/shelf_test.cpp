@@ -145,7 +145,7 @@ TEST_F(ShelfTest, DiskTellsOfASegmentWhenItsPlaylistIsThere) {
     segment(*shelf, "second");
     wait(*shelf);
     EXPECT_EQ(done_, (Strings{"0 s-0.ts live/s-0.ts", "1 s-1.ts live/s-1.ts"}));
-    EXPECT_EQ(files(), (Strings{"live/s-0.ts", "live/s-1.ts", "live/s.m3u8"}));
+    EXPECT_EQ(files(), (Strings{"live/s-0.ts", "live/s-1.ts", "live/s.m3u8", "live/s.m3u8.tmp"}));
     EXPECT_EQ(file("live/s-1.ts"), "second");
     EXPECT_EQ(file("live/s.m3u8"), m3u8::write(shelf->window().playlist()));
     shelf->end_list();
@@ -169,7 +169,7 @@ TEST_F(ShelfTest, KeysAndMapsAreThereBeforeWhatNeedsThem) {
     segment(*shelf, "c", {.discontinuity = true, .key = key, .iv = iv, .init = other});
     wait(*shelf);
     EXPECT_EQ(files(), (Strings{"live/s-0.key", "live/s-0.m4s", "live/s-1.m4s", "live/s-2.m4s", "live/s.m3u8",
-                                "live/s/init-2.mp4", "live/s/init.mp4"}));
+                                "live/s.m3u8.tmp", "live/s/init-2.mp4", "live/s/init.mp4"}));
     EXPECT_EQ(file("live/s/init-2.mp4"), "another");
     EXPECT_EQ(file("live/s-0.key"), std::string(16, 'k'));
     EXPECT_EQ(shelf->window().entries()[1].item.map_uri, "s/init.mp4");
@@ -199,7 +199,7 @@ TEST_F(ShelfTest, ASegmentThatCannotBeWrittenLeavesAGapAndNoNumber) {
     EXPECT_EQ(file("live/s-1.ts"), "third");
     EXPECT_TRUE(shelf->window().entries()[1].item.discontinuity);
     ASSERT_TRUE(disk::drain(runtime::Deadline::in_ms(30'000)));
-    EXPECT_EQ(files(), (Strings{"live/s-0.ts", "live/s-1.ts", "live/s.m3u8"}));
+    EXPECT_EQ(files(), (Strings{"live/s-0.ts", "live/s-1.ts", "live/s.m3u8", "live/s.m3u8.tmp"}));
 }
 
 TEST_F(ShelfTest, AnotherRunGoesOnWithWhatIsWhole) {
