@@ -6,21 +6,33 @@
 namespace base {
 namespace detail {
 
+namespace {
+
 // malloc, not a container: header and bytes are one block, and a resize may move without a copy of our own.
-SliceBuffer* slice_buffer_resize(SliceBuffer* buffer, size_t capacity) {
+SliceBuffer* resize(SliceBuffer* buffer, size_t capacity) {
     CHECK(capacity <= UINT32_MAX);
     auto* p = static_cast<SliceBuffer*>(std::realloc(buffer, sizeof(SliceBuffer) + capacity));
     CHECK(p != nullptr);
     p->references = 1;
-    p->capacity = static_cast<uint32_t>(capacity);
+    p->used = 0;
     return p;
 }
 
-SliceBuffer* slice_buffer_allocate(size_t capacity) { return slice_buffer_resize(nullptr, capacity); }
+}  // namespace
 
 void slice_buffer_free(SliceBuffer* buffer) { std::free(buffer); }
 
 }  // namespace detail
+
+uint8_t* SliceBlock::cut(size_t bytes) {
+    if (!buffer_ || kBytes - buffer_->used < bytes) {
+        reset();
+        buffer_ = detail::resize(nullptr, kBytes);
+    }
+    uint8_t* place = buffer_->bytes() + buffer_->used;
+    buffer_->used += static_cast<uint32_t>(bytes);
+    return place;
+}
 
 Slice Slice::copy(std::span<const uint8_t> bytes) {
     SliceBuilder builder(bytes.size());
@@ -28,22 +40,36 @@ Slice Slice::copy(std::span<const uint8_t> bytes) {
     return builder.freeze();
 }
 
-SliceBuilder::SliceBuilder(size_t capacity) {
-    if (capacity) buffer_ = detail::slice_buffer_allocate(capacity);
-}
+SliceBuilder::SliceBuilder(size_t capacity) { reserve(capacity); }
 
-SliceBuilder::~SliceBuilder() {
-    if (buffer_) detail::slice_buffer_free(buffer_);
+SliceBuilder::SliceBuilder(SliceBlock& block, size_t capacity) {
+    if (capacity == 0 || capacity > SliceBlock::kLargest) {
+        reserve(capacity);
+        return;
+    }
+    data_ = block.cut(capacity);
+    buffer_ = block.buffer_;
+    ++buffer_->references;
+    capacity_ = static_cast<uint32_t>(capacity);
 }
 
 void SliceBuilder::reserve(size_t capacity) {
-    if (capacity > this->capacity()) buffer_ = detail::slice_buffer_resize(buffer_, capacity);
+    if (capacity <= capacity_) return;
+    if (buffer_ && buffer_->used) {  // a part of a block
+        SliceBuilder own(capacity);
+        own.append(bytes());
+        *this = std::move(own);
+        return;
+    }
+    buffer_ = detail::resize(buffer_, capacity);
+    data_ = buffer_->bytes();
+    capacity_ = static_cast<uint32_t>(capacity);
 }
 
 uint8_t* SliceBuilder::extend(size_t n) {
     if (size_ + n > capacity()) reserve(std::max(size_ + n, capacity() * 2));
     uint8_t* place = data() + size_;
-    size_ += n;
+    size_ += static_cast<uint32_t>(n);
     return place;
 }
 
@@ -55,8 +81,9 @@ void SliceBuilder::append(std::span<const uint8_t> bytes) {
 Slice SliceBuilder::freeze() {
     Slice slice;
     slice.buffer_ = std::exchange(buffer_, nullptr);
-    slice.data_ = slice.buffer_ ? slice.buffer_->bytes() : nullptr;
-    slice.size_ = static_cast<uint32_t>(std::exchange(size_, 0));
+    slice.data_ = std::exchange(data_, nullptr);
+    slice.size_ = std::exchange(size_, 0);
+    capacity_ = 0;
     return slice;
 }
 

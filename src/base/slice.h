@@ -15,12 +15,13 @@ namespace base {
 namespace detail {
 struct SliceBuffer {
     uint32_t references;
-    uint32_t capacity;
+    uint32_t used;  // by parts, of a SliceBlock's
     uint8_t* bytes() { return reinterpret_cast<uint8_t*>(this + 1); }
 };
-SliceBuffer* slice_buffer_allocate(size_t capacity);
-SliceBuffer* slice_buffer_resize(SliceBuffer* buffer, size_t capacity);  // sole owner only
 void slice_buffer_free(SliceBuffer* buffer);
+inline void slice_buffer_release(SliceBuffer* buffer) {
+    if (buffer && --buffer->references == 0) slice_buffer_free(buffer);
+}
 }  // namespace detail
 
 class Slice {
@@ -39,9 +40,7 @@ class Slice {
         std::swap(size_, other.size_);
         return *this;
     }
-    ~Slice() {
-        if (buffer_ && --buffer_->references == 0) detail::slice_buffer_free(buffer_);
-    }
+    ~Slice() { detail::slice_buffer_release(buffer_); }
 
     static Slice copy(std::span<const uint8_t> bytes);
     static Slice copy(std::string_view text) {
@@ -76,24 +75,52 @@ class Slice {
     uint32_t size_ = 0;
 };
 
+// Memory for many small Slices that come one after the other and go together, such as a stream's frames: one
+// allocation for all of a block, which goes with the last of them. One that stays long keeps its neighbours' memory.
+// With the address sanitizer each has memory of its own, with its guards.
+class SliceBlock {
+  public:
+#ifdef __SANITIZE_ADDRESS__
+    static constexpr size_t kLargest = 0;
+#else
+    static constexpr size_t kLargest = 2 * 1024;  // of those that share
+#endif
+
+    SliceBlock() = default;
+    SliceBlock(const SliceBlock&) = delete;
+    ~SliceBlock() { reset(); }
+    // Those that were cut from it keep it; the next begins another.
+    void reset() { detail::slice_buffer_release(std::exchange(buffer_, nullptr)); }
+
+  private:
+    friend class SliceBuilder;
+    static constexpr size_t kBytes = 16 * 1024 - sizeof(detail::SliceBuffer) - 16;  // a malloc of 16 kB in all
+    uint8_t* cut(size_t bytes);
+
+    detail::SliceBuffer* buffer_ = nullptr;
+};
+
 // Grows by doubling. At most 4 GiB - 1; the caller bounds it far below.
 class SliceBuilder {
   public:
     explicit SliceBuilder(size_t capacity = 0);
+    // Room in the block for so many bytes where they are not more than SliceBlock::kLargest.
+    SliceBuilder(SliceBlock& block, size_t capacity);
     SliceBuilder(const SliceBuilder&) = delete;
-    SliceBuilder(SliceBuilder&& other) noexcept
-        : buffer_(std::exchange(other.buffer_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    SliceBuilder(SliceBuilder&& other) noexcept { *this = std::move(other); }
     SliceBuilder& operator=(SliceBuilder&& other) noexcept {
         std::swap(buffer_, other.buffer_);
+        std::swap(data_, other.data_);
         std::swap(size_, other.size_);
+        std::swap(capacity_, other.capacity_);
         return *this;
     }
-    ~SliceBuilder();
+    ~SliceBuilder() { detail::slice_buffer_release(buffer_); }
 
     size_t size() const { return size_; }
-    size_t capacity() const { return buffer_ ? buffer_->capacity : 0; }
-    uint8_t* data() { return buffer_ ? buffer_->bytes() : nullptr; }
-    std::span<const uint8_t> bytes() const { return {buffer_ ? buffer_->bytes() : nullptr, size_}; }
+    size_t capacity() const { return capacity_; }
+    uint8_t* data() { return data_; }
+    std::span<const uint8_t> bytes() const { return {data_, size_}; }
     void reserve(size_t capacity);
     void append(std::span<const uint8_t> bytes);
     void append(uint8_t byte) { append(std::span(&byte, 1)); }
@@ -105,7 +132,9 @@ class SliceBuilder {
 
   private:
     detail::SliceBuffer* buffer_ = nullptr;
-    size_t size_ = 0;
+    uint8_t* data_ = nullptr;
+    uint32_t size_ = 0;
+    uint32_t capacity_ = 0;
 };
 
 }  // namespace base

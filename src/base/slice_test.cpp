@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace base {
 namespace {
 
@@ -47,6 +51,37 @@ TEST(Slice, CopiesShareTheBytes) {
     EXPECT_EQ(sub.text(), "ar");
     Slice moved = std::move(sub);
     EXPECT_EQ(moved.text(), "ar");
+}
+
+TEST(SliceBlock, PartsKeepTheirBytesWhateverGoes) {
+    std::vector<std::pair<Slice, std::string>> kept;
+    {
+        SliceBlock block;
+        for (size_t i = 0; i < 300; ++i) {
+            const std::string text(i * 7 % 2200, static_cast<char>('a' + i % 26));  // some are too large for a block
+            SliceBuilder builder(block, text.size());
+            EXPECT_EQ(builder.capacity(), text.size());
+            if (i % 5 == 1) continue;  // begun in vain
+            builder.append(std::span(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
+            Slice slice = builder.freeze();
+            if (i % 3 != 0) kept.emplace_back(std::move(slice), text);
+            if (i == 150) block.reset();
+        }
+    }
+    for (const auto& [slice, text] : kept) EXPECT_EQ(slice.text(), text);
+}
+
+TEST(SliceBlock, APartThatGrowsMovesOut) {
+    SliceBlock block;
+    SliceBuilder first(block, 3);
+    SliceBuilder second(block, 3);
+    first.append(std::span(reinterpret_cast<const uint8_t*>("abc"), 3));
+    second.append(std::span(reinterpret_cast<const uint8_t*>("xyz"), 3));
+    first.append(std::span(reinterpret_cast<const uint8_t*>("defghijk"), 8));
+    second.reserve(100);
+    second.append('!');
+    EXPECT_EQ(first.freeze().text(), "abcdefghijk");
+    EXPECT_EQ(second.freeze().text(), "xyz!");
 }
 
 TEST(SliceBuilder, GrowsAndFreezes) {

@@ -168,7 +168,11 @@ Result<void> ChunkReader::reserve(ChunkStream& stream, size_t bytes) {
     size_t want = std::min<size_t>(stream.length, std::max(need, have * 2));
     if (in_progress_ + (want - have) > kMaxInProgress)
         return fail(Code::kLimit, fmt::format("unfinished messages of more than {} bytes", kMaxInProgress));
-    stream.payload.reserve(want);
+    const bool is_frame = stream.type == kAudio || stream.type == kVideo;
+    if (is_frame && have == 0 && want == stream.length)
+        stream.payload = base::SliceBuilder(frames_, want);
+    else
+        stream.payload.reserve(want);
     in_progress_ += static_cast<uint32_t>(want - have);
     return {};
 }

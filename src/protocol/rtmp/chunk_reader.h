@@ -1,7 +1,8 @@
 #pragma once
 // Chunks to messages (Adobe RTMP 1.0, 5.3): parses in place out of the buffer that is handed in, copies payload once,
-// into the message's own memory, and keeps of the input only an unfinished chunk header. Acts on Set Chunk Size and
-// Abort itself. Does not know what is in the other messages.
+// into memory of the message's own or, of small audio and video, of a block that it shares with others of its
+// connection, and keeps of the input only an unfinished chunk header. Acts on Set Chunk Size and Abort itself. Does not
+// know what is in the other messages.
 //
 // Where peers differ from the page: an extended timestamp may or may not be repeated in type 3 chunks (both are
 // taken, by comparing with the one that is known), and a chunk stream may begin with a type 1 header (librtmp's does).
@@ -37,7 +38,10 @@ class ChunkReader {
     base::Result<size_t> feed(std::span<const uint8_t> bytes, MessageSink& sink);
 
     // Gives back memory that was set aside for more chunk streams: its peer has said most of what it will.
-    void shrink() { base::shrink(streams_); }
+    void shrink() {
+        base::shrink(streams_);
+        frames_.reset();
+    }
 
     uint32_t chunk_size() const { return chunk_size_; }
     size_t chunk_streams() const { return streams_.size(); }
@@ -71,6 +75,7 @@ class ChunkReader {
     base::Result<void> control(const Message& message);
 
     std::vector<ChunkStream> streams_;
+    base::SliceBlock frames_;
     uint32_t current_ = 0;     // index in streams_ of the chunk under way
     uint32_t chunk_left_ = 0;  // bytes of its payload still to come
     uint32_t chunk_size_ = kDefaultChunkSize;

@@ -25,6 +25,8 @@ base::Result<void> Publisher::on_media(::rtmp::Message& message) {
     new_media_ = true;
     auto parsed = TRY(parser_.parse(message.type, message.payload, message.timestamp));
     if (parsed.frame) {
+        // It stays, and would keep the memory of the frames beside it.
+        if (parsed.frame->sequence_header) parsed.frame->payload = base::Slice::copy(parsed.frame->payload);
         publication_.publish(std::move(*parsed.frame));
     } else if (parsed.nothing != noted_nothing_) {
         noted_nothing_ = parsed.nothing;
