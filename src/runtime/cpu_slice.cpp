@@ -14,9 +14,21 @@ int64_t thread_cpu_us() {
     return now.tv_sec * 1'000'000LL + now.tv_nsec / 1000;
 }
 
+namespace {
+
+bool turn_is_long() { return base::monotonic_us() - detail::pulse.turn_began_us.load() >= kLongTurnUs; }
+
+}  // namespace
+
 bool slice_is_over(int64_t own_us) {
     if (own_us < kSliceUs / 2) return false;
-    return own_us >= kSliceUs || base::monotonic_us() - detail::pulse.turn_began_us.load() >= kLongTurnUs;
+    return own_us >= kSliceUs || turn_is_long();
+}
+
+void await_short_turn() {
+    constexpr int kMostTurns = 200;
+    for (int turns = 0; turns < kMostTurns && turn_is_long(); ++turns)
+        if (!yield()) return;
 }
 
 base::Result<void> CpuSlice::step() {

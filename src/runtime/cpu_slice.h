@@ -20,6 +20,10 @@ constexpr int64_t kLongTurnUs = 1'000;
 // Whether who has had the loop for so long should give way.
 bool slice_is_over(int64_t own_us);
 
+// For one of perhaps hundreds that have something to do at the same moment, each a little: yields while the loop's turn
+// is long already, not for ever. Whoever is cancelled does not wait.
+void await_short_turn();
+
 class CpuSlice {
   public:
     // The clock is a system call: it is looked at once in so many steps.

@@ -55,6 +55,24 @@ TEST_F(CpuSliceTest, LooksAtTheClockOnceInSoManySteps) {
     other.cancel_and_join();
 }
 
+// 40 of them with 0.2 ms each make 8 ms: no turn of the loop takes many of them.
+TEST_F(CpuSliceTest, ManyWithALittleEachShareTheTurns) {
+    constexpr int kMany = 40;
+    int turns = 0, done = 0;
+    auto other = spawn("other", [&] {
+        while (yield()) ++turns;
+    });
+    for (int i = 0; i < kMany; ++i)
+        spawn("one of many", [&] {
+            await_short_turn();
+            use_the_processor(kLongTurnUs / 5);
+            ++done;
+        });
+    while (done < kMany) ASSERT_TRUE(ok(yield()));
+    EXPECT_GE(turns, kMany / 5 - 3);
+    other.cancel_and_join();
+}
+
 TEST_F(CpuSliceTest, IsShorterInALongTurn) {
     int turns = 0;
     auto other = spawn("other", [&] {

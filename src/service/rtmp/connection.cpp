@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "protocol/rtmp/handshake.h"
+#include "runtime/cpu_slice.h"
 #include "service/rtmp/service.h"
 
 namespace service::rtmp {
@@ -172,6 +173,8 @@ Result<void> Connection::write_output() {
 
 Connection::Outcome Connection::end(std::string_view why) {
     std::string reason(why);
+    // Where a network or an encoder with many streams goes, all of them end at once, and with each what records it.
+    if (!publishers_.empty()) runtime::await_short_turn();
     publishers_.clear();
     if (work_ && work_->refused) linger();
     finish(reason, CloseReason::kUnknown);
