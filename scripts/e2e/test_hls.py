@@ -2,6 +2,7 @@
 and by FFmpeg; as HTTP has it."""
 
 import gzip
+import time
 
 import pytest
 
@@ -185,7 +186,9 @@ def test_the_window_slides_and_what_left_it_is_deleted(servers):
         tags = media.from_keyframe(media.with_b_frames())
         frames = flv.frames(tags)
         publishing.send_all(client, [tag for tag in tags if not flv.is_frame(tag)])
+        first = server.dir / "html/live/one-0.ts"
         for round_ in range(3):
+            began = time.monotonic()
             for tag in frames:
                 client.send_tag(tag._replace(timestamp=tag.timestamp + round_ * (frames[-1].timestamp + 40)))
             playlist = hls.wait(
@@ -193,11 +196,13 @@ def test_the_window_slides_and_what_left_it_is_deleted(servers):
                 PATH,
                 lambda found: len(found.segments) >= 3 and found.sequence > (sequences[-1] if sequences else -1),
             )
+            if playlist.sequence > 0 and (not sequences or sequences[-1] == 0):
+                is_there = first.exists()
+                # The playlist's length is how long it stays.
+                assert is_there or time.monotonic() - began > 3, "who has read the last playlist may still ask for it"
             sequences.append(playlist.sequence)
             for segment in playlist.segments:
                 hls.fetch(server, PATH, segment.uri)
-        first = server.dir / "html/live/one-0.ts"
-        assert first.exists(), "who has read the last playlist may still ask for it"
         wait_until(lambda: not first.exists(), 40, "one-0.ts is deleted once nobody can want it")
         assert http.get_status(server.http_port, "/live/one-0.ts") == 404
         last = hls.wait(server, PATH, lambda found: found.segments)

@@ -105,7 +105,8 @@ void Output::on_frame(const media::Frame& frame) {
         segmenter_.jumped();
     }
     waiting_.push_back({frame, base::wall_ms()});
-    if (frame.keyframe || frame.sequence_header || waiting_.size() >= kFramesAtOnce) feed_waiting();
+    const size_t at_once = stream_->headers().has_video ? kFramesAtOnce : kSoundsAtOnce;
+    if (frame.keyframe || frame.sequence_header || waiting_.size() >= at_once) feed_waiting();
 }
 
 void Output::feed_waiting() {

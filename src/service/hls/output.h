@@ -91,8 +91,9 @@ class Output final : public live::FrameSink, private SegmentSink, private ByteSi
         int64_t wall_ms;
     };
     // Of a stream among hundreds nothing that muxing needs is in the processor's caches any more when its next frame
-    // comes: frames are muxed so many at once. A segment ends at a keyframe, which waits for nothing.
-    static constexpr size_t kFramesAtOnce = 16;
+    // comes: frames are muxed so many at once. A segment ends at a keyframe, which waits for nothing; without pictures
+    // it ends at any frame, and those would wait for long.
+    static constexpr size_t kFramesAtOnce = 48, kSoundsAtOnce = 16;
 
     void open_segment(const Opening& opening) override;
     void write_frame(const media::Frame& frame) override;
