@@ -89,7 +89,10 @@ def test_encrypted(servers, form):
     assert len(ivs) == len(keys), f"each segment should have an IV of its own:\n{playlist.text}"
     secrets = {hls.fetch(server, PATH, uri) for uri in keys}
     assert len(secrets) == len(set(keys)), "each key should be another one"
-    assert hls.fetch(server, PATH, playlist.segments[0].uri)[:1] != b"G", "a segment should not be plain"
+    segment = hls.fetch(server, PATH, playlist.segments[0].uri)
+    # One byte of what is encrypted is any byte now and then.
+    is_plain = segment[4:8] in (b"styp", b"moof") or set(segment[: 8 * 188 : 188]) == {ord("G")}
+    assert not is_plain, f"a segment should not be plain: {segment[:16]}"
     assert (server.dir / "html/live" / keys[0]).read_bytes() in secrets
     reader = ["-allowed_extensions", "ALL", "-i", server.http_url(PATH[1:])]
     got = hls.packets(reader[-1], *(filters("b-frames", False) if form == "ts" else []),
