@@ -34,6 +34,8 @@ uint8_t* SliceBlock::cut(size_t bytes) {
     return place;
 }
 
+size_t Slice::memory() const { return buffer_ && buffer_->used ? SliceBlock::kBytes : size_; }
+
 Slice Slice::copy(std::span<const uint8_t> bytes) {
     SliceBuilder builder(bytes.size());
     builder.append(bytes);

@@ -56,6 +56,9 @@ class Slice {
     std::span<const uint8_t> bytes() const { return {data_, size_}; }
     operator std::span<const uint8_t>() const { return bytes(); }
     std::string_view text() const { return {reinterpret_cast<const char*>(data_), size_}; }
+    // Bytes of memory that it holds: of a part of a block the whole block, otherwise about its own.
+    size_t memory() const;
+    bool shares_memory(const Slice& other) const { return buffer_ && buffer_ == other.buffer_; }
 
     // The bytes [offset, offset + count) of the same buffer; both are clamped to what is there.
     Slice sub(size_t offset, size_t count = SIZE_MAX) const {
@@ -93,6 +96,7 @@ class SliceBlock {
     void reset() { detail::slice_buffer_release(std::exchange(buffer_, nullptr)); }
 
   private:
+    friend class Slice;
     friend class SliceBuilder;
     static constexpr size_t kBytes = 16 * 1024 - sizeof(detail::SliceBuffer) - 16;  // a malloc of 16 kB in all
     uint8_t* cut(size_t bytes);

@@ -220,10 +220,11 @@ void Stream::keep_in_gop(const media::Frame& frame) {
         if (gop_too_long_ || frame.sequence_header || !audio_only) return;
         gop_headers_ = headers_;
     }
+    if (gop_.empty() || !frame.payload.shares_memory(gop_.back().payload)) gop_bytes_ += frame.payload.memory();
     gop_.push_back(frame);
-    gop_bytes_ += frame.payload.size();
     while (audio_only && gop_.back().dts - gop_.front().dts > options_.audio_cache_ms) {
-        gop_bytes_ -= gop_.front().payload.size();
+        const base::Slice& first = gop_.front().payload;
+        if (!first.shares_memory(gop_[1].payload)) gop_bytes_ -= first.memory();
         gop_.pop_front();
     }
     bool too_many =

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -159,6 +160,36 @@ TEST(Stream, ForgetsAGopThatIsTooLong) {
     EXPECT_TRUE(stream->gop().empty());
     publication.publish(video(200, true));
     EXPECT_EQ(stream->gop().size(), 1u);
+}
+
+// A frame of one byte keeps the block of memory that it was cut from: that is what the bound of a GOP counts.
+TEST(Stream, ForgetsAGopThatHoldsTooMuchMemory) {
+    if (base::SliceBlock::kLargest == 0) GTEST_SKIP() << "built with the address sanitizer frames share no memory";
+    LiveOptions options;
+    options.gop_cache_max_frames = 0;
+    for (const bool one_block_each : {false, true}) {
+        auto stream = make_stream(options);
+        Owner owner;
+        auto publication = publish(*stream, owner);
+        publication.publish(video(0, true));
+        base::SliceBlock block;
+        size_t longest = 0;
+        for (int i = 1; i <= 10'000; ++i) {
+            base::SliceBuilder builder(block, 1);
+            builder.append(uint8_t{'p'});
+            if (one_block_each) block.reset();
+            media::Frame frame = video(i);
+            frame.payload = builder.freeze();
+            publication.publish(std::move(frame));
+            longest = std::max(longest, stream->gop().size());
+        }
+        if (one_block_each) {
+            EXPECT_LT(longest, 9'000u) << "128 MB are not so many blocks of 16 kB";
+            EXPECT_TRUE(stream->gop().empty());
+        } else {
+            EXPECT_EQ(stream->gop().size(), 10'001u);
+        }
+    }
 }
 
 TEST(Stream, RepeatedHeadersGoOutUnlessReduced) {
