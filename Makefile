@@ -9,7 +9,7 @@ MAKEFLAGS += --no-builtin-rules
 
 OBJS ?= objs
 CONFIG ?= $(OBJS)/config.mk
-# Builds that give the compiler the same flags can share their objects: the gperf ones and the normal one do.
+# Builds that give the compiler the same flags can share their objects: those with gperf or valgrind and the normal one do.
 OBJDIR ?= $(OBJS)/obj
 
 goals := $(or $(MAKECMDGOALS),all)
@@ -37,8 +37,12 @@ ifeq ($(CONFIG_DEBUG),on)
 OPTIMISE := -O0
 CPPFLAGS += -DSRS_DEBUG
 endif
-ifneq ($(filter on,$(CONFIG_SANITIZER) $(CONFIG_GCOV) $(CONFIG_VALGRIND)),)
-OPTIMISE := $(patsubst -O2,-O1,$(OPTIMISE))
+# What a tool tells has functions and lines: -g1; what a debugger shows beside them is a third of the compiler's time. -Og
+# and not -O1, for which g++ 12 takes up to seven times as long under the sanitizers, to track variables.
+TOOLS := $(firstword $(filter on,$(CONFIG_SANITIZER) $(CONFIG_GCOV) $(CONFIG_GPROF)))
+ifeq ($(TOOLS)-$(CONFIG_DEBUG),on-off)
+CXXFLAGS += -g1
+OPTIMISE := $(if $(filter on,$(CONFIG_GPROF)),-O2,-Og)
 endif
 ifeq ($(CONFIG_SANITIZER),on)
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
@@ -46,9 +50,6 @@ CPPFLAGS += -DSRS_SANITIZER
 endif
 ifeq ($(CONFIG_SANITIZER_STATIC),on)
 LDFLAGS += -static-libasan -static-libubsan
-endif
-ifeq ($(CONFIG_VALGRIND),on)
-CPPFLAGS += -DSRS_VALGRIND
 endif
 # gmon.out has addresses as they were in the process, which gprof finds again only where nothing was moved: no-pie.
 ifeq ($(CONFIG_GPROF),on)
@@ -66,6 +67,8 @@ CPPFLAGS += -DSRS_SANITIZER
 endif
 CXXFLAGS += $(OPTIMISE) $(SANITIZE) $(CONFIG_EXTRA_FLAGS)
 LDFLAGS += $(SANITIZE) $(CONFIG_EXTRA_FLAGS)
+# What only tests run need not be fast: half of the compiler's time for them.
+TEST_FLAGS := $(if $(filter on,$(CONFIG_DEBUG)),,-Og -g1)
 # CLI11 does not compile without exceptions; nothing else may have them (see doc/architecture.md).
 WITH_EXCEPTIONS := src/server/command_line.cpp research/bench/command_line.cpp
 
@@ -75,8 +78,10 @@ WITH_EXCEPTIONS := src/server/command_line.cpp research/bench/command_line.cpp
 BENCH_DIRS := $(sort $(patsubst %/,%,$(dir $(wildcard research/*/main.cpp research/floor/floor.cpp))))
 # What only some builds have stands in x_on.cpp; the others take x_off.cpp. PART=on|off, a word each.
 CONFIG_PLANTED := $(if $(filter on,$(CONFIG_DEBUG) $(CONFIG_SANITIZER) $(CONFIG_GPERF) $(CONFIG_GPROF) $(CONFIG_GCOV) $(CONFIG_VALGRIND)),on,off)
-CHOICES := cpu_profile=$(CONFIG_GCP) heap_profile=$(CONFIG_GMP) release_rate=$(CONFIG_GPERF) leak_check=$(CONFIG_GMC) sanitizer_log=$(CONFIG_SANITIZER_LOG) planted=$(CONFIG_PLANTED)
-not_chosen := $(foreach c,$(CHOICES),src/server/$(firstword $(subst =, ,$(c)))_$(if $(filter %=on,$(c)),off,on).cpp)
+CHOICES := server/cpu_profile=$(CONFIG_GCP) server/heap_profile=$(CONFIG_GMP) server/release_rate=$(CONFIG_GPERF) \
+    server/leak_check=$(CONFIG_GMC) server/sanitizer_log=$(CONFIG_SANITIZER_LOG) server/planted=$(CONFIG_PLANTED) \
+    runtime/memcheck=$(CONFIG_VALGRIND)
+not_chosen := $(foreach c,$(CHOICES),src/$(firstword $(subst =, ,$(c)))_$(if $(filter %=on,$(c)),off,on).cpp)
 sources := $(sort $(filter-out $(not_chosen),$(shell find src research -name '*.cpp' 2>/dev/null)))
 dirs := $(sort $(patsubst %/,%,$(dir $(sources))))
 tests := $(filter %_test.cpp %_testing.cpp,$(sources))
@@ -148,7 +153,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(2)')
 
 # Changed flags rebuild everything.
-$(OBJDIR)/flags: written = $(CXX) $(CPPFLAGS) $(CXXFLAGS)
+$(OBJDIR)/flags: written = $(CXX) $(CPPFLAGS) $(CXXFLAGS), for tests $(TEST_FLAGS)
 $(OBJS)/link-flags: written = $(LINK_FLAGS) $(CONFIG_LIBS)
 $(OBJDIR)/flags $(OBJS)/link-flags: FORCE
 	@mkdir -p $(@D); echo '$(subst ','\'',$(written))' >$@.new; \
@@ -157,7 +162,7 @@ $(OBJDIR)/flags $(OBJS)/link-flags: FORCE
 $(OBJDIR)/%.o: %.cpp $(OBJDIR)/flags
 	@mkdir -p $(@D)
 	$(call say,CXX,$<)
-	$(Q)$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(if $(filter $<,$(WITH_EXCEPTIONS)),-fexceptions,-fno-exceptions) -MMD -MP -c -o $@ $<
+	$(Q)$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(if $(filter $<,$(WITH_EXCEPTIONS)),-fexceptions,-fno-exceptions) $(if $(filter $<,$(tests)),$(TEST_FLAGS)) -MMD -MP -c -o $@ $<
 
 # ---- Archives
 

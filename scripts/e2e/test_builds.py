@@ -32,7 +32,7 @@ BUILDS = {
     "gmd": (["--gperf", "--gmd"], True),
     "gprof": (["--gprof"], False),
     "gcov": (["--gcov"], False),
-    "valgrind": (["--valgrind"], False),
+    "valgrind": (["--valgrind"], True),
 }
 HOT = ["planted_spin", *PLANTED]
 

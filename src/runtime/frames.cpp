@@ -2,11 +2,7 @@
 
 #include <ucontext.h>
 
-#if defined(SRS_VALGRIND)
-#include <valgrind/memcheck.h>
-#else
-#define VALGRIND_MAKE_MEM_DEFINED(address, size) (static_cast<void>(address), static_cast<void>(size))
-#endif
+#include "runtime/memcheck.h"
 
 // The linker's: where the program's code begins and ends.
 extern "C" const char __executable_start;
@@ -23,7 +19,7 @@ constexpr size_t kMostLibraryWords = 2048;
 // Much of a stack was never written. That a stale word is looked at is no mistake: valgrind need not say so.
 READS_STACKS uintptr_t word_at(uintptr_t address) {
     uintptr_t word = *reinterpret_cast<const volatile uintptr_t*>(address);
-    VALGRIND_MAKE_MEM_DEFINED(&word, sizeof word);
+    memcheck_forgive(&word, sizeof word);
     return word;
 }
 

@@ -9,17 +9,12 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "runtime/immortal.h"
+#include "runtime/memcheck.h"
 #include "runtime/sampler.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>
 #include <sanitizer/lsan_interface.h>
-#endif
-#if defined(SRS_VALGRIND)
-#include <valgrind/valgrind.h>
-#else
-#define VALGRIND_STACK_REGISTER(low, high) (static_cast<void>(low), static_cast<void>(high), 0u)
-#define VALGRIND_STACK_DEREGISTER(id) static_cast<void>(id)
 #endif
 
 namespace runtime::detail {
@@ -92,7 +87,8 @@ Stack& take_stack(const void* thread, size_t size) {
         guard(stack);
     }
     if (stack.idle) unlink_idle(stack);
-    stack.valgrind_id = VALGRIND_STACK_REGISTER(stack.low, stack.top);
+    stack.memcheck_id =
+        memcheck_begin_stack(reinterpret_cast<uintptr_t>(stack.low), reinterpret_cast<uintptr_t>(stack.top));
 #if defined(__SANITIZE_ADDRESS__)
     __lsan_register_root_region(stack.low, stack.size());
 #endif
@@ -100,7 +96,7 @@ Stack& take_stack(const void* thread, size_t size) {
 }
 
 void leave_stack(Stack& stack) {
-    VALGRIND_STACK_DEREGISTER(stack.valgrind_id);
+    memcheck_end_stack(stack.memcheck_id);
 #if defined(__SANITIZE_ADDRESS__)
     __lsan_unregister_root_region(stack.low, stack.size());
 #endif
@@ -120,7 +116,7 @@ void register_idle_stack([[maybe_unused]] const void* thread) {
     constexpr uintptr_t kBytes = 32 * 1024;  // what it needs at most
     const uintptr_t mask = page_size() - 1;
     const uintptr_t top = (reinterpret_cast<uintptr_t>(thread) + mask) & ~mask;
-    [[maybe_unused]] const unsigned id = VALGRIND_STACK_REGISTER(top - kBytes, top);
+    memcheck_begin_stack(top - kBytes, top);
     set_idle_stack({top - kBytes, top, false});
 }
 

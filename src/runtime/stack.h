@@ -18,7 +18,7 @@ struct Stack {
     bool idle = false;     // in the list of ended ones whose memory was not given back yet
     Stack* previous = nullptr;
     Stack* next = nullptr;
-    unsigned valgrind_id = 0;
+    unsigned memcheck_id = 0;
 
     size_t size() const { return static_cast<size_t>(top - low); }
 };
