@@ -503,6 +503,6 @@ def test_a_reload_changes_the_hooks(servers):
         server.conf_path.write_text(server.conf.replace("/no;", "/yes;"))
         mark = server.log_mark()
         server.signal(1)
-        server.wait_log("reload.*changes", since=mark)
+        server.wait_log(r"reload: \S+ \d+ changes", since=mark)
         rtmp.publisher(server, "live", "one").close()
         assert [call.target for call in asked.calls] == ["/no", "/yes"], asked.calls
