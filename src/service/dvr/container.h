@@ -14,9 +14,9 @@
 namespace service::dvr {
 
 // How long bytes of a recording stay in memory at most, ms: what a kill -9 may cost is 1 s.
-inline constexpr int64_t kFlushMs = 800;
+inline constexpr int64_t kFlushMs = 760;
 // Of a format whose pieces are that old already when the file gets them.
-inline constexpr int64_t kPieceFlushMs = 100;
+inline constexpr int64_t kPieceFlushMs = 50;
 
 enum class Taken : uint8_t {
     kYes,

@@ -12,7 +12,7 @@ using media::Frame;
 using media::Kind;
 
 // By the frames' times, and by the clock where they come slower.
-constexpr int64_t kFragmentMs = 800;
+constexpr int64_t kFragmentMs = 740;
 constexpr int64_t kFragmentWaitMs = 500;
 constexpr size_t kFragmentBytes = 16 * 1024 * 1024;
 

@@ -67,8 +67,8 @@ std::string Publisher::idle_text(int64_t now_us) const {
 int64_t Publisher::read_interval_ms() const {
     // A new connection's sender waits for acknowledgements, which come with the reads, to gather speed.
     constexpr int64_t kStartUs = 2'000'000;
-    // What its players wait for anyway hides this; recorders and segmenters do not mind twice of it.
-    constexpr int kShareOfMerging = 8, kLongestMs = 40, kAlone = 2;
+    // What its players wait for anyway hides this; recorders and segmenters do not mind four times of it.
+    constexpr int kShareOfMerging = 8, kLongestMs = 40, kAlone = 4;
     if (vhost_->min_latency || !any_media_ || last_media_us_ - first_media_us_ < kStartUs) return 0;
     if (vhost_->publish.mr) return vhost_->publish.mr_latency;
     const bool alone = publication_.stream() && publication_.stream()->idle_since_ms() != 0;
