@@ -140,7 +140,7 @@ void Engine::enlist(const std::shared_ptr<File>& file) {
 void Engine::tick() {
     set_context_id("disk");
     while (!cancelled()) {
-        if (!enlisted_ && late_.empty()) {
+        if (!enlisted_ && late_.empty() && !(uring_ && uring_->under_way())) {
             work_.reset();
             if (!work_.wait(Deadline::never())) return;
         }
@@ -157,6 +157,7 @@ void Engine::tick() {
             go();
         }
         flush_slot();
+        if (uring_) uring_->look();
     }
 }
 

@@ -27,6 +27,7 @@ struct Write {
     unsigned count = 0;
     std::array<iovec, kMostParts> parts{};
     uint64_t offset = 0;
+    bool urgent = false;  // more waits for its end
 };
 
 class Writer {
@@ -34,6 +35,10 @@ class Writer {
     virtual ~Writer() = default;
     // Calls file->on_written() later, with the bytes written, perhaps fewer than asked, or -errno.
     virtual void submit(const std::shared_ptr<File>& file, Write& write) = 0;
+    // Takes the ends of writes that nothing has told of: those that are not urgent. Called at each tick.
+    virtual void look() {}
+    // Writes that look() may find ended.
+    virtual size_t under_way() const { return 0; }
 };
 
 std::unique_ptr<Writer> make_thread_writer(detail::ThreadPool& pool);

@@ -202,6 +202,7 @@ void File::pump() {
         skip = 0;
         next = piece.offset + piece.submit;
     }
+    write_.urgent = end_ || pieces_.size() > 1 || pieces_.front().used == pieces_.front().buffer.size();
     busy_ = true;
     busy_since_ms_ = base::monotonic_ms();
     ++engine_.operations;

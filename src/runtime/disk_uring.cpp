@@ -1,10 +1,13 @@
-// Writing by io_uring: the writes of one turn of the loop go to the kernel in one call, and their ends come through the
-// ring's descriptor in the loop's own set. What the kernel cannot do at once (a file that grows) it does in threads of
-// its own.
+// Writing by io_uring: the writes of one turn of the loop go to the kernel in one call, which gives them to threads of
+// its own: a write to a file that grows waits, so that trying it at once first would be in vain. Their ends are found
+// at the disk's ticks, for a wake-up of the loop each would cost more than all else that it does about them. Only where
+// more waits for the end, an eventfd in the loop's set tells of it at once.
 
 #include <liburing.h>
+#include <sys/eventfd.h>
 
 #include <cerrno>
+#include <utility>
 #include <vector>
 
 #include "base/log.h"
@@ -24,21 +27,29 @@ class UringWriter final : public Writer, public ParkedHandler {
     int open();  // 0 or errno
 
     void submit(const std::shared_ptr<File>& file, Write& write) override;
+    void look() override;
+    size_t under_way() const override { return under_way_.size() - free_.size(); }
 
     void on_readable() override;
     void on_writable() override {}
     void on_hangup() override {}
 
   private:
+    struct Place {
+        std::shared_ptr<File> file;
+        bool urgent = false;
+    };
     int open_ring();
     io_uring_sqe* entry();
+    void tell(bool at_once);
 
     io_uring ring_{};
     bool is_open_ = false;
     bool posted_ = false;  // on_readable() comes in this turn
     detail::Watch watch_;
+    size_t urgent_ = 0;
     // By the number that a completion carries.
-    std::vector<std::shared_ptr<File>> under_way_;
+    std::vector<Place> under_way_;
     std::vector<uint32_t> free_;
 };
 
@@ -63,17 +74,21 @@ int UringWriter::open() {
     if (const int error = open_ring()) return error;
     unsigned threads[2] = {kKernelThreads, 0};
     io_uring_register_iowq_max_workers(&ring_, threads);  // an older kernel has its own idea
-    if (auto watched = watch_.open(ring_.ring_fd, EPOLLIN); !watched) {
-        is_open_ = false;  // the descriptor is closed
-        return watched.error().system_errno();
-    }
+    const int ends = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (ends < 0) return errno;
+    if (auto watched = watch_.open(ends, EPOLLIN | EPOLLET); !watched) return watched.error().system_errno();
+    if (const int error = io_uring_register_eventfd(&ring_, ends)) return -error;
+    tell(false);
     watch_.park(*this);
     return 0;
 }
 
+// The eventfd is never read: the set tells of each signal, not of a state.
+void UringWriter::tell(bool at_once) { io_uring_cq_eventfd_toggle(&ring_, at_once); }
+
 UringWriter::~UringWriter() {
     if (!is_open_) return;
-    if (watch_.fd() >= 0) watch_.forget();
+    watch_.close();
     io_uring_queue_exit(&ring_);
 }
 
@@ -93,10 +108,12 @@ void UringWriter::submit(const std::shared_ptr<File>& file, Write& write) {
     }
     const uint32_t number = free_.back();
     free_.pop_back();
-    under_way_[number] = file;
+    under_way_[number] = {file, write.urgent};
+    if (write.urgent && urgent_++ == 0) tell(true);
     io_uring_sqe* sqe = entry();
     io_uring_prep_writev(sqe, write.fd, write.parts.data(), write.count, write.offset);
     io_uring_sqe_set_data64(sqe, number);
+    io_uring_sqe_set_flags(sqe, IOSQE_ASYNC);
     if (posted_) return;
     posted_ = true;
     watch_.post_readable();
@@ -105,13 +122,18 @@ void UringWriter::submit(const std::shared_ptr<File>& file, Write& write) {
 void UringWriter::on_readable() {
     posted_ = false;
     io_uring_submit(&ring_);
+    look();
+}
+
+void UringWriter::look() {
     io_uring_cqe* completion;
     while (io_uring_peek_cqe(&ring_, &completion) == 0) {
         const auto number = static_cast<uint32_t>(io_uring_cqe_get_data64(completion));
         const int result = completion->res;
         io_uring_cqe_seen(&ring_, completion);
-        const auto file = std::move(under_way_[number]);
+        const auto [file, urgent] = std::exchange(under_way_[number], {});
         free_.push_back(number);
+        if (urgent && --urgent_ == 0) tell(false);
         file->on_written(result);
     }
 }
