@@ -69,8 +69,11 @@ base::Result<Names> Names::make(const config::VhostHls& hls, const live::StreamK
     names.utc_ = utc;
     if (hls.ts_floor) names.floor_ms_ = std::max<int64_t>(1, static_cast<int64_t>(hls.fragment * 1000));
     names.playlist_ = names.expand(hls.m3u8_file, {});
-    for (const std::string& path : {names.playlist_, names.segment({}), names.init({}, false), names.key({})})
+    for (const std::string& path : {names.playlist_, names.segment({}), names.init({}, false), names.key({})}) {
         if (!is_safe(path)) return fail(Code::kRefused, fmt::format("'{}' is no path below hls_path", path));
+        // It might be another stream's, while that is written.
+        if (path.ends_with(".tmp")) return fail(Code::kRefused, fmt::format("'{}' ends as a growing file", path));
+    }
     return names;
 }
 

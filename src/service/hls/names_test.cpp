@@ -65,6 +65,16 @@ TEST(Names, UrisAreRelativeToThePlaylist) {
         EXPECT_EQ(names.segment_path(bad), std::nullopt) << bad;
 }
 
+TEST(Names, WhatEndsAsAGrowingFileIsRefused) {
+    config::VhostHls hls = defaults();
+    EXPECT_EQ(names_of(hls, "live", "s.tmp").playlist(), "live/s.tmp.m3u8");
+    hls.m3u8_file = "[app]/[stream]";
+    auto names = Names::make(hls, {"v", "live", "s.tmp"}, true);
+    ASSERT_FALSE(names);
+    EXPECT_EQ(names.error().code(), base::Code::kRefused);
+    EXPECT_EQ(names.error().text(), "'live/s.tmp' ends as a growing file");
+}
+
 TEST(Names, WhatCouldLeadOutOfTheDirectoryIsRefused) {
     const std::pair<std::string, const char*> cases[] = {
         {"../../etc/x", "the stream's name has a '/'"},
