@@ -5,6 +5,7 @@ import statistics
 import time
 from collections.abc import Callable
 
+from .figures import FLOOR, FLOOR_OF_WHIP
 from .load import KBPS
 
 INTERVAL_MS = 350  # mw_latency, the default
@@ -266,9 +267,12 @@ class Cases:
         def play(running, url, *more):
             return self.load.run("whep", url, "-n", count, "--ramp", 100, "--server-pid", running.pid, *words, *more)
 
-        def floor():
-            with self.servers.floor_srtp(KBPS) as running:
-                return play(running, f"udp://127.0.0.1:{running.rtc}")
+        def floor(sound_ms):
+            """The same packets: the sound of AAC becomes packets of 40 ms, that of WHIP has 20."""
+            def body():
+                with self.servers.floor_srtp(KBPS, sound_ms) as running:
+                    return play(running, f"udp://127.0.0.1:{running.rtc}")
+            return body
 
         def run(server, start, source, *more):
             def body():
@@ -279,7 +283,8 @@ class Cases:
             return body
 
         seconds = START_S + PUBLISHER_S + count / 100 + self.o.settle + self.o.seconds + 1
-        self.add("whep", "floor", count, seconds, floor)
+        self.add("whep", FLOOR, count, seconds, floor(40))
+        self.add("whep", FLOOR_OF_WHIP, count, seconds, floor(20))
         for server, start in self.webrtc_peers().items():
             if server == "ours":
                 self.add("whep", "ours, from RTMP", count, seconds, run(server, start, "RTMP"))

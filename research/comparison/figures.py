@@ -6,6 +6,7 @@ MEDIAN = ("server_cpu_ms_per_mbit", "server_kb_per_player", "server_cpu_percent"
 STARVED_PERCENT = 85  # of the median viewer's bytes
 PLAYERS = ("players", "lowlatency", "rate3m")
 WEBRTC_PLAYERS = ("whep",)
+FLOOR, FLOOR_OF_WHIP = "floor", "floor, from WHIP"
 
 
 def of_players(runs):
@@ -82,8 +83,9 @@ def summarise(raw):
 
 
 def to_floor(groups, group, server, count, key):
-    """The figure's ratio to the floor's in the same group, or None."""
-    floor = groups.get(group, {}).get("floor", {}).get(count, {}).get(key)
+    """The figure's ratio to the floor's in the same group, of the same packets, or None."""
+    name = FLOOR_OF_WHIP if "from WHIP" in server else FLOOR
+    floor = groups.get(group, {}).get(name, {}).get(count, {}).get(key)
     figure = groups[group][server][count].get(key)
     return figure / floor if floor and figure else None
 
@@ -190,7 +192,7 @@ def check_webrtc(groups, v):
             v.at_most(f"{what}: dropped or starved", bad, 0, always=True)
             v.at_most(f"{what}: packets lost, percent", 100 * run["packets_lost"] / max(1, run["packets"]), 0.1)
             v.at_most(f"{what}: CPU, ms per Mbit", run["server_cpu_ms_per_mbit"], 1.1)
-            if "floor" in groups["whep"]:
+            if FLOOR in groups["whep"]:
                 v.at_most(f"{what}: CPU to the floor's", to_floor(groups, "whep", server, count, "server_cpu_ms_per_mbit"), 1.5)
             v.at_most(f"{what}: kB each", run["server_kb_per_player"], 64)
     for server, by_count in groups.get("whip", {}).items():

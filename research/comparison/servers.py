@@ -164,8 +164,8 @@ class Servers:
         words = [f"--publish{how}", self.rtmp_port, *([ms] if how else [])]
         return self.process([self.objs / "floor", *words], self.rtmp_port)
 
-    def floor_srtp(self, kbps):
-        return self.process([self.objs / "floor", "--srtp", self.rtc_port, kbps], None)
+    def floor_srtp(self, kbps, sound_ms):
+        return self.process([self.objs / "floor", "--srtp", self.rtc_port, kbps, sound_ms], None)
 
     def ours(self, play="", vhost="", top="", environment=None):
         conf = self.directory / "srs.conf"

@@ -12,7 +12,8 @@
 //                                 over it in turns of 5 ms.
 //   floor --publish-uring PORT TICK_MS
 //                                 The same by io_uring: multishot receives, looked at once per tick.
-//   floor --srtp PORT KBPS        WebRTC players: see floor/srtp.h.
+//   floor --srtp PORT KBPS [SOUND_MS]
+//                                 WebRTC players: see floor/srtp.h.
 //
 // It does not parse requests, queue for slow readers (what a socket does not take is lost, the framing with it) or end
 // by itself. SIGTERM ends it; it then says what it moved.
@@ -264,7 +265,7 @@ int usage() {
     std::fputs(
         "usage: floor PORT KBPS INTERVAL_MS\n       floor --publish PORT\n       floor --publish-turns PORT "
         "INTERVAL_MS\n"
-        "       floor --publish-uring PORT TICK_MS\n       floor --srtp PORT KBPS\n",
+        "       floor --publish-uring PORT TICK_MS\n       floor --srtp PORT KBPS [SOUND_MS]\n",
         stderr);
     return 2;
 }
@@ -276,6 +277,15 @@ int main(int argc, char** argv) {
     if (arguments.size() == 2 && arguments[0] == "--publish") {
         Floor(static_cast<uint16_t>(std::atoi(arguments[1].c_str())), nullptr, 0).run();
         return 0;
+    }
+    if ((arguments.size() == 3 || arguments.size() == 4) && arguments[0] == "--srtp") {
+        SrtpPackets packets{.port = static_cast<uint16_t>(std::atoi(arguments[1].c_str())),
+                            .kbps = std::atoll(arguments[2].c_str())};
+        if (arguments.size() == 4) packets.sound_ms = std::atoll(arguments[3].c_str());
+        if (packets.kbps < 100 || packets.kbps > 100'000 || packets.sound_ms < 20 || packets.sound_ms > 120 ||
+            packets.sound_ms % 20 != 0)
+            return usage();
+        return run_srtp_floor(packets);
     }
     if (arguments.size() != 3) return usage();
     if (arguments[0] == "--publish-turns") {
@@ -290,11 +300,6 @@ int main(int argc, char** argv) {
         Floor::raise_open_file_limit();
         return run_uring_floor(Floor::listening_socket(static_cast<uint16_t>(std::atoi(arguments[1].c_str()))),
                                tick_ms);
-    }
-    if (arguments[0] == "--srtp") {
-        int64_t kbps = std::atoll(arguments[2].c_str());
-        if (kbps < 100 || kbps > 100'000) return usage();
-        return run_srtp_floor(static_cast<uint16_t>(std::atoi(arguments[1].c_str())), kbps);
     }
     int port = std::atoi(arguments[0].c_str());
     int64_t kbps = std::atoll(arguments[1].c_str()), interval_ms = std::atoll(arguments[2].c_str());

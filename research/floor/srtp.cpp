@@ -18,11 +18,11 @@
 
 namespace {
 
-constexpr int64_t kTickMs = 20;       // an Opus packet each
+constexpr int64_t kTickMs = 20;
 constexpr int kTicksPerPicture = 2;   // 25 pictures a second
 constexpr int kPicturesPerGop = 50;   // two seconds
 constexpr size_t kKeyframeTimes = 8;  // larger than the other pictures
-constexpr size_t kSoundBytes = 120;   // 48 kbit/s
+constexpr size_t kSoundBytes = 120;   // a tick: 48 kbit/s
 constexpr size_t kMostPayload = 1160;
 constexpr size_t kHeader = 12, kTag = 16;
 constexpr size_t kMostMessages = 512;  // a call
@@ -58,11 +58,15 @@ struct Burst {
 
 class SrtpFloor {
   public:
-    SrtpFloor(uint16_t port, int64_t kbps) : payload_(1 << 20, 0x5a), arena_(kArenaBytes) {
-        auto bytes_per_gop = static_cast<size_t>(kbps * 1000 / 8 * kTickMs * kTicksPerPicture * kPicturesPerGop / 1000);
+    explicit SrtpFloor(const SrtpPackets& packets)
+        : sound_ticks_(static_cast<uint64_t>(packets.sound_ms / kTickMs)),
+          payload_(1 << 20, 0x5a),
+          arena_(kArenaBytes) {
+        auto bytes_per_gop =
+            static_cast<size_t>(packets.kbps * 1000 / 8 * kTickMs * kTicksPerPicture * kPicturesPerGop / 1000);
         size_t sound = kSoundBytes * kTicksPerPicture * kPicturesPerGop;
         picture_ = (bytes_per_gop - std::min(sound, bytes_per_gop / 2)) / (kPicturesPerGop - 1 + kKeyframeTimes);
-        open_socket(port);
+        open_socket(packets.port);
         headers_.resize(kMostMessages);
         parts_.resize(kMostMessages);
         controls_.resize(kMostMessages);
@@ -123,8 +127,9 @@ class SrtpFloor {
     }
 
     void tick() {
-        Burst sound{0, kSoundBytes, static_cast<uint32_t>(ticks_ * 960)};
-        send_to_all(sound);
+        if (ticks_ % sound_ticks_ == 0) {
+            send_to_all({0, kSoundBytes * sound_ticks_, static_cast<uint32_t>(ticks_ * 960)});
+        }
         if (ticks_ % kTicksPerPicture == 0) {
             bool key = ticks_ / kTicksPerPicture % kPicturesPerGop == 0;
             send_to_all({1, key ? picture_ * kKeyframeTimes : picture_, static_cast<uint32_t>(ticks_ * 1800)});
@@ -208,6 +213,7 @@ class SrtpFloor {
         used_ = 0;
     }
 
+    const uint64_t sound_ticks_;
     int socket_ = -1;
     std::vector<Player> players_;
     std::vector<uint8_t> payload_, arena_;
@@ -220,4 +226,4 @@ class SrtpFloor {
 
 }  // namespace
 
-int run_srtp_floor(uint16_t port, int64_t kbps) { return SrtpFloor(port, kbps).run(); }
+int run_srtp_floor(const SrtpPackets& packets) { return SrtpFloor(packets).run(); }

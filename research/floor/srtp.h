@@ -5,5 +5,12 @@
 
 #include <cstdint>
 
-// kbps: of the stream, sound included. Returns the exit code.
-int run_srtp_floor(uint16_t port, int64_t kbps);
+// What it sends each player: the packets of the server that it is compared with.
+struct SrtpPackets {
+    uint16_t port = 0;
+    int64_t kbps = 0;       // of the stream, sound included
+    int64_t sound_ms = 20;  // in a packet of sound; a multiple of 20
+};
+
+// Returns the exit code.
+int run_srtp_floor(const SrtpPackets& packets);
