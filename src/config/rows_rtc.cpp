@@ -53,7 +53,8 @@ void add_media(std::vector<Row>& rows) {
     rows.push_back(row(kServer, "encrypt", &S::encrypt, true, none(), kLive,
                        "Media is encrypted. Off is to debug with clients that can do without; browsers cannot."));
     rows.push_back(row(kServer, "merge_nalus", &S::merge_nalus, false, none(), kLive,
-                       "Small NAL units of a frame share packets (STAP-A) on the way from RTMP."));
+                       "Small slices of a frame share packets (STAP-A) on the way from RTMP; what comes before a slice "
+                       "always shares its."));
     const Scope hole{"rtc_server/black_hole",
                      [](const auto& root) -> decltype(auto) { return (root.snapshot->rtc_server.black_hole); }};
     rows.push_back(row(hole, "enabled", &RtcBlackHole::enabled, false, none(), kRestart,

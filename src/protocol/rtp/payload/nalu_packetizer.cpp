@@ -64,18 +64,22 @@ Result<void> NaluPacketizer::collect(const media::Frame& frame) {
     return {};
 }
 
-bool NaluPacketizer::shares_packet(Nalu nalu) const {
-    return options_.merge_nalus || format_.is_parameter_set(format_.type(nalu));
+// Encoders put a few bytes of supplemental information before each picture: in a packet of its own that costs each
+// viewer as much as the picture.
+bool NaluPacketizer::ends_packet(Nalu nalu) const {
+    const uint8_t type = format_.type(nalu);
+    return !options_.merge_nalus && !format_.is_parameter_set(type) && !format_.is_sei(type);
 }
 
 // How many units from `first` on go into one packet together.
 size_t NaluPacketizer::group_size(size_t first) const {
     size_t count = 0;
     size_t size = format_.header_size;
-    for (size_t i = first; i < nalus_.size() && shares_packet(nalus_[i]); ++i) {
+    for (size_t i = first; i < nalus_.size(); ++i) {
         size += 2 + nalus_[i].size();
         if (size > options_.max_payload) break;
         ++count;
+        if (ends_packet(nalus_[i])) break;
     }
     return std::max<size_t>(count, 1);
 }

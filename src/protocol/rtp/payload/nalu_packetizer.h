@@ -18,7 +18,7 @@ class NaluPacketizer final : public Packetizer {
   private:
     using Nalu = std::span<const uint8_t>;
     base::Result<void> collect(const media::Frame& frame);
-    bool shares_packet(Nalu nalu) const;
+    bool ends_packet(Nalu nalu) const;
     size_t group_size(size_t first) const;
     void put_group(size_t first, size_t count);
     void put_fragments(Nalu nalu);

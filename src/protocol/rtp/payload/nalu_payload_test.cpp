@@ -68,7 +68,7 @@ TEST_F(H264Payload, ParameterSetsThatWereToldOtherwiseHoldUntilOthersCome) {
 }
 
 TEST_F(H264Payload, AKeyframeBeginsWithItsParameterSets) {
-    auto payloads = cut(video_frame(Codec::kH264, true, {nalu({0x65}, 200)}));
+    auto payloads = cut(video_frame(Codec::kH264, true, {nalu({0x65}, 990)}));
     ASSERT_EQ(payloads.size(), 2u);
     EXPECT_EQ(payloads[0].bytes[0], 0x78);  // STAP-A of the highest importance
     EXPECT_TRUE(payloads[0].keyframe);
@@ -82,14 +82,16 @@ TEST_F(H264Payload, AKeyframeBeginsWithItsParameterSets) {
     EXPECT_EQ(units[0].frame.payload, *media::make_avc_config(h264_sps(), h264_pps()));
     EXPECT_TRUE(units[1].frame.keyframe);
     EXPECT_EQ(units[1].timestamp, 9000u);
-    EXPECT_EQ(nalus_of(units[1].frame), std::vector<Bytes>{nalu({0x65}, 200)});
+    EXPECT_EQ(nalus_of(units[1].frame), std::vector<Bytes>{nalu({0x65}, 990)});
 }
 
 TEST_F(H264Payload, AFrameThatBringsItsOwnParameterSetsGetsNoOthers) {
     auto sps = h264_sps();
-    auto payloads = cut(video_frame(Codec::kH264, true, {sps, h264_pps(), nalu({0x65}, 200)}));
+    auto payloads = cut(video_frame(Codec::kH264, true, {sps, h264_pps(), nalu({0x65}, 990)}));
     ASSERT_EQ(payloads.size(), 2u);
     EXPECT_EQ(payloads[0].bytes.size(), 1 + 2 + sps.size() + 2 + h264_pps().size());
+    // And shares their packet where it is small.
+    EXPECT_EQ(cut(video_frame(Codec::kH264, true, {sps, h264_pps(), nalu({0x65}, 200)})).size(), 1u);
 }
 
 TEST_F(H264Payload, FragmentsHaveOneSize) {
@@ -127,11 +129,29 @@ TEST_F(H264Payload, EverySizeAroundALimitComesBack) {
 TEST_F(H264Payload, SeiIsKeptOrNotAndDelimitersNever) {
     auto sei = nalu({0x06}, 20), slice = nalu({0x41}, 50);
     auto frame = video_frame(Codec::kH264, false, {{0x09, 0xf0}, sei, slice});
-    EXPECT_EQ(cut(frame).size(), 2u);
-    packetizer = make({.keep_sei = false});
     auto payloads = cut(frame);
     ASSERT_EQ(payloads.size(), 1u);
+    begin();
+    EXPECT_EQ(nalus_of(take(*depacketizer, payloads, 3000).at(0).frame), (std::vector<Bytes>{sei, slice}));
+    packetizer = make({.keep_sei = false});
+    payloads = cut(frame);
+    ASSERT_EQ(payloads.size(), 1u);
     EXPECT_EQ(payloads[0].bytes, base::Slice::copy(slice));
+}
+
+TEST_F(H264Payload, SeiSharesThePacketOfTheSliceBehindIt) {
+    auto sei = nalu({0x06}, 20), small = nalu({0x41}, 50), large = nalu({0x41}, 990);
+    std::vector<Bytes> units{sei, sei, small, small, sei, large, sei};
+    auto payloads = cut(video_frame(Codec::kH264, false, units));
+    ASSERT_EQ(payloads.size(), 5u);
+    EXPECT_EQ(payloads[0].bytes.size(), 1 + 22 + 22 + 52u);
+    EXPECT_EQ(payloads[0].bytes[0], 0x58);  // STAP-A with the importance of the slice
+    EXPECT_EQ(payloads[1].bytes.size(), 50u);
+    EXPECT_EQ(payloads[2].bytes.size(), 20u);  // no room with the large one
+    EXPECT_EQ(payloads[3].bytes.size(), 990u);
+    EXPECT_EQ(payloads[4].bytes.size(), 20u);
+    begin();
+    EXPECT_EQ(nalus_of(take(*depacketizer, payloads, 3000).at(0).frame), units);
 }
 
 TEST_F(H264Payload, MergedUnitsShareAPacket) {

@@ -26,7 +26,7 @@ struct Payload {
 
 struct PacketizerOptions {
     size_t max_payload = kMaxPayload;  // bytes, at least 64
-    // Consecutive small NAL units share a packet. Parameter sets always do.
+    // Small slices share a packet. Parameter sets and supplemental information always share that of what follows them.
     bool merge_nalus = false;
     bool keep_sei = true;  // H.264 and HEVC: supplemental information is sent on
 };
