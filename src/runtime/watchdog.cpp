@@ -86,10 +86,10 @@ class Watchdog final : public ParkedHandler {
     void on_hangup() override {}
 
   private:
-    // A turn that is under way, and what the loop had used when it was seen for the second time.
+    // A turn at the moment it was first seen.
     struct Seen {
         uint64_t turn = 0;
-        int64_t at_us = 0;  // 0: it was seen once
+        int64_t at_us = 0;
         int64_t cpu_us = 0;
         int64_t queued_us = -1;
     };
@@ -208,15 +208,13 @@ void Watchdog::run() {
 
 void Watchdog::look(int64_t now_us) {
     const uint64_t turn = pulse.turns.load(std::memory_order_acquire);
-    // Hardly any is seen twice, and to ask what the loop has used costs more than all else here.
     if (turn != seen_.turn) {
-        seen_ = {.turn = turn};
+        seen_ = {turn, now_us, loop_cpu_us(), queued_us()};
         return;
     }
-    if (!pulse.running.load(std::memory_order_relaxed)) return;  // it polls
-    if (!seen_.at_us) seen_ = {turn, now_us, loop_cpu_us(), queued_us()};
     const int64_t began_us = pulse.turn_began_us.load(std::memory_order_relaxed);
     if (turn == 0 || warn_us_ == 0 || now_us - began_us < warn_us_) return;
+    if (!pulse.running.load(std::memory_order_relaxed)) return;  // it polls
     began_us_ = began_us;
     begin(now_us);
 }
