@@ -98,7 +98,7 @@ class SliceBlock {
   private:
     friend class Slice;
     friend class SliceBuilder;
-    static constexpr size_t kBytes = 16 * 1024 - sizeof(detail::SliceBuffer) - 16;  // a malloc of 16 kB in all
+    static constexpr size_t kBytes = 8 * 1024 - sizeof(detail::SliceBuffer) - 16;  // a malloc of 8 kB in all
     uint8_t* cut(size_t bytes);
 
     detail::SliceBuffer* buffer_ = nullptr;
