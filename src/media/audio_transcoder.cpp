@@ -180,16 +180,24 @@ void AudioTranscoder::push(std::span<const uint8_t> packet, int64_t time_us, std
         ++counters_.undecodable;
         return;
     }
+    source_samples_ = 0;
     while (libav().avcodec_receive_frame(decoder_.get(), decoded_.get()) >= 0) {
         if (decoded_->nb_samples > 0 && decoded_->nb_samples <= kMaxDecoded && adapt_resampler()) {
             int64_t samples = decoded_->nb_samples;
             take_decoded(time_us, out);
             time_us += samples * 1'000'000 / source_rate_;
+            source_samples_ += samples * kSampleRate / source_rate_;
         } else {
             ++counters_.undecodable;
         }
         libav().av_frame_unref(decoded_.get());
     }
+}
+
+size_t AudioTranscoder::packets_until_output() const {
+    const int64_t missing = frame_size_ - static_cast<int64_t>(waiting_.size()) / channels_;
+    if (source_samples_ <= 0 || missing <= 0) return 1;
+    return static_cast<size_t>((missing + source_samples_ - 1) / source_samples_);
 }
 
 // The decoder tells what it really found: with SBR another rate than the header's, or another number of channels.

@@ -65,6 +65,10 @@ class AudioTranscoder {
     // The rest, with silence up to a whole packet.
     void finish(std::vector<EncodedAudio>& out);
 
+    // So many packets more, each as long as the last one, make a whole one; at least 1, and 1 where it is not known
+    // yet.
+    size_t packets_until_output() const;
+
     int sample_rate() const { return kSampleRate; }
     int channels() const { return channels_; }
     // OpusHead, AudioSpecificConfig.
@@ -100,7 +104,8 @@ class AudioTranscoder {
     int source_channels_ = 0;
     int source_format_ = -1;
     int channels_ = 2;
-    int frame_size_ = 0;  // samples of one packet
+    int frame_size_ = 0;          // samples of one packet
+    int64_t source_samples_ = 0;  // that the last packet of the source became
     base::Slice header_;
     AudioClock clock_;
     std::vector<float> waiting_;  // interleaved, less than one packet of it

@@ -90,6 +90,27 @@ TEST(AudioTranscoder, MakesOpusPacketsAsLongAsWanted) {
     }
 }
 
+TEST(AudioTranscoder, SaysWhenAPacketComes) {
+    auto options = from_alaw(Codec::kOpus);
+    options.opus_ptime_ms = 60;
+    auto to = make(options);
+    ASSERT_TRUE(to);
+    EXPECT_EQ(to->packets_until_output(), 1u);  // not known yet
+    int said = 0, came = 0;
+    for (int i = 0; i < 300; ++i) {
+        const size_t until = to->packets_until_output();
+        Packets out;
+        to->push(tone_packet(i, 440), i * 20'000, out);
+        if (until > 1) {
+            EXPECT_TRUE(out.empty()) << i;
+        }
+        said += until == 1;
+        came += !out.empty();
+    }
+    EXPECT_GE(came, 98);
+    EXPECT_LE(said, came + 3);
+}
+
 TEST(AudioTranscoder, GoesToAacAndBackInTime) {
     auto to_aac = make(from_alaw(Codec::kAac));
     ASSERT_TRUE(to_aac);

@@ -1,5 +1,6 @@
 #include "service/rtc/audio_converter.h"
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <utility>
@@ -100,9 +101,12 @@ class AudioConverter::Worker : public base::RefCounted<Worker> {
     void leave() {
         if (--converters_ == 0) wake_.pulse();
     }
-    // Hands the next packets to a thread, if there are any and none are under way.
+    // Hands the next packets to a thread, if none are under way and something will come of them: until then they wait,
+    // for a thread's turn costs more than its work.
     void submit(const base::Ref<State>& state) {
-        if (state->under_way || state->gone || state->failed || state->waiting.empty()) return;
+        if (state->under_way || state->gone || state->failed) return;
+        const size_t wanted = state->work.transcoder ? state->work.transcoder->packets_until_output() : 1;
+        if (state->waiting.size() < std::min(wanted, kMostAtOnce)) return;
         state->work.clear();
         for (size_t i = 0; i < kMostAtOnce && !state->waiting.empty(); ++i) {
             state->work.add(state->waiting.front().bytes, state->waiting.front().time_us);

@@ -76,6 +76,21 @@ TEST_F(AudioConverterTest, StaysInOrderOverManyJobs) {
     EXPECT_GT(frames, 450u);
 }
 
+TEST_F(AudioConverterTest, PacketsWaitForTheOneThatMakesOne) {
+    auto options = alaw_to_aac();
+    options.to = Codec::kOpus;
+    options.opus_ptime_ms = 60;
+    auto converter = make(options);
+    int jobs = 0;
+    for (int i = 0; i < 60; ++i) {
+        converter->push(base::Slice::copy(std::vector<uint8_t>(160, 0xd5)), i * 20'000);
+        jobs += runtime::computing() > 0;
+        settle();
+    }
+    EXPECT_GE(came, 18u);
+    EXPECT_LE(jobs, 24);
+}
+
 // What a thread has made must stay untouched until the coroutine has delivered it.
 TEST_F(AudioConverterTest, TakesPacketsBetweenTheThreadsEndAndTheDelivery) {
     using namespace std::chrono_literals;

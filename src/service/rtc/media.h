@@ -33,7 +33,7 @@ class Media {
     // written to. now_us: monotonic, when its batch was received.
     virtual void on_rtp(std::span<uint8_t> packet, int64_t now_us) = 0;
     virtual void on_rtcp(std::span<uint8_t> compound, int64_t now_us) = 0;
-    // Every tick_ms() or somewhat later, from the connection on.
+    // Every tick_ms() or up to a fifth later, from the connection on.
     virtual void on_tick(int64_t now_ms) = 0;
     virtual int64_t tick_ms() const { return 100; }
     // The session ends, for whatever reason; what is sent from here (RTCP BYE) still goes out when it was connected.

@@ -67,6 +67,7 @@ void Player::match_tracks() {
 
 void Player::on_tracks() {
     match_tracks();
+    reports_ = 0;  // sound and picture may belong together otherwise than before
     if (video_ >= 0) lane_.request_keyframe(base::monotonic_ms());
 }
 

@@ -48,6 +48,7 @@ class Player final : public Media, private live::RtpSink {
     void on_rtp(std::span<uint8_t>, int64_t) override {}  // who plays sends none
     void on_rtcp(std::span<uint8_t> compound, int64_t now_us) override;
     void on_tick(int64_t now_ms) override;
+    int64_t tick_ms() const override { return reports_ < kFirstReports ? 100 : 500; }
     void on_closed() override;
     std::string describe() const override;
     net::RtcQuality quality() const override;
@@ -69,7 +70,7 @@ class Player final : public Media, private live::RtpSink {
     static constexpr int32_t kCreditPerTry = kMostCredit / 16;
     // How much of a backlog is passed over when another keyframe has come meanwhile.
     static constexpr uint64_t kMostBehind = 64;
-    static constexpr int64_t kReportEveryMs = 1000;
+    static constexpr int64_t kReportEveryMs = 2500;
     // A player puts sound and picture in step from the second report of each on, and a track may begin later than
     // another.
     static constexpr uint32_t kFirstReports = 6;

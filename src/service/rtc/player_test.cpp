@@ -432,6 +432,26 @@ TEST_F(PlayerTest, ReportsPutBothTracksOnOneClock) {
     EXPECT_EQ(viewer->session.rtcp.size(), 2u);
 }
 
+TEST_F(PlayerTest, ReportsComeSoonerAgainForOtherTracks) {
+    put(0, 90'000, "idr", true);
+    auto viewer = view();
+    settle();
+    const int64_t now_ms = base::monotonic_ms();
+    const auto tick_until = [&](int64_t from, int64_t to) {
+        for (int64_t ms = from; ms < to; ms += 100) viewer->player->on_tick(now_ms + ms);
+    };
+    tick_until(0, 3000);
+    EXPECT_EQ(viewer->player->tick_ms(), 500);
+    lane.set_tracks({lane.tracks().begin(), lane.tracks().end()}, now_us);
+    settle();
+    EXPECT_EQ(viewer->player->tick_ms(), 100);
+    put(0, 180'000, "idr", true);
+    settle();
+    viewer->session.rtcp.clear();
+    tick_until(3000, 4000);
+    EXPECT_GE(viewer->session.rtcp.size(), 5u);
+}
+
 TEST_F(PlayerTest, TheFirstReportsComeSooner) {
     put(0, 90'000, "idr", true);
     auto viewer = view();
@@ -443,7 +463,7 @@ TEST_F(PlayerTest, TheFirstReportsComeSooner) {
         viewer->player->on_tick(now_ms + ms);
         if (!viewer->session.rtcp.empty()) sent.push_back(ms);
     }
-    EXPECT_EQ(sent, (std::vector<int64_t>{0, 200, 400, 600, 800, 1000, 2000, 3000}));
+    EXPECT_EQ(sent, (std::vector<int64_t>{0, 200, 400, 600, 800, 1000, 3500}));
 }
 
 TEST_F(PlayerTest, ABurstIsSpreadAndNothingIsLost) {

@@ -286,8 +286,8 @@ void Service::set_due(RtcSession& session, int64_t due_ms) {
 void Service::keep_house() {
     int64_t tcp_ms = 0;
     while (true) {
-        const runtime::Deadline next =
-            sessions_.empty() && tcp_ports_.empty() ? runtime::Deadline::never() : runtime::Deadline::in_ms(kTickMs);
+        const runtime::Deadline next = sessions_.empty() && tcp_ports_.empty() ? runtime::Deadline::never()
+                                                                               : runtime::Deadline::in_ms(until_due());
         if (auto woken = work_.wait(next); !woken && woken.error().code() != Code::kTimeout) return;
         work_.reset();
         if (!reap() || !run_timers()) return;
@@ -296,6 +296,13 @@ void Service::keep_house() {
         tcp_ms = now_ms;
         for (auto& port : tcp_ports_) port->tick(now_ms);
     }
+}
+
+// How long it may sleep, ms.
+int64_t Service::until_due() const {
+    int64_t due_ms = INT64_MAX;
+    for (const Entry& entry : sessions_) due_ms = std::min(due_ms, entry.due_ms);
+    return std::clamp(due_ms - base::monotonic_ms(), kTickMs, kMostTickMs);
 }
 
 bool Service::run_timers() {

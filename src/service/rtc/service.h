@@ -88,7 +88,8 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     // After so many that never connected the allocator is told to give their memory back: a handshake's pieces lie
     // between what others hold, and it keeps them otherwise.
     static constexpr size_t kTrimAfter = 500;
-    static constexpr int64_t kTickMs = 10;  // timers are as exact as that
+    // Timers are as exact as the one, the first of somebody as the other.
+    static constexpr int64_t kTickMs = 10, kMostTickMs = 50;
 
     // Adds its endpoints to the HTTP server's router and the API's table. All of them outlive it.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate,
@@ -128,6 +129,7 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     ice::Credentials new_credentials();
     static std::string new_etag();
     void keep_house();
+    int64_t until_due() const;
     bool run_timers();
     bool reap();  // at least one; false: cancelled meanwhile
     void destroy(RtcSession& session);

@@ -156,6 +156,7 @@ class RtcSession final : public net::Session, public MediaSession {
     void select(const stun::Address& from);
     void send_dtls();
     void look_at_dtls(int64_t now_ms);  // sends, and sees what has become of it
+    int64_t next_tick(int64_t now_ms) const;
     void after_handshake(int64_t now_ms);
     void become_connected(int64_t now_ms);
     void count_sent(size_t bytes);
