@@ -57,11 +57,10 @@ Viewer::~Viewer() {
 }
 
 void Viewer::join(base::Ref<Stream> stream, const LogKey& key, EncoderFactory factory,
-                  std::unique_ptr<runtime::ByteStream> socket, base::Slice first_bytes, uint32_t duration_ms) {
+                  std::unique_ptr<runtime::ByteStream> socket, base::Slice first_bytes) {
     CHECK(state_ == State::kIdle);
     stream_ = std::move(stream);
     socket_ = std::move(socket);
-    duration_ms_ = duration_ms;
     progress_ms_ = base::monotonic_ms();
     if (stream_->options().no_delay) socket_->set_no_delay(true);
     if (!first_bytes.empty()) pending_.push_back(std::move(first_bytes));
@@ -135,7 +134,7 @@ size_t Viewer::gather(iovec (&parts)[kMostParts], size_t& bytes) const {
 }
 
 void Viewer::advance(size_t bytes) {
-    counters_.sent_bytes += bytes;
+    sent_bytes_ += bytes;
     if (!pending_.empty()) {
         uint64_t boundary = state_ == State::kPlaying ? log_->packet_end(position_) : position_;
         size_t of_packet = std::min<uint64_t>(bytes, boundary - position_);
@@ -192,12 +191,12 @@ void Viewer::jump() {
     keep_rest_of_packet();
     bool ahead = newest && newest->offset > from;
     position_ = ahead ? newest->offset : log_->head();
-    counters_.skipped_bytes += position_ - from;
+    skipped_bytes_ += position_ - from;
     StreamCounters& of_stream = stream_->counters();
     of_stream.skipped_bytes += position_ - from;
-    of_stream.jumped_viewers += counters_.jumps == 0;
+    of_stream.jumped_viewers += jumps_ == 0;
     ++of_stream.viewer_jumps;
-    ++counters_.jumps;
+    ++jumps_;
     if (!ahead) {
         state_ = State::kWaitingStart;
     } else if (newest->headers.get() != had) {
@@ -314,8 +313,8 @@ void Viewer::die(std::string_view why, CloseReason reason) {
 }
 
 std::string Viewer::end_text(std::string_view why) const {
-    if (counters_.jumps == 0) return std::string(why);
-    return fmt::format("{} ({} times too slow, {} bytes skipped)", why, counters_.jumps, counters_.skipped_bytes);
+    if (jumps_ == 0) return std::string(why);
+    return fmt::format("{} ({} times too slow, {} bytes skipped)", why, jumps_, skipped_bytes_);
 }
 
 void Viewer::on_readable() {
@@ -323,7 +322,7 @@ void Viewer::on_readable() {
     for (size_t total = 0; log_;) {
         auto got = socket_->try_read(buffer);
         if (!got) return die(got.error().text(), got.error().close_reason());
-        counters_.received_bytes += got->bytes;
+        received_bytes_ += got->bytes;
         total += got->bytes;
         if (got->bytes > 0) handler_.on_viewer_input(*this, buffer.first(got->bytes));
         if (!log_) return;

@@ -41,8 +41,8 @@ class ViewerHandler {
 struct ViewerCounters {
     uint64_t sent_bytes = 0;
     uint64_t received_bytes = 0;
-    uint32_t jumps = 0;          // times it was too far behind and went on at a later keyframe
-    uint64_t skipped_bytes = 0;  // log bytes passed over by that
+    uint64_t skipped_bytes = 0;  // log bytes passed over when it was too far behind
+    uint32_t jumps = 0;          // and went on at a later keyframe: how often
 };
 
 class Viewer final : private runtime::ParkedHandler {
@@ -56,10 +56,11 @@ class Viewer final : private runtime::ParkedHandler {
     Viewer(const Viewer&) = delete;
 
     // Takes the socket and joins the stream's log of that key (made by the factory if it is the first). first_bytes go
-    // out before anything else (a response head, RTMP's statuses). duration_ms: 0, or how much of the stream it gets
-    // before it is ended.
+    // out before anything else (a response head, RTMP's statuses).
     void join(base::Ref<Stream> stream, const LogKey& key, EncoderFactory factory,
-              std::unique_ptr<runtime::ByteStream> socket, base::Slice first_bytes, uint32_t duration_ms = 0);
+              std::unique_ptr<runtime::ByteStream> socket, base::Slice first_bytes);
+    // Before it joins: how much of the stream it gets before it is ended; 0: all.
+    void stop_after(uint32_t duration_ms) { duration_ms_ = duration_ms; }
     bool joined() const { return log_ != nullptr; }
 
     // Bytes that go out at the next packet boundary: RTMP control messages and command responses, WebSocket pongs.
@@ -86,7 +87,7 @@ class Viewer final : private runtime::ParkedHandler {
 
     Stream* stream() const { return stream_.get(); }
     runtime::ByteStream* socket() const { return socket_.get(); }
-    const ViewerCounters& counters() const { return counters_; }
+    ViewerCounters counters() const { return {sent_bytes_, received_bytes_, skipped_bytes_, jumps_}; }
     // In on_viewer_end: what `why` says, for programs.
     base::CloseReason close_reason() const { return close_reason_; }
     // For the log: why, and how often it was too slow if it was.
@@ -135,13 +136,14 @@ class Viewer final : private runtime::ParkedHandler {
     uint32_t place_ = 0;                                            // index in its audience
     uint32_t pending_offset_ = 0;                                   // bytes of pending_.front() that were sent
     uint32_t duration_ms_ = 0;
+    uint32_t jumps_ = 0;
     uint64_t position_ = 0;    // offset in the log of the next byte to send; while waiting: where to look for a start
     int64_t progress_ms_ = 0;  // monotonic: when a byte was last accepted, or nothing was left to send
     int64_t stop_dts_ = INT64_MAX;
     uint64_t end_offset_ = UINT64_MAX;  // the stream is over: what lies beyond is not for it
     std::vector<base::Slice> pending_;  // goes out before the log's bytes, at a packet boundary
     std::unique_ptr<std::string> end_reason_;
-    ViewerCounters counters_;
+    uint64_t sent_bytes_ = 0, received_bytes_ = 0, skipped_bytes_ = 0;
 };
 
 }  // namespace live

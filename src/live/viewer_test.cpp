@@ -44,9 +44,9 @@ struct Client : ViewerHandler {
         why = text;
         reason = v.close_reason();
     }
-    void join(const base::Ref<Stream>& stream, const LogKey& key = "all", int64_t duration_ms = 0) {
-        viewer.join(stream, key, TextEncoder::make, std::make_unique<FakeSocket>(wire), base::Slice::copy("HEAD "),
-                    duration_ms);
+    void join(const base::Ref<Stream>& stream, const LogKey& key = "all", uint32_t duration_ms = 0) {
+        viewer.stop_after(duration_ms);
+        viewer.join(stream, key, TextEncoder::make, std::make_unique<FakeSocket>(wire), base::Slice::copy("HEAD "));
     }
     std::string take() { return std::exchange(wire->accepted, ""); }
 };

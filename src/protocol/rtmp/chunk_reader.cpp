@@ -11,6 +11,12 @@ using base::Code;
 using base::fail;
 using base::Result;
 
+namespace {
+
+bool is_frame(uint8_t type) { return type == kAudio || type == kVideo; }
+
+}  // namespace
+
 Result<size_t> ChunkReader::feed(std::span<const uint8_t> bytes, MessageSink& sink) {
     size_t size = bytes.size();
     stopped_ = false;
@@ -56,15 +62,16 @@ Result<size_t> ChunkReader::carried_header(std::span<const uint8_t> bytes, Messa
 
 Result<size_t> ChunkReader::payload(std::span<const uint8_t> bytes, MessageSink& sink) {
     ChunkStream& stream = streams_[current_];
+    base::SliceBuilder& whole = *stream.payload;
     size_t n = std::min<size_t>(chunk_left_, bytes.size());
     if (n) {
         TRY(reserve(stream, n));
-        stream.payload.append(bytes.first(n));
+        whole.append(bytes.first(n));
         chunk_left_ -= static_cast<uint32_t>(n);
     }
     if (chunk_left_ == 0) {
         in_chunk_ = false;
-        if (stream.payload.size() == stream.length) TRY(end_message(stream, sink));
+        if (whole.size() == stream.length) TRY(end_message(stream, sink));
     }
     return n;
 }
@@ -106,7 +113,7 @@ Result<size_t> ChunkReader::header(std::span<const uint8_t> bytes) {
     if (stream.busy && format != 3)
         return fail(Code::kProtocol,
                     fmt::format("chunk stream {}: a type {} header within a message, at {} of {} bytes", csid, format,
-                                stream.payload.size(), stream.length));
+                                stream.payload->size(), stream.length));
     if (format < 2) {
         stream.length = length;
         stream.type = type;
@@ -123,7 +130,7 @@ Result<size_t> ChunkReader::header(std::span<const uint8_t> bytes) {
     }
     current_ = static_cast<uint32_t>(&stream - streams_.data());
     in_chunk_ = true;
-    chunk_left_ = std::min(chunk_size_, stream.length - static_cast<uint32_t>(stream.payload.size()));
+    chunk_left_ = std::min(chunk_size_, stream.length - static_cast<uint32_t>(stream.payload->size()));
     return bytes.size() - reader.left();
 }
 
@@ -156,31 +163,35 @@ bool ChunkReader::repeated_timestamp(const ChunkStream& stream, std::span<const 
 
 Result<void> ChunkReader::begin_message(ChunkStream& stream) {
     stream.busy = true;
+    if (!stream.payload) stream.payload = std::make_unique<base::SliceBuilder>();
     if (stream.length) TRY(reserve(stream, std::min<size_t>(stream.length, kFirstPayload)));
     return {};
 }
 
 // Makes room for so many more bytes: never beyond the message, and beyond the first 64 kB only as bytes come.
 Result<void> ChunkReader::reserve(ChunkStream& stream, size_t bytes) {
-    size_t have = stream.payload.capacity();
-    size_t need = stream.payload.size() + bytes;
+    base::SliceBuilder& whole = *stream.payload;
+    size_t have = whole.capacity();
+    size_t need = whole.size() + bytes;
     if (need <= have) return {};
     size_t want = std::min<size_t>(stream.length, std::max(need, have * 2));
     if (in_progress_ + (want - have) > kMaxInProgress)
         return fail(Code::kLimit, fmt::format("unfinished messages of more than {} bytes", kMaxInProgress));
-    const bool is_frame = stream.type == kAudio || stream.type == kVideo;
-    if (is_frame && have == 0 && want == stream.length)
-        stream.payload = base::SliceBuilder(frames_, want);
+    if (is_frame(stream.type) && have == 0 && want == stream.length)
+        whole = base::SliceBuilder(frames_, want);
     else
-        stream.payload.reserve(want);
+        whole.reserve(want);
     in_progress_ += static_cast<uint32_t>(want - have);
     return {};
 }
 
 Result<void> ChunkReader::end_message(ChunkStream& stream, MessageSink& sink) {
     stream.busy = false;
-    in_progress_ -= static_cast<uint32_t>(stream.payload.capacity());
-    Message message{stream.type, stream.csid, stream.stream_id, stream.timestamp, stream.payload.freeze()};
+    base::SliceBuilder& whole = *stream.payload;
+    in_progress_ -= static_cast<uint32_t>(whole.capacity());
+    Message message{stream.type, stream.csid, stream.stream_id, stream.timestamp, whole.freeze()};
+    // Those who send none are viewers, of whom there may be 10,000.
+    if (!is_frame(stream.type)) stream.payload.reset();
     if (message.type == kSetChunkSize || message.type == kAbort) return control(message);
     stopped_ = !TRY(sink.on_message(message));
     return {};
@@ -201,8 +212,8 @@ Result<void> ChunkReader::control(const Message& message) {
     for (ChunkStream& stream : streams_) {
         if (stream.csid != value || !stream.busy) continue;
         stream.busy = false;
-        in_progress_ -= static_cast<uint32_t>(stream.payload.capacity());
-        stream.payload = base::SliceBuilder();
+        in_progress_ -= static_cast<uint32_t>(stream.payload->capacity());
+        *stream.payload = base::SliceBuilder();
     }
     return {};
 }

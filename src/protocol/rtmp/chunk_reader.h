@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -56,9 +57,9 @@ class ChunkReader {
         uint32_t length = 0;
         uint32_t stream_id = 0;
         uint8_t type = 0;
-        bool extended = false;  // field came in four bytes of its own
-        bool busy = false;      // a message has begun
-        base::SliceBuilder payload;
+        bool extended = false;                        // field came in four bytes of its own
+        bool busy = false;                            // a message has begun
+        std::unique_ptr<base::SliceBuilder> payload;  // of a message under way, or for the next frame
     };
     static constexpr size_t kMaxHeader = 3 + 11 + 4;
     enum class Repeats : uint8_t { kUnknown, kYes, kNo };

@@ -42,7 +42,7 @@ class Push::Published final : public net::Session {
     std::string stream_url() const override { return push_.key().text(); }
     net::Traffic traffic() const override {
         if (!push_.viewer_) return {};
-        const live::ViewerCounters& counters = push_.viewer_->counters();
+        const live::ViewerCounters counters = push_.viewer_->counters();
         return {counters.received_bytes, counters.sent_bytes};
     }
     void kick(std::string_view why) override { push_.kick(why); }

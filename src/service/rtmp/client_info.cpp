@@ -1,36 +1,59 @@
 #include "service/rtmp/client_info.h"
 
 #include <algorithm>
+#include <functional>
+#include <new>
+#include <string>
 
 namespace service::rtmp {
 
-ClientInfo::ClientInfo(std::string_view app, std::string_view tc_url, std::string_view page_url,
-                       std::string_view swf_url, std::string_view forward_path) {
-    set({app, tc_url, page_url, swf_url, {}, forward_path});
+namespace {
+
+// Of those with the same hash the last one is remembered.
+constexpr size_t kRemembered = 64;
+constexpr size_t kMostRememberedBytes = 512;  // of one: longer ones are one client's
+
+// A 0 within a field becomes another byte that no name may have.
+char without_zero(char c) { return c == '\0' ? '\1' : c; }
+
+}  // namespace
+
+base::Ref<ClientInfo::Words> ClientInfo::Words::make(std::string_view text) {
+    auto* words = new (::operator new(sizeof(Words) + text.size())) Words;
+    words->size = text.size();
+    std::ranges::copy(text, reinterpret_cast<char*>(words + 1));
+    return base::Ref<Words>(words);
 }
 
-void ClientInfo::set(std::initializer_list<std::string_view> fields) {
-    size_t size = 0;
-    for (std::string_view f : fields) size += f.size() + 1;
-    auto text = std::make_unique_for_overwrite<char[]>(size);
-    char* at = text.get();
-    for (std::string_view f : fields) {
-        // A 0 within a field becomes another byte that no name may have.
-        at = std::replace_copy(f.begin(), f.end(), at, '\0', '\1');
-        *at++ = '\0';
+base::Ref<ClientInfo::Words> ClientInfo::find_or_make(std::string_view text) {
+    static std::array<base::Ref<Words>, kRemembered> recent;
+    if (text.size() > kMostRememberedBytes) return Words::make(text);
+    base::Ref<Words>& known = recent[std::hash<std::string_view>()(text) % kRemembered];
+    if (!known || std::string_view(known->text(), known->size) != text) known = Words::make(text);
+    return known;
+}
+
+ClientInfo::ClientInfo(std::string_view app, std::string_view tc_url, std::string_view page_url,
+                       std::string_view swf_url, std::string_view forward_path) {
+    std::string text;
+    for (std::string_view field : {app, tc_url, page_url, swf_url, forward_path}) {
+        std::ranges::transform(field, std::back_inserter(text), without_zero);
+        text += '\0';
     }
-    text_ = std::move(text);
+    words_ = find_or_make(text);
 }
 
 std::string_view ClientInfo::field(size_t index) const {
-    if (!text_) return {};
-    const char* at = text_.get();
+    if (!words_) return {};
+    const char* at = words_->text();
     while (index-- > 0) at += std::string_view(at).size() + 1;
     return at;
 }
 
 void ClientInfo::set_params(std::string_view params) {
-    if (text_ && params != this->params()) set({app(), tc_url(), page_url(), swf_url(), params, forward_path()});
+    if (params == this->params()) return;
+    params_ = params.empty() ? nullptr : std::make_unique_for_overwrite<char[]>(params.size() + 1);
+    if (params_) *std::ranges::transform(params, params_.get(), without_zero).out = '\0';
 }
 
 }  // namespace service::rtmp

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace service::rtmp {
 namespace {
 
@@ -18,6 +20,26 @@ TEST(RtmpClientInfo, Fields) {
     }
 }
 
+TEST(RtmpClientInfo, SameWordsAreShared) {
+    const ClientInfo one("live", "rtmp://h/live", "", ""), same("live", "rtmp://h/live", "", "");
+    EXPECT_EQ(one.app().data(), same.app().data());
+    ClientInfo other("live", "rtmp://h/other", "", "");
+    EXPECT_NE(one.app().data(), other.app().data());
+    other = ClientInfo("live", "rtmp://h/live", "", "");
+    other.set_params("?token=other");
+    EXPECT_EQ(one.app().data(), other.app().data());
+    EXPECT_EQ(one.params(), "");
+    // However many there are between.
+    for (int i = 0; i < 1000; ++i) {
+        const std::string url = "rtmp://h/" + std::to_string(i);
+        const ClientInfo another("live", url, "", "");
+        EXPECT_EQ(another.tc_url(), url);
+    }
+    EXPECT_EQ(one.tc_url(), "rtmp://h/live");
+    const std::string long_url(5000, 'x');
+    EXPECT_EQ(ClientInfo("live", long_url, "", "").tc_url(), long_url);
+}
+
 TEST(RtmpClientInfo, ZeroBytesDoNotMoveFields) {
     ClientInfo info(std::string_view("a\0b", 3), "t", "p", "s");
     EXPECT_EQ(info.app(), "a\1b");
@@ -26,8 +48,8 @@ TEST(RtmpClientInfo, ZeroBytesDoNotMoveFields) {
 
 TEST(RtmpClientInfo, Empty) {
     ClientInfo info;
-    info.set_params("?x");
     EXPECT_EQ(info.app(), "");
+    EXPECT_EQ(info.params(), "");
 }
 
 }  // namespace

@@ -10,12 +10,12 @@ Player::Player(Connection& connection, base::Ref<live::Stream> stream, uint32_t 
       stream_(std::move(stream)),
       stay_(std::move(stay)),
       parameters_{.chunk_size = chunk_size, .stream_id = stream_id},
-      duration_ms_(duration_ms),
-      viewer_(*this) {}
+      viewer_(*this) {
+    viewer_.stop_after(duration_ms);
+}
 
 void Player::join(std::unique_ptr<runtime::ByteStream> socket, base::Slice first) {
-    viewer_.join(stream_, parameters_.key(), &live::make_rtmp_encoder, std::move(socket), std::move(first),
-                 duration_ms_);
+    viewer_.join(stream_, parameters_.key(), &live::make_rtmp_encoder, std::move(socket), std::move(first));
 }
 
 void Player::receive(media::Kind kind, bool wanted) {

@@ -48,7 +48,6 @@ class Player final : private live::ViewerHandler {
     base::Ref<live::Stream> stream_;
     net::Stay stay_;
     live::RtmpParameters parameters_;
-    uint32_t duration_ms_;
     bool closed_ = false;
     bool stream_over_ = false;
     live::Viewer viewer_;
