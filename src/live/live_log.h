@@ -20,7 +20,7 @@ class Stream;
 
 class LiveLog {
   public:
-    static constexpr size_t kBlockBytes = 32 * 1024;
+    static constexpr size_t kBlockBytes = 16 * 1024;
     static constexpr uint64_t kMaxBytes = 128 * 1024 * 1024;
 
     // A packet at which a decoder can begin.
