@@ -39,10 +39,14 @@ Result<size_t> ChunkReader::feed(std::span<const uint8_t> bytes, MessageSink& si
 // Goes on with a header whose beginning was carried over. Returns how many of the bytes were taken.
 Result<size_t> ChunkReader::carried_header(std::span<const uint8_t> bytes, MessageSink& sink) {
     size_t before = carried_;
-    size_t more = std::min(bytes.size(), carry_.size() - before);
-    std::memcpy(carry_.data() + before, bytes.data(), more);
-    size_t used = TRY(header(std::span(carry_.data(), before + more)));
+    size_t more = std::min(bytes.size(), kMaxHeader - before);
+    std::array<uint8_t, kMaxHeader> kept;
+    std::memcpy(kept.data(), carry_.data(), before);
+    std::memcpy(kept.data() + before, bytes.data(), more);
+    size_t used = TRY(header(std::span(kept.data(), before + more)));
     if (used == 0) {
+        CHECK(before + more <= carry_.size());
+        std::memcpy(carry_.data() + before, bytes.data(), more);
         carried_ = static_cast<uint8_t>(before + more);
         return more;
     }
@@ -50,7 +54,6 @@ Result<size_t> ChunkReader::carried_header(std::span<const uint8_t> bytes, Messa
     if (used >= before) return used - before;
     // The header ends within what was carried: bytes kept because they might have been a repeated timestamp are none,
     // but payload, or even the next header.
-    std::array<uint8_t, kMaxHeader> kept = carry_;
     auto rest = std::span<const uint8_t>(kept).first(before).subspan(used);
     size_t taken = TRY(feed(rest, sink));
     if (taken < rest.size()) {
@@ -128,7 +131,7 @@ Result<size_t> ChunkReader::header(std::span<const uint8_t> bytes) {
         stream.timestamp = format == 0 ? field : stream.timestamp + stream.field;
         TRY(begin_message(stream));
     }
-    current_ = static_cast<uint32_t>(&stream - streams_.data());
+    current_ = static_cast<uint8_t>(&stream - streams_.data());
     in_chunk_ = true;
     chunk_left_ = std::min(chunk_size_, stream.length - static_cast<uint32_t>(stream.payload->size()));
     return bytes.size() - reader.left();

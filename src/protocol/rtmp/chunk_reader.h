@@ -77,15 +77,15 @@ class ChunkReader {
 
     std::vector<ChunkStream> streams_;
     base::SliceBlock frames_;
-    uint32_t current_ = 0;     // index in streams_ of the chunk under way
-    uint32_t chunk_left_ = 0;  // bytes of its payload still to come
+    uint32_t chunk_left_ = 0;  // bytes of the payload of the chunk under way still to come
     uint32_t chunk_size_ = kDefaultChunkSize;
     uint32_t in_progress_ = 0;
-    std::array<uint8_t, kMaxHeader> carry_{};  // an unfinished chunk header
+    std::array<uint8_t, kMaxHeader - 1> carry_{};  // an unfinished chunk header
     uint8_t carried_ = 0;
-    bool in_chunk_ = false;
-    bool stopped_ = false;  // by the sink, in the feed() under way
-    Repeats repeats_ = Repeats::kUnknown;
+    uint8_t current_ = 0;  // index in streams_ of the chunk under way
+    Repeats repeats_ : 2 = Repeats::kUnknown;
+    bool in_chunk_ : 1 = false;
+    bool stopped_ : 1 = false;  // by the sink, in the feed() under way
 };
 
 }  // namespace rtmp

@@ -51,7 +51,7 @@ void ServerSession::result(const Command& asked, amf::Value value) {
     Command answer{"_result", asked.transaction_id};
     answer.arguments.emplace_back();
     answer.arguments.push_back(std::move(value));
-    append_command(output_, kCommandChunkStream, 0, answer, out_chunk_size_);
+    append_command(output(), kCommandChunkStream, 0, answer, out_chunk_size_);
 }
 
 void ServerSession::status(uint32_t stream_id, std::string_view level, std::string_view code,
@@ -59,7 +59,7 @@ void ServerSession::status(uint32_t stream_id, std::string_view level, std::stri
     Command notice{"onStatus", 0};
     notice.arguments.emplace_back();
     notice.arguments.push_back(status_object(level, code, description));
-    append_command(output_, kStatusChunkStream, stream_id, notice, out_chunk_size_);
+    append_command(output(), kStatusChunkStream, stream_id, notice, out_chunk_size_);
 }
 
 void ServerSession::accept_connect(const ConnectOptions& options) {
@@ -67,10 +67,10 @@ void ServerSession::accept_connect(const ConnectOptions& options) {
     connected_ = true;
     out_ack_size_ = options.out_ack_size;
     if (window_ == 0) window_ = options.in_ack_size;
-    if (out_ack_size_) append_window_ack_size(output_, out_ack_size_);
-    append_set_peer_bandwidth(output_, out_ack_size_ ? out_ack_size_ : kPeerBandwidth, LimitType::kDynamic);
+    if (out_ack_size_) append_window_ack_size(output(), out_ack_size_);
+    append_set_peer_bandwidth(output(), out_ack_size_ ? out_ack_size_ : kPeerBandwidth, LimitType::kDynamic);
     out_chunk_size_ = std::clamp(options.chunk_size, kMinChunkSize, kMaxMessage);
-    append_set_chunk_size(output_, out_chunk_size_);
+    append_set_chunk_size(output(), out_chunk_size_);
 
     Command answer{"_result", connect_transaction_};
     // The version decides what Flash-era clients think that they may ask for.
@@ -86,11 +86,11 @@ void ServerSession::accept_connect(const ConnectOptions& options) {
     }
     answer.arguments.push_back(std::move(properties));
     answer.arguments.push_back(std::move(information));
-    append_command(output_, kCommandChunkStream, 0, answer, out_chunk_size_);
+    append_command(output(), kCommandChunkStream, 0, answer, out_chunk_size_);
 
     Command bandwidth_done{"onBWDone", 0};
     bandwidth_done.arguments.emplace_back();
-    append_command(output_, kCommandChunkStream, 0, bandwidth_done, out_chunk_size_);
+    append_command(output(), kCommandChunkStream, 0, bandwidth_done, out_chunk_size_);
 }
 
 void ServerSession::refuse_connect(std::string_view code, std::string_view description) {
@@ -98,7 +98,7 @@ void ServerSession::refuse_connect(std::string_view code, std::string_view descr
     Command answer{"_error", connect_transaction_};
     answer.arguments.emplace_back();
     answer.arguments.push_back(status_object("error", code, description));
-    append_command(output_, kCommandChunkStream, 0, answer, out_chunk_size_);
+    append_command(output(), kCommandChunkStream, 0, answer, out_chunk_size_);
 }
 
 void ServerSession::accept_publish(uint32_t stream_id) {
@@ -109,7 +109,7 @@ void ServerSession::accept_publish(uint32_t stream_id) {
         notice.arguments.emplace_back();
         notice.arguments.push_back(
             amf::Value::object({{"code", "NetStream.Publish.Start"}, {"description", "Started publishing stream."}}));
-        append_command(output_, kStatusChunkStream, stream_id, notice, out_chunk_size_);
+        append_command(output(), kStatusChunkStream, stream_id, notice, out_chunk_size_);
     }
     status(stream_id, "status", "NetStream.Publish.Start", "Started publishing stream.");
 }
@@ -122,11 +122,11 @@ void ServerSession::refuse_publish(uint32_t stream_id, std::string_view code, st
 void ServerSession::accept_play(uint32_t stream_id, bool reset) {
     decided(Pending::kPlay, stream_id);
     if (Stream* stream = find(stream_id)) stream->use = Use::kPlay;
-    append_user_control(output_, {kStreamBegin, stream_id});
+    append_user_control(output(), {kStreamBegin, stream_id});
     if (reset) status(stream_id, "status", "NetStream.Play.Reset", "Playing and resetting stream.");
     status(stream_id, "status", "NetStream.Play.Start", "Started playing stream.");
-    append_data(output_, stream_id, 0, {"|RtmpSampleAccess", true, true}, out_chunk_size_);
-    append_data(output_, stream_id, 0, {"onStatus", amf::Value::object({{"code", "NetStream.Data.Start"}})},
+    append_data(output(), stream_id, 0, {"|RtmpSampleAccess", true, true}, out_chunk_size_);
+    append_data(output(), stream_id, 0, {"onStatus", amf::Value::object({{"code", "NetStream.Data.Start"}})},
                 out_chunk_size_);
 }
 
@@ -142,11 +142,11 @@ void ServerSession::end_publish(uint32_t stream_id, std::string_view code, std::
 
 void ServerSession::end_play(uint32_t stream_id) {
     if (Stream* stream = find(stream_id)) stream->use = Use::kIdle;
-    append_user_control(output_, {kStreamEof, stream_id});
+    append_user_control(output(), {kStreamEof, stream_id});
     status(stream_id, "status", "NetStream.Play.UnpublishNotify", "The stream is now unpublished.");
     status(stream_id, "status", "NetStream.Play.Stop", "Stopped playing stream.");
 }
 
-void ServerSession::send_ping(uint32_t now_ms) { append_user_control(output_, {kPingRequest, now_ms}); }
+void ServerSession::send_ping(uint32_t now_ms) { append_user_control(output(), {kPingRequest, now_ms}); }
 
 }  // namespace rtmp

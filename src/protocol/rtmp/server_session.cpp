@@ -9,7 +9,7 @@ using base::fail;
 using base::Result;
 
 Result<size_t> ServerSession::feed(std::span<const uint8_t> bytes) {
-    if (deciding() || output_.size() > kMaxOutput) return size_t{0};
+    if (deciding() || output_size() > kMaxOutput) return size_t{0};
     size_t taken = TRY(reader_.feed(bytes, *this));
     received_ += static_cast<uint32_t>(taken);
     if (window_ && received_ - acknowledged_ >= window_) acknowledge();
@@ -18,7 +18,7 @@ Result<size_t> ServerSession::feed(std::span<const uint8_t> bytes) {
 
 void ServerSession::acknowledge() {
     acknowledged_ = received_;
-    append_acknowledgement(output_, received_);
+    append_acknowledgement(output(), received_);
 }
 
 Result<bool> ServerSession::on_message(Message& message) {
@@ -45,7 +45,7 @@ Result<bool> ServerSession::on_message(Message& message) {
         default:  // shared objects, and what nobody knows
             break;
     }
-    return !deciding() && output_.size() <= kMaxOutput;
+    return !deciding() && output_size() <= kMaxOutput;
 }
 
 Result<void> ServerSession::media(Message& message) {
@@ -73,14 +73,14 @@ Result<void> ServerSession::control(const Message& message) {
         window_ = value;
     } else if (value && value != out_ack_size_) {
         out_ack_size_ = value;
-        append_window_ack_size(output_, value);
+        append_window_ack_size(output(), value);
     }
     return {};
 }
 
 Result<void> ServerSession::user_control(const Message& message) {
     auto event = TRY(read_user_control(message));
-    if (event.event == kPingRequest) append_user_control(output_, {kPingResponse, event.value});
+    if (event.event == kPingRequest) append_user_control(output(), {kPingResponse, event.value});
     return {};  // the buffer length that players tell is no use: the live edge is
 }
 
@@ -128,7 +128,7 @@ Result<void> ServerSession::command(const Message& message) {
         error.arguments.emplace_back();
         error.arguments.push_back(amf::Value::object(
             {{"level", "error"}, {"code", "NetConnection.Call.Failed"}, {"description", "the method is not known"}}));
-        append_command(output_, kCommandChunkStream, message.stream_id, error, out_chunk_size_);
+        append_command(output(), kCommandChunkStream, message.stream_id, error, out_chunk_size_);
     }
     return {};
 }
@@ -174,7 +174,7 @@ Result<void> ServerSession::fc_unpublish(const Message&, Command& c) {
         notice.arguments.emplace_back();
         notice.arguments.push_back(
             amf::Value::object({{"code", "NetStream.Unpublish.Success"}, {"description", "Stop publishing stream."}}));
-        append_command(output_, kStatusChunkStream, id, notice, out_chunk_size_);
+        append_command(output(), kStatusChunkStream, id, notice, out_chunk_size_);
         status(id, "status", "NetStream.Unpublish.Success", "Stream is now unpublished.");
         close(stream);
         break;
@@ -188,7 +188,7 @@ Result<void> ServerSession::fc_subscribe(const Message& message, Command& c) {
     notice.arguments.emplace_back();
     notice.arguments.push_back(amf::Value::object(
         {{"level", "status"}, {"code", "NetStream.Play.Start"}, {"description", "Started playing stream."}}));
-    append_command(output_, kCommandChunkStream, message.stream_id, notice, out_chunk_size_);
+    append_command(output(), kCommandChunkStream, message.stream_id, notice, out_chunk_size_);
     result(c, amf::Value::undefined());
     return {};
 }
@@ -230,8 +230,8 @@ Result<void> ServerSession::pause(const Message& message, Command& c) {
     Stream* stream = find(message.stream_id);
     if (!stream || stream->use != Use::kPlay) return {};
     bool paused = c.argument(1).bool_or(true);
-    if (paused) append_user_control(output_, {kStreamEof, stream->id});
-    if (!paused) append_user_control(output_, {kStreamBegin, stream->id});
+    if (paused) append_user_control(output(), {kStreamEof, stream->id});
+    if (!paused) append_user_control(output(), {kStreamBegin, stream->id});
     status(stream->id, "status", paused ? "NetStream.Pause.Notify" : "NetStream.Unpause.Notify",
            paused ? "Paused stream." : "Unpaused stream.");
     handler_->on_pause(stream->id, paused);

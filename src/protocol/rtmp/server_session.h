@@ -104,8 +104,12 @@ class ServerSession final : private MessageSink {
     void end_play(uint32_t stream_id);
     void send_ping(uint32_t now_ms);
 
-    // What is to be sent, in order. The caller takes it away (swap or clear).
-    std::vector<uint8_t>& output() { return output_; }
+    // What is to be sent, in order.
+    bool has_output() const { return output_ && !output_->empty(); }
+    std::vector<uint8_t> take_output() {
+        const auto taken = std::move(output_);
+        return taken ? std::move(*taken) : std::vector<uint8_t>();
+    }
     uint32_t out_chunk_size() const { return out_chunk_size_; }
     bool connected() const { return connected_; }
     bool publishing() const;
@@ -146,6 +150,11 @@ class ServerSession final : private MessageSink {
     base::Result<void> answer_nothing(const Message& message, Command& c);
     base::Result<void> ignore(const Message& message, Command& c);
 
+    size_t output_size() const { return output_ ? output_->size() : 0; }
+    std::vector<uint8_t>& output() {
+        if (!output_) output_ = std::make_unique<std::vector<uint8_t>>();
+        return *output_;
+    }
     Stream* find(uint32_t id);
     base::Result<Stream*> find_or_make(uint32_t id);
     void close(Stream& stream);
@@ -157,7 +166,7 @@ class ServerSession final : private MessageSink {
 
     ServerHandler* handler_;
     ChunkReader reader_;
-    std::vector<uint8_t> output_;
+    std::unique_ptr<std::vector<uint8_t>> output_;  // there may be 10,000 that have nothing to say
     base::SmallVector<Stream> streams_;
     uint32_t ignored_media_ = 0;
     uint32_t out_chunk_size_ = kDefaultChunkSize;

@@ -55,9 +55,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     while (!bytes.empty()) {
         auto n = handler.session.feed(bytes.first(std::min(step, bytes.size())));
         if (!n) return 0;
-        if (*n == 0 && !handler.session.deciding() && handler.session.output().empty()) __builtin_trap();
+        if (*n == 0 && !handler.session.deciding() && !handler.session.has_output()) __builtin_trap();
         handler.decide();
-        handler.session.output().clear();
+        (void)handler.session.take_output();
         bytes = bytes.subspan(*n);
     }
     return 0;

@@ -89,8 +89,7 @@ struct Said : MessageSink {
         return true;
     }
     std::string take(ServerSession& session) {
-        EXPECT_TRUE(reader.feed(session.output(), *this));
-        session.output().clear();
+        EXPECT_TRUE(reader.feed(session.take_output(), *this));
         return std::exchange(text, "");
     }
 };
@@ -152,7 +151,7 @@ TEST_F(RtmpServerSession, ConnectEnhanced) {
         }
     } find;
     ChunkReader reader;
-    ASSERT_TRUE(reader.feed(server.session.output(), find));
+    ASSERT_TRUE(reader.feed(server.session.take_output(), find));
     EXPECT_TRUE(find.found);
 }
 
@@ -398,8 +397,7 @@ TEST_F(RtmpServerSession, OutputIsBounded) {
         ASSERT_TRUE(n);
         ASSERT_GT(*n, 0u);
         at += *n;
-        EXPECT_LE(server.session.output().size(), ServerSession::kMaxOutput + 1000);
-        server.session.output().clear();
+        EXPECT_LE(server.session.take_output().size(), ServerSession::kMaxOutput + 1000);
         ++rounds;
     }
     EXPECT_GT(rounds, 1);
@@ -424,7 +422,7 @@ struct Pair {
             Bytes up = std::exchange(session.output(), {});
             auto n = server.session.feed(up);
             EXPECT_TRUE(n && *n == up.size());
-            Bytes down = std::exchange(server.session.output(), {});
+            Bytes down = server.session.take_output();
             TRY(session.feed(down));
             if (up.empty() && down.empty()) break;
         }

@@ -93,7 +93,7 @@ class FakeServer {
             }
             TRY(session.feed(rest));
             while (true) {
-                std::vector<uint8_t> out = std::exchange(session.output(), {});
+                std::vector<uint8_t> out = session.take_output();
                 if (!out.empty()) TRY(socket->write(out, never));
                 if (server.close_at_once && published) return {};
                 auto bytes = TRY(runtime::read_shared(*socket, never));

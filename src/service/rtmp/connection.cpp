@@ -164,8 +164,8 @@ Result<void> Connection::take_input(std::span<const uint8_t> bytes) {
 }
 
 Result<void> Connection::write_output() {
-    if (session_.output().empty()) return {};
-    std::vector<uint8_t> out = std::exchange(session_.output(), {});
+    if (!session_.has_output()) return {};
+    const std::vector<uint8_t> out = session_.take_output();
     sent_bytes_ += out.size();
     Deadline limit = Deadline::in_ms(kWriteTimeoutMs);
     return socket_->write(out, publishers_.empty() ? earlier(limit, work_->deadline) : limit);
@@ -237,8 +237,7 @@ void Connection::on_revoked(uint32_t stream_id, std::string_view why) {
         return;
     }
     // Its coroutine is waiting, and has no more to say than fits the socket's buffer now.
-    if (auto sent = socket_->try_write(session_.output()); sent) sent_bytes_ += *sent;
-    session_.output().clear();
+    if (auto sent = socket_->try_write(session_.take_output()); sent) sent_bytes_ += *sent;
     will_end(why, CloseReason::kPublisherReplaced);
     task_.cancel();
 }

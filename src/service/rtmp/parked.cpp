@@ -42,7 +42,7 @@ void Connection::join(Player& player) {
         send_output();
         return player.join(shared_->make_lane(), {});
     }
-    base::Slice first = base::Slice::copy(std::exchange(session_.output(), {}));
+    base::Slice first = base::Slice::copy(session_.take_output());
     player.join(std::move(socket_), std::move(first));
 }
 
@@ -59,8 +59,8 @@ bool Connection::attached() const { return shared_ ? !shared_->failed() : player
 bool Connection::between_plays() const { return !shared_ && players_.front()->closed(); }
 
 void Connection::send_output() {
-    if (session_.output().empty()) return;
-    base::Slice words = base::Slice::copy(std::exchange(session_.output(), {}));
+    if (!session_.has_output()) return;
+    base::Slice words = base::Slice::copy(session_.take_output());
     if (shared_) return shared_->send(std::move(words));
     players_.front()->viewer().send_control(std::move(words));
 }
