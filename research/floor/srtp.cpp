@@ -37,7 +37,7 @@ constexpr size_t kArenaBytes = 1 << 20;
 
 // OpenSSL's faster way, as long as it has it (src/protocol/srtp/cipher.cpp).
 const EVP_CIPHER* aes_gcm() {
-#if OPENSSL_VERSION_MAJOR < 4
+#if OPENSSL_VERSION_MAJOR < 4 && !defined(OPENSSL_NO_DEPRECATED_3_0)
     static const EVP_CIPHER* const own = EVP_CIPHER_meth_dup(EVP_aes_128_gcm());
     if (own) return own;
 #endif

@@ -15,7 +15,7 @@ namespace {
 // that is an application's own, be it a copy of a built-in one, goes the way of OpenSSL 1.1 to the same code of AES and
 // GHASH. OpenSSL 4 has this no more.
 const EVP_CIPHER* direct(const EVP_CIPHER* built_in, const char* name) {
-#if OPENSSL_VERSION_MAJOR < 4
+#if OPENSSL_VERSION_MAJOR < 4 && !defined(OPENSSL_NO_DEPRECATED_3_0)
     if (const EVP_CIPHER* own = EVP_CIPHER_meth_dup(built_in)) return own;
 #endif
     // Fetched once: the built-in one would be looked up again each time a context is keyed.
