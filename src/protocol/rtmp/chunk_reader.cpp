@@ -45,7 +45,7 @@ Result<size_t> ChunkReader::carried_header(std::span<const uint8_t> bytes, Messa
     std::memcpy(kept.data() + before, bytes.data(), more);
     size_t used = TRY(header(std::span(kept.data(), before + more)));
     if (used == 0) {
-        CHECK(before + more <= carry_.size());
+        CHECK(before + more <= carry_.size());  // one of kMaxHeader bytes is whole, whatever they are
         std::memcpy(carry_.data() + before, bytes.data(), more);
         carried_ = static_cast<uint8_t>(before + more);
         return more;

@@ -88,7 +88,7 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     // After so many that never connected the allocator is told to give their memory back: a handshake's pieces lie
     // between what others hold, and it keeps them otherwise.
     static constexpr size_t kTrimAfter = 500;
-    // Timers are as exact as the one, the first of somebody as the other.
+    // Timers are as exact as the one; one that is set while the housekeeping sleeps, as the other.
     static constexpr int64_t kTickMs = 10, kMostTickMs = 50;
 
     // Adds its endpoints to the HTTP server's router and the API's table. All of them outlive it.

@@ -1,7 +1,9 @@
 #include "service/rtmp/client_info.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
+#include <iterator>
 #include <new>
 #include <string>
 

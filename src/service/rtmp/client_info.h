@@ -2,7 +2,6 @@
 // What a client told of itself that later requests, hooks and the API need. There may be 10,000, of which most say the
 // same at connect: a small cache lets them share the words. What came with a stream's name is each one's own.
 
-#include <array>
 #include <cstddef>
 #include <memory>
 #include <string_view>

@@ -50,6 +50,8 @@ TEST(RtmpClientInfo, Empty) {
     ClientInfo info;
     EXPECT_EQ(info.app(), "");
     EXPECT_EQ(info.params(), "");
+    info.set_params("?x");
+    EXPECT_EQ(info.app(), "");
 }
 
 }  // namespace
