@@ -47,9 +47,9 @@ FanOut::FanOut(int viewers, std::span<const media::Frame> first) {
     publication_ = std::move(*stream_->acquire(*this, false));
     for (const media::Frame& frame : first) publish(frame);
     for (int i = 0; i < viewers; ++i) {
-        viewers_.push_back(std::make_unique<live::Viewer>(static_cast<live::ViewerHandler&>(*this)));
-        viewers_.back()->join(stream_, live::RtmpParameters{}.key(), live::make_rtmp_encoder,
-                              std::make_unique<Socket>(sends_), {});
+        viewers_.push_back(std::make_unique<live::Viewer>(static_cast<live::ViewerHandler&>(*this), stream_));
+        viewers_.back()->join(live::RtmpParameters{}.key(), live::make_rtmp_encoder, std::make_unique<Socket>(sends_),
+                              {});
     }
     for (int i = 0; i < 4; ++i) CHECK(runtime::yield().has_value());  // the pump is there and waits
 }

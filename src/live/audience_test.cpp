@@ -24,11 +24,12 @@ constexpr size_t kViewers = 100;
 constexpr size_t kGone = 7, kSlow = 20;  // whose peer leaves, and whose does not read
 
 struct Client : ViewerHandler {
-    Viewer viewer{*this};
+    Viewer viewer;
     int peer = -1;
     bool ended = false;
     std::string got;
 
+    explicit Client(base::Ref<Stream> stream) : viewer(*this, std::move(stream)) {}
     void on_viewer_input(Viewer&, std::span<const uint8_t>) override {}
     void on_stream_end(Viewer&) override {}
     void on_viewer_end(Viewer&, std::string_view) override { ended = true; }
@@ -36,7 +37,7 @@ struct Client : ViewerHandler {
     void leave() {
         if (peer >= 0) ::close(std::exchange(peer, -1));
     }
-    void join(const base::Ref<Stream>& stream) {
+    void join() {
         int ends[2];
         ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
         const int room = 4096;
@@ -44,7 +45,7 @@ struct Client : ViewerHandler {
         auto socket = runtime::detail::TcpStream::make(ends[0], {});
         ASSERT_TRUE(socket);
         peer = ends[1];
-        viewer.join(stream, "all", testing::TextEncoder::make, *std::move(socket), base::Slice::copy("HEAD "));
+        viewer.join("all", testing::TextEncoder::make, *std::move(socket), base::Slice::copy("HEAD "));
     }
     void read() {
         char buffer[65536];
@@ -71,8 +72,8 @@ TEST_F(AudienceTest, EverybodyGetsEveryPacket) {
     std::vector<std::unique_ptr<Client>> clients;
     std::string wanted = "HEAD <FIRST 0 VH|->";
     for (size_t i = 0; i < kViewers; ++i) {
-        clients.push_back(std::make_unique<Client>());
-        clients.back()->join(stream);
+        clients.push_back(std::make_unique<Client>(stream));
+        clients.back()->join();
     }
     for (int frame = 0; frame < 40; ++frame) {
         std::string text(static_cast<size_t>(frame) * 500, static_cast<char>('a' + frame % 26));

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "base/shrink.h"
 #include "live/live_log.h"
 #include "live/stream.h"
 #include "runtime/coroutine.h"
@@ -51,15 +50,29 @@ Reaper reaper;
 
 }  // namespace
 
+Viewer::Viewer(ViewerHandler& handler, base::Ref<Stream> stream) : handler_(handler), stream_(std::move(stream)) {}
+
 Viewer::~Viewer() {
     leave_log();
     if (state_ == State::kDead) reaper.forget(*this);
 }
 
-void Viewer::join(base::Ref<Stream> stream, const LogKey& key, EncoderFactory factory,
-                  std::unique_ptr<runtime::ByteStream> socket, base::Slice first_bytes) {
+Viewer::Rare& Viewer::rare() {
+    if (!rare_) rare_ = std::make_unique<Rare>();
+    return *rare_;
+}
+
+void Viewer::stop_after(uint32_t duration_ms) {
+    if (duration_ms > 0) rare().duration_ms = duration_ms;
+}
+
+ViewerCounters Viewer::counters() const {
+    return {sent_bytes_, received_bytes_, rare_ ? rare_->skipped_bytes : 0, rare_ ? rare_->jumps : 0};
+}
+
+void Viewer::join(const LogKey& key, EncoderFactory factory, std::unique_ptr<runtime::ByteStream> socket,
+                  base::Slice first_bytes) {
     CHECK(state_ == State::kIdle);
-    stream_ = std::move(stream);
     socket_ = std::move(socket);
     progress_ms_ = base::monotonic_ms();
     if (stream_->options().no_delay) socket_->set_no_delay(true);
@@ -97,7 +110,7 @@ void Viewer::start_if_possible() {
     log_->audience().note_position(position_);
     const base::Slice& prefix = log_->prefix(*start, !has_file_header_);
     if (!prefix.empty()) pending_.push_back(prefix);
-    if (duration_ms_ > 0 && !has_file_header_) stop_dts_ = start->dts + duration_ms_;
+    if (rare_ && rare_->duration_ms > 0 && !has_file_header_) rare_->stop_dts = start->dts + rare_->duration_ms;
     has_file_header_ = true;
     state_ = State::kPlaying;
 }
@@ -105,8 +118,9 @@ void Viewer::start_if_possible() {
 // How far into the log it may send now.
 uint64_t Viewer::log_limit() const {
     if (state_ != State::kPlaying) return position_;
-    uint64_t limit = std::min(log_->head(), end_offset_);
-    if (stop_dts_ != INT64_MAX) limit = std::min(limit, log_->offset_at(stop_dts_));
+    if (!rare_) return log_->head();
+    uint64_t limit = std::min(log_->head(), rare_->end_offset);
+    if (rare_->stop_dts != INT64_MAX) limit = std::min(limit, log_->offset_at(rare_->stop_dts));
     return std::max(position_, limit);
 }
 
@@ -126,8 +140,7 @@ size_t Viewer::gather(iovec (&parts)[kMostParts], size_t& bytes) const {
     };
     if (!pending_.empty()) {
         if (state_ == State::kPlaying) add_log(log_->packet_end(position_));
-        for (size_t i = 0; i < pending_.size() && count < kMostParts; ++i)
-            add(pending_[i].bytes().subspan(i == 0 ? pending_offset_ : 0));
+        for (size_t i = 0; i < pending_.size() && count < kMostParts; ++i) add(pending_[i].bytes());
     }
     add_log(log_limit());
     return count;
@@ -141,16 +154,13 @@ void Viewer::advance(size_t bytes) {
         position_ += of_packet;
         bytes -= of_packet;
         size_t sent_whole = 0;
-        while (sent_whole < pending_.size() && bytes > 0) {
-            size_t of_slice = std::min(bytes, pending_[sent_whole].size() - pending_offset_);
-            bytes -= of_slice;
-            pending_offset_ += static_cast<uint32_t>(of_slice);
-            if (pending_offset_ < pending_[sent_whole].size()) break;
-            pending_offset_ = 0;
-            ++sent_whole;
+        for (; sent_whole < pending_.size() && bytes >= pending_[sent_whole].size(); ++sent_whole)
+            bytes -= pending_[sent_whole].size();
+        pending_.erase_front(sent_whole);
+        if (!pending_.empty()) {
+            if (bytes > 0) pending_.front() = pending_.front().sub(bytes);
+            return;
         }
-        pending_.erase(pending_.begin(), pending_.begin() + static_cast<ptrdiff_t>(sent_whole));
-        if (pending_.empty()) base::shrink(pending_);
     }
     position_ += bytes;
 }
@@ -164,11 +174,12 @@ void Viewer::flush(int64_t now_ms) {
         if (count == 0) {
             progress_ms_ = now_ms;
             if (state_ == State::kFinishing && await_peer_) {
-                if (!std::exchange(shut_, true)) socket_->shutdown_write();
+                if (!shut_) socket_->shutdown_write();
+                shut_ = true;
                 return;
             }
-            if (state_ == State::kFinishing) return die(*end_reason_, close_reason_);
-            if (position_ >= end_offset_) return conclude("the stream ended", CloseReason::kStreamEnded);
+            if (state_ == State::kFinishing) return die(rare_->end_reason, close_reason_);
+            if (position_ >= end_offset()) return conclude("the stream ended", CloseReason::kStreamEnded);
             if (state_ == State::kPlaying && position_ < log_->head())
                 return conclude("the asked duration is over", CloseReason::kDurationOver);
             return;
@@ -191,12 +202,12 @@ void Viewer::jump() {
     keep_rest_of_packet();
     bool ahead = newest && newest->offset > from;
     position_ = ahead ? newest->offset : log_->head();
-    skipped_bytes_ += position_ - from;
+    rare().skipped_bytes += position_ - from;
     StreamCounters& of_stream = stream_->counters();
     of_stream.skipped_bytes += position_ - from;
-    of_stream.jumped_viewers += jumps_ == 0;
+    of_stream.jumped_viewers += rare_->jumps == 0;
     ++of_stream.viewer_jumps;
-    ++jumps_;
+    ++rare_->jumps;
     if (!ahead) {
         state_ = State::kWaitingStart;
     } else if (newest->headers.get() != had) {
@@ -207,7 +218,7 @@ void Viewer::jump() {
 void Viewer::keep_rest_of_packet() {
     if (state_ != State::kPlaying) return;
     uint64_t boundary = log_->packet_end(position_);
-    if (boundary > position_) pending_.insert(pending_.begin(), log_->copy(position_, boundary));
+    if (boundary > position_) pending_.push_front(log_->copy(position_, boundary));
     position_ = boundary;
 }
 
@@ -219,15 +230,15 @@ void Viewer::check_stall(int64_t now_ms) {
 
 // What was published before the end is still sent, then conclude() follows.
 void Viewer::end_with_stream(bool await_peer) {
-    if (!log_ || state_ == State::kFinishing || end_offset_ != UINT64_MAX) return;
+    if (!log_ || state_ == State::kFinishing || end_offset() != UINT64_MAX) return;
     await_peer_ = await_peer;
-    end_offset_ = state_ == State::kPlaying ? log_->head() : position_;
+    rare().end_offset = state_ == State::kPlaying ? log_->head() : position_;
     flush(base::monotonic_ms());
 }
 
 void Viewer::conclude(std::string_view why, CloseReason reason) {
     state_ = State::kPaused;  // the handler's last words come next, and nothing of the log
-    end_offset_ = UINT64_MAX;
+    rare().end_offset = UINT64_MAX;
     handler_.on_stream_end(*this);
     finish(why, reason);
 }
@@ -262,9 +273,9 @@ void Viewer::switch_log(const LogKey& key, EncoderFactory factory) {
 void Viewer::finish(std::string_view why, CloseReason reason) {
     if (!log_ || state_ == State::kFinishing) return;
     keep_rest_of_packet();
-    end_reason_ = std::make_unique<std::string>(why);
+    rare().end_reason = why;
+    rare_->end_offset = UINT64_MAX;
     close_reason_ = reason;
-    end_offset_ = UINT64_MAX;
     state_ = State::kFinishing;
     flush(base::monotonic_ms());
 }
@@ -275,10 +286,10 @@ void Viewer::abort(std::string_view why, CloseReason reason) {
 
 std::vector<base::Slice> Viewer::take_unsent() {
     keep_rest_of_packet();
-    if (pending_offset_ > 0) pending_.front() = pending_.front().sub(pending_offset_);
-    pending_offset_ = 0;
     blocked_ = false;
-    return std::exchange(pending_, {});
+    std::vector<base::Slice> unsent(std::make_move_iterator(pending_.begin()), std::make_move_iterator(pending_.end()));
+    pending_.clear();
+    return unsent;
 }
 
 std::unique_ptr<runtime::ByteStream> Viewer::leave(std::vector<base::Slice>& unsent) {
@@ -286,7 +297,6 @@ std::unique_ptr<runtime::ByteStream> Viewer::leave(std::vector<base::Slice>& uns
     unsent = take_unsent();
     leave_log();
     socket_->unpark();
-    stream_.reset();
     state_ = State::kIdle;
     return std::move(socket_);
 }
@@ -302,19 +312,19 @@ std::unique_ptr<runtime::ByteStream> Viewer::exchange_socket(std::unique_ptr<run
 }
 
 void Viewer::die(std::string_view why, CloseReason reason) {
-    std::string text(why);  // may be *end_reason_ or something of the log's
+    std::string text(why);  // may be the reason to finish or something of the log's
     if (close_reason_ == CloseReason::kUnknown) close_reason_ = reason;
     leave_log();
     state_ = State::kDead;
     socket_.reset();
     pending_.clear();
-    stream_.reset();
     reaper.bury(*this, handler_, text);
 }
 
 std::string Viewer::end_text(std::string_view why) const {
-    if (jumps_ == 0) return std::string(why);
-    return fmt::format("{} ({} times too slow, {} bytes skipped)", why, jumps_, skipped_bytes_);
+    const ViewerCounters counted = counters();
+    if (counted.jumps == 0) return std::string(why);
+    return fmt::format("{} ({} times too slow, {} bytes skipped)", why, counted.jumps, counted.skipped_bytes);
 }
 
 void Viewer::on_readable() {
@@ -342,7 +352,7 @@ void Viewer::on_hangup() { peer_closed(); }
 
 // After shutting down our side this is what was waited for.
 void Viewer::peer_closed() {
-    if (shut_) return die(*end_reason_, close_reason_);
+    if (shut_) return die(rare_->end_reason, close_reason_);
     die("closed by the peer", CloseReason::kPeerClosed);
 }
 

@@ -15,6 +15,7 @@
 
 #include "base/close_reason.h"
 #include "base/slice.h"
+#include "base/slim_vector.h"
 #include "live/wire_encoder.h"
 #include "runtime/byte_stream.h"
 
@@ -51,16 +52,16 @@ class Viewer final : private runtime::ParkedHandler {
     // More input than this at once from somebody who came to watch is a flood.
     static constexpr size_t kMostInputBytes = 256 * 1024;
 
-    explicit Viewer(ViewerHandler& handler) : handler_(handler) {}
+    Viewer(ViewerHandler& handler, base::Ref<Stream> stream);
     ~Viewer();
     Viewer(const Viewer&) = delete;
 
     // Takes the socket and joins the stream's log of that key (made by the factory if it is the first). first_bytes go
     // out before anything else (a response head, RTMP's statuses).
-    void join(base::Ref<Stream> stream, const LogKey& key, EncoderFactory factory,
-              std::unique_ptr<runtime::ByteStream> socket, base::Slice first_bytes);
+    void join(const LogKey& key, EncoderFactory factory, std::unique_ptr<runtime::ByteStream> socket,
+              base::Slice first_bytes);
     // Before it joins: how much of the stream it gets before it is ended; 0: all.
-    void stop_after(uint32_t duration_ms) { duration_ms_ = duration_ms; }
+    void stop_after(uint32_t duration_ms);
     bool joined() const { return log_ != nullptr; }
 
     // Bytes that go out at the next packet boundary: RTMP control messages and command responses, WebSocket pongs.
@@ -85,9 +86,9 @@ class Viewer final : private runtime::ParkedHandler {
     std::unique_ptr<runtime::ByteStream> exchange_socket(std::unique_ptr<runtime::ByteStream> next,
                                                          std::vector<base::Slice>& unsent);
 
-    Stream* stream() const { return stream_.get(); }
+    Stream& stream() const { return *stream_; }
     runtime::ByteStream* socket() const { return socket_.get(); }
-    ViewerCounters counters() const { return {sent_bytes_, received_bytes_, skipped_bytes_, jumps_}; }
+    ViewerCounters counters() const;
     // In on_viewer_end: what `why` says, for programs.
     base::CloseReason close_reason() const { return close_reason_; }
     // For the log: why, and how often it was too slow if it was.
@@ -106,6 +107,7 @@ class Viewer final : private runtime::ParkedHandler {
     static constexpr size_t kMostParts = 16;
     size_t gather(iovec (&parts)[kMostParts], size_t& bytes) const;
     uint64_t log_limit() const;
+    uint64_t end_offset() const { return rare_ ? rare_->end_offset : UINT64_MAX; }
     // From where on the log must keep what is there for it.
     uint64_t needs_from() const { return state_ == State::kPlaying ? position_ : UINT64_MAX; }
     // Sends what there is, without yielding.
@@ -123,27 +125,33 @@ class Viewer final : private runtime::ParkedHandler {
     void leave_log();
     void die(std::string_view why, base::CloseReason reason);
 
+    // What most never have, made when it is needed.
+    struct Rare {
+        uint32_t duration_ms = 0;
+        uint32_t jumps = 0;
+        int64_t stop_dts = INT64_MAX;
+        uint64_t end_offset = UINT64_MAX;  // the stream is over: what lies beyond is not for it
+        uint64_t skipped_bytes = 0;
+        std::string end_reason;
+    };
+    Rare& rare();
+
     ViewerHandler& handler_;
     base::Ref<Stream> stream_;
     LiveLog* log_ = nullptr;
     std::unique_ptr<runtime::ByteStream> socket_;
-    State state_ = State::kIdle;
-    bool blocked_ = false;          // a send would have blocked; the loop will say when it is writable
-    bool has_file_header_ = false;  // its first prefix was sent
-    bool await_peer_ = false;       // it is finished when the peer closes
-    bool shut_ = false;             // and has been told that nothing more comes
     base::CloseReason close_reason_ = base::CloseReason::kUnknown;  // the first that was given
-    uint32_t place_ = 0;                                            // index in its audience
-    uint32_t pending_offset_ = 0;                                   // bytes of pending_.front() that were sent
-    uint32_t duration_ms_ = 0;
-    uint32_t jumps_ = 0;
+    State state_ = State::kIdle;
+    bool blocked_ : 1 = false;          // a send would have blocked; the loop will say when it is writable
+    bool has_file_header_ : 1 = false;  // its first prefix was sent
+    bool await_peer_ : 1 = false;       // it is finished when the peer closes
+    bool shut_ : 1 = false;             // and has been told that nothing more comes
+    uint32_t place_ = 0;                // index in its audience
     uint64_t position_ = 0;    // offset in the log of the next byte to send; while waiting: where to look for a start
     int64_t progress_ms_ = 0;  // monotonic: when a byte was last accepted, or nothing was left to send
-    int64_t stop_dts_ = INT64_MAX;
-    uint64_t end_offset_ = UINT64_MAX;  // the stream is over: what lies beyond is not for it
-    std::vector<base::Slice> pending_;  // goes out before the log's bytes, at a packet boundary
-    std::unique_ptr<std::string> end_reason_;
-    uint64_t sent_bytes_ = 0, received_bytes_ = 0, skipped_bytes_ = 0;
+    base::SlimVector<base::Slice> pending_;  // goes out before the log's bytes, at a packet boundary
+    std::unique_ptr<Rare> rare_;
+    uint64_t sent_bytes_ = 0, received_bytes_ = 0;
 };
 
 }  // namespace live

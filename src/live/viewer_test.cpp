@@ -27,13 +27,14 @@ using testing::Wire;
 
 struct Client : ViewerHandler {
     std::shared_ptr<Wire> wire = std::make_shared<Wire>();
-    Viewer viewer{*this};
+    Viewer viewer;
     std::string input;
     std::string why;
     base::CloseReason reason = base::CloseReason::kUnknown;
     std::string last_words;
     bool ended = false;
 
+    explicit Client(base::Ref<Stream> stream) : viewer(*this, std::move(stream)) {}
     void on_viewer_input(Viewer&, std::span<const uint8_t> bytes) override { input.append(bytes.begin(), bytes.end()); }
     void on_stream_end(Viewer& v) override {
         if (!last_words.empty()) v.send_control(base::Slice::copy(last_words));
@@ -44,9 +45,9 @@ struct Client : ViewerHandler {
         why = text;
         reason = v.close_reason();
     }
-    void join(const base::Ref<Stream>& stream, const LogKey& key = "all", uint32_t duration_ms = 0) {
+    void join(const LogKey& key = "all", uint32_t duration_ms = 0) {
         viewer.stop_after(duration_ms);
-        viewer.join(stream, key, TextEncoder::make, std::make_unique<FakeSocket>(wire), base::Slice::copy("HEAD "));
+        viewer.join(key, TextEncoder::make, std::make_unique<FakeSocket>(wire), base::Slice::copy("HEAD "));
     }
     std::string take() { return std::exchange(wire->accepted, ""); }
 };
@@ -89,8 +90,8 @@ TEST_F(ViewerTest, GetsThePictureAtOnceAndThenEveryFrame) {
     publish_with(options);
     publication.publish(video(0, true));
     publication.publish(video(40));
-    Client client;
-    client.join(stream);
+    Client client(stream);
+    client.join();
     EXPECT_EQ(client.take(), "HEAD <FIRST 0 VH|->[0 v][40 v]");
     settle();
     publication.publish(audio(50));
@@ -109,8 +110,8 @@ TEST_F(ViewerTest, MergesWithinTheInterval) {
     options.merge_ms = 50;
     publish_with(options);
     publication.publish(video(0, true));
-    Client client;
-    client.join(stream);
+    Client client(stream);
+    client.join();
     client.take();
     settle(60);
     publication.publish(video(40));
@@ -123,8 +124,8 @@ TEST_F(ViewerTest, WaitsForTheNextKeyframeWithoutGopCache) {
     options.gop_cache = false;
     publish_with(options);
     publication.publish(video(0, true));
-    Client client;
-    client.join(stream);
+    Client client(stream);
+    client.join();
     publication.publish(video(40));
     settle();
     EXPECT_EQ(client.take(), "HEAD ");
@@ -135,8 +136,8 @@ TEST_F(ViewerTest, WaitsForTheNextKeyframeWithoutGopCache) {
 
 TEST_F(ViewerTest, WaitsForAPublisher) {
     stream = registry.find_or_create({"v", "live", "s"}, options);
-    Client client;
-    client.join(stream);
+    Client client(stream);
+    client.join();
     settle();
     EXPECT_EQ(client.take(), "HEAD ");
     publish_with(options);
@@ -147,14 +148,14 @@ TEST_F(ViewerTest, WaitsForAPublisher) {
 
 TEST_F(ViewerTest, WhoWaitsForAPublisherGetsItsFirstAudioToo) {
     stream = registry.find_or_create({"v", "live", "s"}, options);
-    Client early, late;
-    early.join(stream);
+    Client early(stream), late(stream);
+    early.join();
     publish_with(options);
     publication.publish(audio(0));
     publication.publish(audio(20));
     publication.publish(video(40, true));
     publication.publish(video(80));
-    late.join(stream);
+    late.join();
     settle();
     EXPECT_EQ(early.take(), "HEAD <FIRST 0 VH|->[0 a][20 a][40 v][80 v]");
     EXPECT_EQ(late.take(), "HEAD <FIRST 40 VH|->[40 v][80 v]");
@@ -165,8 +166,8 @@ TEST_F(ViewerTest, WhoWaitsGetsAStreamThatIsOverAtOnce) {
     options.rejoin_timeout_ms = 20;
     registry.start();
     stream = registry.find_or_create({"v", "live", "s"}, options);
-    Client client;
-    client.join(stream);
+    Client client(stream);
+    client.join();
     settle(70);  // the pump's first turn is over
     publish_with(options);
     publication.publish(video(0, true));
@@ -180,9 +181,9 @@ TEST_F(ViewerTest, WhoWaitsGetsAStreamThatIsOverAtOnce) {
 TEST_F(ViewerTest, SendsTheRestWhenThereIsRoomAgain) {
     publish_with(options);
     publication.publish(video(0, true, std::string(300, 'k')));
-    Client client;
+    Client client(stream);
     client.wire->room = 30;
-    client.join(stream);
+    client.join();
     std::string got = client.take();
     EXPECT_EQ(got.size(), 30u);
     client.wire->make_room(100);
@@ -198,9 +199,9 @@ TEST_F(ViewerTest, ControlGoesOutBetweenPackets) {
     publish_with(options);
     publication.publish(video(0, true, std::string(50, 'k')));
     publication.publish(video(40));
-    Client client;
+    Client client(stream);
     client.wire->room = 30;  // into the keyframe
-    client.join(stream);
+    client.join();
     client.viewer.send_control(base::Slice::copy("PONG"));
     client.wire->make_room(SIZE_MAX);
     EXPECT_EQ(client.take(), "HEAD <FIRST 0 VH|->[0 " + std::string(50, 'k') + "]PONG[40 v]");
@@ -208,9 +209,9 @@ TEST_F(ViewerTest, ControlGoesOutBetweenPackets) {
 
 TEST_F(ViewerTest, TooMuchControlClosesTheViewer) {
     publish_with(options);
-    Client client;
+    Client client(stream);
     client.wire->room = 0;
-    client.join(stream);
+    client.join();
     for (size_t i = 0; i <= Viewer::kMostPending; ++i) client.viewer.send_control(base::Slice::copy("PONG"));
     settle();
     EXPECT_TRUE(client.ended);
@@ -221,9 +222,9 @@ TEST_F(ViewerTest, ALaggardJumpsToALaterKeyframeAndIsCounted) {
     options.send_timeout_ms = 0;
     publish_with(options);
     publication.publish(video(0, true, "kkkkkkkk"));
-    Client client;
+    Client client(stream);
     client.wire->room = 28;  // in the middle of the first packet
-    client.join(stream);
+    client.join();
     for (int t = 40; t <= 3000; t += 40) {
         if (t == 1960) publication.publish(header(media::Kind::kVideo, "VH2"));
         publication.publish(video(t, t == 2000));
@@ -239,10 +240,10 @@ TEST_F(ViewerTest, ALaggardJumpsToALaterKeyframeAndIsCounted) {
 
 TEST_F(ViewerTest, AnotherViewersLagDoesNotHoldItBack) {
     publish_with(options);
-    Client stuck, well;
+    Client stuck(stream), well(stream);
     stuck.wire->room = 0;
-    stuck.join(stream);
-    well.join(stream);
+    stuck.join();
+    well.join();
     publication.publish(video(0, true));
     settle();
     EXPECT_EQ(well.take(), "HEAD <FIRST 0 VH|->[0 v]");
@@ -260,9 +261,9 @@ TEST_F(ViewerTest, MemoryIsBoundedByTheQueueLength) {
     options.queue_length_ms = 1000;
     options.send_timeout_ms = 0;
     publish_with(options);
-    Client stuck;
+    Client stuck(stream);
     stuck.wire->room = 0;
-    stuck.join(stream);
+    stuck.join();
     std::string payload(10'000, 'x');
     for (int t = 0; t < 100'000; t += 40) {
         publication.publish(video(t, t % 400 == 0, payload));
@@ -276,8 +277,8 @@ TEST_F(ViewerTest, MemoryIsBoundedByTheQueueLength) {
 TEST_F(ViewerTest, PausesAndGoesOnAtTheNewestKeyframe) {
     publish_with(options);
     publication.publish(video(0, true));
-    Client client;
-    client.join(stream);
+    Client client(stream);
+    client.join();
     client.viewer.set_paused(true);
     client.take();
     publication.publish(video(40));
@@ -292,8 +293,8 @@ TEST_F(ViewerTest, PausesAndGoesOnAtTheNewestKeyframe) {
 TEST_F(ViewerTest, GoesOverToAnotherLog) {
     publish_with(options);
     publication.publish(video(0, true));
-    Client client;
-    client.join(stream);
+    Client client(stream);
+    client.join();
     client.take();
     client.viewer.switch_log("audio", TextEncoder::make);
     publication.publish(video(40));
@@ -309,9 +310,9 @@ TEST_F(ViewerTest, EndsWithTheStreamAfterEverythingWasSent) {
     publish_with(options);
     registry.start();
     publication.publish(video(0, true));
-    Client client;
+    Client client(stream);
     client.last_words = "BYE";
-    client.join(stream);
+    client.join();
     client.take();
     publication.publish(video(40));
     publication.end();
@@ -327,8 +328,8 @@ TEST_F(ViewerTest, StaysWhenThePublisherComesBack) {
     publish_with(options);
     registry.start();
     publication.publish(video(0, true));
-    Client client;
-    client.join(stream);
+    Client client(stream);
+    client.join();
     client.take();
     publication.end();
     settle(60);
@@ -341,9 +342,9 @@ TEST_F(ViewerTest, StaysWhenThePublisherComesBack) {
 
 TEST_F(ViewerTest, StopsAfterItsDuration) {
     publish_with(options);
-    Client client;
+    Client client(stream);
     client.last_words = "BYE";
-    client.join(stream, "all", 100);
+    client.join("all", 100);
     for (int t = 0; t <= 200; t += 40) publication.publish(video(t, t == 0));
     settle();
     EXPECT_EQ(client.take(), "HEAD <FIRST 0 VH|->[0 v][40 v][80 v]BYE");
@@ -352,8 +353,8 @@ TEST_F(ViewerTest, StopsAfterItsDuration) {
 
 TEST_F(ViewerTest, HearsInputAndThePeersEnd) {
     publish_with(options);
-    Client client;
-    client.join(stream);
+    Client client(stream);
+    client.join();
     client.wire->input = "ping";
     client.wire->handler->on_readable();
     EXPECT_EQ(client.input, "ping");
@@ -367,8 +368,8 @@ TEST_F(ViewerTest, HearsInputAndThePeersEnd) {
 
 TEST_F(ViewerTest, AFloodOfInputClosesIt) {
     publish_with(options);
-    Client client;
-    client.join(stream);
+    Client client(stream);
+    client.join();
     client.wire->input = std::string(2 << 20, 'x');
     client.wire->handler->on_readable();
     settle();
@@ -380,9 +381,9 @@ TEST_F(ViewerTest, AFloodOfInputClosesIt) {
 TEST_F(ViewerTest, GivesItsSocketBackAtAPacketBoundary) {
     publish_with(options);
     publication.publish(video(0, true, "kkkkkkkk"));
-    Client client;
+    Client client(stream);
     client.wire->room = 22;
-    client.join(stream);
+    client.join();
     client.viewer.send_control(base::Slice::copy("PONG"));
     std::vector<base::Slice> unsent;
     auto socket = client.viewer.leave(unsent);
@@ -402,9 +403,9 @@ TEST_P(CrowdTest, ComesAndGoesWhileThePumpWalks) {
     std::vector<std::unique_ptr<Client>> clients;
     constexpr int kClients = 6000;
     for (int i = 0; i < kClients; ++i) {
-        clients.push_back(std::make_unique<Client>());
+        clients.push_back(std::make_unique<Client>(stream));
         clients.back()->wire->keep = 3000;
-        clients.back()->join(stream);
+        clients.back()->join();
         if (i % 3 == 0) clients[i / 3]->viewer.abort("enough", base::CloseReason::kKicked);
         if (i % 50 != 0) continue;
         publication.publish(video(40 + i, i % 500 == 0, std::string(2000, 'x')));

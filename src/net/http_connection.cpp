@@ -37,8 +37,8 @@ void close_gently(runtime::ByteStream& stream) {
 
 class HttpConnection::HttpSession final : public Session {
   public:
-    HttpSession(HttpConnection& connection, std::string ip)
-        : Session(connection.server_.sessions_, connection.id_, std::move(ip)), connection_(connection) {
+    HttpSession(HttpConnection& connection, const std::string& ip)
+        : Session(connection.server_.sessions_, connection.id_, ip), connection_(connection) {
         set_type(SessionType::kHttp);
     }
     std::string stream_url() const override {

@@ -50,16 +50,16 @@ bool publishes(SessionType type) {
            type == SessionType::kHaivisionPublish || type == SessionType::kRtcPublish;
 }
 
-Session::Session(SessionTable& table, std::string_view id, std::string ip)
-    : Session(table, id, std::move(ip), Past{base::wall_ms()}) {
+Session::Session(SessionTable& table, std::string_view id, std::string_view ip)
+    : Session(table, id, ip, Past{base::wall_ms()}) {
     ++table_.accepted_total_;
 }
 
-Session::Session(SessionTable& table, std::string_view id, std::string ip, const Past& past)
-    : table_(table), ip_(std::move(ip)), started_ms_(past.started_ms) {
+Session::Session(SessionTable& table, std::string_view id, std::string_view ip, const Past& past)
+    : table_(table), ip_(base::IpAddress::parse(ip).value_or(base::IpAddress())), started_ms_(past.started_ms) {
     CHECK(id.size() <= SessionTable::kMostIdBytes);
     table_.enter(*this, id, past.traffic);
-    table_.limiter_.opened(ip_);
+    table_.limiter_.opened(ip);
 }
 
 Session::~Session() {
@@ -79,7 +79,7 @@ void Session::set_type(SessionType type) {
 }
 
 void Session::not_a_connection() {
-    if (is_connection_) table_.limiter_.closed(ip_, base::monotonic_ms());
+    if (is_connection_) table_.limiter_.closed(ip_.text(), base::monotonic_ms());
     is_connection_ = false;
 }
 
@@ -90,11 +90,11 @@ void Session::log_end(std::string_view why, base::CloseReason reason) {
     Traffic bytes = traffic();
     table_.count(*this);
     base::log::trace("{} ended: {} from {}, {}, {} ms, received {} bytes, sent {} bytes, {}", session_type_name(type_),
-                     stream_url(), ip_, why, alive_ms(), bytes.received_bytes, bytes.sent_bytes,
+                     stream_url(), ip_.text(), why, alive_ms(), bytes.received_bytes, bytes.sent_bytes,
                      base::close_reason_name(reason_));
     if (type_ == SessionType::kHttp) return table_.closed_.count(reason_);
-    ClosedSession closed{id(),  ip_,     type_,           stream_url(), started_ms_, base::wall_ms(),
-                         bytes, reason_, std::string(why)};
+    ClosedSession closed{id(),  ip_.text(), type_,           stream_url(), started_ms_, base::wall_ms(),
+                         bytes, reason_,    std::string(why)};
     if (account_) {
         closed.vhost_id = account_->vhost().id();
         closed.stream_id = account_->id();
@@ -168,7 +168,7 @@ void SessionTable::set_limits(AddressLimiter::Options options) {
     limiter_.set_options(std::move(options));
     if (!limiter_.on()) return;
     for (const Place& place : sessions_)
-        if (place.session->is_connection_) limiter_.opened(place.session->ip_);
+        if (place.session->is_connection_) limiter_.opened(place.session->ip_.text());
 }
 
 void SessionTable::log_refusal(std::string_view what, std::string_view ip, const base::Error& error) {

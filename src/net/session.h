@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/close_reason.h"
+#include "base/ip.h"
 #include "base/ref.h"
 #include "base/result.h"
 #include "net/account.h"
@@ -45,18 +46,19 @@ class SessionTable;
 
 class Session {
   public:
-    Session(SessionTable& table, std::string_view id, std::string ip);  // id: of 8 characters at most
+    // id: of 8 characters at most. ip: an address as text.
+    Session(SessionTable& table, std::string_view id, std::string_view ip);
     // Goes on with what another session of the same client was, which has left: it is not counted anew.
     struct Past {
         int64_t started_ms = 0;
         Traffic traffic{};
     };
-    Session(SessionTable& table, std::string_view id, std::string ip, const Past& past);
+    Session(SessionTable& table, std::string_view id, std::string_view ip, const Past& past);
     virtual ~Session();
     Session(const Session&) = delete;
 
     std::string id() const;
-    const std::string& ip() const { return ip_; }
+    std::string ip() const { return ip_.text(); }
     int64_t started_ms() const { return started_ms_; }  // wall clock
     int64_t alive_ms() const;
     SessionType type() const { return type_; }
@@ -104,7 +106,7 @@ class Session {
     void forget_stream();
 
     SessionTable& table_;
-    std::string ip_;
+    base::IpAddress ip_;  // half of a std::string, and nothing beside it for IPv6
     int64_t started_ms_;
     uint32_t place_;  // in the table
     SessionType type_ = SessionType::kNone;

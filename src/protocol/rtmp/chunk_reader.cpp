@@ -131,14 +131,14 @@ Result<size_t> ChunkReader::header(std::span<const uint8_t> bytes) {
         stream.timestamp = format == 0 ? field : stream.timestamp + stream.field;
         TRY(begin_message(stream));
     }
-    current_ = static_cast<uint8_t>(&stream - streams_.data());
+    current_ = static_cast<uint8_t>(&stream - &streams_.front());
     in_chunk_ = true;
     chunk_left_ = std::min(chunk_size_, stream.length - static_cast<uint32_t>(stream.payload->size()));
     return bytes.size() - reader.left();
 }
 
 ChunkReader::ChunkStream* ChunkReader::find(uint32_t csid) {
-    if (current_ < streams_.size() && streams_[current_].csid == csid) return &streams_[current_];
+    if (!streams_.empty() && streams_[current_].csid == csid) return &streams_[current_];
     for (ChunkStream& stream : streams_)
         if (stream.csid == csid) return &stream;
     return nullptr;
@@ -149,8 +149,7 @@ Result<ChunkReader::ChunkStream*> ChunkReader::make(uint32_t csid, int format) {
         return fail(Code::kProtocol, fmt::format("chunk stream {} begins with a type {} header", csid, format));
     if (streams_.size() >= kMaxChunkStreams)
         return fail(Code::kLimit, fmt::format("more than {} chunk streams", kMaxChunkStreams));
-    streams_.emplace_back().csid = csid;
-    return &streams_.back();
+    return &streams_.push_back({.csid = csid});
 }
 
 // Whether the four bytes behind a type 3 header are the extended timestamp again. Peers of both kinds exist; the first

@@ -11,11 +11,10 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "base/result.h"
-#include "base/shrink.h"
 #include "base/slice.h"
+#include "base/slim_vector.h"
 #include "protocol/rtmp/message.h"
 
 namespace rtmp {
@@ -40,7 +39,7 @@ class ChunkReader {
 
     // Gives back memory that was set aside for more chunk streams: its peer has said most of what it will.
     void shrink() {
-        base::shrink(streams_);
+        streams_.shrink();
         frames_.reset();
     }
 
@@ -57,9 +56,9 @@ class ChunkReader {
         uint32_t length = 0;
         uint32_t stream_id = 0;
         uint8_t type = 0;
-        bool extended = false;                        // field came in four bytes of its own
-        bool busy = false;                            // a message has begun
-        std::unique_ptr<base::SliceBuilder> payload;  // of a message under way, or for the next frame
+        bool extended = false;                          // field came in four bytes of its own
+        bool busy = false;                              // a message has begun
+        std::unique_ptr<base::SliceBuilder> payload{};  // of a message under way, or for the next frame
     };
     static constexpr size_t kMaxHeader = 3 + 11 + 4;
     enum class Repeats : uint8_t { kUnknown, kYes, kNo };
@@ -75,7 +74,7 @@ class ChunkReader {
     base::Result<void> end_message(ChunkStream& stream, MessageSink& sink);
     base::Result<void> control(const Message& message);
 
-    std::vector<ChunkStream> streams_;
+    base::SlimVector<ChunkStream> streams_;
     base::SliceBlock frames_;
     uint32_t chunk_left_ = 0;  // bytes of the payload of the chunk under way still to come
     uint32_t chunk_size_ = kDefaultChunkSize;

@@ -35,8 +35,8 @@ uint32_t now_ms() { return static_cast<uint32_t>(base::monotonic_ms()); }
 // The connection as others see it, from the accepted publish on.
 class Push::Published final : public net::Session {
   public:
-    Published(Push& push, std::string ip)
-        : net::Session(push.sessions_, push.id_, std::move(ip), Past{base::wall_ms()}), push_(push) {
+    Published(Push& push, const std::string& ip)
+        : net::Session(push.sessions_, push.id_, ip, Past{base::wall_ms()}), push_(push) {
         set_type(net::SessionType::kRtmpForward);
     }
     std::string stream_url() const override { return push_.key().text(); }
@@ -162,9 +162,9 @@ Result<void> Push::publish(std::unique_ptr<runtime::ByteStream> socket) {
     std::string ip = socket->peer_ip();
     live::RtmpParameters parameters{.stream_id = session_->stream_id(), .publish = true};
     base::Slice first = base::Slice::copy(std::exchange(session_->output(), {}));
-    viewer_.emplace(static_cast<live::ViewerHandler&>(*this));
-    published_ = std::make_unique<Published>(*this, std::move(ip));
-    viewer_->join(stream_, parameters.key(), &live::make_rtmp_encoder, std::move(socket), std::move(first));
+    viewer_.emplace(static_cast<live::ViewerHandler&>(*this), stream_);
+    published_ = std::make_unique<Published>(*this, ip);
+    viewer_->join(parameters.key(), &live::make_rtmp_encoder, std::move(socket), std::move(first));
     auto ended = until_over();
     std::string why = ended ? viewer_->end_text(over_why_) : ended.error().text();
     base::CloseReason reason = ended ? viewer_->close_reason() : base::CloseReason::kTooSlow;

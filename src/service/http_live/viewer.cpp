@@ -28,18 +28,17 @@ std::unique_ptr<char[]> pack(std::initializer_list<std::string_view> texts) {
 
 }  // namespace
 
-LiveViewer::LiveViewer(LiveViewerOwner& owner, net::SessionTable& sessions, std::string id, std::string ip,
-                       const Past& past, base::Ref<live::Stream> stream, net::Stay stay, bool websocket,
-                       const net::Visitor& visitor)
-    : Session(sessions, std::move(id), std::move(ip), past),
+LiveViewer::LiveViewer(LiveViewerOwner& owner, net::SessionTable& sessions, const std::string& id,
+                       const std::string& ip, const Past& past, base::Ref<live::Stream> stream, net::Stay stay,
+                       bool websocket, const net::Visitor& visitor)
+    : Session(sessions, id, ip, past),
       owner_(owner),
       before_(past.traffic),
       origin_(pack({visitor.tc_url, visitor.page_url, visitor.param})),
-      stream_(std::move(stream)),
       stay_(std::move(stay)),
-      viewer_(*this) {
+      viewer_(*this, std::move(stream)) {
     set_type(net::SessionType::kFlvPlay);
-    const live::StreamKey& key = stream_->key();
+    const live::StreamKey& key = viewer_.stream().key();
     enter_stream(key.vhost, key.app, key.name, false);
     if (websocket) frames_ = std::make_unique<websocket::ClientFrames>();
 }
@@ -47,8 +46,8 @@ LiveViewer::LiveViewer(LiveViewerOwner& owner, net::SessionTable& sessions, std:
 void LiveViewer::join(const live::LogKey& key, std::unique_ptr<runtime::ByteStream> socket,
                       std::string_view response_head, std::span<const uint8_t> early) {
     base::log::trace("flv-play started: {} to {}, {}{}", stream_url(), ip(), key,
-                     stream_->published() ? "" : ", waiting for its publisher");
-    viewer_.join(stream_, key, make_encoder, std::move(socket), base::Slice::copy(response_head));
+                     viewer_.stream().published() ? "" : ", waiting for its publisher");
+    viewer_.join(key, make_encoder, std::move(socket), base::Slice::copy(response_head));
     if (!early.empty() && viewer_.joined()) on_viewer_input(viewer_, early);
 }
 

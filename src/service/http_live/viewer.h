@@ -26,15 +26,16 @@ class LiveViewerOwner {
 
 class LiveViewer final : public net::Session, private live::ViewerHandler {
   public:
-    LiveViewer(LiveViewerOwner& owner, net::SessionTable& sessions, std::string id, std::string ip, const Past& past,
-               base::Ref<live::Stream> stream, net::Stay stay, bool websocket, const net::Visitor& visitor);
+    LiveViewer(LiveViewerOwner& owner, net::SessionTable& sessions, const std::string& id, const std::string& ip,
+               const Past& past, base::Ref<live::Stream> stream, net::Stay stay, bool websocket,
+               const net::Visitor& visitor);
 
     // early: what the peer sent behind its request.
     void join(const live::LogKey& key, std::unique_ptr<runtime::ByteStream> socket, std::string_view response_head,
               std::span<const uint8_t> early);
     void stop() { viewer_.abort("the server stops", base::CloseReason::kServerStop); }
 
-    std::string stream_url() const override { return stream_->key().text(); }
+    std::string stream_url() const override { return viewer_.stream().key().text(); }
     net::ClientDetails details() const override;
     net::Traffic traffic() const override;
     void kick(std::string_view reason) override;
@@ -55,7 +56,6 @@ class LiveViewer final : public net::Session, private live::ViewerHandler {
     LiveViewerOwner& owner_;
     net::Traffic before_;             // what its request took
     std::unique_ptr<char[]> origin_;  // tcUrl, page, parameters, a 0 behind each
-    base::Ref<live::Stream> stream_;
     net::Stay stay_;
     std::unique_ptr<websocket::ClientFrames> frames_;  // of WebSocket viewers only
     live::Viewer viewer_;

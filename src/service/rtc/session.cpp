@@ -13,7 +13,7 @@ namespace service::rtc {
 using base::CloseReason;
 
 RtcSession::RtcSession(SessionHost& host, net::SessionTable& table, SessionSetup setup, int64_t now_ms)
-    : net::Session(table, setup.id, std::move(setup.ip)),
+    : net::Session(table, setup.id, setup.ip),
       host_(host),
       key_(std::move(setup.key)),
       details_(std::move(setup.details)),

@@ -30,9 +30,9 @@ Connection::Connection(Service& service, std::unique_ptr<runtime::ByteStream> so
                        std::shared_ptr<runtime::TlsContext> tls)
     : net::Session(service.sessions(), runtime::new_context_id(), socket->peer_ip()),
       service_(service),
-      socket_(std::move(socket)),
       work_(std::make_unique<Work>()),
       session_(*this, 1 + 2 * ::rtmp::kHandshakeSize) {
+    work_->socket = std::move(socket);
     work_->tls = std::move(tls);
     set_type(net::SessionType::kRtmp);
 }
@@ -40,7 +40,7 @@ Connection::Connection(Service& service, std::unique_ptr<runtime::ByteStream> so
 Connection::~Connection() = default;
 
 void Connection::start() {
-    task_ = runtime::spawn("rtmp", [this] { run(&Connection::from_accept); }, {.stack_bytes = kStackBytes});
+    work_->task = runtime::spawn("rtmp", [this] { run(&Connection::from_accept); }, {.stack_bytes = kStackBytes});
 }
 
 // The top of each of its coroutines. Nothing of the connection may be touched after it has ended.
@@ -52,9 +52,9 @@ void Connection::run(Outcome (Connection::*body)()) {
 Connection::Outcome Connection::from_accept() {
     work_->deadline = Deadline::in_ms(service_.snapshot()->rtmp.handshake_timeout);
     if (work_->tls) {
-        auto secured = runtime::tls_accept(std::move(socket_), work_->tls, work_->deadline);
+        auto secured = runtime::tls_accept(std::move(work_->socket), work_->tls, work_->deadline);
         if (!secured) return end(std::move(secured.error()).with("TLS handshake"));
-        socket_ = *std::move(secured);
+        work_->socket = *std::move(secured);
     }
     if (auto done = handshake(); !done) return end(done.error());
     auto outcome = serve();
@@ -75,8 +75,8 @@ Result<void> Connection::handshake() {
     ::rtmp::ServerHandshake handshake(fill_random);
     std::vector<uint8_t> out;
     while (!handshake.done()) {
-        socket_->acknowledge_soon();
-        auto bytes = runtime::read_shared(*socket_, work_->deadline);
+        work_->socket->acknowledge_soon();
+        auto bytes = runtime::read_shared(*work_->socket, work_->deadline);
         if (!bytes && bytes.error().code() == Code::kTimeout)
             return base::fail(Code::kTimeout, fmt::format("{}, {}", handshake_timeout_text(), handshake.progress()));
         if (!bytes) return std::unexpected(std::move(bytes.error()).with("handshake, " + handshake.progress()));
@@ -87,7 +87,7 @@ Result<void> Connection::handshake() {
         auto rest = bytes->subspan(taken);
         work_->input.assign(rest.begin(), rest.end());
         if (out.empty()) continue;
-        TRY(socket_->write(out, work_->deadline), "handshake");
+        TRY(work_->socket->write(out, work_->deadline), "handshake");
         sent_bytes_ += out.size();
         out.clear();
     }
@@ -124,10 +124,10 @@ Deadline Connection::deadline() const {
 // The hot path of a publisher: one read, parsed in place.
 Result<void> Connection::read_once() {
     if (publishers_.empty()) {
-        socket_->pace_reads(0);
-        socket_->acknowledge_soon();
+        work_->socket->pace_reads(0);
+        work_->socket->acknowledge_soon();
     }
-    auto read = runtime::read_shared(*socket_, deadline());
+    auto read = runtime::read_shared(*work_->socket, deadline());
     // Also the one who always has something to send, but never publishes, is out of time.
     if (publishers_.empty() ? work_->deadline.passed() : !read && read.error().code() == Code::kTimeout)
         return base::fail(Code::kTimeout, publishers_.empty() ? handshake_timeout_text() : publisher_timeout_text());
@@ -144,9 +144,9 @@ Result<void> Connection::read_once() {
         if (std::string why = publisher->idle_text(now); !why.empty()) will_end(why, CloseReason::kNoViewers);
         if (publisher->deadline().at_us() <= now) will_end(publisher->timeout_text(), CloseReason::kPeerTimeout);
     }
-    socket_->pace_reads(interval_ms);
+    work_->socket->pace_reads(interval_ms);
     // A sender that does not set TCP_NODELAY holds its next message back until the last one is acknowledged.
-    if (interval_ms == 0) socket_->acknowledge_soon();
+    if (interval_ms == 0) work_->socket->acknowledge_soon();
     return {};
 }
 
@@ -168,7 +168,7 @@ Result<void> Connection::write_output() {
     const std::vector<uint8_t> out = session_.take_output();
     sent_bytes_ += out.size();
     Deadline limit = Deadline::in_ms(kWriteTimeoutMs);
-    return socket_->write(out, publishers_.empty() ? earlier(limit, work_->deadline) : limit);
+    return work_->socket->write(out, publishers_.empty() ? earlier(limit, work_->deadline) : limit);
 }
 
 Connection::Outcome Connection::end(std::string_view why) {
@@ -199,10 +199,10 @@ void Connection::will_end(std::string_view why, CloseReason reason) {
 
 // The last words are on their way: closing at once might take them back.
 void Connection::linger() {
-    socket_->shutdown_write();
+    work_->socket->shutdown_write();
     Deadline limit = Deadline::in_ms(kLingerMs);
     while (true) {
-        auto bytes = runtime::read_shared(*socket_, limit);
+        auto bytes = runtime::read_shared(*work_->socket, limit);
         if (!bytes || bytes->empty()) return;
     }
 }
@@ -213,9 +213,9 @@ bool Connection::active() const {
 
 bool Connection::peer_alive() const {
     if (shared_) return !shared_->failed() && !shared_->peer_gone();
-    const runtime::ByteStream* socket = socket_            ? socket_.get()
-                                        : players_.empty() ? nullptr
-                                                           : players_.front()->viewer().socket();
+    const runtime::ByteStream* socket = work_ && work_->socket ? work_->socket.get()
+                                        : players_.empty()     ? nullptr
+                                                               : players_.front()->viewer().socket();
     return socket && !socket->peer_gone();
 }
 
@@ -237,16 +237,16 @@ void Connection::on_revoked(uint32_t stream_id, std::string_view why) {
         return;
     }
     // Its coroutine is waiting, and has no more to say than fits the socket's buffer now.
-    if (auto sent = socket_->try_write(session_.take_output()); sent) sent_bytes_ += *sent;
+    if (auto sent = work_->socket->try_write(session_.take_output()); sent) sent_bytes_ += *sent;
     will_end(why, CloseReason::kPublisherReplaced);
-    task_.cancel();
+    work_->task.cancel();
 }
 
 void Connection::kick(std::string_view reason) {
     runtime::ContextScope scope(id());
     if (!players_.empty()) return end_parked(reason, CloseReason::kKicked);
     will_end(reason, CloseReason::kKicked);
-    task_.cancel();
+    if (work_) work_->task.cancel();
 }
 
 std::string Connection::stream_url() const { return stream_ ? stream_->key().text() : "-"; }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/slim_vector.h"
 #include "base/small_vector.h"
 #include "net/gate.h"
 #include "net/session.h"
@@ -68,6 +69,8 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     };
     // What only a coroutine of it needs.
     struct Work {
+        runtime::Task task;
+        std::unique_ptr<runtime::ByteStream> socket;  // null while it only asks: its players have it
         std::shared_ptr<runtime::TlsContext> tls;
         std::vector<uint8_t> input;  // taken from the socket, not yet by the session
         runtime::Deadline deadline = runtime::Deadline::never();
@@ -121,8 +124,8 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
 
     // parked.cpp: without a coroutine.
     void park();
-    void share_socket();
-    void join(Player& player);
+    void share_socket(std::unique_ptr<runtime::ByteStream> socket);
+    void join(Player& player, std::unique_ptr<runtime::ByteStream> socket);
     void resume();
     void ask(std::span<const uint8_t> rest);
     bool serving() const { return work_ && !resuming_; }
@@ -140,17 +143,15 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     bool asking_ = false;        // and asks first, while its players go on
     bool player_ended_ = false;  // meanwhile, and with it the socket
     Service& service_;
-    std::unique_ptr<runtime::ByteStream> socket_;  // null while parked
-    std::unique_ptr<Work> work_;                   // null while parked
+    std::unique_ptr<Work> work_;  // null while parked
     ClientInfo client_;
     net::Stay stay_;  // since connect
     std::unique_ptr<Request> request_;
-    base::SmallVector<std::unique_ptr<Publisher>> publishers_;
+    base::SlimVector<std::unique_ptr<Publisher>> publishers_;
     std::unique_ptr<SharedSocket> shared_;                // outlives the players
     base::SmallVector<std::unique_ptr<Player>> players_;  // none while it is a coroutine
     base::Ref<live::Stream> stream_;                      // the last one published or played: what the log speaks of
-    runtime::Task task_;
-    uint64_t received_bytes_ = 0;  // but for those of players and of a shared socket
+    uint64_t received_bytes_ = 0;                         // but for those of players and of a shared socket
     uint64_t sent_bytes_ = 0;
     ::rtmp::ServerSession session_;
 };

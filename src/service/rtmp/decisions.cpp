@@ -121,7 +121,7 @@ Result<net::Stay> Connection::admit(net::Action action, const live::StreamKey& k
     visitor.page_url = client_.page_url();
     visitor.swf_url = client_.swf_url();
     const int64_t began_us = base::monotonic_us();
-    auto stay = service_.gate().admit(std::move(visitor), vhost, socket_.get());
+    auto stay = service_.gate().admit(std::move(visitor), vhost, work_ ? work_->socket.get() : nullptr);
     // The time of the guards is not the client's.
     const int64_t waited_us = base::monotonic_us() - began_us;
     if (work_ && !work_->deadline.is_never())
@@ -141,7 +141,8 @@ bool Connection::gave_up(const base::Error& error) {
 
 void Connection::decide_connect(::rtmp::ConnectRequest& request) {
     base::log::trace("RTMP connect: app {}, tcUrl {}, from {}, {}{}", shown(request.app), shown(request.tc_url),
-                     socket_->peer_address(), shown(request.flash_version), socket_->is_tls() ? ", TLS" : "");
+                     work_->socket->peer_address(), shown(request.flash_version),
+                     work_->socket->is_tls() ? ", TLS" : "");
     client_ = ClientInfo(request.app, request.tc_url, request.page_url, request.swf_url, request.forward_path);
     const config::SnapshotPtr snapshot = service_.snapshot();
     const config::Vhost* vhost = nullptr;
@@ -158,7 +159,7 @@ void Connection::decide_connect(::rtmp::ConnectRequest& request) {
         return refuse("connect", stay.error());
     }
     stay_ = *std::move(stay);
-    if (vhost->tcp_nodelay || vhost->min_latency) socket_->set_no_delay(true);
+    if (vhost->tcp_nodelay || vhost->min_latency) work_->socket->set_no_delay(true);
     ::rtmp::ConnectOptions options;
     options.chunk_size = static_cast<uint32_t>(vhost->chunk_size);
     options.out_ack_size = static_cast<uint32_t>(vhost->out_ack_size);
@@ -197,7 +198,7 @@ void Connection::decide_publish(const ::rtmp::PublishRequest& request) {
     publishers_.push_back(std::move(publisher));
     enter_stream(key->vhost, key->app, key->name, true);
     if (!serving()) {
-        share_socket();  // the end of what it plays is to be no end of this
+        share_socket(nullptr);  // the end of what it plays is to be no end of this
         publishers_.back()->watch();
     }
     session_.accept_publish(request.stream_id);
@@ -230,8 +231,8 @@ void Connection::decide_play(const ::rtmp::PlayRequest& request) {
                                                 duration_ms(request), *std::move(stay)));
     if (serving()) return;  // its coroutine parks it
     Player& player = *players_.back();
-    share_socket();
-    join(player);
+    share_socket(nullptr);
+    join(player, nullptr);
 }
 
 Result<void> Connection::on_media(uint32_t stream_id, ::rtmp::Message& message) {

@@ -18,32 +18,31 @@ constexpr size_t kMaxWaitingInput = 1u << 20;  // bytes read while a coroutine i
 
 // What the session still has to say goes out before the stream.
 void Connection::park() {
-    std::vector<uint8_t> input = std::move(work_->input);
-    work_.reset();
-    task_ = runtime::Task();  // its end frees it
+    const std::unique_ptr<Work> work = std::move(work_);
     session_.shrink();
-    if (!publishers_.empty()) share_socket();
-    join(*players_.front());
+    if (!publishers_.empty()) share_socket(std::move(work->socket));
+    join(*players_.front(), std::move(work->socket));
     for (const auto& publisher : publishers_) publisher->watch();
-    if (!input.empty() && attached()) on_input(input);
+    if (!work->input.empty() && attached()) on_input(work->input);
 }
 
-// From now on several may use it.
-void Connection::share_socket() {
+// From now on several may use it. socket: null where its first player has it.
+void Connection::share_socket(std::unique_ptr<runtime::ByteStream> socket) {
     if (shared_) return;
     shared_ = std::make_unique<SharedSocket>(static_cast<SharedSocketHandler&>(*this));
     std::vector<base::Slice> unsent;
-    if (!socket_) socket_ = players_.front()->viewer().exchange_socket(shared_->make_lane(), unsent);
-    shared_->take(std::move(socket_), std::move(unsent));
+    if (!socket) socket = players_.front()->viewer().exchange_socket(shared_->make_lane(), unsent);
+    shared_->take(std::move(socket), std::move(unsent));
 }
 
-void Connection::join(Player& player) {
+// socket: null where it is shared.
+void Connection::join(Player& player, std::unique_ptr<runtime::ByteStream> socket) {
     if (shared_) {
         send_output();
         return player.join(shared_->make_lane(), {});
     }
     base::Slice first = base::Slice::copy(session_.take_output());
-    player.join(std::move(socket_), std::move(first));
+    player.join(std::move(socket), std::move(first));
 }
 
 Player* Connection::player(uint32_t stream_id) {
@@ -98,16 +97,16 @@ void Connection::on_input(std::span<const uint8_t> bytes) {
 
 void Connection::resume() {
     resuming_ = true;
-    task_ = runtime::spawn("rtmp", [this] { run(&Connection::from_parked); });
+    work_->task = runtime::spawn("rtmp", [this] { run(&Connection::from_parked); });
 }
 
 // A guard has to be asked, which takes its time; what is played goes on meanwhile.
 void Connection::ask(std::span<const uint8_t> rest) {
-    share_socket();  // the end of what it plays is to be no end of this
+    share_socket(nullptr);  // the end of what it plays is to be no end of this
     work_ = std::make_unique<Work>();
     work_->input.assign(rest.begin(), rest.end());
     asking_ = resuming_ = true;
-    task_ = runtime::spawn("rtmp-ask", [this] { run(&Connection::from_asking); });
+    work_->task = runtime::spawn("rtmp-ask", [this] { run(&Connection::from_asking); });
 }
 
 Connection::Outcome Connection::from_asking() {
@@ -120,10 +119,8 @@ Connection::Outcome Connection::from_asking() {
     }
     send_output();
     if (!players_.empty()) {
-        std::vector<uint8_t> input = std::move(work_->input);
-        work_.reset();
-        task_ = runtime::Task();  // its end frees it
-        if (!input.empty() && attached()) on_input(input);
+        const std::unique_ptr<Work> work = std::move(work_);
+        if (!work->input.empty() && attached()) on_input(work->input);
         return Outcome::kParked;
     }
     // All that it played has ended meanwhile.
@@ -153,16 +150,16 @@ Result<void> Connection::take_socket_back() {
             return std::unexpected(base::Error(base::Code::kClosed, shared_->why()).because(shared_->reason()));
         received_bytes_ += shared_->received_bytes();
         sent_bytes_ += shared_->sent_words_bytes();
-        socket_ = shared_->release(unsent);
+        work_->socket = shared_->release(unsent);
         shared_.reset();
     } else {
-        socket_ = players_.front()->viewer().leave(unsent);
+        work_->socket = players_.front()->viewer().leave(unsent);
         count(*players_.front());
         players_.clear();
     }
     work_->deadline = Deadline::in_ms(service_.snapshot()->rtmp.handshake_timeout);
     for (const base::Slice& slice : unsent) {
-        TRY(socket_->write(slice, work_->deadline), "writing");
+        TRY(work_->socket->write(slice, work_->deadline), "writing");
         sent_bytes_ += slice.size();
     }
     return {};
@@ -191,7 +188,7 @@ void Connection::end_parked(std::string_view why, CloseReason reason) {
 void Connection::on_shared_end(std::string_view why) {
     runtime::ContextScope scope(id());
     end_parked(why, shared_->reason());
-    if (asking_ && players_.empty()) task_.cancel();
+    if (asking_ && players_.empty()) work_->task.cancel();
 }
 
 void Connection::on_player_end(Player& player, std::string_view why) {
@@ -205,7 +202,7 @@ void Connection::on_player_end(Player& player, std::string_view why) {
     players_.erase_if([&](const auto& p) { return p.get() == &player; });
     if (!players_.empty()) return;
     if (asking_) {  // its coroutine sees to the rest
-        if (shared_->failed()) task_.cancel();
+        if (shared_->failed()) work_->task.cancel();
         return;
     }
     if (shared_ && !shared_->failed()) {

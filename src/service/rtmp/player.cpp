@@ -7,15 +7,14 @@ namespace service::rtmp {
 Player::Player(Connection& connection, base::Ref<live::Stream> stream, uint32_t stream_id, uint32_t chunk_size,
                uint32_t duration_ms, net::Stay stay)
     : connection_(connection),
-      stream_(std::move(stream)),
       stay_(std::move(stay)),
       parameters_{.chunk_size = chunk_size, .stream_id = stream_id},
-      viewer_(*this) {
+      viewer_(*this, std::move(stream)) {
     viewer_.stop_after(duration_ms);
 }
 
 void Player::join(std::unique_ptr<runtime::ByteStream> socket, base::Slice first) {
-    viewer_.join(stream_, parameters_.key(), &live::make_rtmp_encoder, std::move(socket), std::move(first));
+    viewer_.join(parameters_.key(), &live::make_rtmp_encoder, std::move(socket), std::move(first));
 }
 
 void Player::receive(media::Kind kind, bool wanted) {

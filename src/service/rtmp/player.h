@@ -32,7 +32,7 @@ class Player final : private live::ViewerHandler {
     void close();
 
     uint32_t stream_id() const { return parameters_.stream_id; }
-    const live::StreamKey& key() const { return stream_->key(); }
+    const live::StreamKey& key() const { return viewer_.stream().key(); }
     live::Viewer& viewer() { return viewer_; }
     const live::Viewer& viewer() const { return viewer_; }
     bool closed() const { return closed_; }
@@ -45,7 +45,6 @@ class Player final : private live::ViewerHandler {
     void on_viewer_end(live::Viewer& viewer, std::string_view why) override;
 
     Connection& connection_;
-    base::Ref<live::Stream> stream_;
     net::Stay stay_;
     live::RtmpParameters parameters_;
     bool closed_ = false;
