@@ -3,6 +3,7 @@
 // most of which hold one thing. 16 bytes with a pointer-sized element, and no allocation until the second. Elements
 // move when it grows, as a vector's do. Not copied.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -46,12 +47,7 @@ class SmallVector {
     // Removes those for which it is true, keeps the order, and says how many they were.
     template <class Predicate>
     size_t erase_if(Predicate predicate) {
-        T* keep = begin();
-        for (T* at = begin(); at != end(); ++at) {
-            if (predicate(*at)) continue;
-            if (keep != at) *keep = std::move(*at);
-            ++keep;
-        }
+        T* keep = std::remove_if(begin(), end(), predicate);
         auto erased = static_cast<size_t>(end() - keep);
         for (size_t i = 0; i < erased; ++i) std::destroy_at(data() + --size_);
         return erased;
