@@ -22,10 +22,11 @@ from lib import rtmp  # noqa: E402  # the tests' own client
 
 
 class Crew:
-    """The actors' threads, and what they have in common: the server's addresses, the load tool, the end."""
+    """The actors' threads, and what they have in common: the server's addresses, the load tool, the end. media: an FLV
+    file of H.264 and AAC, or None: then what is published is made up, and nobody comes by WebRTC, which looks into it."""
 
-    def __init__(self, place, bench):
-        self.place, self.bench = place, bench
+    def __init__(self, place, bench, media):
+        self.place, self.bench, self.media = place, bench, media
         self.over = threading.Event()
         self.counts, self.problems, self.lock = {}, [], threading.Lock()
         self.threads, self.dice = [], random.Random(1)
@@ -91,10 +92,20 @@ class Crew:
             self.problem(f"{what}: {bad} failed or lost: {figures.get('reasons')} {errors[-300:]}")
         return figures
 
+    def rtc(self, kind, stream):
+        return f"http://127.0.0.1:{self.place.http}/rtc/v1/{kind}/?app=live&stream={stream}"
+
     def steady_publisher(self):
-        self.load("steady publisher", "publish", self.rtmp(), "--loop", "--seconds", 86400)
+        file = ["--file", self.media] if self.media else []
+        self.load("steady publisher", "publish", self.rtmp(), "--loop", "--seconds", 86400, *file)
         if not self.over.is_set():
             self.problem("the steady publisher has ended")
+
+    def camera(self):
+        """What a browser publishes, all the time."""
+        self.load("camera", "whip", self.rtc("whip", "camera"), "--file", self.media, "--seconds", 86400)
+        if not self.over.is_set():
+            self.problem("the camera has ended")
 
     def steady_rtmp_viewers(self):
         """They stay for a while, and nobody may be lost."""
@@ -121,6 +132,26 @@ class Crew:
         self.load("publishers in small writes", "publish", self.rtmp("q{i}"), "-n", 5, "--seconds", 2, "--settle-ms",
                   100, "--segment", 50, "--loop")  # fmt: skip
         self.count("publishers in small writes", 5)
+
+    def whep_viewers(self):
+        self.load("WebRTC viewers", "whep", self.rtc("whep", "steady"), "-n", 5, "--seconds", 4)
+        self.load("WebRTC viewers", "whep", self.rtc("whep", "camera"), "-n", 5, "--seconds", 4, "--nack")
+        self.count("WebRTC viewers", 10)
+
+    def short_whep_viewers(self):
+        """Some say that they go, some do not."""
+        self.load("short WebRTC viewers", "rtc-churn", self.rtc("whep", "steady"), "--cycles", 12, "--concurrency", 4)
+        self.count("short WebRTC viewers", 12)
+        self.pause(0.5)
+
+    def whip_publishers(self):
+        self.load("WebRTC publishers", "whip", self.rtc("whip", "w{i}"), "--file", self.media, "-n", 3, "--seconds", 3)
+        self.count("WebRTC publishers", 3)
+
+    def viewers_of_camera(self):
+        """By RTMP, so that its Opus becomes AAC."""
+        self.load("RTMP viewers of the camera", "play", self.rtmp("camera"), "-n", 5, "--seconds", 4)
+        self.count("RTMP viewers of the camera", 5)
 
     # ---- By hand
 
@@ -241,6 +272,11 @@ class Crew:
                         if self.dice.random() < 0.5:
                             one.settimeout(0.3)
                             one.recv(1000)
+        if self.place.rtc:
+            with socket.socket(type=socket.SOCK_DGRAM) as one:
+                start = self.dice.choice([b"", b"\0\1\0\10\x21\x12\xa4\x42", b"\x16\xfe\xfd", b"\x80\x60", b"\x80\xc8"])
+                one.sendto(start + self.dice.randbytes(self.dice.choice([1, 40, 1200])), ("127.0.0.1", self.place.rtc))
+                self.count("garbage")
         self.pause(0.2)
 
     def half_open(self):
@@ -294,8 +330,13 @@ class Crew:
         self.count("reloads")
         self.pause(5)
 
+    def all_the_time(self):
+        return (self.steady_publisher, self.camera) if self.place.rtc else (self.steady_publisher,)
+
     def everybody(self):
-        return (self.steady_rtmp_viewers, self.steady_http_viewers, self.rtmp_viewers, self.http_viewers,
+        by_webrtc = (self.whep_viewers, self.short_whep_viewers, self.whip_publishers, self.viewers_of_camera)
+        return (*(by_webrtc if self.place.rtc else ()),
+                self.steady_rtmp_viewers, self.steady_http_viewers, self.rtmp_viewers, self.http_viewers,
                 self.publishers, self.https_viewer, self.websocket_viewer, self.rtmps_viewer, self.ts_viewers,
                 self.hls_viewer, self.janitor, self.garbage, self.half_open, self.frozen_publisher, self.slow_readers,
                 self.reloads)  # fmt: skip

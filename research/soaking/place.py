@@ -13,16 +13,21 @@ import urllib.request
 CONF = """listen 127.0.0.1:{rtmp}; max_connections 2000; daemon off; pid {dir}/srs.pid;
 srs_log_tank file; srs_log_file {dir}/srs.log; srs_log_level {level};
 {rtmps}
+{rtc_server}
 http_server {{ enabled on; listen 127.0.0.1:{http}; dir {dir}; {https} }}
 {api}
 vhost __defaultVhost__ {{
     play {{ gop_cache on; mw_latency {merge}; queue_length {queue}; rejoin_timeout 2000; }}
     publish {{ normal_timeout 2000; }}
     http_remux {{ enabled on; mount [vhost]/[app]/[stream].flv; }}
+    {rtc}
     hls {{ enabled on; hls_path {dir}/hls; hls_fragment 2; hls_window 10; hls_dispose 3; hls_storage {storage}; }}
     dvr {{ enabled on; dvr_plan segment; dvr_duration 5; dvr_path {dir}/dvr/[app]/[stream].[timestamp].{recorded}; }}
 }}
 """
+RTC_SERVER = "rtc_server {{ enabled on; listen 127.0.0.1:{port}; candidate 127.0.0.1; }}"
+# Who falls silent is to be forgotten within a short run's warm-up.
+RTC = "rtc { enabled on; rtmp_to_rtc on; rtc_to_rtmp on; stun_timeout 4; }"
 API = "http_api {{ enabled on; listen 127.0.0.1:{port}; debug on; }}"
 
 
@@ -39,10 +44,14 @@ def free_ports(count):
 
 
 class Place:
-    def __init__(self, objs, directory):
+    """webrtc: whether it is to be served."""
+
+    def __init__(self, objs, directory, webrtc):
         self.objs, self.directory = objs, directory
         self.sanitized = "CONFIG_SANITIZER := on" in (objs / "config.mk").read_text()
-        self.rtmp, self.http, self.rtmps, self.https, self.api = free_ports(5)
+        self.rtmp, self.http, self.rtmps, self.https, self.api, self.rtc = free_ports(6)
+        if not webrtc:
+            self.rtc = 0
         self.cert = self.make_certificate()
         if not self.cert:
             self.rtmps = self.https = 0
@@ -71,9 +80,10 @@ class Place:
         text = CONF.format(
             dir=self.directory, rtmp=self.rtmp, http=self.http, level=("info", "trace")[turn % 2],
             merge=(350, 100, 0)[turn % 3], queue=(10, 5)[turn % 2],
-            storage=("both", "memory", "disk")[turn // 4 % 3], recorded=("flv", "mp4")[turn // 4 % 2],
+            storage=("both", "memory", "disk")[turn % 3], recorded=("flv", "mp4")[turn % 2],
             rtmps=f"rtmps {{ enabled on; listen 127.0.0.1:{self.rtmps}; {tls} }}" if self.rtmps else "",
             https=f"https {{ enabled on; listen 127.0.0.1:{self.https}; {tls} }}" if self.https else "",
+            rtc_server=RTC_SERVER.format(port=self.rtc) if self.rtc else "", rtc=RTC if self.rtc else "",
             api=API.format(port=self.api) if self.api else "",
         )  # fmt: skip
         fresh = self.conf.with_suffix(".new")
