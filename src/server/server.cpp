@@ -1,6 +1,7 @@
 #include "server/server.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <climits>
@@ -78,6 +79,16 @@ void log_first_lines(const ConfigSource& source, const config::Loaded& loaded, u
         base::log::warn("daemon is on and srs_log_tank is console: the log goes nowhere from here on");
 }
 
+// Left to itself, glibc gives large pieces pages of their own only until one of them is freed: from then on that size, of
+// up to 32 MB, comes from the heap. A codec's half megabyte, taken and given back with each stream, then lies between
+// what stays, and the heap grows by holes (research/soak: 2 MB in half an hour). The other size is what glibc would come
+// to by itself: less, and the heap's end goes to the kernel and comes back with every few viewers.
+void keep_heap_dense() {
+    constexpr int kOwnPagesBytes = 128 * 1024, kKeptAtEndBytes = 1024 * 1024;
+    mallopt(M_MMAP_THRESHOLD, kOwnPagesBytes);
+    mallopt(M_TRIM_THRESHOLD, kKeptAtEndBytes);
+}
+
 struct LoopEnd {
     ~LoopEnd() { runtime::shutdown(); }
 };
@@ -102,6 +113,7 @@ base::Result<void> become_user(const Privileges& privileges, const config::Snaps
 base::Result<void> serve(const ConfigSource& source, const config::Loaded& loaded, const FileMarks& read,
                          Daemon& daemon, const Privileges& privileges) {
     const config::SnapshotPtr& snapshot = loaded.snapshot;
+    keep_heap_dense();
     uint64_t open_files = raise_open_file_limit();
     make_room_for_open_files(open_files, snapshot->global.max_connections);
     {
