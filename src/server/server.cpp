@@ -79,10 +79,10 @@ void log_first_lines(const ConfigSource& source, const config::Loaded& loaded, u
         base::log::warn("daemon is on and srs_log_tank is console: the log goes nowhere from here on");
 }
 
-// Left to itself, glibc gives large pieces pages of their own only until one of them is freed: from then on that size, of
-// up to 32 MB, comes from the heap. A codec's half megabyte, taken and given back with each stream, then lies between
-// what stays, and the heap grows by holes (research/soak: 2 MB in half an hour). The other size is what glibc would come
-// to by itself: less, and the heap's end goes to the kernel and comes back with every few viewers.
+// Left to itself, glibc gives large pieces pages of their own only until one of them is freed: from then on that size,
+// of up to 32 MB, comes from the heap. A codec's half megabyte, taken and given back with each stream, then lies
+// between what stays, and the heap grows by holes (research/soak: 2 MB in half an hour). The other size is what glibc
+// would come to by itself: less, and the heap's end goes to the kernel and comes back with every few viewers.
 void keep_heap_dense() {
     constexpr int kOwnPagesBytes = 128 * 1024, kKeptAtEndBytes = 1024 * 1024;
     mallopt(M_MMAP_THRESHOLD, kOwnPagesBytes);

@@ -149,7 +149,11 @@ class AudioConverter::Worker : public base::RefCounted<Worker> {
         const base::Slice header = state.work.transcoder->header();
         // More may be pushed from within, which waits.
         for (auto& packets : state.work.out) {
-            if (!packets.empty() && !state.gone) state.deliver(packets, header);
+            if (packets.empty() || state.gone) continue;
+            // They stay for seconds, as frames or to be sent again. In the thread's part of the heap, where they were
+            // made, they would lie in the holes that codecs leave, and the next codec's pieces would not fit there.
+            for (media::EncodedAudio& packet : packets) packet.payload = base::Slice::copy(packet.payload);
+            state.deliver(packets, header);
         }
     }
 
