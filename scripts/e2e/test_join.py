@@ -63,6 +63,13 @@ def assert_decodable(tags, path, who):
     assert done.returncode == 0 and pictures, f"{who}: ffmpeg decodes {len(pictures)} pictures: {done.stderr.decode()}"
 
 
+def assert_no_subtitles(path, who):
+    """Which FFmpeg takes metadata for that has a time of its own. RTMP's onStatus is data to it, from every server."""
+    words = ["ffprobe", "-v", "error", "-show_entries", "stream=codec_type", "-of", "csv=p=0", path]
+    found = set(subprocess.check_output(words, text=True).split())
+    assert found - {"data"} == {"audio", "video"}, f"{who}: ffprobe should find sound and pictures, it finds {found}"
+
+
 @pytest.mark.serial
 @pytest.mark.valgrind
 @pytest.mark.parametrize("way", [by_rtmp, by_http, by_websocket], ids=["rtmp", "http-flv", "ws-flv"])
@@ -74,7 +81,9 @@ def test_picture_within_200_ms(server, tmp_path, way):
         for index in range(VIEWERS):
             wait, tags = way(server, "middle")
             waits.append(round(wait))
+            assert any(b"onMetaData" in tag.body for tag in tags if tag.type == flv.SCRIPT), f"viewer {index}: no metadata"
             assert_decodable(tags, tmp_path / f"{index}.flv", f"viewer {index}")
+            assert_no_subtitles(tmp_path / f"{index}.flv", f"viewer {index}")
             time.sleep(0.13)  # not in step with keyframes or the merge interval
         assert steady.error is None, f"the publisher was disturbed: {steady.error}"
     assert (

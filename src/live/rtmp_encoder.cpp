@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "protocol/flv/metadata.h"
 #include "protocol/flv/writer.h"
 #include "protocol/rtmp/chunk_writer.h"
 
@@ -13,9 +14,8 @@ namespace live {
 
 namespace {
 
-// AMF0 strings.
+// An AMF0 string.
 constexpr std::string_view kSetDataFrame("\x02\x00\x0d@setDataFrame", 16);
-constexpr std::string_view kOnMetaData("\x02\x00\x0aonMetaData", 13);
 
 struct Body {
     uint8_t header[std::max(flv::kMaxBodyHeader, kSetDataFrame.size())];
@@ -36,7 +36,7 @@ struct Body {
             case media::Kind::kData:
                 type = rtmp::kData;
                 csid = rtmp::kDataChunkStream;
-                if (publish && frame.payload.text().starts_with(kOnMetaData)) {
+                if (publish && flv::is_metadata(frame.payload)) {
                     std::memcpy(header, kSetDataFrame.data(), kSetDataFrame.size());
                     header_size = kSetDataFrame.size();
                 }
@@ -64,12 +64,12 @@ class Encoder final : public WireEncoder {
         Body body(frame, parameters_.publish);
         size_t size = body.header_size + frame.payload.size();
         if (size > rtmp::kMaxMessage) return 0;  // no message can hold it
-        return rtmp::chunked_size(size, parameters_.chunk_size, timestamp(frame), body.csid);
+        return rtmp::chunked_size(size, parameters_.chunk_size, flv::timestamp(frame), body.csid);
     }
 
     void encode(const media::Frame& frame, uint8_t* out) override {
         Body body(frame, parameters_.publish);
-        rtmp::write_chunks(out, body.csid, body.type, parameters_.stream_id, timestamp(frame), body.bytes(),
+        rtmp::write_chunks(out, body.csid, body.type, parameters_.stream_id, flv::timestamp(frame), body.bytes(),
                            frame.payload, parameters_.chunk_size);
     }
 
@@ -79,8 +79,6 @@ class Encoder final : public WireEncoder {
     }
 
   private:
-    static uint32_t timestamp(const media::Frame& frame) { return static_cast<uint32_t>(frame.dts); }
-
     RtmpParameters parameters_;
 };
 

@@ -75,7 +75,7 @@ TEST(RtmpEncoder, Publish) {
     headers.metadata = testing::metadata("x");
     base::SliceBuilder out;
     encoder->encode_prefix(headers, 7, true, out);
-    EXPECT_EQ(read_back(out.bytes(), 128), "18/1@7:30;");
+    EXPECT_EQ(read_back(out.bytes(), 128), "18/1@0:30;");
 }
 
 TEST(RtmpEncoder, Filters) {
@@ -93,7 +93,7 @@ TEST(RtmpEncoder, Prefix) {
     auto encoder = make_rtmp_encoder(RtmpParameters{128, 1, true, true}.key());
     base::SliceBuilder out;
     encoder->encode_prefix(headers, 1234, true, out);
-    EXPECT_EQ(read_back(out.bytes(), 128), "18/1@1234:14;9/1@1234:9;8/1@1234:5;");
+    EXPECT_EQ(read_back(out.bytes(), 128), "18/1@0:14;9/1@1234:9;8/1@1234:5;");
     headers.video.reset();
     base::SliceBuilder less;
     encoder->encode_prefix(headers, 0, false, less);

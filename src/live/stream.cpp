@@ -7,6 +7,7 @@
 #include "live/live_log.h"
 #include "live/registry.h"
 #include "live/rtp_lane.h"
+#include "protocol/flv/metadata.h"
 
 namespace live {
 namespace {
@@ -16,11 +17,6 @@ constexpr int64_t kVideoPauseMs = 5'000;
 
 // Whatever gop_cache_max_frames allows.
 constexpr size_t kMaxGopBytes = 128 * 1024 * 1024;
-
-bool is_metadata(const media::Frame& frame) {
-    constexpr std::string_view kName("\x02\x00\x0aonMetaData", 13);
-    return frame.kind == media::Kind::kData && frame.payload.text().starts_with(kName);
-}
 
 // An encoder that sends absolute times says so by this property.
 bool says_absolute_times(const media::Frame& metadata) {
@@ -128,7 +124,8 @@ void Stream::forget_gop() {
 
 void Stream::publish(media::Frame frame) {
     auto published_ms = static_cast<uint32_t>(frame.dts);
-    if (options_.atc_auto && is_metadata(frame) && says_absolute_times(frame)) timeline_.set_mode(TimeJitter::kOff);
+    if (options_.atc_auto && flv::is_metadata(frame) && says_absolute_times(frame))
+        timeline_.set_mode(TimeJitter::kOff);
     bool rides_along = frame.sequence_header || frame.kind == media::Kind::kData;
     frame.dts = rides_along ? timeline_.place(published_ms) : timeline_.correct(frame.kind, published_ms);
     if (counters_.timeline_jumps != timeline_.jumps()) [[unlikely]] {
@@ -141,7 +138,7 @@ void Stream::publish(media::Frame frame) {
 }
 
 void Stream::deliver(const media::Frame& frame) {
-    if ((frame.sequence_header || is_metadata(frame)) && !take_header(frame)) return;
+    if ((frame.sequence_header || flv::is_metadata(frame)) && !take_header(frame)) return;
     note_flow(frame);
     keep_in_gop(frame);
     counters_.payload_bytes += frame.payload.size();

@@ -16,7 +16,7 @@ class WireEncoder {
   public:
     virtual ~WireEncoder() = default;
 
-    // The bytes before a viewer's first packet: file header (only when first), metadata, sequence headers, stamped with
+    // The bytes before a viewer's first packet: file header (only when first), metadata, sequence headers as of
     // start_dts (ms). first is false when a viewer that was far behind jumps over a change of headers.
     virtual void encode_prefix(const StreamHeaders& headers, int64_t start_dts, bool first,
                                base::SliceBuilder& out) = 0;

@@ -41,8 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         CHECK(parsed->frame.has_value() != !parsed->nothing.empty());
         if (!parsed->frame) continue;
         round_trip(*parsed->frame, parser, type);
-        bool data_frame = parsed->frame->kind == media::Kind::kData;
-        if (data_frame && flv::is_metadata(parsed->frame->payload)) CHECK(flv::read_metadata(parsed->frame->payload));
+        if (flv::is_metadata(*parsed->frame)) CHECK(flv::read_metadata(parsed->frame->payload));
     }
     return 0;
 }

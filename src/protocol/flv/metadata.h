@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "base/slice.h"
+#include "media/frame.h"
 #include "media/track.h"
 
 namespace flv {
@@ -28,8 +29,11 @@ struct Metadata {
     std::string encoder;
 };
 
-// Whether a data frame's payload is an onMetaData.
+// Whether a data frame's payload is an onMetaData, and whether a frame is one.
 bool is_metadata(const base::Slice& payload);
+inline bool is_metadata(const media::Frame& frame) {
+    return frame.kind == media::Kind::kData && is_metadata(frame.payload);
+}
 
 // payload: of a data frame, from the name "onMetaData" on.
 base::Result<Metadata> read_metadata(const base::Slice& payload);

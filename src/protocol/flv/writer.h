@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "media/frame.h"
+#include "protocol/flv/metadata.h"
 
 namespace flv {
 
@@ -17,5 +18,11 @@ inline constexpr size_t kMaxBodyHeader = 8;
 size_t put_body_header(const media::Frame& frame, uint8_t out[kMaxBodyHeader]);
 size_t video_header(const media::Frame& frame, uint8_t out[kMaxBodyHeader]);
 size_t audio_header(const media::Frame& frame, uint8_t out[kMaxBodyHeader]);
+
+// What a frame's tag or message has as its time, in ms, wrapped at 2^32. onMetaData has 0, whenever it comes: it
+// belongs to no moment, and FFmpeg shows a track of subtitles where it has another.
+inline uint32_t timestamp(const media::Frame& frame) {
+    return is_metadata(frame) ? 0 : static_cast<uint32_t>(frame.dts);
+}
 
 }  // namespace flv

@@ -80,7 +80,7 @@ void Recording::file_vanished(const std::string& growing) {
 
 void Recording::on_frame(const Frame& frame) {
     if (frame.sequence_header) return on_header(frame);
-    if (frame.kind == Kind::kData && flv::is_metadata(frame.payload)) {
+    if (flv::is_metadata(frame)) {
         metadata_ = frame;
         if (file_) file_->container->set_metadata(frame);
         return;

@@ -91,6 +91,28 @@ TEST(FlvEncoder, AYoungStreamIsBelievedItsMetadata) {
     EXPECT_EQ(prefix(encoder, headers, 60'000)[4], 1);
 }
 
+// FFmpeg shows a track of subtitles where it has another time.
+TEST(FlvEncoder, MetadataIsOfNoMoment) {
+    FlvEncoder encoder(FlvOptions{});
+    live::StreamHeaders headers;
+    headers.metadata = live::testing::metadata();
+    headers_with(headers, false, true);
+    flv::Reader reader;
+    reader.feed(prefix(encoder, headers, 1234));
+    media::Frame later = live::testing::metadata("x");
+    later.dts = 5678;
+    reader.feed(encode(encoder, later));
+    media::Frame cue = later;
+    cue.payload = base::Slice::copy(std::string_view("\x02\x00\x0aonCuePoint", 13));
+    reader.feed(encode(encoder, cue));
+    for (auto [type, timestamp] : {std::pair{18, 0u}, {9, 1234u}, {18, 0u}, {18, 5678u}}) {
+        auto tag = reader.next();
+        ASSERT_TRUE(tag && *tag);
+        EXPECT_EQ((*tag)->type, type);
+        EXPECT_EQ((*tag)->timestamp, timestamp);
+    }
+}
+
 TEST(FlvEncoder, TagsComeBackAsTheyWere) {
     FlvEncoder encoder(FlvOptions{});
     live::StreamHeaders headers;
