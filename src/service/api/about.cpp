@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "base/clock.h"
+#include "base/json.h"
 
 namespace service::api {
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "config/listing.h"
 #include "runtime/cpu_slice.h"

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdio>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "runtime/cpu_profile.h"
 #include "runtime/disk.h"

@@ -2,17 +2,16 @@
 
 #include <charconv>
 
+#include "base/json.h"
+
 namespace service::api {
 
 Json envelope(const Identity& identity, int code) {
     return {{"code", code}, {"server", identity.server}, {"service", identity.service}, {"pid", identity.pid}};
 }
 
-// Else dump() would throw.
-std::string to_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 base::Result<void> send_json(net::HttpResponse& response, const Json& body, int status) {
-    return response.send(status, "application/json", to_text(body));
+    return response.send(status, "application/json", base::to_text(body));
 }
 
 Json failure(const Identity& identity, int status, std::string_view text) {

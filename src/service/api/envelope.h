@@ -1,7 +1,7 @@
 #pragma once
 // What every JSON answer of the API has: code (0 is good), server, service, pid. Shapes: INTERFACE.md, "HTTP API".
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -22,8 +22,6 @@ struct Identity {
 
 Json envelope(const Identity& identity, int code = 0);
 
-// Texts may come from peers: what is no UTF-8 is replaced.
-std::string to_text(const Json& json);
 base::Result<void> send_json(net::HttpResponse& response, const Json& body, int status = 200);
 // code is the status, and the text says why.
 Json failure(const Identity& identity, int status, std::string_view text);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/json.h"
 #include "service/api/envelope.h"
 
 namespace service::api {
@@ -35,7 +36,7 @@ void JsonText::field(std::string_view name, std::string_view value) {
     if (std::ranges::all_of(value, is_plain)) {
         out_.append("\"").append(value).append("\"");
     } else {
-        out_ += to_text(Json(value));
+        out_ += base::to_text(Json(value));
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "base/json.h"
 #include "service/api/envelope.h"
 
 namespace service::api {
@@ -42,7 +43,7 @@ TEST(JsonTextTest, SaysTheSameAsATree) {
                       {"inner", {{"a", 1}}},
                       {"hollow", Json::object()},
                       {"nothing", nullptr}};
-    EXPECT_EQ(text, to_text(Json::array({one, one})));
+    EXPECT_EQ(text, base::to_text(Json::array({one, one})));
 }
 
 TEST(JsonTextTest, WhatPeersWriteStaysInItsText) {
@@ -57,7 +58,7 @@ TEST(JsonTextTest, WhatPeersWriteStaysInItsText) {
         out.close();
         const Json read = Json::parse(text, nullptr, false);
         ASSERT_TRUE(read.is_object()) << text;
-        EXPECT_EQ(text, to_text(Json{{"text", value}}));
+        EXPECT_EQ(text, base::to_text(Json{{"text", value}}));
     }
 }
 

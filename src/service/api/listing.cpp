@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "base/json.h"
+
 namespace service::api {
 
 base::Result<std::optional<Page>> page_of(const net::HttpRequest& request, net::HttpResponse& response,
@@ -23,14 +25,14 @@ std::vector<Parameter> page_parameters() {
             {kQuery, "count", kInteger, "how many at most", 1, Page::kMostCount, 10}};
 }
 
-ListWriter::ListWriter(const Identity& identity, std::string_view name) : text_(to_text(envelope(identity))) {
+ListWriter::ListWriter(const Identity& identity, std::string_view name) : text_(base::to_text(envelope(identity))) {
     text_.pop_back();
     text_ += fmt::format(",\"{}\":[", name);
 }
 
 base::Result<void> ListWriter::add(const Json& item) {
     if (!text_.ends_with('[')) text_ += ',';
-    text_ += to_text(item);
+    text_ += base::to_text(item);
     return next();
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json.h"
 #include "service/api/shape.h"
 
 namespace service::api {

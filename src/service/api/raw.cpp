@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "base/json.h"
+
 namespace service::api {
 
 Json to_json(const net::ReloadReport& report) {

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "net/http_options.h"
 #include "net/service_id.h"
@@ -47,7 +48,7 @@ net::HttpServerOptions Service::options() const {
     auto options = net::http_server_options(snapshot_->http_api, snapshot_->global);
     options.response.server_name = identity_.signature;
     options.response.json_error = [this](int status, std::string_view text) {
-        return to_text(failure(identity_, status, text));
+        return base::to_text(failure(identity_, status, text));
     };
     return options;
 }
@@ -81,6 +82,8 @@ base::Result<std::move_only_function<void()>> Service::prepare(const config::Sna
         server_.set_tls(tls);
     };
 }
+
+std::string Service::summaries() const { return base::to_text(system_.summaries()); }
 
 void Service::stop() {
     server_.stop();

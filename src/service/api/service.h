@@ -53,7 +53,7 @@ class Service {
 
     net::HttpServer& server() { return server_; }
     // data of /api/v1/summaries, for the heartbeat.
-    std::string summaries() const { return to_text(system_.summaries()); }
+    std::string summaries() const;
     const std::vector<Endpoint>& rows() const { return rows_; }
     const Identity& identity() const { return identity_; }
 

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "base/json.h"
 #include "net/http_testing.h"
 #include "runtime/testing.h"
 

@@ -1,5 +1,7 @@
 #include "service/api/shape.h"
 
+#include "base/json.h"
+
 namespace service::api {
 
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "live/rtp_lane.h"
 #include "media/track.h"
 #include "runtime/cpu_slice.h"
@@ -22,7 +23,7 @@ Json kbps(const net::Rates& rates) { return {{"recv_30s", rates.received}, {"sen
 // An answer of one thing: name, and what put writes of it.
 base::Result<void> send_one(net::HttpResponse& response, const Identity& identity, std::string_view name,
                             const std::function<void(JsonText&)>& put) {
-    std::string text = to_text(envelope(identity));
+    std::string text = base::to_text(envelope(identity));
     text.pop_back();
     JsonText out(text);
     out.open(name);

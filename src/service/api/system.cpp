@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "runtime/workers.h"
 
 namespace service::api {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "service/api/explain.h"
 #include "service/api/listing.h"
 #include "service/api/statistics.h"

@@ -1,8 +1,8 @@
 #include "service/forward/backend.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "net/account.h"
 #include "service/forward/target.h"
@@ -12,13 +12,12 @@ namespace service::forward {
 using base::Code;
 using base::fail;
 using base::Result;
-using nlohmann::ordered_json;
 using runtime::Deadline;
 
 namespace {
 
 constexpr int64_t kAnswerMs = 5'000;
-constexpr int64_t kFirstPauseMs = 1'000, kLongestPauseMs = 30'000;
+constexpr int64_t kFirstAskPauseMs = 1'000, kLongestAskPauseMs = 30'000;
 
 // Holds a place at the desk.
 class Place {
@@ -38,7 +37,7 @@ class Place {
 
 std::string backend_question(std::string_view server_id, std::string_view service_id, const live::StreamKey& key,
                              const live::PublisherFacts& publisher) {
-    ordered_json body;
+    base::OrderedJson body;
     body["server_id"] = server_id;
     body["service_id"] = service_id;
     body["action"] = "on_forward";
@@ -52,8 +51,7 @@ std::string backend_question(std::string_view server_id, std::string_view servic
     bool plain = key.vhost == config::kDefaultVhost;
     body["stream_url"] = (plain ? "" : key.vhost) + "/" + key.app + "/" + key.name;
     body["stream_id"] = net::stream_id(key.vhost, key.app, key.name);
-    // What is no UTF-8 in a client's words becomes U+FFFD.
-    return body.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+    return base::to_text(body);
 }
 
 Result<std::vector<std::string>> read_backend_answer(std::string_view body) {
@@ -63,7 +61,7 @@ Result<std::vector<std::string>> read_backend_answer(std::string_view body) {
                                                  why));
     };
     if (body.size() > kMostAnswerBytes) return bad("is too long");
-    ordered_json answer = ordered_json::parse(body, nullptr, false);
+    base::Json answer = base::parse_json(body);
     if (!answer.is_object()) return bad("is no JSON object");
     auto code = answer.find("code");
     if (code == answer.end() || !code->is_number_integer()) return bad("has no integer code");
@@ -76,7 +74,7 @@ Result<std::vector<std::string>> read_backend_answer(std::string_view body) {
     if (list == data->end() || list->is_null()) return urls;
     if (!list->is_array()) return bad("has urls that are no list");
     if (list->size() > kMostDestinations) return bad(fmt::format("has {} urls, too many", list->size()));
-    for (const ordered_json& url : *list) {
+    for (const base::Json& url : *list) {
         if (!url.is_string()) return bad("has a url that is no text");
         urls.push_back(url.get<std::string>());
     }
@@ -101,7 +99,7 @@ void Asking::cancel() {
 void Asking::run() {
     auto pass = desk_.running.enter();
     runtime::set_context_id(runtime::new_context_id());
-    for (int64_t pause_ms = kFirstPauseMs; user_; pause_ms = std::min(pause_ms * 2, kLongestPauseMs)) {
+    for (int64_t pause_ms = kFirstAskPauseMs; user_; pause_ms = std::min(pause_ms * 2, kLongestAskPauseMs)) {
         auto urls = ask();
         if (!user_) return;
         if (urls) {

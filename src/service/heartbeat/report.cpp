@@ -1,14 +1,19 @@
 #include "service/heartbeat/report.h"
 
+#include "base/json.h"
+
 namespace service::heartbeat {
 
-using nlohmann::ordered_json;
+using base::OrderedJson;
 
-ordered_json listening_ports(const config::Snapshot& snapshot) {
-    ordered_json ports = ordered_json::object();
+namespace {
+
+// {"rtmp": ["1935"], "http": [...] ...}: of what is enabled.
+OrderedJson listening_ports(const config::Snapshot& snapshot) {
+    OrderedJson ports = OrderedJson::object();
     auto add = [&](bool enabled, const char* name, const config::ListenAddresses& addresses) {
         if (!enabled) return;
-        ordered_json list = ordered_json::array();
+        OrderedJson list = OrderedJson::array();
         for (const config::ListenAddress& address : addresses) list.push_back(address.text());
         ports[name] = std::move(list);
     };
@@ -23,18 +28,21 @@ ordered_json listening_ports(const config::Snapshot& snapshot) {
     return ports;
 }
 
+}  // namespace
+
 std::string make_report(const config::Snapshot& snapshot, std::string_view ip, std::string_view summaries) {
     const config::Heartbeat& heartbeat = snapshot.heartbeat;
-    ordered_json report;
+    OrderedJson report;
     report["device_id"] = heartbeat.device_id.empty() ? snapshot.global.server_id : heartbeat.device_id;
     report["ip"] = ip;
-    if (heartbeat.summaries) report["summaries"] = ordered_json::parse(summaries, nullptr, false);
     if (heartbeat.ports) {
-        ordered_json ports = listening_ports(snapshot);
+        OrderedJson ports = listening_ports(snapshot);
         report["ports"] = ports;
         report.update(ports);
     }
-    return report.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+    std::string text = base::to_text(report);
+    if (heartbeat.summaries) text.insert(text.size() - 1, fmt::format(",\"summaries\":{}", summaries));
+    return text;
 }
 
 }  // namespace service::heartbeat

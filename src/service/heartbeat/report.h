@@ -1,7 +1,6 @@
 #pragma once
 // What a heartbeat says. Pure: what it is about is handed in.
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
@@ -13,7 +12,5 @@ namespace service::heartbeat {
 // and, as older servers have it, beside it too.
 // summaries: JSON text.
 std::string make_report(const config::Snapshot& snapshot, std::string_view ip, std::string_view summaries);
-// {"rtmp": ["1935"], "http": [...] ...}: of what is enabled.
-nlohmann::ordered_json listening_ports(const config::Snapshot& snapshot);
 
 }  // namespace service::heartbeat

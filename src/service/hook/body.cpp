@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "config/path_variables.h"
 #include "net/account.h"
 #include "protocol/http/url.h"
@@ -12,7 +11,7 @@ namespace service::hook {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = base::OrderedJson;
 
 Json common(std::string_view action, const Identity& identity, const net::Visitor& visitor) {
     Json body;
@@ -40,9 +39,6 @@ void add_stream(Json& body, const net::Visitor& visitor) {
     body["stream_id"] = net::stream_id(visitor.vhost, visitor.app, visitor.stream);
 }
 
-// What clients call themselves need not be UTF-8.
-std::string text_of(const Json& body) { return body.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 // Relative paths of files stand without "./".
 std::string relative(std::string_view path) {
     while (path.starts_with("./")) path.remove_prefix(2);
@@ -63,18 +59,18 @@ std::string client_body(net::Hook hook, const Identity& identity, const net::Vis
     if (hook == net::Hook::kOnClose) {
         body["send_bytes"] = traffic.sent_bytes;
         body["recv_bytes"] = traffic.received_bytes;
-        return text_of(body);
+        return base::to_text(body);
     }
     body["tcUrl"] = visitor.tc_url;
     if (hook == net::Hook::kOnConnect) {
         body["pageUrl"] = visitor.page_url;
-        return text_of(body);
+        return base::to_text(body);
     }
     body["stream"] = visitor.stream;
     body["param"] = visitor.param;
     if (hook == net::Hook::kOnPlay) body["pageUrl"] = visitor.page_url;
     add_stream(body, visitor);
-    return text_of(body);
+    return base::to_text(body);
 }
 
 std::string dvr_body(const Identity& identity, const net::Visitor& publisher, const live::RecordingDone& event) {
@@ -82,7 +78,7 @@ std::string dvr_body(const Identity& identity, const net::Visitor& publisher, co
     body["cwd"] = identity.cwd;
     body["file"] = event.path;
     add_stream(body, publisher);
-    return text_of(body);
+    return base::to_text(body);
 }
 
 std::string hls_body(const Identity& identity, const net::Visitor& publisher, const live::SegmentDone& event) {
@@ -95,7 +91,7 @@ std::string hls_body(const Identity& identity, const net::Visitor& publisher, co
     body["m3u8_url"] = event.playlist_url;
     body["seq_no"] = event.sequence;
     add_stream(body, publisher);
-    return text_of(body);
+    return base::to_text(body);
 }
 
 std::string notify_url(std::string_view pattern, const Identity& identity, const net::Visitor& publisher,

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include "base/json.h"
 
 namespace service::hook {
 
@@ -16,10 +16,10 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(0, text.find_last_not_of(kSpace) + 1);
 }
 
-Verdict judge_code(const nlohmann::json& code) {
+Verdict judge_code(const base::Json& code) {
     if (!code.is_number_integer()) return {Kind::kFailed, "the answer's code is no integer"};
     if (code == 0) return {Kind::kAccepted};
-    return {Kind::kRefused, fmt::format("code {}", code.dump())};
+    return {Kind::kRefused, fmt::format("code {}", code.get<int64_t>())};
 }
 
 }  // namespace
@@ -29,7 +29,7 @@ Verdict judge(int status, std::string_view body) {
     if (status != 200) return {Kind::kFailed, fmt::format("status {}", status)};
     body = trimmed(body);
     if (body.empty()) return {Kind::kFailed, "the answer is empty"};
-    auto json = nlohmann::json::parse(body, nullptr, false);
+    auto json = base::parse_json(body);
     if (json.is_discarded()) return {Kind::kFailed, "the answer is neither 0 nor JSON"};
     if (json.is_number_integer()) return judge_code(json);
     if (!json.is_object()) return {Kind::kFailed, "the answer is neither 0 nor a JSON object"};

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "net/http_visitor.h"
 #include "protocol/rtmp/url.h"
 
@@ -87,7 +86,7 @@ Result<OfferRequest> read_whip(const net::HttpRequest& request) {
 
 Result<OfferRequest> read_json(const net::HttpRequest& request) {
     static constexpr std::string_view kScheme = "webrtc://";
-    const auto body = nlohmann::json::parse(request.message.body, nullptr, false);
+    const auto body = base::parse_json(request.message.body);
     if (!body.is_object()) return fail(Code::kProtocol, "the body is no JSON object");
     auto text = [&](const char* name) {
         const auto found = body.find(name);

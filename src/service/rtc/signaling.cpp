@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "net/http_visitor.h"
 #include "net/service_id.h"
@@ -22,7 +22,7 @@ namespace {
 using base::Code;
 using base::fail;
 using base::Result;
-using Json = nlohmann::ordered_json;
+using Json = base::OrderedJson;
 
 constexpr std::string_view kSdp = "application/sdp";
 constexpr std::string_view kFragment = "application/trickle-ice-sdpfrag";
@@ -52,8 +52,6 @@ Result<void> send_failure(net::HttpResponse& response, int status, std::string_v
     response.header("Cache-Control", "no-store");
     return response.send_error(status, text);
 }
-
-std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 Json envelope(const config::Snapshot& snapshot, int code) {
     return {{"code", code},
@@ -228,13 +226,13 @@ Result<void> Signaling::offer(const Endpoint& endpoint, net::HttpRequest& reques
         if (!endpoint.json) return send_failure(response, status, answer.error().text());
         Json body = envelope(*snapshot, status);
         body["error"] = answer.error().text();
-        return response.send(status, "application/json", dump(body));
+        return response.send(status, "application/json", base::to_text(body));
     }
     if (endpoint.json) {
         Json body = envelope(*snapshot, 0);
         body["sdp"] = answer->sdp;
         body["sessionid"] = answer->session;
-        return response.send(200, "application/json", dump(body));
+        return response.send(200, "application/json", base::to_text(body));
     }
     response.header("Location", session_url(endpoint.path, *asked, answer->session, answer->token));
     response.header("ETag", entity_tag(answer->etag)).header("Accept-Patch", kFragment);
