@@ -11,52 +11,63 @@
 
 namespace config {
 
+// Of RTMP chunks: a message is not longer.
+inline constexpr double kMaxChunkSize = 16 * 1024 * 1024 - 1;
+
+// Where the struct of a scope lies; both are the scope's one function, without its types.
+struct Section {
+    void* (*of)(const Root& root);
+    const void* (*const_of)(const ConstRoot& root);
+};
+
 template <class Find>
 struct Scope {
     std::string_view path;
-    Find find;  // [](const auto& root) -> decltype(auto) { return (root.vhost->play); }
+    Find find;  // [](const auto& root) -> decltype(auto) { return (root.vhost->play); }, without captures
+
+    static constexpr Section section() {
+        return {[](const Root& root) -> void* { return &Find{}(root); },
+                [](const ConstRoot& root) -> const void* { return &Find{}(root); }};
+    }
 };
 template <class Find>
 Scope(const char*, Find) -> Scope<Find>;
 
-template <class Find, class Section, class T>
-Row row(const Scope<Find>& scope, std::string_view name, T Section::*member, std::type_identity_t<T> initial,
-        Limits limits, Apply apply, std::string_view doc, std::string_view example = {}) {
-    Row row;
-    row.scope = scope.path;
-    row.name = name;
-    row.type = ValueType<T>::kName;
-    row.range = limits.text();
-    row.initial = ValueType<T>::text(initial);
-    row.example = example;
-    row.apply = apply;
-    row.doc = doc;
-    auto find = scope.find;
-    row.binding.set = [find, member, limits = std::move(limits)](Words words, const Root& root) -> base::Result<void> {
-        find(root).*member = TRY(ValueType<T>::parse(words, limits));
-        return {};
-    };
-    row.binding.set_default = [find, member, initial = std::move(initial)](const Root& root) {
-        find(root).*member = initial;
-    };
-    row.binding.get = [find, member](const ConstRoot& root) { return ValueType<T>::text(find(root).*member); };
-    row.binding.copy = [find, member](const Root& to, const ConstRoot& from) { find(to).*member = find(from).*member; };
-    return row;
+// What a row says beside its type, range and default, which follow from the member.
+struct RowText {
+    std::string_view scope;
+    std::string_view name;
+    Apply apply;
+    std::string_view doc;
+    std::string_view example;
+};
+
+// A row of a member of type T, `offset` bytes behind the begin of its section. One for each T and not one for each
+// section: there are hundreds of rows, and ten types (row_builder.cpp).
+template <class T>
+Row make_row(const RowText& text, Section section, size_t offset, T initial, Limits limits);
+template <class T>
+Row make_list_row(const RowText& text, Section section, size_t offset);
+
+template <class S, class T>
+size_t offset_of(T S::*member) {
+    static const S section{};
+    return static_cast<size_t>(reinterpret_cast<const char*>(&(section.*member)) -
+                               reinterpret_cast<const char*>(&section));
+}
+
+template <class Find, class S, class T>
+Row row(const Scope<Find>& scope, std::string_view name, T S::*member, std::type_identity_t<T> initial, Limits limits,
+        Apply apply, std::string_view doc, std::string_view example = {}) {
+    return make_row<T>({scope.path, name, apply, doc, example}, scope.section(), offset_of(member), std::move(initial),
+                       std::move(limits));
 }
 
 // A directive that may stand several times in its block: each adds to the list.
-template <class Find, class Section, class T>
-Row list_row(const Scope<Find>& scope, std::string_view name, T Section::*member, Apply apply, std::string_view doc,
+template <class Find, class S, class T>
+Row list_row(const Scope<Find>& scope, std::string_view name, T S::*member, Apply apply, std::string_view doc,
              std::string_view example) {
-    Row list = row(scope, name, member, {}, none(), apply, doc, example);
-    list.repeatable = true;
-    list.binding.set = [find = scope.find, member](Words words, const Root& root) -> base::Result<void> {
-        T more = TRY(ValueType<T>::parse(words, none()));
-        T& all = find(root).*member;
-        all.insert(all.end(), more.begin(), more.end());
-        return {};
-    };
-    return list;
+    return make_list_row<T>({scope.path, name, apply, doc, example}, scope.section(), offset_of(member));
 }
 
 // The parts of the table, put together by directive.cpp.

@@ -52,7 +52,7 @@ void add_limits(std::vector<Row>& rows) {
     add_http_limits<HttpApi>(rows, api);
 }
 
-void add_vhost(std::vector<Row>& rows) {
+void add_access(std::vector<Row>& rows) {
     const Scope security{"vhost/security", [](const auto& root) -> decltype(auto) { return (root.vhost->security); }};
     using S = VhostSecurity;
     rows.push_back(
@@ -81,7 +81,7 @@ void add_vhost(std::vector<Row>& rows) {
 
 void add_security_rows(std::vector<Row>& rows) {
     add_limits(rows);
-    add_vhost(rows);
+    add_access(rows);
 }
 
 }  // namespace config

@@ -5,8 +5,6 @@
 namespace config {
 namespace {
 
-constexpr double kMostBytes = 16 * 1024 * 1024 - 1;
-
 void add_global(std::vector<Row>& rows) {
     const Scope scope{"", [](const auto& root) -> decltype(auto) { return (root.snapshot->global); }};
     using G = Global;
@@ -54,7 +52,7 @@ void add_rtmp(std::vector<Row>& rows) {
     rows.push_back(row(scope, "listen", &Rtmp::listen, {}, none(), kRestart,
                        "Addresses for RTMP: PORT, ADDRESS:PORT or [IPV6]:PORT, several are allowed. Must be given.",
                        "1935"));
-    rows.push_back(row(scope, "chunk_size", &Rtmp::chunk_size, 60000, bytes(128, kMostBytes), kLive,
+    rows.push_back(row(scope, "chunk_size", &Rtmp::chunk_size, 60000, bytes(128, kMaxChunkSize), kLive,
                        "Chunk size of what the server sends by RTMP."));
     rows.push_back(row(scope, "handshake_timeout", &Rtmp::handshake_timeout, 10000, milliseconds(100, 600'000), kLive,
                        "A connection that does not publish or play by then is closed."));

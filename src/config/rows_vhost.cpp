@@ -5,9 +5,7 @@
 namespace config {
 namespace {
 
-constexpr double kMostBytes = 16 * 1024 * 1024 - 1;
-
-void add_vhost(std::vector<Row>& rows) {
+void add_general(std::vector<Row>& rows) {
     const Scope scope{"vhost", [](const auto& root) -> decltype(auto) { return (*root.vhost); }};
     rows.push_back(row(scope, "enabled", &Vhost::enabled, true, none(), kLive,
                        "A disabled vhost refuses everybody who names it."));
@@ -15,7 +13,7 @@ void add_vhost(std::vector<Row>& rows) {
                        "Every frame is sent as it comes: mw_latency becomes 0 unless it is set. On with rtc."));
     rows.push_back(row(scope, "tcp_nodelay", &Vhost::tcp_nodelay, false, none(), kLive,
                        "Players' sockets do not wait to fill a segment (TCP_NODELAY)."));
-    Row chunk_size = row(scope, "chunk_size", &Vhost::chunk_size, 0, bytes(128, kMostBytes), kLive,
+    Row chunk_size = row(scope, "chunk_size", &Vhost::chunk_size, 0, bytes(128, kMaxChunkSize), kLive,
                          "Chunk size of what the server sends by RTMP here; rtmp's chunk_size unless given.", "60000");
     chunk_size.initial = "";
     rows.push_back(std::move(chunk_size));
@@ -109,7 +107,7 @@ void add_http(std::vector<Row>& rows) {
 }  // namespace
 
 void add_vhost_rows(std::vector<Row>& rows) {
-    add_vhost(rows);
+    add_general(rows);
     add_play(rows);
     add_publish(rows);
     add_http(rows);
