@@ -41,15 +41,11 @@
 #include <string>
 #include <vector>
 
+#include "floor/die.h"
 #include "floor/srtp.h"
 #include "floor/uring.h"
 
 namespace {
-
-[[noreturn]] void die(const char* what) {
-    std::perror(what);
-    std::exit(1);
-}
 
 // Messages per second of the imitated stream: 25 pictures and 43 audio frames.
 constexpr int kMessagesPerSecond = 68;

@@ -18,6 +18,8 @@
 #include <cstring>
 #include <vector>
 
+#include "floor/die.h"
+
 namespace {
 
 constexpr int64_t kTickMs = 20;
@@ -29,11 +31,6 @@ constexpr size_t kMostPayload = 1160;
 constexpr size_t kHeader = 12, kTag = 16;
 constexpr size_t kMostMessages = 512;  // a call
 constexpr size_t kArenaBytes = 1 << 20;
-
-[[noreturn]] void die(const char* what) {
-    std::perror(what);
-    std::exit(1);
-}
 
 // OpenSSL's faster way, as long as it has it (src/protocol/srtp/cipher.cpp).
 const EVP_CIPHER* aes_gcm() {

@@ -32,7 +32,7 @@ Bytes small_file() {
     return file;
 }
 
-class Recorder final : public ControlSink {
+class MarkRecorder final : public ControlSink {
   public:
     void on_media(const MediaMessage& m) override {
         log += fmt::format("{}@{}+{} ", m.type, m.timestamp, m.size);
@@ -53,7 +53,7 @@ TEST(Script, EncodesAFile) {
     EXPECT_EQ(script->repeat_from(), 3u);
     EXPECT_EQ(script->round_ms(), 80u);
     ChunkSkimmer skimmer;
-    Recorder recorder;
+    MarkRecorder recorder;
     for (uint32_t i = 0; i < 6; ++i) {
         ASSERT_TRUE(skimmer.feed(script->encode(i, script->messages()[i].timestamp_ms + 1000, 5), recorder));
     }
@@ -71,7 +71,7 @@ TEST(Script, MarksAreFoundAgain) {
     Script script = Script::marked(237, 4);
     EXPECT_NEAR(script.kbps(), 237, 12);
     ChunkSkimmer skimmer;
-    Recorder recorder;
+    MarkRecorder recorder;
     Bytes announced = {2, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0, 0, 0, 0xea, 0x60};
     ASSERT_TRUE(skimmer.feed(announced, recorder));
     for (uint32_t i = 0; i < script.messages().size(); ++i) {

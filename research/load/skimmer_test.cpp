@@ -15,7 +15,7 @@ namespace {
 
 using Bytes = std::vector<uint8_t>;
 
-class Recorder final : public ControlSink {
+class FirstByteRecorder final : public ControlSink {
   public:
     void on_media(const MediaMessage& m) override {
         log += fmt::format("{}@{}+{}:{:02x} ", m.type, m.timestamp, m.size, m.head.empty() ? 0 : m.head[0]);
@@ -45,7 +45,7 @@ Bytes flv(std::initializer_list<std::pair<uint8_t, uint32_t>> tags) {
 template <class Skimmer>
 std::string skim(const Bytes& bytes, size_t step) {
     Skimmer skimmer;
-    Recorder recorder;
+    FirstByteRecorder recorder;
     for (size_t at = 0; at < bytes.size(); at += step) {
         auto part = std::span(bytes).subspan(at, std::min(step, bytes.size() - at));
         if (auto fed = skimmer.feed(part, recorder); !fed) return recorder.log + "error: " + fed.error().text();

@@ -58,6 +58,7 @@ class Peer {
     void send_rtcp(std::span<const uint8_t> compound);
 
     static constexpr int64_t kTickMs = 50;
+    static constexpr int64_t kReportUs = 1'000'000;  // between two reports of RTCP
     const AnswerFacts& answer() const { return answer_; }
     uint32_t audio_ssrc() const { return offer_.audio_ssrc; }
     uint32_t video_ssrc() const { return offer_.video_ssrc; }

@@ -9,7 +9,6 @@ namespace rtcload {
 namespace {
 
 constexpr uint32_t kOurSsrc = 1;
-constexpr int64_t kReportUs = 1'000'000;
 
 // Tells the tracks of the sender's reports, which receivers send back to it.
 class SenderReports final : public rtcp::Visitor {

@@ -12,8 +12,6 @@ namespace rtcload {
 
 namespace {
 
-constexpr int64_t kReportUs = 1'000'000;
-
 class Listener final : public rtcp::Visitor {
   public:
     explicit Listener(Publisher::Heard& heard) : heard_(heard) {}

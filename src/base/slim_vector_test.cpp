@@ -6,24 +6,20 @@
 #include <string>
 #include <vector>
 
+#include "base/vector_testing.h"
+
 namespace base {
 namespace {
 
-using Pointers = SlimVector<std::unique_ptr<int>>;
+using SlimPointers = SlimVector<std::unique_ptr<int>>;
 
-std::vector<int> values(const Pointers& list) {
-    std::vector<int> seen;
-    for (const auto& item : list) seen.push_back(*item);
-    return seen;
-}
-
-Pointers& fill(Pointers& list, int count) {
+SlimPointers& fill(SlimPointers& list, int count) {
     for (int i = 0; i < count; ++i) list.push_back(std::make_unique<int>(i));
     return list;
 }
 
 TEST(SlimVector, EmptyItIsAPointerWithoutMemory) {
-    Pointers list;
+    SlimPointers list;
     EXPECT_EQ(sizeof(list), sizeof(void*));
     EXPECT_TRUE(list.empty());
     EXPECT_EQ(list.size(), 0u);
@@ -36,40 +32,40 @@ TEST(SlimVector, EmptyItIsAPointerWithoutMemory) {
 }
 
 TEST(SlimVector, GrowsAndKeepsTheOrder) {
-    Pointers list;
+    SlimPointers list;
     fill(list, 100);
     ASSERT_EQ(list.size(), 100u);
     EXPECT_EQ(*list.front(), 0);
     EXPECT_EQ(*list.back(), 99);
     EXPECT_EQ(*list[42], 42);
     EXPECT_EQ(list.erase_if([](const auto& p) { return *p % 10 != 0; }), 90u);
-    EXPECT_EQ(values(list), (std::vector<int>{0, 10, 20, 30, 40, 50, 60, 70, 80, 90}));
+    EXPECT_EQ(pointed_values(list), (std::vector<int>{0, 10, 20, 30, 40, 50, 60, 70, 80, 90}));
 }
 
 TEST(SlimVector, TakesAndGivesAtTheFront) {
-    Pointers list;
+    SlimPointers list;
     list.push_front(std::make_unique<int>(7));
-    EXPECT_EQ(values(list), (std::vector<int>{7}));
+    EXPECT_EQ(pointed_values(list), (std::vector<int>{7}));
     fill(list, 3).push_front(std::make_unique<int>(8));
-    EXPECT_EQ(values(list), (std::vector<int>{8, 7, 0, 1, 2}));
+    EXPECT_EQ(pointed_values(list), (std::vector<int>{8, 7, 0, 1, 2}));
     list.erase_front(0);
     list.erase_front(2);
-    EXPECT_EQ(values(list), (std::vector<int>{0, 1, 2}));
+    EXPECT_EQ(pointed_values(list), (std::vector<int>{0, 1, 2}));
     list.erase_front(3);
     EXPECT_TRUE(list.empty());
     EXPECT_EQ(list.capacity(), 0u);
 }
 
 TEST(SlimVector, GivesMemoryBack) {
-    Pointers list;
+    SlimPointers list;
     fill(list, 5);
     EXPECT_EQ(list.capacity(), 8u);
     list.shrink();
     EXPECT_EQ(list.capacity(), 5u);
-    EXPECT_EQ(values(list), (std::vector<int>{0, 1, 2, 3, 4}));
+    EXPECT_EQ(pointed_values(list), (std::vector<int>{0, 1, 2, 3, 4}));
     list.erase_if([](const auto&) { return true; });
     EXPECT_EQ(list.capacity(), 0u);
-    EXPECT_EQ(values(fill(list, 2)), (std::vector<int>{0, 1}));
+    EXPECT_EQ(pointed_values(fill(list, 2)), (std::vector<int>{0, 1}));
 }
 
 TEST(SlimVector, DestroysWhatItDrops) {

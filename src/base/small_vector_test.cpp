@@ -6,19 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "base/vector_testing.h"
+
 namespace base {
 namespace {
 
-using Pointers = SmallVector<std::unique_ptr<int>>;
-
-std::vector<int> values(const Pointers& list) {
-    std::vector<int> seen;
-    for (const auto& item : list) seen.push_back(*item);
-    return seen;
-}
+using SmallPointers = SmallVector<std::unique_ptr<int>>;
 
 TEST(SmallVector, OneElementTakesNoMemoryOfItsOwn) {
-    Pointers list;
+    SmallPointers list;
     EXPECT_EQ(sizeof(list), 16u);
     EXPECT_TRUE(list.empty());
     list.push_back(std::make_unique<int>(1));
@@ -28,13 +24,13 @@ TEST(SmallVector, OneElementTakesNoMemoryOfItsOwn) {
 }
 
 TEST(SmallVector, GrowsAndKeepsTheOrder) {
-    Pointers list;
+    SmallPointers list;
     for (int i = 0; i < 100; ++i) list.push_back(std::make_unique<int>(i));
     ASSERT_EQ(list.size(), 100u);
     EXPECT_EQ(*list.front(), 0);
     EXPECT_EQ(*list.back(), 99);
     EXPECT_EQ(list.erase_if([](const auto& p) { return *p % 10 != 0; }), 90u);
-    EXPECT_EQ(values(list), (std::vector<int>{0, 10, 20, 30, 40, 50, 60, 70, 80, 90}));
+    EXPECT_EQ(pointed_values(list), (std::vector<int>{0, 10, 20, 30, 40, 50, 60, 70, 80, 90}));
 }
 
 TEST(SmallVector, DestroysWhatItDrops) {

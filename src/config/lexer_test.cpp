@@ -22,27 +22,29 @@ std::string lexed(std::string_view text) {
     return out + "...";
 }
 
-struct Case {
+struct LexerCase {
     const char* text;
     const char* expected;
 };
 
-class LexerTest : public testing::TestWithParam<Case> {};
+class LexerTest : public testing::TestWithParam<LexerCase> {};
 
 TEST_P(LexerTest, Splits) { EXPECT_EQ(lexed(GetParam().text), GetParam().expected); }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, LexerTest,
-    testing::Values(Case{"", ""}, Case{"listen 1935;", "[listen][1935];"}, Case{"a{b c;}", "[a]{[b][c];}"},
-                    Case{"# all comment", ""}, Case{"a b; # c; d\ne;", "[a][b];[e];"},
-                    Case{"url http://x/#frag;", "[url][http://x/#frag];"},
-                    Case{"mount [vhost]/[app].flv;", "[mount][[vhost]/[app].flv];"},
-                    Case{"a \"b c;{}\" 'd \"e\"';", "[a][b c;{}][d \"e\"];"},
-                    Case{R"(a "q\"q" 'p\'p' "b\\b" "t\tn\n" "\d";)", "[a][q\"q][p'p][b\\b][t\tn\n][\\d];"},
-                    Case{"a \"\";", "[a][];"}, Case{"a b\"c\"d;", "[a][b\"c\"d];"}, Case{"a C:\\n;", "[a][C:\\n];"},
-                    Case{"a \"b", "[a]!"}, Case{"a \"b\nc;", "[a]![c];"}, Case{"a \"b\"c;", "[a]![c];"},
-                    Case{"\xEF\xBB\xBFlisten 1;", "[listen][1];"}, Case{"a\r\nb\r\n;", "[a][b];"},
-                    Case{"a \x01\x02 b;", "[a]![b];"}));
+INSTANTIATE_TEST_SUITE_P(All, LexerTest,
+                         testing::Values(LexerCase{"", ""}, LexerCase{"listen 1935;", "[listen][1935];"},
+                                         LexerCase{"a{b c;}", "[a]{[b][c];}"}, LexerCase{"# all comment", ""},
+                                         LexerCase{"a b; # c; d\ne;", "[a][b];[e];"},
+                                         LexerCase{"url http://x/#frag;", "[url][http://x/#frag];"},
+                                         LexerCase{"mount [vhost]/[app].flv;", "[mount][[vhost]/[app].flv];"},
+                                         LexerCase{"a \"b c;{}\" 'd \"e\"';", "[a][b c;{}][d \"e\"];"},
+                                         LexerCase{R"(a "q\"q" 'p\'p' "b\\b" "t\tn\n" "\d";)",
+                                                   "[a][q\"q][p'p][b\\b][t\tn\n][\\d];"},
+                                         LexerCase{"a \"\";", "[a][];"}, LexerCase{"a b\"c\"d;", "[a][b\"c\"d];"},
+                                         LexerCase{"a C:\\n;", "[a][C:\\n];"}, LexerCase{"a \"b", "[a]!"},
+                                         LexerCase{"a \"b\nc;", "[a]![c];"}, LexerCase{"a \"b\"c;", "[a]![c];"},
+                                         LexerCase{"\xEF\xBB\xBFlisten 1;", "[listen][1];"},
+                                         LexerCase{"a\r\nb\r\n;", "[a][b];"}, LexerCase{"a \x01\x02 b;", "[a]![b];"}));
 
 TEST(Lexer, CountsLines) {
     Lexer lexer("a\n# c\n\n'b' ;\n");

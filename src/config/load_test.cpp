@@ -8,12 +8,12 @@
 namespace config {
 namespace {
 
-struct Case {
+struct ProblemCase {
     const char* text;
     const char* problems;  // all of them, a line each
 };
 
-class ProblemTest : public testing::TestWithParam<Case> {};
+class ProblemTest : public testing::TestWithParam<ProblemCase> {};
 
 constexpr const char* kNoVhost =
     "configuration: warning: no vhost: every publish and play will be refused; `vhost __defaultVhost__ { }` serves "
@@ -31,80 +31,87 @@ TEST_P(ProblemTest, Says) {
 INSTANTIATE_TEST_SUITE_P(
     All, ProblemTest,
     testing::Values(
-        Case{"", ""}, Case{"lisen 2;", "t.conf:1: error: unknown directive 'lisen'; did you mean 'listen'?\n"},
-        Case{"max_conections 2;\ndaemn off;",
-             "t.conf:1: error: unknown directive 'max_conections'; did you mean 'max_connections'?\n"
-             "t.conf:2: error: unknown directive 'daemn'; did you mean 'daemon'?\n"},
-        Case{"vhost v { play { mw_latncy 3; } }",
-             "t.conf:1: error: unknown directive 'vhost/play/mw_latncy'; did you mean 'mw_latency'?\n"},
-        Case{"vhost v { paly { } }", "t.conf:1: error: unknown block 'vhost/paly'; did you mean 'play'?\n"},
-        Case{"http_server { gop_cache on; }",
-             "t.conf:1: error: 'gop_cache' does not belong into http_server; it belongs into vhost/play\n"},
-        Case{"hls_fragment 3;", "t.conf:1: error: 'hls_fragment' does not belong here; it belongs into vhost/hls\n"},
-        Case{"listen 2;", "t.conf:1: error: 'listen' is already given at t.conf:1\n"},
-        Case{"\nrtmp { listen 2; }", "t.conf:2: error: 'listen' is already given at t.conf:1\n"},
-        Case{"\nrtmp { chunk_size 200; }\nchunk_size 300;",
-             "t.conf:3: error: 'chunk_size' is already given at t.conf:2\n"},
-        Case{"vhost a { }\nvhost a { }", "t.conf:2: error: 'vhost' is already given at t.conf:1\n"},
-        Case{"vhost a { play { }\n play { } }", "t.conf:2: error: 'play' is already given at t.conf:1\n"},
-        Case{"vhost a { gop_cache off;\n play { gop_cache on; } }",
-             "t.conf:1: warning: 'vhost/gop_cache' is the old name of vhost/play/gop_cache\n"
-             "t.conf:2: error: 'gop_cache' is already given at t.conf:1\n"},
-        Case{"vhost a { play { atc on; } }\nvhost b { play { atc on; } }", ""},
-        Case{"vhost a { http { enabled on; } }\nvhost b { http { enabled on; } }",
-             "t.conf:1: warning: 'vhost/http' is the old name of vhost/http_static\n"
-             "t.conf:2: warning: 'vhost/http' is the old name of vhost/http_static\n"},
-        Case{"vhost { }", "t.conf:1: error: the block 'vhost' needs a name: vhost NAME { ... }\n"},
-        Case{"vhost a b { }", "t.conf:1: error: the block 'vhost' takes one name, 2 were given\n"},
-        Case{"vhost a;", "t.conf:1: error: 'vhost' is a block: vhost { ... }\n"},
-        Case{"daemon { }", "t.conf:1: error: 'daemon' takes on|off, not a block\n"},
-        Case{"http_server on { }",
-             "t.conf:1: error: the block 'http_server' takes no name ('on'); is a ; missing before it?\n"},
-        Case{"daemon on\nutc_time on;",
-             "t.conf:1: error: daemon: takes one value, 3 were given (it goes on to line 2: is a ; missing?)\n"},
-        Case{"daemon;", "t.conf:1: error: daemon: a value is missing\n"},
-        Case{"rtmps { enabled on; }",
-             "t.conf:1: error: rtmps is enabled without a listen, for example `listen 1443;`\n"},
-        Case{"http_server { enabled on;\n listen 1; }",
-             "t.conf:2: error: http_server/listen 1 is already used by rtmp/listen at t.conf:1\n"},
-        Case{"http_server { listen 1; }", ""},
-        Case{"http_server { https { enabled on; } }",
-             "t.conf:1: warning: https does nothing while http_server is not enabled\n"},
+        ProblemCase{"", ""},
+        ProblemCase{"lisen 2;", "t.conf:1: error: unknown directive 'lisen'; did you mean 'listen'?\n"},
+        ProblemCase{"max_conections 2;\ndaemn off;",
+                    "t.conf:1: error: unknown directive 'max_conections'; did you mean 'max_connections'?\n"
+                    "t.conf:2: error: unknown directive 'daemn'; did you mean 'daemon'?\n"},
+        ProblemCase{"vhost v { play { mw_latncy 3; } }",
+                    "t.conf:1: error: unknown directive 'vhost/play/mw_latncy'; did you mean 'mw_latency'?\n"},
+        ProblemCase{"vhost v { paly { } }", "t.conf:1: error: unknown block 'vhost/paly'; did you mean 'play'?\n"},
+        ProblemCase{"http_server { gop_cache on; }",
+                    "t.conf:1: error: 'gop_cache' does not belong into http_server; it belongs into vhost/play\n"},
+        ProblemCase{"hls_fragment 3;",
+                    "t.conf:1: error: 'hls_fragment' does not belong here; it belongs into vhost/hls\n"},
+        ProblemCase{"listen 2;", "t.conf:1: error: 'listen' is already given at t.conf:1\n"},
+        ProblemCase{"\nrtmp { listen 2; }", "t.conf:2: error: 'listen' is already given at t.conf:1\n"},
+        ProblemCase{"\nrtmp { chunk_size 200; }\nchunk_size 300;",
+                    "t.conf:3: error: 'chunk_size' is already given at t.conf:2\n"},
+        ProblemCase{"vhost a { }\nvhost a { }", "t.conf:2: error: 'vhost' is already given at t.conf:1\n"},
+        ProblemCase{"vhost a { play { }\n play { } }", "t.conf:2: error: 'play' is already given at t.conf:1\n"},
+        ProblemCase{"vhost a { gop_cache off;\n play { gop_cache on; } }",
+                    "t.conf:1: warning: 'vhost/gop_cache' is the old name of vhost/play/gop_cache\n"
+                    "t.conf:2: error: 'gop_cache' is already given at t.conf:1\n"},
+        ProblemCase{"vhost a { play { atc on; } }\nvhost b { play { atc on; } }", ""},
+        ProblemCase{"vhost a { http { enabled on; } }\nvhost b { http { enabled on; } }",
+                    "t.conf:1: warning: 'vhost/http' is the old name of vhost/http_static\n"
+                    "t.conf:2: warning: 'vhost/http' is the old name of vhost/http_static\n"},
+        ProblemCase{"vhost { }", "t.conf:1: error: the block 'vhost' needs a name: vhost NAME { ... }\n"},
+        ProblemCase{"vhost a b { }", "t.conf:1: error: the block 'vhost' takes one name, 2 were given\n"},
+        ProblemCase{"vhost a;", "t.conf:1: error: 'vhost' is a block: vhost { ... }\n"},
+        ProblemCase{"daemon { }", "t.conf:1: error: 'daemon' takes on|off, not a block\n"},
+        ProblemCase{"http_server on { }",
+                    "t.conf:1: error: the block 'http_server' takes no name ('on'); is a ; missing before it?\n"},
+        ProblemCase{"daemon on\nutc_time on;",
+                    "t.conf:1: error: daemon: takes one value, 3 were given (it goes on to line 2: is a ; missing?)\n"},
+        ProblemCase{"daemon;", "t.conf:1: error: daemon: a value is missing\n"},
+        ProblemCase{"rtmps { enabled on; }",
+                    "t.conf:1: error: rtmps is enabled without a listen, for example `listen 1443;`\n"},
+        ProblemCase{"http_server { enabled on;\n listen 1; }",
+                    "t.conf:2: error: http_server/listen 1 is already used by rtmp/listen at t.conf:1\n"},
+        ProblemCase{"http_server { listen 1; }", ""},
+        ProblemCase{"http_server { https { enabled on; } }",
+                    "t.conf:1: warning: https does nothing while http_server is not enabled\n"},
         // Accepted, and without effect.
-        Case{"rtc_server { enabled on; reuseport 4; }\n"
-             "vhost v { rtc { enabled on; nack_no_copy off;\nstun_strict_check on; } }\n"
-             "vhost w { rtc { nack_no_copy off; } }",
-             "t.conf:1: warning: reuseport 4 has no effect: one thread reads all datagrams, from one socket for each "
-             "address\n"
-             "t.conf:2: warning: nack_no_copy off has no effect: packets are always shared\n"
-             "t.conf:3: warning: stun_strict_check on has no effect: STUN is always checked strictly\n"},
-        Case{"rtc_server { reuseport 4; }\nvhost v { }", ""},
+        ProblemCase{
+            "rtc_server { enabled on; reuseport 4; }\n"
+            "vhost v { rtc { enabled on; nack_no_copy off;\nstun_strict_check on; } }\n"
+            "vhost w { rtc { nack_no_copy off; } }",
+            "t.conf:1: warning: reuseport 4 has no effect: one thread reads all datagrams, from one socket for each "
+            "address\n"
+            "t.conf:2: warning: nack_no_copy off has no effect: packets are always shared\n"
+            "t.conf:3: warning: stun_strict_check on has no effect: STUN is always checked strictly\n"},
+        ProblemCase{"rtc_server { reuseport 4; }\nvhost v { }", ""},
         // Not supported yet: a warning for each directive, none for what is switched off.
-        Case{"vhost a { dash { enabled on;\n dash_path /x; } }",
-             "t.conf:1: warning: 'vhost/dash/enabled' is not supported yet\n"
-             "t.conf:2: warning: 'vhost/dash/dash_path' is not supported yet\n"},
-        Case{"vhost a { dash { enabled off; dash_path /x; } }", ""},
+        ProblemCase{"vhost a { dash { enabled on;\n dash_path /x; } }",
+                    "t.conf:1: warning: 'vhost/dash/enabled' is not supported yet\n"
+                    "t.conf:2: warning: 'vhost/dash/dash_path' is not supported yet\n"},
+        ProblemCase{"vhost a { dash { enabled off; dash_path /x; } }", ""},
         // Of HLS: no file that streams or segments would share, none outside of its directory.
-        Case{"vhost a { hls { enabled on; hls_m3u8_file live.m3u8; } }",
-             "t.conf:1: error: vhost/hls/hls_m3u8_file 'live.m3u8' must have [stream], or streams share a file\n"},
-        Case{"vhost a { hls { enabled on; hls_ts_file [stream].ts; } }",
-             "t.conf:1: error: vhost/hls/hls_ts_file '[stream].ts' must have [seq] or [timestamp], or segments share a "
-             "file\n"},
-        Case{"vhost a { hls { enabled on; hls_ts_file ../[stream]-[seq].ts; } }",
-             "t.conf:1: error: vhost/hls/hls_ts_file '../[stream]-[seq].ts' must name a file below its directory\n"},
-        Case{"vhost a { hls { enabled off; hls_m3u8_file live.m3u8; } }", ""},
-        Case{"vhost a { hls { enabled off; hls_pth /x; } }",
-             "t.conf:1: error: unknown directive 'vhost/hls/hls_pth'; did you mean 'hls_path'?\n"},
-        Case{
+        ProblemCase{
+            "vhost a { hls { enabled on; hls_m3u8_file live.m3u8; } }",
+            "t.conf:1: error: vhost/hls/hls_m3u8_file 'live.m3u8' must have [stream], or streams share a file\n"},
+        ProblemCase{
+            "vhost a { hls { enabled on; hls_ts_file [stream].ts; } }",
+            "t.conf:1: error: vhost/hls/hls_ts_file '[stream].ts' must have [seq] or [timestamp], or segments share a "
+            "file\n"},
+        ProblemCase{
+            "vhost a { hls { enabled on; hls_ts_file ../[stream]-[seq].ts; } }",
+            "t.conf:1: error: vhost/hls/hls_ts_file '../[stream]-[seq].ts' must name a file below its directory\n"},
+        ProblemCase{"vhost a { hls { enabled off; hls_m3u8_file live.m3u8; } }", ""},
+        ProblemCase{"vhost a { hls { enabled off; hls_pth /x; } }",
+                    "t.conf:1: error: unknown directive 'vhost/hls/hls_pth'; did you mean 'hls_path'?\n"},
+        ProblemCase{
             "vhost a { hls { enabled maybe; hls_path; } }",
             "t.conf:1: error: enabled: 'maybe' is neither on nor off\nt.conf:1: error: hls_path: a value is missing\n"},
-        Case{"vhost a { transcode { enabled off; engine x { vparams { any thing; b:a 1; } } } }", ""},
-        Case{"vhost a { transcode live { enabled off; engine x { } engine y { } engine x { } } transcode { enabled "
-             "off; } }",
-             "t.conf:1: error: 'engine' is already given at t.conf:1\n"},
-        Case{"vhost a { transcode { engine { vparams { any thing; } } } }",
-             "t.conf:1: warning: 'vhost/transcode/engine/vparams' is not supported yet\n"},
-        Case{"stream_caster { enabled off; } stream_caster { enabled off; }", ""}));
+        ProblemCase{"vhost a { transcode { enabled off; engine x { vparams { any thing; b:a 1; } } } }", ""},
+        ProblemCase{
+            "vhost a { transcode live { enabled off; engine x { } engine y { } engine x { } } transcode { enabled "
+            "off; } }",
+            "t.conf:1: error: 'engine' is already given at t.conf:1\n"},
+        ProblemCase{"vhost a { transcode { engine { vparams { any thing; } } } }",
+                    "t.conf:1: warning: 'vhost/transcode/engine/vparams' is not supported yet\n"},
+        ProblemCase{"stream_caster { enabled off; } stream_caster { enabled off; }", ""}));
 
 TEST(Load, WithoutListenIsAnError) {
     Loaded loaded = load_text("vhost a { }");

@@ -17,13 +17,13 @@ std::string shown(const std::vector<Node>& nodes) {
     return out;
 }
 
-struct Case {
+struct ParserCase {
     const char* text;
     const char* nodes;
     const char* problems;
 };
 
-class ParserTest : public testing::TestWithParam<Case> {};
+class ParserTest : public testing::TestWithParam<ParserCase> {};
 
 TEST_P(ParserTest, Parses) {
     Problems problems;
@@ -34,22 +34,23 @@ TEST_P(ParserTest, Parses) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, ParserTest,
-    testing::Values(Case{"", "", ""}, Case{"a 1; b 2 3;", "a 1;b 2 3;", ""},
-                    Case{"vhost x { play { a on; } } b;", "vhost x{play{a on;}}b;", ""}, Case{"a {}", "a{}", ""},
-                    Case{"a 1", "a 1;", "t.conf:1: error: a ; is missing after 'a'\n"},
-                    Case{"x { a 1 }\nb 2;", "x{a 1;}b 2;", "t.conf:1: error: a ; is missing after 'a'\n"},
-                    Case{"a 1; }\nb 2;", "a 1;b 2;", "t.conf:1: error: a } without its {\n"},
-                    Case{"a 1 }\nb 2;", "a 1;b 2;",
-                         "t.conf:1: error: a ; is missing after 'a'\nt.conf:1: error: a } without its {\n"},
-                    Case{";;a;", "a;",
-                         "t.conf:1: error: a ; without a directive before it\nt.conf:1: error: a ; without a directive "
-                         "before it\n"},
-                    Case{"\nx {\n a 1;\n", "x{a 1;}", "t.conf:2: error: the block 'x' is not closed: a } is missing\n"},
-                    Case{"{ a 1; } b 2;", "b 2;", "t.conf:1: error: a { without a name before it\n"},
-                    Case{"a 'x\nb 2;", "a b 2;", "t.conf:1: error: the quote ' is not closed on its line\n"},
-                    Case{"include;", "", "t.conf:1: error: include without a file\n"},
-                    Case{"include x { }", "", "t.conf:1: error: include takes files, not a block\n"},
-                    Case{"include y;", "", "t.conf:1: error: include y: no such file\n"}));
+    testing::Values(
+        ParserCase{"", "", ""}, ParserCase{"a 1; b 2 3;", "a 1;b 2 3;", ""},
+        ParserCase{"vhost x { play { a on; } } b;", "vhost x{play{a on;}}b;", ""}, ParserCase{"a {}", "a{}", ""},
+        ParserCase{"a 1", "a 1;", "t.conf:1: error: a ; is missing after 'a'\n"},
+        ParserCase{"x { a 1 }\nb 2;", "x{a 1;}b 2;", "t.conf:1: error: a ; is missing after 'a'\n"},
+        ParserCase{"a 1; }\nb 2;", "a 1;b 2;", "t.conf:1: error: a } without its {\n"},
+        ParserCase{"a 1 }\nb 2;", "a 1;b 2;",
+                   "t.conf:1: error: a ; is missing after 'a'\nt.conf:1: error: a } without its {\n"},
+        ParserCase{";;a;", "a;",
+                   "t.conf:1: error: a ; without a directive before it\nt.conf:1: error: a ; without a directive "
+                   "before it\n"},
+        ParserCase{"\nx {\n a 1;\n", "x{a 1;}", "t.conf:2: error: the block 'x' is not closed: a } is missing\n"},
+        ParserCase{"{ a 1; } b 2;", "b 2;", "t.conf:1: error: a { without a name before it\n"},
+        ParserCase{"a 'x\nb 2;", "a b 2;", "t.conf:1: error: the quote ' is not closed on its line\n"},
+        ParserCase{"include;", "", "t.conf:1: error: include without a file\n"},
+        ParserCase{"include x { }", "", "t.conf:1: error: include takes files, not a block\n"},
+        ParserCase{"include y;", "", "t.conf:1: error: include y: no such file\n"}));
 
 TEST(Parser, RemembersWhereADirectiveEnds) {
     Problems problems;

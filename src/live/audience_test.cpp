@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "live/live_log.h"
+#include "live/owner_testing.h"
 #include "live/registry.h"
 #include "live/stream.h"
 #include "live/testing.h"
@@ -20,20 +21,22 @@
 namespace live {
 namespace {
 
+using testing::Owner;
+
 constexpr size_t kViewers = 100;
 constexpr size_t kGone = 7, kSlow = 20;  // whose peer leaves, and whose does not read
 
-struct Client : ViewerHandler {
+struct SocketClient : ViewerHandler {
     Viewer viewer;
     int peer = -1;
     bool ended = false;
     std::string got;
 
-    explicit Client(base::Ref<Stream> stream) : viewer(*this, std::move(stream)) {}
+    explicit SocketClient(base::Ref<Stream> stream) : viewer(*this, std::move(stream)) {}
     void on_viewer_input(Viewer&, std::span<const uint8_t>) override {}
     void on_stream_end(Viewer&) override {}
     void on_viewer_end(Viewer&, std::string_view) override { ended = true; }
-    ~Client() { leave(); }
+    ~SocketClient() { leave(); }
     void leave() {
         if (peer >= 0) ::close(std::exchange(peer, -1));
     }
@@ -54,11 +57,6 @@ struct Client : ViewerHandler {
     }
 };
 
-struct Owner : PublicationOwner {
-    bool publisher_alive() const override { return true; }
-    void publication_revoked(std::string_view) override {}
-};
-
 class AudienceTest : public runtime::testing::RuntimeTest {};
 
 TEST_F(AudienceTest, EverybodyGetsEveryPacket) {
@@ -69,10 +67,10 @@ TEST_F(AudienceTest, EverybodyGetsEveryPacket) {
     auto stream = registry.find_or_create({"v", "live", "s"}, options);
     auto publication = std::move(*stream->acquire(owner, false));
     publication.publish(testing::header(media::Kind::kVideo, "VH"));
-    std::vector<std::unique_ptr<Client>> clients;
+    std::vector<std::unique_ptr<SocketClient>> clients;
     std::string wanted = "HEAD <FIRST 0 VH|->";
     for (size_t i = 0; i < kViewers; ++i) {
-        clients.push_back(std::make_unique<Client>(stream));
+        clients.push_back(std::make_unique<SocketClient>(stream));
         clients.back()->join();
     }
     for (int frame = 0; frame < 40; ++frame) {

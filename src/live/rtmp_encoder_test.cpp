@@ -8,7 +8,7 @@
 namespace live {
 namespace {
 
-struct Sink : rtmp::MessageSink {
+struct MessageText : rtmp::MessageSink {
     std::string text;
     base::Result<bool> on_message(rtmp::Message& m) override {
         text += fmt::format("{}/{}@{}:{};", m.type, m.stream_id, m.timestamp, m.payload.size());
@@ -19,7 +19,7 @@ struct Sink : rtmp::MessageSink {
 // Set Chunk Size, so that the reader knows what the encoder was told.
 std::string read_back(std::span<const uint8_t> bytes, uint32_t chunk_size) {
     rtmp::ChunkReader reader;
-    Sink sink;
+    MessageText sink;
     std::vector<uint8_t> head{2, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0};
     for (int shift : {24, 16, 8, 0}) head.push_back(static_cast<uint8_t>(chunk_size >> shift));
     EXPECT_TRUE(reader.feed(head, sink));

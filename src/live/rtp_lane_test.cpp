@@ -6,11 +6,14 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "live/owner_testing.h"
 #include "live/stream.h"
 #include "runtime/testing.h"
 
 namespace live {
 namespace {
+
+using testing::Owner;
 
 const RtpTrack kVideo{.kind = media::Kind::kVideo, .codec = media::Codec::kH264};
 const RtpTrack kAudio{.kind = media::Kind::kAudio, .codec = media::Codec::kOpus, .clock_rate = 48'000};
@@ -57,12 +60,7 @@ struct Watcher : DemandWatcher {
     }
 };
 
-struct Owner : PublicationOwner {
-    bool publisher_alive() const override { return true; }
-    void publication_revoked(std::string_view) override {}
-};
-
-struct Sink : FrameSink {
+struct NullSink : FrameSink {
     void on_frame(const media::Frame&) override {}
 };
 
@@ -325,7 +323,7 @@ TEST_F(RtpLaneTest, DemandIsToldBothWays) {
     }
     EXPECT_EQ(watcher.seen, "-R -- ");
     EXPECT_GT(stream->idle_since_ms(), 0);
-    Sink sink;
+    NullSink sink;
     stream->subscribe(sink);
     stream->unsubscribe(sink);
     EXPECT_EQ(watcher.seen, "-R -- F- -- ");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "live/live_log.h"
+#include "live/owner_testing.h"
 #include "live/registry.h"
 #include "live/testing.h"
 
@@ -15,15 +16,9 @@ namespace {
 
 using testing::audio;
 using testing::header;
+using testing::Owner;
 using testing::TextEncoder;
 using testing::video;
-
-struct Owner : PublicationOwner {
-    bool alive = true;
-    std::string revoked;
-    bool publisher_alive() const override { return alive; }
-    void publication_revoked(std::string_view why) override { revoked = why; }
-};
 
 struct Recorder : FrameSink {
     std::vector<std::string> seen;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "live/live_log.h"
+#include "live/owner_testing.h"
 #include "live/registry.h"
 #include "live/socket_testing.h"
 #include "live/stream.h"
@@ -21,6 +22,7 @@ namespace {
 using testing::audio;
 using testing::FakeSocket;
 using testing::header;
+using testing::Owner;
 using testing::TextEncoder;
 using testing::video;
 using testing::Wire;
@@ -50,11 +52,6 @@ struct Client : ViewerHandler {
         viewer.join(key, TextEncoder::make, std::make_unique<FakeSocket>(wire), base::Slice::copy("HEAD "));
     }
     std::string take() { return std::exchange(wire->accepted, ""); }
-};
-
-struct Owner : PublicationOwner {
-    bool publisher_alive() const override { return true; }
-    void publication_revoked(std::string_view) override {}
 };
 
 class ViewerTest : public runtime::testing::RuntimeTest {

@@ -16,8 +16,6 @@ using base::Result;
 
 namespace {
 
-constexpr size_t kSpsBytes = 1024;  // far behind the size, even with all scaling lists
-
 Result<void> read_units(ByteReader& r, int count, std::vector<std::span<const uint8_t>>& units) {
     for (int i = 0; i < count; ++i) {
         auto unit = r.bytes(r.u16());
@@ -140,7 +138,7 @@ Result<AvcConfig> parse_avc_config(std::span<const uint8_t> record) {
 
 Result<H264Sps> parse_h264_sps(std::span<const uint8_t> nalu) {
     if (nalu.size() < 4 || h264::nalu_type(nalu) != h264::kSps) return fail(Code::kProtocol, "no H.264 SPS");
-    std::vector<uint8_t> rbsp = remove_emulation_prevention(nalu.subspan(1), kSpsBytes);
+    std::vector<uint8_t> rbsp = remove_emulation_prevention(nalu.subspan(1), kMaxSpsBytes);
     BitReader b(rbsp);
     H264Sps sps;
     sps.profile_idc = static_cast<uint8_t>(b.bits(8));
@@ -172,7 +170,7 @@ Result<base::Slice> make_avc_config(std::span<const uint8_t> sps, std::span<cons
     w.u16(static_cast<uint16_t>(pps.size()));
     w.bytes(pps);
     if (has_chroma_format(sps[1])) {
-        std::vector<uint8_t> rbsp = remove_emulation_prevention(sps.subspan(4), kSpsBytes);
+        std::vector<uint8_t> rbsp = remove_emulation_prevention(sps.subspan(4), kMaxSpsBytes);
         BitReader b(rbsp);
         b.ue();
         uint32_t chroma = b.ue();

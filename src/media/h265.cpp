@@ -16,8 +16,6 @@ using base::Result;
 
 namespace {
 
-constexpr size_t kSpsBytes = 1024;
-
 Result<void> read_array(ByteReader& r, HevcConfig& config) {
     uint8_t type = r.u8() & 0x3f;
     int count = r.u16();
@@ -107,7 +105,7 @@ Result<HevcConfig> parse_hevc_config(std::span<const uint8_t> record) {
 
 Result<HevcSps> parse_hevc_sps(std::span<const uint8_t> nalu) {
     if (nalu.size() < 4 || h265::nalu_type(nalu) != h265::kSps) return fail(Code::kProtocol, "no HEVC SPS");
-    std::vector<uint8_t> rbsp = remove_emulation_prevention(nalu.subspan(2), kSpsBytes);
+    std::vector<uint8_t> rbsp = remove_emulation_prevention(nalu.subspan(2), kMaxSpsBytes);
     BitReader b(rbsp);
     HevcSps sps;
     b.bits(4);  // sps_video_parameter_set_id

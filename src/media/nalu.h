@@ -13,6 +13,8 @@ namespace media {
 
 // The unit without its emulation prevention bytes (00 00 03 -> 00 00), at most `limit` bytes of it: parameter sets
 // are read from the front only.
+// What is read of a sequence parameter set: far behind the size, even with all scaling lists.
+inline constexpr size_t kMaxSpsBytes = 1024;
 std::vector<uint8_t> remove_emulation_prevention(std::span<const uint8_t> nalu, size_t limit = SIZE_MAX);
 
 // Walks length-prefixed NAL units; empty ones are passed over. Whether it reached the end cleanly is ok().

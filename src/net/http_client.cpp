@@ -15,7 +15,7 @@ using base::Code;
 using base::Result;
 using runtime::ByteStream;
 using runtime::Deadline;
-using Step = http::ResponseParser::Step;
+using ResponseStep = http::ResponseParser::Step;
 
 namespace {
 
@@ -54,7 +54,7 @@ struct HttpClient::Exchange {
 
     Result<void> end_of_stream() {
         if (!any) return base::fail(Code::kClosed, "closed without an answer");
-        if (parser.finish() != Step::kMessage) return base::fail(Code::kClosed, parser.error_text());
+        if (parser.finish() != ResponseStep::kMessage) return base::fail(Code::kClosed, parser.error_text());
         done = true;
         return {};
     }
@@ -62,20 +62,20 @@ struct HttpClient::Exchange {
     Result<void> take(std::span<const uint8_t> bytes) {
         while (!done) {
             size_t used = 0;
-            Step step = parser.feed(bytes, used);
+            ResponseStep step = parser.feed(bytes, used);
             bytes = bytes.subspan(used);
             switch (step) {
-                case Step::kNeedMore:
+                case ResponseStep::kNeedMore:
                     return {};
-                case Step::kError:
+                case ResponseStep::kError:
                     return base::fail(Code::kProtocol, "the answer: " + parser.error_text());
-                case Step::kHead:
+                case ResponseStep::kHead:
                     TRY(take_head());
                     break;
-                case Step::kBody:
+                case ResponseStep::kBody:
                     TRY(take_body());
                     break;
-                case Step::kMessage:
+                case ResponseStep::kMessage:
                     done = true;
                     reusable = parser.response().keep_alive && bytes.empty() && answer.status != 101;
                     break;

@@ -13,7 +13,7 @@ namespace net {
 using base::CloseReason;
 using base::Code;
 using runtime::Deadline;
-using Step = http::RequestParser::Step;
+using RequestStep = http::RequestParser::Step;
 
 namespace {
 
@@ -107,18 +107,18 @@ HttpConnection::Next HttpConnection::end(std::string why, CloseReason reason) {
     return Next::kClose;
 }
 
-// Feeds what is there, reads when nothing is. Step::kNeedMore: the peer closed its side.
-base::Result<Step> HttpConnection::next_step(Deadline deadline) {
+// Feeds what is there, reads when nothing is. RequestStep::kNeedMore: the peer closed its side.
+base::Result<RequestStep> HttpConnection::next_step(Deadline deadline) {
     auto& unread = transport_.unread;
     size_t used = 0;
     // A request without a body is complete without another byte.
-    Step step = parser_.feed(unread, used);
+    RequestStep step = parser_.feed(unread, used);
     unread.erase(unread.begin(), unread.begin() + static_cast<ptrdiff_t>(used));
-    while (step == Step::kNeedMore) {
+    while (step == RequestStep::kNeedMore) {
         CHECK(unread.empty());
         auto buffer = runtime::shared_read_buffer().first(kReadBytes);
         size_t n = TRY(transport_.stream->read(buffer, deadline));
-        if (n == 0) return Step::kNeedMore;
+        if (n == 0) return RequestStep::kNeedMore;
         transport_.received_bytes += n;
         step = parser_.feed(buffer.first(n), used);
         unread.assign(buffer.begin() + static_cast<ptrdiff_t>(used), buffer.begin() + static_cast<ptrdiff_t>(n));
@@ -154,12 +154,12 @@ base::Result<bool> HttpConnection::read_head(Deadline deadline) {
         }
         return false;
     }
-    if (*step == Step::kNeedMore) {
+    if (*step == RequestStep::kNeedMore) {
         end(parser_.started() ? "closed by the peer in the middle of a request" : "closed by the peer",
             CloseReason::kPeerClosed);
         return false;
     }
-    if (*step == Step::kError) {
+    if (*step == RequestStep::kError) {
         refuse_request(parser_.error_status(), parser_.error_text());
         return false;
     }
@@ -183,12 +183,12 @@ base::Result<bool> HttpConnection::read_body(size_t limit_bytes) {
         refuse_request(408, fmt::format("the body was not complete within {} ms", options_->body_timeout_ms));
         return false;
     }
-    if (*step == Step::kError) {
+    if (*step == RequestStep::kError) {
         refuse_request(parser_.error_status(), parser_.error_text());
         return false;
     }
-    if (*step == Step::kNeedMore) end("closed by the peer in the middle of a request", CloseReason::kPeerClosed);
-    return *step == Step::kMessage;
+    if (*step == RequestStep::kNeedMore) end("closed by the peer in the middle of a request", CloseReason::kPeerClosed);
+    return *step == RequestStep::kMessage;
 }
 
 HttpConnection::Next HttpConnection::serve_one() {

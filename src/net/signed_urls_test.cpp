@@ -7,7 +7,7 @@
 namespace net {
 namespace {
 
-class SignedUrlsTest : public testing::Test {
+class SignedUrlsTest : public ::testing::Test {
   protected:
     SignedUrlsTest() {
         options_.secret = {"new", "old"};

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "runtime/coroutine_state.h"
+#include "runtime/stream_testing.h"
 #include "runtime/sync.h"
 #include "runtime/testing.h"
 
@@ -19,8 +20,7 @@ namespace {
 using base::Code;
 using testing::failed_with;
 using testing::ok;
-
-Deadline soon() { return Deadline::in_ms(5000); }
+using testing::soon;
 
 class CoroutineTest : public testing::RuntimeTest {};
 

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "runtime/cpu_slice.h"
 #include "runtime/symbols.h"
 #include "runtime/sync.h"
 #include "runtime/testing.h"
@@ -11,12 +12,6 @@ namespace {
 
 using testing::failed_with;
 using testing::ok;
-
-int64_t thread_cpu_us() {
-    timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return t.tv_sec * 1'000'000LL + t.tv_nsec / 1000;
-}
 
 __attribute__((noinline, noclone)) void hot_loop_of_the_test(int64_t us) {
     const int64_t end = thread_cpu_us() + us;

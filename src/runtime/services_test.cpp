@@ -14,6 +14,7 @@
 #include "runtime/dns.h"
 #include "runtime/process.h"
 #include "runtime/signals.h"
+#include "runtime/stream_testing.h"
 #include "runtime/sync.h"
 #include "runtime/tcp.h"
 #include "runtime/testing.h"
@@ -24,14 +25,10 @@ namespace runtime {
 namespace {
 
 using base::Code;
+using testing::bytes;
 using testing::failed_with;
 using testing::ok;
-
-Deadline soon() { return Deadline::in_ms(5000); }
-
-std::span<const uint8_t> bytes(std::string_view text) {
-    return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
+using testing::soon;
 
 class UdpTest : public testing::RuntimeTest {};
 class DnsTest : public testing::RuntimeTest {};

@@ -1,5 +1,6 @@
 #include "runtime/sync.h"
 
+#include "runtime/stream_testing.h"
 #include "runtime/testing.h"
 
 namespace runtime {
@@ -8,8 +9,7 @@ namespace {
 using base::Code;
 using testing::failed_with;
 using testing::ok;
-
-Deadline soon() { return Deadline::in_ms(5000); }
+using testing::soon;
 
 class SyncTest : public testing::RuntimeTest {};
 

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "runtime/byte_stream.h"
+#include "runtime/stream_testing.h"
 #include "runtime/sync.h"
 #include "runtime/tcp_stream.h"
 #include "runtime/testing.h"
@@ -18,16 +19,11 @@ namespace runtime {
 namespace {
 
 using base::Code;
+using testing::bytes;
 using testing::failed_with;
 using testing::ok;
-
-std::span<const uint8_t> bytes(std::string_view text) {
-    return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
-
-std::string text(std::span<const uint8_t> b) { return {reinterpret_cast<const char*>(b.data()), b.size()}; }
-
-Deadline soon() { return Deadline::in_ms(5000); }
+using testing::soon;
+using testing::text;
 
 class TcpTest : public testing::RuntimeTest {
   protected:
@@ -342,7 +338,7 @@ TEST_F(TcpTest, CancelledInEveryCall) {
     }
 }
 
-struct Recorder final : ParkedHandler {
+struct NotingHandler final : ParkedHandler {
     void on_readable() override { note("readable"), run(during_readable); }
     void on_writable() override { note("writable"), run(during_writable); }
     void on_hangup() override { note("hangup"), run(during_hangup); }
@@ -366,7 +362,7 @@ struct Recorder final : ParkedHandler {
 
 TEST_F(TcpTest, ParkedReadable) {
     auto [client, server] = connected();
-    Recorder handler;
+    NotingHandler handler;
     std::string got;
     handler.during_readable = [&] {
         std::array<uint8_t, 64> buffer;
@@ -397,7 +393,7 @@ TEST_F(TcpTest, ParkedWithInputThere) {
     auto [client, server] = connected();
     ASSERT_TRUE(ok(client->write(bytes("early"), soon())));
     ASSERT_TRUE(ok(sleep_ms(10)));
-    Recorder handler;
+    NotingHandler handler;
     server->park(handler);
     EXPECT_TRUE(handler.seen.empty());  // not from inside park()
     EXPECT_TRUE(handler.saw("readable"));
@@ -405,7 +401,7 @@ TEST_F(TcpTest, ParkedWithInputThere) {
 
 TEST_F(TcpTest, ParkedWritable) {
     auto [client, server] = connected();
-    Recorder handler;
+    NotingHandler handler;
     server->park(handler);
     ASSERT_TRUE(ok(sleep_ms(5)));
     EXPECT_EQ(std::count(handler.seen.begin(), handler.seen.end(), "writable"), 0);
@@ -417,7 +413,7 @@ TEST_F(TcpTest, ParkedWritable) {
 
 TEST_F(TcpTest, ParkedHangup) {
     auto [client, server] = connected();
-    Recorder handler;
+    NotingHandler handler;
     server->park(handler);
     const linger hard{1, 0};
     setsockopt(client->plain_fd(), SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
@@ -427,7 +423,7 @@ TEST_F(TcpTest, ParkedHangup) {
 
 TEST_F(TcpTest, ParkedEnd) {
     auto [client, server] = connected();
-    Recorder handler;
+    NotingHandler handler;
     bool end = false;
     handler.during_readable = [&] {
         std::array<uint8_t, 64> buffer;
@@ -443,13 +439,13 @@ TEST_F(TcpTest, ParkedEnd) {
 }
 
 TEST_F(TcpTest, ParkedHandlerMayDestroyTheStream) {
-    for (auto Recorder::*when : {&Recorder::during_readable, &Recorder::during_hangup}) {
+    for (auto NotingHandler::*when : {&NotingHandler::during_readable, &NotingHandler::during_hangup}) {
         auto pair = connected();
-        Recorder handler;
+        NotingHandler handler;
         handler.*when = [&] { pair.server.reset(); };
         ASSERT_TRUE(ok(pair.client->write(bytes("x"), soon())));
         ASSERT_TRUE(ok(sleep_ms(5)));
-        if (when == &Recorder::during_hangup) {
+        if (when == &NotingHandler::during_hangup) {
             const linger hard{1, 0};
             setsockopt(pair.client->plain_fd(), SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
             pair.client.reset();
@@ -465,7 +461,7 @@ TEST_F(TcpTest, EventOfADescriptorReusedInTheSameBatch) {
     auto first = connected();
     auto second = connected();
     const int fd = second.server->plain_fd();
-    Recorder handler_one, handler_two, handler_new;
+    NotingHandler handler_one, handler_two, handler_new;
     std::unique_ptr<ByteStream> fresh;
     int peer_of_fresh = -1;
     const auto replace = [&](std::unique_ptr<ByteStream>& victim, int number) {

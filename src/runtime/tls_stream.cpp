@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kRecordBytes = 16 * 1024;   // the most plain text of a TLS record
 constexpr size_t kOutBytes = 64 * 1024;      // gathered before a send
 constexpr size_t kOutBound = kOutBytes * 4;  // a peer that makes OpenSSL answer without end and reads nothing
-constexpr size_t kCallUnits = 8 * 1024;      // for account(): encryption costs more than copying
+constexpr size_t kTlsCallUnits = 8 * 1024;   // for account(): encryption costs more than copying
 
 // Takes up to a record's worth of bytes out of an iovec list, copying only where it lies in pieces.
 class Gatherer {
@@ -130,7 +130,7 @@ base::Result<void> TlsStream::handshake(Deadline deadline) {
         if (done != 1 && error != SSL_ERROR_WANT_READ) return std::unexpected(failure(error));
         TRY(flush_all(deadline));
         if (done == 1) break;
-        TRY(account(kCallUnits));
+        TRY(account(kTlsCallUnits));
         TRY(plain_->watch().wait_readable(deadline));
     }
     established_ = true;
@@ -192,7 +192,7 @@ base::Result<ByteStream::TryRead> TlsStream::try_read(std::span<uint8_t> buffer)
 }
 
 base::Result<size_t> TlsStream::read(std::span<uint8_t> buffer, Deadline deadline) {
-    TRY(account(kCallUnits));
+    TRY(account(kTlsCallUnits));
     while (true) {
         const TryRead got = TRY(try_read(buffer));
         if (got.bytes || got.end) {
@@ -257,7 +257,7 @@ base::Result<size_t> TlsStream::try_write(std::span<const uint8_t> bytes) {
 base::Result<void> TlsStream::writev(std::span<iovec> parts, Deadline deadline) {
     parts = take_off(parts, 0);
     while (!parts.empty()) {
-        TRY(account(kCallUnits));
+        TRY(account(kTlsCallUnits));
         const size_t n = TRY(try_writev(parts));
         wants_write_ = false;
         current().progress += static_cast<uint32_t>(std::min<size_t>(n, UINT16_MAX) * 2);

@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 
+#include "runtime/stream_testing.h"
 #include "runtime/sync.h"
 #include "runtime/tcp.h"
 #include "runtime/testing.h"
@@ -15,14 +16,11 @@ namespace runtime {
 namespace {
 
 using base::Code;
+using testing::bytes;
 using testing::failed_with;
 using testing::ok;
-
-std::span<const uint8_t> bytes(std::string_view text) {
-    return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
-std::string text(std::span<const uint8_t> b) { return {reinterpret_cast<const char*>(b.data()), b.size()}; }
-Deadline soon() { return Deadline::in_ms(10'000); }
+using testing::soon;
+using testing::text;
 
 // A key and a certificate signed by itself, in a directory of their own.
 struct Files {
@@ -208,8 +206,8 @@ TEST_F(TlsTest, CancelledWhileReadingAndShakingHands) {
     shaker.cancel_and_join();
 }
 
-struct Recorder final : ParkedHandler {
-    explicit Recorder(ByteStream& stream) : stream_(stream) {}
+struct ReadingHandler final : ParkedHandler {
+    explicit ReadingHandler(ByteStream& stream) : stream_(stream) {}
     void on_readable() override {
         std::array<uint8_t, 100> buffer;
         while (true) {
@@ -239,7 +237,7 @@ struct Recorder final : ParkedHandler {
 
 TEST_F(TlsTest, ParkedReadable) {
     auto [client, server] = connected();
-    Recorder handler(*server);
+    ReadingHandler handler(*server);
     server->park(handler);
     std::string sent;
     for (int i = 1; i < 30; ++i) {
@@ -260,7 +258,7 @@ TEST_F(TlsTest, ParkedWithDecryptedBytesLeft) {
     ASSERT_TRUE(ok(client->write(bytes("first and second"), soon())));
     std::array<uint8_t, 5> five;
     ASSERT_EQ(server->read(five, soon()).value_or(0), 5u);
-    Recorder handler(*server);
+    ReadingHandler handler(*server);
     server->park(handler);
     EXPECT_EQ(handler.got, "");
     while (handler.got.empty()) ASSERT_TRUE(ok(handler.noticed.wait_next(soon())));
@@ -270,7 +268,7 @@ TEST_F(TlsTest, ParkedWithDecryptedBytesLeft) {
 
 TEST_F(TlsTest, ParkedWritable) {
     auto [client, server] = connected();
-    Recorder handler(*server);
+    ReadingHandler handler(*server);
     server->park(handler);
     const std::vector<uint8_t> block(50'000, 'w');
     size_t written = 0;

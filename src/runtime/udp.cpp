@@ -17,9 +17,6 @@ namespace {
 
 constexpr size_t kDatagramUnits = 4096;  // for account()
 
-// Older headers do not have it; Linux does since 4.18.
-constexpr int kUdpSegment = 103;
-
 // One set of all that recvmmsg wants, whichever socket receives: nobody keeps it across a yield.
 struct ReceiveBuffer {
     std::array<std::array<uint8_t, UdpSocket::kMostDatagramBytes>, UdpSocket::kMostReceived> bytes;
@@ -202,7 +199,7 @@ class Udp final : public UdpSocket {
     bool is_v6() const override { return v6_; }
     bool can_segment() const override {
         const int off = 0;
-        return setsockopt(watch_.fd(), IPPROTO_UDP, kUdpSegment, &off, sizeof off) == 0;
+        return setsockopt(watch_.fd(), IPPROTO_UDP, detail::kUdpSegment, &off, sizeof off) == 0;
     }
     int send_messages(std::span<mmsghdr> messages) override {
         const int sent = sendmmsg(watch_.fd(), messages.data(), static_cast<unsigned>(messages.size()), MSG_DONTWAIT);

@@ -7,10 +7,6 @@
 #include "runtime/udp_sources.h"
 
 namespace runtime {
-namespace {
-constexpr int kUdpSegment = 103;  // UDP_SEGMENT, which older headers do not have
-}
-
 // What one sendmmsg is given.
 struct UdpBatch::Slots {
     struct Control {
@@ -149,7 +145,7 @@ void UdpBatch::add_control(size_t slot, const Message& message) {
     if (message.count > 1) {
         auto* head = reinterpret_cast<cmsghdr*>(room.data());
         head->cmsg_level = IPPROTO_UDP;
-        head->cmsg_type = kUdpSegment;
+        head->cmsg_type = detail::kUdpSegment;
         head->cmsg_len = CMSG_LEN(sizeof(uint16_t));
         std::memcpy(CMSG_DATA(head), &message.segment, sizeof message.segment);
         used = CMSG_SPACE(sizeof(uint16_t));

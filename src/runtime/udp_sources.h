@@ -14,6 +14,9 @@
 
 namespace runtime::detail {
 
+// UDP_SEGMENT, which older headers do not have; Linux does since 4.18.
+inline constexpr int kUdpSegment = 103;
+
 class UdpSources {
   public:
     static constexpr size_t kControlBytes = CMSG_SPACE(sizeof(in6_pktinfo));

@@ -2,18 +2,13 @@
 
 #include <unistd.h>
 
+#include "runtime/cpu_slice.h"
 #include "runtime/testing.h"
 
 namespace runtime {
 namespace {
 
 using testing::ok;
-
-int64_t thread_cpu_us() {
-    timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return t.tv_sec * 1'000'000LL + t.tv_nsec / 1000;
-}
 
 __attribute__((noinline, noclone)) void planted_busy_function(int64_t ms) {
     const int64_t end = thread_cpu_us() + ms * 1000;

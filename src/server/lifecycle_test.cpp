@@ -34,13 +34,13 @@ struct Careful : Service {
     }
 };
 
-struct Fixture {
+struct LifecycleFixture {
     std::string log;
     std::shared_ptr<Service> a = std::make_shared<Service>(Service{"a", log});
     std::shared_ptr<Reloading> b = std::make_shared<Reloading>(Reloading{{"b", log}});
     std::shared_ptr<Careful> c = std::make_shared<Careful>(Careful{{"c", log}});
     Lifecycle lifecycle;
-    Fixture() {
+    LifecycleFixture() {
         lifecycle.add(module_of("a", a));
         lifecycle.add(module_of("b", b));
         lifecycle.add(module_of("c", c));
@@ -48,7 +48,7 @@ struct Fixture {
 };
 
 TEST(Lifecycle, StartsInOrderAndStopsInReverse) {
-    Fixture f;
+    LifecycleFixture f;
     ASSERT_TRUE(f.lifecycle.start().has_value());
     for (Commit& commit : f.lifecycle.prepare(nullptr).commits) commit();
     f.lifecycle.stop_accepting();
@@ -58,7 +58,7 @@ TEST(Lifecycle, StartsInOrderAndStopsInReverse) {
 }
 
 TEST(Lifecycle, AFailureStopsThoseBeforeIt) {
-    Fixture f;
+    LifecycleFixture f;
     f.b->fails = true;
     auto started = f.lifecycle.start();
     ASSERT_FALSE(started.has_value());
@@ -68,7 +68,7 @@ TEST(Lifecycle, AFailureStopsThoseBeforeIt) {
 }
 
 TEST(Lifecycle, AReloadThatOneRefusesChangesNothing) {
-    Fixture f;
+    LifecycleFixture f;
     ASSERT_TRUE(f.lifecycle.start().has_value());
     f.log.clear();
     f.c->refuses = true;
@@ -78,7 +78,7 @@ TEST(Lifecycle, AReloadThatOneRefusesChangesNothing) {
 }
 
 TEST(Lifecycle, IsIdleWhenAllAre) {
-    Fixture f;
+    LifecycleFixture f;
     f.a->is_idle = f.c->is_idle = false;
     EXPECT_TRUE(f.lifecycle.idle());  // nothing is started
     ASSERT_TRUE(f.lifecycle.start().has_value());

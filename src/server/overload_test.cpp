@@ -24,7 +24,7 @@ TEST(Overload, EachLevelAfterItsPulse) {
     EXPECT_EQ(levels(overload, {0, 100, 100, 0, 100}), "nccnc");
 }
 
-struct Fixture {
+struct OverloadFixture {
     net::Gate gate;
     net::Operations operations;
     config::SnapshotPtr snapshot = config::default_snapshot();
@@ -37,7 +37,7 @@ struct Fixture {
 };
 
 TEST(Overload, RefusesPlayersAloneAndCountsThem) {
-    Fixture f;
+    OverloadFixture f;
     EXPECT_TRUE(f.lets_in(net::Action::kPlay));
     f.operations.load.level = Level::kCritical;
     EXPECT_TRUE(f.lets_in(net::Action::kPlay));

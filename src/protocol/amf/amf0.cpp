@@ -14,7 +14,7 @@ using base::Result;
 
 namespace {
 
-enum Marker : uint8_t {
+enum Amf0Marker : uint8_t {
     kNumber = 0,
     kBoolean = 1,
     kString = 2,
@@ -34,8 +34,6 @@ enum Marker : uint8_t {
     kTypedObject = 16,
     kAvmPlus = 17,
 };
-
-std::unexpected<base::Error> truncated(std::string_view what) { return amf::truncated("AMF0", what); }
 
 }  // namespace
 
@@ -73,7 +71,7 @@ Result<Value> Amf0Decoder::scalar(uint8_t marker) {
 
 Result<Value> Amf0Decoder::value() {
     TRY(budget_.spend_value());
-    if (reader_.left() == 0) return truncated("a value");
+    if (reader_.left() == 0) return truncated("AMF0", "a value");
     uint8_t marker = reader_.u8();
     switch (marker) {
         case kObject:
@@ -92,7 +90,7 @@ Result<Value> Amf0Decoder::value() {
             return Amf3Decoder(reader_, budget_).value();
         default: {
             auto result = scalar(marker);
-            if (result && !reader_.ok()) return truncated("a value");
+            if (result && !reader_.ok()) return truncated("AMF0", "a value");
             return result;
         }
     }
@@ -103,7 +101,7 @@ Result<Value> Amf0Decoder::named(Value object) {
     TRY(budget_.enter());
     for (;;) {
         if (reader_.left() == 0 && reader_.ok() && object.type() == Type::kEcmaArray) break;
-        if (reader_.left() < 3) return truncated("an object");
+        if (reader_.left() < 3) return truncated("AMF0", "an object");
         uint16_t size = reader_.u16();
         if (size == 0 && reader_.rest()[0] == kObjectEnd) {
             reader_.skip(1);
@@ -119,7 +117,7 @@ Result<Value> Amf0Decoder::named(Value object) {
 Result<Value> Amf0Decoder::strict_array() {
     uint32_t count = reader_.u32();
     // An element takes at least its marker: checked before, so that a count alone costs nothing.
-    if (!reader_.ok() || count > reader_.left()) return truncated("an array");
+    if (!reader_.ok() || count > reader_.left()) return truncated("AMF0", "an array");
     TRY(budget_.enter());
     Value array = Value::strict_array();
     for (uint32_t i = 0; i < count; ++i) array.append_element(TRY(value()));

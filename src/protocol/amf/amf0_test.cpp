@@ -11,14 +11,14 @@ using Bytes = std::vector<uint8_t>;
 
 namespace {
 
-Bytes encoded(const Value& value) {
+Bytes encoded_amf0(const Value& value) {
     Bytes out;
     base::ByteWriter writer(out);
     encode_amf0(value, writer);
     return out;
 }
 
-base::Result<Value> decoded(const Bytes& bytes, const Limits& limits = {}) {
+base::Result<Value> decoded_amf0(const Bytes& bytes, const Limits& limits = {}) {
     base::ByteReader reader(bytes);
     return decode_amf0(reader, limits);
 }
@@ -54,42 +54,42 @@ TEST(Amf0, KnownBytes) {
         {"0f 00000003 3c612f", Value::xml("<a/")},
     };
     for (const Case& c : cases) {
-        auto value = decoded(hex(c.bytes));
+        auto value = decoded_amf0(hex(c.bytes));
         ASSERT_TRUE(value) << c.bytes << value.error().text();
         EXPECT_EQ(*value, c.value) << c.bytes;
-        EXPECT_EQ(encoded(c.value), hex(c.bytes)) << c.bytes;
+        EXPECT_EQ(encoded_amf0(c.value), hex(c.bytes)) << c.bytes;
     }
 }
 
 TEST(Amf0, WhatIsReadOnly) {
-    EXPECT_EQ(*decoded(hex("07 0001")), Value());            // a reference
-    EXPECT_EQ(*decoded(hex("0d")), Value::undefined());      // unsupported
-    EXPECT_EQ(*decoded(hex("0c 00000001 61")), Value("a"));  // a short long string
-    EXPECT_EQ(*decoded(hex("11 04 05")), Value(5));          // AMF3
-    EXPECT_EQ(*decoded(hex("01 7f")), Value(true));
-    EXPECT_EQ(*decoded(hex("03 0000 05 000009")), Value::object({{"", Value()}}));  // a member without a name
+    EXPECT_EQ(*decoded_amf0(hex("07 0001")), Value());            // a reference
+    EXPECT_EQ(*decoded_amf0(hex("0d")), Value::undefined());      // unsupported
+    EXPECT_EQ(*decoded_amf0(hex("0c 00000001 61")), Value("a"));  // a short long string
+    EXPECT_EQ(*decoded_amf0(hex("11 04 05")), Value(5));          // AMF3
+    EXPECT_EQ(*decoded_amf0(hex("01 7f")), Value(true));
+    EXPECT_EQ(*decoded_amf0(hex("03 0000 05 000009")), Value::object({{"", Value()}}));  // a member without a name
 }
 
 TEST(Amf0, TypedObject) {
     Value v = Value::object({{"x", 1}});
     v.set_class_name("a.B");
-    EXPECT_EQ(encoded(v), hex("10 0003 612e42 0001 78 00 3ff0000000000000 000009"));
-    EXPECT_EQ(*decoded(encoded(v)), v);
+    EXPECT_EQ(encoded_amf0(v), hex("10 0003 612e42 0001 78 00 3ff0000000000000 000009"));
+    EXPECT_EQ(*decoded_amf0(encoded_amf0(v)), v);
 }
 
 TEST(Amf0, LongStrings) {
     for (size_t size : {65535ul, 65536ul, 200000ul}) {
         Value v(std::string(size, 'x'));
-        Bytes bytes = encoded(v);
+        Bytes bytes = encoded_amf0(v);
         EXPECT_EQ(bytes[0], size > 65535 ? 12 : 2);
-        EXPECT_EQ(*decoded(bytes), v);
+        EXPECT_EQ(*decoded_amf0(bytes), v);
     }
 }
 
 TEST(Amf0, ByteArraysGoByAmf3) {
     Value v = Value::byte_array("\x01\x02");
-    EXPECT_EQ(encoded(v), hex("11 0c 05 0102"));
-    EXPECT_EQ(*decoded(encoded(v)), v);
+    EXPECT_EQ(encoded_amf0(v), hex("11 0c 05 0102"));
+    EXPECT_EQ(*decoded_amf0(encoded_amf0(v)), v);
 }
 
 // What FFmpeg sends to connect.
@@ -116,18 +116,18 @@ TEST(Amf0, AConnectCommand) {
 }
 
 TEST(Amf0, AnEcmaArrayMayEndWithTheMessage) {
-    auto value = decoded(hex("08 00000005 0001 61 0101"));
+    auto value = decoded_amf0(hex("08 00000005 0001 61 0101"));
     ASSERT_TRUE(value);
     EXPECT_EQ(*value, Value::ecma_array({{"a", true}}));
-    EXPECT_FALSE(decoded(hex("08 00000005 0001 61 0101 00")));
-    EXPECT_FALSE(decoded(hex("08 0000")));
-    EXPECT_FALSE(decoded(hex("03 0001 61 0101")));
+    EXPECT_FALSE(decoded_amf0(hex("08 00000005 0001 61 0101 00")));
+    EXPECT_FALSE(decoded_amf0(hex("08 0000")));
+    EXPECT_FALSE(decoded_amf0(hex("03 0001 61 0101")));
 }
 
 TEST(Amf0, StringsLongerThanTheirMessage) {
     for (const char* bytes : {"02 ffff 61", "02 00", "0c ffffffff 61", "0f 00000002 61", "03 ffff 61", "10 0004 6162",
                               "03 0001 61 02 0009 61"}) {
-        auto value = decoded(hex(bytes));
+        auto value = decoded_amf0(hex(bytes));
         ASSERT_FALSE(value) << bytes;
         EXPECT_EQ(value.error().code(), base::Code::kProtocol) << bytes;
         EXPECT_NE(value.error().text().find("runs past the end"), std::string::npos) << value.error().text();
@@ -136,15 +136,15 @@ TEST(Amf0, StringsLongerThanTheirMessage) {
 
 TEST(Amf0, UnknownTypes) {
     for (const char* bytes : {"04", "09", "0e", "12", "ff", "03 0001 61 09"})
-        EXPECT_FALSE(decoded(hex(bytes))) << bytes;
-    EXPECT_FALSE(decoded({}));
+        EXPECT_FALSE(decoded_amf0(hex(bytes))) << bytes;
+    EXPECT_FALSE(decoded_amf0({}));
 }
 
 TEST(Amf0, NestedTenThousandDeep) {
     for (const char* level : {"03 0001 61", "0a 00000001", "08 00000001 0001 61", "10 0000 0001 61"}) {
         Bytes bytes = repeated(level, 10000);
         bytes.push_back(5);
-        auto value = decoded(bytes);
+        auto value = decoded_amf0(bytes);
         ASSERT_FALSE(value) << level;
         EXPECT_EQ(value.error().code(), base::Code::kLimit) << value.error().text();
         EXPECT_NE(value.error().text().find("too deep"), std::string::npos);
@@ -154,22 +154,22 @@ TEST(Amf0, NestedTenThousandDeep) {
 TEST(Amf0, DepthIsALimitAndNoMore) {
     Value v(1);
     for (int i = 0; i < 32; ++i) v = Value::object({{"x", std::move(v)}});
-    EXPECT_EQ(*decoded(encoded(v)), v);
-    EXPECT_FALSE(decoded(encoded(Value::strict_array({v}))));
+    EXPECT_EQ(*decoded_amf0(encoded_amf0(v)), v);
+    EXPECT_FALSE(decoded_amf0(encoded_amf0(Value::strict_array({v}))));
     // Beside each other is not within each other.
-    EXPECT_TRUE(decoded(encoded(Value::strict_array(std::vector<Value>(1000, Value::object())))));
+    EXPECT_TRUE(decoded_amf0(encoded_amf0(Value::strict_array(std::vector<Value>(1000, Value::object())))));
 }
 
 TEST(Amf0, Bounds) {
-    EXPECT_FALSE(decoded(hex("0a ffffffff 05")));  // a count alone costs nothing
+    EXPECT_FALSE(decoded_amf0(hex("0a ffffffff 05")));  // a count alone costs nothing
     Bytes many = hex("0a 00010000");
     many.insert(many.end(), 65536, 5);
-    auto value = decoded(many);
+    auto value = decoded_amf0(many);
     ASSERT_FALSE(value);
     EXPECT_EQ(value.error().code(), base::Code::kLimit);
-    EXPECT_TRUE(decoded(many, {.values = 65537}));
-    EXPECT_FALSE(decoded(hex("02 0005 6161616161"), {.text = 4}));
-    EXPECT_TRUE(decoded(hex("02 0004 61616161"), {.text = 4}));
+    EXPECT_TRUE(decoded_amf0(many, {.values = 65537}));
+    EXPECT_FALSE(decoded_amf0(hex("02 0005 6161616161"), {.text = 4}));
+    EXPECT_TRUE(decoded_amf0(hex("02 0004 61616161"), {.text = 4}));
 }
 
 }  // namespace amf

@@ -16,23 +16,21 @@ using base::Result;
 
 namespace {
 
-enum Marker : uint8_t {
-    kUndefined = 0,
-    kNull = 1,
-    kFalse = 2,
-    kTrue = 3,
-    kInteger = 4,
-    kDouble = 5,
-    kString = 6,
-    kXmlDocument = 7,
-    kDate = 8,
-    kArray = 9,
-    kObject = 10,
-    kXml = 11,
-    kByteArray = 12,
+enum Amf3Marker : uint8_t {
+    kAmf3Undefined = 0,
+    kAmf3Null = 1,
+    kAmf3False = 2,
+    kAmf3True = 3,
+    kAmf3Integer = 4,
+    kAmf3Double = 5,
+    kAmf3String = 6,
+    kAmf3XmlDocument = 7,
+    kAmf3Date = 8,
+    kAmf3Array = 9,
+    kAmf3Object = 10,
+    kAmf3Xml = 11,
+    kAmf3ByteArray = 12,
 };
-
-std::unexpected<base::Error> truncated(std::string_view what) { return amf::truncated("AMF3", what); }
 
 }  // namespace
 
@@ -56,7 +54,7 @@ Result<std::string> Amf3Decoder::string() {
         if (!s.empty()) strings_.push_back(s);  // the empty one is never referred to
         return s;
     }
-    if (!reader_.ok()) return truncated("a string");
+    if (!reader_.ok()) return truncated("AMF3", "a string");
     if (header >> 1 >= strings_.size()) {
         return fail(Code::kProtocol, fmt::format("AMF3: reference to string {} of {}", header >> 1, strings_.size()));
     }
@@ -67,28 +65,28 @@ Result<std::string> Amf3Decoder::string() {
 
 Result<Value> Amf3Decoder::value() {
     TRY(budget_.spend_value());
-    if (reader_.left() == 0) return truncated("a value");
+    if (reader_.left() == 0) return truncated("AMF3", "a value");
     uint8_t marker = reader_.u8();
     switch (marker) {
-        case kUndefined:
+        case kAmf3Undefined:
             return Value::undefined();
-        case kNull:
+        case kAmf3Null:
             return Value();
-        case kFalse:
+        case kAmf3False:
             return Value(false);
-        case kTrue:
+        case kAmf3True:
             return Value(true);
-        case kInteger: {
+        case kAmf3Integer: {
             Value number(static_cast<int32_t>(u29() << 3) >> 3);
-            if (!reader_.ok()) return truncated("an integer");
+            if (!reader_.ok()) return truncated("AMF3", "an integer");
             return number;
         }
-        case kDouble: {
+        case kAmf3Double: {
             Value number(reader_.f64());
-            if (!reader_.ok()) return truncated("a double");
+            if (!reader_.ok()) return truncated("AMF3", "a double");
             return number;
         }
-        case kString:
+        case kAmf3String:
             return Value(TRY(string()));
         default:
             return composite(marker);
@@ -97,16 +95,16 @@ Result<Value> Amf3Decoder::value() {
 
 // The types that go into the table of objects.
 Result<Value> Amf3Decoder::composite(uint8_t marker) {
-    if (marker > kByteArray) return fail(Code::kProtocol, fmt::format("AMF3: type {} is not supported", marker));
+    if (marker > kAmf3ByteArray) return fail(Code::kProtocol, fmt::format("AMF3: type {} is not supported", marker));
     uint32_t header = u29();
-    if (!reader_.ok()) return truncated("a value");
+    if (!reader_.ok()) return truncated("AMF3", "a value");
     if (!(header & 1)) return reference(header >> 1);
     switch (marker) {
-        case kDate:
+        case kAmf3Date:
             return date();
-        case kArray:
+        case kAmf3Array:
             return array(header);
-        case kObject:
+        case kAmf3Object:
             return object(header);
         default:
             return bytes(marker, header);
@@ -115,7 +113,7 @@ Result<Value> Amf3Decoder::composite(uint8_t marker) {
 
 Result<Value> Amf3Decoder::date() {
     Value v = Value::date(reader_.f64());
-    if (!reader_.ok()) return truncated("a date");
+    if (!reader_.ok()) return truncated("AMF3", "a date");
     referents_.push_back({v.type(), nullptr, v});
     return v;
 }
@@ -123,7 +121,7 @@ Result<Value> Amf3Decoder::date() {
 Result<Value> Amf3Decoder::bytes(uint8_t marker, uint32_t header) {
     std::string s = TRY(text(header >> 1));
     TRY(budget_.spend_text(s.size()));  // for the table's copy
-    Value v = marker == kByteArray ? Value::byte_array(std::move(s)) : Value::xml(std::move(s));
+    Value v = marker == kAmf3ByteArray ? Value::byte_array(std::move(s)) : Value::xml(std::move(s));
     referents_.push_back({v.type(), nullptr, v});
     return v;
 }
@@ -135,7 +133,7 @@ Result<Value> Amf3Decoder::array(uint32_t header) {
     size_t slot = referents_.size();
     referents_.emplace_back();
     uint32_t count = header >> 1;
-    if (count > reader_.left()) return truncated("an array");
+    if (count > reader_.left()) return truncated("AMF3", "an array");
     Value array = Value::ecma_array();
     for (;;) {
         std::string name = TRY(string());
@@ -171,7 +169,7 @@ Result<size_t> Amf3Decoder::traits(uint32_t header) {
     }
     traits.dynamic = header & 8;
     uint32_t count = header >> 4;
-    if (count > reader_.left()) return truncated("an object");
+    if (count > reader_.left()) return truncated("AMF3", "an object");
     for (uint32_t i = 0; i < count; ++i) {
         TRY(budget_.spend_value());
         traits.names.push_back(TRY(string()));
@@ -270,10 +268,10 @@ void put_text(std::string_view text, ByteWriter& writer) {
 void put_number(double number, ByteWriter& writer) {
     constexpr double kEdge = 1 << 28;
     if (number >= -kEdge && number < kEdge && number == std::floor(number) && !(number == 0 && std::signbit(number))) {
-        writer.u8(kInteger);
+        writer.u8(kAmf3Integer);
         return put_u29(static_cast<uint32_t>(static_cast<int32_t>(number)) & 0x1fffffff, writer);
     }
-    writer.u8(kDouble);
+    writer.u8(kAmf3Double);
     writer.f64(number);
 }
 
@@ -289,12 +287,12 @@ void put_members(const Value& value, ByteWriter& writer) {
 
 void put_composite(const Value& value, ByteWriter& writer) {
     if (value.type() == Type::kObject) {
-        writer.u8(kObject);
+        writer.u8(kAmf3Object);
         put_u29(0x0b, writer);  // traits inline, dynamic, no sealed members
         put_text(value.class_name(), writer);
         return put_members(value, writer);
     }
-    writer.u8(kArray);
+    writer.u8(kAmf3Array);
     put_u29(static_cast<uint32_t>(value.elements().size()) << 1 | 1, writer);
     put_members(value, writer);
     for (const Value& element : value.elements()) encode_amf3(element, writer);
@@ -305,25 +303,25 @@ void put_composite(const Value& value, ByteWriter& writer) {
 void encode_amf3(const Value& value, ByteWriter& writer) {
     switch (value.type()) {
         case Type::kNull:
-            return writer.u8(kNull);
+            return writer.u8(kAmf3Null);
         case Type::kUndefined:
-            return writer.u8(kUndefined);
+            return writer.u8(kAmf3Undefined);
         case Type::kBoolean:
-            return writer.u8(value.bool_or(false) ? kTrue : kFalse);
+            return writer.u8(value.bool_or(false) ? kAmf3True : kAmf3False);
         case Type::kNumber:
             return put_number(value.number_or(0), writer);
         case Type::kDate:
-            writer.u8(kDate);
+            writer.u8(kAmf3Date);
             put_u29(1, writer);
             return writer.f64(value.number_or(0));
         case Type::kString:
-            writer.u8(kString);
+            writer.u8(kAmf3String);
             return put_text(value.string_or({}), writer);
         case Type::kXml:
-            writer.u8(kXml);
+            writer.u8(kAmf3Xml);
             return put_text(value.string_or({}), writer);
         case Type::kByteArray:
-            writer.u8(kByteArray);
+            writer.u8(kAmf3ByteArray);
             return put_text(value.string_or({}), writer);
         case Type::kObject:
         case Type::kEcmaArray:

@@ -11,14 +11,14 @@ using Bytes = std::vector<uint8_t>;
 
 namespace {
 
-Bytes encoded(const Value& value) {
+Bytes encoded_amf3(const Value& value) {
     Bytes out;
     base::ByteWriter writer(out);
     encode_amf3(value, writer);
     return out;
 }
 
-base::Result<Value> decoded(const Bytes& bytes, const Limits& limits = {}) {
+base::Result<Value> decoded_amf3(const Bytes& bytes, const Limits& limits = {}) {
     base::ByteReader reader(bytes);
     return decode_amf3(reader, limits);
 }
@@ -57,65 +57,65 @@ TEST(Amf3, KnownBytes) {
         {"09 01 03 61 03 01", Value::ecma_array({{"a", true}})},
     };
     for (const Case& c : cases) {
-        auto value = decoded(hex(c.bytes));
+        auto value = decoded_amf3(hex(c.bytes));
         ASSERT_TRUE(value) << c.bytes << value.error().text();
         EXPECT_EQ(*value, c.value) << c.bytes;
-        EXPECT_EQ(encoded(c.value), hex(c.bytes)) << c.bytes;
+        EXPECT_EQ(encoded_amf3(c.value), hex(c.bytes)) << c.bytes;
         for (size_t n = 0; n < hex(c.bytes).size(); ++n) {
             Bytes cut = hex(c.bytes);
             cut.resize(n);
-            EXPECT_FALSE(decoded(cut)) << c.bytes << " cut at " << n;
+            EXPECT_FALSE(decoded_amf3(cut)) << c.bytes << " cut at " << n;
         }
     }
 }
 
 TEST(Amf3, StringReferences) {
-    auto value = decoded(hex("09 07 01 06 03 61 06 00 06 01"));
+    auto value = decoded_amf3(hex("09 07 01 06 03 61 06 00 06 01"));
     ASSERT_TRUE(value) << value.error().text();
     EXPECT_EQ(*value, Value::strict_array({"a", "a", ""}));
-    EXPECT_FALSE(decoded(hex("06 00")));
-    EXPECT_FALSE(decoded(hex("09 05 01 06 03 61 06 02")));
+    EXPECT_FALSE(decoded_amf3(hex("06 00")));
+    EXPECT_FALSE(decoded_amf3(hex("09 05 01 06 03 61 06 02")));
 }
 
 TEST(Amf3, TraitsReferences) {
     // Two objects of class A with a sealed member x, the second by reference to the first one's traits.
-    auto value = decoded(hex("09 05 01  0a 13 03 41 03 78 04 01  0a 01 04 02"));
+    auto value = decoded_amf3(hex("09 05 01  0a 13 03 41 03 78 04 01  0a 01 04 02"));
     ASSERT_TRUE(value) << value.error().text();
     ASSERT_EQ(value->elements().size(), 2u);
     for (int i = 0; i < 2; ++i) {
         EXPECT_EQ(value->elements()[i].class_name(), "A");
         EXPECT_EQ(value->elements()[i].get("x").number_or(0), i + 1);
     }
-    EXPECT_FALSE(decoded(hex("0a 01 04 02")));
+    EXPECT_FALSE(decoded_amf3(hex("0a 01 04 02")));
 }
 
 TEST(Amf3, ObjectReferences) {
     // [ {a:1}, the same, date, the same date ]
-    auto value = decoded(hex("09 09 01  0a 0b 01 03 61 04 01 01  0a 02  08 01 3ff0000000000000  08 04"));
+    auto value = decoded_amf3(hex("09 09 01  0a 0b 01 03 61 04 01 01  0a 02  08 01 3ff0000000000000  08 04"));
     ASSERT_TRUE(value) << value.error().text();
     ASSERT_EQ(value->elements().size(), 4u);
     EXPECT_EQ(value->elements()[1], Value::object({{"a", 1}}));
     EXPECT_EQ(value->elements()[3], Value::date(1));
-    EXPECT_FALSE(decoded(hex("0a 02")));
+    EXPECT_FALSE(decoded_amf3(hex("0a 02")));
 }
 
 TEST(Amf3, ACycleBecomesNull) {
-    auto value = decoded(hex("0a 0b 01 03 61 0a 00 01"));
+    auto value = decoded_amf3(hex("0a 0b 01 03 61 0a 00 01"));
     ASSERT_TRUE(value) << value.error().text();
     EXPECT_EQ(*value, Value::object({{"a", Value()}}));
 }
 
 TEST(Amf3, MixedArray) {
-    auto value = decoded(hex("09 03 03 61 03 01 04 07"));
+    auto value = decoded_amf3(hex("09 03 03 61 03 01 04 07"));
     ASSERT_TRUE(value);
     EXPECT_EQ(*value, Value::ecma_array({{"a", true}, {"0", 7}}));
 }
 
 TEST(Amf3, WhatIsNotSupported) {
-    EXPECT_FALSE(decoded(hex("0d 01")));           // a vector
-    EXPECT_FALSE(decoded(hex("11 01")));           // a dictionary
-    EXPECT_FALSE(decoded(hex("0a 07 03 41 01")));  // externalizable
-    EXPECT_FALSE(decoded({}));
+    EXPECT_FALSE(decoded_amf3(hex("0d 01")));           // a vector
+    EXPECT_FALSE(decoded_amf3(hex("11 01")));           // a dictionary
+    EXPECT_FALSE(decoded_amf3(hex("0a 07 03 41 01")));  // externalizable
+    EXPECT_FALSE(decoded_amf3({}));
 }
 
 TEST(Amf3, NestedTenThousandDeep) {
@@ -123,7 +123,7 @@ TEST(Amf3, NestedTenThousandDeep) {
         Bytes one = hex(level);
         Bytes bytes;
         for (int i = 0; i < 10000; ++i) bytes.insert(bytes.end(), one.begin(), one.end());
-        auto value = decoded(bytes);
+        auto value = decoded_amf3(bytes);
         ASSERT_FALSE(value);
         EXPECT_EQ(value.error().code(), base::Code::kLimit) << value.error().text();
     }
@@ -137,7 +137,7 @@ TEST(Amf3, ReferencesDoNotMultiply) {
         for (int i = 0; i < 8; ++i) array.insert(array.end(), {9, static_cast<uint8_t>(level << 1)});
         bytes.insert(bytes.end(), array.begin(), array.end());
     }
-    auto value = decoded(bytes);
+    auto value = decoded_amf3(bytes);
     ASSERT_FALSE(value);
     EXPECT_EQ(value.error().code(), base::Code::kLimit) << value.error().text();
 }
@@ -146,14 +146,14 @@ TEST(Amf3, RepeatedTextIsCounted) {
     Bytes bytes = hex("09 8111 01 06 9001");  // 72 elements, the first of 1,024 bytes
     bytes.insert(bytes.end(), 1024, 'x');
     for (int i = 1; i < 72; ++i) bytes.insert(bytes.end(), {6, 0});
-    EXPECT_TRUE(decoded(bytes));
-    auto value = decoded(bytes, {.text = 8192});
+    EXPECT_TRUE(decoded_amf3(bytes));
+    auto value = decoded_amf3(bytes, {.text = 8192});
     ASSERT_FALSE(value);
     EXPECT_EQ(value.error().code(), base::Code::kLimit);
 }
 
 TEST(Amf3, NamelessMembersAreLeftOut) {
-    EXPECT_EQ(*decoded(encoded(Value::object({{"", 1}, {"a", 2}}))), Value::object({{"a", 2}}));
+    EXPECT_EQ(*decoded_amf3(encoded_amf3(Value::object({{"", 1}, {"a", 2}}))), Value::object({{"a", 2}}));
 }
 
 }  // namespace amf

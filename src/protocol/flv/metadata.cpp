@@ -16,8 +16,6 @@ using media::Kind;
 
 namespace {
 
-constexpr std::string_view kName = "onMetaData";
-
 // A number: an FLV codec id, or a FourCC. Some writers give a text: "avc1".
 std::optional<Codec> read_codec(Kind kind, const Value& value) {
     if (value.is_string()) {
@@ -48,13 +46,13 @@ double codec_id(Codec codec) {
 
 bool is_metadata(const base::Slice& payload) {
     base::ByteReader r(payload);
-    return r.u8() == 2 && r.text(r.u16()) == kName;
+    return r.u8() == 2 && r.text(r.u16()) == kOnMetaData;
 }
 
 Result<Metadata> read_metadata(const base::Slice& payload) {
     base::ByteReader reader(payload);
-    std::vector<Value> values = TRY(amf::decode_amf0_all(reader), kName);
-    if (values.empty() || values[0].string_or({}) != kName) return fail(Code::kProtocol, "no onMetaData");
+    std::vector<Value> values = TRY(amf::decode_amf0_all(reader), kOnMetaData);
+    if (values.empty() || values[0].string_or({}) != kOnMetaData) return fail(Code::kProtocol, "no onMetaData");
     Metadata m;
     if (values.size() < 2) return m;
     const Value& v = values[1];
@@ -96,7 +94,7 @@ base::Slice make_metadata(const media::VideoInfo* video, const media::AudioInfo*
     v.set("hasAudio", audio != nullptr);
     std::vector<uint8_t> out;
     base::ByteWriter writer(out);
-    amf::encode_amf0(kName, writer);
+    amf::encode_amf0(kOnMetaData, writer);
     amf::encode_amf0(v, writer);
     return base::Slice::copy(out);
 }

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "base/slice.h"
@@ -11,6 +12,8 @@
 #include "media/track.h"
 
 namespace flv {
+
+inline constexpr std::string_view kOnMetaData = "onMetaData";
 
 // 0, empty or nothing where the publisher did not say.
 struct Metadata {

@@ -21,7 +21,6 @@ using media::Kind;
 
 namespace {
 
-constexpr std::string_view kName = "onMetaData";
 constexpr std::string_view kServer = "server";
 // What recording_head writes anew each time.
 constexpr std::string_view kOurs[] = {"duration", "filesize",     "lasttimestamp", "hasVideo",
@@ -80,7 +79,7 @@ Value story(const Value& about, const RecordingIndex& index, uint64_t file_size)
 std::vector<uint8_t> body_of(const Value& value) {
     std::vector<uint8_t> body;
     base::ByteWriter writer(body);
-    amf::encode_amf0(kName, writer);
+    amf::encode_amf0(kOnMetaData, writer);
     amf::encode_amf0(value, writer);
     return body;
 }
@@ -236,9 +235,9 @@ Result<ReadHead> read_recording_head(std::span<const uint8_t> start, std::string
     base::ByteReader reader(start.subspan(kFileHeaderSize + kTagHeaderSize));
     base::ByteReader body(reader.bytes(size - with_frame(0)));
     // An index of the most keyframes, and as much filler.
-    std::vector<Value> values = TRY(amf::decode_amf0_all(body, {.values = 300'000}), kName);
-    if (values.size() != 2 || values[0].string_or({}) != kName || values[1].get(kServer).string_or({}) != server ||
-        !values[1].has("filler"))
+    std::vector<Value> values = TRY(amf::decode_amf0_all(body, {.values = 300'000}), kOnMetaData);
+    if (values.size() != 2 || values[0].string_or({}) != kOnMetaData ||
+        values[1].get(kServer).string_or({}) != server || !values[1].has("filler"))
         return fail(Code::kProtocol, "the FLV head was not written by this server");
     ReadHead head;
     head.size = size;

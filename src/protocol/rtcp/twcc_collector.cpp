@@ -20,19 +20,19 @@ size_t run_of(std::span<const uint8_t> symbols) {
 }
 
 // The next chunk and how many symbols it takes off the front.
-struct Chunk {
+struct PackedSymbols {
     uint16_t bits;
     size_t symbols;
 };
 
-Chunk vector_of(std::span<const uint8_t> symbols, size_t capacity, unsigned width, uint16_t head) {
+PackedSymbols vector_of(std::span<const uint8_t> symbols, size_t capacity, unsigned width, uint16_t head) {
     size_t n = std::min(symbols.size(), capacity);
     uint16_t bits = head;
     for (size_t i = 0; i < n; ++i) bits = static_cast<uint16_t>(bits | symbols[i] << (capacity - 1 - i) * width);
     return {bits, n};
 }
 
-Chunk next_chunk(std::span<const uint8_t> symbols) {
+PackedSymbols next_chunk(std::span<const uint8_t> symbols) {
     size_t run = run_of(symbols);
     auto first_14 = symbols.first(std::min<size_t>(symbols.size(), 14));
     bool large = std::ranges::find(first_14, kLarge) != first_14.end();
@@ -105,7 +105,7 @@ TwccCollector::Batch TwccCollector::gather(size_t max_packets) {
 // Returns their end.
 uint8_t* TwccCollector::Batch::put_chunks(uint8_t* p) const {
     for (auto rest = std::span(symbols).first(packets); !rest.empty();) {
-        Chunk chunk = next_chunk(rest);
+        PackedSymbols chunk = next_chunk(rest);
         p = base::put_u16(p, chunk.bits);
         rest = rest.subspan(chunk.symbols);
     }

@@ -3,20 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "protocol/rtmp/chunk_writer.h"
+#include "protocol/rtmp/rtmp_testing.h"
 
 namespace rtmp {
 namespace {
 
+using testing::MessageCollector;
 using Bytes = std::vector<uint8_t>;
-
-struct Sink : MessageSink {
-    base::Result<bool> on_message(Message& message) override {
-        messages.push_back(std::move(message));
-        return messages.size() != stop_after;
-    }
-    std::vector<Message> messages;
-    size_t stop_after = 0;
-};
 
 Bytes operator+(Bytes a, const Bytes& b) {
     a.insert(a.end(), b.begin(), b.end());
@@ -50,7 +43,7 @@ struct Want {
 void expect(const Bytes& wire, const std::vector<Want>& want, const char* what) {
     for (size_t step : {size_t{1}, size_t{2}, size_t{3}, size_t{5}, size_t{7}, size_t{13}, size_t{150}, wire.size()}) {
         ChunkReader reader;
-        Sink sink;
+        MessageCollector sink;
         for (size_t at = 0; at < wire.size(); at += step) {
             auto piece = std::span(wire).subspan(at, std::min(step, wire.size() - at));
             auto n = reader.feed(piece, sink);
@@ -71,7 +64,7 @@ void expect(const Bytes& wire, const std::vector<Want>& want, const char* what) 
 
 std::string error_of(const Bytes& wire) {
     ChunkReader reader;
-    Sink sink;
+    MessageCollector sink;
     auto n = reader.feed(wire, sink);
     return n ? "" : n.error().text();
 }
@@ -94,7 +87,7 @@ TEST(ChunkReader, ChunkStreamIds) {
                                {Bytes{1, 0, 1}, 320u},
                                {Bytes{1, 255, 255}, 65599u}}) {
         ChunkReader reader;
-        Sink sink;
+        MessageCollector sink;
         ASSERT_TRUE(reader.feed(header(basic), sink));
         ASSERT_EQ(sink.messages.size(), 1u);
         EXPECT_EQ(sink.messages[0].csid, csid);
@@ -191,7 +184,7 @@ TEST(ChunkReader, TenThousandChunkStreams) {
 
 TEST(ChunkReader, HugeMessageNeverSent) {
     ChunkReader reader;
-    Sink sink;
+    MessageCollector sink;
     ASSERT_TRUE(reader.feed(type0(4, 0, 0xffffff, 9, 1) + fill(128), sink));
     EXPECT_EQ(reader.in_progress(), ChunkReader::kFirstPayload);
     // On every chunk stream there is, still bounded by what really came.
@@ -204,7 +197,7 @@ TEST(ChunkReader, HugeMessageNeverSent) {
 
 TEST(ChunkReader, WholeBodiesInProgressAreBounded) {
     ChunkReader reader;
-    Sink sink;
+    MessageCollector sink;
     ASSERT_TRUE(reader.feed(chunk_size(0xffffff), sink));
     Bytes body(0xfffffe);
     ASSERT_TRUE(reader.feed(type0(4, 0, 0xffffff, 9, 1) + body, sink));
@@ -224,7 +217,7 @@ TEST(ChunkReader, SinkStops) {
     for (size_t step : {1u, 2u, 1000u}) {
         Bytes wire = type0(4, 1, 3, 8, 1) + fill(3) + type0(4, 2, 3, 8, 1) + fill(3);
         ChunkReader reader;
-        Sink sink;
+        MessageCollector sink;
         sink.stop_after = 1;
         size_t at = 0;
         while (sink.messages.empty())
@@ -251,7 +244,7 @@ TEST(ChunkWriter, ReadBack) {
                     ASSERT_EQ(end, out.data() + out.size() - 1);
                     EXPECT_EQ(out.back(), 0xee);
                     ChunkReader reader;
-                    Sink sink;
+                    MessageCollector sink;
                     ASSERT_TRUE(reader.feed(chunk_size(size), sink));
                     ASSERT_TRUE(reader.feed(std::span(out).first(out.size() - 1), sink));
                     ASSERT_EQ(sink.messages.size(), 1u);

@@ -2,26 +2,21 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "protocol/rtmp/chunk_writer.h"
 
 namespace rtmp {
 
 using base::Code;
 using base::fail;
+using base::for_log;
 using base::Result;
 
 namespace {
 
-// A server's words for an error text: bounded, no control bytes.
-std::string shown(std::string_view text) {
-    std::string out;
-    for (char c : text.substr(0, 200)) out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
-    return out;
-}
-
 std::string words(const amf::Value& information) {
-    return fmt::format("{} ({})", shown(information.get("code").string_or("no code")),
-                       shown(information.get("description").string_or("no description")));
+    return fmt::format("{} ({})", for_log(information.get("code").string_or("no code")),
+                       for_log(information.get("description").string_or("no description")));
 }
 
 }  // namespace

@@ -5,23 +5,17 @@
 #include "base/bytes.h"
 #include "protocol/amf/amf0.h"
 #include "protocol/rtmp/chunk_reader.h"
+#include "protocol/rtmp/rtmp_testing.h"
 
 namespace rtmp {
 namespace {
 
+using testing::MessageCollector;
 using Bytes = std::vector<uint8_t>;
-
-struct Sink : MessageSink {
-    base::Result<bool> on_message(Message& message) override {
-        messages.push_back(std::move(message));
-        return true;
-    }
-    std::vector<Message> messages;
-};
 
 Message one(const Bytes& wire) {
     ChunkReader reader;
-    Sink sink;
+    MessageCollector sink;
     EXPECT_TRUE(reader.feed(wire, sink));
     EXPECT_EQ(sink.messages.size(), 1u);
     return sink.messages.empty() ? Message{} : sink.messages[0];

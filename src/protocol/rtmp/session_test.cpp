@@ -106,7 +106,7 @@ Bytes media(uint8_t type, uint32_t stream_id, uint32_t timestamp = 0) {
     return out;
 }
 
-struct Fixture : testing::Test {
+struct Fixture : ::testing::Test {
     Server server;
     Said said;
     void feed(const Bytes& bytes) {

@@ -2,21 +2,18 @@
 
 #include <charconv>
 
+#include "base/text.h"
+
 namespace rtmp {
 
 using base::Code;
 using base::fail;
+using base::for_log;
 using base::Result;
 
 namespace {
 
-// A peer's text for an error text or a log line: no control bytes, not long.
-std::string shown(std::string_view text) {
-    std::string out;
-    for (char c : text.substr(0, 64)) out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
-    if (text.size() > 64) out += "...";
-    return out;
-}
+constexpr size_t kLoggedBytes = 64;
 
 std::string_view trim_slashes(std::string_view text) {
     while (text.starts_with('/')) text.remove_prefix(1);
@@ -31,9 +28,10 @@ Result<void> check_name(std::string_view what, std::string_view name) {
                     fmt::format("the {} has {} bytes, at most {} are allowed", what, name.size(), kMaxName));
     for (char c : name)
         if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f || c == '\\')
-            return fail(Code::kProtocol, fmt::format("the {} '{}' has a forbidden character", what, shown(name)));
+            return fail(Code::kProtocol,
+                        fmt::format("the {} '{}' has a forbidden character", what, for_log(name, kLoggedBytes)));
     if (name.find("..") != name.npos || name.find("//") != name.npos)
-        return fail(Code::kProtocol, fmt::format("the {} '{}' has '..' or '//'", what, shown(name)));
+        return fail(Code::kProtocol, fmt::format("the {} '{}' has '..' or '//'", what, for_log(name, kLoggedBytes)));
     return {};
 }
 
@@ -48,11 +46,12 @@ Result<Authority> parse_authority(std::string_view text, uint16_t default_port) 
     std::string_view port;
     if (text.starts_with('[')) {
         size_t close = text.find(']');
-        if (close == text.npos) return fail(Code::kProtocol, fmt::format("'{}' lacks a ']'", shown(text)));
+        if (close == text.npos)
+            return fail(Code::kProtocol, fmt::format("'{}' lacks a ']'", for_log(text, kLoggedBytes)));
         a.host = text.substr(1, close - 1);
         std::string_view rest = text.substr(close + 1);
         if (!rest.empty() && rest[0] != ':')
-            return fail(Code::kProtocol, fmt::format("'{}' has something behind the ']'", shown(text)));
+            return fail(Code::kProtocol, fmt::format("'{}' has something behind the ']'", for_log(text, kLoggedBytes)));
         if (!rest.empty()) port = rest.substr(1);
     } else {
         size_t colon = text.find(':');
@@ -63,7 +62,7 @@ Result<Authority> parse_authority(std::string_view text, uint16_t default_port) 
         unsigned number = 0;
         auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
         if (error != std::errc() || end != port.data() + port.size() || number == 0 || number > 65535)
-            return fail(Code::kProtocol, fmt::format("'{}' is no port", shown(port)));
+            return fail(Code::kProtocol, fmt::format("'{}' is no port", for_log(port, kLoggedBytes)));
         a.port = static_cast<uint16_t>(number);
     }
     TRY(check_name("host", a.host));
@@ -139,7 +138,8 @@ Result<Url> parse_url(std::string_view text, bool has_stream) {
     // rtmpt, rtmpe and the like are not spoken, but a client behind a tunnel of its own may still say so in its tcUrl.
     size_t scheme_end = text.find("://");
     if (scheme_end == text.npos || !text.starts_with("rtmp") || scheme_end > 6)
-        return fail(Code::kProtocol, fmt::format("'{}' is no rtmp:// or rtmps:// address", shown(text)));
+        return fail(Code::kProtocol,
+                    fmt::format("'{}' is no rtmp:// or rtmps:// address", for_log(text, kLoggedBytes)));
     url.tls = text.substr(0, scheme_end) == "rtmps";
     text.remove_prefix(scheme_end + 3);
     size_t host_end = text.find_first_of("/?");

@@ -2,6 +2,7 @@
 // Which of the last `kSize` packet indices have been seen (RFC 3711, 3.3.2). A bit each, in a ring.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace srtp {

@@ -4,13 +4,13 @@
 #include <cstring>
 
 #include "protocol/ts/crc32.h"
+#include "protocol/ts/program.h"
 #include "protocol/ts/program_reader.h"
 
 namespace ts {
 namespace {
 
 constexpr size_t kMaxSection = 1024;
-constexpr uint8_t kPatTable = 0, kPmtTable = 2;
 constexpr size_t kMostPids = 64;
 
 struct PesHeader {

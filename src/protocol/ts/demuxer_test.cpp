@@ -11,14 +11,10 @@ namespace ts {
 namespace {
 
 using media::Codec;
+using testing::PacketCollector;
 using testing::picture;
 using testing::sound;
 using Bytes = std::vector<uint8_t>;
-
-struct Collect final : PacketSink {
-    Bytes bytes;
-    void write(std::span<const uint8_t> packets) override { bytes.insert(bytes.end(), packets.begin(), packets.end()); }
-};
 
 // "H264 0", "AAC 23" ... on the stream's own times, headers left out.
 struct Seen final : DemuxerSink {
@@ -37,7 +33,7 @@ struct Seen final : DemuxerSink {
 
 Bytes stream(std::initializer_list<media::Frame> frames) {
     SegmentMuxer muxer({.audio_pes_ms = 0});
-    Collect sink;
+    PacketCollector sink;
     for (const media::Frame& header : {testing::avc_header(), testing::aac_header()})
         EXPECT_TRUE(muxer.write(header, sink));
     for (const media::Frame& frame : frames) EXPECT_TRUE(muxer.write(frame, sink));
@@ -117,7 +113,7 @@ TEST(Demuxer, ALongPesPacketIsCut) {
 
 TEST(Demuxer, BrokenTables) {
     SegmentMuxer muxer;
-    Collect sink;
+    PacketCollector sink;
     ASSERT_TRUE(muxer.write(testing::avc_header(), sink));
     ASSERT_TRUE(muxer.write(picture(0, true, 20), sink));
     size_t first = sink.bytes.size();
@@ -151,7 +147,7 @@ TEST(Clock, EveryHundredMilliseconds) {
     };
     for (auto& row : table) {
         SegmentMuxer muxer({.audio_pes_ms = 0});
-        Collect sink;
+        PacketCollector sink;
         for (const media::Frame& header : {testing::avc_header(), testing::aac_header()})
             ASSERT_TRUE(muxer.write(header, sink));
         for (const media::Frame& frame : row.frames) ASSERT_TRUE(muxer.write(frame, sink));

@@ -13,6 +13,7 @@ namespace {
 
 using base::hex;
 using media::Codec;
+using testing::PacketCollector;
 using testing::picture;
 using testing::sound;
 using Bytes = std::vector<uint8_t>;
@@ -24,14 +25,6 @@ std::vector<uint8_t> write(Muxer& muxer, const media::Frame& frame) {
     for (size_t at = 0; at < out.size(); at += kPacketSize) EXPECT_EQ(out[at], kSyncByte) << at;
     return out;
 }
-
-struct Collect final : PacketSink {
-    std::vector<uint8_t> bytes;
-    void write(std::span<const uint8_t> packets) override {
-        EXPECT_EQ(packets.size() % kPacketSize, 0u);
-        bytes.insert(bytes.end(), packets.begin(), packets.end());
-    }
-};
 
 Muxer& with_headers(Muxer& muxer) {
     EXPECT_TRUE(muxer.set_header(testing::avc_header()));
@@ -186,7 +179,7 @@ TEST(Muxer, TablesAsTheOptionsSay) {
 TEST(SegmentMuxer, WritesAudioBeforeItIsTooOld) {
     for (auto [video, waits] : {std::pair{true, 200}, {false, 90}}) {
         SegmentMuxer muxer;
-        Collect sink;
+        PacketCollector sink;
         if (video) {
             ASSERT_TRUE(muxer.write(testing::avc_header(), sink));
         }
@@ -206,7 +199,7 @@ TEST(SegmentMuxer, WritesAudioBeforeItIsTooOld) {
 
 TEST(SegmentMuxer, MuchAudioDoesNotWait) {
     SegmentMuxer muxer;
-    Collect sink;
+    PacketCollector sink;
     ASSERT_TRUE(muxer.write(testing::avc_header(), sink));
     ASSERT_TRUE(muxer.write(testing::aac_header(), sink));
     for (int i = 0; i < 100; ++i) ASSERT_TRUE(muxer.write(sound(i, 8000), sink));
@@ -216,7 +209,7 @@ TEST(SegmentMuxer, MuchAudioDoesNotWait) {
 
 TEST(SegmentMuxer, TracksThatAreToComeAreInTheFirstTables) {
     SegmentMuxer muxer;
-    Collect sink;
+    PacketCollector sink;
     auto video = testing::avc_header();
     muxer.set_headers({&video, nullptr, Codec::kMp3});
     ASSERT_TRUE(muxer.write(picture(0, true, 20), sink));
@@ -230,7 +223,7 @@ TEST(SegmentMuxer, TracksThatAreToComeAreInTheFirstTables) {
 
 TEST(SegmentMuxer, JoinsAudio) {
     SegmentMuxer muxer;
-    Collect sink;
+    PacketCollector sink;
     muxer.begin_segment();
     ASSERT_TRUE(muxer.write(testing::avc_header(), sink));
     ASSERT_TRUE(muxer.write(testing::aac_header(), sink));

@@ -12,8 +12,6 @@ namespace {
 using media::Codec;
 
 constexpr uint16_t kTransportStreamId = 1, kProgramNumber = 1;
-constexpr uint8_t kPatTable = 0, kPmtTable = 2;
-constexpr uint8_t kRegistration = 5, kExtension = 0x7f, kOpusExtension = 0x80;
 
 uint8_t* put_registration(uint8_t* p, std::string_view format) {
     *p++ = kRegistration;

@@ -23,6 +23,12 @@ enum StreamType : uint8_t {
     kEac3 = 0x87,
 };
 
+// Table ids.
+inline constexpr uint8_t kPatTable = 0, kPmtTable = 2;
+
+// Descriptor tags; an extension has a tag of its own inside.
+inline constexpr uint8_t kRegistration = 5, kExtension = 0x7f, kOpusExtension = 0x80, kDvbAc3 = 0x6a, kDvbEac3 = 0x7a;
+
 // Whether we write this codec: H.264, HEVC; AAC, MP3, Opus, AC-3, E-AC-3.
 bool carries(media::Codec codec);
 

@@ -11,8 +11,6 @@ namespace {
 using base::ByteReader;
 using media::Codec;
 
-constexpr uint8_t kRegistration = 5, kExtension = 0x7f, kDvbAc3 = 0x6a, kDvbEac3 = 0x7a, kOpusExtension = 0x80;
-
 // Of private data a descriptor tells the codec.
 void read_descriptors(std::span<const uint8_t> descriptors, ProgramStream& stream) {
     ByteReader r(descriptors);

@@ -17,14 +17,10 @@ namespace {
 using media::Codec;
 using media::Frame;
 using media::Kind;
+using testing::PacketCollector;
 using Random = std::mt19937;
 
 constexpr int64_t kDelay = 700;
-
-struct Collect final : PacketSink {
-    std::vector<uint8_t> bytes;
-    void write(std::span<const uint8_t> packets) override { bytes.insert(bytes.end(), packets.begin(), packets.end()); }
-};
 
 struct ToFrames final : DemuxerSink {
     std::vector<Frame> frames;
@@ -137,7 +133,7 @@ void check_round_trip(const Recipe& recipe, unsigned seed) {
     testing::Conformance conformance;
     ToFrames back;
     Demuxer demuxer(back);
-    Collect sink;
+    PacketCollector sink;
     put_headers(muxer, recipe, sink);
     int64_t cut = -1'000'000;
     auto end_segment = [&] {
@@ -198,7 +194,7 @@ TEST(RoundTrip, TimesWrap) {
 
 TEST(RoundTrip, HeadersComeBack) {
     SegmentMuxer muxer;
-    Collect sink;
+    PacketCollector sink;
     put_headers(muxer, {Codec::kHevc, Codec::kAac, 0, 0}, sink);
     Random random(1);
     ASSERT_TRUE(muxer.write(random_picture(random, Codec::kHevc, 0, true), sink));

@@ -1,6 +1,9 @@
 #pragma once
-// Frames for the tests of MPEG-TS.
+// For the tests of MPEG-TS: frames, and a sink for packets.
 
+#include <gtest/gtest.h>
+
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,6 +12,7 @@
 #include "media/aac.h"
 #include "media/frame.h"
 #include "media/h264.h"
+#include "protocol/ts/segment_muxer.h"
 
 namespace ts::testing {
 
@@ -55,5 +59,14 @@ inline media::Frame sound(int64_t dts, size_t bytes, media::Codec codec = media:
     for (size_t i = 0; i < bytes; ++i) payload[i] = static_cast<uint8_t>(i * 7);
     return frame(codec, base::Slice::copy(payload), dts);
 }
+
+// Keeps the packets that it is given, which must be whole.
+struct PacketCollector final : PacketSink {
+    std::vector<uint8_t> bytes;
+    void write(std::span<const uint8_t> packets) override {
+        EXPECT_EQ(packets.size() % kPacketSize, 0u);
+        bytes.insert(bytes.end(), packets.begin(), packets.end());
+    }
+};
 
 }  // namespace ts::testing

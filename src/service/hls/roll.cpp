@@ -15,7 +15,7 @@
 namespace service::hls {
 
 namespace {
-constexpr size_t kMostBytes = 16 * 1024 * 1024;
+constexpr size_t kMaxRollBytes = 16 * 1024 * 1024;
 }
 
 // On a worker; one job at a time.
@@ -48,7 +48,7 @@ struct Roll::File {
         std::string text;
         char buffer[65536];
         ssize_t n = 0;
-        while (text.size() < kMostBytes && (n = ::read(fd, buffer, sizeof buffer)) > 0)
+        while (text.size() < kMaxRollBytes && (n = ::read(fd, buffer, sizeof buffer)) > 0)
             text.append(buffer, static_cast<size_t>(n));
         if (n < 0) return base::fail_errno("reading", errno);
         return text;

@@ -72,7 +72,7 @@ namespace {
 
 constexpr size_t kBlockBytes = 32 * 1024;
 // What a stream may hold; then the oldest leave before their time.
-constexpr uint64_t kMostBytes = 1024 * 1024 * 1024;
+constexpr uint64_t kMaxShelfBytes = 1024 * 1024 * 1024;
 
 class MemoryShelf final : public Shelf {
   public:
@@ -105,8 +105,8 @@ class MemoryShelf final : public Shelf {
         uint64_t sequence = window_.next_sequence();
         window_.add(named.entry, base::monotonic_ms());
         abandon();
-        if (window_.bytes() > kMostBytes) forget(INT64_MAX);
-        while (window_.bytes() > kMostBytes && window_.entries().size() > Window::kFewest) {
+        if (window_.bytes() > kMaxShelfBytes) forget(INT64_MAX);
+        while (window_.bytes() > kMaxShelfBytes && window_.entries().size() > Window::kFewest) {
             window_.drop(1);
             forget(INT64_MAX);
         }

@@ -24,7 +24,7 @@ namespace {
 // Sessions looked at between two looks at the clock.
 constexpr size_t kALook = 64;
 // Accounts may be as old as that.
-constexpr int64_t kFreshMs = 250;
+constexpr int64_t kCountFreshMs = 250;
 // Shorter ones say little of processor time.
 constexpr int64_t kLeastCpuUs = 500'000;
 
@@ -82,7 +82,7 @@ StreamFigures figures_of(live::Stream& stream, int64_t now_ms) {
 }  // namespace
 
 base::Result<std::string> Report::make(const Identity& identity, const config::Exporter& exporter) {
-    TRY(sessions_.count(kFreshMs));
+    TRY(sessions_.count(kCountFreshMs));
     Text text;
     about(text, identity, exporter);
     process(text);

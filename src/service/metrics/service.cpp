@@ -10,7 +10,7 @@ namespace service::metrics {
 
 namespace {
 // However many ask, it is made so often at most.
-constexpr int64_t kFreshMs = 200;
+constexpr int64_t kTextFreshMs = 200;
 constexpr int64_t kPatienceMs = 5'000;
 }  // namespace
 
@@ -64,7 +64,7 @@ base::Result<void> Service::serve(net::HttpRequest& request, net::HttpResponse& 
 base::Result<void> Service::renew() {
     const runtime::Deadline patience = runtime::Deadline::in_ms(kPatienceMs);
     while (making_) TRY(made_.wait_next(patience));
-    if (text_ && base::monotonic_ms() - made_ms_ < kFreshMs) return {};
+    if (text_ && base::monotonic_ms() - made_ms_ < kTextFreshMs) return {};
     const config::SnapshotPtr snapshot = snapshot_;
     making_ = true;
     auto text = report_.make(identity_, snapshot->exporter);

@@ -19,51 +19,50 @@ namespace {
 // Packets: so that no stream holds up the others' threads, and none has much left to do when the server stops.
 constexpr size_t kMostAtOnce = 16;
 
-// What a thread has to itself while it converts: the bytes that go in are copies, and what comes out is nobody else's
-// until it is back on the loop.
-struct Work {
-    struct Packet {
-        size_t end;  // in bytes; it begins where the one before ends
-        int64_t time_us;
-    };
-    media::AudioTranscoderOptions options;
-    std::unique_ptr<media::AudioTranscoder> transcoder;
-    std::vector<uint8_t> bytes;
-    std::vector<Packet> packets;
-    std::vector<std::vector<media::EncodedAudio>> out;  // of each packet
-    std::string error;
-
-    void add(std::span<const uint8_t> packet, int64_t time_us) {
-        bytes.insert(bytes.end(), packet.begin(), packet.end());
-        packets.push_back({bytes.size(), time_us});
-    }
-    void clear() {
-        bytes.clear();
-        packets.clear();
-        out.clear();
-    }
-    // On a thread.
-    void run() {
-        if (!transcoder) {
-            auto made = media::AudioTranscoder::make(options);
-            if (!made) {
-                error = made.error().text();
-                return;
-            }
-            transcoder = *std::move(made);
-        }
-        out.resize(packets.size());
-        size_t begin = 0;
-        for (size_t i = 0; i < packets.size(); ++i) {
-            transcoder->push(std::span(bytes).subspan(begin, packets[i].end - begin), packets[i].time_us, out[i]);
-            begin = packets[i].end;
-        }
-    }
-};
-
 }  // namespace
 
 struct AudioConverter::State : base::RefCounted<State> {
+    // What a thread has to itself while it converts: the bytes that go in are copies, and what comes out is nobody
+    // else's until it is back on the loop.
+    struct Work {
+        struct Packet {
+            size_t end;  // in bytes; it begins where the one before ends
+            int64_t time_us;
+        };
+        media::AudioTranscoderOptions options;
+        std::unique_ptr<media::AudioTranscoder> transcoder;
+        std::vector<uint8_t> bytes;
+        std::vector<Packet> packets;
+        std::vector<std::vector<media::EncodedAudio>> out;  // of each packet
+        std::string error;
+
+        void add(std::span<const uint8_t> packet, int64_t time_us) {
+            bytes.insert(bytes.end(), packet.begin(), packet.end());
+            packets.push_back({bytes.size(), time_us});
+        }
+        void clear() {
+            bytes.clear();
+            packets.clear();
+            out.clear();
+        }
+        // On a thread.
+        void run() {
+            if (!transcoder) {
+                auto made = media::AudioTranscoder::make(options);
+                if (!made) {
+                    error = made.error().text();
+                    return;
+                }
+                transcoder = *std::move(made);
+            }
+            out.resize(packets.size());
+            size_t begin = 0;
+            for (size_t i = 0; i < packets.size(); ++i) {
+                transcoder->push(std::span(bytes).subspan(begin, packets[i].end - begin), packets[i].time_us, out[i]);
+                begin = packets[i].end;
+            }
+        }
+    };
     struct Packet {
         base::Slice bytes;
         int64_t time_us = 0;

@@ -27,9 +27,9 @@ struct Owner : live::PublicationOwner {
     void publication_revoked(std::string_view) override {}
 };
 
-struct Player : live::RtpSink {
-    explicit Player(RtpLane& to) : lane(to), next(to.ring().end()) { lane.join(*this, RtpLane::Wants::kPlay); }
-    ~Player() { lane.leave(*this, RtpLane::Wants::kPlay); }
+struct LaneReader : live::RtpSink {
+    explicit LaneReader(RtpLane& to) : lane(to), next(to.ring().end()) { lane.join(*this, RtpLane::Wants::kPlay); }
+    ~LaneReader() { lane.leave(*this, RtpLane::Wants::kPlay); }
     bool on_packets(int64_t) override { return false; }
     // What came since it was asked last.
     std::vector<live::RtpPacket> packets(Kind kind) {
@@ -118,7 +118,7 @@ class BridgeTest : public runtime::testing::RuntimeTest {
     // The pump of each lane has its turn.
     void settle() { settle_converting(12); }
     // As a WebRTC publisher would: the packets of one lane into the other, but those that are lost.
-    void carry(Player& from, Side& to, const std::vector<size_t>& lost = {}) {
+    void carry(LaneReader& from, Side& to, const std::vector<size_t>& lost = {}) {
         to.owner.rtp = true;
         if (to.lane.tracks().empty()) to.lane.set_tracks(from.lane.tracks(), base::monotonic_us());
         size_t count = 0;
@@ -150,7 +150,7 @@ TEST_F(BridgeTest, FramesAreConvertedOnlyForPlayers) {
     EXPECT_EQ(source.lane.tracks()[1].ptime_ms, FromFramesOptions{}.opus_ptime_ms);
     EXPECT_EQ(source.lane.ring().packets(), 0u);
     {
-        Player player(source.lane);
+        LaneReader player(source.lane);
         EXPECT_TRUE(bridge.running());
         EXPECT_GT(source.lane.ring().packets(), 0u);
     }
@@ -166,7 +166,7 @@ TEST_F(BridgeTest, APlayerBeginsWithTheGopPressedTogether) {
     source.publication.publish(avc_header());
     source.publication.publish(picture(0, kIdr));
     for (int i = 1; i < 50; ++i) source.publication.publish(picture(i * 40, kP));
-    Player player(source.lane);
+    LaneReader player(source.lane);
     auto packets = player.packets(Kind::kVideo);
     ASSERT_EQ(packets.size(), 50u);  // the parameter sets share the first one
     EXPECT_TRUE(packets[0].keyframe);
@@ -188,7 +188,7 @@ TEST_F(BridgeTest, BFramesAreDroppedUnlessKept) {
     for (bool keep : {false, true}) {
         BridgeFromFrames bridge(*source.stream, {.keep_bframe = keep});
         source.publication.publish(avc_header());
-        Player player(source.lane);
+        LaneReader player(source.lane);
         player.next = source.lane.ring().end();
         source.publication.publish(picture(0, kIdr, 100, 80));
         source.publication.publish(picture(40, kP, 100, 160));
@@ -205,7 +205,7 @@ TEST_F(BridgeTest, AnotherSequenceHeaderBeginsWithItsOwnKeyframe) {
     source.publication.publish(avc_header());
     source.publication.publish(picture(0, kIdr));
     source.publication.publish(picture(40, kP));
-    Player player(source.lane);
+    LaneReader player(source.lane);
     EXPECT_EQ(player.packets(Kind::kVideo).size(), 2u);
     source.publication.publish(
         header(Codec::kH264, *media::make_avc_config(base::hex("67640020acd940c029b011000003000100000300320f183196"),
@@ -220,7 +220,7 @@ TEST_F(BridgeTest, AnotherSequenceHeaderBeginsWithItsOwnKeyframe) {
 TEST_F(BridgeTest, BadFramesAreCountedAndPassedOver) {
     BridgeFromFrames bridge(*source.stream, {});
     source.publication.publish(avc_header());
-    Player player(source.lane);
+    LaneReader player(source.lane);
     Frame broken = picture(0, kIdr);
     broken.payload = broken.payload.sub(0, 50);
     source.publication.publish(broken);
@@ -239,7 +239,7 @@ TEST_F(BridgeTest, ThereAndBackAgain) {
     source.publication.publish(avc_header());
     auto sound = aac(0);
     source.publication.publish(sound[0]);
-    Player player(source.lane);
+    LaneReader player(source.lane);
     source.publication.publish(picture(0, kIdr, 3000));
     carry(player, target);
     EXPECT_FALSE(back.running());
@@ -301,7 +301,7 @@ TEST_F(BridgeTest, AfterALossVideoGoesOnAtAKeyframe) {
     target.stream->subscribe(frames);
     target.lane.set_keyframe_source(&keyframes);
     source.publication.publish(avc_header());
-    Player player(source.lane);
+    LaneReader player(source.lane);
     source.publication.publish(picture(0, kIdr));
     source.publication.publish(picture(40, kP, 2500));
     carry(player, target, {3});
@@ -328,7 +328,7 @@ TEST_F(BridgeTest, ReorderedPacketsAreNoLoss) {
     Frames frames;
     target.stream->subscribe(frames);
     source.publication.publish(avc_header());
-    Player player(source.lane);
+    LaneReader player(source.lane);
     source.publication.publish(picture(0, kIdr, 9000));
     auto packets = player.packets(Kind::kVideo);
     ASSERT_EQ(packets.size(), 9u);

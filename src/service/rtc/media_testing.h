@@ -1,5 +1,6 @@
 #pragma once
-// For the tests of players and publishers: a session that notes what it is given to send.
+// For the tests of players and publishers: the SSRCs of their tracks, and a session that notes what it is given to
+// send.
 
 #include <string>
 #include <vector>
@@ -9,6 +10,8 @@
 #include "service/rtc/media.h"
 
 namespace service::rtc::testing {
+
+inline constexpr uint32_t kVideoSsrc = 0x1111, kRtxSsrc = 0x2222, kAudioSsrc = 0x3333;
 
 struct NetSession final : net::Session {
     explicit NetSession(net::SessionTable& table) : Session(table, "fake0000", "127.0.0.1") {}

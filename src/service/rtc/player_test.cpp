@@ -15,10 +15,12 @@ namespace service::rtc {
 namespace {
 
 using testing::FakeSession;
+using testing::kAudioSsrc;
+using testing::kRtxSsrc;
+using testing::kVideoSsrc;
 
 const live::RtpTrack kVideo{.kind = media::Kind::kVideo, .codec = media::Codec::kH264};
 const live::RtpTrack kAudio{.kind = media::Kind::kAudio, .codec = media::Codec::kOpus, .clock_rate = 48'000};
-constexpr uint32_t kVideoSsrc = 0x1111, kRtxSsrc = 0x2222, kAudioSsrc = 0x3333;
 
 struct Source : live::KeyframeSource {
     int asked = 0;

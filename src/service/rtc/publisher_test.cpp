@@ -16,8 +16,10 @@ namespace service::rtc {
 namespace {
 
 using testing::FakeSession;
+using testing::kAudioSsrc;
+using testing::kRtxSsrc;
+using testing::kVideoSsrc;
 
-constexpr uint32_t kVideoSsrc = 0x1111, kRtxSsrc = 0x2222, kAudioSsrc = 0x3333;
 constexpr uint8_t kTwccId = 5, kMidId = 1;
 
 // What the publisher was told, of all RTCP that it was sent.

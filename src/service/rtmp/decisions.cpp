@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "service/rtmp/connection.h"
 #include "service/rtmp/service.h"
 
@@ -15,13 +16,8 @@ using base::Result;
 
 namespace {
 
-// A peer's words for a log line: bounded, no control bytes, without parameters, which may hold secrets.
-std::string shown(std::string_view text) {
-    std::string out;
-    for (char c : text.substr(0, text.find('?')).substr(0, 200))
-        out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
-    return out;
-}
+// Parameters of a URL may hold secrets.
+std::string without_parameters(std::string_view url) { return base::for_log(url.substr(0, url.find('?'))); }
 
 net::SessionType session_type(::rtmp::PublishStyle style) {
     switch (style) {
@@ -91,7 +87,7 @@ Result<live::StreamKey> Connection::resolve(std::string_view name, const config:
     vhost = snapshot.vhost(address.vhost);
     if (!vhost)
         return base::fail(CloseReason::kNotFound,
-                          fmt::format("vhost {} is not there or disabled", shown(address.vhost)));
+                          fmt::format("vhost {} is not there or disabled", base::for_log(address.vhost)));
     client_.set_params(address.params);
     return live::StreamKey{vhost->name, std::move(address.app), std::move(address.stream)};
 }
@@ -140,9 +136,9 @@ bool Connection::gave_up(const base::Error& error) {
 }
 
 void Connection::decide_connect(::rtmp::ConnectRequest& request) {
-    base::log::trace("RTMP connect: app {}, tcUrl {}, from {}, {}{}", shown(request.app), shown(request.tc_url),
-                     work_->socket->peer_address(), shown(request.flash_version),
-                     work_->socket->is_tls() ? ", TLS" : "");
+    base::log::trace("RTMP connect: app {}, tcUrl {}, from {}, {}{}", without_parameters(request.app),
+                     without_parameters(request.tc_url), work_->socket->peer_address(),
+                     base::for_log(request.flash_version), work_->socket->is_tls() ? ", TLS" : "");
     client_ = ClientInfo(request.app, request.tc_url, request.page_url, request.swf_url, request.forward_path);
     const config::SnapshotPtr snapshot = service_.snapshot();
     const config::Vhost* vhost = nullptr;

@@ -18,7 +18,7 @@ using testing::kKeyframe;
 using testing::kVideoHeader;
 using testing::TestClient;
 
-constexpr std::string_view kStart = "9@0 17:46;9@0 17:12;";
+constexpr std::string_view kVideoStart = "9@0 17:46;9@0 17:12;";
 
 // Waits for the test's word about streams whose name begins with "slow", and refuses those that begin with "no".
 class SlowGuard final : public net::Guard {
@@ -108,7 +108,7 @@ TEST_F(RtmpGuardTest, WhoWaitsHoldsUpNobody) {
     auto p = running("live/a");
     auto v = client(false, "live/a");
     ASSERT_TRUE(ok(v->open()));
-    EXPECT_EQ(v->media(2), kStart);
+    EXPECT_EQ(v->media(2), kVideoStart);
     // Longer than handshake_timeout: the guard's time is not the client's.
     for (int i = 1; i <= 6; ++i) {
         p->send(::rtmp::kVideo, static_cast<uint32_t>(10 + i * 10), kInterFrame);
@@ -164,7 +164,7 @@ TEST_F(RtmpGuardTest, WhatIsPlayedGoesOnWhileMoreIsAskedFor) {
     auto q = running("live/slow1_");
     auto v = client(false, "live/a");
     ASSERT_TRUE(ok(v->open()));
-    EXPECT_EQ(v->media(2), kStart);
+    EXPECT_EQ(v->media(2), kVideoStart);
     guard_.word.reset();
     v->call_on(2, "play", {{}, "slow1_"});
     ASSERT_TRUE(asked("play slow1_;"));
@@ -185,7 +185,7 @@ TEST_F(RtmpGuardTest, ASecondStreamIsRefusedAndTheFirstGoesOn) {
     auto p = running("live/a");
     auto v = client(false, "live/a");
     ASSERT_TRUE(ok(v->open()));
-    EXPECT_EQ(v->media(2), kStart);
+    EXPECT_EQ(v->media(2), kVideoStart);
     v->call_on(2, "play", {{}, "no"});
     v->call_on(3, "publish", {{}, "no2", "live"});
     ASSERT_TRUE(asked("play no;publish no2;")) << guard_.notes;
@@ -204,7 +204,7 @@ TEST_F(RtmpGuardTest, WhatIsPlayedEndsWhileMoreIsAskedFor) {
         auto p = running("live/a");
         auto v = client(false, "live/a");
         ASSERT_TRUE(ok(v->open()));
-        EXPECT_EQ(v->media(2), kStart);
+        EXPECT_EQ(v->media(2), kVideoStart);
         v->call_on(2, std::string(what), {{}, "slow", "live"});
         ASSERT_TRUE(asked(fmt::format("{} slow;", what)));
         p.reset();  // and the viewers' time to wait for it passes
@@ -227,7 +227,7 @@ TEST_F(RtmpGuardTest, AViewerDiesOrIsKickedWhileMoreIsAskedFor) {
         auto p = running("live/a");
         auto v = client(false, "live/a");
         ASSERT_TRUE(ok(v->open()));
-        EXPECT_EQ(v->media(2), kStart);
+        EXPECT_EQ(v->media(2), kVideoStart);
         v->call_on(2, "play", {{}, "slow"});
         ASSERT_TRUE(asked("play slow;"));
         if (kicked) {
@@ -254,7 +254,7 @@ TEST_F(RtmpGuardTest, TheServerStopsWhileSomebodyIsAskedAbout) {
     auto p = running("live/a");
     auto v = client(false, "live/a");
     ASSERT_TRUE(ok(v->open()));
-    EXPECT_EQ(v->media(2), kStart);
+    EXPECT_EQ(v->media(2), kVideoStart);
     v->call_on(2, "play", {{}, "slow2"});
     ASSERT_TRUE(asked("play slow2;"));
     service_->stop();

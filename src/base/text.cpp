@@ -1,0 +1,15 @@
+#include "base/text.h"
+
+#include <algorithm>
+
+namespace base {
+
+std::string for_log(std::string_view text, size_t limit) {
+    std::string out(text.substr(0, limit));
+    std::ranges::replace_if(
+        out, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
+    if (text.size() > limit) out += "...";
+    return out;
+}
+
+}  // namespace base

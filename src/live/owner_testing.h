@@ -1,0 +1,18 @@
+#pragma once
+// For tests that publish: an owner of the publication.
+
+#include <string>
+#include <string_view>
+
+#include "live/stream.h"
+
+namespace live::testing {
+
+struct Owner : PublicationOwner {
+    bool alive = true;
+    std::string revoked;  // why, once it was
+    bool publisher_alive() const override { return alive; }
+    void publication_revoked(std::string_view why) override { revoked = why; }
+};
+
+}  // namespace live::testing
