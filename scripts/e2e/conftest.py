@@ -1,7 +1,9 @@
 """End-to-end tests: the built server as a black box, between real and home-made publishers and players.
 
 python -m pip install -r scripts/e2e/requirements.txt      and the Debian packages in scripts/e2e/packages.txt
-python -m pytest scripts/e2e -n 4
+python -m pytest scripts/e2e -n 8 --dist worksteal -m "not serial and not quiet and not builds"
+python -m pytest scripts/e2e -n 2 --dist worksteal -m "quiet"
+python -m pytest scripts/e2e -m "serial"
 
 SRS_OBJS=dir            where srs and bench were built, default objs
 SRS_MEDIA=dir           media files, default ../shared/media; equivalents are made where there are none
@@ -14,7 +16,7 @@ import subprocess
 
 import pytest
 
-from lib import media, timing
+from lib import homes, media, order, timing
 from lib.ffmpeg import Process
 from lib.server import BINARY, Server
 from lib.watch import Watch
@@ -23,6 +25,18 @@ from lib.watch import Watch
 def pytest_sessionstart(session):
     if not BINARY.exists():
         pytest.exit(f"no server at {BINARY}: build it, or say where it is with SRS_OBJS", returncode=2)
+
+
+@pytest.hookimpl(tryfirst=True)  # before the choice by -m
+def pytest_itemcollected(item):
+    if homes.is_under_sanitizers(item):
+        item.add_marker(pytest.mark.sanitizer)
+
+
+@pytest.hookimpl(trylast=True)  # after the choice by -m and -k
+def pytest_collection_modifyitems(config, items):
+    if workers := getattr(config, "workerinput", {}).get("workercount"):
+        items[:] = order.arranged(items, workers)
 
 
 _shown = []  # what the running test can show when it fails

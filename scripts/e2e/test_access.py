@@ -41,7 +41,7 @@ def live(servers):
         client.connect("live", **connect)
         client.set_chunk_size(60000)
         client.stream_id = client.publish("s")
-        steady = publishing.Steady(client, media.from_keyframe(media.plain()))
+        steady = publishing.Steady(client, media.from_keyframe(media.frequent_keyframes()))
         running.append(steady.__enter__())
         server.steady = steady
         return server

@@ -230,7 +230,7 @@ def test_bytes_of_hls_without_contexts_are_the_stream_s(servers):
     """Nobody is a viewer then, but what was sent is counted, once."""
     conf = "hls { enabled on; hls_fragment 1; hls_window 5; hls_ctx off; }"
     server = servers(top=API, vhosts=default_vhost(conf))
-    with publishing.Steady(rtmp.publisher(server, "live", "s"), media.from_keyframe(media.plain())) as steady:
+    with publishing.Steady(rtmp.publisher(server, "live", "s"), media.from_keyframe(media.frequent_keyframes())) as steady:
         wait_until(lambda: http.get(server.http_port, "/live/s.m3u8").status == 200, 15, "HLS is there")
         steady.stop()  # what the publisher itself is sent is no longer growing
 
@@ -262,7 +262,7 @@ def test_waiting_players_have_a_stream_without_a_publisher(servers):
         assert stream["clients"] == 1 and stream["video"] is None and stream["frames"] == 0, stream
 
 
-@pytest.mark.serial
+@pytest.mark.quiet
 @pytest.mark.parametrize("protocol", ["rtmp", "http-flv", "whep"])
 def test_bytes_and_rates_are_those_that_bench_counts(servers, protocol):
     server = servers(**rtc.options()) if protocol == "whep" else servers(top=API)
@@ -274,7 +274,7 @@ def test_bytes_and_rates_are_those_that_bench_counts(servers, protocol):
             "rtmp": server.rtmp_url("live/s"), "http-flv": server.http_url("live/s.flv"), "whep": rtc.whep_url(server, "live/s")
         }[protocol]  # fmt: skip
         out = server.dir / "bench.json"
-        words = [BENCH, "whep" if protocol == "whep" else "play", url, "-n", str(count), "--seconds", str(seconds), "-q", "--json", out]
+        words = [BENCH, "whep" if protocol == "whep" else "play", url, "-n", str(count), "--seconds", str(seconds), "--settle-ms", "1000", "-q", "--json", out]
         subprocess.run(list(map(str, words)), check=True, capture_output=True, timeout=scaled(60))
         figures = json.loads(out.read_text())
         api.wait_stream(server, "s", lambda s: s["clients"] == 1)
@@ -326,7 +326,7 @@ def test_kick(servers, protocol):
 def test_a_kick_by_hls(servers):
     """A viewer there is one who asks again and again: it is not served any more, and others are."""
     server = servers(top=API, vhosts=default_vhost("hls { enabled on; hls_fragment 1; hls_window 5; hls_ctx on; }"))
-    with steady(server, "s", media.plain()):
+    with steady(server, "s", media.frequent_keyframes()):
 
         def playlist():
             master = http.get(server.http_port, "/live/s.m3u8")

@@ -18,7 +18,7 @@ from conftest import Servers
 GAP_MS = 150
 # Of the server. Under valgrind the cases are of those that do not wait for one, and the watched stream must get through.
 HANDSHAKE_MS, REQUEST_MS, FIRST_PACKET_MS, NORMAL_MS, SEND_MS = (
-    int(ms * SLOW) if VALGRIND else ms for ms in (2000, 2000, 1500, 3000, 2000)
+    int(ms * SLOW) if VALGRIND else ms for ms in (1000, 1000, 800, 1500, 1000)
 )
 
 
@@ -30,6 +30,7 @@ class Watched:
         self.options = {"top": top, "http": http_options, "vhosts": default_vhost("min_latency on;", **vhost)}
         self.directory = directory
         self.server = self.watch = None
+        self.checked = 0.0  # the time up to which the viewers have been looked at
 
     def up(self):
         if not (self.server and self.server.alive() and self.watch.process.poll() is None):
@@ -45,6 +46,7 @@ class Watched:
             time.sleep(1)
             now = time.monotonic()
             self.usual = {who: self.watch.gap(who, now - 1.5, now) for who in Watch.VIEWERS}
+            self.checked = now
         return self
 
     def down(self):
@@ -53,9 +55,11 @@ class Watched:
         self.servers.finish()
 
     def assert_undisturbed(self, since):
-        """No gap, since that time, that exceeds the usual one, or the sender's own, by more than the limit."""
-        time.sleep(max(0.0, since + 1 - time.monotonic()))
-        until = time.monotonic()
+        """No gap, since that time and since the look before, that exceeds the usual one, or the sender's own, by more than
+        the limit. A stall that is under way shows as a gap up to the end, so that the end is so far away."""
+        time.sleep(GAP_MS * SLOW / 1000 + max(self.usual.values()) + 0.1)
+        since, until = min(since, self.checked), time.monotonic()
+        self.checked = until
         assert (
             self.server.alive()
         ), f"the server has ended with {self.server.process.returncode}\n{self.server.evidence()}"
@@ -130,7 +134,7 @@ def wait_closed(connections, seconds):
     return took
 
 
-AT_ONCE = 1.5
+AT_ONCE = 0.8  # less than any limit
 HANDSHAKE = HANDSHAKE_MS / 1000 + 1
 REQUEST = REQUEST_MS / 1000 + 1
 SILENT = r"handshake|did not publish or play|timeout|timed out|\d+ ms"
@@ -187,7 +191,7 @@ VALGRIND_TOO = {
 }
 
 
-@pytest.mark.serial
+@pytest.mark.quiet
 @pytest.mark.parametrize(
     "case", [pytest.param(name, marks=[pytest.mark.valgrind] if name in VALGRIND_TOO else []) for name in CASES]
 )
@@ -213,7 +217,7 @@ def wild_times():
             yield tag._replace(timestamp=(tag.timestamp - base + start) & 0xFFFFFFFF)
 
 
-@pytest.mark.serial
+@pytest.mark.quiet
 def test_timestamps_that_jump_back_and_wrap(quick):
     """The publisher is no attacker and stays; its players get all frames on a timeline that never goes back, nor far
     ahead."""
@@ -243,7 +247,7 @@ def test_timestamps_that_jump_back_and_wrap(quick):
     quick.assert_undisturbed(since)
 
 
-@pytest.mark.serial
+@pytest.mark.quiet
 @pytest.mark.parametrize("case, limit_ms", [("normal_timeout", NORMAL_MS), ("firstpkt_timeout", FIRST_PACKET_MS)])
 def test_name_of_a_frozen_publisher_is_free_at_its_timeout(quick, case, limit_ms):
     mark = quick.server.log_mark()
@@ -262,7 +266,7 @@ def test_name_of_a_frozen_publisher_is_free_at_its_timeout(quick, case, limit_ms
             f"the name should be free {limit_ms} ms after the last frame, not later; " f"it is not after {took:.0f} ms"
         )
         time.sleep(0.05)
-    assert took > limit_ms - 1000, f"the name should be kept for {limit_ms} ms; it was free after {took:.0f} ms"
+    assert took > limit_ms - 300, f"the name should be kept for {limit_ms} ms; it was free after {took:.0f} ms"
     wait_closed([frozen], 1)
     quick.server.wait_log(rf"{limit_ms} ms|timeout", 2, mark)
     quick.assert_undisturbed(since)
@@ -294,7 +298,7 @@ def sip(connection, stopping):
             return
 
 
-@pytest.mark.serial
+@pytest.mark.quiet
 @pytest.mark.parametrize("way", [bad.rtmp_viewer, bad.http_viewer], ids=["rtmp", "http-flv"])
 @pytest.mark.parametrize("reads", ["never", "a byte a second"])
 def test_viewer_that_does_not_read(quick, way, reads):
@@ -302,7 +306,9 @@ def test_viewer_that_does_not_read(quick, way, reads):
     before = quick.server.rss_kb()
     client = rtmp.publisher(quick.server, "live", "heavy")
     stopping = threading.Event()
-    sender = threading.Thread(target=publishing.send_all, args=(client, list(heavy_tags(5 * max(1, int(SLOW)))), 1))
+    # For longer than the limit.
+    speed = 3 if SLOW == 1 else 1
+    sender = threading.Thread(target=publishing.send_all, args=(client, list(heavy_tags(5 * max(1, int(SLOW)))), speed))
     publishing.send_all(client, list(heavy_tags(1))[:2])
     viewer = way(quick.server, "heavy")
     sender.start()
@@ -328,7 +334,7 @@ def test_viewer_that_does_not_read(quick, way, reads):
 # --- many
 
 
-@pytest.mark.serial
+@pytest.mark.quiet
 def test_1000_silent_connections_are_closed_within_10_seconds(default):
     mark, since = default.server.log_mark(), time.monotonic()
     took = wait_closed([bad.plain(default.server.rtmp_port) for _ in range(1000)], 11)
@@ -338,7 +344,7 @@ def test_1000_silent_connections_are_closed_within_10_seconds(default):
     default.assert_undisturbed(since)
 
 
-@pytest.mark.serial
+@pytest.mark.quiet
 def test_300_requests_a_byte_at_a_time_are_closed_within_15_seconds(default):
     mark, since = default.server.log_mark(), time.monotonic()
     request = b"GET /live/watched.flv HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: " + b"slow " * 100 + b"\r\n\r\n"
@@ -369,7 +375,6 @@ def test_300_requests_a_byte_at_a_time_are_closed_within_15_seconds(default):
     default.assert_undisturbed(since)
 
 
-@pytest.mark.serial
 @pytest.mark.skipif(VALGRIND, reason="valgrind's own limits on connections")
 def test_connections_over_the_limit_are_refused(servers):
     server = servers(top="max_connections 20;")

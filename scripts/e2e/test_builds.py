@@ -30,8 +30,9 @@ BUILDS = {
     "gmp": (["--gperf", "--gmp"], True),
     "gmc": (["--gperf", "--gmc"], True),
     "gmd": (["--gperf", "--gmd"], True),
-    "gprof": (["--gprof"], False),
-    "gcov": (["--gcov"], False),
+    # Both of these are compiled anew, so that they are one build.
+    "gprof": (["--gprof", "--gcov"], False),
+    "gcov": (["--gprof", "--gcov"], False),
     "valgrind": (["--valgrind"], True),
 }
 HOT = ["planted_spin", *PLANTED]
@@ -43,10 +44,11 @@ def build():
     made = {}
 
     def get(name):
-        if name not in made:
-            options, shares = BUILDS[name]
-            made[name] = Build(name, *options, shares=shares)
-        return made[name]
+        options, shares = BUILDS[name]
+        key = tuple(options)
+        if key not in made:
+            made[key] = Build(name, *options, shares=shares)
+        return made[key]
 
     return get
 
@@ -95,6 +97,7 @@ def read(server, build, option, *more, instead=None):
 # ---- configure
 
 
+@pytest.mark.smoke
 def test_each_option_is_explained():
     code, text = builds.configure("--help")
     assert code == 0, text
@@ -102,6 +105,7 @@ def test_each_option_is_explained():
         assert re.search(rf"^  --{option}=on\|off +\S.*\(off\)$", text, re.MULTILINE), f"--{option} in\n{text}"
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     "options, reason",
     [
@@ -124,6 +128,7 @@ def test_what_cannot_be_together_is_refused(options, reason, tmp_path):
     assert not (tmp_path / "config.mk").exists(), "nothing should be configured"
 
 
+@pytest.mark.smoke
 def test_what_is_missing_is_named(tmp_path):
     """All of it, with the line to install it."""
     programs = tmp_path / "bin"
@@ -138,6 +143,7 @@ def test_what_is_missing_is_named(tmp_path):
     assert re.search(r"apt-get install .* google-perftools binutils gcovr$", text, re.MULTILINE), text
 
 
+@pytest.mark.smoke
 def test_the_manual_has_the_same_lines():
     table = subprocess.run(
         ["sh", "-c", ". scripts/configure/diagnostics.sh; diagnostics_table"], cwd=ROOT, capture_output=True, check=True
@@ -148,6 +154,7 @@ def test_the_manual_has_the_same_lines():
 # ---- The normal build
 
 
+@pytest.mark.smoke
 @pytest.mark.skipif(SETTINGS["CONFIG_DEBUG"] == "on", reason="the debug build plants defects")
 def test_the_normal_build_has_none_of_it(servers):
     symbols = subprocess.run(["nm", "-C", BINARY], capture_output=True, check=True).stdout.decode()
@@ -176,12 +183,14 @@ def test_it_serves_and_ends_well(planted, name):
     assert code == 0 and "[error]" not in server.output(), f"exit code {code}\n{server.output()}"
 
 
+@pytest.mark.smoke
 def test_gperf_links_tcmalloc(planted):
     server = planted("gperf")
     assert "libtcmalloc.so" in open(f"/proc/{server.pid}/maps").read()
     assert server.end(signal.SIGINT) == 0
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT], ids=["INT", "QUIT"])
 def test_gcp_shows_the_hot_function(planted, build, number):
     server = planted("gcp", "hot")
@@ -238,6 +247,7 @@ def test_perf_stacks_are_whole(planted, build, method, tmp_path):
     assert_whole(stacks, f"perf --call-graph {method}")
 
 
+@pytest.mark.smoke
 def test_gmp_shows_who_holds_memory(planted, build):
     server = planted("gmp", "held")
     wait_planted(server, "held")
@@ -274,6 +284,7 @@ def test_the_api_shows_the_heap(planted, build, tmp_path, name):
     in_order(wanted, "\n".join(found[0]), "the heap by the API")
 
 
+@pytest.mark.smoke
 def test_gmc_names_a_leak(planted):
     server = planted("gmc", "leak")
     wait_planted(server)
@@ -289,6 +300,7 @@ def test_gmc_finds_none(planted):
     assert code == 0 and "No leaks found" in server.output(), f"exit code {code}\n{server.output()}"
 
 
+@pytest.mark.smoke
 def test_gmd_stops_at_an_overrun(planted, build):
     server = planted("gmd", "overrun", wait=False)
     assert server.wait_exit(20) == -signal.SIGSEGV, server.output()
@@ -300,6 +312,7 @@ def test_gmd_stops_at_an_overrun(planted, build):
     assert re.search(rf"#\d+ .*{ENTRY[-1]}[^#]*\Z", text), f"nothing should follow {ENTRY[-1]}:\n{text}"
 
 
+@pytest.mark.smoke
 def test_gprof_shows_the_hot_function(planted, build):
     server = planted("gprof", "hot")
     wait_planted(server)
@@ -311,6 +324,7 @@ def test_gprof_shows_the_hot_function(planted, build):
     assert calls, f"planted_outer should call planted_inner, and that planted_spin:\n{text[:3000]}"
 
 
+@pytest.mark.smoke
 def test_gcov_counts_lines(planted, build):
     made = build("gcov")
     for old in (made.objs / "obj").rglob("*.gcda"):
@@ -362,6 +376,7 @@ def test_valgrind_needs_to_know_the_stacks(planted, build, tmp_path):
         server.discard()
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     "defect, report",
     [

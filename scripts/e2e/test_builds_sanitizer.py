@@ -55,6 +55,7 @@ def run_to_its_end(server, defect):
     assert code > 0, f"it should end with an error, it ended with {code}\n{server.evidence()}"
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("defect", DEFECTS)
 def test_it_names_a_defect(planted, defect):
     server = planted(defect, BINARY)

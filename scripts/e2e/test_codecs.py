@@ -7,12 +7,12 @@ from lib import ffmpeg, flv, http, media, publishing, rtmp
 from lib.server import default_vhost
 from lib.timing import scaled
 
-SPEED = 4  # times real time
+SPEED = 16  # times real time
 
 
 @pytest.fixture
 def server(servers):
-    return servers(vhosts=default_vhost(remux="wait_publisher on;", play="mw_latency 50;"))
+    return servers(vhosts=default_vhost(remux="wait_publisher on;", play="mw_latency 50;", rejoin=100))
 
 
 def recorded_everywhere(server, tags, name):

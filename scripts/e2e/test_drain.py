@@ -10,7 +10,7 @@ from lib import dvr, flv, hls, http, media, publishing, rtmp
 from lib.server import can_connect, default_vhost
 from lib.timing import scaled, wait_until
 
-START_WAIT_MS = int(scaled(2500))  # time for four requests
+START_WAIT_MS = int(scaled(1200))  # time for four requests
 TOP = f"http_api {{ enabled on; listen 127.0.0.1:API_PORT; }}\ngrace_start_wait {START_WAIT_MS}; grace_limit 60000; grace_final_wait 100;\n"
 VHOST = (
     "dvr { enabled on; dvr_path ./rec/[app]/[stream].[timestamp].flv; }"
@@ -27,7 +27,7 @@ def test_viewers_and_recordings_through_a_gentle_end(servers):
     server = servers(top=TOP, vhosts=default_vhost(VHOST, play="mw_latency 100;"))
     assert ready(server) == 200, "it is ready while it runs"
     publisher = rtmp.publisher(server, "live", "s")
-    with publishing.Steady(publisher, media.from_keyframe(media.plain())) as steady:
+    with publishing.Steady(publisher, media.from_keyframe(media.frequent_keyframes())) as steady:
         viewers = {
             "RTMP": publishing.Collector(rtmp.player(server, "live", "s", timeout=scaled(30))),
             "HTTP-FLV": publishing.Collector(http.Live(server.http_port, "/live/s.flv", timeout=scaled(30))),
@@ -63,11 +63,11 @@ def test_viewers_and_recordings_through_a_gentle_end(servers):
 @pytest.mark.parametrize("ctx", ["on", "off"])
 def test_viewers_of_hls_through_a_gentle_end(servers, ctx):
     """They come anew for each piece, and are served to the last one; others who come by HTTP are not."""
-    conf = f"hls {{ enabled on; hls_path ./html; hls_fragment 0.5; hls_window 4; hls_ctx {ctx}; hls_ts_ctx {ctx}; }}"
+    conf = f"hls {{ enabled on; hls_path ./html; hls_fragment 0.5; hls_window 2; hls_ctx {ctx}; hls_ts_ctx {ctx}; }}"
     server = servers(
         top="grace_start_wait 100; grace_limit 120000; grace_final_wait 100;\n", vhosts=default_vhost(conf)
     )
-    with publishing.Steady(rtmp.publisher(server, "live", "s"), media.from_keyframe(media.plain())) as steady:
+    with publishing.Steady(rtmp.publisher(server, "live", "s"), media.from_keyframe(media.frequent_keyframes())) as steady:
         wait_until(lambda: http.get(server.http_port, PLAYLIST).status == 200, 20, "a playlist")
         path = PLAYLIST
         if ctx == "on":

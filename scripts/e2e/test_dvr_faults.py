@@ -21,9 +21,9 @@ def recorder(servers, form, environment=None, path="./rec/[app]/[stream].[timest
     return servers(vhosts=dvr.vhost(f"{path}.{form}", **directives), environment=environment)
 
 
-def steady(server, name="one"):
-    """A publisher in real time, in a loop."""
-    return publishing.Steady(rtmp.publisher(server, "live", name), media.tags(media.plain()))
+def steady(server, name="one", speed=1):
+    """A publisher in a loop."""
+    return publishing.Steady(rtmp.publisher(server, "live", name), media.tags(media.plain()), speed=speed)
 
 
 def assert_stream_lives(server, name="one"):
@@ -56,7 +56,7 @@ def test_kill_9_costs_a_second_at_most_and_the_next_start_finishes(servers, form
     server = recorder(servers, form)
     with steady(server) as publisher:
         growing = dvr.wait_growing(server, 40_000)
-        time.sleep(3)
+        time.sleep(2)
         sent = publisher.sent[-1].timestamp
         kill(server)
     left = duration(growing)
@@ -82,13 +82,13 @@ def test_kill_9_costs_a_second_at_most_and_the_next_start_finishes(servers, form
 def test_killed_at_any_moment(servers, form):
     """Short segments of several streams, so that files begin, end and are finished when it comes."""
     server = recorder(servers, form, dvr_plan="segment", dvr_duration=1)
-    sources = [media.plain(), media.with_b_frames()]
+    sources = [media.frequent_keyframes(), media.with_b_frames()]
     for turn in range(5):
         publishers = [
             publishing.Steady(rtmp.publisher(server, "live", f"s{number}"), media.tags(sources[number % 2]))
             for number in range(4)
         ]
-        time.sleep(random.uniform(0.05, 2.5))
+        time.sleep(random.uniform(0.05, 1.5))
         kill(server)
         for publisher in publishers:
             publisher.stop()
@@ -105,7 +105,7 @@ def test_killed_at_any_moment(servers, form):
 def test_a_torn_end_is_cut_off(servers, form):
     """Whatever the last bytes are: half a tag or fragment, zeros, garbage."""
     server = recorder(servers, form)
-    with steady(server):
+    with steady(server, speed=4):
         growing = dvr.wait_growing(server, 130_000)  # several fragments
         kill(server)
     whole = growing.read_bytes()
@@ -162,7 +162,7 @@ def test_term_completes_the_file(servers, form):
 def test_directory_removed(servers):
     """The file ends with an error, the stream lives, the next file makes the directory anew."""
     server = recorder(servers, "flv")
-    with steady(server):
+    with steady(server, speed=4):
         dvr.wait_growing(server, 40_000)
         shutil.rmtree(server.dir / "rec")
         server.wait_log(r"\[error\].*was removed while it grew", seconds=10)
@@ -179,7 +179,7 @@ def test_no_permission(servers, form):
     server = servers.make(vhosts=dvr.vhost(f"./rec/[stream].[timestamp].{form}"))
     (server.dir / "rec").write_text("in the way")
     server.start()
-    with steady(server):
+    with steady(server, speed=4):
         server.wait_log(r"\[error\].*dvr: .*another file begins in 2 s")
         assert_stream_lives(server)
         (server.dir / "rec").unlink()
@@ -194,12 +194,12 @@ def test_disk_full(servers, form):
     server = servers.make(vhosts=dvr.vhost(f"./rec/[stream].[timestamp].{form}", dvr_keyframes=16))
     rec = server.dir / "rec"
     rec.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", rec], capture_output=True).returncode != 0:
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", rec], capture_output=True).returncode != 0:
         pytest.skip("mounting needs root")
     try:
-        (rec / "ballast").write_bytes(bytes(256 * 1024))
+        (rec / "ballast").write_bytes(bytes(768 * 1024))
         server.start()
-        with steady(server):
+        with steady(server, speed=4):
             server.wait_log(r"\[error\].*dvr: .*No space left", seconds=20)
             assert_stream_lives(server)
             (rec / "ballast").unlink()
@@ -235,7 +235,7 @@ def test_slow_disk(servers, tmp_path):
 def test_write_errors_are_told_and_over_when_they_end(servers, tmp_path):
     fault = tmp_path / "fault"
     server = recorder(servers, "mp4", environment={"DISK_FAULT": f"@{fault}"})
-    with steady(server):
+    with steady(server, speed=4):
         dvr.wait_growing(server, 80_000)
         fault.write_text("path=rec/ op=write error=EIO")
         server.wait_log(r"\[error\].*dvr: .*Input/output error", seconds=10)

@@ -10,8 +10,8 @@ from lib import ffmpeg, flv, http, media, publishing, rtmp
 from lib.server import default_vhost
 from lib.timing import scaled
 
-WAITING = default_vhost(remux="wait_publisher on;", play="mw_latency 100;")
-SPEED = 4  # times real time
+WAITING = default_vhost(remux="wait_publisher on;", play="mw_latency 100;", rejoin=100)
+SPEED = 16  # times real time
 
 
 @pytest.fixture

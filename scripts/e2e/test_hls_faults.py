@@ -20,10 +20,10 @@ PATH = "/live/one.m3u8"
 KILLS = int(os.environ.get("SRS_HLS_KILLS", "20"))
 
 
-def steady(server, name="one", start_at=0):
-    """A publisher in real time, in a loop."""
+def steady(server, name="one", speed=1):
+    """A publisher in a loop."""
     client = rtmp.publisher(server, "live", name, timeout=scaled(10))
-    return publishing.Steady(client, media.from_keyframe(media.with_b_frames()), start_at)
+    return publishing.Steady(client, media.from_keyframe(media.frequent_keyframes()), speed=speed)
 
 
 def publish(server, tags, speed=None, name="one"):
@@ -120,7 +120,7 @@ def test_kill_9_while_segments_are_written(servers, cleanup):
 
 @pytest.mark.parametrize("form, keys", [("off", "off"), ("on", "off"), ("on", "on")])
 def test_a_restart_goes_on_behind_a_discontinuity(servers, form, keys):
-    server = servers(vhosts=hls.vhost(use_fmp4=form, keys=keys, rejoin=3000))
+    server = servers(vhosts=hls.vhost(use_fmp4=form, keys=keys, rejoin=1500))
     tags = media.tags(media.with_b_frames())
     publish(server, tags)
     before = hls.wait(server, PATH, lambda playlist: playlist.span() > 11)  # with the short one at the end
@@ -302,12 +302,12 @@ def test_disk_full(servers):
     server = servers.make(vhosts=hls.vhost(fragment="1", path="./html/small"))
     small = server.dir / "html/small"
     small.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", small], capture_output=True).returncode:
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", small], capture_output=True).returncode:
         pytest.skip("mounting needs root")
     try:
-        (small / "ballast").write_bytes(bytes(300 * 1024))
+        (small / "ballast").write_bytes(bytes(812 * 1024))
         server.start()
-        with steady(server):
+        with steady(server, speed=4):
             server.wait_log("HLS of .* failed: .*No space left", seconds=30)
             player = rtmp.player(server, "live", "one")
             wait_until(lambda: any(flv.is_frame(tag) for tag in player.tags()), 5, "frames of the stream")

@@ -31,7 +31,7 @@ def test_hls_js_in_chromium(servers, tool, tmp_path, form):
         pytest.skip("scripts/test installs hls.js and Chromium")
     server = servers(
         vhosts=hls.vhost(
-            fragment="1",
+            fragment="0.5",
             window="20",
             ctx="on",
             use_fmp4="on" if form.startswith("fmp4") else "off",
@@ -39,7 +39,7 @@ def test_hls_js_in_chromium(servers, tool, tmp_path, form):
             storage="memory" if form.endswith("memory") else "disk",
         )
     )
-    tags = media.from_keyframe(media.with_b_frames())
+    tags = media.from_keyframe(media.frequent_keyframes())
     with publishing.Steady(rtmp.publisher(server, "live", "one", timeout=scaled(10)), tags):
         wait_until(lambda: client_http.get_status(server.http_port, PATH) == 200, 15, "a playlist")
         page = browser.Browser(tool, tmp_path, PAGE, server.http_url(PATH[1:]))

@@ -89,7 +89,7 @@ def test_http_players(servers):
             )
         )
         with rtmp.publisher(server, "live", "one") as publisher, publishing.Steady(
-            publisher, media.from_keyframe(media.plain())
+            publisher, media.from_keyframe(media.frequent_keyframes())
         ):
             with http.Live(server.http_port, "/live/one.flv?k=v", Referer="http://page/") as player:
                 player.tags()

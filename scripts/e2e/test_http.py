@@ -316,7 +316,7 @@ def test_rtmps_and_https(secure, tool, tmp_path):
     secure.wait_players("live/tls", 4)
     tool(
         ffmpeg.command(
-            "-readrate", 4, "-i", path, "-c", "copy", "-f", "flv", f"rtmps://127.0.0.1:{secure.rtmps_port}/live/tls"
+            "-readrate", 16, "-i", path, "-c", "copy", "-f", "flv", f"rtmps://127.0.0.1:{secure.rtmps_port}/live/tls"
         )
     ).finish(20)
     for name, collector in collectors.items():

@@ -9,12 +9,12 @@ from lib import ffmpeg, flv, http, media, publishing, rtmp, ts
 from lib.server import default_vhost
 from lib.timing import scaled, wait_until
 
-SPEED = 8  # times real time
+SPEED = 16  # times real time
 
 
 @pytest.fixture
 def server(servers):
-    return servers(vhosts=default_vhost(remux="wait_publisher on;", play="mw_latency 50;"))
+    return servers(vhosts=default_vhost(remux="wait_publisher on;", play="mw_latency 50;", rejoin=100))
 
 
 def publish(server, name, tags, speed=SPEED):
@@ -117,7 +117,7 @@ def test_who_comes_late_begins_at_a_keyframe(server):
 
 def test_who_comes_late_to_sound_alone(server):
     tags = media.tags(media.audio_only())
-    with publishing.Steady(rtmp.publisher(server, "live", "sound"), tags) as publisher:
+    with publishing.Steady(rtmp.publisher(server, "live", "sound"), tags, speed=4) as publisher:
         wait_until(lambda: len(publisher.sent) > 20, 10, "the publisher has begun")
         live = http.Live(server.http_port, "/live/sound.ts", timeout=scaled(10))
         data = b""

@@ -180,14 +180,15 @@ IDLE = 5000 if SLOW == 1 else 1000
 def watched(tmp_path):
     made = Watched(
         tmp_path,
-        f"rtmp {{ handshake_timeout 4000; }}\nmax_connections {IDLE + 1000};\n"
-        "http_api { enabled on; listen 127.0.0.1:API_PORT; request_timeout 4000; }\n",
-        "request_timeout 4000;",
+        f"rtmp {{ handshake_timeout 3000; }}\nmax_connections {IDLE + 1000};\n"
+        "http_api { enabled on; listen 127.0.0.1:API_PORT; request_timeout 3000; }\n",
+        "request_timeout 3000;",
     )
     yield made.up()
     made.down()
 
 
+@pytest.mark.quiet
 def test_five_thousand_idle_connections(watched):
     """To every listener, silent or with half of something, while a stream plays on; then they are gone."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -13,7 +13,7 @@ from lib.timing import scaled
 
 
 def server_with(servers, play):
-    return servers(vhosts=default_vhost(remux="wait_publisher on;", play="mw_latency 0; " + play))
+    return servers(vhosts=default_vhost(remux="wait_publisher on;", play="mw_latency 0; " + play, rejoin=100))
 
 
 def played(server, tags, name="s"):
@@ -171,7 +171,7 @@ def test_a_slow_viewer_goes_on_at_a_later_keyframe(servers, way):
     publishing.send_all(client, tags[:2])
     viewer = way(server, "slow", timeout=scaled(30), receive_buffer=16384)
     quick = publishing.Collector(rtmp.player(server, "live", "slow", timeout=scaled(30)))
-    sender = threading.Thread(target=publishing.send_all, args=(client, tags[2:-150], 3))
+    sender = threading.Thread(target=publishing.send_all, args=(client, tags[2:-150], 10))
     sender.start()
     sender.join()  # the viewer has read nothing meanwhile
     slow = publishing.Collector(viewer)

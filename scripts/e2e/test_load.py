@@ -19,7 +19,7 @@ def bench(server, kind, url, *arguments, seconds=60):
     """One run of the load tool to its end; its figures."""
     assert BENCH.exists(), f"the load tool should be at {BENCH}"
     out = server.dir / "bench.json"
-    words = [BENCH, kind, url, "-q", "--json", out, *map(str, arguments)]
+    words = [BENCH, kind, url, "-q", "--settle-ms", "0", "--json", out, *map(str, arguments)]
     done = subprocess.run(words, capture_output=True, check=False, timeout=scaled(seconds))
     assert done.returncode == 0, f"{words}: {done.stderr.decode()}{done.stdout.decode()}\n{server.evidence(2000)}"
     return json.loads(out.read_text())
@@ -41,7 +41,6 @@ def churn(server, cycles):
     fall_silent(server, cycles // 4)
 
 
-@pytest.mark.serial
 @pytest.mark.valgrind
 def test_memory_and_descriptors_come_back(servers):
     server = servers(vhosts=default_vhost(play="mw_latency 100;"))
@@ -64,12 +63,14 @@ def test_memory_and_descriptors_come_back(servers):
     ), f"{CYCLES} connections should leave memory where it was, {memory} kB; it grew by {grown} kB"
 
 
-@pytest.mark.serial
 @pytest.mark.skipif(VALGRIND, reason="times under valgrind say nothing")
 @pytest.mark.parametrize(
     "vhost, play, limit_ms",
-    [("min_latency on;", "", 30), ("", "", 400), ("", "mw_latency 100;", 150)],
-    ids=["min_latency", "default", "mw_latency-100"],
+    [
+        pytest.param("min_latency on;", "", 30, id="min_latency", marks=pytest.mark.serial),
+        pytest.param("", "", 400, id="default", marks=pytest.mark.quiet),
+        pytest.param("", "mw_latency 100;", 150, id="mw_latency-100", marks=pytest.mark.quiet),
+    ],
 )
 @pytest.mark.parametrize("protocol", ["rtmp", "http-flv"])
 def test_latency_of_100_viewers(servers, vhost, play, limit_ms, protocol):
@@ -77,7 +78,7 @@ def test_latency_of_100_viewers(servers, vhost, play, limit_ms, protocol):
     server = servers(vhosts=default_vhost(vhost, play=play))
     publish = server.rtmp_url("live/latency")
     url = publish if protocol == "rtmp" else server.http_url("live/latency.flv")
-    result = bench(server, "latency", url, "--publish", publish, "-n", 100, "--seconds", 5, "--settle-ms", 500)
+    result = bench(server, "latency", url, "--publish", publish, "-n", 100, "--seconds", 4, "--ramp", 0)
     assert (result["connected"], result["failed"], result["lost"]) == (100, 0, 0), result
     for kind in ("video", "audio"):
         times = result[f"{kind}_latency_ms"]
@@ -88,7 +89,6 @@ def test_latency_of_100_viewers(servers, vhost, play, limit_ms, protocol):
         ), f"{kind}: p99 should be at most {limit_ms * SLOW:.0f} ms, and {late} ms that the load tool was late: {times}"
 
 
-@pytest.mark.serial
 def test_bench_publishes_and_plays(server):
     """Everybody connects, gets the stream, and nobody is lost."""
     count = 20 if SLOW == 1 else 5

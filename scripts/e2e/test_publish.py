@@ -96,7 +96,7 @@ def test_rtmp_player_waits_for_the_publisher(server):
     early = publishing.Collector(rtmp.player(server, "live", "later", timeout=scaled(20)))
     time.sleep(0.5)
     with rtmp.publisher(server, "live", "later") as client:
-        publishing.send_all(client, tags, 8)
+        publishing.send_all(client, tags, 20)
     flv.assert_same(tags, early.finish(scaled(20), "the early player"), "the early player")
 
 
@@ -113,7 +113,7 @@ def test_http_player_before_the_publisher_waits_where_configured(servers):
     early = publishing.Collector(http.Live(server.http_port, "/live/later.flv", wait=False, timeout=scaled(20)))
     time.sleep(0.5)
     with rtmp.publisher(server, "live", "later") as client:
-        publishing.send_all(client, tags, 8)
+        publishing.send_all(client, tags, 20)
     flv.assert_same(tags, early.finish(scaled(20), "the early player"), "the early player")
 
 

@@ -26,7 +26,7 @@ def reload(server, *changes, expect=r"reload: .* changes, \d+ of them in force")
 def live(servers):
     """A server with a publisher, and viewers that see that they miss nothing."""
     server = servers(vhosts=default_vhost(play="mw_latency 100; gop_cache on;", publish="takeover off;"))
-    tags = media.from_keyframe(media.plain())
+    tags = media.from_keyframe(media.frequent_keyframes())
     by_rtmp = publishing.Collector(rtmp.player(server, "live", "s", timeout=scaled(20)))
     with publishing.Steady(rtmp.publisher(server, "live", "s"), tags) as steady:
         server.steady = steady
@@ -70,7 +70,7 @@ def test_play_directives_of_a_live_stream(live):
     cached = min(first_picture_against_the_edge(live) for _ in range(3))
     assert cached <= 0, f"with the gop cache a viewer begins in the past; it began {cached} ms later"
     reload(live, ("gop_cache on;", "gop_cache off;"), ("mw_latency 100;", "mw_latency 0;"))
-    later = max(first_picture_against_the_edge(live) for _ in range(3))
+    later = sorted(first_picture_against_the_edge(live) for _ in range(3))[1]
     assert later > 0, f"without the gop cache a viewer begins with what is yet to come; it began {-later} ms before"
 
 

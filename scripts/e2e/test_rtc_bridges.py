@@ -129,7 +129,7 @@ def test_opus_becomes_aac(servers, tmp_path):
     async def scene():
         async with rtc_aiortc.Publisher(rtc.whip_url(server), sounds=Tone()) as publisher:
             await publisher.connected()
-            await record(server, out, 5)
+            await record(server, out, 4)
 
     asyncio.run(scene())
     assert_aac(out)
@@ -146,7 +146,7 @@ def test_g711_goes_through_and_becomes_aac(servers, tmp_path, codec):
             await publisher.connected()
             async with Listener(rtc.whep_url(server), 8000, 1) as player:
                 assert f"{codec[6:]}/8000" in player.answer and "opus" not in player.answer, player.answer
-                samples, _ = await asyncio.gather(player.listen(4), record(server, out, 5))
+                samples, _ = await asyncio.gather(player.listen(4), record(server, out, 4))
                 return samples
 
     assert_clear(asyncio.run(scene())[:, 0], LEFT, codec, 8000)
@@ -186,7 +186,7 @@ def test_hevc_to_webrtc(servers):
 def test_to_http_flv_as_it_is(servers, tool, tmp_path, codec, name):
     """What pion publishes: every picture of the file in its order (by the pictures that FFmpeg 9 decodes)."""
     server = servers(**rtc.options())
-    publisher = tool(pion.words(codec=codec, whip=rtc.whip_url(server), seconds=6 if SLOW == 1 else 10))
+    publisher = tool(pion.words(codec=codec, whip=rtc.whip_url(server), seconds=4 if SLOW == 1 else 10))
     out = tmp_path / "out.flv"
     api.wait_stream(server, "one", lambda stream: stream["video_frames"] > 2, 20)
     # To the end, so that what is compared has one.

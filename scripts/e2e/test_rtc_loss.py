@@ -55,9 +55,9 @@ def test_lost_packets_are_sent_again(place, side, rtx):
     """10 % each way: NACK from our ring for the player, and ours to the publisher; by RTX or the same packet again. By RTX
     a player that is pion asks on for what it has got, which may not take from what is for others."""
     port, by_rtx = ("whep_port", "rtx") if side == "player" else ("whip_port", "publisher_rtx")
-    with Running(place.rtc_port, Harm(loss=10, after=2), seed=7) as relay:
+    with Running(place.rtc_port, Harm(loss=10, after=1), seed=7) as relay:
         through = {port: relay.port, by_rtx: rtx}
-        found = pion.run(codec="h264", whip=rtc.whip_url(place), whep=rtc.whep_url(place), seconds=8, **through)
+        found = pion.run(codec="h264", whip=rtc.whip_url(place), whep=rtc.whep_url(place), seconds=5, **through)
         did = relay.finish()
     # What comes by RTX at the very end pion keeps to itself.
     assert_mended(found, did, f"{side}, RTX {rtx}", "holes_overdue" if side == "player" and rtx else "holes_left")

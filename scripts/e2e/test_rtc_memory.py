@@ -9,7 +9,7 @@ from lib.server import BENCH
 from lib.timing import scaled
 from test_load import bench
 
-LONG = ["--seconds", 3, "--settle-ms", 0, "--timeout-ms", int(scaled(20_000))]
+LONG = ["--seconds", 3, "--timeout-ms", int(scaled(20_000))]
 
 
 @pytest.mark.valgrind
@@ -25,8 +25,8 @@ def test_played_from_rtmp(servers):
 def test_published_and_played_by_rtmp(servers):
     """RTP made frames, Opus made AAC."""
     server = servers(**rtc.options())
-    words = [BENCH, "whip", rtc.whip_url(server, "live/two"), "-q", "--file", media.plain(), *LONG]
-    words[words.index("--seconds") + 1] = int(scaled(5))
+    words = [BENCH, "whip", rtc.whip_url(server, "live/two"), "-q", "--settle-ms", 0, "--file", media.plain(), *LONG]
+    words[words.index("--seconds") + 1] = int(scaled(3))
     whip = subprocess.Popen(list(map(str, words)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     try:
         with rtmp.player(server, "live", "two", timeout=scaled(20)) as player:

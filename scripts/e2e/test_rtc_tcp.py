@@ -22,7 +22,6 @@ def server(servers):
     return servers(top=top, vhosts=wanted["vhosts"])
 
 
-@pytest.mark.serial
 def test_whip_to_whep_over_tcp(server, pages):  # noqa: F811
     page = pages(source="canvas", publish=rtc.whip_url(server), play=rtc.whep_url(server))
     seen = page.wait(lambda one: rtc.decodes(one, 60) and rtc.hears(one), 30, "60 frames and sound")

@@ -10,7 +10,7 @@ from lib import flv, media, publishing, rtmp
 from lib.server import default_vhost
 from lib.timing import scaled
 
-SPEED = 8  # times real time
+SPEED = 16  # times real time
 
 
 @pytest.fixture

@@ -113,10 +113,10 @@ def test_hls(servers, storage):
             answer = get(f"/live/one.m3u8?{bad}{more}")
             assert answer.status == 403, f"{why}: {answer.describe()}"
     # A viewer that was let in goes on when its URL has expired.
-    address = playlist("one", 4)
+    address = playlist("one", 2)
     answer = get(address)
     assert answer.status == 200, answer.describe()
-    time.sleep(5.1)
+    time.sleep(3.1)
     answer = get(address)
     assert answer.status == 200, f"a viewer stays one when its URL expires: {answer.describe()}"
     listed = hls.Playlist(answer.body.decode())

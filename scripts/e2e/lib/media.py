@@ -133,6 +133,12 @@ def rare_keyframes():
     )  # fmt: skip
 
 
+def frequent_keyframes():
+    """FLV, H.264 with B pictures and a keyframe each 480 ms, and AAC; 10 s: what waits for a segment waits for no keyframe."""
+    picture = [*_H264, "-bf", 2, "-g", 12, "-keyint_min", 12, "-sc_threshold", 0]
+    return _made("frequent.flv", ffmpeg.command(*_source(10), *picture, *_AAC, "-f", "flv", "OUT"))
+
+
 def h264_mp3():
     """FLV, H.264 with B pictures and MP3."""
     return _made(

@@ -16,12 +16,13 @@ def send_all(client, tags, speed=None):
 
 
 class Steady:
-    """Publishes a file in a loop, on one timeline, from a thread, until it is stopped."""
+    """Publishes a file in a loop, on one timeline, from a thread, until it is stopped; speed times as fast as real time."""
 
-    def __init__(self, client, tags, start_at=0):
+    def __init__(self, client, tags, start_at=0, speed=1):
         self.client = client
         self.tags = tags
         self.start_at = start_at  # ms, of the first timestamp
+        self.speed = speed
         self.sent = []
         self.error = None
         self.stopping = threading.Event()
@@ -44,7 +45,7 @@ class Steady:
         begin = time.monotonic()
         try:
             for tag in self._timeline():
-                pause = (tag.timestamp - self.start_at) / 1000 - (time.monotonic() - begin)
+                pause = (tag.timestamp - self.start_at) / 1000 / self.speed - (time.monotonic() - begin)
                 if self.stopping.wait(max(pause, 0)):
                     return
                 self.client.send_tag(tag)
