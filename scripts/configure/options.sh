@@ -6,6 +6,7 @@ options_rows() {
     cat <<'ROWS'
 prefix|/usr/local/srs|DIR|where `make install` puts the server
 jobs|auto|N|how many compilers `make` runs at once; auto: one per processor
+batch|8|N|how many sources of a folder are compiled together, which is faster; 1: each by itself
 debug|off|on,off|for the debugger: not optimised, with costly checks and painted stacks
 sanitizer|off|on,off|find bad memory accesses, leaks and undefined behaviour: built with gcc's sanitizers
 sanitizer-static|off|on,off|with --sanitizer: link their libraries into the server, to run it where there is no compiler
@@ -104,10 +105,13 @@ options_parse() {
     done
     diagnostics_refuse
     # The options' variables are set by name above; those that are checked here are named once more.
-    : "${opt_jobs:=}" "${opt_objs:=}" "${opt_prefix:=}"
+    : "${opt_jobs:=}" "${opt_batch:=}" "${opt_objs:=}" "${opt_prefix:=}"
     [ "$opt_jobs" = auto ] && opt_jobs=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
     case $opt_jobs in
         '' | *[!0-9]* | 0) options_die "--jobs takes a number from 1, not '$opt_jobs'" ;;
+    esac
+    case $opt_batch in
+        '' | *[!0-9]* | 0) options_die "--batch takes a number from 1, not '$opt_batch'" ;;
     esac
     [ -n "$opt_objs" ] || options_die "--objs needs a directory"
     case $opt_objs$opt_prefix in

@@ -12,6 +12,8 @@ summary_write() {
         echo "CONFIGURE_ARGUMENTS := $(summary_escape "$opt_arguments")"
         echo "CONFIG_PREFIX := $opt_prefix"
         echo "CONFIG_JOBS := $opt_jobs"
+        echo "CONFIG_BATCH := $opt_batch"
+        echo "CONFIG_LINKER := $linker_flag"
         echo "CONFIG_DEBUG := $opt_debug"
         for summary_name in sanitizer sanitizer-static sanitizer-log gperf gcp gmp gmc gmd gprof gcov valgrind; do
             eval "summary_value=\$opt_$(echo $summary_name | tr - _)"
