@@ -7,10 +7,14 @@
 .SUFFIXES:
 MAKEFLAGS += --no-builtin-rules
 
+# One spelling of a directory, however it was given: objects and what they depend on are found by it.
+from_here = $(patsubst $(CURDIR)/%,%,$(1))
 OBJS ?= objs
+override OBJS := $(call from_here,$(OBJS))
 CONFIG ?= $(OBJS)/config.mk
 # Builds that give the compiler the same flags can share their objects: those with gperf or valgrind and the normal one do.
 OBJDIR ?= $(OBJS)/obj
+override OBJDIR := $(call from_here,$(OBJDIR))
 
 goals := $(or $(MAKECMDGOALS),all)
 ifneq ($(filter-out help clean layers format format-check,$(goals)),)
