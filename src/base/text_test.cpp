@@ -16,5 +16,12 @@ TEST(TextTest, LongTextIsCut) {
     EXPECT_EQ(for_log("123456", 5), "12345...");
 }
 
+TEST(TextTest, FormatsAreAppended) {
+    std::string text = "a";
+    append_format(text, "{}{:02X}", 1, 10);
+    append_format(text, "");
+    EXPECT_EQ(text, "a10A");
+}
+
 }  // namespace
 }  // namespace base

@@ -6,6 +6,7 @@
 #include <openssl/rand.h>
 #include <openssl/x509.h>
 
+#include "base/text.h"
 #include "protocol/dtls/openssl.h"
 
 namespace dtls {
@@ -69,7 +70,9 @@ base::Result<Certificate> Certificate::make(KeyKind kind) {
     unsigned size = 0;
     if (X509_digest(made.x509(), EVP_sha256(), digest, &size) != 1)
         return base::fail(base::Code::kSystem, "the fingerprint of a certificate: " + openssl_error_text());
-    made.fingerprint_ = fmt::format("sha-256 {:02X}", fmt::join(digest, digest + size, ":"));
+    made.fingerprint_ = "sha-256";
+    for (unsigned i = 0; i < size; ++i)
+        base::append_format(made.fingerprint_, "{}{:02X}", i == 0 ? ' ' : ':', digest[i]);
     return made;
 }
 

@@ -1,7 +1,8 @@
 #include <fmt/format.h>
 
-#include <iterator>
+#include <utility>
 
+#include "base/text.h"
 #include "protocol/m3u8/playlist.h"
 
 namespace m3u8 {
@@ -44,12 +45,12 @@ class Writer {
     }
 
     void end() { add("#EXT-X-ENDLIST\n"); }
-    std::string take() { return fmt::to_string(out_); }
+    std::string take() { return std::move(out_); }
 
   private:
     template <class... Args>
     void add(fmt::format_string<Args...> format, Args&&... args) {
-        fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
+        base::append_format(out_, format, std::forward<Args>(args)...);
     }
 
     void key(const Key& key) {
@@ -67,7 +68,7 @@ class Writer {
     }
 
     std::string_view query_;
-    fmt::memory_buffer out_;
+    std::string out_;
     Key key_;
     std::string map_;
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "service/api/envelope.h"
 
 namespace service::api {
@@ -43,7 +44,7 @@ void JsonText::field(std::string_view name, std::string_view value) {
 void JsonText::field(std::string_view name, double value) {
     if (!std::isfinite(value)) return null(name);
     begin(name);
-    fmt::format_to(std::back_inserter(out_), "{}", value);
+    base::append_format(out_, "{}", value);
 }
 
 }  // namespace service::api

@@ -4,6 +4,8 @@
 #include <openssl/evp.h>
 #include <openssl/rand.h>
 
+#include "base/text.h"
+
 namespace service::hls {
 
 namespace {
@@ -24,7 +26,8 @@ base::Result<void> Cipher::begin(int fragments_per_key) {
         used_ = 0;
     }
     ++used_;
-    iv_text_ = fmt::format("{:02x}", fmt::join(iv, ""));
+    iv_text_.clear();
+    for (const uint8_t byte : iv) base::append_format(iv_text_, "{:02x}", byte);
     good = good && EVP_EncryptInit_ex(context_.get(), EVP_aes_128_cbc(), nullptr, key_->bytes.data(), iv.data()) == 1;
     if (!good) {
         key_.reset();

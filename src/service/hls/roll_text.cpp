@@ -5,6 +5,8 @@
 #include <charconv>
 #include <set>
 
+#include "base/text.h"
+
 namespace service::hls {
 
 namespace {
@@ -13,7 +15,7 @@ void append_escaped(std::string& out, std::string_view text) {
     for (const char c : text) {
         const auto byte = static_cast<unsigned char>(c);
         if (byte < 0x20 || byte == 0x7f || c == '%') {
-            fmt::format_to(std::back_inserter(out), "%{:02X}", byte);
+            base::append_format(out, "%{:02X}", byte);
         } else {
             out += c;
         }

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <iterator>
+
+#include "base/text.h"
 
 namespace service::metrics {
 
@@ -64,7 +65,7 @@ Labels& Labels::add(std::string_view name, std::string_view value) {
 
 void Text::family(std::string_view name, Type type, std::string_view help) {
     name_ = name;
-    fmt::format_to(std::back_inserter(text_), "# HELP {} {}\n# TYPE {} {}\n", name, help, name, type_name(type));
+    base::append_format(text_, "# HELP {} {}\n# TYPE {} {}\n", name, help, name, type_name(type));
 }
 
 void Text::part(std::string_view suffix, const Labels& labels, std::string_view le, double value) {
@@ -83,9 +84,9 @@ void Text::line(std::string_view suffix, std::string_view labels, double value) 
     } else if (std::isinf(value)) {
         text_ += value > 0 ? "+Inf" : "-Inf";
     } else if (value == std::floor(value) && std::abs(value) < 9e15) {
-        fmt::format_to(std::back_inserter(text_), "{}", static_cast<int64_t>(value));  // counters stay readable
+        base::append_format(text_, "{}", static_cast<int64_t>(value));  // counters stay readable
     } else {
-        fmt::format_to(std::back_inserter(text_), "{}", value);
+        base::append_format(text_, "{}", value);
     }
     text_ += '\n';
 }
