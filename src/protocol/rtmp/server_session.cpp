@@ -1,12 +1,22 @@
 #include "protocol/rtmp/server_session.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace rtmp {
 
 using base::Code;
 using base::fail;
 using base::Result;
+
+namespace {
+
+// Enough to tell the streams of one connection apart.
+uint32_t hash_of_name(std::string_view name) {
+    return static_cast<uint32_t>(std::hash<std::string_view>()(name.substr(0, name.find('?'))));
+}
+
+}  // namespace
 
 Result<size_t> ServerSession::feed(std::span<const uint8_t> bytes) {
     if (deciding() || output_size() > kMaxOutput) return size_t{0};
@@ -166,9 +176,11 @@ Result<void> ServerSession::fc_publish(const Message&, Command& c) {
     return {};
 }
 
+// A connection may publish several streams: the one of that name ends. Without a name it is the first.
 Result<void> ServerSession::fc_unpublish(const Message&, Command& c) {
+    const std::string name(c.argument(1).string_or(""));
     for (Stream& stream : streams_) {
-        if (stream.use != Use::kPublish) continue;
+        if (stream.use != Use::kPublish || (!name.empty() && stream.name_hash != hash_of_name(name))) continue;
         uint32_t id = stream.id;
         Command notice{"onFCUnpublish", 0};
         notice.arguments.emplace_back();
@@ -207,6 +219,7 @@ Result<void> ServerSession::publish(const Message& message, Command& c) {
     close(stream);
     PublishRequest request{stream.id, std::string(c.argument(1).string_or("")),
                            std::string(c.argument(2).string_or("live")), style_};
+    stream.name_hash = hash_of_name(request.name);
     decide(Pending::kPublish, stream.id);
     handler_->on_publish(std::move(request));
     return {};

@@ -124,6 +124,7 @@ class ServerSession final : private MessageSink {
     struct Stream {
         uint32_t id = 0;
         Use use = Use::kIdle;
+        uint32_t name_hash = 0;  // of what it publishes, without parameters
     };
     using Action = base::Result<void> (ServerSession::*)(const Message&, Command&);
     struct Row;

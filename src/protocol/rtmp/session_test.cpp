@@ -183,6 +183,23 @@ TEST_F(RtmpServerSession, FmlePublish) {
     EXPECT_EQ(server.session.ignored_media(), 1u);
 }
 
+TEST_F(RtmpServerSession, FcUnpublishEndsTheStreamOfItsName) {
+    connect();
+    for (const char* name : {"one?k=v", "two"}) {
+        feed(call("createStream", 4, {{}}));
+        feed(call("publish", 5, {{}, name, "live"}, *name == 'o' ? 1 : 2));
+    }
+    server.log.clear();
+    feed(call("FCUnpublish", 6, {{}, "two"}));
+    EXPECT_EQ(server.log, "close 2;");
+    feed(call("FCUnpublish", 7, {{}, "two"}));
+    feed(call("FCUnpublish", 7, {{}, "three"}));
+    feed(media(kVideo, 1));
+    EXPECT_EQ(server.log, "close 2;media 1 9;") << "the other goes on";
+    feed(call("FCUnpublish", 8, {{}, "one?k=w"}));
+    EXPECT_EQ(server.log, "close 2;media 1 9;close 1;");
+}
+
 TEST_F(RtmpServerSession, FlashAndHaivisionPublish) {
     connect();
     feed(call("createStream", 2, {{}}));
