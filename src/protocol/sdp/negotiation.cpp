@@ -323,11 +323,28 @@ void write_format(MediaSection& section, const NegotiatedMedia& media) {
     section.add("fmtp", fmt::format("{} apt={}", rtx, pt));
 }
 
+// An identifier of msid (RFC 8830, section 2): of token characters, at most 64. Others become '_'; room is left for
+// what follows the stream's in the track's.
+std::string msid_of(std::string_view text) {
+    constexpr size_t kMaxBytes = 64 - std::string_view("-video").size();
+    static constexpr std::string_view kMarks = "!#$%&'*+-.^_`{|}~";
+    std::string id(text.substr(0, kMaxBytes));
+    std::ranges::replace_if(
+        id,
+        [](char c) {
+            const bool alphanumeric = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+            return !alphanumeric && kMarks.find(c) == kMarks.npos;
+        },
+        '_');
+    return id;
+}
+
 void write_sender(MediaSection& section, const LocalOptions& local, Kind kind) {
     for (const LocalTrack& track : local.tracks) {
         if (track.kind != kind) continue;
         const std::string_view name = kind == Kind::kAudio ? "audio" : "video";
-        const std::string msid = fmt::format("{} {}-{}", local.stream_id, local.stream_id, name);
+        const std::string id = msid_of(local.stream_id);
+        const std::string msid = fmt::format("{0} {0}-{1}", id, name);
         section.add("msid", msid);
         const bool has_rtx = track.rtx_ssrc != 0 && local.rtx && section.formats.size() > 1;
         if (has_rtx) section.add("ssrc-group", fmt::format("FID {} {}", track.ssrc, track.rtx_ssrc));

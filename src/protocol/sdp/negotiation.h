@@ -39,7 +39,7 @@ struct LocalOptions {
     std::vector<LocalTrack> tracks;      // of a sender
     bool start_at_offered_rate = false;  // of a receiver: the sender is to begin with the rate of its b= line
     std::string cname = "srs";
-    std::string stream_id = "srs";  // of msid
+    std::string stream_id = "srs";  // of msid; what no identifier there may have is replaced
 
     // The transport's share.
     uint64_t session_id = 0;  // of o=; random

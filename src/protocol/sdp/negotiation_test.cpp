@@ -266,6 +266,11 @@ TEST(Negotiation, ASenderTellsItsSsrcs) {
           "a=rtcp-fb:96 nack\r\n", "a=rtcp-fb:96 nack pli\r\n", "a=rtpmap:97 rtx/90000\r\na=fmtp:97 apt=96\r\n",
           "a=extmap:3 urn:ietf:params:rtp-hdrext:sdes:mid\r\n"})
         EXPECT_NE(text.find(line), text.npos) << line << text;
+    LocalOptions odd = options(true);
+    odd.stream_id = "live-a b\xc3\xbc/" + std::string(100, 'x');
+    const std::string odd_text = answer_text(offer.text(), odd)->description.write();
+    const std::string id = "live-a_b___" + std::string(47, 'x');
+    EXPECT_NE(odd_text.find("a=msid:" + id + " " + id + "-video\r\n"), odd_text.npos) << odd_text;
     EXPECT_EQ(text.find("goog-remb"), text.npos);
     EXPECT_EQ(text.find("urn:not:known"), text.npos);
 }
