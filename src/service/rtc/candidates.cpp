@@ -59,6 +59,13 @@ Result<Host> parse_host(std::string_view text) {
     return host;
 }
 
+// A client's word. A name in it would be asked of our resolver, and the answer would show what it stands for.
+Result<Host> parse_address(std::string_view text) {
+    auto host = parse_host(text);
+    if (host && IpAddress::parse(host->name)) return host;
+    return fail(Code::kProtocol, fmt::format("'{}' is no ADDRESS or ADDRESS:PORT", text.substr(0, 80)));
+}
+
 bool is_any(std::string_view ip) { return ip == "*" || ip == "0.0.0.0" || ip == "::"; }
 
 class Finder {
@@ -67,7 +74,7 @@ class Finder {
         : question_(question), rtc_(question.rtc), sources_(sources) {}
 
     Result<std::vector<CandidateAddress>> run() {
-        if (!question_.eip.empty()) add_host(TRY(parse_host(question_.eip), "eip"), false);
+        if (!question_.eip.empty()) add(TRY(parse_address(question_.eip), "eip"));
         if (rtc_.api_as_candidates) add_api_host();
         bool automatic = false;
         for (const std::string& word : rtc_.candidate) automatic |= add_configured(word);

@@ -1,7 +1,7 @@
 #pragma once
 // Which addresses an answer offers, by the directives of rtc_server and the request's eip, in this order, each once:
 //
-//   eip          the parameter eip=HOST[:PORT] of the request; PORT stands for UDP's and TCP's
+//   eip          the parameter eip=ADDRESS[:PORT] of the request, no name; PORT stands for UDP's and TCP's
 //   the API      the host by which the client came (api_as_candidates); of a domain name its addresses
 //                (resolve_api_domain), and the name itself (keep_api_domain)
 //   candidate    addresses, interfaces, domain names or $NAME; each may have :PORT
@@ -44,7 +44,7 @@ struct CandidateQuestion {
 
 inline constexpr size_t kMostHosts = 16;
 
-// kProtocol: eip is no HOST[:PORT]. At least one, where there is a port at all.
+// kProtocol: eip is no ADDRESS[:PORT]. At least one, where there is a port at all.
 base::Result<std::vector<CandidateAddress>> find_candidates(const CandidateQuestion& question,
                                                             const CandidateSources& sources);
 

@@ -97,11 +97,12 @@ TEST_F(CandidatesTest, EipMayNameAPort) {
     EXPECT_EQ(found(), "2001:db8::9:9 203.0.113.1:8000");
     eip_ = "2001:db8::9";
     EXPECT_EQ(found(), "2001:db8::9:8000 203.0.113.1:8000");
-    for (const char* bad :
-         {"a b", "1.2.3.4:", "1.2.3.4:0", "1.2.3.4:70000", "[::1", "[1]:2", "x\r\na=y", "1.2.3.4:8x", "[::1]:"}) {
+    for (const char* bad : {"a b", "1.2.3.4:", "1.2.3.4:0", "1.2.3.4:70000", "[::1", "[1]:2", "x\r\na=y", "1.2.3.4:8x",
+                            "[::1]:", "localhost", "media.example.com:8000"}) {
         eip_ = bad;
-        EXPECT_EQ(found(), "error: eip: '" + eip_ + "' is no HOST or HOST:PORT");
+        EXPECT_EQ(found(), "error: eip: '" + eip_ + "' is no ADDRESS or ADDRESS:PORT");
     }
+    EXPECT_TRUE(asked_.empty()) << "a client chooses no name to resolve";
 }
 
 TEST_F(CandidatesTest, ConfiguredOnesStandForTheMachines) {

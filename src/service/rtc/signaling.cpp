@@ -81,7 +81,7 @@ std::vector<net::ApiParameter> offer_parameters() {
     return {query("app", "of the stream", true),
             query("stream", "its name", true),
             query("vhost", "of the stream, instead of the host's name"),
-            query("eip", "an address for the answer, HOST[:PORT]"),
+            query("eip", "an address for the answer, ADDRESS[:PORT]"),
             query("codec", "as vcodec"),
             query("vcodec", "video wished for: h264, hevc, av1, vp8, vp9"),
             query("acodec", "audio wished for: opus, pcmu, pcma")};
