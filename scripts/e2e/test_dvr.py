@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from lib import dvr, ffmpeg, flv, media, publishing, rtmp
+from lib import dvr, ffmpeg, flv, http, media, publishing, rtmp, timing
 
 FORMATS = ["flv", "mp4"]
 
@@ -206,6 +206,20 @@ def test_wait_keyframe(servers, wait):
     else:
         assert all(4900 <= one[-1].timestamp - one[0].timestamp <= 5000 for one in got[:-1]), "each should have 5 s"
     assert [tag.body for one in got for tag in one] == [tag.body for tag in frames], "every picture from there on, in order"
+
+
+def test_http_serves_no_growing_file(servers):
+    server = servers(vhosts=dvr.vhost("./html/rec/[stream].flv"))
+    html = server.dir / "html"
+    with publishing.Steady(rtmp.publisher(server, "live", "one"), media.tags(media.plain())):
+        growing = timing.wait_until(lambda: next(html.glob("rec/*.tmp"), None), 10, "a growing file")
+        path = f"/{growing.relative_to(html)}"
+        status = http.get_status(server.http_port, path)
+        assert status == 404, f"{path} should not be served while it is written: 404, it answers {status}"
+    recorded = path[: -len(".tmp")]
+    timing.wait_until((html / recorded[1:]).exists, 10, "the recording")
+    status = http.get_status(server.http_port, recorded)
+    assert status == 200, f"{recorded} is complete and should be served: 200, it answers {status}"
 
 
 def test_reload_begins_and_ends_recordings(servers):

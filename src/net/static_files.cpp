@@ -155,10 +155,13 @@ void close_on_worker(std::shared_ptr<OpenedFile> file) {
     (void)runtime::offload([file = std::move(file)]() mutable { file.reset(); }, runtime::Deadline::in_ms(30'000));
 }
 
+constexpr std::string_view kGrowing = ".tmp";
+
 }  // namespace
 
 base::Result<void> StaticFiles::serve(std::string_view path, const HttpRequest& request, HttpResponse& response) const {
     while (path.starts_with('/')) path.remove_prefix(1);
+    if (path.ends_with(kGrowing)) return {};
     std::string name(path);
     bool as_directory = name.empty() || name.ends_with('/');
     auto file = TRY(open_on_worker(directory_, name));

@@ -3,6 +3,9 @@
 // worker thread; a file is read in pieces, so memory is bounded whatever its size. Nothing outside the directory is
 // served: paths come without "..", and the kernel resolves them beneath the directory, symbolic links included. Not
 // here: listings, compression.
+//
+// A name that ends in .tmp is never served: it is what a recorder or a segmenter still writes, and its stream may have
+// rules of its own for who may play.
 
 #include <string>
 #include <string_view>

@@ -90,6 +90,16 @@ TEST_F(HttpServerServiceTest, Files) {
     EXPECT_EQ(get("/a.m3u8").status, 404);
 }
 
+TEST_F(HttpServerServiceTest, WhatGrowsIsNotServed) {
+    ASSERT_TRUE(ok(service_->start()));
+    for (const char* name : {"a.flv.tmp", "a.m3u8.tmp", "a.m3u8.12.tmp"}) {
+        put(fs::path("html") / name, "growing");
+        EXPECT_EQ(get(std::string("/") + name).status, 404) << name;
+        EXPECT_EQ(get(std::string("/") + name + "/").status, 404) << name;
+    }
+    EXPECT_EQ(get("/a.flv.%74mp").status, 404);
+}
+
 TEST_F(HttpServerServiceTest, Reloads) {
     ASSERT_TRUE(ok(service_->start()));
     auto next = std::make_shared<config::Snapshot>(*snapshot_);
