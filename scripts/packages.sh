@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034  # the lists are for those who source this
 
-PACKAGES_BUILD="g++ make libst-dev libssl-dev libhttp-parser-dev libspdlog-dev libfmt-dev nlohmann-json3-dev
+PACKAGES_BUILD="g++ make lld libst-dev libssl-dev libhttp-parser-dev libspdlog-dev libfmt-dev nlohmann-json3-dev
     libcli11-dev libc-ares-dev liburing-dev zlib1g-dev
     libavcodec-dev libavutil-dev libswresample-dev"
 PACKAGES_DEMO="ffmpeg"
