@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from lib import api, dvr, flv, http, media, publishing, rtc, rtmp
+from lib import api, dvr, flv, hls, http, media, publishing, rtc, rtmp
 from lib.server import BENCH, default_vhost
 from lib.timing import SLOW, scaled, wait_until
 
@@ -344,6 +344,50 @@ def test_a_kick_by_hls(servers):
         assert response.status == 403, f"who was kicked should be refused: {response.describe()}"
         assert victim not in [one["id"] for one in api.clients(server)], "nor is it one again"
         assert http.get_status(server.http_port, second) == 200, "the other one is served"
+
+
+def test_a_session_s_id_is_none_that_an_hls_player_brings(servers):
+    """hls_ctx with the id of a publisher, and of a viewer of another stream: each kick ends the one that was meant."""
+    server = servers(top=API, vhosts=default_vhost("hls { enabled on; hls_fragment 1; hls_window 5; hls_ctx on; }"))
+
+    def ids(kind):
+        return {one["id"]: one["name"] for one in api.clients(server) if one["type"] == kind}
+
+    def kick(who):
+        api.ask(server, f"/api/v1/clients/{who}", "DELETE")
+        wait_until(lambda: who not in [one["id"] for one in api.clients(server)], 5, f"{who} is ended", step=0.1)
+
+    with steady(server, "s", media.frequent_keyframes()) as first, steady(server, "t", media.frequent_keyframes()) as second:
+        by_name = {name: one for one, name in ids("fmle-publish").items()}
+        wait_until(lambda: all(http.get_status(server.http_port, f"/live/{n}.m3u8") == 200 for n in "st"), 15, "HLS is there")
+        bystander = http.get(server.http_port, "/live/t.m3u8").body.decode().split("hls_ctx=")[1].split()[0]
+        stolen = by_name["s"]
+        # A publisher's id, on its own stream and on another; a viewer's, on another stream than its own.
+        brought = [f"/live/{name}.m3u8?hls_ctx={context}" for name, context in
+                   (("t", bystander), ("s", stolen), ("t", stolen), ("s", bystander))]
+        for path in brought * 2:
+            answer = http.get(server.http_port, path)
+            assert answer.status == 200, answer.describe()
+        assert ids("fmle-publish") == {one: name for name, one in by_name.items()}, "publishers keep their ids"
+        viewers = ids("hls-play")
+        assert len(viewers) == 4 and viewers[bystander] == "t" and stolen not in viewers, f"four viewers: {viewers}"
+        everybody = [one["id"] for one in api.clients(server)]
+        assert len(everybody) == len(set(everybody)), f"an id stands for one session: {api.clients(server)}"
+        # Its playlists name the id that the server gave, and it goes on by either.
+        named = hls.Playlist(http.get(server.http_port, brought[1]).body.decode()).segments[-1].uri.split("hls_ctx=")[1]
+        assert viewers.pop(named) == "s" and named not in (stolen, bystander), (named, viewers)
+        assert http.get_status(server.http_port, f"/live/s.m3u8?hls_ctx={named}") == 200
+        assert len(ids("hls-play")) == 4, "no viewer more"
+        kick(named)
+        for context in (named, stolen):
+            assert http.get_status(server.http_port, f"/live/s.m3u8?hls_ctx={context}") == 403, "it was ended"
+        for other in (brought[0], brought[2], brought[3]):
+            assert http.get_status(server.http_port, other) == 200, "nobody else was"
+        assert first.error is None and second.error is None and ids("fmle-publish"), "publishers go on"
+        kick(stolen)
+        wait_until(lambda: first.error is not None, 5, "the publisher whose id was told is ended")
+        assert second.error is None and http.get_status(server.http_port, brought[2]) == 200
+        assert set(ids("hls-play").values()) == {"s", "t"}, ids("hls-play")
 
 
 def test_recordings_are_started_and_stopped(servers):

@@ -67,10 +67,10 @@ class Service final : private live::StreamWatcher {
                                 net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> master(const std::shared_ptr<Output>& output, const config::Vhost& vhost,
                               net::HttpRequest& request, net::HttpResponse& response);
-    base::Result<void> let_in(const std::string& context, const Output& output, const config::Vhost& vhost,
-                              const net::HttpRequest& request, bool stays, runtime::ByteStream* client);
+    base::Result<std::string> let_in(const ViewerName& name, const Output& output, const config::Vhost& vhost,
+                                     const net::HttpRequest& request, bool stays, runtime::ByteStream* client);
     // What is sent from now on is a viewer's, or else its stream's alone.
-    void count(std::string_view context, const live::StreamKey& stream, const net::HttpRequest& request,
+    void count(const ViewerName& viewer, const live::StreamKey& stream, const net::HttpRequest& request,
                net::HttpResponse& response);
     // How long a viewer of it may be silent.
     static int64_t idle_ms(const Output& output);
@@ -87,7 +87,7 @@ class Service final : private live::StreamWatcher {
     Index index_;
     Viewers viewers_;
     net::Gate& gate_;
-    std::set<std::string> asking_;  // contexts that a guard is being asked about
+    std::set<ViewerName> asking_;  // that a guard is being asked about
     runtime::Event asked_{"a viewer's admission"};
     std::map<std::string, std::shared_ptr<Output>> outputs_;          // by where their playlist is
     std::map<std::string, std::weak_ptr<Output>, std::less<>> urls_;  // by vhost and playlist

@@ -1,7 +1,6 @@
 // The HTTP side of the service.
 
 #include <fmt/core.h>
-#include <openssl/rand.h>
 
 #include <algorithm>
 
@@ -39,14 +38,8 @@ std::string path_below(const config::Vhost& vhost, std::string_view path) {
     return std::string(path);
 }
 
-// Whoever knows it may fetch what the viewer may: so it is not the generator's that makes other ids.
-std::string new_context() {
-    static constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuv";
-    uint8_t random[8];
-    CHECK(RAND_bytes(random, sizeof random) == 1);
-    std::string context;
-    for (uint8_t byte : random) context += kDigits[byte % kDigits.size()];
-    return context;
+ViewerName viewer_name(const live::StreamKey* stream, std::string_view context) {
+    return {stream ? stream->text() : std::string(), std::string(context)};
 }
 
 }  // namespace
@@ -68,12 +61,13 @@ base::Result<void> Service::handle(net::HttpRequest& request, net::HttpResponse&
     auto allowed = net::check_play(*vhost, request.peer_ip, net::page_of(request.message.headers));
     if ((resource || output) && !allowed) return refuse_viewer(allowed.error(), response);
     if (resource) {
-        if (viewers_.banned(context)) return response.send_error(403, "this viewer was ended");
-        if (gate_.guards_parts(*vhost) && !(resource->stream && viewers_.watches(context, resource->stream->text()))) {
+        const ViewerName viewer = viewer_name(resource->stream.get(), context);
+        if (viewers_.banned(viewer)) return response.send_error(403, "this viewer was ended");
+        if (gate_.guards_parts(*vhost) && !viewers_.known(viewer)) {
             response.header("Cache-Control", "no-store");
             return response.send_error(403, "not without the playlist's hls_ctx");
         }
-        if (resource->stream) count(context, *resource->stream, request, response);
+        if (resource->stream) count(viewer, *resource->stream, request, response);
         TRY(serve_resource(resource, path, request, response));
         if (!response.started()) {
             // Its file is gone. That must not be kept as what a segment may be.
@@ -92,11 +86,11 @@ base::Result<void> Service::refuse_viewer(const base::Error& error, net::HttpRes
     return response.send_error(error.code() == base::Code::kLimit ? 503 : 403, error.text());
 }
 
-void Service::count(std::string_view context, const live::StreamKey& stream, const net::HttpRequest& request,
+void Service::count(const ViewerName& viewer, const live::StreamKey& stream, const net::HttpRequest& request,
                     net::HttpResponse& response) {
-    if (!context.empty()) viewers_.received(context, request.message.target.size());
-    response.observe_body([this, context = std::string(context), stream](size_t bytes) {
-        if (!context.empty() && viewers_.sent(context, bytes, base::monotonic_ms())) return;
+    if (!viewer.context.empty()) viewers_.received(viewer, request.message.target.size());
+    response.observe_body([this, viewer, stream](size_t bytes) {
+        if (!viewer.context.empty() && viewers_.sent(viewer, bytes, base::monotonic_ms())) return;
         // Where nobody else is in it, the stream has no figures, but its vhost has.
         sessions_.accounts().open(stream.vhost, stream.app, stream.name)->add({0, bytes});
     });
@@ -107,39 +101,45 @@ int64_t Service::idle_ms(const Output& output) {
     return std::max(kLeastIdleMs, (view ? view->playlist.target_duration_s : 0) * 1'000 * kIdleTargets);
 }
 
-// Asks the guards about a viewer that is not known yet. stays: it is one from now on, whoever follows it.
-base::Result<void> Service::let_in(const std::string& context, const Output& output, const config::Vhost& vhost,
-                                   const net::HttpRequest& request, bool stays, runtime::ByteStream* client) {
+// Asks the guards about a viewer that is not known yet; its id. stays: it is one from now on, whoever follows it. One
+// that a server was asked about is one in any case: it is asked once.
+base::Result<std::string> Service::let_in(const ViewerName& name, const Output& output, const config::Vhost& vhost,
+                                          const net::HttpRequest& request, bool stays, runtime::ByteStream* client) {
     const live::StreamKey& key = output.key();
     // One question at a time, for a viewer may ask for several things at once.
-    while (asking_.contains(context)) TRY(asked_.wait_next(runtime::Deadline::never()));
+    while (asking_.contains(name)) TRY(asked_.wait_next(runtime::Deadline::never()));
     net::Stay stay;
     const net::Visitor visitor =
-        net::http_visitor(request, context, key.vhost, key.app, key.name, net::SessionType::kHlsPlay);
-    if (!viewers_.known(context) && !viewers_.banned(context)) {
-        asking_.insert(context);
+        net::http_visitor(request, viewers_.id_for(name), key.vhost, key.app, key.name, net::SessionType::kHlsPlay);
+    if (!viewers_.known(name) && !viewers_.banned(name)) {
+        asking_.insert(name);
         auto admitted = gate_.admit(visitor, vhost, client);
-        asking_.erase(context);
+        asking_.erase(name);
         asked_.pulse();
         if (!admitted && admitted.error().code() != base::Code::kCancelled)
             net::note_refusal(sessions_, visitor, admitted.error());
         stay = TRY(std::move(admitted));
     }
-    if (!stays && !stay) return {};
-    return viewers_.asked(context, visitor, idle_ms(output), static_cast<size_t>(snapshot_->global.max_connections),
-                          base::monotonic_ms(), std::move(stay));
+    if (stays || stay || gate_.may_yield(net::Action::kPlay, vhost))
+        TRY(viewers_.asked(name, visitor, idle_ms(output), static_cast<size_t>(snapshot_->global.max_connections),
+                           base::monotonic_ms(), std::move(stay)));
+    return visitor.id;
 }
 
 // The first answer to a viewer: the playlist with its id.
 base::Result<void> Service::master(const std::shared_ptr<Output>& output, const config::Vhost& vhost,
                                    net::HttpRequest& request, net::HttpResponse& response) {
-    std::string context = new_context();
+    const ViewerName name = viewer_name(&output->key(), viewers_.issue(output->key().text()));
+    const std::string& context = name.context;
+    base::Result<void> admitted;
     // Who only looks whether it is there is no viewer.
-    auto admitted = request.is_head()
-                        ? gate_.check(net::http_visitor(request, context, output->key().vhost, output->key().app,
-                                                        output->key().name, net::SessionType::kHlsPlay),
-                                      vhost)
-                        : let_in(context, *output, vhost, request, false, response.client());
+    if (request.is_head()) {
+        admitted = gate_.check(net::http_visitor(request, context, output->key().vhost, output->key().app,
+                                                 output->key().name, net::SessionType::kHlsPlay),
+                               vhost);
+    } else if (auto let = let_in(name, *output, vhost, request, false, response.client()); !let) {
+        admitted = std::unexpected(std::move(let.error()));
+    }
     if (!admitted) {
         if (admitted.error().code() == base::Code::kCancelled) return admitted;
         return refuse_viewer(admitted.error(), response);
@@ -172,22 +172,23 @@ base::Result<void> Service::playlist(const std::shared_ptr<Output>& output, cons
         count({}, key, request, response);
         return serve_playlist(view->text, &output->zipped(), request, response);
     }
-    std::string context(request.message.parameter("hls_ctx"));
-    if (draining_ && !viewers_.known(context)) {
+    const ViewerName name = viewer_name(&key, request.message.parameter("hls_ctx"));
+    if (draining_ && !viewers_.known(name)) {
         response.header("Cache-Control", "no-store").header("Retry-After", "5");
         return response.send_error(503, "the server ends");
     }
-    if (context.empty()) return master(output, vhost, request, response);
-    if (!Viewers::is_context(context)) return response.send_error(400, "hls_ctx is none of ours");
-    if (auto admitted = let_in(context, *output, vhost, request, true, response.client()); !admitted) {
-        if (admitted.error().code() == base::Code::kCancelled) return admitted;
-        return refuse_viewer(admitted.error(), response);
+    if (name.context.empty()) return master(output, vhost, request, response);
+    if (!Viewers::is_context(name.context)) return response.send_error(400, "hls_ctx is none of ours");
+    auto id = let_in(name, *output, vhost, request, true, response.client());
+    if (!id) {
+        if (id.error().code() == base::Code::kCancelled) return std::unexpected(std::move(id.error()));
+        return refuse_viewer(id.error(), response);
     }
     auto view = output->view();
     if (!view) return response.send_error(404, "the stream has ended");
-    count(context, key, request, response);
+    count(name, key, request, response);
     if (!hls.ts_ctx) return serve_playlist(view->text, &output->zipped(), request, response);
-    return serve_playlist(m3u8::write(view->playlist, "?hls_ctx=" + context), nullptr, request, response);
+    return serve_playlist(m3u8::write(view->playlist, "?hls_ctx=" + *id), nullptr, request, response);
 }
 
 }  // namespace service::hls

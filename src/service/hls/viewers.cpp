@@ -1,6 +1,7 @@
 #include "service/hls/viewers.h"
 
 #include <fmt/core.h>
+#include <openssl/rand.h>
 
 #include <algorithm>
 
@@ -15,8 +16,8 @@ constexpr int64_t kBanMs = 60'000;
 
 class Viewers::Viewer final : public net::Session {
   public:
-    Viewer(net::SessionTable& table, std::string id, const net::Visitor& visitor, net::Stay stay)
-        : Session(table, std::move(id), visitor.ip),
+    Viewer(net::SessionTable& table, const net::Visitor& visitor, net::Stay stay)
+        : Session(table, visitor.id, visitor.ip),
           url_(fmt::format("{}/{}/{}", visitor.vhost, visitor.app, visitor.stream)),
           stay_(std::move(stay)),
           details_{visitor.tc_url, visitor.page_url, {}, visitor.param} {
@@ -31,6 +32,7 @@ class Viewers::Viewer final : public net::Session {
     using Session::log_end;
 
     std::string url_;
+    std::string brought_;  // the context that it came with, where that is not its id
     net::Stay stay_;
     net::ClientDetails details_;
     net::Traffic traffic_;
@@ -47,48 +49,83 @@ bool Viewers::is_context(std::string_view context) {
     auto good = [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
     };
-    return !context.empty() && context.size() <= kMostContextBytes && std::ranges::all_of(context, good);
+    return !context.empty() && context.size() <= kMaxContextBytes && std::ranges::all_of(context, good);
 }
 
-base::Result<void> Viewers::asked(std::string_view context, const net::Visitor& visitor, int64_t idle_ms,
-                                  size_t max_connections, int64_t now_ms, net::Stay stay) {
-    if (banned(context)) return base::fail(base::Code::kRefused, "this viewer was ended");
-    auto it = viewers_.find(context);
-    if (it == viewers_.end()) {
-        TRY(sessions_.admit(max_connections));
-        // A context that is none of ours may be longer than a session's id.
-        const bool fits = context.size() <= net::SessionTable::kMostIdBytes;
-        auto viewer = std::make_unique<Viewer>(sessions_, fits ? std::string(context) : runtime::new_context_id(),
-                                               visitor, std::move(stay));
-        runtime::ContextScope scope(viewer->id());
-        base::log::trace("hls-play started: {} to {}", viewer->stream_url(), visitor.ip);
-        it = viewers_.emplace(std::string(context), std::move(viewer)).first;
+// Whoever knows it may fetch what the viewer may: so it is not the generator's that makes other ids.
+std::string Viewers::new_id() const {
+    static constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuv";
+    std::string id;
+    do {
+        uint8_t random[8];
+        CHECK(RAND_bytes(random, sizeof random) == 1);
+        id.clear();
+        for (uint8_t byte : random) id += kDigits[byte % kDigits.size()];
+    } while (sessions_.find(id));
+    return id;
+}
+
+std::string Viewers::issue(std::string_view stream) {
+    ViewerName name{std::string(stream), new_id()};
+    issued_.insert(name);
+    issue_order_.push_back(name);
+    if (issue_order_.size() > kMaxIssued) {
+        issued_.erase(issue_order_.front());
+        issue_order_.pop_front();
     }
-    if (it->second->url_ != fmt::format("{}/{}/{}", visitor.vhost, visitor.app, visitor.stream))
-        return base::fail(base::Code::kRefused, "this viewer watches another stream");
+    return name.context;
+}
+
+std::string Viewers::id_for(const ViewerName& name) {
+    if (auto it = names_.find(name); it != names_.end()) return it->second->id();
+    // It may have become another session's id since.
+    return issued_.contains(name) && !sessions_.find(name.context) ? name.context : new_id();
+}
+
+base::Result<void> Viewers::asked(const ViewerName& name, const net::Visitor& visitor, int64_t idle_ms,
+                                  size_t max_connections, int64_t now_ms, net::Stay stay) {
+    if (banned(name)) return base::fail(base::Code::kRefused, "this viewer was ended");
+    auto it = names_.find(name);
+    if (it == names_.end()) {
+        TRY(sessions_.admit(max_connections));
+        auto made = std::make_unique<Viewer>(sessions_, visitor, std::move(stay));
+        Viewer& viewer = *made;
+        viewers_[visitor.id] = std::move(made);
+        names_[{name.stream, visitor.id}] = &viewer;
+        if (name.context != visitor.id) viewer.brought_ = name.context;
+        it = names_.emplace(name, &viewer).first;
+        issued_.erase(name);
+        runtime::ContextScope scope(visitor.id);
+        base::log::trace("hls-play started: {} to {}", viewer.stream_url(), visitor.ip);
+    }
     it->second->idle_ms_ = idle_ms;
     it->second->until_ms_ = now_ms + idle_ms;
     return {};
 }
 
-bool Viewers::watches(std::string_view context, std::string_view stream_url) const {
-    auto it = viewers_.find(context);
-    return it != viewers_.end() && it->second->url_ == stream_url;
+bool Viewers::received(const ViewerName& name, uint64_t bytes) {
+    auto it = names_.find(name);
+    if (it != names_.end()) it->second->traffic_.received_bytes += bytes;
+    return it != names_.end();
 }
 
-bool Viewers::received(std::string_view context, uint64_t bytes) {
-    auto it = viewers_.find(context);
-    if (it != viewers_.end()) it->second->traffic_.received_bytes += bytes;
-    return it != viewers_.end();
-}
-
-bool Viewers::sent(std::string_view context, uint64_t bytes, int64_t now_ms) {
-    auto it = viewers_.find(context);
-    if (it == viewers_.end()) return false;
+bool Viewers::sent(const ViewerName& name, uint64_t bytes, int64_t now_ms) {
+    auto it = names_.find(name);
+    if (it == names_.end()) return false;
     Viewer& viewer = *it->second;
     viewer.traffic_.sent_bytes += bytes;
     viewer.until_ms_ = now_ms + viewer.idle_ms_;
     return true;
+}
+
+// banned_until_ms: its names are of no use until then; 0: they are free at once.
+void Viewers::forget(Viewer& viewer, int64_t banned_until_ms) {
+    for (const std::string& context : {viewer.id(), viewer.brought_}) {
+        if (context.empty()) continue;
+        const ViewerName name{viewer.url_, context};
+        names_.erase(name);
+        if (banned_until_ms && banned_.size() < kMostBanned) banned_[name] = banned_until_ms;
+    }
 }
 
 void Viewers::end(Viewer& viewer, std::string_view why, base::CloseReason reason) {
@@ -102,18 +139,20 @@ void Viewers::tick(int64_t now_ms) {
     std::erase_if(viewers_, [&](auto& entry) {
         Viewer& viewer = *entry.second;
         if (!viewer.kicked_.empty()) {
-            if (banned_.size() < kMostBanned) banned_[entry.first] = now_ms + kBanMs;
+            forget(viewer, now_ms + kBanMs);
             end(viewer, viewer.kicked_, base::CloseReason::kKicked);
             return true;
         }
         if (viewer.until_ms_ > now_ms) return false;
+        forget(viewer, 0);
         end(viewer, fmt::format("it has not asked for {} ms", viewer.idle_ms_), base::CloseReason::kIdle);
         return true;
     });
 }
 
 void Viewers::end_all() {
-    for (auto& [context, viewer] : viewers_) end(*viewer, "the server stops", base::CloseReason::kServerStop);
+    names_.clear();
+    for (auto& [id, viewer] : viewers_) end(*viewer, "the server stops", base::CloseReason::kServerStop);
     viewers_.clear();
 }
 
