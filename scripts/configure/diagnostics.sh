@@ -72,9 +72,8 @@ diagnostics_refuse() {
     diagnostics_never_with gprof gcp "both take the one profiling timer, ITIMER_PROF, and SIGPROF"
 }
 
-# Looks for what those that are on need.
-diagnostics_check() {
-    pprof=
+# The libraries that those that are on need.
+diagnostics_libraries() {
     if [ "$opt_gperf" = on ]; then
         # tcmalloc must come before the C library, and there can be only one of them in a process.
         libs_tcmalloc=-ltcmalloc
@@ -87,6 +86,15 @@ diagnostics_check() {
     fi
     [ "$opt_gcp" = off ] || library "gperftools' CPU profiler" required libgoogle-perftools-dev -lprofiler \
         gperftools/profiler.h 'ProfilerFlush();'
+    if [ "$opt_valgrind" = on ]; then
+        library "valgrind's header" required valgrind "" "valgrind/valgrind.h valgrind/memcheck.h" \
+            'std::printf("%d.%d", __VALGRIND_MAJOR__, __VALGRIND_MINOR__);'
+    fi
+}
+
+# And the programs.
+diagnostics_programs() {
+    pprof=
     if [ "$opt_gperf" = on ]; then
         diagnostics_program pprof google-perftools "google-pprof pprof"
         pprof=$diagnostics_found
@@ -96,10 +104,6 @@ diagnostics_check() {
     fi
     [ "$opt_gprof" = off ] || diagnostics_program gprof binutils gprof
     [ "$opt_gcov" = off ] || diagnostics_program gcovr gcovr gcovr
-    if [ "$opt_valgrind" = on ]; then
-        library "valgrind's header" required valgrind "" "valgrind/valgrind.h valgrind/memcheck.h" \
-            'std::printf("%d.%d", __VALGRIND_MAJOR__, __VALGRIND_MINOR__);'
-    fi
 }
 
 # diagnostics_program NAME PACKAGE CANDIDATES: sets diagnostics_found to the first that is there.

@@ -18,32 +18,46 @@ feature_begin() {
 # NEED is required; or tests: its absence is told, but the server builds without it; or compiler: the caller decides.
 # Sets feature_found to yes or no.
 feature() {
-    feature_name=$1 feature_need=$2 feature_package=$3 feature_libs=$4 feature_headers=$5 feature_code=$6
-    feature_flags=${feature_flags:-}
-    printf '%s' "checking for $feature_name ... "
+    feature_probe "$@" "$feature_dir/probe"
+    feature_tell "$1" "$2" "$3" "$feature_dir/probe"
+}
+
+# feature_probe NAME NEED PACKAGE LIBS HEADERS CODE FILE: makes FILE.found, with the version, where the program runs;
+# FILE.log has what the compiler said. Needs nothing of another probe, so that several may run at once.
+feature_probe() {
+    feature_file=$7
+    rm -f "$feature_file.found"
     {
         echo "#include <cstdio>"
-        for feature_header in $feature_headers; do
+        for feature_header in $5; do
             case $feature_header in
                 c:*) printf 'extern "C" {\n#include <%s>\n}\n' "${feature_header#c:}" ;;
                 *=*) echo "#define ${feature_header%%=*} ${feature_header#*=}" ;;
                 *) echo "#include <$feature_header>" ;;
             esac
         done
-        echo "int main() { $feature_code return 0; }"
-    } >"$feature_dir/probe.cpp"
+        echo "int main() { $6 return 0; }"
+    } >"$feature_file.cpp"
     {
         echo "----------------------------------------"
-        echo "checking for $feature_name"
-        cat "$feature_dir/probe.cpp"
-    } >>"$feature_log"
+        echo "checking for $1"
+        cat "$feature_file.cpp"
+        # The flags are words, by intent.
+        # shellcheck disable=SC2086
+        $opt_cxx -std=c++23 $opt_extra_flags ${feature_flags:-} -o "$feature_file" "$feature_file.cpp" $4 2>&1 &&
+            "$feature_file" 2>&1 >"$feature_file.version" && mv "$feature_file.version" "$feature_file.found"
+    } >"$feature_file.log"
+}
+
+# feature_tell NAME NEED PACKAGE FILE: what the probe of that file found.
+feature_tell() {
+    printf '%s' "checking for $1 ... "
+    cat "$4.log" >>"$feature_log"
     feature_found=no
-    feature_version=
-    # The flags are words, by intent.
-    # shellcheck disable=SC2086
-    if $opt_cxx -std=c++23 $opt_extra_flags $feature_flags -o "$feature_dir/probe" "$feature_dir/probe.cpp" \
-        $feature_libs >>"$feature_log" 2>&1 && feature_version=$("$feature_dir/probe" 2>>"$feature_log"); then
+    feature_need=$2 feature_package=$3
+    if [ -e "$4.found" ]; then
         feature_found=yes
+        feature_version=$(cat "$4.found")
         echo "found${feature_version:+ $feature_version}"
         return 0
     fi

@@ -1,14 +1,32 @@
 # The libraries, one row each. All are the distribution's; libs_* end up in config.mk.
 # shellcheck shell=sh disable=SC2034,SC2154  # the parts share their variables
 
-# library NAME NEED PACKAGE LIBS HEADERS CODE: see feature.
+# library NAME NEED PACKAGE LIBS HEADERS CODE: see feature. The rows are gone through twice: the first time all probes are
+# started, beside each other, and the second time it is told what they found.
 library() {
-    feature "$@"
+    library_number=$((library_number + 1))
+    if [ "$libraries_pass" = probe ]; then
+        feature_probe "$@" "$feature_dir/library$library_number" &
+        return 0
+    fi
+    feature_tell "$1" "$2" "$3" "$feature_dir/library$library_number"
     [ "$feature_found" = no ] || [ "$2" != required ] || libraries="$libraries $4"
 }
 
 libraries_check() {
     libraries=
+    for libraries_pass in probe tell; do
+        library_number=0
+        libraries_rows
+        wait
+    done
+    diagnostics_programs
+    # One library may be named by two rows; the linker wants it once, after those that use it.
+    libraries=$(echo "$libraries" | tr -s ' ' '\n' | awk 'NF { name[++n] = $0; last[$0] = n }
+        END { for (i = 1; i <= n; i++) if (last[name[i]] == i) printf "%s ", name[i] }')
+}
+
+libraries_rows() {
     libs_gtest="-lgtest_main -lgtest"
     # Without its switch callbacks the sanitizers and valgrind could not follow the coroutines.
     library state-threads required libst-dev -lst "ST_SWITCH_CB=1 st.h" \
@@ -35,7 +53,7 @@ libraries_check() {
         'AVCodecContext* c = avcodec_alloc_context3(nullptr); avcodec_free_context(&c); std::puts(av_version_info());'
     library libswresample required libswresample-dev "-lswresample -lavutil" c:libswresample/swresample.h \
         'SwrContext* c = swr_alloc(); swr_free(&c); std::printf("%u", swresample_version() >> 16);'
-    diagnostics_check
+    diagnostics_libraries
     library GoogleTest tests libgtest-dev "-lgtest_main -lgtest -pthread" gtest/gtest.h \
         'testing::GTEST_FLAG(brief) = true;'
     have_gtest=$feature_found
@@ -43,7 +61,4 @@ libraries_check() {
     library libsrtp tests libsrtp2-dev -lsrtp2 srtp2/srtp.h \
         'srtp_init(); std::puts(srtp_get_version_string());'
     [ "$feature_found" = no ] || libs_gtest="$libs_gtest -lsrtp2"
-    # One library may be named by two rows; the linker wants it once, after those that use it.
-    libraries=$(echo "$libraries" | tr -s ' ' '\n' | awk 'NF { name[++n] = $0; last[$0] = n }
-        END { for (i = 1; i <= n; i++) if (last[name[i]] == i) printf "%s ", name[i] }')
 }
