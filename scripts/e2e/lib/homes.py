@@ -20,6 +20,7 @@ UNDER_SANITIZERS = {
     "test_rtc_churn",
     "test_rtc_media_attacks",
     "test_rtc_transport",
+    "test_stream_memory",
     "test_tls_reload",
 }
 

@@ -1,8 +1,9 @@
 #pragma once
 // Connection: one RTMP client, from accept to end. It is a coroutine while it shakes hands, asks and publishes, and is
 // parked without one while it plays: the same object goes from the one to the other and back. Who plays one stream and
-// does nothing else is a live::Viewer on the connection's own socket. Where there is more, several plays or a publisher
-// beside them, a SharedSocket is between, and what comes in is read from the loop.
+// does nothing else is a live::Viewer on the connection's own socket. Where there is more, several plays, a publisher
+// beside them, or a message stream id that is not the live log's, a SharedSocket is between, and what comes in is read
+// from the loop.
 //
 // Owned by the Service. Sizes matter: there may be 10,000 that play.
 

@@ -20,13 +20,14 @@ constexpr size_t kMaxWaitingInput = 1u << 20;  // bytes read while a coroutine i
 void Connection::park() {
     const std::unique_ptr<Work> work = std::move(work_);
     session_.shrink();
-    if (!publishers_.empty()) share_socket(std::move(work->socket));
+    if (!publishers_.empty() || players_.front()->needs_own_id()) share_socket(std::move(work->socket));
     join(*players_.front(), std::move(work->socket));
     for (const auto& publisher : publishers_) publisher->watch();
     if (!work->input.empty() && attached()) on_input(work->input);
 }
 
-// From now on several may use it. socket: null where its first player has it.
+// From now on several may use it, or one with a message stream id of its own. socket: null where its first player has
+// it.
 void Connection::share_socket(std::unique_ptr<runtime::ByteStream> socket) {
     if (shared_) return;
     shared_ = std::make_unique<SharedSocket>(static_cast<SharedSocketHandler&>(*this));
@@ -39,7 +40,9 @@ void Connection::share_socket(std::unique_ptr<runtime::ByteStream> socket) {
 void Connection::join(Player& player, std::unique_ptr<runtime::ByteStream> socket) {
     if (shared_) {
         send_output();
-        return player.join(shared_->make_lane(), {});
+        return player.join(
+            player.needs_own_id() ? shared_->make_lane(player.stream_id(), player.chunk_size()) : shared_->make_lane(),
+            {});
     }
     base::Slice first = base::Slice::copy(session_.take_output());
     player.join(std::move(socket), std::move(first));

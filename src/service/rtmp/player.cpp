@@ -8,7 +8,8 @@ Player::Player(Connection& connection, base::Ref<live::Stream> stream, uint32_t 
                uint32_t duration_ms, net::Stay stay)
     : connection_(connection),
       stay_(std::move(stay)),
-      parameters_{.chunk_size = chunk_size, .stream_id = stream_id},
+      stream_id_(stream_id),
+      parameters_{.chunk_size = chunk_size},
       viewer_(*this, std::move(stream)) {
     viewer_.stop_after(duration_ms);
 }

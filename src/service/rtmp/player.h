@@ -31,7 +31,10 @@ class Player final : private live::ViewerHandler {
     // The peer wants no more of it. Nothing of the stream is sent any more but the rest of the packet under way.
     void close();
 
-    uint32_t stream_id() const { return parameters_.stream_id; }
+    uint32_t stream_id() const { return stream_id_; }
+    // Whether its log has another message stream id, so that its socket must be a lane that writes its own.
+    bool needs_own_id() const { return stream_id_ != parameters_.stream_id; }
+    uint32_t chunk_size() const { return parameters_.chunk_size; }
     const live::StreamKey& key() const { return viewer_.stream().key(); }
     live::Viewer& viewer() { return viewer_; }
     const live::Viewer& viewer() const { return viewer_; }
@@ -46,7 +49,8 @@ class Player final : private live::ViewerHandler {
 
     Connection& connection_;
     net::Stay stay_;
-    live::RtmpParameters parameters_;
+    const uint32_t stream_id_;
+    live::RtmpParameters parameters_;  // of its log; the message stream id is the same for all players
     bool closed_ = false;
     bool stream_over_ = false;
     live::Viewer viewer_;

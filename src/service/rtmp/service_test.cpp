@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "live/live_log.h"
 #include "protocol/rtmp/chunk_writer.h"
 #include "runtime/testing.h"
 #include "service/rtmp/testing.h"
@@ -391,6 +392,33 @@ TEST_F(RtmpServiceTest, PlaysSeveralStreamsOnOneConnection) {
     v.reset();
     a.reset();
     b.reset();
+    EXPECT_TRUE(until_idle());
+}
+
+// Any message stream id is played on, and all are sent from one log.
+TEST_F(RtmpServiceTest, PlayersDoNotChooseHowManyLogsThereAre) {
+    start();
+    auto a = running("live/a");
+    auto bystander = player("live/a");
+    std::vector<std::unique_ptr<TestClient>> players;
+    const std::vector<uint32_t> ids{0, 5, 77, 0x01020304, UINT32_MAX};
+    for (uint32_t id : ids) {
+        auto v = player("live/a");
+        v->call_on(0, "deleteStream", {{}, 1});
+        v->call_on(id, "play", {{}, "a"});
+        EXPECT_EQ(v->media_of({id}, 4), fmt::format("{}: {}", id, kStart));
+        players.push_back(std::move(v));
+    }
+    a->send(::rtmp::kVideo, 40, kInterFrame);
+    for (size_t i = 0; i < ids.size(); ++i)
+        EXPECT_EQ(players[i]->media_of({ids[i]}, 1), fmt::format("{}: 9@40 27:12;", ids[i]));
+    EXPECT_EQ(bystander->media(5), std::string(kStart) + "9@40 27:12;");
+    size_t logs = 0;
+    registry_.find({"__defaultVhost__", "live", "a"})->for_each_log([&](live::LiveLog&) { ++logs; });
+    EXPECT_EQ(logs, 1u);
+    players.clear();
+    bystander.reset();
+    a.reset();
     EXPECT_TRUE(until_idle());
 }
 

@@ -1,8 +1,11 @@
 #include "service/rtmp/shared_socket.h"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 
 #include "base/log.h"
+#include "protocol/rtmp/stream_id_rewriter.h"
 
 namespace service::rtmp {
 
@@ -10,6 +13,11 @@ using base::CloseReason;
 using base::Code;
 using base::Result;
 using runtime::Deadline;
+
+namespace {
+// So much of a log is copied at once, to put another message stream id into it.
+constexpr size_t kRewrittenBytes = 32 * 1024;
+}  // namespace
 
 // Only what a Viewer uses of a socket; nobody waits on a lane.
 class SharedSocket::Lane final : public runtime::ByteStream {
@@ -49,6 +57,7 @@ class SharedSocket::Lane final : public runtime::ByteStream {
     runtime::ParkedHandler* handler_ = nullptr;
     bool waits_ = false;  // it has more to write
     bool wrote_ = false;  // in its turn it wanted to write
+    std::optional<::rtmp::StreamIdRewriter> rewriter_;
 };
 
 SharedSocket::~SharedSocket() { CHECK(lanes_.empty()); }
@@ -63,6 +72,13 @@ void SharedSocket::take(std::unique_ptr<runtime::ByteStream> socket, std::vector
 
 std::unique_ptr<runtime::ByteStream> SharedSocket::make_lane() {
     auto lane = std::make_unique<Lane>(*this);
+    lanes_.push_back(lane.get());
+    return lane;
+}
+
+std::unique_ptr<runtime::ByteStream> SharedSocket::make_lane(uint32_t stream_id, uint32_t chunk_size) {
+    auto lane = std::make_unique<Lane>(*this);
+    lane->rewriter_.emplace(stream_id, chunk_size);
     lanes_.push_back(lane.get());
     return lane;
 }
@@ -181,7 +197,7 @@ Result<size_t> SharedSocket::write(Lane& lane, std::span<const iovec> parts) {
     if (in_turns) parts = parts.first(1);
     size_t wanted = 0;
     for (const iovec& part : parts) wanted += part.iov_len;
-    auto sent = socket_->try_writev(parts);
+    auto sent = lane.rewriter_ ? write_rewritten(lane, parts) : socket_->try_writev(parts);
     if (!sent) {
         fail(sent.error().text(), sent.error().close_reason());
         return sent;
@@ -194,6 +210,27 @@ Result<size_t> SharedSocket::write(Lane& lane, std::span<const iovec> parts) {
     }
     lane.waits_ = blocked_ || in_turns;  // the viewer takes less than all for a full socket, and waits to be told
     return sent;
+}
+
+// The log's bytes belong to all its players, so those of this one are a copy.
+Result<size_t> SharedSocket::write_rewritten(Lane& lane, std::span<const iovec> parts) {
+    static std::array<uint8_t, kRewrittenBytes> copy;  // coroutines have small stacks
+    size_t total = 0;
+    for (const iovec& part : parts) {
+        std::span<const uint8_t> rest(static_cast<const uint8_t*>(part.iov_base), part.iov_len);
+        while (!rest.empty()) {
+            const std::span<uint8_t> piece = std::span(copy).first(std::min(copy.size(), rest.size()));
+            std::ranges::copy(rest.first(piece.size()), piece.begin());
+            ::rtmp::StreamIdRewriter ahead = *lane.rewriter_;
+            ahead.rewrite(piece);
+            const size_t sent = TRY(socket_->try_write(piece));
+            lane.rewriter_->rewrite(piece.first(sent));
+            total += sent;
+            if (sent < piece.size()) return total;
+            rest = rest.subspan(sent);
+        }
+    }
+    return total;
 }
 
 }  // namespace service::rtmp

@@ -4,6 +4,9 @@
 // socket until that is out; then the session's words go first, and those who wait have their turns, a part each (at
 // most a block of their log). It builds on what a Viewer promises: each part that it writes ends with a message.
 //
+// A lane may have a message stream id of its own: what its player writes has the live log's id, and gets the lane's
+// here.
+//
 // Reading is the socket's, not the lanes'. It never yields. A connection that plays one stream and publishes none has
 // no need of it.
 
@@ -45,6 +48,8 @@ class SharedSocket final : private runtime::ParkedHandler {
     void take(std::unique_ptr<runtime::ByteStream> socket, std::vector<base::Slice> words);
     // For one that begins with a message.
     std::unique_ptr<runtime::ByteStream> make_lane();
+    // Its messages, which are chunks of that size, get another message stream id. This costs a copy of them.
+    std::unique_ptr<runtime::ByteStream> make_lane(uint32_t stream_id, uint32_t chunk_size);
     // Whole messages. They go out before what lanes have not begun.
     void send(base::Slice words);
     // Gives the socket back, and what it still owes. There are no lanes any more, and none ended badly.
@@ -67,6 +72,7 @@ class SharedSocket final : private runtime::ParkedHandler {
     void on_hangup() override;
 
     base::Result<size_t> write(Lane& lane, std::span<const iovec> parts);
+    base::Result<size_t> write_rewritten(Lane& lane, std::span<const iovec> parts);
     void leave(Lane& lane);
     void serve();
     bool send_words();

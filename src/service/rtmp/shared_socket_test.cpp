@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "live/socket_testing.h"
+#include "protocol/rtmp/chunk_writer.h"
 
 namespace service::rtmp {
 namespace {
@@ -95,6 +96,40 @@ TEST_F(SharedSocketTest, AMessageIsNeverBroken) {
     EXPECT_EQ(wire->accepted, "(a1...)");
     wire->make_room(SIZE_MAX);
     EXPECT_EQ(wire->accepted, "(a1...)(!)(b1...)");
+}
+
+// A lane with a message stream id of its own: whatever the socket takes at a time, and with others' messages between.
+TEST_F(SharedSocketTest, ALaneWritesItsOwnMessageStreamId) {
+    take();
+    auto message = [](uint32_t id, size_t size) {
+        std::vector<uint8_t> out;
+        ::rtmp::append_message(out, ::rtmp::kVideoChunkStream, ::rtmp::kVideo, id, 40, std::vector<uint8_t>(size, 7),
+                               128);
+        return std::string(out.begin(), out.end());
+    };
+    auto lane = shared.make_lane(0x01020304, 128);
+    struct : runtime::ParkedHandler {
+        void on_readable() override {}
+        void on_writable() override { writable = true; }
+        void on_hangup() override {}
+        bool writable = false;
+    } handler;
+    lane->park(handler);
+    std::string left = message(1, 300) + message(1, 1) + message(1, 100'000), wanted;
+    wanted = message(0x01020304, 300) + message(0x01020304, 1) + message(0x01020304, 100'000);
+    for (size_t room = 1; !left.empty(); room = room % 5000 + 37) {
+        wire->make_room(room);
+        size_t half = std::min<size_t>(left.size(), 6);
+        iovec parts[] = {{left.data(), half}, {left.data() + half, left.size() - half}};
+        auto sent = lane->try_writev(parts);
+        ASSERT_TRUE(sent);
+        left.erase(0, *sent);
+    }
+    EXPECT_TRUE(wire->accepted == wanted);
+    wire->make_room(SIZE_MAX);
+    Talker other(shared, 'a');
+    other.say(1);
+    EXPECT_TRUE(wire->accepted == wanted + "(a1...)");
 }
 
 TEST_F(SharedSocketTest, WhatWasOwedBeforeGoesFirst) {
