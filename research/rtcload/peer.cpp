@@ -204,7 +204,7 @@ void Peer::take_rtp(std::span<uint8_t> datagram, int64_t now_us) {
     on_packet(datagram, now_us);
     auto opened = keys_->receiver.unprotect_rtp(datagram);
     if (!opened) return;
-    on_rtp(datagram.first(opened->size), now_us);
+    on_rtp(datagram.first(*opened), now_us);
 }
 
 void Peer::take_rtcp(std::span<uint8_t> datagram, int64_t now_us) {

@@ -21,7 +21,7 @@ struct KeptContext final : Context {
 struct KeyedContext final : Context {
     KeyedContext(srtp::Profile profile_, const srtp::MasterKey& key)
         : profile(profile_), keys(derive_keys(profile_, key, srtp::Traffic::kRtp)) {}
-    void begin_burst() override { cipher = &srtp::Cipher::shared(profile, keys.key, srtp::Cipher::Use::kSeal); }
+    void begin_burst() override { cipher = &srtp::Cipher::shared(profile, keys.key); }
     size_t protect(std::span<const uint8_t> header, std::span<const uint8_t> payload, uint64_t index,
                    uint8_t* out) override {
         uint32_t ssrc = rtp::get_u32(&header[8]);

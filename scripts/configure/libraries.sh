@@ -53,12 +53,10 @@ libraries_rows() {
         'AVCodecContext* c = avcodec_alloc_context3(nullptr); avcodec_free_context(&c); std::puts(av_version_info());'
     library libswresample required libswresample-dev "-lswresample -lavutil" c:libswresample/swresample.h \
         'SwrContext* c = swr_alloc(); swr_free(&c); std::printf("%u", swresample_version() >> 16);'
+    library libsrtp required libsrtp2-dev -lsrtp2 "srtp2/srtp.h srtp2/cipher.h srtp2/auth.h" \
+        'srtp_init(); srtp_replace_cipher_type(nullptr, SRTP_NULL_CIPHER); std::puts(srtp_get_version_string());'
     diagnostics_libraries
     library GoogleTest tests libgtest-dev "-lgtest_main -lgtest -pthread" gtest/gtest.h \
         'testing::GTEST_FLAG(brief) = true;'
     have_gtest=$feature_found
-    # The reference that protocol/srtp is tested beside.
-    library libsrtp tests libsrtp2-dev -lsrtp2 srtp2/srtp.h \
-        'srtp_init(); std::puts(srtp_get_version_string());'
-    [ "$feature_found" = no ] || libs_gtest="$libs_gtest -lsrtp2"
 }

@@ -29,76 +29,75 @@ const EVP_CIPHER* cipher_of(Profile profile) {
 }
 
 // No call here fails by what a packet has in it.
-void update(EVP_CIPHER_CTX* context, uint8_t* out, std::span<const uint8_t> in) {
+void feed(EVP_CIPHER_CTX* context, uint8_t* out, std::span<const uint8_t> in) {
     int written = 0;
     if (!in.empty()) CHECK(EVP_CipherUpdate(context, out, &written, in.data(), static_cast<int>(in.size())) == 1);
-}
-
-void begin(EVP_CIPHER_CTX* context, const uint8_t* iv) {
-    CHECK(EVP_CipherInit_ex2(context, nullptr, nullptr, iv, -1, nullptr) == 1);
 }
 
 }  // namespace
 
 void Cipher::Free::operator()(evp_cipher_ctx_st* context) const { EVP_CIPHER_CTX_free(context); }
 
-Cipher::Cipher(Profile profile, Key key, Use use) : context_(EVP_CIPHER_CTX_new()) {
+Cipher::Cipher(Profile profile, Key key) : context_(EVP_CIPHER_CTX_new()) {
     CHECK(context_ != nullptr);
-    set_key(profile, key, use);
+    set_key(profile, key);
 }
 
-void Cipher::set_key(Profile profile, Key key, Use use) {
+void Cipher::set_key(Profile profile, Key key) {
     // Naming the cipher again would make OpenSSL allocate its part of the context anew.
     const EVP_CIPHER* cipher = cipher_of(profile);
     if (EVP_CIPHER_CTX_get0_cipher(context_.get()) == cipher) cipher = nullptr;
-    CHECK(EVP_CipherInit_ex2(context_.get(), cipher, key.data(), nullptr, use == Use::kSeal ? 1 : 0, nullptr) == 1);
+    CHECK(EVP_CipherInit_ex2(context_.get(), cipher, key.data(), nullptr, 1, nullptr) == 1);
 }
 
-Cipher& Cipher::shared(Profile profile, Key key, Use use) {
+Cipher& Cipher::shared(Profile profile, Key key) {
     static Cipher ciphers[2];
     Cipher& cipher = ciphers[static_cast<size_t>(profile)];
     if (!cipher.context_) {
-        cipher = Cipher(profile, key, use);
+        cipher = Cipher(profile, key);
     } else {
-        cipher.set_key(profile, key, use);
+        cipher.set_key(profile, key);
     }
     return cipher;
 }
 
+void Cipher::begin(std::span<const uint8_t> iv, Use use) {
+    CHECK(EVP_CipherInit_ex2(context_.get(), nullptr, nullptr, iv.data(), use == Use::kSeal ? 1 : 0, nullptr) == 1);
+}
+
+void Cipher::update_aad(std::span<const uint8_t> aad) { feed(context_.get(), nullptr, aad); }
+
+void Cipher::update(std::span<const uint8_t> text, uint8_t* out) { feed(context_.get(), out, text); }
+
+void Cipher::finish_seal(std::span<uint8_t> tag) {
+    int nothing = 0;
+    CHECK(EVP_CipherFinal_ex(context_.get(), tag.data(), &nothing) == 1);
+    CHECK(EVP_CIPHER_CTX_ctrl(context_.get(), EVP_CTRL_AEAD_GET_TAG, static_cast<int>(tag.size()), tag.data()) == 1);
+}
+
+bool Cipher::finish_open(std::span<const uint8_t> tag) {
+    auto* bytes = const_cast<uint8_t*>(tag.data());  // OpenSSL copies them
+    CHECK(EVP_CIPHER_CTX_ctrl(context_.get(), EVP_CTRL_AEAD_SET_TAG, static_cast<int>(tag.size()), bytes) == 1);
+    int nothing = 0;
+    uint8_t none[16];
+    return EVP_CipherFinal_ex(context_.get(), none, &nothing) == 1;
+}
+
 void Cipher::crypt(const uint8_t (&iv)[kCtrIvSize], std::span<const uint8_t> first, std::span<const uint8_t> second,
                    uint8_t* out) {
-    begin(context_.get(), iv);
-    update(context_.get(), out, first);
-    update(context_.get(), out + first.size(), second);
+    begin(iv, Use::kSeal);
+    update(first, out);
+    update(second, out + first.size());
 }
 
 void Cipher::seal(const uint8_t (&iv)[kGcmIvSize], std::span<const uint8_t> aad, std::span<const uint8_t> more_aad,
                   std::span<const uint8_t> first, std::span<const uint8_t> second, uint8_t* out) {
-    EVP_CIPHER_CTX* context = context_.get();
-    begin(context, iv);
-    update(context, nullptr, aad);
-    update(context, nullptr, more_aad);
-    update(context, out, first);
-    update(context, out + first.size(), second);
-    uint8_t* tag = out + first.size() + second.size();
-    int nothing = 0;
-    CHECK(EVP_CipherFinal_ex(context, tag, &nothing) == 1);
-    CHECK(EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, kGcmTagSize, tag) == 1);
-}
-
-bool Cipher::open(const uint8_t (&iv)[kGcmIvSize], std::span<const uint8_t> aad, std::span<const uint8_t> more_aad,
-                  std::span<uint8_t> sealed) {
-    EVP_CIPHER_CTX* context = context_.get();
-    begin(context, iv);
-    auto text = sealed.first(sealed.size() - kGcmTagSize);
-    update(context, nullptr, aad);
-    update(context, nullptr, more_aad);
-    update(context, text.data(), text);
-    uint8_t* tag = text.data() + text.size();
-    CHECK(EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, kGcmTagSize, tag) == 1);
-    int nothing = 0;
-    uint8_t none[16];
-    return EVP_CipherFinal_ex(context, none, &nothing) == 1;
+    begin(iv, Use::kSeal);
+    update_aad(aad);
+    update_aad(more_aad);
+    update(first, out);
+    update(second, out + first.size());
+    finish_seal({out + first.size() + second.size(), kGcmTagSize});
 }
 
 }  // namespace srtp

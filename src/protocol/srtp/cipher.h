@@ -24,11 +24,11 @@ class Cipher {
     enum class Use : uint8_t { kSeal, kOpen };  // the same for counter mode
 
     Cipher() = default;  // empty
-    Cipher(Profile profile, Key key, Use use);
+    Cipher(Profile profile, Key key);
     explicit operator bool() const { return context_ != nullptr; }
 
     // The process's own one, keyed anew: good until the next call.
-    static Cipher& shared(Profile profile, Key key, Use use);
+    static Cipher& shared(Profile profile, Key key);
 
     // Counter mode: encrypts or decrypts both parts, one behind the other. `out` may be the very place of a single
     // part.
@@ -37,15 +37,19 @@ class Cipher {
     // GCM: ciphertext of both parts and kGcmTagSize bytes of tag.
     void seal(const uint8_t (&iv)[kGcmIvSize], std::span<const uint8_t> aad, std::span<const uint8_t> more_aad,
               std::span<const uint8_t> first, std::span<const uint8_t> second, uint8_t* out);
-    // GCM, in place: `sealed` is ciphertext and tag. False when the tag is wrong, and the bytes are worth nothing then.
-    bool open(const uint8_t (&iv)[kGcmIvSize], std::span<const uint8_t> aad, std::span<const uint8_t> more_aad,
-              std::span<uint8_t> sealed);
+    // The same step by step, for one whose parts come one after the other: begin(), GCM's AAD, text (once), tag.
+    void begin(std::span<const uint8_t> iv, Use use);
+    void update_aad(std::span<const uint8_t> aad);
+    void update(std::span<const uint8_t> text, uint8_t* out);
+    void finish_seal(std::span<uint8_t> tag);
+    // False when the tag is wrong, and the bytes are worth nothing then.
+    bool finish_open(std::span<const uint8_t> tag);
 
   private:
     struct Free {
         void operator()(evp_cipher_ctx_st* context) const;
     };
-    void set_key(Profile profile, Key key, Use use);
+    void set_key(Profile profile, Key key);
     std::unique_ptr<evp_cipher_ctx_st, Free> context_;
 };
 

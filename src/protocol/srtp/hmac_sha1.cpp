@@ -42,16 +42,24 @@ HmacSha1::HmacSha1(std::span<const uint8_t> key) {
     outer_ = state_after(key, 0x5c);
 }
 
-std::array<uint8_t, kSha1Size> HmacSha1::of(std::initializer_list<std::span<const uint8_t>> parts) const {
+void HmacSha1::Running::start(const HmacSha1& key) { resume(sha_, key.inner_); }
+
+void HmacSha1::Running::add(std::span<const uint8_t> part) { SHA1_Update(&sha_, part.data(), part.size()); }
+
+std::array<uint8_t, kSha1Size> HmacSha1::Running::finish(const HmacSha1& key) {
     std::array<uint8_t, kSha1Size> digest;
-    SHA_CTX sha;
-    resume(sha, inner_);
-    for (auto part : parts) SHA1_Update(&sha, part.data(), part.size());
-    SHA1_Final(digest.data(), &sha);
-    resume(sha, outer_);
-    SHA1_Update(&sha, digest.data(), digest.size());
-    SHA1_Final(digest.data(), &sha);
+    SHA1_Final(digest.data(), &sha_);
+    resume(sha_, key.outer_);
+    SHA1_Update(&sha_, digest.data(), digest.size());
+    SHA1_Final(digest.data(), &sha_);
     return digest;
+}
+
+std::array<uint8_t, kSha1Size> HmacSha1::of(std::initializer_list<std::span<const uint8_t>> parts) const {
+    Running running;
+    running.start(*this);
+    for (auto part : parts) running.add(part);
+    return running.finish(*this);
 }
 
 }  // namespace srtp

@@ -3,6 +3,8 @@
 // key: 40 bytes instead of the 1.2 kB of OpenSSL's HMAC context, and two blocks less to hash per packet than a fresh
 // one.
 
+#include <openssl/sha.h>
+
 #include <array>
 #include <cstdint>
 #include <initializer_list>
@@ -16,6 +18,17 @@ class HmacSha1 {
   public:
     HmacSha1() = default;  // no key: not to be used
     explicit HmacSha1(std::span<const uint8_t> key);
+
+    // Of bytes that come in parts.
+    class Running {
+      public:
+        void start(const HmacSha1& key);
+        void add(std::span<const uint8_t> part);
+        std::array<uint8_t, kSha1Size> finish(const HmacSha1& key);
+
+      private:
+        SHA_CTX sha_{};
+    };
 
     std::array<uint8_t, kSha1Size> of(std::initializer_list<std::span<const uint8_t>> parts) const;
 

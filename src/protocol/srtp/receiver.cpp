@@ -1,25 +1,34 @@
 #include "protocol/srtp/receiver.h"
 
 #include <openssl/crypto.h>
+#include <srtp2/srtp.h>
+
+#include <algorithm>
 
 #include "protocol/rtp/packet.h"
+#include "protocol/srtp/crypto_kernel.h"
 #include "protocol/srtp/packet_format.h"
 
 namespace srtp {
 
 namespace {
 
-template <class Sources>
-auto find(Sources& sources, uint32_t ssrc) {
-    auto at = sources.begin();
-    while (at != sources.end() && at->ssrc != ssrc) ++at;
-    return at;
-}
-
-// The index nearest to the newest one (RFC 3711, 3.3.1); nothing below 0.
-int64_t estimate(uint64_t newest, uint16_t sequence) {
-    auto step = static_cast<int16_t>(static_cast<uint16_t>(sequence - static_cast<uint16_t>(newest)));
-    return static_cast<int64_t>(newest) + step;
+Drop drop_of(srtp_err_status_t status) {
+    switch (status) {
+        case srtp_err_status_auth_fail:
+            return Drop::kNotAuthentic;
+        case srtp_err_status_replay_fail:
+            return Drop::kReplayed;
+        case srtp_err_status_replay_old:
+            return Drop::kTooOld;
+        case srtp_err_status_bad_param:
+        case srtp_err_status_parse_err:
+            return Drop::kMalformed;
+        case srtp_err_status_cant_check:
+            return Drop::kNotEncrypted;
+        default:
+            return Drop::kFailed;
+    }
 }
 
 }  // namespace
@@ -38,99 +47,65 @@ const char* drop_name(Drop drop) {
             return "too many SSRCs";
         case Drop::kNotEncrypted:
             return "not encrypted";
+        case Drop::kFailed:
+            return "failed";
     }
     return "unknown";
 }
 
-Receiver::Receiver(Profile profile, const MasterKey& key)
-    : profile_(profile),
-      rtp_(derive_keys(profile, key, Traffic::kRtp)),
-      rtcp_(derive_keys(profile, key, Traffic::kRtcp)) {}
+void Receiver::Free::operator()(srtp_ctx_t_* session) const { srtp_dealloc(session); }
 
-std::expected<OpenedRtp, Drop> Receiver::unprotect_rtp(std::span<uint8_t> packet) {
-    size_t tag_size = profile_info(profile_).tag_size;
-    size_t header_size = rtp::header_size(packet);
-    if (header_size == 0 || packet.size() < header_size + tag_size) return drop(Drop::kMalformed);
-    uint16_t sequence = rtp::get_u16(&packet[2]);
-    uint32_t ssrc = rtp::get_u32(&packet[8]);
-    auto source = find(rtp_sources_, ssrc);
-    uint64_t index = sequence;
-    if (source != rtp_sources_.end()) {
-        int64_t estimated = estimate(source->window.newest(), sequence);
-        if (estimated < 0 || source->window.is_too_old(static_cast<uint64_t>(estimated))) return drop(Drop::kTooOld);
-        index = static_cast<uint64_t>(estimated);
-        if (index > kMaxRtpIndex) return drop(Drop::kMalformed);
-        if (source->window.seen(index)) return drop(Drop::kReplayed);
+bool Receiver::make_session() {
+    if (!start_crypto_kernel()) return false;
+    std::array<uint8_t, kMasterKeySize + kMaxSaltSize> key_and_salt;
+    std::ranges::copy(key_.salt, std::ranges::copy(key_.key, key_and_salt.begin()).out);
+    srtp_policy_t policy{};
+    if (profile_ == Profile::kAeadAes128Gcm) {
+        srtp_crypto_policy_set_aes_gcm_128_16_auth(&policy.rtp);
+        srtp_crypto_policy_set_aes_gcm_128_16_auth(&policy.rtcp);
+    } else {
+        srtp_crypto_policy_set_aes_cm_128_hmac_sha1_80(&policy.rtp);
+        srtp_crypto_policy_set_aes_cm_128_hmac_sha1_80(&policy.rtcp);
     }
-    if (!open_rtp(packet, header_size, index)) return drop(Drop::kNotAuthentic);
-    if (source == rtp_sources_.end()) {
-        if (rtp_sources_.size() >= kMaxSsrcs) return drop(Drop::kTooManySsrcs);
-        source = rtp_sources_.insert(source, {ssrc, {}});
-    }
-    source->window.add(index);
-    return OpenedRtp{packet.size() - tag_size, index};
+    policy.ssrc.type = ssrc_any_inbound;
+    policy.key = key_and_salt.data();
+    policy.window_size = kRtpWindow;
+    srtp_t session = nullptr;
+    const srtp_err_status_t status = srtp_create(&session, &policy);
+    OPENSSL_cleanse(key_and_salt.data(), key_and_salt.size());
+    if (status != srtp_err_status_ok) return false;
+    session_.reset(session);
+    OPENSSL_cleanse(&key_, sizeof key_);
+    return true;
 }
 
-bool Receiver::open_rtp(std::span<uint8_t> packet, size_t header_size, uint64_t index) {
-    if (!rtp_cipher_) rtp_cipher_ = Cipher(profile_, rtp_.key, Cipher::Use::kOpen);
-    uint32_t ssrc = rtp::get_u32(&packet[8]);
-    auto header = packet.first(header_size), sealed = packet.subspan(header_size);
-    if (profile_ == Profile::kAeadAes128Gcm) {
-        uint8_t iv[kGcmIvSize];
-        put_gcm_iv(iv, rtp_, ssrc, index);
-        return rtp_cipher_.open(iv, header, {}, sealed);
-    }
-    uint8_t iv[kCtrIvSize], rollovers[4];
-    base::put_u32(rollovers, static_cast<uint32_t>(index >> 16));
-    auto authentic = packet.first(packet.size() - kCmTagSize);
-    auto tag = rtp_.authentication.of({authentic, rollovers});
-    if (CRYPTO_memcmp(tag.data(), &packet[authentic.size()], kCmTagSize) != 0) return false;
-    put_ctr_iv(iv, rtp_, ssrc, index);
-    auto text = sealed.first(sealed.size() - kCmTagSize);
-    rtp_cipher_.crypt(iv, text, {}, text.data());
-    return true;
+template <class Unprotect>
+std::expected<size_t, Drop> Receiver::open(std::span<uint8_t> packet, uint32_t ssrc, Unprotect unprotect) {
+    // The session would follow any number of them.
+    const bool known = std::find(ssrcs_.begin(), ssrcs_.end(), ssrc) != ssrcs_.end();
+    if (!known && ssrcs_.size() >= kMaxSsrcs) return drop(Drop::kTooManySsrcs);
+    if (!session_ && !make_session()) return drop(Drop::kFailed);
+    int size = static_cast<int>(packet.size());
+    if (const srtp_err_status_t status = unprotect(session_.get(), packet.data(), &size); status != srtp_err_status_ok)
+        return drop(drop_of(status));
+    if (!known) ssrcs_.push_back(ssrc);
+    return static_cast<size_t>(size);
+}
+
+std::expected<size_t, Drop> Receiver::unprotect_rtp(std::span<uint8_t> packet) {
+    const size_t header_size = rtp::header_size(packet);
+    if (header_size == 0 || packet.size() < header_size + profile_info(profile_).tag_size)
+        return drop(Drop::kMalformed);
+    return open(packet, rtp::get_u32(&packet[8]), srtp_unprotect);
 }
 
 std::expected<size_t, Drop> Receiver::unprotect_rtcp(std::span<uint8_t> packet) {
-    size_t overhead = profile_info(profile_).tag_size + kRtcpIndexSize;
+    const size_t overhead = profile_info(profile_).tag_size + kRtcpIndexSize;
     if (packet.size() < kRtcpHeaderSize + overhead || packet[0] >> 6 != 2) return drop(Drop::kMalformed);
-    // GCM has the index behind the tag, AES-CM before it.
-    size_t at = packet.size() - (profile_ == Profile::kAeadAes128Gcm ? kRtcpIndexSize : overhead);
-    uint32_t trailer = rtp::get_u32(&packet[at]);
-    if (!(trailer & kEncryptedFlag)) return drop(Drop::kNotEncrypted);
-    uint32_t index = trailer & kMaxRtcpIndex, ssrc = rtp::get_u32(&packet[4]);
-    auto source = find(rtcp_sources_, ssrc);
-    if (source != rtcp_sources_.end()) {
-        if (source->window.is_too_old(index)) return drop(Drop::kTooOld);
-        if (source->window.seen(index)) return drop(Drop::kReplayed);
-    }
-    if (!open_rtcp(packet, trailer)) return drop(Drop::kNotAuthentic);
-    if (source == rtcp_sources_.end()) {
-        if (rtcp_sources_.size() >= kMaxSsrcs) return drop(Drop::kTooManySsrcs);
-        source = rtcp_sources_.insert(source, {ssrc, {}});
-    }
-    source->window.add(index);
-    return packet.size() - overhead;
-}
-
-bool Receiver::open_rtcp(std::span<uint8_t> packet, uint32_t trailer) {
-    uint32_t ssrc = rtp::get_u32(&packet[4]), index = trailer & kMaxRtcpIndex;
-    auto header = packet.first(kRtcpHeaderSize);
-    if (profile_ == Profile::kAeadAes128Gcm) {
-        uint8_t iv[kGcmIvSize];
-        put_gcm_iv(iv, rtcp_, ssrc, index);
-        auto sealed = packet.subspan(kRtcpHeaderSize, packet.size() - kRtcpHeaderSize - kRtcpIndexSize);
-        Cipher& cipher = Cipher::shared(profile_, rtcp_.key, Cipher::Use::kOpen);
-        return cipher.open(iv, header, packet.last(kRtcpIndexSize), sealed);
-    }
-    auto authentic = packet.first(packet.size() - kCmTagSize);
-    auto tag = rtcp_.authentication.of({authentic});
-    if (CRYPTO_memcmp(tag.data(), &packet[authentic.size()], kCmTagSize) != 0) return false;
-    uint8_t iv[kCtrIvSize];
-    put_ctr_iv(iv, rtcp_, ssrc, index);
-    auto text = packet.subspan(kRtcpHeaderSize, authentic.size() - kRtcpIndexSize - kRtcpHeaderSize);
-    Cipher::shared(profile_, rtcp_.key, Cipher::Use::kOpen).crypt(iv, text, {}, text.data());
-    return true;
+    // With GCM the library takes what is authentic and in the clear. GCM has the index behind the tag, AES-CM before.
+    const size_t index_at = packet.size() - (profile_ == Profile::kAeadAes128Gcm ? kRtcpIndexSize : overhead);
+    if (!(rtp::get_u32(&packet[index_at]) & kEncryptedFlag)) return drop(Drop::kNotEncrypted);
+    return open(packet, rtp::get_u32(&packet[4]), srtp_unprotect_rtcp);
 }
 
 }  // namespace srtp

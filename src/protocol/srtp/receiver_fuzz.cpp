@@ -14,14 +14,9 @@ namespace {
 using Bytes = std::vector<uint8_t>;
 
 bool open(srtp::Receiver& receiver, bool rtcp, Bytes bytes) {
-    if (rtcp) {
-        auto size = receiver.unprotect_rtcp(bytes);
-        if (size) CHECK(*size < bytes.size());
-        return size.has_value();
-    }
-    auto opened = receiver.unprotect_rtp(bytes);
-    if (opened) CHECK(opened->size < bytes.size());
-    return opened.has_value();
+    auto size = rtcp ? receiver.unprotect_rtcp(bytes) : receiver.unprotect_rtp(bytes);
+    if (size) CHECK(*size < bytes.size());
+    return size.has_value();
 }
 
 // Empty when it is no packet.

@@ -16,7 +16,7 @@ Sender::Sender(Profile profile, const MasterKey& key)
 size_t Sender::protect_rtp(std::span<const uint8_t> header, std::span<const uint8_t> first,
                            std::span<const uint8_t> second, uint64_t index, uint8_t* out) {
     CHECK(header.size() >= rtp::kFixedHeaderSize && index <= kMaxRtpIndex);
-    if (!rtp_cipher_) rtp_cipher_ = Cipher(profile_, rtp_.key, Cipher::Use::kSeal);
+    if (!rtp_cipher_) rtp_cipher_ = Cipher(profile_, rtp_.key);
     uint32_t ssrc = rtp::get_u32(&header[8]);
     if (out != header.data()) std::memcpy(out, header.data(), header.size());
     uint8_t* text = out + header.size();
@@ -44,7 +44,7 @@ size_t Sender::protect_rtcp(std::span<const uint8_t> compound, uint8_t* out) {
     base::put_u32(trailer, index | kEncryptedFlag);
     std::memcpy(out, compound.data(), kRtcpHeaderSize);
     auto text = compound.subspan(kRtcpHeaderSize);
-    Cipher& cipher = Cipher::shared(profile_, rtcp_.key, Cipher::Use::kSeal);
+    Cipher& cipher = Cipher::shared(profile_, rtcp_.key);
     uint8_t* end = out + compound.size();
     if (profile_ == Profile::kAeadAes128Gcm) {
         uint8_t iv[kGcmIvSize];

@@ -13,7 +13,7 @@ void derive(const MasterKey& master, uint8_t label, std::span<uint8_t> out) {
     iv[7] ^= label;  // the label stands above an index of 48 bits that is 0
     constexpr uint8_t kZeros[32] = {};
     CHECK(out.size() <= sizeof kZeros);
-    Cipher& cipher = Cipher::shared(Profile::kAes128CmSha1_80, master.key, Cipher::Use::kSeal);
+    Cipher& cipher = Cipher::shared(Profile::kAes128CmSha1_80, master.key);
     cipher.crypt(iv, std::span(kZeros).first(out.size()), {}, out.data());
 }
 

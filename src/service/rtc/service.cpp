@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/rtc_stats.h"
+#include "protocol/srtp/crypto_kernel.h"
 #include "protocol/stun/demux.h"
 #include "runtime/cpu_slice.h"
 #include "service/rtc/bridges.h"
@@ -52,6 +53,8 @@ Service::~Service() { stop(); }
 Result<void> Service::start() {
     const config::RtcServer& rtc = snapshot_->rtc_server;
     if (!rtc.enabled) return {};
+    // Here, where nobody waits for it.
+    if (!srtp::start_crypto_kernel()) return base::fail(Code::kSystem, "libsrtp fails its own tests");
     auto certificate = TRY(dtls::Certificate::make(rtc.ecdsa ? dtls::KeyKind::kEcdsa : dtls::KeyKind::kRsa));
     context_ = TRY(dtls::Context::make(std::move(certificate)));
     if (rtc.black_hole.enabled) {

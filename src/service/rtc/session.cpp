@@ -225,12 +225,12 @@ void RtcSession::on_rtp(std::span<uint8_t> datagram, const stun::Address& from, 
     if (ended_) return;
     std::span<uint8_t> packet = datagram;
     if (keys_) {
-        auto opened = keys_->receiver.unprotect_rtp(datagram);
-        if (!opened) {
+        auto size = keys_->receiver.unprotect_rtp(datagram);
+        if (!size) {
             ++counters_.refused;
             return;
         }
-        packet = datagram.first(opened->size);
+        packet = datagram.first(*size);
     } else if (encrypt_ || !connected_) {
         ++counters_.refused;
         return;

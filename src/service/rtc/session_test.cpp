@@ -256,7 +256,7 @@ TEST_F(SessionTest, FromTheOfferToMediaBothWays) {
     ASSERT_EQ(to_peer_.size(), 1u);
     auto opened = from_session_->unprotect_rtp(to_peer_[0]);
     ASSERT_TRUE(opened);
-    EXPECT_EQ(Bytes(to_peer_[0].begin(), to_peer_[0].begin() + static_cast<ptrdiff_t>(opened->size)),
+    EXPECT_EQ(Bytes(to_peer_[0].begin(), to_peer_[0].begin() + static_cast<ptrdiff_t>(*opened)),
               (Bytes{0x80, 97, 0, 5, 0, 0, 0, 2, 0, 0, 0, 8, 0, 4, 1, 2, 3}));
     seen_.ticks = 0;
     run(1000);
