@@ -109,7 +109,7 @@ size_t least_size(const Value& about) {
 
 }  // namespace
 
-void KeyframeIndex::add(uint32_t time_ms, uint64_t position) {
+void KeyframeIndex::add(int64_t time_ms, uint64_t position) {
     if (seen_++ % every_ != 0 || capacity_ == 0) return;
     if (entries_.size() == capacity_) {
         thin();
@@ -125,7 +125,7 @@ void KeyframeIndex::thin() {
     every_ *= 2;
 }
 
-void RecordingIndex::add(Kind kind, uint32_t time_ms, bool keyframe, uint64_t position) {
+void RecordingIndex::add(Kind kind, int64_t time_ms, bool keyframe, uint64_t position) {
     Track& track = tracks_[kind == Kind::kVideo ? 0 : 1];
     if (track.frames++ == 0) {
         track.first = time_ms;

@@ -6,6 +6,7 @@
 // room for: the index keeps every second one, then every fourth ... Fewer than two: there is none. Knows no files.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,12 +20,12 @@ namespace flv {
 class KeyframeIndex {
   public:
     struct Entry {
-        uint32_t time_ms;
+        int64_t time_ms;
         uint64_t position;  // of the tag
     };
     explicit KeyframeIndex(size_t capacity) : capacity_(capacity) {}
 
-    void add(uint32_t time_ms, uint64_t position);
+    void add(int64_t time_ms, uint64_t position);
     const std::vector<Entry>& entries() const { return entries_; }
     size_t capacity() const { return capacity_; }
 
@@ -41,8 +42,9 @@ class RecordingIndex {
   public:
     explicit RecordingIndex(size_t keyframes) : keyframes_(keyframes) {}
 
-    // A frame: no sequence header. The first keyframe's place stands for its sequence header's too.
-    void add(media::Kind kind, uint32_t time_ms, bool keyframe, uint64_t position);
+    // A frame: no sequence header. The first keyframe's place stands for its sequence header's too. time_ms: of the
+    // stream, which goes on where the 32 bits of a tag wrap.
+    void add(media::Kind kind, int64_t time_ms, bool keyframe, uint64_t position);
 
     bool has_audio() const { return tracks_[1].frames > 0; }
     bool has_video() const { return tracks_[0].frames > 0; }
@@ -107,6 +109,7 @@ class RecordingScan {
     bool step(std::span<const uint8_t>& bytes);
     bool read_header();
     void note_tag();
+    void note_frame(media::Kind kind, bool keyframe);
 
     uint64_t whole_;
     enum class State : uint8_t { kHeader, kPeek, kSkip, kEnd, kBroken } state_ = State::kHeader;
@@ -114,7 +117,8 @@ class RecordingScan {
     uint8_t peeked_[kPeek] = {};
     uint32_t body_ = 0;
     uint32_t time_ = 0;
-    uint32_t skip_ = 0;  // of the body
+    std::optional<int64_t> frame_ms_;  // of the last frame, unwrapped
+    uint32_t skip_ = 0;                // of the body
     size_t held_ = 0;
     uint8_t held_bytes_[11] = {};  // a tag's header at most
     RecordingIndex index_;

@@ -31,6 +31,12 @@ bool RecordingScan::read_header() {
     return known && r.u24() == 0;
 }
 
+// Times of frames alone: script tags and sequence headers may be stamped 0.
+void RecordingScan::note_frame(Kind kind, bool keyframe) {
+    frame_ms_ = frame_ms_ ? *frame_ms_ + static_cast<int32_t>(time_ - static_cast<uint32_t>(*frame_ms_)) : time_;
+    index_.add(kind, *frame_ms_, keyframe, whole_);
+}
+
 // Its first two bytes tell whether it is a frame, and a keyframe.
 void RecordingScan::note_tag() {
     uint8_t first = peeked_[0], second = body_ > 1 ? peeked_[1] : 0;
@@ -39,10 +45,10 @@ void RecordingScan::note_tag() {
         bool enhanced = first & 0x80;
         bool frame = enhanced ? packet == kVideoCodedFrames || packet == kVideoCodedFramesX
                               : (packet != 7 && packet != 12) || second == 1;
-        if (frame) index_.add(Kind::kVideo, time_, (first >> 4 & 7) == 1, whole_);
+        if (frame) note_frame(Kind::kVideo, (first >> 4 & 7) == 1);
     } else if (type_ == static_cast<uint8_t>(TagType::kAudio) && body_ > 0) {
         bool frame = first >> 4 == kExAudio ? (first & 15) == kAudioCodedFrames : first >> 4 != 10 || second == 1;
-        if (frame) index_.add(Kind::kAudio, time_, false, whole_);
+        if (frame) note_frame(Kind::kAudio, false);
     }
     whole_ += kTagHeaderSize + body_ + kPreviousTagSize;
 }

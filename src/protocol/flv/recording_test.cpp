@@ -67,7 +67,7 @@ TEST(KeyframeIndex, KeepsAllWhileTheyFit) {
     KeyframeIndex index(4);
     for (uint32_t i = 0; i < 4; ++i) index.add(i * 1000, 100 + i);
     ASSERT_EQ(index.entries().size(), 4u);
-    EXPECT_EQ(index.entries()[3].time_ms, 3000u);
+    EXPECT_EQ(index.entries()[3].time_ms, 3000);
     EXPECT_EQ(index.entries()[3].position, 103u);
 }
 
@@ -77,8 +77,8 @@ TEST(KeyframeIndex, ThinsEvenlyWhenFull) {
     ASSERT_GE(index.entries().size(), 2u);
     ASSERT_LE(index.entries().size(), 4u);
     for (size_t i = 1; i < index.entries().size(); ++i)
-        EXPECT_EQ(index.entries()[i].time_ms - index.entries()[i - 1].time_ms, 32u);
-    EXPECT_EQ(index.entries()[0].time_ms, 0u);
+        EXPECT_EQ(index.entries()[i].time_ms - index.entries()[i - 1].time_ms, 32);
+    EXPECT_EQ(index.entries()[0].time_ms, 0);
 }
 
 TEST(KeyframeIndex, WithoutRoomHasNothing) {
@@ -97,6 +97,19 @@ TEST(RecordingIndex, CountsTheLastFrameAsLongAsTheOneBefore) {
     index.add(Kind::kAudio, 90, false, 700);
     EXPECT_EQ(index.duration_ms(), 90);
     EXPECT_EQ(index.last_ms(), 90);
+}
+
+// A tag's 32 bits are 49.7 days.
+TEST(RecordingIndex, GoesOnOverTheWrapOfATagsTime) {
+    for (int64_t wrap : {int64_t{1} << 31, int64_t{1} << 32}) {
+        RecordingIndex index(10);
+        for (int64_t ms = wrap - 80; ms <= wrap + 80; ms += 40)
+            index.add(Kind::kVideo, ms, ms == wrap + 40, static_cast<uint64_t>(ms));
+        EXPECT_EQ(index.duration_ms(), 200) << wrap;
+        EXPECT_EQ(index.last_ms(), wrap + 80);
+        ASSERT_EQ(index.keyframes().entries().size(), 1u);
+        EXPECT_EQ(index.keyframes().entries()[0].time_ms, wrap + 40);
+    }
 }
 
 TEST(RecordingHead, KeepsItsSizeWhateverItTells) {
@@ -193,6 +206,20 @@ TEST(RecordingScan, FindsTheLastWholeTagInAnyPieces) {
         EXPECT_EQ(scan.index().last_ms(), 40);
         ASSERT_EQ(scan.index().keyframes().entries().size(), 1u);
         EXPECT_EQ(scan.index().keyframes().entries()[0].position, 1000 + key);
+    }
+}
+
+TEST(RecordingScan, TimesWrap) {
+    for (int64_t wrap : {int64_t{1} << 31, int64_t{1} << 32}) {
+        std::vector<uint8_t> tags;
+        for (int64_t ms = wrap - 80; ms <= wrap + 80; ms += 40) {
+            append(tags, tag_of(Kind::kVideo, 0, true, 20, true));  // a sequence header
+            append(tags, tag_of(Kind::kVideo, ms, ms == wrap - 80, 30));
+        }
+        RecordingScan scan(0, 16);
+        EXPECT_TRUE(scan.feed(tags));
+        EXPECT_EQ(scan.index().frames(), 5u);
+        EXPECT_EQ(scan.index().duration_ms(), 200) << wrap;
     }
 }
 

@@ -37,8 +37,7 @@ class FlvFile final : public Container {
 
     Result<void> write(const Frame& frame, int64_t time_ms) override {
         uint64_t position = TRY(put_tag(frame, time_ms));
-        if (frame.kind != Kind::kData && position > 0)
-            index_.add(frame.kind, static_cast<uint32_t>(time_ms), frame.keyframe, position);
+        if (frame.kind != Kind::kData && position > 0) index_.add(frame.kind, time_ms, frame.keyframe, position);
         return {};
     }
 

@@ -44,7 +44,7 @@ class Mp4File final : public Container {
         Frame placed = frame;
         placed.dts = time_ms;
         TRY(builder_.add(placed));
-        index_.add(frame.kind, static_cast<uint32_t>(time_ms), frame.keyframe, 0);
+        index_.add(frame.kind, time_ms, frame.keyframe, 0);
         return {};
     }
 
