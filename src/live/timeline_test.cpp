@@ -38,6 +38,27 @@ TEST(Timeline, CarriesOnOverTheWrap) {
     EXPECT_EQ(t.jumps(), 0u);
 }
 
+// A publisher's 32 bits of ms: where a difference changes its sign, and where they begin anew; twice.
+TEST(Timeline, NineWeeksOfFramesInEveryMode) {
+    for (TimeJitter mode : {TimeJitter::kFull, TimeJitter::kZero, TimeJitter::kOff}) {
+        Timeline t;
+        t.set_mode(mode);
+        constexpr int64_t kStep = 9'000, kEnd = (int64_t{1} << 33) + 100'000;
+        for (int64_t ms = 0; ms < kEnd; ms += kStep) {
+            ASSERT_EQ(t.correct(V, static_cast<uint32_t>(ms)), ms) << static_cast<int>(mode);
+            ASSERT_EQ(t.correct(A, static_cast<uint32_t>(ms + 20)), ms + 20) << static_cast<int>(mode);
+            ASSERT_EQ(t.place(static_cast<uint32_t>(ms + 20)), ms + 20) << static_cast<int>(mode);
+        }
+        EXPECT_EQ(t.jumps(), 0u);
+    }
+}
+
+TEST(Timeline, CarriesOnOverTheHalf) {
+    Timeline t;
+    run(t, {{V, 0x7FFFFFF0u, 0}, {A, 0x7FFFFFFAu, 10}, {V, 0x80000018u, 40}, {A, 0x8000001Cu, 44}});
+    EXPECT_EQ(t.jumps(), 0u);
+}
+
 TEST(Timeline, PassesOverAJumpForwardAndKeepsTracksInStep) {
     Timeline t;
     run(t, {{V, 0, 0}, {A, 10, 10}, {V, 3'600'040, 50}, {A, 33, 33}, {A, 3'600'056, 66}, {V, 3'600'080, 90}});

@@ -124,6 +124,23 @@ TEST(Mp4Fragment, AudioIsPlacedBySamplesNotByRoundedTimes) {
     }
 }
 
+// Decoding times (tfdt) are 64 bits wide: 2^32 units are 27 hours of audio at 44.1 kHz.
+TEST(Mp4Fragment, DecodingTimesGoOnOver32Bits) {
+    for (int64_t wrap : {int64_t{1} << 31, int64_t{1} << 32, int64_t{1} << 33}) {
+        FragmentBuilder builder = with_audio();
+        const int64_t first = wrap / 1024 - 2;
+        for (int64_t frame = first; frame < first + 4; ++frame) add_audio(builder, {frame * 1024 * 1000 / 44100});
+        const auto rows = cut(builder);
+        ASSERT_EQ(rows.size(), 1u);
+        EXPECT_NEAR(static_cast<double>(rows[0].begin), static_cast<double>(first * 1024), 45) << wrap;
+        EXPECT_EQ(rows[0].durations.size(), 4u);
+        for (int64_t frame = first + 4; frame < first + 8; ++frame) add_audio(builder, {frame * 1024 * 1000 / 44100});
+        const auto next = cut(builder);
+        ASSERT_EQ(next.size(), 1u);
+        EXPECT_EQ(next[0].begin, rows[0].begin + 4 * 1024) << wrap;
+    }
+}
+
 TEST(Mp4Fragment, AGapInAudioStaysOne) {
     FragmentBuilder builder = with_audio();
     add_audio(builder, {0, 23});

@@ -128,6 +128,25 @@ TEST(TwccCollector, LateOnesAreReportedAfterAll) {
     EXPECT_FALSE(collector.has_news()) << "a duplicate is no news";
 }
 
+// 24 bits of 64 ms are 12.4 days; sequences wrap much more often.
+TEST(TwccCollector, TheReferenceTimeWraps) {
+    TwccCollector collector;
+    constexpr int64_t kWrapUs = (int64_t{1} << 24) * 64'000;
+    for (int64_t wrap : {kWrapUs / 2, kWrapUs}) {
+        for (int i = -2; i < 2; ++i) {
+            collector.on_packet(static_cast<uint16_t>(i), wrap + i * 64'000);
+            Bytes memory(100);
+            Writer writer(memory);
+            EXPECT_TRUE(collector.write(1, 2, writer));
+            // A signed number (draft-holmer-rmcat-transport-wide-cc-extensions-01, 3.1).
+            const int64_t reference = (wrap / 64'000 + i + 0x800000) % 0x1000000 - 0x800000;
+            EXPECT_EQ(read(writer.written()), fmt::format("twcc 1 2 from {} count 1 reference {} feedback {}",
+                                                          static_cast<uint16_t>(i), reference, i + 2));
+        }
+        collector = TwccCollector();
+    }
+}
+
 TEST(TwccCollector, TimesFarApartMakeAnotherFeedback) {
     TwccCollector collector;
     collector.on_packet(1, 0);

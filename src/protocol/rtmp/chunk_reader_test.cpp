@@ -154,6 +154,8 @@ TEST(ChunkReader, ExtendedTimestamps) {
 TEST(ChunkReader, TimestampsWrap) {
     expect(type0(4, 0xffffff, 1, 8, 1) + u32(0xfffffff0) + Bytes{0} + type2(4, 0x20) + Bytes{1},
            {{8, 1, 0xfffffff0, {0}}, {8, 1, 0x10, {1}}}, "wrap");
+    expect(type0(4, 0xffffff, 1, 8, 1) + u32(0x7ffffff0) + Bytes{0} + type2(4, 0x20) + Bytes{1},
+           {{8, 1, 0x7ffffff0, {0}}, {8, 1, 0x80000010, {1}}}, "half");
 }
 
 TEST(ChunkReader, Abort) {

@@ -337,6 +337,22 @@ TEST_F(RtmpServerSession, AggregateIsSplit) {
     EXPECT_EQ(server.media[1].timestamp, 1020u);
 }
 
+TEST_F(RtmpServerSession, AnAggregatesTimesWrap) {
+    connect();
+    feed(call("publish", 0, {{}, "s", "live"}, 1));
+    Bytes body{8, 0, 0, 1, 0xff, 0xff, 0xf0, 0xff, 0, 0, 0, 0xaf, 0, 0, 0, 12,
+               9, 0, 0, 1, 0,    0,    0x18, 0,    0, 0, 0, 0x17, 0, 0, 0, 12};
+    for (uint32_t begin : {1000u, 0x7ffffff0u, 0xfffffff0u}) {
+        server.media.clear();
+        Bytes out;
+        append_message(out, 6, kAggregate, 1, begin, body, 128);
+        feed(out);
+        ASSERT_EQ(server.media.size(), 2u);
+        EXPECT_EQ(server.media[0].timestamp, begin);
+        EXPECT_EQ(server.media[1].timestamp, begin + 40);
+    }
+}
+
 TEST_F(RtmpServerSession, Amf3Commands) {
     connect();
     Bytes plain = call("createStream", 2, {{}});

@@ -18,6 +18,20 @@ inline int64_t unix_us_of_ntp(uint64_t ntp) {
     auto fraction = static_cast<int64_t>((ntp & 0xffffffff) * 1'000'000 >> 32);
     return (static_cast<int64_t>(ntp >> 32) - kNtpToUnixSeconds) * 1'000'000 + fraction;
 }
+// One clock's NTP times as microseconds since 1970 that go on over the end of an era, such as that of 2036-02-07: each
+// is taken for the one nearest to the first, 68 years either way. The first is taken as of the era of 1900.
+class NtpUnwrapper {
+  public:
+    int64_t us(uint64_t ntp) {
+        if (!first_) first_ = ntp;
+        const auto apart = static_cast<int64_t>(ntp - *first_);
+        return unix_us_of_ntp(*first_) + (apart >> 32) * 1'000'000 + ((apart & 0xffffffff) * 1'000'000 >> 32);
+    }
+
+  private:
+    std::optional<uint64_t> first_;
+};
+
 // Units of 1/65536 s, wraps after 18 hours.
 inline uint32_t compact_ntp(uint64_t ntp) { return static_cast<uint32_t>(ntp >> 16); }
 inline uint32_t compact_of_us(int64_t us) { return static_cast<uint32_t>((us << 16) / 1'000'000); }

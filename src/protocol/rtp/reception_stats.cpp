@@ -72,7 +72,7 @@ std::optional<ReportBlock> ReceptionStats::report(int64_t now_us) {
         block.fraction_lost = static_cast<uint8_t>(std::min<int64_t>(255, (lost_now << 8) / expected_now));
     }
     block.cumulative_lost = static_cast<int32_t>(std::clamp<int64_t>(lost(), -0x800000, 0x7fffff));
-    block.highest_sequence = cycles_ + highest_;
+    block.highest_sequence = static_cast<uint32_t>(cycles_ + highest_);
     block.jitter = jitter_x16_ >> 4;
     block.last_sr = last_sr_;
     if (last_sr_ != 0) block.delay_since_sr = compact_of_us(std::max<int64_t>(0, now_us - last_sr_at_us_));

@@ -49,13 +49,13 @@ class ReceptionStats {
     static constexpr uint16_t kMaxDropout = 3000, kMaxMisorder = 100;
     void begin(uint16_t sequence);
     void update_jitter(uint32_t timestamp, int64_t arrival_us);
-    int64_t expected() const { return started_ ? int64_t{cycles_} + highest_ - base_ + 1 : 0; }
+    int64_t expected() const { return started_ ? static_cast<int64_t>(cycles_) + highest_ - base_ + 1 : 0; }
 
     uint32_t ssrc_, clock_rate_;
     bool started_ = false;
     uint16_t highest_ = 0, base_ = 0;
     int32_t bad_next_ = -1;  // the sequence that would prove a jump
-    uint32_t cycles_ = 0;    // wraps << 16
+    uint64_t cycles_ = 0;    // wraps << 16
     uint64_t received_ = 0;
     int64_t expected_before_ = 0;
     uint64_t received_before_ = 0;

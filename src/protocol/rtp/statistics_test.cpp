@@ -22,6 +22,39 @@ TEST(Ntp, ThereAndBack) {
     EXPECT_EQ(us_of_compact(0x8000), 500'000);
 }
 
+// The seconds of 32 bits begin anew on 2036-02-07 at 06:28:16.
+TEST(Ntp, TimesGoOnOverTheEndOfTheEra) {
+    constexpr int64_t kEnd = 2'085'978'496'000'000;
+    EXPECT_EQ(ntp_of_unix_us(kEnd) >> 32, 0u);
+    EXPECT_EQ(ntp_of_unix_us(kEnd - 1'000'000) >> 32, 0xffffffffu);
+    NtpUnwrapper clock;
+    for (int64_t us = kEnd - 3'000'000; us < kEnd + 3'000'000; us += 499'999)
+        ASSERT_NEAR(static_cast<double>(clock.us(ntp_of_unix_us(us)) - us), 0, 2) << us;
+    // Back over it, and as far as 60 years either way.
+    for (int64_t years : {-60, 0, 60}) {
+        const int64_t us = kEnd + years * 365 * 86'400'000'000;
+        ASSERT_NEAR(static_cast<double>(clock.us(ntp_of_unix_us(us)) - us), 0, 2) << years;
+    }
+    // One that begins behind it, or with any other time, keeps its distances.
+    for (uint64_t first : {uint64_t{0}, uint64_t{5} << 32, UINT64_MAX, uint64_t{1} << 63}) {
+        NtpUnwrapper other;
+        const int64_t begin = other.us(first);
+        EXPECT_EQ(other.us(first + (uint64_t{7} << 32)) - begin, 7'000'000);
+        EXPECT_EQ(other.us(first - (uint64_t{7} << 32)) - begin, -7'000'000);
+    }
+}
+
+TEST(Ntp, RoundTripsGoOnOverTheEndOfTheEra) {
+    constexpr int64_t kEnd = 2'085'978'496'000'000;
+    for (int64_t sent : {kEnd - 150'000, kEnd - 50'000, kEnd + 1'000'000}) {
+        // Held for 100 ms, 40 ms on the way.
+        const auto round_trip =
+            round_trip_us(ntp_of_unix_us(sent + 140'000), compact_ntp(ntp_of_unix_us(sent)), compact_of_us(100'000));
+        ASSERT_TRUE(round_trip);
+        EXPECT_NEAR(static_cast<double>(*round_trip), 40'000, 40);
+    }
+}
+
 // RFC 3550, 6.4.1, figure 2: report at 0xb710:8000, last SR 0xb705:2000, delay 0x0005:4000: 6.125 s.
 TEST(Ntp, RoundTripOfTheSpecification) {
     EXPECT_EQ(round_trip_us(0x0000b71080000000, 0xb7052000, 0x00054000), 6'125'000);
@@ -42,6 +75,22 @@ TEST(ReceptionStats, NothingLost) {
     EXPECT_EQ(block->highest_sequence, 65'599u) << "one wrap";
     EXPECT_EQ(block->last_sr, 0u);
     EXPECT_LE(block->jitter, 1u);
+}
+
+// 2^32 packets are 50 days of a thousand a second: the field wraps, what is lost does not.
+TEST(ReceptionStats, MorePacketsThanTheFieldCounts) {
+    ReceptionStats stats(7, 90'000);
+    const uint64_t packets = (uint64_t{1} << 32) + 200'000;
+    uint64_t count = 0;
+    // A sequence that steps less than 3,000 is believed.
+    for (; count < packets; count += 2500) stats.on_packet(static_cast<uint16_t>(count), 0, 0);
+    const uint64_t last = count - 2500;
+    auto block = stats.report(0);
+    ASSERT_TRUE(block);
+    EXPECT_EQ(block->highest_sequence, static_cast<uint32_t>(last));
+    EXPECT_EQ(stats.lost(), static_cast<int64_t>(last + 1 - count / 2500));
+    stats.on_packet(static_cast<uint16_t>(last + 1), 0, 0);
+    EXPECT_EQ(stats.report(0)->fraction_lost, 0);
 }
 
 TEST(ReceptionStats, FractionIsOfTheIntervalAndTheSumIsNot) {

@@ -184,12 +184,13 @@ TEST(RoundTrip, EveryCodec) {
         }
 }
 
-// 2^33 ticks are 95,443,717.7 ms, 26.5 hours.
+// 2^33 ticks are 95,443,717.7 ms, 26.5 hours; at half of it the highest bit changes.
 TEST(RoundTrip, TimesWrap) {
     constexpr int64_t kWrap = 95'443'717;
-    for (int64_t before : {2000, 1000, 700, 350})
-        for (Codec video : {Codec::kH264, Codec::kNone})
-            check_round_trip({video, Codec::kAac, before % 1000 ? 200 : 0, kWrap - kDelay - before}, 7);
+    for (int64_t wrap : {kWrap / 2, kWrap})
+        for (int64_t before : {2000, 1000, 700, 350})
+            for (Codec video : {Codec::kH264, Codec::kNone})
+                check_round_trip({video, Codec::kAac, before % 1000 ? 200 : 0, wrap - kDelay - before}, 7);
 }
 
 TEST(RoundTrip, HeadersComeBack) {
