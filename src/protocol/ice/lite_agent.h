@@ -78,6 +78,11 @@ class LiteAgent {
     }
     // A right request came from there and it is among the last kMaxAddresses to do so.
     bool verified(const stun::Address& address) const { return find(address) < count_; }
+    // Something of right integrity came from there within kSilentMs.
+    bool heard_lately(const stun::Address& address, int64_t now_ms) const {
+        const size_t index = find(address);
+        return index < count_ && now_ms - pairs_[index].heard_ms <= kSilentMs;
+    }
     // The time of the last right request; -1: none.
     int64_t last_heard_ms() const { return last_heard_ms_; }
     // The peer consented and let it lapse: nothing may be sent any more (RFC 7675, 5.1).

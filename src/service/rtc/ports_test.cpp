@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "runtime/testing.h"
-#include "service/rtc/routes.h"
 #include "service/rtc/tcp_port.h"
 #include "service/rtc/udp_port.h"
 
@@ -152,34 +151,6 @@ TEST_F(PortsTest, WhoDoesNotReadLosesDatagramsAndNothingGrows) {
         got += *n;
     }
     EXPECT_EQ(got, static_cast<size_t>(flood.sent) * 1202);
-}
-
-TEST(Routes, AnAddressIsTheLastOnesThatShowedIt) {
-    Routes routes;
-    auto* one = reinterpret_cast<RtcSession*>(8);
-    auto* two = reinterpret_cast<RtcSession*>(16);
-    class Nowhere final : public Wire {
-      public:
-        uint8_t* reserve(size_t) override { return nullptr; }
-        void commit(size_t, const stun::Address&, uint32_t, uint16_t) override {}
-        bool congested() const override { return false; }
-    } wire, other;
-    const stun::Address from{*base::IpAddress::parse("192.0.2.1"), 5000};
-    routes.add(from, wire, *one);
-    routes.add(from, wire, *two);
-    EXPECT_EQ(routes.find(from, wire), two);
-    EXPECT_EQ(routes.find(from, other), nullptr);
-    routes.remove(from, wire, *one);  // it is not its any more
-    EXPECT_EQ(routes.find(from, wire), two);
-    routes.remove(from, wire, *two);
-    EXPECT_EQ(routes.find(from, wire), nullptr);
-    EXPECT_EQ(routes.addresses(), 0u);
-    EXPECT_TRUE(routes.add("abcd", *one));
-    EXPECT_FALSE(routes.add("abcd", *two));
-    EXPECT_EQ(routes.find("abcd"), one);
-    EXPECT_EQ(routes.find("abc"), nullptr);
-    routes.remove("abcd");
-    EXPECT_EQ(routes.fragments(), 0u);
 }
 
 }  // namespace

@@ -3,7 +3,16 @@
 // has come from there; before that by the user name fragment of a STUN request. Nothing is allocated to look one up. A
 // session has at most ice::LiteAgent::kMaxAddresses addresses and two fragments, so the tables are bounded by the
 // sessions.
+//
+// An address may be claimed by several sessions: by a client that uses one socket for all of them, or by somebody who
+// sends requests for a session of his own from a forged address. A claim takes nothing from another one: the caller
+// asks all of them whose a datagram is (service.cpp), the first first. The first is the one whose datagram it was last;
+// a request puts a session there only before a later claim, or before one that has not been heard from there lately.
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -17,17 +26,32 @@ class Wire;
 
 class Routes {
   public:
-    // An address that was another session's is that session's no more.
-    void add(const stun::Address& from, const Wire& wire, RtcSession& session) {
-        by_address_[{from, &wire}] = &session;
-    }
-    void remove(const stun::Address& from, const Wire& wire, const RtcSession& session) {
+    // Of one address. So many that a datagram that is nobody's costs little; of more claims the latest have none.
+    static constexpr size_t kMaxClaims = 4;
+    class Claims {
+      public:
+        RtcSession* first() const { return of_[0].session; }
+        size_t size() const { return count_; }
+        RtcSession* at(size_t i) const { return of_[i].session; }
+        void put_first(size_t i);
+
+      private:
+        friend class Routes;
+        struct Claim {
+            RtcSession* session = nullptr;
+            int64_t since_ms = 0;
+        };
+        std::array<Claim, kMaxClaims> of_{};
+        uint8_t count_ = 0;
+    };
+
+    // A right request of the session came from there, the first of them at since_ms.
+    void claim(const stun::Address& from, const Wire& wire, RtcSession& session, int64_t since_ms, int64_t now_ms);
+    void remove(const stun::Address& from, const Wire& wire, const RtcSession& session);
+    // Null: nobody's. Valid until the next claim() or remove().
+    Claims* find(const stun::Address& from, const Wire& wire) {
         auto found = by_address_.find({from, &wire});
-        if (found != by_address_.end() && found->second == &session) by_address_.erase(found);
-    }
-    RtcSession* find(const stun::Address& from, const Wire& wire) const {
-        auto found = by_address_.find({from, &wire});
-        return found == by_address_.end() ? nullptr : found->second;
+        return found == by_address_.end() ? nullptr : &found->second;
     }
 
     // False: another has it.
@@ -60,7 +84,7 @@ class Routes {
         using is_transparent = void;
         size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
     };
-    std::unordered_map<Key, RtcSession*, HashKey> by_address_;
+    std::unordered_map<Key, Claims, HashKey> by_address_;
     std::unordered_map<std::string, RtcSession*, HashText, std::equal_to<>> by_ufrag_;
 };
 

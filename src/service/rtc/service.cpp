@@ -26,6 +26,8 @@ namespace {
 constexpr int64_t kTcpTickMs = 1000;
 
 constexpr size_t kTokenBytes = 18;
+// A datagram of media is shorter; what is tried with several keys is copied.
+constexpr size_t kMostContestedBytes = 2048;
 
 std::string random_text(size_t bytes) {
     constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -221,20 +223,56 @@ void Service::on_datagram(std::span<uint8_t> bytes, const stun::Address& from, W
         ++net::rtc_stats().other;
         return;
     }
-    RtcSession* session = routes_.find(from, wire);
-    if (!session) {
+    Routes::Claims* claims = routes_.find(from, wire);
+    if (!claims) {
         ++counters_.unknown;
         ++net::rtc_stats().unknown;
         return;
     }
-    runtime::ContextScope scope(session->id());
-    if (kind == stun::Packet::kRtp) {
-        session->on_rtp(bytes, from, now_us);
-    } else if (kind == stun::Packet::kRtcp) {
-        session->on_rtcp(bytes, from, now_us);
-    } else {
-        session->on_dtls(bytes, from, wire, now_us / 1000);
+    if (kind == stun::Packet::kDtls) return hand_dtls(*claims, bytes, from, wire, now_us / 1000);
+    if (claims->size() > 1) [[unlikely]]
+        return hand_to_claimants(*claims, bytes, from, now_us);
+    hand_over(*claims->first(), bytes, from, now_us);
+}
+
+// RTP or RTCP. True: it is the session's.
+bool Service::hand_over(RtcSession& session, std::span<uint8_t> bytes, const stun::Address& from, int64_t now_us) {
+    runtime::ContextScope scope(session.id());
+    return stun::packet_kind(bytes) == stun::Packet::kRtp ? session.on_rtp(bytes, from, now_us)
+                                                          : session.on_rtcp(bytes, from, now_us);
+}
+
+// Several sessions have shown that they know the address: it is for the one whose keys open it.
+void Service::hand_to_claimants(Routes::Claims& claims, std::span<uint8_t> bytes, const stun::Address& from,
+                                int64_t now_us) {
+    std::array<uint8_t, kMostContestedBytes> copy;
+    if (bytes.size() > copy.size()) return;
+    for (size_t i = 0; i < claims.size(); ++i) {
+        // What it does not open it may have changed.
+        std::ranges::copy(bytes, copy.begin());
+        if (!hand_over(*claims.at(i), std::span(copy).first(bytes.size()), from, now_us)) continue;
+        if (i > 0) claims.put_first(i);
+        return;
     }
+}
+
+// Those that are connected take only what their peer has encrypted. A handshake is that of the first one that waits for
+// one and is heard from there; who claims the address after it does not disturb it.
+void Service::hand_dtls(const Routes::Claims& claims, std::span<uint8_t> bytes, const stun::Address& from, Wire& wire,
+                        int64_t now_ms) {
+    RtcSession* waits = nullptr;
+    for (size_t i = 0; i < claims.size(); ++i) {
+        RtcSession& session = *claims.at(i);
+        if (session.connected()) {
+            runtime::ContextScope scope(session.id());
+            session.on_dtls(bytes, from, wire, now_ms);
+        } else if (!session.ended() && (!waits || !waits->heard_lately(from, now_ms))) {
+            waits = &session;
+        }
+    }
+    if (!waits) return;
+    runtime::ContextScope scope(waits->id());
+    waits->on_dtls(bytes, from, wire, now_ms);
 }
 
 void Service::on_stun(std::span<uint8_t> bytes, const stun::Address& from, Wire& wire, int64_t now_us) {
@@ -245,8 +283,11 @@ void Service::on_stun(std::span<uint8_t> bytes, const stun::Address& from, Wire&
         return;
     }
     // A peer may use one address for several sessions, one after the other: what the request says counts.
-    RtcSession* session =
-        message->username.empty() ? routes_.find(from, wire) : routes_.find(message->receiver_ufrag());
+    RtcSession* session = routes_.find(message->receiver_ufrag());
+    if (message->username.empty()) {
+        const Routes::Claims* claims = routes_.find(from, wire);
+        session = claims ? claims->first() : nullptr;
+    }
     if (!session) {
         ++counters_.unknown;
         ++net::rtc_stats().unknown;

@@ -136,8 +136,9 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     void tell_sessions() const;
 
     // SessionHost
-    void add_route(const stun::Address& from, const Wire& wire, RtcSession& session) override {
-        routes_.add(from, wire, session);
+    void add_route(const stun::Address& from, const Wire& wire, RtcSession& session, int64_t since_ms,
+                   int64_t now_ms) override {
+        routes_.claim(from, wire, session, since_ms, now_ms);
     }
     void remove_route(const stun::Address& from, const Wire& wire, const RtcSession& session) override {
         routes_.remove(from, wire, session);
@@ -151,6 +152,11 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     // WireUser
     void on_datagram(std::span<uint8_t> bytes, const stun::Address& from, Wire& wire, int64_t now_us) override;
     void on_stun(std::span<uint8_t> bytes, const stun::Address& from, Wire& wire, int64_t now_us);
+    static bool hand_over(RtcSession& session, std::span<uint8_t> bytes, const stun::Address& from, int64_t now_us);
+    static void hand_to_claimants(Routes::Claims& claims, std::span<uint8_t> bytes, const stun::Address& from,
+                                  int64_t now_us);
+    static void hand_dtls(const Routes::Claims& claims, std::span<uint8_t> bytes, const stun::Address& from, Wire& wire,
+                          int64_t now_ms);
     void on_wire_closed(Wire& wire) override;
 
     config::SnapshotPtr snapshot_;

@@ -74,7 +74,7 @@ void RtcSession::on_stun(std::span<const uint8_t> datagram, const stun::Address&
     }
     wire.confirm();
     alive_ms_ = now_ms;
-    keep_route(from, wire, reply.nominated);
+    keep_route(from, wire, reply.nominated, now_ms);
     if (reply.restarted) {
         base::log::info("WebRTC: ICE restart is complete, from {}", from.text());
         host_.remove_ufrag(old_ufrag_);
@@ -104,32 +104,31 @@ uint16_t RtcSession::source_to(const stun::Address& to, const Wire& wire) const 
     return came_to;
 }
 
-void RtcSession::keep_route(const stun::Address& from, Wire& wire, bool nominated) {
+void RtcSession::keep_route(const stun::Address& from, Wire& wire, bool nominated, int64_t now_ms) {
     const uint16_t came_to = wire.came_to();
-    for (Route& route : routes_) {
-        if (route.address != from) continue;
-        if (route.wire != &wire || (nominated && route.came_to != came_to)) {
-            route.came_to = came_to;
-            route.source = wire.source_for(from, came_to);
-            if (selected_ == from) source_ = route.source;
-        }
-        if (route.wire == &wire) return;
-        // The same address over the other protocol: the newest counts.
-        host_.remove_route(from, *route.wire, *this);
-        if (wire_ == route.wire && selected_ == from) wire_ = &wire;
-        if (dtls_wire_ == route.wire && dtls_address_ == from) dtls_wire_ = &wire;
-        route.wire = &wire;
-        host_.add_route(from, wire, *this);
-        return;
+    auto route = std::ranges::find(routes_, from, &Route::address);
+    if (route == routes_.end()) {
+        // Those which the agent forgot to make room for this one.
+        std::erase_if(routes_, [this](const Route& one) {
+            if (agent_.verified(one.address)) return false;
+            host_.remove_route(one.address, *one.wire, *this);
+            return true;
+        });
+        route = routes_.insert(routes_.end(), {from, came_to, wire.source_for(from, came_to), &wire, now_ms});
+    } else if (route->wire != &wire || (nominated && route->came_to != came_to)) {
+        route->came_to = came_to;
+        route->source = wire.source_for(from, came_to);
+        if (selected_ == from) source_ = route->source;
     }
-    // Those which the agent forgot to make room for this one.
-    std::erase_if(routes_, [this](const Route& route) {
-        if (agent_.verified(route.address)) return false;
-        host_.remove_route(route.address, *route.wire, *this);
-        return true;
-    });
-    routes_.push_back({from, came_to, wire.source_for(from, came_to), &wire});
-    host_.add_route(from, wire, *this);
+    if (route->wire != &wire) {
+        // The same address over the other protocol: the newest counts.
+        host_.remove_route(from, *route->wire, *this);
+        if (wire_ == route->wire && selected_ == from) wire_ = &wire;
+        if (dtls_wire_ == route->wire && dtls_address_ == from) dtls_wire_ = &wire;
+        route->wire = &wire;
+    }
+    // Each time: another session may have claimed it meanwhile.
+    host_.add_route(from, wire, *this, route->since_ms, now_ms);
 }
 
 void RtcSession::select(const stun::Address& from) {
@@ -221,40 +220,42 @@ void RtcSession::took(size_t datagram_bytes, std::span<const uint8_t> packet, co
     if (type() == net::SessionType::kRtcPublish) host_.copy_out(packet);
 }
 
-void RtcSession::on_rtp(std::span<uint8_t> datagram, const stun::Address& from, int64_t now_us) {
-    if (ended_) return;
+bool RtcSession::on_rtp(std::span<uint8_t> datagram, const stun::Address& from, int64_t now_us) {
+    if (ended_) return false;
     std::span<uint8_t> packet = datagram;
     if (keys_) {
         auto size = keys_->receiver.unprotect_rtp(datagram);
         if (!size) {
             ++counters_.refused;
-            return;
+            return false;
         }
         packet = datagram.first(*size);
     } else if (encrypt_ || !connected_) {
         ++counters_.refused;
-        return;
+        return false;
     }
     took(datagram.size(), packet, from, now_us / 1000);
     if (media_) media_->on_rtp(packet, now_us);
+    return true;
 }
 
-void RtcSession::on_rtcp(std::span<uint8_t> datagram, const stun::Address& from, int64_t now_us) {
-    if (ended_) return;
+bool RtcSession::on_rtcp(std::span<uint8_t> datagram, const stun::Address& from, int64_t now_us) {
+    if (ended_) return false;
     std::span<uint8_t> packet = datagram;
     if (keys_) {
         auto size = keys_->receiver.unprotect_rtcp(datagram);
         if (!size) {
             ++counters_.refused;
-            return;
+            return false;
         }
         packet = datagram.first(*size);
     } else if (encrypt_ || !connected_) {
         ++counters_.refused;
-        return;
+        return false;
     }
     took(datagram.size(), packet, from, now_us / 1000);
     if (media_) media_->on_rtcp(packet, now_us);
+    return true;
 }
 
 void RtcSession::count_sent(size_t bytes) {

@@ -40,7 +40,9 @@ struct CandidateAddress {
 // What a session asks of who has it. Must not yield.
 class SessionHost {
   public:
-    virtual void add_route(const stun::Address& from, const Wire& wire, RtcSession& session) = 0;
+    // A right request of the session's came from there, the first of them at since_ms.
+    virtual void add_route(const stun::Address& from, const Wire& wire, RtcSession& session, int64_t since_ms,
+                           int64_t now_ms) = 0;
     virtual void remove_route(const stun::Address& from, const Wire& wire, const RtcSession& session) = 0;
     // Its ICE restart is complete: that fragment is not used any more.
     virtual void remove_ufrag(std::string_view ufrag) = 0;
@@ -103,10 +105,12 @@ class RtcSession final : public net::Session, public MediaSession {
     void restart(ice::Credentials local, std::string_view remote_ufrag, std::string etag);
 
     void on_stun(std::span<const uint8_t> datagram, const stun::Address& from, Wire& wire, int64_t now_ms);
-    // Those that follow: only what came from an address of add_route().
+    // Whether something of right integrity came from there a short while ago.
+    bool heard_lately(const stun::Address& from, int64_t now_ms) const { return agent_.heard_lately(from, now_ms); }
+    // Those that follow: only what came from an address of add_route(). False: it is not this session's.
     void on_dtls(std::span<const uint8_t> datagram, const stun::Address& from, Wire& wire, int64_t now_ms);
-    void on_rtp(std::span<uint8_t> datagram, const stun::Address& from, int64_t now_us);
-    void on_rtcp(std::span<uint8_t> datagram, const stun::Address& from, int64_t now_us);
+    bool on_rtp(std::span<uint8_t> datagram, const stun::Address& from, int64_t now_us);
+    bool on_rtcp(std::span<uint8_t> datagram, const stun::Address& from, int64_t now_us);
     void on_wire_closed(const Wire& wire);
     // What is due; says when to come again.
     int64_t on_timer(int64_t now_ms);
@@ -143,6 +147,7 @@ class RtcSession final : public net::Session, public MediaSession {
         uint16_t came_to;  // which of our addresses the peer nominated, or asked first: the wire's number of it
         uint16_t source;   // and how to send from there
         Wire* wire;
+        int64_t since_ms;
     };
     struct Keys {
         srtp::Sender sender;
@@ -150,7 +155,7 @@ class RtcSession final : public net::Session, public MediaSession {
         explicit Keys(const srtp::KeyPair& pair)
             : sender(pair.profile, pair.local), receiver(pair.profile, pair.remote) {}
     };
-    void keep_route(const stun::Address& from, Wire& wire, bool nominated);
+    void keep_route(const stun::Address& from, Wire& wire, bool nominated, int64_t now_ms);
     uint16_t source_to(const stun::Address& to, const Wire& wire) const;
     // from: where something right has just come from.
     void select(const stun::Address& from);

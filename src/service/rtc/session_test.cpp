@@ -200,7 +200,9 @@ class SessionTest : public runtime::testing::RuntimeTest, public SessionHost {
     }
 
     // SessionHost
-    void add_route(const stun::Address& from, const Wire&, RtcSession&) override { routes_.insert(from); }
+    void add_route(const stun::Address& from, const Wire&, RtcSession&, int64_t, int64_t) override {
+        routes_.insert(from);
+    }
     void remove_route(const stun::Address& from, const Wire&, const RtcSession&) override { routes_.erase(from); }
     void remove_ufrag(std::string_view ufrag) override { removed_ufrags_.emplace_back(ufrag); }
     void session_connected(RtcSession&) override { ++connections_; }
