@@ -14,11 +14,15 @@ namespace {
 
 // Numbers that are further from the last one are another numbering, not loss.
 constexpr int kMostSequenceStep = 3000;
+// What a lane's timestamps go on by at least, where a publisher's are not believed.
+constexpr int64_t kLeastStepsPerSecond = 100;
 // Left free before a publisher's first number, for packets that overtook one another at its start.
 constexpr uint64_t kRoomBefore = 64;
 // A publisher's report that is off the line of those before it by less than this wavers: it is followed by a quarter,
 // so that sound is not cut for it. By more, its clock was set.
 constexpr int64_t kWaveringUs = 60'000;
+
+int64_t ticks_of_us(int64_t us, uint32_t rate) { return us / 1'000'000 * rate + us % 1'000'000 * rate / 1'000'000; }
 
 }  // namespace
 
@@ -49,7 +53,7 @@ void RtpLane::set_tracks(std::vector<RtpTrack> tracks, int64_t) {
             states_[i] = before[j];
             break;
         }
-        states_[i].any = false;
+        states_[i].any = states_[i].restarted = false;
         const uint32_t version = states_[i].clock.version;
         states_[i].clock = {};
         states_[i].clock.version = version;
@@ -62,10 +66,37 @@ void RtpLane::set_tracks(std::vector<RtpTrack> tracks, int64_t) {
     tell(&RtpSink::on_tracks);
 }
 
+void RtpLane::restart_track(size_t track) {
+    CHECK(track < tracks_.size());
+    ++counters_.restarts;
+    states_[track].any = false;
+    states_[track].restarted = states_[track].ever;
+    if (tracks_[track].kind == media::Kind::kVideo) {
+        ring_.forget_keyframe(static_cast<uint8_t>(track));
+        keyframe_asked_ms_ = INT64_MIN / 2;
+    }
+    // Backwards: who leaves is replaced by the last.
+    for (size_t i = sinks_.size(); i-- > 0;)
+        if (i < sinks_.size()) sinks_[i]->on_track_restart(track);
+}
+
+void RtpLane::expect(const KeyframeSource* by, std::vector<RtpTrack> tracks) {
+    expected_by_ = by;
+    expected_ = std::move(tracks);
+}
+
+void RtpLane::expect_no_more(const KeyframeSource* by) {
+    if (expected_by_ != by) return;
+    expected_by_ = nullptr;
+    expected_ = {};
+}
+
 uint64_t RtpLane::sequence_of(TrackState& state, uint16_t sequence, bool& late) {
     if (!state.any) {
         state.publishers = sequence;
-        return state.last_sequence += kRoomBefore;
+        state.first_sequence = state.last_sequence + 1;
+        // Players of another source of the same publisher have the numbers before: no hole for them.
+        return state.last_sequence += state.restarted ? 1 : kRoomBefore;
     }
     const int step = static_cast<int16_t>(static_cast<uint16_t>(sequence - state.publishers));
     if (step > kMostSequenceStep || step < -kMostSequenceStep) {
@@ -79,7 +110,33 @@ uint64_t RtpLane::sequence_of(TrackState& state, uint16_t sequence, bool& late) 
     }
     late = true;
     const auto back = static_cast<uint64_t>(-step);
-    return back < state.last_sequence ? state.last_sequence - back : 0;
+    return back <= state.last_sequence - state.first_sequence ? state.last_sequence - back : 0;
+}
+
+// A new source's times go on where the last one's would be by now.
+int64_t RtpLane::first_ticks(TrackState& state, uint32_t rate, uint32_t timestamp, int64_t now_us) {
+    int64_t at = timestamp;
+    if (state.ever) at = state.timestamp + ticks_of_us(now_us - state.came_us, rate);
+    if (state.restarted) at = std::max(at, state.timestamp + rate / kLeastStepsPerSecond);
+    state.add = static_cast<uint32_t>(at) - timestamp;
+    return at;
+}
+
+int64_t RtpLane::next_ticks(TrackState& state, uint32_t rate, uint32_t timestamp, int64_t now_us) {
+    const int64_t at = state.ticks(timestamp + state.add);
+    const int64_t step = at - state.timestamp, jump = kTimestampJumpS * rate;
+    if (step <= jump && step >= -jump) [[likely]]
+        return at;
+    const int64_t usual = ticks_of_us(now_us - state.came_us, rate);
+    // After a long silence it may have wrapped meanwhile; or its clock stood still for some of the time.
+    const int64_t off =
+        static_cast<int32_t>(static_cast<uint32_t>(at) - static_cast<uint32_t>(state.timestamp + usual));
+    if (std::abs(off) <= jump) return state.timestamp + usual + off;
+    if (step > 0 && step <= usual) return at;
+    ++counters_.timestamp_jumps;
+    const int64_t placed = state.timestamp + std::max(usual, rate / kLeastStepsPerSecond);
+    state.add = static_cast<uint32_t>(placed) - timestamp;
+    return placed;
 }
 
 void RtpLane::append(size_t track, const RtpHead& head, std::span<const uint8_t> payload, int64_t now_us) {
@@ -90,13 +147,14 @@ void RtpLane::append(size_t track, const RtpHead& head, std::span<const uint8_t>
     // Older than the lane, or come twice.
     if (packet.sequence == 0 || (packet.late && ring_.find(static_cast<uint8_t>(track), packet.sequence))) return;
     const bool first = !state.any;
+    const uint32_t rate = tracks_[track].clock_rate;
+    int64_t ticks = 0;
     if (first) {
-        // A new publisher's times go on where the last one's would be by now.
-        const int64_t apart_us = state.ever ? now_us - state.came_us : 0;
-        const uint32_t rate = tracks_[track].clock_rate;
-        const auto ticks = static_cast<uint32_t>(apart_us / 1000 * rate / 1000);
-        state.add = state.ever ? state.timestamp + ticks - head.timestamp : 0;
+        ticks = first_ticks(state, rate, head.timestamp, now_us);
         state.any = state.ever = true;
+        state.restarted = false;
+    } else if (!packet.late) {
+        ticks = next_ticks(state, rate, head.timestamp, now_us);
     }
     packet.timestamp = head.timestamp + state.add;
     packet.came_us = now_us;
@@ -105,12 +163,12 @@ void RtpLane::append(size_t track, const RtpHead& head, std::span<const uint8_t>
     packet.keyframe = head.keyframe;
     if (!packet.late) {
         const auto kind = static_cast<size_t>(tracks_[track].kind);
-        if (kind < std::size(counters_.units)) counters_.units[kind] += first || packet.timestamp != state.timestamp;
-        state.timestamp = packet.timestamp;
+        if (kind < std::size(counters_.units)) counters_.units[kind] += first || ticks != state.timestamp;
+        state.timestamp = ticks;
         state.came_us = now_us;
         if (!state.clock.known) {
             state.clock.known = true;
-            state.clock.timestamp = packet.timestamp;
+            state.clock.timestamp = ticks;
             state.clock.wall_us = base::wall_ms() * 1000;
             ++state.clock.version;
         }
@@ -149,10 +207,11 @@ void RtpLane::set_clock(size_t track, int64_t ntp_us, uint32_t timestamp, int64_
     RtpClock& clock = state.clock;
     if (!clock.exact) ++clock.version;
     int64_t wall_us = ntp_us + clock_offset_us_;
-    const int64_t off_us = wall_us - clock.moment(timestamp + state.add);
+    const int64_t ticks = state.ticks(timestamp + state.add);
+    const int64_t off_us = wall_us - clock.moment(ticks);
     if (clock.exact && std::abs(off_us) < kWaveringUs) wall_us -= off_us * 3 / 4;
     clock.known = clock.exact = true;
-    clock.timestamp = timestamp + state.add;
+    clock.timestamp = ticks;
     clock.wall_us = wall_us;
 }
 

@@ -30,6 +30,9 @@ class RtpSink {
     virtual bool on_packets(int64_t now_us) = 0;
     // Other tracks are in force: another publisher, or the same with other codecs. Its place in the ring is kept.
     virtual void on_tracks() {}
+    // The next packets of that track are another source's: its numbers and times go on, and video needs a keyframe.
+    // What came before is in the ring and may not have been read yet.
+    virtual void on_track_restart(size_t) {}
     // The publisher left; another may come within rejoin_timeout.
     virtual void on_unpublish() {}
     // And none did. It leaves soon.
@@ -61,6 +64,8 @@ struct RtpLaneCounters {
     uint64_t keyframe_requests = 0;  // by players
     uint64_t keyframes_asked = 0;    // of the publisher
     uint64_t sequence_jumps = 0;     // a publisher's numbers jumped, and were passed over
+    uint64_t timestamp_jumps = 0;    // and its timestamps
+    uint64_t restarts = 0;           // of a track, by another source of the same publisher
 };
 
 class RtpLane {
@@ -71,6 +76,9 @@ class RtpLane {
     static constexpr int64_t kRideMs = 40;             // and then sound waits so long for a picture, where its
     static constexpr int kRideFromMs = 40;             // packets are this long: of shorter ones more would come
     static constexpr int64_t kKeyframeEveryMs = 1000;  // a publisher is asked no more often
+    // A timestamp that is so much ahead of where it should be by now, or behind the last one, is another numbering: the
+    // lane's own go on. So they never are further from the wall clock than publishers' clocks run.
+    static constexpr int64_t kTimestampJumpS = 10;
 
     enum class Wants : uint8_t { kPlay, kConvert };  // a player, or a bridge: a bridge is no viewer
 
@@ -85,6 +93,13 @@ class RtpLane {
     // What the next packets are of; at most RtpRing::kMostTracks. Again for another publisher: sequences and timestamps
     // of a track of the same kind go on, what the ring holds of before is forgotten.
     void set_tracks(std::vector<RtpTrack> tracks, int64_t now_us);
+    // The same publisher's next packets of a track come from another source (RFC 3550, 8.2: another SSRC): sequences
+    // and timestamps go on, and a request for a keyframe need not wait for its turn.
+    void restart_track(size_t track);
+    // What a publisher that is not connected yet will send, for the negotiation of players that come before it. Nothing
+    // else goes by it. by: whoever says so; the last one counts.
+    void expect(const KeyframeSource* by, std::vector<RtpTrack> tracks);
+    void expect_no_more(const KeyframeSource* by);
     // track: its place in tracks(). The payload is copied, once. head's numbers are the publisher's.
     void append(size_t track, const RtpHead& head, std::span<const uint8_t> payload, int64_t now_us);
     // The publisher's timestamp that belongs to a moment, of a clock that all tracks of one publisher share: by its
@@ -101,6 +116,7 @@ class RtpLane {
     // ---- Who reads
 
     const std::vector<RtpTrack>& tracks() const { return tracks_; }
+    const std::vector<RtpTrack>& expected_tracks() const { return expected_; }
     // The track of that kind; -1: there is none.
     int track_of(media::Kind kind) const;
     // Null: there is none, or a bridge makes it of what the publisher sends otherwise.
@@ -114,6 +130,9 @@ class RtpLane {
     void request_keyframe(int64_t now_ms);
     // What a track's timestamps are worth in time, of the wall clock's microseconds; nothing before it is known.
     const RtpClock& clock(size_t track) const { return states_[track].clock; }
+    // A timestamp of a track's packet without its wraps: the one nearest to the newest packet's, whose low 32 bits
+    // these are.
+    int64_t ticks(size_t track, uint32_t timestamp) const { return states_[track].ticks(timestamp); }
 
     const media::VideoInfo& picture() const { return picture_; }  // its codec is kNone before it is known
     // Whether its packets are a publisher's own, and no bridge's.
@@ -126,16 +145,24 @@ class RtpLane {
   private:
     friend class Stream;
     struct TrackState {
-        uint64_t last_sequence = 0;  // the highest given
-        uint16_t publishers = 0;     // its publisher's number
-        bool any = false;            // of this publisher
+        uint64_t last_sequence = 0;   // the highest given
+        uint64_t first_sequence = 0;  // the lowest that a packet of this source may have
+        uint16_t publishers = 0;      // its publisher's number
+        bool any = false;             // of this source
         bool ever = false;
-        uint32_t timestamp = 0;  // the lane's, of the newest packet
+        bool restarted = false;  // another source of the same publisher
+        int64_t timestamp = 0;   // the lane's, of the newest packet, unwrapped
         int64_t came_us = 0;
         uint32_t add = 0;  // to the publisher's timestamps
         RtpClock clock;
+
+        int64_t ticks(uint32_t wrapped) const {
+            return timestamp + static_cast<int32_t>(wrapped - static_cast<uint32_t>(timestamp));
+        }
     };
     uint64_t sequence_of(TrackState& state, uint16_t sequence, bool& late);
+    int64_t first_ticks(TrackState& state, uint32_t rate, uint32_t timestamp, int64_t now_us);
+    int64_t next_ticks(TrackState& state, uint32_t rate, uint32_t timestamp, int64_t now_us);
     void restart();  // another publisher has the stream
     void tell_unpublished();
     void end_players();
@@ -148,7 +175,8 @@ class RtpLane {
 
     Stream& stream_;
     RtpRing ring_;
-    std::vector<RtpTrack> tracks_;
+    std::vector<RtpTrack> tracks_, expected_;
+    const KeyframeSource* expected_by_ = nullptr;
     std::array<TrackState, RtpRing::kMostTracks> states_{};
     std::vector<RtpSink*> sinks_;
     size_t players_ = 0;

@@ -34,6 +34,7 @@ struct Reader : RtpSink {
         return false;
     }
     void on_tracks() override { seen += "<tracks>"; }
+    void on_track_restart(size_t track) override { seen += "<restart " + std::to_string(track) + ">"; }
     void on_unpublish() override { seen += "<unpublish>"; }
     void on_stream_end() override {
         seen += "<end>";
@@ -152,6 +153,140 @@ TEST_F(RtpLaneTest, SequencesAreItsOwnAndUnwrapped) {
     EXPECT_EQ(last().sequence, first + 4);
     EXPECT_FALSE(last().late);
     EXPECT_EQ(lane.counters().late, 1u);
+}
+
+TEST_F(RtpLaneTest, SequencesGoOnOverManyWraps) {
+    lane.set_tracks({kVideo}, now_us);
+    put(0, 0, 0, "a");
+    const uint64_t first = last().sequence;
+    for (uint32_t i = 1; i < 300'000; i += 7) {
+        put(0, static_cast<uint16_t>(i), i, "p");
+        ASSERT_EQ(last().sequence, first + i);
+    }
+    EXPECT_EQ(lane.counters().sequence_jumps, 0u);
+}
+
+// 6.6 hours of video are 2^31 ticks, 13.3 hours 2^32. Nobody tells what the time is (no sender reports).
+TEST_F(RtpLaneTest, TimesGoOnOverEachWrapOfTheTimestamps) {
+    for (const RtpTrack& track : {kVideo, kAudio}) {
+        lane.set_tracks({track}, now_us);
+        const int64_t rate = track.clock_rate;
+        constexpr uint32_t kFirst = 0xfffff000;
+        put(0, 0, kFirst, "p");
+        const int64_t begin = lane.clock(0).moment(lane.ticks(0, last().timestamp));
+        for (int64_t i = 1; i * 5 * rate < (int64_t{1} << 33) + 20 * rate; ++i) {
+            now_us += 5'000'000;
+            put(0, static_cast<uint16_t>(i), static_cast<uint32_t>(kFirst + i * 5 * rate), "p");
+            const int64_t moment = lane.clock(0).moment(lane.ticks(0, last().timestamp));
+            ASSERT_EQ(moment - begin, i * 5'000'000) << "after " << i * 5 << " s";
+            ASSERT_EQ(lane.clock(0).at(moment), lane.ticks(0, last().timestamp));
+        }
+        EXPECT_EQ(lane.counters().timestamp_jumps, 0u);
+    }
+}
+
+// With reports, of which the last is hours old.
+TEST_F(RtpLaneTest, TimesGoOnOverTheWrapsAfterTheLastReport) {
+    lane.set_tracks({kVideo}, now_us);
+    put(0, 0, 0x7fff0000, "p");
+    lane.set_clock(0, 100'000'000, 0x7fff0000, now_us);
+    const int64_t begin = lane.clock(0).moment(lane.ticks(0, 0x7fff0000));
+    for (int64_t i = 1; i < 12'000; ++i) {
+        now_us += 5'000'000;
+        put(0, static_cast<uint16_t>(i), static_cast<uint32_t>(0x7fff0000 + i * 450'000), "p");
+        ASSERT_EQ(lane.clock(0).moment(lane.ticks(0, last().timestamp)) - begin, i * 5'000'000);
+    }
+    lane.set_clock(0, 100'000'000 + int64_t{11'999} * 5'000'000, static_cast<uint32_t>(0x7fff0000 + 11'999ll * 450'000),
+                   now_us);
+    EXPECT_EQ(lane.clock(0).moment(lane.ticks(0, last().timestamp)) - begin, int64_t{11'999} * 5'000'000);
+}
+
+// Whatever a publisher writes, the lane's times are those of arrival, give or take.
+TEST_F(RtpLaneTest, TimestampsThatJumpAreAnotherNumbering) {
+    lane.set_tracks({kVideo}, now_us);
+    uint32_t published = 5000;
+    uint16_t sequence = 0;
+    // How far the lane's own time goes on when the publisher's does so.
+    int64_t before = 0;
+    auto step = [&](int64_t by, int64_t after_us) {
+        now_us += after_us;
+        published += static_cast<uint32_t>(by);
+        put(0, sequence++, published, "p");
+        return lane.ticks(0, last().timestamp) - std::exchange(before, lane.ticks(0, last().timestamp));
+    };
+    (void)step(0, 0);
+    EXPECT_EQ(step(3600, 40'000), 3600);
+    for (int64_t jump : {0x7fffffffll, 0x80000000ll, 0x80000001ll, 903'601ll, -900'001ll, 0xc0000000ll}) {
+        EXPECT_EQ(step(jump, 40'000), 3600) << jump;
+        EXPECT_EQ(step(3000, 40'000), 3000) << "and goes on there as it is published";
+    }
+    EXPECT_EQ(lane.counters().timestamp_jumps, 6u);
+    EXPECT_EQ(step(0x40000000, 0), 900) << "a burst of jumps does not stand still either";
+    EXPECT_EQ(lane.counters().timestamp_jumps, 7u);
+    // Nine seconds ahead, or behind, are believed; and an hour after an hour.
+    EXPECT_EQ(step(810'000, 0), 810'000);
+    EXPECT_EQ(step(-810'000, 0), -810'000);
+    EXPECT_EQ(step(3600 * 90'000, 3'600'000'000), 3600 * 90'000);
+    EXPECT_EQ(lane.counters().timestamp_jumps, 7u);
+    // One that was silent for longer than its numbers take to come round.
+    for (int64_t hours : {7, 14, 20, 40})
+        EXPECT_EQ(step(hours * 3600 * 90'000, hours * 3'600'000'000), hours * 3600 * 90'000) << hours;
+}
+
+TEST_F(RtpLaneTest, AnotherSourceOfATrackGoesOnInSequenceAndTime) {
+    Source source;
+    lane.set_keyframe_source(&source);
+    lane.set_tracks({kVideo, kAudio}, now_us);
+    Reader reader(lane);
+    put(0, 10, 5000, "k", true);
+    put(0, 11, 8000, "p");
+    put(1, 3, 7, "s");
+    lane.set_clock(0, 100'000'000, 8000, now_us);
+    const RtpPacket before = lane.ring().at(lane.ring().begin() + 1);
+    const int64_t moment = lane.clock(0).moment(lane.ticks(0, before.timestamp));
+    now_us += 400'000;
+    lane.restart_track(0);
+    EXPECT_FALSE(lane.ring().newest_keyframe()) << "nobody begins with what the next packets do not go with";
+    put(0, 40'000, 0xffffff00, "P");
+    EXPECT_EQ(last().sequence, before.sequence + 1);
+    EXPECT_EQ(last().timestamp, 8000u + 36'000);
+    EXPECT_EQ(lane.clock(0).moment(lane.ticks(0, last().timestamp)) - moment, 400'000);
+    EXPECT_TRUE(lane.clock(0).exact);
+    // One of the new source that came too late has no number of the old one's.
+    put(0, 39'999, 0xfffffe00, "late");
+    EXPECT_EQ(last().payload.text(), "P");
+    put(0, 40'001, 0xffffff00 + 3000, "Q", true);
+    EXPECT_EQ(last().sequence, before.sequence + 2);
+    EXPECT_EQ(last().timestamp, 8000u + 39'000);
+    ASSERT_TRUE(lane.ring().newest_keyframe());
+    put(1, 4, 967, "t");
+    settle();
+    EXPECT_EQ(reader.seen, "<restart 0>kpsPQt");
+    EXPECT_EQ(lane.counters().restarts, 1u);
+}
+
+TEST_F(RtpLaneTest, ARestartAsksForAKeyframeAtOnce) {
+    Source source;
+    lane.set_keyframe_source(&source);
+    lane.set_tracks({kVideo}, now_us);
+    lane.request_keyframe(now_us / 1000);
+    lane.restart_track(0);  // before its first packet
+    lane.request_keyframe(now_us / 1000 + 1);
+    EXPECT_EQ(source.asked, 2);
+    put(0, 1, 1, "k", true);
+    EXPECT_GT(last().sequence, 1u);
+}
+
+TEST_F(RtpLaneTest, WhatIsExpectedIsTheLastOnesToSaySo) {
+    Source one, two;
+    EXPECT_TRUE(lane.expected_tracks().empty());
+    lane.expect(&one, {kVideo});
+    lane.expect(&two, {kVideo, kAudio});
+    lane.expect_no_more(&one);
+    EXPECT_EQ(lane.expected_tracks().size(), 2u);
+    EXPECT_TRUE(lane.tracks().empty());
+    lane.expect_no_more(&two);
+    EXPECT_TRUE(lane.expected_tracks().empty());
 }
 
 TEST_F(RtpLaneTest, OneThatCameBeforeTheFirstIsTaken) {

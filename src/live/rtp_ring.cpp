@@ -105,6 +105,12 @@ void RtpRing::grow() {
     slots_ = std::move(wider);
 }
 
+void RtpRing::forget_keyframe(uint8_t track) {
+    CHECK(track < kMostTracks);
+    keyframe_ = UINT64_MAX;
+    tracks_[track].any = false;
+}
+
 void RtpRing::clear() {
     begin_ = end_;
     bytes_ = 0;

@@ -42,7 +42,7 @@ struct RtpPacket {
     base::Slice payload;     // without header, extensions and padding
     uint64_t sequence = 0;   // the lane's own, of its track: goes on over a change of publisher; never 0
     int64_t came_us = 0;     // monotonic
-    uint32_t timestamp = 0;  // the lane's own, of its track
+    uint32_t timestamp = 0;  // the lane's own, of its track, as on the wire: it wraps (RtpLane::ticks())
     uint8_t track = 0;       // its place in RtpLane::tracks()
     bool marker = false;
     bool keyframe = false;
@@ -72,6 +72,8 @@ class RtpRing {
 
     // Takes a copy of the payload. packet.payload is not read. packet.track < kMostTracks.
     void append(RtpPacket packet, std::span<const uint8_t> payload);
+    // Nobody may begin with what is there of that track: what follows is not coded after it.
+    void forget_keyframe(uint8_t track);
     // Nobody may begin with what is there, or be sent it again.
     void clear();
 

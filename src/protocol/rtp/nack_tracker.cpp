@@ -17,13 +17,22 @@ bool NackTracker::on_packet(uint16_t sequence, int64_t now_ms) {
 bool NackTracker::is_restart(int64_t sequence) {
     if (*unwrapper_.newest() - sequence < kMaxBack) return false;
     if (sequence != std::exchange(restart_at_, sequence + 1)) return false;
+    restart();
+    unwrapper_.unwrap(static_cast<uint16_t>(sequence));
+    return true;
+}
+
+void NackTracker::restart() {
     restart_at_ = INT64_MIN;
     if (!missing_.empty()) damage_ = true;
     counters_.given_up += missing_.size();
     missing_.clear();
     unwrapper_.reset();
-    unwrapper_.unwrap(static_cast<uint16_t>(sequence));
-    return true;
+}
+
+bool NackTracker::awaits(uint16_t sequence) const {
+    auto at = std::ranges::lower_bound(missing_, unwrapper_.peek(sequence), {}, &Missing::sequence);
+    return at != missing_.end() && at->sequence == unwrapper_.peek(sequence) && at->tries > 0;
 }
 
 void NackTracker::add_gap(int64_t from, int64_t to, int64_t now_ms) {

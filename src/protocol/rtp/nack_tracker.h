@@ -45,6 +45,11 @@ class NackTracker {
     // What is before `sequence` is needed no more: a keyframe begins there.
     void forget_before(uint16_t sequence);
 
+    // The next packet is the first of another row: nothing of this one is asked for any more.
+    void restart();
+    // Whether it is missing and was asked for.
+    bool awaits(uint16_t sequence) const;
+
     size_t missing() const { return missing_.size(); }
     const Counters& counters() const { return counters_; }
 

@@ -129,7 +129,8 @@ class BridgeTest : public runtime::testing::RuntimeTest {
                            {static_cast<uint16_t>(packet.sequence), packet.timestamp, packet.marker, packet.keyframe},
                            packet.payload, base::monotonic_us());
             const live::RtpClock& clock = from.lane.clock(packet.track);
-            to.lane.set_clock(packet.track, clock.moment(packet.timestamp), packet.timestamp, base::monotonic_us());
+            const int64_t moment = clock.moment(from.lane.ticks(packet.track, packet.timestamp));
+            to.lane.set_clock(packet.track, moment, packet.timestamp, base::monotonic_us());
         }
         settle();
     }
@@ -377,6 +378,96 @@ TEST_F(BridgeTest, TheSecondTracksReportPutsItBesideTheFirst) {
     ASSERT_EQ(pictures.size(), 100u);
     for (size_t i = 1; i < 100; ++i) EXPECT_NEAR(static_cast<double>(pictures[i].dts - pictures[i - 1].dts), 20, 1);
     EXPECT_NEAR(after - before, 100, 25);
+    target.stream->unsubscribe(frames);
+    settle();
+}
+
+// 2^31 ticks are 6.6 hours of video: without sender reports, and with one at the beginning.
+TEST_F(BridgeTest, FramesGoOnOverEachWrapOfTheTimestamps) {
+    for (bool reported : {false, true}) {
+        Side side;
+        BridgeToFrames back(side.publication, {});
+        Frames frames;
+        side.stream->subscribe(frames);
+        side.lane.set_tracks({{.kind = Kind::kVideo, .codec = Codec::kH264}}, base::monotonic_us());
+        auto packetizer = rtp::make_packetizer(Codec::kH264, {});
+        ASSERT_TRUE(packetizer->set_header(avc_header()));
+        uint16_t sequence = 65'000;
+        constexpr int64_t kStepS = 8, kPictures = (int64_t{1} << 32) / 90'000 / kStepS + 100;
+        int64_t now_us = base::monotonic_us();
+        for (int64_t i = 0; i < kPictures; ++i) {
+            std::vector<rtp::Payload> payloads;
+            ASSERT_TRUE(packetizer->packetize(picture(0, kIdr), payloads));
+            const auto timestamp = static_cast<uint32_t>(0xfffffff0 + i * kStepS * 90'000);
+            now_us += kStepS * 1'000'000;
+            for (const auto& p : payloads)
+                side.lane.append(0, {sequence++, timestamp, p.marker, p.keyframe}, p.bytes, now_us);
+            if (reported && i == 10) side.lane.set_clock(0, 1'000'000 * kStepS * i, timestamp, now_us);
+            settle();
+        }
+        const auto pictures = frames.of(Kind::kVideo);
+        ASSERT_EQ(pictures.size(), static_cast<size_t>(kPictures));
+        for (size_t i = 1; i < pictures.size(); ++i)
+            ASSERT_NEAR(static_cast<double>(pictures[i].dts - pictures[i - 1].dts), kStepS * 1000, 60) << i;
+        EXPECT_EQ(side.stream->counters().timeline_jumps, 0u);
+        side.stream->unsubscribe(frames);
+        settle();
+    }
+}
+
+// A publisher whose clock is set back by years has frames at times that rise all the same.
+TEST_F(BridgeTest, AReportOfAnEarlierTimeStopsNothing) {
+    BridgeToFrames back(target.publication, {});
+    Frames frames;
+    target.stream->subscribe(frames);
+    target.lane.set_tracks({{.kind = Kind::kVideo, .codec = Codec::kH264}}, base::monotonic_us());
+    auto packetizer = rtp::make_packetizer(Codec::kH264, {});
+    ASSERT_TRUE(packetizer->set_header(avc_header()));
+    const int64_t now_us = base::monotonic_us();
+    for (uint16_t i = 0; i < 100; ++i) {
+        std::vector<rtp::Payload> payloads;
+        ASSERT_TRUE(packetizer->packetize(picture(0, kIdr), payloads));
+        for (const auto& p : payloads)
+            target.lane.append(0, {i, 3600u * i, p.marker, p.keyframe}, p.bytes, now_us + i * 40'000);
+        if (i >= 20 && i % 20 == 0) {
+            const int64_t years = i % 40 == 0 ? 30 : -50;
+            target.lane.set_clock(0, years * 365 * 86'400'000'000 + i * 40'000, 3600u * i, now_us + i * 40'000);
+        }
+        settle();
+    }
+    const auto pictures = frames.of(Kind::kVideo);
+    ASSERT_EQ(pictures.size(), 100u);
+    for (size_t i = 1; i < 100; ++i) EXPECT_EQ(pictures[i].dts - pictures[i - 1].dts, 40) << i;
+    target.stream->unsubscribe(frames);
+    settle();
+}
+
+TEST_F(BridgeTest, AnotherSourceOfTheVideoBeginsWithItsKeyframe) {
+    BridgeToFrames back(target.publication, {});
+    Frames frames;
+    target.stream->subscribe(frames);
+    target.lane.set_tracks({{.kind = Kind::kVideo, .codec = Codec::kH264}}, base::monotonic_us());
+    auto packetizer = rtp::make_packetizer(Codec::kH264, {});
+    ASSERT_TRUE(packetizer->set_header(avc_header()));
+    const int64_t now_us = base::monotonic_us();
+    auto put = [&](uint16_t sequence, uint32_t timestamp, int64_t after_ms, const char* kind) {
+        std::vector<rtp::Payload> payloads;
+        ASSERT_TRUE(packetizer->packetize(picture(0, kind), payloads));
+        for (const auto& p : payloads)
+            target.lane.append(0, {sequence++, timestamp, p.marker, p.keyframe}, p.bytes, now_us + after_ms * 1000);
+    };
+    put(1, 1000, 0, kIdr);
+    put(10, 1000 + 3600, 40, kP);
+    // What had not been read before is not lost.
+    target.lane.restart_track(0);
+    EXPECT_EQ(frames.of(Kind::kVideo).size(), 1u) << "the second one waits behind a hole";
+    put(40'000, 0xffffff00, 440, kP);
+    put(40'001, 0xffffff00 + 3600, 480, kIdr);
+    settle();
+    const auto pictures = frames.of(Kind::kVideo);
+    ASSERT_EQ(pictures.size(), 2u);
+    EXPECT_TRUE(pictures[1].keyframe);
+    EXPECT_NEAR(static_cast<double>(pictures[1].dts - pictures[0].dts), 480, 2);
     target.stream->unsubscribe(frames);
     settle();
 }

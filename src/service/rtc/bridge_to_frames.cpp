@@ -79,13 +79,27 @@ void BridgeToFrames::take_tracks() {
         input.codec = track.codec;
         input.channels = std::clamp<int>(track.channels, 1, 2);
         input.clock_rate = track.clock_rate;
-        input.depacketizer = rtp::make_depacketizer(track.codec, input.channels);
-        if (input.depacketizer && !track.sprop.empty())
-            input.depacketizer->know(sdp::parameter_sets(track.codec, track.sprop));
+        make_depacketizer(input, track);
     }
     cursor_ = lane_.ring().end();
     converter_.reset();
     audio_header_ = {};
+    waits_for_keyframe_ = true;
+}
+
+void BridgeToFrames::make_depacketizer(Input& input, const live::RtpTrack& track) {
+    input.depacketizer = rtp::make_depacketizer(track.codec, input.channels);
+    if (input.depacketizer && !track.sprop.empty())
+        input.depacketizer->know(sdp::parameter_sets(track.codec, track.sprop));
+}
+
+// Sound goes on without a seam: numbers and times do. Of video nothing that comes goes with what came before.
+void BridgeToFrames::on_track_restart(size_t track) {
+    Input& input = inputs_[track];
+    if (input.kind != Kind::kVideo || !input.depacketizer) return;
+    (void)on_packets(base::monotonic_us());
+    input.buffer.reset();
+    make_depacketizer(input, lane_.tracks()[track]);
     waits_for_keyframe_ = true;
 }
 
@@ -145,13 +159,16 @@ void BridgeToFrames::take_unit(Input& input, rtp::Unit& unit) {
 // The publisher's own clock where its sender reports have told it, which is the same for both tracks. The first track
 // whose reports come keeps its place on the timeline, and the other one then finds its own beside it.
 int64_t BridgeToFrames::time_of(Input& input, uint32_t timestamp) {
-    const live::RtpClock& clock = lane_.clock(static_cast<size_t>(&input - inputs_.data()));
-    int64_t moment = clock.moment(timestamp);
+    const auto track = static_cast<size_t>(&input - inputs_.data());
+    const live::RtpClock& clock = lane_.clock(track);
+    const int64_t ticks = lane_.ticks(track, timestamp);
+    int64_t moment = clock.moment(ticks);
     if (!origin_us_) origin_us_ = moment - kFirstTimeUs;
     if (clock.exact && !exact_origin_us_)
-        exact_origin_us_ = *origin_us_ + (input.clock.known ? moment - input.clock.moment(timestamp) : 0);
+        exact_origin_us_ = *origin_us_ + (input.clock.known ? moment - input.clock.moment(ticks) : 0);
     input.clock = clock;
-    return std::max<int64_t>(moment - (clock.exact ? *exact_origin_us_ : *origin_us_), 0);
+    // May be below 0, where a publisher sets its clock back: the stream's timeline goes on from any time.
+    return moment - (clock.exact ? *exact_origin_us_ : *origin_us_);
 }
 
 void BridgeToFrames::take_video(media::Frame frame, int64_t time_us) {
@@ -209,7 +226,7 @@ void BridgeToFrames::publish_audio(std::vector<media::EncodedAudio>& packets, co
 }
 
 void BridgeToFrames::publish(media::Frame frame, int64_t time_ms) {
-    frame.dts = std::max<int64_t>(time_ms, 0);
+    frame.dts = time_ms;
     publication_.publish(std::move(frame));
 }
 

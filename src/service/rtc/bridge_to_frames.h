@@ -58,10 +58,12 @@ class BridgeToFrames final : private live::RtpSink, private live::DemandWatcher 
 
     bool on_packets(int64_t now_us) override;
     void on_tracks() override;
+    void on_track_restart(size_t track) override;
     void demand_changed(live::Stream& stream) override;
 
     void start();
     void take_tracks();
+    void make_depacketizer(Input& input, const live::RtpTrack& track);
     void stop();
     void drain(Input& input, int64_t now_us);
     void take_unit(Input& input, rtp::Unit& unit);

@@ -160,10 +160,19 @@ void Player::jump(int64_t now_ms) {
     if (video_ < 0 || waits_for_keyframe_) return;
     ++counters_.jumps;
     ++net::rtc_stats().jumps;
+    wait_for_next_keyframe();
+    lane_.request_keyframe(now_ms);
+}
+
+void Player::wait_for_next_keyframe() {
     tracks_[static_cast<size_t>(video_)].stop();
     waits_for_keyframe_ = true;
     keyframe_from_ = lane_.ring().end();
-    lane_.request_keyframe(now_ms);
+}
+
+// The viewer sees no hole: its numbers go on at the keyframe. The publisher is asked for one.
+void Player::on_track_restart(size_t lane_track) {
+    if (video_ >= 0 && places_[lane_track] == video_) wait_for_next_keyframe();
 }
 
 int Player::lane_track_of(const SendTrack& track) const {

@@ -82,6 +82,7 @@ class Player final : public Media, private live::RtpSink {
 
     bool on_packets(int64_t now_us) override;
     void on_tracks() override;
+    void on_track_restart(size_t lane_track) override;
     void on_stream_end() override;
 
     SendTrack* track_of(size_t lane_track) {
@@ -95,6 +96,7 @@ class Player final : public Media, private live::RtpSink {
     // True: a packet was sent.
     bool forward(const live::RtpPacket& packet);
     void jump(int64_t now_ms);
+    void wait_for_next_keyframe();
     void pass_over(int64_t now_us);
     void on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms);
     void send_report(int64_t now_ms);

@@ -149,7 +149,7 @@ void Player::send_report(int64_t) {
         rtcp::Writer writer(out);
         const rtcp::SenderReport report{.ssrc = track.ssrc(),
                                         .ntp = rtp::ntp_of_unix_us(wall_us),
-                                        .rtp_timestamp = clock.at(wall_us),
+                                        .rtp_timestamp = static_cast<uint32_t>(clock.at(wall_us)),
                                         .packets = track.packets(),
                                         .octets = track.octets()};
         if (writer.sender_report(report) && writer.cname(track.ssrc(), session_.as_session().id()))

@@ -402,6 +402,43 @@ TEST_F(PlayerTest, AnotherPublisherGoesOnWithoutAHole) {
     EXPECT_EQ(viewer->got(), "a1002:sound v1003:idr ");
 }
 
+TEST_F(PlayerTest, AnotherSourceOfTheVideoGoesOnAtItsKeyframeWithoutAHole) {
+    put(0, 100, "idr", true);
+    auto viewer = view();
+    settle();
+    put(1, 10, "sound");
+    put(0, 3100, "p");
+    settle();
+    EXPECT_EQ(viewer->got(), "v1002:idr a1001:sound v1003:p ");
+    lane.restart_track(0);
+    put_as(0, 40'000, 7'000'000, "P");
+    put(1, 970, "sound");
+    put_as(0, 40'001, 7'003'000, "IDR", true);
+    put_as(0, 40'002, 7'006'000, "P");
+    settle();
+    EXPECT_EQ(viewer->got(), "a1002:sound v1004:IDR v1005:P ");
+    // Asked for again, both what was before and what came after.
+    viewer->nack(kVideoSsrc, {1003, 1005});
+    EXPECT_EQ(viewer->got(), "v1003:p v1005:P ");
+    // Sound of another source: nothing is to be waited for.
+    lane.restart_track(1);
+    put_as(1, 60'000, 5, "other");
+    settle();
+    EXPECT_EQ(viewer->got(), "a1003:other ");
+}
+
+TEST_F(PlayerTest, WhoComesAfterAnotherSourceWaitsForItsKeyframe) {
+    put(0, 100, "idr", true);
+    lane.restart_track(0);
+    put_as(0, 40'000, 7'000'000, "P");
+    auto viewer = view();
+    settle();
+    EXPECT_EQ(viewer->got(), "");
+    put_as(0, 40'001, 7'003'000, "IDR", true);
+    settle();
+    EXPECT_EQ(viewer->got(), "v1002:IDR ");
+}
+
 TEST_F(PlayerTest, ReportsPutBothTracksOnOneClock) {
     put(0, 90'000, "idr", true);
     put(1, 480'000, "oldsound");

@@ -34,13 +34,19 @@ Publisher::Publisher(MediaParts parts, base::Ref<live::Stream> stream, const Pub
     }
 }
 
-Publisher::~Publisher() { end_publication(); }
+Publisher::~Publisher() {
+    end_publication();
+}
+
+std::vector<live::RtpTrack> Publisher::lane_tracks() const {
+    std::vector<live::RtpTrack> tracks;
+    for (const ReceiveTrack& track : tracks_) tracks.push_back(track.format().track);
+    return tracks;
+}
 
 base::Result<void> Publisher::acquire() {
     publication_ = TRY(stream_->acquire(*this, vhost_.publish.takeover));
-    std::vector<live::RtpTrack> tracks;
-    for (const ReceiveTrack& track : tracks_) tracks.push_back(track.format().track);
-    lane().set_tracks(std::move(tracks), base::monotonic_us());
+    lane().set_tracks(lane_tracks(), base::monotonic_us());
     lane().set_keyframe_source(this);
     for (const ReceiveTrack& track : tracks_)
         for (const auto& set : sdp::parameter_sets(track.format().track.codec, track.format().track.sprop))
@@ -56,12 +62,13 @@ base::Result<void> Publisher::acquire() {
 
 void Publisher::on_connected(int64_t now_ms) {
     last_media_ms_ = now_ms;
+    for (ReceiveTrack& track : tracks_) track.begin(now_ms);
     next_report_ms_ = now_ms + kReportEveryMs;
     next_twcc_ms_ = now_ms + kTwccEveryMs;
 }
 
 // Whose it is: by SSRC; of one that is new, by mid, then by payload type.
-ReceiveTrack* Publisher::track_of(const rtp::PacketView& view) {
+ReceiveTrack* Publisher::track_of(const rtp::PacketView& view, int64_t now_ms) {
     for (ReceiveTrack& track : tracks_)
         if (track.owns(view.ssrc())) return &track;
     std::string_view mid;
@@ -70,13 +77,38 @@ ReceiveTrack* Publisher::track_of(const rtp::PacketView& view) {
     for (ReceiveTrack& track : tracks_) {
         if (!track.has_payload_type(view.payload_type())) continue;
         if (!mid.empty() && mid != track.format().mid) continue;
-        const bool rtx = track.is_rtx(view.payload_type());
-        // One SSRC of each is followed: another one is another layer. Sound may change its own.
-        if ((rtx ? track.format().rtx_ssrc : track.ssrc()) != 0) continue;
-        track.learn(view.ssrc(), rtx);
-        return &track;
+        if (takes_ssrc(track, view, now_ms)) return &track;
     }
     return nullptr;
+}
+
+// One SSRC of each is followed: another one is another layer, as long as that one is heard.
+bool Publisher::takes_ssrc(ReceiveTrack& track, const rtp::PacketView& view, int64_t now_ms) {
+    const bool rtx = track.is_rtx(view.payload_type());
+    if (view.ssrc() == 0 && track.ssrc() != 0) return false;  // 0 stands for none
+    if (rtx ? !track.may_learn_rtx(view) : track.ssrc() != 0 && !track.is_silent(now_ms, kSsrcSilentMs)) return false;
+    const size_t known = ssrcs_.size();
+    if (!note_ssrc(view.ssrc())) return false;
+    if (rtx || track.ssrc() == 0) {
+        track.learn(view.ssrc(), rtx);
+        return true;
+    }
+    // Of one that comes and goes the end of the session tells how often.
+    if (ssrcs_.size() > known)
+        base::log::trace("rtc-publish: {} goes on with SSRC {}, was {}",
+                         track.kind() == media::Kind::kVideo ? "video" : "audio", view.ssrc(), track.ssrc());
+    ++counters_.ssrc_changes;
+    track.follow(view.ssrc(), now_ms);
+    lane().restart_track(static_cast<size_t>(&track - tracks_.data()));
+    if (track.kind() == media::Kind::kVideo) lane().request_keyframe(now_ms);
+    return true;
+}
+
+bool Publisher::note_ssrc(uint32_t ssrc) {
+    if (std::ranges::find(ssrcs_, ssrc) != ssrcs_.end()) return true;
+    if (ssrcs_.size() >= kMostSsrcs) return false;
+    ssrcs_.push_back(ssrc);
+    return true;
 }
 
 void Publisher::on_rtp(std::span<uint8_t> packet, int64_t now_us) {
@@ -91,7 +123,7 @@ void Publisher::on_rtp(std::span<uint8_t> packet, int64_t now_us) {
         ++counters_.dropped_for_pt;
         return;
     }
-    ReceiveTrack* track = track_of(*view);
+    ReceiveTrack* track = track_of(*view, now_us / 1000);
     if (!track || !track->has_payload_type(view->payload_type())) {
         ++counters_.foreign;
         return;
@@ -168,9 +200,9 @@ void Publisher::on_closed() {
     base::log::trace(
         "rtc-publish: {} packets, {} by RTX, {} of no track, {} dropped by payload type; asked for {} again, {} "
         "keyframes, "
-        "{} reports, {} of congestion control, {} malformed reports",
+        "{} reports, {} of congestion control, {} malformed reports, {} changes of an SSRC",
         c.packets, c.by_rtx, c.foreign, c.dropped_for_pt, c.nacks_sent, c.plis_sent, c.reports_sent, c.twcc_sent,
-        c.bad_rtcp);
+        c.bad_rtcp, c.ssrc_changes);
     end_publication();
 }
 

@@ -12,6 +12,7 @@
 #include "live/rtp_lane.h"
 #include "live/stream.h"
 #include "protocol/rtcp/twcc_collector.h"
+#include "protocol/rtp/ntp.h"
 #include "service/rtc/bridge_to_frames.h"
 #include "service/rtc/media.h"
 #include "service/rtc/receive_track.h"
@@ -34,6 +35,7 @@ struct PublisherCounters {
     uint32_t reports_sent = 0;
     uint32_t twcc_sent = 0;
     uint32_t bad_rtcp = 0;
+    uint32_t ssrc_changes = 0;  // of a track under way
 };
 
 class Publisher final : public Media, private live::PublicationOwner, private live::KeyframeSource {
@@ -60,8 +62,12 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     class Feedback;
     static constexpr int64_t kReportEveryMs = 1000;
     static constexpr int64_t kTwccEveryMs = 60;
-    // More SSRCs than tracks have are of layers that nobody takes; they are not learned.
     static constexpr size_t kMostNacksAtOnce = 128;
+    // A track follows another SSRC of its payload type (RFC 3550, 8.2) when its own has been silent for so long, or
+    // said BYE: while that one is heard, the other is another layer. No more often than that.
+    static constexpr int64_t kSsrcSilentMs = 300;
+    // Of the session, RTX among them: as many as SRTP follows (srtp/receiver.h). Of others nothing is taken.
+    static constexpr size_t kMostSsrcs = 32;
 
     live::PublisherFacts facts() const override { return facts_; }
     bool publisher_alive() const override { return !closed_; }
@@ -71,7 +77,10 @@ class Publisher final : public Media, private live::PublicationOwner, private li
 
     live::RtpLane& lane() const { return stream_->rtp_lane(); }
     bool in_force() const { return static_cast<bool>(publication_); }
-    ReceiveTrack* track_of(const rtp::PacketView& view);
+    ReceiveTrack* track_of(const rtp::PacketView& view, int64_t now_ms);
+    bool takes_ssrc(ReceiveTrack& track, const rtp::PacketView& view, int64_t now_ms);
+    bool note_ssrc(uint32_t ssrc);
+    std::vector<live::RtpTrack> lane_tracks() const;
     void take(size_t place, const rtp::PacketView& view, bool by_rtx, int64_t now_us);
     void check_time(int64_t now_ms);
     void end_publication();
@@ -90,6 +99,8 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     live::Publication publication_;
     std::unique_ptr<BridgeToFrames> bridge_;  // into publication_; null: rtc_to_rtmp is off
     std::vector<ReceiveTrack> tracks_;        // as in the lane
+    std::vector<uint32_t> ssrcs_;             // that were learned
+    rtp::NtpUnwrapper ntp_;                   // of its sender reports
     std::unique_ptr<rtcp::TwccCollector> twcc_;
     uint32_t own_ssrc_;
     uint8_t mid_id_, twcc_id_;

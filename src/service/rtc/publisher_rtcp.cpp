@@ -24,8 +24,14 @@ class Publisher::Feedback final : public rtcp::Visitor {
             track.on_sender_report(report.ntp, now_us_);
             // Who has no clock says 0 (RFC 3550, 6.4.1).
             if (report.ntp != 0)
-                publisher_.lane().set_clock(i, rtp::unix_us_of_ntp(report.ntp), report.rtp_timestamp, now_us_);
+                publisher_.lane().set_clock(i, publisher_.ntp_.us(report.ntp), report.rtp_timestamp, now_us_);
         }
+    }
+
+    // Only what SRTP opened: nobody else can say goodbye for it.
+    void on_bye(uint32_t ssrc) override {
+        for (ReceiveTrack& track : publisher_.tracks_)
+            if (ssrc != 0 && ssrc == track.ssrc()) track.note_bye();
     }
 
   private:

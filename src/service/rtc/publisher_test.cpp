@@ -222,6 +222,27 @@ TEST_F(PublisherTest, SenderReportsTellTheClock) {
     EXPECT_NEAR(static_cast<double>(lane.clock(1).moment(21'000) - lane.clock(0).moment(30'000)), 100'000, 10);
 }
 
+// The seconds of NTP begin anew in 2036.
+TEST_F(PublisherTest, SenderReportsGoOnOverTheEndOfTheEra) {
+    auto publisher = connected();
+    constexpr int64_t kEnd = 2'085'978'496'000'000;
+    int64_t first = 0;
+    for (int i = 0; i < 10; ++i) {
+        video(*publisher, static_cast<uint16_t>(30 * i));  // 90,000 ticks a second
+        uint8_t out[200];
+        rtcp::Writer writer(out);
+        const int64_t us = kEnd + (i - 5) * 1'000'000;
+        ASSERT_TRUE(
+            writer.sender_report({kVideoSsrc, rtp::ntp_of_unix_us(us), 90'000u * static_cast<uint32_t>(i), 1, 1}));
+        std::vector<uint8_t> compound(writer.written().begin(), writer.written().end());
+        publisher->on_rtcp(compound, now_us);
+        const int64_t moment = lane.clock(0).moment(lane.ticks(0, 90'000u * static_cast<uint32_t>(i)));
+        if (i == 0) first = moment;
+        EXPECT_NEAR(static_cast<double>(moment - first), i * 1e6, 10);
+        now_us += 1'000'000;
+    }
+}
+
 TEST_F(PublisherTest, OtherLayersAndUnknownPacketsAreNotTaken) {
     auto publisher = connected();
     video(*publisher, 10);
@@ -231,6 +252,111 @@ TEST_F(PublisherTest, OtherLayersAndUnknownPacketsAreNotTaken) {
     EXPECT_EQ(lane_text(), "0:A ");
     EXPECT_EQ(publisher->counters().foreign, 3u);
     put(*publisher, {0x80});
+}
+
+// RFC 3550, 8.2: an encoder that begins anew, or found its SSRC in use, sends with another one.
+TEST_F(PublisherTest, AnotherSsrcIsFollowedWhenTheFirstIsSilent) {
+    auto publisher = connected();
+    video(*publisher, 10, "A");
+    video(*publisher, 13, "D");
+    now_us += 30'000;
+    publisher->on_tick(now_us / 1000);
+    EXPECT_EQ(told().nacks, (std::vector<uint16_t>{11, 12}));
+    const uint64_t before = lane.ring().at(lane.ring().end() - 1).sequence;
+    now_us += 100'000;
+    put(*publisher, packet(0x9999, 102, 5000, "other layer"));
+    EXPECT_EQ(publisher->counters().foreign, 1u);
+    now_us += 200'000;
+    put(*publisher, packet(0x9999, 102, 5001, "E"));
+    EXPECT_EQ(lane_text(), "0:A 0:D 0:E ");
+    EXPECT_EQ(lane.ring().at(lane.ring().end() - 1).sequence, before + 1);
+    EXPECT_EQ(publisher->counters().ssrc_changes, 1u);
+    Told all = told();
+    EXPECT_EQ(all.plis, 1);
+    // What was missing of the first is not asked for any more; of the second it is.
+    put(*publisher, packet(0x9999, 102, 5003, "G"));
+    now_us += 30'000;
+    publisher->on_tick(now_us / 1000);
+    EXPECT_EQ(told().nacks, (std::vector<uint16_t>{5002}));
+    // Its retransmissions: those of the first SSRC are not its own, what was asked for is.
+    put(*publisher, packet(kRtxSsrc, 103, 900,
+                           std::string_view("\0\x0b"
+                                            "B",
+                                            3)));
+    EXPECT_EQ(lane.ring().packets(), 4u);
+    put(*publisher, packet(0x8888, 103, 1,
+                           std::string_view("\x13\x8a"
+                                            "F",
+                                            3)));
+    EXPECT_EQ(lane_text(), "0:A 0:D 0:E 0:G 0:F ");
+    // A packet of the first that comes late is nobody's, and reports are of the second.
+    video(*publisher, 14, "late");
+    EXPECT_EQ(lane.ring().packets(), 5u);
+    now_us += 1'100'000;
+    publisher->on_tick(now_us / 1000);
+    all = told();
+    ASSERT_EQ(all.reports.size(), 1u);
+    EXPECT_EQ(all.reports[0].ssrc, 0x9999u);
+    EXPECT_EQ(all.reports[0].highest_sequence, 5003u);
+    EXPECT_EQ(session.ended, "");
+}
+
+TEST_F(PublisherTest, AnSsrcThatSaidGoodbyeIsFollowedByTheNextAtOnce) {
+    auto publisher = connected();
+    video(*publisher, 10, "A");
+    uint8_t out[100];
+    rtcp::Writer writer(out);
+    const uint32_t ssrcs[] = {kVideoSsrc};
+    ASSERT_TRUE(writer.receiver_report(kVideoSsrc) && writer.bye(ssrcs));
+    std::vector<uint8_t> compound(writer.written().begin(), writer.written().end());
+    publisher->on_rtcp(compound, now_us);
+    put(*publisher, packet(0x9999, 102, 5000, "B"));
+    EXPECT_EQ(lane_text(), "0:A 0:B ");
+    // It has not: another one is another layer. Nor may they come and go as fast as they like.
+    put(*publisher, packet(0x7777, 102, 5000, "C"));
+    EXPECT_EQ(lane.ring().packets(), 2u);
+    compound[compound.size() - 2] = compound[compound.size() - 1] = 0x99;
+    publisher->on_rtcp(compound, now_us);
+    put(*publisher, packet(0x7777, 102, 5000, "C"));
+    EXPECT_EQ(lane.ring().packets(), 2u);
+    now_us += 300'000;
+    put(*publisher, packet(0x7777, 102, 5001, "D"));
+    EXPECT_EQ(lane_text(), "0:A 0:B 0:D ");
+}
+
+TEST_F(PublisherTest, AnSsrcOfTheOfferThatNeverComesIsReplaced) {
+    auto publisher = connected();
+    put(*publisher, packet(0x9999, 102, 5000, "A"));
+    now_us += 300'000;
+    put(*publisher, packet(0x9999, 102, 5001, "B"));
+    EXPECT_EQ(lane_text(), "0:B ");
+}
+
+TEST_F(PublisherTest, SsrcsAreFollowedUpToABound) {
+    auto publisher = connected();
+    video(*publisher, 1, "A");
+    for (uint32_t i = 0; i < 1000; ++i) {
+        now_us += 301'000;
+        put(*publisher, packet(0x10000 + i, 102, 5000, "B"));
+    }
+    EXPECT_EQ(publisher->counters().ssrc_changes, 32u);
+    EXPECT_EQ(lane.ring().packets() + lane.ring().begin(), 33u);
+    EXPECT_EQ(publisher->counters().foreign, 1000u - 32);
+    // Those that are known may come back.
+    put(*publisher, packet(0x10000, 102, 5001, "C"));
+    EXPECT_EQ(publisher->counters().ssrc_changes, 33u);
+}
+
+TEST_F(PublisherTest, AnotherSsrcOfTheSoundLeavesThePictureAlone) {
+    auto publisher = connected();
+    video(*publisher, 10, "A");
+    put(*publisher, packet(kAudioSsrc, 111, 500, "s"));
+    now_us += 250'000;
+    video(*publisher, 11, "B");
+    now_us += 60'000;
+    put(*publisher, packet(0x9999, 111, 9, "t"));
+    EXPECT_EQ(lane_text(), "0:A 1:s 0:B 1:t ");
+    EXPECT_EQ(told().plis, 0);
 }
 
 TEST_F(PublisherTest, TheMidSaysWhoseAnSsrcIs) {

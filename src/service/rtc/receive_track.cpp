@@ -1,5 +1,7 @@
 #include "service/rtc/receive_track.h"
 
+#include "protocol/rtp/rtx.h"
+
 namespace service::rtc {
 
 ReceiveTrack::ReceiveTrack(const ReceiveFormat& format)
@@ -8,6 +10,22 @@ ReceiveTrack::ReceiveTrack(const ReceiveFormat& format)
 
 void ReceiveTrack::learn(uint32_t ssrc, bool rtx) { (rtx ? format_.rtx_ssrc : format_.track.ssrc) = ssrc; }
 
+void ReceiveTrack::follow(uint32_t ssrc, int64_t now_ms) {
+    format_.track.ssrc = ssrc;
+    format_.rtx_ssrc = 0;
+    stats_.reset();
+    nacks_.restart();
+    said_bye_ = false;
+    followed_ms_ = heard_ms_ = now_ms;
+}
+
+bool ReceiveTrack::may_learn_rtx(const rtp::PacketView& packet) const {
+    if (format_.rtx_ssrc != 0) return false;
+    const auto payload = packet.payload();
+    const bool changed = followed_ms_ >= 0;
+    return !changed || (payload.size() >= rtp::kRtxOverhead && nacks_.awaits(rtp::get_u16(payload.data())));
+}
+
 void ReceiveTrack::on_packet(const rtp::PacketView& packet, bool by_rtx, int64_t now_us) {
     ++packets_;
     if (format_.nack) (void)nacks_.on_packet(packet.sequence(), now_us / 1000);
@@ -15,6 +33,7 @@ void ReceiveTrack::on_packet(const rtp::PacketView& packet, bool by_rtx, int64_t
         ++by_rtx_;
         return;
     }
+    heard_ms_ = now_us / 1000;
     if (!stats_) stats_.emplace(ssrc(), format_.track.clock_rate);
     (void)stats_->on_packet(packet.sequence(), packet.timestamp(), now_us);
 }

@@ -1,6 +1,7 @@
 #pragma once
 // ReceiveTrack: one track of a WebRTC publisher as it comes: which packets are its own, what is missing, what to
-// report. It sends nothing and keeps no packet. Pure.
+// report. Its SSRC may change under way (RFC 3550, 8.2): what is missing and reported begins anew then. It sends
+// nothing and keeps no packet. Pure.
 
 #include <cstdint>
 #include <optional>
@@ -42,6 +43,18 @@ class ReceiveTrack {
     }
     // An SSRC is learned from the first packet that says by payload type or mid whose it is.
     void learn(uint32_t ssrc, bool rtx);
+    // From the connection on: its SSRC of the offer is expected to be heard.
+    void begin(int64_t now_ms) { heard_ms_ = now_ms; }
+    void note_bye() { said_bye_ = true; }
+    // Its SSRC sends no more.
+    bool is_silent(int64_t now_ms, int64_t silent_ms) const {
+        return now_ms - (said_bye_ ? followed_ms_ : heard_ms_) >= silent_ms;
+    }
+    // That one is its SSRC from now on; whose retransmissions are its own has to be learned.
+    void follow(uint32_t ssrc, int64_t now_ms);
+    // Whether an SSRC of retransmissions is this track's. After a change it may be the old one's: then only what was
+    // asked for (RFC 4588, 5.3).
+    bool may_learn_rtx(const rtp::PacketView& packet) const;
     bool owns(uint32_t ssrc) const { return ssrc != 0 && (ssrc == format_.track.ssrc || ssrc == format_.rtx_ssrc); }
 
     // A packet of the track, by RTX or not, with its own sequence.
@@ -62,6 +75,9 @@ class ReceiveTrack {
     std::optional<rtp::ReceptionStats> stats_;  // from its first packet on
     rtp::NackTracker nacks_;
     uint64_t packets_ = 0, by_rtx_ = 0;
+    int64_t heard_ms_ = 0;                 // of its own SSRC
+    int64_t followed_ms_ = INT64_MIN / 2;  // since when it has that SSRC; long ago: from the beginning
+    bool said_bye_ = false;
 };
 
 }  // namespace service::rtc
