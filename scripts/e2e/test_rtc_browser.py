@@ -56,6 +56,22 @@ def test_rtmp_to_whep(place, pages, tool):
     print(f"sound behind the picture {[round(one) for one in offsets]} ms")
 
 
+@pytest.mark.parametrize("name", ["my  stream", "%41 ü+&=#/b"], ids=["blanks", "signs"])
+def test_names_that_are_no_identifiers(place, pages, name):
+    """The answer's a=msid is made of the stream's name, and Chromium refuses one of three fields. A stream of a plain name
+    plays on beside it."""
+    if mediamtx.PROGRAM:
+        pytest.skip("this is about our answers")
+    beside = pages(source="canvas", publish=rtc.whip_url(place, "live/plain"), play=rtc.whep_url(place, "live/plain"))
+    beside.wait(lambda one: rtc.decodes(one, 10), 30, "10 frames of the plain name")
+    page = pages(source="canvas", publish=rtc.whip_url(place, f"live/{name}"), play=rtc.whep_url(place, f"live/{name}"))
+    seen = page.wait(lambda one: rtc.decodes(one, 30) and rtc.hears(one), 30, f"30 frames and sound of {name!r}")
+    rtc.assert_colours(seen["colours"], rtc.FIELDS)
+    assert seen["player"]["state"] == "connected", rtc.shortened(seen)
+    frames = beside.last()["player"]["video"]["framesDecoded"]
+    beside.wait(lambda one: rtc.decodes(one, frames + 20), 30, "20 more frames of the plain name")
+
+
 @pytest.mark.serial
 def test_whip_to_whep_glass_to_glass(place, pages):
     url = {"publish": rtc.whip_url(place), "play": rtc.whep_url(place)}
