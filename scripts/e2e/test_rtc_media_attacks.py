@@ -12,7 +12,7 @@ import time
 import pytest
 from aiortc import rtcdtlstransport
 
-from lib import mediamtx, rtc, rtc_aiortc
+from lib import mediamtx, rtc, rtc_aiortc, rtc_raw
 
 if mediamtx.PROGRAM:
     pytest.skip("these attacks are on our own server", allow_module_level=True)
@@ -137,6 +137,51 @@ def test_replayed_srtp(place, profile, monkeypatch):
             assert steps == list(range(steps[0], steps[0] + len(steps))), f"SSRC {ssrc}: each packet comes once: {steps}"
 
     run(place, "a replay", attack)
+
+
+@pytest.mark.parametrize("who", ["publisher", "player"])
+def test_requests_of_another_session_from_their_address(place, who):
+    """The other session is an attacker's own; from whose address its requests come he forges. Its DTLS comes from there,
+    too."""
+
+    async def attack(scene):
+        send = scene.transport(who).transport._send
+        thieves = [await asyncio.to_thread(rtc_raw.Session, place, f"live/thief{i}", kind="whip", direction="sendonly") for i in range(6)]
+        hello = b"\x16\xfe\xfd" + bytes(8) + b"\x00\x40" + b"\x01" + bytes(63)
+        try:
+            for round_ in range(15):
+                for thief in thieves:
+                    await send(thief.request())
+                await send(hello)
+                seen = len(scene.player.pictures)
+                await scene.player.has(pictures=seen + 2)
+            if who == "player":
+                # Its reports come through, and so does what it asks for.
+                scene.plis = 0
+                video = scene.ssrcs["video"]
+                await scene.send_rtcp("player", rtcp(206, 1, struct.pack(">II", MY_SSRC, video)))
+                await rtc_aiortc.wait(lambda: scene.plis > 0, 10, lambda: "the player's request for a keyframe reaches the publisher")
+        finally:
+            for thief in thieves:
+                await asyncio.to_thread(thief.delete)
+
+    run(place, f"requests from the {who}'s address", attack)
+
+
+def test_another_ssrc_of_the_video(place):
+    """RFC 3550, 8.2: the publisher's camera goes on with another SSRC. The viewer decodes on."""
+
+    async def attack(scene):
+        for ssrc in (0x0A0B0C0D, 0x0A0B0C0E):
+            (sender,) = [one for one in scene.publisher.peer.getSenders() if one.track.kind == "video"]
+            sender._ssrc = ssrc
+            sender.transport._rtp_router.register_sender(sender, ssrc=ssrc)
+            seen, sequences = len(scene.player.pictures), scene.sequences[scene.ssrcs["video"]]
+            await scene.player.has(pictures=seen + 30)
+        steps = {(b - a) % 0x10000 for a, b in zip(sequences, sequences[1:])}
+        assert steps == {1}, f"the viewer sees one source without a hole: steps of {steps}"
+
+    run(place, "another SSRC", attack)
 
 
 def rtcp(kind, count, body=b"", length=None):

@@ -97,7 +97,8 @@ struct MediaParts {
 // media's share of the options of an answer.
 void add_player_options(MediaParts& parts, sdp::LocalOptions& options);
 void add_publisher_options(const MediaParts& parts, sdp::LocalOptions& options);
-// After the negotiation. A publisher takes the stream's name: kBusy. None of the kinds fits: kProtocol.
+// After the negotiation. A publisher whose stream's name is in use: kBusy; it takes the name when it is connected. None
+// of the kinds fits: kProtocol.
 base::Result<std::unique_ptr<Media>> make_player(MediaParts parts, const sdp::Negotiated& negotiated);
 base::Result<std::unique_ptr<Media>> make_publisher(MediaParts parts, const sdp::Negotiated& negotiated);
 

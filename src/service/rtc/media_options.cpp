@@ -63,16 +63,18 @@ std::string fmtp_of(const live::StreamHeaders& headers) {
            sdp::profile_level_id(config->profile_idc, config->compatibility, config->level_idc);
 }
 
+// What is sent, or by a publisher that connects just now will be. A lane that was left by its publisher says nothing of
+// the next one.
+const std::vector<live::RtpTrack>& tracks_of(const live::Stream& stream, const live::RtpLane& lane) {
+    return stream.published() ? lane.tracks() : lane.expected_tracks();
+}
+
 // The stream's own codec of a kind, and what it is like; kNone: not known yet.
 sdp::CodecWish codec_of_stream(const live::Stream& stream, Kind kind) {
-    // A lane that was left by its publisher says nothing of the next one.
-    if (const live::RtpLane* lane = stream.rtp_lane_if_any(); lane && stream.published()) {
-        const int place = lane->track_of(kind);
-        if (place >= 0) {
-            const live::RtpTrack& track = lane->tracks()[static_cast<size_t>(place)];
-            return {track.codec, track.fmtp, track.sprop};
-        }
-        if (lane->published_by_rtp()) return {};
+    if (const live::RtpLane* lane = stream.rtp_lane_if_any()) {
+        for (const live::RtpTrack& track : tracks_of(stream, *lane))
+            if (track.kind == kind) return {track.codec, track.fmtp, track.sprop};
+        if (stream.published() ? lane->published_by_rtp() : !lane->expected_tracks().empty()) return {};
     }
     const live::StreamHeaders& headers = stream.headers();
     if (kind == Kind::kVideo) return {headers.video_codec, fmtp_of(headers)};
@@ -143,8 +145,9 @@ void add_player_options(MediaParts& parts, sdp::LocalOptions& options) {
     options.feedback = {.nack = parts.vhost.rtc.nack, .pli = true, .fir = true, .twcc = false, .remb = true};
     options.rtx = parts.vhost.rtc.nack;
     if (const live::RtpLane* lane = stream ? stream->rtp_lane_if_any() : nullptr;
-        lane && parts.vhost.rtc.keep_original_ssrc && lane->published_by_rtp())
-        for (const live::RtpTrack& track : lane->tracks()) parts.ssrcs[track.kind == Kind::kVideo ? 0 : 2] = track.ssrc;
+        lane && parts.vhost.rtc.keep_original_ssrc && (lane->published_by_rtp() || !stream->published()))
+        for (const live::RtpTrack& track : tracks_of(*stream, *lane))
+            parts.ssrcs[track.kind == Kind::kVideo ? 0 : 2] = track.ssrc;
     fill_ssrcs(parts.ssrcs);
     options.tracks = {{Kind::kVideo, parts.ssrcs[0], options.rtx ? parts.ssrcs[1] : 0},
                       {Kind::kAudio, parts.ssrcs[2], 0}};
@@ -189,7 +192,7 @@ base::Result<std::unique_ptr<Media>> make_publisher(MediaParts parts, const sdp:
         return base::fail(base::Code::kProtocol, "the offer wants to send nothing that could be taken");
     auto stream = parts.registry.find_or_create(parts.key, live::live_options(parts.vhost));
     auto publisher = std::make_unique<Publisher>(std::move(parts), std::move(stream), format, random32() | 1);
-    TRY(publisher->acquire());
+    TRY(publisher->prepare());
     return publisher;
 }
 

@@ -35,6 +35,7 @@ Publisher::Publisher(MediaParts parts, base::Ref<live::Stream> stream, const Pub
 }
 
 Publisher::~Publisher() {
+    lane().expect_no_more(this);
     end_publication();
 }
 
@@ -44,8 +45,15 @@ std::vector<live::RtpTrack> Publisher::lane_tracks() const {
     return tracks;
 }
 
+base::Result<void> Publisher::prepare() {
+    TRY(stream_->check_free(vhost_.publish.takeover));
+    lane().expect(this, lane_tracks());
+    return {};
+}
+
 base::Result<void> Publisher::acquire() {
     publication_ = TRY(stream_->acquire(*this, vhost_.publish.takeover));
+    lane().expect_no_more(this);
     lane().set_tracks(lane_tracks(), base::monotonic_us());
     lane().set_keyframe_source(this);
     for (const ReceiveTrack& track : tracks_)
@@ -61,6 +69,13 @@ base::Result<void> Publisher::acquire() {
 }
 
 void Publisher::on_connected(int64_t now_ms) {
+    if (auto acquired = acquire(); !acquired) {
+        session_.end("another publisher took the name after the offer: " + acquired.error().text(),
+                     base::CloseReason::kRefusedBusy);
+        return;
+    }
+    const live::StreamKey& key = stream_->key();
+    session_.as_session().enter_stream(key.vhost, key.app, key.name, true);
     last_media_ms_ = now_ms;
     for (ReceiveTrack& track : tracks_) track.begin(now_ms);
     next_report_ms_ = now_ms + kReportEveryMs;

@@ -44,8 +44,9 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     Publisher(MediaParts parts, base::Ref<live::Stream> stream, const PublishFormat& format, uint32_t own_ssrc);
     ~Publisher();
 
-    // The stream's name, or why not (kBusy).
-    base::Result<void> acquire();
+    // Whether it could have the stream's name now (kBusy). It takes it in on_connected(), and ends the session where
+    // another one has it by then: an offer alone replaces nobody and holds no name.
+    base::Result<void> prepare();
 
     void on_connected(int64_t now_ms) override;
     void on_rtp(std::span<uint8_t> packet, int64_t now_us) override;
@@ -76,6 +77,7 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     void make_keyframe() override;
 
     live::RtpLane& lane() const { return stream_->rtp_lane(); }
+    base::Result<void> acquire();
     bool in_force() const { return static_cast<bool>(publication_); }
     ReceiveTrack* track_of(const rtp::PacketView& view, int64_t now_ms);
     bool takes_ssrc(ReceiveTrack& track, const rtp::PacketView& view, int64_t now_ms);

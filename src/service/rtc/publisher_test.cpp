@@ -66,9 +66,11 @@ class PublisherTest : public runtime::testing::RuntimeTest {
         return std::make_unique<Publisher>(std::move(parts), stream, format, 77);
     }
     std::unique_ptr<Publisher> connected(const PublishFormat& format = both()) {
-        auto publisher = make(session, format);
-        EXPECT_TRUE(runtime::testing::ok(publisher->acquire()));
+        FakeSession& to = session;
+        auto publisher = make(to, format);
+        EXPECT_TRUE(runtime::testing::ok(publisher->prepare()));
         publisher->on_connected(now_us / 1000);
+        EXPECT_EQ(to.ended, "");
         return publisher;
     }
     std::vector<uint8_t> packet(uint32_t ssrc, uint8_t type, uint16_t sequence, std::string_view payload,
@@ -375,7 +377,7 @@ TEST_F(PublisherTest, AnotherOneMayNotHaveTheNameUnlessItTakesOver) {
     auto first = connected();
     FakeSession other;
     auto second = make(other);
-    auto refused = second->acquire();
+    auto refused = second->prepare();
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code(), base::Code::kBusy);
     EXPECT_EQ(session.ended, "");
@@ -383,7 +385,9 @@ TEST_F(PublisherTest, AnotherOneMayNotHaveTheNameUnlessItTakesOver) {
     takes_over.publish.takeover = true;
     vhost = &takes_over;
     auto third = make(other);
-    ASSERT_TRUE(runtime::testing::ok(third->acquire()));
+    ASSERT_TRUE(runtime::testing::ok(third->prepare()));
+    EXPECT_EQ(session.ended, "") << "an offer alone replaces nobody";
+    third->on_connected(now_us / 1000);
     EXPECT_EQ(session.reason, base::CloseReason::kPublisherReplaced);
     // The first one's last packets are nobody's.
     video(*first, 99, "late");
@@ -393,6 +397,29 @@ TEST_F(PublisherTest, AnotherOneMayNotHaveTheNameUnlessItTakesOver) {
     EXPECT_EQ(lane.ring().packets(), 0u);
     third.reset();
     EXPECT_FALSE(stream->published());
+}
+
+TEST_F(PublisherTest, OfTwoOffersTheFirstToConnectHasTheName) {
+    FakeSession early, late;
+    auto first = make(early), second = make(late);
+    ASSERT_TRUE(runtime::testing::ok(first->prepare()));
+    ASSERT_TRUE(runtime::testing::ok(second->prepare()));
+    EXPECT_FALSE(stream->published());
+    second->on_connected(now_us / 1000);
+    EXPECT_TRUE(stream->published());
+    EXPECT_EQ(late.net_session.stream_account()->publisher(), &late.net_session);
+    first->on_connected(now_us / 1000);
+    EXPECT_EQ(early.reason, base::CloseReason::kRefusedBusy);
+    EXPECT_NE(early.ended.find("after the offer"), std::string::npos) << early.ended;
+    EXPECT_EQ(late.ended, "");
+    // What the loser still sends is nobody's, and its end ends nothing.
+    put(*first, packet(kVideoSsrc, 102, 1, "A"));
+    first->on_tick(now_us / 1000 + 100);
+    first->on_closed();
+    first.reset();
+    EXPECT_EQ(lane.ring().packets(), 0u);
+    EXPECT_TRUE(stream->published());
+    second.reset();
 }
 
 TEST_F(PublisherTest, SilenceEndsIt) {

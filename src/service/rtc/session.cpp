@@ -26,7 +26,8 @@ RtcSession::RtcSession(SessionHost& host, net::SessionTable& table, SessionSetup
       silent_ms_(setup.silent_ms),
       encrypt_(setup.encrypt) {
     set_type(setup.publishes ? net::SessionType::kRtcPublish : net::SessionType::kRtcPlay);
-    enter_stream(key_.vhost, key_.app, key_.name, setup.publishes);
+    // The stream's publisher it becomes when it has the name (Publisher::on_connected).
+    enter_stream(key_.vhost, key_.app, key_.name, false);
 }
 
 RtcSession::~RtcSession() {
