@@ -137,6 +137,18 @@ def test_two_offers_race(start, takeover):
         assert told == wanted, f"each beginning has one end: {told}"
 
 
+def test_segments_are_the_publishers(start):
+    """on_hls names the session that publishes, though another one has offered before it."""
+    with hooks.HookServer() as asked:
+        names = " ".join(f"{name} {asked.url(name)};" for name in ("on_publish", "on_hls"))
+        more = f"hls {{ enabled on; hls_path ./hls; hls_fragment 1; }} http_hooks {{ enabled on; {names} }}"
+        server = start(vhost=more)
+        with offer(server) as early, publishing_rtmp(server):
+            segment = asked.wait("on_hls", seconds=20)[0]
+            cid = publisher_of(server)
+            assert segment["client_id"] == cid != id_of(early), f"{cid} publishes: {asked.bodies()}"
+
+
 def test_players_of_an_offer_know_its_codecs(start):
     """A page that publishes and plays at once: what it will send is what its player is answered with."""
     server = start()

@@ -12,7 +12,7 @@ import urllib.parse
 
 import pytest
 
-from lib import api, browser, hooks, http, rtc, rtc_raw
+from lib import api, browser, hooks, http, rtc, rtc_plain, rtc_raw
 from lib.server import ROOT, default_vhost
 from lib.timing import SLOW, VALGRIND, wait_until
 
@@ -102,11 +102,14 @@ def test_players_of_all_kinds(servers):
 
 
 def test_parameter_sets_of_an_offer(servers):
-    """Encoders may tell them there alone: the picture is known at once, and players are told."""
-    server = servers(**rtc.options())
+    """Encoders may tell them there alone: players are told at once, and the picture is known when it is connected."""
+    server = servers(**rtc_plain.options())
     sets = ";sprop-parameter-sets=Z0LAHtiQKAv+XARAAAADAEAAAAyDxYuJgA==,aMiIyyA="
     with rtc_raw.Session(server, kind="whip", direction="sendonly", fmtp=sets) as publisher:
         assert "sprop" not in publisher.answer, f"what the publisher told is not for the answer: {publisher.answer}"
+        with rtc_raw.Session(server) as player:
+            assert f"{sets}\r\n" in player.answer, f"players should be told the parameter sets: {player.answer}"
+        publisher.verify()
         video = api.wait_stream(server, "one", lambda stream: stream["video"])["video"]
         assert (video["width"], video["height"]) == (640, 360), f"the picture is known from the offer: {video}"
         with rtc_raw.Session(server) as player:
@@ -127,7 +130,6 @@ def test_a_session_from_begin_to_end(servers):
             assert name in answer.headers["access-control-expose-headers"], answer.describe()
         (client,) = clients(server, "rtc-publish")
         assert client["id"] == fields["session"][0] and client["publish"] and client["url"] == "/live/one", client
-        expect(post(server, port=port), 409)
         etag = {"If_Match": answer.headers["etag"]}
         candidate = b"m=audio 9 UDP/TLS/RTP/SAVPF 111\r\na=mid:0\r\na=candidate:1 1 udp 1 192.0.2.9 4 typ host\r\n"
         expect(call(port, "PATCH", place, candidate, **FRAGMENT, **etag), 204)
