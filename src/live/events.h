@@ -26,7 +26,8 @@ struct SegmentDone {
     std::string playlist_path;
     std::string playlist_url;
     int64_t duration_ms = 0;
-    uint64_t sequence = 0;  // media sequence number
+    uint64_t sequence = 0;    // media sequence number
+    std::string publisher{};  // the session that published last; empty: not known
 };
 
 struct OutputFailed {

@@ -77,6 +77,7 @@ uint64_t Output::next_sequence() const {
 
 void Output::follow(live::Stream& stream) {
     stream_ = &stream;
+    publisher_ = stream.publisher() ? stream.publisher()->facts().session_id : std::string();
     stream.subscribe(*this);
 }
 
@@ -246,6 +247,7 @@ void Output::segment_done(Shelf& shelf, const Entry& entry, uint64_t sequence, c
     event.playlist_url = names_.playlist();
     event.duration_ms = entry.item.duration_ms;
     event.sequence = sequence;
+    event.publisher = publisher_;
     base::log::info("HLS: {} segment {}, {} ms, {} bytes{}", options_.key.text(), entry.path, entry.item.duration_ms,
                     entry.bytes, entry.item.discontinuity ? ", behind a discontinuity" : "");
     events_.tell(event);

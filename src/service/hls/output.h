@@ -118,6 +118,7 @@ class Output final : public live::FrameSink, private SegmentSink, private ByteSi
     Disconnect disconnect_;
 
     live::Stream* stream_ = nullptr;
+    std::string publisher_;  // the session that publishes it, or did last
     uint64_t jumps_ = 0;
     int64_t unpublished_ms_ = 0;  // monotonic
     int64_t asked_until_ms_ = 0;

@@ -156,7 +156,7 @@ void Service::on_recording(const live::RecordingDone& event) {
 void Service::on_segment(const live::SegmentDone& event) {
     const config::VhostHttpHooks* hooks = hooks_of(event.stream.vhost);
     if (!hooks || (hooks->on_hls.empty() && hooks->on_hls_notify.empty())) return;
-    net::Visitor publisher = publishers_.find(event.stream);
+    net::Visitor publisher = publishers_.find(event.stream, event.publisher);
     if (!hooks->on_hls.empty())
         report(Hook::kOnHls, *hooks, hooks->on_hls, hls_body(identity_, publisher, event), publisher.id);
     std::vector<std::string> urls;
