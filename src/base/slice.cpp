@@ -1,5 +1,7 @@
 #include "base/slice.h"
 
+#include <malloc.h>
+
 #include <cstdlib>
 #include <cstring>
 
@@ -34,7 +36,11 @@ uint8_t* SliceBlock::cut(size_t bytes) {
     return place;
 }
 
-size_t Slice::memory() const { return buffer_ && buffer_->used ? SliceBlock::kBytes : size_; }
+// A part of a message, or of an aggregate of messages, keeps the whole of it.
+size_t Slice::memory() const {
+    if (!buffer_) return 0;
+    return buffer_->used ? SliceBlock::kBytes : malloc_usable_size(buffer_);
+}
 
 Slice Slice::copy(std::span<const uint8_t> bytes) {
     SliceBuilder builder(bytes.size());

@@ -43,6 +43,9 @@ void add_global(std::vector<Row>& rows) {
                        "After the last connection ended the process still waits so long before it exits."));
     rows.push_back(row(scope, "force_grace_quit", &G::force_grace_quit, false, none(), kLive,
                        "SIGTERM ends the server as gently as SIGQUIT does."));
+    rows.push_back(row(scope, "total_stream_memory", &G::total_stream_memory, 0, megabytes(0, 1'000'000), kLive,
+                       "Most memory that all streams may hold together, as stream_memory of each vhost; the largest "
+                       "stream makes room first. 0: half of the machine's memory, or of the container's."));
     rows.push_back(row(scope, "stall_warn", &G::stall_warn, 50, milliseconds(0, 60'000), kLive,
                        "When nothing else could run for so long, the log names who held it up, and where; 0: off."));
 }

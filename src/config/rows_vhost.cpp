@@ -21,6 +21,10 @@ void add_general(std::vector<Row>& rows) {
                        "The server acknowledges what it receives each so many bytes; 0: as the client asks."));
     rows.push_back(row(scope, "out_ack_size", &Vhost::out_ack_size, 2'500'000, bytes(0, 2'000'000'000), kLive,
                        "The client is asked to acknowledge each so many bytes; 0: it is not asked."));
+    rows.push_back(row(scope, "stream_memory", &Vhost::stream_memory, 256, megabytes(4, 1'000'000), kLive,
+                       "Most memory that a stream may hold for players, HLS and recorders. At the limit it lets go of "
+                       "what is for laggards, then of the GOP cache; a publisher that needs more all the same is "
+                       "closed."));
 }
 
 void add_play(std::vector<Row>& rows) {

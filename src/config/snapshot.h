@@ -47,7 +47,8 @@ struct Global {
     bool is_full{};
     double tcmalloc_release_rate{};
     IpNetworks trusted_proxies{};
-    std::string user{};  // "name" or "name:group"; empty: the server stays who it is
+    std::string user{};         // "name" or "name:group"; empty: the server stays who it is
+    int total_stream_memory{};  // MB, of all streams; 0: half of the machine's
 };
 
 struct Rtmp {
@@ -343,9 +344,10 @@ struct Vhost {
     bool enabled{};
     bool min_latency{};  // on with rtc, unless set
     bool tcp_nodelay{};
-    int chunk_size{};    // bytes; the global one unless set
-    int in_ack_size{};   // bytes; 0: the peer is not asked to acknowledge
-    int out_ack_size{};  // bytes
+    int chunk_size{};     // bytes; the global one unless set
+    int in_ack_size{};    // bytes; 0: the peer is not asked to acknowledge
+    int out_ack_size{};   // bytes
+    int stream_memory{};  // MB, of each stream
     VhostPlay play{};
     VhostPublish publish{};
     VhostHttpRemux http_remux{};

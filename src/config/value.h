@@ -29,6 +29,7 @@ inline Limits none() { return {}; }
 inline Limits milliseconds(double low, double high) { return {low, high, "ms", {}}; }
 inline Limits seconds(double low, double high) { return {low, high, "s", {}}; }
 inline Limits bytes(double low, double high) { return {low, high, "bytes", {}}; }
+inline Limits megabytes(double low, double high) { return {low, high, "MB", {}}; }
 inline Limits count(double low, double high) { return {low, high, "", {}}; }
 inline Limits http_url() { return {.http_url = true}; }
 inline Limits one_of(std::vector<std::string_view> choices) { return {0, 0, "", std::move(choices)}; }

@@ -58,6 +58,23 @@ void Audience::end_all() {
         if (i < viewers_.size()) viewers_[i]->end_with_stream();
 }
 
+void Audience::abort_all(std::string_view why, base::CloseReason reason) {
+    for (size_t i = viewers_.size(); i-- > 0;)
+        if (i < viewers_.size()) viewers_[i]->abort(why, reason);
+}
+
+void Audience::jump_before(uint64_t offset) {
+    // Backwards: who ends is replaced by the last.
+    for (size_t i = viewers_.size(); i-- > 0;) {
+        if (i >= viewers_.size()) continue;
+        Viewer& viewer = *viewers_[i];
+        if (viewer.state_ == Viewer::State::kPlaying && viewer.position_ < offset) viewer.jump();
+    }
+    uint64_t lowest = UINT64_MAX;
+    for (const Viewer* viewer : viewers_) lowest = std::min(lowest, viewer->needs_from());
+    trim_from(lowest);
+}
+
 void Audience::pump(Stream& stream) {
     next_cycle_ms_ = base::monotonic_ms();
     while (!viewers_.empty() && !runtime::cancelled()) {
@@ -69,7 +86,7 @@ void Audience::pump(Stream& stream) {
         else
             frame_cycle();
         slowest_position_ = lowest_position_;
-        if (!runtime::cancelled()) trim();  // else not everybody was asked what he still needs
+        if (!runtime::cancelled()) trim_from(lowest_position_);  // else not everybody was asked what he still needs
     }
     if (viewers_.empty()) stream.drop_log(log_);  // this object is gone after it
 }
@@ -160,12 +177,8 @@ void Audience::end_sampled_walk() {
     until_sample_ = 1 + static_cast<uint32_t>(random_ >> 33) % kMostApart;
 }
 
-void Audience::trim() {
-    uint64_t keep_from = std::min(lowest_position_, log_.head());
-    const LiveOptions& options = log_.stream().options();
-    if (LiveLog::Start* start = log_.place_to_begin(options.audio_cache_ms); start && options.gop_cache)
-        keep_from = std::min(keep_from, start->offset);
-    log_.trim(keep_from);
+void Audience::trim_from(uint64_t lowest_position) {
+    log_.trim(std::min({lowest_position, log_.head(), log_.begin_offset()}));
 }
 
 }  // namespace live

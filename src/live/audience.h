@@ -4,8 +4,10 @@
 // others run at least every millisecond.
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
+#include "base/close_reason.h"
 #include "live/send_latency.h"
 #include "runtime/coroutine.h"
 #include "runtime/sync.h"
@@ -31,6 +33,10 @@ class Audience {
     void start_waiting();
     // Each viewer's stream is over.
     void end_all();
+    // Each is closed now.
+    void abort_all(std::string_view why, base::CloseReason reason);
+    // Who is before this offset jumps, and the log lets go of what nobody needs then.
+    void jump_before(uint64_t offset);
     // The log must keep what a viewer at this offset has not got yet.
     void note_position(uint64_t offset);
     // What the slowest viewer had to get next when all were visited the last time; UINT64_MAX: nobody plays.
@@ -50,7 +56,8 @@ class Audience {
     // Visits those from begin up to end; returns where it came to.
     size_t walk(size_t begin, size_t end);
     void visit(Viewer& viewer, int64_t now_ms);
-    void trim();
+    // What no viewer needs any more, nor a new one.
+    void trim_from(uint64_t lowest_position);
     // A packet is followed from here on.
     void begin_sample();
     // So many viewers were sent it.

@@ -39,6 +39,7 @@ void LiveLog::forget_starts() {
 uint8_t* LiveLog::reserve(size_t bytes) {
     if (blocks_.empty() || blocks_.back().capacity - blocks_.back().used < bytes) {
         size_t capacity = std::max(bytes, kBlockBytes);
+        block_bytes_ += capacity;
         blocks_.push_back({head_, 0, capacity, std::make_unique_for_overwrite<uint8_t[]>(capacity)});
     }
     Block& block = blocks_.back();
@@ -129,9 +130,31 @@ int64_t LiveLog::ms_behind(uint64_t offset) const {
 }
 
 void LiveLog::trim(uint64_t keep_from) {
-    while (blocks_.size() > 1 && blocks_[1].begin <= keep_from) blocks_.pop_front();
+    while (blocks_.size() > 1 && blocks_[1].begin <= keep_from) {
+        block_bytes_ -= blocks_.front().capacity;
+        blocks_.pop_front();
+    }
     while (!packets_.empty() && packets_.front().offset < tail()) packets_.pop_front();
     while (!starts_.empty() && starts_.front().offset < tail()) starts_.pop_front();
+}
+
+uint64_t LiveLog::begin_offset() {
+    const LiveOptions& options = stream_.options();
+    const Start* start = options.gop_cache ? place_to_begin(options.audio_cache_ms) : nullptr;
+    return start ? start->offset : head_;
+}
+
+void LiveLog::let_go(uint64_t offset) { audience_.jump_before(offset); }
+
+size_t LiveLog::memory() const {
+    size_t bytes = block_bytes_ + packets_.size() * sizeof(Packet) + starts_.size() * sizeof(Start);
+    const StreamHeaders* before = &stream_.headers();  // those in force are the stream's own
+    for (const Start& start : starts_) {
+        bytes += start.prefix[0].memory() + start.prefix[1].memory();
+        if (start.headers.get() != before) bytes += start.headers->memory();
+        before = start.headers.get();
+    }
+    return bytes;
 }
 
 }  // namespace live

@@ -1,7 +1,8 @@
 #pragma once
 // LiveLog: the append-only log of one stream in one wire format, encoded once for all its viewers, with the starts of
 // its packets and the places where a viewer can begin. It exists while it has a viewer. Offsets count bytes from the
-// log's beginning and only grow. What it holds is bounded by the queue length, and by kMaxBytes.
+// log's beginning and only grow. What it holds is bounded by the queue length, by kMaxBytes, and by its stream's
+// memory.
 
 #include <sys/uio.h>
 
@@ -71,6 +72,12 @@ class LiveLog {
     base::Slice copy(uint64_t offset, uint64_t end) const;
     // Lets go of whole blocks before the offset.
     void trim(uint64_t keep_from);
+    // From where it is kept for new viewers.
+    uint64_t begin_offset();
+    // Viewers before the offset jump, and what lies before it goes.
+    void let_go(uint64_t offset);
+    // Bytes of allocations.
+    size_t memory() const;
 
   private:
     struct Block {
@@ -92,6 +99,7 @@ class LiveLog {
     std::unique_ptr<WireEncoder> encoder_;
     base::Ref<StreamHeaders> encoder_headers_;  // those the encoder was told of
     uint64_t head_ = 0;
+    size_t block_bytes_ = 0;    // of all blocks
     std::deque<Block> blocks_;  // without gaps: each begins where the one before ends
     std::deque<Packet> packets_;
     std::deque<Start> starts_;

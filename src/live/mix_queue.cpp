@@ -8,27 +8,31 @@ namespace {
 int track_of(const media::Frame& frame) { return frame.kind == media::Kind::kVideo ? 0 : 1; }
 }  // namespace
 
-void MixQueue::push(media::Frame frame) {
+void MixQueue::push(media::Frame frame, int64_t now_ms) {
     int64_t& newest = newest_[track_of(frame)];
     newest = std::max(newest, frame.dts);
-    auto later = [](int64_t dts, const media::Frame& other) { return dts < other.dts; };
+    bytes_ += memory_of(frame);
+    auto later = [](int64_t dts, const Waiting& other) { return dts < other.frame.dts; };
     auto place = std::upper_bound(frames_.begin(), frames_.end(), frame.dts, later);
-    frames_.insert(place, std::move(frame));
+    frames_.insert(place, {std::move(frame), now_ms});
 }
 
-bool MixQueue::pop(media::Frame& out) {
+bool MixQueue::pop(media::Frame& out, int64_t now_ms) {
     if (frames_.empty()) return false;
-    const media::Frame& front = frames_.front();
+    const media::Frame& front = frames_.front().frame;
     int64_t other = newest_[1 - track_of(front)];
     bool other_is_as_far = other == INT64_MIN || other >= front.dts;
-    bool waited_enough = frames_.size() > kMaxFrames || frames_.back().dts - front.dts > kMaxDelayMs;
+    bool waited_enough = frames_.size() > kMaxFrames || bytes_ > kMaxBytes ||
+                         frames_.back().frame.dts - front.dts > kMaxDelayMs ||
+                         now_ms - frames_.front().came_ms > kMaxDelayMs;
     return (other_is_as_far || waited_enough) && pop_any(out);
 }
 
 bool MixQueue::pop_any(media::Frame& out) {
     if (frames_.empty()) return false;
-    out = std::move(frames_.front());
+    out = std::move(frames_.front().frame);
     frames_.pop_front();
+    bytes_ -= memory_of(out);
     return true;
 }
 

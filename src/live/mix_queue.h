@@ -1,11 +1,13 @@
 #pragma once
 // MixQueue: puts audio and video into order of dts (mix_correct). A frame waits until the other track has come as far,
-// or until kMaxDelayMs of stream time or kMaxFrames have gathered behind it: it is bounded, and loses nothing.
+// or until kMaxDelayMs of stream time, kMaxFrames or kMaxBytes have gathered behind it, or it has been there for
+// kMaxDelayMs: it is bounded, and loses nothing. Pure: the clock is handed in.
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 
+#include "live/stream_memory.h"
 #include "media/frame.h"
 
 namespace live {
@@ -14,16 +16,25 @@ class MixQueue {
   public:
     static constexpr int64_t kMaxDelayMs = 500;
     static constexpr size_t kMaxFrames = 256;
+    static constexpr size_t kMaxBytes = 8 * 1024 * 1024;
 
-    void push(media::Frame frame);
-    // Whether a frame may go out now; then it is in out.
-    bool pop(media::Frame& out);
+    // now_ms, here and below: monotonic.
+    void push(media::Frame frame, int64_t now_ms);
+    // Whether a frame may go out now; then it is in out. To be asked from time to time too, for frames behind which
+    // nothing comes.
+    bool pop(media::Frame& out, int64_t now_ms);
     // The same, without waiting for the other track: at the publisher's end.
     bool pop_any(media::Frame& out);
     bool empty() const { return frames_.empty(); }
+    size_t memory() const { return bytes_; }
 
   private:
-    std::deque<media::Frame> frames_;             // by dts, equal ones in order of arrival
+    struct Waiting {
+        media::Frame frame;
+        int64_t came_ms;
+    };
+    std::deque<Waiting> frames_;                  // by dts, equal ones in order of arrival
+    size_t bytes_ = 0;                            // of memory that they keep
     int64_t newest_[2] = {INT64_MIN, INT64_MIN};  // video, audio
 };
 

@@ -14,41 +14,69 @@ media::Frame frame(media::Kind kind, int64_t dts) {
     return f;
 }
 
-std::vector<int64_t> drain(MixQueue& queue) {
+std::vector<int64_t> drain(MixQueue& queue, int64_t now_ms = 0) {
     std::vector<int64_t> times;
-    for (media::Frame f; queue.pop(f);) times.push_back(f.dts);
+    for (media::Frame f; queue.pop(f, now_ms);) times.push_back(f.dts);
     return times;
 }
 
 TEST(MixQueue, PutsTracksInOrder) {
     MixQueue queue;
-    queue.push(frame(media::Kind::kVideo, 0));
-    queue.push(frame(media::Kind::kAudio, 0));
+    queue.push(frame(media::Kind::kVideo, 0), 0);
+    queue.push(frame(media::Kind::kAudio, 0), 0);
     EXPECT_EQ(drain(queue), (std::vector<int64_t>{0, 0}));
-    queue.push(frame(media::Kind::kVideo, 40));
-    queue.push(frame(media::Kind::kVideo, 80));
+    queue.push(frame(media::Kind::kVideo, 40), 0);
+    queue.push(frame(media::Kind::kVideo, 80), 0);
     EXPECT_EQ(drain(queue), (std::vector<int64_t>{}));
-    queue.push(frame(media::Kind::kAudio, 23));
+    queue.push(frame(media::Kind::kAudio, 23), 0);
     EXPECT_EQ(drain(queue), (std::vector<int64_t>{23}));
-    queue.push(frame(media::Kind::kAudio, 46));
+    queue.push(frame(media::Kind::kAudio, 46), 0);
     EXPECT_EQ(drain(queue), (std::vector<int64_t>{40, 46}));
 }
 
 TEST(MixQueue, DoesNotWaitForATrackThatNeverCame) {
     MixQueue queue;
-    queue.push(frame(media::Kind::kAudio, 10));
+    queue.push(frame(media::Kind::kAudio, 10), 0);
     EXPECT_EQ(drain(queue), (std::vector<int64_t>{10}));
 }
 
 TEST(MixQueue, WaitsNoLongerThanItsBound) {
     MixQueue queue;
-    queue.push(frame(media::Kind::kAudio, 0));
+    queue.push(frame(media::Kind::kAudio, 0), 0);
     drain(queue);
-    for (int64_t t = 40; t <= 640; t += 40) queue.push(frame(media::Kind::kVideo, t));
+    for (int64_t t = 40; t <= 640; t += 40) queue.push(frame(media::Kind::kVideo, t), 0);
     EXPECT_EQ(drain(queue), (std::vector<int64_t>{40, 80, 120}));
     for (media::Frame f; queue.pop_any(f);) {
     }
     EXPECT_TRUE(queue.empty());
+}
+
+TEST(MixQueue, WaitsNoLongerByTheClock) {
+    MixQueue queue;
+    queue.push(frame(media::Kind::kAudio, 0), 1000);
+    EXPECT_EQ(drain(queue, 1000), (std::vector<int64_t>{0}));
+    // A publisher whose video has one time only: its frames never are older than others.
+    for (int i = 0; i < 3; ++i) queue.push(frame(media::Kind::kVideo, 40), 1000 + i * 100);
+    EXPECT_EQ(drain(queue, 1500), (std::vector<int64_t>{}));
+    EXPECT_EQ(drain(queue, 1501), (std::vector<int64_t>{40}));
+    EXPECT_EQ(drain(queue, 2000), (std::vector<int64_t>{40, 40}));
+    EXPECT_EQ(queue.memory(), 0u);
+}
+
+TEST(MixQueue, WaitsWithNoMoreThanItsBytes) {
+    MixQueue queue;
+    queue.push(frame(media::Kind::kAudio, 0), 0);
+    drain(queue);
+    size_t most = 0;
+    for (int i = 0; i < 100; ++i) {
+        media::Frame large = frame(media::Kind::kVideo, 40);
+        large.payload = base::Slice::copy(std::string(1'000'000, 'x'));
+        queue.push(std::move(large), 0);
+        drain(queue);
+        most = std::max(most, queue.memory());
+    }
+    EXPECT_LE(most, MixQueue::kMaxBytes);
+    EXPECT_GT(most, MixQueue::kMaxBytes / 2);
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ LiveOptions live_options(const config::Vhost& vhost) {
     options.audio_cache_ms = vhost.http_remux.fast_cache * 1000LL;
     options.send_timeout_ms = play.send_timeout;
     options.rejoin_timeout_ms = play.rejoin_timeout;
+    options.memory_limit = static_cast<size_t>(vhost.stream_memory) << 20;
     return options;
 }
 

@@ -25,6 +25,7 @@ struct LiveOptions {
     int64_t audio_cache_ms = 0;           // fast_cache: how much of an audio-only stream a new viewer gets at once
     int64_t send_timeout_ms = 30'000;     // a viewer that takes no byte for so long is closed
     int64_t rejoin_timeout_ms = 30'000;   // how long viewers wait for a publisher that left
+    size_t memory_limit = 256 << 20;      // stream_memory: bytes that a stream may hold in all
 };
 
 LiveOptions live_options(const config::Vhost& vhost);

@@ -11,8 +11,12 @@ namespace live::testing {
 struct Owner : PublicationOwner {
     bool alive = true;
     std::string revoked;  // why, once it was
+    base::CloseReason reason = base::CloseReason::kUnknown;
     bool publisher_alive() const override { return alive; }
-    void publication_revoked(std::string_view why) override { revoked = why; }
+    void publication_revoked(std::string_view why, base::CloseReason because) override {
+        revoked = why;
+        reason = because;
+    }
 };
 
 }  // namespace live::testing

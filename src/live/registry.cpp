@@ -1,12 +1,17 @@
 #include "live/registry.h"
 
+#include <algorithm>
+#include <functional>
+
 #include "base/clock.h"
 #include "base/log.h"
 
 namespace live {
 namespace {
 constexpr int64_t kHousekeepingMs = 100;
-}
+// Memory is counted as frames come; what went since is noticed so often.
+constexpr int64_t kRecountPasses = 10;
+}  // namespace
 
 Registry::Registry() : instance_(runtime::new_context_id()) {}
 
@@ -51,22 +56,76 @@ void Registry::tell_unpublished(Stream& stream) const {
     for (auto* watcher : watchers_) watcher->stream_unpublished(stream);
 }
 
+size_t Registry::memory() const {
+    size_t bytes = memory_;
+    for (const MemoryHolder* holder : holders_) bytes += holder->memory();
+    return bytes;
+}
+
+std::vector<base::Ref<Stream>> Registry::all() const {
+    std::vector<base::Ref<Stream>> streams;
+    streams.reserve(streams_.size());
+    for (const auto& [key, stream] : streams_) streams.push_back(base::Ref<Stream>(stream));
+    return streams;
+}
+
 void Registry::keep_house() {
-    while (runtime::sleep_ms(kHousekeepingMs)) {
-        int64_t now = base::monotonic_ms();
-        std::vector<base::Ref<Stream>> orphans;
-        for (const auto& [key, stream] : streams_) {
-            int64_t since = stream->unpublished_since_ms();
-            if (since > 0 && !stream->published() && now - since >= stream->options().rejoin_timeout_ms &&
-                stream->viewer_count() > 0)
-                orphans.push_back(base::Ref<Stream>(stream));
-        }
-        for (auto& stream : orphans) {
-            base::log::trace("{}: the publisher has not come back for {} ms, its {} viewers are ended",
-                             stream->key().text(), stream->options().rejoin_timeout_ms, stream->viewer_count());
-            stream->end_viewers();
-        }
+    for (int64_t pass = 1; runtime::sleep_ms(kHousekeepingMs); ++pass) {
+        const int64_t now_ms = base::monotonic_ms();
+        end_orphans(now_ms);
+        std::vector<base::Ref<Stream>> waiting;
+        for (const auto& [key, stream] : streams_)
+            if (stream->needs_tick()) waiting.push_back(base::Ref<Stream>(stream));
+        for (auto& stream : waiting) stream->tick(now_ms);
+        look_after_memory(pass % kRecountPasses == 0);
     }
+}
+
+void Registry::end_orphans(int64_t now_ms) {
+    std::vector<base::Ref<Stream>> orphans;
+    for (const auto& [key, stream] : streams_) {
+        int64_t since = stream->unpublished_since_ms();
+        if (since > 0 && !stream->published() && now_ms - since >= stream->options().rejoin_timeout_ms &&
+            stream->viewer_count() > 0)
+            orphans.push_back(base::Ref<Stream>(stream));
+    }
+    for (auto& stream : orphans) {
+        base::log::trace("{}: the publisher has not come back for {} ms, its {} viewers are ended",
+                         stream->key().text(), stream->options().rejoin_timeout_ms, stream->viewer_count());
+        stream->end_viewers();
+    }
+}
+
+// What streams that have ended left goes first, then the largest stream makes room, then the next. Where that is not
+// enough the largest stream ends.
+void Registry::look_after_memory(bool recount) {
+    if (recount)
+        for (auto& stream : all()) stream->check_memory();
+    if (memory_limit_ == 0 || memory() <= memory_limit_) {
+        if (memory_short_ && memory() <= memory_limit_ / 4 * 3) memory_short_ = false;
+        return;
+    }
+    if (!memory_short_)
+        base::log::warn(
+            "all streams together hold {} MB of memory, total_stream_memory is {} MB: the largest make room",
+            memory() >> 20, memory_limit_ >> 20);
+    memory_short_ = true;
+    const size_t target = memory_limit_ / 4 * 3;
+    for (MemoryHolder* holder : holders_) holder->release_memory();
+    std::vector<base::Ref<Stream>> streams = all();
+    std::ranges::sort(streams, std::ranges::greater(), [](const auto& stream) { return stream->counted_memory(); });
+    for (auto& stream : streams) {
+        if (memory() <= target) return;
+        stream->release_memory(0);
+    }
+    if (memory() <= memory_limit_ || streams.empty()) return;
+    const auto bytes_of = [](const auto& stream) { return stream->counted_memory(); };
+    Stream& largest = **std::ranges::max_element(streams, {}, bytes_of);
+    if (largest.published())
+        largest.overdraw(fmt::format("all streams hold {} MB of memory (total_stream_memory), this one {} of them",
+                                     memory() >> 20, largest.counted_memory() >> 20));
+    else
+        largest.abort_viewers("the stream has ended, and its memory is needed (total_stream_memory)");
 }
 
 }  // namespace live

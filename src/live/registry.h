@@ -30,7 +30,8 @@ class Registry {
     ~Registry();
     Registry(const Registry&) = delete;
 
-    // The housekeeping: ends the viewers of streams whose publisher did not come back.
+    // The housekeeping: ends the viewers of streams whose publisher did not come back, and makes room where all streams
+    // together hold more memory than they may.
     void start();
     void stop();
 
@@ -40,6 +41,15 @@ class Registry {
     // A name of this process that no other one has, by which a stream that comes back to where it was is known.
     const std::string& instance() const { return instance_; }
     void for_each(const std::function<void(Stream&)>& visit) const;
+
+    // What all streams may hold together, bytes; 0: any amount.
+    void set_memory_limit(size_t bytes) { memory_limit_ = bytes; }
+    size_t memory_limit() const { return memory_limit_; }
+    // What they hold, as it was counted last, and what outlives them.
+    size_t memory() const;
+    // The holder outlives its being known.
+    void add_holder(MemoryHolder& holder) { holders_.push_back(&holder); }
+    void remove_holder(MemoryHolder& holder) { std::erase(holders_, &holder); }
 
     // The watcher outlives its watching.
     void watch(StreamWatcher& watcher) { watchers_.push_back(&watcher); }
@@ -51,9 +61,17 @@ class Registry {
     void tell_published(Stream& stream) const;
     void tell_unpublished(Stream& stream) const;
     void keep_house();
+    void end_orphans(int64_t now_ms);
+    void look_after_memory(bool recount);
+    void note_memory(size_t before, size_t now) { memory_ = memory_ - before + now; }
+    std::vector<base::Ref<Stream>> all() const;
 
     std::map<StreamKey, Stream*> streams_;
     std::vector<StreamWatcher*> watchers_;
+    std::vector<MemoryHolder*> holders_;
+    size_t memory_ = 0;  // of the streams
+    size_t memory_limit_ = 0;
+    bool memory_short_ = false;  // and the log has a line of it
     std::string instance_;
     runtime::Task housekeeper_;
 };

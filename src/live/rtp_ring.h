@@ -78,7 +78,14 @@ class RtpRing {
     void clear();
 
     size_t packets() const { return end_ - begin_; }
-    size_t bytes() const { return bytes_; }
+    size_t bytes() const { return bytes_; }  // of payload
+    // Bytes of allocations. Of the first block the packets in front may be gone, the last one is not full.
+    size_t memory() const {
+        size_t positions = 0;
+        for (const Track& track : tracks_) positions += track.position.size();
+        return bytes_ + (block_.empty() ? 0 : 2 * kBlockBytes) + slots_.size() * sizeof(RtpPacket) +
+               positions * sizeof(uint32_t);
+    }
     uint64_t cut_short() const { return cut_short_; }  // packets that fell out before history_us was over
 
   private:

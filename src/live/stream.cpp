@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "live/live_log.h"
 #include "live/registry.h"
 #include "live/rtp_lane.h"
@@ -15,8 +16,13 @@ namespace {
 // A stream whose video has paused for so long is one of audio only, until the next video frame.
 constexpr int64_t kVideoPauseMs = 5'000;
 
-// Whatever gop_cache_max_frames allows.
-constexpr size_t kMaxGopBytes = 128 * 1024 * 1024;
+// Of stream_memory, the most that the GOP cache takes, whatever gop_cache_max_frames allows.
+constexpr size_t kGopShare = 2;
+// Of a payload that is a part of something larger no more than this is kept beside it and its own size.
+constexpr size_t kMostBeside = 16 * 1024;
+// How often its memory is looked at: after so many published bytes, or this part of its limit.
+constexpr size_t kCheckedBytes = 1024 * 1024;
+constexpr size_t kCheckedShare = 16;
 
 // An encoder that sends absolute times says so by this property.
 bool says_absolute_times(const media::Frame& metadata) {
@@ -72,7 +78,9 @@ Stream::Stream(Registry* registry, StreamKey key, LiveOptions options)
       gop_headers_(headers_) {}
 
 Stream::~Stream() {
-    if (registry_) registry_->forget(*this);
+    if (!registry_) return;
+    registry_->note_memory(counted_memory_, 0);
+    registry_->forget(*this);
 }
 
 base::Result<void> Stream::check_free(bool takeover) const {
@@ -86,9 +94,10 @@ base::Result<Publication> Stream::acquire(PublicationOwner& owner, bool takeover
     if (owner_) {
         PublicationOwner* revoked = owner_;
         unpublish();
-        revoked->publication_revoked("another publisher took the name over");
+        revoked->publication_revoked("another publisher took the name over", base::CloseReason::kPublisherReplaced);
     }
     owner_ = &owner;
+    overdrawn_.clear();
     unpublished_since_ms_ = 0;
     if (viewer_count() == 0) idle_since_ms_ = base::monotonic_ms();
     timeline_.set_mode(options_.atc ? TimeJitter::kOff : options_.time_jitter);
@@ -122,7 +131,20 @@ void Stream::forget_gop() {
     for (auto& [key, log] : logs_) log->forget_starts();
 }
 
+// A part of an aggregate, or of a body with other tracks, would keep the whole of it.
+void Stream::own(base::Slice& payload) {
+    if (payload.memory() <= 2 * payload.size() + kMostBeside) [[likely]]
+        return;
+    base::SliceBuilder builder(small_parts_, payload.size());
+    builder.append(payload);
+    payload = builder.freeze();
+}
+
 void Stream::publish(media::Frame frame) {
+    if (!overdrawn_.empty()) [[unlikely]]
+        return;
+    own(frame.payload);
+    unchecked_bytes_ += sizeof(frame) + frame.payload.size();
     auto published_ms = static_cast<uint32_t>(frame.dts);
     if (options_.atc_auto && flv::is_metadata(frame) && says_absolute_times(frame))
         timeline_.set_mode(TimeJitter::kOff);
@@ -132,9 +154,15 @@ void Stream::publish(media::Frame frame) {
         counters_.timeline_jumps = timeline_.jumps();
         jumped_at_ms_ = base::monotonic_ms();
     }
-    if (!options_.mix_correct) return deliver(frame);
-    mix_.push(std::move(frame));
-    for (media::Frame next; mix_.pop(next);) deliver(next);
+    if (!options_.mix_correct) {
+        deliver(frame);
+    } else {
+        const int64_t now_ms = base::monotonic_ms();
+        mix_.push(std::move(frame), now_ms);
+        for (media::Frame next; mix_.pop(next, now_ms);) deliver(next);
+    }
+    if (unchecked_bytes_ >= std::min(kCheckedBytes, options_.memory_limit / kCheckedShare)) [[unlikely]]
+        check_memory();
 }
 
 void Stream::deliver(const media::Frame& frame) {
@@ -217,19 +245,24 @@ void Stream::keep_in_gop(const media::Frame& frame) {
         if (gop_too_long_ || frame.sequence_header || !audio_only) return;
         gop_headers_ = headers_;
     }
+    gop_bytes_ += sizeof(frame);
     if (gop_.empty() || !frame.payload.shares_memory(gop_.back().payload)) gop_bytes_ += frame.payload.memory();
     gop_.push_back(frame);
     while (audio_only && gop_.back().dts - gop_.front().dts > options_.audio_cache_ms) {
         const base::Slice& first = gop_.front().payload;
+        gop_bytes_ -= sizeof(frame);
         if (!first.shares_memory(gop_[1].payload)) gop_bytes_ -= first.memory();
         gop_.pop_front();
     }
     bool too_many =
         options_.gop_cache_max_frames > 0 && gop_.size() > static_cast<size_t>(options_.gop_cache_max_frames);
-    if (too_many || gop_bytes_ > kMaxGopBytes) {
-        gop_too_long_ = true;
-        forget_gop();
-    }
+    if (too_many || gop_bytes_ > options_.memory_limit / kGopShare) give_up_gop();
+}
+
+// Until the next keyframe; of a stream without video only what is kept by now goes.
+void Stream::give_up_gop() {
+    gop_too_long_ = video_flows_;
+    forget_gop();
 }
 
 void Stream::subscribe(FrameSink& sink) {

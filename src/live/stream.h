@@ -11,12 +11,14 @@
 #include <string>
 #include <vector>
 
+#include "base/close_reason.h"
 #include "base/ref.h"
 #include "base/result.h"
 #include "live/health.h"
 #include "live/mix_queue.h"
 #include "live/options.h"
 #include "live/stream_headers.h"
+#include "live/stream_memory.h"
 #include "live/timeline.h"
 #include "live/wire_encoder.h"
 #include "media/frame.h"
@@ -54,8 +56,9 @@ class PublicationOwner {
     virtual bool publisher_alive() const = 0;
     // True: it writes the stream's RTP lane itself, and frames, if there are any, are made of that.
     virtual bool publishes_rtp() const { return false; }
-    // Another publisher has the name now. The publication is void; end soon.
-    virtual void publication_revoked(std::string_view why) = 0;
+    // Another publisher has the name now (kPublisherReplaced), or the stream holds more memory than it may (kFlood).
+    // The publication is void; end soon.
+    virtual void publication_revoked(std::string_view why, base::CloseReason reason) = 0;
 
   protected:
     ~PublicationOwner() = default;
@@ -91,6 +94,10 @@ class FrameSink {
     virtual void on_frame(const media::Frame& frame) = 0;
     virtual void on_publish() {}
     virtual void on_unpublish() {}
+    // What it keeps of the frames, and of what it makes of them, in bytes of allocations.
+    virtual size_t memory() const { return 0; }
+    // The stream holds more than it may: what can be let go of, or need not wait, goes.
+    virtual void release_memory() {}
 
   protected:
     ~FrameSink() = default;
@@ -111,9 +118,10 @@ struct StreamCounters {
     uint64_t video_frames = 0;
     uint64_t payload_bytes = 0;
     uint64_t timeline_jumps = 0;
-    uint64_t viewer_jumps = 0;    // times a viewer was too far behind
-    uint64_t jumped_viewers = 0;  // viewers to which that happened
-    uint64_t skipped_bytes = 0;   // that they missed by it
+    uint64_t viewer_jumps = 0;     // times a viewer was too far behind
+    uint64_t jumped_viewers = 0;   // viewers to which that happened
+    uint64_t skipped_bytes = 0;    // that they missed by it
+    uint64_t memory_releases = 0;  // times its memory reached a limit
 };
 
 class Stream : public base::RefCounted<Stream> {
@@ -159,6 +167,25 @@ class Stream : public base::RefCounted<Stream> {
     const Health& health() const { return health_; }
     int64_t jumped_at_ms() const { return jumped_at_ms_; }  // monotonic: when its times last jumped; 0: never
     bool gop_too_long() const { return gop_too_long_; }
+
+    StreamMemory memory() const;
+    // Looks how much it holds, and lets go of what is over the limit. It does so by itself as frames come.
+    void check_memory();
+    // Lets go of what is missed least, until it holds no more than so many bytes, as far as that can be.
+    void release_memory(size_t target);
+    // What the last look found.
+    size_t counted_memory() const { return counted_memory_; }
+    // Its publisher takes more than it may: what it sends is dropped from now on, and it is closed soon.
+    void overdraw(std::string why);
+    // Closes its viewers at once, whatever they have still to get: nobody publishes it.
+    void abort_viewers(std::string_view why);
+    // A viewer takes a copy of the packet that it has begun to send. False: too much has been taken.
+    bool keep_for_viewer(size_t bytes);
+    void drop_for_viewer(size_t bytes) { viewer_bytes_ -= bytes; }
+    // By the clock, from the registry's housekeeping: what must not wait for the next frame.
+    bool needs_tick() const { return !mix_.empty() || !overdrawn_.empty(); }
+    void tick(int64_t now_ms);
+
     void for_each_log(const std::function<void(LiveLog&)>& visit) const;
 
     // The stream as RTP; made when somebody asks, and kept.
@@ -193,6 +220,9 @@ class Stream : public base::RefCounted<Stream> {
     void keep_in_gop(const media::Frame& frame);
     void forget_gop();  // nobody may begin before the next keyframe
     void clear_gop();
+    void give_up_gop();
+    void own(base::Slice& payload);
+    void count_memory();
     void unpublish();
     StreamHeaders& change_headers();
 
@@ -210,7 +240,7 @@ class Stream : public base::RefCounted<Stream> {
     int64_t last_video_dts_ = INT64_MIN;
     bool gop_too_long_ = false;  // not kept until the next keyframe
     std::deque<media::Frame> gop_;
-    size_t gop_bytes_ = 0;
+    size_t gop_bytes_ = 0;                  // of memory
     base::Ref<StreamHeaders> gop_headers_;  // those in force at its first frame
     std::vector<FrameSink*> sinks_;
     std::vector<DemandWatcher*> demand_watchers_;
@@ -219,6 +249,12 @@ class Stream : public base::RefCounted<Stream> {
     StreamCounters counters_;
     Health health_;
     int64_t jumped_at_ms_ = 0;
+    base::SliceBlock small_parts_;  // what own() copies
+    size_t viewer_bytes_ = 0;
+    size_t unchecked_bytes_ = 0;  // published since its memory was looked at
+    size_t counted_memory_ = 0;
+    bool memory_short_ = false;  // the limit was reached, and the log has a line of it
+    std::string overdrawn_;      // why its publisher is to go; empty: it may stay
 };
 
 }  // namespace live

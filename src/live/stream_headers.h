@@ -22,6 +22,13 @@ struct StreamHeaders : base::RefCounted<StreamHeaders> {
     // The first frame of a codec that has no sequence header: what the track is stands in it.
     std::optional<media::Frame> video_example;
     std::optional<media::Frame> audio_example;
+
+    size_t memory() const {
+        size_t bytes = sizeof(*this);
+        for (const auto* frame : {&metadata, &video, &audio, &video_example, &audio_example})
+            if (*frame) bytes += (*frame)->payload.memory();
+        return bytes;
+    }
 };
 
 }  // namespace live

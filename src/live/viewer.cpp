@@ -54,6 +54,7 @@ Viewer::Viewer(ViewerHandler& handler, base::Ref<Stream> stream) : handler_(hand
 
 Viewer::~Viewer() {
     leave_log();
+    drop_kept();
     if (state_ == State::kDead) reaper.forget(*this);
 }
 
@@ -161,6 +162,7 @@ void Viewer::advance(size_t bytes) {
             if (bytes > 0) pending_.front() = pending_.front().sub(bytes);
             return;
         }
+        drop_kept();
     }
     position_ += bytes;
 }
@@ -199,7 +201,7 @@ void Viewer::jump() {
     LiveLog::Start* newest = log_->newest_start();
     uint64_t from = log_->packet_end(position_);
     const StreamHeaders* had = log_->headers_at(position_);
-    keep_rest_of_packet();
+    if (!keep_rest_of_packet()) return;
     bool ahead = newest && newest->offset > from;
     position_ = ahead ? newest->offset : log_->head();
     rare().skipped_bytes += position_ - from;
@@ -215,11 +217,24 @@ void Viewer::jump() {
     }
 }
 
-void Viewer::keep_rest_of_packet() {
-    if (state_ != State::kPlaying) return;
+bool Viewer::keep_rest_of_packet() {
+    if (state_ != State::kPlaying) return true;
     uint64_t boundary = log_->packet_end(position_);
-    if (boundary > position_) pending_.push_front(log_->copy(position_, boundary));
+    if (boundary > position_) {
+        const size_t rest = boundary - position_;
+        if (!stream_->keep_for_viewer(rest)) {
+            die("too far behind, and too much memory is taken by others that are", CloseReason::kTooSlow);
+            return false;
+        }
+        rare().kept_bytes += rest;
+        pending_.push_front(log_->copy(position_, boundary));
+    }
     position_ = boundary;
+    return true;
+}
+
+void Viewer::drop_kept() {
+    if (rare_ && rare_->kept_bytes > 0) stream_->drop_for_viewer(std::exchange(rare_->kept_bytes, 0));
 }
 
 void Viewer::check_stall(int64_t now_ms) {
@@ -253,7 +268,7 @@ void Viewer::send_control(base::Slice bytes) {
 
 void Viewer::set_paused(bool paused) {
     if (!log_ || state_ == State::kFinishing || paused == (state_ == State::kPaused)) return;
-    keep_rest_of_packet();
+    if (!keep_rest_of_packet()) return;
     if (paused) {
         state_ = State::kPaused;
     } else {
@@ -264,7 +279,7 @@ void Viewer::set_paused(bool paused) {
 
 void Viewer::switch_log(const LogKey& key, EncoderFactory factory) {
     if (!log_ || state_ == State::kFinishing || log_->key() == key) return;
-    keep_rest_of_packet();
+    if (!keep_rest_of_packet()) return;
     leave_log();
     enter_log(key, factory);
     flush(base::monotonic_ms());
@@ -272,7 +287,7 @@ void Viewer::switch_log(const LogKey& key, EncoderFactory factory) {
 
 void Viewer::finish(std::string_view why, CloseReason reason) {
     if (!log_ || state_ == State::kFinishing) return;
-    keep_rest_of_packet();
+    if (!keep_rest_of_packet()) return;
     rare().end_reason = why;
     rare_->end_offset = UINT64_MAX;
     close_reason_ = reason;
@@ -284,8 +299,14 @@ void Viewer::abort(std::string_view why, CloseReason reason) {
     if (log_) die(why, reason);
 }
 
+// Who takes it writes it at once.
 std::vector<base::Slice> Viewer::take_unsent() {
-    keep_rest_of_packet();
+    if (state_ == State::kPlaying) {
+        const uint64_t boundary = log_->packet_end(position_);
+        if (boundary > position_) pending_.push_front(log_->copy(position_, boundary));
+        position_ = boundary;
+    }
+    drop_kept();
     blocked_ = false;
     std::vector<base::Slice> unsent(std::make_move_iterator(pending_.begin()), std::make_move_iterator(pending_.end()));
     pending_.clear();
@@ -318,6 +339,7 @@ void Viewer::die(std::string_view why, CloseReason reason) {
     state_ = State::kDead;
     socket_.reset();
     pending_.clear();
+    drop_kept();
     reaper.bury(*this, handler_, text);
 }
 

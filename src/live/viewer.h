@@ -119,7 +119,10 @@ class Viewer final : private runtime::ParkedHandler {
     void check_stall(int64_t now_ms);
     void conclude(std::string_view why, base::CloseReason reason);
     void peer_closed();
-    void keep_rest_of_packet();
+    // What is left of the packet under way goes out all the same. False: the viewer has ended, too much memory is
+    // taken by such already.
+    bool keep_rest_of_packet();
+    void drop_kept();
     std::vector<base::Slice> take_unsent();
     void enter_log(const LogKey& key, EncoderFactory factory);
     void leave_log();
@@ -132,6 +135,7 @@ class Viewer final : private runtime::ParkedHandler {
         int64_t stop_dts = INT64_MAX;
         uint64_t end_offset = UINT64_MAX;  // the stream is over: what lies beyond is not for it
         uint64_t skipped_bytes = 0;
+        size_t kept_bytes = 0;  // copies of the log among what is pending
         std::string end_reason;
     };
     Rare& rare();

@@ -16,6 +16,7 @@
 #include "runtime/watchdog.h"
 #include "server/diagnostics.h"
 #include "server/disk_engine.h"
+#include "server/machine_memory.h"
 #include "server/overload.h"
 #include "server/parent_watch.h"
 #include "server/privileges.h"
@@ -82,13 +83,20 @@ auto post_json(const std::shared_ptr<House>& house) {
 
 // The engine itself, as one more that is started and stopped.
 struct LiveEngine : WithoutClients {
-    explicit LiveEngine(std::shared_ptr<House> shared) : house(std::move(shared)) {}
+    LiveEngine(std::shared_ptr<House> shared, config::SnapshotPtr first)
+        : house(std::move(shared)), snapshot(std::move(first)) {}
     std::shared_ptr<House> house;
+    config::SnapshotPtr snapshot;
     base::Result<void> start() {
+        reload(snapshot);
         house->registry.start();
         return {};
     }
     void stop() { house->registry.stop(); }
+    void reload(const config::SnapshotPtr& next) {
+        const auto megabytes = static_cast<size_t>(next->global.total_stream_memory);
+        house->registry.set_memory_limit(megabytes > 0 ? megabytes << 20 : machine_memory() / 2);
+    }
 };
 
 // Binds its ports, and reads its keys, as root where the server was started so: user.
@@ -183,7 +191,7 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
     lifecycle.add(module_of("parent_watch", std::make_shared<ParentWatch>(snapshot)));
     lifecycle.add(module_of("udp_report", std::make_shared<UdpReport>(snapshot)));
     lifecycle.add(module_of("disk", std::make_shared<DiskEngine>(snapshot)));
-    lifecycle.add(module_of("live", std::make_shared<LiveEngine>(house)));
+    lifecycle.add(module_of("live", std::make_shared<LiveEngine>(house, snapshot)));
     lifecycle.add(module_of("limits", std::make_shared<Limits>(house, snapshot)));
     lifecycle.add(module_of("traffic", std::make_shared<TrafficMeter>(house)));
     lifecycle.add(module_of("overload", in_house<OverloadWatch>(house, snapshot, house->gate, *house->operations)));

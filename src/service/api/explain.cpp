@@ -135,7 +135,7 @@ Check gop_cache(const Patient& p) {
             V::kWarn,
             {},
             {},
-            "the group of pictures is longer than gop_cache_max_frames: it is not kept",
+            "the group of pictures is longer than gop_cache_max_frames, or than stream_memory allows: it is not kept",
             "players that come now see nothing before the next keyframe: let the encoder send one every 2 s"};
 }
 

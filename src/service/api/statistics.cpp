@@ -105,6 +105,22 @@ void put_audio(JsonText& out, const live::Stream* stream) {
     put_sound(out, stream->headers().audio_codec, info);
 }
 
+// Bytes of allocations, by what they are held for.
+void put_memory(JsonText& out, const live::Stream* stream) {
+    const live::StreamMemory held = stream ? stream->memory() : live::StreamMemory();
+    out.open("memory");
+    out.field("total", held.total());
+    out.field("limit", stream ? stream->options().memory_limit : 0);
+    out.field("gop", held.gop);
+    out.field("mix_queue", held.mix_queue);
+    out.field("logs", held.logs);
+    out.field("viewers", held.viewers);
+    out.field("rtp", held.rtp);
+    out.field("outputs", held.outputs);
+    out.field("releases", stream ? stream->counters().memory_releases : 0);
+    out.close();
+}
+
 bool is_there(const live::Stream& stream) { return stream.published() || stream.viewer_count() > 0; }
 
 void put_quality(JsonText& out, const net::RtcQuality& quality) {
@@ -299,6 +315,7 @@ void Statistics::put_stream(JsonText& out, const live::StreamKey& key) const {
     out.close();
     put_video(out, stream.get());
     put_audio(out, stream.get());
+    put_memory(out, stream.get());
 }
 
 base::Result<void> Statistics::clients(Request& request, Response& response) {

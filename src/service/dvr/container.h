@@ -41,6 +41,9 @@ class Container {
     // The last bytes, and what stands at the head.
     virtual base::Result<void> end() = 0;
 
+    // Of the frames that it keeps, bytes.
+    virtual size_t memory() const { return 0; }
+
     virtual uint64_t frames() const = 0;
     virtual int64_t duration_ms() const = 0;
     // Of the last kNo.

@@ -57,6 +57,7 @@ class Mp4File final : public Container {
 
     Result<void> end() override { return cut(std::nullopt); }
 
+    size_t memory() const override { return builder_.bytes(); }
     uint64_t frames() const override { return index_.frames(); }
     int64_t duration_ms() const override { return index_.duration_ms(); }
     const std::string& refusal() const override { return refusal_; }

@@ -59,6 +59,8 @@ class Recording final : private live::FrameSink {
   private:
     void on_frame(const media::Frame& frame) override;
     void on_unpublish() override;
+    // Its fragments end by the clock, soon. What waits to be written to the disk is the disk's.
+    size_t memory() const override { return file_ ? file_->container->memory() : 0; }
     void on_header(const media::Frame& frame);
     void record(const media::Frame& frame);
     void record_from_gop(const media::Frame& frame);

@@ -30,7 +30,7 @@ struct Listener : live::EventListener {
 
 struct Owner : live::PublicationOwner {
     bool publisher_alive() const override { return true; }
-    void publication_revoked(std::string_view) override {}
+    void publication_revoked(std::string_view, base::CloseReason) override {}
 };
 
 const live::StreamKey kKey{std::string(config::kDefaultVhost), "live", "s"};

@@ -24,7 +24,7 @@ struct Owner : live::PublicationOwner {
     live::PublisherFacts about{.session_id = "c1", .ip = "10.0.0.1", .tc_url = "rtmp://h/live", .params = "?k=v"};
     live::PublisherFacts facts() const override { return about; }
     bool publisher_alive() const override { return true; }
-    void publication_revoked(std::string_view) override {}
+    void publication_revoked(std::string_view, base::CloseReason) override {}
 };
 
 const live::StreamKey kKey{std::string(config::kDefaultVhost), "live", "s"};

@@ -23,7 +23,7 @@ using runtime::testing::ok;
 class Owner : public live::PublicationOwner {
   public:
     bool publisher_alive() const override { return true; }
-    void publication_revoked(std::string_view) override {}
+    void publication_revoked(std::string_view, base::CloseReason) override {}
 };
 
 class HttpLiveTest : public runtime::testing::RuntimeTest {

@@ -67,7 +67,7 @@ class TsLog : public testing::Test, private live::PublicationOwner {
         return viewed;
     }
     bool publisher_alive() const override { return true; }
-    void publication_revoked(std::string_view) override {}
+    void publication_revoked(std::string_view, base::CloseReason) override {}
 
     base::Ref<live::Stream> stream_;
     live::Publication publication_;

@@ -52,6 +52,7 @@ uint64_t resident_kb() {
 struct StreamFigures {
     Labels labels;
     live::StreamCounters counters;
+    live::StreamMemory memory;
     double viewers = 0, bitrate = 0, frame_rate = 0, gop_s = 0, keyframe_age_s = -1, lag_s = 0, offset_s = 0;
     bool has_offset = false;
 };
@@ -60,6 +61,7 @@ StreamFigures figures_of(live::Stream& stream, int64_t now_ms) {
     StreamFigures f;
     f.labels = {{"vhost", stream.key().vhost}, {"app", stream.key().app}, {"stream", stream.key().name}};
     f.counters = stream.figures();
+    f.memory = stream.memory();
     f.viewers = number(stream.viewer_count());
     const live::Health& health = stream.health();
     if (const auto recent = health.recent(); recent.ms() > 0) {
@@ -318,6 +320,10 @@ base::Result<void> Report::streams(Text& text, size_t limit) {
     }
     while (still.size() > limit) still.erase(std::prev(still.end()));  // the limit was lowered
     shown_ = std::move(still);
+    text.single("srs_stream_memory_all_bytes", Type::kGauge, "Memory that all streams hold together.",
+                number(registry_.memory()));
+    text.single("srs_stream_memory_all_limit_bytes", Type::kGauge, "The most that they may (total_stream_memory).",
+                number(registry_.memory_limit()));
     text.single("srs_streams_not_shown", Type::kGauge, "Streams beyond the limit of exporter.stream_limit.",
                 number(keys.size() - shown_.size()));
 
@@ -364,6 +370,17 @@ base::Result<void> Report::streams(Text& text, size_t limit) {
               [](const F& f) { return number(f.counters.viewer_jumps); }));
     TRY(plain("srs_stream_skipped_bytes_total", Type::kCounter, "Bytes that viewers missed by that.",
               [](const F& f) { return number(f.counters.skipped_bytes); }));
+    TRY(family("srs_stream_memory_bytes", Type::kGauge, "Memory that it holds, by what it is held for.",
+               [&](const F& f) {
+                   const std::pair<std::string_view, size_t> parts[] = {
+                       {"gop", f.memory.gop},   {"mix_queue", f.memory.mix_queue},
+                       {"logs", f.memory.logs}, {"viewers", f.memory.viewers},
+                       {"rtp", f.memory.rtp},   {"outputs", f.memory.outputs}};
+                   for (const auto& [held_for, bytes] : parts)
+                       text.sample(Labels(f.labels).add("held_for", held_for), number(bytes));
+               }));
+    TRY(plain("srs_stream_memory_releases_total", Type::kCounter, "Times its memory, or that of all, reached a limit.",
+              [](const F& f) { return number(f.counters.memory_releases); }));
     return plain("srs_stream_timestamp_jumps_total", Type::kCounter, "Times the publisher's timestamps jumped.",
                  [](const F& f) { return number(f.counters.timeline_jumps); });
 }

@@ -24,7 +24,7 @@ struct Owner : live::PublicationOwner {
     bool rtp = false;
     bool publisher_alive() const override { return true; }
     bool publishes_rtp() const override { return rtp; }
-    void publication_revoked(std::string_view) override {}
+    void publication_revoked(std::string_view, base::CloseReason) override {}
 };
 
 struct LaneReader : live::RtpSink {

@@ -221,7 +221,7 @@ TEST_F(PlayerTest, APublishersEndSendsNothingOnceMore) {
     put(0, 200, "p");
     struct Owner : live::PublicationOwner {
         bool publisher_alive() const override { return true; }
-        void publication_revoked(std::string_view) override {}
+        void publication_revoked(std::string_view, base::CloseReason) override {}
     } owner;
     auto publication = stream->acquire(owner, false);
     ASSERT_TRUE(publication);

@@ -203,9 +203,9 @@ void Publisher::on_tick(int64_t now_ms) {
     if (now_ms >= next_report_ms_) send_reports(now_ms);
 }
 
-void Publisher::publication_revoked(std::string_view why) {
+void Publisher::publication_revoked(std::string_view why, base::CloseReason reason) {
     end_publication();
-    session_.end(why, base::CloseReason::kPublisherReplaced);
+    session_.end(why, reason);
 }
 
 void Publisher::on_closed() {

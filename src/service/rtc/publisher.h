@@ -73,7 +73,7 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     live::PublisherFacts facts() const override { return facts_; }
     bool publisher_alive() const override { return !closed_; }
     bool publishes_rtp() const override { return true; }
-    void publication_revoked(std::string_view why) override;
+    void publication_revoked(std::string_view why, base::CloseReason reason) override;
     void make_keyframe() override;
 
     live::RtpLane& lane() const { return stream_->rtp_lane(); }

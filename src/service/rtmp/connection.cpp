@@ -228,8 +228,9 @@ live::PublisherFacts Connection::publisher_facts() const {
             .forward_path = std::string(client_.forward_path())};
 }
 
-void Connection::on_revoked(uint32_t stream_id, std::string_view why) {
-    session_.end_publish(stream_id, "NetStream.Publish.BadName", why);
+void Connection::on_revoked(uint32_t stream_id, std::string_view why, CloseReason reason) {
+    const bool replaced = reason == CloseReason::kPublisherReplaced;
+    session_.end_publish(stream_id, replaced ? "NetStream.Publish.BadName" : "NetStream.Publish.Failed", why);
     if (!work_ || resuming_) {
         // It plays too, and may go on with that.
         publishers_.erase_if([&](const auto& p) { return p->stream_id() == stream_id; });
@@ -238,7 +239,7 @@ void Connection::on_revoked(uint32_t stream_id, std::string_view why) {
     }
     // Its coroutine is waiting, and has no more to say than fits the socket's buffer now.
     if (auto sent = work_->socket->try_write(session_.take_output()); sent) sent_bytes_ += *sent;
-    will_end(why, CloseReason::kPublisherReplaced);
+    will_end(why, reason);
     work_->task.cancel();
 }
 

@@ -46,7 +46,7 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     bool asking() const { return asking_; }
 
     // For its publishers and players.
-    void on_revoked(uint32_t stream_id, std::string_view why);
+    void on_revoked(uint32_t stream_id, std::string_view why, base::CloseReason reason);
     void on_input(std::span<const uint8_t> bytes);
     void on_play_over(Player& player);
     void on_player_end(Player& player, std::string_view why);

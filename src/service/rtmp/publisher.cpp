@@ -89,6 +89,8 @@ live::PublisherFacts Publisher::facts() const { return connection_.publisher_fac
 
 bool Publisher::publisher_alive() const { return connection_.peer_alive(); }
 
-void Publisher::publication_revoked(std::string_view why) { connection_.on_revoked(stream_id_, why); }
+void Publisher::publication_revoked(std::string_view why, base::CloseReason reason) {
+    connection_.on_revoked(stream_id_, why, reason);
+}
 
 }  // namespace service::rtmp

@@ -50,7 +50,7 @@ class Publisher final : public live::PublicationOwner {
 
     live::PublisherFacts facts() const override;
     bool publisher_alive() const override;
-    void publication_revoked(std::string_view why) override;
+    void publication_revoked(std::string_view why, base::CloseReason reason) override;
 
   private:
     int64_t timeout_ms() const {

@@ -1,0 +1,114 @@
+// What a Stream holds in memory, and what it lets go of at its limit.
+
+#include "live/stream_memory.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/log.h"
+#include "live/live_log.h"
+#include "live/registry.h"
+#include "live/rtp_lane.h"
+#include "live/stream.h"
+
+namespace live {
+
+namespace {
+
+// Of the limit, what copies of packets for viewers may take.
+constexpr size_t kViewersShare = 4;
+// What a log keeps for those who are in time.
+constexpr uint64_t kNewestBytes = 512 * 1024;
+
+size_t megabytes(size_t bytes) { return bytes >> 20; }
+
+}  // namespace
+
+StreamMemory Stream::memory() const {
+    StreamMemory held;
+    held.gop = gop_bytes_ + headers_->memory() + (gop_headers_ == headers_ ? 0 : gop_headers_->memory());
+    held.mix_queue = mix_.memory();
+    for (const auto& [key, log] : logs_) held.logs += log->memory();
+    held.viewers = viewer_bytes_;
+    if (rtp_) held.rtp = rtp_->ring().memory();
+    for (const FrameSink* sink : sinks_) held.outputs += sink->memory();
+    return held;
+}
+
+void Stream::count_memory() {
+    const size_t before = counted_memory_;
+    counted_memory_ = memory().total();
+    if (registry_) registry_->note_memory(before, counted_memory_);
+}
+
+void Stream::check_memory() {
+    unchecked_bytes_ = 0;
+    count_memory();
+    const size_t limit = options_.memory_limit;
+    if (counted_memory_ <= limit) {
+        if (memory_short_ && counted_memory_ <= limit / 2) {
+            memory_short_ = false;
+            base::log::trace("{}: holds {} MB of memory again", key_.text(), megabytes(counted_memory_));
+        }
+        return;
+    }
+    if (!memory_short_)
+        base::log::warn("{}: holds {} MB of memory, stream_memory is {} MB: laggards jump, then the GOP cache goes",
+                        key_.text(), megabytes(counted_memory_), megabytes(limit));
+    memory_short_ = true;
+    release_memory(limit / 4 * 3);
+    if (counted_memory_ > limit)
+        overdraw(fmt::format("{} MB of memory are not enough for what it sends (stream_memory)", megabytes(limit)));
+}
+
+// The order is that of what is missed by it: time to laggards, nothing, the order of frames, a quick start to new
+// viewers, time to all viewers.
+void Stream::release_memory(size_t target) {
+    base::Ref<Stream> keep(this);
+    ++counters_.memory_releases;
+    const auto enough = [&] {
+        count_memory();
+        return counted_memory_ <= target;
+    };
+    // Who is in time has the newest bytes still to send.
+    const uint64_t newest = std::max<uint64_t>(target / 2 / std::max<size_t>(1, logs_.size()), kNewestBytes);
+    for (auto& [key, log] : logs_)
+        log->let_go(std::min(log->begin_offset(), log->head() - std::min(log->head(), newest)));
+    if (enough()) return;
+    for (FrameSink* sink : std::vector(sinks_)) sink->release_memory();
+    if (enough()) return;
+    for (media::Frame frame; mix_.pop_any(frame);) deliver(frame);
+    give_up_gop();
+    for (auto& [key, log] : logs_) log->let_go(log->head() - std::min(log->head(), newest));
+    (void)enough();
+}
+
+void Stream::overdraw(std::string why) {
+    if (!owner_ || !overdrawn_.empty()) return;
+    base::log::warn("{}: its publisher is ended: {}", key_.text(), why);
+    overdrawn_ = std::move(why);
+}
+
+void Stream::abort_viewers(std::string_view why) {
+    base::Ref<Stream> keep(this);
+    for (auto& [key, log] : logs_) log->audience().abort_all(why, base::CloseReason::kStreamEnded);
+    count_memory();
+}
+
+bool Stream::keep_for_viewer(size_t bytes) {
+    if (viewer_bytes_ + bytes > options_.memory_limit / kViewersShare) return false;
+    viewer_bytes_ += bytes;
+    return true;
+}
+
+void Stream::tick(int64_t now_ms) {
+    base::Ref<Stream> keep(this);
+    for (media::Frame frame; mix_.pop(frame, now_ms);) deliver(frame);
+    if (overdrawn_.empty() || !owner_) return;
+    const std::string why = std::exchange(overdrawn_, {});
+    PublicationOwner* revoked = owner_;
+    unpublish();
+    revoked->publication_revoked(why, base::CloseReason::kFlood);
+}
+
+}  // namespace live
