@@ -15,8 +15,11 @@ namespace {
 
 int64_t ms(double seconds) { return static_cast<int64_t>(seconds * 1000 + 0.5); }
 
-CutOptions cut_options(const config::VhostHls& hls) {
-    return {std::max<int64_t>(1, ms(hls.fragment)), hls.aof_ratio, hls.wait_keyframe, hls.ts_floor};
+CutOptions cut_options(const config::VhostHls& hls, size_t memory_limit) {
+    CutOptions cut{std::max<int64_t>(1, ms(hls.fragment)), hls.aof_ratio, hls.wait_keyframe, hls.ts_floor};
+    // Half of the memory is for segments, of which there are always some.
+    if (hls.storage != "disk") cut.most_bytes = std::min<uint64_t>(cut.most_bytes, memory_limit / 8);
+    return cut;
 }
 
 std::string without_slash(std::string path) {
@@ -32,7 +35,7 @@ Output::Output(OutputOptions options, Names names, Index& index, const live::Eve
       index_(index),
       events_(events),
       disconnect_(std::move(disconnect)),
-      segmenter_(cut_options(options_.hls), *this) {
+      segmenter_(cut_options(options_.hls, options_.memory_limit), *this) {
     const config::VhostHls& hls = options_.hls;
     ShelfHost& host = *this;
     if (hls.storage != "disk") places_.push_back({make_memory_shelf(host, names_, shelf_options(), index_)});
@@ -61,6 +64,7 @@ ShelfOptions Output::shelf_options() const {
     out.cleanup = hls.cleanup;
     out.recover = hls.recover;
     out.first_sequence = options_.first_sequence;
+    out.most_bytes = options_.memory_limit / 2;
     // Not beyond its time, and not until a stream that was disposed of begins anew with the same names.
     out.max_age_s = std::max<int64_t>(1, static_cast<int64_t>(hls.window));
     if (hls.dispose > 0) out.max_age_s = std::min<int64_t>(out.max_age_s, hls.dispose);
@@ -84,6 +88,7 @@ void Output::follow(live::Stream& stream) {
 void Output::on_publish() {
     off_ = false;
     waiting_.clear();
+    waiting_bytes_ = 0;
     waiting_.reserve(kFramesAtOnce);
     jumps_ = stream_->counters().timeline_jumps;
     for (Place& place : places_) place.shelf->begin_publishing();
@@ -105,9 +110,12 @@ void Output::on_frame(const media::Frame& frame) {
         feed_waiting();
         segmenter_.jumped();
     }
+    if (waiting_.empty() || !frame.payload.shares_memory(waiting_.back().frame.payload))
+        waiting_bytes_ += frame.payload.memory();
     waiting_.push_back({frame, base::wall_ms()});
     const size_t at_once = stream_->headers().has_video ? kFramesAtOnce : kSoundsAtOnce;
-    if (frame.keyframe || frame.sequence_header || waiting_.size() >= at_once) feed_waiting();
+    if (frame.keyframe || frame.sequence_header || waiting_.size() >= at_once || waiting_bytes_ >= kBytesAtOnce)
+        feed_waiting();
 }
 
 void Output::feed_waiting() {
@@ -117,6 +125,19 @@ void Output::feed_waiting() {
         segmenter_.feed(counts ? with_counted_time(next.frame) : next.frame, next.wall_ms);
     }
     waiting_.clear();
+    waiting_bytes_ = 0;
+}
+
+size_t Output::memory() const {
+    size_t bytes = waiting_bytes_ + waiting_.capacity() * sizeof(Waiting) + segmenter_.held_bytes() + packer_->memory();
+    for (const Place& place : places_) bytes += place.shelf->memory();
+    return bytes;
+}
+
+void Output::release_memory() {
+    feed_waiting();
+    segmenter_.release_held();
+    for (Place& place : places_) place.shelf->release_memory();
 }
 
 media::Frame Output::with_counted_time(const media::Frame& frame) {
@@ -282,6 +303,9 @@ bool Output::lasts(int64_t now_ms) const {
 }
 
 void Output::tick(int64_t now_ms) {
+    const int64_t wall_ms = base::wall_ms();
+    if (!waiting_.empty() && wall_ms - waiting_.front().wall_ms >= kMostWaitingMs) feed_waiting();
+    if (stream_ && !off_) segmenter_.tick(wall_ms);
     for (Place& place : places_) {
         place.shelf->tick(now_ms);
         bool over = !stream_ && unpublished_ms_ > 0 && now_ms - unpublished_ms_ >= options_.rejoin_timeout_ms;

@@ -34,6 +34,7 @@ struct OutputOptions {
     config::VhostHls hls;
     uint64_t first_sequence = 0;
     int64_t rejoin_timeout_ms = 30'000;
+    size_t memory_limit = 256 << 20;  // of the stream; segments in memory take half of it
 };
 
 class Output final : public live::FrameSink, private SegmentSink, private ByteSink, private ShelfHost {
@@ -80,6 +81,10 @@ class Output final : public live::FrameSink, private SegmentSink, private ByteSi
     void on_frame(const media::Frame& frame) override;
     void on_publish() override;
     void on_unpublish() override;
+    // Frames that wait for the muxer, and segments in memory. What waits to be written to the disk is the disk's.
+    size_t memory() const override;
+    // Muxes what waits; the oldest segments in memory go before their time.
+    void release_memory() override;
 
   private:
     struct Place {
@@ -92,8 +97,10 @@ class Output final : public live::FrameSink, private SegmentSink, private ByteSi
     };
     // Of a stream among hundreds nothing that muxing needs is in the processor's caches any more when its next frame
     // comes: frames are muxed so many at once. A segment ends at a keyframe, which waits for nothing; without pictures
-    // it ends at any frame, and those would wait for long.
+    // it ends at any frame, and those would wait for long. Large frames, and frames that come slowly, wait less.
     static constexpr size_t kFramesAtOnce = 48, kSoundsAtOnce = 16;
+    static constexpr size_t kBytesAtOnce = 2 * 1024 * 1024;
+    static constexpr int64_t kMostWaitingMs = 2'000;
 
     void open_segment(const Opening& opening) override;
     void write_frame(const media::Frame& frame) override;
@@ -124,6 +131,7 @@ class Output final : public live::FrameSink, private SegmentSink, private ByteSi
     int64_t asked_until_ms_ = 0;
     bool off_ = false;  // until the next publishing
     std::vector<Waiting> waiting_;
+    size_t waiting_bytes_ = 0;
 
     Segmenter segmenter_;
     std::unique_ptr<Packer> packer_;

@@ -89,6 +89,7 @@ class Mp4Packer final : public Packer {
     }
 
     std::shared_ptr<const std::string> init() const override { return init_; }
+    size_t memory() const override { return builder_ ? builder_->bytes() : 0; }
 
   private:
     void cut(std::optional<int64_t> next_video_dts) {

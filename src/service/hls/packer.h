@@ -30,6 +30,8 @@ class Packer {
     virtual base::Result<void> close(std::optional<int64_t> next_video_dts) = 0;
     // The initialisation segment of the open segment; null: the format has none.
     virtual std::shared_ptr<const std::string> init() const { return nullptr; }
+    // Of the frames that it keeps, bytes.
+    virtual size_t memory() const { return 0; }
 };
 
 // The sink outlives it.

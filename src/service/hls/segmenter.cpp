@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 namespace service::hls {
 
@@ -15,6 +16,8 @@ constexpr int64_t kBackwardJumpMs = 1'000;
 constexpr int64_t kSameJumpMs = 2'000;
 constexpr int64_t kVideoPauseMs = 5'000;  // then the stream is one of audio only
 constexpr size_t kMostHeld = 2'000;       // frames
+// A segment that takes so many times longer by the clock than its longest time is cut.
+constexpr int64_t kMostSlower = 2;
 // Published times are rounded and jitter a little: a keyframe that comes so much early is the one meant.
 constexpr int64_t kMostSlackMs = 100;
 
@@ -88,13 +91,30 @@ void Segmenter::compare_tracks() {
 void Segmenter::starting(const Frame& frame) {
     bool video_began = std::ranges::any_of(held_, [](const Frame& held) { return held.keyframe; });
     if (frame.kind == Kind::kVideo && !frame.keyframe && !video_began) return;  // nobody could decode it
-    held_.push_back(frame);
+    keep(frame);
     if (can_start(frame)) start();
+}
+
+void Segmenter::keep(const Frame& frame) {
+    if (held_.empty()) held_since_ms_ = clock_ms_;
+    if (held_.empty() || !frame.payload.shares_memory(held_.back().payload)) held_bytes_ += frame.payload.memory();
+    held_bytes_ += sizeof(frame);
+    held_.push_back(frame);
+}
+
+std::deque<Frame> Segmenter::take_held() {
+    held_bytes_ = 0;
+    return std::exchange(held_, {});
+}
+
+// Of what comes at once no more than the bounds are held, and by the clock no longer than by the stream's time.
+bool Segmenter::held_enough() const {
+    return held_.size() >= kMostHeld || held_bytes_ >= kMostHeldBytes || clock_ms_ - held_since_ms_ >= kMostHeldMs;
 }
 
 bool Segmenter::can_start(const Frame& newest) const {
     int64_t waited = newest.dts - held_.front().dts;
-    if (held_.size() >= kMostHeld || waited < 0 || waited >= kMostHeldMs) return true;
+    if (held_enough() || waited < 0 || waited >= kMostHeldMs) return true;
     bool video_began = std::ranges::any_of(held_, [](const Frame& held) { return held.keyframe; });
     if (video_began && next_.audio) return true;
     // A header says that there will be video: it is waited for.
@@ -102,8 +122,7 @@ bool Segmenter::can_start(const Frame& newest) const {
 }
 
 void Segmenter::start() {
-    std::deque<Frame> frames = std::move(held_);
-    held_.clear();
+    std::deque<Frame> frames = take_held();
     if (frames.empty()) return;
     auto key = std::ranges::find_if(frames, [](const Frame& frame) { return frame.keyframe; });
     newest_ = frames.front().dts;
@@ -139,7 +158,8 @@ bool Segmenter::is_long_enough(int64_t elapsed, int64_t wanted) const {
 // Whether the segment ends before this frame, which is of its tracks and times.
 bool Segmenter::due(const Frame& frame) const {
     int64_t elapsed = frame.dts - start_dts_;
-    if (elapsed >= longest_ms() || bytes_ >= kMostSegmentBytes) return true;
+    if (elapsed >= longest_ms() || bytes_ >= options_.most_bytes) return true;
+    if (clock_ms_ - start_clock_ms_ >= kMostSlower * longest_ms()) return true;
     if (frame.keyframe) {
         int64_t slack = std::min(kMostSlackMs, options_.fragment_ms / 10);
         return discontinuity_ || !held_.empty() || is_long_enough(elapsed + slack, options_.fragment_ms);
@@ -177,16 +197,15 @@ void Segmenter::running(const Frame& frame) {
 
 // A new audio track waits for the next segment.
 void Segmenter::hold(const Frame& frame) {
-    held_.push_back(frame);
-    if (held_.size() >= kMostHeld || frame.dts - held_.front().dts >= kMostHeldMs) cut(frame);
+    keep(frame);
+    if (held_enough() || frame.dts - held_.front().dts >= kMostHeldMs) cut(frame);
 }
 
 void Segmenter::cut(const Frame& frame) {
     before_jump_.reset();
     close(frame.dts, frame.kind == Kind::kVideo ? std::optional(frame.dts) : std::nullopt);
     open_at(frame);
-    std::deque<Frame> held = std::move(held_);
-    held_.clear();
+    const std::deque<Frame> held = take_held();
     for (const Frame& waited : held) {
         if (state_ == State::kOpen) write(waited);
     }
@@ -239,7 +258,7 @@ void Segmenter::lost() {
     if (state_ != State::kOpen) return;
     state_ = State::kLost;
     discontinuity_ = true;
-    held_.clear();
+    take_held();
     lost_at_ = newest_;
 }
 
@@ -263,7 +282,19 @@ void Segmenter::end() {
     }
     if (state_ == State::kOpen) close(end_dts(), std::nullopt);
     state_ = State::kIdle;
-    held_.clear();
+    take_held();
+}
+
+void Segmenter::tick(int64_t clock_ms) {
+    clock_ms_ = clock_ms;
+    if (!held_.empty() && held_enough()) release_held();
+}
+
+void Segmenter::release_held() {
+    if (held_.empty()) return;
+    if (state_ == State::kStarting) return start();
+    const Frame first = held_.front();
+    if (state_ == State::kOpen) cut(first);
 }
 
 }  // namespace service::hls

@@ -8,6 +8,8 @@
 //  - At first frames are held until the tracks are known, a second at most. A new audio track, or a new configuration
 //  of
 //    it, is held until the next keyframe, so that segments begin with keyframes; new video begins a segment at once.
+//  - Whatever is waited for, by the stream's time, is waited for no longer by the clock, and held frames are bounded in
+//    number and bytes.
 //  - Where times jump by themselves (time_jitter off) the segment ends at once. Where the stream has mended a jump, or
 //  a
 //    publisher came back, the next segment has the discontinuity.
@@ -24,7 +26,8 @@ struct CutOptions {
     int64_t fragment_ms = 10'000;
     double aof_ratio = 2.1;
     bool wait_keyframe = true;
-    bool ts_floor = false;  // cut by the clock
+    bool ts_floor = false;                    // cut by the clock
+    uint64_t most_bytes = 256 * 1024 * 1024;  // of a segment's payload; then it is cut anywhere
 };
 
 // What a segment holds. Of a codec without sequence header the header is the first frame itself.
@@ -63,7 +66,7 @@ class Segmenter {
     static constexpr int64_t kMostHeldMs = 5'000;
     static constexpr int64_t kTracksKnownMs = 1'000;
     static constexpr int64_t kRetryMs = 1'000;
-    static constexpr uint64_t kMostSegmentBytes = 256 * 1024 * 1024;  // of payload; then it is cut anywhere
+    static constexpr size_t kMostHeldBytes = 16 * 1024 * 1024;
 
     Segmenter(const CutOptions& options, SegmentSink& sink) : options_(options), sink_(sink) {}
 
@@ -78,6 +81,11 @@ class Segmenter {
     // close_segment(), and the next one begins a second later at the earliest.
     void lost();
     void end();
+    // Memory of the frames that are held, bytes; and not waiting any longer for what they wait for.
+    size_t held_bytes() const { return held_bytes_; }
+    void release_held();
+    // From time to time, for what is held while no frame comes.
+    void tick(int64_t clock_ms);
 
     bool open() const { return state_ == State::kOpen; }
     int64_t longest_ms() const;
@@ -95,6 +103,9 @@ class Segmenter {
     void start();
     void running(const media::Frame& frame);
     void hold(const media::Frame& frame);
+    void keep(const media::Frame& frame);
+    bool held_enough() const;
+    std::deque<media::Frame> take_held();
     void retry(const media::Frame& frame);
     // When next_ or tracks_ changed, not for each frame: it reads whole headers.
     void compare_tracks();
@@ -121,6 +132,8 @@ class Segmenter {
     bool any_segment_ = false;
     bool discontinuity_ = false;
     std::deque<media::Frame> held_;
+    size_t held_bytes_ = 0;
+    int64_t held_since_ms_ = 0;  // wall clock, of the first
 
     int64_t start_dts_ = 0;  // of the open segment
     int64_t start_clock_ms_ = 0;

@@ -150,6 +150,64 @@ TEST_F(SegmenterTest, CutsAtTheFirstKeyframeBehindTheFragmentsLength) {
     expect_all();
 }
 
+// A publisher decides what its times are.
+TEST_F(SegmenterTest, FramesThatAllHaveOneTimeAreNotHeldForLong) {
+    use(2'000);
+    segmenter_->begin();
+    header(Kind::kVideo);
+    Frame frame = make(Kind::kVideo, Codec::kH264, 0);
+    frame.keyframe = true;
+    frame.payload = base::Slice::copy(std::string(1'000'000, 'x'));
+    size_t most = 0;
+    for (int i = 0; i < 100; ++i) {
+        frame.payload = base::Slice::copy(frame.payload.bytes());
+        segmenter_->feed(frame, clock_ms_);
+        most = std::max(most, segmenter_->held_bytes());
+    }
+    EXPECT_LE(most, Segmenter::kMostHeldBytes + 2'000'000);
+    EXPECT_EQ(segmenter_->held_bytes(), 0u);
+    EXPECT_TRUE(segmenter_->open());
+    EXPECT_EQ(segments_[0].frames.size(), 100u);
+    // Nor is the segment endless.
+    clock_ms_ += 2 * segmenter_->longest_ms();
+    segmenter_->feed(frame, clock_ms_);
+    EXPECT_EQ(segments_.size(), 2u);
+    segmenter_->end();
+}
+
+TEST_F(SegmenterTest, HeldFramesWaitNoLongerByTheClock) {
+    use(2'000);
+    segmenter_->begin();
+    headers();
+    video(0, true);
+    video(40, false);
+    EXPECT_TRUE(segmenter_->open()) << "both tracks are known";
+    header(Kind::kAudio, "another");
+    audio(60);
+    EXPECT_GT(segmenter_->held_bytes(), 0u);
+    segmenter_->tick(clock_ms_ + Segmenter::kMostHeldMs - 100);
+    EXPECT_GT(segmenter_->held_bytes(), 0u);
+    segmenter_->tick(clock_ms_ + 60 + Segmenter::kMostHeldMs);
+    EXPECT_EQ(segmenter_->held_bytes(), 0u);
+    EXPECT_EQ(segments_.size(), 2u);
+    segmenter_->end();
+    expect_all();
+}
+
+TEST_F(SegmenterTest, ASegmentHasNoMoreThanItsBytes) {
+    use({.fragment_ms = 2'000, .most_bytes = 1'000'000});
+    segmenter_->begin();
+    header(Kind::kVideo);
+    for (int64_t dts = 0; dts < 4'000; dts += 40) {
+        Frame frame = make(Kind::kVideo, Codec::kH264, dts);
+        frame.keyframe = dts == 0;
+        frame.payload = base::Slice::copy(std::string(100'000, 'x'));
+        segmenter_->feed(frame, clock_ms_ + dts);
+    }
+    segmenter_->end();
+    EXPECT_EQ(segments_.size(), 10u);
+}
+
 TEST_F(SegmenterTest, AKeyframeThatIsALittleEarlyIsTheOneMeant) {
     use(2'000);
     segmenter_->begin();

@@ -51,6 +51,7 @@ Service::~Service() { stop(); }
 
 base::Result<void> Service::start() {
     registry_.watch(*this);
+    registry_.add_holder(*this);
     started_ = true;
     house_ = runtime::spawn("hls-house", [this] { keep_house(); });
     return {};
@@ -60,6 +61,7 @@ void Service::stop() {
     if (!started_) return;
     started_ = false;
     registry_.unwatch(*this);
+    registry_.remove_holder(*this);
     if (house_) house_.cancel_and_join();
     keep_roll();
     int64_t until = base::monotonic_ms() + kStopMs;
@@ -142,7 +144,8 @@ void Service::publish(live::Stream& stream, const config::Vhost& vhost, Names na
 
 std::shared_ptr<Output> Service::make_output(const live::StreamKey& key, const config::Vhost& vhost, Names names,
                                              uint64_t first_sequence) {
-    OutputOptions options{key, vhost.hls, first_sequence, vhost.play.rejoin_timeout};
+    OutputOptions options{key, vhost.hls, first_sequence, vhost.play.rejoin_timeout,
+                          static_cast<size_t>(vhost.stream_memory) << 20};
     auto output = std::make_shared<Output>(
         std::move(options), std::move(names), index_, events_,
         [this](const live::StreamKey& which, const std::string& why) { to_disconnect_.emplace_back(which, why); });
@@ -163,6 +166,21 @@ void Service::dispose(const std::string& place) {
     remembered_[place] = output->next_sequence();
     output->dispose();
     if (output->disk_shared()) leaving_.push_back(output->disk_shared());
+}
+
+// ---- Memory
+
+// Of streams that have ended: those that are published count their own.
+size_t Service::memory() const {
+    size_t bytes = 0;
+    for (const auto& [place, output] : outputs_)
+        if (!output->publishing()) bytes += output->memory();
+    return bytes;
+}
+
+void Service::release_memory() {
+    for (auto& [place, output] : outputs_)
+        if (!output->publishing()) output->release_memory();
 }
 
 // ---- Time

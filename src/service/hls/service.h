@@ -25,7 +25,7 @@
 
 namespace service::hls {
 
-class Service final : private live::StreamWatcher {
+class Service final : private live::StreamWatcher, private live::MemoryHolder {
   public:
     // Adds its route to the router. All of them outlive it.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
@@ -51,6 +51,8 @@ class Service final : private live::StreamWatcher {
     static constexpr size_t kMostRemembered = 10'000;
 
     void stream_published(live::Stream& stream) override;
+    size_t memory() const override;
+    void release_memory() override;
     void publish(live::Stream& stream, const config::Vhost& vhost, Names names);
     std::shared_ptr<Output> make_output(const live::StreamKey& key, const config::Vhost& vhost, Names names,
                                         uint64_t first_sequence);

@@ -71,8 +71,6 @@ void Shelf::put_shared(const Named& named, const Sealed& sealed, bool in_memory)
 namespace {
 
 constexpr size_t kBlockBytes = 32 * 1024;
-// What a stream may hold; then the oldest leave before their time.
-constexpr uint64_t kMaxShelfBytes = 1024 * 1024 * 1024;
 
 class MemoryShelf final : public Shelf {
   public:
@@ -105,11 +103,7 @@ class MemoryShelf final : public Shelf {
         uint64_t sequence = window_.next_sequence();
         window_.add(named.entry, base::monotonic_ms());
         abandon();
-        if (window_.bytes() > kMaxShelfBytes) forget(INT64_MAX);
-        while (window_.bytes() > kMaxShelfBytes && window_.entries().size() > Window::kFewest) {
-            window_.drop(1);
-            forget(INT64_MAX);
-        }
+        keep_below(options_.most_bytes);
         if (!host_) return;
         host_->shelf_changed(*this);
         host_->segment_done(*this, named.entry, sequence, {});
@@ -134,7 +128,23 @@ class MemoryShelf final : public Shelf {
 
     bool idle() const override { return true; }
 
+    size_t memory() const override { return blocks_.size() * kBlockBytes + block_.capacity() + window_.bytes(); }
+
+    void release_memory() override {
+        const uint64_t first = window_.first_sequence();
+        keep_below(window_.bytes() / 2);
+        if (host_ && window_.first_sequence() != first) host_->shelf_changed(*this);
+    }
+
   private:
+    // Those that have left the playlist go first; the newest always stays.
+    void keep_below(uint64_t bytes) {
+        if (window_.bytes() > bytes) forget(INT64_MAX);
+        while (window_.bytes() > bytes && window_.entries().size() > 1) {
+            window_.drop(1);
+            forget(INT64_MAX);
+        }
+    }
     void forget(int64_t now_ms) {
         for (const std::string& path : window_.take_expired(now_ms)) index_.erase(options_.vhost, path);
     }

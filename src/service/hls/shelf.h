@@ -53,6 +53,7 @@ struct ShelfOptions {
     bool recover = true;
     uint64_t first_sequence = 0;
     int64_t max_age_s = 60;
+    uint64_t most_bytes = 128 * 1024 * 1024;  // in memory; then the oldest leave before their time
     std::shared_ptr<const live::StreamKey> stream{};
 };
 
@@ -92,6 +93,9 @@ class Shelf {
     virtual void dispose() = 0;
     // Nothing is under way.
     virtual bool idle() const = 0;
+    // Memory of segments, bytes; and letting the oldest go before their time.
+    virtual size_t memory() const { return 0; }
+    virtual void release_memory() {}
     void detach() { host_ = nullptr; }
 
     const Window& window() const { return window_; }

@@ -13,8 +13,14 @@ void Window::begin() {
 
 void Window::add(Entry entry, int64_t now_ms) {
     longest_ms_ = std::max(longest_ms_, entry.item.duration_ms);
+    entry.added_ms = now_ms;
     entries_.push_back(std::move(entry));
-    while (entries_.size() > kFewest && total_ms() > options_.window_ms) leave(now_ms);
+    while (entries_.size() > kFewest && first_is_over(now_ms)) leave(now_ms);
+}
+
+bool Window::first_is_over(int64_t now_ms) const {
+    const int64_t added_ms = entries_.front().added_ms;
+    return total_ms() > options_.window_ms || (added_ms > 0 && now_ms - added_ms > kMostWindows * options_.window_ms);
 }
 
 // Until whoever has read the newest playlist that names it has played it.

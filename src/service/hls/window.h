@@ -21,6 +21,7 @@ struct Entry {
     std::string map_path{};  // likewise
     uint64_t bytes = 0;
     bool independent = true;
+    int64_t added_ms = 0;  // monotonic; 0: by an earlier run
 };
 
 struct WindowOptions {
@@ -31,6 +32,8 @@ struct WindowOptions {
 class Window {
   public:
     static constexpr size_t kFewest = 3;  // segments
+    // A publisher's times may stand still: a segment leaves after so many windows by the clock too.
+    static constexpr int64_t kMostWindows = 10;
 
     explicit Window(const WindowOptions& options) : options_(options) {}
 
@@ -64,6 +67,7 @@ class Window {
         int64_t until_ms;
     };
     void leave(int64_t now_ms);
+    bool first_is_over(int64_t now_ms) const;
     bool uses(std::string Entry::*file, const std::string& path) const;
     int64_t total_ms() const;
 

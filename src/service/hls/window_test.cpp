@@ -33,6 +33,13 @@ TEST(Window, KeepsItsLengthAndThreeSegmentsAtLeast) {
     EXPECT_EQ(uris(window), (Paths{"6", "7", "8", "9", "10", "11"}));
 }
 
+// Times that stand still make segments of no length, which would stay for ever.
+TEST(Window, SegmentsLeaveByTheClockToo) {
+    Window window({6'000, 2'000});
+    for (int i = 0; i < 10; ++i) window.add(entry(std::to_string(i), 1), 1 + i * 10'000);
+    EXPECT_EQ(uris(window), (Paths{"3", "4", "5", "6", "7", "8", "9"}));
+}
+
 TEST(Window, TheTargetDurationIsNoShorterThanAnySegmentAndDoesNotShrink) {
     Window window({6'000, 1'500});
     window.add(entry("0", 1'000), 0);
