@@ -72,6 +72,7 @@ struct AudioConverter::State : base::RefCounted<State> {
     Work work;               // a thread's alone while it is under way
     bool under_way = false;  // until what came out of it is delivered
     std::deque<Packet> waiting;
+    size_t waiting_bytes = 0;
     bool gone = false;  // its owner is
     bool failed = false;
     uint64_t dropped = 0;
@@ -80,6 +81,7 @@ struct AudioConverter::State : base::RefCounted<State> {
         base::log::warn("rtc: {}: audio cannot be made {}: {}", name, media::codec_info(work.options.to).name, why);
         failed = true;
         waiting.clear();
+        waiting_bytes = 0;
     }
 };
 
@@ -109,6 +111,7 @@ class AudioConverter::Worker : public base::RefCounted<Worker> {
         state->work.clear();
         for (size_t i = 0; i < kMostAtOnce && !state->waiting.empty(); ++i) {
             state->work.add(state->waiting.front().bytes, state->waiting.front().time_us);
+            state->waiting_bytes -= state->waiting.front().bytes.size();
             state->waiting.pop_front();
         }
         if (!task_ || task_.done())
@@ -179,6 +182,7 @@ AudioConverter::AudioConverter(std::string name, media::AudioTranscoderOptions o
 AudioConverter::~AudioConverter() {
     state_->gone = true;
     state_->waiting.clear();
+    state_->waiting_bytes = 0;
     worker_->leave();
     --net::rtc_stats().converters;
     if (state_->dropped > 0)
@@ -189,17 +193,20 @@ AudioConverter::~AudioConverter() {
 void AudioConverter::push(base::Slice packet, int64_t time_us) {
     if (state_->failed) return;
     const size_t under_way = state_->under_way ? state_->work.packets.size() : 0;
-    if (state_->waiting.size() + under_way >= kMostWaiting) {
+    if (state_->waiting.size() + under_way >= kMostWaiting || packet.size() > kMostPacketBytes ||
+        state_->waiting_bytes + packet.size() > kMostWaitingBytes) {
         ++net::rtc_stats().audio_dropped;
         if (state_->dropped++ == 0)
             base::log::warn("rtc: {}: converting audio falls behind, packets are dropped", state_->name);
         return;
     }
+    state_->waiting_bytes += packet.size();
     state_->waiting.push_back({std::move(packet), time_us});
     worker_->submit(state_);
 }
 
 bool AudioConverter::failed() const { return state_->failed; }
 uint64_t AudioConverter::dropped() const { return state_->dropped; }
+size_t AudioConverter::waiting_bytes() const { return state_->waiting_bytes; }
 
 }  // namespace service::rtc

@@ -19,6 +19,8 @@ class AudioConverter {
   public:
     // Packets: 20 seconds. A bridge that begins hands over what the lane holds since the last keyframe at once.
     static constexpr size_t kMostWaiting = 1024;
+    static constexpr size_t kMostWaitingBytes = 4 * 1024 * 1024;
+    static constexpr size_t kMostPacketBytes = 64 * 1024;  // no codec has larger ones
 
     // Gets what became of a packet, in order, from the converters' coroutine; must not yield. header: OpusHead or
     // AudioSpecificConfig. It may destroy the converter.
@@ -34,6 +36,7 @@ class AudioConverter {
 
     bool failed() const;  // the codecs could not be opened: it says so in the log, and swallows all
     uint64_t dropped() const;
+    size_t waiting_bytes() const;
 
   private:
     struct State;

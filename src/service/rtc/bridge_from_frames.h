@@ -52,6 +52,7 @@ class BridgeFromFrames final : private live::FrameSink, private live::DemandWatc
     };
 
     void on_frame(const media::Frame& frame) override;
+    size_t memory() const override { return converter_ ? converter_->waiting_bytes() : 0; }
     void demand_changed(live::Stream& stream) override;
     void note_video(const media::Frame& frame);
     void note_audio(const media::Frame& frame);
