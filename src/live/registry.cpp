@@ -9,7 +9,8 @@
 namespace live {
 namespace {
 constexpr int64_t kHousekeepingMs = 100;
-// Memory is counted as frames come; what went since is noticed so often.
+// Memory is counted as frames come. What went since is noticed within so many passes: of thousands of streams a part is
+// looked at in each.
 constexpr int64_t kRecountPasses = 10;
 }  // namespace
 
@@ -73,11 +74,16 @@ void Registry::keep_house() {
     for (int64_t pass = 1; runtime::sleep_ms(kHousekeepingMs); ++pass) {
         const int64_t now_ms = base::monotonic_ms();
         end_orphans(now_ms);
-        std::vector<base::Ref<Stream>> waiting;
-        for (const auto& [key, stream] : streams_)
+        std::vector<base::Ref<Stream>> waiting, counted;
+        int64_t index = pass;
+        for (const auto& [key, stream] : streams_) {
             if (stream->needs_tick()) waiting.push_back(base::Ref<Stream>(stream));
+            if (index++ % kRecountPasses == 0) counted.push_back(base::Ref<Stream>(stream));
+        }
         for (auto& stream : waiting) stream->tick(now_ms);
-        look_after_memory(pass % kRecountPasses == 0);
+        for (auto& stream : counted) stream->check_memory();
+        // Nobody makes room for what has gone since.
+        look_after_memory(memory_short_);
     }
 }
 
