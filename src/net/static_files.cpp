@@ -7,13 +7,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
+#include "net/file_access.h"
 #include "protocol/http/conditional.h"
 #include "protocol/http/date.h"
 #include "protocol/http/mime.h"
 #include "protocol/http/range.h"
+#include "runtime/file_owner.h"
 #include "runtime/workers.h"
 
 namespace net {
@@ -45,6 +48,8 @@ struct OpenedFile {
     struct stat info {};
     int error = 0;  // errno
     bool is_directory = false;
+    std::string real_path;
+    FileOwnership ownership;
     std::vector<uint8_t> piece;
     ssize_t piece_bytes = 0;
 };
@@ -78,8 +83,16 @@ Descriptor open_beneath(int root, const std::string& path) {
     return Descriptor(fd);
 }
 
-// On a worker.
-void open_file(const std::string& directory, const std::string& path, OpenedFile& out) {
+// Absolute, without symbolic links: by whatever way the file was found. Empty: the system does not say.
+std::string real_path_of(int fd) {
+    std::string path(4096, '\0');
+    const ssize_t n = readlink(fmt::format("/proc/self/fd/{}", fd).c_str(), path.data(), path.size());
+    path.resize(n > 0 && static_cast<size_t>(n) < path.size() ? static_cast<size_t>(n) : 0);
+    return path;
+}
+
+// On a worker. owners: null: nobody asks.
+void open_file(const std::string& directory, const std::string& path, const FileOwners* owners, OpenedFile& out) {
     Descriptor root(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     out.fd = root ? open_beneath(root.get(), path) : Descriptor();
     if (!out.fd || fstat(out.fd.get(), &out.info) < 0) {
@@ -87,12 +100,24 @@ void open_file(const std::string& directory, const std::string& path, OpenedFile
         return;
     }
     out.is_directory = S_ISDIR(out.info.st_mode);
-    if (!out.is_directory && !S_ISREG(out.info.st_mode)) out.error = EACCES;
+    if (out.is_directory) return;
+    if (!S_ISREG(out.info.st_mode)) {
+        out.error = EACCES;
+        return;
+    }
+    if (!owners) return;
+    out.real_path = real_path_of(out.fd.get());
+    if (out.real_path.empty()) {
+        out.error = EACCES;  // whose it is cannot be told
+        return;
+    }
+    out.ownership = owners->find(out.real_path, runtime::file_owner(out.fd.get()));
 }
 
-base::Result<std::shared_ptr<OpenedFile>> open_on_worker(const std::string& directory, const std::string& path) {
+base::Result<std::shared_ptr<OpenedFile>> open_on_worker(const std::string& directory, const std::string& path,
+                                                         std::shared_ptr<const FileOwners> owners) {
     auto file = std::make_shared<OpenedFile>();
-    TRY(runtime::offload([file, directory, path] { open_file(directory, path, *file); },
+    TRY(runtime::offload([file, directory, path, owners] { open_file(directory, path, owners.get(), *file); },
                          runtime::Deadline::in_ms(30'000)));
     return file;
 }
@@ -155,19 +180,25 @@ void close_on_worker(std::shared_ptr<OpenedFile> file) {
     (void)runtime::offload([file = std::move(file)]() mutable { file.reset(); }, runtime::Deadline::in_ms(30'000));
 }
 
-constexpr std::string_view kGrowing = ".tmp";
+// In capitals too, which are the same file on some file systems.
+bool is_growing(std::string_view path) {
+    static constexpr std::string_view kGrowing = ".tmp";
+    auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+    return path.size() >= kGrowing.size() && std::ranges::equal(path.substr(path.size() - 4), kGrowing, {}, lower);
+}
 
 }  // namespace
 
 base::Result<void> StaticFiles::serve(std::string_view path, const HttpRequest& request, HttpResponse& response) const {
     while (path.starts_with('/')) path.remove_prefix(1);
-    if (path.ends_with(kGrowing)) return {};
+    if (is_growing(path)) return {};
     std::string name(path);
     bool as_directory = name.empty() || name.ends_with('/');
-    auto file = TRY(open_on_worker(directory_, name));
+    const auto owners = access_ ? access_->owners() : nullptr;
+    auto file = TRY(open_on_worker(directory_, name, owners));
     if (file->error == 0 && file->is_directory) {
         name += as_directory ? "index.html" : "/index.html";
-        file = TRY(open_on_worker(directory_, name));
+        file = TRY(open_on_worker(directory_, name, owners));
         // The directory is there, what it holds is not listed.
         if (file->error == ENOENT || file->is_directory) return response.send_error(403);
         if (!as_directory && file->error == 0) {
@@ -180,7 +211,9 @@ base::Result<void> StaticFiles::serve(std::string_view path, const HttpRequest& 
     }
     switch (file->error) {
         case 0: {
-            auto sent = send_file(file, name, request, response);
+            base::Result<void> sent;
+            if (access_) sent = access_->admit(file->ownership, file->real_path, request, response);
+            if (sent && !response.started()) sent = send_file(file, name, request, response);
             close_on_worker(std::move(file));
             return sent;
         }

@@ -5,7 +5,7 @@
 // here: listings, compression.
 //
 // A name that ends in .tmp is never served: it is what a recorder or a segmenter still writes, and its stream may have
-// rules of its own for who may play.
+// rules of its own for who may play. Of what is complete a FileAccess tells who may have it.
 
 #include <string>
 #include <string_view>
@@ -14,10 +14,13 @@
 
 namespace net {
 
+class FileAccess;
+
 class StaticFiles {
   public:
-    // directory: need not exist yet.
-    explicit StaticFiles(std::string directory) : directory_(std::move(directory)) {}
+    // directory: need not exist yet. access: asked about each file; null: the caller has done so. It outlives this.
+    explicit StaticFiles(std::string directory, const FileAccess* access = nullptr)
+        : directory_(std::move(directory)), access_(access) {}
 
     // Answers GET or HEAD for a path below the directory, decoded, with or without a leading slash. Sends nothing when
     // there is no such file: the next route may know it.
@@ -27,6 +30,7 @@ class StaticFiles {
 
   private:
     std::string directory_;
+    const FileAccess* access_;
 };
 
 }  // namespace net

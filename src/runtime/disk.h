@@ -32,6 +32,8 @@ struct AppendOptions {
     bool cached = false;
     // Bytes of its first buffer: AppendFile::buffer_bytes() of the file before it, of the same stream. 0: small.
     size_t first_buffer = 0;
+    // The stream that it is of, see file_owner.h.
+    std::string owner{};
     // On the medium (fsync) before finish() renames it and is done.
     bool sync = false;
 };
@@ -79,11 +81,12 @@ class AppendFile {
 // end).
 
 // A whole small file, by way of path.tmp and a rename: a reader sees the old one or the new one. Makes directories.
-void write_file(std::string path, std::string bytes, Done done);
+// owner: the stream that it is of, see file_owner.h.
+void write_file(std::string path, std::string bytes, Done done, std::string owner = {});
 // The same for a file that is written again and again. The former one stays as path.tmp and is what the next one is
 // written into, where the file system can exchange two names: nothing is made and nothing removed, a seventh of the
 // time on ext4. Who opened it two writings ago and reads it still sees other bytes. A write_file leaves no path.tmp.
-void rewrite_file(std::string path, std::string bytes, Done done);
+void rewrite_file(std::string path, std::string bytes, Done done, std::string owner = {});
 // It is no error when there is no such file. With `empty_directory` the directory around it goes too when that is
 // empty.
 void remove(std::string path, Done done = nullptr, bool empty_directory = false);

@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "runtime/disk_engine.h"
+#include "runtime/file_owner.h"
 
 namespace runtime::disk {
 namespace {
@@ -64,6 +65,7 @@ void complete(Closing& c, Steps& step) {
         std::vector<iovec> part = {{patch.bytes.data(), patch.bytes.size()}};
         step("writing", [&] { return write_all(c.fd, part, patch.offset); });
     }
+    set_file_owner(c.fd, c.owner);
     if (c.sync) step("syncing", [&] { return fsync(c.fd); });
 }
 

@@ -30,6 +30,7 @@ struct Closing {
     std::vector<Patch> patches;
     std::string path;
     std::string rename_to;
+    std::string owner;
     const char* step = "closing";  // what it was at when it failed
 };
 

@@ -306,6 +306,7 @@ void File::maybe_close() {
     closing->patches = std::move(patches_);
     closing->path = path_;
     closing->rename_to = rename_to_;
+    closing->owner = options_.owner;
     closing->how = *end_;
     auto work = [closing] { return close_file(*closing); };
     auto done = [self = shared_from_this(), closing](int error) { self->on_closed(*closing, error); };

@@ -9,6 +9,7 @@
 
 #include "runtime/disk_closing.h"
 #include "runtime/disk_engine.h"
+#include "runtime/file_owner.h"
 
 namespace runtime::disk {
 namespace {
@@ -66,7 +67,7 @@ bool exchange(const std::string& one, const std::string& other) {
     return renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0;
 }
 
-int write_whole(const std::string& path, const std::string& bytes, Former former) {
+int write_whole(const std::string& path, const std::string& bytes, const std::string& owner, Former former) {
     const std::string temporary = path + ".tmp";
     const bool stays = former == Former::kStaysAsTemporary;
     int fd = -1;
@@ -75,6 +76,7 @@ int write_whole(const std::string& path, const std::string& bytes, Former former
     const bool reused = !error;
     if (!reused) error = open_empty(temporary, direct, fd);
     if (error) return error;
+    set_file_owner(fd, owner);
     for (size_t done = 0; done < bytes.size() && !error;) {
         const ssize_t n = write(fd, bytes.data() + done, bytes.size() - done);
         if (n > 0)
@@ -92,8 +94,10 @@ int write_whole(const std::string& path, const std::string& bytes, Former former
     return error;
 }
 
-void write_file(std::string path, std::string bytes, Former former, Done done) {
-    auto work = [path, former, bytes = std::move(bytes)] { return write_whole(path, bytes, former); };
+void write_file(std::string path, std::string bytes, std::string owner, Former former, Done done) {
+    auto work = [path, former, bytes = std::move(bytes), owner = std::move(owner)] {
+        return write_whole(path, bytes, owner, former);
+    };
     auto what = "writing " + path;
     auto temporary = path + ".tmp";
     in_turn(Step::kWrite, {std::move(path), std::move(temporary)}, std::move(what), std::move(work), std::move(done));
@@ -101,12 +105,12 @@ void write_file(std::string path, std::string bytes, Former former, Done done) {
 
 }  // namespace
 
-void write_file(std::string path, std::string bytes, Done done) {
-    write_file(std::move(path), std::move(bytes), Former::kGoes, std::move(done));
+void write_file(std::string path, std::string bytes, Done done, std::string owner) {
+    write_file(std::move(path), std::move(bytes), std::move(owner), Former::kGoes, std::move(done));
 }
 
-void rewrite_file(std::string path, std::string bytes, Done done) {
-    write_file(std::move(path), std::move(bytes), Former::kStaysAsTemporary, std::move(done));
+void rewrite_file(std::string path, std::string bytes, Done done, std::string owner) {
+    write_file(std::move(path), std::move(bytes), std::move(owner), Former::kStaysAsTemporary, std::move(done));
 }
 
 void remove(std::string path, Done done, bool empty_directory) {

@@ -43,6 +43,7 @@ struct House {
     net::AccessGuard access;
     net::SignedUrls signed_urls;
     net::Gate gate;
+    net::FileAccess files{gate};
     net::HookStats hook_stats;
     live::Registry registry;
     live::Events events;
@@ -203,8 +204,9 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
     // Before publishers: they end first, and their files are completed then.
     auto dvr = in_house<service::dvr::Service>(house, snapshot, house->registry, house->events);
     lifecycle.add(module_of("dvr", dvr));
-    lifecycle.add(module_of("hls", in_house<service::hls::Service>(house, snapshot, house->sessions, house->registry,
-                                                                   house->events, house->router, house->gate)));
+    lifecycle.add(
+        module_of("hls", in_house<service::hls::Service>(house, snapshot, house->sessions, house->registry,
+                                                         house->events, house->router, house->gate, house->files)));
     // Before publishers too: what they have published is still sent.
     lifecycle.add(module_of("forward", in_house<service::forward::Service>(house, snapshot, house->sessions,
                                                                            house->registry, post_json(house))));
@@ -216,9 +218,9 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
     lifecycle.add(
         module_of("http_live", in_house<service::http_live::Service>(house, snapshot, house->sessions, house->registry,
                                                                      house->router, house->gate)));
-    lifecycle.add(listening(
-        module_of("http_server", in_house<service::http_server::Service>(house, snapshot, house->sessions,
-                                                                         house->router, std::string(kSignature)))));
+    lifecycle.add(listening(module_of(
+        "http_server", in_house<service::http_server::Service>(house, snapshot, house->sessions, house->router,
+                                                               house->files, std::string(kSignature)))));
     service::api::Parts parts{house->sessions, house->registry,    house->api_router,
                               house->api_rows, *house->operations, api_controls(dvr)};
     auto api = in_house<service::api::Service>(house, snapshot, std::move(parts), std::string(kSignature),

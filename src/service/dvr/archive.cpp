@@ -84,8 +84,8 @@ void Archive::finish_left(const OpenRecording& left) {
 
 void Archive::finish(std::shared_ptr<Ending> ending) {
     auto job = [ending]() -> Result<void> {
-        ending->finished =
-            TRY(finish_file(ending->names.growing, ending->names.path, ending->whole, ending->duration_ms));
+        ending->finished = TRY(finish_file(ending->names.growing, ending->names.path, ending->whole,
+                                           ending->duration_ms, ending->names.stream.text()));
         return {};
     };
     runtime::disk::run(std::move(job), [this, alive = std::weak_ptr(alive_), ending](Result<void> result) {

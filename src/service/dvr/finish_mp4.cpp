@@ -123,7 +123,7 @@ Result<void> copy_range(int from, uint64_t offset, uint64_t size, int to, uint64
 }
 
 Result<void> finish_by_copy(int fd, const std::string& path, const struct stat& about, Finisher& finisher, bool sync) {
-    std::string copy = path + ".finishing";
+    std::string copy = path + ".finishing.tmp";
     Descriptor to(::open(copy.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, about.st_mode & 0777));
     if (to.get() < 0) return fail_errno("creating " + copy, errno);
     auto write = [&]() -> Result<void> {

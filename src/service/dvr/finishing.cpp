@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "protocol/flv/recording.h"
+#include "runtime/file_owner.h"
 #include "service/dvr/container.h"
 #include "service/dvr/finish_mp4.h"
 
@@ -131,7 +132,8 @@ Result<Finished> repair_flv(const std::string& growing) {
     return Finished{growing, scan.index().duration_ms(), end};
 }
 
-Result<Finished> finish_file(const std::string& growing, const std::string& path, bool whole, int64_t duration_ms) {
+Result<Finished> finish_file(const std::string& growing, const std::string& path, bool whole, int64_t duration_ms,
+                             const std::string& owner) {
     // Not within the braces: a return from there leaves what was built already.
     uint64_t size = TRY(size_of(growing));
     Finished finished{growing, duration_ms, size};
@@ -148,6 +150,7 @@ Result<Finished> finish_file(const std::string& growing, const std::string& path
         if (::unlink(growing.c_str()) != 0) return fail_errno("removing " + growing, errno);
         return finished;
     }
+    runtime::set_file_owner(growing, owner);
     finished.path = TRY(rename_to_free(growing, path));
     return finished;
 }

@@ -24,7 +24,8 @@ base::Result<Finished> repair_flv(const std::string& growing);
 
 // By the path's extension. whole: the file was closed in order (an FLV file needs nothing more then, duration_ms is
 // known; an MP4 file is turned from fragments into a plain one in any case). kNotFound: there is no such file.
-base::Result<Finished> finish_file(const std::string& growing, const std::string& path, bool whole,
-                                   int64_t duration_ms);
+// owner: the stream that it is of, see runtime/file_owner.h.
+base::Result<Finished> finish_file(const std::string& growing, const std::string& path, bool whole, int64_t duration_ms,
+                                   const std::string& owner = {});
 
 }  // namespace service::dvr

@@ -8,7 +8,9 @@ namespace service::hls {
 namespace disk = runtime::disk;
 
 DiskShelf::DiskShelf(ShelfHost& host, Names names, ShelfOptions options, const Index& index)
-    : Shelf(host, std::move(names), std::move(options), index), first_file_(static_cast<uint64_t>(base::wall_ms())) {}
+    : Shelf(host, std::move(names), std::move(options), index),
+      owner_(options_.stream ? options_.stream->text() : std::string()),
+      first_file_(static_cast<uint64_t>(base::wall_ms())) {}
 
 DiskShelf::~DiskShelf() { abandon(); }
 
@@ -18,8 +20,9 @@ void DiskShelf::open() {
     abandon();
     // Players read it soon, and nobody before it is complete. It is opened at once all the same: that its directory has
     // gone must be noticed, for with it went the others.
-    file_ = disk::AppendFile::create(path_of(names_.growing(first_file_ + files_++)),
-                                     {.flush_ms = 3000, .cached = true, .first_buffer = buffer_bytes_});
+    file_ =
+        disk::AppendFile::create(path_of(names_.growing(first_file_ + files_++)),
+                                 {.flush_ms = 3000, .cached = true, .first_buffer = buffer_bytes_, .owner = owner_});
 }
 
 base::Result<void> DiskShelf::write(std::span<const uint8_t> bytes) { return file_->append(bytes); }
@@ -72,11 +75,11 @@ void DiskShelf::write_shared(const Sealed& sealed) {
     if (naming_.new_key) {
         ++parts_;
         std::string bytes(sealed.key->bytes.begin(), sealed.key->bytes.end());
-        disk::write_file(options_.key_root + "/" + naming_.entry.key_path, std::move(bytes), part_done());
+        disk::write_file(options_.key_root + "/" + naming_.entry.key_path, std::move(bytes), part_done(), owner_);
     }
     if (naming_.new_map) {
         ++parts_;
-        disk::write_file(path_of(naming_.entry.map_path), *sealed.init, part_done());
+        disk::write_file(path_of(naming_.entry.map_path), *sealed.init, part_done(), owner_);
     }
 }
 
@@ -132,12 +135,14 @@ void DiskShelf::write_playlist(std::function<void(base::Result<void>)> then) {
     rewrite_ = false;
     // An ended list is the last for a while.
     const auto write = window_.ended() ? &disk::write_file : &disk::rewrite_file;
-    write(path_of(names_.playlist()), m3u8::write(window_.playlist()),
-          [self = shared_from_this(), then = std::move(then)](base::Result<void> result) {
-              self->playlist_good_ = result.has_value();
-              if (result && self->host_ && !self->disposed_) self->host_->shelf_changed(*self);
-              then(std::move(result));
-          });
+    write(
+        path_of(names_.playlist()), m3u8::write(window_.playlist()),
+        [self = shared_from_this(), then = std::move(then)](base::Result<void> result) {
+            self->playlist_good_ = result.has_value();
+            if (result && self->host_ && !self->disposed_) self->host_->shelf_changed(*self);
+            then(std::move(result));
+        },
+        owner_);
 }
 
 void DiskShelf::step_done() {

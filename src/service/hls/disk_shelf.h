@@ -60,6 +60,7 @@ class DiskShelf final : public Shelf, public std::enable_shared_from_this<DiskSh
     std::string path_of(const std::string& path) const { return options_.root + "/" + path; }
 
     std::unique_ptr<runtime::disk::AppendFile> file_;
+    const std::string owner_;    // of its files
     const uint64_t first_file_;  // its number; those of earlier runs are lower
     uint64_t files_ = 0;
     size_t buffer_bytes_ = 0;  // that the last one came to: the next is of the same stream

@@ -28,13 +28,14 @@ std::string place_of(const live::StreamKey& key, const config::VhostHls& hls, co
 }  // namespace
 
 Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
-                 const live::Events& events, net::HttpRouter& router, net::Gate& gate)
+                 const live::Events& events, net::HttpRouter& router, net::Gate& gate, net::FileAccess& files)
     : snapshot_(std::move(snapshot)),
       sessions_(sessions),
       registry_(registry),
       events_(events),
       viewers_(sessions),
       gate_(gate),
+      files_(files),
       roll_(snapshot_->global.hls_roll) {
     net::HttpRoute route;
     route.methods = {http::Method::kGet};
@@ -52,6 +53,7 @@ Service::~Service() { stop(); }
 base::Result<void> Service::start() {
     registry_.watch(*this);
     registry_.add_holder(*this);
+    files_.add(*this);
     started_ = true;
     house_ = runtime::spawn("hls-house", [this] { keep_house(); });
     return {};
@@ -62,6 +64,7 @@ void Service::stop() {
     started_ = false;
     registry_.unwatch(*this);
     registry_.remove_holder(*this);
+    files_.remove(*this);
     if (house_) house_.cancel_and_join();
     keep_roll();
     int64_t until = base::monotonic_ms() + kStopMs;

@@ -13,6 +13,7 @@
 #include "config/snapshot.h"
 #include "live/events.h"
 #include "live/registry.h"
+#include "net/file_access.h"
 #include "net/gate.h"
 #include "net/http_router.h"
 #include "net/session.h"
@@ -25,11 +26,11 @@
 
 namespace service::hls {
 
-class Service final : private live::StreamWatcher, private live::MemoryHolder {
+class Service final : private live::StreamWatcher, private live::MemoryHolder, private net::LiveFiles {
   public:
     // Adds its route to the router. All of them outlive it.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
-            const live::Events& events, net::HttpRouter& router, net::Gate& gate);
+            const live::Events& events, net::HttpRouter& router, net::Gate& gate, net::FileAccess& files);
     ~Service();  // stops: yields
 
     base::Result<void> start();
@@ -65,10 +66,12 @@ class Service final : private live::StreamWatcher, private live::MemoryHolder {
     void disconnect_asked();
 
     base::Result<void> handle(net::HttpRequest& request, net::HttpResponse& response);
+    base::Result<void> serve_live_file(const config::Vhost& vhost, const std::string& path,
+                                       const net::HttpRequest& request, net::HttpResponse& response) override;
     base::Result<void> playlist(const std::shared_ptr<Output>& output, const config::Vhost& vhost,
-                                net::HttpRequest& request, net::HttpResponse& response);
+                                const net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> master(const std::shared_ptr<Output>& output, const config::Vhost& vhost,
-                              net::HttpRequest& request, net::HttpResponse& response);
+                              const net::HttpRequest& request, net::HttpResponse& response);
     base::Result<std::string> let_in(const ViewerName& name, const Output& output, const config::Vhost& vhost,
                                      const net::HttpRequest& request, bool stays, runtime::ByteStream* client);
     // What is sent from now on is a viewer's, or else its stream's alone.
@@ -89,6 +92,7 @@ class Service final : private live::StreamWatcher, private live::MemoryHolder {
     Index index_;
     Viewers viewers_;
     net::Gate& gate_;
+    net::FileAccess& files_;
     std::set<ViewerName> asking_;  // that a guard is being asked about
     runtime::Event asked_{"a viewer's admission"};
     std::map<std::string, std::shared_ptr<Output>> outputs_;          // by where their playlist is

@@ -53,17 +53,21 @@ base::Result<void> Service::handle(net::HttpRequest& request, net::HttpResponse&
     config::SnapshotPtr snapshot = snapshot_;
     const config::Vhost* vhost = snapshot->vhost(net::vhost_name(request.message));
     if (!vhost) return {};
-    std::string path = path_below(*vhost, request.message.path);
+    return serve_live_file(*vhost, path_below(*vhost, request.message.path), request, response);
+}
+
+base::Result<void> Service::serve_live_file(const config::Vhost& vhost, const std::string& path,
+                                            const net::HttpRequest& request, net::HttpResponse& response) {
     std::string_view context = request.message.parameter("hls_ctx");
-    auto resource = index_.find(vhost->name, path);
-    auto output = resource ? nullptr : find_output(vhost->name, path);
+    auto resource = index_.find(vhost.name, path);
+    auto output = resource ? nullptr : find_output(vhost.name, path);
     // The gate is asked once for a viewer; whose request this is, is looked at each time.
-    auto allowed = net::check_play(*vhost, request.peer_ip, net::page_of(request.message.headers));
+    auto allowed = net::check_play(vhost, request.peer_ip, net::page_of(request.message.headers));
     if ((resource || output) && !allowed) return refuse_viewer(allowed.error(), response);
     if (resource) {
         const ViewerName viewer = viewer_name(resource->stream.get(), context);
         if (viewers_.banned(viewer)) return response.send_error(403, "this viewer was ended");
-        if (gate_.guards_parts(*vhost) && !viewers_.known(viewer)) {
+        if (gate_.guards_parts(vhost) && !viewers_.known(viewer)) {
             response.header("Cache-Control", "no-store");
             return response.send_error(403, "not without the playlist's hls_ctx");
         }
@@ -76,7 +80,7 @@ base::Result<void> Service::handle(net::HttpRequest& request, net::HttpResponse&
         }
         return {};
     }
-    if (output) return playlist(output, *vhost, request, response);
+    if (output) return playlist(output, vhost, request, response);
     return {};
 }
 
@@ -128,7 +132,7 @@ base::Result<std::string> Service::let_in(const ViewerName& name, const Output& 
 
 // The first answer to a viewer: the playlist with its id.
 base::Result<void> Service::master(const std::shared_ptr<Output>& output, const config::Vhost& vhost,
-                                   net::HttpRequest& request, net::HttpResponse& response) {
+                                   const net::HttpRequest& request, net::HttpResponse& response) {
     const ViewerName name = viewer_name(&output->key(), viewers_.issue(output->key().text()));
     const std::string& context = name.context;
     base::Result<void> admitted;
@@ -153,7 +157,7 @@ base::Result<void> Service::master(const std::shared_ptr<Output>& output, const 
 }
 
 base::Result<void> Service::playlist(const std::shared_ptr<Output>& output, const config::Vhost& vhost,
-                                     net::HttpRequest& request, net::HttpResponse& response) {
+                                     const net::HttpRequest& request, net::HttpResponse& response) {
     const config::VhostHls& hls = output->hls();
     const live::StreamKey& key = output->key();
     if (!output->view()) {

@@ -1,7 +1,6 @@
 #include "service/http_server/service.h"
 
 #include "base/log.h"
-#include "net/access_rules.h"
 #include "net/http_options.h"
 #include "net/static_files.h"
 
@@ -24,11 +23,14 @@ bool mount_is_for(std::string_view mount, std::string_view host) {
 }  // namespace
 
 Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, net::HttpRouter& router,
-                 std::string server_name)
+                 net::FileAccess& access, std::string server_name)
     : snapshot_(std::move(snapshot)),
       router_(router),
+      access_(access),
       server_name_(std::move(server_name)),
-      server_(sessions, router, options()) {}
+      server_(sessions, router, options()) {
+    access_.set_snapshot(snapshot_);
+}
 
 net::HttpServerOptions Service::options() const {
     auto options = net::http_server_options(snapshot_->http_server, snapshot_->global);
@@ -75,6 +77,7 @@ base::Result<std::move_only_function<void()>> Service::prepare(const config::Sna
 
 void Service::reload(const config::SnapshotPtr& next) {
     snapshot_ = next;
+    access_.set_snapshot(next);
     server_.set_options(options());
 }
 
@@ -82,19 +85,14 @@ base::Result<void> Service::serve_file(net::HttpRequest& request, net::HttpRespo
     config::SnapshotPtr snapshot = snapshot_;
     const std::string& path = request.message.path;
     const config::Vhost* vhost = snapshot->vhost(request.message.host);
-    // What was recorded here is no way around the rules of who may play.
-    if (vhost && net::is_media_file(path)) {
-        auto allowed = net::check_play(*vhost, request.peer_ip, net::page_of(request.message.headers));
-        if (!allowed) return response.send_error(403, allowed.error().text());
-    }
     if (vhost && vhost->http_static.enabled && mount_is_for(vhost->http_static.mount, request.message.host)) {
         std::string_view mount = mount_path(vhost->http_static.mount);
         if (path.starts_with(mount) && (path.size() == mount.size() || path[mount.size()] == '/'))
-            TRY(net::StaticFiles(vhost->http_static.dir)
+            TRY(net::StaticFiles(vhost->http_static.dir, &access_)
                     .serve(std::string_view(path).substr(mount.size()), request, response));
         if (response.started()) return {};
     }
-    return net::StaticFiles(snapshot->http_server.dir).serve(path, request, response);
+    return net::StaticFiles(snapshot->http_server.dir, &access_).serve(path, request, response);
 }
 
 }  // namespace service::http_server

@@ -1,12 +1,14 @@
 #pragma once
 // The HTTP server of http_server: its listeners, plain and TLS, and static files: each vhost's http_static, then
-// http_server.dir. Other services add their routes to the same router before it starts.
+// http_server.dir, for those who may have them (net/file_access.h). Other services add their routes to the same router
+// before it starts.
 
 #include <functional>
 #include <memory>
 #include <string>
 
 #include "config/snapshot.h"
+#include "net/file_access.h"
 #include "net/http_router.h"
 #include "net/http_server.h"
 #include "net/session.h"
@@ -16,8 +18,8 @@ namespace service::http_server {
 
 class Service {
   public:
-    // server_name: for the Server field. Both references outlive it.
-    Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, net::HttpRouter& router,
+    // server_name: for the Server field. The references outlive it. It tells `access` the configuration.
+    Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, net::HttpRouter& router, net::FileAccess& access,
             std::string server_name);
 
     base::Result<void> start();
@@ -37,6 +39,7 @@ class Service {
 
     config::SnapshotPtr snapshot_;
     net::HttpRouter& router_;
+    net::FileAccess& access_;
     std::string server_name_;
     net::TlsPair tls_pair_{"http_server/https"};
     net::HttpServer server_;

@@ -1,0 +1,54 @@
+#include "net/file_access.h"
+
+#include "net/access_rules.h"
+#include "net/http_visitor.h"
+
+namespace net {
+
+void FileAccess::set_snapshot(const config::SnapshotPtr& snapshot) {
+    snapshot_ = snapshot;
+    owners_ = std::make_shared<const FileOwners>(*snapshot);
+}
+
+base::Result<void> FileAccess::refuse(const base::Error& error, HttpResponse& response) const {
+    response.header("Cache-Control", "no-store");
+    return response.send_error(403, error.text());
+}
+
+// Hooks are not asked: a file of a stream that has ended is no play.
+base::Result<void> FileAccess::check(const config::Vhost& vhost, const FileOwner& owner,
+                                     const HttpRequest& request) const {
+    TRY(check_play(vhost, request.peer_ip, page_of(request.message.headers)));
+    if (!gate_.guards_parts(vhost)) return {};
+    if (owner.app.empty() || owner.stream.empty())
+        return base::fail(base::Code::kRefused, "whose stream this file is of cannot be told");
+    return gate_.check(
+        http_visitor(request, request.session_id, vhost.name, owner.app, owner.stream, SessionType::kHttp), vhost);
+}
+
+base::Result<void> FileAccess::admit(const FileOwnership& ownership, std::string_view real_path,
+                                     const HttpRequest& request, HttpResponse& response) const {
+    const config::SnapshotPtr snapshot = snapshot_;
+    auto refused = [&](const char* why) { return refuse(base::Error(base::Code::kRefused, why), response); };
+    if (ownership.orphaned) return refused("the file is of a vhost that there is no more");
+    for (const FileOwner& owner : ownership.owners) {
+        const config::Vhost* vhost = snapshot->find_vhost(owner.vhost);
+        if (!vhost) return refused("the file is of a vhost that there is no more");
+        if (owner.hls_path.empty()) continue;
+        for (LiveFiles* files : std::vector(live_)) {
+            TRY(files->serve_live_file(*vhost, owner.hls_path, request, response));
+            if (response.started()) return {};
+        }
+    }
+    for (const FileOwner& owner : ownership.owners)
+        if (auto allowed = check(*snapshot->find_vhost(owner.vhost), owner, request); !allowed)
+            return refuse(allowed.error(), response);
+    const bool is_media = is_media_file(real_path) || is_media_file(request.message.path);
+    if (!ownership.owners.empty() || !is_media) return {};
+    if (const config::Vhost* named = snapshot->vhost(request.message.host))
+        if (auto allowed = check_play(*named, request.peer_ip, page_of(request.message.headers)); !allowed)
+            return refuse(allowed.error(), response);
+    return {};
+}
+
+}  // namespace net

@@ -1,0 +1,112 @@
+#include "net/file_owners.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+namespace net {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FileOwnersTest : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        char name[] = "/tmp/file_owners_test.XXXXXX";
+        ASSERT_TRUE(mkdtemp(name) != nullptr);
+        base_ = fs::canonical(name);
+        snapshot_ = *config::default_snapshot();
+        snapshot_.http_server.dir = dir("html");
+        snapshot_.vhosts.clear();
+        for (const char* vhost : {"a.com", "b.com"}) add(vhost);
+    }
+    void TearDown() override { fs::remove_all(base_); }
+    std::string dir(const std::string& name) const { return base_ / name; }
+
+    config::Vhost& add(const std::string& name) {
+        config::Vhost vhost = config::default_snapshot()->vhosts.front();
+        vhost.name = name;
+        vhost.hls.enabled = vhost.dvr.enabled = vhost.http_static.enabled = false;
+        vhost.hls.path = dir("html");
+        vhost.hls.storage = "disk";
+        vhost.dvr.dvr_path = dir("html") + "/[app]/[stream].[timestamp].flv";
+        return snapshot_.vhosts.emplace_back(std::move(vhost));
+    }
+    config::Vhost& vhost(const std::string& name) {
+        return *std::ranges::find(snapshot_.vhosts, name, &config::Vhost::name);
+    }
+    FileOwnership find(const std::string& path, std::string_view mark = "") const {
+        return FileOwners(snapshot_).find(dir(path), mark);
+    }
+    // "a.com b.com"
+    std::string owners(const std::string& path, std::string_view mark = "") const {
+        std::string names;
+        for (const FileOwner& owner : find(path, mark).owners) names += (names.empty() ? "" : " ") + owner.vhost;
+        return names;
+    }
+
+    fs::path base_;
+    config::Snapshot snapshot_;
+};
+
+TEST_F(FileOwnersTest, WhatAFileSaysOfItself) {
+    vhost("b.com").hls.enabled = true;
+    auto found = find("html/live/x.ts", "a.com/live/sub/s");
+    ASSERT_EQ(found.owners.size(), 1u);
+    EXPECT_EQ(found.owners[0], (FileOwner{"a.com", "live/sub", "s", "live/x.ts"}));
+    EXPECT_EQ(find("elsewhere/x", "a.com/live/s").owners.at(0).hls_path, "") << "not below its hls_path";
+    // Its vhost is gone: who else may have written it, or nobody's.
+    EXPECT_EQ(owners("html/live/x-1.ts", "c.com/live/x"), "b.com");
+    EXPECT_FALSE(find("html/live/x-1.ts", "c.com/live/x").orphaned);
+    EXPECT_TRUE(find("other/x-1.ts", "c.com/live/x").orphaned);
+    for (const char* odd : {"a.com", "/", "//", "a.com/live", "a.com//s", "/live/s", "a.com/live/"})
+        EXPECT_EQ(owners("other/x.ts", odd), "") << odd;
+}
+
+TEST_F(FileOwnersTest, ByPatterns) {
+    EXPECT_EQ(owners("html/live/x-1.ts"), "") << "none of them writes";
+    vhost("a.com").hls.enabled = true;
+    EXPECT_EQ(find("html/live/x-1.ts").owners.at(0), (FileOwner{"a.com", "live", "x", "live/x-1.ts"}));
+    EXPECT_EQ(find("html/live/x.m3u8.tmp").owners.at(0), (FileOwner{"a.com", "live", "x", "live/x.m3u8"}));
+    EXPECT_EQ(owners("HTML/live/x-1.TS"), "a.com") << "where upper and lower case are the same";
+    EXPECT_EQ(owners("html2/live/x-1.ts"), "");
+    EXPECT_EQ(owners("html"), "");
+    vhost("b.com").hls.enabled = true;
+    EXPECT_EQ(owners("html/live/x-1.ts"), "a.com b.com");
+    vhost("b.com").hls.ts_file = "[vhost]/[stream]-[seq].ts";
+    EXPECT_EQ(owners("html/b.com/x-1.ts"), "a.com b.com") << "an application of a.com may be called b.com";
+    vhost("a.com").hls.ts_file = "[vhost]/[stream]-[seq].ts";
+    EXPECT_EQ(owners("html/b.com/x-1.ts"), "b.com");
+    vhost("a.com").hls.storage = "memory";
+    EXPECT_EQ(owners("html/live/x.m3u8"), "b.com");
+}
+
+TEST_F(FileOwnersTest, ByDirectories) {
+    vhost("a.com").hls.enabled = true;
+    EXPECT_EQ(owners("html/intro.mp4"), "a.com");
+    EXPECT_EQ(owners("html/page.html"), "") << "no media file";
+    vhost("b.com").dvr.enabled = true;
+    vhost("b.com").dvr.dvr_path = dir("html/b") + "/[app].flv";
+    EXPECT_EQ(owners("html/b/live/old-name.mp4"), "b.com") << "the deepest directory that anybody writes";
+    EXPECT_EQ(owners("html/intro.mp4"), "a.com");
+    vhost("b.com").dvr.dvr_path = dir("html") + "/[app].flv";
+    EXPECT_EQ(owners("html/intro.mp4"), "a.com b.com");
+    config::Vhost& third = add("c.com");
+    third.http_static = {true, "[vhost]/", dir("html")};
+    EXPECT_EQ(owners("html/intro.mp4"), "a.com b.com") << "http_server's directory is everybody's";
+    third.http_static.dir = dir("html/c");
+    EXPECT_EQ(owners("html/c/intro.mp4"), "c.com");
+}
+
+TEST_F(FileOwnersTest, DirectoriesAreWhereTheyReallyAre) {
+    fs::create_directories(base_ / "real");
+    fs::create_directory_symlink(base_ / "real", base_ / "html");
+    vhost("a.com").hls.enabled = true;
+    vhost("a.com").hls.path = dir("html/../html/");
+    EXPECT_EQ(find("real/live/x-1.ts").owners.at(0), (FileOwner{"a.com", "live", "x", "live/x-1.ts"}));
+    EXPECT_EQ(owners("html/live/x-1.ts"), "") << "no file is really there";
+}
+
+}  // namespace
+}  // namespace net
