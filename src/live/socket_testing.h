@@ -17,6 +17,7 @@ struct Wire {
     std::string input;
     bool end = false;
     bool closed = false;
+    uint64_t unacknowledged = 0;  // bytes that are on their way still
     runtime::ParkedHandler* handler = nullptr;
 
     void make_room(size_t bytes) {
@@ -65,6 +66,7 @@ class FakeSocket : public runtime::ByteStream {
     void acknowledge_soon() override {}
     void pace_reads(int64_t) override {}
     void shutdown_write() override {}
+    base::Result<uint64_t> try_finish() override { return wire_->unacknowledged; }
     std::string peer_ip() const override { return "127.0.0.1"; }
     std::string peer_address() const override { return "127.0.0.1:1"; }
     bool is_tls() const override { return false; }

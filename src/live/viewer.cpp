@@ -174,13 +174,13 @@ void Viewer::flush(int64_t now_ms) {
         size_t bytes = 0;
         size_t count = gather(parts, bytes);
         if (count == 0) {
-            progress_ms_ = now_ms;
+            if (!shut_) progress_ms_ = now_ms;
             if (state_ == State::kFinishing && await_peer_) {
                 if (!shut_) socket_->shutdown_write();
                 shut_ = true;
                 return;
             }
-            if (state_ == State::kFinishing) return die(rare_->end_reason, close_reason_);
+            if (state_ == State::kFinishing) return close_when_sent(now_ms);
             if (position_ >= end_offset()) return conclude("the stream ended", CloseReason::kStreamEnded);
             if (state_ == State::kPlaying && position_ < log_->head())
                 return conclude("the asked duration is over", CloseReason::kDurationOver);
@@ -192,6 +192,18 @@ void Viewer::flush(int64_t now_ms) {
         advance(*sent);
         blocked_ = *sent < bytes;
     }
+}
+
+// What the socket accepted may be on its way still: the pump comes back to it.
+void Viewer::close_when_sent(int64_t now_ms) {
+    auto left = socket_->try_finish();
+    if (!left || *left == 0) return die(rare_->end_reason, close_reason_);
+    if (!shut_) rare_->finish_until_ms = now_ms + kMaxFinishMs;
+    if (!shut_ || *left != rare_->unacknowledged) progress_ms_ = now_ms;
+    shut_ = true;
+    rare_->unacknowledged = *left;
+    if (now_ms > rare_->finish_until_ms) return die("it took too long to take the end", CloseReason::kTooSlow);
+    check_stall(now_ms);
 }
 
 // Too far behind: it goes on at the newest place to start, or at the next one that comes.
@@ -259,7 +271,7 @@ void Viewer::conclude(std::string_view why, CloseReason reason) {
 }
 
 void Viewer::send_control(base::Slice bytes) {
-    if (!log_ || bytes.empty()) return;
+    if (!log_ || bytes.empty() || shut_) return;
     if (pending_.size() >= kMostPending)
         return abort("too many control messages wait to be sent", CloseReason::kTooSlow);
     pending_.push_back(std::move(bytes));

@@ -52,6 +52,9 @@ class Viewer final : private runtime::ParkedHandler {
     // More input than this at once from somebody who came to watch is a flood.
     static constexpr size_t kMostInputBytes = 256 * 1024;
 
+    // Once all is with the socket, it may take so long to reach a peer that takes some of it within each send_timeout.
+    static constexpr int64_t kMaxFinishMs = 120'000;
+
     Viewer(ViewerHandler& handler, base::Ref<Stream> stream);
     ~Viewer();
     Viewer(const Viewer&) = delete;
@@ -118,6 +121,7 @@ class Viewer final : private runtime::ParkedHandler {
     void jump();
     void check_stall(int64_t now_ms);
     void conclude(std::string_view why, base::CloseReason reason);
+    void close_when_sent(int64_t now_ms);
     void peer_closed();
     // What is left of the packet under way goes out all the same. False: the viewer has ended, too much memory is
     // taken by such already.
@@ -135,7 +139,9 @@ class Viewer final : private runtime::ParkedHandler {
         int64_t stop_dts = INT64_MAX;
         uint64_t end_offset = UINT64_MAX;  // the stream is over: what lies beyond is not for it
         uint64_t skipped_bytes = 0;
-        size_t kept_bytes = 0;  // copies of the log among what is pending
+        size_t kept_bytes = 0;        // copies of the log among what is pending
+        uint64_t unacknowledged = 0;  // bytes, when it was last asked while it finishes
+        int64_t finish_until_ms = 0;
         std::string end_reason;
     };
     Rare& rare();
@@ -149,7 +155,7 @@ class Viewer final : private runtime::ParkedHandler {
     bool blocked_ : 1 = false;          // a send would have blocked; the loop will say when it is writable
     bool has_file_header_ : 1 = false;  // its first prefix was sent
     bool await_peer_ : 1 = false;       // it is finished when the peer closes
-    bool shut_ : 1 = false;             // and has been told that nothing more comes
+    bool shut_ : 1 = false;             // the socket has been told that nothing more comes
     uint32_t place_ = 0;                // index in its audience
     uint64_t position_ = 0;    // offset in the log of the next byte to send; while waiting: where to look for a start
     int64_t progress_ms_ = 0;  // monotonic: when a byte was last accepted, or nothing was left to send

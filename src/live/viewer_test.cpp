@@ -348,6 +348,42 @@ TEST_F(ViewerTest, StopsAfterItsDuration) {
     EXPECT_TRUE(client.ended);
 }
 
+TEST_F(ViewerTest, IsClosedWhenItsLastBytesHaveArrived) {
+    options.merge_ms = 10;  // how often the pump comes by
+    options.send_timeout_ms = 400;
+    publish_with(options);
+    publication.publish(video(0, true));
+    Client client(stream), silent(stream), leaving(stream);
+    client.last_words = silent.last_words = leaving.last_words = "BYE";
+    for (Client* one : {&client, &silent, &leaving}) {
+        one->wire->unacknowledged = 1'000;
+        one->join();
+    }
+    publication.end();
+    stream->end_viewers();
+    settle();
+    EXPECT_EQ(client.take(), "HEAD <FIRST 0 VH|->[0 v]BYE");
+    client.viewer.send_control(base::Slice::copy("PONG"));
+    leaving.wire->end = true;
+    leaving.wire->handler->on_readable();
+    // Longer than send_timeout, but it takes some.
+    for (int i = 0; i < 200 && !silent.ended; ++i) {
+        --client.wire->unacknowledged;
+        settle();
+    }
+    EXPECT_FALSE(client.ended);
+    EXPECT_EQ(client.take(), "") << "nothing comes behind the end";
+    EXPECT_TRUE(silent.ended);
+    EXPECT_TRUE(silent.why.starts_with("no byte accepted for ")) << silent.why;
+    EXPECT_EQ(silent.reason, base::CloseReason::kStreamEnded) << "the first that was given";
+    EXPECT_TRUE(leaving.ended);
+    EXPECT_EQ(leaving.reason, base::CloseReason::kStreamEnded);
+    client.wire->unacknowledged = 0;
+    settle(40);
+    EXPECT_TRUE(client.ended && client.wire->closed);
+    EXPECT_EQ(client.reason, base::CloseReason::kStreamEnded);
+}
+
 TEST_F(ViewerTest, HearsInputAndThePeersEnd) {
     publish_with(options);
     Client client(stream);

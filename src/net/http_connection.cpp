@@ -23,8 +23,9 @@ constexpr int64_t kLingerMs = 1'000;
 constexpr size_t kLingerBytes = 256 * 1024;
 
 // Lets the peer read our last words: a close while its bytes lie unread would reset the connection and lose them.
-void close_gently(runtime::ByteStream& stream) {
-    stream.shutdown_write();
+// within_ms: for what still lies in the TLS layer.
+void close_gently(runtime::ByteStream& stream, int64_t within_ms) {
+    if (!stream.finish(Deadline::in_ms(within_ms))) return;
     Deadline deadline = Deadline::in_ms(kLingerMs);
     for (size_t total = 0; total < kLingerBytes;) {
         auto got = stream.read(runtime::shared_read_buffer().first(kReadBytes), deadline);
@@ -224,7 +225,7 @@ HttpConnection::Next HttpConnection::serve_one() {
     if (!response.complete()) return end("the response was not complete", CloseReason::kSystemError);
     if (response.keep_alive()) return Next::kRequest;
     end("done", CloseReason::kDone);
-    close_gently(*transport_.stream);
+    close_gently(*transport_.stream, options_->response.write_timeout_ms);
     return Next::kClose;
 }
 
@@ -290,7 +291,7 @@ void HttpConnection::refuse_request(int status, std::string_view text) {
         status == 408 ? CloseReason::kPeerTimeout : CloseReason::kProtocolError);
     HttpRequest request;
     HttpResponse response(transport_, request, options_->response, false);
-    if (response.send_error(status, text)) close_gently(*transport_.stream);
+    if (response.send_error(status, text)) close_gently(*transport_.stream, kLingerMs);
 }
 
 void refuse_connection(runtime::ByteStream& stream, const HttpResponseOptions& options, int status) {
@@ -302,7 +303,7 @@ void refuse_connection(runtime::ByteStream& stream, const HttpResponseOptions& o
                            .field("Connection", "close")
                            .finish();
     auto bytes = std::span(reinterpret_cast<const uint8_t*>(head.data()), head.size());
-    if (stream.write(bytes, Deadline::in_ms(kLingerMs))) close_gently(stream);
+    if (stream.write(bytes, Deadline::in_ms(kLingerMs))) close_gently(stream, kLingerMs);
 }
 
 }  // namespace net

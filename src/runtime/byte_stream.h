@@ -69,6 +69,18 @@ class ByteStream {
     virtual void cancel_at_end(bool) {}
     // Half-close for writing after all written bytes; so that the peer reads them before the end.
     virtual void shutdown_write() = 0;
+    // The end in order, before closing: what was accepted may still lie in a layer above the kernel (TLS), which
+    // closing would lose; and what lies in the kernel is lost with a reset, if the peer says anything after the close.
+    // So try_finish says the end (close_notify, FIN) behind all of it; nothing may be written after that. How many
+    // bytes the peer's system has not acknowledged; while there are some it is to be asked again from time to time.
+    virtual base::Result<uint64_t> try_finish() { return 0; }
+    // Sends what it can of what was accepted. How many bytes the kernel has not taken.
+    virtual base::Result<uint64_t> try_drain() { return 0; }
+    // Yields until the kernel has it all, then shuts writing down.
+    virtual base::Result<void> finish(Deadline) {
+        shutdown_write();
+        return {};
+    }
     virtual std::string peer_ip() const = 0;       // "192.0.2.1", "2001:db8::1"
     virtual std::string peer_address() const = 0;  // "192.0.2.1:4711", "[2001:db8::1]:4711"
     virtual bool is_tls() const = 0;

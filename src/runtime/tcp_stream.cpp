@@ -1,7 +1,9 @@
 #include "runtime/tcp_stream.h"
 
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -167,7 +169,17 @@ void TcpStream::acknowledge_soon() {
     setsockopt(watch_.fd(), IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
 }
 
-void TcpStream::shutdown_write() { shutdown(watch_.fd(), SHUT_WR); }
+void TcpStream::shutdown_write() {
+    shutdown(watch_.fd(), SHUT_WR);
+    shut_ = true;
+}
+
+base::Result<uint64_t> TcpStream::try_finish() {
+    int unacknowledged = 0;  // bytes, the FIN as one
+    if (ioctl(watch_.fd(), SIOCOUTQ, &unacknowledged) < 0) return io_error("the end", errno);
+    if (unacknowledged > 0 && !shut_) shutdown_write();
+    return static_cast<uint64_t>(unacknowledged);
+}
 
 }  // namespace detail
 

@@ -30,6 +30,7 @@ class TcpStream final : public ByteStream {
     void acknowledge_soon() override;
     void pace_reads(int64_t interval_ms) override { watch_.pace(interval_ms); }
     void shutdown_write() override;
+    base::Result<uint64_t> try_finish() override;
     void cancel_at_end(bool on) override { watch_.cancel_at_end(on); }
     std::string peer_ip() const override { return peer_.ip_text(); }
     std::string peer_address() const override { return peer_.text(); }
@@ -40,6 +41,7 @@ class TcpStream final : public ByteStream {
   private:
     Watch watch_;
     PeerAddress peer_;
+    bool shut_ = false;  // for writing
 };
 
 }  // namespace runtime::detail

@@ -99,6 +99,7 @@ TlsStream::TlsStream(std::unique_ptr<TcpStream> plain, std::shared_ptr<SslContex
 
 TlsStream::~TlsStream() {
     say_farewell();
+    if (!failed_) static_cast<void>(flush());
     SSL_free(ssl_);
 }
 
@@ -107,7 +108,6 @@ void TlsStream::say_farewell() {
     ERR_clear_error();
     SSL_shutdown(ssl_);
     ERR_clear_error();
-    static_cast<void>(flush());
 }
 
 base::Error TlsStream::failure(int ssl_error) {
@@ -275,7 +275,29 @@ base::Result<void> TlsStream::write(std::span<const uint8_t> bytes, Deadline dea
 void TlsStream::shutdown_write() {
     shutdown_wanted_ = true;
     say_farewell();
+    if (!failed_) static_cast<void>(flush());
     if (failed_) plain_->shutdown_write();
+}
+
+base::Result<uint64_t> TlsStream::try_drain() {
+    if (failed_) return base::fail(base::Code::kClosed, "the TLS connection has failed");
+    TRY(flush());
+    return out_.size() - out_sent_;
+}
+
+base::Result<uint64_t> TlsStream::try_finish() {
+    say_farewell();
+    const uint64_t left = TRY(try_drain());
+    // The FIN comes behind all of it.
+    return left > 0 ? left : TRY(plain_->try_finish());
+}
+
+base::Result<void> TlsStream::finish(Deadline deadline) {
+    say_farewell();
+    if (failed_) return base::fail(base::Code::kClosed, "the TLS connection has failed");
+    TRY(flush_all(deadline));
+    plain_->shutdown_write();
+    return {};
 }
 
 void TlsStream::park(ParkedHandler& handler) {

@@ -16,7 +16,8 @@ namespace runtime::detail {
 class TlsStream final : public ByteStream, private ParkedHandler {
   public:
     TlsStream(std::unique_ptr<TcpStream> plain, std::shared_ptr<SslContext> context);
-    ~TlsStream() override;  // says close_notify if it goes without waiting
+    // Says close_notify, and loses what the socket does not take at once: finish() comes before that.
+    ~TlsStream() override;
 
     base::Result<void> accept(Deadline deadline);
     base::Result<void> connect(const std::string& host_name, Deadline deadline);
@@ -36,6 +37,9 @@ class TlsStream final : public ByteStream, private ParkedHandler {
     void pace_reads(int64_t interval_ms) override { plain_->pace_reads(interval_ms); }
     void cancel_at_end(bool on) override { plain_->cancel_at_end(on); }
     void shutdown_write() override;
+    base::Result<uint64_t> try_finish() override;
+    base::Result<uint64_t> try_drain() override;
+    base::Result<void> finish(Deadline deadline) override;
     std::string peer_ip() const override { return plain_->peer_ip(); }
     std::string peer_address() const override { return plain_->peer_address(); }
     bool is_tls() const override { return true; }
@@ -48,7 +52,7 @@ class TlsStream final : public ByteStream, private ParkedHandler {
 
     base::Result<void> handshake(Deadline deadline);
     base::Error failure(int ssl_error);
-    void say_farewell();
+    void say_farewell();  // close_notify, behind what is gathered
     base::Result<void> encrypt(std::span<const uint8_t> record);
     // Sends what is gathered; true when nothing is left.
     base::Result<bool> flush();

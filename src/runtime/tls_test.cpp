@@ -295,5 +295,60 @@ TEST_F(TlsTest, ParkedWritable) {
     server->unpark();
 }
 
+// Fills what lies between the two while the client does not read; how much was accepted.
+size_t fill(ByteStream& server) {
+    const std::vector<uint8_t> block(50'000, 'w');
+    size_t written = 0;
+    while (true) {
+        auto n = server.try_write(block);
+        EXPECT_TRUE(ok(n));
+        written += n.value_or(0);
+        if (n.value_or(0) < block.size()) return written;
+    }
+}
+
+TEST_F(TlsTest, TheEndComesBehindAllThatWasAccepted) {
+    auto [client, server] = connected();
+    ReadingHandler handler(*server);
+    server->park(handler);
+    const size_t written = fill(*server);
+    auto left = server->try_finish();
+    ASSERT_TRUE(ok(left));
+    EXPECT_GT(*left, 0u);
+    size_t got = 0;
+    while (true) {
+        auto some = read_shared(*client, soon());
+        ASSERT_TRUE(ok(some)) << "an end without close_notify is an error";
+        if (some->empty()) break;
+        got += some->size();
+        ASSERT_TRUE(ok(server->try_finish()));
+    }
+    EXPECT_EQ(got, written);
+    // The peer's system takes its time to acknowledge.
+    const Deadline limit = soon();
+    while (server->try_finish().value_or(0) > 0 && !limit.passed()) ASSERT_TRUE(ok(sleep_ms(5)));
+    EXPECT_EQ(server->try_finish().value_or(1), 0u);
+    server->unpark();
+}
+
+TEST_F(TlsTest, FinishWaitsForASlowReaderAndNotForEver) {
+    auto [client, server] = connected();
+    const size_t written = fill(*server);
+    EXPECT_TRUE(failed_with(server->finish(Deadline::in_ms(30)), Code::kTimeout));
+    size_t got = 0;
+    auto reader = spawn("reader", [&, stream = client.get()] {
+        while (true) {
+            auto some = read_shared(*stream, soon());
+            ASSERT_TRUE(ok(some));
+            if (some->empty()) return;
+            got += some->size();
+        }
+    });
+    EXPECT_TRUE(ok(server->finish(soon())));
+    server.reset();
+    EXPECT_TRUE(ok(reader.join(soon())));
+    EXPECT_EQ(got, written);
+}
+
 }  // namespace
 }  // namespace runtime

@@ -19,6 +19,7 @@ using runtime::Deadline;
 namespace {
 
 constexpr int64_t kWriteTimeoutMs = 10'000;
+constexpr int64_t kFinishPollMs = 20;
 constexpr int64_t kLingerMs = 1'000;  // a refused peer may read why for so long
 constexpr size_t kStackBytes = 64 * 1024;
 
@@ -103,7 +104,10 @@ Result<Connection::Outcome> Connection::serve() {
             return Outcome::kParked;
         }
         TRY(write_output(), "writing");
-        if (!work_->end_reason.empty()) return end(work_->end_reason);
+        if (!work_->end_reason.empty()) {
+            if (!work_->refused) await_acknowledgement();  // who is refused has time to read why anyway
+            return end(work_->end_reason);
+        }
         if (work_->input.empty()) {
             TRY(read_once());
             continue;
@@ -197,9 +201,18 @@ void Connection::will_end(std::string_view why, CloseReason reason) {
     if (work_ && work_->end_reason.empty()) work_->end_reason = why;
 }
 
+// All that was sent is with the peer, or it takes too long.
+void Connection::await_acknowledgement() {
+    Deadline limit = Deadline::in_ms(kWriteTimeoutMs);
+    while (!limit.passed()) {
+        auto left = work_->socket->try_finish();
+        if (!left || *left == 0 || !runtime::sleep_ms(kFinishPollMs)) return;
+    }
+}
+
 // The last words are on their way: closing at once might take them back.
 void Connection::linger() {
-    work_->socket->shutdown_write();
+    if (!work_->socket->finish(Deadline::in_ms(kWriteTimeoutMs))) return;
     Deadline limit = Deadline::in_ms(kLingerMs);
     while (true) {
         auto bytes = runtime::read_shared(*work_->socket, limit);

@@ -94,6 +94,7 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     Outcome end(const base::Error& error);
     void will_end(std::string_view why, base::CloseReason reason);
     void finish(std::string_view why, base::CloseReason reason);
+    void await_acknowledgement();
     void linger();
     runtime::Deadline deadline() const;
     std::string why_ended(const base::Error& error) const;

@@ -45,6 +45,11 @@ class SharedSocket::Lane final : public runtime::ByteStream {
     void acknowledge_soon() override { shared_.socket_->acknowledge_soon(); }
     void pace_reads(int64_t) override {}
     void shutdown_write() override {}
+    // The connection may go on, and says its end itself.
+    Result<uint64_t> try_finish() override {
+        if (shared_.failed()) return base::fail(Code::kClosed, shared_.why_);
+        return shared_.socket_->try_drain();
+    }
     std::string peer_ip() const override { return shared_.socket_->peer_ip(); }
     std::string peer_address() const override { return shared_.socket_->peer_address(); }
     bool is_tls() const override { return shared_.socket_->is_tls(); }
