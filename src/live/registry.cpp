@@ -96,9 +96,16 @@ void Registry::end_orphans(int64_t now_ms) {
             orphans.push_back(base::Ref<Stream>(stream));
     }
     for (auto& stream : orphans) {
-        base::log::trace("{}: the publisher has not come back for {} ms, its {} viewers are ended",
-                         stream->key().text(), stream->options().rejoin_timeout_ms, stream->viewer_count());
+        if (ending_[stream->key()].found(now_ms))
+            base::log::trace("{}: the publisher has not come back for {} ms, its {} viewers are ended",
+                             stream->key().text(), stream->options().rejoin_timeout_ms, stream->viewer_count());
         stream->end_viewers();
+    }
+    for (auto it = ending_.begin(); it != ending_.end();) {
+        auto past = it->second.ended(now_ms);
+        if (past && past->times > 1)
+            base::log::trace("{}: its viewers had what there was after {} ms", it->first.text(), past->ms);
+        it = past ? ending_.erase(it) : std::next(it);
     }
 }
 

@@ -9,6 +9,7 @@
 #include "base/ref.h"
 #include "live/stream.h"
 #include "runtime/coroutine.h"
+#include "runtime/log_limit.h"
 
 namespace live {
 
@@ -67,6 +68,7 @@ class Registry {
     std::vector<base::Ref<Stream>> all() const;
 
     std::map<StreamKey, Stream*> streams_;
+    std::map<StreamKey, runtime::LogCondition> ending_;  // whose viewers are being ended: for the log
     std::vector<StreamWatcher*> watchers_;
     std::vector<MemoryHolder*> holders_;
     size_t memory_ = 0;  // of the streams

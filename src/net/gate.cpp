@@ -2,9 +2,13 @@
 
 #include <algorithm>
 
-#include "base/log.h"
+#include "runtime/log_limit.h"
 
 namespace net {
+
+namespace {
+runtime::LogLimit gate_refusals;
+}  // namespace
 
 std::string_view action_name(Action action) {
     switch (action) {
@@ -47,8 +51,8 @@ bool Gate::guards_parts(const config::Vhost& vhost) const {
 void Gate::note_refusal(const Visitor& visitor, const base::Error& error) {
     if (error.code() == base::Code::kCancelled) return;
     ++refused_total_;
-    base::log::warn("{} of {}/{}/{} by {} refused: {}", action_name(visitor.action), visitor.vhost, visitor.app,
-                    visitor.stream, visitor.ip, error.text());
+    runtime::warn_some(gate_refusals, "{} of {}/{}/{} by {} refused: {}", action_name(visitor.action), visitor.vhost,
+                       visitor.app, visitor.stream, visitor.ip, error.text());
 }
 
 base::Result<void> Gate::check(Visitor visitor, const config::Vhost& vhost) {

@@ -7,6 +7,7 @@
 #include "net/forwarded.h"
 #include "protocol/http/date.h"
 #include "protocol/http/response_head.h"
+#include "runtime/log_limit.h"
 
 namespace net {
 
@@ -14,6 +15,14 @@ using base::CloseReason;
 using base::Code;
 using runtime::Deadline;
 using RequestStep = http::RequestParser::Step;
+
+namespace {
+runtime::LogLimit http_refusals;
+}  // namespace
+
+namespace {
+runtime::LogLimit http_failures;
+}  // namespace
 
 namespace {
 
@@ -239,7 +248,7 @@ void HttpConnection::answer(HttpResponse& response, HttpRequest& request, const 
         end(result.error());
         // A fault of the handler's; where the connection broke, this fails too.
         if (!response.started() && result.error().code() != Code::kCancelled) {
-            base::log::error("HTTP {} failed: {}", request.message.target, result.error().describe());
+            runtime::error_some(http_failures, "HTTP {} failed: {}", request.message.target, result.error().describe());
             response.close_after();
             auto told = response.send_error(500);
             if (told) result = {};
@@ -286,7 +295,7 @@ base::Result<void> HttpConnection::answer_options(HttpResponse& response, const 
 // What the peer sent cannot be served: say why, close gently.
 void HttpConnection::refuse_request(int status, std::string_view text) {
     ++server_.counters_.bad_requests;
-    base::log::warn("HTTP request from {} refused with {}: {}", peer_ip_, status, text);
+    runtime::warn_some(http_refusals, "HTTP request from {} refused with {}: {}", peer_ip_, status, text);
     end(fmt::format("refused with {}: {}", status, text),
         status == 408 ? CloseReason::kPeerTimeout : CloseReason::kProtocolError);
     HttpRequest request;

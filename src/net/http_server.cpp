@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/log.h"
 #include "net/http_connection.h"
+#include "runtime/log_limit.h"
 
 namespace net {
 
@@ -33,15 +33,17 @@ base::Result<void> HttpServer::listen(const runtime::SocketAddress& address, std
 uint16_t HttpServer::port(size_t listener) const { return listeners_.at(listener)->socket->port(); }
 
 void HttpServer::accept_loop(Listener& listener) {
+    runtime::LogCondition failing;
     while (true) {
         auto stream = listener.socket->accept(runtime::Deadline::never());
         if (!stream) {
             if (stream.error().code() == base::Code::kCancelled) return;
-            base::log::error("HTTP accept: {}", stream.error().describe());
+            runtime::note_failure(failing, "HTTP accept", stream.error());
             // Most likely there are no descriptors left; trying again at once would only burn time.
             if (!runtime::sleep_ms(100)) return;
             continue;
         }
+        runtime::note_success(failing, "HTTP accept");
         auto admitted = sessions_.admit_connection(options_->max_connections, (*stream)->peer_ip());
         if (admitted) {
             start(*std::move(stream), listener.tls);

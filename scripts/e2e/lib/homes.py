@@ -12,8 +12,10 @@ UNDER_SANITIZERS = {
     "test_disk",
     "test_drain",
     "test_dvr_faults",
+    "test_file_owners",
     "test_hls_faults",
     "test_limits",
+    "test_log_rates",
     "test_overload",
     "test_reload_whole",
     "test_rtc_attacks",
@@ -23,6 +25,7 @@ UNDER_SANITIZERS = {
     "test_rtc_offers",
     "test_rtc_transport",
     "test_stream_memory",
+    "test_tls_ends",
     "test_tls_reload",
 }
 

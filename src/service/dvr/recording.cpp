@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "protocol/flv/metadata.h"
+#include "runtime/log_limit.h"
 
 namespace service::dvr {
 
@@ -13,6 +14,10 @@ using base::Code;
 using base::Result;
 using media::Frame;
 using media::Kind;
+
+namespace {
+runtime::LogLimit dvr_failures;
+}  // namespace
 
 namespace {
 
@@ -214,8 +219,8 @@ void Recording::fail(const base::Error& error) {
     std::string path = file_ ? file_->names.path : options_.path;
     bool worth_a_line = failures_ % kLogEvery == 0;
     if (worth_a_line)
-        base::log::error("dvr: {}: {}: {}; another file begins in {} s", key().text(), path, error.describe(),
-                         kRetryMs / 1000);
+        runtime::error_some(dvr_failures, "dvr: {}: {}: {}; another file begins in {} s", key().text(), path,
+                            error.describe(), kRetryMs / 1000);
     if (failures_++ == 0) archive_.tell_failed(key(), path, error.text());
     end_file(false);
     cutter_.file_ended();
@@ -233,7 +238,8 @@ void Recording::refuse(const Frame& frame) {
     Track& track = tracks_[place(frame.kind)];
     if (std::exchange(track.told, true)) return;
     std::string reason = file_->container->refusal();
-    base::log::error("dvr: {}: {} is not recorded: {}", key().text(), media::codec_info(frame.codec).name, reason);
+    runtime::error_some(dvr_failures, "dvr: {}: {} is not recorded: {}", key().text(),
+                        media::codec_info(frame.codec).name, reason);
     archive_.tell_failed(key(), file_->names.path, reason);
 }
 

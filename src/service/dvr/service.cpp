@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "runtime/log_limit.h"
 #include "runtime/workers.h"
 
 namespace service::dvr {
@@ -15,6 +16,10 @@ namespace service::dvr {
 using base::Code;
 using base::fail;
 using base::Result;
+
+namespace {
+runtime::LogLimit dvr_refusals;
+}  // namespace
 
 namespace {
 
@@ -135,7 +140,7 @@ bool Service::check_name(const live::StreamKey& key, const std::string& pattern)
     auto good = check_names(key);
     if (good) return true;
     ++archive_.counters().refused;
-    base::log::error("dvr: {} is not recorded: {}", key.text(), good.error().text());
+    runtime::error_some(dvr_refusals, "dvr: {} is not recorded: {}", key.text(), good.error().text());
     archive_.tell_failed(key, pattern, good.error().text());
     return false;
 }

@@ -8,8 +8,13 @@
 #include "base/log.h"
 #include "media/aac.h"
 #include "media/track.h"
+#include "runtime/log_limit.h"
 
 namespace service::hls {
+
+namespace {
+runtime::LogLimit hls_failures;
+}  // namespace
 
 namespace {
 
@@ -282,7 +287,7 @@ void Output::shelf_failed(Shelf&, const std::string& path, const base::Error& er
 void Output::failed(const std::string& path, const std::string& reason, bool for_good) {
     ++failures_;
     const std::string& policy = options_.hls.on_error;
-    base::log::warn("HLS of {} failed: {}", options_.key.text(), reason);
+    runtime::warn_some(hls_failures, "HLS of {} failed: {}", options_.key.text(), reason);
     events_.tell(live::OutputFailed{options_.key, "hls", path, reason});
     if (off_ || !stream_) return;
     if (policy == "disconnect") return disconnect_(options_.key, reason);

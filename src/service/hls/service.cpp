@@ -7,8 +7,13 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "runtime/log_limit.h"
 
 namespace service::hls {
+
+namespace {
+runtime::LogLimit hls_refusals;
+}  // namespace
 
 namespace {
 
@@ -93,7 +98,7 @@ bool Service::idle() const {
 // ---- Streams
 
 void Service::refuse(const live::StreamKey& key, const std::string& reason) {
-    base::log::warn("HLS of {} refused: {}", key.text(), reason);
+    runtime::warn_some(hls_refusals, "HLS of {} refused: {}", key.text(), reason);
     events_.tell(live::OutputFailed{key, "hls", {}, reason});
 }
 

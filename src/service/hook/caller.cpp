@@ -5,12 +5,17 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/hmac.h"
+#include "runtime/log_limit.h"
 
 namespace service::hook {
 
 using base::Code;
 using base::Result;
 using runtime::Deadline;
+
+namespace {
+runtime::LogLimit hook_failures;
+}  // namespace
 
 namespace {
 
@@ -76,9 +81,9 @@ Result<void> Caller::call(const Call& call, const config::VhostHttpHooks& hooks,
     }
     ++counters.failures;
     bool late = !verdict && verdict.error().code() == Code::kTimeout;
-    base::log::warn("hook {} {} failed: {}", name, shown(call.url),
-                    late ? fmt::format("no answer within {} ms", hooks.timeout)
-                         : (verdict ? verdict->why : verdict.error().text()));
+    runtime::warn_some(hook_failures, "hook {} {} failed: {}", name, shown(call.url),
+                       late ? fmt::format("no answer within {} ms", hooks.timeout)
+                            : (verdict ? verdict->why : verdict.error().text()));
     return base::fail(late ? Code::kTimeout : Code::kOther,
                       fmt::format("{}: {}", name, late ? "no answer in time" : "no valid answer"));
 }

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <climits>
 
-#include "base/log.h"
 #include "net/service_id.h"
+#include "runtime/log_limit.h"
 
 namespace service::hook {
 
@@ -14,6 +14,10 @@ using base::Code;
 using base::Result;
 using net::Action;
 using net::Hook;
+
+namespace {
+runtime::LogLimit open_hooks;
+}  // namespace
 
 namespace {
 
@@ -124,8 +128,8 @@ Result<void> Service::admit(const net::Visitor& visitor, const config::Vhost& vh
         }
         if (called.error().code() == Code::kRefused || !open)
             return base::fail(base::CloseReason::kRefusedHook, called.error().text());
-        base::log::warn("{} of {} goes on without the hook's answer (fail_open)", net::action_name(visitor.action),
-                        visitor.ip);
+        runtime::warn_some(open_hooks, "{} of {} goes on without the hook's answer (fail_open)",
+                           net::action_name(visitor.action), visitor.ip);
     }
     if (visitor.action == Action::kPublish) publishers_.came(visitor);
     return {};

@@ -5,16 +5,20 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "media/h264.h"
 #include "media/h265.h"
 #include "net/rtc_stats.h"
 #include "protocol/rtp/payload/keyframe.h"
+#include "runtime/log_limit.h"
 
 namespace service::rtc {
 
 using media::Codec;
 using media::Kind;
+
+namespace {
+runtime::LogLimit unplayable_frames;
+}  // namespace
 
 namespace {
 
@@ -89,13 +93,13 @@ void BridgeFromFrames::note_video(const media::Frame& frame) {
         options.keep_sei = options_.keep_sei;
         video_packetizer_ = rtp::make_packetizer(frame.codec, options);
         if (!video_packetizer_)
-            base::log::warn("rtc: {}: {} is not played by WebRTC", stream_.key().text(),
-                            media::codec_info(frame.codec).name);
+            runtime::warn_some(unplayable_frames, "rtc: {}: {} is not played by WebRTC", stream_.key().text(),
+                               media::codec_info(frame.codec).name);
     }
     std::string fmtp = video_fmtp_;
     if (frame.sequence_header && video_packetizer_) {
         if (auto set = video_packetizer_->set_header(frame); !set)
-            base::log::warn("rtc: {}: {}", stream_.key().text(), set.error().text());
+            runtime::warn_some(unplayable_frames, "rtc: {}: {}", stream_.key().text(), set.error().text());
         nalu_length_size_ = length_size_of(frame);
         gop_is_of_older_header_ = !(frame.payload == video_header_);
         video_header_ = frame.payload;
@@ -113,8 +117,8 @@ void BridgeFromFrames::note_audio(const media::Frame& frame) {
     audio_codec_ = frame.codec;
     audio_usable_ = is_audio_convertible(frame.codec);
     if (!audio_usable_)
-        base::log::warn("rtc: {}: {} is not played by WebRTC", stream_.key().text(),
-                        media::codec_info(frame.codec).name);
+        runtime::warn_some(unplayable_frames, "rtc: {}: {} is not played by WebRTC", stream_.key().text(),
+                           media::codec_info(frame.codec).name);
     announce();
 }
 

@@ -5,13 +5,13 @@
 
 #include <algorithm>
 
-#include "base/log.h"
 #include "live/options.h"
 #include "live/rtp_lane.h"
 #include "media/h264.h"
 #include "protocol/sdp/format.h"
 #include "protocol/sdp/negotiation.h"
 #include "protocol/sdp/text.h"
+#include "runtime/log_limit.h"
 #include "service/rtc/player.h"
 #include "service/rtc/publisher.h"
 
@@ -19,6 +19,10 @@ namespace service::rtc {
 
 using media::Codec;
 using media::Kind;
+
+namespace {
+runtime::LogLimit codec_refusals;
+}  // namespace
 
 namespace {
 
@@ -93,8 +97,8 @@ void add_codecs_to_play(std::vector<sdp::CodecWish>& codecs, const live::Stream*
         codecs.push_back(std::move(own));
         return;
     }
-    base::log::warn("rtc-play: {} was asked for, {} has {}: it is refused", wish, stream->key().text(),
-                    media::codec_info(own.codec).name);
+    runtime::warn_some(codec_refusals, "rtc-play: {} was asked for, {} has {}: it is refused", wish,
+                       stream->key().text(), media::codec_info(own.codec).name);
 }
 
 ReceiveFormat receive_format(const sdp::NegotiatedMedia& media) {

@@ -5,8 +5,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/rtc_stats.h"
+#include "runtime/log_limit.h"
 
 namespace service::rtc {
+
+namespace {
+runtime::LogLimit unsent_tracks;
+}  // namespace
 
 Player::Player(MediaParts parts, base::Ref<live::Stream> stream, const std::vector<SendFormat>& formats,
                uint16_t first_sequence)
@@ -55,8 +60,8 @@ void Player::match_tracks() {
             break;
         }
         if (!lanes.empty() && std::ranges::find(places_, static_cast<int8_t>(place)) == places_.end())
-            base::log::warn("rtc-play: {} was negotiated, and the stream has none: not sent",
-                            media::codec_info(tracks_[place].codec()).name);
+            runtime::warn_some(unsent_tracks, "rtc-play: {} was negotiated, and the stream has none: not sent",
+                               media::codec_info(tracks_[place].codec()).name);
     }
     cursor_ = lane_.ring().end();
     keyframe_from_ = 0;

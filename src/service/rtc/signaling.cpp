@@ -8,15 +8,19 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/log.h"
 #include "net/http_visitor.h"
 #include "net/service_id.h"
 #include "protocol/sdp/description.h"
 #include "runtime/dns.h"
+#include "runtime/log_limit.h"
 #include "service/rtc/candidates.h"
 #include "service/rtc/pages.h"
 
 namespace service::rtc {
+
+namespace {
+runtime::LogLimit offer_refusals;
+}  // namespace
 namespace {
 
 using base::Code;
@@ -277,8 +281,9 @@ Result<Answer> Signaling::begin(const Endpoint& endpoint, OfferRequest& offer, c
     ask.acodec = offer.acodec;
     auto answer = sessions_.create(std::move(ask));
     if (!answer)
-        base::log::warn("{} of {}/{}/{} by WebRTC from {} refused: {}", net::action_name(endpoint.action), vhost->name,
-                        offer.app, offer.stream, request.peer_ip, answer.error().text());
+        runtime::warn_some(offer_refusals, "{} of {}/{}/{} by WebRTC from {} refused: {}",
+                           net::action_name(endpoint.action), vhost->name, offer.app, offer.stream, request.peer_ip,
+                           answer.error().text());
     return answer;
 }
 

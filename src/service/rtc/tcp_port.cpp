@@ -4,7 +4,7 @@
 #include <array>
 
 #include "base/clock.h"
-#include "base/log.h"
+#include "runtime/log_limit.h"
 
 namespace service::rtc {
 namespace {
@@ -152,14 +152,16 @@ TcpPort::~TcpPort() {
 }
 
 void TcpPort::accept_loop() {
+    runtime::LogCondition failing;
     while (true) {
         auto stream = listener_->accept(runtime::Deadline::never());
         if (!stream) {
             if (stream.error().code() == base::Code::kCancelled) return;
-            base::log::error("WebRTC accept: {}", stream.error().describe());
+            runtime::note_failure(failing, "WebRTC accept", stream.error());
             if (!runtime::sleep_ms(100)) return;
             continue;
         }
+        runtime::note_success(failing, "WebRTC accept");
         take(*std::move(stream));
     }
 }

@@ -1,7 +1,7 @@
 #include "service/rtc/udp_port.h"
 
 #include "base/clock.h"
-#include "base/log.h"
+#include "runtime/log_limit.h"
 
 namespace service::rtc {
 namespace {
@@ -31,14 +31,16 @@ void UdpPort::commit(size_t bytes, const stun::Address& to, uint32_t flow, uint1
 }
 
 void UdpPort::receive_loop() {
+    runtime::LogCondition failing;
     while (true) {
         auto packets = socket_->receive_batch(runtime::Deadline::never());
         if (!packets) {
             if (packets.error().code() == base::Code::kCancelled) return;
-            base::log::error("WebRTC receiving: {}", packets.error().describe());
+            runtime::note_failure(failing, "WebRTC receiving", packets.error());
             if (!runtime::sleep_ms(100)) return;
             continue;
         }
+        runtime::note_success(failing, "WebRTC receiving");
         const int64_t now_us = base::monotonic_us();
         for (const runtime::UdpPacket& packet : *packets) {
             came_to_ = packet.came_to;

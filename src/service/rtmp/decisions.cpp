@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "runtime/log_limit.h"
 #include "service/rtmp/connection.h"
 #include "service/rtmp/service.h"
 
@@ -13,6 +14,10 @@ namespace service::rtmp {
 using base::CloseReason;
 using base::Code;
 using base::Result;
+
+namespace {
+runtime::LogLimit rtmp_refusals;
+}  // namespace
 
 namespace {
 
@@ -73,7 +78,7 @@ void Connection::decide() {
 // The connection ends, and the peer has time to read why; but what else goes on over it is not disturbed.
 void Connection::refuse(std::string_view what, const base::Error& why) {
     std::string text = fmt::format("{} refused: {}", what, why.text());
-    base::log::warn("RTMP {}", text);
+    runtime::warn_some(rtmp_refusals, "RTMP {}", text);
     if (!serving() || active()) return;
     work_->refused = true;
     will_end(text, why.close_reason());

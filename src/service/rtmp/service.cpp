@@ -1,6 +1,7 @@
 #include "service/rtmp/service.h"
 
 #include "base/log.h"
+#include "runtime/log_limit.h"
 
 namespace service::rtmp {
 
@@ -32,15 +33,17 @@ Result<void> Service::listen(const config::ListenAddresses& addresses, std::shar
 }
 
 void Service::accept_loop(Listener& listener) {
+    runtime::LogCondition failing;
     while (true) {
         auto socket = listener.socket->accept(Deadline::never());
         if (!socket) {
             if (socket.error().code() == base::Code::kCancelled) return;
-            base::log::error("RTMP accept: {}", socket.error().describe());
+            runtime::note_failure(failing, "RTMP accept", socket.error());
             // Most likely there are no descriptors left; trying again at once would only burn time.
             if (!runtime::sleep_ms(100)) return;
             continue;
         }
+        runtime::note_success(failing, "RTMP accept");
         const std::string ip = (*socket)->peer_ip();
         auto admitted = sessions_.admit_connection(static_cast<size_t>(snapshot_->global.max_connections), ip);
         if (!admitted) {

@@ -1,0 +1,101 @@
+#pragma once
+// Lines of the log whose rate somebody else decides: a client that is refused again and again, a condition that a loop
+// finds at each pass. LogLimit writes a few at once, then one a second, and the next one tells how many were left out.
+// LogCondition tells when something begins and when it is over. Not for several threads.
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+namespace runtime {
+
+class LogLimit {
+  public:
+    static constexpr int64_t kBurst = 20;
+    static constexpr int64_t kIntervalMs = 1'000;  // for each line beyond the burst
+
+    explicit LogLimit(int64_t burst = kBurst, int64_t interval_ms = kIntervalMs)
+        : interval_ms_(interval_ms), room_ms_(burst * interval_ms) {}
+
+    // Whether a line may be written now; else it is counted as left out.
+    bool admits(int64_t now_ms) {
+        // What has been written is owed interval_ms_ each, and paid off by time.
+        owed_until_ms_ = std::max(owed_until_ms_, now_ms);
+        if (owed_until_ms_ + interval_ms_ > now_ms + room_ms_) {
+            ++left_out_;
+            return false;
+        }
+        owed_until_ms_ += interval_ms_;
+        return true;
+    }
+    uint64_t left_out() const { return left_out_; }
+    // For the end of the line that was admitted; empty: none was left out since the one before.
+    std::string take_left_out() {
+        const uint64_t count = std::exchange(left_out_, 0);
+        return count == 0 ? std::string() : fmt::format(" ({} more like it were left out before)", count);
+    }
+
+  private:
+    int64_t interval_ms_;
+    int64_t room_ms_;
+    int64_t owed_until_ms_ = 0;
+    uint64_t left_out_ = 0;
+};
+
+class LogCondition {
+  public:
+    // Over when it has not been found for so long: what comes and goes is one.
+    static constexpr int64_t kCalmMs = 1'000;
+
+    struct Past {
+        uint64_t times;
+        int64_t ms;
+    };
+    // It was found. True: it begins.
+    bool found(int64_t now_ms) {
+        if (times_ == 0) began_ms_ = now_ms;
+        last_ms_ = now_ms;
+        return times_++ == 0;
+    }
+    // It is not there now. What it was, where it is over.
+    std::optional<Past> ended(int64_t now_ms) {
+        if (times_ == 0 || now_ms - last_ms_ < kCalmMs) return std::nullopt;
+        return Past{std::exchange(times_, 0), last_ms_ - began_ms_};
+    }
+    bool active() const { return times_ > 0; }
+
+  private:
+    uint64_t times_ = 0;
+    int64_t began_ms_ = 0;
+    int64_t last_ms_ = 0;
+};
+
+template <class... Args>
+void warn_some(LogLimit& limit, fmt::format_string<Args...> format, Args&&... args) {
+    if (base::log::enabled(base::log::Level::kWarn) && limit.admits(base::monotonic_ms()))
+        base::log::write(base::log::Level::kWarn,
+                         fmt::format(format, std::forward<Args>(args)...) + limit.take_left_out());
+}
+template <class... Args>
+void error_some(LogLimit& limit, fmt::format_string<Args...> format, Args&&... args) {
+    if (base::log::enabled(base::log::Level::kError) && limit.admits(base::monotonic_ms()))
+        base::log::write(base::log::Level::kError,
+                         fmt::format(format, std::forward<Args>(args)...) + limit.take_left_out());
+}
+
+// Of something that is tried in a loop: an error when it begins to fail, a line when it works again.
+inline void note_failure(LogCondition& failing, std::string_view what, const base::Error& error) {
+    if (failing.found(base::monotonic_ms())) base::log::error("{}: {}; it is tried again", what, error.describe());
+}
+inline void note_success(LogCondition& failing, std::string_view what) {
+    if (!failing.active()) return;
+    if (auto past = failing.ended(base::monotonic_ms()))
+        base::log::warn("{} works again, after {} failures within {} ms", what, past->times, past->ms);
+}
+
+}  // namespace runtime
