@@ -19,7 +19,9 @@ namespace runtime {
 class ParkedHandler {
   public:
     // Called from the loop's coroutine; they must not yield. Each may destroy the stream or unpark it.
-    virtual void on_readable() = 0;  // edge: read until would-block
+    // Edge: read until would-block. A TCP stream says that also after some kB, when it is the others' turn, and calls
+    // again soon.
+    virtual void on_readable() = 0;
     virtual void on_writable() = 0;  // edge: only after a try_write that would have blocked
     virtual void on_hangup() = 0;    // the peer is gone (RST, both directions shut, error)
 

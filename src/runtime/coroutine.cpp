@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "runtime/coroutine_state.h"
+#include "runtime/cpu_slice.h"
 #include "runtime/immortal.h"
 #include "runtime/reactor.h"
 #include "runtime/services.h"
@@ -18,6 +19,8 @@ namespace {
 
 // After so many units of work a coroutine lets the others run.
 constexpr uint32_t kProgressBound = 1 << 20;
+// What the bytes lead to may take much longer than they do: after so many the clock is looked at.
+constexpr uint32_t kLookUnits = 8 * 1024;
 
 struct State {
     bool running = false;
@@ -26,6 +29,7 @@ struct State {
     base::Ref<Coroutine> main;
     Coroutine* first = nullptr;  // of all that live, without the main one
     size_t count = 0;            // of them
+    size_t max_count = SIZE_MAX;
     int no_yield = 0;
     std::map<std::string, CoroutineInfo, std::less<>> high_water_marks;  // by name; names are few
 };
@@ -163,7 +167,7 @@ Wake suspend(Deadline deadline, Waiting why, bool cancellable) {
     if (cancellable && me.cancelled) return Wake::kCancelled;
     if (!me.condition) me.condition = st_cond_new();
     CHECK(me.condition != nullptr);
-    me.progress = 0;
+    me.progress = me.progress_looked = 0;
     const bool late = [&] {
         const Away away(me, why, deadline);
         return st_cond_timedwait(me.condition, timeout_until(deadline)) < 0;
@@ -193,8 +197,10 @@ base::Result<void> account(size_t units) {
     Coroutine& me = current();
     if (me.cancelled) return wake_result(Wake::kCancelled);
     me.progress += static_cast<uint32_t>(std::min<size_t>(units, kProgressBound));
-    if (me.progress < kProgressBound) return {};
-    return yield();
+    if (me.progress >= kProgressBound) return yield();
+    if (me.progress - me.progress_looked < kLookUnits) return {};
+    me.progress_looked = me.progress;
+    return turn_is_long(kLongestTurnUs) ? yield() : base::Result<void>();
 }
 
 NoYield::NoYield() { ++state.no_yield; }
@@ -209,6 +215,10 @@ base::Ref<Coroutine> start_coroutine(std::string name, std::move_only_function<v
 #if defined(__SANITIZE_ADDRESS__)
     stack_bytes *= 4;  // the sanitizer's frames are that much larger; it is address space only
 #endif
+    if (state.count + 1 >= state.max_count) {  // with the first one, as coroutine_count() has it
+        errno = EAGAIN;
+        return {};
+    }
     coroutine->thread = st_thread_create(first_frame, coroutine.get(), 0, static_cast<int>(stack_bytes));
     if (!coroutine->thread) return {};
     coroutine->stack = &take_stack(coroutine->thread, stack_bytes);
@@ -351,6 +361,8 @@ std::string new_context_id() {
 
 ContextScope::ContextScope(const std::string& id) : previous_(std::exchange(detail::current().context_id, id)) {}
 ContextScope::~ContextScope() { detail::current().context_id = std::move(previous_); }
+
+void limit_coroutines(size_t max_count) { state.max_count = max_count; }
 
 std::vector<CoroutineInfo> stack_high_water_marks() {
     for (auto* c = state.first; c; c = c->next) {

@@ -93,6 +93,8 @@ struct CoroutineInfo {
 inline constexpr size_t kMostCalls = 64;
 std::vector<CoroutineInfo> list_coroutines(bool with_calls = false);
 size_t coroutine_count();
+// spawn() fails, as without memory, where there are so many. For tests of that.
+void limit_coroutines(size_t max_count);
 // The deepest stack that any coroutine of this name has had, where stacks are painted (SRS_DEBUG): for
 // doc/architecture.md.
 std::vector<CoroutineInfo> stack_high_water_marks();

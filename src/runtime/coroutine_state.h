@@ -29,7 +29,8 @@ class Coroutine : public base::RefCounted<Coroutine> {
     bool started = false;
     bool cancelled = false;
     bool done = false;
-    uint32_t progress = 0;  // what it did since it last let others run; see account()
+    uint32_t progress = 0;         // what it did since it last let others run; see account()
+    uint32_t progress_looked = 0;  // when account() last looked at the clock
     // While it waits, for those who look at it: for what (null: it runs, or has not yet), on which descriptor (-1:
     // none), since when and until when by the loop's clock, and the frame in which its stack goes on.
     const char* waits_for = nullptr;
@@ -86,7 +87,8 @@ void cancel(Coroutine& coroutine);
 base::Result<void> wake_result(Wake wake, std::source_location where = std::source_location::current());
 
 // Called before work that may succeed without waiting: one whose peer is always faster than itself must let the others
-// run now and then. Units are bytes, or what takes about as long.
+// run now and then: after a megabyte, or when the loop's turn has become long. Units are bytes, or what takes about as
+// long.
 base::Result<void> account(size_t units);
 
 // While it exists nothing may yield: a ParkedHandler runs.

@@ -14,20 +14,17 @@ int64_t thread_cpu_us() {
     return now.tv_sec * 1'000'000LL + now.tv_nsec / 1000;
 }
 
-namespace {
-
-bool turn_is_long() { return base::monotonic_us() - detail::pulse.turn_began_us.load() >= kLongTurnUs; }
-
-}  // namespace
+bool turn_is_long(int64_t us) {
+    return base::monotonic_us() - detail::pulse.turn_began_us.load(std::memory_order_relaxed) >= us;
+}
 
 bool slice_is_over(int64_t own_us) {
     if (own_us < kSliceUs / 2) return false;
-    return own_us >= kSliceUs || turn_is_long();
+    return own_us >= kSliceUs || turn_is_long(kLongTurnUs);
 }
 
-void await_short_turn() {
-    constexpr int kMostTurns = 200;
-    for (int turns = 0; turns < kMostTurns && turn_is_long(); ++turns)
+void await_short_turn(int64_t long_us, int max_turns) {
+    for (int turns = 0; turns < max_turns && turn_is_long(long_us); ++turns)
         if (!yield()) return;
 }
 

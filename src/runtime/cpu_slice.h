@@ -17,12 +17,16 @@ int64_t thread_cpu_us();
 // everybody's turns add up before the loop looks at its sockets again.
 constexpr int64_t kSliceUs = 500;
 constexpr int64_t kLongTurnUs = 1'000;
+// What one coroutine may make of a turn, whatever its peer sends.
+constexpr int64_t kLongestTurnUs = 5'000;
 // Whether who has had the loop for so long should give way.
 bool slice_is_over(int64_t own_us);
+// Whether so much time has passed since the loop looked at its sockets.
+bool turn_is_long(int64_t us);
 
 // For one of perhaps hundreds that have something to do at the same moment, each a little: yields while the loop's turn
 // is long already, not for ever. Whoever is cancelled does not wait.
-void await_short_turn();
+void await_short_turn(int64_t long_us = kLongTurnUs, int max_turns = 200);
 
 class CpuSlice {
   public:

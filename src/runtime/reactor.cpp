@@ -33,6 +33,8 @@ struct Reactor {
     base::Ref<Coroutine> poster;
     base::Ref<Coroutine> pacing;
     ReadPacer pacer;
+    const Watch* reading = nullptr;  // whose on_readable() runs
+    size_t reading_left = 0;         // bytes that it may still read
     bool stopping = false;
     ReactorCounters counters;
 
@@ -52,6 +54,8 @@ struct Reactor {
         posted.push_back({fd, slots[static_cast<size_t>(fd)].generation, events});
         wake(*poster);
     }
+    template <class Events, class Unpack>
+    void deliver_all(const Events& events, size_t count, Unpack unpack);
     void drain();
     void deliver_posted();
 };
@@ -65,6 +69,8 @@ constexpr int kBatch = 256;
 // Parked handlers run on these stacks.
 constexpr size_t kHandlerStackBytes = 256 * 1024;
 constexpr size_t kPacerStackBytes = 32 * 1024;
+// What is behind one event takes little, and so it is counted by time how many come in a row.
+constexpr int64_t kDeliverUs = 1000;
 constexpr uint32_t kEndEvents = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
 constexpr uint32_t kGoneEvents = EPOLLHUP | EPOLLERR;
 
@@ -73,6 +79,21 @@ Watch* watch_of(ReadPacer::Ticket ticket) {
     return slot ? slot->watch : nullptr;
 }
 }  // namespace
+
+// Yields when it has had the loop for long; what an event is for may be gone by then, which deliver() sees.
+template <class Events, class Unpack>
+void Reactor::deliver_all(const Events& events, size_t count, Unpack unpack) {
+    int64_t began_us = base::monotonic_us();
+    for (size_t i = 0; i < count && !stopping; ++i) {
+        {
+            NoYield guard;
+            unpack(events[i]);
+        }
+        if (base::monotonic_us() - began_us < kDeliverUs) continue;
+        static_cast<void>(yield());
+        began_us = base::monotonic_us();
+    }
+}
 
 void Reactor::drain() {
     static std::array<epoll_event, kBatch> events;
@@ -84,13 +105,11 @@ void Reactor::drain() {
         if (ready < 0) continue;
         const int count = epoll_wait(epoll, events.data(), kBatch, 0);
         ++counters.turns;
-        NoYield guard;
-        for (int i = 0; i < count; ++i) {
+        deliver_all(events, static_cast<size_t>(std::max(0, count)), [this](const epoll_event& event) {
             ++counters.events;
-            const auto& event = events[static_cast<size_t>(i)];
             deliver(static_cast<int>(event.data.u64 & UINT32_MAX), static_cast<uint32_t>(event.data.u64 >> 32),
                     event.events);
-        }
+        });
     }
 }
 
@@ -101,10 +120,10 @@ void Reactor::deliver_posted() {
             CHECK(woken == Wake::kWoken);
             continue;
         }
-        // Handlers may post again.
+        // Handlers may post again: that is for the next turn.
         const auto batch = std::exchange(posted, {});
-        NoYield guard;
-        for (const auto& one : batch) deliver(one.fd, one.generation, one.events);
+        deliver_all(batch, batch.size(), [this](const Posted& one) { deliver(one.fd, one.generation, one.events); });
+        if (!posted.empty()) static_cast<void>(yield());
     }
 }
 
@@ -267,6 +286,14 @@ void Watch::unpark() {
 
 void Watch::post_readable() { reactor.post(fd_, EPOLLIN); }
 
+size_t Watch::room_to_read() const { return reactor.reading == this ? reactor.reading_left : SIZE_MAX; }
+
+void Watch::was_read(size_t bytes) {
+    if (reactor.reading != this) return;
+    reactor.reading_left -= bytes;
+    if (reactor.reading_left == 0) post_readable();
+}
+
 void Watch::on_events(uint32_t events) {
     if (events & (EPOLLIN | kEndEvents)) readable_ = true;
     if (events & (EPOLLOUT | kGoneEvents)) writable_ = true;
@@ -287,7 +314,10 @@ void Watch::call_handler(uint32_t events) {
         return slot && slot->watch->parked_;
     };
     if (events & (EPOLLIN | EPOLLRDHUP) && !(events & EPOLLERR)) {
+        reactor.reading = this;
+        reactor.reading_left = kHandlerBytes;
         handler_->on_readable();
+        reactor.reading = nullptr;
         if (!still_parked()) return;
     }
     if (events & EPOLLOUT && wants_write_ && !(events & kGoneEvents)) {

@@ -19,6 +19,8 @@ class Coroutine;
 // 24 bytes: there are as many as connections.
 class Watch {
   public:
+    // What a parked handler may read in one call of on_readable(). It is called again soon, after the others.
+    static constexpr size_t kHandlerBytes = 16 * 1024;
     static constexpr uint32_t kEdges = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
 
     Watch() = default;
@@ -55,6 +57,10 @@ class Watch {
     // For the pacer: wakes the reader. Ticks until the next turn, or 0: no more.
     int64_t take_turn();
     void read_much() { hurried_ = true; }
+
+    // How much may be read now: in a parked handler's on_readable() what is left of kHandlerBytes.
+    size_t room_to_read() const;
+    void was_read(size_t bytes);
 
     // Ok when it is readable, or was woken for it; check by trying.
     base::Result<void> wait_readable(Deadline deadline);

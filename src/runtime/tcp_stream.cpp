@@ -80,12 +80,14 @@ base::Result<std::unique_ptr<TcpStream>> TcpStream::make(int fd, const PeerAddre
 
 base::Result<ByteStream::TryRead> TcpStream::try_read(std::span<uint8_t> buffer) {
     CHECK(!buffer.empty());
-    while (watch_.readable()) {
+    buffer = buffer.first(std::min(buffer.size(), watch_.room_to_read()));
+    while (watch_.readable() && !buffer.empty()) {
         const ssize_t n = recv(watch_.fd(), buffer.data(), buffer.size(), MSG_DONTWAIT);
         if (n == 0) return TryRead{0, true};
         if (n > 0) {
             if (static_cast<size_t>(n) < buffer.size()) watch_.read_fell_short();
             if (static_cast<size_t>(n) >= kMuch) watch_.read_much();
+            watch_.was_read(static_cast<size_t>(n));
             return TryRead{static_cast<size_t>(n), false};
         }
         if (errno == EAGAIN) {

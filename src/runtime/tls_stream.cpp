@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "runtime/coroutine_state.h"
+#include "runtime/cpu_slice.h"
 
 namespace runtime {
 namespace detail {
@@ -16,6 +17,7 @@ namespace {
 constexpr size_t kRecordBytes = 16 * 1024;   // the most plain text of a TLS record
 constexpr size_t kOutBytes = 64 * 1024;      // gathered before a send
 constexpr size_t kOutBound = kOutBytes * 4;  // a peer that makes OpenSSL answer without end and reads nothing
+constexpr int kMaxTurns = 20;                // of the loop, that a step of a handshake gives way to others
 constexpr size_t kTlsCallUnits = 8 * 1024;   // for account(): encryption costs more than copying
 
 // Takes up to a record's worth of bytes out of an iovec list, copying only where it lies in pieces.
@@ -124,6 +126,8 @@ base::Error TlsStream::failure(int ssl_error) {
 
 base::Result<void> TlsStream::handshake(Deadline deadline) {
     while (true) {
+        // Its dearest step takes most of a millisecond, and hundreds may come to it at once.
+        await_short_turn(kLongestTurnUs, kMaxTurns);
         ERR_clear_error();
         const int done = SSL_do_handshake(ssl_);
         const int error = SSL_get_error(ssl_, done);
