@@ -20,10 +20,8 @@ class Reaper {
   public:
     void bury(Viewer& viewer, ViewerHandler& handler, std::string_view why) {
         dead_.push_back({&viewer, &handler, std::string(why)});
-        if (!running_) {
-            running_ = true;
-            runtime::spawn("viewer-reaper", [this] { run(); });
-        }
+        // Without a coroutine now, the next that dies sees to them all.
+        if (!running_) running_ = static_cast<bool>(runtime::spawn("viewer-reaper", [this] { run(); }));
     }
     void forget(Viewer& viewer) {
         std::erase_if(dead_, [&](const Dead& dead) { return dead.viewer == &viewer; });
