@@ -382,7 +382,11 @@ def test_connections_over_the_limit_are_refused(servers):
     for kind in ("rtmp", "http"):  # the connections that looked whether it listens
         server.wait_log(f"{kind} ended")
     before = server.fds()
-    first = [bad.plain(server.rtmp_port) for _ in range(20)]
+    # Those that say nothing would make room.
+    first = [rtmp.Client("127.0.0.1", server.rtmp_port) for _ in range(20)]
+    for client in first:
+        client.handshake()
+        client.connect("live")
     wait_until(lambda: server.fds() >= before + 20, 5, "20 connections are taken")
     wait_closed([bad.plain(server.rtmp_port) for _ in range(5)], AT_ONCE)
     server.wait_log(r"max_connections|limit|too many", 2, mark)

@@ -19,7 +19,7 @@ HALF_OPEN_SECONDS = 10
 
 def large_server(servers):
     options = rtc.options()
-    return servers(**{**options, "top": options["top"] + "max_connections 15000;\n"})
+    return servers(**{**options, "top": options["top"].replace("rtc_server {", "rtc_server { max_offers 10000;", 1)})
 
 
 @pytest.fixture(scope="module")

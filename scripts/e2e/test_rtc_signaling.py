@@ -183,7 +183,8 @@ def test_rules_and_limits_are_for_webrtc_too(servers, certificate):
     key, cert = certificate
     top = rtc.TOP.replace("API_PORT;", f"API_PORT; https {{ enabled on; listen 127.0.0.1:HTTPS_PORT; key {key}; cert {cert}; }}", 1)
     rules = "security { enabled on; deny play 127.0.0.1; }"
-    server = servers(top=top + "max_connections 8;\n", vhosts=default_vhost(vhost=rtc.VHOST % "" + rules))
+    limits = "address_limits { exempt none; rtc_offers 7; }\n"
+    server = servers(top=top + limits, vhosts=default_vhost(vhost=rtc.VHOST % "" + rules))
     expect(post(server, kind="whep"), 403)
     with http.Connection(server.https_port, tls=True) as connection:
         places = []
@@ -194,8 +195,8 @@ def test_rules_and_limits_are_for_webrtc_too(servers, certificate):
             if response.status != 201:
                 break
             places.append(response.headers["location"])
-        expect(response, 503, "max_connections")
-        assert len(places) == 7 and response.headers["retry-after"], f"this connection and seven sessions: {places}, {response.describe()}"
+        expect(response, 503, "rtc_offers")
+        assert len(places) == 7 and response.headers["retry-after"], f"seven offers: {places}, {response.describe()}"
         connection.request("DELETE", places[0])
         expect(connection.read_response("DELETE"), 200)
         wait_until(lambda: connection.request("POST", path, offer(), **SDP) or connection.read_response().status == 201, 5, "a place is free")

@@ -23,6 +23,10 @@ void add_listening(std::vector<Row>& rows) {
     const Scope tcp{"rtc_server/tcp",
                     [](const auto& root) -> decltype(auto) { return (root.snapshot->rtc_server.tcp); }};
     rows.push_back(
+        row(kServer, "max_offers", &S::max_offers, 2000, count(1, 100'000), kLive,
+            "Offers that are not connected yet, at once: for one more the oldest is dropped. Each is dropped "
+            "after 10 s; about 45 kB each."));
+    rows.push_back(
         row(tcp, "enabled", &RtcTcp::enabled, false, none(), kRestart, "WebRTC over TCP (RFC 6544, passive)."));
     rows.push_back(row(tcp, "listen", &RtcTcp::listen, {{"", 8000}}, none(), kRestart, "TCP addresses for media."));
 }

@@ -37,6 +37,10 @@ void add_limits(std::vector<Row>& rows) {
                        "New connections a second that are taken from one address; 0: any number."));
     rows.push_back(row(scope, "burst", &A::burst, 20, count(1, 1'000'000), kLive,
                        "So many may come at once, before the rate counts."));
+    rows.push_back(row(scope, "hls_viewers", &A::hls_viewers, 1000, count(0, 10'000'000), kLive,
+                       "HLS viewers (hls_ctx) that one address may have at once; 0: any number."));
+    rows.push_back(row(scope, "rtc_offers", &A::rtc_offers, 100, count(0, 1'000'000), kLive,
+                       "WebRTC offers of one address that are not connected yet; 0: any number."));
     rows.push_back(row(scope, "exempt", &A::exempt,
                        {*base::IpNetwork::parse("127.0.0.0/8"), *base::IpNetwork::parse("::1")}, none(), kLive,
                        "Addresses and networks without these limits: this machine, proxies; none: there are none."));

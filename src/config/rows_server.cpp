@@ -27,7 +27,10 @@ void add_global(std::vector<Row>& rows) {
     rows.push_back(row(scope, "srs_log_file", &G::srs_log_file, "./objs/srs.log", none(), kLive,
                        "The log file when srs_log_tank is file."));
     rows.push_back(row(scope, "max_connections", &G::max_connections, 1000, count(1, 1'000'000), kLive,
-                       "Connections of all protocols together; one more is closed at once."));
+                       "Connections of all protocols together: TCP, TLS, and WebRTC sessions connected by UDP. For one "
+                       "more, one that has not asked for anything yet is closed, or else it is refused."));
+    rows.push_back(row(scope, "max_hls_viewers", &G::max_hls_viewers, 20'000, count(1, 10'000'000), kLive,
+                       "HLS viewers (hls_ctx) at once. They are no connections; one more is answered with 503."));
     rows.push_back(row(scope, "daemon", &G::daemon, true, none(), kRestart, "Go into the background after the start."));
     rows.push_back(row(scope, "utc_time", &G::utc_time, false, none(), kLive,
                        "Times in the log and in file names are UTC instead of local time."));

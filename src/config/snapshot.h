@@ -27,6 +27,7 @@ struct Global {
     std::string srs_log_level_v2{};  // may be empty
     std::string srs_log_file{};
     int max_connections{};
+    int max_hls_viewers{};
     bool daemon{};
     bool utc_time{};
     int pithy_print_ms{};
@@ -154,6 +155,8 @@ struct AddressLimits {
     int connections{};  // at once; 0: no limit
     double rate{};      // new ones a second; 0: no limit
     int burst{};        // so many more than the rate at once
+    int hls_viewers{};  // and rtc_offers: at once; 0: no limit
+    int rtc_offers{};
     IpNetworks exempt{};
 };
 
@@ -172,6 +175,7 @@ struct RtcServer {
     ListenAddresses listen{};  // UDP
     std::string protocol{};    // udp, tcp or all
     int reuseport{};           // one socket per address is enough here
+    int max_offers{};          // that are not connected yet
     RtcTcp tcp{};
     std::vector<std::string> candidate{};  // see service/rtc/candidates.h
     bool use_auto_detect_network_ip{};

@@ -8,21 +8,26 @@ namespace net {
 
 using base::IpAddress;
 
-void AddressLimiter::set_options(Options options) {
-    options_ = std::move(options);
-    options_.burst = std::max(options_.burst, 1u);
-    entries_.clear();
-    idle_.clear();
+IpAddress AddressLimiter::key_of(const IpAddress& address) {
+    return address.is_v4() ? address : base::IpNetwork(address, 64).address();
 }
 
-// False: no limit is for it.
+void AddressLimiter::set_options(Options options) {
+    if (options == options_) return;
+    options_ = std::move(options);
+    options_.burst = std::max(options_.burst, 1u);
+    idle_.clear();
+    std::erase_if(entries_, [](const auto& one) { return one.second.connections == 0; });
+    for (auto& [key, entry] : entries_) entry = {entry.connections, static_cast<double>(options_.burst)};
+}
+
 bool AddressLimiter::limits(std::string_view ip, IpAddress& key) const {
     if (!on()) return false;
     auto address = IpAddress::parse(ip);
     if (!address) return false;
     for (const base::IpNetwork& network : options_.exempt)
         if (network.contains(*address)) return false;
-    key = address->is_v4() ? *address : base::IpNetwork(*address, 64).address();
+    key = key_of(*address);
     return true;
 }
 
@@ -62,7 +67,7 @@ void AddressLimiter::forget(int64_t now_ms) {
     }
 }
 
-base::Result<void> AddressLimiter::admit(std::string_view ip, int64_t now_ms) {
+base::Result<void> AddressLimiter::admit(std::string_view ip, int64_t now_ms, bool counts_rate) {
     IpAddress key;
     if (!limits(ip, key)) return {};
     forget(now_ms);
@@ -73,7 +78,11 @@ base::Result<void> AddressLimiter::admit(std::string_view ip, int64_t now_ms) {
                           fmt::format("{} connections from this address, the limit of address_limits.connections",
                                       found->second.connections));
     }
-    if (options_.rate <= 0) return {};
+    if (options_.rate <= 0 || !counts_rate) return {};
+    return admit_rate(key, now_ms);
+}
+
+base::Result<void> AddressLimiter::admit_rate(const IpAddress& key, int64_t now_ms) {
     Entry& entry = this->entry(key);
     refill(entry, now_ms);
     if (entry.tokens < 1) {
@@ -92,20 +101,17 @@ base::Result<void> AddressLimiter::admit(std::string_view ip, int64_t now_ms) {
     return {};
 }
 
-void AddressLimiter::opened(std::string_view ip) {
-    IpAddress key;
-    if (!limits(ip, key)) return;
-    Entry& entry = this->entry(key);
+// Also where nothing is limited: a reload may change that.
+void AddressLimiter::opened(const IpAddress& ip) {
+    Entry& entry = this->entry(key_of(ip));
     set_busy(entry);
     ++entry.connections;
 }
 
-void AddressLimiter::closed(std::string_view ip, int64_t now_ms) {
-    IpAddress key;
-    if (!limits(ip, key)) return;
-    auto it = entries_.find(key);
+void AddressLimiter::closed(const IpAddress& ip, int64_t now_ms) {
+    auto it = entries_.find(key_of(ip));
     if (it == entries_.end() || it->second.connections == 0) return;
-    if (--it->second.connections == 0) set_idle(key, it->second);
+    if (--it->second.connections == 0) set_idle(it->first, it->second);
     forget(now_ms);
 }
 

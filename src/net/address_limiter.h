@@ -36,16 +36,18 @@ class AddressLimiter {
         uint64_t forgotten = 0;
     };
 
-    // Everything that was known is forgotten: opened() follows for each connection there is.
+    // The connections of an address: of IPv6 the network.
+    static base::IpAddress key_of(const base::IpAddress& address);
+    // The connections that there are stay counted; how fast they came is forgotten.
     void set_options(Options options);
     const Options& options() const { return options_; }
     bool on() const { return options_.on(); }
 
     // Whether another connection may come from there; if so it has used up its share of the rate. Text that is no
-    // address passes. kRefused.
-    base::Result<void> admit(std::string_view ip, int64_t now_ms);
-    void opened(std::string_view ip);
-    void closed(std::string_view ip, int64_t now_ms);
+    // address passes. counts_rate: false: it has used up its share before. kRefused.
+    base::Result<void> admit(std::string_view ip, int64_t now_ms, bool counts_rate = true);
+    void opened(const base::IpAddress& ip);
+    void closed(const base::IpAddress& ip, int64_t now_ms);
 
     size_t addresses() const { return entries_.size(); }
     const Counters& counters() const { return counters_; }
@@ -60,7 +62,9 @@ class AddressLimiter {
     };
     using Entries = std::map<base::IpAddress, Entry>;  // a tree: nobody can choose addresses that collide
 
+    // False: no limit is for it.
     bool limits(std::string_view ip, base::IpAddress& key) const;
+    base::Result<void> admit_rate(const base::IpAddress& key, int64_t now_ms);
     Entry& entry(const base::IpAddress& key);
     void set_idle(const base::IpAddress& key, Entry& entry);
     void set_busy(Entry& entry);

@@ -15,16 +15,22 @@ AddressLimiter limiter(uint32_t connections, double rate, uint32_t burst, std::s
     return out;
 }
 
+base::IpAddress address(std::string_view ip) { return base::IpAddress::parse(ip).value_or(base::IpAddress()); }
+
 bool open(AddressLimiter& limiter, std::string_view ip, int64_t now_ms = 0) {
     if (!limiter.admit(ip, now_ms)) return false;
-    limiter.opened(ip);
+    limiter.opened(address(ip));
     return true;
 }
 
-TEST(AddressLimiter, OffKeepsNothing) {
-    AddressLimiter off;
-    for (int i = 0; i < 100; ++i) EXPECT_TRUE(open(off, "192.0.2.1"));
-    EXPECT_EQ(off.addresses(), 0u);
+TEST(AddressLimiter, CountsWhereNothingIsLimited) {
+    AddressLimiter l;
+    for (int i = 0; i < 100; ++i) EXPECT_TRUE(open(l, "192.0.2.1"));
+    EXPECT_EQ(l.addresses(), 1u);
+    l.set_options({100, 0, 1, {}});
+    EXPECT_FALSE(open(l, "192.0.2.1")) << "they are there, and count from now on";
+    for (int i = 0; i < 100; ++i) l.closed(address("192.0.2.1"), 0);
+    EXPECT_EQ(l.addresses(), 0u);
 }
 
 TEST(AddressLimiter, ConnectionsAtOnce) {
@@ -35,12 +41,12 @@ TEST(AddressLimiter, ConnectionsAtOnce) {
     EXPECT_FALSE(open(l, "::ffff:192.0.2.1"));
     EXPECT_TRUE(open(l, "192.0.2.2"));
     EXPECT_EQ(l.counters().too_many, 2u);
-    l.closed("192.0.2.1", 0);
+    l.closed(address("192.0.2.1"), 0);
     EXPECT_TRUE(open(l, "192.0.2.1"));
-    for (int i = 0; i < 2; ++i) l.closed("192.0.2.1", 0);
-    l.closed("192.0.2.2", 0);
+    for (int i = 0; i < 2; ++i) l.closed(address("192.0.2.1"), 0);
+    l.closed(address("192.0.2.2"), 0);
     EXPECT_EQ(l.addresses(), 0u) << "without a rate nothing is to be remembered";
-    l.closed("192.0.2.2", 0);  // once too often does no harm
+    l.closed(address("192.0.2.2"), 0);  // once too often does no harm
     EXPECT_TRUE(open(l, "192.0.2.2"));
 }
 
@@ -49,7 +55,7 @@ TEST(AddressLimiter, OfIpv6ANetworkIsAnAddress) {
     EXPECT_TRUE(open(l, "2001:db8:1:2::1"));
     EXPECT_FALSE(open(l, "2001:db8:1:2:ffff::9"));
     EXPECT_TRUE(open(l, "2001:db8:1:3::1"));
-    l.closed("2001:db8:1:2::1", 0);
+    l.closed(address("2001:db8:1:2::1"), 0);
     EXPECT_TRUE(open(l, "2001:db8:1:2:ffff::9"));
 }
 
@@ -71,8 +77,8 @@ TEST(AddressLimiter, OneConnectionThatIsKeptDoesNotRefillFaster) {
     EXPECT_TRUE(open(l, "192.0.2.1", 0));
     EXPECT_FALSE(open(l, "192.0.2.1", 999));
     EXPECT_TRUE(open(l, "192.0.2.1", 1000));
-    l.closed("192.0.2.1", 1000);
-    l.closed("192.0.2.1", 1000);
+    l.closed(address("192.0.2.1"), 1000);
+    l.closed(address("192.0.2.1"), 1000);
     EXPECT_EQ(l.addresses(), 1u) << "its bucket is not full yet";
     EXPECT_FALSE(open(l, "192.0.2.1", 1001)) << "closing is no way around the rate";
     EXPECT_TRUE(l.admit("192.0.2.9", 5000));
@@ -83,7 +89,7 @@ TEST(AddressLimiter, ExemptAndUnknownOnesPass) {
     AddressLimiter l = limiter(1, 1, 1, "127.0.0.0/8");
     for (int i = 0; i < 10; ++i) EXPECT_TRUE(open(l, "127.0.0.1"));
     for (int i = 0; i < 10; ++i) EXPECT_TRUE(open(l, ""));
-    EXPECT_EQ(l.addresses(), 0u);
+    EXPECT_EQ(l.addresses(), 2u) << "they are counted, for other options";
 }
 
 TEST(AddressLimiter, TheTableIsBounded) {
@@ -100,12 +106,12 @@ TEST(AddressLimiter, TheTableIsBounded) {
     EXPECT_FALSE(l.admit("10.0.0.1", 1)) << "who is connected is not forgotten";
 }
 
-TEST(AddressLimiter, NewOptionsBeginAnew) {
-    AddressLimiter l = limiter(1, 0, 1);
+TEST(AddressLimiter, NewOptionsCountWhoIsThere) {
+    AddressLimiter l = limiter(1, 0.001, 1);
     EXPECT_TRUE(open(l, "192.0.2.1"));
+    EXPECT_TRUE(l.admit("192.0.2.2", 0));
     l.set_options({2, 0, 1, {}});
-    EXPECT_EQ(l.addresses(), 0u);
-    l.opened("192.0.2.1");
+    EXPECT_EQ(l.addresses(), 1u) << "who is not connected is forgotten";
     EXPECT_TRUE(open(l, "192.0.2.1"));
     EXPECT_FALSE(open(l, "192.0.2.1"));
 }

@@ -3,6 +3,9 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 
+#include <algorithm>
+#include <initializer_list>
+
 namespace net {
 namespace {
 
@@ -30,6 +33,19 @@ bool is_loopback(std::string_view ip) { return ip.starts_with("127.") || ip == "
 bool is_name_of_this_machine(std::string_view host) {
     const bool is_ipv4 = host.find_first_not_of("0123456789.") == host.npos;
     return host.empty() || host == "localhost" || (is_ipv4 && is_loopback(host)) || host == "::1" || host == "[::1]";
+}
+
+// A proxy on this machine speaks for others.
+bool came_by_proxy(const http::Request& message) {
+    return std::ranges::any_of(
+        std::initializer_list<std::string_view>{"X-Forwarded-For", "Forwarded", "X-Real-IP", "Via"},
+        [&](std::string_view field) { return message.headers.find(field).has_value(); });
+}
+
+// A page that a browser of this machine shows is not this machine.
+bool is_of_a_page(const http::Request& message) {
+    return !message.headers.get("Origin").empty() || message.headers.get("Sec-Fetch-Site") == "cross-site" ||
+           !is_name_of_this_machine(message.host);
 }
 
 }  // namespace
@@ -65,14 +81,14 @@ Verdict judge(ApiAccess access, const HttpRequest& request, const config::HttpAp
     }
     if (access == ApiAccess::kRead) return {};
     if (!is_loopback(request.peer_ip)) return {403, "only from this machine itself, or with http_api's auth enabled"};
-    // A proxy on this machine speaks for others.
-    for (std::string_view field : {"X-Forwarded-For", "Forwarded", "X-Real-IP", "Via"})
-        if (message.headers.find(field)) return {403, "not through a proxy; enable http_api's auth for that"};
-    // A page that a browser of this machine shows is not this machine.
-    if (!message.headers.get("Origin").empty() || message.headers.get("Sec-Fetch-Site") == "cross-site" ||
-        !is_name_of_this_machine(message.host))
-        return {403, "not for web pages; enable http_api's auth for that"};
+    if (came_by_proxy(message)) return {403, "not through a proxy; enable http_api's auth for that"};
+    if (is_of_a_page(message)) return {403, "not for web pages; enable http_api's auth for that"};
     return {};
+}
+
+bool is_operator(const http::Request& message, std::string_view client_ip, const config::HttpApiAuth& auth) {
+    if (rights_of(message.headers.get("Authorization"), auth) != Rights::kNone) return true;
+    return is_loopback(client_ip) && !came_by_proxy(message);
 }
 
 }  // namespace net

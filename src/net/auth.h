@@ -22,6 +22,9 @@ struct Verdict {
 };
 
 Verdict judge(ApiAccess access, const HttpRequest& request, const config::HttpApiAuth& auth);
+// Whether the request is of who sees to this server: of this machine, without a proxy, or of who authenticates. It may
+// be one that judge() refuses all the same.
+bool is_operator(const http::Request& message, std::string_view client_ip, const config::HttpApiAuth& auth);
 // What the answer to a 401 must say (RFC 9110, 11.6.1).
 inline constexpr std::string_view kChallenge = "Basic realm=\"SRS\", charset=\"UTF-8\"";
 

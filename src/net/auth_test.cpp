@@ -75,5 +75,18 @@ TEST(Auth, Tokens) {
     EXPECT_EQ(judge(ApiAccess::kOpen, request_from("192.0.2.1"), auth).status, 0);
 }
 
+TEST(Auth, WhoIsAnOperator) {
+    const config::HttpApiAuth off{}, on{true, "admin", "secret", {}, {"only-read"}};
+    auto local = request_from("127.0.0.1"), far = request_from("192.0.2.1");
+    EXPECT_TRUE(is_operator(local.message, "127.0.0.1", off));
+    EXPECT_TRUE(is_operator(local.message, "::1", on)) << "it is answered, if only with 401";
+    EXPECT_FALSE(is_operator(local.message, "192.0.2.1", off));
+    local.message.headers.add("X-Forwarded-For", "192.0.2.1");
+    EXPECT_FALSE(is_operator(local.message, "127.0.0.1", off));
+    far.message.headers.add("Authorization", "Bearer only-read");
+    EXPECT_TRUE(is_operator(far.message, "192.0.2.1", on));
+    EXPECT_FALSE(is_operator(far.message, "192.0.2.1", off));
+}
+
 }  // namespace
 }  // namespace net

@@ -27,7 +27,7 @@ class TestGuard final : public Guard {
     std::vector<std::string>& notes_;
 };
 
-class GateTest : public testing::Test {
+class GateTest : public ::testing::Test {
   protected:
     GateTest() { vhost_.name = "v"; }
     base::Result<Stay> ask(Action action = Action::kPlay) {

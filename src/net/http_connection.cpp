@@ -58,7 +58,9 @@ class HttpConnection::HttpSession final : public Session {
         return {connection_.transport_.received_bytes, connection_.transport_.sent_bytes};
     }
     void kick(std::string_view reason) override { connection_.cancel(reason, CloseReason::kKicked); }
+    using Session::becomes_connection;
     using Session::log_end;
+    using Session::not_a_connection;
 
   private:
     HttpConnection& connection_;
@@ -78,7 +80,32 @@ HttpConnection::HttpConnection(HttpServer& server, std::unique_ptr<runtime::Byte
     transport_.session = std::make_unique<HttpSession>(*this, peer_ip_);
 }
 
-HttpConnection::~HttpConnection() = default;
+HttpConnection::~HttpConnection() {
+    if (in_reserve_) --server_.in_reserve_;
+}
+
+void HttpConnection::enter_reserve() {
+    static_cast<HttpSession&>(*transport_.session).not_a_connection();
+    in_reserve_ = true;
+    ++server_.in_reserve_;
+}
+
+void HttpConnection::await_request() {
+    Admission& admission = server_.sessions_.admission();
+    SpareList& list = in_reserve_ ? server_.reserve_spares_ : served_ == 0 ? admission.newcomers() : admission.idle();
+    list.add(*this, base::monotonic_ms());
+}
+
+void HttpConnection::make_room() {
+    if (transport_.session) static_cast<HttpSession&>(*transport_.session).not_a_connection();
+    leave_reserve();
+    cancel("the server is full: it made room for another connection", CloseReason::kRefusedLimit);
+}
+
+void HttpConnection::leave_reserve() {
+    if (in_reserve_) --server_.in_reserve_;
+    in_reserve_ = false;
+}
 
 void HttpConnection::cancel(std::string_view why, CloseReason reason) {
     end(std::string(why), reason);
@@ -142,11 +169,14 @@ base::Result<void> HttpConnection::await_first_byte() {
     if (served_ == 0 || !transport_.unread.empty()) return {};
     if (server_.stopping_) return base::fail(Code::kCancelled, "the server stops");
     idle_ = true;
+    await_request();
     auto buffer = runtime::shared_read_buffer().first(kReadBytes);
     auto n = transport_.stream->read(buffer, Deadline::in_ms(options_->idle_timeout_ms));
     idle_ = false;
     if (!n) return std::unexpected(std::move(n.error()));
     if (*n == 0) return base::fail(Code::kClosed, "closed by the peer");
+    // In the reserve it has to show first that it may be there.
+    if (!in_reserve_) leave_list();
     transport_.received_bytes += *n;
     transport_.unread.assign(buffer.begin(), buffer.begin() + static_cast<ptrdiff_t>(*n));
     return {};
@@ -212,6 +242,11 @@ HttpConnection::Next HttpConnection::serve_one() {
     auto head = read_head(served_ == 0 ? first_deadline_ : Deadline::in_ms(options_->request_timeout_ms));
     if (!head) return end(head.error());
     if (!*head) return Next::kClose;
+    if (in_reserve_ && !may_be_served()) {
+        refuse_request(503, "the server is full");
+        return Next::kClose;
+    }
+    leave_list();
     HttpRouter::Match match = server_.router_.match(parser_.request().method, parser_.request().path);
     size_t body_limit = options_->limits.body_bytes;
     if (!match.candidates.empty()) body_limit = match.candidates[0].route->body_limit_bytes;
@@ -238,6 +273,18 @@ HttpConnection::Next HttpConnection::serve_one() {
     return Next::kClose;
 }
 
+// One of the reserve: whether the request may use it. Where there is room by now it is a connection as others are.
+bool HttpConnection::may_be_served() {
+    if (!server_.sessions_.admission().is_full()) {
+        leave_reserve();
+        static_cast<HttpSession&>(*transport_.session).becomes_connection();
+        return true;
+    }
+    if (!options_->may_use_reserve) return true;
+    const http::Request& message = parser_.request();
+    return options_->may_use_reserve(message, client_ip(peer_ip_, message.headers, options_->trusted_proxies));
+}
+
 void HttpConnection::answer(HttpResponse& response, HttpRequest& request, const HttpRouter::Match& match) {
     int64_t began_ms = base::monotonic_ms();
     auto result = dispatch(response, request, match);
@@ -246,16 +293,24 @@ void HttpConnection::answer(HttpResponse& response, HttpRequest& request, const 
         base::log::info("HTTP {} {}: {}", http::method_name(request.message.method), request.message.target,
                         result.error().describe());
         end(result.error());
-        // A fault of the handler's; where the connection broke, this fails too.
-        if (!response.started() && result.error().code() != Code::kCancelled) {
-            runtime::error_some(http_failures, "HTTP {} failed: {}", request.message.target, result.error().describe());
-            response.close_after();
-            auto told = response.send_error(500);
-            if (told) result = {};
-        }
+        if (!response.started() && result.error().code() != Code::kCancelled)
+            tell_failure(response, request, result.error());
     }
     base::log::info("HTTP {} {} -> {}, {} bytes in {} ms", http::method_name(request.message.method),
                     request.message.target, response.status(), response.body_bytes(), base::monotonic_ms() - began_ms);
+}
+
+// Too much at once, or a fault of the handler's; where the connection broke, this fails too.
+void HttpConnection::tell_failure(HttpResponse& response, const HttpRequest& request, const base::Error& error) {
+    response.close_after();
+    if (error.code() == Code::kLimit) {
+        runtime::warn_some(http_failures, "HTTP {}: {}", request.message.target, error.describe());
+        response.header("Retry-After", "5").header("Cache-Control", "no-store");
+        (void)response.send_error(503, "too much at once");
+        return;
+    }
+    runtime::error_some(http_failures, "HTTP {} failed: {}", request.message.target, error.describe());
+    (void)response.send_error(500);
 }
 
 base::Result<void> HttpConnection::dispatch(HttpResponse& response, HttpRequest& request,
@@ -300,6 +355,7 @@ void HttpConnection::refuse_request(int status, std::string_view text) {
         status == 408 ? CloseReason::kPeerTimeout : CloseReason::kProtocolError);
     HttpRequest request;
     HttpResponse response(transport_, request, options_->response, false);
+    if (status == 503) response.header("Retry-After", "5");
     if (response.send_error(status, text)) close_gently(*transport_.stream, kLingerMs);
 }
 

@@ -12,7 +12,7 @@
 
 namespace net {
 
-class HttpConnection {
+class HttpConnection : private Spare {
   public:
     HttpConnection(HttpServer& server, std::unique_ptr<runtime::ByteStream> stream,
                    std::shared_ptr<runtime::TlsContext> tls);
@@ -23,6 +23,12 @@ class HttpConnection {
     void run();
     void cancel(std::string_view why, base::CloseReason reason);
     void close_if_idle();
+    // It is one too many, and counts for no limit; see HttpServerOptions::reserve.
+    void enter_reserve();
+    // It may make room for others until its request is there.
+    void await_request();
+
+    size_t index = 0;  // among the server's
 
   private:
     class HttpSession;
@@ -39,7 +45,11 @@ class HttpConnection {
     base::Result<void> dispatch(HttpResponse& response, HttpRequest& request, const HttpRouter::Match& match);
     base::Result<void> answer_options(HttpResponse& response, const HttpRequest& request,
                                       const HttpRouter::Match& match);
+    void tell_failure(HttpResponse& response, const HttpRequest& request, const base::Error& error);
     void refuse_request(int status, std::string_view text);
+    void make_room() override;
+    bool may_be_served();
+    void leave_reserve();
     Next end(std::string why, base::CloseReason reason);
     Next end(const base::Error& error) { return end(error.text(), error.close_reason()); }
 
@@ -57,6 +67,7 @@ class HttpConnection {
     runtime::Deadline first_deadline_;
     uint32_t served_ = 0;
     bool idle_ = false;
+    bool in_reserve_ = false;
     bool late_;  // it came when the server took nobody new any more
 };
 

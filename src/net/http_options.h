@@ -6,6 +6,9 @@
 
 namespace net {
 
+// Connections of an HTTP server for operators that are taken beyond max_connections.
+inline constexpr size_t kOperatorReserve = 32;
+
 template <class Section>
 HttpServerOptions http_server_options(const Section& section, const config::Global& global) {
     HttpServerOptions options;
@@ -18,7 +21,6 @@ HttpServerOptions http_server_options(const Section& section, const config::Glob
     // The URL is part of the head; a head of nothing but a URL is no request.
     options.limits.target_bytes = options.limits.header_bytes / 2;
     options.trusted_proxies = global.trusted_proxies;
-    options.max_connections = static_cast<size_t>(global.max_connections);
     return options;
 }
 

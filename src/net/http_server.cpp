@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "net/http_connection.h"
-#include "runtime/log_limit.h"
 
 namespace net {
 
@@ -22,59 +22,71 @@ void HttpServer::set_tls(std::shared_ptr<runtime::TlsContext> tls) {
 }
 
 base::Result<void> HttpServer::listen(const runtime::SocketAddress& address, std::shared_ptr<runtime::TlsContext> tls) {
-    auto listener = std::make_unique<Listener>();
-    listener->socket = TRY(runtime::listen_tcp(address), "HTTP");
-    listener->tls = std::move(tls);
-    Listener& place = *listeners_.emplace_back(std::move(listener));
-    place.acceptor = runtime::spawn("http-accept", [this, &place] { accept_loop(place); });
+    Listener& listener = *listeners_.emplace_back(std::make_unique<Listener>());
+    listener.tls = std::move(tls);
+    Acceptor::Handlers handlers;
+    handlers.take = [this, &listener](std::unique_ptr<runtime::ByteStream> stream) {
+        start(std::move(stream), listener.tls, Place::kAdmitted);
+    };
+    handlers.refuse = [this, &listener](std::unique_ptr<runtime::ByteStream> stream, const base::Error& error) {
+        refuse(std::move(stream), listener, error);
+    };
+    listener.acceptor = std::make_unique<Acceptor>(sessions_, "HTTP connection", "http-accept", std::move(handlers));
+    TRY(listener.acceptor->listen(address), "HTTP");
     return {};
 }
 
-uint16_t HttpServer::port(size_t listener) const { return listeners_.at(listener)->socket->port(); }
+uint16_t HttpServer::port(size_t listener) const { return listeners_.at(listener)->acceptor->port(); }
 
-void HttpServer::accept_loop(Listener& listener) {
-    runtime::LogCondition failing;
-    while (true) {
-        auto stream = listener.socket->accept(runtime::Deadline::never());
-        if (!stream) {
-            if (stream.error().code() == base::Code::kCancelled) return;
-            runtime::note_failure(failing, "HTTP accept", stream.error());
-            // Most likely there are no descriptors left; trying again at once would only burn time.
-            if (!runtime::sleep_ms(100)) return;
-            continue;
-        }
-        runtime::note_success(failing, "HTTP accept");
-        auto admitted = sessions_.admit_connection(options_->max_connections, (*stream)->peer_ip());
-        if (admitted) {
-            start(*std::move(stream), listener.tls);
-        } else {
-            refuse(*std::move(stream), listener.tls != nullptr, admitted.error());
-        }
+// The server owns it, not its coroutine: there may be none for it.
+void HttpServer::start(std::unique_ptr<runtime::ByteStream> stream, std::shared_ptr<runtime::TlsContext> tls,
+                       Place place) {
+    ++counters_.connections;
+    if (place == Place::kReserve) ++counters_.reserve_used;
+    HttpConnection& connection =
+        *connections_.emplace_back(std::make_unique<HttpConnection>(*this, std::move(stream), std::move(tls)));
+    connection.index = connections_.size() - 1;
+    if (place == Place::kReserve) connection.enter_reserve();
+    connection.await_request();
+    runtime::Task task = runtime::spawn("http", [this, &connection] {
+        connection.run();
+        remove(connection);
+    });
+    if (!task) {
+        ++counters_.refused;
+        return remove(connection);
     }
+    connection.set_task(std::move(task));
 }
 
-void HttpServer::start(std::unique_ptr<runtime::ByteStream> stream, std::shared_ptr<runtime::TlsContext> tls) {
-    ++counters_.connections;
-    auto connection = std::make_unique<HttpConnection>(*this, std::move(stream), std::move(tls));
-    HttpConnection& place = *connection;
-    connections_.insert(&place);
-    place.set_task(runtime::spawn("http", [this, connection = std::move(connection)]() mutable {
-        connection->run();
-        connections_.erase(connection.get());
-        connection.reset();
-    }));
+void HttpServer::remove(HttpConnection& connection) {
+    const size_t index = connection.index;
+    CHECK(connections_[index].get() == &connection);
+    const std::unique_ptr<HttpConnection> gone = std::move(connections_[index]);
+    if (index + 1 != connections_.size()) {
+        connections_[index] = std::move(connections_.back());
+        connections_[index]->index = index;
+    }
+    connections_.pop_back();
+}
+
+// Who is in the reserve and has not shown that it may be there makes room at once.
+bool HttpServer::has_reserve() {
+    if (in_reserve_ < options_->reserve) return true;
+    return options_->reserve > 0 && reserve_spares_.make_room(base::monotonic_ms(), 0);
 }
 
 // The client learns why, where that costs little.
-void HttpServer::refuse(std::unique_ptr<runtime::ByteStream> stream, bool tls, const base::Error& error) {
-    ++counters_.refused;
-    sessions_.log_refusal("HTTP", stream->peer_ip(), error);
-    std::erase_if(refusals_, [](const runtime::Task& task) { return task.done(); });
-    if (tls || refusals_.size() >= kMostRefusals) return;
+void HttpServer::refuse(std::unique_ptr<runtime::ByteStream> stream, const Listener& listener,
+                        const base::Error& error) {
     // Of one address there are too many; of the server there is too little.
-    const int status = error.code() == base::Code::kRefused ? 429 : 503;
-    refusals_.push_back(runtime::spawn("http-refuse", [options = options_, stream = std::move(stream), status] {
-        refuse_connection(*stream, options->response, status);
+    const bool is_full = error.code() != base::Code::kRefused;
+    if (is_full && has_reserve()) return start(std::move(stream), listener.tls, Place::kReserve);
+    ++counters_.refused;
+    std::erase_if(refusals_, [](const runtime::Task& task) { return task.done(); });
+    if (listener.tls || refusals_.size() >= kMostRefusals) return;
+    refusals_.push_back(runtime::spawn("http-refuse", [options = options_, stream = std::move(stream), is_full] {
+        refuse_connection(*stream, options->response, is_full ? 503 : 429);
     }));
 }
 
@@ -84,20 +96,20 @@ bool HttpServer::still_serves() const {
 
 void HttpServer::close_listeners() {
     for (auto& listener : listeners_)
-        if (listener->acceptor) listener->acceptor.cancel_and_join();
+        if (listener->acceptor) listener->acceptor->stop();
 }
 
 void HttpServer::stop_accepting() {
     stopping_ = true;
     if (!still_serves()) close_listeners();
-    for (HttpConnection* connection : connections_) connection->close_if_idle();
+    for (auto& connection : connections_) connection->close_if_idle();
 }
 
 void HttpServer::stop() {
     stop_accepting();
     close_listeners();
     std::vector<runtime::Task> tasks = std::move(refusals_);
-    for (HttpConnection* connection : connections_) {
+    for (auto& connection : connections_) {
         connection->cancel("the server stops", base::CloseReason::kServerStop);
         tasks.push_back(connection->task());
     }

@@ -5,18 +5,18 @@
 // ...) and then closed gently, so that it can read the answer.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "base/ip.h"
+#include "net/acceptor.h"
 #include "net/http_exchange.h"
 #include "net/http_router.h"
 #include "net/session.h"
 #include "protocol/http/message.h"
 #include "runtime/coroutine.h"
-#include "runtime/tcp.h"
 #include "runtime/tls.h"
 
 namespace net {
@@ -31,11 +31,15 @@ struct HttpServerOptions {
     int64_t idle_timeout_ms = 60'000;  // between requests
     uint32_t requests_per_connection = 1'000;
     std::vector<base::IpNetwork> trusted_proxies;  // see forwarded.h
-    size_t max_connections = 0;                    // of the whole session table; 0: no limit
+    // So many connections are taken though max_connections is reached. Of their requests those alone are served that
+    // may_use_reserve says yes to (null: all); message: its head.
+    size_t reserve = 0;
+    std::function<bool(const http::Request& message, std::string_view client_ip)> may_use_reserve{};
 };
 
 struct HttpCounters {
     uint64_t connections = 0;
+    uint64_t reserve_used = 0;  // connections of these that were taken from the reserve
     uint64_t requests = 0;
     uint64_t refused = 0;       // 503 and 429, too many connections
     uint64_t bad_requests = 0;  // malformed, too large or too slow
@@ -69,23 +73,26 @@ class HttpServer {
   private:
     friend class HttpConnection;
     struct Listener {
-        std::unique_ptr<runtime::TcpListener> socket;
+        std::unique_ptr<Acceptor> acceptor;
         std::shared_ptr<runtime::TlsContext> tls;
-        runtime::Task acceptor;
     };
+    enum class Place : uint8_t { kAdmitted, kReserve };
     static constexpr size_t kMostRefusals = 64;  // 503s under way at once; beyond them connections are just closed
 
     bool still_serves() const;
     void close_listeners();
-    void accept_loop(Listener& listener);
-    void start(std::unique_ptr<runtime::ByteStream> stream, std::shared_ptr<runtime::TlsContext> tls);
-    void refuse(std::unique_ptr<runtime::ByteStream> stream, bool tls, const base::Error& error);
+    void start(std::unique_ptr<runtime::ByteStream> stream, std::shared_ptr<runtime::TlsContext> tls, Place place);
+    void remove(HttpConnection& connection);
+    bool has_reserve();
+    void refuse(std::unique_ptr<runtime::ByteStream> stream, const Listener& listener, const base::Error& error);
 
     SessionTable& sessions_;
     const HttpRouter& router_;
     std::shared_ptr<const HttpServerOptions> options_;
     std::vector<std::unique_ptr<Listener>> listeners_;
-    std::set<HttpConnection*> connections_;
+    std::vector<std::unique_ptr<HttpConnection>> connections_;  // each knows its index
+    size_t in_reserve_ = 0;                                     // of these
+    SpareList reserve_spares_;  // in the reserve, and not serving a request that may use it
     std::vector<runtime::Task> refusals_;
     bool stopping_ = false;
     HttpCounters counters_;

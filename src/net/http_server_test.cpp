@@ -3,8 +3,13 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <future>
+
+#include "base/clock.h"
 #include "net/http_testing.h"
+#include "net/static_files.h"
 #include "runtime/testing.h"
+#include "runtime/workers.h"
 
 namespace net {
 namespace {
@@ -255,7 +260,7 @@ TEST_F(HttpServerTest, Options) {
 }
 
 TEST_F(HttpServerTest, RefusesWhatIsTooMany) {
-    options.max_connections = 2;
+    sessions.admission().set_options({2, {}});
     start();
     RawClient a(server->port()), b(server->port());
     a.send("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -272,7 +277,7 @@ TEST_F(HttpServerTest, RefusesWhatIsTooMany) {
 }
 
 TEST_F(HttpServerTest, RefusesTooManyOfOneAddress) {
-    sessions.set_limits({1, 0, 1, {}});
+    sessions.admission().set_options({0, {1, 0, 1, {}}});
     start();
     RawClient a(server->port());
     a.send("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -282,16 +287,120 @@ TEST_F(HttpServerTest, RefusesTooManyOfOneAddress) {
     const auto refused = b.read();
     EXPECT_EQ(refused.status, 429);
     EXPECT_EQ(refused.header("Retry-After"), "5");
-    EXPECT_EQ(sessions.refused_total(), 1u);
-    EXPECT_EQ(sessions.limiter().counters().too_many, 1u);
+    EXPECT_EQ(sessions.admission().refused_total(), 1u);
+    EXPECT_EQ(sessions.admission().limiter().counters().too_many, 1u);
     // With another limit those who are there are counted anew.
-    sessions.set_limits({2, 0, 1, {}});
+    sessions.admission().set_options({0, {2, 0, 1, {}}});
     EXPECT_EQ(ask("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n").status, 200);
-    sessions.set_limits({1, 0, 1, {}});
+    sessions.admission().set_options({0, {1, 0, 1, {}}});
     EXPECT_EQ(ask("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n").status, 429);
     a.close();
     ASSERT_TRUE(ok(runtime::sleep_ms(50)));
-    EXPECT_EQ(sessions.limiter().addresses(), 0u);
+    EXPECT_EQ(sessions.admission().limiter().addresses(), 0u);
+}
+
+TEST_F(HttpServerTest, NewConnectionsAndIdleOnesMakeRoom) {
+    sessions.admission().set_options({2, {}});
+    start();
+    RawClient silent(server->port()), kept(server->port());
+    kept.send("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_EQ(kept.read().status, 200);
+    EXPECT_EQ(sessions.admission().newcomers().size(), 1u);
+    EXPECT_EQ(sessions.admission().idle().size(), 1u);
+    options.request_timeout_ms = options.idle_timeout_ms = 10'000;
+    EXPECT_EQ(ask("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n").status, 503) << "they have just come";
+    // As if they had been there for a second: the one that said nothing goes first.
+    EXPECT_TRUE(sessions.admission().newcomers().make_room(base::monotonic_ms(), 0));
+    EXPECT_EQ(sessions.admission().connections(), 1u);
+    EXPECT_TRUE(silent.sees_close());
+    EXPECT_TRUE(sessions.admission().idle().make_room(base::monotonic_ms(), 0));
+    EXPECT_TRUE(kept.sees_close());
+    EXPECT_EQ(sessions.admission().connections(), 0u);
+    EXPECT_EQ(sessions.closed().count_of(base::CloseReason::kRefusedLimit), 2u);
+}
+
+TEST_F(HttpServerTest, TheReserveIsForWhoMayUseIt) {
+    sessions.admission().set_options({1, {}});
+    options.reserve = 2;
+    options.may_use_reserve = [](const http::Request& message, std::string_view ip) {
+        return ip == "127.0.0.1" && message.headers.get("Authorization") == "me";
+    };
+    start();
+    RawClient busy(server->port());
+    busy.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\na");
+    ASSERT_TRUE(ok(runtime::sleep_ms(20)));
+    const std::string mine = "GET /hello HTTP/1.1\r\nHost: a\r\nAuthorization: me\r\n\r\n";
+    EXPECT_EQ(ask(mine).status, 200);
+    const auto stranger = ask("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_EQ(stranger.status, 503);
+    EXPECT_EQ(stranger.header("Retry-After"), "5");
+    EXPECT_EQ(sessions.admission().connections(), 1u);
+    // Strangers fill it, and make room.
+    RawClient a(server->port()), b(server->port());
+    ASSERT_TRUE(ok(runtime::sleep_ms(10)));
+    RawClient c(server->port());
+    c.send(mine);
+    EXPECT_EQ(c.read().status, 200);
+    EXPECT_TRUE(a.sees_close());
+    // Who waits for the next request makes room, too.
+    RawClient d(server->port()), e(server->port());
+    d.send(mine);
+    EXPECT_EQ(d.read().status, 200);
+    EXPECT_TRUE(b.sees_close());
+    e.send(mine);
+    EXPECT_EQ(e.read().status, 200);
+    EXPECT_TRUE(c.sees_close());
+    EXPECT_EQ(server->counters().refused, 0u);
+    // With room again one of the reserve is as others are, and whoever it is.
+    busy.send("bc");
+    EXPECT_EQ(busy.read().body, "abc");
+    busy.close();
+    ASSERT_TRUE(ok(runtime::sleep_ms(20)));
+    EXPECT_EQ(sessions.admission().connections(), 0u);
+    d.send("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_EQ(d.read().status, 200);
+    EXPECT_EQ(sessions.admission().connections(), 1u);
+}
+
+TEST_F(HttpServerTest, WithoutACoroutineAConnectionIsClosed) {
+    start();
+    ask("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
+    for (int i = 0; i < 100 && server->connections() > 0; ++i) ASSERT_TRUE(ok(runtime::sleep_ms(5)));
+    runtime::limit_coroutines(runtime::coroutine_count());
+    for (int i = 0; i < 3; ++i) {
+        RawClient client(server->port());
+        client.send("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
+        EXPECT_TRUE(client.sees_close());
+        EXPECT_EQ(server->connections(), 0u);
+        EXPECT_EQ(sessions.size(), 0u);
+    }
+    runtime::limit_coroutines(SIZE_MAX);
+    EXPECT_EQ(server->counters().refused, 3u);
+    EXPECT_EQ(ask("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n").status, 200);
+    server->stop();
+}
+
+TEST_F(HttpServerTest, TooManyFileJobsAreALimitAndNoFault) {
+    route({http::Method::kGet}, "/files/*", [](HttpRequest& request, HttpResponse& response) {
+        return StaticFiles("/").serve(request.capture("*"), request, response);
+    });
+    start();
+    // Both workers wait, and their queue is full.
+    std::promise<void> go;
+    const std::shared_future<void> gone = go.get_future().share();
+    std::vector<runtime::Task> jobs;
+    for (int i = 0; i < 1026; ++i)
+        jobs.push_back(runtime::spawn("job", [gone] {
+            (void)runtime::offload([gone] { gone.wait(); }, runtime::Deadline::in_ms(10'000)).has_value();
+        }));
+    ASSERT_TRUE(ok(runtime::yield()));
+    const auto answer = ask("GET /files/etc/passwd HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_EQ(answer.status, 503);
+    EXPECT_EQ(answer.header("Retry-After"), "5");
+    EXPECT_EQ(ask("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n").status, 200);
+    go.set_value();
+    for (runtime::Task& job : jobs) ASSERT_TRUE(ok(job.join(runtime::Deadline::in_ms(5000))));
+    EXPECT_EQ(ask("GET /files/etc/passwd HTTP/1.1\r\nHost: a\r\n\r\n").status, 200);
 }
 
 TEST_F(HttpServerTest, AHandlerTakesTheStream) {

@@ -59,7 +59,7 @@ Session::Session(SessionTable& table, std::string_view id, std::string_view ip, 
     : table_(table), ip_(base::IpAddress::parse(ip).value_or(base::IpAddress())), started_ms_(past.started_ms) {
     CHECK(id.size() <= SessionTable::kMostIdBytes);
     table_.enter(*this, id, past.traffic);
-    table_.limiter_.opened(ip);
+    table_.admission_.opened(ip_);
 }
 
 Session::~Session() {
@@ -79,8 +79,13 @@ void Session::set_type(SessionType type) {
 }
 
 void Session::not_a_connection() {
-    if (is_connection_) table_.limiter_.closed(ip_.text(), base::monotonic_ms());
+    if (is_connection_) table_.admission_.closed(ip_);
     is_connection_ = false;
+}
+
+void Session::becomes_connection() {
+    if (!is_connection_) table_.admission_.opened(ip_);
+    is_connection_ = true;
 }
 
 int64_t Session::alive_ms() const { return base::wall_ms() - started_ms_; }
@@ -147,30 +152,6 @@ Session* SessionTable::find(std::string_view id) const {
     return it == sessions_.end() ? nullptr : it->session;
 }
 
-base::Result<void> SessionTable::admit(size_t max_connections) {
-    if (max_connections && sessions_.size() >= max_connections) {
-        ++refused_total_;
-        return base::fail(base::Code::kLimit,
-                          fmt::format("{} connections, the limit of max_connections", sessions_.size()));
-    }
-    return {};
-}
-
-base::Result<void> SessionTable::admit_connection(size_t max_connections, std::string_view ip) {
-    TRY(admit(max_connections));
-    auto admitted = limiter_.admit(ip, base::monotonic_ms());
-    if (!admitted) ++refused_total_;
-    return admitted;
-}
-
-void SessionTable::set_limits(AddressLimiter::Options options) {
-    if (options == limiter_.options()) return;
-    limiter_.set_options(std::move(options));
-    if (!limiter_.on()) return;
-    for (const Place& place : sessions_)
-        if (place.session->is_connection_) limiter_.opened(place.session->ip_.text());
-}
-
 void SessionTable::log_refusal(std::string_view what, std::string_view ip, const base::Error& error) {
     constexpr int64_t kIntervalMs = 1000;
     const int64_t now = base::monotonic_ms();
@@ -181,7 +162,7 @@ void SessionTable::log_refusal(std::string_view what, std::string_view ip, const
     std::string more;
     if (refusals_unlogged_ > 0)
         more = fmt::format(" ({} more were refused since the last such line)", refusals_unlogged_);
-    base::log::warn("{} connection from {} refused: {}{}", what, ip, error.text(), more);
+    base::log::warn("{} from {} refused: {}{}", what, ip, error.text(), more);
     refusal_logged_ms_ = now;
     refusals_unlogged_ = 0;
 }

@@ -16,7 +16,7 @@
 #include "base/ref.h"
 #include "base/result.h"
 #include "net/account.h"
-#include "net/address_limiter.h"
+#include "net/admission.h"
 #include "net/closed_sessions.h"
 #include "net/session_type.h"
 
@@ -98,8 +98,10 @@ class Session {
     // The one line at a session's end: who, what, how long, bytes and why; and its place among the closed sessions.
     // reason: when none was noted before.
     void log_end(std::string_view why, base::CloseReason reason);
-    // For one that is made of others' connections: it counts for no limit of its address.
+    // For one that is made of others' connections, or has none: it counts for no limit. See Admission.
     void not_a_connection();
+    // It counts again; the caller has seen to it that it may.
+    void becomes_connection();
 
   private:
     friend class SessionTable;
@@ -124,20 +126,16 @@ class SessionTable {
 
     size_t size() const { return sessions_.size(); }
     uint64_t accepted_total() const { return accepted_total_; }
-    uint64_t refused_total() const { return refused_total_; }
     uint64_t clients_total() const { return clients_total_; }  // that have published or played
     // Looks at one id after the other, which lie together: some 10 us for 10,000. For what a person asks.
     Session* find(std::string_view id) const;
     // In no order that lasts: another takes the place of one that ends. place < size().
     Session& at(size_t place) const { return *sessions_[place].session; }
-    // max_connections: kLimit when it is reached (0: no limit). Asked by a listener before it makes a session.
-    base::Result<void> admit(size_t max_connections);
-    // The same, and whether its address may have another one (kRefused).
-    base::Result<void> admit_connection(size_t max_connections, std::string_view ip);
-    // Counts from now on whoever is there. The same options change nothing.
-    void set_limits(AddressLimiter::Options options);
-    const AddressLimiter& limiter() const { return limiter_; }
+    // Which connections there may be; a session is one, unless it says that it is none.
+    Admission& admission() { return admission_; }
+    const Admission& admission() const { return admission_; }
     // A log line, unless there was one within the last second; the next one tells how many had none.
+    // what: "RTMP connection".
     void log_refusal(std::string_view what, std::string_view ip, const base::Error& error);
     void for_each(const std::function<void(Session&)>& visit) const;
 
@@ -189,9 +187,8 @@ class SessionTable {
     uint32_t period_ = 0;
     bool passing_ = false;  // from one period to the next
     uint64_t accepted_total_ = 0;
-    uint64_t refused_total_ = 0;
     uint64_t clients_total_ = 0;
-    AddressLimiter limiter_;
+    Admission admission_;
     int64_t refusal_logged_ms_ = 0;
     uint64_t refusals_unlogged_ = 0;
 };

@@ -120,9 +120,18 @@ struct Limits : WithoutClients {
         return {};
     }
     void reload(const config::SnapshotPtr& next) {
+        constexpr size_t kMb = 1024 * 1024;
         const config::AddressLimits& limits = next->address_limits;
-        house->sessions.set_limits({static_cast<uint32_t>(limits.connections), limits.rate,
-                                    static_cast<uint32_t>(limits.burst), limits.exempt});
+        net::Admission& admission = house->sessions.admission();
+        admission.set_options({static_cast<size_t>(next->global.max_connections),
+                               {static_cast<uint32_t>(limits.connections), limits.rate,
+                                static_cast<uint32_t>(limits.burst), limits.exempt}});
+        // Of memory, what clients send with a request counts too: 16 kB and more each.
+        admission.hls_viewers().set_limits({static_cast<size_t>(limits.hls_viewers),
+                                            static_cast<size_t>(next->global.max_hls_viewers), 8 * kMb, 128 * kMb,
+                                            limits.exempt});
+        // In all by rtc_server.max_offers: there the oldest makes room.
+        admission.rtc_offers().set_limits({static_cast<size_t>(limits.rtc_offers), 0, 0, 0, limits.exempt});
     }
 };
 

@@ -4,6 +4,7 @@ Bad input, faults and ends are at home under the sanitizers: what they look for 
 home on the normal build, whose times are a user's. `scripts/test` runs each of them on the build that it is told."""
 
 UNDER_SANITIZERS = {
+    "test_admission",
     "test_api_access",
     "test_api_privileges",
     "test_as_process",

@@ -47,6 +47,10 @@ Service::Service(config::SnapshotPtr snapshot, Parts parts, std::string signatur
 net::HttpServerOptions Service::options() const {
     auto options = net::http_server_options(snapshot_->http_api, snapshot_->global);
     options.response.server_name = identity_.signature;
+    options.reserve = net::kOperatorReserve;
+    options.may_use_reserve = [this](const http::Request& message, std::string_view client_ip) {
+        return net::is_operator(message, client_ip, snapshot_->http_api.auth);
+    };
     options.response.json_error = [this](int status, std::string_view text) {
         return base::to_text(failure(identity_, status, text));
     };

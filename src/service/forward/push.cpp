@@ -38,6 +38,7 @@ class Push::Published final : public net::Session {
     Published(Push& push, const std::string& ip)
         : net::Session(push.sessions_, push.id_, ip, Past{base::wall_ms()}), push_(push) {
         set_type(net::SessionType::kRtmpForward);
+        not_a_connection();  // nobody's to us
     }
     std::string stream_url() const override { return push_.key().text(); }
     net::Traffic traffic() const override {

@@ -134,7 +134,15 @@ class ViewersTest : public ::testing::Test {
     // By whatever id it gets; empty: refused.
     std::string ask(const std::string& context, int64_t now_ms, const std::string& stream = "s", size_t limit = 0) {
         const std::string id = viewers_.id_for(name_of(context, stream));
-        auto asked = viewers_.asked(name_of(context, stream), visitor(id, stream), 10'000, limit, now_ms);
+        net::AddressQuota::Share share;
+        if (!viewers_.known(name_of(context, stream))) {
+            table_.admission().hls_viewers().set_limits({limit, 0, 0, 0, {}});
+            auto reserved = viewers_.reserve(visitor(id, stream));
+            code_ = reserved ? base::Code::kOther : reserved.error().code();
+            if (!reserved) return "";
+            share = *std::move(reserved);
+        }
+        auto asked = viewers_.asked(name_of(context, stream), visitor(id, stream), 10'000, now_ms, std::move(share));
         code_ = asked ? base::Code::kOther : asked.error().code();
         return asked ? id : "";
     }
@@ -228,12 +236,14 @@ TEST_F(ViewersTest, OneThatIsKickedStaysOut) {
     EXPECT_NE(ask("abc", 62'000), "");
 }
 
-TEST_F(ViewersTest, AreBoundedByMaxConnections) {
+TEST_F(ViewersTest, AreBoundedButAreNoConnections) {
     const std::string first = ask("a", 0, "s", 2);
     ASSERT_NE(ask("b", 0, "s", 2), "");
     EXPECT_EQ(ask("a", 0, "s", 2), first);
     EXPECT_EQ(ask("c", 0, "s", 2), "");
     EXPECT_EQ(code_, base::Code::kLimit);
+    EXPECT_EQ(table_.admission().connections(), 0u);
+    EXPECT_EQ(table_.admission().hls_viewers().count(), 2u);
     table_.find(first)->kick("room");
     viewers_.tick(1);
     EXPECT_NE(ask("abcdefgh", 1, "s", 2), "");

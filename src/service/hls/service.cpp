@@ -198,7 +198,7 @@ void Service::keep_house() {
     take_over_left();
     while (runtime::sleep_ms(kHouseMs)) {
         int64_t now = base::monotonic_ms();
-        viewers_.tick(now);
+        if (!viewers_.tick(now)) return;
         disconnect_asked();
         std::vector<std::string> over;
         for (auto& [place, output] : outputs_) {

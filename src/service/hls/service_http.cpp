@@ -112,10 +112,15 @@ base::Result<std::string> Service::let_in(const ViewerName& name, const Output& 
     const live::StreamKey& key = output.key();
     // One question at a time, for a viewer may ask for several things at once.
     while (asking_.contains(name)) TRY(asked_.wait_next(runtime::Deadline::never()));
+    net::AddressQuota::Share share;
     net::Stay stay;
     const net::Visitor visitor =
         net::http_visitor(request, viewers_.id_for(name), key.vhost, key.app, key.name, net::SessionType::kHlsPlay);
     if (!viewers_.known(name) && !viewers_.banned(name)) {
+        // Before anybody is asked: a flood of new names is no flood of questions.
+        auto reserved = viewers_.reserve(visitor);
+        if (!reserved) sessions_.log_refusal("HLS viewer", visitor.ip, reserved.error());
+        share = TRY(std::move(reserved));
         asking_.insert(name);
         auto admitted = gate_.admit(visitor, vhost, client);
         asking_.erase(name);
@@ -125,8 +130,7 @@ base::Result<std::string> Service::let_in(const ViewerName& name, const Output& 
         stay = TRY(std::move(admitted));
     }
     if (stays || stay || gate_.may_yield(net::Action::kPlay, vhost))
-        TRY(viewers_.asked(name, visitor, idle_ms(output), static_cast<size_t>(snapshot_->global.max_connections),
-                           base::monotonic_ms(), std::move(stay)));
+        TRY(viewers_.asked(name, visitor, idle_ms(output), base::monotonic_ms(), std::move(share), std::move(stay)));
     return visitor.id;
 }
 

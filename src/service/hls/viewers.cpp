@@ -7,18 +7,22 @@
 
 #include "base/log.h"
 #include "runtime/coroutine.h"
+#include "runtime/cpu_slice.h"
 
 namespace service::hls {
 
 namespace {
 constexpr int64_t kBanMs = 60'000;
-}
+// Of a viewer's memory: what does not depend on what it sent.
+constexpr size_t kViewerBytes = 2048;
+}  // namespace
 
 class Viewers::Viewer final : public net::Session {
   public:
-    Viewer(net::SessionTable& table, const net::Visitor& visitor, net::Stay stay)
+    Viewer(net::SessionTable& table, const net::Visitor& visitor, net::AddressQuota::Share share, net::Stay stay)
         : Session(table, visitor.id, visitor.ip),
           url_(fmt::format("{}/{}/{}", visitor.vhost, visitor.app, visitor.stream)),
+          share_(std::move(share)),
           stay_(std::move(stay)),
           details_{visitor.tc_url, visitor.page_url, {}, visitor.param} {
         set_type(net::SessionType::kHlsPlay);
@@ -33,6 +37,7 @@ class Viewers::Viewer final : public net::Session {
 
     std::string url_;
     std::string brought_;  // the context that it came with, where that is not its id
+    net::AddressQuota::Share share_;
     net::Stay stay_;
     net::ClientDetails details_;
     net::Traffic traffic_;
@@ -82,13 +87,19 @@ std::string Viewers::id_for(const ViewerName& name) {
     return issued_.contains(name) && !sessions_.find(name.context) ? name.context : new_id();
 }
 
-base::Result<void> Viewers::asked(const ViewerName& name, const net::Visitor& visitor, int64_t idle_ms,
-                                  size_t max_connections, int64_t now_ms, net::Stay stay) {
+// Its strings are kept twice where a guard follows it.
+base::Result<net::AddressQuota::Share> Viewers::reserve(const net::Visitor& visitor) {
+    const size_t strings = visitor.vhost.size() + visitor.app.size() + visitor.stream.size() + visitor.param.size() +
+                           visitor.tc_url.size() + visitor.page_url.size();
+    return sessions_.admission().hls_viewers().take(visitor.ip, kViewerBytes + 2 * strings);
+}
+
+base::Result<void> Viewers::asked(const ViewerName& name, const net::Visitor& visitor, int64_t idle_ms, int64_t now_ms,
+                                  net::AddressQuota::Share share, net::Stay stay) {
     if (banned(name)) return base::fail(base::Code::kRefused, "this viewer was ended");
     auto it = names_.find(name);
     if (it == names_.end()) {
-        TRY(sessions_.admit(max_connections));
-        auto made = std::make_unique<Viewer>(sessions_, visitor, std::move(stay));
+        auto made = std::make_unique<Viewer>(sessions_, visitor, std::move(share), std::move(stay));
         Viewer& viewer = *made;
         viewers_[visitor.id] = std::move(made);
         names_[{name.stream, visitor.id}] = &viewer;
@@ -134,20 +145,29 @@ void Viewers::end(Viewer& viewer, std::string_view why, base::CloseReason reason
     viewer.log_end(why, reason);
 }
 
-void Viewers::tick(int64_t now_ms) {
-    std::erase_if(banned_, [&](const auto& entry) { return entry.second <= now_ms; });
-    std::erase_if(viewers_, [&](auto& entry) {
-        Viewer& viewer = *entry.second;
-        if (!viewer.kicked_.empty()) {
-            forget(viewer, now_ms + kBanMs);
-            end(viewer, viewer.kicked_, base::CloseReason::kKicked);
-            return true;
-        }
-        if (viewer.until_ms_ > now_ms) return false;
-        forget(viewer, 0);
-        end(viewer, fmt::format("it has not asked for {} ms", viewer.idle_ms_), base::CloseReason::kIdle);
+bool Viewers::is_over(Viewer& viewer, int64_t now_ms) {
+    if (!viewer.kicked_.empty()) {
+        forget(viewer, now_ms + kBanMs);
+        end(viewer, viewer.kicked_, base::CloseReason::kKicked);
         return true;
-    });
+    }
+    if (viewer.until_ms_ > now_ms) return false;
+    forget(viewer, 0);
+    end(viewer, fmt::format("it has not asked for {} ms", viewer.idle_ms_), base::CloseReason::kIdle);
+    return true;
+}
+
+// Thousands may be over at once.
+bool Viewers::tick(int64_t now_ms) {
+    std::erase_if(banned_, [&](const auto& entry) { return entry.second <= now_ms; });
+    runtime::CpuSlice slice;
+    std::string id;
+    for (auto it = viewers_.begin(); it != viewers_.end(); it = viewers_.upper_bound(id)) {
+        id = it->first;
+        if (is_over(*it->second, now_ms)) viewers_.erase(it);
+        if (!slice.step()) return false;
+    }
+    return true;
 }
 
 void Viewers::end_all() {

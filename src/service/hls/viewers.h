@@ -50,21 +50,25 @@ class Viewers {
 
     // A playlist was asked for; the viewer is made when it is not known: after a restart players go on with the context
     // they have. visitor: who it is; its id becomes the session's. idle_ms: how long it may be silent from now on.
-    // stay: that it was let in, where it is made. kRefused: it was kicked; kLimit: max_connections.
-    base::Result<void> asked(const ViewerName& name, const net::Visitor& visitor, int64_t idle_ms,
-                             size_t max_connections, int64_t now_ms, net::Stay stay = {});
+    // share, stay: of reserve(), and that it was let in, where it is made. kRefused: it was kicked.
+    base::Result<void> asked(const ViewerName& name, const net::Visitor& visitor, int64_t idle_ms, int64_t now_ms,
+                             net::AddressQuota::Share share, net::Stay stay = {});
+    // What a viewer takes of the limits for its address and for all. kLimit.
+    base::Result<net::AddressQuota::Share> reserve(const net::Visitor& visitor);
     bool known(const ViewerName& name) const { return names_.contains(name); }
     // A request of its own came; something is being sent to it. False: it is not known.
     bool received(const ViewerName& name, uint64_t bytes);
     bool sent(const ViewerName& name, uint64_t bytes, int64_t now_ms);
     bool banned(const ViewerName& name) const { return banned_.contains(name); }
 
-    void tick(int64_t now_ms);
+    // Ends those whose time is over. Yields now and then; false: the caller was cancelled meanwhile.
+    bool tick(int64_t now_ms);
     void end_all();
     size_t size() const { return viewers_.size(); }
 
   private:
     class Viewer;
+    bool is_over(Viewer& viewer, int64_t now_ms);
     void end(Viewer& viewer, std::string_view why, base::CloseReason reason);
     void forget(Viewer& viewer, int64_t banned_until_ms);
     std::string new_id() const;

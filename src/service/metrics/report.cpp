@@ -151,10 +151,26 @@ void Report::totals(Text& text) const {
     text.single("srs_clients_errs_total", Type::kCounter,
                 "Clients that ended by an error; leaving, and the end of a stream, are none.",
                 number(sessions_.closed().errors()));
-    text.single("srs_connections", Type::kGauge, "Connections of all kinds, with those that only ask the API.",
-                number(sessions_.size()));
+    const net::Admission& admission = sessions_.admission();
+    text.single("srs_connections", Type::kGauge,
+                "Transport connections of all kinds, with those that only ask the API: what max_connections counts.",
+                number(admission.connections()));
     text.single("srs_connections_refused_total", Type::kCounter,
-                "Connections refused by max_connections or address_limits.", number(sessions_.refused_total()));
+                "Connections refused by max_connections or address_limits.", number(admission.refused_total()));
+    text.family("srs_connections_made_room_total", Type::kCounter,
+                "Connections ended for others at max_connections, by what they did.");
+    text.sample({{"state", "new"}}, number(admission.newcomers().ended_total()));
+    text.sample({{"state", "idle"}}, number(admission.idle().ended_total()));
+    text.single("srs_hls_viewers", Type::kGauge, "HLS viewers (hls_ctx), which are no connections.",
+                number(admission.hls_viewers().count()));
+    const auto refused = [&](std::string_view name, std::string_view help, const net::AddressQuota& quota) {
+        text.family(name, Type::kCounter, help);
+        text.sample({{"limit", "address"}}, number(quota.counters().refused_address));
+        text.sample({{"limit", "all"}}, number(quota.counters().refused_all));
+    };
+    refused("srs_hls_viewers_refused_total", "HLS viewers refused by max_hls_viewers or address_limits.",
+            admission.hls_viewers());
+    refused("srs_rtc_offers_refused_total", "WebRTC offers refused by address_limits.", admission.rtc_offers());
 }
 
 void Report::closed(Text& text) const {

@@ -34,7 +34,7 @@ net::HttpServerOptions Service::options() const {
     options.response.server_name = identity_.signature;
     options.response.crossdomain = false;
     // A full server is what one wants to see.
-    options.max_connections = 0;
+    options.reserve = net::kOperatorReserve;
     return options;
 }
 

@@ -55,6 +55,7 @@ class PortsTest : public runtime::testing::RuntimeTest {
         }
         return text;
     }
+    net::SessionTable sessions_;
     Echo echo_;
 };
 
@@ -78,7 +79,7 @@ TEST_F(PortsTest, UdpGivesBackToWhereItCameFrom) {
 }
 
 TEST_F(PortsTest, TcpFramesComeInPiecesAndTogether) {
-    auto port = TcpPort::open({"127.0.0.1", 0}, echo_);
+    auto port = TcpPort::open({"127.0.0.1", 0}, echo_, sessions_);
     ASSERT_TRUE(ok(port));
     auto stream = connect(**port);
     const std::string text = framed("first") + framed("second") + framed("third");
@@ -97,7 +98,7 @@ TEST_F(PortsTest, TcpFramesComeInPiecesAndTogether) {
 }
 
 TEST_F(PortsTest, AFrameThatCannotBeEndsTheConnection) {
-    auto port = TcpPort::open({"127.0.0.1", 0}, echo_);
+    auto port = TcpPort::open({"127.0.0.1", 0}, echo_, sessions_);
     ASSERT_TRUE(ok(port));
     auto stream = connect(**port);
     ASSERT_TRUE(ok(stream->write(bytes("\xff\xff rubbish"), Deadline::in_ms(5000))));
@@ -107,7 +108,7 @@ TEST_F(PortsTest, AFrameThatCannotBeEndsTheConnection) {
 
 TEST_F(PortsTest, WhoDoesNotShowWhoHeIsGoes) {
     echo_.confirms = false;
-    auto port = TcpPort::open({"127.0.0.1", 0}, echo_);
+    auto port = TcpPort::open({"127.0.0.1", 0}, echo_, sessions_);
     ASSERT_TRUE(ok(port));
     auto stream = connect(**port);
     ASSERT_TRUE(ok(stream->write(bytes(framed("who?")), Deadline::in_ms(5000))));
@@ -119,6 +120,70 @@ TEST_F(PortsTest, WhoDoesNotShowWhoHeIsGoes) {
     EXPECT_EQ((*port)->counters().unconfirmed, 1u);
     EXPECT_EQ(read(*stream, 1), "(end)");
     EXPECT_EQ((*port)->connections(), 0u);
+}
+
+TEST_F(PortsTest, TcpConnectionsCountAndMakeRoom) {
+    echo_.confirms = false;
+    auto port = TcpPort::open({"127.0.0.1", 0}, echo_, sessions_);
+    ASSERT_TRUE(ok(port));
+    net::Admission& admission = sessions_.admission();
+    auto first = connect(**port), second = connect(**port);
+    ASSERT_TRUE(ok(second->write(bytes(framed("who?")), Deadline::in_ms(5000))));
+    EXPECT_EQ(read(*second, 9), framed("[") + framed("who?"));
+    EXPECT_EQ(admission.connections(), 2u);
+    EXPECT_EQ(admission.newcomers().size(), 2u);
+    EXPECT_TRUE(admission.newcomers().make_room(base::monotonic_ms(), 0));
+    EXPECT_EQ(admission.connections(), 1u);
+    EXPECT_EQ(read(*first, 1), "(end)");
+    echo_.confirms = true;
+    ASSERT_TRUE(ok(second->write(bytes(framed("me")), Deadline::in_ms(5000))));
+    EXPECT_EQ(read(*second, 7), framed("[") + framed("me"));
+    EXPECT_EQ(admission.newcomers().size(), 0u) << "it has shown who it is";
+    admission.set_options({1, {}});
+    auto refused = connect(**port);
+    EXPECT_EQ(read(*refused, 1), "(end)");
+    EXPECT_EQ((*port)->counters().accepted, 2u);
+    second.reset();
+    for (int i = 0; i < 100 && (*port)->connections() > 0; ++i) ASSERT_TRUE(ok(runtime::sleep_ms(5)));
+    EXPECT_EQ(admission.connections(), 0u);
+    EXPECT_EQ(echo_.closed, 2);
+}
+
+TEST_F(PortsTest, TheOldestUnconfirmedMakesRoom) {
+    echo_.confirms = false;
+    auto port = TcpPort::open({"127.0.0.1", 0}, echo_, sessions_);
+    ASSERT_TRUE(ok(port));
+    std::vector<std::unique_ptr<runtime::ByteStream>> clients;
+    for (size_t i = 0; i <= TcpPort::kMaxUnconfirmed; ++i) clients.push_back(connect(**port));
+    EXPECT_EQ(read(*clients.front(), 1), "(end)");
+    EXPECT_EQ((*port)->counters().replaced, 1u);
+    EXPECT_EQ((*port)->connections(), TcpPort::kMaxUnconfirmed);
+    ASSERT_TRUE(ok(clients.back()->write(bytes(framed("who?")), Deadline::in_ms(5000))));
+    EXPECT_EQ(read(*clients.back(), 9), framed("[") + framed("who?"));
+}
+
+TEST_F(PortsTest, AFloodOfSmallFramesIsReadInTurns) {
+    class Counting final : public WireUser {
+      public:
+        void on_datagram(std::span<uint8_t>, const stun::Address&, Wire&, int64_t) override { ++frames; }
+        void on_wire_closed(Wire&) override {}
+        size_t frames = 0;
+    } counting;
+    auto port = TcpPort::open({"127.0.0.1", 0}, counting, sessions_);
+    ASSERT_TRUE(ok(port));
+    auto stream = connect(**port);
+    std::string flood;
+    for (int i = 0; i < 100'000; ++i) flood += framed("ab");
+    size_t sent = 0, most = 0;
+    for (size_t before = 0; counting.frames < 100'000; before = counting.frames) {
+        auto n = stream->try_write(bytes(std::string_view(flood).substr(sent)));
+        ASSERT_TRUE(ok(n));
+        sent += *n;
+        ASSERT_TRUE(ok(runtime::yield()));
+        most = std::max(most, counting.frames - before);
+    }
+    // While this coroutine waits for its turn the event comes, and what it posts, a few times over.
+    EXPECT_LE(most, 6u * 16 * 1024 / 4);
 }
 
 TEST_F(PortsTest, WhoDoesNotReadLosesDatagramsAndNothingGrows) {
@@ -133,7 +198,7 @@ TEST_F(PortsTest, WhoDoesNotReadLosesDatagramsAndNothingGrows) {
         int sent = 0;
         bool congested = false;
     } flood;
-    auto port = TcpPort::open({"127.0.0.1", 0}, flood);
+    auto port = TcpPort::open({"127.0.0.1", 0}, flood, sessions_);
     ASSERT_TRUE(ok(port));
     auto stream = connect(**port);
     ASSERT_TRUE(ok(stream->write(bytes(framed("go")), Deadline::in_ms(5000))));
@@ -151,6 +216,26 @@ TEST_F(PortsTest, WhoDoesNotReadLosesDatagramsAndNothingGrows) {
         got += *n;
     }
     EXPECT_EQ(got, static_cast<size_t>(flood.sent) * 1202);
+}
+
+TEST(WireUsers, HearOfTheEndOnce) {
+    WireUsers users;
+    auto* one = reinterpret_cast<RtcSession*>(8);
+    auto* two = reinterpret_cast<RtcSession*>(16);
+    const auto* wire = reinterpret_cast<const Wire*>(24);
+    const auto* other = reinterpret_cast<const Wire*>(32);
+    users.add(*wire, *one);
+    users.add(*wire, *one);
+    users.add(*wire, *two);
+    users.add(*other, *two);
+    EXPECT_EQ(users.size(), 3u);
+    EXPECT_EQ(users.take(*wire), (std::vector<RtcSession*>{one, two}));
+    EXPECT_TRUE(users.take(*wire).empty());
+    users.add(*wire, *two);
+    users.forget(*two);
+    users.forget(*one);
+    EXPECT_EQ(users.size(), 0u);
+    EXPECT_TRUE(users.take(*other).empty());
 }
 
 }  // namespace

@@ -12,10 +12,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "protocol/stun/address.h"
 
@@ -86,6 +89,38 @@ class Routes {
     };
     std::unordered_map<Key, Claims, HashKey> by_address_;
     std::unordered_map<std::string, RtcSession*, HashText, std::equal_to<>> by_ufrag_;
+};
+
+// WireUsers: which sessions have used a TCP connection, and so must hear of its end. Told of it once, they are gone
+// from here.
+class WireUsers {
+  public:
+    void add(const Wire& wire, RtcSession& session) {
+        by_wire_.emplace(&wire, &session);
+        by_session_.emplace(&session, &wire);
+    }
+    void forget(RtcSession& session) {
+        const auto first = by_session_.lower_bound({&session, nullptr});
+        auto last = first;
+        for (; last != by_session_.end() && last->first == &session; ++last) by_wire_.erase({last->second, &session});
+        by_session_.erase(first, last);
+    }
+    std::vector<RtcSession*> take(const Wire& wire) {
+        std::vector<RtcSession*> users;
+        const auto first = by_wire_.lower_bound({&wire, nullptr});
+        auto last = first;
+        for (; last != by_wire_.end() && last->first == &wire; ++last) {
+            users.push_back(last->second);
+            by_session_.erase({last->second, &wire});
+        }
+        by_wire_.erase(first, last);
+        return users;
+    }
+    size_t size() const { return by_wire_.size(); }
+
+  private:
+    std::set<std::pair<const Wire*, RtcSession*>> by_wire_;
+    std::set<std::pair<RtcSession*, const Wire*>> by_session_;
 };
 
 }  // namespace service::rtc

@@ -55,6 +55,9 @@ class RoutesTest : public runtime::testing::RuntimeTest, public SessionHost {
     }
     void remove_ufrag(std::string_view) override {}
     void session_connected(RtcSession&) override {}
+    base::Result<net::Admission::Ticket> admit(const base::IpAddress& ip) override {
+        return net::Admission::Ticket(table_.admission(), ip);
+    }
     void end_soon(RtcSession&) override {}
     void set_due(RtcSession&, int64_t) override {}
     void copy_out(std::span<const uint8_t>) override {}

@@ -80,8 +80,8 @@ Result<void> Service::listen() {
     }
     if (!rtc.tcp.enabled) return {};
     for (const config::ListenAddress& address : rtc.tcp.listen) {
-        auto& port =
-            tcp_ports_.emplace_back(TRY(TcpPort::open({address.host, address.port}, *this), "rtc_server.tcp.listen"));
+        auto& port = tcp_ports_.emplace_back(
+            TRY(TcpPort::open({address.host, address.port}, *this, table_), "rtc_server.tcp.listen"));
         tcp_port_numbers_.push_back(port->port());
         base::log::trace("WebRTC listens on {}/tcp", address.text());
     }
@@ -132,13 +132,13 @@ Result<Answer> Service::create(Ask ask) {
     const config::Vhost* vhost = snapshot_->find_vhost(ask.visitor.vhost);
     if (!vhost || !vhost->enabled || !vhost->rtc.enabled)
         return base::fail(CloseReason::kNotFound, fmt::format("no WebRTC in vhost {} (rtc)", ask.visitor.vhost));
-    if (half_open_ >= kMostHalfOpen + kMostLeaving) {
+    const auto max_offers = static_cast<size_t>(snapshot_->rtc_server.max_offers);
+    if (half_open_ >= max_offers + kMostLeaving) {
         ++counters_.refused_half_open;
         ++net::rtc_stats().refused_half_open;
         return base::fail(Code::kLimit, "too many sessions that are not connected yet");
     }
-    if (half_open_ >= kMostHalfOpen) replace_oldest();
-    TRY(table_.admit_connection(static_cast<size_t>(snapshot_->global.max_connections), ask.visitor.ip));
+    if (half_open_ >= max_offers) replace_oldest();
 
     const int64_t now_ms = base::monotonic_ms();
     SessionSetup setup;
@@ -148,6 +148,7 @@ Result<Answer> Service::create(Ask ask) {
     setup.key = {ask.visitor.vhost, ask.visitor.app, ask.visitor.stream};
     setup.details = {ask.visitor.tc_url, ask.visitor.page_url, ask.visitor.swf_url, ask.visitor.param};
     setup.stay = std::move(ask.stay);
+    setup.offer = std::move(ask.offer_share);
     setup.token = random_text(kTokenBytes);
     setup.etag = new_etag();
     setup.credentials = new_credentials();
@@ -298,9 +299,7 @@ void Service::on_stun(std::span<uint8_t> bytes, const stun::Address& from, Wire&
 }
 
 void Service::on_wire_closed(Wire& wire) {
-    // Sessions over TCP are few, and so are their ends.
-    for (Entry& entry : sessions_)
-        if (entry.session) entry.session->on_wire_closed(wire);
+    for (RtcSession* session : wire_users_.take(wire)) session->on_wire_closed(wire);
 }
 
 void Service::copy_out(std::span<const uint8_t> packet) {
@@ -314,6 +313,16 @@ void Service::session_connected(RtcSession&) {
     ++counters_.connected;
     ++net::rtc_stats().connected;
     tell_sessions();
+}
+
+Result<net::Admission::Ticket> Service::admit(const base::IpAddress& ip) {
+    const std::string address = ip.text();
+    auto admitted = table_.admission().admit_expected(address);
+    if (!admitted) {
+        table_.log_refusal("WebRTC session", address, admitted.error());
+        return std::unexpected(std::move(admitted.error()));
+    }
+    return net::Admission::Ticket(table_.admission(), ip);
 }
 
 void Service::end_soon(RtcSession& session) {
@@ -387,6 +396,7 @@ bool Service::reap() {
 void Service::destroy(RtcSession& session) {
     session.close();
     session.forget_ufrags();
+    wire_users_.forget(session);
     by_id_.erase(session.id());
     if (!session.connected()) {
         --half_open_;

@@ -32,7 +32,8 @@ namespace service::rtc {
 struct Ask {
     net::Visitor visitor;  // kPublish or kPlay; id: new_context_id(), which the session gets; vhost as configured
     net::Stay stay;        // the gate let it in
-    std::string offer;     // SDP
+    net::AddressQuota::Share offer_share;  // of what may be half-open
+    std::string offer;                     // SDP
     std::vector<CandidateAddress> candidates;
     std::string vcodec;  // wishes, as in the URL: "h264", "hevc", "av1", "vp8", "vp9"; empty: none
     std::string acodec;  // "opus", "pcmu", "pcma"
@@ -81,9 +82,9 @@ struct ServiceCounters {
 
 class Service final : public Sessions, private SessionHost, private WireUser {
   public:
-    // Sessions that have not got as far as SRTP; each is gone after RtcSession::kHalfOpenMs. When there are so many the
-    // oldest makes room: who means it connects within a second, so a flood of offers keeps nobody out.
-    static constexpr size_t kMostHalfOpen = 10'000;
+    // Sessions that have not got as far as SRTP are gone after RtcSession::kHalfOpenMs. When there are as many as
+    // rtc_server.max_offers the oldest makes room: who means it connects within a second, so a flood of offers keeps
+    // nobody out. So many may be on their way out beside them.
     static constexpr size_t kMostLeaving = 1'000;
     // After so many that never connected the allocator is told to give their memory back: a handshake's pieces lie
     // between what others hold, and it keeps them otherwise.
@@ -139,12 +140,14 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     void add_route(const stun::Address& from, const Wire& wire, RtcSession& session, int64_t since_ms,
                    int64_t now_ms) override {
         routes_.claim(from, wire, session, since_ms, now_ms);
+        if (wire.is_tcp()) wire_users_.add(wire, session);
     }
     void remove_route(const stun::Address& from, const Wire& wire, const RtcSession& session) override {
         routes_.remove(from, wire, session);
     }
     void remove_ufrag(std::string_view ufrag) override { routes_.remove(ufrag); }
     void session_connected(RtcSession& session) override;
+    base::Result<net::Admission::Ticket> admit(const base::IpAddress& ip) override;
     void end_soon(RtcSession& session) override;
     void set_due(RtcSession& session, int64_t due_ms) override;
     void copy_out(std::span<const uint8_t> packet) override;
@@ -168,6 +171,7 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     std::shared_ptr<const dtls::Context> context_;
     std::optional<stun::Address> black_hole_;
     Routes routes_;
+    WireUsers wire_users_;
     std::unordered_map<std::string, RtcSession*> by_id_;
     std::vector<Entry> sessions_;
     std::vector<RtcSession*> ending_;

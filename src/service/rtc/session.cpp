@@ -18,6 +18,7 @@ RtcSession::RtcSession(SessionHost& host, net::SessionTable& table, SessionSetup
       key_(std::move(setup.key)),
       details_(std::move(setup.details)),
       stay_(std::move(setup.stay)),
+      offer_(std::move(setup.offer)),
       token_(std::move(setup.token)),
       etag_(std::move(setup.etag)),
       agent_(std::move(setup.credentials)),
@@ -25,6 +26,7 @@ RtcSession::RtcSession(SessionHost& host, net::SessionTable& table, SessionSetup
       alive_ms_(now_ms),
       silent_ms_(setup.silent_ms),
       encrypt_(setup.encrypt) {
+    not_a_connection();
     set_type(setup.publishes ? net::SessionType::kRtcPublish : net::SessionType::kRtcPlay);
     // The stream's publisher it becomes when it has the name (Publisher::on_connected).
     enter_stream(key_.vhost, key_.app, key_.name, false);
@@ -142,6 +144,7 @@ void RtcSession::select(const stun::Address& from) {
     selected_ = *address;
     source_ = route->source;
     wire_ = route->wire;
+    count_connection();
 }
 
 void RtcSession::on_wire_closed(const Wire& wire) {
@@ -200,7 +203,9 @@ void RtcSession::become_connected(int64_t now_ms) {
         source_ = dtls_source_;
     }
     host_.session_connected(*this);
-    if (!media_) return;
+    offer_.release();
+    count_connection();
+    if (!media_ || ended_) return;
     base::log::trace("{} connected: {} at {}{}, {}, {}, {} ms after its offer", session_type_name(type()), stream_url(),
                      selected_.text(), wire_ && wire_->is_tcp() ? " by TCP" : "",
                      keys_ ? srtp::profile_info(keys_->sender.profile()).dtls_name : "not encrypted",
@@ -208,6 +213,13 @@ void RtcSession::become_connected(int64_t now_ms) {
     media_->on_connected(now_ms);
     tick_ms_ = next_tick(now_ms);
     host_.set_due(*this, tick_ms_);
+}
+
+void RtcSession::count_connection() {
+    if (!connected_ || ended_ || ticket_ || !wire_ || wire_->is_tcp()) return;
+    auto ticket = host_.admit(selected_.ip);
+    if (!ticket) return end(ticket.error().text(), CloseReason::kRefusedLimit);
+    ticket_ = *std::move(ticket);
 }
 
 // ---- Media

@@ -48,6 +48,8 @@ class SessionHost {
     virtual void remove_ufrag(std::string_view ufrag) = 0;
     // It is half-open no more.
     virtual void session_connected(RtcSession& session) = 0;
+    // Media goes over UDP from now on: whether there may be one more connection of that address.
+    virtual base::Result<net::Admission::Ticket> admit(const base::IpAddress& ip) = 0;
     // close() it soon, then destroy it.
     virtual void end_soon(RtcSession& session) = 0;
     // Its timer: no later than that. Monotonic.
@@ -66,6 +68,7 @@ struct SessionSetup {
     live::StreamKey key;
     net::ClientDetails details;
     net::Stay stay;
+    net::AddressQuota::Share offer;
     std::string token;
     std::string etag;
     ice::Credentials credentials;
@@ -164,6 +167,7 @@ class RtcSession final : public net::Session, public MediaSession {
     int64_t next_tick(int64_t now_ms) const;
     void after_handshake(int64_t now_ms);
     void become_connected(int64_t now_ms);
+    void count_connection();
     void count_sent(size_t bytes);
     void tell_counters();
     uint8_t* reserve(size_t bytes);
@@ -173,6 +177,8 @@ class RtcSession final : public net::Session, public MediaSession {
     live::StreamKey key_;
     net::ClientDetails details_;
     net::Stay stay_;
+    net::AddressQuota::Share offer_;  // until it is connected
+    net::Admission::Ticket ticket_;   // connected by UDP; over TCP the wire has one
     std::string token_;
     std::string etag_;
     ice::LiteAgent agent_;

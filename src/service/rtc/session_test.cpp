@@ -206,6 +206,10 @@ class SessionTest : public runtime::testing::RuntimeTest, public SessionHost {
     void remove_route(const stun::Address& from, const Wire&, const RtcSession&) override { routes_.erase(from); }
     void remove_ufrag(std::string_view ufrag) override { removed_ufrags_.emplace_back(ufrag); }
     void session_connected(RtcSession&) override { ++connections_; }
+    base::Result<net::Admission::Ticket> admit(const base::IpAddress& ip) override {
+        if (full_) return base::fail(base::Code::kLimit, "full");
+        return net::Admission::Ticket(table_.admission(), ip);
+    }
     void end_soon(RtcSession&) override { ended_ = true; }
     void set_due(RtcSession&, int64_t due_ms) override { due_ms_ = std::min(due_ms_, due_ms); }
     void copy_out(std::span<const uint8_t>) override { ++copied_; }
@@ -226,6 +230,7 @@ class SessionTest : public runtime::testing::RuntimeTest, public SessionHost {
     std::optional<srtp::Receiver> from_session_;
     std::deque<Bytes> to_peer_;
     stun::Address address_ = kHome;
+    bool full_ = false;
     bool leads_ = false, mute_ = false, deaf_ = false, ended_ = false;
     int connections_ = 0, copied_ = 0;
 };
@@ -264,6 +269,24 @@ TEST_F(SessionTest, FromTheOfferToMediaBothWays) {
     run(1000);
     EXPECT_GE(seen_.ticks, 8);
     EXPECT_LE(seen_.ticks, 11);
+}
+
+TEST_F(SessionTest, IsAConnectionOnceItIsConnected) {
+    begin({});
+    EXPECT_EQ(table_.admission().connections(), 0u);
+    connect();
+    EXPECT_EQ(table_.admission().connections(), 1u);
+    session_.reset();
+    EXPECT_EQ(table_.admission().connections(), 0u);
+}
+
+TEST_F(SessionTest, EndsWhereThereIsNoRoomForAConnection) {
+    full_ = true;
+    begin({});
+    for (int i = 0; i < 200 && !ended_; ++i) run(10);
+    EXPECT_TRUE(session_->ended());
+    EXPECT_EQ(session_->end_text(), "full");
+    EXPECT_EQ(seen_.connected, 0);
 }
 
 TEST_F(SessionTest, AnswersComeFromWhereItWasAskedAndMediaFromWhatWasNominated) {

@@ -31,6 +31,9 @@ using Json = base::OrderedJson;
 constexpr std::string_view kSdp = "application/sdp";
 constexpr std::string_view kFragment = "application/trickle-ice-sdpfrag";
 constexpr size_t kMostJson = 160 * 1024;  // a description of 64 kB, escaped
+// What a session takes that is not connected yet, most of it in the middle of its handshake.
+constexpr size_t kOfferBytes = 48 * 1024;
+constexpr int kMaxTurns = 20;  // of the loop, that an offer gives way to others
 constexpr int64_t kResolveMs = 2'000;
 constexpr int64_t kKeepResolvedMs = 60'000;
 
@@ -245,6 +248,19 @@ Result<void> Signaling::offer(const Endpoint& endpoint, net::HttpRequest& reques
     return response.send(201, kSdp, answer->sdp);
 }
 
+// Before anybody is asked: a flood of offers is no flood of questions.
+Result<net::AddressQuota::Share> Signaling::admit_offer(const OfferRequest& offer, const std::string& ip) {
+    net::Admission& admission = table_.admission();
+    const auto admit = [&]() -> Result<net::AddressQuota::Share> {
+        auto share = TRY(admission.rtc_offers().take(ip, kOfferBytes + offer.sdp.size()));
+        TRY(admission.expect(ip));
+        return share;
+    };
+    auto share = admit();
+    if (!share) table_.log_refusal("WebRTC offer", ip, share.error());
+    return share;
+}
+
 Result<Answer> Signaling::begin(const Endpoint& endpoint, OfferRequest& offer, const net::HttpRequest& request,
                                 const net::HttpResponse& response) {
     const config::SnapshotPtr snapshot = snapshot_;  // vhost lives as long
@@ -253,10 +269,12 @@ Result<Answer> Signaling::begin(const Endpoint& endpoint, OfferRequest& offer, c
     const config::Vhost* vhost = snapshot->vhost(offer.vhost);
     if (!vhost) return fail(Code::kNotFound, fmt::format("there is no vhost {}", offer.vhost));
     if (!vhost->rtc.enabled) return fail(Code::kNotFound, fmt::format("vhost {} has no WebRTC", vhost->name));
+    // An offer costs a fraction of a millisecond, and hundreds may come at once.
+    runtime::await_short_turn(runtime::kLongestTurnUs, kMaxTurns);
     // What is no offer at all is not worth a question to anybody. Too large is too large for this server, not now.
     if (auto parsed = sdp::SessionDescription::parse(offer.sdp); !parsed)
         return fail(Code::kProtocol, "the offer: " + parsed.error().text());
-    TRY(table_.admit(static_cast<size_t>(snapshot->global.max_connections)));
+    auto offer_share = TRY(admit_offer(offer, request.peer_ip));
 
     const bool publishes = endpoint.action == net::Action::kPublish;
     net::Visitor visitor = net::http_visitor(request, runtime::new_context_id(), vhost->name, offer.app, offer.stream,
@@ -276,6 +294,7 @@ Result<Answer> Signaling::begin(const Endpoint& endpoint, OfferRequest& offer, c
     if (stopping_) return fail(Code::kLimit, "the server stops");
     ask.visitor = std::move(visitor);
     ask.stay = *std::move(stay);
+    ask.offer_share = std::move(offer_share);
     ask.offer = std::move(offer.sdp);
     ask.vcodec = offer.vcodec;
     ask.acodec = offer.acodec;

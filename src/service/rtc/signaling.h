@@ -52,6 +52,7 @@ class Signaling {
     base::Result<void> options(const Endpoint& endpoint, net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> not_allowed(const Endpoint& endpoint, net::HttpRequest& request, net::HttpResponse& response);
 
+    base::Result<net::AddressQuota::Share> admit_offer(const OfferRequest& offer, const std::string& ip);
     base::Result<Answer> begin(const Endpoint& endpoint, OfferRequest& offer, const net::HttpRequest& request,
                                const net::HttpResponse& response);
     base::Result<std::vector<CandidateAddress>> candidates(const OfferRequest& offer, const net::HttpRequest& request,

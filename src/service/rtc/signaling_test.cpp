@@ -93,8 +93,8 @@ class SignalingTest : public runtime::testing::RuntimeTest {
     }
 
     std::shared_ptr<config::Snapshot> snapshot_;
-    FakeSessions sessions_;
     net::SessionTable table_;
+    FakeSessions sessions_;
     RefusingGuard guard_;
     net::Gate gate_;
     net::HttpRouter router_;

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "base/clock.h"
-#include "runtime/log_limit.h"
+#include "runtime/cpu_slice.h"
 
 namespace service::rtc {
 namespace {
@@ -25,25 +25,35 @@ stun::Address address_of(const runtime::ByteStream& stream) {
 
 }  // namespace
 
-class TcpPort::Connection final : public Wire, private runtime::ParkedHandler {
+class TcpPort::Connection final : public Wire, private runtime::ParkedHandler, public net::Spare {
   public:
     Connection(TcpPort& port, std::unique_ptr<runtime::ByteStream> stream, int64_t now_ms)
-        : port_(port), stream_(std::move(stream)), peer_(address_of(*stream_)), since_ms_(now_ms) {
+        : port_(port),
+          stream_(std::move(stream)),
+          peer_(address_of(*stream_)),
+          ticket_(port.admission_, peer_.ip),
+          since_ms_(now_ms),
+          unconfirmed_(port.unconfirmed_.insert(port.unconfirmed_.end(), this)) {
+        port_.admission_.newcomers().add(*this, now_ms);
         stream_->set_no_delay(true);
         stream_->park(*this);
     }
     ~Connection() {
         stream_->unpark();
-        if (!confirmed_) --port_.unconfirmed_;
+        confirm();
         port_.user_.on_wire_closed(*this);
     }
 
-    bool gone() const { return gone_; }
-    bool late(int64_t now_ms) const { return !confirmed_ && now_ms - since_ms_ >= kConfirmMs; }
+    bool late(int64_t now_ms) const { return now_ms - since_ms_ >= kConfirmMs; }
     void leave() {
         if (gone_) return;
         gone_ = true;
         port_.close_soon(*this);
+    }
+    void make_room() override {
+        ++port_.counters_.replaced;
+        ticket_.release();
+        leave();
     }
 
     uint8_t* reserve(size_t most_bytes) override {
@@ -68,10 +78,13 @@ class TcpPort::Connection final : public Wire, private runtime::ParkedHandler {
     void confirm() override {
         if (confirmed_) return;
         confirmed_ = true;
-        --port_.unconfirmed_;
+        port_.unconfirmed_.erase(unconfirmed_);
+        leave_list();
     }
     bool is_tcp() const override { return true; }
     bool congested() const override { return backlog_.size() - sent_ > kCongestedBytes; }
+
+    size_t index = 0;  // among the port's
 
   private:
     void on_readable() override {
@@ -122,7 +135,9 @@ class TcpPort::Connection final : public Wire, private runtime::ParkedHandler {
     TcpPort& port_;
     std::unique_ptr<runtime::ByteStream> stream_;
     stun::Address peer_;
+    net::Admission::Ticket ticket_;
     int64_t since_ms_;
+    std::list<Connection*>::iterator unconfirmed_;  // until it is confirmed
     bool confirmed_ = false;
     bool gone_ = false;
     std::vector<uint8_t> rest_;     // of a frame that has not come whole
@@ -130,68 +145,72 @@ class TcpPort::Connection final : public Wire, private runtime::ParkedHandler {
     size_t sent_ = 0;
 };
 
-base::Result<std::unique_ptr<TcpPort>> TcpPort::open(const runtime::SocketAddress& address, WireUser& user) {
-    return std::unique_ptr<TcpPort>(new TcpPort(TRY(runtime::listen_tcp(address)), user));
+base::Result<std::unique_ptr<TcpPort>> TcpPort::open(const runtime::SocketAddress& address, WireUser& user,
+                                                     net::SessionTable& sessions) {
+    std::unique_ptr<TcpPort> port(new TcpPort(user, sessions));
+    TRY(port->acceptor_.listen(address));
+    return port;
 }
 
-TcpPort::TcpPort(std::unique_ptr<runtime::TcpListener> listener, WireUser& user)
-    : listener_(std::move(listener)), user_(user) {
-    acceptor_ = runtime::spawn("rtc-accept", [this] { accept_loop(); });
+TcpPort::TcpPort(WireUser& user, net::SessionTable& sessions)
+    : user_(user),
+      admission_(sessions.admission()),
+      acceptor_(sessions, "WebRTC connection", "rtc-accept",
+                {[this](std::unique_ptr<runtime::ByteStream> stream) { take(std::move(stream)); }}) {
     sweeper_ = runtime::spawn("rtc-tcp-close", [this] {
         while (sweep_.wait(runtime::Deadline::never())) {
             sweep_.reset();
-            sweep();
+            if (!sweep()) return;
         }
     });
 }
 
 TcpPort::~TcpPort() {
-    if (acceptor_) acceptor_.cancel_and_join();
+    acceptor_.stop();
     if (sweeper_) sweeper_.cancel_and_join();
     connections_.clear();
 }
 
-void TcpPort::accept_loop() {
-    runtime::LogCondition failing;
-    while (true) {
-        auto stream = listener_->accept(runtime::Deadline::never());
-        if (!stream) {
-            if (stream.error().code() == base::Code::kCancelled) return;
-            runtime::note_failure(failing, "WebRTC accept", stream.error());
-            if (!runtime::sleep_ms(100)) return;
-            continue;
-        }
-        runtime::note_success(failing, "WebRTC accept");
-        take(*std::move(stream));
-    }
-}
-
+// Who means it confirms within a second.
 void TcpPort::take(std::unique_ptr<runtime::ByteStream> stream) {
-    if (unconfirmed_ >= kMostUnconfirmed || connections_.size() >= kMostConnections) {
-        ++counters_.refused;
-        return;
+    if (unconfirmed_.size() >= kMaxUnconfirmed) {
+        Connection& oldest = *unconfirmed_.front();
+        oldest.confirm();  // it is in no list any more
+        oldest.make_room();
     }
     ++counters_.accepted;
-    ++unconfirmed_;
     connections_.push_back(std::make_unique<Connection>(*this, std::move(stream), base::monotonic_ms()));
+    connections_.back()->index = connections_.size() - 1;
 }
 
-void TcpPort::close_soon(Connection&) {
-    to_sweep_ = true;
+void TcpPort::close_soon(Connection& connection) {
+    leaving_.push_back(&connection);
     sweep_.set();
 }
 
-void TcpPort::sweep() {
-    if (!std::exchange(to_sweep_, false)) return;
-    // Their ends are told, which may end others' sessions, but no connection.
-    std::erase_if(connections_, [](const auto& connection) { return connection->gone(); });
+// Their ends are told, which may end others' sessions, but no connection. False: cancelled meanwhile.
+bool TcpPort::sweep() {
+    runtime::CpuSlice slice;
+    while (!leaving_.empty()) {
+        const size_t index = leaving_.back()->index;
+        leaving_.pop_back();
+        const std::unique_ptr<Connection> gone = std::move(connections_[index]);
+        if (index + 1 != connections_.size()) {
+            connections_[index] = std::move(connections_.back());
+            connections_[index]->index = index;
+        }
+        connections_.pop_back();
+        if (!slice.step()) return false;
+    }
+    return true;
 }
 
 void TcpPort::tick(int64_t now_ms) {
-    for (auto& connection : connections_) {
-        if (!connection->late(now_ms)) continue;
+    while (!unconfirmed_.empty() && unconfirmed_.front()->late(now_ms)) {
+        Connection& late = *unconfirmed_.front();
         ++counters_.unconfirmed;
-        connection->leave();
+        late.confirm();
+        late.leave();
     }
 }
 

@@ -22,6 +22,7 @@ constexpr int64_t kWriteTimeoutMs = 10'000;
 constexpr int64_t kFinishPollMs = 20;
 constexpr int64_t kLingerMs = 1'000;  // a refused peer may read why for so long
 constexpr size_t kStackBytes = 64 * 1024;
+constexpr size_t kPieceBytes = 64 * 1024;  // of input, between two looks at the clock
 
 void fill_random(std::span<uint8_t> bytes) { CHECK(RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) == 1); }
 
@@ -40,8 +41,11 @@ Connection::Connection(Service& service, std::unique_ptr<runtime::ByteStream> so
 
 Connection::~Connection() = default;
 
-void Connection::start() {
+bool Connection::start() {
+    work_->newcomer = std::make_unique<Newcomer>(*this);
+    service_.sessions().admission().newcomers().add(*work_->newcomer, base::monotonic_ms());
     work_->task = runtime::spawn("rtmp", [this] { run(&Connection::from_accept); }, {.stack_bytes = kStackBytes});
+    return static_cast<bool>(work_->task);
 }
 
 // The top of each of its coroutines. Nothing of the connection may be touched after it has ended.
@@ -112,6 +116,7 @@ Result<Connection::Outcome> Connection::serve() {
             TRY(read_once());
             continue;
         }
+        if (runtime::turn_is_long(runtime::kLongestTurnUs)) TRY(runtime::yield());
         std::vector<uint8_t> input = std::move(work_->input);
         work_->input.clear();
         TRY(take_input(input));
@@ -162,8 +167,14 @@ std::string Connection::publisher_timeout_text() const {
 
 // Hands bytes to the session; what it does not want yet stays in work_->input.
 Result<void> Connection::take_input(std::span<const uint8_t> bytes) {
-    size_t taken = TRY(session_.feed(bytes));
-    work_->input.assign(bytes.begin() + static_cast<ptrdiff_t>(taken), bytes.end());
+    while (!bytes.empty()) {
+        // Of messages of one byte there may be very many.
+        const auto piece = bytes.first(std::min(bytes.size(), kPieceBytes));
+        const size_t taken = TRY(session_.feed(piece));
+        bytes = bytes.subspan(taken);
+        if (taken < piece.size() || runtime::turn_is_long(runtime::kLongestTurnUs)) break;
+    }
+    work_->input.assign(bytes.begin(), bytes.end());
     return {};
 }
 

@@ -38,8 +38,8 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     Connection(Service& service, std::unique_ptr<runtime::ByteStream> socket, std::shared_ptr<runtime::TlsContext> tls);
     ~Connection() override;
 
-    // Spawns its coroutine.
-    void start();
+    // Spawns its coroutine. False: there is none for it.
+    bool start();
     bool peer_alive() const;
     live::PublisherFacts publisher_facts() const;
     // It takes no input: a guard is asked, while it plays.
@@ -68,6 +68,19 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
         ::rtmp::PublishRequest publish{};
         ::rtmp::PlayRequest play{};
     };
+    // Until its connect command has come it may have to make room for others.
+    class Newcomer final : public net::Spare {
+      public:
+        explicit Newcomer(Connection& connection) : connection_(connection) {}
+
+      private:
+        void make_room() override {
+            connection_.not_a_connection();
+            connection_.close("the server is full: it made room for another connection",
+                              base::CloseReason::kRefusedLimit);
+        }
+        Connection& connection_;
+    };
     // What only a coroutine of it needs.
     struct Work {
         runtime::Task task;
@@ -77,6 +90,7 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
         runtime::Deadline deadline = runtime::Deadline::never();
         std::string end_reason;  // not empty: it is to end, with these words
         bool refused = false;    // the peer is told, and has some time to read it
+        std::unique_ptr<Newcomer> newcomer{};
     };
     enum class Outcome : uint8_t { kEnded, kParked };
 
@@ -128,7 +142,7 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     void park();
     void share_socket(std::unique_ptr<runtime::ByteStream> socket);
     void join(Player& player, std::unique_ptr<runtime::ByteStream> socket);
-    void resume();
+    [[nodiscard]] bool resume();
     void ask(std::span<const uint8_t> rest);
     bool serving() const { return work_ && !resuming_; }
     bool attached() const;

@@ -13,6 +13,7 @@ using runtime::Deadline;
 namespace {
 
 constexpr size_t kMaxWaitingInput = 1u << 20;  // bytes read while a coroutine is to take over
+constexpr std::string_view kNoCoroutine = "no memory for a coroutine";
 
 }  // namespace
 
@@ -95,12 +96,14 @@ void Connection::on_input(std::span<const uint8_t> bytes) {
     if (!attached() || !between_plays()) return;
     work_ = std::make_unique<Work>();
     work_->input.assign(bytes.begin(), bytes.end());
-    resume();
+    if (!resume()) end_parked(kNoCoroutine, CloseReason::kSystemError);
 }
 
-void Connection::resume() {
-    resuming_ = true;
+// False: there is no coroutine for it.
+bool Connection::resume() {
     work_->task = runtime::spawn("rtmp", [this] { run(&Connection::from_parked); });
+    resuming_ = static_cast<bool>(work_->task);
+    return resuming_;
 }
 
 // A guard has to be asked, which takes its time; what is played goes on meanwhile.
@@ -108,8 +111,9 @@ void Connection::ask(std::span<const uint8_t> rest) {
     share_socket(nullptr);  // the end of what it plays is to be no end of this
     work_ = std::make_unique<Work>();
     work_->input.assign(rest.begin(), rest.end());
-    asking_ = resuming_ = true;
     work_->task = runtime::spawn("rtmp-ask", [this] { run(&Connection::from_asking); });
+    asking_ = resuming_ = static_cast<bool>(work_->task);
+    if (!asking_) end_parked(kNoCoroutine, CloseReason::kSystemError);
 }
 
 Connection::Outcome Connection::from_asking() {
@@ -212,7 +216,9 @@ void Connection::on_player_end(Player& player, std::string_view why) {
         // Something new may begin on it; but when the last stream has ended by itself, so does the connection.
         work_ = std::make_unique<Work>();
         if (!by_peer && publishers_.empty()) will_end(why, reason);
-        return resume();
+        if (resume()) return;
+        note_reason(CloseReason::kSystemError);
+        shared_->fail(kNoCoroutine, CloseReason::kSystemError);
     }
     publishers_.clear();
     finish(shared_ ? shared_->why() : text, shared_ ? shared_->reason() : reason);

@@ -1,7 +1,6 @@
 #include "service/rtmp/service.h"
 
 #include "base/log.h"
-#include "runtime/log_limit.h"
 
 namespace service::rtmp {
 
@@ -22,40 +21,26 @@ Result<void> Service::start() {
 
 Result<void> Service::listen(const config::ListenAddresses& addresses, std::shared_ptr<runtime::TlsContext> tls) {
     for (const config::ListenAddress& address : addresses) {
-        auto listener = std::make_unique<Listener>();
-        listener->socket = TRY(runtime::listen_tcp({address.host, address.port}));
-        listener->tls = tls;
-        Listener& place = *listeners_.emplace_back(std::move(listener));
-        place.acceptor = runtime::spawn("rtmp-accept", [this, &place] { accept_loop(place); });
+        Listener& listener = *listeners_.emplace_back(std::make_unique<Listener>());
+        listener.tls = tls;
+        net::Acceptor::Handlers handlers;
+        handlers.take = [this, &listener](std::unique_ptr<runtime::ByteStream> socket) {
+            take(std::move(socket), listener);
+        };
+        listener.acceptor =
+            std::make_unique<net::Acceptor>(sessions_, "RTMP connection", "rtmp-accept", std::move(handlers));
+        TRY(listener.acceptor->listen({address.host, address.port}));
         base::log::trace("{} listens on {}", tls ? "RTMPS" : "RTMP", address.text());
     }
     return {};
 }
 
-void Service::accept_loop(Listener& listener) {
-    runtime::LogCondition failing;
-    while (true) {
-        auto socket = listener.socket->accept(Deadline::never());
-        if (!socket) {
-            if (socket.error().code() == base::Code::kCancelled) return;
-            runtime::note_failure(failing, "RTMP accept", socket.error());
-            // Most likely there are no descriptors left; trying again at once would only burn time.
-            if (!runtime::sleep_ms(100)) return;
-            continue;
-        }
-        runtime::note_success(failing, "RTMP accept");
-        const std::string ip = (*socket)->peer_ip();
-        auto admitted = sessions_.admit_connection(static_cast<size_t>(snapshot_->global.max_connections), ip);
-        if (!admitted) {
-            sessions_.log_refusal("RTMP", ip, admitted.error());
-            continue;
-        }
-        empty_.reset();
-        Connection& connection =
-            *connections_.emplace_back(std::make_unique<Connection>(*this, *std::move(socket), listener.tls));
-        connection.place = static_cast<uint32_t>(connections_.size()) - 1;
-        connection.start();
-    }
+void Service::take(std::unique_ptr<runtime::ByteStream> socket, const Listener& listener) {
+    empty_.reset();
+    Connection& connection =
+        *connections_.emplace_back(std::make_unique<Connection>(*this, std::move(socket), listener.tls));
+    connection.place = static_cast<uint32_t>(connections_.size()) - 1;
+    if (!connection.start()) remove(connection);
 }
 
 void Service::remove(Connection& connection) {
@@ -92,7 +77,7 @@ void Service::reload(const config::SnapshotPtr& next) {
 
 void Service::stop_accepting() {
     for (auto& listener : listeners_)
-        if (listener->acceptor) listener->acceptor.cancel_and_join();
+        if (listener->acceptor) listener->acceptor->stop();
     listeners_.clear();
 }
 

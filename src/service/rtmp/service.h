@@ -8,12 +8,12 @@
 #include "base/result.h"
 #include "config/snapshot.h"
 #include "live/registry.h"
+#include "net/acceptor.h"
 #include "net/gate.h"
 #include "net/session.h"
 #include "net/tls_pair.h"
 #include "runtime/coroutine.h"
 #include "runtime/sync.h"
-#include "runtime/tcp.h"
 #include "runtime/tls.h"
 #include "service/rtmp/connection.h"
 
@@ -35,7 +35,7 @@ class Service {
     // The same in two phases, with its key and certificate.
     base::Result<std::move_only_function<void()>> prepare(const config::SnapshotPtr& next);
 
-    uint16_t port(size_t listener = 0) const { return listeners_.at(listener)->socket->port(); }
+    uint16_t port(size_t listener = 0) const { return listeners_.at(listener)->acceptor->port(); }
     size_t connections() const { return connections_.size(); }
 
     // For its connections.
@@ -47,12 +47,11 @@ class Service {
 
   private:
     struct Listener {
-        std::unique_ptr<runtime::TcpListener> socket;
+        std::unique_ptr<net::Acceptor> acceptor;
         std::shared_ptr<runtime::TlsContext> tls;
-        runtime::Task acceptor;
     };
     base::Result<void> listen(const config::ListenAddresses& addresses, std::shared_ptr<runtime::TlsContext> tls);
-    void accept_loop(Listener& listener);
+    void take(std::unique_ptr<runtime::ByteStream> socket, const Listener& listener);
 
     config::SnapshotPtr snapshot_;
     net::SessionTable& sessions_;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/clock.h"
 #include "live/live_log.h"
 #include "protocol/rtmp/chunk_writer.h"
 #include "runtime/testing.h"
@@ -544,13 +545,47 @@ TEST_F(RtmpServiceTest, StopsWithEveryKindOfClient) {
 }
 
 TEST_F(RtmpServiceTest, ConnectionsAreLimited) {
-    snapshot_->global.max_connections = 2;
+    sessions_.admission().set_options({2, {}});
     start();
     auto a = publisher("live/a");
     auto b = publisher("live/b");
     auto c = client(true, "live/c");
     EXPECT_FALSE(c->open());
-    EXPECT_EQ(sessions_.refused_total(), 1u);
+    EXPECT_EQ(sessions_.admission().refused_total(), 1u);
+}
+
+TEST_F(RtmpServiceTest, WhoHasNotConnectedMakesRoom) {
+    start();
+    net::Admission& admission = sessions_.admission();
+    auto silent = client(true, "live/a");
+    auto p = running();
+    EXPECT_EQ(admission.newcomers().size(), 1u);
+    EXPECT_EQ(admission.connections(), 2u);
+    EXPECT_TRUE(admission.newcomers().make_room(base::monotonic_ms(), 0));
+    EXPECT_EQ(admission.connections(), 1u);
+    EXPECT_FALSE(silent->open());
+    EXPECT_EQ(sessions_.closed().newest(0).reason, base::CloseReason::kRefusedLimit);
+    EXPECT_EQ(player()->media(4), kStart);
+}
+
+TEST_F(RtmpServiceTest, WithoutACoroutineAConnectionEnds) {
+    start();
+    auto p = running();
+    auto v = player();
+    EXPECT_EQ(v->media(4), kStart);
+    (void)runtime::sleep_ms(20).has_value();  // the player's coroutine has ended
+    runtime::limit_coroutines(runtime::coroutine_count());
+    auto c = client(false, "live/s");
+    EXPECT_FALSE(c->open());
+    EXPECT_EQ(service_->connections(), 2u);
+    // What a player asks for next is a coroutine's business, and its end, too: it is told with the next one's.
+    v->session().close();
+    ASSERT_TRUE(ok(v->flush()));
+    (void)runtime::sleep_ms(20).has_value();
+    runtime::limit_coroutines(SIZE_MAX);
+    EXPECT_EQ(player()->media(4), kStart);
+    for (int i = 0; i < 100 && service_->connections() > 1; ++i) (void)runtime::sleep_ms(10).has_value();
+    EXPECT_EQ(service_->connections(), 1u);
 }
 
 TEST_F(RtmpServiceTest, ManyComeAndGo) {

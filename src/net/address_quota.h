@@ -1,0 +1,90 @@
+#pragma once
+// AddressQuota: how many things of a kind that are no connections (contexts of HLS viewers, WebRTC offers that are not
+// connected) the clients of one address, and all clients, may make the server keep, and how many bytes of memory. Of
+// IPv6 the first 64 bits are the address. A Share is held for as long as the thing lasts.
+
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/ip.h"
+#include "base/result.h"
+
+namespace net {
+
+class AddressQuota {
+  public:
+    struct Limits {
+        size_t of_address = 0;  // 0, here and below: any number
+        size_t in_all = 0;
+        size_t bytes_of_address = 0;
+        size_t bytes_in_all = 0;
+        std::vector<base::IpNetwork> exempt{};  // from the limits of an address
+    };
+    struct Counters {
+        uint64_t refused_address = 0;
+        uint64_t refused_all = 0;
+    };
+
+    // What one thing takes, up to its destruction. The quota outlives it.
+    class Share {
+      public:
+        Share() = default;
+        Share(Share&& other) noexcept
+            : quota_(std::exchange(other.quota_, nullptr)), key_(other.key_), bytes_(other.bytes_) {}
+        Share& operator=(Share&& other) noexcept {
+            std::swap(quota_, other.quota_);
+            std::swap(key_, other.key_);
+            std::swap(bytes_, other.bytes_);
+            return *this;
+        }
+        ~Share() { release(); }
+        void release() {
+            if (AddressQuota* quota = std::exchange(quota_, nullptr)) quota->give_back(key_, bytes_);
+        }
+        explicit operator bool() const { return quota_ != nullptr; }
+
+      private:
+        friend class AddressQuota;
+        Share(AddressQuota& quota, const base::IpAddress& key, size_t bytes)
+            : quota_(&quota), key_(key), bytes_(bytes) {}
+        AddressQuota* quota_ = nullptr;
+        base::IpAddress key_;
+        size_t bytes_ = 0;
+    };
+
+    // what: in the plural; of_address, in_all: names of the directives. For error texts; they live for ever.
+    AddressQuota(std::string_view what, std::string_view of_address, std::string_view in_all)
+        : what_(what), of_address_(of_address), in_all_(in_all) {}
+    AddressQuota(const AddressQuota&) = delete;
+
+    // What is there stays.
+    void set_limits(Limits limits) { limits_ = std::move(limits); }
+    const Limits& limits() const { return limits_; }
+    // kLimit. Text that is no address is held to the limits for all only.
+    base::Result<Share> take(std::string_view ip, size_t bytes);
+
+    size_t count() const { return all_.count; }
+    size_t bytes() const { return all_.bytes; }
+    size_t addresses() const { return of_.size(); }
+    const Counters& counters() const { return counters_; }
+
+  private:
+    struct Use {
+        size_t count = 0;
+        size_t bytes = 0;
+    };
+    static bool is_above(size_t value, size_t limit) { return limit > 0 && value > limit; }
+    bool is_exempt(const base::IpAddress& address) const;
+    void give_back(const base::IpAddress& key, size_t bytes);
+
+    std::string_view what_, of_address_, in_all_;
+    Limits limits_;
+    Use all_;
+    std::map<base::IpAddress, Use> of_;  // a tree: nobody can choose addresses that collide
+    Counters counters_;
+};
+
+}  // namespace net

@@ -1,0 +1,55 @@
+#include "net/admission.h"
+
+#include <fmt/core.h>
+
+#include "base/clock.h"
+
+namespace net {
+
+void Admission::set_options(Options options) {
+    options_ = std::move(options);
+    limiter_.set_options(options_.addresses);
+}
+
+base::Result<void> Admission::full() {
+    ++refused_total_;
+    return base::fail(base::Code::kLimit, fmt::format("{} connections, the limit of max_connections", connections_));
+}
+
+base::Result<void> Admission::admit_address(std::string_view ip, Rate rate, int64_t now_ms) {
+    auto admitted = limiter_.admit(ip, now_ms, rate == Rate::kCounts);
+    if (!admitted) ++refused_total_;
+    return admitted;
+}
+
+// The address first: who has too many already makes nobody leave.
+base::Result<void> Admission::admit(std::string_view ip, Rate rate) {
+    const int64_t now_ms = base::monotonic_ms();
+    TRY(admit_address(ip, rate, now_ms));
+    if (!is_full() || newcomers_.make_room(now_ms, kSpareMs) || idle_.make_room(now_ms, kSpareMs)) return {};
+    return full();
+}
+
+base::Result<void> Admission::admit(std::string_view ip) { return admit(ip, Rate::kCounts); }
+
+base::Result<void> Admission::admit_expected(std::string_view ip) { return admit(ip, Rate::kPaid); }
+
+base::Result<void> Admission::expect(std::string_view ip) {
+    const int64_t now_ms = base::monotonic_ms();
+    TRY(admit_address(ip, Rate::kCounts, now_ms));
+    if (!is_full() || newcomers_.has(now_ms, kSpareMs) || idle_.has(now_ms, kSpareMs)) return {};
+    return full();
+}
+
+void Admission::opened(const base::IpAddress& ip) {
+    ++connections_;
+    limiter_.opened(ip);
+}
+
+void Admission::closed(const base::IpAddress& ip) {
+    CHECK(connections_ > 0);
+    --connections_;
+    limiter_.closed(ip, base::monotonic_ms());
+}
+
+}  // namespace net

@@ -1,0 +1,106 @@
+#pragma once
+// Admission: which transport connections there may be, of all listeners together (max_connections) and of one address
+// (address_limits): TCP and TLS of every protocol, ICE over TCP, and WebRTC sessions connected by UDP. What is no
+// transport connection does not count here; contexts of HLS viewers and WebRTC offers have quotas of their own.
+//
+// When the server is full, connections that have not said yet what they want make room, the oldest first, then those
+// that wait for their next request.
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "base/ip.h"
+#include "base/result.h"
+#include "net/address_limiter.h"
+#include "net/address_quota.h"
+#include "net/spare.h"
+
+namespace net {
+
+class Admission {
+  public:
+    // So long a connection stays, whatever happens, before it makes room for another client's.
+    static constexpr int64_t kSpareMs = 1'000;
+
+    struct Options {
+        size_t max_connections = 0;  // 0: any number
+        AddressLimiter::Options addresses{};
+    };
+
+    Admission() = default;
+    Admission(const Admission&) = delete;
+
+    // Who is there stays, and counts.
+    void set_options(Options options);
+    const Options& options() const { return options_; }
+
+    // kLimit: the server is full; kRefused: its address has too many, or they come too fast. Who is admitted is counted
+    // by opened(), before anything yields.
+    base::Result<void> admit(std::string_view ip);
+    // For a client that will connect soon: what admit() would say. Nothing is counted, but for its share of the rate;
+    // admit_expected() follows, which does not look at the rate.
+    base::Result<void> expect(std::string_view ip);
+    base::Result<void> admit_expected(std::string_view ip);
+    void opened(const base::IpAddress& ip);
+    void closed(const base::IpAddress& ip);
+
+    // A connection that is no net::Session, from opened() to closed().
+    class Ticket {
+      public:
+        Ticket() = default;
+        Ticket(Admission& admission, const base::IpAddress& ip) : admission_(&admission), ip_(ip) {
+            admission.opened(ip);
+        }
+        Ticket(Ticket&& other) noexcept : admission_(std::exchange(other.admission_, nullptr)), ip_(other.ip_) {}
+        Ticket& operator=(Ticket&& other) noexcept {
+            std::swap(admission_, other.admission_);
+            std::swap(ip_, other.ip_);
+            return *this;
+        }
+        ~Ticket() { release(); }
+        void release() {
+            if (Admission* admission = std::exchange(admission_, nullptr)) admission->closed(ip_);
+        }
+        explicit operator bool() const { return admission_ != nullptr; }
+
+      private:
+        Admission* admission_ = nullptr;
+        base::IpAddress ip_;
+    };
+
+    // Connections that have not said yet what they want, and those that wait for their next request. Who leaves by
+    // make_room() calls closed() at once.
+    SpareList& newcomers() { return newcomers_; }
+    SpareList& idle() { return idle_; }
+    const SpareList& newcomers() const { return newcomers_; }
+    const SpareList& idle() const { return idle_; }
+
+    AddressQuota& hls_viewers() { return hls_viewers_; }
+    AddressQuota& rtc_offers() { return rtc_offers_; }
+    const AddressQuota& hls_viewers() const { return hls_viewers_; }
+    const AddressQuota& rtc_offers() const { return rtc_offers_; }
+
+    size_t connections() const { return connections_; }
+    bool is_full() const { return options_.max_connections > 0 && connections_ >= options_.max_connections; }
+    uint64_t refused_total() const { return refused_total_; }
+    const AddressLimiter& limiter() const { return limiter_; }
+
+  private:
+    enum class Rate : uint8_t { kCounts, kPaid };
+    base::Result<void> admit_address(std::string_view ip, Rate rate, int64_t now_ms);
+    base::Result<void> admit(std::string_view ip, Rate rate);
+    base::Result<void> full();
+
+    Options options_;
+    AddressLimiter limiter_;
+    SpareList newcomers_;
+    SpareList idle_;
+    AddressQuota hls_viewers_{"HLS viewers", "address_limits.hls_viewers", "max_hls_viewers"};
+    AddressQuota rtc_offers_{"WebRTC offers that are not connected", "address_limits.rtc_offers",
+                             "rtc_server.max_offers"};
+    size_t connections_ = 0;
+    uint64_t refused_total_ = 0;
+};
+
+}  // namespace net
