@@ -247,3 +247,16 @@ def test_rtmp_player_is_told_of_the_end(server):
         codes
     ), f"before the connection ends a player should be told; its statuses were {codes}"
     client.close()
+
+
+@pytest.mark.parametrize("command", [ffmpeg.command, ffmpeg.command9], ids=["ffmpeg", "ffmpeg9"])
+def test_ffmpeg_pulls_audio_and_video_alone(server, tool, tmp_path, command):
+    """Every stream that FFmpeg sees can be copied into an MP4: a data message before the media made one of no codec."""
+    out = tmp_path / "pulled.mp4"
+    with publishing.Steady(rtmp.publisher(server, "live", "s"), media.tags(media.plain())):
+        words = command("-t", 1, "-i", server.rtmp_url("live/s"), "-map", 0, "-c", "copy", out)
+        tool(words).finish(20)
+    probe = tool(["ffprobe", "-v", "error", "-show_entries", "stream=codec_type", "-of", "csv=p=0", out])
+    probe.finish(10)
+    kinds = sorted(probe.text().split())
+    assert kinds == ["audio", "video"], f"one of audio and one of video were published, FFmpeg pulled {kinds}"

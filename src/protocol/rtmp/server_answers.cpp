@@ -126,8 +126,6 @@ void ServerSession::accept_play(uint32_t stream_id, bool reset) {
     if (reset) status(stream_id, "status", "NetStream.Play.Reset", "Playing and resetting stream.");
     status(stream_id, "status", "NetStream.Play.Start", "Started playing stream.");
     append_data(output(), stream_id, 0, {"|RtmpSampleAccess", true, true}, out_chunk_size_);
-    append_data(output(), stream_id, 0, {"onStatus", amf::Value::object({{"code", "NetStream.Data.Start"}})},
-                out_chunk_size_);
 }
 
 void ServerSession::refuse_play(uint32_t stream_id, std::string_view code, std::string_view description) {

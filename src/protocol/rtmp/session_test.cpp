@@ -236,7 +236,7 @@ TEST_F(RtmpServerSession, Play) {
     feed(call("getStreamLength", 4, {{}, "s"}));
     EXPECT_EQ(said.take(server.session), "_result(2) 1;_result(3);onFCSubscribe NetStream.Play.Start;_result(4) 0;");
     feed(call("play", 5, {{}, "s", -1000, 5000, false}, 1));
-    EXPECT_EQ(said.take(server.session), "event 0 1;onStatus NetStream.Play.Start;[18];[18];");
+    EXPECT_EQ(said.take(server.session), "event 0 1;onStatus NetStream.Play.Start;[18];");
     Bytes out;
     append_user_control(out, {kSetBufferLength, 1, 3000});
     feed(out);
@@ -487,11 +487,11 @@ TEST(RtmpClientSession, Plays) {
     Pair p(false, 4096);
     ASSERT_TRUE(p.pump());
     EXPECT_EQ(p.client.log, "NetStream.Play.Reset;ready;");
-    EXPECT_EQ(p.client.media.size(), 2u);  // |RtmpSampleAccess, onStatus
+    EXPECT_EQ(p.client.media.size(), 1u);  // |RtmpSampleAccess
     Bytes down, body(9000, 1);
     append_message(down, 6, kVideo, 1, 7, body, 4096);
     ASSERT_TRUE(p.session.feed(down));
-    EXPECT_EQ(p.client.media.size(), 3u);
+    EXPECT_EQ(p.client.media.size(), 2u);
     p.server.session.end_play(1);
     ASSERT_TRUE(p.pump());
     EXPECT_EQ(p.client.log, "NetStream.Play.Reset;ready;NetStream.Play.UnpublishNotify;NetStream.Play.Stop;");
