@@ -158,8 +158,10 @@ def test_a_refusal_refuses_whatever_fail_open_says(servers):
         ("[0]", False),
     ],
 )
-def test_what_accepts(servers, answer, accepted):
-    with hooks.HookServer(hook=hooks.answer(answer)) as asked:
+@pytest.mark.parametrize("status", ["200 OK", "201 Created"])
+def test_what_accepts(servers, answer, accepted, status):
+    """201 is what NestJS, for one, answers each POST with."""
+    with hooks.HookServer(hook=hooks.answer(answer, status)) as asked:
         server = servers(vhosts=hooks.vhost(**asking(asked, "on_publish")))
         try:
             rtmp.publisher(server, "live", "one").close()

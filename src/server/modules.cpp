@@ -12,6 +12,7 @@
 #include "net/operations.h"
 #include "net/session.h"
 #include "net/signed_urls.h"
+#include "protocol/http/message.h"
 #include "runtime/coroutine.h"
 #include "runtime/watchdog.h"
 #include "server/diagnostics.h"
@@ -67,7 +68,7 @@ std::shared_ptr<Service> in_house(const std::shared_ptr<House>& house, Args&&...
 }
 
 // For those who tell or ask other HTTP servers something: posts JSON; the answer's body, an error unless its status is
-// 200.
+// 200 or 201.
 auto post_json(const std::shared_ptr<House>& house) {
     return [house](const std::string& url, const std::string& body,
                    runtime::Deadline deadline) -> base::Result<std::string> {
@@ -76,7 +77,7 @@ auto post_json(const std::shared_ptr<House>& house) {
         call.headers.add("Content-Type", "application/json");
         call.body = body;
         auto answer = TRY(house->http_client.call(std::move(call), deadline));
-        if (answer.status != 200)
+        if (!http::is_ok_or_created(answer.status))
             return base::fail(base::Code::kRefused, fmt::format("the answer's status is {}", answer.status));
         return std::move(answer.body);
     };

@@ -42,6 +42,9 @@ struct Request {
     }
 };
 
+// Whether a POST was answered with success and a body: 200, or 201, which frameworks send for each POST.
+constexpr bool is_ok_or_created(int status) { return status == 200 || status == 201; }
+
 struct Response {
     int status = 0;
     int minor_version = 1;

@@ -81,13 +81,13 @@ TEST(HookBody, NotifyUrl) {
 
 TEST(HookVerdict, AcceptedRefusedFailed) {
     for (const char* good : {"0", " 0\r\n", R"({"code":0})", R"({"code": 0, "data": {"code": 1}})"})
-        EXPECT_EQ(judge(200, good).kind, Kind::kAccepted) << good;
+        for (int status : {200, 201}) EXPECT_EQ(judge(status, good).kind, Kind::kAccepted) << status << " " << good;
     for (const char* no : {"1", "-1", R"({"code":1})", R"({"code":-5})"})
         EXPECT_EQ(judge(200, no).kind, Kind::kRefused) << no;
     for (const char* bad : {"", " ", "ok", "0x", "00", "0.0", "\"0\"", "null", "[0]", "{}", R"({"code":"0"})",
                             R"({"code":0.0})", R"({"code":null})", R"({"code":0)", "<html>", "true"})
         EXPECT_EQ(judge(200, bad).kind, Kind::kFailed) << bad;
-    for (int status : {201, 204, 301, 302, 307, 500, 502, 503}) EXPECT_EQ(judge(status, "0").kind, Kind::kFailed);
+    for (int status : {202, 204, 301, 302, 307, 500, 502, 503}) EXPECT_EQ(judge(status, "0").kind, Kind::kFailed);
     for (int status : {400, 401, 403, 404, 410}) EXPECT_EQ(judge(status, "0").kind, Kind::kRefused);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
+#include "protocol/http/message.h"
 
 namespace service::hook {
 
@@ -26,7 +27,7 @@ Verdict judge_code(const base::Json& code) {
 
 Verdict judge(int status, std::string_view body) {
     if (status >= 400 && status < 500) return {Kind::kRefused, fmt::format("status {}", status)};
-    if (status != 200) return {Kind::kFailed, fmt::format("status {}", status)};
+    if (!http::is_ok_or_created(status)) return {Kind::kFailed, fmt::format("status {}", status)};
     body = trimmed(body);
     if (body.empty()) return {Kind::kFailed, "the answer is empty"};
     auto json = base::parse_json(body);

@@ -17,7 +17,7 @@ struct Verdict {
     std::string why{};  // for people; empty when accepted
 };
 
-// Accepted: status 200, and "0" or a JSON object whose integer `code` is 0.
+// Accepted: status 200 or 201, and "0" or a JSON object whose integer `code` is 0.
 Verdict judge(int status, std::string_view body);
 
 }  // namespace service::hook

@@ -1,4 +1,4 @@
-// Answers of hooks: whatever they are, there is a verdict, and nothing but 200 accepts.
+// Answers of hooks: whatever they are, there is a verdict, and nothing but 200 and 201 accepts.
 
 #include <cstddef>
 #include <cstdint>
