@@ -209,7 +209,7 @@ def test_a_slow_destination_goes_on_at_a_keyframe(servers):
             body = bytes([0x27]) + body[1:]  # no keyframe to go on at
         big.append(tag._replace(timestamp=1000 + index * 20, body=body))
     with Destination(receive_buffer=4096) as slow, Destination() as good:
-        play = "mw_latency 50; queue_length 10;"
+        play = "mw_latency 50; queue_length 1;"
         server = servers(vhosts=forwarding(slow.address, good.address, play=play))
         with rtmp.publisher(server, "live", "s") as client:
             publishing.send_all(client, tags[:30], SPEED)

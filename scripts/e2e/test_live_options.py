@@ -161,6 +161,31 @@ def rtmp_player(server, name, **options):
     return rtmp.player(server, "live", name, **options)
 
 
+@pytest.mark.parametrize("times", ["time_jitter off;", "atc on;"])
+def test_a_jump_of_the_times_makes_nobody_too_slow(servers, times):
+    """A minute forward inside a GOP, passed on as it came: how far a viewer lags is a matter of when bytes came."""
+    server = servers(vhosts=default_vhost(remux="", play="mw_latency 350; " + times, rejoin=100))
+    header, key, inter = video_at([0, 0, 0])[:3]
+    frames = [(inter if index else key)._replace(timestamp=40 * index + 60_000 * (index >= 30)) for index in range(60)]
+    mark = server.log_mark()
+    with publishing.Steady(rtmp.publisher(server, "live", "other"), media.tags(media.plain())):
+        beside = rtmp.player(server, "live", "other", timeout=scaled(20))
+        with rtmp.publisher(server, "live", "jumps") as client:
+            publishing.send_all(client, [header, frames[0]])
+            viewers = {way.__name__: publishing.Collector(way(server, "jumps")) for way in (rtmp_player, http_player)}
+            server.wait_players("live/jumps", 2)
+            for frame in frames[1:]:
+                client.send_tag(frame)
+                time.sleep(0.01)
+        for name, viewer in viewers.items():
+            got = flv.frames(viewer.finish(scaled(20), name))
+            assert describe(got) == describe(frames), f"{name} should get all {len(frames)} frames, it got {len(got)}"
+        while not flv.frames(beside.tags()):
+            assert not beside.ended, "who plays another stream should go on"
+    ends = [server.wait_log(rf"{kind} ended: .*/jumps ", 5, mark) for kind in ("rtmp-play", "flv-play")]
+    assert not any("too slow" in line for line in ends), f"nobody was too slow: {ends}"
+
+
 @pytest.mark.parametrize("way", [rtmp_player, http_player], ids=["rtmp", "http-flv"])
 def test_a_slow_viewer_goes_on_at_a_later_keyframe(servers, way):
     """One that does not read for a while gets no more than queue_length of the past, whole GOPs, in order."""
@@ -171,7 +196,7 @@ def test_a_slow_viewer_goes_on_at_a_later_keyframe(servers, way):
     publishing.send_all(client, tags[:2])
     viewer = way(server, "slow", timeout=scaled(30), receive_buffer=16384)
     quick = publishing.Collector(rtmp.player(server, "live", "slow", timeout=scaled(30)))
-    sender = threading.Thread(target=publishing.send_all, args=(client, tags[2:-150], 10))
+    sender = threading.Thread(target=publishing.send_all, args=(client, tags[2:-150], 4))
     sender.start()
     sender.join()  # the viewer has read nothing meanwhile
     slow = publishing.Collector(viewer)

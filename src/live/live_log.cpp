@@ -16,7 +16,7 @@ bool LiveLog::is_start(const media::Frame& frame) const {
     return frame.kind == media::Kind::kAudio;
 }
 
-void LiveLog::append(const media::Frame& frame, const base::Ref<StreamHeaders>& headers) {
+void LiveLog::append(const media::Frame& frame, const base::Ref<StreamHeaders>& headers, int64_t now_ms) {
     if (headers != encoder_headers_) {
         encoder_headers_ = headers;
         encoder_->set_headers(*headers);
@@ -25,7 +25,7 @@ void LiveLog::append(const media::Frame& frame, const base::Ref<StreamHeaders>& 
     if (bytes == 0) return;
     encoder_->encode(frame, reserve(bytes));
     if (is_start(frame)) starts_.push_back({head_, frame.dts, headers, encoder_->remember_place(), {}});
-    packets_.push_back({head_, frame.dts});
+    packets_.push_back({head_, frame.dts, now_ms});
     head_ += bytes;
     audience_.on_append(frame.kind == media::Kind::kVideo || !stream_.video_flows());
 }
@@ -120,13 +120,14 @@ uint64_t LiveLog::offset_at(int64_t dts) const {
 uint64_t LiveLog::lag_limit(int64_t ms) const {
     if (packets_.empty()) return 0;
     uint64_t by_bytes = head_ > kMaxBytes ? head_ - kMaxBytes : 0;
-    return std::max(by_bytes, offset_at(packets_.back().dts - ms));
+    auto it = std::ranges::lower_bound(packets_, packets_.back().came_ms - ms, {}, &Packet::came_ms);
+    return std::max(by_bytes, it->offset);
 }
 
 int64_t LiveLog::ms_behind(uint64_t offset) const {
     auto it = std::lower_bound(packets_.begin(), packets_.end(), offset,
                                [](const Packet& packet, uint64_t value) { return packet.offset < value; });
-    return it == packets_.end() ? 0 : std::max<int64_t>(0, packets_.back().dts - it->dts);
+    return it == packets_.end() ? 0 : packets_.back().came_ms - it->came_ms;
 }
 
 void LiveLog::trim(uint64_t keep_from) {

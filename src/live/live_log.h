@@ -36,8 +36,8 @@ class LiveLog {
     LiveLog(Stream& stream, LogKey key, std::unique_ptr<WireEncoder> encoder);
     LiveLog(const LiveLog&) = delete;
 
-    // headers: those in force at this frame.
-    void append(const media::Frame& frame, const base::Ref<StreamHeaders>& headers);
+    // headers: those in force at this frame. now_ms: monotonic.
+    void append(const media::Frame& frame, const base::Ref<StreamHeaders>& headers, int64_t now_ms);
     // No viewer may begin before what comes next: the publisher left, or the GOP has grown too long.
     // Those who wait and could have begun do so now.
     void forget_starts();
@@ -62,9 +62,10 @@ class LiveLog {
     uint64_t packet_end(uint64_t offset) const;
     // The first packet at or after dts; head() when there is none.
     uint64_t offset_at(int64_t dts) const;
-    // Viewers before this offset are more than ms of stream time (or kMaxBytes) behind.
+    // Viewers before this offset are more than ms (or kMaxBytes) behind: what lies there came so long before the newest
+    // packet. The publisher's times, which may jump, have no part in it.
     uint64_t lag_limit(int64_t ms) const;
-    // How much of the stream's time lies behind the offset.
+    // How long before the newest packet the one at the offset came.
     int64_t ms_behind(uint64_t offset) const;
 
     // The bytes at offset that lie together, at most up to end. offset < end <= head().
@@ -89,6 +90,7 @@ class LiveLog {
     struct Packet {
         uint64_t offset;
         int64_t dts;
+        int64_t came_ms;  // monotonic
     };
     uint8_t* reserve(size_t bytes);
     const Block& block_of(uint64_t offset) const;

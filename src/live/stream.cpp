@@ -175,7 +175,9 @@ void Stream::deliver(const media::Frame& frame) {
         sink->on_frame(frame);
         if (i < sinks_.size() && sinks_[i] == sink) ++i;  // else it has unsubscribed
     }
-    for (auto& [key, log] : logs_) log->append(frame, headers_);
+    if (logs_.empty()) return;
+    const int64_t now_ms = base::monotonic_ms();
+    for (auto& [key, log] : logs_) log->append(frame, headers_, now_ms);
 }
 
 // Others hold the headers in force: a change makes new ones.
@@ -284,7 +286,8 @@ LiveLog& Stream::log(const LogKey& key, EncoderFactory factory) {
     const bool made = log == nullptr;
     if (made) {
         log = std::make_unique<LiveLog>(*this, key, factory(key));
-        for (const media::Frame& frame : gop_) log->append(frame, gop_headers_);
+        const int64_t now_ms = base::monotonic_ms();
+        for (const media::Frame& frame : gop_) log->append(frame, gop_headers_, now_ms);
     }
     idle_since_ms_ = 0;
     LiveLog& wanted = *log;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "live/live_log.h"
 #include "live/owner_testing.h"
 #include "live/registry.h"
@@ -285,11 +286,26 @@ TEST(LiveLog, FindsPacketsAndPlaces) {
     EXPECT_EQ(log.offset_at(40), 6u);
     EXPECT_EQ(log.offset_at(41), 12u);
     EXPECT_EQ(log.offset_at(81), 19u);
-    EXPECT_EQ(log.lag_limit(40), 6u);
     EXPECT_EQ(log.next_start(1)->offset, 12u);
     EXPECT_EQ(log.next_start(13), nullptr);
     log.forget_starts();
     EXPECT_EQ(log.place_to_begin(0), nullptr);
+}
+
+TEST(LiveLog, LagIsAMatterOfArrival) {
+    auto stream = make_stream();
+    LiveLog& log = stream->log("all", TextEncoder::make);
+    const int64_t now_ms = base::monotonic_ms();
+    log.append(video(0, true), stream->headers_ref(), now_ms);      // 0 to 5
+    log.append(video(60'000), stream->headers_ref(), now_ms + 40);  // 5 to 14
+    log.append(video(40), stream->headers_ref(), now_ms + 80);      // 14 to 20
+    EXPECT_EQ(log.lag_limit(100), 0u);
+    EXPECT_EQ(log.lag_limit(80), 0u);
+    EXPECT_EQ(log.lag_limit(79), 5u);
+    EXPECT_EQ(log.lag_limit(39), 14u);
+    EXPECT_EQ(log.ms_behind(0), 80);
+    EXPECT_EQ(log.ms_behind(14), 0);
+    EXPECT_EQ(log.ms_behind(20), 0);
 }
 
 TEST(LiveLog, SpansBlocksWithoutSplittingPackets) {

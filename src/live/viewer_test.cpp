@@ -215,13 +215,14 @@ TEST_F(ViewerTest, TooMuchControlClosesTheViewer) {
 }
 
 TEST_F(ViewerTest, ALaggardJumpsToALaterKeyframeAndIsCounted) {
-    options.queue_length_ms = 1000;
+    options.queue_length_ms = 30;
     options.send_timeout_ms = 0;
     publish_with(options);
     publication.publish(video(0, true, "kkkkkkkk"));
     Client client(stream);
     client.wire->room = 28;  // in the middle of the first packet
     client.join();
+    settle(60);
     for (int t = 40; t <= 3000; t += 40) {
         if (t == 1960) publication.publish(header(media::Kind::kVideo, "VH2"));
         publication.publish(video(t, t == 2000));
@@ -233,6 +234,30 @@ TEST_F(ViewerTest, ALaggardJumpsToALaterKeyframeAndIsCounted) {
     client.wire->make_room(SIZE_MAX);
     EXPECT_TRUE(client.take().starts_with("HEAD <FIRST 0 VH|->[0 kkkkkkkk]<2000 VH2|->[2000 v][2040 v]"))
         << "the packet under way is finished, the changed headers are told, a keyframe comes first";
+}
+
+// An encoder's clock may be set, and a publisher may send faster than in real time.
+TEST_F(ViewerTest, LagIsMeasuredByArrivalAndNotByThePublishersTimes) {
+    options.time_jitter = TimeJitter::kOff;
+    options.queue_length_ms = 1000;
+    options.merge_ms = 20;
+    options.send_timeout_ms = 0;
+    publish_with(options);
+    publication.publish(video(0, true));
+    Client well(stream), slow(stream);
+    slow.wire->room = 0;
+    well.join();
+    slow.join();
+    EXPECT_EQ(well.take(), "HEAD <FIRST 0 VH|->[0 v]");
+    settle(40);
+    publication.publish(video(40));
+    publication.publish(video(60'080));
+    publication.publish(video(40));
+    settle(60);
+    EXPECT_EQ(well.take(), "[40 v][60080 v][40 v]");
+    slow.wire->make_room(SIZE_MAX);
+    EXPECT_EQ(slow.take(), "HEAD <FIRST 0 VH|->[0 v][40 v][60080 v][40 v]");
+    EXPECT_EQ(stream->counters().viewer_jumps, 0u);
 }
 
 TEST_F(ViewerTest, AnotherViewersLagDoesNotHoldItBack) {
@@ -255,7 +280,7 @@ TEST_F(ViewerTest, AnotherViewersLagDoesNotHoldItBack) {
 }
 
 TEST_F(ViewerTest, MemoryIsBoundedByTheQueueLength) {
-    options.queue_length_ms = 1000;
+    options.queue_length_ms = 5;
     options.send_timeout_ms = 0;
     publish_with(options);
     Client stuck(stream);
@@ -268,7 +293,7 @@ TEST_F(ViewerTest, MemoryIsBoundedByTheQueueLength) {
     }
     settle(50);
     LiveLog& log = stream->log("all", TextEncoder::make);
-    EXPECT_LT(log.head() - log.tail(), 2'000'000u) << "25 frames a second of 10 kB for 100 s were published";
+    EXPECT_LT(log.head() - log.tail(), 2'000'000u) << "some 250 kB came each millisecond, 25 MB in all";
 }
 
 TEST_F(ViewerTest, PausesAndGoesOnAtTheNewestKeyframe) {
@@ -299,6 +324,20 @@ TEST_F(ViewerTest, GoesOverToAnotherLog) {
     publication.publish(video(80));
     settle(100);
     EXPECT_EQ(client.take(), "<50 VH|->[50 a]");
+}
+
+TEST_F(ViewerTest, ThoseThatDieTogetherAreToldAndOneThatIsDestroyedBeforeIsNot) {
+    publish_with(options);
+    std::vector<std::unique_ptr<Client>> clients;
+    for (int i = 0; i < 5; ++i) {
+        clients.push_back(std::make_unique<Client>(stream));
+        clients.back()->join();
+    }
+    for (auto& client : clients) client->viewer.abort("kicked", base::CloseReason::kKicked);
+    clients.erase(clients.begin() + 1);
+    clients.pop_back();
+    settle();
+    for (auto& client : clients) EXPECT_EQ(client->why, "kicked");
 }
 
 TEST_F(ViewerTest, EndsWithTheStreamAfterEverythingWasSent) {
