@@ -53,9 +53,9 @@ void Audience::start_waiting() {
 }
 
 void Audience::end_all() {
-    // Backwards: who ends at once is replaced by the last.
-    for (size_t i = viewers_.size(); i-- > 0;)
-        if (i < viewers_.size()) viewers_[i]->end_with_stream();
+    for (Viewer* viewer : viewers_) viewer->set_end_here();
+    ending_ = true;
+    wake_.pulse();
 }
 
 void Audience::abort_all(std::string_view why, base::CloseReason reason) {
@@ -98,11 +98,13 @@ void Audience::merge_cycle(int64_t interval_ms) {
     next_cycle_ms_ += interval_ms;
     size_t phases = std::clamp<size_t>(viewers_.size() / kViewersPerPhase, 1, kMostPhases);
     phases_ = static_cast<uint32_t>(phases);
+    const bool ending = std::exchange(ending_, false);
     size_t begin = 0;
     for (size_t phase = 0; phase < phases && !viewers_.empty(); ++phase) {
         int64_t at_ms = begin_ms + interval_ms * static_cast<int64_t>(phase) / static_cast<int64_t>(phases);
         Deadline at = Deadline::at_us(at_ms * 1000);
-        while (!viewers_.empty() && !at.passed() && !runtime::cancelled()) (void)wake_.wait_next(at);
+        while (!viewers_.empty() && !at.passed() && !ending && !ending_ && !runtime::cancelled())
+            (void)wake_.wait_next(at);
         // From where the last one ended, however many came and went: nobody is left out of a cycle.
         begin = walk(begin, viewers_.size() * (phase + 1) / phases);
     }

@@ -31,7 +31,7 @@ class Audience {
     void on_append(bool urgent);
     // Whoever waits for a place to begin, and has one by now, takes it; the bytes go out in their turn.
     void start_waiting();
-    // Each viewer's stream is over.
+    // Each viewer's stream is over. The pump tells them, as soon as it gets to it: an end costs a send and a close.
     void end_all();
     // Each is closed now.
     void abort_all(std::string_view why, base::CloseReason reason);
@@ -70,6 +70,7 @@ class Audience {
     runtime::Event wake_{"its log to grow"};
     bool unsent_ = false;  // packets came since the last walk
     bool urgent_ = false;  // and one of them is not to wait
+    bool ending_ = false;  // viewers are to end, and have not been visited since
     int64_t next_cycle_ms_ = 0;
     uint64_t lag_limit_ = 0;
     uint64_t lowest_position_ = UINT64_MAX;  // of those visited in this cycle

@@ -7,6 +7,7 @@
 #include "live/live_log.h"
 #include "live/stream.h"
 #include "runtime/coroutine.h"
+#include "runtime/cpu_slice.h"
 
 namespace live {
 
@@ -15,29 +16,44 @@ using base::CloseReason;
 namespace {
 
 // The dead wait here until a coroutine of its own tells their handlers: a handler may destroy its viewer, and must not
-// while the pump or the loop is inside it.
+// while the pump or the loop is inside it. Thousands may die at once.
 class Reaper {
   public:
-    void bury(Viewer& viewer, ViewerHandler& handler, std::string_view why) {
-        dead_.push_back({&viewer, &handler, std::string(why)});
+    // index: where the viewer keeps its place among them.
+    void bury(Viewer& viewer, ViewerHandler& handler, uint32_t& index, std::string_view why) {
+        index = static_cast<uint32_t>(dead_.size());
+        dead_.push_back({&viewer, &handler, &index, std::string(why)});
         // Without a coroutine now, the next that dies sees to them all.
         if (!running_) running_ = static_cast<bool>(runtime::spawn("viewer-reaper", [this] { run(); }));
     }
-    void forget(Viewer& viewer) {
-        std::erase_if(dead_, [&](const Dead& dead) { return dead.viewer == &viewer; });
+    // Of one that may have been told already.
+    void forget(uint32_t index) {
+        if (index != kTold) take(index);
     }
 
   private:
+    static constexpr uint32_t kTold = UINT32_MAX;
     struct Dead {
         Viewer* viewer;
         ViewerHandler* handler;
+        uint32_t* index;
         std::string why;
     };
+    // The last one takes its place.
+    Dead take(size_t index) {
+        std::swap(dead_[index], dead_.back());
+        *dead_[index].index = static_cast<uint32_t>(index);
+        Dead dead = std::move(dead_.back());
+        dead_.pop_back();
+        *dead.index = kTold;
+        return dead;
+    }
     void run() {
+        runtime::CpuSlice slice(4);
         while (!dead_.empty()) {
-            Dead dead = std::move(dead_.back());
-            dead_.pop_back();
+            const Dead dead = take(dead_.size() - 1);
             dead.handler->on_viewer_end(*dead.viewer, dead.why);
+            (void)slice.step();
         }
         running_ = false;
     }
@@ -53,7 +69,7 @@ Viewer::Viewer(ViewerHandler& handler, base::Ref<Stream> stream) : handler_(hand
 Viewer::~Viewer() {
     leave_log();
     drop_kept();
-    if (state_ == State::kDead) reaper.forget(*this);
+    if (state_ == State::kDead) reaper.forget(place_);
 }
 
 Viewer::Rare& Viewer::rare() {
@@ -253,11 +269,16 @@ void Viewer::check_stall(int64_t now_ms) {
         die(fmt::format("no byte accepted for {} ms", now_ms - progress_ms_), CloseReason::kTooSlow);
 }
 
+bool Viewer::set_end_here() {
+    if (!log_ || state_ == State::kFinishing || end_offset() != UINT64_MAX) return false;
+    rare().end_offset = state_ == State::kPlaying ? log_->head() : position_;
+    return true;
+}
+
 // What was published before the end is still sent, then conclude() follows.
 void Viewer::end_with_stream(bool await_peer) {
-    if (!log_ || state_ == State::kFinishing || end_offset() != UINT64_MAX) return;
+    if (!set_end_here()) return;
     await_peer_ = await_peer;
-    rare().end_offset = state_ == State::kPlaying ? log_->head() : position_;
     flush(base::monotonic_ms());
 }
 
@@ -350,7 +371,7 @@ void Viewer::die(std::string_view why, CloseReason reason) {
     socket_.reset();
     pending_.clear();
     drop_kept();
-    reaper.bury(*this, handler_, text);
+    reaper.bury(*this, handler_, place_, text);
 }
 
 std::string Viewer::end_text(std::string_view why) const {

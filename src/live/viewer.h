@@ -120,6 +120,8 @@ class Viewer final : private runtime::ParkedHandler {
     void begin_at_newest();
     void jump();
     void check_stall(int64_t now_ms);
+    // What is published from now on is not for it. False: it ends already.
+    bool set_end_here();
     void conclude(std::string_view why, base::CloseReason reason);
     void close_when_sent(int64_t now_ms);
     void peer_closed();
@@ -156,7 +158,7 @@ class Viewer final : private runtime::ParkedHandler {
     bool has_file_header_ : 1 = false;  // its first prefix was sent
     bool await_peer_ : 1 = false;       // it is finished when the peer closes
     bool shut_ : 1 = false;             // the socket has been told that nothing more comes
-    uint32_t place_ = 0;                // index in its audience
+    uint32_t place_ = 0;                // index in its audience, then among the dead
     uint64_t position_ = 0;    // offset in the log of the next byte to send; while waiting: where to look for a start
     int64_t progress_ms_ = 0;  // monotonic: when a byte was last accepted, or nothing was left to send
     base::SlimVector<base::Slice> pending_;  // goes out before the log's bytes, at a packet boundary

@@ -5,8 +5,10 @@
 #include <array>
 #include <vector>
 
+#include "base/clock.h"
 #include "runtime/coroutine.h"
 #include "runtime/coroutine_state.h"
+#include "runtime/cpu_slice.h"
 #include "runtime/immortal.h"
 #include "runtime/read_pacer.h"
 
@@ -44,6 +46,7 @@ struct Reactor {
         return slot.watch && slot.generation == generation ? &slot : nullptr;
     }
     void deliver(int fd, uint32_t generation, uint32_t events) {
+        NoYield guard;
         if (auto* slot = find(fd, generation)) {
             slot->watch->on_events(events);
         } else {
@@ -66,11 +69,11 @@ Reactor& reactor = immortal_reactor.value;
 
 // Events taken at once: those woken by them run before the next are looked at.
 constexpr int kBatch = 256;
+// How many are delivered between two looks at the clock.
+constexpr size_t kCheckEvery = 8;
 // Parked handlers run on these stacks.
 constexpr size_t kHandlerStackBytes = 256 * 1024;
 constexpr size_t kPacerStackBytes = 32 * 1024;
-// What is behind one event takes little, and so it is counted by time how many come in a row.
-constexpr int64_t kDeliverUs = 1000;
 constexpr uint32_t kEndEvents = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
 constexpr uint32_t kGoneEvents = EPOLLHUP | EPOLLERR;
 
@@ -85,11 +88,8 @@ template <class Events, class Unpack>
 void Reactor::deliver_all(const Events& events, size_t count, Unpack unpack) {
     int64_t began_us = base::monotonic_us();
     for (size_t i = 0; i < count && !stopping; ++i) {
-        {
-            NoYield guard;
-            unpack(events[i]);
-        }
-        if (base::monotonic_us() - began_us < kDeliverUs) continue;
+        unpack(events[i]);
+        if (i % kCheckEvery != kCheckEvery - 1 || !slice_is_over(base::monotonic_us() - began_us)) continue;
         static_cast<void>(yield());
         began_us = base::monotonic_us();
     }

@@ -75,7 +75,11 @@ Result<bool> ClientSession::on_message(Message& message) {
             TRY(handler_->on_media(message));
             break;
         case kAggregate:
-            TRY(split_aggregate(message, [this](Message& part) { return handler_->on_media(part); }));
+            if (options_.publish) break;  // nobody asked for it
+            for (AggregateReader parts(std::move(message)); !parts.at_end();) {
+                Message part = TRY(parts.next());
+                TRY(handler_->on_media(part));
+            }
             break;
         case kCommand:
         case kCommandAmf3:

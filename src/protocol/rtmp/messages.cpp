@@ -105,27 +105,24 @@ void append_data(std::vector<uint8_t>& out, uint32_t stream_id, uint32_t timesta
     append_message(out, kDataChunkStream, kData, stream_id, timestamp, body, chunk_size);
 }
 
-Result<void> split_aggregate(const Message& aggregate, const std::function<Result<void>(Message&)>& visit) {
-    base::ByteReader reader(aggregate.payload);
-    uint32_t shift = 0;
-    for (bool first = true; reader.left() > 0; first = false) {
-        uint8_t type = reader.u8();
-        uint32_t size = reader.u24();
-        uint32_t timestamp = reader.u24();
-        timestamp |= static_cast<uint32_t>(reader.u8()) << 24;
-        reader.skip(3);  // the stream id: the aggregate's own is the one that counts
-        size_t at = static_cast<size_t>(reader.position() - aggregate.payload.data());
-        reader.skip(size);
-        if (!reader.ok())
-            return fail(Code::kProtocol, fmt::format("an aggregate of {} bytes ends within a message of {} bytes",
-                                                     aggregate.payload.size(), size));
-        if (reader.left() > 0) reader.skip(std::min<size_t>(4, reader.left()));  // the back pointer
-        if (type == kAggregate) return fail(Code::kProtocol, "an aggregate within an aggregate");
-        if (first) shift = aggregate.timestamp - timestamp;
-        Message message{type, aggregate.csid, aggregate.stream_id, timestamp + shift, aggregate.payload.sub(at, size)};
-        TRY(visit(message));
-    }
-    return {};
+Result<Message> AggregateReader::next() {
+    const bool first = position_ == 0;
+    base::ByteReader reader(whole_.payload.bytes().subspan(position_));
+    uint8_t type = reader.u8();
+    uint32_t size = reader.u24();
+    uint32_t timestamp = reader.u24();
+    timestamp |= static_cast<uint32_t>(reader.u8()) << 24;
+    reader.skip(3);  // the stream id: the aggregate's own is the one that counts
+    size_t at = static_cast<size_t>(reader.position() - whole_.payload.data());
+    reader.skip(size);
+    if (!reader.ok())
+        return fail(Code::kProtocol, fmt::format("an aggregate of {} bytes ends within a message of {} bytes",
+                                                 whole_.payload.size(), size));
+    if (reader.left() > 0) reader.skip(std::min<size_t>(4, reader.left()));  // the back pointer
+    position_ = whole_.payload.size() - reader.left();
+    if (type == kAggregate) return fail(Code::kProtocol, "an aggregate within an aggregate");
+    if (first) shift_ = whole_.timestamp - timestamp;
+    return Message{type, whole_.csid, whole_.stream_id, timestamp + shift_, whole_.payload.sub(at, size)};
 }
 
 }  // namespace rtmp

@@ -4,7 +4,6 @@
 // Set Chunk Size and Abort that come in are the chunk reader's business.
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -69,8 +68,20 @@ void append_data(std::vector<uint8_t>& out, uint32_t stream_id, uint32_t timesta
 
 // ---- Aggregates
 
-// Calls visit for each message within, in order, with timestamps made absolute; payloads share the aggregate's memory.
-// Stops at the first error, visit's or the aggregate's own.
-base::Result<void> split_aggregate(const Message& aggregate, const std::function<base::Result<void>(Message&)>& visit);
+// The messages within an aggregate, in order, with timestamps made absolute; payloads share its memory. A step at a
+// time: there may be a million of them.
+class AggregateReader {
+  public:
+    explicit AggregateReader(Message aggregate) : whole_(std::move(aggregate)) {}
+    bool at_end() const { return position_ >= whole_.payload.size(); }
+    uint32_t stream_id() const { return whole_.stream_id; }
+    // Not at its end. An error is the aggregate's own, and final.
+    base::Result<Message> next();
+
+  private:
+    Message whole_;
+    size_t position_ = 0;
+    uint32_t shift_ = 0;
+};
 
 }  // namespace rtmp

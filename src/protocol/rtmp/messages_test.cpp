@@ -121,11 +121,15 @@ TEST(RtmpMessages, Aggregates) {
     for (uint8_t b : tag(18, 0x1000030, {})) body.push_back(b);
     Message aggregate{kAggregate, 6, 1, 5000, base::Slice::copy(body)};
     std::vector<Message> got;
-    auto keep = [&got](Message& m) -> base::Result<void> {
-        got.push_back(m);
-        return {};
+    auto split = [&got](const Message& whole) {
+        for (AggregateReader parts(whole); !parts.at_end();) {
+            auto part = parts.next();
+            if (!part) return false;
+            got.push_back(*part);
+        }
+        return true;
     };
-    ASSERT_TRUE(split_aggregate(aggregate, keep));
+    ASSERT_TRUE(split(aggregate));
     ASSERT_EQ(got.size(), 3u);
     EXPECT_EQ(got[0].type, 8);
     EXPECT_EQ(got[0].timestamp, 5000u);
@@ -137,12 +141,12 @@ TEST(RtmpMessages, Aggregates) {
     // Without the last back pointer, and cut in the middle.
     got.clear();
     aggregate.payload = aggregate.payload.sub(0, body.size() - 4);
-    EXPECT_TRUE(split_aggregate(aggregate, keep));
+    EXPECT_TRUE(split(aggregate));
     EXPECT_EQ(got.size(), 3u);
     aggregate.payload = aggregate.payload.sub(0, 12);
-    EXPECT_FALSE(split_aggregate(aggregate, keep));
+    EXPECT_FALSE(split(aggregate));
     aggregate.payload = base::Slice::copy(tag(kAggregate, 0, {}));
-    EXPECT_FALSE(split_aggregate(aggregate, keep));
+    EXPECT_FALSE(split(aggregate));
 }
 
 }  // namespace

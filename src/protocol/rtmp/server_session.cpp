@@ -19,7 +19,10 @@ uint32_t hash_of_name(std::string_view name) {
 }  // namespace
 
 Result<size_t> ServerSession::feed(std::span<const uint8_t> bytes) {
-    if (deciding() || output_size() > kMaxOutput) return size_t{0};
+    if (!takes_input()) return size_t{0};
+    messages_left_ = kMessagesAtOnce;
+    if (aggregate_) TRY(hand_out_aggregate());
+    if (aggregate_ || messages_left_ == 0) return size_t{0};
     size_t taken = TRY(reader_.feed(bytes, *this));
     received_ += static_cast<uint32_t>(taken);
     if (window_ && received_ - acknowledged_ >= window_) acknowledge();
@@ -32,6 +35,7 @@ void ServerSession::acknowledge() {
 }
 
 Result<bool> ServerSession::on_message(Message& message) {
+    if (messages_left_ > 0) --messages_left_;
     switch (message.type) {
         case kAudio:
         case kVideo:
@@ -55,24 +59,44 @@ Result<bool> ServerSession::on_message(Message& message) {
         default:  // shared objects, and what nobody knows
             break;
     }
-    return !deciding() && output_size() <= kMaxOutput;
+    return takes_input() && !aggregate_ && messages_left_ > 0;
+}
+
+// There are encoders that send on another stream than they publish on. Null: nothing is published.
+ServerSession::Stream* ServerSession::publishing_stream(uint32_t id) {
+    Stream* stream = find(id);
+    if (stream && stream->use == Use::kPublish) return stream;
+    for (Stream& s : streams_)
+        if (s.use == Use::kPublish) return &s;
+    return nullptr;
 }
 
 Result<void> ServerSession::media(Message& message) {
-    Stream* stream = find(message.stream_id);
-    if (!stream || stream->use != Use::kPublish) {
-        // There are encoders that send on another stream than they publish on.
-        stream = nullptr;
-        for (Stream& s : streams_)
-            if (s.use == Use::kPublish && !stream) stream = &s;
+    if (message.type == kAggregate) {
+        aggregate_ = std::make_unique<AggregateReader>(std::move(message));
+        return hand_out_aggregate();
+    }
+    Stream* stream = publishing_stream(message.stream_id);
+    if (stream) return handler_->on_media(stream->id, message);
+    ++ignored_media_;
+    return {};
+}
+
+// As many of its messages as may be handed out now.
+Result<void> ServerSession::hand_out_aggregate() {
+    while (!aggregate_->at_end()) {
+        Stream* stream = publishing_stream(aggregate_->stream_id());
         if (!stream) {
             ++ignored_media_;
-            return {};
+            break;
         }
+        if (messages_left_ == 0) return {};
+        --messages_left_;
+        Message part = TRY(aggregate_->next());
+        TRY(handler_->on_media(stream->id, part));
     }
-    uint32_t id = stream->id;
-    if (message.type != kAggregate) return handler_->on_media(id, message);
-    return split_aggregate(message, [this, id](Message& part) { return handler_->on_media(id, part); });
+    aggregate_.reset();
+    return {};
 }
 
 Result<void> ServerSession::control(const Message& message) {

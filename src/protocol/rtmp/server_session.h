@@ -88,9 +88,16 @@ class ServerSession final : private MessageSink {
     ServerSession(const ServerSession&) = delete;
     ServerSession& operator=(const ServerSession&) = delete;
 
-    // Returns how many bytes were taken. Fewer than all where a decision is waited for, or output() is full: come back
-    // with the rest. An error is final: the peer broke the protocol.
+    // Messages that one feed() takes: many small ones take their time, and its caller may have to give way.
+    static constexpr uint8_t kMessagesAtOnce = 16;
+
+    // Returns how many bytes were taken. Fewer than all where a decision is waited for, output() is full, or
+    // kMessagesAtOnce have come: come back with the rest. An error is final: the peer broke the protocol.
     base::Result<size_t> feed(std::span<const uint8_t> bytes);
+    // Whether feed() would take something now.
+    bool takes_input() const { return !deciding() && output_size() <= kMaxOutput; }
+    // Whether an aggregate has messages that were not handed out yet: feed() does that, with no bytes too.
+    bool has_backlog() const { return aggregate_ != nullptr; }
     bool deciding() const { return pending_ != Pending::kNone; }
 
     void accept_connect(const ConnectOptions& options);
@@ -131,6 +138,8 @@ class ServerSession final : private MessageSink {
 
     base::Result<bool> on_message(Message& message) override;
     base::Result<void> media(Message& message);
+    base::Result<void> hand_out_aggregate();
+    Stream* publishing_stream(uint32_t id);
     base::Result<void> control(const Message& message);
     base::Result<void> user_control(const Message& message);
     base::Result<void> command(const Message& message);
@@ -167,6 +176,7 @@ class ServerSession final : private MessageSink {
 
     ServerHandler* handler_;
     ChunkReader reader_;
+    std::unique_ptr<AggregateReader> aggregate_;    // under way
     std::unique_ptr<std::vector<uint8_t>> output_;  // there may be 10,000 that have nothing to say
     base::SmallVector<Stream> streams_;
     uint32_t ignored_media_ = 0;
@@ -178,6 +188,7 @@ class ServerSession final : private MessageSink {
     uint32_t out_ack_size_ = 0;
     uint32_t pending_stream_ = 0;
     float connect_transaction_ = 1;
+    uint8_t messages_left_ = 0;  // of kMessagesAtOnce, in the feed() under way
     Pending pending_ = Pending::kNone;
     PublishStyle style_ = PublishStyle::kFlash;
     bool connected_ : 1 = false;

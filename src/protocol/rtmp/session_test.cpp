@@ -353,6 +353,42 @@ TEST_F(RtmpServerSession, AnAggregatesTimesWrap) {
     }
 }
 
+TEST_F(RtmpServerSession, ManyMessagesAreTakenInSteps) {
+    connect();
+    feed(call("publish", 0, {{}, "s", "live"}, 1));
+    const size_t count = 3 * ServerSession::kMessagesAtOnce + 5;
+    Bytes part{8, 0, 0, 1, 0, 0, 10, 0, 0, 0, 0, 0xaf, 0, 0, 0, 12}, body, out;
+    for (size_t i = 0; i < count; ++i) body.insert(body.end(), part.begin(), part.end());
+    append_message(out, 6, kAggregate, 1, 1000, body, 128);
+    const Bytes behind = media(kAudio, 1);
+    for (size_t i = 0; i < count; ++i) out.insert(out.end(), behind.begin(), behind.end());
+    size_t steps = 0, before = 0;
+    for (std::span<const uint8_t> rest(out); !rest.empty() || server.session.has_backlog(); ++steps) {
+        auto taken = server.session.feed(rest);
+        ASSERT_TRUE(taken && server.session.takes_input());
+        rest = rest.subspan(*taken);
+        EXPECT_LE(server.media.size() - before, ServerSession::kMessagesAtOnce);
+        before = server.media.size();
+        ASSERT_LT(steps, 2 * count);
+    }
+    EXPECT_EQ(server.media.size(), 2 * count);
+    EXPECT_EQ(steps, 7u);  // of 107 messages, with the aggregate
+}
+
+TEST_F(RtmpServerSession, AnAggregateEndsWithItsStream) {
+    connect();
+    feed(call("publish", 0, {{}, "s", "live"}, 1));
+    Bytes part{8, 0, 0, 1, 0, 0, 10, 0, 0, 0, 0, 0xaf, 0, 0, 0, 12}, body, out;
+    for (size_t i = 0; i < 100; ++i) body.insert(body.end(), part.begin(), part.end());
+    append_message(out, 6, kAggregate, 1, 1000, body, 128);
+    feed(out);
+    EXPECT_TRUE(server.session.has_backlog());
+    server.session.end_publish(1, "NetStream.Unpublish.Success", "over");
+    feed({});
+    EXPECT_FALSE(server.session.has_backlog());
+    EXPECT_LE(server.media.size(), ServerSession::kMessagesAtOnce);
+}
+
 TEST_F(RtmpServerSession, Amf3Commands) {
     connect();
     Bytes plain = call("createStream", 2, {{}});

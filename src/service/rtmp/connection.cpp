@@ -22,7 +22,6 @@ constexpr int64_t kWriteTimeoutMs = 10'000;
 constexpr int64_t kFinishPollMs = 20;
 constexpr int64_t kLingerMs = 1'000;  // a refused peer may read why for so long
 constexpr size_t kStackBytes = 64 * 1024;
-constexpr size_t kPieceBytes = 64 * 1024;  // of input, between two looks at the clock
 
 void fill_random(std::span<uint8_t> bytes) { CHECK(RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) == 1); }
 
@@ -112,11 +111,11 @@ Result<Connection::Outcome> Connection::serve() {
             if (!work_->refused) await_acknowledgement();  // who is refused has time to read why anyway
             return end(work_->end_reason);
         }
-        if (work_->input.empty()) {
+        if (work_->input.empty() && !session_.has_backlog()) {
             TRY(read_once());
             continue;
         }
-        if (runtime::turn_is_long(runtime::kLongestTurnUs)) TRY(runtime::yield());
+        if (std::exchange(work_->slice_over, false)) TRY(runtime::yield());
         std::vector<uint8_t> input = std::move(work_->input);
         work_->input.clear();
         TRY(take_input(input));
@@ -165,14 +164,16 @@ std::string Connection::publisher_timeout_text() const {
     return "timeout";
 }
 
-// Hands bytes to the session; what it does not want yet stays in work_->input.
+// Hands bytes to the session; what it does not want yet stays in work_->input, and what there was no time for.
 Result<void> Connection::take_input(std::span<const uint8_t> bytes) {
-    while (!bytes.empty()) {
-        // Of messages of one byte there may be very many.
-        const auto piece = bytes.first(std::min(bytes.size(), kPieceBytes));
-        const size_t taken = TRY(session_.feed(piece));
-        bytes = bytes.subspan(taken);
-        if (taken < piece.size() || runtime::turn_is_long(runtime::kLongestTurnUs)) break;
+    int64_t began_us = 0;
+    while (true) {
+        bytes = bytes.subspan(TRY(session_.feed(bytes)));
+        if (!session_.takes_input() || (bytes.empty() && !session_.has_backlog())) break;
+        const int64_t now_us = base::monotonic_us();
+        if (began_us == 0) began_us = now_us;
+        work_->slice_over = runtime::slice_is_over(now_us - began_us);
+        if (work_->slice_over) break;
     }
     work_->input.assign(bytes.begin(), bytes.end());
     return {};

@@ -88,8 +88,9 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
         std::shared_ptr<runtime::TlsContext> tls;
         std::vector<uint8_t> input;  // taken from the socket, not yet by the session
         runtime::Deadline deadline = runtime::Deadline::never();
-        std::string end_reason;  // not empty: it is to end, with these words
-        bool refused = false;    // the peer is told, and has some time to read it
+        std::string end_reason;   // not empty: it is to end, with these words
+        bool slice_over = false;  // it has more to take, and gives way first
+        bool refused = false;     // the peer is told, and has some time to read it
         std::unique_ptr<Newcomer> newcomer{};
     };
     enum class Outcome : uint8_t { kEnded, kParked };

@@ -78,7 +78,8 @@ void Connection::on_input(std::span<const uint8_t> bytes) {
         work_->input.insert(work_->input.end(), bytes.begin(), bytes.end());
         return;
     }
-    while (!bytes.empty() && attached() && !between_plays()) {
+    int64_t began_us = 0;
+    while ((!bytes.empty() || session_.has_backlog()) && attached() && !between_plays()) {
         auto taken = session_.feed(bytes);
         if (!taken) return end_parked(taken.error().text(), taken.error().close_reason());
         bytes = bytes.subspan(*taken);
@@ -88,6 +89,10 @@ void Connection::on_input(std::span<const uint8_t> bytes) {
             decide();
         }
         send_output();
+        if (publishers_.empty() || (bytes.empty() && !session_.has_backlog())) continue;
+        const int64_t now_us = base::monotonic_us();
+        if (began_us == 0) began_us = now_us;
+        if (runtime::slice_is_over(now_us - began_us)) return ask(bytes);
     }
     if (!publishers_.empty()) {
         int64_t now = base::monotonic_us();
@@ -106,7 +111,8 @@ bool Connection::resume() {
     return resuming_;
 }
 
-// A guard has to be asked, which takes its time; what is played goes on meanwhile.
+// A guard has to be asked, which takes its time, or there is more input than there is time for; what is played goes on
+// meanwhile.
 void Connection::ask(std::span<const uint8_t> rest) {
     share_socket(nullptr);  // the end of what it plays is to be no end of this
     work_ = std::make_unique<Work>();
@@ -117,7 +123,11 @@ void Connection::ask(std::span<const uint8_t> rest) {
 }
 
 Connection::Outcome Connection::from_asking() {
-    decide();
+    if (request_) {
+        decide();
+    } else {
+        (void)runtime::yield();
+    }
     asking_ = resuming_ = false;
     if (shared_->failed() && players_.empty()) {
         publishers_.clear();

@@ -4,8 +4,10 @@
 #include <array>
 #include <optional>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "protocol/rtmp/stream_id_rewriter.h"
+#include "runtime/cpu_slice.h"
 
 namespace service::rtmp {
 
@@ -125,15 +127,18 @@ void SharedSocket::end(std::string_view why, CloseReason reason) {
 
 void SharedSocket::on_readable() {
     auto buffer = runtime::shared_read_buffer();
-    for (size_t total = 0; !failed();) {
+    const int64_t began_us = base::monotonic_us();
+    while (!failed()) {
         auto got = socket_->try_read(buffer);
         if (!got) return end(got.error().text(), got.error().close_reason());
         received_bytes_ += got->bytes;
-        total += got->bytes;
         if (got->bytes > 0) handler_.on_shared_input(buffer.first(got->bytes));
         if (got->end) return end("closed by the peer", CloseReason::kPeerClosed);
         if (got->bytes < buffer.size()) return;
-        if (total > kMostInputBytes) return end("a flood of input from a player", CloseReason::kFlood);
+        if (failed() || !runtime::slice_is_over(base::monotonic_us() - began_us)) continue;
+        // The rest comes later: who parks is told of what is there.
+        socket_->unpark();
+        return socket_->park(*this);
     }
 }
 

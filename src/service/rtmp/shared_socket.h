@@ -37,8 +37,6 @@ class SharedSocket final : private runtime::ParkedHandler {
   public:
     // More of the session's words than this wait for a peer that does not read: the end.
     static constexpr size_t kMostWords = 64;
-    // More input than this in one go leaves nobody else any time.
-    static constexpr size_t kMostInputBytes = 16u << 20;
 
     explicit SharedSocket(SharedSocketHandler& handler) : handler_(handler) {}
     ~SharedSocket();  // after its lanes
