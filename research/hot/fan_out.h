@@ -31,7 +31,7 @@ class FanOut : private live::PublicationOwner, private live::ViewerHandler {
   private:
     class Socket;
     bool publisher_alive() const override { return true; }
-    void publication_revoked(std::string_view) override {}
+    void publication_revoked(std::string_view, base::CloseReason) override {}
     void on_viewer_input(live::Viewer&, std::span<const uint8_t>) override {}
     void on_stream_end(live::Viewer&) override {}
     void on_viewer_end(live::Viewer&, std::string_view) override {}
