@@ -25,7 +25,7 @@ class Scene:
     """A server, and a stream that is watched by RTMP and HTTP-FLV."""
 
     def __init__(self, servers):
-        self.server = servers(top=TOP, vhosts=default_vhost("min_latency on;", remux="", rejoin=100))
+        self.server = servers(top=TOP, vhosts=default_vhost("min_latency on;", publish="normal_timeout 60000;", rejoin=100))
         self.watch = Watch(self.server, media.plain(), self.server.dir)
         wait_until(lambda: all(self.watch.seen(who) > 40 for who in Watch.VIEWERS), 15, "the viewers see the stream")
         self.since = time.monotonic()

@@ -19,10 +19,11 @@ namespace {
 // while the pump or the loop is inside it. Thousands may die at once.
 class Reaper {
   public:
-    // index: where the viewer keeps its place among them.
-    void bury(Viewer& viewer, ViewerHandler& handler, uint32_t& index, std::string_view why) {
+    // index: where the viewer keeps its place among them. socket: to be closed; null: it is already.
+    void bury(Viewer& viewer, ViewerHandler& handler, uint32_t& index, std::unique_ptr<runtime::ByteStream> socket,
+              std::string_view why) {
         index = static_cast<uint32_t>(dead_.size());
-        dead_.push_back({&viewer, &handler, &index, std::string(why)});
+        dead_.push_back({&viewer, &handler, &index, std::move(socket), std::string(why)});
         // Without a coroutine now, the next that dies sees to them all.
         if (!running_) running_ = static_cast<bool>(runtime::spawn("viewer-reaper", [this] { run(); }));
     }
@@ -37,6 +38,7 @@ class Reaper {
         Viewer* viewer;
         ViewerHandler* handler;
         uint32_t* index;
+        std::unique_ptr<runtime::ByteStream> socket;
         std::string why;
     };
     // The last one takes its place.
@@ -51,7 +53,8 @@ class Reaper {
     void run() {
         runtime::CpuSlice slice(4);
         while (!dead_.empty()) {
-            const Dead dead = take(dead_.size() - 1);
+            Dead dead = take(dead_.size() - 1);
+            dead.socket.reset();
             dead.handler->on_viewer_end(*dead.viewer, dead.why);
             (void)slice.step();
         }
@@ -368,10 +371,16 @@ void Viewer::die(std::string_view why, CloseReason reason) {
     if (close_reason_ == CloseReason::kUnknown) close_reason_ = reason;
     leave_log();
     state_ = State::kDead;
-    socket_.reset();
+    // A close is dear: with thousands of them at once, everybody else's events would wait behind them. Only a plain
+    // socket is its own affair.
+    if (socket_->plain_fd() >= 0) {
+        socket_->unpark();
+    } else {
+        socket_.reset();
+    }
     pending_.clear();
     drop_kept();
-    reaper.bury(*this, handler_, place_, text);
+    reaper.bury(*this, handler_, place_, std::move(socket_), text);
 }
 
 std::string Viewer::end_text(std::string_view why) const {

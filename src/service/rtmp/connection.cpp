@@ -115,7 +115,8 @@ Result<Connection::Outcome> Connection::serve() {
             TRY(read_once());
             continue;
         }
-        if (std::exchange(work_->slice_over, false)) TRY(runtime::yield());
+        if (std::exchange(work_->slice_over, false) || runtime::turn_is_long(runtime::kLongestTurnUs))
+            TRY(runtime::yield());
         std::vector<uint8_t> input = std::move(work_->input);
         work_->input.clear();
         TRY(take_input(input));
