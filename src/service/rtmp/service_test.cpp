@@ -417,8 +417,11 @@ TEST_F(RtmpServiceTest, PlayersDoNotChooseHowManyLogsThereAre) {
         EXPECT_EQ(players[i]->media_of({ids[i]}, 1), fmt::format("{}: 9@40 27:12;", ids[i]));
     EXPECT_EQ(bystander->media(5), std::string(kStart) + "9@40 27:12;");
     size_t logs = 0;
-    registry_.find({"__defaultVhost__", "live", "a"})->for_each_log([&](live::LiveLog&) { ++logs; });
+    auto stream = registry_.find({"__defaultVhost__", "live", "a"});
+    ASSERT_TRUE(stream);
+    stream->for_each_log([&](live::LiveLog&) { ++logs; });
     EXPECT_EQ(logs, 1u);
+    stream = {};
     players.clear();
     bystander.reset();
     a.reset();
