@@ -56,7 +56,7 @@ class Slice {
     std::span<const uint8_t> bytes() const { return {data_, size_}; }
     operator std::span<const uint8_t>() const { return bytes(); }
     std::string_view text() const { return {reinterpret_cast<const char*>(data_), size_}; }
-    // Bytes of memory that it holds: of a part of a block the whole block, otherwise about its own.
+    // Bytes of memory that it holds: of a part of a block the whole block, otherwise the whole allocation.
     size_t memory() const;
     bool shares_memory(const Slice& other) const { return buffer_ && buffer_ == other.buffer_; }
 

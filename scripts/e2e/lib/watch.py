@@ -2,7 +2,7 @@
 receiving was, for gaps and latencies. Started by Watch; `python watch.py HOST RTMP_PORT HTTP_PORT APP STREAM FILE OUT
 [API_PORT]`. With a port of the API there are three more, each in a thread: an HLS player, a WHEP player, an API caller.
 
-A line per event in OUT: seconds of the monotonic clock, who (send, rtmp, flv, hls, whep, api), kind, the place of the frame
+A line per event in OUT: seconds of the monotonic clock, who (send, rtmp, flv, hls, whep, api), kind, the index of the frame
 within the published stream; for hls the number of segments so far, for api the microseconds that the answer took. Since
 sending and receiving share a loop, a stall of the machine or of this process shows in the sender's own gaps, and a test
 subtracts it."""
