@@ -37,7 +37,7 @@ max_connections many;
 vhost __defaultVhost__ {
     play {
         mw_latencie 350;
-        gop_cache perhaps;
+        gop_cache_max_frames perhaps;
     }
     no_such_block { on; }
 }
@@ -48,7 +48,7 @@ vhost __defaultVhost__ {
         (2, ["lisen", "listen"]),
         (3, ["max_connections", "many"]),
         (6, ["mw_latencie", "mw_latency"]),
-        (7, ["gop_cache", "perhaps"]),
+        (7, ["gop_cache_max_frames", "perhaps"]),
         (9, ["no_such_block"]),
     ):
         said = [text for text in output.splitlines() if f"t.conf:{line}:" in text]
@@ -64,7 +64,6 @@ vhost __defaultVhost__ {
         ("listen 1935\nmax_connections 5;\n", 1, ";"),
         ('listen 1935;\npid "half a string;\n', 2, '"'),
         ("listen 99999;\n", 1, "99999"),
-        ("listen 1935;\nlisten 1935;\n", 2, "listen"),
         ("listen 1935;\n}\n", 2, "}"),
         ("listen 1935;\ninclude no-such-file.conf;\n", 2, "no-such-file.conf"),
         ("vhost __defaultVhost__ { }\n", None, "listen"),
@@ -74,7 +73,6 @@ vhost __defaultVhost__ {
         "no semicolon",
         "string not closed",
         "port",
-        "twice",
         "closed twice",
         "include",
         "no listen",
@@ -88,11 +86,56 @@ def test_errors(tmp_path, text, line, word):
         assert f"t.conf:{line}" in output, f"the error should name line {line}:\n{output}"
 
 
-def test_what_is_not_built_yet_is_a_warning(tmp_path):
-    code, output = check(tmp_path, GOOD + "srt_server {\n    enabled on;\n}\n")
-    assert code == 0, f"a directive of a later feature should be accepted:\n{output}"
-    said = [text for text in output.splitlines() if "not supported yet" in text]
-    assert said and re.search(r"t\.conf:[456]:", said[0]), f"a warning with the place should say it: {output}"
+def test_a_feature_that_is_missing_is_one_warning(tmp_path):
+    """However many directives it has, and behind all other warnings."""
+    text = "srt_server {\n    enabled on;\n    listen 10080;\n    latency 1;\n}\nvhost a {\n    srt { enabled on; }\n    gop_cache on;\n}\n"
+    code, output = check(tmp_path, GOOD + text)
+    assert code == 0, f"a directive of a feature to come should be accepted:\n{output}"
+    said = [text for text in output.splitlines() if ": warning: " in text]
+    assert len(said) == 2 and "gop_cache" in said[0], f"two warnings, the old name's first: {said}"
+    assert re.search(r"t\.conf:5: warning: SRT is not built yet: no effect of srt_server/enabled, .*vhost/srt/enabled", said[1]), said[1]
+
+
+def test_a_vhost_that_would_serve_nothing_is_an_error(tmp_path):
+    code, output = check(tmp_path, GOOD + "vhost edge {\n    mode remote;\n    origin 127.0.0.1:1935;\n}\n")
+    assert code != 0 and "t.conf:5: error: vhost edge is an edge" in output, f"mode remote should be refused:\n{output}"
+
+
+# What SRS reads of its versions 1 to 7, and this server once refused: a warning, and the meaning that it has there.
+OLDER = {
+    "HLS codecs": ("hls { enabled on; hls_acodec aac; hls_vcodec h264; }", None),
+    "HDS": ("hds { enabled on; hds_path ./x; }", "HDS is left out"),
+    "forward": ("forward 127.0.0.1:19350;", "old form of vhost/forward"),
+    "refer": ("refer github.com github.io; refer_play a.com;", "old form of vhost/refer"),
+    "mr": ("mr { enabled off; latency 350; }", "old name of vhost/publish/mr_latency"),
+    "nack and twcc": ("nack { enabled on; no_copy on; } twcc { enabled on; }", "old name of vhost/rtc/twcc"),
+    "token_traverse": ("token_traverse off; debug_srs_upnode on;", "old name of vhost/cluster/token_traverse"),
+    "bandcheck": ("bandcheck { enabled on; key 1; }", "bandcheck is left out"),
+    "a directive twice": ("min_latency on; min_latency off;", "this one counts"),
+    "a stray word": ("play { gop_cache maybe; }", "neither on nor off"),
+}
+
+
+@pytest.mark.parametrize("what", OLDER)
+def test_forms_of_older_files(tmp_path, what):
+    text, warning = OLDER[what]
+    code, output = check(tmp_path, GOOD.replace("}\n", text + "\n}\n"))
+    assert code == 0, f"SRS takes it, so it should be taken:\n{text}\n{output}"
+    assert (warning is None) == (": warning: " not in output) and (warning or "") in output, f"the warning should be {warning!r}:\n{output}"
+
+
+def test_directives_of_casters_and_the_raw_api(tmp_path):
+    text = "stream_caster { enabled on; caster gb28181; output rtmp://a/[stream]; listen 9000; sip { enabled on; listen 5060; } }\n"
+    code, output = check(tmp_path, GOOD + text + "http_api { enabled on; raw_api { enabled on; allow_reload on; allow_query on; } }\n")
+    assert code == 0, f"SRS takes it, so it should be taken:\n{output}"
+    for words in ("stream_caster is not built yet", "the SIP of GB28181 is left out", "raw API is left out"):
+        assert output.count(words) == 1, f"one line should say that {words}:\n{output}"
+
+
+def test_a_stray_word_at_a_guard_is_an_error(tmp_path):
+    """SRS reads it as off, and lets everybody in."""
+    code, output = check(tmp_path, GOOD.replace("}\n", "security { enabled yes; deny play all; }\n}\n"))
+    assert code != 0 and "neither on nor off" in output, f"`security {{ enabled yes; }}` should be refused:\n{output}"
 
 
 def test_include_comments_quotes_and_several_values(tmp_path):
@@ -139,6 +182,38 @@ def test_environment_alone(servers):
     assert re.search(
         r"^\[.*\]\[.*\]\[\d+\]", server.output(), re.MULTILINE
     ), f"with the console as log tank, lines should be there:\n{server.output()}"
+
+
+def test_of_the_environment_alone_the_log_is_on_the_console(servers):
+    """As containers want it: neither SRS_DAEMON nor SRS_LOG_TANK has to be said."""
+    server = servers.make()
+    server.start(
+        "-e",
+        SRS_LISTEN=f"127.0.0.1:{server.rtmp_port}",
+        SRS_PID=str(server.pid_path),
+        SRS_HTTP_SERVER_ENABLED="on",
+        SRS_HTTP_SERVER_LISTEN=f"127.0.0.1:{server.http_port}",
+        SRS_LOG_LEVEL_V2="info",
+    )
+    rtmp.publisher(server, "live", "s").close()
+    wait_until(lambda: "fmle-publish ended" in server.output(), 5, lambda: f"the log is on the console: {server.output()}")
+    names = set(re.findall(r"^\[.*?\]\[(\w+)\]\[\d+\]", server.output(), re.MULTILINE))
+    assert names and names <= {"INFO", "WARN"}, f"with SRS_LOG_LEVEL_V2 levels have SRS's names: {names}"
+    assert not (server.dir / "objs" / "srs.log").exists(), "and no file should be written"
+
+
+def test_the_environment_names_the_file(servers):
+    server = servers.make()
+    server.start("-c", "no-such.conf", SRS_CONFIG_FILE=str(server.conf_path))
+    rtmp.publisher(server, "live", "s").close()
+
+
+def test_the_environment_alone_counts_before_a_file(tmp_path):
+    bad = tmp_path / "bad.conf"
+    bad.write_text("nothing of this is right")
+    for arguments, environment in ((["-e"], {}), ([], {"SRS_ENV_ONLY": "on"}), ([], {"SRS_ENV_ONLY": "on", "SRS_CONFIG_FILE": str(bad)})):
+        code, output = run_once("-t", "-c", str(bad), *arguments, directory=tmp_path, SRS_LISTEN="1935", **environment)
+        assert code == 0 and "the environment: good" in output, f"{arguments} {environment} should not read the file:\n{output}"
 
 
 def test_bad_environment_is_an_error(tmp_path):

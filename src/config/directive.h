@@ -1,7 +1,7 @@
 #pragma once
 // The table of directives: one Row per directive, one Block per block. From the rows come the checks, the environment's
-// names, the defaults, conf/full.conf, doc/config.md, the listing and the reload's differences. A directive that
-// belongs to a later feature has a row without a binding: it is known and documented, and using it is a warning.
+// names, the defaults, conf/full.conf, doc/config.md, the listing and the reload's differences. A directive of a
+// feature that is missing has a row without a binding: it is known and documented, and using it is a warning.
 
 #include <functional>
 #include <span>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "config/features.h"
 #include "config/snapshot.h"
 #include "config/value.h"
 
@@ -40,7 +41,7 @@ struct Binding {
 struct Row {
     std::string scope;  // the block's path: "", "rtmp", "vhost/play"
     std::string name;
-    std::string type;     // "on|off", "integer" ...; empty: not supported yet, any words
+    std::string type;     // "on|off", "integer" ...; empty: not supported, any words
     std::string range;    // "0 to 60000 ms", or empty
     std::string initial;  // the default as text, empty when there is none
     std::string example;  // shown instead where there is no default
@@ -48,6 +49,7 @@ struct Row {
     bool repeatable = false;  // may stand several times in its block
     std::string doc;          // one line
     Binding binding;
+    const Feature* missing = nullptr;  // of a row without a binding: why it does nothing
 
     bool supported() const { return static_cast<bool>(binding.set); }
     bool in_vhost() const { return scope == "vhost" || scope.starts_with("vhost/"); }
@@ -59,8 +61,8 @@ struct Block {
     std::string path;  // "vhost", "vhost/play"
     Names names = Names::kNone;
     bool repeatable = false;
-    bool free_form = false;  // holds any directives: options handed through to a tool
-    bool supported = false;
+    bool free_form = false;            // holds any directives: options handed through to a tool
+    const Feature* missing = nullptr;  // the whole block does nothing, and why
     std::string doc;
 };
 

@@ -27,7 +27,7 @@ std::string shown_value(const Row& row) {
 }
 
 std::string facts(const Row& row) {
-    if (!row.supported()) return "not supported yet";
+    if (row.missing) return fmt::format("no effect: {} {}", row.missing->name, row.missing->state);
     std::string text = row.type;
     bool choice = row.range.find('|') != std::string::npos;
     if (!row.range.empty()) text = choice ? row.range : fmt::format("{}, {}", text, row.range);
@@ -42,8 +42,9 @@ class FullConf {
             "#   objs/srs --print-full-conf > conf/full.conf\n"
             "# Each directive is described above its line: type and range, and whether a reload (SIGHUP) puts a change "
             "in\n"
-            "# force or a restart is needed. A line of code behind # is a directive without a default, or one that is\n"
-            "# not supported yet.\n\n";
+            "# force or a restart is needed. A line of code behind # is a directive without a default, or one that has "
+            "no\n"
+            "# effect.\n\n";
         rows_of("", "", false);
         for (const Block& block : blocks()) {
             if (parent_of(block.path).empty()) add(block, "", false);
@@ -53,7 +54,7 @@ class FullConf {
 
   private:
     void add(const Block& block, const std::string& indent, bool commented) {
-        bool off = commented || !block.supported;
+        bool off = commented || block.missing;
         const char* mark = off ? "# " : "";
         std::string name = block.path == "vhost"                 ? " __defaultVhost__"
                            : block.repeatable && !indent.empty() ? " NAME"
@@ -78,6 +79,8 @@ class FullConf {
 
     std::string out_;
 };
+
+std::string effect(const Feature& missing) { return fmt::format("No effect: {} {}.", missing.name, missing.state); }
 
 std::string cell(std::string_view text) {
     std::string out;
@@ -107,7 +110,7 @@ void table_of(std::string_view scope, std::string& out) {
                            !row.supported()            ? ""
                            : row.apply == Apply::kLive ? "reload"
                                                        : "restart",
-                           names, row.supported() ? "" : "Not supported yet. ", cell(row.doc));
+                           names, row.missing ? cell(effect(*row.missing)) + " " : "", cell(row.doc));
     }
 }
 
@@ -132,7 +135,14 @@ std::string config_markdown() {
         "all and\n"
         "begins with an empty `__defaultVhost__`. The column *change* says what puts a changed value in force: a "
         "reload (SIGHUP)\n"
-        "or a restart. A directive that is not supported yet is accepted with a warning.\n\n"
+        "or a restart. A directive that has no effect is accepted; where a file gives it a value of its own, or turns "
+        "it "
+        "on, a\n"
+        "warning tells of it, one for each feature that is missing. Of a directive that is given twice the last one "
+        "counts,\n"
+        "with a warning. A word that is neither `on` nor `off` counts as the default, with a warning; of a switch that "
+        "keeps\n"
+        "somebody out it is an error.\n\n"
         "Names of older files are read with a warning:";
     bool first = true;
     for (const Alias& alias : aliases()) {
@@ -140,12 +150,14 @@ std::string config_markdown() {
         out += fmt::format("{} `{}` for `{}`", first ? "" : ",", alias.from, alias.to);
         first = false;
     }
-    out += ".\n\n## Outside of blocks\n\n";
+    out +=
+        ". Forms of older files likewise: `forward HOST...;`, `refer`, `refer_play` and `refer_publish` of a vhost, "
+        "`mr { }`, `nack { }` and `twcc { }`, and rtc's `aac` and `bframe`.\n\n## Outside of blocks\n\n";
     table_of("", out);
     for (const Block& block : blocks()) {
         bool named = block.names != Block::Names::kNone;
         out += fmt::format("\n## {}{}\n\n{}{}\n\n", block.path, named ? " NAME" : "", block.doc,
-                           block.supported ? "" : " Not supported yet.");
+                           block.missing ? " " + effect(*block.missing) : "");
         if (block.free_form) out += "Any directives: they are handed to the tool.\n";
         table_of(block.path, out);
     }

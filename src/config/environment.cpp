@@ -1,5 +1,6 @@
 #include "config/environment.h"
 
+#include <algorithm>
 #include <map>
 
 namespace config {
@@ -30,6 +31,9 @@ const std::map<std::string, const Row*, std::less<>>& index() {
     return kIndex;
 }
 
+// Read elsewhere: by the command line, and by the heartbeat.
+constexpr std::string_view kNoDirectives[] = {"SRS_CONFIG_FILE", "SRS_ENV_ONLY", "SRS_DEVICE_IP"};
+
 }  // namespace
 
 std::vector<std::string> environment_names(const Row& row) {
@@ -51,6 +55,7 @@ std::vector<EnvironmentEntry> read_environment(const std::vector<std::string>& e
         size_t equals = line.find('=');
         if (!line.starts_with("SRS_") || equals == std::string::npos || equals + 1 == line.size()) continue;
         EnvironmentEntry entry{line.substr(0, equals), line.substr(equals + 1), nullptr};
+        if (std::ranges::find(kNoDirectives, entry.name) != std::end(kNoDirectives)) continue;
         auto found = index().find(entry.name);
         if (found != index().end()) entry.row = found->second;
         entries.push_back(std::move(entry));

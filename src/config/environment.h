@@ -3,6 +3,7 @@
 // goes without its block's name as well (SRS_LISTEN), a name that begins with srs_ without the second one
 // (SRS_LOG_TANK), and one that begins with its block's name without the repetition (SRS_VHOST_SRT_TO_RTMP). Blocks that
 // have names of their own (ingest, transcode, stream_caster) have no variables; vhost's set every vhost.
+// SRS_CONFIG_FILE, SRS_ENV_ONLY and SRS_DEVICE_IP set no directive, and are passed over.
 
 #include <string>
 #include <string_view>

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "config/environment.h"
+#include "config/older_forms.h"
 #include "config/snapshot_builder.h"
 
 namespace config {
@@ -13,7 +14,10 @@ Loaded load(const LoadInput& input) {
     if (!input.path.empty()) {
         std::vector<Node> nodes = parse_file(input.path, input.read, loaded.problems);
         if (nodes.empty() && loaded.problems.errors() > 0) return loaded;  // not even a file: say only that
+        rewrite_older_forms(nodes, loaded.problems);
         builder.add_nodes(nodes);
+    } else {
+        builder.stay_in_foreground();
     }
     std::vector<EnvironmentEntry> entries = read_environment(input.environment);
     auto is_of_vhost = [](const EnvironmentEntry& entry) { return entry.row && entry.row->in_vhost(); };

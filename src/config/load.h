@@ -11,7 +11,9 @@
 namespace config {
 
 struct LoadInput {
-    std::string path;  // empty: from the environment alone, with a __defaultVhost__
+    // Empty: from the environment alone, with a __defaultVhost__; unless it says otherwise the server stays in the
+    // foreground and logs to the console, as containers want it.
+    std::string path;
     FileReader read;
     std::vector<std::string> environment;  // "NAME=value"; only SRS_ names are looked at
     std::string server_id{};               // what server_id is where it is not given

@@ -43,15 +43,18 @@ INSTANTIATE_TEST_SUITE_P(
                     "t.conf:1: error: 'gop_cache' does not belong into http_server; it belongs into vhost/play\n"},
         ProblemCase{"hls_fragment 3;",
                     "t.conf:1: error: 'hls_fragment' does not belong here; it belongs into vhost/hls\n"},
-        ProblemCase{"listen 2;", "t.conf:1: error: 'listen' is already given at t.conf:1\n"},
-        ProblemCase{"\nrtmp { listen 2; }", "t.conf:2: error: 'listen' is already given at t.conf:1\n"},
+        // What is given twice: of a directive the last counts, two blocks are one.
+        ProblemCase{"listen 2;", "t.conf:1: warning: 'listen' is already given at t.conf:1: this one counts\n"},
+        ProblemCase{"\nrtmp { listen 2; }",
+                    "t.conf:2: warning: 'listen' is already given at t.conf:1: this one counts\n"},
         ProblemCase{"\nrtmp { chunk_size 200; }\nchunk_size 300;",
-                    "t.conf:3: error: 'chunk_size' is already given at t.conf:2\n"},
+                    "t.conf:3: warning: 'chunk_size' is already given at t.conf:2: this one counts\n"},
         ProblemCase{"vhost a { }\nvhost a { }", "t.conf:2: error: 'vhost' is already given at t.conf:1\n"},
-        ProblemCase{"vhost a { play { }\n play { } }", "t.conf:2: error: 'play' is already given at t.conf:1\n"},
+        ProblemCase{"vhost a { play { }\n play { } }",
+                    "t.conf:2: warning: 'play' is already given at t.conf:1: what both give counts as here\n"},
         ProblemCase{"vhost a { gop_cache off;\n play { gop_cache on; } }",
                     "t.conf:1: warning: 'vhost/gop_cache' is the old name of vhost/play/gop_cache\n"
-                    "t.conf:2: error: 'gop_cache' is already given at t.conf:1\n"},
+                    "t.conf:2: warning: 'gop_cache' is already given at t.conf:1: this one counts\n"},
         ProblemCase{"vhost a { play { atc on; } }\nvhost b { play { atc on; } }", ""},
         ProblemCase{"vhost a { http { enabled on; } }\nvhost b { http { enabled on; } }",
                     "t.conf:1: warning: 'vhost/http' is the old name of vhost/http_static\n"
@@ -82,11 +85,48 @@ INSTANTIATE_TEST_SUITE_P(
             "t.conf:2: warning: nack_no_copy off has no effect: packets are always shared\n"
             "t.conf:3: warning: stun_strict_check on has no effect: STUN is always checked strictly\n"},
         ProblemCase{"rtc_server { reuseport 4; }\nvhost v { }", ""},
-        // Not supported yet: a warning for each directive, none for what is switched off.
-        ProblemCase{"vhost a { dash { enabled on;\n dash_path /x; } }",
-                    "t.conf:1: warning: 'vhost/dash/enabled' is not supported yet\n"
-                    "t.conf:2: warning: 'vhost/dash/dash_path' is not supported yet\n"},
+        // Without effect: one warning for a feature, behind all others; none for what is switched off or the default.
+        ProblemCase{
+            "vhost a { dash { enabled on;\n dash_path /x; } }\nvhost b { gop_cache on; dash { enabled on; } }",
+            "t.conf:3: warning: 'vhost/gop_cache' is the old name of vhost/play/gop_cache\n"
+            "t.conf:1: warning: DASH is not built yet: no effect of vhost/dash/enabled, vhost/dash/dash_path\n"},
         ProblemCase{"vhost a { dash { enabled off; dash_path /x; } }", ""},
+        ProblemCase{"vhost a { dash { dash_path /x; } }", ""},
+        ProblemCase{"stats { network 0; }\nvhost a { hls { hls_acodec aac; hls_vcodec h264; } }", ""},
+        ProblemCase{"srt_server { enabled on; listen 1; maxbw 2; mss 3; latency 4; sendbuf 5; }\nvhost a { }",
+                    "t.conf:1: warning: SRT is not built yet: no effect of srt_server/enabled, srt_server/listen, "
+                    "srt_server/maxbw, srt_server/mss and 2 more\n"},
+        ProblemCase{"vhost a { hls { hls_acodec an; } }",
+                    "t.conf:1: warning: the choice of codecs for HLS is left out: segments have the stream's own "
+                    "tracks: no effect of vhost/hls/hls_acodec\n"},
+        ProblemCase{"stream_caster { enabled on; caster gb28181; sip { enabled on; any thing; } }\nvhost a { }",
+                    "t.conf:1: warning: stream_caster is not built yet: no effect of stream_caster/enabled, "
+                    "stream_caster/caster\n"
+                    "t.conf:1: warning: the SIP of GB28181 is left out, as SRS has left it out: an external SIP "
+                    "server is used: no effect of stream_caster/sip\n"},
+        // A vhost whose only purpose is missing.
+        ProblemCase{"vhost a { cluster { mode remote; origin 127.0.0.1; } }",
+                    "t.conf:1: error: vhost a is an edge (mode remote): edges are not built yet, and without its "
+                    "origin it has nothing to serve\n"
+                    "t.conf:1: warning: cluster is not built yet: no effect of vhost/cluster/mode, "
+                    "vhost/cluster/origin\n"},
+        ProblemCase{"vhost a { enabled off; cluster { mode remote; } }",
+                    "t.conf:1: warning: cluster is not built yet: no effect of vhost/cluster/mode\n"},
+        ProblemCase{"vhost a { cluster { mode local; } }", ""},
+        // Forms of older files.
+        ProblemCase{"vhost a { forward 10.0.0.1 10.0.0.2;\nrefer a.com;\nrefer_play b.com; }",
+                    "t.conf:1: warning: 'vhost/forward ...;' is the old form of vhost/forward { enabled on; "
+                    "destination ...; }\n"
+                    "t.conf:2: warning: 'vhost/refer ...;' is the old form of vhost/refer { enabled on; all ...; }\n"
+                    "t.conf:3: warning: 'vhost/refer_play ...;' is the old form of vhost/refer { enabled on; play "
+                    "...; }\n"},
+        ProblemCase{"vhost a { mr { enabled on; latency 9; speed 1; } }",
+                    "t.conf:1: warning: 'vhost/mr/enabled' is the old name of vhost/publish/mr\n"
+                    "t.conf:1: warning: 'vhost/mr/latency' is the old name of vhost/publish/mr_latency\n"
+                    "t.conf:1: error: unknown directive 'vhost/mr/speed'\n"},
+        // A switch with a stray word.
+        ProblemCase{"daemon yes;", "t.conf:1: warning: daemon: 'yes' is neither on nor off: the default counts, on\n"},
+        ProblemCase{"vhost a { security { enabled yes; } }", "t.conf:1: error: enabled: 'yes' is neither on nor off\n"},
         // Of HLS: no file that streams or segments would share, none outside of its directory.
         ProblemCase{
             "vhost a { hls { enabled on; hls_m3u8_file live.m3u8; } }",
@@ -101,16 +141,17 @@ INSTANTIATE_TEST_SUITE_P(
         ProblemCase{"vhost a { hls { enabled off; hls_m3u8_file live.m3u8; } }", ""},
         ProblemCase{"vhost a { hls { enabled off; hls_pth /x; } }",
                     "t.conf:1: error: unknown directive 'vhost/hls/hls_pth'; did you mean 'hls_path'?\n"},
-        ProblemCase{
-            "vhost a { hls { enabled maybe; hls_path; } }",
-            "t.conf:1: error: enabled: 'maybe' is neither on nor off\nt.conf:1: error: hls_path: a value is missing\n"},
+        ProblemCase{"vhost a { hls { enabled maybe; hls_path; } }",
+                    "t.conf:1: warning: enabled: 'maybe' is neither on nor off: the default counts, off\n"
+                    "t.conf:1: error: hls_path: a value is missing\n"},
         ProblemCase{"vhost a { transcode { enabled off; engine x { vparams { any thing; b:a 1; } } } }", ""},
         ProblemCase{
             "vhost a { transcode live { enabled off; engine x { } engine y { } engine x { } } transcode { enabled "
             "off; } }",
             "t.conf:1: error: 'engine' is already given at t.conf:1\n"},
-        ProblemCase{"vhost a { transcode { engine { vparams { any thing; } } } }",
-                    "t.conf:1: warning: 'vhost/transcode/engine/vparams' is not supported yet\n"},
+        ProblemCase{"vhost a { transcode { enabled on; engine { enabled on; vparams { any thing; } } } }",
+                    "t.conf:1: warning: transcode is not built yet: no effect of vhost/transcode/enabled, "
+                    "vhost/transcode/engine/enabled, vhost/transcode/engine/vparams\n"},
         ProblemCase{"stream_caster { enabled off; } stream_caster { enabled off; }", ""}));
 
 TEST(Load, WithoutListenIsAnError) {
@@ -196,8 +237,56 @@ TEST(Load, SaysWhatIsWrongInTheEnvironment) {
     EXPECT_EQ(described(loaded.problems),
               "SRS_DEAMON: warning: this environment variable sets no directive; did you mean 'SRS_DAEMON'?\n"
               "SRS_VHOST_PLAY_MW_LATENCY: error: 'x' is not a whole number\n"
-              "SRS_VHOST_DASH_ENABLED: warning: 'vhost/dash/enabled' is not supported yet\n"
-              "SRS_RTMP_LISTEN: warning: sets the same directive as SRS_LISTEN, and wins\n");
+              "SRS_RTMP_LISTEN: warning: sets the same directive as SRS_LISTEN, and wins\n"
+              "SRS_VHOST_DASH_ENABLED: warning: DASH is not built yet: no effect of vhost/dash/enabled\n");
+}
+
+TEST(Load, OlderFormsCountAsTodaysDo) {
+    Loaded loaded = load_text(
+        "listen 1;\nvhost a {\n forward 10.0.0.1 10.0.0.2;\n refer a.com b.com; refer_publish c.com;\n mr { enabled "
+        "on; "
+        "latency 99; }\n nack { enabled off; } twcc { enabled off; }\n rtc { aac transcode; bframe keep; nack_no_copy "
+        "on; "
+        "}\n gop_cache_max_frames 7;\n}");
+    ASSERT_TRUE(loaded.snapshot) << described(loaded.problems);
+    const Vhost& vhost = loaded.snapshot->vhosts[0];
+    using Texts = std::vector<std::string>;
+    EXPECT_TRUE(vhost.forward.enabled);
+    EXPECT_EQ(vhost.forward.destination, (Texts{"10.0.0.1", "10.0.0.2"}));
+    EXPECT_TRUE(vhost.refer.enabled);
+    EXPECT_EQ(vhost.refer.all, (Texts{"a.com", "b.com"}));
+    EXPECT_EQ(vhost.refer.publish, Texts{"c.com"});
+    EXPECT_TRUE(vhost.publish.mr);
+    EXPECT_EQ(vhost.publish.mr_latency, 99);
+    EXPECT_FALSE(vhost.rtc.nack);
+    EXPECT_FALSE(vhost.rtc.twcc);
+    EXPECT_TRUE(vhost.rtc.rtmp_to_rtc);
+    EXPECT_TRUE(vhost.rtc.keep_bframe);
+    EXPECT_EQ(vhost.play.gop_cache_max_frames, 7);
+}
+
+TEST(Load, OfADirectiveGivenTwiceTheLastCounts) {
+    Loaded loaded = load_text("listen 1;\nlisten 2 3;\nvhost a { play { atc on; } play { atc off; mw_latency 5; } }");
+    ASSERT_TRUE(loaded.snapshot) << described(loaded.problems);
+    EXPECT_EQ(loaded.snapshot->rtmp.listen, (ListenAddresses{{"", 2}, {"", 3}}));
+    EXPECT_FALSE(loaded.snapshot->vhosts[0].play.atc);
+    EXPECT_EQ(loaded.snapshot->vhosts[0].play.mw_latency, 5);
+    // The third names the second, not the first.
+    EXPECT_NE(described(load_text("listen 1;\nlisten 2;\nlisten 3;").problems)
+                  .find("t.conf:3: warning: 'listen' is already given at t.conf:2"),
+              std::string::npos);
+}
+
+TEST(Load, FromTheEnvironmentAloneTheServerStaysInTheForeground) {
+    Loaded loaded = load({"", {}, {"SRS_LISTEN=1"}});
+    ASSERT_TRUE(loaded.snapshot) << described(loaded.problems);
+    EXPECT_FALSE(loaded.snapshot->global.daemon);
+    EXPECT_EQ(loaded.snapshot->global.srs_log_tank, LogTank::kConsole);
+    loaded = load({"", {}, {"SRS_LISTEN=1", "SRS_DAEMON=on", "SRS_LOG_TANK=file", "SRS_CONFIG_FILE=x"}});
+    ASSERT_TRUE(loaded.snapshot) << described(loaded.problems);
+    EXPECT_TRUE(loaded.snapshot->global.daemon);
+    EXPECT_EQ(loaded.snapshot->global.srs_log_tank, LogTank::kFile);
+    EXPECT_EQ(described(loaded.problems), "");
 }
 
 TEST(Load, LogLevels) {

@@ -1,6 +1,7 @@
-// Directives of features to come: known, documented, and a warning where a file uses them. A feature that arrives
-// takes its rows out of here and binds them in a rows_*.cpp.
+// Directives that are known and documented, and do nothing: a warning tells of them where a file uses them. A feature
+// that arrives takes its rows out of here and binds them in a rows_*.cpp.
 
+#include "config/features.h"
 #include "config/row_builder.h"
 
 namespace config {
@@ -14,12 +15,21 @@ struct Later {
     bool repeatable = false;
 };
 
-constexpr Later kGlobal[] = {
+constexpr Later kToolLogs[] = {
     {"ff_log_dir", "./objs", "Directory of the logs of external tools."},
     {"ff_log_level", "info", "Log level of external tools."},
-    {"query_latest_version", "off",
-     "Asks a version server whether there is a newer release. Left out on purpose: this server calls nobody."},
-    {"first_wait_for_qlv", "300", "Seconds before that is asked for the first time. Left out with it."},
+};
+constexpr Later kVersionQuery[] = {
+    {"query_latest_version", "off", "Asks a version server whether there is a newer release."},
+    {"first_wait_for_qlv", "300", "Seconds before that is asked for the first time."},
+};
+constexpr Later kRawApi[] = {
+    {"allow_query", "off", "Directives can be read one by one."},
+    {"allow_update", "off", "Directives can be changed."},
+};
+constexpr Later kRtcServer[] = {
+    {"perf_stat", "off", "Counters of packets, in SRS 4."},
+    {"queue_length", "0", "Packets that wait to be sent, in SRS 4."},
 };
 
 constexpr Later kSrtServer[] = {
@@ -40,6 +50,10 @@ constexpr Later kSrtServer[] = {
     {"recvbuf", "12058624", "Receive buffer, bytes."},
     {"passphrase", "", "Encrypts with a key derived from it.", "xxxxxxxxxxxx"},
     {"pbkeylen", "0", "Key length, bytes: 16, 24 or 32; 0: as the peer has it."},
+    {"default_mode", "request", "What a caller does whose stream id is only a name: publish or request."},
+    {"payloadsize", "1316", "Largest payload of a packet, bytes."},
+    {"mix_correct", "on", "Puts audio and video in order of time."},
+    {"sei_filter", "on", "SEI units are dropped."},
 };
 
 constexpr Later kStats[] = {
@@ -52,18 +66,42 @@ constexpr Later kStreamCaster[] = {
     {"caster", "", "The kind.", "mpegts_over_udp"},
     {"output", "", "Where to publish.", "rtmp://127.0.0.1/live/livestream"},
     {"listen", "", "Addresses to listen on.", "8935"},
+    {"media_connect_timeout", "10", "Time for a device to connect, s."},
+    {"host", "", "This server's address for devices, in SRS 4.", "192.0.2.1"},
+    {"tcp_enable", "off", "Media by TCP, in SRS 4."},
+    {"rtp_port_min", "58200", "First port for media, in SRS 4."},
+    {"rtp_port_max", "58300", "Last port for media, in SRS 4."},
+    {"wait_keyframe", "on", "Streams begin at a keyframe, in SRS 4."},
+    {"rtp_idle_timeout", "30", "A device that sends nothing for so long is gone, s, in SRS 4."},
+    {"audio_enable", "on", "Audio of the devices, in SRS 4."},
+    {"auto_create_channel", "off", "Streams are made as packets come, in SRS 4."},
 };
 constexpr Later kRtspServer[] = {
     {"enabled", "off", "The RTSP server."},
     {"listen", "554", "Addresses for RTSP."},
 };
 
-// A viewer's bytes go out by time alone.
 constexpr Later kPlay[] = {
     {"mw_msgs", "8", "Fewest frames to send together, within mw_latency."},
 };
 constexpr Later kPublish[] = {
     {"try_annexb_first", "on", "Looks for start codes before length prefixes in H.264 payloads."},
+};
+constexpr Later kHttpRemux[] = {
+    {"hstrs", "on", "Players wait for a stream that an edge pulls."},
+};
+constexpr Later kHlsCodecs[] = {
+    {"hls_acodec", "aac", "Audio codec that segments declare until the stream's is known; an: none."},
+    {"hls_vcodec", "h264", "Video codec that segments declare until the stream's is known; vn: none."},
+};
+constexpr Later kHlsMount[] = {
+    {"hls_mount", "[vhost]/[app]/[stream].m3u8", "URL of playlists that are kept in memory."},
+};
+constexpr Later kHds[] = {
+    {"enabled", "off", "HDS for this vhost."},
+    {"hds_fragment", "10", "Length of a segment, s."},
+    {"hds_window", "60", "Length of the playlist, s."},
+    {"hds_path", "./objs/nginx/html", "Directory of the files."},
 };
 constexpr Later kSrt[] = {
     {"enabled", "off", "SRT for this vhost."},
@@ -132,7 +170,7 @@ constexpr Later kCluster[] = {
 };
 
 template <size_t N>
-void add(std::vector<Row>& rows, std::string_view scope, const Later (&table)[N]) {
+void add(std::vector<Row>& rows, std::string_view scope, const Feature& missing, const Later (&table)[N]) {
     for (const Later& later : table) {
         Row row;
         row.scope = scope;
@@ -141,6 +179,7 @@ void add(std::vector<Row>& rows, std::string_view scope, const Later (&table)[N]
         row.example = later.example;
         row.repeatable = later.repeatable;
         row.doc = later.doc;
+        row.missing = &missing;
         rows.push_back(std::move(row));
     }
 }
@@ -148,23 +187,30 @@ void add(std::vector<Row>& rows, std::string_view scope, const Later (&table)[N]
 }  // namespace
 
 void add_later_rows(std::vector<Row>& rows) {
-    add(rows, "", kGlobal);
-    add(rows, "srt_server", kSrtServer);
-    add(rows, "rtsp_server", kRtspServer);
-    add(rows, "stats", kStats);
-    add(rows, "stream_caster", kStreamCaster);
-    add(rows, "vhost/play", kPlay);
-    add(rows, "vhost/publish", kPublish);
-    add(rows, "vhost/srt", kSrt);
-    add(rows, "vhost/rtsp", kVhostRtsp);
-    add(rows, "vhost/dash", kDash);
-    add(rows, "vhost/cluster", kCluster);
-    add(rows, "vhost/exec", kExec);
-    add(rows, "vhost/ingest", kIngest);
-    add(rows, "vhost/ingest/input", kIngestInput);
-    add(rows, "vhost/ingest/engine", kEngine);
-    add(rows, "vhost/transcode", kTranscode);
-    add(rows, "vhost/transcode/engine", kEngine);
+    add(rows, "", features::kToolLogs, kToolLogs);
+    add(rows, "", features::kVersionQuery, kVersionQuery);
+    add(rows, "http_api/raw_api", features::kRawQueries, kRawApi);
+    add(rows, "rtc_server", features::kOldRtcServer, kRtcServer);
+    add(rows, "srt_server", features::kSrt, kSrtServer);
+    add(rows, "rtsp_server", features::kRtsp, kRtspServer);
+    add(rows, "stats", features::kStats, kStats);
+    add(rows, "stream_caster", features::kStreamCaster, kStreamCaster);
+    add(rows, "vhost/play", features::kSendingByTime, kPlay);
+    add(rows, "vhost/publish", features::kStartCodes, kPublish);
+    add(rows, "vhost/http_remux", features::kHstrs, kHttpRemux);
+    add(rows, "vhost/srt", features::kSrt, kSrt);
+    add(rows, "vhost/rtsp", features::kRtsp, kVhostRtsp);
+    add(rows, "vhost/hls", features::kHlsCodecs, kHlsCodecs);
+    add(rows, "vhost/hls", features::kHlsMount, kHlsMount);
+    add(rows, "vhost/hds", features::kHds, kHds);
+    add(rows, "vhost/dash", features::kDash, kDash);
+    add(rows, "vhost/cluster", features::kCluster, kCluster);
+    add(rows, "vhost/exec", features::kExec, kExec);
+    add(rows, "vhost/ingest", features::kIngest, kIngest);
+    add(rows, "vhost/ingest/input", features::kIngest, kIngestInput);
+    add(rows, "vhost/ingest/engine", features::kIngest, kEngine);
+    add(rows, "vhost/transcode", features::kTranscode, kTranscode);
+    add(rows, "vhost/transcode/engine", features::kTranscode, kEngine);
 }
 
 }  // namespace config

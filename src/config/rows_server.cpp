@@ -23,7 +23,9 @@ void add_global(std::vector<Row>& rows) {
     rows.push_back(
         row(scope, "srs_log_level_v2", &G::srs_log_level_v2, "",
             one_of({"trace", "debug", "info", "warn", "error", "off"}), kLive,
-            "The same by the usual names, and preferred to srs_log_level when given; info is the normal one.", "info"));
+            "The same by the usual names, and preferred to srs_log_level when given; info is the normal one. Lines "
+            "then have those names in capitals, as SRS writes them.",
+            "info"));
     rows.push_back(row(scope, "srs_log_file", &G::srs_log_file, "./objs/srs.log", none(), kLive,
                        "The log file when srs_log_tank is file."));
     rows.push_back(row(scope, "max_connections", &G::max_connections, 1000, count(1, 1'000'000), kLive,

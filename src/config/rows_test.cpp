@@ -22,7 +22,8 @@ struct Line {
 };
 
 const std::vector<std::string> kSwitchOn = {"off"}, kSwitchOff = {"on"};
-const std::vector<std::string> kNoSwitch = {"yes", "1", "on off", "ON", "''"};
+const std::vector<std::string> kNoSwitch = {"on off", "''"};
+const std::vector<std::string> kNoGuard = {"yes", "1", "on off", "ON", "''"};
 const std::vector<std::string> kNoAddress = {"x", "0", "65536", "::1:80", "80 80", "1.2.3.4", "''"};
 const std::vector<std::string> kNoNetwork = {"x", "10.0.0.0/33", "all", "10.0.0.0/8 none", "::/129", "''"};
 const std::vector<std::string> kNoRule = {
@@ -116,7 +117,7 @@ const std::vector<Line>& lines() {
         {"http_api/idle_timeout", "60000", {"100", "3600000"}, no_integer({"99"})},
         {"http_api/write_timeout", "30000", {"100", "3600000"}, no_integer({"99"})},
         {"http_api/debug", "off", kSwitchOff, kNoSwitch},
-        {"http_api/auth/enabled", "off", kSwitchOff, kNoSwitch},
+        {"http_api/auth/enabled", "off", kSwitchOff, kNoGuard},
         {"http_api/auth/username", "", {"admin"}, kNoText},
         {"http_api/auth/password", "", {"secret", "'a b'"}, kNoText},
         {"http_api/auth/tokens", "", {"0123456789abcdef", "0123456789abcdef fedcba9876543210"}, {"''"}},
@@ -133,7 +134,7 @@ const std::vector<Line>& lines() {
         {"disk/direct", "on", kSwitchOn, kNoSwitch},
         {"hls_roll", "./objs/hls.roll", {"/var/lib/srs/hls.roll"}, kNoText},
         {"dvr_journal", "./objs/dvr.journal", {"/var/lib/srs/dvr.journal"}, kNoText},
-        {"vhost/enabled", "on", kSwitchOn, kNoSwitch},
+        {"vhost/enabled", "on", kSwitchOn, kNoGuard},
         {"vhost/min_latency", "off", kSwitchOff, kNoSwitch},
         {"vhost/tcp_nodelay", "off", kSwitchOff, kNoSwitch},
         {"vhost/chunk_size", "60000", {"128", "16777215"}, no_integer({"0", "127"})},
@@ -204,13 +205,13 @@ const std::vector<Line>& lines() {
         {"vhost/hls/hls_ctx", "on", kSwitchOn, kNoSwitch},
         {"vhost/hls/hls_ts_ctx", "on", kSwitchOn, kNoSwitch},
         {"vhost/hls/hls_master_m3u8_path_relative", "off", kSwitchOff, kNoSwitch},
-        {"vhost/hls/hls_keys", "off", kSwitchOff, kNoSwitch},
+        {"vhost/hls/hls_keys", "off", kSwitchOff, kNoGuard},
         {"vhost/hls/hls_fragments_per_key", "5", {"1", "1000000"}, no_integer({"0"})},
         {"vhost/hls/hls_key_file", "", {"[stream]-[seq].key"}, kNoText},
         {"vhost/hls/hls_key_file_path", "", {"/srv/keys"}, kNoText},
         {"vhost/hls/hls_key_url", "", {"http://keys/"}, kNoText},
         {"vhost/hls/hls_nb_notify", "64", {"0", "16777216"}, no_integer({"-1"})},
-        {"vhost/http_hooks/enabled", "off", kSwitchOff, kNoSwitch},
+        {"vhost/http_hooks/enabled", "off", kSwitchOff, kNoGuard},
         {"vhost/http_hooks/on_connect", "", kUrls, kNoUrls},
         {"vhost/http_hooks/on_close", "", kUrls, kNoUrls},
         {"vhost/http_hooks/on_publish", "", kUrls, kNoUrls},
@@ -225,7 +226,7 @@ const std::vector<Line>& lines() {
         {"vhost/http_hooks/fail_open", "", {"on_play", "on_connect on_publish"}, {"''", "on_stop", "on_play all"}},
         {"vhost/http_hooks/secret", "", {"s3cret"}, kNoText},
         {"vhost/http_hooks/ca_file", "", {"/etc/ca.pem"}, kNoText},
-        {"vhost/signed_urls/enabled", "off", {}, kNoSwitch},
+        {"vhost/signed_urls/enabled", "off", {}, kNoGuard},
         {"vhost/signed_urls/secret", "", {"s3cret", "new old"}, {"''", "new ''"}},
         {"vhost/signed_urls/publish", "on", kSwitchOn, kNoSwitch},
         {"vhost/signed_urls/play", "on", kSwitchOn, kNoSwitch},
@@ -262,7 +263,7 @@ const std::vector<Line>& lines() {
          {"stun:stun.example.org", "turn:h:3478 user secret stun:h"},
          {"''", "h", "turn:h", "turn:h user"}},
         {"rtc_server/ecdsa", "on", kSwitchOn, kNoSwitch},
-        {"rtc_server/encrypt", "on", kSwitchOn, kNoSwitch},
+        {"rtc_server/encrypt", "on", kSwitchOn, kNoGuard},
         {"rtc_server/merge_nalus", "off", kSwitchOff, kNoSwitch},
         {"rtc_server/black_hole/enabled", "off", {}, kNoSwitch},
         {"rtc_server/black_hole/addr", "", {"127.0.0.1:10000"}, kNoText},
@@ -285,10 +286,10 @@ const std::vector<Line>& lines() {
         {"vhost/rtc/aac_bitrate", "48000", {"8000", "320000"}, no_integer({"7999", "320001"})},
         {"vhost/rtc/init_rate_from_sdp", "off", kSwitchOff, kNoSwitch},
         {"vhost/rtc/keep_original_ssrc", "off", kSwitchOff, kNoSwitch},
-        {"vhost/security/enabled", "off", kSwitchOff, kNoSwitch},
+        {"vhost/security/enabled", "off", kSwitchOff, kNoGuard},
         {"vhost/security/allow", "", {"play all", "publish 10.0.0.0/8", "play 192.0.2.1 ::1 publish all"}, kNoRule},
         {"vhost/security/deny", "", {"publish all", "play 2001:db8::/32"}, kNoRule},
-        {"vhost/refer/enabled", "off", kSwitchOff, kNoSwitch},
+        {"vhost/refer/enabled", "off", kSwitchOff, kNoGuard},
         {"vhost/refer/all", "", {"example.com", "example.com example.org"}, {"''", "example.com ''"}},
         {"vhost/refer/publish", "", {"example.com"}, {"''"}},
         {"vhost/refer/play", "", {"example.com"}, {"''"}},
@@ -366,7 +367,9 @@ TEST_P(RowTest, IsSetByTheEnvironment) {
             EXPECT_TRUE(value == unquoted(good) || value == "\"" + unquoted(good) + "\"") << name << " made " << value;
         }
         Loaded loaded = load_row(*row, "", {name + "= "});
-        EXPECT_EQ(loaded.snapshot == nullptr, row->type != "text" || !row->range.empty()) << name;
+        const bool is_text = row->type == "text" && row->range.empty();
+        const bool takes_stray = GetParam().bad == kNoSwitch;  // with a warning
+        EXPECT_EQ(loaded.snapshot == nullptr, !is_text && !takes_stray) << name;
     }
 }
 
@@ -395,6 +398,18 @@ INSTANTIATE_TEST_SUITE_P(All, RowTest, testing::ValuesIn(lines()), [](const auto
     return name;
 });
 
+TEST(Rows, AStrayWordLeavesASwitchAtItsDefault) {
+    for (const char* path : {"daemon", "utc_time", "vhost/play/gop_cache", "vhost/hls/enabled"}) {
+        const Row* row = find_row(path);
+        for (const char* stray : {"yes", "1", "ON"}) {
+            Loaded loaded = load_row(*row, stray);
+            ASSERT_TRUE(loaded.snapshot) << described(loaded.problems);
+            EXPECT_EQ(value_of(*loaded.snapshot, *row), row->initial) << path << " " << stray;
+            EXPECT_NE(described(loaded.problems).find("is neither on nor off"), std::string::npos) << path;
+        }
+    }
+}
+
 TEST(Rows, EverySupportedRowIsTestedAbove) {
     std::set<std::string> tested;
     for (const Line& line : lines()) EXPECT_TRUE(tested.insert(line.path).second) << line.path;
@@ -416,6 +431,7 @@ TEST(Rows, AreConsistent) {
     for (const Block& block : blocks()) {
         size_t slash = block.path.rfind('/');
         EXPECT_TRUE(slash == std::string::npos || find_block(block.path.substr(0, slash))) << block.path;
+        EXPECT_TRUE(!block.free_form || block.missing) << block.path;
     }
     for (const Alias& alias : aliases()) {
         EXPECT_TRUE(find_row(alias.to) || find_block(alias.to)) << alias.to;
@@ -455,21 +471,30 @@ TEST(Rows, ARepeatableOneAddsUp) {
               std::string::npos);
 }
 
-TEST(Rows, ADirectiveToComeIsAWarning) {
+TEST(Rows, ADirectiveWithoutEffectIsAWarning) {
     for (const Row& row : rows()) {
+        EXPECT_EQ(row.missing == nullptr, row.supported()) << row.path();
         if (row.supported()) continue;
-        std::string value = row.initial.empty() ? row.example : quote_if_needed(row.initial);
-        if (row.name == "enabled") value = "on";
-        Loaded loaded = load_text("listen 1935;\n" + conf_of(row.path(), value), {});
+        const bool is_switch = row.initial == "on" || row.initial == "off";
+        const std::string value = is_switch ? (row.initial == "on" ? "off" : "on") : "7";
+        std::string text = conf_of(row.path(), value);
+        // Every block around it is switched on.
+        for (size_t slash = row.path().rfind('/'); slash != std::string::npos && slash > 0;) {
+            const std::string scope = row.path().substr(0, slash), block = scope.substr(scope.rfind('/') + 1);
+            if (scope + "/enabled" != row.path() && find_row(scope + "/enabled") && scope != "vhost")
+                text.insert(text.find(block + " {\n") + block.size() + 3, "enabled on;\n");
+            slash = scope.rfind('/');
+        }
+        const bool is_stats = row.path() == "stats/enabled";  // on by itself: off is what one wants
+        Loaded loaded = load_text("listen 1935;\n" + text, {});
         EXPECT_TRUE(loaded.snapshot) << described(loaded.problems);
-        EXPECT_NE(described(loaded.problems).find("warning: '" + row.path() + "' is not supported yet"),
-                  std::string::npos)
+        EXPECT_EQ(described(loaded.problems).find(row.path()) == std::string::npos, is_stats)
             << row.path() << "\n"
             << described(loaded.problems);
         for (const std::string& name : environment_names(row)) {
-            Loaded by_environment = load_text("listen 1935;", {name + "=1"});
+            Loaded by_environment = load_text("listen 1935;", {name + "=7"});
             EXPECT_TRUE(by_environment.snapshot);
-            EXPECT_NE(described(by_environment.problems).find(name + ": warning: '" + row.path()), std::string::npos);
+            EXPECT_NE(described(by_environment.problems).find(row.path()), std::string::npos) << name;
         }
     }
 }

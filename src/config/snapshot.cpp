@@ -1,5 +1,7 @@
 #include "config/snapshot.h"
 
+#include <fmt/format.h>
+
 #include "config/load.h"
 
 namespace config {
@@ -42,7 +44,8 @@ base::log::Level Snapshot::log_level() const {
 
 SnapshotPtr default_snapshot() {
     LoadInput input;
-    input.environment = {"SRS_LISTEN=1935"};
+    input.path = "the defaults";
+    input.read = [](const std::string&) { return fmt::format("listen 1935; vhost {} {{ }}", kDefaultVhost); };
     Loaded loaded = load(input);
     CHECK(loaded.snapshot != nullptr);
     return loaded.snapshot;

@@ -19,12 +19,21 @@ std::string_view last_part(std::string_view path) {
     return slash == path.npos ? path : path.substr(slash + 1);
 }
 
-bool is_switched_off(const Node& node) {
+// Of a block without effect: whether it says `enabled on`, or would be on without a word.
+bool is_switched_on(const Node& node, const Row& enabled) {
     for (const Node& child : node.children) {
-        if (child.name == "enabled" && child.words.size() == 1 && child.words[0] == "off") return true;
+        if (child.name == "enabled" && child.words.size() == 1 && (child.words[0] == "on" || child.words[0] == "off"))
+            return child.words[0] == "on";
     }
-    return false;
+    return enabled.initial == "on";
 }
+
+// Switches that keep somebody out. What is neither on nor off there is an error: read as the default, it could leave
+// open what the operator meant to shut.
+constexpr std::string_view kGuards[] = {
+    "http_api/auth/enabled", "rtc_server/encrypt",       "vhost/enabled",      "vhost/security/enabled",
+    "vhost/refer/enabled",   "vhost/http_hooks/enabled", "vhost/hls/hls_keys", "vhost/signed_urls/enabled",
+};
 
 constexpr size_t kShortestToken = 16;
 
@@ -52,6 +61,11 @@ int SnapshotBuilder::add_vhost(std::string name) {
 }
 
 void SnapshotBuilder::add_default_vhost() { add_vhost(std::string(kDefaultVhost)); }
+
+void SnapshotBuilder::stay_in_foreground() {
+    snapshot_.global.daemon = false;
+    snapshot_.global.srs_log_tank = LogTank::kConsole;
+}
 
 void SnapshotBuilder::add_nodes(std::span<const Node> nodes) {
     for (const Node& node : nodes) add_node(node, {});
@@ -92,11 +106,10 @@ void SnapshotBuilder::unknown(const Node& node, const Context& context, std::str
                                             hint(nearest(node.name, names))));
 }
 
-bool SnapshotBuilder::seen_before(const Node& node, const std::string& key) {
+// Where the same was given before; null: nowhere.
+const Place* SnapshotBuilder::seen_before(const Node& node, const std::string& key) {
     auto [entry, is_new] = seen_.emplace(key, node.place);
-    if (is_new) return false;
-    problems_.error(node.place, fmt::format("'{}' is already given at {}", node.name, entry->second.text()));
-    return true;
+    return is_new ? nullptr : &entry->second;
 }
 
 bool SnapshotBuilder::check_block_words(const Node& node, const Block& block) {
@@ -126,41 +139,95 @@ void SnapshotBuilder::add_block(const Node& node, const Context& context, const 
     if (block.repeatable && name.empty()) {
         inside.instance += fmt::format("@{}", ++unnamed_);
     } else if (good) {
-        good = !seen_before(node, inside.instance);
+        const Place* before = seen_before(node, inside.instance);
+        // Which of two blocks of one name was meant nobody knows. Two without a name are read as one.
+        if (before && !name.empty())
+            problems_.error(node.place, fmt::format("'{}' is already given at {}", node.name, before->text()));
+        else if (before)
+            problems_.warning(node.place, fmt::format("'{}' is already given at {}: what both give counts as here",
+                                                      node.name, before->text()));
+        good = !before || name.empty();
     }
     if (block.path == "vhost") inside.vhost = add_vhost(name);
-    if (!block.supported && is_switched_off(node)) inside.quiet = true;
+    if (block.missing) {
+        const Row* enabled = find_row(join(block.path, "enabled"));
+        if (enabled && !is_switched_on(node, *enabled)) inside.quiet = true;
+    }
     if (block.free_form) {
-        if (!inside.quiet) problems_.warning(node.place, fmt::format("'{}' is not supported yet", block.path));
+        if (!inside.quiet) miss(*block.missing, node.place, block.path);
         return;
     }
     for (const Node& child : node.children) add_node(child, inside);
-    if (block.path == "vhost" && !good) snapshot_.vhosts.pop_back();
+    if (block.path == "vhost" && !good) {
+        std::erase_if(edges_, [&](const Edge& edge) { return edge.vhost == inside.vhost; });
+        snapshot_.vhosts.pop_back();
+    }
 }
 
 void SnapshotBuilder::add_value(const Node& node, const Context& context, const Row& row) {
-    if (!row.repeatable) seen_before(node, join(context.instance, row.name));
-    auto bad = [&](std::string text) {
-        if (node.last_line != node.place.line)
-            text += fmt::format(" (it goes on to line {}: is a ; missing?)", node.last_line);
-        problems_.error(node.place, fmt::format("{}: {}", row.name, text));
-    };
-    if (row.supported()) {
-        auto set = row.binding.set(node.words, root(context.vhost));
-        if (!set) return bad(set.error().text());
-        std::string vhost = context.vhost < 0 ? "" : root(context.vhost).vhost->name;
-        snapshot_.origins[{vhost, row.path()}] = node.place;
-        return;
+    if (!row.repeatable) {
+        const std::string key = join(context.instance, row.name);
+        if (const Place* before = seen_before(node, key))
+            problems_.warning(node.place,
+                              fmt::format("'{}' is already given at {}: this one counts", node.name, before->text()));
+        seen_[key] = node.place;
     }
-    bool is_switch = row.initial == "on" || row.initial == "off";
-    if (is_switch) {
-        auto value = ValueType<bool>::parse(node.words, {});
-        if (!value) return bad(value.error().text());
-        if (row.name == "enabled" && !*value) return;
-    } else if (node.words.empty()) {
-        return bad("a value is missing");
+    if (!row.supported()) return add_value_without_effect(node, context, row);
+    const Root to = root(context.vhost);
+    if (!set_stray_switch(row, node.words, node.place, to)) {
+        auto set = row.binding.set(node.words, to);
+        if (!set) {
+            std::string text = set.error().text();
+            if (node.last_line != node.place.line)
+                text += fmt::format(" (it goes on to line {}: is a ; missing?)", node.last_line);
+            return problems_.error(node.place, fmt::format("{}: {}", row.name, text));
+        }
     }
-    if (!context.quiet) problems_.warning(node.place, fmt::format("'{}' is not supported yet", row.path()));
+    snapshot_.origins[{to.vhost ? to.vhost->name : "", row.path()}] = node.place;
+}
+
+// Sets the default where one word is given that is neither on nor off, and says so. False: nothing was done.
+bool SnapshotBuilder::set_stray_switch(const Row& row, Words words, const Place& place, const Root& to) {
+    if (row.type != ValueType<bool>::kName || words.size() != 1 || words[0].empty()) return false;
+    if (words[0] == "on" || words[0] == "off") return false;
+    if (std::ranges::find(kGuards, row.path()) != std::end(kGuards)) return false;
+    row.binding.set_default(to);
+    problems_.warning(
+        place, fmt::format("{}: '{}' is neither on nor off: the default counts, {}", row.name, words[0], row.initial));
+    return true;
+}
+
+void SnapshotBuilder::add_value_without_effect(const Node& node, const Context& context, const Row& row) {
+    if (node.words.empty()) return problems_.error(node.place, fmt::format("{}: a value is missing", row.name));
+    if (context.quiet || (node.words.size() == 1 && node.words[0] == row.initial)) return;
+    if (row.name == "enabled" && node.words[0] != "on") return;
+    if (row.path() == "vhost/cluster/mode" && node.words[0] == "remote") edges_.push_back({context.vhost, node.place});
+    miss(*row.missing, node.place, row.path());
+}
+
+void SnapshotBuilder::miss(const Feature& feature, const Place& place, std::string name) {
+    auto known = std::ranges::find(missing_, &feature, &Missing::feature);
+    if (known == missing_.end()) known = missing_.insert(known, {&feature, place, {}});
+    if (std::ranges::find(known->names, name) == known->names.end()) known->names.push_back(std::move(name));
+}
+
+void SnapshotBuilder::tell_of_missing_features() {
+    constexpr size_t kNamed = 4;
+    for (const Edge& edge : edges_) {
+        const Vhost& vhost = snapshot_.vhosts[static_cast<size_t>(edge.vhost)];
+        if (vhost.enabled)
+            problems_.error(edge.place, fmt::format("vhost {} is an edge (mode remote): edges are not built yet, and "
+                                                    "without its origin it has nothing to serve",
+                                                    vhost.name));
+    }
+    for (const Missing& missing : missing_) {
+        std::string names;
+        for (size_t i = 0; i < std::min(missing.names.size(), kNamed); ++i)
+            names += (i == 0 ? "" : ", ") + missing.names[i];
+        if (missing.names.size() > kNamed) names += fmt::format(" and {} more", missing.names.size() - kNamed);
+        problems_.warning(missing.place,
+                          fmt::format("{} {}: no effect of {}", missing.feature->name, missing.feature->state, names));
+    }
 }
 
 void SnapshotBuilder::add_environment(std::span<const EnvironmentEntry> entries) {
@@ -173,8 +240,7 @@ void SnapshotBuilder::add_environment(std::span<const EnvironmentEntry> entries)
         }
         const Row& row = *entry.row;
         if (!row.supported()) {
-            if (row.name != "enabled" || entry.value != "off")
-                problems_.warning(place, fmt::format("'{}' is not supported yet", row.path()));
+            if (entry.value != row.initial) miss(*row.missing, place, row.path());
             continue;
         }
         if (!row.in_vhost()) {
@@ -197,8 +263,10 @@ void SnapshotBuilder::set_from_environment(const EnvironmentEntry& entry, int vh
     if (row.repeatable) row.binding.set_default(root(vhost));  // instead of what the file has, not beside it
     std::vector<std::string> words = is_list ? split_words(entry.value) : std::vector<std::string>{entry.value};
     Place place{entry.name, 0};
-    auto set = row.binding.set(words, root(vhost));
-    if (!set) return problems_.error(place, set.error().text());
+    if (!set_stray_switch(row, words, place, root(vhost))) {
+        auto set = row.binding.set(words, root(vhost));
+        if (!set) return problems_.error(place, set.error().text());
+    }
     Place& origin = snapshot_.origins[{vhost < 0 ? "" : root(vhost).vhost->name, row.path()}];
     if (origin.line == 0 && !origin.file.empty() && origin.file != entry.name)
         problems_.warning(place, fmt::format("sets the same directive as {}, and wins", origin.file));
@@ -364,6 +432,7 @@ void SnapshotBuilder::finish() {
                           "no vhost: every publish and play will be refused; "
                           "`vhost __defaultVhost__ { }` serves every host");
     for (Vhost& vhost : snapshot_.vhosts) check_vhost(vhost);
+    tell_of_missing_features();
 }
 
 }  // namespace config

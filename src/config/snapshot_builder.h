@@ -20,6 +20,8 @@ class SnapshotBuilder {
 
     void add_nodes(std::span<const Node> nodes);
     void add_default_vhost();
+    // Other defaults, of the environment alone: no daemon, and the log on the console.
+    void stay_in_foreground();
     void add_environment(std::span<const EnvironmentEntry> entries);
     // Fills in the defaults that hang on other values and checks what concerns several directives.
     void finish();
@@ -32,14 +34,17 @@ class SnapshotBuilder {
         std::string path;
         std::string instance;
         int vhost = -1;      // index into the snapshot's
-        bool quiet = false;  // in a block that is not supported yet and switched off
+        bool quiet = false;  // in a block without effect that is switched off
     };
 
     void add_node(const Node& node, const Context& context);
     void add_block(const Node& node, const Context& context, const Block& block);
     void add_value(const Node& node, const Context& context, const Row& row);
     void unknown(const Node& node, const Context& context, std::string_view path);
-    bool seen_before(const Node& node, const std::string& key);
+    const Place* seen_before(const Node& node, const std::string& key);
+    void add_value_without_effect(const Node& node, const Context& context, const Row& row);
+    void miss(const Feature& feature, const Place& place, std::string name);
+    bool set_stray_switch(const Row& row, Words words, const Place& place, const Root& to);
     bool check_block_words(const Node& node, const Block& block);
     int add_vhost(std::string name);
     void set_from_environment(const EnvironmentEntry& entry, int vhost);
@@ -57,10 +62,24 @@ class SnapshotBuilder {
     void check_listeners();
     void check_api();
     void check_process();
+    void tell_of_missing_features();
+
+    // What a configuration wants of a feature that is missing.
+    struct Missing {
+        const Feature* feature;
+        Place place;                     // of the first directive
+        std::vector<std::string> names;  // of all of them, each once
+    };
+    struct Edge {
+        int vhost;
+        Place place;
+    };
 
     Problems& problems_;
     Snapshot snapshot_;
     std::map<std::string, Place> seen_;
+    std::vector<Missing> missing_;
+    std::vector<Edge> edges_;
     int unnamed_ = 0;  // repeatable blocks without a name
 };
 
