@@ -74,5 +74,5 @@ def test_floods_of_refusals_are_a_few_lines(servers):
 
             check_flood(server, bad_heads, r"HTTP request from .* refused with 400", lambda: bad_heads(1))
             assert api.ask(server, "/api/v1/versions")["data"]["version"]
-            assert any(tag.type == flv.VIDEO for tag in bystander.tags())
+            wait_until(lambda: any(tag.type == flv.VIDEO for tag in bystander.tags()), 10, "the bystander sees the stream")
         assert steady.error is None
