@@ -25,6 +25,7 @@ constexpr size_t kMaxText = 8192;
 constexpr int kFlushMs = 2000;
 
 constexpr std::string_view kLevelNames[] = {"verbose", "info", "trace", "warn", "error", "off"};
+constexpr std::string_view kUsualNames[] = {"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "OFF"};
 
 struct OpenLog {
     std::string file;  // empty for the console
@@ -45,6 +46,7 @@ struct OpenLog {
 std::unique_ptr<OpenLog> open_log;
 ContextIdProvider context_provider = nullptr;
 bool utc = false;
+bool usual_names = false;
 uint64_t dropped_before = 0;  // of logs that were closed
 
 // The date changes once a second; the conversion to it is the dear part of a line. Of each thread: last_words() may be
@@ -84,8 +86,8 @@ fmt::memory_buffer format_line(Level level, std::string_view text, int system_er
     line.push_back('[');
     append_time(line);
     std::string_view context = context_provider ? context_provider() : std::string_view("-");
-    fmt::format_to(std::back_inserter(line), "][{}][{}][{}][{}] ", kLevelNames[static_cast<int>(level)], getpid(),
-                   context, system_errno);
+    std::string_view name = (usual_names ? kUsualNames : kLevelNames)[static_cast<int>(level)];
+    fmt::format_to(std::back_inserter(line), "][{}][{}][{}][{}] ", name, getpid(), context, system_errno);
     append_escaped(line, text);
     line.push_back('\n');
     return line;
@@ -121,6 +123,7 @@ Result<void> open(const Options& options) {
     open_log = std::make_unique<OpenLog>(file, sink, pool, logger);
     level_in_force = options.level;
     utc = options.utc;
+    usual_names = options.usual_names;
     return {};
 }
 
@@ -140,6 +143,7 @@ void adopt(const Options& options) {
     if (open_log) open_log->file = options.console ? "" : options.file;
     level_in_force = options.level;
     utc = options.utc;
+    usual_names = options.usual_names;
 }
 
 void flush() {

@@ -23,7 +23,7 @@ struct Flags {
 void declare(CLI::App& app, CommandLine& line, Flags& flags) {
     app.set_help_flag("-h,-?,--help", "Print this and exit");
     app.add_option("-c", line.config_file, "The configuration file")->type_name("FILE");
-    app.add_flag("-e", flags.environment, "Take the configuration from SRS_ environment variables alone");
+    app.add_flag("-e", flags.environment, "Take the configuration from SRS_ environment variables alone, and no file");
     app.add_flag("-t", flags.test, "Check the configuration, print all that is wrong with it, and exit");
     app.add_flag("-v,-V,--version", flags.version, "Print the version and exit");
     app.add_flag("-g,-G", flags.signature, "Print the signature and exit");
@@ -39,25 +39,33 @@ void declare(CLI::App& app, CommandLine& line, Flags& flags) {
         ->callback([&flags] { flags.doctor = true; });
     app.footer(
         "Signals: HUP reloads the configuration, USR1 opens the log again, INT and TERM end the server at once,\n"
-        "QUIT gently. Every directive stands in conf/full.conf.\n"
+        "QUIT gently. Every directive stands in conf/full.conf. SRS_CONFIG_FILE names a file in place of -c's, "
+        "SRS_ENV_ONLY=on "
+        "is as -e.\n"
         "For example: objs/srs -c conf/srs.conf");
 }
 
 CommandLine print(std::string text) { return {Action::kPrint, std::move(text), ""}; }
 CommandLine fail(std::string text) { return {Action::kFail, std::move(text), ""}; }
 
-CommandLine decide(CommandLine line, const Flags& flags, const CLI::Option& file) {
+CommandLine decide(CommandLine line, const Flags& flags, const CLI::Option& file,
+                   const CommandLineEnvironment& environment) {
     if (flags.version) return print(std::string(kVersion) + "\n");
     if (flags.signature) return print(std::string(kSignature) + "\n");
     if (flags.full_conf) return print(config::full_conf());
     if (flags.config_doc) return print(config::config_markdown());
     if (file.count() > 0 && line.config_file.empty()) return fail("srs: -c needs the name of a file\n");
-    if (flags.environment && file.count() > 0) return fail("srs: give either -c FILE or -e, not both\n");
+    const std::string_view only = environment.environment_only ? environment.environment_only : "off";
+    const bool from_environment = flags.environment || (only != "off" && !only.empty());
+    if (from_environment)
+        line.config_file.clear();
+    else if (environment.config_file && *environment.config_file)
+        line.config_file = environment.config_file;
     if (flags.doctor) {
         line.action = Action::kDoctor;
         return line;
     }
-    if (!flags.environment && file.count() == 0)
+    if (!from_environment && line.config_file.empty())
         return fail(
             "srs: no configuration. Give a file, for example `objs/srs -c conf/srs.conf`, or -e to take it from\n"
             "the environment, for example `SRS_LISTEN=1935 SRS_DAEMON=off objs/srs -e`. -h says more.\n");
@@ -67,7 +75,7 @@ CommandLine decide(CommandLine line, const Flags& flags, const CLI::Option& file
 
 }  // namespace
 
-CommandLine parse_command_line(int argc, const char* const* argv) {
+CommandLine parse_command_line(int argc, const char* const* argv, const CommandLineEnvironment& environment) {
     try {
         CommandLine line;
         Flags flags;
@@ -81,7 +89,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
         } catch (const CLI::ParseError& error) {
             return fail(std::string("srs: ") + error.what() + "\n" + "`objs/srs -h` says what there is.\n");
         }
-        return decide(std::move(line), flags, *app.get_option("-c"));
+        return decide(std::move(line), flags, *app.get_option("-c"), environment);
     } catch (const std::exception& error) {
         return fail(std::string("srs: the command line: ") + error.what() + "\n");
     }

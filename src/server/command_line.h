@@ -19,6 +19,13 @@ struct CommandLine {
     std::string config_file;  // empty: from the environment alone (-e)
 };
 
-CommandLine parse_command_line(int argc, const char* const* argv);
+// What the environment adds: SRS_CONFIG_FILE is a file in place of -c's, SRS_ENV_ONLY is as -e.
+struct CommandLineEnvironment {
+    const char* config_file = nullptr;
+    const char* environment_only = nullptr;  // any value but "off"
+};
+
+// Of -e and a file, -e counts.
+CommandLine parse_command_line(int argc, const char* const* argv, const CommandLineEnvironment& environment);
 
 }  // namespace server

@@ -11,9 +11,9 @@ namespace {
 
 using Action = CommandLine::Action;
 
-CommandLine parse(std::vector<const char*> words) {
+CommandLine parse(std::vector<const char*> words, const CommandLineEnvironment& environment = {}) {
     words.insert(words.begin(), "objs/srs");
-    return parse_command_line(static_cast<int>(words.size()), words.data());
+    return parse_command_line(static_cast<int>(words.size()), words.data(), environment);
 }
 
 TEST(CommandLine, RunsWithAFileOrTheEnvironment) {
@@ -23,6 +23,23 @@ TEST(CommandLine, RunsWithAFileOrTheEnvironment) {
     line = parse({"-e"});
     EXPECT_EQ(line.action, Action::kRun);
     EXPECT_EQ(line.config_file, "");
+}
+
+// As SRS has it: -e counts before a file, a file that the environment names before -c's.
+TEST(CommandLine, TheEnvironmentNamesTheFile) {
+    CommandLine line = parse({"-c", "x", "-e"});
+    EXPECT_EQ(line.action, Action::kRun);
+    EXPECT_EQ(line.config_file, "");
+    EXPECT_EQ(parse({"-c", "x"}, {.config_file = "y"}).config_file, "y");
+    line = parse({}, {.config_file = "y"});
+    EXPECT_EQ(line.action, Action::kRun);
+    EXPECT_EQ(line.config_file, "y");
+    EXPECT_EQ(parse({"-t"}, {.config_file = "y"}).action, Action::kTest);
+    line = parse({"-c", "x"}, {.config_file = "y", .environment_only = "on"});
+    EXPECT_EQ(line.action, Action::kRun);
+    EXPECT_EQ(line.config_file, "");
+    EXPECT_EQ(parse({"-c", "x"}, {.config_file = "", .environment_only = "off"}).config_file, "x");
+    EXPECT_EQ(parse({}, {.config_file = "", .environment_only = ""}).action, Action::kFail);
 }
 
 TEST(CommandLine, Tests) {
@@ -38,7 +55,7 @@ TEST(CommandLine, Doctor) {
     EXPECT_EQ(parse({"doctor", "-c", "x"}).action, Action::kDoctor);
     EXPECT_EQ(parse({"doctor", "-c", "x"}).config_file, "x");
     EXPECT_EQ(parse({"-c", "x", "doctor"}).config_file, "x");
-    EXPECT_EQ(parse({"doctor", "-c", "x", "-e"}).action, Action::kFail);
+    EXPECT_EQ(parse({"doctor", "-c", "x", "-e"}).config_file, "");
 }
 
 TEST(CommandLine, Prints) {
@@ -57,7 +74,7 @@ TEST(CommandLine, Prints) {
 
 TEST(CommandLine, SaysHowItIsUsed) {
     for (std::vector<const char*> words : std::vector<std::vector<const char*>>{
-             {}, {"-c"}, {"-x"}, {"conf/srs.conf"}, {"-c", "a", "-e"}, {"-c", ""}, {"-c", "a", "-c", "b"}}) {
+             {}, {"-c"}, {"-x"}, {"conf/srs.conf"}, {"-c", ""}, {"-c", "a", "-c", "b"}}) {
         CommandLine line = parse(words);
         EXPECT_EQ(line.action, Action::kFail);
         EXPECT_TRUE(line.text.starts_with("srs: ")) << line.text;

@@ -12,6 +12,7 @@ base::log::Options log_options(const config::Snapshot& snapshot) {
     options.file = snapshot.global.srs_log_file;
     options.level = snapshot.log_level();
     options.utc = snapshot.global.utc_time;
+    options.usual_names = !snapshot.global.srs_log_level_v2.empty();
     return options;
 }
 

@@ -6,6 +6,7 @@
 
 #include <climits>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -70,9 +71,9 @@ void log_first_lines(const ConfigSource& source, const config::Loaded& loaded, u
     const config::Snapshot& snapshot = *loaded.snapshot;
     base::log::trace("{}, pid {}, server id {}, in {}, configuration of {}", kSignature, getpid(),
                      snapshot.global.server_id, working_directory(), source.name());
+    for (const config::Problem& problem : loaded.problems.all()) base::log::warn("{}", problem.describe());
     base::log::trace("listening: {}; {} vhosts, at most {} connections, {} open files", listening_on(snapshot),
                      snapshot.vhosts.size(), snapshot.global.max_connections, open_files);
-    for (const config::Problem& problem : loaded.problems.all()) base::log::warn("{}", problem.describe());
     std::string warning = open_file_warning(open_files, snapshot.global.max_connections);
     if (!warning.empty()) base::log::warn("{}", warning);
     if (wants_daemon(snapshot.global) && snapshot.global.srs_log_tank == config::LogTank::kConsole)
@@ -221,7 +222,8 @@ int run_doctor(const ConfigSource& source) {
 }  // namespace
 
 int run(int argc, const char* const* argv) {
-    CommandLine line = parse_command_line(argc, argv);
+    CommandLine line = parse_command_line(
+        argc, argv, {.config_file = std::getenv("SRS_CONFIG_FILE"), .environment_only = std::getenv("SRS_ENV_ONLY")});
     switch (line.action) {
         case CommandLine::Action::kPrint:
             print(stdout, line.text);
