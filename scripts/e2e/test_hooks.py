@@ -32,7 +32,7 @@ def check_stream(body, stream, param=""):
 COMMON = {"server_id", "service_id", "action", "client_id", "ip", "vhost", "app"}
 STREAM = COMMON | {"tcUrl", "stream", "param", "stream_url", "stream_id"}
 FIELDS = {
-    "on_connect": COMMON | {"tcUrl", "pageUrl"},
+    "on_connect": COMMON | {"tcUrl", "stream", "param", "pageUrl"},
     "on_close": COMMON | {"send_bytes", "recv_bytes"},
     "on_publish": STREAM,
     "on_unpublish": STREAM,
@@ -211,12 +211,15 @@ def test_recordings_and_segments(servers):
                 dvr="dvr { enabled on; dvr_path ./rec/[app]/[stream].[timestamp].flv; }",
                 secret="s3cret",
                 on_hls_notify=notify,
-                **asking(asked, "on_publish", "on_dvr", "on_hls"),
+                **asking(asked, "on_publish", "on_unpublish", "on_close", "on_dvr", "on_hls"),
             ),
         )
         tags = media.from_keyframe(media.plain())
         with rtmp.publisher(server, "live", "one?token=a") as publisher:
             publishing.send_all(publisher, tags, 20)
+        asked.wait("on_close")
+        ends = [action for action in asked.actions() if action in ("on_dvr", "on_unpublish", "on_close")]
+        assert ends == ["on_dvr", "on_unpublish", "on_close"], f"the recording before the end, as with SRS: {ends}"
         (recorded,) = asked.wait("on_dvr")
         (publish,) = asked.bodies("on_publish")
         (file,) = dvr.wait_files(server, 1)
@@ -237,12 +240,12 @@ def test_recordings_and_segments(servers):
             assert {key: body[key] for key in who} == who, body
             assert body["seq_no"] == number and body["m3u8"] == "./html/live/one.m3u8", body
             assert body["m3u8_url"] == "live/one.m3u8" and body["cwd"] == str(server.dir.resolve()), body
-            assert (server.dir / body["file"]).name == body["url"], body
+            assert body["url"] == f"live/{(server.dir / body['file']).name}", f"with the app before it: {body}"
             text = (server.dir / body["m3u8"]).read_text()
-            assert f"#EXTINF:{body['duration']:.3f},\n{body['url']}\n" in text, f"{body} in\n{text}"
+            assert f"#EXTINF:{body['duration']:.3f},\n{body['url'].removeprefix('live/')}\n" in text, f"{body} in\n{text}"
             assert (server.dir / body["file"]).stat().st_size % 188 == 0, body
         notified = [call for call in asked.calls if call.method == "GET"]
-        wanted = [f"/cache/vid-test/{publish['service_id']}/live/one/{body['url']}?token=a" for body in segments]
+        wanted = [f"/cache/vid-test/{publish['service_id']}/live/one/{body['url'].removeprefix('live/')}?token=a" for body in segments]
         assert [call.target for call in notified] == wanted, notified
         assert all(hooks.verify("s3cret", call.headers["x-srs-signature"], b"") for call in notified)
 

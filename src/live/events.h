@@ -19,6 +19,15 @@ struct RecordingDone {
     std::string publisher{};  // the session that published what is in it; empty: not known
 };
 
+// A file of a recording is being completed; and later, once of each, that it is complete or came to nothing. What a
+// RecordingDone or an OutputFailed tells of it comes between the two.
+struct FileEnding {
+    std::string publisher;  // as in RecordingDone
+};
+struct FileEnded {
+    std::string publisher;
+};
+
 struct SegmentDone {
     StreamKey stream;
     std::string path;  // of the segment on disk; empty when it is in memory only
@@ -28,6 +37,7 @@ struct SegmentDone {
     int64_t duration_ms = 0;
     uint64_t sequence = 0;    // media sequence number
     std::string publisher{};  // the session that published last; empty: not known
+    std::string full_url{};   // from hls_path on, "live/cam-7.ts"; with hls_entry_prefix as the playlist names it
 };
 
 struct OutputFailed {
@@ -40,6 +50,8 @@ struct OutputFailed {
 class EventListener {
   public:
     virtual void on_recording(const RecordingDone&) {}
+    virtual void on_file_ending(const FileEnding&) {}
+    virtual void on_file_ended(const FileEnded&) {}
     virtual void on_segment(const SegmentDone&) {}
     virtual void on_output_failed(const OutputFailed&) {}
 
@@ -54,6 +66,12 @@ class Events {
 
     void tell(const RecordingDone& event) const {
         for (auto* listener : listeners_) listener->on_recording(event);
+    }
+    void tell(const FileEnding& event) const {
+        for (auto* listener : listeners_) listener->on_file_ending(event);
+    }
+    void tell(const FileEnded& event) const {
+        for (auto* listener : listeners_) listener->on_file_ended(event);
     }
     void tell(const SegmentDone& event) const {
         for (auto* listener : listeners_) listener->on_segment(event);

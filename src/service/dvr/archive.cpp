@@ -56,11 +56,13 @@ void Archive::end(std::unique_ptr<OpenFile> open, bool whole) {
     ending->duration_ms = open->container->duration_ms();
     bool nothing = open->file->size() == 0;
     open->container.reset();
+    events_.tell(live::FileEnding{ending->publisher});
     auto later = [this, alive = std::weak_ptr(alive_), ending, nothing](Result<void> result) {
         if (alive.expired()) return;
         if (nothing) {
             --ending_;
-            return release(ending->names);
+            release(ending->names);
+            return events_.tell(live::FileEnded{ending->publisher});
         }
         if (!result && ending->whole) {
             base::log::error("dvr: {}: {}", ending->names.growing, result.error().describe());
@@ -92,6 +94,7 @@ void Archive::finish(std::shared_ptr<Ending> ending) {
         if (alive.expired()) return;
         --ending_;
         finished(*ending, result);
+        if (!ending->recovered) events_.tell(live::FileEnded{ending->publisher});
     });
 }
 

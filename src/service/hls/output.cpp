@@ -274,6 +274,7 @@ void Output::segment_done(Shelf& shelf, const Entry& entry, uint64_t sequence, c
     event.duration_ms = entry.item.duration_ms;
     event.sequence = sequence;
     event.publisher = publisher_;
+    event.full_url = options_.hls.entry_prefix.empty() ? entry.path : entry.item.uri;
     base::log::info("HLS: {} segment {}, {} ms, {} bytes{}", options_.key.text(), entry.path, entry.item.duration_ms,
                     entry.bytes, entry.item.discontinuity ? ", behind a discontinuity" : "");
     events_.tell(event);

@@ -62,13 +62,10 @@ std::string client_body(net::Hook hook, const Identity& identity, const net::Vis
         return base::to_text(body);
     }
     body["tcUrl"] = visitor.tc_url;
-    if (hook == net::Hook::kOnConnect) {
-        body["pageUrl"] = visitor.page_url;
-        return base::to_text(body);
-    }
-    body["stream"] = visitor.stream;
+    body["stream"] = visitor.stream;  // of on_connect empty: it is not known yet
     body["param"] = visitor.param;
-    if (hook == net::Hook::kOnPlay) body["pageUrl"] = visitor.page_url;
+    if (hook == net::Hook::kOnPlay || hook == net::Hook::kOnConnect) body["pageUrl"] = visitor.page_url;
+    if (hook == net::Hook::kOnConnect) return base::to_text(body);
     add_stream(body, visitor);
     return base::to_text(body);
 }
@@ -86,7 +83,7 @@ std::string hls_body(const Identity& identity, const net::Visitor& publisher, co
     body["duration"] = static_cast<double>(event.duration_ms) / 1000;
     body["cwd"] = identity.cwd;
     body["file"] = event.path;
-    body["url"] = event.url;
+    body["url"] = event.full_url;
     body["m3u8"] = event.playlist_path;
     body["m3u8_url"] = event.playlist_url;
     body["seq_no"] = event.sequence;

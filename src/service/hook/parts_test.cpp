@@ -40,8 +40,7 @@ TEST(HookBody, AllFieldsInTheirOrder) {
     const std::string stream = R"("tcUrl":"rtmp://h/live","stream":"cam","param":"?token=1",)";
     const std::string ids = R"("stream_url":"/live/cam","stream_id":")" + id + R"("})";
     auto body = [&](net::Hook hook) { return client_body(hook, kIdentity, visitor(), {10, 20}); };
-    EXPECT_EQ(body(net::Hook::kOnConnect),
-              expected("on_connect", R"("tcUrl":"rtmp://h/live","pageUrl":"http://page/"})"));
+    EXPECT_EQ(body(net::Hook::kOnConnect), expected("on_connect", stream + R"("pageUrl":"http://page/"})"));
     EXPECT_EQ(body(net::Hook::kOnClose), expected("on_close", R"("send_bytes":20,"recv_bytes":10})"));
     EXPECT_EQ(body(net::Hook::kOnPublish), expected("on_publish", stream + ids));
     EXPECT_EQ(body(net::Hook::kOnUnpublish), expected("on_unpublish", stream + ids));
@@ -55,10 +54,12 @@ TEST(HookBody, AllFieldsInTheirOrder) {
                               "./html/live/cam.m3u8",
                               "live/cam.m3u8",
                               9360,
-                              7};
+                              7,
+                              "",
+                              "live/cam-7.ts"};
     EXPECT_EQ(hls_body(kIdentity, visitor(), segment),
               expected("on_hls", stream + R"("duration":9.36,"cwd":"/srv","file":"./html/live/cam-7.ts",)" +
-                                     R"("url":"cam-7.ts","m3u8":"./html/live/cam.m3u8",)" +
+                                     R"("url":"live/cam-7.ts","m3u8":"./html/live/cam.m3u8",)" +
                                      R"("m3u8_url":"live/cam.m3u8","seq_no":7,)" + ids));
 }
 

@@ -92,6 +92,7 @@ void Service::stop() {
     started_ = false;
     gate_.remove(*this);
     events_.unsubscribe(*this);
+    ends_.tell_all();
     reporter_.stop(kStopMs);
 }
 
@@ -140,8 +141,15 @@ void Service::left(const net::Visitor& visitor, const net::Traffic& traffic) {
     const config::VhostHttpHooks* hooks = hooks_of(visitor.vhost);
     if (!hooks) return;
     const Hook hook = pair_of(visitor.action).end;
-    const std::vector<std::string>& urls = urls_of(hook, *hooks);
-    if (!urls.empty()) report(hook, *hooks, urls, client_body(hook, identity_, visitor, traffic), visitor.id);
+    if (urls_of(hook, *hooks).empty()) return;
+    EndReports::Report end{hook, visitor.vhost, visitor.id, client_body(hook, identity_, visitor, traffic)};
+    if (hooks->on_dvr.empty() && hook == Hook::kOnUnpublish) return report_end(end);
+    ends_.add(std::move(end));
+}
+
+void Service::report_end(const EndReports::Report& end) {
+    if (const config::VhostHttpHooks* hooks = hooks_of(end.vhost))
+        report(end.hook, *hooks, urls_of(end.hook, *hooks), end.body, end.client_id);
 }
 
 void Service::report(Hook hook, const config::VhostHttpHooks& hooks, const std::vector<std::string>& urls,

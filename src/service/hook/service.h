@@ -12,6 +12,7 @@
 #include "net/hook_stats.h"
 #include "service/hook/body.h"
 #include "service/hook/caller.h"
+#include "service/hook/end_reports.h"
 #include "service/hook/publishers.h"
 #include "service/hook/reporter.h"
 
@@ -37,7 +38,10 @@ class Service final : public net::Guard, private live::EventListener {
 
   private:
     void on_recording(const live::RecordingDone& event) override;
+    void on_file_ending(const live::FileEnding& event) override { ends_.file_ending(event.publisher); }
+    void on_file_ended(const live::FileEnded& event) override { ends_.file_ended(event.publisher); }
     void on_segment(const live::SegmentDone& event) override;
+    void report_end(const EndReports::Report& end);
     // Null: the vhost has none.
     const config::VhostHttpHooks* hooks_of(const std::string& vhost) const;
     void report(net::Hook hook, const config::VhostHttpHooks& hooks, const std::vector<std::string>& urls,
@@ -50,6 +54,7 @@ class Service final : public net::Guard, private live::EventListener {
     Caller caller_;
     Reporter reporter_;
     Publishers publishers_;
+    EndReports ends_{[this](const EndReports::Report& end) { report_end(end); }};
     bool started_ = false;
 };
 

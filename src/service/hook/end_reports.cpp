@@ -1,0 +1,53 @@
+#include "service/hook/end_reports.h"
+
+#include <utility>
+
+#include "base/clock.h"
+
+namespace service::hook {
+
+EndReports::~EndReports() {
+    if (watcher_) watcher_.cancel_and_join();
+}
+
+void EndReports::file_ended(const std::string& client_id) {
+    auto files = files_.find(client_id);
+    if (files == files_.end() || --files->second > 0) return;
+    files_.erase(files);
+    if (auto client = waiting_.find(client_id); client != waiting_.end()) tell_of(client);
+}
+
+void EndReports::add(Report report) {
+    auto client = waiting_.find(report.client_id);
+    if (client == waiting_.end()) {
+        const bool waits = report.hook == net::Hook::kOnUnpublish && files_.contains(report.client_id);
+        if (!waits || waiting_.size() >= kMostClients) return tell_(report);
+        client = waiting_.emplace(report.client_id, Waiting{{}, base::monotonic_ms() + most_wait_ms_}).first;
+        if (!watcher_ || watcher_.done()) watcher_ = runtime::spawn("hook-ends", [this] { watch(); });
+    }
+    client->second.reports.push_back(std::move(report));
+}
+
+void EndReports::tell_all() {
+    while (!waiting_.empty()) tell_of(waiting_.begin());
+}
+
+void EndReports::tell_of(Clients::iterator client) {
+    const Waiting waiting = std::move(client->second);
+    waiting_.erase(client);
+    for (const Report& report : waiting.reports) tell_(report);
+}
+
+void EndReports::watch() {
+    constexpr int64_t kLookMs = 200;
+    while (!waiting_.empty() && runtime::sleep_ms(kLookMs)) {
+        const int64_t now = base::monotonic_ms();
+        for (auto client = waiting_.begin(); client != waiting_.end();) {
+            auto next = std::next(client);
+            if (client->second.until_ms <= now) tell_of(client);
+            client = next;
+        }
+    }
+}
+
+}  // namespace service::hook
