@@ -154,8 +154,8 @@ def test_a_session_from_begin_to_end(servers):
 def test_statuses(servers):
     server = servers(**rtc.options())
     port, at = server.api_port, "/rtc/v1/whip/?app=live&stream=one"
-    expect(call(port, "POST", at, offer(), Content_Type="text/plain"), 415)
-    expect(call(port, "POST", at, offer()), 415)
+    expect(call(port, "POST", at, b"offer", Content_Type="text/plain"), 415)
+    expect(call(port, "POST", at, b"{}"), 415)
     expect(call(port, "POST", "/rtc/v1/whip/?app=live", offer(), **SDP), 400, "stream")
     expect(call(port, "POST", at + "&eip=a/b", offer(), **SDP), 400, "eip")
     expect(call(port, "POST", at + "&vcodec=h261", offer(), **SDP), 400, "vcodec")
@@ -258,9 +258,27 @@ def test_the_older_api(servers):
     response, answer = ask("/rtc/v1/play/", server.http_port, sdp=offer("chromium_whep").decode(), streamurl="webrtc://127.0.0.1:1985/live/one?eip=203.0.113.5:99")
     expect(response, 200)
     assert "203.0.113.5 99 typ host" in answer["sdp"], answer["sdp"]
-    for more in ({}, {"sdp": "x"}, {"sdp": offer().decode(), "streamurl": "http://127.0.0.1/live/one"}):
+    for more in ({}, {"sdp": "x"}, {"sdp": offer().decode(), "streamurl": "http://127.0.0.1"}):
         response, answer = ask("/rtc/v1/publish/", server.api_port, **more)
         assert response.status == 400 and answer["code"] != 0 and answer["error"], response.describe()
+
+
+@pytest.mark.parametrize("streamurl", ["http://127.0.0.1/live/%s", "127.0.0.1/live/%s", "rtmp://127.0.0.1/live/%s"])
+def test_the_older_api_takes_any_scheme_or_none(servers, streamurl):
+    server = servers(**rtc.options())
+    body = {"streamurl": streamurl % "one", "sdp": offer().decode()}
+    response = call(server.api_port, "POST", "/rtc/v1/publish/", json.dumps(body).encode(), Content_Type="application/json")
+    assert json.loads(expect(response, 200).body)["code"] == 0, response.describe()
+    assert [one["name"] for one in clients(server, "rtc-publish")] == ["one"], clients(server, "rtc-publish")
+
+
+@pytest.mark.parametrize("content_type", [{"Content_Type": "text/plain;charset=UTF-8"}, {}], ids=["text/plain", "none"])
+def test_an_offer_under_another_name(servers, content_type):
+    """fetch(url, {method: "POST", body: sdp}) of a page says text/plain."""
+    server = servers(**rtc.options())
+    for kind, name in (("whip", "chromium_whip"), ("whep", "chromium_whep")):
+        answer = call(server.api_port, "POST", f"/rtc/v1/{kind}/?app=live&stream=one", offer(name), **content_type)
+        assert expect(answer, 201).body.startswith(b"v=0"), answer.describe()
 
 
 def test_candidates(servers):

@@ -103,9 +103,10 @@ std::string_view split_parameters(std::string_view text, std::string& params) {
     return text.substr(0, question);
 }
 
-// Takes vhost= out of the parameters; the last one wins, the stream's being behind the app's.
+// Takes vhost= and domain= out of the parameters; the last one wins, the stream's being behind the app's, and a vhost=
+// wins over a domain=.
 std::string take_vhost(std::string& params) {
-    std::string vhost;
+    std::string vhost, domain;
     std::string rest;
     std::string_view left = params;
     while (!left.empty()) {
@@ -114,13 +115,15 @@ std::string take_vhost(std::string& params) {
         left = end == left.npos ? std::string_view() : left.substr(end + 1);
         if (pair.starts_with("vhost=")) {
             if (pair.size() > 6) vhost = pair.substr(6);
+        } else if (pair.starts_with("domain=")) {
+            if (pair.size() > 7) domain = pair.substr(7);
         } else if (!pair.empty()) {
             if (!rest.empty()) rest += '&';
             rest += pair;
         }
     }
     params = std::move(rest);
-    return vhost;
+    return vhost.empty() ? domain : vhost;
 }
 
 }  // namespace
@@ -133,15 +136,11 @@ std::string Url::tc_url() const {
     return text + "/" + app;
 }
 
-Result<Url> parse_url(std::string_view text, bool has_stream) {
+namespace {
+
+Result<Url> parse_behind_scheme(std::string_view text, bool tls, bool has_stream) {
     Url url;
-    // rtmpt, rtmpe and the like are not spoken, but a client behind a tunnel of its own may still say so in its tcUrl.
-    size_t scheme_end = text.find("://");
-    if (scheme_end == text.npos || !text.starts_with("rtmp") || scheme_end > 6)
-        return fail(Code::kProtocol,
-                    fmt::format("'{}' is no rtmp:// or rtmps:// address", for_log(text, kLoggedBytes)));
-    url.tls = text.substr(0, scheme_end) == "rtmps";
-    text.remove_prefix(scheme_end + 3);
+    url.tls = tls;
     size_t host_end = text.find_first_of("/?");
     auto authority = TRY(parse_authority(text.substr(0, host_end), url.tls ? 443 : kDefaultPort));
     url.host = authority.host;
@@ -167,13 +166,31 @@ Result<Url> parse_url(std::string_view text, bool has_stream) {
     return url;
 }
 
+}  // namespace
+
+Result<Url> parse_url(std::string_view text, bool has_stream) {
+    // rtmpt, rtmpe and the like are not spoken, but a client behind a tunnel of its own may still say so in its tcUrl.
+    size_t scheme_end = text.find("://");
+    if (scheme_end == text.npos || !text.starts_with("rtmp") || scheme_end > 6)
+        return fail(Code::kProtocol,
+                    fmt::format("'{}' is no rtmp:// or rtmps:// address", for_log(text, kLoggedBytes)));
+    const bool tls = text.substr(0, scheme_end) == "rtmps";
+    return parse_behind_scheme(text.substr(scheme_end + 3), tls, has_stream);
+}
+
+Result<Url> parse_any_url(std::string_view text, bool has_stream) {
+    const size_t scheme_end = text.find("://");
+    // Not one in the parameters: "host/app?url=http://other".
+    if (scheme_end != text.npos && text.find_first_of("/?") > scheme_end) text.remove_prefix(scheme_end + 3);
+    return parse_behind_scheme(text, false, has_stream);
+}
 Result<StreamAddress> resolve_stream(std::string_view tc_url, std::string_view app, std::string_view stream,
                                      std::string_view default_host) {
     StreamAddress address;
     std::string params;
     address.vhost = default_host;
     if (!tc_url.empty()) {
-        Url url = TRY(parse_url(tc_url, false), "tcUrl");
+        Url url = TRY(parse_any_url(tc_url, false), "tcUrl");
         address.vhost = url.host;
         // The tcUrl tells more than app does where it has parameters that the client cut from app.
         std::string ignored;

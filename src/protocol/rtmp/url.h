@@ -29,6 +29,8 @@ struct Url {
 
 // Both for a whole URL (the last level of the path is the stream) and a tcUrl (has_stream false: all of it is the app).
 base::Result<Url> parse_url(std::string_view text, bool has_stream = true);
+// The same with any scheme or none, "http://h/live", "h/live": of clients that are here already it tells nothing.
+base::Result<Url> parse_any_url(std::string_view text, bool has_stream = true);
 
 // What is published or played.
 struct StreamAddress {
@@ -40,8 +42,8 @@ struct StreamAddress {
     std::string url() const { return "/" + app + "/" + stream; }
 };
 
-// tc_url and app: of connect; stream: of publish or play. app may be empty (it is in tc_url too); where tc_url is
-// empty, the vhost is default_host.
+// tc_url and app: of connect, the scheme is any or none; stream: of publish or play. app may be empty (it is in tc_url
+// too); where tc_url is empty, the vhost is default_host.
 base::Result<StreamAddress> resolve_stream(std::string_view tc_url, std::string_view app, std::string_view stream,
                                            std::string_view default_host = "__defaultVhost__");
 

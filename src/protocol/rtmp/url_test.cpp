@@ -115,7 +115,17 @@ TEST(RtmpUrl, ResolveRefuses) {
         ASSERT_FALSE(a) << row.stream;
         EXPECT_NE(a.error().text().find(row.why), std::string::npos) << a.error().text();
     }
-    EXPECT_FALSE(resolve_stream("http://h/live", "live", "s"));
+    // The scheme of a tcUrl is any or none.
+    for (const char* tc_url : {"http://h/live", "webrtc://h/live", "h/live", "h:80/live?url=http://x/y"}) {
+        auto address = resolve_stream(tc_url, "live", "s");
+        ASSERT_TRUE(address) << tc_url;
+        EXPECT_EQ(address->vhost, "h") << tc_url;
+        EXPECT_EQ(address->app, "live") << tc_url;
+    }
+    EXPECT_FALSE(resolve_stream("http:///live", "live", "s"));
+    EXPECT_EQ(resolve_stream("rtmp://h/live", "live", "s?domain=d&k=v")->vhost, "d");
+    EXPECT_EQ(resolve_stream("rtmp://h/live", "live", "s?domain=d&k=v")->params, "?k=v");
+    EXPECT_EQ(resolve_stream("rtmp://h/live", "live", "s?vhost=v&domain=d")->vhost, "v");
 }
 
 }  // namespace

@@ -85,7 +85,6 @@ Result<OfferRequest> read_whip(const net::HttpRequest& request) {
 }
 
 Result<OfferRequest> read_json(const net::HttpRequest& request) {
-    static constexpr std::string_view kScheme = "webrtc://";
     const auto body = base::parse_json(request.message.body);
     if (!body.is_object()) return fail(Code::kProtocol, "the body is no JSON object");
     auto text = [&](const char* name) {
@@ -96,8 +95,8 @@ Result<OfferRequest> read_json(const net::HttpRequest& request) {
     offer.sdp = text("sdp");
     const std::string url = text("streamurl");
     if (offer.sdp.empty()) return fail(Code::kProtocol, "sdp is missing");
-    if (!url.starts_with(kScheme)) return fail(Code::kProtocol, "streamurl is missing: webrtc://HOST/APP/STREAM");
-    auto parsed = TRY(rtmp::parse_url("rtmp://" + url.substr(kScheme.size())), "streamurl");
+    if (url.empty()) return fail(Code::kProtocol, "streamurl is missing: webrtc://HOST/APP/STREAM");
+    auto parsed = TRY(rtmp::parse_any_url(url), "streamurl");
     auto address = TRY(rtmp::resolve_stream(parsed.tc_url(), "", parsed.stream), "streamurl");
     offer.vhost = std::move(address.vhost);
     offer.app = std::move(address.app);

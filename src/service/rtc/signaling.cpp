@@ -180,7 +180,7 @@ void Signaling::add_rows(net::ApiTable& table) {
             continue;
         }
         post.parameters = offer_parameters();
-        post.failures.push_back({415, "the body is no application/sdp"});
+        post.failures.push_back({415, "the body is no SDP"});
         post.status = 201;
         post.content_type = kSdp;
         post.body_type = kSdp;
@@ -220,9 +220,11 @@ Result<void> Signaling::not_allowed(const Endpoint& endpoint, net::HttpRequest&,
 
 Result<void> Signaling::offer(const Endpoint& endpoint, net::HttpRequest& request, net::HttpResponse& response) {
     const config::SnapshotPtr snapshot = snapshot_;
-    if (!endpoint.json && !has_content_type(request.message, kSdp)) {
+    // fetch() of a text says text/plain: what the body is counts, not what it is called.
+    const bool is_sdp = has_content_type(request.message, kSdp) || request.message.body.starts_with("v=0");
+    if (!endpoint.json && !is_sdp) {
         response.header("Accept-Post", kSdp);
-        return send_failure(response, 415, "the body must be application/sdp");
+        return send_failure(response, 415, "the body must be SDP (application/sdp)");
     }
     auto asked = endpoint.json ? read_json(request) : read_whip(request);
     auto answer =

@@ -166,8 +166,8 @@ TEST_F(SignalingTest, WhatIsWrongIsSaidBeforeAnybodyIsAsked) {
         for (int i = 0; i < 2000; ++i) text += "m=audio 9 RTP/SAVPF 0\r\n";
         return text;
     }();
-    for (const Case& one : std::vector<Case>{{at, "", kOffer, 415, "application/sdp"},
-                                             {at, "Content-Type: text/plain\r\n", kOffer, 415, "application/sdp"},
+    for (const Case& one : std::vector<Case>{{at, "", "offer", 415, "must be SDP"},
+                                             {at, "Content-Type: text/plain\r\n", "{}", 415, "must be SDP"},
                                              {"/rtc/v1/whip/?app=live", sdp, kOffer, 400, "stream is missing"},
                                              {"/rtc/v1/whip/", sdp, kOffer, 400, "app is missing"},
                                              {"/rtc/v1/whip/?app=live&stream=../x", sdp, kOffer, 400, ""},
@@ -284,7 +284,7 @@ TEST_F(SignalingTest, TheOlderWay) {
     EXPECT_EQ(sessions_.asks.at(1).visitor.action, net::Action::kPublish);
     for (const nlohmann::json& bad :
          {nlohmann::json(1), nlohmann::json{{"sdp", kOffer}}, nlohmann::json{{"streamurl", "webrtc://h/live/a"}},
-          nlohmann::json{{"streamurl", "http://h/live/a"}, {"sdp", kOffer}},
+          nlohmann::json{{"streamurl", "http:///live/a"}, {"sdp", kOffer}},
           nlohmann::json{{"streamurl", "webrtc://h/"}, {"sdp", kOffer}},
           nlohmann::json{{"streamurl", "webrtc://h/live/a"}, {"sdp", "x"}}}) {
         std::tie(status, body) = json("/rtc/v1/publish/", bad);
