@@ -113,7 +113,8 @@ def test_kill_9_while_segments_are_written(servers, cleanup):
         server.log_path.unlink()
     assert named > rounds, f"{named} segments were named in {rounds} rounds"
     files = list((server.dir / "html/live").glob("*"))
-    limit = len(playlist.segments) + 64 if cleanup == "on" else after + 3
+    # Beside what is named: the playlist, one that is being written, and segments that waited for it when the kill came.
+    limit = len(playlist.segments) + 64 if cleanup == "on" else after + 10
     assert len(files) <= limit, f"{len(files)} files are left after {rounds} rounds"
     restart(server)
 
