@@ -16,6 +16,9 @@ def heartbeat(web, more="", interval=0.2):
     return f"server_id srv-1; heartbeat {{ enabled on; interval {interval}; url {web.url('/beat?token=1')}; {more} }}"
 
 
+WHO = ("device_id", "ip", "pid", "server", "service")
+
+
 def wait_requests(web, count):
     wait_until(lambda: len(web.requests) >= count, 10, lambda: f"{count} reports; {len(web.requests)} came")
 
@@ -30,7 +33,8 @@ def test_fields(servers):
     assert (first.method, first.path) == ("POST", "/beat?token=1")
     assert first.headers["Content-Type"].startswith("application/json"), first.headers
     body = first.json()
-    assert sorted(body) == ["api", "device_id", "http", "ip", "ports", "rtmp"], first.body
+    assert sorted(body) == sorted([*WHO, "api", "http", "ports", "rtmp"]), first.body
+    assert (body["server"], body["pid"]) == ("srv-1", str(server.process.pid)) and body["service"], first.body
     assert body["device_id"] == "my-device"
     assert body["ip"].count(".") == 3 or ":" in body["ip"], body["ip"]
     ports = {
@@ -48,19 +52,31 @@ def test_summaries_are_those_of_the_api(servers):
         server = servers(
             top=heartbeat(web, "summaries on;") + "\nhttp_api { enabled on; listen 127.0.0.1:API_PORT; }"
         )
-        wait_requests(web, 2)
-        told = web.requests[1].json()["summaries"]
+        wait_requests(web, 1)
+        told = web.requests[0].json()["summaries"]["data"]
         asked = json.loads(http.get(server.api_port, "/api/v1/summaries").body)["data"]
     for part in ("self", "system"):
         assert sorted(told[part]) == sorted(asked[part]), f"summaries.{part} should be as the API has it: {told}"
     assert told["self"]["pid"] == asked["self"]["pid"] == server.process.pid, told
+    assert told["ok"] and told["system"]["mem_ram_kbyte"] > 0 and told["self"]["mem_kbyte"] > 0, f"the first report's figures: {told}"
+
+
+def test_the_proxy_of_srs_takes_it(servers):
+    """It refuses a report without any of these (FIELD.md, 4), and sends players to the address that is reported."""
+    with Web() as web:
+        servers.make(top=heartbeat(web, "ports on;")).start(SRS_DEVICE_IP="192.0.2.7")
+        wait_requests(web, 1)
+        body = web.requests[0].json()
+    missing = [name for name in ("ip", "server", "service", "pid", "rtmp") if not body.get(name)]
+    assert not missing, f"the proxy would refuse it, without {missing}: {body}"
+    assert body["ip"] == "192.0.2.7", f"SRS_DEVICE_IP is the address: {body}"
 
 
 def test_without_what_is_not_asked_for(servers):
     with Web() as web:
         servers(top=heartbeat(web))
         wait_requests(web, 1)
-        assert sorted(web.requests[0].json()) == ["device_id", "ip"], web.requests[0].body
+        assert sorted(web.requests[0].json()) == sorted(WHO), web.requests[0].body
         assert web.requests[0].json()["device_id"] == "srv-1", "the server's id stands in for a device's"
 
 

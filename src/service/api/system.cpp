@@ -77,10 +77,9 @@ void System::look() {
 void System::start() {
     command_line_ = command_line();
     working_directory_ = working_directory();
+    look();  // the first figures are there before the first who asks, or is told by a heartbeat
     task_ = runtime::spawn("api-system", [this] {
-        do {
-            look();
-        } while (runtime::sleep_ms(kLookMs));
+        while (runtime::sleep_ms(kLookMs)) look();
     });
 }
 

@@ -20,7 +20,7 @@ class System {
     System(const Identity& identity, net::SessionTable& sessions) : identity_(identity), sessions_(sessions) {}
     ~System() { stop(); }
 
-    void start();
+    void start();  // yields
     void stop();
     std::vector<Endpoint> endpoints();
     // data of /api/v1/summaries.

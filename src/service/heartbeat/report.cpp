@@ -25,23 +25,27 @@ OrderedJson listening_ports(const config::Snapshot& snapshot) {
     add(http.enabled && http.https.enabled, "https", http.https.listen);
     add(api.enabled, "api", api.listen);
     add(api.enabled && api.https.enabled, "apis", api.https.listen);
+    add(snapshot.rtc_server.enabled, "rtc", snapshot.rtc_server.listen);
     return ports;
 }
 
 }  // namespace
 
-std::string make_report(const config::Snapshot& snapshot, std::string_view ip, std::string_view summaries) {
+std::string make_report(const config::Snapshot& snapshot, const Reporter& reporter, std::string_view summaries) {
     const config::Heartbeat& heartbeat = snapshot.heartbeat;
     OrderedJson report;
     report["device_id"] = heartbeat.device_id.empty() ? snapshot.global.server_id : heartbeat.device_id;
-    report["ip"] = ip;
+    report["ip"] = reporter.ip;
+    report["server"] = snapshot.global.server_id;
+    report["service"] = reporter.service;
+    report["pid"] = reporter.pid;
     if (heartbeat.ports) {
         OrderedJson ports = listening_ports(snapshot);
         report["ports"] = ports;
         report.update(ports);
     }
     std::string text = base::to_text(report);
-    if (heartbeat.summaries) text.insert(text.size() - 1, fmt::format(",\"summaries\":{}", summaries));
+    if (heartbeat.summaries) text.insert(text.size() - 1, fmt::format(R"(,"summaries":{{"data":{}}})", summaries));
     return text;
 }
 

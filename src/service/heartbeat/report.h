@@ -8,9 +8,17 @@
 
 namespace service::heartbeat {
 
-// {"device_id", "ip"} and, when asked for, "summaries" and "ports". The addresses that are listened on stand in "ports"
-// and, as older servers have it, beside it too.
-// summaries: JSON text.
-std::string make_report(const config::Snapshot& snapshot, std::string_view ip, std::string_view summaries);
+// Who reports, beside what the configuration says.
+struct Reporter {
+    std::string ip;
+    std::string service;
+    std::string pid;
+};
+
+// {"device_id", "ip", "server", "service", "pid"} and, when asked for, "summaries" ({"data": ...}, as the API has them)
+// and the addresses that are listened on: "rtmp", "http", "api" ... (INTERFACE.md, "Heartbeat"), and all of them once
+// more in "ports".
+// summaries: JSON text, the API's data.
+std::string make_report(const config::Snapshot& snapshot, const Reporter& reporter, std::string_view summaries);
 
 }  // namespace service::heartbeat

@@ -1,9 +1,13 @@
 #include "service/heartbeat/service.h"
 
+#include <unistd.h>
+
 #include <cmath>
+#include <cstdlib>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "net/service_id.h"
 #include "service/heartbeat/local_ip.h"
 #include "service/heartbeat/report.h"
 
@@ -60,7 +64,9 @@ void Service::report() {
     // A reload may put another snapshot in force meanwhile.
     const config::SnapshotPtr snapshot = snapshot_;
     const config::Heartbeat& heartbeat = snapshot->heartbeat;
-    std::string body = make_report(*snapshot, local_ip(), heartbeat.summaries ? summaries_() : "{}");
+    const char* given_ip = std::getenv("SRS_DEVICE_IP");  // as SRS has it: of a container, or behind a NAT
+    const Reporter reporter{given_ip && *given_ip ? given_ip : local_ip(), net::service_id(), std::to_string(getpid())};
+    std::string body = make_report(*snapshot, reporter, heartbeat.summaries ? summaries_() : "{}");
     auto answer = post_(heartbeat.url, body, Deadline::in_ms(kAnswerMs));
     if (!answer && answer.error().code() == base::Code::kCancelled) return;
     ++sent_;

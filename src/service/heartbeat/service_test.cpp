@@ -19,20 +19,23 @@ std::shared_ptr<config::Snapshot> snapshot() {
 TEST(HeartbeatReport, Fields) {
     auto s = snapshot();
     const std::string summaries = R"({"ok":true})";
-    EXPECT_EQ(make_report(*s, "10.0.0.1", summaries), R"({"device_id":"srv","ip":"10.0.0.1"})");
+    const Reporter reporter{"10.0.0.1", "svc", "17"};
+    const std::string who = R"("ip":"10.0.0.1","server":"srv","service":"svc","pid":"17")";
+    EXPECT_EQ(make_report(*s, reporter, summaries), R"({"device_id":"srv",)" + who + "}");
     s->heartbeat.device_id = "dev\xff";
     s->heartbeat.summaries = true;
-    EXPECT_EQ(make_report(*s, "10.0.0.1", summaries),
-              "{\"device_id\":\"dev\xef\xbf\xbd\",\"ip\":\"10.0.0.1\",\"summaries\":{\"ok\":true}}");
+    EXPECT_EQ(make_report(*s, reporter, summaries),
+              "{\"device_id\":\"dev\xef\xbf\xbd\"," + who + R"(,"summaries":{"data":{"ok":true}}})");
     s->heartbeat = config::default_snapshot()->heartbeat;
     s->heartbeat.ports = true;
     s->http_server.enabled = true;
     s->http_server.https.enabled = true;
     s->http_api.enabled = true;
-    EXPECT_EQ(make_report(*s, "::1", summaries),
-              R"({"device_id":"srv","ip":"::1",)"
-              R"("ports":{"rtmp":["1935","127.0.0.1:1936"],"http":["8080"],"https":["8088"],"api":["1985"]},)"
-              R"("rtmp":["1935","127.0.0.1:1936"],"http":["8080"],"https":["8088"],"api":["1985"]})");
+    s->rtc_server.enabled = true;
+    const std::string ports =
+        R"("rtmp":["1935","127.0.0.1:1936"],"http":["8080"],"https":["8088"],"api":["1985"],"rtc":["8000"])";
+    EXPECT_EQ(make_report(*s, reporter, summaries),
+              R"({"device_id":"srv",)" + who + R"(,"ports":{)" + ports + "}," + ports + "}");
 }
 
 TEST(HeartbeatReport, LocalIp) { EXPECT_NE(local_ip(), ""); }
@@ -77,7 +80,7 @@ TEST_F(HeartbeatTest, ReportsEachIntervalOneAtATime) {
     until(3);
     EXPECT_GE(base::monotonic_ms() - began, 190);
     EXPECT_EQ(urls_.find("http://h/x;http://h/x;"), 0u);
-    EXPECT_NE(body_.find(R"("summaries":{"ok":true})"), std::string::npos) << body_;
+    EXPECT_NE(body_.find(R"("summaries":{"data":{"ok":true}})"), std::string::npos) << body_;
     delay_ms_ = 150;  // longer than the interval
     until(5);
     problem_ = "nobody there";
