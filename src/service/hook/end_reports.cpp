@@ -20,7 +20,8 @@ void EndReports::file_ended(const std::string& client_id) {
 void EndReports::add(Report report) {
     auto client = waiting_.find(report.client_id);
     if (client == waiting_.end()) {
-        const bool waits = report.hook == net::Hook::kOnUnpublish && files_.contains(report.client_id);
+        // A player's end says nothing of what its connection published.
+        const bool waits = report.hook != net::Hook::kOnStop && files_.contains(report.client_id);
         if (!waits || waiting_.size() >= kMostClients) return tell_(report);
         client = waiting_.emplace(report.client_id, Waiting{{}, base::monotonic_ms() + most_wait_ms_}).first;
         if (!watcher_ || watcher_.done()) watcher_ = runtime::spawn("hook-ends", [this] { watch(); });

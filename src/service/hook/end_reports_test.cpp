@@ -39,6 +39,15 @@ TEST_F(EndReportsTest, AnEndWaitsForTheFilesOfItsClientAlone) {
     EXPECT_EQ(told_, "on_unpublish a;");
 }
 
+TEST_F(EndReportsTest, AConnectionsEndWaitsWhereOnUnpublishIsNotAskedFor) {
+    ends_.file_ending("a");
+    add(net::Hook::kOnStop, "a");
+    add(net::Hook::kOnClose, "a");
+    EXPECT_EQ(told_, "on_stop a;");
+    ends_.file_ended("a");
+    EXPECT_EQ(told_, "on_stop a;on_close a;");
+}
+
 TEST_F(EndReportsTest, ItDoesNotWaitForEver) {
     ends_.file_ending("a");
     add(net::Hook::kOnUnpublish, "a");

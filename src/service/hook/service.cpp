@@ -143,7 +143,7 @@ void Service::left(const net::Visitor& visitor, const net::Traffic& traffic) {
     const Hook hook = pair_of(visitor.action).end;
     if (urls_of(hook, *hooks).empty()) return;
     EndReports::Report end{hook, visitor.vhost, visitor.id, client_body(hook, identity_, visitor, traffic)};
-    if (hooks->on_dvr.empty() && hook == Hook::kOnUnpublish) return report_end(end);
+    if (hooks->on_dvr.empty()) return report_end(end);
     ends_.add(std::move(end));
 }
 
