@@ -23,11 +23,10 @@ inline constexpr Feature kIngest{"ingest", kLater};
 inline constexpr Feature kTranscode{"transcode", kLater};
 inline constexpr Feature kStreamCaster{"stream_caster", kLater};
 inline constexpr Feature kToolLogs{"the log of external tools", kLater};
-inline constexpr Feature kStats{"stats", "is left out: the summary shows all network devices and disks together"};
+inline constexpr Feature kStats{"stats", "is left out: the summary shows all devices"};
 inline constexpr Feature kVersionQuery{"the version query", "is left out: this server calls nobody"};
 inline constexpr Feature kCloudLogs{"tencentcloud", "is left out: the log and the exporter are for every collector"};
-inline constexpr Feature kSip{"the SIP of GB28181",
-                              "is left out, as SRS has left it out: an external SIP server is used"};
+inline constexpr Feature kSip{"the SIP of GB28181", "is left out, as SRS has left it out"};
 inline constexpr Feature kHds{"HDS", "is left out: its players went with Flash"};
 inline constexpr Feature kBandwidthCheck{"bandcheck", "is left out: its players went with Flash"};
 inline constexpr Feature kSendingByTime{"mw_msgs", "is left out: what a player is sent depends on mw_latency alone"};
@@ -38,7 +37,7 @@ inline constexpr Feature kHlsMount{"hls_mount",
                                    "is left out: hls_storage memory serves segments at the playlist's URL"};
 inline constexpr Feature kRawQueries{"the change of directives by the raw API",
                                      "is left out: the file is the configuration"};
-inline constexpr Feature kHstrs{"hstrs", "is left out: edges always wait for the stream of an HTTP player"};
+inline constexpr Feature kHstrs{"hstrs", "is left out, as SRS has left it out"};
 inline constexpr Feature kOldRtcServer{"a part of rtc_server of SRS 4", "is left out, as SRS has left it out"};
 
 }  // namespace features

@@ -102,8 +102,8 @@ INSTANTIATE_TEST_SUITE_P(
         ProblemCase{"stream_caster { enabled on; caster gb28181; sip { enabled on; any thing; } }\nvhost a { }",
                     "t.conf:1: warning: stream_caster is not built yet: no effect of stream_caster/enabled, "
                     "stream_caster/caster\n"
-                    "t.conf:1: warning: the SIP of GB28181 is left out, as SRS has left it out: an external SIP "
-                    "server is used: no effect of stream_caster/sip\n"},
+                    "t.conf:1: warning: the SIP of GB28181 is left out, as SRS has left it out: no effect of "
+                    "stream_caster/sip\n"},
         // A vhost whose only purpose is missing.
         ProblemCase{"vhost a { cluster { mode remote; origin 127.0.0.1; } }",
                     "t.conf:1: error: vhost a is an edge (mode remote): edges are not built yet, and without its "

@@ -28,11 +28,12 @@ bool is_switched_on(const Node& node, const Row& enabled) {
     return enabled.initial == "on";
 }
 
-// Switches that keep somebody out. What is neither on nor off there is an error: read as the default, it could leave
-// open what the operator meant to shut.
+// Switches that keep somebody out: a client, a reader, another site's page. What is neither on nor off there is an
+// error: read as the default, it could leave open what the operator meant to shut.
 constexpr std::string_view kGuards[] = {
-    "http_api/auth/enabled", "rtc_server/encrypt",       "vhost/enabled",      "vhost/security/enabled",
-    "vhost/refer/enabled",   "vhost/http_hooks/enabled", "vhost/hls/hls_keys", "vhost/signed_urls/enabled",
+    "http_api/crossdomain", "http_server/crossdomain",   "http_api/auth/enabled", "rtc_server/encrypt",
+    "vhost/enabled",        "vhost/security/enabled",    "vhost/refer/enabled",   "vhost/http_hooks/enabled",
+    "vhost/hls/hls_keys",   "vhost/signed_urls/enabled",
 };
 
 constexpr size_t kShortestToken = 16;
@@ -106,10 +107,10 @@ void SnapshotBuilder::unknown(const Node& node, const Context& context, std::str
                                             hint(nearest(node.name, names))));
 }
 
-// Where the same was given before; null: nowhere.
-const Place* SnapshotBuilder::seen_before(const Node& node, const std::string& key) {
-    auto [entry, is_new] = seen_.emplace(key, node.place);
-    return is_new ? nullptr : &entry->second;
+std::optional<Place> SnapshotBuilder::note_seen(const std::string& key, const Place& place) {
+    auto [entry, is_new] = seen_.emplace(key, place);
+    if (is_new) return std::nullopt;
+    return std::exchange(entry->second, place);
 }
 
 bool SnapshotBuilder::check_block_words(const Node& node, const Block& block) {
@@ -139,7 +140,7 @@ void SnapshotBuilder::add_block(const Node& node, const Context& context, const 
     if (block.repeatable && name.empty()) {
         inside.instance += fmt::format("@{}", ++unnamed_);
     } else if (good) {
-        const Place* before = seen_before(node, inside.instance);
+        const std::optional<Place> before = note_seen(inside.instance, node.place);
         // Which of two blocks of one name was meant nobody knows. Two without a name are read as one.
         if (before && !name.empty())
             problems_.error(node.place, fmt::format("'{}' is already given at {}", node.name, before->text()));
@@ -166,11 +167,9 @@ void SnapshotBuilder::add_block(const Node& node, const Context& context, const 
 
 void SnapshotBuilder::add_value(const Node& node, const Context& context, const Row& row) {
     if (!row.repeatable) {
-        const std::string key = join(context.instance, row.name);
-        if (const Place* before = seen_before(node, key))
+        if (auto before = note_seen(join(context.instance, row.name), node.place))
             problems_.warning(node.place,
                               fmt::format("'{}' is already given at {}: this one counts", node.name, before->text()));
-        seen_[key] = node.place;
     }
     if (!row.supported()) return add_value_without_effect(node, context, row);
     const Root to = root(context.vhost);

@@ -2,6 +2,7 @@
 // Fills a Snapshot from nodes and environment entries by way of the rows. load.cpp's inner part.
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,7 +42,8 @@ class SnapshotBuilder {
     void add_block(const Node& node, const Context& context, const Block& block);
     void add_value(const Node& node, const Context& context, const Row& row);
     void unknown(const Node& node, const Context& context, std::string_view path);
-    const Place* seen_before(const Node& node, const std::string& key);
+    // Where the same was given before, if it was.
+    std::optional<Place> note_seen(const std::string& key, const Place& place);
     void add_value_without_effect(const Node& node, const Context& context, const Row& row);
     void miss(const Feature& feature, const Place& place, std::string name);
     bool set_stray_switch(const Row& row, Words words, const Place& place, const Root& to);
