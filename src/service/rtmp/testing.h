@@ -1,5 +1,5 @@
 #pragma once
-// For the tests of this folder: an RTMP client over a socket, by protocol/rtmp's ClientSession.
+// For the tests of this folder: an RTMP client over a socket, by protocol/rtmp's ClientSession, and a service for it.
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,16 @@
 #include <string>
 #include <vector>
 
+#include "config/snapshot.h"
+#include "live/registry.h"
+#include "net/gate.h"
+#include "net/session.h"
 #include "protocol/rtmp/client_session.h"
 #include "protocol/rtmp/handshake.h"
 #include "runtime/tcp.h"
+#include "runtime/testing.h"
 #include "runtime/tls.h"
+#include "service/rtmp/service.h"
 
 namespace service::rtmp::testing {
 
@@ -150,6 +156,73 @@ class TestClient final : private ::rtmp::ClientHandler {
     std::vector<uint8_t> buffer_ = std::vector<uint8_t>(65536);
     std::vector<::rtmp::Message> messages_;
     std::string statuses_;
+};
+
+// What send_start() makes a player receive.
+inline constexpr std::string_view kStart = "9@0 17:46;8@0 af:4;9@0 17:12;8@10 af:4;";
+
+class RtmpServiceTest : public runtime::testing::RuntimeTest {
+  protected:
+    void SetUp() override {
+        RuntimeTest::SetUp();
+        snapshot_ = std::make_shared<config::Snapshot>(*config::default_snapshot());
+        snapshot_->rtmp.listen = {{"127.0.0.1", 0}};
+        snapshot_->rtmp.handshake_timeout = 300;
+        vhost().play.mw_latency = 0;
+        vhost().play.rejoin_timeout = 200;
+        vhost().publish.firstpkt_timeout = 2000;
+        vhost().publish.normal_timeout = 2000;
+    }
+    void TearDown() override {
+        if (service_) service_->stop();
+        service_.reset();
+        EXPECT_EQ(sessions_.size(), 0u);
+        for (int i = 0; i < 50 && registry_.size() > 0; ++i) (void)runtime::sleep_ms(10).has_value();
+        EXPECT_EQ(registry_.size(), 0u);
+        registry_.stop();
+    }
+    config::Vhost& vhost() { return snapshot_->vhosts.front(); }
+    void start() {
+        registry_.start();
+        service_ = std::make_unique<Service>(snapshot_, sessions_, registry_, gate_);
+        ASSERT_TRUE(runtime::testing::ok(service_->start()));
+    }
+    uint16_t port() { return service_->port(); }
+    std::unique_ptr<TestClient> client(bool publish, const std::string& path) {
+        return std::make_unique<TestClient>(port(), publish, path);
+    }
+    std::unique_ptr<TestClient> publisher(const std::string& path = "live/s") {
+        auto c = client(true, path);
+        EXPECT_TRUE(runtime::testing::ok(c->open()));
+        return c;
+    }
+    std::unique_ptr<TestClient> player(const std::string& path = "live/s") {
+        auto c = client(false, path);
+        EXPECT_TRUE(runtime::testing::ok(c->open()));
+        return c;
+    }
+    static void send_start(TestClient& c, uint32_t timestamp = 0) {
+        c.send(::rtmp::kVideo, timestamp, kVideoHeader);
+        c.send(::rtmp::kAudio, timestamp, kAudioHeader);
+        c.send(::rtmp::kVideo, timestamp, kKeyframe);
+        c.send(::rtmp::kAudio, timestamp + 10, kAudioFrame);
+    }
+    // A publisher that has sent its first frames.
+    std::unique_ptr<TestClient> running(const std::string& path = "live/s") {
+        auto c = publisher(path);
+        send_start(*c);
+        return c;
+    }
+    bool until_idle() {
+        for (int i = 0; i < 200 && !service_->idle(); ++i) (void)runtime::sleep_ms(10).has_value();
+        return service_->idle();
+    }
+
+    std::shared_ptr<config::Snapshot> snapshot_;
+    net::SessionTable sessions_;
+    live::Registry registry_;
+    net::Gate gate_;
+    std::unique_ptr<Service> service_;
 };
 
 }  // namespace service::rtmp::testing
