@@ -21,8 +21,8 @@ struct Options {
     std::string file;
     Level level = Level::kTrace;
     bool utc = false;
-    bool usual_names =
-        false;  // lines say TRACE, DEBUG, INFO, WARN, ERROR in place of verbose, info, trace, warn, error
+    // Lines say TRACE, DEBUG, INFO, WARN, ERROR in place of verbose, info, trace, warn, error.
+    bool usual_names = false;
 };
 
 // Opens the log. Before it, lines go to stderr at once. May be called again (reload). Call it after daemonising: it

@@ -126,18 +126,6 @@ std::string take_vhost(std::string& params) {
     return vhost.empty() ? domain : vhost;
 }
 
-}  // namespace
-
-std::string Url::tc_url() const {
-    std::string text = tls ? "rtmps://" : "rtmp://";
-    bool v6 = host.find(':') != host.npos;
-    text += v6 ? "[" + host + "]" : host;
-    if (port != (tls ? 443 : kDefaultPort)) text += fmt::format(":{}", port);
-    return text + "/" + app;
-}
-
-namespace {
-
 Result<Url> parse_behind_scheme(std::string_view text, bool tls, bool has_stream) {
     Url url;
     url.tls = tls;
@@ -167,6 +155,14 @@ Result<Url> parse_behind_scheme(std::string_view text, bool tls, bool has_stream
 }
 
 }  // namespace
+
+std::string Url::tc_url() const {
+    std::string text = tls ? "rtmps://" : "rtmp://";
+    bool v6 = host.find(':') != host.npos;
+    text += v6 ? "[" + host + "]" : host;
+    if (port != (tls ? 443 : kDefaultPort)) text += fmt::format(":{}", port);
+    return text + "/" + app;
+}
 
 Result<Url> parse_url(std::string_view text, bool has_stream) {
     // rtmpt, rtmpe and the like are not spoken, but a client behind a tunnel of its own may still say so in its tcUrl.
