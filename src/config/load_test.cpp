@@ -73,6 +73,26 @@ INSTANTIATE_TEST_SUITE_P(
         ProblemCase{"http_server { enabled on;\n listen 1; }",
                     "t.conf:2: error: http_server/listen 1 is already used by rtmp/listen at t.conf:1\n"},
         ProblemCase{"http_server { listen 1; }", ""},
+        // What the system could not bind beside one another.
+        ProblemCase{"exporter { enabled on; listen 127.0.0.1:1; }",
+                    "t.conf:1: error: exporter/listen 127.0.0.1:1 is already used by rtmp/listen 1 at t.conf:1\n"},
+        ProblemCase{"exporter { enabled on; listen [::1]:1; }",
+                    "t.conf:1: error: exporter/listen [::1]:1 is already used by rtmp/listen 1 at t.conf:1\n"},
+        ProblemCase{"exporter { enabled on; listen 0.0.0.0:2 127.0.0.1:2; }",
+                    "t.conf:1: error: exporter/listen 127.0.0.1:2 is already used by exporter/listen 0.0.0.0:2 at "
+                    "t.conf:1\n"},
+        ProblemCase{"exporter { enabled on; listen [::]:2 [::0]:2; }",
+                    "t.conf:1: error: exporter/listen [::0]:2 is already used by exporter/listen [::]:2 at t.conf:1\n"},
+        ProblemCase{"rtc_server { enabled on; listen 1; }", ""},
+        // One listener serves both.
+        ProblemCase{"http_server { enabled on; listen 2; } http_api { enabled on; listen 2 3; }", ""},
+        ProblemCase{"http_server { enabled on; listen 2; https { enabled on; listen 3; } }\n"
+                    "http_api { enabled on; listen 2; https { enabled on; listen 3; } }",
+                    ""},
+        ProblemCase{"http_server { enabled on; listen 2; }\nhttp_api { enabled on; https { enabled on; listen 2; } }",
+                    "t.conf:2: error: http_api/https/listen 2 is already used by http_server/listen at t.conf:1\n"},
+        ProblemCase{"http_server { enabled on; listen 2; }\nhttp_api { enabled on; listen 2; crossdomain off; }",
+                    "t.conf:2: error: http_api and http_server have one port: give both the same crossdomain\n"},
         ProblemCase{"http_server { https { enabled on; } }",
                     "t.conf:1: warning: https does nothing while http_server is not enabled\n"},
         // Accepted, and without effect.
@@ -356,6 +376,27 @@ TEST(Load, RtcIsForLowLatencyUnlessToldOtherwise) {
     loaded = load_text(rtc + "min_latency off; play { mw_latency 350; } }");
     EXPECT_FALSE(loaded.snapshot->vhosts[0].min_latency);
     EXPECT_EQ(loaded.snapshot->vhosts[0].play.mw_latency, 350);
+}
+
+TEST(Load, AnAddressOfEveryIpv6LeavesIpv4ToWhoIsNamedBesideIt) {
+    struct Case {
+        const char* text;
+        const char* rtmp;  // with '!': of IPv6 alone
+    };
+    for (const Case& one : {Case{"listen 1935;", "1935"}, Case{"listen [::]:1935;", "[::]:1935"},
+                            Case{"listen 1935 [::]:1935;", "0.0.0.0:1935 ![::]:1935"},
+                            Case{"listen 0.0.0.0:1935 [::]:1935;", "0.0.0.0:1935 ![::]:1935"},
+                            Case{"listen [::]:1935 192.0.2.1:1935;", "![::]:1935 192.0.2.1:1935"},
+                            Case{"listen [::]:1935 1936;", "[::]:1935 1936"},
+                            Case{"listen [::]:1935; exporter { enabled on; listen 1935; }", "![::]:1935"},
+                            Case{"listen [::]:1935; rtc_server { enabled on; listen 1935; }", "[::]:1935"}}) {
+        const Loaded loaded = load_text(one.text);
+        ASSERT_TRUE(loaded.snapshot) << one.text << ": " << described(loaded.problems);
+        std::string text;
+        for (const ListenAddress& address : loaded.snapshot->rtmp.listen)
+            text += (text.empty() ? "" : " ") + std::string(address.ipv6_only ? "!" : "") + address.text();
+        EXPECT_EQ(text, one.rtmp) << one.text;
+    }
 }
 
 TEST(Load, RtcSaysWhatDoesNotGoTogether) {

@@ -345,44 +345,6 @@ void SnapshotBuilder::check_hls(const Vhost& vhost) {
     if (!hls.key_file.empty()) check("vhost/hls/hls_key_file", hls.key_file, true);
 }
 
-void SnapshotBuilder::check_listeners() {
-    struct Use {
-        std::string text;
-        const char* path;
-    };
-    std::vector<Use> uses;
-    auto add = [&](const ListenAddresses& addresses, const char* path) {
-        for (const ListenAddress& address : addresses) {
-            for (const Use& use : uses) {
-                if (use.text == address.text() && use.path != path)
-                    problems_.error(origin(path), fmt::format("{} {} is already used by {} at {}", path, use.text,
-                                                              use.path, origin(use.path).text()));
-            }
-            uses.push_back({address.text(), path});
-        }
-    };
-    const Snapshot& s = snapshot_;
-    if (s.rtmp.listen.empty())
-        problems_.error({"configuration", 0},
-                        "no listen: give the RTMP port, for example `listen 1935;` or SRS_LISTEN=1935");
-    if (s.rtmps.enabled && s.rtmps.listen.empty())
-        problems_.error(origin("rtmps/enabled"), "rtmps is enabled without a listen, for example `listen 1443;`");
-    if (s.http_server.https.enabled && !s.http_server.enabled)
-        problems_.warning(origin("http_server/https/enabled"), "https does nothing while http_server is not enabled");
-    add(s.rtmp.listen, "rtmp/listen");
-    if (s.rtmps.enabled) add(s.rtmps.listen, "rtmps/listen");
-    if (s.http_server.enabled) {
-        add(s.http_server.listen, "http_server/listen");
-        if (s.http_server.https.enabled) add(s.http_server.https.listen, "http_server/https/listen");
-    }
-    if (s.http_api.enabled) {
-        add(s.http_api.listen, "http_api/listen");
-        if (s.http_api.https.enabled) add(s.http_api.https.listen, "http_api/https/listen");
-    }
-    if (s.rtc_server.enabled && s.rtc_server.tcp.enabled) add(s.rtc_server.tcp.listen, "rtc_server/tcp/listen");
-    if (s.exporter.enabled) add(s.exporter.listen, "exporter/listen");
-}
-
 void SnapshotBuilder::check_api() {
     const HttpApi& api = snapshot_.http_api;
     if (api.https.enabled && !api.enabled)
@@ -423,6 +385,7 @@ void SnapshotBuilder::check_process() {
 
 void SnapshotBuilder::finish() {
     check_process();
+    settle_listeners();
     check_listeners();
     check_api();
     check_rtc_server();

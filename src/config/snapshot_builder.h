@@ -61,6 +61,7 @@ class SnapshotBuilder {
     void check_rtc_server();
     void check_rtc(Vhost& vhost);
     void check_forward(const Vhost& vhost);
+    void settle_listeners();
     void check_listeners();
     void check_api();
     void check_process();

@@ -51,6 +51,8 @@ class Problems {
 struct ListenAddress {
     std::string host;
     uint16_t port = 0;
+    // Of [::], where the port's IPv4 addresses are listened on by another: not those.
+    bool ipv6_only = false;
 
     std::string text() const;
     // Only this machine itself can reach it: 127.0.0.0/8 or ::1.

@@ -221,6 +221,7 @@ Result<ListenAddress> parse_listen_address(std::string_view text) {
         if (address.host.empty() || address.host.find(':') != std::string::npos) return bad("is no address");
         port = text.substr(colon + 1);
     }
+    if (!address.host.empty() && !base::IpAddress::parse(address.host)) return bad("has no address in numbers");
     int number = 0;
     auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
     if (port.empty() || error != std::errc() || end != port.data() + port.size()) return bad("has no port number");

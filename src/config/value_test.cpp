@@ -51,11 +51,10 @@ TEST(Value, TextsAndChoices) {
 
 TEST(Value, Addresses) {
     EXPECT_EQ(read<ListenAddresses>("1935"), "1935");
-    EXPECT_EQ(read<ListenAddresses>("1935 127.0.0.1:19350 [::1]:1936 localhost:1937"),
-              "1935 127.0.0.1:19350 [::1]:1936 localhost:1937");
+    EXPECT_EQ(read<ListenAddresses>("1935 127.0.0.1:19350 [::1]:1936"), "1935 127.0.0.1:19350 [::1]:1936");
     EXPECT_EQ(read<ListenAddresses>("1935 1935"), "error: '1935' is given twice");
     for (const char* bad : {"x", "0", "65536", "-1", "1.2.3.4", "1.2.3.4:", ":1935", "::1:1935", "[::1]", "[::1]1935",
-                            "[]:1", "1935x", "99999999999999"}) {
+                            "[]:1", "1935x", "localhost:1935", "[::g]:1", "99999999999999"}) {
         EXPECT_TRUE(read<ListenAddresses>(bad).starts_with("error: ")) << bad;
     }
 }

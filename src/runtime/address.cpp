@@ -66,14 +66,14 @@ std::string address_text(const std::string& ip, uint16_t port) {
 }
 
 namespace {
-base::Result<int> bind_one(const RawAddress& raw, int type, const std::string& name) {
+base::Result<int> bind_one(const RawAddress& raw, int type, bool ipv6_only, const std::string& name) {
     const int fd = socket(raw.family(), type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) return base::fail_errno(fmt::format("opening a socket for {}", name), errno);
     const int on = 1;
-    const int off = 0;
+    const int only = ipv6_only ? 1 : 0;
     // Of UDP it would let another process take the port, and the datagrams, away.
     if (type == SOCK_STREAM) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (raw.family() == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    if (raw.family() == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only, sizeof only);
     if (bind(fd, raw.get(), raw.length) < 0) {
         const int error = errno;
         close(fd);
@@ -85,15 +85,20 @@ base::Result<int> bind_one(const RawAddress& raw, int type, const std::string& n
 
 base::Result<int> bound_socket(const SocketAddress& address, int type) {
     const std::string name = address.text();
-    if (!address.ip.empty()) return bind_one(TRY(raw_address(address.ip, address.port)), type, name);
-    auto both = bind_one(TRY(raw_address("::", address.port)), type, name);
+    if (!address.ip.empty()) return bind_one(TRY(raw_address(address.ip, address.port)), type, address.ipv6_only, name);
+    auto both = bind_one(TRY(raw_address("::", address.port)), type, false, name);
     if (both) return both;
     const int error = both.error().system_errno();
     if (error != EAFNOSUPPORT && error != EADDRNOTAVAIL) return both;
-    return bind_one(TRY(raw_address("0.0.0.0", address.port)), type, name);
+    return bind_one(TRY(raw_address("0.0.0.0", address.port)), type, false, name);
 }
 
 }  // namespace detail
+
+base::Result<void> try_to_bind(const SocketAddress& address, int type) {
+    close(TRY(detail::bound_socket(address, type)));
+    return {};
+}
 
 base::Result<SocketAddress> SocketAddress::parse(std::string_view text) {
     const auto bad = [&] {

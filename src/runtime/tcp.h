@@ -15,6 +15,7 @@ namespace runtime {
 struct SocketAddress {
     std::string ip;  // empty: every address, IPv6 and IPv4
     uint16_t port = 0;
+    bool ipv6_only = false;  // of [::], which stands for IPv4 too otherwise
     static base::Result<SocketAddress> parse(std::string_view text);
     std::string text() const;
 };
@@ -26,6 +27,9 @@ class TcpListener {
     virtual uint16_t port() const = 0;  // the real one when 0 was asked for
 };
 
+// Whether it can be bound now; nothing is kept, and no loop is needed. The error has its errno. type: SOCK_STREAM or
+// SOCK_DGRAM.
+base::Result<void> try_to_bind(const SocketAddress& address, int type);
 // Backlog 4096 or the system's limit; SO_REUSEADDR. The error names the address.
 base::Result<std::unique_ptr<TcpListener>> listen_tcp(const SocketAddress& address);
 // host: a name or an address.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <malloc.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <climits>
@@ -12,8 +13,10 @@
 #include <string>
 
 #include "base/log.h"
+#include "config/listeners.h"
 #include "runtime/coroutine.h"
 #include "runtime/signals.h"
+#include "runtime/tcp.h"
 #include "server/auto_reload.h"
 #include "server/command_line.h"
 #include "server/config_source.h"
@@ -35,8 +38,6 @@
 namespace server {
 namespace {
 
-using config::ListenAddresses;
-
 void print(std::FILE* file, const std::string& text) {
     std::fputs(text.c_str(), file);
     std::fflush(file);
@@ -49,17 +50,10 @@ std::string working_directory() {
 
 std::string listening_on(const config::Snapshot& s) {
     std::string text;
-    auto add = [&](bool enabled, const char* what, const ListenAddresses& addresses) {
-        if (!enabled) return;
+    config::for_each_listener(s, [&](const char*, const char* name, config::Transport, const auto& addresses) {
         for (const config::ListenAddress& address : addresses)
-            text += fmt::format("{}{} {}", text.empty() ? "" : ", ", what, address.text());
-    };
-    add(true, "rtmp", s.rtmp.listen);
-    add(s.rtmps.enabled, "rtmps", s.rtmps.listen);
-    add(s.http_server.enabled, "http", s.http_server.listen);
-    add(s.http_server.enabled && s.http_server.https.enabled, "https", s.http_server.https.listen);
-    add(s.http_api.enabled, "api", s.http_api.listen);
-    add(s.http_api.enabled && s.http_api.https.enabled, "api over TLS", s.http_api.https.listen);
+            text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, address.text());
+    });
     return text;
 }
 
@@ -200,6 +194,32 @@ int run_server(ConfigSource source) {
     return ended ? 0 : 1;
 }
 
+// Binds what the server would, for a moment. What is in use may be so by the server that runs.
+std::string what_cannot_be_bound(const config::Snapshot& snapshot) {
+    std::string text;
+    config::for_each_listener(
+        snapshot, [&](const char* path, const char*, config::Transport transport, const auto& addresses) {
+            for (const config::ListenAddress& address : addresses) {
+                auto bound = runtime::try_to_bind({address.host, address.port, address.ipv6_only},
+                                                  transport == config::Transport::kTcp ? SOCK_STREAM : SOCK_DGRAM);
+                if (bound || bound.error().system_errno() == EADDRINUSE) continue;
+                text += fmt::format("{}: error: {}: {}\n", snapshot.where(path), path, bound.error().text());
+            }
+        });
+    return text;
+}
+
+int run_test(const ConfigSource& source) {
+    const config::Loaded loaded = source.load();
+    const std::string unbound = loaded.snapshot ? what_cannot_be_bound(*loaded.snapshot) : "";
+    if (!unbound.empty()) {
+        print(stderr, unbound);
+        return 1;
+    }
+    print(stderr, describe(loaded, source.name()));
+    return loaded.snapshot ? 0 : 1;
+}
+
 // Of a configuration, or of the environment alone, which without SRS_ variables is the defaults.
 int run_doctor(const ConfigSource& source) {
     config::Loaded loaded = source.load();
@@ -231,12 +251,8 @@ int run(int argc, const char* const* argv) {
         case CommandLine::Action::kFail:
             print(stderr, line.text);
             return 1;
-        case CommandLine::Action::kTest: {
-            ConfigSource source(line.config_file);
-            config::Loaded loaded = source.load();
-            print(stderr, describe(loaded, source.name()));
-            return loaded.snapshot ? 0 : 1;
-        }
+        case CommandLine::Action::kTest:
+            return run_test(ConfigSource(line.config_file));
         case CommandLine::Action::kDoctor:
             return run_doctor(ConfigSource(line.config_file));
         case CommandLine::Action::kRun:

@@ -21,6 +21,8 @@
 #include <sstream>
 
 #include "base/clock.h"
+#include "config/listeners.h"
+#include "runtime/tcp.h"
 
 namespace server::doctor {
 namespace {
@@ -55,34 +57,6 @@ std::optional<int64_t> read_number(const std::string& path) {
 
 // ---- Ports
 
-// errno of binding; the listener is closed again at once.
-int try_to_bind(const config::ListenAddress& address) {
-    sockaddr_in6 any{};
-    any.sin6_family = AF_INET6;
-    any.sin6_addr = in6addr_any;
-    any.sin6_port = htons(address.port);
-    sockaddr_in four{};
-    four.sin_family = AF_INET;
-    four.sin_port = htons(address.port);
-    const bool is_four = inet_pton(AF_INET, address.host.c_str(), &four.sin_addr) == 1;
-    if (!is_four && !address.host.empty() && inet_pton(AF_INET6, address.host.c_str(), &any.sin6_addr) != 1)
-        return EADDRNOTAVAIL;
-    auto attempt = [&](int family, const void* bytes, socklen_t size) {
-        const int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if (fd < 0) return errno;
-        const int on = 1, off = 0;
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-        if (family == AF_INET6 && address.host.empty()) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-        const bool bound = bind(fd, static_cast<const sockaddr*>(bytes), size) == 0 && listen(fd, 1) == 0;
-        const int error = bound ? 0 : errno;
-        ::close(fd);
-        return error;
-    };
-    if (is_four) return attempt(AF_INET, &four, sizeof four);
-    const int error = attempt(AF_INET6, &any, sizeof any);
-    return error == EAFNOSUPPORT && address.host.empty() ? attempt(AF_INET, &four, sizeof four) : error;
-}
-
 // The process that has a socket of that inode open, as far as this user may look.
 int find_holder(uint64_t inode) {
     const std::string wanted = fmt::format("socket:[{}]", inode);
@@ -100,9 +74,12 @@ int find_holder(uint64_t inode) {
     return 0;
 }
 
-Port read_port(std::string what, const config::ListenAddress& address) {
-    Port port{std::move(what), address, try_to_bind(address), "", 0};
-    if (port.error != EADDRINUSE) return port;
+Port read_port(std::string what, const config::ListenAddress& address, config::Transport transport) {
+    const bool is_tcp = transport == config::Transport::kTcp;
+    const auto bound =
+        runtime::try_to_bind({address.host, address.port, address.ipv6_only}, is_tcp ? SOCK_STREAM : SOCK_DGRAM);
+    Port port{std::move(what), address, bound ? 0 : bound.error().system_errno(), "", 0};
+    if (port.error != EADDRINUSE || !is_tcp) return port;
     for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
         const uint64_t inode = parse_listener_inode(read_text(table), address.port);
         if (inode == 0) continue;
@@ -183,22 +160,17 @@ Disk read_disk(std::string what, std::string directory) {
 }
 
 void read_config(const config::Snapshot& s, Facts& facts) {
-    auto listens = [&](bool enabled, const char* what, const config::ListenAddresses& addresses) {
-        if (!enabled) return;
-        for (const auto& address : addresses) facts.ports.push_back(read_port(what, address));
-    };
     auto secured = [&](bool enabled, const char* what, const config::Https& https) {
         if (enabled) facts.certificates.push_back(read_certificate(what, https));
     };
     const auto& web = s.http_server;
     const auto& api = s.http_api;
     facts.max_connections = s.global.max_connections;
-    listens(true, "rtmp/listen", s.rtmp.listen);
-    listens(s.rtmps.enabled, "rtmps/listen", s.rtmps.listen);
-    listens(web.enabled, "http_server/listen", web.listen);
-    listens(web.enabled && web.https.enabled, "http_server/https/listen", web.https.listen);
-    listens(api.enabled, "http_api/listen", api.listen);
-    listens(api.enabled && api.https.enabled, "http_api/https/listen", api.https.listen);
+    config::for_each_listener(s,
+                              [&](const char* path, const char*, config::Transport transport, const auto& addresses) {
+                                  for (const config::ListenAddress& address : addresses)
+                                      facts.ports.push_back(read_port(path, address, transport));
+                              });
     secured(s.rtmps.enabled, "rtmps", {true, {}, s.rtmps.key, s.rtmps.cert});
     secured(web.enabled && web.https.enabled, "http_server/https", web.https);
     secured(api.enabled && api.https.enabled, "http_api/https", api.https);

@@ -73,15 +73,15 @@ Result<void> Service::start() {
 Result<void> Service::listen() {
     const config::RtcServer& rtc = snapshot_->rtc_server;
     for (const config::ListenAddress& address : rtc.listen) {
-        auto& port =
-            udp_ports_.emplace_back(TRY(UdpPort::open({address.host, address.port}, *this), "rtc_server.listen"));
+        auto& port = udp_ports_.emplace_back(
+            TRY(UdpPort::open({address.host, address.port, address.ipv6_only}, *this), "rtc_server.listen"));
         udp_port_numbers_.push_back(port->port());
         base::log::trace("WebRTC listens on {}/udp", address.text());
     }
     if (!rtc.tcp.enabled) return {};
     for (const config::ListenAddress& address : rtc.tcp.listen) {
-        auto& port = tcp_ports_.emplace_back(
-            TRY(TcpPort::open({address.host, address.port}, *this, table_), "rtc_server.tcp.listen"));
+        auto& port = tcp_ports_.emplace_back(TRY(
+            TcpPort::open({address.host, address.port, address.ipv6_only}, *this, table_), "rtc_server.tcp.listen"));
         tcp_port_numbers_.push_back(port->port());
         base::log::trace("WebRTC listens on {}/tcp", address.text());
     }

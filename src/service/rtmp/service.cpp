@@ -29,7 +29,7 @@ Result<void> Service::listen(const config::ListenAddresses& addresses, std::shar
         };
         listener.acceptor =
             std::make_unique<net::Acceptor>(sessions_, "RTMP connection", "rtmp-accept", std::move(handlers));
-        TRY(listener.acceptor->listen({address.host, address.port}));
+        TRY(listener.acceptor->listen({address.host, address.port, address.ipv6_only}));
         base::log::trace("{} listens on {}", tls ? "RTMPS" : "RTMP", address.text());
     }
     return {};
