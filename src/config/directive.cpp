@@ -20,6 +20,7 @@ const std::vector<Block>& block_table() {
         {"http_server/https", Names::kNone, false, false, nullptr, "The same over TLS."},
         {"http_api", Names::kNone, false, false, nullptr, "The HTTP API."},
         {"http_api/raw_api", Names::kNone, false, false, nullptr, "API calls that change the server."},
+        {"http_api/control", Names::kNone, false, false, nullptr, "Who may change the server by the API."},
         {"http_api/auth", Names::kNone, false, false, nullptr, "The API's password."},
         {"http_api/https", Names::kNone, false, false, nullptr, "The API over TLS."},
         {"address_limits", Names::kNone, false, false, nullptr, "How much one address may take of the server."},

@@ -121,6 +121,13 @@ void add_http_api(std::vector<Row>& rows) {
                        "Tokens that may only read what changes and reveals nothing, for dashboards.",
                        "5e8d7c6b4a392817"));
 
+    const Scope control{"http_api/control",
+                        [](const auto& root) -> decltype(auto) { return (root.snapshot->http_api.control); }};
+    rows.push_back(row(control, "allow", &HttpApiControl::allow, {}, none(), kLive,
+                       "Addresses and networks whose calls may change something without credentials, as those of this "
+                       "machine may. With auth enabled credentials are needed all the same.",
+                       "10.0.0.0/8"));
+
     const Scope https{"http_api/https",
                       [](const auto& root) -> decltype(auto) { return (root.snapshot->http_api.https); }};
     rows.push_back(row(https, "enabled", &Https::enabled, false, none(), kRestart, "The API over TLS too."));

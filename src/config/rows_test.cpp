@@ -122,6 +122,7 @@ const std::vector<Line>& lines() {
         {"http_api/auth/password", "", {"secret", "'a b'"}, kNoText},
         {"http_api/auth/tokens", "", {"0123456789abcdef", "0123456789abcdef fedcba9876543210"}, {"''"}},
         {"http_api/auth/read_tokens", "", {"0123456789abcdef"}, {"''"}},
+        {"http_api/control/allow", "none", {"10.0.0.0/8", "192.0.2.1 2001:db8::/32"}, kNoNetwork},
         {"http_api/https/enabled", "off", kSwitchOff, kNoSwitch},
         {"http_api/https/listen", "1990", {"443"}, kNoAddress},
         {"http_api/https/key", "./conf/server.key", {"/k"}, kNoText},

@@ -93,6 +93,10 @@ struct HttpApiAuth {
     std::vector<std::string> read_tokens{};
 };
 
+struct HttpApiControl {
+    IpNetworks allow{};  // beside this machine: from where calls that change something are taken without credentials
+};
+
 struct RawApi {
     bool enabled{};
     bool allow_reload{};
@@ -109,6 +113,7 @@ struct HttpApi {
     int write_timeout{};
     bool debug{};  // profiles, coroutines: for loopback and for those who authenticate
     HttpApiAuth auth{};
+    HttpApiControl control{};
     RawApi raw_api{};
     Https https{};
 };

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "base/ip.h"
+#include "net/access_rules.h"
+
 namespace net {
 namespace {
 
@@ -44,8 +47,33 @@ bool came_by_proxy(const http::Request& message) {
 
 // A page that a browser of this machine shows is not this machine.
 bool is_of_a_page(const http::Request& message) {
-    return !message.headers.get("Origin").empty() || message.headers.get("Sec-Fetch-Site") == "cross-site" ||
-           !is_name_of_this_machine(message.host);
+    return !message.headers.get("Origin").empty() || message.headers.get("Sec-Fetch-Site") == "cross-site";
+}
+
+bool is_of_a_browser(const http::Request& message) {
+    return message.headers.get("User-Agent").starts_with("Mozilla/") || !message.headers.get("Referer").empty();
+}
+
+bool has(const config::IpNetworks& networks, std::string_view ip) {
+    const auto address = base::IpAddress::parse(ip);
+    return address && std::ranges::any_of(networks, [&](const auto& network) { return network.contains(*address); });
+}
+
+bool is_address(std::string_view host) { return base::IpAddress::parse(host).has_value(); }
+
+// Without credentials. Why not; empty: it may.
+std::string_view why_not(const HttpRequest& request, const config::IpNetworks& allowed) {
+    const http::Request& message = request.message;
+    const bool is_local = is_loopback(request.peer_ip);
+    if (!is_local && !has(allowed, request.peer_ip))
+        return "only from this machine itself, from http_api's control { allow }, or with http_api's auth enabled";
+    if (came_by_proxy(message)) return "not through a proxy; enable http_api's auth for that";
+    constexpr std::string_view kNoPages = "not for web pages; enable http_api's auth for that";
+    if (is_of_a_page(message)) return kNoPages;
+    if (is_local) return is_name_of_this_machine(message.host) ? std::string_view() : kNoPages;
+    // A page of any site can have a name that resolves to us, but no address of ours.
+    if (is_of_a_browser(message) && (!is_address(message.host) || is_of_another_site(message))) return kNoPages;
+    return {};
 }
 
 }  // namespace
@@ -70,25 +98,34 @@ Rights rights_of(std::string_view authorization, const config::HttpApiAuth& auth
     return rights;
 }
 
-Verdict judge(ApiAccess access, const HttpRequest& request, const config::HttpApiAuth& auth) {
+Verdict judge(ApiAccess access, const HttpRequest& request, const config::HttpApi& api) {
     if (access == ApiAccess::kOpen) return {};
-    const http::Request& message = request.message;
-    if (auth.enabled) {
-        const Rights rights = rights_of(message.headers.get("Authorization"), auth);
+    if (api.auth.enabled) {
+        const Rights rights = rights_of(request.message.headers.get("Authorization"), api.auth);
         if (rights == Rights::kNone) return {401, "a name and a password, or a token, are needed"};
         if (rights == Rights::kRead && access == ApiAccess::kPrivileged) return {403, "this token may only read"};
         return {};
     }
     if (access == ApiAccess::kRead) return {};
-    if (!is_loopback(request.peer_ip)) return {403, "only from this machine itself, or with http_api's auth enabled"};
-    if (came_by_proxy(message)) return {403, "not through a proxy; enable http_api's auth for that"};
-    if (is_of_a_page(message)) return {403, "not for web pages; enable http_api's auth for that"};
-    return {};
+    const std::string_view why = why_not(request, api.control.allow);
+    return why.empty() ? Verdict{} : Verdict{403, why};
 }
 
-bool is_operator(const http::Request& message, std::string_view client_ip, const config::HttpApiAuth& auth) {
-    if (rights_of(message.headers.get("Authorization"), auth) != Rights::kNone) return true;
-    return is_loopback(client_ip) && !came_by_proxy(message);
+bool is_operator(const http::Request& message, std::string_view client_ip, const config::HttpApi& api) {
+    if (rights_of(message.headers.get("Authorization"), api.auth) != Rights::kNone) return true;
+    return (is_loopback(client_ip) || has(api.control.allow, client_ip)) && !came_by_proxy(message);
+}
+
+bool is_of_another_site(const http::Request& message) {
+    // A port makes no other site.
+    auto is_other = [&](std::string_view page) {
+        const std::string host = page_host(page);
+        return host != message.host && host != "[" + message.host + "]";
+    };
+    if (const auto origin = message.headers.get("Origin"); !origin.empty()) return is_other(origin);
+    if (const auto site = message.headers.get("Sec-Fetch-Site"); !site.empty()) return site == "cross-site";
+    if (const auto page = message.headers.get("Referer"); !page.empty()) return is_other(page);
+    return is_of_a_browser(message);
 }
 
 }  // namespace net

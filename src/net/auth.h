@@ -11,9 +11,11 @@
 namespace net {
 
 enum class ApiAccess : uint8_t {
-    kOpen,        // everybody, always: health checks
-    kRead,        // everybody; with auth enabled those who authenticate, be it by a token that may only read
-    kPrivileged,  // changes or reveals: this machine itself, or those who authenticate and may do more than read
+    kOpen,  // everybody, always: health checks
+    kRead,  // everybody; with auth enabled those who authenticate, be it by a token that may only read
+    // Changes or reveals: this machine itself and http_api.control's addresses; with auth enabled those who
+    // authenticate and may do more than read.
+    kPrivileged,
 };
 
 struct Verdict {
@@ -21,10 +23,13 @@ struct Verdict {
     std::string_view why;
 };
 
-Verdict judge(ApiAccess access, const HttpRequest& request, const config::HttpApiAuth& auth);
-// Whether the request is of who sees to this server: of this machine, without a proxy, or of who authenticates. It may
-// be one that judge() refuses all the same.
-bool is_operator(const http::Request& message, std::string_view client_ip, const config::HttpApiAuth& auth);
+Verdict judge(ApiAccess access, const HttpRequest& request, const config::HttpApi& api);
+// Whether the request is of who sees to this server: of this machine or one of http_api.control's, without a proxy, or
+// of who authenticates. It may be one that judge() refuses all the same.
+bool is_operator(const http::Request& message, std::string_view client_ip, const config::HttpApi& api);
+// Whether a page of another site may have made a browser send this. A browser that does not say which page it was
+// counts as if one had.
+bool is_of_another_site(const http::Request& message);
 // What the answer to a 401 must say (RFC 9110, 11.6.1).
 inline constexpr std::string_view kChallenge = "Basic realm=\"SRS\", charset=\"UTF-8\"";
 

@@ -13,7 +13,7 @@ HttpRequest request_from(std::string ip, std::string host = "localhost") {
 }
 
 TEST(Auth, PrivilegedIsForThisMachineAlone) {
-    const config::HttpApiAuth none;
+    const config::HttpApi none;
     const auto status = [&](const HttpRequest& request) {
         EXPECT_EQ(judge(ApiAccess::kRead, request, none).status, 0);
         return judge(ApiAccess::kPrivileged, request, none).status;
@@ -49,6 +49,52 @@ TEST(Auth, WhatCameThroughAProxyIsNotLocal) {
     }
 }
 
+using Fields = std::vector<std::pair<const char*, const char*>>;
+
+TEST(Auth, AddressesThatAreNamedMayChangeToo) {
+    config::HttpApi api;
+    api.control.allow = {*base::IpNetwork::parse("10.0.0.0/8"), *base::IpNetwork::parse("2001:db8::/32")};
+    const auto status = [&](std::string ip, std::string host, const Fields& fields = {}) {
+        auto request = request_from(std::move(ip), std::move(host));
+        for (const auto& [name, value] : fields) request.message.headers.add(name, value);
+        return judge(ApiAccess::kPrivileged, request, api).status;
+    };
+    EXPECT_EQ(status("10.1.2.3", "srs.internal"), 0);
+    EXPECT_EQ(status("2001:db8::7", "2001:db8::1"), 0);
+    EXPECT_EQ(status("::ffff:10.1.2.3", "10.0.0.1"), 0);
+    EXPECT_EQ(status("11.1.2.3", "10.0.0.1"), 403);
+    EXPECT_EQ(status("127.0.0.1", "localhost"), 0) << "as without it";
+    EXPECT_EQ(status("10.1.2.3", "10.0.0.1", {{"X-Forwarded-For", "192.0.2.1"}}), 403) << "a proxy there";
+    // What pages of others make a browser of such a machine send.
+    EXPECT_EQ(status("10.1.2.3", "10.0.0.1", {{"Origin", "http://evil.example"}}), 403);
+    EXPECT_EQ(status("10.1.2.3", "10.0.0.1", {{"User-Agent", "Mozilla/5.0"}}), 403);
+    EXPECT_EQ(status("10.1.2.3", "10.0.0.1", {{"Referer", "http://evil.example/"}}), 403);
+    EXPECT_EQ(status("10.1.2.3", "evil.example", {{"Referer", "http://evil.example/"}}), 403) << "a name of its own";
+    EXPECT_EQ(status("10.1.2.3", "10.0.0.1", {{"User-Agent", "Mozilla/5.0"}, {"Referer", "http://10.0.0.1:8080/"}}), 0);
+}
+
+TEST(Auth, WhoseSiteARequestIsOf) {
+    const auto is_other = [](std::string host, const Fields& fields) {
+        http::Request message;
+        message.host = std::move(host);
+        for (const auto& [name, value] : fields) message.headers.add(name, value);
+        return is_of_another_site(message);
+    };
+    EXPECT_FALSE(is_other("h.example", {})) << "a program";
+    EXPECT_FALSE(is_other("h.example", {{"User-Agent", "curl/8"}}));
+    EXPECT_TRUE(is_other("h.example", {{"User-Agent", "Mozilla/5.0"}})) << "a browser that does not say";
+    EXPECT_FALSE(is_other("h.example", {{"Referer", "https://h.example:8080/x"}}));
+    EXPECT_TRUE(is_other("h.example", {{"Referer", "http://g.example/h.example"}}));
+    EXPECT_TRUE(is_other("h.example", {{"Referer", "http://h.example@g.example/"}}));
+    EXPECT_FALSE(is_other("::1", {{"Referer", "http://[::1]:8080/x"}}));
+    EXPECT_FALSE(is_other("h.example", {{"Origin", "http://h.example:8080"}}));
+    EXPECT_TRUE(is_other("h.example", {{"Origin", "null"}}));
+    EXPECT_TRUE(is_other("h.example", {{"Origin", "http://g.example"}, {"Sec-Fetch-Site", "same-site"}}));
+    for (const char* same : {"same-origin", "same-site", "none"})
+        EXPECT_FALSE(is_other("h.example", {{"Sec-Fetch-Site", same}, {"User-Agent", "Mozilla/5.0"}})) << same;
+    EXPECT_TRUE(is_other("h.example", {{"Sec-Fetch-Site", "cross-site"}}));
+}
+
 constexpr std::string_view kAdmin = "Basic YWRtaW46c2VjcmV0";
 
 TEST(Auth, WithoutNameOrPasswordLetsNobodyIn) {
@@ -69,20 +115,28 @@ TEST(Auth, Tokens) {
         EXPECT_EQ(rights_of(bad, auth), Rights::kNone) << bad;
     auto request = request_from("192.0.2.1");
     request.message.headers.add("Authorization", "Bearer only-read");
-    EXPECT_EQ(judge(ApiAccess::kRead, request, auth).status, 0);
-    EXPECT_EQ(judge(ApiAccess::kPrivileged, request, auth).status, 403);
-    EXPECT_EQ(judge(ApiAccess::kPrivileged, request_from("127.0.0.1"), auth).status, 401) << "auth is for all";
-    EXPECT_EQ(judge(ApiAccess::kOpen, request_from("192.0.2.1"), auth).status, 0);
+    config::HttpApi api;
+    api.auth = auth;
+    api.control.allow = {*base::IpNetwork::parse("10.0.0.0/8")};
+    EXPECT_EQ(judge(ApiAccess::kRead, request, api).status, 0);
+    EXPECT_EQ(judge(ApiAccess::kPrivileged, request, api).status, 403);
+    for (const char* ip : {"127.0.0.1", "10.0.0.1"})
+        EXPECT_EQ(judge(ApiAccess::kPrivileged, request_from(ip), api).status, 401) << "auth is for all";
+    EXPECT_EQ(judge(ApiAccess::kOpen, request_from("192.0.2.1"), api).status, 0);
 }
 
 TEST(Auth, WhoIsAnOperator) {
-    const config::HttpApiAuth off{}, on{true, "admin", "secret", {}, {"only-read"}};
+    config::HttpApi off, on;
+    on.auth = {true, "admin", "secret", {}, {"only-read"}};
+    off.control.allow = {*base::IpNetwork::parse("10.0.0.0/8")};
     auto local = request_from("127.0.0.1"), far = request_from("192.0.2.1");
     EXPECT_TRUE(is_operator(local.message, "127.0.0.1", off));
     EXPECT_TRUE(is_operator(local.message, "::1", on)) << "it is answered, if only with 401";
     EXPECT_FALSE(is_operator(local.message, "192.0.2.1", off));
+    EXPECT_TRUE(is_operator(local.message, "10.1.2.3", off));
     local.message.headers.add("X-Forwarded-For", "192.0.2.1");
     EXPECT_FALSE(is_operator(local.message, "127.0.0.1", off));
+    EXPECT_FALSE(is_operator(local.message, "10.1.2.3", off));
     far.message.headers.add("Authorization", "Bearer only-read");
     EXPECT_TRUE(is_operator(far.message, "192.0.2.1", on));
     EXPECT_FALSE(is_operator(far.message, "192.0.2.1", off));

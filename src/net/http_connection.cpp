@@ -66,9 +66,10 @@ class HttpConnection::HttpSession final : public Session {
     HttpConnection& connection_;
 };
 
-HttpConnection::HttpConnection(HttpServer& server, std::unique_ptr<runtime::ByteStream> stream,
-                               std::shared_ptr<runtime::TlsContext> tls)
+HttpConnection::HttpConnection(HttpServer& server, const HttpRouter& router,
+                               std::unique_ptr<runtime::ByteStream> stream, std::shared_ptr<runtime::TlsContext> tls)
     : server_(server),
+      router_(router),
       tls_(std::move(tls)),
       options_(server.options_),
       parser_(options_->limits),
@@ -247,7 +248,7 @@ HttpConnection::Next HttpConnection::serve_one() {
         return Next::kClose;
     }
     leave_list();
-    HttpRouter::Match match = server_.router_.match(parser_.request().method, parser_.request().path);
+    HttpRouter::Match match = router_.match(parser_.request().method, parser_.request().path);
     size_t body_limit = options_->limits.body_bytes;
     if (!match.candidates.empty()) body_limit = match.candidates[0].route->body_limit_bytes;
     auto body = read_body(body_limit);

@@ -14,7 +14,7 @@ namespace net {
 
 class HttpConnection : private Spare {
   public:
-    HttpConnection(HttpServer& server, std::unique_ptr<runtime::ByteStream> stream,
+    HttpConnection(HttpServer& server, const HttpRouter& router, std::unique_ptr<runtime::ByteStream> stream,
                    std::shared_ptr<runtime::TlsContext> tls);
     ~HttpConnection();
 
@@ -54,6 +54,7 @@ class HttpConnection : private Spare {
     Next end(const base::Error& error) { return end(error.text(), error.close_reason()); }
 
     HttpServer& server_;
+    const HttpRouter& router_;
     HttpTransport transport_;
     std::shared_ptr<runtime::TlsContext> tls_;
     std::shared_ptr<const HttpServerOptions> options_;

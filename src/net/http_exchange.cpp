@@ -14,6 +14,9 @@ namespace {
 std::span<const uint8_t> bytes_of(std::string_view text) {
     return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
+// The comment keeps what reads the script as something else from choosing its first bytes.
+std::string script_begin(std::string_view function) { return fmt::format("/**/{}(", function); }
+constexpr std::string_view kScriptEnd = ");\n";
 // Neither a length nor a body belongs to these.
 bool has_no_body(int status) { return status < 200 || status == 204 || status == 304; }
 }  // namespace
@@ -82,8 +85,18 @@ base::Result<void> HttpResponse::write_parts(std::string_view a, std::span<const
     return {};
 }
 
+bool HttpResponse::make_script(int& status, std::string_view& content_type) {
+    if (function_.empty() || content_type != "application/json" || status == 401) return false;
+    header("X-Content-Type-Options", "nosniff");
+    content_type = "text/javascript; charset=utf-8";
+    status = 200;
+    return true;
+}
+
 base::Result<void> HttpResponse::send(int status, std::string_view content_type, std::string_view body) {
     CHECK(!started_);
+    std::string script;
+    if (make_script(status, content_type)) body = script = script_begin(function_).append(body).append(kScriptEnd);
     started_ = true;
     std::string head = make_head(status, content_type, body.size(), Body::kLength);
     bool without_body = request_.is_head() || has_no_body(status);
@@ -118,6 +131,12 @@ base::Result<void> HttpResponse::redirect(int status, std::string_view location)
 
 base::Result<void> HttpResponse::begin(int status, std::string_view content_type, std::optional<uint64_t> length) {
     CHECK(!started_);
+    std::string script;
+    if (make_script(status, content_type)) {
+        script = script_begin(function_);
+        script_end_ = kScriptEnd;
+        if (length) *length += script.size() + kScriptEnd.size();
+    }
     started_ = true;
     if (has_no_body(status)) length = 0;
     if (length) {
@@ -132,7 +151,8 @@ base::Result<void> HttpResponse::begin(int status, std::string_view content_type
     // What comes in several writes would else wait, at its end, for an acknowledgement that is held back 40 ms.
     if (!std::exchange(transport_.no_delay, true)) transport_.stream->set_no_delay(true);
     std::string head = make_head(status, content_type, length, framing_);
-    return write_parts(head, {}, {});
+    TRY(write_parts(head, {}, {}));
+    return write(script);
 }
 
 void HttpResponse::count(size_t bytes) {
@@ -156,6 +176,7 @@ base::Result<void> HttpResponse::write(std::string_view text) { return write(byt
 
 base::Result<void> HttpResponse::end() {
     if (!started_ || complete_) return {};
+    TRY(write(std::exchange(script_end_, {})));
     if (request_.is_head()) {
         complete_ = true;
         return {};

@@ -66,6 +66,10 @@ class HttpResponse {
         crossdomain_ = false;
         return *this;
     }
+    // JSON that is sent goes out as a script that calls that function with it (JSONP); with status 200 where it was
+    // another, for browsers run no script of an error's, but for 401, which asks for credentials. Before anything was
+    // sent.
+    void as_script(std::string_view function) { function_ = function; }
     // The connection will not serve another request.
     void close_after() { keep_alive_ = false; }
 
@@ -127,6 +131,11 @@ class HttpResponse {
     bool complete_ = false;
     bool detached_ = false;
     Body framing_ = Body::kNone;
+    // The head of what as_script() makes of it.
+    bool make_script(int& status, std::string_view& content_type);
+
+    std::string function_;
+    std::string script_end_;  // what end() sends first
     int status_ = 0;
     uint64_t length_left_ = 0;
     uint64_t body_bytes_ = 0;

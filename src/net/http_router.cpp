@@ -18,8 +18,9 @@ std::string_view take_segment(std::string_view& path) {
 }
 
 // One character a segment: a literal sorts before a name, that before the pattern's end, that before a wildcard.
-std::string rank(std::string_view pattern) {
-    std::string out;
+std::string rank(const HttpRoute& route) {
+    std::string out = route.is_fallback ? "e" : "";
+    std::string_view pattern = route.pattern;
     while (!pattern.empty()) {
         std::string_view segment = take_segment(pattern);
         if (!segment.empty()) out.push_back(segment == "*" ? 'd' : is_named(segment) ? 'b' : 'a');
@@ -63,9 +64,8 @@ bool serves(const HttpRoute& route, http::Method method) {
 }  // namespace
 
 void HttpRouter::add(HttpRoute route) {
-    auto place = std::upper_bound(routes_.begin(), routes_.end(), route, [](const HttpRoute& a, const HttpRoute& b) {
-        return rank(a.pattern) < rank(b.pattern);
-    });
+    auto place = std::upper_bound(routes_.begin(), routes_.end(), route,
+                                  [](const HttpRoute& a, const HttpRoute& b) { return rank(a) < rank(b); });
     routes_.insert(place, std::move(route));
 }
 

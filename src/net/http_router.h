@@ -26,6 +26,7 @@ struct HttpRoute {
     // Of one whose clients come by a new connection for each piece, when a server drains: whether there are any. Who
     // comes then is served by such routes alone, which let nobody in that is new. Null: it has none.
     std::function<bool()> still_served = nullptr;
+    bool is_fallback = false;  // behind all that are not: a file of the operator's of that path is served instead
 };
 
 class HttpRouter {
@@ -38,7 +39,7 @@ class HttpRouter {
         std::vector<std::pair<std::string, std::string>> captures;
     };
     struct Match {
-        std::vector<Candidate> candidates;  // the most specific first, equal ones in order of their adding
+        std::vector<Candidate> candidates;  // the most specific first, equal ones as added; fallbacks last
         std::vector<http::Method> allowed;  // what the path knows, whatever the request's method; empty: no such path
     };
     Match match(http::Method method, std::string_view path) const;

@@ -57,6 +57,19 @@ TEST(HttpRouter, FindsTheMostSpecificFirst) {
     }
 }
 
+TEST(HttpRouter, FallbacksComeLast) {
+    HttpRouter router = make_router();
+    HttpRoute page;
+    page.methods = {Method::kGet};
+    page.pattern = "/players/a.html";
+    page.is_fallback = true;
+    router.add(page);
+    const auto match = router.match(Method::kGet, "/players/a.html");
+    ASSERT_EQ(match.candidates.size(), 2u);
+    EXPECT_EQ(match.candidates[0].route->pattern, "/*") << "a file of that name";
+    EXPECT_EQ(match.candidates[1].route->pattern, "/players/a.html");
+}
+
 TEST(HttpRouter, Captures) {
     HttpRouter router = make_router();
     auto match = router.match(Method::kGet, "/api/v1/streams/7");

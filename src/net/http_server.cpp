@@ -21,12 +21,14 @@ void HttpServer::set_tls(std::shared_ptr<runtime::TlsContext> tls) {
         if (listener->tls) listener->tls = tls;
 }
 
-base::Result<void> HttpServer::listen(const runtime::SocketAddress& address, std::shared_ptr<runtime::TlsContext> tls) {
+base::Result<void> HttpServer::listen(const runtime::SocketAddress& address, std::shared_ptr<runtime::TlsContext> tls,
+                                      const HttpRouter* router) {
     Listener& listener = *listeners_.emplace_back(std::make_unique<Listener>());
     listener.tls = std::move(tls);
+    listener.router = router ? router : &router_;
     Acceptor::Handlers handlers;
     handlers.take = [this, &listener](std::unique_ptr<runtime::ByteStream> stream) {
-        start(std::move(stream), listener.tls, Place::kAdmitted);
+        start(std::move(stream), listener, Place::kAdmitted);
     };
     handlers.refuse = [this, &listener](std::unique_ptr<runtime::ByteStream> stream, const base::Error& error) {
         refuse(std::move(stream), listener, error);
@@ -39,12 +41,11 @@ base::Result<void> HttpServer::listen(const runtime::SocketAddress& address, std
 uint16_t HttpServer::port(size_t listener) const { return listeners_.at(listener)->acceptor->port(); }
 
 // The server owns it, not its coroutine: there may be none for it.
-void HttpServer::start(std::unique_ptr<runtime::ByteStream> stream, std::shared_ptr<runtime::TlsContext> tls,
-                       Place place) {
+void HttpServer::start(std::unique_ptr<runtime::ByteStream> stream, const Listener& listener, Place place) {
     ++counters_.connections;
     if (place == Place::kReserve) ++counters_.reserve_used;
-    HttpConnection& connection =
-        *connections_.emplace_back(std::make_unique<HttpConnection>(*this, std::move(stream), std::move(tls)));
+    HttpConnection& connection = *connections_.emplace_back(
+        std::make_unique<HttpConnection>(*this, *listener.router, std::move(stream), listener.tls));
     connection.index = connections_.size() - 1;
     if (place == Place::kReserve) connection.enter_reserve();
     connection.await_request();
@@ -81,7 +82,7 @@ void HttpServer::refuse(std::unique_ptr<runtime::ByteStream> stream, const Liste
                         const base::Error& error) {
     // Of one address there are too many; of the server there is too little.
     const bool is_full = error.code() != base::Code::kRefused;
-    if (is_full && has_reserve()) return start(std::move(stream), listener.tls, Place::kReserve);
+    if (is_full && has_reserve()) return start(std::move(stream), listener, Place::kReserve);
     ++counters_.refused;
     std::erase_if(refusals_, [](const runtime::Task& task) { return task.done(); });
     if (listener.tls || refusals_.size() >= kMostRefusals) return;
@@ -90,24 +91,21 @@ void HttpServer::refuse(std::unique_ptr<runtime::ByteStream> stream, const Liste
     }));
 }
 
-bool HttpServer::still_serves() const {
-    return std::ranges::any_of(router_.routes(), [](const HttpRoute& r) { return r.still_served && r.still_served(); });
-}
-
-void HttpServer::close_listeners() {
-    for (auto& listener : listeners_)
-        if (listener->acceptor) listener->acceptor->stop();
+bool HttpServer::Listener::still_serves() const {
+    return std::ranges::any_of(router->routes(), [](const HttpRoute& r) { return r.still_served && r.still_served(); });
 }
 
 void HttpServer::stop_accepting() {
     stopping_ = true;
-    if (!still_serves()) close_listeners();
+    for (auto& listener : listeners_)
+        if (listener->acceptor && !listener->still_serves()) listener->acceptor->stop();
     for (auto& connection : connections_) connection->close_if_idle();
 }
 
 void HttpServer::stop() {
     stop_accepting();
-    close_listeners();
+    for (auto& listener : listeners_)
+        if (listener->acceptor) listener->acceptor->stop();
     std::vector<runtime::Task> tasks = std::move(refusals_);
     for (auto& connection : connections_) {
         connection->cancel("the server stops", base::CloseReason::kServerStop);

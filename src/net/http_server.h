@@ -47,22 +47,23 @@ struct HttpCounters {
 
 class HttpServer {
   public:
-    // Both outlive it. Routes are added before listen().
+    // Both outlive it. Routes are added before anybody is accepted.
     HttpServer(SessionTable& sessions, const HttpRouter& router, HttpServerOptions options);
     ~HttpServer();  // stops: yields
     HttpServer(const HttpServer&) = delete;
 
-    // tls: null for plain HTTP. The error names the address.
-    base::Result<void> listen(const runtime::SocketAddress& address,
-                              std::shared_ptr<runtime::TlsContext> tls = nullptr);
+    // tls: null for plain HTTP. router: what is served there; null: what the server was made with. The error names the
+    // address.
+    base::Result<void> listen(const runtime::SocketAddress& address, std::shared_ptr<runtime::TlsContext> tls = nullptr,
+                              const HttpRouter* router = nullptr);
     uint16_t port(size_t listener = 0) const;
     // Requests that come from now on have these.
     void set_options(HttpServerOptions options);
     // TLS connections that come from now on have this key and certificate.
     void set_tls(std::shared_ptr<runtime::TlsContext> tls);
 
-    // No new connections, unless a route has clients that come by new ones (HttpRoute::still_served): others get 503
-    // then. Idle ones are closed, busy ones after the response under way.
+    // No new connections, but where a route has clients that come by new ones (HttpRoute::still_served): others get 503
+    // there. Idle ones are closed, busy ones after the response under way.
     void stop_accepting();
     // Ends everything; yields until it has.
     void stop();
@@ -75,13 +76,14 @@ class HttpServer {
     struct Listener {
         std::unique_ptr<Acceptor> acceptor;
         std::shared_ptr<runtime::TlsContext> tls;
+        const HttpRouter* router;
+
+        bool still_serves() const;
     };
     enum class Place : uint8_t { kAdmitted, kReserve };
     static constexpr size_t kMostRefusals = 64;  // 503s under way at once; beyond them connections are just closed
 
-    bool still_serves() const;
-    void close_listeners();
-    void start(std::unique_ptr<runtime::ByteStream> stream, std::shared_ptr<runtime::TlsContext> tls, Place place);
+    void start(std::unique_ptr<runtime::ByteStream> stream, const Listener& listener, Place place);
     void remove(HttpConnection& connection);
     bool has_reserve();
     void refuse(std::unique_ptr<runtime::ByteStream> stream, const Listener& listener, const base::Error& error);

@@ -1,5 +1,7 @@
 #include "server/modules.h"
 
+#include <ctime>
+
 #include "base/log.h"
 #include "live/events.h"
 #include "live/registry.h"
@@ -108,6 +110,35 @@ Module listening(Module module) {
         return start();
     };
     return module;
+}
+
+// The API's routes, before anything that serves them listens. The version is asked for on http_server's port too, as
+// with SRS.
+struct ApiRoutes : WithoutClients {
+    ApiRoutes(std::shared_ptr<House> shared, std::shared_ptr<service::api::Service> service, config::SnapshotPtr first)
+        : house(std::move(shared)), api(std::move(service)), snapshot(std::move(first)) {}
+    std::shared_ptr<House> house;
+    std::shared_ptr<service::api::Service> api;
+    config::SnapshotPtr snapshot;
+    base::Result<void> start() {
+        if (!snapshot->http_api.enabled) return {};
+        api->add_routes();
+        for (const net::HttpRoute& route : house->api_router.routes())
+            if (route.pattern == "/api/v1/versions") house->router.add(route);
+        return {};
+    }
+};
+
+service::api::Build build() {
+    // In the compiler's words, "Nov 24 2026 10:00:00".
+    tm parts{};
+    strptime(__DATE__ " " __TIME__, "%b %d %Y %H:%M:%S", &parts);
+    parts.tm_isdst = -1;
+    const int64_t seconds = mktime(&parts);
+    char date[32];
+    strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S", &parts);
+    return {std::string(kSignature),   std::string(kVersion), std::string(kInterfaceVersion), date, seconds,
+            "compiled by " __VERSION__};
 }
 
 // What addresses may take.
@@ -228,13 +259,13 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
     lifecycle.add(
         module_of("http_live", in_house<service::http_live::Service>(house, snapshot, house->sessions, house->registry,
                                                                      house->router, house->gate)));
-    lifecycle.add(listening(module_of(
-        "http_server", in_house<service::http_server::Service>(house, snapshot, house->sessions, house->router,
-                                                               house->files, std::string(kSignature)))));
     service::api::Parts parts{house->sessions, house->registry,    house->api_router,
                               house->api_rows, *house->operations, api_controls(dvr)};
-    auto api = in_house<service::api::Service>(house, snapshot, std::move(parts), std::string(kSignature),
-                                               std::string(kVersion));
+    auto api = in_house<service::api::Service>(house, snapshot, std::move(parts), build());
+    lifecycle.add(module_of("api_routes", std::make_shared<ApiRoutes>(house, api, snapshot)));
+    lifecycle.add(listening(module_of("http_server", in_house<service::http_server::Service>(
+                                                         house, snapshot, house->sessions, house->router,
+                                                         house->api_router, house->files, std::string(kSignature)))));
     lifecycle.add(listening(module_of("http_api", api)));
     lifecycle.add(module_of("heartbeat", std::make_shared<service::heartbeat::Service>(
                                              snapshot, post_json(house), [api] { return api->summaries(); })));
@@ -242,7 +273,8 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
     lifecycle.add(listening(module_of(
         "exporter", in_house<service::metrics::Service>(
                         house, snapshot, house->sessions, house->registry, house->hook_stats, *house->operations,
-                        service::metrics::Identity{us.server, us.service, us.pid, us.version, us.signature}))));
+                        service::metrics::Identity{us.server, us.service, us.pid, us.version, us.signature,
+                                                   us.interface_version, us.date}))));
 }
 
 }  // namespace server

@@ -9,7 +9,7 @@ namespace service::api {
 
 namespace {
 
-// The part of "0.1.0" with that place.
+// The part of "7.0.18" with that place.
 int version_part(std::string_view version, int place) {
     while (place-- > 0) version.remove_prefix(std::min(version.size(), version.find('.') + 1));
     int value = 0;
@@ -17,10 +17,10 @@ int version_part(std::string_view version, int place) {
     return value;
 }
 
-Json addresses(const config::ListenAddresses& listen) {
-    std::string text;
-    for (const config::ListenAddress& address : listen) text += (text.empty() ? "" : " ") + address.text();
-    return text;
+// Where the caller found us, "10.0.0.1:1985".
+std::string api_address(const http::Request& message, const config::ListenAddresses& listen) {
+    const uint16_t port = message.port ? message.port : listen.empty() ? 0 : listen[0].port;
+    return config::ListenAddress{message.host, port}.text();
 }
 
 Parameter text_parameter(const char* name, const char* doc) {
@@ -44,12 +44,12 @@ std::vector<Endpoint> About::endpoints() {
         all.push_back(std::move(row));
         return all.back();
     };
-    add("versions", "the version of this server", "data{major:int minor:int revision:int version:str}",
-        &About::versions);
+    add("versions", "the version of SRS whose interface this is, and of this server",
+        "data{major:int minor:int revision:int version:str server_version:str}", &About::versions);
     add("authors", "who made it, and under what licence", "data{license:str copyright:str authors:str}",
         &About::authors);
-    add("features", "what it was built with, and what it can do", "data{build:str options:str features:any}",
-        &About::features);
+    add("features", "what it was built with, and what it can do",
+        "data{build:str build2:str options:str options2:str features:any}", &About::features);
     add("clusters", "whether a stream is published here", "data{query:any origin:any}", &About::clusters).parameters = {
         text_parameter("ip", "of who asks"), text_parameter("vhost", "of the stream"),
         text_parameter("app", "of the stream"), text_parameter("stream", "its name"),
@@ -69,10 +69,11 @@ base::Result<void> About::send(Response& response, Json data) const {
 }
 
 base::Result<void> About::versions(Request&, Response& response) {
-    return send(response, {{"major", version_part(identity_.version, 0)},
-                           {"minor", version_part(identity_.version, 1)},
-                           {"revision", version_part(identity_.version, 2)},
-                           {"version", identity_.version}});
+    return send(response, {{"major", version_part(identity_.interface_version, 0)},
+                           {"minor", version_part(identity_.interface_version, 1)},
+                           {"revision", version_part(identity_.interface_version, 2)},
+                           {"version", identity_.interface_version},
+                           {"server_version", identity_.version}});
 }
 
 base::Result<void> About::authors(Request&, Response& response) {
@@ -82,11 +83,17 @@ base::Result<void> About::authors(Request&, Response& response) {
 
 // By the words of SRS, and what stands behind each here.
 base::Result<void> About::features(Request&, Response& response) {
-    const Json features = {
-        {"ssl", true}, {"hls", true},        {"hds", false},    {"callback", true}, {"api", true},     {"httpd", true},
-        {"dvr", true}, {"transcode", false}, {"ingest", false}, {"stat", true},     {"caster", false}, {"h265", true},
-        {"rtc", true}, {"srt", false},       {"rtsp", false},   {"gb28181", false}, {"exporter", true}};
-    return send(response, {{"build", std::string(__DATE__)}, {"options", identity_.signature}, {"features", features}});
+    const Json features = {{"ssl", true},         {"hls", true},         {"hds", false},    {"callback", true},
+                           {"api", true},         {"httpd", true},       {"dvr", true},     {"transcode", false},
+                           {"ingest", false},     {"stat", true},        {"caster", false}, {"complex_send", true},
+                           {"tcp_nodelay", true}, {"so_sendbuf", false}, {"mr", false},     {"h265", true},
+                           {"rtc", true},         {"srt", false},        {"rtsp", false},   {"gb28181", false},
+                           {"exporter", true}};
+    return send(response, {{"build", identity_.date},
+                           {"build2", std::to_string(identity_.date_s)},
+                           {"options", identity_.signature},
+                           {"options2", identity_.compiler},
+                           {"features", features}});
 }
 
 base::Result<void> About::clusters(Request& request, Response& response) {
@@ -100,11 +107,12 @@ base::Result<void> About::clusters(Request& request, Response& response) {
         const auto stream = registry_.find(
             {vhost->name, std::string(message.parameter("app")), std::string(message.parameter("stream"))});
         if (stream && stream->published() && !snapshot->rtmp.listen.empty()) {
+            const std::string api = api_address(message, snapshot->http_api.listen);
             origin = {{"ip", message.host},
                       {"port", snapshot->rtmp.listen[0].port},
                       {"vhost", message.parameter("vhost")},
-                      {"api", addresses(snapshot->http_api.listen)},
-                      {"routers", Json::array()}};
+                      {"api", api},
+                      {"routers", Json::array({api})}};
         }
     }
     return send(response, {{"query", std::move(query)}, {"origin", std::move(origin)}});

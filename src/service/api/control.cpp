@@ -95,8 +95,8 @@ std::vector<Endpoint> Control::endpoints() {
         return all.back();
     };
     using enum http::Method;
-    add(kDelete, "clients/{id}", "ends a client's connection", "", &Control::kick).failures = {
-        {404, "there is no such client"}};
+    add(kDelete, "clients/{id}", "ends a client's connection; code 2049: there is no such client", "error?:str",
+        &Control::kick);
     constexpr const char* kRecording = "streams/{id}/recording";
     add(kGet, kRecording, "whether a recording that was asked for is under way", "recording:bool", &Control::recording)
         .failures = {{404, "there is no such stream"}, {501, "this server does not record"}};
@@ -122,8 +122,7 @@ std::vector<Endpoint> Control::endpoints() {
 
 Result<void> Control::kick(Request& request, Response& response) {
     net::Session* session = sessions_.find(request.capture("id"));
-    if (!session || !session->stream_account())
-        return send_failure(response, identity_, 404, "there is no such client");
+    if (!session || !session->stream_account()) return send_missing(response, identity_, Missing::kClient);
     base::log::trace("{} {} is ended by the API, for {}", net::session_type_name(session->type()), session->id(),
                      request.peer_ip);
     session->kick("kicked by the API");

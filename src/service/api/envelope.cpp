@@ -25,6 +25,14 @@ base::Result<void> send_failure(net::HttpResponse& response, const Identity& ide
     return send_json(response, failure(identity, status, text), status);
 }
 
+base::Result<void> send_missing(net::HttpResponse& response, const Identity& identity, Missing missing) {
+    Json body = envelope(identity, static_cast<int>(missing));
+    body["error"] = missing == Missing::kVhost    ? "there is no such vhost"
+                    : missing == Missing::kStream ? "there is no such stream"
+                                                  : "there is no such client";
+    return send_json(response, body);
+}
+
 std::optional<int64_t> number_parameter(const net::HttpRequest& request, std::string_view name, int64_t initial,
                                         int64_t least, int64_t most) {
     const auto given = http::find_parameter(request.message.parameters, name);

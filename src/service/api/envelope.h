@@ -12,12 +12,20 @@ namespace service::api {
 // The order of the fields is that of their adding.
 using Json = nlohmann::ordered_json;
 
-struct Identity {
+// Of this program.
+struct Build {
+    std::string signature;          // "SRS/0.1.0"
+    std::string version;            // "0.1.0"
+    std::string interface_version;  // "7.0.18", of SRS
+    std::string date;               // "2026-11-24 10:00:00"
+    int64_t date_s = 0;             // Unix time
+    std::string compiler;
+};
+
+struct Identity : Build {
     std::string server;   // of this installation: server_id, or made up
     std::string service;  // of this run
     std::string pid;
-    std::string signature;  // "SRS/0.1.0"
-    std::string version;    // "0.1.0"
 };
 
 Json envelope(const Identity& identity, int code = 0);
@@ -27,6 +35,9 @@ base::Result<void> send_json(net::HttpResponse& response, const Json& body, int 
 Json failure(const Identity& identity, int status, std::string_view text);
 base::Result<void> send_failure(net::HttpResponse& response, const Identity& identity, int status,
                                 std::string_view text);
+// As SRS tells of what is not there: with status 200, and its code.
+enum class Missing : int { kVhost = 2014, kStream = 2048, kClient = 2049 };
+base::Result<void> send_missing(net::HttpResponse& response, const Identity& identity, Missing missing);
 
 // A parameter that is a number within bounds; `initial` when it is not given, nothing when it is wrong.
 std::optional<int64_t> number_parameter(const net::HttpRequest& request, std::string_view name, int64_t initial,

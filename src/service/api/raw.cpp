@@ -29,11 +29,20 @@ std::vector<Endpoint> Raw::endpoints() {
     Endpoint row;
     row.methods = {http::Method::kGet, http::Method::kPost};
     row.pattern = "/api/v1/raw";
-    row.summary = "?rpc=raw: what the API may change, and the last reload; ?rpc=reload: reads the configuration again";
+    row.summary =
+        "?rpc=raw: what the API may change, and the last reload; ?rpc=reload: reads the "
+        "configuration again; ?rpc=reload-fetch: how the last reload went";
     row.access = Access::kPrivileged;
-    row.shape = "http_api?:any reloads?:any reload:any";
-    row.parameters = {
-        {Parameter::In::kQuery, "rpc", Parameter::Type::kText, "what is wanted", {}, {}, {}, {"raw", "reload"}, true}};
+    row.shape = "http_api?:any reloads?:any reload?:any data?{err:int msg:str state:int rid:str}";
+    row.parameters = {{Parameter::In::kQuery,
+                       "rpc",
+                       Parameter::Type::kText,
+                       "what is wanted",
+                       {},
+                       {},
+                       {},
+                       {"raw", "reload", "reload-fetch"},
+                       true}};
     row.failures = {{409, "the configuration was refused; nothing was changed"}, {503, "it starts or ends"}};
     row.handler = [this](net::HttpRequest& request, net::HttpResponse& response) { return answer(request, response); };
     Endpoint run;
@@ -62,7 +71,8 @@ base::Result<void> Raw::answer(net::HttpRequest& request, net::HttpResponse& res
         return send_failure(response, identity_, 403, "raw_api is off: http_api { raw_api { enabled on; } }");
     const std::string_view rpc = request.message.parameter("rpc");
     if (rpc == "raw") return report(response);
-    if (rpc != "reload") return send_failure(response, identity_, 400, "rpc is raw or reload");
+    if (rpc == "reload-fetch") return fetch(response);
+    if (rpc != "reload") return send_failure(response, identity_, 400, "rpc is raw, reload or reload-fetch");
     if (!raw.allow_reload)
         return send_failure(response, identity_, 403,
                             "reloading is not allowed: http_api { raw_api { allow_reload on; } }");
@@ -86,6 +96,21 @@ base::Result<void> Raw::report(net::HttpResponse& response) {
                           {"allow_update", false}}}};
     body["reloads"] = {{"total", operations_.reloads}, {"failed", operations_.reloads_failed}};
     body["reload"] = to_json(operations_.last_reload);
+    return send_json(response, body);
+}
+
+// In the words of SRS: its code for a bad configuration, and how far a reload came.
+base::Result<void> Raw::fetch(net::HttpResponse& response) {
+    constexpr int kBadConfiguration = 1023, kNone = 0, kParsing = 10, kFinished = 90;
+    const net::ReloadReport& last = operations_.last_reload;
+    const bool failed = last.number > 0 && !last.ok;
+    Json body = envelope(identity_);
+    body["data"] = {{"err", failed ? kBadConfiguration : 0},
+                    {"msg", failed ? last.error : "Success"},
+                    {"state", last.number == 0 ? kNone
+                              : failed         ? kParsing
+                                               : kFinished},
+                    {"rid", std::to_string(last.number)}};
     return send_json(response, body);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// /api/v1/raw: what the API may change (rpc=raw), and the reload (rpc=reload). /api/v1/operations: how the run goes:
+// /api/v1/raw: what the API may change (rpc=raw), the reload (rpc=reload), and how the last one went
+// (rpc=reload-fetch). /api/v1/operations: how the run goes:
 // draining, overload, reloads. Shapes: INTERFACE.md and doc/reload.md.
 
 #include <functional>
@@ -23,6 +24,7 @@ class Raw {
   private:
     base::Result<void> answer(net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> report(net::HttpResponse& response);
+    base::Result<void> fetch(net::HttpResponse& response);
     base::Result<void> operations(net::HttpResponse& response);
     base::Result<void> reload(net::HttpResponse& response);
 

@@ -2,33 +2,36 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/json.h"
 #include "base/log.h"
+#include "config/listeners.h"
 #include "net/http_options.h"
 #include "net/service_id.h"
 #include "runtime/cpu_slice.h"
+#include "service/api/jsonp.h"
 #include "service/api/openapi.h"
 
 namespace service::api {
 namespace {
 
-Identity make_identity(const config::Snapshot& snapshot, std::string signature, std::string version) {
-    Identity identity;
+Identity make_identity(const config::Snapshot& snapshot, Build build) {
+    Identity identity{std::move(build), {}, {}, {}};
     identity.server =
         snapshot.global.server_id.empty() ? "vid-" + runtime::new_context_id() : snapshot.global.server_id;
     identity.service = net::service_id();
     identity.pid = std::to_string(getpid());
-    identity.signature = std::move(signature);
-    identity.version = std::move(version);
     return identity;
 }
 
 }  // namespace
 
-Service::Service(config::SnapshotPtr snapshot, Parts parts, std::string signature, std::string version)
+Service::Service(config::SnapshotPtr snapshot, Parts parts, Build build)
     : snapshot_(std::move(snapshot)),
       parts_(std::move(parts)),
-      identity_(make_identity(*snapshot_, std::move(signature), std::move(version))),
+      identity_(make_identity(*snapshot_, std::move(build))),
       about_(
           identity_, [this] { return snapshot_; }, parts_.registry),
       system_(identity_, parts_.sessions),
@@ -49,7 +52,7 @@ net::HttpServerOptions Service::options() const {
     options.response.server_name = identity_.signature;
     options.reserve = net::kOperatorReserve;
     options.may_use_reserve = [this](const http::Request& message, std::string_view client_ip) {
-        return net::is_operator(message, client_ip, snapshot_->http_api.auth);
+        return net::is_operator(message, client_ip, snapshot_->http_api);
     };
     options.response.json_error = [this](int status, std::string_view text) {
         return base::to_text(failure(identity_, status, text));
@@ -59,7 +62,9 @@ net::HttpServerOptions Service::options() const {
 
 base::Result<void> Service::listen(const config::ListenAddresses& addresses, std::shared_ptr<runtime::TlsContext> tls) {
     for (const config::ListenAddress& address : addresses) {
-        TRY(server_.listen({address.host, address.port}, tls), tls ? "http_api/https/listen" : "http_api/listen");
+        if (config::is_shared(*snapshot_, address)) continue;
+        TRY(server_.listen({address.host, address.port, address.ipv6_only}, tls),
+            tls ? "http_api/https/listen" : "http_api/listen");
         base::log::trace("HTTP API{} listens on {}", tls ? " over TLS" : "", address.text());
     }
     return {};
@@ -69,7 +74,7 @@ base::Result<void> Service::start() {
     const config::HttpApi& api = snapshot_->http_api;
     if (!api.enabled) return {};
     system_.start();
-    add_routes();
+    tell_who_may_change();
     std::shared_ptr<runtime::TlsContext> tls;
     if (api.https.enabled) tls = TRY(tls_pair_.load(api.https.cert, api.https.key));
     TRY(listen(api.listen, nullptr));
@@ -99,20 +104,48 @@ void Service::reload(const config::SnapshotPtr& next) {
     server_.set_options(options());
 }
 
+// Whoever comes from SRS expects to be let in from everywhere.
+void Service::tell_who_may_change() const {
+    const config::HttpApi& api = snapshot_->http_api;
+    const bool is_local = std::ranges::all_of(api.listen, [](const auto& address) { return address.is_loopback(); });
+    if (api.auth.enabled || is_local) return;
+    std::string others;
+    for (const base::IpNetwork& network : api.control.allow) others += " and " + network.text();
+    base::log::trace("HTTP API: calls that change something are taken from this machine{} alone; http_api's {} more",
+                     others, others.empty() ? "control { allow ...; } or auth allows" : "auth allows");
+}
+
 void Service::add_routes() {
     add_health();
     add_listings();
-    for (Endpoint& row : about_.endpoints()) add(std::move(row));
-    for (Endpoint& row : system_.endpoints()) add(std::move(row));
+    auto add = [this](std::vector<Endpoint> rows) { std::ranges::move(rows, std::back_inserter(rows_)); };
+    add(about_.endpoints());
+    add(system_.endpoints());
     auto closed = [this](net::HttpRequest& request, net::HttpResponse& response) {
         return why_.closed_clients(request, response);
     };
-    for (Endpoint& row : statistics_.endpoints(closed)) add(std::move(row));
-    for (Endpoint& row : why_.endpoints()) add(std::move(row));
-    for (Endpoint& row : control_.endpoints()) add(std::move(row));
-    for (Endpoint& row : debug_.endpoints()) add(std::move(row));
-    for (Endpoint& row : raw_.endpoints()) add(std::move(row));
-    for (const Endpoint& row : parts_.others.rows) add(row);
+    add(statistics_.endpoints(closed));
+    add(why_.endpoints());
+    add(control_.endpoints());
+    add(debug_.endpoints());
+    add(raw_.endpoints());
+    add(parts_.others.rows);
+    for (Endpoint& row : rows_)
+        if (reads_by_post(row)) row.methods.push_back(http::Method::kPost);
+    for (const Endpoint& row : rows_) add_route(row);
+}
+
+// What is read by GET is read by POST too, as with SRS, where POST does nothing else.
+bool Service::reads_by_post(const Endpoint& row) const {
+    return row.methods == std::vector{http::Method::kGet} && row.access == Access::kRead && !row.debug &&
+           row.pattern.starts_with("/api/v1/") && row.content_type == "application/json" &&
+           !find_row(row.pattern, http::Method::kPost);
+}
+
+const Endpoint* Service::find_row(std::string_view pattern, http::Method method) const {
+    for (const Endpoint& row : rows_)
+        if (row.pattern == pattern && std::ranges::find(row.methods, method) != row.methods.end()) return &row;
+    return nullptr;
 }
 
 // Open and without words about the server, for whoever watches over it.
@@ -131,7 +164,7 @@ void Service::add_health() {
             if (draining && !when_draining) return response.send(503, "text/plain", "draining\n");
             return response.send(200, "text/plain", draining ? "draining\n" : "ok\n");
         };
-        add(std::move(row));
+        rows_.push_back(std::move(row));
     };
     health("/healthz", "that the server lives", true);
     health("/readyz", "that it takes new clients", false);
@@ -145,7 +178,7 @@ void Service::add_listings() {
         row.summary = std::move(summary);
         row.shape = "urls:any";
         row.handler = [this, path](net::HttpRequest&, net::HttpResponse& r) { return list_below(path, r); };
-        add(std::move(row));
+        rows_.push_back(std::move(row));
     };
     listing("/", "the root of the API");
     listing("/api/", "the API");
@@ -160,31 +193,38 @@ void Service::add_listings() {
         const Json document = TRY(openapi_document(rows_, identity_.version, [&slice] { return slice.step(); }));
         return send_json(response, document);
     };
-    add(std::move(row));
+    rows_.push_back(std::move(row));
 }
 
-void Service::add(Endpoint row) {
+// rows_ is complete: it does not move any more.
+void Service::add_route(const Endpoint& row) {
     net::HttpRoute route;
     route.methods = row.methods;
     route.pattern = row.pattern;
     route.summary = row.summary;
     route.body_limit_bytes = row.body_limit_bytes;
-    route.handler = [this, row](net::HttpRequest& request, net::HttpResponse& response) {
+    route.is_fallback = row.pattern == "/";
+    route.handler = [this, &row](net::HttpRequest& request, net::HttpResponse& response) {
         return serve(row, request, response);
     };
     parts_.router.add(std::move(route));
-    rows_.push_back(std::move(row));
 }
 
 base::Result<void> Service::serve(const Endpoint& row, net::HttpRequest& request, net::HttpResponse& response) {
     const config::SnapshotPtr snapshot = snapshot_;
-    if (row.access == Access::kPrivileged) response.same_origin_only();
-    const net::Verdict verdict = net::judge(row.access, request, snapshot->http_api.auth);
+    const Jsonp jsonp = read_jsonp(request, row.access, snapshot->http_api);
+    if (!jsonp.callback.empty()) response.as_script(jsonp.callback);
+    if (jsonp.status) return send_failure(response, identity_, jsonp.status, jsonp.why);
+    const bool has_other_method = !jsonp.callback.empty() && jsonp.method == http::Method::kDelete;
+    const Endpoint* meant = has_other_method ? find_row(row.pattern, jsonp.method) : &row;
+    if (!meant) return send_failure(response, identity_, 405, "there is nothing to delete");
+    if (meant->access == Access::kPrivileged) response.same_origin_only();
+    const net::Verdict verdict = net::judge(meant->access, request, snapshot->http_api);
     if (verdict.status == 401) response.header("WWW-Authenticate", net::kChallenge);
     if (verdict.status) return send_failure(response, identity_, verdict.status, verdict.why);
-    if (row.debug && !snapshot->http_api.debug)
+    if (meant->debug && !snapshot->http_api.debug)
         return send_failure(response, identity_, 404, "debugging is off: http_api { debug on; }");
-    return row.handler(request, response);
+    return meant->handler(request, response);
 }
 
 // One step down from the path: what the route table has there.

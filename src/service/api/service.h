@@ -39,9 +39,10 @@ struct Parts {
 
 class Service {
   public:
-    // signature, version: of this server.
-    Service(config::SnapshotPtr snapshot, Parts parts, std::string signature, std::string version);
+    Service(config::SnapshotPtr snapshot, Parts parts, Build build);
 
+    // Before it starts, and before whoever else serves them.
+    void add_routes();
     base::Result<void> start();
     void stop_accepting() {}
     // Who asks the API does not keep the server from ending.
@@ -59,11 +60,13 @@ class Service {
 
   private:
     base::Result<void> listen(const config::ListenAddresses& addresses, std::shared_ptr<runtime::TlsContext> tls);
-    void add_routes();
     void add_listings();
     void add_health();
+    void tell_who_may_change() const;
+    bool reads_by_post(const Endpoint& row) const;
+    const Endpoint* find_row(std::string_view pattern, http::Method method) const;  // null: there is none
     // A route behind the check of who calls. Debugging ones are not there while debug is off.
-    void add(Endpoint endpoint);
+    void add_route(const Endpoint& row);
     base::Result<void> serve(const Endpoint& row, net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> list_below(std::string_view path, net::HttpResponse& response);
     net::HttpServerOptions options() const;
@@ -79,7 +82,7 @@ class Service {
     Debug debug_;
     Raw raw_;
     net::TlsPair tls_pair_{"http_api/https"};
-    std::vector<Endpoint> rows_;
+    std::vector<Endpoint> rows_;  // complete once it has started; does not move then
     net::HttpServer server_;
 };
 

@@ -25,7 +25,8 @@ class ApiTest : public runtime::testing::RuntimeTest {
         snapshot_->http_api.listen = {{"127.0.0.1", 0}};
         snapshot_->http_api.debug = true;
         service_ = std::make_unique<Service>(snapshot_, Parts{sessions_, registry_, router_, others_, operations_, {}},
-                                             "SRS/1.2.3", "1.2.3");
+                                             Build{"SRS/1.2.3", "1.2.3", "7.8.9", "2026-01-02 03:04:05", 7, "c++"});
+        service_->add_routes();
         ASSERT_TRUE(ok(service_->start()));
     }
     void TearDown() override {
@@ -98,8 +99,93 @@ TEST_F(ApiTest, ListsWhatThereIs) {
 
 TEST_F(ApiTest, Versions) {
     const Json data = json("/api/v1/versions")["data"];
-    EXPECT_EQ(data, Json({{"major", 1}, {"minor", 2}, {"revision", 3}, {"version", "1.2.3"}}));
+    EXPECT_EQ(data,
+              Json({{"major", 7}, {"minor", 8}, {"revision", 9}, {"version", "7.8.9"}, {"server_version", "1.2.3"}}));
     EXPECT_EQ(ask("/api/v1/versions").header("Access-Control-Allow-Origin"), "*");
+}
+
+TEST_F(ApiTest, WhatIsNotThereHasACodeOfSrs) {
+    for (const auto& [path, code] : {std::pair("/api/v1/streams/vid-0", 2048), std::pair("/api/v1/clients/0", 2049),
+                                     std::pair("/api/v1/vhosts/vid-0", 2014)}) {
+        const Answer answer = ask(path);
+        EXPECT_EQ(answer.status, 200) << path;
+        EXPECT_EQ(Json::parse(answer.body, nullptr, false)["code"], code) << answer.body;
+    }
+    EXPECT_EQ(Json::parse(ask("/api/v1/clients/0", "", "DELETE").body)["code"], 2049);
+}
+
+TEST_F(ApiTest, WhatIsReadIsReadByPostToo) {
+    EXPECT_EQ(Json::parse(ask("/api/v1/summaries", "", "POST", "{}").body)["code"], 0);
+    EXPECT_EQ(ask("/api/v1/streams/", "", "POST", "x").status, 200);
+    EXPECT_EQ(ask("/api/v1/streams/", "", "PUT", "x").status, 405);
+    EXPECT_EQ(ask("/api/v1/streams/vid-0/recording", "", "POST", "{").status, 501) << "it has a POST of its own";
+    EXPECT_EQ(ask("/healthz", "", "POST", "x").status, 405);
+}
+
+TEST_F(ApiTest, ReloadFetchTellsOfTheLastReload) {
+    EXPECT_EQ(ask("/api/v1/raw?rpc=reload-fetch").status, 403);
+    snapshot_->http_api.raw_api.enabled = true;
+    EXPECT_EQ(json("/api/v1/raw?rpc=reload-fetch")["data"],
+              Json({{"err", 0}, {"msg", "Success"}, {"state", 0}, {"rid", "0"}}));
+    operations_.last_reload.number = 3;
+    operations_.last_reload.error = "bad";
+    EXPECT_EQ(json("/api/v1/raw?rpc=reload-fetch")["data"],
+              Json({{"err", 1023}, {"msg", "bad"}, {"state", 10}, {"rid", "3"}}));
+    operations_.last_reload.ok = true;
+    EXPECT_EQ(json("/api/v1/raw?rpc=reload-fetch")["data"]["state"], 90);
+}
+
+TEST_F(ApiTest, Jsonp) {
+    const Answer script = ask("/api/v1/versions?callback=angular.callbacks._0");
+    EXPECT_EQ(script.header("Content-Type"), "text/javascript; charset=utf-8");
+    EXPECT_EQ(script.header("X-Content-Type-Options"), "nosniff");
+    ASSERT_TRUE(script.body.starts_with("/**/angular.callbacks._0({") && script.body.ends_with("});\n")) << script.body;
+    for (const char* bad : {"", "a(", "alert%281%29", "1a", ".a", "a..b", "a.", "a%20b", "%3Cscript%3E", "a%3Bb"}) {
+        const Answer answer = ask(fmt::format("/api/v1/versions?callback={}", bad));
+        EXPECT_EQ(answer.status, 400) << bad;
+        EXPECT_EQ(answer.header("Content-Type"), "application/json") << bad;
+    }
+    EXPECT_EQ(ask("/api/v1/versions?callback=" + std::string(129, 'a')).status, 400);
+    // An error's text reaches the page.
+    const Answer missing = ask("/api/v1/streams/vid-0?callback=f");
+    EXPECT_EQ(missing.status, 200);
+    EXPECT_NE(missing.body.find("2048"), std::string::npos);
+    EXPECT_EQ(ask("/api/v1/summaries?callback=f", "", "POST", "x").header("Content-Type"), "application/json");
+    // A long list is sent in pieces.
+    std::vector<std::unique_ptr<Viewer>> viewers;
+    for (int i = 0; i < 900; ++i) viewers.push_back(std::make_unique<Viewer>(sessions_, fmt::format("v{}", i)));
+    const Answer list = ask("/api/v1/clients?count=900&callback=f");
+    EXPECT_EQ(list.header("Content-Length"), std::to_string(list.body.size()));
+    ASSERT_TRUE(list.body.starts_with("/**/f({") && list.body.ends_with("});\n"));
+    EXPECT_EQ(Json::parse(list.body.substr(6, list.body.size() - 9), nullptr, false)["clients"].size(), 900u);
+}
+
+TEST_F(ApiTest, JsonpReadsAndDeletesForPagesThatMay) {
+    const auto code = [this](std::string_view query, std::string_view fields = {}) {
+        const std::string body = ask(fmt::format("/api/v1/clients/0?callback=f{}", query), fields).body;
+        return Json::parse(body.substr(6, body.size() - 9), nullptr, false)["code"].get<int>();
+    };
+    EXPECT_EQ(code("&method=DELETE"), 2049);
+    EXPECT_EQ(code("&method=DELETE", "Sec-Fetch-Site: same-site\r\nUser-Agent: Mozilla/5.0\r\n"), 2049);
+    EXPECT_EQ(code("&method=DELETE", "Referer: http://127.0.0.1:8080/console\r\n"), 2049);
+    EXPECT_EQ(code("&method=DELETE", "Sec-Fetch-Site: cross-site\r\n"), 403);
+    EXPECT_EQ(code("&method=DELETE", "Referer: http://evil.example/\r\n"), 403);
+    EXPECT_EQ(code("&method=DELETE", "User-Agent: Mozilla/5.0\r\n"), 403) << "a browser that does not say";
+    EXPECT_EQ(code("&method=DELETE", "X-Forwarded-For: 192.0.2.1\r\n"), 403) << "who may not change";
+    EXPECT_EQ(code("&method=PUT"), 400);
+    EXPECT_EQ(code("", "Sec-Fetch-Site: cross-site\r\n"), 2049) << "reading is for all pages";
+    EXPECT_NE(ask("/api/v1/config?callback=f").body.find("not by callback"), std::string::npos);
+    EXPECT_NE(ask("/api/v1/summaries?callback=f&method=DELETE").body.find("nothing to delete"), std::string::npos);
+    // Not where the browser adds what others do not have, nor where pages of other sites are kept out.
+    snapshot_->http_api.crossdomain = false;
+    EXPECT_EQ(code("", "Sec-Fetch-Site: cross-site\r\n"), 403);
+    EXPECT_EQ(code("", "Sec-Fetch-Site: same-site\r\n"), 2049);
+    snapshot_->http_api.crossdomain = true;
+    snapshot_->http_api.auth = {true, "admin", "secret", {}, {}};
+    const std::string password = "Authorization: Basic YWRtaW46c2VjcmV0\r\n";
+    EXPECT_EQ(code("", password + "Sec-Fetch-Site: cross-site\r\n"), 403);
+    EXPECT_EQ(code("", password + "Sec-Fetch-Site: same-site\r\n"), 2049);
+    EXPECT_EQ(ask("/api/v1/clients/0?callback=f").status, 401) << "the browser asks for a password";
 }
 
 TEST_F(ApiTest, CoroutinesSayWhatTheyWaitFor) {

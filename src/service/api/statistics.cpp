@@ -163,24 +163,23 @@ std::vector<Endpoint> Statistics::endpoints(net::HttpHandler closed) {
         row.handler = [this, member](Request& request, Response& response) {
             return (this->*member)(request, response);
         };
-        if (row.pattern.ends_with('}')) {
-            row.failures = {{404, "it is not there"}};
-        } else {
-            row.parameters = page_parameters();
-        }
+        if (!row.pattern.ends_with('}')) row.parameters = page_parameters();
         all.push_back(std::move(row));
     };
     add("/api/v1/vhosts", "the vhosts of the configuration", "total:int vhosts[@Vhost]", &Statistics::vhosts);
-    add("/api/v1/vhosts/{id}", "one of them, by id or name", "vhost@Vhost", &Statistics::vhost);
+    add("/api/v1/vhosts/{id}", "one of them, by id or name; code 2014: there is none", "vhost?@Vhost error?:str",
+        &Statistics::vhost);
     add("/api/v1/streams", "the streams that are published or waited for", "total:int streams[@Stream]",
         &Statistics::streams);
-    add("/api/v1/streams/{id}", "one of them", "stream@Stream", &Statistics::stream);
+    add("/api/v1/streams/{id}", "one of them; code 2048: it is not there", "stream?@Stream error?:str",
+        &Statistics::stream);
     add("/api/v1/clients", "who publishes and plays; closed=true: who did, with the reason of its end",
         "total:int clients[@Client]", &Statistics::clients);
     all.back().parameters.push_back({Parameter::In::kQuery, "closed", Parameter::Type::kBoolean,
                                      "the last 1,000 sessions that ended, the newest first, with started_ms, ended_ms, "
                                      "reason and text"});
-    add("/api/v1/clients/{id}", "one of them", "client@Client", &Statistics::client);
+    add("/api/v1/clients/{id}", "one of them; code 2049: it is not there", "client?@Client error?:str",
+        &Statistics::client);
     return all;
 }
 
@@ -244,7 +243,7 @@ base::Result<void> Statistics::vhost(Request& request, Response& response) {
         body["vhost"] = vhost_json(vhost, keys());
         return send_json(response, body);
     }
-    return send_failure(response, identity_, 404, "there is no such vhost");
+    return send_missing(response, identity_, Missing::kVhost);
 }
 
 Json Statistics::vhost_json(const config::Vhost& vhost, const std::vector<live::StreamKey>& keys) const {
@@ -281,8 +280,7 @@ base::Result<void> Statistics::streams(Request& request, Response& response) {
 base::Result<void> Statistics::stream(Request& request, Response& response) {
     TRY(sessions_.count(kFreshMs));
     live::StreamKey key;
-    if (!find_stream(request.capture("id"), key))
-        return send_failure(response, identity_, 404, "there is no such stream");
+    if (!find_stream(request.capture("id"), key)) return send_missing(response, identity_, Missing::kStream);
     return send_one(response, identity_, "stream", [&](JsonText& out) { put_stream(out, key); });
 }
 
@@ -346,8 +344,7 @@ base::Result<void> Statistics::clients(Request& request, Response& response) {
 
 base::Result<void> Statistics::client(Request& request, Response& response) {
     const net::Session* session = sessions_.find(request.capture("id"));
-    if (!session || !session->stream_account())
-        return send_failure(response, identity_, 404, "there is no such client");
+    if (!session || !session->stream_account()) return send_missing(response, identity_, Missing::kClient);
     return send_one(response, identity_, "client", [&](JsonText& out) { put_client(out, *session); });
 }
 

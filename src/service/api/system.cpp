@@ -157,7 +157,8 @@ Json System::summaries() const {
 }
 
 Json System::self_json() const {
-    return {{"version", identity_.version},
+    return {{"version", identity_.interface_version},
+            {"server_version", identity_.version},
             {"pid", getpid()},
             {"ppid", getppid()},
             {"argv", command_line_},

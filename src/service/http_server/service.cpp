@@ -1,6 +1,10 @@
 #include "service/http_server/service.h"
 
+#include <algorithm>
+
 #include "base/log.h"
+#include "config/listeners.h"
+#include "net/auth.h"
 #include "net/http_options.h"
 #include "net/static_files.h"
 
@@ -23,9 +27,10 @@ bool mount_is_for(std::string_view mount, std::string_view host) {
 }  // namespace
 
 Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, net::HttpRouter& router,
-                 net::FileAccess& access, std::string server_name)
+                 const net::HttpRouter& api, net::FileAccess& access, std::string server_name)
     : snapshot_(std::move(snapshot)),
       router_(router),
+      api_(api),
       access_(access),
       server_name_(std::move(server_name)),
       server_(sessions, router, options()) {
@@ -35,13 +40,26 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, net:
 net::HttpServerOptions Service::options() const {
     auto options = net::http_server_options(snapshot_->http_server, snapshot_->global);
     options.response.server_name = server_name_;
+    auto shares = [this](const auto& addresses) {
+        return std::ranges::any_of(addresses,
+                                   [this](const auto& address) { return config::is_shared(*snapshot_, address); });
+    };
+    if (shares(snapshot_->http_server.listen) || shares(snapshot_->http_server.https.listen)) {
+        options.reserve = net::kOperatorReserve;
+        options.may_use_reserve = [this](const http::Request& message, std::string_view client_ip) {
+            return net::is_operator(message, client_ip, snapshot_->http_api);
+        };
+    }
     return options;
 }
 
 base::Result<void> Service::listen(const config::ListenAddresses& addresses, std::shared_ptr<runtime::TlsContext> tls) {
     for (const config::ListenAddress& address : addresses) {
-        TRY(server_.listen({address.host, address.port}, tls), tls ? "http_server/https/listen" : "http_server/listen");
-        base::log::trace("{} listens on {}", tls ? "HTTPS" : "HTTP", address.text());
+        const bool is_shared = config::is_shared(*snapshot_, address);
+        TRY(server_.listen({address.host, address.port, address.ipv6_only}, tls, is_shared ? &shared_ : nullptr),
+            tls ? "http_server/https/listen" : "http_server/listen");
+        base::log::trace("{}{} listens on {}", tls ? "HTTPS" : "HTTP", is_shared ? " with the API" : "",
+                         address.text());
     }
     return {};
 }
@@ -57,6 +75,11 @@ base::Result<void> Service::start() {
         return serve_file(request, response);
     };
     router_.add(std::move(route));
+    for (net::HttpRoute one : api_.routes()) {
+        one.still_served = [] { return true; };
+        shared_.add(std::move(one));
+    }
+    for (const net::HttpRoute& one : router_.routes()) shared_.add(one);
     // The certificate first: with a bad one nothing listens.
     std::shared_ptr<runtime::TlsContext> tls;
     if (http.https.enabled) tls = TRY(tls_pair_.load(http.https.cert, http.https.key));

@@ -18,9 +18,11 @@ namespace service::http_server {
 
 class Service {
   public:
-    // server_name: for the Server field. The references outlive it. It tells `access` the configuration.
-    Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, net::HttpRouter& router, net::FileAccess& access,
-            std::string server_name);
+    // api: the API's routes, served too where http_api has the same address (config::is_shared), to the very end; they
+    // are complete when this starts. server_name: for the Server field. The references outlive it. It tells `access`
+    // the configuration.
+    Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, net::HttpRouter& router,
+            const net::HttpRouter& api, net::FileAccess& access, std::string server_name);
 
     base::Result<void> start();
     void stop_accepting() { server_.stop_accepting(); }
@@ -39,6 +41,8 @@ class Service {
 
     config::SnapshotPtr snapshot_;
     net::HttpRouter& router_;
+    const net::HttpRouter& api_;
+    net::HttpRouter shared_;  // all of both
     net::FileAccess& access_;
     std::string server_name_;
     net::TlsPair tls_pair_{"http_server/https"};

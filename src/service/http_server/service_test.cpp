@@ -32,7 +32,7 @@ class HttpServerServiceTest : public runtime::testing::RuntimeTest {
         snapshot_->http_server.enabled = true;
         snapshot_->http_server.listen = {{"127.0.0.1", 0}};
         snapshot_->http_server.dir = base_ / "html";
-        service_ = std::make_unique<Service>(snapshot_, sessions_, router_, access_, "SRS/test");
+        service_ = std::make_unique<Service>(snapshot_, sessions_, router_, api_, access_, "SRS/test");
     }
     void TearDown() override {
         service_->stop();
@@ -69,7 +69,7 @@ class HttpServerServiceTest : public runtime::testing::RuntimeTest {
     fs::path base_;
     std::shared_ptr<config::Snapshot> snapshot_;
     net::SessionTable sessions_;
-    net::HttpRouter router_;
+    net::HttpRouter router_, api_;
     net::Gate gate_;
     net::FileAccess access_{gate_};
     std::unique_ptr<Service> service_;

@@ -115,12 +115,15 @@ void Report::about(Text& text, const Identity& identity, const config::Exporter&
                     1);
     }
     text.family("srs_build_info", Type::kGauge, "What server this is.");
-    Labels labels{{"server", identity.server},
-                  {"service", identity.service},
-                  {"pid", identity.pid},
-                  {"major", std::string_view(identity.version).substr(0, identity.version.find('.'))},
-                  {"version", identity.version},
-                  {"code", identity.signature}};
+    Labels labels{
+        {"server", identity.server},
+        {"service", identity.service},
+        {"pid", identity.pid},
+        {"build_date", identity.build_date},
+        {"major", std::string_view(identity.interface_version).substr(0, identity.interface_version.find('.'))},
+        {"version", identity.interface_version},
+        {"server_version", identity.version},
+        {"code", identity.signature}};
     if (!exporter.label.empty()) labels.add("label", exporter.label);
     if (!exporter.tag.empty()) labels.add("tag", exporter.tag);
     text.sample(labels, 1);

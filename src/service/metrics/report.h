@@ -23,8 +23,10 @@ struct Identity {
     std::string server;
     std::string service;
     std::string pid;
-    std::string version;    // "0.1.0"
-    std::string signature;  // "SRS/0.1.0"
+    std::string version;            // "0.1.0"
+    std::string signature;          // "SRS/0.1.0"
+    std::string interface_version;  // "7.0.18", of SRS
+    std::string build_date;
 };
 
 class Report {

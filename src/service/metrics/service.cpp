@@ -41,7 +41,7 @@ net::HttpServerOptions Service::options() const {
 base::Result<void> Service::start() {
     if (!snapshot_->exporter.enabled) return {};
     for (const config::ListenAddress& address : snapshot_->exporter.listen) {
-        TRY(server_.listen({address.host, address.port}), "exporter/listen");
+        TRY(server_.listen({address.host, address.port, address.ipv6_only}), "exporter/listen");
         base::log::trace("metrics are at {}, /metrics", address.text());
     }
     return {};
@@ -53,7 +53,7 @@ void Service::reload(const config::SnapshotPtr& next) {
 }
 
 base::Result<void> Service::serve(net::HttpRequest& request, net::HttpResponse& response) {
-    const net::Verdict verdict = net::judge(net::ApiAccess::kRead, request, snapshot_->http_api.auth);
+    const net::Verdict verdict = net::judge(net::ApiAccess::kRead, request, snapshot_->http_api);
     if (verdict.status == 401) response.header("WWW-Authenticate", net::kChallenge);
     if (verdict.status) return response.send_error(verdict.status, verdict.why);
     TRY(renew());

@@ -143,6 +143,7 @@ void Signaling::add_routes(net::HttpRouter& router) {
         route.methods = {http::Method::kGet};
         route.pattern = page.path;
         route.summary = page.summary;
+        route.is_fallback = true;
         route.handler = [text = page.text](net::HttpRequest&, net::HttpResponse& response) {
             response.header("Cache-Control", "no-cache");
             return response.send(200, "text/html; charset=utf-8", text);
