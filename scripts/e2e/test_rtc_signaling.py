@@ -322,7 +322,7 @@ def test_hooks_are_asked_and_told(servers):
         (published,), (ended,) = asked.bodies("on_publish"), asked.bodies("on_unpublish")
         for body in (published, ended):
             assert body["client_id"] in place and body["stream_url"] == "/live/one", f"{body} of {place}"
-            assert body["param"] == "?app=live&stream=one&k=v&token=t0ken", body
+            assert body["param"] == "app=live&stream=one&k=v&token=t0ken", body
         assert len(asked.bodies("on_play")) == 1 and not asked.bodies("on_stop"), "who was refused has no end"
         assert not clients(server, "rtc-play")
 

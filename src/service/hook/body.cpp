@@ -25,12 +25,20 @@ Json common(std::string_view action, const Identity& identity, const net::Visito
     return body;
 }
 
+// As SRS tells it: of WebRTC without the question mark.
+std::string_view told_param(const net::Visitor& visitor) {
+    std::string_view param = visitor.param;
+    const bool is_rtc = visitor.type == net::SessionType::kRtcPublish || visitor.type == net::SessionType::kRtcPlay;
+    if (is_rtc && param.starts_with('?')) param.remove_prefix(1);
+    return param;
+}
+
 // What a file or a segment is made of.
 Json of_publisher(std::string_view action, const Identity& identity, const net::Visitor& publisher) {
     Json body = common(action, identity, publisher);
     body["tcUrl"] = publisher.tc_url;
     body["stream"] = publisher.stream;
-    body["param"] = publisher.param;
+    body["param"] = told_param(publisher);
     return body;
 }
 
@@ -63,7 +71,7 @@ std::string client_body(net::Hook hook, const Identity& identity, const net::Vis
     }
     body["tcUrl"] = visitor.tc_url;
     body["stream"] = visitor.stream;  // of on_connect empty: it is not known yet
-    body["param"] = visitor.param;
+    body["param"] = told_param(visitor);
     if (hook == net::Hook::kOnPlay || hook == net::Hook::kOnConnect) body["pageUrl"] = visitor.page_url;
     if (hook == net::Hook::kOnConnect) return base::to_text(body);
     add_stream(body, visitor);

@@ -55,7 +55,10 @@ net::ClientDetails LiveViewer::details() const {
     const std::string_view tc_url = origin_.get();
     const std::string_view page_url = tc_url.data() + tc_url.size() + 1;
     const std::string_view params = page_url.data() + page_url.size() + 1;
-    return {std::string(tc_url), std::string(page_url), {}, std::string(params)};
+    // SRS tells hooks rtmp://, and its API what was asked for.
+    const size_t scheme = tc_url.find("://");
+    std::string url = "http" + std::string(tc_url.substr(std::min(scheme, tc_url.size())));
+    return {std::move(url), std::string(page_url), {}, std::string(params)};
 }
 
 net::Traffic LiveViewer::traffic() const {
