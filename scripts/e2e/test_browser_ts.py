@@ -41,3 +41,25 @@ def test_mpegts_js_in_chromium(servers, tool, tmp_path, scheme):
         finally:
             page.close()
     assert seen["width"] > 0 and seen["sound"] > 0, f"picture and sound: {seen}"
+
+
+def test_mpegts_js_before_its_publisher(servers, tool, tmp_path):
+    """A 404 would stop it for good."""
+    if not browser.is_there(MPEGTS_JS):
+        pytest.skip("scripts/test installs mpegts.js and Chromium")
+    server = servers(vhosts=default_vhost(play="mw_latency 100;"))
+    tags = media.from_keyframe(media.with_b_frames())
+    page = browser.Browser(tool, tmp_path, PAGE.replace('"mpegts"', '"flv"'), server.http_url("live/later.flv"))
+    try:
+        wait_until(page.last, 60, lambda: f"the page runs\n{page.process.text()[-2000:]}")
+        server.wait_players("live/later", 1)
+        with publishing.Steady(rtmp.publisher(server, "live", "later", timeout=scaled(10)), tags):
+
+            def plays():
+                last = page.last()
+                assert not last["errors"], f"mpegts.js complains: {last}"
+                return last["frames"] > 40
+
+            wait_until(plays, 60, lambda: f"40 frames; {page.last()}\n{page.process.text()[-2000:]}", 0.2)
+    finally:
+        page.close()

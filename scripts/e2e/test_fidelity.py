@@ -46,7 +46,7 @@ def test_ffmpeg_publishes_and_all_players_get_it(server, tool, tmp_path, source)
     dump_path = tmp_path / "dump.flv"
     dump = tool(["rtmpdump", "--live", "-q", "-r", server.rtmp_url("live/one"), "-o", dump_path])
     own = publishing.Collector(http.Live(server.http_port, "/live/one.flv", wait=False, timeout=scaled(30)))
-    websocket = publishing.Collector(http.WebSocket(server.http_port, "/live/one.flv", timeout=scaled(30)))
+    websocket = publishing.Collector(http.WebSocket(server.http_port, "/live/one.flv", wait=False, timeout=scaled(30)))
     server.wait_players("live/one", 5)
     publish(tool, server, path, "one").finish(20)
 
@@ -68,7 +68,7 @@ def test_hevc_by_enhanced_rtmp(server, tool, tmp_path):
     by_rtmp, rtmp_out = recorder(tool, tmp_path, server.rtmp_url("live/hevc"), "rtmp", ffmpeg.command9)
     by_http, http_out = recorder(tool, tmp_path, server.http_url("live/hevc.flv"), "http", ffmpeg.command9)
     own = publishing.Collector(http.Live(server.http_port, "/live/hevc.flv", wait=False, timeout=scaled(30)))
-    websocket = publishing.Collector(http.WebSocket(server.http_port, "/live/hevc.flv", timeout=scaled(30)))
+    websocket = publishing.Collector(http.WebSocket(server.http_port, "/live/hevc.flv", wait=False, timeout=scaled(30)))
     server.wait_players("live/hevc", 4)
     publish(tool, server, path, "hevc", ffmpeg.command9).finish(20)
 
@@ -115,7 +115,7 @@ def test_own_client_both_ways(server, scheme, fmle):
     """Each handshake, and publishing as OBS does and as Flash did."""
     tags = media.tags(media.with_b_frames())
     own = publishing.Collector(rtmp.player(server, "live", "own", scheme=scheme, timeout=scaled(20)))
-    web = publishing.Collector(http.WebSocket(server.http_port, "/live/own.flv", timeout=scaled(20)))
+    web = publishing.Collector(http.WebSocket(server.http_port, "/live/own.flv", wait=False, timeout=scaled(20)))
     with rtmp.publisher(server, "live", "own", scheme=scheme, fmle=fmle) as client:
         publishing.send_all(client, tags, SPEED * 2)
     flv.assert_same(tags, own.finish(scaled(20), "RTMP"), "RTMP")
@@ -192,7 +192,7 @@ def test_flv_header_says_which_tracks(server, kind, audio, video, way):
     if way == "http":
         source = http.Live(server.http_port, "/live/tracks.flv", wait=False, timeout=scaled(20))
     else:
-        source = http.WebSocket(server.http_port, "/live/tracks.flv", timeout=scaled(20))
+        source = http.WebSocket(server.http_port, "/live/tracks.flv", wait=False, timeout=scaled(20))
     header = flv_header_and_tags(server, source, "tracks", media.tags(path))
     assert (header.has_audio, header.has_video) == (
         audio,

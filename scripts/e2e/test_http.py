@@ -13,7 +13,8 @@ BODY = bytes(range(256)) * 40
 
 
 @pytest.fixture
-def files(server):
+def files(servers):
+    server = servers(vhosts=default_vhost(remux="wait_publisher_timeout 100;"))
     (server.dir / "html" / "a.bin").write_bytes(BODY)
     (server.dir / "html" / "page.html").write_text("<html>a page</html>")
     (server.dir / "html" / "sub").mkdir()
@@ -242,7 +243,8 @@ def wait_for_frame(socket, opcode, payload=None):
     raise AssertionError(f"no frame with opcode {opcode} among 1000")
 
 
-def test_websocket_of_an_unknown_stream(server):
+def test_websocket_of_an_unknown_stream(servers):
+    server = servers(vhosts=default_vhost(remux="wait_publisher_timeout 100;"))
     with http.WebSocket(server.http_port, "/live/none.flv") as socket:
         assert socket.response.status == 404, socket.response.describe()
 
@@ -307,7 +309,7 @@ def test_rtmps_and_https(secure, tool, tmp_path):
     players = {
         "RTMPS": rtmp.player(secure, "live", "tls", port=secure.rtmps_port, tls=True, timeout=scaled(20)),
         "HTTPS-FLV": http.Live(secure.https_port, "/live/tls.flv", tls=True, wait=False, timeout=scaled(20)),
-        "WSS-FLV": http.WebSocket(secure.https_port, "/live/tls.flv", tls=True, timeout=scaled(20)),
+        "WSS-FLV": http.WebSocket(secure.https_port, "/live/tls.flv", tls=True, wait=False, timeout=scaled(20)),
     }
     collectors = {name: publishing.Collector(player) for name, player in players.items()}
     recording = tool(

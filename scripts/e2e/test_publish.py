@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from lib import ffmpeg, flv, http, media, publishing, rtmp
+from lib import api, ffmpeg, flv, http, media, publishing, rtmp
 from lib.server import default_vhost
 from lib.timing import SLOW, scaled, wait_until
 
@@ -107,14 +107,50 @@ def test_http_player_before_the_publisher_gets_404(servers):
         assert response.status == 404, f"with wait_publisher off the answer should be 404: {response.describe()}"
 
 
-def test_http_player_before_the_publisher_waits_where_configured(servers):
-    server = servers(vhosts=default_vhost(remux="wait_publisher on;"))
+def test_http_player_before_the_publisher_waits(servers):
+    server = servers()
     tags = media.tags(media.plain())
     early = publishing.Collector(http.Live(server.http_port, "/live/later.flv", wait=False, timeout=scaled(20)))
-    time.sleep(0.5)
+    server.wait_players("live/later", 1)
     with rtmp.publisher(server, "live", "later") as client:
         publishing.send_all(client, tags, 20)
     flv.assert_same(tags, early.finish(scaled(20), "the early player"), "the early player")
+
+
+def test_a_file_does_not_wait_for_a_publisher(servers):
+    server = servers()
+    (server.dir / "html/live").mkdir()
+    (server.dir / "html/live/song.mp3").write_bytes(b"a song")
+    began = time.monotonic()
+    assert http.get(server.http_port, "/live/song.mp3").body == b"a song"
+    assert time.monotonic() - began < scaled(5), "a file is served at once"
+
+
+def test_players_that_wait_are_bounded_and_take_nothing_from_others(servers):
+    """Of one address and in all; one more gets 404 at once, and a bystander's stream goes on."""
+    server = servers(
+        top="max_waiting_players 60; address_limits { waiting_players 40; exempt none; }\n" + api.CONF % "",
+        vhosts=default_vhost(remux=f"wait_publisher_timeout {int(scaled(3000))};"),
+    )
+    waiting = []
+    with publishing.Steady(rtmp.publisher(server, "live", "here"), media.tags(media.plain())) as steady:
+        with http.Live(server.http_port, "/live/here.flv") as bystander:
+            assert bystander.tags()
+            try:
+                for i in range(100):
+                    source = "127.0.0.2" if i < 70 else "127.0.0.3"
+                    waiting.append(http.Live(server.http_port, f"/live/none{i}.flv", wait=False, source=source))
+                statuses = [live.read_head().status for live in waiting]
+                assert statuses == [404] * 100, statuses
+                assert bystander.tags() and steady.error is None, f"the bystander plays on: {steady.error}"
+                began = time.monotonic()
+                assert http.get_status(server.http_port, "/live/here.flv") == 200, "who need not wait comes in"
+                assert time.monotonic() - began < scaled(2), "at once"
+            finally:
+                for live in waiting:
+                    live.close()
+    waits = server.log().count("flv-play waits")
+    assert waits == 60, f"40 of one address and 20 of the other may wait: {waits}"
 
 
 # --- one publisher at a time

@@ -41,6 +41,8 @@ void add_limits(std::vector<Row>& rows) {
                        "HLS viewers (hls_ctx) that one address may have at once; 0: any number."));
     rows.push_back(row(scope, "rtc_offers", &A::rtc_offers, 100, count(0, 1'000'000), kLive,
                        "WebRTC offers of one address that are not connected yet; 0: any number."));
+    rows.push_back(row(scope, "waiting_players", &A::waiting_players, 100, count(0, 1'000'000), kLive,
+                       "HTTP players of one address that wait for a publisher (wait_publisher); 0: any number."));
     rows.push_back(row(scope, "exempt", &A::exempt,
                        {*base::IpNetwork::parse("127.0.0.0/8"), *base::IpNetwork::parse("::1")}, none(), kLive,
                        "Addresses and networks without these limits: this machine, proxies; none: there are none."));

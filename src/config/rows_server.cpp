@@ -33,6 +33,9 @@ void add_global(std::vector<Row>& rows) {
                        "more, one that has not asked for anything yet is closed, or else it is refused."));
     rows.push_back(row(scope, "max_hls_viewers", &G::max_hls_viewers, 20'000, count(1, 10'000'000), kLive,
                        "HLS viewers (hls_ctx) at once. They are no connections; one more is answered with 503."));
+    rows.push_back(
+        row(scope, "max_waiting_players", &G::max_waiting_players, 2000, count(1, 1'000'000), kLive,
+            "HTTP players at once that wait for a publisher (wait_publisher); one more is answered with 404."));
     rows.push_back(row(scope, "daemon", &G::daemon, true, none(), kRestart, "Go into the background after the start."));
     rows.push_back(row(scope, "utc_time", &G::utc_time, false, none(), kLive,
                        "Times in the log and in file names are UTC instead of local time."));

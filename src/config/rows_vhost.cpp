@@ -96,8 +96,12 @@ void add_http(std::vector<Row>& rows) {
         row(remux, "mount", &H::mount, "[vhost]/[app]/[stream].flv", none(), kLive,
             "The URL of a stream, with its variables; a part before the first / is the host. The request's own "
             "extension says the format: .flv, .ts, .aac or .mp3."));
-    rows.push_back(row(remux, "wait_publisher", &H::wait_publisher, false, none(), kLive,
-                       "A viewer that asks before the publisher came waits for it; otherwise it gets 404."));
+    rows.push_back(
+        row(remux, "wait_publisher", &H::wait_publisher, true, none(), kLive,
+            "A player that asks before the publisher came waits for it, and then gets 404; off: at once. What "
+            "is called as hls_ts_file says gets 404 at once: it is a segment that is gone."));
+    rows.push_back(row(remux, "wait_publisher_timeout", &H::wait_publisher_timeout, 30'000, milliseconds(100, 600'000),
+                       kLive, "How long it waits."));
 
     const Scope files{"vhost/http_static",
                       [](const auto& root) -> decltype(auto) { return (root.vhost->http_static); }};

@@ -28,6 +28,7 @@ struct Global {
     std::string srs_log_file{};
     int max_connections{};
     int max_hls_viewers{};
+    int max_waiting_players{};
     bool daemon{};
     bool utc_time{};
     int pithy_print_ms{};
@@ -160,8 +161,9 @@ struct AddressLimits {
     int connections{};  // at once; 0: no limit
     double rate{};      // new ones a second; 0: no limit
     int burst{};        // so many more than the rate at once
-    int hls_viewers{};  // and rtc_offers: at once; 0: no limit
+    int hls_viewers{};  // and the two below: at once; 0: no limit
     int rtc_offers{};
+    int waiting_players{};
     IpNetworks exempt{};
 };
 
@@ -243,6 +245,7 @@ struct VhostHttpRemux {
     bool guess_has_av{};
     std::string mount{};
     bool wait_publisher{};
+    int wait_publisher_timeout{};
 };
 
 struct VhostHttpStatic {

@@ -78,8 +78,10 @@ class Admission {
 
     AddressQuota& hls_viewers() { return hls_viewers_; }
     AddressQuota& rtc_offers() { return rtc_offers_; }
+    AddressQuota& waiting_players() { return waiting_players_; }
     const AddressQuota& hls_viewers() const { return hls_viewers_; }
     const AddressQuota& rtc_offers() const { return rtc_offers_; }
+    const AddressQuota& waiting_players() const { return waiting_players_; }
 
     size_t connections() const { return connections_; }
     bool is_full() const { return options_.max_connections > 0 && connections_ >= options_.max_connections; }
@@ -99,6 +101,8 @@ class Admission {
     AddressQuota hls_viewers_{"HLS viewers", "address_limits.hls_viewers", "max_hls_viewers"};
     AddressQuota rtc_offers_{"WebRTC offers that are not connected", "address_limits.rtc_offers",
                              "rtc_server.max_offers"};
+    AddressQuota waiting_players_{"HTTP players that wait for a publisher", "address_limits.waiting_players",
+                                  "max_waiting_players"};
     size_t connections_ = 0;
     uint64_t refused_total_ = 0;
 };

@@ -164,6 +164,9 @@ struct Limits : WithoutClients {
                                             limits.exempt});
         // In all by rtc_server.max_offers: there the oldest makes room.
         admission.rtc_offers().set_limits({static_cast<size_t>(limits.rtc_offers), 0, 0, 0, limits.exempt});
+        admission.waiting_players().set_limits({static_cast<size_t>(limits.waiting_players),
+                                                static_cast<size_t>(next->global.max_waiting_players), 0, 0,
+                                                limits.exempt});
     }
 };
 

@@ -180,19 +180,24 @@ class Live(Connection):
 class WebSocket(Connection):
     """A live stream over WebSocket: binary messages that make up an FLV file."""
 
-    def __init__(self, port, path, tls=False, timeout=scaled(10), source=None, **headers):
+    def __init__(self, port, path, tls=False, timeout=scaled(10), source=None, wait=True, **headers):
         super().__init__(port, tls, timeout, source=source)
-        key = base64.b64encode(os.urandom(16)).decode()
+        self.key = base64.b64encode(os.urandom(16)).decode()
         self.requested = time.monotonic()
         upgrade = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec_WebSocket_Version": "13"}
-        self.request("GET", path, Sec_WebSocket_Key=key, **upgrade, **headers)
-        self.response = self.read_head()
+        self.request("GET", path, Sec_WebSocket_Key=self.key, **upgrade, **headers)
         self.flv = flv.Reader()
         self.ended = False
         self.close_code = None
+        self.response = None
+        if wait:
+            self._accept()
+
+    def _accept(self):
+        self.response = self.read_head()
         if self.response.status == 101:
             want = base64.b64encode(
-                hashlib.sha1((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()
+                hashlib.sha1((self.key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()
             ).decode()
             got = self.response.headers.get("sec-websocket-accept")
             assert got == want, f"Sec-WebSocket-Accept should be {want}, it is {got}"
@@ -217,6 +222,9 @@ class WebSocket(Connection):
     def tags(self):
         if self.ended:
             raise ConnectionError("the stream has ended")
+        if self.response is None:
+            self._accept()
+            assert self.response.status == 101, f"it should become a WebSocket: {self.response.describe()}"
         opcode, payload = self.frame()
         if opcode == 8:
             self.ended, self.close_code = True, struct.unpack(">H", payload[:2])[0] if payload else None

@@ -228,10 +228,12 @@ class Server:
 
     def wait_players(self, path, count):
         """Until it has taken that many players of the stream, app/name."""
-        joined = re.compile(rf"(RTMP play|flv-play started): \S+/{path}\b")
+        joined = re.compile(rf"RTMP play: \S+/{path}\b")
+        waits_or_plays = re.compile(rf"\[(\w+)\]\[\d+\] flv-play (?:waits|started): \S+/{path}\b")
 
         def playing():
-            return len(joined.findall(self.log()))
+            log = self.log()
+            return len(joined.findall(log)) + len(set(waits_or_plays.findall(log)))
 
         wait_until(lambda: playing() >= count, 10, lambda: f"{count} players of {path}; {playing()} came")
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/log.h"
+#include "config/path_match.h"
 #include "live/options.h"
 #include "net/http_visitor.h"
 #include "protocol/ts/program.h"
@@ -30,25 +31,39 @@ std::string_view what_lacks(const live::Stream& stream, Format format) {
     return {};
 }
 
+// That it is gone has to be told of at once.
+bool may_be_segment(const config::Vhost& vhost, std::string_view path) {
+    return vhost.hls.enabled && config::match_path(vhost.hls.ts_file, path.substr(1), vhost.name);
+}
+
 }  // namespace
 
 Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
                  net::HttpRouter& router, net::Gate& gate)
     : snapshot_(std::move(snapshot)), sessions_(sessions), registry_(registry), gate_(gate) {
-    net::HttpRoute route;
-    route.methods = {http::Method::kGet};
-    route.pattern = "/*";
-    route.summary =
-        "A live stream as FLV (over HTTP or WebSocket), MPEG-TS, AAC or MP3, at the vhost's http_remux.mount";
-    route.handler = [this](net::HttpRequest& request, net::HttpResponse& response) {
-        return handle(request, response);
+    auto add = [&](When when, bool is_fallback, const char* summary) {
+        net::HttpRoute route;
+        route.methods = {http::Method::kGet};
+        route.pattern = "/*";
+        route.summary = summary;
+        route.is_fallback = is_fallback;
+        route.handler = [this, when](net::HttpRequest& request, net::HttpResponse& response) {
+            return handle(when, request, response);
+        };
+        router.add(std::move(route));
     };
-    router.add(std::move(route));
+    add(When::kPublished, false,
+        "A live stream as FLV (over HTTP or WebSocket), MPEG-TS, AAC or MP3, at the vhost's http_remux.mount");
+    add(When::kLater, true, "The same, once it is published");
+    registry_.watch(*this);
 }
 
-Service::~Service() { stop(); }
+Service::~Service() {
+    stop();
+    registry_.unwatch(*this);
+}
 
-base::Result<void> Service::handle(net::HttpRequest& request, net::HttpResponse& response) {
+base::Result<void> Service::handle(When when, net::HttpRequest& request, net::HttpResponse& response) {
     config::SnapshotPtr snapshot = snapshot_;  // vhost lives as long
     const config::Vhost* vhost = snapshot->vhost(net::vhost_name(request.message));
     if (!vhost || !vhost->http_remux.enabled) return {};
@@ -56,26 +71,67 @@ base::Result<void> Service::handle(net::HttpRequest& request, net::HttpResponse&
     if (!mount.host().empty() && mount.host() != net::vhost_name(request.message)) return {};
     auto match = mount.match(request.message.path);
     if (!match) return {};
-    return play(request, response, *vhost, *match);
+    if (when == When::kPublished) {
+        if (!find_stream(*vhost, *match)) return {};
+    } else {
+        if (!vhost->http_remux.wait_publisher || request.is_head()) return {};
+        if (match->format == Format::kTs && may_be_segment(*vhost, request.message.path)) return {};
+    }
+    return play(when, request, response, *vhost, *match);
 }
 
-// Null: there is no such stream, and nobody waits for it.
+// Null: nobody publishes it.
 base::Ref<live::Stream> Service::find_stream(const config::Vhost& vhost, const MountMatch& match) {
-    live::StreamKey key{vhost.name, match.app, match.stream};
-    auto stream = registry_.find(key);
+    auto stream = registry_.find({vhost.name, match.app, match.stream});
+    if (!stream) return {};
     // A publisher that left may come back: until its viewers are ended others may join them.
-    if (stream && (stream->published() || (stream->unpublished_since_ms() > 0 && stream->viewer_count() > 0)))
-        return stream;
-    if (!vhost.http_remux.wait_publisher) return {};
-    return stream ? stream : registry_.find_or_create(key, live::live_options(vhost));
+    const bool comes_back = stream->unpublished_since_ms() > 0 && stream->viewer_count() > 0;
+    return stream->published() || comes_back ? stream : base::Ref<live::Stream>();
 }
 
-base::Result<void> Service::play(net::HttpRequest& request, net::HttpResponse& response, const config::Vhost& vhost,
-                                 const MountMatch& match) {
+// Null: nobody did in time, or it may not wait.
+base::Result<base::Ref<live::Stream>> Service::wait_for_publisher(const net::HttpRequest& request,
+                                                                  net::HttpResponse& response,
+                                                                  const config::Vhost& vhost, const MountMatch& match) {
+    auto share = sessions_.admission().waiting_players().take(request.peer_ip, 0);
+    if (!share) {
+        sessions_.log_refusal("waiting player", request.peer_ip, share.error());
+        return base::Ref<live::Stream>();
+    }
+    const live::StreamKey key{vhost.name, match.app, match.stream};
+    base::log::trace("flv-play waits: {} for {}", key.text(), request.peer_ip);
+    const auto room = rooms_.try_emplace(key).first;
+    struct Leave {
+        ~Leave() {
+            if (--room->second.players == 0) rooms.erase(room);
+        }
+        std::map<live::StreamKey, WaitingRoom>& rooms;
+        std::map<live::StreamKey, WaitingRoom>::iterator room;
+    } const leave{rooms_, room};
+    ++room->second.players;
+    const runtime::EndWatch watch(response.client());
+    const auto deadline = runtime::Deadline::in_ms(vhost.http_remux.wait_publisher_timeout);
+    while (!stopping_) {
+        if (auto stream = find_stream(vhost, match)) return stream;
+        auto woken = room->second.published.wait_next(deadline);
+        if (woken) continue;
+        if (woken.error().code() == base::Code::kTimeout) break;
+        if (!response.peer_gone()) return std::unexpected(std::move(woken.error()));
+        return std::unexpected(base::Error(base::Code::kCancelled, "closed by the peer, which waited for a publisher")
+                                   .because(base::CloseReason::kPeerClosed));
+    }
+    return base::Ref<live::Stream>();
+}
+
+void Service::stream_published(live::Stream& stream) {
+    if (auto room = rooms_.find(stream.key()); room != rooms_.end()) room->second.published.pulse();
+}
+
+base::Result<void> Service::play(When when, net::HttpRequest& request, net::HttpResponse& response,
+                                 const config::Vhost& vhost, const MountMatch& match) {
     auto stream = find_stream(vhost, match);
-    // A file of that name may be there.
-    if (!stream) return {};
-    if (auto lack = what_lacks(*stream, match.format); !lack.empty()) return response.send_error(404, lack);
+    if (stream)
+        if (auto lack = what_lacks(*stream, match.format); !lack.empty()) return response.send_error(404, lack);
 
     bool websocket = websocket::is_upgrade(request.message);
     if (websocket) {
@@ -94,8 +150,10 @@ base::Result<void> Service::play(net::HttpRequest& request, net::HttpResponse& r
         net::note_refusal(sessions_, visitor, stay.error());
         return response.send_error(403, stay.error().text());
     }
-    // It may have ended while a guard was asked.
-    if (stream = find_stream(vhost, match); !stream) return response.send_error(404, "the stream has ended");
+    // It may have ended, or begun, while a guard was asked.
+    stream = find_stream(vhost, match);
+    if (!stream && when == When::kLater) stream = TRY(wait_for_publisher(request, response, vhost, match));
+    if (!stream) return response.send_error(404, when == When::kLater ? "nobody publishes it" : "the stream has ended");
     std::string head;
     if (websocket) {
         head = websocket::upgrade_response(request.message, response.date(), response.options().server_name);
@@ -112,6 +170,11 @@ base::Result<void> Service::play(net::HttpRequest& request, net::HttpResponse& r
     place.join(log_key(match.format, flv_options(vhost.http_remux), websocket), std::move(taken.stream), head,
                taken.early);
     return {};
+}
+
+void Service::stop_accepting() {
+    stopping_ = true;
+    for (auto& [key, room] : rooms_) room.published.pulse();
 }
 
 void Service::viewer_ended(LiveViewer& viewer) {

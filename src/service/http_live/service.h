@@ -1,8 +1,10 @@
 #pragma once
 // Live streams over HTTP: HTTP-FLV and WebSocket-FLV, MPEG-TS, AAC (ADTS) and MP3, at the paths of each vhost's
 // http_remux.mount. The request is answered and the stream found in the connection's coroutine; then the viewer is
-// parked in its log.
+// parked in its log. Where nobody publishes yet, that coroutine waits (http_remux.wait_publisher), once no file has
+// that name; how many may is Admission's.
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -11,12 +13,13 @@
 #include "net/gate.h"
 #include "net/http_router.h"
 #include "net/session.h"
+#include "runtime/sync.h"
 #include "service/http_live/mount.h"
 #include "service/http_live/viewer.h"
 
 namespace service::http_live {
 
-class Service final : private LiveViewerOwner {
+class Service final : private LiveViewerOwner, private live::StreamWatcher {
   public:
     // Adds its route to the router. All of them outlive it.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
@@ -24,7 +27,7 @@ class Service final : private LiveViewerOwner {
     ~Service();  // stops: yields
 
     base::Result<void> start() { return {}; }
-    void stop_accepting() {}  // the HTTP server does
+    void stop_accepting();
     bool idle() const { return viewers_.empty(); }
     void stop();
     void reload(const config::SnapshotPtr& next) { snapshot_ = next; }
@@ -32,9 +35,20 @@ class Service final : private LiveViewerOwner {
     size_t viewers() const { return viewers_.size(); }
 
   private:
-    base::Result<void> handle(net::HttpRequest& request, net::HttpResponse& response);
-    base::Result<void> play(net::HttpRequest& request, net::HttpResponse& response, const config::Vhost& vhost,
-                            const MountMatch& match);
+    enum class When : uint8_t { kPublished, kLater };
+    // Where players of one stream wait, as long as there are any.
+    struct WaitingRoom {
+        runtime::Event published{"a publisher"};
+        size_t players = 0;
+    };
+
+    base::Result<void> handle(When when, net::HttpRequest& request, net::HttpResponse& response);
+    base::Result<void> play(When when, net::HttpRequest& request, net::HttpResponse& response,
+                            const config::Vhost& vhost, const MountMatch& match);
+    base::Result<base::Ref<live::Stream>> wait_for_publisher(const net::HttpRequest& request,
+                                                             net::HttpResponse& response, const config::Vhost& vhost,
+                                                             const MountMatch& match);
+    void stream_published(live::Stream& stream) override;
     base::Ref<live::Stream> find_stream(const config::Vhost& vhost, const MountMatch& match);
     void viewer_ended(LiveViewer& viewer) override;
 
@@ -43,6 +57,8 @@ class Service final : private LiveViewerOwner {
     live::Registry& registry_;
     net::Gate& gate_;
     std::vector<std::unique_ptr<LiveViewer>> viewers_;
+    std::map<live::StreamKey, WaitingRoom> rooms_;
+    bool stopping_ = false;
 };
 
 }  // namespace service::http_live

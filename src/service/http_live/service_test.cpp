@@ -32,6 +32,7 @@ class HttpLiveTest : public runtime::testing::RuntimeTest {
         RuntimeTest::SetUp();
         snapshot_ = std::make_shared<config::Snapshot>(*config::default_snapshot());
         vhost().http_remux.enabled = true;
+        vhost().http_remux.wait_publisher = false;
         vhost().play.mw_latency = 0;
         vhost().play.rejoin_timeout = 300;
         registry_.start();
@@ -244,13 +245,101 @@ TEST_F(HttpLiveTest, NoSuchStream) {
     EXPECT_EQ(service_->viewers(), 0u);
 }
 
-TEST_F(HttpLiveTest, WaitsForThePublisher) {
-    vhost().http_remux.wait_publisher = true;
-    auto client = get("/live/a.flv");
-    EXPECT_EQ(status_, 200);
+class HttpWaitingTest : public HttpLiveTest {
+  protected:
+    void SetUp() override {
+        HttpLiveTest::SetUp();
+        vhost().http_remux.wait_publisher = true;
+        vhost().http_remux.wait_publisher_timeout = 5'000;
+        waiting().set_limits({2, 3, 0, 0, {}});
+    }
+    net::AddressQuota& waiting() { return sessions_.admission().waiting_players(); }
+    std::unique_ptr<RawClient> ask(std::string_view target, std::string_view fields = "") {
+        auto client = std::make_unique<RawClient>(server_->port());
+        client->send(fmt::format("GET {} HTTP/1.1\r\nHost: a.example\r\n{}\r\n", target, fields));
+        return client;
+    }
+    void await_waiting(size_t count) {
+        for (int i = 0; i < 200 && waiting().count() != count; ++i) ASSERT_TRUE(ok(runtime::sleep_ms(10)));
+        EXPECT_EQ(waiting().count(), count);
+    }
+};
+
+TEST_F(HttpWaitingTest, APlayerWaitsForItsPublisher) {
+    auto client = ask("/live/a.flv"), other = ask("/live/other.flv");
+    await_waiting(2);
     EXPECT_EQ(client->read_bytes(1, 50), "");
     publish();
+    EXPECT_EQ(client->read(true).status, 200);
     EXPECT_EQ(tags(*client, 4), "V0 avcC;A0 \x12\x10;V0 key;A10 sound;");
+    EXPECT_EQ(waiting().count(), 1u) << "the other stream's waits on";
+    EXPECT_EQ(service_->viewers(), 1u);
+}
+
+TEST_F(HttpWaitingTest, AWebSocketWaitsToo) {
+    auto client = ask("/live/a.flv", kUpgrade);
+    await_waiting(1);
+    publish();
+    EXPECT_TRUE(client->read_bytes(12).ends_with(" 101"));
+}
+
+TEST_F(HttpWaitingTest, ItDoesNotWaitForEver) {
+    vhost().http_remux.wait_publisher_timeout = 100;
+    auto client = ask("/live/a.flv");
+    const auto answer = client->read();
+    EXPECT_EQ(answer.status, 404);
+    EXPECT_NE(answer.body.find("nobody publishes it"), std::string::npos);
+    EXPECT_EQ(waiting().count(), 0u);
+    client->send("GET /live/b.html HTTP/1.1\r\nHost: a.example\r\n\r\n");
+    EXPECT_EQ(client->read().status, 404) << "the connection goes on";
+    EXPECT_EQ(registry_.size(), 0u) << "nobody's stream is made";
+}
+
+TEST_F(HttpWaitingTest, SoManyWaitAndNoMore) {
+    auto first = ask("/live/x.flv"), second = ask("/live/y.flv");
+    await_waiting(2);
+    EXPECT_EQ(ask("/live/z.flv")->read().status, 404) << "of one address";
+    EXPECT_EQ(waiting().counters().refused_address, 1u);
+    waiting().set_limits({0, 2, 0, 0, {}});
+    EXPECT_EQ(ask("/live/z.flv")->read().status, 404) << "in all";
+    EXPECT_EQ(waiting().counters().refused_all, 1u);
+    publish();
+    EXPECT_EQ(ask("/live/a.flv")->read(true).status, 200) << "who need not wait comes in";
+    first->close();
+    await_waiting(1);
+    auto again = ask("/live/z.flv");
+    await_waiting(2);
+}
+
+TEST_F(HttpWaitingTest, WhoLeavesWaitsNoMore) {
+    std::vector<std::unique_ptr<RawClient>> clients;
+    for (int i = 0; i < 2; ++i) clients.push_back(ask("/live/a.flv"));
+    await_waiting(2);
+    clients.clear();
+    await_waiting(0);
+    publish();
+    EXPECT_EQ(service_->viewers(), 0u);
+}
+
+TEST_F(HttpWaitingTest, NobodyWaitsWhenTheServerEnds) {
+    auto client = ask("/live/a.flv");
+    await_waiting(1);
+    service_->stop_accepting();
+    EXPECT_EQ(client->read().status, 404);
+}
+
+TEST_F(HttpWaitingTest, WhatMayBeASegmentDoesNotWait) {
+    vhost().hls.enabled = true;
+    get("/live/a-7.ts");
+    EXPECT_EQ(status_, 404);
+    auto client_of_ts = ask("/live/a.ts");
+    await_waiting(1);
+    client_of_ts->close();
+    await_waiting(0);
+    RawClient client(server_->port());
+    client.send("HEAD /live/a.flv HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_EQ(client.read(true).status, 404) << "nor does a question";
+    EXPECT_EQ(waiting().count(), 0u);
 }
 
 TEST_F(HttpLiveTest, APublisherComesBack) {

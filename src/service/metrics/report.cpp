@@ -174,6 +174,10 @@ void Report::totals(Text& text) const {
     refused("srs_hls_viewers_refused_total", "HLS viewers refused by max_hls_viewers or address_limits.",
             admission.hls_viewers());
     refused("srs_rtc_offers_refused_total", "WebRTC offers refused by address_limits.", admission.rtc_offers());
+    text.single("srs_waiting_players", Type::kGauge, "HTTP players that wait for a publisher.",
+                number(admission.waiting_players().count()));
+    refused("srs_waiting_players_refused_total", "HTTP players that could not wait for a publisher.",
+            admission.waiting_players());
 }
 
 void Report::closed(Text& text) const {
