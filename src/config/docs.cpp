@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "config/directive.h"
@@ -161,6 +162,35 @@ std::string config_markdown() {
         if (block.free_form) out += "Any directives: they are handed to the tool.\n";
         table_of(block.path, out);
     }
+    return out;
+}
+
+std::string missing_markdown() {
+    std::vector<const Feature*> features;
+    auto note = [&](const Feature* feature) {
+        if (feature && std::ranges::find(features, feature) == features.end()) features.push_back(feature);
+    };
+    for (const Block& block : blocks()) note(block.missing);
+    for (const Row& row : rows()) note(row.missing);
+    std::string out = "| what | it | directives |\n|---|---|---|\n";
+    for (const Feature* feature : features) {
+        std::string names;
+        auto add = [&](std::string_view path) { names += fmt::format("{}`{}`", names.empty() ? "" : ", ", path); };
+        // A block that is missing as a whole stands for what is in it.
+        auto is_inside = [&](std::string_view path) {
+            return std::ranges::any_of(blocks(), [&](const Block& block) {
+                return block.missing == feature && path.starts_with(block.path + "/");
+            });
+        };
+        for (const Block& block : blocks())
+            if (block.missing == feature && !is_inside(block.path)) add(block.path + " { }");
+        for (const Row& row : rows())
+            if (row.missing == feature && !is_inside(row.path())) add(row.path());
+        out += fmt::format("| {} | {} | {} |\n", cell(feature->name), cell(feature->state), names);
+    }
+    out += "\n| an older file's | is read as |\n|---|---|\n";
+    for (const Alias& alias : aliases())
+        if (alias.old) out += fmt::format("| `{}` | `{}` |\n", alias.from, alias.to);
     return out;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// conf/full.conf and doc/config.md, made from the rows. The committed files are these texts; docs_test.cpp compares.
+// conf/full.conf, doc/config.md and a part of doc/coming-from-srs.md, made from the rows. The committed files have
+// these texts; docs_test.cpp compares.
 
 #include <string>
 
@@ -9,5 +10,7 @@ namespace config {
 // every directive to come commented out.
 std::string full_conf();
 std::string config_markdown();
+// A part of doc/coming-from-srs.md: what is read and has no effect, by feature, and names and forms of older files.
+std::string missing_markdown();
 
 }  // namespace config

@@ -28,6 +28,10 @@ TEST(Docs, TheCommittedFilesAreTheGeneratedOnes) {
     auto doc = read_file("doc/config.md");
     ASSERT_TRUE(doc.has_value()) << doc.error().text();
     EXPECT_TRUE(*doc == config_markdown()) << "objs/srs --print-config-doc > doc/config.md";
+    auto coming = read_file("doc/coming-from-srs.md");
+    ASSERT_TRUE(coming.has_value()) << coming.error().text();
+    EXPECT_NE(coming->find(missing_markdown()), std::string::npos)
+        << "the tables at its end: objs/srs --print-missing-doc";
 }
 
 TEST(Docs, FullConfHasTheDefaults) {

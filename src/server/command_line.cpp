@@ -17,6 +17,7 @@ struct Flags {
     bool signature = false;
     bool full_conf = false;
     bool config_doc = false;
+    bool missing_doc = false;
     bool doctor = false;
 };
 
@@ -30,6 +31,7 @@ void declare(CLI::App& app, CommandLine& line, Flags& flags) {
     // For scripts that keep the shipped files in step with the table of directives.
     app.add_flag("--print-full-conf", flags.full_conf)->group("");
     app.add_flag("--print-config-doc", flags.config_doc)->group("");
+    app.add_flag("--print-missing-doc", flags.missing_doc)->group("");
     app.add_subcommand(
            "doctor",
            "Look at this machine: limits, ports, certificates, disks, clock, processors. Says what is good,\n"
@@ -54,6 +56,7 @@ CommandLine decide(CommandLine line, const Flags& flags, const CLI::Option& file
     if (flags.signature) return print(std::string(kSignature) + "\n");
     if (flags.full_conf) return print(config::full_conf());
     if (flags.config_doc) return print(config::config_markdown());
+    if (flags.missing_doc) return print(config::missing_markdown());
     if (file.count() > 0 && line.config_file.empty()) return fail("srs: -c needs the name of a file\n");
     const std::string_view only = environment.environment_only ? environment.environment_only : "off";
     const bool from_environment = flags.environment || (only != "off" && !only.empty());

@@ -70,6 +70,7 @@ TEST(CommandLine, Prints) {
     }
     EXPECT_TRUE(parse({"--print-full-conf"}).text.starts_with("# Every directive"));
     EXPECT_TRUE(parse({"--print-config-doc"}).text.starts_with("# Configuration"));
+    EXPECT_TRUE(parse({"--print-missing-doc"}).text.starts_with("| what | it | directives |"));
 }
 
 TEST(CommandLine, SaysHowItIsUsed) {
