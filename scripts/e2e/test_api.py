@@ -1,6 +1,7 @@
 """The HTTP API: every endpoint and field of the interface page, with real streams; kicking, recording, configuration."""
 
 import json
+import re
 import subprocess
 import time
 
@@ -245,7 +246,7 @@ def test_bytes_of_hls_without_contexts_are_the_stream_s(servers):
         playlist = http.get(server.http_port, "/live/s.m3u8")
         total += len(playlist.body)
         segment = [line for line in playlist.body.decode().splitlines() if line and not line.startswith("#")][-1]
-        for path in [f"/live/{segment.split('/')[-1]}"] * 2 + ["/live/none.ts"]:
+        for path in [f"/live/{segment.split('/')[-1]}"] * 2 + ["/live/s-99999.ts"]:
             response = http.get(server.http_port, path)
             total += len(response.body) if response.status == 200 else 0
         assert total > 10_000, "a segment was fetched"
@@ -441,3 +442,30 @@ def test_configuration_says_where_values_come_from(servers):
     few = api.ask(server, path + "?name=http_api/auth&set=true&count=100")["directives"]
     assert [one["name"] for one in few] == [f"http_api/auth/{name}" for name in ("enabled", "username", "password")], few
     api.ask(server, path + "?set=maybe", status=400)
+
+
+def test_what_clients_of_srs_look_for(servers):
+    """Versions where they are asked for, what the server was built with, where a stream is published."""
+    server = servers(top=API)
+    version = api.ask(server, "/api/v1/versions")["data"]
+    assert (version["major"], version["version"]) == (7, "7.0.18") and version["server_version"] != "7.0.18", version
+    by_http = json.loads(http.get(server.http_port, "/api/v1/versions").body)["data"]
+    assert by_http == version, f"on the HTTP port too: {by_http}"
+    data = api.ask(server, "/api/v1/features")["data"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", data["build"]) and int(data["build2"]) > 1_700_000_000, data
+    assert data["options2"] and {"mr", "tcp_nodelay", "complex_send", "so_sendbuf"} <= data["features"].keys(), data
+    with steady(server, "s", media.plain()):
+        api.wait_stream(server, "s")
+        origin = api.ask(server, "/api/v1/clusters?vhost=__defaultVhost__&app=live&stream=s")["data"]["origin"]
+    here = f"127.0.0.1:{server.api_port}"
+    assert (origin["api"], origin["routers"], origin["port"]) == (here, [here], server.rtmp_port), origin
+
+
+def test_the_start_says_who_may_change_something(servers):
+    open_to_all = "http_api { enabled on; listen API_PORT; %s }\n"
+    line = r"HTTP API: calls that change something are taken from this machine"
+    assert "control { allow ...; } or auth" in servers(top=open_to_all % "").wait_log(line)
+    allowed = servers(top=open_to_all % "control { allow 10.0.0.0/8; }").wait_log(line)
+    assert "this machine and 10.0.0.0/8 alone" in allowed, allowed
+    for nobody_else in (API, open_to_all % "auth { enabled on; username u; password p; }"):
+        assert "change something" not in servers(top=nobody_else).log()

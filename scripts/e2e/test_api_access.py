@@ -127,7 +127,8 @@ def test_the_document_has_every_endpoint(servers):
     ids = [operation["operationId"] for path in found["paths"].values() for operation in path.values()]
     assert len(ids) == len(set(ids)), ids
     for path, item in found["paths"].items():
-        if "get" in item and "{" not in path and "debug" not in path and path != "/api/v1/raw":
+        needs = [one["name"] for one in item.get("get", {}).get("parameters", []) if one.get("required")]
+        if "get" in item and not needs and "debug" not in path:
             assert status(server, path) in (200, 302), path
 
 

@@ -1,6 +1,7 @@
 """The exporter: what Prometheus is told, and by whom it may be asked."""
 
 import base64
+import re
 import shutil
 import signal
 import subprocess
@@ -81,6 +82,7 @@ def test_names_and_types(exporting):
         assert family.documentation, f"{name} should say what it is"
         assert name.startswith("srs_"), f"{name}: names begin with srs_"
     assert metrics.value("srs_build_info", label="here", tag="there", pid=str(server.pid)) == 1, metrics.text
+    assert re.search(r'srs_build_info\{.*build_date="20\d\d-.*major="7",version="7\.0\.18"', metrics.text), metrics.text
     memory = metrics.value("srs_memory")
     assert abs(memory - server.rss_kb()) < 20_000, f"resident memory is {server.rss_kb()} kB, srs_memory says {memory}"
     assert metrics.value("srs_clients_total") == 0 and metrics.value("srs_streams") == 0, metrics.text

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from lib import flashes, mediamtx, rtc, rtc_aiortc
+from lib import api, flashes, http, mediamtx, rtc, rtc_aiortc, timing
 
 AV_MS = 80
 # By what our sender reports say, whatever the machine is busy with. Of it 6.5 ms are what Opus looks ahead: who encodes it
@@ -105,3 +105,38 @@ def test_ends(servers, end):
     asyncio.run(scene())
     for kind in ("rtc-play", "rtc-publish"):
         rtc.wait_sessions(server, kind, 0, 8 if end == "vanish" else 3)
+
+
+def test_packets_are_lost_by_request(servers):
+    """/rtc/v1/nack/ of SRS's simulator: a publisher's packets are lost, asked for again, and come."""
+    if mediamtx.PROGRAM:
+        pytest.skip("this is about our API")
+    options = rtc.options()
+    options["top"] = options["top"].replace(api.CONF % "", api.CONF % "debug on;")
+    server = servers(**options)
+
+    def quality():
+        return next(one for one in api.clients(server) if one["type"] == "rtc-publish")["rtc"]
+
+    def lose():
+        (client,) = [one for one in api.clients(server) if one["type"] == "rtc-publish"]
+        path = f"/rtc/v1/nack/?username={client['id']}&drop="
+        for bad in ("x", "", "1001", "-1"):
+            api.ask(server, path + bad, status=400)
+        api.ask(server, "/rtc/v1/nack/?username=nobody&drop=1", status=404)
+        api.ask(server, path + "5", status=403, X_Forwarded_For="10.0.0.1")
+        assert quality()["nacks"] == 0, f"nothing is lost yet: {quality()}"
+        assert api.ask(server, path + "30")["query"]["drop"] == "30"
+        timing.wait_until(lambda: quality()["nacks"] >= 3, 10, lambda: f"what was lost is asked for again: {quality()}")
+        timing.wait_until(lambda: quality()["sent_again"] >= 3, 10, lambda: f"and comes again: {quality()}")
+
+    async def scene():
+        async with rtc_aiortc.Publisher(rtc.whip_url(server)) as publisher:
+            await publisher.connected()
+            async with rtc_aiortc.Player(rtc.whep_url(server)) as player:
+                await player.has(pictures=20)
+                await asyncio.to_thread(lose)
+                await player.has(pictures=len(player.pictures) + 20)
+
+    asyncio.run(scene())
+    assert http.get(server.http_port, "/rtc/v1/nack/").status == 404, "it is the API's alone"

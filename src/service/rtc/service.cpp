@@ -214,6 +214,14 @@ Result<void> Service::remove(std::string_view session, std::string_view token) {
     return {};
 }
 
+Result<void> Service::lose(std::string_view user, uint32_t packets) {
+    const auto by_id = by_id_.find(std::string(user));
+    RtcSession* session = by_id == by_id_.end() ? routes_.find(user.substr(0, user.find(':'))) : by_id->second;
+    if (!session || session->ended()) return base::fail(Code::kNotFound, "no such session");
+    session->lose(packets);
+    return {};
+}
+
 // ---- Datagrams
 
 void Service::on_datagram(std::span<uint8_t> bytes, const stun::Address& from, Wire& wire, int64_t now_us) {

@@ -60,6 +60,9 @@ class Sessions {
     virtual base::Result<Patched> patch(std::string_view session, std::string_view token, std::string_view if_match,
                                         std::string_view fragment) = 0;
     virtual base::Result<void> remove(std::string_view session, std::string_view token) = 0;
+    // For tests of clients, as if the network lost them: the next so many RTP packets that the session would send or
+    // take. user: its id, or its ICE user name ("LOCAL:REMOTE"). kNotFound.
+    virtual base::Result<void> lose(std::string_view user, uint32_t packets) = 0;
     // The real ports (0 in the configuration: any), for candidates. Empty: not served.
     virtual const std::vector<uint16_t>& udp_ports() const = 0;
     virtual const std::vector<uint16_t>& tcp_ports() const = 0;
@@ -108,6 +111,7 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     base::Result<Patched> patch(std::string_view session, std::string_view token, std::string_view if_match,
                                 std::string_view fragment) override;
     base::Result<void> remove(std::string_view session, std::string_view token) override;
+    base::Result<void> lose(std::string_view user, uint32_t packets) override;
     const std::vector<uint16_t>& udp_ports() const override { return udp_port_numbers_; }
     const std::vector<uint16_t>& tcp_ports() const override { return tcp_port_numbers_; }
 

@@ -235,6 +235,11 @@ void RtcSession::took(size_t datagram_bytes, std::span<const uint8_t> packet, co
 
 bool RtcSession::on_rtp(std::span<uint8_t> datagram, const stun::Address& from, int64_t now_us) {
     if (ended_) return false;
+    if (to_lose_ > 0 && type() == net::SessionType::kRtcPublish) {
+        // Unread: the same packet may come again, and is no replay then.
+        --to_lose_;
+        return true;
+    }
     std::span<uint8_t> packet = datagram;
     if (keys_) {
         auto size = keys_->receiver.unprotect_rtp(datagram);
@@ -303,6 +308,10 @@ void RtcSession::send_rtp(std::span<const uint8_t> header, std::span<const uint8
         std::ranges::copy(second, out);
     }
     if (size == 0) return;
+    if (to_lose_ > 0 && type() == net::SessionType::kRtcPlay) {
+        --to_lose_;
+        return;
+    }
     uint32_t ssrc = 0;
     if (header.size() >= 12) std::memcpy(&ssrc, header.data() + 8, sizeof ssrc);
     wire_->commit(size, selected_, ssrc, source_);

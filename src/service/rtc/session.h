@@ -114,6 +114,8 @@ class RtcSession final : public net::Session, public MediaSession {
     void on_dtls(std::span<const uint8_t> datagram, const stun::Address& from, Wire& wire, int64_t now_ms);
     bool on_rtp(std::span<uint8_t> datagram, const stun::Address& from, int64_t now_us);
     bool on_rtcp(std::span<uint8_t> datagram, const stun::Address& from, int64_t now_us);
+    // The next so many RTP packets of its media are lost; see Sessions::lose().
+    void lose(uint32_t packets) { to_lose_ = packets; }
     void on_wire_closed(const Wire& wire);
     // What is due; says when to come again.
     int64_t on_timer(int64_t now_ms);
@@ -199,6 +201,7 @@ class RtcSession final : public net::Session, public MediaSession {
     int64_t alive_ms_;  // something authentic came
     int64_t tick_ms_ = INT64_MAX;
     int64_t silent_ms_;
+    uint32_t to_lose_ = 0;
     bool encrypt_;
     bool begins_dtls_ = false;  // and has not yet
     bool connected_ = false;

@@ -521,6 +521,30 @@ TEST_F(SessionTest, WithoutEncryptionForWhoDebugs) {
     EXPECT_EQ(to_peer_[0], packet);
 }
 
+TEST_F(SessionTest, LosesWhatAPublisherSendsForATest) {
+    begin({});
+    connect();
+    session_->lose(2);
+    for (uint16_t sequence : {1, 2, 3, 1}) {
+        Bytes packet = protected_rtp(sequence, "hello");
+        EXPECT_TRUE(session_->on_rtp(packet, address_, now_ms_ * 1000)) << "one that was lost may come again";
+    }
+    EXPECT_EQ(seen_.rtp.size(), 2u);
+}
+
+TEST_F(SessionTest, LosesWhatAPlayerIsSentForATest) {
+    begin({.encrypt = false, .publishes = false});
+    run(500);
+    session_->lose(2);
+    for (uint8_t sequence : {1, 2, 3}) {
+        const Bytes packet = {0x80, 96, 0, sequence, 0, 0, 0, 1, 0, 0, 0, 9, 'h', 'i'};
+        session_->send_rtp(packet, {}, {}, sequence);
+    }
+    run(10);
+    ASSERT_EQ(to_peer_.size(), 1u);
+    EXPECT_EQ(to_peer_[0][3], 3);
+}
+
 TEST_F(SessionTest, MediaBeforeTheHandshakeIsNobodys) {
     begin({});
     Bytes packet = {0x80, 96, 0, 1, 0, 0, 0, 1, 0, 0, 0, 9, 'h', 'i'};

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 
 #include "base/clock.h"
@@ -36,6 +37,7 @@ constexpr size_t kOfferBytes = 48 * 1024;
 constexpr int kMaxTurns = 20;  // of the loop, that an offer gives way to others
 constexpr int64_t kResolveMs = 2'000;
 constexpr int64_t kKeepResolvedMs = 60'000;
+constexpr uint32_t kMostLost = 1000;
 
 int status_of(const base::Error& error) {
     switch (error.code()) {
@@ -206,6 +208,39 @@ void Signaling::add_rows(net::ApiTable& table) {
         asked.content_type = "";
         table.add(std::move(asked));
     }
+    add_loss_row(table);
+}
+
+void Signaling::add_loss_row(net::ApiTable& table) {
+    net::ApiEndpoint row;
+    row.methods = {http::Method::kGet, http::Method::kPost};
+    row.pattern = "/rtc/v1/nack/";
+    row.summary = "loses RTP packets of a session of WebRTC, to see what is asked for again";
+    row.access = net::ApiAccess::kPrivileged;
+    row.debug = true;
+    row.shape = "query{username:str drop:str help:str}";
+    net::ApiParameter user = query("username", "the session's id, or its ICE user name", true);
+    net::ApiParameter count = query("drop", "how many of the next packets", true);
+    count.type = net::ApiParameter::Type::kInteger;
+    count.least = 0;
+    count.most = kMostLost;
+    row.parameters = {std::move(user), std::move(count)};
+    row.failures = {{404, "no such session, or debugging is off"}};
+    row.handler = [this](net::HttpRequest& request, net::HttpResponse& response) { return lose(request, response); };
+    table.add(std::move(row));
+}
+
+Result<void> Signaling::lose(net::HttpRequest& request, net::HttpResponse& response) {
+    const std::string_view user = request.message.parameter("username"), drop = request.message.parameter("drop");
+    uint32_t count = 0;
+    const auto read = std::from_chars(drop.data(), drop.data() + drop.size(), count);
+    if (drop.empty() || read.ec != std::errc() || read.ptr != drop.data() + drop.size() || count > kMostLost)
+        return send_failure(response, 400, fmt::format("drop is a number up to {}", kMostLost));
+    if (auto lost = sessions_.lose(user, count); !lost) return send_failure(response, 404, lost.error().text());
+    base::log::trace("rtc {}: the next {} RTP packets are lost, for {}", user, count, request.peer_ip);
+    Json body = envelope(*snapshot_, 0);
+    body["query"] = {{"username", user}, {"drop", drop}, {"help", "?username=string&drop=int"}};
+    return response.send(200, "application/json", base::to_text(body));
 }
 
 Result<void> Signaling::options(const Endpoint&, net::HttpRequest&, net::HttpResponse& response) {

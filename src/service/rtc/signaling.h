@@ -50,6 +50,8 @@ class Signaling {
     base::Result<void> patch(const Endpoint& endpoint, net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> remove(const Endpoint& endpoint, net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> options(const Endpoint& endpoint, net::HttpRequest& request, net::HttpResponse& response);
+    void add_loss_row(net::ApiTable& table);
+    base::Result<void> lose(net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> not_allowed(const Endpoint& endpoint, net::HttpRequest& request, net::HttpResponse& response);
 
     base::Result<net::AddressQuota::Share> admit_offer(const OfferRequest& offer, const std::string& ip);

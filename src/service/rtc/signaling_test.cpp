@@ -39,9 +39,15 @@ class FakeSessions : public Sessions {
         if (token != "token1") return fail(Code::kRefused, "the token is wrong");
         return {};
     }
+    base::Result<void> lose(std::string_view user, uint32_t packets) override {
+        if (user != "s1") return fail(Code::kNotFound, "no such session");
+        lost = packets;
+        return {};
+    }
     const std::vector<uint16_t>& udp_ports() const override { return udp; }
     const std::vector<uint16_t>& tcp_ports() const override { return tcp; }
 
+    uint32_t lost = 0;
     std::vector<Ask> asks;
     Code refuse = Code::kOther;
     std::string patched;
@@ -307,8 +313,12 @@ TEST_F(SignalingTest, PagesAreThere) {
 TEST_F(SignalingTest, RowsOfTheApi) {
     net::ApiTable table;
     signaling_->add_rows(table);
-    EXPECT_EQ(table.rows.size(), 3u * 4 + 2);
-    for (const net::ApiEndpoint& row : table.rows) EXPECT_EQ(row.access, net::ApiAccess::kOpen);
+    EXPECT_EQ(table.rows.size(), 3u * 4 + 2 + 1);
+    for (const net::ApiEndpoint& row : table.rows) {
+        const bool is_loss = row.pattern == "/rtc/v1/nack/";
+        EXPECT_EQ(row.access, is_loss ? net::ApiAccess::kPrivileged : net::ApiAccess::kOpen);
+        EXPECT_EQ(row.debug, is_loss);
+    }
 }
 
 }  // namespace
