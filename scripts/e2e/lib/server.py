@@ -226,6 +226,12 @@ class Server:
 
         return wait_until(search, seconds, what)
 
+    def log_count(self, text, since=0):
+        """How many times the log has that text behind the place."""
+        with self.log_path.open("rb") as file:
+            file.seek(since)
+            return file.read().count(text.encode())
+
     def wait_players(self, path, count):
         """Until it has taken that many players of the stream, app/name."""
         joined = re.compile(rf"RTMP play: \S+/{path}\b")
@@ -245,6 +251,16 @@ class Server:
 
     def fds(self):
         return len(os.listdir(f"/proc/{self.pid}/fd"))
+
+    def open_files(self):
+        """What its descriptors lead to, {number: name}."""
+        names = {}
+        for link in Path(f"/proc/{self.pid}/fd").iterdir():
+            try:
+                names[int(link.name)] = os.readlink(link)
+            except FileNotFoundError:
+                pass  # closed meanwhile
+        return names
 
     def rtmp_url(self, path):
         return f"rtmp://127.0.0.1:{self.rtmp_port}/{path}"
