@@ -27,6 +27,7 @@ compiler_check() {
     fi
     feature_flags=
     linker_check
+    speed_check
     if [ "$opt_sanitizer" = on ]; then
         feature_flags="-fsanitize=address,undefined"
         [ "$opt_sanitizer_static" = off ] || feature_flags="$feature_flags -static-libasan -static-libubsan"
@@ -47,4 +48,18 @@ linker_check() {
         [ "$feature_found" = no ] || return 0
     done
     linker_flag=
+}
+
+# What makes g++ faster and changes nothing in the code: its garbage collector runs less often where there is memory for
+# it (a tenth of the time), and "location views", which gdb skips, are left out of the debug information (another tenth).
+speed_check() {
+    speed_flags=-gno-variable-location-views
+    speed_memory_kb=$(sed -n 's/^MemTotal: *\([0-9]*\) kB$/\1/p' /proc/meminfo 2>/dev/null)
+    if [ "${speed_memory_kb:-0}" -gt $((opt_jobs * 3000000)) ]; then
+        speed_flags="$speed_flags --param=ggc-min-expand=400 --param=ggc-min-heapsize=400000"
+    fi
+    feature_flags="-Werror $speed_flags"
+    feature "flags that make the compiler faster" compiler "" "" "" 'std::puts("");'
+    feature_flags=
+    [ "$feature_found" = yes ] || speed_flags=
 }

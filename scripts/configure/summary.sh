@@ -14,6 +14,7 @@ summary_write() {
         echo "CONFIG_JOBS := $opt_jobs"
         echo "CONFIG_BATCH := $opt_batch"
         echo "CONFIG_LINKER := $linker_flag"
+        echo "CONFIG_SPEED_FLAGS := $speed_flags"
         echo "CONFIG_DEBUG := $opt_debug"
         for summary_name in sanitizer sanitizer-static sanitizer-log gperf gcp gmp gmc gmd gprof gcov valgrind; do
             eval "summary_value=\$opt_$(echo $summary_name | tr - _)"
