@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kWindow = 2048;
 constexpr size_t kStep = 1024;
 constexpr size_t kBands = 24;
-constexpr size_t kMostDelay = 8000;
+constexpr size_t kMaxDelay = 8000;
 constexpr double kRate = 48'000;
 constexpr double kQuiet = 1e-9;  // power of a band, -90 dB: less is not heard
 constexpr double kOffset = 0.1;  // of the mask, 10 dB below
@@ -81,11 +81,11 @@ double product(const Sound& a, const Sound& b, size_t delay, size_t from, size_t
 
 size_t find_delay(const Sound& source, const Sound& coded) {
     size_t end = std::min(source.frames(), coded.frames());
-    if (end < 4 * kMostDelay) return 0;
-    size_t from = end / 3, to = std::min(from + 48'000, end - kMostDelay);
+    if (end < 4 * kMaxDelay) return 0;
+    size_t from = end / 3, to = std::min(from + 48'000, end - kMaxDelay);
     size_t best = 0;
     double most = 0;
-    for (size_t delay = 0; delay < kMostDelay; ++delay) {
+    for (size_t delay = 0; delay < kMaxDelay; ++delay) {
         double sum = product(source, coded, delay, from, to);
         if (sum > most) most = sum, best = delay;
     }

@@ -27,9 +27,9 @@ constexpr int kTicksPerPicture = 2;   // 25 pictures a second
 constexpr int kPicturesPerGop = 50;   // two seconds
 constexpr size_t kKeyframeTimes = 8;  // larger than the other pictures
 constexpr size_t kSoundBytes = 120;   // a tick: 48 kbit/s
-constexpr size_t kMostPayload = 1160;
+constexpr size_t kMaxPayload = 1160;
 constexpr size_t kHeader = 12, kTag = 16;
-constexpr size_t kMostMessages = 512;  // a call
+constexpr size_t kMaxMessages = 512;  // a call
 constexpr size_t kArenaBytes = 1 << 20;
 
 // OpenSSL's faster way, as long as it has it (src/protocol/srtp/cipher.cpp).
@@ -75,9 +75,9 @@ class SrtpFloor {
         size_t sound = kSoundBytes * kTicksPerPicture * kPicturesPerGop;
         picture_ = (bytes_per_gop - std::min(sound, bytes_per_gop / 2)) / (kPicturesPerGop - 1 + kKeyframeTimes);
         open_socket(packets.port);
-        headers_.resize(kMostMessages);
-        parts_.resize(kMostMessages);
-        controls_.resize(kMostMessages);
+        headers_.resize(kMaxMessages);
+        parts_.resize(kMaxMessages);
+        controls_.resize(kMaxMessages);
     }
 
     int run() {
@@ -146,11 +146,11 @@ class SrtpFloor {
     }
 
     void send_to_all(const Burst& burst) {
-        size_t count = (burst.bytes + kMostPayload - 1) / kMostPayload;
+        size_t count = (burst.bytes + kMaxPayload - 1) / kMaxPayload;
         size_t each = (burst.bytes + count - 1) / count;
         for (Player& player : players_) {
             size_t room = count * (kHeader + each + kTag);
-            if (messages_ == kMostMessages || used_ + room > arena_.size()) flush();
+            if (messages_ == kMaxMessages || used_ + room > arena_.size()) flush();
             size_t begin = used_;
             for (size_t at = 0; at < burst.bytes; at += each) {
                 size_t size = std::min(each, burst.bytes - at);

@@ -29,7 +29,7 @@
 namespace {
 
 constexpr useconds_t kPauseUs = 2'000;  // between two looks at whether the reader has emptied all sockets
-constexpr int kMostPauses = 500;
+constexpr int kMaxPauses = 500;
 constexpr unsigned kBatch = 256;
 
 [[noreturn]] void die(const char* what) {
@@ -131,7 +131,7 @@ class Sender {
     size_t take_short() { return std::exchange(short_, 0); }
     // Until the reader has taken everything.
     void wait_for_reader() const {
-        for (int i = 0; i < kMostPauses; ++i) {
+        for (int i = 0; i < kMaxPauses; ++i) {
             ::usleep(kPauseUs);
             if (std::ranges::none_of(sockets_, [](int fd) {
                     int unsent = 0;

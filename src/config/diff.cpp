@@ -31,8 +31,8 @@ void compare(const ConstRoot& current, const Root& to, bool in_vhost, std::vecto
 std::string Change::describe() const {
     if (row == nullptr) return fmt::format("vhost {}: {} -> {}", vhost, before, after);
     std::string where = vhost.empty() ? "" : fmt::format("vhost {} ", vhost);
-    auto shown = [](const std::string& value) { return value.empty() ? std::string("nothing") : value; };
-    return fmt::format("{}{}: {} -> {}", where, row->path(), shown(before), shown(after));
+    auto for_log = [](const std::string& value) { return value.empty() ? std::string("nothing") : value; };
+    return fmt::format("{}{}: {} -> {}", where, row->path(), for_log(before), for_log(after));
 }
 
 Reload plan_reload(const Snapshot& current, const Snapshot& next) {

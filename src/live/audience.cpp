@@ -96,7 +96,7 @@ void Audience::merge_cycle(int64_t interval_ms) {
     if (next_cycle_ms_ < now - interval_ms) next_cycle_ms_ = now;
     int64_t begin_ms = next_cycle_ms_;
     next_cycle_ms_ += interval_ms;
-    size_t phases = std::clamp<size_t>(viewers_.size() / kViewersPerPhase, 1, kMostPhases);
+    size_t phases = std::clamp<size_t>(viewers_.size() / kViewersPerPhase, 1, kMaxPhases);
     phases_ = static_cast<uint32_t>(phases);
     const bool ending = std::exchange(ending_, false);
     size_t begin = 0;
@@ -173,10 +173,10 @@ void Audience::note_latency(size_t viewers) {
 
 // The next one is any of some: one at a fixed distance behind a walk would always have waited as long.
 void Audience::end_sampled_walk() {
-    constexpr uint32_t kMostApart = 32;  // packets
+    constexpr uint32_t kMaxApart = 32;  // packets
     if (--sampled_walks_ > 0) return;
     random_ = random_ * 6364136223846793005u + 1442695040888963407u;
-    until_sample_ = 1 + static_cast<uint32_t>(random_ >> 33) % kMostApart;
+    until_sample_ = 1 + static_cast<uint32_t>(random_ >> 33) % kMaxApart;
 }
 
 void Audience::trim_from(uint64_t lowest_position) {

@@ -45,7 +45,7 @@ class Audience {
   private:
     // Everyone in one go up to so many: more would hold a phase too long.
     static constexpr size_t kViewersPerPhase = 1000;
-    static constexpr size_t kMostPhases = 10;
+    static constexpr size_t kMaxPhases = 10;
     static constexpr int64_t kTickMs = 20;       // with every frame: no walk sooner than this once there are
     static constexpr size_t kManyViewers = 200;  // this many
     static constexpr int64_t kIdleMs = 500;      // how often those who are stuck are looked at when nothing comes

@@ -17,7 +17,7 @@ void Health::end_window(const media::Frame& next) {
     current_.begin_dts = next.dts;
     frames_in_window_ = 0;
     if (!next.keyframe) return;
-    most_frames_ = kMostWindowFrames;
+    most_frames_ = kMaxWindowFrames;
     ++keyframes_;
     if (keyframe_dts_ != INT64_MIN) {
         last_gop_ms_ = next.dts - keyframe_dts_;

@@ -14,7 +14,7 @@ namespace live {
 
 class Health {
   public:
-    static constexpr uint32_t kMostWindowFrames = 512;  // of both kinds: longer groups of pictures are cut
+    static constexpr uint32_t kMaxWindowFrames = 512;   // of both kinds: longer groups of pictures are cut
     static constexpr uint32_t kSoundWindowFrames = 64;  // where there are no pictures
     static constexpr size_t kWindows = 16;
     // Drift is measured from an anchor between one and two of these ago, the first of them kSettleMs after the start:

@@ -51,7 +51,7 @@ TEST(Health, LongGroupsAreCutIntoWindowsButMeasuredWhole) {
     EXPECT_EQ(health.longest_gop_ms(), 30'000);
     EXPECT_GT(health.windows(), 8u);
     for (size_t i = 0; i < health.windows(); ++i)
-        EXPECT_LE(health.window(i).video_frames + health.window(i).audio_frames, Health::kMostWindowFrames);
+        EXPECT_LE(health.window(i).video_frames + health.window(i).audio_frames, Health::kMaxWindowFrames);
 }
 
 TEST(Health, SoundAlone) {

@@ -23,7 +23,7 @@ Registry::~Registry() {
 }
 
 void Registry::start() {
-    if (!housekeeper_) housekeeper_ = runtime::spawn("live-housekeeper", [this] { keep_house(); });
+    if (!housekeeper_) housekeeper_ = runtime::spawn("live-housekeeper", [this] { run_housekeeping(); });
 }
 
 void Registry::stop() {
@@ -70,7 +70,7 @@ std::vector<base::Ref<Stream>> Registry::all() const {
     return streams;
 }
 
-void Registry::keep_house() {
+void Registry::run_housekeeping() {
     for (int64_t pass = 1; runtime::sleep_ms(kHousekeepingMs); ++pass) {
         const int64_t now_ms = base::monotonic_ms();
         end_orphans(now_ms);

@@ -61,7 +61,7 @@ class Registry {
     void forget(const Stream& stream);
     void tell_published(Stream& stream) const;
     void tell_unpublished(Stream& stream) const;
-    void keep_house();
+    void run_housekeeping();
     void end_orphans(int64_t now_ms);
     void look_after_memory(bool recount);
     void note_memory(size_t before, size_t now) { memory_ = memory_ - before + now; }

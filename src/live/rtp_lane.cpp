@@ -13,7 +13,7 @@ using runtime::Deadline;
 namespace {
 
 // Numbers that are further from the last one are another numbering, not loss.
-constexpr int kMostSequenceStep = 3000;
+constexpr int kMaxSequenceStep = 3000;
 // What a lane's timestamps go on by at least, where a publisher's are not believed.
 constexpr int64_t kLeastStepsPerSecond = 100;
 // Left free before a publisher's first number, for packets that overtook one another at its start.
@@ -42,9 +42,9 @@ const RtpTrack* RtpLane::published_track(media::Kind kind) const {
 }
 
 void RtpLane::set_tracks(std::vector<RtpTrack> tracks, int64_t) {
-    CHECK(tracks.size() <= RtpRing::kMostTracks);
+    CHECK(tracks.size() <= RtpRing::kMaxTracks);
     // A track's numbers go on, whatever its place was.
-    std::array<TrackState, RtpRing::kMostTracks> before = std::exchange(states_, {});
+    std::array<TrackState, RtpRing::kMaxTracks> before = std::exchange(states_, {});
     std::vector<bool> taken(tracks_.size());
     for (size_t i = 0; i < tracks.size(); ++i) {
         for (size_t j = 0; j < tracks_.size(); ++j) {
@@ -93,19 +93,19 @@ void RtpLane::expect_no_more(const KeyframeSource* by) {
 
 uint64_t RtpLane::sequence_of(TrackState& state, uint16_t sequence, bool& late) {
     if (!state.any) {
-        state.publishers = sequence;
+        state.publisher_sequence = sequence;
         state.first_sequence = state.last_sequence + 1;
         // Players of another source of the same publisher have the numbers before: no hole for them.
         return state.last_sequence += state.restarted ? 1 : kRoomBefore;
     }
-    const int step = static_cast<int16_t>(static_cast<uint16_t>(sequence - state.publishers));
-    if (step > kMostSequenceStep || step < -kMostSequenceStep) {
+    const int step = static_cast<int16_t>(static_cast<uint16_t>(sequence - state.publisher_sequence));
+    if (step > kMaxSequenceStep || step < -kMaxSequenceStep) {
         ++counters_.sequence_jumps;
-        state.publishers = sequence;
+        state.publisher_sequence = sequence;
         return ++state.last_sequence;
     }
     if (step > 0) {
-        state.publishers = sequence;
+        state.publisher_sequence = sequence;
         return state.last_sequence += static_cast<uint64_t>(step);
     }
     late = true;

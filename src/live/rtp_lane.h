@@ -90,7 +90,7 @@ class RtpLane {
 
     // ---- Who writes
 
-    // What the next packets are of; at most RtpRing::kMostTracks. Again for another publisher: sequences and timestamps
+    // What the next packets are of; at most RtpRing::kMaxTracks. Again for another publisher: sequences and timestamps
     // of a track of the same kind go on, what the ring holds of before is forgotten.
     void set_tracks(std::vector<RtpTrack> tracks, int64_t now_us);
     // The same publisher's next packets of a track come from another source (RFC 3550, 8.2: another SSRC): sequences
@@ -145,10 +145,10 @@ class RtpLane {
   private:
     friend class Stream;
     struct TrackState {
-        uint64_t last_sequence = 0;   // the highest given
-        uint64_t first_sequence = 0;  // the lowest that a packet of this source may have
-        uint16_t publishers = 0;      // its publisher's number
-        bool any = false;             // of this source
+        uint64_t last_sequence = 0;       // the highest given
+        uint64_t first_sequence = 0;      // the lowest that a packet of this source may have
+        uint16_t publisher_sequence = 0;  // its publisher's number
+        bool any = false;                 // of this source
         bool ever = false;
         bool restarted = false;  // another source of the same publisher
         int64_t timestamp = 0;   // the lane's, of the newest packet, unwrapped
@@ -177,7 +177,7 @@ class RtpLane {
     RtpRing ring_;
     std::vector<RtpTrack> tracks_, expected_;
     const KeyframeSource* expected_by_ = nullptr;
-    std::array<TrackState, RtpRing::kMostTracks> states_{};
+    std::array<TrackState, RtpRing::kMaxTracks> states_{};
     std::vector<RtpSink*> sinks_;
     size_t players_ = 0;
     media::VideoInfo picture_;

@@ -9,7 +9,7 @@ namespace live {
 RtpRing::RtpRing(const RtpRingLimits& limits) : limits_(limits) { CHECK(std::has_single_bit(limits.packets)); }
 
 const RtpPacket* RtpRing::find(uint8_t track, uint64_t sequence) const {
-    if (track >= kMostTracks || slots_.empty() || tracks_[track].position.empty()) return nullptr;
+    if (track >= kMaxTracks || slots_.empty() || tracks_[track].position.empty()) return nullptr;
     const size_t mask = slots_.size() - 1;
     const uint64_t low = tracks_[track].position[sequence & mask];
     // The newest position below the end with these low bits.
@@ -25,7 +25,7 @@ std::optional<uint64_t> RtpRing::newest_keyframe() const {
 }
 
 void RtpRing::append(RtpPacket packet, std::span<const uint8_t> payload) {
-    CHECK(packet.track < kMostTracks);
+    CHECK(packet.track < kMaxTracks);
     if (packets() == slots_.size()) {
         if (slots_.size() < limits_.packets) {
             grow();
@@ -106,7 +106,7 @@ void RtpRing::grow() {
 }
 
 void RtpRing::forget_keyframe(uint8_t track) {
-    CHECK(track < kMostTracks);
+    CHECK(track < kMaxTracks);
     keyframe_ = UINT64_MAX;
     tracks_[track].any = false;
 }

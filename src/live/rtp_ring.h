@@ -58,7 +58,7 @@ struct RtpRingLimits {
 
 class RtpRing {
   public:
-    static constexpr size_t kMostTracks = 4;
+    static constexpr size_t kMaxTracks = 4;
     explicit RtpRing(const RtpRingLimits& limits = {});
 
     // Positions count all packets that ever came. Those in [begin, end) are there.
@@ -70,7 +70,7 @@ class RtpRing {
     // Where the newest access unit begins that a decoder may begin with; nothing: none is there any more.
     std::optional<uint64_t> newest_keyframe() const;
 
-    // Takes a copy of the payload. packet.payload is not read. packet.track < kMostTracks.
+    // Takes a copy of the payload. packet.payload is not read. packet.track < kMaxTracks.
     void append(RtpPacket packet, std::span<const uint8_t> payload);
     // Nobody may begin with what is there of that track: what follows is not coded after it.
     void forget_keyframe(uint8_t track);
@@ -108,7 +108,7 @@ class RtpRing {
     };
     RtpRingLimits limits_;
     std::vector<RtpPacket> slots_;
-    std::array<Track, kMostTracks> tracks_;
+    std::array<Track, kMaxTracks> tracks_;
     uint64_t begin_ = 0;
     uint64_t end_ = 0;
     uint64_t keyframe_ = UINT64_MAX;

@@ -19,7 +19,7 @@ constexpr int64_t kVideoPauseMs = 5'000;
 // Of stream_memory, the most that the GOP cache takes, whatever gop_cache_max_frames allows.
 constexpr size_t kGopShare = 2;
 // Of a payload that is a part of something larger no more than this is kept beside it and its own size.
-constexpr size_t kMostBeside = 16 * 1024;
+constexpr size_t kMaxBeside = 16 * 1024;
 // How often its memory is looked at: after so many published bytes, or this part of its limit.
 constexpr size_t kCheckedBytes = 1024 * 1024;
 constexpr size_t kCheckedShare = 16;
@@ -133,7 +133,7 @@ void Stream::forget_gop() {
 
 // A part of an aggregate, or of a body with other tracks, would keep the whole of it.
 void Stream::own(base::Slice& payload) {
-    if (payload.memory() <= 2 * payload.size() + kMostBeside) [[likely]]
+    if (payload.memory() <= 2 * payload.size() + kMaxBeside) [[likely]]
         return;
     base::SliceBuilder builder(small_parts_, payload.size());
     builder.append(payload);

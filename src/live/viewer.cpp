@@ -142,7 +142,7 @@ uint64_t Viewer::log_limit() const {
     return std::max(position_, limit);
 }
 
-size_t Viewer::gather(iovec (&parts)[kMostParts], size_t& bytes) const {
+size_t Viewer::gather(iovec (&parts)[kMaxParts], size_t& bytes) const {
     size_t count = 0;
     auto add = [&](std::span<const uint8_t> part) {
         parts[count++] = {const_cast<uint8_t*>(part.data()), part.size()};
@@ -150,7 +150,7 @@ size_t Viewer::gather(iovec (&parts)[kMostParts], size_t& bytes) const {
     };
     uint64_t at = position_;
     auto add_log = [&](uint64_t end) {
-        while (at < end && count < kMostParts) {
+        while (at < end && count < kMaxParts) {
             auto part = log_->contiguous(at, end);
             add(part);
             at += part.size();
@@ -158,7 +158,7 @@ size_t Viewer::gather(iovec (&parts)[kMostParts], size_t& bytes) const {
     };
     if (!pending_.empty()) {
         if (state_ == State::kPlaying) add_log(log_->packet_end(position_));
-        for (size_t i = 0; i < pending_.size() && count < kMostParts; ++i) add(pending_[i].bytes());
+        for (size_t i = 0; i < pending_.size() && count < kMaxParts; ++i) add(pending_[i].bytes());
     }
     add_log(log_limit());
     return count;
@@ -187,7 +187,7 @@ void Viewer::advance(size_t bytes) {
 void Viewer::flush(int64_t now_ms) {
     if (state_ == State::kWaitingStart) start_if_possible();
     while (!blocked_ && log_) {
-        iovec parts[kMostParts];
+        iovec parts[kMaxParts];
         size_t bytes = 0;
         size_t count = gather(parts, bytes);
         if (count == 0) {
@@ -225,7 +225,7 @@ void Viewer::close_when_sent(int64_t now_ms) {
 
 // Too far behind: it goes on at the newest place to start, or at the next one that comes.
 void Viewer::jump() {
-    if (pending_.size() >= kMostPending)
+    if (pending_.size() >= kMaxPending)
         return die("too far behind, and too much waits to be sent", CloseReason::kTooSlow);
     LiveLog::Start* newest = log_->newest_start();
     uint64_t from = log_->packet_end(position_);
@@ -294,7 +294,7 @@ void Viewer::conclude(std::string_view why, CloseReason reason) {
 
 void Viewer::send_control(base::Slice bytes) {
     if (!log_ || bytes.empty() || shut_) return;
-    if (pending_.size() >= kMostPending)
+    if (pending_.size() >= kMaxPending)
         return abort("too many control messages wait to be sent", CloseReason::kTooSlow);
     pending_.push_back(std::move(bytes));
     flush(base::monotonic_ms());
@@ -400,7 +400,7 @@ void Viewer::on_readable() {
         if (!log_) return;
         if (got->end) return peer_closed();
         if (got->bytes < buffer.size()) return;
-        if (total > kMostInputBytes) return die("a flood of input from a viewer", CloseReason::kFlood);
+        if (total > kMaxInputBytes) return die("a flood of input from a viewer", CloseReason::kFlood);
     }
 }
 

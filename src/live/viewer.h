@@ -48,9 +48,9 @@ struct ViewerCounters {
 
 class Viewer final : private runtime::ParkedHandler {
   public:
-    static constexpr size_t kMostPending = 64;
+    static constexpr size_t kMaxPending = 64;
     // More input than this at once from somebody who came to watch is a flood.
-    static constexpr size_t kMostInputBytes = 256 * 1024;
+    static constexpr size_t kMaxInputBytes = 256 * 1024;
 
     // Once all is with the socket, it may take so long to reach a peer that takes some of it within each send_timeout.
     static constexpr int64_t kMaxFinishMs = 120'000;
@@ -107,8 +107,8 @@ class Viewer final : private runtime::ParkedHandler {
 
     // Where the next bytes come from: the rest of the packet under way, what is pending, then the log. Each part ends
     // where a packet or a pending Slice ends; a socket that several share builds on that.
-    static constexpr size_t kMostParts = 16;
-    size_t gather(iovec (&parts)[kMostParts], size_t& bytes) const;
+    static constexpr size_t kMaxParts = 16;
+    size_t gather(iovec (&parts)[kMaxParts], size_t& bytes) const;
     uint64_t log_limit() const;
     uint64_t end_offset() const { return rare_ ? rare_->end_offset : UINT64_MAX; }
     // From where on the log must keep what is there for it.

@@ -209,7 +209,7 @@ TEST_F(ViewerTest, TooMuchControlClosesTheViewer) {
     Client client(stream);
     client.wire->room = 0;
     client.join();
-    for (size_t i = 0; i <= Viewer::kMostPending; ++i) client.viewer.send_control(base::Slice::copy("PONG"));
+    for (size_t i = 0; i <= Viewer::kMaxPending; ++i) client.viewer.send_control(base::Slice::copy("PONG"));
     settle();
     EXPECT_TRUE(client.ended);
 }

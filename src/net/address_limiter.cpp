@@ -60,7 +60,7 @@ void AddressLimiter::forget(int64_t now_ms) {
         auto it = entries_.find(idle_.front());
         refill(it->second, now_ms);
         const bool is_full = options_.rate <= 0 || it->second.tokens >= options_.burst;
-        if (!is_full && idle_.size() <= kMostIdle) return;
+        if (!is_full && idle_.size() <= kMaxIdle) return;
         if (!is_full) ++counters_.forgotten;
         idle_.pop_front();
         entries_.erase(it);

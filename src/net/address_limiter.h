@@ -20,7 +20,7 @@ namespace net {
 
 class AddressLimiter {
   public:
-    static constexpr size_t kMostIdle = 65'536;
+    static constexpr size_t kMaxIdle = 65'536;
 
     struct Options {
         uint32_t connections = 0;  // at once; 0: any number

@@ -95,12 +95,12 @@ TEST(AddressLimiter, ExemptAndUnknownOnesPass) {
 TEST(AddressLimiter, TheTableIsBounded) {
     AddressLimiter l = limiter(0, 0.001, 2);  // nothing is ever full again in this test
     EXPECT_TRUE(open(l, "10.0.0.1", 0));
-    for (uint32_t i = 0; i < AddressLimiter::kMostIdle + 1000; ++i) {
+    for (uint32_t i = 0; i < AddressLimiter::kMaxIdle + 1000; ++i) {
         base::IpAddress address = base::IpAddress::parse("192.0.2.0").value();
         for (size_t byte = 0; byte < 4; ++byte) address.bytes[12 + byte] = static_cast<uint8_t>(i >> (24 - 8 * byte));
         EXPECT_TRUE(l.admit(address.text(), 1));
     }
-    EXPECT_LE(l.addresses(), AddressLimiter::kMostIdle + 2);
+    EXPECT_LE(l.addresses(), AddressLimiter::kMaxIdle + 2);
     EXPECT_GE(l.counters().forgotten, 998u);
     EXPECT_TRUE(l.admit("10.0.0.1", 1));
     EXPECT_FALSE(l.admit("10.0.0.1", 1)) << "who is connected is not forgotten";

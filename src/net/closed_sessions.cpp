@@ -9,7 +9,7 @@ void ClosedSessions::add(ClosedSession closed) {
     ++total_;
     if (base::is_error(closed.reason)) ++errors_;
     for (std::string* text : {&closed.stream, &closed.text}) {
-        if (text->size() > kMostTextBytes) text->resize(kMostTextBytes);
+        if (text->size() > kMaxTextBytes) text->resize(kMaxTextBytes);
     }
     if (kept_.size() < kMost) {
         kept_.push_back(std::move(closed));

@@ -30,7 +30,7 @@ struct ClosedSession {
 class ClosedSessions {
   public:
     static constexpr size_t kMost = 1000;
-    static constexpr size_t kMostTextBytes = 256;
+    static constexpr size_t kMaxTextBytes = 256;
 
     void add(ClosedSession closed);
     // Ended as well, but not kept: who only asked something by HTTP would push out all others.

@@ -54,7 +54,7 @@ TEST(ClosedSessions, KeepsTheNewestAndCountsAll) {
     EXPECT_EQ(closed.newest(0).id, std::to_string(ClosedSessions::kMost + 4));
     EXPECT_EQ(closed.newest(1).id, std::to_string(ClosedSessions::kMost + 3));
     EXPECT_EQ(closed.newest(ClosedSessions::kMost - 1).id, "5");
-    EXPECT_EQ(closed.newest(0).text.size(), ClosedSessions::kMostTextBytes);
+    EXPECT_EQ(closed.newest(0).text.size(), ClosedSessions::kMaxTextBytes);
     EXPECT_EQ(closed.count_of(CloseReason::kPeerClosed), ClosedSessions::kMost / 2 + 3);
     EXPECT_EQ(closed.errors(), ClosedSessions::kMost / 2 + 2);
 }

@@ -22,7 +22,7 @@ std::string_view action_name(Action action) {
     return "play";
 }
 
-Stay& Stay::operator=(Stay&& other) noexcept {
+Grant& Grant::operator=(Grant&& other) noexcept {
     if (this != &other) {
         end({});
         kept_ = std::move(other.kept_);
@@ -30,7 +30,7 @@ Stay& Stay::operator=(Stay&& other) noexcept {
     return *this;
 }
 
-void Stay::end(const Traffic& traffic) {
+void Grant::end(const Traffic& traffic) {
     std::unique_ptr<Kept> kept = std::move(kept_);
     if (!kept) return;
     for (Guard* guard : kept->followers)
@@ -66,7 +66,7 @@ base::Result<void> Gate::check(Visitor visitor, const config::Vhost& vhost) {
     return {};
 }
 
-base::Result<Stay> Gate::admit(Visitor visitor, const config::Vhost& vhost, runtime::ByteStream* client) {
+base::Result<Grant> Gate::admit(Visitor visitor, const config::Vhost& vhost, runtime::ByteStream* client) {
     if (!client || !may_yield(visitor.action, vhost)) return ask(std::move(visitor), vhost);
     const runtime::EndWatch watch(client);
     auto stay = ask(std::move(visitor), vhost);
@@ -76,7 +76,7 @@ base::Result<Stay> Gate::admit(Visitor visitor, const config::Vhost& vhost, runt
     return stay;
 }
 
-base::Result<Stay> Gate::ask(Visitor visitor, const config::Vhost& vhost) {
+base::Result<Grant> Gate::ask(Visitor visitor, const config::Vhost& vhost) {
     std::vector<Guard*> followers;
     for (Guard* guard : std::vector(guards_)) {  // a copy: one may go while another is asked
         if (!has(guard)) continue;
@@ -90,8 +90,8 @@ base::Result<Stay> Gate::ask(Visitor visitor, const config::Vhost& vhost) {
         }
         if (guard->follows(visitor.action, vhost)) followers.push_back(guard);
     }
-    if (followers.empty()) return Stay();
-    return Stay(std::make_unique<Stay::Kept>(this, std::move(visitor), std::move(followers)));
+    if (followers.empty()) return Grant();
+    return Grant(std::make_unique<Grant::Kept>(this, std::move(visitor), std::move(followers)));
 }
 
 }  // namespace net

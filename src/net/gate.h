@@ -1,8 +1,8 @@
 #pragma once
 // Gate: who may connect, publish and play. Services ask it before they let a client in; Guards answer, one after the
-// other: address rules, signed URLs, hooks. The first refusal counts. What a client was let in for is held as a Stay,
+// other: address rules, signed URLs, hooks. The first refusal counts. What a client was let in for is held as a Grant,
 // whose end is told to the guards that wanted to know: so each beginning has one end, however the client leaves. Where
-// no guard follows a client, its Stay is a null pointer.
+// no guard follows a client, its Grant is a null pointer.
 
 #include <cstdint>
 #include <memory>
@@ -57,12 +57,12 @@ class Guard {
 class Gate;
 
 // That a client is in. Its destruction is the end.
-class Stay {
+class Grant {
   public:
-    Stay() = default;
-    Stay(Stay&& other) noexcept = default;
-    Stay& operator=(Stay&& other) noexcept;
-    ~Stay() { end({}); }
+    Grant() = default;
+    Grant(Grant&& other) noexcept = default;
+    Grant& operator=(Grant&& other) noexcept;
+    ~Grant() { end({}); }
     // traffic: of the whole session, where it is known.
     void end(const Traffic& traffic);
     // Whether anybody will hear of its end.
@@ -75,11 +75,11 @@ class Stay {
         Visitor visitor;
         std::vector<Guard*> followers;
     };
-    explicit Stay(std::unique_ptr<Kept> kept) : kept_(std::move(kept)) {}
+    explicit Grant(std::unique_ptr<Kept> kept) : kept_(std::move(kept)) {}
     std::unique_ptr<Kept> kept_;
 };
 
-// Outlives its guards' use and every Stay.
+// Outlives its guards' use and every Grant.
 class Gate {
   public:
     // Asked in the order of their adding.
@@ -89,7 +89,7 @@ class Gate {
     // Asks all guards. Yields where may_yield() says so: re-check state after it. The error's text is for the client.
     // client: its connection; when that ends while a guard is asked, the coroutine is cancelled, and the error's reason
     // is kPeerClosed. Null: nobody looks.
-    base::Result<Stay> admit(Visitor visitor, const config::Vhost& vhost, runtime::ByteStream* client = nullptr);
+    base::Result<Grant> admit(Visitor visitor, const config::Vhost& vhost, runtime::ByteStream* client = nullptr);
     bool may_yield(Action action, const config::Vhost& vhost) const;
 
     // The same for a request that begins nothing: asks those alone that never yield. For HLS without contexts.
@@ -100,8 +100,8 @@ class Gate {
     uint64_t refused_total() const { return refused_total_; }
 
   private:
-    friend class Stay;
-    base::Result<Stay> ask(Visitor visitor, const config::Vhost& vhost);
+    friend class Grant;
+    base::Result<Grant> ask(Visitor visitor, const config::Vhost& vhost);
     bool has(const Guard* guard) const;
     void note_refusal(const Visitor& visitor, const base::Error& error);
 

@@ -30,7 +30,7 @@ class TestGuard final : public Guard {
 class GateTest : public ::testing::Test {
   protected:
     GateTest() { vhost_.name = "v"; }
-    base::Result<Stay> ask(Action action = Action::kPlay) {
+    base::Result<Grant> ask(Action action = Action::kPlay) {
         Visitor visitor;
         visitor.action = action;
         visitor.id = "id";
@@ -48,7 +48,7 @@ TEST_F(GateTest, WithoutGuardsEverybodyIsIn) {
     auto stay = ask();
     ASSERT_TRUE(stay);
     EXPECT_FALSE(*stay);
-    static_assert(sizeof(Stay) == sizeof(void*));
+    static_assert(sizeof(Grant) == sizeof(void*));
 }
 
 TEST_F(GateTest, AsksInOrderAndTheFirstRefusalCounts) {
@@ -74,24 +74,24 @@ TEST_F(GateTest, TheEndIsToldOnceToThoseWhoFollow) {
     {
         auto stay = ask();
         ASSERT_TRUE(stay && *stay);
-        Stay other = *std::move(stay);
+        Grant other = *std::move(stay);
         notes_.clear();
         other.end({1, 7});
         EXPECT_EQ(notes_, (Notes{"a told of id, 7"}));
     }
     EXPECT_EQ(notes_.size(), 1u);
     {
-        Stay stay = *ask(Action::kPublish);
+        Grant stay = *ask(Action::kPublish);
         notes_.clear();
     }
     EXPECT_EQ(notes_, (Notes{"b told of id, 0"}));
-    Stay stay = *ask(Action::kConnect);
+    Grant stay = *ask(Action::kConnect);
     EXPECT_FALSE(stay);
 }
 
 TEST_F(GateTest, AGuardThatLeftIsNotTold) {
     gate_.add(a_);
-    Stay stay = *ask();
+    Grant stay = *ask();
     gate_.remove(a_);
     notes_.clear();
     stay.end({});

@@ -20,7 +20,7 @@ using ResponseStep = http::ResponseParser::Step;
 namespace {
 
 // A file of trusted certificates is read again after so many others were.
-constexpr size_t kMostContexts = 64;
+constexpr size_t kMaxContexts = 64;
 
 std::string place_of(const HttpCall& call, const http::AbsoluteUrl& url) {
     return fmt::format("{}\n{}\n{}\n{}", url.tls ? "https" : "http", url.host, url.port, call.ca_file);
@@ -187,7 +187,7 @@ Result<std::shared_ptr<runtime::TlsContext>> HttpClient::tls_context(const std::
     auto made = std::make_shared<Result<std::shared_ptr<runtime::TlsContext>>>();
     TRY(runtime::offload([made, ca_file] { *made = runtime::tls_client_context(true, ca_file); }, deadline));
     auto context = TRY(std::move(*made));
-    if (contexts_.size() >= kMostContexts) contexts_.clear();
+    if (contexts_.size() >= kMaxContexts) contexts_.clear();
     contexts_[ca_file] = context;
     return context;
 }

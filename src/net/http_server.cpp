@@ -85,7 +85,7 @@ void HttpServer::refuse(std::unique_ptr<runtime::ByteStream> stream, const Liste
     if (is_full && has_reserve()) return start(std::move(stream), listener, Place::kReserve);
     ++counters_.refused;
     std::erase_if(refusals_, [](const runtime::Task& task) { return task.done(); });
-    if (listener.tls || refusals_.size() >= kMostRefusals) return;
+    if (listener.tls || refusals_.size() >= kMaxRefusals) return;
     refusals_.push_back(runtime::spawn("http-refuse", [options = options_, stream = std::move(stream), is_full] {
         refuse_connection(*stream, options->response, is_full ? 503 : 429);
     }));

@@ -81,7 +81,7 @@ class HttpServer {
         bool still_serves() const;
     };
     enum class Place : uint8_t { kAdmitted, kReserve };
-    static constexpr size_t kMostRefusals = 64;  // 503s under way at once; beyond them connections are just closed
+    static constexpr size_t kMaxRefusals = 64;  // 503s under way at once; beyond them connections are just closed
 
     void start(std::unique_ptr<runtime::ByteStream> stream, const Listener& listener, Place place);
     void remove(HttpConnection& connection);

@@ -36,7 +36,7 @@ struct RtcStats {
 
     // Packets of players.
     uint64_t nacks = 0;           // asked for again
-    uint64_t sent_again = 0;      // and sent
+    uint64_t retransmitted = 0;   // and sent
     uint64_t nacks_refused = 0;   // not: beyond the budget
     uint64_t nacks_repeated = 0;  // not: asked for too soon or too often
     uint64_t nacks_unknown = 0;   // not: no longer there

@@ -12,7 +12,7 @@ namespace net {
 
 namespace {
 // Sessions counted between two looks at the clock: some microseconds.
-constexpr size_t kALook = 64;
+constexpr size_t kClockCheckInterval = 64;
 }  // namespace
 
 std::string_view session_type_name(SessionType type) {
@@ -57,7 +57,7 @@ Session::Session(SessionTable& table, std::string_view id, std::string_view ip)
 
 Session::Session(SessionTable& table, std::string_view id, std::string_view ip, const Past& past)
     : table_(table), ip_(base::IpAddress::parse(ip).value_or(base::IpAddress())), started_ms_(past.started_ms) {
-    CHECK(id.size() <= SessionTable::kMostIdBytes);
+    CHECK(id.size() <= SessionTable::kMaxIdBytes);
     table_.enter(*this, id, past.traffic);
     table_.admission_.opened(ip_);
 }
@@ -147,7 +147,7 @@ Session::Past Session::past() {
 SessionTable::SessionTable() : began_ms_(base::monotonic_ms()) {}
 
 Session* SessionTable::find(std::string_view id) const {
-    if (id.empty() || id.size() > kMostIdBytes) return nullptr;
+    if (id.empty() || id.size() > kMaxIdBytes) return nullptr;
     auto it = std::ranges::find(sessions_, pack(id), &Place::id);
     return it == sessions_.end() ? nullptr : it->session;
 }
@@ -217,7 +217,7 @@ void SessionTable::begin_period(Session& session) {
 // comes meanwhile is in order already.
 base::Result<void> SessionTable::count(int64_t not_older_than_ms) {
     if (counted_ms_ && base::monotonic_ms() - counted_ms_ < not_older_than_ms) return {};
-    runtime::CpuSlice slice(kALook);
+    runtime::CpuSlice slice(kClockCheckInterval);
     for (size_t i = sessions_.size(); i > 0; --i) {
         TRY(slice.step());
         if (i <= sessions_.size()) count(*sessions_[i - 1].session);
@@ -229,7 +229,7 @@ base::Result<void> SessionTable::count(int64_t not_older_than_ms) {
 base::Result<void> SessionTable::begin_period() {
     ++period_;
     passing_ = true;
-    runtime::CpuSlice slice(kALook);
+    runtime::CpuSlice slice(kClockCheckInterval);
     for (size_t i = sessions_.size(); i > 0; --i) {
         TRY(slice.step());
         if (i <= sessions_.size()) begin_period(*sessions_[i - 1].session);

@@ -33,11 +33,11 @@ struct ClientDetails {
 // How a WebRTC client's packets fare: those that we send a player, by its reports, and those that a publisher sends us,
 // by ours.
 struct RtcQuality {
-    double lost_percent = 0;    // of the worst track, between its last two receiver reports
-    std::optional<int> rtt_ms;  // of a player, the mean of its last reports
-    int jitter_ms = 0;          // of the worst track, as in its last report
-    uint64_t nacks = 0;         // packets asked for again
-    uint64_t sent_again = 0;    // and sent; of a publisher: come by RTX
+    double lost_percent = 0;     // of the worst track, between its last two receiver reports
+    std::optional<int> rtt_ms;   // of a player, the mean of its last reports
+    int jitter_ms = 0;           // of the worst track, as in its last report
+    uint64_t nacks = 0;          // packets asked for again
+    uint64_t retransmitted = 0;  // and sent; of a publisher: come by RTX
     uint64_t keyframes_asked = 0;
     uint32_t remb_kbps = 0;  // what a player last said that it can take; 0: nothing
 };
@@ -119,7 +119,7 @@ class Session {
 
 class SessionTable {
   public:
-    static constexpr size_t kMostIdBytes = 8;  // of context_id's length: a third of a std::string
+    static constexpr size_t kMaxIdBytes = 8;  // of context_id's length: a third of a std::string
     static constexpr int64_t kPeriodMs = 15'000;
 
     SessionTable();
@@ -155,7 +155,7 @@ class SessionTable {
 
   private:
     friend class Session;
-    using Id = std::array<char, kMostIdBytes>;  // filled up with zeros
+    using Id = std::array<char, kMaxIdBytes>;  // filled up with zeros
     struct Place {
         Session* session;
         Id id;

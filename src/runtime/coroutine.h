@@ -89,8 +89,8 @@ struct CoroutineInfo {
     int64_t left_ms = -1;               // until its deadline; -1: it waits for ever
     std::vector<uintptr_t> calls;       // return addresses, innermost first: where it waits
 };
-// All that live. `calls` is filled when asked for, kMostCalls at most.
-inline constexpr size_t kMostCalls = 64;
+// All that live. `calls` is filled when asked for, kMaxCalls at most.
+inline constexpr size_t kMaxCalls = 64;
 std::vector<CoroutineInfo> list_coroutines(bool with_calls = false);
 size_t coroutine_count();
 // spawn() fails, as without memory, where there are so many. For tests of that.

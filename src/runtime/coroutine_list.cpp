@@ -20,7 +20,7 @@ void describe_wait(const Coroutine& one, const char* frame, int64_t now_us, bool
             info.left_ms = std::max<int64_t>(0, one.waits_until_us - now_us) / 1000;
     }
     if (!with_calls) return;
-    std::array<uintptr_t, kMostCalls> calls;
+    std::array<uintptr_t, kMaxCalls> calls;
     const size_t count = detail::walk_frames(
         reinterpret_cast<uintptr_t>(frame),
         {reinterpret_cast<uintptr_t>(one.stack_low), reinterpret_cast<uintptr_t>(one.stack_top), false}, calls);

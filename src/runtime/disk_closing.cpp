@@ -32,7 +32,7 @@ class Steps {
 
 int write_all(int fd, std::vector<iovec>& parts, uint64_t offset) {
     for (size_t i = 0; i < parts.size();) {
-        const auto count = static_cast<int>(std::min<size_t>(parts.size() - i, Write::kMostParts));
+        const auto count = static_cast<int>(std::min<size_t>(parts.size() - i, Write::kMaxParts));
         const ssize_t n = pwritev(fd, &parts[i], count, static_cast<off_t>(offset));
         if (n < 0 && errno == EINTR) continue;
         if (n == 0) errno = ENOSPC;

@@ -14,7 +14,7 @@ namespace runtime::disk {
 namespace {
 
 constexpr int64_t kBetweenWarningsMs = 5000;
-constexpr int64_t kMostAtEndMs = 5000;
+constexpr int64_t kMaxAtEndMs = 5000;
 
 Engine* the_engine = nullptr;  // owned; exit() leaves it and its threads alone
 
@@ -66,7 +66,7 @@ void Engine::change(const Settings& settings) {
 }
 
 void Engine::stop() {
-    const auto deadline = Deadline::in_ms(kMostAtEndMs);
+    const auto deadline = Deadline::in_ms(kMaxAtEndMs);
     while ((operations || paths.size()) && !deadline.passed()) {
         if (!sleep_ms(5)) break;
     }

@@ -22,10 +22,10 @@ namespace runtime::disk {
 
 // One write, of several buffers. It lives in its file, and its file lives until it is done.
 struct Write {
-    static constexpr size_t kMostParts = 16;
+    static constexpr size_t kMaxParts = 16;
     int fd = -1;
     unsigned count = 0;
-    std::array<iovec, kMostParts> parts{};
+    std::array<iovec, kMaxParts> parts{};
     uint64_t offset = 0;
     bool urgent = false;  // more waits for its end
 };

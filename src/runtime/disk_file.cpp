@@ -15,7 +15,7 @@ namespace runtime::disk {
 namespace {
 
 constexpr size_t kFirstBuffer = 32 * 1024;
-constexpr size_t kMostPatchBytes = 4 * 1024 * 1024;
+constexpr size_t kMaxPatchBytes = 4 * 1024 * 1024;
 constexpr int64_t kSlowMs = 1000;
 // Of a file that is not flushed: a buffer that is full sooner is followed by a larger one.
 constexpr int64_t kUnflushedMs = 4000;
@@ -107,9 +107,9 @@ base::Result<void> File::overwrite(uint64_t offset, std::span<const uint8_t> byt
     if (error_) return std::unexpected(copy_error());
     CHECK(offset + bytes.size() <= size_);
     patch_bytes_ += bytes.size();
-    if (patch_bytes_ > kMostPatchBytes)
+    if (patch_bytes_ > kMaxPatchBytes)
         return base::fail(base::Code::kLimit,
-                          fmt::format("more than {} bytes of {} are to be replaced", kMostPatchBytes, path_));
+                          fmt::format("more than {} bytes of {} are to be replaced", kMaxPatchBytes, path_));
     patches_.push_back({offset, {bytes.begin(), bytes.end()}});
     return {};
 }
@@ -197,7 +197,7 @@ void File::pump() {
     uint64_t next = pieces_.front().offset;
     size_t skip = head_done_;
     for (auto& piece : pieces_) {
-        if (piece.offset != next || write_.count == Write::kMostParts) break;
+        if (piece.offset != next || write_.count == Write::kMaxParts) break;
         write_.parts[write_.count++] = {piece.buffer.data() + skip, piece.submit - skip};
         skip = 0;
         next = piece.offset + piece.submit;

@@ -14,7 +14,7 @@
 namespace runtime::disk {
 namespace {
 
-constexpr uint64_t kMostOperations = 100'000;
+constexpr uint64_t kMaxOperations = 100'000;
 
 // Runs `work` (0 or errno) when it is the paths' turn; `what` is for the error: "removing x".
 void in_turn(Step step, std::vector<std::string> paths, std::string what, std::move_only_function<int()> work,
@@ -39,7 +39,7 @@ void in_turn(Step step, std::vector<std::string> paths, std::string what, std::m
         else
             shared->done({});
     };
-    if (disk.operations >= kMostOperations) return disk.defer([tell] { tell(EAGAIN); });
+    if (disk.operations >= kMaxOperations) return disk.defer([tell] { tell(EAGAIN); });
     auto turn = std::make_shared<Turn>();
     turn->paths = std::move(paths);
     turn->go = [&disk, step, shared, tell, turn = std::weak_ptr(turn)] {

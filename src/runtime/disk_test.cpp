@@ -51,7 +51,7 @@ class Outcome {
         return [this](base::Result<void> result) {
             EXPECT_FALSE(result_.has_value()) << "told twice";
             result_ = std::move(result);
-            ++told_;
+            ++reported_;
             told_event_.set();
         };
     }
@@ -64,7 +64,7 @@ class Outcome {
 
   private:
     std::optional<base::Result<void>> result_;
-    int told_ = 0;
+    int reported_ = 0;
     Event told_event_;
 };
 

@@ -14,7 +14,7 @@ namespace runtime::detail {
 namespace {
 
 // How far a library's frames are looked through for the call that came from us. OpenSSL's are the deepest.
-constexpr size_t kMostLibraryWords = 2048;
+constexpr size_t kMaxLibraryWords = 2048;
 
 // Much of a stack was never written. That a stale word is looked at is no mistake: valgrind need not say so.
 READS_STACKS uintptr_t word_at(uintptr_t address) {
@@ -85,7 +85,7 @@ READS_STACKS bool follows_library_call(uintptr_t address) {
 READS_STACKS uintptr_t find_our_frame(const Registers& at, StackRange stack, uintptr_t& return_address) {
     constexpr size_t kWord = sizeof(uintptr_t);
     uintptr_t place = (at.sp + kWord - 1) & ~(kWord - 1);
-    for (size_t i = 0; i < kMostLibraryWords && stack.contains(place, kWord); ++i, place += kWord) {
+    for (size_t i = 0; i < kMaxLibraryWords && stack.contains(place, kWord); ++i, place += kWord) {
         if (!follows_library_call(word_at(place))) continue;
         return_address = word_at(place);
         if (at.fp > place && is_whole(at.fp, stack)) return at.fp;

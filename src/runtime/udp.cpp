@@ -19,15 +19,15 @@ constexpr size_t kDatagramUnits = 4096;  // for account()
 
 // One set of all that recvmmsg wants, whichever socket receives: nobody keeps it across a yield.
 struct ReceiveBuffer {
-    std::array<std::array<uint8_t, UdpSocket::kMostDatagramBytes>, UdpSocket::kMostReceived> bytes;
-    std::array<sockaddr_in6, UdpSocket::kMostReceived> from;
-    std::array<iovec, UdpSocket::kMostReceived> parts;
-    std::array<mmsghdr, UdpSocket::kMostReceived> messages;
-    std::array<UdpPacket, UdpSocket::kMostReceived> packets;
+    std::array<std::array<uint8_t, UdpSocket::kMaxDatagramBytes>, UdpSocket::kMaxReceived> bytes;
+    std::array<sockaddr_in6, UdpSocket::kMaxReceived> from;
+    std::array<iovec, UdpSocket::kMaxReceived> parts;
+    std::array<mmsghdr, UdpSocket::kMaxReceived> messages;
+    std::array<UdpPacket, UdpSocket::kMaxReceived> packets;
     struct Control {
         alignas(cmsghdr) std::array<uint8_t, detail::UdpSources::kControlBytes> bytes;
     };
-    std::array<Control, UdpSocket::kMostReceived> control;
+    std::array<Control, UdpSocket::kMaxReceived> control;
     bool has_control = false;
 
     ReceiveBuffer() {

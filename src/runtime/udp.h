@@ -58,15 +58,15 @@ class UdpSocket {
     virtual base::Result<Datagram> receive(std::span<uint8_t> buffer, Deadline deadline) = 0;
     virtual base::Result<void> send_to(std::span<const uint8_t> bytes, const sockaddr_storage& to, socklen_t to_length,
                                        Deadline deadline) = 0;
-    // Yields until something came; then what is there, at most kMostReceived, in a buffer that all sockets share:
-    // valid, and may be written to, until the next yield. A datagram longer than kMostDatagramBytes is left out and
+    // Yields until something came; then what is there, at most kMaxReceived, in a buffer that all sockets share:
+    // valid, and may be written to, until the next yield. A datagram longer than kMaxDatagramBytes is left out and
     // counted as lost.
     virtual base::Result<std::span<const UdpPacket>> receive_batch(Deadline deadline) = 0;
     virtual uint16_t port() const = 0;
     virtual UdpStats stats() = 0;  // asks the kernel
 
-    static constexpr size_t kMostReceived = 64;
-    static constexpr size_t kMostDatagramBytes = 2048;
+    static constexpr size_t kMaxReceived = 64;
+    static constexpr size_t kMaxDatagramBytes = 2048;
 
     // The number with which to answer that peer from where its datagram came to: 0 where the kernel's routes choose
     // that address anyway, for a number costs a tenth of a sending. Asks the kernel: for once a peer.

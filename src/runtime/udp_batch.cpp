@@ -12,10 +12,10 @@ struct UdpBatch::Slots {
     struct Control {
         alignas(cmsghdr) std::array<uint8_t, CMSG_SPACE(sizeof(uint16_t)) + detail::UdpSources::kControlBytes> bytes;
     };
-    std::array<mmsghdr, kMostAtOnce> messages;
-    std::array<std::array<iovec, kMostRuns + 1>, kMostAtOnce> parts;
-    std::array<sockaddr_in6, kMostAtOnce> to;
-    std::array<Control, kMostAtOnce> control;
+    std::array<mmsghdr, kMaxAtOnce> messages;
+    std::array<std::array<iovec, kMaxRuns + 1>, kMaxAtOnce> parts;
+    std::array<sockaddr_in6, kMaxAtOnce> to;
+    std::array<Control, kMaxAtOnce> control;
 };
 
 UdpBatch::UdpBatch(UdpSocket& socket)
@@ -25,7 +25,7 @@ UdpBatch::UdpBatch(UdpSocket& socket)
       arena_(static_cast<uint8_t*>(std::malloc(kArenaBytes)), &::free),
       slots_(std::make_unique<Slots>()) {
     CHECK(arena_);
-    messages_.reserve(kMostMessages);
+    messages_.reserve(kMaxMessages);
     sender_ = spawn("udp-send", [this] { send_loop(); });
 }
 
@@ -48,11 +48,11 @@ void UdpBatch::send_loop() {
 
 uint8_t* UdpBatch::reserve(size_t most_bytes) {
     if (used_ >= kFlushBytes && !full_) flush();
-    if (used_ + most_bytes > kArenaBytes || messages_.size() >= kMostMessages) {
+    if (used_ + most_bytes > kArenaBytes || messages_.size() >= kMaxMessages) {
         flush();
         if (full_) compact();
     }
-    if (used_ + most_bytes > kArenaBytes || messages_.size() >= kMostMessages) {
+    if (used_ + most_bytes > kArenaBytes || messages_.size() >= kMaxMessages) {
         socket_.count_sent(0, 1);
         return nullptr;
     }
@@ -63,7 +63,7 @@ bool UdpBatch::add_to_runs(Message& message, uint32_t offset, uint32_t bytes) {
     Piece& last = message.runs[message.run_count - 1];
     if (last.offset + last.bytes == offset) {
         last.bytes += bytes;
-    } else if (message.run_count < kMostRuns) {
+    } else if (message.run_count < kMaxRuns) {
         message.runs[message.run_count++] = {offset, bytes};
     } else {
         return false;
@@ -101,8 +101,8 @@ void UdpBatch::commit(size_t bytes, const UdpAddress& to, uint32_t flow, uint16_
     used_ += bytes;
     if (messages_.size() > first_ && gso_) {
         Message& last = messages_.back();
-        if (last.count < kMostSegments && last.bytes + bytes <= kMostGsoBytes && last.to == to &&
-            last.source == source && join(last, offset, size, flow))
+        if (last.count < kMaxSegments && last.bytes + bytes <= kMaxGsoBytes && last.to == to && last.source == source &&
+            join(last, offset, size, flow))
             return;
     }
     messages_.push_back(
@@ -164,7 +164,7 @@ int UdpBatch::send_some(size_t count) {
 
 void UdpBatch::flush() {
     while (first_ < messages_.size() && !full_) {
-        const size_t count = std::min(messages_.size() - first_, kMostAtOnce);
+        const size_t count = std::min(messages_.size() - first_, kMaxAtOnce);
         for (size_t i = 0; i < count; ++i) prepare(i, messages_[first_ + i]);
         const int sent = send_some(count);
         if (sent > 0) {

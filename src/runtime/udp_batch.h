@@ -24,10 +24,10 @@ class UdpBatch {
   public:
     static constexpr size_t kArenaBytes = 1024 * 1024;  // memory is used as it is touched
     static constexpr size_t kFlushBytes = 128 * 1024;   // so much is sent at once
-    static constexpr size_t kMostMessages = 2048;
-    static constexpr size_t kMostAtOnce = 64;    // messages a call
-    static constexpr size_t kMostSegments = 64;  // datagrams a message; the kernel's own limit
-    static constexpr size_t kMostGsoBytes = 60'000;
+    static constexpr size_t kMaxMessages = 2048;
+    static constexpr size_t kMaxAtOnce = 64;    // messages a call
+    static constexpr size_t kMaxSegments = 64;  // datagrams a message; the kernel's own limit
+    static constexpr size_t kMaxGsoBytes = 60'000;
 
     // The socket outlives it.
     explicit UdpBatch(UdpSocket& socket);
@@ -61,7 +61,7 @@ class UdpBatch {
         uint32_t offset;
         uint32_t bytes;
     };
-    static constexpr size_t kMostRuns = 3;
+    static constexpr size_t kMaxRuns = 3;
     struct Message {
         UdpAddress to;
         uint16_t segment;  // bytes of each datagram of the runs
@@ -72,7 +72,7 @@ class UdpBatch {
         uint32_t flow;   // of the first datagram
         uint32_t tail_flow;
         Piece tail;  // a shorter one, which goes last; 0 bytes: there is none
-        std::array<Piece, kMostRuns> runs;
+        std::array<Piece, kMaxRuns> runs;
         uint8_t run_count;
     };
     static bool join(Message& message, uint32_t offset, uint32_t bytes, uint32_t flow);

@@ -28,7 +28,7 @@ namespace runtime {
 namespace detail {
 namespace {
 
-constexpr size_t kMostStallsKept = 16;
+constexpr size_t kMaxStallsKept = 16;
 constexpr int64_t kEndlessUs = 10'000'000;  // a stall that may never end is told before its end
 constexpr int64_t kLookMs = 2;              // while one lasts
 
@@ -107,7 +107,7 @@ class Watchdog final : public ParkedHandler {
     std::condition_variable changed_;
     bool stopping_ = false;
     int64_t warn_ms_ = 0;
-    std::vector<Stall> told_;  // for the loop to log
+    std::vector<Stall> reported_;  // for the loop to log
 
     // The thread's alone.
     Seen seen_;
@@ -175,7 +175,7 @@ void Watchdog::on_readable() {
     std::vector<Stall> told;
     {
         std::lock_guard lock(mutex_);
-        told.swap(told_);
+        told.swap(reported_);
     }
     for (Stall& stall : told) {
         ++stats.stalls;
@@ -183,7 +183,7 @@ void Watchdog::on_readable() {
         stats.longest_stall_ms = std::max(stats.longest_stall_ms, stall.ms);
         const ContextScope scope(stall.context_id);
         base::log::warn("{}", stall.describe());
-        if (stats.last.size() == kMostStallsKept) stats.last.erase(stats.last.begin());
+        if (stats.last.size() == kMaxStallsKept) stats.last.erase(stats.last.begin());
         stats.last.push_back(std::move(stall));
     }
 }
@@ -282,7 +282,7 @@ Stall Watchdog::describe_capture() const {
 void Watchdog::hand_over(Stall stall) {
     {
         std::lock_guard lock(mutex_);
-        if (told_.size() < kMostStallsKept) told_.push_back(std::move(stall));
+        if (reported_.size() < kMaxStallsKept) reported_.push_back(std::move(stall));
     }
     const uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = ::write(wake_.fd(), &one, sizeof one);
@@ -340,7 +340,7 @@ StallCause judge_stall(int64_t watched_ms, int64_t cpu_ms, int64_t queued_ms) {
 }
 
 std::string Stall::describe() const {
-    constexpr size_t kMostNamed = 12;
+    constexpr size_t kMaxNamed = 12;
     std::string text =
         fmt::format("the loop did not turn for {} ms: coroutine {}", ms, coroutine.empty() ? "not known" : coroutine);
     text += fmt::format(", {} ms of processor time in the {} ms watched", cpu_ms, watched_ms);
@@ -358,8 +358,8 @@ std::string Stall::describe() const {
             text += ": blocked in a system call, or not scheduled";
             break;
     }
-    for (size_t i = 0; i < std::min(calls.size(), kMostNamed); ++i) text += (i ? " < " : "; at ") + calls[i];
-    if (calls.size() > kMostNamed) text += " < ...";
+    for (size_t i = 0; i < std::min(calls.size(), kMaxNamed); ++i) text += (i ? " < " : "; at ") + calls[i];
+    if (calls.size() > kMaxNamed) text += " < ...";
     return text;
 }
 

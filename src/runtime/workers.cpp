@@ -12,7 +12,7 @@ namespace detail {
 namespace {
 
 constexpr size_t kThreads = 2;
-constexpr size_t kMostUnderWay = 1024 + kThreads;  // so many wait beside those that run
+constexpr size_t kMaxUnderWay = 1024 + kThreads;  // so many wait beside those that run
 
 ThreadPool* workers = nullptr;
 size_t jobs = 0;  // under way
@@ -26,7 +26,7 @@ void stop_workers() { stop_pool(workers); }
 base::Result<void> offload(std::move_only_function<void()> job, Deadline deadline) {
     TRY(detail::check_cancelled());
     TRY(detail::start_pool(detail::workers, "worker", detail::kThreads));
-    if (detail::jobs >= detail::kMostUnderWay)
+    if (detail::jobs >= detail::kMaxUnderWay)
         return base::fail(base::Code::kLimit, fmt::format("{} jobs are under way on the workers", detail::jobs));
     const auto finished = std::make_shared<Event>("a worker");
     auto submitted = std::make_unique<detail::ThreadJob>();

@@ -15,7 +15,7 @@ class DiskEngine : public WithoutClients {
 
     base::Result<void> start() { return runtime::disk::start(settings(*snapshot_)); }
     void stop() {
-        auto drained = runtime::disk::drain(runtime::Deadline::in_ms(kMostAtEndMs));
+        auto drained = runtime::disk::drain(runtime::Deadline::in_ms(kMaxAtEndMs));
         if (!drained) base::log::error("{}", drained.error().describe());
     }
     void reload(const config::SnapshotPtr& next) {
@@ -24,7 +24,7 @@ class DiskEngine : public WithoutClients {
     }
 
   private:
-    static constexpr int64_t kMostAtEndMs = 10'000;
+    static constexpr int64_t kMaxAtEndMs = 10'000;
 
     static runtime::disk::Settings settings(const config::Snapshot& snapshot) {
         using runtime::disk::Backend;

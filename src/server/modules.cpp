@@ -41,7 +41,7 @@ namespace server {
 namespace {
 
 // What services share, in the order in which it must come to be. It outlives them: each holds it.
-struct House {
+struct SharedParts {
     net::SessionTable sessions;
     net::AccessGuard access;
     net::SignedUrls signed_urls;
@@ -57,28 +57,29 @@ struct House {
     net::ApiTable api_rows;  // of services that have some; before the API starts
 };
 
+// A service and a hold on the parts that it uses.
 template <class Service, class... Args>
-std::shared_ptr<Service> in_house(const std::shared_ptr<House>& house, Args&&... args) {
-    struct Lodger {
-        Lodger(std::shared_ptr<House> shared, Args&&... rest)
-            : house(std::move(shared)), service(std::forward<Args>(rest)...) {}
-        std::shared_ptr<House> house;
+std::shared_ptr<Service> holding(const std::shared_ptr<SharedParts>& parts, Args&&... args) {
+    struct Holder {
+        Holder(std::shared_ptr<SharedParts> shared, Args&&... rest)
+            : parts(std::move(shared)), service(std::forward<Args>(rest)...) {}
+        std::shared_ptr<SharedParts> parts;
         Service service;
     };
-    auto lodger = std::make_shared<Lodger>(house, std::forward<Args>(args)...);
-    return std::shared_ptr<Service>(lodger, &lodger->service);
+    auto holder = std::make_shared<Holder>(parts, std::forward<Args>(args)...);
+    return std::shared_ptr<Service>(holder, &holder->service);
 }
 
 // For those who tell or ask other HTTP servers something: posts JSON; the answer's body, an error unless its status is
 // 200 or 201.
-auto post_json(const std::shared_ptr<House>& house) {
-    return [house](const std::string& url, const std::string& body,
+auto post_json(const std::shared_ptr<SharedParts>& parts) {
+    return [parts](const std::string& url, const std::string& body,
                    runtime::Deadline deadline) -> base::Result<std::string> {
         net::HttpCall call;
         call.url = url;
         call.headers.add("Content-Type", "application/json");
         call.body = body;
-        auto answer = TRY(house->http_client.call(std::move(call), deadline));
+        auto answer = TRY(parts->http_client.call(std::move(call), deadline));
         if (!http::is_ok_or_created(answer.status))
             return base::fail(base::Code::kRefused, fmt::format("the answer's status is {}", answer.status));
         return std::move(answer.body);
@@ -87,19 +88,19 @@ auto post_json(const std::shared_ptr<House>& house) {
 
 // The engine itself, as one more that is started and stopped.
 struct LiveEngine : WithoutClients {
-    LiveEngine(std::shared_ptr<House> shared, config::SnapshotPtr first)
-        : house(std::move(shared)), snapshot(std::move(first)) {}
-    std::shared_ptr<House> house;
+    LiveEngine(std::shared_ptr<SharedParts> shared, config::SnapshotPtr first)
+        : parts(std::move(shared)), snapshot(std::move(first)) {}
+    std::shared_ptr<SharedParts> parts;
     config::SnapshotPtr snapshot;
     base::Result<void> start() {
         reload(snapshot);
-        house->registry.start();
+        parts->registry.start();
         return {};
     }
-    void stop() { house->registry.stop(); }
+    void stop() { parts->registry.stop(); }
     void reload(const config::SnapshotPtr& next) {
         const auto megabytes = static_cast<size_t>(next->global.total_stream_memory);
-        house->registry.set_memory_limit(megabytes > 0 ? megabytes << 20 : machine_memory() / 2);
+        parts->registry.set_memory_limit(megabytes > 0 ? megabytes << 20 : machine_memory() / 2);
     }
 };
 
@@ -115,16 +116,17 @@ Module listening(Module module) {
 // The API's routes, before anything that serves them listens. The version is asked for on http_server's port too, as
 // with SRS.
 struct ApiRoutes : WithoutClients {
-    ApiRoutes(std::shared_ptr<House> shared, std::shared_ptr<service::api::Service> service, config::SnapshotPtr first)
-        : house(std::move(shared)), api(std::move(service)), snapshot(std::move(first)) {}
-    std::shared_ptr<House> house;
+    ApiRoutes(std::shared_ptr<SharedParts> shared, std::shared_ptr<service::api::Service> service,
+              config::SnapshotPtr first)
+        : parts(std::move(shared)), api(std::move(service)), snapshot(std::move(first)) {}
+    std::shared_ptr<SharedParts> parts;
     std::shared_ptr<service::api::Service> api;
     config::SnapshotPtr snapshot;
     base::Result<void> start() {
         if (!snapshot->http_api.enabled) return {};
         api->add_routes();
-        for (const net::HttpRoute& route : house->api_router.routes())
-            if (route.pattern == "/api/v1/versions") house->router.add(route);
+        for (const net::HttpRoute& route : parts->api_router.routes())
+            if (route.pattern == "/api/v1/versions") parts->router.add(route);
         return {};
     }
 };
@@ -143,9 +145,9 @@ service::api::Build build() {
 
 // What addresses may take.
 struct Limits : WithoutClients {
-    Limits(std::shared_ptr<House> shared, config::SnapshotPtr first)
-        : house(std::move(shared)), snapshot(std::move(first)) {}
-    std::shared_ptr<House> house;
+    Limits(std::shared_ptr<SharedParts> shared, config::SnapshotPtr first)
+        : parts(std::move(shared)), snapshot(std::move(first)) {}
+    std::shared_ptr<SharedParts> parts;
     config::SnapshotPtr snapshot;
     base::Result<void> start() {
         reload(snapshot);
@@ -154,7 +156,7 @@ struct Limits : WithoutClients {
     void reload(const config::SnapshotPtr& next) {
         constexpr size_t kMb = 1024 * 1024;
         const config::AddressLimits& limits = next->address_limits;
-        net::Admission& admission = house->sessions.admission();
+        net::Admission& admission = parts->sessions.admission();
         admission.set_options({static_cast<size_t>(next->global.max_connections),
                                {static_cast<uint32_t>(limits.connections), limits.rate,
                                 static_cast<uint32_t>(limits.burst), limits.exempt}});
@@ -172,11 +174,11 @@ struct Limits : WithoutClients {
 
 // What each client, stream and vhost carries is looked at once a period, for the rates.
 struct TrafficMeter : WithoutClients {
-    explicit TrafficMeter(std::shared_ptr<House> shared) : house(std::move(shared)) {}
-    std::shared_ptr<House> house;
+    explicit TrafficMeter(std::shared_ptr<SharedParts> shared) : parts(std::move(shared)) {}
+    std::shared_ptr<SharedParts> parts;
     runtime::Task task;
     base::Result<void> start() {
-        task = runtime::spawn("traffic", [sessions = &house->sessions] {
+        task = runtime::spawn("traffic", [sessions = &parts->sessions] {
             while (runtime::sleep_ms(net::SessionTable::kPeriodMs) && sessions->begin_period()) {
             }
         });
@@ -227,8 +229,8 @@ service::api::Controls api_controls(const std::shared_ptr<service::dvr::Service>
 
 void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
                  std::shared_ptr<net::Operations> operations) {
-    auto house = std::make_shared<House>();
-    house->operations = std::move(operations);
+    auto shared = std::make_shared<SharedParts>();
+    shared->operations = std::move(operations);
     // One line for each service, in the order in which they start. The HTTP servers start last: their routes are there
     // by then.
     lifecycle.add(module_of("watchdog", std::make_shared<LoopWatch>(snapshot)));
@@ -236,46 +238,46 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
     lifecycle.add(module_of("parent_watch", std::make_shared<ParentWatch>(snapshot)));
     lifecycle.add(module_of("udp_report", std::make_shared<UdpReport>(snapshot)));
     lifecycle.add(module_of("disk", std::make_shared<DiskEngine>(snapshot)));
-    lifecycle.add(module_of("live", std::make_shared<LiveEngine>(house, snapshot)));
-    lifecycle.add(module_of("limits", std::make_shared<Limits>(house, snapshot)));
-    lifecycle.add(module_of("traffic", std::make_shared<TrafficMeter>(house)));
-    lifecycle.add(module_of("overload", in_house<OverloadWatch>(house, snapshot, house->gate, *house->operations)));
+    lifecycle.add(module_of("live", std::make_shared<LiveEngine>(shared, snapshot)));
+    lifecycle.add(module_of("limits", std::make_shared<Limits>(shared, snapshot)));
+    lifecycle.add(module_of("traffic", std::make_shared<TrafficMeter>(shared)));
+    lifecycle.add(module_of("overload", holding<OverloadWatch>(shared, snapshot, shared->gate, *shared->operations)));
     // In the order in which they are asked; hooks, which take their time, last.
-    house->gate.add(house->access);
-    house->gate.add(house->signed_urls);
+    shared->gate.add(shared->access);
+    shared->gate.add(shared->signed_urls);
     lifecycle.add(module_of(
-        "hook", in_house<service::hook::Service>(house, snapshot, house->gate, house->events, house->hook_stats)));
+        "hook", holding<service::hook::Service>(shared, snapshot, shared->gate, shared->events, shared->hook_stats)));
     // Before publishers: they end first, and their files are completed then.
-    auto dvr = in_house<service::dvr::Service>(house, snapshot, house->registry, house->events);
+    auto dvr = holding<service::dvr::Service>(shared, snapshot, shared->registry, shared->events);
     lifecycle.add(module_of("dvr", dvr));
     lifecycle.add(
-        module_of("hls", in_house<service::hls::Service>(house, snapshot, house->sessions, house->registry,
-                                                         house->events, house->router, house->gate, house->files)));
+        module_of("hls", holding<service::hls::Service>(shared, snapshot, shared->sessions, shared->registry,
+                                                        shared->events, shared->router, shared->gate, shared->files)));
     // Before publishers too: what they have published is still sent.
-    lifecycle.add(module_of("forward", in_house<service::forward::Service>(house, snapshot, house->sessions,
-                                                                           house->registry, post_json(house))));
+    lifecycle.add(module_of("forward", holding<service::forward::Service>(shared, snapshot, shared->sessions,
+                                                                          shared->registry, post_json(shared))));
     lifecycle.add(listening(module_of(
-        "rtmp", in_house<service::rtmp::Service>(house, snapshot, house->sessions, house->registry, house->gate))));
+        "rtmp", holding<service::rtmp::Service>(shared, snapshot, shared->sessions, shared->registry, shared->gate))));
     lifecycle.add(
-        listening(module_of("rtc", in_house<service::rtc::Service>(house, snapshot, house->sessions, house->registry,
-                                                                   house->gate, house->router, house->api_rows))));
+        listening(module_of("rtc", holding<service::rtc::Service>(shared, snapshot, shared->sessions, shared->registry,
+                                                                  shared->gate, shared->router, shared->api_rows))));
     lifecycle.add(
-        module_of("http_live", in_house<service::http_live::Service>(house, snapshot, house->sessions, house->registry,
-                                                                     house->router, house->gate)));
-    service::api::Parts parts{house->sessions, house->registry,    house->api_router,
-                              house->api_rows, *house->operations, api_controls(dvr)};
-    auto api = in_house<service::api::Service>(house, snapshot, std::move(parts), build());
-    lifecycle.add(module_of("api_routes", std::make_shared<ApiRoutes>(house, api, snapshot)));
-    lifecycle.add(listening(module_of("http_server", in_house<service::http_server::Service>(
-                                                         house, snapshot, house->sessions, house->router,
-                                                         house->api_router, house->files, std::string(kSignature)))));
+        module_of("http_live", holding<service::http_live::Service>(shared, snapshot, shared->sessions,
+                                                                    shared->registry, shared->router, shared->gate)));
+    service::api::Parts parts{shared->sessions, shared->registry,    shared->api_router,
+                              shared->api_rows, *shared->operations, api_controls(dvr)};
+    auto api = holding<service::api::Service>(shared, snapshot, std::move(parts), build());
+    lifecycle.add(module_of("api_routes", std::make_shared<ApiRoutes>(shared, api, snapshot)));
+    lifecycle.add(listening(module_of("http_server", holding<service::http_server::Service>(
+                                                         shared, snapshot, shared->sessions, shared->router,
+                                                         shared->api_router, shared->files, std::string(kSignature)))));
     lifecycle.add(listening(module_of("http_api", api)));
     lifecycle.add(module_of("heartbeat", std::make_shared<service::heartbeat::Service>(
-                                             snapshot, post_json(house), [api] { return api->summaries(); })));
+                                             snapshot, post_json(shared), [api] { return api->summaries(); })));
     const service::api::Identity& us = api->identity();
     lifecycle.add(listening(module_of(
-        "exporter", in_house<service::metrics::Service>(
-                        house, snapshot, house->sessions, house->registry, house->hook_stats, *house->operations,
+        "exporter", holding<service::metrics::Service>(
+                        shared, snapshot, shared->sessions, shared->registry, shared->hook_stats, *shared->operations,
                         service::metrics::Identity{us.server, us.service, us.pid, us.version, us.signature,
                                                    us.interface_version, us.date}))));
 }

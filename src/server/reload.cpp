@@ -31,10 +31,10 @@ net::ReloadChange told(const config::Change& change) {
 }
 
 std::string text_of(const net::ReloadChange& change) {
-    auto shown = [](const std::string& value) { return value.empty() ? std::string("nothing") : value; };
+    auto for_log = [](const std::string& value) { return value.empty() ? std::string("nothing") : value; };
     const std::string where = change.vhost.empty() ? "" : fmt::format("vhost {}", change.vhost);
     return fmt::format("{}{}{}: {} -> {}", where, where.empty() || change.directive.empty() ? "" : " ",
-                       change.directive, shown(change.before), shown(change.after));
+                       change.directive, for_log(change.before), for_log(change.after));
 }
 
 }  // namespace

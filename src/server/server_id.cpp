@@ -9,13 +9,13 @@ namespace server {
 namespace {
 
 constexpr size_t kMadeUpLength = 7;
-constexpr size_t kMostLength = 128;
+constexpr size_t kMaxLength = 128;
 
 // Empty where there is no file, or something else in it.
 std::string read_id(const std::string& path) {
     std::string id;
     std::getline(std::ifstream(path), id);
-    bool good = id.size() <= kMostLength &&
+    bool good = id.size() <= kMaxLength &&
                 std::ranges::all_of(id, [](unsigned char c) { return std::isgraph(c) && c != '"' && c != '\\'; });
     return good ? id : "";
 }

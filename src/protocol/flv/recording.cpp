@@ -26,7 +26,7 @@ constexpr std::string_view kServer = "server";
 constexpr std::string_view kOurs[] = {"duration", "filesize",     "lasttimestamp", "hasVideo",
                                       "hasAudio", "hasKeyframes", "keyframes",     "filler",
                                       "server",   "canSeekToEnd", "hasMetadata"};
-constexpr size_t kMostMembers = 64;
+constexpr size_t kMaxMembers = 64;
 constexpr size_t kLongestText = 256;
 constexpr size_t kNumber = 9;    // bytes of an AMF0 number
 constexpr size_t kToSpare = 64;  // for a longer `about`
@@ -40,7 +40,7 @@ bool is_plain(const Value& value) {
 
 void copy_members(const Value& from, Value& to) {
     for (const amf::Member& member : from.members()) {
-        if (to.members().size() >= kMostMembers) return;
+        if (to.members().size() >= kMaxMembers) return;
         bool name_fits = !member.name.empty() && member.name.size() <= kLongestText;
         if (name_fits && !is_ours(member.name) && is_plain(member.value)) to.set(member.name, member.value);
     }

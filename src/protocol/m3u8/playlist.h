@@ -51,8 +51,8 @@ std::string write(const MediaPlaylist& playlist, std::string_view segment_query 
 std::string write_master(const Variant& variant);
 
 // Bounds of what is read.
-inline constexpr size_t kMostBytes = 4 * 1024 * 1024;
-inline constexpr size_t kMostSegments = 50'000;
+inline constexpr size_t kMaxBytes = 4 * 1024 * 1024;
+inline constexpr size_t kMaxSegments = 50'000;
 
 // kProtocol: no playlist, a master playlist, or numbers that are none.
 base::Result<MediaPlaylist> read(std::string_view text);

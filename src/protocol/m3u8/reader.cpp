@@ -110,7 +110,7 @@ class Reader {
 
     base::Result<void> uri(std::string_view text) {
         if (!has_duration_) return fail(Code::kProtocol, "a segment without EXTINF");
-        if (out_.segments.size() >= kMostSegments) return fail(Code::kLimit, "too many segments");
+        if (out_.segments.size() >= kMaxSegments) return fail(Code::kLimit, "too many segments");
         next_.uri = text;
         out_.segments.push_back(next_);
         next_.discontinuity = has_duration_ = false;  // key and map go on
@@ -125,7 +125,7 @@ class Reader {
 }  // namespace
 
 base::Result<MediaPlaylist> read(std::string_view text) {
-    if (text.size() > kMostBytes) return fail(Code::kLimit, fmt::format("a playlist of {} bytes", text.size()));
+    if (text.size() > kMaxBytes) return fail(Code::kLimit, fmt::format("a playlist of {} bytes", text.size()));
     Reader reader;
     bool first = true;
     while (!text.empty()) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kLook = 4096;  // a fragment's head, mostly
 constexpr size_t kLookInZeros = 1 << 20;
-constexpr uint64_t kMostOfNothing = 4 << 20;  // bytes of zeros that are taken for a file whose writing had just begun
+constexpr uint64_t kMaxOfNothing = 4 << 20;  // bytes of zeros that are taken for a file whose writing had just begun
 
 }  // namespace
 
@@ -92,7 +92,7 @@ Result<bool> Finisher::take_box(std::span<const uint8_t> bytes, bool at_end) {
 
 // Of a file that was killed in its first moment: it ends, or what was never written begins, before there is a moov.
 bool Finisher::torn_head_at(const BoxHead& head, bool zeros) const {
-    if (zeros) return at_ != 0 || file_size_ <= kMostOfNothing;
+    if (zeros) return at_ != 0 || file_size_ <= kMaxOfNothing;
     return head.type == fourcc("ftyp") || head.type == fourcc("free") || head.type == fourcc("moov");
 }
 

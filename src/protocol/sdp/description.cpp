@@ -13,10 +13,10 @@ using base::Code;
 using base::fail;
 using base::Result;
 
-constexpr size_t kMostFormats = 256;
-constexpr size_t kMostBandwidths = 8;
+constexpr size_t kMaxFormats = 256;
+constexpr size_t kMaxBandwidths = 8;
 
-std::string shown(std::string_view text) { return std::string(text.substr(0, 60)); }
+std::string for_log(std::string_view text) { return std::string(text.substr(0, 60)); }
 
 void write_section(std::string& out, const Section& section) {
     for (const auto& [type, value] : section.bandwidths) out += fmt::format("b={}:{}\r\n", type, value);
@@ -36,8 +36,8 @@ Result<void> read_bandwidth(Section& section, std::string_view value) {
     std::string_view rest = value;
     std::string_view type = take_word(rest, ':');
     auto amount = number<uint64_t>(rest, UINT64_MAX);
-    if (type.empty() || !amount) return fail(Code::kProtocol, fmt::format("'b={}' is no TYPE:NUMBER", shown(value)));
-    if (section.bandwidths.size() < kMostBandwidths) section.bandwidths.emplace_back(type, *amount);
+    if (type.empty() || !amount) return fail(Code::kProtocol, fmt::format("'b={}' is no TYPE:NUMBER", for_log(value)));
+    if (section.bandwidths.size() < kMaxBandwidths) section.bandwidths.emplace_back(type, *amount);
     return {};
 }
 
@@ -86,21 +86,21 @@ Result<MediaSection> read_media_line(std::string_view value) {
     auto port = number<uint16_t>(ports.substr(0, ports.find('/')), 65535);
     media.protocol = take_word(rest);
     if (media.kind.empty() || !port || media.protocol.empty())
-        return fail(Code::kProtocol, fmt::format("'m={}' is no KIND PORT PROTOCOL FORMATS", shown(value)));
+        return fail(Code::kProtocol, fmt::format("'m={}' is no KIND PORT PROTOCOL FORMATS", for_log(value)));
     media.port = *port;
     while (!rest.empty()) {
         std::string_view format = take_word(rest);
         if (format.empty()) continue;
-        if (media.formats.size() == kMostFormats)
-            return fail(Code::kLimit, fmt::format("more than {} formats in an m= line", kMostFormats));
+        if (media.formats.size() == kMaxFormats)
+            return fail(Code::kLimit, fmt::format("more than {} formats in an m= line", kMaxFormats));
         media.formats.emplace_back(format);
     }
     return media;
 }
 
 Result<SessionDescription> SessionDescription::parse(std::string_view text) {
-    if (text.size() > sdp::kMostBytes)
-        return fail(Code::kLimit, fmt::format("a description of {} bytes; at most {}", text.size(), sdp::kMostBytes));
+    if (text.size() > sdp::kMaxBytes)
+        return fail(Code::kLimit, fmt::format("a description of {} bytes; at most {}", text.size(), sdp::kMaxBytes));
     SessionDescription session;
     LineReader lines(text);
     size_t attributes = 0;
@@ -129,15 +129,15 @@ Result<SessionDescription> SessionDescription::parse(std::string_view text) {
                 TRY(read_bandwidth(section, value), fmt::format("line {}", lines.number()));
                 break;
             case 'a':
-                if (++attributes > kMostAttributes)
-                    return fail(Code::kLimit, fmt::format("more than {} attributes", kMostAttributes));
+                if (++attributes > kMaxAttributes)
+                    return fail(Code::kLimit, fmt::format("more than {} attributes", kMaxAttributes));
                 section.attributes.push_back(read_attribute(value));
                 if (section.attributes.back().name.empty())
                     return fail(Code::kProtocol, fmt::format("line {} is an attribute without a name", lines.number()));
                 break;
             case 'm':
-                if (session.media.size() == kMostMedia)
-                    return fail(Code::kLimit, fmt::format("more than {} m= lines", kMostMedia));
+                if (session.media.size() == kMaxMedia)
+                    return fail(Code::kLimit, fmt::format("more than {} m= lines", kMaxMedia));
                 session.media.push_back(TRY(read_media_line(value), fmt::format("line {}", lines.number())));
                 break;
             default:  // i, u, e, p, r, z, k, and whatever may come

@@ -14,9 +14,9 @@
 
 namespace sdp {
 
-inline constexpr size_t kMostBytes = 64 * 1024;
-inline constexpr size_t kMostMedia = 64;
-inline constexpr size_t kMostAttributes = 8192;  // of the whole description
+inline constexpr size_t kMaxBytes = 64 * 1024;
+inline constexpr size_t kMaxMedia = 64;
+inline constexpr size_t kMaxAttributes = 8192;  // of the whole description
 
 // "a=name:value", or "a=name".
 struct Attribute {

@@ -11,15 +11,15 @@ using base::fail;
 using base::Result;
 
 Result<Fragment> Fragment::parse(std::string_view text) {
-    if (text.size() > kMostBytes)
-        return fail(Code::kLimit, fmt::format("a fragment of {} bytes; at most {}", text.size(), kMostBytes));
+    if (text.size() > kMaxBytes)
+        return fail(Code::kLimit, fmt::format("a fragment of {} bytes; at most {}", text.size(), kMaxBytes));
     LineReader lines(text);
     MediaSection all;  // what any section says
     std::string mid, media_line;
     size_t sections = 0;
     while (TRY(lines.next())) {
         if (lines.letter() == 'm') {
-            if (++sections > kMostMedia) return fail(Code::kLimit, fmt::format("more than {} m= lines", kMostMedia));
+            if (++sections > kMaxMedia) return fail(Code::kLimit, fmt::format("more than {} m= lines", kMaxMedia));
             TRY(read_media_line(lines.value()), fmt::format("line {}", lines.number()));
             if (media_line.empty()) media_line = lines.value();
         }
@@ -27,8 +27,8 @@ Result<Fragment> Fragment::parse(std::string_view text) {
         Attribute attribute = read_attribute(lines.value());
         for (std::string_view known : {"ice-ufrag", "ice-pwd", "candidate", "end-of-candidates", "ice-lite", "mid"}) {
             if (attribute.name != known) continue;
-            if (all.attributes.size() == kMostAttributes)
-                return fail(Code::kLimit, fmt::format("more than {} attributes", kMostAttributes));
+            if (all.attributes.size() == kMaxAttributes)
+                return fail(Code::kLimit, fmt::format("more than {} attributes", kMaxAttributes));
             if (known == "mid" && mid.empty()) mid = attribute.value;
             all.attributes.push_back(std::move(attribute));
             break;

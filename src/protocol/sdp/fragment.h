@@ -15,7 +15,7 @@ namespace sdp {
 
 struct Fragment {
     IceCredentials ice;                 // empty: none were given
-    std::vector<Candidate> candidates;  // at most MediaFacts::kMostCandidates
+    std::vector<Candidate> candidates;  // at most MediaFacts::kMaxCandidates
     bool end_of_candidates = false;
     bool ice_lite = false;
     std::string mid;         // of writing: empty for none

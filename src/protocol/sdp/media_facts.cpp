@@ -33,9 +33,9 @@ struct StaticType {
 };
 constexpr StaticType kStatic[] = {{0, "PCMU"}, {8, "PCMA"}};
 
-constexpr size_t kMostCname = 255;
-constexpr size_t kMostFmtp = 1024;
-constexpr size_t kMostMid = 32;
+constexpr size_t kMaxCname = 255;
+constexpr size_t kMaxFmtp = 1024;
+constexpr size_t kMaxMid = 32;
 
 std::unexpected<base::Error> bad(const Attribute& attribute) {
     return fail(Code::kProtocol,
@@ -140,7 +140,7 @@ class Reader {
     Result<void> fmtp(const Attribute& attribute) {
         std::string_view rest = attribute.value;
         std::string_view pt = take_word(rest);
-        if (!number<uint8_t>(pt, 127) || rest.empty() || rest.size() > kMostFmtp) return bad(attribute);
+        if (!number<uint8_t>(pt, 127) || rest.empty() || rest.size() > kMaxFmtp) return bad(attribute);
         if (PayloadType* type = type_of(pt)) type->fmtp = rest;
         return {};
     }
@@ -188,12 +188,12 @@ class Reader {
         if (!value || what.empty()) return bad(attribute);
         SsrcFacts* facts = find(*value);
         if (!facts) {
-            if (facts_.ssrcs.size() == MediaFacts::kMostSsrcs) return {};
+            if (facts_.ssrcs.size() == MediaFacts::kMaxSsrcs) return {};
             facts = &facts_.ssrcs.emplace_back();
             facts->ssrc = *value;
         }
-        if (what == "cname") facts->cname = rest.substr(0, kMostCname);
-        if (what == "msid" && facts_.msid.empty()) facts_.msid = rest.substr(0, kMostCname);
+        if (what == "cname") facts->cname = rest.substr(0, kMaxCname);
+        if (what == "msid" && facts_.msid.empty()) facts_.msid = rest.substr(0, kMaxCname);
         return {};
     }
 
@@ -205,20 +205,20 @@ class Reader {
         auto second = number<uint32_t>(take_word(rest), UINT32_MAX);
         if (semantics != "FID") return {};
         if (!second) return bad(attribute);
-        if (pairs_.size() < MediaFacts::kMostSsrcs) pairs_.emplace_back(*first, *second);
+        if (pairs_.size() < MediaFacts::kMaxSsrcs) pairs_.emplace_back(*first, *second);
         return {};
     }
 
     Result<void> mid(const Attribute& attribute) {
         const std::string& value = attribute.value;
-        if (value.empty() || value.size() > kMostMid || value.find(' ') != value.npos) return bad(attribute);
+        if (value.empty() || value.size() > kMaxMid || value.find(' ') != value.npos) return bad(attribute);
         facts_.mid = value;
         return {};
     }
 
     Result<void> msid(const Attribute& attribute) {
         if (attribute.value.empty()) return bad(attribute);
-        facts_.msid = attribute.value.substr(0, kMostCname);
+        facts_.msid = attribute.value.substr(0, kMaxCname);
         return {};
     }
 
@@ -257,7 +257,7 @@ class Reader {
 
     // One that we cannot read is no reason to refuse the others.
     Result<void> candidate(const Attribute& attribute) {
-        if (facts_.candidates.size() == MediaFacts::kMostCandidates) return {};
+        if (facts_.candidates.size() == MediaFacts::kMaxCandidates) return {};
         if (auto parsed = Candidate::parse(attribute.value)) facts_.candidates.push_back(std::move(*parsed));
         return {};
     }

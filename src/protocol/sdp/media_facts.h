@@ -89,7 +89,7 @@ struct MediaFacts {
     bool bundle_only = false;
     std::vector<PayloadType> payload_types;  // in the order of the m= line
     ExtensionIds extensions{};
-    std::vector<SsrcFacts> ssrcs;  // at most kMostSsrcs; the others are passed over
+    std::vector<SsrcFacts> ssrcs;  // at most kMaxSsrcs; the others are passed over
     std::string msid;              // "stream track"
     uint32_t kbps = 0;             // of b=AS or b=TIAS; 0: not said
 
@@ -97,13 +97,13 @@ struct MediaFacts {
     Fingerprint fingerprint;
     Setup setup = Setup::kActPass;
     bool has_setup = false;
-    std::vector<Candidate> candidates;  // at most kMostCandidates
+    std::vector<Candidate> candidates;  // at most kMaxCandidates
     bool end_of_candidates = false;
     bool trickle = false;   // ice-options
     bool ice_lite = false;  // of the session
 
-    static constexpr size_t kMostSsrcs = 16;
-    static constexpr size_t kMostCandidates = 32;
+    static constexpr size_t kMaxSsrcs = 16;
+    static constexpr size_t kMaxCandidates = 32;
     const PayloadType* find(uint8_t number) const;
     const PayloadType* rtx_of(uint8_t number) const;
 };

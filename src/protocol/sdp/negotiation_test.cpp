@@ -121,8 +121,8 @@ TEST(Sprop, ReadsParameterSets) {
                             "sprop-parameter-sets=Z0IA,,aM4=", "sprop-parameter-sets=Z0IA,a-4=", "sprop-sps=Z0IA"})
         EXPECT_TRUE(h264(bad).empty()) << bad;
     std::string many = "sprop-parameter-sets=Z0IA";
-    for (size_t i = 1; i < kMostParameterSets; ++i) many += ",Z0IA";
-    EXPECT_EQ(h264(many).size(), kMostParameterSets);
+    for (size_t i = 1; i < kMaxParameterSets; ++i) many += ",Z0IA";
+    EXPECT_EQ(h264(many).size(), kMaxParameterSets);
     EXPECT_TRUE(h264(many + ",Z0IA").empty());
     const std::string hevc = "sprop-vps=QAE=;sprop-sps=QgE=;sprop-pps=RAE=";
     EXPECT_EQ(parameter_sets(media::Codec::kHevc, hevc), (Sets{{0x40, 1}, {0x42, 1}, {0x44, 1}}));
@@ -424,7 +424,7 @@ TEST(Negotiation, TheWorstWithinTheBoundsIsQuick) {
     for (int i = 0; i < 64; ++i) session_lines += "m=audio 9 RTP/SAVPF 0\r\na=mid:" + std::to_string(i) + "\r\n";
     while (ssrcs.size() < 65'000) ssrcs += "a=ssrc:" + std::to_string(ssrcs.size()) + " cname:x\r\n";
     for (const std::string& text : {session_lines, ssrcs}) {
-        ASSERT_LE(text.size(), kMostBytes);
+        ASSERT_LE(text.size(), kMaxBytes);
         auto began = std::chrono::steady_clock::now();
         error_of(text);
         // Some 10 ms; what is squared would take seconds, and the sanitizers ten times as long.

@@ -54,7 +54,7 @@ std::vector<std::vector<uint8_t>> parameter_sets(media::Codec codec, std::string
         std::string_view rest = parameter(fmtp, name);
         while (!rest.empty()) {
             auto set = from_base64(take_word(rest, ','));
-            if (!set || sets.size() == kMostParameterSets) return {};
+            if (!set || sets.size() == kMaxParameterSets) return {};
             sets.push_back(*std::move(set));
         }
     }

@@ -13,8 +13,8 @@
 namespace sdp {
 
 // NAL units, in the order in which they stand there; empty where one is no base64, or where there are more than
-// kMostParameterSets.
-inline constexpr size_t kMostParameterSets = 16;
+// kMaxParameterSets.
+inline constexpr size_t kMaxParameterSets = 16;
 std::vector<std::vector<uint8_t>> parameter_sets(media::Codec codec, std::string_view fmtp);
 // The parameters themselves, "sprop-parameter-sets=Z0IA,aM4=", for another description; empty where parameter_sets()
 // is.

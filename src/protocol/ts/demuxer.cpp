@@ -11,7 +11,7 @@ namespace ts {
 namespace {
 
 constexpr size_t kMaxSection = 1024;
-constexpr size_t kMostPids = 64;
+constexpr size_t kMaxPids = 64;
 
 struct PesHeader {
     size_t size = 0;
@@ -118,7 +118,7 @@ bool Demuxer::read_adaptation(std::span<const uint8_t> field, Packet& packet) {
 
 // False: it repeats the packet before.
 bool Demuxer::check_continuity(const Packet& packet, uint8_t cc) {
-    if (pids_.size() >= kMostPids && !pids_.contains(packet.pid)) return true;
+    if (pids_.size() >= kMaxPids && !pids_.contains(packet.pid)) return true;
     Pid& pid = pids_[packet.pid];
     bool first = pid.cc < 0, same = pid.cc == cc, next = ((pid.cc + 1) & 15) == cc;
     pid.cc = cc;
@@ -187,7 +187,7 @@ bool Demuxer::take_association(std::span<const uint8_t> section) {
 }
 
 bool Demuxer::take_map(std::span<const uint8_t> section) {
-    auto map = read_program_map(section, kMostStreams);
+    auto map = read_program_map(section, kMaxStreams);
     if (!map) return false;
     if (has_program_ && map->version == program_.version && map->number == program_.number &&
         map->streams == program_.streams && map->pcr_pid == program_.pcr_pid)

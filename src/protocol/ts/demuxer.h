@@ -66,7 +66,7 @@ struct DemuxerCounters {
 
 class Demuxer {
   public:
-    static constexpr size_t kMostStreams = 32;
+    static constexpr size_t kMaxStreams = 32;
     // of_pes: bytes of one PES packet.
     explicit Demuxer(DemuxerSink& sink, size_t limit_of_pes = 8 * 1024 * 1024);
 

@@ -97,7 +97,7 @@ size_t VideoElementary::append(const media::Frame& frame, Pieces& pieces) const 
         pieces.push_back(kStartCode);
         pieces.push_back(*unit);
         bytes += unit->size() + sizeof kStartCode;
-        if (pieces.size() - first > 2 * kMostUnits) {
+        if (pieces.size() - first > 2 * kMaxUnits) {
             pieces.resize(first);
             return 0;
         }

@@ -20,7 +20,7 @@ using Pieces = std::vector<std::span<const uint8_t>>;
 class VideoElementary {
   public:
     // More NAL units than any encoder makes of a picture: the frame is left out.
-    static constexpr size_t kMostUnits = 2000;
+    static constexpr size_t kMaxUnits = 2000;
 
     // header: a sequence header. After an error no frame is carried until a good one comes.
     base::Result<void> set_header(const media::Frame& header);

@@ -9,7 +9,7 @@ namespace {
 constexpr size_t kMaxPesHeader = 19;
 // 2.7.2 wants a clock reference each 100 ms. Frames of the other track look a little earlier, so that the next one is
 // not too late.
-constexpr int64_t kMostClockGapMs = 100, kClockDueMs = 75;
+constexpr int64_t kMaxClockGapMs = 100, kClockDueMs = 75;
 // Longer pauses are not filled with clocks.
 constexpr int64_t kPauseMs = 2'000;
 // Times that go back by more than this are a new time base, by less an uneven interleaving.
@@ -115,11 +115,11 @@ void Muxer::plan_clock(int64_t dts) {
     plan_.clock_restarts = gap < -kRestartMs;
     plan_.has_clock = own && (!clock_sent_ || gap > 0 || plan_.clock_restarts);
     if (own) {
-        if (gap > kMostClockGapMs && gap <= kPauseMs && clock_sent_)
-            plan_.clocks = static_cast<int>((gap - 1) / kMostClockGapMs);
+        if (gap > kMaxClockGapMs && gap <= kPauseMs && clock_sent_)
+            plan_.clocks = static_cast<int>((gap - 1) / kMaxClockGapMs);
         plan_.clock_step = gap / (plan_.clocks + 1);
     } else if (gap > kClockDueMs) {
-        plan_.clocks = gap > kPauseMs ? 1 : static_cast<int>((gap + kMostClockGapMs - 1) / kMostClockGapMs);
+        plan_.clocks = gap > kPauseMs ? 1 : static_cast<int>((gap + kMaxClockGapMs - 1) / kMaxClockGapMs);
         plan_.clock_step = gap / plan_.clocks;
     }
     plan_.first_clock = last_clock_ms_ + plan_.clock_step;

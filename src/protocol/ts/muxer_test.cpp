@@ -95,7 +95,7 @@ TEST(Muxer, WhatCannotBeWrittenIsNoBytes) {
     EXPECT_EQ(muxer.prepare(sound(0, 20, Codec::kFlac)), 0u);
     EXPECT_EQ(muxer.prepare(testing::frame(Codec::kAmf0, base::Slice::copy("data"))), 0u);
     auto many = base::SliceBuilder();
-    for (size_t i = 0; i <= VideoElementary::kMostUnits; ++i) many.append(hex("00 00 00 01 41"));
+    for (size_t i = 0; i <= VideoElementary::kMaxUnits; ++i) many.append(hex("00 00 00 01 41"));
     EXPECT_EQ(muxer.prepare(testing::frame(Codec::kH264, many.freeze())), 0u);
     EXPECT_FALSE(muxer.set_header(testing::header(Codec::kH264, base::Slice::copy("nonsense"))));
     EXPECT_EQ(muxer.prepare(picture(0, true, 20)), 0u);

@@ -8,8 +8,8 @@ namespace {
 // Goes into the processor's nearest cache, and is written in one piece for most frames.
 constexpr size_t kScratch = 80 * kPacketSize;
 // What waits is bounded by size too.
-constexpr size_t kMostWaiting = 16 * 1024;
-constexpr int64_t kMostAlone = 90;
+constexpr size_t kMaxWaiting = 16 * 1024;
+constexpr int64_t kMaxAlone = 90;
 
 }  // namespace
 
@@ -36,19 +36,19 @@ void SegmentMuxer::flush(PacketSink& sink) {
 bool SegmentMuxer::due(const media::Frame& frame) const {
     if (waiting_.empty()) return false;
     int64_t limit = options_.audio_pes_ms;
-    if (muxer_.program().video == media::Codec::kNone) limit = std::min(limit, kMostAlone);
+    if (muxer_.program().video == media::Codec::kNone) limit = std::min(limit, kMaxAlone);
     int64_t age = frame.dts - waiting_dts_;
     if (age >= limit || age < -limit) return true;
     if (frame.kind != media::Kind::kAudio) return false;
     return frame.codec != muxer_.program().audio ||
-           waiting_.size() + frame.payload.size() + AudioElementary::kMaxHeader > kMostWaiting;
+           waiting_.size() + frame.payload.size() + AudioElementary::kMaxHeader > kMaxWaiting;
 }
 
 // False: it is to be written by itself.
 bool SegmentMuxer::wait(const media::Frame& frame) {
     // Opus and AC-3 players take one access unit per PES packet for granted.
     bool joins = frame.codec == media::Codec::kAac || frame.codec == media::Codec::kMp3;
-    if (!joins || options_.audio_pes_ms == 0 || frame.payload.size() + AudioElementary::kMaxHeader > kMostWaiting)
+    if (!joins || options_.audio_pes_ms == 0 || frame.payload.size() + AudioElementary::kMaxHeader > kMaxWaiting)
         return false;
     uint8_t header[AudioElementary::kMaxHeader];
     auto size = muxer_.put_audio_header(frame, header);

@@ -127,7 +127,7 @@ Certificate read_certificate(std::string what, const config::Https& https) {
 // MB a second, or 0 with errno set.
 double write_speed(const std::string& directory) {
     constexpr size_t kPiece = 1024 * 1024;
-    constexpr int64_t kMostUs = 500'000;
+    constexpr int64_t kMaxUs = 500'000;
     constexpr size_t kMost = 64 * kPiece;
     const int fd = ::open(directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
     if (fd < 0) return 0;
@@ -135,7 +135,7 @@ double write_speed(const std::string& directory) {
     const int64_t began_us = base::monotonic_us();
     size_t written = 0;
     bool good = true;
-    while (good && written < kMost && base::monotonic_us() - began_us < kMostUs) {
+    while (good && written < kMost && base::monotonic_us() - began_us < kMaxUs) {
         good = ::write(fd, piece.data(), piece.size()) == static_cast<ssize_t>(piece.size());
         written += kPiece;
     }

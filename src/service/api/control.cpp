@@ -17,7 +17,7 @@ using base::Result;
 
 namespace {
 
-constexpr int64_t kMostDurationS = 86'400;
+constexpr int64_t kMaxDurationS = 86'400;
 constexpr std::string_view kHidden = "***";
 
 int status_of(Code code) {
@@ -63,7 +63,7 @@ Result<RecordingAsk> parse_recording_ask(std::string_view body) {
         } else if (name == "segments" && value.is_boolean()) {
             ask.segments = value.get<bool>();
         } else if (name == "duration" && value.is_number() && value.get<double>() > 0 &&
-                   value.get<double>() <= static_cast<double>(kMostDurationS)) {
+                   value.get<double>() <= static_cast<double>(kMaxDurationS)) {
             ask.duration_ms = std::max<int64_t>(1, static_cast<int64_t>(value.get<double>() * 1000));
         } else if (name == "pre_roll" && value.is_boolean()) {
             ask.pre_roll = value.get<bool>();
@@ -71,7 +71,7 @@ Result<RecordingAsk> parse_recording_ask(std::string_view body) {
             return base::fail(Code::kConfig,
                               fmt::format("path is a text, segments and pre_roll are true or false, duration is of "
                                           "seconds up to {}; there is nothing else",
-                                          kMostDurationS));
+                                          kMaxDurationS));
         }
     }
     return ask;

@@ -18,7 +18,7 @@
 namespace service::api {
 namespace {
 
-constexpr int64_t kMostSeconds = 300;
+constexpr int64_t kMaxSeconds = 300;
 constexpr std::string_view kText = "text/plain; charset=utf-8";
 
 // The table is read on a worker the first time.
@@ -71,7 +71,7 @@ std::vector<Endpoint> Debug::endpoints() {
     };
     constexpr const char *kJson = "application/json", *kPlain = "text/plain";
     const Parameter seconds{Parameter::In::kQuery, "seconds", Parameter::Type::kInteger, "how long", 1,
-                            kMostSeconds,          10};
+                            kMaxSeconds,           10};
     Endpoint& list = add("coroutines", "every coroutine: what it waits for, and where", kJson, &Debug::coroutines);
     list.shape = "total:int coroutines[name:str id:str waits_for:str]";
     list.parameters = {
@@ -93,10 +93,10 @@ std::vector<Endpoint> Debug::endpoints() {
 }
 
 base::Result<void> Debug::profile(Request& request, Response& response) {
-    const auto seconds = number_parameter(request, "seconds", 10, 1, kMostSeconds);
+    const auto seconds = number_parameter(request, "seconds", 10, 1, kMaxSeconds);
     if (!seconds) {
         return send_failure(response, identity_, 400,
-                            fmt::format("seconds must be a whole number from 1 to {}", kMostSeconds));
+                            fmt::format("seconds must be a whole number from 1 to {}", kMaxSeconds));
     }
     if (request.is_head()) return response.send_head(200, "application/octet-stream");
     base::log::trace("a CPU profile of {} s is recorded for {}", *seconds, request.peer_ip);
@@ -119,10 +119,10 @@ base::Result<void> Debug::heap(Request& request, Response& response) {
                             "this build does not link tcmalloc: ./configure --gperf=on (and --gmp=on for everything "
                             "since the start)");
     }
-    const auto seconds = number_parameter(request, "seconds", 10, 1, kMostSeconds);
+    const auto seconds = number_parameter(request, "seconds", 10, 1, kMaxSeconds);
     if (!seconds) {
         return send_failure(response, identity_, 400,
-                            fmt::format("seconds must be a whole number from 1 to {}", kMostSeconds));
+                            fmt::format("seconds must be a whole number from 1 to {}", kMaxSeconds));
     }
     auto recorded = runtime::record_heap_profile(*seconds * 1000);
     if (!recorded && recorded.error().code() == base::Code::kCancelled)

@@ -37,9 +37,9 @@ Check unknown(std::string_view name, std::string_view unit, std::string text) {
 
 double seconds(int64_t ms) { return static_cast<double>(ms) / 1000; }
 
-bool has_video(const Patient& p) { return p.headers.has_video; }
+bool has_video(const StreamFacts& p) { return p.headers.has_video; }
 
-Check published(const Patient& p) {
+Check published(const StreamFacts& p) {
     if (p.published)
         return {"publisher", V::kOk, seconds(p.now_ms - p.health.started_ms()), "s", "it publishes for so long"};
     const bool ever = p.unpublished_since_ms > 0;
@@ -51,7 +51,7 @@ Check published(const Patient& p) {
             "start the encoder again; its end, with the reason, is in /api/v1/clients?closed=true"};
 }
 
-Check headers(const Patient& p) {
+Check headers(const StreamFacts& p) {
     std::string missing;
     const auto look = [&](Codec codec, bool has_header, std::string_view track) {
         if (codec == Codec::kNone || has_header || !media::codec_info(codec).has_sequence_header) return;
@@ -70,7 +70,7 @@ Check headers(const Patient& p) {
             "again"};
 }
 
-Check codecs(const Patient& p) {
+Check codecs(const StreamFacts& p) {
     if (!p.headers.has_video && !p.headers.has_audio) return unknown("codecs", {}, "no frame has come yet");
     std::string lacks;
     const auto say = [&](std::string text) { lacks += (lacks.empty() ? "" : "; ") + std::move(text); };
@@ -88,7 +88,7 @@ Check codecs(const Patient& p) {
     return {"codecs", V::kWarn, {}, {}, std::move(lacks), "publish H264 and AAC where all players must be reached"};
 }
 
-Check keyframe_age(const Patient& p) {
+Check keyframe_age(const StreamFacts& p) {
     if (!has_video(p)) return unknown("keyframe_age", "s", "there is no video");
     const int64_t since = p.health.keyframe_at_ms() ? p.health.keyframe_at_ms() : p.health.started_ms();
     const int64_t age_ms = p.now_ms - since;
@@ -99,7 +99,7 @@ Check keyframe_age(const Patient& p) {
     return check;
 }
 
-Check gop_length(const Patient& p) {
+Check gop_length(const StreamFacts& p) {
     if (p.health.keyframes() < 2) return unknown("gop_length", "s", "two keyframes have not come yet");
     const int64_t longest = p.health.longest_gop_ms();
     Check check{"gop_length", longest > kGopWarnMs ? V::kWarn : V::kOk, seconds(longest), "s",
@@ -112,7 +112,7 @@ Check gop_length(const Patient& p) {
     return check;
 }
 
-Check gop_hls_fragment(const Patient& p) {
+Check gop_hls_fragment(const StreamFacts& p) {
     constexpr std::string_view kName = "gop_hls_fragment";
     if (!p.vhost || !p.vhost->hls.enabled) return unknown(kName, "s", "HLS is off for this vhost");
     if (p.health.keyframes() < 2) return unknown(kName, "s", "two keyframes have not come yet");
@@ -129,7 +129,7 @@ Check gop_hls_fragment(const Patient& p) {
             fmt::format("let the encoder send a keyframe at least every {} s, or raise hls_fragment", fragment)};
 }
 
-Check gop_cache(const Patient& p) {
+Check gop_cache(const StreamFacts& p) {
     if (!p.gop_too_long) return {"gop_cache", V::kOk, {}, {}, "the group of pictures fits into the cache"};
     return {"gop_cache",
             V::kWarn,
@@ -139,7 +139,7 @@ Check gop_cache(const Patient& p) {
             "players that come now see nothing before the next keyframe: let the encoder send one every 2 s"};
 }
 
-Check b_frames(const Patient& p) {
+Check b_frames(const StreamFacts& p) {
     if (!has_video(p)) return unknown("b_frames", "%", "there is no video");
     const live::Health::Window recent = p.health.recent();
     if (recent.video_frames == 0) return unknown("b_frames", "%", "too little was seen of it yet");
@@ -155,7 +155,7 @@ Check b_frames(const Patient& p) {
 }
 
 // Of two tracks against each other.
-Check drift(const Patient& p) {
+Check drift(const StreamFacts& p) {
     constexpr std::string_view kName = "audio_video_drift";
     const live::Health::Point& from = p.health.anchor();
     const live::Health::Point& to = p.health.newest();
@@ -173,7 +173,7 @@ Check drift(const Patient& p) {
     return check;
 }
 
-Check offset(const Patient& p) {
+Check offset(const StreamFacts& p) {
     constexpr std::string_view kName = "audio_video_offset";
     const live::Health::Point& at = p.health.newest();
     if (!at.has_both()) return unknown(kName, "ms", "there are not both audio and video");
@@ -186,7 +186,7 @@ Check offset(const Patient& p) {
 }
 
 // Of the stream's times against the clock.
-Check clock_rate(const Patient& p) {
+Check clock_rate(const StreamFacts& p) {
     constexpr std::string_view kName = "clock_rate";
     const live::Health::Point& from = p.health.anchor();
     const live::Health::Point& to = p.health.newest();
@@ -205,7 +205,7 @@ Check clock_rate(const Patient& p) {
     return check;
 }
 
-Check timestamp_jumps(const Patient& p) {
+Check timestamp_jumps(const StreamFacts& p) {
     const uint64_t jumps = p.counters.timeline_jumps;
     if (jumps == 0) return {"timestamp_jumps", V::kOk, 0, "times", "none"};
     const int64_t ago = p.now_ms - p.jumped_at_ms;
@@ -217,7 +217,7 @@ Check timestamp_jumps(const Patient& p) {
             ago < kLatelyMs ? "the publisher's times jumped: look at its clock, its source, or what restarts it" : ""};
 }
 
-Check viewer_drops(const Patient& p) {
+Check viewer_drops(const StreamFacts& p) {
     const live::StreamCounters& c = p.counters;
     if (c.viewer_jumps == 0)
         return {"viewer_drops", V::kOk, 0, "times", fmt::format("of {} viewers none was too slow", p.viewers)};
@@ -231,7 +231,7 @@ Check viewer_drops(const Patient& p) {
         "their networks carry less than the stream: offer a lower bitrate; queue_length says how far they may lag"};
 }
 
-Check frame_rate(const Patient& p) {
+Check frame_rate(const StreamFacts& p) {
     if (!has_video(p)) return unknown("frame_rate", "fps", "there is no video");
     const live::Health::Window recent = p.health.recent();
     if (recent.ms() < kLeastWindowMs || recent.video_frames < 2)
@@ -248,7 +248,7 @@ Check frame_rate(const Patient& p) {
             steady ? "" : "pictures are missing: the encoder drops frames, or its source has gaps"};
 }
 
-Check bitrate(const Patient& p) {
+Check bitrate(const StreamFacts& p) {
     const live::Health::Window recent = p.health.recent();
     if (recent.ms() < kLeastWindowMs) return unknown("bitrate", "kbit/s", "too little was seen of it yet");
     const double mean = 8.0 * static_cast<double>(recent.bytes) / static_cast<double>(recent.ms());
@@ -286,7 +286,7 @@ std::string_view verdict_name(CheckVerdict verdict) {
     return "unknown";
 }
 
-std::vector<Check> explain(const Patient& p) {
+std::vector<Check> explain(const StreamFacts& p) {
     if (!p.published) return {published(p), timestamp_jumps(p), viewer_drops(p)};
     return {published(p),        headers(p),         codecs(p),     keyframe_age(p), gop_length(p),
             gop_hls_fragment(p), gop_cache(p),       b_frames(p),   drift(p),        offset(p),

@@ -27,7 +27,7 @@ struct Check {
 };
 
 // What is asked of a stream. vhost: null where the configuration has it no more.
-struct Patient {
+struct StreamFacts {
     const live::Health& health;
     const live::StreamHeaders& headers;
     const live::StreamCounters& counters;
@@ -40,7 +40,7 @@ struct Patient {
     size_t viewers = 0;
 };
 
-std::vector<Check> explain(const Patient& patient);
+std::vector<Check> explain(const StreamFacts& patient);
 // The worst of them; what is unknown is no worse than ok.
 CheckVerdict worst(const std::vector<Check>& checks);
 

@@ -15,8 +15,8 @@
 namespace service::api {
 
 struct Page {
-    static constexpr int64_t kMostStart = INT32_MAX;
-    static constexpr int64_t kMostCount = 10'000;
+    static constexpr int64_t kMaxStart = INT32_MAX;
+    static constexpr int64_t kMaxCount = 10'000;
     size_t start = 0;
     size_t count = 10;
     bool has(size_t index) const { return index >= start && index - start < count; }

@@ -16,7 +16,7 @@ namespace {
 // Lists may be as old as that: so a busy dashboard costs a walk over all sessions four times a second at most.
 constexpr int64_t kFreshMs = 250;
 // Sessions looked at between two looks at the clock.
-constexpr size_t kALook = 256;
+constexpr size_t kClockCheckInterval = 256;
 
 Json kbps(const net::Rates& rates) { return {{"recv_30s", rates.received}, {"send_30s", rates.sent}}; }
 
@@ -133,7 +133,7 @@ void put_quality(JsonText& out, const net::RtcQuality& quality) {
     }
     out.field("jitter_ms", quality.jitter_ms);
     out.field("nacks", quality.nacks);
-    out.field("sent_again", quality.sent_again);
+    out.field("sent_again", quality.retransmitted);
     out.field("keyframes_asked", quality.keyframes_asked);
     out.field("remb_kbps", quality.remb_kbps);
     out.close();
@@ -326,7 +326,7 @@ base::Result<void> Statistics::clients(Request& request, Response& response) {
     const auto page = TRY(page_of(request, response, identity_));
     if (!page) return {};
     ListWriter list(identity_, "clients");
-    runtime::CpuSlice walk(kALook);
+    runtime::CpuSlice walk(kClockCheckInterval);
     size_t seen = 0;
     for (size_t place = 0; place < sessions_.size(); ++place) {
         const net::Session& session = sessions_.at(place);

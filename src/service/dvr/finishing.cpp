@@ -24,8 +24,8 @@ using base::Result;
 namespace {
 
 constexpr size_t kPiece = 1024 * 1024;
-constexpr size_t kMostHead = 4 * 1024 * 1024;
-constexpr int kMostNumbers = 10'000;
+constexpr size_t kMaxHead = 4 * 1024 * 1024;
+constexpr int kMaxNumbers = 10'000;
 
 struct File {
     int fd;
@@ -83,7 +83,7 @@ Result<flv::ReadHead> read_head(const File& file) {
     std::vector<uint8_t> probe(flv::kHeadProbe);
     probe.resize(TRY(read_at(file, probe, 0)));
     size_t length = flv::recording_head_length(probe);
-    if (length == 0 || length > kMostHead) return fail(Code::kProtocol, "no FLV head of ours");
+    if (length == 0 || length > kMaxHead) return fail(Code::kProtocol, "no FLV head of ours");
     std::vector<uint8_t> head(length);
     head.resize(TRY(read_at(file, head, 0)));
     return flv::read_recording_head(head, kWriter);
@@ -105,7 +105,7 @@ bool is_free(const std::string& path) { return ::access(path.c_str(), F_OK) != 0
 }  // namespace
 
 Result<std::string> rename_to_free(const std::string& growing, const std::string& path) {
-    for (int number = 0; number < kMostNumbers; ++number) {
+    for (int number = 0; number < kMaxNumbers; ++number) {
         std::string name = numbered(path, number);
         if (::renameat2(AT_FDCWD, growing.c_str(), AT_FDCWD, name.c_str(), RENAME_NOREPLACE) == 0) return name;
         if (errno == EEXIST) continue;
@@ -115,7 +115,7 @@ Result<std::string> rename_to_free(const std::string& growing, const std::string
         if (::rename(growing.c_str(), name.c_str()) == 0) return name;
         return fail_errno("renaming to " + name, errno);
     }
-    return fail(Code::kLimit, fmt::format("{} and {} names like it are taken", path, kMostNumbers - 1));
+    return fail(Code::kLimit, fmt::format("{} and {} names like it are taken", path, kMaxNumbers - 1));
 }
 
 Result<Finished> repair_flv(const std::string& growing) {

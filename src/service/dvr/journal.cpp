@@ -23,7 +23,7 @@ using base::Result;
 namespace {
 
 constexpr size_t kRewriteAbove = 256 * 1024;
-constexpr size_t kMostRead = 64 * 1024 * 1024;
+constexpr size_t kMaxRead = 64 * 1024 * 1024;
 
 Result<void> write_all(int fd, std::string_view bytes) {
     while (!bytes.empty()) {
@@ -38,7 +38,7 @@ Result<void> write_all(int fd, std::string_view bytes) {
 Result<std::string> read_all(int fd) {
     std::string text;
     char buffer[65536];
-    while (text.size() < kMostRead) {
+    while (text.size() < kMaxRead) {
         ssize_t n = ::read(fd, buffer, sizeof buffer);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return fail_errno("reading", errno);

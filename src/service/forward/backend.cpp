@@ -19,18 +19,18 @@ namespace {
 constexpr int64_t kAnswerMs = 5'000;
 constexpr int64_t kFirstAskPauseMs = 1'000, kLongestAskPauseMs = 30'000;
 
-// Holds a place at the desk.
+// Holds a place at the limiter.
 class Place {
   public:
-    explicit Place(Asking::Desk& desk) : desk_(desk) { ++desk_.asking; }
+    explicit Place(BackendQuery::Limiter& limiter) : query_limiter_(limiter) { ++query_limiter_.asking; }
     Place(const Place&) = delete;
     ~Place() {
-        --desk_.asking;
-        desk_.free.pulse();
+        --query_limiter_.asking;
+        query_limiter_.free.pulse();
     }
 
   private:
-    Asking::Desk& desk_;
+    BackendQuery::Limiter& query_limiter_;
 };
 
 }  // namespace
@@ -60,7 +60,7 @@ Result<std::vector<std::string>> read_backend_answer(std::string_view body) {
                                                  "was expected",
                                                  why));
     };
-    if (body.size() > kMostAnswerBytes) return bad("is too long");
+    if (body.size() > kMaxAnswerBytes) return bad("is too long");
     base::Json answer = base::parse_json(body);
     if (!answer.is_object()) return bad("is no JSON object");
     auto code = answer.find("code");
@@ -73,7 +73,7 @@ Result<std::vector<std::string>> read_backend_answer(std::string_view body) {
     auto list = data->find("urls");
     if (list == data->end() || list->is_null()) return urls;
     if (!list->is_array()) return bad("has urls that are no list");
-    if (list->size() > kMostDestinations) return bad(fmt::format("has {} urls, too many", list->size()));
+    if (list->size() > kMaxDestinations) return bad(fmt::format("has {} urls, too many", list->size()));
     for (const base::Json& url : *list) {
         if (!url.is_string()) return bad("has a url that is no text");
         urls.push_back(url.get<std::string>());
@@ -81,48 +81,54 @@ Result<std::vector<std::string>> read_backend_answer(std::string_view body) {
     return urls;
 }
 
-Asking::Asking(BackendUser& user, Desk& desk, base::Ref<live::Stream> stream, std::string url, std::string question)
-    : user_(&user), desk_(desk), stream_(std::move(stream)), url_(std::move(url)), question_(std::move(question)) {}
+BackendQuery::BackendQuery(BackendUser& user, Limiter& limiter, base::Ref<live::Stream> stream, std::string url,
+                           std::string question)
+    : user_(&user),
+      query_limiter_(limiter),
+      stream_(std::move(stream)),
+      url_(std::move(url)),
+      question_(std::move(question)) {}
 
-std::shared_ptr<Asking> Asking::begin(BackendUser& user, Desk& desk, base::Ref<live::Stream> stream, std::string url,
-                                      std::string question) {
-    auto asking = std::make_shared<Asking>(user, desk, std::move(stream), std::move(url), std::move(question));
+std::shared_ptr<BackendQuery> BackendQuery::begin(BackendUser& user, Limiter& limiter, base::Ref<live::Stream> stream,
+                                                  std::string url, std::string question) {
+    auto asking = std::make_shared<BackendQuery>(user, limiter, std::move(stream), std::move(url), std::move(question));
     asking->task_ = runtime::spawn("forward-backend", [asking] { asking->run(); });
     return asking;
 }
 
-void Asking::cancel() {
+void BackendQuery::cancel() {
     user_ = nullptr;
     task_.cancel();
 }
 
-void Asking::run() {
-    auto pass = desk_.running.enter();
+void BackendQuery::run() {
+    auto pass = query_limiter_.running.enter();
     runtime::set_context_id(runtime::new_context_id());
     for (int64_t pause_ms = kFirstAskPauseMs; user_; pause_ms = std::min(pause_ms * 2, kLongestAskPauseMs)) {
         auto urls = ask();
         if (!user_) return;
         if (urls) {
-            if (!said_.empty()) base::log::trace("forward: the backend answers again for {}", stream_->key().text());
-            said_.clear();
+            if (!last_error_.empty())
+                base::log::trace("forward: the backend answers again for {}", stream_->key().text());
+            last_error_.clear();
             return user_->backend_answered(*stream_, *urls);
         }
         if (urls.error().code() == Code::kCancelled) return;
-        ++desk_.failures;
-        if (urls.error().text() != said_) {
-            said_ = urls.error().text();
+        ++query_limiter_.failures;
+        if (urls.error().text() != last_error_) {
+            last_error_ = urls.error().text();
             base::log::warn("forward: the backend of {} ({}): {}; it is asked again", stream_->key().text(),
-                            url_.substr(0, url_.find('?')), said_);
+                            url_.substr(0, url_.find('?')), last_error_);
         }
         if (!runtime::sleep_ms(pause_ms)) return;
     }
 }
 
-Result<std::vector<std::string>> Asking::ask() {
-    while (desk_.asking >= kMostAtOnce) TRY(desk_.free.wait_next(Deadline::never()));
-    Place place(desk_);
-    ++desk_.questions;
-    auto body = TRY(desk_.post(url_, question_, Deadline::in_ms(kAnswerMs)));
+Result<std::vector<std::string>> BackendQuery::ask() {
+    while (query_limiter_.asking >= kMaxAtOnce) TRY(query_limiter_.free.wait_next(Deadline::never()));
+    Place place(query_limiter_);
+    ++query_limiter_.questions;
+    auto body = TRY(query_limiter_.post(url_, question_, Deadline::in_ms(kAnswerMs)));
     return read_backend_answer(body);
 }
 

@@ -19,8 +19,8 @@
 
 namespace service::forward {
 
-inline constexpr size_t kMostAnswerBytes = 64 * 1024;
-inline constexpr size_t kMostDestinations = 32;  // of one stream
+inline constexpr size_t kMaxAnswerBytes = 64 * 1024;
+inline constexpr size_t kMaxDestinations = 32;  // of one stream
 
 // The body that is posted: on_publish's fields with the action on_forward.
 std::string backend_question(std::string_view server_id, std::string_view service_id, const live::StreamKey& key,
@@ -41,12 +41,12 @@ class BackendUser {
 };
 
 // Asks until there is an answer or cancel(). Its coroutine holds it.
-class Asking {
+class BackendQuery {
   public:
     // Not more than so many questions at a time, of all streams together: the others wait for their turn.
-    static constexpr size_t kMostAtOnce = 16;
+    static constexpr size_t kMaxAtOnce = 16;
     // What those of one service share. It outlives their coroutines: wait for `running`.
-    struct Desk {
+    struct Limiter {
         Post post;
         size_t asking = 0;
         runtime::Event free{"a forward backend"};
@@ -56,28 +56,29 @@ class Asking {
     };
 
     // user lives until cancel().
-    static std::shared_ptr<Asking> begin(BackendUser& user, Desk& desk, base::Ref<live::Stream> stream, std::string url,
-                                         std::string question);
-    Asking(BackendUser& user, Desk& desk, base::Ref<live::Stream> stream, std::string url, std::string question);
-    Asking(const Asking&) = delete;
+    static std::shared_ptr<BackendQuery> begin(BackendUser& user, Limiter& limiter, base::Ref<live::Stream> stream,
+                                               std::string url, std::string question);
+    BackendQuery(BackendUser& user, Limiter& limiter, base::Ref<live::Stream> stream, std::string url,
+                 std::string question);
+    BackendQuery(const BackendQuery&) = delete;
 
     // The user hears no more of it. Does not yield.
     void cancel();
 
     const live::Stream* stream() const { return stream_.get(); }
     const std::string& url() const { return url_; }
-    const std::string& problem() const { return said_; }  // empty: there is none
+    const std::string& problem() const { return last_error_; }  // empty: there is none
 
   private:
     void run();
     base::Result<std::vector<std::string>> ask();
 
     BackendUser* user_;
-    Desk& desk_;
+    Limiter& query_limiter_;
     base::Ref<live::Stream> stream_;
     std::string url_;
     std::string question_;
-    std::string said_;  // what the log was told last of what does not work
+    std::string last_error_;  // what the log was told last of what does not work
     runtime::Task task_;
 };
 

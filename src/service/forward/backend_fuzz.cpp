@@ -10,7 +10,7 @@ using namespace service::forward;
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     auto urls = read_backend_answer({reinterpret_cast<const char*>(data), size});
     if (!urls) return 0;
-    CHECK(urls->size() <= kMostDestinations);
+    CHECK(urls->size() <= kMaxDestinations);
     for (const std::string& url : *urls) {
         auto target = make_target(url, {"a.com", "live", "s"}, "?k=v");
         if (target) CHECK(!target->url.host.empty() && !target->url.app.empty() && !target->shown.empty());

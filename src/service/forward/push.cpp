@@ -195,11 +195,11 @@ void Push::note_ready() {
     state_ = State::kPublishing;
     ready_ms_ = base::monotonic_ms();
     if (unsteady_) return;  // it may be as before: see note_steady()
-    if (said_.empty())
+    if (last_error_.empty())
         base::log::trace("forward: {} goes to {}", key().text(), target_.shown);
     else
         base::log::trace("forward: {} goes to {} again, after {} attempts", key().text(), target_.shown, pauses_);
-    said_.clear();
+    last_error_.clear();
 }
 
 void Push::note_steady() {
@@ -214,12 +214,12 @@ void Push::note_failure(const base::Error& error) {
     unsteady_ = was_ready && !lasted;
     if (lasted) pauses_ = 0;
     state_ = error.text().find(::rtmp::kForwardLoop) == std::string::npos ? State::kWaiting : State::kLoop;
-    if (error.text() == said_) return;
-    said_ = error.text();
+    if (error.text() == last_error_) return;
+    last_error_ = error.text();
     if (state_ == State::kLoop)
         return base::log::error("forward: {} to {} is a loop, and is not tried again: {}", key().text(), target_.shown,
-                                said_);
-    base::log::warn("forward: {} to {}: {}; it is tried again", key().text(), target_.shown, said_);
+                                last_error_);
+    base::log::warn("forward: {} to {}: {}; it is tried again", key().text(), target_.shown, last_error_);
 }
 
 // Not all that fail together come back together.

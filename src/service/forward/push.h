@@ -59,7 +59,7 @@ class Push final : private live::ViewerHandler, private ::rtmp::ClientHandler {
     const Target& target() const { return target_; }
     bool ending() const { return ending_; }
     State state() const { return state_; }
-    const std::string& problem() const { return said_; }  // why it does not work; empty: it does
+    const std::string& problem() const { return last_error_; }  // why it does not work; empty: it does
     uint64_t attempts() const { return attempts_; }
 
   private:
@@ -94,7 +94,7 @@ class Push final : private live::ViewerHandler, private ::rtmp::ClientHandler {
     Target target_;
     std::string path_;
     std::string id_;
-    std::string said_;  // what the log was told last of what does not work
+    std::string last_error_;  // what the log was told last of what does not work
     State state_ = State::kConnecting;
     bool ending_ = false;
     bool over_ = false;      // the connection, with over_why_

@@ -21,7 +21,7 @@ constexpr int64_t kStopMs = 2'000;  // for what is on its way when the server en
 
 Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, Post post)
     : snapshot_(std::move(snapshot)), sessions_(sessions), registry_(registry) {
-    desk_.post = std::move(post);
+    query_limiter_.post = std::move(post);
 }
 
 Service::~Service() { stop(); }
@@ -42,7 +42,7 @@ void Service::stop() {
     for (auto& push : pushes_) push->stop();
     while (!pushes_.empty() && empty_.wait_next(Deadline::never())) {
     }
-    (void)desk_.running.wait_empty(Deadline::never());
+    (void)query_limiter_.running.wait_empty(Deadline::never());
 }
 
 void Service::reload(const config::SnapshotPtr& next) {
@@ -69,7 +69,7 @@ void Service::apply(live::Stream& stream) {
     send_to(stream, on ? vhost->forward.destination : std::vector<std::string>());
 }
 
-Asking* Service::asking_of(const live::Stream& stream) const {
+BackendQuery* Service::asking_of(const live::Stream& stream) const {
     auto found = std::ranges::find(askings_, &stream, [](const auto& asking) { return asking->stream(); });
     return found == askings_.end() ? nullptr : found->get();
 }
@@ -83,13 +83,14 @@ void Service::stop_asking(const live::Stream& stream) {
 }
 
 void Service::ask(live::Stream& stream, const std::string& url) {
-    if (Asking* before = asking_of(stream); before && before->url() == url) return;
+    if (BackendQuery* before = asking_of(stream); before && before->url() == url) return;
     stop_asking(stream);
     if (!stream.publisher()) return;
     std::string question =
         backend_question(snapshot_->global.server_id, net::service_id(), stream.key(), stream.publisher()->facts());
     BackendUser& user = *this;
-    askings_.push_back(Asking::begin(user, desk_, base::Ref<live::Stream>(&stream), url, std::move(question)));
+    askings_.push_back(
+        BackendQuery::begin(user, query_limiter_, base::Ref<live::Stream>(&stream), url, std::move(question)));
 }
 
 void Service::backend_answered(live::Stream& stream, const std::vector<std::string>& destinations) {

@@ -30,8 +30,8 @@ class Service final : private live::StreamWatcher, private PushOwner, private Ba
     void reload(const config::SnapshotPtr& next);
 
     const std::vector<std::unique_ptr<Push>>& pushes() const { return pushes_; }
-    const std::vector<std::shared_ptr<Asking>>& askings() const { return askings_; }
-    const Asking::Desk& desk() const { return desk_; }
+    const std::vector<std::shared_ptr<BackendQuery>>& askings() const { return askings_; }
+    const BackendQuery::Limiter& query_limiter() const { return query_limiter_; }
 
   private:
     void stream_published(live::Stream& stream) override;
@@ -43,18 +43,18 @@ class Service final : private live::StreamWatcher, private PushOwner, private Ba
     void apply(live::Stream& stream);
     void send_to(live::Stream& stream, const std::vector<std::string>& destinations);
     void ask(live::Stream& stream, const std::string& url);
-    Asking* asking_of(const live::Stream& stream) const;
+    BackendQuery* asking_of(const live::Stream& stream) const;
     void stop_asking(const live::Stream& stream);
 
     config::SnapshotPtr snapshot_;
     net::SessionTable& sessions_;
     live::Registry& registry_;
-    Asking::Desk desk_;
+    BackendQuery::Limiter query_limiter_;
     std::shared_ptr<runtime::TlsContext> tls_;
     std::vector<std::unique_ptr<Push>> pushes_;
     // Of each published stream that a backend is asked for: until the stream ends, so that a reload which changes
     // nothing asks nothing again.
-    std::vector<std::shared_ptr<Asking>> askings_;
+    std::vector<std::shared_ptr<BackendQuery>> askings_;
     runtime::Event empty_{"the last forwarded stream to end"};
     bool started_ = false;
 };

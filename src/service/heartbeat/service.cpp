@@ -39,7 +39,7 @@ void Service::reload(const config::SnapshotPtr& next) {
     const config::Heartbeat& before = snapshot_->heartbeat;
     const config::Heartbeat& after = next->heartbeat;
     bool at_once = before.enabled != after.enabled || before.interval != after.interval || before.url != after.url;
-    if (at_once) told_ = false;
+    if (at_once) reported_ = false;
     snapshot_ = next;
     if (at_once) changed_.pulse();
 }
@@ -72,16 +72,16 @@ void Service::report() {
     ++sent_;
     std::string shown = heartbeat.url.substr(0, heartbeat.url.find('?'));
     if (answer) {
-        if (!told_ || !said_.empty()) base::log::trace("heartbeat: {} takes the reports", shown);
-        told_ = true;
-        said_.clear();
+        if (!reported_ || !last_error_.empty()) base::log::trace("heartbeat: {} takes the reports", shown);
+        reported_ = true;
+        last_error_.clear();
         return;
     }
     ++failed_;
-    if (told_ && answer.error().text() == said_) return;
-    told_ = true;
-    said_ = answer.error().text();
-    base::log::warn("heartbeat: {}: {}", shown, said_);
+    if (reported_ && answer.error().text() == last_error_) return;
+    reported_ = true;
+    last_error_ = answer.error().text();
+    base::log::warn("heartbeat: {}: {}", shown, last_error_);
 }
 
 }  // namespace service::heartbeat

@@ -41,8 +41,8 @@ class Service {
     config::SnapshotPtr snapshot_;
     Post post_;
     Summaries summaries_;
-    std::string said_;  // what the log was told last of what does not work
-    bool told_ = false;
+    std::string last_error_;  // what the log was told last of what does not work
+    bool reported_ = false;
     uint64_t sent_ = 0;
     uint64_t failed_ = 0;
     runtime::Event changed_{"the next heartbeat"};

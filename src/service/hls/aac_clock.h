@@ -8,13 +8,13 @@ namespace service::hls {
 
 class AacClock {
   public:
-    static constexpr int64_t kMostMs = 100;
+    static constexpr int64_t kMaxMs = 100;
 
     // dts, ms, of a frame of that many samples at that rate (Hz): its corrected dts.
     int64_t correct(int64_t dts, int samples, int rate) {
         if (rate <= 0 || samples <= 0) return dts;
         int64_t counted = base_ + (samples_ * 1000 + rate / 2) / rate;
-        bool fits = started_ && rate == rate_ && dts - counted <= kMostMs && counted - dts <= kMostMs;
+        bool fits = started_ && rate == rate_ && dts - counted <= kMaxMs && counted - dts <= kMaxMs;
         if (!fits) {
             started_ = true;
             rate_ = rate;

@@ -18,9 +18,9 @@ using base::fail;
 
 base::Result<void> check_part(std::string_view what, std::string_view name) {
     if (name.empty()) return fail(Code::kRefused, fmt::format("{} is empty", what));
-    if (name.size() > Names::kMostNameBytes)
+    if (name.size() > Names::kMaxNameBytes)
         return fail(Code::kRefused,
-                    fmt::format("{} has {} bytes, more than {}", what, name.size(), Names::kMostNameBytes));
+                    fmt::format("{} has {} bytes, more than {}", what, name.size(), Names::kMaxNameBytes));
     if (name == "." || name == "..") return fail(Code::kRefused, fmt::format("{} is '{}'", what, name));
     for (char c : name) {
         if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
@@ -41,7 +41,7 @@ base::Result<void> check_app(std::string_view app) {
 }
 
 bool is_safe(std::string_view path) {
-    if (path.empty() || path.size() > Names::kMostPathBytes || path.starts_with('/')) return false;
+    if (path.empty() || path.size() > Names::kMaxPathBytes || path.starts_with('/')) return false;
     std::string framed = fmt::format("/{}/", path);
     return framed.find("/../") == std::string::npos && framed.find('\0') == std::string::npos;
 }

@@ -22,8 +22,8 @@ struct Moment {
 
 class Names {
   public:
-    static constexpr size_t kMostNameBytes = 160;  // of an app or stream: file systems take 255 with what we add
-    static constexpr size_t kMostPathBytes = 1024;
+    static constexpr size_t kMaxNameBytes = 160;  // of an app or stream: file systems take 255 with what we add
+    static constexpr size_t kMaxPathBytes = 1024;
 
     // kRefused: a name that is no part of a path, with the reason.
     static base::Result<Names> make(const config::VhostHls& hls, const live::StreamKey& key, bool utc);

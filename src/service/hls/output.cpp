@@ -42,10 +42,10 @@ Output::Output(OutputOptions options, Names names, Index& index, const live::Eve
       disconnect_(std::move(disconnect)),
       segmenter_(cut_options(options_.hls, options_.memory_limit), *this) {
     const config::VhostHls& hls = options_.hls;
-    ShelfHost& host = *this;
+    SegmentStoreHost& host = *this;
     if (hls.storage != "disk") places_.push_back({make_memory_shelf(host, names_, shelf_options(), index_)});
     if (hls.storage != "memory") {
-        disk_ = std::make_shared<DiskShelf>(host, names_, shelf_options(), index_);
+        disk_ = std::make_shared<DiskSegmentStore>(host, names_, shelf_options(), index_);
         places_.push_back({disk_});
     }
     if (hls.keys) cipher_ = std::make_unique<Cipher>();
@@ -58,9 +58,9 @@ Output::~Output() {
     for (Place& place : places_) place.shelf->detach();
 }
 
-ShelfOptions Output::shelf_options() const {
+SegmentStoreOptions Output::shelf_options() const {
     const config::VhostHls& hls = options_.hls;
-    ShelfOptions out;
+    SegmentStoreOptions out;
     out.vhost = options_.key.vhost;
     out.stream = std::make_shared<const live::StreamKey>(options_.key);
     out.root = without_slash(hls.path);
@@ -238,7 +238,7 @@ void Output::close_segment(const Closing& closing) {
 
 // ---- What shelves tell
 
-void Output::shelf_changed(Shelf& shelf) {
+void Output::shelf_changed(SegmentStore& shelf) {
     if (&shelf != places_.front().shelf.get()) return;
     const Window& window = shelf.window();
     zipped_.clear();
@@ -261,7 +261,7 @@ void Output::shelf_changed(Shelf& shelf) {
     view_ = std::move(view);
 }
 
-void Output::segment_done(Shelf& shelf, const Entry& entry, uint64_t sequence, const std::string& path) {
+void Output::segment_done(SegmentStore& shelf, const Entry& entry, uint64_t sequence, const std::string& path) {
     // Of both shelves the disk tells.
     if (&shelf != places_.back().shelf.get()) return;
     ++segments_;
@@ -280,7 +280,7 @@ void Output::segment_done(Shelf& shelf, const Entry& entry, uint64_t sequence, c
     events_.tell(event);
 }
 
-void Output::shelf_failed(Shelf&, const std::string& path, const base::Error& error) {
+void Output::shelf_failed(SegmentStore&, const std::string& path, const base::Error& error) {
     failed(path, error.text(), false);
 }
 
@@ -310,7 +310,7 @@ bool Output::lasts(int64_t now_ms) const {
 
 void Output::tick(int64_t now_ms) {
     const int64_t wall_ms = base::wall_ms();
-    if (!waiting_.empty() && wall_ms - waiting_.front().wall_ms >= kMostWaitingMs) feed_waiting();
+    if (!waiting_.empty() && wall_ms - waiting_.front().wall_ms >= kMaxWaitingMs) feed_waiting();
     if (stream_ && !off_) segmenter_.tick(wall_ms);
     for (Place& place : places_) {
         place.shelf->tick(now_ms);

@@ -14,10 +14,10 @@
 #include "live/stream.h"
 #include "service/hls/aac_clock.h"
 #include "service/hls/cipher.h"
-#include "service/hls/disk_shelf.h"
+#include "service/hls/disk_segment_store.h"
 #include "service/hls/packer.h"
+#include "service/hls/segment_store.h"
 #include "service/hls/segmenter.h"
-#include "service/hls/shelf.h"
 
 namespace service::hls {
 
@@ -37,7 +37,7 @@ struct OutputOptions {
     size_t memory_limit = 256 << 20;  // of the stream; segments in memory take half of it
 };
 
-class Output final : public live::FrameSink, private SegmentSink, private ByteSink, private ShelfHost {
+class Output final : public live::FrameSink, private SegmentSink, private ByteSink, private SegmentStoreHost {
   public:
     // Asks for the end of the publishing (hls_on_error disconnect); not from within.
     using Disconnect = std::function<void(const live::StreamKey&, const std::string& why)>;
@@ -62,7 +62,7 @@ class Output final : public live::FrameSink, private SegmentSink, private ByteSi
     std::string& zipped() { return zipped_; }
     int width() const { return width_; }  // pixels, 0 when not known
     int height() const { return height_; }
-    std::shared_ptr<DiskShelf> disk_shared() const { return disk_; }
+    std::shared_ptr<DiskSegmentStore> disk_shared() const { return disk_; }
     uint64_t next_sequence() const;
     uint64_t segments() const { return segments_; }
     uint64_t failures() const { return failures_; }
@@ -88,7 +88,7 @@ class Output final : public live::FrameSink, private SegmentSink, private ByteSi
 
   private:
     struct Place {
-        std::shared_ptr<Shelf> shelf;
+        std::shared_ptr<SegmentStore> shelf;
         bool open = false;  // it has the open segment
     };
     struct Waiting {
@@ -100,17 +100,17 @@ class Output final : public live::FrameSink, private SegmentSink, private ByteSi
     // it ends at any frame, and those would wait for long. Large frames, and frames that come slowly, wait less.
     static constexpr size_t kFramesAtOnce = 48, kSoundsAtOnce = 16;
     static constexpr size_t kBytesAtOnce = 2 * 1024 * 1024;
-    static constexpr int64_t kMostWaitingMs = 2'000;
+    static constexpr int64_t kMaxWaitingMs = 2'000;
 
     void open_segment(const Opening& opening) override;
     void write_frame(const media::Frame& frame) override;
     void close_segment(const Closing& closing) override;
     void put(std::span<const uint8_t> bytes) override;
-    void shelf_changed(Shelf& shelf) override;
-    void segment_done(Shelf& shelf, const Entry& entry, uint64_t sequence, const std::string& path) override;
-    void shelf_failed(Shelf& shelf, const std::string& path, const base::Error& error) override;
+    void shelf_changed(SegmentStore& shelf) override;
+    void segment_done(SegmentStore& shelf, const Entry& entry, uint64_t sequence, const std::string& path) override;
+    void shelf_failed(SegmentStore& shelf, const std::string& path, const base::Error& error) override;
 
-    ShelfOptions shelf_options() const;
+    SegmentStoreOptions shelf_options() const;
     void write_to_shelves(std::span<const uint8_t> bytes);
     void lose_segment();
     void failed(const std::string& path, const std::string& reason, bool for_good);
@@ -139,9 +139,9 @@ class Output final : public live::FrameSink, private SegmentSink, private ByteSi
     AacClock aac_clock_;
     int aac_rate_ = 0;
     int aac_samples_ = 0;
-    std::shared_ptr<DiskShelf> disk_;
+    std::shared_ptr<DiskSegmentStore> disk_;
     std::vector<Place> places_;  // the one that HTTP shows first
-    Sealed sealing_;
+    SegmentInfo sealing_;
     bool fresh_ = true;  // the packer has not begun, or lost its place
     std::shared_ptr<const View> view_;
     std::string zipped_;

@@ -54,7 +54,7 @@ class TsPacker final : public Packer, private ts::PacketSink {
 
 // A segment is several fragments, so that few frames are kept.
 constexpr int64_t kFragmentMs = 1'000;
-constexpr size_t kMostFragmentBytes = 8 * 1024 * 1024;
+constexpr size_t kMaxFragmentBytes = 8 * 1024 * 1024;
 
 class Mp4Packer final : public Packer {
   public:
@@ -78,7 +78,7 @@ class Mp4Packer final : public Packer {
     base::Result<void> add(const Frame& frame) override {
         if (!builder_->has(frame.kind) || frame.payload.empty()) return {};
         bool leads = frame.kind == Kind::kVideo || !builder_->has(Kind::kVideo);
-        if ((leads && builder_->span_ms() >= kFragmentMs) || builder_->bytes() >= kMostFragmentBytes)
+        if ((leads && builder_->span_ms() >= kFragmentMs) || builder_->bytes() >= kMaxFragmentBytes)
             cut(frame.kind == Kind::kVideo ? std::optional(frame.dts) : std::nullopt);
         return builder_->add(frame);
     }

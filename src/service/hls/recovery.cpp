@@ -1,4 +1,4 @@
-// What DiskShelf reads: the playlist of an earlier run, and whether files are there. On worker threads.
+// What DiskSegmentStore reads: the playlist of an earlier run, and whether files are there. On worker threads.
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -13,15 +13,15 @@
 #include "base/log.h"
 #include "runtime/coroutine.h"
 #include "runtime/workers.h"
-#include "service/hls/disk_shelf.h"
+#include "service/hls/disk_segment_store.h"
 
 namespace service::hls {
 
 namespace {
 
-constexpr size_t kMostInitBytes = 1024 * 1024;
+constexpr size_t kMaxInitBytes = 1024 * 1024;
 // Segments that had left the playlist may be left: so many numbers back are looked at.
-constexpr uint64_t kMostLeftBehind = 64;
+constexpr uint64_t kMaxLeftBehind = 64;
 
 std::optional<std::string> read_small(const std::string& path, size_t limit) {
     int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -64,7 +64,7 @@ bool run_on_worker(const std::function<void()>& job) {
 }  // namespace
 
 // What a worker and the shelf share.
-struct DiskShelf::Found {
+struct DiskSegmentStore::Found {
     std::string root;
     std::string key_root;
     Names names;
@@ -86,7 +86,7 @@ struct DiskShelf::Found {
     void remove_left_behind();
 };
 
-bool DiskShelf::Found::read_entry(const m3u8::Segment& segment) {
+bool DiskSegmentStore::Found::read_entry(const m3u8::Segment& segment) {
     auto path = names.segment_path(segment.uri);
     if (!path || !is_file(root + "/" + *path)) return false;
     Entry entry;
@@ -107,10 +107,10 @@ bool DiskShelf::Found::read_entry(const m3u8::Segment& segment) {
     return true;
 }
 
-void DiskShelf::Found::look() {
+void DiskSegmentStore::Found::look() {
     std::string path = root + "/" + names.playlist();
     remove_growing(path, names, first_own);
-    auto text = read_small(path, m3u8::kMostBytes);
+    auto text = read_small(path, m3u8::kMaxBytes);
     if (!text) return;
     auto playlist = m3u8::read(*text);
     if (!playlist) {
@@ -135,10 +135,10 @@ void DiskShelf::Found::look() {
     if (!recover) return remove_all();
     if (cleanup) remove_left_behind();
     if (!entries.empty() && !entries.back().map_path.empty())
-        init = read_small(root + "/" + entries.back().map_path, kMostInitBytes);
+        init = read_small(root + "/" + entries.back().map_path, kMaxInitBytes);
 }
 
-void DiskShelf::Found::remove_all() {
+void DiskSegmentStore::Found::remove_all() {
     unlink((root + "/" + names.playlist()).c_str());
     if (cleanup) {
         for (const Entry& entry : entries) {
@@ -152,13 +152,13 @@ void DiskShelf::Found::remove_all() {
 }
 
 // Files that had left the playlist and waited for their time, where their names can be told.
-void DiskShelf::Found::remove_left_behind() {
+void DiskSegmentStore::Found::remove_left_behind() {
     if (names.segment({1, 0, 0}) != names.segment({1, 999'999'999'999, 5'432})) return;
-    for (uint64_t n = 1; n <= kMostLeftBehind && n <= media_sequence; ++n)
+    for (uint64_t n = 1; n <= kMaxLeftBehind && n <= media_sequence; ++n)
         unlink((root + "/" + names.segment({media_sequence - n, 0, 0})).c_str());
 }
 
-void DiskShelf::recover() {
+void DiskSegmentStore::recover() {
     auto self = shared_from_this();
     auto found = std::make_shared<Found>(Found{options_.root,
                                                options_.key_root,
@@ -180,7 +180,7 @@ void DiskShelf::recover() {
     advance();
 }
 
-void DiskShelf::take_over(Found& found) {
+void DiskSegmentStore::take_over(Found& found) {
     std::string path = path_of(names_.playlist());
     if (!found.error.empty()) base::log::warn("HLS: {} is not gone on from: {}", path, found.error);
     if (!found.any) return;
@@ -208,7 +208,7 @@ void DiskShelf::take_over(Found& found) {
     if (host_ && !window_.entries().empty()) host_->shelf_changed(*this);
 }
 
-void DiskShelf::verify() {
+void DiskSegmentStore::verify() {
     if (busy_ || recovering_ || disposed_ || window_.entries().empty()) return;
     busy_ = true;  // nothing is added meanwhile
     drop_missing();
@@ -216,7 +216,7 @@ void DiskShelf::verify() {
 }
 
 // Yields.
-void DiskShelf::drop_missing() {
+void DiskSegmentStore::drop_missing() {
     auto self = shared_from_this();
     auto paths = std::make_shared<std::vector<std::string>>();
     for (const Entry& entry : window_.entries()) paths->push_back(path_of(entry.path));

@@ -15,11 +15,11 @@ constexpr int64_t kForwardJumpMs = 10'000;  // as live::Timeline has them
 constexpr int64_t kBackwardJumpMs = 1'000;
 constexpr int64_t kSameJumpMs = 2'000;
 constexpr int64_t kVideoPauseMs = 5'000;  // then the stream is one of audio only
-constexpr size_t kMostHeld = 2'000;       // frames
+constexpr size_t kMaxHeld = 2'000;        // frames
 // A segment that takes so many times longer by the clock than its longest time is cut.
-constexpr int64_t kMostSlower = 2;
+constexpr int64_t kMaxSlower = 2;
 // Published times are rounded and jitter a little: a keyframe that comes so much early is the one meant.
-constexpr int64_t kMostSlackMs = 100;
+constexpr int64_t kMaxSlackMs = 100;
 
 bool same_track(const std::optional<Frame>& a, const std::optional<Frame>& b) {
     if (!a || !b) return !a && !b;
@@ -109,12 +109,12 @@ std::deque<Frame> Segmenter::take_held() {
 
 // Of what comes at once no more than the bounds are held, and by the clock no longer than by the stream's time.
 bool Segmenter::held_enough() const {
-    return held_.size() >= kMostHeld || held_bytes_ >= kMostHeldBytes || clock_ms_ - held_since_ms_ >= kMostHeldMs;
+    return held_.size() >= kMaxHeld || held_bytes_ >= kMaxHeldBytes || clock_ms_ - held_since_ms_ >= kMaxHeldMs;
 }
 
 bool Segmenter::can_start(const Frame& newest) const {
     int64_t waited = newest.dts - held_.front().dts;
-    if (held_enough() || waited < 0 || waited >= kMostHeldMs) return true;
+    if (held_enough() || waited < 0 || waited >= kMaxHeldMs) return true;
     bool video_began = std::ranges::any_of(held_, [](const Frame& held) { return held.keyframe; });
     if (video_began && next_.audio) return true;
     // A header says that there will be video: it is waited for.
@@ -159,9 +159,9 @@ bool Segmenter::is_long_enough(int64_t elapsed, int64_t wanted) const {
 bool Segmenter::due(const Frame& frame) const {
     int64_t elapsed = frame.dts - start_dts_;
     if (elapsed >= longest_ms() || bytes_ >= options_.most_bytes) return true;
-    if (clock_ms_ - start_clock_ms_ >= kMostSlower * longest_ms()) return true;
+    if (clock_ms_ - start_clock_ms_ >= kMaxSlower * longest_ms()) return true;
     if (frame.keyframe) {
-        int64_t slack = std::min(kMostSlackMs, options_.fragment_ms / 10);
+        int64_t slack = std::min(kMaxSlackMs, options_.fragment_ms / 10);
         return discontinuity_ || !held_.empty() || is_long_enough(elapsed + slack, options_.fragment_ms);
     }
     if (frame.kind == Kind::kVideo) return !options_.wait_keyframe && is_long_enough(elapsed, options_.fragment_ms);
@@ -198,7 +198,7 @@ void Segmenter::running(const Frame& frame) {
 // A new audio track waits for the next segment.
 void Segmenter::hold(const Frame& frame) {
     keep(frame);
-    if (held_enough() || frame.dts - held_.front().dts >= kMostHeldMs) cut(frame);
+    if (held_enough() || frame.dts - held_.front().dts >= kMaxHeldMs) cut(frame);
 }
 
 void Segmenter::cut(const Frame& frame) {

@@ -63,10 +63,10 @@ class SegmentSink {
 
 class Segmenter {
   public:
-    static constexpr int64_t kMostHeldMs = 5'000;
+    static constexpr int64_t kMaxHeldMs = 5'000;
     static constexpr int64_t kTracksKnownMs = 1'000;
     static constexpr int64_t kRetryMs = 1'000;
-    static constexpr size_t kMostHeldBytes = 16 * 1024 * 1024;
+    static constexpr size_t kMaxHeldBytes = 16 * 1024 * 1024;
 
     Segmenter(const CutOptions& options, SegmentSink& sink) : options_(options), sink_(sink) {}
 

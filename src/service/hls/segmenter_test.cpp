@@ -164,7 +164,7 @@ TEST_F(SegmenterTest, FramesThatAllHaveOneTimeAreNotHeldForLong) {
         segmenter_->feed(frame, clock_ms_);
         most = std::max(most, segmenter_->held_bytes());
     }
-    EXPECT_LE(most, Segmenter::kMostHeldBytes + 2'000'000);
+    EXPECT_LE(most, Segmenter::kMaxHeldBytes + 2'000'000);
     EXPECT_EQ(segmenter_->held_bytes(), 0u);
     EXPECT_TRUE(segmenter_->open());
     EXPECT_EQ(segments_[0].frames.size(), 100u);
@@ -185,9 +185,9 @@ TEST_F(SegmenterTest, HeldFramesWaitNoLongerByTheClock) {
     header(Kind::kAudio, "another");
     audio(60);
     EXPECT_GT(segmenter_->held_bytes(), 0u);
-    segmenter_->tick(clock_ms_ + Segmenter::kMostHeldMs - 100);
+    segmenter_->tick(clock_ms_ + Segmenter::kMaxHeldMs - 100);
     EXPECT_GT(segmenter_->held_bytes(), 0u);
-    segmenter_->tick(clock_ms_ + 60 + Segmenter::kMostHeldMs);
+    segmenter_->tick(clock_ms_ + 60 + Segmenter::kMaxHeldMs);
     EXPECT_EQ(segmenter_->held_bytes(), 0u);
     EXPECT_EQ(segments_.size(), 2u);
     segmenter_->end();

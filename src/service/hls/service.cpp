@@ -17,10 +17,10 @@ runtime::LogLimit hls_refusals;
 
 namespace {
 
-constexpr int64_t kHouseMs = 250;
+constexpr int64_t kHousekeepingMs = 250;
 constexpr int64_t kVerifyMs = 5'000;
-constexpr int64_t kRollMs = 1'000;
-constexpr size_t kMostRecoveries = 16;  // at once, of what an earlier run left
+constexpr int64_t kStreamListMs = 1'000;
+constexpr size_t kMaxRecoveries = 16;  // at once, of what an earlier run left
 // The end of a server's run waits so long for its last segments.
 constexpr int64_t kStopMs = 10'000;
 
@@ -41,7 +41,7 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live
       viewers_(sessions),
       gate_(gate),
       files_(files),
-      roll_(snapshot_->global.hls_roll) {
+      stream_list_(snapshot_->global.hls_roll) {
     net::HttpRoute route;
     route.methods = {http::Method::kGet};
     route.pattern = "/*";
@@ -60,7 +60,7 @@ base::Result<void> Service::start() {
     registry_.add_holder(*this);
     files_.add(*this);
     started_ = true;
-    house_ = runtime::spawn("hls-house", [this] { keep_house(); });
+    housekeeper_ = runtime::spawn("hls-housekeeper", [this] { run_housekeeping(); });
     return {};
 }
 
@@ -70,8 +70,8 @@ void Service::stop() {
     registry_.unwatch(*this);
     registry_.remove_holder(*this);
     files_.remove(*this);
-    if (house_) house_.cancel_and_join();
-    keep_roll();
+    if (housekeeper_) housekeeper_.cancel_and_join();
+    keep_stream_list();
     int64_t until = base::monotonic_ms() + kStopMs;
     auto busy = [this] {
         return std::ranges::any_of(outputs_, [](const auto& entry) { return !entry.second->idle(); }) ||
@@ -170,7 +170,7 @@ void Service::dispose(const std::string& place) {
     outputs_.erase(found);
     urls_.erase(url_of(output->key().vhost, output->names().playlist()));
     base::log::trace("HLS of {} is disposed of", output->key().text());
-    if (remembered_.size() >= kMostRemembered) remembered_.erase(remembered_.begin());
+    if (remembered_.size() >= kMaxRemembered) remembered_.erase(remembered_.begin());
     remembered_[place] = output->next_sequence();
     output->dispose();
     if (output->disk_shared()) leaving_.push_back(output->disk_shared());
@@ -193,10 +193,10 @@ void Service::release_memory() {
 
 // ---- Time
 
-void Service::keep_house() {
+void Service::run_housekeeping() {
     int64_t verified_ms = base::monotonic_ms(), enrolled_ms = verified_ms;
     take_over_left();
-    while (runtime::sleep_ms(kHouseMs)) {
+    while (runtime::sleep_ms(kHousekeepingMs)) {
         int64_t now = base::monotonic_ms();
         if (!viewers_.tick(now)) return;
         disconnect_asked();
@@ -207,9 +207,9 @@ void Service::keep_house() {
         }
         for (const std::string& place : over) dispose(place);
         std::erase_if(leaving_, [](const auto& weak) { return weak.expired(); });
-        if (now - enrolled_ms >= kRollMs) {
+        if (now - enrolled_ms >= kStreamListMs) {
             enrolled_ms = now;
-            keep_roll();
+            keep_stream_list();
         }
         if (now - verified_ms < kVerifyMs) continue;
         verified_ms = now;
@@ -220,7 +220,7 @@ void Service::keep_house() {
 // Streams of an earlier run that nobody publishes any more: their files have their time too. Their playlists are there
 // meanwhile, as they were.
 void Service::take_over_left() {
-    auto left = roll_.open();
+    auto left = stream_list_.open();
     if (!left && left.error().code() != base::Code::kCancelled)
         base::log::warn("{}; what an earlier run left of HLS is not disposed of", left.error().describe());
     if (!left) return;
@@ -237,25 +237,25 @@ void Service::take_over_left() {
         output->nobody_publishes();
         outputs_[place] = output;
         urls_[url_of(output->key().vhost, output->names().playlist())] = output;
-        while (recoveries_.size() > kMostRecoveries) {
+        while (recoveries_.size() > kMaxRecoveries) {
             if (!runtime::sleep_ms(10)) return;
             std::erase_if(recoveries_, [](const runtime::Task& task) { return task.done(); });
         }
     }
 }
 
-void Service::keep_roll() {
+void Service::keep_stream_list() {
     std::vector<live::StreamKey> streams(left_.begin(), left_.end());
     for (auto& [place, output] : outputs_) {
-        if (streams.size() >= kMostOnRoll) break;
+        if (streams.size() >= kMaxListedStreams) break;
         if (output->disk_shared() && output->hls().dispose > 0) streams.push_back(output->key());
     }
-    roll_.keep(streams);
+    stream_list_.keep(streams);
 }
 
 // Somebody may have removed them.
 void Service::verify_files() {
-    std::vector<std::shared_ptr<DiskShelf>> shelves;
+    std::vector<std::shared_ptr<DiskSegmentStore>> shelves;
     for (auto& [place, output] : outputs_)
         if (auto disk = output->disk_shared()) shelves.push_back(std::move(disk));
     for (auto& shelf : shelves) {

@@ -21,7 +21,7 @@
 #include "runtime/sync.h"
 #include "service/hls/index.h"
 #include "service/hls/output.h"
-#include "service/hls/roll.h"
+#include "service/hls/stream_list.h"
 #include "service/hls/viewers.h"
 
 namespace service::hls {
@@ -49,7 +49,7 @@ class Service final : private live::StreamWatcher, private live::MemoryHolder, p
 
   private:
     // Streams that were disposed of: where their sequence goes on.
-    static constexpr size_t kMostRemembered = 10'000;
+    static constexpr size_t kMaxRemembered = 10'000;
 
     void stream_published(live::Stream& stream) override;
     size_t memory() const override;
@@ -59,9 +59,9 @@ class Service final : private live::StreamWatcher, private live::MemoryHolder, p
                                         uint64_t first_sequence);
     void refuse(const live::StreamKey& key, const std::string& reason);
     void dispose(const std::string& place);
-    void keep_house();
+    void run_housekeeping();
     void take_over_left();
-    void keep_roll();
+    void keep_stream_list();
     void verify_files();
     void disconnect_asked();
 
@@ -97,13 +97,13 @@ class Service final : private live::StreamWatcher, private live::MemoryHolder, p
     runtime::Event asked_{"a viewer's admission"};
     std::map<std::string, std::shared_ptr<Output>> outputs_;          // by where their playlist is
     std::map<std::string, std::weak_ptr<Output>, std::less<>> urls_;  // by vhost and playlist
-    std::vector<std::weak_ptr<Shelf>> leaving_;                       // disposed of, with something under way
+    std::vector<std::weak_ptr<SegmentStore>> leaving_;                // disposed of, with something under way
     std::map<std::string, uint64_t> remembered_;                      // by the same: the next sequence
     std::vector<runtime::Task> recoveries_;
-    Roll roll_;
+    StreamList stream_list_;
     std::set<live::StreamKey> left_;  // of earlier runs, not looked at yet
     std::vector<std::pair<live::StreamKey, std::string>> to_disconnect_;
-    runtime::Task house_;
+    runtime::Task housekeeper_;
     bool started_ = false;
     bool draining_ = false;
 };

@@ -113,7 +113,7 @@ base::Result<std::string> Service::let_in(const ViewerName& name, const Output& 
     // One question at a time, for a viewer may ask for several things at once.
     while (asking_.contains(name)) TRY(asked_.wait_next(runtime::Deadline::never()));
     net::AddressQuota::Share share;
-    net::Stay stay;
+    net::Grant stay;
     const net::Visitor visitor =
         net::http_visitor(request, viewers_.id_for(name), key.vhost, key.app, key.name, net::SessionType::kHlsPlay);
     if (!viewers_.known(name) && !viewers_.banned(name)) {

@@ -19,7 +19,7 @@ constexpr size_t kViewerBytes = 2048;
 
 class Viewers::Viewer final : public net::Session {
   public:
-    Viewer(net::SessionTable& table, const net::Visitor& visitor, net::AddressQuota::Share share, net::Stay stay)
+    Viewer(net::SessionTable& table, const net::Visitor& visitor, net::AddressQuota::Share share, net::Grant stay)
         : Session(table, visitor.id, visitor.ip),
           url_(fmt::format("{}/{}/{}", visitor.vhost, visitor.app, visitor.stream)),
           share_(std::move(share)),
@@ -38,7 +38,7 @@ class Viewers::Viewer final : public net::Session {
     std::string url_;
     std::string brought_;  // the context that it came with, where that is not its id
     net::AddressQuota::Share share_;
-    net::Stay stay_;
+    net::Grant stay_;
     net::ClientDetails details_;
     net::Traffic traffic_;
     std::string kicked_;
@@ -95,7 +95,7 @@ base::Result<net::AddressQuota::Share> Viewers::reserve(const net::Visitor& visi
 }
 
 base::Result<void> Viewers::asked(const ViewerName& name, const net::Visitor& visitor, int64_t idle_ms, int64_t now_ms,
-                                  net::AddressQuota::Share share, net::Stay stay) {
+                                  net::AddressQuota::Share share, net::Grant stay) {
     if (banned(name)) return base::fail(base::Code::kRefused, "this viewer was ended");
     auto it = names_.find(name);
     if (it == names_.end()) {
@@ -135,7 +135,7 @@ void Viewers::forget(Viewer& viewer, int64_t banned_until_ms) {
         if (context.empty()) continue;
         const ViewerName name{viewer.url_, context};
         names_.erase(name);
-        if (banned_until_ms && banned_.size() < kMostBanned) banned_[name] = banned_until_ms;
+        if (banned_until_ms && banned_.size() < kMaxBanned) banned_[name] = banned_until_ms;
     }
 }
 

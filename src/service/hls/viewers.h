@@ -31,7 +31,7 @@ struct ViewerName {
 class Viewers {
   public:
     static constexpr size_t kMaxContextBytes = 8;  // a session's id has no more
-    static constexpr size_t kMostBanned = 10'000;
+    static constexpr size_t kMaxBanned = 10'000;
     // Contexts that were issued and not used yet; the oldest are forgotten. A viewer that comes with one that was
     // forgotten is served, under another id.
     static constexpr size_t kMaxIssued = 4'096;
@@ -52,7 +52,7 @@ class Viewers {
     // they have. visitor: who it is; its id becomes the session's. idle_ms: how long it may be silent from now on.
     // share, stay: of reserve(), and that it was let in, where it is made. kRefused: it was kicked.
     base::Result<void> asked(const ViewerName& name, const net::Visitor& visitor, int64_t idle_ms, int64_t now_ms,
-                             net::AddressQuota::Share share, net::Stay stay = {});
+                             net::AddressQuota::Share share, net::Grant stay = {});
     // What a viewer takes of the limits for its address and for all. kLimit.
     base::Result<net::AddressQuota::Share> reserve(const net::Visitor& visitor);
     bool known(const ViewerName& name) const { return names_.contains(name); }

@@ -20,7 +20,7 @@ void Window::add(Entry entry, int64_t now_ms) {
 
 bool Window::first_is_over(int64_t now_ms) const {
     const int64_t added_ms = entries_.front().added_ms;
-    return total_ms() > options_.window_ms || (added_ms > 0 && now_ms - added_ms > kMostWindows * options_.window_ms);
+    return total_ms() > options_.window_ms || (added_ms > 0 && now_ms - added_ms > kMaxWindows * options_.window_ms);
 }
 
 // Until whoever has read the newest playlist that names it has played it.

@@ -33,7 +33,7 @@ class Window {
   public:
     static constexpr size_t kFewest = 3;  // segments
     // A publisher's times may stand still: a segment leaves after so many windows by the clock too.
-    static constexpr int64_t kMostWindows = 10;
+    static constexpr int64_t kMaxWindows = 10;
 
     explicit Window(const WindowOptions& options) : options_(options) {}
 

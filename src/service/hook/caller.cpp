@@ -20,7 +20,7 @@ runtime::LogLimit hook_failures;
 namespace {
 
 // As many hosts as these are remembered, busy ones aside.
-constexpr size_t kMostTargets = 256;
+constexpr size_t kMaxTargets = 256;
 
 // Counts the call while it is under way.
 class Counted {
@@ -47,7 +47,7 @@ std::string signature(std::string_view secret, std::string_view body, int64_t un
     return fmt::format("t={},v1={}", unix_seconds, net::hmac_sha256_hex(secret, signed_text));
 }
 
-std::string_view shown(std::string_view url) { return url.substr(0, url.find('?')); }
+std::string_view for_log(std::string_view url) { return url.substr(0, url.find('?')); }
 
 std::string target_of(std::string_view url) {
     size_t scheme = url.find("://");
@@ -57,9 +57,9 @@ std::string target_of(std::string_view url) {
 
 std::shared_ptr<runtime::Permits> Caller::permits(const std::string& url) {
     auto& place = permits_[target_of(url)];
-    if (!place) place = std::make_shared<runtime::Permits>(kMostAtOnce, "a hook's turn");
+    if (!place) place = std::make_shared<runtime::Permits>(kMaxAtOnce, "a hook's turn");
     auto found = place;
-    if (permits_.size() > kMostTargets)
+    if (permits_.size() > kMaxTargets)
         std::erase_if(permits_, [](auto& entry) { return entry.second.use_count() == 1; });
     return found;
 }
@@ -76,12 +76,12 @@ Result<void> Caller::call(const Call& call, const config::VhostHttpHooks& hooks,
     if (verdict && verdict->kind == Verdict::Kind::kAccepted) return {};
     if (verdict && verdict->kind == Verdict::Kind::kRefused) {
         ++counters.refused;
-        base::log::info("hook {} {}: refused, {}", name, shown(call.url), verdict->why);
+        base::log::info("hook {} {}: refused, {}", name, for_log(call.url), verdict->why);
         return base::fail(Code::kRefused, fmt::format("{}: {}", name, verdict->why));
     }
     ++counters.failures;
     bool late = !verdict && verdict.error().code() == Code::kTimeout;
-    runtime::warn_some(hook_failures, "hook {} {} failed: {}", name, shown(call.url),
+    runtime::warn_some(hook_failures, "hook {} {} failed: {}", name, for_log(call.url),
                        late ? fmt::format("no answer within {} ms", hooks.timeout)
                             : (verdict ? verdict->why : verdict.error().text()));
     return base::fail(late ? Code::kTimeout : Code::kOther,
@@ -96,7 +96,7 @@ Result<Verdict> Caller::exchange(const Call& call, const config::VhostHttpHooks&
     net::HttpCall request;
     request.url = call.url;
     request.ca_file = hooks.ca_file;
-    request.most_body_bytes = kMostAnswerBytes;
+    request.most_body_bytes = kMaxAnswerBytes;
     if (call.hook == net::Hook::kOnHlsNotify) {
         request.method = http::Method::kGet;
         request.most_body_bytes = static_cast<size_t>(hooks.hls_nb_notify);

@@ -24,8 +24,8 @@ struct Call {
 
 class Caller {
   public:
-    static constexpr size_t kMostAtOnce = 64;  // to one host and port
-    static constexpr size_t kMostAnswerBytes = 64 * 1024;
+    static constexpr size_t kMaxAtOnce = 64;  // to one host and port
+    static constexpr size_t kMaxAnswerBytes = 64 * 1024;
 
     explicit Caller(net::HookStats& stats) : stats_(stats) {}
 
@@ -47,7 +47,7 @@ class Caller {
 // "t=1700000000,v1=<hex>": HMAC-SHA256 by the secret over "t.body".
 std::string signature(std::string_view secret, std::string_view body, int64_t unix_seconds);
 // The URL without its query, which may hold secrets.
-std::string_view shown(std::string_view url);
+std::string_view for_log(std::string_view url);
 // What calls to one host and port have in common: "http://host:port".
 std::string target_of(std::string_view url);
 

@@ -22,7 +22,7 @@ void EndReports::add(Report report) {
     if (client == waiting_.end()) {
         // A player's end says nothing of what its connection published.
         const bool waits = report.hook != net::Hook::kOnStop && files_.contains(report.client_id);
-        if (!waits || waiting_.size() >= kMostClients) return tell_(report);
+        if (!waits || waiting_.size() >= kMaxClients) return tell_(report);
         client = waiting_.emplace(report.client_id, Waiting{{}, base::monotonic_ms() + most_wait_ms_}).first;
         if (!watcher_ || watcher_.done()) watcher_ = runtime::spawn("hook-ends", [this] { watch(); });
     }

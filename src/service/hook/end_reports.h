@@ -16,8 +16,8 @@ namespace service::hook {
 
 class EndReports {
   public:
-    static constexpr int64_t kMostWaitMs = 5'000;
-    static constexpr size_t kMostClients = 10'000;  // whose reports wait; those of one more are told at once
+    static constexpr int64_t kMaxWaitMs = 5'000;
+    static constexpr size_t kMaxClients = 10'000;  // whose reports wait; those of one more are told at once
 
     struct Report {
         net::Hook hook;
@@ -26,7 +26,7 @@ class EndReports {
         std::string body;
     };
     // `tell` does not yield.
-    explicit EndReports(std::function<void(const Report&)> tell, int64_t most_wait_ms = kMostWaitMs)
+    explicit EndReports(std::function<void(const Report&)> tell, int64_t most_wait_ms = kMaxWaitMs)
         : tell_(std::move(tell)), most_wait_ms_(most_wait_ms) {}
     ~EndReports();  // drops what waits
 

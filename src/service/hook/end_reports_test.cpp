@@ -14,9 +14,9 @@ class EndReportsTest : public runtime::testing::RuntimeTest {
   protected:
     void add(net::Hook hook, const std::string& client) { ends_.add({hook, "v", client, ""}); }
     static constexpr int64_t kWaitMs = 300;
-    std::string told_;
+    std::string reported_;
     EndReports ends_{[this](const EndReports::Report& report) {
-                         told_ += std::string(net::hook_name(report.hook)) + " " + report.client_id + ";";
+                         reported_ += std::string(net::hook_name(report.hook)) + " " + report.client_id + ";";
                      },
                      kWaitMs};
 };
@@ -28,47 +28,47 @@ TEST_F(EndReportsTest, AnEndWaitsForTheFilesOfItsClientAlone) {
     add(net::Hook::kOnClose, "a");
     add(net::Hook::kOnUnpublish, "b");
     add(net::Hook::kOnStop, "c");
-    EXPECT_EQ(told_, "on_unpublish b;on_stop c;");
+    EXPECT_EQ(reported_, "on_unpublish b;on_stop c;");
     ends_.file_ended("a");
-    EXPECT_EQ(told_, "on_unpublish b;on_stop c;");
-    told_.clear();
+    EXPECT_EQ(reported_, "on_unpublish b;on_stop c;");
+    reported_.clear();
     ends_.file_ended("a");
-    EXPECT_EQ(told_, "on_unpublish a;on_close a;");
-    told_.clear();
+    EXPECT_EQ(reported_, "on_unpublish a;on_close a;");
+    reported_.clear();
     add(net::Hook::kOnUnpublish, "a");
-    EXPECT_EQ(told_, "on_unpublish a;");
+    EXPECT_EQ(reported_, "on_unpublish a;");
 }
 
 TEST_F(EndReportsTest, AConnectionsEndWaitsWhereOnUnpublishIsNotAskedFor) {
     ends_.file_ending("a");
     add(net::Hook::kOnStop, "a");
     add(net::Hook::kOnClose, "a");
-    EXPECT_EQ(told_, "on_stop a;");
+    EXPECT_EQ(reported_, "on_stop a;");
     ends_.file_ended("a");
-    EXPECT_EQ(told_, "on_stop a;on_close a;");
+    EXPECT_EQ(reported_, "on_stop a;on_close a;");
 }
 
 TEST_F(EndReportsTest, ItDoesNotWaitForEver) {
     ends_.file_ending("a");
     add(net::Hook::kOnUnpublish, "a");
     const int64_t began = base::monotonic_ms();
-    while (told_.empty() && base::monotonic_ms() < began + 5'000) (void)runtime::sleep_ms(10).has_value();
-    EXPECT_EQ(told_, "on_unpublish a;");
+    while (reported_.empty() && base::monotonic_ms() < began + 5'000) (void)runtime::sleep_ms(10).has_value();
+    EXPECT_EQ(reported_, "on_unpublish a;");
     EXPECT_GE(base::monotonic_ms() - began, kWaitMs);
     ends_.file_ended("a");
     ends_.file_ended("a");  // of a file nobody announced: nothing happens
-    EXPECT_EQ(told_, "on_unpublish a;");
+    EXPECT_EQ(reported_, "on_unpublish a;");
 }
 
 TEST_F(EndReportsTest, WhatWaitsIsBoundedAndToldAtTheEnd) {
-    for (size_t i = 0; i <= EndReports::kMostClients; ++i) {
+    for (size_t i = 0; i <= EndReports::kMaxClients; ++i) {
         ends_.file_ending(std::to_string(i));
         add(net::Hook::kOnUnpublish, std::to_string(i));
     }
-    EXPECT_EQ(told_, "on_unpublish " + std::to_string(EndReports::kMostClients) + ";");
-    told_.clear();
+    EXPECT_EQ(reported_, "on_unpublish " + std::to_string(EndReports::kMaxClients) + ";");
+    reported_.clear();
     ends_.tell_all();
-    EXPECT_EQ(std::ranges::count(told_, ';'), static_cast<long>(EndReports::kMostClients));
+    EXPECT_EQ(std::ranges::count(reported_, ';'), static_cast<long>(EndReports::kMaxClients));
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ TEST(HookSignature, IsTheHmacOfTimeAndBody) {
 }
 
 TEST(HookCaller, UrlsInTheLogAndTheirTargets) {
-    EXPECT_EQ(shown("http://h/p?secret=1"), "http://h/p");
+    EXPECT_EQ(for_log("http://h/p?secret=1"), "http://h/p");
     EXPECT_EQ(target_of("https://h:8443/p"), "https://h:8443");
     EXPECT_EQ(target_of("http://h?x"), "http://h");
 }
@@ -123,7 +123,7 @@ TEST(HookPublishers, TheOneThatPublishesElseTheLast) {
     publishers.left(b);
     EXPECT_EQ(publishers.find(key).id, "b");
     // Those that left are bounded.
-    for (size_t i = 0; i < 2 * Publishers::kMostLeft; ++i) {
+    for (size_t i = 0; i < 2 * Publishers::kMaxLeft; ++i) {
         auto other = visitor();
         other.stream = "s" + std::to_string(i);
         publishers.came(other);

@@ -14,7 +14,7 @@ void Publishers::left(const net::Visitor& visitor) {
     entries.splice(std::ranges::find_if(entries, [&](const Entry& e) { return !e.gone || &e == &*entry; }), entries,
                    entry);
     left_.push_back(at);
-    if (left_.size() <= kMostLeft) return;
+    if (left_.size() <= kMaxLeft) return;
     auto oldest = left_.front();
     left_.pop_front();
     oldest->second.pop_front();

@@ -13,7 +13,7 @@ namespace service::hook {
 
 class Publishers {
   public:
-    static constexpr size_t kMostLeft = 1'000;  // of those that have left
+    static constexpr size_t kMaxLeft = 1'000;  // of those that have left
 
     void came(const net::Visitor& visitor) { entries_[key_of(visitor)].push_back({visitor, false}); }
     void left(const net::Visitor& visitor);

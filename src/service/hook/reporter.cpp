@@ -20,7 +20,7 @@ constexpr int64_t kDropNoteMs = 10'000;  // between two lines about drops
 void Reporter::add(Report report) {
     std::string target = target_of(report.call.url);
     size_t& waiting = waiting_[target];
-    if (waiting >= kMostWaiting) return drop(report);
+    if (waiting >= kMaxWaiting) return drop(report);
     ++waiting;
     ++stats_.queued;
     size_t number = std::hash<std::string>()(report.client_id) % kLanes;
@@ -36,7 +36,7 @@ void Reporter::drop(const Report& report) {
     if (now < dropped_note_ms_) return;
     dropped_note_ms_ = now + kDropNoteMs;
     base::log::warn("hook {} {}: a report was given up; {} so far", net::hook_name(report.call.hook),
-                    shown(report.call.url), stats_.at(report.call.hook).dropped);
+                    for_log(report.call.url), stats_.at(report.call.hook).dropped);
 }
 
 void Reporter::work(const std::string& place) {

@@ -24,8 +24,8 @@ struct Report {
 
 class Reporter {
   public:
-    static constexpr size_t kLanes = 8;             // calls at once to one host
-    static constexpr size_t kMostWaiting = 10'000;  // reports for one host
+    static constexpr size_t kLanes = 8;            // calls at once to one host
+    static constexpr size_t kMaxWaiting = 10'000;  // reports for one host
 
     Reporter(Caller& caller, net::HookStats& stats) : caller_(caller), stats_(stats) {}
     ~Reporter() { stop(0); }

@@ -30,14 +30,14 @@ class ReporterTest : public runtime::testing::RuntimeTest {
 
 TEST_F(ReporterTest, WhatWaitsIsBoundedAndWhatIsDroppedCounted) {
     Reporter reporter(caller_, stats_);
-    for (size_t i = 0; i < Reporter::kMostWaiting + 5; ++i) add(reporter, std::to_string(i));
+    for (size_t i = 0; i < Reporter::kMaxWaiting + 5; ++i) add(reporter, std::to_string(i));
     EXPECT_EQ(stats_.at(net::Hook::kOnStop).dropped, 5u);
-    EXPECT_EQ(stats_.queued, Reporter::kMostWaiting);
+    EXPECT_EQ(stats_.queued, Reporter::kMaxWaiting);
     (void)runtime::sleep_ms(20).has_value();
     EXPECT_EQ(stats_.at(net::Hook::kOnStop).in_flight, Reporter::kLanes);
     reporter.stop(0);
     EXPECT_EQ(stats_.at(net::Hook::kOnStop).in_flight, 0u);
-    EXPECT_EQ(stats_.at(net::Hook::kOnStop).dropped, Reporter::kMostWaiting + 5);
+    EXPECT_EQ(stats_.at(net::Hook::kOnStop).dropped, Reporter::kMaxWaiting + 5);
     EXPECT_EQ(stats_.queued, 0u);
 }
 

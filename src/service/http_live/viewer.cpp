@@ -29,7 +29,7 @@ std::unique_ptr<char[]> pack(std::initializer_list<std::string_view> texts) {
 }  // namespace
 
 LiveViewer::LiveViewer(LiveViewerOwner& owner, net::SessionTable& sessions, const std::string& id,
-                       const std::string& ip, const Past& past, base::Ref<live::Stream> stream, net::Stay stay,
+                       const std::string& ip, const Past& past, base::Ref<live::Stream> stream, net::Grant stay,
                        bool websocket, const net::Visitor& visitor)
     : Session(sessions, id, ip, past),
       owner_(owner),
@@ -73,7 +73,7 @@ void LiveViewer::kick(std::string_view reason) {
 
 void LiveViewer::on_viewer_input(live::Viewer& viewer, std::span<const uint8_t> bytes) {
     if (!frames_) {
-        if (viewer.counters().received_bytes > kMostInputBytes)
+        if (viewer.counters().received_bytes > kMaxInputBytes)
             viewer.abort("input from somebody who came to watch", base::CloseReason::kFlood);
         return;
     }

@@ -27,7 +27,7 @@ class LiveViewerOwner {
 class LiveViewer final : public net::Session, private live::ViewerHandler {
   public:
     LiveViewer(LiveViewerOwner& owner, net::SessionTable& sessions, const std::string& id, const std::string& ip,
-               const Past& past, base::Ref<live::Stream> stream, net::Stay stay, bool websocket,
+               const Past& past, base::Ref<live::Stream> stream, net::Grant stay, bool websocket,
                const net::Visitor& visitor);
 
     // early: what the peer sent behind its request.
@@ -51,12 +51,12 @@ class LiveViewer final : public net::Session, private live::ViewerHandler {
     void close_websocket(uint16_t code, std::string_view reason, std::string_view why, base::CloseReason why_code);
 
     // Whoever sends this much to a stream of plain HTTP is no viewer.
-    static constexpr uint64_t kMostInputBytes = 64 * 1024;
+    static constexpr uint64_t kMaxInputBytes = 64 * 1024;
 
     LiveViewerOwner& owner_;
     net::Traffic before_;             // what its request took
     std::unique_ptr<char[]> origin_;  // tcUrl, page, parameters, a 0 behind each
-    net::Stay stay_;
+    net::Grant stay_;
     std::unique_ptr<websocket::ClientFrames> frames_;  // of WebSocket viewers only
     live::Viewer viewer_;
 };

@@ -22,7 +22,7 @@ namespace service::metrics {
 namespace {
 
 // Sessions looked at between two looks at the clock.
-constexpr size_t kALook = 64;
+constexpr size_t kClockCheckInterval = 64;
 // Accounts may be as old as that.
 constexpr int64_t kCountFreshMs = 250;
 // Shorter ones say little of processor time.
@@ -193,7 +193,7 @@ base::Result<void> Report::clients(Text& text) {
     std::map<std::pair<std::string, net::SessionType>, uint64_t> clients;
     std::map<std::string, uint64_t> streams;
     uint64_t all = 0, published = 0;
-    runtime::CpuSlice slice(kALook);
+    runtime::CpuSlice slice(kClockCheckInterval);
     for (size_t place = 0; place < sessions_.size(); ++place) {
         const net::Session& session = sessions_.at(place);
         if (net::is_client(session.type()) && session.stream_account()) {

@@ -70,7 +70,7 @@ const std::vector<Family>& families() {
          "Packets that players asked for and were sent.",
          "",
          kCounter,
-         {{"", &S::sent_again}}},
+         {{"", &S::retransmitted}}},
         {"srs_rtc_nacks_unanswered_total",
          "Packets that players asked for and were not sent.",
          "reason",

@@ -17,7 +17,7 @@ namespace service::rtc {
 namespace {
 
 // Packets: so that no stream holds up the others' threads, and none has much left to do when the server stops.
-constexpr size_t kMostAtOnce = 16;
+constexpr size_t kMaxAtOnce = 16;
 
 }  // namespace
 
@@ -107,9 +107,9 @@ class AudioConverter::Worker : public base::RefCounted<Worker> {
     void submit(const base::Ref<State>& state) {
         if (state->under_way || state->gone || state->failed) return;
         const size_t wanted = state->work.transcoder ? state->work.transcoder->packets_until_output() : 1;
-        if (state->waiting.size() < std::min(wanted, kMostAtOnce)) return;
+        if (state->waiting.size() < std::min(wanted, kMaxAtOnce)) return;
         state->work.clear();
-        for (size_t i = 0; i < kMostAtOnce && !state->waiting.empty(); ++i) {
+        for (size_t i = 0; i < kMaxAtOnce && !state->waiting.empty(); ++i) {
             state->work.add(state->waiting.front().bytes, state->waiting.front().time_us);
             state->waiting_bytes -= state->waiting.front().bytes.size();
             state->waiting.pop_front();
@@ -193,8 +193,8 @@ AudioConverter::~AudioConverter() {
 void AudioConverter::push(base::Slice packet, int64_t time_us) {
     if (state_->failed) return;
     const size_t under_way = state_->under_way ? state_->work.packets.size() : 0;
-    if (state_->waiting.size() + under_way >= kMostWaiting || packet.size() > kMostPacketBytes ||
-        state_->waiting_bytes + packet.size() > kMostWaitingBytes) {
+    if (state_->waiting.size() + under_way >= kMaxWaiting || packet.size() > kMaxPacketBytes ||
+        state_->waiting_bytes + packet.size() > kMaxWaitingBytes) {
         ++net::rtc_stats().audio_dropped;
         if (state_->dropped++ == 0)
             base::log::warn("rtc: {}: converting audio falls behind, packets are dropped", state_->name);

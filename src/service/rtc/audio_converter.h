@@ -18,9 +18,9 @@ namespace service::rtc {
 class AudioConverter {
   public:
     // Packets: 20 seconds. A bridge that begins hands over what the lane holds since the last keyframe at once.
-    static constexpr size_t kMostWaiting = 1024;
-    static constexpr size_t kMostWaitingBytes = 4 * 1024 * 1024;
-    static constexpr size_t kMostPacketBytes = 64 * 1024;  // no codec has larger ones
+    static constexpr size_t kMaxWaiting = 1024;
+    static constexpr size_t kMaxWaitingBytes = 4 * 1024 * 1024;
+    static constexpr size_t kMaxPacketBytes = 64 * 1024;  // no codec has larger ones
 
     // Gets what became of a packet, in order, from the converters' coroutine; must not yield. header: OpusHead or
     // AudioSpecificConfig. It may destroy the converter.

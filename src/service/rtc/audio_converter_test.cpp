@@ -132,7 +132,7 @@ TEST_F(AudioConverterTest, MayGoWhileAThreadHasItsWork) {
 
 TEST_F(AudioConverterTest, WhatWaitsIsBounded) {
     auto converter = make(alaw_to_aac());
-    push(*converter, AudioConverter::kMostWaiting + 7);
+    push(*converter, AudioConverter::kMaxWaiting + 7);
     EXPECT_EQ(converter->dropped(), 7u);
     settle();
 }

@@ -80,7 +80,7 @@ class BridgeToFrames final : private live::RtpSink, private live::DemandWatcher 
     live::RtpLane& lane_;
     ToFramesOptions options_;
     bool running_ = false;
-    std::array<Input, live::RtpRing::kMostTracks> inputs_;
+    std::array<Input, live::RtpRing::kMaxTracks> inputs_;
     uint64_t cursor_ = 0;
     bool waits_for_keyframe_ = true;
     int64_t keyframe_asked_ms_ = 0;

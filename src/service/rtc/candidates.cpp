@@ -111,7 +111,7 @@ class Finder {
     }
 
     void add(Host host) {
-        if (hosts_.size() < kMostHosts && std::ranges::find(hosts_, host) == hosts_.end())
+        if (hosts_.size() < kMaxHosts && std::ranges::find(hosts_, host) == hosts_.end())
             hosts_.push_back(std::move(host));
     }
 

@@ -42,7 +42,7 @@ struct CandidateQuestion {
     std::span<const uint16_t> tcp_ports;
 };
 
-inline constexpr size_t kMostHosts = 16;
+inline constexpr size_t kMaxHosts = 16;
 
 // kProtocol: eip is no ADDRESS[:PORT]. At least one, where there is a port at all.
 base::Result<std::vector<CandidateAddress>> find_candidates(const CandidateQuestion& question,

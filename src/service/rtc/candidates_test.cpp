@@ -125,7 +125,7 @@ TEST_F(CandidatesTest, AMachineWithALoopbackAloneOffersThat) {
 TEST_F(CandidatesTest, AreBounded) {
     sources_.local.clear();
     for (int i = 0; i < 100; ++i) sources_.local.push_back({"e", "10.0.0." + std::to_string(i), false});
-    EXPECT_EQ(find_candidates({rtc_, "", "", udp_, tcp_}, sources_)->size(), kMostHosts);
+    EXPECT_EQ(find_candidates({rtc_, "", "", udp_, tcp_}, sources_)->size(), kMaxHosts);
 }
 
 TEST(LocalAddresses, HasALoopback) {

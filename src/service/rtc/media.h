@@ -60,7 +60,7 @@ class MediaSession {
     // the kernel together, packets of one size for one peer as one (GSO). header: RTP's, with its extensions, as this
     // peer is to see it. The payload is `first` and then `second` (RTX: the original sequence number, then the
     // payload). index: the unwrapped sequence, rollovers << 16 | sequence; the same index and SSRC must never come with
-    // other bytes (srtp/sender.h). Together at most kMostPacketBytes. Before the connection, and while the socket's
+    // other bytes (srtp/sender.h). Together at most kMaxPacketBytes. Before the connection, and while the socket's
     // buffer is full, it is dropped and counted.
     virtual void send_rtp(std::span<const uint8_t> header, std::span<const uint8_t> first,
                           std::span<const uint8_t> second, uint64_t index) = 0;
@@ -72,13 +72,13 @@ class MediaSession {
     virtual const SessionCounters& counters() const = 0;
     virtual net::Session& as_session() = 0;
 
-    static constexpr size_t kMostPacketBytes = 1400;  // before SRTP's tag
+    static constexpr size_t kMaxPacketBytes = 1400;  // before SRTP's tag
 
   protected:
     ~MediaSession() = default;
 };
 
-// What a Media is made of. The vhost is of the snapshot. That the client was let in (net::Stay) is the session's: its
+// What a Media is made of. The vhost is of the snapshot. That the client was let in (net::Grant) is the session's: its
 // end is told after the Media is destroyed.
 struct MediaParts {
     MediaSession& session;

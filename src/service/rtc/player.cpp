@@ -19,7 +19,7 @@ Player::Player(MediaParts parts, base::Ref<live::Stream> stream, const std::vect
       snapshot_(std::move(parts.snapshot)),
       stream_(std::move(stream)),
       lane_(stream_->rtp_lane()) {
-    CHECK(formats.size() <= kMostTracks);
+    CHECK(formats.size() <= kMaxTracks);
     tracks_.reserve(formats.size());
     for (const SendFormat& format : formats) tracks_.emplace_back(format, first_sequence++);
     places_.fill(-1);
@@ -101,11 +101,11 @@ bool Player::forward(const live::RtpPacket& packet) {
     if (!track || cursor_ < from_[static_cast<size_t>(places_[packet.track])]) return false;
     // Video begins at keyframes.
     if (!track->begun() && track->kind() == media::Kind::kAudio) track->begin_at(packet.sequence);
-    const auto number = track->viewers(packet.sequence);
+    const auto number = track->to_viewer_sequence(packet.sequence);
     if (!number) return false;
     const SendTrack::Header header = track->header(packet, *number, twcc_);
     session_.send_rtp(header.bytes, {}, packet.payload, header.index);
-    credit_ = std::min(credit_ + static_cast<int32_t>(packet.payload.size() / 2), kMostCredit);
+    credit_ = std::min(credit_ + static_cast<int32_t>(packet.payload.size() / 2), kMaxCredit);
     ++counters_.packets;
     return true;
 }
@@ -114,7 +114,7 @@ bool Player::forward(const live::RtpPacket& packet) {
 void Player::pass_over(int64_t now_us) {
     const live::RtpRing& ring = lane_.ring();
     cursor_ = std::max(cursor_, ring.begin());
-    if (cursor_ >= ring.end() || now_us - ring.at(cursor_).came_us < kMostCongestedUs) return;
+    if (cursor_ >= ring.end() || now_us - ring.at(cursor_).came_us < kMaxCongestedUs) return;
     cursor_ = ring.end();
     jump(now_us / 1000);
 }
@@ -124,7 +124,7 @@ void Player::look_for_keyframe(int64_t now_ms) {
     auto keyframe = ring.newest_keyframe();
     if (waits_for_keyframe_) {
         if (!keyframe || *keyframe < keyframe_from_) return;
-        const size_t most = lane_.published_by_rtp() ? kMostBacklogWhereAsked : kMostBacklogBytes;
+        const size_t most = lane_.published_by_rtp() ? kMaxBacklogWhereAsked : kMaxBacklogBytes;
         size_t backlog = 0;
         for (uint64_t i = *keyframe; i < ring.end() && backlog <= most; ++i) backlog += ring.at(i).payload.size();
         if (backlog > most) {
@@ -135,7 +135,7 @@ void Player::look_for_keyframe(int64_t now_ms) {
         return begin_at_keyframe(*keyframe);
     }
     // It has come far meanwhile: what lies between would only be decoded to be thrown away.
-    if (!keyframe || *keyframe < cursor_ + kMostBehind) return;
+    if (!keyframe || *keyframe < cursor_ + kMaxBehind) return;
     ++counters_.jumps;
     ++net::rtc_stats().jumps;
     begin_at_keyframe(*keyframe);
@@ -146,7 +146,7 @@ void Player::begin_at_keyframe(uint64_t position) {
     const live::RtpPacket& first = ring.at(position);
     // Packets of the keyframe may have overtaken one another.
     uint64_t lowest = first.sequence;
-    for (uint64_t i = position; i < std::min(ring.end(), position + kMostBehind); ++i) {
+    for (uint64_t i = position; i < std::min(ring.end(), position + kMaxBehind); ++i) {
         const live::RtpPacket& packet = ring.at(i);
         if (packet.track == first.track && packet.timestamp == first.timestamp)
             lowest = std::min(lowest, packet.sequence);
@@ -192,7 +192,7 @@ void Player::log_counters() const {
         "rtc-play: {} packets; of {} asked for again {} sent, {} not known, {} repeated, {} beyond the budget; {} "
         "jumps, "
         "{} keyframes asked for, {} of 256 lost, REMB {} kbit/s, {} malformed reports",
-        c.packets, c.nacks, c.sent_again, c.nacks_unknown, c.nacks_repeated, c.nacks_refused, c.jumps,
+        c.packets, c.nacks, c.retransmitted, c.nacks_unknown, c.nacks_repeated, c.nacks_refused, c.jumps,
         c.keyframe_requests, c.fraction_lost, c.remb_kbps, c.bad_rtcp);
 }
 

@@ -16,14 +16,14 @@
 #include "live/rtp_lane.h"
 #include "live/stream.h"
 #include "service/rtc/media.h"
-#include "service/rtc/resent.h"
+#include "service/rtc/retransmission_log.h"
 #include "service/rtc/send_track.h"
 
 namespace service::rtc {
 
 struct PlayerCounters {
     uint64_t packets = 0;         // of media, sent for the first time
-    uint64_t sent_again = 0;      // answers to NACKs
+    uint64_t retransmitted = 0;   // answers to NACKs
     uint32_t nacks = 0;           // packets that were asked for
     uint32_t nacks_refused = 0;   // beyond the budget
     uint32_t nacks_repeated = 0;  // asked for again too soon, or too often for what is saved up
@@ -56,27 +56,27 @@ class Player final : public Media, private live::RtpSink {
     const PlayerCounters& counters() const { return counters_; }
 
   private:
-    static constexpr size_t kMostTracks = 2;
+    static constexpr size_t kMaxTracks = 2;
     // At one turn; the rest after RtpLane::kPaceMs, so that what a viewer gets at its beginning fits its buffers.
     static constexpr int kPacketsPerTurn = 48;
     // A group of pictures larger than this is not sent to one who comes: he waits for the next. Where the publisher can
     // be asked for one, that comes sooner than much would.
-    static constexpr size_t kMostBacklogBytes = 2 * 1024 * 1024;
-    static constexpr size_t kMostBacklogWhereAsked = 256 * 1024;
+    static constexpr size_t kMaxBacklogBytes = 2 * 1024 * 1024;
+    static constexpr size_t kMaxBacklogWhereAsked = 256 * 1024;
     // What is sent again: half of what is sent, and so much saved up.
-    static constexpr int32_t kMostCredit = 512 * 1024, kFirstCredit = 256 * 1024;
+    static constexpr int32_t kMaxCredit = 512 * 1024, kFirstCredit = 256 * 1024;
     // What must be saved up beyond it for each time that a packet was sent again before: the first answers come first,
     // and who asks on for what he has cannot use up what is for them.
-    static constexpr int32_t kCreditPerTry = kMostCredit / 16;
+    static constexpr int32_t kCreditPerTry = kMaxCredit / 16;
     // How much of a backlog is passed over when another keyframe has come meanwhile.
-    static constexpr uint64_t kMostBehind = 64;
+    static constexpr uint64_t kMaxBehind = 64;
     static constexpr int64_t kReportEveryMs = 2500;
     // A player puts sound and picture in step from the second report of each on, and a track may begin later than
     // another.
     static constexpr uint32_t kFirstReports = 6;
     static constexpr int64_t kFirstReportsEveryMs = 200;
     // Who is behind for so long, because his connection is full, goes on at the next keyframe.
-    static constexpr int64_t kMostCongestedUs = 1'000'000;
+    static constexpr int64_t kMaxCongestedUs = 1'000'000;
 
     class Feedback;
 
@@ -108,10 +108,10 @@ class Player final : public Media, private live::RtpSink {
     base::Ref<live::Stream> stream_;
     live::RtpLane& lane_;
     std::vector<SendTrack> tracks_;
-    std::array<int8_t, live::RtpRing::kMostTracks> places_{};  // in tracks_, of a track of the lane; -1: not for it
-    std::array<uint64_t, kMostTracks> from_{};                 // of each of tracks_: positions before it are not its
-    uint64_t cursor_ = 0;                                      // position of the next packet
-    int8_t video_ = -1;                                        // in tracks_, where the lane has it too
+    std::array<int8_t, live::RtpRing::kMaxTracks> places_{};  // in tracks_, of a track of the lane; -1: not for it
+    std::array<uint64_t, kMaxTracks> from_{};                 // of each of tracks_: positions before it are not its
+    uint64_t cursor_ = 0;                                     // position of the next packet
+    int8_t video_ = -1;                                       // in tracks_, where the lane has it too
     bool waits_for_keyframe_ = false;
     bool catching_up_ = false;
     bool joined_ = false;
@@ -122,7 +122,7 @@ class Player final : public Media, private live::RtpSink {
     uint32_t reports_ = 0;
     int64_t next_report_ms_ = 0;
     RoundTrips round_trips_;
-    std::unique_ptr<Resent> resent_;  // from the first NACK on
+    std::unique_ptr<RetransmissionLog> retransmission_log_;  // from the first NACK on
     PlayerCounters counters_;
 };
 

@@ -35,7 +35,7 @@ class Player::Feedback final : public rtcp::Visitor {
         SendTrack* track = track_of(media);
         if (!track) return;
         sequences.for_each([&](uint16_t sequence) {
-            if (nacks_++ < kMostNacks) player_.on_nack(*track, sequence, now_ms_);
+            if (nacks_++ < kMaxNacks) player_.on_nack(*track, sequence, now_ms_);
         });
     }
     void on_pli(uint32_t, uint32_t) override { ask(); }
@@ -47,7 +47,7 @@ class Player::Feedback final : public rtcp::Visitor {
 
   private:
     // Of one datagram: an answer must not be many times as long as the question.
-    static constexpr int kMostNacks = 512;
+    static constexpr int kMaxNacks = 512;
 
     SendTrack* track_of(uint32_t ssrc) {
         for (SendTrack& track : player_.tracks_)
@@ -77,7 +77,7 @@ void Player::on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms) {
     net::RtcStats& all = net::rtc_stats();
     ++counters_.nacks;
     ++all.nacks;
-    const auto lanes = track.lanes(sequence);
+    const auto lanes = track.to_ring_sequence(sequence);
     const int lane_track = lane_track_of(track);
     const live::RtpPacket* packet =
         lanes && lane_track >= 0 ? lane_.ring().find(static_cast<uint8_t>(lane_track), *lanes) : nullptr;
@@ -86,10 +86,10 @@ void Player::on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms) {
         ++all.nacks_unknown;
         return;
     }
-    if (!resent_) resent_ = std::make_unique<Resent>();
+    if (!retransmission_log_) retransmission_log_ = std::make_unique<RetransmissionLog>();
     const auto now = static_cast<uint32_t>(now_ms);
     const auto size = static_cast<int32_t>(packet->payload.size()) + 20;
-    Resent::Packet* again = resent_->find(track.kind(), sequence, now);
+    RetransmissionLog::Packet* again = retransmission_log_->find(track.kind(), sequence, now);
     if (!again || !again->is_due(now, round_trips_.mean_ms()) ||
         (again->tries > 0 && credit_ < size + again->tries * kCreditPerTry)) {
         ++counters_.nacks_repeated;
@@ -104,11 +104,11 @@ void Player::on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms) {
     }
     again->sent(now);
     credit_ -= size;
-    ++counters_.sent_again;
-    ++all.sent_again;
+    ++counters_.retransmitted;
+    ++all.retransmitted;
     // As it was numbered when it was sent, which may be before a jump.
     const uint64_t number = track.highest() - static_cast<uint16_t>(static_cast<uint16_t>(track.highest()) - sequence);
-    const SendTrack::Header header = track.header_again(*packet, number, twcc_);
+    const SendTrack::Header header = track.retransmission_header(*packet, number, twcc_);
     uint8_t first[2];
     base::put_u16(first, sequence);
     session_.send_rtp(header.bytes, track.has_rtx() ? std::span<const uint8_t>(first) : std::span<const uint8_t>(),
@@ -121,7 +121,7 @@ net::RtcQuality Player::quality() const {
     if (round_trips_.known()) out.rtt_ms = static_cast<int>(round_trips_.mean_ms());
     out.jitter_ms = static_cast<int>(counters_.jitter_ms);
     out.nacks = counters_.nacks;
-    out.sent_again = counters_.sent_again;
+    out.retransmitted = counters_.retransmitted;
     out.keyframes_asked = counters_.keyframe_requests;
     out.remb_kbps = counters_.remb_kbps;
     return out;
@@ -160,7 +160,7 @@ void Player::send_report(int64_t) {
 void Player::send_bye() {
     uint8_t out[256];
     rtcp::Writer writer(out);
-    uint32_t ssrcs[kMostTracks];
+    uint32_t ssrcs[kMaxTracks];
     size_t count = 0;
     for (const SendTrack& track : tracks_)
         if (track.packets() > 0) ssrcs[count++] = track.ssrc();

@@ -246,7 +246,7 @@ TEST_F(PlayerTest, NacksAreAnsweredFromTheRing) {
     EXPECT_EQ(plain->got(), "v1003:b v1004:c ");
     EXPECT_EQ(plain->player->counters().nacks, 3u);
     EXPECT_EQ(plain->player->counters().nacks_unknown, 1u);
-    EXPECT_EQ(plain->player->counters().sent_again, 2u);
+    EXPECT_EQ(plain->player->counters().retransmitted, 2u);
     rtx->nack(kVideoSsrc, {1003});
     rtx->nack(kVideoSsrc, {1003}, 1000);
     const std::string got = rtx->got();
@@ -279,8 +279,8 @@ TEST_F(PlayerTest, WhoLosesTooMuchGoesOnAtAKeyframe) {
     EXPECT_GT(counters.nacks_refused, 0u);
     EXPECT_EQ(counters.jumps, 1u);
     // Half of what was sent, and what was saved up at the start.
-    EXPECT_LE(counters.sent_again, (256u * 1024 + 701'000 / 2) / 1000 + 1);
-    EXPECT_GT(counters.sent_again, 500u);
+    EXPECT_LE(counters.retransmitted, (256u * 1024 + 701'000 / 2) / 1000 + 1);
+    EXPECT_GT(counters.retransmitted, 500u);
     (void)viewer->got();
     put(0, 500, "p");
     put(1, 50, "sound");
@@ -298,7 +298,7 @@ TEST_F(PlayerTest, WhoAsksOnForAPacketGetsItAFewTimes) {
     settle();
     (void)viewer->got();
     for (int i = 0; i < 100; ++i) viewer->nack(kVideoSsrc, {1003}, i * 10);
-    EXPECT_EQ(viewer->player->counters().sent_again, 6u);
+    EXPECT_EQ(viewer->player->counters().retransmitted, 6u);
     EXPECT_EQ(viewer->player->counters().nacks_repeated, 94u);
 }
 
@@ -342,26 +342,26 @@ TEST_F(PlayerTest, WhoAsksOnForAllDoesNotUseUpWhatIsForFirstAnswers) {
     const auto& counters = viewer->player->counters();
     EXPECT_EQ(counters.nacks_refused, 0u);
     EXPECT_EQ(counters.jumps, 0u);
-    EXPECT_GE(counters.sent_again, 2 * 160u) << "the budget has more than that";
-    EXPECT_LE(counters.sent_again, (256u * 1024 + 801'000 / 2) / 1000 + 1);
+    EXPECT_GE(counters.retransmitted, 2 * 160u) << "the budget has more than that";
+    EXPECT_LE(counters.retransmitted, (256u * 1024 + 801'000 / 2) / 1000 + 1);
 }
 
-TEST(Resent, TheLaterOfTwoThatShareAPlaceHasIt) {
-    Resent resent;
-    Resent::Packet* old = resent.find(media::Kind::kVideo, 10, 1000);
+TEST(RetransmissionLog, TheLaterOfTwoThatShareAPlaceHasIt) {
+    RetransmissionLog retransmission_log;
+    RetransmissionLog::Packet* old = retransmission_log.find(media::Kind::kVideo, 10, 1000);
     ASSERT_TRUE(old && old->is_due(1000, 0));
     old->sent(1000);
-    EXPECT_FALSE(resent.find(media::Kind::kVideo, 10, 1039)->is_due(1039, 0));
-    EXPECT_TRUE(resent.find(media::Kind::kVideo, 10, 1040)->is_due(1040, 0));
-    EXPECT_FALSE(resent.find(media::Kind::kVideo, 10, 1040)->is_due(1040, 41));
-    Resent::Packet* later = resent.find(media::Kind::kVideo, 10 + 256, 1050);
+    EXPECT_FALSE(retransmission_log.find(media::Kind::kVideo, 10, 1039)->is_due(1039, 0));
+    EXPECT_TRUE(retransmission_log.find(media::Kind::kVideo, 10, 1040)->is_due(1040, 0));
+    EXPECT_FALSE(retransmission_log.find(media::Kind::kVideo, 10, 1040)->is_due(1040, 41));
+    RetransmissionLog::Packet* later = retransmission_log.find(media::Kind::kVideo, 10 + 256, 1050);
     ASSERT_TRUE(later && later->tries == 0);
     later->sent(1050);
-    EXPECT_EQ(resent.find(media::Kind::kVideo, 10, 1100), nullptr);
-    EXPECT_EQ(resent.find(media::Kind::kVideo, 10 + 256, 1100)->tries, 1);
+    EXPECT_EQ(retransmission_log.find(media::Kind::kVideo, 10, 1100), nullptr);
+    EXPECT_EQ(retransmission_log.find(media::Kind::kVideo, 10 + 256, 1100)->tries, 1);
     // After the numbers have come round, and sound has places of its own.
-    EXPECT_TRUE(resent.find(media::Kind::kVideo, 10, 30'000));
-    EXPECT_EQ(resent.find(media::Kind::kAudio, 10 + 256, 1100)->tries, 0);
+    EXPECT_TRUE(retransmission_log.find(media::Kind::kVideo, 10, 30'000));
+    EXPECT_EQ(retransmission_log.find(media::Kind::kAudio, 10 + 256, 1100)->tries, 0);
 }
 
 TEST_F(PlayerTest, RequestsForKeyframesAreMerged) {

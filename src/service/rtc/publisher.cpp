@@ -121,7 +121,7 @@ bool Publisher::takes_ssrc(ReceiveTrack& track, const rtp::PacketView& view, int
 
 bool Publisher::note_ssrc(uint32_t ssrc) {
     if (std::ranges::find(ssrcs_, ssrc) != ssrcs_.end()) return true;
-    if (ssrcs_.size() >= kMostSsrcs) return false;
+    if (ssrcs_.size() >= kMaxSsrcs) return false;
     ssrcs_.push_back(ssrc);
     return true;
 }

@@ -20,7 +20,7 @@
 namespace service::rtc {
 
 struct PublishFormat {
-    std::vector<ReceiveFormat> tracks;  // at most RtpRing::kMostTracks
+    std::vector<ReceiveFormat> tracks;  // at most RtpRing::kMaxTracks
     uint8_t mid_id = 0;                 // of the header extensions; 0: not negotiated
     uint8_t twcc_id = 0;
 };
@@ -63,12 +63,12 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     class Feedback;
     static constexpr int64_t kReportEveryMs = 1000;
     static constexpr int64_t kTwccEveryMs = 60;
-    static constexpr size_t kMostNacksAtOnce = 128;
+    static constexpr size_t kMaxNacksAtOnce = 128;
     // A track follows another SSRC of its payload type (RFC 3550, 8.2) when its own has been silent for so long, or
     // said BYE: while that one is heard, the other is another layer. No more often than that.
     static constexpr int64_t kSsrcSilentMs = 300;
     // Of the session, RTX among them: as many as SRTP follows (srtp/receiver.h). Of others nothing is taken.
-    static constexpr size_t kMostSsrcs = 32;
+    static constexpr size_t kMaxSsrcs = 32;
 
     live::PublisherFacts facts() const override { return facts_; }
     bool publisher_alive() const override { return !closed_; }
@@ -118,7 +118,7 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     uint8_t worst_loss_ = 0;  // of 256, of the tracks of our last report
     uint32_t worst_jitter_ms_ = 0;
     PublisherCounters counters_;
-    rtp::NackTracker::Counters told_;  // of all tracks: as far as metrics have them
+    rtp::NackTracker::Counters reported_;  // of all tracks: as far as metrics have them
     uint64_t told_by_rtx_ = 0;
 };
 

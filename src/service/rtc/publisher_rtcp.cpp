@@ -11,7 +11,7 @@
 namespace service::rtc {
 
 namespace {
-constexpr size_t kMostRtcpBytes = 1200;
+constexpr size_t kMaxRtcpBytes = 1200;
 }
 
 class Publisher::Feedback final : public rtcp::Visitor {
@@ -49,10 +49,10 @@ void Publisher::on_rtcp(std::span<uint8_t> compound, int64_t now_us) {
 void Publisher::ask_for_missing(int64_t now_ms) {
     for (ReceiveTrack& track : tracks_) {
         if (!track.format().nack || track.ssrc() == 0) continue;
-        uint16_t sequences[kMostNacksAtOnce];
+        uint16_t sequences[kMaxNacksAtOnce];
         const auto due = track.nacks().due(now_ms, 0, sequences);
         if (due.empty()) continue;
-        uint8_t out[kMostRtcpBytes];
+        uint8_t out[kMaxRtcpBytes];
         rtcp::Writer writer(out);
         (void)writer.receiver_report(own_ssrc_);
         if (writer.nack(own_ssrc_, track.ssrc(), due) == 0) continue;
@@ -81,7 +81,7 @@ void Publisher::send_twcc(int64_t now_ms) {
     if (!twcc_) return;
     const auto about = std::ranges::find_if(tracks_, [](const ReceiveTrack& track) { return track.ssrc() != 0; });
     while (about != tracks_.end() && twcc_->has_news()) {
-        uint8_t out[kMostRtcpBytes];
+        uint8_t out[kMaxRtcpBytes];
         rtcp::Writer writer(out);
         if (!twcc_->write(own_ssrc_, about->ssrc(), writer)) return;
         ++counters_.twcc_sent;
@@ -107,7 +107,7 @@ net::RtcQuality Publisher::quality() const {
     out.lost_percent = worst_loss_ * 100.0 / 256;
     out.jitter_ms = static_cast<int>(worst_jitter_ms_);
     out.nacks = counters_.nacks_sent;
-    out.sent_again = counters_.by_rtx;
+    out.retransmitted = counters_.by_rtx;
     out.keyframes_asked = counters_.plis_sent;
     return out;
 }
@@ -119,18 +119,18 @@ void Publisher::tell_losses() {
         now.given_up += track.nacks().counters().given_up;
     }
     net::RtcStats& all = net::rtc_stats();
-    all.lost += now.lost - told_.lost;
-    all.given_up += now.given_up - told_.given_up;
+    all.lost += now.lost - reported_.lost;
+    all.given_up += now.given_up - reported_.given_up;
     all.by_rtx += counters_.by_rtx - told_by_rtx_;
-    told_ = now;
+    reported_ = now;
     told_by_rtx_ = counters_.by_rtx;
 }
 
 void Publisher::send_reports(int64_t now_ms) {
     next_report_ms_ = now_ms + kReportEveryMs;
     tell_losses();
-    rtcp::ReportBlock blocks[live::RtpRing::kMostTracks];
-    uint32_t ssrcs[live::RtpRing::kMostTracks];
+    rtcp::ReportBlock blocks[live::RtpRing::kMaxTracks];
+    uint32_t ssrcs[live::RtpRing::kMaxTracks];
     size_t count = 0;
     worst_loss_ = 0;
     worst_jitter_ms_ = 0;
@@ -142,7 +142,7 @@ void Publisher::send_reports(int64_t now_ms) {
         ssrcs[count] = track.ssrc();
         blocks[count++] = *block;
     }
-    uint8_t out[kMostRtcpBytes];
+    uint8_t out[kMaxRtcpBytes];
     rtcp::Writer writer(out);
     if (!writer.receiver_report(own_ssrc_, std::span(blocks, count))) return;
     (void)writer.cname(own_ssrc_, session_.as_session().id());

@@ -32,10 +32,10 @@ void SendTrack::begin_at(uint64_t lane_sequence) {
     begun_ = true;
 }
 
-std::optional<uint64_t> SendTrack::lanes(uint16_t viewers_sequence) const {
+std::optional<uint64_t> SendTrack::to_ring_sequence(uint16_t viewer_sequence) const {
     if (packets_ == 0) return std::nullopt;
     // The newest number that ends so.
-    const uint64_t back = static_cast<uint16_t>(static_cast<uint16_t>(highest_) - viewers_sequence);
+    const uint64_t back = static_cast<uint16_t>(static_cast<uint16_t>(highest_) - viewer_sequence);
     if (back > highest_) return std::nullopt;
     const uint64_t number = highest_ - back;
     if (number >= now_.first_viewer) return now_.first_lane + (number - now_.first_viewer);
@@ -74,17 +74,18 @@ size_t SendTrack::fill_mid() {
     return at;
 }
 
-SendTrack::Header SendTrack::header(const live::RtpPacket& packet, uint64_t viewers_sequence, uint16_t& twcc) {
-    start_header(packet, payload_type_, ssrc_, static_cast<uint16_t>(viewers_sequence));
+SendTrack::Header SendTrack::header(const live::RtpPacket& packet, uint64_t viewer_sequence, uint16_t& twcc) {
+    start_header(packet, payload_type_, ssrc_, static_cast<uint16_t>(viewer_sequence));
     const size_t size = fill(twcc);
-    highest_ = std::max(highest_, viewers_sequence);
+    highest_ = std::max(highest_, viewer_sequence);
     ++packets_;
     octets_ += static_cast<uint32_t>(packet.payload.size());
-    return {{header_.data(), size}, viewers_sequence};
+    return {{header_.data(), size}, viewer_sequence};
 }
 
-SendTrack::Header SendTrack::header_again(const live::RtpPacket& packet, uint64_t viewers_sequence, uint16_t& twcc) {
-    const uint64_t index = has_rtx() ? rtx_sequence_++ : viewers_sequence;
+SendTrack::Header SendTrack::retransmission_header(const live::RtpPacket& packet, uint64_t viewer_sequence,
+                                                   uint16_t& twcc) {
+    const uint64_t index = has_rtx() ? rtx_sequence_++ : viewer_sequence;
     if (has_rtx()) {
         start_header(packet, rtx_payload_type_, rtx_ssrc_, static_cast<uint16_t>(index));
     } else {

@@ -52,12 +52,12 @@ class SendTrack {
     bool begun() const { return begun_; }
 
     // The number that the viewer sees; nothing: the packet is not for it.
-    std::optional<uint64_t> viewers(uint64_t lane_sequence) const {
+    std::optional<uint64_t> to_viewer_sequence(uint64_t lane_sequence) const {
         if (!begun_ || lane_sequence < now_.first_lane) return std::nullopt;
         return now_.first_viewer + (lane_sequence - now_.first_lane);
     }
     // The way back, for what a NACK names; nothing: it was never sent, or so long ago that nobody knows.
-    std::optional<uint64_t> lanes(uint16_t viewers_sequence) const;
+    std::optional<uint64_t> to_ring_sequence(uint16_t viewer_sequence) const;
 
     // A header as this viewer is to see it, valid until the next call, and the packet's index for SRTP.
     struct Header {
@@ -66,10 +66,10 @@ class SendTrack {
     };
     // As it is sent first. twcc: the session's next number, taken where
     // the extension is used. Counts the packet.
-    Header header(const live::RtpPacket& packet, uint64_t viewers_sequence, uint16_t& twcc);
+    Header header(const live::RtpPacket& packet, uint64_t viewer_sequence, uint16_t& twcc);
     // Of a packet that is sent again: of RTX where that was negotiated (its payload begins with the first number), else
     // the same to the bit.
-    Header header_again(const live::RtpPacket& packet, uint64_t viewers_sequence, uint16_t& twcc);
+    Header retransmission_header(const live::RtpPacket& packet, uint64_t viewer_sequence, uint16_t& twcc);
 
     // For sender reports; without what was sent again.
     uint32_t packets() const { return packets_; }

@@ -29,14 +29,14 @@ struct Sent {
     SendTrack& track;
     uint16_t twcc = 100;
     rtp::PacketView send(const live::RtpPacket& p) {
-        auto number = track.viewers(p.sequence);
+        auto number = track.to_viewer_sequence(p.sequence);
         EXPECT_TRUE(number);
         auto header = track.header(p, number.value_or(0), twcc).bytes;
         bytes.assign(header.begin(), header.end());
         return *rtp::PacketView::parse(bytes);
     }
     rtp::PacketView send_again(const live::RtpPacket& p, uint64_t number) {
-        auto header = track.header_again(p, number, twcc).bytes;
+        auto header = track.retransmission_header(p, number, twcc).bytes;
         bytes.assign(header.begin(), header.end());
         return *rtp::PacketView::parse(bytes);
     }
@@ -122,15 +122,15 @@ TEST(SendTrack, RtxHasItsOwnNumbers) {
 
 TEST(SendTrack, FindsWhatANackNames) {
     SendTrack track(kPlain, 1000);
-    EXPECT_FALSE(track.lanes(1000));
+    EXPECT_FALSE(track.to_ring_sequence(1000));
     track.begin_at(50);
-    EXPECT_FALSE(track.lanes(1001));  // nothing was sent yet
+    EXPECT_FALSE(track.to_ring_sequence(1001));  // nothing was sent yet
     Sent sent{track};
     for (uint64_t i = 50; i < 60; ++i) (void)sent.send(packet(i));
-    EXPECT_EQ(track.lanes(1001), 50u);
-    EXPECT_EQ(track.lanes(1010), 59u);
-    EXPECT_FALSE(track.lanes(1000));
-    EXPECT_FALSE(track.lanes(1011));  // not sent yet: taken for a number of long ago
+    EXPECT_EQ(track.to_ring_sequence(1001), 50u);
+    EXPECT_EQ(track.to_ring_sequence(1010), 59u);
+    EXPECT_FALSE(track.to_ring_sequence(1000));
+    EXPECT_FALSE(track.to_ring_sequence(1011));  // not sent yet: taken for a number of long ago
 }
 
 TEST(SendTrack, GoesOnAtAKeyframeWithoutAHole) {
@@ -139,16 +139,16 @@ TEST(SendTrack, GoesOnAtAKeyframeWithoutAHole) {
     Sent sent{track};
     for (uint64_t i = 50; i < 60; ++i) (void)sent.send(packet(i));
     track.begin_at(200);
-    EXPECT_FALSE(track.viewers(60));
+    EXPECT_FALSE(track.to_viewer_sequence(60));
     EXPECT_EQ(sent.send(packet(200)).sequence(), 1011);
-    EXPECT_EQ(track.lanes(1011), 200u);
-    EXPECT_EQ(track.lanes(1010), 59u);
-    EXPECT_EQ(track.lanes(1001), 50u);
+    EXPECT_EQ(track.to_ring_sequence(1011), 200u);
+    EXPECT_EQ(track.to_ring_sequence(1010), 59u);
+    EXPECT_EQ(track.to_ring_sequence(1001), 50u);
     // Once more: what came before the last jump is forgotten.
     track.begin_at(300);
     EXPECT_EQ(sent.send(packet(300)).sequence(), 1012);
-    EXPECT_EQ(track.lanes(1011), 200u);
-    EXPECT_FALSE(track.lanes(1010));
+    EXPECT_EQ(track.to_ring_sequence(1011), 200u);
+    EXPECT_FALSE(track.to_ring_sequence(1010));
 }
 
 TEST(SendTrack, NumbersWrap) {
@@ -158,17 +158,17 @@ TEST(SendTrack, NumbersWrap) {
     for (uint64_t i = 1; i < 100'000; ++i)
         ASSERT_EQ(sent.send(packet(i)).sequence(), static_cast<uint16_t>(32'000 + i));
     EXPECT_EQ(track.highest(), 32'000u + 99'999);
-    EXPECT_EQ(track.lanes(static_cast<uint16_t>(32'000 + 99'999)), 99'999u);
-    EXPECT_EQ(track.lanes(static_cast<uint16_t>(32'000 + 60'000)), 60'000u);
+    EXPECT_EQ(track.to_ring_sequence(static_cast<uint16_t>(32'000 + 99'999)), 99'999u);
+    EXPECT_EQ(track.to_ring_sequence(static_cast<uint16_t>(32'000 + 60'000)), 60'000u);
 }
 
 TEST(SendTrack, StopsAndGoesOn) {
     SendTrack track(kPlain, 1);
-    EXPECT_FALSE(track.viewers(1));
+    EXPECT_FALSE(track.to_viewer_sequence(1));
     track.begin_at(1);
-    EXPECT_TRUE(track.viewers(1));
+    EXPECT_TRUE(track.to_viewer_sequence(1));
     track.stop();
-    EXPECT_FALSE(track.viewers(1));
+    EXPECT_FALSE(track.to_viewer_sequence(1));
 }
 
 TEST(SendTrack, IsSmall) { EXPECT_LE(sizeof(SendTrack), 192u); }

@@ -27,7 +27,7 @@ constexpr int64_t kTcpTickMs = 1000;
 
 constexpr size_t kTokenBytes = 18;
 // A datagram of media is shorter; what is tried with several keys is copied.
-constexpr size_t kMostContestedBytes = 2048;
+constexpr size_t kMaxContestedBytes = 2048;
 
 std::string random_text(size_t bytes) {
     constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -66,7 +66,7 @@ Result<void> Service::start() {
     TRY(listen());
     accepting_ = true;
     bridges_ = std::make_unique<Bridges>(registry_, snapshot_);
-    house_ = runtime::spawn("rtc-house", [this] { keep_house(); });
+    housekeeper_ = runtime::spawn("rtc-housekeeper", [this] { run_housekeeping(); });
     return {};
 }
 
@@ -102,11 +102,11 @@ void Service::reload(const config::SnapshotPtr& next) {
 void Service::stop() {
     stop_accepting();
     for (Entry& entry : sessions_) entry.session->end("the server stops", CloseReason::kServerStop);
-    while (!sessions_.empty() && house_ && !house_.done()) {
+    while (!sessions_.empty() && housekeeper_ && !housekeeper_.done()) {
         if (!empty_.wait(runtime::Deadline::in_ms(1000)) && runtime::cancelled()) break;
         for (Entry& entry : sessions_) entry.session->end("the server stops", CloseReason::kServerStop);
     }
-    if (house_) house_.cancel_and_join();
+    if (housekeeper_) housekeeper_.cancel_and_join();
     while (!ending_.empty()) reap();
     for (auto& port : udp_ports_) port->batch().flush();
     tcp_ports_.clear();
@@ -133,7 +133,7 @@ Result<Answer> Service::create(Ask ask) {
     if (!vhost || !vhost->enabled || !vhost->rtc.enabled)
         return base::fail(CloseReason::kNotFound, fmt::format("no WebRTC in vhost {} (rtc)", ask.visitor.vhost));
     const auto max_offers = static_cast<size_t>(snapshot_->rtc_server.max_offers);
-    if (half_open_ >= max_offers + kMostLeaving) {
+    if (half_open_ >= max_offers + kMaxLeaving) {
         ++counters_.refused_half_open;
         ++net::rtc_stats().refused_half_open;
         return base::fail(Code::kLimit, "too many sessions that are not connected yet");
@@ -254,7 +254,7 @@ bool Service::hand_over(RtcSession& session, std::span<uint8_t> bytes, const stu
 // Several sessions have shown that they know the address: it is for the one whose keys open it.
 void Service::hand_to_claimants(Routes::Claims& claims, std::span<uint8_t> bytes, const stun::Address& from,
                                 int64_t now_us) {
-    std::array<uint8_t, kMostContestedBytes> copy;
+    std::array<uint8_t, kMaxContestedBytes> copy;
     if (bytes.size() > copy.size()) return;
     for (size_t i = 0; i < claims.size(); ++i) {
         // What it does not open it may have changed.
@@ -344,7 +344,7 @@ void Service::set_due(RtcSession& session, int64_t due_ms) {
     due = std::min(due, due_ms);
 }
 
-void Service::keep_house() {
+void Service::run_housekeeping() {
     int64_t tcp_ms = 0;
     while (true) {
         const runtime::Deadline next = sessions_.empty() && tcp_ports_.empty() ? runtime::Deadline::never()
@@ -363,7 +363,7 @@ void Service::keep_house() {
 int64_t Service::until_due() const {
     int64_t due_ms = INT64_MAX;
     for (const Entry& entry : sessions_) due_ms = std::min(due_ms, entry.due_ms);
-    return std::clamp(due_ms - base::monotonic_ms(), kTickMs, kMostTickMs);
+    return std::clamp(due_ms - base::monotonic_ms(), kTickMs, kMaxTickMs);
 }
 
 bool Service::run_timers() {

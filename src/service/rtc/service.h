@@ -31,7 +31,7 @@ namespace service::rtc {
 
 struct Ask {
     net::Visitor visitor;  // kPublish or kPlay; id: new_context_id(), which the session gets; vhost as configured
-    net::Stay stay;        // the gate let it in
+    net::Grant stay;       // the gate let it in
     net::AddressQuota::Share offer_share;  // of what may be half-open
     std::string offer;                     // SDP
     std::vector<CandidateAddress> candidates;
@@ -88,12 +88,12 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     // Sessions that have not got as far as SRTP are gone after RtcSession::kHalfOpenMs. When there are as many as
     // rtc_server.max_offers the oldest makes room: who means it connects within a second, so a flood of offers keeps
     // nobody out. So many may be on their way out beside them.
-    static constexpr size_t kMostLeaving = 1'000;
+    static constexpr size_t kMaxLeaving = 1'000;
     // After so many that never connected the allocator is told to give their memory back: a handshake's pieces lie
     // between what others hold, and it keeps them otherwise.
     static constexpr size_t kTrimAfter = 500;
     // Timers are as exact as the one; one that is set while the housekeeping sleeps, as the other.
-    static constexpr int64_t kTickMs = 10, kMostTickMs = 50;
+    static constexpr int64_t kTickMs = 10, kMaxTickMs = 50;
 
     // Adds its endpoints to the HTTP server's router and the API's table. All of them outlive it.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate,
@@ -133,7 +133,7 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     void keep(std::unique_ptr<RtcSession> session, int64_t now_ms);
     ice::Credentials new_credentials();
     static std::string new_etag();
-    void keep_house();
+    void run_housekeeping();
     int64_t until_due() const;
     bool run_timers();
     bool reap();  // at least one; false: cancelled meanwhile
@@ -196,7 +196,7 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     std::vector<uint16_t> tcp_port_numbers_;
     runtime::Event work_{"WebRTC sessions to end"};
     runtime::Event empty_{"the last WebRTC session to go"};
-    runtime::Task house_;
+    runtime::Task housekeeper_;
 };
 
 }  // namespace service::rtc

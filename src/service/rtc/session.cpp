@@ -283,10 +283,10 @@ void RtcSession::count_sent(size_t bytes) {
 
 void RtcSession::tell_counters() {
     net::RtcStats& all = net::rtc_stats();
-    all.received += counters_.packets_received - told_.packets_received;
-    all.sent += counters_.packets_sent - told_.packets_sent;
-    all.refused += counters_.refused - told_.refused;
-    told_ = counters_;
+    all.received += counters_.packets_received - reported_.packets_received;
+    all.sent += counters_.packets_sent - reported_.packets_sent;
+    all.refused += counters_.refused - reported_.refused;
+    reported_ = counters_;
 }
 
 uint8_t* RtcSession::reserve(size_t bytes) {

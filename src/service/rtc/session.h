@@ -67,7 +67,7 @@ struct SessionSetup {
     bool publishes = false;
     live::StreamKey key;
     net::ClientDetails details;
-    net::Stay stay;
+    net::Grant stay;
     net::AddressQuota::Share offer;
     std::string token;
     std::string etag;
@@ -178,7 +178,7 @@ class RtcSession final : public net::Session, public MediaSession {
     SessionHost& host_;
     live::StreamKey key_;
     net::ClientDetails details_;
-    net::Stay stay_;
+    net::Grant stay_;
     net::AddressQuota::Share offer_;  // until it is connected
     net::Admission::Ticket ticket_;   // connected by UDP; over TCP the wire has one
     std::string token_;
@@ -196,7 +196,7 @@ class RtcSession final : public net::Session, public MediaSession {
     std::unique_ptr<dtls::Endpoint> dtls_;
     std::unique_ptr<Keys> keys_;
     std::unique_ptr<Media> media_;
-    SessionCounters counters_, told_;  // told_: as far as metrics have them
+    SessionCounters counters_, reported_;  // reported_: as far as metrics have them
     int64_t created_ms_;
     int64_t alive_ms_;  // something authentic came
     int64_t tick_ms_ = INT64_MAX;

@@ -31,13 +31,13 @@ using Json = base::OrderedJson;
 
 constexpr std::string_view kSdp = "application/sdp";
 constexpr std::string_view kFragment = "application/trickle-ice-sdpfrag";
-constexpr size_t kMostJson = 160 * 1024;  // a description of 64 kB, escaped
+constexpr size_t kMaxJson = 160 * 1024;  // a description of 64 kB, escaped
 // What a session takes that is not connected yet, most of it in the middle of its handshake.
 constexpr size_t kOfferBytes = 48 * 1024;
 constexpr int kMaxTurns = 20;  // of the loop, that an offer gives way to others
 constexpr int64_t kResolveMs = 2'000;
 constexpr int64_t kKeepResolvedMs = 60'000;
-constexpr uint32_t kMostLost = 1000;
+constexpr uint32_t kMaxLost = 1000;
 
 int status_of(const base::Error& error) {
     switch (error.code()) {
@@ -128,7 +128,7 @@ void Signaling::add_routes(net::HttpRouter& router) {
         route.pattern = endpoint.path;
         route.summary = summary;
         route.handler = bind(endpoint, handler);
-        if (endpoint.json) route.body_limit_bytes = kMostJson;
+        if (endpoint.json) route.body_limit_bytes = kMaxJson;
         router.add(std::move(route));
     };
     for (const Endpoint& endpoint : endpoints()) {
@@ -162,7 +162,7 @@ void Signaling::add_rows(net::ApiTable& table) {
         one.summary = std::move(summary);
         one.access = net::ApiAccess::kOpen;  // the gate says who may publish and play
         one.handler = bind(endpoint, handler);
-        if (endpoint.json) one.body_limit_bytes = kMostJson;
+        if (endpoint.json) one.body_limit_bytes = kMaxJson;
         return one;
     };
     for (const Endpoint& endpoint : endpoints()) {
@@ -223,7 +223,7 @@ void Signaling::add_loss_row(net::ApiTable& table) {
     net::ApiParameter count = query("drop", "how many of the next packets", true);
     count.type = net::ApiParameter::Type::kInteger;
     count.least = 0;
-    count.most = kMostLost;
+    count.most = kMaxLost;
     row.parameters = {std::move(user), std::move(count)};
     row.failures = {{404, "no such session, or debugging is off"}};
     row.handler = [this](net::HttpRequest& request, net::HttpResponse& response) { return lose(request, response); };
@@ -234,8 +234,8 @@ Result<void> Signaling::lose(net::HttpRequest& request, net::HttpResponse& respo
     const std::string_view user = request.message.parameter("username"), drop = request.message.parameter("drop");
     uint32_t count = 0;
     const auto read = std::from_chars(drop.data(), drop.data() + drop.size(), count);
-    if (drop.empty() || read.ec != std::errc() || read.ptr != drop.data() + drop.size() || count > kMostLost)
-        return send_failure(response, 400, fmt::format("drop is a number up to {}", kMostLost));
+    if (drop.empty() || read.ec != std::errc() || read.ptr != drop.data() + drop.size() || count > kMaxLost)
+        return send_failure(response, 400, fmt::format("drop is a number up to {}", kMaxLost));
     if (auto lost = sessions_.lose(user, count); !lost) return send_failure(response, 404, lost.error().text());
     base::log::trace("rtc {}: the next {} RTP packets are lost, for {}", user, count, request.peer_ip);
     Json body = envelope(*snapshot_, 0);
@@ -363,7 +363,7 @@ std::vector<std::string> Signaling::resolve(const std::string& name) {
         return found->second.addresses;
     auto addresses = runtime::resolve(name, runtime::Deadline::in_ms(kResolveMs));
     std::erase_if(resolved_, [&](const auto& entry) { return entry.second.until_ms <= now_ms; });
-    if (resolved_.size() >= kMostResolved) resolved_.clear();
+    if (resolved_.size() >= kMaxResolved) resolved_.clear();
     Resolved& kept = resolved_[name];
     kept.until_ms = now_ms + kKeepResolvedMs;
     kept.addresses = addresses ? *std::move(addresses) : std::vector<std::string>();

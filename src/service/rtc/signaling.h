@@ -66,7 +66,7 @@ class Signaling {
         int64_t until_ms = 0;
         std::vector<std::string> addresses;
     };
-    static constexpr size_t kMostResolved = 64;
+    static constexpr size_t kMaxResolved = 64;
 
     config::SnapshotPtr snapshot_;
     Sessions& sessions_;

@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kLength = 2;  // before each datagram
 
 // Datagrams are written here; one at a time, by whichever connection.
-std::array<uint8_t, kLength + TcpPort::kMostFrameBytes> room;
+std::array<uint8_t, kLength + TcpPort::kMaxFrameBytes> room;
 
 stun::Address address_of(const runtime::ByteStream& stream) {
     stun::Address address;
@@ -57,7 +57,7 @@ class TcpPort::Connection final : public Wire, private runtime::ParkedHandler, p
     }
 
     uint8_t* reserve(size_t most_bytes) override {
-        if (!gone_ && most_bytes <= kMostFrameBytes && backlog_.size() - sent_ <= kMostBacklogBytes)
+        if (!gone_ && most_bytes <= kMaxFrameBytes && backlog_.size() - sent_ <= kMaxBacklogBytes)
             return room.data() + kLength;
         ++port_.counters_.dropped;
         return nullptr;
@@ -107,7 +107,7 @@ class TcpPort::Connection final : public Wire, private runtime::ParkedHandler, p
         const int64_t now_us = base::monotonic_us();
         while (bytes.size() >= kLength) {
             const size_t length = static_cast<size_t>(bytes[0] << 8 | bytes[1]);
-            if (length > kMostFrameBytes) return false;
+            if (length > kMaxFrameBytes) return false;
             if (bytes.size() < kLength + length) break;
             if (length > 0) port_.user_.on_datagram(bytes.subspan(kLength, length), peer_, *this, now_us);
             bytes = bytes.subspan(kLength + length);

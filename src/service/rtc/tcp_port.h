@@ -2,7 +2,7 @@
 // TcpPort: ICE over TCP, passive (RFC 6544): each connection carries datagrams with two bytes of length before each
 // (RFC 4571). A connection is no coroutine. It counts for net::Admission. Bounds: kMaxUnconfirmed connections that have
 // not shown a right-integrity request, of which the oldest makes room for a new one, each for kConfirmMs; a frame of
-// kMostFrameBytes; kMostBacklogBytes that a peer does not take, beyond which datagrams are dropped, as UDP would. All
+// kMaxFrameBytes; kMaxBacklogBytes that a peer does not take, beyond which datagrams are dropped, as UDP would. All
 // is counted.
 
 #include <cstdint>
@@ -21,8 +21,8 @@ class TcpPort {
   public:
     static constexpr size_t kMaxUnconfirmed = 1000;
     static constexpr int64_t kConfirmMs = 10'000;
-    static constexpr size_t kMostFrameBytes = 2048;
-    static constexpr size_t kMostBacklogBytes = 256 * 1024;
+    static constexpr size_t kMaxFrameBytes = 2048;
+    static constexpr size_t kMaxBacklogBytes = 256 * 1024;
 
     struct Counters {
         uint64_t accepted = 0;

@@ -13,7 +13,7 @@ namespace {
 
 // Of those with the same hash the last one is remembered.
 constexpr size_t kRemembered = 64;
-constexpr size_t kMostRememberedBytes = 512;  // of one: longer ones are one client's
+constexpr size_t kMaxRememberedBytes = 512;  // of one: longer ones are one client's
 
 // A 0 within a field becomes another byte that no name may have.
 char without_zero(char c) { return c == '\0' ? '\1' : c; }
@@ -29,7 +29,7 @@ base::Ref<ClientInfo::Words> ClientInfo::Words::make(std::string_view text) {
 
 base::Ref<ClientInfo::Words> ClientInfo::find_or_make(std::string_view text) {
     static std::array<base::Ref<Words>, kRemembered> recent;
-    if (text.size() > kMostRememberedBytes) return Words::make(text);
+    if (text.size() > kMaxRememberedBytes) return Words::make(text);
     base::Ref<Words>& known = recent[std::hash<std::string_view>()(text) % kRemembered];
     if (!known || std::string_view(known->text(), known->size) != text) known = Words::make(text);
     return known;

@@ -125,7 +125,7 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     base::Result<live::StreamKey> resolve(std::string_view name, const config::Snapshot& snapshot,
                                           const config::Vhost*& vhost);
     bool must_wait();
-    base::Result<net::Stay> admit(net::Action action, const live::StreamKey& key, const config::Vhost& vhost);
+    base::Result<net::Grant> admit(net::Action action, const live::StreamKey& key, const config::Vhost& vhost);
     bool gave_up(const base::Error& error);
     bool came_from_here() const;
     void refuse(std::string_view what, const base::Error& why);
@@ -162,7 +162,7 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     Service& service_;
     std::unique_ptr<Work> work_;  // null while parked
     ClientInfo client_;
-    net::Stay stay_;  // since connect
+    net::Grant stay_;  // since connect
     std::unique_ptr<Request> request_;
     base::SlimVector<std::unique_ptr<Publisher>> publishers_;
     std::unique_ptr<SharedSocket> shared_;                // outlives the players

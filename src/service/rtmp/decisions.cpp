@@ -37,7 +37,7 @@ net::SessionType session_type(::rtmp::PublishStyle style) {
 }
 
 // Also those whose last bytes are not out yet.
-constexpr size_t kMostPlayers = ::rtmp::ServerSession::kMaxStreams;
+constexpr size_t kMaxPlayers = ::rtmp::ServerSession::kMaxStreams;
 
 // Clients speak in ms, as Flash did, though the specification says seconds: who writes its -2 (live or recorded) or -1
 // (live) for start, and not -2000 or -1000, means seconds.
@@ -108,7 +108,7 @@ bool Connection::must_wait() {
 }
 
 // Yields where there are guards that do.
-Result<net::Stay> Connection::admit(net::Action action, const live::StreamKey& key, const config::Vhost& vhost) {
+Result<net::Grant> Connection::admit(net::Action action, const live::StreamKey& key, const config::Vhost& vhost) {
     net::Visitor visitor;
     visitor.action = action;
     visitor.type = action == net::Action::kPlay ? net::SessionType::kRtmpPlay : type();
@@ -216,7 +216,7 @@ void Connection::decide_play(const ::rtmp::PlayRequest& request) {
     };
     auto key = resolve(request.name, *snapshot, vhost);
     if (!key) return refused(key.error());
-    if (players_.size() >= kMostPlayers)
+    if (players_.size() >= kMaxPlayers)
         return refused(base::Error(
             Code::kLimit, fmt::format("{} streams are played already, or not yet quite ended", players_.size())));
     auto stay = admit(net::Action::kPlay, *key, *vhost);

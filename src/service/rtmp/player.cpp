@@ -5,7 +5,7 @@
 namespace service::rtmp {
 
 Player::Player(Connection& connection, base::Ref<live::Stream> stream, uint32_t stream_id, uint32_t chunk_size,
-               uint32_t duration_ms, net::Stay stay)
+               uint32_t duration_ms, net::Grant stay)
     : connection_(connection),
       stay_(std::move(stay)),
       stream_id_(stream_id),

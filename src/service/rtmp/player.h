@@ -23,7 +23,7 @@ class Player final : private live::ViewerHandler {
   public:
     // duration_ms: how much of the stream was asked for; 0: all.
     Player(Connection& connection, base::Ref<live::Stream> stream, uint32_t stream_id, uint32_t chunk_size,
-           uint32_t duration_ms, net::Stay stay);
+           uint32_t duration_ms, net::Grant stay);
 
     // Begins. first: what goes out before the stream.
     void join(std::unique_ptr<runtime::ByteStream> socket, base::Slice first);
@@ -48,7 +48,7 @@ class Player final : private live::ViewerHandler {
     void on_viewer_end(live::Viewer& viewer, std::string_view why) override;
 
     Connection& connection_;
-    net::Stay stay_;
+    net::Grant stay_;
     const uint32_t stream_id_;
     live::RtmpParameters parameters_;  // of its log; the message stream id is the same for all players
     bool closed_ = false;

@@ -29,7 +29,7 @@ class Publisher final : public live::PublicationOwner {
     // The name, or why not (kBusy).
     base::Result<void> acquire(live::Stream& stream);
     // That it was let in; told when it ends.
-    void keep(net::Stay stay) { stay_ = std::move(stay); }
+    void keep(net::Grant stay) { stay_ = std::move(stay); }
     // An error is the publisher's fault and ends it.
     base::Result<void> on_media(::rtmp::Message& message);
 
@@ -68,7 +68,7 @@ class Publisher final : public live::PublicationOwner {
     int64_t last_note_us_ = 0;
     uint64_t noted_jumps_ = 0;
     std::string_view noted_nothing_;
-    net::Stay stay_;  // told after the publication's end
+    net::Grant stay_;  // told after the publication's end
     flv::BodyParser parser_;
     live::Publication publication_;
     runtime::Task watch_;

@@ -72,7 +72,7 @@ SharedSocket::~SharedSocket() { CHECK(lanes_.empty()); }
 void SharedSocket::take(std::unique_ptr<runtime::ByteStream> socket, std::vector<base::Slice> words) {
     CHECK(!socket_);
     socket_ = std::move(socket);
-    words_ = std::move(words);
+    control_queue_ = std::move(words);
     socket_->park(*this);
     serve();
 }
@@ -101,15 +101,16 @@ void SharedSocket::leave(Lane& lane) {
 
 void SharedSocket::send(base::Slice words) {
     if (failed() || words.empty()) return;
-    if (words_.size() >= kMostWords) return end("too many control messages wait to be sent", CloseReason::kTooSlow);
-    words_.push_back(std::move(words));
+    if (control_queue_.size() >= kMaxControlMessages)
+        return end("too many control messages wait to be sent", CloseReason::kTooSlow);
+    control_queue_.push_back(std::move(words));
     if (!inside_ && !blocked_) send_words();
 }
 
 std::unique_ptr<runtime::ByteStream> SharedSocket::release(std::vector<base::Slice>& unsent) {
     CHECK(lanes_.empty() && !failed());
     socket_->unpark();
-    unsent = std::move(words_);
+    unsent = std::move(control_queue_);
     return std::move(socket_);
 }
 
@@ -178,19 +179,19 @@ bool SharedSocket::others_wait(const Lane& lane) const {
 
 // Whether nothing is left.
 bool SharedSocket::send_words() {
-    while (!words_.empty()) {
-        auto sent = socket_->try_write(words_.front());
+    while (!control_queue_.empty()) {
+        auto sent = socket_->try_write(control_queue_.front());
         if (!sent) {
             end(sent.error().text(), sent.error().close_reason());
             return false;
         }
         sent_words_bytes_ += *sent;
-        if (*sent < words_.front().size()) {
-            words_.front() = words_.front().sub(*sent);
+        if (*sent < control_queue_.front().size()) {
+            control_queue_.front() = control_queue_.front().sub(*sent);
             blocked_ = true;
             return false;
         }
-        words_.erase(words_.begin());
+        control_queue_.erase(control_queue_.begin());
     }
     return true;
 }
@@ -198,7 +199,7 @@ bool SharedSocket::send_words() {
 Result<size_t> SharedSocket::write(Lane& lane, std::span<const iovec> parts) {
     if (failed()) return base::fail(Code::kClosed, why_);
     lane.wrote_ = true;
-    bool may = inside_ ? inside_ == &lane : words_.empty() && (!turn_ || turn_ == &lane);
+    bool may = inside_ ? inside_ == &lane : control_queue_.empty() && (!turn_ || turn_ == &lane);
     if (blocked_ || !may) {
         lane.waits_ = true;
         return 0;

@@ -36,7 +36,7 @@ class SharedSocketHandler {
 class SharedSocket final : private runtime::ParkedHandler {
   public:
     // More of the session's words than this wait for a peer that does not read: the end.
-    static constexpr size_t kMostWords = 64;
+    static constexpr size_t kMaxControlMessages = 64;
 
     explicit SharedSocket(SharedSocketHandler& handler) : handler_(handler) {}
     ~SharedSocket();  // after its lanes
@@ -80,7 +80,7 @@ class SharedSocket final : private runtime::ParkedHandler {
 
     SharedSocketHandler& handler_;
     std::unique_ptr<runtime::ByteStream> socket_;
-    std::vector<base::Slice> words_;
+    std::vector<base::Slice> control_queue_;
     std::vector<Lane*> lanes_;
     Lane* inside_ = nullptr;  // in the middle of its message
     Lane* turn_ = nullptr;    // is being served

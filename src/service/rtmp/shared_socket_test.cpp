@@ -25,7 +25,7 @@ class Talker : public runtime::ParkedHandler {
 
     void say(int messages, size_t filling = 3) {
         for (int i = 0; i < messages; ++i)
-            parts_.push_back(fmt::format("({}{}{})", name_, ++said_, std::string(filling, '.')));
+            parts_.push_back(fmt::format("({}{}{})", name_, ++messages_, std::string(filling, '.')));
         if (!blocked_) flush();
     }
     void hang_up() { lane_.reset(); }
@@ -62,7 +62,7 @@ class Talker : public runtime::ParkedHandler {
         }
     }
     char name_;
-    int said_ = 0;
+    int messages_ = 0;
     bool blocked_ = false;
     std::deque<std::string> parts_;
     std::unique_ptr<runtime::ByteStream> lane_;
@@ -229,7 +229,7 @@ TEST_F(SharedSocketTest, InputAndItsEnd) {
 TEST_F(SharedSocketTest, WordsAreBounded) {
     take();
     wire->room = 0;
-    for (size_t i = 0; i <= SharedSocket::kMostWords; ++i) {
+    for (size_t i = 0; i <= SharedSocket::kMaxControlMessages; ++i) {
         EXPECT_TRUE(ends.empty()) << i;
         shared.send(words("(word)"));
     }

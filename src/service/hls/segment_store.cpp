@@ -1,4 +1,4 @@
-#include "service/hls/shelf.h"
+#include "service/hls/segment_store.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 namespace service::hls {
 
-Shelf::Named Shelf::name(const Sealed& sealed, uint64_t bytes) {
+SegmentStore::Named SegmentStore::name(const SegmentInfo& sealed, uint64_t bytes) {
     Moment moment{window_.next_sequence(), sealed.clock_ms, sealed.duration_ms};
     Named named;
     Entry& entry = named.entry;
@@ -39,7 +39,7 @@ Shelf::Named Shelf::name(const Sealed& sealed, uint64_t bytes) {
     return named;
 }
 
-Resource Shelf::resource() const {
+Resource SegmentStore::resource() const {
     Resource resource;
     resource.made_ms = base::wall_ms();
     resource.max_age_s = options_.max_age_s;
@@ -48,7 +48,7 @@ Resource Shelf::resource() const {
 }
 
 // Keys are always served from memory: what has a key has been read with the whole of its stream.
-void Shelf::put_shared(const Named& named, const Sealed& sealed, bool in_memory) {
+void SegmentStore::put_shared(const Named& named, const SegmentInfo& sealed, bool in_memory) {
     if (named.new_key) {
         Resource key = resource();
         key.blocks = {base::Slice::copy(sealed.key->bytes)};
@@ -72,9 +72,9 @@ namespace {
 
 constexpr size_t kBlockBytes = 32 * 1024;
 
-class MemoryShelf final : public Shelf {
+class MemorySegmentStore final : public SegmentStore {
   public:
-    using Shelf::Shelf;
+    using SegmentStore::SegmentStore;
 
     void open() override { abandon(); }
 
@@ -90,7 +90,7 @@ class MemoryShelf final : public Shelf {
         return {};
     }
 
-    void seal(Sealed sealed) override {
+    void seal(SegmentInfo sealed) override {
         // The last block is as large as its bytes.
         if (block_.size() > 0) blocks_.push_back(base::Slice::copy(block_.bytes()));
         mark_loss(sealed, window_.next_sequence() > 0);
@@ -156,8 +156,9 @@ class MemoryShelf final : public Shelf {
 
 }  // namespace
 
-std::shared_ptr<Shelf> make_memory_shelf(ShelfHost& host, Names names, ShelfOptions options, const Index& index) {
-    return std::make_shared<MemoryShelf>(host, std::move(names), std::move(options), index);
+std::shared_ptr<SegmentStore> make_memory_shelf(SegmentStoreHost& host, Names names, SegmentStoreOptions options,
+                                                const Index& index) {
+    return std::make_shared<MemorySegmentStore>(host, std::move(names), std::move(options), index);
 }
 
 }  // namespace service::hls

@@ -1,4 +1,4 @@
-#include "service/hls/roll.h"
+#include "service/hls/stream_list.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -15,11 +15,11 @@
 namespace service::hls {
 
 namespace {
-constexpr size_t kMaxRollBytes = 16 * 1024 * 1024;
+constexpr size_t kMaxStreamListBytes = 16 * 1024 * 1024;
 }
 
 // On a worker; one job at a time.
-struct Roll::File {
+struct StreamList::File {
     int fd = -1;
 
     ~File() {
@@ -48,7 +48,7 @@ struct Roll::File {
         std::string text;
         char buffer[65536];
         ssize_t n = 0;
-        while (text.size() < kMaxRollBytes && (n = ::read(fd, buffer, sizeof buffer)) > 0)
+        while (text.size() < kMaxStreamListBytes && (n = ::read(fd, buffer, sizeof buffer)) > 0)
             text.append(buffer, static_cast<size_t>(n));
         if (n < 0) return base::fail_errno("reading", errno);
         return text;
@@ -67,7 +67,7 @@ struct Roll::File {
     }
 };
 
-base::Result<void> Roll::run(std::move_only_function<base::Result<void>(File&)> job) {
+base::Result<void> StreamList::run(std::move_only_function<base::Result<void>(File&)> job) {
     if (!file_) file_ = std::make_shared<File>();
     auto outcome = std::make_shared<base::Result<void>>();
     TRY(runtime::offload([outcome, file = file_, job = std::move(job)]() mutable { *outcome = job(*file); },
@@ -75,7 +75,7 @@ base::Result<void> Roll::run(std::move_only_function<base::Result<void>(File&)> 
     return std::move(*outcome);
 }
 
-base::Result<std::vector<live::StreamKey>> Roll::open() {
+base::Result<std::vector<live::StreamKey>> StreamList::open() {
     auto text = std::make_shared<std::string>();
     auto opened = run([text, path = path_](File& file) -> base::Result<void> {
         if (::access(path.c_str(), F_OK) != 0) return {};
@@ -88,11 +88,11 @@ base::Result<std::vector<live::StreamKey>> Roll::open() {
         return std::unexpected(std::move(opened.error()).with("hls_roll"));
     }
     written_ = *text;
-    return read_roll(*text);
+    return read_stream_list(*text);
 }
 
-void Roll::keep(const std::vector<live::StreamKey>& streams) {
-    std::string text = write_roll(streams);
+void StreamList::keep(const std::vector<live::StreamKey>& streams) {
+    std::string text = write_stream_list(streams);
     if (failed_ || text == written_) return;
     auto kept = run([text, path = path_](File& file) -> base::Result<void> {
         TRY(file.open(path, O_CREAT));

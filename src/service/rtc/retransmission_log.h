@@ -1,6 +1,6 @@
 #pragma once
-// Resent: which packets one viewer was sent again, how often and when last, so that each is sent again only so often,
-// and not while the answer before may still be on its way. Pure.
+// RetransmissionLog: which packets one viewer was sent again, how often and when last, so that each is sent again only
+// so often, and not while the answer before may still be on its way. Pure.
 //
 // Why it matters: an answer that comes for the second time is not only for nothing. aiortc takes a packet 100 behind
 // where it reads for a stream that begins anew, and shows nothing for 512 packets. And pion asks on, every 100 ms, for
@@ -19,7 +19,7 @@ namespace service::rtc {
 class RoundTrips {
   public:
     void add(int64_t us) {
-        last_ms_[count_++ % last_ms_.size()] = static_cast<uint16_t>(std::clamp<int64_t>(us / 1000, 0, kMostMs));
+        last_ms_[count_++ % last_ms_.size()] = static_cast<uint16_t>(std::clamp<int64_t>(us / 1000, 0, kMaxMs));
     }
     bool known() const { return count_ > 0; }
     uint32_t mean_ms() const {
@@ -28,12 +28,12 @@ class RoundTrips {
     }
 
   private:
-    static constexpr int64_t kMostMs = 1000;
+    static constexpr int64_t kMaxMs = 1000;
     std::array<uint16_t, 4> last_ms_{};
     uint32_t count_ = 0;
 };
 
-class Resent {
+class RetransmissionLog {
   public:
     struct Packet {
         uint32_t last_ms = 0;
@@ -43,14 +43,14 @@ class Resent {
         // Whether it may be sent now. The n-th time is no sooner than n - 1 times kAgainMs after the one before.
         bool is_due(uint32_t now_ms, uint32_t round_trip_ms) const {
             return tries == 0 ||
-                   (tries < kMostTries && now_ms - last_ms >= std::max<uint32_t>(kAgainMs * tries, round_trip_ms));
+                   (tries < kMaxTries && now_ms - last_ms >= std::max<uint32_t>(kAgainMs * tries, round_trip_ms));
         }
         void sent(uint32_t now_ms) {
             ++tries;
             last_ms = now_ms;
         }
     };
-    static constexpr uint8_t kMostTries = 6;
+    static constexpr uint8_t kMaxTries = 6;
     static constexpr uint32_t kAgainMs = 40;
 
     // Valid until the next call. Null: a later packet has its place, and it has had its turns.

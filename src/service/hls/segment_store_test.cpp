@@ -1,6 +1,6 @@
 // The shelves: what is told, when, and what is there then. The disk's on real files, with its faults.
 
-#include "service/hls/shelf.h"
+#include "service/hls/segment_store.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "runtime/coroutine.h"
 #include "runtime/testing.h"
-#include "service/hls/disk_shelf.h"
+#include "service/hls/disk_segment_store.h"
 
 namespace service::hls {
 namespace {
@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace disk = runtime::disk;
 
-class ShelfTest : public testing::Test, public ShelfHost {
+class SegmentStoreTest : public testing::Test, public SegmentStoreHost {
   protected:
     void SetUp() override {
         runtime::testing::start_loop_once();
@@ -36,8 +36,8 @@ class ShelfTest : public testing::Test, public ShelfHost {
         fs::remove_all(root_);
     }
 
-    ShelfOptions options(int64_t window_ms = 60'000) const {
-        ShelfOptions out;
+    SegmentStoreOptions options(int64_t window_ms = 60'000) const {
+        SegmentStoreOptions out;
         out.vhost = "v";
         out.root = out.key_root = root_;
         out.window = {window_ms, 1'000};
@@ -48,18 +48,18 @@ class ShelfTest : public testing::Test, public ShelfHost {
         hls.use_fmp4 = mp4;
         return *Names::make(hls, {"v", "live", "s"}, true);
     }
-    std::shared_ptr<DiskShelf> disk_shelf(const ShelfOptions& options, bool mp4 = false) {
-        auto shelf = std::make_shared<DiskShelf>(*this, names(mp4), options, index_);
+    std::shared_ptr<DiskSegmentStore> disk_shelf(const SegmentStoreOptions& options, bool mp4 = false) {
+        auto shelf = std::make_shared<DiskSegmentStore>(*this, names(mp4), options, index_);
         shelf->recover();
         return shelf;
     }
-    void segment(Shelf& shelf, std::string_view bytes, Sealed sealed = {}) {
+    void segment(SegmentStore& shelf, std::string_view bytes, SegmentInfo sealed = {}) {
         shelf.open();
         ASSERT_TRUE(shelf.write({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}));
         sealed.duration_ms = 1'000;
         shelf.seal(std::move(sealed));
     }
-    void wait(const Shelf& shelf) {
+    void wait(const SegmentStore& shelf) {
         for (int i = 0; i < 3'000 && !shelf.idle(); ++i) ASSERT_TRUE(runtime::sleep_ms(10));
         ASSERT_TRUE(shelf.idle());
     }
@@ -74,22 +74,22 @@ class ShelfTest : public testing::Test, public ShelfHost {
         std::sort(out.begin(), out.end());
         return out;
     }
-    std::vector<std::string> uris(const Shelf& shelf) const {
+    std::vector<std::string> uris(const SegmentStore& shelf) const {
         std::vector<std::string> out;
         for (const auto& item : shelf.window().playlist().segments) out.push_back(item.uri);
         return out;
     }
 
-    void shelf_changed(Shelf& shelf) override {
+    void shelf_changed(SegmentStore& shelf) override {
         ++changes_;
         for (const Entry& entry : shelf.window().entries())
             EXPECT_NE(index_.find("v", entry.path), nullptr) << entry.path << " is told and cannot be fetched";
     }
-    void segment_done(Shelf&, const Entry& entry, uint64_t sequence, const std::string& path) override {
+    void segment_done(SegmentStore&, const Entry& entry, uint64_t sequence, const std::string& path) override {
         done_.push_back(std::to_string(sequence) + " " + entry.item.uri + " " +
                         (path.empty() ? "" : fs::relative(path, root_).string()));
     }
-    void shelf_failed(Shelf&, const std::string&, const base::Error& error) override {
+    void shelf_failed(SegmentStore&, const std::string&, const base::Error& error) override {
         failures_.push_back(error.text());
     }
 
@@ -102,7 +102,7 @@ class ShelfTest : public testing::Test, public ShelfHost {
 
 using Strings = std::vector<std::string>;
 
-TEST_F(ShelfTest, MemoryKeepsWhatThePlaylistNamesAndALittleLonger) {
+TEST_F(SegmentStoreTest, MemoryKeepsWhatThePlaylistNamesAndALittleLonger) {
     auto shelf = make_memory_shelf(*this, names(), options(3'000), index_);
     std::string large(100'000, 'x');
     for (int i = 0; i < 5; ++i) segment(*shelf, i == 4 ? large : std::to_string(i));
@@ -123,7 +123,7 @@ TEST_F(ShelfTest, MemoryKeepsWhatThePlaylistNamesAndALittleLonger) {
     EXPECT_EQ(files(), Strings{});
 }
 
-TEST_F(ShelfTest, WhatIsAbandonedIsNotThere) {
+TEST_F(SegmentStoreTest, WhatIsAbandonedIsNotThere) {
     auto shelf = make_memory_shelf(*this, names(), options(), index_);
     shelf->open();
     ASSERT_TRUE(shelf->write(std::vector<uint8_t>(50'000, 1)));
@@ -138,7 +138,7 @@ TEST_F(ShelfTest, WhatIsAbandonedIsNotThere) {
     EXPECT_EQ(files(), Strings{});
 }
 
-TEST_F(ShelfTest, DiskTellsOfASegmentWhenItsPlaylistIsThere) {
+TEST_F(SegmentStoreTest, DiskTellsOfASegmentWhenItsPlaylistIsThere) {
     auto shelf = disk_shelf(options());
     segment(*shelf, "first");
     EXPECT_EQ(changes_, 0) << "nothing is on disk yet";
@@ -157,7 +157,7 @@ TEST_F(ShelfTest, DiskTellsOfASegmentWhenItsPlaylistIsThere) {
     EXPECT_FALSE(fs::exists(root_ + "/live"));
 }
 
-TEST_F(ShelfTest, KeysAndMapsAreThereBeforeWhatNeedsThem) {
+TEST_F(SegmentStoreTest, KeysAndMapsAreThereBeforeWhatNeedsThem) {
     auto shelf = disk_shelf(options(), true);
     auto key = std::make_shared<SegmentKey>();
     key->bytes.fill('k');
@@ -184,7 +184,7 @@ TEST_F(ShelfTest, KeysAndMapsAreThereBeforeWhatNeedsThem) {
     EXPECT_EQ(next->window().entries()[3].item.uri, "s-3.m4s");
 }
 
-TEST_F(ShelfTest, ASegmentThatCannotBeWrittenLeavesAGapAndNoNumber) {
+TEST_F(SegmentStoreTest, ASegmentThatCannotBeWrittenLeavesAGapAndNoNumber) {
     auto shelf = disk_shelf(options());
     segment(*shelf, "first");
     wait(*shelf);
@@ -202,7 +202,7 @@ TEST_F(ShelfTest, ASegmentThatCannotBeWrittenLeavesAGapAndNoNumber) {
     EXPECT_EQ(files(), (Strings{"live/s-0.ts", "live/s-1.ts", "live/s.m3u8", "live/s.m3u8.tmp"}));
 }
 
-TEST_F(ShelfTest, AnotherRunGoesOnWithWhatIsWhole) {
+TEST_F(SegmentStoreTest, AnotherRunGoesOnWithWhatIsWhole) {
     auto first = disk_shelf(options());
     for (const char* bytes : {"0", "1", "2", "3"}) segment(*first, bytes);
     wait(*first);
@@ -223,21 +223,21 @@ TEST_F(ShelfTest, AnotherRunGoesOnWithWhatIsWhole) {
     EXPECT_EQ(disk_shelf(options())->window().next_sequence(), 0u);
 }
 
-TEST_F(ShelfTest, APlaylistThatLeadsElsewhereIsNotFollowed) {
+TEST_F(SegmentStoreTest, APlaylistThatLeadsElsewhereIsNotFollowed) {
     fs::create_directories(root_ + "/live");
     std::ofstream(root_ + "/precious") << "precious";
     std::ofstream(root_ + "/live/s.m3u8")
         << "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXT-X-MEDIA-SEQUENCE:5\n#EXTINF:1,\n../../" << fs::path(root_).filename()
         << "/precious\n#EXTINF:1,\n"
         << root_ << "/precious\n";
-    ShelfOptions anew = options();
+    SegmentStoreOptions anew = options();
     anew.recover = false;
     auto shelf = disk_shelf(anew);
     EXPECT_EQ(shelf->window().entries().size(), 0u);
     EXPECT_EQ(files(), Strings{"precious"});
 }
 
-TEST_F(ShelfTest, FilesThatAreGoneLeaveThePlaylist) {
+TEST_F(SegmentStoreTest, FilesThatAreGoneLeaveThePlaylist) {
     auto shelf = disk_shelf(options());
     for (const char* bytes : {"0", "1", "2"}) segment(*shelf, bytes);
     wait(*shelf);
@@ -251,12 +251,12 @@ TEST_F(ShelfTest, FilesThatAreGoneLeaveThePlaylist) {
 }
 
 // A service that stops waits for its shelves only so long.
-TEST_F(ShelfTest, ASlowDiskMayTakeLongerThanItsServiceLasts) {
+TEST_F(SegmentStoreTest, ASlowDiskMayTakeLongerThanItsServiceLasts) {
     disk::set_fault(std::make_unique<disk::Fault>(*disk::parse_fault("path=" + root_ + " op=close delay_ms=300")));
     for (const bool disposes : {false, true}) {
         alignas(Index) std::array<std::byte, sizeof(Index)> place;
         auto* index = std::construct_at(reinterpret_cast<Index*>(place.data()));
-        auto shelf = std::make_shared<DiskShelf>(*this, names(), options(), *index);
+        auto shelf = std::make_shared<DiskSegmentStore>(*this, names(), options(), *index);
         shelf->recover();
         segment(*shelf, "slow");
         EXPECT_FALSE(shelf->idle());
@@ -264,7 +264,7 @@ TEST_F(ShelfTest, ASlowDiskMayTakeLongerThanItsServiceLasts) {
         if (disposes) shelf->dispose();
         std::destroy_at(index);
         place.fill(std::byte{0xee});
-        std::weak_ptr<DiskShelf> left = shelf;
+        std::weak_ptr<DiskSegmentStore> left = shelf;
         shelf.reset();
         for (int i = 0; i < 3'000 && !left.expired(); ++i) ASSERT_TRUE(runtime::sleep_ms(10));
         EXPECT_TRUE(left.expired());

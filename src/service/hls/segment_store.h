@@ -1,7 +1,7 @@
 #pragma once
-// Shelf: where a stream's segments are put and stay while they are needed, with the playlist that names them. One is of
-// memory, one of the disk; a stream has one of them or both, each with its own window. A playlist is told only when all
-// that it names is there.
+// SegmentStore: where a stream's segments are put and stay while they are needed, with the playlist that names them.
+// One is of memory, one of the disk; a stream has one of them or both, each with its own window. A playlist is told
+// only when all that it names is there.
 
 #include <cstdint>
 #include <memory>
@@ -19,7 +19,7 @@
 namespace service::hls {
 
 // What is known of a segment once its bytes are all written.
-struct Sealed {
+struct SegmentInfo {
     int64_t clock_ms = 0;  // at its beginning
     int64_t duration_ms = 0;
     bool discontinuity = false;
@@ -29,22 +29,22 @@ struct Sealed {
     std::shared_ptr<const std::string> init{};  // fMP4's initialisation segment
 };
 
-class Shelf;
+class SegmentStore;
 
-class ShelfHost {
+class SegmentStoreHost {
   public:
     // The playlist is another one, and everything in it can be fetched.
-    virtual void shelf_changed(Shelf& shelf) = 0;
+    virtual void shelf_changed(SegmentStore& shelf) = 0;
     // A segment is complete and named by the playlist. path: with its directory; empty: it is in memory only.
-    virtual void segment_done(Shelf& shelf, const Entry& entry, uint64_t sequence, const std::string& path) = 0;
-    virtual void shelf_failed(Shelf& shelf, const std::string& path, const base::Error& error) = 0;
+    virtual void segment_done(SegmentStore& shelf, const Entry& entry, uint64_t sequence, const std::string& path) = 0;
+    virtual void shelf_failed(SegmentStore& shelf, const std::string& path, const base::Error& error) = 0;
 
   protected:
-    ~ShelfHost() = default;
+    ~SegmentStoreHost() = default;
 };
 
 // What both kinds are made with.
-struct ShelfOptions {
+struct SegmentStoreOptions {
     std::string vhost;
     std::string root;      // hls_path
     std::string key_root;  // hls_key_file_path
@@ -57,10 +57,10 @@ struct ShelfOptions {
     std::shared_ptr<const live::StreamKey> stream{};
 };
 
-class Shelf {
+class SegmentStore {
   public:
     // The host lives until detach().
-    Shelf(ShelfHost& host, Names names, ShelfOptions options, const Index& index)
+    SegmentStore(SegmentStoreHost& host, Names names, SegmentStoreOptions options, const Index& index)
         : host_(&host),
           names_(std::move(names)),
           options_(std::move(options)),
@@ -69,13 +69,13 @@ class Shelf {
         window_.skip_to(options_.first_sequence);
         gap_ = options_.first_sequence > 0;
     }
-    virtual ~Shelf() = default;
-    Shelf(const Shelf&) = delete;
+    virtual ~SegmentStore() = default;
+    SegmentStore(const SegmentStore&) = delete;
 
     // One segment: open, write as often as need be, then seal or abandon.
     virtual void open() = 0;
     virtual base::Result<void> write(std::span<const uint8_t> bytes) = 0;
-    virtual void seal(Sealed sealed) = 0;
+    virtual void seal(SegmentInfo sealed) = 0;
     virtual void abandon() = 0;
 
     // The open segment cannot go on; the next one does not follow the one before.
@@ -107,7 +107,7 @@ class Shelf {
         bool new_key = false;
         bool new_map = false;
     };
-    Named name(const Sealed& sealed, uint64_t bytes);
+    Named name(const SegmentInfo& sealed, uint64_t bytes);
     // The next segment's key and map are written anew.
     void forget_shared() {
         last_key_.reset();
@@ -117,15 +117,15 @@ class Shelf {
     void note_gap() { gap_ = true; }
     // Of a segment that is complete: whether one before it was lost. Others that are complete may wait to be named
     // first, and they still follow one another. any_before: there are some, or a playlist.
-    void mark_loss(Sealed& sealed, bool any_before) {
+    void mark_loss(SegmentInfo& sealed, bool any_before) {
         sealed.discontinuity |= std::exchange(lost_, false) && any_before;
     }
-    void put_shared(const Named& named, const Sealed& sealed, bool in_memory);
+    void put_shared(const Named& named, const SegmentInfo& sealed, bool in_memory);
     Resource resource() const;
 
-    ShelfHost* host_;
+    SegmentStoreHost* host_;
     Names names_;
-    ShelfOptions options_;
+    SegmentStoreOptions options_;
     Index index_;
     Window window_;
     std::shared_ptr<const SegmentKey> last_key_;
@@ -136,6 +136,7 @@ class Shelf {
     bool lost_ = false;  // the segment before the one that is being written
 };
 
-std::shared_ptr<Shelf> make_memory_shelf(ShelfHost& host, Names names, ShelfOptions options, const Index& index);
+std::shared_ptr<SegmentStore> make_memory_shelf(SegmentStoreHost& host, Names names, SegmentStoreOptions options,
+                                                const Index& index);
 
 }  // namespace service::hls

@@ -1,4 +1,4 @@
-#include "service/hls/roll_text.h"
+#include "service/hls/stream_list_text.h"
 
 #include <fmt/format.h>
 
@@ -37,7 +37,7 @@ std::string unescaped(std::string_view text) {
 
 }  // namespace
 
-std::string write_roll(const std::vector<live::StreamKey>& streams) {
+std::string write_stream_list(const std::vector<live::StreamKey>& streams) {
     std::string text;
     for (const live::StreamKey& key : streams) {
         append_escaped(text, key.vhost);
@@ -50,10 +50,10 @@ std::string write_roll(const std::vector<live::StreamKey>& streams) {
     return text;
 }
 
-std::vector<live::StreamKey> read_roll(std::string_view text) {
+std::vector<live::StreamKey> read_stream_list(std::string_view text) {
     std::vector<live::StreamKey> streams;
     std::set<std::string_view> seen;
-    for (size_t end; streams.size() < kMostOnRoll && (end = text.find('\n')) != text.npos;
+    for (size_t end; streams.size() < kMaxListedStreams && (end = text.find('\n')) != text.npos;
          text.remove_prefix(end + 1)) {
         const std::string_view line = text.substr(0, end);
         const size_t app = line.find('\t');

@@ -1,8 +1,8 @@
 #pragma once
-// DiskShelf: segments as files. A segment grows under a temporary name; when it is complete its key and initialisation
-// segment are written, it gets its name, then the playlist is written anew and only then told. One segment after the
-// other, so that its number is known when it gets its name. Whatever moment the process ends at, the playlist on disk
-// names complete files only; the next run reads it and goes on behind it.
+// DiskSegmentStore: segments as files. A segment grows under a temporary name; when it is complete its key and
+// initialisation segment are written, it gets its name, then the playlist is written anew and only then told. One
+// segment after the other, so that its number is known when it gets its name. Whatever moment the process ends at, the
+// playlist on disk names complete files only; the next run reads it and goes on behind it.
 
 #include <deque>
 #include <functional>
@@ -11,18 +11,18 @@
 #include <string>
 
 #include "runtime/disk.h"
-#include "service/hls/shelf.h"
+#include "service/hls/segment_store.h"
 
 namespace service::hls {
 
-class DiskShelf final : public Shelf, public std::enable_shared_from_this<DiskShelf> {
+class DiskSegmentStore final : public SegmentStore, public std::enable_shared_from_this<DiskSegmentStore> {
   public:
     // Complete segments that wait for the one before to be named; a disk that is slower loses some.
-    static constexpr size_t kMostWaiting = 64;
+    static constexpr size_t kMaxWaiting = 64;
 
     // It waits for recover() with what it does.
-    DiskShelf(ShelfHost& host, Names names, ShelfOptions options, const Index& index);
-    ~DiskShelf() override;
+    DiskSegmentStore(SegmentStoreHost& host, Names names, SegmentStoreOptions options, const Index& index);
+    ~DiskSegmentStore() override;
 
     // Yields. Reads what an earlier run left and goes on from it, or deletes it; removes what was not complete.
     void recover();
@@ -31,7 +31,7 @@ class DiskShelf final : public Shelf, public std::enable_shared_from_this<DiskSh
 
     void open() override;
     base::Result<void> write(std::span<const uint8_t> bytes) override;
-    void seal(Sealed sealed) override;
+    void seal(SegmentInfo sealed) override;
     void abandon() override;
     void end_list() override;
     void tick(int64_t now_ms) override;
@@ -40,17 +40,17 @@ class DiskShelf final : public Shelf, public std::enable_shared_from_this<DiskSh
 
   private:
     struct Waiting {
-        Sealed sealed;
+        SegmentInfo sealed;
         std::unique_ptr<runtime::disk::AppendFile> file;
     };
     struct Found;
 
     void advance();
     void name_next();
-    void write_shared(const Sealed& sealed);
+    void write_shared(const SegmentInfo& sealed);
     runtime::disk::Done part_done();
     void named();
-    void add_named(const Sealed& sealed);
+    void add_named(const SegmentInfo& sealed);
     void drop_missing();
     void write_playlist(std::function<void(base::Result<void>)> then);
     void step_done();

@@ -1,4 +1,4 @@
-#include "service/hls/disk_shelf.h"
+#include "service/hls/disk_segment_store.h"
 
 #include "base/clock.h"
 #include "runtime/coroutine.h"
@@ -7,16 +7,16 @@ namespace service::hls {
 
 namespace disk = runtime::disk;
 
-DiskShelf::DiskShelf(ShelfHost& host, Names names, ShelfOptions options, const Index& index)
-    : Shelf(host, std::move(names), std::move(options), index),
+DiskSegmentStore::DiskSegmentStore(SegmentStoreHost& host, Names names, SegmentStoreOptions options, const Index& index)
+    : SegmentStore(host, std::move(names), std::move(options), index),
       owner_(options_.stream ? options_.stream->text() : std::string()),
       first_file_(static_cast<uint64_t>(base::wall_ms())) {}
 
-DiskShelf::~DiskShelf() { abandon(); }
+DiskSegmentStore::~DiskSegmentStore() { abandon(); }
 
 // ---- A segment that grows
 
-void DiskShelf::open() {
+void DiskSegmentStore::open() {
     abandon();
     // Players read it soon, and nobody before it is complete. It is opened at once all the same: that its directory has
     // gone must be noticed, for with it went the others.
@@ -25,10 +25,10 @@ void DiskShelf::open() {
                                  {.flush_ms = 3000, .cached = true, .first_buffer = buffer_bytes_, .owner = owner_});
 }
 
-base::Result<void> DiskShelf::write(std::span<const uint8_t> bytes) { return file_->append(bytes); }
+base::Result<void> DiskSegmentStore::write(std::span<const uint8_t> bytes) { return file_->append(bytes); }
 
-void DiskShelf::seal(Sealed sealed) {
-    if (waiting_.size() >= kMostWaiting) {
+void DiskSegmentStore::seal(SegmentInfo sealed) {
+    if (waiting_.size() >= kMaxWaiting) {
         std::string path = file_->path();
         lose();
         return fail(path, base::Error(base::Code::kLimit, "the disk does not keep up: too many segments wait for it"));
@@ -39,14 +39,14 @@ void DiskShelf::seal(Sealed sealed) {
     advance();
 }
 
-void DiskShelf::abandon() {
+void DiskSegmentStore::abandon() {
     if (file_) file_->discard();
     file_.reset();
 }
 
 // ---- One step after the other
 
-void DiskShelf::advance() {
+void DiskSegmentStore::advance() {
     if (recovering_ || busy_ || disposed_) return;
     if (!waiting_.empty()) {
         busy_ = true;
@@ -60,7 +60,7 @@ void DiskShelf::advance() {
     });
 }
 
-void DiskShelf::name_next() {
+void DiskSegmentStore::name_next() {
     Waiting& next = waiting_.front();
     naming_ = name(next.sealed, next.file->size());
     growing_path_ = next.file->path();
@@ -71,7 +71,7 @@ void DiskShelf::name_next() {
     next.file.reset();
 }
 
-void DiskShelf::write_shared(const Sealed& sealed) {
+void DiskSegmentStore::write_shared(const SegmentInfo& sealed) {
     if (naming_.new_key) {
         ++parts_;
         std::string bytes(sealed.key->bytes.begin(), sealed.key->bytes.end());
@@ -83,7 +83,7 @@ void DiskShelf::write_shared(const Sealed& sealed) {
     }
 }
 
-disk::Done DiskShelf::part_done() {
+disk::Done DiskSegmentStore::part_done() {
     return [self = shared_from_this()](base::Result<void> result) {
         if (!result && !self->part_error_) self->part_error_ = std::move(result.error());
         if (--self->parts_ == 0) self->named();
@@ -91,7 +91,7 @@ disk::Done DiskShelf::part_done() {
 }
 
 // The segment and what it needs are there, or something failed.
-void DiskShelf::named() {
+void DiskSegmentStore::named() {
     Waiting done = std::move(waiting_.front());
     waiting_.pop_front();
     const Entry& entry = naming_.entry;
@@ -113,7 +113,7 @@ void DiskShelf::named() {
     });
 }
 
-void DiskShelf::add_named(const Sealed& sealed) {
+void DiskSegmentStore::add_named(const SegmentInfo& sealed) {
     const Entry& entry = naming_.entry;
     Resource segment = resource();
     segment.root = options_.root;
@@ -131,7 +131,7 @@ void DiskShelf::add_named(const Sealed& sealed) {
     });
 }
 
-void DiskShelf::write_playlist(std::function<void(base::Result<void>)> then) {
+void DiskSegmentStore::write_playlist(std::function<void(base::Result<void>)> then) {
     rewrite_ = false;
     // An ended list is the last for a while.
     const auto write = window_.ended() ? &disk::write_file : &disk::rewrite_file;
@@ -145,26 +145,26 @@ void DiskShelf::write_playlist(std::function<void(base::Result<void>)> then) {
         owner_);
 }
 
-void DiskShelf::step_done() {
+void DiskSegmentStore::step_done() {
     busy_ = false;
     if (disposed_) return dispose();
     advance();
 }
 
-void DiskShelf::fail(const std::string& path, const base::Error& error) {
+void DiskSegmentStore::fail(const std::string& path, const base::Error& error) {
     if (host_ && !disposed_) host_->shelf_failed(*this, path, error);
 }
 
 // ---- Ends
 
-void DiskShelf::end_list() {
+void DiskSegmentStore::end_list() {
     if (window_.entries().empty()) return;
     window_.set_ended(true);
     rewrite_ = true;
     advance();
 }
 
-void DiskShelf::remove_files(const std::vector<std::string>& paths) {
+void DiskSegmentStore::remove_files(const std::vector<std::string>& paths) {
     for (const std::string& path : paths) {
         index_.erase(options_.vhost, path);
         if (!options_.cleanup) continue;
@@ -174,11 +174,11 @@ void DiskShelf::remove_files(const std::vector<std::string>& paths) {
 }
 
 // While the playlist on disk is an older one, what it names stays.
-void DiskShelf::tick(int64_t now_ms) {
+void DiskSegmentStore::tick(int64_t now_ms) {
     if (!busy_ && !recovering_ && playlist_good_) remove_files(window_.take_expired(now_ms));
 }
 
-void DiskShelf::dispose() {
+void DiskSegmentStore::dispose() {
     disposed_ = true;
     abandon();
     if (busy_ || recovering_) return;  // then, after that

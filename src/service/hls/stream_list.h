@@ -1,6 +1,7 @@
 #pragma once
-// Roll: which streams have HLS files on disk, in a small file, so that the next run knows what this one left there and
-// can dispose of it in time. The file is locked: two servers never share one. Every call to the system is a worker's.
+// StreamList: which streams have HLS files on disk, in a small file, so that the next run knows what this one left
+// there and can dispose of it in time. The file is locked: two servers never share one. Every call to the system is a
+// worker's.
 
 #include <functional>
 #include <memory>
@@ -8,13 +9,13 @@
 #include <vector>
 
 #include "base/result.h"
-#include "service/hls/roll_text.h"
+#include "service/hls/stream_list_text.h"
 
 namespace service::hls {
 
-class Roll {
+class StreamList {
   public:
-    explicit Roll(std::string path) : path_(std::move(path)) {}
+    explicit StreamList(std::string path) : path_(std::move(path)) {}
 
     // Yields. What an earlier run left; locks the file where there is one. An error (another server has it, no
     // permission): what this run leaves is not disposed of by the next.
