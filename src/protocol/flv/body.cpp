@@ -280,6 +280,15 @@ Result<bool> BodyParser::select_track(Cursor& c, Kind kind, bool multitrack) {
     return from != 0;
 }
 
+namespace {
+
+// What a publisher tells the server to do with metadata; never part of what is sent on.
+bool is_frame_command(const amf::Value& name) {
+    return name.string_or({}) == "@setDataFrame" || name.string_or({}) == "@clearDataFrame";
+}
+
+}  // namespace
+
 Result<Parsed> BodyParser::data(const Slice& body, int64_t timestamp, bool amf3) {
     Slice values = amf3 && !body.empty() && body[0] == 0 ? body.sub(1) : body;
     if (values.empty()) return fail(Code::kProtocol, "data message of 0 bytes");
@@ -290,6 +299,7 @@ Result<Parsed> BodyParser::data(const Slice& body, int64_t timestamp, bool amf3)
         values = values.sub(values.size() - reader.left());
         if (values.empty()) return nothing("@setDataFrame without data");
         name = TRY(amf::decode_amf0(reader), "the name of a data message");
+        if (is_frame_command(name)) return nothing("a command within @setDataFrame");
     }
     if (!name.is_string()) return fail(Code::kProtocol, "data message without a name");
     TRY(amf::decode_amf0_all(reader), fmt::format("data message '{}'", name.string_or({}).substr(0, 64)));

@@ -171,6 +171,9 @@ TEST(Body, NothingToPublish) {
         {8, "90 61632d33", "a sequence start of a codec that has none"},
         {18, "02 000f 40636c656172446174614672616d65", "@clearDataFrame"},
         {18, "02 000d 40736574446174614672616d65", "@setDataFrame without data"},
+        // Found by libFuzzer: what is written of it was not read again.
+        {18, "02 000d 40736574446174614672616d65 02 000d 40736574446174614672616d65 06",
+         "a command within @setDataFrame"},
         {22, "00", "a tag of another type"},
     };
     for (const NothingCase& c : cases) {

@@ -1,5 +1,6 @@
 // Any bytes to a receiver, and packets that were protected and then changed: nothing but what a sender made gets
-// through. First byte: profile, RTP or RTCP, and whether the rest is protected first; then what is changed and how.
+// through. What is never sealed here is opened with another key, since libFuzzer remembers sealed packets and tries
+// them. First byte: profile, RTP or RTCP, and whether the rest is protected first; then what is changed and how.
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -41,7 +42,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     srtp::Receiver receiver(profile, key);
     srtp::Sender sender(profile, key);
     if (!(data[0] & 4)) {
-        CHECK(!open(receiver, rtcp, {rest.begin(), rest.end()}));
+        srtp::MasterKey other;
+        other.key[0] = 1;
+        srtp::Receiver stranger(profile, other);
+        CHECK(!open(stranger, rtcp, {rest.begin(), rest.end()}));
         return 0;
     }
     Bytes sealed = protect(sender, rtcp, rest);
