@@ -86,9 +86,9 @@ HOT := src/protocol/rtmp/chunk_reader.cpp src/protocol/mp4/finisher.cpp src/prot
 BENCH_DIRS := $(sort $(patsubst %/,%,$(dir $(wildcard research/*/main.cpp research/floor/floor.cpp))))
 # What only some builds have stands in x_on.cpp; the others take x_off.cpp. PART=on|off, a word each.
 CONFIG_PLANTED := $(if $(filter on,$(CONFIG_DEBUG) $(CONFIG_SANITIZER) $(CONFIG_GPERF) $(CONFIG_GPROF) $(CONFIG_GCOV) $(CONFIG_VALGRIND)),on,off)
-CHOICES := server/cpu_profile=$(CONFIG_GCP) server/heap_profile=$(CONFIG_GMP) server/release_rate=$(CONFIG_GPERF) \
-    server/leak_check=$(CONFIG_GMC) server/sanitizer_log=$(CONFIG_SANITIZER_LOG) server/planted=$(CONFIG_PLANTED) \
-    runtime/memcheck=$(CONFIG_VALGRIND)
+CHOICES := server/builds/cpu_profile=$(CONFIG_GCP) server/builds/heap_profile=$(CONFIG_GMP) server/builds/release_rate=$(CONFIG_GPERF) \
+    server/builds/leak_check=$(CONFIG_GMC) server/builds/sanitizer_log=$(CONFIG_SANITIZER_LOG) server/builds/planted=$(CONFIG_PLANTED) \
+    runtime/loop/memcheck=$(CONFIG_VALGRIND)
 not_chosen := $(foreach c,$(CHOICES),src/$(firstword $(subst =, ,$(c)))_$(if $(filter %=on,$(c)),off,on).cpp)
 sources := $(sort $(filter-out $(not_chosen),$(shell find src research -name '*.cpp' 2>/dev/null)))
 dirs := $(sort $(patsubst %/,%,$(dir $(sources))))

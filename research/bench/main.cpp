@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "bench/command_line.h"
 #include "load/run.h"
-#include "runtime/coroutine.h"
+#include "runtime/loop/coroutine.h"
 
 namespace {
 

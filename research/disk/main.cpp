@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "runtime/coroutine.h"
-#include "runtime/disk.h"
+#include "runtime/disk/disk.h"
+#include "runtime/loop/coroutine.h"
 
 namespace {
 

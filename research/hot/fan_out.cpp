@@ -1,7 +1,7 @@
 #include "hot/fan_out.h"
 
-#include "live/rtmp_encoder.h"
-#include "runtime/coroutine.h"
+#include "live/fanout/rtmp_encoder.h"
+#include "runtime/loop/coroutine.h"
 
 namespace hot {
 

@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "live/registry.h"
-#include "live/stream.h"
-#include "live/viewer.h"
+#include "live/fanout/viewer.h"
+#include "live/hub/registry.h"
+#include "live/hub/stream.h"
 
 namespace hot {
 

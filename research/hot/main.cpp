@@ -13,7 +13,7 @@
 #include "hot/fan_out.h"
 #include "hot/material.h"
 #include "hot/rtp_fan_out.h"
-#include "live/rtmp_encoder.h"
+#include "live/fanout/rtmp_encoder.h"
 #include "media/aac.h"
 #include "media/h264.h"
 #include "protocol/amf/amf0.h"
@@ -22,7 +22,7 @@
 #include "protocol/mp4/fragment.h"
 #include "protocol/rtmp/chunk_reader.h"
 #include "protocol/ts/segment_muxer.h"
-#include "runtime/coroutine.h"
+#include "runtime/loop/coroutine.h"
 #include "service/http_live/encoders.h"
 
 namespace hot {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/coroutine.h"
+#include "runtime/loop/coroutine.h"
 
 namespace hot {
 

@@ -7,11 +7,11 @@
 #include <span>
 #include <vector>
 
-#include "live/registry.h"
-#include "live/rtp_lane.h"
+#include "live/hub/registry.h"
+#include "live/rtp/rtp_lane.h"
 #include "media/frame.h"
-#include "net/session.h"
-#include "service/rtc/player.h"
+#include "net/sessions/session.h"
+#include "service/rtc/media/player.h"
 
 namespace hot {
 

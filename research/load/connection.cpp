@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/shrink.h"
-#include "runtime/tcp.h"
+#include "runtime/socket/tcp.h"
 
 namespace load {
 

@@ -10,8 +10,8 @@
 #include "load/dialog.h"
 #include "load/ledger.h"
 #include "load/target.h"
-#include "runtime/byte_stream.h"
-#include "runtime/deadline.h"
+#include "runtime/loop/deadline.h"
+#include "runtime/socket/byte_stream.h"
 
 namespace load {
 

@@ -8,8 +8,8 @@
 #include "load/connection.h"
 #include "load/pacing.h"
 #include "load/script.h"
-#include "runtime/coroutine.h"
-#include "runtime/sync.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/sync.h"
 
 namespace load {
 

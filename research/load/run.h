@@ -11,9 +11,9 @@
 #include "load/ledger.h"
 #include "load/probe.h"
 #include "load/report.h"
-#include "runtime/coroutine.h"
-#include "runtime/signals.h"
-#include "runtime/sync.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/signals.h"
+#include "runtime/loop/sync.h"
 
 namespace load {
 

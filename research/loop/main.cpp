@@ -13,8 +13,8 @@
 #include <ctime>
 #include <vector>
 
-#include "runtime/coroutine.h"
-#include "runtime/tcp_stream.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/socket/tcp_stream.h"
 
 namespace {
 

@@ -11,15 +11,15 @@
 
 #include "base/result.h"
 #include "load/ledger.h"
-#include "net/http_client.h"
+#include "net/http/http_client.h"
 #include "protocol/dtls/context.h"
 #include "protocol/dtls/endpoint.h"
 #include "protocol/ice/client.h"
 #include "protocol/srtp/receiver.h"
 #include "protocol/srtp/sender.h"
 #include "rtcload/signalling.h"
-#include "runtime/coroutine.h"
-#include "runtime/udp.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/socket/udp.h"
 
 namespace rtcload {
 

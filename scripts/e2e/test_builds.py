@@ -1,5 +1,5 @@
 """The diagnostic builds: what ./configure says about them, and that each one finds the defect it is for. Each is started and
-its result is read by the lines that ./configure prints; the defects are planted (src/server/planted_on.cpp) and run in a
+its result is read by the lines that ./configure prints; the defects are planted (src/server/builds/planted_on.cpp) and run in a
 coroutine, so that the call stacks are a coroutine's."""
 
 import json
@@ -333,13 +333,13 @@ def test_gcov_counts_lines(planted, build):
     wait_planted(server)
     assert server.end(signal.SIGINT) == 0, server.output()
     code, text = builds.run(shlex.split(made.line("gcov", "read")), ROOT, 300)
-    assert code == 0 and re.search(r"^src/server/planted_on.cpp +\d+ +\d+ +\d+%", text, re.MULTILINE), text[-3000:]
+    assert code == 0 and re.search(r"^src/server/builds/planted_on.cpp +\d+ +\d+ +\d+%", text, re.MULTILINE), text[-3000:]
     assert (made.objs / "coverage/index.html").stat().st_size > 1000, "the lines should be written"
     code, text = builds.run(
-        ["gcovr", "-r", ".", "-f", "src/server/planted_on.cpp", "--json", "-", f"{made.objs}/obj/src/server"], ROOT
+        ["gcovr", "-r", ".", "-f", "src/server/builds/planted_on.cpp", "--json", "-", f"{made.objs}/obj/src/server/builds"], ROOT
     )
     lines = {line["line_number"]: line["count"] for line in json.loads(text)["files"][0]["lines"]}
-    source = (ROOT / "src/server/planted_on.cpp").read_text().splitlines()
+    source = (ROOT / "src/server/builds/planted_on.cpp").read_text().splitlines()
     counts = {
         what: lines[next(number for number, line in enumerate(source, 1) if what in line)]
         for what in ("new char[kBlock]", "blind[kBlock] = 'o'")

@@ -1,4 +1,4 @@
-"""The sanitizer build: that it names planted defects (src/server/planted_on.cpp) by their call stack within a coroutine, and
+"""The sanitizer build: that it names planted defects (src/server/builds/planted_on.cpp) by their call stack within a coroutine, and
 what --sanitizer-static and --sanitizer-log add."""
 
 import re

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "runtime/coroutine.h"
+#include "runtime/loop/coroutine.h"
 
 namespace net {
 

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "runtime/workers.h"
+#include "runtime/threads/workers.h"
 
 namespace server {
 

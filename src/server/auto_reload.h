@@ -5,8 +5,8 @@
 
 #include <memory>
 
-#include "runtime/coroutine.h"
-#include "runtime/file_watch.h"
+#include "runtime/disk/file_watch.h"
+#include "runtime/loop/coroutine.h"
 #include "server/reload.h"
 
 namespace server {

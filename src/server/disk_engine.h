@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "config/snapshot.h"
-#include "runtime/disk.h"
+#include "runtime/disk/disk.h"
 #include "server/module.h"
 
 namespace server {

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "runtime/cpu_slice.h"
+#include "runtime/loop/cpu_slice.h"
 
 namespace server {
 

@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "config/snapshot.h"
-#include "net/gate.h"
+#include "net/access/gate.h"
 #include "net/operations.h"
-#include "runtime/coroutine.h"
+#include "runtime/loop/coroutine.h"
 #include "server/module.h"
 
 namespace server {

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "config/snapshot.h"
-#include "runtime/coroutine.h"
+#include "runtime/loop/coroutine.h"
 #include "server/module.h"
 
 namespace server {

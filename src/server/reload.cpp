@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "config/diff.h"
-#include "runtime/coroutine.h"
-#include "runtime/workers.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/threads/workers.h"
 #include "server/directories.h"
 #include "server/log_setup.h"
 

@@ -10,7 +10,7 @@
 
 #include "config/snapshot.h"
 #include "net/operations.h"
-#include "runtime/sync.h"
+#include "runtime/loop/sync.h"
 #include "server/config_source.h"
 #include "server/lifecycle.h"
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "runtime/testing.h"
+#include "runtime/loop/testing.h"
 
 namespace server {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "config/snapshot.h"
 #include "net/operations.h"
-#include "runtime/coroutine.h"
-#include "runtime/signals.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/signals.h"
 #include "server/lifecycle.h"
 
 namespace server {

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "config/load.h"
-#include "runtime/testing.h"
+#include "runtime/loop/testing.h"
 
 namespace server {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "runtime/udp.h"
+#include "runtime/socket/udp.h"
 
 namespace server {
 

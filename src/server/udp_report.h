@@ -3,8 +3,8 @@
 // pithy_print_ms a line of what passed, while there is a UDP socket.
 
 #include "config/snapshot.h"
-#include "runtime/coroutine.h"
-#include "runtime/udp.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/socket/udp.h"
 #include "server/module.h"
 
 namespace server {

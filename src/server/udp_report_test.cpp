@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "base/log.h"
-#include "runtime/testing.h"
-#include "runtime/udp.h"
+#include "runtime/loop/testing.h"
+#include "runtime/socket/udp.h"
 
 namespace server {
 namespace {

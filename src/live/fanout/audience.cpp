@@ -1,13 +1,13 @@
-#include "live/audience.h"
+#include "live/fanout/audience.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/clock.h"
-#include "live/live_log.h"
-#include "live/stream.h"
-#include "live/viewer.h"
-#include "runtime/cpu_slice.h"
+#include "live/fanout/live_log.h"
+#include "live/fanout/viewer.h"
+#include "live/hub/stream.h"
+#include "runtime/loop/cpu_slice.h"
 
 namespace live {
 

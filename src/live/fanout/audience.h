@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/close_reason.h"
-#include "live/send_latency.h"
-#include "runtime/coroutine.h"
-#include "runtime/sync.h"
+#include "live/fanout/send_latency.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/sync.h"
 
 namespace live {
 

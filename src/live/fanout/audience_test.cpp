@@ -8,15 +8,15 @@
 #include <string>
 #include <vector>
 
-#include "live/live_log.h"
-#include "live/owner_testing.h"
-#include "live/registry.h"
-#include "live/stream.h"
-#include "live/testing.h"
-#include "live/viewer.h"
-#include "runtime/coroutine.h"
-#include "runtime/tcp_stream.h"
-#include "runtime/testing.h"
+#include "live/fanout/live_log.h"
+#include "live/fanout/viewer.h"
+#include "live/hub/owner_testing.h"
+#include "live/hub/registry.h"
+#include "live/hub/stream.h"
+#include "live/hub/testing.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/testing.h"
+#include "runtime/socket/tcp_stream.h"
 
 namespace live {
 namespace {

@@ -1,9 +1,9 @@
-#include "live/live_log.h"
+#include "live/fanout/live_log.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "live/stream.h"
+#include "live/hub/stream.h"
 
 namespace live {
 

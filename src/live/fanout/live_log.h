@@ -11,9 +11,9 @@
 #include <memory>
 #include <span>
 
-#include "live/audience.h"
-#include "live/stream_headers.h"
-#include "live/wire_encoder.h"
+#include "live/fanout/audience.h"
+#include "live/fanout/wire_encoder.h"
+#include "live/hub/stream_headers.h"
 
 namespace live {
 

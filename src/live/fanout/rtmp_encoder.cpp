@@ -1,4 +1,4 @@
-#include "live/rtmp_encoder.h"
+#include "live/fanout/rtmp_encoder.h"
 
 #include <fmt/core.h>
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "live/wire_encoder.h"
+#include "live/fanout/wire_encoder.h"
 
 namespace live {
 

@@ -1,8 +1,8 @@
-#include "live/rtmp_encoder.h"
+#include "live/fanout/rtmp_encoder.h"
 
 #include <gtest/gtest.h>
 
-#include "live/testing.h"
+#include "live/hub/testing.h"
 #include "protocol/rtmp/chunk_reader.h"
 
 namespace live {

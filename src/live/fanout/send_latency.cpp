@@ -1,4 +1,4 @@
-#include "live/send_latency.h"
+#include "live/fanout/send_latency.h"
 
 namespace live {
 

@@ -9,7 +9,7 @@
 #include <map>
 #include <string>
 
-#include "live/wire_encoder.h"
+#include "live/fanout/wire_encoder.h"
 
 namespace live {
 

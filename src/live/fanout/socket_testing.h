@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "runtime/byte_stream.h"
+#include "runtime/socket/byte_stream.h"
 
 namespace live::testing {
 

@@ -16,8 +16,8 @@
 #include "base/close_reason.h"
 #include "base/slice.h"
 #include "base/slim_vector.h"
-#include "live/wire_encoder.h"
-#include "runtime/byte_stream.h"
+#include "live/fanout/wire_encoder.h"
+#include "runtime/socket/byte_stream.h"
 
 namespace live {
 

@@ -1,4 +1,4 @@
-#include "live/viewer.h"
+#include "live/fanout/viewer.h"
 
 #include <gtest/gtest.h>
 
@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "live/live_log.h"
-#include "live/owner_testing.h"
-#include "live/registry.h"
-#include "live/socket_testing.h"
-#include "live/stream.h"
-#include "live/testing.h"
-#include "runtime/coroutine.h"
-#include "runtime/testing.h"
+#include "live/fanout/live_log.h"
+#include "live/fanout/socket_testing.h"
+#include "live/hub/owner_testing.h"
+#include "live/hub/registry.h"
+#include "live/hub/stream.h"
+#include "live/hub/testing.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/testing.h"
 
 namespace live {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/slice.h"
-#include "live/stream_headers.h"
+#include "live/hub/stream_headers.h"
 #include "media/frame.h"
 
 namespace live {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "live/stream.h"
+#include "live/hub/stream.h"
 
 namespace live {
 

@@ -1,4 +1,4 @@
-#include "live/health.h"
+#include "live/hub/health.h"
 
 namespace live {
 

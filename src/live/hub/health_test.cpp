@@ -1,9 +1,9 @@
-#include "live/health.h"
+#include "live/hub/health.h"
 
 #include <gtest/gtest.h>
 
-#include "live/send_latency.h"
-#include "live/testing.h"
+#include "live/fanout/send_latency.h"
+#include "live/hub/testing.h"
 
 namespace live {
 namespace {

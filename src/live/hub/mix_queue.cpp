@@ -1,4 +1,4 @@
-#include "live/mix_queue.h"
+#include "live/hub/mix_queue.h"
 
 #include <algorithm>
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <deque>
 
-#include "live/stream_memory.h"
+#include "live/hub/stream_memory.h"
 #include "media/frame.h"
 
 namespace live {

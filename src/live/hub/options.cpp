@@ -1,4 +1,4 @@
-#include "live/options.h"
+#include "live/hub/options.h"
 
 #include <cmath>
 

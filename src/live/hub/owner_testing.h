@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "live/stream.h"
+#include "live/hub/stream.h"
 
 namespace live::testing {
 

@@ -1,4 +1,4 @@
-#include "live/registry.h"
+#include "live/hub/registry.h"
 
 #include <algorithm>
 #include <functional>

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/ref.h"
-#include "live/stream.h"
-#include "runtime/coroutine.h"
-#include "runtime/log_limit.h"
+#include "live/hub/stream.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/log_limit.h"
 
 namespace live {
 

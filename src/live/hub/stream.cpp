@@ -1,13 +1,13 @@
-#include "live/stream.h"
+#include "live/hub/stream.h"
 
 #include <algorithm>
 #include <string_view>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "live/live_log.h"
-#include "live/registry.h"
-#include "live/rtp_lane.h"
+#include "live/fanout/live_log.h"
+#include "live/hub/registry.h"
+#include "live/rtp/rtp_lane.h"
 #include "protocol/flv/metadata.h"
 
 namespace live {

@@ -1,15 +1,15 @@
 // What a Stream holds in memory, and what it lets go of at its limit.
 
-#include "live/stream_memory.h"
+#include "live/hub/stream_memory.h"
 
 #include <algorithm>
 #include <vector>
 
 #include "base/log.h"
-#include "live/live_log.h"
-#include "live/registry.h"
-#include "live/rtp_lane.h"
-#include "live/stream.h"
+#include "live/fanout/live_log.h"
+#include "live/hub/registry.h"
+#include "live/hub/stream.h"
+#include "live/rtp/rtp_lane.h"
 
 namespace live {
 

@@ -1,4 +1,4 @@
-#include "live/stream.h"
+#include "live/hub/stream.h"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "live/live_log.h"
-#include "live/owner_testing.h"
-#include "live/registry.h"
-#include "live/testing.h"
+#include "live/fanout/live_log.h"
+#include "live/hub/owner_testing.h"
+#include "live/hub/registry.h"
+#include "live/hub/testing.h"
 
 namespace live {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "live/wire_encoder.h"
+#include "live/fanout/wire_encoder.h"
 
 namespace live::testing {
 

@@ -1,4 +1,4 @@
-#include "live/timeline.h"
+#include "live/hub/timeline.h"
 
 #include <algorithm>
 

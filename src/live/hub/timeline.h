@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "live/options.h"
+#include "live/hub/options.h"
 #include "media/codec.h"
 
 namespace live {

@@ -1,10 +1,10 @@
-#include "live/rtp_lane.h"
+#include "live/rtp/rtp_lane.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/clock.h"
-#include "live/stream.h"
+#include "live/hub/stream.h"
 
 namespace live {
 

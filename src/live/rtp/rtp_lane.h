@@ -12,11 +12,11 @@
 #include <span>
 #include <vector>
 
-#include "live/rtp_clock.h"
-#include "live/rtp_ring.h"
+#include "live/rtp/rtp_clock.h"
+#include "live/rtp/rtp_ring.h"
 #include "media/track.h"
-#include "runtime/coroutine.h"
-#include "runtime/sync.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/sync.h"
 
 namespace live {
 

@@ -1,4 +1,4 @@
-#include "live/rtp_lane.h"
+#include "live/rtp/rtp_lane.h"
 
 #include <memory>
 #include <optional>
@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "live/owner_testing.h"
-#include "live/stream.h"
-#include "runtime/testing.h"
+#include "live/hub/owner_testing.h"
+#include "live/hub/stream.h"
+#include "runtime/loop/testing.h"
 
 namespace live {
 namespace {

@@ -1,4 +1,4 @@
-#include "live/rtp_ring.h"
+#include "live/rtp/rtp_ring.h"
 
 #include <gtest/gtest.h>
 

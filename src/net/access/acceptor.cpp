@@ -1,6 +1,6 @@
-#include "net/acceptor.h"
+#include "net/access/acceptor.h"
 
-#include "runtime/log_limit.h"
+#include "runtime/loop/log_limit.h"
 
 namespace net {
 

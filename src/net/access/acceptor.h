@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "net/session.h"
-#include "runtime/coroutine.h"
-#include "runtime/tcp.h"
+#include "net/sessions/session.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/socket/tcp.h"
 
 namespace net {
 

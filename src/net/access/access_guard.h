@@ -2,8 +2,8 @@
 // AccessGuard: the rules of access_rules.h as a guard of the gate, for publish and play of every protocol. Never
 // yields.
 
-#include "net/access_rules.h"
-#include "net/gate.h"
+#include "net/access/access_rules.h"
+#include "net/access/gate.h"
 
 namespace net {
 

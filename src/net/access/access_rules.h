@@ -8,7 +8,7 @@
 #include "base/ip.h"
 #include "base/result.h"
 #include "config/snapshot.h"
-#include "net/gate.h"
+#include "net/access/gate.h"
 #include "protocol/http/headers.h"
 
 namespace net {

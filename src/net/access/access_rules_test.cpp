@@ -1,4 +1,4 @@
-#include "net/access_rules.h"
+#include "net/access/access_rules.h"
 
 #include <gtest/gtest.h>
 

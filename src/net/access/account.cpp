@@ -1,4 +1,4 @@
-#include "net/account.h"
+#include "net/access/account.h"
 
 #include <openssl/evp.h>
 

@@ -13,8 +13,8 @@
 #include <string_view>
 
 #include "base/ref.h"
-#include "net/session_type.h"
-#include "net/traffic.h"
+#include "net/sessions/session_type.h"
+#include "net/sessions/traffic.h"
 
 namespace net {
 

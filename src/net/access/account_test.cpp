@@ -1,11 +1,11 @@
-#include "net/account.h"
+#include "net/access/account.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "net/session.h"
-#include "runtime/testing.h"
+#include "net/sessions/session.h"
+#include "runtime/loop/testing.h"
 
 namespace net {
 namespace {

@@ -1,4 +1,4 @@
-#include "net/address_limiter.h"
+#include "net/access/address_limiter.h"
 
 #include <gtest/gtest.h>
 

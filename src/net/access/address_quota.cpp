@@ -1,10 +1,10 @@
-#include "net/address_quota.h"
+#include "net/access/address_quota.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 
-#include "net/address_limiter.h"
+#include "net/access/address_limiter.h"
 
 namespace net {
 

@@ -1,4 +1,4 @@
-#include "net/admission.h"
+#include "net/access/admission.h"
 
 #include <fmt/core.h>
 

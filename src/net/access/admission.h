@@ -12,9 +12,9 @@
 
 #include "base/ip.h"
 #include "base/result.h"
-#include "net/address_limiter.h"
-#include "net/address_quota.h"
-#include "net/spare.h"
+#include "net/access/address_limiter.h"
+#include "net/access/address_quota.h"
+#include "net/access/spare.h"
 
 namespace net {
 

@@ -1,4 +1,4 @@
-#include "net/auth.h"
+#include "net/access/auth.h"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -7,7 +7,7 @@
 #include <initializer_list>
 
 #include "base/ip.h"
-#include "net/access_rules.h"
+#include "net/access/access_rules.h"
 
 namespace net {
 namespace {

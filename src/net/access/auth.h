@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "config/snapshot.h"
-#include "net/http_exchange.h"
+#include "net/http/http_exchange.h"
 
 namespace net {
 

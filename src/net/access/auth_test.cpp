@@ -1,4 +1,4 @@
-#include "net/auth.h"
+#include "net/access/auth.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-#include "net/file_access.h"
+#include "net/access/file_access.h"
 
-#include "net/access_rules.h"
-#include "net/http_visitor.h"
+#include "net/access/access_rules.h"
+#include "net/http/http_visitor.h"
 
 namespace net {
 

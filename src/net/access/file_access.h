@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "config/snapshot.h"
-#include "net/file_owners.h"
-#include "net/gate.h"
-#include "net/http_exchange.h"
+#include "net/access/file_owners.h"
+#include "net/access/gate.h"
+#include "net/http/http_exchange.h"
 
 namespace net {
 

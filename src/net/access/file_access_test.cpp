@@ -1,4 +1,4 @@
-#include "net/file_access.h"
+#include "net/access/file_access.h"
 
 #include <gtest/gtest.h>
 #include <sys/xattr.h>
@@ -7,12 +7,12 @@
 #include <filesystem>
 #include <fstream>
 
-#include "net/access_guard.h"
-#include "net/http_server.h"
-#include "net/http_testing.h"
-#include "net/signed_urls.h"
-#include "net/static_files.h"
-#include "runtime/testing.h"
+#include "net/access/access_guard.h"
+#include "net/access/signed_urls.h"
+#include "net/http/http_server.h"
+#include "net/http/http_testing.h"
+#include "net/http/static_files.h"
+#include "runtime/loop/testing.h"
 
 namespace net {
 namespace {

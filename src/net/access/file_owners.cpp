@@ -1,11 +1,11 @@
-#include "net/file_owners.h"
+#include "net/access/file_owners.h"
 
 #include <algorithm>
 #include <filesystem>
 
 #include "base/clock.h"
 #include "config/path_match.h"
-#include "net/access_rules.h"
+#include "net/access/access_rules.h"
 
 namespace net {
 

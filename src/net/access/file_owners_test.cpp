@@ -1,4 +1,4 @@
-#include "net/file_owners.h"
+#include "net/access/file_owners.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "net/gate.h"
+#include "net/access/gate.h"
 
 #include <algorithm>
 
-#include "runtime/log_limit.h"
+#include "runtime/loop/log_limit.h"
 
 namespace net {
 

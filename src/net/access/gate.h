@@ -12,8 +12,8 @@
 
 #include "base/result.h"
 #include "config/snapshot.h"
-#include "net/session.h"
-#include "runtime/byte_stream.h"
+#include "net/sessions/session.h"
+#include "runtime/socket/byte_stream.h"
 
 namespace net {
 

@@ -1,4 +1,4 @@
-#include "net/gate.h"
+#include "net/access/gate.h"
 
 #include <gtest/gtest.h>
 

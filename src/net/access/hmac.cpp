@@ -1,4 +1,4 @@
-#include "net/hmac.h"
+#include "net/access/hmac.h"
 
 #include <fmt/format.h>
 #include <openssl/crypto.h>

@@ -1,4 +1,4 @@
-#include "net/hmac.h"
+#include "net/access/hmac.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "net/signed_urls.h"
+#include "net/access/signed_urls.h"
 
 #include <fmt/format.h>
 
 #include <charconv>
 
 #include "base/clock.h"
-#include "net/hmac.h"
+#include "net/access/hmac.h"
 #include "protocol/http/url.h"
 
 namespace net {

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "net/gate.h"
+#include "net/access/gate.h"
 
 namespace net {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/result.h"
-#include "net/signed_urls.h"
+#include "net/access/signed_urls.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     config::VhostSignedUrls options;

@@ -1,8 +1,8 @@
-#include "net/signed_urls.h"
+#include "net/access/signed_urls.h"
 
 #include <gtest/gtest.h>
 
-#include "net/hmac.h"
+#include "net/access/hmac.h"
 
 namespace net {
 namespace {

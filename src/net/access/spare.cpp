@@ -1,4 +1,4 @@
-#include "net/spare.h"
+#include "net/access/spare.h"
 
 namespace net {
 

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "net/auth.h"
-#include "net/http_router.h"
+#include "net/access/auth.h"
+#include "net/http/http_router.h"
 
 namespace net {
 

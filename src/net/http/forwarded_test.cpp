@@ -1,4 +1,4 @@
-#include "net/forwarded.h"
+#include "net/http/forwarded.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "net/http_client.h"
+#include "net/http/http_client.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "protocol/http/response_parser.h"
-#include "runtime/tcp.h"
-#include "runtime/workers.h"
+#include "runtime/socket/tcp.h"
+#include "runtime/threads/workers.h"
 
 namespace net {
 

@@ -17,10 +17,10 @@
 #include "base/result.h"
 #include "protocol/http/message.h"
 #include "protocol/http/url.h"
-#include "runtime/byte_stream.h"
-#include "runtime/coroutine.h"
-#include "runtime/deadline.h"
-#include "runtime/tls.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/deadline.h"
+#include "runtime/socket/byte_stream.h"
+#include "runtime/socket/tls.h"
 
 namespace net {
 

@@ -1,9 +1,9 @@
-#include "net/http_client.h"
+#include "net/http/http_client.h"
 
 #include <gtest/gtest.h>
 
-#include "runtime/tcp.h"
-#include "runtime/testing.h"
+#include "runtime/loop/testing.h"
+#include "runtime/socket/tcp.h"
 
 namespace net {
 namespace {

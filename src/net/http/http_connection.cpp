@@ -1,13 +1,13 @@
-#include "net/http_connection.h"
+#include "net/http/http_connection.h"
 
 #include <fmt/core.h>
 
 #include "base/log.h"
 #include "base/shrink.h"
-#include "net/forwarded.h"
+#include "net/http/forwarded.h"
 #include "protocol/http/date.h"
 #include "protocol/http/response_head.h"
-#include "runtime/log_limit.h"
+#include "runtime/loop/log_limit.h"
 
 namespace net {
 

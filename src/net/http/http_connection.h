@@ -5,10 +5,10 @@
 #include <memory>
 #include <string>
 
-#include "net/http_exchange.h"
-#include "net/http_server.h"
+#include "net/http/http_exchange.h"
+#include "net/http/http_server.h"
 #include "protocol/http/request_parser.h"
-#include "runtime/coroutine.h"
+#include "runtime/loop/coroutine.h"
 
 namespace net {
 

@@ -1,4 +1,4 @@
-#include "net/http_exchange.h"
+#include "net/http/http_exchange.h"
 
 #include <fmt/core.h>
 

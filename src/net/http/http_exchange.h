@@ -13,9 +13,9 @@
 
 #include "base/result.h"
 #include "base/slice.h"
-#include "net/session.h"
+#include "net/sessions/session.h"
 #include "protocol/http/message.h"
-#include "runtime/byte_stream.h"
+#include "runtime/socket/byte_stream.h"
 
 namespace net {
 

@@ -2,7 +2,7 @@
 // The options of an HTTP server, from the section of the configuration that it has: http_server or http_api.
 
 #include "config/snapshot.h"
-#include "net/http_server.h"
+#include "net/http/http_server.h"
 
 namespace net {
 

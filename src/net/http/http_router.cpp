@@ -1,4 +1,4 @@
-#include "net/http_router.h"
+#include "net/http/http_router.h"
 
 #include <algorithm>
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "net/http_exchange.h"
+#include "net/http/http_exchange.h"
 
 namespace net {
 

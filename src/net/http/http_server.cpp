@@ -1,9 +1,9 @@
-#include "net/http_server.h"
+#include "net/http/http_server.h"
 
 #include <algorithm>
 
 #include "base/clock.h"
-#include "net/http_connection.h"
+#include "net/http/http_connection.h"
 
 namespace net {
 

@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "base/ip.h"
-#include "net/acceptor.h"
-#include "net/http_exchange.h"
-#include "net/http_router.h"
-#include "net/session.h"
+#include "net/access/acceptor.h"
+#include "net/http/http_exchange.h"
+#include "net/http/http_router.h"
+#include "net/sessions/session.h"
 #include "protocol/http/message.h"
-#include "runtime/coroutine.h"
-#include "runtime/tls.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/socket/tls.h"
 
 namespace net {
 

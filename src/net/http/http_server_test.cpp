@@ -1,4 +1,4 @@
-#include "net/http_server.h"
+#include "net/http/http_server.h"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -6,10 +6,10 @@
 #include <future>
 
 #include "base/clock.h"
-#include "net/http_testing.h"
-#include "net/static_files.h"
-#include "runtime/testing.h"
-#include "runtime/workers.h"
+#include "net/http/http_testing.h"
+#include "net/http/static_files.h"
+#include "runtime/loop/testing.h"
+#include "runtime/threads/workers.h"
 
 namespace net {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "protocol/http/response_parser.h"
-#include "runtime/byte_stream.h"
-#include "runtime/tcp.h"
+#include "runtime/socket/byte_stream.h"
+#include "runtime/socket/tcp.h"
 
 namespace net::testing {
 

@@ -1,9 +1,9 @@
-#include "net/http_visitor.h"
+#include "net/http/http_visitor.h"
 
 #include <fmt/format.h>
 
 #include "base/clock.h"
-#include "net/access_rules.h"
+#include "net/access/access_rules.h"
 
 namespace net {
 

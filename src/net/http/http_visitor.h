@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "net/gate.h"
-#include "net/http_exchange.h"
+#include "net/access/gate.h"
+#include "net/http/http_exchange.h"
 
 namespace net {
 

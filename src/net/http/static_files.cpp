@@ -1,4 +1,4 @@
-#include "net/static_files.h"
+#include "net/http/static_files.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -11,13 +11,13 @@
 #include <memory>
 #include <vector>
 
-#include "net/file_access.h"
+#include "net/access/file_access.h"
 #include "protocol/http/conditional.h"
 #include "protocol/http/date.h"
 #include "protocol/http/mime.h"
 #include "protocol/http/range.h"
-#include "runtime/file_owner.h"
-#include "runtime/workers.h"
+#include "runtime/disk/file_owner.h"
+#include "runtime/threads/workers.h"
 
 namespace net {
 

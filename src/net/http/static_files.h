@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "net/http_exchange.h"
+#include "net/http/http_exchange.h"
 
 namespace net {
 

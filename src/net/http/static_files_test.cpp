@@ -1,4 +1,4 @@
-#include "net/static_files.h"
+#include "net/http/static_files.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "net/http_server.h"
-#include "net/http_testing.h"
-#include "runtime/testing.h"
+#include "net/http/http_server.h"
+#include "net/http/http_testing.h"
+#include "runtime/loop/testing.h"
 
 namespace net {
 namespace {

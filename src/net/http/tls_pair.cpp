@@ -1,10 +1,10 @@
-#include "net/tls_pair.h"
+#include "net/http/tls_pair.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "base/log.h"
-#include "runtime/workers.h"
+#include "runtime/threads/workers.h"
 
 namespace net {
 namespace {

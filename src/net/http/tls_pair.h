@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "runtime/tls.h"
+#include "runtime/socket/tls.h"
 
 namespace net {
 

@@ -1,4 +1,4 @@
-#include "net/closed_sessions.h"
+#include "net/sessions/closed_sessions.h"
 
 #include "base/result.h"
 

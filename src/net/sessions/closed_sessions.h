@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/close_reason.h"
-#include "net/session_type.h"
-#include "net/traffic.h"
+#include "net/sessions/session_type.h"
+#include "net/sessions/traffic.h"
 
 namespace net {
 

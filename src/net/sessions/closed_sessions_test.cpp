@@ -1,11 +1,11 @@
-#include "net/closed_sessions.h"
+#include "net/sessions/closed_sessions.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "base/result.h"
-#include "net/session.h"
+#include "net/sessions/session.h"
 
 namespace net {
 namespace {

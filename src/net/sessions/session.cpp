@@ -1,4 +1,4 @@
-#include "net/session.h"
+#include "net/sessions/session.h"
 
 #include <algorithm>
 #include <cstring>
@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "runtime/cpu_slice.h"
+#include "runtime/loop/cpu_slice.h"
 
 namespace net {
 

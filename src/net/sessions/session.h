@@ -15,10 +15,10 @@
 #include "base/ip.h"
 #include "base/ref.h"
 #include "base/result.h"
-#include "net/account.h"
-#include "net/admission.h"
-#include "net/closed_sessions.h"
-#include "net/session_type.h"
+#include "net/access/account.h"
+#include "net/access/admission.h"
+#include "net/sessions/closed_sessions.h"
+#include "net/sessions/session_type.h"
 
 namespace net {
 

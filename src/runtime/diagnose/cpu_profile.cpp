@@ -1,4 +1,4 @@
-#include "runtime/cpu_profile.h"
+#include "runtime/diagnose/cpu_profile.h"
 
 #include <unistd.h>
 
@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "runtime/coroutine.h"
-#include "runtime/sampler.h"
+#include "runtime/diagnose/sampler.h"
+#include "runtime/loop/coroutine.h"
 
 namespace runtime {
 namespace {

@@ -1,11 +1,11 @@
-#include "runtime/cpu_profile.h"
+#include "runtime/diagnose/cpu_profile.h"
 
 #include <cstring>
 
-#include "runtime/cpu_slice.h"
-#include "runtime/symbols.h"
-#include "runtime/sync.h"
-#include "runtime/testing.h"
+#include "runtime/diagnose/symbols.h"
+#include "runtime/loop/cpu_slice.h"
+#include "runtime/loop/sync.h"
+#include "runtime/loop/testing.h"
 
 namespace runtime {
 namespace {

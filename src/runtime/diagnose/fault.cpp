@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "base/log.h"
-#include "runtime/coroutine_state.h"
+#include "runtime/loop/coroutine_state.h"
 
 namespace runtime::detail {
 

@@ -1,8 +1,8 @@
-#include "runtime/frames.h"
+#include "runtime/diagnose/frames.h"
 
 #include <ucontext.h>
 
-#include "runtime/memcheck.h"
+#include "runtime/loop/memcheck.h"
 
 // The linker's: where the program's code begins and ends.
 extern "C" const char __executable_start;

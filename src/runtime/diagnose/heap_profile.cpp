@@ -1,11 +1,11 @@
-#include "runtime/heap_profile.h"
+#include "runtime/diagnose/heap_profile.h"
 
 #include <dlfcn.h>
 
 #include <cstdlib>
 #include <memory>
 
-#include "runtime/coroutine.h"
+#include "runtime/loop/coroutine.h"
 
 namespace runtime {
 namespace {

@@ -1,4 +1,4 @@
-#include "net/machine.h"
+#include "runtime/diagnose/machine.h"
 
 #include <unistd.h>
 
@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 
-namespace net {
+namespace runtime {
 
 namespace {
 
@@ -210,4 +210,4 @@ Machine read_machine() {
     return machine;
 }
 
-}  // namespace net
+}  // namespace runtime

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace net {
+namespace runtime {
 
 // /proc/stat's first line, in ticks of 10 ms.
 struct CpuTimes {
@@ -69,4 +69,4 @@ struct Machine {
 };
 Machine read_machine();
 
-}  // namespace net
+}  // namespace runtime

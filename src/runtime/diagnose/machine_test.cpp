@@ -1,8 +1,8 @@
-#include "net/machine.h"
+#include "runtime/diagnose/machine.h"
 
 #include <gtest/gtest.h>
 
-namespace net {
+namespace runtime {
 namespace {
 
 TEST(Machine, CpuTimes) {
@@ -83,4 +83,4 @@ TEST(Machine, ThisOne) {
 }
 
 }  // namespace
-}  // namespace net
+}  // namespace runtime

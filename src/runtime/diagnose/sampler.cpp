@@ -1,9 +1,9 @@
-#include "runtime/sampler.h"
+#include "runtime/diagnose/sampler.h"
 
 #include <atomic>
 #include <cerrno>
 
-#include "runtime/coroutine_state.h"
+#include "runtime/loop/coroutine_state.h"
 
 namespace runtime::detail {
 namespace {

@@ -6,7 +6,7 @@
 #include <csignal>
 #include <span>
 
-#include "runtime/frames.h"
+#include "runtime/diagnose/frames.h"
 
 namespace runtime::detail {
 

@@ -1,4 +1,4 @@
-#include "runtime/symbols.h"
+#include "runtime/diagnose/symbols.h"
 
 #include <cxxabi.h>
 #include <dlfcn.h>
@@ -16,8 +16,8 @@
 #include <span>
 
 #include "base/shrink.h"
-#include "runtime/frames.h"
-#include "runtime/immortal.h"
+#include "runtime/diagnose/frames.h"
+#include "runtime/loop/immortal.h"
 
 namespace runtime {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/watchdog.h"
+#include "runtime/diagnose/watchdog.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -17,12 +17,12 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "runtime/coroutine.h"
-#include "runtime/coroutine_state.h"
-#include "runtime/reactor.h"
-#include "runtime/sampler.h"
-#include "runtime/services.h"
-#include "runtime/symbols.h"
+#include "runtime/diagnose/sampler.h"
+#include "runtime/diagnose/symbols.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/coroutine_state.h"
+#include "runtime/loop/reactor.h"
+#include "runtime/loop/services.h"
 
 namespace runtime {
 namespace detail {
@@ -310,12 +310,6 @@ Watchdog* watchdog = nullptr;  // owned; exit() leaves it and its thread alone
 
 }  // namespace
 
-void stop_watchdog() {
-    if (!watchdog) return;
-    watchdog->stop();
-    std::unique_ptr<Watchdog>(std::exchange(watchdog, nullptr)).reset();
-}
-
 }  // namespace detail
 
 std::string_view stall_cause_name(StallCause cause) {
@@ -372,6 +366,10 @@ base::Result<void> watch_stalls(int64_t warn_ms) {
     auto fresh = std::make_unique<detail::Watchdog>();
     TRY(fresh->start(warn_ms), "the watchdog");
     detail::watchdog = fresh.release();
+    detail::stop_at_shutdown(detail::Service::kWatchdog, [] {
+        detail::watchdog->stop();
+        std::unique_ptr<detail::Watchdog>(std::exchange(detail::watchdog, nullptr)).reset();
+    });
     return {};
 }
 

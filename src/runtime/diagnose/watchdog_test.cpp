@@ -1,9 +1,9 @@
-#include "runtime/watchdog.h"
+#include "runtime/diagnose/watchdog.h"
 
 #include <unistd.h>
 
-#include "runtime/cpu_slice.h"
-#include "runtime/testing.h"
+#include "runtime/loop/cpu_slice.h"
+#include "runtime/loop/testing.h"
 
 namespace runtime {
 namespace {

@@ -17,7 +17,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "runtime/deadline.h"
+#include "runtime/loop/deadline.h"
 
 namespace runtime::disk {
 

@@ -1,4 +1,4 @@
-#include "runtime/disk_buffers.h"
+#include "runtime/disk/disk_buffers.h"
 
 #include <algorithm>
 #include <cstdlib>

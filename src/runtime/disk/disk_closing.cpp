@@ -1,4 +1,4 @@
-#include "runtime/disk_closing.h"
+#include "runtime/disk/disk_closing.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,8 +8,8 @@
 #include <cstdio>
 #include <functional>
 
-#include "runtime/disk_engine.h"
-#include "runtime/file_owner.h"
+#include "runtime/disk/disk_engine.h"
+#include "runtime/disk/file_owner.h"
 
 namespace runtime::disk {
 namespace {

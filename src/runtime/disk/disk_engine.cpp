@@ -1,4 +1,4 @@
-#include "runtime/disk_engine.h"
+#include "runtime/disk/disk_engine.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/log.h"
-#include "runtime/disk_file.h"
-#include "runtime/services.h"
+#include "runtime/disk/disk_file.h"
+#include "runtime/loop/services.h"
 
 namespace runtime::disk {
 namespace {
@@ -234,6 +234,10 @@ base::Result<void> start(const Settings& settings) {
     auto fresh = std::make_unique<Engine>();
     TRY(fresh->start(settings));
     the_engine = fresh.release();
+    detail::stop_at_shutdown(detail::Service::kDisk, [] {
+        the_engine->stop();
+        std::unique_ptr<Engine>(std::exchange(the_engine, nullptr)).reset();
+    });
     return {};
 }
 
@@ -247,14 +251,3 @@ base::Result<void> drain(Deadline deadline) {
 void set_fault(std::unique_ptr<Fault> fault) { engine().set_fault(std::move(fault)); }
 
 }  // namespace runtime::disk
-
-namespace runtime::detail {
-
-void stop_disk() {
-    using disk::the_engine;
-    if (!the_engine) return;
-    the_engine->stop();
-    std::unique_ptr<disk::Engine>(std::exchange(the_engine, nullptr)).reset();
-}
-
-}  // namespace runtime::detail

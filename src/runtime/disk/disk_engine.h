@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "runtime/coroutine.h"
-#include "runtime/disk.h"
-#include "runtime/disk_buffers.h"
-#include "runtime/disk_paths.h"
-#include "runtime/sync.h"
-#include "runtime/thread_pool.h"
+#include "runtime/disk/disk.h"
+#include "runtime/disk/disk_buffers.h"
+#include "runtime/disk/disk_paths.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/sync.h"
+#include "runtime/threads/thread_pool.h"
 
 namespace runtime::disk {
 

@@ -8,7 +8,7 @@
 #include <charconv>
 
 #include "base/log.h"
-#include "runtime/disk_engine.h"
+#include "runtime/disk/disk_engine.h"
 
 namespace runtime::disk {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/disk_file.h"
+#include "runtime/disk/disk_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/disk_closing.h"
-#include "runtime/disk_engine.h"
+#include "runtime/disk/disk_closing.h"
+#include "runtime/disk/disk_engine.h"
 
 namespace runtime::disk {
 

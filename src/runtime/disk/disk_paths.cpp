@@ -1,4 +1,4 @@
-#include "runtime/disk_paths.h"
+#include "runtime/disk/disk_paths.h"
 
 #include <algorithm>
 

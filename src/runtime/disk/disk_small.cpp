@@ -7,9 +7,9 @@
 #include <cstdio>
 #include <utility>
 
-#include "runtime/disk_closing.h"
-#include "runtime/disk_engine.h"
-#include "runtime/file_owner.h"
+#include "runtime/disk/disk_closing.h"
+#include "runtime/disk/disk_engine.h"
+#include "runtime/disk/file_owner.h"
 
 namespace runtime::disk {
 namespace {

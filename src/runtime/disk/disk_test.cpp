@@ -1,4 +1,4 @@
-#include "runtime/disk.h"
+#include "runtime/disk/disk.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -14,12 +14,12 @@
 #include <random>
 #include <set>
 
-#include "runtime/coroutine.h"
-#include "runtime/disk_buffers.h"
-#include "runtime/reactor.h"
-#include "runtime/services.h"
-#include "runtime/sync.h"
-#include "runtime/testing.h"
+#include "runtime/disk/disk_buffers.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/reactor.h"
+#include "runtime/loop/services.h"
+#include "runtime/loop/sync.h"
+#include "runtime/loop/testing.h"
 
 namespace runtime::disk {
 namespace {
@@ -83,12 +83,12 @@ class DiskTest : public ::testing::TestWithParam<Backend> {
         EXPECT_TRUE(ok(drain(Deadline::in_ms(60'000))));
         EXPECT_EQ(status().bytes_in_flight, 0u);
         EXPECT_EQ(status().files_open, 0u);
-        detail::stop_disk();
+        detail::stop_services();
         std::filesystem::remove_all(root_);
     }
     // Ends the engine that may run, and starts one by settings_.
     void restart() {
-        detail::stop_disk();
+        detail::stop_services();
         auto started = start(settings_);
         if (!started && started.error().code() == base::Code::kRefused)
             GTEST_SKIP() << "this system refuses the backend: " << started.error().text();
@@ -564,12 +564,12 @@ TEST(DiskFaultTest, WordsAreRead) {
 
 TEST(DiskFaultTest, WordsInTheEnvironmentThatMeanNothingAreAnError) {
     runtime::testing::start_loop_once();
-    detail::stop_disk();
+    detail::stop_services();
     setenv("DISK_FAULT", "op=none", 1);
     EXPECT_TRUE(failed_with(start({}), base::Code::kConfig));
     unsetenv("DISK_FAULT");
     EXPECT_TRUE(ok(start({})));
-    detail::stop_disk();
+    detail::stop_services();
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 
 #include <cerrno>
 
-#include "runtime/disk_engine.h"
-#include "runtime/disk_file.h"
+#include "runtime/disk/disk_engine.h"
+#include "runtime/disk/disk_file.h"
 
 namespace runtime::disk {
 namespace {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/log.h"
-#include "runtime/disk_engine.h"
-#include "runtime/disk_file.h"
+#include "runtime/disk/disk_engine.h"
+#include "runtime/disk/disk_file.h"
 
 namespace runtime::disk {
 namespace {

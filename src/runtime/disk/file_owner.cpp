@@ -1,4 +1,4 @@
-#include "runtime/file_owner.h"
+#include "runtime/disk/file_owner.h"
 
 #include <sys/xattr.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/file_watch.h"
+#include "runtime/disk/file_watch.h"
 
 #include <sys/inotify.h>
 #include <unistd.h>
@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <set>
 
-#include "runtime/reactor.h"
-#include "runtime/sync.h"
+#include "runtime/loop/reactor.h"
+#include "runtime/loop/sync.h"
 
 namespace runtime {
 namespace {

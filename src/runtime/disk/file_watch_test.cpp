@@ -1,4 +1,4 @@
-#include "runtime/file_watch.h"
+#include "runtime/disk/file_watch.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "runtime/testing.h"
+#include "runtime/loop/testing.h"
 
 namespace runtime {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/coroutine.h"
+#include "runtime/loop/coroutine.h"
 
 #include <pthread.h>
 #include <sys/random.h>
@@ -7,11 +7,11 @@
 #include <map>
 
 #include "base/log.h"
-#include "runtime/coroutine_state.h"
-#include "runtime/cpu_slice.h"
-#include "runtime/immortal.h"
-#include "runtime/reactor.h"
-#include "runtime/services.h"
+#include "runtime/loop/coroutine_state.h"
+#include "runtime/loop/cpu_slice.h"
+#include "runtime/loop/immortal.h"
+#include "runtime/loop/reactor.h"
+#include "runtime/loop/services.h"
 
 namespace runtime {
 namespace detail {

@@ -10,7 +10,7 @@
 
 #include "base/ref.h"
 #include "base/result.h"
-#include "runtime/deadline.h"
+#include "runtime/loop/deadline.h"
 
 namespace runtime {
 

@@ -1,9 +1,9 @@
 #include <array>
 
 #include "base/clock.h"
-#include "runtime/coroutine.h"
-#include "runtime/coroutine_state.h"
-#include "runtime/frames.h"
+#include "runtime/diagnose/frames.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/coroutine_state.h"
 
 namespace runtime {
 namespace {

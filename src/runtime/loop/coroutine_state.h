@@ -9,10 +9,10 @@
 
 #include "base/ref.h"
 #include "base/result.h"
-#include "runtime/deadline.h"
-#include "runtime/pulse.h"
-#include "runtime/stack.h"
-#include "runtime/sync.h"
+#include "runtime/loop/deadline.h"
+#include "runtime/loop/pulse.h"
+#include "runtime/loop/stack.h"
+#include "runtime/loop/sync.h"
 
 namespace runtime::detail {
 

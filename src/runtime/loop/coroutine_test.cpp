@@ -1,4 +1,4 @@
-#include "runtime/coroutine.h"
+#include "runtime/loop/coroutine.h"
 
 #include <execinfo.h>
 #include <sys/mman.h>
@@ -9,10 +9,10 @@
 #include <thread>
 
 #include "base/log.h"
-#include "runtime/coroutine_state.h"
-#include "runtime/stream_testing.h"
-#include "runtime/sync.h"
-#include "runtime/testing.h"
+#include "runtime/loop/coroutine_state.h"
+#include "runtime/loop/sync.h"
+#include "runtime/loop/testing.h"
+#include "runtime/socket/stream_testing.h"
 
 namespace runtime {
 namespace {

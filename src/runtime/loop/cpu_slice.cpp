@@ -1,10 +1,10 @@
-#include "runtime/cpu_slice.h"
+#include "runtime/loop/cpu_slice.h"
 
 #include <ctime>
 
 #include "base/clock.h"
-#include "runtime/coroutine.h"
-#include "runtime/pulse.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/pulse.h"
 
 namespace runtime {
 

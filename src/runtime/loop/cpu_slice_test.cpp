@@ -1,7 +1,7 @@
-#include "runtime/cpu_slice.h"
+#include "runtime/loop/cpu_slice.h"
 
-#include "runtime/coroutine.h"
-#include "runtime/testing.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/testing.h"
 
 namespace runtime {
 namespace {

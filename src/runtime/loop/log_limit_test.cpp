@@ -1,4 +1,4 @@
-#include "runtime/log_limit.h"
+#include "runtime/loop/log_limit.h"
 
 #include <gtest/gtest.h>
 

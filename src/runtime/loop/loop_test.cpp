@@ -4,10 +4,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "runtime/reactor.h"
-#include "runtime/sync.h"
-#include "runtime/tcp_stream.h"
-#include "runtime/testing.h"
+#include "runtime/loop/reactor.h"
+#include "runtime/loop/sync.h"
+#include "runtime/loop/testing.h"
+#include "runtime/socket/tcp_stream.h"
 
 namespace runtime {
 namespace {

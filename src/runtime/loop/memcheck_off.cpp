@@ -1,4 +1,4 @@
-#include "runtime/memcheck.h"
+#include "runtime/loop/memcheck.h"
 
 namespace runtime::detail {
 

@@ -1,6 +1,6 @@
 #include <valgrind/memcheck.h>
 
-#include "runtime/memcheck.h"
+#include "runtime/loop/memcheck.h"
 
 namespace runtime::detail {
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/result.h"
-#include "runtime/deadline.h"
-#include "runtime/sync.h"
+#include "runtime/loop/deadline.h"
+#include "runtime/loop/sync.h"
 
 namespace runtime {
 

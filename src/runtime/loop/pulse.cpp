@@ -1,4 +1,4 @@
-#include "runtime/pulse.h"
+#include "runtime/loop/pulse.h"
 
 #include <ctime>
 

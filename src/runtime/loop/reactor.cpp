@@ -1,4 +1,4 @@
-#include "runtime/reactor.h"
+#include "runtime/loop/reactor.h"
 
 #include <unistd.h>
 
@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "runtime/coroutine.h"
-#include "runtime/coroutine_state.h"
-#include "runtime/cpu_slice.h"
-#include "runtime/immortal.h"
-#include "runtime/read_pacer.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/coroutine_state.h"
+#include "runtime/loop/cpu_slice.h"
+#include "runtime/loop/immortal.h"
+#include "runtime/loop/read_pacer.h"
 
 namespace runtime::detail {
 

@@ -8,8 +8,8 @@
 #include <cstdint>
 
 #include "base/result.h"
-#include "runtime/byte_stream.h"
-#include "runtime/deadline.h"
+#include "runtime/loop/deadline.h"
+#include "runtime/socket/byte_stream.h"
 
 namespace runtime::detail {
 

@@ -1,10 +1,10 @@
-#include "runtime/read_pacer.h"
+#include "runtime/loop/read_pacer.h"
 
 #include <algorithm>
 
 #include "base/clock.h"
-#include "runtime/coroutine_state.h"
-#include "runtime/reactor.h"
+#include "runtime/loop/coroutine_state.h"
+#include "runtime/loop/reactor.h"
 
 namespace runtime::detail {
 namespace {

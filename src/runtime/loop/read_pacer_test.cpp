@@ -1,13 +1,13 @@
-#include "runtime/read_pacer.h"
+#include "runtime/loop/read_pacer.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "runtime/byte_stream.h"
-#include "runtime/reactor.h"
-#include "runtime/sync.h"
-#include "runtime/tcp_stream.h"
-#include "runtime/testing.h"
+#include "runtime/loop/reactor.h"
+#include "runtime/loop/sync.h"
+#include "runtime/loop/testing.h"
+#include "runtime/socket/byte_stream.h"
+#include "runtime/socket/tcp_stream.h"
 
 namespace runtime {
 namespace {

@@ -1,14 +1,17 @@
 #pragma once
-// Internal. What parts of runtime/ start when first used and shutdown() ends.
+// Internal. Parts of runtime/ that start when they are first used, and that shutdown() ends.
+
+#include <cstdint>
 
 namespace runtime::detail {
 
+// In the order in which they are ended.
+enum class Service : uint8_t { kWatchdog, kDisk, kDns, kWorkers, kCompute, kProcesses, kCount };
+
+// The service has started: stop() ends it, once, from the main coroutine.
+void stop_at_shutdown(Service service, void (*stop)());
+
+// Ends all that have started. They may be started again.
 void stop_services();
-void stop_disk();
-void stop_dns();
-void stop_workers();
-void stop_compute();
-void stop_processes();
-void stop_watchdog();
 
 }  // namespace runtime::detail

@@ -11,15 +11,15 @@
 #include <sstream>
 #include <thread>
 
-#include "runtime/dns.h"
-#include "runtime/process.h"
-#include "runtime/signals.h"
-#include "runtime/stream_testing.h"
-#include "runtime/sync.h"
-#include "runtime/tcp.h"
-#include "runtime/testing.h"
-#include "runtime/udp.h"
-#include "runtime/workers.h"
+#include "runtime/loop/signals.h"
+#include "runtime/loop/sync.h"
+#include "runtime/loop/testing.h"
+#include "runtime/socket/dns.h"
+#include "runtime/socket/stream_testing.h"
+#include "runtime/socket/tcp.h"
+#include "runtime/socket/udp.h"
+#include "runtime/threads/process.h"
+#include "runtime/threads/workers.h"
 
 namespace runtime {
 namespace {

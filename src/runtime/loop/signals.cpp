@@ -1,12 +1,12 @@
-#include "runtime/signals.h"
+#include "runtime/loop/signals.h"
 
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <csignal>
 
-#include "runtime/reactor.h"
-#include "runtime/sync.h"
+#include "runtime/loop/reactor.h"
+#include "runtime/loop/sync.h"
 
 namespace runtime {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "base/result.h"
-#include "runtime/deadline.h"
+#include "runtime/loop/deadline.h"
 
 namespace runtime {
 

@@ -1,4 +1,4 @@
-#include "runtime/stack.h"
+#include "runtime/loop/stack.h"
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -8,9 +8,9 @@
 
 #include "base/log.h"
 #include "base/result.h"
-#include "runtime/immortal.h"
-#include "runtime/memcheck.h"
-#include "runtime/sampler.h"
+#include "runtime/diagnose/sampler.h"
+#include "runtime/loop/immortal.h"
+#include "runtime/loop/memcheck.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>

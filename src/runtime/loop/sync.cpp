@@ -1,6 +1,6 @@
-#include "runtime/sync.h"
+#include "runtime/loop/sync.h"
 
-#include "runtime/coroutine_state.h"
+#include "runtime/loop/coroutine_state.h"
 
 namespace runtime {
 namespace detail {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/result.h"
-#include "runtime/deadline.h"
+#include "runtime/loop/deadline.h"
 
 namespace runtime {
 

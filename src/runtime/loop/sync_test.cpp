@@ -1,7 +1,7 @@
-#include "runtime/sync.h"
+#include "runtime/loop/sync.h"
 
-#include "runtime/stream_testing.h"
-#include "runtime/testing.h"
+#include "runtime/loop/testing.h"
+#include "runtime/socket/stream_testing.h"
 
 namespace runtime {
 namespace {

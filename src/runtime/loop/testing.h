@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/coroutine.h"
+#include "runtime/loop/coroutine.h"
 
 namespace runtime::testing {
 

@@ -1,4 +1,4 @@
-#include "runtime/address.h"
+#include "runtime/socket/address.h"
 
 #include <arpa/inet.h>
 #include <unistd.h>

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "runtime/tcp.h"
+#include "runtime/socket/tcp.h"
 
 namespace runtime::detail {
 

@@ -1,4 +1,4 @@
-#include "runtime/dns.h"
+#include "runtime/socket/dns.h"
 
 #include <ares.h>
 #include <arpa/inet.h>
@@ -9,11 +9,11 @@
 #include <memory>
 
 #include "base/ref.h"
-#include "runtime/coroutine.h"
-#include "runtime/coroutine_state.h"
-#include "runtime/reactor.h"
-#include "runtime/services.h"
-#include "runtime/sync.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/coroutine_state.h"
+#include "runtime/loop/reactor.h"
+#include "runtime/loop/services.h"
+#include "runtime/loop/sync.h"
 
 namespace runtime {
 namespace detail {
@@ -191,6 +191,10 @@ base::Result<std::vector<std::string>> ask_resolver(const std::string& name, Dea
         auto fresh = std::make_unique<Resolver>();
         TRY(fresh->start());
         resolver = fresh.release();
+        stop_at_shutdown(Service::kDns, [] {
+            resolver->stop();
+            std::unique_ptr<Resolver>(std::exchange(resolver, nullptr)).reset();
+        });
     }
     const auto query = TRY(resolver->ask(name));
     TRY(query->answered.wait(deadline));
@@ -202,12 +206,6 @@ base::Result<std::vector<std::string>> ask_resolver(const std::string& name, Dea
 }
 
 }  // namespace
-
-void stop_dns() {
-    if (!resolver) return;
-    resolver->stop();
-    std::unique_ptr<Resolver>(std::exchange(resolver, nullptr)).reset();
-}
 
 }  // namespace detail
 

@@ -1,4 +1,4 @@
-#include "runtime/local_addresses.h"
+#include "runtime/socket/local_addresses.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>

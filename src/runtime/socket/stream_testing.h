@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/coroutine.h"
+#include "runtime/loop/coroutine.h"
 
 namespace runtime::testing {
 

@@ -1,14 +1,14 @@
-#include "runtime/tcp.h"
+#include "runtime/socket/tcp.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/log.h"
-#include "runtime/address.h"
-#include "runtime/coroutine.h"
-#include "runtime/coroutine_state.h"
-#include "runtime/dns.h"
-#include "runtime/tcp_stream.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/coroutine_state.h"
+#include "runtime/socket/address.h"
+#include "runtime/socket/dns.h"
+#include "runtime/socket/tcp_stream.h"
 
 namespace runtime {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "runtime/byte_stream.h"
+#include "runtime/socket/byte_stream.h"
 
 namespace runtime {
 

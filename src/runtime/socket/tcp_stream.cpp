@@ -1,4 +1,4 @@
-#include "runtime/tcp_stream.h"
+#include "runtime/socket/tcp_stream.h"
 
 #include <linux/sockios.h>
 #include <netinet/tcp.h>
@@ -10,7 +10,7 @@
 #include <array>
 #include <climits>
 
-#include "runtime/coroutine_state.h"
+#include "runtime/loop/coroutine_state.h"
 
 namespace runtime {
 namespace detail {

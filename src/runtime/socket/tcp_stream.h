@@ -1,9 +1,9 @@
 #pragma once
 // Internal. The plain ByteStream; TLS wraps it and needs its readiness.
 
-#include "runtime/address.h"
-#include "runtime/byte_stream.h"
-#include "runtime/reactor.h"
+#include "runtime/loop/reactor.h"
+#include "runtime/socket/address.h"
+#include "runtime/socket/byte_stream.h"
 
 namespace runtime::detail {
 

@@ -1,4 +1,4 @@
-#include "runtime/tcp.h"
+#include "runtime/socket/tcp.h"
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -9,11 +9,11 @@
 #include <cstring>
 
 #include "base/log.h"
-#include "runtime/byte_stream.h"
-#include "runtime/stream_testing.h"
-#include "runtime/sync.h"
-#include "runtime/tcp_stream.h"
-#include "runtime/testing.h"
+#include "runtime/loop/sync.h"
+#include "runtime/loop/testing.h"
+#include "runtime/socket/byte_stream.h"
+#include "runtime/socket/stream_testing.h"
+#include "runtime/socket/tcp_stream.h"
 
 namespace runtime {
 namespace {

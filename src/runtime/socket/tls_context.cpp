@@ -1,4 +1,4 @@
-#include "runtime/tls_context.h"
+#include "runtime/socket/tls_context.h"
 
 #include <openssl/err.h>
 #include <openssl/x509.h>

@@ -3,7 +3,7 @@
 
 #include <openssl/ssl.h>
 
-#include "runtime/tls.h"
+#include "runtime/socket/tls.h"
 
 namespace runtime::detail {
 

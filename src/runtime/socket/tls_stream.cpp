@@ -1,4 +1,4 @@
-#include "runtime/tls_stream.h"
+#include "runtime/socket/tls_stream.h"
 
 #include <arpa/inet.h>
 #include <openssl/err.h>
@@ -7,8 +7,8 @@
 #include <array>
 #include <cstring>
 
-#include "runtime/coroutine_state.h"
-#include "runtime/cpu_slice.h"
+#include "runtime/loop/coroutine_state.h"
+#include "runtime/loop/cpu_slice.h"
 
 namespace runtime {
 namespace detail {

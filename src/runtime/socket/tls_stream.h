@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/tcp_stream.h"
-#include "runtime/tls_context.h"
+#include "runtime/socket/tcp_stream.h"
+#include "runtime/socket/tls_context.h"
 
 namespace runtime::detail {
 

@@ -1,4 +1,4 @@
-#include "runtime/tls.h"
+#include "runtime/socket/tls.h"
 
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
@@ -7,10 +7,10 @@
 
 #include <cstdlib>
 
-#include "runtime/stream_testing.h"
-#include "runtime/sync.h"
-#include "runtime/tcp.h"
-#include "runtime/testing.h"
+#include "runtime/loop/sync.h"
+#include "runtime/loop/testing.h"
+#include "runtime/socket/stream_testing.h"
+#include "runtime/socket/tcp.h"
 
 namespace runtime {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/udp.h"
+#include "runtime/socket/udp.h"
 
 #include <linux/sock_diag.h>
 #include <sys/socket.h>
@@ -6,11 +6,11 @@
 #include <array>
 #include <cstring>
 
-#include "runtime/address.h"
-#include "runtime/coroutine_state.h"
-#include "runtime/immortal.h"
-#include "runtime/reactor.h"
-#include "runtime/udp_sources.h"
+#include "runtime/loop/coroutine_state.h"
+#include "runtime/loop/immortal.h"
+#include "runtime/loop/reactor.h"
+#include "runtime/socket/address.h"
+#include "runtime/socket/udp_sources.h"
 
 namespace runtime {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "base/ip.h"
 #include "base/result.h"
-#include "runtime/tcp.h"
+#include "runtime/socket/tcp.h"
 
 namespace runtime {
 

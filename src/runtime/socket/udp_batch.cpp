@@ -1,10 +1,10 @@
-#include "runtime/udp_batch.h"
+#include "runtime/socket/udp_batch.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
-#include "runtime/udp_sources.h"
+#include "runtime/socket/udp_sources.h"
 
 namespace runtime {
 // What one sendmmsg is given.

@@ -14,9 +14,9 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/coroutine.h"
-#include "runtime/sync.h"
-#include "runtime/udp.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/sync.h"
+#include "runtime/socket/udp.h"
 
 namespace runtime {
 

@@ -1,4 +1,4 @@
-#include "runtime/udp_batch.h"
+#include "runtime/socket/udp_batch.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "runtime/testing.h"
+#include "runtime/loop/testing.h"
 
 namespace runtime {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/udp_sources.h"
+#include "runtime/socket/udp_sources.h"
 
 #include <unistd.h>
 

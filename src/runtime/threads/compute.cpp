@@ -1,4 +1,4 @@
-#include "runtime/compute.h"
+#include "runtime/threads/compute.h"
 
 #include <algorithm>
 #include <memory>
@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/log.h"
-#include "runtime/services.h"
-#include "runtime/thread_pool.h"
+#include "runtime/loop/services.h"
+#include "runtime/threads/thread_pool.h"
 
 namespace runtime {
 namespace detail {
@@ -17,8 +17,6 @@ ThreadPool* compute_pool = nullptr;
 size_t under_way = 0;
 
 }  // namespace
-
-void stop_compute() { stop_pool(compute_pool); }
 
 }  // namespace detail
 
@@ -31,6 +29,7 @@ bool compute(std::move_only_function<void()> work, std::move_only_function<void(
             base::log::error("threads for computing: {}", started.error().describe());
             return false;
         }
+        detail::stop_at_shutdown(detail::Service::kCompute, [] { detail::stop_pool(compute_pool); });
     }
     auto job = std::make_unique<detail::ThreadJob>();
     job->work = std::move(work);

@@ -1,4 +1,4 @@
-#include "runtime/process.h"
+#include "runtime/threads/process.h"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -10,12 +10,12 @@
 #include <csignal>
 
 #include "base/shrink.h"
-#include "runtime/coroutine.h"
-#include "runtime/coroutine_state.h"
-#include "runtime/immortal.h"
-#include "runtime/reactor.h"
-#include "runtime/services.h"
-#include "runtime/sync.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/coroutine_state.h"
+#include "runtime/loop/immortal.h"
+#include "runtime/loop/reactor.h"
+#include "runtime/loop/services.h"
+#include "runtime/loop/sync.h"
 
 extern char** environ;
 
@@ -168,6 +168,11 @@ class ChildProcess final : public Process {
         child_->die();
         std::erase_if(dying, [](const auto& child) { return child->reap(); });
         dying.push_back(std::move(child_));
+        stop_at_shutdown(Service::kProcesses, [] {
+            for (auto& child : dying) child->wait_for_end();
+            dying.clear();
+            base::shrink(dying);
+        });
     }
 
     pid_t pid() const override { return child_->pid(); }
@@ -185,12 +190,6 @@ class ChildProcess final : public Process {
 };
 
 }  // namespace
-
-void stop_processes() {
-    for (auto& child : dying) child->wait_for_end();
-    dying.clear();
-    base::shrink(dying);
-}
 
 }  // namespace detail
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "runtime/reactor.h"
+#include "runtime/loop/reactor.h"
 
 namespace runtime::detail {
 

@@ -1,4 +1,4 @@
-#include "runtime/thread_pool.h"
+#include "runtime/threads/thread_pool.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -6,10 +6,10 @@
 #include <atomic>
 #include <utility>
 
-#include "runtime/compute.h"
-#include "runtime/services.h"
-#include "runtime/testing.h"
-#include "runtime/workers.h"
+#include "runtime/loop/services.h"
+#include "runtime/loop/testing.h"
+#include "runtime/threads/compute.h"
+#include "runtime/threads/workers.h"
 
 namespace runtime::detail {
 namespace {
@@ -110,8 +110,7 @@ TEST_F(ThreadPoolTest, StopsWhenItGoes) {
 }
 
 TEST_F(ThreadPoolTest, WithoutThreadsItIsAnErrorAndNotTheEnd) {
-    stop_compute();
-    stop_workers();
+    stop_services();
     {
         const NoThreads none;
         ThreadPool pool("test", 2);
@@ -123,7 +122,7 @@ TEST_F(ThreadPoolTest, WithoutThreadsItIsAnErrorAndNotTheEnd) {
     EXPECT_TRUE(ok(offload([] {}, Deadline::in_ms(5000))));
     bool told = false;
     EXPECT_TRUE(compute([] {}, [&] { told = true; }));
-    stop_compute();
+    stop_services();
     EXPECT_TRUE(told);
 }
 

@@ -1,11 +1,11 @@
-#include "runtime/workers.h"
+#include "runtime/threads/workers.h"
 
 #include <memory>
 #include <utility>
 
-#include "runtime/services.h"
-#include "runtime/sync.h"
-#include "runtime/thread_pool.h"
+#include "runtime/loop/services.h"
+#include "runtime/loop/sync.h"
+#include "runtime/threads/thread_pool.h"
 
 namespace runtime {
 namespace detail {
@@ -19,13 +19,12 @@ size_t jobs = 0;  // under way
 
 }  // namespace
 
-void stop_workers() { stop_pool(workers); }
-
 }  // namespace detail
 
 base::Result<void> offload(std::move_only_function<void()> job, Deadline deadline) {
     TRY(detail::check_cancelled());
     TRY(detail::start_pool(detail::workers, "worker", detail::kThreads));
+    detail::stop_at_shutdown(detail::Service::kWorkers, [] { detail::stop_pool(detail::workers); });
     if (detail::jobs >= detail::kMaxUnderWay)
         return base::fail(base::Code::kLimit, fmt::format("{} jobs are under way on the workers", detail::jobs));
     const auto finished = std::make_shared<Event>("a worker");

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "base/result.h"
-#include "runtime/deadline.h"
+#include "runtime/loop/deadline.h"
 
 namespace runtime {
 

@@ -1,4 +1,4 @@
-#include "server/diagnostics.h"
+#include "server/builds/diagnostics.h"
 
 namespace server {
 

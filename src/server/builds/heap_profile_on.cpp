@@ -1,7 +1,7 @@
 #include <gperftools/heap-profiler.h>
 
 #include "base/log.h"
-#include "server/diagnostics.h"
+#include "server/builds/diagnostics.h"
 
 namespace server {
 namespace {

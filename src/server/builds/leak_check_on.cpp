@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "server/diagnostics.h"
+#include "server/builds/diagnostics.h"
 
 namespace server {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "runtime/coroutine.h"
-#include "server/diagnostics.h"
+#include "runtime/loop/coroutine.h"
+#include "server/builds/diagnostics.h"
 
 namespace server {
 namespace {

@@ -1,6 +1,6 @@
 #include <gperftools/malloc_extension.h>
 
-#include "server/diagnostics.h"
+#include "server/builds/diagnostics.h"
 
 namespace server {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/log.h"
-#include "server/diagnostics.h"
+#include "server/builds/diagnostics.h"
 
 namespace server {
 namespace {

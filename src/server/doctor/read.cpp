@@ -22,7 +22,7 @@
 
 #include "base/clock.h"
 #include "config/listeners.h"
-#include "runtime/tcp.h"
+#include "runtime/socket/tcp.h"
 
 namespace server::doctor {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "config/snapshot.h"
-#include "live/registry.h"
+#include "live/hub/registry.h"
 #include "service/api/endpoint.h"
 #include "service/api/envelope.h"
 

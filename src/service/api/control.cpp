@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "config/listing.h"
-#include "runtime/cpu_slice.h"
+#include "runtime/loop/cpu_slice.h"
 #include "service/api/listing.h"
 
 namespace service::api {

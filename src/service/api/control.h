@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "config/snapshot.h"
-#include "live/registry.h"
-#include "net/session.h"
+#include "live/hub/registry.h"
+#include "net/sessions/session.h"
 #include "service/api/endpoint.h"
 #include "service/api/envelope.h"
 

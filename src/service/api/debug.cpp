@@ -8,12 +8,12 @@
 
 #include "base/json.h"
 #include "base/log.h"
-#include "runtime/cpu_profile.h"
-#include "runtime/disk.h"
-#include "runtime/heap_profile.h"
-#include "runtime/udp.h"
-#include "runtime/watchdog.h"
-#include "runtime/workers.h"
+#include "runtime/diagnose/cpu_profile.h"
+#include "runtime/diagnose/heap_profile.h"
+#include "runtime/diagnose/watchdog.h"
+#include "runtime/disk/disk.h"
+#include "runtime/socket/udp.h"
+#include "runtime/threads/workers.h"
 
 namespace service::api {
 namespace {

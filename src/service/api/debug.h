@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "net/session.h"
-#include "runtime/coroutine.h"
-#include "runtime/symbols.h"
+#include "net/sessions/session.h"
+#include "runtime/diagnose/symbols.h"
+#include "runtime/loop/coroutine.h"
 #include "service/api/endpoint.h"
 #include "service/api/envelope.h"
 

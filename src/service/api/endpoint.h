@@ -1,7 +1,7 @@
 #pragma once
 // A row of the API's route table: net/api_endpoint.h, under the names of this service.
 
-#include "net/api_endpoint.h"
+#include "net/http/api_endpoint.h"
 
 namespace service::api {
 

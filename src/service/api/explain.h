@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "config/snapshot.h"
-#include "live/stream.h"
+#include "live/hub/stream.h"
 
 namespace service::api {
 

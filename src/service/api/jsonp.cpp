@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "net/auth.h"
+#include "net/access/auth.h"
 
 namespace service::api {
 

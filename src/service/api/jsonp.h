@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "config/snapshot.h"
-#include "net/api_endpoint.h"
+#include "net/http/api_endpoint.h"
 
 namespace service::api {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/cpu_slice.h"
+#include "runtime/loop/cpu_slice.h"
 #include "service/api/endpoint.h"
 #include "service/api/envelope.h"
 #include "service/api/json_text.h"

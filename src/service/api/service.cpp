@@ -8,9 +8,9 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "config/listeners.h"
-#include "net/http_options.h"
+#include "net/http/http_options.h"
 #include "net/service_id.h"
-#include "runtime/cpu_slice.h"
+#include "runtime/loop/cpu_slice.h"
 #include "service/api/jsonp.h"
 #include "service/api/openapi.h"
 

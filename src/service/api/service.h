@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "config/snapshot.h"
-#include "live/registry.h"
-#include "net/http_router.h"
-#include "net/http_server.h"
+#include "live/hub/registry.h"
+#include "net/http/http_router.h"
+#include "net/http/http_server.h"
+#include "net/http/tls_pair.h"
 #include "net/operations.h"
-#include "net/session.h"
-#include "net/tls_pair.h"
+#include "net/sessions/session.h"
 #include "service/api/about.h"
 #include "service/api/control.h"
 #include "service/api/debug.h"

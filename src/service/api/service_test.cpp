@@ -5,8 +5,8 @@
 #include <set>
 
 #include "base/json.h"
-#include "net/http_testing.h"
-#include "runtime/testing.h"
+#include "net/http/http_testing.h"
+#include "runtime/loop/testing.h"
 
 namespace service::api {
 namespace {

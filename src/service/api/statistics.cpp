@@ -4,9 +4,9 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "live/rtp_lane.h"
+#include "live/rtp/rtp_lane.h"
 #include "media/track.h"
-#include "runtime/cpu_slice.h"
+#include "runtime/loop/cpu_slice.h"
 #include "service/api/listing.h"
 
 namespace service::api {

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "runtime/workers.h"
+#include "runtime/threads/workers.h"
 
 namespace service::api {
 
@@ -17,13 +17,13 @@ namespace {
 constexpr int64_t kLookMs = 3'000;
 constexpr int64_t kStartMs = 2'000;
 
-uint64_t memory(const net::Machine& machine, std::string_view name) {
+uint64_t memory(const runtime::Machine& machine, std::string_view name) {
     const auto found = machine.memory_kb.find(name);
     return found == machine.memory_kb.end() ? 0 : found->second;
 }
 
 // What programs use: not what the kernel keeps for itself and gives back when asked.
-uint64_t used_kb(const net::Machine& machine) {
+uint64_t used_kb(const runtime::Machine& machine) {
     const uint64_t total = memory(machine, "MemTotal");
     uint64_t free = memory(machine, "MemAvailable");
     if (free == 0) free = memory(machine, "MemFree") + memory(machine, "Buffers") + memory(machine, "Cached");
@@ -32,7 +32,7 @@ uint64_t used_kb(const net::Machine& machine) {
 
 double share(uint64_t part, uint64_t of) { return of ? static_cast<double>(part) / static_cast<double>(of) : 0; }
 
-double swap_share(const net::Machine& machine) {
+double swap_share(const runtime::Machine& machine) {
     const uint64_t total = memory(machine, "SwapTotal");
     return share(total - std::min(total, memory(machine, "SwapFree")), total);
 }
@@ -58,7 +58,7 @@ std::string working_directory() {
 }
 
 // The process began so many seconds ago.
-int64_t process_uptime_s(const net::Machine& machine) {
+int64_t process_uptime_s(const runtime::Machine& machine) {
     const double ticks = static_cast<double>(sysconf(_SC_CLK_TCK));
     const double since = machine.uptime_s - static_cast<double>(machine.process.at("starttime")) / ticks;
     return since > 0 ? static_cast<int64_t>(since + static_cast<double>(base::wall_ms() - machine.at_ms) / 1000) : 0;
@@ -67,9 +67,9 @@ int64_t process_uptime_s(const net::Machine& machine) {
 }  // namespace
 
 void System::look() {
-    auto place = std::make_shared<net::Machine>();
+    auto place = std::make_shared<runtime::Machine>();
     // Late is as bad as never: the next look comes soon.
-    if (!runtime::offload([place] { *place = net::read_machine(); }, runtime::Deadline::in_ms(kStartMs))) return;
+    if (!runtime::offload([place] { *place = runtime::read_machine(); }, runtime::Deadline::in_ms(kStartMs))) return;
     before_ = std::move(now_);
     now_ = std::move(*place);
 }
@@ -114,7 +114,7 @@ std::vector<Endpoint> System::endpoints() {
         "ru_nsignals:int ru_nvcsw:int ru_nivcsw:int}",
         &System::rusages);
     std::string fields = "data{ok:bool sample_time:int percent:num pid:int comm:str state:str";
-    for (std::string_view name : net::ProcessStat::names()) fields.append(" ").append(name).append(":int");
+    for (std::string_view name : runtime::ProcessStat::names()) fields.append(" ").append(name).append(":int");
     add("self_proc_stats", "what the kernel tells of the process (/proc/self/stat)", fields + "}",
         &System::self_proc_stats);
     add("system_proc_stats", "the machine's processor time (/proc/stat)",
@@ -137,7 +137,7 @@ base::Result<void> System::send(Response& response, Json data) const {
 // Of one processor, since the look before; of the process's life where there was none.
 double System::process_percent() const {
     const double ticks = static_cast<double>(sysconf(_SC_CLK_TCK));
-    auto seconds = [&](const net::Machine& machine) {
+    auto seconds = [&](const runtime::Machine& machine) {
         return static_cast<double>(machine.process.at("utime") + machine.process.at("stime")) / ticks;
     };
     if (before_.at_ms == 0) {
@@ -174,10 +174,10 @@ Json System::system_json() const {
     auto kbyte_per_second = [&](uint64_t sectors) {
         return ms ? sectors * 512 / 1024 * 1000 / static_cast<uint64_t>(ms) : 0;
     };
-    const net::DiskCounters &disk = now_.disk, &old = before_.disk;
+    const runtime::DiskCounters &disk = now_.disk, &old = before_.disk;
     const double busy =
         ms && disk.disks ? share(minus(disk.busy_ms, old.busy_ms), static_cast<uint64_t>(ms) * disk.disks) : 0;
-    const net::SocketCounts& sockets = now_.sockets;
+    const runtime::SocketCounts& sockets = now_.sockets;
     return {{"cpu_percent", machine_percent()},
             {"disk_read_KBps", ms ? kbyte_per_second(minus(disk.sectors_read, old.sectors_read)) : 0},
             {"disk_write_KBps", ms ? kbyte_per_second(minus(disk.sectors_written, old.sectors_written)) : 0},
@@ -236,12 +236,12 @@ Json System::self_proc_stats() const {
     Json data = {{"ok", !now_.process.numbers.empty()}, {"sample_time", now_.at_ms},
                  {"percent", process_percent()},        {"pid", getpid()},
                  {"comm", now_.process.comm},           {"state", std::string(1, now_.process.state)}};
-    for (std::string_view name : net::ProcessStat::names()) data[std::string(name)] = now_.process.at(name);
+    for (std::string_view name : runtime::ProcessStat::names()) data[std::string(name)] = now_.process.at(name);
     return data;
 }
 
 Json System::system_proc_stats() const {
-    const net::CpuTimes& cpu = now_.cpu;
+    const runtime::CpuTimes& cpu = now_.cpu;
     return {{"ok", cpu.total() > 0},  {"sample_time", now_.at_ms}, {"percent", machine_percent()},
             {"user", cpu.user},       {"nice", cpu.nice},          {"sys", cpu.system},
             {"idle", cpu.idle},       {"iowait", cpu.iowait},      {"irq", cpu.irq},

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "net/machine.h"
-#include "net/session.h"
-#include "runtime/coroutine.h"
+#include "net/sessions/session.h"
+#include "runtime/diagnose/machine.h"
+#include "runtime/loop/coroutine.h"
 #include "service/api/endpoint.h"
 #include "service/api/envelope.h"
 
@@ -45,8 +45,8 @@ class System {
     // Asked for once: under load the kernel may take milliseconds for them.
     std::string command_line_;
     std::string working_directory_;
-    net::Machine before_;
-    net::Machine now_;
+    runtime::Machine before_;
+    runtime::Machine now_;
     runtime::Task task_;
 };
 

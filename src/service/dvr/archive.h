@@ -6,8 +6,8 @@
 #include <set>
 #include <string>
 
-#include "live/events.h"
-#include "runtime/disk.h"
+#include "live/hub/events.h"
+#include "runtime/disk/disk.h"
 #include "service/dvr/container.h"
 #include "service/dvr/journal.h"
 #include "service/dvr/naming.h"

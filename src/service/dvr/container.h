@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "media/frame.h"
-#include "runtime/disk.h"
+#include "runtime/disk/disk.h"
 
 namespace service::dvr {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "live/testing.h"
+#include "live/hub/testing.h"
 
 namespace service::dvr {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "protocol/flv/recording.h"
-#include "runtime/file_owner.h"
+#include "runtime/disk/file_owner.h"
 #include "service/dvr/container.h"
 #include "service/dvr/finish_mp4.h"
 

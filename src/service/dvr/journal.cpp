@@ -11,7 +11,7 @@
 #include <filesystem>
 
 #include "base/log.h"
-#include "runtime/workers.h"
+#include "runtime/threads/workers.h"
 
 namespace service::dvr {
 

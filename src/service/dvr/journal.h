@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "runtime/coroutine.h"
-#include "runtime/sync.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/sync.h"
 #include "service/dvr/journal_text.h"
 
 namespace service::dvr {

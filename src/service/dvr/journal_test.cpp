@@ -4,7 +4,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "runtime/testing.h"
+#include "runtime/loop/testing.h"
 
 namespace service::dvr {
 namespace {

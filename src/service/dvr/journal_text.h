@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "live/stream.h"
+#include "live/hub/stream.h"
 
 namespace service::dvr {
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "live/stream.h"
+#include "live/hub/stream.h"
 
 namespace service::dvr {
 

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "protocol/flv/metadata.h"
-#include "runtime/log_limit.h"
+#include "runtime/loop/log_limit.h"
 
 namespace service::dvr {
 

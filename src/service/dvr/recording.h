@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "live/stream.h"
-#include "live/timeline.h"
+#include "live/hub/stream.h"
+#include "live/hub/timeline.h"
 #include "service/dvr/archive.h"
 #include "service/dvr/cutter.h"
 

@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "runtime/log_limit.h"
-#include "runtime/workers.h"
+#include "runtime/loop/log_limit.h"
+#include "runtime/threads/workers.h"
 
 namespace service::dvr {
 

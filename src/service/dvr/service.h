@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "config/snapshot.h"
-#include "live/events.h"
-#include "live/registry.h"
-#include "runtime/coroutine.h"
+#include "live/hub/events.h"
+#include "live/hub/registry.h"
+#include "runtime/loop/coroutine.h"
 #include "service/dvr/recording.h"
 
 namespace service::dvr {

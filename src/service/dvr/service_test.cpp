@@ -6,10 +6,10 @@
 #include <fstream>
 #include <iterator>
 
-#include "live/options.h"
-#include "live/testing.h"
+#include "live/hub/options.h"
+#include "live/hub/testing.h"
 #include "protocol/flv/reader.h"
-#include "runtime/testing.h"
+#include "runtime/loop/testing.h"
 
 namespace service::dvr {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
-#include "net/account.h"
+#include "net/access/account.h"
 #include "service/forward/target.h"
 
 namespace service::forward {

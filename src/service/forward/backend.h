@@ -12,10 +12,10 @@
 
 #include "base/ref.h"
 #include "base/result.h"
-#include "live/stream.h"
-#include "runtime/coroutine.h"
-#include "runtime/deadline.h"
-#include "runtime/sync.h"
+#include "live/hub/stream.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/deadline.h"
+#include "runtime/loop/sync.h"
 
 namespace service::forward {
 

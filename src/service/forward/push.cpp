@@ -7,10 +7,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "live/rtmp_encoder.h"
+#include "live/fanout/rtmp_encoder.h"
 #include "protocol/rtmp/handshake.h"
 #include "protocol/rtmp/server_session.h"
-#include "runtime/tcp.h"
+#include "runtime/socket/tcp.h"
 
 namespace service::forward {
 

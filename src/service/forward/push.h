@@ -14,14 +14,14 @@
 
 #include "base/ref.h"
 #include "base/result.h"
-#include "live/stream.h"
-#include "live/viewer.h"
-#include "net/session.h"
+#include "live/fanout/viewer.h"
+#include "live/hub/stream.h"
+#include "net/sessions/session.h"
 #include "protocol/rtmp/client_session.h"
-#include "runtime/byte_stream.h"
-#include "runtime/coroutine.h"
-#include "runtime/sync.h"
-#include "runtime/tls.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/sync.h"
+#include "runtime/socket/byte_stream.h"
+#include "runtime/socket/tls.h"
 #include "service/forward/target.h"
 
 namespace service::forward {

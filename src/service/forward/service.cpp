@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "net/service_id.h"
 #include "protocol/rtmp/server_session.h"
-#include "runtime/workers.h"
+#include "runtime/threads/workers.h"
 
 namespace service::forward {
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "config/snapshot.h"
-#include "live/registry.h"
-#include "net/session.h"
-#include "runtime/tls.h"
+#include "live/hub/registry.h"
+#include "net/sessions/session.h"
+#include "runtime/socket/tls.h"
 #include "service/forward/backend.h"
 #include "service/forward/push.h"
 

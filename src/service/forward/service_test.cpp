@@ -4,10 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "live/options.h"
-#include "live/testing.h"
+#include "live/hub/options.h"
+#include "live/hub/testing.h"
 #include "protocol/rtmp/server_session.h"
-#include "runtime/testing.h"
+#include "runtime/loop/testing.h"
 #include "service/forward/testing.h"
 
 namespace service::forward {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "live/stream.h"
+#include "live/hub/stream.h"
 #include "protocol/rtmp/url.h"
 
 namespace service::forward {

@@ -11,8 +11,8 @@
 
 #include "protocol/rtmp/handshake.h"
 #include "protocol/rtmp/server_session.h"
-#include "runtime/coroutine.h"
-#include "runtime/tcp.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/socket/tcp.h"
 
 namespace service::forward::testing {
 

@@ -1,6 +1,6 @@
 #include "service/heartbeat/local_ip.h"
 
-#include "runtime/local_addresses.h"
+#include "runtime/socket/local_addresses.h"
 
 namespace service::heartbeat {
 

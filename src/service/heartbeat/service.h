@@ -8,9 +8,9 @@
 
 #include "base/result.h"
 #include "config/snapshot.h"
-#include "runtime/coroutine.h"
-#include "runtime/deadline.h"
-#include "runtime/sync.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/deadline.h"
+#include "runtime/loop/sync.h"
 
 namespace service::heartbeat {
 

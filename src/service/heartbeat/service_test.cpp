@@ -1,6 +1,6 @@
 #include "service/heartbeat/service.h"
 
-#include "runtime/testing.h"
+#include "runtime/loop/testing.h"
 #include "service/heartbeat/local_ip.h"
 #include "service/heartbeat/report.h"
 

@@ -1,7 +1,7 @@
 #include "service/hls/disk_segment_store.h"
 
 #include "base/clock.h"
-#include "runtime/coroutine.h"
+#include "runtime/loop/coroutine.h"
 
 namespace service::hls {
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "runtime/disk.h"
+#include "runtime/disk/disk.h"
 #include "service/hls/segment_store.h"
 
 namespace service::hls {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/slice.h"
-#include "live/stream.h"
+#include "live/hub/stream.h"
 
 namespace service::hls {
 

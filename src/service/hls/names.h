@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "config/snapshot.h"
-#include "live/stream.h"
+#include "live/hub/stream.h"
 
 namespace service::hls {
 

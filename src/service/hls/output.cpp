@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "media/aac.h"
 #include "media/track.h"
-#include "runtime/log_limit.h"
+#include "runtime/loop/log_limit.h"
 
 namespace service::hls {
 

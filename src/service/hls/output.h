@@ -10,8 +10,8 @@
 
 #include "base/clock.h"
 #include "config/snapshot.h"
-#include "live/events.h"
-#include "live/stream.h"
+#include "live/hub/events.h"
+#include "live/hub/stream.h"
 #include "service/hls/aac_clock.h"
 #include "service/hls/cipher.h"
 #include "service/hls/disk_segment_store.h"

@@ -4,7 +4,7 @@
 #include <openssl/evp.h>
 #include <zlib.h>
 
-#include "runtime/testing.h"
+#include "runtime/loop/testing.h"
 #include "service/hls/aac_clock.h"
 #include "service/hls/cipher.h"
 #include "service/hls/gzip.h"

@@ -11,8 +11,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "runtime/coroutine.h"
-#include "runtime/workers.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/threads/workers.h"
 #include "service/hls/disk_segment_store.h"
 
 namespace service::hls {

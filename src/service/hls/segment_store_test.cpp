@@ -12,8 +12,8 @@
 #include <memory>
 
 #include "base/clock.h"
-#include "runtime/coroutine.h"
-#include "runtime/testing.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/testing.h"
 #include "service/hls/disk_segment_store.h"
 
 namespace service::hls {

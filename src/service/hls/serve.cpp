@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "net/static_files.h"
+#include "net/http/static_files.h"
 #include "protocol/http/conditional.h"
 #include "protocol/http/date.h"
 #include "protocol/http/mime.h"

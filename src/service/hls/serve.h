@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "net/http_exchange.h"
+#include "net/http/http_exchange.h"
 #include "service/hls/index.h"
 #include "service/hls/output.h"
 

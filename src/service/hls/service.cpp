@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "runtime/log_limit.h"
+#include "runtime/loop/log_limit.h"
 
 namespace service::hls {
 

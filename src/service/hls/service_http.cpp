@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "net/access_rules.h"
-#include "net/http_visitor.h"
-#include "runtime/coroutine.h"
+#include "net/access/access_rules.h"
+#include "net/http/http_visitor.h"
+#include "runtime/loop/coroutine.h"
 #include "service/hls/serve.h"
 #include "service/hls/service.h"
 

@@ -10,7 +10,7 @@
 #include <functional>
 
 #include "base/log.h"
-#include "runtime/workers.h"
+#include "runtime/threads/workers.h"
 
 namespace service::hls {
 

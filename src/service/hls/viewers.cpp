@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "runtime/coroutine.h"
-#include "runtime/cpu_slice.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/cpu_slice.h"
 
 namespace service::hls {
 

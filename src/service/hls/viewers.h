@@ -16,8 +16,8 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "net/gate.h"
-#include "net/session.h"
+#include "net/access/gate.h"
+#include "net/sessions/session.h"
 
 namespace service::hls {
 

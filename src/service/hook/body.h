@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "live/events.h"
-#include "net/gate.h"
+#include "live/hub/events.h"
+#include "net/access/gate.h"
 #include "net/hook_stats.h"
 
 namespace service::hook {

@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "net/hmac.h"
-#include "runtime/log_limit.h"
+#include "net/access/hmac.h"
+#include "runtime/loop/log_limit.h"
 
 namespace service::hook {
 

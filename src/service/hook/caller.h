@@ -10,8 +10,8 @@
 #include "base/result.h"
 #include "config/snapshot.h"
 #include "net/hook_stats.h"
-#include "net/http_client.h"
-#include "runtime/permits.h"
+#include "net/http/http_client.h"
+#include "runtime/loop/permits.h"
 #include "service/hook/verdict.h"
 
 namespace service::hook {

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "net/hook_stats.h"
-#include "runtime/coroutine.h"
+#include "runtime/loop/coroutine.h"
 
 namespace service::hook {
 

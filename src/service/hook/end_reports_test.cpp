@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "runtime/testing.h"
+#include "runtime/loop/testing.h"
 
 namespace service::hook {
 namespace {

@@ -6,8 +6,8 @@
 #include <map>
 #include <string_view>
 
-#include "live/stream.h"
-#include "net/gate.h"
+#include "live/hub/stream.h"
+#include "net/access/gate.h"
 
 namespace service::hook {
 

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "config/snapshot.h"
-#include "runtime/coroutine.h"
-#include "runtime/sync.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/sync.h"
 #include "service/hook/caller.h"
 
 namespace service::hook {

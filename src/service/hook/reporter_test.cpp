@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/tcp.h"
-#include "runtime/testing.h"
+#include "runtime/loop/testing.h"
+#include "runtime/socket/tcp.h"
 
 namespace service::hook {
 namespace {

@@ -6,7 +6,7 @@
 #include <climits>
 
 #include "net/service_id.h"
-#include "runtime/log_limit.h"
+#include "runtime/loop/log_limit.h"
 
 namespace service::hook {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "config/snapshot.h"
-#include "live/events.h"
-#include "net/gate.h"
+#include "live/hub/events.h"
+#include "net/access/gate.h"
 #include "net/hook_stats.h"
 #include "service/hook/body.h"
 #include "service/hook/caller.h"

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "live/wire_encoder.h"
+#include "live/fanout/wire_encoder.h"
 #include "media/aac.h"
 
 namespace service::http_live {

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "live/wire_encoder.h"
+#include "live/fanout/wire_encoder.h"
 #include "service/http_live/flv_encoder.h"
 #include "service/http_live/mount.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "live/testing.h"
+#include "live/hub/testing.h"
 #include "media/aac.h"
 #include "protocol/flv/metadata.h"
 #include "protocol/flv/reader.h"

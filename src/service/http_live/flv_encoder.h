@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "live/wire_encoder.h"
+#include "live/fanout/wire_encoder.h"
 
 namespace service::http_live {
 

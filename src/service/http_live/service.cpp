@@ -4,11 +4,11 @@
 
 #include "base/log.h"
 #include "config/path_match.h"
-#include "live/options.h"
-#include "net/http_visitor.h"
+#include "live/hub/options.h"
+#include "net/http/http_visitor.h"
 #include "protocol/ts/program.h"
 #include "protocol/websocket/handshake.h"
-#include "runtime/coroutine.h"
+#include "runtime/loop/coroutine.h"
 #include "service/http_live/encoders.h"
 
 namespace service::http_live {

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "config/snapshot.h"
-#include "live/registry.h"
-#include "net/gate.h"
-#include "net/http_router.h"
-#include "net/session.h"
-#include "runtime/sync.h"
+#include "live/hub/registry.h"
+#include "net/access/gate.h"
+#include "net/http/http_router.h"
+#include "net/sessions/session.h"
+#include "runtime/loop/sync.h"
 #include "service/http_live/mount.h"
 #include "service/http_live/viewer.h"
 

@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "live/testing.h"
+#include "live/hub/testing.h"
 #include "media/aac.h"
-#include "net/http_server.h"
-#include "net/http_testing.h"
+#include "net/http/http_server.h"
+#include "net/http/http_testing.h"
 #include "protocol/flv/reader.h"
 #include "protocol/websocket/frame.h"
-#include "runtime/testing.h"
+#include "runtime/loop/testing.h"
 
 namespace service::http_live {
 namespace {

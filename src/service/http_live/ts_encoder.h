@@ -3,7 +3,7 @@
 // keyframe has the tables before it; a viewer who begins elsewhere, in a stream without video, gets them as his prefix.
 // Tracks of codecs that MPEG-TS does not carry are left out.
 
-#include "live/wire_encoder.h"
+#include "live/fanout/wire_encoder.h"
 #include "protocol/ts/muxer.h"
 
 namespace service::http_live {

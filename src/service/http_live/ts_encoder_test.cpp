@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "base/hex_testing.h"
-#include "live/live_log.h"
-#include "live/stream.h"
-#include "live/testing.h"
+#include "live/fanout/live_log.h"
+#include "live/hub/stream.h"
+#include "live/hub/testing.h"
 #include "media/h264.h"
 #include "protocol/ts/frame_reader.h"
 #include "service/http_live/encoders.h"

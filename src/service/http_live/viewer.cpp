@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "protocol/websocket/frame.h"
-#include "runtime/coroutine.h"
+#include "runtime/loop/coroutine.h"
 #include "service/http_live/encoders.h"
 
 namespace service::http_live {

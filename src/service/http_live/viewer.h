@@ -5,10 +5,10 @@
 #include <memory>
 #include <string>
 
-#include "live/stream.h"
-#include "live/viewer.h"
-#include "net/gate.h"
-#include "net/session.h"
+#include "live/fanout/viewer.h"
+#include "live/hub/stream.h"
+#include "net/access/gate.h"
+#include "net/sessions/session.h"
 #include "protocol/websocket/client_frames.h"
 
 namespace service::http_live {

@@ -4,9 +4,9 @@
 
 #include "base/log.h"
 #include "config/listeners.h"
-#include "net/auth.h"
-#include "net/http_options.h"
-#include "net/static_files.h"
+#include "net/access/auth.h"
+#include "net/http/http_options.h"
+#include "net/http/static_files.h"
 
 namespace service::http_server {
 

@@ -8,11 +8,11 @@
 #include <string>
 
 #include "config/snapshot.h"
-#include "net/file_access.h"
-#include "net/http_router.h"
-#include "net/http_server.h"
-#include "net/session.h"
-#include "net/tls_pair.h"
+#include "net/access/file_access.h"
+#include "net/http/http_router.h"
+#include "net/http/http_server.h"
+#include "net/http/tls_pair.h"
+#include "net/sessions/session.h"
 
 namespace service::http_server {
 

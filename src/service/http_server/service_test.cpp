@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "net/http_testing.h"
-#include "runtime/testing.h"
+#include "net/http/http_testing.h"
+#include "runtime/loop/testing.h"
 
 namespace service::http_server {
 namespace {

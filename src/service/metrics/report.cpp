@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "live/live_log.h"
-#include "live/send_latency.h"
-#include "runtime/coroutine.h"
-#include "runtime/cpu_slice.h"
-#include "runtime/disk.h"
-#include "runtime/udp.h"
-#include "runtime/watchdog.h"
+#include "live/fanout/live_log.h"
+#include "live/fanout/send_latency.h"
+#include "runtime/diagnose/watchdog.h"
+#include "runtime/disk/disk.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/cpu_slice.h"
+#include "runtime/socket/udp.h"
 #include "service/metrics/rtc_figures.h"
 
 namespace service::metrics {

@@ -10,10 +10,10 @@
 
 #include "base/result.h"
 #include "config/snapshot.h"
-#include "live/registry.h"
+#include "live/hub/registry.h"
 #include "net/hook_stats.h"
 #include "net/operations.h"
-#include "net/session.h"
+#include "net/sessions/session.h"
 #include "service/metrics/text.h"
 
 namespace service::metrics {

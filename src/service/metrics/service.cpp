@@ -2,9 +2,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "net/auth.h"
-#include "net/http_options.h"
-#include "runtime/coroutine.h"
+#include "net/access/auth.h"
+#include "net/http/http_options.h"
+#include "runtime/loop/coroutine.h"
 
 namespace service::metrics {
 

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "config/snapshot.h"
-#include "net/http_router.h"
-#include "net/http_server.h"
-#include "runtime/sync.h"
+#include "net/http/http_router.h"
+#include "net/http/http_server.h"
+#include "runtime/loop/sync.h"
 #include "service/metrics/report.h"
 
 namespace service::metrics {

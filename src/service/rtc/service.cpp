@@ -11,9 +11,9 @@
 #include "net/rtc_stats.h"
 #include "protocol/srtp/crypto_kernel.h"
 #include "protocol/stun/demux.h"
-#include "runtime/cpu_slice.h"
-#include "service/rtc/bridges.h"
-#include "service/rtc/signaling.h"
+#include "runtime/loop/cpu_slice.h"
+#include "service/rtc/media/bridges.h"
+#include "service/rtc/signalling/signaling.h"
 
 namespace service::rtc {
 

@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "protocol/rtmp/handshake.h"
-#include "runtime/cpu_slice.h"
+#include "runtime/loop/cpu_slice.h"
 #include "service/rtmp/service.h"
 
 namespace service::rtmp {

@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "runtime/log_limit.h"
+#include "runtime/loop/log_limit.h"
 #include "service/rtmp/connection.h"
 #include "service/rtmp/service.h"
 

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/sync.h"
-#include "runtime/testing.h"
+#include "runtime/loop/sync.h"
+#include "runtime/loop/testing.h"
 #include "service/rtmp/service.h"
 #include "service/rtmp/testing.h"
 

@@ -8,12 +8,12 @@
 #include <string_view>
 
 #include "base/ref.h"
-#include "live/rtmp_encoder.h"
-#include "live/stream.h"
-#include "live/viewer.h"
+#include "live/fanout/rtmp_encoder.h"
+#include "live/fanout/viewer.h"
+#include "live/hub/stream.h"
 #include "media/codec.h"
-#include "net/gate.h"
-#include "runtime/byte_stream.h"
+#include "net/access/gate.h"
+#include "runtime/socket/byte_stream.h"
 
 namespace service::rtmp {
 

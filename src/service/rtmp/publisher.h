@@ -8,12 +8,12 @@
 
 #include "base/result.h"
 #include "config/snapshot.h"
-#include "live/stream.h"
-#include "net/gate.h"
+#include "live/hub/stream.h"
+#include "net/access/gate.h"
 #include "protocol/flv/body.h"
 #include "protocol/rtmp/message.h"
-#include "runtime/coroutine.h"
-#include "runtime/deadline.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/deadline.h"
 
 namespace service::rtmp {
 

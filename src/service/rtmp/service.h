@@ -7,14 +7,14 @@
 
 #include "base/result.h"
 #include "config/snapshot.h"
-#include "live/registry.h"
-#include "net/acceptor.h"
-#include "net/gate.h"
-#include "net/session.h"
-#include "net/tls_pair.h"
-#include "runtime/coroutine.h"
-#include "runtime/sync.h"
-#include "runtime/tls.h"
+#include "live/hub/registry.h"
+#include "net/access/acceptor.h"
+#include "net/access/gate.h"
+#include "net/http/tls_pair.h"
+#include "net/sessions/session.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/sync.h"
+#include "runtime/socket/tls.h"
 #include "service/rtmp/connection.h"
 
 namespace service::rtmp {

@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
 #include "base/clock.h"
-#include "live/live_log.h"
+#include "live/fanout/live_log.h"
 #include "protocol/rtmp/chunk_writer.h"
-#include "runtime/testing.h"
+#include "runtime/loop/testing.h"
 #include "service/rtmp/service.h"
 #include "service/rtmp/testing.h"
 

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "protocol/rtmp/stream_id_rewriter.h"
-#include "runtime/cpu_slice.h"
+#include "runtime/loop/cpu_slice.h"
 
 namespace service::rtmp {
 

@@ -19,7 +19,7 @@
 
 #include "base/result.h"
 #include "base/slice.h"
-#include "runtime/byte_stream.h"
+#include "runtime/socket/byte_stream.h"
 
 namespace service::rtmp {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "live/socket_testing.h"
+#include "live/fanout/socket_testing.h"
 #include "protocol/rtmp/chunk_writer.h"
 
 namespace service::rtmp {

@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "config/snapshot.h"
-#include "live/registry.h"
-#include "net/gate.h"
-#include "net/session.h"
+#include "live/hub/registry.h"
+#include "net/access/gate.h"
+#include "net/sessions/session.h"
 #include "protocol/rtmp/client_session.h"
 #include "protocol/rtmp/handshake.h"
-#include "runtime/tcp.h"
-#include "runtime/testing.h"
-#include "runtime/tls.h"
+#include "runtime/loop/testing.h"
+#include "runtime/socket/tcp.h"
+#include "runtime/socket/tls.h"
 #include "service/rtmp/service.h"
 
 namespace service::rtmp::testing {

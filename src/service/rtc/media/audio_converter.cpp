@@ -1,4 +1,4 @@
-#include "service/rtc/audio_converter.h"
+#include "service/rtc/media/audio_converter.h"
 
 #include <algorithm>
 #include <deque>
@@ -7,10 +7,10 @@
 
 #include "base/log.h"
 #include "net/rtc_stats.h"
-#include "runtime/compute.h"
-#include "runtime/coroutine.h"
-#include "runtime/cpu_slice.h"
-#include "runtime/sync.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/cpu_slice.h"
+#include "runtime/loop/sync.h"
+#include "runtime/threads/compute.h"
 
 namespace service::rtc {
 

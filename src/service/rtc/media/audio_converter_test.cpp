@@ -1,13 +1,13 @@
-#include "service/rtc/audio_converter.h"
+#include "service/rtc/media/audio_converter.h"
 
 #include <chrono>
 #include <memory>
 #include <thread>
 
-#include "runtime/compute.h"
-#include "runtime/coroutine.h"
-#include "runtime/testing.h"
-#include "service/rtc/converting_testing.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/testing.h"
+#include "runtime/threads/compute.h"
+#include "service/rtc/media/converting_testing.h"
 
 namespace service::rtc {
 namespace {

@@ -1,4 +1,4 @@
-#include "service/rtc/bridge_from_frames.h"
+#include "service/rtc/media/bridge_from_frames.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "media/h265.h"
 #include "net/rtc_stats.h"
 #include "protocol/rtp/payload/keyframe.h"
-#include "runtime/log_limit.h"
+#include "runtime/loop/log_limit.h"
 
 namespace service::rtc {
 

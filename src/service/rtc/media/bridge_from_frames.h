@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "live/rtp_lane.h"
-#include "live/stream.h"
+#include "live/hub/stream.h"
+#include "live/rtp/rtp_lane.h"
 #include "media/b_frame.h"
 #include "protocol/rtp/payload/packetizer.h"
-#include "service/rtc/audio_converter.h"
+#include "service/rtc/media/audio_converter.h"
 
 namespace service::rtc {
 

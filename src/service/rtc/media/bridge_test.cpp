@@ -3,14 +3,14 @@
 
 #include "base/clock.h"
 #include "base/hex_testing.h"
-#include "live/registry.h"
+#include "live/hub/registry.h"
 #include "media/h264.h"
 #include "media/nalu.h"
-#include "runtime/testing.h"
-#include "service/rtc/bridge_from_frames.h"
-#include "service/rtc/bridge_to_frames.h"
-#include "service/rtc/bridges.h"
-#include "service/rtc/converting_testing.h"
+#include "runtime/loop/testing.h"
+#include "service/rtc/media/bridge_from_frames.h"
+#include "service/rtc/media/bridge_to_frames.h"
+#include "service/rtc/media/bridges.h"
+#include "service/rtc/media/converting_testing.h"
 
 namespace service::rtc {
 namespace {

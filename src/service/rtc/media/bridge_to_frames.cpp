@@ -1,4 +1,4 @@
-#include "service/rtc/bridge_to_frames.h"
+#include "service/rtc/media/bridge_to_frames.h"
 
 #include <algorithm>
 #include <utility>

@@ -10,11 +10,11 @@
 #include <optional>
 #include <vector>
 
-#include "live/rtp_lane.h"
-#include "live/stream.h"
+#include "live/hub/stream.h"
+#include "live/rtp/rtp_lane.h"
 #include "protocol/rtp/jitter_buffer.h"
 #include "protocol/rtp/payload/depacketizer.h"
-#include "service/rtc/audio_converter.h"
+#include "service/rtc/media/audio_converter.h"
 
 namespace service::rtc {
 

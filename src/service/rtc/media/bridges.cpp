@@ -1,4 +1,4 @@
-#include "service/rtc/bridges.h"
+#include "service/rtc/media/bridges.h"
 
 #include <cstdlib>
 

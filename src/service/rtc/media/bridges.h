@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "config/snapshot.h"
-#include "live/registry.h"
-#include "service/rtc/bridge_from_frames.h"
+#include "live/hub/registry.h"
+#include "service/rtc/media/bridge_from_frames.h"
 
 namespace service::rtc {
 

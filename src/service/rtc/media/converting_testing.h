@@ -1,8 +1,8 @@
 #pragma once
 // For tests: audio is converted by threads, and delivered by a coroutine.
 
-#include "runtime/compute.h"
-#include "runtime/coroutine.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/threads/compute.h"
 
 namespace service::rtc {
 

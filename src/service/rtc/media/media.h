@@ -11,9 +11,9 @@
 
 #include "base/result.h"
 #include "config/snapshot.h"
-#include "live/registry.h"
-#include "net/gate.h"
-#include "net/session.h"
+#include "live/hub/registry.h"
+#include "net/access/gate.h"
+#include "net/sessions/session.h"
 
 namespace sdp {
 struct LocalOptions;

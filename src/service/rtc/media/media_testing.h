@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "config/load.h"
-#include "live/registry.h"
-#include "service/rtc/media.h"
+#include "live/hub/registry.h"
+#include "service/rtc/media/media.h"
 
 namespace service::rtc::testing {
 

@@ -1,4 +1,4 @@
-#include "service/rtc/picture_info.h"
+#include "service/rtc/media/picture_info.h"
 
 #include "base/bytes.h"
 #include "media/av1.h"

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "protocol/rtp/payload/keyframe.h"
-#include "service/rtc/picture_info.h"
+#include "service/rtc/media/picture_info.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     using media::Codec;

@@ -1,11 +1,11 @@
-#include "service/rtc/player.h"
+#include "service/rtc/media/player.h"
 
 #include <algorithm>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/rtc_stats.h"
-#include "runtime/log_limit.h"
+#include "runtime/loop/log_limit.h"
 
 namespace service::rtc {
 

@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "live/rtp_lane.h"
-#include "live/stream.h"
-#include "service/rtc/media.h"
-#include "service/rtc/retransmission_log.h"
-#include "service/rtc/send_track.h"
+#include "live/hub/stream.h"
+#include "live/rtp/rtp_lane.h"
+#include "service/rtc/media/media.h"
+#include "service/rtc/media/retransmission_log.h"
+#include "service/rtc/media/send_track.h"
 
 namespace service::rtc {
 

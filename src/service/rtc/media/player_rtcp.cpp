@@ -8,7 +8,7 @@
 #include "protocol/rtcp/writer.h"
 #include "protocol/rtp/ntp.h"
 #include "protocol/rtp/reception_stats.h"
-#include "service/rtc/player.h"
+#include "service/rtc/media/player.h"
 
 namespace service::rtc {
 

@@ -1,4 +1,4 @@
-#include "service/rtc/player.h"
+#include "service/rtc/media/player.h"
 
 #include <algorithm>
 #include <map>
@@ -8,8 +8,8 @@
 #include "protocol/rtcp/writer.h"
 #include "protocol/rtp/extensions.h"
 #include "protocol/rtp/ntp.h"
-#include "runtime/testing.h"
-#include "service/rtc/media_testing.h"
+#include "runtime/loop/testing.h"
+#include "service/rtc/media/media_testing.h"
 
 namespace service::rtc {
 namespace {

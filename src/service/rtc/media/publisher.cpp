@@ -1,4 +1,4 @@
-#include "service/rtc/publisher.h"
+#include "service/rtc/media/publisher.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 #include "protocol/rtp/payload/keyframe.h"
 #include "protocol/rtp/rtx.h"
 #include "protocol/sdp/sprop.h"
-#include "service/rtc/picture_info.h"
+#include "service/rtc/media/picture_info.h"
 
 namespace service::rtc {
 

@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "live/rtp_lane.h"
-#include "live/stream.h"
+#include "live/hub/stream.h"
+#include "live/rtp/rtp_lane.h"
 #include "protocol/rtcp/twcc_collector.h"
 #include "protocol/rtp/ntp.h"
-#include "service/rtc/bridge_to_frames.h"
-#include "service/rtc/media.h"
-#include "service/rtc/receive_track.h"
+#include "service/rtc/media/bridge_to_frames.h"
+#include "service/rtc/media/media.h"
+#include "service/rtc/media/receive_track.h"
 
 namespace service::rtc {
 

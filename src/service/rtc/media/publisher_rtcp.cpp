@@ -6,7 +6,7 @@
 #include "protocol/rtcp/parser.h"
 #include "protocol/rtcp/writer.h"
 #include "protocol/rtp/ntp.h"
-#include "service/rtc/publisher.h"
+#include "service/rtc/media/publisher.h"
 
 namespace service::rtc {
 

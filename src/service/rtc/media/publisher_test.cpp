@@ -1,4 +1,4 @@
-#include "service/rtc/publisher.h"
+#include "service/rtc/media/publisher.h"
 
 #include <algorithm>
 
@@ -8,9 +8,9 @@
 #include "protocol/rtcp/writer.h"
 #include "protocol/rtp/extensions.h"
 #include "protocol/rtp/ntp.h"
-#include "runtime/testing.h"
-#include "service/rtc/media_testing.h"
-#include "service/rtc/picture_info.h"
+#include "runtime/loop/testing.h"
+#include "service/rtc/media/media_testing.h"
+#include "service/rtc/media/picture_info.h"
 
 namespace service::rtc {
 namespace {

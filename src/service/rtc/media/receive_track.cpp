@@ -1,4 +1,4 @@
-#include "service/rtc/receive_track.h"
+#include "service/rtc/media/receive_track.h"
 
 #include "protocol/rtp/rtx.h"
 

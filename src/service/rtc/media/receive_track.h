@@ -11,7 +11,7 @@
 #include "protocol/rtp/nack_tracker.h"
 #include "protocol/rtp/packet.h"
 #include "protocol/rtp/reception_stats.h"
-#include "service/rtc/send_track.h"
+#include "service/rtc/media/send_track.h"
 
 namespace service::rtc {
 

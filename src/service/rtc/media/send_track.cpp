@@ -1,4 +1,4 @@
-#include "service/rtc/send_track.h"
+#include "service/rtc/media/send_track.h"
 
 #include <algorithm>
 

@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-#include "live/rtp_ring.h"
+#include "live/rtp/rtp_ring.h"
 #include "protocol/rtp/packet.h"
 
 namespace service::rtc {

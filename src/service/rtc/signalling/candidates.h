@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "config/snapshot.h"
-#include "runtime/local_addresses.h"
+#include "runtime/socket/local_addresses.h"
 #include "service/rtc/service.h"
 
 namespace service::rtc {

@@ -1,4 +1,4 @@
-#include "service/rtc/candidates.h"
+#include "service/rtc/signalling/candidates.h"
 
 #include <gtest/gtest.h>
 

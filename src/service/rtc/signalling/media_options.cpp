@@ -5,15 +5,15 @@
 
 #include <algorithm>
 
-#include "live/options.h"
-#include "live/rtp_lane.h"
+#include "live/hub/options.h"
+#include "live/rtp/rtp_lane.h"
 #include "media/h264.h"
 #include "protocol/sdp/format.h"
 #include "protocol/sdp/negotiation.h"
 #include "protocol/sdp/text.h"
-#include "runtime/log_limit.h"
-#include "service/rtc/player.h"
-#include "service/rtc/publisher.h"
+#include "runtime/loop/log_limit.h"
+#include "service/rtc/media/player.h"
+#include "service/rtc/media/publisher.h"
 
 namespace service::rtc {
 

@@ -1,9 +1,9 @@
-#include "service/rtc/offer_request.h"
+#include "service/rtc/signalling/offer_request.h"
 
 #include <fmt/format.h>
 
 #include "base/json.h"
-#include "net/http_visitor.h"
+#include "net/http/http_visitor.h"
 #include "protocol/rtmp/url.h"
 
 namespace service::rtc {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "net/http_exchange.h"
+#include "net/http/http_exchange.h"
 
 namespace service::rtc {
 

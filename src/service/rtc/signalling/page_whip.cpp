@@ -1,4 +1,4 @@
-#include "service/rtc/pages.h"
+#include "service/rtc/signalling/pages.h"
 
 namespace service::rtc {
 

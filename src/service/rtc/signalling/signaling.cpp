@@ -1,4 +1,4 @@
-#include "service/rtc/signaling.h"
+#include "service/rtc/signalling/signaling.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -9,13 +9,14 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "net/http_visitor.h"
+#include "net/http/http_visitor.h"
 #include "net/service_id.h"
 #include "protocol/sdp/description.h"
-#include "runtime/dns.h"
-#include "runtime/log_limit.h"
-#include "service/rtc/candidates.h"
-#include "service/rtc/pages.h"
+#include "runtime/loop/cpu_slice.h"
+#include "runtime/loop/log_limit.h"
+#include "runtime/socket/dns.h"
+#include "service/rtc/signalling/candidates.h"
+#include "service/rtc/signalling/pages.h"
 
 namespace service::rtc {
 

@@ -16,12 +16,12 @@
 #include <vector>
 
 #include "config/snapshot.h"
-#include "net/api_endpoint.h"
-#include "net/gate.h"
-#include "net/http_router.h"
-#include "net/session.h"
-#include "service/rtc/offer_request.h"
+#include "net/access/gate.h"
+#include "net/http/api_endpoint.h"
+#include "net/http/http_router.h"
+#include "net/sessions/session.h"
 #include "service/rtc/service.h"
+#include "service/rtc/signalling/offer_request.h"
 
 namespace service::rtc {
 

@@ -1,12 +1,12 @@
-#include "service/rtc/signaling.h"
+#include "service/rtc/signalling/signaling.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "net/http_server.h"
-#include "net/http_testing.h"
-#include "runtime/testing.h"
+#include "net/http/http_server.h"
+#include "net/http/http_testing.h"
+#include "runtime/loop/testing.h"
 
 namespace service::rtc {
 namespace {

@@ -5,9 +5,10 @@
 #include <cstring>
 
 #include "base/clock.h"
-#include "runtime/testing.h"
-#include "service/rtc/tcp_port.h"
-#include "service/rtc/udp_port.h"
+#include "runtime/loop/testing.h"
+#include "service/rtc/transport/routes.h"
+#include "service/rtc/transport/tcp_port.h"
+#include "service/rtc/transport/udp_port.h"
 
 namespace service::rtc {
 namespace {

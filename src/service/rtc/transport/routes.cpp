@@ -1,8 +1,8 @@
-#include "service/rtc/routes.h"
+#include "service/rtc/transport/routes.h"
 
 #include <algorithm>
 
-#include "service/rtc/session.h"
+#include "service/rtc/transport/session.h"
 
 namespace service::rtc {
 

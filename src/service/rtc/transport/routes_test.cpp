@@ -1,12 +1,12 @@
 // Which session an address belongs to, when several sessions show requests from there.
 
-#include "service/rtc/routes.h"
+#include "service/rtc/transport/routes.h"
 
 #include <gtest/gtest.h>
 
 #include "protocol/stun/writer.h"
-#include "runtime/testing.h"
-#include "service/rtc/session.h"
+#include "runtime/loop/testing.h"
+#include "service/rtc/transport/session.h"
 
 namespace service::rtc {
 namespace {

@@ -1,4 +1,4 @@
-#include "service/rtc/session.h"
+#include "service/rtc/transport/session.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "net/rtc_stats.h"
-#include "runtime/coroutine.h"
+#include "runtime/loop/coroutine.h"
 
 namespace service::rtc {
 

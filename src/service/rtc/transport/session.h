@@ -14,15 +14,15 @@
 #include <string_view>
 #include <vector>
 
-#include "live/stream.h"
-#include "net/gate.h"
-#include "net/session.h"
+#include "live/hub/stream.h"
+#include "net/access/gate.h"
+#include "net/sessions/session.h"
 #include "protocol/dtls/endpoint.h"
 #include "protocol/ice/lite_agent.h"
 #include "protocol/srtp/receiver.h"
 #include "protocol/srtp/sender.h"
-#include "service/rtc/media.h"
-#include "service/rtc/wire.h"
+#include "service/rtc/media/media.h"
+#include "service/rtc/transport/wire.h"
 
 namespace service::rtc {
 

@@ -1,6 +1,6 @@
 // A session against a peer made of ice::Client, dtls::Endpoint and SRTP, over wires and a clock that are the test's.
 
-#include "service/rtc/session.h"
+#include "service/rtc/transport/session.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include "protocol/ice/client.h"
 #include "protocol/stun/demux.h"
 #include "protocol/stun/writer.h"
-#include "runtime/testing.h"
-#include "service/rtc/routes.h"
+#include "runtime/loop/testing.h"
+#include "service/rtc/transport/routes.h"
 
 namespace service::rtc {
 namespace {

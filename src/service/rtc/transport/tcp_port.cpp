@@ -1,10 +1,10 @@
-#include "service/rtc/tcp_port.h"
+#include "service/rtc/transport/tcp_port.h"
 
 #include <algorithm>
 #include <array>
 
 #include "base/clock.h"
-#include "runtime/cpu_slice.h"
+#include "runtime/loop/cpu_slice.h"
 
 namespace service::rtc {
 namespace {

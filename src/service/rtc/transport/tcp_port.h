@@ -10,10 +10,10 @@
 #include <memory>
 #include <vector>
 
-#include "net/acceptor.h"
-#include "runtime/coroutine.h"
-#include "runtime/sync.h"
-#include "service/rtc/wire.h"
+#include "net/access/acceptor.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/sync.h"
+#include "service/rtc/transport/wire.h"
 
 namespace service::rtc {
 

@@ -1,7 +1,7 @@
-#include "service/rtc/udp_port.h"
+#include "service/rtc/transport/udp_port.h"
 
 #include "base/clock.h"
-#include "runtime/log_limit.h"
+#include "runtime/loop/log_limit.h"
 
 namespace service::rtc {
 namespace {

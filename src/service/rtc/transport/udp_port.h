@@ -4,10 +4,10 @@
 
 #include <memory>
 
-#include "runtime/coroutine.h"
-#include "runtime/udp.h"
-#include "runtime/udp_batch.h"
-#include "service/rtc/wire.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/socket/udp.h"
+#include "runtime/socket/udp_batch.h"
+#include "service/rtc/transport/wire.h"
 
 namespace service::rtc {
 
