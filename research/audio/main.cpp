@@ -13,7 +13,7 @@
 #include "audio/codecs.h"
 #include "audio/ogg.h"
 #include "base/result.h"
-#include "media/audio_transcoder.h"
+#include "convert/audio/audio_transcoder.h"
 #include "protocol/flv/body.h"
 #include "protocol/flv/reader.h"
 
@@ -122,19 +122,19 @@ void try_encoders(const Sound& source, double seconds) {
 void try_transcoder(const char* what, media::Codec from, const Encoded& coded, int64_t packet_us, media::Codec to,
                     double seconds) {
     constexpr size_t kStreams = 20;
-    media::AudioTranscoderOptions options;
+    convert::AudioTranscoderOptions options;
     options.from = from;
     options.from_header = base::Slice::copy(coded.header);
     options.to = to;
     options.slack_ms = 15;
     double ms = least_of([&] {
-        std::vector<std::unique_ptr<media::AudioTranscoder>> streams;
+        std::vector<std::unique_ptr<convert::AudioTranscoder>> streams;
         for (size_t i = 0; i < kStreams; ++i) {
-            auto made = media::AudioTranscoder::make(options);
+            auto made = convert::AudioTranscoder::make(options);
             CHECK(made.has_value());
             streams.push_back(std::move(*made));
         }
-        std::vector<media::EncodedAudio> out;
+        std::vector<convert::EncodedAudio> out;
         int64_t time_us = 0;
         for (const Packet& packet : coded.packets) {
             for (auto& stream : streams) {

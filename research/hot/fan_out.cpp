@@ -1,6 +1,6 @@
 #include "hot/fan_out.h"
 
-#include "live/fanout/rtmp_encoder.h"
+#include "convert/flv/to_rtmp.h"
 #include "runtime/loop/coroutine.h"
 
 namespace hot {
@@ -48,8 +48,7 @@ FanOut::FanOut(int viewers, std::span<const media::Frame> first) {
     for (const media::Frame& frame : first) publish(frame);
     for (int i = 0; i < viewers; ++i) {
         viewers_.push_back(std::make_unique<live::Viewer>(static_cast<live::ViewerHandler&>(*this), stream_));
-        viewers_.back()->join(live::RtmpParameters{}.key(), live::make_rtmp_encoder, std::make_unique<Socket>(sends_),
-                              {});
+        viewers_.back()->join(convert::RtmpParameters{}.key(), std::make_unique<Socket>(sends_), {});
     }
     for (int i = 0; i < 4; ++i) CHECK(runtime::yield().has_value());  // the pump is there and waits
 }

@@ -10,10 +10,10 @@
 #include <memory>
 #include <vector>
 
+#include "convert/flv/to_rtmp.h"
 #include "hot/fan_out.h"
 #include "hot/material.h"
 #include "hot/rtp_fan_out.h"
-#include "live/fanout/rtmp_encoder.h"
 #include "media/aac.h"
 #include "media/h264.h"
 #include "protocol/amf/amf0.h"
@@ -259,8 +259,7 @@ void prepare_ts() {
     all->headers.audio = audio;
     all->headers.video_codec = video.codec;
     all->headers.audio_codec = audio.codec;
-    all->ts_encoder =
-        service::http_live::make_encoder(service::http_live::log_key(service::http_live::Format::kTs, {}, false));
+    all->ts_encoder = service::http_live::log_key(service::http_live::Format::kTs, {}, false).make_encoder();
     all->ts_encoder->set_headers(all->headers);
     CountBytes sink;
     for (auto* segments : {&all->segments, &all->big_segments}) {
@@ -272,11 +271,11 @@ void prepare_ts() {
 
 void prepare() {
     prepare_ts();
-    all->rtmp_encoder = live::make_rtmp_encoder(live::RtmpParameters{}.key());
+    all->rtmp_encoder = convert::RtmpParameters{}.key().make_encoder();
     using service::http_live::Format;
     for (bool websocket : {false, true}) {
         auto key = service::http_live::log_key(Format::kFlv, {}, websocket);
-        (websocket ? all->websocket_encoder : all->flv_encoder) = service::http_live::make_encoder(key);
+        (websocket ? all->websocket_encoder : all->flv_encoder) = key.make_encoder();
     }
     mp4::FragmentBuilder builder;
     set_headers(builder);

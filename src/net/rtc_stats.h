@@ -9,10 +9,7 @@ namespace net {
 struct RtcStats {
     // Now.
     uint64_t sessions = 0;
-    uint64_t half_open = 0;    // of these: an offer, and no SRTP yet
-    uint64_t converters = 0;   // of audio
-    uint64_t from_frames = 0;  // streams of which frames are made RTP
-    uint64_t to_frames = 0;    // and RTP frames
+    uint64_t half_open = 0;  // of these: an offer, and no SRTP yet
 
     // Sessions.
     uint64_t created = 0;
@@ -42,8 +39,6 @@ struct RtcStats {
     uint64_t nacks_unknown = 0;   // not: no longer there
     uint64_t keyframes_wanted = 0;
     uint64_t jumps = 0;  // to a later keyframe
-
-    uint64_t audio_dropped = 0;  // packets that converters did not get to in time
 };
 
 // There is one.

@@ -13,7 +13,7 @@ namespace live {
 
 using runtime::Deadline;
 
-Audience::Audience(LiveLog& log) : log_(log), latency_(send_latencies()[protocol_of(log.key())]) {}
+Audience::Audience(LiveLog& log) : log_(log), latency_(send_latencies()[log.key().format->protocol]) {}
 
 Audience::~Audience() { CHECK(viewers_.empty()); }
 

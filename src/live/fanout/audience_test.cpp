@@ -48,7 +48,7 @@ struct SocketClient : ViewerHandler {
         auto socket = runtime::detail::TcpStream::make(ends[0], {});
         ASSERT_TRUE(socket);
         peer = ends[1];
-        viewer.join("all", testing::TextEncoder::make, *std::move(socket), base::Slice::copy("HEAD "));
+        viewer.join(testing::kAllText, *std::move(socket), base::Slice::copy("HEAD "));
     }
     void read() {
         char buffer[65536];

@@ -2,14 +2,8 @@
 
 namespace live {
 
-std::string protocol_of(const LogKey& key) {
-    constexpr std::string_view kWebSocket = "ws/";
-    if (!key.starts_with(kWebSocket)) return key.substr(0, key.find('/'));
-    return "ws-" + protocol_of(key.substr(kWebSocket.size()));
-}
-
-std::map<std::string, SendLatency>& send_latencies() {
-    static std::map<std::string, SendLatency> all;
+std::map<std::string_view, SendLatency>& send_latencies() {
+    static std::map<std::string_view, SendLatency> all;
     return all;
 }
 

@@ -7,7 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <string>
+#include <string_view>
 
 #include "live/fanout/wire_encoder.h"
 
@@ -30,10 +30,7 @@ struct SendLatency {
     }
 };
 
-// What a log's key says of the protocol: rtmp, flv, ts, aac, mp3, and ws-flv and the like over WebSocket.
-std::string protocol_of(const LogKey& key);
-
-// By protocol. They stay where they are.
-std::map<std::string, SendLatency>& send_latencies();
+// By protocol (WireFormat). They stay where they are.
+std::map<std::string_view, SendLatency>& send_latencies();
 
 }  // namespace live

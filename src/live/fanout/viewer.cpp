@@ -88,20 +88,19 @@ ViewerCounters Viewer::counters() const {
     return {sent_bytes_, received_bytes_, rare_ ? rare_->skipped_bytes : 0, rare_ ? rare_->jumps : 0};
 }
 
-void Viewer::join(const LogKey& key, EncoderFactory factory, std::unique_ptr<runtime::ByteStream> socket,
-                  base::Slice first_bytes) {
+void Viewer::join(const LogKey& key, std::unique_ptr<runtime::ByteStream> socket, base::Slice first_bytes) {
     CHECK(state_ == State::kIdle);
     socket_ = std::move(socket);
     progress_ms_ = base::monotonic_ms();
     if (stream_->options().no_delay) socket_->set_no_delay(true);
     if (!first_bytes.empty()) pending_.push_back(std::move(first_bytes));
-    enter_log(key, factory);
+    enter_log(key);
     socket_->park(*this);
     flush(progress_ms_);
 }
 
-void Viewer::enter_log(const LogKey& key, EncoderFactory factory) {
-    log_ = &stream_->log(key, factory);
+void Viewer::enter_log(const LogKey& key) {
+    log_ = &stream_->log(key);
     log_->audience().add(*this);
     begin_at_newest();
 }
@@ -311,11 +310,11 @@ void Viewer::set_paused(bool paused) {
     }
 }
 
-void Viewer::switch_log(const LogKey& key, EncoderFactory factory) {
+void Viewer::switch_log(const LogKey& key) {
     if (!log_ || state_ == State::kFinishing || log_->key() == key) return;
     if (!keep_rest_of_packet()) return;
     leave_log();
-    enter_log(key, factory);
+    enter_log(key);
     flush(base::monotonic_ms());
 }
 

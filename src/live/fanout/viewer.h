@@ -59,10 +59,9 @@ class Viewer final : private runtime::ParkedHandler {
     ~Viewer();
     Viewer(const Viewer&) = delete;
 
-    // Takes the socket and joins the stream's log of that key (made by the factory if it is the first). first_bytes go
+    // Takes the socket and joins the stream's log of that key (made if it is the first). first_bytes go
     // out before anything else (a response head, RTMP's statuses).
-    void join(const LogKey& key, EncoderFactory factory, std::unique_ptr<runtime::ByteStream> socket,
-              base::Slice first_bytes);
+    void join(const LogKey& key, std::unique_ptr<runtime::ByteStream> socket, base::Slice first_bytes);
     // Before it joins: how much of the stream it gets before it is ended; 0: all.
     void stop_after(uint32_t duration_ms);
     bool joined() const { return log_ != nullptr; }
@@ -73,7 +72,7 @@ class Viewer final : private runtime::ParkedHandler {
     // Paused: nothing of the log is sent. Resumed: goes on at the newest place to start.
     void set_paused(bool paused);
     // Goes over to another log of the same stream, at the next packet boundary, at a place to start.
-    void switch_log(const LogKey& key, EncoderFactory factory);
+    void switch_log(const LogKey& key);
     // The stream is over for it: what was published before is still sent, then on_stream_end comes. await_peer: and the
     // peer closes the connection, so that it has read all; how long that may take is the caller's business.
     void end_with_stream(bool await_peer = false);
@@ -130,7 +129,7 @@ class Viewer final : private runtime::ParkedHandler {
     bool keep_rest_of_packet();
     void drop_kept();
     std::vector<base::Slice> take_unsent();
-    void enter_log(const LogKey& key, EncoderFactory factory);
+    void enter_log(const LogKey& key);
     void leave_log();
     void die(std::string_view why, base::CloseReason reason);
 

@@ -23,7 +23,6 @@ using testing::audio;
 using testing::FakeSocket;
 using testing::header;
 using testing::Owner;
-using testing::TextEncoder;
 using testing::video;
 using testing::Wire;
 
@@ -47,9 +46,9 @@ struct Client : ViewerHandler {
         why = text;
         reason = v.close_reason();
     }
-    void join(const LogKey& key = "all", uint32_t duration_ms = 0) {
+    void join(const LogKey& key = testing::kAllText, uint32_t duration_ms = 0) {
         viewer.stop_after(duration_ms);
-        viewer.join(key, TextEncoder::make, std::make_unique<FakeSocket>(wire), base::Slice::copy("HEAD "));
+        viewer.join(key, std::make_unique<FakeSocket>(wire), base::Slice::copy("HEAD "));
     }
     std::string take() { return std::exchange(wire->accepted, ""); }
 };
@@ -292,7 +291,7 @@ TEST_F(ViewerTest, MemoryIsBoundedByTheQueueLength) {
         if (t % 1000 == 0) settle(1);
     }
     settle(50);
-    LiveLog& log = stream->log("all", TextEncoder::make);
+    LiveLog& log = stream->log(testing::kAllText);
     EXPECT_LT(log.head() - log.tail(), 2'000'000u) << "some 250 kB came each millisecond, 25 MB in all";
 }
 
@@ -318,7 +317,7 @@ TEST_F(ViewerTest, GoesOverToAnotherLog) {
     Client client(stream);
     client.join();
     client.take();
-    client.viewer.switch_log("audio", TextEncoder::make);
+    client.viewer.switch_log(testing::kAudioText);
     publication.publish(video(40));
     publication.publish(audio(50));
     publication.publish(video(80));
@@ -380,7 +379,7 @@ TEST_F(ViewerTest, StopsAfterItsDuration) {
     publish_with(options);
     Client client(stream);
     client.last_words = "BYE";
-    client.join("all", 100);
+    client.join(testing::kAllText, 100);
     for (int t = 0; t <= 200; t += 40) publication.publish(video(t, t == 0));
     settle();
     EXPECT_EQ(client.take(), "HEAD <FIRST 0 VH|->[0 v][40 v][80 v]BYE");

@@ -1,10 +1,12 @@
 #pragma once
-// WireEncoder: how frames become the bytes of one wire format with one set of parameters. A service hands one in for
-// each kind of log; it is asked once per frame, whatever the number of viewers. It must not yield.
+// WireEncoder: how frames become the bytes of one wire format with one set of parameters. A service names one by a
+// LogKey for each kind of log; it is asked once per frame, whatever the number of viewers. It must not yield.
 
+#include <array>
+#include <compare>
 #include <cstdint>
 #include <memory>
-#include <string>
+#include <string_view>
 
 #include "base/slice.h"
 #include "live/hub/stream_headers.h"
@@ -36,8 +38,21 @@ class WireEncoder {
     virtual bool carries(media::Kind kind) const = 0;
 };
 
-// Which log: the format and all parameters of its encoding, e.g. "rtmp/60000/1" or "flv/av". Equal keys share a log.
-using LogKey = std::string;
-using EncoderFactory = std::unique_ptr<WireEncoder> (*)(const LogKey&);
+struct LogKey;
+
+// A wire format. There is one object of each, for as long as the process lives.
+struct WireFormat {
+    std::string_view protocol;  // for metrics and the log: "rtmp", "flv", "ws-flv"
+    std::unique_ptr<WireEncoder> (*make_encoder)(const LogKey&);
+};
+
+// Which log: the format and all parameters of its encoding. Equal keys share a log.
+struct LogKey {
+    const WireFormat* format = nullptr;
+    std::array<uint32_t, 3> parameters{};  // what they are is the format's affair
+
+    std::unique_ptr<WireEncoder> make_encoder() const { return format->make_encoder(*this); }
+    auto operator<=>(const LogKey&) const = default;
+};
 
 }  // namespace live

@@ -133,13 +133,5 @@ TEST(SendLatency, Buckets) {
     EXPECT_EQ(latency.sum_us, 3'000u + 2'002u + 9'000'000u);
 }
 
-TEST(SendLatency, ProtocolOfAKey) {
-    EXPECT_EQ(protocol_of("rtmp/60000/1"), "rtmp");
-    EXPECT_EQ(protocol_of("flv/av"), "flv");
-    EXPECT_EQ(protocol_of("ws/flv/av"), "ws-flv");
-    EXPECT_EQ(protocol_of("ts"), "ts");
-    EXPECT_EQ(protocol_of("ws/ts"), "ws-ts");
-}
-
 }  // namespace
 }  // namespace live

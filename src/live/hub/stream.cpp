@@ -281,11 +281,11 @@ void Stream::unsubscribe(FrameSink& sink) {
     if (std::erase(sinks_, &sink) != 0 && sinks_.empty()) tell_demand();
 }
 
-LiveLog& Stream::log(const LogKey& key, EncoderFactory factory) {
+LiveLog& Stream::log(const LogKey& key) {
     auto& log = logs_[key];
     const bool made = log == nullptr;
     if (made) {
-        log = std::make_unique<LiveLog>(*this, key, factory(key));
+        log = std::make_unique<LiveLog>(*this, key, key.make_encoder());
         const int64_t now_ms = base::monotonic_ms();
         for (const media::Frame& frame : gop_) log->append(frame, gop_headers_, now_ms);
     }

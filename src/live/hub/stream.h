@@ -202,7 +202,7 @@ class Stream : public base::RefCounted<Stream> {
     // Ends all viewers: the publisher has not come back.
     void end_viewers();
     // The log of that key, made when it is not there.
-    LiveLog& log(const LogKey& key, EncoderFactory factory);
+    LiveLog& log(const LogKey& key);
     void drop_log(const LiveLog& log);  // its last viewer has left
 
   private:

@@ -25,7 +25,6 @@ using testing::audio;
 using testing::FakeSocket;
 using testing::header;
 using testing::Owner;
-using testing::TextEncoder;
 using testing::video;
 using testing::Wire;
 
@@ -42,7 +41,7 @@ struct Watcher : ViewerHandler {
     void join(size_t room) {
         wire->room = room;
         wire->keep = 100;
-        viewer.join("all", TextEncoder::make, std::make_unique<FakeSocket>(wire), {});
+        viewer.join(testing::kAllText, std::make_unique<FakeSocket>(wire), {});
     }
     std::shared_ptr<Wire> wire = std::make_shared<Wire>();
     std::string why;

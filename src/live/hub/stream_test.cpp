@@ -18,7 +18,6 @@ namespace {
 using testing::audio;
 using testing::header;
 using testing::Owner;
-using testing::TextEncoder;
 using testing::video;
 
 struct Recorder : FrameSink {
@@ -260,21 +259,21 @@ TEST(LiveLog, BeginsWithTheGopAndItsHeaders) {
     publication.publish(header(media::Kind::kVideo, "VH"));
     publication.publish(video(0, true));
     publication.publish(audio(20));
-    LiveLog& log = stream->log("all", TextEncoder::make);
+    LiveLog& log = stream->log(testing::kAllText);
     publication.publish(video(40));
     auto* start = log.place_to_begin(0);
     ASSERT_NE(start, nullptr);
     EXPECT_EQ(log.prefix(*start, true).text(), "<FIRST 0 VH|->");
     EXPECT_EQ(log.prefix(*start, false).text(), "<0 VH|->");
     EXPECT_EQ(text(log, start->offset), "[0 v][20 a][40 v]");
-    EXPECT_EQ(&stream->log("all", TextEncoder::make), &log) << "one log for all viewers of a format";
+    EXPECT_EQ(&stream->log(testing::kAllText), &log) << "one log for all viewers of a format";
 }
 
 TEST(LiveLog, FindsPacketsAndPlaces) {
     auto stream = make_stream();
     Owner owner;
     auto publication = publish(*stream, owner);
-    LiveLog& log = stream->log("all", TextEncoder::make);
+    LiveLog& log = stream->log(testing::kAllText);
     publication.publish(video(0, true, "aa"));   // [0 aa]   6 bytes
     publication.publish(video(40, false, "b"));  // [40 b]   6 bytes
     publication.publish(video(80, true, "cc"));  // [80 cc]  7 bytes
@@ -294,7 +293,7 @@ TEST(LiveLog, FindsPacketsAndPlaces) {
 
 TEST(LiveLog, LagIsAMatterOfArrival) {
     auto stream = make_stream();
-    LiveLog& log = stream->log("all", TextEncoder::make);
+    LiveLog& log = stream->log(testing::kAllText);
     const int64_t now_ms = base::monotonic_ms();
     log.append(video(0, true), stream->headers_ref(), now_ms);      // 0 to 5
     log.append(video(60'000), stream->headers_ref(), now_ms + 40);  // 5 to 14
@@ -312,7 +311,7 @@ TEST(LiveLog, SpansBlocksWithoutSplittingPackets) {
     auto stream = make_stream();
     Owner owner;
     auto publication = publish(*stream, owner);
-    LiveLog& log = stream->log("all", TextEncoder::make);
+    LiveLog& log = stream->log(testing::kAllText);
     std::string expected;
     for (int i = 0; i < 40; ++i) {
         std::string payload(i == 20 ? 200'000 : 10'000, static_cast<char>('a' + i % 26));
@@ -335,7 +334,7 @@ TEST(LiveLog, AudioOnlyStreamsBeginAnywhereAndKeepTheirCache) {
     Owner owner;
     auto publication = publish(*stream, owner);
     for (int i = 0; i < 10; ++i) publication.publish(audio(i * 20));
-    LiveLog& log = stream->log("all", TextEncoder::make);
+    LiveLog& log = stream->log(testing::kAllText);
     publication.publish(audio(200));
     EXPECT_EQ(text(log, log.place_to_begin(50)->offset), "[160 a][180 a][200 a]");
     EXPECT_EQ(text(log, log.place_to_begin(0)->offset), "[200 a]");
@@ -347,8 +346,8 @@ TEST(LiveLog, AFilterLeavesOutTheOtherTrack) {
     auto publication = publish(*stream, owner);
     publication.publish(video(0, true));
     publication.publish(audio(10));
-    EXPECT_EQ(text(stream->log("video", TextEncoder::make), 0), "[0 v]");
-    LiveLog& audio_log = stream->log("audio", TextEncoder::make);
+    EXPECT_EQ(text(stream->log(testing::kVideoText), 0), "[0 v]");
+    LiveLog& audio_log = stream->log(testing::kAudioText);
     EXPECT_EQ(text(audio_log, 0), "[10 a]");
     EXPECT_EQ(audio_log.place_to_begin(0)->offset, 0u) << "an audio format begins at any audio frame";
 }
@@ -357,7 +356,7 @@ TEST(LiveLog, VideoThatPausesMakesItAudioOnly) {
     auto stream = make_stream();
     Owner owner;
     auto publication = publish(*stream, owner);
-    LiveLog& log = stream->log("all", TextEncoder::make);
+    LiveLog& log = stream->log(testing::kAllText);
     publication.publish(video(0, true));
     for (int t = 20; t <= 5'020; t += 100) publication.publish(audio(t));
     EXPECT_FALSE(stream->video_flows());

@@ -35,10 +35,10 @@ inline media::Frame metadata(std::string rest = "") {
     return f;
 }
 
-// "[dts payload]" a packet, "<FIRST? video header|audio header>" a prefix. The key "video" or "audio" filters.
+// "[dts payload]" a packet, "<FIRST? video header|audio header>" a prefix, of all kinds or of one.
 class TextEncoder : public WireEncoder {
   public:
-    explicit TextEncoder(LogKey key) : key_(std::move(key)) {}
+    explicit TextEncoder(const LogKey& key) : key_(key) {}
     void encode_prefix(const StreamHeaders& headers, int64_t start_dts, bool first, base::SliceBuilder& out) override {
         std::string text = std::string("<") + (first ? "FIRST " : "") + std::to_string(start_dts) + " " +
                            (headers.video ? std::string(headers.video->payload.text()) : "-") + "|" +
@@ -51,7 +51,7 @@ class TextEncoder : public WireEncoder {
         std::memcpy(out, text.data(), text.size());
     }
     bool carries(media::Kind kind) const override {
-        return key_ == "video" ? kind == media::Kind::kVideo : key_ == "audio" ? kind == media::Kind::kAudio : true;
+        return key_.parameters[0] == 0 || key_.parameters[0] == 1 + static_cast<uint32_t>(kind);
     }
     static std::unique_ptr<WireEncoder> make(const LogKey& key) { return std::make_unique<TextEncoder>(key); }
 
@@ -61,5 +61,10 @@ class TextEncoder : public WireEncoder {
     }
     LogKey key_;
 };
+
+inline const WireFormat kTextFormat{"text", TextEncoder::make};
+inline const LogKey kAllText{&kTextFormat, {}};
+inline const LogKey kVideoText{&kTextFormat, {1 + static_cast<uint32_t>(media::Kind::kVideo)}};
+inline const LogKey kAudioText{&kTextFormat, {1 + static_cast<uint32_t>(media::Kind::kAudio)}};
 
 }  // namespace live::testing

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "live/fanout/rtmp_encoder.h"
+#include "convert/flv/to_rtmp.h"
 #include "protocol/rtmp/handshake.h"
 #include "protocol/rtmp/server_session.h"
 #include "runtime/socket/tcp.h"
@@ -161,11 +161,11 @@ Result<void> Push::publish(std::unique_ptr<runtime::ByteStream> socket) {
     note_ready();
     over_ = false;
     std::string ip = socket->peer_ip();
-    live::RtmpParameters parameters{.stream_id = session_->stream_id(), .publish = true};
+    convert::RtmpParameters parameters{.stream_id = session_->stream_id(), .publish = true};
     base::Slice first = base::Slice::copy(std::exchange(session_->output(), {}));
     viewer_.emplace(static_cast<live::ViewerHandler&>(*this), stream_);
     published_ = std::make_unique<Published>(*this, ip);
-    viewer_->join(parameters.key(), &live::make_rtmp_encoder, std::move(socket), std::move(first));
+    viewer_->join(parameters.key(), std::move(socket), std::move(first));
     auto ended = until_over();
     std::string why = ended ? viewer_->end_text(over_why_) : ended.error().text();
     base::CloseReason reason = ended ? viewer_->close_reason() : base::CloseReason::kTooSlow;

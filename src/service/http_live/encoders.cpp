@@ -1,40 +1,39 @@
 #include "service/http_live/encoders.h"
 
-#include "service/http_live/audio_encoder.h"
-#include "service/http_live/ts_encoder.h"
+#include "convert/audio/to_adts.h"
+#include "convert/ts/to_ts.h"
 #include "service/http_live/websocket_framing.h"
 
 namespace service::http_live {
 
 namespace {
-constexpr std::string_view kWebSocket = "ws/", kFlv = "flv/", kAac = "aac", kMp3 = "mp3", kTs = "ts";
+
+using Made = std::unique_ptr<live::WireEncoder>;
+
+Made make_flv(const live::LogKey& key) {
+    return std::make_unique<convert::FlvEncoder>(convert::FlvOptions::of(key.parameters[0]));
+}
+template <class Encoder>
+Made make(const live::LogKey&) {
+    return std::make_unique<Encoder>();
+}
+template <Made (*make_inner)(const live::LogKey&)>
+Made framed(const live::LogKey& key) {
+    return std::make_unique<WebSocketFraming>(make_inner(key));
 }
 
-live::LogKey log_key(Format format, const FlvOptions& options, bool websocket) {
-    live::LogKey key(websocket ? kWebSocket : std::string_view());
-    if (format == Format::kAac) return key.append(kAac);
-    if (format == Format::kMp3) return key.append(kMp3);
-    if (format == Format::kTs) return key.append(kTs);
-    return key.append(kFlv).append(options.key());
-}
+// By Format; behind each the same in WebSocket frames.
+const live::WireFormat kFormats[][2] = {
+    {{"flv", make_flv}, {"ws-flv", framed<make_flv>}},
+    {{"aac", make<convert::AdtsEncoder>}, {"ws-aac", framed<make<convert::AdtsEncoder>>}},
+    {{"mp3", make<convert::Mp3Encoder>}, {"ws-mp3", framed<make<convert::Mp3Encoder>>}},
+    {{"ts", make<convert::TsEncoder>}, {"ws-ts", framed<make<convert::TsEncoder>>}},
+};
 
-std::unique_ptr<live::WireEncoder> make_encoder(const live::LogKey& key) {
-    std::string_view text = key;
-    bool websocket = text.starts_with(kWebSocket);
-    if (websocket) text.remove_prefix(kWebSocket.size());
-    std::unique_ptr<live::WireEncoder> encoder;
-    if (text == kAac) {
-        encoder = std::make_unique<AdtsEncoder>();
-    } else if (text == kMp3) {
-        encoder = std::make_unique<Mp3Encoder>();
-    } else if (text == kTs) {
-        encoder = std::make_unique<TsEncoder>();
-    } else {
-        CHECK(text.starts_with(kFlv));
-        encoder = std::make_unique<FlvEncoder>(FlvOptions::from_key(text.substr(kFlv.size())));
-    }
-    if (websocket) encoder = std::make_unique<WebSocketFraming>(std::move(encoder));
-    return encoder;
+}  // namespace
+
+live::LogKey log_key(Format format, const convert::FlvOptions& options, bool websocket) {
+    return {&kFormats[static_cast<size_t>(format)][websocket ? 1 : 0], {format == Format::kFlv ? options.bits() : 0}};
 }
 
 std::string_view content_type(Format format) {

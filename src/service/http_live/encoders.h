@@ -1,16 +1,16 @@
 #pragma once
-// Which log a request watches: the key says format, options and framing, and from the key comes the encoder.
+// Which log a request watches: format, options, and whether it is framed for WebSocket.
 
-#include <memory>
+#include <string_view>
 
+#include "convert/flv/to_flv.h"
 #include "live/fanout/wire_encoder.h"
-#include "service/http_live/flv_encoder.h"
 #include "service/http_live/mount.h"
 
 namespace service::http_live {
 
-live::LogKey log_key(Format format, const FlvOptions& options, bool websocket);
-std::unique_ptr<live::WireEncoder> make_encoder(const live::LogKey& key);
+// The options are those of FLV.
+live::LogKey log_key(Format format, const convert::FlvOptions& options, bool websocket);
 std::string_view content_type(Format format);
 
 }  // namespace service::http_live

@@ -10,6 +10,8 @@
 namespace service::http_live {
 namespace {
 
+using convert::FlvEncoder;
+using convert::FlvOptions;
 using live::testing::audio;
 using live::testing::header;
 using live::testing::video;
@@ -38,14 +40,25 @@ live::StreamHeaders& headers_with(live::StreamHeaders& headers, bool audio, bool
 TEST(FlvEncoder, KeysSayTheOptions) {
     for (int bits = 0; bits < 16; ++bits) {
         FlvOptions options{bool(bits & 8), bool(bits & 1), bool(bits & 2), bool(bits & 4)};
-        FlvOptions back = FlvOptions::from_key(options.key());
+        FlvOptions back = FlvOptions::of(options.bits());
         EXPECT_EQ(back.guess, options.guess);
         if (options.guess) continue;
         EXPECT_EQ(back.has_audio, options.has_audio);
         EXPECT_EQ(back.has_video, options.has_video);
         EXPECT_EQ(back.drop_if_not_match, options.drop_if_not_match);
-        EXPECT_EQ(log_key(Format::kFlv, options, false), "flv/" + options.key());
     }
+}
+
+TEST(LogKeys, AreEqualWhereTheBytesAre) {
+    FlvOptions guess, also_guess, keep;
+    also_guess.has_audio = false;  // it is not asked
+    keep.guess = keep.drop_if_not_match = false;
+    EXPECT_EQ(log_key(Format::kFlv, guess, false), log_key(Format::kFlv, also_guess, false));
+    EXPECT_NE(log_key(Format::kFlv, guess, false), log_key(Format::kFlv, keep, false));
+    EXPECT_NE(log_key(Format::kFlv, guess, false), log_key(Format::kFlv, guess, true));
+    EXPECT_EQ(log_key(Format::kTs, guess, true), log_key(Format::kTs, keep, true));
+    EXPECT_EQ(log_key(Format::kTs, guess, true).format->protocol, "ws-ts");
+    EXPECT_EQ(log_key(Format::kMp3, guess, false).format->protocol, "mp3");
 }
 
 TEST(FlvEncoder, FileHeaderAndWhatIsCarried) {
@@ -69,9 +82,9 @@ TEST(FlvEncoder, FileHeaderAndWhatIsCarried) {
         live::StreamHeaders headers;
         auto bytes = prefix(encoder, headers_with(headers, row.audio, row.video), 5000);
         ASSERT_GE(bytes.size(), 13u);
-        EXPECT_EQ(bytes[4], row.flags) << row.options.key();
-        EXPECT_EQ(encoder.carries(Kind::kAudio), row.carries_audio) << row.options.key();
-        EXPECT_EQ(encoder.carries(Kind::kVideo), row.carries_video) << row.options.key();
+        EXPECT_EQ(bytes[4], row.flags) << row.options.bits();
+        EXPECT_EQ(encoder.carries(Kind::kAudio), row.carries_audio) << row.options.bits();
+        EXPECT_EQ(encoder.carries(Kind::kVideo), row.carries_video) << row.options.bits();
         EXPECT_EQ(encode(encoder, audio(1)).empty(), !row.carries_audio);
         EXPECT_EQ(encode(encoder, video(1)).empty(), !row.carries_video);
     }
@@ -143,7 +156,7 @@ TEST(FlvEncoder, LeavesOutWhatDoesNotFitATag) {
 }
 
 TEST(AdtsEncoder, NeedsTheConfiguration) {
-    auto encoder = make_encoder("aac");
+    auto encoder = log_key(Format::kAac, {}, false).make_encoder();
     EXPECT_EQ(encoder->encoded_size(audio(0)), 0u);
     live::StreamHeaders headers;
     encoder->set_headers(headers_with(headers, true, true));
@@ -161,7 +174,7 @@ TEST(AdtsEncoder, NeedsTheConfiguration) {
 }
 
 TEST(Mp3Encoder, PassesFramesOn) {
-    auto encoder = make_encoder(log_key(Format::kMp3, {}, false));
+    auto encoder = log_key(Format::kMp3, {}, false).make_encoder();
     media::Frame frame = audio(0, "\xff\xfb mp3");
     EXPECT_TRUE(encode(*encoder, frame).empty());
     frame.codec = media::Codec::kMp3;
@@ -169,8 +182,8 @@ TEST(Mp3Encoder, PassesFramesOn) {
 }
 
 TEST(WebSocketFraming, OneMessageAPacket) {
-    auto plain = make_encoder(log_key(Format::kFlv, {}, false));
-    auto framed = make_encoder(log_key(Format::kFlv, {}, true));
+    auto plain = log_key(Format::kFlv, {}, false).make_encoder();
+    auto framed = log_key(Format::kFlv, {}, true).make_encoder();
     live::StreamHeaders headers;
     headers_with(headers, true, true);
     for (size_t n : {10, 200, 70'000}) {
@@ -184,7 +197,7 @@ TEST(WebSocketFraming, OneMessageAPacket) {
     auto first = prefix(*framed, headers, 0);
     EXPECT_EQ(first.sub(2), prefix(*plain, headers, 0));
     EXPECT_EQ(first[1], first.size() - 2);
-    auto audio_only = make_encoder(log_key(Format::kAac, {}, true));
+    auto audio_only = log_key(Format::kAac, {}, true).make_encoder();
     EXPECT_TRUE(prefix(*audio_only, headers, 0).empty());
 }
 

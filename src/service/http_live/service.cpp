@@ -15,7 +15,7 @@ namespace service::http_live {
 
 namespace {
 
-FlvOptions flv_options(const config::VhostHttpRemux& remux) {
+convert::FlvOptions flv_options(const config::VhostHttpRemux& remux) {
     return {remux.guess_has_av, remux.has_audio, remux.has_video, remux.drop_if_not_match};
 }
 

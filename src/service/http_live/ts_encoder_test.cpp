@@ -1,8 +1,7 @@
-#include "service/http_live/ts_encoder.h"
-
 #include <gtest/gtest.h>
 
 #include "base/hex_testing.h"
+#include "convert/ts/to_ts.h"
 #include "live/fanout/live_log.h"
 #include "live/hub/stream.h"
 #include "live/hub/testing.h"
@@ -56,7 +55,7 @@ class TsLog : public testing::Test, private live::PublicationOwner {
         stream_ = base::make_ref<live::Stream>(nullptr, live::StreamKey{"v", "live", "s"}, options);
         publication_ = stream_->acquire(*this, false).value();
     }
-    live::LiveLog& log() { return stream_->log(log_key(Format::kTs, {}, false), make_encoder); }
+    live::LiveLog& log() { return stream_->log(log_key(Format::kTs, {}, false)); }
     void publish(media::Frame frame) { publication_.publish(std::move(frame)); }
     // What one sees who begins at that place.
     Viewed view(live::LiveLog::Start& start) {
@@ -128,7 +127,7 @@ TEST_F(TsLog, NewHeadersANewProgram) {
 }
 
 TEST(TsEncoder, WhatIsCarried) {
-    TsEncoder encoder;
+    convert::TsEncoder encoder;
     EXPECT_TRUE(encoder.carries(Kind::kVideo));
     live::StreamHeaders headers;
     headers.has_video = headers.has_audio = true;

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "convert/statistics.h"
 #include "net/rtc_stats.h"
 
 namespace service::metrics {
@@ -82,19 +83,19 @@ const std::vector<Family>& families() {
          kCounter,
          {{"in", &S::keyframes_wanted}, {"out", &S::keyframes_asked}}},
         {"srs_rtc_player_jumps_total", "Times a player went on at a later keyframe.", "", kCounter, {{"", &S::jumps}}},
-        {"srs_rtc_bridges",
-         "Streams that are converted: frames to RTP, RTP to frames.",
-         "direction",
-         kGauge,
-         {{"to-rtp", &S::from_frames}, {"to-frames", &S::to_frames}}},
-        {"srs_rtc_audio_converters", "Audio converters.", "", kGauge, {{"", &S::converters}}},
-        {"srs_rtc_audio_dropped_total",
-         "Audio packets that converters did not get to in time.",
-         "",
-         kCounter,
-         {{"", &S::audio_dropped}}},
     };
     return kAll;
+}
+
+void conversion_figures(Text& text) {
+    const convert::Statistics& now = convert::statistics();
+    text.family("srs_rtc_bridges", Type::kGauge, "Streams that are converted: frames to RTP, RTP to frames.");
+    text.sample({{"direction", "to-rtp"}}, static_cast<double>(now.to_rtp));
+    text.sample({{"direction", "to-frames"}}, static_cast<double>(now.from_rtp));
+    text.family("srs_rtc_audio_converters", Type::kGauge, "Audio converters.");
+    text.sample({}, static_cast<double>(now.audio_converters));
+    text.family("srs_rtc_audio_dropped_total", Type::kCounter, "Audio packets that converters did not get to in time.");
+    text.sample({}, static_cast<double>(now.audio_dropped));
 }
 
 }  // namespace
@@ -109,6 +110,7 @@ void rtc_figures(Text& text) {
             text.sample(labels, static_cast<double>(stats.*member));
         }
     }
+    conversion_figures(text);
 }
 
 }  // namespace service::metrics

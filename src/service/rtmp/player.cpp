@@ -15,12 +15,12 @@ Player::Player(Connection& connection, base::Ref<live::Stream> stream, uint32_t 
 }
 
 void Player::join(std::unique_ptr<runtime::ByteStream> socket, base::Slice first) {
-    viewer_.join(parameters_.key(), &live::make_rtmp_encoder, std::move(socket), std::move(first));
+    viewer_.join(parameters_.key(), std::move(socket), std::move(first));
 }
 
 void Player::receive(media::Kind kind, bool wanted) {
     (kind == media::Kind::kAudio ? parameters_.audio : parameters_.video) = wanted;
-    viewer_.switch_log(parameters_.key(), &live::make_rtmp_encoder);
+    viewer_.switch_log(parameters_.key());
 }
 
 void Player::close() {

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/ref.h"
-#include "live/fanout/rtmp_encoder.h"
+#include "convert/flv/to_rtmp.h"
 #include "live/fanout/viewer.h"
 #include "live/hub/stream.h"
 #include "media/codec.h"
@@ -50,7 +50,7 @@ class Player final : private live::ViewerHandler {
     Connection& connection_;
     net::Grant stay_;
     const uint32_t stream_id_;
-    live::RtmpParameters parameters_;  // of its log; the message stream id is the same for all players
+    convert::RtmpParameters parameters_;  // of its log; the message stream id is the same for all players
     bool closed_ = false;
     bool stream_over_ = false;
     live::Viewer viewer_;

@@ -14,7 +14,7 @@ Bridges::Bridges(live::Registry& registry, config::SnapshotPtr snapshot)
 
 Bridges::~Bridges() { registry_.unwatch(*this); }
 
-const BridgeFromFrames* Bridges::find(const live::Stream& stream) const {
+const convert::FramesToRtp* Bridges::find(const live::Stream& stream) const {
     auto found = bridges_.find(&stream);
     return found == bridges_.end() ? nullptr : found->second.get();
 }
@@ -23,13 +23,13 @@ void Bridges::stream_published(live::Stream& stream) {
     const config::Vhost* vhost = snapshot_->vhost(stream.key().vhost);
     if (!vhost || !vhost->rtc.enabled || !vhost->rtc.rtmp_to_rtc) return;
     if (!stream.publisher() || stream.publisher()->publishes_rtp()) return;
-    FromFramesOptions options;
+    convert::FramesToRtpOptions options;
     options.keep_bframe = vhost->rtc.keep_bframe;
     options.keep_sei = vhost->rtc.keep_avc_nalu_sei;
     options.merge_nalus = snapshot_->rtc_server.merge_nalus;
     options.opus_bitrate = vhost->rtc.opus_bitrate;
     if (!vhost->rtc.opus_ptime.empty()) options.opus_ptime_ms = std::atoi(vhost->rtc.opus_ptime.c_str());
-    bridges_[&stream] = std::make_unique<BridgeFromFrames>(stream, options);
+    bridges_[&stream] = std::make_unique<convert::FramesToRtp>(stream, options);
 }
 
 void Bridges::stream_unpublished(live::Stream& stream) { bridges_.erase(&stream); }

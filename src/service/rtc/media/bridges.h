@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "config/snapshot.h"
+#include "convert/rtp/to_rtp.h"
 #include "live/hub/registry.h"
-#include "service/rtc/media/bridge_from_frames.h"
 
 namespace service::rtc {
 
@@ -20,7 +20,7 @@ class Bridges final : private live::StreamWatcher {
     void set_snapshot(config::SnapshotPtr snapshot) { snapshot_ = std::move(snapshot); }
 
     // Null: the stream has none.
-    const BridgeFromFrames* find(const live::Stream& stream) const;
+    const convert::FramesToRtp* find(const live::Stream& stream) const;
     size_t size() const { return bridges_.size(); }
 
   private:
@@ -29,7 +29,7 @@ class Bridges final : private live::StreamWatcher {
 
     live::Registry& registry_;
     config::SnapshotPtr snapshot_;
-    std::map<const live::Stream*, std::unique_ptr<BridgeFromFrames>> bridges_;
+    std::map<const live::Stream*, std::unique_ptr<convert::FramesToRtp>> bridges_;
 };
 
 }  // namespace service::rtc

@@ -60,10 +60,10 @@ base::Result<void> Publisher::acquire() {
         for (const auto& set : sdp::parameter_sets(track.format().track.codec, track.format().track.sprop))
             if (auto info = picture_info(track.format().track.codec, set)) lane().note_picture(std::move(*info));
     if (vhost_.rtc.rtc_to_rtmp) {
-        ToFramesOptions options;
+        convert::RtpToFramesOptions options;
         options.aac_bitrate = vhost_.rtc.aac_bitrate;
         options.keyframe_ms = static_cast<int64_t>(vhost_.rtc.pli_for_rtmp * 1000);
-        bridge_ = std::make_unique<BridgeToFrames>(publication_, options);
+        bridge_ = std::make_unique<convert::RtpToFrames>(publication_, options);
     }
     return {};
 }

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "convert/rtp/from_rtp.h"
 #include "live/hub/stream.h"
 #include "live/rtp/rtp_lane.h"
 #include "protocol/rtcp/twcc_collector.h"
 #include "protocol/rtp/ntp.h"
-#include "service/rtc/media/bridge_to_frames.h"
 #include "service/rtc/media/media.h"
 #include "service/rtc/media/receive_track.h"
 
@@ -99,10 +99,10 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     live::PublisherFacts facts_;
     base::Ref<live::Stream> stream_;
     live::Publication publication_;
-    std::unique_ptr<BridgeToFrames> bridge_;  // into publication_; null: rtc_to_rtmp is off
-    std::vector<ReceiveTrack> tracks_;        // as in the lane
-    std::vector<uint32_t> ssrcs_;             // that were learned
-    rtp::NtpUnwrapper ntp_;                   // of its sender reports
+    std::unique_ptr<convert::RtpToFrames> bridge_;  // into publication_; null: rtc_to_rtmp is off
+    std::vector<ReceiveTrack> tracks_;              // as in the lane
+    std::vector<uint32_t> ssrcs_;                   // that were learned
+    rtp::NtpUnwrapper ntp_;                         // of its sender reports
     std::unique_ptr<rtcp::TwccCollector> twcc_;
     uint32_t own_ssrc_;
     uint8_t mid_id_, twcc_id_;

@@ -1,14 +1,14 @@
-#include "service/rtc/media/bridge_to_frames.h"
+#include "convert/rtp/from_rtp.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "net/rtc_stats.h"
+#include "convert/statistics.h"
 #include "protocol/sdp/sprop.h"
 
-namespace service::rtc {
+namespace convert {
 
 using media::Codec;
 using media::Kind;
@@ -24,27 +24,27 @@ constexpr int64_t kAskAgainMs = 1'000;
 
 }  // namespace
 
-BridgeToFrames::BridgeToFrames(live::Publication& publication, const ToFramesOptions& options)
+RtpToFrames::RtpToFrames(live::Publication& publication, const RtpToFramesOptions& options)
     : publication_(publication), stream_(*publication.stream()), lane_(stream_.rtp_lane()), options_(options) {
     stream_.watch_demand(*this);
     demand_changed(stream_);
 }
 
-BridgeToFrames::~BridgeToFrames() {
+RtpToFrames::~RtpToFrames() {
     stream_.unwatch_demand(*this);
     if (!running_) return;
-    --net::rtc_stats().to_frames;
+    --statistics().from_rtp;
     lane_.leave(*this, live::RtpLane::Wants::kConvert);
 }
 
 // Its end waits for the next tick: who leaves may do so from within a frame that is being published.
-void BridgeToFrames::demand_changed(live::Stream& stream) {
+void RtpToFrames::demand_changed(live::Stream& stream) {
     if (!running_ && stream.frames_wanted()) start();
 }
 
-void BridgeToFrames::start() {
+void RtpToFrames::start() {
     running_ = true;
-    ++net::rtc_stats().to_frames;
+    ++statistics().from_rtp;
     take_tracks();
     auto keyframe = lane_.ring().newest_keyframe();
     if (keyframe) cursor_ = *keyframe;
@@ -53,9 +53,9 @@ void BridgeToFrames::start() {
     base::log::trace("rtc: {}: RTP is made frames", stream_.key().text());
 }
 
-void BridgeToFrames::stop() {
+void RtpToFrames::stop() {
     running_ = false;
-    --net::rtc_stats().to_frames;
+    --statistics().from_rtp;
     lane_.leave(*this, live::RtpLane::Wants::kConvert);
     for (Input& input : inputs_) input.buffer.reset();
     converter_.reset();
@@ -63,13 +63,13 @@ void BridgeToFrames::stop() {
     base::log::trace("rtc: {}: nobody takes frames", stream_.key().text());
 }
 
-void BridgeToFrames::on_tracks() {
+void RtpToFrames::on_tracks() {
     take_tracks();
     origin_us_.reset();
     exact_origin_us_.reset();
 }
 
-void BridgeToFrames::take_tracks() {
+void RtpToFrames::take_tracks() {
     for (size_t i = 0; i < inputs_.size(); ++i) {
         inputs_[i] = Input();
         if (i >= lane_.tracks().size()) continue;
@@ -87,14 +87,14 @@ void BridgeToFrames::take_tracks() {
     waits_for_keyframe_ = true;
 }
 
-void BridgeToFrames::make_depacketizer(Input& input, const live::RtpTrack& track) {
+void RtpToFrames::make_depacketizer(Input& input, const live::RtpTrack& track) {
     input.depacketizer = rtp::make_depacketizer(track.codec, input.channels);
     if (input.depacketizer && !track.sprop.empty())
         input.depacketizer->know(sdp::parameter_sets(track.codec, track.sprop));
 }
 
 // Sound goes on without a seam: numbers and times do. Of video nothing that comes goes with what came before.
-void BridgeToFrames::on_track_restart(size_t track) {
+void RtpToFrames::on_track_restart(size_t track) {
     Input& input = inputs_[track];
     if (input.kind != Kind::kVideo || !input.depacketizer) return;
     (void)on_packets(base::monotonic_us());
@@ -103,7 +103,7 @@ void BridgeToFrames::on_track_restart(size_t track) {
     waits_for_keyframe_ = true;
 }
 
-bool BridgeToFrames::on_packets(int64_t now_us) {
+bool RtpToFrames::on_packets(int64_t now_us) {
     const live::RtpRing& ring = lane_.ring();
     // What fell out of the ring is a hole like any other.
     for (cursor_ = std::max(cursor_, ring.begin()); cursor_ < ring.end(); ++cursor_) {
@@ -116,7 +116,7 @@ bool BridgeToFrames::on_packets(int64_t now_us) {
     return false;
 }
 
-void BridgeToFrames::on_tick(int64_t now_ms) {
+void RtpToFrames::on_tick(int64_t now_ms) {
     if (running_ && !stream_.frames_wanted()) stop();
     if (!running_) return;
     for (Input& input : inputs_)
@@ -128,14 +128,14 @@ void BridgeToFrames::on_tick(int64_t now_ms) {
     lane_.request_keyframe(now_ms);
 }
 
-void BridgeToFrames::wait_for_keyframe() {
+void RtpToFrames::wait_for_keyframe() {
     waits_for_keyframe_ = true;
     if (lane_.track_of(Kind::kVideo) < 0) return;
     keyframe_asked_ms_ = base::monotonic_ms();
     lane_.request_keyframe(keyframe_asked_ms_);
 }
 
-void BridgeToFrames::drain(Input& input, int64_t now_us) {
+void RtpToFrames::drain(Input& input, int64_t now_us) {
     while (auto next = input.buffer.pop(now_us)) {
         if (next->after_hole && input.kind == Kind::kVideo) wait_for_keyframe();
         const rtp::JitterPacket& packet = next->packet;
@@ -147,7 +147,7 @@ void BridgeToFrames::drain(Input& input, int64_t now_us) {
     input.given_up = input.buffer.counters().given_up;
 }
 
-void BridgeToFrames::take_unit(Input& input, rtp::Unit& unit) {
+void RtpToFrames::take_unit(Input& input, rtp::Unit& unit) {
     int64_t time_us = time_of(input, unit.timestamp);
     if (input.kind == Kind::kVideo) {
         take_video(std::move(unit.frame), time_us);
@@ -158,7 +158,7 @@ void BridgeToFrames::take_unit(Input& input, rtp::Unit& unit) {
 
 // The publisher's own clock where its sender reports have told it, which is the same for both tracks. The first track
 // whose reports come keeps its place on the timeline, and the other one then finds its own beside it.
-int64_t BridgeToFrames::time_of(Input& input, uint32_t timestamp) {
+int64_t RtpToFrames::time_of(Input& input, uint32_t timestamp) {
     const auto track = static_cast<size_t>(&input - inputs_.data());
     const live::RtpClock& clock = lane_.clock(track);
     const int64_t ticks = lane_.ticks(track, timestamp);
@@ -171,7 +171,7 @@ int64_t BridgeToFrames::time_of(Input& input, uint32_t timestamp) {
     return moment - (clock.exact ? *exact_origin_us_ : *origin_us_);
 }
 
-void BridgeToFrames::take_video(media::Frame frame, int64_t time_us) {
+void RtpToFrames::take_video(media::Frame frame, int64_t time_us) {
     if (!frame.sequence_header) {
         if (frame.keyframe) waits_for_keyframe_ = false;
         if (waits_for_keyframe_) {
@@ -183,8 +183,8 @@ void BridgeToFrames::take_video(media::Frame frame, int64_t time_us) {
     publish(std::move(frame), time_us / 1000);
 }
 
-void BridgeToFrames::open_converter(const Input& input) {
-    media::AudioTranscoderOptions options;
+void RtpToFrames::open_converter(const Input& input) {
+    AudioTranscoderOptions options;
     options.from = input.codec;
     options.from_header = audio_header_;
     options.from_channels = input.channels;
@@ -194,12 +194,11 @@ void BridgeToFrames::open_converter(const Input& input) {
     options.slack_ms = kAudioSlackMs;
     audio_header_published_ = false;
     converter_ = std::make_unique<AudioConverter>(
-        stream_.key().text(), options, [this](std::vector<media::EncodedAudio>& packets, const base::Slice& header) {
-            publish_audio(packets, header);
-        });
+        stream_.key().text(), options,
+        [this](std::vector<EncodedAudio>& packets, const base::Slice& header) { publish_audio(packets, header); });
 }
 
-void BridgeToFrames::take_audio(const Input& input, const media::Frame& frame, int64_t time_us) {
+void RtpToFrames::take_audio(const Input& input, const media::Frame& frame, int64_t time_us) {
     if (frame.sequence_header) {
         audio_header_ = frame.payload;
         return;
@@ -208,26 +207,26 @@ void BridgeToFrames::take_audio(const Input& input, const media::Frame& frame, i
     converter_->push(frame.payload, time_us);
 }
 
-void BridgeToFrames::publish_audio(std::vector<media::EncodedAudio>& packets, const base::Slice& header) {
+void RtpToFrames::publish_audio(std::vector<EncodedAudio>& packets, const base::Slice& header) {
     media::Frame aac;
     aac.kind = Kind::kAudio;
     aac.codec = Codec::kAac;
     if (!std::exchange(audio_header_published_, true)) {
         aac.sequence_header = true;
         aac.payload = header;
-        publish(aac, packets.front().time * 1000 / media::AudioTranscoder::kSampleRate);
+        publish(aac, packets.front().time * 1000 / AudioTranscoder::kSampleRate);
         aac.sequence_header = false;
     }
-    for (media::EncodedAudio& packet : packets) {
+    for (EncodedAudio& packet : packets) {
         aac.payload = std::move(packet.payload);
         ++counters_.audio_frames;
-        publish(aac, packet.time * 1000 / media::AudioTranscoder::kSampleRate);
+        publish(aac, packet.time * 1000 / AudioTranscoder::kSampleRate);
     }
 }
 
-void BridgeToFrames::publish(media::Frame frame, int64_t time_ms) {
+void RtpToFrames::publish(media::Frame frame, int64_t time_ms) {
     frame.dts = time_ms;
     publication_.publish(std::move(frame));
 }
 
-}  // namespace service::rtc
+}  // namespace convert

@@ -4,7 +4,7 @@
 #include "runtime/loop/coroutine.h"
 #include "runtime/threads/compute.h"
 
-namespace service::rtc {
+namespace convert {
 
 // Until no thread has work and all is delivered; what is delivered may bring more work.
 inline void settle_converting(int turns) {
@@ -14,4 +14,4 @@ inline void settle_converting(int turns) {
     } while (runtime::computing() > 0);
 }
 
-}  // namespace service::rtc
+}  // namespace convert

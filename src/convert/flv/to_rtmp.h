@@ -9,7 +9,7 @@
 
 #include "live/fanout/wire_encoder.h"
 
-namespace live {
+namespace convert {
 
 struct RtmpParameters {
     uint32_t chunk_size = 60000;
@@ -19,11 +19,7 @@ struct RtmpParameters {
     // Metadata is told as publishers tell it: by @setDataFrame.
     bool publish = false;
 
-    LogKey key() const;  // "rtmp/60000/1/av", "rtmp/60000/1/avp"
-    static RtmpParameters of(const LogKey& key);
+    live::LogKey key() const;
 };
 
-// The EncoderFactory for such keys.
-std::unique_ptr<WireEncoder> make_rtmp_encoder(const LogKey& key);
-
-}  // namespace live
+}  // namespace convert

@@ -2,11 +2,10 @@
 // Live frames as an FLV file over HTTP (Adobe Flash Video File Format 10.1, annex E): one tag a packet.
 
 #include <cstdint>
-#include <string>
 
 #include "live/fanout/wire_encoder.h"
 
-namespace service::http_live {
+namespace convert {
 
 // How a vhost wants its FLV (http_remux).
 struct FlvOptions {
@@ -17,9 +16,9 @@ struct FlvOptions {
 
     bool carries_audio() const { return guess || has_audio || !drop_if_not_match; }
     bool carries_video() const { return guess || has_video || !drop_if_not_match; }
-    // A part of a log's key, and back.
-    std::string key() const;
-    static FlvOptions from_key(std::string_view key);
+    // As a parameter of a log's key, and back. Options that make no difference are equal there.
+    uint32_t bits() const;
+    static FlvOptions of(uint32_t bits);
 };
 
 class FlvEncoder final : public live::WireEncoder {
@@ -36,4 +35,4 @@ class FlvEncoder final : public live::WireEncoder {
     FlvOptions options_;
 };
 
-}  // namespace service::http_live
+}  // namespace convert

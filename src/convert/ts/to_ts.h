@@ -6,7 +6,7 @@
 #include "live/fanout/wire_encoder.h"
 #include "protocol/ts/muxer.h"
 
-namespace service::http_live {
+namespace convert {
 
 class TsEncoder final : public live::WireEncoder {
   public:
@@ -28,4 +28,4 @@ class TsEncoder final : public live::WireEncoder {
     uint32_t recalled_ = 0;
 };
 
-}  // namespace service::http_live
+}  // namespace convert

@@ -23,16 +23,16 @@ struct AVFrame;
 struct AVPacket;
 struct SwrContext;
 
-namespace media {
+namespace convert {
 
 struct AudioTranscoderOptions {
-    Codec from = Codec::kNone;
-    base::Slice from_header{};  // AudioSpecificConfig, OpusHead; empty where the codec has none
-    int from_channels = 2;      // of codecs without header: what the session description says
-    int from_rate = 8000;       // Hz; of G.711
-    Codec to = Codec::kNone;    // kOpus, kAac
-    int bitrate = 48'000;       // bit/s
-    int opus_ptime_ms = 20;     // of each packet made: 20, 40 or 60
+    media::Codec from = media::Codec::kNone;
+    base::Slice from_header{};              // AudioSpecificConfig, media::OpusHead; empty where the codec has none
+    int from_channels = 2;                  // of codecs without header: what the session description says
+    int from_rate = 8000;                   // Hz; of G.711
+    media::Codec to = media::Codec::kNone;  // kOpus, kAac
+    int bitrate = 48'000;                   // bit/s
+    int opus_ptime_ms = 20;                 // of each packet made: 20, 40 or 60
     // Times that differ by more than this from where the last frame ended are meant so. Small where times are exact
     // (RTP), larger than the wavering of a publisher's milliseconds otherwise.
     int slack_ms = 60;
@@ -71,7 +71,7 @@ class AudioTranscoder {
 
     int sample_rate() const { return kSampleRate; }
     int channels() const { return channels_; }
-    // OpusHead, AudioSpecificConfig.
+    // media::OpusHead, AudioSpecificConfig.
     const base::Slice& header() const { return header_; }
     const AudioTranscoderCounters& counters() const { return counters_; }
 
@@ -107,10 +107,10 @@ class AudioTranscoder {
     int frame_size_ = 0;          // samples of one packet
     int64_t source_samples_ = 0;  // that the last packet of the source became
     base::Slice header_;
-    AudioClock clock_;
+    media::AudioClock clock_;
     std::vector<float> waiting_;  // interleaved, less than one packet of it
     int64_t waiting_time_ = 0;    // of its first sample
     AudioTranscoderCounters counters_;
 };
 
-}  // namespace media
+}  // namespace convert

@@ -10,38 +10,38 @@
 #include <optional>
 #include <vector>
 
+#include "convert/audio/audio_converter.h"
 #include "live/hub/stream.h"
 #include "live/rtp/rtp_lane.h"
 #include "protocol/rtp/jitter_buffer.h"
 #include "protocol/rtp/payload/depacketizer.h"
-#include "service/rtc/media/audio_converter.h"
 
-namespace service::rtc {
+namespace convert {
 
-struct ToFramesOptions {
+struct RtpToFramesOptions {
     int aac_bitrate = 48'000;     // bit/s
     int64_t keyframe_ms = 6'000;  // a keyframe is asked for this often; 0: only when one is needed
 };
 
-struct ToFramesCounters {
+struct RtpToFramesCounters {
     uint64_t video_frames = 0;
     uint64_t audio_frames = 0;
     uint64_t given_up_packets = 0;  // holes that were not mended in time
     uint64_t skipped_frames = 0;    // video that waited for a keyframe
 };
 
-class BridgeToFrames final : private live::RtpSink, private live::DemandWatcher {
+class RtpToFrames final : private live::RtpSink, private live::DemandWatcher {
   public:
     // publication: in force, into which the frames go. It outlives the bridge; so does its stream, whose lane gets its
     // tracks and packets from the same publisher.
-    BridgeToFrames(live::Publication& publication, const ToFramesOptions& options);
-    ~BridgeToFrames();
+    RtpToFrames(live::Publication& publication, const RtpToFramesOptions& options);
+    ~RtpToFrames();
 
     // From the publisher's tick: every 100 ms or so.
     void on_tick(int64_t now_ms);
 
     bool running() const { return running_; }
-    const ToFramesCounters& counters() const { return counters_; }
+    const RtpToFramesCounters& counters() const { return counters_; }
 
   private:
     // A track of the lane, by its place in it.
@@ -70,7 +70,7 @@ class BridgeToFrames final : private live::RtpSink, private live::DemandWatcher 
     void take_video(media::Frame frame, int64_t time_us);
     void take_audio(const Input& input, const media::Frame& frame, int64_t time_us);
     void open_converter(const Input& input);
-    void publish_audio(std::vector<media::EncodedAudio>& packets, const base::Slice& header);
+    void publish_audio(std::vector<EncodedAudio>& packets, const base::Slice& header);
     int64_t time_of(Input& input, uint32_t timestamp);
     void publish(media::Frame frame, int64_t time_ms);
     void wait_for_keyframe();
@@ -78,7 +78,7 @@ class BridgeToFrames final : private live::RtpSink, private live::DemandWatcher 
     live::Publication& publication_;
     live::Stream& stream_;
     live::RtpLane& lane_;
-    ToFramesOptions options_;
+    RtpToFramesOptions options_;
     bool running_ = false;
     std::array<Input, live::RtpRing::kMaxTracks> inputs_;
     uint64_t cursor_ = 0;
@@ -90,7 +90,7 @@ class BridgeToFrames final : private live::RtpSink, private live::DemandWatcher 
     std::unique_ptr<AudioConverter> converter_;
     bool audio_header_published_ = false;
     std::vector<rtp::Unit> units_;
-    ToFramesCounters counters_;
+    RtpToFramesCounters counters_;
 };
 
-}  // namespace service::rtc
+}  // namespace convert

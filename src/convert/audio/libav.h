@@ -12,11 +12,11 @@ extern "C" {
 
 #include <string>
 
-namespace media {
+namespace convert {
 
 struct Libav {
 #define LIBAV_FUNCTION(library, name) decltype(&::name) name = nullptr;
-#include "media/libav_functions.inc"
+#include "convert/audio/libav_functions.inc"
 #undef LIBAV_FUNCTION
     std::string error{};  // why they could not be loaded; then nothing else here may be used
 };
@@ -24,4 +24,4 @@ struct Libav {
 // Loads them at the first call.
 const Libav& libav();
 
-}  // namespace media
+}  // namespace convert

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/ref.h"
-#include "media/audio_transcoder.h"
+#include "convert/audio/audio_transcoder.h"
 
-namespace service::rtc {
+namespace convert {
 
 class AudioConverter {
   public:
@@ -24,10 +24,10 @@ class AudioConverter {
 
     // Gets what became of a packet, in order, from the converters' coroutine; must not yield. header: OpusHead or
     // AudioSpecificConfig. It may destroy the converter.
-    using Deliver = std::function<void(std::vector<media::EncodedAudio>& packets, const base::Slice& header)>;
+    using Deliver = std::function<void(std::vector<EncodedAudio>& packets, const base::Slice& header)>;
 
     // name: of the stream, for the log.
-    AudioConverter(std::string name, media::AudioTranscoderOptions options, Deliver deliver);
+    AudioConverter(std::string name, AudioTranscoderOptions options, Deliver deliver);
     ~AudioConverter();  // nothing is delivered any more
     AudioConverter(const AudioConverter&) = delete;
 
@@ -45,4 +45,4 @@ class AudioConverter {
     base::Ref<Worker> worker_;
 };
 
-}  // namespace service::rtc
+}  // namespace convert

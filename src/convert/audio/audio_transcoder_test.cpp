@@ -1,4 +1,4 @@
-#include "media/audio_transcoder.h"
+#include "convert/audio/audio_transcoder.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include "media/aac.h"
 #include "media/audio_headers.h"
 
-namespace media {
+namespace convert {
 namespace {
 
 using Packets = std::vector<EncodedAudio>;
@@ -32,9 +32,9 @@ std::vector<uint8_t> tone_packet(int index, double hertz) {
     return out;
 }
 
-AudioTranscoderOptions from_alaw(Codec to) {
+AudioTranscoderOptions from_alaw(media::Codec to) {
     AudioTranscoderOptions options;
-    options.from = Codec::kPcmAlaw;
+    options.from = media::Codec::kPcmAlaw;
     options.from_channels = 1;
     options.to = to;
     options.slack_ms = 15;
@@ -55,15 +55,15 @@ Packets encode_tone(AudioTranscoder& to, int count, int64_t time_us, double hert
 }
 
 TEST(AudioTranscoder, MakesOpusOfTwentyMilliseconds) {
-    auto to = make(from_alaw(Codec::kOpus));
+    auto to = make(from_alaw(media::Codec::kOpus));
     ASSERT_TRUE(to);
-    auto head = parse_opus_head(to->header());
+    auto head = media::parse_opus_head(to->header());
     ASSERT_TRUE(head);
     EXPECT_EQ(head->channels, 1);
     auto packets = encode_tone(*to, 100, 5'000'000);
     ASSERT_GE(packets.size(), 97u);
     for (size_t i = 0; i < packets.size(); ++i) {
-        auto toc = parse_opus_packet(packets[i].payload);
+        auto toc = media::parse_opus_packet(packets[i].payload);
         ASSERT_TRUE(toc);
         EXPECT_EQ(toc->duration_us, 20'000);
         // The encoder looks ahead by 6.5 ms, and the resampler by less than a millisecond.
@@ -73,14 +73,14 @@ TEST(AudioTranscoder, MakesOpusOfTwentyMilliseconds) {
 
 TEST(AudioTranscoder, MakesOpusPacketsAsLongAsWanted) {
     for (int ptime_ms : {20, 40, 60}) {
-        AudioTranscoderOptions options = from_alaw(Codec::kOpus);
+        AudioTranscoderOptions options = from_alaw(media::Codec::kOpus);
         options.opus_ptime_ms = ptime_ms;
         auto to = make(options);
         ASSERT_TRUE(to);
         auto packets = encode_tone(*to, 100, 5'000'000);
         ASSERT_GE(packets.size(), 2000 / static_cast<size_t>(ptime_ms) - 3);
         for (size_t i = 0; i < packets.size(); ++i) {
-            auto toc = parse_opus_packet(packets[i].payload);
+            auto toc = media::parse_opus_packet(packets[i].payload);
             ASSERT_TRUE(toc);
             EXPECT_EQ(toc->duration_us, ptime_ms * 1000);
             if (i > 0) {
@@ -91,7 +91,7 @@ TEST(AudioTranscoder, MakesOpusPacketsAsLongAsWanted) {
 }
 
 TEST(AudioTranscoder, SaysWhenAPacketComes) {
-    auto options = from_alaw(Codec::kOpus);
+    auto options = from_alaw(media::Codec::kOpus);
     options.opus_ptime_ms = 60;
     auto to = make(options);
     ASSERT_TRUE(to);
@@ -112,15 +112,15 @@ TEST(AudioTranscoder, SaysWhenAPacketComes) {
 }
 
 TEST(AudioTranscoder, GoesToAacAndBackInTime) {
-    auto to_aac = make(from_alaw(Codec::kAac));
+    auto to_aac = make(from_alaw(media::Codec::kAac));
     ASSERT_TRUE(to_aac);
-    auto config = parse_aac_config(to_aac->header());
+    auto config = media::parse_aac_config(to_aac->header());
     ASSERT_TRUE(config);
     EXPECT_EQ(config->output_sample_rate, 48'000);
     AudioTranscoderOptions back;
-    back.from = Codec::kAac;
+    back.from = media::Codec::kAac;
     back.from_header = to_aac->header();
-    back.to = Codec::kOpus;
+    back.to = media::Codec::kOpus;
     auto to_opus = make(back);
     ASSERT_TRUE(to_opus);
     auto aac = encode_tone(*to_aac, 100, 1'000'000);
@@ -135,18 +135,18 @@ TEST(AudioTranscoder, GoesToAacAndBackInTime) {
 }
 
 TEST(AudioTranscoder, SoundComesThroughBothWays) {
-    auto to_opus = make(from_alaw(Codec::kOpus));
+    auto to_opus = make(from_alaw(media::Codec::kOpus));
     ASSERT_TRUE(to_opus);
     AudioTranscoderOptions back;
-    back.from = Codec::kOpus;
+    back.from = media::Codec::kOpus;
     back.from_header = to_opus->header();
-    back.to = Codec::kAac;
+    back.to = media::Codec::kAac;
     auto to_aac = make(back);
     ASSERT_TRUE(to_aac);
     Packets aac, opus = encode_tone(*to_opus, 100, 0, 1000);
     for (const auto& packet : opus) to_aac->push(packet.payload, packet.time * 1000 / 48, aac);
     // Encoders spend many more bytes on a tone than on silence.
-    auto quiet = make(from_alaw(Codec::kAac));
+    auto quiet = make(from_alaw(media::Codec::kAac));
     Packets silence;
     for (int i = 0; i < 100; ++i) quiet->push(std::vector<uint8_t>(160, 0xd5), i * 20'000, silence);
     ASSERT_TRUE(aac.size() > 80 && silence.size() > 80);
@@ -159,7 +159,7 @@ TEST(AudioTranscoder, SoundComesThroughBothWays) {
 }
 
 TEST(AudioTranscoder, AHoleKeepsTheTimesBehindIt) {
-    auto to = make(from_alaw(Codec::kOpus));
+    auto to = make(from_alaw(media::Codec::kOpus));
     ASSERT_TRUE(to);
     Packets out = encode_tone(*to, 50, 0);
     for (int64_t at : {int64_t{1'100'000}, int64_t{62'000'000}}) {
@@ -178,9 +178,9 @@ TEST(AudioTranscoder, AHoleKeepsTheTimesBehindIt) {
 
 TEST(AudioTranscoder, GarbageIsCountedAndPassedOver) {
     AudioTranscoderOptions options;
-    options.from = Codec::kAac;
-    options.from_header = make_aac_config(2, 44'100, 2);
-    options.to = Codec::kOpus;
+    options.from = media::Codec::kAac;
+    options.from_header = media::make_aac_config(2, 44'100, 2);
+    options.to = media::Codec::kOpus;
     auto to = make(options);
     ASSERT_TRUE(to);
     Packets out;
@@ -193,16 +193,16 @@ TEST(AudioTranscoder, GarbageIsCountedAndPassedOver) {
 
 TEST(AudioTranscoder, AHeaderThatIsNoneIsAnError) {
     AudioTranscoderOptions options;
-    options.from = Codec::kAac;
+    options.from = media::Codec::kAac;
     options.from_header = base::Slice::copy("\xff");
-    options.to = Codec::kOpus;
+    options.to = media::Codec::kOpus;
     EXPECT_FALSE(AudioTranscoder::make(options));
-    options.from = Codec::kSpeex;
+    options.from = media::Codec::kSpeex;
     EXPECT_FALSE(AudioTranscoder::make(options));
 }
 
 TEST(AudioTranscoder, TheRestComesAtTheEnd) {
-    auto to = make(from_alaw(Codec::kAac));
+    auto to = make(from_alaw(media::Codec::kAac));
     ASSERT_TRUE(to);
     auto out = encode_tone(*to, 3, 0);
     size_t before = out.size();
@@ -213,4 +213,4 @@ TEST(AudioTranscoder, TheRestComesAtTheEnd) {
 }
 
 }  // namespace
-}  // namespace media
+}  // namespace convert

@@ -1,16 +1,13 @@
-#include "live/fanout/rtmp_encoder.h"
-
-#include <fmt/core.h>
+#include "convert/flv/to_rtmp.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 
 #include "protocol/flv/metadata.h"
 #include "protocol/flv/writer.h"
 #include "protocol/rtmp/chunk_writer.h"
 
-namespace live {
+namespace convert {
 
 namespace {
 
@@ -46,11 +43,11 @@ struct Body {
     std::span<const uint8_t> bytes() const { return {header, header_size}; }
 };
 
-class Encoder final : public WireEncoder {
+class Encoder final : public live::WireEncoder {
   public:
     explicit Encoder(const RtmpParameters& parameters) : parameters_(parameters) {}
 
-    void encode_prefix(const StreamHeaders& headers, int64_t start_dts, bool, base::SliceBuilder& out) override {
+    void encode_prefix(const live::StreamHeaders& headers, int64_t start_dts, bool, base::SliceBuilder& out) override {
         for (const auto* header : {&headers.metadata, &headers.video, &headers.audio}) {
             if (!*header) continue;
             media::Frame frame = **header;
@@ -82,28 +79,23 @@ class Encoder final : public WireEncoder {
     RtmpParameters parameters_;
 };
 
+// Bits of a key's last parameter.
+enum RtmpFlags : uint32_t { kWantsAudio = 1, kWantsVideo = 2, kPublishes = 4 };
+
+std::unique_ptr<live::WireEncoder> make(const live::LogKey& key) {
+    const auto [chunk_size, stream_id, flags] = key.parameters;
+    return std::make_unique<Encoder>(RtmpParameters{chunk_size, stream_id, (flags & kWantsAudio) != 0,
+                                                    (flags & kWantsVideo) != 0, (flags & kPublishes) != 0});
+}
+
+const live::WireFormat kRtmp{"rtmp", make};
+
 }  // namespace
 
-LogKey RtmpParameters::key() const {
-    return fmt::format("rtmp/{}/{}/{}{}{}", chunk_size, stream_id, audio ? "a" : "", video ? "v" : "",
-                       publish ? "p" : "");
+live::LogKey RtmpParameters::key() const {
+    return {
+        &kRtmp,
+        {chunk_size, stream_id, (audio ? kWantsAudio : 0u) | (video ? kWantsVideo : 0u) | (publish ? kPublishes : 0u)}};
 }
 
-RtmpParameters RtmpParameters::of(const LogKey& key) {
-    RtmpParameters p;
-    const char* at = key.data() + std::string_view("rtmp/").size();
-    const char* end = key.data() + key.size();
-    at = std::from_chars(at, end, p.chunk_size).ptr + 1;
-    at = std::from_chars(at, end, p.stream_id).ptr + 1;
-    std::string_view kinds(at, end);
-    p.audio = kinds.find('a') != kinds.npos;
-    p.video = kinds.find('v') != kinds.npos;
-    p.publish = kinds.find('p') != kinds.npos;
-    return p;
-}
-
-std::unique_ptr<WireEncoder> make_rtmp_encoder(const LogKey& key) {
-    return std::make_unique<Encoder>(RtmpParameters::of(key));
-}
-
-}  // namespace live
+}  // namespace convert

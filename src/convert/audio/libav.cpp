@@ -1,9 +1,9 @@
-#include "media/libav.h"
+#include "convert/audio/libav.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-namespace media {
+namespace convert {
 
 namespace {
 
@@ -27,7 +27,7 @@ Libav load() {
     void* avutil = open_library("libavutil", LIBAVUTIL_VERSION_MAJOR, out.error);
     void* swresample = open_library("libswresample", LIBSWRESAMPLE_VERSION_MAJOR, out.error);
 #define LIBAV_FUNCTION(library, name) find(library, #name, out.name, out.error);
-#include "media/libav_functions.inc"
+#include "convert/audio/libav_functions.inc"
 #undef LIBAV_FUNCTION
     // It would write to standard error.
     if (out.error.empty()) out.av_log_set_level(AV_LOG_QUIET);
@@ -41,4 +41,4 @@ const Libav& libav() {
     return loaded;
 }
 
-}  // namespace media
+}  // namespace convert

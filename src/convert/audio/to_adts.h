@@ -6,7 +6,7 @@
 #include "live/fanout/wire_encoder.h"
 #include "media/aac.h"
 
-namespace service::http_live {
+namespace convert {
 
 class AdtsEncoder final : public live::WireEncoder {
   public:
@@ -28,4 +28,4 @@ class Mp3Encoder final : public live::WireEncoder {
     bool carries(media::Kind kind) const override { return kind == media::Kind::kAudio; }
 };
 
-}  // namespace service::http_live
+}  // namespace convert

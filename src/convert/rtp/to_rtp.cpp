@@ -1,17 +1,17 @@
-#include "service/rtc/media/bridge_from_frames.h"
+#include "convert/rtp/to_rtp.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/clock.h"
+#include "convert/statistics.h"
 #include "media/h264.h"
 #include "media/h265.h"
-#include "net/rtc_stats.h"
 #include "protocol/rtp/payload/keyframe.h"
 #include "runtime/loop/log_limit.h"
 
-namespace service::rtc {
+namespace convert {
 
 using media::Codec;
 using media::Kind;
@@ -53,8 +53,7 @@ int length_size_of(const media::Frame& header) {
 
 }  // namespace
 
-BridgeFromFrames::BridgeFromFrames(live::Stream& stream, const FromFramesOptions& options)
-    : stream_(stream), options_(options) {
+FramesToRtp::FramesToRtp(live::Stream& stream, const FramesToRtpOptions& options) : stream_(stream), options_(options) {
     stream_.subscribe(*this);
     subscribing_ = false;
     announce();
@@ -62,13 +61,13 @@ BridgeFromFrames::BridgeFromFrames(live::Stream& stream, const FromFramesOptions
     demand_changed(stream_);
 }
 
-BridgeFromFrames::~BridgeFromFrames() {
-    if (running_) --net::rtc_stats().from_frames;
+FramesToRtp::~FramesToRtp() {
+    if (running_) --statistics().to_rtp;
     stream_.unwatch_demand(*this);
     stream_.unsubscribe(*this);
 }
 
-void BridgeFromFrames::on_frame(const media::Frame& frame) {
+void FramesToRtp::on_frame(const media::Frame& frame) {
     if (frame.kind == Kind::kData) return;
     if (frame.kind == Kind::kVideo) {
         if (frame.sequence_header || frame.codec != video_codec_) [[unlikely]]
@@ -84,7 +83,7 @@ void BridgeFromFrames::on_frame(const media::Frame& frame) {
 }
 
 // A sequence header, or the first frame of a codec without one.
-void BridgeFromFrames::note_video(const media::Frame& frame) {
+void FramesToRtp::note_video(const media::Frame& frame) {
     bool other_codec = frame.codec != video_codec_;
     if (other_codec) {
         video_codec_ = frame.codec;
@@ -110,7 +109,7 @@ void BridgeFromFrames::note_video(const media::Frame& frame) {
     announce();
 }
 
-void BridgeFromFrames::note_audio(const media::Frame& frame) {
+void FramesToRtp::note_audio(const media::Frame& frame) {
     audio_header_ = frame.sequence_header ? frame.payload : base::Slice();
     converter_.reset();
     if (frame.codec == audio_codec_) return;
@@ -123,7 +122,7 @@ void BridgeFromFrames::note_audio(const media::Frame& frame) {
 }
 
 // Tells the lane which tracks there are. What it holds is forgotten by that.
-void BridgeFromFrames::announce() {
+void FramesToRtp::announce() {
     if (subscribing_) return;
     std::vector<live::RtpTrack> tracks;
     if (video_packetizer_) {
@@ -150,20 +149,20 @@ void BridgeFromFrames::announce() {
     if (running_) begin();
 }
 
-void BridgeFromFrames::demand_changed(live::Stream& stream) {
+void FramesToRtp::demand_changed(live::Stream& stream) {
     if (running_ == stream.rtp_wanted()) return;
     running_ = !running_;
     if (running_) {
-        ++net::rtc_stats().from_frames;
+        ++statistics().to_rtp;
         return begin();
     }
-    --net::rtc_stats().from_frames;
+    --statistics().to_rtp;
     converter_.reset();
     announce();  // who comes later shall not begin with what is old by then
 }
 
 // The frames since the keyframe, pressed together before the newest.
-void BridgeFromFrames::begin() {
+void FramesToRtp::begin() {
     waits_for_keyframe_ = true;
     if (gop_is_of_older_header_) return;
     int64_t newest = INT64_MIN;
@@ -180,7 +179,7 @@ void BridgeFromFrames::begin() {
 }
 
 // False when nothing of it was sent.
-bool BridgeFromFrames::take_video(const media::Frame& frame, uint32_t timestamp) {
+bool FramesToRtp::take_video(const media::Frame& frame, uint32_t timestamp) {
     if (!video_packetizer_) return false;
     if (frame.keyframe) waits_for_keyframe_ = false;
     if (waits_for_keyframe_) return false;
@@ -199,28 +198,28 @@ bool BridgeFromFrames::take_video(const media::Frame& frame, uint32_t timestamp)
     return !payloads_.empty();
 }
 
-void BridgeFromFrames::open_converter(const media::Frame& frame) {
-    media::AudioTranscoderOptions options;
+void FramesToRtp::open_converter(const media::Frame& frame) {
+    AudioTranscoderOptions options;
     options.from = audio_codec_;
     options.from_header = audio_header_;
     if (frame.flv_sound != 0) options.from_channels = (frame.flv_sound & 1) + 1;
     options.to = Codec::kOpus;
     options.bitrate = options_.opus_bitrate;
     options.opus_ptime_ms = options_.opus_ptime_ms;
-    converter_ = std::make_unique<AudioConverter>(
-        stream_.key().text(), options, [this](std::vector<media::EncodedAudio>& packets, const base::Slice&) {
-            for (const media::EncodedAudio& packet : packets) send_audio(packet);
-        });
+    converter_ = std::make_unique<AudioConverter>(stream_.key().text(), options,
+                                                  [this](std::vector<EncodedAudio>& packets, const base::Slice&) {
+                                                      for (const EncodedAudio& packet : packets) send_audio(packet);
+                                                  });
 }
 
-void BridgeFromFrames::take_audio(const media::Frame& frame) {
+void FramesToRtp::take_audio(const media::Frame& frame) {
     if (!audio_usable_) return;
     if (audio_codec_ == Codec::kOpus) return send_audio({frame.payload, frame.dts * (kOpusClock / 1000)});
     if (!converter_) open_converter(frame);
     converter_->push(frame.payload, frame.dts * 1000);
 }
 
-void BridgeFromFrames::send_audio(const media::EncodedAudio& packet) {
+void FramesToRtp::send_audio(const EncodedAudio& packet) {
     media::Frame opus;
     opus.kind = Kind::kAudio;
     opus.codec = Codec::kOpus;
@@ -236,7 +235,7 @@ void BridgeFromFrames::send_audio(const media::EncodedAudio& packet) {
     ++counters_.audio_packets;
 }
 
-void BridgeFromFrames::append(Output& output, const rtp::Payload& payload, uint32_t timestamp) {
+void FramesToRtp::append(Output& output, const rtp::Payload& payload, uint32_t timestamp) {
     live::RtpHead head;
     head.sequence = output.sequence++;
     head.timestamp = timestamp + payload.timestamp_offset;
@@ -246,11 +245,11 @@ void BridgeFromFrames::append(Output& output, const rtp::Payload& payload, uint3
 }
 
 // So that players are told how both tracks belong together.
-void BridgeFromFrames::tell_clock(Output& output, int64_t time_us, uint32_t timestamp) {
+void FramesToRtp::tell_clock(Output& output, int64_t time_us, uint32_t timestamp) {
     int64_t now_ms = base::monotonic_ms();
     if (now_ms - output.clock_told_ms < kTellClockMs) return;
     output.clock_told_ms = now_ms;
     stream_.rtp_lane().set_clock(output.place, time_us, timestamp, now_ms * 1000);
 }
 
-}  // namespace service::rtc
+}  // namespace convert

@@ -1,6 +1,6 @@
-#include "service/http_live/ts_encoder.h"
+#include "convert/ts/to_ts.h"
 
-namespace service::http_live {
+namespace convert {
 namespace {
 
 // Who cuts or records in the middle of a long GOP finds the tables within this time.
@@ -35,4 +35,4 @@ void TsEncoder::encode_prefix(const live::StreamHeaders& headers, int64_t, bool,
     if (!place.has_tables) ts::Muxer::put_tables_at(headers_of(headers), place, out.extend(ts::kTablesSize));
 }
 
-}  // namespace service::http_live
+}  // namespace convert

@@ -1,35 +1,35 @@
-#include "service/rtc/media/audio_converter.h"
+#include "convert/audio/audio_converter.h"
 
 #include <chrono>
 #include <memory>
 #include <thread>
 
+#include "convert/audio/converting_testing.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/testing.h"
 #include "runtime/threads/compute.h"
-#include "service/rtc/media/converting_testing.h"
 
-namespace service::rtc {
+namespace convert {
 namespace {
 
 using media::Codec;
 
 class AudioConverterTest : public runtime::testing::RuntimeTest {
   protected:
-    static media::AudioTranscoderOptions alaw_to_aac() {
-        media::AudioTranscoderOptions options;
-        options.from = Codec::kPcmAlaw;
+    static AudioTranscoderOptions alaw_to_aac() {
+        AudioTranscoderOptions options;
+        options.from = media::Codec::kPcmAlaw;
         options.from_channels = 1;
-        options.to = Codec::kAac;
+        options.to = media::Codec::kAac;
         return options;
     }
-    std::unique_ptr<AudioConverter> make(const media::AudioTranscoderOptions& options) {
-        return std::make_unique<AudioConverter>(
-            "v/live/s", options, [this](std::vector<media::EncodedAudio>& packets, const base::Slice& header) {
-                came += packets.size();
-                EXPECT_FALSE(header.empty());
-                if (destroy) destroy->reset();
-            });
+    std::unique_ptr<AudioConverter> make(const AudioTranscoderOptions& options) {
+        return std::make_unique<AudioConverter>("v/live/s", options,
+                                                [this](std::vector<EncodedAudio>& packets, const base::Slice& header) {
+                                                    came += packets.size();
+                                                    EXPECT_FALSE(header.empty());
+                                                    if (destroy) destroy->reset();
+                                                });
     }
     static void push(AudioConverter& converter, int count) {
         for (int i = 0; i < count; ++i) converter.push(base::Slice::copy(std::vector<uint8_t>(160, 0xd5)), i * 20'000);
@@ -37,8 +37,8 @@ class AudioConverterTest : public runtime::testing::RuntimeTest {
     static void settle() { settle_converting(500); }
     // Counts frames, each of which must begin where the one before ended.
     AudioConverter::Deliver in_order() {
-        return [this](std::vector<media::EncodedAudio>& packets, const base::Slice&) {
-            for (const media::EncodedAudio& packet : packets) {
+        return [this](std::vector<EncodedAudio>& packets, const base::Slice&) {
+            for (const EncodedAudio& packet : packets) {
                 if (frames++ > 0) {
                     EXPECT_EQ(packet.time, last + 1024) << frames;
                 }
@@ -78,7 +78,7 @@ TEST_F(AudioConverterTest, StaysInOrderOverManyJobs) {
 
 TEST_F(AudioConverterTest, PacketsWaitForTheOneThatMakesOne) {
     auto options = alaw_to_aac();
-    options.to = Codec::kOpus;
+    options.to = media::Codec::kOpus;
     options.opus_ptime_ms = 60;
     auto converter = make(options);
     int jobs = 0;
@@ -156,7 +156,7 @@ TEST_F(AudioConverterTest, MayBeDestroyedWhileItDelivers) {
 
 TEST_F(AudioConverterTest, CodecsThatCannotBeOpenedSwallowAll) {
     auto options = alaw_to_aac();
-    options.from = Codec::kSpeex;
+    options.from = media::Codec::kSpeex;
     auto converter = make(options);
     push(*converter, 3);
     settle();
@@ -167,4 +167,4 @@ TEST_F(AudioConverterTest, CodecsThatCannotBeOpenedSwallowAll) {
 }
 
 }  // namespace
-}  // namespace service::rtc
+}  // namespace convert

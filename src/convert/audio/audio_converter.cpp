@@ -1,4 +1,4 @@
-#include "service/rtc/media/audio_converter.h"
+#include "convert/audio/audio_converter.h"
 
 #include <algorithm>
 #include <deque>
@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "base/log.h"
-#include "net/rtc_stats.h"
+#include "convert/statistics.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/cpu_slice.h"
 #include "runtime/loop/sync.h"
 #include "runtime/threads/compute.h"
 
-namespace service::rtc {
+namespace convert {
 
 namespace {
 
@@ -29,11 +29,11 @@ struct AudioConverter::State : base::RefCounted<State> {
             size_t end;  // in bytes; it begins where the one before ends
             int64_t time_us;
         };
-        media::AudioTranscoderOptions options;
-        std::unique_ptr<media::AudioTranscoder> transcoder;
+        AudioTranscoderOptions options;
+        std::unique_ptr<AudioTranscoder> transcoder;
         std::vector<uint8_t> bytes;
         std::vector<Packet> packets;
-        std::vector<std::vector<media::EncodedAudio>> out;  // of each packet
+        std::vector<std::vector<EncodedAudio>> out;  // of each packet
         std::string error;
 
         void add(std::span<const uint8_t> packet, int64_t time_us) {
@@ -48,7 +48,7 @@ struct AudioConverter::State : base::RefCounted<State> {
         // On a thread.
         void run() {
             if (!transcoder) {
-                auto made = media::AudioTranscoder::make(options);
+                auto made = AudioTranscoder::make(options);
                 if (!made) {
                     error = made.error().text();
                     return;
@@ -154,7 +154,7 @@ class AudioConverter::Worker : public base::RefCounted<Worker> {
             if (packets.empty() || state.gone) continue;
             // They stay for seconds, as frames or to be sent again. In the thread's part of the heap, where they were
             // made, they would lie in the holes that codecs leave, and the next codec's pieces would not fit there.
-            for (media::EncodedAudio& packet : packets) packet.payload = base::Slice::copy(packet.payload);
+            for (EncodedAudio& packet : packets) packet.payload = base::Slice::copy(packet.payload);
             state.deliver(packets, header);
         }
     }
@@ -168,7 +168,7 @@ class AudioConverter::Worker : public base::RefCounted<Worker> {
 
 AudioConverter::Worker* AudioConverter::Worker::current_ = nullptr;
 
-AudioConverter::AudioConverter(std::string name, media::AudioTranscoderOptions options, Deliver deliver)
+AudioConverter::AudioConverter(std::string name, AudioTranscoderOptions options, Deliver deliver)
     : state_(base::make_ref<State>()), worker_(Worker::get()) {
     state_->name = std::move(name);
     state_->work.options = std::move(options);
@@ -176,7 +176,7 @@ AudioConverter::AudioConverter(std::string name, media::AudioTranscoderOptions o
     state_->work.options.from_header = base::Slice::copy(state_->work.options.from_header);
     state_->deliver = std::move(deliver);
     worker_->enter();
-    ++net::rtc_stats().converters;
+    ++statistics().audio_converters;
 }
 
 AudioConverter::~AudioConverter() {
@@ -184,7 +184,7 @@ AudioConverter::~AudioConverter() {
     state_->waiting.clear();
     state_->waiting_bytes = 0;
     worker_->leave();
-    --net::rtc_stats().converters;
+    --statistics().audio_converters;
     if (state_->dropped > 0)
         base::log::warn("rtc: {}: {} packets of audio were not converted: too many waited", state_->name,
                         state_->dropped);
@@ -195,7 +195,7 @@ void AudioConverter::push(base::Slice packet, int64_t time_us) {
     const size_t under_way = state_->under_way ? state_->work.packets.size() : 0;
     if (state_->waiting.size() + under_way >= kMaxWaiting || packet.size() > kMaxPacketBytes ||
         state_->waiting_bytes + packet.size() > kMaxWaitingBytes) {
-        ++net::rtc_stats().audio_dropped;
+        ++statistics().audio_dropped;
         if (state_->dropped++ == 0)
             base::log::warn("rtc: {}: converting audio falls behind, packets are dropped", state_->name);
         return;
@@ -209,4 +209,4 @@ bool AudioConverter::failed() const { return state_->failed; }
 uint64_t AudioConverter::dropped() const { return state_->dropped; }
 size_t AudioConverter::waiting_bytes() const { return state_->waiting_bytes; }
 
-}  // namespace service::rtc
+}  // namespace convert

@@ -1,11 +1,11 @@
-#include "live/fanout/rtmp_encoder.h"
+#include "convert/flv/to_rtmp.h"
 
 #include <gtest/gtest.h>
 
 #include "live/hub/testing.h"
 #include "protocol/rtmp/chunk_reader.h"
 
-namespace live {
+namespace convert {
 namespace {
 
 struct MessageText : rtmp::MessageSink {
@@ -28,35 +28,33 @@ std::string read_back(std::span<const uint8_t> bytes, uint32_t chunk_size) {
     return sink.text;
 }
 
-std::string encode(WireEncoder& encoder, const media::Frame& frame, uint32_t chunk_size) {
+std::string encode(live::WireEncoder& encoder, const media::Frame& frame, uint32_t chunk_size) {
     std::vector<uint8_t> out(encoder.encoded_size(frame));
     if (out.empty()) return "";
     encoder.encode(frame, out.data());
     return read_back(out, chunk_size);
 }
 
-TEST(RtmpEncoder, Keys) {
-    for (bool audio : {false, true})
-        for (bool video : {false, true}) {
-            RtmpParameters p{4096, 3, audio, video, audio != video};
-            auto q = RtmpParameters::of(p.key());
-            EXPECT_EQ(q.chunk_size, 4096u);
-            EXPECT_EQ(q.stream_id, 3u);
-            EXPECT_EQ(q.audio, audio);
-            EXPECT_EQ(q.video, video);
-            EXPECT_EQ(q.publish, audio != video);
-        }
-    EXPECT_EQ((RtmpParameters{60000, 1, true, true}.key()), "rtmp/60000/1/av");
+TEST(RtmpEncoder, KeysDifferWhereParametersDo) {
+    const live::LogKey key = RtmpParameters{4096, 3, true, true, false}.key();
+    EXPECT_EQ(key.format->protocol, "rtmp");
+    EXPECT_EQ(key, (RtmpParameters{4096, 3, true, true, false}.key()));
+    for (const RtmpParameters& other : {RtmpParameters{4097, 3, true, true, false},
+                                        {4096, 4, true, true, false},
+                                        {4096, 3, false, true, false},
+                                        {4096, 3, true, false, false},
+                                        {4096, 3, true, true, true}})
+        EXPECT_NE(other.key(), key);
 }
 
 TEST(RtmpEncoder, Frames) {
-    using testing::audio;
-    using testing::video;
+    using live::testing::audio;
+    using live::testing::video;
     for (uint32_t chunk_size : {128u, 60000u}) {
-        auto encoder = make_rtmp_encoder(RtmpParameters{chunk_size, 7, true, true}.key());
+        auto encoder = RtmpParameters{chunk_size, 7, true, true}.key().make_encoder();
         EXPECT_EQ(encode(*encoder, video(40, true, std::string(1000, 'v')), chunk_size), "9/7@40:1005;");
         EXPECT_EQ(encode(*encoder, audio(50, std::string(200, 'a')), chunk_size), "8/7@50:202;");
-        EXPECT_EQ(encode(*encoder, testing::metadata(), chunk_size), "18/7@0:13;");
+        EXPECT_EQ(encode(*encoder, live::testing::metadata(), chunk_size), "18/7@0:13;");
         EXPECT_EQ(encode(*encoder, video(0x1000000, true, std::string(1000, 'v')), chunk_size), "9/7@16777216:1005;");
         // The stream's time goes on where RTMP's wraps.
         EXPECT_EQ(encode(*encoder, audio(0x100000005), chunk_size), "8/7@5:3;");
@@ -65,32 +63,32 @@ TEST(RtmpEncoder, Frames) {
 
 // A publisher says "@setDataFrame" before its metadata, and before no other data.
 TEST(RtmpEncoder, Publish) {
-    auto encoder = make_rtmp_encoder(RtmpParameters{.chunk_size = 128, .publish = true}.key());
-    EXPECT_EQ(encode(*encoder, testing::metadata(), 128), "18/1@0:29;");
-    media::Frame cue = testing::metadata();
+    auto encoder = RtmpParameters{.chunk_size = 128, .publish = true}.key().make_encoder();
+    EXPECT_EQ(encode(*encoder, live::testing::metadata(), 128), "18/1@0:29;");
+    media::Frame cue = live::testing::metadata();
     cue.payload = base::Slice::copy(std::string_view("\x02\x00\x0aonCuePoint", 13));
     EXPECT_EQ(encode(*encoder, cue, 128), "18/1@0:13;");
-    EXPECT_EQ(encode(*encoder, testing::video(40, true, "v"), 128), "9/1@40:6;");
-    StreamHeaders headers;
-    headers.metadata = testing::metadata("x");
+    EXPECT_EQ(encode(*encoder, live::testing::video(40, true, "v"), 128), "9/1@40:6;");
+    live::StreamHeaders headers;
+    headers.metadata = live::testing::metadata("x");
     base::SliceBuilder out;
     encoder->encode_prefix(headers, 7, true, out);
     EXPECT_EQ(read_back(out.bytes(), 128), "18/1@0:30;");
 }
 
 TEST(RtmpEncoder, Filters) {
-    auto only_audio = make_rtmp_encoder(RtmpParameters{128, 1, true, false}.key());
+    auto only_audio = RtmpParameters{128, 1, true, false}.key().make_encoder();
     EXPECT_FALSE(only_audio->carries(media::Kind::kVideo));
-    EXPECT_EQ(only_audio->encoded_size(testing::video(0, true)), 0u);
-    EXPECT_GT(only_audio->encoded_size(testing::audio(0)), 0u);
+    EXPECT_EQ(only_audio->encoded_size(live::testing::video(0, true)), 0u);
+    EXPECT_GT(only_audio->encoded_size(live::testing::audio(0)), 0u);
 }
 
 TEST(RtmpEncoder, Prefix) {
-    StreamHeaders headers;
-    headers.metadata = testing::metadata("x");
-    headers.video = testing::header(media::Kind::kVideo, "avcC");
-    headers.audio = testing::header(media::Kind::kAudio, "asc");
-    auto encoder = make_rtmp_encoder(RtmpParameters{128, 1, true, true}.key());
+    live::StreamHeaders headers;
+    headers.metadata = live::testing::metadata("x");
+    headers.video = live::testing::header(media::Kind::kVideo, "avcC");
+    headers.audio = live::testing::header(media::Kind::kAudio, "asc");
+    auto encoder = RtmpParameters{128, 1, true, true}.key().make_encoder();
     base::SliceBuilder out;
     encoder->encode_prefix(headers, 1234, true, out);
     EXPECT_EQ(read_back(out.bytes(), 128), "18/1@0:14;9/1@1234:9;8/1@1234:5;");
@@ -101,4 +99,4 @@ TEST(RtmpEncoder, Prefix) {
 }
 
 }  // namespace
-}  // namespace live
+}  // namespace convert

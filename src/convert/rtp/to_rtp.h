@@ -11,15 +11,15 @@
 #include <string>
 #include <vector>
 
+#include "convert/audio/audio_converter.h"
 #include "live/hub/stream.h"
 #include "live/rtp/rtp_lane.h"
 #include "media/b_frame.h"
 #include "protocol/rtp/payload/packetizer.h"
-#include "service/rtc/media/audio_converter.h"
 
-namespace service::rtc {
+namespace convert {
 
-struct FromFramesOptions {
+struct FramesToRtpOptions {
     bool keep_bframe = false;
     bool keep_sei = true;
     bool merge_nalus = false;
@@ -27,21 +27,21 @@ struct FromFramesOptions {
     int opus_ptime_ms = 40;     // 20, 40 or 60
 };
 
-struct FromFramesCounters {
+struct FramesToRtpCounters {
     uint64_t video_frames = 0;
     uint64_t audio_packets = 0;
     uint64_t b_frames_dropped = 0;
     uint64_t unusable_frames = 0;  // malformed, before their sequence header, or of a codec that RTP does not carry
 };
 
-class BridgeFromFrames final : private live::FrameSink, private live::DemandWatcher {
+class FramesToRtp final : private live::FrameSink, private live::DemandWatcher {
   public:
     // The stream outlives it, and is published by frames while it lives.
-    BridgeFromFrames(live::Stream& stream, const FromFramesOptions& options);
-    ~BridgeFromFrames();
+    FramesToRtp(live::Stream& stream, const FramesToRtpOptions& options);
+    ~FramesToRtp();
 
     bool running() const { return running_; }
-    const FromFramesCounters& counters() const { return counters_; }
+    const FramesToRtpCounters& counters() const { return counters_; }
 
   private:
     // What becomes of a track: its place in the lane, and its own numbers.
@@ -61,12 +61,12 @@ class BridgeFromFrames final : private live::FrameSink, private live::DemandWatc
     bool take_video(const media::Frame& frame, uint32_t timestamp);
     void take_audio(const media::Frame& frame);
     void open_converter(const media::Frame& frame);
-    void send_audio(const media::EncodedAudio& packet);
+    void send_audio(const EncodedAudio& packet);
     void append(Output& output, const rtp::Payload& payload, uint32_t timestamp);
     void tell_clock(Output& output, int64_t time_us, uint32_t timestamp);
 
     live::Stream& stream_;
-    FromFramesOptions options_;
+    FramesToRtpOptions options_;
     bool subscribing_ = true;
     bool running_ = false;
     bool waits_for_keyframe_ = true;
@@ -89,7 +89,7 @@ class BridgeFromFrames final : private live::FrameSink, private live::DemandWatc
 
     // For their memory.
     std::vector<rtp::Payload> payloads_;
-    FromFramesCounters counters_;
+    FramesToRtpCounters counters_;
 };
 
-}  // namespace service::rtc
+}  // namespace convert

@@ -1,4 +1,4 @@
-#include "service/http_live/flv_encoder.h"
+#include "convert/flv/to_flv.h"
 
 #include <cstring>
 
@@ -6,12 +6,13 @@
 #include "protocol/flv/tag.h"
 #include "protocol/flv/writer.h"
 
-namespace service::http_live {
+namespace convert {
 
 namespace {
 
 // While a stream is so young, a track may be announced whose first frame has not come yet.
 constexpr int64_t kYoungMs = 2'000;
+enum FlvFlags : uint32_t { kSaysAudio = 1, kSaysVideo = 2, kDrops = 4, kGuesses = 8 };
 
 struct Tracks {
     bool audio = false;
@@ -31,19 +32,14 @@ Tracks tracks_of(const live::StreamHeaders& headers, int64_t start_dts) {
 
 }  // namespace
 
-std::string FlvOptions::key() const {
-    if (guess) return "guess";
-    std::string text = drop_if_not_match ? "drop" : "keep";
-    return text + (has_audio ? "+a" : "-a") + (has_video ? "+v" : "-v");
+uint32_t FlvOptions::bits() const {
+    if (guess) return kGuesses;
+    return (has_audio ? kSaysAudio : 0u) | (has_video ? kSaysVideo : 0u) | (drop_if_not_match ? kDrops : 0u);
 }
 
-FlvOptions FlvOptions::from_key(std::string_view key) {
-    FlvOptions options;
-    options.guess = key.starts_with("guess");
-    options.drop_if_not_match = !key.starts_with("keep");
-    options.has_audio = key.find("-a") == std::string_view::npos;
-    options.has_video = key.find("-v") == std::string_view::npos;
-    return options;
+FlvOptions FlvOptions::of(uint32_t bits) {
+    if (bits & kGuesses) return {};
+    return {false, (bits & kSaysAudio) != 0, (bits & kSaysVideo) != 0, (bits & kDrops) != 0};
 }
 
 bool FlvEncoder::carries(media::Kind kind) const {
@@ -85,4 +81,4 @@ void FlvEncoder::encode_prefix(const live::StreamHeaders& headers, int64_t start
     }
 }
 
-}  // namespace service::http_live
+}  // namespace convert

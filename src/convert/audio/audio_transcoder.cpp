@@ -1,15 +1,15 @@
-#include "media/audio_transcoder.h"
+#include "convert/audio/audio_transcoder.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 
+#include "convert/audio/libav.h"
 #include "media/aac.h"
 #include "media/audio_headers.h"
-#include "media/libav.h"
 
-namespace media {
+namespace convert {
 
 using base::Code;
 using base::fail;
@@ -43,20 +43,20 @@ constexpr int kOpusComplexity = 6;
 // on; temporal noise shaping costs a tenth more and brings nothing that can be measured (research/audio).
 constexpr const char* kAacOptions[][2] = {{"aac_coder", "fast"}, {"aac_tns", "0"}};
 
-const AVCodec* find_decoder(Codec codec) {
+const AVCodec* find_decoder(media::Codec codec) {
     switch (codec) {
-        case Codec::kAac:
+        case media::Codec::kAac:
             return libav().avcodec_find_decoder(AV_CODEC_ID_AAC);
-        case Codec::kMp3:
+        case media::Codec::kMp3:
             return libav().avcodec_find_decoder(AV_CODEC_ID_MP3);
-        case Codec::kOpus: {
+        case media::Codec::kOpus: {
             // libavcodec's own serves too.
             const AVCodec* found = libav().avcodec_find_decoder_by_name("libopus");
             return found ? found : libav().avcodec_find_decoder(AV_CODEC_ID_OPUS);
         }
-        case Codec::kPcmAlaw:
+        case media::Codec::kPcmAlaw:
             return libav().avcodec_find_decoder(AV_CODEC_ID_PCM_ALAW);
-        case Codec::kPcmUlaw:
+        case media::Codec::kPcmUlaw:
             return libav().avcodec_find_decoder(AV_CODEC_ID_PCM_MULAW);
         default:
             return nullptr;
@@ -78,9 +78,9 @@ std::string error_text(int error) {
 
 // How many channels the source has, as far as its header tells.
 Result<int> source_channels(const AudioTranscoderOptions& options) {
-    if (options.from == Codec::kAac) return TRY(parse_aac_config(options.from_header)).output_channels();
-    if (options.from == Codec::kOpus && !options.from_header.empty())
-        return TRY(parse_opus_head(options.from_header)).channels;
+    if (options.from == media::Codec::kAac) return TRY(media::parse_aac_config(options.from_header)).output_channels();
+    if (options.from == media::Codec::kOpus && !options.from_header.empty())
+        return TRY(media::parse_opus_head(options.from_header)).channels;
     return options.from_channels;
 }
 
@@ -97,7 +97,7 @@ AudioTranscoder::AudioTranscoder(const AudioTranscoderOptions& options)
 AudioTranscoder::~AudioTranscoder() = default;
 
 Result<std::unique_ptr<AudioTranscoder>> AudioTranscoder::make(const AudioTranscoderOptions& options) {
-    CHECK(options.to == Codec::kOpus || options.to == Codec::kAac);
+    CHECK(options.to == media::Codec::kOpus || options.to == media::Codec::kAac);
     if (!libav().error.empty()) return fail(Code::kNotFound, libav().error);
     std::unique_ptr<AudioTranscoder> made(new AudioTranscoder(options));
     made->channels_ = std::clamp(TRY(source_channels(options)), 1, 2);
@@ -109,7 +109,8 @@ Result<std::unique_ptr<AudioTranscoder>> AudioTranscoder::make(const AudioTransc
 Result<void> AudioTranscoder::open_decoder(const AudioTranscoderOptions& options) {
     const AVCodec* codec = find_decoder(options.from);
     if (!codec)
-        return fail(Code::kNotFound, fmt::format("libavcodec has no decoder of {}", codec_info(options.from).name));
+        return fail(Code::kNotFound,
+                    fmt::format("libavcodec has no decoder of {}", media::codec_info(options.from).name));
     decoder_.reset(libav().avcodec_alloc_context3(codec));
     CHECK(decoder_);
     decoder_->thread_count = 1;
@@ -121,7 +122,7 @@ Result<void> AudioTranscoder::open_decoder(const AudioTranscoderOptions& options
         std::memcpy(decoder_->extradata, options.from_header.data(), size);
         decoder_->extradata_size = static_cast<int>(size);
     } else {
-        bool opus = options.from == Codec::kOpus;
+        bool opus = options.from == media::Codec::kOpus;
         decoder_->sample_rate = opus ? kSampleRate : options.from_rate;
         libav().av_channel_layout_default(&decoder_->ch_layout, std::clamp(options.from_channels, 1, 2));
     }
@@ -131,11 +132,12 @@ Result<void> AudioTranscoder::open_decoder(const AudioTranscoderOptions& options
 }
 
 Result<void> AudioTranscoder::open_encoder(const AudioTranscoderOptions& options) {
-    bool opus = options.to == Codec::kOpus;
+    bool opus = options.to == media::Codec::kOpus;
     const AVCodec* codec =
         opus ? libav().avcodec_find_encoder_by_name("libopus") : libav().avcodec_find_encoder(AV_CODEC_ID_AAC);
     if (!codec)
-        return fail(Code::kNotFound, fmt::format("libavcodec has no encoder of {}", codec_info(options.to).name));
+        return fail(Code::kNotFound,
+                    fmt::format("libavcodec has no encoder of {}", media::codec_info(options.to).name));
     encoder_.reset(libav().avcodec_alloc_context3(codec));
     CHECK(encoder_);
     encoder_->thread_count = 1;
@@ -233,20 +235,20 @@ int64_t AudioTranscoder::expected() const {
 void AudioTranscoder::take_decoded(int64_t time_us, std::vector<EncodedAudio>& out) {
     int64_t time = time_us / 1000 * (kSampleRate / 1000) + time_us % 1000 * kSampleRate / 1'000'000;
     int64_t samples = static_cast<int64_t>(decoded_->nb_samples) * kSampleRate / source_rate_;
-    AudioClock::Step step = clock_.next(time, expected(), samples);
+    media::AudioClock::Step step = clock_.next(time, expected(), samples);
     switch (step.action) {
-        case AudioClock::Action::kDrop:
+        case media::AudioClock::Action::kDrop:
             ++counters_.dropped;
             return;
-        case AudioClock::Action::kFill:
+        case media::AudioClock::Action::kFill:
             fill(step.samples, out);
             break;
-        case AudioClock::Action::kJump:
+        case media::AudioClock::Action::kJump:
             if (!waiting_.empty()) fill(frame_size_ - static_cast<int64_t>(waiting_.size()) / channels_, out);
             waiting_time_ = time - libav().swr_get_delay(resampler_.get(), kSampleRate);
             ++counters_.jumps;
             break;
-        case AudioClock::Action::kPlay:
+        case media::AudioClock::Action::kPlay:
             break;
     }
     if (step.stretch != 0) libav().swr_set_compensation(resampler_.get(), step.stretch, kSampleRate);
@@ -305,4 +307,4 @@ void AudioTranscoder::encode_one(std::vector<EncodedAudio>& out) {
     }
 }
 
-}  // namespace media
+}  // namespace convert

@@ -1,8 +1,8 @@
-#include "service/http_live/audio_encoder.h"
+#include "convert/audio/to_adts.h"
 
 #include <cstring>
 
-namespace service::http_live {
+namespace convert {
 
 void AdtsEncoder::set_headers(const live::StreamHeaders& headers) {
     config_.reset();
@@ -29,4 +29,4 @@ void Mp3Encoder::encode(const media::Frame& frame, uint8_t* out) {
     std::memcpy(out, frame.payload.data(), frame.payload.size());
 }
 
-}  // namespace service::http_live
+}  // namespace convert
