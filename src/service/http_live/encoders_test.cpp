@@ -3,14 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "live/hub/testing.h"
-#include "media/aac.h"
-#include "protocol/flv/metadata.h"
-#include "protocol/flv/reader.h"
 
 namespace service::http_live {
 namespace {
 
-using convert::FlvEncoder;
 using convert::FlvOptions;
 using live::testing::audio;
 using live::testing::header;
@@ -37,18 +33,6 @@ live::StreamHeaders& headers_with(live::StreamHeaders& headers, bool audio, bool
     return headers;
 }
 
-TEST(FlvEncoder, KeysSayTheOptions) {
-    for (int bits = 0; bits < 16; ++bits) {
-        FlvOptions options{bool(bits & 8), bool(bits & 1), bool(bits & 2), bool(bits & 4)};
-        FlvOptions back = FlvOptions::of(options.bits());
-        EXPECT_EQ(back.guess, options.guess);
-        if (options.guess) continue;
-        EXPECT_EQ(back.has_audio, options.has_audio);
-        EXPECT_EQ(back.has_video, options.has_video);
-        EXPECT_EQ(back.drop_if_not_match, options.drop_if_not_match);
-    }
-}
-
 TEST(LogKeys, AreEqualWhereTheBytesAre) {
     FlvOptions guess, also_guess, keep;
     also_guess.has_audio = false;  // it is not asked
@@ -59,126 +43,6 @@ TEST(LogKeys, AreEqualWhereTheBytesAre) {
     EXPECT_EQ(log_key(Format::kTs, guess, true), log_key(Format::kTs, keep, true));
     EXPECT_EQ(log_key(Format::kTs, guess, true).format->protocol, "ws-ts");
     EXPECT_EQ(log_key(Format::kMp3, guess, false).format->protocol, "mp3");
-}
-
-TEST(FlvEncoder, FileHeaderAndWhatIsCarried) {
-    struct {
-        FlvOptions options;  // guess, audio, video, drop
-        bool audio, video;   // what the stream has
-        uint8_t flags;
-        bool carries_audio, carries_video;
-    } table[] = {
-        {{true, true, true, true}, true, true, 5, true, true},
-        {{true, true, true, true}, true, false, 4, true, true},
-        {{true, true, true, true}, false, true, 1, true, true},
-        {{true, false, false, true}, true, true, 5, true, true},
-        {{false, true, true, true}, true, false, 5, true, true},
-        {{false, false, true, true}, true, true, 1, false, true},
-        {{false, true, false, true}, true, true, 4, true, false},
-        {{false, false, true, false}, true, true, 1, true, true},
-    };
-    for (auto& row : table) {
-        FlvEncoder encoder(row.options);
-        live::StreamHeaders headers;
-        auto bytes = prefix(encoder, headers_with(headers, row.audio, row.video), 5000);
-        ASSERT_GE(bytes.size(), 13u);
-        EXPECT_EQ(bytes[4], row.flags) << row.options.bits();
-        EXPECT_EQ(encoder.carries(Kind::kAudio), row.carries_audio) << row.options.bits();
-        EXPECT_EQ(encoder.carries(Kind::kVideo), row.carries_video) << row.options.bits();
-        EXPECT_EQ(encode(encoder, audio(1)).empty(), !row.carries_audio);
-        EXPECT_EQ(encode(encoder, video(1)).empty(), !row.carries_video);
-    }
-}
-
-TEST(FlvEncoder, AYoungStreamIsBelievedItsMetadata) {
-    FlvEncoder encoder(FlvOptions{});
-    live::StreamHeaders headers;
-    headers_with(headers, false, true);
-    media::VideoInfo video_info;
-    video_info.codec = media::Codec::kH264;
-    media::AudioInfo audio_info;
-    audio_info.codec = media::Codec::kMp3;
-    headers.metadata = live::testing::metadata();
-    headers.metadata->payload = flv::make_metadata(&video_info, &audio_info, "test");
-    EXPECT_EQ(prefix(encoder, headers, 0)[4], 5);
-    EXPECT_EQ(prefix(encoder, headers, 60'000)[4], 1);
-}
-
-// FFmpeg shows a track of subtitles where it has another time.
-TEST(FlvEncoder, MetadataIsOfNoMoment) {
-    FlvEncoder encoder(FlvOptions{});
-    live::StreamHeaders headers;
-    headers.metadata = live::testing::metadata();
-    headers_with(headers, false, true);
-    flv::Reader reader;
-    reader.feed(prefix(encoder, headers, 1234));
-    media::Frame later = live::testing::metadata("x");
-    later.dts = 5678;
-    reader.feed(encode(encoder, later));
-    media::Frame cue = later;
-    cue.payload = base::Slice::copy(std::string_view("\x02\x00\x0aonCuePoint", 13));
-    reader.feed(encode(encoder, cue));
-    for (auto [type, timestamp] : {std::pair{18, 0u}, {9, 1234u}, {18, 0u}, {18, 5678u}}) {
-        auto tag = reader.next();
-        ASSERT_TRUE(tag && *tag);
-        EXPECT_EQ((*tag)->type, type);
-        EXPECT_EQ((*tag)->timestamp, timestamp);
-    }
-}
-
-TEST(FlvEncoder, TagsComeBackAsTheyWere) {
-    FlvEncoder encoder(FlvOptions{});
-    live::StreamHeaders headers;
-    flv::Reader reader;
-    reader.feed(prefix(encoder, headers_with(headers, true, true), 0x12345678));
-    reader.feed(encode(encoder, video(0x12345678, true, "frame")));
-    reader.feed(encode(encoder, audio(0x12345679, "sound")));
-    struct {
-        uint8_t type;
-        uint32_t timestamp;
-        std::string_view end;
-    } expected[] = {
-        {9, 0x12345678, "avcC"}, {8, 0x12345678, "\x12\x10"}, {9, 0x12345678, "frame"}, {8, 0x12345679, "sound"}};
-    for (auto& row : expected) {
-        auto tag = reader.next();
-        ASSERT_TRUE(tag && *tag);
-        EXPECT_EQ((*tag)->type, row.type);
-        EXPECT_EQ((*tag)->timestamp, row.timestamp);
-        EXPECT_TRUE((*tag)->body.text().ends_with(row.end));
-    }
-    EXPECT_EQ(reader.buffered(), 4u);  // the last previous-tag-size
-    EXPECT_FALSE(prefix(encoder, headers, 0, false).text().starts_with("FLV"));
-}
-
-TEST(FlvEncoder, LeavesOutWhatDoesNotFitATag) {
-    FlvEncoder encoder(FlvOptions{});
-    EXPECT_EQ(encoder.encoded_size(video(0, true, std::string(0xffffff, 'x'))), 0u);
-}
-
-TEST(AdtsEncoder, NeedsTheConfiguration) {
-    auto encoder = log_key(Format::kAac, {}, false).make_encoder();
-    EXPECT_EQ(encoder->encoded_size(audio(0)), 0u);
-    live::StreamHeaders headers;
-    encoder->set_headers(headers_with(headers, true, true));
-    auto bytes = encode(*encoder, audio(0, std::string(100, 'a')));
-    auto adts = media::parse_adts(bytes);
-    ASSERT_TRUE(adts);
-    EXPECT_EQ(adts->frame_size, 107u);
-    EXPECT_EQ(adts->sample_rate, 44100);
-    EXPECT_EQ(adts->channel_config, 2);
-    EXPECT_TRUE(encode(*encoder, *headers.audio).empty());
-    EXPECT_TRUE(encode(*encoder, video(0)).empty());
-    EXPECT_TRUE(encode(*encoder, audio(0, std::string(9000, 'a'))).empty());
-    EXPECT_TRUE(prefix(*encoder, headers, 0).empty());
-    EXPECT_FALSE(encoder->carries(Kind::kVideo));
-}
-
-TEST(Mp3Encoder, PassesFramesOn) {
-    auto encoder = log_key(Format::kMp3, {}, false).make_encoder();
-    media::Frame frame = audio(0, "\xff\xfb mp3");
-    EXPECT_TRUE(encode(*encoder, frame).empty());
-    frame.codec = media::Codec::kMp3;
-    EXPECT_EQ(encode(*encoder, frame).text(), "\xff\xfb mp3");
 }
 
 TEST(WebSocketFraming, OneMessageAPacket) {

@@ -10,9 +10,8 @@
 #include "media/h264.h"
 #include "media/nalu.h"
 #include "runtime/loop/testing.h"
-#include "service/rtc/media/bridges.h"
 
-namespace service::rtc {
+namespace convert {
 namespace {
 
 using live::RtpLane;
@@ -98,14 +97,14 @@ class BridgeTest : public runtime::testing::RuntimeTest {
     }
     // AAC of a second of silence, with its header first.
     std::vector<Frame> aac(int64_t from_ms) {
-        convert::AudioTranscoderOptions options;
+        AudioTranscoderOptions options;
         options.from = Codec::kPcmAlaw;
         options.from_channels = 1;
         options.to = Codec::kAac;
-        auto made = convert::AudioTranscoder::make(options);
+        auto made = AudioTranscoder::make(options);
         EXPECT_TRUE(made);
         std::vector<Frame> out{header(Codec::kAac, (*made)->header())};
-        std::vector<convert::EncodedAudio> packets;
+        std::vector<EncodedAudio> packets;
         for (int i = 0; i < 50; ++i) (*made)->push(std::vector<uint8_t>(160, 0xd5), (from_ms + i * 20) * 1000, packets);
         for (auto& packet : packets) {
             Frame frame = header(Codec::kAac, packet.payload);
@@ -116,7 +115,7 @@ class BridgeTest : public runtime::testing::RuntimeTest {
         return out;
     }
     // The pump of each lane has its turn.
-    void settle() { convert::settle_converting(12); }
+    void settle() { settle_converting(12); }
     // As a WebRTC publisher would: the packets of one lane into the other, but those that are lost.
     void carry(LaneReader& from, Side& to, const std::vector<size_t>& lost = {}) {
         to.owner.rtp = true;
@@ -139,7 +138,7 @@ class BridgeTest : public runtime::testing::RuntimeTest {
 };
 
 TEST_F(BridgeTest, FramesAreConvertedOnlyForPlayers) {
-    convert::FramesToRtp bridge(*source.stream, {});
+    FramesToRtp bridge(*source.stream, {});
     source.publication.publish(avc_header());
     for (Frame& frame : aac(0)) source.publication.publish(frame);
     source.publication.publish(picture(0, kIdr));
@@ -148,7 +147,7 @@ TEST_F(BridgeTest, FramesAreConvertedOnlyForPlayers) {
     EXPECT_NE(source.lane.tracks()[0].fmtp.find("profile-level-id=42c01e"), std::string::npos);
     EXPECT_EQ(source.lane.tracks()[1].codec, Codec::kOpus);
     EXPECT_EQ(source.lane.tracks()[1].clock_rate, 48'000u);
-    EXPECT_EQ(source.lane.tracks()[1].ptime_ms, convert::FramesToRtpOptions{}.opus_ptime_ms);
+    EXPECT_EQ(source.lane.tracks()[1].ptime_ms, FramesToRtpOptions{}.opus_ptime_ms);
     EXPECT_EQ(source.lane.ring().packets(), 0u);
     {
         LaneReader player(source.lane);
@@ -163,7 +162,7 @@ TEST_F(BridgeTest, FramesAreConvertedOnlyForPlayers) {
 }
 
 TEST_F(BridgeTest, APlayerBeginsWithTheGopPressedTogether) {
-    convert::FramesToRtp bridge(*source.stream, {});
+    FramesToRtp bridge(*source.stream, {});
     source.publication.publish(avc_header());
     source.publication.publish(picture(0, kIdr));
     for (int i = 1; i < 50; ++i) source.publication.publish(picture(i * 40, kP));
@@ -187,7 +186,7 @@ TEST_F(BridgeTest, APlayerBeginsWithTheGopPressedTogether) {
 
 TEST_F(BridgeTest, BFramesAreDroppedUnlessKept) {
     for (bool keep : {false, true}) {
-        convert::FramesToRtp bridge(*source.stream, {.keep_bframe = keep});
+        FramesToRtp bridge(*source.stream, {.keep_bframe = keep});
         source.publication.publish(avc_header());
         LaneReader player(source.lane);
         player.next = source.lane.ring().end();
@@ -202,7 +201,7 @@ TEST_F(BridgeTest, BFramesAreDroppedUnlessKept) {
 }
 
 TEST_F(BridgeTest, AnotherSequenceHeaderBeginsWithItsOwnKeyframe) {
-    convert::FramesToRtp bridge(*source.stream, {});
+    FramesToRtp bridge(*source.stream, {});
     source.publication.publish(avc_header());
     source.publication.publish(picture(0, kIdr));
     source.publication.publish(picture(40, kP));
@@ -219,7 +218,7 @@ TEST_F(BridgeTest, AnotherSequenceHeaderBeginsWithItsOwnKeyframe) {
 }
 
 TEST_F(BridgeTest, BadFramesAreCountedAndPassedOver) {
-    convert::FramesToRtp bridge(*source.stream, {});
+    FramesToRtp bridge(*source.stream, {});
     source.publication.publish(avc_header());
     LaneReader player(source.lane);
     Frame broken = picture(0, kIdr);
@@ -234,8 +233,8 @@ TEST_F(BridgeTest, BadFramesAreCountedAndPassedOver) {
 }
 
 TEST_F(BridgeTest, ThereAndBackAgain) {
-    convert::FramesToRtp forth(*source.stream, {});
-    convert::RtpToFrames back(target.publication, {});
+    FramesToRtp forth(*source.stream, {});
+    RtpToFrames back(target.publication, {});
     Frames frames;
     source.publication.publish(avc_header());
     auto sound = aac(0);
@@ -278,7 +277,7 @@ TEST_F(BridgeTest, ParameterSetsOfTheOfferAloneAreEnough) {
     track.sprop = "sprop-parameter-sets=Z0LAHtiQKAv+XARAAAADAEAAAAyDxYuJgA==,aMiIyyA=";
     target.owner.rtp = true;
     target.lane.set_tracks({track}, base::monotonic_us());
-    convert::RtpToFrames back(target.publication, {});
+    RtpToFrames back(target.publication, {});
     Frames frames;
     target.stream->subscribe(frames);
     target.lane.append(0, {1, 90'000, true, true}, base::hex("65888400"), base::monotonic_us());
@@ -296,8 +295,8 @@ TEST_F(BridgeTest, AfterALossVideoGoesOnAtAKeyframe) {
         int asked = 0;
         void make_keyframe() override { ++asked; }
     } keyframes;
-    convert::FramesToRtp forth(*source.stream, {});
-    convert::RtpToFrames back(target.publication, {});
+    FramesToRtp forth(*source.stream, {});
+    RtpToFrames back(target.publication, {});
     Frames frames;
     target.stream->subscribe(frames);
     target.lane.set_keyframe_source(&keyframes);
@@ -324,8 +323,8 @@ TEST_F(BridgeTest, AfterALossVideoGoesOnAtAKeyframe) {
 }
 
 TEST_F(BridgeTest, ReorderedPacketsAreNoLoss) {
-    convert::FramesToRtp forth(*source.stream, {});
-    convert::RtpToFrames back(target.publication, {});
+    FramesToRtp forth(*source.stream, {});
+    RtpToFrames back(target.publication, {});
     Frames frames;
     target.stream->subscribe(frames);
     source.publication.publish(avc_header());
@@ -346,7 +345,7 @@ TEST_F(BridgeTest, ReorderedPacketsAreNoLoss) {
 }
 
 TEST_F(BridgeTest, TheSecondTracksReportPutsItBesideTheFirst) {
-    convert::RtpToFrames back(target.publication, {});
+    RtpToFrames back(target.publication, {});
     Frames frames;
     target.stream->subscribe(frames);
     live::RtpTrack video{.kind = Kind::kVideo, .codec = Codec::kH264};
@@ -386,7 +385,7 @@ TEST_F(BridgeTest, TheSecondTracksReportPutsItBesideTheFirst) {
 TEST_F(BridgeTest, FramesGoOnOverEachWrapOfTheTimestamps) {
     for (bool reported : {false, true}) {
         Side side;
-        convert::RtpToFrames back(side.publication, {});
+        RtpToFrames back(side.publication, {});
         Frames frames;
         side.stream->subscribe(frames);
         side.lane.set_tracks({{.kind = Kind::kVideo, .codec = Codec::kH264}}, base::monotonic_us());
@@ -417,7 +416,7 @@ TEST_F(BridgeTest, FramesGoOnOverEachWrapOfTheTimestamps) {
 
 // A publisher whose clock is set back by years has frames at times that rise all the same.
 TEST_F(BridgeTest, AReportOfAnEarlierTimeStopsNothing) {
-    convert::RtpToFrames back(target.publication, {});
+    RtpToFrames back(target.publication, {});
     Frames frames;
     target.stream->subscribe(frames);
     target.lane.set_tracks({{.kind = Kind::kVideo, .codec = Codec::kH264}}, base::monotonic_us());
@@ -443,7 +442,7 @@ TEST_F(BridgeTest, AReportOfAnEarlierTimeStopsNothing) {
 }
 
 TEST_F(BridgeTest, AnotherSourceOfTheVideoBeginsWithItsKeyframe) {
-    convert::RtpToFrames back(target.publication, {});
+    RtpToFrames back(target.publication, {});
     Frames frames;
     target.stream->subscribe(frames);
     target.lane.set_tracks({{.kind = Kind::kVideo, .codec = Codec::kH264}}, base::monotonic_us());
@@ -472,32 +471,5 @@ TEST_F(BridgeTest, AnotherSourceOfTheVideoBeginsWithItsKeyframe) {
     settle();
 }
 
-TEST_F(BridgeTest, OnlyStreamsOfFramesGetABridge) {
-    config::Snapshot config;
-    config::Vhost& vhost = config.vhosts.emplace_back();
-    vhost.name = std::string(config::kDefaultVhost);
-    vhost.enabled = vhost.rtc.enabled = vhost.rtc.rtmp_to_rtc = true;
-    live::Registry registry;
-    Bridges bridges(registry, std::make_shared<config::Snapshot>(config));
-    auto stream = registry.find_or_create({"v", "live", "s"}, {});
-    Owner owner;
-    {
-        auto publication = stream->acquire(owner, false);
-        ASSERT_TRUE(publication);
-        EXPECT_NE(bridges.find(*stream), nullptr);
-    }
-    EXPECT_EQ(bridges.size(), 0u);
-    owner.rtp = true;
-    {
-        auto publication = stream->acquire(owner, false);
-        EXPECT_EQ(bridges.size(), 0u);
-    }
-    owner.rtp = false;
-    vhost.rtc.rtmp_to_rtc = false;
-    bridges.set_snapshot(std::make_shared<config::Snapshot>(config));
-    auto publication = stream->acquire(owner, false);
-    EXPECT_EQ(bridges.size(), 0u);
-}
-
 }  // namespace
-}  // namespace service::rtc
+}  // namespace convert

@@ -1,16 +1,15 @@
+#include "convert/ts/to_ts.h"
+
 #include <gtest/gtest.h>
 
 #include "base/hex_testing.h"
-#include "convert/ts/to_ts.h"
 #include "live/fanout/live_log.h"
 #include "live/hub/stream.h"
 #include "live/hub/testing.h"
 #include "media/h264.h"
 #include "protocol/ts/frame_reader.h"
-#include "service/http_live/encoders.h"
-#include "service/http_live/mount.h"
 
-namespace service::http_live {
+namespace convert {
 namespace {
 
 using live::testing::audio;
@@ -47,6 +46,9 @@ struct Viewed final : ts::DemuxerSink {
 };
 
 // A stream whose log is fed by hand.
+const live::WireFormat kTs{
+    "ts", [](const live::LogKey&) -> std::unique_ptr<live::WireEncoder> { return std::make_unique<TsEncoder>(); }};
+
 class TsLog : public testing::Test, private live::PublicationOwner {
   protected:
     void SetUp() override {
@@ -55,7 +57,7 @@ class TsLog : public testing::Test, private live::PublicationOwner {
         stream_ = base::make_ref<live::Stream>(nullptr, live::StreamKey{"v", "live", "s"}, options);
         publication_ = stream_->acquire(*this, false).value();
     }
-    live::LiveLog& log() { return stream_->log(log_key(Format::kTs, {}, false)); }
+    live::LiveLog& log() { return stream_->log({&kTs, {}}); }
     void publish(media::Frame frame) { publication_.publish(std::move(frame)); }
     // What one sees who begins at that place.
     Viewed view(live::LiveLog::Start& start) {
@@ -127,7 +129,7 @@ TEST_F(TsLog, NewHeadersANewProgram) {
 }
 
 TEST(TsEncoder, WhatIsCarried) {
-    convert::TsEncoder encoder;
+    TsEncoder encoder;
     EXPECT_TRUE(encoder.carries(Kind::kVideo));
     live::StreamHeaders headers;
     headers.has_video = headers.has_audio = true;
@@ -143,4 +145,4 @@ TEST(TsEncoder, WhatIsCarried) {
 }
 
 }  // namespace
-}  // namespace service::http_live
+}  // namespace convert

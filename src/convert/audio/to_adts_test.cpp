@@ -1,0 +1,63 @@
+#include "convert/audio/to_adts.h"
+
+#include <gtest/gtest.h>
+
+#include "live/hub/testing.h"
+#include "media/aac.h"
+
+namespace convert {
+namespace {
+
+using live::testing::audio;
+using live::testing::header;
+using live::testing::video;
+using media::Kind;
+
+base::Slice encode(live::WireEncoder& encoder, const media::Frame& frame) {
+    base::SliceBuilder out;
+    if (size_t size = encoder.encoded_size(frame)) encoder.encode(frame, out.extend(size));
+    return out.freeze();
+}
+
+base::Slice prefix(live::WireEncoder& encoder, const live::StreamHeaders& headers, int64_t dts, bool first = true) {
+    base::SliceBuilder out;
+    encoder.encode_prefix(headers, dts, first, out);
+    return out.freeze();
+}
+
+live::StreamHeaders& headers_with(live::StreamHeaders& headers, bool audio, bool video) {
+    if (audio) headers.audio = header(Kind::kAudio, "\x12\x10");
+    if (video) headers.video = header(Kind::kVideo, "avcC");
+    headers.has_audio = audio;
+    headers.has_video = video;
+    return headers;
+}
+
+TEST(AdtsEncoder, NeedsTheConfiguration) {
+    auto encoder = std::make_unique<AdtsEncoder>();
+    EXPECT_EQ(encoder->encoded_size(audio(0)), 0u);
+    live::StreamHeaders headers;
+    encoder->set_headers(headers_with(headers, true, true));
+    auto bytes = encode(*encoder, audio(0, std::string(100, 'a')));
+    auto adts = media::parse_adts(bytes);
+    ASSERT_TRUE(adts);
+    EXPECT_EQ(adts->frame_size, 107u);
+    EXPECT_EQ(adts->sample_rate, 44100);
+    EXPECT_EQ(adts->channel_config, 2);
+    EXPECT_TRUE(encode(*encoder, *headers.audio).empty());
+    EXPECT_TRUE(encode(*encoder, video(0)).empty());
+    EXPECT_TRUE(encode(*encoder, audio(0, std::string(9000, 'a'))).empty());
+    EXPECT_TRUE(prefix(*encoder, headers, 0).empty());
+    EXPECT_FALSE(encoder->carries(Kind::kVideo));
+}
+
+TEST(Mp3Encoder, PassesFramesOn) {
+    auto encoder = std::make_unique<Mp3Encoder>();
+    media::Frame frame = audio(0, "\xff\xfb mp3");
+    EXPECT_TRUE(encode(*encoder, frame).empty());
+    frame.codec = media::Codec::kMp3;
+    EXPECT_EQ(encode(*encoder, frame).text(), "\xff\xfb mp3");
+}
+
+}  // namespace
+}  // namespace convert
