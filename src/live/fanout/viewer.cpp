@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/shrink.h"
 #include "live/fanout/live_log.h"
 #include "live/hub/stream.h"
 #include "runtime/loop/coroutine.h"
@@ -173,11 +174,12 @@ void Viewer::advance(size_t bytes) {
         size_t sent_whole = 0;
         for (; sent_whole < pending_.size() && bytes >= pending_[sent_whole].size(); ++sent_whole)
             bytes -= pending_[sent_whole].size();
-        pending_.erase_front(sent_whole);
+        pending_.erase(pending_.begin(), pending_.begin() + static_cast<ptrdiff_t>(sent_whole));
         if (!pending_.empty()) {
             if (bytes > 0) pending_.front() = pending_.front().sub(bytes);
             return;
         }
+        base::shrink(pending_);
         drop_kept();
     }
     position_ += bytes;
@@ -255,7 +257,7 @@ bool Viewer::keep_rest_of_packet() {
             return false;
         }
         rare().kept_bytes += rest;
-        pending_.push_front(log_->copy(position_, boundary));
+        pending_.insert(pending_.begin(), log_->copy(position_, boundary));
     }
     position_ = boundary;
     return true;
@@ -336,14 +338,12 @@ void Viewer::abort(std::string_view why, CloseReason reason) {
 std::vector<base::Slice> Viewer::take_unsent() {
     if (state_ == State::kPlaying) {
         const uint64_t boundary = log_->packet_end(position_);
-        if (boundary > position_) pending_.push_front(log_->copy(position_, boundary));
+        if (boundary > position_) pending_.insert(pending_.begin(), log_->copy(position_, boundary));
         position_ = boundary;
     }
     drop_kept();
     blocked_ = false;
-    std::vector<base::Slice> unsent(std::make_move_iterator(pending_.begin()), std::make_move_iterator(pending_.end()));
-    pending_.clear();
-    return unsent;
+    return std::exchange(pending_, {});
 }
 
 std::unique_ptr<runtime::ByteStream> Viewer::leave(std::vector<base::Slice>& unsent) {

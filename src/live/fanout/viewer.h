@@ -15,7 +15,6 @@
 
 #include "base/close_reason.h"
 #include "base/slice.h"
-#include "base/slim_vector.h"
 #include "live/fanout/wire_encoder.h"
 #include "runtime/socket/byte_stream.h"
 
@@ -160,7 +159,7 @@ class Viewer final : private runtime::ParkedHandler {
     uint32_t place_ = 0;                // index in its audience, then among the dead
     uint64_t position_ = 0;    // offset in the log of the next byte to send; while waiting: where to look for a start
     int64_t progress_ms_ = 0;  // monotonic: when a byte was last accepted, or nothing was left to send
-    base::SlimVector<base::Slice> pending_;  // goes out before the log's bytes, at a packet boundary
+    std::vector<base::Slice> pending_;  // goes out before the log's bytes, at a packet boundary
     std::unique_ptr<Rare> rare_;
     uint64_t sent_bytes_ = 0, received_bytes_ = 0;
 };

@@ -1,7 +1,6 @@
 #include "net/sessions/session.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "base/clock.h"
@@ -56,9 +55,11 @@ Session::Session(SessionTable& table, std::string_view id, std::string_view ip)
 }
 
 Session::Session(SessionTable& table, std::string_view id, std::string_view ip, const Past& past)
-    : table_(table), ip_(base::IpAddress::parse(ip).value_or(base::IpAddress())), started_ms_(past.started_ms) {
-    CHECK(id.size() <= SessionTable::kMaxIdBytes);
-    table_.enter(*this, id, past.traffic);
+    : table_(table),
+      id_(id),
+      ip_(base::IpAddress::parse(ip).value_or(base::IpAddress())),
+      started_ms_(past.started_ms) {
+    table_.enter(*this, past.traffic);
     table_.admission_.opened(ip_);
 }
 
@@ -66,11 +67,6 @@ Session::~Session() {
     not_a_connection();
     forget_stream();
     table_.leave(*this);
-}
-
-std::string Session::id() const {
-    const SessionTable::Id& id = table_.sessions_[place_].id;
-    return {id.data(), strnlen(id.data(), id.size())};
 }
 
 void Session::set_type(SessionType type) {
@@ -107,12 +103,6 @@ void Session::log_end(std::string_view why, base::CloseReason reason) {
     table_.closed_.add(std::move(closed));
 }
 
-SessionTable::Id SessionTable::pack(std::string_view id) {
-    Id packed{};
-    std::ranges::copy(id.substr(0, packed.size()), packed.begin());
-    return packed;
-}
-
 void Session::enter_stream(std::string_view vhost, std::string_view app, std::string_view name, bool publishing) {
     auto account = table_.accounts_.open(vhost, app, name);
     if (account != account_) {
@@ -147,9 +137,8 @@ Session::Past Session::past() {
 SessionTable::SessionTable() : began_ms_(base::monotonic_ms()) {}
 
 Session* SessionTable::find(std::string_view id) const {
-    if (id.empty() || id.size() > kMaxIdBytes) return nullptr;
-    auto it = std::ranges::find(sessions_, pack(id), &Place::id);
-    return it == sessions_.end() ? nullptr : it->session;
+    auto found = by_id_.find(id);
+    return found == by_id_.end() ? nullptr : found->second;
 }
 
 void SessionTable::log_refusal(std::string_view what, std::string_view ip, const base::Error& error) {
@@ -168,20 +157,24 @@ void SessionTable::log_refusal(std::string_view what, std::string_view ip, const
 }
 
 void SessionTable::for_each(const std::function<void(Session&)>& visit) const {
-    for (const Place& place : sessions_) visit(*place.session);
+    for (Session* session : sessions_) visit(*session);
 }
 
-void SessionTable::enter(Session& session, std::string_view id, const Traffic& past) {
+void SessionTable::enter(Session& session, const Traffic& past) {
     session.place_ = static_cast<uint32_t>(sessions_.size());
-    sessions_.push_back({&session, pack(id)});
+    sessions_.push_back(&session);
+    // A client may go on as another session with the same id, before the first one leaves.
+    by_id_.erase(session.id_);
+    by_id_.emplace(session.id_, &session);
     const auto received = static_cast<uint32_t>(past.received_bytes), sent = static_cast<uint32_t>(past.sent_bytes);
     meters_.push_back({received, sent, received, sent, 0, 0, period_});
 }
 
 void SessionTable::leave(Session& session) {
+    if (auto found = by_id_.find(session.id_); found != by_id_.end() && found->second == &session) by_id_.erase(found);
     const uint32_t place = session.place_;
     sessions_[place] = sessions_.back();
-    sessions_[place].session->place_ = place;
+    sessions_[place]->place_ = place;
     sessions_.pop_back();
     meters_[place] = meters_.back();
     meters_.pop_back();
@@ -220,7 +213,7 @@ base::Result<void> SessionTable::count(int64_t not_older_than_ms) {
     runtime::CpuSlice slice(kClockCheckInterval);
     for (size_t i = sessions_.size(); i > 0; --i) {
         TRY(slice.step());
-        if (i <= sessions_.size()) count(*sessions_[i - 1].session);
+        if (i <= sessions_.size()) count(*sessions_[i - 1]);
     }
     counted_ms_ = base::monotonic_ms();
     return {};
@@ -232,7 +225,7 @@ base::Result<void> SessionTable::begin_period() {
     runtime::CpuSlice slice(kClockCheckInterval);
     for (size_t i = sessions_.size(); i > 0; --i) {
         TRY(slice.step());
-        if (i <= sessions_.size()) begin_period(*sessions_[i - 1].session);
+        if (i <= sessions_.size()) begin_period(*sessions_[i - 1]);
     }
     const int64_t now_ms = counted_ms_ = base::monotonic_ms();
     before_ms_ = now_ms - began_ms_;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/close_reason.h"
@@ -46,7 +47,7 @@ class SessionTable;
 
 class Session {
   public:
-    // id: of 8 characters at most. ip: an address as text.
+    // id: of this server, unique. ip: an address as text.
     Session(SessionTable& table, std::string_view id, std::string_view ip);
     // Goes on with what another session of the same client was, which has left: it is not counted anew.
     struct Past {
@@ -57,7 +58,7 @@ class Session {
     virtual ~Session();
     Session(const Session&) = delete;
 
-    std::string id() const;
+    const std::string& id() const { return id_; }
     std::string ip() const { return ip_.text(); }
     int64_t started_ms() const { return started_ms_; }  // wall clock
     int64_t alive_ms() const;
@@ -108,7 +109,8 @@ class Session {
     void forget_stream();
 
     SessionTable& table_;
-    base::IpAddress ip_;  // half of a std::string, and nothing beside it for IPv6
+    const std::string id_;
+    base::IpAddress ip_;
     int64_t started_ms_;
     uint32_t place_;  // in the table
     SessionType type_ = SessionType::kNone;
@@ -119,7 +121,6 @@ class Session {
 
 class SessionTable {
   public:
-    static constexpr size_t kMaxIdBytes = 8;  // of context_id's length: a third of a std::string
     static constexpr int64_t kPeriodMs = 15'000;
 
     SessionTable();
@@ -127,10 +128,10 @@ class SessionTable {
     size_t size() const { return sessions_.size(); }
     uint64_t accepted_total() const { return accepted_total_; }
     uint64_t clients_total() const { return clients_total_; }  // that have published or played
-    // Looks at one id after the other, which lie together: some 10 us for 10,000. For what a person asks.
+    // Null: there is none of that id.
     Session* find(std::string_view id) const;
     // In no order that lasts: another takes the place of one that ends. place < size().
-    Session& at(size_t place) const { return *sessions_[place].session; }
+    Session& at(size_t place) const { return *sessions_[place]; }
     // Which connections there may be; a session is one, unless it says that it is none.
     Admission& admission() { return admission_; }
     const Admission& admission() const { return admission_; }
@@ -155,14 +156,8 @@ class SessionTable {
 
   private:
     friend class Session;
-    using Id = std::array<char, kMaxIdBytes>;  // filled up with zeros
-    struct Place {
-        Session* session;
-        Id id;
-    };
-    static Id pack(std::string_view id);
-
-    std::vector<Place> sessions_;
+    std::vector<Session*> sessions_;
+    std::unordered_map<std::string_view, Session*> by_id_;  // the sessions' own ids
     ClosedSessions closed_;
     // What is known of a session's bytes: low halves of its counters. More than 4 GB within a period would be counted
     // short.
@@ -172,7 +167,7 @@ class SessionTable {
         uint32_t before_received, before_sent;    // within the period before
         uint32_t period;
     };
-    void enter(Session& session, std::string_view id, const Traffic& past);
+    void enter(Session& session, const Traffic& past);
     void leave(Session& session);
     void count(Session& session);
     void begin_period(Session& session);

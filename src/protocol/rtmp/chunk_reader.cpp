@@ -149,7 +149,7 @@ Result<ChunkReader::ChunkStream*> ChunkReader::make(uint32_t csid, int format) {
         return fail(Code::kProtocol, fmt::format("chunk stream {} begins with a type {} header", csid, format));
     if (streams_.size() >= kMaxChunkStreams)
         return fail(Code::kLimit, fmt::format("more than {} chunk streams", kMaxChunkStreams));
-    return &streams_.push_back({.csid = csid});
+    return &streams_.emplace_back(ChunkStream{.csid = csid});
 }
 
 // Whether the four bytes behind a type 3 header are the extended timestamp again. Peers of both kinds exist; the first

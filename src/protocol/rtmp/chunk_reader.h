@@ -11,10 +11,11 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "base/result.h"
+#include "base/shrink.h"
 #include "base/slice.h"
-#include "base/slim_vector.h"
 #include "protocol/rtmp/message.h"
 
 namespace rtmp {
@@ -39,7 +40,7 @@ class ChunkReader {
 
     // Gives back memory that was set aside for more chunk streams: its peer has said most of what it will.
     void shrink() {
-        streams_.shrink();
+        base::shrink(streams_);
         frames_.reset();
     }
 
@@ -74,7 +75,7 @@ class ChunkReader {
     base::Result<void> end_message(ChunkStream& stream, MessageSink& sink);
     base::Result<void> control(const Message& message);
 
-    base::SlimVector<ChunkStream> streams_;
+    std::vector<ChunkStream> streams_;
     base::SliceBlock frames_;
     uint32_t chunk_left_ = 0;  // bytes of the payload of the chunk under way still to come
     uint32_t chunk_size_ = kDefaultChunkSize;

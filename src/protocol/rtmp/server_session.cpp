@@ -181,7 +181,7 @@ Result<void> ServerSession::connect(const Message&, Command& c) {
     request.enhanced = object.has("fourCcList") || object.has("videoFourCcInfoMap") || object.has("capsEx");
     object_encoding_3_ = request.object_encoding == 3;
     enhanced_ = request.enhanced;
-    connect_transaction_ = static_cast<float>(c.transaction_id);
+    connect_transaction_ = c.transaction_id;
     decide(Pending::kConnect, 0);
     handler_->on_connect(std::move(request));
     return {};
@@ -301,7 +301,7 @@ Result<void> ServerSession::close_stream(const Message& message, Command& c) {
     if (!stream) return {};
     close(*stream);
     // The handler may have changed what there is.
-    if (deleted) streams_.erase_if([id](const Stream& s) { return s.id == id; });
+    if (deleted) std::erase_if(streams_, [id](const Stream& s) { return s.id == id; });
     return {};
 }
 
@@ -322,7 +322,7 @@ ServerSession::Stream* ServerSession::find(uint32_t id) {
 Result<ServerSession::Stream*> ServerSession::find_or_make(uint32_t id) {
     if (Stream* stream = find(id)) return stream;
     if (streams_.size() >= kMaxStreams) return fail(Code::kLimit, fmt::format("more than {} streams", kMaxStreams));
-    return &streams_.push_back(Stream{id});
+    return &streams_.emplace_back(Stream{id});
 }
 
 void ServerSession::close(Stream& stream) {

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "base/small_vector.h"
 #include "media/codec.h"
 #include "protocol/rtmp/chunk_reader.h"
 #include "protocol/rtmp/messages.h"
@@ -178,7 +177,7 @@ class ServerSession final : private MessageSink {
     ChunkReader reader_;
     std::unique_ptr<AggregateReader> aggregate_;    // under way
     std::unique_ptr<std::vector<uint8_t>> output_;  // there may be 10,000 that have nothing to say
-    base::SmallVector<Stream> streams_;
+    std::vector<Stream> streams_;
     uint32_t ignored_media_ = 0;
     uint32_t out_chunk_size_ = kDefaultChunkSize;
     uint32_t received_;               // bytes, modulo 2^32 as acknowledgements count
@@ -187,7 +186,7 @@ class ServerSession final : private MessageSink {
     uint32_t window_ = 0;             // bytes; 0: we acknowledge nothing
     uint32_t out_ack_size_ = 0;
     uint32_t pending_stream_ = 0;
-    float connect_transaction_ = 1;
+    double connect_transaction_ = 1;
     uint8_t messages_left_ = 0;  // of kMessagesAtOnce, in the feed() under way
     Pending pending_ = Pending::kNone;
     PublishStyle style_ = PublishStyle::kFlash;

@@ -11,30 +11,15 @@
 
 namespace service::http_live {
 
-namespace {
-
-// In one piece: there may be 10,000 viewers. A field value of HTTP has no 0; neither has a URL.
-std::unique_ptr<char[]> pack(std::initializer_list<std::string_view> texts) {
-    size_t size = 0;
-    for (std::string_view text : texts) size += text.size() + 1;
-    auto packed = std::make_unique_for_overwrite<char[]>(size);
-    char* at = packed.get();
-    for (std::string_view text : texts) {
-        at = std::ranges::copy(text, at).out;
-        *at++ = '\0';
-    }
-    return packed;
-}
-
-}  // namespace
-
 LiveViewer::LiveViewer(LiveViewerOwner& owner, net::SessionTable& sessions, const std::string& id,
                        const std::string& ip, const Past& past, base::Ref<live::Stream> stream, net::Grant stay,
                        bool websocket, const net::Visitor& visitor)
     : Session(sessions, id, ip, past),
       owner_(owner),
       before_(past.traffic),
-      origin_(pack({visitor.tc_url, visitor.page_url, visitor.param})),
+      tc_url_(visitor.tc_url),
+      page_url_(visitor.page_url),
+      params_(visitor.param),
       stay_(std::move(stay)),
       viewer_(*this, std::move(stream)) {
     set_type(net::SessionType::kFlvPlay);
@@ -52,13 +37,9 @@ void LiveViewer::join(const live::LogKey& key, std::unique_ptr<runtime::ByteStre
 }
 
 net::ClientDetails LiveViewer::details() const {
-    const std::string_view tc_url = origin_.get();
-    const std::string_view page_url = tc_url.data() + tc_url.size() + 1;
-    const std::string_view params = page_url.data() + page_url.size() + 1;
     // SRS tells hooks rtmp://, and its API what was asked for.
-    const size_t scheme = tc_url.find("://");
-    std::string url = "http" + std::string(tc_url.substr(std::min(scheme, tc_url.size())));
-    return {std::move(url), std::string(page_url), {}, std::string(params)};
+    const size_t scheme = tc_url_.find("://");
+    return {"http" + tc_url_.substr(std::min(scheme, tc_url_.size())), page_url_, {}, params_};
 }
 
 net::Traffic LiveViewer::traffic() const {

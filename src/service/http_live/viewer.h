@@ -54,8 +54,9 @@ class LiveViewer final : public net::Session, private live::ViewerHandler {
     static constexpr uint64_t kMaxInputBytes = 64 * 1024;
 
     LiveViewerOwner& owner_;
-    net::Traffic before_;             // what its request took
-    std::unique_ptr<char[]> origin_;  // tcUrl, page, parameters, a 0 behind each
+    net::Traffic before_;  // what its request took
+    // What the client said of itself.
+    std::string tc_url_, page_url_, params_;
     net::Grant stay_;
     std::unique_ptr<websocket::ClientFrames> frames_;  // of WebSocket viewers only
     live::Viewer viewer_;

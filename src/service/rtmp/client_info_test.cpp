@@ -8,7 +8,7 @@ namespace service::rtmp {
 namespace {
 
 TEST(RtmpClientInfo, Fields) {
-    ClientInfo info("live", "rtmp://h/live", "", "http://h/x.swf", "one,two");
+    ClientInfo info({"live", "rtmp://h/live", "", "http://h/x.swf", "one,two"});
     for (std::string_view params : {"", "?a=1", "?token=0123456789012345678901234567890123456789", "?b"}) {
         info.set_params(params);
         EXPECT_EQ(info.app(), "live");
@@ -21,28 +21,28 @@ TEST(RtmpClientInfo, Fields) {
 }
 
 TEST(RtmpClientInfo, SameWordsAreShared) {
-    const ClientInfo one("live", "rtmp://h/live", "", ""), same("live", "rtmp://h/live", "", "");
+    const ClientInfo one({"live", "rtmp://h/live"}), same({"live", "rtmp://h/live"});
     EXPECT_EQ(one.app().data(), same.app().data());
-    ClientInfo other("live", "rtmp://h/other", "", "");
+    ClientInfo other({"live", "rtmp://h/other"});
     EXPECT_NE(one.app().data(), other.app().data());
-    other = ClientInfo("live", "rtmp://h/live", "", "");
+    other = ClientInfo({"live", "rtmp://h/live"});
     other.set_params("?token=other");
     EXPECT_EQ(one.app().data(), other.app().data());
     EXPECT_EQ(one.params(), "");
     // However many there are between.
     for (int i = 0; i < 1000; ++i) {
         const std::string url = "rtmp://h/" + std::to_string(i);
-        const ClientInfo another("live", url, "", "");
+        const ClientInfo another({"live", url});
         EXPECT_EQ(another.tc_url(), url);
     }
     EXPECT_EQ(one.tc_url(), "rtmp://h/live");
     const std::string long_url(5000, 'x');
-    EXPECT_EQ(ClientInfo("live", long_url, "", "").tc_url(), long_url);
+    EXPECT_EQ(ClientInfo({"live", long_url}).tc_url(), long_url);
 }
 
-TEST(RtmpClientInfo, ZeroBytesDoNotMoveFields) {
-    ClientInfo info(std::string_view("a\0b", 3), "t", "p", "s");
-    EXPECT_EQ(info.app(), "a\1b");
+TEST(RtmpClientInfo, AZeroByteIsAByte) {
+    ClientInfo info({std::string("a\0b", 3), "t", "p", "s"});
+    EXPECT_EQ(info.app().size(), 3u);
     EXPECT_EQ(info.tc_url(), "t");
 }
 

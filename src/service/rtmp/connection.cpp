@@ -248,8 +248,8 @@ bool Connection::peer_alive() const {
 live::PublisherFacts Connection::publisher_facts() const {
     return {.session_id = id(),
             .ip = ip(),
-            .tc_url = std::string(client_.tc_url()),
-            .page_url = std::string(client_.page_url()),
+            .tc_url = client_.tc_url(),
+            .page_url = client_.page_url(),
             .params = std::string(client_.params()),
             .forward_path = std::string(client_.forward_path())};
 }
@@ -259,7 +259,7 @@ void Connection::on_revoked(uint32_t stream_id, std::string_view why, CloseReaso
     session_.end_publish(stream_id, replaced ? "NetStream.Publish.BadName" : "NetStream.Publish.Failed", why);
     if (!work_ || resuming_) {
         // It plays too, and may go on with that.
-        publishers_.erase_if([&](const auto& p) { return p->stream_id() == stream_id; });
+        std::erase_if(publishers_, [&](const auto& p) { return p->stream_id() == stream_id; });
         send_output();
         return;
     }
@@ -279,8 +279,7 @@ void Connection::kick(std::string_view reason) {
 std::string Connection::stream_url() const { return stream_ ? stream_->key().text() : "-"; }
 
 net::ClientDetails Connection::details() const {
-    return {std::string(client_.tc_url()), std::string(client_.page_url()), std::string(client_.swf_url()),
-            std::string(client_.params())};
+    return {client_.tc_url(), client_.page_url(), client_.swf_url(), std::string(client_.params())};
 }
 
 net::Traffic Connection::traffic() const {

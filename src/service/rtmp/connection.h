@@ -15,8 +15,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "base/slim_vector.h"
-#include "base/small_vector.h"
 #include "net/access/gate.h"
 #include "net/sessions/session.h"
 #include "protocol/rtmp/server_session.h"
@@ -164,11 +162,11 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     ClientInfo client_;
     net::Grant stay_;  // since connect
     std::unique_ptr<Request> request_;
-    base::SlimVector<std::unique_ptr<Publisher>> publishers_;
-    std::unique_ptr<SharedSocket> shared_;                // outlives the players
-    base::SmallVector<std::unique_ptr<Player>> players_;  // none while it is a coroutine
-    base::Ref<live::Stream> stream_;                      // the last one published or played: what the log speaks of
-    uint64_t received_bytes_ = 0;                         // but for those of players and of a shared socket
+    std::vector<std::unique_ptr<Publisher>> publishers_;
+    std::unique_ptr<SharedSocket> shared_;          // outlives the players
+    std::vector<std::unique_ptr<Player>> players_;  // none while it is a coroutine
+    base::Ref<live::Stream> stream_;                // the last one published or played: what the log speaks of
+    uint64_t received_bytes_ = 0;                   // but for those of players and of a shared socket
     uint64_t sent_bytes_ = 0;
     ::rtmp::ServerSession session_;
 };

@@ -145,7 +145,7 @@ void Connection::decide_connect(::rtmp::ConnectRequest& request) {
     base::log::trace("RTMP connect: app {}, tcUrl {}, from {}, {}{}", without_parameters(request.app),
                      without_parameters(request.tc_url), work_->socket->peer_address(),
                      base::for_log(request.flash_version), work_->socket->is_tls() ? ", TLS" : "");
-    client_ = ClientInfo(request.app, request.tc_url, request.page_url, request.swf_url, request.forward_path);
+    client_ = ClientInfo({request.app, request.tc_url, request.page_url, request.swf_url, request.forward_path});
     const config::SnapshotPtr snapshot = service_.snapshot();
     const config::Vhost* vhost = nullptr;
     auto key = resolve("-", *snapshot, vhost);  // the stream is not known yet; app and vhost are
@@ -249,7 +249,7 @@ void Connection::on_close_stream(uint32_t stream_id) {
         p->close();
         if (shared_) p->viewer().finish("closed by the player", CloseReason::kPeerClosed);
     } else {
-        size_t ended = publishers_.erase_if([&](const auto& p) { return p->stream_id() == stream_id; });
+        size_t ended = std::erase_if(publishers_, [&](const auto& p) { return p->stream_id() == stream_id; });
         if (ended) base::log::trace("RTMP publish: {} ended by the publisher", stream_url());
     }
     if (active()) return;

@@ -216,7 +216,7 @@ void Connection::on_player_end(Player& player, std::string_view why) {
     const std::string text = player.viewer().end_text(why);
     if (shared_ && !by_peer) base::log::trace("RTMP play: {} ended, {}", player.key().text(), text);
     count(player);
-    players_.erase_if([&](const auto& p) { return p.get() == &player; });
+    std::erase_if(players_, [&](const auto& p) { return p.get() == &player; });
     if (!players_.empty()) return;
     if (asking_) {  // its coroutine sees to the rest
         if (shared_->failed()) work_->task.cancel();
