@@ -129,7 +129,7 @@ LINK = $(LINK_FLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -
 
 # ---- Targets for people
 
-.PHONY: all help test standalone coverage unit unit-build unit-list fuzz fuzz-build fuzz-list bench install clean layers format format-check FORCE
+.PHONY: all help test standalone compile-commands coverage unit unit-build unit-list fuzz fuzz-build fuzz-list bench install clean layers format format-check FORCE
 all: $(OBJS)/srs $(if $(CONFIG_PPROF),$(OBJS)/pprof)
 
 help:
@@ -166,6 +166,16 @@ format:
 	clang-format -i $(formatted)
 format-check:
 	@clang-format --dry-run --Werror $(formatted)
+
+# For editors: how each source is compiled by itself. ./configure makes it.
+one_command = {"directory": "$(CURDIR)", "file": "$(1)", "command": "$(subst ",\",$(COMPILE)) \
+    $(if $(filter $(1),$(WITH_EXCEPTIONS)),-fexceptions,-fno-exceptions) -c $(1)"}
+comma := ,
+compile-commands:
+	$(file >compile_commands.json,[)
+	$(foreach s,$(sources),$(file >>compile_commands.json,$(call one_command,$(s))$(if $(filter $(s),$(lastword $(sources))),,$(comma))))
+	$(file >>compile_commands.json,])
+	@:
 
 DESTDIR ?=
 install: all

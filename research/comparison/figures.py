@@ -124,7 +124,7 @@ def check(groups, quick):
                 if "floor" in groups[group]:
                     v.at_most(f"{what}: CPU to the floor's", ratio, ratio_limit(group, count))
                 if group == "players":
-                    v.at_most(f"{what}: kB each", run["server_kb_per_player"], 1)
+                    v.at_most(f"{what}: kB each", run["server_kb_per_player"], 1.5)
     for group in ("publishers", "segments"):
         for server, by_count in groups.get(group, {}).items():
             for count, run in by_count.items() if server.startswith("ours") else ():
