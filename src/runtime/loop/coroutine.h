@@ -96,7 +96,7 @@ size_t coroutine_count();
 // spawn() fails, as without memory, where there are so many. For tests of that.
 void limit_coroutines(size_t max_count);
 // The deepest stack that any coroutine of this name has had, where stacks are painted (SRS_DEBUG): for
-// doc/architecture.md.
+// doc/runtime.md.
 std::vector<CoroutineInfo> stack_high_water_marks();
 
 }  // namespace runtime

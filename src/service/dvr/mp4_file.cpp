@@ -24,7 +24,7 @@ class Mp4File final : public Container {
         bool known = builder_.has(header.kind);
         if (known) TRY(cut(std::nullopt));
         auto changed = builder_.set_header(header, frame.keyframe ? &frame : nullptr);
-        // MP4 could go on with another sample entry, and Chromium would not play what follows: see doc/architecture.md.
+        // MP4 could go on with another sample entry, and Chromium would not play what follows: see doc/decisions/073.
         if (changed && known && *changed) return Taken::kNewFile;
         if (changed) {
             moov_due_ |= *changed;
