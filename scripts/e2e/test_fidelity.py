@@ -116,6 +116,7 @@ def test_own_client_both_ways(server, scheme, fmle):
     tags = media.tags(media.with_b_frames())
     own = publishing.Collector(rtmp.player(server, "live", "own", scheme=scheme, timeout=scaled(20)))
     web = publishing.Collector(http.WebSocket(server.http_port, "/live/own.flv", wait=False, timeout=scaled(20)))
+    server.wait_players("live/own", 2)
     with rtmp.publisher(server, "live", "own", scheme=scheme, fmle=fmle) as client:
         publishing.send_all(client, tags, SPEED * 2)
     flv.assert_same(tags, own.finish(scaled(20), "RTMP"), "RTMP")
@@ -171,6 +172,7 @@ def test_gstreamer_records(server, tool, tmp_path):
 
 def flv_header_and_tags(server, source, name, tags):
     own = publishing.Collector(source)
+    server.wait_players(f"live/{name}", 1)
     with rtmp.publisher(server, "live", name) as client:
         publishing.send_all(client, tags, SPEED * 2)
     received = own.finish(scaled(20), name)
@@ -216,6 +218,7 @@ def adts_frames(data):
 
 def collect_raw(server, path, name, tags):
     live = http.Live(server.http_port, path, wait=False, timeout=scaled(20))
+    server.wait_players(f"live/{name}", 1)
     with rtmp.publisher(server, "live", name) as client:
         publishing.send_all(client, tags, SPEED * 2)
     data = []
