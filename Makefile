@@ -74,7 +74,7 @@ CXXFLAGS += $(OPTIMISE) $(SANITIZE) $(if $(LIBFUZZER),,$(CONFIG_SPEED_FLAGS)) $(
 LDFLAGS += $(SANITIZE) $(CONFIG_EXTRA_FLAGS)
 # What only tests run need not be fast: half of the compiler's time for them.
 TEST_FLAGS := $(if $(filter on,$(CONFIG_DEBUG)),,-Og -g1)
-# CLI11 does not compile without exceptions; nothing else may have them (see doc/architecture.md).
+# CLI11 does not compile without exceptions; nothing else may have them (doc/decisions/040).
 WITH_EXCEPTIONS := src/server/command_line.cpp research/bench/command_line.cpp
 
 # Compiled by themselves: in a batch the compiler inlines less of them, which takes 3 to 7 % more instructions.
