@@ -1,6 +1,6 @@
 #pragma once
 // A bit cursor, most significant bit first, with the Exp-Golomb codes of H.264 (9.1) and HEVC (9.2). Reads past the end
-// give zeros and make ok() false. It does not remove emulation prevention bytes: media/nalu.h does.
+// return zeros and make ok() false. It does not remove emulation prevention bytes: media/nalu.h does.
 
 #include <cstdint>
 #include <span>
@@ -23,7 +23,7 @@ class BitReader {
         ++position_;
         return value;
     }
-    // n at most 32.
+    // n is at most 32.
     uint32_t bits(int n) {
         uint32_t value = 0;
         for (int i = 0; i < n; ++i) value = value << 1 | bit();

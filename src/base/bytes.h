@@ -9,8 +9,8 @@
 
 namespace base {
 
-// Reads. A read past the end returns zeros and makes ok() false for good: parse a whole header, then ask ok() once.
-// The bytes must outlive the reader and the spans it hands out.
+// Reads. A read past the end returns zeros and makes ok() false from then on: parse a whole header, then check ok()
+// once. The bytes must outlive the reader and the spans it returns.
 class ByteReader {
   public:
     explicit ByteReader(std::span<const uint8_t> bytes) : p_(bytes.data()), end_(bytes.data() + bytes.size()) {}
@@ -96,7 +96,7 @@ class ByteWriter {
     std::vector<uint8_t>& out_;
 };
 
-// Fixed places in memory the caller has sized: the hot encoders use these.
+// Stores at fixed offsets into memory that the caller has sized, for the hot encoders.
 inline uint8_t* put_u16(uint8_t* p, uint32_t v) {
     p[0] = static_cast<uint8_t>(v >> 8);
     p[1] = static_cast<uint8_t>(v);

@@ -1,12 +1,12 @@
 #pragma once
-// Time, for the IO tower only: the pure tower has times handed in.
+// Time. Only for code that does IO: pure code gets times as arguments.
 
 #include <cstdint>
 #include <ctime>
 
 namespace base {
 
-// Microseconds of the monotonic clock: for deadlines, never for people.
+// Microseconds of the monotonic clock: for deadlines, never for display.
 inline int64_t monotonic_us() {
     timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -14,7 +14,7 @@ inline int64_t monotonic_us() {
 }
 inline int64_t monotonic_ms() { return monotonic_us() / 1000; }
 
-// Milliseconds since 1970, for people and files.
+// Milliseconds since 1970, for display and files.
 inline int64_t wall_ms() {
     timespec t;
     clock_gettime(CLOCK_REALTIME, &t);

@@ -1,6 +1,6 @@
 #pragma once
 // Why a session ended, for programs: each reason has a name that never changes, in the API, the log, the hooks and the
-// metrics. The words beside it are for people.
+// metrics. The accompanying text is for people.
 
 #include <array>
 #include <cstdint>
@@ -10,30 +10,30 @@ namespace base {
 
 enum class CloseReason : uint8_t {
     kUnknown,
-    // The peer's doing.
-    kPeerClosed,      // it closed the connection, or said that it is done
+    // Caused by the peer.
+    kPeerClosed,      // it closed the connection, or sent its goodbye
     kConnectionLost,  // the connection broke
-    kPeerTimeout,     // it did not say in time what it had to say
-    kIdle,            // it has not asked for anything for a while
-    kTooSlow,         // it does not take what it is sent
+    kPeerTimeout,     // it did not send what was required in time
+    kIdle,            // it has not requested anything for a while
+    kTooSlow,         // it does not read fast enough
     kProtocolError,
-    kFlood,  // it sent more than it may
-    // All is well, or the stream's doing.
+    kFlood,  // it sent more than allowed
+    // Regular ends, and ends caused by the stream.
     kDone,
     kStreamEnded,
-    kDurationOver,  // as much as it asked for was sent
+    kDurationOver,  // the requested duration was sent
     kPublisherReplaced,
     kNoViewers,  // kickoff_for_idle
-    // It was not let in.
+    // The session was not admitted.
     kRefusedAuth,     // no or wrong credentials, a signature that is wrong or has expired
-    kRefusedHook,     // a hook said no, or could not be asked
+    kRefusedHook,     // a hook refused, or could not be reached
     kRefusedAddress,  // allow and deny
     kRefusedRefer,
     kRefusedLimit,  // too many, or too fast
-    kRefusedBusy,   // the stream is being published already
+    kRefusedBusy,   // the stream already has a publisher
     kNotFound,      // no such vhost, or it is disabled
     kRefused,       // for another reason
-    // Ours.
+    // Caused by this server.
     kKicked,  // by an operator
     kOutputFailed,
     kServerStop,
@@ -54,7 +54,8 @@ constexpr std::string_view close_reason_name(CloseReason reason) {
     return kCloseReasonNames[static_cast<size_t>(reason)];
 }
 
-// Whether something is wrong: with the peer, the network, who may what, or us. Leaving is no error.
+// Whether the reason is an error: of the peer, the network, the access rules, or ours. A client that leaves is no
+// error.
 constexpr bool is_error(CloseReason reason) {
     switch (reason) {
         case CloseReason::kPeerTimeout:

@@ -1,5 +1,5 @@
 #pragma once
-// For tests: bytes out of hexadecimal text, in which spaces and line ends may stand.
+// For tests: bytes from hexadecimal text, which may contain spaces and line ends.
 
 #include <cstdint>
 #include <string_view>

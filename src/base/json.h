@@ -1,6 +1,7 @@
 #pragma once
-// JSON by nlohmann's library, whose parser and writer are compiled once, in json.cpp: each source that names them would
-// compile them again. It is for sources; headers that pass a value on take <nlohmann/json_fwd.hpp>.
+// JSON by nlohmann's library, whose parser and writer are compiled once, in json.cpp: each source file that
+// instantiates them would compile them again. For source files; headers that only pass a value on include
+// <nlohmann/json_fwd.hpp>.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -8,15 +9,15 @@
 
 namespace base {
 
-// What is read; the look-up of a member is fast however many there are.
+// For parsed values; member lookup is fast for any number of members.
 using Json = nlohmann::json;
-// What is written; members keep the order in which they were added.
+// For output; members keep the order in which they were added.
 using OrderedJson = nlohmann::ordered_json;
 
-// is_discarded() where the text is no JSON.
+// is_discarded() when the text is not JSON.
 Json parse_json(std::string_view text);
 
-// On one line. Bytes that are no UTF-8 become U+FFFD.
+// On one line. Invalid UTF-8 becomes U+FFFD.
 std::string to_text(const OrderedJson& json);
 
 }  // namespace base

@@ -1,6 +1,6 @@
 #pragma once
-// Where the log's thread writes its lines: a file descriptor, one write per line, so that a line is in the file as soon
-// as it is taken from the queue. It does not format. Called from two threads: the log's, and ours that reopens.
+// The output of the log's thread: a file descriptor, one write per line, so that a line is in the file as soon as it is
+// taken from the queue. It does not format. Called from two threads: the log's, and the one that reopens.
 
 #include <spdlog/sinks/sink.h>
 
@@ -17,19 +17,19 @@ class Sink final : public spdlog::sinks::sink {
   public:
     ~Sink() override;
 
-    // An empty path is the console (stdout). On an error what was open stays open.
+    // An empty path is the console (stdout). On an error the old descriptor stays open.
     Result<void> open(const std::string& path);
     // Writes at once, from the calling thread.
     void write_line(std::string_view line);
     uint64_t failed_lines() const { return failed_lines_; }
 
-    // How many flushes the log's thread has come to, and waiting for the next; at most `ms`.
+    // The number of flushes that the log's thread has reached, and waiting for the next one, at most `ms`.
     uint64_t flushes();
     void wait_flush(uint64_t before, int ms);
 
     void log(const spdlog::details::log_msg& message) override;
     void flush() override;
-    // Lines come formatted.
+    // Lines arrive formatted.
     void set_pattern(const std::string&) override {}
     void set_formatter(std::unique_ptr<spdlog::formatter>) override {}
 

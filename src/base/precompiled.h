@@ -1,5 +1,5 @@
-// What nearly every source includes, compiled once for all of them (Makefile, "Compiling"). A source includes what it
-// uses by itself all the same: `make standalone` compiles each without this.
+// Headers that nearly every source file includes, compiled once for all of them (Makefile, "Compiling"). A source file
+// still includes what it uses: `make standalone` compiles each without this.
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Shared ownership with a count that is not atomic: the server has one thread. Never hand a Ref to another thread.
+// Shared ownership with a non-atomic count: the server has one thread. Never pass a Ref to another thread.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace base {
 
-// Base of what Ref<T> can hold. T must be made by make_ref<T>(...).
+// Base class for Ref<T>. T must be created by make_ref<T>(...).
 template <class T>
 class RefCounted {
   public:
     RefCounted() = default;
-    RefCounted(const RefCounted&) {}  // a copy has holders of its own
+    RefCounted(const RefCounted&) {}  // a copy starts with a count of its own
     RefCounted& operator=(const RefCounted&) = delete;
     uint32_t ref_count() const { return ref_count_; }
 

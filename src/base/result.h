@@ -1,7 +1,7 @@
 #pragma once
-// Errors are values. An Error comes from a peer or the environment: a code (only where somebody branches on it), a
-// text, where it arose, and errno where the system said something. A bug of ours is no Error: it ends in CHECK.
-// No function of this server throws.
+// Errors are values. An Error comes from a peer or the environment: a code (only where a caller branches on it), a
+// text, where it arose, and errno if there is one. A bug of ours is not an Error: it ends in CHECK. No function of this
+// server throws.
 
 #include <fmt/core.h>
 
@@ -18,14 +18,14 @@
 namespace base {
 
 enum class Code : uint8_t {
-    kOther,      // nobody branches on it
+    kOther,      // no caller branches on it
     kTimeout,    // the deadline passed
     kCancelled,  // the coroutine was cancelled
-    kClosed,     // the peer closed the connection, or it broke
-    kProtocol,   // the peer broke its protocol
-    kLimit,      // a bound of ours was reached
+    kClosed,     // the peer closed the connection, or the connection broke
+    kProtocol,   // the peer violated the protocol
+    kLimit,      // one of our limits was reached
     kNotFound,   // no such stream, file, vhost ...
-    kBusy,       // a name or place is taken
+    kBusy,       // a name or slot is taken
     kRefused,    // not allowed
     kConfig,     // the operator's configuration
     kSystem,     // a system call failed: see system_errno()
@@ -43,12 +43,12 @@ class [[nodiscard]] Error {
     int system_errno() const { return detail_->system_errno; }
     // The text with its contexts, outermost first: "reading the chunk header: message of 16777215 bytes".
     const std::string& text() const { return detail_->text; }
-    // text() and where it arose, for the log: "... (chunk_reader.cpp:81)".
+    // text() and the source position, for the log: "... (chunk_reader.cpp:81)".
     std::string describe() const;
     // Puts a context before the text.
     Error&& with(std::string_view context) &&;
     Error&& with() && { return std::move(*this); }
-    // Why a session ends by this error: as said by because(), else by what the code says.
+    // Why a session ended by this error: the reason set by because(), otherwise derived from the code.
     CloseReason close_reason() const;
     Error&& because(CloseReason reason) &&;
 
@@ -79,7 +79,7 @@ inline std::unexpected<Error> fail(Code code, std::string text,
 std::unexpected<Error> fail(CloseReason reason, std::string text,
                             std::source_location where = std::source_location::current());
 
-// A system call failed: the text of errno_value is put behind `what`.
+// A system call failed: the text of errno_value is appended to `what`.
 std::unexpected<Error> fail_errno(std::string_view what, int errno_value,
                                   std::source_location where = std::source_location::current());
 
@@ -97,7 +97,7 @@ std::unexpected<Error> fail_errno(std::string_view what, int errno_value,
         *std::move(try_result_);                                                      \
     })
 
-// For our own invariants only, never for what came from outside.
+// For our own invariants only, never for external input.
 #define CHECK(condition)                                                       \
     do {                                                                       \
         if (!(condition)) [[unlikely]]                                         \

@@ -1,12 +1,12 @@
 #pragma once
-// libstdc++'s own shrink_to_fit() does nothing where exceptions are off.
+// libstdc++'s own shrink_to_fit() does nothing when exceptions are off.
 
 #include <iterator>
 #include <utility>
 
 namespace base {
 
-// Gives back what a vector or deque has set aside beyond its elements.
+// Frees the unused capacity of a vector or deque.
 template <class Container>
 void shrink(Container& container) {
     Container exact(std::make_move_iterator(container.begin()), std::make_move_iterator(container.end()));

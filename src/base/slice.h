@@ -15,7 +15,7 @@ namespace base {
 namespace detail {
 struct SliceBuffer {
     uint32_t references;
-    uint32_t used;  // by parts, of a SliceBlock's
+    uint32_t used;  // by parts, of a SliceBlock's memory
     uint8_t* bytes() { return reinterpret_cast<uint8_t*>(this + 1); }
 };
 void slice_buffer_free(SliceBuffer* buffer);
@@ -56,11 +56,11 @@ class Slice {
     std::span<const uint8_t> bytes() const { return {data_, size_}; }
     operator std::span<const uint8_t>() const { return bytes(); }
     std::string_view text() const { return {reinterpret_cast<const char*>(data_), size_}; }
-    // Bytes of memory that it holds: of a part of a block the whole block, otherwise the whole allocation.
+    // Bytes of memory that it keeps allocated: for a part of a block the whole block, otherwise the whole allocation.
     size_t memory() const;
     bool shares_memory(const Slice& other) const { return buffer_ && buffer_ == other.buffer_; }
 
-    // The bytes [offset, offset + count) of the same buffer; both are clamped to what is there.
+    // The bytes [offset, offset + count) of the same buffer; both are clamped to the slice.
     Slice sub(size_t offset, size_t count = SIZE_MAX) const {
         Slice s(*this);
         offset = offset < s.size_ ? offset : s.size_;
@@ -78,21 +78,21 @@ class Slice {
     uint32_t size_ = 0;
 };
 
-// Memory for many small Slices that come one after the other and go together, such as a stream's frames: one
-// allocation for all of a block, which goes with the last of them. One that stays long keeps its neighbours' memory.
-// With the address sanitizer each has memory of its own, with its guards.
+// Memory for many small Slices that are created in sequence and released together, such as a stream's frames: one
+// allocation per block, freed with the last Slice in it. A Slice that stays long keeps its neighbours' memory. With the
+// address sanitizer each Slice has memory of its own, with its guards.
 class SliceBlock {
   public:
 #ifdef __SANITIZE_ADDRESS__
     static constexpr size_t kLargest = 0;
 #else
-    static constexpr size_t kLargest = 2 * 1024;  // of those that share
+    static constexpr size_t kLargest = 2 * 1024;  // largest Slice that shares a block
 #endif
 
     SliceBlock() = default;
     SliceBlock(const SliceBlock&) = delete;
     ~SliceBlock() { reset(); }
-    // Those that were cut from it keep it; the next begins another.
+    // Slices that were cut from the block keep it; the next Slice begins another one.
     void reset() { detail::slice_buffer_release(std::exchange(buffer_, nullptr)); }
 
   private:
@@ -108,7 +108,7 @@ class SliceBlock {
 class SliceBuilder {
   public:
     explicit SliceBuilder(size_t capacity = 0);
-    // Room in the block for so many bytes where they are not more than SliceBlock::kLargest.
+    // Allocates in the block if the size is at most SliceBlock::kLargest.
     SliceBuilder(SliceBlock& block, size_t capacity);
     SliceBuilder(const SliceBuilder&) = delete;
     SliceBuilder(SliceBuilder&& other) noexcept { *this = std::move(other); }

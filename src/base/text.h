@@ -1,5 +1,5 @@
 #pragma once
-// Making texts.
+// Text formatting.
 
 #include <fmt/core.h>
 
@@ -8,14 +8,14 @@
 
 namespace base {
 
-// A peer's text for log lines and error texts: without control bytes ('?' stands for each), and not longer than limit
-// bytes; "..." follows what was cut.
+// A peer's text for log lines and error texts: each control byte is replaced by '?', and it is at most limit bytes
+// long; "..." marks what was cut.
 std::string for_log(std::string_view text, size_t limit = 200);
 
-// out grows by vformat(format, arguments).
+// Appends vformat(format, arguments) to out.
 void append_vformat(std::string& out, fmt::string_view format, fmt::format_args arguments);
 
-// The same for fmt::format's arguments. fmt::format_to() would compile the whole of fmt's formatting in each source.
+// The same with fmt::format's arguments. fmt::format_to() would compile all of fmt's formatting in each source file.
 template <class... Args>
 void append_format(std::string& out, fmt::format_string<Args...> format, Args&&... arguments) {
     append_vformat(out, format, fmt::make_format_args(arguments...));

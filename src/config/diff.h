@@ -1,6 +1,6 @@
 #pragma once
-// What a reload changes: the directives whose values differ, and the snapshot to put in force, in which the values that
-// need a restart stay as they are.
+// The changes of a reload: the directives whose values differ, and the snapshot to apply, in which values that need a
+// restart keep their old value.
 
 #include <string>
 #include <vector>
@@ -12,7 +12,7 @@ namespace config {
 
 struct Change {
     std::string vhost;  // empty outside vhosts
-    const Row* row;     // null: the vhost itself came or went
+    const Row* row;     // null: the vhost itself was added or removed
     std::string before;
     std::string after;
 
@@ -21,7 +21,7 @@ struct Change {
 };
 
 struct Reload {
-    SnapshotPtr snapshot;  // `next`, with the old values where a restart is needed
+    SnapshotPtr snapshot;  // `next`, with the old values of directives that need a restart
     std::vector<Change> changes;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// What stands behind directives that are known and do nothing: features that are not built yet, and what is left out
-// for good. One warning tells of a feature, with all of its directives that a configuration uses.
+// The features behind directives that are recognised but have no effect: features that are not built yet, and those
+// that are left out for good. Each feature causes one warning, with all of its directives that a configuration uses.
 
 #include <string_view>
 

@@ -1,8 +1,8 @@
 #pragma once
-// Splits a configuration file into words and marks. Syntax: words are separated by white space; `;`, `{` and `}` end a
-// word; `#` where a word could begin starts a comment to the end of the line; a word that begins with ' or " runs to
-// the same quote on the same line, with \' \" \\ \n \r \t inside (another backslash stays as it is). Does not know what
-// the words mean.
+// Splits a configuration file into words and punctuation. Syntax: words are separated by white space; `;`, `{` and `}`
+// end a word; `#` where a word could begin starts a comment to the end of the line; a word that begins with ' or "
+// extends to the same quote on the same line, with \' \" \\ \n \r \t inside (any other backslash is kept). Does not
+// know the meaning of the words.
 
 #include <string>
 #include <string_view>
@@ -14,7 +14,7 @@ namespace config {
 struct Token {
     enum class Kind : uint8_t { kWord, kSemicolon, kOpen, kClose, kEnd };
     Kind kind = Kind::kEnd;
-    std::string text;  // of a word, quotes and escapes resolved
+    std::string text;  // of a word, with quotes and escapes resolved
     int line = 0;      // from 1
 };
 
@@ -25,8 +25,8 @@ class Lexer {
     // The text must outlive the lexer.
     explicit Lexer(std::string_view text);
 
-    // Errors are a bad quote, a control character and a word that is too long; line() says where. The lexer has moved
-    // past the fault and can go on.
+    // Errors are a bad quote, a control character and a word that is too long; line() returns the line. The lexer has
+    // skipped the faulty part and can continue.
     base::Result<Token> next();
     int line() const { return line_; }
 

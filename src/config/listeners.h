@@ -1,5 +1,5 @@
 #pragma once
-// What the server listens on, as configured: one list for those that check it, try it, or tell of it.
+// The configured listeners: one list for code that checks, tries or reports them.
 
 #include <cstdint>
 
@@ -9,8 +9,8 @@ namespace config {
 
 enum class Transport : uint8_t { kTcp, kUdp };
 
-// use(path of the directive, a name for people, transport, addresses), for each that is enabled. S: Snapshot, const or
-// not.
+// Calls use(path of the directive, a name for people, transport, addresses) for each that is enabled. S: Snapshot,
+// const or not.
 template <class S, class Use>
 void for_each_listener(S& s, Use&& use) {
     use("rtmp/listen", "rtmp", Transport::kTcp, s.rtmp.listen);
@@ -33,7 +33,7 @@ void for_each_listener(S& s, Use&& use) {
     if (s.exporter.enabled) use("exporter/listen", "exporter", Transport::kTcp, s.exporter.listen);
 }
 
-// Whether http_server and http_api, or their https, are both given that address: http_server's listener serves both.
+// Whether both http_server and http_api, or their https, have that address: http_server's listener then serves both.
 bool is_shared(const Snapshot& snapshot, const ListenAddress& address);
 
 }  // namespace config

@@ -1,5 +1,5 @@
 #pragma once
-// Every directive with the value in force and where it comes from, for the API and for -t.
+// Every directive with its current value and its origin, for the API and for -t.
 
 #include <string>
 #include <vector>
@@ -18,7 +18,7 @@ struct Listed {
 
 // Supported directives only, in the table's order; vhosts one after another.
 std::vector<Listed> list_directives(const Snapshot& snapshot);
-// Those of one vhost; null: those outside of vhosts.
+// The directives of one vhost; null: those outside of vhosts.
 std::vector<Listed> list_directives(const Snapshot& snapshot, const Vhost* vhost);
 
 }  // namespace config

@@ -1,6 +1,7 @@
 #pragma once
-// Makes a Snapshot of a configuration file, of environment variables, or of both: the variables win. Pure: the file
-// reader and the environment are handed in. Every problem is collected; with an error among them there is no snapshot.
+// Builds a Snapshot from a configuration file, from environment variables, or from both: the variables take precedence.
+// Pure: the file reader and the environment are passed in. All problems are collected; with an error among them there
+// is no snapshot.
 
 #include <string>
 #include <vector>
@@ -11,12 +12,12 @@
 namespace config {
 
 struct LoadInput {
-    // Empty: from the environment alone, with a __defaultVhost__; unless it says otherwise the server stays in the
-    // foreground and logs to the console, as containers want it.
+    // Empty: only the environment is used, with a __defaultVhost__; by default the server then stays in the foreground
+    // and logs to the console, as in containers.
     std::string path;
     FileReader read;
-    std::vector<std::string> environment;  // "NAME=value"; only SRS_ names are looked at
-    std::string server_id{};               // what server_id is where it is not given
+    std::vector<std::string> environment;  // "NAME=value"; only SRS_ names are used
+    std::string server_id{};               // the value of server_id if it is not configured
 };
 
 struct Loaded {

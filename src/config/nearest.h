@@ -1,5 +1,5 @@
 #pragma once
-// The known name that is closest to a mistyped one, for "did you mean".
+// The known name closest to a mistyped one, for "did you mean".
 
 #include <span>
 #include <string>
@@ -8,11 +8,11 @@
 namespace config {
 
 struct Nearest {
-    std::string_view name;  // empty only when nothing is known
-    bool close = false;     // near enough to be what was meant
+    std::string_view name;  // empty only when no name is known
+    bool close = false;     // close enough to be what was meant
 };
 
-// Counts insertions, deletions, changes and swaps of neighbours. The result points into `known`.
+// Counts insertions, deletions, changes and swaps of neighbouring characters. The result points into `known`.
 Nearest nearest(std::string_view name, std::span<const std::string_view> known);
 
 // "; did you mean 'x'?" or "; the nearest known name is 'x'".

@@ -1,5 +1,6 @@
 #pragma once
-// Directives of SRS 1 to 4 that have another form today, not only another name (directive.h has an alias for those).
+// Directives of SRS 1 to 4 that have another structure today, not only another name (directive.h has aliases for
+// those).
 
 #include <vector>
 
@@ -7,7 +8,7 @@
 
 namespace config {
 
-// Rewrites them in place as a file of today has them, with a warning each:
+// Rewrites them in place in today's form, with a warning each:
 //   forward HOST...;                          forward { enabled on; destination HOST...; }
 //   refer D...; refer_play D...; refer_publish D...;    refer { enabled on; all D...; play D...; publish D...; }
 //   mr { enabled E; latency MS; }             publish { mr E; mr_latency MS; }

@@ -1,7 +1,7 @@
 #pragma once
-// From a file's text to a tree of nodes: `name words;` and `name words { nodes }`; `include path...;` is replaced by
-// the nodes of the files named. Collects every error and goes on. Does not know the directives; does not open files:
-// the reader it is handed does.
+// Parses a file's text into a tree of nodes: `name words;` and `name words { nodes }`; `include path...;` is replaced
+// by the nodes of the files named. Collects all errors and continues. Does not know the directives, and does not open
+// files: it calls the given reader.
 
 #include <functional>
 #include <string>
@@ -14,26 +14,27 @@ namespace config {
 
 struct Node {
     std::string name;
-    std::vector<std::string> words;  // what follows the name
+    std::vector<std::string> words;  // the words after the name
     bool is_block = false;
     std::vector<Node> children;
-    Place place;    // of the name
-    int last_line;  // of the last word: more than place.line hints at a missing semicolon
+    Place place;    // position of the name
+    int last_line;  // line of the last word: if it is greater than place.line, a semicolon may be missing
 };
 
-// The whole content of a file.
+// Returns the whole content of a file.
 using FileReader = std::function<base::Result<std::string>(const std::string& path)>;
 
 struct ParserLimits {
     static constexpr size_t kFileBytes = 1024 * 1024;
-    static constexpr int kDepth = 16;  // blocks within blocks, and includes within includes
+    static constexpr int kDepth = 16;  // nesting depth of blocks, and of includes
     static constexpr int kFiles = 200;
     static constexpr size_t kNodes = 50'000;
     static constexpr size_t kWords = 1000;  // of one directive
 };
 
-// The nodes of the file and of what it includes. An include's path is taken as it stands (from the working directory),
-// and if there is no such file, from the including file's directory. Problems are added to `problems`.
+// The nodes of the file and of what it includes. An include's path is tried as written (relative to the working
+// directory), and if there is no such file, relative to the including file's directory. Problems are added to
+// `problems`.
 std::vector<Node> parse_file(const std::string& path, const FileReader& read, Problems& problems);
 
 }  // namespace config

@@ -1,7 +1,6 @@
 #pragma once
-// The way back from a path to the names that it was made of: whether a pattern with variables (path_variables.h) may
-// have made it, and for which application and stream. Pure. Upper and lower case are the same, as some file systems
-// have it.
+// The reverse of path_variables.h: whether a pattern with variables may have produced a path, and for which application
+// and stream. Pure. Comparison ignores case, because some file systems do.
 
 #include <optional>
 #include <string>
@@ -15,9 +14,9 @@ struct PathNames {
     bool operator==(const PathNames&) const = default;
 };
 
-// [vhost] stands for `vhost`, [app] for one or more parts of the path, [stream] for a piece of one, every other
-// variable for digits. A number that was put before the extension because the name was taken ("a-2.flv") does not
-// count. The names are empty where the pattern does not have both, or where more than one way leads back.
+// [vhost] matches `vhost`, [app] one or more parts of the path, [stream] a piece of one part, every other variable
+// digits. A number that was put before the extension because the name was taken ("a-2.flv") is ignored. The names are
+// empty when the pattern does not contain both, or when the match is ambiguous.
 std::optional<PathNames> match_path(std::string_view pattern, std::string_view path, std::string_view vhost);
 
 }  // namespace config

@@ -1,8 +1,8 @@
 #pragma once
 // The variables in paths and URLs: [vhost] [app] [stream] [seq] [timestamp] [duration] and, for the time, Go's
 // reference date: [2006] [01] [02] [15] [04] [05] [999] for year, month, day, hour, minute, second, millisecond. Pure:
-// the time is handed in, broken down as utc_time asks. Does not touch file systems; names from clients are made safe by
-// safe_part().
+// the time is passed in, broken down according to utc_time. Does not access file systems; safe_part() makes names from
+// clients safe.
 
 #include <cstdint>
 #include <ctime>
@@ -16,18 +16,17 @@ namespace config {
 class PathVariables {
   public:
     PathVariables& set(std::string_view name, std::string_view value);  // "vhost", "seq": without the brackets
-    // `time` holds the calendar fields, timestamp_ms the milliseconds since 1970 (of which [999] is the last three
-    // digits).
+    // `time` contains the calendar fields, timestamp_ms the milliseconds since 1970 ([999] is its last three digits).
     PathVariables& set_time(const std::tm& time, int64_t timestamp_ms);
 
-    // What stands in brackets and is no variable that was set stays as it is. A value is not expanded again.
+    // Text in brackets that is not the name of a set variable is kept. Values are not expanded again.
     std::string expand(std::string_view pattern) const;
 
   private:
     std::vector<std::pair<std::string, std::string>> values_;
 };
 
-// A name that a client chose, as one part of a path: no '/', no control characters, neither "." nor "..", not empty.
+// A name chosen by a client, as one part of a path: no '/', no control characters, neither "." nor "..", not empty.
 std::string safe_part(std::string_view name);
 
 }  // namespace config

@@ -1,5 +1,5 @@
 #pragma once
-// What rows_*.cpp are written with: row(scope, name, member, default, limits, apply, doc). A scope is a path and a
+// The functions that rows_*.cpp use: row(scope, name, member, default, limits, apply, doc). A scope is a path and a
 // function that finds its struct from the root, so that a row is bound by a pointer to member and needs no code.
 
 #include <memory>
@@ -11,10 +11,10 @@
 
 namespace config {
 
-// Of RTMP chunks: a message is not longer.
+// The maximum for RTMP chunks: a message is not longer.
 inline constexpr double kMaxChunkSize = 16 * 1024 * 1024 - 1;
 
-// Where the struct of a scope lies; both are the scope's one function, without its types.
+// Finds a scope's struct; both members are the scope's one function with its types erased.
 struct Section {
     void* (*of)(const Root& root);
     const void* (*const_of)(const ConstRoot& root);
@@ -33,7 +33,7 @@ struct Scope {
 template <class Find>
 Scope(const char*, Find) -> Scope<Find>;
 
-// What a row says beside its type, range and default, which follow from the member.
+// The properties of a row beside its type, range and default, which follow from the member.
 struct RowText {
     std::string_view scope;
     std::string_view name;
@@ -42,8 +42,8 @@ struct RowText {
     std::string_view example;
 };
 
-// A row of a member of type T, `offset` bytes behind the begin of its section. One for each T and not one for each
-// section: there are hundreds of rows, and ten types (row_builder.cpp).
+// A row for a member of type T, `offset` bytes into its section. Instantiated per T and not per section: there are
+// hundreds of rows, and ten types (row_builder.cpp).
 template <class T>
 Row make_row(const RowText& text, Section section, size_t offset, T initial, Limits limits);
 template <class T>
@@ -63,14 +63,14 @@ Row row(const Scope<Find>& scope, std::string_view name, T S::*member, std::type
                        std::move(limits));
 }
 
-// A directive that may stand several times in its block: each adds to the list.
+// A directive that may occur several times in its block: each occurrence adds to the list.
 template <class Find, class S, class T>
 Row list_row(const Scope<Find>& scope, std::string_view name, T S::*member, Apply apply, std::string_view doc,
              std::string_view example) {
     return make_list_row<T>({scope.path, name, apply, doc, example}, scope.section(), offset_of(member));
 }
 
-// The parts of the table, put together by directive.cpp.
+// The parts of the table, assembled by directive.cpp.
 void add_server_rows(std::vector<Row>& rows);
 void add_process_rows(std::vector<Row>& rows);
 void add_vhost_rows(std::vector<Row>& rows);

@@ -1,10 +1,10 @@
 #pragma once
-// The configuration in force, typed and immutable: config::load() makes it, services are handed a
-// std::shared_ptr<const Snapshot>. A session keeps the pointer it began with (or takes the newer one where it says so),
-// so a Vhost& lives as long as the pointer. Units: ms unless the comment says otherwise.
+// The current configuration, typed and immutable: config::load() creates it, services get a std::shared_ptr<const
+// Snapshot>. A session keeps the pointer it began with (unless its code says that it takes the newer one), so a Vhost&
+// lives as long as the pointer. Units: ms unless the comment says otherwise.
 //
-// Members have no defaults here: those stand in the directives' rows (rows_*.cpp). Tests that want
-// a plain snapshot call default_snapshot().
+// Members have no defaults here: the directives' rows (rows_*.cpp) define them. Tests that need a plain snapshot call
+// default_snapshot().
 
 #include <cstdint>
 #include <map>
@@ -20,10 +20,10 @@
 namespace config {
 
 struct Global {
-    std::string server_id{};  // empty: the server makes one up
+    std::string server_id{};  // empty: the server generates one
     std::string pid{};
     LogTank srs_log_tank{};
-    std::string srs_log_level{};     // the operator's words; Snapshot::log_level() is what counts
+    std::string srs_log_level{};     // as configured; Snapshot::log_level() returns the effective level
     std::string srs_log_level_v2{};  // may be empty
     std::string srs_log_file{};
     int max_connections{};
@@ -37,7 +37,7 @@ struct Global {
     int grace_limit{};
     int grace_final_wait{};
     bool force_grace_quit{};
-    int stall_warn{};  // 0: nobody watches the loop
+    int stall_warn{};  // 0: the loop is not watched
     std::string dvr_journal{};
     std::string hls_roll{};
     bool inotify_auto_reload{};
@@ -49,14 +49,14 @@ struct Global {
     bool is_full{};
     double tcmalloc_release_rate{};
     IpNetworks trusted_proxies{};
-    std::string user{};         // "name" or "name:group"; empty: the server stays who it is
+    std::string user{};         // "name" or "name:group"; empty: the server keeps its user
     int total_stream_memory{};  // MB, of all streams; 0: half of the machine's
 };
 
 struct Rtmp {
-    ListenAddresses listen{};  // at least one, once loaded without an error
-    int chunk_size{};          // bytes, of what the server sends
-    int handshake_timeout{};   // from accept until publish or play began
+    ListenAddresses listen{};  // at least one, if loaded without an error
+    int chunk_size{};          // bytes, of messages the server sends
+    int handshake_timeout{};   // from accept until publish or play begins
 };
 
 struct Rtmps {
@@ -78,9 +78,9 @@ struct HttpServer {
     ListenAddresses listen{};
     std::string dir{};
     bool crossdomain{};
-    int request_timeout{};  // a request's head must be complete by then
+    int request_timeout{};  // limit until a request's head is complete
     int max_header_size{};  // bytes: request line and header fields together
-    int body_timeout{};     // a request's body must be complete by then
+    int body_timeout{};     // limit until a request's body is complete
     int idle_timeout{};     // between requests
     int write_timeout{};    // for each part of an answer
     Https https{};
@@ -95,7 +95,7 @@ struct HttpApiAuth {
 };
 
 struct HttpApiControl {
-    IpNetworks allow{};  // beside this machine: from where calls that change something are taken without credentials
+    IpNetworks allow{};  // besides this machine: addresses whose modifying calls are accepted without credentials
 };
 
 struct RawApi {
@@ -112,7 +112,7 @@ struct HttpApi {
     int body_timeout{};
     int idle_timeout{};
     int write_timeout{};
-    bool debug{};  // profiles, coroutines: for loopback and for those who authenticate
+    bool debug{};  // profiles, coroutines: for loopback and for authenticated clients
     HttpApiAuth auth{};
     HttpApiControl control{};
     RawApi raw_api{};
@@ -156,12 +156,12 @@ struct Heartbeat {
     bool ports{};
 };
 
-// Of one address; of IPv6 the first 64 bits are the address.
+// Per address; for IPv6 only the first 64 bits count.
 struct AddressLimits {
     int connections{};  // at once; 0: no limit
     double rate{};      // new ones a second; 0: no limit
-    int burst{};        // so many more than the rate at once
-    int hls_viewers{};  // and the two below: at once; 0: no limit
+    int burst{};        // how many may exceed the rate at once
+    int hls_viewers{};  // this and the two below: at once; 0: no limit
     int rtc_offers{};
     int waiting_players{};
     IpNetworks exempt{};
@@ -174,7 +174,7 @@ struct RtcTcp {
 
 struct RtcBlackHole {
     bool enabled{};
-    std::string addr{};  // once loaded and enabled: ADDRESS:PORT
+    std::string addr{};  // after loading, if enabled: ADDRESS:PORT
 };
 
 struct RtcServer {
@@ -182,7 +182,7 @@ struct RtcServer {
     ListenAddresses listen{};  // UDP
     std::string protocol{};    // udp, tcp or all
     int reuseport{};           // one socket per address is enough here
-    int max_offers{};          // that are not connected yet
+    int max_offers{};          // not connected yet
     RtcTcp tcp{};
     std::vector<std::string> candidate{};  // see service/rtc/candidates.h
     bool use_auto_detect_network_ip{};
@@ -190,7 +190,8 @@ struct RtcServer {
     bool api_as_candidates{};
     bool resolve_api_domain{};
     bool keep_api_domain{};
-    std::vector<std::string> ice_server{};  // a stun: address, or a turn: address and then a username and a credential
+    std::vector<std::string> ice_server{};  // a stun: address, or a turn: address followed by a username and a
+                                            // credential
     bool ecdsa{};
     bool encrypt{};
     bool merge_nalus{};
@@ -203,7 +204,7 @@ struct VhostSecurity {
     AccessRules deny{};
 };
 
-// Domains; an empty list lets everybody in.
+// Domains; an empty list allows every client.
 struct VhostRefer {
     bool enabled{};
     std::vector<std::string> all{};
@@ -214,16 +215,16 @@ struct VhostRefer {
 struct VhostPlay {
     bool gop_cache{};
     int gop_cache_max_frames{};  // frames of any kind; 0: bounded by bytes alone
-    int queue_length{};          // s: how far a viewer may lag
+    int queue_length{};          // s: how far a viewer may lag behind
     TimeJitter time_jitter{};
     bool atc{};
     bool atc_auto{};
     bool mix_correct{};
-    int mw_latency{};  // 0 with min_latency on, or rtc, unless set
+    int mw_latency{};  // 0 with min_latency on, or with rtc, unless set
     double send_min_interval{};
     bool reduce_sequence_header{};
-    int send_timeout{};    // a viewer that accepts no byte for so long is closed
-    int rejoin_timeout{};  // players wait so long for a publisher that left
+    int send_timeout{};    // a viewer that accepts no byte for this long is closed
+    int rejoin_timeout{};  // how long players wait for a publisher that left
 };
 
 struct VhostPublish {
@@ -258,7 +259,7 @@ struct VhostDvr {
     bool enabled{};
     std::vector<std::string> dvr_apply{};  // "all", or app/stream
     std::string dvr_plan{};                // "session" or "segment"
-    std::string dvr_path{};                // once loaded it ends in .flv or .mp4
+    std::string dvr_path{};                // after loading it ends in .flv or .mp4
     int dvr_duration{};                    // s
     bool dvr_wait_keyframe{};
     TimeJitter time_jitter{};
@@ -276,7 +277,7 @@ struct VhostHls {
     std::string on_error{};  // ignore, disconnect or continue
     std::string storage{};   // disk, memory or both
     std::string path{};
-    std::string m3u8_file{};  // this and the next four: below path
+    std::string m3u8_file{};  // this and the next four: relative to path
     std::string ts_file{};
     std::string fmp4_file{};
     std::string init_file{};
@@ -299,7 +300,7 @@ struct VhostHls {
 
 struct VhostHttpHooks {
     bool enabled{};
-    std::vector<std::string> on_connect{};  // these: URLs
+    std::vector<std::string> on_connect{};  // on_connect and the following: URLs
     std::vector<std::string> on_close{};
     std::vector<std::string> on_publish{};
     std::vector<std::string> on_unpublish{};
@@ -313,7 +314,7 @@ struct VhostHttpHooks {
     std::vector<std::string> fail_open{};  // names of hooks
     std::string secret{};                  // empty: calls are not signed
     std::string ca_file{};                 // empty: the system's certificates
-    int hls_nb_notify{};                   // bytes; the directive stands in hls
+    int hls_nb_notify{};                   // bytes; the directive is in the hls block
 };
 
 struct VhostSignedUrls {
@@ -325,18 +326,18 @@ struct VhostSignedUrls {
 
 struct VhostForward {
     bool enabled{};
-    std::vector<std::string> destination{};  // once loaded each is a ForwardDestination
-    std::string backend{};                   // asked instead of destination; empty: nobody is
+    std::vector<std::string> destination{};  // after loading each is a ForwardDestination
+    std::string backend{};                   // asked instead of destination; empty: not used
 };
 
 struct VhostRtc {
     bool enabled{};
     bool nack{};
-    bool nack_no_copy{};  // packets are always shared
+    bool nack_no_copy{};  // no effect: packets are always shared
     bool twcc{};
     int stun_timeout{};          // s
-    bool stun_strict_check{};    // it always is
-    std::string dtls_role{};     // active or passive, seen from here
+    bool stun_strict_check{};    // no effect: the check is always strict
+    std::string dtls_role{};     // active or passive, of this server
     std::string dtls_version{};  // auto, dtls1.0 or dtls1.2
     int drop_for_pt{};           // 0: none
     bool rtmp_to_rtc{};
@@ -356,7 +357,7 @@ struct Vhost {
     bool enabled{};
     bool min_latency{};  // on with rtc, unless set
     bool tcp_nodelay{};
-    int chunk_size{};     // bytes; the global one unless set
+    int chunk_size{};     // bytes; unless set, the global one
     int in_ack_size{};    // bytes; 0: the peer is not asked to acknowledge
     int out_ack_size{};   // bytes
     int stream_memory{};  // MB, of each stream
@@ -390,16 +391,16 @@ struct Snapshot {
     AddressLimits address_limits{};
     std::vector<Vhost> vhosts{};
 
-    // The vhost of that name, else __defaultVhost__. Null: neither is there, or the one found is disabled.
+    // The vhost of that name, otherwise __defaultVhost__. Null: neither exists, or the one found is disabled.
     const Vhost* vhost(std::string_view name) const;
-    // Of that very name, disabled or not.
+    // The vhost of exactly that name, disabled or not.
     const Vhost* find_vhost(std::string_view name) const;
     // Where a directive outside of vhosts was set, for error texts: "conf/srs.conf:3", "SRS_LISTEN" or "default".
     std::string where(std::string_view path) const;
-    base::log::Level log_level() const;  // of srs_log_level_v2 where given, else srs_log_level
+    base::log::Level log_level() const;  // srs_log_level_v2 if given, otherwise srs_log_level
 
-    // Where a directive's value was set; not there: it is the default. Key: vhost's name (empty outside vhosts), and
-    // the directive's path ("vhost/play/mw_latency").
+    // Where a directive's value was set; missing: it has its default. Key: vhost's name (empty outside vhosts), and the
+    // directive's path ("vhost/play/mw_latency").
     std::map<std::pair<std::string, std::string>, Place> origins{};
 };
 

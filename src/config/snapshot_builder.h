@@ -1,5 +1,5 @@
 #pragma once
-// Fills a Snapshot from nodes and environment entries by way of the rows. load.cpp's inner part.
+// Fills a Snapshot from nodes and environment entries by means of the rows. Internal to load.cpp.
 
 #include <map>
 #include <optional>
@@ -21,28 +21,28 @@ class SnapshotBuilder {
 
     void add_nodes(std::span<const Node> nodes);
     void add_default_vhost();
-    // Other defaults, of the environment alone: no daemon, and the log on the console.
+    // Other defaults if only the environment is used: no daemon, and the log on the console.
     void stay_in_foreground();
     void add_environment(std::span<const EnvironmentEntry> entries);
-    // Fills in the defaults that hang on other values and checks what concerns several directives.
+    // Fills in defaults that depend on other values and checks constraints between several directives.
     void finish();
     Snapshot take() { return std::move(snapshot_); }
     bool has_vhost() const { return !snapshot_.vhosts.empty(); }
 
   private:
-    // The block that is being read. `instance` tells apart blocks of one path: "vhost:a.com/play".
+    // The block that is being read. `instance` distinguishes blocks of one path: "vhost:a.com/play".
     struct Context {
         std::string path;
         std::string instance;
         int vhost = -1;      // index into the snapshot's
-        bool quiet = false;  // in a block without effect that is switched off
+        bool quiet = false;  // in a block that has no effect and is switched off
     };
 
     void add_node(const Node& node, const Context& context);
     void add_block(const Node& node, const Context& context, const Block& block);
     void add_value(const Node& node, const Context& context, const Row& row);
     void unknown(const Node& node, const Context& context, std::string_view path);
-    // Where the same was given before, if it was.
+    // Returns the position of an earlier definition of the same directive, if any.
     std::optional<Place> note_seen(const std::string& key, const Place& place);
     void add_value_without_effect(const Node& node, const Context& context, const Row& row);
     void miss(const Feature& feature, const Place& place, std::string name);
@@ -67,7 +67,7 @@ class SnapshotBuilder {
     void check_process();
     void tell_of_missing_features();
 
-    // What a configuration wants of a feature that is missing.
+    // The directives of a missing feature that a configuration uses.
     struct Missing {
         const Feature* feature;
         Place place;                     // of the first directive

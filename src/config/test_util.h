@@ -1,5 +1,5 @@
 #pragma once
-// What config's tests share: loading from texts instead of files.
+// Helpers for config's tests: loading from strings instead of files.
 
 #include <map>
 #include <string>
@@ -30,7 +30,7 @@ inline std::string described(const Problems& problems) {
     return out;
 }
 
-// "name value;" inside the blocks of its path. A path in vhost stands in __defaultVhost__.
+// "name value;" inside the blocks of its path. A path in vhost is put into __defaultVhost__.
 inline std::string conf_of(const std::string& path, const std::string& value) {
     std::string head, tail, rest = path;
     for (size_t slash = rest.find('/'); slash != rest.npos; slash = rest.find('/')) {

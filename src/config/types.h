@@ -1,6 +1,6 @@
 #pragma once
-// What the configuration's parts speak of: places in files, problems found, and the value types that directives have
-// beside numbers and strings. Does not know any directive.
+// Common types of the configuration's parts: positions in files, problems, and the value types of directives besides
+// numbers and strings. Does not know any directive.
 
 #include <cstdint>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace config {
 
-// Where something was written. Line 0: not in a file (the environment variable's name stands in `file`).
+// A position in the configuration. Line 0: not in a file (`file` contains the environment variable's name).
 struct Place {
     std::string file;
     int line = 0;
@@ -47,23 +47,23 @@ class Problems {
     size_t warnings_ = 0;
 };
 
-// "1935", "127.0.0.1:1935", "[::1]:1935". An empty host stands for every address of the machine.
+// "1935", "127.0.0.1:1935", "[::1]:1935". An empty host means every address of the machine.
 struct ListenAddress {
     std::string host;
     uint16_t port = 0;
-    // Of [::], where the port's IPv4 addresses are listened on by another: not those.
+    // For [::] when another listener has the port's IPv4 addresses: IPv6 only.
     bool ipv6_only = false;
 
     std::string text() const;
-    // Only this machine itself can reach it: 127.0.0.0/8 or ::1.
+    // Reachable only from this machine: 127.0.0.0/8 or ::1.
     bool is_loopback() const;
     friend bool operator==(const ListenAddress&, const ListenAddress&) = default;
 };
 using ListenAddresses = std::vector<ListenAddress>;
 
-// "allow play 10.0.0.0/8": to whom a rule applies. "all" is the network of everything.
+// "allow play 10.0.0.0/8": the clients that a rule applies to. "all" is the network of all addresses.
 struct AccessRule {
-    bool publish = false;  // else play
+    bool publish = false;  // otherwise play
     base::IpNetwork network;
 
     friend bool operator==(const AccessRule&, const AccessRule&) = default;
@@ -73,7 +73,7 @@ using IpNetworks = std::vector<base::IpNetwork>;
 
 enum class LogTank : uint8_t { kFile, kConsole };
 
-// full: the timeline starts at 0 and is monotonic; zero: it starts at 0; off: timestamps pass as they are.
+// full: the timeline starts at 0 and is monotonic; zero: it starts at 0; off: timestamps are unchanged.
 enum class TimeJitter : uint8_t { kFull, kZero, kOff };
 
 }  // namespace config

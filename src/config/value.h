@@ -1,6 +1,6 @@
 #pragma once
-// From words to values and back, one ValueType per C++ type a directive may have. text() gives what parse() would read
-// again. Does not know any directive.
+// Conversion between words and values, one ValueType per C++ type of directives. text() returns what parse() would
+// accept. Does not know any directive.
 
 #include <span>
 #include <string>
@@ -14,15 +14,15 @@ namespace config {
 
 using Words = std::span<const std::string>;
 
-// Bounds and unit of a number; of other types only `choices` counts.
+// Bounds and unit of a number; other types only use `choices`.
 struct Limits {
     double low = 0;
     double high = 0;
     std::string_view unit{};                  // "ms", "s", "bytes" or empty
-    std::vector<std::string_view> choices{};  // of a string: empty means any
-    bool http_url = false;                    // of a string: it begins with http:// or https://
+    std::vector<std::string_view> choices{};  // of a string: empty allows any
+    bool http_url = false;                    // of a string: it must begin with http:// or https://
 
-    std::string text() const;  // "0 to 60000 ms", "trace|info"; empty when there is nothing to say
+    std::string text() const;  // "0 to 60000 ms", "trace|info"; empty if there are no limits
 };
 
 inline Limits none() { return {}; }
@@ -61,9 +61,9 @@ CONFIG_VALUE_TYPE(TimeJitter, "full|zero|off");
 
 base::Result<ListenAddress> parse_listen_address(std::string_view text);
 
-// The word as the configuration file wants it: quoted where it must be.
+// The word as written in the configuration file: quoted if necessary.
 std::string quote_if_needed(std::string_view word);
-// An environment variable's text as words, split at spaces.
+// Splits an environment variable's text into words at spaces.
 std::vector<std::string> split_words(std::string_view text);
 
 }  // namespace config

@@ -15,16 +15,16 @@ struct AacConfig {
     uint8_t object_type = 2;       // of the core: 1 Main, 2 LC, 3 SSR, 4 LTP, ...
     int core_sample_rate = 0;      // Hz
     int channels = 0;              // of the core; parametric stereo makes two of one
-    uint8_t channel_config = 0;    // 0: a program_config_element tells
+    uint8_t channel_config = 0;    // 0: given by a program_config_element
     int samples_per_frame = 1024;  // of the core
     bool sbr = false;
     bool ps = false;
-    int output_sample_rate = 0;  // Hz, with SBR its own
+    int output_sample_rate = 0;  // Hz; with SBR, SBR's own rate
     int output_channels() const { return ps && channels == 1 ? 2 : channels; }
 };
 
 base::Result<AacConfig> parse_aac_config(std::span<const uint8_t> config);
-// The two bytes (five where the rate has no index) of a plain configuration: no SBR signalling.
+// The two bytes (five if the rate has no index) of a plain configuration: no SBR signalling.
 base::Slice make_aac_config(uint8_t object_type, int sample_rate, uint8_t channel_config);
 std::string_view aac_profile_name(const AacConfig& config);  // "LC", "HE", "HEv2" ...
 
@@ -42,7 +42,7 @@ struct AdtsHeader {
 
 base::Result<AdtsHeader> parse_adts(std::span<const uint8_t> bytes);
 // Writes the header of one raw frame. Object types above 4 are written as LC, rates without an index as the nearest
-// one. raw_size is at most kMaxAdtsFrame - kAdtsHeaderSize: false, and nothing written, when it is more.
+// one. raw_size is at most kMaxAdtsFrame - kAdtsHeaderSize: if it is larger, nothing is written and false returned.
 bool put_adts_header(const AacConfig& config, size_t raw_size, uint8_t out[kAdtsHeaderSize]);
 
 }  // namespace media

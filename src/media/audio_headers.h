@@ -1,7 +1,7 @@
 #pragma once
-// The headers of the other audio codecs, as far as rate and channels go: an MPEG audio frame's (ISO/IEC
-// 11172-3, 2.4.1.3 and 13818-3), OpusHead (RFC 7845, 5.1) and an Opus packet's TOC (RFC 6716, 3.1), FLAC's STREAMINFO
-// (RFC 9639, 8.2), AC-3's and E-AC-3's sync frames (ATSC A/52, 5.3 and E.1.2).
+// The headers of the other audio codecs, for rate and channels: an MPEG audio frame's (ISO/IEC 11172-3, 2.4.1.3 and
+// 13818-3), OpusHead (RFC 7845, 5.1) and an Opus packet's TOC (RFC 6716, 3.1), FLAC's STREAMINFO (RFC 9639, 8.2),
+// AC-3's and E-AC-3's sync frames (ATSC A/52, 5.3 and E.1.2).
 
 #include <cstdint>
 #include <span>
@@ -25,7 +25,7 @@ base::Result<MpegAudioHeader> parse_mpeg_audio(std::span<const uint8_t> frame);
 struct OpusConfig {
     int channels = 2;
     int pre_skip = 0;               // samples at 48 kHz
-    int input_sample_rate = 48000;  // Hz, of what was encoded; decoding is at 48 kHz
+    int input_sample_rate = 48000;  // Hz, of the encoder's input; decoding is at 48 kHz
 };
 base::Result<OpusConfig> parse_opus_head(std::span<const uint8_t> head);
 base::Slice make_opus_head(int channels, int pre_skip, int input_sample_rate);

@@ -1,6 +1,7 @@
 #pragma once
-// AV1's configuration: the AV1CodecConfigurationRecord (AV1 in ISOBMFF, 2.3), walking OBUs (AV1 Bitstream, 5.3) and the
-// sequence header OBU (5.5): profile, level, size, and for the record the colours. It reads no frame header.
+// AV1's configuration: the AV1CodecConfigurationRecord (AV1 in ISOBMFF, 2.3), iterating over OBUs (AV1 Bitstream, 5.3)
+// and the sequence header OBU (5.5): profile, level, size, and colour information for the record. It parses no frame
+// headers.
 
 #include <cstdint>
 #include <optional>
@@ -30,7 +31,7 @@ struct Av1Config {
     uint8_t level_idx = 0;
     bool high_tier = false;
     int bit_depth = 8;
-    std::optional<Av1Sequence> sequence;  // when the record holds a sequence header
+    std::optional<Av1Sequence> sequence;  // if the record contains a sequence header
 };
 
 struct Obu {
@@ -38,7 +39,7 @@ struct Obu {
     std::span<const uint8_t> payload;
 };
 
-// Walks the OBUs of the low overhead format. An OBU without a size is the last one.
+// Iterates over the OBUs of the low overhead format. An OBU without a size is the last one.
 class ObuReader {
   public:
     explicit ObuReader(std::span<const uint8_t> bytes) : rest_(bytes) {}
@@ -54,10 +55,10 @@ base::Result<Av1Config> parse_av1_config(std::span<const uint8_t> record);
 // payload: of a sequence header OBU, without the OBU's header.
 base::Result<Av1Sequence> parse_av1_sequence(std::span<const uint8_t> payload);
 
-// The record, with the sequence header in it. payload: as above; it has to be whole.
+// Builds the record with the sequence header in it. payload: as above; it must be complete.
 base::Result<base::Slice> make_av1_config(std::span<const uint8_t> payload);
 
-// The size of a leb128 (4.10.5), at most 5 bytes; put_leb128() returns where it ends.
+// The size of a leb128 (4.10.5), at most 5 bytes; put_leb128() returns the end of the written bytes.
 size_t leb128_size(uint32_t value);
 uint8_t* put_leb128(uint8_t* p, uint32_t value);
 

@@ -1,7 +1,7 @@
 #pragma once
-// Whether a video frame is a B picture: one that is shown before frames that were decoded earlier, which players of
-// RTP that show what they decode cannot order. H.264 tells by slice_type (ITU-T H.264, 7.3.3, table 7-6); for every
-// codec a presentation time before an earlier one's tells. It reads the first slice alone.
+// Detects B-frames: video frames that are presented before frames that were decoded earlier. RTP players that present
+// frames in decoding order cannot reorder them. For H.264 by slice_type (ITU-T H.264, 7.3.3, table 7-6); for every
+// codec by a presentation time before an earlier one's. It parses only the first slice.
 
 #include <cstdint>
 #include <span>
@@ -12,7 +12,8 @@ namespace media {
 
 class BFrameDetector {
   public:
-    // In decoding order; sequence headers are no frames. length_size: bytes of NAL unit length prefixes (H.264).
+    // In decoding order; sequence headers do not count as frames. length_size: bytes of NAL unit length prefixes
+    // (H.264).
     bool is_b_frame(const Frame& frame, int length_size);
 
   private:

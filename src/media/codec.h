@@ -1,5 +1,5 @@
 #pragma once
-// The one table of codecs: everything that differs by codec and is asked for by name stands here.
+// The one table of codecs: all per-codec properties that are looked up by codec.
 
 #include <cstdint>
 #include <optional>
@@ -31,7 +31,7 @@ enum class Codec : uint8_t {
     kEac3,
     kPcmAlaw,
     kPcmUlaw,
-    kPcm,    // of the encoder's byte order
+    kPcm,    // in the encoder's byte order
     kPcmLe,  // little endian
     kAdpcm,
     kSpeex,
@@ -54,10 +54,10 @@ constexpr uint32_t fourcc(const char (&text)[5]) {
     return at(0) << 24 | at(1) << 16 | at(2) << 8 | at(3);
 }
 
-// Every codec has its row; kNone's has an empty name.
+// Every codec has a row; kNone's has an empty name.
 const CodecInfo& codec_info(Codec codec);
 std::optional<Codec> codec_from_fourcc(Kind kind, uint32_t fourcc);
-// Nellymoser has three ids (4, 5, 6) and MP3 two (2, 14): all are known here, the table has the usual one.
+// Nellymoser has three ids (4, 5, 6) and MP3 two (2, 14): all are recognised here, the table has the usual one.
 std::optional<Codec> codec_from_flv_id(Kind kind, int flv_id);
 
 }  // namespace media

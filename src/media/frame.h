@@ -12,22 +12,23 @@ namespace media {
 struct Frame {
     Kind kind = Kind::kData;
     Codec codec = Codec::kNone;
-    // A video frame at which decoding can start. Audio and data frames have it false.
+    // A video frame at which decoding can start. False for audio and data frames.
     bool keyframe = false;
     // The payload is the decoder's configuration: AVCDecoderConfigurationRecord, HEVCDecoderConfigurationRecord,
     // AV1CodecConfigurationRecord, VPCodecConfigurationRecord, AudioSpecificConfig, OpusHead, FLAC STREAMINFO ...
     bool sequence_header = false;
-    // A video frame that no other frame refers to (FLV frame type 3).
+    // A video frame that no other frame references (FLV frame type 3).
     bool disposable = false;
-    // Audio by an FLV sound format: the tag's first byte (format, rate, size, channels), kept because MP3, Speex and
-    // PCM players read it. 0 otherwise.
+    // For audio in an FLV sound format: the tag's first byte (format, rate, size, channels), kept because players of
+    // MP3, Speex and PCM read it. 0 otherwise.
     uint8_t flv_sound = 0;
     // Decoding time in ms on the stream's timeline (on the publisher's before Stream::publish corrected it), and
     // presentation minus decoding time in ms.
     int64_t dts = 0;
     int32_t cts = 0;
-    // Video: AVC and HEVC length-prefixed NAL units as published, others the codec's own framing. AAC: raw, without
-    // ADTS. Data: an AMF0 message's body, from the name string on ("onMetaData", ...), without "@setDataFrame".
+    // Video: AVC and HEVC as published, in length-prefixed NAL units; others in the codec's own framing. AAC: raw,
+    // without ADTS. Data: an AMF0 message's body, starting at the name string ("onMetaData", ...), without
+    // "@setDataFrame".
     base::Slice payload;
 
     int64_t pts() const { return dts + cts; }

@@ -1,6 +1,6 @@
 #pragma once
-// H.264's configuration: the AVCDecoderConfigurationRecord (ISO/IEC 14496-15, 5.3.3) and what the server asks of a
-// sequence parameter set (ITU-T H.264, 7.3.2.1.1): profile, level, size. It reads no VUI, PPS or slice.
+// H.264's configuration: the AVCDecoderConfigurationRecord (ISO/IEC 14496-15, 5.3.3) and the fields of a sequence
+// parameter set that the server uses (ITU-T H.264, 7.3.2.1.1): profile, level, size. It parses no VUI, PPS or slice.
 
 #include <cstdint>
 #include <span>
@@ -18,7 +18,7 @@ enum NaluType : uint8_t { kSlice = 1, kIdr = 5, kSei = 6, kSps = 7, kPps = 8, kA
 inline uint8_t nalu_type(std::span<const uint8_t> nalu) { return nalu.empty() ? 0 : nalu[0] & 0x1f; }
 }  // namespace h264
 
-// The spans are parts of the parsed bytes and live as long as those.
+// The spans point into the parsed bytes, which must outlive them.
 struct AvcConfig {
     uint8_t profile_idc = 0;
     uint8_t compatibility = 0;
@@ -38,9 +38,9 @@ struct H264Sps {
 };
 
 base::Result<AvcConfig> parse_avc_config(std::span<const uint8_t> record);
-// nalu: with its header byte, emulation prevention not removed.
+// nalu: with its header byte, and with emulation prevention bytes.
 base::Result<H264Sps> parse_h264_sps(std::span<const uint8_t> nalu);
-// The record, with length prefixes of four bytes. An SPS shorter than four bytes is an error.
+// Builds the record, with length prefixes of four bytes. An SPS shorter than four bytes is an error.
 base::Result<base::Slice> make_avc_config(std::span<const uint8_t> sps, std::span<const uint8_t> pps);
 
 std::string_view h264_profile_name(uint8_t profile_idc, uint8_t constraints);  // empty when not known

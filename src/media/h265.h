@@ -1,6 +1,6 @@
 #pragma once
-// HEVC's configuration: the HEVCDecoderConfigurationRecord (ISO/IEC 14496-15, 8.3.3.1) and what the server asks of a
-// sequence parameter set (ITU-T H.265, 7.3.2.2): profile, level, size. It reads no VUI, PPS or slice.
+// HEVC's configuration: the HEVCDecoderConfigurationRecord (ISO/IEC 14496-15, 8.3.3.1) and the fields of a sequence
+// parameter set that the server uses (ITU-T H.265, 7.3.2.2): profile, level, size. It parses no VUI, PPS or slice.
 
 #include <cstdint>
 #include <span>
@@ -29,7 +29,7 @@ struct HevcProfile {
     bool high_tier() const { return space_tier_profile & 0x20; }
 };
 
-// The spans are parts of the parsed bytes and live as long as those.
+// The spans point into the parsed bytes, which must outlive them.
 struct HevcConfig {
     HevcProfile profile;
     int nalu_length_size = 4;  // 1, 2 or 4 bytes
@@ -50,9 +50,9 @@ struct HevcSps {
 };
 
 base::Result<HevcConfig> parse_hevc_config(std::span<const uint8_t> record);
-// nalu: with its two header bytes, emulation prevention not removed.
+// nalu: with its two header bytes, and with emulation prevention bytes.
 base::Result<HevcSps> parse_hevc_sps(std::span<const uint8_t> nalu);
-// The record, with length prefixes of four bytes. An SPS that cannot be read is an error.
+// Builds the record, with length prefixes of four bytes. An SPS that cannot be parsed is an error.
 base::Result<base::Slice> make_hevc_config(std::span<const uint8_t> vps, std::span<const uint8_t> sps,
                                            std::span<const uint8_t> pps);
 

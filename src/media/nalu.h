@@ -1,6 +1,6 @@
 #pragma once
-// NAL units, as H.264 (7.3.1, 7.4.1, Annex B) and HEVC (the same sections) have them: emulation prevention, walking
-// length-prefixed units (ISO/IEC 14496-15) and byte streams with start codes. It does not look into the units.
+// NAL units of H.264 (7.3.1, 7.4.1, Annex B) and HEVC (the same sections): emulation prevention, iterating over
+// length-prefixed units (ISO/IEC 14496-15) and over byte streams with start codes. It does not parse the units.
 
 #include <cstdint>
 #include <optional>
@@ -11,13 +11,14 @@
 
 namespace media {
 
-// The unit without its emulation prevention bytes (00 00 03 -> 00 00), at most `limit` bytes of it: parameter sets
-// are read from the front only.
-// What is read of a sequence parameter set: far behind the size, even with all scaling lists.
+// The unit without its emulation prevention bytes (00 00 03 -> 00 00), at most `limit` bytes of it: only the beginning
+// of parameter sets is parsed.
+// The part of a sequence parameter set that is parsed: well beyond the size fields, even with all scaling lists.
 inline constexpr size_t kMaxSpsBytes = 1024;
 std::vector<uint8_t> remove_emulation_prevention(std::span<const uint8_t> nalu, size_t limit = SIZE_MAX);
 
-// Walks length-prefixed NAL units; empty ones are passed over. Whether it reached the end cleanly is ok().
+// Iterates over length-prefixed NAL units and skips empty ones. ok() tells whether the end was reached without an
+// error.
 class NaluReader {
   public:
     // length_size: 1, 2, 3 or 4 bytes. The payload must outlive the reader.
@@ -50,15 +51,15 @@ class NaluReader {
     bool ok_ = true;
 };
 
-// Walks a byte stream with start codes (00 00 01, with any zeros before it and after a unit). Bytes before the first
-// start code are passed over. The last unit ends where the stream ends.
+// Iterates over a byte stream with start codes (00 00 01, with any zeros before it and after a unit). Bytes before the
+// first start code are skipped. The last unit ends where the stream ends.
 class AnnexBReader {
   public:
     explicit AnnexBReader(std::span<const uint8_t> stream);
     std::optional<std::span<const uint8_t>> next();
 
   private:
-    const uint8_t* p_;  // behind a start code, or end_
+    const uint8_t* p_;  // after a start code, or end_
     const uint8_t* end_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// What is known of a stream's tracks, out of their sequence headers and first frames: for the API, the FLV header and
-// the muxers. Pure: no IO.
+// Properties of a stream's tracks, from their sequence headers and first frames: for the API, the FLV header and the
+// muxers. Pure: no IO.
 
 #include <cstdint>
 #include <string>
@@ -26,12 +26,12 @@ struct AudioInfo {
     int channels = 0;
 };
 
-// Reads a sequence header, or where the codec has none (MP3, VP8 ...) any frame. A malformed one is an error.
+// Parses a sequence header, or, for codecs without one (MP3, VP8 ...), any frame. A malformed one is an error.
 base::Result<VideoInfo> video_info(const Frame& frame);
 base::Result<AudioInfo> audio_info(const Frame& frame);
 
 // Whether an H.264 or HEVC payload is a whole number of length-prefixed NAL units, with at least one that is not empty
-// (some encoders put empty ones between). The error says what is wrong.
+// (some encoders put empty ones between). The error describes the defect.
 base::Result<void> check_length_prefixes(std::span<const uint8_t> payload, int nalu_length_size);
 
 }  // namespace media

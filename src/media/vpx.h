@@ -20,19 +20,19 @@ struct VpConfig {
 struct VpFrame {
     bool keyframe = false;
     uint8_t profile = 0;
-    int width = 0;  // pixels; of a key frame only
+    int width = 0;  // pixels; only of a key frame
     int height = 0;
     int bit_depth = 8;            // VP9
     uint8_t color_space = 0;      // VP9: 7 is RGB
     bool full_range = false;      // VP9
-    uint8_t chroma_sampling = 1;  // VP9, as the record has it: 1 is 4:2:0, 2 4:2:2, 3 4:4:4
+    uint8_t chroma_sampling = 1;  // VP9, as in the record: 1 is 4:2:0, 2 4:2:2, 3 4:4:4
 };
 
 base::Result<VpConfig> parse_vp_config(std::span<const uint8_t> record);
 base::Result<VpFrame> parse_vp9_frame(std::span<const uint8_t> frame);
 base::Result<VpFrame> parse_vp8_frame(std::span<const uint8_t> frame);
 
-// The record in its full box, out of a key frame's header; the level is the least that its size needs.
+// Builds the record in its full box, from a key frame's header; the level is the lowest that allows its size.
 base::Result<base::Slice> make_vp9_config(std::span<const uint8_t> keyframe);
 
 std::string vp9_level_name(uint8_t level);  // "3.1"; empty when not known

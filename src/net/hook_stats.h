@@ -1,5 +1,5 @@
 #pragma once
-// The hooks by name, and what their calls came to: for metrics. Counted by service/hook.
+// The hooks by name, and counters of the results of their calls, for metrics. Updated by service/hook.
 
 #include <array>
 #include <cstddef>
@@ -24,18 +24,18 @@ inline constexpr std::array<std::string_view, 9> kHookNames = {
 constexpr std::string_view hook_name(Hook hook) { return kHookNames[static_cast<size_t>(hook)]; }
 
 struct HookCounters {
-    uint64_t calls = 0;       // that were begun, each attempt of each URL
-    uint64_t refused = 0;     // answered, and not with acceptance
-    uint64_t failures = 0;    // no answer, or none that can be understood
-    uint64_t retries = 0;     // attempts after the first, of those that report
-    uint64_t dropped = 0;     // reports that never arrived
-    uint64_t in_flight = 0;   // now
-    uint64_t latency_us = 0;  // the sum of all calls that have ended
+    uint64_t calls = 0;       // started calls, each attempt of each URL
+    uint64_t refused = 0;     // answered, but not with acceptance
+    uint64_t failures = 0;    // no answer, or none that can be parsed
+    uint64_t retries = 0;     // attempts after the first, of report hooks
+    uint64_t dropped = 0;     // reports that were never delivered
+    uint64_t in_flight = 0;   // current value
+    uint64_t latency_us = 0;  // sum over all calls that have ended
 };
 
 struct HookStats {
     std::array<HookCounters, kHookNames.size()> of{};
-    uint64_t queued = 0;  // reports that wait, now
+    uint64_t queued = 0;  // reports waiting, current value
     HookCounters& at(Hook hook) { return of[static_cast<size_t>(hook)]; }
     const HookCounters& at(Hook hook) const { return of[static_cast<size_t>(hook)]; }
 };

@@ -1,6 +1,6 @@
 #pragma once
-// Operations: what the people who run the server see of its run as a whole, and may ask of it. There is one, in the
-// house; server/ fills it in, the API reads it.
+// Operations: state of the server process for its operators, and the actions they may request. There is one instance,
+// in server's SharedParts; server/ fills it in, the API reads it.
 
 #include <cstdint>
 #include <functional>
@@ -14,25 +14,25 @@ namespace net {
 
 struct ReloadChange {
     std::string vhost;      // empty outside vhosts
-    std::string directive;  // "rtmp/chunk_size"; empty: the vhost itself came or went
+    std::string directive;  // "rtmp/chunk_size"; empty: the vhost itself was added or removed
     std::string before;
     std::string after;
-    bool in_force = false;  // false: it needs a restart, the old value stays
+    bool in_force = false;  // false: it requires a restart, the old value stays
 };
 
 struct ReloadReport {
-    uint64_t number = 0;   // of this run's reloads, from 1; 0: there was none
+    uint64_t number = 0;   // number of the reload in this run, from 1; 0: there was none
     int64_t began_ms = 0;  // wall clock
     int64_t took_ms = 0;
     std::string cause;  // "SIGHUP", "API", "a file changed"
     bool ok = false;    // false: nothing was changed
-    std::string error;  // why not, in a line
-    // Errors and warnings of the files ("conf/srs.conf:3: error: ..."), then what refuses to be put in force.
+    std::string error;  // the reason, in one line
+    // Errors and warnings of the files ("conf/srs.conf:3: error: ..."), then the services that refuse the change.
     std::vector<std::string> problems;
     std::vector<ReloadChange> changes;
 };
 
-// circuit_breaker's: how near the loop is to being busy all the time.
+// Level of the circuit_breaker: how close the loop is to being busy all the time.
 enum class LoadLevel : uint8_t { kNormal, kHigh, kCritical, kDying };
 constexpr std::string_view load_level_name(LoadLevel level) {
     constexpr std::string_view kNames[] = {"normal", "high", "critical", "dying"};
@@ -40,19 +40,19 @@ constexpr std::string_view load_level_name(LoadLevel level) {
 }
 struct Load {
     LoadLevel level = LoadLevel::kNormal;
-    double busy_percent = 0;  // of the last second
-    uint64_t refused = 0;     // players, while it was dying
+    double busy_percent = 0;  // in the last second
+    uint64_t refused = 0;     // players, while the level was dying
 };
 
 struct Operations {
-    // A gentle end has begun: who chooses among servers should send nobody here any more.
+    // A graceful shutdown has begun: load balancers should send no clients here any more.
     bool draining = false;
     Load load;
     ReloadReport last_reload;
-    uint64_t reloads = 0;         // all there were
+    uint64_t reloads = 0;         // all reloads
     uint64_t reloads_failed = 0;  // of those: nothing was changed
-    // Reads the configuration again and puts it in force, whole or not at all. Yields; reloads wait for one another.
-    // kCancelled: the caller was cancelled meanwhile. Empty before the server runs.
+    // Reads the configuration again and applies it, as a whole or not at all. Yields; concurrent reloads wait for one
+    // another. kCancelled: the caller was cancelled meanwhile. Empty before the server runs.
     std::function<base::Result<ReloadReport>(std::string_view cause)> reload;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// Acceptor: a listening TCP socket, and the coroutine that takes its connections. Every TCP listener of clients is one:
-// a connection passes the Admission here before anybody else sees it.
+// Acceptor: a listening TCP socket, and the coroutine that accepts its connections. Every TCP listener for clients is
+// an Acceptor: it asks the Admission about a connection before any other code sees it.
 
 #include <functional>
 #include <memory>
@@ -16,13 +16,16 @@ namespace net {
 class Acceptor {
   public:
     struct Handlers {
-        // It was admitted. What is made of it is counted (net::Session or Admission::Ticket) before this yields.
+        // The connection was admitted. What is created for it must be counted (net::Session or Admission::Ticket)
+        // before this yields.
         std::function<void(std::unique_ptr<runtime::ByteStream>)> take{};
-        // It was not (see Admission::admit), and is logged as refused; it is closed unless this keeps it. May be null.
+        // The connection was refused (see Admission::admit), and the refusal logged; it is closed unless this keeps it.
+        // May be null.
         std::function<void(std::unique_ptr<runtime::ByteStream>, const base::Error&)> refuse{};
     };
 
-    // what: for the log, "RTMP connection"; name: of the coroutine. Both live for ever; the table outlives it.
+    // what: for the log, "RTMP connection"; name: of the coroutine. Both must never be freed; the table must outlive
+    // the acceptor.
     Acceptor(SessionTable& sessions, const char* what, const char* name, Handlers handlers)
         : sessions_(sessions), what_(what), name_(name), handlers_(std::move(handlers)) {}
     ~Acceptor() { stop(); }
@@ -30,7 +33,7 @@ class Acceptor {
 
     base::Result<void> listen(const runtime::SocketAddress& address);
     uint16_t port() const { return socket_->port(); }
-    // Takes nobody any more. Yields.
+    // Accepts no more connections. Yields.
     void stop();
 
   private:

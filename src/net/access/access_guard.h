@@ -1,6 +1,6 @@
 #pragma once
-// AccessGuard: the rules of access_rules.h as a guard of the gate, for publish and play of every protocol. Never
-// yields.
+// AccessGuard: applies the rules of access_rules.h as a guard of the gate, for publish and play of every protocol.
+// Never yields.
 
 #include "net/access/access_rules.h"
 #include "net/access/gate.h"

@@ -1,8 +1,8 @@
 #pragma once
-// Accounts: what each stream and each vhost has carried, whatever the protocol: bytes in from its publisher, bytes out
-// to everybody, and the rates of the last half minute. A session is entered into its stream's account
-// (Session::enter_stream) and its bytes are added when somebody counts it, never as they flow: the hot path knows
-// nothing of this. A stream's account lives as long as a session is in it, a vhost's as long as the server.
+// Accounts: the traffic of each stream and each vhost, over all protocols: bytes in from its publisher, bytes out to
+// all players, and the rates of the last half minute. A session is entered into its stream's account
+// (Session::enter_stream). Its bytes are added when the accounts are read, never as they flow, so the hot path has no
+// cost. A stream's account lives as long as a session is in it, a vhost's as long as the server.
 
 #include <array>
 #include <cstdint>
@@ -24,12 +24,12 @@ struct Rates {
     uint64_t sent = 0;
 };
 
-// bytes in ms, as kbit/s.
+// Converts bytes in ms to kbit/s.
 constexpr uint64_t kbit_per_second(uint64_t bytes, int64_t ms) {
     return ms <= 0 ? 0 : (bytes * 8 + static_cast<uint64_t>(ms) / 2) / static_cast<uint64_t>(ms);
 }
 
-// The rates of a growing pair of counters: of the period under way and the one before, which together are 15 to 30 s.
+// The rates of a growing pair of counters over the current period and the previous one, together 15 to 30 s.
 class RateWindow {
   public:
     explicit RateWindow(int64_t now_ms) : began_ms_(now_ms) {}
@@ -37,13 +37,13 @@ class RateWindow {
     Rates rates(const Traffic& total, int64_t now_ms) const;
 
   private:
-    Traffic mark_;    // when the period began
-    Traffic before_;  // what came in the one before
+    Traffic mark_;    // the total when the period began
+    Traffic before_;  // traffic of the previous period
     int64_t began_ms_;
     int64_t before_ms_ = 0;
 };
 
-// The same name has the same id in every run: "vid-" and eleven letters and digits.
+// The same name gives the same id in every run: "vid-" and eleven letters and digits.
 std::string stable_id(std::string_view name);
 std::string stream_id(std::string_view vhost, std::string_view app, std::string_view name);
 
@@ -58,7 +58,7 @@ class VhostAccount {
     const Traffic& traffic() const { return traffic_; }
     Rates rates(int64_t now_ms) const { return window_.rates(traffic_, now_ms); }
     size_t clients() const { return clients_; }
-    // Of sessions of that type; what no session has carried is HLS players'.
+    // Traffic of sessions of that type; traffic outside any session counts as HLS players'.
     const Traffic& traffic_of(SessionType type) const { return by_type_[static_cast<size_t>(type)]; }
 
   private:
@@ -82,13 +82,13 @@ class StreamAccount : public base::RefCounted<StreamAccount> {
     const std::string& app() const { return app_; }
     const std::string& name() const { return name_; }
     const std::string& id() const { return id_; }
-    std::string text() const { return vhost_.name() + "/" + app_ + "/" + name_; }  // for people
+    std::string text() const { return vhost_.name() + "/" + app_ + "/" + name_; }  // for display
     const Traffic& traffic() const { return traffic_; }
     Rates rates(int64_t now_ms) const { return window_.rates(traffic_, now_ms); }
     size_t clients() const { return clients_; }              // publisher and players
-    const Session* publisher() const { return publisher_; }  // null: nobody publishes, as far as sessions go
+    const Session* publisher() const { return publisher_; }  // null: no session publishes
 
-    // What no session of its own has carried: HLS players without a context.
+    // Traffic outside any session: HLS players without a context.
     void add(const Traffic& more) { add(more, SessionType::kHlsPlay); }
     void add(const Traffic& more, SessionType type);
 
@@ -111,9 +111,9 @@ class Accounts {
     Accounts() = default;
     Accounts(const Accounts&) = delete;
 
-    // The account of that stream, made where it is not there. The vhost's name is one of the configuration's.
+    // The account of that stream, created if missing. The vhost's name is one from the configuration.
     base::Ref<StreamAccount> open(std::string_view vhost, std::string_view app, std::string_view name);
-    // Null: no session is in it.
+    // Null: no session is in the stream.
     StreamAccount* find(std::string_view vhost, std::string_view app, std::string_view name) const;
     // Null: no session was ever in one of its streams.
     const VhostAccount* find_vhost(std::string_view name) const;

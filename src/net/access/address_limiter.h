@@ -1,11 +1,10 @@
 #pragma once
-// AddressLimiter: how many connections one address has, and how fast new ones come from it (a token bucket each). Of
-// IPv6 the first 64 bits are the address: whoever has one has all of them. Times are handed in, ms of a clock that does
-// not go back.
+// AddressLimiter: limits the connections of one address, and the rate of new ones from it (a token bucket each). Of an
+// IPv6 address only the first 64 bits count, because a client usually has the whole /64. Times are passed in, in ms of
+// a monotonic clock.
 //
-// Its table has an address for as long as it has a connection, and then until its bucket would be full again, when it
-// is as good as unknown. Of those that only wait for that, 65,536 are kept at most; the longest idle are forgotten
-// first.
+// An address stays in the table while it has a connection, and then until its bucket is full again, when its entry
+// carries no information. At most 65,536 idle entries are kept; the longest idle are dropped first.
 
 #include <cstdint>
 #include <list>
@@ -31,20 +30,20 @@ class AddressLimiter {
         friend bool operator==(const Options&, const Options&) = default;
     };
     struct Counters {
-        uint64_t too_many = 0;  // refused: connections at once
-        uint64_t too_fast = 0;  // refused: rate
+        uint64_t too_many = 0;  // refused: too many connections at once
+        uint64_t too_fast = 0;  // refused: rate exceeded
         uint64_t forgotten = 0;
     };
 
-    // The connections of an address: of IPv6 the network.
+    // The table key of an address: for IPv6 the /64 network.
     static base::IpAddress key_of(const base::IpAddress& address);
-    // The connections that there are stay counted; how fast they came is forgotten.
+    // Existing connections stay counted; the rate state is reset.
     void set_options(Options options);
     const Options& options() const { return options_; }
     bool on() const { return options_.on(); }
 
-    // Whether another connection may come from there; if so it has used up its share of the rate. Text that is no
-    // address passes. counts_rate: false: it has used up its share before. kRefused.
+    // Whether another connection from this address is allowed; if so, it takes a token. Text that is not an address is
+    // allowed. counts_rate: false: the token was taken before. kRefused.
     base::Result<void> admit(std::string_view ip, int64_t now_ms, bool counts_rate = true);
     void opened(const base::IpAddress& ip);
     void closed(const base::IpAddress& ip, int64_t now_ms);
@@ -56,13 +55,13 @@ class AddressLimiter {
     struct Entry {
         uint32_t connections = 0;
         double tokens = 0;
-        int64_t filled_ms = 0;  // when tokens was right
+        int64_t filled_ms = 0;  // when tokens was computed
         std::list<base::IpAddress>::iterator idle{};
         bool is_idle = false;
     };
-    using Entries = std::map<base::IpAddress, Entry>;  // a tree: nobody can choose addresses that collide
+    using Entries = std::map<base::IpAddress, Entry>;  // a tree: an attacker cannot choose colliding addresses
 
-    // False: no limit is for it.
+    // False: no limit applies to it.
     bool limits(std::string_view ip, base::IpAddress& key) const;
     base::Result<void> admit_rate(const base::IpAddress& key, int64_t now_ms);
     Entry& entry(const base::IpAddress& key);
@@ -73,7 +72,7 @@ class AddressLimiter {
 
     Options options_;
     Entries entries_;
-    std::list<base::IpAddress> idle_;  // without a connection, the longest so first
+    std::list<base::IpAddress> idle_;  // without a connection, the longest idle first
     Counters counters_;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
-// AddressQuota: how many things of a kind that are no connections (contexts of HLS viewers, WebRTC offers that are not
-// connected) the clients of one address, and all clients, may make the server keep, and how many bytes of memory. Of
-// IPv6 the first 64 bits are the address. A Share is held for as long as the thing lasts.
+// AddressQuota: limits how many objects of a kind other than connections (contexts of HLS viewers, WebRTC offers that
+// are not connected) the clients of one address, and all clients, may make the server keep, and their memory in bytes.
+// Of an IPv6 address only the first 64 bits count. A Share is held for the object's lifetime.
 
 #include <cstdint>
 #include <map>
@@ -17,18 +17,18 @@ namespace net {
 class AddressQuota {
   public:
     struct Limits {
-        size_t of_address = 0;  // 0, here and below: any number
+        size_t of_address = 0;  // 0, here and below: no limit
         size_t in_all = 0;
         size_t bytes_of_address = 0;
         size_t bytes_in_all = 0;
-        std::vector<base::IpNetwork> exempt{};  // from the limits of an address
+        std::vector<base::IpNetwork> exempt{};  // from the limits per address
     };
     struct Counters {
         uint64_t refused_address = 0;
         uint64_t refused_all = 0;
     };
 
-    // What one thing takes, up to its destruction. The quota outlives it.
+    // The part of the quota that one object uses, until its destruction. The quota must outlive it.
     class Share {
       public:
         Share() = default;
@@ -55,15 +55,16 @@ class AddressQuota {
         size_t bytes_ = 0;
     };
 
-    // what: in the plural; of_address, in_all: names of the directives. For error texts; they live for ever.
+    // what: in the plural; of_address, in_all: names of the directives. For error texts; the strings must never be
+    // freed.
     AddressQuota(std::string_view what, std::string_view of_address, std::string_view in_all)
         : what_(what), of_address_(of_address), in_all_(in_all) {}
     AddressQuota(const AddressQuota&) = delete;
 
-    // What is there stays.
+    // Existing shares are kept.
     void set_limits(Limits limits) { limits_ = std::move(limits); }
     const Limits& limits() const { return limits_; }
-    // kLimit. Text that is no address is held to the limits for all only.
+    // kLimit. Text that is not an address is subject only to the limits for all.
     base::Result<Share> take(std::string_view ip, size_t bytes);
 
     size_t count() const { return all_.count; }

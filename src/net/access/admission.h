@@ -1,9 +1,9 @@
 #pragma once
-// Admission: which transport connections there may be, of all listeners together (max_connections) and of one address
-// (address_limits): TCP and TLS of every protocol, ICE over TCP, and WebRTC sessions connected by UDP. What is no
-// transport connection does not count here; contexts of HLS viewers and WebRTC offers have quotas of their own.
+// Admission: limits transport connections, of all listeners together (max_connections) and of one address
+// (address_limits): TCP and TLS of every protocol, ICE over TCP, and WebRTC sessions connected by UDP. Anything else
+// does not count here; contexts of HLS viewers and WebRTC offers have quotas of their own.
 //
-// When the server is full, connections that have not said yet what they want make room, the oldest first, then those
+// When the server is full, connections without a first request are closed to make room, the oldest first, then those
 // that wait for their next request.
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace net {
 
 class Admission {
   public:
-    // So long a connection stays, whatever happens, before it makes room for another client's.
+    // A connection is kept at least this long, ms, before it may be closed to make room for another.
     static constexpr int64_t kSpareMs = 1'000;
 
     struct Options {
@@ -31,21 +31,21 @@ class Admission {
     Admission() = default;
     Admission(const Admission&) = delete;
 
-    // Who is there stays, and counts.
+    // Existing connections are kept, and count.
     void set_options(Options options);
     const Options& options() const { return options_; }
 
-    // kLimit: the server is full; kRefused: its address has too many, or they come too fast. Who is admitted is counted
-    // by opened(), before anything yields.
+    // kLimit: the server is full; kRefused: the address has too many connections, or exceeds the rate. The caller
+    // counts an admitted connection by opened(), before anything yields.
     base::Result<void> admit(std::string_view ip);
-    // For a client that will connect soon: what admit() would say. Nothing is counted, but for its share of the rate;
-    // admit_expected() follows, which does not look at the rate.
+    // For a client that will connect soon: what admit() would return. It takes a token of the rate, but counts no
+    // connection; admit_expected() follows, which does not check the rate.
     base::Result<void> expect(std::string_view ip);
     base::Result<void> admit_expected(std::string_view ip);
     void opened(const base::IpAddress& ip);
     void closed(const base::IpAddress& ip);
 
-    // A connection that is no net::Session, from opened() to closed().
+    // A connection that is not a net::Session, from opened() to closed().
     class Ticket {
       public:
         Ticket() = default;
@@ -69,8 +69,8 @@ class Admission {
         base::IpAddress ip_;
     };
 
-    // Connections that have not said yet what they want, and those that wait for their next request. Who leaves by
-    // make_room() calls closed() at once.
+    // Connections without a first request, and those that wait for their next request. A connection that make_room()
+    // ends calls closed() at once.
     SpareList& newcomers() { return newcomers_; }
     SpareList& idle() { return idle_; }
     const SpareList& newcomers() const { return newcomers_; }

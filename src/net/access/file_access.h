@@ -1,8 +1,8 @@
 #pragma once
-// FileAccess: who may have a file of static_files.h. A file belongs to the vhosts that wrote it (file_owners.h), and
-// their rules hold, whatever host a request names and by whatever path it comes. A file that a service still offers
-// itself, as HLS does, is that service's to answer with. A media file that nobody wrote goes by the rules of the host
-// that the request names.
+// FileAccess: access control for the files of static_files.h. A file belongs to the vhosts that wrote it
+// (file_owners.h), and their rules apply, whatever host the request names and by whatever path. A file that a service
+// still serves itself, as HLS does, is answered by that service. A media file without an owner is subject to the rules
+// of the host that the request names.
 
 #include <memory>
 #include <string>
@@ -15,12 +15,12 @@
 
 namespace net {
 
-// A service whose files lie where they may be found, and who has rules for each (who watches HLS). Never destroyed
-// while it is in a FileAccess.
+// A service whose files are in directories that are served, and that has rules for each file (HLS). Must not be
+// destroyed while it is registered in a FileAccess.
 class LiveFiles {
   public:
-    // Answers for a file by the rules of its vhost. path: below the vhost's hls_path. Sends nothing: it is none of
-    // those that the service offers now.
+    // Answers for a file by the rules of its vhost. path: below the vhost's hls_path. Sends nothing if the file is not
+    // one that the service serves now.
     virtual base::Result<void> serve_live_file(const config::Vhost& vhost, const std::string& path,
                                                const HttpRequest& request, HttpResponse& response) = 0;
 
@@ -30,16 +30,17 @@ class LiveFiles {
 
 class FileAccess {
   public:
-    // Both outlive it. A null snapshot: nothing is served before set_snapshot().
+    // gate must outlive it, and so must every added LiveFiles. A null snapshot: nothing is served before
+    // set_snapshot().
     explicit FileAccess(Gate& gate) : gate_(gate) {}
 
     void set_snapshot(const config::SnapshotPtr& snapshot);
     void add(LiveFiles& files) { live_.push_back(&files); }
     void remove(LiveFiles& files) { std::erase(live_, &files); }
 
-    // For a worker that finds the file.
+    // For a worker that looks the file up.
     std::shared_ptr<const FileOwners> owners() const { return owners_; }
-    // Sends nothing: the file may be sent as it is. Else it has answered. real_path: of the file.
+    // If nothing was sent, the file may be sent as it is. Otherwise it has answered. real_path: of the file.
     base::Result<void> admit(const FileOwnership& ownership, std::string_view real_path, const HttpRequest& request,
                              HttpResponse& response) const;
 

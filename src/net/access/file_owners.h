@@ -1,13 +1,13 @@
 #pragma once
-// FileOwners: whose a file is that HTTP finds on the disk: the vhost whose stream wrote it, and the stream. Told by the
-// file's own path and what is kept with the file, never by what a request calls it.
+// FileOwners: finds the owner of a file on disk that HTTP requests: the vhost whose stream wrote it, and the stream.
+// Decided by the file's own path and the attribute stored with the file, never by the requested path.
 //
-//  1. A file that this server wrote says its stream itself (runtime/file_owner.h).
-//  2. Without that, the vhosts own it of which a pattern of hls or dvr may have made its path.
-//  3. Of other media files the vhosts that write the directory: the deepest that any does. http_static's dir counts
+//  1. A file that this server wrote carries its stream as an attribute (runtime/disk/file_owner.h).
+//  2. Otherwise the owners are the vhosts whose hls or dvr patterns may have produced its path.
+//  3. For other media files: the vhosts that write to the deepest such directory above it. http_static's dir counts
 //     too, unless it is http_server's.
 //
-// Where several vhosts may have written it, all are its owners, and each has to admit a reader.
+// If several vhosts may have written it, all are owners, and each must admit the reader.
 
 #include <cstdint>
 #include <mutex>
@@ -23,22 +23,22 @@ namespace net {
 struct FileOwner {
     std::string vhost{};
     std::string app{}, stream{};  // empty: not known
-    std::string hls_path{};       // of the file, below the vhost's hls_path; empty: it is not there
+    std::string hls_path{};       // path of the file below the vhost's hls_path; empty: it is not there
     bool operator==(const FileOwner&) const = default;
 };
 
 struct FileOwnership {
-    std::vector<FileOwner> owners{};  // one of each vhost
-    bool orphaned = false;            // it was written for a vhost that there is no more, and nobody else's it can be
+    std::vector<FileOwner> owners{};  // one per vhost
+    bool orphaned = false;            // it was written for a vhost that no longer exists, and no other vhost can own it
 };
 
-// Of one configuration. For worker threads.
+// For one configuration. Usable on worker threads.
 class FileOwners {
   public:
     explicit FileOwners(const config::Snapshot& snapshot);
 
-    // real_path: absolute, without symbolic links. mark: what file_owner() says of it. Blocks: looks where the
-    // configured directories really are, once a second.
+    // real_path: absolute, without symbolic links. mark: the result of file_owner(). Blocks: resolves the configured
+    // directories once a second.
     FileOwnership find(std::string_view real_path, std::string_view mark) const;
 
   private:

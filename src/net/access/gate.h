@@ -1,8 +1,8 @@
 #pragma once
-// Gate: who may connect, publish and play. Services ask it before they let a client in; Guards answer, one after the
-// other: address rules, signed URLs, hooks. The first refusal counts. What a client was let in for is held as a Grant,
-// whose end is told to the guards that wanted to know: so each beginning has one end, however the client leaves. Where
-// no guard follows a client, its Grant is a null pointer.
+// Gate: decides which clients may connect, publish and play. Services call it before they admit a client; it asks the
+// Guards one after the other: address rules, signed URLs, hooks. The first refusal counts. An admission is held as a
+// Grant, whose end is reported to the guards that follow it: so each beginning has one end, however the client leaves.
+// If no guard follows a client, its Grant is a null pointer.
 
 #include <cstdint>
 #include <memory>
@@ -24,30 +24,31 @@ std::string_view action_name(Action action);  // "connect", "publish", "play"
 // The client, and what it wants to do.
 struct Visitor {
     Action action = Action::kPlay;
-    SessionType type = SessionType::kNone;  // that it will have
+    SessionType type = SessionType::kNone;  // that its session will have
     std::string id;                         // of its session
     std::string ip;
     std::string vhost;   // as configured: "__defaultVhost__"
-    std::string app;     // empty where the client names none
+    std::string app;     // empty if the client names none
     std::string stream;  // empty for kConnect
     std::string param;   // "?k=v&...", or empty
     std::string tc_url;
-    std::string page_url;  // of HTTP: Referer
+    std::string page_url;  // for HTTP: Referer
     std::string swf_url;
 };
 
-// Whoever is asked. Never destroyed while it is in a gate.
+// An access check of the gate. Must not be destroyed while it is in a gate.
 class Guard {
   public:
-    // An error refuses: its text is told to the client, its reason (base::CloseReason) to machines. May yield where
-    // may_yield() says so; vhost lives as long as the call. kCancelled: the client's coroutine was cancelled meanwhile.
+    // An error refuses: its text goes to the client, its reason (base::CloseReason) to machines. May yield where
+    // may_yield() returns true; vhost is valid during the call. kCancelled: the client's coroutine was cancelled
+    // meanwhile.
     virtual base::Result<void> admit(const Visitor& visitor, const config::Vhost& vhost) = 0;
     virtual bool may_yield(Action, const config::Vhost&) const { return false; }
-    // Whether it wants to hear of the end of what it admits.
+    // Whether left() shall be called at the end of what it admits.
     virtual bool follows(Action, const config::Vhost&) const { return false; }
-    // Whether what belongs to a play (segments of HLS) is only for those who were admitted to it.
+    // Whether parts of a play (segments of HLS) require that the client was admitted to the play.
     virtual bool guards_parts(const config::Vhost&) const { return false; }
-    // The end of a client that every guard admitted, and this one follows. Must not yield.
+    // The end of a client that every guard admitted, and that this guard follows. Must not yield.
     virtual void left(const Visitor&, const Traffic&) {}
 
   protected:
@@ -56,16 +57,16 @@ class Guard {
 
 class Gate;
 
-// That a client is in. Its destruction is the end.
+// The admission of a client. Its destruction is the client's end.
 class Grant {
   public:
     Grant() = default;
     Grant(Grant&& other) noexcept = default;
     Grant& operator=(Grant&& other) noexcept;
     ~Grant() { end({}); }
-    // traffic: of the whole session, where it is known.
+    // traffic: of the whole session, if known.
     void end(const Traffic& traffic);
-    // Whether anybody will hear of its end.
+    // Whether a guard will be notified of its end.
     explicit operator bool() const { return kept_ != nullptr; }
 
   private:
@@ -79,20 +80,20 @@ class Grant {
     std::unique_ptr<Kept> kept_;
 };
 
-// Outlives its guards' use and every Grant.
+// Must outlive every Grant, and every guard that uses it.
 class Gate {
   public:
-    // Asked in the order of their adding.
+    // Guards are asked in the order of these calls.
     void add(Guard& guard) { guards_.push_back(&guard); }
     void remove(Guard& guard) { std::erase(guards_, &guard); }
 
-    // Asks all guards. Yields where may_yield() says so: re-check state after it. The error's text is for the client.
-    // client: its connection; when that ends while a guard is asked, the coroutine is cancelled, and the error's reason
-    // is kPeerClosed. Null: nobody looks.
+    // Asks all guards. Yields where may_yield() returns true: re-check state after it. The error's text is for the
+    // client. client: its connection; when it ends while a guard is asked, the coroutine is cancelled, and the error's
+    // reason is kPeerClosed. Null: the connection is not watched.
     base::Result<Grant> admit(Visitor visitor, const config::Vhost& vhost, runtime::ByteStream* client = nullptr);
     bool may_yield(Action action, const config::Vhost& vhost) const;
 
-    // The same for a request that begins nothing: asks those alone that never yield. For HLS without contexts.
+    // The same for a request that begins nothing: asks only the guards that never yield. For HLS without contexts.
     base::Result<void> check(Visitor visitor, const config::Vhost& vhost);
     bool guards_parts(const config::Vhost& vhost) const;
 

@@ -1,11 +1,11 @@
 #pragma once
-// Signed URLs: expires=SECONDS and sign=HEX in the parameters of what is published or played, so that a small site
-// needs no hook server (doc/hooks.md). The signature is HMAC-SHA256 by one of the vhost's secrets over
+// Signed URLs: expires=SECONDS and sign=HEX in the parameters of a publish or play URL, so that a small site needs no
+// hook server (doc/hooks.md). The signature is HMAC-SHA256 with one of the vhost's secrets over
 //
 //   ACTION "\n" VHOST/APP/STREAM "\n" EXPIRES "\n" IP
 //
-// ACTION is publish or play, VHOST as configured, IP the parameter ip where there is one: then the URL is good for that
-// address alone. A Guard; never yields.
+// ACTION is publish or play, VHOST as configured, IP the parameter ip if present: then the URL is valid for that
+// address only. A Guard; never yields.
 
 #include <cstdint>
 #include <string>
@@ -16,7 +16,7 @@
 namespace net {
 
 std::string sign_url(std::string_view secret, const Visitor& visitor, std::string_view expires, std::string_view ip);
-// kRefused, with the reason. The time it takes does not tell how much of a signature was right.
+// kRefused, with the reason. Compares signatures in constant time.
 base::Result<void> verify_signed_url(const config::VhostSignedUrls& options, const Visitor& visitor, int64_t now_s);
 
 class SignedUrls final : public Guard {

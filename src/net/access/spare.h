@@ -1,6 +1,6 @@
 #pragma once
-// SpareList: connections that may be ended to make room for others, the one that has been in the list for longest
-// first: those that have not said yet what they want, and those that wait for their next request. Nothing is allocated.
+// SpareList: connections that may be closed to make room for others, the one that has been in the list longest first:
+// those without a first request, and those that wait for their next request. Allocates nothing.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace net {
 
 class SpareList;
 
-// A connection that is in one list at most. Its destruction takes it out.
+// A connection that is in at most one list. Its destructor removes it.
 class Spare {
   public:
     Spare() = default;
@@ -22,8 +22,8 @@ class Spare {
 
   private:
     friend class SpareList;
-    // It has left the list. It counts as a connection no more when this returns, and ends soon. Must not yield, nor
-    // destroy it.
+    // Called after it has left the list. When this returns it must no longer count as a connection, and it must end
+    // soon. Must not yield, nor destroy it.
     virtual void make_room() = 0;
 
     SpareList* list_ = nullptr;
@@ -36,11 +36,11 @@ class SpareList {
   public:
     SpareList() = default;
     SpareList(const SpareList&) = delete;
-    ~SpareList();  // whoever is still in it goes on without
+    ~SpareList();  // connections still in it are removed, but not ended
 
-    // At its end. It leaves the list that it was in.
+    // Adds it at the end of this list, after removing it from its previous list.
     void add(Spare& spare, int64_t now_ms);
-    // Whether the first has been in it for that long.
+    // Whether the first one has been in it for least_ms.
     bool has(int64_t now_ms, int64_t least_ms) const;
     // Ends that one; false: there is none.
     bool make_room(int64_t now_ms, int64_t least_ms);

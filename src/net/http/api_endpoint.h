@@ -1,7 +1,7 @@
 #pragma once
-// A row of the HTTP API's table: where it is, who may call it, what it takes and answers. The table serves, and the
-// OpenAPI document at /api/v1/openapi.json is made of it, so a row says the whole truth. Services that have endpoints
-// of their own add rows to an ApiTable before the API starts (server/modules.cpp hands it to them).
+// A row of the HTTP API's table: its path, access level, parameters and answers. The table serves requests, and the
+// OpenAPI document at /api/v1/openapi.json is generated from it, so a row must be complete. Services with endpoints of
+// their own add rows to an ApiTable before the API starts (server/modules.cpp passes it to them).
 
 #include <cstdint>
 #include <optional>
@@ -35,24 +35,24 @@ struct ApiFailure {
 
 struct ApiEndpoint {
     std::vector<http::Method> methods;
-    std::string pattern;  // HttpRoute's
+    std::string pattern;  // HttpRoute's pattern
     std::string summary;  // one line for people
     ApiAccess access = ApiAccess::kRead;
     HttpHandler handler;
-    bool debug = false;  // there only with http_api { debug on; }
+    bool debug = false;  // available only with http_api { debug on; }
     size_t body_limit_bytes = 64 * 1024;
 
-    std::vector<ApiParameter> parameters{};  // those of the path need not be here
-    // What a good answer has beside code, server, service and pid; service/api/shape.h says how it is
-    // written: "total:int streams[@Stream]". Empty: nothing more; with '=' before it: without those four. With another
-    // content_type it is no JSON.
+    std::vector<ApiParameter> parameters{};  // path parameters may be omitted here
+    // What a successful answer has beside code, server, service and pid; service/api/shape.h defines the syntax:
+    // "total:int streams[@Stream]". Empty: nothing more; with '=' before it: without those four. With another
+    // content_type the answer is not JSON.
     std::string shape{};
     std::string content_type = "application/json";  // empty: no body
-    int status = 200;                               // when all is well
-    std::string body_shape{};                       // of a JSON body that may be sent
-    std::string body_type{};                        // of another body, which must be sent: "application/sdp"
+    int status = 200;                               // on success
+    std::string body_shape{};                       // of an optional JSON body
+    std::string body_type{};                        // of another, required body: "application/sdp"
     std::vector<ApiFailure> failures{};             // beside those that follow from access and parameters
-    std::vector<int> other_statuses{};              // that are no failures: 302
+    std::vector<int> other_statuses{};              // that are not failures: 302
 };
 
 struct ApiTable {

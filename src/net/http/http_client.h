@@ -1,11 +1,11 @@
 #pragma once
 // HttpClient: requests that the server itself makes (hooks, heartbeat, forward's backend): HTTP/1.1 (RFC 9112) over TCP
-// or TLS, with connections kept for the next request. One deadline covers all of a call: name, connection, TLS,
-// request and answer. TLS is verified against the system's certificates or a file of them, and against the host's
-// name. A call runs in its caller's coroutine, and holds up nobody else.
+// or TLS, with connections kept for the next request. One deadline covers all of a call: name resolution, connection,
+// TLS, request and answer. TLS verifies the system's certificates or a file of them, and the host's name. A call runs
+// in its caller's coroutine, and blocks no other.
 //
-// A request that a kept connection lost before any byte of an answer is sent once more, on a new one: the other side
-// had closed it meanwhile. It knows no proxies, no cookies, no HTTP/2, no compression.
+// If a kept connection ends before any byte of the answer, the request is retried once on a new one: the other side had
+// closed the connection meanwhile. No proxies, cookies, HTTP/2 or compression.
 
 #include <cstdint>
 #include <deque>
@@ -27,13 +27,13 @@ namespace net {
 struct HttpCall {
     http::Method method = http::Method::kPost;
     std::string url;        // "http://host[:port]/path?query", "https://..."
-    http::Headers headers;  // beside Host, Content-Length, Connection and User-Agent
+    http::Headers headers;  // in addition to Host, Content-Length, Connection and User-Agent
     std::string body;
-    std::string ca_file;                 // PEM; empty: the system's
-    size_t most_head_bytes = 16 * 1024;  // of the answer; more fails the call
+    std::string ca_file;                 // PEM; empty: the system's certificates
+    size_t most_head_bytes = 16 * 1024;  // limit for the answer; more fails the call
     size_t most_body_bytes = 64 * 1024;
-    bool cut_body = false;  // an answer that is longer is cut there, and is no failure
-    int redirects = 0;      // followed at most, else an answer like any other
+    bool cut_body = false;  // a longer answer is cut at the limit, which is not a failure
+    int redirects = 0;      // followed at most; further ones are returned like any other answer
 };
 
 struct HttpAnswer {
@@ -47,17 +47,17 @@ class HttpClient {
   public:
     struct Options {
         std::string user_agent = "SRS";
-        size_t idle_connections = 64;  // kept at most, and of these
-        size_t idle_per_host = 8;      // for one host and port
-        int64_t idle_ms = 15'000;      // for so long
+        size_t idle_connections = 64;  // at most, all hosts together
+        size_t idle_per_host = 8;      // at most, for one host and port
+        int64_t idle_ms = 15'000;      // lifetime of an idle connection
     };
     HttpClient() : HttpClient(Options()) {}
     explicit HttpClient(Options options);
-    ~HttpClient();  // no call is under way; yields
+    ~HttpClient();  // no call may be in progress; yields
     HttpClient(const HttpClient&) = delete;
 
-    // kTimeout, kClosed, kRefused (a certificate), kNotFound (a name), kProtocol (no HTTP), kLimit (too large), kConfig
-    // (no URL), kCancelled.
+    // kTimeout, kClosed, kRefused (a certificate), kNotFound (a name), kProtocol (not HTTP), kLimit (too large),
+    // kConfig (not a URL), kCancelled.
     base::Result<HttpAnswer> call(HttpCall call, runtime::Deadline deadline);
 
     size_t idle_connections() const { return idle_.size(); }
@@ -65,7 +65,7 @@ class HttpClient {
 
   private:
     struct Idle {
-        std::string place;  // scheme, host, port and whom it trusts
+        std::string place;  // scheme, host, port and the trusted certificates
         std::unique_ptr<runtime::ByteStream> stream;
         int64_t until_ms;
     };

@@ -23,12 +23,12 @@ class HttpConnection : private Spare {
     void run();
     void cancel(std::string_view why, base::CloseReason reason);
     void close_if_idle();
-    // It is one too many, and counts for no limit; see HttpServerOptions::reserve.
+    // For a connection beyond max_connections, which counts for no limit; see HttpServerOptions::reserve.
     void enter_reserve();
-    // It may make room for others until its request is there.
+    // It may be closed to make room for others until its request has arrived.
     void await_request();
 
-    size_t index = 0;  // among the server's
+    size_t index = 0;  // in the server's connections_
 
   private:
     class HttpSession;
@@ -69,10 +69,10 @@ class HttpConnection : private Spare {
     uint32_t served_ = 0;
     bool idle_ = false;
     bool in_reserve_ = false;
-    bool late_;  // it came when the server took nobody new any more
+    bool late_;  // it was accepted after the server had stopped accepting new clients
 };
 
-// Says 503 or 429 and closes gently.
+// Sends 503 or 429 and closes gracefully.
 void refuse_connection(runtime::ByteStream& stream, const HttpResponseOptions& options, int status);
 
 }  // namespace net

@@ -1,6 +1,6 @@
 #pragma once
-// One HTTP request and its response, as handlers see them. They run in the connection's coroutine: what takes a while
-// yields, and nothing here may be used after the handler returned.
+// One HTTP request and its response, as handlers see them. A handler runs in the connection's coroutine: long
+// operations yield, and nothing here may be used after the handler has returned.
 
 #include <cstdint>
 #include <functional>
@@ -21,24 +21,24 @@ namespace net {
 
 struct HttpRequest {
     http::Request message;
-    std::string peer_ip;  // the client's: where a trusted proxy says so, not the connection's
+    std::string peer_ip;  // the client's address: reported by a trusted proxy, or the connection's
     bool tls = false;
-    std::string session_id;  // as in log lines; a viewer that takes the stream away keeps it
-    // What the route's {name} and * stood for.
+    std::string session_id;  // as in log lines; a viewer that detaches the stream keeps it
+    // The values of the route's {name} and *.
     std::vector<std::pair<std::string, std::string>> captures;
 
     std::string_view capture(std::string_view name) const;
-    // "http://example.com:8080", as the client named us; of `host` where it did not.
+    // "http://example.com:8080", from the Host that the client sent; from `host` if it sent none.
     std::string base_url(std::string_view host) const;
     bool is_head() const { return message.method == http::Method::kHead; }
 };
 
-// What belongs to a connection, and what a response may take away from it.
+// The state of a connection, which a response may detach.
 struct HttpTransport {
-    bool no_delay = false;  // of the stream
+    bool no_delay = false;  // current setting of the stream
     std::unique_ptr<runtime::ByteStream> stream;
     std::unique_ptr<Session> session;
-    std::vector<uint8_t> unread;  // bytes behind the request under way: pipelined requests, WebSocket frames
+    std::vector<uint8_t> unread;  // bytes after the current request: pipelined requests, WebSocket frames
     uint64_t received_bytes = 0;
     uint64_t sent_bytes = 0;
 };
@@ -47,7 +47,7 @@ struct HttpResponseOptions {
     std::string server_name = "SRS";
     bool crossdomain = true;            // Access-Control-Allow-Origin: *
     int64_t write_timeout_ms = 30'000;  // for each write
-    // What send_error() sends instead of a text page: JSON, made of the status and the text.
+    // The body of send_error() instead of a text page: JSON, made from the status and the text.
     std::function<std::string(int status, std::string_view text)> json_error{};
 };
 
@@ -56,47 +56,47 @@ class HttpResponse {
     HttpResponse(HttpTransport& transport, const HttpRequest& request, const HttpResponseOptions& options,
                  bool keep_alive);
 
-    // The connection, for who waits on the client's behalf (runtime::EndWatch); null once it was detached.
+    // The connection, for a handler that waits on the client's behalf (runtime::EndWatch); null once it was detached.
     runtime::ByteStream* client() const { return transport_.stream.get(); }
 
-    // A field beside those that every response has. Before anything was sent.
+    // Adds a field to those of every response. Only before anything was sent.
     HttpResponse& header(std::string_view name, std::string_view value);
-    // Without the fields that let web pages of other origins read it, whatever the options say.
+    // Omits the fields that let web pages of other origins read it, whatever the options say.
     HttpResponse& same_origin_only() {
         crossdomain_ = false;
         return *this;
     }
-    // JSON that is sent goes out as a script that calls that function with it (JSONP); with status 200 where it was
-    // another, for browsers run no script of an error's, but for 401, which asks for credentials. Before anything was
-    // sent.
+    // JSON is sent as a script that calls that function with it (JSONP). The status becomes 200, because browsers do
+    // not run scripts of error responses, except 401, which asks for credentials. Only before anything was sent.
     void as_script(std::string_view function) { function_ = function; }
     // The connection will not serve another request.
     void close_after() { keep_alive_ = false; }
 
-    // The whole response. HEAD gets its head only.
+    // The whole response. For HEAD only its head is sent.
     base::Result<void> send(int status, std::string_view content_type, std::string_view body);
-    // A head alone, to HEAD, for what has no length.
+    // Only a head, in response to HEAD, for content without a known length.
     base::Result<void> send_head(int status, std::string_view content_type);
     // A small text page; text is for people.
     base::Result<void> send_error(int status, std::string_view text = {});
     base::Result<void> redirect(int status, std::string_view location);
 
-    // In pieces: begin, write as often as you like, end. Without a length it is chunked (HTTP/1.0: until the connection
-    // closes). A response of a known length that comes out shorter breaks the connection.
+    // Streaming: begin, any number of writes, end. Without a length it is chunked (HTTP/1.0: until the connection
+    // closes). A response shorter than its length breaks the connection.
     base::Result<void> begin(int status, std::string_view content_type, std::optional<uint64_t> length);
     base::Result<void> write(std::span<const uint8_t> bytes);
     base::Result<void> write(std::string_view text);
     base::Result<void> end();
 
-    // Takes the connection away, for a viewer: its stream, and what the peer has sent beyond the request. Its session's
-    // id is free then. Nothing was sent yet: the taker sends head() or its own. The handler returns at once after it.
+    // Detaches the connection, for a viewer: its stream, and the bytes that the peer has sent after the request. The
+    // session's id becomes free. Nothing may have been sent: the new owner sends head() or its own. The handler must
+    // return at once after it.
     struct Detached {
         std::unique_ptr<runtime::ByteStream> stream;
         std::vector<uint8_t> early;
         Session::Past past;
     };
     Detached detach();
-    // A head as send() would write it, without length and with "Connection: close": what follows ends with the
+    // The head that send() would write, but without length and with "Connection: close": the body ends with the
     // connection.
     std::string head(int status, std::string_view content_type);
     std::string date() const;  // of now
@@ -106,13 +106,14 @@ class HttpResponse {
     bool peer_gone() const { return !transport_.stream || transport_.stream->peer_gone(); }
     bool started() const { return started_; }
     bool detached() const { return detached_; }
-    // Everything that was promised was sent.
+    // The whole announced response was sent.
     bool complete() const { return complete_; }
     bool keep_alive() const { return keep_alive_; }
     int status() const { return status_; }
     uint64_t body_bytes() const { return body_bytes_; }
-    // Told of each piece of a body as it goes to the connection, before the client can have it; of one that breaks off,
-    // at most a piece too much. For accounts that are right while a long file is still on its way.
+    // Called for each piece of a body as it is passed to the connection, before the client can receive it; if the
+    // transfer breaks off, at most one piece too much was counted. Keeps accounts right while a long file is being
+    // sent.
     using BodyObserver = std::function<void(size_t bytes)>;
     void observe_body(BodyObserver observer) { observer_ = std::move(observer); }
 
@@ -131,11 +132,11 @@ class HttpResponse {
     bool complete_ = false;
     bool detached_ = false;
     Body framing_ = Body::kNone;
-    // The head of what as_script() makes of it.
+    // Changes status and content type for as_script(); false if it does not apply.
     bool make_script(int& status, std::string_view& content_type);
 
     std::string function_;
-    std::string script_end_;  // what end() sends first
+    std::string script_end_;  // sent first by end()
     int status_ = 0;
     uint64_t length_left_ = 0;
     uint64_t body_bytes_ = 0;

@@ -1,12 +1,12 @@
 #pragma once
-// The options of an HTTP server, from the section of the configuration that it has: http_server or http_api.
+// The options of an HTTP server from its section of the configuration: http_server or http_api.
 
 #include "config/snapshot.h"
 #include "net/http/http_server.h"
 
 namespace net {
 
-// Connections of an HTTP server for operators that are taken beyond max_connections.
+// Connections of an HTTP server that are accepted for operators beyond max_connections.
 inline constexpr size_t kOperatorReserve = 32;
 
 template <class Section>
@@ -18,7 +18,7 @@ HttpServerOptions http_server_options(const Section& section, const config::Glob
     options.body_timeout_ms = section.body_timeout;
     options.idle_timeout_ms = section.idle_timeout;
     options.limits.header_bytes = static_cast<size_t>(section.max_header_size);
-    // The URL is part of the head; a head of nothing but a URL is no request.
+    // The URL is part of the head, which needs room for more than a URL.
     options.limits.target_bytes = options.limits.header_bytes / 2;
     options.trusted_proxies = global.trusted_proxies;
     return options;

@@ -1,6 +1,6 @@
 #pragma once
-// HttpRouter: which handlers a path and method have. One table of routes with a summary each, from which the API's
-// description is made. A handler that sends nothing passes the request on to the next route that matches.
+// HttpRouter: maps a path and method to handlers. One table of routes with a summary each, from which the API's
+// description is generated. If a handler sends nothing, the next matching route is tried.
 
 #include <functional>
 #include <optional>
@@ -16,17 +16,18 @@ namespace net {
 using HttpHandler = std::function<base::Result<void>(HttpRequest&, HttpResponse&)>;
 
 struct HttpRoute {
-    std::vector<http::Method> methods;  // GET stands for HEAD too
-    // "/api/v1/streams/{id}": a segment each, exact or {named}; with or without a slash at its end. "/console/*": the
-    // rest of the path, as capture "*".
+    std::vector<http::Method> methods;  // GET includes HEAD
+    // "/api/v1/streams/{id}": segments, exact or {named}; with or without a trailing slash. "/console/*": the rest of
+    // the path, as capture "*".
     std::string pattern;
     std::string summary;  // one line for people
     HttpHandler handler;
     size_t body_limit_bytes = 64 * 1024;
-    // Of one whose clients come by a new connection for each piece, when a server drains: whether there are any. Who
-    // comes then is served by such routes alone, which let nobody in that is new. Null: it has none.
+    // For a route whose clients open a new connection for each piece: whether there are any, when the server drains.
+    // New connections are then served by such routes only, and these admit no new clients. Null: the route has no such
+    // clients.
     std::function<bool()> still_served = nullptr;
-    bool is_fallback = false;  // behind all that are not: a file of the operator's of that path is served instead
+    bool is_fallback = false;  // ranked after all other routes: an operator's file of that path takes precedence
 };
 
 class HttpRouter {
@@ -39,8 +40,9 @@ class HttpRouter {
         std::vector<std::pair<std::string, std::string>> captures;
     };
     struct Match {
-        std::vector<Candidate> candidates;  // the most specific first, equal ones as added; fallbacks last
-        std::vector<http::Method> allowed;  // what the path knows, whatever the request's method; empty: no such path
+        std::vector<Candidate> candidates;  // the most specific first, equally specific ones in the order added;
+                                            // fallbacks last
+        std::vector<http::Method> allowed;  // the path's methods, whatever the request's method; empty: no such path
     };
     Match match(http::Method method, std::string_view path) const;
 

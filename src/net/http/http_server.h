@@ -1,8 +1,8 @@
 #pragma once
 // HttpServer: listeners, plain and TLS, and a coroutine per connection that serves HTTP/1.1 and 1.0 requests one after
 // another from a router: keep-alive, pipelining, Expect, CORS, and limits on time, size and number. Each connection is
-// a net::Session until a handler takes its stream away. A client is told what it did wrong (400, 408, 413, 414, 431
-// ...) and then closed gently, so that it can read the answer.
+// a net::Session until a handler detaches its stream. A client error is answered (400, 408, 413, 414, 431 ...) and the
+// connection closed gracefully, so that the client can read the answer.
 
 #include <cstdint>
 #include <functional>
@@ -25,47 +25,47 @@ class HttpConnection;
 
 struct HttpServerOptions {
     HttpResponseOptions response;
-    http::Limits limits;                  // body_bytes is each route's own
+    http::Limits limits;                  // body_bytes is set by each route
     int64_t request_timeout_ms = 10'000;  // for a request's head, from its first byte; for the first one from accept
     int64_t body_timeout_ms = 30'000;
     int64_t idle_timeout_ms = 60'000;  // between requests
     uint32_t requests_per_connection = 1'000;
     std::vector<base::IpNetwork> trusted_proxies;  // see forwarded.h
-    // So many connections are taken though max_connections is reached. Of their requests those alone are served that
-    // may_use_reserve says yes to (null: all); message: its head.
+    // The number of connections accepted beyond max_connections. Of their requests only those are served for which
+    // may_use_reserve returns true (null: all); message: the request's head.
     size_t reserve = 0;
     std::function<bool(const http::Request& message, std::string_view client_ip)> may_use_reserve{};
 };
 
 struct HttpCounters {
     uint64_t connections = 0;
-    uint64_t reserve_used = 0;  // connections of these that were taken from the reserve
+    uint64_t reserve_used = 0;  // of these: accepted from the reserve
     uint64_t requests = 0;
-    uint64_t refused = 0;       // 503 and 429, too many connections
+    uint64_t refused = 0;       // 503 and 429: too many connections
     uint64_t bad_requests = 0;  // malformed, too large or too slow
 };
 
 class HttpServer {
   public:
-    // Both outlive it. Routes are added before anybody is accepted.
+    // Both must outlive it. All routes must be added before connections are accepted.
     HttpServer(SessionTable& sessions, const HttpRouter& router, HttpServerOptions options);
-    ~HttpServer();  // stops: yields
+    ~HttpServer();  // calls stop(): yields
     HttpServer(const HttpServer&) = delete;
 
-    // tls: null for plain HTTP. router: what is served there; null: what the server was made with. The error names the
-    // address.
+    // tls: null for plain HTTP. router: serves this listener; null: the constructor's. The error names the address.
     base::Result<void> listen(const runtime::SocketAddress& address, std::shared_ptr<runtime::TlsContext> tls = nullptr,
                               const HttpRouter* router = nullptr);
     uint16_t port(size_t listener = 0) const;
-    // Requests that come from now on have these.
+    // For requests that arrive from now on.
     void set_options(HttpServerOptions options);
-    // TLS connections that come from now on have this key and certificate.
+    // For TLS connections accepted from now on.
     void set_tls(std::shared_ptr<runtime::TlsContext> tls);
 
-    // No new connections, but where a route has clients that come by new ones (HttpRoute::still_served): others get 503
-    // there. Idle ones are closed, busy ones after the response under way.
+    // Accepts no new clients. Listeners stay open only where a route has clients that open new connections
+    // (HttpRoute::still_served): other requests get 503 there. Idle connections are closed, busy ones after the current
+    // response.
     void stop_accepting();
-    // Ends everything; yields until it has.
+    // Ends all connections; yields until they have ended.
     void stop();
 
     size_t connections() const { return connections_.size(); }
@@ -81,7 +81,7 @@ class HttpServer {
         bool still_serves() const;
     };
     enum class Place : uint8_t { kAdmitted, kReserve };
-    static constexpr size_t kMaxRefusals = 64;  // 503s under way at once; beyond them connections are just closed
+    static constexpr size_t kMaxRefusals = 64;  // concurrent 503 responses; beyond them connections are just closed
 
     void start(std::unique_ptr<runtime::ByteStream> stream, const Listener& listener, Place place);
     void remove(HttpConnection& connection);
@@ -92,7 +92,7 @@ class HttpServer {
     const HttpRouter& router_;
     std::shared_ptr<const HttpServerOptions> options_;
     std::vector<std::unique_ptr<Listener>> listeners_;
-    std::vector<std::unique_ptr<HttpConnection>> connections_;  // each knows its index
+    std::vector<std::unique_ptr<HttpConnection>> connections_;  // each stores its index
     size_t in_reserve_ = 0;                                     // of these
     SpareList reserve_spares_;  // in the reserve, and not serving a request that may use it
     std::vector<runtime::Task> refusals_;

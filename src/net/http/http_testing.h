@@ -1,5 +1,5 @@
 #pragma once
-// For tests of HTTP over loopback: a client that sends bytes as they are and reads responses.
+// For tests of HTTP over loopback: a client that sends raw bytes and parses responses.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 namespace net::testing {
 
 struct Answer {
-    int status = 0;  // 0: the connection closed, or nothing came in time
+    int status = 0;  // 0: the connection closed, or nothing arrived in time
     http::Headers headers;
     std::string body;
     bool complete = false;
@@ -32,7 +32,7 @@ class RawClient {
             ->write({reinterpret_cast<const uint8_t*>(text.data()), text.size()}, runtime::Deadline::in_ms(5000))
             .has_value();
     }
-    // More bytes into the buffer; false at the end or the deadline.
+    // Reads more bytes into the buffer; false at the end or the deadline.
     bool receive(int64_t ms = 5000) {
         uint8_t bytes[4096];
         auto n = stream_->read(bytes, runtime::Deadline::in_ms(ms));
@@ -64,7 +64,7 @@ class RawClient {
             }
         }
     }
-    // Everything until n bytes are there, the end, or the deadline.
+    // Reads until n bytes are there, the end, or the deadline.
     std::string read_bytes(size_t n, int64_t ms = 5000) {
         while (buffer_.size() < n && receive(ms)) {
         }
@@ -72,7 +72,7 @@ class RawClient {
         buffer_.erase(0, out.size());
         return out;
     }
-    // The server closed its side within the time.
+    // Whether the server closes its side within the time.
     bool sees_close(int64_t ms = 5000) {
         while (receive(ms)) {
         }

@@ -1,5 +1,5 @@
 #pragma once
-// The Visitor that an HTTP request stands for: what it plays, and what SRS makes of a request for tcUrl and param.
+// The Visitor for an HTTP request: what it plays, and tcUrl and param as SRS derives them from a request.
 
 #include <string>
 
@@ -8,14 +8,14 @@
 
 namespace net {
 
-// vhost, app and stream as resolved. id: the request's session, or another that the client will go by.
+// vhost, app and stream as resolved. id: the request's session, or another one that the client will have.
 Visitor http_visitor(const HttpRequest& request, std::string_view id, std::string_view vhost, std::string_view app,
                      std::string_view stream, SessionType type);
 
-// A play that was refused over HTTP never became a session of its own: it is put among the closed ones.
+// A play that was refused over HTTP never became a session of its own: adds it to the closed sessions.
 void note_refusal(SessionTable& sessions, const Visitor& visitor, const base::Error& error);
 
-// The name that a vhost is looked up by: ?vhost= and ?domain= come before the Host field.
+// The name used for the vhost lookup: ?vhost= and ?domain= take precedence over the Host field.
 std::string_view vhost_name(const http::Request& request);
 
 }  // namespace net

@@ -2,10 +2,10 @@
 // StaticFiles: files below a directory over HTTP (RFC 9110: ranges, conditions). Every file system call runs on a
 // worker thread; a file is read in pieces, so memory is bounded whatever its size. Nothing outside the directory is
 // served: paths come without "..", and the kernel resolves them beneath the directory, symbolic links included. Not
-// here: listings, compression.
+// here: directory listings, compression.
 //
-// A name that ends in .tmp is never served: it is what a recorder or a segmenter still writes, and its stream may have
-// rules of its own for who may play. Of what is complete a FileAccess tells who may have it.
+// A name that ends in .tmp is never served: a recorder or a segmenter is still writing that file, and its stream may
+// have play rules of its own. For complete files a FileAccess decides.
 
 #include <string>
 #include <string_view>
@@ -18,12 +18,12 @@ class FileAccess;
 
 class StaticFiles {
   public:
-    // directory: need not exist yet. access: asked about each file; null: the caller has done so. It outlives this.
+    // directory: need not exist yet. access: asked about each file; null: the caller has checked access.
     explicit StaticFiles(std::string directory, const FileAccess* access = nullptr)
         : directory_(std::move(directory)), access_(access) {}
 
-    // Answers GET or HEAD for a path below the directory, decoded, with or without a leading slash. Sends nothing when
-    // there is no such file: the next route may know it.
+    // Answers GET or HEAD for a path below the directory, percent-decoded, with or without a leading slash. Sends
+    // nothing when there is no such file, so that the next route is tried.
     base::Result<void> serve(std::string_view path, const HttpRequest& request, HttpResponse& response) const;
 
     static constexpr size_t kPieceBytes = 64 * 1024;

@@ -1,7 +1,7 @@
 #pragma once
 // TlsPair: the key and the certificate of a service's TLS listeners. They are read when it starts and again at each
-// reload, also when their names have not changed. A pair that cannot be used refuses the reload, and the old one stays.
-// Connections keep what they began with.
+// reload, even if their names have not changed. An unusable pair makes the reload fail, and the old one stays. Existing
+// connections keep the pair they began with.
 
 #include <memory>
 #include <string>
@@ -15,21 +15,22 @@ class TlsPair {
   public:
     using Context = std::shared_ptr<runtime::TlsContext>;
 
-    // what: whose, for errors and the log: "rtmps".
+    // what: the service's name, for errors and the log: "rtmps".
     explicit TlsPair(std::string what) : what_(std::move(what)) {}
 
-    // At the start. Blocks for two small files.
+    // At the start. Blocks: reads two small files.
     base::Result<Context> load(const std::string& certificate, const std::string& key);
-    // The first phase of a reload: on a worker, yields. Null: nothing changes, for nothing was loaded at the start, or
-    // the same files may not be read any more by who the server has become (user), which is a warning.
+    // The first phase of a reload: runs on a worker, yields. Null: nothing changes, because nothing was loaded at the
+    // start, or because the server, running as another user now (user), may no longer read the same files, which is a
+    // warning.
     base::Result<Context> prepare(const std::string& certificate, const std::string& key);
-    // The second, when nobody refused.
+    // The second phase, when no service refused.
     void adopt(const runtime::TlsContext& context);
 
   private:
     std::string what_;
     std::string certificate_, key_;  // the files it was loaded from
-    std::string text_;               // of the certificate in use; empty: none is
+    std::string text_;               // description of the certificate in use; empty: none
 };
 
 }  // namespace net

@@ -1,6 +1,6 @@
 #pragma once
-// The last sessions that ended, with the reason: what people ask for when a player says that it was thrown out.
-// Bounded: the newest kMost are kept, texts are cut; how many there were in all, and by which reason, is counted.
+// The last sessions that ended, with the reason: to answer why a player was disconnected. Bounded: the newest kMost are
+// kept, and texts are cut; the total number, and the number for each reason, are counted.
 
 #include <array>
 #include <cstdint>
@@ -17,7 +17,7 @@ struct ClosedSession {
     std::string id{};
     std::string ip{};
     SessionType type{};
-    std::string stream{};    // "vhost/app/stream", as far as it was known
+    std::string stream{};    // "vhost/app/stream", as far as known
     int64_t started_ms = 0;  // wall clock
     int64_t ended_ms = 0;
     Traffic traffic{};
@@ -33,14 +33,14 @@ class ClosedSessions {
     static constexpr size_t kMaxTextBytes = 256;
 
     void add(ClosedSession closed);
-    // Ended as well, but not kept: who only asked something by HTTP would push out all others.
+    // Counts an ended session without keeping it: plain HTTP requests would push out all others.
     void count(base::CloseReason reason) { ++counts_[static_cast<size_t>(reason)]; }
 
     size_t size() const { return kept_.size(); }
-    // 0 is the newest; below size().
+    // 0 is the newest; place < size().
     const ClosedSession& newest(size_t place) const;
     uint64_t count_of(base::CloseReason reason) const { return counts_[static_cast<size_t>(reason)]; }
-    uint64_t total() const { return total_; }    // that add() was given, ever
+    uint64_t total() const { return total_; }    // all that were passed to add()
     uint64_t errors() const { return errors_; }  // of these
 
   private:

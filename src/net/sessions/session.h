@@ -1,7 +1,7 @@
 #pragma once
 // Session and SessionTable: every client of the server, whatever its protocol, under the one id that its log lines, the
-// API and the hooks show. A service derives its connection or viewer from Session; the table holds no ownership. It
-// counts sessions' bytes into the accounts (account.h) when somebody wants to know, and once a period for the rates.
+// API and the hooks show. A service derives its connection or viewer from Session; the table does not own sessions. It
+// adds the sessions' bytes to the accounts (account.h) on request, and once a period for the rates.
 
 #include <array>
 #include <cstdint>
@@ -23,33 +23,33 @@
 
 namespace net {
 
-// What a client told of itself, for lists and hooks. Made when somebody asks.
+// What a client sent about itself, for lists and hooks. Built on request.
 struct ClientDetails {
-    std::string tc_url{};  // of HTTP: the URL without the stream's name
+    std::string tc_url{};  // for HTTP: the URL without the stream's name
     std::string page_url{};
     std::string swf_url{};
-    std::string params{};  // "?k=v"; may hold secrets: not for lists
+    std::string params{};  // "?k=v"; may contain secrets: not for lists
 };
 
-// How a WebRTC client's packets fare: those that we send a player, by its reports, and those that a publisher sends us,
-// by ours.
+// The packet quality of a WebRTC client: for a player, of the packets we send, by its reports; for a publisher, of the
+// packets it sends, by ours.
 struct RtcQuality {
     double lost_percent = 0;     // of the worst track, between its last two receiver reports
     std::optional<int> rtt_ms;   // of a player, the mean of its last reports
     int jitter_ms = 0;           // of the worst track, as in its last report
-    uint64_t nacks = 0;          // packets asked for again
-    uint64_t retransmitted = 0;  // and sent; of a publisher: come by RTX
+    uint64_t nacks = 0;          // packets requested for retransmission
+    uint64_t retransmitted = 0;  // of these, retransmitted; for a publisher: received by RTX
     uint64_t keyframes_asked = 0;
-    uint32_t remb_kbps = 0;  // what a player last said that it can take; 0: nothing
+    uint32_t remb_kbps = 0;  // a player's last estimate; 0: none
 };
 
 class SessionTable;
 
 class Session {
   public:
-    // id: of this server, unique. ip: an address as text.
+    // id: unique in this server. ip: an address as text.
     Session(SessionTable& table, std::string_view id, std::string_view ip);
-    // Goes on with what another session of the same client was, which has left: it is not counted anew.
+    // Continues another session of the same client, which has left: it is not counted again.
     struct Past {
         int64_t started_ms = 0;
         Traffic traffic{};
@@ -65,24 +65,24 @@ class Session {
     SessionType type() const { return type_; }
     void set_type(SessionType type);
 
-    // Its bytes are that stream's from now on. Again for another stream.
+    // Its bytes count for that stream from now on. Call again for another stream.
     void enter_stream(std::string_view vhost, std::string_view app, std::string_view name, bool publishing);
-    // It neither publishes nor plays any more.
+    // It no longer publishes or plays.
     void leave_stream();
     // Null: it is in no stream.
     const StreamAccount* stream_account() const { return account_.get(); }
-    // Of 15 to 30 s.
+    // Over 15 to 30 s.
     Rates rates() const;
-    // For another session that goes on in its place; it leaves soon.
+    // For another session that continues this one, which leaves soon.
     Past past();
 
     virtual ClientDetails details() const { return {}; }
-    // Nothing: no WebRTC, or not connected yet.
+    // Empty: not WebRTC, or not connected yet.
     virtual std::optional<RtcQuality> rtc_quality() const { return {}; }
-    // "vhost/app/stream" as far as it is known; for lists and logs.
+    // "vhost/app/stream" as far as known; for lists and logs.
     virtual std::string stream_url() const = 0;
     virtual Traffic traffic() const = 0;
-    // Ends the session soon, from outside, by an operator's will; the words go into its last log line.
+    // Ends the session soon, on an operator's request; `why` goes into its last log line.
     virtual void kick(std::string_view why) = 0;
     // The same for another reason.
     void close(std::string_view why, base::CloseReason reason) {
@@ -91,17 +91,17 @@ class Session {
     }
 
   protected:
-    // Why it is about to end; the first reason counts.
+    // The reason for its coming end; the first one counts.
     void note_reason(base::CloseReason reason) {
         if (reason_ == base::CloseReason::kUnknown) reason_ = reason;
     }
     base::CloseReason noted_reason() const { return reason_; }
-    // The one line at a session's end: who, what, how long, bytes and why; and its place among the closed sessions.
-    // reason: when none was noted before.
+    // The one log line at a session's end: client, type, duration, bytes and reason; also adds it to the closed
+    // sessions. reason: used when none was noted before.
     void log_end(std::string_view why, base::CloseReason reason);
-    // For one that is made of others' connections, or has none: it counts for no limit. See Admission.
+    // For a session that consists of other sessions' connections, or has none: it counts for no limit. See Admission.
     void not_a_connection();
-    // It counts again; the caller has seen to it that it may.
+    // It counts again; the caller has checked that this is allowed.
     void becomes_connection();
 
   private:
@@ -112,7 +112,7 @@ class Session {
     const std::string id_;
     base::IpAddress ip_;
     int64_t started_ms_;
-    uint32_t place_;  // in the table
+    uint32_t place_;  // index in the table
     SessionType type_ = SessionType::kNone;
     base::CloseReason reason_ = base::CloseReason::kUnknown;
     bool is_connection_ = true;
@@ -128,30 +128,30 @@ class SessionTable {
     size_t size() const { return sessions_.size(); }
     uint64_t accepted_total() const { return accepted_total_; }
     uint64_t clients_total() const { return clients_total_; }  // that have published or played
-    // Null: there is none of that id.
+    // Null: no session has that id.
     Session* find(std::string_view id) const;
-    // In no order that lasts: another takes the place of one that ends. place < size().
+    // The order changes: a session that ends is replaced by another at its index. place < size().
     Session& at(size_t place) const { return *sessions_[place]; }
-    // Which connections there may be; a session is one, unless it says that it is none.
+    // Limits connections; a session counts as one unless it called not_a_connection().
     Admission& admission() { return admission_; }
     const Admission& admission() const { return admission_; }
-    // A log line, unless there was one within the last second; the next one tells how many had none.
+    // Logs a line, at most one a second; the next one reports how many were left out.
     // what: "RTMP connection".
     void log_refusal(std::string_view what, std::string_view ip, const base::Error& error);
     void for_each(const std::function<void(Session&)>& visit) const;
 
-    // What came over the wire, of all there are and were, as far as counted.
+    // Bytes on the wire of all present and past sessions, as far as counted.
     const Traffic& traffic() const { return traffic_; }
     Accounts& accounts() { return accounts_; }
     const Accounts& accounts() const { return accounts_; }
-    // Brings the accounts and traffic() up to now, unless that was done not longer ago than so many ms. Yields now and
-    // then; gives way to others after a fraction of a millisecond.
+    // Brings the accounts and traffic() up to date, unless that was done within the last not_older_than_ms. Yields to
+    // others after each fraction of a millisecond.
     base::Result<void> count(int64_t not_older_than_ms = 0);
-    // To be called each kPeriodMs, for the rates. Yields as count() does.
+    // To be called once per kPeriodMs, for the rates. Yields as count() does.
     base::Result<void> begin_period();
 
     const ClosedSessions& closed() const { return closed_; }
-    // For what never became a session of its type, such as a play that was refused over HTTP.
+    // For a client that never became a session of its type, such as a play that was refused over HTTP.
     void note_closed(ClosedSession closed) { closed_.add(std::move(closed)); }
 
   private:
@@ -159,12 +159,12 @@ class SessionTable {
     std::vector<Session*> sessions_;
     std::unordered_map<std::string_view, Session*> by_id_;  // the sessions' own ids
     ClosedSessions closed_;
-    // What is known of a session's bytes: low halves of its counters. More than 4 GB within a period would be counted
-    // short.
+    // The known bytes of a session, as the low halves of its counters. More than 4 GB within a period would be
+    // undercounted.
     struct Meter {
-        uint32_t counted_received, counted_sent;  // the accounts have it up to here
+        uint32_t counted_received, counted_sent;  // counted into the accounts
         uint32_t mark_received, mark_sent;        // when the period began
-        uint32_t before_received, before_sent;    // within the period before
+        uint32_t before_received, before_sent;    // within the previous period
         uint32_t period;
     };
     void enter(Session& session, const Traffic& past);
@@ -173,14 +173,14 @@ class SessionTable {
     void begin_period(Session& session);
     Rates rates(const Session& session) const;
 
-    std::vector<Meter> meters_;  // of each, at its place
+    std::vector<Meter> meters_;  // of each session, at its index
     Accounts accounts_;
     Traffic traffic_;
     int64_t counted_ms_ = 0;
-    int64_t began_ms_;  // the period
+    int64_t began_ms_;  // of the period
     int64_t before_ms_ = 0;
     uint32_t period_ = 0;
-    bool passing_ = false;  // from one period to the next
+    bool passing_ = false;  // while changing from one period to the next
     uint64_t accepted_total_ = 0;
     uint64_t clients_total_ = 0;
     Admission admission_;

@@ -1,5 +1,5 @@
 #pragma once
-// What a session is: how it came, and whether it publishes or plays.
+// The type of a session: its protocol, and whether it publishes or plays.
 
 #include <cstddef>
 #include <cstdint>

@@ -11,15 +11,16 @@
 
 namespace amf {
 
-// Reads the next value. After an error the reader's position is of no use. Errors are kProtocol, or kLimit where a
-// bound of ours was reached.
+// Reads the next value. After an error the reader's position is undefined. Errors: kProtocol, or kLimit where one of
+// the limits was exceeded.
 base::Result<Value> decode_amf0(base::ByteReader& reader, const Limits& limits = {});
 
-// Reads values to the reader's end, as a command or data message is made of; the limits hold for all together.
+// Reads values up to the reader's end, which is how a command or data message is built. The limits apply to all values
+// together.
 base::Result<std::vector<Value>> decode_amf0_all(base::ByteReader& reader, const Limits& limits = {});
 
-// Appends the value. Strings above 65,535 bytes become long strings; a member's name is cut there. A byte array is
-// written in AMF3, by the switch.
+// Appends the value. Strings above 65,535 bytes are written as long strings; a member's name is truncated to that
+// length. A byte array is written as AMF3, behind the marker that switches to it.
 void encode_amf0(const Value& value, base::ByteWriter& writer);
 
 }  // namespace amf

@@ -11,10 +11,10 @@
 
 namespace amf {
 
-// Reads one value, with reference tables of its own.
+// Reads one value, with its own reference tables.
 base::Result<Value> decode_amf3(base::ByteReader& reader, const Limits& limits = {});
 
-// Appends the value, without making use of references. Numbers that are whole and fit 29 bits become integers.
+// Appends the value, without using references. Whole numbers that fit 29 bits are written as integers.
 void encode_amf3(const Value& value, base::ByteWriter& writer);
 
 }  // namespace amf

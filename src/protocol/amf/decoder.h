@@ -1,5 +1,5 @@
 #pragma once
-// The two decoders' insides, and the budget they share: AMF0 may switch to AMF3 within a value. Not for others.
+// Internal. The two decoder classes and the budget they share: an AMF0 value may contain AMF3 values.
 
 #include <string>
 #include <string_view>
@@ -10,7 +10,7 @@
 
 namespace amf {
 
-// What may still be built. Spending more than is left is an error.
+// What a decoder may still build before the Limits are exceeded. Exceeding them is an error.
 class Budget {
   public:
     explicit Budget(const Limits& limits) : depth_(limits.depth), values_(limits.values), text_(limits.text) {}
@@ -26,7 +26,8 @@ class Budget {
     uint32_t text_;
 };
 
-// format: "AMF0" or "AMF3". "AMF0: a string runs past the end of the message".
+// The error of a message that ends too early. format: "AMF0" or "AMF3". Example: "AMF0: a string runs past the end of
+// the message".
 std::unexpected<base::Error> truncated(std::string_view format, std::string_view what);
 base::Result<std::string> take_text(base::ByteReader& reader, Budget& budget, std::string_view format, size_t bytes);
 
@@ -56,8 +57,8 @@ class Amf3Decoder {
         bool dynamic = false;
         std::vector<std::string> names;
     };
-    // What an object reference points to. Composites have a stable address however their value moves; the others are
-    // kept as copies. Neither: the object is still being read.
+    // The target of an object reference. A composite is pointed to: its address is stable even when its Value moves.
+    // Other types are stored as copies. An entry without either is an object that is still being read.
     struct Referent {
         Type type = Type::kNull;
         const Value::Composite* composite = nullptr;

@@ -1,7 +1,7 @@
 #pragma once
-// One value of the Action Message Format, versions 0 and 3 alike: what commands and data messages are made of.
-// A value owns all it holds; moving is cheap, copying is deep. Objects keep the order of their members. AMF3's integer
-// is a number here. Nesting is bounded by the decoders, so destroying or copying a value never recurses far.
+// One value of the Action Message Format, version 0 or 3. Commands and data messages consist of such values. A value
+// owns all its content; moving is cheap, copying is deep. Objects keep the order of their members. AMF3's integer is
+// stored as a number. Nesting is bounded by the decoders, so destroying or copying a value never recurses deeply.
 
 #include <concepts>
 #include <cstdint>
@@ -61,18 +61,19 @@ class Value {
     bool is_string() const { return type_ == Type::kString; }
     bool is_number() const { return type_ == Type::kNumber; }
     bool is_boolean() const { return type_ == Type::kBoolean; }
-    // Has named members: an object or an ECMA array.
+    // An object or an ECMA array: it has named members.
     bool is_object() const { return type_ == Type::kObject || type_ == Type::kEcmaArray; }
     bool is_strict_array() const { return type_ == Type::kStrictArray; }
 
-    // The content, or the default when the value is of another type. Texts live as long as this value.
+    // The content, or the default when the value is of another type. The returned string is valid as long as this
+    // value.
     std::string_view string_or(std::string_view otherwise) const;
     double number_or(double otherwise) const;  // number, date
     bool bool_or(bool otherwise) const;        // boolean; a number counts as true unless 0
-    // The number cut to [low, high], or the default when this is no number (or NaN).
+    // The number clamped to [low, high], or the default when this is no number (or NaN).
     int64_t int_or(int64_t otherwise, int64_t low = INT32_MIN, int64_t high = UINT32_MAX) const;
 
-    // The member of that name, or a null value. Linear: objects of commands are small.
+    // The member of that name, or a null value. Linear search: objects of commands are small.
     const Value& get(std::string_view name) const;
     bool has(std::string_view name) const;
     // Replaces or appends. The value must be an object or ECMA array.
@@ -83,7 +84,7 @@ class Value {
     const std::vector<Value>& elements() const;
     std::string_view class_name() const;
 
-    // For decoders: append without a search. The value must be of the fitting type.
+    // For decoders: append without a search. The value must be of the matching type.
     void append_member(std::string name, Value value);
     void append_element(Value value);
     void set_class_name(std::string name);
@@ -128,11 +129,11 @@ inline Value& Value::operator=(Value&& other) noexcept {
     return *this;
 }
 
-// What a peer may make us build out of one message. Values are counted over all of a decoder's calls.
+// What a decoder builds at most out of one peer's message. Values are counted over all of a decoder's calls.
 struct Limits {
-    int depth = 32;            // objects and arrays within each other
+    int depth = 32;            // nesting of objects and arrays
     uint32_t values = 65536;   // members and elements, all levels together
-    uint32_t text = 4u << 20;  // bytes of strings, names and byte arrays, counted again where AMF3 refers back to one
+    uint32_t text = 4u << 20;  // bytes of strings, names and byte arrays; AMF3 references are counted again
 };
 
 }  // namespace amf

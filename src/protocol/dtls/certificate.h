@@ -1,7 +1,7 @@
 #pragma once
-// A self-signed certificate and its key, made at start: DTLS-SRTP peers know each other's by the fingerprint in SDP
-// (RFC 5763, RFC 8122), so nobody has to sign it. OpenSSL brings the random bytes and the date, the pure tower's
-// exception.
+// A self-signed certificate and its key, generated at start. DTLS-SRTP peers verify each other's certificate by the
+// fingerprint in SDP (RFC 5763, RFC 8122), so no authority has to sign it. OpenSSL supplies the random bytes and the
+// date: an exception to the rule that protocol code gets them from the caller.
 
 #include <cstdint>
 #include <memory>
@@ -13,7 +13,7 @@
 #include "base/result.h"
 
 struct x509_st;      // OpenSSL's X509
-struct evp_pkey_st;  // and EVP_PKEY
+struct evp_pkey_st;  // OpenSSL's EVP_PKEY
 
 namespace dtls {
 
@@ -21,10 +21,10 @@ enum class KeyKind : uint8_t { kEcdsa, kRsa };  // P-256; 2048 bits
 
 class Certificate {
   public:
-    // kSystem: what OpenSSL says. RSA takes some 50 ms of processor time, ECDSA none to speak of.
+    // kSystem: OpenSSL's error. RSA takes about 50 ms of processor time, ECDSA a negligible amount.
     static base::Result<Certificate> make(KeyKind kind);
 
-    // As SDP's a=fingerprint has it: "sha-256 4A:AD:B9:...".
+    // In the form of SDP's a=fingerprint: "sha-256 4A:AD:B9:...".
     const std::string& fingerprint() const { return fingerprint_; }
     KeyKind kind() const { return kind_; }
     x509_st* x509() const { return x509_.get(); }
@@ -41,13 +41,13 @@ class Certificate {
     KeyKind kind_ = KeyKind::kEcdsa;
 };
 
-// A fingerprint as SDP names it: the algorithm (sha-1, sha-224, sha-256, sha-384, sha-512, any case) and the digest in
-// hexadecimal pairs between colons, any case.
+// A fingerprint in the form of SDP: the algorithm (sha-1, sha-224, sha-256, sha-384, sha-512, any case) and the digest
+// in hexadecimal pairs separated by colons, any case.
 struct Fingerprint {
     std::string algorithm;  // lower case
     std::vector<uint8_t> digest;
 
-    // kProtocol: an algorithm that we do not know, or a digest that is none of its.
+    // kProtocol: an unknown algorithm, or a digest that does not fit the algorithm.
     static base::Result<Fingerprint> parse(std::string_view algorithm, std::string_view hex);
     bool matches(const x509_st* certificate) const;
 };

@@ -1,6 +1,7 @@
 #pragma once
-// What all DTLS endpoints of one certificate share: versions, cipher suites, SRTP profiles (RFC 5764), OpenSSL's
-// SSL_CTX. Certificates are asked of both sides (RFC 8842); no session is resumed, nothing renegotiated, no tickets.
+// The settings that all DTLS endpoints of one certificate share: versions, cipher suites, SRTP profiles (RFC 5764),
+// held in OpenSSL's SSL_CTX. Certificates are required of both sides (RFC 8842). Session resumption, renegotiation and
+// tickets are disabled.
 
 #include <memory>
 
@@ -10,12 +11,12 @@ struct ssl_ctx_st;  // OpenSSL's SSL_CTX
 
 namespace dtls {
 
-// kAuto: 1.2, with a peer that cannot 1.0.
+// kAuto: DTLS 1.2, or 1.0 with a peer that does not support 1.2.
 enum class Version : uint8_t { kAuto, kDtls10, kDtls12 };
 
 class Context {
   public:
-    // kSystem: what OpenSSL says.
+    // kSystem: OpenSSL's error.
     static base::Result<std::shared_ptr<const Context>> make(Certificate certificate, Version version = Version::kAuto);
 
     explicit Context(Certificate certificate) : certificate_(std::move(certificate)) {}

@@ -1,5 +1,5 @@
 #pragma once
-// Two endpoints and a link between them that loses, doubles and mixes up datagrams, in simulated time.
+// Two endpoints and a link between them that loses, duplicates and reorders datagrams, in simulated time.
 
 #include <cstdint>
 #include <deque>
@@ -13,7 +13,7 @@ namespace dtls {
 
 using Bytes = std::vector<uint8_t>;
 
-// Made once per kind: RSA keys take time.
+// One context per key kind and version, made once: generating RSA keys takes time.
 inline const std::shared_ptr<const Context>& context_of(KeyKind kind, Version version = Version::kAuto) {
     static std::shared_ptr<const Context> made[2][3];
     auto& one = made[static_cast<int>(kind)][static_cast<int>(version)];
@@ -50,7 +50,7 @@ struct Link {
         }
     }
 
-    // Until both are through, or the time is.
+    // Runs until both endpoints are established (true), both failed or until_ms is reached.
     bool run(int64_t until_ms) {
         client.start(now_ms);
         take(true);
@@ -80,7 +80,7 @@ struct Link {
     int64_t now_ms = 0;
     size_t largest = 0;
     int sent = 0;
-    // Sees each datagram and may change it; false: it is lost.
+    // Called for each datagram, which it may change; false: the datagram is lost.
     std::function<bool(bool to_server, Bytes&)> on_send;
     std::function<int64_t(bool to_server)> delay_ms = [](bool) { return 10; };
     std::deque<Flying> flying;

@@ -1,14 +1,15 @@
 #pragma once
-// One side of a DTLS association for SRTP (RFC 6347, RFC 5763, RFC 5764): datagrams and times in, datagrams, keys and
-// an end out. No socket and no clock of ours; OpenSSL brings its own random numbers. It carries no data (no SCTP).
+// One side of a DTLS association for SRTP (RFC 6347, RFC 5763, RFC 5764). Input: datagrams and times. Output:
+// datagrams, SRTP keys and the state. It uses no socket and no clock; OpenSSL uses its own random numbers. It carries
+// no application data (no SCTP).
 //
-// After each call that may write (start, on_datagram, on_timeout, close) take what is to be sent with next_datagram()
-// until it is empty, then ask timeout_ms(). A server endpoint keeps nothing of OpenSSL until a ClientHello comes, and
-// after the handshake again nothing (epilogue.h); only an established one with a suite other than AES-GCM, which
-// DTLS 1.0 has to use, does. Flights are sent again after 50 ms, then twice as long each time up to 1 s, for 22 s in
-// all: people wait for a handshake, and on a bad network it loses several flights.
+// After each call that may write (start, on_datagram, on_timeout, close) the caller sends what next_datagram() returns
+// until that is empty, then reads timeout_ms(). A server endpoint holds no OpenSSL state before the first ClientHello,
+// nor after the handshake (epilogue.h); an established one holds it only with a suite other than AES-GCM, which DTLS
+// 1.0 has to use. Flights are retransmitted after 50 ms, then after twice the interval each time up to 1 s, for 22 s in
+// all: a viewer waits for the handshake, and on a bad network it loses several flights.
 //
-// Whoever sends to unverified addresses makes an amplifier of this: ICE has to have verified the peer's first.
+// To avoid traffic amplification, use it only with a peer address that ICE has verified.
 
 #include <cstdint>
 #include <memory>
@@ -27,48 +28,49 @@ class Epilogue;
 class Handshake;
 struct Record;
 
-// SDP's a=setup: the passive side is the server.
+// The role in SDP's a=setup: the passive side is the server.
 enum class Role : uint8_t { kServer, kClient };
 
 enum class State : uint8_t { kHandshake, kEstablished, kClosed, kFailed };
 
 class Endpoint {
   public:
-    static constexpr size_t kMtu = 1200;  // of what is inside UDP
+    static constexpr size_t kMtu = 1200;  // bytes of UDP payload
     static constexpr int64_t kFirstTimeoutMs = 50, kMaxTimeoutMs = 1000;
     static constexpr int kMaxSends = 26;
     static constexpr size_t kMaxFingerprints = 8;
 
-    // version: of what the context allows.
+    // version: one of those that the context allows.
     Endpoint(std::shared_ptr<const Context> context, Role role, size_t mtu = kMtu, Version version = Version::kAuto);
     Endpoint(Endpoint&&) noexcept;
     Endpoint& operator=(Endpoint&&) noexcept;
     ~Endpoint();
 
-    // Before the handshake: the peer's certificate must match one of those that SDP told (RFC 8122, 5). Without any,
-    // and without accept_any_certificate(), every handshake fails. kProtocol: no fingerprint; kLimit: too many.
+    // Call it before the handshake. The peer's certificate must match one of the fingerprints from SDP (RFC 8122, 5).
+    // Without any fingerprint, and without accept_any_certificate(), every handshake fails. kProtocol: no valid
+    // fingerprint; kLimit: more than kMaxFingerprints.
     base::Result<void> expect_fingerprint(std::string_view algorithm, std::string_view hex);
     void accept_any_certificate() { any_certificate_ = true; }
 
-    // A client's first flight. A server waits.
+    // Writes a client's first flight. A server waits for the client.
     void start(int64_t now_ms);
     void on_datagram(std::span<const uint8_t> datagram, int64_t now_ms);
-    // At most mtu bytes, valid until the next call; empty: nothing to send.
+    // The next datagram to send, at most mtu bytes, valid until the next call; empty: nothing to send.
     std::span<const uint8_t> next_datagram();
     // When on_timeout() is due, in the clock of now_ms; INT64_MAX: never.
     int64_t timeout_ms() const { return timeout_ms_; }
     void on_timeout(int64_t now_ms);
-    // Says farewell (close_notify) when there is somebody to say it to; kClosed from here on.
+    // Sends a close_notify if the association is established. The state is kClosed from then on.
     void close();
 
     State state() const { return state_; }
     bool established() const { return state_ == State::kEstablished; }
-    // Both are over: the peer said farewell or close() was called, or the handshake failed.
+    // Final states. kClosed: the peer sent close_notify or close() was called. kFailed: the handshake failed.
     bool closed() const { return state_ == State::kClosed; }
     bool failed() const { return state_ == State::kFailed; }
-    // Once after established: handed over and forgotten here.
+    // The SRTP keys, returned once after established() and erased here.
     std::optional<srtp::KeyPair> take_srtp_keys();
-    // What went wrong; before it has failed, what the last thing was that did.
+    // The reason of the failure; before it has failed, the last problem seen.
     const std::string& error() const { return error_; }
 
   private:

@@ -1,8 +1,8 @@
 #pragma once
-// Internal. What is left of a DTLS association when its handshake is done and its SRTP keys are out: it carries no
-// data, so all that can come is the peer's last flight again, and its farewell; and all that can be sent is our last
-// flight again, and our farewell. So OpenSSL's 57 kB go, and this stays: the peer's key to open records with, our last
-// flight, and a farewell that was encrypted in advance. For AES-GCM suites (RFC 5288), which are those preferred.
+// Internal. What remains of a DTLS association after the handshake and the export of the SRTP keys. It carries no data:
+// the peer can only send its last flight again or a close_notify, and we can only send our last flight again or a
+// close_notify. So OpenSSL's 57 kB are freed, and this is kept: the peer's key to open records, our last flight, and a
+// close_notify that was encrypted in advance. Only for AES-GCM suites (RFC 5288), which are the preferred ones.
 
 #include <cstdint>
 #include <span>
@@ -19,13 +19,13 @@ class Epilogue {
   public:
     enum class What : uint8_t { kNothing, kLastFlightAgain, kClosed };
 
-    // After the handshake. kOther: the suite is none with AES-GCM, so the SSL object has to stay.
+    // Call it after the handshake. kOther: the suite is not AES-GCM, so the SSL object has to stay.
     static base::Result<Epilogue> make(ssl_st* ssl, bool client, std::span<const uint8_t> last_flight,
                                        uint64_t next_sequence);
 
-    // A record that came; one that the peer's key does not open is nothing.
+    // Handles a received record. A record that does not decrypt with the peer's key gives kNothing.
     What on_record(const Record& record) const;
-    // Empty for a client, which has none.
+    // Our last flight, with new sequence numbers. Empty for a client: it has none to repeat.
     std::span<const uint8_t> last_flight();
     std::span<const uint8_t> farewell() const { return std::span(bytes_).subspan(last_flight_size_); }
     void set_farewell(std::span<const uint8_t> record) {

@@ -1,5 +1,5 @@
 #pragma once
-// Internal. The datagrams of a flight (RFC 6347, 4.2.4), kept to be sent again.
+// Internal. The datagrams of a flight (RFC 6347, 4.2.4), kept for retransmission.
 
 #include <cstdint>
 #include <span>
@@ -11,17 +11,17 @@ class Flight {
   public:
     void clear();
     void add(std::span<const uint8_t> datagram);
-    // All of it once more. Records in the clear get sequence numbers of their own each time.
+    // Sends all datagrams once more. Plaintext records get new sequence numbers each time.
     void again() { next_ = 0; }
     std::span<uint8_t> to_change() { return bytes_; }
-    // The next one to send; empty: none. Valid until the flight changes.
+    // The next datagram to send; empty: none. Valid until the flight changes.
     std::span<const uint8_t> next();
     bool sent() const { return next_ == ends_.size(); }
     std::span<const uint8_t> bytes() const { return bytes_; }
 
-    // How many datagrams were ever added.
+    // The number of datagrams ever added.
     uint32_t added() const { return added_; }
-    // Of the next record in the clear.
+    // The sequence number of the next plaintext record.
     uint64_t sequence() const { return sequence_; }
 
   private:

@@ -1,6 +1,7 @@
 #pragma once
-// Internal. A handshake under way: OpenSSL's SSL on a BIO that takes one record and gives datagrams. Some 57 kB, freed
-// when it is done. Flights are sent again by us, on the caller's clock, not by OpenSSL on its own.
+// Internal. A handshake in progress: OpenSSL's SSL object on a BIO that reads one record and writes datagrams. It takes
+// about 57 kB and is freed when the handshake is done. Retransmissions follow the caller's clock, not OpenSSL's own
+// timer.
 
 #include <memory>
 #include <optional>
@@ -34,26 +35,26 @@ class Handshake {
     Handshake(const Handshake&) = delete;
     ~Handshake();
 
-    // Before it begins: to one version, unless kAuto.
+    // Call it before the handshake begins: allows this version only, unless kAuto.
     void limit(Version version);
-    // Whether a record in the clear fits what came before it.
+    // Whether a plaintext record is consistent with the fragments received before it.
     bool agrees(const Record& record) { return filter_.admits(record.body); }
-    // One record, or none to begin as client.
+    // Processes one record; null: begins the handshake as client.
     Step advance(const Record* record);
-    // After kDone: what SRTP needs; nothing when no profile was agreed on.
+    // After kDone: the SRTP keys; nothing when no profile was agreed on.
     std::optional<srtp::KeyPair> srtp_keys() const;
-    // After kDone: what is kept of it when it is gone.
+    // After kDone: the state to keep when this object is destroyed.
     base::Result<Epilogue> epilogue();
 
     Flight& flight() { return flight_; }
-    // The flight is to go out again.
+    // Prepares the flight for retransmission.
     void resend();
-    // After kDone, where there is no epilogue: a record that comes. True: the peer said farewell.
+    // After kDone, where there is no epilogue: processes a received record. True: the peer sent close_notify.
     bool after(const Record& record);
-    // Writes a flight that says farewell.
+    // Writes a flight with a close_notify.
     void farewell();
 
-    // Our hello is out, so a client's hello cannot begin it anew.
+    // Our hello was sent, so a new ClientHello cannot restart the handshake.
     bool answered() const;
     const std::string& error() const { return error_; }
 
@@ -70,13 +71,13 @@ class Handshake {
     const std::vector<Fingerprint>* expected_;
     std::span<const uint8_t> in_;  // the record that OpenSSL reads next
     Flight flight_;
-    bool fresh_ = true;           // what OpenSSL writes next begins another flight
-    uint64_t encrypted_ = 0;      // the sequence number of our last record in epoch 1, as far as resend() gave any
-    std::vector<uint8_t> early_;  // an encrypted record that came before the change of cipher
+    bool fresh_ = true;           // OpenSSL's next write begins a new flight
+    uint64_t encrypted_ = 0;      // sequence number of our last record in epoch 1; 0 until resend() assigns one
+    std::vector<uint8_t> early_;  // an encrypted record received before the ChangeCipherSpec
     FragmentFilter filter_;
     size_t mtu_;
     bool client_;
-    bool refused_ = false;  // the peer's certificate
+    bool refused_ = false;  // the peer's certificate was rejected
     std::string error_;
 };
 

@@ -1,11 +1,11 @@
 #pragma once
-// Internal. OpenSSL's own words.
+// Internal. Error texts of OpenSSL.
 
 #include <string>
 
 namespace dtls {
 
-// The reason of the first error in OpenSSL's queue, which is emptied.
+// The reason of the first error in OpenSSL's error queue. Empties the queue.
 std::string openssl_error_text();
 
 }  // namespace dtls

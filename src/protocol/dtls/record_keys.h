@@ -1,6 +1,6 @@
 #pragma once
-// Internal. The keys of one direction's records with an AES-GCM suite (RFC 5288 and RFC 6347, 4.1.2), taken from
-// OpenSSL's master secret, to open and seal the few records that we handle without OpenSSL.
+// Internal. The record keys of one direction with an AES-GCM suite (RFC 5288 and RFC 6347, 4.1.2), derived from
+// OpenSSL's master secret, to open and seal the few records that are handled without OpenSSL.
 
 #include <array>
 #include <cstdint>
@@ -16,12 +16,14 @@ namespace dtls {
 
 class RecordKeys {
   public:
-    // As soon as the master secret is there. client: of what the client writes. kOther: the suite is another.
+    // Available once OpenSSL has the master secret. client: the keys for what the client writes. kOther: the suite is
+    // not AES-GCM.
     static base::Result<RecordKeys> of(ssl_st* ssl, bool client);
 
     // The plaintext; empty when the record is not authentic.
     std::vector<uint8_t> open(const Record& record) const;
-    // A record of ours once more with another sequence number, in its place: the length is the same. False: not ours.
+    // Encrypts a record of ours again with another sequence number, in place: the length does not change. False: the
+    // record is not one of ours.
     bool reseal(std::span<uint8_t> record, uint64_t sequence) const;
 
   private:

@@ -1,8 +1,8 @@
 #pragma once
-// The bodies of FLV tags, which are RTMP message payloads too, into frames: VIDEODATA and AUDIODATA (Adobe Flash Video
-// File Format 10.1, E.4.2 and E.4.3), HEVC by the codec id 12 that grew beside it, Enhanced RTMP v1 and v2 (Veovera:
+// Parses the bodies of FLV tags, which are RTMP message payloads too, into frames: VIDEODATA and AUDIODATA (Adobe Flash
+// Video File Format 10.1, E.4.2 and E.4.3), HEVC by the unofficial codec id 12, Enhanced RTMP v1 and v2 (Veovera:
 // ExVideoTagHeader, ExAudioTagHeader, ModEx, multitrack), and data messages in AMF0. Payloads are sub-slices: nothing
-// is copied. It does not look into access units beyond their length prefixes.
+// is copied. Access units are parsed no further than their length prefixes.
 
 #include <cstdint>
 #include <optional>
@@ -14,25 +14,25 @@
 
 namespace flv {
 
-// A body that was understood (a sequence header is no keyframe): a frame, or the reason why there is nothing to publish
-// (a static text).
+// A parsed body: a frame, or the reason why there is nothing to publish (a static text). A sequence header is not
+// marked as keyframe.
 struct Parsed {
     std::optional<media::Frame> frame;
     std::string_view nothing;
     uint32_t dropped_tracks = 0;  // other tracks in this body
 };
 
-// One per publisher. Keeps what a body alone does not tell: the NAL unit length size, and which track is served (the
-// first one seen; track 0 always wins).
+// One per publisher. Keeps the state that a single body lacks: the NAL unit length size, and which track is used (the
+// first one seen; track 0 always takes precedence).
 class BodyParser {
   public:
-    // timestamp: the message's or tag's, in ms; becomes dts. An error means that the publisher sent what cannot be
-    // FLV; it names what is wrong. The frame shares the body's buffer.
+    // timestamp: of the message or tag, in ms; becomes dts. An error means that the body is not valid FLV; it names
+    // what is wrong. The frame shares the body's buffer.
     base::Result<Parsed> video(const base::Slice& body, int64_t timestamp);
     base::Result<Parsed> audio(const base::Slice& body, int64_t timestamp);
-    // amf3: an RTMP message of type 15, whose body has a leading 0. The values are checked; "@setDataFrame" is cut.
+    // amf3: an RTMP message of type 15, whose body has a leading 0. The values are checked; "@setDataFrame" is removed.
     base::Result<Parsed> data(const base::Slice& body, int64_t timestamp, bool amf3 = false);
-    // By a tag's or message's type id: 8, 9, 18, or 15. Others: nothing.
+    // Selects the parser by a tag's or message's type id: 8, 9, 18 or 15. Other types: nothing.
     base::Result<Parsed> parse(uint8_t type, const base::Slice& body, int64_t timestamp);
 
     uint64_t dropped_tracks() const { return dropped_tracks_; }

@@ -1,5 +1,5 @@
 #pragma once
-// Names of Enhanced RTMP (Veovera, v1 and v2) that reader and writer share.
+// Constants of Enhanced RTMP (Veovera, v1 and v2) that the reader and the writer share.
 
 #include <cstdint>
 #include <string>
@@ -28,10 +28,10 @@ enum AudioPacketType : uint8_t {
 
 enum MultitrackType : uint8_t { kOneTrack = 0, kManyTracks = 1, kManyTracksManyCodecs = 2 };
 
-// The sound format that says "enhanced".
+// The sound format that marks an enhanced audio header.
 inline constexpr uint8_t kExAudio = 9;
 
-// "hvc1"; bytes that cannot be printed become '?'.
+// The FourCC as text, "hvc1"; bytes that cannot be printed become '?'.
 inline std::string fourcc_text(uint32_t fourcc) {
     std::string text;
     for (int shift = 24; shift >= 0; shift -= 8) {

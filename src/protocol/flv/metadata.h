@@ -1,6 +1,6 @@
 #pragma once
 // onMetaData (Adobe Flash Video File Format 10.1, E.5; Enhanced RTMP's FourCC ids): reads the members that the server
-// uses, and writes one where a publisher sent none. What a publisher sent is passed on as it is, byte for byte.
+// uses, and writes one where a publisher sent none. A publisher's onMetaData is forwarded unchanged, byte for byte.
 
 #include <optional>
 #include <string>
@@ -15,7 +15,7 @@ namespace flv {
 
 inline constexpr std::string_view kOnMetaData = "onMetaData";
 
-// 0, empty or nothing where the publisher did not say.
+// 0, empty or nothing where the publisher did not give a value.
 struct Metadata {
     int width = 0;  // pixels
     int height = 0;
@@ -27,21 +27,21 @@ struct Metadata {
     int audio_channels = 0;
     std::optional<media::Codec> video_codec;
     std::optional<media::Codec> audio_codec;
-    bool has_video = false;  // said so, or gave a codec or a size
+    bool has_video = false;  // declared by the publisher, or implied by a codec or a size
     bool has_audio = false;
     std::string encoder;
 };
 
-// Whether a data frame's payload is an onMetaData, and whether a frame is one.
+// Whether a data frame's payload, or a frame, is an onMetaData.
 bool is_metadata(const base::Slice& payload);
 inline bool is_metadata(const media::Frame& frame) {
     return frame.kind == media::Kind::kData && is_metadata(frame.payload);
 }
 
-// payload: of a data frame, from the name "onMetaData" on.
+// payload: of a data frame, starting with the name "onMetaData".
 base::Result<Metadata> read_metadata(const base::Slice& payload);
 
-// The payload of a data frame that describes the tracks; pass null for a track that is not there.
+// The payload of a data frame that describes the tracks; pass null for a track that does not exist.
 base::Slice make_metadata(const media::VideoInfo* video, const media::AudioInfo* audio, std::string_view server);
 
 }  // namespace flv

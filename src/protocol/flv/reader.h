@@ -1,6 +1,6 @@
 #pragma once
-// A streaming reader of FLV files: bytes in as they come, tags out. Unknown tag types are handed out as they are;
-// encrypted tags are an error. previous-tag-size fields are not checked: broken ones are common and harmless.
+// A streaming reader of FLV files: bytes in as they arrive, tags out. Unknown tag types are returned as they are;
+// encrypted tags are an error. previous-tag-size fields are not checked: wrong ones are common and harmless.
 
 #include <cstdint>
 #include <optional>
@@ -14,7 +14,7 @@
 namespace flv {
 
 struct Tag {
-    uint8_t type = 0;        // a TagType, or what the file says
+    uint8_t type = 0;        // a TagType, or another value from the file
     uint32_t timestamp = 0;  // ms
     base::Slice body;        // may be empty
 };
@@ -24,9 +24,9 @@ class Reader {
     // A tag with a larger body is an error.
     explicit Reader(uint32_t max_body_size = kMaxBodySize) : max_body_size_(max_body_size) {}
 
-    // Takes the bytes. What is buffered is at most the unfinished tag and what was fed since the last next().
+    // Appends the bytes to the buffer, which holds at most the unfinished tag and what was fed since the last next().
     void feed(std::span<const uint8_t> bytes);
-    // The next whole tag, nothing when more bytes are needed, or an error, which is final.
+    // The next complete tag, nothing when more bytes are needed, or an error, which is final.
     base::Result<std::optional<Tag>> next();
 
     // Valid from the first tag on.
@@ -42,8 +42,8 @@ class Reader {
 
     uint32_t max_body_size_;
     std::vector<uint8_t> buffer_;
-    size_t start_ = 0;   // of what was not read yet
-    uint32_t skip_ = 0;  // bytes to pass over: the file header, a previous-tag-size
+    size_t start_ = 0;   // of the unread bytes
+    uint32_t skip_ = 0;  // bytes to skip: the file header, a previous-tag-size
     bool header_read_ = false;
     uint8_t flags_ = 0;
 };

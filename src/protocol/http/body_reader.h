@@ -1,7 +1,7 @@
 #pragma once
-// BodyReader: the body of a message by its framing (RFC 9112, sections 6 and 7): none, Content-Length, chunked, or
-// until the connection closes. Strict about chunk sizes and line ends; trailer fields are read over, bounded. It does
-// not collect: it hands out spans of what was fed.
+// BodyReader: reads the body of a message by its framing (RFC 9112, sections 6 and 7): none, Content-Length, chunked,
+// or until the connection closes. Strict about chunk sizes and line ends; trailer fields are skipped, up to a bound. It
+// does not collect the body: it returns spans of the bytes it was fed.
 
 #include <cstdint>
 #include <span>
@@ -23,14 +23,14 @@ class BodyReader {
         size_t used = 0;                // bytes of the input that were consumed
         std::span<const uint8_t> data;  // the piece of body among them
     };
-    // One step: consumes some of the input and hands out at most one piece of body. Call it while there is input and
-    // done() is false. kProtocol: malformed chunks. kLimit: more framing than data warrants.
+    // One step: consumes some of the input and returns at most one piece of body. Call it while there is input and
+    // done() is false. kProtocol: malformed chunks. kLimit: more than kMaxLineBytes of framing without data.
     base::Result<Step> feed(std::span<const uint8_t> bytes);
     bool done() const { return done_; }
     Framing framing() const { return framing_; }
-    // Bytes still to come of a Content-Length body.
+    // Remaining bytes of a Content-Length body.
     uint64_t left() const { return left_; }
-    // Where chunk framing costs more than this many bytes in a row without data, it is an attack.
+    // Limit of consecutive bytes of chunk framing without data: more is treated as an attack.
     static constexpr uint32_t kMaxLineBytes = 4096;
 
   private:

@@ -1,5 +1,5 @@
 #pragma once
-// Conditional requests (RFC 9110, section 13): is what the client has still what we have?
+// Conditional requests (RFC 9110, section 13): whether the client's copy is still current.
 
 #include <cstdint>
 #include <string_view>
@@ -13,11 +13,11 @@ struct Validators {
     int64_t modified_seconds = 0;  // since 1970
 };
 
-// GET or HEAD of these validators is answered 304: If-None-Match, and where that is not there If-Modified-Since.
+// Whether a GET or HEAD is answered with 304: by If-None-Match, or by If-Modified-Since where that is absent.
 bool not_modified(const Headers& request, const Validators& validators);
-// If-Match or If-Unmodified-Since fails: 412.
+// Whether If-Match or If-Unmodified-Since fails: the answer is 412.
 bool precondition_failed(const Headers& request, const Validators& validators);
-// Whether a Range field counts: there is no If-Range, or it matches.
+// Whether a Range field applies: there is no If-Range, or it matches.
 bool range_applies(const Headers& request, const Validators& validators);
 
 }  // namespace http

@@ -1,7 +1,7 @@
 #pragma once
-// HeadGuard: what the distribution's http-parser lets pass and RFC 9112 forbids in a message's head (sections 2.2, 5.1,
-// 5.2): lines that end in a bare LF, a CR alone, folded lines, space before the colon, NUL. It also finds where the
-// head ends, so that the parser behind it never sees a byte of the body.
+// HeadGuard: rejects in a message's head what the distribution's http-parser accepts and RFC 9112 forbids (sections
+// 2.2, 5.1, 5.2): lines that end in a bare LF, a CR alone, folded lines, a space before the colon, NUL. It also finds
+// the end of the head, so that http-parser never sees a byte of the body.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace http {
 
 class HeadGuard {
   public:
-    // Looks at bytes up to the head's end; returns how many of them are the head's. Check error() then.
+    // Checks bytes up to the head's end; returns how many of them belong to the head. Check error() then.
     size_t feed(std::span<const uint8_t> bytes);
     bool done() const { return state_ == State::kDone; }
-    // Something of the first line was seen: empty lines before it do not count.
+    // A byte of the first line was seen: empty lines before it do not count.
     bool started() const { return started_; }
     bool in_first_line() const { return first_line_; }
-    // What is wrong; empty while nothing is.
+    // The reason why the head is refused; empty: no error.
     std::string_view error() const { return error_; }
     void reset() { *this = HeadGuard(); }
 

@@ -1,6 +1,7 @@
 #pragma once
-// HeadParser: the head of a request or response: http-parser for the grammar, HeadGuard for what it lets pass, and the
-// limits. It ends where the head ends; what its fields mean is the message parser's business.
+// HeadParser: parses the head of a request or response, with http-parser for the grammar, HeadGuard for what
+// http-parser accepts wrongly, and the limits. It stops at the end of the head; the message parsers interpret the
+// fields.
 
 #include <http_parser.h>
 
@@ -28,7 +29,7 @@ class HeadParser {
         kRefused,        // by http-parser: errno_name()
         kMalformed,      // error_text()
     };
-    // Takes bytes up to the head's end and sets used. After anything but kNeedMore only reset() follows.
+    // Takes bytes up to the head's end and sets used. After anything but kNeedMore only reset() may be called.
     Step feed(std::span<const uint8_t> bytes, const Limits& limits, size_t& used);
 
     const http_parser& parser() const { return parser_; }
@@ -38,11 +39,11 @@ class HeadParser {
     bool in_first_line() const { return guard_.in_first_line(); }
     bool in_message() const { return guard_.started(); }
     size_t bytes() const { return bytes_; }  // since the last reset
-    // With values trimmed, once done. May be moved from.
+    // The fields with trimmed values, once done. May be moved from.
     Headers& headers() { return headers_; }
     std::string& target() { return target_; }  // of a request
 
-    // already: what counts against header_bytes before the first byte.
+    // already: bytes that count against header_bytes before the first byte.
     void reset(size_t already = 0);
 
   private:

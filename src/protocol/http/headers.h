@@ -1,6 +1,6 @@
 #pragma once
-// Header fields of an HTTP message (RFC 9110, section 5): in order of arrival, names compared without case. It is
-// bounded by whoever fills it.
+// Header fields of an HTTP message (RFC 9110, section 5): in order of arrival, names compared without regard to case.
+// The caller that adds fields limits their number.
 
 #include <optional>
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace http {
 
-// ASCII only, as HTTP's tokens are.
+// ASCII only, as tokens of HTTP are.
 bool equal_ignoring_case(std::string_view a, std::string_view b);
-// Without spaces and tabs on both sides.
+// The text without spaces and tabs at both ends.
 std::string_view trim(std::string_view text);
-// Whether a comma-separated list (Connection, Upgrade ...) has the token, without case.
+// Whether a comma-separated list (Connection, Upgrade ...) contains the token, without regard to case.
 bool list_has(std::string_view list, std::string_view token);
 
 class Headers {
@@ -22,7 +22,7 @@ class Headers {
     void add(std::string name, std::string value) { fields_.emplace_back(std::move(name), std::move(value)); }
     // Replaces every field of that name.
     void set(std::string_view name, std::string value);
-    // Spaces around values are no part of them.
+    // Removes spaces around the values.
     void trim_values();
     void clear() { fields_.clear(); }
     size_t size() const { return fields_.size(); }
@@ -30,10 +30,10 @@ class Headers {
 
     // The first field of that name.
     std::optional<std::string_view> find(std::string_view name) const;
-    // The same, empty when it is not there.
+    // The same; empty when the field is absent.
     std::string_view get(std::string_view name) const { return find(name).value_or(std::string_view()); }
     size_t count(std::string_view name) const;
-    // Whether the token stands in any field of that name, each taken as a list.
+    // Whether any field of that name, read as a list, contains the token.
     bool has_token(std::string_view name, std::string_view token) const;
 
     auto begin() const { return fields_.begin(); }

@@ -1,5 +1,5 @@
 #pragma once
-// Request and response as a parser hands them out, and the bounds a parser keeps (RFC 9110, RFC 9112).
+// Request and response as the parsers return them, and the limits of a parser (RFC 9110, RFC 9112).
 
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace http {
 
-// kOther: one that nothing here serves; TRACE, PROPFIND and whatever somebody makes up.
+// kOther: a method that no handler serves, such as TRACE, PROPFIND or an invented one.
 enum class Method : uint8_t { kGet, kHead, kPost, kPut, kDelete, kOptions, kPatch, kOther };
 std::string_view method_name(Method method);
 
@@ -28,21 +28,21 @@ struct Request {
     std::string raw_path;   // as sent, without the query
     std::string path;       // decoded once and safe (see safe_path); "*" for OPTIONS *
     std::string raw_query;
-    std::string host;  // of the absolute form or else the Host header: lower case, without port; may be empty
+    std::string host;  // from the absolute form, else from the Host header: lower case, without port; may be empty
     uint16_t port = 0;
     Parameters parameters;
     Headers headers;
     std::string body;
     bool keep_alive = false;
-    bool expects_continue = false;  // and has a body to come
+    bool expects_continue = false;  // and its body has not arrived
 
-    // The parameter's value, empty when it is not there.
+    // The parameter's value, empty when it is absent.
     std::string_view parameter(std::string_view name) const {
         return find_parameter(parameters, name).value_or(std::string_view());
     }
 };
 
-// Whether a POST was answered with success and a body: 200, or 201, which frameworks send for each POST.
+// Whether a POST was answered with success and a body: 200, or 201, which some frameworks send for every POST.
 constexpr bool is_ok_or_created(int status) { return status == 200 || status == 201; }
 
 struct Response {

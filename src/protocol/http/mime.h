@@ -5,7 +5,7 @@
 
 namespace http {
 
-// By the extension, without case; "application/octet-stream" where it is not known.
+// By the extension, without regard to case; "application/octet-stream" for an unknown one.
 std::string_view mime_type(std::string_view path);
 
 }  // namespace http

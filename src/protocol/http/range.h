@@ -1,6 +1,6 @@
 #pragma once
-// Range requests (RFC 9110, section 14): one range of bytes. Several ranges are answered with the whole, which the
-// specification allows.
+// Range requests (RFC 9110, section 14) for one range of bytes. A request for several ranges is answered with the whole
+// representation, which the specification allows.
 
 #include <cstdint>
 #include <optional>
@@ -26,7 +26,7 @@ struct RangeResult {
 
 // value: of the Range field. size: of the representation, in bytes.
 RangeResult parse_range(std::string_view value, uint64_t size);
-// "bytes 0-99/1234", and for 416 "bytes */1234".
+// "bytes 0-99/1234"; for 416 "bytes */1234".
 std::string content_range(const ByteRange& range, uint64_t size);
 std::string content_range_unsatisfied(uint64_t size);
 

@@ -1,9 +1,9 @@
 #pragma once
-// RequestParser: the server's side of HTTP/1.0 and 1.1 (RFC 9112) over http-parser, strict about what is ambiguous:
-// line ends, folded lines, repeated or conflicting lengths, Host. Every error has the status that answers it: 400, 413,
-// 414, 431, 501, 505. It never reads past the message: pipelined requests stay in the caller's bytes. A method that we
-// do not know is a request like any other, Method::kOther, so that who knows the path may answer it with 405. Not here:
-// HTTP/2, and CONNECT, which answers 501.
+// RequestParser: the server's side of HTTP/1.0 and 1.1 (RFC 9112) on top of http-parser, strict about ambiguities: line
+// ends, folded lines, repeated or conflicting lengths, Host. Every error has the status to answer with: 400, 413, 414,
+// 417, 431, 501, 505. It never reads past the message: pipelined requests stay in the caller's bytes. An unknown method
+// is accepted as Method::kOther, so that a handler that knows the path can answer 405. Not supported: HTTP/2, and
+// CONNECT, which is answered with 501.
 
 #include <cstdint>
 #include <span>
@@ -22,14 +22,15 @@ class RequestParser {
 
     enum class Step : uint8_t {
         kNeedMore,
-        kHead,     // the head is complete: look at request(), call accept_body, feed on
+        kHead,     // the head is complete: read request(), call accept_body, continue feeding
         kMessage,  // the request is complete: take it, then reset() for the next one
         kError,    // answer error_status() and close
     };
-    // Consumes bytes up to the next step and sets used. Feed an empty span after kHead where nothing is left: a request
-    // without a body is complete then.
+    // Consumes bytes up to the next step and sets used. When no bytes are left after kHead, feed an empty span: a
+    // request without a body is complete then.
     Step feed(std::span<const uint8_t> bytes, size_t& used);
-    // After kHead: the largest body to take, in bytes. False, with the error set, when the request announces more.
+    // Call it after kHead. limit_bytes: the largest body accepted. False, with the error set, when the request
+    // announces more.
     bool accept_body(size_t limit_bytes);
 
     // A byte of a request was seen since the last reset.
@@ -60,7 +61,7 @@ class RequestParser {
     BodyReader body_;
     Request request_;
     size_t body_limit_ = 0;
-    // The first bytes of the first line, kept until its first word is whole: http-parser knows many methods, not all.
+    // The start of the first line, kept until its first word is complete: http-parser does not know all methods.
     char method_start_[24] = {};
     size_t method_bytes_ = 0;
     bool method_passed_ = false;

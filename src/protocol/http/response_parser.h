@@ -1,6 +1,6 @@
 #pragma once
-// ResponseParser: the client's side of HTTP/1.0 and 1.1 (RFC 9112), for the load tool and for calls that the server
-// makes. It hands the body out in pieces and keeps none of it. Interim (1xx) responses are passed over, but for 101.
+// ResponseParser: the client's side of HTTP/1.0 and 1.1 (RFC 9112), for the load tool and for requests that the server
+// makes. It returns the body in pieces and keeps none of it. Interim (1xx) responses are skipped, except 101.
 
 #include <cstdint>
 #include <span>
@@ -21,13 +21,13 @@ class ResponseParser {
 
     enum class Step : uint8_t {
         kNeedMore,
-        kHead,     // response() is there
+        kHead,     // response() is available
         kBody,     // data() is a piece of the body; valid as long as the bytes that were fed
-        kMessage,  // complete; after status 101 what follows is another protocol
+        kMessage,  // complete; after status 101 the bytes that follow are another protocol
         kError,
     };
-    // Consumes bytes up to the next step and sets used. After kHead it may be fed nothing: a response without a body is
-    // complete then.
+    // Consumes bytes up to the next step and sets used. After kHead it may be fed an empty span: a response without a
+    // body is complete then.
     Step feed(std::span<const uint8_t> bytes, size_t& used);
     // The connection is closed: kMessage when that ends the body, else kError.
     Step finish();

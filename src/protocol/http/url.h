@@ -12,28 +12,28 @@
 
 namespace http {
 
-// Each %XX becomes its byte, once. kProtocol: an incomplete or malformed escape, or an encoded NUL.
+// Each %XX becomes its byte, in one pass. kProtocol: an incomplete or malformed escape, or an encoded NUL.
 base::Result<std::string> percent_decode(std::string_view text);
 // Everything but unreserved characters and those of `keep` becomes %XX.
 std::string percent_encode(std::string_view text, std::string_view keep = "/");
 
-// A path that is safe below a root: decoded once, starts with '/', no empty and no "." segments; a trailing slash
-// stays. kProtocol: not absolute, a control character, or a ".." segment, be it plain, encoded or encoded twice, with
-// '/' or '\'.
+// A path that is safe to append to a root directory: decoded once, starts with '/', no empty and no "." segments; a
+// trailing slash is kept. kProtocol: not absolute, a control character, or a ".." segment, whether plain, encoded or
+// encoded twice, with '/' or '\'.
 base::Result<std::string> safe_path(std::string_view raw_path);
 
 using Parameters = std::vector<std::pair<std::string, std::string>>;
-// "a=1&b=x%20y+z": '+' is a space. A malformed escape is taken literally, parts past the first 64 are left out.
+// "a=1&b=x%20y+z": '+' is a space. A malformed escape is taken literally; parameters after the first 64 are ignored.
 Parameters parse_query(std::string_view query);
 std::optional<std::string_view> find_parameter(const Parameters& parameters, std::string_view name);
 
 // A request target: "/path?query", "http://host:port/path?query" or "*".
 struct Target {
     std::string_view authority;  // "host:port" of the absolute form, else empty
-    std::string_view path;       // as sent; "/" where the absolute form has none
-    std::string_view query;      // behind '?', without a fragment
+    std::string_view path;       // as sent; "/" where the absolute form has no path
+    std::string_view query;      // after '?', without a fragment
 };
-// kProtocol when it is none of these. The parts point into the text.
+// kProtocol when it has none of these forms. The parts point into the text.
 base::Result<Target> split_target(std::string_view text);
 
 // A Host header or authority: "host", "host:port", "[::1]:port", without user information.
@@ -43,12 +43,12 @@ struct HostPort {
 };
 base::Result<HostPort> parse_host(std::string_view text);
 
-// A URL to fetch from: "http://host[:port]/path?query" or "https://...". A fragment is left out.
+// A URL to fetch from: "http://host[:port]/path?query" or "https://...". A fragment is removed.
 struct AbsoluteUrl {
     bool tls = false;
     std::string host;  // lower case, without brackets
     uint16_t port = 0;
-    std::string authority;  // for the Host field: the port only where it is not the scheme's
+    std::string authority;  // for the Host field: with the port only where it is not the scheme's default
     std::string target;     // "/path?query"
 };
 // kConfig: another scheme, no host, user information, or a character that must have been percent-encoded.

@@ -1,7 +1,8 @@
 #pragma once
-// A full ICE agent with one socket, for the bench and the tests (RFC 8445; RFC 7675 for consent): it checks the remote
-// candidates it is told, at once or trickled, nominates one regularly or aggressively, keeps consent, answers checks of
-// the peer, restarts. It gathers nothing and has one candidate of its own. Bytes and times in, bytes out.
+// A full ICE agent with one socket, for the bench and the tests (RFC 8445; RFC 7675 for consent). It checks the remote
+// candidates that it is given, at once or trickled, nominates one by regular or aggressive nomination, keeps consent,
+// answers checks of the peer, and restarts. It gathers no candidates and has one local candidate. Bytes and times in,
+// bytes out.
 
 #include <array>
 #include <cstdint>
@@ -17,9 +18,9 @@ namespace ice {
 struct ClientOptions {
     Credentials local, remote;
     bool aggressive =
-        false;  // USE-CANDIDATE in every check (RFC 5245), instead of in one more that follows a right one
+        false;  // USE-CANDIDATE in every check (RFC 5245), instead of one more check after a successful one
     bool controlling = true;
-    uint64_t seed = 1;  // of transactions, the tie-breaker and the spread of consent checks
+    uint64_t seed = 1;  // of transaction ids, the tie-breaker and the jitter of consent checks
     uint32_t priority = 0x6e0001ff;
 };
 
@@ -32,24 +33,24 @@ class Client {
   public:
     explicit Client(ClientOptions options);
 
-    // A remote candidate; one known already is passed over, and those beyond kMaxPairs are.
+    // Adds a remote candidate. Known ones, and those beyond kMaxPairs, are ignored.
     void add_remote(const stun::Address& address);
     void restart(Credentials local, Credentials remote);
 
-    // What has to be sent now; ask until it says nothing.
+    // The next datagram to send now; call it until it returns nothing.
     std::optional<Outgoing> poll(int64_t now_ms);
-    // When to poll next, in the clock of now_ms; after every poll and datagram it may be another. INT64_MAX: never.
+    // When to poll next, in the clock of now_ms; it may change after every poll and datagram. INT64_MAX: never.
     int64_t next_ms() const;
-    // A STUN datagram. False: not one for us.
+    // Processes a datagram. False: it is not STUN, or not for this agent.
     bool on_datagram(std::span<const uint8_t> datagram, const stun::Address& from, int64_t now_ms);
 
-    // Nominated, and the nomination was answered.
+    // The nominated pair's address, once the nomination was answered.
     const stun::Address* selected() const {
         return selected_ < 0 ? nullptr : &pairs_[static_cast<size_t>(selected_)].address;
     }
-    // Where our datagrams seem to come from, as the peer told last.
+    // The source address of our datagrams as the peer last reported it.
     const std::optional<stun::Address>& mapped() const { return mapped_; }
-    // Answered consent checks are younger than 30 s.
+    // The last answered check is at most 30 s old.
     bool consent(int64_t now_ms) const { return consent_ms_ >= 0 && now_ms - consent_ms_ <= 30'000; }
     uint16_t last_error() const { return last_error_; }
     bool failed() const;  // no pair is left to try, and none works
@@ -67,8 +68,8 @@ class Client {
         int64_t rto_ms = kFirstRtoMs;
         int sends = 0;
         bool valid = false;
-        bool nominating = false;  // the transaction under way carries USE-CANDIDATE
-        bool done = false;        // nothing under way
+        bool nominating = false;  // the transaction in progress carries USE-CANDIDATE
+        bool done = false;        // no transaction in progress
     };
 
     void begin(Pair& pair, int64_t when_ms);
@@ -82,7 +83,7 @@ class Client {
     uint64_t tie_breaker_;
     std::vector<Pair> pairs_;
     int selected_ = -1;
-    int nominated_ = -1;  // the one we chose
+    int nominated_ = -1;  // the pair we chose
     int64_t consent_ms_ = -1;
     uint16_t last_error_ = 0;
     std::optional<stun::Address> mapped_;

@@ -1,5 +1,5 @@
 #pragma once
-// ICE's user name fragment and password (RFC 8445, 5.3; RFC 8839, 5.4): both sides have a pair, told in SDP.
+// ICE's user name fragment and password (RFC 8445, 5.3; RFC 8839, 5.4): each side has a pair and announces it in SDP.
 
 #include <cstdint>
 #include <span>
@@ -15,8 +15,8 @@ struct Credentials {
     std::string ufrag;
     std::string password;
 
-    // A fragment of 8 and a password of 24 characters. The random bytes come from outside: whoever can guess them can
-    // take the session's media.
+    // A fragment of 8 and a password of 24 characters. The caller supplies the random bytes: an attacker who can guess
+    // them can take over the session's media.
     static constexpr size_t kRandomBytes = 32;
     static Credentials make(std::span<const uint8_t, kRandomBytes> random) {
         constexpr std::string_view kCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -25,7 +25,7 @@ struct Credentials {
         for (uint8_t byte : random.last<24>()) made.password += kCharacters[byte % 64];
         return made;
     }
-    // Lengths and characters as SDP allows them.
+    // Whether all characters are allowed in SDP.
     static bool is_text(std::string_view text) {
         for (char c : text) {
             const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');

@@ -1,7 +1,7 @@
 #pragma once
-// HLS playlists (RFC 8216, section 4): what a live server writes, and reading that again. A media playlist's keys and
-// maps stand with each segment; the writer sets the tags only where they change. It does not know byte ranges,
-// renditions, I-frame playlists, program dates or server control; the reader passes over tags it does not know.
+// HLS playlists (RFC 8216, section 4): writes what a live server needs, and reads it. A media playlist's key and map
+// are stored with each segment; the writer emits the tags only where they change. Not supported: byte ranges,
+// renditions, I-frame playlists, program dates and server control; the reader skips unknown tags.
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace m3u8 {
 
-// EXT-X-KEY with METHOD=AES-128; without a URI the segment is plain.
+// EXT-X-KEY with METHOD=AES-128; without a URI the segment is not encrypted.
 struct Key {
     std::string uri;
     std::string iv;  // 32 hex digits; empty: the media sequence number is the IV
@@ -40,21 +40,22 @@ struct MediaPlaylist {
 
 struct Variant {
     std::string uri;
-    uint64_t bandwidth = 0;          // bit/s, of the segment with the most
-    uint64_t average_bandwidth = 0;  // bit/s; 0: not told
-    int width = 0;                   // pixels; 0: not told
+    uint64_t bandwidth = 0;          // bit/s, of the segment with the highest rate
+    uint64_t average_bandwidth = 0;  // bit/s; 0: unknown
+    int width = 0;                   // pixels; 0: unknown
     int height = 0;
 };
 
-// What stands behind every URI of a segment, for one viewer: "?hls_ctx=abc". URIs that have a query get it with '&'.
+// segment_query: appended to the URI of every segment, for one viewer: "?hls_ctx=abc". A URI that has a query gets it
+// with '&'.
 std::string write(const MediaPlaylist& playlist, std::string_view segment_query = {});
 std::string write_master(const Variant& variant);
 
-// Bounds of what is read.
+// Limits of the reader.
 inline constexpr size_t kMaxBytes = 4 * 1024 * 1024;
 inline constexpr size_t kMaxSegments = 50'000;
 
-// kProtocol: no playlist, a master playlist, or numbers that are none.
+// kProtocol: not a playlist, a master playlist, or malformed numbers.
 base::Result<MediaPlaylist> read(std::string_view text);
 
 }  // namespace m3u8

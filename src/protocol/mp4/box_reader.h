@@ -1,5 +1,5 @@
 #pragma once
-// Reads boxes (ISO/IEC 14496-12, 4.2) out of bytes that are there as a whole. It knows no box's contents.
+// Reads boxes (ISO/IEC 14496-12, 4.2) out of a contiguous span. It does not interpret the contents.
 
 #include <cstdint>
 #include <optional>
@@ -13,13 +13,14 @@ struct BoxHead {
     uint32_t type = 0;       // as media::fourcc
     uint64_t size = 0;       // of the whole box; 0: until the end of the file
     size_t header_size = 0;  // 8 or 16 bytes
-    // False for what cannot be a box: a size smaller than its own header, a type of characters that none has.
+    // False for bytes that cannot be a box: a size smaller than the header, or a type with characters that no box type
+    // has.
     bool valid = false;
 };
 
 inline constexpr size_t kMaxBoxHead = 16;
 
-// The front of a box; nothing when there are too few bytes to tell.
+// Reads the header of a box; nothing when there are too few bytes.
 std::optional<BoxHead> read_box_head(std::span<const uint8_t> bytes);
 
 struct Box {
@@ -27,7 +28,7 @@ struct Box {
     std::span<const uint8_t> payload;
 };
 
-// Walks the boxes in a payload. Ends at one that is none or runs past the end; ok() is false then.
+// Iterates over the boxes in a payload. It stops at an invalid box or one that runs past the end; ok() is false then.
 class BoxReader {
   public:
     explicit BoxReader(std::span<const uint8_t> bytes) : rest_(bytes) {}

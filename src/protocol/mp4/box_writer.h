@@ -1,6 +1,6 @@
 #pragma once
-// Writes boxes (ISO/IEC 14496-12, 4.2) one in another: a box's size is filled in when it is closed. Bytes that already
-// lie elsewhere (a sample table of megabytes) can stand in a box without being copied.
+// Writes nested boxes (ISO/IEC 14496-12, 4.2): a box's size is filled in when it is closed. Bytes stored elsewhere (a
+// sample table of megabytes) can be part of a box without being copied.
 
 #include <cstdint>
 #include <span>
@@ -14,13 +14,14 @@ namespace mp4 {
 
 class BoxWriter : public base::ByteWriter {
   public:
-    // Bytes that stand at `offset` of the written ones without being among them.
+    // Referenced bytes that belong at `offset` of the written bytes without being copied there.
     struct Elsewhere {
         size_t offset;
         std::span<const uint8_t> bytes;
     };
 
-    // Open until destroyed, which must be before the written bytes are moved (by a return, say). At most 4 GiB - 1.
+    // Open until destroyed, which must happen before the written bytes are moved (for example by a return). At most 4
+    // GiB - 1.
     class [[nodiscard]] Box {
       public:
         Box(BoxWriter& writer, const char (&type)[5])
@@ -56,7 +57,7 @@ class BoxWriter : public base::ByteWriter {
         extra_ += bytes.size();
     }
     std::span<const Elsewhere> elsewhere() const { return elsewhere_; }
-    // With what lies elsewhere.
+    // The size in bytes, including the referenced bytes.
     size_t total() const { return out_.size() + extra_; }
 
   private:

@@ -1,6 +1,6 @@
 #pragma once
-// A whole MP4 file in memory into samples: plain ones by their tables, fragmented ones by their fragments, torn ones as
-// far as they go. Edit lists are read but not applied.
+// Splits a whole MP4 file in memory into samples: plain files by their sample tables, fragmented files by their
+// fragments, truncated files as far as they are readable. Edit lists are read but not applied.
 
 #include <cstdint>
 #include <span>
@@ -17,14 +17,15 @@ struct Demuxed {
     std::vector<std::vector<Sample>> samples;  // by track, as in movie.tracks; all of them lie inside the file
 };
 
-// The movie's spans are parts of the file's bytes. More than max_samples in a track: an error in a plain file, the end
-// in a fragmented one.
+// The movie's spans point into the file's bytes. More than max_samples in a track: an error in a plain file; in a
+// fragmented file, reading stops there.
 base::Result<Demuxed> demux(std::span<const uint8_t> file, size_t max_samples = 1 << 24);
 
-// The sample as it was published: with dts and cts in ms.
+// The sample as a published frame, with dts and cts in ms.
 media::Frame frame_of(std::span<const uint8_t> file, const Track& track, const Sample& sample);
 
-// The decoder configuration in a sample entry, as a publisher sends it. Nothing in it for codecs that have none.
+// The decoder configuration of a sample entry, in the form that a publisher sends. Empty payload for codecs without
+// one.
 base::Result<media::Frame> header_of(const Track& track, std::span<const uint8_t> entry);
 
 }  // namespace mp4

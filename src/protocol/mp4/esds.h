@@ -1,6 +1,6 @@
 #pragma once
-// The esds box (ISO/IEC 14496-14, 6.7) of mp4a sample entries: an ES_Descriptor (14496-1, 7.2.6.5), out of which come
-// what kind of audio it is and AAC's AudioSpecificConfig. Reading only: sample_entry.cpp writes it.
+// The esds box (ISO/IEC 14496-14, 6.7) of mp4a sample entries: an ES_Descriptor (14496-1, 7.2.6.5), which gives the
+// kind of audio and AAC's AudioSpecificConfig. Reading only: sample_entry.cpp writes it.
 
 #include <cstdint>
 #include <span>

@@ -1,20 +1,20 @@
 #pragma once
-// Makes a plain, fast-start MP4 out of a recording: a file of recording_head() (moov.h) and sealed fragments
-// (fragment.h), complete or torn at any byte. Without IO: it says which bytes of the file it wants to see, and in the
-// end what to write where. The media stay where they are: the new moov goes into the room at the file's head, all
-// behind it becomes one mdat. Fragments' headers remain in there as dead bytes.
+// Turns a recording into a plain, fast-start MP4. A recording is a file of recording_head() (moov.h) and sealed
+// fragments (fragment.h), complete or truncated at any byte. The finisher does no IO: it returns which bytes of the
+// file to read, and in the end what to write where. The media data is not moved: the new moov is written into the room
+// at the file's head, and everything after it becomes one mdat. The fragments' headers remain in there as unused bytes.
 //
 //   Finisher finisher(file_size);
 //   while (auto want = finisher.want()) TRY(finisher.feed(bytes of the file at want->offset, at most want->size));
 //   if (finisher.finished_already()) done;
 //   Plan plan = finisher.plan(...)
 //
-// How a file is finished, so that it can be played, or finished again, whenever the process dies:
-//   1. cut the file to plan.file_size (the torn end goes);
-//   2. when plan.insert_size is not 0, put that many bytes in at plan.insert_at (FALLOC_FL_INSERT_RANGE), or, where
-//      that is not possible, ask for plan_copy() and write another file;
-//   3. write plan.grow, which makes the room one box again (only between 2 and 3 a player finds nothing);
-//   4. write plan.pieces one behind the other at plan.write_at, inside the room, where no player looks;
+// How to finish a file so that it can be played, or finished again, whenever the process dies:
+//   1. truncate the file to plan.file_size (this removes an incomplete end);
+//   2. when plan.insert_size is not 0, insert that many bytes at plan.insert_at (FALLOC_FL_INSERT_RANGE), or, where
+//      that is not possible, call plan_copy() and write another file;
+//   3. write plan.grow, which makes the room one box again (only between 2 and 3 the file cannot be played);
+//   4. write plan.pieces consecutively at plan.write_at, inside the room, which players ignore;
 //   5. write plan.expose: four bytes that end the room before the new moov. From then on the file is a plain one.
 
 #include <array>
@@ -32,10 +32,10 @@ namespace mp4 {
 
 class Finisher {
   public:
-    // A fragment's moof larger than this ends the scan, as a torn one does.
+    // A fragment with a larger moof ends the scan, as a truncated one does.
     static constexpr uint64_t kMaxMoof = 16 << 20;
     static constexpr uint64_t kMaxMoov = 16 << 20;
-    // Of all tracks: two days of 100 frames a second, and a bound for the memory (4 to 20 bytes each).
+    // Limit for all tracks together: two days of 100 frames a second. It bounds the memory (4 to 20 bytes each).
     static constexpr uint64_t kMaxSamples = 20'000'000;
 
     explicit Finisher(uint64_t file_size) : file_size_(file_size) {}
@@ -44,15 +44,15 @@ class Finisher {
         uint64_t offset;
         size_t size;
     };
-    // Nothing when enough was seen.
+    // The next range of the file to read. Nothing when the scan is complete.
     std::optional<Want> want() const;
-    // bytes: of the wanted place, as many as the file has. kNotFound: there is no whole fragment in this recording,
-    // perhaps not even its head; kProtocol: it is none.
+    // bytes: those at the wanted offset, as many as the file has. kNotFound: the recording contains no complete
+    // fragment, perhaps not even a complete head; kProtocol: the file is not a recording.
     base::Result<void> feed(std::span<const uint8_t> bytes);
 
-    // The file is a plain one: an earlier call finished it.
+    // The file is a plain MP4 already: an earlier run finished it.
     bool finished_already() const { return plain_; }
-    uint64_t media_end() const { return media_end_; }  // behind the last whole fragment
+    uint64_t media_end() const { return media_end_; }  // end of the last complete fragment
     uint64_t samples() const { return samples_; }
     int64_t duration_ms() const { return duration_ms_; }
 
@@ -61,20 +61,20 @@ class Finisher {
         std::array<uint8_t, 4> bytes{};
     };
     struct Plan {
-        uint64_t file_size = 0;  // before anything is put in
+        uint64_t file_size = 0;  // before the insertion
         uint64_t insert_at = 0;
-        uint64_t insert_size = 0;  // a multiple of the block; 0: there is room enough
+        uint64_t insert_size = 0;  // a multiple of the block size; 0: the room is large enough
         std::optional<Patch> grow;
         uint64_t write_at = 0;
-        std::vector<std::span<const uint8_t>> pieces;  // live as long as the finisher, until the next plan
+        std::vector<std::span<const uint8_t>> pieces;  // valid as long as the finisher, until the next plan
         Patch expose;
     };
-    // block: by which the file system can put bytes in; 0: it cannot. Nothing when there is no room and no way to make
-    // it: then plan_copy().
+    // block: the block size by which the file system can insert bytes; 0: it cannot. Nothing when the room is too small
+    // and cannot be enlarged: use plan_copy().
     std::optional<Plan> plan(uint64_t block);
 
-    // Another file: pieces, then the bytes [copy_from, copy_from + copy_size) of this one. The copy begins at a
-    // multiple of 4096 in both where the recording allows it, so that a file system that can share blocks does.
+    // Another file: pieces, then the bytes [copy_from, copy_from + copy_size) of this one. The copied range begins at a
+    // multiple of 4096 in both files where the recording allows it, so that a file system that can share blocks does.
     struct CopyPlan {
         std::vector<std::span<const uint8_t>> pieces;
         uint64_t copy_from = 0;
@@ -84,13 +84,13 @@ class Finisher {
 
   private:
     static constexpr size_t kRoomHead = 8;
-    static constexpr uint64_t kBlockUnit = 512;  // file systems' blocks are multiples of it
-    enum class State { kTop, kWhole, kDone };    // kWhole: the box at at_ is wanted as a whole
+    static constexpr uint64_t kBlockUnit = 512;  // file systems' block sizes are multiples of it
+    enum class State { kTop, kWhole, kDone };    // kWhole: the whole box at at_ is wanted
     struct Lane {
         TableBuilder tables;
     };
 
-    // Takes the box at the front of bytes, which stands at at_. False: more bytes are needed.
+    // Processes the box at the front of bytes, which is at at_ in the file. False: more bytes are needed.
     base::Result<bool> take_box(std::span<const uint8_t> bytes, bool at_end);
     base::Result<void> take_moov(std::span<const uint8_t> payload);
     bool take_moof(std::span<const uint8_t> payload);
@@ -98,33 +98,33 @@ class Finisher {
     void skip_zeros(std::span<const uint8_t> bytes);
     bool torn_head_at(const BoxHead& head, bool zeros) const;
     void keep_pending();
-    // What follows, and a fragment that was not known to be whole, does not count.
+    // Ends the media: the rest, and a fragment not yet known to be complete, are ignored.
     void end_media() {
         media_ended_ = true;
         pending_ = false;
     }
     base::Result<void> end_scan();
     std::vector<Edit> edits_of(size_t track, int64_t zero_ms) const;
-    // The moov's size with the tables in it; fills head_ and the writer's references.
+    // Writes the moov with its tables; fills head_ and the writer's references.
     void write_movie(BoxWriter& w, int64_t shift, bool long_offsets);
     std::vector<std::span<const uint8_t>> pieces_of(const BoxWriter& w) const;
     bool needs_long_offsets() const;
 
     uint64_t file_size_;
     State state_ = State::kTop;
-    uint64_t at_ = 0;        // of the box that is looked at
-    uint64_t whole_ = 0;     // its size, when it is wanted whole
+    uint64_t at_ = 0;        // offset of the current box
+    uint64_t whole_ = 0;     // its size, when the whole box is wanted
     bool in_zeros_ = false;  // between the room and the moov: see step 3
     bool media_ended_ = false;
     uint64_t room_at_ = 0;    // the free box before the moov
-    uint64_t room_said_ = 0;  // its size by its own header; 0: there is none
+    uint64_t room_said_ = 0;  // its size by its own header; 0: there is no room
     uint64_t first_moov_at_ = 0;
     uint64_t media_end_ = 0;
     bool plain_ = false;
     bool has_movie_ = false;
-    bool torn_head_ = file_size_ == 0;  // what was seen may be the front of a recording
-    bool pending_ = false;              // a fragment was read and is not yet known to be whole
-    uint64_t pending_end_ = 0;          // of its mdat; 0: not seen yet
+    bool torn_head_ = file_size_ == 0;  // the bytes seen may be the start of a recording
+    bool pending_ = false;              // a fragment was read but is not yet known to be complete
+    uint64_t pending_end_ = 0;          // end of its mdat; 0: not seen yet
     uint64_t samples_ = 0;
     int64_t duration_ms_ = 0;
     Movie movie_;

@@ -1,20 +1,21 @@
 #pragma once
 // Movie fragments (ISO/IEC 14496-12, 8.8; CMAF, ISO/IEC 23000-19, 7.3.2): frames in, moof and mdat out. Payloads are
-// referred to, never copied. It does not decide where a fragment ends and writes no file; it knows no clock.
+// referenced, never copied. It does not decide where a fragment ends, writes no file and has no clock.
 //
 //   FragmentBuilder builder;
 //   TRY(builder.set_header(video_sequence_header)); TRY(builder.set_header(audio_sequence_header));
 //   file.append(builder.init_segment());
-//   each frame:  if (this frame begins another fragment) for (auto bytes : builder.cut({...}).pieces)
-//   file.append(bytes);
+//   each frame:  if (this frame begins another fragment)
+//                    for (auto bytes : builder.cut({...}).pieces) file.append(bytes);
 //                TRY(builder.add(frame));
 //   at the end:  cut() once more.
 //
-// Times: video keeps the stream's ms. Audio counts samples: a frame is placed where the one before it ends as long as
+// Times: video keeps the stream's ms. Audio counts samples: a frame begins at the end of the previous one as long as
 // the published time agrees within half a frame (at least 2 ms), so that rounding to ms neither jitters nor
-// accumulates; otherwise, after a gap, it is placed where it was published. A sample lasts until the track's next one.
-// The last of a fragment: audio its own number of samples, video until CutOptions::next_video_dts, or where that is not
-// told as long as the one before it (alone: 40 ms). The next fragment's time is its own in any case.
+// accumulates; otherwise, after a gap, it begins at its published time. A sample lasts until the next one of its track.
+// The last sample of a fragment: audio has its own number of samples; video lasts until CutOptions::next_video_dts, or,
+// if that is not set, as long as the sample before it (40 ms if there is none). The start time of the next fragment
+// does not depend on it.
 
 #include <cstdint>
 #include <optional>
@@ -32,28 +33,28 @@ struct CutOptions {
     bool styp = false;  // at the front of a media segment
     // The dts of the video frame that begins the next fragment.
     std::optional<int64_t> next_video_dts = std::nullopt;
-    // A mark behind the fragment by which the finisher knows that all of it was written: for recordings.
+    // Adds a mark after the fragment that tells the finisher that the fragment was written completely: for recordings.
     bool seal = false;
 };
 
 struct FragmentBytes {
-    // In order. Valid until the builder's next add(), cut() or end of life. Empty when there was nothing to cut.
+    // In order. Valid until the builder's next add() or cut() or its destruction. Empty when there was nothing to cut.
     std::span<const std::span<const uint8_t>> pieces;
     size_t size = 0;  // of all
 };
 
 class FragmentBuilder {
   public:
-    // A fragment larger than this is an error of add(): cut more often.
+    // add() fails for a fragment that would be larger than this: cut more often.
     static constexpr size_t kMaxBytes = 1u << 30;
 
-    // origin_ms is subtracted from each dts; what would lie before it is placed at 0.
+    // origin_ms is subtracted from each dts; a time before it becomes 0.
     explicit FragmentBuilder(int64_t origin_ms = 0) : origin_ms_(origin_ms) {}
 
-    // Makes a track of a sequence header, or where the codec has none (MP3, Opus, AC-3) of its first frame, which is to
-    // be add()ed too. Or takes a track's new header: true when something changed, and moov() must be written before the
-    // next fragment (cut() what was added before calling this). An error that is not kProtocol: a new file is needed.
-    // keyframe: see make_track.
+    // Creates a track from a sequence header, or, where the codec has none (MP3, Opus, AC-3), from its first frame,
+    // which must be passed to add() too. Or applies a track's new header: true when the track changed, and moov() must
+    // be written before the next fragment (call cut() for the frames added so far before this). An error that is not
+    // kProtocol: a new file is needed. keyframe: see make_track.
     base::Result<bool> set_header(const media::Frame& header, const media::Frame* keyframe = nullptr);
     std::span<const Track> tracks() const { return tracks_; }
     bool has(media::Kind kind) const { return find(kind) != nullptr; }
@@ -62,16 +63,16 @@ class FragmentBuilder {
     std::vector<uint8_t> recording_head(size_t moov_at = kRecordingHead) const {
         return mp4::recording_head(tracks_, moov_at);
     }
-    // The moov alone: a recording's tracks or sample entries changed. Players pass over it, the finisher takes the
-    // last one.
+    // The moov alone: to be written when a recording's tracks or sample entries changed. Players ignore it, the
+    // finisher uses the last one.
     std::vector<uint8_t> moov() const;
 
-    // A frame with a payload, no header, of a track that is there; in each track dts must not go back.
+    // Adds a frame with a payload (not a header) to an existing track. In each track dts must not decrease.
     base::Result<void> add(const media::Frame& frame);
     bool empty() const { return samples() == 0; }
     size_t bytes() const { return spent_ ? 0 : bytes_; }    // of the payloads added since the last cut
     size_t samples() const { return spent_ ? 0 : count_; }  // likewise
-    // From the first added frame's dts to the last one's; 0 when there are none.
+    // From the dts of the first added frame to that of the last; 0 without frames.
     int64_t span_ms() const { return empty() ? 0 : last_dts_ - first_dts_; }
     uint32_t sequence() const { return sequence_; }  // of the next fragment, from 1
 
@@ -81,19 +82,19 @@ class FragmentBuilder {
     struct Sample {
         base::Slice payload;
         int64_t ticks = 0;
-        uint32_t duration = 0;  // until the next one; of the last, a guess
+        uint32_t duration = 0;  // until the next sample; an estimate for the last one
         uint32_t flags = 0;
         int32_t cts = 0;
     };
     struct Lane {
         std::vector<Sample> samples;
         size_t bytes = 0;
-        bool any = false;        // a sample has come in this track's life
-        int64_t next_ticks = 0;  // where the last sample ends if the next one has nothing against it
+        bool any = false;        // the track has received a sample
+        int64_t next_ticks = 0;  // expected time of the next sample: the end of the last one
         uint32_t last_duration = 0;
         int64_t last_ticks = 0;
     };
-    // What a fragment's samples have in common, and so which fields each one carries.
+    // What the samples of a fragment have in common, which decides which fields each trun entry has.
     struct Shape {
         uint32_t tfhd_flags = 0;
         uint32_t trun_flags = 0;
@@ -112,13 +113,13 @@ class FragmentBuilder {
 
     int64_t origin_ms_;
     std::vector<Track> tracks_;
-    std::vector<Lane> lanes_;  // beside tracks_
+    std::vector<Lane> lanes_;  // parallel to tracks_
     uint32_t sequence_ = 1;
     size_t bytes_ = 0;
     size_t count_ = 0;
     int64_t first_dts_ = 0;
     int64_t last_dts_ = 0;
-    bool spent_ = false;  // the lanes' samples were cut already
+    bool spent_ = false;  // the lanes' samples belong to the last cut
     std::vector<uint8_t> head_;
     std::vector<std::span<const uint8_t>> pieces_;
 };

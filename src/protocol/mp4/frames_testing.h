@@ -1,5 +1,5 @@
 #pragma once
-// For tests: frames and headers of every codec that MP4 takes.
+// For tests: frames and headers of every codec that MP4 supports.
 
 #include <string>
 
@@ -33,12 +33,12 @@ inline media::Frame header_of(media::Codec codec, const char* text) {
     return frame;
 }
 
-// Of x264, High, 768x320.
+// From x264, High, 768x320.
 inline media::Frame h264_header() {
     return header_of(media::Codec::kH264,
                      "01640020ffe1001967640020acd940c029b011000003000100000300320f18319601000568ebecb22c");
 }
-// Of x265, Main, 768x320; the arrays do not say that they are complete.
+// From x265, Main, 768x320; the arrays are not marked as complete.
 inline media::Frame hevc_header() {
     auto vps = base::hex("40010c01ffff01600000030090000003000003003f959809");
     auto sps = base::hex("42010101600000030090000003000003003fa00602014165959a4932bc05a708000003000800000300c840");

@@ -1,6 +1,6 @@
 #pragma once
-// The movie box (ISO/IEC 14496-12, 8.2): of a fragmented file, whose samples stand in its fragments (8.8), or of a
-// plain one with sample tables (8.6, 8.7) and edit lists. The tables are handed in as they stand in the file.
+// The movie box (ISO/IEC 14496-12, 8.2): of a fragmented file, whose samples are in its fragments (8.8), or of a plain
+// file with sample tables (8.6, 8.7) and edit lists. The caller supplies the tables in their file format.
 
 #include <cstdint>
 #include <span>
@@ -11,44 +11,45 @@
 
 namespace mp4 {
 
-// Of mvhd, tkhd and edit lists.
+// The time scale of mvhd, tkhd and edit lists.
 inline constexpr uint32_t kMovieTimescale = 1000;
 
 struct Edit {
-    uint64_t duration = 0;   // kMovieTimescale
-    int64_t media_time = 0;  // the track's time scale; -1: nothing is shown for the duration
+    uint64_t duration = 0;   // in kMovieTimescale units
+    int64_t media_time = 0;  // in the track's time scale; -1: an empty edit
 };
 
-// A plain file's samples of one track. The bytes are the boxes' entries, which must outlive the use of the writer.
+// The sample tables of one track of a plain file. The bytes are the boxes' entries, which must outlive the use of the
+// writer.
 struct SampleTables {
-    uint64_t duration = 0;  // the track's time scale
+    uint64_t duration = 0;  // in the track's time scale
     std::vector<Edit> edits;
     std::span<const uint8_t> stts;
     std::span<const uint8_t> ctts;  // empty: no composition offsets
     std::span<const uint8_t> stsc;
     std::span<const uint8_t> stsz;
     std::span<const uint8_t> chunk_offsets;
-    bool long_offsets = false;      // chunk_offsets is of co64
-    std::span<const uint8_t> stss;  // of sync samples
+    bool long_offsets = false;      // chunk_offsets are 64-bit (co64)
+    std::span<const uint8_t> stss;  // numbers of the sync samples
     bool all_sync = true;           // no stss
 };
 
 void write_ftyp(BoxWriter& w, std::span<const Track> tracks);
 void write_fragmented_moov(BoxWriter& w, std::span<const Track> tracks);
-// tables: one of each track.
+// tables: one for each track.
 void write_plain_moov(BoxWriter& w, std::span<const Track> tracks, std::span<const SampleTables> tables);
 
-// What stands before a stream's media segments: ftyp and moov.
+// The bytes that precede a stream's media segments: ftyp and moov.
 std::vector<uint8_t> init_segment(std::span<const Track> tracks);
 
-// The head of a recording that will be finished (finisher.h): ftyp, room for what finishing writes, moov. The moov
-// begins at `moov_at`, which is a multiple of the file system's block so that more room can be put in without copying.
+// The head of a recording that will be finished (finisher.h): ftyp, room for what the finisher writes, moov. The moov
+// begins at `moov_at`, a multiple of the file system's block size so that more room can be inserted without copying.
 inline constexpr size_t kRecordingHead = 64 * 1024;
 std::vector<uint8_t> recording_head(std::span<const Track> tracks, size_t moov_at = kRecordingHead);
 
-// trun's and trex's sample flags (8.8.3.1).
-inline constexpr uint32_t kSyncSample = 0x02000000;        // depends on no other
-inline constexpr uint32_t kNonSyncSample = 0x01010000;     // depends on others
-inline constexpr uint32_t kDisposableSample = 0x00800000;  // no other depends on it
+// Sample flags of trun and trex (8.8.3.1).
+inline constexpr uint32_t kSyncSample = 0x02000000;        // does not depend on other samples
+inline constexpr uint32_t kNonSyncSample = 0x01010000;     // depends on other samples
+inline constexpr uint32_t kDisposableSample = 0x00800000;  // no other sample depends on it
 
 }  // namespace mp4

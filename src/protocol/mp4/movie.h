@@ -1,7 +1,7 @@
 #pragma once
 // Reads the movie box (ISO/IEC 14496-12, 8.2) and movie fragments (8.8): tracks with their sample entries, and samples
-// with size, time and place. Everything is bounded by the bytes that were handed in. It does not follow data references
-// to other files, and reads no sample groups or encryption.
+// with size, time and position. Memory use is bounded by the size of the input. It does not follow data references to
+// other files, and reads no sample groups or encryption.
 
 #include <cstdint>
 #include <span>
@@ -13,7 +13,7 @@
 
 namespace mp4 {
 
-// What trex says of a track's samples when their fragment does not.
+// The defaults in trex for samples whose fragment does not set these fields.
 struct SampleDefaults {
     uint32_t description = 1;
     uint32_t duration = 0;
@@ -21,14 +21,14 @@ struct SampleDefaults {
     uint32_t flags = 0;
 };
 
-// The tables of stbl: their entries, as they stand in the file. The spans are parts of the parsed bytes.
+// The tables of stbl: their entries in file format. The spans point into the parsed bytes.
 struct SampleTableBytes {
     std::span<const uint8_t> stts;
     std::span<const uint8_t> ctts;
     std::span<const uint8_t> stsc;
-    std::span<const uint8_t> stsz;  // empty where all have fixed_size
+    std::span<const uint8_t> stsz;  // empty where all samples have fixed_size
     uint32_t fixed_size = 0;
-    uint32_t samples = 0;  // by stsz
+    uint32_t samples = 0;  // from stsz
     std::span<const uint8_t> chunk_offsets;
     bool long_offsets = false;
     std::span<const uint8_t> stss;
@@ -36,11 +36,11 @@ struct SampleTableBytes {
 };
 
 struct MovieTrack {
-    Track track;  // codec is kNone where the first sample entry is of none that we know
+    Track track;  // codec is kNone where the first sample entry is of an unknown codec
     SampleDefaults defaults;
     SampleTableBytes tables;
     std::vector<Edit> edits;
-    uint64_t duration = 0;  // the track's time scale, by mdhd
+    uint64_t duration = 0;  // in the track's time scale, from mdhd
 };
 
 struct Movie {
@@ -51,22 +51,22 @@ struct Movie {
 };
 
 inline constexpr size_t kMaxTracks = 64;
-// Decoding times beyond this are taken for nonsense: 35 years in units of a microsecond.
+// Decoding times beyond this are rejected as invalid: 35 years in microseconds.
 inline constexpr int64_t kMaxTime = int64_t{1} << 50;
 
-// To the nearest; ticks within kMaxTime, both ways.
+// Rounds to the nearest. ticks: from -kMaxTime to kMaxTime.
 inline int64_t ticks_to_ms(int64_t ticks, uint32_t timescale) {
     int64_t half = timescale / 2;
     return (ticks * 1000 + (ticks < 0 ? -half : half)) / timescale;
 }
 
-// payload: of a moov box. Tracks that are neither video nor audio are left out.
+// payload: of a moov box. Tracks that are neither video nor audio are ignored.
 base::Result<Movie> parse_moov(std::span<const uint8_t> payload);
 
 struct Sample {
     uint64_t offset = 0;  // in the file
     uint32_t size = 0;
-    uint32_t duration = 0;  // the track's time scale
+    uint32_t duration = 0;  // in the track's time scale
     int64_t dts = 0;
     int32_t cts = 0;
     uint32_t description = 1;
@@ -76,13 +76,13 @@ struct Sample {
 // The samples of a plain file's track. Tables that contradict each other are an error. At most max_samples.
 base::Result<std::vector<Sample>> expand(const MovieTrack& track, size_t max_samples);
 
-// Samples of one track that lie one behind the other.
+// Consecutive samples of one track.
 struct Run {
     size_t track = 0;  // index into the movie's tracks
     uint32_t description = 1;
-    size_t first = 0;  // of MovieFragment::samples
+    size_t first = 0;  // index into MovieFragment::samples
     size_t count = 0;
-    uint64_t end = 0;  // of the data, in the file
+    uint64_t end = 0;  // end of the data, as offset in the file
 };
 
 struct MovieFragment {
@@ -91,13 +91,12 @@ struct MovieFragment {
     std::vector<Sample> samples;
 };
 
-// A run in which nothing tells its samples apart takes no bytes for them: with such ones a fragment has no more than
-// this.
+// Limit for samples without fields of their own: they take no bytes in a trun, so the input size does not bound their
+// number. A fragment may not have more samples than this at the end of such a run.
 inline constexpr uint32_t kMaxUniformRun = 1 << 16;
 
-// payload: of a moof box that stands at moof_offset. Tracks that the movie does not have are passed over. A track
-// fragment without its decode time goes on where next_dts of its track (index as in movie.tracks) says, which is
-// advanced.
+// payload: of a moof box at moof_offset in the file. Tracks that the movie does not have are ignored. A track fragment
+// without a decode time continues at next_dts of its track (same index as in movie.tracks). next_dts is advanced.
 base::Result<void> parse_moof(std::span<const uint8_t> payload, uint64_t moof_offset, const Movie& movie,
                               std::vector<int64_t>& next_dts, MovieFragment& out);
 

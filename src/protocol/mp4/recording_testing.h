@@ -1,5 +1,6 @@
 #pragma once
-// For tests: a recording in memory, made of frames and finished as finish_mp4 does it to a file, as far as wanted.
+// For tests: a recording in memory, built of frames, and finished in the way finish_mp4 finishes a file, completely or
+// up to a given step.
 
 #include <optional>
 #include <vector>
@@ -11,8 +12,8 @@ namespace mp4 {
 
 struct Recording {
     std::vector<uint8_t> bytes;
-    std::vector<size_t> ends;    // of the fragments, their seals included
-    std::vector<size_t> counts;  // samples up to there
+    std::vector<size_t> ends;    // ends of the fragments, including their seals
+    std::vector<size_t> counts;  // number of samples up to that end
 };
 
 class Recorder {
@@ -45,7 +46,8 @@ inline base::Result<void> scan(Finisher& finisher, std::span<const uint8_t> file
     return {};
 }
 
-// block 0: by a copy. steps: how many writes are done before the process dies; large pieces are torn, a few bytes each.
+// block 0: by a copy. steps: the number of writes done before the process dies; large pieces are written in several
+// steps of 64 bytes.
 inline base::Result<void> finish_in_memory(std::vector<uint8_t>& file, uint64_t block, size_t steps = SIZE_MAX) {
     Finisher finisher(file.size());
     TRY(scan(finisher, file));

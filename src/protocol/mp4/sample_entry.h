@@ -1,6 +1,6 @@
 #pragma once
-// Sample entries: the box that tells a decoder what it needs (see track.h for the specifications). What is in the
-// published configuration goes in as it is; only what the entry's name promises is mended.
+// Sample entries: the box with the decoder configuration (see track.h for the specifications). The published
+// configuration is copied as it is; only what contradicts the entry's type is corrected.
 
 #include <cstdint>
 #include <vector>
@@ -23,14 +23,15 @@ struct VideoEntry {
 struct AudioEntry {
     std::vector<uint8_t> box;
     int sample_rate = 0;         // Hz
-    uint32_t frame_samples = 0;  // per frame at that rate, 0 when it varies
+    uint32_t frame_samples = 0;  // samples per frame at that rate, 0 when it varies
 };
 
-// See make_track for header and keyframe. otherwise: the size when neither tells.
+// See make_track for header and keyframe. otherwise: the size when neither contains it.
 base::Result<VideoEntry> video_entry(const media::Frame& header, const media::Frame* keyframe, PictureSize otherwise);
 base::Result<AudioEntry> audio_entry(const media::Frame& header);
 
-// Samples of an audio frame at the track's rate, 0 when it does not tell; AAC's are in its configuration.
+// The number of samples in an audio frame at the track's rate, 0 when the frame does not contain it; for AAC it is in
+// the configuration.
 uint32_t audio_frame_samples(media::Codec codec, std::span<const uint8_t> frame);
 
 }  // namespace mp4

@@ -1,7 +1,7 @@
 #pragma once
-// The sample tables of one track (ISO/IEC 14496-12, 8.6, 8.7), made while samples are told in decoding order: as they
-// stand in the file, so that nothing is turned over at the end. About 4 bytes a sample, and 8 more for each change of
-// duration or composition offset.
+// The sample tables of one track (ISO/IEC 14496-12, 8.6, 8.7), built while samples are added in decoding order,
+// directly in file format, so that no conversion is needed at the end. About 4 bytes a sample, and 8 more for each
+// change of duration or composition offset.
 
 #include <algorithm>
 #include <cstdint>
@@ -15,25 +15,25 @@ namespace mp4 {
 
 class TableBuilder {
   public:
-    // Samples at dts (of the track's scale); what lies before the one told last is taken for being with it.
-    // A chunk is a row of samples that lie one behind the other.
+    // Times are in the track's time scale. A dts before that of the previous sample is raised to it. A chunk is a run
+    // of samples with consecutive bytes in the file.
     void begin_chunk(uint64_t offset, uint32_t description);
     void add(int64_t dts, uint32_t duration, uint32_t size, int32_t cts, bool sync);
 
     uint32_t samples() const { return samples_; }
-    // No more samples; once. What follows is for afterwards.
+    // Ends the sample list; call it once. The functions below require it.
     void end();
-    // The track's earliest presentation and the end of its last one, of the track's scale.
+    // The earliest presentation time of the track, and the end of the latest, in the track's time scale.
     int64_t first_pts() const { return first_pts_; }
     int64_t end_pts() const { return end_pts_; }
-    // Where in the tables' times the earliest presentation is.
+    // The position of the earliest presentation on the tables' time line.
     int64_t media_time() const { return std::max<int64_t>(0, first_pts_ - first_dts_); }
-    // shift is added to all offsets into the file. The bytes belong to this and live until the next call; edits are
-    // left to the caller.
+    // shift is added to all file offsets. The bytes belong to this object and are valid until the next call; the edits
+    // are left empty.
     SampleTables tables(int64_t shift, bool long_offsets);
 
   private:
-    // Entries of a count and a value (stts, ctts).
+    // Run-length entries: a count and a value (stts, ctts).
     struct RunLength {
         std::vector<uint8_t> bytes;
         uint32_t count = 0;
@@ -62,9 +62,9 @@ class TableBuilder {
     RunLength stts_, ctts_;
     std::vector<uint8_t> stsz_, stss_, stsc_, offsets_;
     std::vector<uint64_t> chunks_;
-    uint32_t chunk_samples_ = 0;  // of the open chunk
+    uint32_t chunk_samples_ = 0;  // in the open chunk
     uint32_t chunk_description_ = 1;
-    uint32_t stsc_samples_ = 0;  // of the last stsc entry
+    uint32_t stsc_samples_ = 0;  // in the last stsc entry
     uint32_t stsc_description_ = 0;
     uint32_t samples_ = 0;
     bool any_cts_ = false;

@@ -1,8 +1,8 @@
 #pragma once
-// A track of an MP4 file as it is written: its codec, its time scale and its sample entries (ISO/IEC 14496-12, 8.5.2;
-// -14 for AAC and MP3, -15 for H.264 and HEVC; AV1 in ISOBMFF; VP Codec ISO Media File Format Binding; Opus and FLAC in
+// A track of an MP4 file to be written: its codec, its time scale and its sample entries (ISO/IEC 14496-12, 8.5.2; -14
+// for AAC and MP3, -15 for H.264 and HEVC; AV1 in ISOBMFF; VP Codec ISO Media File Format Binding; Opus and FLAC in
 // ISOBMFF; ETSI TS 102 366, annex F for AC-3). Screen video, Sorenson H.263, VP6, Speex, Nellymoser, ADPCM and G.711
-// have no place in MP4 and are refused.
+// are not supported in MP4 and are refused.
 
 #include <cstdint>
 #include <span>
@@ -13,8 +13,8 @@
 
 namespace mp4 {
 
-// Video counts in the stream's own milliseconds, so that times come out as they were published. Audio counts samples:
-// frames of a constant number of samples then follow each other without a gap.
+// Video uses the stream's milliseconds, so that the published times are kept. Audio counts samples: frames of a
+// constant number of samples then follow each other without a gap.
 inline constexpr uint32_t kVideoTimescale = 1000;
 
 struct Track {
@@ -22,26 +22,27 @@ struct Track {
     media::Kind kind = media::Kind::kData;
     media::Codec codec = media::Codec::kNone;
     uint32_t timescale = 0;    // units per second
-    uint32_t frame_ticks = 0;  // audio: a frame's usual duration; 0 when frames tell
-    int width = 0;             // pixels of the largest sample entry; 0 when not known (VP9 without a key frame)
+    uint32_t frame_ticks = 0;  // audio: the usual duration of a frame; 0 when each frame carries its own
+    int width = 0;             // pixels of the largest sample entry; 0: unknown (VP9 without a keyframe)
     int height = 0;
     // Whole boxes ("avc1" with its "avcC", ...). Samples refer to them by index from 1.
     std::vector<std::vector<uint8_t>> entries;
-    uint32_t entry = 1;  // the one in force
+    uint32_t entry = 1;  // the current one
 };
 
-// header: the sequence header; of a codec that has none (MP3, Opus, AC-3, VP8), any frame. keyframe: a first key frame,
-// where there is one: VP9's header does not tell the size, and AV1's not always.
+// header: the sequence header; for a codec without one (MP3, Opus, AC-3, VP8), any frame. keyframe: a first keyframe,
+// if available: VP9's header does not contain the size, and AV1's not always.
 base::Result<Track> make_track(uint32_t id, const media::Frame& header, const media::Frame* keyframe = nullptr);
 
-// A publisher that changes back and forth gets its old entries again; more than this many kinds are refused.
+// Limit of distinct sample entries per track. A publisher that switches back to an earlier configuration reuses its
+// entry.
 inline constexpr size_t kMaxEntries = 64;
 
-// Another sequence header came: true when another sample entry is in force now, which may be a new one. An error when
-// the track cannot go on with it: another codec, another audio rate, too many entries.
+// Applies a new sequence header: true when the current sample entry changed; the entry may be a new or an earlier one.
+// An error when the track cannot continue with it: another codec, another audio rate, too many entries.
 base::Result<bool> extend_track(Track& track, const media::Frame& header, const media::Frame* keyframe = nullptr);
 
-// The duration of an audio frame in the track's time scale; 0 when the frame does not tell. Video: 0.
+// The duration of an audio frame in the track's time scale; 0 when the frame does not contain it. Video: 0.
 uint32_t frame_ticks(const Track& track, std::span<const uint8_t> payload);
 
 }  // namespace mp4

@@ -1,5 +1,5 @@
 #pragma once
-// RTCP's packet types and the facts in them: RFC 3550, 6; RFC 4585 and 5104 (feedback); draft-alvestrand-rmcat-remb-03
+// RTCP's packet types and their contents: RFC 3550, 6; RFC 4585 and 5104 (feedback); draft-alvestrand-rmcat-remb-03
 // (REMB); draft-holmer-rmcat-transport-wide-cc-extensions-01 (in rtcp/transport_feedback.h).
 
 #include <cstdint>
@@ -23,7 +23,7 @@ enum PacketType : uint8_t {
     kExtendedReport = 207,
 };
 
-// Formats of the two kinds of feedback.
+// Feedback message types (FMT) of RTPFB, then of PSFB.
 inline constexpr uint8_t kNackFormat = 1, kTransportCcFormat = 15;
 inline constexpr uint8_t kPliFormat = 1, kFirFormat = 4, kApplicationLayerFormat = 15;
 
@@ -34,7 +34,7 @@ inline constexpr size_t kMaxReportBlocks = 31;
 struct SenderReport {
     uint32_t ssrc = 0;
     uint64_t ntp = 0;
-    uint32_t rtp_timestamp = 0;  // the same moment
+    uint32_t rtp_timestamp = 0;  // the time of ntp
     uint32_t packets = 0;
     uint32_t octets = 0;  // of payload
     friend bool operator==(const SenderReport&, const SenderReport&) = default;
@@ -44,7 +44,7 @@ struct SenderReport {
 class LostSequences {
   public:
     explicit LostSequences(std::span<const uint8_t> fci) : fci_(fci) {}
-    // In the order they stand there; at most 17 for each four bytes.
+    // In the order of the packet; at most 17 for each four bytes.
     template <class F>
     void for_each(F f) const {
         for (size_t at = 0; at + 4 <= fci_.size(); at += 4) {
@@ -60,7 +60,7 @@ class LostSequences {
     std::span<const uint8_t> fci_;
 };
 
-// SSRCs one behind the other; a view.
+// Consecutive SSRCs; a view.
 class SsrcList {
   public:
     explicit SsrcList(std::span<const uint8_t> bytes) : bytes_(bytes) {}

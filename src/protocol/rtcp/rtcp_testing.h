@@ -1,5 +1,5 @@
 #pragma once
-// For tests: a visitor that writes down what it is told, and datagrams out of a Writer.
+// For tests: a visitor that records its callbacks as text, and datagrams made with a Writer.
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@ namespace rtcp {
 
 using Bytes = std::vector<uint8_t>;
 
-// A line of text for each thing, without the newline at the end.
+// One line of text for each callback, without the newline at the end.
 struct Notes final : Visitor {
     std::string text;
     std::vector<std::pair<uint16_t, std::optional<int64_t>>> arrivals;
@@ -49,7 +49,7 @@ struct Notes final : Visitor {
     }
 };
 
-// The notes, and behind them how many were malformed or unknown, if any; "not framed".
+// The recorded text, followed by the numbers of malformed and unknown packets, if any; or "not framed".
 inline std::string read(std::span<const uint8_t> datagram) {
     Notes notes;
     Parsed parsed = parse(datagram, notes);

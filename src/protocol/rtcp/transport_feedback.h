@@ -1,6 +1,6 @@
 #pragma once
 // Transport-wide congestion control feedback (draft-holmer-rmcat-transport-wide-cc-extensions-01, 3.1): which packets
-// came and when. Parsing here; rtcp/twcc_collector.h writes them.
+// arrived and when. Parsing only; rtcp/twcc_collector.h writes it.
 
 #include <cstdint>
 #include <optional>
@@ -10,13 +10,13 @@ namespace rtcp {
 
 inline constexpr int64_t kTwccTickUs = 250;
 inline constexpr int64_t kTwccReferenceTicks = 256;  // 64 ms
-// Run lengths let four bytes speak of 8,191 packets: more than that in one feedback is refused.
+// Run lengths let four bytes describe 8,191 packets: more than this limit in one feedback is refused.
 inline constexpr size_t kMaxFeedbackPackets = 8192;
 
 class TransportFeedback {
   public:
-    // `body`: behind the two SSRCs. Nothing when its chunks do not speak of as many packets as it says, a time is
-    // missing, or there are more than kMaxFeedbackPackets.
+    // `body`: the bytes after the two SSRCs. Nothing when its chunks do not cover the number of packets it declares, an
+    // arrival time is missing, or there are more than kMaxFeedbackPackets.
     static std::optional<TransportFeedback> parse(uint32_t sender_ssrc, uint32_t media_ssrc,
                                                   std::span<const uint8_t> body);
 
@@ -25,10 +25,11 @@ class TransportFeedback {
     uint16_t base_sequence() const { return base_sequence_; }
     size_t packet_count() const { return packet_count_; }
     uint8_t feedback_count() const { return feedback_count_; }
-    // In ticks of 64 ms, 24 bits with sign.
+    // In units of 64 ms, a signed 24-bit value.
     int32_t reference_time() const { return reference_time_; }
 
-    // f(uint16_t sequence, std::optional<int64_t> arrival_us): in the receiver's time, nothing: it did not come.
+    // f(uint16_t sequence, std::optional<int64_t> arrival_us): the time is in the receiver's clock; nothing: not
+    // received.
     template <class F>
     void for_each(F f) const {
         Cursor cursor(*this);
@@ -46,7 +47,7 @@ class TransportFeedback {
     }
 
   private:
-    // Walks chunks and deltas side by side.
+    // Reads chunks and deltas in parallel.
     class Cursor {
       public:
         explicit Cursor(const TransportFeedback& feedback) : chunks_(feedback.chunks_), deltas_(feedback.deltas_) {}
@@ -57,7 +58,7 @@ class TransportFeedback {
         unsigned next_symbol();
         std::span<const uint8_t> chunks_, deltas_;
         uint16_t chunk_ = 0;
-        unsigned left_ = 0;  // symbols in the chunk
+        unsigned left_ = 0;  // remaining symbols of the chunk
         bool ok_ = true;
     };
     TransportFeedback() = default;

@@ -1,11 +1,12 @@
 #pragma once
-// Chunks to messages (Adobe RTMP 1.0, 5.3): parses in place out of the buffer that is handed in, copies payload once,
-// into memory of the message's own or, of small audio and video, of a block that it shares with others of its
-// connection, and keeps of the input only an unfinished chunk header. Acts on Set Chunk Size and Abort itself. Does not
-// know what is in the other messages.
+// Assembles chunks into messages (Adobe RTMP 1.0, 5.3). It parses the caller's buffer in place and copies the payload
+// once, into memory of the message or, for small audio and video messages, of a block shared by several messages of the
+// connection. Of the input it keeps only an unfinished chunk header. It handles Set Chunk Size and Abort itself and
+// does not interpret other messages.
 //
-// Where peers differ from the page: an extended timestamp may or may not be repeated in type 3 chunks (both are
-// taken, by comparing with the one that is known), and a chunk stream may begin with a type 1 header (librtmp's does).
+// Deviations of peers from the specification: an extended timestamp may or may not be repeated in type 3 chunks (both
+// are accepted, by comparison with the known timestamp), and a chunk stream may begin with a type 1 header (librtmp
+// does that).
 
 #include <array>
 #include <cstdint>
@@ -22,7 +23,7 @@ namespace rtmp {
 
 class MessageSink {
   public:
-    // False: stop here for now, what follows stays with the caller. An error ends the reading for good.
+    // False: stop reading for now; the remaining bytes stay with the caller. An error ends the reading for good.
     virtual base::Result<bool> on_message(Message& message) = 0;
 
   protected:
@@ -32,13 +33,14 @@ class MessageSink {
 class ChunkReader {
   public:
     static constexpr size_t kMaxChunkStreams = 64;
-    static constexpr size_t kFirstPayload = 64 * 1024;   // bytes set aside for a message before more of it has come
+    static constexpr size_t kFirstPayload = 64 * 1024;   // bytes reserved for a message before more of it arrives
     static constexpr size_t kMaxInProgress = 20u << 20;  // bytes of all unfinished messages together
 
-    // Returns how many bytes were taken: all, unless the sink said stop. An error is final; it says what was wrong.
+    // Returns how many bytes were consumed: all, unless the sink stopped the reading. An error is final; its text gives
+    // the reason.
     base::Result<size_t> feed(std::span<const uint8_t> bytes, MessageSink& sink);
 
-    // Gives back memory that was set aside for more chunk streams: its peer has said most of what it will.
+    // Releases spare capacity and the shared block. Call it when no more chunk streams or frames are expected.
     void shrink() {
         base::shrink(streams_);
         frames_.reset();
@@ -52,14 +54,14 @@ class ChunkReader {
   private:
     struct ChunkStream {
         uint32_t csid = 0;
-        uint32_t timestamp = 0;  // of the message under way, or the last one
+        uint32_t timestamp = 0;  // of the message in progress, or the last one
         uint32_t field = 0;      // the last timestamp or delta on the wire, extended or not
         uint32_t length = 0;
         uint32_t stream_id = 0;
         uint8_t type = 0;
-        bool extended = false;                          // field came in four bytes of its own
-        bool busy = false;                              // a message has begun
-        std::unique_ptr<base::SliceBuilder> payload{};  // of a message under way, or for the next frame
+        bool extended = false;                          // field was sent as an extended timestamp
+        bool busy = false;                              // a message is in progress
+        std::unique_ptr<base::SliceBuilder> payload{};  // of the message in progress, or reserved for the next frame
     };
     static constexpr size_t kMaxHeader = 3 + 11 + 4;
     enum class Repeats : uint8_t { kUnknown, kYes, kNo };
@@ -77,15 +79,15 @@ class ChunkReader {
 
     std::vector<ChunkStream> streams_;
     base::SliceBlock frames_;
-    uint32_t chunk_left_ = 0;  // bytes of the payload of the chunk under way still to come
+    uint32_t chunk_left_ = 0;  // remaining payload bytes of the current chunk
     uint32_t chunk_size_ = kDefaultChunkSize;
     uint32_t in_progress_ = 0;
     std::array<uint8_t, kMaxHeader - 1> carry_{};  // an unfinished chunk header
     uint8_t carried_ = 0;
-    uint8_t current_ = 0;  // index in streams_ of the chunk under way
+    uint8_t current_ = 0;  // index in streams_ of the current chunk
     Repeats repeats_ : 2 = Repeats::kUnknown;
     bool in_chunk_ : 1 = false;
-    bool stopped_ : 1 = false;  // by the sink, in the feed() under way
+    bool stopped_ : 1 = false;  // by the sink, during this feed()
 };
 
 }  // namespace rtmp

@@ -1,6 +1,6 @@
 #pragma once
 // The client's side of a connection after the handshake: connects, then publishes (as FMLE does) or plays one stream.
-// Takes bytes, hands out media, gathers bytes to send in output(). Knows neither sockets nor the time.
+// Input: received bytes. Output: media to the handler, bytes to send in output(). No sockets, no clock.
 
 #include <cstdint>
 #include <span>
@@ -17,19 +17,19 @@ namespace rtmp {
 
 struct ClientOptions {
     bool publish = false;
-    uint32_t chunk_size = 60000;      // of what we send; kMinChunkSize to kMaxMessage
-    uint32_t out_ack_size = 2500000;  // what the server is asked for, bytes; 0: nothing
-    uint32_t buffer_ms = 3000;        // a player's, as the server is told
-    std::string forward_path{};       // ConnectRequest::forward_path; empty: not told
+    uint32_t chunk_size = 60000;      // of sent chunks; kMinChunkSize to kMaxMessage
+    uint32_t out_ack_size = 2500000;  // window acknowledgement size requested of the server, bytes; 0: none
+    uint32_t buffer_ms = 3000;        // a player's buffer length as announced to the server
+    std::string forward_path{};       // ConnectRequest::forward_path; empty: not sent
 };
 
 class ClientHandler {
   public:
-    // The server has accepted the publishing or playing.
+    // The server has accepted the publish or play request.
     virtual void on_ready() = 0;
-    // Audio, video or data of the played stream, aggregates split. May be moved from.
+    // Audio, video or data of the played stream; aggregates are split. May be moved from.
     virtual base::Result<void> on_media(Message& message) = 0;
-    // The server says that the stream is over, or not there yet: NetStream.Play.UnpublishNotify ...
+    // The server reports that the stream has ended or does not exist yet: NetStream.Play.UnpublishNotify ...
     virtual void on_status(std::string_view code, std::string_view description) = 0;
 
   protected:
@@ -42,15 +42,16 @@ class ClientSession final : private MessageSink {
     ClientSession(ClientHandler& handler, Url url, const ClientOptions& options, uint32_t already_received = 0);
     ClientSession(const ClientSession&) = delete;
 
-    // Puts connect into output(); call it once, behind the handshake.
+    // Writes connect to output(); call it once, after the handshake.
     void start();
-    // Takes all of the bytes. An error is final: the server broke the protocol, or refused (kRefused, with its words).
+    // Consumes all of the bytes. An error is final: the server violated the protocol, or refused the request (kRefused,
+    // with the server's description).
     base::Result<void> feed(std::span<const uint8_t> bytes);
     bool ready() const { return state_ == State::kReady; }
 
-    // Audio, video or data to publish, once ready: the payload is header followed by body.
+    // Audio, video or data to publish; requires ready(). The payload is header followed by body.
     void send_media(uint8_t type, uint32_t timestamp, std::span<const uint8_t> header, std::span<const uint8_t> body);
-    // Says that publishing or playing ends; close the connection when it is sent.
+    // Announces the end of publishing or playing; close the connection when the output is sent.
     void close();
 
     std::vector<uint8_t>& output() { return output_; }
@@ -76,7 +77,7 @@ class ClientSession final : private MessageSink {
     uint32_t window_ = 0;
     uint32_t stream_id_ = 0;
     uint32_t transaction_ = 0;
-    uint32_t awaited_ = 0;  // the transaction whose answer leads on
+    uint32_t awaited_ = 0;  // the transaction whose answer leads to the next state
     State state_ = State::kIdle;
 };
 

@@ -1,8 +1,8 @@
 #pragma once
 // The RTMP handshake (Adobe RTMP 1.0, 5.2) as state machines over bytes: the simple one, and the one with HMAC-SHA256
-// digests that Flash Player 9 brought (not in the specification; known by its two schemes, which differ in where the
-// digest lies). The server answers each client in its own way. Encrypted RTMP (version 6) is not spoken. C2 and S2 are
-// not compared with what was sent: too many peers get them wrong.
+// digests that Flash Player 9 introduced (not in the specification; it has two schemes, which differ in the position of
+// the digest). The server answers each client in the client's variant. Encrypted RTMP (version 6) is not supported. C2
+// and S2 are not compared with the sent bytes: too many peers get them wrong.
 
 #include <array>
 #include <cstdint>
@@ -17,19 +17,19 @@ namespace rtmp {
 inline constexpr size_t kHandshakeSize = 1536;  // of C1, S1, C2 and S2
 inline constexpr uint8_t kVersion = 3;
 
-// Fills the bytes at random. Handed in; the pure tower has no random source.
+// Fills the bytes with random data. Supplied by the caller: protocol code has no random source.
 using RandomFill = void (*)(std::span<uint8_t>);
 
 class ServerHandshake {
   public:
     explicit ServerHandshake(RandomFill random) : random_(random) {}
 
-    // Takes bytes from the front of `in` and appends what to send to `out`. Returns how many it took: all of them until
-    // done(), then only those that belong to the handshake.
+    // Consumes bytes from the front of `in` and appends the bytes to send to `out`. Returns how many were consumed: all
+    // of them until done(), then only those that belong to the handshake.
     base::Result<size_t> feed(std::span<const uint8_t> in, uint32_t now_ms, std::vector<uint8_t>& out);
     bool done() const { return state_ == State::kDone; }
     bool digest() const { return scheme_.has_value(); }
-    // For the log, where it never gets done: "waiting for C1, 17 of 1536 bytes".
+    // For the log of a handshake that does not complete: "waiting for C1, 17 of 1536 bytes".
     std::string progress() const;
 
   private:
@@ -45,7 +45,7 @@ class ServerHandshake {
 
 class ClientHandshake {
   public:
-    // with_digest: asks for the digest handshake; a server that answers simply is accepted too.
+    // with_digest: requests the digest handshake; a server that answers with the simple one is accepted too.
     ClientHandshake(RandomFill random, bool with_digest) : random_(random), with_digest_(with_digest) {}
 
     void start(uint32_t now_ms, std::vector<uint8_t>& out);
@@ -60,7 +60,7 @@ class ClientHandshake {
     std::vector<uint8_t> received_;
 };
 
-// The digest in a C1 or S1, for tests and both sides: the scheme (0 or 1) under which it is right.
+// Finds the digest in a C1 or S1, for tests and both sides. Returns the scheme (0 or 1) whose digest is valid.
 enum class Side : uint8_t { kClient, kServer };
 std::optional<int> find_digest(std::span<const uint8_t> packet, Side side);
 

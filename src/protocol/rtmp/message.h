@@ -1,5 +1,5 @@
 #pragma once
-// One RTMP message (Adobe RTMP 1.0, 6.1) and the ids that every part of this folder speaks of.
+// One RTMP message (Adobe RTMP 1.0, 6.1) and the ids that all files of this folder use.
 
 #include <cstdint>
 
@@ -25,7 +25,7 @@ enum MessageType : uint8_t {
     kAggregate = 22,
 };
 
-// Chunk stream ids that we send on. Below 64 they take one byte; 2 is reserved for control messages.
+// Chunk stream ids used for sending. Ids below 64 take one byte; 2 is reserved for control messages.
 inline constexpr uint32_t kControlChunkStream = 2;
 inline constexpr uint32_t kCommandChunkStream = 3;
 inline constexpr uint32_t kStatusChunkStream = 5;
@@ -34,8 +34,8 @@ inline constexpr uint32_t kVideoChunkStream = 6;
 inline constexpr uint32_t kDataChunkStream = 7;
 
 inline constexpr uint32_t kDefaultChunkSize = 128;  // bytes, both ways, until a Set Chunk Size
-inline constexpr uint32_t kMinChunkSize = 16;       // of ours: control messages then are one chunk whatever is in force
-inline constexpr uint32_t kMaxMessage = 0xffffff;   // bytes of a message, and the largest chunk size that matters
+inline constexpr uint32_t kMinChunkSize = 16;       // for sending: a control message always fits in one chunk
+inline constexpr uint32_t kMaxMessage = 0xffffff;   // bytes of a message, and the largest effective chunk size
 
 struct Message {
     uint8_t type = 0;

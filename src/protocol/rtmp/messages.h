@@ -1,7 +1,7 @@
 #pragma once
 // The bodies of RTMP messages: protocol control (Adobe RTMP 1.0, 5.4), user control (6.2, 7.1.7), commands in AMF0 and
-// AMF3 (7.1.1, 7.2), and aggregates (7.1.6). Encoders append whole messages, cut into chunks, to what the caller owns.
-// Set Chunk Size and Abort that come in are the chunk reader's business.
+// AMF3 (7.1.1, 7.2), and aggregates (7.1.6). Encoders append whole messages, split into chunks, to a buffer of the
+// caller. Received Set Chunk Size and Abort messages are handled by the chunk reader.
 
 #include <cstdint>
 #include <string>
@@ -28,38 +28,38 @@ enum UserEvent : uint16_t {
     kSetBufferLength = 3,  // value: stream id, extra: ms
     kStreamIsRecorded = 4,
     kPingRequest = 6,   // value: the sender's time, ms
-    kPingResponse = 7,  // the same value back
+    kPingResponse = 7,  // the same value as in the request
     kBufferEmpty = 31,
     kBufferReady = 32,
 };
 struct UserControl {
     uint16_t event = 0;
-    uint32_t value = 0;  // the stream id, but for pings
+    uint32_t value = 0;  // the stream id, except for pings
     uint32_t extra = 0;  // SetBufferLength only
 };
 void append_user_control(std::vector<uint8_t>& out, const UserControl& event);
 
 base::Result<UserControl> read_user_control(const Message& message);
-// Acknowledgement, WindowAckSize, SetPeerBandwidth: the 32-bit value that each begins with.
+// Acknowledgement, WindowAckSize, SetPeerBandwidth: the 32-bit value at the beginning of each.
 base::Result<uint32_t> read_control_value(const Message& message);
 
 // ---- Commands
 
-// A call, its answer (_result, _error) or a notice (onStatus).
+// A call, its answer (_result, _error) or a notification (onStatus).
 struct Command {
     std::string name;
     double transaction_id = 0;            // 0: no answer is expected
-    std::vector<amf::Value> arguments{};  // from the command object on, which may be null
+    std::vector<amf::Value> arguments{};  // the command object, which may be null, and what follows it
 
-    // Null where there are not so many.
+    // Null when there are fewer arguments.
     const amf::Value& argument(size_t index) const;
 };
 
-// Of type kCommand or kCommandAmf3 (whose values are AMF0, switching to AMF3 where they need it). Strict in what a
-// command is, lenient in what is missing at its end.
+// Reads a message of type kCommand or kCommandAmf3 (whose values are AMF0 and switch to AMF3 where needed). Strict
+// about the structure of a command, lenient about missing values at its end.
 base::Result<Command> read_command(const Message& message);
 
-// In AMF0. chunk_size: the one that the receiver was told.
+// Encodes in AMF0. chunk_size: the one announced to the receiver.
 void append_command(std::vector<uint8_t>& out, uint32_t csid, uint32_t stream_id, const Command& command,
                     uint32_t chunk_size);
 // A data message (onStatus and |RtmpSampleAccess to players, @setDataFrame to servers).
@@ -68,14 +68,14 @@ void append_data(std::vector<uint8_t>& out, uint32_t stream_id, uint32_t timesta
 
 // ---- Aggregates
 
-// The messages within an aggregate, in order, with timestamps made absolute; payloads share its memory. A step at a
-// time: there may be a million of them.
+// Reads the messages of an aggregate in order, with absolute timestamps; payloads share its memory. One message per
+// call, because an aggregate may contain a million of them.
 class AggregateReader {
   public:
     explicit AggregateReader(Message aggregate) : whole_(std::move(aggregate)) {}
     bool at_end() const { return position_ >= whole_.payload.size(); }
     uint32_t stream_id() const { return whole_.stream_id; }
-    // Not at its end. An error is the aggregate's own, and final.
+    // The next message; call it only when not at_end(). An error concerns the whole aggregate and is final.
     base::Result<Message> next();
 
   private:

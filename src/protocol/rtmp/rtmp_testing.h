@@ -8,14 +8,14 @@
 
 namespace rtmp::testing {
 
-// Keeps the messages that it is given.
+// Stores the messages that it receives.
 struct MessageCollector : MessageSink {
     base::Result<bool> on_message(Message& message) override {
         messages.push_back(std::move(message));
         return messages.size() != stop_after;
     }
     std::vector<Message> messages;
-    size_t stop_after = 0;  // this many messages the reader is told to stop; 0: never
+    size_t stop_after = 0;  // the sink stops the reader after this many messages; 0: never
 };
 
 }  // namespace rtmp::testing

@@ -1,8 +1,8 @@
 #pragma once
-// The server's side of a connection after the handshake (Adobe RTMP 1.0, 7.2; what FMLE, Flash, librtmp, ffmpeg and
-// OBS say beyond it): takes bytes, answers control messages and commands, and tells a handler what is asked for. Bytes
-// to send gather in output(). Connect, publish and play are decided by the handler, within its call or later: until
-// then nothing more is taken from the input. Knows neither sockets nor streams, nor the time.
+// The server's side of a connection after the handshake (Adobe RTMP 1.0, 7.2, and the extensions of FMLE, Flash,
+// librtmp, ffmpeg and OBS). It consumes bytes, answers control messages and commands, and calls a handler for each
+// request. Bytes to send are collected in output(). The handler decides on connect, publish and play, during its call
+// or later: until then no more input is consumed. No sockets, no streams, no clock.
 
 #include <cstdint>
 #include <span>
@@ -17,8 +17,8 @@
 
 namespace rtmp {
 
-inline constexpr size_t kMaxForwardPath = 1024;  // bytes; more is cut
-// The status by which a server of our kind refuses a stream that has come from it.
+inline constexpr size_t kMaxForwardPath = 1024;  // bytes; a longer one is truncated
+// The status code with which this server refuses a stream that has already passed through it.
 inline constexpr std::string_view kForwardLoop = "NetStream.Publish.ForwardLoop";
 
 struct ConnectRequest {
@@ -28,11 +28,11 @@ struct ConnectRequest {
     std::string swf_url;
     std::string flash_version;   // "FMLE/3.0 (compatible; Lavf59...)"
     double object_encoding = 0;  // 0 or 3
-    bool enhanced = false;       // speaks Enhanced RTMP
-    std::string forward_path;    // of a server of our kind: those that its stream came through, "a,b"
+    bool enhanced = false;       // supports Enhanced RTMP
+    std::string forward_path;    // from another server of this kind: the servers that the stream came through, "a,b"
 };
 
-// How the client went about it; the API tells operators.
+// How the client publishes, which the API reports.
 enum class PublishStyle : uint8_t { kFmle, kHaivision, kFlash };
 
 struct PublishRequest {
@@ -52,15 +52,15 @@ struct PlayRequest {
 
 class ServerHandler {
   public:
-    // Each asks for a decision: accept_...() or refuse_...() of the session, now or later.
+    // Each requests a decision: accept_...() or refuse_...() of the session, now or later.
     virtual void on_connect(ConnectRequest request) = 0;
     virtual void on_publish(PublishRequest request) = 0;
     virtual void on_play(PlayRequest request) = 0;
-    // Of a stream that was publishing (accepted): audio, video or data. The message may be moved from.
+    // Audio, video or data of a stream whose publishing was accepted. The message may be moved from.
     virtual base::Result<void> on_media(uint32_t stream_id, Message& message) = 0;
-    // It was publishing or playing, and the client has ended that; the connection goes on.
+    // The client has ended publishing or playing; the connection stays open.
     virtual void on_close_stream(uint32_t stream_id) = 0;
-    // Of a stream that is playing. The session has answered already.
+    // For a stream that is playing. The session has answered the client already.
     virtual void on_pause(uint32_t stream_id, bool paused) = 0;
     virtual void on_receive(uint32_t stream_id, media::Kind kind, bool wanted) = 0;
 
@@ -69,17 +69,17 @@ class ServerHandler {
 };
 
 struct ConnectOptions {
-    uint32_t chunk_size = 60000;      // of what we send; kMinChunkSize to kMaxMessage
-    uint32_t out_ack_size = 2500000;  // how often the peer shall acknowledge, bytes; 0: not told
-    uint32_t in_ack_size = 0;         // how often we do where the peer does not say; 0: never
+    uint32_t chunk_size = 60000;      // of sent chunks; kMinChunkSize to kMaxMessage
+    uint32_t out_ack_size = 2500000;  // acknowledgement interval requested of the peer, bytes; 0: not requested
+    uint32_t in_ack_size = 0;         // our acknowledgement interval if the peer sets none, bytes; 0: never
     std::string_view server = "SRS";
-    std::string id{};  // the connection's, for the client's log
+    std::string id{};  // the connection's id, for the client's log
 };
 
 class ServerSession final : private MessageSink {
   public:
     static constexpr size_t kMaxStreams = 16;
-    static constexpr size_t kMaxOutput = 256 * 1024;  // bytes; beyond it no input is taken until they are sent
+    static constexpr size_t kMaxOutput = 256 * 1024;  // bytes; above it no input is consumed until they are sent
 
     // already_received: bytes of the handshake, which acknowledgements count too.
     explicit ServerSession(ServerHandler& handler, uint32_t already_received = 0)
@@ -87,15 +87,15 @@ class ServerSession final : private MessageSink {
     ServerSession(const ServerSession&) = delete;
     ServerSession& operator=(const ServerSession&) = delete;
 
-    // Messages that one feed() takes: many small ones take their time, and its caller may have to give way.
+    // The number of messages that one feed() handles: many small ones take time, and the caller may have to yield.
     static constexpr uint8_t kMessagesAtOnce = 16;
 
-    // Returns how many bytes were taken. Fewer than all where a decision is waited for, output() is full, or
-    // kMessagesAtOnce have come: come back with the rest. An error is final: the peer broke the protocol.
+    // Returns how many bytes were consumed. Fewer than all while a decision is pending, when output() is full, or when
+    // kMessagesAtOnce were handled: call it again with the rest. An error is final: the peer violated the protocol.
     base::Result<size_t> feed(std::span<const uint8_t> bytes);
-    // Whether feed() would take something now.
+    // Whether feed() would consume input now.
     bool takes_input() const { return !deciding() && output_size() <= kMaxOutput; }
-    // Whether an aggregate has messages that were not handed out yet: feed() does that, with no bytes too.
+    // Whether an aggregate has messages that were not delivered yet: feed() delivers them, also with an empty span.
     bool has_backlog() const { return aggregate_ != nullptr; }
     bool deciding() const { return pending_ != Pending::kNone; }
 
@@ -105,12 +105,12 @@ class ServerSession final : private MessageSink {
     void refuse_publish(uint32_t stream_id, std::string_view code, std::string_view description);
     void accept_play(uint32_t stream_id, bool reset);
     void refuse_play(uint32_t stream_id, std::string_view code, std::string_view description);
-    // The server ends what was accepted: the publication was taken over, the played stream is over.
+    // The server ends an accepted request: another publisher took over, or the played stream has ended.
     void end_publish(uint32_t stream_id, std::string_view code, std::string_view description);
     void end_play(uint32_t stream_id);
     void send_ping(uint32_t now_ms);
 
-    // What is to be sent, in order.
+    // The bytes to send, in order.
     bool has_output() const { return output_ && !output_->empty(); }
     std::vector<uint8_t> take_output() {
         const auto taken = std::move(output_);
@@ -119,7 +119,7 @@ class ServerSession final : private MessageSink {
     uint32_t out_chunk_size() const { return out_chunk_size_; }
     bool connected() const { return connected_; }
     bool publishing() const;
-    uint32_t ignored_media() const { return ignored_media_; }  // messages on streams that do not publish
+    uint32_t ignored_media() const { return ignored_media_; }  // messages on streams that are not publishing
     uint32_t last_acknowledged() const { return peer_acknowledged_; }
     const ChunkReader& reader() const { return reader_; }
     void shrink() { reader_.shrink(); }
@@ -130,7 +130,7 @@ class ServerSession final : private MessageSink {
     struct Stream {
         uint32_t id = 0;
         Use use = Use::kIdle;
-        uint32_t name_hash = 0;  // of what it publishes, without parameters
+        uint32_t name_hash = 0;  // of the published stream, without parameters
     };
     using Action = base::Result<void> (ServerSession::*)(const Message&, Command&);
     struct Row;
@@ -175,19 +175,19 @@ class ServerSession final : private MessageSink {
 
     ServerHandler* handler_;
     ChunkReader reader_;
-    std::unique_ptr<AggregateReader> aggregate_;    // under way
-    std::unique_ptr<std::vector<uint8_t>> output_;  // there may be 10,000 that have nothing to say
+    std::unique_ptr<AggregateReader> aggregate_;    // in progress
+    std::unique_ptr<std::vector<uint8_t>> output_;  // on demand: there may be 10,000 sessions without output
     std::vector<Stream> streams_;
     uint32_t ignored_media_ = 0;
     uint32_t out_chunk_size_ = kDefaultChunkSize;
     uint32_t received_;               // bytes, modulo 2^32 as acknowledgements count
-    uint32_t acknowledged_ = 0;       // the last we told
-    uint32_t peer_acknowledged_ = 0;  // the last we were told
-    uint32_t window_ = 0;             // bytes; 0: we acknowledge nothing
+    uint32_t acknowledged_ = 0;       // the last acknowledged value sent
+    uint32_t peer_acknowledged_ = 0;  // the last acknowledged value received
+    uint32_t window_ = 0;             // bytes; 0: no acknowledgements are sent
     uint32_t out_ack_size_ = 0;
     uint32_t pending_stream_ = 0;
     double connect_transaction_ = 1;
-    uint8_t messages_left_ = 0;  // of kMessagesAtOnce, in the feed() under way
+    uint8_t messages_left_ = 0;  // of kMessagesAtOnce, during this feed()
     Pending pending_ = Pending::kNone;
     PublishStyle style_ = PublishStyle::kFlash;
     bool connected_ : 1 = false;

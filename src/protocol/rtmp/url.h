@@ -1,8 +1,8 @@
 #pragma once
-// RTMP addresses: rtmp[s]://HOST[:PORT]/APP/STREAM[?k=v&...], and what a client's connect and publish or play say
-// together: vhost, app, stream and parameters. The vhost is the host's name unless the parameters name another, in any
-// of the forms operators use: STREAM?vhost=V, APP?vhost=V/STREAM, APP...vhost...V/STREAM. Names are refused when they
-// could not be a file's or a URL's part. Nothing is percent-decoded; which vhosts exist is not known here.
+// RTMP addresses: rtmp[s]://HOST[:PORT]/APP/STREAM[?k=v&...], and the address given by a client's connect and publish
+// or play together: vhost, app, stream and parameters. The vhost is the host name unless the parameters give another,
+// in any of the forms in use: STREAM?vhost=V, APP?vhost=V/STREAM, APP...vhost...V/STREAM. Names that could not be part
+// of a file name or URL are refused. Nothing is percent-decoded. Whether a vhost exists is not checked here.
 
 #include <cstdint>
 #include <string>
@@ -16,34 +16,34 @@ inline constexpr uint16_t kDefaultPort = 1935;
 inline constexpr size_t kMaxName = 256;         // bytes of a vhost, app or stream name
 inline constexpr size_t kMaxParameters = 4096;  // bytes of all parameters
 
-// Where to connect to.
+// A server address to connect to.
 struct Url {
     bool tls = false;
     std::string host;  // without brackets
     uint16_t port = kDefaultPort;
-    std::string app;     // as connect says it, with its parameters: "live", "a/b", "live?vhost=v"
-    std::string stream;  // as publish and play say it, with its parameters; may be empty
+    std::string app;     // as in connect, with its parameters: "live", "a/b", "live?vhost=v"
+    std::string stream;  // as in publish and play, with its parameters; may be empty
 
-    std::string tc_url() const;  // "rtmp://host/app", with the port where it is not the scheme's
+    std::string tc_url() const;  // "rtmp://host/app", with the port where it is not the scheme's default
 };
 
-// Both for a whole URL (the last level of the path is the stream) and a tcUrl (has_stream false: all of it is the app).
+// For a whole URL (the last level of the path is the stream) or a tcUrl (has_stream false: the whole path is the app).
 base::Result<Url> parse_url(std::string_view text, bool has_stream = true);
-// The same with any scheme or none, "http://h/live", "h/live": of clients that are here already it tells nothing.
+// The same with any scheme or none, "http://h/live", "h/live": the scheme does not matter for a connected client.
 base::Result<Url> parse_any_url(std::string_view text, bool has_stream = true);
 
-// What is published or played.
+// The address of a published or played stream.
 struct StreamAddress {
     std::string vhost;
     std::string app;     // may have several levels: "a/b"
     std::string stream;  // the last level
-    std::string params;  // "?k=v&...", those of the app and of the stream, without vhost; empty when there are none
+    std::string params;  // "?k=v&...", those of the app and of the stream, without vhost; empty: none
 
     std::string url() const { return "/" + app + "/" + stream; }
 };
 
-// tc_url and app: of connect, the scheme is any or none; stream: of publish or play. app may be empty (it is in tc_url
-// too); where tc_url is empty, the vhost is default_host.
+// tc_url and app: from connect, with any scheme or none; stream: from publish or play. app may be empty (tc_url
+// contains it too); where tc_url is empty, the vhost is default_host.
 base::Result<StreamAddress> resolve_stream(std::string_view tc_url, std::string_view app, std::string_view stream,
                                            std::string_view default_host = "__defaultVhost__");
 

@@ -1,6 +1,6 @@
 #pragma once
-// What the header extensions say that WebRTC uses: their URIs as SDP names them, and their values' bytes. Which id
-// stands for which is negotiated (RFC 8285, 5).
+// The RTP header extensions used by WebRTC: their URIs in SDP, and the encoding of their values. The id of each
+// extension is negotiated (RFC 8285, 5).
 
 #include <cstdint>
 #include <optional>
@@ -26,7 +26,7 @@ inline constexpr size_t kTransportCcSize = 2;
 inline constexpr size_t kAbsSendTimeSize = 3;
 inline constexpr size_t kPlayoutDelaySize = 3;
 
-// The transport-wide sequence number; nothing when the element has another size (version 2 of the extension has four).
+// The transport-wide sequence number; nothing when the element has another size than 2 bytes (or 4, in version 2).
 inline std::optional<uint16_t> transport_cc(std::span<const uint8_t> data) {
     if (data.size() != 2 && data.size() != 4) return std::nullopt;
     return get_u16(data.data());
@@ -43,7 +43,7 @@ inline void put_abs_send_time(uint8_t* p, int64_t now_us) {
     base::put_u24(p, static_cast<uint32_t>((us << 18) / 1'000'000));
 }
 
-// Both in steps of 10 ms, at most 40,950 ms.
+// Both values have a resolution of 10 ms and are at most 40,950 ms.
 inline void put_playout_delay(uint8_t* p, uint32_t min_ms, uint32_t max_ms) {
     base::put_u24(p, (min_ms / 10 & 0xfff) << 12 | (max_ms / 10 & 0xfff));
 }

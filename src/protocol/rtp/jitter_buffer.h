@@ -1,6 +1,7 @@
 #pragma once
-// JitterBuffer: puts the packets of one SSRC into order of sequence. A hole is waited for, until the packet behind it
-// has been there for so long, or too many wait; then it is given up, and who reads is told. Pure: times are handed in.
+// JitterBuffer: puts the packets of one SSRC into sequence order. It waits for missing packets until the packet after
+// the gap has waited for wait_us, or too many packets wait; then the missing ones are given up and the next packet is
+// marked with after_hole. The caller passes the times.
 
 #include <cstdint>
 #include <optional>
@@ -11,8 +12,8 @@
 namespace rtp {
 
 struct JitterLimits {
-    size_t packets = 512;       // that wait behind a hole
-    int64_t wait_us = 400'000;  // for a hole to be filled: several round trips
+    size_t packets = 512;       // that wait behind a gap
+    int64_t wait_us = 400'000;  // for missing packets to arrive: several round trips
 };
 
 struct JitterPacket {
@@ -24,8 +25,8 @@ struct JitterPacket {
 };
 
 struct JitterCounters {
-    uint64_t given_up = 0;  // packets that never came in time
-    uint64_t late = 0;      // packets that came after they had been given up, or twice
+    uint64_t given_up = 0;  // packets that did not arrive in time
+    uint64_t late = 0;      // packets that arrived after they were given up, or twice
 };
 
 class JitterBuffer {
@@ -36,11 +37,11 @@ class JitterBuffer {
     };
     explicit JitterBuffer(const JitterLimits& limits = {}) : limits_(limits) {}
 
-    // Pop until nothing comes after each one: that bounds it.
+    // After each push the caller pops until pop() returns nothing: that bounds the buffer.
     void push(JitterPacket packet);
-    // The next in order; nothing: it is not there yet.
+    // The next packet in order; nothing: it has not arrived yet.
     std::optional<Next> pop(int64_t now_us);
-    // The next packet is the first of another row.
+    // Starts a new sequence with the next packet.
     void reset();
 
     size_t waiting() const { return packets_.size() - head_; }
@@ -48,7 +49,7 @@ class JitterBuffer {
 
   private:
     JitterLimits limits_;
-    std::vector<JitterPacket> packets_;  // from head_ on, in order of sequence
+    std::vector<JitterPacket> packets_;  // from head_ on, in sequence order
     size_t head_ = 0;
     std::optional<uint64_t> next_;
     JitterCounters counters_;

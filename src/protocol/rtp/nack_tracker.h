@@ -1,6 +1,6 @@
 #pragma once
-// The receiver's side of generic NACK (RFC 4585, 6.2.1) for one SSRC: which packets are missing, which of them to ask
-// for now, and when to stop asking. Times are handed in, ms of any clock.
+// The receiver's side of generic NACK (RFC 4585, 6.2.1) for one SSRC: which packets are missing, which of them to
+// request now, and when to stop requesting. The caller passes times in ms of any clock.
 
 #include <cstdint>
 #include <optional>
@@ -14,40 +14,40 @@ namespace rtp {
 class NackTracker {
   public:
     struct Options {
-        size_t max_missing = 512;      // with more at once a keyframe helps sooner than asking
-        unsigned max_tries = 10;       // of one packet, at most 32
-        int64_t max_age_ms = 2000;     // nobody waits longer for it
-        int64_t reorder_ms = 0;        // how long a packet may be late before the first question
-        int64_t min_interval_ms = 20;  // between questions for one packet, if the round trip is shorter
+        size_t max_missing = 512;      // with more missing at once, a keyframe helps sooner than NACKs
+        unsigned max_tries = 10;       // NACKs for one packet, at most 32
+        int64_t max_age_ms = 2000;     // after this time the packet is no longer useful
+        int64_t reorder_ms = 0;        // how long a packet may be late before the first NACK
+        int64_t min_interval_ms = 20;  // between NACKs for one packet, if the round trip is shorter
     };
     struct Counters {
-        uint64_t lost = 0;       // found missing
-        uint64_t recovered = 0;  // that came after they had been asked for
-        uint64_t asked = 0;      // questions, a packet may have several
+        uint64_t lost = 0;       // detected as missing
+        uint64_t recovered = 0;  // arrived after a NACK
+        uint64_t asked = 0;      // NACKs sent; one packet may have several
         uint64_t given_up = 0;
     };
 
     NackTracker() : NackTracker(Options()) {}
     explicit NackTracker(Options options) : options_(options) {}
 
-    // Each packet, also those that came by RTX (with their original sequence). False: it was here before, or was given
-    // up.
+    // Call it for each packet, also for those received by RTX (with their original sequence number). False: a
+    // duplicate, or a packet that was given up.
     bool on_packet(uint16_t sequence, int64_t now_ms);
 
-    // Which to ask for now, in rising order, at most out.size(); the others' turn comes with the next call. They count
-    // as asked. round_trip_ms: 0 when it is not known, as it is to who only receives: then it is taken from how long
-    // answers take (round_trip_ms()).
+    // The packets to request now, in ascending order, at most out.size(); the rest follows with the next call. They
+    // count as requested. round_trip_ms: 0 when unknown, as for a pure receiver: then it is estimated from the time
+    // that retransmissions take (round_trip_ms()).
     std::span<const uint16_t> due(int64_t now_ms, int64_t round_trip_ms, std::span<uint16_t> out);
     int64_t round_trip_ms() const { return round_trip_x8_ / 8; }
 
-    // Whether something was given up since the last call: decoding needs a keyframe to go on.
+    // Whether a packet was given up since the last call: decoding needs a keyframe to continue.
     bool take_damage();
-    // What is before `sequence` is needed no more: a keyframe begins there.
+    // Packets before `sequence` are not needed any more: a keyframe begins there.
     void forget_before(uint16_t sequence);
 
-    // The next packet is the first of another row: nothing of this one is asked for any more.
+    // Starts a new sequence with the next packet: packets of the old one are no longer requested.
     void restart();
-    // Whether it is missing and was asked for.
+    // Whether the packet is missing and was requested.
     bool awaits(uint16_t sequence) const;
 
     size_t missing() const { return missing_.size(); }
@@ -55,10 +55,11 @@ class NackTracker {
 
   private:
     static constexpr int64_t kFirstRoundTripMs = 100, kMaxRoundTripMs = 1000;
-    // After so many questions each waits twice as long as the one before, so that all of them are not spent within an
-    // outage of a few round trips.
+    // After this many NACKs for a packet each interval is twice the one before, so that the tries are not used up
+    // within an outage of a few round trips.
     static constexpr unsigned kEvenTries = 4;
-    // So far back nothing is sent again: two packets in a row are a sender that numbers anew (RFC 3550, A.1).
+    // Retransmissions never lie this far back: two consecutive packets there mean that the sender has restarted its
+    // sequence numbers (RFC 3550, A.1).
     static constexpr int64_t kMaxBack = 3000;
     struct Missing {
         int64_t sequence;
@@ -74,10 +75,10 @@ class NackTracker {
 
     Options options_;
     SequenceUnwrapper unwrapper_;
-    std::vector<Missing> missing_;  // rising
+    std::vector<Missing> missing_;  // in ascending order
     Counters counters_;
     bool damage_ = false;
-    int64_t restart_at_ = INT64_MIN;  // the sequence that would prove it
+    int64_t restart_at_ = INT64_MIN;  // the next sequence number that would confirm a restart
     int64_t round_trip_x8_ = 8 * kFirstRoundTripMs;
 };
 

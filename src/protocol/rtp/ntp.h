@@ -1,6 +1,6 @@
 #pragma once
-// Wallclock time as RTCP has it (RFC 3550, 4): seconds since 1900 in 32.32 bits of fixed point, and the middle 32 bits
-// of it. Round trips from what reports echo (6.4.1).
+// Wallclock time as RTCP has it (RFC 3550, 4): seconds since 1900 in 32.32 bits of fixed point, or the middle 32 bits
+// of it. Round trip times from report blocks (6.4.1).
 
 #include <cstdint>
 #include <optional>
@@ -18,8 +18,8 @@ inline int64_t unix_us_of_ntp(uint64_t ntp) {
     auto fraction = static_cast<int64_t>((ntp & 0xffffffff) * 1'000'000 >> 32);
     return (static_cast<int64_t>(ntp >> 32) - kNtpToUnixSeconds) * 1'000'000 + fraction;
 }
-// One clock's NTP times as microseconds since 1970 that go on over the end of an era, such as that of 2036-02-07: each
-// is taken for the one nearest to the first, 68 years either way. The first is taken as of the era of 1900.
+// Converts one clock's NTP times to microseconds since 1970, continuously across the end of an era, such as that of
+// 2036-02-07: each time is taken to be within 68 years of the first one. The first is taken to be in the era of 1900.
 class NtpUnwrapper {
   public:
     int64_t us(uint64_t ntp) {
@@ -32,13 +32,13 @@ class NtpUnwrapper {
     std::optional<uint64_t> first_;
 };
 
-// Units of 1/65536 s, wraps after 18 hours.
+// Units of 1/65536 s; wraps after 18 hours.
 inline uint32_t compact_ntp(uint64_t ntp) { return static_cast<uint32_t>(ntp >> 16); }
 inline uint32_t compact_of_us(int64_t us) { return static_cast<uint32_t>((us << 16) / 1'000'000); }
 inline int64_t us_of_compact(uint32_t compact) { return static_cast<int64_t>(compact) * 1'000'000 >> 16; }
 
-// The round trip in microseconds, from the report that came at `now`. Nothing when the reporter has seen no sender
-// report yet, or says that it took longer than there was time.
+// The round trip time in microseconds, from a report that arrived at `now_ntp`. Nothing when the reporter has not
+// received a sender report yet, or when its delay is longer than the elapsed time.
 inline std::optional<int64_t> round_trip_us(uint64_t now_ntp, uint32_t last_sr, uint32_t delay_since_sr) {
     if (last_sr == 0) return std::nullopt;
     uint32_t round_trip = compact_ntp(now_ntp) - last_sr - delay_since_sr;

@@ -1,7 +1,7 @@
 #pragma once
 // RTP packets (RFC 3550, 5.1): a bounds-checked view, a writer of headers, patches in place. Header extensions in the
-// one-byte and the two-byte form (RFC 8285, 4.2 and 4.3); what some of them say is in rtp/extensions.h. Nothing here
-// knows of encryption: parse what SRTP gave back.
+// one-byte and the two-byte form (RFC 8285, 4.2 and 4.3); the values of some of them are in rtp/extensions.h.
+// Encryption is not handled here: the input is a packet that SRTP has decrypted.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,10 +13,10 @@
 namespace rtp {
 
 inline constexpr size_t kFixedHeaderSize = 12;
-// The largest that write_header() makes: no CSRCs, 64 words of extensions.
+// The largest header that write_header() produces: no CSRCs, 64 words of extensions.
 inline constexpr size_t kMaxHeaderSize = kFixedHeaderSize + 4 + 256;
 inline constexpr uint16_t kOneByteProfile = 0xbede;
-inline constexpr uint16_t kTwoByteProfile = 0x1000;  // the lowest four bits may be anything
+inline constexpr uint16_t kTwoByteProfile = 0x1000;  // the lowest four bits may have any value
 
 struct Header {
     bool marker = false;
@@ -33,8 +33,7 @@ struct Extension {
     std::span<const uint8_t> data;
 };
 
-// The elements of an extension block, one after the other. Stops at what is cut short, and at id 15 of the one-byte
-// form.
+// Iterates over the elements of an extension block. It stops at a truncated element, and at id 15 of the one-byte form.
 class ExtensionReader {
   public:
     ExtensionReader(uint16_t profile, std::span<const uint8_t> block);
@@ -48,7 +47,7 @@ class ExtensionReader {
 // A view: the datagram must outlive it.
 class PacketView {
   public:
-    // Nothing when it is no RTP of version 2 or any of its lengths goes beyond the datagram.
+    // Nothing when the datagram is not RTP version 2 or one of its lengths exceeds the datagram.
     static std::optional<PacketView> parse(std::span<const uint8_t> datagram);
 
     const Header& header() const { return header_; }
@@ -70,7 +69,7 @@ class PacketView {
     bool has_extension() const { return datagram_[0] & 0x10; }
     uint16_t extension_profile() const { return extension_profile_; }
     ExtensionReader extensions() const { return {extension_profile_, extension_}; }
-    // The first element of that id; nothing when there is none. An element may be empty.
+    // The first element with that id; nothing when there is none. An element may be empty.
     std::optional<std::span<const uint8_t>> extension(uint8_t id) const;
 
   private:
@@ -82,17 +81,17 @@ class PacketView {
     uint8_t padding_ = 0;
 };
 
-// The size of fixed header, CSRCs and extension of a packet whose rest may be encrypted; 0 when it is no RTP. SRTP
-// needs just this, and padding cannot be looked at before.
+// The size of the fixed header, CSRCs and extension of a packet whose rest may be encrypted; 0 when it is not RTP. SRTP
+// needs only this size; the padding is still encrypted.
 size_t header_size(std::span<const uint8_t> datagram);
 
-// How large write_header() will make it. 0 when an element does not fit its form: id 0, or over 255 bytes, or all
-// together over 64 words.
+// The size of the header that write_header() produces. 0 when the elements cannot be encoded: an id 0, more than 255
+// bytes in one, or more than 64 words in all.
 size_t written_header_size(std::span<const Extension> extensions);
 
-// Writes a header with these extensions, in the one-byte form when all fit it (ids to 14, 1 to 16 bytes), in the
-// two-byte form otherwise. `out` has written_header_size() bytes. Returns that size, 0 when there can be no such
-// header.
+// Writes a header with these extensions, in the one-byte form when all elements fit it (ids up to 14, 1 to 16 bytes),
+// otherwise in the two-byte form. `out` has written_header_size() bytes. Returns that size, 0 when the header cannot be
+// encoded.
 size_t write_header(uint8_t* out, const Header& header, std::span<const Extension> extensions = {});
 
 // ---- In place; `packet` has at least kFixedHeaderSize bytes.

@@ -1,6 +1,6 @@
 #pragma once
-// Retransmission (RFC 4588, 4 and 8.6): a packet is sent again on an SSRC, payload type and sequence of its own; the
-// payload begins with the sequence number that it had at first. SSRC-multiplexed only, which is what WebRTC has.
+// Retransmission (RFC 4588, 4 and 8.6): a packet is retransmitted with an SSRC, payload type and sequence number of the
+// RTX stream; the payload begins with the original sequence number. Only SSRC multiplexing, which WebRTC uses.
 
 #include <cstdint>
 #include <cstring>
@@ -14,8 +14,8 @@ namespace rtp {
 inline constexpr size_t kRtxOverhead = 2;  // the original sequence number, before the payload
 
 // Turns an RTX packet back into the original, in place: the header moves up by two bytes and gets the original's
-// sequence, payload type and SSRC. Returns where the packet is now. Nothing, and nothing changed, when it is no RTP or
-// has no original in it: padding alone, which probes for bandwidth.
+// sequence number, payload type and SSRC. Returns the packet's new span. Nothing, and no change, when it is not RTP or
+// contains no original: padding alone, which is sent to probe for bandwidth.
 inline std::optional<std::span<uint8_t>> restore_rtx(std::span<uint8_t> packet, uint32_t ssrc, uint8_t payload_type) {
     auto view = PacketView::parse(packet);
     if (!view || view->payload().size() < kRtxOverhead) return std::nullopt;

@@ -1,6 +1,6 @@
 #pragma once
-// Sequence numbers of 16 bits and timestamps of 32 bits as int64 that never wrap: each is taken for the one nearest to
-// the newest so far. The first keeps its value; one before it may come out negative.
+// Extends sequence numbers of 16 bits and timestamps of 32 bits to int64 values that never wrap: each is mapped to the
+// value nearest to the newest so far. The first keeps its value; one before it may become negative.
 
 #include <cstdint>
 #include <optional>
@@ -16,7 +16,7 @@ class Unwrapper {
         if (!newest_ || result > *newest_) newest_ = result;
         return result;
     }
-    // The same, without taking it for the newest.
+    // The same, without updating the newest value.
     int64_t peek(T value) const {
         if (!newest_) return value;
         auto step = static_cast<std::make_signed_t<T>>(static_cast<T>(value - static_cast<T>(*newest_)));
@@ -32,7 +32,7 @@ class Unwrapper {
 using SequenceUnwrapper = Unwrapper<uint16_t>;
 using TimestampUnwrapper = Unwrapper<uint32_t>;
 
-// Whether a comes after b, on the circle.
+// Whether a comes after b, modulo 2^16.
 inline bool is_newer(uint16_t a, uint16_t b) { return static_cast<int16_t>(static_cast<uint16_t>(a - b)) > 0; }
 
 }  // namespace rtp

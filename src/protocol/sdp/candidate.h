@@ -1,6 +1,6 @@
 #pragma once
-// ICE candidates as SDP writes them (RFC 8839, 5.1; RFC 6544 for TCP): "candidate:1 1 udp 2130706431 192.0.2.1 8000 typ
-// host". Addresses are text: they may be names (.local, or a domain). Extensions other than tcptype are passed over.
+// ICE candidates in the form of SDP (RFC 8839, 5.1; RFC 6544 for TCP): "candidate:1 1 udp 2130706431 192.0.2.1 8000 typ
+// host". Addresses are text: they may be names (.local, or a domain). Extensions other than tcptype are ignored.
 
 #include <cstdint>
 #include <string>
@@ -21,13 +21,13 @@ struct Candidate {
     std::string tcp_type;  // of TCP: "passive", "active", "so"
     friend bool operator==(const Candidate&, const Candidate&) = default;
 
-    // value: what stands behind "a=candidate:".
+    // value: the text after "a=candidate:".
     static base::Result<Candidate> parse(std::string_view value);
     std::string write() const;
 };
 
-// A host candidate, TCP a passive one. place: 0 for the most preferred of them all, then 1, 2 ...; UDP always comes
-// before TCP.
+// A host candidate; a TCP one is passive. place: the order of preference, 0 for the most preferred candidate, then 1, 2
+// ...; UDP always has priority over TCP.
 Candidate host_candidate(std::string_view address, uint16_t port, bool tcp, uint32_t place);
 
 }  // namespace sdp

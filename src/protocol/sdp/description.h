@@ -1,8 +1,8 @@
 #pragma once
-// A session description as text has it (RFC 8866): lines in, sections and attributes out, and back. Knows no
-// attribute's meaning (attributes.h), nor that of an offer (negotiation.h). Lenient where clients differ: lines may end
-// with LF alone, unknown letters are passed over, o=, s= and t= may be missing. A line that is no "x=..." is an error.
-// Descriptions are bounded, so that nobody can make us work long: 64 kB, 64 m= lines, 8192 attributes.
+// The text form of a session description (RFC 8866): parses lines into sections and attributes, and writes them. It
+// does not interpret attributes (media_facts.h) or offers (negotiation.h). Lenient where clients differ: lines may end
+// with LF alone, unknown line types are ignored, o=, s= and t= may be missing. A line that is not "x=..." is an error.
+// Descriptions are limited to 64 kB, 64 m= lines and 8192 attributes, which bounds the processing time.
 
 #include <cstdint>
 #include <string>
@@ -27,12 +27,12 @@ struct Attribute {
 
 // What a session and a media section have in common.
 struct Section {
-    std::string connection;  // "IN IP4 0.0.0.0", of c=
-    // Of b=: "AS" and a number.
+    std::string connection;  // "IN IP4 0.0.0.0", from c=
+    // From b=: "AS" and a number.
     std::vector<std::pair<std::string, uint64_t>> bandwidths;
     std::vector<Attribute> attributes;
 
-    // The first of that name; null: there is none.
+    // The value of the first attribute of that name; null: none.
     const std::string* find(std::string_view name) const;
     bool has(std::string_view name) const { return find(name) != nullptr; }
     void add(std::string_view name, std::string_view value = {});
@@ -53,17 +53,17 @@ struct SessionDescription : Section {
     std::string timing = "0 0";
     std::vector<MediaSection> media;
 
-    // kLimit: beyond the bounds. kProtocol: not SDP; the text says which line.
+    // kLimit: a limit is exceeded. kProtocol: not SDP; the text names the line.
     static base::Result<SessionDescription> parse(std::string_view text);
     std::string write() const;
     friend bool operator==(const SessionDescription&, const SessionDescription&) = default;
 };
 
-// "x=value" lines of any text that looks like SDP (fragments have no v=), one after the other.
+// Reads the "x=value" lines of an SDP text one by one. Fragments, which have no v=, are accepted too.
 class LineReader {
   public:
     explicit LineReader(std::string_view text) : rest_(text) {}
-    // False at the end. Empty lines are passed over.
+    // Reads the next line. False at the end. Empty lines are skipped.
     base::Result<bool> next();
     char letter() const { return letter_; }
     std::string_view value() const { return value_; }

@@ -1,7 +1,7 @@
 #pragma once
-// Fragments of descriptions that carry ICE alone (RFC 8840, 9; application/trickle-ice-sdpfrag): candidates that a
-// client found later, or new credentials, which mean an ICE restart. The transport is one for all media, so sections
-// are told apart only in writing. The bounds of description.h hold.
+// SDP fragments that carry ICE data only (RFC 8840, 9; application/trickle-ice-sdpfrag): candidates that a client found
+// later, or new credentials, which mean an ICE restart. All media share one transport, so sections are distinguished
+// only in writing. The limits of description.h apply.
 
 #include <string>
 #include <string_view>
@@ -14,11 +14,11 @@
 namespace sdp {
 
 struct Fragment {
-    IceCredentials ice;                 // empty: none were given
+    IceCredentials ice;                 // empty: absent
     std::vector<Candidate> candidates;  // at most MediaFacts::kMaxCandidates
     bool end_of_candidates = false;
     bool ice_lite = false;
-    std::string mid;         // of writing: empty for none
+    std::string mid;         // for writing; empty: none
     std::string media_line;  // "audio 9 UDP/TLS/RTP/SAVPF 111"
 
     // kProtocol, kLimit.

@@ -1,8 +1,8 @@
 #pragma once
-// What a media section says of WebRTC: payload types with their formats and feedback (RFC 8866, 4585, 5104, 4588),
-// header extensions (RFC 8285), SSRCs (RFC 5576), directions, and the transport's part (ICE: RFC 8839, DTLS: RFC 8122,
-// 8842), which may stand at session level. One pass over the attributes. What we do not know is passed over; a known
-// attribute that is cut short is an error.
+// The WebRTC attributes of a media section: payload types with their formats and feedback (RFC 8866, 4585, 5104, 4588),
+// header extensions (RFC 8285), SSRCs (RFC 5576), directions, and the transport's attributes (ICE: RFC 8839, DTLS: RFC
+// 8122, 8842), which may be at session level. One pass over the attributes. Unknown attributes are ignored; a known
+// attribute that is truncated is an error.
 
 #include <array>
 #include <cstdint>
@@ -17,13 +17,13 @@
 
 namespace sdp {
 
-// As seen by whoever writes it.
+// From the point of view of the description's author.
 enum class Direction : uint8_t { kSendRecv, kSendOnly, kRecvOnly, kInactive };
 std::string_view direction_name(Direction direction);
 constexpr bool sends(Direction d) { return d == Direction::kSendRecv || d == Direction::kSendOnly; }
 constexpr bool receives(Direction d) { return d == Direction::kSendRecv || d == Direction::kRecvOnly; }
 
-// Who begins the DTLS handshake: active does.
+// The DTLS role: the active side begins the handshake.
 enum class Setup : uint8_t { kActPass, kActive, kPassive };
 std::string_view setup_name(Setup setup);
 
@@ -34,7 +34,7 @@ struct Fingerprint {
     friend bool operator==(const Fingerprint&, const Fingerprint&) = default;
 };
 
-// a=rtcp-fb, those that we serve.
+// The a=rtcp-fb values that we support.
 struct Feedback {
     bool nack = false;
     bool pli = false;
@@ -56,12 +56,12 @@ enum class Extension : uint8_t {
 };
 inline constexpr size_t kExtensions = 8;
 std::string_view extension_uri(Extension extension);
-// Ids by Extension; 0: not there.
+// Ids by Extension; 0: not present.
 using ExtensionIds = std::array<uint8_t, kExtensions>;
 
 struct PayloadType {
     uint8_t number = 0;
-    std::string encoding;  // "H264", "rtx"; empty: not said
+    std::string encoding;  // "H264", "rtx"; empty: absent
     uint32_t clock_rate = 0;
     uint8_t channels = 1;
     std::string fmtp;
@@ -75,7 +75,7 @@ struct IceCredentials {
     friend bool operator==(const IceCredentials&, const IceCredentials&) = default;
 };
 
-// The first of a section, and the SSRC that mends its losses (FID).
+// An SSRC of a section, and the SSRC of its retransmissions (FID).
 struct SsrcFacts {
     uint32_t ssrc = 0;
     uint32_t rtx = 0;  // 0: none
@@ -89,9 +89,9 @@ struct MediaFacts {
     bool bundle_only = false;
     std::vector<PayloadType> payload_types;  // in the order of the m= line
     ExtensionIds extensions{};
-    std::vector<SsrcFacts> ssrcs;  // at most kMaxSsrcs; the others are passed over
+    std::vector<SsrcFacts> ssrcs;  // at most kMaxSsrcs; further ones are ignored
     std::string msid;              // "stream track"
-    uint32_t kbps = 0;             // of b=AS or b=TIAS; 0: not said
+    uint32_t kbps = 0;             // from b=AS or b=TIAS; 0: absent
 
     IceCredentials ice;
     Fingerprint fingerprint;
@@ -99,8 +99,8 @@ struct MediaFacts {
     bool has_setup = false;
     std::vector<Candidate> candidates;  // at most kMaxCandidates
     bool end_of_candidates = false;
-    bool trickle = false;   // ice-options
-    bool ice_lite = false;  // of the session
+    bool trickle = false;   // from ice-options
+    bool ice_lite = false;  // at session level
 
     static constexpr size_t kMaxSsrcs = 16;
     static constexpr size_t kMaxCandidates = 32;
@@ -108,7 +108,7 @@ struct MediaFacts {
     const PayloadType* rtx_of(uint8_t number) const;
 };
 
-// What the session's own lines say for all of its sections: read once, however many these are.
+// The attributes at session level that apply to all sections: read once, however many sections there are.
 base::Result<MediaFacts> read_session(const Section& session);
 base::Result<MediaFacts> read_media(const MediaSection& media, MediaFacts inherited = {});
 

@@ -1,9 +1,9 @@
 #pragma once
-// Offer and answer (RFC 3264, RFC 8829 as the answerer, RFC 8843) for a peer that is ice-lite, sends or receives one
-// audio and one video at most, and wants everything in one BUNDLE with rtcp-mux. m= lines may come in any order, as
-// many as they like: of each kind the first that fits is taken, the others stay in the answer with port 0. The
-// offerer's side is offer.h. What is answered and what was agreed come from the same pass, so that they cannot differ.
-// Not here: simulcast (the answer has none, so one layer is sent), data channels, media without DTLS.
+// Offer and answer (RFC 3264, RFC 8829 as the answerer, RFC 8843) for an endpoint that is ice-lite, sends or receives
+// at most one audio and one video, and requires one BUNDLE with rtcp-mux. An offer may have any number of m= lines in
+// any order: of each kind the first suitable one is accepted, the others are in the answer with port 0. The offerer's
+// side is offer.h. The answer and the negotiated result come from the same pass, so that they cannot differ. Not
+// supported: simulcast (the answer has none, so the peer sends one layer), data channels, media without DTLS.
 
 #include <cstdint>
 #include <optional>
@@ -15,14 +15,14 @@
 
 namespace sdp {
 
-// A codec that we could send or take. fmtp: what the format must be like, see format.h's fitness(); empty: as usual.
+// A codec that we can send or receive. fmtp: the wanted format, see format.h's fitness(); empty: the usual one.
 struct CodecWish {
     media::Codec codec = media::Codec::kNone;
     std::string fmtp;
-    std::string sprop{};  // of what we send: its parameter sets, for the answer (sprop.h)
+    std::string sprop{};  // for sending: the parameter sets, for the answer (sprop.h)
 };
 
-// What we send: one per kind at most.
+// A track that we send: at most one per kind.
 struct LocalTrack {
     media::Kind kind = media::Kind::kVideo;
     uint32_t ssrc = 0;
@@ -30,22 +30,22 @@ struct LocalTrack {
 };
 
 struct LocalOptions {
-    // The media's share.
-    bool send = false;                  // else we receive
-    std::vector<CodecWish> codecs;      // of both kinds, the most preferred first
+    // Media.
+    bool send = false;                  // false: we receive
+    std::vector<CodecWish> codecs;      // of both kinds, in order of preference
     std::vector<Extension> extensions;  // that we write or read
-    Feedback feedback;                  // that we serve
+    Feedback feedback;                  // that we support
     bool rtx = true;
-    std::vector<LocalTrack> tracks;      // of a sender
-    bool start_at_offered_rate = false;  // of a receiver: the sender is to begin with the rate of its b= line
+    std::vector<LocalTrack> tracks;      // for sending
+    bool start_at_offered_rate = false;  // for receiving: the sender shall start at the rate of its b= line
     std::string cname = "srs";
-    std::string stream_id = "srs";  // of msid; what no identifier there may have is replaced
+    std::string stream_id = "srs";  // in msid; characters not allowed there are replaced
 
-    // The transport's share.
-    uint64_t session_id = 0;  // of o=; random
+    // Transport.
+    uint64_t session_id = 0;  // for o=; random
     IceCredentials ice;
     Fingerprint fingerprint;
-    Setup setup = Setup::kPassive;      // where the offer leaves the choice; of an offer: what it says
+    Setup setup = Setup::kPassive;      // where the offer leaves the choice; in an offer: the value to write
     std::vector<Candidate> candidates;  // all of them; the answer ends with end-of-candidates
 };
 
@@ -54,8 +54,8 @@ struct NegotiatedMedia {
     std::string mid;
     media::Kind kind = media::Kind::kData;
     bool rejected = true;
-    std::string why;  // of a rejected one
-    // From here on: of one that is not rejected.
+    std::string why;  // reason of a rejection
+    // The rest is valid only when not rejected.
     Direction direction = Direction::kInactive;  // ours
     media::Codec codec = media::Codec::kNone;
     uint8_t payload_type = 0;
@@ -63,13 +63,13 @@ struct NegotiatedMedia {
     uint32_t clock_rate = 0;
     uint8_t channels = 1;
     std::string fmtp;
-    std::string sprop;  // the peer's, where we receive
+    std::string sprop;  // the peer's, when we receive
     ExtensionIds extensions{};
     Feedback feedback;
-    std::vector<SsrcFacts> ssrcs;  // the peer's, as far as it tells them
+    std::vector<SsrcFacts> ssrcs;  // the peer's, as far as it announces them
     std::string msid;              // the peer's
-    uint32_t kbps = 0;             // of the peer's b= line; 0: it has none
-    uint32_t start_kbps = 0;       // told in the answer; 0: nothing is
+    uint32_t kbps = 0;             // from the peer's b= line; 0: absent
+    uint32_t start_kbps = 0;       // start rate in the answer; 0: none
 
     uint8_t extension_id(Extension extension) const { return extensions[static_cast<size_t>(extension)]; }
 };
@@ -83,7 +83,7 @@ struct Negotiated {
     bool remote_trickles = false;
     bool remote_is_lite = false;
 
-    // The accepted one; null: there is none.
+    // The accepted media of that kind; null: none.
     const NegotiatedMedia* find(media::Kind kind) const;
 };
 
@@ -92,19 +92,20 @@ struct Answered {
     Negotiated negotiated;
 };
 
-// kProtocol: the offer is wrong, or there is nothing in common; the text is for the peer. kLimit: too much of it.
+// kProtocol: the offer is invalid, or has nothing in common with `local`; the text is for the peer. kLimit: the offer
+// exceeds a limit.
 base::Result<Answered> answer(const SessionDescription& offer, const LocalOptions& local);
 
 // Internal to this folder: used by offer.cpp too.
 namespace detail {
 struct Bundle {
-    std::vector<std::string> mids;  // empty: there is no group
+    std::vector<std::string> mids;  // empty: no group
 };
 base::Result<std::vector<MediaFacts>> read_all(const SessionDescription& description);
 base::Result<Bundle> read_bundle(const SessionDescription& description, const std::vector<MediaFacts>& facts);
 std::optional<media::Kind> kind_of(std::string_view name);
 bool is_secure_rtp(std::string_view protocol);
-// What is common to offers and answers of a section that is not rejected.
+// The common parts of offers and answers for a section that is not rejected.
 void write_transport(MediaSection& section, const LocalOptions& local, Setup setup);
 void write_format(MediaSection& section, const NegotiatedMedia& media);
 void write_sender(MediaSection& section, const LocalOptions& local, media::Kind kind);

@@ -1,7 +1,7 @@
 #pragma once
-// The offerer's side, as small as a test client or a load generator needs it: an offer of at most one audio and one
-// video in one BUNDLE, and what an answer to it agreed. Of the same options as an answer: codecs are offered in their
-// order, setup as it says.
+// The offerer's side, reduced to what a test client or a load generator needs: makes an offer of at most one audio and
+// one video in one BUNDLE, and reads the result from the answer. The options are those of an answer: codecs are offered
+// in their order, setup as given.
 
 #include <cstdint>
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace sdp {
 
-// Payload types from 96 on, RTX right behind its codec, G.711 at its own. mids "0" and "1": audio, then video.
+// Payload types start at 96, RTX follows its codec, G.711 has its static type. mids "0" and "1": audio, then video.
 SessionDescription make_offer(const LocalOptions& local);
 
-// What was agreed, as the offerer sees it: remote_ice and so on are the answerer's; ssrcs and msid are those it sends.
-// kProtocol: the answer does not fit the offer, or takes nothing of it.
+// The negotiated result from the offerer's point of view: remote_ice and the other remote fields are the answerer's;
+// ssrcs and msid are those it sends. kProtocol: the answer does not match the offer, or accepts nothing of it.
 base::Result<Negotiated> read_answer(const SessionDescription& offer, const SessionDescription& answer);
 
 }  // namespace sdp

@@ -1,7 +1,7 @@
 #pragma once
-// The parameter sets that a sender may put into its fmtp, and there alone: sprop-parameter-sets of H.264 (RFC
-// 6184, 8.1), sprop-vps, sprop-sps and sprop-pps of HEVC (RFC 7798, 7.1). Base64 as RFC 4648 has it, without spaces.
-// Whether they are parameter sets is for who uses them.
+// The parameter sets that a sender may put into its fmtp, and possibly nowhere else: sprop-parameter-sets of H.264 (RFC
+// 6184, 8.1), sprop-vps, sprop-sps and sprop-pps of HEVC (RFC 7798, 7.1). Base64 of RFC 4648, without spaces. The
+// caller checks whether they are valid parameter sets.
 
 #include <cstdint>
 #include <string>
@@ -12,14 +12,12 @@
 
 namespace sdp {
 
-// NAL units, in the order in which they stand there; empty where one is no base64, or where there are more than
-// kMaxParameterSets.
+// The NAL units in their order; empty where one is not valid base64, or where there are more than kMaxParameterSets.
 inline constexpr size_t kMaxParameterSets = 16;
 std::vector<std::vector<uint8_t>> parameter_sets(media::Codec codec, std::string_view fmtp);
-// The parameters themselves, "sprop-parameter-sets=Z0IA,aM4=", for another description; empty where parameter_sets()
-// is.
+// The parameters as text, "sprop-parameter-sets=Z0IA,aM4=", for another description; empty where parameter_sets() is.
 std::string sprop_of(media::Codec codec, std::string_view fmtp);
-// An answer does not repeat them.
+// The fmtp without these parameters: an answer does not repeat them.
 std::string without_sprop(std::string_view fmtp);
 
 }  // namespace sdp

@@ -1,5 +1,5 @@
 #pragma once
-// Words and numbers of SDP's values.
+// Words and numbers in SDP values.
 
 #include <charconv>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace sdp {
 
-// Takes the next word, up to `separator`, off the front; empty at the end.
+// Removes the next word, up to `separator`, from the front and returns it; empty at the end.
 inline std::string_view take_word(std::string_view& rest, char separator = ' ') {
     while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
     size_t end = rest.find(separator);

@@ -1,7 +1,6 @@
 #pragma once
-// AES-128 by OpenSSL's EVP, as SRTP uses it: counter mode (RFC 3711, 4.1.1) and GCM (RFC 7714). A context is either
-// kept by its owner, about 1 kB of OpenSSL's, or one of the process is given the key anew each time. Not for several
-// threads.
+// AES-128 by OpenSSL's EVP, as SRTP uses it: counter mode (RFC 3711, 4.1.1) and GCM (RFC 7714). Either the owner keeps
+// a context, which takes about 1 kB in OpenSSL, or a process-wide context is keyed again each time. Not thread-safe.
 
 #include <cstdint>
 #include <memory>
@@ -27,22 +26,22 @@ class Cipher {
     Cipher(Profile profile, Key key);
     explicit operator bool() const { return context_ != nullptr; }
 
-    // The process's own one, keyed anew: good until the next call.
+    // The process-wide context with this key: valid until the next call.
     static Cipher& shared(Profile profile, Key key);
 
-    // Counter mode: encrypts or decrypts both parts, one behind the other. `out` may be the very place of a single
-    // part.
+    // Counter mode: encrypts or decrypts the concatenation of both parts. `out` may be the address of the input when
+    // there is only one part.
     void crypt(const uint8_t (&iv)[kCtrIvSize], std::span<const uint8_t> first, std::span<const uint8_t> second,
                uint8_t* out);
-    // GCM: ciphertext of both parts and kGcmTagSize bytes of tag.
+    // GCM: writes the ciphertext of both parts and a tag of kGcmTagSize bytes.
     void seal(const uint8_t (&iv)[kGcmIvSize], std::span<const uint8_t> aad, std::span<const uint8_t> more_aad,
               std::span<const uint8_t> first, std::span<const uint8_t> second, uint8_t* out);
-    // The same step by step, for one whose parts come one after the other: begin(), GCM's AAD, text (once), tag.
+    // The same in steps, for input in several parts: begin(), GCM's AAD, text (once), tag.
     void begin(std::span<const uint8_t> iv, Use use);
     void update_aad(std::span<const uint8_t> aad);
     void update(std::span<const uint8_t> text, uint8_t* out);
     void finish_seal(std::span<uint8_t> tag);
-    // False when the tag is wrong, and the bytes are worth nothing then.
+    // False when the tag is wrong; the output must not be used then.
     bool finish_open(std::span<const uint8_t> tag);
 
   private:

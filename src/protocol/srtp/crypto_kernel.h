@@ -1,15 +1,15 @@
 #pragma once
-// libsrtp2, made ready: its crypto kernel with AES and HMAC of OpenSSL's (cipher.h, hmac_sha1.h) in place of those that
-// it was built with. Debian builds it with NSS, which costs 18 to 30 kB a session, and whose tables make each packet
-// and each end dearer the more sessions there are (doc/decisions/007). The library tests what it is given by its own
-// vectors before it takes it.
+// Initializes libsrtp2: replaces the AES and HMAC of its crypto kernel by those of OpenSSL (cipher.h, hmac_sha1.h).
+// Debian builds the library with NSS, which takes 18 to 30 kB a session, and whose tables make each packet and each end
+// of a session more expensive the more sessions there are (doc/decisions/007). The library checks the replacements with
+// its own test vectors before it accepts them.
 
 namespace srtp {
 
-// Once for the process; the first call takes some 20 ms of self-tests, all others nothing. An error stays.
+// Once per process; the first call takes about 20 ms of self-tests, all others no time. An error is permanent.
 bool start_crypto_kernel();
 
-// The second step of it, for tests that have the library begin anew: replaces its ciphers.
+// The second step of start_crypto_kernel(), for tests that initialize the library again: replaces its ciphers.
 bool replace_ciphers();
 
 }  // namespace srtp

@@ -1,7 +1,7 @@
 #pragma once
-// HMAC-SHA1 (RFC 2104, FIPS 180-4) with a key of at most 64 bytes, kept as the two states of SHA-1 behind the padded
-// key: 40 bytes instead of the 1.2 kB of OpenSSL's HMAC context, and two blocks less to hash per packet than a fresh
-// one.
+// HMAC-SHA1 (RFC 2104, FIPS 180-4) with a key of at most 64 bytes. It stores the two SHA-1 states after the padded key:
+// 40 bytes instead of the 1.2 kB of OpenSSL's HMAC context, and two blocks less to hash per packet than with a fresh
+// context.
 
 #include <openssl/sha.h>
 
@@ -16,10 +16,10 @@ inline constexpr size_t kSha1Size = 20;
 
 class HmacSha1 {
   public:
-    HmacSha1() = default;  // no key: not to be used
+    HmacSha1() = default;  // no key: must not be used
     explicit HmacSha1(std::span<const uint8_t> key);
 
-    // Of bytes that come in parts.
+    // The HMAC of data in several parts.
     class Running {
       public:
         void start(const HmacSha1& key);

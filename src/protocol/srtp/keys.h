@@ -1,6 +1,6 @@
 #pragma once
-// What a DTLS handshake hands to SRTP: the protection profile and both directions' master keys and salts (RFC 5764,
-// 4.1.2 and 4.2; the AEAD profile is RFC 7714, 14.2). No key derivation here: that is srtp/key_derivation.h.
+// The keying material that a DTLS handshake gives to SRTP: the protection profile and both directions' master keys and
+// salts (RFC 5764, 4.1.2 and 4.2; the AEAD profile is RFC 7714, 14.2). Key derivation is in srtp/session_keys.h.
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace srtp {
 
-// In the order in which we prefer them.
+// In order of preference.
 enum class Profile : uint8_t { kAeadAes128Gcm, kAes128CmSha1_80 };
 
 inline constexpr size_t kMasterKeySize = 16;
@@ -21,8 +21,8 @@ inline constexpr size_t kMaxSaltSize = 14;
 struct ProfileInfo {
     uint16_t dtls_id;            // in the use_srtp extension
     size_t salt_size;            // of the master salt
-    size_t tag_size;             // that a packet grows by; RTCP by four bytes more
-    std::string_view dtls_name;  // as OpenSSL spells it
+    size_t tag_size;             // bytes added to a packet; RTCP packets get four more
+    std::string_view dtls_name;  // OpenSSL's name
 };
 
 constexpr ProfileInfo profile_info(Profile profile) {
@@ -39,7 +39,7 @@ constexpr std::optional<Profile> profile_of_dtls(uint16_t dtls_id) {
 
 struct MasterKey {
     std::array<uint8_t, kMasterKeySize> key{};
-    std::array<uint8_t, kMaxSaltSize> salt{};  // the first profile_info().salt_size bytes; zeros behind them
+    std::array<uint8_t, kMaxSaltSize> salt{};  // the first profile_info().salt_size bytes; the rest is zero
 };
 
 // local protects what we send, remote opens what the peer sends.
@@ -48,11 +48,11 @@ struct KeyPair {
     MasterKey local, remote;
 };
 
-// How many bytes the exporter is asked for, label "EXTRACTOR-dtls_srtp", no context.
+// The number of bytes to export from DTLS, label "EXTRACTOR-dtls_srtp", no context.
 constexpr size_t key_block_size(Profile profile) { return 2 * (kMasterKeySize + profile_info(profile).salt_size); }
 
-// The exporter's bytes are client key, server key, client salt, server salt. Nothing when there are not as many as
-// key_block_size() says.
+// The exported bytes are client key, server key, client salt, server salt. Nothing when their number is not
+// key_block_size().
 inline std::optional<KeyPair> split_key_block(Profile profile, std::span<const uint8_t> block, bool we_are_client) {
     if (block.size() != key_block_size(profile)) return std::nullopt;
     size_t salt_size = profile_info(profile).salt_size;

@@ -1,6 +1,6 @@
 #pragma once
-// What sender and receiver agree on: how a packet's initialisation vector is made of the salt, its SSRC and its index,
-// for counter mode (RFC 3711, 4.1.1) and GCM (RFC 7714, 8.1 and 9.1), and what stands behind an SRTCP packet.
+// The format that sender and receiver share: how a packet's initialization vector is built from the salt, the SSRC and
+// the index, for counter mode (RFC 3711, 4.1.1) and GCM (RFC 7714, 8.1 and 9.1), and the trailer of an SRTCP packet.
 
 #include <algorithm>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace srtp {
 
-inline constexpr size_t kRtcpHeaderSize = 8;  // stays as it is, the first packet's SSRC is in it
+inline constexpr size_t kRtcpHeaderSize = 8;  // not encrypted; contains the first packet's SSRC
 inline constexpr size_t kRtcpIndexSize = 4;   // E flag and index
 inline constexpr size_t kCmTagSize = 10;
 inline constexpr uint32_t kEncryptedFlag = 0x80000000;

@@ -1,7 +1,8 @@
 #pragma once
-// SRTP and SRTCP as it is received (RFC 3711, 3.3 and 3.4; RFC 7714), opened in place by libsrtp2: rollover counters,
-// replay windows, key derivation and the order of the checks are the library's. Here are a bound of its SSRCs, and what
-// it would let pass: without MKI; SRTCP that is not encrypted is refused, as WebRTC has none (RFC 8827, 6.5).
+// The receiving side of SRTP and SRTCP (RFC 3711, 3.3 and 3.4; RFC 7714), decrypted in place by libsrtp2: rollover
+// counters, replay windows, key derivation and the order of the checks are the library's. Added here: a limit on the
+// number of SSRCs, and the refusal of unencrypted SRTCP, which the library accepts and WebRTC does not have (RFC 8827,
+// 6.5). No MKI.
 
 #include <cstdint>
 #include <expected>
@@ -15,35 +16,35 @@ struct srtp_ctx_t_;
 
 namespace srtp {
 
-// Why a packet was not opened. No base::Error: under attack this is a hot path.
+// Why a packet was dropped. Not a base::Error: under attack this is a hot path.
 enum class Drop : uint8_t {
-    kMalformed,     // too short, or no RTP or RTCP
+    kMalformed,     // too short, or neither RTP nor RTCP
     kReplayed,      // seen before
-    kTooOld,        // behind the replay window
-    kNotAuthentic,  // its tag is wrong
-    kTooManySsrcs,  // of one SSRC more than we follow
+    kTooOld,        // older than the replay window
+    kNotAuthentic,  // wrong authentication tag
+    kTooManySsrcs,  // more than kMaxSsrcs SSRCs
     kNotEncrypted,  // SRTCP without its E flag
-    kFailed,        // the library could not: no memory
+    kFailed,        // the library failed: no memory
 };
 inline constexpr size_t kDropReasons = 7;
 const char* drop_name(Drop drop);
 
 class Receiver {
   public:
-    // A packet that comes again without RTX is older than the newest by a round trip: at 2,000 packets a second, half a
-    // second. The window of SRTCP is the library's: 128.
+    // A packet retransmitted without RTX is older than the newest one by a round trip: at 2,000 packets a second the
+    // window covers half a second. The window of SRTCP is the library's: 128.
     static constexpr size_t kRtpWindow = 1024;
-    // Simulcast of three layers with RTX, audio, and what was replaced over time. There is no forgetting: a forgotten
-    // SSRC's packets could be played again.
+    // Enough for simulcast of three layers with RTX, audio, and SSRCs replaced over time. None is ever removed: packets
+    // of a removed SSRC could be replayed.
     static constexpr size_t kMaxSsrcs = 32;
 
-    // The library's session, some 3 kB, is made with the first packet.
+    // The library's session, about 3 kB, is created with the first packet.
     Receiver(Profile profile, const MasterKey& key) : profile_(profile), key_(key) {}
 
-    // In place. What was dropped is worth nothing afterwards. The size of the plaintext packet, which begins where the
-    // packet does.
+    // Decrypts in place. Returns the size of the plaintext packet, which begins where the packet does. The bytes of a
+    // dropped packet must not be used.
     std::expected<size_t, Drop> unprotect_rtp(std::span<uint8_t> packet);
-    // The compound's size.
+    // Returns the size of the compound packet.
     std::expected<size_t, Drop> unprotect_rtcp(std::span<uint8_t> packet);
 
     uint64_t dropped(Drop reason) const { return drops_[static_cast<size_t>(reason)]; }
@@ -61,9 +62,9 @@ class Receiver {
     }
 
     Profile profile_;
-    MasterKey key_;  // zeros once the session has it
+    MasterKey key_;  // zeros once the session has been created
     std::unique_ptr<srtp_ctx_t_, Free> session_;
-    std::vector<uint32_t> ssrcs_;  // those that the session follows, by SRTP or SRTCP
+    std::vector<uint32_t> ssrcs_;  // those that the session tracks, by SRTP or SRTCP
     uint32_t drops_[kDropReasons] = {};
 };
 

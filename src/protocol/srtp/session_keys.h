@@ -1,7 +1,6 @@
 #pragma once
-// From a master key and salt to the keys that packets are protected with (RFC 3711, 4.3; the same for AES-GCM, RFC
-// 7714, 11, with the salt of 96 bits padded to 112). Keys are derived once: the key derivation rate is 0, as DTLS-SRTP
-// has it.
+// Derives the keys that protect packets from a master key and salt (RFC 3711, 4.3; the same for AES-GCM, RFC 7714, 11,
+// with the salt of 96 bits padded to 112). Keys are derived once: the key derivation rate is 0, as in DTLS-SRTP.
 
 #include <array>
 #include <cstdint>
@@ -12,18 +11,18 @@
 
 namespace srtp {
 
-// Keys of one direction and one of RTP and RTCP.
+// The keys of one direction for either RTP or RTCP.
 struct SessionKeys {
     std::array<uint8_t, kMasterKeySize> key{};
-    std::array<uint8_t, kMaxSaltSize> salt{};  // behind the profile's salt_size: zeros
-    HmacSha1 authentication;                   // of AES-CM alone
+    std::array<uint8_t, kMaxSaltSize> salt{};  // zero after the profile's salt_size
+    HmacSha1 authentication;                   // for AES-CM only
 };
 
 enum class Traffic : uint8_t { kRtp, kRtcp };
 
 SessionKeys derive_keys(Profile profile, const MasterKey& master, Traffic traffic);
 
-// `size` bytes of the key derivation of RFC 3711, 4.3.3, for a label. For the vectors of its appendix B.3.
+// `size` bytes of the key derivation of RFC 3711, 4.3.3, for a label. Public for the test vectors of its appendix B.3.
 void derive(const MasterKey& master, uint8_t label, std::span<uint8_t> out);
 
 }  // namespace srtp

@@ -22,12 +22,12 @@ inline MasterKey master_key(std::string_view key, std::string_view salt) {
     return master;
 }
 
-// That of RFC 3711, B.3. GCM takes twelve bytes of the salt.
+// The key of RFC 3711, B.3. GCM uses twelve bytes of the salt.
 inline MasterKey example_key() {
     return master_key("e1f97a0d3e018be0d64fa32c06de4139", "0ec675ad498afeebb6960b3aabe6");
 }
 
-// header and payload of `size` bytes that count up.
+// A header and a payload of `size` bytes with a counting pattern.
 inline Bytes rtp_packet(uint32_t ssrc, uint16_t sequence, size_t size) {
     Bytes out(rtp::kFixedHeaderSize);
     rtp::write_header(out.data(), {false, 96, sequence, 3000u * sequence, ssrc});
@@ -35,7 +35,7 @@ inline Bytes rtp_packet(uint32_t ssrc, uint16_t sequence, size_t size) {
     return out;
 }
 
-// An empty receiver report, and application data of `words` behind it.
+// An empty receiver report, followed by application data of `words` words.
 inline Bytes rtcp_packet(uint32_t ssrc, size_t words) {
     Bytes out = {0x80, 201, 0, 1, 0, 0, 0, 0};
     base::put_u32(&out[4], ssrc);

@@ -1,6 +1,6 @@
 #pragma once
-// A transport address as STUN and ICE see it: IP (IPv4 as mapped into IPv6) and port, 18 bytes. A value that can be
-// compared and hashed; no sockets.
+// A transport address for STUN and ICE: IP (IPv4 as mapped into IPv6) and port, 18 bytes. A value that can be compared
+// and hashed; no sockets.
 
 #include <fmt/format.h>
 
@@ -30,7 +30,7 @@ struct Address {
 
 template <>
 struct std::hash<stun::Address> {
-    // Peers choose their ports and many IPv6 addresses: whoever keys a large table by this bounds it per peer.
+    // Peers choose their ports and many IPv6 addresses: a large table keyed by this must limit its entries per peer.
     size_t operator()(const stun::Address& address) const {
         uint64_t a, b;
         std::memcpy(&a, address.ip.bytes.data(), 8);

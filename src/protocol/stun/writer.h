@@ -1,6 +1,6 @@
 #pragma once
-// Writes STUN messages (RFC 8489) into memory that the caller has: attributes in the order of the calls, then
-// finish(), which puts MESSAGE-INTEGRITY and FINGERPRINT behind them. What does not fit makes finish() return 0.
+// Writes STUN messages (RFC 8489) into memory of the caller: attributes in the order of the calls, then finish(), which
+// appends MESSAGE-INTEGRITY and FINGERPRINT. When something does not fit, finish() returns 0.
 
 #include <cstdint>
 #include <span>
@@ -34,7 +34,7 @@ class Writer {
         return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
     }
     void integer(Attribute type, uint64_t value, size_t size);
-    // Room for the value of an attribute; null when there is none.
+    // Reserves room for the value of an attribute; null when there is none.
     uint8_t* begin(Attribute type, size_t size);
     void set_length(size_t end) {
         out_[2] = static_cast<uint8_t>((end - kHeaderSize) >> 8), out_[3] = static_cast<uint8_t>(end - kHeaderSize);

@@ -1,7 +1,7 @@
 #pragma once
-// Conformance: looks at the segments of one stream as ISO/IEC 13818-1 and RFC 8216 want them: whole packets, tables
-// first, then a keyframe; continuity counters unbroken over all segments, times that go on, a clock at least each 100
-// ms that is never later than what it is for. It says what is wrong, in words. For tests, built on the demuxer.
+// Conformance: checks the segments of one stream against ISO/IEC 13818-1 and RFC 8216: whole packets; tables first,
+// then a keyframe; continuity counters without gaps across segments; increasing times; a PCR at least every 100 ms that
+// is never later than the timestamps it precedes. It reports problems as text. For tests, based on the demuxer.
 
 #include <map>
 #include <optional>
@@ -16,7 +16,7 @@ namespace ts::testing {
 struct ConformanceOptions {
     bool keyframe_first = true;  // of each segment, where there is video
     int64_t most_clock_gap_ms = 100;
-    int64_t most_gap_ms = 1'000;  // between the times of one track
+    int64_t most_gap_ms = 1'000;  // between the timestamps of one track
 };
 
 class Conformance final : public DemuxerSink {
@@ -27,7 +27,7 @@ class Conformance final : public DemuxerSink {
     const std::vector<std::string>& problems() const { return problems_; }
     std::string text() const;
     const DemuxerCounters& counters() const { return demuxer_.counters(); }
-    // What was seen in all, so that a test can tell that there was something to look at.
+    // Totals of what was checked, so that a test can verify that there was any input.
     size_t clocks = 0, pictures = 0, sounds = 0, programs = 0;
 
   private:

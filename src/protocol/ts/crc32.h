@@ -1,6 +1,6 @@
 #pragma once
-// The CRC of sections (ISO/IEC 13818-1, annex A): polynomial 0x04c11db7, from all ones, no reflection. Over a section
-// with its CRC it is 0.
+// The CRC of sections (ISO/IEC 13818-1, annex A): polynomial 0x04c11db7, initial value all ones, no reflection. The CRC
+// over a section including its CRC field is 0.
 
 #include <cstdint>
 #include <span>

@@ -1,8 +1,8 @@
 #pragma once
-// Demuxer: the bytes of a transport stream in, as they come; program, clock and PES packets out (ISO/IEC 13818-1, 2.4).
-// It follows the first program of the association table, finds the packets' boundaries again when they were lost,
-// counts what is missing and goes on. Times are unwrapped: they go on over 2^33 ticks. It reads no scrambled packets,
-// and does not look into elementary streams (frame_reader.h does).
+// Demuxer: bytes of a transport stream in, in pieces of any size; program, clock and PES packets out (ISO/IEC 13818-1,
+// 2.4). It follows the first program of the association table, resynchronizes on packet boundaries after errors, counts
+// missing packets and continues. Times are unwrapped beyond 2^33 ticks. Scrambled packets are not read, and elementary
+// streams are not parsed (frame_reader.h does that).
 
 #include <cstdint>
 #include <map>
@@ -19,7 +19,7 @@ namespace ts {
 struct ProgramStream {
     uint16_t pid = 0;
     uint8_t stream_type = 0;
-    media::Codec codec = media::Codec::kNone;  // kNone: one we do not know
+    media::Codec codec = media::Codec::kNone;  // kNone: unknown
     uint8_t opus_channels = 2;
     bool operator==(const ProgramStream&) const = default;
 };
@@ -33,11 +33,11 @@ struct ProgramMap {
 
 struct PesPacket {
     ProgramStream stream;
-    // Ticks of 90 kHz, unwrapped. Without a DTS of its own it is the PTS.
+    // Ticks of 90 kHz, unwrapped. dts equals pts when the packet has no DTS.
     std::optional<int64_t> pts;
     std::optional<int64_t> dts;
     bool random_access = false;
-    bool damaged = false;  // packets are missing in it, or its end
+    bool damaged = false;  // packets are missing inside or at its end
     base::Slice payload;   // the elementary stream's bytes
 };
 
@@ -58,20 +58,20 @@ struct DemuxerCounters {
     uint64_t skipped_bytes = 0;  // between packets
     uint64_t continuity_errors = 0;
     uint64_t duplicates = 0;
-    uint64_t flagged = 0;  // transport error, or scrambled: passed over
+    uint64_t flagged = 0;  // skipped: transport error, or scrambled
     uint64_t bad_tables = 0;
     uint64_t bad_pes = 0;
-    uint64_t too_long = 0;  // PES packets longer than the bound, cut there
+    uint64_t too_long = 0;  // PES packets above the size limit, truncated
 };
 
 class Demuxer {
   public:
     static constexpr size_t kMaxStreams = 32;
-    // of_pes: bytes of one PES packet.
+    // limit_of_pes: bytes of one PES packet.
     explicit Demuxer(DemuxerSink& sink, size_t limit_of_pes = 8 * 1024 * 1024);
 
     void feed(std::span<const uint8_t> bytes);
-    // Hands out the PES packets whose end only the next one would have told. Feeding may go on afterwards.
+    // Delivers the PES packets whose end would only be known from the next one. Feeding may continue afterwards.
     void finish();
 
     const DemuxerCounters& counters() const { return counters_; }
@@ -91,7 +91,7 @@ class Demuxer {
         bool open = false;
         bool random_access = false;
         bool damaged = false;
-        size_t wanted = 0;  // bytes of the whole packet, 0: until the next one
+        size_t wanted = 0;  // size of the whole packet in bytes, 0: until the next one begins
         base::SliceBuilder bytes;
     };
     struct Packet {
@@ -101,7 +101,7 @@ class Demuxer {
         std::span<const uint8_t> payload;
     };
 
-    // For the next packet, or to find one.
+    // The number of bytes needed for the next packet, or to find the packet boundary.
     size_t wanted_bytes() const { return locked_ ? kPacketSize : kPacketSize + 1; }
     size_t take_packets(std::span<const uint8_t> bytes);
     void take_packet(std::span<const uint8_t> bytes);

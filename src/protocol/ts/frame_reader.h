@@ -1,8 +1,8 @@
 #pragma once
-// FrameReader: PES packets (demuxer.h) as the server's frames: access units of H.264 and HEVC length-prefixed, without
-// delimiters, their parameter sets as a sequence header whenever they change; AAC raw, with its AudioSpecificConfig;
-// MP3 and AC-3 frame by frame; Opus without control headers. Times in ms on the transport stream's own clock. Damaged
-// packets are passed over, and what does not look like its codec is counted.
+// FrameReader: converts PES packets (demuxer.h) to the server's frames: access units of H.264 and HEVC,
+// length-prefixed, without delimiters, with their parameter sets as a sequence header whenever they change; AAC raw,
+// with its AudioSpecificConfig; MP3 and AC-3 frame by frame; Opus without control headers. Times are in ms on the
+// transport stream's own clock. Damaged packets are skipped; data that is not valid for its codec is counted.
 
 #include <cstdint>
 #include <functional>
@@ -16,20 +16,20 @@ namespace ts {
 
 class FrameReader {
   public:
-    // Frames come in the order of their PES packets, a sequence header before the frame that it is for.
+    // Called in the order of the PES packets; a sequence header precedes the frames it belongs to.
     using Sink = std::function<void(media::Frame)>;
     explicit FrameReader(Sink sink) : sink_(std::move(sink)) {}
 
     void take(const PesPacket& packet);
 
-    uint64_t damaged() const { return damaged_; }        // PES packets passed over
-    uint64_t unreadable() const { return unreadable_; }  // places in elementary streams
+    uint64_t damaged() const { return damaged_; }        // PES packets skipped
+    uint64_t unreadable() const { return unreadable_; }  // unparsable positions in elementary streams
 
   private:
     struct Track {
-        base::Slice header;                  // the sequence header handed out last
-        std::vector<uint8_t> vps, sps, pps;  // parameter sets seen last
-        std::vector<uint8_t> rest;           // the beginning of an audio frame whose end comes with the next packet
+        base::Slice header;                  // the last sequence header delivered
+        std::vector<uint8_t> vps, sps, pps;  // the last parameter sets seen
+        std::vector<uint8_t> rest;           // start of an audio frame that continues in the next packet
     };
     struct Times {
         int64_t dts = 0, pts = 0;  // ticks

@@ -1,6 +1,6 @@
 #pragma once
-// The transport packet (ISO/IEC 13818-1, 2.4.3): sizes, the PIDs we write, and the fields that are spread over bits:
-// the header, the clock reference and the time stamps. Times here are ticks of 90 kHz, of which 33 bits are written.
+// The transport packet (ISO/IEC 13818-1, 2.4.3): sizes, the PIDs of our streams, and the fields that do not end at byte
+// boundaries: the header, the PCR and the timestamps. Times here are ticks of 90 kHz, of which 33 bits are written.
 
 #include <cstddef>
 #include <cstdint>
@@ -33,14 +33,14 @@ inline uint8_t* put_packet_header(uint8_t* p, uint16_t pid, bool start, bool ada
                                 uint32_t{adaptation} << 5 | uint32_t{payload} << 4 | (cc & 15u));
 }
 
-// Six bytes, the extension of 27 MHz is 0.
+// Six bytes; the 27 MHz extension is 0.
 inline uint8_t* put_pcr(uint8_t* p, uint64_t ticks) {
     ticks &= kTickMask;
     p = base::put_u32(p, static_cast<uint32_t>(ticks >> 1));
     return base::put_u16(p, static_cast<uint32_t>(ticks & 1) << 15 | 0x7e00);
 }
 
-// Five bytes of a PES header. prefix: 2 a PTS alone, 3 a PTS before a DTS, 1 a DTS.
+// Five bytes of a PES header. prefix: 2 for a PTS alone, 3 for a PTS before a DTS, 1 for a DTS.
 inline uint8_t* put_time_stamp(uint8_t* p, uint8_t prefix, uint64_t ticks) {
     ticks &= kTickMask;
     *p++ = static_cast<uint8_t>(prefix << 4 | ticks >> 29 | 1);

@@ -1,7 +1,7 @@
 #pragma once
-// Program: what our program map table says, and the packets of both tables (ISO/IEC 13818-1, 2.4.4; Opus as ETSI TS
-// 101 154 and the "Opus in MPEG-TS" draft describe it; AC-3 as ATSC A/52, annex A). One program, one video and one
-// audio track at most, each table in one packet.
+// Program: the content of our program map table, and the packets of both tables (ISO/IEC 13818-1, 2.4.4; Opus as in
+// ETSI TS 101 154 and the "Opus in MPEG-TS" draft; AC-3 as in ATSC A/52, annex A). One program, at most one video and
+// one audio track, each table in one packet.
 
 #include <cstdint>
 
@@ -10,7 +10,7 @@
 
 namespace ts {
 
-// Of the program map table.
+// Stream types of the program map table.
 enum StreamType : uint8_t {
     kMpeg1Audio = 0x03,
     kMpeg2Audio = 0x04,  // the lower sample rates
@@ -26,7 +26,7 @@ enum StreamType : uint8_t {
 // Table ids.
 inline constexpr uint8_t kPatTable = 0, kPmtTable = 2;
 
-// Descriptor tags; an extension has a tag of its own inside.
+// Descriptor tags; an extension descriptor contains a second tag.
 inline constexpr uint8_t kRegistration = 5, kExtension = 0x7f, kOpusExtension = 0x80, kDvbAc3 = 0x6a, kDvbEac3 = 0x7a;
 
 // Whether we write this codec: H.264, HEVC; AAC, MP3, Opus, AC-3, E-AC-3.
@@ -47,8 +47,8 @@ struct Program {
 
 inline constexpr size_t kTablesSize = 2 * kPacketSize;
 
-// Both tables. version: of the map, 0 to 31; cc: the continuity counter that both PIDs have alike. Writes kTablesSize
-// bytes.
+// Writes both tables. version: of the map, 0 to 31; cc: the continuity counter, the same for both PIDs. Writes
+// kTablesSize bytes.
 uint8_t* put_tables(uint8_t* out, const Program& program, uint8_t version, uint8_t cc);
 
 }  // namespace ts

@@ -1,6 +1,6 @@
 #pragma once
-// Reads the two tables' sections (ISO/IEC 13818-1, 2.4.4.3 and 2.4.4.8), whose CRC was checked: which PID has the map
-// of the first program, and what the map says.
+// Reads the sections of the two tables (ISO/IEC 13818-1, 2.4.4.3 and 2.4.4.8), whose CRC was checked: the PID of the
+// first program's map, and the map.
 
 #include <optional>
 #include <span>
@@ -9,9 +9,9 @@
 
 namespace ts {
 
-// Nothing when the section is broken, names no program, or is not in force yet.
+// The PID of the map. Nothing when the section is malformed, contains no program, or is not yet applicable.
 std::optional<uint16_t> read_association(std::span<const uint8_t> section);
-// At most `most` streams of it.
+// At most `most` of its streams.
 std::optional<ProgramMap> read_program_map(std::span<const uint8_t> section, size_t most);
 
 }  // namespace ts

@@ -1,12 +1,12 @@
 #pragma once
-// SegmentMuxer: frames into the segments of HLS (RFC 8216, 3.2), through a sink of the caller's. Audio frames are put
-// together into bigger PES packets. Counters and clock go on over segments. It does not choose where a segment ends:
+// SegmentMuxer: writes frames into the segments of HLS (RFC 8216, 3.2), through a sink of the caller. Audio frames are
+// combined into larger PES packets. Counters and clock continue over segments. It does not choose where a segment ends:
 //
 //     muxer.begin_segment();                // the tables come before the next frame
 //     muxer.write(frame, sink); ...         // sequence headers too
 //     muxer.flush(sink);                    // before the segment's file is closed
 //
-// What flush() was not called for goes into the next segment.
+// Audio that was not flushed goes into the next segment.
 
 #include <cstdint>
 #include <span>
@@ -18,7 +18,7 @@ namespace ts {
 
 class PacketSink {
   public:
-    // A whole number of packets, valid during the call only. Must not yield, nor use the muxer.
+    // A whole number of packets, valid during the call only. The sink must not yield and must not use the muxer.
     virtual void write(std::span<const uint8_t> packets) = 0;
 
   protected:
@@ -26,8 +26,8 @@ class PacketSink {
 };
 
 struct SegmentMuxerOptions {
-    // Audio frames wait for others at most so long, in stream time, before they are written, ms; 0: each frame is a PES
-    // packet of its own. Without video at most 90 are used, for the clock is in the audio's packets then.
+    // The longest time, in stream time, that audio frames are held back to be combined, ms; 0: each frame is a PES
+    // packet of its own. Without video at most 90 are used, because the PCR is in the audio packets then.
     int64_t audio_pes_ms = 200;
     int64_t delay_ms = 700;
 };
@@ -37,16 +37,16 @@ class SegmentMuxer {
     explicit SegmentMuxer(SegmentMuxerOptions options = {});
 
     void begin_segment() { muxer_.want_tables(); }
-    // All the tracks there are from now on, behind a discontinuity; what is not named is no longer part of the program.
-    // Audio that waits is forgotten.
+    // Sets all tracks after a discontinuity; a track that is not given is no longer part of the program. Audio held
+    // back is discarded.
     void set_headers(const Headers& headers) {
         waiting_.clear();
         muxer_.set_headers(headers);
     }
-    // In the order of publishing. A sequence header, or a frame that is not carried, writes nothing; an error says that
-    // the sequence header cannot be read, and its track is left out.
+    // Call it in the order of publishing. A sequence header, or a frame of an unsupported codec, writes nothing; an
+    // error means that the sequence header is invalid, and its track is left out.
     base::Result<void> write(const media::Frame& frame, PacketSink& sink);
-    // Writes the audio that waits.
+    // Writes the audio held back.
     void flush(PacketSink& sink);
     Program program() const { return muxer_.program(); }
 
@@ -58,7 +58,7 @@ class SegmentMuxer {
     SegmentMuxerOptions options_;
     Muxer muxer_;
     std::vector<uint8_t> waiting_;  // audio frames with their headers
-    int64_t waiting_dts_ = 0;       // the first one's
+    int64_t waiting_dts_ = 0;       // of the first frame held back
 };
 
 }  // namespace ts

@@ -42,7 +42,7 @@ inline const std::vector<uint8_t>& pps() {
 inline media::Frame avc_header() { return header(media::Codec::kH264, media::make_avc_config(sps(), pps()).value()); }
 inline media::Frame aac_header() { return header(media::Codec::kAac, media::make_aac_config(2, 44100, 2)); }
 
-// One NAL unit of that many bytes behind its length, filled so that no start code comes about.
+// One length-prefixed NAL unit of that many bytes, filled without start codes.
 inline media::Frame picture(int64_t dts, bool keyframe, size_t unit_bytes, int32_t cts = 0) {
     std::vector<uint8_t> payload(unit_bytes + 4);
     base::put_u32(payload.data(), static_cast<uint32_t>(unit_bytes));
@@ -60,7 +60,7 @@ inline media::Frame sound(int64_t dts, size_t bytes, media::Codec codec = media:
     return frame(codec, base::Slice::copy(payload), dts);
 }
 
-// Keeps the packets that it is given, which must be whole.
+// Stores the packets it receives; checks that they are whole.
 struct PacketCollector final : PacketSink {
     std::vector<uint8_t> bytes;
     void write(std::span<const uint8_t> packets) override {

@@ -1,7 +1,7 @@
 #pragma once
-// ClientFrames: what a server receives (RFC 6455, sections 5.2 to 5.5, 7 and 8.1): masked frames, put together into
-// messages. It is made for peers that send little: pings, closes, small messages. What an error says is the close code
-// to answer with. It keeps no more than one message, bounded; between messages it holds no memory of its own.
+// ClientFrames: what a server receives (RFC 6455, sections 5.2 to 5.5, 7 and 8.1): masked frames, assembled into
+// messages. It is designed for peers that send little: pings, closes, small messages. An error gives the close code to
+// answer with. It keeps at most one message, of limited size; between messages it holds no memory of its own.
 
 #include <cstdint>
 #include <optional>
@@ -24,10 +24,10 @@ class ClientFrames {
     // message_limit: bytes of one message, all its fragments together.
     explicit ClientFrames(uint32_t message_limit = 4096) : message_limit_(message_limit) {}
 
-    // Consumes bytes up to the end of the next message and sets used; nullopt: more are needed, or it failed. After an
-    // error or a close it consumes everything and hands out nothing.
+    // Consumes bytes up to the end of the next message and sets used; nullopt: more bytes are needed, or it failed.
+    // After an error or a close it consumes everything and returns no messages.
     std::optional<Message> feed(std::span<const uint8_t> bytes, size_t& used);
-    // Not 0: the peer broke the protocol; close with this code.
+    // Not 0: the peer violated the protocol; close with this code.
     uint16_t error_code() const { return error_code_; }
     std::string_view error_text() const { return error_text_; }
 
@@ -47,7 +47,7 @@ class ClientFrames {
     bool over_ = false;
     bool final_ = false;
     Opcode opcode_ = Opcode::kContinuation;          // of this frame
-    Opcode message_opcode_ = Opcode::kContinuation;  // of the message under way; kContinuation: none is
+    Opcode message_opcode_ = Opcode::kContinuation;  // of the message in progress; kContinuation: none
     uint16_t error_code_ = 0;
     uint32_t payload_left_ = 0;
     uint32_t payload_taken_ = 0;

@@ -28,7 +28,7 @@ inline constexpr size_t kMaxFrameHeader = 10;
 
 // The size of the header before n bytes of payload.
 constexpr size_t frame_header_size(uint64_t n) { return n < 126 ? 2 : n <= 0xffff ? 4 : 10; }
-// Writes it to out, which has kMaxFrameHeader bytes; returns its size. Hot path.
+// Writes the header to out, which has kMaxFrameHeader bytes; returns its size. Hot path.
 inline size_t frame_header(uint8_t* out, uint64_t n, Opcode opcode = Opcode::kBinary) {
     out[0] = static_cast<uint8_t>(0x80 | static_cast<uint8_t>(opcode));
     if (n < 126) {
@@ -41,7 +41,7 @@ inline size_t frame_header(uint8_t* out, uint64_t n, Opcode opcode = Opcode::kBi
     return static_cast<size_t>(2 + count);
 }
 
-// Whole small frames. A control frame's payload is cut to 125 bytes.
+// Complete small frames. A control frame's payload is truncated to 125 bytes.
 base::Slice control_frame(Opcode opcode, std::span<const uint8_t> payload);
 base::Slice close_frame(uint16_t code, std::string_view reason);
 

@@ -9,7 +9,7 @@
 
 namespace websocket {
 
-// Whether the request asks for a WebSocket at all, well-formed or not.
+// Whether the request asks for a WebSocket upgrade, well-formed or not.
 bool is_upgrade(const http::Request& request);
 // base64(SHA-1(key + GUID)).
 std::string accept_key(std::string_view key);
@@ -20,7 +20,7 @@ struct Refusal {
 };
 // Checks the fields of an upgrade request.
 Refusal check_upgrade(const http::Request& request);
-// The head of the 101 that answers a good one. date: see http::format_date; server: the Server field.
+// The head of the 101 answer to a valid request. date: see http::format_date; server: the Server field.
 std::string upgrade_response(const http::Request& request, std::string_view date, std::string_view server);
 
 }  // namespace websocket

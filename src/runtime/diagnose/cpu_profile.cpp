@@ -14,11 +14,11 @@ namespace runtime {
 namespace {
 
 constexpr size_t kDeepest = 64;
-// What a sample takes on average, for the room that is made beforehand; memory is used as it is touched.
+// The average words per sample, for the buffer that is allocated beforehand; memory is used as it is touched.
 constexpr size_t kWordsPerSample = 40;
 constexpr int64_t kLookMs = 200;
 
-// Written by the signal handler, which interrupts the very thread that reads it.
+// Written by the signal handler, which interrupts the same thread that reads it.
 struct Recorder {
     uintptr_t* next = nullptr;
     uintptr_t* end = nullptr;
@@ -44,7 +44,7 @@ void take_sample(const siginfo_t& info, const void* context) {
     to->next += count;
 }
 
-// A timer of this thread's processor time that signals this thread.
+// A timer on this thread's CPU time that signals this thread.
 class CpuTimer {
   public:
     ~CpuTimer() {
@@ -78,7 +78,7 @@ struct Recording {
         detail::install_sample_handler();
     }
     ~Recording() {
-        // A signal that is on its way still finds nobody.
+        // A pending signal then finds no sink.
         detail::set_profile_sink(nullptr);
         recorder.store(nullptr);
     }

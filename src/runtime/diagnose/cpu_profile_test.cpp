@@ -21,7 +21,7 @@ __attribute__((noinline, noclone)) void hot_loop_of_the_test(int64_t us) {
     }
 }
 
-// The time goes into libc, whose frames say little.
+// The time is spent in libc, whose frames may not be walkable.
 __attribute__((noinline, noclone)) void hot_library_of_the_test(int64_t us) {
     const int64_t end = thread_cpu_us() + us;
     char text[400];
@@ -33,8 +33,8 @@ __attribute__((noinline, noclone)) void hot_library_of_the_test(int64_t us) {
 
 struct Seen {
     uint64_t samples = 0;
-    uint64_t inside = 0;  // with that function
-    uint64_t whole = 0;   // ... and the coroutine's first function
+    uint64_t inside = 0;  // samples that contain that function
+    uint64_t whole = 0;   // ... and also the coroutine's first function
     std::string example;
 };
 
@@ -56,7 +56,7 @@ Seen look_for(const CpuProfile& profile, std::string_view function) {
 
 class CpuProfileTest : public testing::RuntimeTest {
   protected:
-    // Burns in a coroutine that gives way every few milliseconds, and records meanwhile.
+    // Burns CPU in a coroutine that yields every few milliseconds, and records meanwhile.
     CpuProfile record(void (*burn)(int64_t us)) {
         bool stop = false;
         auto burner = spawn("burner", [&] {
@@ -99,7 +99,7 @@ TEST_F(CpuProfileTest, OneAtATimeAndGivenUp) {
     leave = true;
     ASSERT_TRUE(ok(task.join(Deadline::in_ms(10'000))));
     EXPECT_TRUE(failed_with(first, base::Code::kCancelled));
-    // And then again.
+    // A second recording must work.
     EXPECT_TRUE(ok(record_cpu_profile({.duration_ms = 10})));
 }
 
@@ -123,7 +123,7 @@ TEST(Symbols, NamesOurFunctionsAndThoseOfLibraries) {
     EXPECT_EQ(symbols.name(16), "0x10");
 }
 
-// Where a coroutine waits, by its frames.
+// Checks where a coroutine waits, by its frames.
 __attribute__((noinline, noclone)) void waits_in_the_test(Event& event) {
     static_cast<void>(event.wait(Deadline::never()));
     asm volatile("");  // not a tail call

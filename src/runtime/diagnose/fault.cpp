@@ -1,5 +1,5 @@
-// What happens on a memory fault: a line that names the coroutine, and that it overflowed its stack where the address
-// says so; then the default action. Runs on a stack of its own, because the coroutine's may be used up.
+// Handles a memory fault: logs a line that names the coroutine and, if the address shows it, that its stack overflowed;
+// then the default action. Runs on a stack of its own, because the coroutine's may be exhausted.
 
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 alignas(16) std::array<char, 64 * 1024> fault_stack;
 
-// Puts text together without allocating: the fault may be inside malloc.
+// Builds text without allocating: the fault may be inside malloc.
 struct Line {
     std::array<char, 512> bytes;
     size_t size = 0;
@@ -70,7 +70,7 @@ void on_fault(int signal, siginfo_t* info, void*) {
         line.add(" ended in signal ");
         line.add_number(static_cast<size_t>(signal));
     }
-    // Standard error first, which cannot fail; then the log, which may hang if the fault was inside what it uses.
+    // Standard error first, which cannot fail; then the log, which may hang if the fault was inside something it uses.
     Line raw = line;
     raw.add("\n");
     [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, raw.bytes.data(), raw.size);
@@ -79,7 +79,7 @@ void on_fault(int signal, siginfo_t* info, void*) {
     base::log::write(base::log::Level::kError, {line.bytes.data(), line.size});
     base::log::flush();
     alarm(0);
-    // Returning repeats the access, and now it kills, with the registers as they were for the core file.
+    // Returning repeats the access, which now kills the process, with the original registers in the core file.
     std::signal(signal, SIG_DFL);
 }
 

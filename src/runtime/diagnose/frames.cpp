@@ -4,7 +4,7 @@
 
 #include "runtime/loop/memcheck.h"
 
-// The linker's: where the program's code begins and ends.
+// Defined by the linker: where the program's code begins and ends.
 extern "C" const char __executable_start;
 extern "C" const char etext;
 
@@ -13,17 +13,18 @@ extern "C" const char etext;
 namespace runtime::detail {
 namespace {
 
-// How far a library's frames are looked through for the call that came from us. OpenSSL's are the deepest.
+// How many words of a library's frames are scanned for the call that came from our code. OpenSSL's frames are the
+// deepest.
 constexpr size_t kMaxLibraryWords = 2048;
 
-// Much of a stack was never written. That a stale word is looked at is no mistake: valgrind need not say so.
+// Much of a stack was never written. Reading a stale word is intended: valgrind need not report it.
 READS_STACKS uintptr_t word_at(uintptr_t address) {
     uintptr_t word = *reinterpret_cast<const volatile uintptr_t*>(address);
     memcheck_forgive(&word, sizeof word);
     return word;
 }
 
-// Whether the instruction before the address is a call: stale words on a stack are mostly not behind one.
+// Whether the instruction before the address is a call: most stale words on a stack do not follow one.
 READS_STACKS bool follows_call([[maybe_unused]] uintptr_t address) {
     if (!in_our_code(address) || !in_our_code(address - 8)) return false;
 #if defined(__x86_64__)
@@ -42,13 +43,13 @@ READS_STACKS bool follows_call([[maybe_unused]] uintptr_t address) {
 #endif
 }
 
-// A frame: the caller's frame pointer, and behind it the return address.
+// A frame: the caller's frame pointer, followed by the return address.
 READS_STACKS bool is_frame(uintptr_t fp, StackRange stack) {
     return fp % sizeof(uintptr_t) == 0 && stack.contains(fp, 2 * sizeof(uintptr_t)) &&
            follows_call(word_at(fp + sizeof(uintptr_t)));
 }
 
-// Whether the frames from here outwards lead to the stack's end, as far as that can be told.
+// Whether the frames from here outwards lead to the stack's end, as far as this can be determined.
 READS_STACKS bool is_whole(uintptr_t fp, StackRange stack) {
     if (!stack.ends) return is_frame(fp, stack);
     while (is_frame(fp, stack)) {
@@ -60,8 +61,8 @@ READS_STACKS bool is_whole(uintptr_t fp, StackRange stack) {
     return false;
 }
 
-// Whether the address is behind a call into a library, which goes through a jump of the procedure linkage table. Much
-// of what lies on a library's stack is stale; nearly all of it fails this.
+// Whether the address follows a call into a library, which goes through a jump of the procedure linkage table. Much of
+// a library's stack is stale; nearly all stale words fail this check.
 READS_STACKS bool follows_library_call(uintptr_t address) {
     if (!follows_call(address)) return false;
 #if defined(__x86_64__)
@@ -80,8 +81,8 @@ READS_STACKS bool follows_library_call(uintptr_t address) {
 #endif
 }
 
-// In a library: the first return address into our code, and the frame pointer of ours that the library has kept, in
-// the register still or saved below that address.
+// For code interrupted in a library: the first return address into our code, and our frame pointer, which the library
+// has kept in the register or saved below that address.
 READS_STACKS uintptr_t find_our_frame(const Registers& at, StackRange stack, uintptr_t& return_address) {
     constexpr size_t kWord = sizeof(uintptr_t);
     uintptr_t place = (at.sp + kWord - 1) & ~(kWord - 1);
@@ -119,7 +120,7 @@ READS_STACKS size_t walk_frames(uintptr_t fp, StackRange stack, std::span<uintpt
     while (count < out.size() && is_frame(fp, stack)) {
         out[count++] = word_at(fp + sizeof(uintptr_t));
         const uintptr_t next = word_at(fp);
-        if (next <= fp) break;  // callers lie above
+        if (next <= fp) break;  // callers are at higher addresses
         fp = next;
     }
     return count;

@@ -10,7 +10,7 @@
 namespace runtime {
 namespace {
 
-// gperftools/heap-profiler.h, by name: it is there only in some builds.
+// gperftools/heap-profiler.h, looked up by name: it is linked only in some builds.
 struct HeapProfiler {
     int (*is_running)() = nullptr;
     void (*start)(const char* prefix) = nullptr;
@@ -49,11 +49,11 @@ base::Result<std::string> record_heap_profile(int64_t duration_ms) {
             if (own) own();
             recording = false;
         }
-        void (*own)() = nullptr;  // stops what we started
+        void (*own)() = nullptr;  // stops the profiler that we started
     } guard;
     recording = true;
     if (!profiler.is_running()) {
-        // It writes files of this name only when 100 MB more are in use.
+        // tcmalloc writes files of this name only when 100 MB more are in use.
         profiler.start("gperf.srs.heap");
         guard.own = profiler.stop;
         TRY(sleep_ms(duration_ms));

@@ -1,6 +1,6 @@
 #pragma once
-// What is allocated and not freed, by call stack: in builds that link tcmalloc (./configure --gperf=on), looked up when
-// asked for, so that nothing of it is needed to build.
+// What is allocated and not freed, by call stack, in builds that link tcmalloc (./configure --gperf=on). Its functions
+// are looked up at run time, so the build does not need tcmalloc.
 
 #include <string>
 
@@ -11,9 +11,9 @@ namespace runtime {
 // Whether tcmalloc's heap profiler is linked.
 bool can_profile_heap();
 
-// What was allocated since the start (./configure --gmp=on); or else, the profiler not running, what is allocated
-// during the time and still there at its end: the caller sleeps meanwhile. Text, as pprof reads it. kBusy: somebody
-// records one already; kNotFound: no tcmalloc.
+// With the profiler running since the start (./configure --gmp=on): what was allocated since then. Otherwise: what is
+// allocated during duration_ms and not freed at its end; the caller sleeps meanwhile. Text in pprof's format. kBusy:
+// another profile is being recorded; kNotFound: no tcmalloc.
 base::Result<std::string> record_heap_profile(int64_t duration_ms);
 
 }  // namespace runtime

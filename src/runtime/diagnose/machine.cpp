@@ -34,7 +34,7 @@ T number(std::string_view word) {
     return value;
 }
 
-// The word behind that one; 0 when it is not there.
+// The word after `name`; 0 when it is missing.
 uint64_t number_after(std::string_view line, std::string_view name) {
     while (!line.empty())
         if (take_word(line) == name) return number(take_word(line));
@@ -51,7 +51,7 @@ std::string read_file(const char* path) {
     return out;
 }
 
-// "sda", "vdb", "xvda", "hda", "nvme0n1", "mmcblk0": a name that ends otherwise is a partition's.
+// "sda", "vdb", "xvda", "hda", "nvme0n1", "mmcblk0": a name with another ending is a partition.
 bool is_disk(std::string_view name) {
     for (std::string_view kind : {"sd", "vd", "xvd", "hd"}) {
         if (!name.starts_with(kind)) continue;
@@ -72,7 +72,7 @@ CpuTimes parse_cpu_times(std::string_view stat) {
     return t;
 }
 
-// On a worker, too, which may be at it while the process exits: nothing here has a destructor.
+// Also called on a worker, which may still run while the process exits: nothing here has a destructor.
 std::span<const std::string_view> ProcessStat::names() {
     static constexpr std::string_view kNames[] = {"ppid",        "pgrp",        "session",
                                                   "tty_nr",      "tpgid",       "flags",
@@ -91,7 +91,7 @@ std::span<const std::string_view> ProcessStat::names() {
     return kNames;
 }
 
-// The name in parentheses may hold anything, parentheses too.
+// The name in parentheses may contain anything, also parentheses.
 ProcessStat parse_process_stat(std::string_view stat) {
     ProcessStat process;
     const size_t open = stat.find('('), close = stat.rfind(')');

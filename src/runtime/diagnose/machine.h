@@ -1,6 +1,6 @@
 #pragma once
-// What the kernel tells of this process and this machine, out of the texts of /proc: processor time, memory, disks,
-// networks, sockets. Pure but for read_machine(), which blocks on small reads: call it on a worker.
+// What the kernel reports about this process and this machine in the text files of /proc: CPU time, memory, disks,
+// networks, sockets. Pure functions but for read_machine(), which blocks on small reads: call it on a worker.
 
 #include <cstdint>
 #include <map>
@@ -36,11 +36,11 @@ struct DiskCounters {
     uint64_t sectors_read = 0, sectors_written = 0, busy_ms = 0;  // sectors of 512 bytes
     size_t disks = 0;
 };
-// Whole disks that are real: no partitions, no loop, ram or mapped devices.
+// Physical whole disks only: no partitions, no loop, ram or mapped devices.
 DiskCounters parse_diskstats(std::string_view text);
 
 struct NetworkCounters {
-    uint64_t received_bytes = 0, sent_bytes = 0;              // of all but the loopback
+    uint64_t received_bytes = 0, sent_bytes = 0;              // of all interfaces but the loopback
     uint64_t local_received_bytes = 0, local_sent_bytes = 0;  // of the loopback
 };
 NetworkCounters parse_net_dev(std::string_view text);

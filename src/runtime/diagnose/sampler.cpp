@@ -39,13 +39,13 @@ void install_sample_handler() {
     action.sa_sigaction = on_sample;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
     sigfillset(&action.sa_mask);
-    // A memory fault in the handler must still be told.
+    // A memory fault in the handler must still be reported.
     for (int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) sigdelset(&action.sa_mask, fault);
     sigaction(sample_signal(), &action, nullptr);
 }
 
-// In the middle of a switch the stack may be of somebody else than who is said to run: only one that holds the stack
-// pointer is walked.
+// In the middle of a switch the stack may not belong to the coroutine marked as running: only a stack that contains the
+// stack pointer is walked.
 size_t sample_stack(const void* signal_context, std::span<uintptr_t> out) {
     const Registers at = registers_of(signal_context);
     StackRange stack = idle_stack;

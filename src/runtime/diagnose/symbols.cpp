@@ -22,7 +22,7 @@
 namespace runtime {
 namespace {
 
-// The program's file, whole; empty when it cannot be read. Never unmapped.
+// Maps the whole program file; empty when it cannot be read. Never unmapped.
 std::span<const char> map_program() {
     const int fd = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     if (fd < 0) return {};
@@ -35,14 +35,14 @@ std::span<const char> map_program() {
     return {static_cast<const char*>(at), static_cast<size_t>(info.st_size)};
 }
 
-// So many T at that offset; empty when the file has not so many bytes.
+// `count` T at that offset; empty when the file is too short.
 template <class T>
 std::span<const T> table_at(std::span<const char> file, uint64_t offset, uint64_t count) {
     if (offset > file.size() || count > (file.size() - offset) / sizeof(T)) return {};
     return {reinterpret_cast<const T*>(file.data() + offset), static_cast<size_t>(count)};
 }
 
-// How far the program lies from where it was linked to: the first object is the program.
+// The offset between the program's load and link addresses: the first object is the program.
 uintptr_t load_bias() {
     uintptr_t bias = 0;
     dl_iterate_phdr(
@@ -97,7 +97,7 @@ const char* Symbols::find(uintptr_t address) const {
     auto after = std::ranges::upper_bound(functions_, address, {}, &Function::address);
     if (after == functions_.begin()) return nullptr;
     const Function& function = *--after;
-    // Those written in assembler have no size.
+    // Functions written in assembler have no size.
     if (function.bytes != 0 && address >= function.address + function.bytes) return nullptr;
     return names_ + function.name;
 }
@@ -105,7 +105,7 @@ const char* Symbols::find(uintptr_t address) const {
 std::string Symbols::mangled_name(uintptr_t address) const {
     Dl_info info{};
     const bool known = dladdr(reinterpret_cast<void*>(address), &info) != 0;
-    // What lies behind the program's last function is a library.
+    // Addresses after the program's last function belong to libraries.
     if (detail::in_our_code(address)) {
         if (const char* ours = find(address)) return ours;
     }

@@ -1,9 +1,9 @@
 #pragma once
-// Names of functions for addresses of this process: from the program's own symbol table, which is there unless somebody
-// stripped it, and what shared libraries export. Demangled. Immutable, and usable from any thread.
+// Function names for addresses of this process, from the program's own symbol table (present unless it was stripped)
+// and from what shared libraries export. Demangled. Immutable, and usable from any thread.
 //
-// Does not read debug information: no files and lines. Where a name is not known the module and the offset in it stand
-// for it, as addr2line takes them.
+// Does not read debug information: no files and lines. An address without a known name is given as the module and the
+// offset in it, as addr2line takes them.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace runtime {
 
 class Symbols {
   public:
-    Symbols();  // reads the table; get() has it once for all
+    Symbols();  // reads the table; get() returns one shared instance
 
-    // Made when first asked for; takes some milliseconds then: not on the loop, call offload([] { Symbols::get(); }).
+    // Created at the first call, which takes some milliseconds: not on the loop, call offload([] { Symbols::get(); }).
     static const Symbols& get();
 
-    // "live::Audience::pump()"; of a return address ask for the address before it.
+    // "live::Audience::pump()". For a return address pass the address before it.
     std::string name(uintptr_t address) const;
-    // As it stands in the symbol table: for pprof.
+    // As in the symbol table, for pprof.
     std::string mangled_name(uintptr_t address) const;
     size_t size() const { return functions_.size(); }
 
@@ -34,8 +34,8 @@ class Symbols {
     };
     const char* find(uintptr_t address) const;
 
-    const char* names_ = nullptr;      // of the program's file, mapped for good
-    std::vector<Function> functions_;  // by address
+    const char* names_ = nullptr;      // in the program's file, which stays mapped
+    std::vector<Function> functions_;  // sorted by address
 };
 
 }  // namespace runtime

@@ -29,10 +29,10 @@ namespace detail {
 namespace {
 
 constexpr size_t kMaxStallsKept = 16;
-constexpr int64_t kEndlessUs = 10'000'000;  // a stall that may never end is told before its end
-constexpr int64_t kLookMs = 2;              // while one lasts
+constexpr int64_t kEndlessUs = 10'000'000;  // a stall that may never end is reported after this time
+constexpr int64_t kLookMs = 2;              // check interval during a stall
 
-// Filled by the signal handler on the loop's thread, read by the watchdog's when it is ready.
+// Filled by the signal handler on the loop's thread; read by the watchdog's thread once `ready` is set.
 struct Capture {
     std::atomic<bool> ready{false};
     std::array<uintptr_t, 48> calls;
@@ -57,7 +57,7 @@ void take_capture(const siginfo_t&, const void* context) {
     capture.name_size = capture.id_size = 0;
     if (const Coroutine* running = pulse.running.load(std::memory_order_relaxed)) {
         capture.name_size = copy_text(running->name, capture.name);
-        // It may be in the middle of being changed: only one that lies inside the object is read.
+        // The string may be in the middle of a change: it is read only if its data is stored inside the object.
         const auto* inside = reinterpret_cast<const char*>(&running->context_id);
         if (running->context_id.data() >= inside && running->context_id.data() < inside + sizeof running->context_id)
             capture.id_size = copy_text(running->context_id, capture.id);
@@ -67,14 +67,14 @@ void take_capture(const siginfo_t&, const void* context) {
 
 LoopStats stats;
 
-// What says little to an operator: the standard library's ways of calling something, and the coroutine's first frames.
+// Frames that do not help an operator: the standard library's call wrappers, and the coroutine's first frames.
 bool is_plumbing(std::string_view name) {
     return name.contains("std::_Function_handler") || name.contains("std::move_only_function") ||
            name.contains("_S_invoke") || name.starts_with("runtime_coroutine_main") ||
            name.starts_with("runtime::detail::first_frame");
 }
 
-// The thread, and what it hands to the loop.
+// The watchdog's thread, and the data it passes to the loop.
 class Watchdog final : public ParkedHandler {
   public:
     base::Result<void> start(int64_t warn_ms);
@@ -86,7 +86,7 @@ class Watchdog final : public ParkedHandler {
     void on_hangup() override {}
 
   private:
-    // A turn at the moment it was first seen.
+    // An iteration at the moment it was first seen.
     struct Seen {
         uint64_t turn = 0;
         int64_t at_us = 0;
@@ -107,9 +107,9 @@ class Watchdog final : public ParkedHandler {
     std::condition_variable changed_;
     bool stopping_ = false;
     int64_t warn_ms_ = 0;
-    std::vector<Stall> reported_;  // for the loop to log
+    std::vector<Stall> reported_;  // to be logged by the loop
 
-    // The thread's alone.
+    // Used by the thread only.
     Seen seen_;
     int64_t warn_us_ = 0;
     bool following_ = false;
@@ -136,7 +136,7 @@ base::Result<void> Watchdog::start(int64_t warn_ms) {
     schedstat_ = ::open(fmt::format("/proc/self/task/{}/schedstat", loop_tid_).c_str(), O_RDONLY | O_CLOEXEC);
     set_stall_sink(take_capture);
     install_sample_handler();
-    // Signals are for the loop's thread.
+    // Signals are to be delivered to the loop's thread.
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
@@ -168,7 +168,7 @@ void Watchdog::stop() {
     if (schedstat_ >= 0) ::close(schedstat_);
 }
 
-// Logged here and not by the thread: the log is the loop's.
+// Logged here and not by the thread: only the loop may log.
 void Watchdog::on_readable() {
     uint64_t count;
     [[maybe_unused]] const ssize_t got = ::read(wake_.fd(), &count, sizeof count);
@@ -214,7 +214,7 @@ void Watchdog::look(int64_t now_us) {
     }
     const int64_t began_us = pulse.turn_began_us.load(std::memory_order_relaxed);
     if (turn == 0 || warn_us_ == 0 || now_us - began_us < warn_us_) return;
-    if (!pulse.running.load(std::memory_order_relaxed)) return;  // it polls
+    if (!pulse.running.load(std::memory_order_relaxed)) return;  // the loop is polling
     began_us_ = began_us;
     begin(now_us);
 }
@@ -230,13 +230,13 @@ void Watchdog::begin(int64_t now_us) {
     follow(now_us);
 }
 
-// Until the turn is over: another one has begun, or nobody of it has run for a while and the loop polls.
+// Until the iteration is over: another one has begun, or no coroutine has run for a while and the loop polls.
 void Watchdog::follow(int64_t now_us) {
     const bool next_turn = pulse.turns.load(std::memory_order_acquire) != seen_.turn;
     const int64_t gave_way_us = pulse.gave_way_us.load(std::memory_order_relaxed);
     const bool polls = !pulse.running.load(std::memory_order_relaxed) && gave_way_us && now_us - gave_way_us > 5000;
     if (next_turn || polls) {
-        // It may have ended in the moment in which it was noticed.
+        // It may have ended at the moment it was noticed.
         const bool noted = gave_way_us != 0;
         end(noted ? gave_way_us : began_us_ + warn_us_,
             noted ? pulse.stall_cpu_us.load(std::memory_order_relaxed) : loop_cpu_us());
@@ -247,7 +247,7 @@ void Watchdog::follow(int64_t now_us) {
         so_far.watched_ms = (now_us - seen_.at_us) / 1000;
         so_far.cpu_ms = (loop_cpu_us() - seen_.cpu_us) / 1000;
         so_far.cause = judge_stall(so_far.watched_ms, so_far.cpu_ms, -1);
-        // The loop, whose log it is, may never come back to write it.
+        // Not through the loop, which may never run again to log it.
         base::log::last_words("so far " + so_far.describe());
     }
 }
@@ -272,7 +272,7 @@ Stall Watchdog::describe_capture() const {
     stall.context_id.assign(capture.id.data(), capture.id_size);
     const Symbols& symbols = Symbols::get();
     for (size_t i = 0; i < capture.count; ++i) {
-        // All but the innermost are return addresses, which are behind their call.
+        // All but the innermost are return addresses, which point after their call.
         std::string name = symbols.name(capture.calls[i] - (i ? 1 : 0));
         if (!is_plumbing(name)) stall.calls.push_back(std::move(name));
     }
@@ -294,7 +294,7 @@ int64_t Watchdog::loop_cpu_us() const {
     return cpu.tv_sec * 1'000'000LL + cpu.tv_nsec / 1000;
 }
 
-// The second number of schedstat: nanoseconds ready, but waiting for a processor.
+// The second number of schedstat: nanoseconds runnable, but waiting for a CPU.
 int64_t Watchdog::queued_us() const {
     std::array<char, 100> text;
     const ssize_t size = schedstat_ < 0 ? -1 : pread(schedstat_, text.data(), text.size(), 0);
@@ -329,7 +329,7 @@ std::string_view stall_cause_name(StallCause cause) {
 StallCause judge_stall(int64_t watched_ms, int64_t cpu_ms, int64_t queued_ms) {
     if (cpu_ms * 2 >= watched_ms) return StallCause::kBusy;
     if (queued_ms < 0) return StallCause::kUnknown;
-    // The larger part of what was not spent on the processor.
+    // The larger part of the time that was not spent on the CPU.
     return queued_ms * 2 >= watched_ms - cpu_ms ? StallCause::kNotScheduled : StallCause::kBlocked;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
-// The watchdog: a thread of its own sees when the loop does not turn, because a coroutine does not give way, asks the
-// loop's thread by a signal where it is, and when the stall is over the log says how long it was, who held the loop up,
-// in which functions, and whether the time went into our code, into a call that blocked, or to other processes. The
-// loop pays a few stores a turn; the thread looks twice per stall_warn.
+// The watchdog: a thread that notices when a loop iteration takes too long because a coroutine does not yield. It
+// samples the loop's thread by a signal. When the stall is over the log reports its length, the coroutine, the
+// functions it was in, and whether the time went into our code, into a blocking call, or to other processes. The loop
+// pays a few stores an iteration; the thread checks twice per stall_warn.
 
 #include <cstdint>
 #include <string>
@@ -14,30 +14,30 @@
 namespace runtime {
 
 enum class StallCause : uint8_t {
-    kBusy,          // the thread had the processor: our code is at fault
+    kBusy,          // the thread had the CPU: our code is at fault
     kBlocked,       // it waited inside a system call
-    kNotScheduled,  // it was ready, and others had the processor
-    kUnknown,       // blocked or not scheduled: this kernel does not say
+    kNotScheduled,  // it was runnable, and others had the CPU
+    kUnknown,       // blocked or not scheduled: this kernel does not report which
 };
 std::string_view stall_cause_name(StallCause cause);
-// Of the time that was watched, milliseconds: so much on the processor, and so much ready but waiting for one (-1: not
-// known).
+// All in milliseconds. watched_ms: the observed time; cpu_ms: of it, on the CPU; queued_ms: of it, runnable but waiting
+// for a CPU (-1: not known).
 StallCause judge_stall(int64_t watched_ms, int64_t cpu_ms, int64_t queued_ms);
 
 struct Stall {
-    int64_t ms = 0;  // the whole length
+    int64_t ms = 0;  // the whole stall
     int64_t watched_ms = 0;
     int64_t cpu_ms = 0;
     int64_t queued_ms = -1;
     StallCause cause = StallCause::kUnknown;
-    std::string coroutine;  // who ran when it was noticed
+    std::string coroutine;  // that was running when the stall was noticed
     std::string context_id;
-    std::vector<std::string> calls;  // where, innermost first
+    std::vector<std::string> calls;  // the call stack, innermost first
     // "the loop did not turn for 173 ms: ..."
     std::string describe() const;
 };
 
-// From now on a turn that lasts so long is told; 0: nobody watches. Called on the loop.
+// From now on an iteration that lasts warn_ms or longer is reported; 0 stops watching. Called on the loop.
 base::Result<void> watch_stalls(int64_t warn_ms);
 
 struct LoopStats {

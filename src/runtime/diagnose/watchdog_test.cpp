@@ -15,7 +15,7 @@ namespace {
 
 using testing::ok;
 
-// Spins until another thread has seen it use so much processor time. It calls nothing meanwhile: a sample in the
+// Spins until another thread has seen it use that much CPU time. It calls nothing meanwhile: a sample in the
 // sanitizer's clock_gettime, which keeps no frame pointer, may lose the callers.
 __attribute__((noinline, noclone)) void planted_busy_function(int64_t ms) {
     clockid_t clock{};
@@ -60,11 +60,11 @@ class WatchdogTest : public testing::RuntimeTest {
     }
     void TearDown() override { ASSERT_TRUE(ok(watch_stalls(0))); }
 
-    // Runs the body in a coroutine of that name and waits until a stall of its was told.
+    // Runs the body in a coroutine of that name and waits until a stall of this coroutine was reported.
     Stall stall_of(const std::string& name, std::move_only_function<void()> body) {
         auto task = spawn(name, [&] {
             set_context_id("stalltst");
-            // From a turn of its own.
+            // In an iteration of its own.
             static_cast<void>(sleep_ms(5));
             body();
         });
@@ -92,7 +92,7 @@ TEST_F(WatchdogTest, NamesTheBusyCoroutineAndItsFunction) {
     EXPECT_GE(loop_stats().stalls, 1u);
     EXPECT_GE(loop_stats().stalled_ms, stall.ms);
     EXPECT_EQ(stall.context_id, "stalltst");
-    // Noticed at 60 ms of its life at the latest, if the watchdog itself is let run.
+    // Noticed within 60 ms of its beginning, if the watchdog itself gets to run.
     EXPECT_LE(stall.cpu_ms, stall.watched_ms + 10);
     EXPECT_LE(stall.watched_ms, stall.ms + 1);
     const std::string text = stall.describe();
@@ -112,7 +112,7 @@ TEST_F(WatchdogTest, TellsBlockingFromBusy) {
     std::printf("%s\n", stall.describe().c_str());
 }
 
-// The process itself may be held up on a busy machine: that is told as what it is.
+// The process itself may be delayed on a busy machine: such stalls are reported as not scheduled.
 TEST_F(WatchdogTest, IdleAndGivingWayAreNoStalls) {
     const uint64_t before = busy_stalls();
     ASSERT_TRUE(ok(sleep_ms(300)));

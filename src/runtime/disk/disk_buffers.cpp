@@ -29,8 +29,8 @@ Buffer BufferPool::take(size_t size) {
 void BufferPool::give(Buffer buffer) {
     const size_t size = buffer.size();
     if (!size) return;
-    // A quarter of what many files use comes and goes all the time: fresh memory would have to be faulted in. A file's
-    // buffers grow with it: what it has grown out of makes room.
+    // With many files a quarter of the buffers is kept spare: fresh memory would have to be faulted in. A file's buffer
+    // size grows with it: spare buffers of the sizes it has outgrown are dropped first.
     const size_t most = std::max(kSpareBytes, bytes_ / 4);
     while (spare_bytes_ + size > most && drop_another(size)) continue;
     if (spare_bytes_ + size > most) {
@@ -41,7 +41,7 @@ void BufferPool::give(Buffer buffer) {
     spare_[place(size)].push_back(std::move(buffer));
 }
 
-// A spare one of another size; false: there is none.
+// Frees a spare buffer of another size; false: there is none.
 bool BufferPool::drop_another(size_t size) {
     for (auto& spare : spare_) {
         if (spare.empty() || spare.front().size() == size) continue;

@@ -1,5 +1,5 @@
 #pragma once
-// Internal to the disk. Buffers aligned for O_DIRECT, in sizes of powers of two, kept for use again up to a bound.
+// Internal to the disk. Buffers aligned for O_DIRECT, in sizes of powers of two, kept for reuse up to a bound.
 
 #include <array>
 #include <bit>
@@ -36,7 +36,7 @@ class BufferPool {
 
     Buffer take(size_t size);  // a power of two, kSmallest to kLargest
     void give(Buffer buffer);
-    size_t bytes() const { return bytes_; }  // of all that are out and all that are spare
+    size_t bytes() const { return bytes_; }  // of all buffers, in use and spare
 
   private:
     bool drop_another(size_t size);

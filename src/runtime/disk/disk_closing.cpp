@@ -14,7 +14,7 @@
 namespace runtime::disk {
 namespace {
 
-// Runs calls (below 0: errno says why) until one fails.
+// Runs calls (a negative result: see errno) until one fails.
 class Steps {
   public:
     explicit Steps(const char*& name) : name_(name) {}
@@ -57,11 +57,11 @@ int open_whole(Closing& c) {
 }
 
 void complete(Closing& c, Steps& step) {
-    // What is not whole blocks goes through the page cache.
+    // Writes of partial blocks go through the page cache.
     if (c.direct && !c.patches.empty()) step("changing", [&] { return fcntl(c.fd, F_SETFL, 0); });
     if (!c.is_whole) step("cutting", [&] { return ftruncate(c.fd, static_cast<off_t>(c.size)); });
     for (auto& patch : c.patches) {
-        if (patch.offset + patch.bytes.size() > c.size) continue;  // of a file that failed before
+        if (patch.offset + patch.bytes.size() > c.size) continue;  // beyond the end of a file that failed before
         std::vector<iovec> part = {{patch.bytes.data(), patch.bytes.size()}};
         step("writing", [&] { return write_all(c.fd, part, patch.offset); });
     }
@@ -75,7 +75,7 @@ int make_directories_for(const std::string& path) {
     for (size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
         const std::string directory = path.substr(0, slash);
         if (mkdir(directory.c_str(), 0755) == 0 || errno == EEXIST) continue;
-        // One that is there already may stand in a directory that we must not write to.
+        // An existing directory may be inside a parent that we must not write to.
         const int error = errno;
         struct stat found {};
         if (stat(directory.c_str(), &found) != 0 || !S_ISDIR(found.st_mode)) return error;
@@ -87,7 +87,7 @@ int open_empty(const std::string& path, bool& direct, int& fd) {
     constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
     fd = open(path.c_str(), kFlags | (direct ? O_DIRECT : 0), 0644);
     if (fd >= 0) return 0;
-    if (errno == EINVAL && direct) {  // a file system that cannot
+    if (errno == EINVAL && direct) {  // the file system does not support O_DIRECT
         direct = false;
         return open_empty(path, direct, fd);
     }

@@ -1,6 +1,6 @@
 #pragma once
-// Internal to the disk. The end of a file that grew, as a job for a worker: cut, patched, synced, closed, renamed; of a
-// file that was never opened all of it, beginning with the opening.
+// Internal to the disk. The end of a growing file as a worker's job: cut, patched, synced, closed, renamed. A file that
+// was never opened is opened and written by the same job.
 
 #include <sys/uio.h>
 
@@ -15,13 +15,13 @@ struct Patch {
     std::vector<uint8_t> bytes;
 };
 
-// kLeave: closed, no more.
+// kLeave: only closed.
 enum class End : uint8_t { kLeave, kFinish, kDiscard };
 
 struct Closing {
-    int fd = -1;  // the job closes it; -1: it was never opened, or that failed
+    int fd = -1;  // the job closes it; -1: it was never opened, or opening failed
     bool is_whole = false;
-    std::vector<iovec> whole;  // all its bytes, where is_whole
+    std::vector<iovec> whole;  // all bytes of the file, when is_whole
     bool direct = false;
     bool sync = false;
     bool failed = false;
@@ -31,14 +31,14 @@ struct Closing {
     std::string path;
     std::string rename_to;
     std::string owner;
-    const char* step = "closing";  // what it was at when it failed
+    const char* step = "closing";  // the step that failed, for the error
 };
 
 // 0 or errno. Blocks.
 int close_file(Closing& closing);
 
-// Opens a file for writing, empty, with the directories before it: sets fd. 0 or errno. `direct`: asked for, and
-// whether the file system took it. Blocks.
+// Creates or truncates a file for writing, creating its directories: sets fd. 0 or errno. `direct`: in: O_DIRECT is
+// requested; out: whether the file system accepted it. Blocks.
 int open_empty(const std::string& path, bool& direct, int& fd);
 
 }  // namespace runtime::disk

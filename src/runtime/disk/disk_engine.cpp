@@ -130,7 +130,7 @@ size_t Engine::slot_after(int64_t ms) const {
 }
 
 void Engine::enlist(const std::shared_ptr<File>& file) {
-    // Those that began together are flushed one after the other.
+    // Files that began together are flushed at different ticks.
     const int64_t spread = std::max<int64_t>(file->flush_ms() / kTickMs, 1);
     slots_[slot_after((1 + static_cast<int64_t>(spread_++) % spread) * kTickMs)].push_back(file);
     ++enlisted_;

@@ -1,6 +1,6 @@
 #pragma once
-// Internal to the disk. What all its files share: settings, the writer (io_uring or threads), the worker threads, the
-// buffers, the order of paths, the tick that flushes, counters, injected faults.
+// Internal to the disk. What all files share: settings, the writer (io_uring or threads), the worker threads, the
+// buffers, the order of paths, the flush tick, counters, injected faults.
 
 #include <sys/uio.h>
 
@@ -20,14 +20,14 @@
 
 namespace runtime::disk {
 
-// One write, of several buffers. It lives in its file, and its file lives until it is done.
+// One write, of several buffers. It is a member of its File, which lives until the write is done.
 struct Write {
     static constexpr size_t kMaxParts = 16;
     int fd = -1;
     unsigned count = 0;
     std::array<iovec, kMaxParts> parts{};
     uint64_t offset = 0;
-    bool urgent = false;  // more waits for its end
+    bool urgent = false;  // other work waits for its completion
 };
 
 class Writer {
@@ -35,9 +35,9 @@ class Writer {
     virtual ~Writer() = default;
     // Calls file->on_written() later, with the bytes written, perhaps fewer than asked, or -errno.
     virtual void submit(const std::shared_ptr<File>& file, Write& write) = 0;
-    // Takes the ends of writes that nothing has told of: those that are not urgent. Called at each tick.
+    // Reaps completions that have caused no wake-up: those of writes that are not urgent. Called at each tick.
     virtual void look() {}
-    // Writes that look() may find ended.
+    // Writes that look() may find completed.
     virtual size_t under_way() const { return 0; }
 };
 
@@ -56,28 +56,28 @@ class Engine {
     // Whether files are opened with O_DIRECT.
     bool direct() const { return settings_.direct && uring_ != nullptr; }
 
-    // A job on a worker, after an injected fault of what it does; `work` returns 0 or an errno.
+    // A job on a worker, after an injected fault for its steps; `work` returns 0 or an errno.
     void run_step(std::initializer_list<Step> steps, const std::string& path, std::move_only_function<int()> work,
                   std::move_only_function<void(int)> done);
     void run_long(std::move_only_function<void()> work, std::move_only_function<void()> done);
-    // direct: of a file opened with O_DIRECT. io_uring is for those: a write through the page cache it hands to threads
-    // of the kernel, which cost no less than ours.
+    // direct: the file was opened with O_DIRECT. io_uring serves only those: it hands a write through the page cache to
+    // kernel threads, which cost no less than ours.
     void write(const std::shared_ptr<File>& file, Write& write, bool direct);
     void defer(std::move_only_function<void()> call) { pool_.defer(std::move(call)); }
     static constexpr int64_t kTickMs = 50;
-    // Has the file asked to flush, for the first time at some moment within its flush_ms.
+    // Schedules the file's flush ticks; the first one comes at some moment within its flush_ms.
     void enlist(const std::shared_ptr<File>& file);
-    // An operation takes long: warns now and then.
+    // An operation takes long: logs a rate-limited warning.
     void warn_slow(const std::string& path, const char* what, int64_t ms);
     void count_error(const base::Error& error, bool dropped);
-    // Waits until nothing is under way.
+    // Waits until no operation is in progress.
     base::Result<void> drain(Deadline deadline);
     Status status() const;
     void set_fault(std::unique_ptr<Fault> fault) { fault_ = std::move(fault); }
 
     BufferPool buffers;
     PathOrder paths;
-    // Counters that files and operations keep.
+    // Counters that files and operations maintain.
     uint64_t files_open = 0;
     uint64_t operations = 0;
     uint64_t queued_bytes = 0;
@@ -122,10 +122,10 @@ class Engine {
     Event work_;
 };
 
-// Starts it with the defaults where nobody has.
+// Starts the engine with the defaults if it was not started.
 Engine& engine();
 
-// For workers, as they block; 0 or errno. The first: mkdir -p of what is before the last slash.
+// For workers, as they block; 0 or errno. The first: mkdir -p of the part before the last slash.
 int make_directories_for(const std::string& path);
 int rename_file(const std::string& from, const std::string& to);
 

@@ -84,7 +84,7 @@ const Fault* Engine::fault_of(Step step, const std::string& path, uint64_t offse
     return fault_.get();
 }
 
-// A read on the loop: only where a test asked for it.
+// Reads a file on the loop: only when a test has requested it.
 void Engine::look_for_fault() {
     const int64_t now = base::monotonic_ms();
     if (now - fault_looked_ms_ < kLookEveryMs) return;

@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kFirstBuffer = 32 * 1024;
 constexpr size_t kMaxPatchBytes = 4 * 1024 * 1024;
 constexpr int64_t kSlowMs = 1000;
-// Of a file that is not flushed: a buffer that is full sooner is followed by a larger one.
+// For a file without flushes: a buffer that fills up sooner is followed by a larger one.
 constexpr int64_t kUnflushedMs = 4000;
 
 size_t first_buffer(size_t wanted, size_t most) {
@@ -44,8 +44,8 @@ int64_t File::flush_ms() const {
     return options_.flush_ms ? std::clamp<int64_t>(options_.flush_ms, 100, 3000) : 1000;
 }
 
-// One that is flushed is opened at once, so that its owner learns of an error soon. Another that is short enough is
-// never opened here: at its end one job does it all.
+// A file with flushes is opened at once, so that its owner learns of an error soon. A file without flushes that stays
+// short is never opened here: at its end one job does everything.
 void File::begin() {
     ++engine_.files_open;
     if (options_.flush_ms != 0) open();
@@ -119,7 +119,7 @@ void File::begin_piece() {
     piece_began_ms_ = base::monotonic_ms();
 }
 
-// Slow streams have small buffers: as large as what comes between two flushes, to the next power of two.
+// Slow streams have small buffers: the bytes between two flushes, rounded up to a power of two.
 void File::choose_size(bool is_flush, size_t used) {
     const size_t most = engine_.settings().buffer_bytes;
     if (is_flush) {
@@ -130,8 +130,8 @@ void File::choose_size(bool is_flush, size_t used) {
     buffer_bytes_ = std::min(buffer_bytes_, most);
 }
 
-// The buffer goes to those that are to be written, and the next begins: with the bytes of the last block where that is
-// not complete, because it can only be written as a whole.
+// Queues the current buffer for writing and begins the next one. An incomplete last block is copied into the next
+// buffer, because a block can only be written as a whole.
 void File::hand_over(bool is_flush) {
     const auto& settings = engine_.settings();
     Piece piece = std::exchange(current_, {});
@@ -140,7 +140,7 @@ void File::hand_over(bool is_flush) {
     if (!end_) choose_size(is_flush, piece.used);
     current_.offset = piece.offset + piece.used;
     piece.submit = piece.used;
-    // While it is being opened nobody knows; what is laid out in blocks any file can take.
+    // While the file is being opened its mode is unknown; data laid out in blocks works in any mode.
     const bool whole = opening_ || unopened_ ? !options_.cached : direct_;
     const size_t tail = whole ? piece.used - whole_blocks(piece.used) : 0;
     if (tail && end_) {
@@ -156,7 +156,7 @@ void File::hand_over(bool is_flush) {
     pieces_.push_back(std::move(piece));
     queued_ += bytes;
     engine_.queued_bytes += bytes;
-    // What is left at the end is one buffer at most.
+    // After the end at most one buffer is left.
     if (!end_ && (queued_ > settings.file_limit_bytes || engine_.queued_bytes > settings.total_limit_bytes)) {
         const bool own = queued_ > settings.file_limit_bytes;
         auto error = base::fail(
@@ -179,10 +179,10 @@ int64_t File::on_flush_tick() {
         const int64_t age = now - busy_since_ms_;
         if (age >= kSlowMs) engine_.warn_slow(path_, opening_ ? "opening" : closing_ ? "closing" : "writing", age);
     }
-    // While others wait before it this would only make more pieces of it.
+    // While other buffers wait before it, a flush would only split it into more pieces.
     if (end_ || error_ || options_.flush_ms == 0 || opening_ || !pieces_.empty() || current_.used == clean_)
         return flush_ms();
-    // A buffer that was full and written meanwhile saves a flush.
+    // If a full buffer was written meanwhile, this flush is postponed.
     const int64_t left = piece_began_ms_ + flush_ms() - now;
     if (left > Engine::kTickMs / 2) return left;
     hand_over(true);
@@ -215,7 +215,7 @@ void File::on_written(int result) {
     --engine_.operations;
     ++engine_.writes;
     if (result == -EINVAL && direct_) {
-        // The medium's blocks are larger than ours, or it is no friend of such writes: through the cache, then.
+        // The medium's blocks are larger than ours, or it does not support such writes: use the page cache.
         direct_ = false;
         fcntl(fd_, F_SETFL, 0);
         return pump();
@@ -248,7 +248,7 @@ void File::on_written(int result) {
     maybe_close();
 }
 
-// Those that a write under way does not need.
+// Drops the pieces that are not part of a write in progress.
 void File::drop_pieces() {
     const auto give = [&](Piece& piece) {
         queued_ -= piece.buffer.size();

@@ -1,6 +1,6 @@
 #pragma once
-// Internal to the disk. The state of a file that grows: the buffer that is being filled, those that wait, the one write
-// under way, and the end. At most one operation is under way, so a file's operations are in order by themselves.
+// Internal to the disk. The state of a growing file: the buffer that is being filled, the buffers that wait, the one
+// write in progress, and the end. At most one operation is in progress, so a file's operations are always in order.
 
 #include <deque>
 #include <memory>
@@ -23,7 +23,7 @@ class File : public std::enable_shared_from_this<File> {
 
     base::Result<void> append(std::span<const uint8_t> bytes);
     base::Result<void> overwrite(uint64_t offset, std::span<const uint8_t> bytes);
-    // Only the first counts.
+    // Only the first call counts.
     void end(End how, std::string rename_to, Done done);
 
     uint64_t size() const { return size_; }
@@ -32,17 +32,17 @@ class File : public std::enable_shared_from_this<File> {
     const base::Error* error() const { return error_ ? &*error_ : nullptr; }
     const std::string& path() const { return path_; }
 
-    // With the bytes written, or -errno.
+    // Result: the bytes written, or -errno.
     void on_written(int result);
-    // When to be asked again, ms from now; 0: no more.
+    // Returns when to be called again, ms from now; 0: not any more.
     int64_t on_flush_tick();
     int64_t flush_ms() const;
 
   private:
     struct Piece {
         Buffer buffer;
-        size_t used = 0;      // of the file's bytes
-        size_t submit = 0;    // used, padded to whole blocks where that must be
+        size_t used = 0;      // bytes that belong to the file
+        size_t submit = 0;    // used, padded to whole blocks where required
         uint64_t offset = 0;  // in the file
     };
 
@@ -64,18 +64,18 @@ class File : public std::enable_shared_from_this<File> {
     std::string context_id_;
     int fd_ = -1;
     bool direct_ = false;   // opened with O_DIRECT
-    bool unopened_ = true;  // it will be opened when there is something to write
+    bool unopened_ = true;  // opened when there is something to write
     bool opening_ = false;
-    bool busy_ = false;     // a write is under way
+    bool busy_ = false;     // a write is in progress
     bool closing_ = false;  // the closing job was started
-    Piece current_;         // being filled; without a buffer: none
-    size_t clean_ = 0;      // bytes of current_ that were written already
+    Piece current_;         // being filled; none without a buffer
+    size_t clean_ = 0;      // bytes of current_ that are already written
     size_t buffer_bytes_;
     int64_t piece_began_ms_ = 0;
     int64_t busy_since_ms_ = 0;
-    std::deque<Piece> pieces_;  // the first may be under way
+    std::deque<Piece> pieces_;  // the first may be in progress
     size_t queued_ = 0;         // bytes of their buffers
-    size_t head_done_ = 0;      // bytes of the first that were written by a write that fell short
+    size_t head_done_ = 0;      // bytes of the first that a short write has written
     Write write_;
     uint64_t size_ = 0;
     uint64_t written_ = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// Internal to the disk. What is done with one path runs one after the other, in the order in which it was asked for:
-// a Turn queues up at its paths (one or two) and goes when it is the first at each.
+// Internal to the disk. Operations on one path run one after the other, in the order in which they were requested: a
+// Turn queues up at its paths (one or two) and runs when it is the first in each queue.
 
 #include <deque>
 #include <functional>
@@ -19,7 +19,7 @@ struct Turn {
 
 class PathOrder {
   public:
-    // Calls turn->go, now or later. The turn lasts until leave().
+    // Calls turn->go, now or later. The turn holds its paths until leave().
     void enter(std::shared_ptr<Turn> turn);
     void leave(const std::shared_ptr<Turn>& turn);
     size_t size() const { return queues_.size(); }

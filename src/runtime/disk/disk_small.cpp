@@ -1,4 +1,4 @@
-// Small files as a whole, renaming, removing, jobs.
+// Small files written as a whole, renaming, removing, jobs.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kMaxOperations = 100'000;
 
-// Runs `work` (0 or errno) when it is the paths' turn; `what` is for the error: "removing x".
+// Runs `work` (0 or errno) when it is first in the paths' queues; `what` is for the error: "removing x".
 void in_turn(Step step, std::vector<std::string> paths, std::string what, std::move_only_function<int()> work,
              Done done) {
     auto& disk = engine();
@@ -53,16 +53,16 @@ void in_turn(Step step, std::vector<std::string> paths, std::string what, std::m
     disk.paths.enter(turn);
 }
 
-// What becomes of the file that is replaced.
+// What happens to the file that is replaced.
 enum class Former : uint8_t { kGoes, kStaysAsTemporary };
 
-// ENOENT where there is none, its directory included.
+// ENOENT when the file or its directory does not exist.
 int open_existing(const std::string& path, int& fd) {
     fd = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
     return fd < 0 ? errno : 0;
 }
 
-// The one that had the second name has the first afterwards.
+// Exchanges the two names.
 bool exchange(const std::string& one, const std::string& other) {
     return renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0;
 }
@@ -84,10 +84,11 @@ int write_whole(const std::string& path, const std::string& bytes, const std::st
         else if (n == 0 || errno != EINTR)
             error = n == 0 ? ENOSPC : errno;
     }
-    // Cut at the end and not at the beginning: ext4 writes a file that was emptied to the disk when it is closed.
+    // Cut at the end and not at the beginning: ext4 writes a file that was truncated to 0 to the disk when it is
+    // closed.
     if (!error && reused && ftruncate(fd, static_cast<off_t>(bytes.size())) != 0) error = errno;
     if (close(fd) != 0 && !error) error = errno;
-    // The first time there is none to exchange with, and not every file system can.
+    // The first time there is no file to exchange with, and not every file system supports it.
     const bool exchanged = !error && stays && exchange(temporary, path);
     if (!error && !exchanged && ::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
     if (error) unlink(temporary.c_str());

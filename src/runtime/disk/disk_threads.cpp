@@ -1,6 +1,6 @@
-// Writing by the worker threads: what goes through the page cache, and everything where io_uring is not allowed. Always
-// through the cache: the system writes behind, where a thread that writes around it would wait for the medium each
-// time, and there are only two.
+// Writing by the worker threads: writes through the page cache, and all writes where io_uring is not allowed. Always
+// through the cache: the system writes in the background, whereas a thread that bypasses the cache would wait for the
+// medium each time, and there are only two threads.
 
 #include <sys/uio.h>
 

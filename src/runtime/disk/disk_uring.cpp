@@ -1,7 +1,7 @@
-// Writing by io_uring: the writes of one turn of the loop go to the kernel in one call, which gives them to threads of
-// its own: a write to a file that grows waits, so that trying it at once first would be in vain. Their ends are found
-// at the disk's ticks, for a wake-up of the loop each would cost more than all else that it does about them. Only where
-// more waits for the end, an eventfd in the loop's set tells of it at once.
+// Writing by io_uring: the writes of one loop iteration go to the kernel in one call, with a flag that passes them to
+// its threads at once: a write to a growing file blocks, so a first non-blocking attempt would be wasted. Completions
+// are reaped at the disk's ticks, because a wake-up of the loop for each would cost more than all other work for it.
+// Only when other work waits for the completion, an eventfd in the loop's set reports it at once.
 
 #include <liburing.h>
 #include <sys/eventfd.h>
@@ -17,9 +17,9 @@
 namespace runtime::disk {
 namespace {
 
-constexpr unsigned kEntries = 512;       // of the submission queue; a turn with more takes more calls
-constexpr unsigned kCompletions = 4096;  // the kernel keeps what is more
-constexpr unsigned kKernelThreads = 4;   // for what waits for the medium
+constexpr unsigned kEntries = 512;       // of the submission queue; an iteration with more needs more calls
+constexpr unsigned kCompletions = 4096;  // the kernel keeps further ones
+constexpr unsigned kKernelThreads = 4;   // for operations that wait for the medium
 
 class UringWriter final : public Writer, public ParkedHandler {
   public:
@@ -45,10 +45,10 @@ class UringWriter final : public Writer, public ParkedHandler {
 
     io_uring ring_{};
     bool is_open_ = false;
-    bool posted_ = false;  // on_readable() comes in this turn
+    bool posted_ = false;  // on_readable() is due in this iteration
     detail::Watch watch_;
     size_t urgent_ = 0;
-    // By the number that a completion carries.
+    // Indexed by the number that a completion carries.
     std::vector<Place> under_way_;
     std::vector<uint32_t> free_;
 };
@@ -73,7 +73,7 @@ int UringWriter::open_ring() {
 int UringWriter::open() {
     if (const int error = open_ring()) return error;
     unsigned threads[2] = {kKernelThreads, 0};
-    io_uring_register_iowq_max_workers(&ring_, threads);  // an older kernel has its own idea
+    io_uring_register_iowq_max_workers(&ring_, threads);  // an older kernel chooses the number itself
     const int ends = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (ends < 0) return errno;
     if (auto watched = watch_.open(ends, EPOLLIN | EPOLLET); !watched) return watched.error().system_errno();
@@ -83,7 +83,7 @@ int UringWriter::open() {
     return 0;
 }
 
-// The eventfd is never read: the set tells of each signal, not of a state.
+// The eventfd is never read: the epoll set reports each signal, not a state.
 void UringWriter::tell(bool at_once) { io_uring_cq_eventfd_toggle(&ring_, at_once); }
 
 UringWriter::~UringWriter() {

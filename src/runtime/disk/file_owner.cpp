@@ -6,10 +6,10 @@ namespace runtime {
 
 namespace {
 constexpr const char* kAttribute = "user.srs.stream";
-constexpr size_t kMaxOwnerBytes = 4096;  // names of clients are shorter: a URL's
+constexpr size_t kMaxOwnerBytes = 4096;  // names of clients are shorter: they are part of a URL
 }  // namespace
 
-// An error means that there is no such attribute here, and is no error of the file.
+// An error means that the file system has no such attribute, and is not an error of the file.
 void set_file_owner(int fd, const std::string& owner) {
     if (owner.empty() || file_owner(fd) == owner) return;
     static_cast<void>(fsetxattr(fd, kAttribute, owner.data(), owner.size(), 0));

@@ -13,8 +13,8 @@
 namespace runtime {
 namespace {
 
-// A file that is written where it stands, or gone from there; a name that appears in a directory or leaves it. Not that
-// something is being written: logs grow in the same directories.
+// A file that is written in place, or moved away; a name that appears in a directory or leaves it. Writes in progress
+// are not watched: logs grow in the same directories.
 constexpr uint32_t kOfFile = IN_CLOSE_WRITE | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF;
 constexpr uint32_t kOfDirectory = IN_CLOSE_WRITE | IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM | IN_ONLYDIR;
 
@@ -64,7 +64,7 @@ class Inotify final : public FileWatch {
 
   private:
     detail::Watch watch_;
-    int fd_ = -1;  // watch_'s
+    int fd_ = -1;  // owned by watch_
     std::set<int> watched_;
 };
 

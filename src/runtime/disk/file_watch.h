@@ -1,8 +1,8 @@
 #pragma once
-// FileWatch: that something may have happened to files, by inotify. Files are replaced by renaming another over them,
-// or reached by links that are turned, so their directories are watched too: next() returns for any change in there,
-// and the caller looks at the files. What inotify does not see (network file systems, a directory that was not there
-// when watch() was called) the caller finds by looking now and then.
+// FileWatch reports by inotify that files may have changed. Files are replaced by renaming another over them, or are
+// reached by symbolic links that are redirected, so their directories are watched too: next() returns for any change in
+// there, and the caller checks the files. inotify does not see changes on network file systems, or in a directory that
+// did not exist when watch() was called: the caller must also check the files from time to time.
 
 #include <memory>
 #include <string>
@@ -16,9 +16,10 @@ namespace runtime {
 class FileWatch {
   public:
     virtual ~FileWatch() = default;
-    // These files, by absolute path, and no others any more. Blocks for some system calls; may be called on a worker.
+    // Watches these files, given by absolute path, instead of the previous ones. Blocks for some system calls; may be
+    // called on a worker.
     virtual void watch(const std::vector<std::string>& paths) = 0;
-    // Yields until there was a change; takes all that came so far together.
+    // Yields until there was a change; consumes all changes that have arrived.
     virtual base::Result<void> next(Deadline deadline) = 0;
 };
 

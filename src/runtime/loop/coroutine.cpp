@@ -17,40 +17,40 @@ namespace runtime {
 namespace detail {
 namespace {
 
-// After so many units of work a coroutine lets the others run.
+// After this many units of work a coroutine lets others run.
 constexpr uint32_t kProgressBound = 1 << 20;
-// What the bytes lead to may take much longer than they do: after so many the clock is looked at.
+// Processing bytes may take much longer than reading them: the clock is checked after this many units.
 constexpr uint32_t kLookUnits = 8 * 1024;
 
 struct State {
     bool running = false;
-    pthread_t thread{};  // the loop's
+    pthread_t thread{};  // the loop's thread
     int key = -1;        // of state-threads' thread-specific data: the Coroutine
     base::Ref<Coroutine> main;
-    Coroutine* first = nullptr;  // of all that live, without the main one
-    size_t count = 0;            // of them
+    Coroutine* first = nullptr;  // of all that have not ended, without the main one
+    size_t count = 0;            // the number of those
     size_t max_count = SIZE_MAX;
     int no_yield = 0;
-    std::map<std::string, CoroutineInfo, std::less<>> high_water_marks;  // by name; names are few
+    std::map<std::string, CoroutineInfo, std::less<>> high_water_marks;  // by name; there are few names
 };
 Immortal<State> immortal_state;
 State& state = immortal_state.value;
 
-// state-threads' POLL mode cuts the time to its next timer down to whole milliseconds and polls with 0 through the last
-// one. On a clock that only shows whole milliseconds, and with deadlines rounded up to them, nothing is cut off and
-// nothing spins; a timer is late by 2 ms at most.
+// state-threads' POLL mode rounds the time to its next timer down to whole milliseconds and polls with 0 through the
+// last one. With a clock in whole milliseconds, and deadlines rounded up to them, nothing is rounded off and nothing
+// spins; a timer is at most 2 ms late.
 constexpr int64_t kTick = 1000;
 
 bool idle_stack_unknown = false;
 
-// state-threads asks for the time on its idle thread's stack too.
+// state-threads reads the time on its idle thread's stack too.
 __attribute__((no_sanitize("address"))) st_utime_t clock_us() {
     if (idle_stack_unknown) [[unlikely]] {
         idle_stack_unknown = false;
         register_idle_stack(st_thread_self());
     }
     const int64_t now = base::monotonic_us();
-    // state-threads asks after each poll, when nobody runs.
+    // state-threads reads the time after each poll, when no coroutine runs.
     if (!pulse.running.load(std::memory_order_relaxed)) next_turn(now);
     return static_cast<st_utime_t>(now / kTick * kTick);
 }
@@ -78,7 +78,7 @@ void unlink(Coroutine& coroutine) {
 
 void note_stack_use([[maybe_unused]] const Coroutine& coroutine) {
 #ifdef SRS_DEBUG
-    // Numbers in names ("rtmp-17") would make the table grow without end; names are for kinds of coroutines.
+    // Numbers in names ("rtmp-17") would make the table grow without bound; names are for kinds of coroutines.
     constexpr size_t kNamesKept = 1000;
     auto at = state.high_water_marks.find(coroutine.name);
     if (at == state.high_water_marks.end()) {
@@ -117,8 +117,8 @@ base::Result<void> init_state_threads() {
     if (done) return {};
     if (st_set_eventsys(ST_EVENTSYS_POLL) < 0) return base::fail_errno("choosing state-threads' poll mode", errno);
     st_set_utime_function(clock_us);
-    // What st_init() allocates for its idle thread hangs on that thread's own stack, where the leak checker cannot
-    // look.
+    // The memory that st_init() allocates for its idle thread is referenced only from that thread's own stack, which
+    // the leak checker cannot scan.
     pause_leak_checker();
     const int started = st_init();
     resume_leak_checker();
@@ -128,7 +128,7 @@ base::Result<void> init_state_threads() {
                           fmt::format("state-threads runs in mode {}, not poll", st_get_eventsys_name()));
     }
     if (st_key_create(&state.key, nullptr) < 0) return base::fail_errno("st_key_create", errno);
-    // Once through the idle thread, before any other stack is there to be taken for a part of its.
+    // Switch to the idle thread once, before any other stack exists that could be taken for a part of its stack.
     idle_stack_unknown = true;
     st_usleep(0);
 #if defined(__SANITIZE_ADDRESS__)
@@ -138,7 +138,8 @@ base::Result<void> init_state_threads() {
     return {};
 }
 
-// Of another thread, as the watchdog's last words are: none, for whoever runs may be gone the next moment.
+// On another thread, such as the watchdog's for its last words: none, because the running coroutine may end at any
+// moment.
 std::string_view log_context() {
     if (!pthread_equal(pthread_self(), state.thread)) return "-";
     auto* coroutine = current_or_null();
@@ -213,9 +214,9 @@ base::Ref<Coroutine> start_coroutine(std::string name, std::move_only_function<v
     coroutine->context_id = current().context_id;
     coroutine->body = std::move(body);
 #if defined(__SANITIZE_ADDRESS__)
-    stack_bytes *= 4;  // the sanitizer's frames are that much larger; it is address space only
+    stack_bytes *= 4;  // the sanitizer's frames are that much larger; it is only address space
 #endif
-    if (state.count + 1 >= state.max_count) {  // with the first one, as coroutine_count() has it
+    if (state.count + 1 >= state.max_count) {  // including the first one, as in coroutine_count()
         errno = EAGAIN;
         return {};
     }
@@ -238,7 +239,7 @@ void join_uncancelled(Coroutine& coroutine) {
 
 using detail::state;
 
-// The address sanitizer must hear of the new stack before an instrumented function runs on it.
+// The address sanitizer must be told of the new stack before an instrumented function runs on it.
 extern "C" __attribute__((no_sanitize("address"))) void* runtime_coroutine_main(void* argument) {
     using namespace detail;
     auto* coroutine = static_cast<Coroutine*>(argument);
@@ -330,7 +331,7 @@ base::Result<void> sleep_until(Deadline deadline) {
 
 base::Result<void> sleep_ms(int64_t ms) { return sleep_until(Deadline::in_ms(std::max<int64_t>(0, ms))); }
 
-// A deadline in the past: state-threads turns once through all that are ready, polls, and comes back.
+// A deadline in the past: state-threads runs every ready coroutine once, polls, and returns.
 base::Result<void> yield() { return sleep_until(Deadline::at_us(0)); }
 
 bool cancelled() { return detail::current().cancelled; }

@@ -41,7 +41,7 @@ class Task {
     void cancel();
     // Waits for its end. kTimeout when the deadline passes first, kCancelled when the caller is cancelled.
     base::Result<void> join(Deadline deadline);
-    void cancel_and_join();  // yields until it has ended, whatever happens to the caller
+    void cancel_and_join();  // yields until it has ended, even if the caller is cancelled
 
   private:
     base::Ref<detail::Coroutine> coroutine_;
@@ -51,11 +51,11 @@ struct SpawnOptions {
     size_t stack_bytes = 64 * 1024;  // of address space; memory is used as it is touched
 };
 
-// The new coroutine starts when the caller yields. It inherits the log context id until it sets its own. Without memory
-// for a stack nothing runs: the Task is empty, and the log says so.
+// The new coroutine starts when the caller yields. It inherits the log context id until it sets its own. If there is no
+// memory for a stack, the Task is empty, and an error is logged.
 Task spawn(std::string name, std::move_only_function<void()> body, SpawnOptions options = {});
 
-// kCancelled when cancelled meanwhile.
+// kCancelled: the caller was cancelled meanwhile.
 base::Result<void> sleep_ms(int64_t ms);
 base::Result<void> sleep_until(Deadline deadline);
 // Lets every other ready coroutine and the event loop run once.
@@ -81,22 +81,21 @@ struct CoroutineInfo {
     std::string name;
     std::string context_id;
     size_t stack_bytes = 0;
-    size_t stack_used_bytes = 0;        // the most ever touched; painted in debug builds, 0 otherwise
-    size_t stack_now_bytes = 0;         // in use now; 0 of one that has not run yet
-    const char* waits_for = "nothing";  // "input", "a timer" ...; "nothing" of the one that asks
-    int fd = -1;                        // that it waits for, or -1
-    int64_t waits_ms = 0;               // so long already, by the loop's clock
-    int64_t left_ms = -1;               // until its deadline; -1: it waits for ever
+    size_t stack_used_bytes = 0;        // the maximum so far; painted in debug builds, 0 otherwise
+    size_t stack_now_bytes = 0;         // in use now; 0 if it has not run yet
+    const char* waits_for = "nothing";  // "input", "a timer" ...; "nothing" for the caller
+    int fd = -1;                        // the descriptor it waits for, or -1
+    int64_t waits_ms = 0;               // how long it has waited, by the loop's clock
+    int64_t left_ms = -1;               // until its deadline; -1: no deadline
     std::vector<uintptr_t> calls;       // return addresses, innermost first: where it waits
 };
-// All that live. `calls` is filled when asked for, kMaxCalls at most.
+// All coroutines that have not ended. `calls` is filled on request, kMaxCalls at most.
 inline constexpr size_t kMaxCalls = 64;
 std::vector<CoroutineInfo> list_coroutines(bool with_calls = false);
 size_t coroutine_count();
-// spawn() fails, as without memory, where there are so many. For tests of that.
+// spawn() fails, as without memory, once there are max_count coroutines. For tests.
 void limit_coroutines(size_t max_count);
-// The deepest stack that any coroutine of this name has had, where stacks are painted (SRS_DEBUG): for
-// doc/runtime.md.
+// The deepest stack use of any coroutine of each name, where stacks are painted (SRS_DEBUG): for doc/runtime.md.
 std::vector<CoroutineInfo> stack_high_water_marks();
 
 }  // namespace runtime

@@ -32,7 +32,7 @@ CoroutineInfo describe(const Coroutine& one, int64_t now_us, bool with_calls) {
     info.name = one.name;
     info.context_id = one.context_id;
     info.stack_bytes = static_cast<size_t>(one.stack_top - one.stack_low);
-    // One that has not run yet has no paint to measure, and no frame.
+    // A coroutine that has not run yet has no paint to measure, and no frame.
     if (one.stack && !one.started) {
         info.waits_for = "its first turn";
         return info;

@@ -1,6 +1,6 @@
 #pragma once
-// Internal. A coroutine's state, and the two primitives everything else is made of: suspend (wait on one's own
-// condition) and wake.
+// Internal. A coroutine's state, and the two primitives that everything else is built on: suspend (wait on the
+// coroutine's own condition) and wake.
 
 #include <st.h>
 
@@ -29,10 +29,10 @@ class Coroutine : public base::RefCounted<Coroutine> {
     bool started = false;
     bool cancelled = false;
     bool done = false;
-    uint32_t progress = 0;         // what it did since it last let others run; see account()
-    uint32_t progress_looked = 0;  // when account() last looked at the clock
-    // While it waits, for those who look at it: for what (null: it runs, or has not yet), on which descriptor (-1:
-    // none), since when and until when by the loop's clock, and the frame in which its stack goes on.
+    uint32_t progress = 0;         // units since it last yielded; see account()
+    uint32_t progress_looked = 0;  // when account() last checked the clock
+    // For diagnostics, while it waits: what for (null: it runs, or has not started), on which descriptor (-1: none),
+    // since when and until when by the loop's clock, and the frame at which its suspended stack begins.
     const char* waits_for = nullptr;
     int waits_fd = -1;
     int64_t waits_since_us = 0;
@@ -44,15 +44,16 @@ class Coroutine : public base::RefCounted<Coroutine> {
     Coroutine* next = nullptr;
 };
 
-// The running one.
+// The running coroutine.
 Coroutine& current();
 Coroutine* current_or_null();  // for the log and the fault handler: null outside init() ... shutdown()
 Coroutine* main_coroutine();   // null outside init() ... shutdown()
-Coroutine* first_coroutine();  // of all others that live; `next` leads on
-size_t living_coroutines();    // how many those are
+Coroutine* first_coroutine();  // of all others that have not ended; `next` leads on
+size_t living_coroutines();    // the number of those
 
 enum class Wake : uint8_t { kWoken, kTimeout, kCancelled };
-// Marks the running coroutine as one that waits. `what` is for people: "input", "a timer"; it must live for ever.
+// Marks the running coroutine as waiting. `what` is a description for people: "input", "a timer"; it must never be
+// freed.
 struct Waiting {
     const char* what;
     int fd = -1;
@@ -77,21 +78,21 @@ class Away {
     Coroutine& me_;
 };
 
-// Yields until wake(), the deadline or cancel(). A passed deadline yields once. Who asked for several things must look
-// for himself what has happened: a wake-up may come together with the deadline.
+// Yields until wake(), the deadline or cancel(). A passed deadline yields once. A caller that waits for several things
+// must check itself which happened: a wake-up may coincide with the deadline.
 Wake suspend(Deadline deadline, Waiting why, bool cancellable = true);
-// Of one that does not wait: nothing happens.
+// Does nothing if the coroutine does not wait.
 void wake(Coroutine& coroutine);
-// What Task::cancel() does.
+// Implements Task::cancel().
 void cancel(Coroutine& coroutine);
 base::Result<void> wake_result(Wake wake, std::source_location where = std::source_location::current());
 
-// Called before work that may succeed without waiting: one whose peer is always faster than itself must let the others
-// run now and then: after a megabyte, or when the loop's turn has become long. Units are bytes, or what takes about as
-// long.
+// Called before work that may succeed without waiting. A coroutine whose peer is always faster must let others run from
+// time to time: this yields after a megabyte, or when the loop iteration has become long. Units are bytes, or work that
+// takes about as long.
 base::Result<void> account(size_t units);
 
-// While it exists nothing may yield: a ParkedHandler runs.
+// While it exists nothing may yield: a ParkedHandler is running.
 class NoYield {
   public:
     NoYield();

@@ -1,5 +1,5 @@
 #pragma once
-// Internal. A global that is never destroyed: exit() may come while coroutines wait and lines are logged.
+// Internal. A global that is never destroyed, because exit() may run while coroutines wait and lines are logged.
 
 namespace runtime::detail {
 

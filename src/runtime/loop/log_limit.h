@@ -1,7 +1,7 @@
 #pragma once
-// Lines of the log whose rate somebody else decides: a client that is refused again and again, a condition that a loop
-// finds at each pass. LogLimit writes a few at once, then one a second, and the next one tells how many were left out.
-// LogCondition tells when something begins and when it is over. Not for several threads.
+// Rate limits for log lines whose frequency others control: a client that is refused repeatedly, a condition that a
+// loop finds in each pass. LogLimit writes a burst, then one line a second; the next line reports how many were left
+// out. LogCondition reports when a condition begins and when it is over. Not thread-safe.
 
 #include <algorithm>
 #include <cstdint>
@@ -22,9 +22,9 @@ class LogLimit {
     explicit LogLimit(int64_t burst = kBurst, int64_t interval_ms = kIntervalMs)
         : interval_ms_(interval_ms), room_ms_(burst * interval_ms) {}
 
-    // Whether a line may be written now; else it is counted as left out.
+    // Whether a line may be written now; otherwise it is counted as left out.
     bool admits(int64_t now_ms) {
-        // What has been written is owed interval_ms_ each, and paid off by time.
+        // Each line adds a debt of interval_ms_, which elapsing time pays off.
         owed_until_ms_ = std::max(owed_until_ms_, now_ms);
         if (owed_until_ms_ + interval_ms_ > now_ms + room_ms_) {
             ++left_out_;
@@ -34,7 +34,7 @@ class LogLimit {
         return true;
     }
     uint64_t left_out() const { return left_out_; }
-    // For the end of the line that was admitted; empty: none was left out since the one before.
+    // A suffix for the admitted line; empty: none was left out since the previous line.
     std::string take_left_out() {
         const uint64_t count = std::exchange(left_out_, 0);
         return count == 0 ? std::string() : fmt::format(" ({} more like it were left out before)", count);
@@ -49,20 +49,20 @@ class LogLimit {
 
 class LogCondition {
   public:
-    // Over when it has not been found for so long: what comes and goes is one.
+    // The condition is over when it was not found for this long: short interruptions are one condition.
     static constexpr int64_t kCalmMs = 1'000;
 
     struct Past {
         uint64_t times;
         int64_t ms;
     };
-    // It was found. True: it begins.
+    // The condition was found. True: it begins.
     bool found(int64_t now_ms) {
         if (times_ == 0) began_ms_ = now_ms;
         last_ms_ = now_ms;
         return times_++ == 0;
     }
-    // It is not there now. What it was, where it is over.
+    // The condition is not present now. Returns its summary once it is over.
     std::optional<Past> ended(int64_t now_ms) {
         if (times_ == 0 || now_ms - last_ms_ < kCalmMs) return std::nullopt;
         return Past{std::exchange(times_, 0), last_ms_ - began_ms_};
@@ -88,7 +88,7 @@ void error_some(LogLimit& limit, fmt::format_string<Args...> format, Args&&... a
                          fmt::format(format, std::forward<Args>(args)...) + limit.take_left_out());
 }
 
-// Of something that is tried in a loop: an error when it begins to fail, a line when it works again.
+// For an operation that is retried in a loop: logs an error when it begins to fail, and a line when it works again.
 inline void note_failure(LogCondition& failing, std::string_view what, const base::Error& error) {
     if (failing.found(base::monotonic_ms())) base::log::error("{}: {}; it is tried again", what, error.describe());
 }

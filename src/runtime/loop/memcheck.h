@@ -1,17 +1,17 @@
 #pragma once
-// What valgrind's memcheck must be told of coroutines' stacks. memcheck_on.cpp is that of `./configure --valgrind=on`;
-// in the other builds, of memcheck_off.cpp, nothing is told.
+// Hints to valgrind's memcheck about coroutine stacks. memcheck_on.cpp is compiled with `./configure --valgrind=on`;
+// memcheck_off.cpp of the other builds does nothing.
 
 #include <cstddef>
 #include <cstdint>
 
 namespace runtime::detail {
 
-// A stack between these addresses: a jump to it is no growth of another one. Returns what memcheck_end_stack() is
-// given.
+// Declares a stack between these addresses, so that a jump to it is not taken for growth of another stack. Returns the
+// id for memcheck_end_stack().
 unsigned memcheck_begin_stack(uintptr_t low, uintptr_t top);
 void memcheck_end_stack(unsigned id);
-// That so many bytes there were never written is known.
+// Suppresses reports about uninitialised bytes in this range.
 void memcheck_forgive(const void* address, size_t size);
 
 }  // namespace runtime::detail

@@ -1,5 +1,5 @@
 #pragma once
-// Permits: at most so many at once; the others wait in the order of their coming. One thread: no locks.
+// Permits limits how many coroutines are inside at once; the others wait in FIFO order. One thread: no locks.
 
 #include <cstddef>
 #include <utility>
@@ -29,13 +29,13 @@ class Permits {
     explicit Permits(size_t most, const char* what = "its turn") : most_(most), what_(what) {}
     // kTimeout, kCancelled.
     base::Result<Pass> enter(Deadline deadline) {
-        // Who comes now does not overtake those who wait.
+        // A newcomer does not overtake the waiters.
         bool waited = false;
         while (inside_ >= most_ || (!waited && !waiters_.empty())) {
             auto woken = waiters_.wait(deadline, what_);
             waited = true;
             if (woken) continue;
-            // It may have been its turn: then it is the next one's.
+            // It may have been woken for a free permit: pass the wake-up on.
             if (inside_ < most_) waiters_.wake_one();
             return std::unexpected(std::move(woken.error()));
         }

@@ -9,7 +9,7 @@ namespace runtime::detail {
 constinit Pulse pulse;
 
 void note_gave_way() {
-    // A later turn already, and the watchdog has not looked since.
+    // Already a later iteration, which the watchdog has not checked yet.
     if (pulse.turns.load(std::memory_order_relaxed) != pulse.stalled_turn.load(std::memory_order_relaxed)) return;
     timespec cpu;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);

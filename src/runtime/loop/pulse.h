@@ -1,6 +1,6 @@
 #pragma once
-// Internal. What the loop writes as it goes, for those who look at it from outside its code: the watchdog's thread and
-// the signal handlers that sample stacks. Plain stores; nothing here costs a system call.
+// Internal. State that the loop publishes for observers outside its code: the watchdog's thread and the signal handlers
+// that sample stacks. Plain stores; nothing here costs a system call.
 
 #include <atomic>
 #include <cstdint>
@@ -10,20 +10,20 @@ namespace runtime::detail {
 class Coroutine;
 
 struct Pulse {
-    // Who runs; null while all wait and state-threads polls or chooses.
+    // The running coroutine; null while all wait and state-threads polls or schedules.
     std::atomic<Coroutine*> running{nullptr};
-    // Turns of the loop, each from one poll to the next, and when this one began.
+    // Iterations of the loop, each from one poll to the next, and when the current one began.
     std::atomic<uint64_t> turns{0};
     std::atomic<int64_t> turn_began_us{0};
-    // The watchdog has seen this turn last too long and wants to know when it ends; 0: none.
+    // The iteration that the watchdog has found too long; the loop then records when it ends. 0: none.
     std::atomic<uint64_t> stalled_turn{0};
-    // Of a stalled turn: when the last coroutine of it gave way.
+    // In a stalled iteration: when its last coroutine yielded.
     std::atomic<int64_t> gave_way_us{0};
-    std::atomic<int64_t> stall_cpu_us{0};  // the thread's processor time then
+    std::atomic<int64_t> stall_cpu_us{0};  // the thread's CPU time then
 };
 extern Pulse pulse;
 
-// Called when nobody runs any more.
+// Called when the running coroutine has yielded.
 void note_gave_way();
 inline void nobody_runs() {
     pulse.running.store(nullptr, std::memory_order_relaxed);

@@ -14,8 +14,8 @@
 
 namespace runtime::detail {
 
-// Events carry descriptor and generation. A descriptor closed and perhaps used again earlier in the same batch has
-// another generation, so an event never meets the wrong socket or freed memory.
+// Events carry descriptor and generation. A descriptor that was closed earlier in the same batch, and perhaps reused,
+// has another generation, so an event never reaches the wrong socket or freed memory.
 struct Reactor {
     struct Slot {
         Watch* watch = nullptr;
@@ -35,7 +35,7 @@ struct Reactor {
     base::Ref<Coroutine> poster;
     base::Ref<Coroutine> pacing;
     ReadPacer pacer;
-    const Watch* reading = nullptr;  // whose on_readable() runs
+    const Watch* reading = nullptr;  // the watch whose on_readable() is running
     size_t reading_left = 0;         // bytes that it may still read
     bool stopping = false;
     ReactorCounters counters;
@@ -67,9 +67,9 @@ namespace {
 Immortal<Reactor> immortal_reactor;
 Reactor& reactor = immortal_reactor.value;
 
-// Events taken at once: those woken by them run before the next are looked at.
+// Events fetched at once: the coroutines they wake run before the next batch is fetched.
 constexpr int kBatch = 256;
-// How many are delivered between two looks at the clock.
+// The number of events delivered between two checks of the clock.
 constexpr size_t kCheckEvery = 8;
 // Parked handlers run on these stacks.
 constexpr size_t kHandlerStackBytes = 256 * 1024;
@@ -83,7 +83,7 @@ Watch* watch_of(ReadPacer::Ticket ticket) {
 }
 }  // namespace
 
-// Yields when it has had the loop for long; what an event is for may be gone by then, which deliver() sees.
+// Yields when it has used the loop for long; the target of an event may be gone by then, which deliver() detects.
 template <class Events, class Unpack>
 void Reactor::deliver_all(const Events& events, size_t count, Unpack unpack) {
     int64_t began_us = base::monotonic_us();
@@ -120,7 +120,7 @@ void Reactor::deliver_posted() {
             CHECK(woken == Wake::kWoken);
             continue;
         }
-        // Handlers may post again: that is for the next turn.
+        // Handlers may post again: those events are for the next iteration.
         const auto batch = std::exchange(posted, {});
         deliver_all(batch, batch.size(), [this](const Posted& one) { deliver(one.fd, one.generation, one.events); });
         if (!posted.empty()) static_cast<void>(yield());
@@ -142,7 +142,7 @@ base::Result<void> start_reactor() {
         "read-pacer", [] { reactor.pacer.run(reactor.stopping, watch_of); }, kPacerStackBytes);
     if (!reactor.drainer || !reactor.poster || !reactor.pacing)
         return base::fail_errno("no memory for the event loop's stack", ENOMEM);
-    return yield();  // so that both wait
+    return yield();  // so that both have started waiting
 }
 
 void stop_reactor() {
@@ -197,7 +197,7 @@ void Watch::forget() {
 void Watch::close() {
     const int fd = fd_;
     forget();
-    // Closing takes it out of the set: nothing of ours is ever duplicated.
+    // Closing removes it from the set, because our descriptors are never duplicated.
     if (fd >= 0) ::close(fd);
 }
 
@@ -234,7 +234,7 @@ int64_t Watch::take_turn() {
 base::Result<void> Watch::wait_readable(Deadline deadline) {
     CHECK(!parked_ && !reader_);
     while (!readable_) {
-        // A paced reader looks at its deadline at every turn, which is cheaper than a timer.
+        // A paced reader checks its deadline at every poll, which is cheaper than a timer.
         if (pace_ticks_ && deadline.passed()) return wake_result(Wake::kTimeout);
         reader_ = &current();
         const Wake how = suspend(pace_ticks_ ? Deadline::never() : deadline, {"input", fd_});
@@ -305,7 +305,7 @@ void Watch::on_events(uint32_t events) {
     if (writer_ && writable_) wake(*writer_);
 }
 
-// Each call may destroy this or unpark it.
+// Each call may destroy this object or unpark it.
 void Watch::call_handler(uint32_t events) {
     const int fd = fd_;
     const uint32_t generation = reactor.slots[static_cast<size_t>(fd)].generation;

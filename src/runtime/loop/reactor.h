@@ -1,7 +1,8 @@
 #pragma once
-// Internal. One edge-triggered epoll set for every descriptor of ours, each registered once. state-threads polls that
-// set's descriptor alone, so a wake-up costs what is ready, not what is waiting. One coroutine drains the set and wakes
-// the coroutine, or calls the parked handler, behind each event. Publishers are read by turns instead (read_pacer.h).
+// Internal. One edge-triggered epoll set for all our descriptors, each registered once. state-threads polls only that
+// set's descriptor, so a wake-up costs in proportion to what is ready, not to what is waiting. One coroutine drains the
+// set and wakes the coroutine, or calls the parked handler, behind each event. Publishers are read at intervals instead
+// (read_pacer.h).
 
 #include <sys/epoll.h>
 
@@ -15,11 +16,11 @@ namespace runtime::detail {
 
 class Coroutine;
 
-// A descriptor in the set. It remembers what the edges said, so that no call is made that would return EAGAIN.
-// 24 bytes: there are as many as connections.
+// A descriptor in the set. It remembers the state that edges reported, so that no call is made that would return
+// EAGAIN. 24 bytes: there is one for each connection.
 class Watch {
   public:
-    // What a parked handler may read in one call of on_readable(). It is called again soon, after the others.
+    // The most that a parked handler may read in one call of on_readable(). It is called again soon, after the others.
     static constexpr size_t kHandlerBytes = 16 * 1024;
     static constexpr uint32_t kEdges = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
 
@@ -27,53 +28,53 @@ class Watch {
     Watch(const Watch&) = delete;
     ~Watch() { close(); }
 
-    // Takes the descriptor over; on failure it is closed. With other events than kEdges it is not for waiting and not
-    // edge-triggered: park a handler.
+    // Takes ownership of the descriptor; on failure it is closed. With events other than kEdges it cannot be waited on
+    // and is not edge-triggered: park a handler.
     base::Result<void> open(int fd, uint32_t events = kEdges);
-    // Nobody may be waiting. Events still on their way go nowhere.
+    // No coroutine may be waiting. Pending events are ignored.
     void close();
-    // As close(), but somebody else closes the descriptor, right away.
+    // As close(), but the owner of the descriptor closes it itself, right away.
     void forget();
     void change_events(uint32_t events);
     int fd() const { return fd_; }
 
     bool readable() const { return readable_; }
     bool writable() const { return writable_; }
-    // The socket broke or both directions ended, as far as events have told.
+    // The socket failed or both directions ended, according to the events so far.
     bool gone() const { return gone_; }
-    // A short read emptied the socket; what comes later is a new edge. Not so once the end was seen: that edge is
-    // spent.
+    // A short read emptied the socket; later input causes a new edge. Not after the end of stream was seen: that edge
+    // is consumed.
     void read_fell_short() { readable_ = ended_; }
     void read_would_block() { readable_ = false; }
-    // After connect(): writable is what the next edge says.
+    // After connect(): not writable until the next edge.
     void await_writable_edge() { writable_ = false; }
     void write_would_block() {
         writable_ = false;
         wants_write_ = true;
     }
-    // Input is looked for every so often, and no event tells of it; 0: events do, as from the start. The end of the
-    // stream is told at once either way. Who is read much at a turn gets the next one soon.
+    // Input is polled at this interval, and no event reports it; 0: events report it, which is the initial mode. The
+    // end of the stream is reported at once either way. A reader with much input in one poll is polled again soon.
     void pace(int64_t interval_ms);
-    // For the pacer: wakes the reader. Ticks until the next turn, or 0: no more.
+    // For the pacer: wakes the reader. Returns the ticks until the next poll; 0: none.
     int64_t take_turn();
     void read_much() { hurried_ = true; }
 
-    // How much may be read now: in a parked handler's on_readable() what is left of kHandlerBytes.
+    // How many bytes may be read now; in a parked handler's on_readable() the rest of kHandlerBytes.
     size_t room_to_read() const;
     void was_read(size_t bytes);
 
-    // Ok when it is readable, or was woken for it; check by trying.
+    // Ok when it is readable, or was woken for it: the caller must try.
     base::Result<void> wait_readable(Deadline deadline);
     base::Result<void> wait_writable(Deadline deadline);
 
-    // From now on the stream's end cancels the running coroutine, which waits for something else meanwhile; that it
-    // has ended already, at once. Until false: it is not for reading.
+    // From now on the stream's end cancels the running coroutine, which waits for something else meanwhile; if the
+    // stream has already ended, it is cancelled at once. Until cancel_at_end(false) the stream must not be read.
     void cancel_at_end(bool on);
 
     void park(ParkedHandler& handler);
     void unpark();
     bool parked() const { return parked_; }
-    // The parked handler's on_readable() is called soon, whatever the socket says.
+    // The parked handler's on_readable() is called soon, whatever the state of the socket.
     void post_readable();
 
   private:
@@ -83,7 +84,7 @@ class Watch {
 
     void cancel_if_ended();
 
-    // While it is parked nobody waits on it.
+    // While it is parked no coroutine waits on it.
     union {
         Coroutine* reader_ = nullptr;
         ParkedHandler* handler_;
@@ -91,27 +92,27 @@ class Watch {
     Coroutine* writer_ = nullptr;
     int fd_ = -1;
     uint16_t pace_ticks_ = 0;
-    // Until something says otherwise a socket is worth a try.
+    // Initially a socket is assumed to be readable and writable.
     bool readable_ : 1 = true;
     bool writable_ : 1 = true;
     bool ended_ : 1 = false;
     bool gone_ : 1 = false;
     bool wants_write_ : 1 = false;
     bool hurried_ : 1 = false;     // there was much to read
-    bool has_ticket_ : 1 = false;  // at the pacer
-    bool parked_ : 1 = false;      // handler_ is in force, not reader_
-    bool cancels_ : 1 = false;     // reader_ does not read: it is cancelled at the end
+    bool has_ticket_ : 1 = false;  // in the pacer
+    bool parked_ : 1 = false;      // handler_ is valid, not reader_
+    bool cancels_ : 1 = false;     // reader_ does not read: it is cancelled at the stream's end
 };
 static_assert(sizeof(Watch) == 24);
 
 base::Result<void> start_reactor();
 void stop_reactor();
 
-// For tests and measurements.
+// For tests and benchmarks.
 struct ReactorCounters {
-    uint64_t turns = 0;   // of the draining coroutine
+    uint64_t turns = 0;   // iterations of the draining coroutine
     uint64_t events = 0;  // taken from the set
-    uint64_t stale = 0;   // of descriptors closed meanwhile
+    uint64_t stale = 0;   // for descriptors that were closed meanwhile
 };
 const ReactorCounters& reactor_counters();
 

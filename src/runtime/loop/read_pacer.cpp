@@ -32,7 +32,7 @@ void ReadPacer::take_turns(size_t slot, int64_t tick, Find find) {
     size_t woken = 0;
     for (const Turn& turn : taken_) {
         --turns_;
-        // Not when the next tick has begun: who is late would be later.
+        // Not after the next tick has begun: late readers would be delayed further.
         if (woken == at_once && current_tick() == tick) {
             pause();
             woken = 0;
@@ -49,7 +49,7 @@ void ReadPacer::take_turns(size_t slot, int64_t tick, Find find) {
 
 void ReadPacer::pause() { [[maybe_unused]] const Wake how = suspend(Deadline::in_ms(1), {"a part of a tick"}, false); }
 
-// Where the next turn may be: a slot also holds what is due a whole round later.
+// The tick of the next poll, or earlier: a slot also holds entries that are due a whole round later.
 int64_t ReadPacer::next_due(int64_t tick) const {
     if (turns_ == 0) return INT64_MAX;
     int64_t due = tick + 1;

@@ -5,7 +5,7 @@
 
 namespace runtime::detail {
 
-// In the order in which they are ended.
+// In the order in which they are stopped.
 enum class Service : uint8_t { kWatchdog, kDisk, kDns, kWorkers, kCompute, kProcesses, kCount };
 
 // The service has started: stop() ends it, once, from the main coroutine.

@@ -1,5 +1,5 @@
 #pragma once
-// Signals as something a coroutine waits for. SIGPIPE is ignored by runtime::init().
+// Signals as events that a coroutine waits for. SIGPIPE is ignored by runtime::init().
 
 #include <initializer_list>
 #include <memory>

@@ -20,11 +20,11 @@
 namespace runtime::detail {
 namespace {
 
-// So many ended stacks keep their memory, for the next coroutines to find it warm.
+// The number of ended stacks that keep their memory, so that the next coroutines find it warm.
 constexpr size_t kIdleStacksKept = 2;
 
 struct Stacks {
-    std::unordered_map<uintptr_t, Stack> by_top;  // grows with the most coroutines there ever were at once
+    std::unordered_map<uintptr_t, Stack> by_top;  // as large as the peak number of coroutines
     Stack* first_idle = nullptr;
     Stack* last_idle = nullptr;
     size_t idle = 0;
@@ -45,7 +45,7 @@ void unlink_idle(Stack& stack) {
     --all.idle;
 }
 
-// Each guard costs two mappings, and the kernel allows 65,530 of them. Going on without is better than not going on.
+// Each guard costs two mappings, and the kernel allows 65,530 of them. Running without a guard is better than failing.
 void guard(Stack& stack) {
     stack.guarded = mprotect(stack.low - page_size(), page_size(), PROT_NONE) == 0;
     if (stack.guarded || stacks().guard_failure_logged) return;
@@ -61,8 +61,7 @@ size_t page_size() {
 }
 
 #if defined(__x86_64__)
-// rbp is 0 in the frame above: the end, for those who walk frame pointers. An undefined rip is the end for those who
-// walk by .eh_frame.
+// rbp is 0 in the outermost frame, which ends a walk by frame pointers. An undefined rip ends a walk by .eh_frame.
 __attribute__((naked, no_instrument_function)) void* first_frame(void*) {
     asm("pushq %rbp\n"
         ".cfi_adjust_cfa_offset 8\n"
@@ -73,7 +72,7 @@ __attribute__((naked, no_instrument_function)) void* first_frame(void*) {
         "ret");
 }
 #else
-// Walks may go on into what state-threads left there.
+// Stack walks may continue into what state-threads left there.
 void* first_frame(void* coroutine) { return runtime_coroutine_main(coroutine); }
 #endif
 
@@ -106,14 +105,14 @@ void leave_stack(Stack& stack) {
     (all.last_idle ? all.last_idle->next : all.first_idle) = &stack;
     all.last_idle = &stack;
     if (++all.idle <= kIdleStacksKept) return;
-    // The oldest has surely been left by now; this one has not.
+    // The oldest stack has surely been left by now; this one has not.
     Stack& oldest = *all.first_idle;
     unlink_idle(oldest);
     madvise(oldest.low, oldest.size(), MADV_DONTNEED);
 }
 
 void register_idle_stack([[maybe_unused]] const void* thread) {
-    constexpr uintptr_t kBytes = 32 * 1024;  // what it needs at most
+    constexpr uintptr_t kBytes = 32 * 1024;  // the maximum it needs
     const uintptr_t mask = page_size() - 1;
     const uintptr_t top = (reinterpret_cast<uintptr_t>(thread) + mask) & ~mask;
     memcheck_begin_stack(top - kBytes, top);

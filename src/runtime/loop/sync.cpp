@@ -16,7 +16,7 @@ struct WaitNode {
 
 WaitList::~WaitList() { CHECK(empty()); }
 
-// Not inlined: the compiler would warn of the node's address outliving it, which wait_as() sees to.
+// Not inlined: the compiler would warn that the node's address outlives it, which wait_as() prevents.
 __attribute__((noinline)) void WaitList::append(WaitNode& node) {
     node.previous = last_;
     (last_ ? last_->next : first_) = &node;
@@ -33,7 +33,7 @@ base::Result<void> WaitList::wait_as(Deadline deadline, const char* what, bool c
     append(node);
     while (!node.woken) {
         const Wake how = suspend(deadline, {what}, cancellable);
-        // Woken and late, or woken and cancelled: it counts as woken, or a wake_one() would be lost.
+        // Woken and late, or woken and cancelled: it counts as woken, otherwise a wake_one() would be lost.
         if (node.woken) break;
         if (how == Wake::kWoken) continue;
         remove(node);

@@ -1,6 +1,6 @@
 #pragma once
-// Waiting for one another: Event, Gate (counts what runs, waits for the last), Queue (bounded). One thread: no locks.
-// All wake-ups are level-like: check the state after a wait.
+// Synchronisation of coroutines: Event, Gate (counts what runs, waits for the last), Queue (bounded). One thread: no
+// locks. All wake-ups are level-like: check the state after a wait.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@ class WaitList {
   public:
     WaitList() = default;
     WaitList(const WaitList&) = delete;
-    ~WaitList();  // CHECKs that nobody waits
+    ~WaitList();  // CHECKs that no coroutine waits
     // Yields until woken (ok), the deadline (kTimeout) or cancellation (kCancelled). `what`: see Waiting.
     base::Result<void> wait(Deadline deadline, const char* what);
     void wait_uncancelled();
@@ -39,7 +39,7 @@ class WaitList {
 // Set once or many times; wait() returns at once while it is set.
 class Event {
   public:
-    // What it stands for, in the list of coroutines: "a worker". It must live for ever.
+    // what: a description for the list of coroutines: "a worker". It must never be freed.
     explicit Event(const char* what = "an event") : what_(what) {}
     bool is_set() const { return set_; }
     void set() {
@@ -48,9 +48,9 @@ class Event {
     }
     void reset() { set_ = false; }
     base::Result<void> wait(Deadline deadline);
-    // Wakes those who wait now without setting it.
+    // Wakes the current waiters without setting it.
     void pulse() { waiters_.wake_all(); }
-    // Waits for the next set() or pulse(), whatever the state.
+    // Waits for the next set() or pulse(), even if it is set.
     base::Result<void> wait_next(Deadline deadline) { return waiters_.wait(deadline, what_); }
 
   private:
@@ -59,7 +59,7 @@ class Event {
     detail::WaitList waiters_;
 };
 
-// Counts what is inside; whoever tears something down waits until it is empty.
+// Counts what is inside; a destructor or shutdown waits until the count is 0.
 class Gate {
   public:
     class Pass {
@@ -91,7 +91,7 @@ template <class T>
 class Queue {
   public:
     explicit Queue(size_t bound) : bound_(bound) {}
-    // False, and counted in dropped(), when it is full or closed. Never yields.
+    // False when it is full or closed; the item is counted in dropped(). Never yields.
     bool try_push(T value) {
         if (closed_ || items_.size() >= bound_) {
             ++dropped_;

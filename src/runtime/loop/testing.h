@@ -1,6 +1,6 @@
 #pragma once
-// For tests of everything that needs the event loop: a fixture under which the test body is the first coroutine. Links
-// with gtest_main; the loop is started once per process.
+// For tests that need the event loop: a fixture under which the test body is the first coroutine. Links with
+// gtest_main; the loop is started once per process.
 
 #include <gtest/gtest.h>
 

@@ -71,7 +71,7 @@ base::Result<int> bind_one(const RawAddress& raw, int type, bool ipv6_only, cons
     if (fd < 0) return base::fail_errno(fmt::format("opening a socket for {}", name), errno);
     const int on = 1;
     const int only = ipv6_only ? 1 : 0;
-    // Of UDP it would let another process take the port, and the datagrams, away.
+    // Not for UDP: another process could take over the port, and its datagrams.
     if (type == SOCK_STREAM) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (raw.family() == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only, sizeof only);
     if (bind(fd, raw.get(), raw.length) < 0) {

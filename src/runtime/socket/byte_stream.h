@@ -1,9 +1,10 @@
 #pragma once
 // ByteStream: a connected byte stream, TCP or TLS, in one of two modes.
 //  - Attached to a coroutine: read and write yield until the deadline.
-//  - Parked: nobody waits on it; the loop calls a ParkedHandler when it becomes readable, writable or hangs up, and
-//    try_read/try_write are used. This is what a viewer is: it has no coroutine.
-// Closing is destroying. Errors: kClosed (peer closed or reset), kTimeout, kCancelled, kSystem.
+//  - Parked: no coroutine waits on it; the loop calls a ParkedHandler when it becomes readable, writable or hangs up,
+//    and try_read/try_write are used.
+// A viewer has no coroutine: its stream is parked.
+// The destructor closes. Errors: kClosed (peer closed or reset), kTimeout, kCancelled, kSystem.
 
 #include <sys/uio.h>
 
@@ -19,7 +20,7 @@ namespace runtime {
 class ParkedHandler {
   public:
     // Called from the loop's coroutine; they must not yield. Each may destroy the stream or unpark it.
-    // Edge: read until would-block. A TCP stream says that also after some kB, when it is the others' turn, and calls
+    // Edge: read until would-block. A TCP stream also reports would-block after some kB, to let others run, and calls
     // again soon.
     virtual void on_readable() = 0;
     virtual void on_writable() = 0;  // edge: only after a try_write that would have blocked
@@ -36,7 +37,7 @@ class ByteStream {
     // Up to buffer.size() bytes; 0 is the peer's end of stream.
     virtual base::Result<size_t> read(std::span<uint8_t> buffer, Deadline deadline) = 0;
     virtual base::Result<void> write(std::span<const uint8_t> bytes, Deadline deadline) = 0;
-    // The iovecs are used up. All or an error.
+    // The iovecs are modified. All or an error.
     virtual base::Result<void> writev(std::span<iovec> parts, Deadline deadline) = 0;
 
     // Never yield. Bytes moved; 0 from try_write and nothing read from try_read mean it would block.
@@ -48,35 +49,35 @@ class ByteStream {
     virtual base::Result<size_t> try_write(std::span<const uint8_t> bytes) = 0;
     virtual base::Result<size_t> try_writev(std::span<const iovec> parts) = 0;
 
-    // No coroutine may be waiting on it. The handler must outlive the parking. If input or a hang-up is there already
-    // the handler is called soon from the loop, not from here.
+    // No coroutine may be waiting on it. The handler must outlive the parking. If input or a hang-up is already
+    // pending, the handler is called soon from the loop, not from here.
     virtual void park(ParkedHandler& handler) = 0;
     virtual void unpark() = 0;
 
-    // Says the peer has gone or is going, as far as the kernel knows now; does not read. For taking over a dead
-    // publisher's name.
+    // Whether the peer has closed or is closing, as far as the kernel knows now; does not read. For taking over the
+    // stream name of a dead publisher.
     virtual bool peer_gone() const = 0;
     // The plain socket that bytes may be sent to directly, or -1 (TLS).
     virtual int plain_fd() const = 0;
     virtual void set_no_delay(bool on) = 0;
-    // What is received next is acknowledged at once, not up to 40 ms later: a client that asks by several small writes
-    // waits for it between them. The kernel forgets it soon: say it before each wait.
+    // The next input is acknowledged at once, not up to 40 ms later: a client that sends a request in several small
+    // writes waits for the acknowledgement between them. The kernel resets this soon: call it before each wait.
     virtual void acknowledge_soon() = 0;
-    // A stream that always has something to read: from now on read() looks for input only every so often (rounded down
-    // to 5 ms), in which more than one arrival may come together, for less processor time. 0: at once again. The peer's
-    // end is seen at once all the same, a deadline at the next look; parking ends it.
+    // For a stream that always has input: from now on read() polls for input only at this interval (rounded down to 5
+    // ms), in which several arrivals may come together, for less CPU time. 0: at once again. The peer's end is still
+    // seen at once, a deadline at the next poll; parking ends it.
     virtual void pace_reads(int64_t interval_ms) = 0;
-    // While it is on, the peer's end cancels the running coroutine, which waits for something else than this stream and
-    // does not read it. For TCP and what is over it; elsewhere nothing happens. See EndWatch.
+    // While it is on, the peer's end of stream cancels the running coroutine, which waits for something else than this
+    // stream and does not read it. Works for TCP and layers over it; does nothing elsewhere. See EndWatch.
     virtual void cancel_at_end(bool) {}
-    // Half-close for writing after all written bytes; so that the peer reads them before the end.
+    // Half-close for writing after all written bytes, so that the peer reads them before the end.
     virtual void shutdown_write() = 0;
-    // The end in order, before closing: what was accepted may still lie in a layer above the kernel (TLS), which
-    // closing would lose; and what lies in the kernel is lost with a reset, if the peer says anything after the close.
-    // So try_finish says the end (close_notify, FIN) behind all of it; nothing may be written after that. How many
-    // bytes the peer's system has not acknowledged; while there are some it is to be asked again from time to time.
+    // Graceful end before closing. Accepted bytes may still be in a layer above the kernel (TLS), where closing would
+    // lose them; bytes in the kernel are lost with a reset if the peer sends anything after the close. try_finish
+    // therefore sends the end (close_notify, FIN) after all of them; nothing may be written after that. Returns how
+    // many bytes the peer's system has not acknowledged; while it is not 0, call it again from time to time.
     virtual base::Result<uint64_t> try_finish() { return 0; }
-    // Sends what it can of what was accepted. How many bytes the kernel has not taken.
+    // Sends what it can of the accepted bytes. Returns how many bytes the kernel has not taken.
     virtual base::Result<uint64_t> try_drain() { return 0; }
     // Yields until the kernel has it all, then shuts writing down.
     virtual base::Result<void> finish(Deadline) {
@@ -88,8 +89,8 @@ class ByteStream {
     virtual bool is_tls() const = 0;
 };
 
-// While it lives, the stream's end cancels the coroutine that made it: for who waits for others on a client's behalf,
-// which would be in vain when the client is gone. Null: nothing is watched.
+// While it lives, the stream's end cancels the coroutine that created it. For a coroutine that waits for others on a
+// client's behalf, which is useless when the client is gone. Null: nothing is watched.
 class EndWatch {
   public:
     explicit EndWatch(ByteStream* stream) : stream_(stream) {
@@ -104,12 +105,12 @@ class EndWatch {
     ByteStream* stream_;
 };
 
-// The loop's read buffer: 256 kB that every coroutine shares. Read into it, parse, and copy out what must stay before
+// The loop's read buffer: 256 kB that all coroutines share. Read into it, parse, and copy out what must be kept before
 // the next yield.
 std::span<uint8_t> shared_read_buffer();
 
-// Waits until there is something, then reads it into the shared buffer. An empty span is the peer's end of stream.
-// Valid until the next yield.
+// Waits until there is input, then reads it into the shared buffer. An empty span is the peer's end of stream. Valid
+// until the next yield.
 base::Result<std::span<uint8_t>> read_shared(ByteStream& stream, Deadline deadline);
 
 }  // namespace runtime

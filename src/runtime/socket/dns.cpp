@@ -19,11 +19,11 @@ namespace runtime {
 namespace detail {
 namespace {
 
-constexpr size_t kQueryBound = 1024;  // look-ups under way
+constexpr size_t kQueryBound = 1024;  // concurrent lookups
 constexpr int kTryTimeoutMs = 2000;
 constexpr int kTries = 3;
 
-// One look-up. c-ares may answer after the caller has given up, so both hold it.
+// One lookup. c-ares may answer after the caller has given up, so both hold a reference.
 struct Query : base::RefCounted<Query> {
     Event answered{"a name to be resolved"};
     int status = ARES_SUCCESS;
@@ -32,7 +32,7 @@ struct Query : base::RefCounted<Query> {
 
 class Resolver;
 
-// A descriptor of c-ares's in the loop, level-triggered, because c-ares does not promise to empty it.
+// A descriptor of c-ares in the loop, level-triggered, because c-ares may not read it until empty.
 class AresSocket final : public ParkedHandler {
   public:
     AresSocket(Resolver& resolver, ares_socket_t fd) : resolver_(resolver), fd_(fd) {}
@@ -74,7 +74,7 @@ class Resolver {
     std::map<ares_socket_t, std::unique_ptr<AresSocket>> sockets_;
     std::vector<std::unique_ptr<AresSocket>> closed_;  // may be the one whose handler is running
     size_t queries_ = 0;
-    Event changed_;  // a query began, or the end
+    Event changed_;  // a query has begun, or the resolver stops
     bool stopping_ = false;
     Task timers_;
 };
@@ -83,7 +83,7 @@ Resolver* resolver = nullptr;  // owned; exit() leaves it alone
 
 void AresSocket::on_readable() { resolver_.process(fd_, ARES_SOCKET_BAD); }
 void AresSocket::on_writable() {
-    watch_.write_would_block();  // level-triggered: as long as c-ares asks for it
+    watch_.write_would_block();  // level-triggered: called as long as c-ares requests it
     resolver_.process(ARES_SOCKET_BAD, fd_);
 }
 
@@ -117,7 +117,7 @@ void Resolver::stop() {
 void Resolver::on_socket_state(void* self, ares_socket_t fd, int readable, int writable) {
     auto& resolver = *static_cast<Resolver*>(self);
     auto at = resolver.sockets_.find(fd);
-    if (!readable && !writable) {  // it is about to be closed
+    if (!readable && !writable) {  // c-ares is about to close it
         if (at == resolver.sockets_.end()) return;
         at->second->watch().forget();
         resolver.closed_.push_back(std::move(at->second));
@@ -127,7 +127,7 @@ void Resolver::on_socket_state(void* self, ares_socket_t fd, int readable, int w
     if (at == resolver.sockets_.end()) {
         at = resolver.sockets_.emplace(fd, std::make_unique<AresSocket>(resolver, fd)).first;
     }
-    // Without a place in the loop the look-up ends by its timeout.
+    // If the loop cannot watch it, the lookup ends by its timeout.
     at->second->watch((readable ? EPOLLIN : 0u) | (writable ? EPOLLOUT : 0u));
 }
 
@@ -177,7 +177,7 @@ base::Result<base::Ref<Query>> Resolver::ask(const std::string& name) {
     ares_addrinfo_hints hints{};
     hints.ai_family = AF_UNSPEC;
     hints.ai_flags = ARES_AI_NOSORT;
-    // The answer may come from inside this call.
+    // The answer may arrive inside this call.
     ares_getaddrinfo(channel_, name.c_str(), nullptr, &hints, on_answer,
                      std::make_unique<base::Ref<Query>>(query).release());
     changed_.pulse();

@@ -1,5 +1,5 @@
 #pragma once
-// Names to addresses by c-ares, so that a look-up never blocks the loop. Numeric addresses answer at once.
+// Name resolution by c-ares, so that a lookup never blocks the loop. Numeric addresses are returned at once.
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// This machine's addresses, as its interfaces have them now.
+// The current addresses of this machine's interfaces.
 
 #include <string>
 #include <vector>
@@ -11,7 +11,8 @@ struct LocalAddress {
     std::string ip;  // as text, without a zone
     bool loopback = false;
 };
-// Of the interfaces that are up, IPv4 first; without IPv6's link-local ones. Empty where the system does not tell.
+// Of the interfaces that are up, IPv4 first; without IPv6 link-local addresses. Empty when the system does not report
+// them.
 std::vector<LocalAddress> local_addresses();
 
 }  // namespace runtime

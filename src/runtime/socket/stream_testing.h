@@ -1,5 +1,5 @@
 #pragma once
-// For tests of byte streams and of what is waited for: bytes of text, text of bytes, and a deadline.
+// For tests of byte streams: text to bytes, bytes to text, and a deadline.
 
 #include <cstdint>
 #include <span>
@@ -18,7 +18,7 @@ inline std::string text(std::span<const uint8_t> bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Of what comes at once where all is well.
+// For operations that complete at once when the code under test works.
 inline Deadline soon() { return Deadline::in_ms(10'000); }
 
 }  // namespace runtime::testing

@@ -13,10 +13,10 @@
 namespace runtime {
 namespace {
 
-constexpr int kBacklog = 4096;              // the system cuts it to its own limit
-constexpr int64_t kExhaustedPauseMs = 100;  // until descriptors or memory may have come free
+constexpr int kBacklog = 4096;              // the system reduces it to its own limit
+constexpr int64_t kExhaustedPauseMs = 100;  // pause after running out of descriptors or memory
 constexpr int64_t kExhaustedLogMs = 5000;
-constexpr size_t kAcceptUnits = 32 * 1024;  // so that others run after 32 accepts in a row
+constexpr size_t kAcceptUnits = 32 * 1024;  // lets others run after 32 accepts in a row
 
 class Listener final : public TcpListener {
   public:
@@ -62,7 +62,7 @@ class Listener final : public TcpListener {
             case EOPNOTSUPP:
             case EFAULT:
                 return base::fail_errno("accepting", error);
-            default:  // this one connection failed before we took it
+            default:  // this one connection failed before it was accepted
                 return detail::account(kAcceptUnits);
         }
     }
@@ -92,7 +92,7 @@ base::Result<std::unique_ptr<ByteStream>> connect_one(const std::string& ip, uin
         close(fd);
         return base::fail_errno(detail::address_text(ip, port), error);
     }
-    // Into the set only now: a socket that was never connected reports a hang-up.
+    // Added to the set only now: a socket that was never connected reports a hang-up.
     auto stream = TRY(detail::TcpStream::make(fd, detail::PeerAddress::from(raw.storage)));
     auto& watch = stream->watch();
     while (true) {
@@ -120,7 +120,7 @@ base::Result<std::unique_ptr<ByteStream>> connect_tcp(const std::string& host, u
     const auto addresses = TRY(resolve(host, deadline));
     const std::string what = fmt::format("connecting to {}", detail::address_text(host, port));
     for (size_t i = 0; i + 1 < addresses.size(); ++i) {
-        // The time that is left is shared among the addresses that are left.
+        // The remaining time is divided among the remaining addresses.
         const int64_t left = deadline.left_us();
         const auto share =
             deadline.is_never()

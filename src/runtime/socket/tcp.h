@@ -10,12 +10,12 @@
 
 namespace runtime {
 
-// An address to listen on or to connect to: "1935", "0.0.0.0:1935", "127.0.0.1:1935", "[::]:1935". Numeric only; names
-// go through dns.h.
+// An address to listen on or to connect to: "1935", "0.0.0.0:1935", "127.0.0.1:1935", "[::]:1935". Numeric only; for
+// names see dns.h.
 struct SocketAddress {
     std::string ip;  // empty: every address, IPv6 and IPv4
     uint16_t port = 0;
-    bool ipv6_only = false;  // of [::], which stands for IPv4 too otherwise
+    bool ipv6_only = false;  // for [::], which otherwise includes IPv4
     static base::Result<SocketAddress> parse(std::string_view text);
     std::string text() const;
 };
@@ -24,11 +24,11 @@ class TcpListener {
   public:
     virtual ~TcpListener() = default;
     virtual base::Result<std::unique_ptr<ByteStream>> accept(Deadline deadline) = 0;
-    virtual uint16_t port() const = 0;  // the real one when 0 was asked for
+    virtual uint16_t port() const = 0;  // the actual port when 0 was requested
 };
 
-// Whether it can be bound now; nothing is kept, and no loop is needed. The error has its errno. type: SOCK_STREAM or
-// SOCK_DGRAM.
+// Whether the address can be bound now; the socket is not kept, and no loop is needed. The error has its errno. type:
+// SOCK_STREAM or SOCK_DGRAM.
 base::Result<void> try_to_bind(const SocketAddress& address, int type);
 // Backlog 4096 or the system's limit; SO_REUSEADDR. The error names the address.
 base::Result<std::unique_ptr<TcpListener>> listen_tcp(const SocketAddress& address);

@@ -16,9 +16,10 @@ namespace runtime {
 namespace detail {
 namespace {
 
-// What a system call costs beside the bytes, in bytes, for account().
+// The overhead of a system call, expressed in bytes, for account().
 constexpr size_t kCallUnits = 2048;
-// A paced socket with so many bytes at a turn is read again soon: its buffer, and its sender, are not to wait.
+// A paced socket that yields at least this many bytes in a poll is read again soon, so that neither its buffer fills up
+// nor its sender waits.
 constexpr size_t kMuch = 16 * 1024;
 
 bool peer_broke(int error) {
@@ -36,7 +37,7 @@ bool peer_broke(int error) {
     }
 }
 
-// The peer's doing is told from a fault of the system's.
+// Distinguishes the peer's actions from system faults.
 std::unexpected<base::Error> io_error(const char* what, int error) {
     auto failed = base::fail_errno(what, error);
     if (!peer_broke(error)) return failed;
@@ -63,10 +64,10 @@ std::span<iovec> take_off(std::span<iovec> parts, size_t n) {
     return parts;
 }
 
-// Closing with input unread makes the kernel send a reset, and the peer then may lose the last it was sent. What is
-// there now is thrown away; whoever wants to be sure shuts writing down and reads to the end.
+// Closing with unread input makes the kernel send a reset, and the peer may then lose the last bytes sent to it.
+// Pending input is discarded here; to be certain, shut writing down and read to the end.
 TcpStream::~TcpStream() {
-    static std::array<uint8_t, 256 * 1024> nowhere;  // TCP does not even copy it
+    static std::array<uint8_t, 256 * 1024> nowhere;  // with MSG_TRUNC TCP does not even copy to it
     if (watch_.fd() < 0 || watch_.gone()) return;
     recv(watch_.fd(), nowhere.data(), nowhere.size(), MSG_TRUNC | MSG_DONTWAIT);
 }
@@ -119,7 +120,7 @@ base::Result<size_t> TcpStream::try_writev(std::span<const iovec> parts) {
     while (watch_.writable()) {
         const ssize_t n = sendmsg(watch_.fd(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n >= 0) {
-            // A short send found the buffer full, and the kernel has promised an edge.
+            // A short send means that the buffer is full; the kernel will report an edge.
             if (static_cast<size_t>(n) < total(parts.first(message.msg_iovlen))) watch_.write_would_block();
             return static_cast<size_t>(n);
         }
@@ -177,7 +178,7 @@ void TcpStream::shutdown_write() {
 }
 
 base::Result<uint64_t> TcpStream::try_finish() {
-    int unacknowledged = 0;  // bytes, the FIN as one
+    int unacknowledged = 0;  // bytes, the FIN counted as one
     if (ioctl(watch_.fd(), SIOCOUTQ, &unacknowledged) < 0) return io_error("the end", errno);
     if (unacknowledged > 0 && !shut_) shutdown_write();
     return static_cast<uint64_t>(unacknowledged);

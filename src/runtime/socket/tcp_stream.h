@@ -1,5 +1,5 @@
 #pragma once
-// Internal. The plain ByteStream; TLS wraps it and needs its readiness.
+// Internal. The plain ByteStream; TLS wraps it and needs its readiness state.
 
 #include "runtime/loop/reactor.h"
 #include "runtime/socket/address.h"
@@ -7,13 +7,13 @@
 
 namespace runtime::detail {
 
-// Takes n written bytes, and empty parts, off the front.
+// Removes n written bytes, and empty parts, from the front.
 std::span<iovec> take_off(std::span<iovec> parts, size_t n);
 
 class TcpStream final : public ByteStream {
   public:
     ~TcpStream() override;
-    // Takes a connected, non-blocking socket over.
+    // Takes ownership of a connected, non-blocking socket.
     static base::Result<std::unique_ptr<TcpStream>> make(int fd, const PeerAddress& peer);
 
     base::Result<size_t> read(std::span<uint8_t> buffer, Deadline deadline) override;

@@ -1,5 +1,5 @@
 #pragma once
-// TLS (1.2 and 1.3) by OpenSSL over a ByteStream. A context holds certificate and key, is made once and shared.
+// TLS (1.2 and 1.3) by OpenSSL over a ByteStream. A context holds certificate and key, is created once and shared.
 
 #include <memory>
 #include <string>
@@ -23,8 +23,8 @@ struct CertificateInfo {
     bool expired = false;
 };
 CertificateInfo describe_certificate(const TlsContext& context);
-// verify: against the system's trust store, or a PEM file of certificates instead of it, and the host name. Reads
-// files: may be called by a worker.
+// verify: the server's certificate is checked against the system's trust store, or against the PEM file ca_file
+// instead, and against the host name. Reads files: may be called on a worker.
 base::Result<std::shared_ptr<TlsContext>> tls_client_context(bool verify, const std::string& ca_file = {});
 
 // Both do the TLS handshake; the stream they return owns the plain one.

@@ -9,7 +9,7 @@ namespace runtime {
 namespace detail {
 
 std::string ssl_error_text() {
-    const unsigned long error = ERR_peek_error();  // the first: later ones only wrap it
+    const unsigned long error = ERR_peek_error();  // the first error: later ones only wrap it
     ERR_clear_error();
     if (!error) return "unknown TLS error";
     if (ERR_SYSTEM_ERROR(error)) return std::strerror(ERR_GET_REASON(error));
@@ -25,14 +25,14 @@ base::Result<std::shared_ptr<SslContext>> make_context(const SSL_METHOD* method,
     if (!raw) return base::fail(base::Code::kSystem, "TLS: " + ssl_error_text());
     auto context = std::make_shared<SslContext>(raw, verify);
     SSL_CTX_set_min_proto_version(raw, TLS1_2_VERSION);
-    // Players and encoders often close without a farewell; what they had to say is framed anyway.
+    // Players and encoders often close without close_notify; the protocols above frame their messages anyway.
     SSL_CTX_set_options(raw, SSL_OP_NO_RENEGOTIATION | SSL_OP_IGNORE_UNEXPECTED_EOF);
     // An idle connection keeps no record buffers.
     SSL_CTX_set_mode(raw, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-    // A record's header and body in one system call.
+    // Reads a record's header and body in one system call.
     SSL_CTX_set_read_ahead(raw, 1);
     SSL_CTX_set_session_cache_mode(raw, SSL_SESS_CACHE_OFF);
-    // An encrypted key must not ask for its password on the terminal.
+    // An encrypted key must not prompt for its password on the terminal.
     SSL_CTX_set_default_passwd_cb(raw, [](char*, int, int, void*) { return 0; });
     return context;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Internal. OpenSSL's context and what its error queue says.
+// Internal. OpenSSL's context and the text of its error queue.
 
 #include <openssl/ssl.h>
 

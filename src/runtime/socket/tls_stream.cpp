@@ -14,13 +14,13 @@ namespace runtime {
 namespace detail {
 namespace {
 
-constexpr size_t kRecordBytes = 16 * 1024;   // the most plain text of a TLS record
-constexpr size_t kOutBytes = 64 * 1024;      // gathered before a send
-constexpr size_t kOutBound = kOutBytes * 4;  // a peer that makes OpenSSL answer without end and reads nothing
-constexpr int kMaxTurns = 20;                // of the loop, that a step of a handshake gives way to others
+constexpr size_t kRecordBytes = 16 * 1024;   // the maximum plain text of a TLS record
+constexpr size_t kOutBytes = 64 * 1024;      // collected before a send
+constexpr size_t kOutBound = kOutBytes * 4;  // against a peer that makes OpenSSL answer endlessly and reads nothing
+constexpr int kMaxTurns = 20;                // loop iterations for which a handshake step yields to others
 constexpr size_t kTlsCallUnits = 8 * 1024;   // for account(): encryption costs more than copying
 
-// Takes up to a record's worth of bytes out of an iovec list, copying only where it lies in pieces.
+// Takes up to a record's worth of bytes from an iovec list, and copies only bytes that are spread over several parts.
 class Gatherer {
   public:
     explicit Gatherer(std::span<const iovec> parts) : parts_(parts) {}
@@ -114,7 +114,7 @@ void TlsStream::say_farewell() {
 
 base::Error TlsStream::failure(int ssl_error) {
     failed_ = true;
-    static_cast<void>(flush());  // an alert, perhaps
+    static_cast<void>(flush());  // perhaps an alert
     if (io_error_) {
         ERR_clear_error();
         return *std::exchange(io_error_, std::nullopt);
@@ -126,7 +126,7 @@ base::Error TlsStream::failure(int ssl_error) {
 
 base::Result<void> TlsStream::handshake(Deadline deadline) {
     while (true) {
-        // Its dearest step takes most of a millisecond, and hundreds may come to it at once.
+        // Its most expensive step takes most of a millisecond, and hundreds of handshakes may reach it at once.
         await_short_turn(kLongestTurnUs, kMaxTurns);
         ERR_clear_error();
         const int done = SSL_do_handshake(ssl_);
@@ -182,7 +182,7 @@ base::Result<ByteStream::TryRead> TlsStream::try_read(std::span<uint8_t> buffer)
         const int error = SSL_get_error(ssl_, done);
         if (error == SSL_ERROR_WANT_READ) break;
         if (error == SSL_ERROR_ZERO_RETURN) {
-            total.end = total.bytes == 0;  // the next call says it
+            total.end = total.bytes == 0;  // reported by the next call
             break;
         }
         auto failed = failure(error);
@@ -190,7 +190,7 @@ base::Result<ByteStream::TryRead> TlsStream::try_read(std::span<uint8_t> buffer)
         late_error_ = std::move(failed);
         break;
     }
-    // Reading may have made OpenSSL answer something.
+    // Reading may have made OpenSSL produce output.
     if (!out_.empty()) static_cast<void>(flush());
     return total;
 }
@@ -292,7 +292,7 @@ base::Result<uint64_t> TlsStream::try_drain() {
 base::Result<uint64_t> TlsStream::try_finish() {
     say_farewell();
     const uint64_t left = TRY(try_drain());
-    // The FIN comes behind all of it.
+    // The FIN is sent after all of it.
     return left > 0 ? left : TRY(plain_->try_finish());
 }
 
@@ -307,7 +307,7 @@ base::Result<void> TlsStream::finish(Deadline deadline) {
 void TlsStream::park(ParkedHandler& handler) {
     handler_ = &handler;
     plain_->park(*this);
-    // What OpenSSL has read ahead makes no edge.
+    // Data that OpenSSL has read ahead causes no edge.
     if (SSL_has_pending(ssl_)) plain_->watch().post_readable();
 }
 
@@ -329,7 +329,7 @@ void TlsStream::on_hangup() { handler_->on_hangup(); }
 namespace {
 std::unique_ptr<TlsStream> wrap(std::unique_ptr<ByteStream> plain, std::shared_ptr<TlsContext> context) {
     auto* tcp = dynamic_cast<TcpStream*>(plain.get());
-    CHECK(tcp != nullptr);  // TLS runs over a plain stream of ours
+    CHECK(tcp != nullptr);  // TLS runs only over a TcpStream
     static_cast<void>(plain.release());
     return std::make_unique<TlsStream>(std::unique_ptr<TcpStream>(tcp),
                                        std::static_pointer_cast<SslContext>(std::move(context)));

@@ -1,7 +1,7 @@
 #pragma once
-// Internal. TLS over a TcpStream. OpenSSL reads the socket through a BIO of ours that knows its readiness; what it
-// writes is gathered in a buffer and sent from there. So OpenSSL itself never waits to write, and bytes that
-// try_write() has accepted are encrypted for good: the caller need not come back with the same ones.
+// Internal. TLS over a TcpStream. OpenSSL reads the socket through our own BIO, which knows the socket's readiness; its
+// output is collected in a buffer and sent from there. So OpenSSL itself never waits to write, and bytes that
+// try_write() has accepted are encrypted and need not be passed again.
 
 #include <openssl/ssl.h>
 
@@ -16,7 +16,7 @@ namespace runtime::detail {
 class TlsStream final : public ByteStream, private ParkedHandler {
   public:
     TlsStream(std::unique_ptr<TcpStream> plain, std::shared_ptr<SslContext> context);
-    // Says close_notify, and loses what the socket does not take at once: finish() comes before that.
+    // Sends close_notify, and loses what the socket does not take at once: call finish() first.
     ~TlsStream() override;
 
     base::Result<void> accept(Deadline deadline);
@@ -52,9 +52,9 @@ class TlsStream final : public ByteStream, private ParkedHandler {
 
     base::Result<void> handshake(Deadline deadline);
     base::Error failure(int ssl_error);
-    void say_farewell();  // close_notify, behind what is gathered
+    void say_farewell();  // close_notify, after the collected output
     base::Result<void> encrypt(std::span<const uint8_t> record);
-    // Sends what is gathered; true when nothing is left.
+    // Sends the collected output; true when nothing is left.
     base::Result<bool> flush();
     base::Result<void> flush_all(Deadline deadline);
 
@@ -64,10 +64,10 @@ class TlsStream final : public ByteStream, private ParkedHandler {
     std::vector<uint8_t> out_;  // encrypted, not sent yet; at most one call's worth
     size_t out_sent_ = 0;
     ParkedHandler* handler_ = nullptr;
-    std::optional<base::Error> io_error_;  // of the socket, from inside OpenSSL
+    std::optional<base::Error> io_error_;  // a socket error that occurred inside OpenSSL
     bool established_ = false;
     bool failed_ = false;
-    std::optional<base::Error> late_error_;  // a failure after bytes that were still good: for the next read
+    std::optional<base::Error> late_error_;  // a failure after bytes that were still valid: for the next read
     bool ended_ = false;                     // the socket's end of stream
     bool wants_write_ = false;
     bool shutdown_wanted_ = false;  // when everything is flushed

@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kDatagramUnits = 4096;  // for account()
 
-// One set of all that recvmmsg wants, whichever socket receives: nobody keeps it across a yield.
+// One set of recvmmsg's buffers for all sockets: it is never kept across a yield.
 struct ReceiveBuffer {
     std::array<std::array<uint8_t, UdpSocket::kMaxDatagramBytes>, UdpSocket::kMaxReceived> bytes;
     std::array<sockaddr_in6, UdpSocket::kMaxReceived> from;
@@ -39,7 +39,7 @@ struct ReceiveBuffer {
             messages[i].msg_hdr.msg_iovlen = 1;
         }
     }
-    // The kernel wrote over the sizes.
+    // The kernel has overwritten the sizes.
     void prepare(bool with_control) {
         for (mmsghdr& message : messages) message.msg_hdr.msg_namelen = sizeof(sockaddr_in6);
         if (!with_control && !has_control) return;
@@ -69,7 +69,7 @@ UdpAddress udp_address(const sockaddr_in6& from) {
     return address;
 }
 
-// Beyond the system's limit where we may.
+// Exceeds the system's limit if permitted.
 void set_buffer(int fd, int forced, int option, int bytes) {
     if (bytes > 0 && setsockopt(fd, SOL_SOCKET, forced, &bytes, sizeof bytes) != 0)
         setsockopt(fd, SOL_SOCKET, option, &bytes, sizeof bytes);
@@ -80,7 +80,7 @@ class Udp;
 struct Sockets {
     Udp* first = nullptr;
     size_t count = 0;
-    UdpStats closed;  // of those that are no more
+    UdpStats closed;  // of sockets that are closed
     UdpStats measured;
     int64_t measured_ms = 0;
     UdpRate rate;
@@ -120,7 +120,7 @@ class Udp final : public UdpSocket {
         std::array<uint32_t, SK_MEMINFO_VARS> memory{};
         socklen_t size = sizeof memory;
         if (getsockopt(watch_.fd(), SOL_SOCKET, SO_MEMINFO, memory.data(), &size) == 0) {
-            // The kernel counts in 32 bits.
+            // The kernel's counter has 32 bits.
             stats_.receive_lost += memory[SK_MEMINFO_DROPS] - drops_seen_;
             drops_seen_ = memory[SK_MEMINFO_DROPS];
         }
@@ -226,7 +226,7 @@ class Udp final : public UdpSocket {
                                       sources_.is_open() ? sources_.number_of(message.msg_hdr) : uint16_t{0}};
         }
         stats_.received += kept;
-        // Fewer than there was room for: the next ones are a new edge.
+        // Fewer than fit: later ones cause a new edge.
         if (came < buffer.messages.size()) watch_.read_fell_short();
         return {buffer.packets.data(), kept};
     }

@@ -1,6 +1,6 @@
 #pragma once
-// UDP over the loop's edge-triggered set: a datagram at a time, or what came together by one call (recvmmsg). Sending
-// many: udp_batch.h.
+// UDP over the loop's edge-triggered set: one datagram at a time, or all that have arrived by one call (recvmmsg). For
+// sending many see udp_batch.h.
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -16,21 +16,21 @@
 
 namespace runtime {
 
-// Since a socket was bound; or of all, since the start.
+// Counted since a socket was bound; the totals of all sockets since the start.
 struct UdpStats {
     uint64_t received = 0;
     uint64_t sent = 0;
-    // Came, and the kernel threw them away: the receive buffer was full (its own counter, SO_MEMINFO; bad checksums and
-    // what a filter refused count too). What was lost on the way is not in it.
+    // Arrived, but the kernel dropped them: the receive buffer was full (the kernel's counter, SO_MEMINFO; bad
+    // checksums and datagrams that a filter refused count too). Does not include losses in the network.
     uint64_t receive_lost = 0;
-    // Were to be sent and were not: no buffers (ENOBUFS), or no room in the socket's own until the deadline. What is
-    // lost behind the socket is not in it.
+    // Could not be sent: no buffers (ENOBUFS), or no room in the socket's own buffer until the deadline. Does not
+    // include losses behind the socket.
     uint64_t send_lost = 0;
 
     UdpStats& operator+=(const UdpStats& other);
 };
 
-// A peer in 18 bytes; IPv4 as mapped into IPv6.
+// A peer's address in 18 bytes; IPv4 as IPv4-mapped IPv6.
 struct UdpAddress {
     base::IpAddress ip{};
     uint16_t port = 0;
@@ -41,8 +41,8 @@ struct UdpAddress {
 struct UdpPacket {
     std::span<uint8_t> bytes;
     UdpAddress from;
-    // Which of our addresses it came to, a number of the socket's: for an answer from there (UdpBatch::commit()). 0:
-    // not asked for (UdpOptions).
+    // The local address it was sent to, as a number of this socket, so that the answer can be sent from there
+    // (UdpBatch::commit()). 0: not requested (UdpOptions).
     uint16_t came_to = 0;
 };
 
@@ -54,29 +54,30 @@ class UdpSocket {
         sockaddr_storage from{};
         socklen_t from_length = 0;
     };
-    // One datagram; what does not fit the buffer is cut off.
+    // Receives one datagram; what does not fit the buffer is cut off.
     virtual base::Result<Datagram> receive(std::span<uint8_t> buffer, Deadline deadline) = 0;
     virtual base::Result<void> send_to(std::span<const uint8_t> bytes, const sockaddr_storage& to, socklen_t to_length,
                                        Deadline deadline) = 0;
-    // Yields until something came; then what is there, at most kMaxReceived, in a buffer that all sockets share:
-    // valid, and may be written to, until the next yield. A datagram longer than kMaxDatagramBytes is left out and
-    // counted as lost.
+    // Yields until a datagram arrives; then returns all that are there, at most kMaxReceived, in a buffer that all
+    // sockets share: valid, and may be written to, until the next yield. A datagram longer than kMaxDatagramBytes is
+    // skipped and counted as lost.
     virtual base::Result<std::span<const UdpPacket>> receive_batch(Deadline deadline) = 0;
     virtual uint16_t port() const = 0;
-    virtual UdpStats stats() = 0;  // asks the kernel
+    virtual UdpStats stats() = 0;  // makes a system call
 
     static constexpr size_t kMaxReceived = 64;
     static constexpr size_t kMaxDatagramBytes = 2048;
 
-    // The number with which to answer that peer from where its datagram came to: 0 where the kernel's routes choose
-    // that address anyway, for a number costs a tenth of a sending. Asks the kernel: for once a peer.
+    // The number to send with to that peer, so that it is answered from the address its datagram came to. 0 where the
+    // kernel's routes choose that address anyway, because a number makes sending about a tenth more expensive. Makes
+    // system calls: call it once per peer.
     virtual uint16_t source_for(const UdpAddress&, uint16_t came_to) { return came_to; }
 
     // For UdpBatch.
     virtual const base::IpAddress* source(uint16_t) const { return nullptr; }  // by its number
-    virtual bool is_v6() const = 0;        // addresses of IPv4 are sent to as mapped ones
+    virtual bool is_v6() const = 0;        // IPv4 destinations are sent to as mapped addresses
     virtual bool can_segment() const = 0;  // the kernel knows UDP_SEGMENT
-    // How many went, or a negative errno of the first.
+    // Returns how many were sent, or a negative errno for the first.
     virtual int send_messages(std::span<mmsghdr> messages) = 0;
     virtual base::Result<void> wait_writable(Deadline deadline) = 0;
     virtual void write_would_block() = 0;
@@ -84,27 +85,27 @@ class UdpSocket {
 };
 
 struct UdpOptions {
-    // 0: the system's default; the system doubles them, up to rmem_max and wmem_max, beyond which only root gets them.
+    // 0: the system's default. The system doubles the values, up to rmem_max and wmem_max, which only root may exceed.
     int receive_buffer_bytes = 0;
     int send_buffer_bytes = 0;
-    // Of a socket that is bound to all addresses: datagrams say which one they came to (UdpPacket::came_to).
+    // For a socket that is bound to all addresses: datagrams report the one they came to (UdpPacket::came_to).
     bool tells_came_to = false;
 };
 base::Result<std::unique_ptr<UdpSocket>> bind_udp(const SocketAddress& address, const UdpOptions& options = {});
 
 size_t udp_sockets();
-// All sockets there are and were.
+// All open and closed sockets.
 UdpStats udp_totals();
 
-// A second's figures, of all sockets together.
+// Counts of one second, of all sockets together.
 struct UdpRate {
     uint64_t received = 0, sent = 0, receive_lost = 0, send_lost = 0;
     std::string loss() const;  // "loss=(r:49,s:0)": of receiving and of sending, per second
     bool has_loss() const { return receive_lost || send_lost; }
 };
-// Of the time between two measurements, scaled to a second and rounded up: one lost datagram is never 0.
+// For the time between two measurements, scaled to a second and rounded up: one lost datagram is never 0.
 UdpRate udp_rate_between(const UdpStats& before, const UdpStats& now, int64_t elapsed_ms);
-// Takes the figures since it was last called, and keeps them as udp_rate(). For the one that calls it each second.
+// Computes the rate since the previous call, and stores it for udp_rate(). Called once a second, from one caller only.
 UdpRate measure_udp();
 const UdpRate& udp_rate();
 

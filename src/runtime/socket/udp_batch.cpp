@@ -7,7 +7,7 @@
 #include "runtime/socket/udp_sources.h"
 
 namespace runtime {
-// What one sendmmsg is given.
+// The arguments of one sendmmsg.
 struct UdpBatch::Slots {
     struct Control {
         alignas(cmsghdr) std::array<uint8_t, CMSG_SPACE(sizeof(uint16_t)) + detail::UdpSources::kControlBytes> bytes;
@@ -83,7 +83,7 @@ bool UdpBatch::join(Message& message, uint32_t offset, uint32_t bytes, uint32_t 
         message.tail = {offset, bytes};
         message.tail_flow = flow;
     } else {
-        // Longer than the only one there, which goes behind it.
+        // Longer than the only one there, which is moved behind it.
         if (message.count > 1 || message.flow == flow) return false;
         message.tail = message.runs[0];
         message.tail_flow = message.flow;
@@ -176,10 +176,11 @@ void UdpBatch::flush() {
         } else if (sent == -EAGAIN) {
             full_ = true;
         } else if (sent != -EINTR) {
-            // Of the first message alone: no route, no buffers (ENOBUFS), or segments that this path does not take.
+            // An error concerns only the first message: no route, no buffers (ENOBUFS), or segments that this path does
+            // not support.
             Message& message = messages_[first_];
             if (message.count > 1 && sent != -ENOBUFS) {
-                // EIO: the device cannot; EINVAL, EMSGSIZE: a path with a small MTU, where IP cuts.
+                // EIO: the device does not support it; EINVAL, EMSGSIZE: a path with a small MTU, where IP fragments.
                 if (sent == -EIO || sent == -ENOPROTOOPT || sent == -EOPNOTSUPP) gso_ = false;
                 ++counters_.split;
                 if (!send_singly(message)) full_ = true;
@@ -233,7 +234,7 @@ void UdpBatch::all_sent() {
     used_ = 0;
 }
 
-// What waits is moved to the arena's beginning.
+// Moves the pending data to the arena's beginning.
 void UdpBatch::compact() {
     if (first_ == 0 || first_ >= messages_.size()) return;
     const size_t offset = messages_[first_].start;

@@ -1,11 +1,11 @@
 #pragma once
-// UdpBatch: many datagrams by few calls. They are written straight into one arena, and go out together: by sendmmsg,
-// and those that follow each other to one address and are of one size, and one shorter one behind them, as one message
-// that the kernel cuts (UDP_SEGMENT), where it can. A shorter one that was committed before longer ones of other flows
-// goes behind them, so that audio and video of a moment are one message. What was committed within one turn of the loop
-// is sent at its end by the batch's own coroutine, or before when it has become much. Nothing here yields or blocks:
-// while the socket is full the arena fills up to kArenaBytes, and what comes then is dropped and counted in the
-// socket's UdpStats.
+// UdpBatch: many datagrams by few system calls. They are written straight into one arena and sent together by sendmmsg.
+// Where the kernel can, consecutive datagrams of one size to one address, and one shorter one behind them, are one
+// message that the kernel segments (UDP_SEGMENT). A shorter one that was committed before longer ones of other flows is
+// moved behind them, so that audio and video of the same moment are one message. What was committed within one loop
+// iteration is sent at its end by the batch's own coroutine, or earlier when there is much of it. Nothing here yields
+// or blocks: while the socket is full the arena fills up to kArenaBytes, and further datagrams are dropped and counted
+// in the socket's UdpStats.
 
 #include <netinet/in.h>
 
@@ -23,36 +23,38 @@ namespace runtime {
 class UdpBatch {
   public:
     static constexpr size_t kArenaBytes = 1024 * 1024;  // memory is used as it is touched
-    static constexpr size_t kFlushBytes = 128 * 1024;   // so much is sent at once
+    static constexpr size_t kFlushBytes = 128 * 1024;   // sent at once when this many are pending
     static constexpr size_t kMaxMessages = 2048;
     static constexpr size_t kMaxAtOnce = 64;    // messages a call
     static constexpr size_t kMaxSegments = 64;  // datagrams a message; the kernel's own limit
     static constexpr size_t kMaxGsoBytes = 60'000;
 
-    // The socket outlives it.
+    // The socket must outlive it.
     explicit UdpBatch(UdpSocket& socket);
-    ~UdpBatch();  // what was not sent is dropped; yields until its coroutine has ended
+    ~UdpBatch();  // pending datagrams are dropped; yields until its coroutine has ended
     UdpBatch(const UdpBatch&) = delete;
 
-    // Room for a datagram of that many bytes at most, until commit(). Null: there is none, and it is counted as lost.
+    // Room for a datagram of at most most_bytes, until commit(). Null: there is no room, and the datagram is counted as
+    // lost.
     uint8_t* reserve(size_t most_bytes);
-    // The datagram is written: bytes of the room. to: reachable by the socket's family. flow: of one address and flow
-    // the datagrams keep their order; those of others may overtake them within a turn. source: which of our addresses
-    // it comes from (UdpPacket::came_to, UdpSocket::source_for()); 0: the kernel chooses.
+    // The datagram is written; bytes: how much of the room it uses. to: must be reachable by the socket's address
+    // family. flow: datagrams of one address and flow keep their order; those of other flows may overtake them within
+    // an iteration. source: the local address it is sent from (UdpPacket::came_to, UdpSocket::source_for()); 0: the
+    // kernel chooses.
     void commit(size_t bytes, const UdpAddress& to, uint32_t flow = 0, uint16_t source = 0);
-    // What was committed, as far as the socket takes it.
+    // Sends what was committed, as far as the socket takes it.
     void flush();
 
     // The socket takes nothing at the moment.
     bool full() const { return full_; }
     bool uses_gso() const { return gso_; }
-    // As on a kernel that has none; for tests and measurements.
+    // Behaves as on a kernel without UDP_SEGMENT; for tests and benchmarks.
     void forbid_gso() { gso_ = false; }
     struct Counters {
-        uint64_t calls = 0;     // of the kernel
-        uint64_t messages = 0;  // handed to it
-        uint64_t full = 0;      // times that the socket was
-        uint64_t split = 0;     // messages whose segments the kernel wanted one by one
+        uint64_t calls = 0;     // system calls
+        uint64_t messages = 0;  // passed to the kernel
+        uint64_t full = 0;      // how often the socket was full
+        uint64_t split = 0;     // messages whose segments had to be sent one by one
     };
     const Counters& counters() const { return counters_; }
 
@@ -67,8 +69,8 @@ class UdpBatch {
         uint16_t segment;  // bytes of each datagram of the runs
         uint16_t count;    // datagrams in all
         uint16_t source;
-        uint32_t start;  // of all that it has in the arena
-        uint32_t bytes;  // in all
+        uint32_t start;  // offset of its data in the arena
+        uint32_t bytes;  // in total
         uint32_t flow;   // of the first datagram
         uint32_t tail_flow;
         Piece tail;  // a shorter one, which goes last; 0 bytes: there is none
@@ -80,7 +82,7 @@ class UdpBatch {
     void send_loop();
     void prepare(size_t slot, const Message& message);
     void add_control(size_t slot, const Message& message);
-    // How many of the messages from first_ on went, or a negative errno of the first.
+    // Returns how many messages from first_ on were sent, or a negative errno for the first.
     int send_some(size_t count);
     bool send_singly(Message& message);
     void drop_first();
@@ -90,10 +92,10 @@ class UdpBatch {
     UdpSocket& socket_;
     bool v6_;
     bool gso_;
-    bool full_ = false;  // until the loop says that it is writable
+    bool full_ = false;  // until the loop reports that it is writable
     std::unique_ptr<uint8_t[], decltype(&::free)> arena_;
     size_t used_ = 0;
-    size_t first_ = 0;  // of messages_: before it, all are sent
+    size_t first_ = 0;  // index in messages_: those before it are sent
     std::vector<Message> messages_;
     struct Slots;
     std::unique_ptr<Slots> slots_;

@@ -60,7 +60,7 @@ bool UdpSources::open(int fd, bool v6) {
     const base::IpAddress ip = ip_of(bound);
     if (ip != base::IpAddress() && ip != ip_of(in_addr{INADDR_ANY})) return false;
     const int on = 1;
-    // A socket of IPv6 is told so of IPv4's datagrams, too.
+    // An IPv6 socket reports the destination of IPv4 datagrams, too.
     open_ = v6 ? setsockopt(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof on) == 0
                : setsockopt(fd, IPPROTO_IP, IP_PKTINFO, &on, sizeof on) == 0;
     return open_;

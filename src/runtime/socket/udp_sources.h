@@ -1,7 +1,8 @@
 #pragma once
-// Internal. A UDP socket that listens on all addresses of the machine, and answers from the one that it was asked at
-// (IP_PKTINFO, RFC 3542's IPV6_PKTINFO): else the kernel takes the one of its route, and who asked another hears from a
-// stranger. The addresses have small numbers, so that a datagram carries two bytes of it and not sixteen.
+// Internal. For a UDP socket that listens on all addresses of the machine and answers from the address that the request
+// was sent to (IP_PKTINFO, RFC 3542's IPV6_PKTINFO). Otherwise the kernel chooses the source address by its routes, and
+// the client receives the answer from an address it does not know. The addresses have small numbers, so that a datagram
+// carries two bytes instead of sixteen.
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -23,17 +24,17 @@ class UdpSources {
     // A machine has few addresses, unless whole networks are routed to it: further ones get no number.
     static constexpr size_t kMost = 256;
 
-    // For a bound socket. False: it has one address, or the kernel does not tell.
+    // For a bound socket. False: it is bound to one address, or the kernel does not report the destination.
     bool open(int fd, bool v6);
     bool is_open() const { return open_; }
-    // Of a received message. 0: not told, or kMost.
+    // The number of a received message's destination. 0: not reported, or kMost is reached.
     uint16_t number_of(const msghdr& message);
-    // Null: none of ours.
+    // Null: not a known local address.
     const base::IpAddress* find(uint16_t number) const {
         return number == 0 || number > addresses_.size() ? nullptr : &addresses_[number - 1];
     }
-    // Whether the kernel would take this one by itself, of its routes: then a datagram need not say it, which costs a
-    // tenth of its sending. Asks the kernel.
+    // Whether the kernel's routes would choose this address anyway: then a datagram need not specify it, which would
+    // make sending about a tenth more expensive. Makes system calls.
     bool is_usual(const base::IpAddress& to, uint16_t port, uint16_t number) const;
 
   private:
@@ -41,7 +42,8 @@ class UdpSources {
     std::vector<base::IpAddress> addresses_;
 };
 
-// The control message that says where a datagram is to come from, in room of UdpSources::kControlBytes; its size.
+// Writes the control message that sets a datagram's source address into room of UdpSources::kControlBytes. Returns its
+// size.
 size_t write_source(cmsghdr* room, bool v6, const base::IpAddress& source);
 
 }  // namespace runtime::detail

@@ -23,20 +23,20 @@ namespace runtime {
 namespace detail {
 namespace {
 
-// A child, from its start until it is reaped.
+// A child process, from its start until it is reaped.
 class Child final : public ParkedHandler {
   public:
     base::Result<void> start(const ProcessOptions& options);
-    // Takes its exit status if it has ended.
+    // Reads its exit status if it has ended.
     bool reap();
-    // Until it may have ended.
+    // Waits until it may have ended.
     base::Result<void> wait_a_moment(Deadline deadline);
-    // Kills it; it is reaped when it is dead.
+    // Kills it; it is reaped once it has died.
     void die();
     void signal(int number) {
         if (!reaped_) kill(-pid_, number);
     }
-    void wait_for_end() {  // of one that was killed; blocks
+    void wait_for_end() {  // of a killed process; blocks
         siginfo_t info{};
         if (!reaped_) waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED);
         reaped_ = true;
@@ -76,8 +76,8 @@ struct SpawnAttributes {
     }
 };
 
-// The child gets no descriptor of ours, default signals, and a process group of its own: a Ctrl-C at our terminal is
-// for us, and a kill reaches its children too.
+// The child gets none of our descriptors, default signals, and a process group of its own: a Ctrl-C at our terminal
+// reaches only us, and a kill reaches the child's children too.
 void prepare(SpawnAttributes& spawn, const ProcessOptions& options) {
     const bool to_file = !options.output_file.empty();
     const char* output = to_file ? options.output_file.c_str() : "/dev/null";
@@ -110,8 +110,8 @@ base::Result<void> Child::start(const ProcessOptions& options) {
 }
 
 base::Result<void> Child::watch_end() {
-    const int fd = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));  // closed on exec by itself
-    // Under valgrind and some sandboxes the call does not exist: then wait_a_moment() looks now and then.
+    const int fd = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));  // always close-on-exec
+    // Under valgrind and some sandboxes the call does not exist: then wait_a_moment() polls.
     if (fd < 0 && (errno == ENOSYS || errno == EPERM)) return {};
     base::Result<void> watched;
     if (fd < 0) {
@@ -123,7 +123,7 @@ base::Result<void> Child::watch_end() {
         signal(SIGKILL);
         wait_for_end();
     }
-    // A try tells nothing here that the event does not tell.
+    // Trying would not report more than the event does.
     watch_.read_would_block();
     return watched;
 }
@@ -140,7 +140,7 @@ base::Result<void> Child::wait_a_moment(Deadline deadline) {
 
 void Child::die() {
     signal(SIGKILL);
-    // Where it cannot be watched the next one that dies, or the end of the loop, reaps it.
+    // A child that cannot be watched is reaped when the next one dies, or at the loop's end.
     if (watch_.fd() >= 0) watch_.park(*this);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// Child processes: started without fork's copy of us, their end awaited through a pidfd, never by a blocking wait.
+// Child processes: started without copying this process (no plain fork); their exit is awaited through a pidfd, never
+// by a blocking wait.
 
 #include <sys/types.h>
 
@@ -14,7 +15,7 @@ namespace runtime {
 
 class Process {
   public:
-    virtual ~Process() = default;  // kills (SIGKILL) and reaps what still runs
+    virtual ~Process() = default;  // kills (SIGKILL) and reaps a process that still runs
     struct Exit {
         int code = 0;  // when signal is 0
         int signal = 0;

@@ -24,7 +24,7 @@ base::Result<void> ThreadPool::start() {
     if (wake_fd_ < 0) return base::fail_errno("eventfd", errno);
     TRY(wake_.open(wake_fd_, EPOLLIN));
     wake_.park(*this);
-    // Signals are for the loop's thread.
+    // Signals are to be delivered to the loop's thread.
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
@@ -34,7 +34,7 @@ base::Result<void> ThreadPool::start() {
     return started;
 }
 
-// Not std::thread: where there is no thread left it throws, which here ends the process.
+// Not std::thread: it throws when no thread can be started, which here ends the process.
 base::Result<void> ThreadPool::start_threads() {
     const auto body = [](void* self) -> void* {
         static_cast<ThreadPool*>(self)->run();
@@ -90,7 +90,7 @@ std::unique_ptr<ThreadJob> ThreadPool::take() {
     return job;
 }
 
-// False: there was none.
+// False: there was no job.
 bool ThreadPool::run_next(std::unique_lock<std::mutex>& lock) {
     if (!has_work()) return false;
     auto job = take();
@@ -109,7 +109,7 @@ bool ThreadPool::run_next(std::unique_lock<std::mutex>& lock) {
 void ThreadPool::run() {
     std::unique_lock lock(mutex_);
     while (true) {
-        // Whoever is done looks again before it waits: another's job may have been left for it.
+        // A worker checks for more work before it waits: a job may have been left while a long one ran.
         if (run_next(lock)) continue;
         if (stopping_) return;
         lock.unlock();

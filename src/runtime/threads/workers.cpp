@@ -12,10 +12,10 @@ namespace detail {
 namespace {
 
 constexpr size_t kThreads = 2;
-constexpr size_t kMaxUnderWay = 1024 + kThreads;  // so many wait beside those that run
+constexpr size_t kMaxUnderWay = 1024 + kThreads;  // jobs that may wait in addition to those that run
 
 ThreadPool* workers = nullptr;
-size_t jobs = 0;  // under way
+size_t jobs = 0;  // pending or running
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 #pragma once
-// Two worker threads for what would block the loop (file system calls) where no asynchronous call exists. The job must
+// Two worker threads for calls that would block the loop (file system calls) and have no asynchronous form. A job must
 // not touch anything of the loop's: no Ref, no Slice, no log, no st_ call; only what it owns.
 
 #include <functional>
@@ -10,8 +10,8 @@
 namespace runtime {
 
 // Runs the job on a worker and yields until it is done. The job runs to its end even when the caller is cancelled, so
-// it must own its data: capture by value or shared_ptr. What it owns is released on the loop, whoever has it last.
-// Bounded queue (1024 jobs): kLimit when it is full.
+// it must own its data: capture by value or shared_ptr. What it owns is released on the loop, even if the worker held
+// the last reference. Bounded queue (1024 jobs): kLimit when it is full.
 base::Result<void> offload(std::move_only_function<void()> job, Deadline deadline);
 
 }  // namespace runtime

@@ -1,6 +1,7 @@
 #pragma once
-// Opus (RFC 7587: a packet is a payload) and G.711 (RFC 3551, 4.5.14: a byte is a sample at 8 kHz). An Opus packet is
-// never cut; G.711 frames that are too long for a packet are, into equal parts. Redundancy (RED) is not read.
+// Opus (RFC 7587: one packet is one payload) and G.711 (RFC 3551, 4.5.14: one byte is one sample at 8 kHz). An Opus
+// packet is never split; a G.711 frame that is too long for a packet is split into equal parts. Redundancy (RED) is not
+// supported.
 
 #include "protocol/rtp/payload/depacketizer.h"
 #include "protocol/rtp/payload/packetizer.h"
@@ -20,7 +21,7 @@ class AudioPacketizer final : public Packetizer {
 
 class AudioDepacketizer final : public Depacketizer {
   public:
-    // channels: 1 or 2
+    // channels: 1 or 2.
     AudioDepacketizer(media::Codec codec, int channels) : codec_(codec), channels_(channels) {}
     void push(const DepacketizerPacket& packet, std::vector<Unit>& out) override;
 

@@ -1,8 +1,8 @@
 #pragma once
-// AV1 temporal units (RTP Payload Format For AV1, 4): OBU elements without sizes of their own, each behind its length
-// (W is 0), cut where a packet is full. Temporal delimiters and tile lists are left out. A keyframe gets the sequence
-// header of the configuration when it has none. Units that come out are in the low overhead format, every OBU with its
-// size. Of several spatial layers all come, in their order.
+// AV1 temporal units (RTP Payload Format For AV1, 4). Packetizer: OBU elements without OBU size fields, each preceded
+// by its length (W is 0), fragmented where a packet is full. Temporal delimiters and tile lists are omitted. A keyframe
+// without a sequence header gets that of the configuration. Depacketizer: units in the low overhead format, every OBU
+// with its size. All spatial layers are kept, in their order.
 
 #include <utility>
 
@@ -11,7 +11,7 @@
 
 namespace rtp {
 
-// Whether a coded video sequence begins with this payload (its N bit, or a sequence header in front).
+// Whether a coded video sequence begins with this payload (its N bit is set, or a sequence header is first).
 bool begins_av1_sequence(std::span<const uint8_t> payload);
 
 class Av1Packetizer final : public Packetizer {
@@ -21,7 +21,7 @@ class Av1Packetizer final : public Packetizer {
     base::Result<void> packetize(const media::Frame& frame, std::vector<Payload>& out) override;
 
   private:
-    // Its header without has_size, and what follows.
+    // An OBU: its header without has_size, and its content.
     struct Element {
         uint8_t head[2];
         size_t head_size;
@@ -45,7 +45,7 @@ class Av1Depacketizer final : public Depacketizer {
     void push(const DepacketizerPacket& packet, std::vector<Unit>& out) override;
 
   private:
-    static constexpr size_t kMaxElements = 4096;  // of one unit
+    static constexpr size_t kMaxElements = 4096;  // in one unit
     bool take(std::span<const uint8_t> payload);
     bool take_element(std::span<const uint8_t> element, bool continues, bool goes_on);
     bool end_element();
@@ -55,11 +55,11 @@ class Av1Depacketizer final : public Depacketizer {
     bool damaged_ = false;
     bool uncertain_ = false;
     uint32_t timestamp_ = 0;
-    std::vector<uint8_t> part_;  // of an element that goes on
+    std::vector<uint8_t> part_;  // of an element that continues in the next packet
     bool in_part_ = false;
     size_t elements_ = 0;
     std::vector<uint8_t> body_;
-    std::vector<uint8_t> sequence_;  // header that came in it, its payload
+    std::vector<uint8_t> sequence_;  // payload of the sequence header in the current unit
     base::Slice config_;
 };
 

@@ -1,9 +1,9 @@
 #pragma once
-// RTP payloads into frames, one depacketizer per track; the formats are those of packetizer.h. Packets are handed in by
-// order of sequence number, and holes are told of: what was hit by one is dropped, so no frame that comes out has one
-// inside. Whether a frame refers to one that was lost is for the caller to know: after a hole it waits for a keyframe.
-// Sequence headers (AVCDecoderConfigurationRecord, HEVC's, AV1's, OpusHead) are made of what stands in band and come
-// before the first frame that needs them. It does not order packets and knows no clock.
+// Assembles RTP payloads into frames, one depacketizer per track; the formats are those of packetizer.h. The caller
+// passes packets in sequence order and marks gaps. A frame with a gap inside is dropped, so every frame returned is
+// complete. Whether a frame refers to a lost one is not checked here: after a gap the caller waits for a keyframe.
+// Sequence headers (AVCDecoderConfigurationRecord, HEVC's, AV1's, OpusHead) are built from in-band data and returned
+// before the first frame that needs them. It does not reorder packets and has no clock.
 
 #include <cstdint>
 #include <memory>
@@ -19,19 +19,19 @@ struct DepacketizerPacket {
     std::span<const uint8_t> payload;  // without RTP padding; may be empty (a probe): ignored
     uint32_t timestamp = 0;
     bool marker = false;
-    bool after_hole = false;  // packets between the one before and this one were lost
+    bool after_hole = false;  // packets between the previous one and this one were lost
 };
 
 struct Unit {
-    // dts and cts are 0: the caller knows the time.
+    // dts and cts are 0: the caller determines the time.
     media::Frame frame;
-    uint32_t timestamp = 0;  // RTP's
+    uint32_t timestamp = 0;  // of RTP
 };
 
 struct DepacketizerCounters {
     uint64_t malformed = 0;    // payloads
-    uint64_t damaged = 0;      // frames that were dropped: a part was lost, malformed, or over the limits
-    uint64_t undecodable = 0;  // frames that were dropped: no parameter sets have come
+    uint64_t damaged = 0;      // frames dropped: a part was lost, malformed, or over the limits
+    uint64_t undecodable = 0;  // frames dropped: no parameter sets received
 };
 
 class Depacketizer {
@@ -40,8 +40,8 @@ class Depacketizer {
     virtual ~Depacketizer() = default;
     // Appends the frames that are complete now.
     virtual void push(const DepacketizerPacket& packet, std::vector<Unit>& out) = 0;
-    // Parameter sets that were told outside of the packets: they hold until others come. Those that cannot be one
-    // sequence header are passed over.
+    // Sets parameter sets that were signalled out of band: they are used until others arrive. Sets that do not make one
+    // valid sequence header are ignored.
     virtual void know(std::span<const std::vector<uint8_t>>) {}
     const DepacketizerCounters& counters() const { return counters_; }
 
@@ -49,7 +49,7 @@ class Depacketizer {
     DepacketizerCounters counters_;
 };
 
-// channels: of audio, as the session description says. Null for a codec that has no RTP payload here.
+// channels: of audio, from the session description. Null for a codec without an RTP payload format here.
 std::unique_ptr<Depacketizer> make_depacketizer(media::Codec codec, int channels = 2);
 
 }  // namespace rtp

@@ -1,7 +1,7 @@
 #pragma once
-// For the depacketisers' fuzz targets. The input is a row of packets: a byte of flags (1 marker, 2 after a hole, 4 the
-// next timestamp), two of length, the payload. What comes out must keep the promises of depacketizer.h, and what is
-// packetised again must come back as it was.
+// For the fuzz targets of the depacketizers. The input is a sequence of packets: a byte of flags (1 marker, 2 after a
+// gap, 4 the next timestamp), two bytes of length, the payload. The output must satisfy the contract of depacketizer.h,
+// and frames that are packetized and depacketized again must be unchanged.
 
 #include <algorithm>
 

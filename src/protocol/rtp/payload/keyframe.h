@@ -1,7 +1,7 @@
 #pragma once
-// Whether a decoder can begin with this packet, told by its payload alone: the first packets of a keyframe. Parameter
-// sets count, since they are sent before one; so of the packets of a keyframe (one timestamp) several may be told of,
-// and the first is where to begin. It keeps nothing between packets.
+// Whether a decoder can start with this packet, judged by its payload alone: the first packets of a keyframe. Parameter
+// sets count, since they are sent before a keyframe. So several packets of a keyframe (one timestamp) may be reported,
+// and the first of them is where to start. No state is kept between packets.
 
 #include <cstdint>
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace rtp {
 
-// payload: of RTP, without padding. Of audio codecs every packet.
+// payload: of RTP, without padding. True for every packet of audio codecs.
 bool is_keyframe(media::Codec codec, std::span<const uint8_t> payload);
 
 }  // namespace rtp

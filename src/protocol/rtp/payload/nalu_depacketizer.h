@@ -1,8 +1,8 @@
 #pragma once
-// H.264 and HEVC payloads into access units of length-prefixed NAL units (four bytes). An access unit ends with the
-// marker, or with the next timestamp when nothing was lost between. Parameter sets go into the sequence header, which
-// comes before the keyframe that brought another one, and delimiters are dropped; so are interleaved payloads (STAP-B,
-// MTAP, FU-B, PACI), which no answer of ours allows.
+// Assembles H.264 and HEVC payloads into access units of length-prefixed NAL units (four bytes). An access unit ends
+// with the marker, or with the next timestamp when nothing was lost in between. Parameter sets go into the sequence
+// header, which is returned before the keyframe that changed it. Delimiters are dropped, and so are interleaved
+// payloads (STAP-B, MTAP, FU-B, PACI), which our SDP answers never allow.
 
 #include <utility>
 
@@ -20,7 +20,7 @@ class NaluDepacketizer final : public Depacketizer {
   private:
     using Nalu = std::span<const uint8_t>;
     using Bytes = std::vector<uint8_t>;
-    // An encoder has one of each; more of a kind than this in one unit is no picture.
+    // An encoder sends one of each; a unit with more of one kind than this is malformed.
     static constexpr size_t kMaxParameterSets = 16;
 
     void begin(uint32_t timestamp);
@@ -41,7 +41,7 @@ class NaluDepacketizer final : public Depacketizer {
     media::Codec codec_;
     const NaluFormat& format_;
 
-    // The unit under way.
+    // The unit in progress.
     bool open_ = false;
     uint32_t timestamp_ = 0;
     bool damaged_ = false;
@@ -49,15 +49,15 @@ class NaluDepacketizer final : public Depacketizer {
     bool has_slice_ = false;
     bool random_access_ = false;
     Bytes body_;
-    std::vector<Bytes> vps_, sps_, pps_;  // that came in it
+    std::vector<Bytes> vps_, sps_, pps_;  // received in this unit
     bool in_fragment_ = false;
-    size_t fragment_at_ = 0;  // where its length stands in body_
+    size_t fragment_at_ = 0;  // position of the fragmented unit's length in body_
     uint8_t fragment_type_ = 0;
 
-    // In force.
+    // The parameter sets in use.
     Bytes config_vps_, config_sps_, config_pps_;
     base::Slice config_;
-    bool untold_ = false;  // it came by know(), and no header of it went out yet
+    bool untold_ = false;  // set by know(), and its header was not returned yet
 };
 
 }  // namespace rtp

@@ -1,6 +1,6 @@
 #pragma once
-// H.264 and HEVC frames (length-prefixed NAL units) into payloads. Before each keyframe go the parameter sets of the
-// sequence header, unless the frame carries its own. Access unit delimiters and filler are left out.
+// Splits H.264 and HEVC frames (length-prefixed NAL units) into payloads. The parameter sets of the sequence header are
+// sent before each keyframe, unless the frame has its own. Access unit delimiters and filler are omitted.
 
 #include <utility>
 
@@ -27,10 +27,10 @@ class NaluPacketizer final : public Packetizer {
     media::Codec codec_;
     const NaluFormat& format_;
     PacketizerOptions options_;
-    base::Slice header_;  // the parameter sets are parts of it
+    base::Slice header_;  // parameter_sets_ points into it
     std::vector<Nalu> parameter_sets_;
-    int nalu_length_size_ = 0;  // 0: no sequence header has come
-    // Of the frame under way; kept for their memory.
+    int nalu_length_size_ = 0;  // 0: no sequence header received
+    // Of the frame in progress; members only to reuse their memory.
     std::vector<Nalu> nalus_;
     base::SliceBuilder slab_;
     std::vector<size_t> ends_;

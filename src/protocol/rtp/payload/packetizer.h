@@ -1,9 +1,9 @@
 #pragma once
-// Frames into RTP payloads, one packetizer per track: H.264 (RFC 6184: single NAL units, STAP-A, FU-A), HEVC (RFC 7798:
-// single, AP, FU), AV1 (the AV1 RTP payload specification), VP8 (RFC 7741), VP9 (RFC 9628), Opus (RFC 7587), G.711
-// (RFC 3551, 4.5.14). Within a frame the fragments of a NAL unit (of the frame, where there are none) have one size,
-// the last may be shorter: so a burst of them is one UDP GSO send. It makes no RTP headers, sequence numbers or
-// timestamps.
+// Splits frames into RTP payloads, one packetizer per track: H.264 (RFC 6184: single NAL units, STAP-A, FU-A), HEVC
+// (RFC 7798: single, AP, FU), AV1 (the AV1 RTP payload specification), VP8 (RFC 7741), VP9 (RFC 9628), Opus (RFC 7587),
+// G.711 (RFC 3551, 4.5.14). The fragments of a NAL unit (of a frame, for codecs without NAL units) have the same size,
+// except that the last may be shorter: so a burst of them can be one UDP GSO send. It does not create RTP headers,
+// sequence numbers or timestamps.
 
 #include <cstdint>
 #include <memory>
@@ -19,29 +19,29 @@ inline constexpr size_t kMaxPayload = 1160;  // bytes: an IP packet of 1,232 wit
 
 struct Payload {
     base::Slice bytes;              // the payloads of a frame share one buffer
-    uint32_t timestamp_offset = 0;  // ticks after the frame's time: of audio that was cut
+    uint32_t timestamp_offset = 0;  // ticks after the frame's time: for audio that was split
     bool marker = false;
-    bool keyframe = false;  // the first payload of a frame at which decoding can start, with what it needs
+    bool keyframe = false;  // the first payload of a frame where decoding can start, with its headers
 };
 
 struct PacketizerOptions {
     size_t max_payload = kMaxPayload;  // bytes, at least 64
-    // Small slices share a packet. Parameter sets and supplemental information always share that of what follows them.
+    // Small slices share a packet. Parameter sets and SEI always share the packet of what follows them.
     bool merge_nalus = false;
-    bool keep_sei = true;  // H.264 and HEVC: supplemental information is sent on
+    bool keep_sei = true;  // H.264 and HEVC: SEI is forwarded
 };
 
 class Packetizer {
   public:
     virtual ~Packetizer() = default;
-    // The sequence header in force from the next frame on. A codec without one takes anything.
+    // The sequence header, used from the next frame on. A codec without one accepts anything.
     virtual base::Result<void> set_header(const media::Frame& header) = 0;
-    // Appends the payloads of a frame; none when nothing of it is worth sending. An error (a malformed frame, or one
-    // that needs the sequence header which has not come) leaves `out` as it was.
+    // Appends the payloads of a frame; none when it contains nothing to send. An error (a malformed frame, or a missing
+    // sequence header) leaves `out` unchanged.
     virtual base::Result<void> packetize(const media::Frame& frame, std::vector<Payload>& out) = 0;
 };
 
-// Null for a codec that has no RTP payload here.
+// Null for a codec without an RTP payload format here.
 std::unique_ptr<Packetizer> make_packetizer(media::Codec codec, const PacketizerOptions& options);
 
 }  // namespace rtp

@@ -1,5 +1,5 @@
 #pragma once
-// For tests: NAL units and frames of them, and payloads taken through a depacketizer.
+// For tests: NAL units and frames made of them, and payloads passed through a depacketizer.
 
 #include <cstdint>
 #include <span>
@@ -16,11 +16,11 @@ namespace rtp::testing {
 using Bytes = std::vector<uint8_t>;
 using base::hex;
 
-// Of x264, Constrained Baseline, 640x360.
+// From x264, Constrained Baseline, 640x360.
 inline Bytes h264_sps() { return hex("6742c01ed890280bfe5c0440000003004000000c83c58b8980"); }
 inline Bytes h264_pps() { return hex("68c888cb20"); }
 
-// A NAL unit of `size` bytes: the header's bytes, then a slice's front, then bytes that count up.
+// A NAL unit of `size` bytes: the header's bytes, then the start of a slice, then a counting pattern.
 inline Bytes nalu(std::initializer_list<uint8_t> header, size_t size) {
     Bytes out(header);
     while (out.size() < size) out.push_back(out.size() == header.size() ? 0x88 : static_cast<uint8_t>(out.size() * 7));
@@ -47,7 +47,7 @@ inline media::Frame header_frame(media::Codec codec, base::Slice payload) {
     return frame;
 }
 
-// Hands the payloads of a frame to the depacketizer.
+// Passes the payloads of a frame to the depacketizer.
 inline std::vector<Unit> take(Depacketizer& depacketizer, const std::vector<Payload>& payloads, uint32_t timestamp,
                               bool after_hole = false) {
     std::vector<Unit> out;

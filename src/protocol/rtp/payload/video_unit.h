@@ -1,5 +1,5 @@
 #pragma once
-// What the video formats' ends have in common: units, configurations that come with them, and payloads cut from a slab.
+// What the video formats share: units, in-band configurations, and payloads cut from a slab.
 
 #include <span>
 #include <utility>
@@ -26,8 +26,8 @@ inline Unit config_unit(media::Codec codec, base::Slice config, uint32_t timesta
     return unit;
 }
 
-// Puts the configuration that was made in force, and tells of it when it is another one. False, and counted, when none
-// could be made.
+// Stores the new configuration in in_force, and appends a sequence header when it differs. False when `made` is an
+// error, which counts as malformed.
 inline bool use_config(base::Result<base::Slice> made, base::Slice& in_force, media::Codec codec, uint32_t timestamp,
                        DepacketizerCounters& counters, std::vector<Unit>& out) {
     if (!made) {
@@ -40,7 +40,7 @@ inline bool use_config(base::Result<base::Slice> made, base::Slice& in_force, me
     return true;
 }
 
-// The payloads of a frame, which end at `ends`, the last at the slab's end.
+// The payloads of a frame. Each ends at an offset in `ends`, the last at the slab's end.
 inline void cut_slab(const base::Slice& slab, std::span<const size_t> ends, bool keyframe, std::vector<Payload>& out) {
     size_t begin = 0;
     for (size_t end : ends) {

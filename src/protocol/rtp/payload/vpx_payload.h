@@ -1,7 +1,7 @@
 #pragma once
 // VP8 (RFC 7741) and VP9 (RFC 9628) frames: equal fragments behind a descriptor with a picture id of 15 bits. VP9 is
-// written in the mode that is not flexible, of one layer; of several spatial layers that come all frames of a picture
-// make one unit, in their order. VP9's sequence header is made of a key frame's own header.
+// written in non-flexible mode with one layer; of several received spatial layers, all frames of a picture make one
+// unit, in their order. VP9's sequence header is derived from a keyframe's own header.
 
 #include <utility>
 
@@ -10,11 +10,11 @@
 
 namespace rtp {
 
-// What a descriptor says, and its size; 0 when the payload is no such one, or has nothing behind it.
+// The fields of a descriptor, and its size; 0 when the descriptor is invalid or has no payload behind it.
 struct VpxDescriptor {
     size_t size = 0;
     bool begins_frame = false;
-    bool begins_picture = false;   // VP9: and it is of the lowest spatial layer
+    bool begins_picture = false;   // VP9: begins_frame, and the frame is of the lowest spatial layer
     bool inter_predicted = false;  // VP9
 };
 VpxDescriptor parse_vpx_descriptor(media::Codec codec, std::span<const uint8_t> payload);
