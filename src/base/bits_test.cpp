@@ -8,7 +8,7 @@
 namespace base {
 namespace {
 
-// "1 011 0" as bytes, filled up with zeros.
+// "1 011 0" as bytes, padded with zeros.
 std::vector<uint8_t> bytes_of(std::string_view digits) {
     std::vector<uint8_t> bytes;
     size_t n = 0;

@@ -39,7 +39,7 @@ std::optional<std::array<uint8_t, 4>> parse_v4(std::string_view text) {
     return out;
 }
 
-// One side of "::": groups of four hex digits, the last two perhaps as IPv4. False: it is none.
+// Parses one side of "::": groups of four hex digits, the last two optionally as IPv4. False: malformed.
 bool parse_groups(std::string_view text, bool may_end_in_v4, std::array<uint8_t, 16>& out, size_t& size) {
     size = 0;
     while (!text.empty()) {
@@ -149,7 +149,7 @@ std::optional<IpNetwork> IpNetwork::parse(std::string_view text) {
     const size_t slash = text.find('/');
     auto address = IpAddress::parse(text.substr(0, slash));
     if (!address) return std::nullopt;
-    // As it is written: a mapped address in IPv6's form has a prefix of 128.
+    // According to the notation: a mapped address in IPv6 form has a prefix of 128.
     const bool v4 = text.find(':') == text.npos;
     if (slash == text.npos) return IpNetwork(*address, 128);
     auto bits = number(text.substr(slash + 1), v4 ? 32 : 128);

@@ -1,4 +1,4 @@
-// Any text as an address and as a network: what is read is written so that it reads as the same.
+// Fuzzes addresses and networks: what parses must print as text that parses to the same value.
 
 #include <cstdint>
 #include <string_view>

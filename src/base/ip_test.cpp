@@ -34,9 +34,9 @@ TEST(IpAddress, ReadsAndWrites) {
         {"1::", "1::"},
         {"2001:DB8:0:0:0:0:0:1", "2001:db8::1"},
         {"2001:db8::0001", "2001:db8::1"},
-        {"2001:db8:0:1:1:1:1:1", "2001:db8:0:1:1:1:1:1"},  // one group alone is not shortened
-        {"2001:0:0:1:0:0:0:1", "2001:0:0:1::1"},           // the longest run is
-        {"2001:db8:0:0:1:0:0:1", "2001:db8::1:0:0:1"},     // of equals the first
+        {"2001:db8:0:1:1:1:1:1", "2001:db8:0:1:1:1:1:1"},  // a single group is not shortened
+        {"2001:0:0:1:0:0:0:1", "2001:0:0:1::1"},           // the longest run is shortened
+        {"2001:db8:0:0:1:0:0:1", "2001:db8::1:0:0:1"},     // of equal runs the first
         {"64:ff9b::192.0.2.33", "64:ff9b::c000:221"},
         {"1:2:3:4:5:6:1.2.3.4", "1:2:3:4:5:6:102:304"},
         {"::1.2.3.4", "::102:304"},
@@ -96,7 +96,7 @@ TEST(IpAddress, KnowsItsKind) {
     EXPECT_TRUE(is("::1").is_loopback());
     EXPECT_FALSE(is("::").is_loopback());
     EXPECT_FALSE(is("128.0.0.1").is_loopback());
-    EXPECT_FALSE(is("::127.0.0.1").is_loopback());  // the old compatible form is IPv6
+    EXPECT_FALSE(is("::127.0.0.1").is_loopback());  // the old IPv4-compatible form is IPv6
     EXPECT_TRUE(is("1.2.3.4").is_v4());
     EXPECT_FALSE(is("::1.2.3.4").is_v4());
 }

@@ -37,20 +37,20 @@ struct OpenLog {
     bool has_thread() const { return pid == getpid(); }  // a forked child has none
     ~OpenLog() {
         if (has_thread()) return;
-        // Joining the parent's thread from a child would wait for ever: let go of it.
+        // Joining the parent's thread from a child would wait for ever: leak the pool instead.
         static_cast<void>(std::make_unique<std::shared_ptr<void>>(std::move(pool)).release());
     }
 };
 
-// Destroyed at exit, which writes out what is queued.
+// Destroyed at exit, which writes the queued lines.
 std::unique_ptr<OpenLog> open_log;
 ContextIdProvider context_provider = nullptr;
 bool utc = false;
 bool usual_names = false;
-uint64_t dropped_before = 0;  // of logs that were closed
+uint64_t dropped_before = 0;  // by logs that were closed
 
-// The date changes once a second; the conversion to it is the dear part of a line. Of each thread: last_words() may be
-// another's.
+// The date changes once a second, and computing it is the expensive part of a line. thread_local, because last_words()
+// may run on another thread.
 void append_time(fmt::memory_buffer& line) {
     thread_local int64_t second_known = -1;
     thread_local bool utc_known = false;
@@ -95,10 +95,10 @@ fmt::memory_buffer format_line(Level level, std::string_view text, int system_er
 
 void write_stderr(std::string_view line) {
     ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
-    (void)written;  // there is nobody left to tell
+    (void)written;  // there is no way left to report a failure
 }
 
-// Signals are the loop's: a thread inherits the mask it is made under.
+// Signals are to be handled by the loop: a thread inherits the mask of its creator.
 std::shared_ptr<spdlog::details::thread_pool> start_thread() {
     sigset_t all, before;
     sigfillset(&all);
@@ -190,7 +190,7 @@ void last_words(std::string_view text) {
     write_stderr(line);
     if (!open_log) return;
     flush();
-    // A console that is the same terminal has the line already.
+    // If the console is the same terminal, it already has the line.
     if (!open_log->file.empty()) open_log->sink->write_line(line);
 }
 

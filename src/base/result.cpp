@@ -52,7 +52,7 @@ CloseReason Error::close_reason() const {
             return CloseReason::kPeerTimeout;
         case Code::kCancelled:
             return CloseReason::kServerStop;
-        case Code::kClosed:  // with an errno it broke
+        case Code::kClosed:  // with an errno the connection broke
             return detail_->system_errno ? CloseReason::kConnectionLost : CloseReason::kPeerClosed;
         case Code::kProtocol:
             return CloseReason::kProtocolError;

@@ -10,7 +10,7 @@ namespace detail {
 
 namespace {
 
-// malloc, not a container: header and bytes are one block, and a resize may move without a copy of our own.
+// malloc, not a container: header and bytes are one block, and a resize may move without a copy by us.
 SliceBuffer* resize(SliceBuffer* buffer, size_t capacity) {
     CHECK(capacity <= UINT32_MAX);
     auto* p = static_cast<SliceBuffer*>(std::realloc(buffer, sizeof(SliceBuffer) + capacity));
@@ -36,7 +36,7 @@ uint8_t* SliceBlock::cut(size_t bytes) {
     return place;
 }
 
-// A part of a message, or of an aggregate of messages, keeps the whole of it.
+// A part of a message, or of an aggregate of messages, keeps the whole buffer.
 size_t Slice::memory() const {
     if (!buffer_) return 0;
     return buffer_->used ? SliceBlock::kBytes : malloc_usable_size(buffer_);

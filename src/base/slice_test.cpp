@@ -61,7 +61,7 @@ TEST(SliceBlock, PartsKeepTheirBytesWhateverGoes) {
             const std::string text(i * 7 % 2200, static_cast<char>('a' + i % 26));  // some are too large for a block
             SliceBuilder builder(block, text.size());
             EXPECT_EQ(builder.capacity(), text.size());
-            if (i % 5 == 1) continue;  // begun in vain
+            if (i % 5 == 1) continue;  // discarded unused
             builder.append(std::span(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
             Slice slice = builder.freeze();
             if (i % 3 != 0) kept.emplace_back(std::move(slice), text);

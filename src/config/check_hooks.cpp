@@ -15,7 +15,7 @@ bool is_url(std::string_view text) {
     return false;
 }
 
-// Whether files below `inner` can be fetched where `outer` is served. By their names alone.
+// Whether files below `inner` can be fetched where `outer` is served. Compares only the names.
 bool lies_below(const std::string& inner, const std::string& outer) {
     auto normal = [](const std::string& path) {
         return (std::filesystem::path(path) / "").lexically_normal().string();
@@ -46,7 +46,7 @@ void SnapshotBuilder::check_signed_urls(const Vhost& vhost) {
     const Place place = vhost_origin(vhost, "vhost/signed_urls/enabled");
     if (urls.secret.empty()) problems_.error(place, "signed_urls is enabled without a secret");
     if (!urls.play || !vhost.hls.enabled) return;
-    // Segments are for those who were let in to the playlist, and that is known by the context alone.
+    // Segments are only for players admitted to the playlist, which only the context can prove.
     if (!vhost.hls.ctx || !vhost.hls.ts_ctx)
         problems_.error(place, "signed_urls for play needs hls_ctx on and hls_ts_ctx on in hls");
     if (vhost.hls.storage == "memory") return;

@@ -1,4 +1,4 @@
-// SnapshotBuilder's checks of what is listened on: that all of it can be bound beside one another.
+// SnapshotBuilder's checks of the listeners: all of them must be bindable at the same time.
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ bool is_ipv4(const ListenAddress& address) {
     return ip && ip->is_v4();
 }
 
-// [::], however it is written.
+// [::], in any notation.
 bool is_every_ipv6(const ListenAddress& address) { return base::IpAddress::parse(address.host) == base::IpAddress(); }
 
 bool has_every_ipv4(const ListenAddress& a) {
@@ -28,7 +28,7 @@ bool has_every_ipv6(const ListenAddress& a) { return a.host.empty() || is_every_
 bool has_some_ipv4(const ListenAddress& a) { return has_every_ipv4(a) || is_ipv4(a); }
 bool has_some_ipv6(const ListenAddress& a) { return a.host.empty() || !is_ipv4(a); }
 
-// The system refuses the second of them.
+// The system would refuse the second one.
 bool collide(const ListenAddress& a, const ListenAddress& b) {
     if (a.port != b.port) return false;
     return (has_every_ipv4(a) && has_some_ipv4(b)) || (has_every_ipv4(b) && has_some_ipv4(a)) ||
@@ -50,7 +50,7 @@ std::vector<Use> uses_of(Snapshot& snapshot) {
     return uses;
 }
 
-// One listener of http_server's serves http_api there too.
+// Listeners of http_server may also serve http_api.
 bool may_share(std::string_view a, std::string_view b) {
     return (a == "http_server/listen" && b == "http_api/listen") ||
            (a == "http_server/https/listen" && b == "http_api/https/listen");
@@ -69,7 +69,8 @@ bool is_shared(const Snapshot& snapshot, const ListenAddress& address) {
            (web.https.enabled && api.https.enabled && has(web.https.listen) && has(api.https.listen));
 }
 
-// A port alone, or [::], stands for IPv4 too; not where the other one of the two is named beside it.
+// A port alone, or [::], listens on IPv6 and IPv4. Beside an IPv4 listener or a port alone on the same port, [::]
+// becomes IPv6 only; a port alone beside [::] becomes IPv4 only.
 void SnapshotBuilder::settle_listeners() {
     const std::vector<Use> uses = uses_of(snapshot_);
     auto beside = [&](const Use& use, auto&& is_other) {
@@ -112,7 +113,7 @@ void SnapshotBuilder::check_listeners() {
                     origin(before->path).text()));
         }
     }
-    // The answers to a preflight are one server's.
+    // The shared listener gives the same answers to preflight requests.
     if (shares && s.http_server.crossdomain != s.http_api.crossdomain)
         problems_.error(origin("http_api/crossdomain"),
                         "http_api and http_server have one port: give both the same crossdomain");

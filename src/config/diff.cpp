@@ -5,7 +5,7 @@
 namespace config {
 namespace {
 
-// The value in force, and where it came from.
+// Keeps the current value and its origin.
 void keep(const Row& row, const ConstRoot& current, const Root& to) {
     row.binding.copy(to, current);
     const std::pair<std::string, std::string> key{row.in_vhost() ? to.vhost->name : "", row.path()};
@@ -14,7 +14,7 @@ void keep(const Row& row, const ConstRoot& current, const Root& to) {
     if (origin != current.snapshot->origins.end()) to.snapshot->origins.insert(*origin);
 }
 
-// Compares and, where a restart is needed, takes the old value back into `to`.
+// Compares and, where a restart is needed, restores the old value in `to`.
 void compare(const ConstRoot& current, const Root& to, bool in_vhost, std::vector<Change>& changes) {
     for (const Row& row : rows()) {
         if (!row.supported() || row.in_vhost() != in_vhost) continue;

@@ -21,7 +21,7 @@ std::string_view name_of(std::string_view path) {
     return slash == path.npos ? path : path.substr(slash + 1);
 }
 
-// The text after the name: the default, else the example. A supported row's default is already as a file has it.
+// The text after the name: the default, or else the example. A supported row's default is already in the file's form.
 std::string shown_value(const Row& row) {
     if (!row.initial.empty()) return row.supported() ? row.initial : quote_if_needed(row.initial);
     return row.example;
@@ -71,7 +71,7 @@ class FullConf {
     void rows_of(std::string_view scope, const std::string& indent, bool commented) {
         for (const Row& row : rows()) {
             if (row.scope != scope) continue;
-            bool must = row.path() == "rtmp/listen";  // without it the file would not be complete
+            bool must = row.path() == "rtmp/listen";  // the file needs it to be complete
             bool off = commented || !row.supported() || (row.initial.empty() && !must);
             out_ += fmt::format("{}# {} ({})\n", indent, row.doc, facts(row));
             out_ += fmt::format("{}{}{} {};\n", indent, off ? "# " : "", row.name, shown_value(row));
@@ -176,7 +176,7 @@ std::string missing_markdown() {
     for (const Feature* feature : features) {
         std::string names;
         auto add = [&](std::string_view path) { names += fmt::format("{}`{}`", names.empty() ? "" : ", ", path); };
-        // A block that is missing as a whole stands for what is in it.
+        // A missing block is listed instead of its directives.
         auto is_inside = [&](std::string_view path) {
             return std::ranges::any_of(blocks(), [&](const Block& block) {
                 return block.missing == feature && path.starts_with(block.path + "/");

@@ -52,7 +52,7 @@ TEST(Docs, ShippedFilesHaveNoProblems) {
     }
 }
 
-// A line of full.conf that is commented out works once it is not: what is there to copy can be copied.
+// Every line of full.conf that is commented out works when it is uncommented.
 TEST(Docs, CommentedDirectivesCanBeUncommented) {
     std::istringstream lines(full_conf());
     std::string line, text;

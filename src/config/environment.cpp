@@ -31,7 +31,7 @@ const std::map<std::string, const Row*, std::less<>>& index() {
     return kIndex;
 }
 
-// Read elsewhere: by the command line, and by the heartbeat.
+// Used elsewhere: by the command line, and by the heartbeat.
 constexpr std::string_view kNoDirectives[] = {"SRS_CONFIG_FILE", "SRS_ENV_ONLY", "SRS_DEVICE_IP"};
 
 }  // namespace

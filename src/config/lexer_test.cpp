@@ -5,7 +5,7 @@
 namespace config {
 namespace {
 
-// Words in brackets, marks as they are, errors as !.
+// Words in brackets, punctuation as it is, errors as !.
 std::string lexed(std::string_view text) {
     Lexer lexer(text);
     std::string out;

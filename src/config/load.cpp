@@ -13,7 +13,7 @@ Loaded load(const LoadInput& input) {
     SnapshotBuilder builder(loaded.problems);
     if (!input.path.empty()) {
         std::vector<Node> nodes = parse_file(input.path, input.read, loaded.problems);
-        if (nodes.empty() && loaded.problems.errors() > 0) return loaded;  // not even a file: say only that
+        if (nodes.empty() && loaded.problems.errors() > 0) return loaded;  // no readable file: report only that
         rewrite_older_forms(nodes, loaded.problems);
         builder.add_nodes(nodes);
     } else {

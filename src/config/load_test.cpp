@@ -10,7 +10,7 @@ namespace {
 
 struct ProblemCase {
     const char* text;
-    const char* problems;  // all of them, a line each
+    const char* problems;  // all of them, one per line
 };
 
 class ProblemTest : public testing::TestWithParam<ProblemCase> {};
@@ -43,7 +43,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "t.conf:1: error: 'gop_cache' does not belong into http_server; it belongs into vhost/play\n"},
         ProblemCase{"hls_fragment 3;",
                     "t.conf:1: error: 'hls_fragment' does not belong here; it belongs into vhost/hls\n"},
-        // What is given twice: of a directive the last counts, two blocks are one.
+        // Repeated definitions: the last value of a directive counts, two blocks are merged.
         ProblemCase{"listen 2;", "t.conf:1: warning: 'listen' is already given at t.conf:1: this one counts\n"},
         ProblemCase{"\nrtmp { listen 2; }",
                     "t.conf:2: warning: 'listen' is already given at t.conf:1: this one counts\n"},
@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(
         ProblemCase{"http_server { enabled on;\n listen 1; }",
                     "t.conf:2: error: http_server/listen 1 is already used by rtmp/listen at t.conf:1\n"},
         ProblemCase{"http_server { listen 1; }", ""},
-        // What the system could not bind beside one another.
+        // Addresses that the system could not bind at the same time.
         ProblemCase{"exporter { enabled on; listen 127.0.0.1:1; }",
                     "t.conf:1: error: exporter/listen 127.0.0.1:1 is already used by rtmp/listen 1 at t.conf:1\n"},
         ProblemCase{"exporter { enabled on; listen [::1]:1; }",
@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "t.conf:2: error: http_api and http_server have one port: give both the same crossdomain\n"},
         ProblemCase{"http_server { https { enabled on; } }",
                     "t.conf:1: warning: https does nothing while http_server is not enabled\n"},
-        // Accepted, and without effect.
+        // Accepted without effect.
         ProblemCase{
             "rtc_server { enabled on; reuseport 4; }\n"
             "vhost v { rtc { enabled on; nack_no_copy off;\nstun_strict_check on; } }\n"
@@ -105,7 +105,8 @@ INSTANTIATE_TEST_SUITE_P(
             "t.conf:2: warning: nack_no_copy off has no effect: packets are always shared\n"
             "t.conf:3: warning: stun_strict_check on has no effect: STUN is always checked strictly\n"},
         ProblemCase{"rtc_server { reuseport 4; }\nvhost v { }", ""},
-        // Without effect: one warning for a feature, behind all others; none for what is switched off or the default.
+        // Without effect: one warning per feature, after all others; none for directives that are switched off or have
+        // the default.
         ProblemCase{
             "vhost a { dash { enabled on;\n dash_path /x; } }\nvhost b { gop_cache on; dash { enabled on; } }",
             "t.conf:3: warning: 'vhost/gop_cache' is the old name of vhost/play/gop_cache\n"
@@ -124,7 +125,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "stream_caster/caster\n"
                     "t.conf:1: warning: the SIP of GB28181 is left out, as SRS has left it out: no effect of "
                     "stream_caster/sip\n"},
-        // A vhost whose only purpose is missing.
+        // A vhost whose only purpose is a missing feature.
         ProblemCase{"vhost a { cluster { mode remote; origin 127.0.0.1; } }",
                     "t.conf:1: error: vhost a is an edge (mode remote): edges are not built yet, and without its "
                     "origin it has nothing to serve\n"
@@ -147,7 +148,7 @@ INSTANTIATE_TEST_SUITE_P(
         // A switch with a stray word.
         ProblemCase{"daemon yes;", "t.conf:1: warning: daemon: 'yes' is neither on nor off: the default counts, on\n"},
         ProblemCase{"vhost a { security { enabled yes; } }", "t.conf:1: error: enabled: 'yes' is neither on nor off\n"},
-        // Of HLS: no file that streams or segments would share, none outside of its directory.
+        // HLS: no file that streams or segments would share, none outside of its directory.
         ProblemCase{
             "vhost a { hls { enabled on; hls_m3u8_file live.m3u8; } }",
             "t.conf:1: error: vhost/hls/hls_m3u8_file 'live.m3u8' must have [stream], or streams share a file\n"},
@@ -208,7 +209,7 @@ TEST(Load, FillsTheSnapshot) {
     EXPECT_EQ(s.vhost("b.com")->chunk_size, 4096);
     EXPECT_EQ(s.vhost("b.com")->play.mw_latency, 0);
     EXPECT_EQ(s.vhost("c.com")->play.mw_latency, 40);
-    EXPECT_EQ(s.vhost("d.com"), nullptr);  // disabled, and not the default one's
+    EXPECT_EQ(s.vhost("d.com"), nullptr);  // disabled, and not replaced by the default vhost
     EXPECT_NE(s.find_vhost("d.com"), nullptr);
     EXPECT_EQ(s.vhost("other.com")->name, "__defaultVhost__");
     EXPECT_EQ(s.vhost("other.com")->http_remux.mount, "/[app]/[stream].flv");
@@ -291,7 +292,7 @@ TEST(Load, OfADirectiveGivenTwiceTheLastCounts) {
     EXPECT_EQ(loaded.snapshot->rtmp.listen, (ListenAddresses{{"", 2}, {"", 3}}));
     EXPECT_FALSE(loaded.snapshot->vhosts[0].play.atc);
     EXPECT_EQ(loaded.snapshot->vhosts[0].play.mw_latency, 5);
-    // The third names the second, not the first.
+    // The third occurrence names the second, not the first.
     EXPECT_NE(described(load_text("listen 1;\nlisten 2;\nlisten 3;").problems)
                   .find("t.conf:3: warning: 'listen' is already given at t.conf:2"),
               std::string::npos);
@@ -343,7 +344,7 @@ TEST(Load, DebugIsNotForStrangersWithoutAuth) {
               std::string::npos);
     EXPECT_NE(load_api("auth { enabled on; username a; }").find("without a username and a password"),
               std::string::npos);
-    // With the API off there is nothing to see.
+    // With the API off there is no problem to report.
     EXPECT_EQ(described(load_text("listen 1; vhost a { } http_api { debug on; }").problems), "");
 }
 
@@ -381,7 +382,7 @@ TEST(Load, RtcIsForLowLatencyUnlessToldOtherwise) {
 TEST(Load, AnAddressOfEveryIpv6LeavesIpv4ToWhoIsNamedBesideIt) {
     struct Case {
         const char* text;
-        const char* rtmp;  // with '!': of IPv6 alone
+        const char* rtmp;  // with '!': IPv6 only
     };
     for (const Case& one : {Case{"listen 1935;", "1935"}, Case{"listen [::]:1935;", "[::]:1935"},
                             Case{"listen 1935 [::]:1935;", "0.0.0.0:1935 ![::]:1935"},

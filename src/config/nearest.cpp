@@ -9,7 +9,7 @@
 namespace config {
 namespace {
 
-constexpr size_t kLongest = 80;  // compared: the cost grows with it
+constexpr size_t kLongest = 80;  // maximum length compared: the cost grows with it
 
 size_t distance(std::string_view a, std::string_view b) {
     std::vector<size_t> before(b.size() + 1), previous(b.size() + 1), current(b.size() + 1);

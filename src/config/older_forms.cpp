@@ -13,7 +13,7 @@ Node value(std::string name, std::vector<std::string> words, const Node& from) {
     return {std::move(name), std::move(words), false, {}, from.place, from.last_line};
 }
 
-// Rewrites what one vhost holds.
+// Rewrites the nodes of one vhost.
 class VhostForms {
   public:
     VhostForms(std::vector<Node>& nodes, Problems& problems) : problems_(problems), out_(nodes) {}
@@ -28,14 +28,14 @@ class VhostForms {
     }
 
   private:
-    // The block of today, where it stood before the older form; else a new one. Both count where it stands behind.
+    // Today's block if it precedes the older form, otherwise a new one. If it follows the older form, both apply.
     Node& block(std::string_view name, const Node& from) {
         auto found = std::ranges::find_if(out_, [&](const Node& node) { return node.is_block && node.name == name; });
         if (found != out_.end()) return *found;
         return out_.emplace_back(Node{std::string(name), {}, true, {}, from.place, from.last_line});
     }
 
-    // A block that is made for an older form is switched on by it.
+    // A block that is created for an older form is enabled by it.
     Node& enabled_block(std::string_view name, const Node& from) {
         const size_t before = out_.size();
         Node& made = block(name, from);

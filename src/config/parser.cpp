@@ -25,9 +25,10 @@ class Parser {
         Lexer lexer;
     };
 
-    // Up to the file's end or, inside a block of this file, its }. Returns which of the two.
+    // Parses up to the file's end or, inside a block of this file, its }. Returns which of the two.
     Kind nodes(Source& source, std::vector<Node>& out, int depth, bool in_block);
-    // One directive with its end; returns the token that ended it: ; or } of its block, or what came instead of ;
+    // Parses one directive with its end; returns the token that ended it: ; or } of its block, or the token found
+    // instead of ;
     Kind directive(Source& source, Node& node, int depth);
     Token words(Source& source, Node& node);
     void block(Source& source, Node& node, int depth);

@@ -1,5 +1,5 @@
-// Any bytes as a configuration file. The part before the first 0 byte is the file, the part up to the next one a file
-// that it may include as "b", each part after that an environment variable.
+// Fuzzes the parser with any bytes. The part before the first 0 byte is the configuration file, the part up to the next
+// one a file that it may include as "b", each further part an environment variable.
 
 #include <cstdint>
 #include <string>

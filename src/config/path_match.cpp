@@ -40,7 +40,7 @@ std::vector<PathToken> path_tokens(std::string_view pattern, std::string_view vh
     while (!pattern.empty()) {
         const size_t close = pattern.starts_with('[') ? pattern.find(']') : pattern.npos;
         auto found = close == pattern.npos ? std::nullopt : path_variable(pattern.substr(1, close - 1), vhost);
-        // What stands in brackets and is no variable stays as it is.
+        // Text in brackets that is not a variable is taken literally.
         const size_t used = found ? close + 1 : std::min(pattern.find('[', 1), pattern.size());
         add(found ? *std::move(found) : PathToken{PathToken::Kind::kText, std::string(pattern.substr(0, used))});
         pattern.remove_prefix(used);
@@ -48,7 +48,7 @@ std::vector<PathToken> path_tokens(std::string_view pattern, std::string_view vh
     return tokens;
 }
 
-// Tries each variable's lengths in one order, and no place of the path twice with the same token.
+// Tries each variable's lengths in one order, and no position of the path twice with the same token.
 class PathMatcher {
   public:
     PathMatcher(const std::vector<PathToken>& tokens, std::string_view path, bool longest_first)
@@ -112,7 +112,7 @@ std::optional<PathNames> match_tokens(const std::vector<PathToken>& tokens, std:
     return names;
 }
 
-// "a/b-2.flv" -> "a/b.flv"; empty: there is no number.
+// "a/b-2.flv" -> "a/b.flv"; empty: it has no number.
 std::string without_number(std::string_view path) {
     const size_t slash = path.rfind('/');
     size_t dot = path.rfind('.');

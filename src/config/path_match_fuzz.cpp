@@ -1,4 +1,4 @@
-// A path that a pattern made is always led back to it.
+// Fuzzes the round trip: a path made from a pattern must always match that pattern.
 
 #include <cstddef>
 #include <cstdint>

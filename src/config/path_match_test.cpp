@@ -23,21 +23,21 @@ TEST(PathMatch, Cases) {
         {"[app]/[stream]-[seq].ts", "live/one-1.mp4", std::nullopt},
         {"[app]/[stream]-[seq].ts", "live/one-1.ts/", std::nullopt},
         {"./[app]/[stream]-[seq].ts", "live/one-1.ts", PathNames{"live", "one"}},
-        // The number of a name that was taken.
+        // A number added because the name was taken.
         {"[app]/[stream]/init.mp4", "live/one/init-7.mp4", PathNames{"live", "one"}},
         {"[app]/[stream].[timestamp].flv", "live/a.b.1700000000123-2.flv", PathNames{"live", "a.b"}},
         {"[app]/[stream]/[2006]/[01]/[02]/[15].[04].[05].[999].mp4", "live/x/2026/11/23/11.43.18.007.mp4",
          PathNames{"live", "x"}},
         {"[2006]/[01]/x.mp4", "20x6/11/x.mp4", std::nullopt},
-        // Upper and lower case.
+        // Case is ignored.
         {"HTML/[app]/[stream].M3U8", "html/Live/One.m3u8", PathNames{"Live", "One"}},
-        // A vhost's own name only.
+        // Only the vhost's own name.
         {"[vhost]/[app]/[stream].flv", "a.com/live/one.flv", PathNames{"live", "one"}},
         {"[vhost]/[app]/[stream].flv", "b.com/live/one.flv", std::nullopt},
-        // What is no variable is text.
+        // Text that is not a variable is literal.
         {"[what]/[app]/[stream].flv", "[what]/live/one.flv", PathNames{"live", "one"}},
         {"[app/[stream].flv", "[app/one.flv", unknown},
-        // Some names, or some way back, cannot be told.
+        // Some names, or the reverse mapping, are ambiguous.
         {"all/[stream].flv", "all/one.flv", unknown},
         {"[app]-[stream].flv", "live-a-b.flv", unknown},
         {"[app]-[stream].flv", "live-a.flv", PathNames{"live", "a"}},
@@ -61,7 +61,7 @@ TEST(PathMatch, FindsWhatExpandMade) {
     }
 }
 
-// Names that clients chose: many ways to cut them, one pass each.
+// Names chosen by clients: many ways to split them, each position is tried once.
 TEST(PathMatch, LongNamesTakeNoTime) {
     const std::string path = std::string(2'000, '-') + "/" + std::string(240, '1') + ".flv";
     EXPECT_FALSE(match_path("[app]-[app]-[stream]-[seq]-[stream].ts", path, "v"));

@@ -1,4 +1,4 @@
-// The rows of how files are written: runtime/disk.h.
+// The rows of file output: runtime/disk/disk.h.
 
 #include "config/row_builder.h"
 

@@ -1,4 +1,4 @@
-// The rows of exporter: metrics.
+// The rows of the metrics exporter.
 
 #include "config/row_builder.h"
 

@@ -1,4 +1,4 @@
-// The rows of what this server sends to others: forwarded streams and heartbeats.
+// The rows of outgoing traffic to other servers: forwarded streams and heartbeats.
 
 #include "config/row_builder.h"
 

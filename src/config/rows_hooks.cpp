@@ -43,7 +43,7 @@ void add_hooks(std::vector<Row>& rows) {
     rows.push_back(row(scope, "ca_file", &H::ca_file, "", none(), kLive,
                        "Certificates (PEM) that https:// hooks are verified by; else the system's.",
                        "/etc/ssl/certs/ca-certificates.crt"));
-    // It stands in hls, as in SRS, but a change of it is no change of what HLS makes.
+    // It is in the hls block, as in SRS, but changing it does not change HLS output.
     const Scope hls{"vhost/hls", [](const auto& root) -> decltype(auto) { return (root.vhost->http_hooks); }};
     rows.push_back(row(hls, "hls_nb_notify", &H::hls_nb_notify, 64, bytes(0, 16 * 1024 * 1024), kLive,
                        "Most bytes read of the answer to on_hls_notify."));

@@ -1,5 +1,5 @@
-// Directives that are known and documented, and do nothing: a warning tells of them where a file uses them. A feature
-// that arrives takes its rows out of here and binds them in a rows_*.cpp.
+// Directives that are recognised and documented, but have no effect: using one is a warning. When a feature is built,
+// its rows move from here to a rows_*.cpp that binds them.
 
 #include "config/features.h"
 #include "config/row_builder.h"

@@ -1,4 +1,4 @@
-// The rows of the process among its operators' tools: reload, containers, its parent, overload.
+// The rows of process management: reload, containers, its parent process, overload.
 
 #include "config/row_builder.h"
 

@@ -1,4 +1,4 @@
-// The rows of who may do what and how much: addresses, web pages, limits, the server's own user.
+// The rows of access control and limits: addresses, web pages, limits, the server's own user.
 
 #include "config/row_builder.h"
 

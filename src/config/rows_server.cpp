@@ -1,4 +1,4 @@
-// The rows of everything outside vhosts that this server does already.
+// The rows of everything outside vhosts that this server supports.
 
 #include "config/row_builder.h"
 

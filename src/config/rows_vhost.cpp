@@ -1,4 +1,4 @@
-// The rows of what a vhost can do already.
+// The rows of everything in a vhost that this server supports.
 
 #include "config/row_builder.h"
 

@@ -30,7 +30,7 @@ base::log::Level Snapshot::log_level() const {
         std::string_view name;
         Level level;
     };
-    // The usual names begin one step lower: their trace is our verbose, their info our trace.
+    // The usual names are shifted by one level: their trace is our verbose, their info our trace.
     static constexpr Named kUsual[] = {{"trace", Level::kVerbose}, {"debug", Level::kInfo},  {"info", Level::kTrace},
                                        {"warn", Level::kWarn},     {"error", Level::kError}, {"off", Level::kOff}};
     static constexpr Named kOurs[] = {{"verbose", Level::kVerbose}, {"info", Level::kInfo},   {"trace", Level::kTrace},

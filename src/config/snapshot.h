@@ -190,8 +190,7 @@ struct RtcServer {
     bool api_as_candidates{};
     bool resolve_api_domain{};
     bool keep_api_domain{};
-    std::vector<std::string> ice_server{};  // a stun: address, or a turn: address followed by a username and a
-                                            // credential
+    std::vector<std::string> ice_server{};  // a stun: address, or a turn: address, username and credential
     bool ecdsa{};
     bool encrypt{};
     bool merge_nalus{};

@@ -19,7 +19,7 @@ std::string_view last_part(std::string_view path) {
     return slash == path.npos ? path : path.substr(slash + 1);
 }
 
-// Of a block without effect: whether it says `enabled on`, or would be on without a word.
+// For a block without effect: whether it contains `enabled on`, or would be on by default.
 bool is_switched_on(const Node& node, const Row& enabled) {
     for (const Node& child : node.children) {
         if (child.name == "enabled" && child.words.size() == 1 && (child.words[0] == "on" || child.words[0] == "off"))
@@ -28,8 +28,8 @@ bool is_switched_on(const Node& node, const Row& enabled) {
     return enabled.initial == "on";
 }
 
-// Switches that keep somebody out: a client, a reader, another site's page. What is neither on nor off there is an
-// error: read as the default, it could leave open what the operator meant to shut.
+// Switches that deny access: to a client, a reader, another site's page. A value that is neither on nor off is an error
+// for them: falling back to the default could open what the operator meant to close.
 constexpr std::string_view kGuards[] = {
     "http_api/crossdomain", "http_server/crossdomain",   "http_api/auth/enabled", "rtc_server/encrypt",
     "vhost/enabled",        "vhost/security/enabled",    "vhost/refer/enabled",   "vhost/http_hooks/enabled",
@@ -141,7 +141,7 @@ void SnapshotBuilder::add_block(const Node& node, const Context& context, const 
         inside.instance += fmt::format("@{}", ++unnamed_);
     } else if (good) {
         const std::optional<Place> before = note_seen(inside.instance, node.place);
-        // Which of two blocks of one name was meant nobody knows. Two without a name are read as one.
+        // If two blocks have the same name, the intended one is unknown. Two without a name are merged.
         if (before && !name.empty())
             problems_.error(node.place, fmt::format("'{}' is already given at {}", node.name, before->text()));
         else if (before)
@@ -185,7 +185,7 @@ void SnapshotBuilder::add_value(const Node& node, const Context& context, const 
     snapshot_.origins[{to.vhost ? to.vhost->name : "", row.path()}] = node.place;
 }
 
-// Sets the default where one word is given that is neither on nor off, and says so. False: nothing was done.
+// For a single word that is neither on nor off: sets the default, and reports it. False: not such a case.
 bool SnapshotBuilder::set_stray_switch(const Row& row, Words words, const Place& place, const Root& to) {
     if (row.type != ValueType<bool>::kName || words.size() != 1 || words[0].empty()) return false;
     if (words[0] == "on" || words[0] == "off") return false;
@@ -249,7 +249,7 @@ void SnapshotBuilder::add_environment(std::span<const EnvironmentEntry> entries)
         for (size_t i = 0; i < snapshot_.vhosts.size(); ++i) {
             size_t errors = problems_.errors();
             set_from_environment(entry, static_cast<int>(i));
-            if (problems_.errors() != errors) break;  // said once is enough
+            if (problems_.errors() != errors) break;  // one error is enough
         }
     }
 }
@@ -259,7 +259,7 @@ void SnapshotBuilder::set_from_environment(const EnvironmentEntry& entry, int vh
     bool is_list = row.type == ValueType<ListenAddresses>::kName ||
                    row.type == ValueType<std::vector<std::string>>::kName ||
                    row.type == ValueType<AccessRules>::kName || row.type == ValueType<IpNetworks>::kName;
-    if (row.repeatable) row.binding.set_default(root(vhost));  // instead of what the file has, not beside it
+    if (row.repeatable) row.binding.set_default(root(vhost));  // replaces the file's values instead of adding to them
     std::vector<std::string> words = is_list ? split_words(entry.value) : std::vector<std::string>{entry.value};
     Place place{entry.name, 0};
     if (!set_stray_switch(row, words, place, root(vhost))) {
@@ -320,7 +320,7 @@ void SnapshotBuilder::check_forward(const Vhost& vhost) {
         problems_.warning(place("vhost/forward/destination"), "destination does nothing beside a backend");
 }
 
-// Files of HLS stand below hls_path, each stream's and each segment's under a name of its own.
+// HLS files are below hls_path, and each stream and each segment has its own name.
 void SnapshotBuilder::check_hls(const Vhost& vhost) {
     const VhostHls& hls = vhost.hls;
     if (!hls.enabled) return;

@@ -5,7 +5,7 @@
 namespace config {
 namespace {
 
-// The value as text again, or "error: ..." of it.
+// The value converted back to text, or "error: ...".
 template <class T>
 std::string read(const std::string& words, const Limits& limits = {}) {
     auto split = split_words(words);

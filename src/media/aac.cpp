@@ -42,7 +42,7 @@ int rate_index(int rate) {
     return -1;
 }
 
-// program_config_element (4.4.1.1): the number of channels. It is the last part that counts, so its comment stays.
+// program_config_element (4.4.1.1): returns the number of channels, and skips the rest, its comment included.
 int read_program_channels(BitReader& b) {
     b.skip(4 + 2 + 4);  // tag, object type, rate
     int elements[3];    // front, side, back
@@ -85,7 +85,7 @@ void read_ga_config(BitReader& b, uint32_t type, AacConfig& config) {
     }
 }
 
-// The backward compatible signalling behind the configuration.
+// The backward compatible signalling after the configuration.
 void read_sync_extension(BitReader& b, AacConfig& config) {
     if (b.bits_left() < 16 || b.bits(11) != kSbrSyncExtension) return;
     if (read_object_type(b) != kSbr) return;

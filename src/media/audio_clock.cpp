@@ -6,9 +6,9 @@ namespace media {
 namespace {
 
 constexpr int64_t kSmoothing = 64;
-constexpr int kCorrectFromMs = 4;   // an error that is not worth stretching
-constexpr int kMaxStretch = 200;    // one part in so many: not to be heard
-constexpr int kMaxDropSeconds = 2;  // then its times have changed for good
+constexpr int kCorrectFromMs = 4;   // smaller errors are not worth stretching
+constexpr int kMaxStretch = 200;    // one sample in this many: inaudible
+constexpr int kMaxDropSeconds = 2;  // then the source's timestamps have changed permanently
 
 }  // namespace
 

@@ -31,7 +31,7 @@ TEST(AudioClock, WaveringIsLeftAlone) {
     feed.at(0);
     for (int i = 1; i < 1000; ++i) {
         int64_t exact = i * 1024;
-        EXPECT_EQ(feed.at(exact / 48 * 48 + (i % 3 - 1) * 96), Action::kPlay) << i;  // ms, and 2 ms to and fro
+        EXPECT_EQ(feed.at(exact / 48 * 48 + (i % 3 - 1) * 96), Action::kPlay) << i;  // ms, with 2 ms of jitter
     }
     EXPECT_EQ(feed.expected, 1000 * 1024);  // nothing was stretched
 }

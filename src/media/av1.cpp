@@ -52,7 +52,7 @@ DecoderModel skip_timing(BitReader& b) {
     return model;
 }
 
-// The levels of the operating points; the first one's counts.
+// The levels of the operating points; only the first one's is used.
 void read_operating_points(BitReader& b, Av1Sequence& s) {
     DecoderModel model = skip_timing(b);
     bool display_delay = b.bit();
@@ -105,7 +105,7 @@ Colors read_colors(BitReader& b, uint8_t profile) {
     return c;
 }
 
-// What stands between the size and the colours.
+// Skips the fields between the size and the colours.
 void skip_tools(BitReader& b, bool reduced) {
     if (!reduced && b.bit()) b.skip(7);  // lengths of frame ids
     b.skip(3);                           // superblocks, intra filter and edges
@@ -120,7 +120,7 @@ void skip_tools(BitReader& b, bool reduced) {
     b.skip(3);  // superresolution, cdef, restoration
 }
 
-// Profile to size, the same in both uses.
+// Parses the fields from the profile to the size, for both callers.
 Av1Sequence read_front(BitReader& b, bool& reduced) {
     Av1Sequence s;
     s.profile = static_cast<uint8_t>(b.bits(3));
@@ -194,7 +194,7 @@ Result<base::Slice> make_av1_config(std::span<const uint8_t> payload) {
     out.append(static_cast<uint8_t>(s.profile << 5 | s.level_idx));
     out.append(static_cast<uint8_t>(s.high_tier << 7 | c.high << 6 | c.twelve << 5 | c.mono << 4 | c.sub_x << 3 |
                                     c.sub_y << 2 | c.position));
-    out.append(0);  // no delay of the first picture is said
+    out.append(0);  // initial_presentation_delay is not given
     out.append(av1::kSequenceHeader << 3 | 2);
     auto size = static_cast<uint32_t>(payload.size());
     put_leb128(out.extend(leb128_size(size)), size);

@@ -9,9 +9,9 @@
 namespace media {
 namespace {
 
-// The two numbers stand within the first bytes, even with emulation prevention.
+// Both numbers are within the first bytes, even with emulation prevention.
 constexpr size_t kSliceFront = 16;
-// A jump of the times back is another publisher's start, and no picture that waits.
+// A larger jump back is the start of another publisher, not a reordered frame.
 constexpr int64_t kMaxReorderMs = 2'000;
 
 bool begins_with_b_slice(std::span<const uint8_t> payload, int length_size) {

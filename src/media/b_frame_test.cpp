@@ -38,13 +38,13 @@ TEST(BFrame, IsToldBySliceType) {
 
 TEST(BFrame, IsToldByTimesOfOtherCodecs) {
     BFrameDetector detector;
-    // Decoded I P B b P, shown I B b P P.
+    // Decoding order I P B b P, presentation order I B b P P.
     EXPECT_FALSE(detector.is_b_frame(picture(Codec::kHevc, 0, 80, "2601", true), 4));
     EXPECT_FALSE(detector.is_b_frame(picture(Codec::kHevc, 40, 160, "0201"), 4));
     EXPECT_TRUE(detector.is_b_frame(picture(Codec::kHevc, 80, 80, "0201"), 4));
     EXPECT_TRUE(detector.is_b_frame(picture(Codec::kHevc, 120, 0, "0201"), 4));
     EXPECT_FALSE(detector.is_b_frame(picture(Codec::kHevc, 160, 80, "0201"), 4));
-    // Times that begin anew.
+    // Timestamps that start again.
     EXPECT_FALSE(detector.is_b_frame(picture(Codec::kHevc, -10'000, 0, "0201"), 4));
     EXPECT_FALSE(detector.is_b_frame(picture(Codec::kHevc, -9'960, 0, "0201"), 4));
 }

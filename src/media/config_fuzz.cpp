@@ -1,4 +1,4 @@
-// Every parser of a decoder configuration or frame header; the first byte of the input says which.
+// Fuzzes every parser of a decoder configuration or frame header; the first byte of the input selects the parser.
 #include <cstddef>
 #include <cstdint>
 

@@ -56,8 +56,8 @@ void skip_scaling_list(BitReader& b, int size) {
     }
 }
 
-// What stands between the id and the frame number only in the high profiles; returns chroma_format_idc, 0 for
-// separate planes (ChromaArrayType).
+// Parses the fields between the id and the frame number that only the high profiles have; returns chroma_format_idc, 0
+// for separate planes (ChromaArrayType).
 uint32_t read_chroma_format(BitReader& b) {
     uint32_t chroma = b.ue();
     bool separate = chroma == 3 && b.bit();
@@ -86,7 +86,7 @@ void skip_picture_order(BitReader& b) {
     }
 }
 
-// Sizes of macroblocks and cropping into pixels.
+// Converts macroblock counts and cropping into pixels.
 Result<void> read_size(BitReader& b, uint32_t chroma, H264Sps& sps) {
     uint64_t width = (static_cast<uint64_t>(b.ue()) + 1) * 16;
     uint64_t height = (static_cast<uint64_t>(b.ue()) + 1) * 16;

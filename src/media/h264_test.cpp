@@ -10,7 +10,7 @@ namespace {
 
 using base::hex;
 
-// Of real encoders: x264 High 768x320, x264 Constrained Baseline 640x360 (cropped from 640x368).
+// From real encoders: x264 High 768x320, x264 Constrained Baseline 640x360 (cropped from 640x368).
 const char* const kHigh = "0164 0020 ffe1 0019 67640020acd940c029b011000003000100000300320f183196 01 0005 68ebecb22c";
 const char* const kBaseline =
     "0142 c01e ffe1 0019 6742c01ed890280bfe5c0440000003004000000c83c58b8980 01 0005 68c888cb20";
@@ -74,7 +74,7 @@ TEST(H264, RefusesBadConfigurations) {
     bytes[0] = 2;
     EXPECT_FALSE(parse_avc_config(bytes));
     bytes[0] = 1;
-    bytes[4] = 0xfe;  // three bytes
+    bytes[4] = 0xfe;  // length prefixes of three bytes
     EXPECT_FALSE(parse_avc_config(bytes));
     EXPECT_FALSE(parse_h264_sps(hex("68 ebecb22c")));
     EXPECT_FALSE(parse_h264_sps(hex("67 64 00 20")));

@@ -92,11 +92,11 @@ Result<HevcConfig> parse_hevc_config(std::span<const uint8_t> record) {
     config.profile.constraints = static_cast<uint64_t>(r.u16()) << 32;
     config.profile.constraints |= r.u32();
     config.profile.level_idc = r.u8();
-    r.skip(8);  // segmentation, parallelism, chroma format, bit depths, frame rate: the SPS tells
+    r.skip(8);  // segmentation, parallelism, chroma format, bit depths, frame rate: taken from the SPS
     config.nalu_length_size = (r.u8() & 3) + 1;
     int arrays = r.u8();
     if (!r.ok()) return fail(Code::kProtocol, fmt::format("HEVC configuration of {} bytes", record.size()));
-    // Version 0 was written before the standard was final, and by some encoders since.
+    // Version 0 predates the final standard, and some encoders still write it.
     if (version > 1) return fail(Code::kProtocol, fmt::format("HEVC configuration of version {}", version));
     if (config.nalu_length_size == 3) return fail(Code::kProtocol, "HEVC configuration: length prefixes of 3 bytes");
     for (int i = 0; i < arrays; ++i) TRY(read_array(r, config));

@@ -10,7 +10,7 @@ namespace {
 
 using base::hex;
 
-// Of x265, Main, 768x320.
+// From x265, Main, 768x320.
 const char* const kVps = "40010c01ffff01600000030090000003000003003f959809";
 const char* const kSps = "42010101600000030090000003000003003fa00602014165959a4932bc05a708000003000800000300c840";
 const char* const kPps = "4401c172b46240";
@@ -56,7 +56,7 @@ TEST(H265, RefusesWhatIsNone) {
     bytes[0] = 9;
     EXPECT_FALSE(parse_hevc_config(bytes));
     bytes[0] = 1;
-    bytes[21] = 0xfe;  // three bytes of length
+    bytes[21] = 0xfe;  // length prefixes of three bytes
     EXPECT_FALSE(parse_hevc_config(bytes));
 }
 

@@ -24,7 +24,7 @@ std::vector<uint8_t> remove_emulation_prevention(std::span<const uint8_t> nalu, 
 
 namespace {
 
-// The place of the next 00 00 01, or end.
+// The position of the next 00 00 01, or end.
 const uint8_t* find_start_code(const uint8_t* p, const uint8_t* end) {
     while (end - p >= 3) {
         auto* one = static_cast<const uint8_t*>(std::memchr(p + 2, 1, static_cast<size_t>(end - p - 2)));
@@ -47,7 +47,7 @@ std::optional<std::span<const uint8_t>> AnnexBReader::next() {
         const uint8_t* unit = p_;
         const uint8_t* code = find_start_code(p_, end_);
         p_ = code == end_ ? end_ : code + 3;
-        while (code != unit && code[-1] == 0) --code;  // trailing zeros, or the longer start code's first
+        while (code != unit && code[-1] == 0) --code;  // trailing zeros, or the first zero of a longer start code
         if (code != unit) return std::span(unit, code);
     }
     return std::nullopt;

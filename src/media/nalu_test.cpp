@@ -23,7 +23,7 @@ TEST(Nalu, WalksLengthPrefixedUnits) {
     auto first = reader.next();
     ASSERT_TRUE(first);
     EXPECT_EQ(Bytes(first->begin(), first->end()), hex("6501"));
-    auto second = reader.next();  // the empty unit is passed over
+    auto second = reader.next();  // the empty unit is skipped
     ASSERT_TRUE(second);
     EXPECT_EQ(second->size(), 1u);
     EXPECT_FALSE(reader.next());

@@ -10,7 +10,7 @@ namespace media {
 using base::hex;
 
 TEST(Av1, ReadsARealConfiguration) {
-    // SVT-AV1, 320x180.
+    // From SVT-AV1, 320x180.
     auto config = parse_av1_config(hex("81000c00 0a0b 0200000561e7f66017c002"));
     ASSERT_TRUE(config) << config.error().text();
     EXPECT_EQ(config->profile, 0);

@@ -15,7 +15,7 @@ using base::Result;
 
 Result<VpConfig> parse_vp_config(std::span<const uint8_t> record) {
     ByteReader r(record);
-    // A box's version 1 and flags 0 cannot be a record's front: there is no level 0.
+    // A box's version 1 and flags 0 cannot be the beginning of a record, because there is no level 0.
     if (record.size() >= 12 && record[0] == 1 && record[1] == 0 && record[2] == 0 && record[3] == 0) r.skip(4);
     VpConfig config;
     config.profile = r.u8();
@@ -49,7 +49,7 @@ void read_colors(BitReader& b, VpFrame& frame) {
     frame.chroma_sampling = sub == 0 ? 3 : sub == 2 ? 2 : 1;
 }
 
-// Annex A, by the size of a picture alone.
+// Annex A, by the frame size only.
 uint8_t least_level(int64_t pixels) {
     constexpr struct {
         int64_t pixels;
@@ -93,7 +93,7 @@ Result<base::Slice> make_vp9_config(std::span<const uint8_t> keyframe) {
     w.u8(frame.profile);
     w.u8(least_level(static_cast<int64_t>(frame.width) * frame.height));
     w.u8(static_cast<uint8_t>(frame.bit_depth << 4 | frame.chroma_sampling << 1 | frame.full_range));
-    // Primaries, transfer and matrix: BT.709, RGB (sRGB, identity), else not said.
+    // Primaries, transfer and matrix: BT.709, RGB (sRGB, identity), otherwise unspecified.
     uint8_t rgb = frame.color_space == kColorSpaceRgb, bt709 = frame.color_space == 2;
     w.u8(rgb || bt709 ? 1 : 2);
     w.u8(rgb ? 13 : bt709 ? 1 : 2);

@@ -22,7 +22,7 @@ void Acceptor::run() {
         if (!stream) {
             if (stream.error().code() == base::Code::kCancelled) return;
             runtime::note_failure(failing, what_, stream.error());
-            // Most likely there are no descriptors left; trying again at once would only burn time.
+            // Most likely the descriptors are exhausted; retrying at once would only burn CPU time.
             if (!runtime::sleep_ms(100)) return;
             continue;
         }

@@ -1,4 +1,4 @@
-// Any text as a web page's address: its host is none that would end within a name, and rules go on with it.
+// Fuzzes a web page's address: the host must never end in the middle of a name, and the rules must handle any host.
 
 #include <cstdint>
 #include <string_view>

@@ -39,13 +39,13 @@ TEST(AddressRules, OnWithoutARuleLetsNobodyIn) {
 TEST(AddressRules, WithAllowOnlyWhoFitsComesIn) {
     config::VhostSecurity s{true, rules("play all publish 10.0.0.0/8 publish 2001:db8::/32"), {}};
     EXPECT_TRUE(plays(s, "192.0.2.1"));
-    EXPECT_TRUE(plays(s, "no address"));  // all is all
+    EXPECT_TRUE(plays(s, "no address"));  // all matches any text
     EXPECT_TRUE(publishes(s, "10.1.2.3"));
     EXPECT_TRUE(publishes(s, "2001:db8::1"));
     EXPECT_FALSE(publishes(s, "11.1.2.3"));
     EXPECT_FALSE(publishes(s, "2001:db9::1"));
     EXPECT_FALSE(publishes(s, "no address"));
-    // An allow for the one action is none for the other.
+    // An allow for one action does not apply to the other.
     EXPECT_FALSE(publishes({true, rules("play all"), {}}, "10.1.2.3"));
 }
 
@@ -131,20 +131,20 @@ TEST(Refer, DomainsAndWhatIsBelowThem) {
 
 TEST(Refer, ListsForEachAction) {
     EXPECT_TRUE(may_play({false, {"a.example"}, {}, {}}, "http://b.example/"));
-    EXPECT_TRUE(may_play({true, {}, {}, {}}, ""));  // no list asks for nothing
+    EXPECT_TRUE(may_play({true, {}, {}, {}}, ""));  // no list requires nothing
     config::VhostRefer refer{true, {}, {"p.example"}, {"v.example"}};
     EXPECT_TRUE(may_play(refer, "http://v.example/"));
     EXPECT_FALSE(may_play(refer, "http://p.example/"));
     EXPECT_TRUE(may_publish(refer, "http://p.example/"));
     EXPECT_FALSE(may_publish(refer, "http://v.example/"));
-    // Both lists count.
+    // Both lists must match.
     refer = {true, {"a.example"}, {}, {"www.a.example"}};
     EXPECT_TRUE(may_play(refer, "http://www.a.example/"));
     EXPECT_FALSE(may_play(refer, "http://a.example/"));
     EXPECT_TRUE(may_publish(refer, "http://a.example/"));
     EXPECT_EQ(check_refer(refer, Action::kPlay, "").error().text(),
               "play without a web page, where refer asks for one");
-    EXPECT_FALSE(may_play({true, {"."}, {}, {}}, "http://a.example/"));  // a domain of nothing fits nothing
+    EXPECT_FALSE(may_play({true, {"."}, {}, {}}, "http://a.example/"));  // an empty domain matches nothing
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace net {
 
 namespace {
 
-// Apps and names may have slashes: this is no other stream's.
+// Apps and names may contain slashes; a newline makes the key unambiguous.
 std::string key_of(std::string_view vhost, std::string_view app, std::string_view name) {
     return std::string(vhost).append("\n").append(app).append("\n").append(name);
 }
@@ -33,7 +33,7 @@ Rates RateWindow::rates(const Traffic& total, int64_t now_ms) const {
             kbit_per_second(before_.sent_bytes + minus(total.sent_bytes, mark_.sent_bytes), ms)};
 }
 
-// Of a digest, so that nobody can choose a name whose id is another's.
+// From a digest, so that a name cannot be chosen to get the id of another one.
 std::string stable_id(std::string_view name) {
     constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuvwxyz";
     uint8_t digest[EVP_MAX_MD_SIZE];

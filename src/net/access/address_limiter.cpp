@@ -31,7 +31,7 @@ bool AddressLimiter::limits(std::string_view ip, IpAddress& key) const {
     return true;
 }
 
-// A new one has a full bucket.
+// A new entry has a full bucket.
 AddressLimiter::Entry& AddressLimiter::entry(const IpAddress& key) {
     auto [it, is_new] = entries_.try_emplace(key);
     if (is_new) it->second.tokens = options_.burst;
@@ -54,7 +54,7 @@ void AddressLimiter::refill(Entry& entry, int64_t now_ms) const {
     entry.filled_ms = std::max(entry.filled_ms, now_ms);
 }
 
-// Whoever has been idle for longest has the fullest bucket, but for a few that are found a little later.
+// The longest idle entry usually has the fullest bucket; exceptions are dropped a little later.
 void AddressLimiter::forget(int64_t now_ms) {
     while (!idle_.empty()) {
         auto it = entries_.find(idle_.front());
@@ -93,7 +93,7 @@ base::Result<void> AddressLimiter::admit_rate(const IpAddress& key, int64_t now_
                                       options_.rate));
     }
     entry.tokens -= 1;
-    // The longest idle is first: what was just used goes to the back.
+    // The longest idle entry is first: the one just used moves to the back.
     if (entry.connections == 0) {
         set_busy(entry);
         set_idle(key, entry);
@@ -101,7 +101,7 @@ base::Result<void> AddressLimiter::admit_rate(const IpAddress& key, int64_t now_
     return {};
 }
 
-// Also where nothing is limited: a reload may change that.
+// Counts even if no limit is set: a reload may set one.
 void AddressLimiter::opened(const IpAddress& ip) {
     Entry& entry = this->entry(key_of(ip));
     set_busy(entry);

@@ -19,7 +19,7 @@ base::Result<AddressQuota::Share> AddressQuota::take(std::string_view ip, size_t
         return base::fail(base::Code::kLimit, fmt::format("{} {} with {} kB of memory are here, the limit ({})",
                                                           all_.count, what_, all_.bytes / 1024, in_all_));
     }
-    // Text that is no address has an entry of its own, all zeros, without limits.
+    // Text that is not an address shares one entry, all zeros, without limits.
     const auto address = base::IpAddress::parse(ip);
     const base::IpAddress key = address ? AddressLimiter::key_of(*address) : base::IpAddress();
     auto found = of_.find(key);

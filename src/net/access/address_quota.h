@@ -84,7 +84,7 @@ class AddressQuota {
     std::string_view what_, of_address_, in_all_;
     Limits limits_;
     Use all_;
-    std::map<base::IpAddress, Use> of_;  // a tree: nobody can choose addresses that collide
+    std::map<base::IpAddress, Use> of_;  // a tree: an attacker cannot choose colliding addresses
     Counters counters_;
 };
 

@@ -22,7 +22,7 @@ base::Result<void> Admission::admit_address(std::string_view ip, Rate rate, int6
     return admitted;
 }
 
-// The address first: who has too many already makes nobody leave.
+// Checks the address first: a client with too many connections must not displace others.
 base::Result<void> Admission::admit(std::string_view ip, Rate rate) {
     const int64_t now_ms = base::monotonic_ms();
     TRY(admit_address(ip, rate, now_ms));

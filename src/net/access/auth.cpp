@@ -20,7 +20,7 @@ std::string base64(const std::string& text) {
     return out;
 }
 
-// Of digests: they are of one length, whatever the secrets'.
+// Compares digests: they have equal length, whatever the secrets' length.
 bool same(std::string_view a, std::string_view b) {
     uint8_t digests[2][EVP_MAX_MD_SIZE];
     unsigned size = 0;
@@ -31,21 +31,21 @@ bool same(std::string_view a, std::string_view b) {
 
 bool is_loopback(std::string_view ip) { return ip.starts_with("127.") || ip == "::1" || ip.starts_with("::ffff:127."); }
 
-// By which name the caller came. A web page can make a browser of this machine call us under a name of its own that
-// resolves to us; not under these.
+// Whether Host names this machine. A web page can make a browser on this machine send requests under a name of the
+// page's own that resolves to us, but not under these names.
 bool is_name_of_this_machine(std::string_view host) {
     const bool is_ipv4 = host.find_first_not_of("0123456789.") == host.npos;
     return host.empty() || host == "localhost" || (is_ipv4 && is_loopback(host)) || host == "::1" || host == "[::1]";
 }
 
-// A proxy on this machine speaks for others.
+// A proxy on this machine forwards requests of others.
 bool came_by_proxy(const http::Request& message) {
     return std::ranges::any_of(
         std::initializer_list<std::string_view>{"X-Forwarded-For", "Forwarded", "X-Real-IP", "Via"},
         [&](std::string_view field) { return message.headers.find(field).has_value(); });
 }
 
-// A page that a browser of this machine shows is not this machine.
+// A page shown by a browser on this machine does not count as this machine.
 bool is_of_a_page(const http::Request& message) {
     return !message.headers.get("Origin").empty() || message.headers.get("Sec-Fetch-Site") == "cross-site";
 }
@@ -61,7 +61,7 @@ bool has(const config::IpNetworks& networks, std::string_view ip) {
 
 bool is_address(std::string_view host) { return base::IpAddress::parse(host).has_value(); }
 
-// Without credentials. Why not; empty: it may.
+// Checks a request without credentials. Returns the reason for a refusal; empty: allowed.
 std::string_view why_not(const HttpRequest& request, const config::IpNetworks& allowed) {
     const http::Request& message = request.message;
     const bool is_local = is_loopback(request.peer_ip);
@@ -71,7 +71,7 @@ std::string_view why_not(const HttpRequest& request, const config::IpNetworks& a
     constexpr std::string_view kNoPages = "not for web pages; enable http_api's auth for that";
     if (is_of_a_page(message)) return kNoPages;
     if (is_local) return is_name_of_this_machine(message.host) ? std::string_view() : kNoPages;
-    // A page of any site can have a name that resolves to us, but no address of ours.
+    // A page of any site can have a name that resolves to us, but not one of our addresses.
     if (is_of_a_browser(message) && (!is_address(message.host) || is_of_another_site(message))) return kNoPages;
     return {};
 }
@@ -89,7 +89,7 @@ Rights rights_of(std::string_view authorization, const config::HttpApiAuth& auth
         return same(secret, base64(auth.username + ":" + auth.password)) ? Rights::kAll : Rights::kNone;
     }
     if (!http::equal_ignoring_case(scheme, "Bearer")) return Rights::kNone;
-    // All of them, whichever fits.
+    // Compares all of them, even after a match.
     Rights rights = Rights::kNone;
     for (const std::string& token : auth.read_tokens)
         if (same(secret, token)) rights = Rights::kRead;
@@ -117,7 +117,7 @@ bool is_operator(const http::Request& message, std::string_view client_ip, const
 }
 
 bool is_of_another_site(const http::Request& message) {
-    // A port makes no other site.
+    // A different port is still the same site.
     auto is_other = [&](std::string_view page) {
         const std::string host = page_host(page);
         return host != message.host && host != "[" + message.host + "]";

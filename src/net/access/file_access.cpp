@@ -15,7 +15,7 @@ base::Result<void> FileAccess::refuse(const base::Error& error, HttpResponse& re
     return response.send_error(403, error.text());
 }
 
-// Hooks are not asked: a file of a stream that has ended is no play.
+// Hooks are not called: fetching a file of a stream that has ended is not a play.
 base::Result<void> FileAccess::check(const config::Vhost& vhost, const FileOwner& owner,
                                      const HttpRequest& request) const {
     TRY(check_play(vhost, request.peer_ip, page_of(request.message.headers)));

@@ -18,7 +18,7 @@ constexpr std::string_view kTemporary = ".tmp";
 
 char lower_letter(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// As far as it is there; the rest as it is written. Without a slash at its end.
+// Resolves the existing part; the rest stays as written. Without a trailing slash.
 std::string real_directory(const std::string& directory) {
     std::error_code error;
     fs::path real = fs::weakly_canonical(directory.empty() ? "." : directory, error);
@@ -28,14 +28,14 @@ std::string real_directory(const std::string& directory) {
     return text;
 }
 
-// The path below the directory; empty: it is not there.
+// The path below the directory; empty: it is not inside.
 std::string_view path_below(std::string_view path, std::string_view root) {
     if (path.size() <= root.size() + 1 || path[root.size()] != '/') return {};
     if (!std::ranges::equal(path.substr(0, root.size()), root, {}, lower_letter, lower_letter)) return {};
     return path.substr(root.size() + 1);
 }
 
-// "vhost/app/stream", of which the app may have several parts.
+// "vhost/app/stream", in which the app may have several parts.
 std::optional<FileOwner> parse_owner_mark(std::string_view mark) {
     const size_t first = mark.find('/'), last = mark.rfind('/');
     if (first == mark.npos || last <= first + 1 || first == 0 || last + 1 == mark.size()) return std::nullopt;
@@ -70,7 +70,7 @@ void FileOwners::add_hls(size_t vhost, const config::VhostHls& hls) {
     claims_.push_back({vhost, key_root, hls.key_file.empty() ? "[app]/[stream]-[seq].key" : hls.key_file});
 }
 
-// The root is what stands before the first variable, without the last name.
+// The root is the part before the first variable, without its last name.
 void FileOwners::add_dvr(size_t vhost, const config::VhostDvr& dvr) {
     const std::string_view path = dvr.dvr_path;
     const size_t slash = path.substr(0, path.find('[')).rfind('/');
@@ -106,7 +106,7 @@ std::vector<FileOwner> FileOwners::by_pattern(std::string_view path, const std::
         if (owners.empty() || owners.back().vhost != owner.vhost) {
             owners.push_back(std::move(owner));
         } else if (owners.back() != owner) {
-            owners.back().app = owners.back().stream = "";  // which of its streams cannot be told
+            owners.back().app = owners.back().stream = "";  // the stream is ambiguous
         }
     }
     return owners;
@@ -130,7 +130,7 @@ std::vector<FileOwner> FileOwners::by_directory(std::string_view path, const std
 }
 
 FileOwnership FileOwners::find(std::string_view real_path, std::string_view mark) const {
-    // A playlist that has just been written anew may have lent its name to the one before.
+    // While a playlist is being replaced, the previous one may have the temporary name.
     if (real_path.ends_with(kTemporary)) real_path.remove_suffix(kTemporary.size());
     const std::vector<std::string> roots = real_roots();
     FileOwnership found;

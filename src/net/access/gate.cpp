@@ -37,7 +37,7 @@ void Grant::end(const Traffic& traffic) {
         if (kept->gate->has(guard)) guard->left(kept->visitor, traffic);
 }
 
-// A guard may be gone by then: the server stops.
+// A guard may have been removed while another was asked: the server stops.
 bool Gate::has(const Guard* guard) const { return std::ranges::find(guards_, guard) != guards_.end(); }
 
 bool Gate::may_yield(Action action, const config::Vhost& vhost) const {
@@ -78,11 +78,11 @@ base::Result<Grant> Gate::admit(Visitor visitor, const config::Vhost& vhost, run
 
 base::Result<Grant> Gate::ask(Visitor visitor, const config::Vhost& vhost) {
     std::vector<Guard*> followers;
-    for (Guard* guard : std::vector(guards_)) {  // a copy: one may go while another is asked
+    for (Guard* guard : std::vector(guards_)) {  // a copy: one may be removed while another is asked
         if (!has(guard)) continue;
         auto admitted = guard->admit(visitor, vhost);
         if (!admitted) {
-            // Those before it took the client for one that comes in.
+            // The followers asked before took the client for admitted: its end is reported to them.
             for (Guard* told : followers)
                 if (has(told)) told->left(visitor, {});
             note_refusal(visitor, admitted.error());

@@ -58,7 +58,7 @@ TEST_F(GateTest, AsksInOrderAndTheFirstRefusalCounts) {
     auto stay = ask();
     ASSERT_FALSE(stay);
     EXPECT_EQ(stay.error().text(), "b says no");
-    // The one before it is told, so that what it began has an end.
+    // The guard asked before is notified, so that what it began has an end.
     EXPECT_EQ(notes_, (Notes{"a asked for s in v", "b asked for s in v", "a told of id, 0"}));
     notes_.clear();
     a_.refuses = true;

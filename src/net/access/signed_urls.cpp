@@ -34,7 +34,7 @@ base::Result<void> verify_signed_url(const config::VhostSignedUrls& options, con
     for (const std::string& secret : options.secret)
         good |= equal_in_constant_time(sign_url(secret, visitor, expires, ip), sign);
     if (!good) return refuse("the URL's signature is wrong");
-    // What is told from here on, only a good signature learns.
+    // The errors from here on are seen only by clients with a valid signature.
     int64_t until_s = 0;
     auto [end, error] = std::from_chars(expires.data(), expires.data() + expires.size(), until_s);
     if (error != std::errc() || end != expires.data() + expires.size() || until_s < now_s)

@@ -1,4 +1,4 @@
-// Parameters of a signed URL: nothing but a signature by the secret is good, whatever they are.
+// Fuzzes the parameters of a signed URL: only a signature made with the secret must be accepted.
 
 #include <cstddef>
 #include <cstdint>

@@ -53,7 +53,7 @@ TEST_F(SignedUrlsTest, BoundToAnAddress) {
     EXPECT_EQ(verdict("?expires=2000" + bound), "good");
     visitor_.ip = "192.0.2.8";
     EXPECT_EQ(verdict("?expires=2000" + bound), "the URL is signed for another address");
-    // Leaving the address out does not help.
+    // Omitting the address does not help.
     EXPECT_EQ(verdict("?expires=2000&sign=" + sign("play\nv/live/cam\n2000\n192.0.2.7")),
               "the URL's signature is wrong");
 }

@@ -19,7 +19,7 @@ using ResponseStep = http::ResponseParser::Step;
 
 namespace {
 
-// A file of trusted certificates is read again after so many others were.
+// A cached file of trusted certificates is read again after this many others.
 constexpr size_t kMaxContexts = 64;
 
 std::string place_of(const HttpCall& call, const http::AbsoluteUrl& url) {
@@ -106,9 +106,9 @@ struct HttpClient::Exchange {
     Deadline deadline;
     http::ResponseParser parser;
     HttpAnswer answer;
-    bool any = false;       // a byte of the answer has come
-    bool done = false;      // all of it
-    bool reusable = false;  // and the connection may serve another
+    bool any = false;       // a byte of the answer has arrived
+    bool done = false;      // the answer is complete
+    bool reusable = false;  // and the connection may serve another request
 };
 
 HttpClient::HttpClient(Options options) : options_(std::move(options)) {}
@@ -129,7 +129,7 @@ Result<HttpAnswer> HttpClient::call(HttpCall call, Deadline deadline) {
                        ? fmt::format("{}://{}{}", url.tls ? "https" : "http", url.authority, location)
                        : std::string(location);
         url = TRY(http::parse_absolute_url(call.url), "redirected");
-        if (url.authority != before) call.headers.clear();  // what was for one is not for the other
+        if (url.authority != before) call.headers.clear();  // headers for one host are not sent to another
         if (answer->status != 307 && answer->status != 308 && call.method != http::Method::kHead) {
             call.method = http::Method::kGet;
             call.body.clear();
@@ -180,7 +180,7 @@ Result<std::unique_ptr<ByteStream>> HttpClient::open(const HttpCall& call, const
     return runtime::tls_connect(std::move(stream), std::move(tls), url.host, deadline);
 }
 
-// The certificates are read from files, so by a worker.
+// Runs on a worker, because the certificates are read from files.
 Result<std::shared_ptr<runtime::TlsContext>> HttpClient::tls_context(const std::string& ca_file, Deadline deadline) {
     auto known = contexts_.find(ca_file);
     if (known != contexts_.end()) return known->second;
@@ -192,7 +192,7 @@ Result<std::shared_ptr<runtime::TlsContext>> HttpClient::tls_context(const std::
     return context;
 }
 
-// Null: there is none that lives.
+// Null: there is no usable one.
 std::unique_ptr<ByteStream> HttpClient::take_idle(std::string_view place) {
     for (size_t i = idle_.size(); i-- > 0;) {
         if (idle_[i].place != place) continue;

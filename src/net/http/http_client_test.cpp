@@ -11,7 +11,7 @@ namespace {
 using base::Code;
 using runtime::Deadline;
 
-// Answers each connection by a script: a request is read, the next text is sent, and so on; then it closes.
+// Answers each connection by a script: reads a request, sends the next text, and so on; then closes.
 using Scripts = std::vector<std::vector<std::string>>;
 
 class Scripted {
@@ -146,7 +146,7 @@ TEST_F(HttpClientTest, AnAnswerIsBounded) {
 TEST_F(HttpClientTest, OneDeadlineForAll) {
     Scripted silent(Scripts{{"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n0", "never"}, {}});
     int64_t began = base::monotonic_ms();
-    // It has one more answer to give, and waits for a request first.
+    // It has one more answer, but waits for a request first.
     EXPECT_EQ(failure(post(silent.url()), 200), Code::kTimeout);
     EXPECT_LT(base::monotonic_ms() - began, 5000);
 }

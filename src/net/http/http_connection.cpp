@@ -26,13 +26,13 @@ runtime::LogLimit http_failures;
 
 namespace {
 
-// One read; what is left of it behind a request is kept, so this bounds what pipelining can make us hold.
+// Bytes per read; bytes after a request are kept, so this bounds the memory that pipelining can use.
 constexpr size_t kReadBytes = 16 * 1024;
 constexpr int64_t kLingerMs = 1'000;
 constexpr size_t kLingerBytes = 256 * 1024;
 
-// Lets the peer read our last words: a close while its bytes lie unread would reset the connection and lose them.
-// within_ms: for what still lies in the TLS layer.
+// Lets the peer read the last response: closing with unread input would reset the connection and lose it. within_ms:
+// limit for sending what is still in the TLS layer.
 void close_gently(runtime::ByteStream& stream, int64_t within_ms) {
     if (!stream.finish(Deadline::in_ms(within_ms))) return;
     Deadline deadline = Deadline::in_ms(kLingerMs);
@@ -136,7 +136,7 @@ base::Result<void> HttpConnection::handshake() {
     return {};
 }
 
-// Why it ended; the first reason counts.
+// The reason of the end; the first one counts.
 HttpConnection::Next HttpConnection::end(std::string why, CloseReason reason) {
     if (why_.empty()) {
         why_ = std::move(why);
@@ -145,7 +145,7 @@ HttpConnection::Next HttpConnection::end(std::string why, CloseReason reason) {
     return Next::kClose;
 }
 
-// Feeds what is there, reads when nothing is. RequestStep::kNeedMore: the peer closed its side.
+// Feeds the bytes at hand, and reads when there are none. RequestStep::kNeedMore: the peer closed its side.
 base::Result<RequestStep> HttpConnection::next_step(Deadline deadline) {
     auto& unread = transport_.unread;
     size_t used = 0;
@@ -165,7 +165,7 @@ base::Result<RequestStep> HttpConnection::next_step(Deadline deadline) {
     return step;
 }
 
-// Between requests nothing is owed; the head's time runs from its first byte.
+// Between requests only the idle timeout applies; the head's time limit starts at its first byte.
 base::Result<void> HttpConnection::await_first_byte() {
     if (served_ == 0 || !transport_.unread.empty()) return {};
     if (server_.stopping_) return base::fail(Code::kCancelled, "the server stops");
@@ -176,14 +176,14 @@ base::Result<void> HttpConnection::await_first_byte() {
     idle_ = false;
     if (!n) return std::unexpected(std::move(n.error()));
     if (*n == 0) return base::fail(Code::kClosed, "closed by the peer");
-    // In the reserve it has to show first that it may be there.
+    // In the reserve it must first prove that it may use it.
     if (!in_reserve_) leave_list();
     transport_.received_bytes += *n;
     transport_.unread.assign(buffer.begin(), buffer.begin() + static_cast<ptrdiff_t>(*n));
     return {};
 }
 
-// False: refused or closed, all said and done.
+// False: refused or closed, already handled.
 base::Result<bool> HttpConnection::read_head(Deadline deadline) {
     auto step = next_step(deadline);
     if (!step) {
@@ -260,7 +260,7 @@ HttpConnection::Next HttpConnection::serve_one() {
     request.peer_ip = client_ip(peer_ip_, request.message.headers, options_->trusted_proxies);
     request.tls = tls_ != nullptr;
     request.session_id = id_;
-    last_target_ = request.message.raw_path;  // parameters may hold secrets
+    last_target_ = request.message.raw_path;  // parameters may contain secrets
     ++served_;
     ++server_.counters_.requests;
     bool keep_alive = request.message.keep_alive && served_ < options_->requests_per_connection && !server_.stopping_;
@@ -274,7 +274,8 @@ HttpConnection::Next HttpConnection::serve_one() {
     return Next::kClose;
 }
 
-// One of the reserve: whether the request may use it. Where there is room by now it is a connection as others are.
+// For a connection of the reserve: whether the request may use it. If the server is not full any more, it becomes a
+// regular connection.
 bool HttpConnection::may_be_served() {
     if (!server_.sessions_.admission().is_full()) {
         leave_reserve();
@@ -301,7 +302,7 @@ void HttpConnection::answer(HttpResponse& response, HttpRequest& request, const 
                     request.message.target, response.status(), response.body_bytes(), base::monotonic_ms() - began_ms);
 }
 
-// Too much at once, or a fault of the handler's; where the connection broke, this fails too.
+// An overload, or a fault in the handler; if the connection broke, this fails too.
 void HttpConnection::tell_failure(HttpResponse& response, const HttpRequest& request, const base::Error& error) {
     response.close_after();
     if (error.code() == Code::kLimit) {
@@ -339,7 +340,7 @@ base::Result<void> HttpConnection::answer_options(HttpResponse& response, const 
     if (match.allowed.empty() && request.message.path != "*") return response.send_error(404);
     response.header("Allow", allow_list(match.allowed));
     if (options_->response.crossdomain) {
-        // Whatever a page asks for is allowed: nothing here depends on cookies.
+        // Any requested header is allowed: nothing here depends on cookies.
         std::string_view asked = request.message.headers.get("Access-Control-Request-Headers");
         response.header("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS");
         response.header("Access-Control-Allow-Headers", asked.empty() ? "*" : asked);
@@ -348,7 +349,7 @@ base::Result<void> HttpConnection::answer_options(HttpResponse& response, const 
     return response.send(204, {}, {});
 }
 
-// What the peer sent cannot be served: say why, close gently.
+// For input that cannot be served: sends the reason and closes gracefully.
 void HttpConnection::refuse_request(int status, std::string_view text) {
     ++server_.counters_.bad_requests;
     runtime::warn_some(http_refusals, "HTTP request from {} refused with {}: {}", peer_ip_, status, text);

@@ -14,10 +14,10 @@ namespace {
 std::span<const uint8_t> bytes_of(std::string_view text) {
     return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
-// The comment keeps what reads the script as something else from choosing its first bytes.
+// The comment keeps the caller from choosing the script's first bytes, which other formats would interpret.
 std::string script_begin(std::string_view function) { return fmt::format("/**/{}(", function); }
 constexpr std::string_view kScriptEnd = ");\n";
-// Neither a length nor a body belongs to these.
+// These statuses have neither a length nor a body.
 bool has_no_body(int status) { return status < 200 || status == 204 || status == 304; }
 }  // namespace
 
@@ -148,7 +148,7 @@ base::Result<void> HttpResponse::begin(int status, std::string_view content_type
         framing_ = Body::kUntilClose;
         keep_alive_ = false;
     }
-    // What comes in several writes would else wait, at its end, for an acknowledgement that is held back 40 ms.
+    // Otherwise the last of several writes would wait for an acknowledgement that is delayed by 40 ms.
     if (!std::exchange(transport_.no_delay, true)) transport_.stream->set_no_delay(true);
     std::string head = make_head(status, content_type, length, framing_);
     TRY(write_parts(head, {}, {}));

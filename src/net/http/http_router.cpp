@@ -17,7 +17,8 @@ std::string_view take_segment(std::string_view& path) {
     return segment;
 }
 
-// One character a segment: a literal sorts before a name, that before the pattern's end, that before a wildcard.
+// One character per segment: a literal sorts before a named segment, that before the pattern's end, that before a
+// wildcard.
 std::string rank(const HttpRoute& route) {
     std::string out = route.is_fallback ? "e" : "";
     std::string_view pattern = route.pattern;
@@ -42,7 +43,7 @@ std::optional<std::vector<std::pair<std::string, std::string>>> match_pattern(st
         }
         std::string_view have = take_segment(path);
         if (want.empty() || have.empty()) {
-            // Both at their end; one slash there is the same as none.
+            // Both have ended; a single trailing slash is ignored.
             if (want.empty() && have.empty() && pattern.size() <= 1 && path.size() <= 1) return captures;
             return std::nullopt;
         }

@@ -40,8 +40,7 @@ class HttpRouter {
         std::vector<std::pair<std::string, std::string>> captures;
     };
     struct Match {
-        std::vector<Candidate> candidates;  // the most specific first, equally specific ones in the order added;
-                                            // fallbacks last
+        std::vector<Candidate> candidates;  // the most specific first, equal ones in the order added; fallbacks last
         std::vector<http::Method> allowed;  // the path's methods, whatever the request's method; empty: no such path
     };
     Match match(http::Method method, std::string_view path) const;

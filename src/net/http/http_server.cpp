@@ -40,7 +40,7 @@ base::Result<void> HttpServer::listen(const runtime::SocketAddress& address, std
 
 uint16_t HttpServer::port(size_t listener) const { return listeners_.at(listener)->acceptor->port(); }
 
-// The server owns it, not its coroutine: there may be none for it.
+// The server owns the connection, not its coroutine, because the coroutine may fail to start.
 void HttpServer::start(std::unique_ptr<runtime::ByteStream> stream, const Listener& listener, Place place) {
     ++counters_.connections;
     if (place == Place::kReserve) ++counters_.reserve_used;
@@ -71,16 +71,16 @@ void HttpServer::remove(HttpConnection& connection) {
     connections_.pop_back();
 }
 
-// Who is in the reserve and has not shown that it may be there makes room at once.
+// When the reserve is full, a connection in it that has not proven that it may use it makes room at once.
 bool HttpServer::has_reserve() {
     if (in_reserve_ < options_->reserve) return true;
     return options_->reserve > 0 && reserve_spares_.make_room(base::monotonic_ms(), 0);
 }
 
-// The client learns why, where that costs little.
+// Sends the client the reason, where that is cheap.
 void HttpServer::refuse(std::unique_ptr<runtime::ByteStream> stream, const Listener& listener,
                         const base::Error& error) {
-    // Of one address there are too many; of the server there is too little.
+    // kRefused: too many connections from one address; otherwise the server is full.
     const bool is_full = error.code() != base::Code::kRefused;
     if (is_full && has_reserve()) return start(std::move(stream), listener, Place::kReserve);
     ++counters_.refused;

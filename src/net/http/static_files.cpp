@@ -41,8 +41,8 @@ class Descriptor {
     int fd_;
 };
 
-// What a worker and the connection share. The worker writes it while the connection waits; a connection that was
-// cancelled leaves it to the worker.
+// State shared between a worker and the connection. The worker writes it while the connection waits; a cancelled
+// connection leaves it to the worker.
 struct OpenedFile {
     Descriptor fd;
     struct stat info {};
@@ -54,9 +54,9 @@ struct OpenedFile {
     ssize_t piece_bytes = 0;
 };
 
-constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;  // not blocking: a FIFO must not hold a worker
+constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;  // non-blocking: a FIFO must not block a worker
 
-// Where the kernel has no openat2, or forbids it: one step at a time, and no symbolic link at all.
+// For kernels without openat2, or that forbid it: opens one path component at a time, and follows no symbolic links.
 Descriptor open_stepwise(int root, const std::string& path) {
     Descriptor here(dup(root));
     size_t start = 0;
@@ -83,7 +83,7 @@ Descriptor open_beneath(int root, const std::string& path) {
     return Descriptor(fd);
 }
 
-// Absolute, without symbolic links: by whatever way the file was found. Empty: the system does not say.
+// Absolute, without symbolic links, however the file was found. Empty: the system does not report it.
 std::string real_path_of(int fd) {
     std::string path(4096, '\0');
     const ssize_t n = readlink(fmt::format("/proc/self/fd/{}", fd).c_str(), path.data(), path.size());
@@ -91,7 +91,7 @@ std::string real_path_of(int fd) {
     return path;
 }
 
-// On a worker. owners: null: nobody asks.
+// Runs on a worker. owners: null: ownership is not needed.
 void open_file(const std::string& directory, const std::string& path, const FileOwners* owners, OpenedFile& out) {
     Descriptor root(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     out.fd = root ? open_beneath(root.get(), path) : Descriptor();
@@ -108,7 +108,7 @@ void open_file(const std::string& directory, const std::string& path, const File
     if (!owners) return;
     out.real_path = real_path_of(out.fd.get());
     if (out.real_path.empty()) {
-        out.error = EACCES;  // whose it is cannot be told
+        out.error = EACCES;  // its owner cannot be determined
         return;
     }
     out.ownership = owners->find(out.real_path, runtime::file_owner(out.fd.get()));
@@ -134,7 +134,7 @@ base::Result<void> send_range(const std::shared_ptr<OpenedFile>& file, http::Byt
         };
         TRY(runtime::offload(std::move(job), runtime::Deadline::in_ms(30'000)));
         if (file->piece_bytes < 0) return base::fail_errno("reading a file", file->error);
-        // It was cut while we read it. The response is short then, and the connection is closed.
+        // The file was cut while it was being read. The response is then too short, and the connection is closed.
         if (file->piece_bytes == 0) return {};
         auto bytes = static_cast<size_t>(file->piece_bytes);
         TRY(response.write(std::span(file->piece.data(), bytes)));
@@ -174,13 +174,13 @@ base::Result<void> send_file(const std::shared_ptr<OpenedFile>& file, std::strin
     return response.end();
 }
 
-// Closing may be what frees a file that was removed meanwhile, and that takes as long as it takes. A reader that was
-// too slow may still be at it: then that is the last to have it, and it is closed after that.
+// Closing may free a file that was removed meanwhile, which can take long. If a slow read is still running on a worker,
+// that worker holds the last reference and closes the file.
 void close_on_worker(std::shared_ptr<OpenedFile> file) {
     (void)runtime::offload([file = std::move(file)]() mutable { file.reset(); }, runtime::Deadline::in_ms(30'000));
 }
 
-// In capitals too, which are the same file on some file systems.
+// In capitals too, because some file systems ignore case.
 bool is_growing(std::string_view path) {
     static constexpr std::string_view kGrowing = ".tmp";
     auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
@@ -199,7 +199,7 @@ base::Result<void> StaticFiles::serve(std::string_view path, const HttpRequest& 
     if (file->error == 0 && file->is_directory) {
         name += as_directory ? "index.html" : "/index.html";
         file = TRY(open_on_worker(directory_, name, owners));
-        // The directory is there, what it holds is not listed.
+        // The directory exists, but directories are not listed.
         if (file->error == ENOENT || file->is_directory) return response.send_error(403);
         if (!as_directory && file->error == 0) {
             std::string location = http::percent_encode(request.message.path) + "/";

@@ -10,7 +10,7 @@
 namespace net {
 
 namespace {
-// Sessions counted between two looks at the clock: some microseconds.
+// Sessions counted between two checks of the clock: some microseconds.
 constexpr size_t kClockCheckInterval = 64;
 }  // namespace
 
@@ -163,7 +163,7 @@ void SessionTable::for_each(const std::function<void(Session&)>& visit) const {
 void SessionTable::enter(Session& session, const Traffic& past) {
     session.place_ = static_cast<uint32_t>(sessions_.size());
     sessions_.push_back(&session);
-    // A client may go on as another session with the same id, before the first one leaves.
+    // A client may continue as another session with the same id before the first one leaves.
     by_id_.erase(session.id_);
     by_id_.emplace(session.id_, &session);
     const auto received = static_cast<uint32_t>(past.received_bytes), sent = static_cast<uint32_t>(past.sent_bytes);
@@ -187,12 +187,12 @@ void SessionTable::count(Session& session) {
     const Traffic more{received - meter.counted_received, sent - meter.counted_sent};
     meter.counted_received = received;
     meter.counted_sent = sent;
-    // An HLS player's bytes went over HTTP connections, which are counted themselves.
+    // An HLS player's bytes went over HTTP connections, which are counted separately.
     if (session.type_ != SessionType::kHlsPlay) {
         traffic_.received_bytes += more.received_bytes;
         traffic_.sent_bytes += more.sent_bytes;
     }
-    // Into a stream go its publisher's bytes; requests and acknowledgements of players are none of it.
+    // A stream's received bytes are its publisher's; requests and acknowledgements of players do not count.
     if (session.account_)
         session.account_->add({publishes(session.type_) ? more.received_bytes : 0, more.sent_bytes}, session.type_);
 }
@@ -206,8 +206,8 @@ void SessionTable::begin_period(Session& session) {
     meter.before_sent = meter.counted_sent - std::exchange(meter.mark_sent, meter.counted_sent);
 }
 
-// From the end to the beginning: when a session leaves, the last one takes its place. So nobody is left out, and who
-// comes meanwhile is in order already.
+// From the end to the beginning: when a session leaves, the last one takes its index. So no session is skipped, and
+// sessions that are added meanwhile are up to date.
 base::Result<void> SessionTable::count(int64_t not_older_than_ms) {
     if (counted_ms_ && base::monotonic_ms() - counted_ms_ < not_older_than_ms) return {};
     runtime::CpuSlice slice(kClockCheckInterval);
@@ -238,7 +238,8 @@ base::Result<void> SessionTable::begin_period() {
 Rates SessionTable::rates(const Session& session) const {
     const Traffic now = session.traffic();
     const Meter& meter = meters_[session.place_];
-    // While sessions enter a period one after the other, those that have done so have the whole last one behind them.
+    // While the sessions change periods one after another, for those that have already changed the previous period is
+    // complete.
     const int64_t before_ms = passing_ && meter.period == period_ ? 0 : before_ms_;
     const int64_t ms = std::min(session.alive_ms(), before_ms + base::monotonic_ms() - began_ms_);
     const uint32_t received = static_cast<uint32_t>(now.received_bytes) - meter.mark_received;

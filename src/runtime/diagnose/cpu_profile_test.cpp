@@ -21,7 +21,7 @@ __attribute__((noinline, noclone)) void hot_loop_of_the_test(int64_t us) {
     }
 }
 
-// The time is spent in libc, whose frames may not be walkable.
+// The time is spent in libc, whose frames carry little information.
 __attribute__((noinline, noclone)) void hot_library_of_the_test(int64_t us) {
     const int64_t end = thread_cpu_us() + us;
     char text[400];

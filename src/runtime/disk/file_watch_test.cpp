@@ -57,7 +57,7 @@ TEST_F(FileWatchTest, OneThatIsNotThereYet) {
     EXPECT_TRUE(saw());
 }
 
-// As Kubernetes hands configuration in: file -> ..data/file, and ..data is turned.
+// Configuration as Kubernetes provides it: file -> ..data/file, and the link ..data is redirected.
 TEST_F(FileWatchTest, ALinkThatIsTurned) {
     write("b/file", "2");
     fs::create_directory_symlink("a", place_ / "..data");
@@ -80,7 +80,7 @@ TEST_F(FileWatchTest, ALinkToAFileElsewhere) {
 TEST_F(FileWatchTest, WhatIsNoLongerWatchedIsNotTold) {
     watch("a/file");
     watch("b/file");
-    static_cast<void>(watch_->next(Deadline::in_ms(50)));  // that the first watch ended
+    static_cast<void>(watch_->next(Deadline::in_ms(50)));  // the event that the first watch has ended
     write("a/file", "2");
     EXPECT_TRUE(saw_nothing());
     write("b/file", "2");

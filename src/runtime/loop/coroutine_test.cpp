@@ -43,7 +43,7 @@ bool in_first_frame(const void* address) {
     return at > 0 && at < kItsSize;
 }
 
-// As perf, gperftools and the sanitizers do it: by unwind tables, and by frame pointers.
+// Walks the stack as perf, gperftools and the sanitizers do: by unwind tables, and by frame pointers.
 TEST_F(CoroutineTest, ItsStackEndsInTheFirstFrame) {
     auto task = spawn("walked", [] {
         void* frames[64];
@@ -96,7 +96,7 @@ TEST_F(CoroutineTest, CancelStays) {
     });
     ASSERT_TRUE(ok(yield()));
     task.cancel();
-    EXPECT_FALSE(task.done());  // it ends itself
+    EXPECT_FALSE(task.done());  // it ends by itself
     EXPECT_TRUE(ok(task.join(soon())));
 }
 
@@ -115,7 +115,7 @@ TEST_F(CoroutineTest, CancelAndJoinInACancelledCaller) {
     auto outer = spawn("outer", [&] {
         auto inner = spawn("inner", [&] {
             while (!cancelled()) static_cast<void>(sleep_ms(1000));
-            // Its own tidying up takes a while.
+            // Its own cleanup takes a while.
             for (int i = 0; i < 3; ++i) spawn("nothing", [] {}).cancel_and_join();
             inner_done = true;
         });
@@ -152,7 +152,7 @@ TEST_F(CoroutineTest, SleepsAtLeastAsLongAndNotMuchLonger) {
     }
 }
 
-// The time a coroutine computes away before it waits counts: the deadline is a point in time.
+// CPU time that a coroutine spends before it waits counts: the deadline is a point in time.
 TEST_F(CoroutineTest, DeadlinesDoNotDependOnTheLoopsOldClock) {
     ASSERT_TRUE(ok(yield()));
     const int64_t start = base::monotonic_ms();
@@ -277,7 +277,7 @@ TEST_F(CoroutineTest, ListsWhatEachWaitsFor) {
     waiter.cancel_and_join();
 }
 
-// "7f0000001000-7f0000002000 ---p": whether the page below the stack is one nobody may touch.
+// Looks for "7f0000001000-7f0000002000 ---p": whether the page below the stack is inaccessible.
 bool mapped_without_access(const char* page) {
     FILE* maps = std::fopen("/proc/self/maps", "r");
     char line[512];
@@ -393,7 +393,7 @@ TEST_F(CoroutineTest, TwoThousandTalkToEachOther) {
     for (auto& task : tasks) EXPECT_TRUE(ok(task.join(soon())));
 }
 
-// The watchdog's, of a loop that hangs: whoever runs there may be gone while it is told of.
+// A line of the watchdog about a loop that hangs: the running coroutine may end while it is written.
 TEST_F(CoroutineTest, WhatAnotherThreadLogsNamesNoCoroutine) {
     const std::string before = context_id();
     set_context_id("abcd1234");

@@ -16,7 +16,7 @@ void use_the_processor(int64_t us) {
     }
 }
 
-// Only what yields lets the other one count.
+// The other coroutine counts only when this one yields.
 TEST_F(CpuSliceTest, GivesWayWhenItsTimeIsUsedUpAndNotBefore) {
     int turns = 0;
     auto other = spawn("other", [&] {
@@ -55,7 +55,7 @@ TEST_F(CpuSliceTest, LooksAtTheClockOnceInSoManySteps) {
     other.cancel_and_join();
 }
 
-// 40 of them with 0.2 ms each make 8 ms: no turn of the loop takes many of them.
+// 40 coroutines with 0.2 ms each add up to 8 ms: no loop iteration runs many of them.
 TEST_F(CpuSliceTest, ManyWithALittleEachShareTheTurns) {
     constexpr int kMany = 40;
     int turns = 0, done = 0;

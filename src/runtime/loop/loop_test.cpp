@@ -1,4 +1,4 @@
-// The claim the event loop is built for: one wake-up costs the same among 10 and among 9,000 connections.
+// The event loop's design goal: a wake-up costs the same with 10 and with 9,000 connections.
 
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -17,9 +17,9 @@ using testing::ok;
 class LoopTest : public testing::RuntimeTest {
   protected:
     struct Cost {
-        double us = 0;      // of processor time, median of the rounds, per loop
-        double turns = 0;   // of the coroutine that drains events, per loop
-        double events = 0;  // taken, per loop
+        double us = 0;      // of CPU time, median of the rounds, per loop
+        double turns = 0;   // iterations of the coroutine that drains events, per loop
+        double events = 0;  // fetched, per loop
     };
 
     void SetUp() override {
@@ -47,7 +47,7 @@ class LoopTest : public testing::RuntimeTest {
                 while (read_shared(*stream, Deadline::in_ms(60'000))) ++reads_;
             }));
         }
-        // Until the set has said of each that it is writable.
+        // Until the set has reported each as writable.
         uint64_t seen = 0;
         do {
             seen = detail::reactor_counters().events;
@@ -98,12 +98,12 @@ TEST_F(LoopTest, AWakeUpCostsTheSameAmongTenAndAmongNineThousand) {
     std::printf("us per loop: %.2f among 10, %.2f among %d\n", few.us, many.us, many_);
     RecordProperty("us_few", std::to_string(few.us));
     RecordProperty("us_many", std::to_string(many.us));
-    // One event and one turn of the loop each, however many wait. (A stray event of another descriptor is allowed.)
+    // One event and one loop iteration each, however many wait. (A stray event of another descriptor is allowed.)
     EXPECT_NEAR(few.events, 1, 0.01);
     EXPECT_NEAR(many.events, 1, 0.01);
     EXPECT_NEAR(few.turns, 1, 0.01);
     EXPECT_NEAR(many.turns, 1, 0.01);
-    // What walks all who wait is 30 times dearer at this point, or more.
+    // A loop over all waiting descriptors would cost at least 30 times as much here.
     EXPECT_LT(many.us / few.us, 4);
 }
 

@@ -17,7 +17,7 @@ using testing::failed_with;
 using testing::ok;
 
 constexpr int64_t kIntervalMs = 40;
-constexpr int64_t kLongMs = 10'000;  // a turn that no test waits for
+constexpr int64_t kLongMs = 10'000;  // an interval that no test waits for
 
 class ReadPacerTest : public testing::RuntimeTest {
   protected:
@@ -42,7 +42,7 @@ class ReadPacerTest : public testing::RuntimeTest {
         EXPECT_TRUE(ok(got));
         return got ? std::string(got->begin(), got->end()) : "";
     }
-    // So that the next read has to wait.
+    // Empties the socket, so that the next read has to wait.
     void drain() {
         std::array<uint8_t, 16> buffer;
         EXPECT_TRUE(ok(stream_->try_read(buffer)));
@@ -57,7 +57,7 @@ TEST_F(ReadPacerTest, OneReadTakesWhatCameInAnInterval) {
     stream_->pace_reads(kIntervalMs);
     send("a");
     EXPECT_EQ(read(), "a");
-    // A turn is just over: these arrive within the next interval.
+    // A poll has just been made: these arrive within the next interval.
     auto writer = spawn("writer", [this] {
         send("b");
         ASSERT_TRUE(ok(yield()));
@@ -131,7 +131,7 @@ TEST_F(ReadPacerTest, MuchToReadBringsTheNextTurnSoon) {
         send(much);
         EXPECT_EQ(read(), much);
     }
-    // The first two turns are the interval's, and there would be time for five more of these on a slow machine.
+    // The first two polls come at the interval, and even on a slow machine there would be time for five more.
     EXPECT_LT(base::monotonic_ms() - start, 7 * kSlowMs);
 }
 
@@ -155,7 +155,7 @@ TEST_F(ReadPacerTest, OneThatIsGoneHasNoMoreTurns) {
     stream_->pace_reads(5);
     stream_.reset();
     end();
-    SetUp();  // likely the same descriptor
+    SetUp();  // likely to get the same descriptor
     send("another");
     ASSERT_TRUE(ok(sleep_ms(20)));
     EXPECT_EQ(read(), "another");

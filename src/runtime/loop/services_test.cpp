@@ -1,4 +1,4 @@
-// UDP, DNS, child processes, signals, workers, and the end of them all.
+// UDP, DNS, child processes, signals, workers, and their shutdown.
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -51,7 +51,7 @@ TEST_F(UdpTest, TheKernelsDropsAreCounted) {
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     sockaddr_storage address{};
     std::memcpy(&address, &to, sizeof to);
-    // Nobody receives meanwhile: what does not fit the buffer is lost.
+    // The socket is not read meanwhile: what does not fit the buffer is lost.
     std::array<uint8_t, 1000> bytes{};
     for (int i = 0; i < 200; ++i) ASSERT_TRUE(ok((*sender)->send_to(bytes, address, sizeof to, Deadline::in_ms(1000))));
     uint64_t received = 0;
@@ -67,7 +67,7 @@ TEST_F(UdpTest, TheKernelsDropsAreCounted) {
     receiver->reset();
     sender->reset();
     EXPECT_EQ(udp_sockets(), 0u);
-    // Who is gone still counts.
+    // The losses of a closed socket still count.
     EXPECT_EQ(udp_totals().receive_lost, before.receive_lost + got.receive_lost);
     EXPECT_EQ(measure_udp().loss(), "loss=(r:0,s:0)");
 }
@@ -78,7 +78,7 @@ TEST(UdpRate, IsPerSecond) {
     EXPECT_EQ(rate.received, 100u);
     EXPECT_EQ(rate.sent, 0u);
     EXPECT_EQ(rate.loss(), "loss=(r:49,s:0)");
-    // One lost is never none.
+    // One lost datagram is never rounded down to none.
     EXPECT_EQ(udp_rate_between(before, {100, 50, 10, 4}, 60'000).loss(), "loss=(r:0,s:1)");
     EXPECT_FALSE(udp_rate_between(before, before, 0).has_loss());
 }
@@ -123,7 +123,7 @@ TEST_F(DnsTest, Localhost) {
     EXPECT_EQ(addresses->front(), "127.0.0.1");
 }
 
-// Without a network it is the deadline that ends it.
+// Without a network the deadline ends it.
 TEST_F(DnsTest, UnknownNameEndsInTime) {
     const int64_t start = base::monotonic_ms();
     auto addresses = resolve("no-such-host.invalid", Deadline::in_ms(1000));
@@ -159,7 +159,7 @@ TEST_F(ProcessTest, ExitCode) {
     EXPECT_EQ(exit->code, 7);
     EXPECT_EQ(exit->signal, 0);
     EXPECT_EQ((*process)->wait(soon()).value_or(Process::Exit{}).code, 7);  // again
-    (*process)->send_signal(SIGTERM);                                       // goes nowhere
+    (*process)->send_signal(SIGTERM);                                       // has no effect
 }
 
 TEST_F(ProcessTest, SignalAndDeadline) {
@@ -203,7 +203,7 @@ TEST_F(ProcessTest, OutputIsAppendedAndDescriptorsStayHere) {
     std::ifstream file(path);
     std::stringstream all;
     all << file.rdbuf();
-    EXPECT_EQ(all.str(), "out\nerr\n0 1 2 3 \nout\nerr\n0 1 2 3 \n");  // 3 is ls's own
+    EXPECT_EQ(all.str(), "out\nerr\n0 1 2 3 \nout\nerr\n0 1 2 3 \n");  // 3 was opened by ls itself
     unlink(path);
 }
 
@@ -285,7 +285,7 @@ TEST_F(WorkersTest, TheJobRunsOnWithoutItsCaller) {
     EXPECT_EQ(*ran, 2);
 }
 
-// As a watched descriptor must be.
+// Required for a watched descriptor.
 TEST_F(WorkersTest, WhatAJobOwnsIsReleasedOnTheLoop) {
     struct Owned {
         std::thread::id& where;
@@ -322,7 +322,7 @@ TEST_F(WorkersTest, TheQueueIsBounded) {
     EXPECT_LE(limited, 1100 - 1024);
 }
 
-// Everything that was started is ended; and may start again.
+// Everything that was started is stopped, and can be started again.
 TEST_F(ShutdownTest, EndsAllAndStartsAgain) {
     const auto open_descriptors = [] {
         int count = 0;

@@ -126,7 +126,7 @@ TEST_F(SyncTest, QueueWakesOneReaderPerItem) {
     for (auto& reader : readers) EXPECT_TRUE(ok(reader.join(soon())));
 }
 
-// The wake-up for an item must not die with a reader that was cancelled after it.
+// The wake-up for an item must not be lost with a reader that is cancelled after it.
 TEST_F(SyncTest, AWakeUpIsNotLostWithACancelledReader) {
     Queue<int> queue(10);
     int got = 0;

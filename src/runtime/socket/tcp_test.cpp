@@ -45,7 +45,7 @@ class TcpTest : public testing::RuntimeTest {
         EXPECT_TRUE(ok(got));
         return got ? text(*got) : "";
     }
-    // Fills the way from this stream until a write would block; returns how much went in.
+    // Fills the buffers behind this stream until a write would block; returns how many bytes were accepted.
     static size_t fill(ByteStream& stream) {
         const std::vector<uint8_t> block(64 * 1024, 'f');
         size_t total = 0;
@@ -222,17 +222,17 @@ TEST_F(TcpTest, HalfClose) {
     client->shutdown_write();
     EXPECT_EQ(read_text(*server), "question");
     EXPECT_EQ(read_text(*server), "");
-    EXPECT_EQ(read_text(*server), "");  // and again
+    EXPECT_EQ(read_text(*server), "");  // again
     ASSERT_TRUE(ok(server->write(bytes("answer"), soon())));
     EXPECT_EQ(read_text(*client), "answer");
 }
 
-// The end may have been noticed before the last bytes were read by a call that fell short: no edge comes any more.
+// The end may be noticed before a short read has taken the last bytes: then no more edge follows.
 TEST_F(TcpTest, EndSeenBeforeTheLastBytesAreRead) {
     auto [client, server] = connected();
     ASSERT_TRUE(ok(client->write(bytes("last words"), soon())));
     client.reset();
-    ASSERT_TRUE(ok(sleep_ms(20)));  // both edges are taken
+    ASSERT_TRUE(ok(sleep_ms(20)));  // both edges are consumed
     EXPECT_EQ(read_text(*server), "last words");
     auto got = read_shared(*server, Deadline::in_ms(500));
     ASSERT_TRUE(ok(got));
@@ -321,7 +321,7 @@ TEST_F(TcpTest, CancelledInEveryCall) {
     calls.emplace_back("write",
                        [&] { return failed_with(client->write(bytes("x"), soon()), Code::kCancelled) == true; });
     calls.emplace_back("connect", [&] {
-        // 198.51.100.0/24 is for documentation: nobody answers there.
+        // 198.51.100.0/24 is reserved for documentation: no host answers there.
         auto result = connect_tcp("198.51.100.1", 9, soon());
         return !result && (result.error().code() == Code::kCancelled || result.error().code() == Code::kSystem);
     });
@@ -484,7 +484,7 @@ TEST_F(TcpTest, EventOfADescriptorReusedInTheSameBatch) {
     handler_two.seen.clear();
     handler_one.during_readable = [&] { replace(second.server, fd); };
     const auto stale = detail::reactor_counters().stale;
-    // Written without yielding in between, so that one epoll_wait returns both, first the first.
+    // Written without yielding in between, so that one epoll_wait returns both, the first one first.
     ASSERT_EQ(::send(first.client->plain_fd(), "x", 1, 0), 1);
     ASSERT_EQ(::send(second.client->plain_fd(), "x", 1, 0), 1);
     ASSERT_TRUE(handler_one.saw("readable"));
@@ -499,7 +499,7 @@ TEST_F(TcpTest, EventOfADescriptorReusedInTheSameBatch) {
 
 TEST_F(TcpTest, AStreamIsSmall) { EXPECT_LE(sizeof(detail::TcpStream), 64u); }
 
-// A peer that always has more to say must not keep the others from running.
+// A peer that always sends more must not keep the others from running.
 TEST_F(TcpTest, AFastReaderLetsOthersRun) {
     auto [client, server] = connected();
     bool stop = false;
@@ -535,7 +535,7 @@ TEST_F(TcpTest, AcceptSurvivesRunningOutOfDescriptors) {
     rlimit before;
     getrlimit(RLIMIT_NOFILE, &before);
     const rlimit tight{3, before.rlim_max};
-    // No log line meanwhile: the sanitizers themselves need descriptors to check what it touches.
+    // No log line meanwhile: the sanitizers themselves need descriptors to check the memory that logging uses.
     const auto level = std::exchange(base::log::level_in_force, base::log::Level::kOff);
     setrlimit(RLIMIT_NOFILE, &tight);
     auto refused = (*listener)->accept(Deadline::in_ms(50));

@@ -22,7 +22,7 @@ using testing::ok;
 using testing::soon;
 using testing::text;
 
-// A key and a certificate signed by itself, in a directory of their own.
+// A key and a self-signed certificate, in a temporary directory.
 struct Files {
     std::string directory, certificate, key;
     Files() {
@@ -252,7 +252,7 @@ TEST_F(TlsTest, ParkedReadable) {
     server->unpark();
 }
 
-// Bytes that OpenSSL has decrypted already make no event of the socket's.
+// Bytes that OpenSSL has already decrypted cause no event of the socket.
 TEST_F(TlsTest, ParkedWithDecryptedBytesLeft) {
     auto [client, server] = connected();
     ASSERT_TRUE(ok(client->write(bytes("first and second"), soon())));
@@ -289,13 +289,13 @@ TEST_F(TlsTest, ParkedWritable) {
     }
     EXPECT_EQ(got, written);
     while (!handler.writable) ASSERT_TRUE(ok(handler.noticed.wait_next(soon())));
-    // What comes next may be something else than what would not go before.
+    // The next bytes may differ from those that were not accepted before.
     EXPECT_EQ(server->try_write(bytes("other bytes")).value_or(0), 11u);
     EXPECT_EQ(read_text(*client), "other bytes");
     server->unpark();
 }
 
-// Fills what lies between the two while the client does not read; how much was accepted.
+// Fills the buffers between the two while the client does not read; returns how many bytes were accepted.
 size_t fill(ByteStream& server) {
     const std::vector<uint8_t> block(50'000, 'w');
     size_t written = 0;
@@ -324,7 +324,7 @@ TEST_F(TlsTest, TheEndComesBehindAllThatWasAccepted) {
         ASSERT_TRUE(ok(server->try_finish()));
     }
     EXPECT_EQ(got, written);
-    // The peer's system takes its time to acknowledge.
+    // The peer's system may delay its acknowledgement.
     const Deadline limit = soon();
     while (server->try_finish().value_or(0) > 0 && !limit.passed()) ASSERT_TRUE(ok(sleep_ms(5)));
     EXPECT_EQ(server->try_finish().value_or(1), 0u);

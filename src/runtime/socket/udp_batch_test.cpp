@@ -24,7 +24,7 @@ void put(UdpBatch& batch, const UdpAddress& to, char letter, size_t bytes, uint3
     batch.commit(bytes, to, flow);
 }
 
-// "a100 b20 " and so on, of what has come and comes within a moment.
+// "a100 b20 " and so on: the datagrams that have arrived, or arrive shortly.
 std::string all_of(UdpSocket& socket, size_t expected) {
     std::string text;
     for (size_t count = 0; count < expected;) {
@@ -40,7 +40,7 @@ std::string all_of(UdpSocket& socket, size_t expected) {
     return text;
 }
 
-// A socket that answers as it is told.
+// A socket whose result is set by the test.
 class Scripted : public UdpSocket {
   public:
     int answer = 0;  // 0: takes all
@@ -61,7 +61,7 @@ class Scripted : public UdpSocket {
     bool is_v6() const override { return false; }
     bool can_segment() const override { return segments; }
     int send_messages(std::span<mmsghdr> messages) override {
-        // EIO: only of what is to be cut.
+        // EIO: only for messages that need segmentation.
         if (answer == EIO && messages[0].msg_hdr.msg_controllen == 0) {
             note(messages[0]);
             return 1;
@@ -108,9 +108,9 @@ TEST_P(Ways, DatagramsArriveAsTheyWereCommitted) {
     const UdpAddress second = loopback((*two)->port());
     for (char letter : {'a', 'b', 'c'}) put(batch, first, letter, 1100);
     put(batch, first, 'd', 300);   // the shorter last one
-    put(batch, first, 'e', 300);   // begins anew
+    put(batch, first, 'e', 300);   // starts another message
     put(batch, second, 'f', 300);  // another address
-    put(batch, second, 'g', 301);  // longer: begins anew
+    put(batch, second, 'g', 301);  // longer: starts another message
     batch.flush();
     EXPECT_EQ(all_of(**one, 5), "a1100 b1100 c1100 d300 e300 ");
     EXPECT_EQ(all_of(**two, 2), "f300 g301 ");
@@ -130,8 +130,8 @@ TEST_P(Ways, AShorterOneOfAnotherFlowGoesBehind) {
     put(batch, to, 'a', 100, 1);  // audio
     put(batch, to, 'v', 1100, 2);
     put(batch, to, 'w', 1100, 2);
-    put(batch, to, 'b', 90, 1);    // a second short one: another message
-    put(batch, to, 'x', 1100, 2);  // which takes this one
+    put(batch, to, 'b', 90, 1);    // a second short one: starts another message
+    put(batch, to, 'x', 1100, 2);  // joins that message
     put(batch, to, 'y', 500, 2);   // of the same flow as x: it follows, but not behind 'b'
     put(batch, to, 'z', 900, 2);   // longer, of the same flow: does not overtake
     batch.flush();
@@ -176,7 +176,7 @@ TEST_P(Ways, SendsByItselfAtTheEndOfATurn) {
     EXPECT_EQ(all_of(**receiver, 1), "e500 ");
 }
 
-// Of a server on all addresses, which answers with two datagrams.
+// A server bound to all addresses, which answers with two datagrams.
 void answer_from_where_it_was_asked(const char* all, bool gso) {
     auto server = bind_udp({all, 0}, {.tells_came_to = true});
     auto client = bind_udp({"127.0.0.1", 0});
@@ -206,7 +206,7 @@ void answer_from_where_it_was_asked(const char* all, bool gso) {
     }
     EXPECT_EQ(asked, "told usual told told ");
     EXPECT_EQ(came, "2 2 1 1 3 3 2 2 ");
-    // Those of one source go together; of 127.0.0.1 one says it and one does not.
+    // Datagrams of one source share a message; of those of 127.0.0.1 one specifies its source and one does not.
     EXPECT_EQ(answers.counters().messages, answers.uses_gso() ? 5u : 8u);
 }
 
