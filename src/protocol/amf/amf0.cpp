@@ -50,7 +50,7 @@ Result<Value> Amf0Decoder::scalar(uint8_t marker) {
         case kNull:
             return Value();
         case kUndefined:
-        case kUnsupported:  // "this could not be serialised", without data
+        case kUnsupported:  // marks a value that could not be serialized; no data
             return Value::undefined();
         case kReference:
             reader_.skip(2);
@@ -96,7 +96,7 @@ Result<Value> Amf0Decoder::value() {
     }
 }
 
-// Members up to the end marker. Some writers leave it out behind an ECMA array that ends the message.
+// Reads members up to the end marker. Some writers omit the marker after an ECMA array that ends the message.
 Result<Value> Amf0Decoder::named(Value object) {
     TRY(budget_.enter());
     for (;;) {
@@ -116,7 +116,7 @@ Result<Value> Amf0Decoder::named(Value object) {
 
 Result<Value> Amf0Decoder::strict_array() {
     uint32_t count = reader_.u32();
-    // An element takes at least its marker: checked before, so that a count alone costs nothing.
+    // An element takes at least one byte, its marker. Checked first, so that a forged count cannot cause allocations.
     if (!reader_.ok() || count > reader_.left()) return truncated("AMF0", "an array");
     TRY(budget_.enter());
     Value array = Value::strict_array();

@@ -23,7 +23,7 @@ base::Result<Value> decoded_amf0(const Bytes& bytes, const Limits& limits = {}) 
     return decode_amf0(reader, limits);
 }
 
-// depth times the bytes: what an attacker sends.
+// The bytes repeated `depth` times, as an attacker would send them.
 Bytes repeated(std::string_view text, int depth) {
     Bytes one = hex(text);
     Bytes out;
@@ -92,7 +92,7 @@ TEST(Amf0, ByteArraysGoByAmf3) {
     EXPECT_EQ(*decoded_amf0(encoded_amf0(v)), v);
 }
 
-// What FFmpeg sends to connect.
+// The connect command of FFmpeg.
 TEST(Amf0, AConnectCommand) {
     Value object = Value::object({{"app", "live"}, {"type", "nonprivate"}, {"tcUrl", "rtmp://127.0.0.1:1935/live"}});
     Bytes out;
@@ -106,7 +106,7 @@ TEST(Amf0, AConnectCommand) {
     ASSERT_EQ(values->size(), 3u);
     EXPECT_EQ((*values)[0].string_or(""), "connect");
     EXPECT_EQ((*values)[2], object);
-    // Every cut inside a value is an error; between values it is a shorter message.
+    // A truncation inside a value is an error; between values it makes a shorter message.
     for (size_t n = 0; n < out.size(); ++n) {
         base::ByteReader cut({out.data(), n});
         auto result = decode_amf0_all(cut);
@@ -156,12 +156,12 @@ TEST(Amf0, DepthIsALimitAndNoMore) {
     for (int i = 0; i < 32; ++i) v = Value::object({{"x", std::move(v)}});
     EXPECT_EQ(*decoded_amf0(encoded_amf0(v)), v);
     EXPECT_FALSE(decoded_amf0(encoded_amf0(Value::strict_array({v}))));
-    // Beside each other is not within each other.
+    // Siblings do not count as nesting.
     EXPECT_TRUE(decoded_amf0(encoded_amf0(Value::strict_array(std::vector<Value>(1000, Value::object())))));
 }
 
 TEST(Amf0, Bounds) {
-    EXPECT_FALSE(decoded_amf0(hex("0a ffffffff 05")));  // a count alone costs nothing
+    EXPECT_FALSE(decoded_amf0(hex("0a ffffffff 05")));  // a large count without data allocates nothing
     Bytes many = hex("0a 00010000");
     many.insert(many.end(), 65536, 5);
     auto value = decoded_amf0(many);

@@ -34,7 +34,7 @@ enum Amf3Marker : uint8_t {
 
 }  // namespace
 
-// 1.3.1: seven bits a byte, the fourth byte has all eight.
+// Section 1.3.1: seven bits a byte, the fourth byte has all eight.
 uint32_t Amf3Decoder::u29() {
     uint32_t value = 0;
     for (int i = 0; i < 3; ++i) {
@@ -51,7 +51,7 @@ Result<std::string> Amf3Decoder::string() {
     uint32_t header = u29();
     if (header & 1) {
         std::string s = TRY(text(header >> 1));
-        if (!s.empty()) strings_.push_back(s);  // the empty one is never referred to
+        if (!s.empty()) strings_.push_back(s);  // an empty string is never referenced
         return s;
     }
     if (!reader_.ok()) return truncated("AMF3", "a string");
@@ -93,7 +93,7 @@ Result<Value> Amf3Decoder::value() {
     }
 }
 
-// The types that go into the table of objects.
+// The types that are entered into the table of objects.
 Result<Value> Amf3Decoder::composite(uint8_t marker) {
     if (marker > kAmf3ByteArray) return fail(Code::kProtocol, fmt::format("AMF3: type {} is not supported", marker));
     uint32_t header = u29();
@@ -126,7 +126,7 @@ Result<Value> Amf3Decoder::bytes(uint8_t marker, uint32_t header) {
     return v;
 }
 
-// Named members first, up to an empty name, then the dense part. With names it becomes an ECMA array, whose dense
+// Named members first, up to an empty name, then the dense part. An array with names becomes an ECMA array, whose dense
 // members are named by their index.
 Result<Value> Amf3Decoder::array(uint32_t header) {
     TRY(budget_.enter());
@@ -186,7 +186,7 @@ Result<Value> Amf3Decoder::object(uint32_t header) {
     Value object = Value::object();
     TRY(budget_.spend_text(traits_[index].class_name.size()));
     object.set_class_name(traits_[index].class_name);
-    // By index: values may add traits and move the table.
+    // Accessed by index: reading values may add traits and reallocate the table.
     for (size_t i = 0; i < traits_[index].names.size(); ++i) {
         TRY(budget_.spend_text(traits_[index].names[i].size()));
         std::string name = traits_[index].names[i];
@@ -216,7 +216,7 @@ Result<Value> Amf3Decoder::reference(size_t index) {
     return copy_of(referent.copy);
 }
 
-// Copies against the budget: a few references to references would otherwise grow without bound.
+// Copies count against the budget: references to references could otherwise grow the value without bound.
 Result<Value> Amf3Decoder::copy_of(Type type, const Value::Composite& from) {
     TRY(budget_.enter());
     Value to(type);
@@ -258,7 +258,7 @@ void put_u29(uint32_t value, ByteWriter& writer) {
     writer.u8(static_cast<uint8_t>(value));
 }
 
-// Length and bytes, never a reference. The format has no longer ones than 2^28 - 1.
+// Writes length and bytes, never a reference. The format's maximum length is 2^28 - 1.
 void put_text(std::string_view text, ByteWriter& writer) {
     text = text.substr(0, 0xfffffff);
     put_u29(static_cast<uint32_t>(text.size()) << 1 | 1, writer);

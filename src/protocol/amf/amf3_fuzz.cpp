@@ -1,4 +1,4 @@
-// What decodes must survive a round trip.
+// A value that decodes must be unchanged by a round trip.
 #include <cstddef>
 #include <cstdint>
 
@@ -21,6 +21,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::vector<uint8_t> third;
     base::ByteWriter third_writer(third);
     amf::encode_amf3(*second, third_writer);
-    CHECK(third == out);  // by bytes: NaN is not equal to itself
+    CHECK(third == out);  // compared as bytes: NaN is not equal to itself
     return 0;
 }

@@ -90,7 +90,7 @@ TEST(Amf3, TraitsReferences) {
 }
 
 TEST(Amf3, ObjectReferences) {
-    // [ {a:1}, the same, date, the same date ]
+    // [ {a:1}, reference to it, date, reference to the date ]
     auto value = decoded_amf3(hex("09 09 01  0a 0b 01 03 61 04 01 01  0a 02  08 01 3ff0000000000000  08 04"));
     ASSERT_TRUE(value) << value.error().text();
     ASSERT_EQ(value->elements().size(), 4u);
@@ -129,7 +129,7 @@ TEST(Amf3, NestedTenThousandDeep) {
     }
 }
 
-// Each array holds the one before it several times: references would multiply without end.
+// Each array references the previous one several times: expanded references would grow exponentially.
 TEST(Amf3, ReferencesDoNotMultiply) {
     Bytes bytes = hex("09 3d 01  09 11 01 02 02 02 02 02 02 02 02");
     for (uint8_t level = 1; level < 30; ++level) {

@@ -49,7 +49,7 @@ TEST(Value, CopiesAreDeepAndMovesLeaveNull) {
     EXPECT_EQ(copy.get("inner").elements().size(), 3u);
     Value moved = std::move(copy);
     EXPECT_EQ(moved.get("inner").elements()[1], Value("two"));
-    EXPECT_EQ(copy.type(), Type::kNull);  // NOLINT: what a moved value is
+    EXPECT_EQ(copy.type(), Type::kNull);  // NOLINT: a moved-from value is null
     EXPECT_EQ(copy, Value());
 }
 

@@ -12,7 +12,7 @@
 namespace dtls {
 
 std::string openssl_error_text() {
-    const unsigned long error = ERR_peek_error();  // the first: later ones only wrap it
+    const unsigned long error = ERR_peek_error();  // the first error: later ones only wrap it
     ERR_clear_error();
     const char* reason = error ? ERR_reason_error_string(error) : "unknown error";
     return reason ? reason : fmt::format("error {:x}", error);
@@ -21,7 +21,7 @@ std::string openssl_error_text() {
 namespace {
 
 constexpr long kDay = 24 * 60 * 60;
-// A server that is not restarted for so long gets by: browsers look at the fingerprint alone.
+// A server that runs longer than this still works: browsers check only the fingerprint.
 constexpr long kValidDays = 3650;
 
 const EVP_MD* digest_of(std::string_view algorithm) {
@@ -34,7 +34,7 @@ const EVP_MD* digest_of(std::string_view algorithm) {
 }
 
 bool fill(X509* certificate, EVP_PKEY* key) {
-    // A serial number that tells nothing, positive and of 63 bits.
+    // A random serial number, positive and of 63 bits.
     uint64_t serial = 0;
     if (RAND_bytes(reinterpret_cast<uint8_t*>(&serial), sizeof serial) != 1) return false;
     X509_NAME* name = X509_get_subject_name(certificate);

@@ -10,17 +10,17 @@
 namespace dtls {
 namespace {
 
-// GCM first: after a handshake with it an endpoint costs next to nothing (epilogue.h). The last two are for DTLS 1.0.
+// GCM first: after a handshake with it an endpoint needs little memory (epilogue.h). kOldSuites are for DTLS 1.0.
 constexpr const char* kSuites =
     "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:"
     "ECDHE-RSA-AES256-GCM-SHA384";
 constexpr const char* kOldSuites = ":ECDHE-ECDSA-AES128-SHA:ECDHE-RSA-AES128-SHA:@SECLEVEL=0";
-// Level 0, which DTLS 1.0 needs for its signatures, would let SHA-1 into those of 1.2 too.
+// Security level 0, which the signatures of DTLS 1.0 require, would allow SHA-1 in those of 1.2 too.
 constexpr const char* kSignatures =
     "ECDSA+SHA256:RSA-PSS+SHA256:RSA+SHA256:ECDSA+SHA384:RSA-PSS+SHA384:RSA+SHA384:ECDSA+SHA512:RSA-PSS+SHA512:RSA+"
     "SHA512";
 
-// An endpoint of a flight's largest message keeps it in a buffer of this and OpenSSL's overhead.
+// OpenSSL's buffer for the largest message of a flight has this size plus its overhead.
 constexpr long kSendFragment = 1200;
 
 std::string profiles() {

@@ -78,7 +78,7 @@ TEST(DtlsEndpoint, FlightsFitTheMtu) {
     }
     Link link(context_of(KeyKind::kEcdsa), context_of(KeyKind::kEcdsa));
     link.run(10'000);
-    EXPECT_EQ(link.sent, 4);  // a datagram a flight
+    EXPECT_EQ(link.sent, 4);  // one datagram per flight
 }
 
 TEST(DtlsEndpoint, TheOldVersionMeetsOnlyWhoTakesIt) {
@@ -86,7 +86,7 @@ TEST(DtlsEndpoint, TheOldVersionMeetsOnlyWhoTakesIt) {
     EXPECT_FALSE(old.run(3000));
     EXPECT_FALSE(old.server.established());
     EXPECT_FALSE(old.server.error().empty());
-    // The same by the endpoint, on a context that takes both.
+    // The same limited by the endpoint, on a context that allows both versions.
     const auto& context = context_of(KeyKind::kEcdsa);
     for (Version client : {Version::kDtls10, Version::kDtls12}) {
         for (Version server : {Version::kAuto, Version::kDtls10, Version::kDtls12}) {
@@ -100,7 +100,7 @@ TEST(DtlsEndpoint, TheOldVersionMeetsOnlyWhoTakesIt) {
     }
 }
 
-// Loses, doubles and mixes up a third of everything. What is lost is sent again, so both get there.
+// Loses, duplicates and reorders a third of all datagrams. Lost ones are retransmitted, so both sides get through.
 TEST(DtlsEndpoint, GetsThroughALossyLink) {
     int64_t slowest = 0;
     for (unsigned seed = 0; seed < 600; ++seed) {
@@ -122,7 +122,7 @@ TEST(DtlsEndpoint, GetsThroughALossyLink) {
     EXPECT_LT(slowest, 8'000);
 }
 
-// Each datagram of a handshake lost once, one after the other.
+// Each datagram of a handshake is lost once, one per run.
 TEST(DtlsEndpoint, MendsTheLossOfAnyDatagram) {
     for (int lost = 0; lost < 9; ++lost) {
         Link link(context_of(KeyKind::kRsa), context_of(KeyKind::kRsa), 700);
@@ -148,7 +148,7 @@ TEST(DtlsEndpoint, SendsAFlightAgainSoonThenLessAndLessOften) {
     EXPECT_EQ(times, (std::vector<int64_t>{0, 50, 150, 350, 750, 1550, 2550, 3550}));
 }
 
-// Every handshake message cut into fragments of its own records, and these sent last to first.
+// Every handshake message is split into fragments in records of their own, which are sent in reverse order.
 TEST(DtlsEndpoint, FragmentsOutOfOrder) {
     Link link(context_of(KeyKind::kRsa), context_of(KeyKind::kEcdsa), 300);
     std::mt19937 random(7);
@@ -195,7 +195,7 @@ TEST(DtlsEndpoint, SaysAndHearsFarewell) {
             ASSERT_FALSE(farewell.empty());
             Bytes bytes(farewell.begin(), farewell.end());
             EXPECT_TRUE(one.next_datagram().empty());
-            // OpenSSL's own reading of DTLS 1.0 takes no true record any more after a forged one.
+            // OpenSSL's implementation of DTLS 1.0 accepts no valid record after a forged one.
             for (size_t i = 0; i < bytes.size() && version == Version::kAuto; ++i) {
                 Bytes forged = bytes;
                 forged[i] ^= 4;
@@ -210,7 +210,7 @@ TEST(DtlsEndpoint, SaysAndHearsFarewell) {
     }
 }
 
-// The server's last flight is lost again and again: each time the client repeats its own it is sent again.
+// The server's last flight is lost several times: it is retransmitted whenever the client repeats its own.
 TEST(DtlsEndpoint, AnswersARepeatedLastFlight) {
     Link link(context_of(KeyKind::kEcdsa), context_of(KeyKind::kEcdsa));
     int lost = 0;
@@ -224,14 +224,14 @@ TEST(DtlsEndpoint, AnswersARepeatedLastFlight) {
     };
     ASSERT_TRUE(link.run(5000));
     EXPECT_EQ(lost, 4);
-    // The client's Finished has another number each time, or a server would take it for a replay.
+    // The client's Finished has a new sequence number each time, or a server would take it for a replay.
     ASSERT_EQ(finished.size(), 4u);
     for (size_t i = 0; i < finished.size(); ++i) {
         EXPECT_EQ(finished[i].size(), finished[0].size());
         EXPECT_EQ(finished[i][10], i);
         for (size_t k = 0; k < i; ++k) EXPECT_FALSE(std::equal(&finished[i][13], &finished[i][21], &finished[k][13]));
     }
-    // And the farewell one behind those.
+    // The close_notify has the number after those.
     link.client.close();
     const auto farewell = link.client.next_datagram();
     ASSERT_FALSE(farewell.empty());
@@ -249,7 +249,7 @@ TEST(DtlsEndpoint, GarbageKillsNoHandshake) {
             for (int i = 0; i < 20; ++i) {
                 Bytes garbage(1 + random() % 200);
                 for (auto& byte : garbage) byte = static_cast<uint8_t>(random());
-                // Headers that look right, too: types 20 to 23, both epochs, the length that it has.
+                // Also plausible headers: types 20 to 23, both epochs, the right length.
                 if (i % 2 && garbage.size() > kRecordHeader) {
                     const Bytes header = {static_cast<uint8_t>(20 + random() % 4),
                                           0xfe,
@@ -268,7 +268,7 @@ TEST(DtlsEndpoint, GarbageKillsNoHandshake) {
                 }
                 link.receiver(to_server).on_datagram(garbage, link.now_ms);
             }
-            // An alert in the clear, and the last datagram once more.
+            // A plaintext alert, and the last datagram again.
             const Bytes alert = {21, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 99, 0, 2, 2, 40};
             link.receiver(to_server).on_datagram(alert, link.now_ms);
             if (!last.empty()) link.receiver(to_server).on_datagram(last, link.now_ms);
@@ -285,7 +285,7 @@ TEST(DtlsEndpoint, ABrokenHelloDoesNotKeepTheNextOneOut) {
     link.on_send = [&](bool to_server, Bytes& bytes) {
         if (to_server && std::exchange(first, false)) {
             Bytes broken = bytes;
-            broken[kRecordHeader + kFragmentHeader + 34] = 200;  // the session id's length
+            broken[kRecordHeader + kFragmentHeader + 34] = 200;  // length of the session id
             link.server.on_datagram(broken, link.now_ms);
             EXPECT_FALSE(link.server.failed());
             EXPECT_FALSE(link.server.error().empty());
@@ -295,18 +295,18 @@ TEST(DtlsEndpoint, ABrokenHelloDoesNotKeepTheNextOneOut) {
     EXPECT_TRUE(link.run(5000));
 }
 
-// Fragments that anybody may have sent, of a hello of another length, before the hello that counts.
+// Forged fragments of a hello with another length arrive before the valid hello.
 TEST(DtlsEndpoint, AForgedPieceOfAHelloDoesNotKeepTheTrueOneOut) {
     Link link(context_of(KeyKind::kEcdsa), context_of(KeyKind::kEcdsa));
     bool first = true;
     link.on_send = [&](bool to_server, Bytes& bytes) {
         if (to_server && std::exchange(first, false)) {
             Bytes piece(bytes.begin(), bytes.begin() + kRecordHeader + kFragmentHeader + 10);
-            piece[12] = kFragmentHeader + 10;  // the record's length
+            piece[12] = kFragmentHeader + 10;  // length of the record
             piece[11] = 0;
-            piece[kRecordHeader + 3] ^= 1;  // the message's
+            piece[kRecordHeader + 3] ^= 1;  // length of the message
             piece[kRecordHeader + 9] = piece[kRecordHeader + 10] = 0;
-            piece[kRecordHeader + 11] = 10;  // the fragment's
+            piece[kRecordHeader + 11] = 10;  // length of the fragment
             link.server.on_datagram(piece, link.now_ms);
         }
         return true;
@@ -350,14 +350,14 @@ TEST(DtlsFilter, BoundsWhatAPeerCanMakeUsKeep) {
     EXPECT_TRUE(filter.admits(fragment(1, 100, 0, 50, 50)));
     EXPECT_TRUE(filter.admits(fragment(1, 100, 0, 0, 50)));
     EXPECT_FALSE(filter.admits(fragment(1, 101, 0, 0, 50)));  // another length than before
-    EXPECT_FALSE(filter.admits(fragment(2, 10, 1, 0, 10)));   // a server's
-    EXPECT_FALSE(filter.admits(fragment(20, 12, 1, 0, 12)));  // Finished in the clear
+    EXPECT_FALSE(filter.admits(fragment(2, 10, 1, 0, 10)));   // a message of a server
+    EXPECT_FALSE(filter.admits(fragment(20, 12, 1, 0, 12)));  // a plaintext Finished
     EXPECT_FALSE(filter.admits(fragment(11, 10, 1, 5, 6)));
     EXPECT_FALSE(filter.admits(fragment(11, 10, 1, 0, 0)));
     EXPECT_FALSE(filter.admits(fragment(11, FragmentFilter::kMaxMessage + 1, 1, 0, 1)));
     EXPECT_FALSE(filter.admits(fragment(11, 10, FragmentFilter::kMaxMessages, 0, 1)));
     EXPECT_TRUE(filter.admits(fragment(11, FragmentFilter::kMaxMessage, 1, 0, 1)));
-    EXPECT_FALSE(filter.admits(fragment(11, FragmentFilter::kMaxMessage, 2, 0, 1)));  // too much together
+    EXPECT_FALSE(filter.admits(fragment(11, FragmentFilter::kMaxMessage, 2, 0, 1)));  // exceeds kMaxTotal
     Bytes cut = fragment(11, FragmentFilter::kMaxMessage, 1, 0, 10);
     cut.pop_back();
     EXPECT_FALSE(filter.admits(cut));
@@ -366,11 +366,11 @@ TEST(DtlsFilter, BoundsWhatAPeerCanMakeUsKeep) {
 #ifndef SRS_SANITIZER
 size_t heap() { return mallinfo2().uordblks; }
 
-// What a server's endpoint holds, by what the allocator has given out.
+// The memory of a server's endpoint, measured by the allocator.
 TEST(DtlsEndpoint, MemoryHalfOpenAndEstablished) {
     constexpr size_t kCount = 50;
     const auto& context = context_of(KeyKind::kEcdsa);
-    ASSERT_TRUE(Link(context, context).run(1000));  // OpenSSL's tables are there from here on
+    ASSERT_TRUE(Link(context, context).run(1000));  // OpenSSL's tables are allocated from here on
     Link half(context, context);
     half.client.start(0);
     const auto hello = half.client.next_datagram();

@@ -78,8 +78,8 @@ void Endpoint::on_datagram(std::span<const uint8_t> datagram, int64_t now_ms) {
     }
 }
 
-// A server that has not answered yet takes a hello and nothing else. What came before may have been anybody's: a whole
-// hello counts without it, and a piece too when it is of another hello than the pieces before.
+// A server that has not answered yet accepts only a ClientHello. Earlier fragments may be forged: so a complete hello
+// discards them, and so does a fragment of another hello.
 bool Endpoint::wants(const Record& record) {
     if (role_ == Role::kClient) return handshake_ != nullptr;
     if (handshake_ && !hello_failed_ && handshake_->answered()) return true;
@@ -104,7 +104,7 @@ void Endpoint::on_record(const Record& record, int64_t now_ms) {
     if (step == Handshake::Step::kDone) return on_established();
     error_ = handshake_->error();
     if (step == Handshake::Step::kFailed) {
-        // A hello that was none is no reason to miss the one that comes. The alert goes out all the same.
+        // An invalid ClientHello must not block a later valid one. The alert is sent anyway.
         hello_failed_ = role_ == Role::kServer && !answered;
         if (!hello_failed_) fail(error_);
     } else if (handshake_->flight().added() != added) {
@@ -113,8 +113,8 @@ void Endpoint::on_record(const Record& record, int64_t now_ms) {
     }
 }
 
-// A client that asks for it sends its Finished as it was (Handshake::resend()), which OpenSSL drops as a replay.
-// Whoever forges one makes it go out kMaxSends times, 3 kB in all.
+// A client sends its Finished again unchanged (Handshake::resend()), which OpenSSL drops as a replay, so the last
+// flight is repeated here. A forged record can trigger this kMaxSends times, 3 kB in all.
 void Endpoint::repeat_last_flight(const Record& record) {
     if (role_ != Role::kServer || record.epoch != 1 || record.type != Content::kHandshake) return;
     if (!handshake_->flight().sent() || ++sends_ > kMaxSends) return;
@@ -130,7 +130,7 @@ void Endpoint::on_established() {
     expected_.reset();
     disarm();
     auto kept = handshake_->epilogue();
-    if (!kept) return;  // with another suite OpenSSL's state stays
+    if (!kept) return;  // with a suite other than AES-GCM, OpenSSL's state stays
     epilogue_ = std::make_unique<Epilogue>(std::move(*kept));
     send_last_flight_ = role_ == Role::kServer;
     handshake_.reset();

@@ -1,6 +1,7 @@
-// Any datagrams into a server that waits, a server and a client in the middle of a handshake, and an established pair,
-// which must stay established. The first byte chooses; then each datagram is a byte of length (times eight) and itself.
-// Whatever comes, nothing larger than the MTU goes out, and a server that has not begun still takes a true hello.
+// Arbitrary datagrams sent to a waiting server, to a server and a client in the middle of a handshake, and to an
+// established pair, which must stay established. The first byte chooses; then each datagram is a length byte (times
+// eight) and its content. No datagram larger than the MTU may be sent, and a server that has not begun must still
+// accept a valid hello.
 #include <cstddef>
 #include <cstdint>
 

@@ -7,7 +7,8 @@ namespace {
 
 constexpr uint8_t kClientHello = 1;
 
-// Finished is never in the clear. What is optional and nobody asked for (tickets, certificate status) is left out.
+// The message types that a peer may send. Finished is never plaintext. Optional messages that were not requested
+// (tickets, certificate status) are excluded.
 bool type_of_peer(uint8_t type, FragmentFilter::From peer) {
     if (type == 11) return true;  // Certificate
     if (peer == FragmentFilter::From::kClient) return type == kClientHello || type == 15 || type == 16;
@@ -35,7 +36,7 @@ std::optional<Record> next_record(std::span<const uint8_t>& datagram) {
 bool FragmentFilter::possible(const Fragment& fragment) const {
     if (!type_of_peer(fragment.type, peer_) || fragment.sequence >= kMaxMessages) return false;
     if (fragment.length > kMaxMessage || fragment.offset + fragment.size > fragment.length) return false;
-    // Nothing is learnt from an empty piece of a message that is not empty.
+    // An empty fragment of a non-empty message carries no information.
     if (fragment.size == 0 && fragment.length != 0) return false;
     const uint32_t told = lengths_[fragment.sequence];
     if (told) return told == fragment.length + 1;

@@ -42,7 +42,7 @@ bool key_block(SSL* ssl, const EVP_MD* digest, std::span<uint8_t> out) {
     return done;
 }
 
-// What the tag covers beside the text: epoch and sequence, type, version, length of the plaintext.
+// The data authenticated in addition to the text: epoch and sequence, type, version, length of the plaintext.
 std::array<uint8_t, kRecordHeader> signed_header(std::span<const uint8_t> record, size_t plain_size) {
     std::array<uint8_t, kRecordHeader> header;
     std::copy_n(record.begin() + 3, 8, header.begin());
@@ -99,8 +99,8 @@ bool RecordKeys::reseal(std::span<uint8_t> bytes, uint64_t sequence) const {
     const auto plain = open(*record);
     if (plain.empty()) return false;
     base::put_u32(base::put_u16(&bytes[5], static_cast<uint32_t>(sequence >> 32)), static_cast<uint32_t>(sequence));
-    // The explicit part of a nonce must never come twice with a key. OpenSSL counts from a random number; this is
-    // another.
+    // The explicit part of a nonce must never repeat for a key. OpenSSL counts from a random number; this is another
+    // random number.
     if (RAND_bytes(&bytes[kRecordHeader], kExplicitNonce) != 1) return false;
     uint8_t* text = bytes.data() + kRecordHeader + kExplicitNonce;
     std::array<uint8_t, kSalt + kExplicitNonce> nonce;

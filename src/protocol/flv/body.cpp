@@ -44,10 +44,10 @@ Result<Codec> codec_of_fourcc(Kind kind, uint32_t fourcc) {
 
 }  // namespace
 
-// The body and how far it is read.
+// The body and the read position.
 struct BodyParser::Cursor {
     explicit Cursor(const Slice& body) : body(body), reader(body), end(body.size()) {}
-    // Narrows what is left to the part [from, from + size) of the body, which must be inside.
+    // Restricts reading to the part [from, from + size) of the body, which must be inside it.
     void narrow(size_t from, size_t size) {
         end = from + size;
         reader = base::ByteReader(body.bytes().subspan(from, size));
@@ -89,7 +89,7 @@ Result<Parsed> BodyParser::video(const Slice& body, int64_t timestamp) {
     return result;
 }
 
-// E.4.3.1
+// Section E.4.3.1.
 Result<Parsed> BodyParser::legacy_video(Cursor& c, Frame& frame) {
     uint8_t first = c.reader.u8();
     uint8_t type = first >> 4;
@@ -136,7 +136,7 @@ Result<Parsed> BodyParser::coded_video(Cursor& c, Frame& frame) {
     return published(std::move(frame));
 }
 
-// ExVideoTagHeader and what may stand between it and the FourCC.
+// ExVideoTagHeader and the optional elements between it and the FourCC.
 Result<Parsed> BodyParser::enhanced_video(Cursor& c, Frame& frame) {
     uint8_t first = c.reader.u8();
     uint8_t type = first >> 4 & 7;
@@ -180,7 +180,7 @@ Result<Parsed> BodyParser::audio(const Slice& body, int64_t timestamp) {
     return result;
 }
 
-// E.4.2.1
+// Section E.4.2.1.
 Result<Parsed> BodyParser::legacy_audio(Cursor& c, Frame& frame) {
     frame.flv_sound = c.reader.u8();
     auto codec = media::codec_from_flv_id(Kind::kAudio, frame.flv_sound >> 4);
@@ -198,7 +198,7 @@ Result<Parsed> BodyParser::legacy_audio(Cursor& c, Frame& frame) {
     return published(std::move(frame));
 }
 
-// ExAudioTagHeader and what may stand between it and the FourCC.
+// ExAudioTagHeader and the optional elements between it and the FourCC.
 Result<Parsed> BodyParser::enhanced_audio(Cursor& c, Frame& frame) {
     c.packet_type = c.reader.u8() & 15;
     TRY(skip_modifiers(c, kAudioModEx));
@@ -224,8 +224,8 @@ Result<Parsed> BodyParser::enhanced_audio(Cursor& c, Frame& frame) {
     }
 }
 
-// ModEx elements: sizes and data, then the next packet type. The only one known, a nanosecond offset, is finer than
-// the timeline.
+// Skips ModEx elements: size, data, and the next packet type. The only known one, a nanosecond offset, is finer than
+// the resolution of our timestamps.
 Result<void> BodyParser::skip_modifiers(Cursor& c, uint8_t mod_ex) {
     while (c.packet_type == mod_ex) {
         size_t size = c.reader.u8() + size_t{1};
@@ -237,14 +237,16 @@ Result<void> BodyParser::skip_modifiers(Cursor& c, uint8_t mod_ex) {
     return {};
 }
 
-// Whether a track is the served one: the first seen, and 0 as soon as it is seen. A body without tracks is track 0.
+// Whether a track is the selected one: the first one seen, or track 0 once it is seen. A body without track ids is
+// track 0.
 bool BodyParser::serves(Kind kind, int track) {
     int& served = served_track_[kind == Kind::kAudio];
     if (track == 0 || served < 0) served = track;
     return served == track;
 }
 
-// Reads up to the payload of the served track and narrows the cursor to it. False when it is not in this body.
+// Reads up to the payload of the selected track and restricts the cursor to it. False when the body does not contain
+// that track.
 Result<bool> BodyParser::select_track(Cursor& c, Kind kind, bool multitrack) {
     if (!multitrack) {
         c.fourcc = c.reader.u32();
@@ -267,7 +269,7 @@ Result<bool> BodyParser::select_track(Cursor& c, Kind kind, bool multitrack) {
                         fmt::format("track {} runs past the end of a body of {} bytes", track, c.body.size()));
         }
         if (serves(kind, track)) {
-            if (from) ++c.dropped;  // another one was taken before this came
+            if (from) ++c.dropped;  // another track of this body was selected before
             from = c.body.size() - c.reader.left();
             found_size = size;
             c.fourcc = fourcc;
@@ -282,7 +284,7 @@ Result<bool> BodyParser::select_track(Cursor& c, Kind kind, bool multitrack) {
 
 namespace {
 
-// What a publisher tells the server to do with metadata; never part of what is sent on.
+// Commands of a publisher to the server concerning metadata; they are never forwarded.
 bool is_frame_command(const amf::Value& name) {
     return name.string_or({}) == "@setDataFrame" || name.string_or({}) == "@clearDataFrame";
 }

@@ -1,5 +1,5 @@
-// A connection's bodies one after the other: each is a type byte, two bytes of size, and the body. What parses must
-// survive writing and parsing again.
+// Consecutive bodies of a connection: each is a type byte, two bytes of size, and the body. A body that parses must be
+// unchanged after writing and parsing again.
 #include <cstddef>
 #include <cstdint>
 

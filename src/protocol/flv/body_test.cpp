@@ -13,7 +13,7 @@ using media::Kind;
 
 namespace {
 
-// Of real publishers.
+// From real publishers.
 const std::string kAvcConfig = "01640020ffe1001967640020acd940c029b011000003000100000300320f18319601000568ebecb22c";
 const std::string kHevcConfig =
     "0101600000009000000000003ff000fcfdf8f800000f03"
@@ -29,7 +29,7 @@ std::string text_of(std::string_view s) {
     return out;
 }
 
-// A parser that has seen both sequence headers is not possible: the last one counts.
+// A parser after one sequence header: of several, the last one counts.
 BodyParser after(const std::string& sequence_header) {
     BodyParser parser;
     EXPECT_TRUE(parser.video(body(sequence_header), 0));
@@ -171,7 +171,7 @@ TEST(Body, NothingToPublish) {
         {8, "90 61632d33", "a sequence start of a codec that has none"},
         {18, "02 000f 40636c656172446174614672616d65", "@clearDataFrame"},
         {18, "02 000d 40736574446174614672616d65", "@setDataFrame without data"},
-        // Found by libFuzzer: what is written of it was not read again.
+        // Found by libFuzzer: the written form of it could not be read again.
         {18, "02 000d 40736574446174614672616d65 02 000d 40736574446174614672616d65 06",
          "a command within @setDataFrame"},
         {22, "00", "a tag of another type"},
@@ -240,7 +240,7 @@ TEST(Body, AWrongAvcLengthPrefix) {
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().text().find("H264: a NAL unit's length prefix of 4 bytes runs past the end"), 0u)
         << result.error().text();
-    // The size comes from the sequence header: here it is two bytes.
+    // The length size is from the sequence header: here two bytes.
     std::string two = kAvcConfig;
     two.replace(8, 2, "fd");
     parser = after("1700000000" + two);
@@ -275,7 +275,7 @@ TEST(Body, MultitrackServesTheFirst) {
         EXPECT_EQ(result->dropped_tracks, c.dropped) << c.name;
         EXPECT_EQ(parser.dropped_tracks(), c.dropped) << c.name;
     }
-    // With a composition time inside a track.
+    // A composition time inside a track.
     BodyParser parser = after("9068766331" + kHevcConfig);
     auto result = parser.video(body("96 11 68766331 00 000009 000028 00000002 2801 01 000001 cc"), 0);
     ASSERT_TRUE(result && result->frame);
@@ -293,8 +293,8 @@ TEST(Body, OtherTracksOfAConnectionAreDropped) {
     EXPECT_EQ(other->nothing, "another audio track");
     EXPECT_EQ(parser.dropped_tracks(), 1u);
     EXPECT_TRUE(parser.audio(body("95 01 6d703461 00 aabb"), 0)->frame);
-    EXPECT_TRUE(parser.video(body("96 01 61763031 03 aabb"), 0)->frame);  // video counts for itself
-    EXPECT_TRUE(parser.video(body("91 61763031 aabb"), 0)->frame);        // track 0 appears: it wins
+    EXPECT_TRUE(parser.video(body("96 01 61763031 03 aabb"), 0)->frame);  // video tracks are selected independently
+    EXPECT_TRUE(parser.video(body("91 61763031 aabb"), 0)->frame);        // track 0 appears: it takes precedence
     EXPECT_FALSE(parser.video(body("96 01 61763031 03 aabb"), 0)->frame);
 }
 

@@ -16,7 +16,7 @@ using media::Kind;
 
 namespace {
 
-// A number: an FLV codec id, or a FourCC. Some writers give a text: "avc1".
+// Reads an FLV codec id or a FourCC given as number. Some writers give a text: "avc1".
 std::optional<Codec> read_codec(Kind kind, const Value& value) {
     if (value.is_string()) {
         std::string_view text = value.string_or({});
@@ -35,7 +35,7 @@ double finite(const Value& value) {
     return std::isfinite(number) && number > 0 ? number : 0;
 }
 
-// As a publisher of that codec would have said it: H.264 and AAC by their ids, newer ones by FourCC.
+// The id that a publisher of that codec would send: FLV ids for H.264 and AAC, FourCCs for newer codecs.
 double codec_id(Codec codec) {
     const media::CodecInfo& info = media::codec_info(codec);
     bool enhanced = info.flv_id < 0 || codec == Codec::kHevc;

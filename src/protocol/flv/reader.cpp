@@ -18,7 +18,7 @@ void Reader::feed(std::span<const uint8_t> bytes) {
     buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
 }
 
-// Passes over what is to be skipped; false when more bytes are needed.
+// Skips pending bytes; false when more bytes are needed.
 bool Reader::skip_pending() {
     size_t n = std::min<uint64_t>(skip_, buffered());
     start_ += n;
@@ -26,7 +26,7 @@ bool Reader::skip_pending() {
     return skip_ == 0;
 }
 
-// E.2; false when more bytes are needed.
+// Section E.2; false when more bytes are needed.
 Result<bool> Reader::file_header() {
     if (buffered() < 9) return false;
     base::ByteReader r({buffer_.data() + start_, buffered()});

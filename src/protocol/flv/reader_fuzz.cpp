@@ -1,4 +1,4 @@
-// A file, fed at once and in pieces: the tags must be the same.
+// A file fed at once and in pieces: the tags must be the same.
 #include <cstddef>
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// A file as a crash may have left it: its head, and its tags fed at once and in pieces, with the same result.
+// A file after a crash: its head, and its tags fed at once and in pieces, with the same result.
 #include <cstddef>
 #include <cstdint>
 

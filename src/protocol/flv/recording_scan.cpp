@@ -1,4 +1,4 @@
-// RecordingScan of recording.h: a small state machine over the tags' headers.
+// RecordingScan of recording.h: a small state machine over the headers of tags.
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ namespace flv {
 
 using media::Kind;
 
-// Moves bytes into the held ones until there are `want`; false when more must come.
+// Moves bytes into held_bytes_ until it has `want` bytes; false when more input is needed.
 bool RecordingScan::hold(std::span<const uint8_t>& bytes, size_t want) {
     size_t n = std::min(bytes.size(), want - held_);
     std::copy_n(bytes.data(), n, held_bytes_ + held_);
@@ -31,13 +31,13 @@ bool RecordingScan::read_header() {
     return known && r.u24() == 0;
 }
 
-// Times of frames alone: script tags and sequence headers may be stamped 0.
+// Uses the times of frames only: script tags and sequence headers may have the timestamp 0.
 void RecordingScan::note_frame(Kind kind, bool keyframe) {
     frame_ms_ = frame_ms_ ? *frame_ms_ + static_cast<int32_t>(time_ - static_cast<uint32_t>(*frame_ms_)) : time_;
     index_.add(kind, *frame_ms_, keyframe, whole_);
 }
 
-// Its first two bytes tell whether it is a frame, and a keyframe.
+// The first two bytes of the body show whether it is a frame and whether it is a keyframe.
 void RecordingScan::note_tag() {
     uint8_t first = peeked_[0], second = body_ > 1 ? peeked_[1] : 0;
     if (type_ == static_cast<uint8_t>(TagType::kVideo) && body_ > 0) {
@@ -53,7 +53,7 @@ void RecordingScan::note_tag() {
     whole_ += kTagHeaderSize + body_ + kPreviousTagSize;
 }
 
-// One part of a tag; false when the bytes are used up.
+// Processes one part of a tag; false when the input is used up.
 bool RecordingScan::step(std::span<const uint8_t>& bytes) {
     size_t peek = std::min<size_t>(body_, kPeek);
     switch (state_) {

@@ -23,7 +23,7 @@ uint8_t frame_type(const Frame& frame) {
 }
 
 uint8_t* enhanced_video(const Frame& frame, uint32_t fourcc, uint8_t* p) {
-    // Only HEVC has a composition time here; 0 is left out.
+    // Only HEVC has a composition time here; a 0 is omitted.
     bool with_cts = frame.codec == Codec::kHevc && frame.cts != 0 && !frame.sequence_header;
     uint8_t packet_type = frame.codec == Codec::kHevc ? kVideoCodedFramesX : kVideoCodedFrames;
     if (with_cts) packet_type = kVideoCodedFrames;
@@ -33,7 +33,7 @@ uint8_t* enhanced_video(const Frame& frame, uint32_t fourcc, uint8_t* p) {
     return with_cts ? base::put_u24(p, cts_bits(frame)) : p;
 }
 
-// The sound byte of frames that did not come as FLV. AAC's is always the same (E.4.2.1).
+// The sound byte of frames that were not received as FLV. For AAC it is always the same (E.4.2.1).
 uint8_t sound_byte(const Frame& frame) {
     if (frame.flv_sound) return frame.flv_sound;
     auto format = static_cast<uint8_t>(media::codec_info(frame.codec).flv_id << 4);

@@ -86,7 +86,7 @@ TEST(Writer, TheSoundByteIsKeptOrMade) {
     EXPECT_EQ(body_of(aac).sub(0, 2), Slice::copy(hex("ae01")));
 }
 
-// Frame -> body -> frame, for every codec and every kind of frame.
+// Frame -> body -> frame, for every codec and every type of frame.
 TEST(Writer, RoundTripOfEveryCodec) {
     struct Header {
         Codec codec;

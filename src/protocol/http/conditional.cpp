@@ -6,7 +6,7 @@ namespace http {
 
 namespace {
 
-// weak: W/"x" equals "x".
+// Whether the list contains the ETag. weak: W/"x" equals "x".
 bool list_has_etag(std::string_view list, std::string_view etag, bool weak) {
     if (trim(list) == "*") return true;
     while (!list.empty()) {

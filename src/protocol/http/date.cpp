@@ -75,7 +75,7 @@ std::optional<int64_t> parse_date(std::string_view text) {
         if (text.size() != 23 || text[3] != '-' || text[7] != '-' || !text.ends_with(" GMT")) return std::nullopt;
         int year = two_digits(text, 8);
         if (year < 0) return std::nullopt;
-        // No clock here to say which century is nearest; servers that sent this form did so before 2070.
+        // There is no clock here to choose the nearest century; servers that send this form did so before 2070.
         year += year < 70 ? 2000 : 1900;
         return seconds(year, month_number(text.substr(4, 3)), two_digits(text, 1), text.substr(11, 8));
     }

@@ -33,7 +33,7 @@ void HeadGuard::step(uint8_t byte) {
                 if (previous_ == ' ' || previous_ == '\t') error_ = "space before the colon of a header field";
                 state_ = State::kRest;
             } else if (byte == ' ' || byte == '\t') {
-                // Told apart from a space before the colon by what follows.
+                // The next byte decides whether this is a space before the colon or inside the name.
                 previous_ = byte;
                 return;
             } else if (previous_ == ' ' || previous_ == '\t') {
@@ -49,7 +49,7 @@ void HeadGuard::step(uint8_t byte) {
             } else if (line_is_empty_ && started_) {
                 state_ = State::kDone;
             } else {
-                // Empty lines before the first line are passed over (RFC 9112, section 2.2).
+                // Empty lines before the first line are skipped (RFC 9112, section 2.2).
                 if (!line_is_empty_) first_line_ = false;
                 state_ = State::kLineStart;
             }

@@ -2,7 +2,8 @@
 
 namespace http {
 
-// http-parser calls these with pieces; the head's size was checked before, so what they append is bounded.
+// Callbacks of http-parser, called with pieces of text. The size of the head was checked before, so the appended text
+// is bounded.
 struct HeadParser::Callbacks {
     static HeadParser& self(http_parser* parser) { return *static_cast<HeadParser*>(parser->data); }
 
@@ -27,7 +28,7 @@ struct HeadParser::Callbacks {
         p.headers_.back().second.append(at, n);
         return 0;
     }
-    // 1: it must not read the body, which is ours.
+    // Returning 1 tells http-parser not to read the body, which BodyReader reads.
     static int head(http_parser* parser) {
         self(parser).done_ = true;
         return 1;
@@ -75,7 +76,7 @@ HeadParser::Step HeadParser::feed(std::span<const uint8_t> bytes, const Limits& 
     if (error() != HPE_OK) return Step::kRefused;
     if (!guard_.error().empty()) return malformed(guard_.error());
     if (!guard_.done()) {
-        // They disagree about where the head ends only where the request line has no version.
+        // The two disagree about the end of the head only when the request line has no version.
         if (done_ || parsed != used) return malformed("malformed first line");
         return Step::kNeedMore;
     }

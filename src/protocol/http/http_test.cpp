@@ -1,4 +1,4 @@
-// The small parts: URLs, ranges, dates, types, conditions, heads, and responses as a client reads them.
+// The smaller parts: URLs, ranges, dates, types, conditions, heads, and the parser of responses.
 
 #include <gtest/gtest.h>
 

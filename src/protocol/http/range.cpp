@@ -10,7 +10,7 @@ namespace http {
 
 namespace {
 
-// Digits only; nullopt when there are none or too many. Larger than 2^63 cannot be: 18 digits at most.
+// Digits only; nullopt when there are none or more than 18, which bounds the value below 2^63.
 std::optional<uint64_t> number(std::string_view text) {
     if (text.empty() || text.size() > 18) return std::nullopt;
     uint64_t value = 0;

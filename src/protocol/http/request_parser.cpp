@@ -46,7 +46,7 @@ void RequestParser::reset() {
     error_text_.clear();
 }
 
-// False, so that it can be returned.
+// Always returns false, so that callers can return the result.
 bool RequestParser::note_error(int status, std::string text) {
     if (error_status_ == 0) {
         error_status_ = status;
@@ -98,21 +98,22 @@ RequestParser::Step RequestParser::feed_head(std::span<const uint8_t> bytes, siz
     return good ? Step::kHead : Step::kError;
 }
 
-// A method's letters, and a space behind them; else nothing.
+// The method, if it consists of letters and is followed by a space; else empty.
 std::string_view RequestParser::method_word() const {
     const std::string_view start(method_start_, method_bytes_);
     const std::string_view word = start.substr(0, start.find(' '));
     return word.size() < start.size() && std::ranges::all_of(word, is_letter) ? word : std::string_view();
 }
 
-// Keeps the first word until it is whole, and hands it on: for one that is not ours, TRACE, which http-parser knows.
+// Collects the first word until it is complete and passes it to http-parser. An unknown method is passed as TRACE,
+// which http-parser accepts.
 HeadParser::Step RequestParser::take_method(std::span<const uint8_t> bytes, size_t& used) {
     const auto line_end = [](uint8_t byte) { return byte == '\r' || byte == '\n'; };
     if (method_bytes_ == 0) {
         const auto first = std::ranges::find_if_not(bytes, line_end);
         const auto lines = bytes.first(static_cast<size_t>(first - bytes.begin()));
         auto step = HeadParser::Step::kNeedMore;
-        if (!lines.empty()) step = head_.feed(lines, limits_, used);  // nothing would be the end, to http-parser
+        if (!lines.empty()) step = head_.feed(lines, limits_, used);  // empty input means the end to http-parser
         if (step != HeadParser::Step::kNeedMore) return step;
     }
     while (used < bytes.size() && !method_passed_) {
@@ -129,7 +130,8 @@ HeadParser::Step RequestParser::take_method(std::span<const uint8_t> bytes, size
 
 RequestParser::Step RequestParser::fail_parse() {
     if (head_.error() == HPE_HEADER_OVERFLOW) return fail(431, "the head is too large");
-    // One without an end may be a method, or no HTTP at all; letters alone are enough to call it one.
+    // A word without a space may be a method, or the data may not be HTTP; a word of letters only is treated as a
+    // method.
     if (head_.error() == HPE_INVALID_METHOD &&
         std::ranges::all_of(std::string_view(method_start_, method_bytes_), is_letter))
         return fail(501, "unknown method");
@@ -192,7 +194,7 @@ bool RequestParser::check_target() {
     request_.raw_query = target->query;
     request_.parameters = parse_query(target->query);
     if (!target->authority.empty()) {
-        // User information in a request is an attempt to deceive (RFC 9110, section 4.2.4): parse_host refuses '@'.
+        // User information in a request is a sign of deception (RFC 9110, section 4.2.4): parse_host refuses '@'.
         auto host = parse_host(target->authority);
         if (!host) return note_error(400, host.error().text());
         request_.host = std::move(host->host);
@@ -207,7 +209,7 @@ bool RequestParser::check_host() {
     if (count == 0) return request_.minor_version == 0 || note_error(400, "HTTP/1.1 without Host");
     auto host = parse_host(request_.headers.get("Host"));
     if (!host) return note_error(400, host.error().text());
-    // The absolute form wins over the field.
+    // The absolute form takes precedence over the Host field.
     if (request_.host.empty()) {
         request_.host = std::move(host->host);
         request_.port = host->port;
@@ -220,7 +222,7 @@ bool RequestParser::check_framing() {
     bool chunked = false;
     if (size_t count = headers.count("Transfer-Encoding")) {
         std::string_view coding = headers.get("Transfer-Encoding");
-        // http-parser refuses it beside Content-Length only where it is "chunked".
+        // http-parser refuses both together only when the coding is "chunked".
         if (headers.count("Content-Length")) return note_error(400, "both Transfer-Encoding and Content-Length");
         if (request_.minor_version == 0) return note_error(400, "Transfer-Encoding in HTTP/1.0");
         if (count > 1 || !equal_ignoring_case(coding, "chunked"))

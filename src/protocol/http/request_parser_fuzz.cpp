@@ -1,4 +1,4 @@
-// The request parser in pieces whose size the first byte says: what comes out must not depend on them.
+// The request parser fed in pieces whose size is the first byte: the result must not depend on the size.
 
 #include <algorithm>
 #include <string>

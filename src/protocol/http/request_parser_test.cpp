@@ -10,7 +10,7 @@ std::span<const uint8_t> bytes_of(std::string_view text) {
     return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-// Feeds the text in pieces and returns the status of the error, 200 for a whole message, 0 for an unfinished one.
+// Feeds the text in pieces and returns the status of the error, 200 for a complete message, 0 for an incomplete one.
 int status_of(std::string_view text, size_t piece, RequestParser& parser, size_t* left = nullptr) {
     while (true) {
         size_t used = 0;

@@ -64,7 +64,7 @@ ResponseParser::Step ResponseParser::head_complete() {
     if (head_.parser().http_major != 1) return fail("not HTTP/1.x");
     if (status < 100 || status > 599) return fail(fmt::format("status {}", status));
     if (status < 200 && status != 101) {
-        // Bounded: an endless row of interim responses runs into the head's limit.
+        // The bytes are carried over: an endless sequence of interim responses exceeds the head's limit.
         size_t so_far = head_.bytes();
         reset();
         head_.reset(so_far);

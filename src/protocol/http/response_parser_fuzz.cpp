@@ -1,4 +1,4 @@
-// The response parser in pieces whose size the first byte says.
+// The response parser fed in pieces whose size is the first byte.
 
 #include <algorithm>
 #include <string>

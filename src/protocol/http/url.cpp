@@ -21,14 +21,14 @@ int hex_digit(char c) {
     return -1;
 }
 
-// -1: not a valid escape at that place.
+// The value of the escape at position i; -1: not a valid escape.
 int escape_at(std::string_view text, size_t i) {
     if (i + 2 >= text.size()) return -1;
     int high = hex_digit(text[i + 1]), low = hex_digit(text[i + 2]);
     return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
-// Decodes what is decodable and leaves the rest as it is.
+// Decodes valid escapes and leaves the rest unchanged.
 std::string decode_leniently(std::string_view text, bool plus_is_space) {
     std::string out;
     out.reserve(text.size());
@@ -99,7 +99,7 @@ base::Result<std::string> safe_path(std::string_view raw_path) {
     std::string decoded = TRY(percent_decode(raw_path));
     if (decoded.empty() || decoded[0] != '/') return fail(Code::kProtocol, "the path does not start with /");
     if (has_control_character(decoded)) return fail(Code::kProtocol, "control character in the path");
-    // Decoded once more only to look: a path that is handed on and decoded again must not become a traversal.
+    // Decoded once more for this check only: a path that is forwarded and decoded again must not become a traversal.
     if (has_parent_segment(decoded) || has_parent_segment(decode_leniently(decoded, false)))
         return fail(Code::kProtocol, "path traversal");
     std::string out;

@@ -1,4 +1,4 @@
-// URLs to fetch from: what comes out can stand in a request's head, and means the same when it is read again.
+// URLs to fetch from: the result must be valid in the head of a request, and parse to the same result again.
 
 #include <algorithm>
 #include <cstddef>

@@ -9,7 +9,7 @@ namespace ice {
 
 Client::Client(ClientOptions options) : options_(std::move(options)), state_(options_.seed) { tie_breaker_ = random(); }
 
-// splitmix64: transactions have to differ, and nobody guesses those of a bench.
+// splitmix64: transaction ids only have to be unique; in a bench there is no attacker who could guess them.
 uint64_t Client::random() {
     uint64_t z = state_ += 0x9e3779b97f4a7c15u;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -68,7 +68,7 @@ std::optional<Outgoing> Client::poll(int64_t now_ms) {
     for (auto& pair : pairs_) {
         if (pair.done || pair.send_ms > now_ms) continue;
         if (pair.sends == kMaxSends) {
-            // Of a pair in use the next consent check is begun all the same: only time takes consent away.
+            // The selected pair starts the next consent check anyway: consent is lost only by timeout.
             pair.done = true;
             if (&pair == selected_ + pairs_.data() && selected_ >= 0) begin(pair, now_ms);
             if (pair.done) continue;
@@ -94,7 +94,7 @@ bool Client::failed() const {
            std::all_of(pairs_.begin(), pairs_.end(), [](const Pair& pair) { return pair.done && !pair.valid; });
 }
 
-// A check was answered: choose, tell, and then only consent is kept.
+// A check of this pair was answered: nominates and selects it as required; then only consent checks follow.
 void Client::on_valid(Pair& pair, int64_t now_ms) {
     const int index = static_cast<int>(&pair - pairs_.data());
     pair.valid = true;
@@ -124,7 +124,7 @@ bool Client::on_response(const stun::Message& message, const stun::Address& from
                 options_.controlling = !options_.controlling;
                 begin(pair, now_ms);
             }
-            // Others may be forged: the check is sent again until it is given up.
+            // Other errors may be forged: the check is retransmitted until it is given up.
             return true;
         }
         if (!message.check_integrity(options_.remote.password)) return false;

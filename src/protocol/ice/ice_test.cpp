@@ -131,7 +131,7 @@ TEST(LiteAgent, AnswersOnlySomeOfAFlood) {
     for (int i = 0; i < 1000; ++i) answered += ask(agent, {.password = "wrong"}, kHome, i).bytes.empty() ? 0 : 1;
     EXPECT_EQ(answered, kMaxErrorsPerSecond);
     EXPECT_EQ(ask(agent, {.password = "wrong"}, kHome, 1001).error, 401);
-    EXPECT_EQ(ask(agent, {}, kHome, 999).error, 0);  // the right ones are not held up
+    EXPECT_EQ(ask(agent, {}, kHome, 999).error, 0);  // correct requests are not limited
     EXPECT_TRUE(agent.verified(kHome));
 }
 
@@ -143,7 +143,7 @@ TEST(LiteAgent, UnknownAttributesAndRolesAreAnsweredWithIntegrity) {
     auto conflict = ask(agent, {.controlled = true}, kHome, 1);
     EXPECT_EQ(conflict.error, 487);
     EXPECT_TRUE(stun::parse(conflict.bytes)->check_integrity(kServer.password));
-    EXPECT_FALSE(agent.verified(kHome));  // the peer asks again in the other role
+    EXPECT_FALSE(agent.verified(kHome));  // the peer repeats the check in the other role
 }
 
 TEST(LiteAgent, RegularNomination) {
@@ -155,7 +155,7 @@ TEST(LiteAgent, RegularNomination) {
     EXPECT_TRUE(nominated.reply.selected_changed);
     ASSERT_TRUE(agent.selected());
     EXPECT_EQ(*agent.selected(), kHome);
-    // Checks of the other pair go on and change nothing.
+    // Further checks of the other pair do not change the selection.
     EXPECT_FALSE(ask(agent, {.priority = 200}, kMobile, 100).reply.selected_changed);
     EXPECT_EQ(*agent.selected(), kHome);
 }
@@ -170,7 +170,7 @@ TEST(LiteAgent, AggressiveNominationTakesTheHighestPriority) {
     EXPECT_EQ(*agent.selected(), kMobile);
 }
 
-// A browser that goes from one network to another nominates again, maybe a pair of lower priority.
+// A browser that moves to another network nominates again, possibly a pair of lower priority.
 TEST(LiteAgent, ALaterNominationWins) {
     LiteAgent agent(kServer);
     ask(agent, {.use_candidate = true, .priority = 200}, kHome, 0);
@@ -181,7 +181,7 @@ TEST(LiteAgent, ALaterNominationWins) {
     EXPECT_EQ(*agent.selected(), kMobile);
 }
 
-// The peer does not know that its NAT gave it another port: nothing is nominated, the old address is silent.
+// The peer does not know that its NAT assigned another port: there is no nomination, the old address is silent.
 TEST(LiteAgent, FollowsAPeerWhoseAddressChanges) {
     LiteAgent agent(kServer);
     ask(agent, {.use_candidate = true}, kHome, 0);
@@ -189,11 +189,11 @@ TEST(LiteAgent, FollowsAPeerWhoseAddressChanges) {
     auto moved = ask(agent, {}, kMobile, 4000 + kSilentMs + 1);
     EXPECT_TRUE(moved.reply.selected_changed);
     EXPECT_EQ(*agent.selected(), kMobile);
-    EXPECT_FALSE(agent.heard(at("192.0.2.99", 1), 90'000));  // from nowhere: nothing
+    EXPECT_FALSE(agent.heard(at("192.0.2.99", 1), 90'000));  // unknown address: ignored
     EXPECT_EQ(*agent.selected(), kMobile);
 }
 
-// Checks of another pair that was there before say less: peers wait longer than kSilentMs between two checks.
+// Checks of another known pair have less weight: peers wait longer than kSilentMs between two checks.
 TEST(LiteAgent, AnotherPairWaitsLonger) {
     for (bool media : {false, true}) {
         LiteAgent agent(kServer);
@@ -233,7 +233,7 @@ TEST(LiteAgent, RestartKeepsTheOldUntilTheNewWorks) {
     agent.restart(again, "newPeer1");
     EXPECT_EQ(ask(agent, {}, kHome, 10).reply.refusal, Refusal::kNone);
     EXPECT_EQ(agent.local().ufrag, kServer.ufrag);
-    // The new name with the old password does not do.
+    // The new name with the old password is refused.
     EXPECT_EQ(ask(agent, {.username = "again123:newPeer1"}, kHome, 10).error, 401);
     EXPECT_EQ(agent.local().ufrag, kServer.ufrag);
 
@@ -275,7 +275,7 @@ TEST(Credentials, OfRandomBytes) {
     EXPECT_FALSE((Credentials{std::string(257, 'a'), made.password}).valid());
 }
 
-// A client and a lite agent on a link that takes 20 ms and may lose what it is told to.
+// A client and a lite agent on a link with a delay of 20 ms that loses selected datagrams.
 struct Link {
     explicit Link(ClientOptions options) : client(std::move(options)), agent(kServer) {}
     void run_until(int64_t end_ms) {
@@ -337,7 +337,7 @@ TEST(IceClient, BothNominationsSelect) {
 
 TEST(IceClient, TrickledCandidatesAndLoss) {
     Link link(options(false));
-    link.client.add_remote(at("203.0.113.1", 9));  // nobody there
+    link.client.add_remote(at("203.0.113.1", 9));  // nothing at this address
     int count = 0;
     link.lost = [&](const Outgoing& out) { return out.to != kHere || ++count % 3 != 0; };
     link.run_until(500);

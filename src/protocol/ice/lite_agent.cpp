@@ -16,7 +16,8 @@ size_t LiteAgent::find(const stun::Address& address) const {
     return i;
 }
 
-// The selected address stays; of the others the one that was silent longest makes room.
+// Finds or adds the pair of an address. When the table is full, the pair that has been silent longest is evicted, but
+// never the selected one.
 LiteAgent::Pair& LiteAgent::pair_of(const stun::Address& from, int64_t now_ms, Reply& reply) {
     size_t place = find(from);
     if (place < count_) return pairs_[place];
@@ -39,7 +40,7 @@ Refusal LiteAgent::check(const stun::Message& message, bool& next) const {
     auto names = [&message](const Credentials& local, const std::string& remote) {
         return message.receiver_ufrag() == local.ufrag && (remote.empty() || message.sender_ufrag() == remote);
     };
-    // Both are compared before any digest is made: who does not know the names costs no more than this.
+    // Both names are compared before any digest is computed: a request with unknown names costs no more than this.
     next = next_ && names(next_->local, next_->remote_ufrag);
     if (!next && !names(local_, remote_ufrag_)) return Refusal::kWrongUsername;
     if (!message.check_integrity(next ? next_->local.password : local_.password)) return Refusal::kWrongIntegrity;
@@ -52,7 +53,7 @@ void LiteAgent::take_next() {
     local_ = std::move(next_->local);
     remote_ufrag_ = std::move(next_->remote_ufrag);
     next_.reset();
-    // Nominations begin anew; the address in use stays until one is nominated.
+    // Earlier nominations are void; the selected address stays until another one is nominated.
     for (auto& pair : pairs_) pair.nominated_ms = -1;
 }
 

@@ -1,5 +1,5 @@
-// Any datagram as a request to a lite agent, and the same bytes as the attributes of a request whose integrity is
-// right: who is not verified gets no more bytes than came, and only who is verified is.
+// Arbitrary datagrams as requests to a lite agent, and the same bytes as the attributes of a request with right
+// integrity: an unverified sender gets no more bytes than it sent, and only a verified sender counts as verified.
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::span<const uint8_t> input(data, size);
     ask(agent, input, 1, 0);
     if (size > 1000) return 0;
-    // Header, the user's name, the input, the integrity.
+    // Header, user name, the input, integrity.
     std::vector<uint8_t> bytes;
     base::ByteWriter writer(bytes);
     writer.u16(1);

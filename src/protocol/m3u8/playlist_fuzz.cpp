@@ -1,4 +1,4 @@
-// Any text: what could be read is the same after it was written and read again.
+// Arbitrary text: a playlist that could be read must be unchanged after writing and reading again.
 #include <cstddef>
 #include <cstdint>
 

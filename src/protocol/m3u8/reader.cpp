@@ -20,7 +20,7 @@ base::Result<uint64_t> number(std::string_view tag, std::string_view text) {
     return value;
 }
 
-// EXTINF's: "9.009,title", in seconds.
+// The value of EXTINF: "9.009,title", in seconds.
 base::Result<int64_t> duration_ms(std::string_view text) {
     text = text.substr(0, text.find(','));
     double seconds = 0;
@@ -30,7 +30,7 @@ base::Result<int64_t> duration_ms(std::string_view text) {
     return std::llround(seconds * 1000);
 }
 
-// The value of an attribute in an attribute list (section 4.2), without quotes; empty when it is not there.
+// The value of an attribute in an attribute list (section 4.2), without quotes; empty when it is absent.
 std::string_view attribute(std::string_view list, std::string_view name) {
     while (!list.empty()) {
         size_t equals = list.find('=');
@@ -87,7 +87,7 @@ class Reader {
         } else if (line == "#EXT-X-ENDLIST") {
             out_.ended = true;
         } else if (is("#EXT-X-MAP:")) {
-            // A map cannot be taken back, only replaced.
+            // A map cannot be removed, only replaced.
             if (auto uri = attribute(value, "URI"); is_uri(uri)) next_.map_uri = uri;
         } else if (is("#EXT-X-KEY:")) {
             key(value);
@@ -113,7 +113,7 @@ class Reader {
         if (out_.segments.size() >= kMaxSegments) return fail(Code::kLimit, "too many segments");
         next_.uri = text;
         out_.segments.push_back(next_);
-        next_.discontinuity = has_duration_ = false;  // key and map go on
+        next_.discontinuity = has_duration_ = false;  // key and map stay in force
         return {};
     }
 

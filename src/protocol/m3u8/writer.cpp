@@ -9,7 +9,7 @@ namespace m3u8 {
 
 namespace {
 
-// The least version that has what the playlist uses (section 7).
+// The lowest version that supports the features of the playlist (section 7).
 int version_of(const MediaPlaylist& playlist) {
     for (const Segment& segment : playlist.segments)
         if (!segment.map_uri.empty()) return 6;
@@ -32,7 +32,7 @@ class Writer {
     void segment(const Segment& segment) {
         if (segment.discontinuity) add("#EXT-X-DISCONTINUITY\n");
         if (segment.map_uri != map_) {
-            // A key in force would go for the map too.
+            // A key in force would apply to the map too.
             if (!key_.uri.empty()) {
                 add("#EXT-X-KEY:METHOD=NONE\n");
                 key_ = {};

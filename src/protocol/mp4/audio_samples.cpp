@@ -11,14 +11,14 @@ namespace {
 
 using Bytes = std::span<const uint8_t>;
 
-// By the block size code of a frame's header (RFC 9639, 9.1.1).
+// From the block size code in a frame's header (RFC 9639, 9.1.1).
 uint32_t flac_samples(Bytes frame) {
     if (frame.size() < 4 || frame[0] != 0xff || (frame[1] & 0xfc) != 0xf8) return 0;
     uint32_t code = frame[2] >> 4;
     if (code == 1) return 192;
     if (code >= 2 && code <= 5) return 576u << (code - 2);
     if (code >= 8) return 256u << (code - 8);
-    // Behind the number of the frame or sample, which is coded like UTF-8.
+    // The explicit size follows the number of the frame or sample, which is coded like UTF-8.
     size_t at = 5;
     for (uint8_t lead = frame.size() > 4 ? frame[4] : 0; (lead & 0xc0) == 0xc0; lead = static_cast<uint8_t>(lead << 1))
         ++at;

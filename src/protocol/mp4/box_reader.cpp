@@ -4,7 +4,7 @@ namespace mp4 {
 
 namespace {
 
-// Types are printable ASCII, and for some of QuickTime's the copyright sign.
+// Types are printable ASCII; some of QuickTime's contain the copyright sign.
 bool plausible_type(uint32_t type) {
     for (int shift = 0; shift < 32; shift += 8) {
         uint8_t c = static_cast<uint8_t>(type >> shift);
@@ -24,7 +24,7 @@ std::optional<BoxHead> read_box_head(std::span<const uint8_t> bytes) {
     if (head.size == 1) {
         head.size = r.u64();
         head.header_size = 16;
-        // 0 stands for "until the end" in the short form alone.
+        // A size of 0 means "until the end" only in the short form.
         head.valid = head.size >= head.header_size;
     } else {
         head.valid = head.size == 0 || head.size >= head.header_size;

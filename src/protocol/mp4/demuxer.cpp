@@ -23,7 +23,7 @@ namespace {
 
 using Bytes = std::span<const uint8_t>;
 
-// The sample entries may be more in a later moov of a recording; samples are told by fragments.
+// A later moov of a recording may have more sample entries; the samples come from the fragments.
 void merge(Movie& movie, Movie&& newer) {
     for (MovieTrack& track : newer.tracks) {
         auto known = std::ranges::find(movie.tracks, track.track.id, [](const MovieTrack& t) { return t.track.id; });
@@ -56,7 +56,7 @@ struct FileReader {
         return true;
     }
 
-    // A plain file's samples, or those that a fragmented one has before its fragments.
+    // The samples of a plain file, or those that a fragmented file has before its fragments.
     Result<void> take_tables() {
         for (size_t i = 0; i < movie->tracks.size(); ++i) {
             out.samples.push_back(TRY(expand(movie->tracks[i], max_samples)));
@@ -121,9 +121,9 @@ media::Frame frame_of(Bytes file, const Track& track, const Sample& sample) {
 
 namespace {
 
-// The payload of the box of that type among those in a sample entry.
+// The payload of the box of that type in a sample entry.
 Result<Bytes> config_of(const Track& track, Bytes entry, uint32_t type) {
-    // Box head, then VisualSampleEntry's and AudioSampleEntry's own fields.
+    // Skips the box header and the fields of VisualSampleEntry or AudioSampleEntry.
     size_t fields = 8 + (track.kind == Kind::kVideo ? 78 : 28);
     BoxReader boxes(entry.size() > fields ? entry.subspan(fields) : Bytes());
     while (auto box = boxes.next()) {

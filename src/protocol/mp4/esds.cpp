@@ -11,7 +11,7 @@ namespace {
 
 enum Tag : uint8_t { kEs = 3, kDecoderConfig = 4, kSpecificInfo = 5 };
 
-// Seven bits a byte (8.3.3).
+// Reads the size of a descriptor: seven bits a byte (8.3.3).
 size_t descriptor_size(base::ByteReader& r) {
     size_t size = 0;
     for (int i = 0; i < 4; ++i) {

@@ -1,5 +1,5 @@
-// A file that may be an MP4: read as a whole, and finished as a recording. What can be finished must be a plain file
-// afterwards that reads to the same number of samples, all inside it.
+// A file that may be an MP4: read as a whole, and finished as a recording. The result of finishing must be a plain file
+// with the same number of samples, all inside the file.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

@@ -1,4 +1,4 @@
-// The second half of finisher.h: what is written where.
+// The second half of finisher.h: plans what is written where.
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@ constexpr uint64_t kShareBlock = 4096;
 
 uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
 
-// The short form where it can be: there are readers that know no other.
+// Uses the short form where possible: some readers do not support the long one.
 size_t mdat_head_size(bool long_offsets) { return long_offsets ? 16 : 8; }
 
 void write_mdat_head(BoxWriter& w, uint64_t size, bool long_offsets) {
@@ -24,7 +24,7 @@ void write_mdat_head(BoxWriter& w, uint64_t size, bool long_offsets) {
 
 }  // namespace
 
-// The movie begins with what is shown first; a track that begins later waits so long.
+// The movie begins with the earliest presentation time of all tracks; a track that begins later gets an empty edit.
 std::vector<Edit> Finisher::edits_of(size_t i, int64_t zero_ms) const {
     const TableBuilder& tables = lanes_[i].tables;
     uint32_t timescale = movie_.tracks[i].track.timescale;
@@ -65,14 +65,14 @@ std::vector<std::span<const uint8_t>> Finisher::pieces_of(const BoxWriter& w) co
     return pieces;
 }
 
-// The moov may grow the file by as much as its tables need.
+// The moov may enlarge the file by the size of its tables.
 bool Finisher::needs_long_offsets() const { return media_end_ + samples_ * 24 + (1 << 20) > UINT32_MAX; }
 
 std::optional<Finisher::Plan> Finisher::plan(uint64_t block) {
     CHECK(state_ == State::kDone && !plain_);
     if (room_said_ < kRoomHead) return std::nullopt;
     uint64_t room = first_moov_at_ - room_at_;
-    // Another box between the room and the moov: a file that we did not write.
+    // Another box between the room and the moov: this server did not write the file.
     if (room_at_ + room_said_ != first_moov_at_ && !(first_moov_at_ % kBlockUnit == 0 && room_said_ < room))
         return std::nullopt;
     head_.clear();

@@ -16,7 +16,7 @@ using media::Kind;
 
 namespace {
 
-// What was recorded: the frames of each kind, in order.
+// The recorded frames of each kind, in order.
 struct Published {
     std::vector<Frame> frames[2];
     const std::vector<Frame>& of(Kind kind) const { return frames[kind == Kind::kAudio]; }
@@ -49,7 +49,7 @@ Frame header_for(Codec codec) {
     }
 }
 
-// A recording of random payloads, cut at key frames and in between, each with its own place in time.
+// A recording of frames with random payloads, each with its own time, cut at keyframes and in between.
 Recording record(const Shape& shape, Published& published, unsigned seed = 1) {
     std::mt19937 random(seed);
     Recorder recorder(shape.moov_at);
@@ -92,7 +92,8 @@ Recording record(const Shape& shape, Published& published, unsigned seed = 1) {
     return recorder.out;
 }
 
-// The samples of each track are what was published, `shift` ms earlier, as far as there are.
+// Expects the samples of each track to equal the published frames, `shift` ms earlier, as far as the file contains
+// them.
 void expect_published(const std::vector<uint8_t>& file, const Published& published, std::optional<size_t> total = {}) {
     auto read = demux(file);
     ASSERT_TRUE(read) << read.error().text();
@@ -137,7 +138,7 @@ TEST(Mp4Finisher, WhatWasRecordedComesOut) {
         {.video = Codec::kNone},
         {.begin_ms = 3'600'000},
         {.begin_ms = 50, .audio_from_ms = 1000},
-        {.moov_at = 64 * 1024},  // room enough
+        {.moov_at = 64 * 1024},  // enough room
     };
     for (const Shape& shape : shapes) {
         for (unsigned seed = 1; seed <= 5; ++seed) {
@@ -172,7 +173,7 @@ TEST(Mp4Finisher, ThePlainFileBeginsWithItsMoov) {
             }
             EXPECT_TRUE(boxes.ok());
             EXPECT_EQ(types, (std::vector<std::string>{"ftyp", "moov", "mdat"}));
-            // Not rewritten: the media are the recording's own bytes, further back.
+            // Not rewritten: the media data is the recording's own bytes, at a later offset.
             size_t media = recording.bytes.size() - moov_at;
             EXPECT_TRUE(std::equal(recording.bytes.end() - static_cast<ptrdiff_t>(media), recording.bytes.end(),
                                    file.end() - static_cast<ptrdiff_t>(media)));
@@ -192,7 +193,7 @@ TEST(Mp4Finisher, TheMovieBeginsWithWhatIsShownFirst) {
     auto file = finished(recorder.out.bytes, 4096);
     auto read = demux(file);
     ASSERT_TRUE(read);
-    // Video: first shown 80 ms after its first decoding time. Audio: 920 ms after that, to the ms.
+    // Video: first presented 80 ms after its first decoding time. Audio: 920 ms after that, exact to the ms.
     ASSERT_EQ(read->movie.tracks[0].edits.size(), 1u);
     EXPECT_EQ(read->movie.tracks[0].edits[0].media_time, 80);
     ASSERT_EQ(read->movie.tracks[1].edits.size(), 2u);
@@ -205,12 +206,12 @@ TEST(Mp4Finisher, TornAnywhere) {
     Published published;
     Recording recording = record({.frames = 40}, published);
     for (size_t size = 0; size <= recording.bytes.size(); ++size) {
-        // The end as the kernel leaves it, and as a writer of whole blocks does.
+        // The end as a crash leaves it, and padded with zeros as a writer of whole blocks leaves it.
         for (size_t zeros : {size_t{0}, 4096 - size % 4096}) {
             std::vector<uint8_t> file(recording.bytes.begin(), recording.bytes.begin() + static_cast<ptrdiff_t>(size));
             file.resize(size + zeros);
             size_t whole = 0;
-            // The seal is its fragment's last word, but at the very end of the file none is needed.
+            // A fragment ends with its seal, but at the very end of the file no seal is needed.
             for (size_t i = 0; i < recording.ends.size(); ++i) {
                 if (size >= recording.ends[i] || (zeros == 0 && size == recording.ends[i] - 8))
                     whole = recording.counts[i];
@@ -229,7 +230,7 @@ TEST(Mp4Finisher, TornAnywhere) {
 
 TEST(Mp4Finisher, KilledWhileFinishing) {
     Published published;
-    // Little room: blocks are put in; much room: none are.
+    // With little room blocks are inserted, with much room none are.
     for (size_t moov_at : {size_t{4096}, size_t{64 * 1024}}) {
         Recording recording = record({.frames = 200, .moov_at = moov_at}, published);
         size_t total = recording.counts.back();
@@ -237,7 +238,7 @@ TEST(Mp4Finisher, KilledWhileFinishing) {
         for (size_t steps = 0; steps < 200; ++steps) {
             auto file = recording.bytes;
             ASSERT_TRUE(finish_in_memory(file, 4096, steps));
-            // Between putting room in and saying so there is nothing to play, else always.
+            // The file can be played except between inserting the room and writing its size.
             bool between = moov_at == 4096 && steps == 1;
             if (!between) expect_published(file, published, total);
             ASSERT_TRUE(finish_in_memory(file, 4096)) << steps;
@@ -266,7 +267,7 @@ TEST(Mp4Finisher, AnotherResolutionIsAnotherEntry) {
     add(frame_of(Codec::kH264, 6, 2, 40, 0, true));
     add(frame_of(Codec::kH264, 7, 3, 80));
     recorder.cut(120);
-    // A track that begins late.
+    // A track that begins later.
     ASSERT_TRUE(*recorder.builder.set_header(aac_header()));
     ASSERT_TRUE(*recorder.builder.set_header(h264_header()));
     recorder.append(recorder.builder.moov());
@@ -337,7 +338,7 @@ TEST(Mp4Finisher, NoRecording) {
 }
 
 TEST(Mp4Finisher, FilesAboveFourGigabytesHaveLongOffsets) {
-    // Only the fragments' heads are looked at, so the file need not be there.
+    // Only the heads of the fragments are read, so the file need not exist.
     Recorder recorder;
     ASSERT_TRUE(*recorder.builder.set_header(h264_header()));
     recorder.begin();
@@ -345,7 +346,7 @@ TEST(Mp4Finisher, FilesAboveFourGigabytesHaveLongOffsets) {
     ASSERT_TRUE(recorder.builder.add(frame_of(Codec::kH264, 5, 1, 0, 0, true)));
     recorder.cut();
     std::vector<uint8_t> fragment(recorder.out.bytes.begin() + static_cast<ptrdiff_t>(head), recorder.out.bytes.end());
-    // A free box of 5 GB between head and fragment.
+    // A free box of 5 GB between the head and the fragment.
     std::vector<uint8_t> gap;
     BoxWriter w(gap);
     w.u32(1);

@@ -51,7 +51,7 @@ uint32_t flags_of(const Frame& frame) {
     return kNonSyncSample | (frame.disposable ? kDisposableSample : 0);
 }
 
-// A temporal delimiter does not belong in a sample (AV1 in ISOBMFF, 2.4).
+// A temporal delimiter is not allowed in a sample (AV1 in ISOBMFF, 2.4).
 base::Slice sample_bytes(const Frame& frame) {
     const base::Slice& p = frame.payload;
     if (frame.codec == media::Codec::kAv1 && p.size() > 2 && p[0] == 0x12 && p[1] == 0) return p.sub(2);

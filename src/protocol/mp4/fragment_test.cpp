@@ -68,7 +68,7 @@ struct Row {
     friend bool operator==(const Row&, const Row&) = default;
 };
 
-// The builder's next fragment: the runs of its tracks, by the reader.
+// The builder's next fragment: the runs of its tracks, parsed by the reader.
 std::vector<Row> cut(FragmentBuilder& builder, std::optional<int64_t> next_video_dts = {}) {
     auto init = builder.init_segment();
     auto movie = demux(init);
@@ -112,7 +112,7 @@ TEST(Mp4Fragment, AudioIsPlacedBySamplesNotByRoundedTimes) {
     EXPECT_EQ(cut(builder), (std::vector<Row>{{0, {1024, 1024, 1024, 1024}, {0, 0, 0, 0}}}));
     add_audio(builder, {93, 116});
     EXPECT_EQ(cut(builder), (std::vector<Row>{{4096, {1024, 1024}, {0, 0}}}));
-    // Four hours of it, stamped in whole ms, rounded down: nothing accumulates and nothing jumps.
+    // Four hours, with timestamps rounded down to ms: no accumulation and no jumps.
     int64_t frame = 6;
     for (; frame < 620'000; ++frame) {
         add_audio(builder, {frame * 1024 * 1000 / 44100});
@@ -147,10 +147,10 @@ TEST(Mp4Fragment, AGapInAudioStaysOne) {
     // One frame is missing: 70 ms are 3087 units.
     add_audio(builder, {70, 93});
     EXPECT_EQ(cut(builder), (std::vector<Row>{{0, {1024, 2063, 1024, 1024}, {0, 0, 0, 0}}}));
-    // Over a fragment's border the next one's time tells.
+    // Across fragments the time of the next one is used.
     add_audio(builder, {1000});
     EXPECT_EQ(cut(builder), (std::vector<Row>{{44100, {1024}, {0}}}));
-    // Back by more than half a frame, but not before the last one's beginning.
+    // A step back by more than half a frame, but not before the start of the last frame.
     add_audio(builder, {1005, 990});
     EXPECT_EQ(cut(builder), (std::vector<Row>{{44321, {0, 1024}, {0, 0}}}));
 }
@@ -181,7 +181,8 @@ TEST(Mp4Fragment, VideoKeepsItsMs) {
     ASSERT_TRUE(*builder.set_header(h264_header()));
     add_video(builder, {0, 33, 67, 100});
     EXPECT_EQ(cut(builder, 133), (std::vector<Row>{{0, {33, 34, 33, 33}, {0, 0, 0, 0}}}));
-    // The last one as long as the one before it, where nothing is told; a lone one 40 ms, or as in the last fragment.
+    // The last frame is as long as the previous one if nothing is given; a single frame 40 ms, or as in the last
+    // fragment.
     add_video(builder, {133, 200});
     EXPECT_EQ(cut(builder), (std::vector<Row>{{133, {67, 67}, {0, 0}}}));
     add_video(builder, {267});
@@ -190,10 +191,10 @@ TEST(Mp4Fragment, VideoKeepsItsMs) {
     ASSERT_TRUE(*other.set_header(h264_header()));
     add_video(other, {0});
     EXPECT_EQ(cut(other), (std::vector<Row>{{0, {40}, {0}}}));
-    // A time that goes back is where the last one was.
+    // A time that goes back becomes the previous time.
     add_video(other, {80, 50, 90});
     EXPECT_EQ(cut(other, 120), (std::vector<Row>{{80, {0, 10, 30}, {0, 0, 0}}}));
-    // Beyond 32 bits.
+    // Times beyond 32 bits.
     add_video(other, {10'000'000'000});
     EXPECT_EQ(cut(other), (std::vector<Row>{{10'000'000'000, {30}, {0}}}));
 }
@@ -209,7 +210,7 @@ TEST(Mp4Fragment, OriginAndOffsets) {
 TEST(Mp4Fragment, EachSampleSaysWhatItIs) {
     FragmentBuilder builder;
     ASSERT_TRUE(*builder.set_header(h264_header()));
-    // Key frames in the middle, disposable ones: no default will do.
+    // Keyframes in the middle and disposable frames: no default matches all.
     for (int i = 0; i < 6; ++i) {
         Frame frame = frame_of(Codec::kH264, 5, 1, i * 40, 0, i % 3 == 0);
         frame.disposable = i % 3 == 2;
@@ -230,7 +231,7 @@ TEST(Mp4Fragment, WhatCannotBeAdded) {
     EXPECT_FALSE(builder.add(frame_of(Codec::kH264, 5, 1, 0)));
     EXPECT_FALSE(builder.add(frame_of(Codec::kMp3, 5, 1, 0)));
     EXPECT_FALSE(builder.add(aac_header()));
-    EXPECT_TRUE(builder.add(frame_of(Codec::kAac, 0, 1, 0)));  // nothing in it
+    EXPECT_TRUE(builder.add(frame_of(Codec::kAac, 0, 1, 0)));  // an empty frame
     EXPECT_TRUE(builder.empty());
     EXPECT_EQ(builder.cut().size, 0u);
     EXPECT_EQ(builder.sequence(), 1u);

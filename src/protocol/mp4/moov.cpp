@@ -22,7 +22,7 @@ uint64_t movie_duration(const Track& track, const SampleTables& tables) {
 
 void write_mvhd(BoxWriter& w, uint64_t duration, uint32_t next_track) {
     auto box = w.full_box("mvhd", 1, 0);
-    w.u64(0);  // creation and modification time: the caller's clock stays outside
+    w.u64(0);  // creation and modification time: not set, there is no clock here
     w.u64(0);
     w.u32(kMovieTimescale);
     w.u64(duration);
@@ -35,7 +35,7 @@ void write_mvhd(BoxWriter& w, uint64_t duration, uint32_t next_track) {
 }
 
 void write_tkhd(BoxWriter& w, const Track& track, uint64_t duration) {
-    auto box = w.full_box("tkhd", 1, 3);  // enabled, in the movie
+    auto box = w.full_box("tkhd", 1, 3);  // flags: enabled, in the movie
     w.u64(0);
     w.u64(0);
     w.u32(track.id);
@@ -76,7 +76,7 @@ void write_data_reference(BoxWriter& w) {
     auto dinf = w.box("dinf");
     auto dref = w.full_box("dref", 0, 0);
     w.u32(1);
-    auto url = w.full_box("url ", 0, 1);  // in this file
+    auto url = w.full_box("url ", 0, 1);  // flag: the media is in this file
 }
 
 void write_table(BoxWriter& w, const char (&type)[5], uint8_t version, std::span<const uint8_t> entries,
@@ -165,7 +165,7 @@ void write_ftyp(BoxWriter& w, std::span<const Track> tracks) {
     w.type("iso6");
     w.type("isom");
     w.type("mp41");
-    // CMAF has one track in a file.
+    // CMAF allows one track per file.
     if (tracks.size() == 1) w.type("cmfc");
     if (std::ranges::any_of(tracks, [](const Track& t) { return t.codec == Codec::kAv1; })) w.type("av01");
 }

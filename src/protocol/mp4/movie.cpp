@@ -50,7 +50,7 @@ Codec codec_of(uint32_t type) {
         case fourcc("ec-3"):
             return Codec::kEac3;
         default:
-            return Codec::kNone;  // mp4a: its descriptor tells
+            return Codec::kNone;  // mp4a: depends on its descriptor
     }
 }
 
@@ -67,7 +67,7 @@ Codec codec_of_mp4a(Bytes entry) {
     return Codec::kNone;
 }
 
-// A full box's table: count, then entries of that size.
+// The table of a full box: a count, then entries of that size.
 Result<Bytes> table(Bytes payload, size_t entry_size, std::string_view name) {
     ByteReader r(payload);
     r.skip(4);

@@ -24,7 +24,7 @@ namespace {
 
 using Bytes = std::span<const uint8_t>;
 
-// VisualSampleEntry (12.1.3.2)
+// The fields of VisualSampleEntry (12.1.3.2).
 void visual_fields(BoxWriter& w, int width, int height) {
     w.zeros(6);
     w.u16(1);  // data_reference_index
@@ -40,7 +40,7 @@ void visual_fields(BoxWriter& w, int width, int height) {
     w.u16(0xffff);
 }
 
-// AudioSampleEntry (12.2.3.2). A rate that does not fit in 16 bits stands in the configuration alone.
+// The fields of AudioSampleEntry (12.2.3.2). A rate that does not fit in 16 bits is only in the configuration.
 void audio_fields(BoxWriter& w, int channels, int sample_bits, int sample_rate) {
     w.zeros(6);
     w.u16(1);
@@ -64,12 +64,12 @@ void esds(BoxWriter& w, uint8_t object_type, Bytes specific_info) {
     auto box = w.full_box("esds", 0, 0);
     size_t config = 13 + (specific_info.empty() ? 0 : kHead + specific_info.size());
     descriptor(w, 3, 3 + kHead + config + kHead + 1);
-    w.u16(0);  // ES_ID: in a file, the track's
+    w.u16(0);  // ES_ID: 0 in a file, the track's id is used
     w.u8(0);
     descriptor(w, 4, config);
     w.u8(object_type);
     w.u8(0x15);          // an audio stream
-    w.zeros(3 + 4 + 4);  // buffer size, bit rates: not known
+    w.zeros(3 + 4 + 4);  // buffer size, bit rates: unknown
     if (!specific_info.empty()) {
         descriptor(w, 5, specific_info.size());
         w.bytes(specific_info);
@@ -78,13 +78,13 @@ void esds(BoxWriter& w, uint8_t object_type, Bytes specific_info) {
     w.u8(2);
 }
 
-// The name "hvc1" promises that all parameter sets are in the record, and that its arrays say so; without any, they
-// come in band: "hev1" (14496-15, 8.4.1.1).
+// The type "hvc1" requires all parameter sets in the record, in arrays marked as complete. A record without parameter
+// sets needs "hev1": the sets are in band (14496-15, 8.4.1.1).
 bool has_all_sets(const media::HevcConfig& config) {
     return !config.vps.empty() && !config.sps.empty() && !config.pps.empty();
 }
 
-// record: one that parse_hevc_config has read.
+// Marks the arrays as complete. record: already validated by parse_hevc_config.
 std::vector<uint8_t> with_complete_arrays(Bytes record) {
     std::vector<uint8_t> out(record.begin(), record.end());
     size_t at = 23;
@@ -111,7 +111,7 @@ Result<void> hevc_entry(BoxWriter& w, Bytes record, int width, int height) {
     return {};
 }
 
-// What is known of a stream without a VPCodecConfigurationRecord (VP8): 8 bits, 4:2:0, colours not told.
+// The configuration of a stream without a VPCodecConfigurationRecord (VP8): 8 bits, 4:2:0, colors unspecified.
 constexpr uint8_t kPlainVpConfig[] = {0, 0, 0x82, 2, 2, 2, 0, 0};
 
 void vp_entry(BoxWriter& w, const Frame& header, int width, int height) {
@@ -176,7 +176,7 @@ Result<void> mp3_entry(BoxWriter& w, const Frame& frame, AudioEntry& entry) {
     return {};
 }
 
-// OpusSpecificBox: OpusHead behind its version, in the other byte order (Opus in ISOBMFF, 4.3.2).
+// OpusSpecificBox: the content of OpusHead after its version, in big-endian order (Opus in ISOBMFF, 4.3.2).
 Result<void> opus_entry(BoxWriter& w, const Frame& frame, AudioEntry& entry) {
     base::Slice head = frame.payload;
     if (!frame.sequence_header) head = media::make_opus_head(TRY(media::parse_opus_packet(head)).channels, 0, 48000);
@@ -210,7 +210,7 @@ Result<void> flac_entry(BoxWriter& w, const Frame& header, AudioEntry& entry) {
     return {};
 }
 
-// AC3SpecificBox (ETSI TS 102 366, F.4): out of the frame's own header (A/52, 5.3).
+// AC3SpecificBox (ETSI TS 102 366, F.4), from the frame's own header (A/52, 5.3).
 void dac3(BoxWriter& w, Bytes frame) {
     base::BitReader b(frame.subspan(4));
     uint32_t fscod = b.bits(2), frmsizecod = b.bits(6), bsid = b.bits(5), bsmod = b.bits(3), acmod = b.bits(3);
@@ -221,7 +221,7 @@ void dac3(BoxWriter& w, Bytes frame) {
     w.u24(fscod << 22 | bsid << 17 | bsmod << 14 | acmod << 11 | b.bit() << 10 | (frmsizecod >> 1) << 5);
 }
 
-// EC3SpecificBox (F.6) of one independent substream (A/52, E.1.2).
+// EC3SpecificBox (F.6) for one independent substream (A/52, E.1.2).
 void dec3(BoxWriter& w, Bytes frame, uint32_t kbits_per_second) {
     base::BitReader b(frame.subspan(2));
     b.skip(2 + 3 + 11);

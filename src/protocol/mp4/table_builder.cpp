@@ -28,7 +28,7 @@ void TableBuilder::close_chunk() {
     chunk_samples_ = 0;
 }
 
-// The duration of the sample told last is known: until the next one.
+// Sets the duration of the last added sample: until the next one.
 void TableBuilder::close_sample(int64_t next_dts) {
     auto duration = static_cast<uint32_t>(std::min<int64_t>(next_dts - last_dts_, UINT32_MAX));
     stts_.add(duration);
@@ -39,7 +39,7 @@ void TableBuilder::add(int64_t dts, uint32_t duration, uint32_t size, int32_t ct
     if (samples_ == 0) {
         first_dts_ = last_dts_ = dts;
     } else {
-        // A gap longer than 32 bits can tell is cut short, and what follows is that much earlier.
+        // A gap longer than 32 bits can express is shortened, which moves the following samples earlier.
         dts = std::clamp<int64_t>(dts, last_dts_, last_dts_ + UINT32_MAX);
         close_sample(dts);
     }
@@ -52,7 +52,7 @@ void TableBuilder::add(int64_t dts, uint32_t duration, uint32_t size, int32_t ct
     ByteWriter(stsz_).u32(size);
     ctts_.add(static_cast<uint32_t>(cts));
     any_cts_ |= cts != 0;
-    // stss is not kept as long as all are sync samples.
+    // stss is not stored as long as all samples are sync samples.
     if (!sync && all_sync_) {
         for (uint32_t number = 1; number < samples_; ++number) ByteWriter(stss_).u32(number);
         all_sync_ = false;
@@ -60,7 +60,7 @@ void TableBuilder::add(int64_t dts, uint32_t duration, uint32_t size, int32_t ct
     if (sync && !all_sync_) ByteWriter(stss_).u32(samples_);
 }
 
-// An edit cannot begin before the first decoding time: with offsets below 0 all are lifted until none has to.
+// An edit cannot begin before the first decoding time: if an offset is negative, all are increased until none is.
 void TableBuilder::lift_offsets(int64_t by) {
     for (size_t at = 4; at < ctts_.bytes.size(); at += 8) {
         base::ByteReader r(std::span(ctts_.bytes).subspan(at, 4));

@@ -1,5 +1,5 @@
-// A decoder configuration or first frame, of the codec that the first byte says, and frames: what makes a track must
-// make an init segment and fragments that read back.
+// A decoder configuration or first frame, of the codec selected by the first byte, and frames: if they make a track,
+// the init segment and the fragments must be readable again.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (size < 2) return 0;
     Codec codec = kCodecs[data[0] % std::size(kCodecs)];
     std::span<const uint8_t> bytes(data + 1, size - 1);
-    // Opus has a header or has none.
+    // Opus may come with or without a header.
     bool header = media::codec_info(codec).has_sequence_header || (codec == Codec::kOpus && data[0] & 0x80);
     mp4::FragmentBuilder builder;
     media::Frame first = frame_with(codec, bytes, header);
@@ -52,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     auto read = mp4::demux(file);
     CHECK(read && read->samples.size() == 1 && read->samples[0].size() == 4);
     const mp4::Track& track = read->movie.tracks[0].track;
-    // AC-3 says itself which of the two it is.
+    // An AC-3 frame itself shows which of the two codecs it is.
     CHECK(track.codec == codec || codec == Codec::kAc3 || codec == Codec::kEac3);
     size_t bytes_out = 0;
     for (const mp4::Sample& sample : read->samples[0]) bytes_out += sample.size;

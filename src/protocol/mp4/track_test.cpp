@@ -29,7 +29,7 @@ TEST(Mp4Track, EveryCodecThatHasAPlace) {
     struct Case {
         Frame header;
         const char* type;
-        const char* config;  // the configuration's box, from its type on
+        const char* config;  // content of the configuration box, starting with its type
         uint32_t timescale, frame_ticks;
         int width;
     };
@@ -47,7 +47,7 @@ TEST(Mp4Track, EveryCodecThatHasAPlace) {
          "65736473 00000000 03808080 22 0000 00 04808080 14 40 15 000000 00000000 00000000 05808080 02 1210 06808080 "
          "01 02",
          44100, 1024, 0},
-        // HE: 22,050 Hz doubled.
+        // HE-AAC: 22,050 Hz doubled.
         {aac_header("2b920800"), "mp4a", "2b920800", 44100, 2048, 0},
         {frame_of(Codec::kMp3, hex("fffb9064")), "mp4a", "04808080 0d 6b 15", 44100, 1152, 0},
         {frame_of(Codec::kMp3, hex("fff39064")), "mp4a", "04808080 0d 69 15", 22050, 576, 0},
@@ -134,7 +134,7 @@ TEST(Mp4Track, EntriesAreBounded) {
         Frame header = frame_of(Codec::kH264, config);
         header.sequence_header = true;
         auto extended = extend_track(*track, header);
-        ASSERT_EQ(extended.has_value(), i < static_cast<int>(kMaxEntries)) << i;  // the 44th is the first one again
+        ASSERT_EQ(extended.has_value(), i < static_cast<int>(kMaxEntries)) << i;  // i = 44 gives the first header again
         EXPECT_TRUE(extended || extended.error().code() == base::Code::kLimit);
     }
     EXPECT_EQ(track->entries.size(), kMaxEntries);

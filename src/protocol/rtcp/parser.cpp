@@ -15,7 +15,7 @@ struct Packet {
     std::span<const uint8_t> body;
 };
 
-// The packet at the front, or nothing; takes it off. RFC 3550, A.2: padding may be in the last one alone.
+// Takes the first packet off `rest`; false: it is malformed. RFC 3550, A.2: only the last packet may have padding.
 bool take(std::span<const uint8_t>& rest, Packet& packet) {
     if (rest.size() < kHeaderSize || rest[0] >> 6 != 2) return false;
     size_t size = kHeaderSize + 4 * size_t{get_u16(&rest[2])};
@@ -44,7 +44,7 @@ ReportBlock read_block(const uint8_t* p) {
     return {get_u32(p), p[4], lost, get_u32(p + 8), get_u32(p + 12), get_u32(p + 16), get_u32(p + 20)};
 }
 
-// Blocks may be followed by an extension of a profile, which is passed over.
+// The blocks may be followed by a profile-specific extension, which is skipped.
 bool read_blocks(uint32_t reporter, unsigned count, std::span<const uint8_t> bytes, Visitor& visitor) {
     if (bytes.size() < count * kReportBlockSize) return false;
     for (unsigned i = 0; i < count; ++i) visitor.on_report_block(reporter, read_block(&bytes[i * kReportBlockSize]));
@@ -67,7 +67,7 @@ Outcome receiver_report(const Packet& packet, Visitor& visitor) {
     return good ? Outcome::kGood : Outcome::kMalformed;
 }
 
-// One chunk: an SSRC, items to a type of 0, padding to four bytes. Takes it off.
+// Takes one chunk off the input: an SSRC, items up to a type of 0, padding to four bytes.
 bool take_chunk(base::ByteReader& in, Visitor& visitor) {
     size_t before = in.left();
     uint32_t ssrc = in.u32();
@@ -102,7 +102,7 @@ Outcome bye(const Packet& packet, Visitor& visitor) {
     return Outcome::kGood;
 }
 
-// Behind the two SSRCs that all feedback begins with.
+// The fields after the header of feedback packets: two SSRCs, then the FCI.
 struct Feedback {
     uint32_t sender, media;
     std::span<const uint8_t> fci;
@@ -129,7 +129,7 @@ Outcome fir(const Feedback& feedback, Visitor& visitor) {
     return Outcome::kGood;
 }
 
-// "REMB", how many SSRCs, 6 bits of exponent and 18 of mantissa.
+// "REMB", the number of SSRCs, 6 bits of exponent and 18 of mantissa.
 Outcome remb(const Feedback& feedback, Visitor& visitor) {
     auto fci = feedback.fci;
     if (fci.size() < 8 || get_u32(fci.data()) != 0x52454d42) return Outcome::kUnknown;

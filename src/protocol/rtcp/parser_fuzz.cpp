@@ -1,4 +1,4 @@
-// Any bytes as a datagram of RTCP: what is told is written again, and reads the same.
+// Arbitrary bytes as a datagram of RTCP: the parsed items are written and must parse to the same.
 #include <cstddef>
 #include <cstdint>
 
@@ -7,7 +7,7 @@
 
 namespace {
 
-// Writes down what it is told as packets again, each alone.
+// Writes each reported item as a packet of its own.
 struct Rewriter final : rtcp::Visitor {
     void same(const char* what, rtcp::Writer& writer, const std::string& expected) {
         std::string got = rtcp::read(writer.written());

@@ -1,4 +1,4 @@
-// What is written is read, byte by byte as the specifications have it; what is wrong is refused.
+// Written packets are read back and compared byte by byte with the specifications; invalid ones are refused.
 #include <gtest/gtest.h>
 
 #include "protocol/rtcp/rtcp_testing.h"
@@ -123,7 +123,7 @@ TEST(Rtcp, WhatIsUnknownIsPassedOver) {
     Bytes bytes = {0x80, 204, 0, 2, 0, 0, 0, 1, 'n', 'a', 'm', 'e',              // APP
                    0x80, 207, 0, 1, 0, 0, 0, 1,                                  // XR
                    0x82, 206, 0, 2, 0, 0, 0, 1, 0,   0,   0,   2,                // SLI
-                   0x8f, 206, 0, 3, 0, 0, 0, 1, 0,   0,   0,   2,   1, 2, 3, 4,  // AFB that is no REMB
+                   0x8f, 206, 0, 3, 0, 0, 0, 1, 0,   0,   0,   2,   1, 2, 3, 4,  // AFB other than REMB
                    0x81, 206, 0, 2, 0, 0, 0, 1, 0,   0,   0,   2};
     EXPECT_EQ(read(bytes), "pli 1 2\nunknown 4");
 }

@@ -7,7 +7,7 @@ namespace rtcp {
 
 namespace {
 
-// Symbols: 0 not received, 1 a small delta of one byte, 2 a large one or a negative one of two, 3 reserved.
+// Symbols: 0 not received, 1 a small delta of one byte, 2 a large or negative delta of two bytes, 3 reserved.
 struct Chunk {
     bool vector;
     unsigned bits;   // of a symbol in a vector
@@ -27,7 +27,7 @@ std::optional<size_t> TransportFeedback::chunks_size(std::span<const uint8_t> bo
     while (covered < packets) {
         if (at + 2 > body.size()) return std::nullopt;
         unsigned count = read_chunk(rtp::get_u16(&body[at])).count;
-        if (count == 0) return std::nullopt;  // a run of nothing
+        if (count == 0) return std::nullopt;  // an empty run
         covered += count;
         at += 2;
     }

@@ -19,7 +19,7 @@ size_t run_of(std::span<const uint8_t> symbols) {
     return run;
 }
 
-// The next chunk and how many symbols it takes off the front.
+// A chunk and the number of symbols it covers.
 struct PackedSymbols {
     uint16_t bits;
     size_t symbols;
@@ -36,7 +36,7 @@ PackedSymbols next_chunk(std::span<const uint8_t> symbols) {
     size_t run = run_of(symbols);
     auto first_14 = symbols.first(std::min<size_t>(symbols.size(), 14));
     bool large = std::ranges::find(first_14, kLarge) != first_14.end();
-    // A run is worth its chunk when a vector would not hold more.
+    // A run is used when a vector would not cover more symbols.
     if (run == symbols.size() || run >= (large ? 7 : 14)) {
         return {static_cast<uint16_t>(symbols[0] << 13 | run), run};
     }
@@ -48,10 +48,10 @@ int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 }  // namespace
 
 struct TwccCollector::Batch {
-    int64_t reference = 0;  // of 64 ms
+    int64_t reference = 0;  // in units of 64 ms
     size_t packets = 0, received = 0, delta_bytes = 0;
     std::array<uint8_t, kWindow> symbols;
-    std::array<int16_t, kWindow> deltas;  // in ticks, of those received
+    std::array<int16_t, kWindow> deltas;  // in ticks, of the received packets
     uint8_t* put_chunks(uint8_t* p) const;
     uint8_t* put_deltas(uint8_t* p) const;
 };
@@ -66,7 +66,7 @@ void TwccCollector::on_packet(uint16_t sequence, int64_t arrival_us) {
         arrival(at) = arrival_us;
         return;
     }
-    if (at <= newest_ - kWindow) return;  // nobody waits for news of it
+    if (at <= newest_ - kWindow) return;  // too old to be reported
     for (int64_t s = newest_ + 1; s <= at; ++s) arrival(s) = kMissing;
     newest_ = std::max(newest_, at);
     if (next_ <= newest_ - kWindow) {
@@ -80,10 +80,10 @@ void TwccCollector::on_packet(uint16_t sequence, int64_t arrival_us) {
 
 TwccCollector::Batch TwccCollector::gather(size_t max_packets) {
     int64_t received = next_;
-    while (arrival(received) == kMissing) ++received;  // the newest was received
+    while (arrival(received) == kMissing) ++received;  // terminates: the newest was received
     Batch batch;
     batch.reference = floor_div(floor_div(arrival(received), kTwccTickUs), kTwccReferenceTicks);
-    int64_t ticks = batch.reference * kTwccReferenceTicks;  // where the last arrival's delta has led to
+    int64_t ticks = batch.reference * kTwccReferenceTicks;  // sum of the deltas so far
     int64_t end = std::min<int64_t>(newest_ + 1, next_ + static_cast<int64_t>(max_packets));
     for (int64_t s = next_; s < end; ++s) {
         int64_t arrived = arrival(s);
@@ -92,7 +92,7 @@ TwccCollector::Batch TwccCollector::gather(size_t max_packets) {
             continue;
         }
         int64_t tick = floor_div(arrived, kTwccTickUs), delta = tick - ticks;
-        if (delta != static_cast<int16_t>(delta)) break;  // the next feedback has a reference of its own
+        if (delta != static_cast<int16_t>(delta)) break;  // the next feedback has its own reference time
         ticks = tick;
         bool small = delta >= 0 && delta <= 255;
         batch.deltas[batch.received++] = static_cast<int16_t>(delta);
@@ -102,7 +102,7 @@ TwccCollector::Batch TwccCollector::gather(size_t max_packets) {
     return batch;
 }
 
-// Returns their end.
+// Writes the chunks; returns their end.
 uint8_t* TwccCollector::Batch::put_chunks(uint8_t* p) const {
     for (auto rest = std::span(symbols).first(packets); !rest.empty();) {
         PackedSymbols chunk = next_chunk(rest);
@@ -123,7 +123,7 @@ uint8_t* TwccCollector::Batch::put_deltas(uint8_t* p) const {
 
 bool TwccCollector::write(uint32_t sender_ssrc, uint32_t media_ssrc, Writer& out) {
     if (!has_news()) return false;
-    // A packet takes at most two bytes of time and two sevenths of a chunk.
+    // A packet needs at most two bytes of delta and two sevenths of a chunk.
     size_t fixed = kHeaderSize + kFixedSize + 8;
     if (out.left() < fixed + 16) return false;
     Batch batch = gather(std::min<size_t>((out.left() - fixed) * 7 / 16, kWindow));

@@ -1,4 +1,4 @@
-// Any arrivals: what the collector writes is read back as they were, in packets of any size.
+// Arbitrary arrivals: the collector's packets, of any size, must contain the same arrivals.
 #include <cstddef>
 #include <cstdint>
 #include <map>

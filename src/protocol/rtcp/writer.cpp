@@ -57,7 +57,7 @@ bool Writer::receiver_report(uint32_t ssrc, std::span<const ReportBlock> blocks)
 
 bool Writer::cname(uint32_t ssrc, std::string_view name) {
     name = name.substr(0, 255);
-    size_t body = (4 + 2 + name.size() + 1 + 3) & ~size_t{3};  // SSRC, item, its end, to four bytes
+    size_t body = (4 + 2 + name.size() + 1 + 3) & ~size_t{3};  // SSRC, item, end marker, padded to four bytes
     uint8_t* p = add(kSourceDescription, 1, body);
     if (!p) return false;
     std::memset(p, 0, body);
@@ -107,7 +107,7 @@ bool Writer::pli(uint32_t sender, uint32_t media) {
 bool Writer::fir(uint32_t sender, uint32_t media, uint8_t sequence) {
     uint8_t* p = add(kPayloadFeedback, kFirFormat, 16);
     if (!p) return false;
-    // The header's media SSRC is 0: whom it is for stands in the entry (RFC 5104, 4.3.1.2).
+    // The header's media SSRC is 0: the target SSRC is in the entry (RFC 5104, 4.3.1.2).
     put_u32(put_u32(put_u32(put_u32(p, sender), 0), media), uint32_t{sequence} << 24);
     return true;
 }

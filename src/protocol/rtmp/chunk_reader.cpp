@@ -36,7 +36,7 @@ Result<size_t> ChunkReader::feed(std::span<const uint8_t> bytes, MessageSink& si
     return size - bytes.size();
 }
 
-// Goes on with a header whose beginning was carried over. Returns how many of the bytes were taken.
+// Continues a header whose beginning was carried over. Returns how many of the new bytes were consumed.
 Result<size_t> ChunkReader::carried_header(std::span<const uint8_t> bytes, MessageSink& sink) {
     size_t before = carried_;
     size_t more = std::min(bytes.size(), kMaxHeader - before);
@@ -45,15 +45,15 @@ Result<size_t> ChunkReader::carried_header(std::span<const uint8_t> bytes, Messa
     std::memcpy(kept.data() + before, bytes.data(), more);
     size_t used = TRY(header(std::span(kept.data(), before + more)));
     if (used == 0) {
-        CHECK(before + more <= carry_.size());  // one of kMaxHeader bytes is whole, whatever they are
+        CHECK(before + more <= carry_.size());  // kMaxHeader bytes always make a complete header
         std::memcpy(carry_.data() + before, bytes.data(), more);
         carried_ = static_cast<uint8_t>(before + more);
         return more;
     }
     carried_ = 0;
     if (used >= before) return used - before;
-    // The header ends within what was carried: bytes kept because they might have been a repeated timestamp are none,
-    // but payload, or even the next header.
+    // The header ends within the carried bytes: the bytes kept as a possible repeated timestamp are payload instead, or
+    // even the next header.
     auto rest = std::span<const uint8_t>(kept).first(before).subspan(used);
     size_t taken = TRY(feed(rest, sink));
     if (taken < rest.size()) {
@@ -79,7 +79,7 @@ Result<size_t> ChunkReader::payload(std::span<const uint8_t> bytes, MessageSink&
     return n;
 }
 
-// Reads a chunk header and sets the chunk under way. 0: it is not all there (and nothing was changed).
+// Reads a chunk header and sets the current chunk. 0: the header is incomplete, and nothing was changed.
 Result<size_t> ChunkReader::header(std::span<const uint8_t> bytes) {
     base::ByteReader reader(bytes);
     uint8_t first = reader.u8();
@@ -104,7 +104,7 @@ Result<size_t> ChunkReader::header(std::span<const uint8_t> bytes) {
     if (extended) field = reader.u32();
     if (!reader.ok()) return size_t{0};
 
-    // From here on nothing else may be missing, but for the field that a type 3 chunk may repeat.
+    // From here on the header is complete, except for the extended timestamp that a type 3 chunk may repeat.
     ChunkStream* known = find(csid);
     if (format == 3 && known && known->extended) {
         bool need_more = false;
@@ -127,7 +127,8 @@ Result<size_t> ChunkReader::header(std::span<const uint8_t> bytes) {
         stream.extended = extended;
     }
     if (!stream.busy) {
-        // A type 3 header that begins a message repeats the last delta, which after a type 0 is its whole timestamp.
+        // A type 3 header that begins a message repeats the last delta; after a type 0 header that is the whole
+        // timestamp.
         stream.timestamp = format == 0 ? field : stream.timestamp + stream.field;
         TRY(begin_message(stream));
     }
@@ -152,8 +153,8 @@ Result<ChunkReader::ChunkStream*> ChunkReader::make(uint32_t csid, int format) {
     return &streams_.emplace_back(ChunkStream{.csid = csid});
 }
 
-// Whether the four bytes behind a type 3 header are the extended timestamp again. Peers of both kinds exist; the first
-// such bytes of a connection tell of which kind this one is.
+// Whether the four bytes after a type 3 header repeat the extended timestamp. Both kinds of peer exist; the first such
+// bytes of a connection determine which kind the peer is.
 bool ChunkReader::repeated_timestamp(const ChunkStream& stream, std::span<const uint8_t> bytes, bool& need_more) {
     need_more = repeats_ != Repeats::kNo && bytes.size() < 4;
     if (repeats_ != Repeats::kUnknown || need_more) return repeats_ == Repeats::kYes;
@@ -170,7 +171,8 @@ Result<void> ChunkReader::begin_message(ChunkStream& stream) {
     return {};
 }
 
-// Makes room for so many more bytes: never beyond the message, and beyond the first 64 kB only as bytes come.
+// Reserves room for that many more bytes: never more than the message's length, and above the first 64 kB only as bytes
+// arrive.
 Result<void> ChunkReader::reserve(ChunkStream& stream, size_t bytes) {
     base::SliceBuilder& whole = *stream.payload;
     size_t have = whole.capacity();
@@ -192,7 +194,7 @@ Result<void> ChunkReader::end_message(ChunkStream& stream, MessageSink& sink) {
     base::SliceBuilder& whole = *stream.payload;
     in_progress_ -= static_cast<uint32_t>(whole.capacity());
     Message message{stream.type, stream.csid, stream.stream_id, stream.timestamp, whole.freeze()};
-    // Those who send none are viewers, of whom there may be 10,000.
+    // Connections without audio and video messages are players, of which there may be 10,000.
     if (!is_frame(stream.type)) stream.payload.reset();
     if (message.type == kSetChunkSize || message.type == kAbort) return control(message);
     stopped_ = !TRY(sink.on_message(message));
@@ -208,7 +210,7 @@ Result<void> ChunkReader::control(const Message& message) {
                                 message.type == kSetChunkSize ? "Set Chunk Size" : "Abort", message.payload.size()));
     if (message.type == kSetChunkSize) {
         if (value == 0 || value > 0x7fffffff) return fail(Code::kProtocol, fmt::format("chunk size {}", value));
-        chunk_size_ = std::min(value, kMaxMessage + 1);  // larger ones all mean: a message is one chunk
+        chunk_size_ = std::min(value, kMaxMessage + 1);  // all larger values mean: a message is one chunk
         return {};
     }
     for (ChunkStream& stream : streams_) {

@@ -4,7 +4,7 @@
 #include "protocol/rtmp/chunk_reader.h"
 
 namespace {
-// A sum of all that came out, to compare two ways of cutting the input.
+// A checksum of the output, to compare two ways of splitting the input.
 struct Sink : rtmp::MessageSink {
     base::Result<bool> on_message(rtmp::Message& m) override {
         add(m.type), add(m.csid), add(m.stream_id), add(m.timestamp);
@@ -30,7 +30,8 @@ bool run(std::span<const uint8_t> bytes, size_t step, Sink& sink) {
 }
 }  // namespace
 
-// The first byte tells in how large pieces the rest is fed; then it is fed whole, and must give the same messages.
+// The first byte sets the size of the pieces that are fed; then the input is fed whole, and must give the same
+// messages.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (size < 1) return 0;
     std::span bytes(data + 1, size - 1);

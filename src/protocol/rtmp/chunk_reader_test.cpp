@@ -39,7 +39,7 @@ struct Want {
     Bytes payload;
 };
 
-// Feeds the bytes in pieces of every small size, and whole: what comes out must be the same.
+// Feeds the bytes in pieces of several small sizes, and whole: the output must be the same.
 void expect(const Bytes& wire, const std::vector<Want>& want, const char* what) {
     for (size_t step : {size_t{1}, size_t{2}, size_t{3}, size_t{5}, size_t{7}, size_t{13}, size_t{150}, wire.size()}) {
         ChunkReader reader;
@@ -92,7 +92,7 @@ TEST(ChunkReader, ChunkStreamIds) {
         ASSERT_EQ(sink.messages.size(), 1u);
         EXPECT_EQ(sink.messages[0].csid, csid);
     }
-    // The same chunk stream in two forms.
+    // The same chunk stream id in two encodings.
     expect(Bytes{0, 6} + header({}) + Bytes{0xc1, 6, 0, 'c', 'd'}, {{8, 1, 1, {'a', 'b'}}, {8, 1, 2, {'c', 'd'}}},
            "70");
 }
@@ -128,7 +128,7 @@ TEST(ChunkReader, ExtendedTimestamps) {
            {{8, 1, t, body}}, "repeated");
     expect(first(300) + part(0, 128) + type3(4) + part(128, 128) + type3(4) + part(256, 44), {{8, 1, t, body}},
            "not repeated");
-    // The tail is shorter than the field: decided by what the peer did before, or by what comes behind.
+    // The rest is shorter than the field: decided by the peer's earlier behavior, or by the following bytes.
     for (size_t tail : {1u, 2u, 3u, 4u}) {
         Bytes small(body.begin(), body.begin() + 128 + long(tail));
         Bytes tail_bytes(body.begin() + 128, body.begin() + 128 + long(tail));
@@ -189,7 +189,7 @@ TEST(ChunkReader, HugeMessageNeverSent) {
     MessageCollector sink;
     ASSERT_TRUE(reader.feed(type0(4, 0, 0xffffff, 9, 1) + fill(128), sink));
     EXPECT_EQ(reader.in_progress(), ChunkReader::kFirstPayload);
-    // On every chunk stream there is, still bounded by what really came.
+    // On all chunk streams: still bounded by the bytes received.
     Bytes wire;
     for (uint8_t csid = 5; csid < 60; ++csid) wire = wire + type0(csid, 0, 0xffffff, 9, 1) + fill(128);
     ASSERT_TRUE(reader.feed(wire, sink));
@@ -203,7 +203,7 @@ TEST(ChunkReader, WholeBodiesInProgressAreBounded) {
     ASSERT_TRUE(reader.feed(chunk_size(0xffffff), sink));
     Bytes body(0xfffffe);
     ASSERT_TRUE(reader.feed(type0(4, 0, 0xffffff, 9, 1) + body, sink));
-    // The second one has chunks only as its peer sends them, and goes beyond the bound.
+    // With chunks of 8 MB two unfinished messages fit, the third exceeds the limit.
     ChunkReader other;
     ASSERT_TRUE(other.feed(chunk_size(0x800000), sink));
     Bytes half(0x800000);

@@ -35,7 +35,7 @@ uint8_t* write_chunks(uint8_t* out, uint32_t csid, uint8_t type, uint32_t stream
     out = base::put_u32le(out, stream_id);
     if (extended) out = base::put_u32(out, timestamp);
 
-    size_t room = chunk_size;  // in the chunk under way
+    size_t room = chunk_size;  // in the current chunk
     for (std::span<const uint8_t> part : {header, body}) {
         while (!part.empty()) {
             if (room == 0) {

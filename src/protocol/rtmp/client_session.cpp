@@ -75,7 +75,7 @@ Result<bool> ClientSession::on_message(Message& message) {
             TRY(handler_->on_media(message));
             break;
         case kAggregate:
-            if (options_.publish) break;  // nobody asked for it
+            if (options_.publish) break;  // a publisher receives no media
             for (AggregateReader parts(std::move(message)); !parts.at_end();) {
                 Message part = TRY(parts.next());
                 TRY(handler_->on_media(part));

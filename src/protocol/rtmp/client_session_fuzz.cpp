@@ -11,7 +11,7 @@ struct Handler final : rtmp::ClientHandler {
 };
 }  // namespace
 
-// The first byte: in how large pieces, and whether it publishes.
+// The first byte: the size of the pieces, and whether the client publishes.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (size < 1) return 0;
     size_t step = 1 + (data[0] & 0x7f) * 8;

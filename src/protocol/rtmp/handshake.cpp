@@ -18,7 +18,7 @@ namespace {
 
 using Digest = std::array<uint8_t, 32>;
 
-// The keys are the products' names; answers (C2, S2) are signed with 32 more bytes behind.
+// The keys are the product names; for answers (C2, S2) kSecret is appended.
 constexpr std::string_view kPlayerName = "Genuine Adobe Flash Player 001";
 constexpr std::string_view kServerName = "Genuine Adobe Flash Media Server 001";
 constexpr uint8_t kSecret[32] = {0xf0, 0xee, 0xc2, 0x4a, 0x80, 0x68, 0xbe, 0xe8, 0x2e, 0x00, 0xd0,
@@ -33,7 +33,7 @@ std::vector<uint8_t> key(Side side, bool with_secret) {
 }
 
 Digest hmac(std::span<const uint8_t> key, std::span<const uint8_t> one, std::span<const uint8_t> two = {}) {
-    // Two spans: the packet without the place of the digest.
+    // Two spans: the packet before and after the digest.
     std::array<uint8_t, kHandshakeSize> joined;
     CHECK(one.size() + two.size() <= joined.size());
     std::copy(one.begin(), one.end(), joined.begin());
@@ -45,8 +45,8 @@ Digest hmac(std::span<const uint8_t> key, std::span<const uint8_t> one, std::spa
     return digest;
 }
 
-// Scheme 0 has the key block first and the digest block at 772, scheme 1 the digest block first, at 8. The block's
-// first four bytes, summed, tell where in its remaining 728 the digest lies.
+// In scheme 0 the key block is first and the digest block is at 772, in scheme 1 the digest block is first, at 8. The
+// sum of the block's first four bytes gives the position of the digest in the remaining 728.
 size_t digest_place(std::span<const uint8_t> packet, int scheme) {
     size_t block = scheme == 0 ? 772 : 8;
     size_t sum = packet[block] + packet[block + 1] + packet[block + 2] + packet[block + 3];
@@ -63,7 +63,7 @@ void sign(std::span<uint8_t> packet, int scheme, Side side) {
     std::copy(digest.begin(), digest.end(), packet.begin() + static_cast<ptrdiff_t>(place));
 }
 
-// C2 or S2 in the digest handshake: random bytes, signed by a key made of the other's digest.
+// C2 or S2 in the digest handshake: random bytes, signed with a key derived from the peer's digest.
 void answer_digest(std::span<const uint8_t> theirs, int scheme, Side us, std::span<uint8_t> out) {
     Digest temporary = hmac(key(us, true), theirs.subspan(digest_place(theirs, scheme), sizeof(Digest)));
     Digest digest = hmac(temporary, out.first(kHandshakeSize - sizeof(Digest)));
@@ -135,7 +135,7 @@ void ServerHandshake::answer(uint32_t now_ms, std::vector<uint8_t>& out) {
     base::put_u32(s1.data(), now_ms);
     if (!scheme_) {
         base::put_u32(s1.data() + 4, 0);
-        // The very bytes, the second time too: there are clients that compare all of it.
+        // S2 repeats C1 completely, including the second timestamp: some clients compare all of it.
         std::copy(c1_.begin(), c1_.end(), s2.begin());
         return;
     }

@@ -18,7 +18,7 @@ void run(Handshake& handshake, std::span<const uint8_t> bytes, size_t step) {
 }
 }  // namespace
 
-// The first byte tells in how large pieces the rest is fed.
+// The first byte sets the size of the pieces.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (size < 1) return 0;
     size_t step = 1 + data[0] * 16;

@@ -16,7 +16,7 @@ void fill(std::span<uint8_t> bytes) {
     }
 }
 
-// A client's C1 by either scheme, made here by hand and not by the code under test.
+// A client's C1 by either scheme, built here independently of the code under test.
 std::vector<uint8_t> digest_c0c1(int scheme) {
     std::vector<uint8_t> c(1537);
     fill(c);
@@ -117,7 +117,7 @@ TEST(ClientHandshake, WithOurServer) {
         ASSERT_TRUE(server.feed(to_server, 2, to_client));
         EXPECT_EQ(server.digest(), digest);
         to_server.clear();
-        to_client.push_back(0xaa);  // the first byte behind the handshake stays
+        to_client.push_back(0xaa);  // the first byte after the handshake is not consumed
         EXPECT_EQ(*client.feed(to_client, 3, to_server), 3073u);
         EXPECT_TRUE(client.done());
         EXPECT_EQ(*server.feed(to_server, 4, to_client), 1536u);

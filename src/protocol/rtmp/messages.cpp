@@ -12,7 +12,7 @@ using base::Result;
 
 namespace {
 
-// Nothing that is told by a command needs more; hostile ones shall not cost more.
+// No legitimate command needs more; the limits bound the cost of malicious ones.
 constexpr amf::Limits kCommandLimits{.depth = 16, .values = 1024, .text = 64 * 1024};
 constexpr size_t kMaxCommand = 128 * 1024;  // bytes
 
@@ -51,7 +51,7 @@ Result<UserControl> read_user_control(const Message& message) {
     base::ByteReader reader(message.payload);
     UserControl event;
     event.event = reader.u16();
-    // Some peers write pings without a value, and Flash sends events of one byte that nobody has documented.
+    // Some peers send pings without a value, and Flash sends undocumented events of one byte.
     if (reader.ok() && reader.left() >= 4) event.value = reader.u32();
     if (event.event == kSetBufferLength && reader.left() >= 4) event.extra = reader.u32();
     if (!reader.ok())
@@ -112,7 +112,7 @@ Result<Message> AggregateReader::next() {
     uint32_t size = reader.u24();
     uint32_t timestamp = reader.u24();
     timestamp |= static_cast<uint32_t>(reader.u8()) << 24;
-    reader.skip(3);  // the stream id: the aggregate's own is the one that counts
+    reader.skip(3);  // the stream id: that of the aggregate is used
     size_t at = static_cast<size_t>(reader.position() - whole_.payload.data());
     reader.skip(size);
     if (!reader.ok())

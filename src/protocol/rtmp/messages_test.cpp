@@ -72,7 +72,7 @@ TEST(RtmpMessages, Commands) {
     EXPECT_TRUE(read->argument(1).bool_or(false));
     EXPECT_TRUE(read->argument(2).is_null_or_undefined());
 
-    // The same as AMF3 peers send it: a leading 0, then AMF0.
+    // The same as sent by AMF3 peers: a leading 0, then AMF0.
     Bytes body{0};
     body.insert(body.end(), m.payload.begin(), m.payload.end());
     read = read_command(message(kCommandAmf3, body));
@@ -96,7 +96,7 @@ TEST(RtmpMessages, BadCommands) {
         {{5}, "without a name"},
         {{2, 0, 1, 'a', 2, 0, 1, 'b'}, "no number"},
         {{2, 0, 200, 'a'}, "command: "},                   // a string longer than its message
-        {{12, 0xff, 0xff, 0xff, 0xff, 'a'}, "command: "},  // a long one
+        {{12, 0xff, 0xff, 0xff, 0xff, 'a'}, "command: "},  // a long string
         {deep, "command: "},                               // nested 10,000 deep
         {Bytes(200000, 5), "a command of 200000 bytes"},
     };
@@ -138,7 +138,7 @@ TEST(RtmpMessages, Aggregates) {
     EXPECT_EQ(got[1].timestamp, 5032u);
     EXPECT_EQ(got[1].payload[0], 3);
     EXPECT_TRUE(got[2].payload.empty());
-    // Without the last back pointer, and cut in the middle.
+    // Without the last back pointer, and truncated in the middle.
     got.clear();
     aggregate.payload = aggregate.payload.sub(0, body.size() - 4);
     EXPECT_TRUE(split(aggregate));

@@ -1,4 +1,4 @@
-// The answers and notices of ServerSession.
+// The answers and notifications of ServerSession.
 
 #include <algorithm>
 
@@ -14,7 +14,7 @@ amf::Value status_object(std::string_view level, std::string_view code, std::str
     return amf::Value::object({{"level", level}, {"code", code}, {"description", description}});
 }
 
-// What Enhanced RTMP has a server say of itself: all codecs are forwarded, multitrack and ModEx are understood.
+// Adds the server's capabilities in Enhanced RTMP: all codecs are forwarded, multitrack and ModEx are supported.
 void add_enhanced(amf::Value& object) {
     constexpr double kForward = 4;
     constexpr double kMultitrackAndModEx = 2 + 4;
@@ -73,14 +73,14 @@ void ServerSession::accept_connect(const ConnectOptions& options) {
     append_set_chunk_size(output(), out_chunk_size_);
 
     Command answer{"_result", connect_transaction_};
-    // The version decides what Flash-era clients think that they may ask for.
+    // Flash-era clients derive the supported features from this version.
     auto properties = amf::Value::object({{"fmsVer", "FMS/3,5,3,888"}, {"capabilities", 127}, {"mode", 1}});
     auto information = status_object("status", "NetConnection.Connect.Success", "Connection succeeded");
     information.append_member("objectEncoding", object_encoding_3_ ? 3 : 0);
     information.append_member(
         "data", amf::Value::ecma_array({{"version", "3,5,3,888"}, {"server", options.server}, {"id", options.id}}));
     if (enhanced_) {
-        // Clients differ in which of the two they look at.
+        // Clients differ in which of the two objects they read.
         add_enhanced(properties);
         add_enhanced(information);
     }

@@ -11,7 +11,7 @@ using base::Result;
 
 namespace {
 
-// Enough to tell the streams of one connection apart.
+// Only has to distinguish the streams of one connection.
 uint32_t hash_of_name(std::string_view name) {
     return static_cast<uint32_t>(std::hash<std::string_view>()(name.substr(0, name.find('?'))));
 }
@@ -56,13 +56,14 @@ Result<bool> ServerSession::on_message(Message& message) {
         case kSetPeerBandwidth:
             TRY(control(message));
             break;
-        default:  // shared objects, and what nobody knows
+        default:  // shared objects and unknown types
             break;
     }
     return takes_input() && !aggregate_ && messages_left_ > 0;
 }
 
-// There are encoders that send on another stream than they publish on. Null: nothing is published.
+// The stream that media on this id belongs to: some encoders send on another stream id than they publish on. Null:
+// nothing is published.
 ServerSession::Stream* ServerSession::publishing_stream(uint32_t id) {
     Stream* stream = find(id);
     if (stream && stream->use == Use::kPublish) return stream;
@@ -82,7 +83,7 @@ Result<void> ServerSession::media(Message& message) {
     return {};
 }
 
-// As many of its messages as may be handed out now.
+// Delivers as many messages of the aggregate as are allowed now.
 Result<void> ServerSession::hand_out_aggregate() {
     while (!aggregate_->at_end()) {
         Stream* stream = publishing_stream(aggregate_->stream_id());
@@ -115,7 +116,7 @@ Result<void> ServerSession::control(const Message& message) {
 Result<void> ServerSession::user_control(const Message& message) {
     auto event = TRY(read_user_control(message));
     if (event.event == kPingRequest) append_user_control(output(), {kPingResponse, event.value});
-    return {};  // the buffer length that players tell is no use: the live edge is
+    return {};  // the buffer length that players announce is not used
 }
 
 struct ServerSession::Row {
@@ -200,7 +201,7 @@ Result<void> ServerSession::fc_publish(const Message&, Command& c) {
     return {};
 }
 
-// A connection may publish several streams: the one of that name ends. Without a name it is the first.
+// A connection may publish several streams: the one with that name ends. Without a name the first one ends.
 Result<void> ServerSession::fc_unpublish(const Message&, Command& c) {
     const std::string name(c.argument(1).string_or(""));
     for (Stream& stream : streams_) {
@@ -300,7 +301,7 @@ Result<void> ServerSession::close_stream(const Message& message, Command& c) {
     Stream* stream = find(id);
     if (!stream) return {};
     close(*stream);
-    // The handler may have changed what there is.
+    // The handler may have changed streams_.
     if (deleted) std::erase_if(streams_, [id](const Stream& s) { return s.id == id; });
     return {};
 }
@@ -318,7 +319,7 @@ ServerSession::Stream* ServerSession::find(uint32_t id) {
     return nullptr;
 }
 
-// Streams that were never created are made: some clients publish and play on 0 or 1 without asking.
+// Creates streams that were never created by the client: some clients publish and play on 0 or 1 without createStream.
 Result<ServerSession::Stream*> ServerSession::find_or_make(uint32_t id) {
     if (Stream* stream = find(id)) return stream;
     if (streams_.size() >= kMaxStreams) return fail(Code::kLimit, fmt::format("more than {} streams", kMaxStreams));

@@ -1,5 +1,5 @@
-// The whole input of a server: handshake and session. The first byte: in how large pieces, and whether the handshake
-// is passed over and decisions come late.
+// The whole input of a server: handshake and session. The first byte: the size of the pieces, and whether the handshake
+// is skipped and decisions are delayed.
 
 #include <algorithm>
 #include <cstdint>
@@ -56,7 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         const bool backlog = handler.session.has_backlog();
         auto n = handler.session.feed(bytes.first(std::min(step, bytes.size())));
         if (!n) return 0;
-        // Nothing is taken while an aggregate is under way, which ends.
+        // No input is consumed while an aggregate is in progress, which must end.
         const bool waits = backlog || handler.session.deciding() || handler.session.has_output();
         if (*n == 0 && !waits) __builtin_trap();
         handler.decide();

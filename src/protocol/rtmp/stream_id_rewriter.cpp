@@ -19,8 +19,8 @@ void StreamIdRewriter::rewrite(std::span<uint8_t> bytes) {
     }
 }
 
-// Of a type 0 header: one byte of format and chunk stream, three of the timestamp, three of the length, the type, and
-// the id in four bytes, the lowest first.
+// Processes a byte of a type 0 header: one byte of format and chunk stream, three of the timestamp, three of the
+// length, the type, and the id in four bytes, little-endian.
 void StreamIdRewriter::take_header_byte(uint8_t& byte) {
     const uint32_t index = header_bytes_++;
     if (index == 0) {
@@ -35,7 +35,7 @@ void StreamIdRewriter::take_header_byte(uint8_t& byte) {
     }
     if (header_bytes_ < kHeader) return;
     header_bytes_ = 0;
-    // A timestamp that is 0xffffff is repeated in four bytes, as one that is greater.
+    // The extended timestamp is present for the value 0xffffff and above.
     rest_ = chunked_size(length_, chunk_size_, timestamp_, csid_) - kHeader;
 }
 

@@ -10,7 +10,7 @@
 namespace rtmp {
 namespace {
 
-// Messages of all lengths around a chunk's, with and without an extended timestamp.
+// Messages of all lengths around the chunk size, with and without an extended timestamp.
 std::vector<uint8_t> messages(uint32_t stream_id, uint32_t chunk_size) {
     std::vector<uint8_t> out;
     for (uint32_t timestamp : {0u, 40u, 0xfffffeu, 0xffffffu, 0x1000000u, 0xffffffffu})
@@ -34,7 +34,7 @@ TEST(StreamIdRewriter, WritesTheIdIntoEachMessageAndNothingElse) {
         }
 }
 
-// A socket takes what it has room for; what it did not take comes again.
+// A socket accepts as much as it has room for; the rest is passed again.
 TEST(StreamIdRewriter, GoesOnWhereverItWasCut) {
     const std::vector<uint8_t> plain = messages(1, 128), wanted = messages(77, 128);
     for (size_t step : {1u, 2u, 7u, 13u, 139u}) {

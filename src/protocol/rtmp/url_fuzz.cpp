@@ -3,7 +3,7 @@
 
 #include "protocol/rtmp/url.h"
 
-// The input's first byte tells where app ends, its second where the stream begins.
+// The first byte of the input sets where app ends, the second where the stream begins.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::string_view text(reinterpret_cast<const char*>(data), size);
     (void)rtmp::parse_url(text);

@@ -115,7 +115,7 @@ TEST(RtmpUrl, ResolveRefuses) {
         ASSERT_FALSE(a) << row.stream;
         EXPECT_NE(a.error().text().find(row.why), std::string::npos) << a.error().text();
     }
-    // The scheme of a tcUrl is any or none.
+    // A tcUrl may have any scheme or none.
     for (const char* tc_url : {"http://h/live", "webrtc://h/live", "h/live", "h:80/live?url=http://x/y"}) {
         auto address = resolve_stream(tc_url, "live", "s");
         ASSERT_TRUE(address) << tc_url;

@@ -10,7 +10,7 @@ namespace {
 struct Buffer {
     JitterBuffer buffer{JitterLimits{.packets = 8, .wait_us = 1000}};
     int64_t now_us = 0;
-    // Pushes, and says what came out: "3 4 !7" where something was lost before 7.
+    // Pushes, and returns the output: "3 4 !7" where packets before 7 were lost.
     std::string push(uint64_t sequence) {
         buffer.push({.sequence = sequence, .came_us = now_us});
         return pop();

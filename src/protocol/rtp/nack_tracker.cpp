@@ -58,8 +58,8 @@ bool NackTracker::take(int64_t sequence, int64_t now_ms) {
     return true;
 }
 
-// Of several questions nobody knows which one was answered. The first is taken, with less weight: taking none of these
-// would never notice a round trip that is longer than the interval.
+// After several NACKs it is unknown which one was answered. The time since the first is used, with less weight:
+// ignoring these packets would never detect a round trip that is longer than the interval.
 void NackTracker::learn_round_trip(const Missing& answered, int64_t now_ms) {
     int64_t took = std::clamp<int64_t>(now_ms - answered.first_asked_ms, 0, kMaxRoundTripMs);
     round_trip_x8_ += (took * 8 - round_trip_x8_) / (answered.tries == 1 ? 8 : 32);
@@ -73,13 +73,13 @@ void NackTracker::give_up_old(int64_t now_ms) {
 
 std::span<const uint16_t> NackTracker::due(int64_t now_ms, int64_t round_trip_ms, std::span<uint16_t> out) {
     give_up_old(now_ms);
-    // What the own estimate lacks is how much it varies.
+    // A margin for the variation of our own estimate.
     int64_t interval = round_trip_ms > 0 ? round_trip_ms : this->round_trip_ms() * 5 / 4;
     interval = std::max(interval, options_.min_interval_ms);
     size_t n = 0;
     for (Missing& m : missing_) {
         if (n == out.size()) break;
-        if (m.tries >= options_.max_tries) continue;  // the answer to the last question may be on its way
+        if (m.tries >= options_.max_tries) continue;  // the answer to the last NACK may be on its way
         const int64_t after = m.tries <= kEvenTries ? interval : interval << (m.tries - kEvenTries);
         bool ripe = m.tries == 0 ? now_ms - m.since_ms >= options_.reorder_ms : now_ms - m.asked_ms >= after;
         if (!ripe) continue;

@@ -12,7 +12,7 @@ bool fits_one_byte(const Extension& e) { return e.id <= 14 && !e.data.empty() &&
 
 struct Form {
     bool two_byte = false;
-    size_t size = 0;  // of the block with its padding, without its four bytes of header; SIZE_MAX: impossible
+    size_t size = 0;  // of the block with its padding, without its header of four bytes; SIZE_MAX: not possible
 };
 
 Form form_of(std::span<const Extension> extensions) {

@@ -1,5 +1,5 @@
-// Any bytes as a packet: all lengths stay within it; its header written again reads the same; RTX; and the bytes as
-// sequence numbers for those who keep count.
+// Arbitrary bytes as a packet: all lengths stay inside it; its header is unchanged after writing and parsing; RTX; and
+// the bytes as sequence numbers for the classes that track them.
 #include <cstddef>
 #include <cstdint>
 #include <vector>

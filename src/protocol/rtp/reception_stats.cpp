@@ -28,11 +28,11 @@ bool ReceptionStats::on_packet(uint16_t sequence, uint32_t timestamp, int64_t ar
             bad_next_ = static_cast<uint16_t>(sequence + 1);
             return false;
         }
-        begin(sequence);  // two in a row: the sender has begun anew
+        begin(sequence);  // two consecutive packets: the sender has restarted its sequence numbers
         first = true;
     }
     ++received_;
-    // A late packet's transit says nothing of the network's jitter that its turn would not have.
+    // The transit time of a late packet is not used for the jitter.
     if (first || step < kMaxDropout) {
         if (!first) update_jitter(timestamp, arrival_us);
         last_timestamp_ = timestamp;
@@ -45,7 +45,7 @@ void ReceptionStats::update_jitter(uint32_t timestamp, int64_t arrival_us) {
     int64_t arrived = (arrival_us - last_arrival_us_) * clock_rate_ / 1'000'000;
     int64_t sent = static_cast<int32_t>(timestamp - last_timestamp_);
     int64_t difference = arrived > sent ? arrived - sent : sent - arrived;
-    // A jump of the timestamps, or a pause of the sender, is no jitter.
+    // A jump of the timestamps, or a pause of the sender, is not jitter.
     if (difference > 5 * int64_t{clock_rate_}) return;
     int64_t next = jitter_x16_ + difference - ((int64_t{jitter_x16_} + 8) >> 4);
     jitter_x16_ = static_cast<uint32_t>(std::clamp<int64_t>(next, 0, UINT32_MAX));

@@ -48,7 +48,8 @@ std::string Candidate::write() const {
 }
 
 Candidate host_candidate(std::string_view address, uint16_t port, bool tcp, uint32_t place) {
-    // RFC 8445, 5.1.2.1, and RFC 6544, 4.2: the direction preference of a passive one is 4, in the three highest bits.
+    // RFC 8445, 5.1.2.1, and RFC 6544, 4.2: the direction preference of a passive candidate is 4, in the three highest
+    // bits.
     constexpr uint32_t kHost = 126, kPassive = 4, kComponent = 1, kMaxOfUdp = 65535, kMaxOfTcp = 8191;
     Candidate c;
     uint32_t local =

@@ -140,7 +140,7 @@ Result<SessionDescription> SessionDescription::parse(std::string_view text) {
                     return fail(Code::kLimit, fmt::format("more than {} m= lines", kMaxMedia));
                 session.media.push_back(TRY(read_media_line(value), fmt::format("line {}", lines.number())));
                 break;
-            default:  // i, u, e, p, r, z, k, and whatever may come
+            default:  // i, u, e, p, r, z, k, and unknown types
                 break;
         }
     }

@@ -26,7 +26,7 @@ TEST(Description, ReadsAndWritesTheSame) {
 }
 
 TEST(Description, TakesWhatClientsDo) {
-    // LF alone, empty lines, letters nobody knows, no o=, s=, t=, two spaces, a port count.
+    // LF alone, empty lines, unknown letters, no o=, s=, t=, two spaces, a port count.
     auto session = SessionDescription::parse("v=0\n\ni=about\na=tool:x\nz=0 0\nm=video  5/2 RTP/SAVPF 96\na=mid:v\n");
     ASSERT_TRUE(session) << session.error().text();
     EXPECT_EQ(session->media[0].port, 5);

@@ -28,7 +28,7 @@ const Encoding* find(Codec codec) {
 
 struct ProfilePattern {
     uint8_t idc;
-    uint8_t mask, bits;  // of profile-iop
+    uint8_t mask, bits;  // applied to profile-iop
     H264Profile profile;
 };
 constexpr ProfilePattern kProfiles[] = {
@@ -53,7 +53,7 @@ std::optional<uint8_t> hex_byte(std::string_view text) {
     return static_cast<uint8_t>(value);
 }
 
-// Whether a decoder of `has` plays what is `wanted`.
+// Whether a decoder of profile `has` can decode `wanted`.
 bool includes(H264Profile has, H264Profile wanted) {
     using enum H264Profile;
     auto rank = [](H264Profile profile) {
@@ -104,7 +104,7 @@ int profile_fitness(std::string_view name, std::string_view initial, std::string
 std::optional<Codec> codec_of(std::string_view encoding) {
     for (const Encoding& known : kEncodings)
         if (same_word(known.name, encoding)) return known.codec;
-    // Before the format was registered.
+    // Names in use before the formats were registered.
     if (same_word(encoding, "HEVC")) return Codec::kHevc;
     if (same_word(encoding, "AV1X")) return Codec::kAv1;
     return std::nullopt;

@@ -14,7 +14,7 @@ Result<Fragment> Fragment::parse(std::string_view text) {
     if (text.size() > kMaxBytes)
         return fail(Code::kLimit, fmt::format("a fragment of {} bytes; at most {}", text.size(), kMaxBytes));
     LineReader lines(text);
-    MediaSection all;  // what any section says
+    MediaSection all;  // the attributes of all sections together
     std::string mid, media_line;
     size_t sections = 0;
     while (TRY(lines.next())) {

@@ -26,7 +26,7 @@ constexpr std::string_view kUris[kExtensions] = {
     "http://www.webrtc.org/experiments/rtp-hdrext/playout-delay",
 };
 
-// RFC 3551, for those that may come without an rtpmap.
+// Static payload types of RFC 3551 that may appear without an rtpmap.
 struct StaticType {
     uint8_t number;
     std::string_view encoding;
@@ -42,7 +42,8 @@ std::unexpected<base::Error> bad(const Attribute& attribute) {
                 fmt::format("'a={}:{}' is cut short or wrong", attribute.name, attribute.value.substr(0, 80)));
 }
 
-// RFC 8839: letters, digits, + and /. Others are let pass where clients have them; nothing that ends a word.
+// RFC 8839 allows letters, digits, + and /. Other printable characters are accepted because some clients use them, but
+// no spaces.
 bool is_ice_text(std::string_view text, size_t least) {
     return text.size() >= least && text.size() <= 256 &&
            std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~'; });
@@ -55,7 +56,7 @@ class Reader {
     Result<void> formats(const MediaSection& media) {
         for (const std::string& format : media.formats) {
             auto pt = number<uint8_t>(format, 127);
-            if (!pt || place_[*pt] >= 0) continue;  // "webrtc-datachannel", or twice
+            if (!pt || place_[*pt] >= 0) continue;  // "webrtc-datachannel", or a duplicate
             place_[*pt] = static_cast<int16_t>(facts_.payload_types.size());
             PayloadType& type = facts_.payload_types.emplace_back();
             type.number = *pt;
@@ -99,7 +100,7 @@ class Reader {
         return {};
     }
 
-    // Feedback of "*", which may stand before the others.
+    // Applies the feedback of "*", which may precede the payload types.
     void finish() {
         for (PayloadType& type : facts_.payload_types) {
             type.feedback.nack |= all_.nack;
@@ -169,7 +170,7 @@ class Reader {
         auto id = number<uint16_t>(id_text, 4351);
         std::string_view uri = take_word(rest);
         if (!id || *id == 0 || uri.empty()) return bad(attribute);
-        if (*id > 14) return {};  // of two-byte headers
+        if (*id > 14) return {};  // ids of two-byte headers are ignored
         for (size_t i = 0; i < kExtensions; ++i)
             if (kUris[i] == uri) facts_.extensions[i] = static_cast<uint8_t>(*id);
         return {};
@@ -237,7 +238,7 @@ class Reader {
         if (algorithm.empty() || value.size() < 2 || value.size() > 200) return bad(attribute);
         std::ranges::transform(algorithm, algorithm.begin(),
                                [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-        // Of several sha-256 is taken, else the first.
+        // Of several fingerprints a sha-256 one is preferred, else the first is used.
         if (facts_.fingerprint.empty() || algorithm == "sha-256" || !own_fingerprint_)
             facts_.fingerprint = {std::move(algorithm), std::string(value)};
         own_fingerprint_ = true;
@@ -255,7 +256,7 @@ class Reader {
         return {};
     }
 
-    // One that we cannot read is no reason to refuse the others.
+    // An unreadable candidate is no reason to refuse the others.
     Result<void> candidate(const Attribute& attribute) {
         if (facts_.candidates.size() == MediaFacts::kMaxCandidates) return {};
         if (auto parsed = Candidate::parse(attribute.value)) facts_.candidates.push_back(std::move(*parsed));
@@ -285,13 +286,13 @@ class Reader {
     }
 
     MediaFacts& facts_;
-    std::array<int16_t, 128> place_;  // of a payload type among facts_.payload_types
+    std::array<int16_t, 128> place_;  // index of a payload type in facts_.payload_types
     Feedback all_;
     std::vector<std::pair<uint32_t, uint32_t>> pairs_;
     bool own_fingerprint_ = false;
 };
 
-// What may stand before the first m= line and holds for all.
+// Attributes that may precede the first m= line and apply to all sections.
 bool may_be_of_session(std::string_view name) {
     for (std::string_view known :
          {"ice-ufrag", "ice-pwd", "ice-options", "ice-lite", "fingerprint", "setup", "sendrecv", "sendonly", "recvonly",

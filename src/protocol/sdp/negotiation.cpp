@@ -26,7 +26,7 @@ struct Choice {
     const CodecWish* wish = nullptr;
 };
 
-// The most preferred codec that is offered, and its format that fits best.
+// The most preferred codec that is offered, and its best matching format.
 Choice choose(const MediaFacts& facts, Kind kind, const LocalOptions& local) {
     for (const CodecWish& wish : local.codecs) {
         if (media::codec_info(wish.codec).kind != kind) continue;
@@ -87,7 +87,7 @@ class Answerer {
         return std::ranges::find(bundle_.mids, facts.mid) != bundle_.mids.end();
     }
 
-    // Empty: nothing speaks against it.
+    // The reason to reject a section; empty: none.
     std::string objection(const MediaSection& section, const MediaFacts& facts, Kind kind) const {
         if (section.port == 0 && !facts.bundle_only) return "the offer has port 0";
         if (!detail::is_secure_rtp(section.protocol)) return "its protocol is " + section.protocol.substr(0, 40);
@@ -272,7 +272,7 @@ Result<Bundle> read_bundle(const SessionDescription& description, const std::vec
 
 Result<void> take_transport(Negotiated& negotiated, const std::vector<MediaFacts>& facts,
                             const std::vector<size_t>& accepted) {
-    // The section that carries the transport for all of them is the first of the group; others may repeat it.
+    // The first section of the group carries the transport of all sections; others may repeat it.
     const MediaFacts* tagged = nullptr;
     for (size_t index : accepted)
         if (!tagged && !facts[index].ice.ufrag.empty()) tagged = &facts[index];
@@ -323,8 +323,8 @@ void write_format(MediaSection& section, const NegotiatedMedia& media) {
     section.add("fmtp", fmt::format("{} apt={}", rtx, pt));
 }
 
-// An identifier of msid (RFC 8830, section 2): of token characters, at most 64. Others become '_'; room is left for
-// what follows the stream's in the track's.
+// An identifier of msid (RFC 8830, section 2): token characters, at most 64. Other characters become '_'. Room is left
+// for the suffix of the track's identifier.
 std::string msid_of(std::string_view text) {
     constexpr size_t kMaxBytes = 64 - std::string_view("-video").size();
     static constexpr std::string_view kMarks = "!#$%&'*+-.^_`{|}~";

@@ -1,5 +1,5 @@
-// Any text: what could be read is the same after it was written and read again; an answer of ours can be read, fits the
-// offer, and a client reads from it what we agreed to.
+// Arbitrary text: a description that could be read must be unchanged after writing and reading again; our answer can be
+// parsed, matches the offer, and a client reads from it what we negotiated.
 #include <cstddef>
 #include <cstdint>
 

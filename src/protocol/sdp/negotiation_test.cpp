@@ -17,7 +17,7 @@ namespace {
 using media::Codec;
 using media::Kind;
 
-// What a server of ours wants, whatever it is for.
+// The options of our server for sending or receiving.
 LocalOptions options(bool send) {
     LocalOptions local;
     local.send = send;
@@ -48,7 +48,7 @@ std::string error_of(std::string_view offer, const LocalOptions& local = options
     return answered ? "fine" : answered.error().text();
 }
 
-// An offer of two sections, put together so that tests can change a piece.
+// An offer of two sections, in parts that tests can change.
 struct Offer {
     std::string session = "a=group:BUNDLE 0 1\r\n";
     std::string transport =
@@ -291,7 +291,7 @@ TEST(Negotiation, APublisherMayBeToldToBeginWithItsRate) {
               std::string::npos);
 }
 
-// RFC 6184, 8.2.2: of what is offered the profile and mode that fit best.
+// RFC 6184, 8.2.2: the offered profile and mode that match best.
 TEST(Negotiation, H264sBestFormatIsTaken) {
     const char* formats[] = {
         "packetization-mode=0;profile-level-id=42e01f", "packetization-mode=1;profile-level-id=42001f",
@@ -333,7 +333,7 @@ TEST(Format, ProfilesOfH264) {
     EXPECT_EQ(parameter("a=1;c", "c"), "");
 }
 
-// What clients really send, with the file's name, and what we make of it.
+// Real offers of clients, by file name, and the expected result.
 struct Peer {
     const char* name;
     bool send;
@@ -356,7 +356,7 @@ TEST_P(PeerTest, IsAnswered) {
     EXPECT_EQ(audio ? audio->payload_type : -1, peer.audio);
     EXPECT_GE(answered->negotiated.remote_ice.pwd.size(), 22u);
     EXPECT_EQ(answered->negotiated.remote_fingerprint.algorithm, "sha-256");
-    // Its own reading of our answer agrees with ours.
+    // The client's reading of our answer agrees with ours.
     auto seen = read_answer(*SessionDescription::parse(offer), answered->description);
     ASSERT_TRUE(seen) << seen.error().text();
     EXPECT_EQ(seen->remote_ice.ufrag, "serverufrag");
@@ -372,7 +372,8 @@ TEST_P(PeerTest, IsAnswered) {
     }
 }
 
-// Chromium's, aiortc's, pion's and FFmpeg's are from runs of theirs; the others were written as those clients do it.
+// The offers of Chromium, aiortc, pion and FFmpeg were recorded; the others were written by hand in the style of those
+// clients.
 INSTANTIATE_TEST_SUITE_P(
     Offers, PeerTest,
     testing::Values(Peer{"small", false, 96, -1, 111}, Peer{"chromium_whip", false, 108, 109, 111},
@@ -417,7 +418,7 @@ TEST(Offer, IsAnsweredByUs) {
     }
 }
 
-// The most that fits into the bounds costs no more than the rest.
+// The largest input within the limits is not disproportionately expensive.
 TEST(Negotiation, TheWorstWithinTheBoundsIsQuick) {
     std::string session_lines = "v=0\r\n", many_media = "v=0\r\n", ssrcs = Offer().text();
     while (session_lines.size() < 60'000) session_lines += "a=setup:active\r\n";
@@ -427,7 +428,7 @@ TEST(Negotiation, TheWorstWithinTheBoundsIsQuick) {
         ASSERT_LE(text.size(), kMaxBytes);
         auto began = std::chrono::steady_clock::now();
         error_of(text);
-        // Some 10 ms; what is squared would take seconds, and the sanitizers ten times as long.
+        // Takes about 10 ms; quadratic behavior would take seconds, and the sanitizers ten times as long.
         EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(2));
     }
 }

@@ -26,7 +26,7 @@ std::optional<uint32_t> base64_digit(char c) {
     return std::nullopt;
 }
 
-// Its padding may be missing, as some leave it out. Nothing: it is no base64, or empty.
+// The padding may be missing, because some senders omit it. Nothing: it is not base64, or empty.
 std::optional<std::vector<uint8_t>> from_base64(std::string_view text) {
     for (int i = 0; i < 2 && text.ends_with('='); ++i) text.remove_suffix(1);
     if (text.empty() || text.size() % 4 == 1) return std::nullopt;

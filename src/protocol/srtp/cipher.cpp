@@ -1,4 +1,4 @@
-// Of a cipher's own, as OpenSSL 3 still has it: see cipher_of().
+// For EVP_CIPHER_meth_dup(), which is deprecated in OpenSSL 3: see direct().
 #define OPENSSL_SUPPRESS_DEPRECATED
 
 #include "protocol/srtp/cipher.h"
@@ -11,9 +11,9 @@ namespace srtp {
 
 namespace {
 
-// OpenSSL 3 asks its provider for the IV's length and the tag by their names, for each packet: 180 of 450 ns. A cipher
-// that is an application's own, be it a copy of a built-in one, goes the way of OpenSSL 1.1 to the same code of AES and
-// GHASH. OpenSSL 4 has this no more.
+// OpenSSL 3 asks its provider for the IV's length and the tag by name for each packet: 180 of 450 ns. An
+// application-defined cipher, even a copy of a built-in one, takes the code path of OpenSSL 1.1 to the same
+// implementation of AES and GHASH. OpenSSL 4 does not have this any more.
 const EVP_CIPHER* direct(const EVP_CIPHER* built_in, const char* name) {
 #if OPENSSL_VERSION_MAJOR < 4 && !defined(OPENSSL_NO_DEPRECATED_3_0)
     if (const EVP_CIPHER* own = EVP_CIPHER_meth_dup(built_in)) return own;
@@ -28,7 +28,7 @@ const EVP_CIPHER* cipher_of(Profile profile) {
     return profile == Profile::kAeadAes128Gcm ? gcm : ctr;
 }
 
-// No call here fails by what a packet has in it.
+// EVP_CipherUpdate() does not fail because of a packet's content.
 void feed(EVP_CIPHER_CTX* context, uint8_t* out, std::span<const uint8_t> in) {
     int written = 0;
     if (!in.empty()) CHECK(EVP_CipherUpdate(context, out, &written, in.data(), static_cast<int>(in.size())) == 1);
@@ -44,7 +44,7 @@ Cipher::Cipher(Profile profile, Key key) : context_(EVP_CIPHER_CTX_new()) {
 }
 
 void Cipher::set_key(Profile profile, Key key) {
-    // Naming the cipher again would make OpenSSL allocate its part of the context anew.
+    // Passing the cipher again would make OpenSSL reallocate its part of the context.
     const EVP_CIPHER* cipher = cipher_of(profile);
     if (EVP_CIPHER_CTX_get0_cipher(context_.get()) == cipher) cipher = nullptr;
     CHECK(EVP_CipherInit_ex2(context_.get(), cipher, key.data(), nullptr, 1, nullptr) == 1);
@@ -76,7 +76,7 @@ void Cipher::finish_seal(std::span<uint8_t> tag) {
 }
 
 bool Cipher::finish_open(std::span<const uint8_t> tag) {
-    auto* bytes = const_cast<uint8_t*>(tag.data());  // OpenSSL copies them
+    auto* bytes = const_cast<uint8_t*>(tag.data());  // not modified: OpenSSL copies the bytes
     CHECK(EVP_CIPHER_CTX_ctrl(context_.get(), EVP_CTRL_AEAD_SET_TAG, static_cast<int>(tag.size()), bytes) == 1);
     int nothing = 0;
     uint8_t none[16];

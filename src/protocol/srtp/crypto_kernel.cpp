@@ -18,12 +18,12 @@ namespace {
 constexpr int kGcmKeySize = kMasterKeySize + kGcmIvSize;
 constexpr int kCtrKeySize = kMasterKeySize + kMaxSaltSize;
 
-// What the library holds of a cipher: its head, and behind it ours.
+// The library's state of a cipher: its header, followed by our data.
 struct KernelCipher {
     srtp_cipher_t head{};
     Cipher cipher;
-    std::array<uint8_t, kCtrIvSize> salt{};  // of counter mode; GCM's the library puts into the IV itself
-    unsigned tag_size = 0;                   // of GCM
+    std::array<uint8_t, kCtrIvSize> salt{};  // for counter mode; for GCM the library puts it into the IV
+    unsigned tag_size = 0;                   // for GCM
 };
 
 struct KernelHmac {
@@ -80,7 +80,7 @@ srtp_err_status_t crypt(void* state, uint8_t* bytes, unsigned* size) {
 // ---- AES-128-GCM
 
 srtp_err_status_t alloc_gcm(srtp_cipher_t** out, int key_size, int tag_size) {
-    // The library's own tests have the short one, too.
+    // The library's own tests use the short tag, too.
     const bool good = key_size == kGcmKeySize && (tag_size == kGcmTagSize || tag_size == kGcmTagSize / 2);
     return good ? alloc_cipher(out, kGcmType, key_size, tag_size) : srtp_err_status_bad_param;
 }
@@ -154,7 +154,7 @@ srtp_err_status_t compute_hmac(void* state, const uint8_t* bytes, int size, int 
     return srtp_err_status_ok;
 }
 
-// ---- What each is tested by: RFC 7714, 16.1; RFC 3711, B.2; RFC 2202, 3
+// ---- The self-tests' vectors: RFC 7714, 16.1; RFC 3711, B.2; RFC 2202, 3
 
 constexpr uint8_t kGcmKey[kGcmKeySize] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 uint8_t gcm_iv[kGcmIvSize] = {0x51, 0x75, 0x3c, 0x65, 0x80, 0xc2, 0x72, 0x6f, 0x20, 0x71, 0x84, 0x14};

@@ -1,4 +1,4 @@
-// SHA-1's own functions are deprecated in OpenSSL 3, and the only ones whose state can be kept in 20 bytes.
+// The low-level SHA-1 functions are deprecated in OpenSSL 3, but only their state can be stored in 20 bytes.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "protocol/srtp/hmac_sha1.h"
 
@@ -14,7 +14,7 @@ constexpr size_t kBlockSize = 64;
 
 std::array<uint32_t, 5> state_of(const SHA_CTX& sha) { return {sha.h0, sha.h1, sha.h2, sha.h3, sha.h4}; }
 
-// As SHA_CTX stands after one block.
+// Sets SHA_CTX to its state after one block.
 void resume(SHA_CTX& sha, const std::array<uint32_t, 5>& state) {
     SHA1_Init(&sha);
     sha.h0 = state[0];

@@ -81,7 +81,7 @@ bool Receiver::make_session() {
 
 template <class Unprotect>
 std::expected<size_t, Drop> Receiver::open(std::span<uint8_t> packet, uint32_t ssrc, Unprotect unprotect) {
-    // The session would follow any number of them.
+    // The library's session does not limit the number of SSRCs.
     const bool known = std::find(ssrcs_.begin(), ssrcs_.end(), ssrc) != ssrcs_.end();
     if (!known && ssrcs_.size() >= kMaxSsrcs) return drop(Drop::kTooManySsrcs);
     if (!session_ && !make_session()) return drop(Drop::kFailed);
@@ -102,7 +102,8 @@ std::expected<size_t, Drop> Receiver::unprotect_rtp(std::span<uint8_t> packet) {
 std::expected<size_t, Drop> Receiver::unprotect_rtcp(std::span<uint8_t> packet) {
     const size_t overhead = profile_info(profile_).tag_size + kRtcpIndexSize;
     if (packet.size() < kRtcpHeaderSize + overhead || packet[0] >> 6 != 2) return drop(Drop::kMalformed);
-    // With GCM the library takes what is authentic and in the clear. GCM has the index behind the tag, AES-CM before.
+    // With GCM the library accepts authentic packets that are not encrypted. GCM has the index after the tag, AES-CM
+    // before.
     const size_t index_at = packet.size() - (profile_ == Profile::kAeadAes128Gcm ? kRtcpIndexSize : overhead);
     if (!(rtp::get_u32(&packet[index_at]) & kEncryptedFlag)) return drop(Drop::kNotEncrypted);
     return open(packet, rtp::get_u32(&packet[4]), srtp_unprotect_rtcp);

@@ -1,6 +1,7 @@
-// Any bytes to a receiver, and packets that were protected and then changed: nothing but what a sender made gets
-// through. What is never sealed here is opened with another key, since libFuzzer remembers sealed packets and tries
-// them. First byte: profile, RTP or RTCP, and whether the rest is protected first; then what is changed and how.
+// Arbitrary bytes to a receiver, and packets that were protected and then changed: only packets made by a sender are
+// accepted. Bytes that are not protected here are opened with another key, since libFuzzer remembers protected packets
+// and tries them. First byte: profile, RTP or RTCP, and whether the rest is protected first; then the position and kind
+// of the change.
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -20,7 +21,7 @@ bool open(srtp::Receiver& receiver, bool rtcp, Bytes bytes) {
     return size.has_value();
 }
 
-// Empty when it is no packet.
+// Empty when the input is not a packet.
 Bytes protect(srtp::Sender& sender, bool rtcp, std::span<const uint8_t> plain) {
     Bytes out(plain.size() + srtp::kMaxOverhead);
     size_t header = rtp::header_size(plain);

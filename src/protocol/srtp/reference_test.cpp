@@ -1,5 +1,5 @@
-// Beside libsrtp as it was built, the reference: what we protect it opens, what it protects our receiver opens, and
-// both make the same bytes.
+// Comparison with unmodified libsrtp, the reference: it opens what we protect, our receiver opens what it protects, and
+// both produce the same bytes.
 #include <gtest/gtest.h>
 #include <srtp2/srtp.h>
 
@@ -54,8 +54,8 @@ class Libsrtp {
     uint8_t key_[kMasterKeySize + kMaxSaltSize];
 };
 
-// The library with the ciphers that it was built with, for sessions that are made while it lives; afterwards with those
-// of our receiver, which would be compared with itself.
+// While this object exists, new sessions of the library use its built-in ciphers; afterwards they use those of our
+// receiver, which would be compared with themselves.
 struct AsBuilt {
     AsBuilt() {
         EXPECT_TRUE(start_crypto_kernel());

@@ -10,7 +10,7 @@ namespace srtp {
 void derive(const MasterKey& master, uint8_t label, std::span<uint8_t> out) {
     uint8_t iv[kCtrIvSize] = {};
     std::copy(master.salt.begin(), master.salt.end(), iv);
-    iv[7] ^= label;  // the label stands above an index of 48 bits that is 0
+    iv[7] ^= label;  // the label precedes an index of 48 bits that is 0
     constexpr uint8_t kZeros[32] = {};
     CHECK(out.size() <= sizeof kZeros);
     Cipher& cipher = Cipher::shared(Profile::kAes128CmSha1_80, master.key);

@@ -1,4 +1,4 @@
-// The specifications' own vectors: RFC 3711 B.2 and B.3, RFC 7714 16.1 and 17.1, RFC 2202 for HMAC-SHA1.
+// The specifications' test vectors: RFC 3711 B.2 and B.3, RFC 7714 16.1 and 17.1, RFC 2202 for HMAC-SHA1.
 #include <gtest/gtest.h>
 
 #include <string>

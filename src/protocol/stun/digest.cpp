@@ -1,5 +1,5 @@
-// SHA-1 has to be the old low-level calls: a keyed EVP context costs three allocations and 1 us for each message, and a
-// flood of requests with wrong integrity should cost next to nothing.
+// SHA-1 uses the old low-level calls: a keyed EVP context costs three allocations and 1 us for each message, and a
+// flood of requests with wrong integrity should cost as little as possible.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/sha.h>
 

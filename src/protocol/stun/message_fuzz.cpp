@@ -1,5 +1,5 @@
-// Any datagram as a STUN message and as what the demultiplexer makes of it; a message that is accepted stays one when
-// its integrity is asked for, and the views stay inside.
+// Arbitrary datagrams for the STUN parser and the demultiplexer; checking the integrity of an accepted message does not
+// change it, and the views stay inside the datagram.
 #include <cstddef>
 #include <cstdint>
 

@@ -82,13 +82,13 @@ TEST(StunMessage, AnyChangedBitIsSeen) {
     for (size_t i = 0; i < kRequest.size(); ++i) {
         Bytes changed = kRequest;
         changed[i] ^= 0x10;
-        auto message = parse(changed);  // the fingerprint covers everything, unless its own type is what has changed
+        auto message = parse(changed);  // the fingerprint covers everything, unless its own type was changed
         EXPECT_FALSE(message && message->has_fingerprint) << "byte " << i;
         EXPECT_EQ(message.has_value(), i == kRequest.size() - 8 || i == kRequest.size() - 7) << "byte " << i;
     }
 }
 
-// Without the fingerprint only the integrity tells.
+// Without the fingerprint only the integrity detects a change.
 TEST(StunMessage, AChangedBitBreaksTheIntegrity) {
     std::array<uint8_t, 200> out;
     Writer writer(out, Class::kRequest, TransactionId{1, 2, 3});
@@ -151,7 +151,7 @@ TEST(StunMessage, CountsUnknownAttributesThatMatter) {
     EXPECT_EQ(message->unknown[kMaxUnknown - 1], 0x7007);
 }
 
-// Somebody on the way could put more behind the integrity, which it does not cover.
+// An attacker on the path could append attributes after the integrity, which does not cover them.
 TEST(StunMessage, DoesNotBelieveWhatFollowsTheIntegrity) {
     std::array<uint8_t, 200> out;
     Writer writer(out, Class::kRequest, TransactionId{});

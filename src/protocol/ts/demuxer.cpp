@@ -23,7 +23,7 @@ uint64_t read_time_stamp(const uint8_t* p) {
            p[4] >> 1;
 }
 
-// 2.4.3.6; nothing when it is broken.
+// Section 2.4.3.6; nothing when the header is malformed.
 std::optional<PesHeader> read_pes_header(std::span<const uint8_t> pes) {
     if (pes.size() < 9 || pes[0] || pes[1] || pes[2] != 1 || pes[6] >> 6 != 2) return std::nullopt;
     PesHeader header;
@@ -45,7 +45,7 @@ std::optional<PesHeader> read_pes_header(std::span<const uint8_t> pes) {
 Demuxer::Demuxer(DemuxerSink& sink, size_t limit_of_pes) : sink_(sink), limit_of_pes_(limit_of_pes) {}
 
 void Demuxer::feed(std::span<const uint8_t> bytes) {
-    // What is left over is filled up to a packet, then the rest is read in place.
+    // The buffered rest is completed to a packet, then the input is read in place.
     while (!rest_.empty() && !bytes.empty()) {
         size_t take = std::min(bytes.size(), wanted_bytes() - std::min(rest_.size(), wanted_bytes()));
         rest_.insert(rest_.end(), bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(take));
@@ -59,8 +59,8 @@ void Demuxer::feed(std::span<const uint8_t> bytes) {
     rest_.assign(bytes.begin() + static_cast<ptrdiff_t>(used), bytes.end());
 }
 
-// Where packets begin is known from the one before; else two sync bytes at the distance of a packet tell. Returns the
-// bytes that are done with.
+// When locked, the position of the next packet is known from the previous one; else it is found by two sync bytes at
+// the distance of a packet. Returns the number of consumed bytes.
 size_t Demuxer::take_packets(std::span<const uint8_t> bytes) {
     size_t at = 0;
     while (bytes.size() - at >= wanted_bytes()) {
@@ -116,7 +116,7 @@ bool Demuxer::read_adaptation(std::span<const uint8_t> field, Packet& packet) {
     return true;
 }
 
-// False: it repeats the packet before.
+// False: it repeats the previous packet.
 bool Demuxer::check_continuity(const Packet& packet, uint8_t cc) {
     if (pids_.size() >= kMaxPids && !pids_.contains(packet.pid)) return true;
     Pid& pid = pids_[packet.pid];
@@ -172,7 +172,7 @@ void Demuxer::feed_section(std::span<const uint8_t> bytes, Section& section, uin
         }
         section.bytes.erase(section.bytes.begin(), section.bytes.begin() + static_cast<ptrdiff_t>(size));
     }
-    // Stuffing follows, or the first bytes of a header.
+    // What follows is stuffing, or the first bytes of a header.
     if (!section.bytes.empty() && section.bytes[0] == 0xff) section.open = false;
 }
 
@@ -204,7 +204,7 @@ bool Demuxer::take_map(std::span<const uint8_t> section) {
 
 void Demuxer::take_pes_bytes(const Packet& packet, Stream& stream) {
     if (packet.start) {
-        // A gap before this packet is the last one's: its end is missing.
+        // A gap before this packet concerns the previous PES packet: its end is missing.
         end_pes(stream);
         stream.open = true;
         stream.random_access = packet.flags & kRandomAccess;
@@ -254,7 +254,7 @@ void Demuxer::end_pes(Stream& stream) {
 }
 
 void Demuxer::finish() {
-    // The only packet there was has no successor to prove it.
+    // A single packet has no successor that would confirm the packet boundary.
     if (!locked_ && rest_.size() == kPacketSize && rest_[0] == kSyncByte) {
         take_packet(std::vector(std::exchange(rest_, {})));
     }

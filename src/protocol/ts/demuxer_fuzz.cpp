@@ -1,4 +1,4 @@
-// A transport stream, fed at once and in pieces: the same frames must come, and the same counts.
+// A transport stream fed at once and in pieces: the frames and the counters must be the same.
 #include <cstddef>
 #include <cstdint>
 

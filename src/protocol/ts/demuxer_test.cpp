@@ -16,7 +16,7 @@ using testing::picture;
 using testing::sound;
 using Bytes = std::vector<uint8_t>;
 
-// "H264 0", "AAC 23" ... on the stream's own times, headers left out.
+// "H264 0", "AAC 23" ... with the stream's own times, without headers.
 struct Seen final : DemuxerSink {
     std::string text;
     std::vector<int64_t> clocks;
@@ -40,7 +40,7 @@ Bytes stream(std::initializer_list<media::Frame> frames) {
     return sink.bytes;
 }
 
-// Tables, then three packets of picture 0, one of sound, three of picture 40, one of sound, one of picture 80.
+// Tables, then three packets of video frame 0, one of audio, three of frame 40, one of audio, one of frame 80.
 Bytes small_stream() {
     return stream(
         {picture(0, true, 450), sound(10, 20), picture(40, false, 500), sound(33, 20), picture(80, false, 20)});
@@ -62,10 +62,10 @@ TEST(Demuxer, ALostPacketCostsItsFrame) {
         std::string_view left;
         uint64_t errors;
     } table[] = {
-        {3, "AAC 10;H264 40;AAC 33;H264 80;", 1},  // in the middle of picture 0
+        {3, "AAC 10;H264 40;AAC 33;H264 80;", 1},  // in the middle of video frame 0
         {4, "AAC 10;H264 40;AAC 33;H264 80;", 1},  // its end
-        {5, "H264 0;H264 40;AAC 33;H264 80;", 0},  // a track's first frame: nobody can know
-        {6, "H264 0;AAC 10;AAC 33;H264 80;", 1},   // the start of picture 40
+        {5, "H264 0;H264 40;AAC 33;H264 80;", 0},  // a track's first frame: the loss cannot be detected
+        {6, "H264 0;AAC 10;AAC 33;H264 80;", 1},   // the start of video frame 40
         {1, "", 0},                                // the map: nothing can be read
     };
     for (auto& row : table) {
@@ -91,7 +91,8 @@ TEST(Demuxer, APacketTwiceIsTakenOnce) {
 TEST(Demuxer, FindsThePacketsAgain) {
     Bytes bytes = small_stream();
     bytes.insert(bytes.begin(), {0x47, 1, 2, 3});
-    bytes.insert(bytes.begin() + 4 + 7 * kPacketSize, 100, 0x47);  // inside picture 40: it is not known that it is hurt
+    bytes.insert(bytes.begin() + 4 + 7 * kPacketSize, 100,
+                 0x47);  // inside video frame 40: not detectable
     for (size_t step : {1u, 50u, 188u, 10'000u}) {
         Seen seen;
         for (size_t at = 0; at < bytes.size(); at += step)
@@ -119,7 +120,7 @@ TEST(Demuxer, BrokenTables) {
     size_t first = sink.bytes.size();
     muxer.begin_segment();
     ASSERT_TRUE(muxer.write(picture(40, true, 20), sink));
-    sink.bytes[20] ^= 1;  // inside the association table's CRC
+    sink.bytes[20] ^= 1;  // inside the CRC of the association table
     Seen seen;
     seen.demuxer.feed(std::span(sink.bytes).first(first + 1));
     EXPECT_EQ(seen.programs, 0);
@@ -135,14 +136,14 @@ TEST(Clock, EveryHundredMilliseconds) {
         std::vector<int64_t> clocks;
     } table[] = {
         {{picture(0, true, 20), picture(40, false, 20), picture(80, false, 20)}, {0, 40, 80}},
-        // Slow pictures: packets of the clock alone between them.
+        // Slow video: packets that carry only the PCR in between.
         {{picture(0, true, 20), picture(100, false, 20), picture(500, false, 20)}, {0, 100, 200, 300, 400, 500}},
-        // Sound while there is no picture.
+        // Audio while there is no video.
         {{picture(0, true, 20), sound(50, 9), sound(90, 9), sound(130, 9), sound(190, 9), picture(200, false, 20)},
          {0, 90, 190, 200}},
-        // A picture behind the clock has none of its own.
+        // A video frame behind the PCR carries none itself.
         {{picture(0, true, 20), sound(90, 9), picture(80, false, 20), picture(120, false, 20)}, {0, 90, 120}},
-        // A pause is a pause.
+        // A pause is not filled.
         {{picture(0, true, 20), picture(5000, false, 20), sound(9000, 9)}, {0, 5000, 9000}},
     };
     for (auto& row : table) {
@@ -158,7 +159,7 @@ TEST(Clock, EveryHundredMilliseconds) {
     }
 }
 
-// The checker itself: it must notice.
+// The checker itself must detect errors.
 TEST(Conformance, NoticesWhatIsWrong) {
     Bytes good =
         stream({picture(0, true, 450), picture(40, false, 20), picture(80, false, 20), picture(120, true, 20)});

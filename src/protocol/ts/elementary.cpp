@@ -19,9 +19,9 @@ using base::fail;
 using base::Result;
 using media::Codec;
 
-// Start codes of four bytes everywhere: they take the place of the usual length prefixes.
+// All start codes have four bytes: they replace length prefixes, which usually have the same size.
 constexpr uint8_t kStartCode[] = {0, 0, 0, 1};
-// The delimiter (any kind of picture may follow) and the first unit's start code.
+// The delimiter (for any picture type) and the start code of the first unit.
 constexpr uint8_t kAvcPrefix[] = {0, 0, 0, 1, 0x09, 0xf0, 0, 0, 0, 1};
 constexpr uint8_t kHevcPrefix[] = {0, 0, 0, 1, 0x46, 0x01, 0x50, 0, 0, 0, 1};
 
@@ -103,7 +103,7 @@ size_t VideoElementary::append(const media::Frame& frame, Pieces& pieces) const 
         }
     }
     if (bytes == 0) return 0;
-    // The first start code is the prefix's.
+    // The prefix ends with the first start code.
     auto prefix = prefix_of(codec_);
     if (frame.keyframe && !own_parameters) prefix = keyframe_prefix_;
     pieces[first] = prefix;
@@ -134,7 +134,7 @@ void AudioElementary::set_codec(Codec codec) {
 
 void AudioElementary::note(const media::Frame& frame) {
     if (frame.codec != codec_) set_codec(frame.codec);
-    // The version's bits: 3 is MPEG-1.
+    // The version bits: 3 is MPEG-1.
     if (codec_ == Codec::kMp3 && frame.payload.size() > 1) low_rate_mp3_ = (frame.payload[1] >> 3 & 3) != 3;
 }
 

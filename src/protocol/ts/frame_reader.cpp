@@ -18,8 +18,8 @@ constexpr int64_t kTicksPerSecond = 90'000;
 constexpr size_t kMaxRest = 16 * 1024;  // more than a frame of any of these codecs
 
 struct AudioFrame {
-    size_t header = 0;  // bytes before the payload that are not part of it
-    size_t size = 0;    // with it
+    size_t header = 0;  // bytes before the payload that do not belong to it
+    size_t size = 0;    // including the header
     int64_t samples = 0;
     int sample_rate = 1;
     base::Slice config;  // of AAC
@@ -42,10 +42,10 @@ base::Result<AudioFrame> read_audio_frame(Codec codec, Bytes bytes) {
     return AudioFrame{0, ac3.frame_size, 1536, ac3.sample_rate, {}};
 }
 
-// The bytes that a frame's header has at most here.
+// The longest header that is read here, in bytes.
 constexpr size_t kAudioHeader = 9;
 
-// How far it is to the next byte with which a frame may begin.
+// The distance to the next byte that may begin a frame.
 size_t next_sync(Codec codec, Bytes bytes) {
     uint8_t first = codec == Codec::kAc3 || codec == Codec::kEac3 ? 0x0b : 0xff;
     auto found = std::find(bytes.begin() + 1, bytes.end(), first);
@@ -139,7 +139,7 @@ void FrameReader::take_audio(const PesPacket& packet, Track& track, Times times)
     }
 }
 
-// A control header: eleven bits of prefix, three flags, the size as a sum of bytes, what the flags announce.
+// A control header: eleven bits of prefix, three flags, the size as a sum of bytes, the fields selected by the flags.
 void FrameReader::take_opus(const PesPacket& packet, Track& track, Times times) {
     base::Slice bytes = packet.payload;
     put_header(Codec::kOpus, media::make_opus_head(packet.stream.opus_channels, 0, 48'000), times, track);

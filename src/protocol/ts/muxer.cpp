@@ -7,12 +7,12 @@ namespace ts {
 namespace {
 
 constexpr size_t kMaxPesHeader = 19;
-// 2.7.2 wants a clock reference each 100 ms. Frames of the other track look a little earlier, so that the next one is
-// not too late.
+// Section 2.7.2 requires a PCR every 100 ms. Frames of the track without PCR trigger one a little earlier, so that the
+// next one is not late.
 constexpr int64_t kMaxClockGapMs = 100, kClockDueMs = 75;
-// Longer pauses are not filled with clocks.
+// Longer pauses are not filled with PCR packets.
 constexpr int64_t kPauseMs = 2'000;
-// Times that go back by more than this are a new time base, by less an uneven interleaving.
+// A larger step back in time is a new time base, a smaller one is uneven interleaving.
 constexpr int64_t kRestartMs = 1'000;
 
 constexpr uint8_t kVideoStreamId = 0xe0, kAudioStreamId = 0xc0, kPrivateStreamId = 0xbd;
@@ -27,7 +27,7 @@ size_t packets_of(size_t first_room, size_t bytes) {
     return bytes <= first_room ? 1 : 1 + (bytes - first_room + kPayloadSize - 1) / kPayloadSize;
 }
 
-// An adaptation field of `size` bytes with its length: flags, clock, stuffing. Returns its end.
+// Writes an adaptation field of `size` bytes including its length: flags, PCR, stuffing. Returns its end.
 uint8_t* put_adaptation(uint8_t* p, size_t size, uint8_t flags, int64_t clock_ms) {
     uint8_t* end = p + size;
     *p++ = static_cast<uint8_t>(size - 1);
@@ -55,7 +55,7 @@ base::Result<void> Muxer::set_header(const media::Frame& header) {
 }
 
 void Muxer::set_headers(const Headers& headers) {
-    // A header that cannot be read leaves its track out, which program() shows.
+    // A track with an invalid header is left out, as program() shows.
     video_.reset();
     if (headers.video) (void)video_.set_header(*headers.video).has_value();
     audio_.reset();
@@ -71,7 +71,7 @@ size_t Muxer::prepare(const media::Frame& frame) {
     if (frame.sequence_header || frame.kind == media::Kind::kData) return 0;
     plan_.dts = frame.dts;
     if (frame.kind == media::Kind::kVideo) {
-        pieces_.emplace_back();  // the PES header comes here
+        pieces_.emplace_back();  // filled with the PES header later
         size_t bytes = video_.append(frame, pieces_);
         if (bytes == 0) return 0;
         plan_.video = true;
@@ -148,8 +148,8 @@ size_t Muxer::finish_plan(size_t elementary_bytes, int64_t pts, size_t audio_hea
     return plan_.packets * kPacketSize;
 }
 
-// 2.4.3.6. The length is told where 16 bits hold it, although video may leave it out: who reads live then knows the
-// frame's end without waiting for the next.
+// Section 2.4.3.6. The length is written when it fits in 16 bits, although it is optional for video: a receiver then
+// knows the end of the frame without waiting for the next.
 void Muxer::put_pes_header(uint8_t* p, size_t elementary_bytes, int64_t pts) {
     bool with_dts = pts != plan_.dts;
     uint8_t fields = with_dts ? 10 : 5;
@@ -200,7 +200,7 @@ uint8_t* Muxer::write_tables(uint8_t* out) {
     return put_tables(out, plan_.program, version_, tables_cc_);
 }
 
-// A packet without payload has the counter of the one before it.
+// A packet without payload repeats the counter of the previous one.
 uint8_t* Muxer::write_clock(uint8_t* out) {
     uint16_t pid = plan_.program.pcr_pid();
     uint8_t* p = put_packet_header(out, pid, false, true, false, pid == kVideoPid ? video_cc_ : audio_cc_);
@@ -227,7 +227,7 @@ uint8_t* Muxer::write_first(uint8_t* out) {
 
 uint8_t* Muxer::write_last(uint8_t* out) { return write_edge(out, false, 0); }
 
-// A packet that is not all payload: the first, and the last with its stuffing.
+// Writes a packet that is not all payload: the first, or the last with its stuffing.
 uint8_t* Muxer::write_edge(uint8_t* out, bool first, uint8_t flags) {
     uint8_t& cc = counter();
     cc = (cc + 1) & 15;

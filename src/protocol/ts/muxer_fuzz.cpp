@@ -1,5 +1,5 @@
-// Frames of any bytes, as a publisher may send them: what is written has the size that was told, is whole packets, and
-// the demuxer finds nothing wrong with them.
+// Frames of arbitrary bytes, as a publisher may send them: the output has the announced size, consists of whole
+// packets, and the demuxer finds no errors in it.
 #include <cstddef>
 #include <cstdint>
 #include <vector>

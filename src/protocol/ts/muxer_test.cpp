@@ -36,7 +36,7 @@ Muxer& with_headers(Muxer& muxer) {
 
 TEST(Crc32, OfMpeg) {
     EXPECT_EQ(crc32(hex("31 32 33 34 35 36 37 38 39")), 0x0376e6e7u);  // the check value of CRC-32/MPEG-2
-    // The table that every tool writes for one program on PID 0x1000.
+    // The table that every muxer writes for one program on PID 0x1000.
     EXPECT_EQ(crc32(hex("00 b0 0d 00 01 c1 00 00 00 01 f0 00 2a b1 04 b2")), 0u);
 }
 
@@ -55,7 +55,7 @@ TEST(Muxer, AKeyframe) {
     Muxer muxer;
     auto out = write(with_headers(muxer), picture(0, true, 20, 40));
     ASSERT_EQ(out.size(), 3 * kPacketSize);
-    // 19 bytes of PES header, 6 of delimiter, 2 * 4 + 15 of parameter sets, 24 of the unit: 72, behind 112 of
+    // 19 bytes of PES header, 6 of delimiter, 2 * 4 + 15 of parameter sets, 24 of the unit: 72, after 112 of
     // adaptation.
     auto expected = hex("47 41 00 30 6f 50 00 00 00 00 7e 00");
     expected.resize(4 + 112, 0xff);
@@ -218,7 +218,7 @@ TEST(SegmentMuxer, TracksThatAreToComeAreInTheFirstTables) {
     EXPECT_EQ(muxer.program().video, Codec::kH264);
     EXPECT_EQ(muxer.program().audio, Codec::kMp3);
     EXPECT_EQ(sink.bytes[kPacketSize + 10] >> 1 & 31, 0);
-    EXPECT_EQ(sink.bytes.size(), 6 * kPacketSize);  // a sound at a lower rate than was thought: tables again
+    EXPECT_EQ(sink.bytes.size(), 6 * kPacketSize);  // audio at a lower rate than assumed: tables again
 }
 
 TEST(SegmentMuxer, JoinsAudio) {
@@ -233,7 +233,7 @@ TEST(SegmentMuxer, JoinsAudio) {
     for (int i = 0; i < 5; ++i) ASSERT_TRUE(muxer.write(sound(i * 23, 50), sink));
     EXPECT_EQ(sink.bytes.size(), 3 * kPacketSize);
     muxer.flush(sink);
-    EXPECT_EQ(sink.bytes.size(), 5 * kPacketSize);  // 5 * 57 + 14 bytes, no clock
+    EXPECT_EQ(sink.bytes.size(), 5 * kPacketSize);  // 5 * 57 + 14 bytes, no PCR
     muxer.flush(sink);
     EXPECT_EQ(sink.bytes.size(), 5 * kPacketSize);
 }

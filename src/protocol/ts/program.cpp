@@ -61,7 +61,7 @@ uint8_t* put_stream(uint8_t* p, Codec codec, uint16_t pid, const Program& progra
     return end;
 }
 
-// The section's start up to last_section_number; its length is put in when its end is known.
+// Writes the section's start up to last_section_number; the length is filled in at the end.
 uint8_t* put_section_header(uint8_t* p, uint8_t table, uint16_t id, uint8_t version) {
     *p++ = table;
     p += 2;
@@ -97,7 +97,7 @@ bool carries(Codec codec) {
 
 uint8_t* put_tables(uint8_t* out, const Program& program, uint8_t version, uint8_t cc) {
     uint8_t* p = put_packet_header(out, kPatPid, true, false, true, cc);
-    *p++ = 0;  // the section begins at once
+    *p++ = 0;  // pointer_field: the section begins immediately
     uint8_t* section = p;
     p = put_section_header(p, kPatTable, kTransportStreamId, 0);
     p = base::put_u16(p, kProgramNumber);
@@ -110,7 +110,7 @@ uint8_t* put_tables(uint8_t* out, const Program& program, uint8_t version, uint8
     section = p;
     p = put_section_header(p, kPmtTable, kProgramNumber, version);
     p = base::put_u16(p, 0xe000u | program.pcr_pid());
-    p = base::put_u16(p, 0xf000u);  // no descriptors of the program
+    p = base::put_u16(p, 0xf000u);  // no program descriptors
     p = put_stream(p, program.video, kVideoPid, program);
     p = put_stream(p, program.audio, kAudioPid, program);
     out += kPacketSize;

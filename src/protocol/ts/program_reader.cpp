@@ -11,7 +11,7 @@ namespace {
 using base::ByteReader;
 using media::Codec;
 
-// Of private data a descriptor tells the codec.
+// For private data the codec is given by a descriptor.
 void read_descriptors(std::span<const uint8_t> descriptors, ProgramStream& stream) {
     ByteReader r(descriptors);
     while (r.left() >= 2) {
@@ -56,7 +56,7 @@ std::optional<uint16_t> read_association(std::span<const uint8_t> section) {
     while (r.left() >= 4) {
         uint16_t number = r.u16();
         uint16_t pid = r.u16() & 0x1fff;
-        // Number 0 is the network's.
+        // Program number 0 is the network PID.
         if (number != 0 && pid != kPatPid && pid != kNullPid) return pid;
     }
     return std::nullopt;

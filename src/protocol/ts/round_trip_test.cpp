@@ -1,4 +1,4 @@
-// Frames through the muxer and back through the demuxer: the same frames.
+// Frames through the muxer and back through the demuxer must be unchanged.
 
 #include <gtest/gtest.h>
 
@@ -101,7 +101,7 @@ std::vector<Frame> of_kind(const std::vector<Frame>& frames, Kind kind) {
     return out;
 }
 
-// Frames of the codec's own duration, and pictures each 40 ms, in the order of time.
+// Audio frames of the codec's own duration, and video frames every 40 ms, in the order of time.
 std::vector<Frame> stream(Random& random, const Recipe& recipe, int64_t ms) {
     double step = recipe.audio == Codec::kOpus ? 20 : recipe.audio == Codec::kAc3 ? 32 : 1024.0 / 44.1;
     if (recipe.audio == Codec::kMp3) step = 1152.0 / 44.1;
@@ -158,7 +158,7 @@ void check_round_trip(const Recipe& recipe, unsigned seed) {
     }
     end_segment();
     EXPECT_EQ(conformance.text(), "");
-    // A codec without sequence header is known by its first frame, which comes behind the first picture.
+    // A codec without a sequence header is known only from its first frame, which follows the first video frame.
     bool late = recipe.video != Codec::kNone && recipe.audio != Codec::kNone && recipe.audio != Codec::kAac;
     EXPECT_EQ(back.programs.size(), late ? 2u : 1u);
     EXPECT_EQ(back.reader.damaged() + back.reader.unreadable(), 0u);

@@ -5,9 +5,9 @@
 namespace ts {
 namespace {
 
-// Goes into the processor's nearest cache, and is written in one piece for most frames.
+// Fits in the L1 cache, and holds most frames completely.
 constexpr size_t kScratch = 80 * kPacketSize;
-// What waits is bounded by size too.
+// Limit in bytes of the audio held back.
 constexpr size_t kMaxWaiting = 16 * 1024;
 constexpr int64_t kMaxAlone = 90;
 
@@ -32,7 +32,7 @@ void SegmentMuxer::flush(PacketSink& sink) {
     waiting_.clear();
 }
 
-// Whether the audio that waits must be written before this frame.
+// Whether the audio held back must be written before this frame.
 bool SegmentMuxer::due(const media::Frame& frame) const {
     if (waiting_.empty()) return false;
     int64_t limit = options_.audio_pes_ms;
@@ -44,9 +44,9 @@ bool SegmentMuxer::due(const media::Frame& frame) const {
            waiting_.size() + frame.payload.size() + AudioElementary::kMaxHeader > kMaxWaiting;
 }
 
-// False: it is to be written by itself.
+// False: the frame is to be written by itself.
 bool SegmentMuxer::wait(const media::Frame& frame) {
-    // Opus and AC-3 players take one access unit per PES packet for granted.
+    // Opus and AC-3 players expect one access unit per PES packet.
     bool joins = frame.codec == media::Codec::kAac || frame.codec == media::Codec::kMp3;
     if (!joins || options_.audio_pes_ms == 0 || frame.payload.size() + AudioElementary::kMaxHeader > kMaxWaiting)
         return false;
@@ -61,7 +61,7 @@ bool SegmentMuxer::wait(const media::Frame& frame) {
 
 void SegmentMuxer::put_out(size_t prepared, PacketSink& sink) {
     if (prepared == 0) return;
-    // One for all muxers of a thread: a sink does not yield.
+    // One buffer for all muxers of a thread: a sink does not yield.
     thread_local uint8_t scratch[kScratch];
     while (size_t bytes = muxer_.write_some(scratch)) sink.write({scratch, bytes});
 }

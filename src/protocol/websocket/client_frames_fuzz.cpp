@@ -1,4 +1,4 @@
-// Client frames in pieces whose size the first byte says: what comes out must not depend on them.
+// Client frames fed in pieces whose size is the first byte: the result must not depend on the size.
 
 #include <algorithm>
 #include <string>

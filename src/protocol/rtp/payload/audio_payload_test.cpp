@@ -30,7 +30,7 @@ TEST(OpusPayload, APacketIsAPayload) {
     ASSERT_TRUE(head);
     EXPECT_EQ(head->channels, 2);
     EXPECT_EQ(units[1].frame.payload, base::Slice::copy(packet));
-    EXPECT_EQ(testing::take(*depacketizer, out, 1920).size(), 1u);  // the header comes once
+    EXPECT_EQ(testing::take(*depacketizer, out, 1920).size(), 1u);  // the header is returned once
 }
 
 TEST(OpusPayload, WhatFitsNoPacketOrIsNoneIsRefused) {

@@ -19,7 +19,7 @@ namespace {
 // The aggregation header (4.4).
 constexpr uint8_t kContinues = 0x80, kGoesOn = 0x40, kNewSequence = 0x08;
 constexpr uint8_t kHasSize = 0x02, kHasExtension = 0x04;
-// A rest of a packet that is not worth an element's beginning.
+// With less room than this, the next element starts in a new packet.
 constexpr size_t kLeastRoom = 4;
 
 uint8_t type_of(uint8_t header) { return header >> 3 & 15; }
@@ -74,7 +74,7 @@ Result<void> Av1Packetizer::collect(std::span<const uint8_t> obus, bool& has_seq
     return {};
 }
 
-// So that the packets of a frame are of one size.
+// The payload size at which the packets of a frame have equal sizes.
 size_t Av1Packetizer::even_size() const {
     size_t total = 0;
     for (const Element& element : elements_) total += element.size() + media::leb128_size(0xffff);
@@ -147,7 +147,7 @@ void Av1Depacketizer::push(const DepacketizerPacket& packet, std::vector<Unit>& 
         elements_ = 0;
         body_.clear();
         sequence_.clear();
-        // Nothing says that a packet is a unit's first but the marker before it.
+        // Nothing marks the first packet of a unit except the marker before it.
         damaged_ = (packet.after_hole || uncertain_) && !begins_av1_sequence(packet.payload);
         uncertain_ = false;
     }
@@ -161,7 +161,7 @@ void Av1Depacketizer::push(const DepacketizerPacket& packet, std::vector<Unit>& 
 bool Av1Depacketizer::take(std::span<const uint8_t> payload) {
     base::ByteReader r(payload);
     uint8_t head = r.u8();
-    int count = head >> 4 & 3;  // 0: each element has its length, else the last one has none
+    int count = head >> 4 & 3;  // 0: every element has a length, else the last one has none
     bool continues = head & kContinues;
     if (continues != in_part_ || r.left() == 0) return false;
     for (int i = 1; r.left() > 0; ++i) {
@@ -187,7 +187,7 @@ bool Av1Depacketizer::take_element(std::span<const uint8_t> element, bool contin
     return goes_on || end_element();
 }
 
-// An OBU is whole: into the unit, with its size.
+// Appends a complete OBU to the unit, with its size.
 bool Av1Depacketizer::end_element() {
     ++elements_;
     if (part_.empty()) return true;
@@ -229,7 +229,7 @@ void Av1Depacketizer::finish(std::vector<Unit>& out) {
         ++counters_.undecodable;
         return;
     }
-    bool keyframe = !sequence_.empty();  // it is sent with keyframes (AV1 Bitstream, 7.5)
+    bool keyframe = !sequence_.empty();  // a sequence header is sent with keyframes (AV1 Bitstream, 7.5)
     out.push_back(video_unit(media::Codec::kAv1, base::Slice::copy(body_), keyframe, timestamp_));
 }
 

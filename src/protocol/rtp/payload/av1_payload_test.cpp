@@ -11,7 +11,7 @@ using testing::Bytes;
 using testing::hex;
 using testing::take;
 
-// Of SVT-AV1, 320x180.
+// From SVT-AV1, 320x180.
 constexpr const char* kSequence = "0a0b0200000561e7f66017c002";
 constexpr const char* kConfig = "81000c000a0b0200000561e7f66017c002";
 
@@ -93,7 +93,7 @@ TEST_F(Av1Payload, DelimitersAreLeftOut) {
 }
 
 TEST_F(Av1Payload, AggregatesOfOthersAreRead) {
-    // W is 2: the sequence header with its length, the frame without; neither has a size of its own.
+    // W is 2: the sequence header with a length, the frame without; neither has an OBU size field.
     auto begin = hex("28 0c 08 0200000561e7f66017c002 30 aabb");
     EXPECT_TRUE(is_keyframe(Codec::kAv1, begin));
     std::vector<Unit> out;
@@ -101,7 +101,7 @@ TEST_F(Av1Payload, AggregatesOfOthersAreRead) {
     ASSERT_EQ(out.size(), 2u);
     EXPECT_EQ(out[1].frame.payload, base::Slice::copy(hex("0a0b0200000561e7f66017c002 3202aabb")));
     out.clear();
-    // W is 1 and the frame goes on in the next packet.
+    // W is 1 and the frame continues in the next packet.
     depacketizer->push({hex("50 30 aabb"), 1, false, false}, out);
     depacketizer->push({hex("90 ccdd"), 1, true, false}, out);
     ASSERT_EQ(out.size(), 1u);

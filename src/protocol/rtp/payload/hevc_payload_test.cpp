@@ -13,7 +13,7 @@ using testing::nalu;
 using testing::take;
 using testing::video_frame;
 
-// Of x265, Main, 768x320.
+// From x265, Main, 768x320.
 Bytes vps() { return testing::hex("40010c01ffff01600000030090000003000003003f959809"); }
 Bytes sps() {
     return testing::hex("42010101600000030090000003000003003fa00602014165959a4932bc05a708000003000800000300c840");

@@ -31,7 +31,7 @@ bool nalu_payload(const NaluFormat& format, Bytes payload) {
     return false;
 }
 
-// The first bit of a VP8 frame is 0 for a key frame; VP9's descriptor tells, of the lowest layer's.
+// The first bit of a VP8 frame is 0 for a keyframe; for VP9 the descriptor of the lowest layer shows it.
 bool vpx_payload(media::Codec codec, Bytes payload) {
     VpxDescriptor descriptor = parse_vpx_descriptor(codec, payload);
     if (!descriptor.begins_picture) return false;

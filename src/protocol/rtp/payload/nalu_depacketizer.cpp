@@ -17,7 +17,7 @@ void NaluDepacketizer::push(const DepacketizerPacket& packet, std::vector<Unit>&
     if (packet.after_hole && open_) damaged_ = true;
     bool lost_before = packet.after_hole;
     if (packet.payload.empty()) {
-        // A probe: what was lost before it may have been the front of the next unit.
+        // A probe: the packets lost before it may have been the start of the next unit.
         if (lost_before && !open_) uncertain_ = true;
         return;
     }
@@ -43,11 +43,11 @@ void NaluDepacketizer::begin(uint32_t timestamp) {
     pps_.clear();
 }
 
-// False when the payload makes no sense where it is.
+// False when the payload is invalid at this position.
 bool NaluDepacketizer::take(Nalu payload) {
     uint8_t type = format_.type(payload);
     if (type == format_.fragment) return take_fragment(payload);
-    if (in_fragment_) return false;  // its end has not come, though nothing was lost
+    if (in_fragment_) return false;  // the fragment's end is missing, though no packet was lost
     if (type == format_.aggregate) return take_aggregate(payload);
     return type <= format_.max_single && take_nalu(payload);
 }
@@ -71,7 +71,7 @@ bool NaluDepacketizer::take_fragment(Nalu payload) {
     uint8_t flags = payload[head - 1];
     auto type = static_cast<uint8_t>(flags & (format_.header_size == 1 ? 0x1f : 0x3f));
     bool starts = flags & 0x80;
-    if (starts == in_fragment_) return false;  // a start inside, or a middle without a start
+    if (starts == in_fragment_) return false;  // a start inside a fragment, or a middle without a start
     if (starts) {
         if (type > format_.max_single) return false;
         uint8_t nalu_head[2] = {static_cast<uint8_t>((payload[0] & 0xe0) | type), 0};
@@ -96,7 +96,7 @@ bool NaluDepacketizer::end_fragment() {
     in_fragment_ = false;
     Nalu nalu = Nalu(body_).subspan(fragment_at_ + 4);
     if (format_.is_parameter_set(fragment_type_) || format_.is_needless(fragment_type_)) {
-        Bytes copy(nalu.begin(), nalu.end());  // it does not stay in the unit
+        Bytes copy(nalu.begin(), nalu.end());  // it is not part of the unit
         body_.resize(fragment_at_);
         return take_nalu(copy);
     }
@@ -126,7 +126,7 @@ bool NaluDepacketizer::note_parameter_set(uint8_t type, Nalu nalu) {
 
 bool NaluDepacketizer::note_slice(uint8_t type, Nalu nalu) {
     if (!format_.is_slice(type)) return true;
-    // What was lost before the unit may have been its first slices.
+    // The packets lost before the unit may have been its first slices.
     if (!has_slice_ && uncertain_ && !format_.begins_picture(nalu)) damaged_ = true;
     has_slice_ = true;
     random_access_ |= format_.is_random(type);
@@ -165,7 +165,7 @@ void NaluDepacketizer::know(std::span<const std::vector<uint8_t>> sets) {
     if (!untold_) config_vps_ = config_sps_ = config_pps_ = {};
 }
 
-// The first of each kind goes into the sequence header. False when they make none.
+// Puts the first parameter set of each kind into the sequence header. False when they do not make a valid one.
 bool NaluDepacketizer::use_parameter_sets(std::vector<Unit>& out) {
     bool changed = std::exchange(untold_, false);
     auto use = [&](std::vector<Bytes>& came, Bytes& in_force) {
@@ -195,7 +195,7 @@ base::Result<base::Slice> NaluDepacketizer::make_config() const {
     return media::make_avc_config(config_sps_, config_pps_);
 }
 
-// Further parameter sets of a kind stay in the unit: the sequence header has room for one of each here.
+// Further parameter sets of a kind stay in the unit: the sequence header here contains only one of each.
 base::Slice NaluDepacketizer::copy_payload() const {
     base::SliceBuilder payload(body_.size());
     for (const auto* sets : {&vps_, &sps_, &pps_})

@@ -45,7 +45,7 @@ Result<void> NaluPacketizer::set_header(const media::Frame& header) {
     return {};
 }
 
-// The units of the frame that are to be sent.
+// Collects the NAL units of the frame that are to be sent.
 Result<void> NaluPacketizer::collect(const media::Frame& frame) {
     nalus_.clear();
     if (nalu_length_size_ == 0) return fail(Code::kProtocol, "a frame before the sequence header");
@@ -64,14 +64,14 @@ Result<void> NaluPacketizer::collect(const media::Frame& frame) {
     return {};
 }
 
-// Encoders put a few bytes of supplemental information before each picture: in a packet of its own that costs each
-// viewer as much as the picture.
+// Encoders put a few bytes of SEI before each picture: in its own packet it would cost as much per viewer as a packet
+// of the picture.
 bool NaluPacketizer::ends_packet(Nalu nalu) const {
     const uint8_t type = format_.type(nalu);
     return !options_.merge_nalus && !format_.is_parameter_set(type) && !format_.is_sei(type);
 }
 
-// How many units from `first` on go into one packet together.
+// How many units, starting with `first`, go into one packet.
 size_t NaluPacketizer::group_size(size_t first) const {
     size_t count = 0;
     size_t size = format_.header_size;
@@ -89,7 +89,7 @@ void NaluPacketizer::put_group(size_t first, size_t count) {
         slab_.append(nalus_[first]);
         return end_payload();
     }
-    // The header is of the highest importance, and for HEVC of the lowest layer and temporal id, among the units'.
+    // The header gets the highest importance, and for HEVC the lowest layer and temporal id, of the units.
     uint8_t head[2] = {0, 0xff};
     for (size_t i = first; i < first + count; ++i) {
         head[0] = std::max<uint8_t>(head[0], nalus_[i][0] & 0x60);

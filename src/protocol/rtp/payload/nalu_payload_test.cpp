@@ -36,7 +36,7 @@ struct H264Payload : ::testing::Test {
         while (auto unit = reader.next()) out.emplace_back(unit->begin(), unit->end());
         return out;
     }
-    // The depacketizer gets a keyframe, so that it knows the parameter sets.
+    // Passes a keyframe to the depacketizer, so that it has the parameter sets.
     void begin(uint32_t timestamp = 0) {
         EXPECT_EQ(take(*depacketizer, cut(video_frame(Codec::kH264, true, {nalu({0x65}, 30)})), timestamp).size(), 2u);
     }
@@ -70,7 +70,7 @@ TEST_F(H264Payload, ParameterSetsThatWereToldOtherwiseHoldUntilOthersCome) {
 TEST_F(H264Payload, AKeyframeBeginsWithItsParameterSets) {
     auto payloads = cut(video_frame(Codec::kH264, true, {nalu({0x65}, 990)}));
     ASSERT_EQ(payloads.size(), 2u);
-    EXPECT_EQ(payloads[0].bytes[0], 0x78);  // STAP-A of the highest importance
+    EXPECT_EQ(payloads[0].bytes[0], 0x78);  // STAP-A with the highest importance
     EXPECT_TRUE(payloads[0].keyframe);
     EXPECT_FALSE(payloads[0].marker);
     EXPECT_FALSE(payloads[1].keyframe);
@@ -90,7 +90,7 @@ TEST_F(H264Payload, AFrameThatBringsItsOwnParameterSetsGetsNoOthers) {
     auto payloads = cut(video_frame(Codec::kH264, true, {sps, h264_pps(), nalu({0x65}, 990)}));
     ASSERT_EQ(payloads.size(), 2u);
     EXPECT_EQ(payloads[0].bytes.size(), 1 + 2 + sps.size() + 2 + h264_pps().size());
-    // And shares their packet where it is small.
+    // A small slice shares their packet.
     EXPECT_EQ(cut(video_frame(Codec::kH264, true, {sps, h264_pps(), nalu({0x65}, 200)})).size(), 1u);
 }
 
@@ -147,7 +147,7 @@ TEST_F(H264Payload, SeiSharesThePacketOfTheSliceBehindIt) {
     EXPECT_EQ(payloads[0].bytes.size(), 1 + 22 + 22 + 52u);
     EXPECT_EQ(payloads[0].bytes[0], 0x58);  // STAP-A with the importance of the slice
     EXPECT_EQ(payloads[1].bytes.size(), 50u);
-    EXPECT_EQ(payloads[2].bytes.size(), 20u);  // no room with the large one
+    EXPECT_EQ(payloads[2].bytes.size(), 20u);  // no room beside the large one
     EXPECT_EQ(payloads[3].bytes.size(), 990u);
     EXPECT_EQ(payloads[4].bytes.size(), 20u);
     begin();
@@ -186,7 +186,7 @@ TEST_F(H264Payload, AHoleDropsTheFrameThatItHit) {
         if (i != 2) depacketizer->push({payloads[i].bytes, 3000, payloads[i].marker, i == 3}, out);
     EXPECT_TRUE(out.empty());
     EXPECT_EQ(depacketizer->counters().damaged, 1u);
-    // The next one is whole.
+    // The next frame is complete.
     EXPECT_EQ(take(*depacketizer, payloads, 6000).size(), 1u);
 }
 
@@ -238,7 +238,7 @@ TEST_F(H264Payload, NothingComesBeforeTheParameterSets) {
 TEST_F(H264Payload, OtherParameterSetsMakeAnotherSequenceHeader) {
     begin();
     auto again = take(*depacketizer, cut(video_frame(Codec::kH264, true, {nalu({0x65}, 30)})), 3000);
-    EXPECT_EQ(again.size(), 1u);  // the same ones
+    EXPECT_EQ(again.size(), 1u);  // the parameter sets are the same
     auto high = testing::hex("67640020acd940c029b011000003000100000300320f183196");
     auto other = take(*depacketizer, cut(video_frame(Codec::kH264, true, {high, h264_pps(), nalu({0x65}, 30)})), 6000);
     ASSERT_EQ(other.size(), 2u);
@@ -267,12 +267,12 @@ TEST_F(H264Payload, FragmentedParameterSetsAreRead) {
 
 TEST_F(H264Payload, MalformedPayloadsAreDroppedAndCounted) {
     const char* const cases[] = {
-        "7c",            // FU-A without a header
+        "7c",            // FU-A without an FU header
         "7c85",          // without a body
         "7c0588",        // a middle without a start
-        "78",            // STAP-A of nothing
-        "780005 6588",   // cut short
-        "780002 7c85",   // with a fragment in it
+        "78",            // an empty STAP-A
+        "780005 6588",   // truncated
+        "780002 7c85",   // a fragment inside
         "79 0000 0002",  // STAP-B
         "7f 00 00",      // reserved
     };

@@ -107,7 +107,7 @@ void VpxDepacketizer::take(const DepacketizerPacket& packet) {
         open_ = true;
         timestamp_ = packet.timestamp;
         body_.clear();
-        damaged_ = !descriptor.begins_picture;  // its front was lost
+        damaged_ = !descriptor.begins_picture;  // the start of the picture was lost
     }
     if (descriptor.size == 0) {
         ++counters_.malformed;

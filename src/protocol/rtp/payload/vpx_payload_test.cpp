@@ -24,7 +24,7 @@ media::Frame vpx_frame(Codec codec, bool keyframe, const char* begin, size_t siz
 
 struct Codecs {
     Codec codec;
-    const char* key;  // 320x180, of libvpx
+    const char* key;  // 320x180, from libvpx
     const char* other;
     size_t units;  // of a first keyframe
 };
@@ -107,7 +107,7 @@ TEST(VpxPayload, WhatIsNoFrameIsCounted) {
     std::vector<Unit> out;
     depacketizer->push({hex("8c810000"), 1, true, false}, out);
     depacketizer->push({hex("8c8100"), 2, true, false}, out);
-    depacketizer->push({hex("8c8100 8600"), 3, true, false}, out);  // no keyframe has come
+    depacketizer->push({hex("8c8100 8600"), 3, true, false}, out);  // no keyframe received
     EXPECT_TRUE(out.empty());
     EXPECT_EQ(depacketizer->counters().malformed, 2u);
     EXPECT_EQ(depacketizer->counters().undecodable, 1u);
