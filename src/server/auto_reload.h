@@ -1,7 +1,7 @@
 #pragma once
-// AutoReload: reloads when a configuration file, or one that it includes, is another than the one that was read
-// (inotify_auto_reload, auto_reload_for_docker). A change is waited out: files are read once they have been the same
-// for a while, so that an editor that writes twice, or slowly, is read once. Every look at the disk is a worker's.
+// AutoReload: reloads when a configuration file, or a file that it includes, differs from the version that was read
+// (inotify_auto_reload, auto_reload_for_docker). Changes are debounced: files are read once they have been unchanged
+// for a while, so that an editor that writes twice, or slowly, causes one reload. Files are checked by a worker thread.
 
 #include <memory>
 
@@ -13,16 +13,17 @@ namespace server {
 
 class AutoReload {
   public:
-    static constexpr int64_t kSettleMs = 200;         // the files are the same for so long
-    static constexpr int64_t kLongestWaitMs = 5'000;  // a file that never rests is read then
-    static constexpr int64_t kLookMs = 5'000;         // without an event too: not every file system tells
+    static constexpr int64_t kSettleMs = 200;         // how long the files must be unchanged
+    static constexpr int64_t kLongestWaitMs = 5'000;  // a file that keeps changing is read after this
+    static constexpr int64_t kLookMs = 5'000;         // also checked without an event: not every file system reports
+                                                      // changes
 
-    // reloader outlives it. container: whether the server runs in one.
+    // reloader must outlive it. container: whether the server runs in a container.
     AutoReload(Reloader& reloader, bool container) : reloader_(reloader), container_(container) {}
     ~AutoReload() { stop(); }
     AutoReload(const AutoReload&) = delete;
 
-    // By the configuration in force; call it again after each reload.
+    // Starts or stops watching according to the configuration in force; call it again after each reload.
     void adapt();
     void stop();
 
@@ -30,7 +31,7 @@ class AutoReload {
     bool wanted() const;
     void run();
     base::Result<void> watch_what_was_read(const std::shared_ptr<runtime::FileWatch>& watch);
-    // Whether the files are others than those that were read, once they rest.
+    // Waits until the files are unchanged, and returns whether they differ from those that were read.
     base::Result<bool> changed();
 
     Reloader& reloader_;
@@ -38,7 +39,7 @@ class AutoReload {
     runtime::Task task_;
 };
 
-// Whether this process runs in a container, as far as files tell that container engines put there.
+// Whether this process runs in a container, judging by files that container engines create.
 bool in_container();
 
 }  // namespace server

@@ -28,7 +28,7 @@ void declare(CLI::App& app, CommandLine& line, Flags& flags) {
     app.add_flag("-t", flags.test, "Check the configuration, print all that is wrong with it, and exit");
     app.add_flag("-v,-V,--version", flags.version, "Print the version and exit");
     app.add_flag("-g,-G", flags.signature, "Print the signature and exit");
-    // For scripts that keep the shipped files in step with the table of directives.
+    // For scripts that keep the shipped files consistent with the table of directives.
     app.add_flag("--print-full-conf", flags.full_conf)->group("");
     app.add_flag("--print-config-doc", flags.config_doc)->group("");
     app.add_flag("--print-missing-doc", flags.missing_doc)->group("");

@@ -25,7 +25,7 @@ TEST(CommandLine, RunsWithAFileOrTheEnvironment) {
     EXPECT_EQ(line.config_file, "");
 }
 
-// As SRS has it: -e counts before a file, a file that the environment names before -c's.
+// As in SRS: -e takes precedence over a file, and a file named by the environment over -c's.
 TEST(CommandLine, TheEnvironmentNamesTheFile) {
     CommandLine line = parse({"-c", "x", "-e"});
     EXPECT_EQ(line.action, Action::kRun);

@@ -26,7 +26,7 @@ class File {
     int fd_;
 };
 
-// mark: gets what the file was.
+// mark: receives the file's state.
 base::Result<std::string> read_file(const std::string& path, FileMark& mark) {
     File file(path);
     mark = mark_of_missing(path);
@@ -38,7 +38,7 @@ base::Result<std::string> read_file(const std::string& path, FileMark& mark) {
     if (S_ISDIR(info.st_mode)) return base::fail(base::Code::kConfig, "is a directory");
     std::string text;
     char buffer[16384];
-    while (text.size() <= config::ParserLimits::kFileBytes) {  // the parser refuses what is larger
+    while (text.size() <= config::ParserLimits::kFileBytes) {  // the parser refuses larger files
         ssize_t n = ::read(file.fd(), buffer, sizeof buffer);
         if (n == 0) break;
         if (n < 0 && errno == EINTR) continue;

@@ -1,6 +1,6 @@
 #pragma once
-// Where this process's configuration comes from, at the start and at each reload: a file and the environment. File
-// names are taken from the directory in which the process was started, whatever work_dir says.
+// The source of this process's configuration, at the start and at each reload: a file and the environment. File names
+// are relative to the directory in which the process was started, whatever work_dir is.
 
 #include <string>
 #include <utility>
@@ -14,9 +14,9 @@ class ConfigSource {
   public:
     explicit ConfigSource(std::string path);  // empty: the environment alone
 
-    // Blocks on file reads. read: gets the files that were read, or looked for, each as it was just then.
+    // Blocks on file reads. read: receives the files that were read or not found, with their state at that moment.
     config::Loaded load(FileMarks* read = nullptr) const;
-    // What server_id is from now on where the configuration does not say.
+    // The server_id to use from now on if the configuration does not set one.
     void set_server_id(std::string id) { server_id_ = std::move(id); }
     bool is_environment() const { return path_.empty(); }
     std::string name() const;  // "conf/srs.conf" or "the environment"
@@ -27,7 +27,7 @@ class ConfigSource {
     std::string server_id_;
 };
 
-// What -t prints: the problems, a line each, and a last line that says how it stands.
+// The output of -t: the problems, one per line, and a last line with the result.
 std::string describe(const config::Loaded& loaded, const std::string& name);
 
 }  // namespace server

@@ -24,7 +24,7 @@ class ConfigSourceTest : public testing::Test {
     }
     void TearDown() override { ::unlink(path_.c_str()); }
     void write(const std::string& text) { std::ofstream(path_) << text; }
-    // What is set around the tests (SRS_OBJS) is no configuration of theirs.
+    // Variables of the test run (SRS_OBJS) must not count as configuration.
     static void clear_environment() {
         std::vector<std::string> names;
         for (char** entry = environ; *entry; ++entry) names.emplace_back(*entry, std::strcspn(*entry, "="));

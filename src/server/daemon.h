@@ -1,6 +1,6 @@
 #pragma once
-// Going into the background. The process that the operator started waits until the server says that it runs or why it
-// does not, so that its exit status and its error text are the server's.
+// Daemonising. The process that the operator started waits until the server reports that it runs, or why it does not,
+// so that its exit status and error text are the server's.
 
 #include <string_view>
 #include <utility>
@@ -19,10 +19,10 @@ class Daemon {
     }
     ~Daemon();
 
-    // Forks: returns in the child, which is the leader of a session of its own. The parent stays in here until the
-    // child reported or ended, and exits. Call it before there are threads.
+    // Forks and returns in the child, which leads a new session. The parent waits in here until the child has reported
+    // or ended, and exits. Must be called before there are threads.
     static base::Result<Daemon> start();
-    // To the parent: an empty text is success. Then standard input, output and error lead to /dev/null.
+    // Reports to the parent; an empty text is success. Then redirects standard input, output and error to /dev/null.
     void report(std::string_view error);
 
   private:

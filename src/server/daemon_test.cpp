@@ -1,4 +1,4 @@
-// In a child of the test: Daemon::start() ends the process that calls it.
+// Runs in a child of the test: Daemon::start() ends the process that calls it.
 
 #include "server/daemon.h"
 
@@ -19,7 +19,7 @@ struct Outcome {
     std::string said;
 };
 
-// `body` runs in the background process. Returns what the process in front of it said and how it ended.
+// `body` runs in the background process. Returns the output and the exit status of the foreground process.
 Outcome start_daemon(void (*body)(Daemon& daemon)) {
     int ends[2];
     if (pipe(ends) != 0) return {-1, "pipe"};

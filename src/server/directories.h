@@ -1,5 +1,5 @@
 #pragma once
-// Directories that the server makes for its own files.
+// Creation of directories for the server's own files.
 
 #include <string>
 
@@ -7,7 +7,7 @@
 
 namespace server {
 
-// The directory that a file of that name lies in, and those above it, where they are not there yet.
+// Creates the directory of a file, and the directories above it, if they do not exist.
 base::Result<void> make_directory_of(const std::string& path);
 
 }  // namespace server

@@ -1,6 +1,6 @@
 #pragma once
-// The disk of runtime/disk.h as one more that is started and stopped: started before those who write files, and at the
-// end it waits for what they left to be written.
+// The disk engine of runtime/disk.h as a module: started before the modules that write files; at the end it waits until
+// their data has been written.
 
 #include "base/log.h"
 #include "config/snapshot.h"

@@ -1,5 +1,5 @@
 #pragma once
-// What a file was when it was read, so that one can tell later whether it is another now. Looks at what links lead to.
+// The state of a file when it was read, to detect later whether it has changed. Symbolic links are followed.
 
 #include <sys/stat.h>
 
@@ -23,7 +23,7 @@ using FileMarks = std::vector<FileMark>;
 
 FileMark mark_of(const std::string& path, const struct stat& info);
 FileMark mark_of_missing(const std::string& path);
-// The same files as they are now. Blocks.
+// The current state of the same files. Blocks.
 FileMarks look_again(const FileMarks& marks);
 
 }  // namespace server

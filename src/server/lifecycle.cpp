@@ -12,7 +12,7 @@ base::Result<void> Lifecycle::start() {
         Module& module = modules_[started_];
         auto result = module.start();
         if (!result) {
-            module.stop();  // it may have started half
+            module.stop();  // it may be partially started
             stop();
             return std::unexpected(std::move(result.error()).with(module.name));
         }

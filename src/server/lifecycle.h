@@ -1,5 +1,5 @@
 #pragma once
-// Starts the modules in order, stops them in reverse, and asks them all before a reload.
+// Starts the modules in order, stops them in reverse order, and prepares all of them for a reload.
 
 #include <string>
 #include <vector>
@@ -15,14 +15,14 @@ class Lifecycle {
     ~Lifecycle();  // stops
 
     void add(Module module) { modules_.push_back(std::move(module)); }
-    // When one fails, those before it are stopped again and its error is returned, with its name.
+    // If one fails, those before it are stopped again and its error is returned, with its name.
     base::Result<void> start();
     void stop_accepting();
     bool idle() const;
     std::string busy() const;  // the names of those that are not idle
     // The first phase of a reload: asks every module, and changes nothing. Yields.
     struct Prepared {
-        std::vector<Commit> commits;        // the second: call all of them in order, when nobody refuses
+        std::vector<Commit> commits;        // the second phase: call all of them in order, if no module refuses
         std::vector<std::string> refusals;  // "rtmp: rtmps: conf/server.key: no such file"
     };
     Prepared prepare(const config::SnapshotPtr& next);
@@ -30,7 +30,7 @@ class Lifecycle {
 
   private:
     std::vector<Module> modules_;
-    size_t started_ = 0;  // the first so many
+    size_t started_ = 0;  // number of started modules
 };
 
 }  // namespace server

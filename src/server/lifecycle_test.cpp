@@ -53,7 +53,7 @@ TEST(Lifecycle, StartsInOrderAndStopsInReverse) {
     for (Commit& commit : f.lifecycle.prepare(nullptr).commits) commit();
     f.lifecycle.stop_accepting();
     f.lifecycle.stop();
-    f.lifecycle.stop();  // once is enough
+    f.lifecycle.stop();  // the second call has no effect
     EXPECT_EQ(f.log, "+a+b+c?c~b~c!a!b!c-c-b-a");
 }
 

@@ -8,7 +8,7 @@
 
 namespace server {
 
-// "max" is no number.
+// "max" is not a number: no limit.
 size_t limited_memory(size_t machine, std::string_view cgroup) {
     size_t limit = 0;
     const auto read = std::from_chars(cgroup.data(), cgroup.data() + cgroup.size(), limit);

@@ -1,22 +1,22 @@
 #pragma once
-// What a service hands in to be started, asked and stopped with the others. Services know nothing of server/: any class
-// with these members becomes a Module by module_of():
+// The interface by which a service is started, polled and stopped with the others. Services do not depend on server/:
+// any class with these members becomes a Module by module_of():
 //
 //   base::Result<void> start();                      // listens; the error names directive and address
-//   void stop_accepting();                           // no new clients; those there go on
-//   bool idle() const;                               // no client is left
+//   void stop_accepting();                           // no new clients; existing ones continue
+//   bool idle() const;                               // no clients are left
 //   void stop();                                     // ends every client; may yield
-//   void reload(const config::SnapshotPtr& next);    // optional: later clients, and what is live, go by `next`
+//   void reload(const config::SnapshotPtr& next);    // optional: new clients, and live streams, use `next`
 //
-// A reload has two phases, so that it is done by all modules or by none. A service whose reload can fail has instead of
-// reload():
+// A reload has two phases, so that it is done by all modules or by none. A service whose reload can fail has, instead
+// of reload():
 //
 //   base::Result<std::move_only_function<void()>> prepare(const config::SnapshotPtr& next);
 //
-// It makes all that may fail (reads a certificate, binds an address), changes nothing that anybody sees, and returns
-// what puts `next` in force: that cannot fail and does not yield. Destroyed without being called it undoes nothing,
-// because nothing was done. prepare() may yield, and be called with the snapshot in force: files that the configuration
-// names may have changed. The error names the directive.
+// It does everything that may fail (reads a certificate, binds an address), makes no visible change, and returns a
+// function that puts `next` in force, which cannot fail and does not yield. If that function is destroyed without being
+// called, nothing has to be undone. prepare() may yield, and may be called with the snapshot in force, because files
+// named by the configuration may have changed. The error names the directive.
 
 #include <functional>
 #include <memory>
@@ -29,7 +29,7 @@ namespace server {
 
 using Commit = std::move_only_function<void()>;
 
-// For those who have no clients: nobody to refuse, nobody to wait for, and no end, unless they have one of their own.
+// For modules without clients: nothing to refuse or wait for, and no stop unless they define one.
 struct WithoutClients {
     void stop_accepting() {}
     bool idle() const { return true; }

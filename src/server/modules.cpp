@@ -40,7 +40,7 @@
 namespace server {
 namespace {
 
-// What services share, in the order in which it must come to be. It outlives them: each holds it.
+// Objects shared by the services, in order of construction. They outlive the services: each service holds a reference.
 struct SharedParts {
     net::SessionTable sessions;
     net::AccessGuard access;
@@ -54,10 +54,10 @@ struct SharedParts {
     net::HttpRouter api_router;
     net::HttpClient http_client;
     std::shared_ptr<net::Operations> operations;
-    net::ApiTable api_rows;  // of services that have some; before the API starts
+    net::ApiTable api_rows;  // of other services; complete before the API starts
 };
 
-// A service and a hold on the parts that it uses.
+// A service together with a reference to the shared parts that it uses.
 template <class Service, class... Args>
 std::shared_ptr<Service> holding(const std::shared_ptr<SharedParts>& parts, Args&&... args) {
     struct Holder {
@@ -70,8 +70,8 @@ std::shared_ptr<Service> holding(const std::shared_ptr<SharedParts>& parts, Args
     return std::shared_ptr<Service>(holder, &holder->service);
 }
 
-// For those who tell or ask other HTTP servers something: posts JSON; the answer's body, an error unless its status is
-// 200 or 201.
+// For services that report to or ask other HTTP servers: posts JSON and returns the answer's body; an error unless its
+// status is 200 or 201.
 auto post_json(const std::shared_ptr<SharedParts>& parts) {
     return [parts](const std::string& url, const std::string& body,
                    runtime::Deadline deadline) -> base::Result<std::string> {
@@ -86,7 +86,7 @@ auto post_json(const std::shared_ptr<SharedParts>& parts) {
     };
 }
 
-// The engine itself, as one more that is started and stopped.
+// The live engine itself as a module.
 struct LiveEngine : WithoutClients {
     LiveEngine(std::shared_ptr<SharedParts> shared, config::SnapshotPtr first)
         : parts(std::move(shared)), snapshot(std::move(first)) {}
@@ -104,7 +104,7 @@ struct LiveEngine : WithoutClients {
     }
 };
 
-// Binds its ports, and reads its keys, as root where the server was started so: user.
+// Starts the module as root if the server was started as root, to bind ports and read keys: see directive `user`.
 Module listening(Module module) {
     module.start = [start = std::move(module.start)] {
         const RootScope root;
@@ -113,8 +113,8 @@ Module listening(Module module) {
     return module;
 }
 
-// The API's routes, before anything that serves them listens. The version is asked for on http_server's port too, as
-// with SRS.
+// Adds the API's routes before any server that serves them listens. As in SRS, the version is also served on
+// http_server's port.
 struct ApiRoutes : WithoutClients {
     ApiRoutes(std::shared_ptr<SharedParts> shared, std::shared_ptr<service::api::Service> service,
               config::SnapshotPtr first)
@@ -132,7 +132,7 @@ struct ApiRoutes : WithoutClients {
 };
 
 service::api::Build build() {
-    // In the compiler's words, "Nov 24 2026 10:00:00".
+    // __DATE__ and __TIME__ give "Nov 24 2026 10:00:00".
     tm parts{};
     strptime(__DATE__ " " __TIME__, "%b %d %Y %H:%M:%S", &parts);
     parts.tm_isdst = -1;
@@ -143,7 +143,7 @@ service::api::Build build() {
             "compiled by " __VERSION__};
 }
 
-// What addresses may take.
+// The limits per address.
 struct Limits : WithoutClients {
     Limits(std::shared_ptr<SharedParts> shared, config::SnapshotPtr first)
         : parts(std::move(shared)), snapshot(std::move(first)) {}
@@ -160,11 +160,11 @@ struct Limits : WithoutClients {
         admission.set_options({static_cast<size_t>(next->global.max_connections),
                                {static_cast<uint32_t>(limits.connections), limits.rate,
                                 static_cast<uint32_t>(limits.burst), limits.exempt}});
-        // Of memory, what clients send with a request counts too: 16 kB and more each.
+        // The memory limit also covers what clients send with a request: 16 kB and more each.
         admission.hls_viewers().set_limits({static_cast<size_t>(limits.hls_viewers),
                                             static_cast<size_t>(next->global.max_hls_viewers), 8 * kMb, 128 * kMb,
                                             limits.exempt});
-        // In all by rtc_server.max_offers: there the oldest makes room.
+        // The total is limited by rtc_server.max_offers, where the oldest session is replaced.
         admission.rtc_offers().set_limits({static_cast<size_t>(limits.rtc_offers), 0, 0, 0, limits.exempt});
         admission.waiting_players().set_limits({static_cast<size_t>(limits.waiting_players),
                                                 static_cast<size_t>(next->global.max_waiting_players), 0, 0,
@@ -172,7 +172,7 @@ struct Limits : WithoutClients {
     }
 };
 
-// What each client, stream and vhost carries is looked at once a period, for the rates.
+// Samples the traffic of each client, stream and vhost once a period, for the rates.
 struct TrafficMeter : WithoutClients {
     explicit TrafficMeter(std::shared_ptr<SharedParts> shared) : parts(std::move(shared)) {}
     std::shared_ptr<SharedParts> parts;
@@ -189,7 +189,7 @@ struct TrafficMeter : WithoutClients {
     }
 };
 
-// Who holds up the loop is told, to the very end: it stops with the loop.
+// Reports what blocks the loop, to the very end: it stops with the loop.
 struct LoopWatch : WithoutClients {
     explicit LoopWatch(config::SnapshotPtr first) : snapshot(std::move(first)) {}
     config::SnapshotPtr snapshot;
@@ -200,7 +200,7 @@ struct LoopWatch : WithoutClients {
     }
 };
 
-// tcmalloc, where this build has it.
+// tcmalloc, if this build uses it.
 struct Allocator : WithoutClients {
     explicit Allocator(config::SnapshotPtr first) : snapshot(std::move(first)) {}
     config::SnapshotPtr snapshot;
@@ -214,7 +214,8 @@ struct Allocator : WithoutClients {
     }
 };
 
-// What the API asks of others. They end after it, so plain pointers would do; but it holds them.
+// Functions of other services that the API calls. The services end after the API, so plain pointers would be enough;
+// shared pointers are held all the same.
 service::api::Controls api_controls(const std::shared_ptr<service::dvr::Service>& dvr) {
     service::api::Controls controls;
     controls.start_recording = [dvr](const live::StreamKey& key, const service::api::RecordingAsk& ask) {
@@ -231,8 +232,7 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
                  std::shared_ptr<net::Operations> operations) {
     auto shared = std::make_shared<SharedParts>();
     shared->operations = std::move(operations);
-    // One line for each service, in the order in which they start. The HTTP servers start last: their routes are there
-    // by then.
+    // One line per service, in the order of their start. The HTTP servers start last, when all routes have been added.
     lifecycle.add(module_of("watchdog", std::make_shared<LoopWatch>(snapshot)));
     lifecycle.add(module_of("allocator", std::make_shared<Allocator>(snapshot)));
     lifecycle.add(module_of("parent_watch", std::make_shared<ParentWatch>(snapshot)));
@@ -242,18 +242,18 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
     lifecycle.add(module_of("limits", std::make_shared<Limits>(shared, snapshot)));
     lifecycle.add(module_of("traffic", std::make_shared<TrafficMeter>(shared)));
     lifecycle.add(module_of("overload", holding<OverloadWatch>(shared, snapshot, shared->gate, *shared->operations)));
-    // In the order in which they are asked; hooks, which take their time, last.
+    // In the order in which they are asked; hooks come last, because they take time.
     shared->gate.add(shared->access);
     shared->gate.add(shared->signed_urls);
     lifecycle.add(module_of(
         "hook", holding<service::hook::Service>(shared, snapshot, shared->gate, shared->events, shared->hook_stats)));
-    // Before publishers: they end first, and their files are completed then.
+    // Started before the publishers' services, so stopped after them: the files are completed when publishers end.
     auto dvr = holding<service::dvr::Service>(shared, snapshot, shared->registry, shared->events);
     lifecycle.add(module_of("dvr", dvr));
     lifecycle.add(
         module_of("hls", holding<service::hls::Service>(shared, snapshot, shared->sessions, shared->registry,
                                                         shared->events, shared->router, shared->gate, shared->files)));
-    // Before publishers too: what they have published is still sent.
+    // Likewise: data already published is still sent.
     lifecycle.add(module_of("forward", holding<service::forward::Service>(shared, snapshot, shared->sessions,
                                                                           shared->registry, post_json(shared))));
     lifecycle.add(listening(module_of(

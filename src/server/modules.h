@@ -1,5 +1,5 @@
 #pragma once
-// The list of what this server is made of. A new service is one line in modules.cpp.
+// The list of the server's modules. A new service is one line in modules.cpp.
 
 #include <memory>
 

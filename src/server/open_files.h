@@ -1,20 +1,20 @@
 #pragma once
-// How many files and sockets the process may have open.
+// The limit on files and sockets of the process.
 
 #include <cstdint>
 #include <string>
 
 namespace server {
 
-// Raises the soft limit (RLIMIT_NOFILE) to the hard one. Returns what is in force now.
+// Raises the soft limit (RLIMIT_NOFILE) to the hard one. Returns the limit in force now.
 uint64_t raise_open_file_limit();
 
-// Has the kernel make its table of the process's descriptors as large as these connections need it. Otherwise it grows
-// when the 64th, 256th, 512th ... is opened, and that holds up the loop for 10 ms each time once there are threads: so
-// call it before there are any. limit: as above.
+// Makes the kernel allocate its table of the process's descriptors large enough for these connections. Otherwise the
+// table grows when descriptor 64, 256, 512 ... is opened, and each growth blocks the loop for 10 ms once there are
+// threads: call it before there are any. limit: as above.
 void make_room_for_open_files(uint64_t limit, int max_connections);
 
-// A warning for the operator when so many connections do not fit under the limit; empty when they do.
+// A warning for the operator if that many connections do not fit under the limit; otherwise empty.
 std::string open_file_warning(uint64_t limit, int max_connections);
 
 }  // namespace server

@@ -68,7 +68,7 @@ void OverloadWatch::note(double percent) {
 
 base::Result<void> OverloadWatch::admit(const net::Visitor& visitor, const config::Vhost& vhost) {
     if (visitor.action != net::Action::kPlay || operations_.load.level != net::LoadLevel::kDying) return {};
-    // Who watches already cannot be told from who comes.
+    // Without hls_ctx, existing viewers cannot be distinguished from new ones.
     if (visitor.type == net::SessionType::kHlsPlay && !vhost.hls.ctx) return {};
     ++operations_.load.refused;
     return base::fail(

@@ -1,7 +1,7 @@
 #pragma once
-// The circuit breaker. Overload is pure: how busy the loop was, second by second, in; the level out. OverloadWatch is
-// the module that measures, and the guard that refuses new players while the server is dying: each viewer more would
-// cost those who are there their stream. Publishers are let in: without them there is nothing to play.
+// The circuit breaker. Overload is pure: the loop's CPU usage per second in, the level out. OverloadWatch is the module
+// that measures, and the guard that refuses new players at the level "dying": each further viewer would cost the
+// existing ones their stream. Publishers are admitted: without them there is nothing to play.
 
 #include <cstdint>
 #include <string_view>
@@ -16,18 +16,18 @@ namespace server {
 
 class Overload {
   public:
-    // percent: of the last second, that the loop's thread was computing.
+    // percent: CPU usage of the loop's thread in the last second.
     net::LoadLevel second(double percent, const config::CircuitBreaker& breaker);
 
   private:
-    int high_s_ = 0;  // seconds in a row, up to the pulse
+    int high_s_ = 0;  // consecutive seconds, up to the pulse
     int critical_s_ = 0;
     int dying_s_ = 0;
 };
 
 class OverloadWatch final : public net::Guard, public WithoutClients {
   public:
-    // Both outlive it.
+    // Both must outlive it.
     OverloadWatch(config::SnapshotPtr snapshot, net::Gate& gate, net::Operations& operations)
         : snapshot_(std::move(snapshot)), gate_(gate), operations_(operations) {}
 

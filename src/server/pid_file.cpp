@@ -20,7 +20,7 @@ std::string pid_in(int fd) {
     return pid > 0 ? fmt::format("process {}", pid) : "another process";
 }
 
-// Whether the path still leads to the open file: its last owner may have deleted it before we had the lock.
+// Whether the path still refers to the open file: its last owner may have deleted it before we got the lock.
 bool is_current(int fd, const std::string& path) {
     struct stat open_file, named_file;
     return fstat(fd, &open_file) == 0 && stat(path.c_str(), &named_file) == 0 &&

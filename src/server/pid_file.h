@@ -1,6 +1,6 @@
 #pragma once
 // The file with the process id. It is locked while the process lives, so that a second server with the same file is
-// refused, and a file that a dead process left behind is taken over.
+// refused, and a file left by a dead process is reused.
 
 #include <string>
 #include <utility>
@@ -15,10 +15,10 @@ class PidFile {
     PidFile(PidFile&& other) noexcept
         : path_(std::exchange(other.path_, {})), fd_(std::exchange(other.fd_, -1)), owner_(other.owner_) {}
     PidFile& operator=(PidFile&&) = delete;
-    // Deletes the file, when this is the process that wrote it.
+    // Deletes the file if this is the process that wrote it.
     ~PidFile();
 
-    // kBusy when another server holds it; the text names its pid. The lock passes to a child that fork makes.
+    // kBusy: another server holds it; the text names its pid. A forked child inherits the lock.
     static base::Result<PidFile> lock(const std::string& path);
     // Writes this process's id.
     base::Result<void> write();

@@ -31,10 +31,10 @@ base::Result<gid_t> find_group(const std::string& name) {
     return base::fail(base::Code::kConfig, fmt::format("there is no group {}", name));
 }
 
-// Alone this thread: the others keep to the user.
+// Changes only this thread: the others stay with the user's id.
 void set_own_effective(uid_t uid) { CHECK(syscall(SYS_setresuid, kSame, uid, kSame) == 0); }
 
-// A process whose ids change keeps no core and hides its /proc from itself.
+// A process that changes its ids otherwise writes no core file and cannot read its own /proc.
 void stay_dumpable() { prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); }
 
 }  // namespace
@@ -74,7 +74,7 @@ std::string Privileges::text() const { return fmt::format("user {} (uid {}, gid 
 
 base::Result<void> Privileges::lower() const {
     if (!change_) return {};
-    // Its other groups are known by name only.
+    // Its supplementary groups can only be looked up by name.
     if (initgroups(name_.c_str(), gid_) != 0) return base::fail_errno("its groups", errno);
     if (setresgid(gid_, gid_, gid_) != 0) return base::fail_errno("its group", errno);
     if (setresuid(uid_, uid_, 0) != 0) return base::fail_errno("becoming it", errno);
@@ -108,7 +108,7 @@ bool can_write(const std::filesystem::path& directory) {
     return faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) == 0;
 }
 
-// The directory that must be written to so that a file of that name, with variables in [], can be made.
+// The directory that must be writable so that a file of that name, with variables in [], can be created.
 std::filesystem::path nearest_directory(const std::string& name) {
     std::filesystem::path path = std::filesystem::path(name.substr(0, name.find('['))).parent_path();
     if (path.empty()) path = ".";

@@ -1,7 +1,7 @@
 #pragma once
-// The directive `user`: root starts the server, and it becomes somebody else. From lower() on every thread opens files
-// as the user; root remains within reach, for RootScope, which binds sockets and reads keys. drop() ends that for good,
-// before the first client is served. So no file and no directory is made or followed as root.
+// The directive `user`: root starts the server, which then changes to another user. From lower() on every thread opens
+// files as that user; root privileges can still be regained by RootScope, which binds sockets and reads keys. drop()
+// ends that for good, before the first client is served. So no file or directory is created or followed as root.
 
 #include <sys/types.h>
 
@@ -15,8 +15,8 @@ namespace server {
 
 class Privileges {
   public:
-    // Looks up who is meant: "name", "name:group", or numbers. Nothing is to be done when the directive is empty, or
-    // names who the process is already. An error when it is not root's process.
+    // Looks up the user: "name", "name:group", or numbers. No change is needed if the directive is empty, or names the
+    // process's current user. An error if the process is not run by root.
     static base::Result<Privileges> find(const std::string& user);
 
     bool change() const { return change_; }
@@ -32,7 +32,8 @@ class Privileges {
     bool change_ = false;
 };
 
-// Between lower() and drop() the calling thread is root within it; else it does nothing. No yield within it.
+// Between lower() and drop() the calling thread is root within this scope; otherwise it has no effect. Do not yield
+// within it.
 class RootScope {
   public:
     RootScope();
@@ -40,10 +41,10 @@ class RootScope {
     RootScope(const RootScope&) = delete;
 };
 
-// What the process, as it is now, will need and cannot have.
+// Something the process will need and has no permission for.
 struct Lack {
     std::string text;
-    bool is_fatal;  // an output that is enabled would write nothing; else it matters later, for a rotation or a reload
+    bool is_fatal;  // true: an enabled output would write nothing; false: it matters later, for a rotation or a reload
 };
 std::vector<Lack> find_lacks(const config::Snapshot& snapshot);
 

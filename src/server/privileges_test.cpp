@@ -1,4 +1,4 @@
-// Becoming somebody else itself is tested end to end: a test process must stay who it is.
+// The change of user itself is tested end to end: a test process must keep its user.
 
 #include "server/privileges.h"
 
@@ -14,7 +14,7 @@ TEST(Privileges, NothingToDo) {
     EXPECT_FALSE(none->change());
     EXPECT_TRUE(none->lower());
     EXPECT_TRUE(none->drop());
-    const RootScope root;  // and nothing within it
+    const RootScope root;  // has no effect
     EXPECT_EQ(getuid(), geteuid());
 }
 

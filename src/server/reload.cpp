@@ -16,7 +16,7 @@ namespace server {
 
 namespace {
 
-// What a reader of the log or of the API must not learn.
+// Values that must not appear in the log or the API.
 bool is_secret(const config::Row& row) {
     return std::ranges::any_of(std::initializer_list<std::string_view>{"password", "token", "secret", "passphrase"},
                                [&](std::string_view word) { return row.name.find(word) != std::string::npos; });
@@ -39,7 +39,7 @@ std::string text_of(const net::ReloadChange& change) {
 
 }  // namespace
 
-// What the workers have of a reload.
+// The data of a reload that the worker threads use.
 struct Reloader::Job {
     ConfigSource source;
     config::SnapshotPtr current;
@@ -49,7 +49,7 @@ struct Reloader::Job {
     base::Result<void> log{};
 };
 
-// The right to be the one reload under way.
+// Held by the one reload in progress.
 class Reloader::Turn {
   public:
     explicit Turn(Reloader& reloader) : reloader_(reloader) { reloader_.busy_ = true; }
@@ -101,7 +101,7 @@ base::Result<void> Reloader::refuse(net::ReloadReport& report, std::string why) 
     return {};
 }
 
-// An error is that of being cancelled; a configuration that cannot be had is none.
+// Returns an error only if cancelled; an invalid configuration is recorded in the report instead.
 base::Result<void> Reloader::run(net::ReloadReport& report) {
     auto job = std::make_shared<Job>(Job{source_, snapshot_});
     TRY(runtime::offload(
@@ -145,7 +145,8 @@ base::Result<void> Reloader::run(net::ReloadReport& report) {
     return {};
 }
 
-// The log's file is the last that can fail, and is either the new one or the old one; after it nothing yields.
+// Opening the log file is the last step that can fail, and leaves either the new or the old one in use. Nothing after
+// it yields.
 base::Result<void> Reloader::put_in_force(const std::shared_ptr<Job>& job, Lifecycle::Prepared prepared) {
     const config::Snapshot& next = *job->plan.snapshot;
     const base::log::Options log = log_options(next);

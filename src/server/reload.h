@@ -1,7 +1,7 @@
 #pragma once
-// Reloader: reads the configuration again, checks it, asks every module, and puts it in force whole, or leaves the old
-// one in force whole. Reading, parsing, comparing and opening files are a worker's, so the loop waits for none of them.
-// What needs a restart keeps its old value and is named, in the log and in the report.
+// Reloader: reads the configuration again, checks it, asks every module, and puts it in force completely or not at all.
+// Files are read, parsed, compared and opened by a worker thread, so the loop waits for none of that. Directives that
+// need a restart keep their old value and are listed in the log and in the report.
 
 #include <functional>
 #include <memory>
@@ -18,22 +18,23 @@ namespace server {
 
 class Reloader {
   public:
-    // All outlive it. read: what `snapshot` was made of.
+    // All of them must outlive it. read: the files that `snapshot` was made from.
     Reloader(ConfigSource source, Lifecycle& lifecycle, net::Operations& operations, config::SnapshotPtr snapshot,
              FileMarks read);
     Reloader(const Reloader&) = delete;
 
-    // Yields. One after the other. An error: the caller was cancelled, or the server ends; nothing was changed.
+    // Yields. Reloads are done one at a time. An error: the caller was cancelled, or the server is ending; nothing was
+    // changed.
     base::Result<net::ReloadReport> reload(std::string_view cause);
-    // For log rotation. Yields. An error: the log goes on where it was.
+    // Reopens the log file, for log rotation. Yields. An error: logging continues to the old file.
     base::Result<void> reopen_log();
-    // The server ends: no reload from now on.
+    // The server is ending: no further reloads.
     void close() { closed_ = true; }
 
-    // Called after each reload, whatever came of it. It must not yield.
+    // Called after each reload, whatever its result. It must not yield.
     void on_reloaded(std::function<void()> listener) { on_reloaded_ = std::move(listener); }
     const config::SnapshotPtr& snapshot() const { return snapshot_; }
-    // The files that were read, or looked for, by the last reload or the start, as they were then.
+    // The files that were read, or not found, by the last reload or the start, with their state at that time.
     const FileMarks& read() const { return read_; }
 
   private:

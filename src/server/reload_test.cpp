@@ -15,7 +15,7 @@ class ReloadTest : public runtime::testing::RuntimeTest {
   protected:
     void SetUp() override {
         RuntimeTest::SetUp();
-        unsetenv("SRS_OBJS");  // of the test run; no configuration
+        unsetenv("SRS_OBJS");  // set by the test run; not a configuration
         path_ = testing::TempDir() + "reload_test." + std::to_string(getpid()) + ".conf";
         write("listen 1; srs_log_tank console; vhost a { }");
     }
@@ -25,7 +25,7 @@ class ReloadTest : public runtime::testing::RuntimeTest {
     }
     void write(const std::string& text) { std::ofstream(path_) << text; }
 
-    // A server of one module, which notes what is put in force and may refuse.
+    // A server with one module, which records the snapshots put in force and may refuse.
     struct Running {
         explicit Running(const std::string& path, const std::string& refusal) {
             ConfigSource source(path);

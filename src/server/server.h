@@ -1,9 +1,9 @@
 #pragma once
-// The process's life: configuration, pid file, background, log, modules, signals, the end. main() calls run().
+// The process from start to end: configuration, pid file, daemonising, log, modules, signals. main() calls run().
 
 namespace server {
 
-// The exit status.
+// Returns the exit status.
 int run(int argc, const char* const* argv);
 
 }  // namespace server

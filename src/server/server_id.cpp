@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kMadeUpLength = 7;
 constexpr size_t kMaxLength = 128;
 
-// Empty where there is no file, or something else in it.
+// Empty if the file does not exist or contains something else.
 std::string read_id(const std::string& path) {
     std::string id;
     std::getline(std::ifstream(path), id);

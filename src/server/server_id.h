@@ -1,5 +1,5 @@
 #pragma once
-// The server's name in the API and in hooks. Where none is configured one is made up and kept in a file beside the pid
+// The server's name in the API and in hooks. If none is configured, one is generated and kept in a file beside the pid
 // file (srs.pid: srs.id), so that it is the same after a restart.
 
 #include <string>
@@ -9,8 +9,8 @@ namespace server {
 
 std::string server_id_path(std::string_view pid_path);
 
-// configured: what the configuration says, may be empty. What is in force is written to the file; where that cannot be
-// done the name is good for this run only.
+// configured: the configured name, may be empty. Returns the name in force and writes it to the file; if that fails,
+// the name is valid for this run only.
 std::string decide_server_id(const std::string& configured, const std::string& pid_path);
 
 }  // namespace server

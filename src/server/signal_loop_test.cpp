@@ -11,7 +11,7 @@
 namespace server {
 namespace {
 
-// Signals at times, in ms from the first call.
+// Signals at given times, in ms from the first call.
 class Script : public runtime::Signals {
   public:
     struct Event {
@@ -42,7 +42,7 @@ class Script : public runtime::Signals {
 
 class SignalLoopTest : public runtime::testing::RuntimeTest {
   protected:
-    // How long it ran, ms. `busy_ms`: so long a client stays.
+    // Returns how long it ran, ms. busy_ms: how long a client stays.
     int64_t run(std::vector<Script::Event> events, const std::string& top, int64_t busy_ms = 0) {
         config::LoadInput input;
         input.path = "a";

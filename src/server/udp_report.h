@@ -1,6 +1,6 @@
 #pragma once
-// Measures UDP once a second and says it in the log: a warning for each second in which datagrams were lost, and every
-// pithy_print_ms a line of what passed, while there is a UDP socket.
+// Measures UDP once a second and logs it: a warning for each second in which datagrams were lost, and a summary line
+// every pithy_print_ms while there is a UDP socket.
 
 #include "config/snapshot.h"
 #include "runtime/loop/coroutine.h"
@@ -21,7 +21,7 @@ class UdpReport : public WithoutClients {
     void run();
 
     config::SnapshotPtr snapshot_;
-    runtime::UdpStats printed_;  // what the last line of all had
+    runtime::UdpStats printed_;  // the state at the last summary line
     int64_t printed_ms_ = 0;
     runtime::Task task_;
 };

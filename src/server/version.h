@@ -1,5 +1,5 @@
 #pragma once
-// What this server calls itself.
+// The server's name and version.
 
 #include <string_view>
 
@@ -7,7 +7,7 @@ namespace server {
 
 inline constexpr std::string_view kVersion = "0.1.0";
 inline constexpr std::string_view kSignature = "SRS/0.1.0";
-// Of SRS, whose interface this is: told where clients of SRS look for a version that they know.
+// The version of SRS whose interface this is, reported where clients of SRS check for a version that they know.
 inline constexpr std::string_view kInterfaceVersion = "7.0.18";
 
 }  // namespace server

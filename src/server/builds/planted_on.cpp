@@ -1,5 +1,5 @@
-// Defects on purpose, one of each kind that a diagnostic build finds. Each runs in a coroutine, behind functions whose
-// names the tests look for in the tools' reports: planted_entry, planted_outer, planted_inner, in every one of them.
+// Deliberate defects, one of each kind that a diagnostic build finds. Each runs in a coroutine, below functions whose
+// names the tests look for in the tools' reports: planted_entry, planted_outer and planted_inner in each of them.
 
 #include <cstdlib>
 #include <cstring>
@@ -14,11 +14,11 @@
 namespace server {
 namespace {
 
-// Neither inlined nor cloned. None ends in a call, which could become a jump: each has its frame in the stack.
+// Neither inlined nor cloned. None ends in a call, which could become a jump, so each has its stack frame.
 #define PLANTED [[gnu::noinline, gnu::noclone]]
 
 volatile uint32_t sink = 0;
-// What the optimiser may not know.
+// A value that the optimiser cannot know.
 char* volatile blind = nullptr;
 
 constexpr size_t kBlock = 1200;
@@ -48,7 +48,7 @@ struct UseAfterFree {
     }
 };
 
-// Reads what nobody has written, and decides by it.
+// Reads uninitialised memory and branches on it.
 struct Undefined {
     PLANTED static void planted_inner() {
         auto block = std::make_unique_for_overwrite<char[]>(kBlock);
@@ -57,7 +57,7 @@ struct Undefined {
     }
 };
 
-// Overflows a signed number.
+// Overflows a signed integer.
 struct Overflow {
     PLANTED static void planted_inner() {
         volatile int most = 0x7fffffff;
@@ -65,18 +65,18 @@ struct Overflow {
     }
 };
 
-// Turns for half a second, and lets the others run in between.
+// Spins for half a second, yielding to the others in between.
 struct Hot {
     PLANTED static void planted_spin() {
-        // On the stack, so that the function has a frame: the compiler leaves it out of one that touches no memory
-        // there.
+        // On the stack, so that the function has a frame: the compiler omits the frame of a function that does not
+        // access the stack.
         volatile uint32_t number = sink;
         for (uint32_t i = 0; i < 100'000; ++i) number = number * 1664525 + 1013904223;
         sink = number;
     }
     PLANTED static void planted_inner() {
         for (int64_t end = base::monotonic_us() + 500'000; base::monotonic_us() < end;) {
-            // Twice: a caller that all samples have in common, to the address, is one that pprof leaves out.
+            // Twice: pprof omits a caller whose address is the same in all samples.
             planted_spin();
             planted_spin();
             if (!runtime::yield()) return;
@@ -84,7 +84,7 @@ struct Hot {
     }
 };
 
-// Holds up the loop, once the watchdog watches it.
+// Blocks the loop, once the watchdog is running.
 struct Stall {
     PLANTED static void planted_inner() {
         if (!runtime::sleep_ms(1000)) return;
@@ -92,9 +92,9 @@ struct Stall {
     }
 };
 
-// Keeps a block that only its own stack knows, until the process ends.
+// Holds a block referenced only from its own stack until the process ends.
 struct Held {
-    // Much beside what libraries hold from the start: a drawing leaves out what is small.
+    // Large compared with what libraries hold from the start: the graph omits small blocks.
     static constexpr size_t kMuch = 256 * 1024;
     PLANTED static void planted_inner() {
         auto block = std::make_unique<char[]>(kMuch);

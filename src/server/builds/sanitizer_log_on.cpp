@@ -11,7 +11,7 @@ namespace {
 
 bool logging = false;
 
-// The sanitizers print pieces of lines. Nothing is allocated to put them together.
+// Collects a line, as the sanitizers print lines in pieces. Allocates nothing.
 struct PrintedLine {
     std::array<char, 2048> bytes;
     size_t size = 0;
@@ -27,7 +27,7 @@ void take(const char* text) {
         if (printed.size) base::log::write(base::log::Level::kError, {printed.bytes.data(), printed.size});
         printed.size = 0;
     }
-    // The process may end any moment.
+    // The process may end at any moment.
     base::log::flush();
 }
 
@@ -36,17 +36,17 @@ void take(const char* text) {
 void start_sanitizer_log() { logging = true; }
 
 void stop_sanitizer_log() {
-    // Leaks are looked for at exit otherwise, when the log is closed.
+    // Otherwise leaks are checked for at exit, when the log is closed.
     __lsan_do_leak_check();
     logging = false;
 }
 
 }  // namespace server
 
-// The sanitizers' runtime calls it, where a program has it, with everything that it prints.
+// Called by the sanitizers' runtime, if the program defines it, with everything that it prints.
 extern "C" __attribute__((no_sanitize("address", "undefined"))) void __sanitizer_on_print(const char* text) {
     if (!server::logging) return;
-    // What writing the log itself might print does not come here again.
+    // Output caused by writing the log is not handled recursively.
     server::logging = false;
     server::take(text);
     server::logging = true;

@@ -54,7 +54,7 @@ TEST_P(JudgeTest, FindsIt) {
     EXPECT_NE(found->text.find(GetParam().text), std::string::npos) << found->text;
     EXPECT_NE(found->fix.find(GetParam().fix), std::string::npos) << found->fix;
     EXPECT_EQ(has_bad(findings), GetParam().verdict == Verdict::kBad);
-    // And nothing else.
+    // No other finding is bad.
     for (const Finding& other : findings) {
         if (other.check == GetParam().check) continue;
         EXPECT_EQ(other.verdict, Verdict::kGood) << other.check << ": " << other.text;
@@ -163,7 +163,7 @@ TEST(Doctor, ReadsKernelTables) {
     EXPECT_EQ(parse_listener_inode(kTcp, 1936), 0u);
 }
 
-// On this machine, whatever it is: what was read is plausible, and a port in use is seen with who has it.
+// Runs on any machine: the facts must be plausible, and a port in use is reported with its owner.
 TEST(Doctor, ReadsThisMachine) {
     auto snapshot = *config::default_snapshot();
     const int fd = socket(AF_INET, SOCK_STREAM, 0);

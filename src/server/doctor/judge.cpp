@@ -20,7 +20,7 @@ Finding unknown(std::string text) { return {"", Verdict::kUnknown, std::move(tex
 // ---- Limits
 
 Findings open_files(const Facts& f) {
-    // Beside connections: listeners, the log, files that are served or written.
+    // In addition to connections: listeners, the log, files being served or written.
     const uint64_t wanted = static_cast<uint64_t>(f.max_connections) + 100;
     std::string text =
         fmt::format("{} are allowed, {} wanted for max_connections {}", f.open_files, wanted, f.max_connections);
@@ -51,7 +51,7 @@ Findings backlog(const Facts& f) {
     return at_least(f.somaxconn, 4096, "net.core.somaxconn", "of many clients that come at once some are turned away");
 }
 Findings mappings(const Facts& f) {
-    // Each coroutine's stack with its guard page takes two; a connection is one until it is parked.
+    // Each coroutine's stack with its guard page needs two mappings; a connection has a coroutine until it is parked.
     return at_least(f.max_map_count, 2LL * f.max_connections + 20'000, "vm.max_map_count",
                     "too few for max_connections: beyond it stacks go without a guard page");
 }
@@ -71,7 +71,7 @@ Findings local_ports(const Facts& f) {
     return {better(text + ": few for forwarding to many", "sysctl -w net.ipv4.ip_local_port_range=\"15000 65000\"")};
 }
 
-// ---- What the configuration names
+// ---- Resources named by the configuration
 
 Finding judge_port(const Port& port) {
     const std::string name = fmt::format("{} {}", port.what, port.address.text());

@@ -57,7 +57,7 @@ std::optional<int64_t> read_number(const std::string& path) {
 
 // ---- Ports
 
-// The process that has a socket of that inode open, as far as this user may look.
+// Finds the process that has the socket with that inode open, as far as this user's permissions allow.
 int find_holder(uint64_t inode) {
     const std::string wanted = fmt::format("socket:[{}]", inode);
     std::error_code error;
@@ -65,7 +65,7 @@ int find_holder(uint64_t inode) {
     for (fs::directory_iterator process("/proc", error); !error && process != end; process.increment(error)) {
         const int pid = std::atoi(process->path().filename().c_str());
         if (pid <= 0) continue;
-        std::error_code hidden;  // of another user
+        std::error_code hidden;  // the process of another user
         for (fs::directory_iterator fd(process->path() / "fd", hidden); !hidden && fd != end; fd.increment(hidden)) {
             std::error_code gone;
             if (fs::read_symlink(fd->path(), gone) == wanted) return pid;
@@ -124,7 +124,7 @@ Certificate read_certificate(std::string what, const config::Https& https) {
 
 // ---- Disks
 
-// MB a second, or 0 with errno set.
+// Returns MB per second, or 0 with errno set.
 double write_speed(const std::string& directory) {
     constexpr size_t kPiece = 1024 * 1024;
     constexpr int64_t kMaxUs = 500'000;
@@ -154,7 +154,7 @@ Disk read_disk(std::string what, std::string directory) {
     disk.total_bytes = uint64_t{info.f_blocks} * info.f_frsize;
     if (access(disk.directory.c_str(), W_OK) != 0) return disk.error = errno, disk;
     disk.written_mb_per_s = write_speed(disk.directory);
-    // A file system without nameless files is no fault.
+    // A file system without support for unnamed files is not an error.
     if (disk.written_mb_per_s == 0 && errno != EOPNOTSUPP && errno != EISDIR) disk.error = errno;
     return disk;
 }
@@ -238,8 +238,8 @@ std::vector<uint64_t> parse_network_softirqs(std::string_view text) {
     return {};
 }
 
-// "sl local_address rem_address st ... inode": the address as hexadecimal ip:port, state 0A listens, inode in the
-// tenth column.
+// Columns: "sl local_address rem_address st ... inode". The address is hexadecimal ip:port, state 0A means listening,
+// the inode is the tenth column.
 uint64_t parse_listener_inode(std::string_view text, uint16_t port) {
     const std::string ending = fmt::format(":{:04X}", port);
     std::istringstream lines{std::string(text)};

@@ -9,7 +9,7 @@ namespace service::api {
 
 namespace {
 
-// The part of "7.0.18" with that place.
+// The component of "7.0.18" with that index.
 int version_part(std::string_view version, int place) {
     while (place-- > 0) version.remove_prefix(std::min(version.size(), version.find('.') + 1));
     int value = 0;
@@ -17,7 +17,7 @@ int version_part(std::string_view version, int place) {
     return value;
 }
 
-// Where the caller found us, "10.0.0.1:1985".
+// The address that the caller used, "10.0.0.1:1985".
 std::string api_address(const http::Request& message, const config::ListenAddresses& listen) {
     const uint16_t port = message.port ? message.port : listen.empty() ? 0 : listen[0].port;
     return config::ListenAddress{message.host, port}.text();
@@ -81,7 +81,7 @@ base::Result<void> About::authors(Request&, Response& response) {
                 {{"license", "MIT"}, {"copyright", "Copyright (c) 2026 The authors"}, {"authors", "The authors"}});
 }
 
-// By the words of SRS, and what stands behind each here.
+// The feature names of SRS, and whether they are available here.
 base::Result<void> About::features(Request&, Response& response) {
     const Json features = {{"ssl", true},         {"hls", true},         {"hds", false},    {"callback", true},
                            {"api", true},         {"httpd", true},       {"dvr", true},     {"transcode", false},
@@ -122,7 +122,7 @@ base::Result<void> About::test_request(Request& request, Response& response) {
     const http::Request& message = request.message;
     Json headers = Json::object();
     for (const auto& [name, value] : message.headers) {
-        // Whoever makes somebody else's browser ask is not told its secrets.
+        // A page that makes a browser send a request must not learn the browser's credentials.
         const bool secret =
             http::equal_ignoring_case(name, "Authorization") || http::equal_ignoring_case(name, "Cookie");
         headers[name] = secret ? "***" : value;

@@ -1,5 +1,5 @@
 #pragma once
-// What the server says of itself: versions, authors, features, clusters, and what tests of clients use.
+// Information about the server: versions, authors, features, clusters, and endpoints for tests of clients.
 
 #include <functional>
 #include <vector>
@@ -14,7 +14,7 @@ namespace service::api {
 class About {
   public:
     using CurrentSnapshot = std::function<config::SnapshotPtr()>;
-    // Identity and registry outlive it.
+    // Identity and registry must outlive it.
     About(const Identity& identity, CurrentSnapshot snapshot, const live::Registry& registry)
         : identity_(identity), snapshot_(std::move(snapshot)), registry_(registry) {}
 

@@ -129,7 +129,7 @@ Result<void> Control::kick(Request& request, Response& response) {
     return send_json(response, envelope(identity_));
 }
 
-// False: answered already.
+// False: the request has been answered.
 Result<bool> Control::stream_of(Request& request, Response& response, live::StreamKey& key) {
     if (!controls_.start_recording || !controls_.stop_recording || !controls_.is_recording) {
         TRY(send_failure(response, identity_, 501, "this server does not record"));
@@ -177,7 +177,7 @@ Result<void> Control::configuration(Request& request, Response& response) {
     ListWriter list(identity_, "directives");
     size_t total = 0;
     runtime::CpuSlice walk(1);
-    // One vhost at a time: there may be thousands, and others wait.
+    // One vhost at a time: there may be thousands, and other coroutines must run.
     for (size_t i = 0; i <= snapshot->vhosts.size(); ++i) {
         const config::Vhost* vhost = i == 0 ? nullptr : &snapshot->vhosts[i - 1];
         for (const config::Listed& listed : config::list_directives(*snapshot, vhost)) {

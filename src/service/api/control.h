@@ -1,6 +1,6 @@
 #pragma once
-// What changes or reveals: kicking a client, starting and stopping a recording, the configuration in force with where
-// each value came from. Privileged, all of it.
+// Endpoints that change or reveal state: kicking a client, starting and stopping a recording, and the configuration in
+// force with the origin of each value. All of them are privileged.
 
 #include <functional>
 #include <optional>
@@ -15,15 +15,15 @@
 
 namespace service::api {
 
-// What may differ from the vhost's dvr block in a recording that is asked for.
+// The options of a requested recording that may differ from the vhost's dvr block.
 struct RecordingAsk {
     std::optional<std::string> path = std::nullopt;  // a pattern below the root of the vhost's dvr_path
     std::optional<bool> segments = std::nullopt;
     std::optional<int64_t> duration_ms = std::nullopt;  // of a segment
-    bool pre_roll = true;  // begin with the current group of pictures, else with the next keyframe
+    bool pre_roll = true;                               // begin with the current GOP, otherwise with the next keyframe
 };
 
-// What others do for the API. One that is not there is answered with 501.
+// Functions that other services provide to the API. A missing one is answered with 501.
 struct Controls {
     std::function<base::Result<void>(const live::StreamKey&, const RecordingAsk&)> start_recording{};
     std::function<base::Result<void>(const live::StreamKey&)> stop_recording{};
@@ -34,7 +34,7 @@ class Control {
   public:
     using CurrentSnapshot = std::function<config::SnapshotPtr()>;
     using FindStream = std::function<bool(std::string_view id, live::StreamKey& key)>;
-    // Identity, sessions and controls outlive it.
+    // Identity, sessions and controls must outlive it.
     Control(const Identity& identity, CurrentSnapshot snapshot, net::SessionTable& sessions, FindStream find_stream,
             const Controls& controls)
         : identity_(identity),
@@ -63,7 +63,7 @@ class Control {
     const Controls& controls_;
 };
 
-// The ask of a body: "" or a JSON object. The error is for its sender.
+// Parses a request body: "" or a JSON object. The error text is for the client.
 base::Result<RecordingAsk> parse_recording_ask(std::string_view body);
 
 }  // namespace service::api

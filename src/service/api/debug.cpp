@@ -21,7 +21,7 @@ namespace {
 constexpr int64_t kMaxSeconds = 300;
 constexpr std::string_view kText = "text/plain; charset=utf-8";
 
-// The table is read on a worker the first time.
+// The table is read by a worker thread on first use.
 base::Result<const runtime::Symbols*> symbols_ready() {
     static bool ready = false;
     if (!ready) TRY(runtime::offload([] { runtime::Symbols::get(); }, runtime::Deadline::in_ms(30'000)));
@@ -152,7 +152,7 @@ std::string symbolise(std::string_view addresses, const runtime::Symbols& symbol
     return out;
 }
 
-// pprof asks with GET whether there are symbols, and posts the addresses.
+// pprof sends a GET to check whether there are symbols, and posts the addresses.
 base::Result<void> Debug::symbol(Request& request, Response& response) {
     const runtime::Symbols* symbols = TRY(symbols_ready());
     std::string_view addresses = request.message.body;
@@ -176,7 +176,7 @@ Json Debug::coroutine_json(const runtime::CoroutineInfo& info, const runtime::Sy
                          {"stream", session->stream_url()}};
     if (symbols) {
         Json calls = Json::array();
-        // A return address is behind its call.
+        // A return address is after its call instruction.
         for (const uintptr_t address : info.calls) calls.push_back(symbols->name(address - 1));
         one["calls"] = std::move(calls);
     }
@@ -263,7 +263,7 @@ base::Result<void> Debug::coroutines(Request& request, Response& response) {
         } else {
             text += as_text(one);
         }
-        // Thousands of names take a while: others may run in between.
+        // Thousands of names take a while: other coroutines may run in between.
         if (i % 16 == 15) TRY(runtime::yield());
     }
     if (!as_json) return response.send(200, kText, text);

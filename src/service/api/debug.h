@@ -1,9 +1,9 @@
 #pragma once
-// What shows the inside of a running server, below /api/v1/debug/: a CPU profile and a heap profile as pprof reads
-// them, every coroutine with what it waits for, and the loop's own figures. There only with http_api { debug on; }, for
-// this machine itself and for those who authenticate.
+// Diagnostics of a running server, below /api/v1/debug/: a CPU profile and a heap profile in pprof's format, every
+// coroutine with what it waits for, and the loop's own statistics. Available only with http_api { debug on; }, to this
+// machine and to authenticated clients.
 //
-// pprof/ has what `google-pprof http://HOST/api/v1/debug/pprof/profile` asks for: profile, heap, cmdline, symbol.
+// pprof/ serves what `google-pprof http://HOST/api/v1/debug/pprof/profile` requests: profile, heap, cmdline, symbol.
 
 #include <string>
 #include <vector>
@@ -37,7 +37,7 @@ class Debug {
     const net::SessionTable& sessions_;
 };
 
-// "0x4010+0x4020" -> "0x4010\tmain\n0x4020\t..."; what is no address is left out.
+// "0x4010+0x4020" -> "0x4010\tmain\n0x4020\t..."; anything that is not an address is omitted.
 std::string symbolise(std::string_view addresses, const runtime::Symbols& symbols);
 
 }  // namespace service::api

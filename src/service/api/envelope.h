@@ -1,5 +1,6 @@
 #pragma once
-// What every JSON answer of the API has: code (0 is good), server, service, pid. Shapes: INTERFACE.md, "HTTP API".
+// The fields common to all JSON answers of the API: code (0: success), server, service, pid. Shapes: INTERFACE.md,
+// "HTTP API".
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -9,10 +10,10 @@
 
 namespace service::api {
 
-// The order of the fields is that of their adding.
+// Fields keep the order in which they were added.
 using Json = nlohmann::ordered_json;
 
-// Of this program.
+// Identifies this program.
 struct Build {
     std::string signature;          // "SRS/0.1.0"
     std::string version;            // "0.1.0"
@@ -23,7 +24,7 @@ struct Build {
 };
 
 struct Identity : Build {
-    std::string server;   // of this installation: server_id, or made up
+    std::string server;   // of this installation: server_id, or generated
     std::string service;  // of this run
     std::string pid;
 };
@@ -35,11 +36,11 @@ base::Result<void> send_json(net::HttpResponse& response, const Json& body, int 
 Json failure(const Identity& identity, int status, std::string_view text);
 base::Result<void> send_failure(net::HttpResponse& response, const Identity& identity, int status,
                                 std::string_view text);
-// As SRS tells of what is not there: with status 200, and its code.
+// Answers a request for something that does not exist, as SRS does: with status 200, and its code.
 enum class Missing : int { kVhost = 2014, kStream = 2048, kClient = 2049 };
 base::Result<void> send_missing(net::HttpResponse& response, const Identity& identity, Missing missing);
 
-// A parameter that is a number within bounds; `initial` when it is not given, nothing when it is wrong.
+// A numeric parameter within bounds; `initial` if it is absent, nothing if it is invalid.
 std::optional<int64_t> number_parameter(const net::HttpRequest& request, std::string_view name, int64_t initial,
                                         int64_t least, int64_t most);
 

@@ -13,16 +13,16 @@ using media::Codec;
 
 namespace {
 
-// Limits. What doc/why.md says of them must stay true.
+// The limits of the checks. doc/why.md must agree with them.
 constexpr int64_t kKeyframeWarnMs = 10'000, kKeyframeBadMs = 20'000;
 constexpr int64_t kGopWarnMs = 10'000;
 constexpr double kFragmentTolerance = 1.05;
-constexpr int64_t kLeastBaselineMs = 30'000;             // shorter ones say nothing of clocks
+constexpr int64_t kLeastBaselineMs = 30'000;             // shorter ones are too short to compare clocks
 constexpr double kDriftWarn = 200, kDriftBad = 1000;     // ms
 constexpr double kOffsetWarn = 1000, kOffsetBad = 5000;  // ms
 constexpr double kClockWarn = 1, kClockBad = 5;          // percent
 constexpr int64_t kLatelyMs = 600'000;
-constexpr double kStepWarn = 3;  // times the usual step between pictures
+constexpr double kStepWarn = 3;  // times the usual interval between video frames
 constexpr double kStepLeastMs = 200;
 constexpr double kBitrateWarn = 3;  // times the mean
 constexpr int64_t kLeastWindowMs = 500;
@@ -154,7 +154,7 @@ Check b_frames(const StreamFacts& p) {
             "zerolatency)"};
 }
 
-// Of two tracks against each other.
+// Drift of audio and video relative to each other.
 Check drift(const StreamFacts& p) {
     constexpr std::string_view kName = "audio_video_drift";
     const live::Health::Point& from = p.health.anchor();
@@ -185,7 +185,7 @@ Check offset(const StreamFacts& p) {
     return check;
 }
 
-// Of the stream's times against the clock.
+// The rate of the stream's timestamps relative to the clock.
 Check clock_rate(const StreamFacts& p) {
     constexpr std::string_view kName = "clock_rate";
     const live::Health::Point& from = p.health.anchor();

@@ -1,7 +1,7 @@
 #pragma once
-// What is odd about a stream, as named checks, each with a verdict, a figure, and what to do about it: for
-// /api/v1/streams/ID/explain. Pure: a stream's counters, its vhost's configuration and the time in, checks out. What
-// the checks are, and their limits: doc/why.md.
+// Diagnoses a stream for /api/v1/streams/ID/explain: named checks, each with a verdict, a figure, and advice. Pure:
+// takes a stream's counters, its vhost's configuration and the time, and returns the checks. The checks and their
+// limits: doc/why.md.
 
 #include <cstdint>
 #include <optional>
@@ -22,11 +22,11 @@ struct Check {
     CheckVerdict verdict = CheckVerdict::kUnknown;
     std::optional<double> figure{};
     std::string_view unit{};
-    std::string text{};    // what was seen
-    std::string advice{};  // empty: nothing is to be done
+    std::string text{};    // what was observed
+    std::string advice{};  // empty: no action needed
 };
 
-// What is asked of a stream. vhost: null where the configuration has it no more.
+// The facts about a stream that the checks need. vhost: null if the configuration no longer contains it.
 struct StreamFacts {
     const live::Health& health;
     const live::StreamHeaders& headers;
@@ -41,7 +41,7 @@ struct StreamFacts {
 };
 
 std::vector<Check> explain(const StreamFacts& patient);
-// The worst of them; what is unknown is no worse than ok.
+// The worst verdict of all checks; kUnknown counts as kOk.
 CheckVerdict worst(const std::vector<Check>& checks);
 
 }  // namespace service::api

@@ -34,7 +34,8 @@ class Explain : public ::testing::Test {
     void give(const Frame& f, int64_t now_ms) {
         if (health.note(f)) health.note_window_end(now_ms);
     }
-    // One picture in 40 ms and sound in 20, real-time but for `video` and `audio`: what they are off, a part in 1000.
+    // A video frame every 40 ms and an audio frame every 20 ms, in real time except for `video` and `audio`: their
+    // clock errors in parts per 1000.
     void play(int64_t s, int64_t gop_ms = 2000, int video = 0, int audio = 0) {
         for (int64_t ms = 0; ms <= s * 1000; ms += 20) {
             now_ms = kBegan + ms;
@@ -52,7 +53,7 @@ class Explain : public ::testing::Test {
         ADD_FAILURE() << "there is no check " << name;
         return {};
     }
-    // Its verdict; where something is wrong there must be an advice, and where not, none.
+    // Its verdict. A problem must come with advice, and anything else without.
     CheckVerdict verdict(std::string_view name) {
         const Check check = ask(name);
         EXPECT_EQ(check.advice.empty(), check.verdict == CheckVerdict::kOk || check.verdict == CheckVerdict::kUnknown)

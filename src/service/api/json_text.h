@@ -1,6 +1,6 @@
 #pragma once
-// JsonText: JSON written as it goes, for answers of thousands of items; a tree of each would cost several times that.
-// Names are literals of ours; texts may come from peers, and what is no UTF-8 in them is replaced.
+// JsonText: writes JSON incrementally, for answers with thousands of items; a tree of each would cost several times as
+// much. Names are string literals of this program; texts may come from peers, and invalid UTF-8 in them is replaced.
 
 #include <fmt/format.h>
 
@@ -14,11 +14,11 @@ namespace service::api {
 
 class JsonText {
   public:
-    // out outlives it.
+    // out must outlive it.
     explicit JsonText(std::string& out) : out_(out) {}
 
     void open();                       // an object in a list
-    void open(std::string_view name);  // one in an object
+    void open(std::string_view name);  // an object in an object
     void close() { out_ += '}'; }
 
     void field(std::string_view name, std::string_view value);

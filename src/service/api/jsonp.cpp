@@ -8,7 +8,7 @@ namespace service::api {
 
 namespace {
 
-// "angular.callbacks._0", "jQuery1_2": names with dots between, and nothing that a script could be made of.
+// "angular.callbacks._0", "jQuery1_2": names separated by dots; characters that would allow a script are refused.
 bool is_function_name(std::string_view text) {
     constexpr size_t kMost = 128;
     constexpr std::string_view kDigits = "0123456789.";

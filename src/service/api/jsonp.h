@@ -1,6 +1,6 @@
 #pragma once
-// JSONP, by which pages of SRS read the API: ?callback=NAME on a GET asks for a script that calls NAME with the answer.
-// &method=DELETE beside it stands for that method, which a script element cannot use. Pure.
+// JSONP, which SRS's pages use to read the API: ?callback=NAME on a GET requests a script that calls NAME with the
+// answer. &method=DELETE with it stands for that method, which a script element cannot use. Pure.
 
 #include <string>
 #include <string_view>
@@ -11,15 +11,16 @@
 namespace service::api {
 
 struct Jsonp {
-    std::string_view callback{};               // of the request's; empty: the answer is JSON
-    http::Method method = http::Method::kGet;  // that is meant
-    int status = 0;                            // 0: all is well; 400, 403: it is answered so
+    std::string_view callback{};               // of the request; empty: the answer is JSON
+    http::Method method = http::Method::kGet;  // the intended method
+    int status = 0;                            // 0: accepted; 400, 403: the status to answer with
     std::string_view why{};
 };
 
-// `access`: of what the path has for GET. Only what reads is given to callbacks, and what changes is taken from no page
-// of another site (net::is_of_another_site), whoever may call. Nor is what reads given to one where credentials are
-// asked for, which the browser adds by itself, or where crossdomain is off.
+// `access`: that of the path's GET. Callbacks are allowed only for endpoints that read, and requests that change
+// something are refused from a page of another site (net::is_of_another_site), whoever the caller is. Callbacks are
+// also refused to such a page where credentials are required, which the browser adds by itself, or where crossdomain is
+// off.
 Jsonp read_jsonp(const net::HttpRequest& request, net::ApiAccess access, const config::HttpApi& api);
 
 }  // namespace service::api

@@ -38,7 +38,7 @@ base::Result<void> ListWriter::add(const Json& item) {
 
 base::Result<void> ListWriter::next() {
     if (text_.size() >= kPieceBytes) {
-        // The last character stays: it says whether a comma is due.
+        // The last character is kept: it determines whether a comma is needed.
         const char last = text_.back();
         text_.pop_back();
         pieces_.push_back(std::exchange(text_, std::string()));

@@ -119,7 +119,7 @@ Json failure(std::string_view when) {
 Json responses_of(const Endpoint& row) {
     Json out = {{std::to_string(row.status), good_response(row)}};
     for (const int status : row.other_statuses) out[std::to_string(status)] = {{"description", "not here"}};
-    // A path may hold what none may: control characters, a way out.
+    // A path parameter may contain something never allowed: control characters, a path that leads out of the directory.
     bool has_bounds = !row.body_shape.empty() || row.pattern.find('{') != std::string::npos;
     for (const Parameter& parameter : row.parameters)
         has_bounds = has_bounds || parameter.type != Parameter::Type::kText || !parameter.choices.empty();

@@ -1,5 +1,5 @@
 #pragma once
-// The OpenAPI 3.1 document, made of the very rows that are served. Pure.
+// The OpenAPI 3.1 document, generated from the rows that are served. Pure.
 
 #include <functional>
 #include <span>
@@ -11,7 +11,7 @@
 namespace service::api {
 
 Json openapi_document(std::span<const Endpoint> rows, std::string_view version);
-// between: called after each operation, to give way to others; its error ends it.
+// between: called after each operation, to let others run; if it returns an error, the generation ends.
 base::Result<Json> openapi_document(std::span<const Endpoint> rows, std::string_view version,
                                     const std::function<base::Result<void>()>& between);
 

@@ -99,7 +99,7 @@ base::Result<void> Raw::report(net::HttpResponse& response) {
     return send_json(response, body);
 }
 
-// In the words of SRS: its code for a bad configuration, and how far a reload came.
+// Uses SRS's values: its code for a bad configuration, and its states of a reload.
 base::Result<void> Raw::fetch(net::HttpResponse& response) {
     constexpr int kBadConfiguration = 1023, kNone = 0, kParsing = 10, kFinished = 90;
     const net::ReloadReport& last = operations_.last_reload;

@@ -1,7 +1,7 @@
 #pragma once
-// /api/v1/raw: what the API may change (rpc=raw), the reload (rpc=reload), and how the last one went
-// (rpc=reload-fetch). /api/v1/operations: how the run goes:
-// draining, overload, reloads. Shapes: INTERFACE.md and doc/reload.md.
+// /api/v1/raw: what the API may change (rpc=raw), the reload (rpc=reload), and the result of the last reload
+// (rpc=reload-fetch). /api/v1/operations: the state of the run: draining, overload, reloads. Shapes: INTERFACE.md and
+// doc/reload.md.
 
 #include <functional>
 #include <vector>
@@ -15,7 +15,7 @@ namespace service::api {
 
 class Raw {
   public:
-    // Identity and operations outlive it. snapshot: the one in force.
+    // Identity and operations must outlive it. snapshot: returns the one in force.
     Raw(const Identity& identity, const net::Operations& operations, std::function<config::SnapshotPtr()> snapshot)
         : identity_(identity), operations_(operations), snapshot_(std::move(snapshot)) {}
 
@@ -33,7 +33,7 @@ class Raw {
     std::function<config::SnapshotPtr()> snapshot_;
 };
 
-// Null when there was none.
+// Null if there was none.
 Json to_json(const net::ReloadReport& report);
 
 }  // namespace service::api

@@ -104,7 +104,7 @@ void Service::reload(const config::SnapshotPtr& next) {
     server_.set_options(options());
 }
 
-// Whoever comes from SRS expects to be let in from everywhere.
+// Logs who may change things; users of SRS expect access from everywhere.
 void Service::tell_who_may_change() const {
     const config::HttpApi& api = snapshot_->http_api;
     const bool is_local = std::ranges::all_of(api.listen, [](const auto& address) { return address.is_loopback(); });
@@ -135,7 +135,7 @@ void Service::add_routes() {
     for (const Endpoint& row : rows_) add_route(row);
 }
 
-// What is read by GET is read by POST too, as with SRS, where POST does nothing else.
+// As in SRS, what is read by GET can also be read by POST, where POST is not used for anything else.
 bool Service::reads_by_post(const Endpoint& row) const {
     return row.methods == std::vector{http::Method::kGet} && row.access == Access::kRead && !row.debug &&
            row.pattern.starts_with("/api/v1/") && row.content_type == "application/json" &&
@@ -148,7 +148,7 @@ const Endpoint* Service::find_row(std::string_view pattern, http::Method method)
     return nullptr;
 }
 
-// Open and without words about the server, for whoever watches over it.
+// Unauthenticated, and without information about the server, for monitoring.
 void Service::add_health() {
     auto health = [this](const char* path, const char* summary, bool when_draining) {
         Endpoint row;
@@ -196,7 +196,7 @@ void Service::add_listings() {
     rows_.push_back(std::move(row));
 }
 
-// rows_ is complete: it does not move any more.
+// rows_ is complete and is not moved any more.
 void Service::add_route(const Endpoint& row) {
     net::HttpRoute route;
     route.methods = row.methods;
@@ -227,7 +227,7 @@ base::Result<void> Service::serve(const Endpoint& row, net::HttpRequest& request
     return meant->handler(request, response);
 }
 
-// One step down from the path: what the route table has there.
+// Lists the routes one level below the path.
 base::Result<void> Service::list_below(std::string_view path, net::HttpResponse& response) {
     Json urls = Json::object();
     for (const net::HttpRoute& route : parts_.router.routes()) {

@@ -1,8 +1,8 @@
 #pragma once
-// The HTTP API of http_api: its listeners, plain and TLS, who may call what, and its endpoints. They are rows of one
-// table, which serves, is listed at /, /api/ and /api/v1/, and is described at /api/v1/openapi.json. Other services add
-// rows of their own to the ApiTable, or routes to the router, before it starts. Shapes: INTERFACE.md, "HTTP API".
-// It listens until the very end: who asks whether the server drains gets an answer.
+// The HTTP API of http_api: its listeners, plain and TLS, access control, and its endpoints. The endpoints are rows of
+// one table, which is served, listed at /, /api/ and /api/v1/, and described at /api/v1/openapi.json. Other services
+// add rows to the ApiTable, or routes to the router, before it starts. Shapes: INTERFACE.md, "HTTP API". It listens
+// until the very end, so that a client can ask whether the server is draining.
 
 #include <functional>
 #include <memory>
@@ -27,7 +27,7 @@
 
 namespace service::api {
 
-// All but the controls outlives the service.
+// All except the controls must outlive the service.
 struct Parts {
     net::SessionTable& sessions;
     live::Registry& registry;
@@ -41,11 +41,11 @@ class Service {
   public:
     Service(config::SnapshotPtr snapshot, Parts parts, Build build);
 
-    // Before it starts, and before whoever else serves them.
+    // Called before it starts, and before any other server serves these routes.
     void add_routes();
     base::Result<void> start();
     void stop_accepting() {}
-    // Who asks the API does not keep the server from ending.
+    // API clients do not delay the end of the server.
     bool idle() const { return true; }
     void stop();
     void reload(const config::SnapshotPtr& next);
@@ -53,7 +53,7 @@ class Service {
     base::Result<std::move_only_function<void()>> prepare(const config::SnapshotPtr& next);
 
     net::HttpServer& server() { return server_; }
-    // data of /api/v1/summaries, for the heartbeat.
+    // The data field of /api/v1/summaries, for the heartbeat.
     std::string summaries() const;
     const std::vector<Endpoint>& rows() const { return rows_; }
     const Identity& identity() const { return identity_; }
@@ -64,8 +64,8 @@ class Service {
     void add_health();
     void tell_who_may_change() const;
     bool reads_by_post(const Endpoint& row) const;
-    const Endpoint* find_row(std::string_view pattern, http::Method method) const;  // null: there is none
-    // A route behind the check of who calls. Debugging ones are not there while debug is off.
+    const Endpoint* find_row(std::string_view pattern, http::Method method) const;  // null: not found
+    // Adds a route behind the access check. Debugging routes do not exist while debug is off.
     void add_route(const Endpoint& row);
     base::Result<void> serve(const Endpoint& row, net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> list_below(std::string_view path, net::HttpResponse& response);
@@ -82,7 +82,7 @@ class Service {
     Debug debug_;
     Raw raw_;
     net::TlsPair tls_pair_{"http_api/https"};
-    std::vector<Endpoint> rows_;  // complete once it has started; does not move then
+    std::vector<Endpoint> rows_;  // complete once started; not moved afterwards
     net::HttpServer server_;
 };
 

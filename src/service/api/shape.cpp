@@ -10,7 +10,7 @@ class Reader {
   public:
     explicit Reader(std::string_view text) : text_(text) {}
 
-    // Up to `close`, or the end where that is 0.
+    // Parses fields up to `close`, or to the end if that is 0.
     Json fields(char close) {
         Json properties = Json::object(), required = Json::array();
         for (skip(); !at_end() && peek() != close; skip()) {

@@ -1,12 +1,13 @@
 #pragma once
-// Shapes of JSON values, written as the interface page writes them, and made into JSON Schema (2020-12, as OpenAPI 3.1
-// has it):
+// Shapes of JSON values, in the notation of the interface page, and their conversion to JSON Schema (2020-12, as used
+// by OpenAPI 3.1):
 //
 //   total:int streams[@Stream] kbps{recv_30s:int send_30s:int} video{codec:str}|null name?:str tags[:str] data:any
 //
-// A field is a name and, without a space, what it is: :int :num :str :bool :any, {fields}, [fields] (an array of
-// objects), [:type] (an array of values), @Name (that schema), [@Name]. name? may be missing; |null at the end may be
-// null. Every field that is named is required; more may be there. Shapes are ours: a bad one is a bug.
+// A field is a name followed, without a space, by its type: :int :num :str :bool :any, {fields}, [fields] (an array of
+// objects), [:type] (an array of values), @Name (that schema), [@Name]. name? is optional; with |null at the end the
+// value may be null. Every other named field is required; additional fields are allowed. Shapes are part of this
+// program: an invalid one is a bug.
 
 #include <string_view>
 

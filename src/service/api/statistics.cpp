@@ -13,14 +13,14 @@ namespace service::api {
 
 namespace {
 
-// Lists may be as old as that: so a busy dashboard costs a walk over all sessions four times a second at most.
+// Maximum age of lists: a busy dashboard causes at most four passes over all sessions per second.
 constexpr int64_t kFreshMs = 250;
-// Sessions looked at between two looks at the clock.
+// Number of sessions between two checks of the clock.
 constexpr size_t kClockCheckInterval = 256;
 
 Json kbps(const net::Rates& rates) { return {{"recv_30s", rates.received}, {"send_30s", rates.sent}}; }
 
-// An answer of one thing: name, and what put writes of it.
+// Answers with a single object: its name, and `put` writes its fields.
 base::Result<void> send_one(net::HttpResponse& response, const Identity& identity, std::string_view name,
                             const std::function<void(JsonText&)>& put) {
     std::string text = base::to_text(envelope(identity));
@@ -32,20 +32,20 @@ base::Result<void> send_one(net::HttpResponse& response, const Identity& identit
     return response.send(200, "application/json", text + "}");
 }
 
-// As SRS has it: without the vhost where it is the default one.
+// As in SRS: without the vhost if it is the default one.
 std::string url_of(std::string_view vhost, std::string_view app, std::string_view name) {
     std::string url = vhost == config::kDefaultVhost ? "" : std::string(vhost);
     return url.append("/").append(app).append("/").append(name);
 }
 
-// Of a codec whose header does not say all (VP9).
+// For codecs whose sequence header does not contain everything (VP9).
 const media::Frame* keyframe_of(const live::Stream& stream) {
     for (const media::Frame& frame : stream.gop())
         if (frame.kind == media::Kind::kVideo && frame.keyframe && !frame.sequence_header) return &frame;
     return nullptr;
 }
 
-// As a WebRTC publisher sends it, whatever is made of it for others; null: it is not published so.
+// The track as sent by a WebRTC publisher, whatever it is converted to; null: not published by WebRTC.
 const live::RtpTrack* rtp_track(const live::Stream* stream, media::Kind kind) {
     const live::RtpLane* lane = stream ? stream->rtp_lane_if_any() : nullptr;
     return lane ? lane->published_track(kind) : nullptr;
@@ -105,7 +105,7 @@ void put_audio(JsonText& out, const live::Stream* stream) {
     put_sound(out, stream->headers().audio_codec, info);
 }
 
-// Bytes of allocations, by what they are held for.
+// Bytes of allocations, by purpose.
 void put_memory(JsonText& out, const live::Stream* stream) {
     const live::StreamMemory held = stream ? stream->memory() : live::StreamMemory();
     out.open("memory");
@@ -183,7 +183,8 @@ std::vector<Endpoint> Statistics::endpoints(net::HttpHandler closed) {
     return all;
 }
 
-// Those that have a publisher, a player, or somebody who counts as one (HLS). Both are in order of their names, nearly.
+// Streams with a publisher, a player, or another session that counts as a player (HLS). Both sources are nearly sorted
+// by name.
 std::vector<live::StreamKey> Statistics::keys() const {
     std::vector<live::StreamKey> keys;
     keys.reserve(registry_.size() + sessions_.accounts().streams());
@@ -201,7 +202,7 @@ std::vector<live::StreamKey> Statistics::keys() const {
     return keys;
 }
 
-// Nearly all have an account, which knows its id; to make one takes a digest.
+// Nearly all streams have an account, which stores its id; computing an id takes a digest.
 bool Statistics::find_stream(std::string_view id, live::StreamKey& key) const {
     const net::Accounts& accounts = sessions_.accounts();
     bool found = false;
@@ -292,7 +293,7 @@ void Statistics::put_stream(JsonText& out, const live::StreamKey& key) const {
     const net::Session* publisher = account ? account->publisher() : nullptr;
     std::string tc_url = publisher ? publisher->details().tc_url : std::string();
     if (tc_url.empty()) tc_url = "rtmp://" + key.vhost + "/" + key.app;
-    // Who multiplexes streams on one connection is in one account alone.
+    // A client that multiplexes several streams on one connection is counted in only one account.
     const size_t seen = stream ? stream->viewer_count() + (active ? 1 : 0) : 0;
     out.field("id", account ? account->id() : net::stream_id(key.vhost, key.app, key.name));
     out.field("name", key.name);

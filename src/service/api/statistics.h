@@ -1,6 +1,6 @@
 #pragma once
-// Vhosts, streams and clients: what there is, what it carries. Shapes: INTERFACE.md, "HTTP API". A list of thousands is
-// made in pieces, and others may run in between.
+// Vhosts, streams and clients, with their traffic. Shapes: INTERFACE.md, "HTTP API". A list of thousands is produced in
+// pieces, and other coroutines may run in between.
 
 #include <functional>
 #include <string>
@@ -15,20 +15,20 @@
 
 namespace service::api {
 
-// send_bytes, recv_bytes and kbps.
+// Writes send_bytes, recv_bytes and kbps.
 void put_traffic(JsonText& out, const net::Traffic& traffic, const net::Rates& rates);
 
 class Statistics {
   public:
     using CurrentSnapshot = std::function<config::SnapshotPtr()>;
-    // All outlive it.
+    // All of them must outlive it.
     Statistics(const Identity& identity, CurrentSnapshot snapshot, net::SessionTable& sessions,
                live::Registry& registry)
         : identity_(identity), snapshot_(std::move(snapshot)), sessions_(sessions), registry_(registry) {}
 
     // closed: answers GET clients?closed=true.
     std::vector<Endpoint> endpoints(net::HttpHandler closed);
-    // The stream of that id, as the API knows it; false: there is none.
+    // Finds the stream with that API id; false: there is none.
     bool find_stream(std::string_view id, live::StreamKey& key) const;
 
   private:
@@ -41,7 +41,7 @@ class Statistics {
     base::Result<void> clients(Request& request, Response& response);
     base::Result<void> client(Request& request, Response& response);
     Json vhost_json(const config::Vhost& vhost, const std::vector<live::StreamKey>& keys) const;
-    // The fields of one.
+    // Writes the fields of one stream or client.
     void put_stream(JsonText& out, const live::StreamKey& key) const;
     void put_client(JsonText& out, const net::Session& session) const;
     std::vector<live::StreamKey> keys() const;

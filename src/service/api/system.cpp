@@ -22,7 +22,7 @@ uint64_t memory(const runtime::Machine& machine, std::string_view name) {
     return found == machine.memory_kb.end() ? 0 : found->second;
 }
 
-// What programs use: not what the kernel keeps for itself and gives back when asked.
+// Memory used by programs, without caches that the kernel frees on demand.
 uint64_t used_kb(const runtime::Machine& machine) {
     const uint64_t total = memory(machine, "MemTotal");
     uint64_t free = memory(machine, "MemAvailable");
@@ -57,7 +57,7 @@ std::string working_directory() {
     return getcwd(directory, sizeof directory) ? directory : "";
 }
 
-// The process began so many seconds ago.
+// Seconds since the process started.
 int64_t process_uptime_s(const runtime::Machine& machine) {
     const double ticks = static_cast<double>(sysconf(_SC_CLK_TCK));
     const double since = machine.uptime_s - static_cast<double>(machine.process.at("starttime")) / ticks;
@@ -68,7 +68,7 @@ int64_t process_uptime_s(const runtime::Machine& machine) {
 
 void System::look() {
     auto place = std::make_shared<runtime::Machine>();
-    // Late is as bad as never: the next look comes soon.
+    // A late result is as useless as none: the next read comes soon.
     if (!runtime::offload([place] { *place = runtime::read_machine(); }, runtime::Deadline::in_ms(kStartMs))) return;
     before_ = std::move(now_);
     now_ = std::move(*place);
@@ -77,7 +77,7 @@ void System::look() {
 void System::start() {
     command_line_ = command_line();
     working_directory_ = working_directory();
-    look();  // the first figures are there before the first who asks, or is told by a heartbeat
+    look();  // the first figures must exist before the first request or heartbeat
     task_ = runtime::spawn("api-system", [this] {
         while (runtime::sleep_ms(kLookMs)) look();
     });
@@ -134,7 +134,7 @@ base::Result<void> System::send(Response& response, Json data) const {
     return send_json(response, body);
 }
 
-// Of one processor, since the look before; of the process's life where there was none.
+// Percent of one processor since the previous read, or since the start of the process if there was none.
 double System::process_percent() const {
     const double ticks = static_cast<double>(sysconf(_SC_CLK_TCK));
     auto seconds = [&](const runtime::Machine& machine) {

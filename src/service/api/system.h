@@ -1,6 +1,6 @@
 #pragma once
-// What the machine and this process do: summaries, rusages, self_proc_stats, system_proc_stats, meminfos. A worker
-// reads /proc every few seconds, so no request waits for it, and rates are those of the time between two looks.
+// The state of the machine and this process: summaries, rusages, self_proc_stats, system_proc_stats, meminfos. A worker
+// thread reads /proc every few seconds, so no request waits for it; rates are computed between two reads.
 
 #include <functional>
 #include <string>
@@ -16,14 +16,14 @@ namespace service::api {
 
 class System {
   public:
-    // Both outlive it.
+    // Both must outlive it.
     System(const Identity& identity, net::SessionTable& sessions) : identity_(identity), sessions_(sessions) {}
     ~System() { stop(); }
 
     void start();  // yields
     void stop();
     std::vector<Endpoint> endpoints();
-    // data of /api/v1/summaries.
+    // The data field of /api/v1/summaries.
     Json summaries() const;
 
   private:
@@ -42,7 +42,7 @@ class System {
 
     const Identity& identity_;
     net::SessionTable& sessions_;
-    // Asked for once: under load the kernel may take milliseconds for them.
+    // Read only once: under load the kernel may take milliseconds for them.
     std::string command_line_;
     std::string working_directory_;
     runtime::Machine before_;

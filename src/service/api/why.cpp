@@ -14,7 +14,7 @@ namespace service::api {
 
 namespace {
 
-// With all that one of the other list has, and more.
+// Writes all fields of a current client, and more.
 void put_closed(JsonText& out, const net::ClosedSession& closed) {
     std::string_view url = closed.stream;
     if (url.starts_with(config::kDefaultVhost)) url.remove_prefix(config::kDefaultVhost.size());
@@ -68,7 +68,7 @@ base::Result<void> Why::closed_clients(net::HttpRequest& request, net::HttpRespo
     const auto page = TRY(page_of(request, response, identity_));
     if (!page) return {};
     ListWriter list(identity_, "clients");
-    // The list moves on while this yields: who ends meanwhile is not in it.
+    // Sessions that end while this yields are not included.
     const net::ClosedSessions& closed = sessions_.closed();
     const size_t total = closed.size();
     const uint64_t before = closed.total();

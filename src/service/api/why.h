@@ -1,6 +1,6 @@
 #pragma once
-// Why things are as they are: the sessions that ended, each with its reason (/api/v1/clients?closed=true), and what is
-// odd about a stream (/api/v1/streams/{id}/explain). The checks are in explain.h.
+// Diagnostics: the sessions that ended, each with its reason (/api/v1/clients?closed=true), and the checks of a stream
+// (/api/v1/streams/{id}/explain). The checks are in explain.h.
 
 #include <functional>
 #include <vector>
@@ -18,7 +18,7 @@ class Statistics;
 class Why {
   public:
     using CurrentSnapshot = std::function<config::SnapshotPtr()>;
-    // All outlive it.
+    // All of them must outlive it.
     Why(const Identity& identity, CurrentSnapshot snapshot, const net::SessionTable& sessions,
         const live::Registry& registry, const Statistics& statistics)
         : identity_(identity),
@@ -28,7 +28,7 @@ class Why {
           statistics_(statistics) {}
 
     std::vector<Endpoint> endpoints();
-    // The newest first; start and count as in the other lists.
+    // Newest first; start and count as in the other lists.
     base::Result<void> closed_clients(net::HttpRequest& request, net::HttpResponse& response);
 
   private:

@@ -1,6 +1,6 @@
 #pragma once
-// What all recordings share: the names in use, the journal, and what happens when a file is complete, by the disk's
-// coroutine and its workers: closing, finishing (finishing.h), telling the rest of the server. Nothing here yields.
+// What all recordings share: the names in use, the journal, and the completion of a file on the disk's coroutine and
+// worker threads: closing, finishing (finishing.h), notifying the rest of the server. Nothing here yields.
 
 #include <memory>
 #include <set>
@@ -15,17 +15,17 @@
 namespace service::dvr {
 
 struct Counters {
-    uint64_t files_open = 0;  // growing
+    uint64_t files_open = 0;  // being written
     uint64_t files_begun = 0;
-    uint64_t files_done = 0;       // complete, those after an error too
+    uint64_t files_done = 0;       // complete, including those ended by an error
     uint64_t files_failed = 0;     // ended by an error
-    uint64_t files_recovered = 0;  // of an earlier run
+    uint64_t files_recovered = 0;  // left by an earlier run and finished
     uint64_t frames = 0;           // recorded
-    uint64_t frames_lost = 0;      // not, because there was no file to take them
-    uint64_t refused = 0;          // recordings, by the stream's name
+    uint64_t frames_lost = 0;      // not recorded because there was no open file
+    uint64_t refused = 0;          // recordings refused because of the stream's name
 };
 
-// A file that grows.
+// A file that is being written.
 struct OpenFile {
     OpenRecording names;
     std::string publisher;  // its session; may be empty
@@ -38,20 +38,20 @@ class Archive {
     Archive(Journal& journal, const live::Events& events) : journal_(journal), events_(events) {}
     Archive(const Archive&) = delete;
 
-    // path: as recording_path made it; where that name is in use, a number is put to it. The file is made behind the
-    // scenes: that it could not be is told by a later write.
+    // path: from recording_path; if that name is in use, a number is added. The file is created asynchronously: a
+    // failure is reported by a later write.
     std::unique_ptr<OpenFile> begin(const live::StreamKey& key, const std::string& path,
                                     const ContainerOptions& options);
-    // Completes it. whole: no error so far.
+    // Completes the file asynchronously. whole: no error so far.
     void end(std::unique_ptr<OpenFile> file, bool whole);
 
-    // Files of an earlier run: their names are taken until they are finished.
+    // Files of an earlier run: their names stay in use until the files are finished.
     void reserve(const OpenRecording& left) { names_.insert(left.growing); }
     void finish_left(const OpenRecording& left);
-    // It will not be finished: the reason stands in the log. Its name stays taken.
+    // The file will not be finished; the reason has been logged. Its name stays in use.
     void forget(const OpenRecording& left);
 
-    // Files that are being completed.
+    // Number of files being completed.
     size_t ending() const { return ending_; }
     Counters& counters() { return counters_; }
     void tell_failed(const live::StreamKey& key, const std::string& path, const std::string& reason) const;
@@ -64,10 +64,11 @@ class Archive {
 
     Journal& journal_;
     const live::Events& events_;
-    std::set<std::string> names_;  // growing paths
+    std::set<std::string> names_;  // paths of growing files
     size_t ending_ = 0;
     Counters counters_;
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // what comes back later asks for it
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // late callbacks check whether the archive still
+                                                                  // exists
 };
 
 }  // namespace service::dvr

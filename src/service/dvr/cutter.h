@@ -1,7 +1,7 @@
 #pragma once
-// Where a recording's files begin and end: the plans session (one file) and segment (cut at the first keyframe after so
-// much time; a stream without video by time alone), and the wait for a keyframe at the beginning. Pure: it is asked
-// about each frame and knows nothing of files.
+// Decides where a recording's files begin and end: the plans session (one file) and segment (cut at the first keyframe
+// after a given duration; without video, by time alone), and the wait for a keyframe at the beginning. Pure: it decides
+// for each frame and knows nothing of files.
 
 #include <cstdint>
 
@@ -18,7 +18,7 @@ struct CutOptions {
 enum class Step : uint8_t {
     kAppend,
     kBegin,  // a new file begins with this frame; an open one ends before it
-    kDrop,   // nothing can begin yet
+    kDrop,   // no file can begin yet
 };
 
 class Cutter {
@@ -26,12 +26,12 @@ class Cutter {
     explicit Cutter(const CutOptions& options) : options_(options) {}
 
     void set_options(const CutOptions& options) { options_ = options; }
-    // frame: audio or video, no sequence header. time_ms: its dts, on the recording's timeline. at_keyframes: the
-    // stream has video, so that it can be joined at keyframes only (Stream::begins_at_keyframes).
+    // frame: audio or video, not a sequence header. time_ms: its dts on the recording's timeline. at_keyframes: the
+    // stream has video, so that a file can begin at keyframes only (Stream::begins_at_keyframes).
     Step step(const media::Frame& frame, int64_t time_ms, bool at_keyframes);
-    // The open file cannot take what comes: the next frame begins another.
+    // The open file cannot continue: the next frame begins a new one.
     void file_must_end() { must_end_ = open_; }
-    // The file has ended by an error: the next one begins as a recording does.
+    // The file was ended by an error: the next one begins like a new recording.
     void file_ended() { open_ = video_began_ = must_end_ = false; }
     bool open() const { return open_; }
 
@@ -42,7 +42,7 @@ class Cutter {
     CutOptions options_;
     bool open_ = false;
     bool must_end_ = false;
-    bool video_began_ = false;  // a keyframe was recorded, and since then everything
+    bool video_began_ = false;  // a keyframe and everything since then was recorded
     int64_t began_ms_ = 0;
 };
 

@@ -37,7 +37,7 @@ class Descriptor {
     int fd_;
 };
 
-// As many bytes as the file has there.
+// Reads up to `size` bytes; fewer at the end of the file.
 Result<void> read_at(int fd, uint64_t offset, size_t size, std::vector<uint8_t>& out) {
     out.resize(size);
     size_t got = 0;
@@ -85,7 +85,7 @@ Result<void> synced(int fd, bool wanted) {
     return {};
 }
 
-// Steps 1 to 5 of finisher.h. False: the file system cannot put room in, and nothing was changed but the torn end.
+// Steps 1 to 5 of finisher.h. False: the file system cannot insert space, and only the incomplete end was changed.
 Result<bool> finish_in_place(int fd, Finisher& finisher, uint64_t block, bool sync) {
     auto plan = finisher.plan(block);
     if (!plan) return false;
@@ -109,7 +109,7 @@ Result<void> copy_range(int from, uint64_t offset, uint64_t size, int to, uint64
         ssize_t n = ::copy_file_range(from, &in, to, &out, size, 0);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) {
-            // Old kernels refuse some file systems.
+            // Old kernels do not support this on some file systems.
             TRY(read_at(from, static_cast<uint64_t>(in), std::min<uint64_t>(size, 1 << 20), buffer));
             if (buffer.empty()) return fail(Code::kSystem, "the recording became shorter while it was copied");
             TRY(write_at(to, static_cast<uint64_t>(out), buffer));

@@ -55,7 +55,7 @@ Result<uint64_t> size_of(const std::string& path) {
     return static_cast<uint64_t>(about.st_size);
 }
 
-// As many bytes as there are from that place, at most the buffer.
+// Reads from that offset as many bytes as there are, at most the buffer's size.
 Result<size_t> read_at(const File& file, std::vector<uint8_t>& buffer, uint64_t offset) {
     size_t done = 0;
     while (done < buffer.size()) {
@@ -110,7 +110,7 @@ Result<std::string> rename_to_free(const std::string& growing, const std::string
         if (::renameat2(AT_FDCWD, growing.c_str(), AT_FDCWD, name.c_str(), RENAME_NOREPLACE) == 0) return name;
         if (errno == EEXIST) continue;
         if (errno != EINVAL && errno != ENOSYS) return fail_errno("renaming to " + name, errno);
-        // A file system without the flag.
+        // The file system does not support the flag.
         if (!is_free(name)) continue;
         if (::rename(growing.c_str(), name.c_str()) == 0) return name;
         return fail_errno("renaming to " + name, errno);
@@ -134,7 +134,7 @@ Result<Finished> repair_flv(const std::string& growing) {
 
 Result<Finished> finish_file(const std::string& growing, const std::string& path, bool whole, int64_t duration_ms,
                              const std::string& owner) {
-    // Not within the braces: a return from there leaves what was built already.
+    // Not inside the braces: a return from there would leave the members that were already constructed.
     uint64_t size = TRY(size_of(growing));
     Finished finished{growing, duration_ms, size};
     if (finished.bytes == 0) {

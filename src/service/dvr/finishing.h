@@ -1,6 +1,6 @@
 #pragma once
-// What is done to a recording's file on a worker thread when it is complete, or was left by a crash: the last torn
-// piece is cut off, the head completed, the file renamed. Blocks; touches nothing of the loop's.
+// Finishes a recording's file on a worker thread when it is complete, or was left by a crash: cuts off an incomplete
+// end, completes the header, renames the file. It blocks; it does not access the loop's data.
 
 #include <cstdint>
 #include <string>
@@ -11,20 +11,20 @@
 namespace service::dvr {
 
 struct Finished {
-    std::string path;  // empty: nothing was recorded, and the file is gone
+    std::string path;  // empty: nothing was recorded, and the file was removed
     int64_t duration_ms = 0;
     uint64_t bytes = 0;
 };
 
-// Renames to `path`, or where there is such a file already to the first free of path-1, path-2 ... The name it got.
+// Renames to `path`, or if that file exists to the first free one of path-1, path-2 ... Returns the new name.
 base::Result<std::string> rename_to_free(const std::string& growing, const std::string& path);
 
-// Makes a whole FLV file of one that may end anywhere, and has the head as it was at the beginning; under its own name.
+// Repairs an FLV file that may end anywhere and whose header is as written at the beginning. The name is kept.
 base::Result<Finished> repair_flv(const std::string& growing);
 
-// By the path's extension. whole: the file was closed in order (an FLV file needs nothing more then, duration_ms is
-// known; an MP4 file is turned from fragments into a plain one in any case). kNotFound: there is no such file.
-// owner: the stream that it is of, see runtime/file_owner.h.
+// Finishes a file according to the path's extension. whole: the file was closed properly (then an FLV file needs
+// nothing more and duration_ms is known; an MP4 file is converted from fragments to a plain file in any case).
+// kNotFound: the file does not exist. owner: the stream that it belongs to, see runtime/file_owner.h.
 base::Result<Finished> finish_file(const std::string& growing, const std::string& path, bool whole, int64_t duration_ms,
                                    const std::string& owner = {});
 

@@ -36,7 +36,7 @@ class FinishingTest : public testing::Test {
     fs::path directory_;
 };
 
-// A head as at the beginning, and so many video tags, each a keyframe, 40 ms apart.
+// A header as at the beginning, and that many video tags, each a keyframe, 40 ms apart.
 std::vector<uint8_t> growing_flv(int tags) {
     amf::Value about = flv::recording_about(nullptr, nullptr, nullptr, kWriter);
     std::vector<uint8_t> bytes =

@@ -1,4 +1,4 @@
-// FLV: each frame is a tag as soon as it comes. The head is written again at the end; see protocol/flv/recording.h.
+// FLV: each frame is written as a tag at once. The header is rewritten at the end; see protocol/flv/recording.h.
 
 #include "protocol/flv/metadata.h"
 #include "protocol/flv/recording.h"
@@ -59,7 +59,7 @@ class FlvFile final : public Container {
         return flv::recording_about(pointer(metadata_), pointer(tracks_[0]), pointer(tracks_[1]), kWriter);
     }
 
-    // The head, and the headers that are known: a player learns of both tracks at once.
+    // Writes the header and the known sequence headers: a player learns of both tracks at once.
     Result<void> begin(int64_t time_ms) {
         begun_ = true;
         TRY(file_.append(flv::recording_head(about(), index_, 0, head_size_)));
@@ -68,7 +68,7 @@ class FlvFile final : public Container {
         return {};
     }
 
-    // Where the tag begins; 0: too large for one, passed over.
+    // Returns the tag's offset; 0: the frame is too large for a tag and was skipped.
     Result<uint64_t> put_tag(const Frame& frame, int64_t time_ms) {
         if (!begun_) TRY(begin(time_ms));
         uint64_t position = file_.size();
@@ -88,7 +88,7 @@ class FlvFile final : public Container {
 
     runtime::disk::AppendFile& file_;
     std::optional<Frame> metadata_;
-    std::optional<Frame> tracks_[2];  // video, audio: what began them
+    std::optional<Frame> tracks_[2];  // video, audio: the headers with which they began
     bool begun_ = false;
     size_t head_size_;
     flv::RecordingIndex index_;

@@ -1,7 +1,7 @@
 #pragma once
-// The journal of open recordings: a small text file, one line when a recording begins and one when it is complete, so
-// that the next start knows what a crash left without searching directories. Written by a coroutine by way of the
-// worker threads; a line is on its way within milliseconds. Locked: two servers never share one.
+// The journal of open recordings: a small text file with one line when a recording begins and one when it is complete,
+// so that the next start knows what a crash left without searching directories. A coroutine writes it through worker
+// threads; a line is being written within milliseconds. Locked: two servers never share one.
 
 #include <memory>
 #include <string>
@@ -20,15 +20,15 @@ class Journal {
     ~Journal();
     Journal(const Journal&) = delete;
 
-    // Whether there is one from an earlier run. Yields.
+    // Whether an earlier run left one. Yields.
     bool exists() const;
-    // Locks it, reads what an earlier run left open, and begins it anew with just that. Yields. Without it the journal
-    // is opened at the first line. An error (another server has it, no permission): recordings go on, but what a crash
-    // leaves of them is not finished by the next start.
+    // Locks it, reads which recordings an earlier run left open, and rewrites it with only those. Yields. If it is not
+    // called, the journal is opened at the first line. After an error (locked by another server, no permission)
+    // recordings continue, but the next start does not finish those that a crash leaves.
     base::Result<std::vector<OpenRecording>> open();
     void opened(const OpenRecording& recording);
     void done(const std::string& growing);
-    // Writes what is pending and ends. Yields.
+    // Writes the pending lines and ends. Yields.
     void stop();
 
   private:
@@ -42,8 +42,8 @@ class Journal {
     bool failed_ = false;
     bool stopping_ = false;
     std::string pending_;
-    std::vector<OpenRecording> open_;  // as the journal has them: for writing it anew
-    size_t written_ = 0;               // bytes since then
+    std::vector<OpenRecording> open_;  // contents of the journal, for rewriting it
+    size_t written_ = 0;               // bytes since the last rewrite
     runtime::Event changed_{"lines for the journal"};
     runtime::Task writer_;
 };

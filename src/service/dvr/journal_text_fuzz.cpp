@@ -1,4 +1,4 @@
-// Any text: what it leaves open is read again from its own lines.
+// Fuzzes the journal's parser with any text: the open recordings that it returns are read again from their own lines.
 #include <cstddef>
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// MP4: fragments of less than a second while it grows; finishing.h makes a plain file of it. See protocol/mp4.
+// MP4: written in fragments shorter than a second; finishing.h converts it to a plain file. See protocol/mp4.
 
 #include "protocol/flv/recording.h"
 #include "protocol/mp4/fragment.h"
@@ -11,7 +11,7 @@ using base::Result;
 using media::Frame;
 using media::Kind;
 
-// By the frames' times, and by the clock where they come slower.
+// Limits by the frames' times, and by the clock if frames arrive more slowly.
 constexpr int64_t kFragmentMs = 740;
 constexpr int64_t kFragmentWaitMs = 500;
 constexpr size_t kFragmentBytes = 16 * 1024 * 1024;
@@ -24,7 +24,7 @@ class Mp4File final : public Container {
         bool known = builder_.has(header.kind);
         if (known) TRY(cut(std::nullopt));
         auto changed = builder_.set_header(header, frame.keyframe ? &frame : nullptr);
-        // MP4 could go on with another sample entry, and Chromium would not play what follows: see doc/decisions/073.
+        // MP4 could continue with another sample entry, but Chromium would not play the rest: see doc/decisions/073.
         if (changed && known && *changed) return Taken::kNewFile;
         if (changed) {
             moov_due_ |= *changed;
@@ -79,9 +79,9 @@ class Mp4File final : public Container {
 
     runtime::disk::AppendFile& file_;
     mp4::FragmentBuilder builder_;
-    bool moov_due_ = false;       // the tracks are other than the file has them
-    int64_t began_ms_ = 0;        // the fragment's first frame, in the file
-    int64_t waits_since_ms_ = 0;  // by the clock; 0: not looked yet
+    bool moov_due_ = false;       // the tracks differ from those in the file
+    int64_t began_ms_ = 0;        // time of the fragment's first frame in the file
+    int64_t waits_since_ms_ = 0;  // by the clock; 0: not checked yet
     flv::RecordingIndex index_{0};
     std::string refusal_;
 };

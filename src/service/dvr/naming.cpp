@@ -14,7 +14,7 @@ using base::Result;
 
 namespace {
 
-constexpr size_t kLongestName = 240;  // of 255, with room for "-99999" and ".tmp"
+constexpr size_t kLongestName = 240;  // of 255, leaving room for "-99999" and ".tmp"
 constexpr size_t kLongestPath = 3800;
 
 std::vector<std::string_view> parts_of(std::string_view path) {

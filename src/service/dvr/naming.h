@@ -1,6 +1,6 @@
 #pragma once
-// Names of recordings: a pattern with variables (config::PathVariables), the names that clients chose, and the time.
-// Whatever a stream is called, its file lies below the pattern's root: a name that cannot stand in a path as it is, is
+// Names of recordings, made from a pattern with variables (config::PathVariables), the names chosen by clients, and the
+// time. The file always lies below the pattern's root: a stream name that cannot be part of a path unchanged is
 // refused. Pure.
 
 #include <cstdint>
@@ -12,29 +12,29 @@
 
 namespace service::dvr {
 
-inline constexpr std::string_view kGrowing = ".tmp";  // behind the name of a file that is being written
+inline constexpr std::string_view kGrowing = ".tmp";  // suffix of a file that is being written
 
 enum class Format : uint8_t { kFlv, kMp4 };
 
-// By its extension: .mp4, else FLV.
+// By the extension: .mp4, otherwise FLV.
 Format format_of(std::string_view path);
 
-// The directory in which all files of a pattern lie: what stands before its first variable, without the last name.
+// The directory that contains all files of a pattern: the part before its first variable, without the last name.
 std::string root_of(std::string_view pattern);
 
-// Whether a path is below a root, by its text: no ".." in it, and it begins with the root.
+// Whether a path is below a root, compared as text: it contains no ".." and begins with the root.
 bool is_below(std::string_view path, std::string_view root);
 
-// kRefused, with the reason: the stream's name is empty, "..", has a '/', a '\' or a control character, or is too long.
-// An application may have several parts ("a/b"): directories in each other.
+// kRefused, with the reason: the stream's name is empty, "..", contains a '/', a '\' or a control character, or is too
+// long. An application may have several components ("a/b"), which become nested directories.
 base::Result<void> check_names(const live::StreamKey& key);
 
-// time: the calendar fields of wall_ms. sequence: of the file in its recording, from 0. kRefused also when the path
-// becomes too long for a file system.
+// time: the calendar fields of wall_ms. sequence: number of the file in its recording, from 0. kRefused also if the
+// path is too long for a file system.
 base::Result<std::string> recording_path(const std::string& pattern, const live::StreamKey& key, const std::tm& time,
                                          int64_t wall_ms, uint64_t sequence);
 
-// "a/b.flv", 2: "a/b-2.flv". 0: as it is.
+// "a/b.flv", 2: "a/b-2.flv". 0: unchanged.
 std::string numbered(const std::string& path, int number);
 
 }  // namespace service::dvr

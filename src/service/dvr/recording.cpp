@@ -21,9 +21,9 @@ runtime::LogLimit dvr_failures;
 
 namespace {
 
-// After an error of the disk. With what a full disk needs to be noticed, well under 10 s.
+// Retry interval after a disk error. Together with the time to notice a full disk, well under 10 s.
 constexpr int64_t kRetryMs = 2'000;
-// In a row, of failures that are worth a line in the log: the first, and one each minute.
+// Of consecutive failures, the first is logged and then one each minute.
 constexpr uint64_t kLogEvery = 30;
 
 std::tm calendar(int64_t wall_ms, bool utc) {
@@ -107,16 +107,16 @@ void Recording::on_header(const Frame& frame) {
     track.begun = track.refused = false;
 }
 
-// The codec may change without a sequence header, when the new one has none.
+// The codec may change without a sequence header if the new codec has none.
 void Recording::note_codec(const Frame& frame) {
     Track& track = tracks_[place(frame.kind)];
     if (track.header && track.header->codec == frame.codec) return;
-    if (!track.header && media::codec_info(frame.codec).has_sequence_header) return;  // it may come yet
+    if (!track.header && media::codec_info(frame.codec).has_sequence_header) return;  // it may still arrive
     track.header = frame;
     track.begun = track.refused = false;
 }
 
-// After an error: from the newest keyframe on.
+// After an error, records from the newest keyframe on.
 void Recording::record_from_gop(const Frame& frame) {
     retry_at_ms_ = 0;
     restart_timeline();
@@ -135,7 +135,7 @@ int64_t Recording::time_of(const Frame& frame) {
     return frame.kind == Kind::kData ? timeline_.place(dts) : timeline_.correct(frame.kind, dts);
 }
 
-// Audio may be a little older than the keyframe at which its file began.
+// Audio may be slightly older than the keyframe at which its file began.
 int64_t Recording::in_file(int64_t time_ms) const {
     if (options_.jitter == config::TimeJitter::kOff) return std::max<int64_t>(time_ms, 0);
     return std::max<int64_t>(time_ms - base_ms_, 0);
@@ -172,7 +172,7 @@ Result<void> Recording::put(const Frame& frame, int64_t time_ms) {
     return {};
 }
 
-// False: the file cannot go on with this track's header.
+// False: the file cannot continue with this track's header.
 Result<bool> Recording::offer(const Frame& frame, int64_t time_ms) {
     Track& track = tracks_[place(frame.kind)];
     track.begun = true;
@@ -214,7 +214,7 @@ void Recording::end_file(bool whole) {
     file_.reset();
 }
 
-// The file's, or there is none. The stream lives on.
+// An error of the open file, or of opening one. The stream continues.
 void Recording::fail(const base::Error& error) {
     std::string path = file_ ? file_->names.path : options_.path;
     bool worth_a_line = failures_ % kLogEvery == 0;
@@ -227,7 +227,7 @@ void Recording::fail(const base::Error& error) {
     retry_at_ms_ = base::monotonic_ms() + kRetryMs;
 }
 
-// Bytes are on the disk again.
+// Data has been written to the disk again.
 void Recording::note_success() {
     if (!file_ || file_->file->written() == 0) return;
     base::log::trace("dvr: {}: recording goes on after {} failures", key().text(), failures_);

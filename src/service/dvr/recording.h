@@ -1,7 +1,7 @@
 #pragma once
-// One recording of one stream while it is published: a sink that decides by its Cutter where files begin, keeps the
-// times of each (time_jitter), begins another file where the format cannot go on with a changed track, and after an
-// error of the disk tries again. Per frame it allocates nothing, and never yields.
+// One recording of one stream while it is published: a sink whose Cutter decides where files begin. It keeps each
+// file's timeline (time_jitter), begins a new file if the format cannot continue with a changed track, and retries
+// after a disk error. It allocates nothing per frame and never yields.
 
 #include <memory>
 #include <optional>
@@ -19,8 +19,8 @@ struct RecordingOptions {
     CutOptions cut;
     config::TimeJitter jitter = config::TimeJitter::kFull;
     size_t keyframes = 2000;
-    bool utc = false;      // of the path's calendar variables
-    bool pre_roll = true;  // of a running stream: from the beginning of the current GOP
+    bool utc = false;      // for the path's calendar variables
+    bool pre_roll = true;  // of a running stream: begin with the current GOP
 };
 
 class Recording;
@@ -36,20 +36,20 @@ class RecordingOwner {
 
 class Recording final : private live::FrameSink {
   public:
-    // The archive and the owner outlive it.
+    // The archive and the owner must outlive it.
     Recording(Archive& archive, RecordingOwner& owner, base::Ref<live::Stream> stream, RecordingOptions options,
               bool requested);
     ~Recording();  // stops
     Recording(const Recording&) = delete;
 
     void start();
-    // Completes the file, behind the scenes.
+    // Completes the file asynchronously.
     void stop();
-    // What is kept waiting goes to the file. now_ms: monotonic.
+    // Writes buffered data to the file. now_ms: monotonic.
     void flush(int64_t now_ms);
-    // The growing file is not there any more: somebody removed it, or its directory.
+    // The growing file no longer exists: it was removed, or its directory was.
     void file_vanished(const std::string& growing);
-    // For the files to come.
+    // Applies to the next files.
     void set_options(RecordingOptions options);
 
     const live::StreamKey& key() const { return stream_->key(); }
@@ -59,7 +59,7 @@ class Recording final : private live::FrameSink {
   private:
     void on_frame(const media::Frame& frame) override;
     void on_unpublish() override;
-    // Its fragments end by the clock, soon. What waits to be written to the disk is the disk's.
+    // Fragments end by the clock, soon. Data waiting to be written is counted by the disk.
     size_t memory() const override { return file_ ? file_->container->memory() : 0; }
     void on_header(const media::Frame& frame);
     void record(const media::Frame& frame);
@@ -83,13 +83,13 @@ class Recording final : private live::FrameSink {
     bool requested_;
     std::string publisher_;  // its session
     bool running_ = false;
-    bool joining_ = false;  // in subscribe(): what comes is from the past
+    bool joining_ = false;  // in subscribe(): frames are from the past
     Cutter cutter_;
     live::Timeline timeline_;
     struct Track {
-        std::optional<media::Frame> header;  // a sequence header, or of a codec without one a frame
+        std::optional<media::Frame> header;  // a sequence header; for a codec without one, a frame
         bool begun = false;                  // in the open file, with this header
-        bool refused = false;                // the format has no place for it
+        bool refused = false;                // the format does not support it
         bool told = false;
     };
     Track tracks_[2];  // video, audio

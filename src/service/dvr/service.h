@@ -1,7 +1,7 @@
 #pragma once
-// DVR: records published streams to FLV and MP4 files, as each vhost's dvr block says and as start_recording() asks.
-// Files are called path.tmp while they grow. What a crash or a quick end left is finished by the next start, from a
-// journal of open recordings. Everything that touches a disk is runtime/disk's or a worker's.
+// DVR: records published streams to FLV and MP4 files, according to each vhost's dvr block and to start_recording().
+// Files are named path.tmp while they are written. Files left by a crash or an immediate exit are finished by the next
+// start, with a journal of open recordings. All disk access goes through runtime/disk or a worker thread.
 
 #include <memory>
 #include <optional>
@@ -16,32 +16,32 @@
 
 namespace service::dvr {
 
-// What may differ from the vhost's dvr block in a recording that is asked for; what is not there is as configured.
+// The options of a requested recording that may differ from the vhost's dvr block; absent ones are as configured.
 struct RecordingRequest {
     std::optional<std::string> path = std::nullopt;  // a pattern below the root of the vhost's dvr_path
     std::optional<bool> segments = std::nullopt;
     std::optional<int64_t> duration_ms = std::nullopt;
-    bool pre_roll = true;  // begin with the current GOP, else with the next keyframe
+    bool pre_roll = true;  // begin with the current GOP, otherwise with the next keyframe
 };
 
 class Service final : private live::StreamWatcher, private RecordingOwner {
   public:
-    // All outlive it.
+    // All of them must outlive it.
     Service(config::SnapshotPtr snapshot, live::Registry& registry, const live::Events& events);
     ~Service();  // stops
 
-    // Yields: it reads the journal. Streams must be published later only.
+    // Reads the journal: yields. Must be called before streams are published.
     base::Result<void> start();
     void stop_accepting() {}
     bool idle() const { return recordings_.empty() && archive_.ending() == 0; }
-    // Completes all files, but does not wait for a slow disk for ever: what is left then is the next start's. Yields.
+    // Completes all files, but does not wait for a slow disk forever: the next start finishes the rest. Yields.
     void stop();
-    // Streams are recorded, or no longer, as `next` has it; files that are open end as they began.
+    // Starts and stops recordings as `next` requires; open files are completed with their old options.
     void reload(const config::SnapshotPtr& next);
 
-    // Of a stream that is published, beside what is configured; until stop_recording() or the end of its publishing.
-    // kNotFound: nobody publishes it; kBusy: it is being recorded so already; kRefused: the stream's name or the path;
-    // kConfig: the path. Does not yield.
+    // Records a published stream in addition to the configured recording, until stop_recording() or the end of its
+    // publishing. kNotFound: it is not published; kBusy: it is already being recorded by request; kRefused: the
+    // stream's name or the path; kConfig: the path. Does not yield.
     base::Result<void> start_recording(const live::StreamKey& key, const RecordingRequest& request = {});
     // Its file is complete soon after: see live::RecordingDone. kNotFound: there is no such recording. Does not yield.
     base::Result<void> stop_recording(const live::StreamKey& key);

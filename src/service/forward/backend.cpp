@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kAnswerMs = 5'000;
 constexpr int64_t kFirstAskPauseMs = 1'000, kLongestAskPauseMs = 30'000;
 
-// Holds a place at the limiter.
+// Occupies a slot of the limiter.
 class Place {
   public:
     explicit Place(BackendQuery::Limiter& limiter) : query_limiter_(limiter) { ++query_limiter_.asking; }

@@ -1,7 +1,7 @@
 #pragma once
-// The forward backend: an HTTP server that says where a stream goes. Question and answer are pure text here; the asking
-// is a coroutine's own, so that a backend which is slow, down or talks nonsense holds up nobody: the stream is
-// published all the same, and the backend asked again, with growing pauses, until it has answered.
+// The forward backend: an HTTP server that says where a stream is forwarded to. Request and answer are pure text here.
+// Each query runs in its own coroutine, so that a backend that is slow, down or invalid delays nothing else: the stream
+// is published anyway, and the backend is asked again, at growing intervals, until it has answered.
 
 #include <cstdint>
 #include <functional>
@@ -20,15 +20,16 @@
 namespace service::forward {
 
 inline constexpr size_t kMaxAnswerBytes = 64 * 1024;
-inline constexpr size_t kMaxDestinations = 32;  // of one stream
+inline constexpr size_t kMaxDestinations = 32;  // per stream
 
-// The body that is posted: on_publish's fields with the action on_forward.
+// The request body: on_publish's fields with the action on_forward.
 std::string backend_question(std::string_view server_id, std::string_view service_id, const live::StreamKey& key,
                              const live::PublisherFacts& publisher);
-// {"code": 0, "data": {"urls": ["rtmp://..."]}}; no urls, or null, are none. An error says what is wrong with it.
+// Parses {"code": 0, "data": {"urls": ["rtmp://..."]}}; missing urls, or null, are an empty list. The error says what
+// is wrong.
 base::Result<std::vector<std::string>> read_backend_answer(std::string_view body);
 
-// Posts JSON; the answer's body where its status is 200, and an error otherwise. Yields.
+// Posts JSON; returns the answer's body if its status is 200, and an error otherwise. Yields.
 using Post =
     std::function<base::Result<std::string>(const std::string& url, const std::string& body, runtime::Deadline)>;
 
@@ -40,12 +41,12 @@ class BackendUser {
     ~BackendUser() = default;
 };
 
-// Asks until there is an answer or cancel(). Its coroutine holds it.
+// Asks the backend until it has answered or cancel() is called. Its coroutine holds a reference to it.
 class BackendQuery {
   public:
-    // Not more than so many questions at a time, of all streams together: the others wait for their turn.
+    // Maximum number of concurrent queries, of all streams together; others wait.
     static constexpr size_t kMaxAtOnce = 16;
-    // What those of one service share. It outlives their coroutines: wait for `running`.
+    // State shared by the queries of one service. It must outlive their coroutines: wait for `running`.
     struct Limiter {
         Post post;
         size_t asking = 0;
@@ -55,19 +56,19 @@ class BackendQuery {
         uint64_t failures = 0;
     };
 
-    // user lives until cancel().
+    // user must live until cancel().
     static std::shared_ptr<BackendQuery> begin(BackendUser& user, Limiter& limiter, base::Ref<live::Stream> stream,
                                                std::string url, std::string question);
     BackendQuery(BackendUser& user, Limiter& limiter, base::Ref<live::Stream> stream, std::string url,
                  std::string question);
     BackendQuery(const BackendQuery&) = delete;
 
-    // The user hears no more of it. Does not yield.
+    // The user is not called any more. Does not yield.
     void cancel();
 
     const live::Stream* stream() const { return stream_.get(); }
     const std::string& url() const { return url_; }
-    const std::string& problem() const { return last_error_; }  // empty: there is none
+    const std::string& problem() const { return last_error_; }  // empty: none
 
   private:
     void run();
@@ -78,7 +79,7 @@ class BackendQuery {
     base::Ref<live::Stream> stream_;
     std::string url_;
     std::string question_;
-    std::string last_error_;  // what the log was told last of what does not work
+    std::string last_error_;  // the last error logged
     runtime::Task task_;
 };
 

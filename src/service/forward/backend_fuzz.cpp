@@ -1,4 +1,5 @@
-// Any bytes as a backend's answer: it is an error, or destinations of which each is a target or an error.
+// Fuzzes the parser of a backend's answer with any bytes: the result is an error, or destinations, each of which gives
+// a target or an error.
 #include <cstddef>
 #include <cstdint>
 

@@ -30,7 +30,7 @@ TEST(ForwardBackend, Question) {
                                  {"stream_id", body["stream_id"]}};
     EXPECT_EQ(body, want);
     EXPECT_NE(body["stream_id"], "");
-    // Whatever bytes a client has in its names, it is JSON.
+    // It is valid JSON whatever bytes a client has in its names.
     EXPECT_TRUE(nlohmann::json::accept(backend_question("s", "r", {"v", "a\xff", "\"\n"}, publisher)));
 }
 

@@ -22,7 +22,7 @@ using runtime::Deadline;
 namespace {
 
 constexpr int64_t kConnectMs = 10'000;  // from the first packet to the accepted publish
-constexpr int64_t kSteadyMs = 5'000;    // a connection that lasts so long works
+constexpr int64_t kSteadyMs = 5'000;    // a connection that lasts this long counts as working
 constexpr int64_t kDrainMs = 5'000;     // for what was published before the end, and the peer's last words
 constexpr int64_t kFirstPauseMs = 500, kLongestPauseMs = 10'000;
 
@@ -32,13 +32,13 @@ uint32_t now_ms() { return static_cast<uint32_t>(base::monotonic_ms()); }
 
 }  // namespace
 
-// The connection as others see it, from the accepted publish on.
+// The connection as a session, from the accepted publish on.
 class Push::Published final : public net::Session {
   public:
     Published(Push& push, const std::string& ip)
         : net::Session(push.sessions_, push.id_, ip, Past{base::wall_ms()}), push_(push) {
         set_type(net::SessionType::kRtmpForward);
-        not_a_connection();  // nobody's to us
+        not_a_connection();  // no client of ours
     }
     std::string stream_url() const override { return push_.key().text(); }
     net::Traffic traffic() const override {
@@ -100,10 +100,10 @@ void Push::run() {
         note_failure(ended.error());
         if (!pause()) break;
     }
-    owner_.push_ended(*this);  // it is gone after this
+    owner_.push_ended(*this);  // destroys this
 }
 
-// Always ends in an error: why the connection is over.
+// Always returns an error: the reason why the connection ended.
 Result<void> Push::attempt() {
     state_ = State::kConnecting;
     ready_ms_ = 0;
@@ -132,7 +132,7 @@ Result<void> Push::handshake(runtime::ByteStream& socket, Deadline limit) {
         if (bytes.empty()) return fail(Code::kClosed, "closed by the peer in the handshake");
         out.clear();
         size_t taken = TRY(handshake.feed(bytes, now_ms(), out), "handshake");
-        // Servers wait for connect before they say more.
+        // Servers send nothing after the handshake until they have received connect.
         if (taken < bytes.size()) return fail(Code::kProtocol, "the peer said more than the handshake");
     }
 }
@@ -194,7 +194,7 @@ Result<void> Push::until_over() {
 void Push::note_ready() {
     state_ = State::kPublishing;
     ready_ms_ = base::monotonic_ms();
-    if (unsteady_) return;  // it may be as before: see note_steady()
+    if (unsteady_) return;  // it may fail again: see note_steady()
     if (last_error_.empty())
         base::log::trace("forward: {} goes to {}", key().text(), target_.shown);
     else
@@ -222,7 +222,7 @@ void Push::note_failure(const base::Error& error) {
     base::log::warn("forward: {} to {}: {}; it is tried again", key().text(), target_.shown, last_error_);
 }
 
-// Not all that fail together come back together.
+// Pushes that fail together do not retry at the same moment.
 Result<void> Push::pause() {
     if (state_ == State::kLoop) return runtime::sleep_until(Deadline::never());
     int64_t ms = std::min(kFirstPauseMs << std::min(pauses_, 10u), kLongestPauseMs);

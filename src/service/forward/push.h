@@ -1,8 +1,8 @@
 #pragma once
-// Push: one stream on its way to one destination. A coroutine connects, shakes hands and publishes; from then on the
-// connection is a viewer of the stream's live log, like a player, so that a frame costs nothing more for it, and a slow
-// destination goes on at a later keyframe. When it fails it is tried again, with growing pauses, as long as the stream
-// is published. The log tells changes, not attempts.
+// Push: forwards one stream to one destination. A coroutine connects, does the handshake and publishes. From then on
+// the connection is a viewer of the stream's live log, like a player, so that it adds no cost per frame, and a slow
+// destination continues at a later keyframe. After a failure it retries at growing intervals, as long as the stream is
+// published. Changes of state are logged, not attempts.
 
 #include <cstdint>
 #include <memory>
@@ -30,9 +30,9 @@ class Push;
 
 class PushOwner {
   public:
-    // It is over, the last call of its coroutine; the owner destroys it.
+    // It is over; the last call of its coroutine. The owner destroys it.
     virtual void push_ended(Push& push) = 0;
-    // The context for rtmps://, made when it is first needed. Yields.
+    // The context for rtmps://, created when it is first needed. Yields.
     virtual base::Result<std::shared_ptr<runtime::TlsContext>> tls() = 0;
 
   protected:
@@ -43,23 +43,24 @@ class Push final : private live::ViewerHandler, private ::rtmp::ClientHandler {
   public:
     enum class State : uint8_t { kConnecting, kPublishing, kWaiting, kLoop, kEnding };
 
-    // path: the servers that the stream came through, this one too. Owner and table outlive it.
+    // path: the servers that the stream has passed through, including this one. Owner and table must outlive it.
     Push(PushOwner& owner, net::SessionTable& sessions, base::Ref<live::Stream> stream, Target target,
          std::string path);
     ~Push();
     Push(const Push&) = delete;
 
     void start();
-    // The stream is over, or is not to go there any more: what was published is still sent. push_ended() follows soon.
+    // The stream has ended, or is no longer forwarded there: data already published is still sent. push_ended() follows
+    // soon.
     void finish();
-    // Without that. push_ended() follows.
+    // Like finish(), without sending the rest. push_ended() follows.
     void stop();
 
     const live::StreamKey& key() const { return stream_->key(); }
     const Target& target() const { return target_; }
     bool ending() const { return ending_; }
     State state() const { return state_; }
-    const std::string& problem() const { return last_error_; }  // why it does not work; empty: it does
+    const std::string& problem() const { return last_error_; }  // the current error; empty: it works
     uint64_t attempts() const { return attempts_; }
 
   private:
@@ -94,14 +95,14 @@ class Push final : private live::ViewerHandler, private ::rtmp::ClientHandler {
     Target target_;
     std::string path_;
     std::string id_;
-    std::string last_error_;  // what the log was told last of what does not work
+    std::string last_error_;  // the last error logged
     State state_ = State::kConnecting;
     bool ending_ = false;
-    bool over_ = false;      // the connection, with over_why_
-    bool unsteady_ = false;  // the last connection did not last
-    uint32_t pauses_ = 0;    // since it last worked
+    bool over_ = false;      // the connection has ended; the reason is over_why_
+    bool unsteady_ = false;  // the last connection was short
+    uint32_t pauses_ = 0;    // retries since it last worked
     uint64_t attempts_ = 0;
-    int64_t ready_ms_ = 0;  // monotonic: when publishing began; 0: it has not
+    int64_t ready_ms_ = 0;  // monotonic: when publishing began; 0: not yet
     runtime::Deadline drained_by_ = runtime::Deadline::never();
     std::string over_why_;
     std::unique_ptr<::rtmp::ClientSession> session_;

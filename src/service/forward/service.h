@@ -1,6 +1,6 @@
 #pragma once
-// Forwarding: each published stream of a vhost goes to other servers too, by RTMP, as the vhost's forward block or its
-// backend says. See doc/forward.md.
+// Forwarding: sends each published stream of a vhost to other servers by RTMP, as configured by the vhost's forward
+// block or decided by its backend. See doc/forward.md.
 
 #include <memory>
 #include <string>
@@ -17,16 +17,16 @@ namespace service::forward {
 
 class Service final : private live::StreamWatcher, private PushOwner, private BackendUser {
   public:
-    // All outlive it.
+    // All of them must outlive it.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, Post post);
     ~Service();  // stops: yields
 
     base::Result<void> start();
     void stop_accepting() {}
     bool idle() const { return pushes_.empty(); }
-    // What was published is still sent, where that does not take long. Yields.
+    // Published data is still sent if that does not take long. Yields.
     void stop();
-    // Destinations that came are sent to, those that are gone no longer; what stays is not disturbed.
+    // Starts pushes to new destinations and ends those to removed ones; the others are not disturbed.
     void reload(const config::SnapshotPtr& next);
 
     const std::vector<std::unique_ptr<Push>>& pushes() const { return pushes_; }
@@ -52,8 +52,8 @@ class Service final : private live::StreamWatcher, private PushOwner, private Ba
     BackendQuery::Limiter query_limiter_;
     std::shared_ptr<runtime::TlsContext> tls_;
     std::vector<std::unique_ptr<Push>> pushes_;
-    // Of each published stream that a backend is asked for: until the stream ends, so that a reload which changes
-    // nothing asks nothing again.
+    // One per published stream with a backend, kept until the stream ends, so that a reload without a change does not
+    // ask again.
     std::vector<std::shared_ptr<BackendQuery>> askings_;
     runtime::Event empty_{"the last forwarded stream to end"};
     bool started_ = false;

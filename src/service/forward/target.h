@@ -1,6 +1,6 @@
 #pragma once
-// Where a stream goes: the address that one destination, of the configuration or of a backend's answer, means for it.
-// Pure text; it opens nothing.
+// The target of a forwarded stream: the address that a destination, from the configuration or a backend's answer,
+// stands for. Pure text; it opens nothing.
 
 #include <string>
 #include <string_view>
@@ -13,13 +13,13 @@ namespace service::forward {
 
 struct Target {
     ::rtmp::Url url;
-    std::string text;  // all of it: equal texts are the same target
+    std::string text;  // the complete address: equal texts are the same target
     std::string
         shown;  // for logs and lists: without what may be a secret, parameters and names that are not the stream's
 };
 
-// destination: see config/forward_destination.h. Without a path the stream keeps its app, its name and its parameters,
-// and its vhost by ?vhost= unless that is the default one. params: "?k=v", or empty.
+// destination: see config/forward_destination.h. Without a path, the stream keeps its app, name and parameters, and its
+// vhost is passed as ?vhost= unless it is the default one. params: "?k=v", or empty.
 base::Result<Target> make_target(std::string_view destination, const live::StreamKey& key, std::string_view params);
 
 }  // namespace service::forward

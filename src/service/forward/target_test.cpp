@@ -37,7 +37,7 @@ TEST(ForwardTarget, Addresses) {
     }
 }
 
-// As the next server understands it.
+// The address is resolved as the next server would.
 TEST(ForwardTarget, TheNextServerFindsTheSameStream) {
     for (const char* params : {"", "?k=v"})
         for (const char* vhost : {"__defaultVhost__", "a.com"}) {

@@ -1,6 +1,6 @@
 #pragma once
-// For the tests of this folder: another server, as far as a publisher sees one: it takes what is published, or refuses,
-// or does not read.
+// For the tests in this folder: a fake server as a publisher sees one. It accepts what is published, refuses it, or
+// does not read.
 
 #include <gtest/gtest.h>
 
@@ -30,18 +30,18 @@ class FakeServer {
     }
     uint16_t port() const { return listener_->port(); }
     std::string address() const { return "127.0.0.1:" + std::to_string(port()); }
-    // Ends every connection.
+    // Closes every connection.
     void drop_all() {
         for (auto& peer : peers_) peer->task.cancel_and_join();
         peers_.clear();
     }
 
-    std::string refuse;  // a status code: nobody may publish
+    std::string refuse;  // a status code: every publish is refused with it
     bool close_at_once = false;
-    bool silent = false;  // says nothing
+    bool silent = false;  // sends nothing
     std::string log;      // "publish live/s?k=v;close;end;"
     std::string path;     // the last forwardPath
-    std::string media;    // "9@40:12;" type, time and size of what came
+    std::string media;    // "9@40:12;" type, time and size of each received message
     int publishes = 0;
     int accepted = 0;
 

@@ -1,11 +1,11 @@
 #pragma once
-// This machine's address, as others may know it.
+// This machine's address for use by others.
 
 #include <string>
 
 namespace service::heartbeat {
 
-// The first IPv4 address that is up and no loopback; then IPv6 likewise; then 127.0.0.1.
+// The first IPv4 address that is up and not loopback; otherwise IPv6 likewise; otherwise 127.0.0.1.
 std::string local_ip();
 
 }  // namespace service::heartbeat

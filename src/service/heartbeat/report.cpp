@@ -8,7 +8,7 @@ using base::OrderedJson;
 
 namespace {
 
-// {"rtmp": ["1935"], "http": [...] ...}: of what is enabled.
+// {"rtmp": ["1935"], "http": [...] ...}: the enabled listeners.
 OrderedJson listening_ports(const config::Snapshot& snapshot) {
     OrderedJson ports = OrderedJson::object();
     auto add = [&](bool enabled, const char* name, const config::ListenAddresses& addresses) {

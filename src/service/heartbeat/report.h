@@ -1,5 +1,5 @@
 #pragma once
-// What a heartbeat says. Pure: what it is about is handed in.
+// The content of a heartbeat. Pure: all data is passed in.
 
 #include <string>
 #include <string_view>
@@ -8,16 +8,15 @@
 
 namespace service::heartbeat {
 
-// Who reports, beside what the configuration says.
+// Identifies the reporting server, in addition to the configuration.
 struct Reporter {
     std::string ip;
     std::string service;
     std::string pid;
 };
 
-// {"device_id", "ip", "server", "service", "pid"} and, when asked for, "summaries" ({"data": ...}, as the API has them)
-// and the addresses that are listened on: "rtmp", "http", "api" ... (INTERFACE.md, "Heartbeat"), and all of them once
-// more in "ports".
+// {"device_id", "ip", "server", "service", "pid"}; if configured, "summaries" ({"data": ...}, as in the API) and the
+// listening addresses: "rtmp", "http", "api" ... (INTERFACE.md, "Heartbeat"), and all of them again in "ports".
 // summaries: JSON text, the API's data.
 std::string make_report(const config::Snapshot& snapshot, const Reporter& reporter, std::string_view summaries);
 

@@ -53,7 +53,7 @@ void Service::beat() {
         }
         int64_t began_us = base::monotonic_us();
         report();
-        // The interval counts from report to report; when one took longer the next follows at once.
+        // The interval is measured between the beginnings of reports; if one took longer, the next follows at once.
         Deadline next = Deadline::at_us(began_us + std::llround(snapshot_->heartbeat.interval * 1e6));
         auto waited = changed_.wait_next(next);
         if (!waited && waited.error().code() == base::Code::kCancelled) return;
@@ -61,10 +61,10 @@ void Service::beat() {
 }
 
 void Service::report() {
-    // A reload may put another snapshot in force meanwhile.
+    // A reload may replace the snapshot meanwhile.
     const config::SnapshotPtr snapshot = snapshot_;
     const config::Heartbeat& heartbeat = snapshot->heartbeat;
-    const char* given_ip = std::getenv("SRS_DEVICE_IP");  // as SRS has it: of a container, or behind a NAT
+    const char* given_ip = std::getenv("SRS_DEVICE_IP");  // as in SRS: for a container, or behind a NAT
     const Reporter reporter{given_ip && *given_ip ? given_ip : local_ip(), net::service_id(), std::to_string(getpid())};
     std::string body = make_report(*snapshot, reporter, heartbeat.summaries ? summaries_() : "{}");
     auto answer = post_(heartbeat.url, body, Deadline::in_ms(kAnswerMs));

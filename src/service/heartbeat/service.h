@@ -1,6 +1,7 @@
 #pragma once
-// Heartbeat: tells another HTTP server every so often that this one lives. One report at a time, by a coroutine of its
-// own: who does not answer holds up nothing, and the log tells when that changes. See doc/forward.md.
+// Heartbeat: reports at intervals to another HTTP server that this one is alive. One report at a time, in its own
+// coroutine: a server that does not answer delays nothing. Changes between success and failure are logged. See
+// doc/forward.md.
 
 #include <cstdint>
 #include <functional>
@@ -19,7 +20,7 @@ class Service {
     // Posts JSON; an error unless the answer's status is 200. Yields.
     using Post =
         std::function<base::Result<std::string>(const std::string& url, const std::string& body, runtime::Deadline)>;
-    // What /api/v1/summaries has as its data, JSON. Does not yield.
+    // The data field of /api/v1/summaries, as JSON. Does not yield.
     using Summaries = std::function<std::string()>;
 
     Service(config::SnapshotPtr snapshot, Post post, Summaries summaries);
@@ -41,7 +42,7 @@ class Service {
     config::SnapshotPtr snapshot_;
     Post post_;
     Summaries summaries_;
-    std::string last_error_;  // what the log was told last of what does not work
+    std::string last_error_;  // the last error logged
     bool reported_ = false;
     uint64_t sent_ = 0;
     uint64_t failed_ = 0;

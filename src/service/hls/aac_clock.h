@@ -1,6 +1,6 @@
 #pragma once
-// AacClock: hls_dts_directly off. Times of AAC frames counted from their samples, for publishers whose audio times
-// jitter; a published time that is further away than that can explain is taken as it is. Pure.
+// AacClock: hls_dts_directly off. Computes the times of AAC frames from their sample counts, for publishers whose audio
+// timestamps jitter. A published timestamp that differs by more than kMaxMs is used unchanged. Pure.
 
 #include <cstdint>
 
@@ -10,7 +10,7 @@ class AacClock {
   public:
     static constexpr int64_t kMaxMs = 100;
 
-    // dts, ms, of a frame of that many samples at that rate (Hz): its corrected dts.
+    // Returns the corrected dts of a frame. dts: ms; samples: in the frame; rate: Hz.
     int64_t correct(int64_t dts, int samples, int rate) {
         if (rate <= 0 || samples <= 0) return dts;
         int64_t counted = base_ + (samples_ * 1000 + rate / 2) / rate;

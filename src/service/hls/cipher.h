@@ -1,6 +1,6 @@
 #pragma once
-// Encryption of whole segments (RFC 8216, 4.3.2.4, METHOD=AES-128): AES-128 in CBC mode, padded by PKCS7, a key for
-// several segments and an IV for each.
+// Encryption of whole segments (RFC 8216, 4.3.2.4, METHOD=AES-128): AES-128 in CBC mode with PKCS7 padding. A key is
+// used for several segments; each segment has its own IV.
 
 #include <array>
 #include <cstdint>
@@ -25,11 +25,11 @@ class Cipher {
     ~Cipher();
     Cipher(const Cipher&) = delete;
 
-    // Begins a segment under a key of fragments_per_key segments, and an IV of its own.
+    // Begins a segment with a new IV. A key is replaced after fragments_per_key segments.
     base::Result<void> begin(int fragments_per_key);
     const std::shared_ptr<const SegmentKey>& key() const { return key_; }
     const std::string& iv() const { return iv_text_; }  // 32 hex digits
-    // What can be written by now; valid until the next call.
+    // Returns the ciphertext available so far; valid until the next call.
     std::span<const uint8_t> encrypt(std::span<const uint8_t> plain);
     std::span<const uint8_t> finish();
 

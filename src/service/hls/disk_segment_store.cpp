@@ -14,12 +14,12 @@ DiskSegmentStore::DiskSegmentStore(SegmentStoreHost& host, Names names, SegmentS
 
 DiskSegmentStore::~DiskSegmentStore() { abandon(); }
 
-// ---- A segment that grows
+// ---- A segment being written
 
 void DiskSegmentStore::open() {
     abandon();
-    // Players read it soon, and nobody before it is complete. It is opened at once all the same: that its directory has
-    // gone must be noticed, for with it went the others.
+    // Players read the file soon, but not before it is complete. It is created immediately all the same, to notice if
+    // its directory was removed, because the other segments were removed with it.
     file_ =
         disk::AppendFile::create(path_of(names_.growing(first_file_ + files_++)),
                                  {.flush_ms = 3000, .cached = true, .first_buffer = buffer_bytes_, .owner = owner_});
@@ -44,7 +44,7 @@ void DiskSegmentStore::abandon() {
     file_.reset();
 }
 
-// ---- One step after the other
+// ---- Processing one step at a time
 
 void DiskSegmentStore::advance() {
     if (recovering_ || busy_ || disposed_) return;
@@ -90,7 +90,7 @@ disk::Done DiskSegmentStore::part_done() {
     };
 }
 
-// The segment and what it needs are there, or something failed.
+// The segment and its key and initialisation segment have been written, or one of them failed.
 void DiskSegmentStore::named() {
     Waiting done = std::move(waiting_.front());
     waiting_.pop_front();
@@ -105,7 +105,7 @@ void DiskSegmentStore::named() {
         return step_done();
     }
     if (!suspicious_) return add_named(done.sealed);
-    // The directory may have been removed, and the others of it with it.
+    // The directory may have been removed with its other files.
     suspicious_ = false;
     runtime::spawn("hls-verify", [self = shared_from_this(), sealed = std::move(done.sealed)] {
         self->drop_missing();
@@ -133,7 +133,7 @@ void DiskSegmentStore::add_named(const SegmentInfo& sealed) {
 
 void DiskSegmentStore::write_playlist(std::function<void(base::Result<void>)> then) {
     rewrite_ = false;
-    // An ended list is the last for a while.
+    // An ended playlist is not rewritten for a while.
     const auto write = window_.ended() ? &disk::write_file : &disk::rewrite_file;
     write(
         path_of(names_.playlist()), m3u8::write(window_.playlist()),
@@ -155,7 +155,7 @@ void DiskSegmentStore::fail(const std::string& path, const base::Error& error) {
     if (host_ && !disposed_) host_->shelf_failed(*this, path, error);
 }
 
-// ---- Ends
+// ---- End
 
 void DiskSegmentStore::end_list() {
     if (window_.entries().empty()) return;
@@ -173,7 +173,7 @@ void DiskSegmentStore::remove_files(const std::vector<std::string>& paths) {
     }
 }
 
-// While the playlist on disk is an older one, what it names stays.
+// While the playlist on disk is outdated, the files that it names are kept.
 void DiskSegmentStore::tick(int64_t now_ms) {
     if (!busy_ && !recovering_ && playlist_good_) remove_files(window_.take_expired(now_ms));
 }
@@ -181,12 +181,12 @@ void DiskSegmentStore::tick(int64_t now_ms) {
 void DiskSegmentStore::dispose() {
     disposed_ = true;
     abandon();
-    if (busy_ || recovering_) return;  // then, after that
+    if (busy_ || recovering_) return;  // disposal follows after that
     for (Waiting& waiting : waiting_)
         if (waiting.file) waiting.file->discard();
     waiting_.clear();
     options_.cleanup = true;
-    // First what names the others.
+    // The playlist first, as it names the other files.
     disk::remove(path_of(names_.playlist()));
     disk::remove(path_of(names_.playlist()) + ".tmp");
     remove_files(window_.take_expired(0, true));

@@ -1,8 +1,8 @@
 #pragma once
-// DiskSegmentStore: segments as files. A segment grows under a temporary name; when it is complete its key and
-// initialisation segment are written, it gets its name, then the playlist is written anew and only then told. One
-// segment after the other, so that its number is known when it gets its name. Whatever moment the process ends at, the
-// playlist on disk names complete files only; the next run reads it and goes on behind it.
+// DiskSegmentStore: segments as files. A segment is written under a temporary name. When it is complete, its key and
+// initialisation segment are written, it is renamed, the playlist is rewritten, and only then is the host notified.
+// Segments are processed one at a time, so that the sequence number is known when a segment is renamed. Whenever the
+// process ends, the playlist on disk names only complete files; the next run reads it and continues after it.
 
 #include <deque>
 #include <functional>
@@ -17,16 +17,16 @@ namespace service::hls {
 
 class DiskSegmentStore final : public SegmentStore, public std::enable_shared_from_this<DiskSegmentStore> {
   public:
-    // Complete segments that wait for the one before to be named; a disk that is slower loses some.
+    // Complete segments that wait for the previous one to be renamed; on a slower disk segments are lost.
     static constexpr size_t kMaxWaiting = 64;
 
-    // It waits for recover() with what it does.
+    // It does nothing before recover().
     DiskSegmentStore(SegmentStoreHost& host, Names names, SegmentStoreOptions options, const Index& index);
     ~DiskSegmentStore() override;
 
-    // Yields. Reads what an earlier run left and goes on from it, or deletes it; removes what was not complete.
+    // Yields. Reads the files of an earlier run and continues from them, or deletes them; removes incomplete segments.
     void recover();
-    // Yields. Whether the files that the playlist names are still there; those that are not leave it.
+    // Yields. Checks that the files named by the playlist still exist; those that do not are removed from it.
     void verify();
 
     void open() override;
@@ -60,18 +60,18 @@ class DiskSegmentStore final : public SegmentStore, public std::enable_shared_fr
     std::string path_of(const std::string& path) const { return options_.root + "/" + path; }
 
     std::unique_ptr<runtime::disk::AppendFile> file_;
-    const std::string owner_;    // of its files
-    const uint64_t first_file_;  // its number; those of earlier runs are lower
+    const std::string owner_;    // owner recorded for its files
+    const uint64_t first_file_;  // number of its first file; files of earlier runs have lower numbers
     uint64_t files_ = 0;
-    size_t buffer_bytes_ = 0;  // that the last one came to: the next is of the same stream
+    size_t buffer_bytes_ = 0;  // final size of the last buffer; the next segment is of the same stream
     bool recovering_ = true;
     bool busy_ = false;
     bool rewrite_ = false;  // the playlist changed without a new segment
     bool disposed_ = false;
-    bool suspicious_ = false;    // something failed: older files may be gone too
-    bool playlist_good_ = true;  // the one on disk is the newest
+    bool suspicious_ = false;    // after a failure: older files may be missing too
+    bool playlist_good_ = true;  // the playlist on disk is up to date
     std::deque<Waiting> waiting_;
-    // The one being named.
+    // The segment being renamed.
     Named naming_;
     std::string growing_path_;
     int parts_ = 0;

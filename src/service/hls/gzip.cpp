@@ -30,7 +30,7 @@ bool accepts_gzip(std::string_view list) {
         std::string_view name = http::trim(item.substr(0, semicolon));
         std::string_view parameters = http::trim(item.substr(std::min(semicolon + 1, item.size())));
         if (!http::equal_ignoring_case(name, "gzip") && name != "*") continue;
-        // "q=0", "q=0.000": not at all.
+        // "q=0", "q=0.000": not acceptable.
         bool never = parameters.starts_with("q=0") && parameters.find_first_not_of("0.", 2) == parameters.npos;
         return !never;
     }

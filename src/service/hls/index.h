@@ -1,6 +1,6 @@
 #pragma once
-// Index: what HTTP can fetch of HLS beside playlists: segments, initialisation segments and keys, by vhost and path.
-// They are in memory, or a file is named that is.
+// Index: the HLS resources that HTTP can fetch besides playlists: segments, initialisation segments and keys, by vhost
+// and path. A resource is in memory or names a file.
 
 #include <cstdint>
 #include <map>
@@ -16,16 +16,16 @@ namespace service::hls {
 
 struct Resource {
     std::vector<base::Slice> blocks{};                // in memory
-    uint64_t size = 0;                                // of them
-    std::string root{};                               // the directory that the path is below; empty: it is in memory
-    int64_t made_ms = 0;                              // wall clock
-    int64_t max_age_s = 0;                            // how long a cache may keep it
-    std::shared_ptr<const live::StreamKey> stream{};  // whose it is
-    uint64_t number = 0;                              // of this resource, different from all others'
+    uint64_t size = 0;                                // of blocks
+    std::string root{};                               // the directory that contains the path; empty: in memory
+    int64_t made_ms = 0;                              // creation time, wall clock
+    int64_t max_age_s = 0;                            // how long a cache may keep it, s
+    std::shared_ptr<const live::StreamKey> stream{};  // the stream it belongs to
+    uint64_t number = 0;                              // unique number of this resource
 };
 using ResourcePtr = std::shared_ptr<const Resource>;
 
-// Copies are of the same: a shelf whose disk is slow may still write when its service is gone.
+// Copies share one table: a segment store on a slow disk may still write after its service is destroyed.
 class Index {
   public:
     void put(const std::string& vhost, const std::string& path, Resource resource) {

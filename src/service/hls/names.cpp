@@ -30,7 +30,7 @@ base::Result<void> check_part(std::string_view what, std::string_view name) {
     return {};
 }
 
-// An app may have several parts: "live/sub".
+// An app may have several components: "live/sub".
 base::Result<void> check_app(std::string_view app) {
     while (true) {
         size_t slash = app.find('/');
@@ -71,7 +71,7 @@ base::Result<Names> Names::make(const config::VhostHls& hls, const live::StreamK
     names.playlist_ = names.expand(hls.m3u8_file, {});
     for (const std::string& path : {names.playlist_, names.segment({}), names.init({}, false), names.key({})}) {
         if (!is_safe(path)) return fail(Code::kRefused, fmt::format("'{}' is no path below hls_path", path));
-        // It might be another stream's, while that is written.
+        // It might collide with another stream's file being written.
         if (path.ends_with(".tmp")) return fail(Code::kRefused, fmt::format("'{}' ends as a growing file", path));
     }
     return names;
@@ -116,7 +116,7 @@ std::optional<uint64_t> Names::growing_number(std::string_view file_name) const 
     std::string_view own = name_of(playlist_);
     if (!file_name.starts_with(own) || !file_name.ends_with(".tmp")) return std::nullopt;
     file_name.remove_prefix(own.size());
-    // "live.m3u8.12.tmp", or "live.m3u8.tmp" where a playlist was being written.
+    // "live.m3u8.12.tmp", or "live.m3u8.tmp" if a playlist was being written.
     if (file_name == ".tmp") return 0;
     file_name.remove_suffix(4);
     if (!file_name.starts_with('.')) return std::nullopt;

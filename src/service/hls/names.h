@@ -1,6 +1,6 @@
 #pragma once
-// Names: where a stream's files of HLS are below their directory, and how its playlist names them. The names that
-// clients chose never lead out of the directory: what could is refused. Pure, but for the calendar.
+// Names: the paths of a stream's HLS files below their directory, and their URIs in the playlist. A name chosen by a
+// client never leads out of the directory: a name that could is refused. Pure, except for the time zone.
 
 #include <cstdint>
 #include <optional>
@@ -13,37 +13,37 @@
 
 namespace service::hls {
 
-// Of a segment: what the variables of its name stand for.
+// The values of the variables in a segment's name.
 struct Moment {
     uint64_t sequence = 0;
-    int64_t clock_ms = 0;  // wall clock, at its beginning
+    int64_t clock_ms = 0;  // wall clock, at the segment's beginning
     int64_t duration_ms = 0;
 };
 
 class Names {
   public:
-    static constexpr size_t kMaxNameBytes = 160;  // of an app or stream: file systems take 255 with what we add
+    static constexpr size_t kMaxNameBytes = 160;  // of an app or stream name: file systems allow 255 with our additions
     static constexpr size_t kMaxPathBytes = 1024;
 
-    // kRefused: a name that is no part of a path, with the reason.
+    // kRefused: a name that is not a valid path component; the text says why.
     static base::Result<Names> make(const config::VhostHls& hls, const live::StreamKey& key, bool utc);
 
     const std::string& playlist() const { return playlist_; }
     std::string segment(const Moment& moment) const;
     std::string key(const Moment& moment) const;
-    // numbered: another one of that name is in use.
+    // numbered: the plain name is in use by another initialisation segment.
     std::string init(const Moment& moment, bool numbered) const;
-    // Another path than this, which is taken: with the number before its extension.
+    // A different path if this one is taken: the number is inserted before the extension.
     static std::string numbered(std::string_view path, uint64_t number);
-    // The file while it grows. Not the name that whole small files have while they are written.
+    // The file's name while it is being written. It differs from the temporary names of small files written at once.
     std::string growing(uint64_t number) const;
-    // The number of such a file by the last part of its path; 0: a playlist that was being written.
+    // The number of such a file from the last component of its path; 0: a playlist that was being written.
     std::optional<uint64_t> growing_number(std::string_view file_name) const;
 
-    // As the playlist has them.
+    // URIs as written in the playlist.
     std::string segment_uri(std::string_view path) const { return uri(entry_prefix_, path); }
     std::string key_uri(std::string_view path) const { return uri(key_url_, path); }
-    // Back: none when it is not below the directory.
+    // The reverse; nothing if the URI is not below the directory.
     std::optional<std::string> segment_path(std::string_view uri) const { return path(entry_prefix_, uri); }
     std::optional<std::string> key_path(std::string_view uri) const { return path(key_url_, uri); }
 
@@ -60,10 +60,10 @@ class Names {
     std::string entry_prefix_;
     std::string key_url_;
     bool utc_ = false;
-    int64_t floor_ms_ = 0;  // hls_ts_floor: [timestamp] counts these; 0: ms
+    int64_t floor_ms_ = 0;  // hls_ts_floor: [timestamp] counts units of this; 0: ms
 };
 
-// A path relative to the folder of `from`, both relative to the same root, percent-encoded.
+// A path relative to the directory of `from`, percent-encoded. Both are relative to the same root.
 std::string relative_uri(std::string_view from, std::string_view path);
 
 }  // namespace service::hls

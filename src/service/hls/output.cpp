@@ -22,7 +22,7 @@ int64_t ms(double seconds) { return static_cast<int64_t>(seconds * 1000 + 0.5); 
 
 CutOptions cut_options(const config::VhostHls& hls, size_t memory_limit) {
     CutOptions cut{std::max<int64_t>(1, ms(hls.fragment)), hls.aof_ratio, hls.wait_keyframe, hls.ts_floor};
-    // Half of the memory is for segments, of which there are always some.
+    // Half of the memory is for segments, of which several are always held.
     if (hls.storage != "disk") cut.most_bytes = std::min<uint64_t>(cut.most_bytes, memory_limit / 8);
     return cut;
 }
@@ -70,7 +70,7 @@ SegmentStoreOptions Output::shelf_options() const {
     out.recover = hls.recover;
     out.first_sequence = options_.first_sequence;
     out.most_bytes = options_.memory_limit / 2;
-    // Not beyond its time, and not until a stream that was disposed of begins anew with the same names.
+    // A segment must not be cached beyond its window, or until a disposed stream starts again with the same names.
     out.max_age_s = std::max<int64_t>(1, static_cast<int64_t>(hls.window));
     if (hls.dispose > 0) out.max_age_s = std::min<int64_t>(out.max_age_s, hls.dispose);
     return out;
@@ -172,7 +172,7 @@ void Output::open_segment(const Opening& opening) {
     }
     if (opening.tracks_changed && opening.tracks.video) {
         auto info = media::video_info(*opening.tracks.video);
-        // VP9's header does not tell.
+        // VP9's sequence header does not contain the size.
         if (info && info->width == 0 && opening.first.keyframe) info = media::video_info(opening.first);
         width_ = info ? info->width : 0;
         height_ = info ? info->height : 0;
@@ -209,7 +209,7 @@ void Output::write_to_shelves(std::span<const uint8_t> bytes) {
     }
 }
 
-// It can be written nowhere.
+// No store can write the segment.
 void Output::lose_segment() {
     for (Place& place : places_) {
         if (place.open) place.shelf->lose();
@@ -236,7 +236,7 @@ void Output::close_segment(const Closing& closing) {
     }
 }
 
-// ---- What shelves tell
+// ---- Events of the segment stores
 
 void Output::shelf_changed(SegmentStore& shelf) {
     if (&shelf != places_.front().shelf.get()) return;
@@ -262,7 +262,7 @@ void Output::shelf_changed(SegmentStore& shelf) {
 }
 
 void Output::segment_done(SegmentStore& shelf, const Entry& entry, uint64_t sequence, const std::string& path) {
-    // Of both shelves the disk tells.
+    // If there are two stores, the disk reports.
     if (&shelf != places_.back().shelf.get()) return;
     ++segments_;
     live::SegmentDone event;
@@ -284,7 +284,7 @@ void Output::shelf_failed(SegmentStore&, const std::string& path, const base::Er
     failed(path, error.text(), false);
 }
 
-// for_good: trying again is no use, whatever hls_on_error says.
+// for_good: retrying is useless, whatever hls_on_error says.
 void Output::failed(const std::string& path, const std::string& reason, bool for_good) {
     ++failures_;
     const std::string& policy = options_.hls.on_error;
@@ -298,7 +298,7 @@ void Output::failed(const std::string& path, const std::string& reason, bool for
     lose_segment();
 }
 
-// ---- Time
+// ---- Timers
 
 bool Output::lasts(int64_t now_ms) const {
     if (stream_) return true;

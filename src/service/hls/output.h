@@ -1,6 +1,6 @@
 #pragma once
-// Output: the HLS of one stream, from the frames to the playlist. It outlives the stream: a publisher that comes back
-// goes on with it, until it is disposed of.
+// Output: the HLS of one stream, from the frames to the playlist. It outlives the stream: a publisher that returns
+// continues it, until it is disposed of.
 
 #include <cstdint>
 #include <functional>
@@ -21,11 +21,11 @@
 
 namespace service::hls {
 
-// What HTTP shows: a playlist of which everything can be fetched.
+// What HTTP serves: a playlist whose segments can all be fetched.
 struct View {
     m3u8::MediaPlaylist playlist;
     std::string text;
-    uint64_t bandwidth = 0;  // bit/s of the segment with the most
+    uint64_t bandwidth = 0;  // bit/s of the segment with the highest bitrate
     uint64_t average_bandwidth = 0;
 };
 
@@ -34,22 +34,22 @@ struct OutputOptions {
     config::VhostHls hls;
     uint64_t first_sequence = 0;
     int64_t rejoin_timeout_ms = 30'000;
-    size_t memory_limit = 256 << 20;  // of the stream; segments in memory take half of it
+    size_t memory_limit = 256 << 20;  // of the stream; segments in memory may use half of it
 };
 
 class Output final : public live::FrameSink, private SegmentSink, private ByteSink, private SegmentStoreHost {
   public:
-    // Asks for the end of the publishing (hls_on_error disconnect); not from within.
+    // Requests the end of the publishing session (hls_on_error disconnect); not from within the call.
     using Disconnect = std::function<void(const live::StreamKey&, const std::string& why)>;
 
-    // Index and events outlive it.
+    // Index and events must outlive it.
     Output(OutputOptions options, Names names, Index& index, const live::Events& events, Disconnect disconnect);
     ~Output();
     Output(const Output&) = delete;
 
-    // Follows the stream until it is no longer published.
+    // Consumes the stream until it is no longer published.
     void follow(live::Stream& stream);
-    // Of an earlier run: nobody publishes it, as if that had just ended.
+    // For the output of an earlier run: it has no publisher, as if the publishing had just ended.
     void nobody_publishes() { unpublished_ms_ = base::monotonic_ms(); }
     bool publishing() const { return stream_ != nullptr; }
 
@@ -58,19 +58,19 @@ class Output final : public live::FrameSink, private SegmentSink, private ByteSi
     const Names& names() const { return names_; }
     // Null: there is no segment yet.
     std::shared_ptr<const View> view() const { return view_; }
-    // The view's text gzipped, once somebody has asked for it.
+    // The gzipped text of the view; empty until a client has asked for it.
     std::string& zipped() { return zipped_; }
-    int width() const { return width_; }  // pixels, 0 when not known
+    int width() const { return width_; }  // pixels, 0: not known
     int height() const { return height_; }
     std::shared_ptr<DiskSegmentStore> disk_shared() const { return disk_; }
     uint64_t next_sequence() const;
     uint64_t segments() const { return segments_; }
     uint64_t failures() const { return failures_; }
 
-    // Somebody who has no context asked for the playlist, and is expected to do so again until then.
+    // A client without a context requested the playlist and is expected to request it again before that time.
     void note_asked(int64_t until_ms) { asked_until_ms_ = until_ms; }
     int64_t asked_until_ms() const { return asked_until_ms_; }
-    // It is published, or whoever was at its playlist's beginning then may still be playing what there is.
+    // It is published, or a player that was at the beginning of its playlist when it ended may still be playing.
     bool lasts(int64_t now_ms) const;
 
     void tick(int64_t now_ms);  // monotonic
@@ -81,9 +81,9 @@ class Output final : public live::FrameSink, private SegmentSink, private ByteSi
     void on_frame(const media::Frame& frame) override;
     void on_publish() override;
     void on_unpublish() override;
-    // Frames that wait for the muxer, and segments in memory. What waits to be written to the disk is the disk's.
+    // Frames waiting for the muxer, and segments in memory. Data waiting to be written is counted by the disk.
     size_t memory() const override;
-    // Muxes what waits; the oldest segments in memory go before their time.
+    // Muxes the waiting frames and drops the oldest segments in memory early.
     void release_memory() override;
 
   private:
@@ -95,9 +95,9 @@ class Output final : public live::FrameSink, private SegmentSink, private ByteSi
         media::Frame frame;
         int64_t wall_ms;
     };
-    // Of a stream among hundreds nothing that muxing needs is in the processor's caches any more when its next frame
-    // comes: frames are muxed so many at once. A segment ends at a keyframe, which waits for nothing; without pictures
-    // it ends at any frame, and those would wait for long. Large frames, and frames that come slowly, wait less.
+    // Frames are muxed in batches: with hundreds of streams, a stream's muxing data is no longer in the processor's
+    // caches when its next frame arrives. A segment ends at a keyframe, which is muxed at once; without video it ends
+    // at any frame, so audio-only batches are smaller. Large frames and infrequent frames wait less.
     static constexpr size_t kFramesAtOnce = 48, kSoundsAtOnce = 16;
     static constexpr size_t kBytesAtOnce = 2 * 1024 * 1024;
     static constexpr int64_t kMaxWaitingMs = 2'000;
@@ -125,11 +125,11 @@ class Output final : public live::FrameSink, private SegmentSink, private ByteSi
     Disconnect disconnect_;
 
     live::Stream* stream_ = nullptr;
-    std::string publisher_;  // the session that publishes it, or did last
+    std::string publisher_;  // the session that publishes it, or published it last
     uint64_t jumps_ = 0;
     int64_t unpublished_ms_ = 0;  // monotonic
     int64_t asked_until_ms_ = 0;
-    bool off_ = false;  // until the next publishing
+    bool off_ = false;  // disabled until the next publishing
     std::vector<Waiting> waiting_;
     size_t waiting_bytes_ = 0;
 
@@ -140,9 +140,9 @@ class Output final : public live::FrameSink, private SegmentSink, private ByteSi
     int aac_rate_ = 0;
     int aac_samples_ = 0;
     std::shared_ptr<DiskSegmentStore> disk_;
-    std::vector<Place> places_;  // the one that HTTP shows first
+    std::vector<Place> places_;  // the one that HTTP serves comes first
     SegmentInfo sealing_;
-    bool fresh_ = true;  // the packer has not begun, or lost its place
+    bool fresh_ = true;  // the packer has not begun, or has lost its position
     std::shared_ptr<const View> view_;
     std::string zipped_;
     int width_ = 0;

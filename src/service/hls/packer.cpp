@@ -25,7 +25,7 @@ class TsPacker final : public Packer, private ts::PacketSink {
 
     base::Result<void> open(const Tracks& tracks, const Frame&, bool fresh) override {
         if (fresh) {
-            // The muxer goes on, so that the tables of other tracks have another version.
+            // The muxer is kept, so that the tables of changed tracks get a new version.
             ts::Headers headers;
             if (tracks.video && tracks.video->sequence_header) headers.video = &*tracks.video;
             if (tracks.audio && tracks.audio->sequence_header) headers.audio = &*tracks.audio;
@@ -52,7 +52,7 @@ class TsPacker final : public Packer, private ts::PacketSink {
     ts::SegmentMuxer muxer_;
 };
 
-// A segment is several fragments, so that few frames are kept.
+// A segment consists of several fragments, so that few frames are buffered.
 constexpr int64_t kFragmentMs = 1'000;
 constexpr size_t kMaxFragmentBytes = 8 * 1024 * 1024;
 
@@ -65,7 +65,7 @@ class Mp4Packer final : public Packer {
         if (!fresh) return {};
         builder_ = std::make_unique<mp4::FragmentBuilder>();
         for (const auto* track : {&tracks.video, &tracks.audio}) {
-            // What MP4 has no place for is left out.
+            // Tracks that MP4 does not support are omitted.
             if (*track) (void)builder_->set_header(**track, first.keyframe ? &first : nullptr);
         }
         if (builder_->tracks().empty())

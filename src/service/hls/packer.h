@@ -1,5 +1,6 @@
 #pragma once
-// Packer: a segment's frames as bytes, in one format: TS or fragmented MP4. It decides nothing about segments.
+// Packer: converts a segment's frames to bytes of one format: TS or fragmented MP4. It makes no decisions about
+// segments.
 
 #include <memory>
 #include <optional>
@@ -22,19 +23,19 @@ class ByteSink {
 class Packer {
   public:
     virtual ~Packer() = default;
-    // first: the frame that the segment begins with. fresh: the first segment, or one behind a discontinuity. kRefused:
-    // the format carries none of the tracks.
+    // first: the segment's first frame. fresh: the first segment, or one after a discontinuity. kRefused: the format
+    // supports none of the tracks.
     virtual base::Result<void> open(const Tracks& tracks, const media::Frame& first, bool fresh) = 0;
-    // A frame of a track that is not carried is no bytes.
+    // A frame of an unsupported track produces no bytes.
     virtual base::Result<void> add(const media::Frame& frame) = 0;
     virtual base::Result<void> close(std::optional<int64_t> next_video_dts) = 0;
     // The initialisation segment of the open segment; null: the format has none.
     virtual std::shared_ptr<const std::string> init() const { return nullptr; }
-    // Of the frames that it keeps, bytes.
+    // Bytes of the frames that it holds.
     virtual size_t memory() const { return 0; }
 };
 
-// The sink outlives it.
+// The sink must outlive it.
 std::unique_ptr<Packer> make_ts_packer(ByteSink& sink);
 std::unique_ptr<Packer> make_mp4_packer(ByteSink& sink);
 

@@ -1,7 +1,7 @@
 #pragma once
-// SegmentStore: where a stream's segments are put and stay while they are needed, with the playlist that names them.
-// One is of memory, one of the disk; a stream has one of them or both, each with its own window. A playlist is told
-// only when all that it names is there.
+// SegmentStore: stores a stream's segments while they are needed, and their playlist. One kind stores in memory, one on
+// disk; a stream has one of them or both, each with its own window. A new playlist is reported only when everything
+// that it names is available.
 
 #include <cstdint>
 #include <memory>
@@ -18,13 +18,13 @@
 
 namespace service::hls {
 
-// What is known of a segment once its bytes are all written.
+// Properties of a segment, known once all its bytes are written.
 struct SegmentInfo {
-    int64_t clock_ms = 0;  // at its beginning
+    int64_t clock_ms = 0;  // wall clock, at the segment's beginning
     int64_t duration_ms = 0;
     bool discontinuity = false;
     bool independent = true;
-    std::shared_ptr<const SegmentKey> key{};  // null: plain
+    std::shared_ptr<const SegmentKey> key{};  // null: not encrypted
     std::string iv{};
     std::shared_ptr<const std::string> init{};  // fMP4's initialisation segment
 };
@@ -33,7 +33,7 @@ class SegmentStore;
 
 class SegmentStoreHost {
   public:
-    // The playlist is another one, and everything in it can be fetched.
+    // The playlist has changed, and everything in it can be fetched.
     virtual void shelf_changed(SegmentStore& shelf) = 0;
     // A segment is complete and named by the playlist. path: with its directory; empty: it is in memory only.
     virtual void segment_done(SegmentStore& shelf, const Entry& entry, uint64_t sequence, const std::string& path) = 0;
@@ -43,7 +43,7 @@ class SegmentStoreHost {
     ~SegmentStoreHost() = default;
 };
 
-// What both kinds are made with.
+// Options of both kinds.
 struct SegmentStoreOptions {
     std::string vhost;
     std::string root;      // hls_path
@@ -53,13 +53,13 @@ struct SegmentStoreOptions {
     bool recover = true;
     uint64_t first_sequence = 0;
     int64_t max_age_s = 60;
-    uint64_t most_bytes = 128 * 1024 * 1024;  // in memory; then the oldest leave before their time
+    uint64_t most_bytes = 128 * 1024 * 1024;  // in memory; beyond it the oldest are dropped early
     std::shared_ptr<const live::StreamKey> stream{};
 };
 
 class SegmentStore {
   public:
-    // The host lives until detach().
+    // The host must live until detach().
     SegmentStore(SegmentStoreHost& host, Names names, SegmentStoreOptions options, const Index& index)
         : host_(&host),
           names_(std::move(names)),
@@ -72,28 +72,28 @@ class SegmentStore {
     virtual ~SegmentStore() = default;
     SegmentStore(const SegmentStore&) = delete;
 
-    // One segment: open, write as often as need be, then seal or abandon.
+    // For each segment: open, any number of writes, then seal or abandon.
     virtual void open() = 0;
     virtual base::Result<void> write(std::span<const uint8_t> bytes) = 0;
     virtual void seal(SegmentInfo sealed) = 0;
     virtual void abandon() = 0;
 
-    // The open segment cannot go on; the next one does not follow the one before.
+    // The open segment cannot be completed; the next one is not continuous with the one before.
     void lose() {
         abandon();
         lost_ = true;
     }
 
     void begin_publishing() { window_.begin(); }
-    // The publisher does not come back: players need not ask again.
+    // The publisher will not return: players need not poll again.
     virtual void end_list() = 0;
-    // Forgets what nobody needs any more; now: monotonic.
+    // Drops segments that are no longer needed; now_ms: monotonic.
     virtual void tick(int64_t now_ms) = 0;
-    // Nothing of it is left then. Nothing comes after it.
+    // Removes everything it has stored. The last call.
     virtual void dispose() = 0;
-    // Nothing is under way.
+    // No operation is in progress.
     virtual bool idle() const = 0;
-    // Memory of segments, bytes; and letting the oldest go before their time.
+    // memory(): bytes of segments in memory. release_memory(): drops the oldest ones early.
     virtual size_t memory() const { return 0; }
     virtual void release_memory() {}
     void detach() { host_ = nullptr; }
@@ -108,15 +108,15 @@ class SegmentStore {
         bool new_map = false;
     };
     Named name(const SegmentInfo& sealed, uint64_t bytes);
-    // The next segment's key and map are written anew.
+    // The key and initialisation segment are written again for the next segment.
     void forget_shared() {
         last_key_.reset();
         last_init_.reset();
     }
-    // The next segment that is named does not follow the one before.
+    // The next segment that is named is not continuous with the one before.
     void note_gap() { gap_ = true; }
-    // Of a segment that is complete: whether one before it was lost. Others that are complete may wait to be named
-    // first, and they still follow one another. any_before: there are some, or a playlist.
+    // For a complete segment: marks a discontinuity if the segment before it was lost. Complete segments that still
+    // wait to be named are continuous with each other. any_before: there are earlier segments, or a playlist.
     void mark_loss(SegmentInfo& sealed, bool any_before) {
         sealed.discontinuity |= std::exchange(lost_, false) && any_before;
     }
@@ -133,7 +133,7 @@ class SegmentStore {
     std::shared_ptr<const std::string> last_init_;
     std::string last_map_path_;
     bool gap_ = false;
-    bool lost_ = false;  // the segment before the one that is being written
+    bool lost_ = false;  // the segment before the one being written was lost
 };
 
 std::shared_ptr<SegmentStore> make_memory_shelf(SegmentStoreHost& host, Names names, SegmentStoreOptions options,

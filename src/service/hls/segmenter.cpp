@@ -11,14 +11,14 @@ namespace {
 using media::Frame;
 using media::Kind;
 
-constexpr int64_t kForwardJumpMs = 10'000;  // as live::Timeline has them
+constexpr int64_t kForwardJumpMs = 10'000;  // same limits as live::Timeline
 constexpr int64_t kBackwardJumpMs = 1'000;
 constexpr int64_t kSameJumpMs = 2'000;
-constexpr int64_t kVideoPauseMs = 5'000;  // then the stream is one of audio only
+constexpr int64_t kVideoPauseMs = 5'000;  // after this the stream counts as audio-only
 constexpr size_t kMaxHeld = 2'000;        // frames
-// A segment that takes so many times longer by the clock than its longest time is cut.
+// A segment is cut when it takes this many times its longest duration by the clock.
 constexpr int64_t kMaxSlower = 2;
-// Published times are rounded and jitter a little: a keyframe that comes so much early is the one meant.
+// Published times are rounded and jitter slightly: a keyframe that comes this much early is the expected one.
 constexpr int64_t kMaxSlackMs = 100;
 
 bool same_track(const std::optional<Frame>& a, const std::optional<Frame>& b) {
@@ -90,7 +90,7 @@ void Segmenter::compare_tracks() {
 
 void Segmenter::starting(const Frame& frame) {
     bool video_began = std::ranges::any_of(held_, [](const Frame& held) { return held.keyframe; });
-    if (frame.kind == Kind::kVideo && !frame.keyframe && !video_began) return;  // nobody could decode it
+    if (frame.kind == Kind::kVideo && !frame.keyframe && !video_began) return;  // not decodable without a keyframe
     keep(frame);
     if (can_start(frame)) start();
 }
@@ -107,7 +107,7 @@ std::deque<Frame> Segmenter::take_held() {
     return std::exchange(held_, {});
 }
 
-// Of what comes at once no more than the bounds are held, and by the clock no longer than by the stream's time.
+// Limits held frames in number and bytes if they arrive at once, and by the clock to the same time as by the stream.
 bool Segmenter::held_enough() const {
     return held_.size() >= kMaxHeld || held_bytes_ >= kMaxHeldBytes || clock_ms_ - held_since_ms_ >= kMaxHeldMs;
 }
@@ -117,7 +117,7 @@ bool Segmenter::can_start(const Frame& newest) const {
     if (held_enough() || waited < 0 || waited >= kMaxHeldMs) return true;
     bool video_began = std::ranges::any_of(held_, [](const Frame& held) { return held.keyframe; });
     if (video_began && next_.audio) return true;
-    // A header says that there will be video: it is waited for.
+    // A sequence header announces video: wait for it.
     return waited >= kTracksKnownMs && (video_began || !next_.video);
 }
 
@@ -127,7 +127,7 @@ void Segmenter::start() {
     auto key = std::ranges::find_if(frames, [](const Frame& frame) { return frame.keyframe; });
     newest_ = frames.front().dts;
     open_at(key == frames.end() ? frames.front() : *key);
-    // A second keyframe among them may end the segment already.
+    // A second keyframe among them may already end the segment.
     for (const Frame& frame : frames) {
         if (state_ == State::kOpen) running(frame);
     }
@@ -150,12 +150,12 @@ bool Segmenter::video_flows(int64_t dts) const {
 
 bool Segmenter::is_long_enough(int64_t elapsed, int64_t wanted) const {
     if (!options_.ts_floor) return elapsed >= wanted;
-    // By the clock; by the times too where frames come faster than they play.
+    // By the wall clock; also by the stream's times if frames arrive faster than they play.
     bool floor = clock_ms_ / options_.fragment_ms != start_clock_ms_ / options_.fragment_ms;
     return floor || elapsed >= 2 * wanted;
 }
 
-// Whether the segment ends before this frame, which is of its tracks and times.
+// Whether the segment ends before this frame, which belongs to its tracks and times.
 bool Segmenter::due(const Frame& frame) const {
     int64_t elapsed = frame.dts - start_dts_;
     if (elapsed >= longest_ms() || bytes_ >= options_.most_bytes) return true;
@@ -195,7 +195,7 @@ void Segmenter::running(const Frame& frame) {
     write(frame);
 }
 
-// A new audio track waits for the next segment.
+// A new audio track is held until the next segment.
 void Segmenter::hold(const Frame& frame) {
     keep(frame);
     if (held_enough() || frame.dts - held_.front().dts >= kMaxHeldMs) cut(frame);
@@ -213,7 +213,7 @@ void Segmenter::cut(const Frame& frame) {
 
 void Segmenter::open_at(const Frame& frame) {
     Tracks tracks = next_;
-    // Video that was announced and did not come is a new track when it does.
+    // Video that was announced but has not arrived counts as a new track when it does.
     if (!video_came_) tracks.video.reset();
     bool changed =
         !any_segment_ || !same_track(tracks_.video, tracks.video) || !same_track(tracks_.audio, tracks.audio);
@@ -235,7 +235,7 @@ void Segmenter::close(int64_t end_dts, std::optional<int64_t> next_video_dts) {
     sink_.close_segment({duration, independent_, next_video_dts});
 }
 
-// Where the last frame of the track that leads ends.
+// The end of the last frame of the leading track.
 int64_t Segmenter::end_dts() const {
     int64_t last = tracks_.video && last_[0] != INT64_MIN ? last_[0] : newest_;
     return std::max(last, start_dts_) + step_;
@@ -252,7 +252,7 @@ void Segmenter::write(const Frame& frame) {
     sink_.write_frame(frame);
 }
 
-// ---- Ends
+// ---- End
 
 void Segmenter::lost() {
     if (state_ != State::kOpen) return;
@@ -276,7 +276,7 @@ void Segmenter::retry(const Frame& frame) {
 void Segmenter::end() {
     if (state_ == State::kStarting) start();
     if (state_ == State::kOpen && !held_.empty()) {
-        // What waited for a keyframe that does not come.
+        // Frames that wait for a keyframe that does not come.
         Frame first = held_.front();
         cut(first);
     }

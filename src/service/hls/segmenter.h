@@ -1,18 +1,16 @@
 #pragma once
 // Segmenter: decides where the segments of a stream begin and end, which tracks they have and where a discontinuity is.
-// Frames in, the same frames out between open_segment() and close_segment(); none is lost but video before the first
-// keyframe. Pure: the clock is handed in. It knows no format, no file and no playlist.
+// It passes the frames through unchanged between open_segment() and close_segment(); only video before the first
+// keyframe is dropped. Pure: the caller provides the clock. It knows no format, file or playlist.
 //
-//  - A segment ends at the first keyframe at which it is `fragment` long; without video at any frame after aof_ratio
-//    times that. A keyframe that never comes is not waited for longer than longest_ms().
-//  - At first frames are held until the tracks are known, a second at most. A new audio track, or a new configuration
-//  of
-//    it, is held until the next keyframe, so that segments begin with keyframes; new video begins a segment at once.
-//  - Whatever is waited for, by the stream's time, is waited for no longer by the clock, and held frames are bounded in
-//    number and bytes.
-//  - Where times jump by themselves (time_jitter off) the segment ends at once. Where the stream has mended a jump, or
-//  a
-//    publisher came back, the next segment has the discontinuity.
+//  - A segment ends at the first keyframe at which it is `fragment` long; without video, at any frame after aof_ratio
+//    times that. It waits for a keyframe no longer than longest_ms().
+//  - At the beginning, frames are held until the tracks are known, at most one second. A new audio track, or a new
+//    audio configuration, is held until the next keyframe, so that segments begin with keyframes. New video begins a
+//    segment at once.
+//  - Every wait is limited by the stream's time and by the clock. Held frames are limited in number and bytes.
+//  - When the published times jump (time_jitter off), the segment ends at once. After a jump that the stream has
+//    corrected, or after a publisher has returned, the next segment has a discontinuity.
 
 #include <cstdint>
 #include <deque>
@@ -26,11 +24,11 @@ struct CutOptions {
     int64_t fragment_ms = 10'000;
     double aof_ratio = 2.1;
     bool wait_keyframe = true;
-    bool ts_floor = false;                    // cut by the clock
-    uint64_t most_bytes = 256 * 1024 * 1024;  // of a segment's payload; then it is cut anywhere
+    bool ts_floor = false;                    // cut by the wall clock
+    uint64_t most_bytes = 256 * 1024 * 1024;  // of a segment's payload; beyond it the segment is cut anywhere
 };
 
-// What a segment holds. Of a codec without sequence header the header is the first frame itself.
+// The tracks of a segment, as their sequence headers. For a codec without one: the first frame.
 struct Tracks {
     std::optional<media::Frame> video;
     std::optional<media::Frame> audio;
@@ -38,8 +36,8 @@ struct Tracks {
 
 struct Opening {
     const Tracks& tracks;
-    const media::Frame& first;  // the frame that it begins with
-    bool tracks_changed;        // since the last segment, or there was none
+    const media::Frame& first;  // the segment's first frame
+    bool tracks_changed;        // since the last segment, or this is the first
     bool discontinuity;
     int64_t clock_ms;  // wall clock
 };
@@ -47,7 +45,7 @@ struct Opening {
 struct Closing {
     int64_t duration_ms;
     bool independent;  // it begins with a keyframe, or has no video
-    // The dts of the video frame that begins the next segment, when one does.
+    // The dts of the video frame that begins the next segment, if one does.
     std::optional<int64_t> next_video_dts;
 };
 
@@ -70,21 +68,21 @@ class Segmenter {
 
     Segmenter(const CutOptions& options, SegmentSink& sink) : options_(options), sink_(sink) {}
 
-    // A publishing begins; behind another one with a discontinuity.
+    // A publishing begins; after an earlier one with a discontinuity.
     void begin();
-    // Sequence headers too. Data frames are passed over.
+    // Accepts sequence headers too. Data frames are ignored.
     void feed(const media::Frame& frame, int64_t clock_ms);
-    // The stream mended a jump of its publisher's times before the next frame. The tracks jump one after the other:
-    // that is one discontinuity.
+    // The stream corrected a jump of its publisher's times before the next frame. The tracks jump one after the other,
+    // which counts as one discontinuity.
     void jumped();
-    // The open segment cannot be written, says its sink, also from within its calls: it is forgotten without
-    // close_segment(), and the next one begins a second later at the earliest.
+    // Called by the sink, also from within its own calls: the open segment cannot be written. It is abandoned without
+    // close_segment(), and the next one begins at least a second later.
     void lost();
     void end();
-    // Memory of the frames that are held, bytes; and not waiting any longer for what they wait for.
+    // held_bytes(): memory of the held frames, in bytes. release_held(): stops waiting and writes them.
     size_t held_bytes() const { return held_bytes_; }
     void release_held();
-    // From time to time, for what is held while no frame comes.
+    // Called periodically, to limit the time for which frames are held while no new frame arrives.
     void tick(int64_t clock_ms);
 
     bool open() const { return state_ == State::kOpen; }
@@ -92,11 +90,11 @@ class Segmenter {
 
   private:
     enum class State : uint8_t { kIdle, kStarting, kOpen, kLost };
-    // kBeforeJump: of the track that has not jumped yet.
+    // kBeforeJump: a frame of the track that has not jumped yet.
     enum class Fit : uint8_t { kFits, kBeforeJump, kJumps };
 
     void take_header(const media::Frame& frame);
-    // The track of a frame whose codec has no header.
+    // Records the track of a frame whose codec has no sequence header.
     void note_track(const media::Frame& frame);
     void starting(const media::Frame& frame);
     bool can_start(const media::Frame& newest) const;
@@ -107,7 +105,7 @@ class Segmenter {
     bool held_enough() const;
     std::deque<media::Frame> take_held();
     void retry(const media::Frame& frame);
-    // When next_ or tracks_ changed, not for each frame: it reads whole headers.
+    // Called when next_ or tracks_ changed, not for each frame: it parses whole headers.
     void compare_tracks();
     Fit fit(const media::Frame& frame) const;
     int64_t end_dts() const;
@@ -124,25 +122,25 @@ class Segmenter {
     SegmentSink& sink_;
     State state_ = State::kIdle;
     int64_t clock_ms_ = 0;
-    Tracks next_;             // as known now
-    Tracks tracks_;           // of the open segment
-    bool new_video_ = false;  // next_'s is not tracks_'s
+    Tracks next_;             // the current tracks
+    Tracks tracks_;           // the open segment's tracks
+    bool new_video_ = false;  // next_'s video differs from tracks_'s
     bool new_audio_ = false;
-    bool video_came_ = false;  // a keyframe of this publishing
+    bool video_came_ = false;  // this publishing has had a keyframe
     bool any_segment_ = false;
     bool discontinuity_ = false;
     std::deque<media::Frame> held_;
     size_t held_bytes_ = 0;
-    int64_t held_since_ms_ = 0;  // wall clock, of the first
+    int64_t held_since_ms_ = 0;  // wall clock, of the first held frame
 
     int64_t start_dts_ = 0;  // of the open segment
     int64_t start_clock_ms_ = 0;
     bool independent_ = true;
     uint64_t bytes_ = 0;
     int64_t last_[2] = {INT64_MIN, INT64_MIN};  // dts of video and audio
-    int64_t newest_ = 0;                        // the latest dts of any
-    int64_t step_ = 40;                         // between the last two frames of the track that leads
-    std::optional<int64_t> before_jump_;        // where the other track may still be
+    int64_t newest_ = 0;                        // the latest dts of any track
+    int64_t step_ = 40;                         // between the last two frames of the leading track
+    std::optional<int64_t> before_jump_;        // times that the other track may still have
     int64_t lost_at_ = 0;
     std::optional<int64_t> mended_at_;  // dts
 };

@@ -86,7 +86,8 @@ class SegmenterTest : public testing::Test, public SegmentSink {
         header(Kind::kVideo);
         header(Kind::kAudio);
     }
-    // Video of 25 frames a second from `from` to before `to`, a keyframe each gop_ms; audio between when wanted.
+    // Video at 25 frames per second from `from` to before `to`, a keyframe every gop_ms; optionally with audio in
+    // between.
     void flow(int64_t from, int64_t to, int64_t gop_ms, bool with_audio = true) {
         for (int64_t dts = from; dts < to; dts += 40) {
             video(dts, (dts - from) % gop_ms == 0);
@@ -106,7 +107,7 @@ class SegmenterTest : public testing::Test, public SegmentSink {
         for (const Segment& segment : segments_) out.push_back(segment.discontinuity);
         return out;
     }
-    // Every frame that was fed is in one segment, in its track's order.
+    // Every frame that was fed is in exactly one segment, in its track's order.
     void expect_all() const {
         for (Kind kind : {Kind::kVideo, Kind::kAudio}) {
             std::vector<std::string> want, got;
@@ -150,7 +151,7 @@ TEST_F(SegmenterTest, CutsAtTheFirstKeyframeBehindTheFragmentsLength) {
     expect_all();
 }
 
-// A publisher decides what its times are.
+// Timestamps are chosen by the publisher and may be invalid.
 TEST_F(SegmenterTest, FramesThatAllHaveOneTimeAreNotHeldForLong) {
     use(2'000);
     segmenter_->begin();
@@ -168,7 +169,7 @@ TEST_F(SegmenterTest, FramesThatAllHaveOneTimeAreNotHeldForLong) {
     EXPECT_EQ(segmenter_->held_bytes(), 0u);
     EXPECT_TRUE(segmenter_->open());
     EXPECT_EQ(segments_[0].frames.size(), 100u);
-    // Nor is the segment endless.
+    // The segment's length is limited too.
     clock_ms_ += 2 * segmenter_->longest_ms();
     segmenter_->feed(frame, clock_ms_);
     EXPECT_EQ(segments_.size(), 2u);
@@ -328,7 +329,7 @@ TEST_F(SegmenterTest, AudioThatComesLaterBeginsWithTheNextKeyframe) {
     expect_all();
     std::vector<bool> has_audio;
     for (const Segment& segment : segments_) has_audio.push_back(segment.has_audio);
-    // 28 to 32 s is the last one without.
+    // The segment from 28 to 32 s is the last one without audio.
     EXPECT_EQ(has_audio, (Flags{false, false, false, false, false, false, false, false, true, true}));
     EXPECT_EQ(segments_[8].frames.front().dts, 30'005);
     EXPECT_TRUE(segments_[8].discontinuity && segments_[8].changed);
@@ -338,7 +339,7 @@ TEST_F(SegmenterTest, AudioThatComesLaterBeginsWithTheNextKeyframe) {
 TEST_F(SegmenterTest, VideoThatComesLaterBeginsASegmentAtOnce) {
     use(2'000);
     segmenter_->begin();
-    headers();  // announced, but it does not come
+    headers();  // announces video, which does not arrive
     audio_flow(0, 9'000);
     flow(9'000, 12'000, 1'000);
     segmenter_->end();
@@ -355,7 +356,7 @@ TEST_F(SegmenterTest, AnotherConfigurationBeginsASegment) {
     segmenter_->begin();
     headers();
     flow(0, 2'000, 1'000);
-    headers();  // the same again: nothing
+    headers();  // identical headers: no effect
     flow(2'000, 3'000, 1'000);
     header(Kind::kVideo, "another");
     flow(3'000, 5'000, 1'000);
@@ -364,7 +365,7 @@ TEST_F(SegmenterTest, AnotherConfigurationBeginsASegment) {
     segmenter_->end();
     EXPECT_EQ(durations(), (Durations{3'000, 3'000, 2'000}));
     EXPECT_EQ(discontinuities(), (Flags{false, true, true}));
-    // The new audio waited for the keyframe at 6 s. The one at 5 s came before it.
+    // The new audio was held until the keyframe at 6 s; the keyframe at 5 s came before it.
     EXPECT_EQ(segments_[2].frames[0].kind, Kind::kAudio);
     EXPECT_EQ(segments_[2].frames[0].dts, 5'007);
     expect_keyframes();
@@ -411,7 +412,7 @@ TEST_F(SegmenterTest, TimesThatJumpByThemselvesEndTheSegment) {
         headers();
         int64_t base = 200'000;
         flow(base, base + 1'000, 1'000);
-        // The video jumps first, a few frames of audio are still of the time before.
+        // The video jumps first; a few audio frames still have the old times.
         video(base + jump + 1'000, true);
         audio(base + 1'007);
         video(base + jump + 1'040, false);
@@ -437,7 +438,7 @@ TEST_F(SegmenterTest, NothingLongerThanTheTargetWhenTimesJumpBackEachSecond) {
 
 TEST_F(SegmenterTest, ByTheClock) {
     use({.fragment_ms = 2'000, .ts_floor = true});
-    clock_ms_ += 500;  // the stream's 0 is half a second behind a whole multiple
+    clock_ms_ += 500;  // the stream's time 0 is half a second after a multiple of the fragment length
     segmenter_->begin();
     headers();
     flow(0, 7'000, 200);
@@ -454,7 +455,7 @@ TEST_F(SegmenterTest, ALostSegmentIsFollowedByADiscontinuity) {
     lose_at_ = 2'500;
     flow(0, 8'000, 200);
     segmenter_->end();
-    // From 2 s on it is lost; it is tried again at the first keyframe a second after 2.5 s.
+    // Segments are lost from 2 s on; the next one begins at the first keyframe a second after 2.5 s.
     ASSERT_EQ(durations(), (Durations{2'000, 2'000, 2'000, 400}));
     EXPECT_EQ(segments_[1].frames.front().dts, 3'600);
     EXPECT_EQ(discontinuities(), (Flags{false, true, false, false}));

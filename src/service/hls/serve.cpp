@@ -16,7 +16,7 @@ namespace service::hls {
 namespace {
 
 constexpr std::string_view kPlaylistType = "application/vnd.apple.mpegurl";
-// Below it nothing is gained.
+// Compression below this size gains nothing.
 constexpr size_t kFewestZipped = 100;
 
 base::Result<void> send_blocks(const Resource& resource, http::ByteRange range, net::HttpResponse& response) {
@@ -64,7 +64,7 @@ base::Result<void> serve_memory(const ResourcePtr& resource, std::string_view ty
 
 base::Result<void> serve_resource(const ResourcePtr& resource, const std::string& path, const net::HttpRequest& request,
                                   net::HttpResponse& response) {
-    // A key is for those who were let in to it, not for caches.
+    // A key is for admitted viewers only, so it must not be cached.
     response.header("Cache-Control", resource->max_age_s > 0 ? fmt::format("public, max-age={}", resource->max_age_s)
                                                              : std::string("no-store"));
     if (resource->root.empty()) return serve_memory(resource, http::mime_type(path), request, response);
@@ -82,7 +82,7 @@ base::Result<void> serve_playlist(std::string_view text, std::string* zipped, co
     if (body.empty()) body = gzip(text);
     if (body.empty()) return response.send(200, kPlaylistType, text);
     response.header("Content-Encoding", "gzip");
-    // It may be changed by others while this is sent.
+    // The cached text may be changed by others while this is sent.
     std::string sent = body;
     return response.send(200, kPlaylistType, sent);
 }
@@ -92,7 +92,7 @@ std::string master_playlist(const View& view, const net::HttpRequest& request, s
     std::string path = http::percent_encode(request.message.path);
     if (relative) path = path.substr(path.rfind('/') + 1);
     std::string query = fmt::format("hls_ctx={}", context);
-    // Whatever the player was given beside it (a token) goes on.
+    // Other parameters of the player's request (a token) are passed on.
     if (!request.message.raw_query.empty()) query += "&" + request.message.raw_query;
     return m3u8::write_master(
         {fmt::format("{}?{}", path, query), view.bandwidth, view.average_bandwidth, width, height});

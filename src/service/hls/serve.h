@@ -10,15 +10,15 @@
 
 namespace service::hls {
 
-// A segment, initialisation segment or key. Sends nothing when its file is not there.
+// Serves a segment, initialisation segment or key. Sends nothing if its file does not exist.
 base::Result<void> serve_resource(const ResourcePtr& resource, const std::string& path, const net::HttpRequest& request,
                                   net::HttpResponse& response);
 
-// A playlist: never from a cache, gzipped where that is wanted. zipped: kept for others, where there are; may be null.
+// Serves a playlist: not cacheable, gzipped if the client accepts it. zipped: cache of the gzipped text; may be null.
 base::Result<void> serve_playlist(std::string_view text, std::string* zipped, const net::HttpRequest& request,
                                   net::HttpResponse& response);
 
-// The first answer to a viewer: the playlist with its id.
+// The first response to a viewer: the master playlist with the viewer's id.
 std::string master_playlist(const View& view, const net::HttpRequest& request, std::string_view context, bool relative,
                             int width, int height);
 

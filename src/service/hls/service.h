@@ -1,6 +1,6 @@
 #pragma once
-// HLS (RFC 8216): an Output for each published stream of a vhost that has hls enabled, and its playlists and segments
-// over HTTP. What is on disk is read through workers; the loop waits for no file.
+// HLS (RFC 8216): an Output for each published stream of a vhost that has hls enabled; serves its playlists and
+// segments over HTTP. Files are read by worker threads; the loop waits for no file.
 
 #include <cstdint>
 #include <map>
@@ -28,27 +28,26 @@ namespace service::hls {
 
 class Service final : private live::StreamWatcher, private live::MemoryHolder, private net::LiveFiles {
   public:
-    // Adds its route to the router. All of them outlive it.
+    // Adds its route to the router. All references must outlive it.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
             const live::Events& events, net::HttpRouter& router, net::Gate& gate, net::FileAccess& files);
     ~Service();  // stops: yields
 
     base::Result<void> start();
-    // Viewers that are known go on, and where they are not told apart (hls_ctx off), all.
+    // Refuses new viewers. Known viewers continue, and all viewers where they are not distinguished (hls_ctx off).
     void stop_accepting() { draining_ = true; }
-    // Nobody watches, or there is nothing more to come and the last segment's time is over.
+    // There are no viewers, or nothing is published any more and the last segment has expired.
     bool idle() const;
-    // Waits for the last segments of streams whose publishing has ended, so it comes after that.
+    // Waits for the last segments of streams whose publishing has ended, so it must be called after that.
     void stop();
-    // Streams that are being published have HLS from now on, or no longer; other changes count from the next publish
-    // on.
+    // For streams being published, HLS starts or stops at once; other changes apply from the next publish on.
     void reload(const config::SnapshotPtr& next);
 
     size_t outputs() const { return outputs_.size(); }
     const Viewers& viewers() const { return viewers_; }
 
   private:
-    // Streams that were disposed of: where their sequence goes on.
+    // Streams that were disposed of, with their next sequence number.
     static constexpr size_t kMaxRemembered = 10'000;
 
     void stream_published(live::Stream& stream) override;
@@ -74,10 +73,10 @@ class Service final : private live::StreamWatcher, private live::MemoryHolder, p
                               const net::HttpRequest& request, net::HttpResponse& response);
     base::Result<std::string> let_in(const ViewerName& name, const Output& output, const config::Vhost& vhost,
                                      const net::HttpRequest& request, bool stays, runtime::ByteStream* client);
-    // What is sent from now on is a viewer's, or else its stream's alone.
+    // Counts the response's bytes for the viewer, or only for the stream if there is no viewer.
     void count(const ViewerName& viewer, const live::StreamKey& stream, const net::HttpRequest& request,
                net::HttpResponse& response);
-    // How long a viewer of it may be silent.
+    // How long a viewer of it may be idle.
     static int64_t idle_ms(const Output& output);
     static base::Result<void> refuse_viewer(const base::Error& error, net::HttpResponse& response);
     static std::string url_of(std::string_view vhost, std::string_view path) {
@@ -93,15 +92,16 @@ class Service final : private live::StreamWatcher, private live::MemoryHolder, p
     Viewers viewers_;
     net::Gate& gate_;
     net::FileAccess& files_;
-    std::set<ViewerName> asking_;  // that a guard is being asked about
+    std::set<ViewerName> asking_;  // a guard is being asked about these
     runtime::Event asked_{"a viewer's admission"};
-    std::map<std::string, std::shared_ptr<Output>> outputs_;          // by where their playlist is
-    std::map<std::string, std::weak_ptr<Output>, std::less<>> urls_;  // by vhost and playlist
-    std::vector<std::weak_ptr<SegmentStore>> leaving_;                // disposed of, with something under way
-    std::map<std::string, uint64_t> remembered_;                      // by the same: the next sequence
+    std::map<std::string, std::shared_ptr<Output>> outputs_;          // by path of the playlist
+    std::map<std::string, std::weak_ptr<Output>, std::less<>> urls_;  // by vhost and path of the playlist
+    std::vector<std::weak_ptr<SegmentStore>> leaving_;                // disposed of, with an operation in progress
+    std::map<std::string, uint64_t> remembered_;                      // by path of the playlist: the next sequence
+                                                                      // number
     std::vector<runtime::Task> recoveries_;
     StreamList stream_list_;
-    std::set<live::StreamKey> left_;  // of earlier runs, not looked at yet
+    std::set<live::StreamKey> left_;  // of earlier runs, not checked yet
     std::vector<std::pair<live::StreamKey, std::string>> to_disconnect_;
     runtime::Task housekeeper_;
     bool started_ = false;

@@ -15,7 +15,7 @@ namespace service::hls {
 
 namespace {
 
-// A viewer that asks for nothing for so many target durations is gone; players ask once in each, most of them.
+// A viewer without a request for this many target durations has left; most players request once in each.
 constexpr int64_t kIdleTargets = 3;
 constexpr int64_t kLeastIdleMs = 10'000;
 
@@ -24,7 +24,7 @@ std::string_view without_slashes(std::string_view path) {
     return path;
 }
 
-// The path below hls_path: files are at the top of the server, and where http_static mounts hls_path.
+// The path below hls_path: files are at the root of the server, and where http_static mounts hls_path.
 std::string path_below(const config::Vhost& vhost, std::string_view path) {
     const config::VhostHttpStatic& files = vhost.http_static;
     if (files.enabled && without_slashes(files.dir) == without_slashes(vhost.hls.path)) {
@@ -61,7 +61,7 @@ base::Result<void> Service::serve_live_file(const config::Vhost& vhost, const st
     std::string_view context = request.message.parameter("hls_ctx");
     auto resource = index_.find(vhost.name, path);
     auto output = resource ? nullptr : find_output(vhost.name, path);
-    // The gate is asked once for a viewer; whose request this is, is looked at each time.
+    // The gate is asked once per viewer; address and page are checked for each request.
     auto allowed = net::check_play(vhost, request.peer_ip, net::page_of(request.message.headers));
     if ((resource || output) && !allowed) return refuse_viewer(allowed.error(), response);
     if (resource) {
@@ -74,7 +74,7 @@ base::Result<void> Service::serve_live_file(const config::Vhost& vhost, const st
         if (resource->stream) count(viewer, *resource->stream, request, response);
         TRY(serve_resource(resource, path, request, response));
         if (!response.started()) {
-            // Its file is gone. That must not be kept as what a segment may be.
+            // The file has been removed. The 404 must not be cached like a segment.
             response.header("Cache-Control", "no-store");
             return response.send_error(404);
         }
@@ -95,7 +95,7 @@ void Service::count(const ViewerName& viewer, const live::StreamKey& stream, con
     if (!viewer.context.empty()) viewers_.received(viewer, request.message.target.size());
     response.observe_body([this, viewer, stream](size_t bytes) {
         if (!viewer.context.empty() && viewers_.sent(viewer, bytes, base::monotonic_ms())) return;
-        // Where nobody else is in it, the stream has no figures, but its vhost has.
+        // If nobody else is in the stream, the stream has no statistics, but its vhost has.
         sessions_.accounts().open(stream.vhost, stream.app, stream.name)->add({0, bytes});
     });
 }
@@ -105,19 +105,19 @@ int64_t Service::idle_ms(const Output& output) {
     return std::max(kLeastIdleMs, (view ? view->playlist.target_duration_s : 0) * 1'000 * kIdleTargets);
 }
 
-// Asks the guards about a viewer that is not known yet; its id. stays: it is one from now on, whoever follows it. One
-// that a server was asked about is one in any case: it is asked once.
+// Asks the guards about an unknown viewer; returns its id. stays: create the viewer in any case, even if no guard
+// follows it. A viewer about whom a server was asked is also created, so that it is asked only once.
 base::Result<std::string> Service::let_in(const ViewerName& name, const Output& output, const config::Vhost& vhost,
                                           const net::HttpRequest& request, bool stays, runtime::ByteStream* client) {
     const live::StreamKey& key = output.key();
-    // One question at a time, for a viewer may ask for several things at once.
+    // One query at a time per viewer, because a viewer may send several requests at once.
     while (asking_.contains(name)) TRY(asked_.wait_next(runtime::Deadline::never()));
     net::AddressQuota::Share share;
     net::Grant stay;
     const net::Visitor visitor =
         net::http_visitor(request, viewers_.id_for(name), key.vhost, key.app, key.name, net::SessionType::kHlsPlay);
     if (!viewers_.known(name) && !viewers_.banned(name)) {
-        // Before anybody is asked: a flood of new names is no flood of questions.
+        // Reserved before a guard is asked: a flood of new names must not become a flood of queries.
         auto reserved = viewers_.reserve(visitor);
         if (!reserved) sessions_.log_refusal("HLS viewer", visitor.ip, reserved.error());
         share = TRY(std::move(reserved));
@@ -134,13 +134,13 @@ base::Result<std::string> Service::let_in(const ViewerName& name, const Output& 
     return visitor.id;
 }
 
-// The first answer to a viewer: the playlist with its id.
+// The first response to a viewer: the master playlist with its id.
 base::Result<void> Service::master(const std::shared_ptr<Output>& output, const config::Vhost& vhost,
                                    const net::HttpRequest& request, net::HttpResponse& response) {
     const ViewerName name = viewer_name(&output->key(), viewers_.issue(output->key().text()));
     const std::string& context = name.context;
     base::Result<void> admitted;
-    // Who only looks whether it is there is no viewer.
+    // A client that only checks whether the stream exists (HEAD) is not a viewer.
     if (request.is_head()) {
         admitted = gate_.check(net::http_visitor(request, context, output->key().vhost, output->key().app,
                                                  output->key().name, net::SessionType::kHlsPlay),

@@ -1,7 +1,7 @@
 #pragma once
-// StreamList: which streams have HLS files on disk, in a small file, so that the next run knows what this one left
-// there and can dispose of it in time. The file is locked: two servers never share one. Every call to the system is a
-// worker's.
+// StreamList: a small file that lists the streams with HLS files on disk, so that the next run knows what this one left
+// and can dispose of it in time. The file is locked: two servers never share one. All system calls run on a worker
+// thread.
 
 #include <functional>
 #include <memory>
@@ -17,10 +17,10 @@ class StreamList {
   public:
     explicit StreamList(std::string path) : path_(std::move(path)) {}
 
-    // Yields. What an earlier run left; locks the file where there is one. An error (another server has it, no
-    // permission): what this run leaves is not disposed of by the next.
+    // Yields. Returns the list of an earlier run and locks the file if it exists. After an error (locked by another
+    // server, no permission) the next run will not dispose of this run's files.
     base::Result<std::vector<live::StreamKey>> open();
-    // Yields. Writes it anew, if it is another than before; the first stream makes the file.
+    // Yields. Rewrites the file if the list has changed; it is created with the first stream.
     void keep(const std::vector<live::StreamKey>& streams);
 
   private:

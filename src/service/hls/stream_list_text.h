@@ -1,6 +1,6 @@
 #pragma once
-// The text of the roll (stream_list.h): a line for each stream, its vhost, app and name with a tab between them. '%',
-// tabs and control characters stand as %XX. Lines that are not whole are passed over. Pure.
+// The text of the stream list (stream_list.h): a line for each stream, with vhost, app and name separated by tabs. '%',
+// tabs and control characters are escaped as %XX. Incomplete lines are skipped. Pure.
 
 #include <string>
 #include <string_view>
@@ -12,7 +12,7 @@ namespace service::hls {
 
 inline constexpr size_t kMaxListedStreams = 10'000;
 
-// At most kMaxListedStreams, and each once.
+// At most kMaxListedStreams, without duplicates.
 std::vector<live::StreamKey> read_stream_list(std::string_view text);
 std::string write_stream_list(const std::vector<live::StreamKey>& streams);
 

@@ -1,4 +1,4 @@
-// Any text: what is read of it is written and read again as the same.
+// Fuzzes the stream list's parser with any text: the streams that it returns are written and read again unchanged.
 #include <cstddef>
 #include <cstdint>
 

@@ -13,7 +13,7 @@ namespace service::hls {
 
 namespace {
 constexpr int64_t kBanMs = 60'000;
-// Of a viewer's memory: what does not depend on what it sent.
+// Fixed part of a viewer's memory, independent of what it sent.
 constexpr size_t kViewerBytes = 2048;
 }  // namespace
 
@@ -36,7 +36,7 @@ class Viewers::Viewer final : public net::Session {
     using Session::log_end;
 
     std::string url_;
-    std::string brought_;  // the context that it came with, where that is not its id
+    std::string brought_;  // the context that it sent, if different from its id
     net::AddressQuota::Share share_;
     net::Grant stay_;
     net::ClientDetails details_;
@@ -57,7 +57,7 @@ bool Viewers::is_context(std::string_view context) {
     return !context.empty() && context.size() <= kMaxContextBytes && std::ranges::all_of(context, good);
 }
 
-// Whoever knows it may fetch what the viewer may: so it is not the generator's that makes other ids.
+// An id gives access to everything the viewer may fetch, so the generator of other ids is not used.
 std::string Viewers::new_id() const {
     static constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuv";
     std::string id;
@@ -83,11 +83,11 @@ std::string Viewers::issue(std::string_view stream) {
 
 std::string Viewers::id_for(const ViewerName& name) {
     if (auto it = names_.find(name); it != names_.end()) return it->second->id();
-    // It may have become another session's id since.
+    // It may have become another session's id in the meantime.
     return issued_.contains(name) && !sessions_.find(name.context) ? name.context : new_id();
 }
 
-// Its strings are kept twice where a guard follows it.
+// Its strings are stored twice if a guard follows it.
 base::Result<net::AddressQuota::Share> Viewers::reserve(const net::Visitor& visitor) {
     const size_t strings = visitor.vhost.size() + visitor.app.size() + visitor.stream.size() + visitor.param.size() +
                            visitor.tc_url.size() + visitor.page_url.size();
@@ -129,7 +129,7 @@ bool Viewers::sent(const ViewerName& name, uint64_t bytes, int64_t now_ms) {
     return true;
 }
 
-// banned_until_ms: its names are of no use until then; 0: they are free at once.
+// banned_until_ms: its names cannot be used until then; 0: they are free at once.
 void Viewers::forget(Viewer& viewer, int64_t banned_until_ms) {
     for (const std::string& context : {viewer.id(), viewer.brought_}) {
         if (context.empty()) continue;
@@ -157,7 +157,7 @@ bool Viewers::is_over(Viewer& viewer, int64_t now_ms) {
     return true;
 }
 
-// Thousands may be over at once.
+// Thousands may expire at once.
 bool Viewers::tick(int64_t now_ms) {
     std::erase_if(banned_, [&](const auto& entry) { return entry.second <= now_ms; });
     runtime::CpuSlice slice;

@@ -23,7 +23,7 @@ bool Window::first_is_over(int64_t now_ms) const {
     return total_ms() > options_.window_ms || (added_ms > 0 && now_ms - added_ms > kMaxWindows * options_.window_ms);
 }
 
-// Until whoever has read the newest playlist that names it has played it.
+// A segment stays until a player with the newest playlist that names it has played it.
 void Window::leave(int64_t now_ms) {
     Entry& entry = entries_.front();
     int64_t stays = entry.item.duration_ms + total_ms();

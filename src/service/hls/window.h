@@ -1,7 +1,7 @@
 #pragma once
-// Window: the segments that a playlist names, and those that have left it but must stay for those who read an older one
-// (RFC 8216, 6.2.2). It counts the media and discontinuity sequences, which never go back. Pure: the clock is handed
-// in.
+// Window: the segments that a playlist names, and those that have left it but must stay available to players with an
+// older playlist (RFC 8216, 6.2.2). It maintains the media and discontinuity sequence numbers, which never decrease.
+// Pure: the caller provides the clock.
 
 #include <cstdint>
 #include <deque>
@@ -17,11 +17,11 @@ namespace service::hls {
 struct Entry {
     m3u8::Segment item;
     std::string path;
-    std::string key_path{};  // may be shared with others; empty: none
+    std::string key_path{};  // may be shared with other segments; empty: none
     std::string map_path{};  // likewise
     uint64_t bytes = 0;
     bool independent = true;
-    int64_t added_ms = 0;  // monotonic; 0: by an earlier run
+    int64_t added_ms = 0;  // monotonic; 0: from an earlier run
 };
 
 struct WindowOptions {
@@ -31,18 +31,18 @@ struct WindowOptions {
 
 class Window {
   public:
-    static constexpr size_t kFewest = 3;  // segments
-    // A publisher's times may stand still: a segment leaves after so many windows by the clock too.
+    static constexpr size_t kFewest = 3;  // minimum number of segments
+    // A publisher's times may stand still, so a segment also leaves after this many windows by the clock.
     static constexpr int64_t kMaxWindows = 10;
 
     explicit Window(const WindowOptions& options) : options_(options) {}
 
-    // Another publishing: the target duration may shrink to what is there.
+    // A new publishing begins: the target duration may shrink to that of the segments present.
     void begin();
     void add(Entry entry, int64_t now_ms);
-    // As it was, from a playlist that was read.
+    // Restores the state from a playlist that was read.
     void recover(uint64_t media_sequence, uint64_t discontinuity_sequence, std::deque<Entry> entries);
-    // The oldest n leave, and are not waited for: their files are gone, or must go.
+    // Removes the oldest n at once: their files are gone, or must go.
     void drop(size_t n);
     void set_ended(bool ended) { ended_ = ended; }
     bool ended() const { return ended_; }
@@ -50,15 +50,15 @@ class Window {
     uint64_t first_sequence() const { return first_; }
     uint64_t next_sequence() const { return first_ + entries_.size(); }
     void skip_to(uint64_t sequence);        // while it is empty
-    bool has(std::string_view path) const;  // also among those that have left
+    bool has(std::string_view path) const;  // also checks the entries that have left
     const std::deque<Entry>& entries() const { return entries_; }
     size_t left_entries() const { return left_.size(); }
-    uint64_t bytes() const;  // of all, those that have left too
+    uint64_t bytes() const;  // including entries that have left
     int64_t target_s() const;
     m3u8::MediaPlaylist playlist() const;
 
-    // The files that nobody needs any more, and forgets them: segments whose time is over, and keys and maps of none
-    // that is left. all: at once.
+    // Returns and forgets the files that are no longer needed: expired segments, and keys and maps that no remaining
+    // segment uses. all: without waiting.
     std::vector<std::string> take_expired(int64_t now_ms, bool all = false);
 
   private:
@@ -73,7 +73,7 @@ class Window {
 
     WindowOptions options_;
     uint64_t first_ = 0;
-    uint64_t discontinuities_ = 0;  // of those that have left
+    uint64_t discontinuities_ = 0;  // of the segments that have left
     int64_t longest_ms_ = 0;
     bool ended_ = false;
     std::deque<Entry> entries_;

@@ -33,7 +33,7 @@ TEST(Window, KeepsItsLengthAndThreeSegmentsAtLeast) {
     EXPECT_EQ(uris(window), (Paths{"6", "7", "8", "9", "10", "11"}));
 }
 
-// Times that stand still make segments of no length, which would stay for ever.
+// Timestamps that stand still give segments of duration 0, which would never leave.
 TEST(Window, SegmentsLeaveByTheClockToo) {
     Window window({6'000, 2'000});
     for (int i = 0; i < 10; ++i) window.add(entry(std::to_string(i), 1), 1 + i * 10'000);

@@ -25,7 +25,7 @@ Json common(std::string_view action, const Identity& identity, const net::Visito
     return body;
 }
 
-// As SRS tells it: of WebRTC without the question mark.
+// As in SRS: for WebRTC without the question mark.
 std::string_view told_param(const net::Visitor& visitor) {
     std::string_view param = visitor.param;
     const bool is_rtc = visitor.type == net::SessionType::kRtcPublish || visitor.type == net::SessionType::kRtcPlay;
@@ -33,7 +33,7 @@ std::string_view told_param(const net::Visitor& visitor) {
     return param;
 }
 
-// What a file or a segment is made of.
+// The common fields for a file or a segment.
 Json of_publisher(std::string_view action, const Identity& identity, const net::Visitor& publisher) {
     Json body = common(action, identity, publisher);
     body["tcUrl"] = publisher.tc_url;
@@ -47,7 +47,7 @@ void add_stream(Json& body, const net::Visitor& visitor) {
     body["stream_id"] = net::stream_id(visitor.vhost, visitor.app, visitor.stream);
 }
 
-// Relative paths of files stand without "./".
+// Relative paths of files are reported without "./".
 std::string relative(std::string_view path) {
     while (path.starts_with("./")) path.remove_prefix(2);
     return std::string(path);
@@ -55,7 +55,7 @@ std::string relative(std::string_view path) {
 
 }  // namespace
 
-// The same for the same stream in every run: "vid-" and eleven letters and digits.
+// The vhost is omitted if it is the default one.
 std::string stream_url(std::string_view vhost, std::string_view app, std::string_view stream) {
     std::string url(vhost == config::kDefaultVhost ? std::string_view() : vhost);
     return url.append("/").append(app).append("/").append(stream);
@@ -70,7 +70,7 @@ std::string client_body(net::Hook hook, const Identity& identity, const net::Vis
         return base::to_text(body);
     }
     body["tcUrl"] = visitor.tc_url;
-    body["stream"] = visitor.stream;  // of on_connect empty: it is not known yet
+    body["stream"] = visitor.stream;  // empty for on_connect: it is not known yet
     body["param"] = told_param(visitor);
     if (hook == net::Hook::kOnPlay || hook == net::Hook::kOnConnect) body["pageUrl"] = visitor.page_url;
     if (hook == net::Hook::kOnConnect) return base::to_text(body);
@@ -101,7 +101,7 @@ std::string hls_body(const Identity& identity, const net::Visitor& publisher, co
 
 std::string notify_url(std::string_view pattern, const Identity& identity, const net::Visitor& publisher,
                        std::string_view ts_url) {
-    // In a URL's path; what may stand in a query stays, for that is what [param] is.
+    // Escaped for a URL's path. [param] is left as it is, because it is a query.
     config::PathVariables variables;
     variables.set("server_id", http::percent_encode(identity.server_id));
     variables.set("service_id", http::percent_encode(identity.service_id));

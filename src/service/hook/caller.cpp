@@ -19,10 +19,10 @@ runtime::LogLimit hook_failures;
 
 namespace {
 
-// As many hosts as these are remembered, busy ones aside.
+// Number of hosts remembered, busy ones not counted.
 constexpr size_t kMaxTargets = 256;
 
-// Counts the call while it is under way.
+// Counts the call while it is in progress.
 class Counted {
   public:
     explicit Counted(net::HookCounters& counters) : counters_(counters), began_us_(base::monotonic_us()) {
@@ -108,7 +108,7 @@ Result<Verdict> Caller::exchange(const Call& call, const config::VhostHttpHooks&
     if (!hooks.secret.empty())
         request.headers.add("X-SRS-Signature", signature(hooks.secret, request.body, base::wall_ms() / 1000));
     auto answer = TRY(client_.call(std::move(request), deadline));
-    // It fills a cache; what was fetched is nobody's business.
+    // The call fills a cache; the content of the answer does not matter.
     if (call.hook == net::Hook::kOnHlsNotify)
         return Verdict{answer.status < 400 ? Verdict::Kind::kAccepted : Verdict::Kind::kRefused,
                        answer.status < 400 ? "" : fmt::format("status {}", answer.status)};

@@ -1,6 +1,6 @@
 #pragma once
-// Caller: one call of one hook's URL: at most so many at once to one host, signed, within its time, counted. In the
-// coroutine of whoever calls.
+// Caller: one call of one hook's URL, with a limit on concurrent calls per host, signed, with a timeout, counted. Runs
+// in the caller's coroutine.
 
 #include <cstdint>
 #include <map>
@@ -24,14 +24,14 @@ struct Call {
 
 class Caller {
   public:
-    static constexpr size_t kMaxAtOnce = 64;  // to one host and port
+    static constexpr size_t kMaxAtOnce = 64;  // per host and port
     static constexpr size_t kMaxAnswerBytes = 64 * 1024;
 
     explicit Caller(net::HookStats& stats) : stats_(stats) {}
 
-    // kRefused: answered, and not accepted. kCancelled. Anything else: no answer that can be understood. The texts name
-    // the hook, and not its URL, for they are told to clients; the log has the URL.
-    // asked: set once the request may have reached the other side; not while the call waits for its turn.
+    // kRefused: answered with a refusal. kCancelled. Any other error: no valid answer. The error texts name the hook
+    // but not its URL, because they are sent to clients; the URL is logged. asked: set once the request may have
+    // reached the other side; not while the call waits for a permit.
     base::Result<void> call(const Call& call, const config::VhostHttpHooks& hooks, bool* asked = nullptr);
 
   private:
@@ -44,11 +44,11 @@ class Caller {
     std::map<std::string, std::shared_ptr<runtime::Permits>> permits_;  // by host and port
 };
 
-// "t=1700000000,v1=<hex>": HMAC-SHA256 by the secret over "t.body".
+// "t=1700000000,v1=<hex>": HMAC-SHA256 with the secret over "t.body".
 std::string signature(std::string_view secret, std::string_view body, int64_t unix_seconds);
 // The URL without its query, which may hold secrets.
 std::string_view for_log(std::string_view url);
-// What calls to one host and port have in common: "http://host:port".
+// The part common to all calls of one host and port: "http://host:port".
 std::string target_of(std::string_view url);
 
 }  // namespace service::hook

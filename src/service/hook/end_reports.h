@@ -1,7 +1,7 @@
 #pragma once
-// EndReports: what is told of a publisher's end waits until the files of its recordings are complete, so that on_dvr
-// comes before on_unpublish, as with SRS; behind it waits what is told of the same client later (on_close). Not for
-// ever: a disk that hangs does not keep an end from those who are told of it.
+// EndReports: delays the reports about a publisher's end until the files of its recordings are complete, so that on_dvr
+// comes before on_unpublish, as in SRS. Later reports about the same client (on_close) wait behind it. The wait is
+// limited: a disk that hangs does not suppress the reports.
 
 #include <cstdint>
 #include <deque>
@@ -17,7 +17,7 @@ namespace service::hook {
 class EndReports {
   public:
     static constexpr int64_t kMaxWaitMs = 5'000;
-    static constexpr size_t kMaxClients = 10'000;  // whose reports wait; those of one more are told at once
+    static constexpr size_t kMaxClients = 10'000;  // with waiting reports; those of further clients are sent at once
 
     struct Report {
         net::Hook hook;
@@ -25,16 +25,16 @@ class EndReports {
         std::string client_id;
         std::string body;
     };
-    // `tell` does not yield.
+    // `tell` sends a report. It must not yield.
     explicit EndReports(std::function<void(const Report&)> tell, int64_t most_wait_ms = kMaxWaitMs)
         : tell_(std::move(tell)), most_wait_ms_(most_wait_ms) {}
-    ~EndReports();  // drops what waits
+    ~EndReports();  // drops waiting reports
 
-    // A file of what that client published is being completed, or has been. Of each the one and then the other.
+    // A file of the client's recording is being completed, or has been. The calls are paired.
     void file_ending(const std::string& client_id) { ++files_[client_id]; }
     void file_ended(const std::string& client_id);
 
-    // Tells at once, or when its turn has come.
+    // Sends the report at once, or when the client's files are complete.
     void add(Report report);
     void tell_all();
 
@@ -49,9 +49,9 @@ class EndReports {
 
     std::function<void(const Report&)> tell_;
     const int64_t most_wait_ms_;
-    std::map<std::string, size_t> files_;  // being completed, by client
+    std::map<std::string, size_t> files_;  // files being completed, by client
     Clients waiting_;
-    runtime::Task watcher_;  // while anything waits
+    runtime::Task watcher_;  // runs while any report waits
 };
 
 }  // namespace service::hook

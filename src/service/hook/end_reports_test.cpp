@@ -56,7 +56,7 @@ TEST_F(EndReportsTest, ItDoesNotWaitForEver) {
     EXPECT_EQ(reported_, "on_unpublish a;");
     EXPECT_GE(base::monotonic_ms() - began, kWaitMs);
     ends_.file_ended("a");
-    ends_.file_ended("a");  // of a file nobody announced: nothing happens
+    ends_.file_ended("a");  // of a file that was not announced: no effect
     EXPECT_EQ(reported_, "on_unpublish a;");
 }
 

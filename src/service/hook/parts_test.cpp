@@ -1,4 +1,4 @@
-// The parts of hooks that are pure: bodies, verdicts, signatures, who published.
+// The pure parts of hooks: bodies, verdicts, signatures, publishers.
 
 #include <gtest/gtest.h>
 
@@ -122,7 +122,7 @@ TEST(HookPublishers, TheOneThatPublishesElseTheLast) {
     publishers.left(b);
     publishers.left(b);
     EXPECT_EQ(publishers.find(key).id, "b");
-    // Those that left are bounded.
+    // The number of entries that have left is limited.
     for (size_t i = 0; i < 2 * Publishers::kMaxLeft; ++i) {
         auto other = visitor();
         other.stream = "s" + std::to_string(i);
@@ -150,7 +150,7 @@ TEST(HookPublishers, EachIsFoundByItsIdWhoeverCameSince) {
     EXPECT_EQ(publishers.find(key, "").id, "c");
     publishers.left(one("c"));
     EXPECT_EQ(publishers.find(key).id, "c");
-    // Nobody else stands in for one that is not known.
+    // For an unknown id no other publisher is returned.
     EXPECT_EQ(publishers.find(key, "x").param, "");
     EXPECT_EQ(publishers.find(key, "x").id, "x");
     EXPECT_EQ(Publishers::unknown(key).id, "");

@@ -23,7 +23,7 @@ class ReporterTest : public runtime::testing::RuntimeTest {
         reporter.add({{net::Hook::kOnStop, url, "{}"}, client, snapshot_, &hooks()});
     }
     std::shared_ptr<config::Snapshot> snapshot_;
-    std::unique_ptr<runtime::TcpListener> listener_;  // accepts nobody: who calls waits
+    std::unique_ptr<runtime::TcpListener> listener_;  // accepts no connection: calls time out
     net::HookStats stats_;
     Caller caller_{stats_};
 };
@@ -48,7 +48,7 @@ TEST_F(ReporterTest, AHostThatIsSilentIsTriedOnceForEachOfTheOthers) {
     for (int i = 0; i < 3; ++i) add(reporter, "one");
     reporter.stop(10'000);
     const net::HookCounters& counters = stats_.at(net::Hook::kOnStop);
-    // The first is tried again, as it has the first word; those behind it are not.
+    // The first report is retried; the ones behind it in the failing lane are not.
     EXPECT_EQ(counters.retries, 1u);
     EXPECT_EQ(counters.calls, 4u);
     EXPECT_EQ(counters.failures, 4u);

@@ -1,6 +1,6 @@
 #pragma once
-// http_hooks: asks other servers who may connect, publish and play, in the client's own coroutine, and tells them of
-// ends, recordings and segments. A Guard of the gate, and a listener of the live events.
+// http_hooks: asks other servers who may connect, publish and play, in the client's own coroutine, and reports ends,
+// recordings and segments to them. It is a Guard of the gate and a listener of the live events.
 
 #include <memory>
 #include <string>
@@ -20,14 +20,14 @@ namespace service::hook {
 
 class Service final : public net::Guard, private live::EventListener {
   public:
-    // Gate, events and stats outlive it.
+    // Gate, events and stats must outlive it.
     Service(config::SnapshotPtr snapshot, net::Gate& gate, live::Events& events, net::HookStats& stats);
     ~Service();  // stops: yields
 
     base::Result<void> start();
     void stop_accepting() {}
     bool idle() const { return true; }
-    // After all that tell it something. Waits some seconds for reports under way.
+    // Must be called after all sources of reports have stopped. Waits some seconds for reports in progress.
     void stop();
     void reload(const config::SnapshotPtr& next) { snapshot_ = next; }
 
@@ -42,7 +42,7 @@ class Service final : public net::Guard, private live::EventListener {
     void on_file_ended(const live::FileEnded& event) override { ends_.file_ended(event.publisher); }
     void on_segment(const live::SegmentDone& event) override;
     void report_end(const EndReports::Report& end);
-    // Null: the vhost has none.
+    // Null: the vhost has no hooks.
     const config::VhostHttpHooks* hooks_of(const std::string& vhost) const;
     void report(net::Hook hook, const config::VhostHttpHooks& hooks, const std::vector<std::string>& urls,
                 const std::string& body, const std::string& client_id);

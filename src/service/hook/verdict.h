@@ -1,5 +1,5 @@
 #pragma once
-// What the answer of a hook says: INTERFACE.md, "Hooks". Pure.
+// Interprets a hook's answer: INTERFACE.md, "Hooks". Pure.
 
 #include <cstdint>
 #include <string>
@@ -10,11 +10,11 @@ namespace service::hook {
 struct Verdict {
     enum class Kind : uint8_t {
         kAccepted,
-        kRefused,  // by an answer that can be understood: a code other than 0, or a status of 4xx
-        kFailed,   // anything else: what comes of it is configured (fail_open)
+        kRefused,  // by a valid answer: a code other than 0, or a status of 4xx
+        kFailed,   // anything else: the result is configured (fail_open)
     };
     Kind kind = Kind::kFailed;
-    std::string why{};  // for people; empty when accepted
+    std::string why{};  // for people; empty if accepted
 };
 
 // Accepted: status 200 or 201, and "0" or a JSON object whose integer `code` is 0.

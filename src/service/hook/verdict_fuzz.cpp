@@ -1,4 +1,4 @@
-// Answers of hooks: whatever they are, there is a verdict, and nothing but 200 and 201 accepts.
+// Fuzzes the parser of hook answers: for any input there is a verdict, and only 200 and 201 accept.
 
 #include <cstddef>
 #include <cstdint>

@@ -22,7 +22,7 @@ Made framed(const live::LogKey& key) {
     return std::make_unique<WebSocketFraming>(make_inner(key));
 }
 
-// By Format; behind each the same in WebSocket frames.
+// Indexed by Format; the second of each pair is the same in WebSocket frames.
 const live::WireFormat kFormats[][2] = {
     {{"flv", make_flv}, {"ws-flv", framed<make_flv>}},
     {{"aac", make<convert::AdtsEncoder>}, {"ws-aac", framed<make<convert::AdtsEncoder>>}},

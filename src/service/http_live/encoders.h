@@ -1,5 +1,5 @@
 #pragma once
-// Which log a request watches: format, options, and whether it is framed for WebSocket.
+// The log that a request plays: format, options, and whether it is framed for WebSocket.
 
 #include <string_view>
 

@@ -35,7 +35,7 @@ live::StreamHeaders& headers_with(live::StreamHeaders& headers, bool audio, bool
 
 TEST(LogKeys, AreEqualWhereTheBytesAre) {
     FlvOptions guess, also_guess, keep;
-    also_guess.has_audio = false;  // it is not asked
+    also_guess.has_audio = false;  // not used while guess is on
     keep.guess = keep.drop_if_not_match = false;
     EXPECT_EQ(log_key(Format::kFlv, guess, false), log_key(Format::kFlv, also_guess, false));
     EXPECT_NE(log_key(Format::kFlv, guess, false), log_key(Format::kFlv, keep, false));

@@ -7,7 +7,7 @@ namespace service::http_live {
 namespace {
 
 constexpr std::string_view kVhost = "[vhost]", kApp = "[app]", kStream = "[stream]";
-constexpr size_t kMaxPath = 1024;  // keeps the trying of places for [app] small
+constexpr size_t kMaxPath = 1024;  // limits the number of positions tried for [app]
 
 std::optional<Format> format_of(std::string_view extension) {
     if (http::equal_ignoring_case(extension, ".flv")) return Format::kFlv;
@@ -17,7 +17,7 @@ std::optional<Format> format_of(std::string_view extension) {
     return std::nullopt;
 }
 
-// The extension with its dot, of the last segment; empty when it has none or nothing before it.
+// The extension of the last segment, with its dot; empty if it has none or nothing before it.
 std::string_view extension_of(std::string_view path) {
     size_t dot = path.rfind('.'), slash = path.rfind('/');
     if (dot == std::string_view::npos || dot == slash + 1 || (slash != std::string_view::npos && dot < slash))
@@ -27,7 +27,8 @@ std::string_view extension_of(std::string_view path) {
 
 bool match_from(std::string_view pattern, std::string_view path, MountMatch& out);
 
-// The variable takes `longest` characters of the path or as many fewer as make the rest fit, but at least one.
+// The variable takes `longest` characters of the path, or as many fewer as are needed for the rest to match, but at
+// least one.
 bool match_variable(std::string_view rest, std::string_view path, size_t longest, std::string& value, MountMatch& out) {
     for (size_t n = longest; n > 0; --n) {
         if (!match_from(rest, path.substr(n), out)) continue;

@@ -1,7 +1,7 @@
 #pragma once
-// Mount: the path template of live streams (http_remux.mount, "[vhost]/[app]/[stream].flv"), and what a request path
-// means by it. What stands before the first '/' is the host and no part of the path; the template's extension stands
-// for every format's. Pure.
+// Mount: the path template of live streams (http_remux.mount, "[vhost]/[app]/[stream].flv"), and the matching of
+// request paths. The part before the first '/' is the host and does not belong to the path; the template's extension
+// stands for that of every format. Pure.
 
 #include <cstdint>
 #include <optional>
@@ -24,7 +24,7 @@ class Mount {
 
     // The host that the template is for; empty: any ("[vhost]", or nothing before the '/').
     const std::string& host() const { return host_; }
-    // path: decoded. Without [app] in the template the app is the path's folder; without [stream] nothing matches.
+    // path: decoded. Without [app] in the template, the app is the path's directory; without [stream] nothing matches.
     std::optional<MountMatch> match(std::string_view path) const;
 
   private:

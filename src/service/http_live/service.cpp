@@ -19,7 +19,7 @@ convert::FlvOptions flv_options(const config::VhostHttpRemux& remux) {
     return {remux.guess_has_av, remux.has_audio, remux.has_video, remux.drop_if_not_match};
 }
 
-// Empty: it can be had in that format, as far as is known.
+// Why the stream is not available in that format; empty: it is, as far as is known.
 std::string_view what_lacks(const live::Stream& stream, Format format) {
     media::Codec codec = stream.headers().audio_codec;
     bool known = codec != media::Codec::kNone;
@@ -31,7 +31,7 @@ std::string_view what_lacks(const live::Stream& stream, Format format) {
     return {};
 }
 
-// That it is gone has to be told of at once.
+// Such a path gets its 404 at once: a player of an expired segment must not wait for a publisher.
 bool may_be_segment(const config::Vhost& vhost, std::string_view path) {
     return vhost.hls.enabled && config::match_path(vhost.hls.ts_file, path.substr(1), vhost.name);
 }
@@ -64,7 +64,7 @@ Service::~Service() {
 }
 
 base::Result<void> Service::handle(When when, net::HttpRequest& request, net::HttpResponse& response) {
-    config::SnapshotPtr snapshot = snapshot_;  // vhost lives as long
+    config::SnapshotPtr snapshot = snapshot_;  // keeps vhost alive
     const config::Vhost* vhost = snapshot->vhost(net::vhost_name(request.message));
     if (!vhost || !vhost->http_remux.enabled) return {};
     Mount mount(vhost->http_remux.mount);
@@ -80,16 +80,16 @@ base::Result<void> Service::handle(When when, net::HttpRequest& request, net::Ht
     return play(when, request, response, *vhost, *match);
 }
 
-// Null: nobody publishes it.
+// Null: the stream is not published.
 base::Ref<live::Stream> Service::find_stream(const config::Vhost& vhost, const MountMatch& match) {
     auto stream = registry_.find({vhost.name, match.app, match.stream});
     if (!stream) return {};
-    // A publisher that left may come back: until its viewers are ended others may join them.
+    // A publisher that left may return: until its viewers are ended, others may join them.
     const bool comes_back = stream->unpublished_since_ms() > 0 && stream->viewer_count() > 0;
     return stream->published() || comes_back ? stream : base::Ref<live::Stream>();
 }
 
-// Null: nobody did in time, or it may not wait.
+// Null: it was not published in time, or the client may not wait.
 base::Result<base::Ref<live::Stream>> Service::wait_for_publisher(const net::HttpRequest& request,
                                                                   net::HttpResponse& response,
                                                                   const config::Vhost& vhost, const MountMatch& match) {
@@ -150,7 +150,7 @@ base::Result<void> Service::play(When when, net::HttpRequest& request, net::Http
         net::note_refusal(sessions_, visitor, stay.error());
         return response.send_error(403, stay.error().text());
     }
-    // It may have ended, or begun, while a guard was asked.
+    // The stream may have ended or begun while a guard was asked.
     stream = find_stream(vhost, match);
     if (!stream && when == When::kLater) stream = TRY(wait_for_publisher(request, response, vhost, match));
     if (!stream) return response.send_error(404, when == When::kLater ? "nobody publishes it" : "the stream has ended");
@@ -186,7 +186,7 @@ void Service::viewer_ended(LiveViewer& viewer) {
 
 void Service::stop() {
     for (auto& viewer : viewers_) viewer->stop();
-    // Their ends are told by a coroutine of the engine's, soon.
+    // A coroutine of the engine reports their ends soon.
     while (!viewers_.empty() && runtime::yield()) {
     }
 }

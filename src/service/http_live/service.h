@@ -1,8 +1,8 @@
 #pragma once
 // Live streams over HTTP: HTTP-FLV and WebSocket-FLV, MPEG-TS, AAC (ADTS) and MP3, at the paths of each vhost's
 // http_remux.mount. The request is answered and the stream found in the connection's coroutine; then the viewer is
-// parked in its log. Where nobody publishes yet, that coroutine waits (http_remux.wait_publisher), once no file has
-// that name; how many may is Admission's.
+// parked in its log. If the stream is not published, that coroutine waits (http_remux.wait_publisher), provided that no
+// file has that name. Admission limits how many may wait.
 
 #include <map>
 #include <memory>
@@ -21,7 +21,7 @@ namespace service::http_live {
 
 class Service final : private LiveViewerOwner, private live::StreamWatcher {
   public:
-    // Adds its route to the router. All of them outlive it.
+    // Adds its route to the router. All references must outlive it.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
             net::HttpRouter& router, net::Gate& gate);
     ~Service();  // stops: yields
@@ -36,7 +36,7 @@ class Service final : private LiveViewerOwner, private live::StreamWatcher {
 
   private:
     enum class When : uint8_t { kPublished, kLater };
-    // Where players of one stream wait, as long as there are any.
+    // Players waiting for one stream to be published; exists while there are any.
     struct WaitingRoom {
         runtime::Event published{"a publisher"};
         size_t players = 0;

@@ -37,7 +37,7 @@ void LiveViewer::join(const live::LogKey& key, std::unique_ptr<runtime::ByteStre
 }
 
 net::ClientDetails LiveViewer::details() const {
-    // SRS tells hooks rtmp://, and its API what was asked for.
+    // SRS reports rtmp:// to hooks, and the requested URL in its API.
     const size_t scheme = tc_url_.find("://");
     return {"http" + tc_url_.substr(std::min(scheme, tc_url_.size())), page_url_, {}, params_};
 }
@@ -77,13 +77,13 @@ void LiveViewer::on_message(const websocket::Message& message) {
             return viewer_.send_control(websocket::control_frame(websocket::Opcode::kPong, payload));
         }
         case websocket::Opcode::kClose: {
-            // 1005 says that there was no code; it must not be sent.
+            // 1005 means that there was no code; it must not be sent.
             uint16_t code = message.close_code == 1005 ? uint16_t{websocket::kNormal} : message.close_code;
             return close_websocket(code, {}, fmt::format("closed by the peer with {}", message.close_code),
                                    base::CloseReason::kPeerClosed);
         }
         default:
-            return;  // what players say, text or pong, has no meaning here
+            return;  // messages from players, text or pong, are ignored
     }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// LiveViewer: one HTTP or WebSocket viewer after its handshake: a session and a live::Viewer, no coroutine. Plain HTTP
-// viewers have nothing to say; WebSocket ones are answered at packet boundaries (RFC 6455, section 5.5).
+// LiveViewer: one HTTP or WebSocket viewer after its handshake: a session and a live::Viewer, without a coroutine.
+// Input of plain HTTP viewers is ignored; WebSocket control frames are answered at packet boundaries (RFC 6455, section
+// 5.5).
 
 #include <memory>
 #include <string>
@@ -30,7 +31,7 @@ class LiveViewer final : public net::Session, private live::ViewerHandler {
                const Past& past, base::Ref<live::Stream> stream, net::Grant stay, bool websocket,
                const net::Visitor& visitor);
 
-    // early: what the peer sent behind its request.
+    // early: bytes that the peer sent after its request.
     void join(const live::LogKey& key, std::unique_ptr<runtime::ByteStream> socket, std::string_view response_head,
               std::span<const uint8_t> early);
     void stop() { viewer_.abort("the server stops", base::CloseReason::kServerStop); }
@@ -40,7 +41,7 @@ class LiveViewer final : public net::Session, private live::ViewerHandler {
     net::Traffic traffic() const override;
     void kick(std::string_view reason) override;
 
-    // Its place in the owner's list.
+    // Its index in the owner's list.
     uint32_t place = 0;
 
   private:
@@ -50,15 +51,15 @@ class LiveViewer final : public net::Session, private live::ViewerHandler {
     void on_message(const websocket::Message& message);
     void close_websocket(uint16_t code, std::string_view reason, std::string_view why, base::CloseReason why_code);
 
-    // Whoever sends this much to a stream of plain HTTP is no viewer.
+    // A plain HTTP peer that sends this much is disconnected.
     static constexpr uint64_t kMaxInputBytes = 64 * 1024;
 
     LiveViewerOwner& owner_;
-    net::Traffic before_;  // what its request took
-    // What the client said of itself.
+    net::Traffic before_;  // the traffic of its request
+    // Sent by the client.
     std::string tc_url_, page_url_, params_;
     net::Grant stay_;
-    std::unique_ptr<websocket::ClientFrames> frames_;  // of WebSocket viewers only
+    std::unique_ptr<websocket::ClientFrames> frames_;  // WebSocket viewers only
     live::Viewer viewer_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// Any wire format in WebSocket frames: a binary message for each packet, and one for the prefix. A log of its own, so
-// it too is framed once for all viewers.
+// Any wire format in WebSocket frames: a binary message for each packet, and one for the prefix. It has its own log, so
+// frames are encoded once for all WebSocket viewers.
 
 #include <memory>
 

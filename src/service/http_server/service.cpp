@@ -12,7 +12,7 @@ namespace service::http_server {
 
 namespace {
 
-// "[vhost]/hls" is the path "/hls": what stands before the first '/' is the host. Without a slash at its end.
+// "[vhost]/hls" is the path "/hls": the part before the first '/' is the host. A trailing slash is removed.
 std::string_view mount_path(std::string_view mount) {
     mount.remove_prefix(std::min(mount.find('/'), mount.size()));
     while (mount.ends_with('/')) mount.remove_suffix(1);
@@ -80,7 +80,7 @@ base::Result<void> Service::start() {
         shared_.add(std::move(one));
     }
     for (const net::HttpRoute& one : router_.routes()) shared_.add(one);
-    // The certificate first: with a bad one nothing listens.
+    // The certificate is loaded first: with an invalid one nothing listens.
     std::shared_ptr<runtime::TlsContext> tls;
     if (http.https.enabled) tls = TRY(tls_pair_.load(http.https.cert, http.https.key));
     TRY(listen(http.listen, nullptr));

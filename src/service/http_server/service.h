@@ -1,6 +1,6 @@
 #pragma once
-// The HTTP server of http_server: its listeners, plain and TLS, and static files: each vhost's http_static, then
-// http_server.dir, for those who may have them (net/file_access.h). Other services add their routes to the same router
+// The HTTP server of http_server: its listeners, plain and TLS, and static files: first each vhost's http_static, then
+// http_server.dir, subject to access control (net/file_access.h). Other services add their routes to the same router
 // before it starts.
 
 #include <functional>
@@ -18,9 +18,9 @@ namespace service::http_server {
 
 class Service {
   public:
-    // api: the API's routes, served too where http_api has the same address (config::is_shared), to the very end; they
-    // are complete when this starts. server_name: for the Server field. The references outlive it. It tells `access`
-    // the configuration.
+    // api: the API's routes, which are also served here, to the very end, if http_api has the same address
+    // (config::is_shared); they must be complete when this starts. server_name: for the Server header. The references
+    // must outlive it. It passes the configuration to `access`.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, net::HttpRouter& router,
             const net::HttpRouter& api, net::FileAccess& access, std::string server_name);
 
@@ -42,7 +42,7 @@ class Service {
     config::SnapshotPtr snapshot_;
     net::HttpRouter& router_;
     const net::HttpRouter& api_;
-    net::HttpRouter shared_;  // all of both
+    net::HttpRouter shared_;  // the routes of both
     net::FileAccess& access_;
     std::string server_name_;
     net::TlsPair tls_pair_{"http_server/https"};

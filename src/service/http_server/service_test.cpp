@@ -136,7 +136,7 @@ TEST_F(HttpServerServiceTest, Https) {
     }
     EXPECT_TRUE(answer.ends_with("\r\n\r\nfront")) << answer;
 
-    // Somebody who speaks plain HTTP to the TLS port is closed, and nobody else minds.
+    // A plain HTTP client on the TLS port is disconnected without affecting others.
     RawClient confused(service_->server().port(1));
     confused.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     EXPECT_TRUE(confused.sees_close());

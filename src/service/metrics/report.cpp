@@ -21,11 +21,11 @@ namespace service::metrics {
 
 namespace {
 
-// Sessions looked at between two looks at the clock.
+// Number of sessions between two checks of the clock.
 constexpr size_t kClockCheckInterval = 64;
-// Accounts may be as old as that.
+// Maximum age of accounts.
 constexpr int64_t kCountFreshMs = 250;
-// Shorter ones say little of processor time.
+// Shorter intervals give no meaningful CPU usage.
 constexpr int64_t kLeastCpuUs = 500'000;
 
 double seconds_of_us(double us) { return us / 1e6; }
@@ -48,7 +48,7 @@ uint64_t resident_kb() {
     return pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) / 1024;
 }
 
-// What is shown of one stream.
+// The figures of one stream.
 struct StreamFigures {
     Labels labels;
     live::StreamCounters counters;
@@ -102,7 +102,7 @@ base::Result<std::string> Report::make(const Identity& identity, const config::E
     return text.take();
 }
 
-// The first two as SRS has them.
+// The first two are as in SRS.
 void Report::about(Text& text, const Identity& identity, const config::Exporter& exporter) const {
     utsname system{};
     if (uname(&system) == 0) {
@@ -277,7 +277,7 @@ void Report::latency(Text& text) const {
     }
 }
 
-// Of hooks that were called: the others would be nothing but zeros.
+// Only hooks that were called: the others would be all zeros.
 void Report::hooks(Text& text) const {
     struct Family {
         std::string_view name, help;
@@ -341,7 +341,7 @@ base::Result<void> Report::streams(Text& text, size_t limit) {
         if (still.size() >= limit) break;
         still.insert(key);
     }
-    while (still.size() > limit) still.erase(std::prev(still.end()));  // the limit was lowered
+    while (still.size() > limit) still.erase(std::prev(still.end()));  // in case the limit was lowered
     shown_ = std::move(still);
     text.single("srs_stream_memory_all_bytes", Type::kGauge, "Memory that all streams hold together.",
                 number(registry_.memory()));

@@ -1,6 +1,6 @@
 #pragma once
-// What /metrics says: the names that SRS has, and ours. doc/metrics.md has them all. Collects in steps that give way to
-// others; what is per stream is limited.
+// The content of /metrics: the metrics of SRS, and our own. doc/metrics.md lists them all. Data is collected in steps
+// that yield to others; the number of per-stream samples is limited.
 
 #include <array>
 #include <map>
@@ -18,7 +18,7 @@
 
 namespace service::metrics {
 
-// Who reports.
+// Identifies the reporting server.
 struct Identity {
     std::string server;
     std::string service;
@@ -31,12 +31,12 @@ struct Identity {
 
 class Report {
   public:
-    // All of them outlive it.
+    // All of them must outlive it.
     Report(net::SessionTable& sessions, live::Registry& registry, const net::HookStats& hooks,
            const net::Operations& operations)
         : sessions_(sessions), registry_(registry), hooks_(hooks), operations_(operations) {}
 
-    // The whole text. Yields now and then; one at a time.
+    // Returns the whole text. Yields now and then; only one call at a time.
     base::Result<std::string> make(const Identity& identity, const config::Exporter& exporter);
 
   private:
@@ -59,9 +59,9 @@ class Report {
     live::Registry& registry_;
     const net::HookStats& hooks_;
     const net::Operations& operations_;
-    // Streams that are shown stay so until they are gone: a series with holes is worse than one that is not there.
+    // A stream that is included stays included until it ends: a series with gaps is worse than a missing one.
     std::set<live::StreamKey> shown_;
-    int64_t cpu_at_us_ = 0;  // when cpu_us_ was looked at
+    int64_t cpu_at_us_ = 0;  // when cpu_us_ was read
     int64_t cpu_us_ = 0;
     double cpu_percent_ = 0;
 };

@@ -10,7 +10,7 @@ namespace service::metrics {
 
 namespace {
 
-// A family whose samples differ in one label; without one where the label has no name.
+// A family whose samples differ in one label; no label if its name is empty.
 struct Family {
     std::string_view name, help, label;
     Type type;

@@ -1,5 +1,5 @@
 #pragma once
-// What net::RtcStats says, as metrics: a fixed number of lines, whatever the number of sessions.
+// The metrics of net::RtcStats: a fixed number of lines, whatever the number of sessions.
 
 #include "service/metrics/text.h"
 

@@ -9,7 +9,7 @@
 namespace service::metrics {
 
 namespace {
-// However many ask, it is made so often at most.
+// The text is generated at most once in this interval, whatever the number of requests.
 constexpr int64_t kTextFreshMs = 200;
 constexpr int64_t kPatienceMs = 5'000;
 }  // namespace
@@ -29,11 +29,11 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live
 }
 
 net::HttpServerOptions Service::options() const {
-    // The times and sizes of a request are the API's, as its auth is.
+    // Request timeouts and sizes are those of the API, as is its auth.
     auto options = net::http_server_options(snapshot_->http_api, snapshot_->global);
     options.response.server_name = identity_.signature;
     options.response.crossdomain = false;
-    // A full server is what one wants to see.
+    // Metrics must remain available when the server is full.
     options.reserve = net::kOperatorReserve;
     return options;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// The exporter: /metrics on exporter.listen, for Prometheus, and nothing else there. With http_api's auth enabled it
-// asks for the same name and password or token. What it says: report.h.
+// The exporter: serves only /metrics on exporter.listen, for Prometheus. With http_api's auth enabled it requires the
+// same name and password or token. The content: report.h.
 
 #include <memory>
 #include <string>
@@ -15,13 +15,13 @@ namespace service::metrics {
 
 class Service {
   public:
-    // The references outlive it.
+    // The references must outlive it.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
             const net::HookStats& hooks, const net::Operations& operations, Identity identity);
 
     base::Result<void> start();
-    void stop_accepting() {}  // to the end: whether it drains is what one wants to see
-    // Who scrapes does not keep the server from ending.
+    void stop_accepting() {}  // serves to the end, to show whether the server is draining
+    // Scrapers do not delay the end of the server.
     bool idle() const { return true; }
     void stop() { server_.stop(); }
     void reload(const config::SnapshotPtr& next);
@@ -38,7 +38,7 @@ class Service {
     Report report_;
     net::HttpRouter router_;
     net::HttpServer server_;
-    // Who asks while another's answer is being made, or soon after, gets the same.
+    // A request that arrives while another one's answer is being made, or soon after, gets the same text.
     std::shared_ptr<const std::string> text_;
     int64_t made_ms_ = 0;
     bool making_ = false;

@@ -10,7 +10,7 @@ namespace service::metrics {
 
 namespace {
 
-// How many bytes the character at the front takes; 0: it is no UTF-8 (RFC 3629).
+// The length in bytes of the first character; 0: it is not UTF-8 (RFC 3629).
 size_t utf8_length(std::string_view text) {
     const auto at = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
     const uint8_t first = at(0);
@@ -19,7 +19,7 @@ size_t utf8_length(std::string_view text) {
     if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
     for (size_t i = 1; i < length; ++i)
         if ((at(i) & 0xc0) != 0x80) return 0;
-    // Longer than needed, surrogates, beyond the last one.
+    // Overlong encodings, surrogates, code points above the last one.
     if ((first == 0xe0 && at(1) < 0xa0) || (first == 0xed && at(1) > 0x9f)) return 0;
     if ((first == 0xf0 && at(1) < 0x90) || (first == 0xf4 && at(1) > 0x8f)) return 0;
     return length;
@@ -84,7 +84,7 @@ void Text::line(std::string_view suffix, std::string_view labels, double value) 
     } else if (std::isinf(value)) {
         text_ += value > 0 ? "+Inf" : "-Inf";
     } else if (value == std::floor(value) && std::abs(value) < 9e15) {
-        base::append_format(text_, "{}", static_cast<int64_t>(value));  // counters stay readable
+        base::append_format(text_, "{}", static_cast<int64_t>(value));  // integers are printed without an exponent
     } else {
         base::append_format(text_, "{}", value);
     }

@@ -1,6 +1,6 @@
 #pragma once
 // Metrics as text: Prometheus' exposition format 0.0.4 (prometheus.io, "Exposition formats"). A family is a name, a
-// type, a line of help and its samples, which must stand together. Pure. No timestamps, no summaries.
+// type, a line of help and its samples, which must be contiguous. Pure. No timestamps, no summaries.
 
 #include <cstdint>
 #include <initializer_list>
@@ -12,7 +12,7 @@ namespace service::metrics {
 
 enum class Type : uint8_t { kCounter, kGauge, kHistogram };
 
-// name="value",... of one sample. Values may be anything: they are escaped, and what is no UTF-8 is replaced.
+// The labels of one sample: name="value",... Values may be any text: they are escaped, and invalid UTF-8 is replaced.
 class Labels {
   public:
     Labels() = default;
@@ -30,11 +30,11 @@ class Text {
   public:
     static constexpr std::string_view kContentType = "text/plain; version=0.0.4; charset=utf-8";
 
-    // The samples that follow are of this one. A family may stand there without a sample.
+    // Begins a family; the samples that follow belong to it. A family may have no samples.
     void family(std::string_view name, Type type, std::string_view help);
     void sample(const Labels& labels, double value) { line({}, labels.text(), value); }
     void sample(double value) { line({}, {}, value); }
-    // Of a histogram: name_bucket, name_sum and so on. le: upper bound of a bucket, empty where there is none.
+    // A part of a histogram: name_bucket, name_sum and so on. le: upper bound of the bucket; empty if not a bucket.
     void part(std::string_view suffix, const Labels& labels, std::string_view le, double value);
     // A family of one sample without labels.
     void single(std::string_view name, Type type, std::string_view help, double value) {

@@ -39,7 +39,7 @@ TEST(MetricsText, LabelsAreEscaped) {
     EXPECT_EQ(Labels({{"a", "}{,="}}).text(), "a=\"}{,=\"");
     EXPECT_EQ(Labels({{"a", "gr\xc3\xbc\xc3\x9f \xe4\xbd\xa0 \xf0\x9f\x98\x80"}}).text(),
               "a=\"gr\xc3\xbc\xc3\x9f \xe4\xbd\xa0 \xf0\x9f\x98\x80\"");
-    // What is no UTF-8 would make the whole scrape fail.
+    // Invalid UTF-8 would make the whole scrape fail.
     constexpr std::string_view kBad = "\xef\xbf\xbd";
     for (std::string_view bad :
          {"\xff", "\x80", "\xc3", "\xc0\xaf", "\xed\xa0\x80", "\xf5\x80\x80\x80", "\xe0\x80\x80"}) {

@@ -26,7 +26,7 @@ namespace {
 constexpr int64_t kTcpTickMs = 1000;
 
 constexpr size_t kTokenBytes = 18;
-// A datagram of media is shorter; what is tried with several keys is copied.
+// A media datagram is shorter. A datagram that is tried with several keys is copied.
 constexpr size_t kMaxContestedBytes = 2048;
 
 std::string random_text(size_t bytes) {
@@ -55,7 +55,7 @@ Service::~Service() { stop(); }
 Result<void> Service::start() {
     const config::RtcServer& rtc = snapshot_->rtc_server;
     if (!rtc.enabled) return {};
-    // Here, where nobody waits for it.
+    // Done here, at the start, where no client waits for it.
     if (!srtp::start_crypto_kernel()) return base::fail(Code::kSystem, "libsrtp fails its own tests");
     auto certificate = TRY(dtls::Certificate::make(rtc.ecdsa ? dtls::KeyKind::kEcdsa : dtls::KeyKind::kRsa));
     context_ = TRY(dtls::Context::make(std::move(certificate)));
@@ -182,7 +182,7 @@ void Service::keep(std::unique_ptr<RtcSession> session, int64_t now_ms) {
     ++net::rtc_stats().created;
     tell_sessions();
     empty_.reset();
-    work_.set();  // it sleeps while there is nobody
+    work_.set();  // housekeeping sleeps while there are no sessions
 }
 
 void Service::note_offered(const RtcSession& session, int64_t now_ms) {
@@ -244,20 +244,20 @@ void Service::on_datagram(std::span<uint8_t> bytes, const stun::Address& from, W
     hand_over(*claims->first(), bytes, from, now_us);
 }
 
-// RTP or RTCP. True: it is the session's.
+// RTP or RTCP. True: the packet belongs to the session.
 bool Service::hand_over(RtcSession& session, std::span<uint8_t> bytes, const stun::Address& from, int64_t now_us) {
     runtime::ContextScope scope(session.id());
     return stun::packet_kind(bytes) == stun::Packet::kRtp ? session.on_rtp(bytes, from, now_us)
                                                           : session.on_rtcp(bytes, from, now_us);
 }
 
-// Several sessions have shown that they know the address: it is for the one whose keys open it.
+// Several sessions have verified the address: the datagram belongs to the one whose keys decrypt it.
 void Service::hand_to_claimants(Routes::Claims& claims, std::span<uint8_t> bytes, const stun::Address& from,
                                 int64_t now_us) {
     std::array<uint8_t, kMaxContestedBytes> copy;
     if (bytes.size() > copy.size()) return;
     for (size_t i = 0; i < claims.size(); ++i) {
-        // What it does not open it may have changed.
+        // A failed attempt may have changed the bytes.
         std::ranges::copy(bytes, copy.begin());
         if (!hand_over(*claims.at(i), std::span(copy).first(bytes.size()), from, now_us)) continue;
         if (i > 0) claims.put_first(i);
@@ -265,8 +265,8 @@ void Service::hand_to_claimants(Routes::Claims& claims, std::span<uint8_t> bytes
     }
 }
 
-// Those that are connected take only what their peer has encrypted. A handshake is that of the first one that waits for
-// one and is heard from there; who claims the address after it does not disturb it.
+// Connected sessions take only what their peer has encrypted. A handshake belongs to the first session that waits for
+// one and has recently heard from that address; a later claim of the address does not disturb it.
 void Service::hand_dtls(const Routes::Claims& claims, std::span<uint8_t> bytes, const stun::Address& from, Wire& wire,
                         int64_t now_ms) {
     RtcSession* waits = nullptr;
@@ -291,7 +291,7 @@ void Service::on_stun(std::span<uint8_t> bytes, const stun::Address& from, Wire&
         ++net::rtc_stats().other;
         return;
     }
-    // A peer may use one address for several sessions, one after the other: what the request says counts.
+    // A peer may use one address for several sessions in succession: the user name of the request decides.
     RtcSession* session = routes_.find(message->receiver_ufrag());
     if (message->username.empty()) {
         const Routes::Claims* claims = routes_.find(from, wire);
@@ -359,7 +359,7 @@ void Service::run_housekeeping() {
     }
 }
 
-// How long it may sleep, ms.
+// How long the housekeeping may sleep, ms.
 int64_t Service::until_due() const {
     int64_t due_ms = INT64_MAX;
     for (const Entry& entry : sessions_) due_ms = std::min(due_ms, entry.due_ms);
@@ -369,7 +369,7 @@ int64_t Service::until_due() const {
 bool Service::run_timers() {
     runtime::CpuSlice slice;
     const int64_t now_ms = base::monotonic_ms();
-    // A session that ends meanwhile changes places with the last: that one may have to wait for the next round.
+    // A session that ends meanwhile is swapped with the last one, which may then be handled in the next pass.
     for (size_t i = 0; i < sessions_.size(); ++i) {
         if (sessions_[i].due_ms > now_ms) continue;
         RtcSession& session = *sessions_[i].session;
@@ -382,10 +382,10 @@ bool Service::run_timers() {
     return true;
 }
 
-// Thousands may end at once. What it gives back to the system it gives back as it goes: one trim for all of them would
-// hold the loop for as long as all of these together.
+// Thousands of sessions may end at once. Memory is returned to the system in between: a single trim for all of them
+// would block the loop for as long as all of these together.
 bool Service::reap() {
-    runtime::CpuSlice slice(1);  // each is dear
+    runtime::CpuSlice slice(1);  // each is expensive
     bool goes_on = true;
     while (goes_on && !ending_.empty()) {
         RtcSession& session = *ending_.back();

@@ -1,7 +1,8 @@
 #pragma once
-// WebRTC: sessions from offers, over the UDP and TCP addresses of rtc_server. Signalling (signaling.h: WHIP, WHEP, the
-// JSON API) asks net::Gate, then calls create(); what is carried is made by player.h and publisher.h. All sockets,
-// timers and ends of sessions are here: a receiving coroutine per UDP socket, and one housekeeping for all sessions.
+// The WebRTC service: creates sessions from offers, over the UDP and TCP addresses of rtc_server. Signalling
+// (signaling.h: WHIP, WHEP, the JSON API) asks net::Gate, then calls create(); the media is created by player.h and
+// publisher.h. The service owns all sockets and timers and ends the sessions: one receiving coroutine per UDP socket,
+// and one housekeeping coroutine for all sessions.
 
 #include <cstdint>
 #include <deque>
@@ -30,40 +31,41 @@
 namespace service::rtc {
 
 struct Ask {
-    net::Visitor visitor;  // kPublish or kPlay; id: new_context_id(), which the session gets; vhost as configured
-    net::Grant stay;       // the gate let it in
-    net::AddressQuota::Share offer_share;  // of what may be half-open
+    net::Visitor visitor;  // kPublish or kPlay; id: new_context_id(), which becomes the session's id; vhost as
+                           // configured
+    net::Grant stay;       // granted by the gate
+    net::AddressQuota::Share offer_share;  // the address's share of half-open sessions
     std::string offer;                     // SDP
     std::vector<CandidateAddress> candidates;
-    std::string vcodec;  // wishes, as in the URL: "h264", "hevc", "av1", "vp8", "vp9"; empty: none
+    std::string vcodec;  // codec requested in the URL: "h264", "hevc", "av1", "vp8", "vp9"; empty: none
     std::string acodec;  // "opus", "pcmu", "pcma"
 };
 
 struct Answer {
-    std::string session;  // the id in API, log and hooks
+    std::string session;  // the id in the API, log and hooks
     std::string token;    // random; whoever has it may end the session
     std::string sdp;
     std::string etag;  // of the ICE session, without quotes: RFC 9725, 4.3.1
 };
 
 struct Patched {
-    std::string fragment;  // the answer's SDP fragment; empty: 204, nothing to tell
+    std::string fragment;  // the SDP fragment of the answer; empty: 204, no content
     std::string etag;
 };
 
-// What signalling asks for. None of it yields. Codes of errors: kProtocol (the offer is wrong: 400), kNotFound (404),
-// kBusy (the name is being published: 409), kLimit (503), kRefused (403); their texts are for the client.
+// The interface that signalling uses. None of it yields. Error codes: kProtocol (invalid offer: 400), kNotFound (404),
+// kBusy (the name is being published: 409), kLimit (503), kRefused (403). The error texts are sent to the client.
 class Sessions {
   public:
     virtual base::Result<Answer> create(Ask ask) = 0;
-    // application/trickle-ice-sdpfrag. if_match: an etag, "*" or empty. kBusy: it does not match (412).
+    // Body: application/trickle-ice-sdpfrag. if_match: an etag, "*" or empty. kBusy: it does not match (412).
     virtual base::Result<Patched> patch(std::string_view session, std::string_view token, std::string_view if_match,
                                         std::string_view fragment) = 0;
     virtual base::Result<void> remove(std::string_view session, std::string_view token) = 0;
-    // For tests of clients, as if the network lost them: the next so many RTP packets that the session would send or
-    // take. user: its id, or its ICE user name ("LOCAL:REMOTE"). kNotFound.
+    // Simulates network loss, for tests of clients: drops the session's next `packets` RTP packets, sent or received.
+    // user: the session's id, or its ICE user name ("LOCAL:REMOTE"). kNotFound.
     virtual base::Result<void> lose(std::string_view user, uint32_t packets) = 0;
-    // The real ports (0 in the configuration: any), for candidates. Empty: not served.
+    // The actual ports, for candidates (the configuration may say 0: any port). Empty: not served.
     virtual const std::vector<uint16_t>& udp_ports() const = 0;
     virtual const std::vector<uint16_t>& tcp_ports() const = 0;
 
@@ -77,25 +79,26 @@ class Signaling;
 struct ServiceCounters {
     uint64_t created = 0;
     uint64_t connected = 0;
-    uint64_t replaced = 0;           // half-open ones that made room for newer ones
-    uint64_t refused_half_open = 0;  // those that had to go were not gone yet
+    uint64_t replaced = 0;           // half-open sessions closed to make room for newer ones
+    uint64_t refused_half_open = 0;  // offers refused because replaced sessions were not gone yet
     uint64_t unknown = 0;            // datagrams that belong to no session
-    uint64_t other = 0;              // and those that are nothing we know
+    uint64_t other = 0;              // datagrams of no known protocol
 };
 
 class Service final : public Sessions, private SessionHost, private WireUser {
   public:
-    // Sessions that have not got as far as SRTP are gone after RtcSession::kHalfOpenMs. When there are as many as
-    // rtc_server.max_offers the oldest makes room: who means it connects within a second, so a flood of offers keeps
-    // nobody out. So many may be on their way out beside them.
+    // A session that has not reached SRTP after RtcSession::kHalfOpenMs is closed. When there are as many half-open
+    // sessions as rtc_server.max_offers, the oldest is closed to make room: a genuine client connects within a second,
+    // so a flood of offers does not lock clients out. kMaxLeaving: how many replaced sessions may still be closing
+    // beyond max_offers.
     static constexpr size_t kMaxLeaving = 1'000;
-    // After so many that never connected the allocator is told to give their memory back: a handshake's pieces lie
-    // between what others hold, and it keeps them otherwise.
+    // After this many sessions that never connected, the allocator is told to return memory to the system
+    // (malloc_trim): the memory of handshakes lies between blocks still in use and would otherwise be kept.
     static constexpr size_t kTrimAfter = 500;
-    // Timers are as exact as the one; one that is set while the housekeeping sleeps, as the other.
+    // Resolution of the timers: kTickMs; kMaxTickMs for a timer that is set while the housekeeping sleeps.
     static constexpr int64_t kTickMs = 10, kMaxTickMs = 50;
 
-    // Adds its endpoints to the HTTP server's router and the API's table. All of them outlive it.
+    // Adds its endpoints to the HTTP server's router and the API's table. All references must outlive it.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate,
             net::HttpRouter& router, net::ApiTable& api);
     ~Service();  // stops: yields
@@ -104,7 +107,7 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     void stop_accepting();
     bool idle() const { return sessions_.empty(); }
     void stop();
-    // Sessions that begin, and streams that are published, from now on go by it.
+    // Applies to sessions created and streams published from now on.
     void reload(const config::SnapshotPtr& next);
 
     base::Result<Answer> create(Ask ask) override;
@@ -122,7 +125,7 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     size_t addresses() const { return routes_.addresses(); }
 
   private:
-    // In one vector, so that looking for who is due reads memory in order.
+    // Stored in one vector, so that the search for due sessions reads memory in order.
     struct Entry {
         int64_t due_ms;
         std::unique_ptr<RtcSession> session;
@@ -136,7 +139,7 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     void run_housekeeping();
     int64_t until_due() const;
     bool run_timers();
-    bool reap();  // at least one; false: cancelled meanwhile
+    bool reap();  // destroys at least one session; false: cancelled meanwhile
     void destroy(RtcSession& session);
     void tell_sessions() const;
 
@@ -179,7 +182,7 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     std::unordered_map<std::string, RtcSession*> by_id_;
     std::vector<Entry> sessions_;
     std::vector<RtcSession*> ending_;
-    // In the order of their offers; those that are over, or connected, are passed over when their time comes.
+    // In the order of the offers; entries of closed or connected sessions are skipped when they are reached.
     struct Offered {
         int64_t at_ms;
         std::string id;

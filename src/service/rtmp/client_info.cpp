@@ -7,9 +7,9 @@
 namespace service::rtmp {
 namespace {
 
-// Of those with the same hash the last one is remembered.
+// A cache with one slot per hash value, which keeps the last entry.
 constexpr size_t kRemembered = 64;
-constexpr size_t kMaxRememberedBytes = 512;  // of one: longer ones are one client's
+constexpr size_t kMaxRememberedBytes = 512;  // per entry: longer ones are not shared
 
 size_t size_of(const ConnectFields& f) {
     return f.app.size() + f.tc_url.size() + f.page_url.size() + f.swf_url.size() + f.forward_path.size();

@@ -1,7 +1,6 @@
 #pragma once
-// ClientInfo: what a client said of itself at connect, which later requests, hooks and the API need. There may be
-// 10,000 clients, most of which say the same: a small cache lets them share it. Parameters of a stream's name are each
-// one's own.
+// ClientInfo: what a client sent in connect and later requests, hooks and the API need. There may be 10,000 clients,
+// most with the same values: a small cache lets them share these. The parameters of a stream's name are per client.
 
 #include <memory>
 #include <string>
@@ -36,7 +35,7 @@ class ClientInfo {
   private:
     const ConnectFields& fields() const;
 
-    std::shared_ptr<const ConnectFields> fields_;  // null: it has not said anything
+    std::shared_ptr<const ConnectFields> fields_;  // null: no connect yet
     std::string params_;
 };
 

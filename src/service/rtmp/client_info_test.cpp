@@ -29,7 +29,7 @@ TEST(RtmpClientInfo, SameWordsAreShared) {
     other.set_params("?token=other");
     EXPECT_EQ(one.app().data(), other.app().data());
     EXPECT_EQ(one.params(), "");
-    // However many there are between.
+    // Whatever the number of clients in between.
     for (int i = 0; i < 1000; ++i) {
         const std::string url = "rtmp://h/" + std::to_string(i);
         const ClientInfo another({"live", url});

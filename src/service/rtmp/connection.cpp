@@ -20,7 +20,7 @@ namespace {
 
 constexpr int64_t kWriteTimeoutMs = 10'000;
 constexpr int64_t kFinishPollMs = 20;
-constexpr int64_t kLingerMs = 1'000;  // a refused peer may read why for so long
+constexpr int64_t kLingerMs = 1'000;  // the time a refused peer has to read the reason
 constexpr size_t kStackBytes = 64 * 1024;
 
 void fill_random(std::span<uint8_t> bytes) { CHECK(RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) == 1); }
@@ -47,7 +47,7 @@ bool Connection::start() {
     return static_cast<bool>(work_->task);
 }
 
-// The top of each of its coroutines. Nothing of the connection may be touched after it has ended.
+// The top function of each of its coroutines. Nothing of the connection may be accessed after it has ended.
 void Connection::run(Outcome (Connection::*body)()) {
     runtime::set_context_id(id());
     if ((this->*body)() == Outcome::kEnded) service_.remove(*this);
@@ -98,7 +98,7 @@ Result<void> Connection::handshake() {
     return {};
 }
 
-// Commands and publishing, until it plays or ends.
+// Processes commands and publishing until it plays or ends.
 Result<Connection::Outcome> Connection::serve() {
     while (true) {
         if (request_) decide();
@@ -108,7 +108,7 @@ Result<Connection::Outcome> Connection::serve() {
         }
         TRY(write_output(), "writing");
         if (!work_->end_reason.empty()) {
-            if (!work_->refused) await_acknowledgement();  // who is refused has time to read why anyway
+            if (!work_->refused) await_acknowledgement();  // a refused peer has time to read the reason anyway
             return end(work_->end_reason);
         }
         if (work_->input.empty() && !session_.has_backlog()) {
@@ -137,7 +137,7 @@ Result<void> Connection::read_once() {
         work_->socket->acknowledge_soon();
     }
     auto read = runtime::read_shared(*work_->socket, deadline());
-    // Also the one who always has something to send, but never publishes, is out of time.
+    // A peer that keeps sending but never publishes also times out.
     if (publishers_.empty() ? work_->deadline.passed() : !read && read.error().code() == Code::kTimeout)
         return base::fail(Code::kTimeout, publishers_.empty() ? handshake_timeout_text() : publisher_timeout_text());
     auto bytes = TRY(std::move(read));
@@ -154,7 +154,7 @@ Result<void> Connection::read_once() {
         if (publisher->deadline().at_us() <= now) will_end(publisher->timeout_text(), CloseReason::kPeerTimeout);
     }
     work_->socket->pace_reads(interval_ms);
-    // A sender that does not set TCP_NODELAY holds its next message back until the last one is acknowledged.
+    // A sender without TCP_NODELAY delays its next message until the last one is acknowledged.
     if (interval_ms == 0) work_->socket->acknowledge_soon();
     return {};
 }
@@ -165,7 +165,7 @@ std::string Connection::publisher_timeout_text() const {
     return "timeout";
 }
 
-// Hands bytes to the session; what it does not want yet stays in work_->input, and what there was no time for.
+// Passes bytes to the session. Bytes that it does not accept yet, or for which there was no time, stay in work_->input.
 Result<void> Connection::take_input(std::span<const uint8_t> bytes) {
     int64_t began_us = 0;
     while (true) {
@@ -190,7 +190,7 @@ Result<void> Connection::write_output() {
 
 Connection::Outcome Connection::end(std::string_view why) {
     std::string reason(why);
-    // Where a network or an encoder with many streams goes, all of them end at once, and with each what records it.
+    // When a network or an encoder with many streams fails, all of them end at once, and their recordings with them.
     if (!publishers_.empty()) runtime::await_short_turn();
     publishers_.clear();
     if (work_ && work_->refused) linger();
@@ -208,13 +208,13 @@ Connection::Outcome Connection::end(const base::Error& error) {
     return end(why_ended(error));
 }
 
-// What is said first counts.
+// Only the first reason counts.
 void Connection::will_end(std::string_view why, CloseReason reason) {
     note_reason(reason);
     if (work_ && work_->end_reason.empty()) work_->end_reason = why;
 }
 
-// All that was sent is with the peer, or it takes too long.
+// Waits until the peer has acknowledged all data, or a timeout.
 void Connection::await_acknowledgement() {
     Deadline limit = Deadline::in_ms(kWriteTimeoutMs);
     while (!limit.passed()) {
@@ -223,7 +223,7 @@ void Connection::await_acknowledgement() {
     }
 }
 
-// The last words are on their way: closing at once might take them back.
+// The last data is being sent: closing at once might discard it.
 void Connection::linger() {
     if (!work_->socket->finish(Deadline::in_ms(kWriteTimeoutMs))) return;
     Deadline limit = Deadline::in_ms(kLingerMs);
@@ -258,12 +258,12 @@ void Connection::on_revoked(uint32_t stream_id, std::string_view why, CloseReaso
     const bool replaced = reason == CloseReason::kPublisherReplaced;
     session_.end_publish(stream_id, replaced ? "NetStream.Publish.BadName" : "NetStream.Publish.Failed", why);
     if (!work_ || resuming_) {
-        // It plays too, and may go on with that.
+        // It also plays and may continue with that.
         std::erase_if(publishers_, [&](const auto& p) { return p->stream_id() == stream_id; });
         send_output();
         return;
     }
-    // Its coroutine is waiting, and has no more to say than fits the socket's buffer now.
+    // Its coroutine is waiting, and the pending output fits the socket's buffer.
     if (auto sent = work_->socket->try_write(session_.take_output()); sent) sent_bytes_ += *sent;
     will_end(why, reason);
     work_->task.cancel();

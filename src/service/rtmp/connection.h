@@ -1,11 +1,11 @@
 #pragma once
-// Connection: one RTMP client, from accept to end. It is a coroutine while it shakes hands, asks and publishes, and is
-// parked without one while it plays: the same object goes from the one to the other and back. Who plays one stream and
-// does nothing else is a live::Viewer on the connection's own socket. Where there is more, several plays, a publisher
-// beside them, or a message stream id that is not the live log's, a SharedSocket is between, and what comes in is read
-// from the loop.
+// Connection: one RTMP client, from accept to end. It has a coroutine during the handshake, while a guard is asked and
+// while it publishes; while it plays it is parked without one. The same object changes between these states. A client
+// that only plays one stream is a live::Viewer on the connection's own socket. In all other cases (several plays, a
+// publisher beside them, or a message stream id that differs from the live log's) a SharedSocket is in between, and
+// input is read from the loop.
 //
-// Owned by the Service. Sizes matter: there may be 10,000 that play.
+// Owned by the Service. Size matters: there may be 10,000 players.
 
 #include <cstdint>
 #include <memory>
@@ -36,14 +36,14 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     Connection(Service& service, std::unique_ptr<runtime::ByteStream> socket, std::shared_ptr<runtime::TlsContext> tls);
     ~Connection() override;
 
-    // Spawns its coroutine. False: there is none for it.
+    // Spawns its coroutine. False: none was available.
     bool start();
     bool peer_alive() const;
     live::PublisherFacts publisher_facts() const;
-    // It takes no input: a guard is asked, while it plays.
+    // It accepts no input: a guard is being asked while it plays.
     bool asking() const { return asking_; }
 
-    // For its publishers and players.
+    // Called by its publishers and players.
     void on_revoked(uint32_t stream_id, std::string_view why, base::CloseReason reason);
     void on_input(std::span<const uint8_t> bytes);
     void on_play_over(Player& player);
@@ -56,17 +56,17 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     net::Traffic traffic() const override;
     void kick(std::string_view reason) override;
 
-    uint32_t place = 0;  // in the service's list
+    uint32_t place = 0;  // index in the service's list
 
   private:
-    // A decision to take, once the session has stopped reading for it.
+    // A request to decide on, after the session has stopped reading for it.
     struct Request {
         enum { kConnect, kPublish, kPlay } what;
         ::rtmp::ConnectRequest connect{};
         ::rtmp::PublishRequest publish{};
         ::rtmp::PlayRequest play{};
     };
-    // Until its connect command has come it may have to make room for others.
+    // Until its connect command arrives, the connection may be closed to make room for others.
     class Newcomer final : public net::Spare {
       public:
         explicit Newcomer(Connection& connection) : connection_(connection) {}
@@ -79,16 +79,16 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
         }
         Connection& connection_;
     };
-    // What only a coroutine of it needs.
+    // State needed only while it has a coroutine.
     struct Work {
         runtime::Task task;
-        std::unique_ptr<runtime::ByteStream> socket;  // null while it only asks: its players have it
+        std::unique_ptr<runtime::ByteStream> socket;  // null while it only asks a guard: its players have the socket
         std::shared_ptr<runtime::TlsContext> tls;
-        std::vector<uint8_t> input;  // taken from the socket, not yet by the session
+        std::vector<uint8_t> input;  // read from the socket, not yet processed by the session
         runtime::Deadline deadline = runtime::Deadline::never();
-        std::string end_reason;   // not empty: it is to end, with these words
-        bool slice_over = false;  // it has more to take, and gives way first
-        bool refused = false;     // the peer is told, and has some time to read it
+        std::string end_reason;   // not empty: the connection is to end, for this reason
+        bool slice_over = false;  // it has more input to process and yields first
+        bool refused = false;     // the peer has been notified and has some time to read it
         std::unique_ptr<Newcomer> newcomer{};
     };
     enum class Outcome : uint8_t { kEnded, kParked };
@@ -154,19 +154,19 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     void on_shared_input(std::span<const uint8_t> bytes) override;
     void on_shared_end(std::string_view why) override;
 
-    bool resuming_ = false;      // a coroutine is to take over
-    bool asking_ = false;        // and asks first, while its players go on
-    bool player_ended_ = false;  // meanwhile, and with it the socket
+    bool resuming_ = false;      // a coroutine is about to take over
+    bool asking_ = false;        // and asks a guard first, while its players continue
+    bool player_ended_ = false;  // during that time, and its socket is closed with it
     Service& service_;
     std::unique_ptr<Work> work_;  // null while parked
     ClientInfo client_;
-    net::Grant stay_;  // since connect
+    net::Grant stay_;  // held since connect
     std::unique_ptr<Request> request_;
     std::vector<std::unique_ptr<Publisher>> publishers_;
     std::unique_ptr<SharedSocket> shared_;          // outlives the players
-    std::vector<std::unique_ptr<Player>> players_;  // none while it is a coroutine
-    base::Ref<live::Stream> stream_;                // the last one published or played: what the log speaks of
-    uint64_t received_bytes_ = 0;                   // but for those of players and of a shared socket
+    std::vector<std::unique_ptr<Player>> players_;  // none while it has a coroutine
+    base::Ref<live::Stream> stream_;                // the last one published or played; for the log
+    uint64_t received_bytes_ = 0;                   // without those of players and of a shared socket
     uint64_t sent_bytes_ = 0;
     ::rtmp::ServerSession session_;
 };

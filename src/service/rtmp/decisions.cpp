@@ -1,4 +1,4 @@
-// What a Connection decides: connect, publish, play; and what it does when the peer ends or pauses them.
+// A Connection's decisions about connect, publish and play, and its reactions when the peer ends or pauses them.
 
 #include <algorithm>
 #include <cmath>
@@ -36,11 +36,11 @@ net::SessionType session_type(::rtmp::PublishStyle style) {
     return net::SessionType::kFlashPublish;
 }
 
-// Also those whose last bytes are not out yet.
+// Includes players whose last bytes have not been sent yet.
 constexpr size_t kMaxPlayers = ::rtmp::ServerSession::kMaxStreams;
 
-// Clients speak in ms, as Flash did, though the specification says seconds: who writes its -2 (live or recorded) or -1
-// (live) for start, and not -2000 or -1000, means seconds.
+// Clients send ms, as Flash did, though the specification says seconds. A client that sends the specification's -2
+// (live or recorded) or -1 (live) as start, rather than -2000 or -1000, means seconds.
 uint32_t duration_ms(const ::rtmp::PlayRequest& request) {
     bool seconds = request.start_ms == -1 || request.start_ms == -2;
     double ms = request.duration_ms * (seconds ? 1000 : 1);
@@ -75,7 +75,7 @@ void Connection::decide() {
     }
 }
 
-// The connection ends, and the peer has time to read why; but what else goes on over it is not disturbed.
+// Ends the connection, giving the peer time to read the reason; other streams on the connection are not disturbed.
 void Connection::refuse(std::string_view what, const base::Error& why) {
     std::string text = fmt::format("{} refused: {}", what, why.text());
     runtime::warn_some(rtmp_refusals, "RTMP {}", text);
@@ -84,7 +84,7 @@ void Connection::refuse(std::string_view what, const base::Error& why) {
     will_end(text, why.close_reason());
 }
 
-// The vhost is alive as long as the snapshot is.
+// The vhost lives as long as the snapshot.
 Result<live::StreamKey> Connection::resolve(std::string_view name, const config::Snapshot& snapshot,
                                             const config::Vhost*& vhost) {
     auto address =
@@ -97,9 +97,9 @@ Result<live::StreamKey> Connection::resolve(std::string_view name, const config:
     return live::StreamKey{vhost->name, std::move(address.app), std::move(address.stream)};
 }
 
-// Whether what is asked for has to wait for a guard.
+// Whether the request has to wait for a guard.
 bool Connection::must_wait() {
-    if (request_->what == Request::kConnect) return false;  // it has come already where there are players
+    if (request_->what == Request::kConnect) return false;  // already done if there are players
     bool publish = request_->what == Request::kPublish;
     const config::SnapshotPtr snapshot = service_.snapshot();
     const config::Vhost* vhost = nullptr;
@@ -107,7 +107,7 @@ bool Connection::must_wait() {
     return service_.gate().may_yield(publish ? net::Action::kPublish : net::Action::kPlay, *vhost);
 }
 
-// Yields where there are guards that do.
+// Yields if a guard does.
 Result<net::Grant> Connection::admit(net::Action action, const live::StreamKey& key, const config::Vhost& vhost) {
     net::Visitor visitor;
     visitor.action = action;
@@ -123,7 +123,7 @@ Result<net::Grant> Connection::admit(net::Action action, const live::StreamKey& 
     visitor.swf_url = client_.swf_url();
     const int64_t began_us = base::monotonic_us();
     auto stay = service_.gate().admit(std::move(visitor), vhost, work_ ? work_->socket.get() : nullptr);
-    // The time of the guards is not the client's.
+    // The time that the guards take is not counted against the client.
     const int64_t waited_us = base::monotonic_us() - began_us;
     if (work_ && !work_->deadline.is_never())
         work_->deadline = runtime::Deadline::at_us(work_->deadline.at_us() + waited_us);
@@ -132,7 +132,7 @@ Result<net::Grant> Connection::admit(net::Action action, const live::StreamKey& 
     return stay;
 }
 
-// True: the connection ends, and nobody is there to be told of a refusal.
+// True: the connection ends, and there is no peer to notify of a refusal.
 bool Connection::gave_up(const base::Error& error) {
     if (error.code() != Code::kCancelled) return false;
     const bool left = error.close_reason() == CloseReason::kPeerClosed;
@@ -170,7 +170,7 @@ void Connection::decide_connect(::rtmp::ConnectRequest& request) {
     session_.accept_connect(options);
 }
 
-// A server that forwards a stream says through which others of our kind it came.
+// A forwarding server names the servers of our kind that the stream has passed through.
 bool Connection::came_from_here() const {
     return client_.forward_path().find(service_.registry().instance()) != std::string_view::npos;
 }
@@ -190,7 +190,7 @@ void Connection::decide_publish(const ::rtmp::PublishRequest& request) {
                        ::rtmp::kForwardLoop);
     set_type(session_type(request.style));
     stream_ = service_.registry().find_or_create(*key, live::live_options(*vhost));
-    // Nobody is asked about what cannot be anyway.
+    // No guard is asked if the name is in use anyway.
     if (auto free = stream_->check_free(vhost->publish.takeover); !free) return refused(free.error());
     auto stay = admit(net::Action::kPublish, *key, *vhost);
     if (!stay) return gave_up(stay.error()) ? void() : refused(stay.error());
@@ -200,7 +200,7 @@ void Connection::decide_publish(const ::rtmp::PublishRequest& request) {
     publishers_.push_back(std::move(publisher));
     enter_stream(key->vhost, key->app, key->name, true);
     if (!serving()) {
-        share_socket(nullptr);  // the end of what it plays is to be no end of this
+        share_socket(nullptr);  // the end of its plays must not end the publishing
         publishers_.back()->watch();
     }
     session_.accept_publish(request.stream_id);
@@ -254,14 +254,14 @@ void Connection::on_close_stream(uint32_t stream_id) {
     }
     if (active()) return;
     leave_stream();
-    // It may begin something new.
+    // It may begin another stream.
     if (work_) work_->deadline = runtime::Deadline::in_ms(service_.snapshot()->rtmp.handshake_timeout);
 }
 
 void Connection::on_pause(uint32_t stream_id, bool paused) {
     Player* p = player(stream_id);
     if (!p) return;
-    send_output();  // its answer comes before what follows from it
+    send_output();  // the answer must be sent before its consequences
     p->viewer().set_paused(paused);
 }
 

@@ -1,4 +1,5 @@
-// Guards that take their time: who is asked about, who goes on meanwhile, and that each beginning has one end.
+// Guards that yield: which requests they are asked about, what continues meanwhile, and that each beginning has one
+// end.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +21,8 @@ using testing::TestClient;
 
 constexpr std::string_view kVideoStart = "9@0 17:46;9@0 17:12;";
 
-// Waits for the test's word about streams whose name begins with "slow", and refuses those that begin with "no".
+// Delays requests for streams whose name begins with "slow" until the test allows them, and refuses those that begin
+// with "no".
 class SlowGuard final : public net::Guard {
   public:
     base::Result<void> admit(const net::Visitor& visitor, const config::Vhost&) override {
@@ -73,7 +75,7 @@ class RtmpGuardTest : public runtime::testing::RuntimeTest {
         c->send(::rtmp::kVideo, 0, kKeyframe);
         return c;
     }
-    // Until the guard has been asked that.
+    // Waits until the guard has been asked this.
     bool asked(std::string_view what) {
         for (int i = 0; i < 500 && guard_.notes.find(what) == std::string::npos; ++i)
             (void)runtime::sleep_ms(10).has_value();
@@ -109,7 +111,7 @@ TEST_F(RtmpGuardTest, WhoWaitsHoldsUpNobody) {
     auto v = client(false, "live/a");
     ASSERT_TRUE(ok(v->open()));
     EXPECT_EQ(v->media(2), kVideoStart);
-    // Longer than handshake_timeout: the guard's time is not the client's.
+    // Longer than handshake_timeout: the time that the guard takes is not counted against the client.
     for (int i = 1; i <= 6; ++i) {
         p->send(::rtmp::kVideo, static_cast<uint32_t>(10 + i * 10), kInterFrame);
         (void)runtime::sleep_ms(100).has_value();
@@ -129,7 +131,7 @@ TEST_F(RtmpGuardTest, WhoLeavesMeanwhileIsInAndOut) {
     slow.reset();
     guard_.word.set();
     EXPECT_TRUE(asked("-publish slow;-connect ;")) << guard_.notes;
-    // The name is free.
+    // The name is free again.
     auto again = running("live/slow");
 }
 
@@ -155,7 +157,7 @@ TEST_F(RtmpGuardTest, TheFirstOfTwoThatWaitedTogetherHasTheName) {
     ASSERT_TRUE(ok(first.join(Deadline::in_ms(5000))));
     ASSERT_TRUE(ok(second.join(Deadline::in_ms(5000))));
     EXPECT_EQ(opened, 1);
-    EXPECT_TRUE(asked("-publish slow;")) << guard_.notes;  // of the one that came second
+    EXPECT_TRUE(asked("-publish slow;")) << guard_.notes;  // of the client that was second
 }
 
 TEST_F(RtmpGuardTest, WhatIsPlayedGoesOnWhileMoreIsAskedFor) {
@@ -172,7 +174,7 @@ TEST_F(RtmpGuardTest, WhatIsPlayedGoesOnWhileMoreIsAskedFor) {
         p->send(::rtmp::kVideo, time, kInterFrame);
         EXPECT_EQ(v->media_of({1}, 1), fmt::format("1: 9@{} 27:12;", time));
     }
-    // What it says meanwhile waits its turn.
+    // Its commands are processed after the guard has answered.
     v->call_on(1, "pause", {{}, true, 0});
     guard_.word.set();
     EXPECT_EQ(v->media_of({2}, 2), "2: 9@0 17:46;9@0 17:12;");
@@ -189,7 +191,7 @@ TEST_F(RtmpGuardTest, ASecondStreamIsRefusedAndTheFirstGoesOn) {
     v->call_on(2, "play", {{}, "no"});
     v->call_on(3, "publish", {{}, "no2", "live"});
     ASSERT_TRUE(asked("play no;publish no2;")) << guard_.notes;
-    // The client of this test takes the first refusal for the end; the second, and the stream, come behind it.
+    // The test client takes the first refusal as the end; the second refusal and the stream follow it.
     EXPECT_FALSE(v->hears("NetStream.Publish.BadName"));
     p->send(::rtmp::kVideo, 20, kInterFrame);
     (void)runtime::sleep_ms(50).has_value();
@@ -207,7 +209,7 @@ TEST_F(RtmpGuardTest, WhatIsPlayedEndsWhileMoreIsAskedFor) {
         EXPECT_EQ(v->media(2), kVideoStart);
         v->call_on(2, std::string(what), {{}, "slow", "live"});
         ASSERT_TRUE(asked(fmt::format("{} slow;", what)));
-        p.reset();  // and the viewers' time to wait for it passes
+        p.reset();  // and the viewers' rejoin timeout expires
         EXPECT_TRUE(v->hears("NetStream.Play.UnpublishNotify"));
         ASSERT_TRUE(asked("-play a;")) << guard_.notes;
         guard_.word.set();

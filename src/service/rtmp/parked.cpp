@@ -1,4 +1,4 @@
-// A Connection that plays: parked, without a coroutine. Nothing here yields, but for from_parked().
+// A Connection that plays: parked, without a coroutine. Nothing here yields, except from_parked().
 
 #include "base/log.h"
 #include "service/rtmp/connection.h"
@@ -12,12 +12,12 @@ using runtime::Deadline;
 
 namespace {
 
-constexpr size_t kMaxWaitingInput = 1u << 20;  // bytes read while a coroutine is to take over
+constexpr size_t kMaxWaitingInput = 1u << 20;  // bytes read while a coroutine is about to take over
 constexpr std::string_view kNoCoroutine = "no memory for a coroutine";
 
 }  // namespace
 
-// What the session still has to say goes out before the stream.
+// The session's pending output is sent before the stream.
 void Connection::park() {
     const std::unique_ptr<Work> work = std::move(work_);
     session_.shrink();
@@ -27,8 +27,8 @@ void Connection::park() {
     if (!work->input.empty() && attached()) on_input(work->input);
 }
 
-// From now on several may use it, or one with a message stream id of its own. socket: null where its first player has
-// it.
+// From now on several streams may use the socket, or one with its own message stream id. socket: null if its first
+// player has it.
 void Connection::share_socket(std::unique_ptr<runtime::ByteStream> socket) {
     if (shared_) return;
     shared_ = std::make_unique<SharedSocket>(static_cast<SharedSocketHandler&>(*this));
@@ -37,7 +37,7 @@ void Connection::share_socket(std::unique_ptr<runtime::ByteStream> socket) {
     shared_->take(std::move(socket), std::move(unsent));
 }
 
-// socket: null where it is shared.
+// socket: null if it is shared.
 void Connection::join(Player& player, std::unique_ptr<runtime::ByteStream> socket) {
     if (shared_) {
         send_output();
@@ -58,7 +58,7 @@ Player* Connection::player(uint32_t stream_id) {
 // Whether it still has its socket.
 bool Connection::attached() const { return shared_ ? !shared_->failed() : players_.front()->viewer().joined(); }
 
-// Its one stream was closed by the peer: what follows, perhaps a new play, is a coroutine's business.
+// Its only stream was closed by the peer: a coroutine handles what follows, perhaps a new play.
 bool Connection::between_plays() const { return !shared_ && players_.front()->closed(); }
 
 void Connection::send_output() {
@@ -83,7 +83,7 @@ void Connection::on_input(std::span<const uint8_t> bytes) {
         auto taken = session_.feed(bytes);
         if (!taken) return end_parked(taken.error().text(), taken.error().close_reason());
         bytes = bytes.subspan(*taken);
-        // Another publish or play beside what there is needs nothing that yields, but for a guard.
+        // A further publish or play on this connection does not yield, unless a guard is asked.
         if (request_ && attached() && !between_plays()) {
             if (must_wait()) return ask(bytes);
             decide();
@@ -104,17 +104,17 @@ void Connection::on_input(std::span<const uint8_t> bytes) {
     if (!resume()) end_parked(kNoCoroutine, CloseReason::kSystemError);
 }
 
-// False: there is no coroutine for it.
+// False: no coroutine was available.
 bool Connection::resume() {
     work_->task = runtime::spawn("rtmp", [this] { run(&Connection::from_parked); });
     resuming_ = static_cast<bool>(work_->task);
     return resuming_;
 }
 
-// A guard has to be asked, which takes its time, or there is more input than there is time for; what is played goes on
+// A guard has to be asked, which takes time, or there is more input than can be processed at once. Its players continue
 // meanwhile.
 void Connection::ask(std::span<const uint8_t> rest) {
-    share_socket(nullptr);  // the end of what it plays is to be no end of this
+    share_socket(nullptr);  // the end of its plays must not end the connection
     work_ = std::make_unique<Work>();
     work_->input.assign(rest.begin(), rest.end());
     work_->task = runtime::spawn("rtmp-ask", [this] { run(&Connection::from_asking); });
@@ -140,7 +140,7 @@ Connection::Outcome Connection::from_asking() {
         if (!work->input.empty() && attached()) on_input(work->input);
         return Outcome::kParked;
     }
-    // All that it played has ended meanwhile.
+    // All of its plays have ended meanwhile.
     work_->refused = publishers_.empty();
     if (publishers_.empty()) will_end("what it played has ended", CloseReason::kStreamEnded);
     if (auto done = take_socket_back(); !done) return end(done.error());
@@ -151,7 +151,7 @@ Connection::Outcome Connection::from_asking() {
 Connection::Outcome Connection::from_parked() {
     resuming_ = false;
     if (player_ended_) return Outcome::kEnded;
-    if (!shared_ && !attached()) {  // it died, and on_player_end is on its way
+    if (!shared_ && !attached()) {  // the socket failed, and on_player_end follows
         work_.reset();
         return Outcome::kParked;
     }
@@ -194,7 +194,7 @@ void Connection::on_play_over(Player& player) {
     send_output();
 }
 
-// All of it, soon: on_player_end follows for each player.
+// Ends all of it soon: on_player_end follows for each player.
 void Connection::end_parked(std::string_view why, CloseReason reason) {
     note_reason(reason);
     if (shared_) shared_->fail(why, reason);
@@ -218,12 +218,12 @@ void Connection::on_player_end(Player& player, std::string_view why) {
     count(player);
     std::erase_if(players_, [&](const auto& p) { return p.get() == &player; });
     if (!players_.empty()) return;
-    if (asking_) {  // its coroutine sees to the rest
+    if (asking_) {  // its coroutine handles the rest
         if (shared_->failed()) work_->task.cancel();
         return;
     }
     if (shared_ && !shared_->failed()) {
-        // Something new may begin on it; but when the last stream has ended by itself, so does the connection.
+        // Another stream may begin on it; but if the last stream has ended by itself, the connection ends too.
         work_ = std::make_unique<Work>();
         if (!by_peer && publishers_.empty()) will_end(why, reason);
         if (resume()) return;

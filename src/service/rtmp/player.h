@@ -1,6 +1,6 @@
 #pragma once
-// Player: one played message stream of a connection: its viewer, what it wants of the stream, and whether it is over.
-// Its events go to the connection, which owns it and destroys it when its viewer has ended. It never yields.
+// Player: one played message stream of a connection: its viewer, the tracks it wants, and whether it is over. Its
+// events go to the connection, which owns it and destroys it when its viewer has ended. It never yields.
 
 #include <cstdint>
 #include <memory>
@@ -21,25 +21,25 @@ class Connection;
 
 class Player final : private live::ViewerHandler {
   public:
-    // duration_ms: how much of the stream was asked for; 0: all.
+    // duration_ms: the requested length of the stream; 0: unlimited.
     Player(Connection& connection, base::Ref<live::Stream> stream, uint32_t stream_id, uint32_t chunk_size,
            uint32_t duration_ms, net::Grant stay);
 
-    // Begins. first: what goes out before the stream.
+    // Begins playing. first: bytes sent before the stream.
     void join(std::unique_ptr<runtime::ByteStream> socket, base::Slice first);
     void receive(media::Kind kind, bool wanted);
-    // The peer wants no more of it. Nothing of the stream is sent any more but the rest of the packet under way.
+    // The peer closed it. Nothing more of the stream is sent except the rest of the packet being sent.
     void close();
 
     uint32_t stream_id() const { return stream_id_; }
-    // Whether its log has another message stream id, so that its socket must be a lane that writes its own.
+    // Whether its log uses another message stream id, so that its socket must be a lane that writes its own id.
     bool needs_own_id() const { return stream_id_ != parameters_.stream_id; }
     uint32_t chunk_size() const { return parameters_.chunk_size; }
     const live::StreamKey& key() const { return viewer_.stream().key(); }
     live::Viewer& viewer() { return viewer_; }
     const live::Viewer& viewer() const { return viewer_; }
     bool closed() const { return closed_; }
-    // Closed, or the stream has ended, or as much as was asked for is sent: its end is not the connection's.
+    // Closed, or the stream has ended, or the requested length has been sent: its end does not end the connection.
     bool over() const { return closed_ || stream_over_; }
 
   private:

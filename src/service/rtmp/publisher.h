@@ -1,6 +1,6 @@
 #pragma once
-// Publisher: one publishing message stream of a connection: messages to frames to the live stream, and its time limits.
-// Whoever owns it asks deadline() and kick_reason(). It never yields.
+// Publisher: one publishing message stream of a connection: converts messages to frames for the live stream and
+// enforces the time limits. The owner checks deadline() and idle_text(). It never yields.
 
 #include <cstdint>
 #include <memory>
@@ -21,31 +21,31 @@ class Connection;
 
 class Publisher final : public live::PublicationOwner {
   public:
-    // vhost is of the snapshot. now_us: monotonic.
+    // vhost belongs to the snapshot. now_us: monotonic.
     Publisher(Connection& connection, uint32_t stream_id, config::SnapshotPtr snapshot, const config::Vhost& vhost,
               int64_t now_us);
     ~Publisher();
 
-    // The name, or why not (kBusy).
+    // Acquires the stream's name; kBusy: it is in use.
     base::Result<void> acquire(live::Stream& stream);
-    // That it was let in; told when it ends.
+    // Keeps the gate's grant, which is released when it ends.
     void keep(net::Grant stay) { stay_ = std::move(stay); }
     // An error is the publisher's fault and ends it.
     base::Result<void> on_media(::rtmp::Message& message);
 
     uint32_t stream_id() const { return stream_id_; }
-    // To be called after each read: keeps the time of the last message, and logs what is odd about the times.
+    // To be called after each read: records the time of the last message, and logs irregular timestamps.
     void after_read(int64_t now_us);
-    // When it has been silent for too long.
+    // The time at which it counts as silent for too long.
     runtime::Deadline deadline() const { return runtime::Deadline::at_us(last_media_us_ + timeout_ms() * 1000); }
     std::string timeout_text() const;
-    // Keeps an eye on deadline() by itself: for a connection that has no coroutine, because it plays too.
+    // Checks deadline() by itself: for a connection that has no coroutine because it plays too.
     void watch();
-    // It could not be heard for so long, through no fault of its own.
+    // Extends the deadline by a time in which its input could not be read, through no fault of its own.
     void postpone(int64_t us) { last_media_us_ += us; }
-    // Not empty: nobody watches, and it is to go (kickoff_for_idle).
+    // Not empty: there are no viewers, and it is to be closed (kickoff_for_idle).
     std::string idle_text(int64_t now_us) const;
-    // How often its connection is to be read, so that several messages come with one read; ms, 0: as they come.
+    // How often its connection should be read, so that one read gets several messages; ms, 0: as they arrive.
     int64_t read_interval_ms() const;
 
     live::PublisherFacts facts() const override;
@@ -68,7 +68,7 @@ class Publisher final : public live::PublicationOwner {
     int64_t last_note_us_ = 0;
     uint64_t noted_jumps_ = 0;
     std::string_view noted_nothing_;
-    net::Grant stay_;  // told after the publication's end
+    net::Grant stay_;  // released after the publication
     flv::BodyParser parser_;
     live::Publication publication_;
     runtime::Task watch_;

@@ -86,7 +86,8 @@ void Service::stop() {
     for (auto& connection : connections_) connection->close("the server stops", base::CloseReason::kServerStop);
     while (!connections_.empty()) {
         if (!empty_.wait(Deadline::in_ms(1000))) {
-            // Somebody went from viewer to coroutine meanwhile, or we are cancelled ourselves and must not leave yet.
+            // A connection changed from viewer to coroutine meanwhile, or this coroutine was cancelled and must not
+            // return yet.
             for (auto& connection : connections_) connection->close("the server stops", base::CloseReason::kServerStop);
             if (runtime::cancelled()) break;
         }

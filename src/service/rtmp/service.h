@@ -1,5 +1,6 @@
 #pragma once
-// RTMP and RTMPS: listens where rtmp.listen and rtmps.listen say, makes a Connection of each client and owns them.
+// RTMP and RTMPS: listens on the addresses of rtmp.listen and rtmps.listen, creates a Connection for each client and
+// owns them.
 
 #include <functional>
 #include <memory>
@@ -21,7 +22,7 @@ namespace service::rtmp {
 
 class Service {
   public:
-    // Sessions, registry and gate outlive it.
+    // Sessions, registry and gate must outlive it.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate);
     ~Service();  // stops: yields
     Service(const Service&) = delete;
@@ -30,7 +31,7 @@ class Service {
     void stop_accepting();
     bool idle() const { return connections_.empty(); }
     void stop();
-    // Connections, publishers and players that begin from now on go by it; streams that are live take its options.
+    // Applies to connections, publishers and players that begin from now on; live streams take its options.
     void reload(const config::SnapshotPtr& next);
     // The same in two phases, with its key and certificate.
     base::Result<std::move_only_function<void()>> prepare(const config::SnapshotPtr& next);
@@ -60,7 +61,7 @@ class Service {
     net::TlsPair tls_pair_{"rtmps"};
     std::vector<std::unique_ptr<Listener>> listeners_;
     std::vector<std::unique_ptr<Connection>> connections_;
-    runtime::Event empty_{"the last client to go"};  // set by the last that goes
+    runtime::Event empty_{"the last client to go"};  // set when the last connection is removed
 };
 
 }  // namespace service::rtmp

@@ -79,7 +79,7 @@ TEST_F(RtmpServiceTest, SecondPublisherIsRefused) {
     EXPECT_NE(opened.error().text().find("NetStream.Publish.BadName"), std::string::npos) << opened.error().text();
     first->send(::rtmp::kVideo, 40, kInterFrame);
     EXPECT_EQ(registry_.find({"__defaultVhost__", "live", "s"})->published(), true);
-    // Of a connection that is gone the name is free, at once.
+    // When a connection is closed, its name is free at once.
     first.reset();
     auto third = publisher();
 }
@@ -147,7 +147,7 @@ TEST_F(RtmpServiceTest, SilentConnectionsAreClosed) {
     connected->session().start();
     ASSERT_TRUE(ok(connected->flush()));
     int64_t before = base::monotonic_ms();
-    // Nobody reads before handshake_timeout is over: who reads the answer to its connect goes on to publish.
+    // Nothing is read before handshake_timeout: a client that reads the answer to its connect continues to publish.
     ASSERT_TRUE(runtime::sleep_ms(400));
     for (auto* c : {silent.get(), half.get(), shaken.get(), connected.get()}) EXPECT_EQ(c->read_to_end(), "closed");
     EXPECT_GE(base::monotonic_ms() - before, 200);
@@ -319,7 +319,7 @@ TEST_F(RtmpServiceTest, WithoutACoroutineAConnectionEnds) {
     auto c = client(false, "live/s");
     EXPECT_FALSE(c->open());
     EXPECT_EQ(service_->connections(), 2u);
-    // What a player asks for next is a coroutine's business, and its end, too: it is told with the next one's.
+    // A player's next command needs a coroutine, as does its end, which is processed with the next one's.
     v->session().close();
     ASSERT_TRUE(ok(v->flush()));
     (void)runtime::sleep_ms(20).has_value();
@@ -373,7 +373,7 @@ TEST_F(RtmpServiceTest, EveryEndHasItsReason) {
     p = running();
     v = player();
     v->media(4);
-    EXPECT_EQ(next(), "fmle-publish peer-timeout");  // it says no more
+    EXPECT_EQ(next(), "fmle-publish peer-timeout");  // it sends nothing more
     EXPECT_EQ(next(), "rtmp-play stream-ended");
     p = running();
     v = player();
@@ -385,7 +385,7 @@ TEST_F(RtmpServiceTest, EveryEndHasItsReason) {
     sessions_.for_each([](net::Session& s) { s.kick("by the operator"); });
     EXPECT_EQ(next(), "fmle-publish kicked");
     v = player();
-    v->call_on(2, "play", {{}, "other"});  // several on one socket
+    v->call_on(2, "play", {{}, "other"});  // several plays on one socket
     EXPECT_TRUE(v->hears("NetStream.Play.Start"));
     service_->stop();
     EXPECT_EQ(next(), "rtmp-play server-stop");

@@ -7,7 +7,7 @@
 #include "service/rtmp/service.h"
 #include "service/rtmp/testing.h"
 
-// One connection that plays several streams, one after the other or together, or publishes one and plays another.
+// One connection that plays several streams, sequentially or together, or publishes one and plays another.
 
 namespace service::rtmp {
 namespace {
@@ -33,10 +33,10 @@ TEST_F(RtmpServiceTest, PlaysAnotherStreamOnTheSameConnection) {
     EXPECT_TRUE(v->hears("NetStream.Play.Start"));
     b->send(::rtmp::kAudio, 40, kAudioFrame);
     EXPECT_NE(v->media(2).find("8@"), std::string::npos);
-    // And by play alone.
+    // And with play only.
     v->call("play", {{}, "a"});
     EXPECT_NE(v->media(4).find("17:12"), std::string::npos);
-    // Nothing is played any more, and nothing new comes: that is as a connection which never began.
+    // Nothing is played any more and no command follows: it is treated like a connection that never started.
     v->call("closeStream", {{}});
     int64_t before = base::monotonic_ms();
     EXPECT_EQ(v->read_to_end(), "closed");
@@ -79,21 +79,21 @@ TEST_F(RtmpServiceTest, PlaysSeveralStreamsOnOneConnection) {
     EXPECT_EQ(registry_.find({"__defaultVhost__", "live", "a"})->viewer_count(), 2u);
     EXPECT_EQ(sessions_.size(), 3u);
 
-    // Pausing, or closing, one is nothing to the others.
+    // Pausing or closing one stream does not affect the others.
     v->call_on(3, "pause", {{}, true, 0});
     EXPECT_TRUE(v->hears("NetStream.Pause.Notify"));
     v->call_on(0, "deleteStream", {{}, 1});
     v->call_on(2, "receiveAudio", {{}, false});
     for (int i = 0; i < 200 && registry_.find({"__defaultVhost__", "live", "a"})->viewer_count() > 1; ++i)
         (void)runtime::sleep_ms(10).has_value();
-    EXPECT_EQ(v->media_of({2}, 3).find("2: 9@0 17:46;9@0 17:12;"), 0u);  // begins anew, without sound
+    EXPECT_EQ(v->media_of({2}, 3).find("2: 9@0 17:46;9@0 17:12;"), 0u);  // restarts without audio
     a->send(::rtmp::kVideo, 80, kInterFrame);
     b->send(::rtmp::kAudio, 80, kAudioFrame);
     b->send(::rtmp::kVideo, 90, kInterFrame);
     EXPECT_EQ(v->media_of({2}, 1), "2: 9@90 27:12;");
     EXPECT_EQ(v->media(0), "");
 
-    // The number is free again, also while the others play.
+    // The message stream id can be reused while the others play.
     v->call_on(1, "play", {{}, "b"});
     EXPECT_EQ(v->media_of({1}, 4), "1: " + start_text);
     v->call_on(3, "pause", {{}, false, 0});
@@ -104,7 +104,7 @@ TEST_F(RtmpServiceTest, PlaysSeveralStreamsOnOneConnection) {
     EXPECT_TRUE(until_idle());
 }
 
-// Any message stream id is played on, and all are sent from one log.
+// A client may play on any message stream id, and all are sent from one log.
 TEST_F(RtmpServiceTest, PlayersDoNotChooseHowManyLogsThereAre) {
     start();
     auto a = running("live/a");
@@ -150,7 +150,7 @@ TEST_F(RtmpServiceTest, ThePlayedStreamsEndOneByOne) {
     EXPECT_TRUE(until_idle());
 }
 
-// It goes on as what it is then: a publisher, or one who has to begin something soon.
+// It continues as a publisher, or as a connection that must begin something soon.
 TEST_F(RtmpServiceTest, TheLastOfSeveralPlaysIsClosed) {
     start();
     auto a = running("live/a");
@@ -168,7 +168,7 @@ TEST_F(RtmpServiceTest, TheLastOfSeveralPlaysIsClosed) {
             EXPECT_EQ(v->read_to_end(), "closed");
             continue;
         }
-        (void)runtime::sleep_ms(500).has_value();  // more than handshake_timeout
+        (void)runtime::sleep_ms(500).has_value();  // longer than handshake_timeout
         auto w = player("live/b");
         ::rtmp::append_message(v->session().output(), 4, ::rtmp::kAudio, 3, 20, kAudioFrame, 60000);
         ASSERT_TRUE(ok(v->flush()));
@@ -185,7 +185,7 @@ TEST_F(RtmpServiceTest, TooManyPlaysAreRefusedAndTheOthersGoOn) {
     EXPECT_EQ(v->media_of({kMost}, 4), fmt::format("{}: {}", kMost, kStart));
     v->call_on(2, "play", {{}, "a..b"});
     EXPECT_FALSE(v->hears("NetStream.Play.Failed")) << "an error status ends the test's client";
-    // One more is a breach of the protocol.
+    // One more violates the protocol.
     auto w = player("live/a");
     for (uint32_t id = 2; id <= kMost + 1; ++id)
         ::rtmp::append_command(w->session().output(), 3, id, {"play", 0, {{}, "a"}}, 60000);

@@ -17,11 +17,11 @@ using base::Result;
 using runtime::Deadline;
 
 namespace {
-// So much of a log is copied at once, to put another message stream id into it.
+// Bytes of a log copied at once to replace the message stream id.
 constexpr size_t kRewrittenBytes = 32 * 1024;
 }  // namespace
 
-// Only what a Viewer uses of a socket; nobody waits on a lane.
+// Implements only the part of ByteStream that a Viewer uses; nothing waits on a lane.
 class SharedSocket::Lane final : public runtime::ByteStream {
   public:
     explicit Lane(SharedSocket& shared) : shared_(shared) {}
@@ -30,7 +30,7 @@ class SharedSocket::Lane final : public runtime::ByteStream {
     Result<size_t> read(std::span<uint8_t>, Deadline) override { return no_waiting(); }
     Result<void> write(std::span<const uint8_t>, Deadline) override { return no_waiting(); }
     Result<void> writev(std::span<iovec>, Deadline) override { return no_waiting(); }
-    // Only from a viewer that was reading the plain socket when that became shared.
+    // Used only by a viewer that was reading the plain socket when it became shared.
     Result<TryRead> try_read(std::span<uint8_t> buffer) override { return shared_.socket_->try_read(buffer); }
     Result<size_t> try_write(std::span<const uint8_t> bytes) override {
         iovec part{const_cast<uint8_t*>(bytes.data()), bytes.size()};
@@ -42,12 +42,12 @@ class SharedSocket::Lane final : public runtime::ByteStream {
     bool peer_gone() const override { return shared_.peer_gone(); }
     int plain_fd() const override { return -1; }
     void set_no_delay(bool on) override {
-        if (on) shared_.socket_->set_no_delay(true);  // the others may want it still
+        if (on) shared_.socket_->set_no_delay(true);  // the other lanes may still need it
     }
     void acknowledge_soon() override { shared_.socket_->acknowledge_soon(); }
     void pace_reads(int64_t) override {}
     void shutdown_write() override {}
-    // The connection may go on, and says its end itself.
+    // The connection may continue, and handles its end itself.
     Result<uint64_t> try_finish() override {
         if (shared_.failed()) return base::fail(Code::kClosed, shared_.why_);
         return shared_.socket_->try_drain();
@@ -63,7 +63,7 @@ class SharedSocket::Lane final : public runtime::ByteStream {
     SharedSocket& shared_;
     runtime::ParkedHandler* handler_ = nullptr;
     bool waits_ = false;  // it has more to write
-    bool wrote_ = false;  // in its turn it wanted to write
+    bool wrote_ = false;  // it wanted to write when it was served
     std::optional<::rtmp::StreamIdRewriter> rewriter_;
 };
 
@@ -95,7 +95,7 @@ void SharedSocket::leave(Lane& lane) {
     if (turn_ == &lane) turn_ = nullptr;
     if (inside_ != &lane) return;
     inside_ = nullptr;
-    // The peer could make no sense of what follows.
+    // The peer could not parse what follows.
     fail("a played stream ended in the middle of a message", CloseReason::kSystemError);
 }
 
@@ -137,7 +137,7 @@ void SharedSocket::on_readable() {
         if (got->end) return end("closed by the peer", CloseReason::kPeerClosed);
         if (got->bytes < buffer.size()) return;
         if (failed() || !runtime::slice_is_over(base::monotonic_us() - began_us)) continue;
-        // The rest comes later: who parks is told of what is there.
+        // The rest is processed later: park() reports data that is already available.
         socket_->unpark();
         return socket_->park(*this);
     }
@@ -150,7 +150,7 @@ void SharedSocket::on_writable() {
 
 void SharedSocket::on_hangup() { end("closed by the peer", CloseReason::kPeerClosed); }
 
-// Until everybody has said what he had to say, or the socket takes no more.
+// Serves until no lane has data left, or the socket's buffer is full.
 void SharedSocket::serve() {
     while (!blocked_ && !failed()) {
         if (!inside_ && !send_words()) return;
@@ -159,9 +159,11 @@ void SharedSocket::serve() {
         next->waits_ = next->wrote_ = false;
         turn_ = next;
         if (next->handler_) next->handler_->on_writable();
-        if (turn_ != next) continue;  // it has ended in its turn
+        if (turn_ != next) continue;  // it ended while it was served
         turn_ = nullptr;
-        if (inside_ == next && !next->wrote_) inside_ = nullptr;  // it has nothing more, thus ended with a message
+        if (inside_ == next && !next->wrote_)
+            inside_ = nullptr;  // it has nothing more to write, so its last message
+                                // is complete
     }
 }
 
@@ -177,7 +179,7 @@ bool SharedSocket::others_wait(const Lane& lane) const {
     return std::ranges::any_of(lanes_, [&](const Lane* other) { return other != &lane && other->waits_; });
 }
 
-// Whether nothing is left.
+// Returns whether the queue is empty.
 bool SharedSocket::send_words() {
     while (!control_queue_.empty()) {
         auto sent = socket_->try_write(control_queue_.front());
@@ -219,11 +221,12 @@ Result<size_t> SharedSocket::write(Lane& lane, std::span<const iovec> parts) {
     } else if (*sent > 0) {
         inside_ = &lane;
     }
-    lane.waits_ = blocked_ || in_turns;  // the viewer takes less than all for a full socket, and waits to be told
+    lane.waits_ = blocked_ || in_turns;  // a viewer writes less than all when the socket is full, and waits for
+                                         // on_writable
     return sent;
 }
 
-// The log's bytes belong to all its players, so those of this one are a copy.
+// The log's bytes are shared by all its players, so this one's are copied.
 Result<size_t> SharedSocket::write_rewritten(Lane& lane, std::span<const iovec> parts) {
     static std::array<uint8_t, kRewrittenBytes> copy;  // coroutines have small stacks
     size_t total = 0;

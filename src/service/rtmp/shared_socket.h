@@ -1,13 +1,14 @@
 #pragma once
-// SharedSocket: one parked socket for all that a connection plays at once, and for the session's own words. Each player
-// has a lane, which is a ByteStream to its live::Viewer. Messages are never mixed: a lane whose write was cut keeps the
-// socket until that is out; then the session's words go first, and those who wait have their turns, a part each (at
-// most a block of their log). It builds on what a Viewer promises: each part that it writes ends with a message.
+// SharedSocket: one parked socket for all that a connection plays at once, and for the session's control messages. Each
+// player has a lane, which is a ByteStream to its live::Viewer. Messages are never mixed: a lane whose write was
+// partial keeps the socket until the rest is sent. After that the control messages go first, and then the waiting lanes
+// are served in rotation, a part each (at most a block of their log). It relies on a Viewer's guarantee that each part
+// it writes ends with a message.
 //
-// A lane may have a message stream id of its own: what its player writes has the live log's id, and gets the lane's
-// here.
+// A lane may have its own message stream id: its player writes the live log's id, which is replaced here.
 //
-// Reading is the socket's, not the lanes'. It never yields. A connection that plays one stream and publishes none has
+// Input is read from the socket, not from the lanes. It never yields. A connection that plays one stream and publishes
+// none does not need it.
 // no need of it.
 
 #include <cstdint>
@@ -26,7 +27,7 @@ namespace service::rtmp {
 class SharedSocketHandler {
   public:
     virtual void on_shared_input(std::span<const uint8_t> bytes) = 0;
-    // Nothing goes in or out any more; every lane's write fails. Once.
+    // Nothing can be read or written any more; every lane's write fails. Called once.
     virtual void on_shared_end(std::string_view why) = 0;
 
   protected:
@@ -35,24 +36,24 @@ class SharedSocketHandler {
 
 class SharedSocket final : private runtime::ParkedHandler {
   public:
-    // More of the session's words than this wait for a peer that does not read: the end.
+    // If more control messages than this wait for a peer that does not read, the socket is closed.
     static constexpr size_t kMaxControlMessages = 64;
 
     explicit SharedSocket(SharedSocketHandler& handler) : handler_(handler) {}
     ~SharedSocket();  // after its lanes
     SharedSocket(const SharedSocket&) = delete;
 
-    // words: what is to go out before all else. The handler may be told of input soon, but not from here.
+    // words: sent before everything else. The handler may be called with input soon, but not from within this call.
     void take(std::unique_ptr<runtime::ByteStream> socket, std::vector<base::Slice> words);
-    // For one that begins with a message.
+    // For a player whose messages need no rewriting, at the beginning of a message.
     std::unique_ptr<runtime::ByteStream> make_lane();
-    // Its messages, which are chunks of that size, get another message stream id. This costs a copy of them.
+    // Messages of the lane, in chunks of that size, get another message stream id. This costs a copy of them.
     std::unique_ptr<runtime::ByteStream> make_lane(uint32_t stream_id, uint32_t chunk_size);
-    // Whole messages. They go out before what lanes have not begun.
+    // Sends whole control messages, before messages that the lanes have not begun.
     void send(base::Slice words);
-    // Gives the socket back, and what it still owes. There are no lanes any more, and none ended badly.
+    // Returns the socket and the data not sent yet. There must be no lanes left, and none that ended with an error.
     std::unique_ptr<runtime::ByteStream> release(std::vector<base::Slice>& unsent);
-    // As after an error of the socket, but that the handler is not told.
+    // Like an error of the socket, except that the handler is not called.
     void fail(std::string_view why, base::CloseReason reason);
 
     bool failed() const { return !why_.empty(); }
@@ -82,10 +83,10 @@ class SharedSocket final : private runtime::ParkedHandler {
     std::unique_ptr<runtime::ByteStream> socket_;
     std::vector<base::Slice> control_queue_;
     std::vector<Lane*> lanes_;
-    Lane* inside_ = nullptr;  // in the middle of its message
+    Lane* inside_ = nullptr;  // in the middle of a message
     Lane* turn_ = nullptr;    // is being served
-    size_t next_ = 0;         // whose turn comes next: index in lanes_
-    bool blocked_ = false;    // the socket takes no more; the loop will say when it does
+    size_t next_ = 0;         // index in lanes_ of the next one to serve
+    bool blocked_ = false;    // the socket's buffer is full; the loop reports when it is writable
     std::string why_;
     base::CloseReason reason_ = base::CloseReason::kUnknown;
     uint64_t received_bytes_ = 0;

@@ -17,8 +17,8 @@ namespace {
 using live::testing::FakeSocket;
 using live::testing::Wire;
 
-// Writes as a live::Viewer does: parts that each end with a message, and again when it is told that there is room.
-// A message is "(name number ...)".
+// Writes like a live::Viewer: in parts that each end with a message, and again when the socket is writable. A message
+// is "(name number ...)".
 class Talker : public runtime::ParkedHandler {
   public:
     Talker(SharedSocket& shared, char name) : name_(name), lane_(shared.make_lane()) { lane_->park(*this); }
@@ -98,7 +98,8 @@ TEST_F(SharedSocketTest, AMessageIsNeverBroken) {
     EXPECT_EQ(wire->accepted, "(a1...)(!)(b1...)");
 }
 
-// A lane with a message stream id of its own: whatever the socket takes at a time, and with others' messages between.
+// A lane with its own message stream id: whatever the socket accepts at a time, and interleaved with other lanes'
+// messages.
 TEST_F(SharedSocketTest, ALaneWritesItsOwnMessageStreamId) {
     take();
     auto message = [](uint32_t id, size_t size) {
@@ -155,7 +156,8 @@ TEST_F(SharedSocketTest, EachHasItsTurn) {
     EXPECT_EQ(wire->accepted, "(a1...)(b1...)(c1...)(a2...)(b2...)(c2...)(a3...)(c3...)(a4...)");
 }
 
-// Whatever room there is and whoever speaks: every message whole, each one's in order, none lost.
+// Whatever the socket accepts and whichever lanes write: every message is complete, in its lane's order, and none is
+// lost.
 TEST_F(SharedSocketTest, AnyMixtureIsWhole) {
     take();
     std::mt19937 random(7);

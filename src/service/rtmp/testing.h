@@ -1,5 +1,6 @@
 #pragma once
-// For the tests of this folder: an RTMP client over a socket, by protocol/rtmp's ClientSession, and a service for it.
+// For the tests in this folder: an RTMP client over a socket, based on protocol/rtmp's ClientSession, and a service for
+// it.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +22,7 @@
 
 namespace service::rtmp::testing {
 
-// H.264 sequence header (a real one: it is parsed), a keyframe and another, AAC, as FLV bodies.
+// FLV bodies: an H.264 sequence header (a real one, as it is parsed), a keyframe, an inter frame, and AAC.
 inline const std::vector<uint8_t> kVideoHeader{0x17, 0x00, 0x00, 0x00, 0x00, 0x01, 0x42, 0xc0, 0x1e, 0xff, 0xe1, 0x00,
                                                0x19, 0x67, 0x42, 0xc0, 0x1e, 0xd8, 0x90, 0x28, 0x0b, 0xfe, 0x5c, 0x04,
                                                0x40, 0x00, 0x00, 0x03, 0x00, 0x40, 0x00, 0x00, 0x0c, 0x83, 0xc5, 0x8b,
@@ -43,7 +44,7 @@ class TestClient final : private ::rtmp::ClientHandler {
         if (secured) socket_ = *std::move(secured);
     }
 
-    // Until it may publish or play.
+    // Runs until it may publish or play.
     base::Result<void> open(bool digest = false) {
         TRY(handshake(digest));
         session_.start();
@@ -64,7 +65,7 @@ class TestClient final : private ::rtmp::ClientHandler {
         }
         return {};
     }
-    // Writes what there is and reads once.
+    // Sends pending output and reads once.
     base::Result<void> turn() {
         TRY(flush());
         return session_.feed(TRY(read()));
@@ -76,12 +77,12 @@ class TestClient final : private ::rtmp::ClientHandler {
     base::Result<void> write(std::span<const uint8_t> bytes) {
         return bytes.empty() ? base::Result<void>() : socket_->write(bytes, limit());
     }
-    // Until the server has closed; the error that was met on the way, if any.
+    // Reads until the server has closed; returns the error, if any.
     std::string read_to_end() {
         while (true)
             if (auto done = turn(); !done) return done.error().text();
     }
-    // Until n media messages have come: "9@40 0:5;..." type, time, first byte and size.
+    // Reads until n media messages have been received: "9@40 0:5;..." type, time, first byte and size.
     std::string media(size_t n) {
         while (messages_.size() < n)
             if (auto done = turn(); !done) return done.error().text();
@@ -102,7 +103,7 @@ class TestClient final : private ::rtmp::ClientHandler {
                                {std::move(name), transaction, std::move(arguments)}, 60000);
         ASSERT_TRUE(flush().has_value());
     }
-    // The next n media messages of each of these message streams, as media() writes them: "1: 9@0 17:46;... 2: ...".
+    // The next n media messages of each of these message streams, in the format of media(): "1: 9@0 17:46;... 2: ...".
     std::string media_of(const std::vector<uint32_t>& streams, size_t n) {
         auto count = [&](uint32_t id) { return std::ranges::count(messages_, id, &::rtmp::Message::stream_id); };
         std::string all;
@@ -120,7 +121,7 @@ class TestClient final : private ::rtmp::ClientHandler {
         }
         return all;
     }
-    // Until the server has said this.
+    // Reads until the server has sent this status code.
     bool hears(std::string_view code) {
         while (statuses_.find(code) == std::string::npos)
             if (!turn()) return false;
@@ -144,7 +145,7 @@ class TestClient final : private ::rtmp::ClientHandler {
     }
     void on_ready() override {}
     base::Result<void> on_media(::rtmp::Message& message) override {
-        // What every play begins with is no media.
+        // The data messages at the beginning of every play are not media.
         bool of_play = message.type == ::rtmp::kData && message.payload.text().find("onMetaData") == std::string::npos;
         if (!of_play) messages_.push_back(std::move(message));
         return {};
@@ -158,7 +159,7 @@ class TestClient final : private ::rtmp::ClientHandler {
     std::string statuses_;
 };
 
-// What send_start() makes a player receive.
+// What a player receives after send_start().
 inline constexpr std::string_view kStart = "9@0 17:46;8@0 af:4;9@0 17:12;8@10 af:4;";
 
 class RtmpServiceTest : public runtime::testing::RuntimeTest {

@@ -1,6 +1,7 @@
 #pragma once
-// The bridges of all streams that are published by frames: one is made where a vhost's rtc has rtmp_to_rtc on, and
-// lives as long as the publishing. (That of a stream published by RTP, bridge_to_frames.h, is its publisher's.)
+// The frames-to-RTP bridges of all streams that are published as frames. A bridge is created when a stream is published
+// in a vhost whose rtc has rtmp_to_rtc on, and is destroyed when the stream is unpublished. (The opposite bridge, for a
+// stream published by RTP, is owned by its publisher: bridge_to_frames.h.)
 
 #include <map>
 #include <memory>
@@ -13,13 +14,13 @@ namespace service::rtc {
 
 class Bridges final : private live::StreamWatcher {
   public:
-    // The registry outlives it. Streams that are published already get theirs.
+    // The registry must outlive it. Streams that are already published get a bridge at once.
     Bridges(live::Registry& registry, config::SnapshotPtr snapshot);
     ~Bridges();
-    // For streams that are published from now on; bridges that are there stay as they are.
+    // Applies to streams published from now on; existing bridges are not changed.
     void set_snapshot(config::SnapshotPtr snapshot) { snapshot_ = std::move(snapshot); }
 
-    // Null: the stream has none.
+    // Null: the stream has no bridge.
     const convert::FramesToRtp* find(const live::Stream& stream) const;
     size_t size() const { return bridges_.size(); }
 

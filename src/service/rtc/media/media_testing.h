@@ -1,6 +1,6 @@
 #pragma once
-// For the tests of players and publishers: the SSRCs of their tracks, and a session that notes what it is given to
-// send.
+// Helpers for the tests of players and publishers: the SSRCs of their tracks, and a session that records what it is
+// given to send.
 
 #include <string>
 #include <vector>

@@ -34,7 +34,7 @@ Info of_hevc_sps(Bytes nalu) {
                             .height = sps->height};
 }
 
-// The first NAL unit of a type, alone or in an aggregation packet, whose own type is `aggregation`.
+// The first NAL unit of the wanted type, alone or in an aggregation packet, whose own type is `aggregation`.
 Bytes find_nalu(Bytes payload, uint8_t wanted, uint8_t aggregation, size_t header, uint8_t (*type_of)(Bytes)) {
     if (type_of(payload) == wanted) return payload;
     if (type_of(payload) != aggregation) return {};
@@ -58,11 +58,11 @@ Info of_vp(media::Codec codec, const base::Result<media::VpFrame>& frame) {
                             .height = frame->height};
 }
 
-// Cuts the descriptor off, where a frame begins behind it.
+// Removes the payload descriptor; nothing if no frame begins after it.
 std::optional<Bytes> behind_vp8_descriptor(Bytes payload) {
     base::ByteReader in(payload);
     const uint8_t first = in.u8();
-    if ((first & 0x17) != 0x10) return std::nullopt;  // S, and the first partition
+    if ((first & 0x17) != 0x10) return std::nullopt;  // S bit, and the first partition
     if (first & 0x80) {
         const uint8_t more = in.u8();
         if (more & 0x80 && in.u8() & 0x80) in.skip(1);  // picture id of 15 bits
@@ -84,7 +84,7 @@ std::optional<Bytes> behind_vp9_descriptor(Bytes payload) {
     base::ByteReader in(payload);
     const uint8_t first = in.u8();
     const bool flexible = first & 0x10;
-    if (!(first & 0x08)) return std::nullopt;  // B
+    if (!(first & 0x08)) return std::nullopt;  // B bit
     if (first & 0x80 && in.u8() & 0x80) in.skip(1);
     if (first & 0x20) in.skip(flexible ? 1 : 2);
     if (first & 0x40 && flexible)

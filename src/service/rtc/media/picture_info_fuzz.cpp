@@ -1,5 +1,5 @@
-// What a keyframe's packet says of its picture. The input is a byte for the codec, and the payload. Whatever it is:
-// what comes out is of that codec, its size is none or a possible one, and the same bytes say the same again.
+// Fuzzes picture_info(). The input is a byte for the codec, and the payload. For any input the result is of that codec,
+// its size is absent or possible, and the same bytes give the same result again.
 
 #include <array>
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What a player hears from its viewer, and tells it: RTCP.
+// A player's RTCP: what it receives from its viewer and what it sends to it.
 
 #include <algorithm>
 
@@ -46,7 +46,7 @@ class Player::Feedback final : public rtcp::Visitor {
     void on_transport_feedback(const rtcp::TransportFeedback&) override { ++player_.counters_.twcc_feedback; }
 
   private:
-    // Of one datagram: an answer must not be many times as long as the question.
+    // Per datagram: the answer must not be many times as long as the request.
     static constexpr int kMaxNacks = 512;
 
     SendTrack* track_of(uint32_t ssrc) {
@@ -106,7 +106,7 @@ void Player::on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms) {
     credit_ -= size;
     ++counters_.retransmitted;
     ++all.retransmitted;
-    // As it was numbered when it was sent, which may be before a jump.
+    // The number under which it was sent, which may be before a jump.
     const uint64_t number = track.highest() - static_cast<uint16_t>(static_cast<uint16_t>(track.highest()) - sequence);
     const SendTrack::Header header = track.retransmission_header(*packet, number, twcc_);
     uint8_t first[2];
@@ -130,14 +130,14 @@ net::RtcQuality Player::quality() const {
 void Player::on_tick(int64_t now_ms) {
     uint32_t version = 0;
     for (size_t i = 0; i < lane_.tracks().size(); ++i) version += lane_.clock(i).version;
-    // At once where it is known better than before: until then sound and picture are not in step.
+    // At once if the clock is known better than before: until then audio and video are not synchronized.
     if (now_ms < next_report_ms_ && version == clock_version_) return;
     clock_version_ = version;
     next_report_ms_ = now_ms + (++reports_ < kFirstReports ? kFirstReportsEveryMs : kReportEveryMs);
     send_report(now_ms);
 }
 
-// A compound for each track: there are clients that take any sender report of a compound for that of their track.
+// One compound packet per track: some clients take any sender report of a compound packet for that of their track.
 void Player::send_report(int64_t) {
     const int64_t wall_us = base::wall_ms() * 1000;
     for (const SendTrack& track : tracks_) {

@@ -1,8 +1,8 @@
 #pragma once
-// Publisher: what a WebRTC client publishes, from packets in the clear to the stream's RTP lane: RTX restored, what is
-// missing asked for (RFC 4585), what came reported (RFC 3550, transport-wide congestion control, REMB), keyframes asked
-// for when a hole could not be mended or a player needs one. Packets go into the lane as they came and in the order in
-// which they came: see live/rtp_ring.h. It repacketises nothing. Of simulcast one layer is taken.
+// Publisher: a WebRTC client's published media, from decrypted packets to the stream's RTP lane. It restores RTX
+// packets, requests missing packets (RFC 4585), sends reports (RFC 3550, transport-wide congestion control, REMB), and
+// requests a keyframe when a loss could not be repaired or a player needs one. Packets enter the lane unchanged and in
+// their order of arrival: see live/rtp_ring.h. It does not repacketize. Of simulcast one layer is used.
 
 #include <cstdint>
 #include <memory>
@@ -21,31 +21,31 @@ namespace service::rtc {
 
 struct PublishFormat {
     std::vector<ReceiveFormat> tracks;  // at most RtpRing::kMaxTracks
-    uint8_t mid_id = 0;                 // of the header extensions; 0: not negotiated
+    uint8_t mid_id = 0;                 // header extension id; 0: not negotiated
     uint8_t twcc_id = 0;
 };
 
 struct PublisherCounters {
     uint64_t packets = 0;
     uint64_t by_rtx = 0;
-    uint32_t foreign = 0;  // of no track: another layer, an unknown payload type
+    uint32_t foreign = 0;  // belong to no track: another layer, an unknown payload type
     uint32_t dropped_for_pt = 0;
-    uint32_t nacks_sent = 0;  // packets asked for
+    uint32_t nacks_sent = 0;  // packets requested
     uint32_t plis_sent = 0;
     uint32_t reports_sent = 0;
     uint32_t twcc_sent = 0;
     uint32_t bad_rtcp = 0;
-    uint32_t ssrc_changes = 0;  // of a track under way
+    uint32_t ssrc_changes = 0;  // of a track that already had an SSRC
 };
 
 class Publisher final : public Media, private live::PublicationOwner, private live::KeyframeSource {
   public:
-    // own_ssrc: random, of our reports.
+    // own_ssrc: random; the sender SSRC of our reports.
     Publisher(MediaParts parts, base::Ref<live::Stream> stream, const PublishFormat& format, uint32_t own_ssrc);
     ~Publisher();
 
-    // Whether it could have the stream's name now (kBusy). It takes it in on_connected(), and ends the session where
-    // another one has it by then: an offer alone replaces nobody and holds no name.
+    // Checks whether the stream's name is available now (kBusy). The publisher takes the name in on_connected(), and
+    // ends the session if another publisher has it by then: an offer alone replaces nobody and reserves no name.
     base::Result<void> prepare();
 
     void on_connected(int64_t now_ms) override;
@@ -64,10 +64,12 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     static constexpr int64_t kReportEveryMs = 1000;
     static constexpr int64_t kTwccEveryMs = 60;
     static constexpr size_t kMaxNacksAtOnce = 128;
-    // A track follows another SSRC of its payload type (RFC 3550, 8.2) when its own has been silent for so long, or
-    // said BYE: while that one is heard, the other is another layer. No more often than that.
+    // A track switches to another SSRC of its payload type (RFC 3550, 8.2) only when its own SSRC has been silent for
+    // this long or has sent BYE: while its own is active, the other SSRC is another layer. This is also the minimum
+    // interval between two switches.
     static constexpr int64_t kSsrcSilentMs = 300;
-    // Of the session, RTX among them: as many as SRTP follows (srtp/receiver.h). Of others nothing is taken.
+    // SSRCs of the session, RTX included: as many as SRTP tracks (srtp/receiver.h). Packets of further SSRCs are
+    // ignored.
     static constexpr size_t kMaxSsrcs = 32;
 
     live::PublisherFacts facts() const override { return facts_; }
@@ -99,9 +101,9 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     live::PublisherFacts facts_;
     base::Ref<live::Stream> stream_;
     live::Publication publication_;
-    std::unique_ptr<convert::RtpToFrames> bridge_;  // into publication_; null: rtc_to_rtmp is off
-    std::vector<ReceiveTrack> tracks_;              // as in the lane
-    std::vector<uint32_t> ssrcs_;                   // that were learned
+    std::unique_ptr<convert::RtpToFrames> bridge_;  // writes into publication_; null: rtc_to_rtmp is off
+    std::vector<ReceiveTrack> tracks_;              // in the lane's order
+    std::vector<uint32_t> ssrcs_;                   // learned from packets
     rtp::NtpUnwrapper ntp_;                         // of its sender reports
     std::unique_ptr<rtcp::TwccCollector> twcc_;
     uint32_t own_ssrc_;
@@ -115,10 +117,10 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     int64_t next_twcc_ms_ = 0;
     uint64_t rated_bytes_ = 0;
     int64_t rated_ms_ = 0;
-    uint8_t worst_loss_ = 0;  // of 256, of the tracks of our last report
+    uint8_t worst_loss_ = 0;  // of 256, the worst track of our last report
     uint32_t worst_jitter_ms_ = 0;
     PublisherCounters counters_;
-    rtp::NackTracker::Counters reported_;  // of all tracks: as far as metrics have them
+    rtp::NackTracker::Counters reported_;  // of all tracks: already added to the metrics
     uint64_t told_by_rtx_ = 0;
 };
 

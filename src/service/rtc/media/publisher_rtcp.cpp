@@ -1,4 +1,4 @@
-// What a publisher is asked and told: RTCP. And what it says itself: sender reports.
+// A publisher's RTCP: the reports and requests sent to the client, and the sender reports received from it.
 
 #include <algorithm>
 
@@ -22,13 +22,13 @@ class Publisher::Feedback final : public rtcp::Visitor {
             ReceiveTrack& track = publisher_.tracks_[i];
             if (report.ssrc == 0 || report.ssrc != track.ssrc()) continue;
             track.on_sender_report(report.ntp, now_us_);
-            // Who has no clock says 0 (RFC 3550, 6.4.1).
+            // A sender without a clock sends 0 (RFC 3550, 6.4.1).
             if (report.ntp != 0)
                 publisher_.lane().set_clock(i, publisher_.ntp_.us(report.ntp), report.rtp_timestamp, now_us_);
         }
     }
 
-    // Only what SRTP opened: nobody else can say goodbye for it.
+    // Called only for packets authenticated by SRTP: nobody else can send a BYE for it.
     void on_bye(uint32_t ssrc) override {
         for (ReceiveTrack& track : publisher_.tracks_)
             if (ssrc != 0 && ssrc == track.ssrc()) track.note_bye();
@@ -89,7 +89,7 @@ void Publisher::send_twcc(int64_t now_ms) {
     }
 }
 
-// For who adapts to REMB: as much as it likes, less while much is lost (as GCC's loss-based part has it).
+// For clients that adapt to REMB: no limit, and less while the loss is high (as GCC's loss-based part does).
 uint64_t Publisher::rate_to_offer(int64_t now_ms) {
     constexpr uint64_t kLeast = 300'000, kMost = 20'000'000;  // bit/s
     const uint64_t bytes = lane().counters().bytes;

@@ -22,7 +22,7 @@ using testing::kVideoSsrc;
 
 constexpr uint8_t kTwccId = 5, kMidId = 1;
 
-// What the publisher was told, of all RTCP that it was sent.
+// The content of all RTCP packets sent to the publisher.
 struct Told : rtcp::Visitor {
     std::vector<uint16_t> nacks;
     std::vector<rtcp::ReportBlock> reports;
@@ -115,11 +115,11 @@ TEST_F(PublisherTest, PacketsGoIntoTheLaneAsTheyCame) {
     video(*publisher, 10, "A");
     video(*publisher, 12, "C");
     video(*publisher, 11, "B");
-    // Its SSRC was not in the offer: known by its payload type.
+    // The offer did not contain its SSRC, so it is found by its payload type.
     put(*publisher, packet(kAudioSsrc, 111, 500, "s"));
     put(*publisher, packet(kAudioSsrc, 111, 501, "t"));
     EXPECT_EQ(lane_text(), "0:A 0:C 0:B 1:s 1:t ");
-    EXPECT_EQ(stream->figures().video_frames, 2u);  // the late one is of neither a new picture nor a new time
+    EXPECT_EQ(stream->figures().video_frames, 2u);  // the late packet has neither a new frame nor a new timestamp
     EXPECT_EQ(stream->figures().audio_frames, 2u);
 }
 
@@ -130,7 +130,7 @@ TEST_F(PublisherTest, WhatIsMissingIsAskedForAndComesByRtx) {
     now_us += 30'000;
     publisher->on_tick(now_us / 1000);
     EXPECT_EQ(told().nacks, (std::vector<uint16_t>{11, 12}));
-    // Not at once again.
+    // Not requested again at once.
     publisher->on_tick(now_us / 1000);
     EXPECT_TRUE(told().nacks.empty());
     put(*publisher, packet(kRtxSsrc, 103, 900,
@@ -139,7 +139,7 @@ TEST_F(PublisherTest, WhatIsMissingIsAskedForAndComesByRtx) {
                                             3)));
     EXPECT_EQ(lane_text(), "0:A 0:D 0:B ");
     EXPECT_EQ(publisher->counters().by_rtx, 1u);
-    // Padding only, and one that is too short: no harm.
+    // Padding only, and a packet that is too short: ignored.
     put(*publisher, packet(kRtxSsrc, 103, 901, ""));
     put(*publisher, packet(kRtxSsrc, 103, 902, "x"));
     EXPECT_EQ(lane.ring().packets(), 3u);
@@ -198,7 +198,7 @@ TEST_F(PublisherTest, RembWhereThereIsNoTransportWideFeedback) {
     now_us += 1'100'000;
     publisher->on_tick(now_us / 1000);
     EXPECT_GE(told().remb, 10'000'000u);
-    // A third is lost.
+    // A loss of one third.
     for (uint16_t i = 2; i < 600; ++i)
         if (i % 3 != 0) video(*publisher, i, std::string(1000, 'x'));
     now_us += 1'100'000;
@@ -224,7 +224,7 @@ TEST_F(PublisherTest, SenderReportsTellTheClock) {
     EXPECT_NEAR(static_cast<double>(lane.clock(1).moment(21'000) - lane.clock(0).moment(30'000)), 100'000, 10);
 }
 
-// The seconds of NTP begin anew in 2036.
+// NTP's seconds wrap in 2036.
 TEST_F(PublisherTest, SenderReportsGoOnOverTheEndOfTheEra) {
     auto publisher = connected();
     constexpr int64_t kEnd = 2'085'978'496'000'000;
@@ -256,7 +256,7 @@ TEST_F(PublisherTest, OtherLayersAndUnknownPacketsAreNotTaken) {
     put(*publisher, {0x80});
 }
 
-// RFC 3550, 8.2: an encoder that begins anew, or found its SSRC in use, sends with another one.
+// RFC 3550, 8.2: an encoder that restarts, or whose SSRC collided, sends with another one.
 TEST_F(PublisherTest, AnotherSsrcIsFollowedWhenTheFirstIsSilent) {
     auto publisher = connected();
     video(*publisher, 10, "A");
@@ -275,12 +275,12 @@ TEST_F(PublisherTest, AnotherSsrcIsFollowedWhenTheFirstIsSilent) {
     EXPECT_EQ(publisher->counters().ssrc_changes, 1u);
     Told all = told();
     EXPECT_EQ(all.plis, 1);
-    // What was missing of the first is not asked for any more; of the second it is.
+    // Packets missing from the first SSRC are no longer requested; those of the second are.
     put(*publisher, packet(0x9999, 102, 5003, "G"));
     now_us += 30'000;
     publisher->on_tick(now_us / 1000);
     EXPECT_EQ(told().nacks, (std::vector<uint16_t>{5002}));
-    // Its retransmissions: those of the first SSRC are not its own, what was asked for is.
+    // RTX: retransmissions of the first SSRC are not accepted, the requested packet is.
     put(*publisher, packet(kRtxSsrc, 103, 900,
                            std::string_view("\0\x0b"
                                             "B",
@@ -291,7 +291,7 @@ TEST_F(PublisherTest, AnotherSsrcIsFollowedWhenTheFirstIsSilent) {
                                             "F",
                                             3)));
     EXPECT_EQ(lane_text(), "0:A 0:D 0:E 0:G 0:F ");
-    // A packet of the first that comes late is nobody's, and reports are of the second.
+    // A late packet of the first SSRC is ignored, and reports are about the second.
     video(*publisher, 14, "late");
     EXPECT_EQ(lane.ring().packets(), 5u);
     now_us += 1'100'000;
@@ -314,7 +314,7 @@ TEST_F(PublisherTest, AnSsrcThatSaidGoodbyeIsFollowedByTheNextAtOnce) {
     publisher->on_rtcp(compound, now_us);
     put(*publisher, packet(0x9999, 102, 5000, "B"));
     EXPECT_EQ(lane_text(), "0:A 0:B ");
-    // It has not: another one is another layer. Nor may they come and go as fast as they like.
+    // Its SSRC is still active, so the other one is another layer. Switches are also limited in frequency.
     put(*publisher, packet(0x7777, 102, 5000, "C"));
     EXPECT_EQ(lane.ring().packets(), 2u);
     compound[compound.size() - 2] = compound[compound.size() - 1] = 0x99;
@@ -344,7 +344,7 @@ TEST_F(PublisherTest, SsrcsAreFollowedUpToABound) {
     EXPECT_EQ(publisher->counters().ssrc_changes, 32u);
     EXPECT_EQ(lane.ring().packets() + lane.ring().begin(), 33u);
     EXPECT_EQ(publisher->counters().foreign, 1000u - 32);
-    // Those that are known may come back.
+    // Known SSRCs may return.
     put(*publisher, packet(0x10000, 102, 5001, "C"));
     EXPECT_EQ(publisher->counters().ssrc_changes, 33u);
 }
@@ -363,7 +363,7 @@ TEST_F(PublisherTest, AnotherSsrcOfTheSoundLeavesThePictureAlone) {
 
 TEST_F(PublisherTest, TheMidSaysWhoseAnSsrcIs) {
     PublishFormat format = both();
-    format.tracks[1].track.payload_type = 102;  // both the same: only the mid tells
+    format.tracks[1].track.payload_type = 102;  // the same for both: only the mid distinguishes them
     format.tracks[0].track.ssrc = 0;
     auto publisher = connected(format);
     const uint8_t audio_mid[1] = {'1'}, video_mid[1] = {'0'};
@@ -389,7 +389,7 @@ TEST_F(PublisherTest, AnotherOneMayNotHaveTheNameUnlessItTakesOver) {
     EXPECT_EQ(session.ended, "") << "an offer alone replaces nobody";
     third->on_connected(now_us / 1000);
     EXPECT_EQ(session.reason, base::CloseReason::kPublisherReplaced);
-    // The first one's last packets are nobody's.
+    // Late packets of the first publisher are ignored.
     video(*first, 99, "late");
     first->on_tick(now_us / 1000 + 5000);
     first->on_closed();
@@ -412,7 +412,7 @@ TEST_F(PublisherTest, OfTwoOffersTheFirstToConnectHasTheName) {
     EXPECT_EQ(early.reason, base::CloseReason::kRefusedBusy);
     EXPECT_NE(early.ended.find("after the offer"), std::string::npos) << early.ended;
     EXPECT_EQ(late.ended, "");
-    // What the loser still sends is nobody's, and its end ends nothing.
+    // Packets of the losing publisher are ignored, and its end does not end the publication.
     put(*first, packet(kVideoSsrc, 102, 1, "A"));
     first->on_tick(now_us / 1000 + 100);
     first->on_closed();
@@ -473,13 +473,13 @@ TEST(PictureInfo, OfH264) {
     EXPECT_EQ(info->level, "3.2");
     EXPECT_EQ(info->width, 768);
     EXPECT_EQ(info->height, 320);
-    // Aggregated behind another unit.
+    // In an aggregation packet, after another unit.
     std::vector<uint8_t> stap = {0x78, 0, 2, 9, 0xf0, 0, static_cast<uint8_t>(sps.size())};
     stap.insert(stap.end(), sps.begin(), sps.end());
     info = picture_info(media::Codec::kH264, stap);
     ASSERT_TRUE(info);
     EXPECT_EQ(info->width, 768);
-    // Cut anywhere: no harm.
+    // Truncated at any position: no failure.
     for (size_t n = 0; n < stap.size(); ++n) (void)picture_info(media::Codec::kH264, std::span(stap).first(n));
     EXPECT_FALSE(picture_info(media::Codec::kH264, base::hex("61e0")));
 }
@@ -495,7 +495,7 @@ TEST(PictureInfo, OfVp8) {
 }
 
 TEST(PictureInfo, OfVp9) {
-    // Flexible mode, with a scalability structure; then a key frame of profile 0, 352 by 288.
+    // Flexible mode with a scalability structure, followed by a key frame of profile 0, 352 by 288.
     const auto key = base::hex("9a 85 18 18 0160 0120 01 04 02 82498342 0015f011f0");
     auto info = picture_info(media::Codec::kVp9, key);
     ASSERT_TRUE(info);

@@ -5,7 +5,7 @@
 namespace service::rtc {
 
 ReceiveTrack::ReceiveTrack(const ReceiveFormat& format)
-    // A packet may overtake another by a few ms; asking for it would be for nothing.
+    // A packet may arrive a few ms out of order; requesting it then would be useless.
     : format_(format), nacks_(rtp::NackTracker::Options{.reorder_ms = 10}) {}
 
 void ReceiveTrack::learn(uint32_t ssrc, bool rtx) { (rtx ? format_.rtx_ssrc : format_.track.ssrc) = ssrc; }

@@ -1,7 +1,7 @@
 #pragma once
-// ReceiveTrack: one track of a WebRTC publisher as it comes: which packets are its own, what is missing, what to
-// report. Its SSRC may change under way (RFC 3550, 8.2): what is missing and reported begins anew then. It sends
-// nothing and keeps no packet. Pure.
+// ReceiveTrack: one received track of a WebRTC publisher: which packets belong to it, which are missing, what to
+// report. Its SSRC may change during the session (RFC 3550, 8.2); loss tracking and statistics then start again. It
+// sends nothing and stores no packets. Pure.
 
 #include <cstdint>
 #include <optional>
@@ -15,9 +15,9 @@
 
 namespace service::rtc {
 
-// What was negotiated for a track with a publisher.
+// The negotiated parameters of a publisher's track.
 struct ReceiveFormat {
-    live::RtpTrack track;  // its ssrc: 0 where the offer names none
+    live::RtpTrack track;  // its ssrc is 0 if the offer names none
     uint8_t rtx_payload_type = kNoPayloadType;
     uint32_t rtx_ssrc = 0;  // 0: not known yet
     bool nack = false;
@@ -41,30 +41,30 @@ class ReceiveTrack {
     bool has_payload_type(uint8_t payload_type) const {
         return payload_type == format_.track.payload_type || is_rtx(payload_type);
     }
-    // An SSRC is learned from the first packet that says by payload type or mid whose it is.
+    // Sets an SSRC learned from the first packet that identifies the track by payload type or mid.
     void learn(uint32_t ssrc, bool rtx);
-    // From the connection on: its SSRC of the offer is expected to be heard.
+    // Called at the connection: from now on the SSRC of the offer is expected to send.
     void begin(int64_t now_ms) { heard_ms_ = now_ms; }
     void note_bye() { said_bye_ = true; }
-    // Its SSRC sends no more.
+    // Its SSRC has sent nothing for silent_ms, or has sent BYE and has been in use for silent_ms.
     bool is_silent(int64_t now_ms, int64_t silent_ms) const {
         return now_ms - (said_bye_ ? followed_ms_ : heard_ms_) >= silent_ms;
     }
-    // That one is its SSRC from now on; whose retransmissions are its own has to be learned.
+    // Switches to that SSRC; the RTX SSRC that belongs to it has to be learned again.
     void follow(uint32_t ssrc, int64_t now_ms);
-    // Whether an SSRC of retransmissions is this track's. After a change it may be the old one's: then only what was
-    // asked for (RFC 4588, 5.3).
+    // Whether the packet's SSRC may be learned as this track's RTX SSRC. After an SSRC change it may be the RTX SSRC of
+    // the old one, so then only a retransmission that was requested counts (RFC 4588, 5.3).
     bool may_learn_rtx(const rtp::PacketView& packet) const;
     bool owns(uint32_t ssrc) const { return ssrc != 0 && (ssrc == format_.track.ssrc || ssrc == format_.rtx_ssrc); }
 
-    // A packet of the track, by RTX or not, with its own sequence.
+    // A packet of the track with its original sequence number, received directly or by RTX.
     void on_packet(const rtp::PacketView& packet, bool by_rtx, int64_t now_us);
     void on_sender_report(uint64_t ntp, int64_t now_us) {
         if (stats_) stats_->on_sender_report(ntp, now_us);
     }
     std::optional<rtp::ReportBlock> report(int64_t now_us) { return stats_ ? stats_->report(now_us) : std::nullopt; }
     rtp::NackTracker& nacks() { return nacks_; }
-    // Something was given up: pictures cannot be decoded before the next keyframe.
+    // True: a missing packet was given up, so video cannot be decoded until the next keyframe.
     bool take_damage() { return kind() == media::Kind::kVideo && nacks_.take_damage(); }
 
     uint64_t packets() const { return packets_; }
@@ -75,8 +75,8 @@ class ReceiveTrack {
     std::optional<rtp::ReceptionStats> stats_;  // from its first packet on
     rtp::NackTracker nacks_;
     uint64_t packets_ = 0, by_rtx_ = 0;
-    int64_t heard_ms_ = 0;                 // of its own SSRC
-    int64_t followed_ms_ = INT64_MIN / 2;  // since when it has that SSRC; long ago: from the beginning
+    int64_t heard_ms_ = 0;                 // last packet of its own SSRC
+    int64_t followed_ms_ = INT64_MIN / 2;  // when the track switched to its SSRC; the default: never switched
     bool said_bye_ = false;
 };
 

@@ -1,10 +1,10 @@
 #pragma once
-// RetransmissionLog: which packets one viewer was sent again, how often and when last, so that each is sent again only
-// so often, and not while the answer before may still be on its way. Pure.
+// RetransmissionLog: which packets were retransmitted to one viewer, how often and when last. It limits how often each
+// packet is retransmitted, and prevents a retransmission while the previous one may still be in flight. Pure.
 //
-// Why it matters: an answer that comes for the second time is not only for nothing. aiortc takes a packet 100 behind
-// where it reads for a stream that begins anew, and shows nothing for 512 packets. And pion asks on, every 100 ms, for
-// what it has got by RTX: so who asks is not always without it.
+// Why it matters: a duplicate retransmission does harm. aiortc takes a packet 100 behind its read position for a
+// restarted stream and shows nothing for 512 packets. And pion keeps requesting, every 100 ms, packets that it already
+// got by RTX, so a NACK does not always mean that the packet is missing.
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace service::rtc {
 
-// How long a question and its answer take, from a viewer's receiver reports: the mean of the last few, 0 before any.
+// Round-trip times measured from a viewer's receiver reports: the mean of the last few, 0 before the first.
 class RoundTrips {
   public:
     void add(int64_t us) {
@@ -40,7 +40,7 @@ class RetransmissionLog {
         uint16_t sequence = 0;
         uint8_t tries = 0;
 
-        // Whether it may be sent now. The n-th time is no sooner than n - 1 times kAgainMs after the one before.
+        // Whether it may be sent now. The n-th retransmission waits at least (n - 1) * kAgainMs after the one before.
         bool is_due(uint32_t now_ms, uint32_t round_trip_ms) const {
             return tries == 0 ||
                    (tries < kMaxTries && now_ms - last_ms >= std::max<uint32_t>(kAgainMs * tries, round_trip_ms));
@@ -53,7 +53,7 @@ class RetransmissionLog {
     static constexpr uint8_t kMaxTries = 6;
     static constexpr uint32_t kAgainMs = 40;
 
-    // Valid until the next call. Null: a later packet has its place, and it has had its turns.
+    // Valid until the next call. Null: the slot is used by a later packet, so this one is not retransmitted any more.
     Packet* find(media::Kind kind, uint16_t sequence, uint32_t now_ms) {
         const bool video = kind == media::Kind::kVideo;
         Packet& place = all_[video ? sequence % kVideo : kVideo + sequence % kOthers];
@@ -66,7 +66,7 @@ class RetransmissionLog {
 
   private:
     static constexpr size_t kVideo = 256, kOthers = 64;
-    // Longer than the ring keeps anything, shorter than the numbers take to come round.
+    // Longer than the ring keeps a packet, shorter than the sequence numbers take to wrap.
     static constexpr uint32_t kForgetMs = 20'000;
     std::array<Packet, kVideo + kOthers> all_{};
 };

@@ -16,7 +16,7 @@ SendTrack::SendTrack(const SendFormat& format, uint16_t first_sequence)
       rtx_ssrc_(format.rtx_ssrc),
       highest_(first_sequence & 0x7fffu),
       rtx_sequence_(highest_) {
-    // Both in the one-byte form, which ends at 14.
+    // Both use the one-byte form, whose ids end at 14.
     if (twcc_id_ > 14 || !extensions_may_change()) twcc_id_ = 0;
     if (mid_id_ > 14 || format.mid.empty() || format.mid.size() > mid_.size() || !extensions_may_change()) mid_id_ = 0;
     if (mid_id_ != 0) {
@@ -34,7 +34,7 @@ void SendTrack::begin_at(uint64_t lane_sequence) {
 
 std::optional<uint64_t> SendTrack::to_ring_sequence(uint16_t viewer_sequence) const {
     if (packets_ == 0) return std::nullopt;
-    // The newest number that ends so.
+    // The newest number with these low 16 bits.
     const uint64_t back = static_cast<uint16_t>(static_cast<uint16_t>(highest_) - viewer_sequence);
     if (back > highest_) return std::nullopt;
     const uint64_t number = highest_ - back;
@@ -62,7 +62,7 @@ void SendTrack::write_form() {
     header_size_ = 20;
 }
 
-// Behind the transport-wide number, where there is one.
+// After the transport-wide number, if there is one.
 size_t SendTrack::fill_mid() {
     size_t at = twcc_id_ != 0 ? 19 : 16;
     header_[0] = 0x90;

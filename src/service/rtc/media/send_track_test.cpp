@@ -84,7 +84,7 @@ TEST(SendTrack, TellsTheMidAtFirst) {
             if (i <= 32) {
                 EXPECT_EQ(rtp::text_value(*view.extension(4)), "video0");
             }
-            EXPECT_TRUE(view.payload().empty());  // only a header was parsed: it ends where it says
+            EXPECT_TRUE(view.payload().empty());  // only a header was parsed: its size is consistent
         }
     }
 }
@@ -114,7 +114,7 @@ TEST(SendTrack, RtxHasItsOwnNumbers) {
     EXPECT_EQ(rtp::transport_cc(*view.extension(3)), 101);
     view = sent.send_again(packet(1, 50, true), 1001);
     EXPECT_EQ(view.sequence(), 1001);
-    // And the media goes on as before.
+    // The media continues unaffected.
     view = sent.send(packet(2, 51));
     EXPECT_EQ(view.header(), (rtp::Header{false, 102, 1002, 51, 0x11223344}));
     EXPECT_EQ(track.packets(), 2u);
@@ -130,7 +130,7 @@ TEST(SendTrack, FindsWhatANackNames) {
     EXPECT_EQ(track.to_ring_sequence(1001), 50u);
     EXPECT_EQ(track.to_ring_sequence(1010), 59u);
     EXPECT_FALSE(track.to_ring_sequence(1000));
-    EXPECT_FALSE(track.to_ring_sequence(1011));  // not sent yet: taken for a number of long ago
+    EXPECT_FALSE(track.to_ring_sequence(1011));  // not sent yet: interpreted as an old number
 }
 
 TEST(SendTrack, GoesOnAtAKeyframeWithoutAHole) {
@@ -144,7 +144,7 @@ TEST(SendTrack, GoesOnAtAKeyframeWithoutAHole) {
     EXPECT_EQ(track.to_ring_sequence(1011), 200u);
     EXPECT_EQ(track.to_ring_sequence(1010), 59u);
     EXPECT_EQ(track.to_ring_sequence(1001), 50u);
-    // Once more: what came before the last jump is forgotten.
+    // After a second jump, numbers from before the previous one are no longer known.
     track.begin_at(300);
     EXPECT_EQ(sent.send(packet(300)).sequence(), 1012);
     EXPECT_EQ(track.to_ring_sequence(1011), 200u);

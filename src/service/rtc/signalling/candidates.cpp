@@ -15,7 +15,7 @@ using base::fail;
 using base::IpAddress;
 using base::Result;
 
-// A host, and the port that stands for ours; 0: ours.
+// A host, and a port that replaces ours; 0: ours.
 struct Host {
     std::string name;
     uint16_t port = 0;
@@ -59,7 +59,7 @@ Result<Host> parse_host(std::string_view text) {
     return host;
 }
 
-// A client's word. A name in it would be asked of our resolver, and the answer would show what it stands for.
+// From the client. A name would be sent to our resolver, and the answer would reveal its addresses.
 Result<Host> parse_address(std::string_view text) {
     auto host = parse_host(text);
     if (host && IpAddress::parse(host->name)) return host;
@@ -82,7 +82,7 @@ class Finder {
             add_interfaces([this](const LocalAddress& local) {
                 return !local.loopback && of_family(local.ip) && listens_on(local.ip);
             });
-        // Whatever the directives say, an answer without a candidate is good for nothing.
+        // Whatever the directives say, an answer without a candidate is useless.
         for (const bool loopback : {false, true})
             for (const LocalAddress& local : sources_.local)
                 if (hosts_.empty() && local.loopback == loopback) add({local.ip, 0});
@@ -96,7 +96,7 @@ class Finder {
         return address && address->is_v4() == (rtc_.ip_family == "ipv4");
     }
 
-    // An address that no socket of ours has would only be tried in vain.
+    // A client would try in vain an address on which none of our sockets listens.
     bool listens_on(std::string_view ip) const {
         auto address = IpAddress::parse(ip);
         auto fits = [&](const config::ListenAddress& listen) {
@@ -115,7 +115,7 @@ class Finder {
             hosts_.push_back(std::move(host));
     }
 
-    // What somebody wrote down as an address is meant as it is; what a name resolves to is found out.
+    // An address in the configuration is used as it is; a name is resolved.
     void add_host(const Host& host, bool keep_name) {
         if (IpAddress::parse(host.name)) return add(host);
         bool found = false;
@@ -141,7 +141,7 @@ class Finder {
         if (rtc_.keep_api_domain) add({name, 0});
     }
 
-    // Whether the word stands for the addresses of this machine.
+    // Whether the word means all addresses of this machine.
     bool add_configured(const std::string& word) {
         if (is_any(word)) return true;
         if (word.starts_with('$')) {

@@ -39,8 +39,8 @@ Result<void> read_wishes(OfferRequest& offer, const http::Parameters& parameters
     return {};
 }
 
-// "expires=...&sign=..." is a signed URL's, put into the token; anything else is one parameter. What the URL itself
-// says stands before it and counts.
+// A token "expires=...&sign=..." holds the parameters of a signed URL; any other token is one parameter. Parameters in
+// the URL itself come first and take precedence.
 void add_token(OfferRequest& offer, const http::Request& message) {
     const std::string_view token = bearer_token(message);
     if (token.empty()) return;

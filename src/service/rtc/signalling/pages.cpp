@@ -18,8 +18,8 @@ video { width: 100%; background: #222; margin-top: 0.5em }
 </style>
 )html";
 
-// A page adds start(), which makes a connection() and an offer and has it exchange()d, and describe(), the line of a
-// statistic, or none; then it calls run().
+// A page defines start(), which creates a connection() and an offer and passes it to exchange(), and describe(), which
+// returns the line for a statistic or nothing; then it calls run().
 constexpr std::string_view kScript = R"html("use strict";
 const $ = id => document.getElementById(id);
 const query = new URLSearchParams(location.search);

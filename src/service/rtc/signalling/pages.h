@@ -1,6 +1,7 @@
 #pragma once
-// Plain pages that publish by WHIP and play by WHEP, part of the server: no file, no script of others. They call the
-// server that they came from, so they work on localhost and over HTTPS (elsewhere browsers give no camera).
+// Plain pages that publish by WHIP and play by WHEP, built into the server: no files, no third-party scripts. They call
+// the server that served them, so they work on localhost and over HTTPS (elsewhere browsers give no access to the
+// camera).
 
 #include <span>
 #include <string_view>
@@ -15,11 +16,11 @@ struct Page {
 
 std::span<const Page> pages();
 
-// Internal. What a page adds to what both share.
+// Internal. What each page adds to the shared part.
 struct PageParts {
     std::string_view title;
     std::string_view controls;  // HTML
-    std::string_view script;    // JavaScript, behind the shared one
+    std::string_view script;    // JavaScript, after the shared script
 };
 PageParts whip_page();
 PageParts whep_page();

@@ -32,10 +32,10 @@ using Json = base::OrderedJson;
 
 constexpr std::string_view kSdp = "application/sdp";
 constexpr std::string_view kFragment = "application/trickle-ice-sdpfrag";
-constexpr size_t kMaxJson = 160 * 1024;  // a description of 64 kB, escaped
-// What a session takes that is not connected yet, most of it in the middle of its handshake.
+constexpr size_t kMaxJson = 160 * 1024;  // an escaped description of 64 kB
+// Memory of a session that is not connected yet, mostly during its handshake.
 constexpr size_t kOfferBytes = 48 * 1024;
-constexpr int kMaxTurns = 20;  // of the loop, that an offer gives way to others
+constexpr int kMaxTurns = 20;  // iterations of the loop for which an offer yields to others
 constexpr int64_t kResolveMs = 2'000;
 constexpr int64_t kKeepResolvedMs = 60'000;
 constexpr uint32_t kMaxLost = 1000;
@@ -70,7 +70,7 @@ Json envelope(const config::Snapshot& snapshot, int code) {
             {"pid", std::to_string(getpid())}};
 }
 
-// An entity tag without its quotes; "*" and nothing stay as they are. A weak one never matches (RFC 9110, 13.1.1).
+// An entity tag without its quotes; "*" and empty are returned unchanged. A weak tag never matches (RFC 9110, 13.1.1).
 std::string_view read_if_match(std::string_view field) {
     field = http::trim(field);
     if (field.size() >= 2 && field.front() == '"' && field.back() == '"') return field.substr(1, field.size() - 2);
@@ -134,7 +134,7 @@ void Signaling::add_routes(net::HttpRouter& router) {
     };
     for (const Endpoint& endpoint : endpoints()) {
         add(endpoint, {http::Method::kPost}, "An offer of WebRTC", &Signaling::offer);
-        // Else the files' route would answer.
+        // Otherwise the route for static files would answer.
         add(endpoint, {http::Method::kGet, http::Method::kPut}, "Nothing", &Signaling::not_allowed);
         if (endpoint.json) continue;
         add(endpoint, {http::Method::kPatch}, "Candidates, or an ICE restart", &Signaling::patch);
@@ -161,7 +161,7 @@ void Signaling::add_rows(net::ApiTable& table) {
         one.methods = {method};
         one.pattern = endpoint.path;
         one.summary = std::move(summary);
-        one.access = net::ApiAccess::kOpen;  // the gate says who may publish and play
+        one.access = net::ApiAccess::kOpen;  // the gate decides who may publish and play
         one.handler = bind(endpoint, handler);
         if (endpoint.json) one.body_limit_bytes = kMaxJson;
         return one;
@@ -245,7 +245,7 @@ Result<void> Signaling::lose(net::HttpRequest& request, net::HttpResponse& respo
 }
 
 Result<void> Signaling::options(const Endpoint&, net::HttpRequest&, net::HttpResponse& response) {
-    // The rest is what every path answers.
+    // The other headers are set for every path.
     response.header("Accept-Post", kSdp).header("Accept-Patch", kFragment);
     return {};
 }
@@ -257,7 +257,7 @@ Result<void> Signaling::not_allowed(const Endpoint& endpoint, net::HttpRequest&,
 
 Result<void> Signaling::offer(const Endpoint& endpoint, net::HttpRequest& request, net::HttpResponse& response) {
     const config::SnapshotPtr snapshot = snapshot_;
-    // fetch() of a text says text/plain: what the body is counts, not what it is called.
+    // fetch() with a text body sends text/plain: the content decides, not the content type.
     const bool is_sdp = has_content_type(request.message, kSdp) || request.message.body.starts_with("v=0");
     if (!endpoint.json && !is_sdp) {
         response.header("Accept-Post", kSdp);
@@ -287,7 +287,7 @@ Result<void> Signaling::offer(const Endpoint& endpoint, net::HttpRequest& reques
     return response.send(201, kSdp, answer->sdp);
 }
 
-// Before anybody is asked: a flood of offers is no flood of questions.
+// Limits offers before the gate asks a guard: a flood of offers must not become a flood of queries.
 Result<net::AddressQuota::Share> Signaling::admit_offer(const OfferRequest& offer, const std::string& ip) {
     net::Admission& admission = table_.admission();
     const auto admit = [&]() -> Result<net::AddressQuota::Share> {
@@ -302,15 +302,16 @@ Result<net::AddressQuota::Share> Signaling::admit_offer(const OfferRequest& offe
 
 Result<Answer> Signaling::begin(const Endpoint& endpoint, OfferRequest& offer, const net::HttpRequest& request,
                                 const net::HttpResponse& response) {
-    const config::SnapshotPtr snapshot = snapshot_;  // vhost lives as long
+    const config::SnapshotPtr snapshot = snapshot_;  // keeps vhost alive
     if (stopping_) return fail(Code::kLimit, "the server stops");
     if (!snapshot->rtc_server.enabled) return fail(Code::kNotFound, "rtc_server is not enabled");
     const config::Vhost* vhost = snapshot->vhost(offer.vhost);
     if (!vhost) return fail(Code::kNotFound, fmt::format("there is no vhost {}", offer.vhost));
     if (!vhost->rtc.enabled) return fail(Code::kNotFound, fmt::format("vhost {} has no WebRTC", vhost->name));
-    // An offer costs a fraction of a millisecond, and hundreds may come at once.
+    // An offer takes a fraction of a millisecond, and hundreds may arrive at once.
     runtime::await_short_turn(runtime::kLongestTurnUs, kMaxTurns);
-    // What is no offer at all is not worth a question to anybody. Too large is too large for this server, not now.
+    // An invalid offer is rejected before a guard is asked. An exceeded size limit is also reported as a bad offer,
+    // because it is not a temporary overload.
     if (auto parsed = sdp::SessionDescription::parse(offer.sdp); !parsed)
         return fail(Code::kProtocol, "the offer: " + parsed.error().text());
     auto offer_share = TRY(admit_offer(offer, request.peer_ip));
@@ -328,7 +329,7 @@ Result<Answer> Signaling::begin(const Endpoint& endpoint, OfferRequest& offer, c
     }
     Ask ask;
     ask.candidates = TRY(candidates(offer, request, *snapshot));
-    // Nobody would read the answer.
+    // The answer would not be read.
     if (response.peer_gone()) return fail(Code::kClosed, "the client left before the answer");
     if (stopping_) return fail(Code::kLimit, "the server stops");
     ask.visitor = std::move(visitor);

@@ -1,7 +1,7 @@
 #pragma once
 // The HTTP side of WebRTC: WHIP (RFC 9725), WHEP (draft-ietf-wish-whep: the offer is the player's), and the older JSON
-// API, on the API's port and on HTTP's. It finds the vhost, asks net::Gate, finds the candidates, and hands the offer
-// to Sessions; statuses and fields are made here.
+// API, on the API's port and on the HTTP port. It finds the vhost, asks net::Gate, finds the candidates, and passes the
+// offer to Sessions; HTTP statuses and headers are set here.
 //
 //   POST    /rtc/v1/whip/ whep/ whip-play/   offer in, 201 and answer out; Location is where the session is
 //   PATCH   that Location                    candidates (204), or an ICE restart (200 and a fragment)
@@ -27,13 +27,13 @@ namespace service::rtc {
 
 class Signaling {
   public:
-    // The references outlive it, and it outlives the routers' use.
+    // The references must outlive it, and it must outlive the routers' use of it.
     Signaling(config::SnapshotPtr snapshot, Sessions& sessions, net::SessionTable& table, net::Gate& gate);
 
     void add_routes(net::HttpRouter& router);  // of the HTTP server
     void add_rows(net::ApiTable& table);       // of the API
     void reload(const config::SnapshotPtr& next) { snapshot_ = next; }
-    // No new sessions; those that are there are patched and ended as ever.
+    // No new sessions; existing sessions can still be patched and ended.
     void stop_accepting() { stopping_ = true; }
 
   private:
@@ -61,7 +61,7 @@ class Signaling {
                                                            const config::Snapshot& snapshot);
     std::vector<std::string> resolve(const std::string& name);
 
-    // Names that were resolved lately: each request would ask again.
+    // Cache of recently resolved names; otherwise each request would cause a query.
     struct Resolved {
         int64_t until_ms = 0;
         std::vector<std::string> addresses;

@@ -16,7 +16,7 @@ void Routes::claim(const stun::Address& from, const Wire& wire, RtcSession& sess
     auto own = std::find_if(claims.of_.begin(), end(), [&](const auto& one) { return one.session == &session; });
     if (own == end()) {
         if (claims.count_ == kMaxClaims) {
-            // Who was there before those that fill it comes back.
+            // An earlier claim replaces the latest of those that fill the table.
             own = std::max_element(claims.of_.begin(), end(),
                                    [](const auto& a, const auto& b) { return a.since_ms < b.since_ms; });
             if (own->since_ms <= since_ms) return;

@@ -1,13 +1,14 @@
 #pragma once
-// Routes: which session a datagram is for: by the address and wire that it came from, once a right-integrity request
-// has come from there; before that by the user name fragment of a STUN request. Nothing is allocated to look one up. A
-// session has at most ice::LiteAgent::kMaxAddresses addresses and two fragments, so the tables are bounded by the
-// sessions.
+// Routes: finds the session of a datagram. The key is the source address and wire once a STUN request with valid
+// integrity has arrived from there; before that it is the user name fragment of a STUN request. A lookup allocates
+// nothing. A session has at most ice::LiteAgent::kMaxAddresses addresses and two fragments, so the tables are bounded
+// by the number of sessions.
 //
-// An address may be claimed by several sessions: by a client that uses one socket for all of them, or by somebody who
-// sends requests for a session of his own from a forged address. A claim takes nothing from another one: the caller
-// asks all of them whose a datagram is (service.cpp), the first first. The first is the one whose datagram it was last;
-// a request puts a session there only before a later claim, or before one that has not been heard from there lately.
+// An address may be claimed by several sessions: by a client that uses one socket for all of them, or by an attacker
+// who sends requests for his own session from a forged address. A claim never removes another one: the caller offers
+// the datagram to all of them (service.cpp), beginning with the first. The first is the session that accepted the last
+// datagram. A request moves its session to the front only ahead of later claims, or of sessions that have not received
+// anything valid from that address lately.
 
 #include <array>
 #include <cstddef>
@@ -29,7 +30,8 @@ class Wire;
 
 class Routes {
   public:
-    // Of one address. So many that a datagram that is nobody's costs little; of more claims the latest have none.
+    // Claims per address. Few enough that a datagram that belongs to no session costs little; further claims are
+    // ignored.
     static constexpr size_t kMaxClaims = 4;
     class Claims {
       public:
@@ -48,16 +50,16 @@ class Routes {
         uint8_t count_ = 0;
     };
 
-    // A right request of the session came from there, the first of them at since_ms.
+    // The session received a STUN request with valid integrity from there, the first of them at since_ms.
     void claim(const stun::Address& from, const Wire& wire, RtcSession& session, int64_t since_ms, int64_t now_ms);
     void remove(const stun::Address& from, const Wire& wire, const RtcSession& session);
-    // Null: nobody's. Valid until the next claim() or remove().
+    // Null: no session. Valid until the next claim() or remove().
     Claims* find(const stun::Address& from, const Wire& wire) {
         auto found = by_address_.find({from, &wire});
         return found == by_address_.end() ? nullptr : &found->second;
     }
 
-    // False: another has it.
+    // False: another session has it.
     bool add(std::string_view ufrag, RtcSession& session) {
         return by_ufrag_.try_emplace(std::string(ufrag), &session).second;
     }
@@ -91,8 +93,8 @@ class Routes {
     std::unordered_map<std::string, RtcSession*, HashText, std::equal_to<>> by_ufrag_;
 };
 
-// WireUsers: which sessions have used a TCP connection, and so must hear of its end. Told of it once, they are gone
-// from here.
+// WireUsers: which sessions have used a TCP connection and must be notified when it closes. take() removes the sessions
+// that it returns.
 class WireUsers {
   public:
     void add(const Wire& wire, RtcSession& session) {

@@ -1,10 +1,10 @@
 #pragma once
 // RtcSession: one WebRTC client, a publisher or a player, from its offer to its end: ICE (protocol/ice), then DTLS,
-// then SRTP, over whichever addresses its peer has shown to be its own. It is no coroutine: the service hands it
-// datagrams and time. What it carries is its Media (media.h).
+// then SRTP, over any address that the peer has proved to be its own. It has no coroutine: the service passes datagrams
+// and time to it. The media is handled by its Media (media.h).
 //
-// Nothing but answers to STUN, no longer than the requests, is sent to an address from which no request of right
-// integrity came. RFC 8445 (lite), 5764 (DTLS-SRTP), 7675 (consent). It does no signalling.
+// An address that has not sent a STUN request with valid integrity gets nothing but answers to STUN, which are no
+// longer than the requests. RFC 8445 (lite), 5764 (DTLS-SRTP), 7675 (consent). It does no signalling.
 
 #include <cstdint>
 #include <memory>
@@ -28,8 +28,8 @@ namespace service::rtc {
 
 class RtcSession;
 
-// An address of ours that the answer offers, as signalling found it (candidates.h): host is an IP address, or a name
-// when keep_api_domain says so.
+// One of our addresses that the answer offers, as found by signalling (candidates.h). host is an IP address, or a name
+// if keep_api_domain is on.
 struct CandidateAddress {
     std::string host;
     uint16_t port = 0;
@@ -37,24 +37,24 @@ struct CandidateAddress {
     friend bool operator==(const CandidateAddress&, const CandidateAddress&) = default;
 };
 
-// What a session asks of who has it. Must not yield.
+// What a session needs from its owner. Must not yield.
 class SessionHost {
   public:
-    // A right request of the session's came from there, the first of them at since_ms.
+    // The session received a STUN request with valid integrity from there, the first of them at since_ms.
     virtual void add_route(const stun::Address& from, const Wire& wire, RtcSession& session, int64_t since_ms,
                            int64_t now_ms) = 0;
     virtual void remove_route(const stun::Address& from, const Wire& wire, const RtcSession& session) = 0;
-    // Its ICE restart is complete: that fragment is not used any more.
+    // The session's ICE restart is complete: that user name fragment is no longer used.
     virtual void remove_ufrag(std::string_view ufrag) = 0;
-    // It is half-open no more.
+    // The session is no longer half-open.
     virtual void session_connected(RtcSession& session) = 0;
-    // Media goes over UDP from now on: whether there may be one more connection of that address.
+    // Media goes over UDP from now on: whether one more connection of that address is allowed.
     virtual base::Result<net::Admission::Ticket> admit(const base::IpAddress& ip) = 0;
-    // close() it soon, then destroy it.
+    // Requests that close() is called soon and the session is destroyed then.
     virtual void end_soon(RtcSession& session) = 0;
-    // Its timer: no later than that. Monotonic.
+    // Sets the latest time at which its timer must run. Monotonic.
     virtual void set_due(RtcSession& session, int64_t due_ms) = 0;
-    // A copy of what a publisher sent, in the clear, for who debugs (rtc_server.black_hole).
+    // Sends a copy of a publisher's decrypted packet to the debugging address (rtc_server.black_hole).
     virtual void copy_out(std::span<const uint8_t> packet) = 0;
 
   protected:
@@ -63,7 +63,7 @@ class SessionHost {
 
 struct SessionSetup {
     std::string id;
-    std::string ip;  // of who signalled
+    std::string ip;  // of the signalling client
     bool publishes = false;
     live::StreamKey key;
     net::ClientDetails details;
@@ -76,12 +76,12 @@ struct SessionSetup {
     int64_t silent_ms = 30'000;  // stun_timeout
 };
 
-// What the negotiation said of its peer.
+// What was negotiated about the peer.
 struct RemoteSetup {
     std::string ufrag;
     std::string fingerprint_algorithm;      // "sha-256"
     std::string fingerprint;                // "AB:CD:.."
-    dtls::Role role = dtls::Role::kServer;  // ours
+    dtls::Role role = dtls::Role::kServer;  // our role
     dtls::Version version = dtls::Version::kAuto;
     std::shared_ptr<const dtls::Context> context;
 };
@@ -93,7 +93,7 @@ class RtcSession final : public net::Session, public MediaSession {
     RtcSession(SessionHost& host, net::SessionTable& table, SessionSetup setup, int64_t now_ms);
     ~RtcSession() override;
 
-    // kProtocol, kLimit: its fingerprint.
+    // kProtocol, kLimit: its fingerprint is not usable.
     base::Result<void> set_remote(const RemoteSetup& remote);
     void set_media(std::unique_ptr<Media> media) { media_ = std::move(media); }
 
@@ -104,23 +104,23 @@ class RtcSession final : public net::Session, public MediaSession {
     bool ended() const { return ended_; }
     const std::string& end_text() const { return why_; }
 
-    // ICE restart by signalling. The old credentials hold until the new ones have been used.
+    // ICE restart by signalling. The old credentials stay valid until the new ones have been used.
     void restart(ice::Credentials local, std::string_view remote_ufrag, std::string etag);
 
     void on_stun(std::span<const uint8_t> datagram, const stun::Address& from, Wire& wire, int64_t now_ms);
-    // Whether something of right integrity came from there a short while ago.
+    // Whether a STUN request with valid integrity arrived from there recently.
     bool heard_lately(const stun::Address& from, int64_t now_ms) const { return agent_.heard_lately(from, now_ms); }
-    // Those that follow: only what came from an address of add_route(). False: it is not this session's.
+    // For these calls the datagram's address must be one of add_route(). False: the datagram is not this session's.
     void on_dtls(std::span<const uint8_t> datagram, const stun::Address& from, Wire& wire, int64_t now_ms);
     bool on_rtp(std::span<uint8_t> datagram, const stun::Address& from, int64_t now_us);
     bool on_rtcp(std::span<uint8_t> datagram, const stun::Address& from, int64_t now_us);
-    // The next so many RTP packets of its media are lost; see Sessions::lose().
+    // Drops the next `packets` RTP packets of its media; see Sessions::lose().
     void lose(uint32_t packets) { to_lose_ = packets; }
     void on_wire_closed(const Wire& wire);
-    // What is due; says when to come again.
+    // Does what is due and returns the time of the next call.
     int64_t on_timer(int64_t now_ms);
     void forget_ufrags();
-    // The very end: the media's last words, DTLS's alert, the log line. Destroy it then.
+    // Ends the session: the media's last packets, the DTLS alert, the log line. Destroy it afterwards.
     void close();
 
     // MediaSession
@@ -142,15 +142,15 @@ class RtcSession final : public net::Session, public MediaSession {
     net::Traffic traffic() const override { return {counters_.bytes_received, counters_.bytes_sent}; }
     void kick(std::string_view why) override { end(why, base::CloseReason::kKicked); }
 
-    uint32_t place = 0;  // among the service's sessions
-    // What its answer offered, for the answer to an ICE restart.
+    uint32_t place = 0;  // index in the service's sessions
+    // The candidates of its answer, for the answer to an ICE restart.
     std::vector<CandidateAddress> candidates;
 
   private:
     struct Route {
         stun::Address address;
-        uint16_t came_to;  // which of our addresses the peer nominated, or asked first: the wire's number of it
-        uint16_t source;   // and how to send from there
+        uint16_t came_to;  // our address that the peer nominated, or used first: the wire's number for it
+        uint16_t source;   // the wire's number for sending from that address
         Wire* wire;
         int64_t since_ms;
     };
@@ -162,10 +162,10 @@ class RtcSession final : public net::Session, public MediaSession {
     };
     void keep_route(const stun::Address& from, Wire& wire, bool nominated, int64_t now_ms);
     uint16_t source_to(const stun::Address& to, const Wire& wire) const;
-    // from: where something right has just come from.
+    // from: the source of a datagram that has just been verified.
     void select(const stun::Address& from);
     void send_dtls();
-    void look_at_dtls(int64_t now_ms);  // sends, and sees what has become of it
+    void look_at_dtls(int64_t now_ms);  // sends its datagrams and handles a change of its state
     int64_t next_tick(int64_t now_ms) const;
     void after_handshake(int64_t now_ms);
     void become_connected(int64_t now_ms);
@@ -179,35 +179,35 @@ class RtcSession final : public net::Session, public MediaSession {
     live::StreamKey key_;
     net::ClientDetails details_;
     net::Grant stay_;
-    net::AddressQuota::Share offer_;  // until it is connected
-    net::Admission::Ticket ticket_;   // connected by UDP; over TCP the wire has one
+    net::AddressQuota::Share offer_;  // held until it is connected
+    net::Admission::Ticket ticket_;   // connected by UDP; over TCP the wire has the ticket
     std::string token_;
     std::string etag_;
     ice::LiteAgent agent_;
     std::vector<Route> routes_;
-    // Where media goes; null: nowhere yet.
+    // Where media is sent; null: no destination yet.
     Wire* wire_ = nullptr;
     stun::Address selected_;
-    uint16_t source_ = 0;  // of ours, for the wire
-    // Where the last DTLS datagram came from: its answers go there.
+    uint16_t source_ = 0;  // our address, as the wire's number
+    // The source of the last DTLS datagram, to which DTLS datagrams are sent.
     Wire* dtls_wire_ = nullptr;
     stun::Address dtls_address_;
     uint16_t dtls_source_ = 0;
     std::unique_ptr<dtls::Endpoint> dtls_;
     std::unique_ptr<Keys> keys_;
     std::unique_ptr<Media> media_;
-    SessionCounters counters_, reported_;  // reported_: as far as metrics have them
+    SessionCounters counters_, reported_;  // reported_: already added to the metrics
     int64_t created_ms_;
-    int64_t alive_ms_;  // something authentic came
+    int64_t alive_ms_;  // when something authenticated was last received
     int64_t tick_ms_ = INT64_MAX;
     int64_t silent_ms_;
     uint32_t to_lose_ = 0;
     bool encrypt_;
-    bool begins_dtls_ = false;  // and has not yet
+    bool begins_dtls_ = false;  // we start DTLS, and have not yet
     bool connected_ = false;
     bool ended_ = false;
     bool closing_ = false;
-    std::string old_ufrag_, next_ufrag_;  // while an ICE restart is under way
+    std::string old_ufrag_, next_ufrag_;  // during an ICE restart
     std::string why_;
 };
 

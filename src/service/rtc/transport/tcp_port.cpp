@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kLength = 2;  // before each datagram
 
-// Datagrams are written here; one at a time, by whichever connection.
+// The write buffer for one datagram at a time, shared by all connections.
 std::array<uint8_t, kLength + TcpPort::kMaxFrameBytes> room;
 
 stun::Address address_of(const runtime::ByteStream& stream) {
@@ -84,7 +84,7 @@ class TcpPort::Connection final : public Wire, private runtime::ParkedHandler, p
     bool is_tcp() const override { return true; }
     bool congested() const override { return backlog_.size() - sent_ > kCongestedBytes; }
 
-    size_t index = 0;  // among the port's
+    size_t index = 0;  // index in the port's connections
 
   private:
     void on_readable() override {
@@ -137,11 +137,11 @@ class TcpPort::Connection final : public Wire, private runtime::ParkedHandler, p
     stun::Address peer_;
     net::Admission::Ticket ticket_;
     int64_t since_ms_;
-    std::list<Connection*>::iterator unconfirmed_;  // until it is confirmed
+    std::list<Connection*>::iterator unconfirmed_;  // valid until it is confirmed
     bool confirmed_ = false;
     bool gone_ = false;
-    std::vector<uint8_t> rest_;     // of a frame that has not come whole
-    std::vector<uint8_t> backlog_;  // to be written, from sent_ on
+    std::vector<uint8_t> rest_;     // an incomplete frame
+    std::vector<uint8_t> backlog_;  // data to be written, from sent_ on
     size_t sent_ = 0;
 };
 
@@ -171,11 +171,11 @@ TcpPort::~TcpPort() {
     connections_.clear();
 }
 
-// Who means it confirms within a second.
+// A genuine client confirms within a second.
 void TcpPort::take(std::unique_ptr<runtime::ByteStream> stream) {
     if (unconfirmed_.size() >= kMaxUnconfirmed) {
         Connection& oldest = *unconfirmed_.front();
-        oldest.confirm();  // it is in no list any more
+        oldest.confirm();  // it is no longer in the list of unconfirmed ones
         oldest.make_room();
     }
     ++counters_.accepted;
@@ -188,7 +188,7 @@ void TcpPort::close_soon(Connection& connection) {
     sweep_.set();
 }
 
-// Their ends are told, which may end others' sessions, but no connection. False: cancelled meanwhile.
+// Users are notified of each end, which may end their sessions, but no connection. False: cancelled meanwhile.
 bool TcpPort::sweep() {
     runtime::CpuSlice slice;
     while (!leaving_.empty()) {

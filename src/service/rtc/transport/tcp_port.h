@@ -1,9 +1,9 @@
 #pragma once
-// TcpPort: ICE over TCP, passive (RFC 6544): each connection carries datagrams with two bytes of length before each
-// (RFC 4571). A connection is no coroutine. It counts for net::Admission. Bounds: kMaxUnconfirmed connections that have
-// not shown a right-integrity request, of which the oldest makes room for a new one, each for kConfirmMs; a frame of
-// kMaxFrameBytes; kMaxBacklogBytes that a peer does not take, beyond which datagrams are dropped, as UDP would. All
-// is counted.
+// TcpPort: ICE over TCP, passive (RFC 6544): each connection carries datagrams, each with a length prefix of two bytes
+// (RFC 4571). A connection has no coroutine. It counts for net::Admission. Limits: kMaxUnconfirmed connections that
+// have not yet sent a STUN request with valid integrity, of which the oldest is closed to make room for a new one, each
+// for at most kConfirmMs; a frame of kMaxFrameBytes; kMaxBacklogBytes of data that the peer does not read, beyond which
+// datagrams are dropped, as UDP would. All of it is counted.
 
 #include <cstdint>
 #include <list>
@@ -26,13 +26,13 @@ class TcpPort {
 
     struct Counters {
         uint64_t accepted = 0;
-        uint64_t replaced = 0;     // closed to make room for others before they showed who they are
-        uint64_t unconfirmed = 0;  // closed because they did not
-        uint64_t broken = 0;       // closed for a frame that cannot be
-        uint64_t dropped = 0;      // datagrams to peers that do not take them
+        uint64_t replaced = 0;     // closed, before a valid request, to make room for others
+        uint64_t unconfirmed = 0;  // closed because no valid request came in time
+        uint64_t broken = 0;       // closed for an invalid frame
+        uint64_t dropped = 0;      // datagrams dropped because the peer does not read
     };
 
-    // Both outlive it.
+    // Both references must outlive it.
     static base::Result<std::unique_ptr<TcpPort>> open(const runtime::SocketAddress& address, WireUser& user,
                                                        net::SessionTable& sessions);
     ~TcpPort();  // yields
@@ -40,7 +40,7 @@ class TcpPort {
     uint16_t port() const { return acceptor_.port(); }
     size_t connections() const { return connections_.size(); }
     const Counters& counters() const { return counters_; }
-    // Closes who had time enough. Each second or so.
+    // Closes connections whose time to confirm is over. Called about once a second.
     void tick(int64_t now_ms);
 
   private:
@@ -53,7 +53,7 @@ class TcpPort {
     WireUser& user_;
     net::Admission& admission_;
     std::vector<std::unique_ptr<Connection>> connections_;  // each knows its index
-    std::list<Connection*> unconfirmed_;                    // the oldest first
+    std::list<Connection*> unconfirmed_;                    // oldest first
     std::vector<Connection*> leaving_;
     Counters counters_;
     runtime::Event sweep_{"TCP connections to close"};

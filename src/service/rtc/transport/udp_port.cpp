@@ -6,7 +6,7 @@
 namespace service::rtc {
 namespace {
 
-// A keyframe to many viewers, and the reports of many, are bursts.
+// Bursts occur when a keyframe goes to many viewers, or many of them send reports.
 constexpr int kBufferBytes = 4 * 1024 * 1024;
 
 }  // namespace
@@ -46,7 +46,7 @@ void UdpPort::receive_loop() {
             came_to_ = packet.came_to;
             user_.on_datagram(packet.bytes, {packet.from.ip, packet.from.port}, *this, now_us);
         }
-        // Answers and feedback do not wait for the loop's turn.
+        // Answers and feedback are sent now, not at the end of the loop's iteration.
         batch_.flush();
     }
 }

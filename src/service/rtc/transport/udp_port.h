@@ -1,6 +1,6 @@
 #pragma once
-// UdpPort: one UDP socket of ours, which all sessions share: one coroutine receives, in batches; what is sent goes out
-// in batches (runtime/udp_batch.h).
+// UdpPort: one local UDP socket shared by all sessions. One coroutine receives in batches; datagrams are sent in
+// batches (runtime/udp_batch.h).
 
 #include <memory>
 

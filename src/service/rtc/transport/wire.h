@@ -1,6 +1,6 @@
 #pragma once
-// Wire: where a session's datagrams go out and come from: a UDP port of ours, shared by all, or one TCP connection
-// (ICE-TCP). And who takes what comes. No wire knows of sessions.
+// Wire: the transport of a session's datagrams: a local UDP port shared by all sessions, or one TCP connection
+// (ICE-TCP). WireUser: the receiver of the datagrams. A wire knows nothing of sessions.
 
 #include <cstdint>
 #include <cstring>
@@ -12,20 +12,22 @@ namespace service::rtc {
 
 class Wire {
   public:
-    // Room for a datagram of that many bytes at most, until commit(). Null: there is none; it is counted as lost.
+    // Returns a buffer for a datagram of at most that many bytes, valid until commit(). Null: there is no room; the
+    // datagram is counted as lost.
     virtual uint8_t* reserve(size_t most_bytes) = 0;
-    // to: of a TCP connection its peer, whatever is said. Sent soon. flow: whose datagrams must keep their order among
-    // each other (an SSRC). source: see came_to().
+    // Sends the datagram soon. to: ignored by a TCP connection, which sends to its peer. flow: datagrams of the same
+    // flow (an SSRC) keep their order. source: see came_to().
     virtual void commit(size_t bytes, const stun::Address& to, uint32_t flow = 0, uint16_t source = 0) = 0;
-    // Which of our addresses the datagram came to that is being handed on: a number, for an answer from there. Of a
-    // wire with one address 0.
+    // Identifies the local address that received the datagram now being processed: a number, so that the answer can be
+    // sent from that address. 0 for a wire with one address.
     virtual uint16_t came_to() const { return 0; }
-    // That number for all that goes to the peer; 0 where it would come from there anyway. Asks the kernel.
+    // The source number to use for everything sent to the peer; 0 if the kernel would choose that address anyway. Asks
+    // the kernel.
     virtual uint16_t source_for(const stun::Address&, uint16_t came_to) { return came_to; }
-    // Something of right integrity came over it: it may stay.
+    // A STUN request with valid integrity was received over it: the connection may stay.
     virtual void confirm() {}
     virtual bool is_tcp() const { return false; }
-    // Much waits for the peer, or the machine, to take it.
+    // Much data waits for the peer, or this machine, to take it.
     virtual bool congested() const = 0;
 
     bool send(std::span<const uint8_t> bytes, const stun::Address& to, uint16_t source = 0) {
@@ -40,12 +42,12 @@ class Wire {
     ~Wire() = default;
 };
 
-// Must not yield, nor end the wire that it is called about.
+// Must not yield, and must not end the wire for which it is called.
 class WireUser {
   public:
-    // bytes: valid, and may be written to, during the call. now_us: monotonic, of the batch.
+    // bytes: valid and modifiable during the call. now_us: monotonic, the time of the batch.
     virtual void on_datagram(std::span<uint8_t> bytes, const stun::Address& from, Wire& wire, int64_t now_us) = 0;
-    // It is about to be no more.
+    // The wire is about to be destroyed.
     virtual void on_wire_closed(Wire& wire) = 0;
 
   protected:
