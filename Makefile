@@ -69,7 +69,7 @@ ifdef LIBFUZZER
 SANITIZE := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -Wno-error -Wno-unknown-warning-option
 CPPFLAGS += -DSRS_SANITIZER
 endif
-# They are g++'s, and libFuzzer is clang's.
+# CONFIG_SPEED_FLAGS are for g++; libFuzzer's build takes clang.
 CXXFLAGS += $(OPTIMISE) $(SANITIZE) $(if $(LIBFUZZER),,$(CONFIG_SPEED_FLAGS)) $(CONFIG_EXTRA_FLAGS)
 LDFLAGS += $(SANITIZE) $(CONFIG_EXTRA_FLAGS)
 # What only tests run need not be fast: half of the compiler's time for them.

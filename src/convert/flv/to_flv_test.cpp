@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "live/hub/testing.h"
+#include "live/fanout/encoder_testing.h"
 #include "protocol/flv/metadata.h"
 #include "protocol/flv/reader.h"
 
@@ -10,29 +10,11 @@ namespace convert {
 namespace {
 
 using live::testing::audio;
-using live::testing::header;
+using live::testing::encode;
+using live::testing::headers_with;
+using live::testing::prefix;
 using live::testing::video;
 using media::Kind;
-
-base::Slice encode(live::WireEncoder& encoder, const media::Frame& frame) {
-    base::SliceBuilder out;
-    if (size_t size = encoder.encoded_size(frame)) encoder.encode(frame, out.extend(size));
-    return out.freeze();
-}
-
-base::Slice prefix(live::WireEncoder& encoder, const live::StreamHeaders& headers, int64_t dts, bool first = true) {
-    base::SliceBuilder out;
-    encoder.encode_prefix(headers, dts, first, out);
-    return out.freeze();
-}
-
-live::StreamHeaders& headers_with(live::StreamHeaders& headers, bool audio, bool video) {
-    if (audio) headers.audio = header(Kind::kAudio, "\x12\x10");
-    if (video) headers.video = header(Kind::kVideo, "avcC");
-    headers.has_audio = audio;
-    headers.has_video = video;
-    return headers;
-}
 
 TEST(FlvEncoder, KeysSayTheOptions) {
     for (int bits = 0; bits < 16; ++bits) {
