@@ -1,4 +1,4 @@
-// Every row, one line each: its default, words it takes, words it refuses. Then each is set by the file and by its
+// Every row, one line each: its default, accepted words, rejected words. Each row is then set by the file and by its
 // environment variables.
 
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ const std::vector<Line>& lines() {
         {"auto_reload_for_docker", "on", kSwitchOn, kNoSwitch},
         {"in_docker", "off", kSwitchOff, kNoSwitch},
         {"disable_daemon_for_docker", "on", kSwitchOn, kNoSwitch},
-        {"asprocess", "off", {}, kNoSwitch},  // alone it conflicts with daemon
+        {"asprocess", "off", {}, kNoSwitch},  // on its own it conflicts with daemon
         {"empty_ip_ok", "on", kSwitchOn, kNoSwitch},
         {"is_full", "off", kSwitchOff, kNoSwitch},
         {"tcmalloc_release_rate", "0.8", {"0", "10"}, {"-1", "10.5", "x", "''"}},
@@ -327,7 +327,7 @@ TEST_P(RowTest, HasItsDefault) {
         EXPECT_EQ(row->initial, GetParam().initial);
     }
     EXPECT_FALSE(row->doc.empty());
-    if (row->path() == "rtmp/listen") return;  // it must be given
+    if (row->path() == "rtmp/listen") return;  // it is required
     Loaded loaded = load_row(*row, "");
     ASSERT_TRUE(loaded.snapshot) << described(loaded.problems);
     EXPECT_EQ(value_of(*loaded.snapshot, *row), GetParam().initial);
@@ -423,10 +423,11 @@ TEST(Rows, EverySupportedRowIsTestedAbove) {
 TEST(Rows, AreConsistent) {
     std::set<std::string> paths, names;
     for (const Row& row : rows()) {
-        EXPECT_TRUE(paths.insert(row.path()).second) << row.path() << " is there twice";
+        EXPECT_TRUE(paths.insert(row.path()).second) << row.path() << " occurs twice";
         EXPECT_TRUE(row.scope.empty() || find_block(row.scope)) << row.path() << " is in no block";
         EXPECT_TRUE(find_block(row.path()) == nullptr) << row.path() << " is a block too";
-        EXPECT_FALSE(row.initial.empty() && row.example.empty()) << row.path() << " shows nothing";
+        EXPECT_FALSE(row.initial.empty() && row.example.empty())
+            << row.path() << " has neither a default nor an example";
         EXPECT_TRUE(row.doc.ends_with('.')) << row.path();
         for (const std::string& name : environment_names(row)) {
             EXPECT_TRUE(names.insert(name).second) << name << " sets two directives";
@@ -443,7 +444,7 @@ TEST(Rows, AreConsistent) {
     }
 }
 
-// What the interface calls for beside the rule: SRS_LISTEN, and SRS_LOG_TANK as well as SRS_SRS_LOG_TANK.
+// Names required for compatibility beside the rule: SRS_LISTEN, and SRS_LOG_TANK as well as SRS_SRS_LOG_TANK.
 TEST(Rows, EnvironmentNames) {
     using Names = std::vector<std::string>;
     EXPECT_EQ(environment_names(*find_row("rtmp/listen")), (Names{"SRS_LISTEN", "SRS_RTMP_LISTEN"}));
@@ -467,7 +468,7 @@ TEST(Rows, ARepeatableOneAddsUp) {
     Loaded loaded = load_text("listen 1; vhost __defaultVhost__ { " + rules + " }");
     EXPECT_EQ(text_of(loaded, "vhost/security/allow"), "play all");
     EXPECT_EQ(text_of(loaded, "vhost/security/deny"), "play 192.0.2.1 publish all play ::1");
-    // The environment's replaces all of them.
+    // The environment's value replaces all of them.
     loaded = load_text("listen 1; vhost __defaultVhost__ { " + rules + " }", {"SRS_VHOST_SECURITY_DENY=play ::2"});
     EXPECT_EQ(text_of(loaded, "vhost/security/deny"), "play ::2");
     loaded = load_text("listen 1; vhost a { security { enabled on; } }");
@@ -482,14 +483,14 @@ TEST(Rows, ADirectiveWithoutEffectIsAWarning) {
         const bool is_switch = row.initial == "on" || row.initial == "off";
         const std::string value = is_switch ? (row.initial == "on" ? "off" : "on") : "7";
         std::string text = conf_of(row.path(), value);
-        // Every block around it is switched on.
+        // Every enclosing block is enabled.
         for (size_t slash = row.path().rfind('/'); slash != std::string::npos && slash > 0;) {
             const std::string scope = row.path().substr(0, slash), block = scope.substr(scope.rfind('/') + 1);
             if (scope + "/enabled" != row.path() && find_row(scope + "/enabled") && scope != "vhost")
                 text.insert(text.find(block + " {\n") + block.size() + 3, "enabled on;\n");
             slash = scope.rfind('/');
         }
-        const bool is_stats = row.path() == "stats/enabled";  // on by itself: off is what one wants
+        const bool is_stats = row.path() == "stats/enabled";  // it is on by default: users set it off
         Loaded loaded = load_text("listen 1935;\n" + text, {});
         EXPECT_TRUE(loaded.snapshot) << described(loaded.problems);
         EXPECT_EQ(described(loaded.problems).find(row.path()) == std::string::npos, is_stats)

@@ -28,7 +28,7 @@ bool AutoReload::wanted() const {
 }
 
 void AutoReload::adapt() {
-    // One that is no longer wanted sees so itself: it may be the one that has just reloaded.
+    // A watcher that is no longer wanted ends by itself: it may be the coroutine that has just reloaded.
     if (!wanted() || reloader_.read().empty() || (task_ && !task_.done())) return;
     task_ = runtime::spawn("auto-reload", [this] { run(); });
 }
@@ -58,11 +58,12 @@ base::Result<bool> AutoReload::changed() {
 
 void AutoReload::run() {
     auto made = runtime::watch_files();
-    if (!made) return base::log::error("changes of the configuration file are not seen: {}", made.error().describe());
+    if (!made)
+        return base::log::error("changes of the configuration file are not watched: {}", made.error().describe());
     const std::shared_ptr<runtime::FileWatch> watch = *std::move(made);
     base::log::trace("the configuration is read again when its files change");
     while (wanted()) {
-        // Watched first, then looked at: what changes in between is seen.
+        // The watch is set before the check, so that a change in between is noticed.
         if (!watch_what_was_read(watch)) return;
         auto different = changed();
         if (!different) return;
@@ -73,7 +74,8 @@ void AutoReload::run() {
         auto event = watch->next(Deadline::in_ms(kLookMs));
         if (!event && event.error().code() != base::Code::kTimeout) {
             if (event.error().code() != base::Code::kCancelled)
-                base::log::error("changes of the configuration file are no longer seen: {}", event.error().describe());
+                base::log::error("changes of the configuration file are no longer watched: {}",
+                                 event.error().describe());
             return;
         }
     }

@@ -71,13 +71,14 @@ void log_first_lines(const ConfigSource& source, const config::Loaded& loaded, u
     std::string warning = open_file_warning(open_files, snapshot.global.max_connections);
     if (!warning.empty()) base::log::warn("{}", warning);
     if (wants_daemon(snapshot.global) && snapshot.global.srs_log_tank == config::LogTank::kConsole)
-        base::log::warn("daemon is on and srs_log_tank is console: the log goes nowhere from here on");
+        base::log::warn("daemon is on and srs_log_tank is console: log lines are discarded from now on");
 }
 
-// Left to itself, glibc gives large pieces pages of their own only until one of them is freed: from then on that size,
-// of up to 32 MB, comes from the heap. A codec's half megabyte, taken and given back with each stream, then lies
-// between what stays, and the heap grows by holes (research/soak: 2 MB in half an hour). The other size is what glibc
-// would come to by itself: less, and the heap's end goes to the kernel and comes back with every few viewers.
+// By default glibc uses mmap for large blocks only until one of them is freed: from then on blocks of that size, up to
+// 32 MB, come from the heap. A codec's half megabyte, allocated and freed with each stream, then lies between
+// longer-lived blocks, and the heap becomes fragmented (research/soak: 2 MB in half an hour). The trim threshold is the
+// value that glibc would adapt to: with a smaller one the heap's end would be returned to the kernel and requested
+// again with every few viewers.
 void keep_heap_dense() {
     constexpr int kOwnPagesBytes = 128 * 1024, kKeptAtEndBytes = 1024 * 1024;
     mallopt(M_MMAP_THRESHOLD, kOwnPagesBytes);
@@ -88,7 +89,7 @@ struct LoopEnd {
     ~LoopEnd() { runtime::shutdown(); }
 };
 
-// The end of being root, once everything listens. Clients come only after it: nobody was accepted yet.
+// Gives up root once everything listens. No client has been accepted before.
 base::Result<void> become_user(const Privileges& privileges, const config::Snapshot& snapshot) {
     if (snapshot.global.user.empty()) return {};
     TRY(privileges.drop(), fmt::format("user ({})", snapshot.where("user")));
@@ -104,7 +105,7 @@ base::Result<void> become_user(const Privileges& privileges, const config::Snaps
     return {};
 }
 
-// From the loop's start to its end. Says to `daemon` how the start went.
+// From the loop's start to its end. Reports the result of the start to `daemon`.
 base::Result<void> serve(const ConfigSource& source, const config::Loaded& loaded, const FileMarks& read,
                          Daemon& daemon, const Privileges& privileges) {
     const config::SnapshotPtr& snapshot = loaded.snapshot;
@@ -116,7 +117,7 @@ base::Result<void> serve(const ConfigSource& source, const config::Loaded& loade
         TRY(runtime::init());
     }
     const LoopEnd loop_end;
-    // Before the log starts its thread: threads must not get the signals.
+    // Before the log starts its thread: no thread may receive these signals.
     auto signals = TRY(runtime::watch_signals(SignalLoop::kWatched));
     TRY(open_log(*snapshot));
     runtime::set_context_id(runtime::new_context_id());
@@ -148,14 +149,14 @@ base::Result<void> serve(const ConfigSource& source, const config::Loaded& loade
     auto_reload.stop();
     lifecycle.stop();
     stop_diagnostics();
-    // There are any only in a debug build, which paints stacks.
+    // Only available in a debug build, which paints stacks.
     for (const runtime::CoroutineInfo& mark : runtime::stack_high_water_marks())
         base::log::trace("coroutine {}: {} of {} bytes of stack used", mark.name, mark.stack_used_bytes,
                          mark.stack_bytes);
     return {};
 }
 
-// Up to the start of the loop: what can be said on the terminal is said there.
+// Everything before the start of the loop; errors can be reported on the terminal here.
 base::Result<void> start(ConfigSource& source, config::Loaded& loaded, const FileMarks& read, Daemon& daemon) {
     const config::Global global = loaded.snapshot->global;
     const std::string user_place = fmt::format("user ({})", loaded.snapshot->where("user"));
@@ -194,7 +195,7 @@ int run_server(ConfigSource source) {
     return ended ? 0 : 1;
 }
 
-// Binds what the server would, for a moment. What is in use may be so by the server that runs.
+// Briefly binds the addresses that the server would. An address in use may be in use by the running server.
 std::string what_cannot_be_bound(const config::Snapshot& snapshot) {
     std::string text;
     config::for_each_listener(
@@ -220,7 +221,7 @@ int run_test(const ConfigSource& source) {
     return loaded.snapshot ? 0 : 1;
 }
 
-// Of a configuration, or of the environment alone, which without SRS_ variables is the defaults.
+// For a configuration, or for the environment alone, which without SRS_ variables means the defaults.
 int run_doctor(const ConfigSource& source) {
     config::Loaded loaded = source.load();
     config::SnapshotPtr snapshot = loaded.snapshot;

@@ -69,7 +69,7 @@ void SignalLoop::begin_reload() {
 void SignalLoop::reopen_log() {
     auto reopened = hooks_.reopen_log();
     if (!reopened)
-        base::log::error("SIGUSR1: {}; the log goes on where it was, and {} lines were lost so far",
+        base::log::error("SIGUSR1: {}; logging continues to the old file, and {} lines were lost so far",
                          reopened.error().describe(), base::log::dropped_lines());
     if (reopened) base::log::trace("SIGUSR1: the log was opened again");
 }

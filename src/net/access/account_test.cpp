@@ -33,7 +33,7 @@ TEST(RateWindow, IsOfTheLastTwoPeriods) {
     EXPECT_EQ(window.rates({15'000, 0}, 16'000).received, 8u);
     EXPECT_EQ(window.rates({15'000, 0}, 31'000).received, 4u);
     window.begin_period({15'000, 0}, 31'000);
-    EXPECT_EQ(window.rates({15'000, 0}, 31'000).received, 0u) << "what is longer ago counts no more";
+    EXPECT_EQ(window.rates({15'000, 0}, 31'000).received, 0u) << "older traffic does not count";
 }
 
 TEST(StableId, IsTheSameForTheSameNameAndNoOther) {
@@ -56,7 +56,7 @@ TEST_F(AccountTest, BytesAreTheStreamsFromItsEntryToItsEnd) {
     publisher.bytes = {10'000, 3'016};
     player.bytes = {500, 9'000};
     ASSERT_TRUE(ok(table.count()));
-    EXPECT_EQ(account->traffic().received_bytes, 7'000u) << "neither the handshake nor what a player says";
+    EXPECT_EQ(account->traffic().received_bytes, 7'000u) << "the handshake and input of players do not count";
     EXPECT_EQ(account->traffic().sent_bytes, 9'016u);
     EXPECT_EQ(table.traffic().received_bytes, 10'500u);
     player.bytes.sent_bytes = 9'500;
@@ -66,7 +66,7 @@ TEST_F(AccountTest, BytesAreTheStreamsFromItsEntryToItsEnd) {
     EXPECT_EQ(account->vhost().traffic().sent_bytes, 9'516u);
     publisher.leave_stream();
     EXPECT_EQ(table.accounts().find("v", "live", "s"), nullptr);
-    EXPECT_EQ(table.accounts().find_vhost("v")->traffic().received_bytes, 7'000u) << "a vhost forgets nothing";
+    EXPECT_EQ(table.accounts().find_vhost("v")->traffic().received_bytes, 7'000u) << "a vhost keeps its counters";
     EXPECT_EQ(table.accounts().find_vhost("v")->clients(), 0u);
 }
 
@@ -115,7 +115,7 @@ TEST_F(AccountTest, WhoGoesOnForAnotherIsNotCountedTwice) {
     EXPECT_EQ(viewer.stream_account()->traffic().sent_bytes, 1'000u);
 }
 
-// While a pass gives way to others, sessions come and go: each that stays enters the period once.
+// Sessions come and go while a pass yields: each remaining session enters the period exactly once.
 TEST_F(AccountTest, PeriodsWhileSessionsComeAndGo) {
     SessionTable table;
     std::vector<std::unique_ptr<Client>> clients;

@@ -28,7 +28,7 @@ TEST(AddressLimiter, CountsWhereNothingIsLimited) {
     for (int i = 0; i < 100; ++i) EXPECT_TRUE(open(l, "192.0.2.1"));
     EXPECT_EQ(l.addresses(), 1u);
     l.set_options({100, 0, 1, {}});
-    EXPECT_FALSE(open(l, "192.0.2.1")) << "they are there, and count from now on";
+    EXPECT_FALSE(open(l, "192.0.2.1")) << "existing connections count for a new limit";
     for (int i = 0; i < 100; ++i) l.closed(address("192.0.2.1"), 0);
     EXPECT_EQ(l.addresses(), 0u);
 }
@@ -45,8 +45,8 @@ TEST(AddressLimiter, ConnectionsAtOnce) {
     EXPECT_TRUE(open(l, "192.0.2.1"));
     for (int i = 0; i < 2; ++i) l.closed(address("192.0.2.1"), 0);
     l.closed(address("192.0.2.2"), 0);
-    EXPECT_EQ(l.addresses(), 0u) << "without a rate nothing is to be remembered";
-    l.closed(address("192.0.2.2"), 0);  // once too often does no harm
+    EXPECT_EQ(l.addresses(), 0u) << "without a rate there is no state to keep";
+    l.closed(address("192.0.2.2"), 0);  // a surplus call is harmless
     EXPECT_TRUE(open(l, "192.0.2.2"));
 }
 
@@ -69,7 +69,7 @@ TEST(AddressLimiter, RateWithABurst) {
     EXPECT_TRUE(l.admit("192.0.2.2", 1500)) << "another address has a bucket of its own";
     EXPECT_TRUE(l.admit("192.0.2.1", 1'000'000));
     EXPECT_EQ(l.counters().too_fast, 3u);
-    EXPECT_EQ(l.admit("192.0.2.1", 0).has_value(), true) << "a clock that goes back gives nothing and takes nothing";
+    EXPECT_EQ(l.admit("192.0.2.1", 0).has_value(), true) << "a clock that goes back adds and removes no tokens";
 }
 
 TEST(AddressLimiter, OneConnectionThatIsKeptDoesNotRefillFaster) {
@@ -80,20 +80,20 @@ TEST(AddressLimiter, OneConnectionThatIsKeptDoesNotRefillFaster) {
     l.closed(address("192.0.2.1"), 1000);
     l.closed(address("192.0.2.1"), 1000);
     EXPECT_EQ(l.addresses(), 1u) << "its bucket is not full yet";
-    EXPECT_FALSE(open(l, "192.0.2.1", 1001)) << "closing is no way around the rate";
+    EXPECT_FALSE(open(l, "192.0.2.1", 1001)) << "closing does not circumvent the rate";
     EXPECT_TRUE(l.admit("192.0.2.9", 5000));
-    EXPECT_EQ(l.addresses(), 1u) << "the first is as good as unknown by then";
+    EXPECT_EQ(l.addresses(), 1u) << "the first one's bucket is full again, and its entry was removed";
 }
 
 TEST(AddressLimiter, ExemptAndUnknownOnesPass) {
     AddressLimiter l = limiter(1, 1, 1, "127.0.0.0/8");
     for (int i = 0; i < 10; ++i) EXPECT_TRUE(open(l, "127.0.0.1"));
     for (int i = 0; i < 10; ++i) EXPECT_TRUE(open(l, ""));
-    EXPECT_EQ(l.addresses(), 2u) << "they are counted, for other options";
+    EXPECT_EQ(l.addresses(), 2u) << "they are counted, in case a limit is set later";
 }
 
 TEST(AddressLimiter, TheTableIsBounded) {
-    AddressLimiter l = limiter(0, 0.001, 2);  // nothing is ever full again in this test
+    AddressLimiter l = limiter(0, 0.001, 2);  // no bucket becomes full again in this test
     EXPECT_TRUE(open(l, "10.0.0.1", 0));
     for (uint32_t i = 0; i < AddressLimiter::kMaxIdle + 1000; ++i) {
         base::IpAddress address = base::IpAddress::parse("192.0.2.0").value();
@@ -103,7 +103,7 @@ TEST(AddressLimiter, TheTableIsBounded) {
     EXPECT_LE(l.addresses(), AddressLimiter::kMaxIdle + 2);
     EXPECT_GE(l.counters().forgotten, 998u);
     EXPECT_TRUE(l.admit("10.0.0.1", 1));
-    EXPECT_FALSE(l.admit("10.0.0.1", 1)) << "who is connected is not forgotten";
+    EXPECT_FALSE(l.admit("10.0.0.1", 1)) << "an address with a connection is kept";
 }
 
 TEST(AddressLimiter, NewOptionsCountWhoIsThere) {
@@ -111,7 +111,7 @@ TEST(AddressLimiter, NewOptionsCountWhoIsThere) {
     EXPECT_TRUE(open(l, "192.0.2.1"));
     EXPECT_TRUE(l.admit("192.0.2.2", 0));
     l.set_options({2, 0, 1, {}});
-    EXPECT_EQ(l.addresses(), 1u) << "who is not connected is forgotten";
+    EXPECT_EQ(l.addresses(), 1u) << "an address without a connection is dropped";
     EXPECT_TRUE(open(l, "192.0.2.1"));
     EXPECT_FALSE(open(l, "192.0.2.1"));
 }

@@ -26,7 +26,7 @@ TEST(SpareList, TheFirstMakesRoom) {
     list.add(a, 100);
     list.add(b, 200);
     list.add(c, 300);
-    EXPECT_FALSE(list.make_room(1'099, 1'000)) << "the first has been there for 999 ms";
+    EXPECT_FALSE(list.make_room(1'099, 1'000)) << "the first one has been in the list for 999 ms";
     EXPECT_TRUE(list.make_room(1'100, 1'000));
     EXPECT_EQ(gone, std::vector<One*>{&a});
     EXPECT_FALSE(a.in_list());
@@ -43,7 +43,7 @@ TEST(SpareList, TheFirstMakesRoom) {
         b.leave_list();
         EXPECT_EQ(other.size(), 1u);
     }
-    EXPECT_FALSE(other.make_room(10'000, 0)) << "its end took it out";
+    EXPECT_FALSE(other.make_room(10'000, 0)) << "its destructor removed it";
     EXPECT_EQ(list.ended_total(), 2u);
 }
 
@@ -91,7 +91,7 @@ TEST(Admission, WhoIsExpectedPaysOnce) {
     admission.set_options({0, {0, 0.001, 1, {}}});
     EXPECT_TRUE(admission.expect("192.0.2.1"));
     EXPECT_TRUE(admission.admit_expected("192.0.2.1"));
-    EXPECT_FALSE(admission.expect("192.0.2.1")) << "its share of the rate is used up";
+    EXPECT_FALSE(admission.expect("192.0.2.1")) << "its rate is exhausted";
     EXPECT_FALSE(admission.admit("192.0.2.1"));
     EXPECT_TRUE(admission.admit_expected("192.0.2.1"));
 }
@@ -109,7 +109,7 @@ TEST(Admission, SpareConnectionsMakeRoom) {
     admission.idle().add(idle, now_ms);
     EXPECT_FALSE(admission.admit("192.0.2.2")) << "it has not been idle for long";
     admission.idle().add(idle, now_ms - Admission::kSpareMs);
-    EXPECT_FALSE(admission.admit("192.0.2.1")) << "who has too many makes nobody leave";
+    EXPECT_FALSE(admission.admit("192.0.2.1")) << "a client with too many connections displaces no other";
     EXPECT_TRUE(admission.expect("192.0.2.2"));
     EXPECT_TRUE(idle.ticket);
     EXPECT_TRUE(admission.admit("192.0.2.2"));
@@ -157,7 +157,7 @@ TEST(AddressQuota, OfIpv6ANetworkIsAnAddress) {
     EXPECT_FALSE(quota.take("2001:db8:1:2:ffff::9", 0));
     EXPECT_TRUE(quota.take("2001:db8:1:3::1", 0));
     const auto unknown = quota.take("no address", 0), another = quota.take("none either", 0);
-    EXPECT_TRUE(unknown && another) << "text that is no address is held to the limits for all only";
+    EXPECT_TRUE(unknown && another) << "text that is not an address is subject only to the limits for all";
 }
 
 }  // namespace

@@ -33,13 +33,13 @@ TEST(Auth, PrivilegedIsForThisMachineAlone) {
     auto image = request_from("127.0.0.1");
     image.message.headers.add("Sec-Fetch-Site", "cross-site");
     EXPECT_EQ(status(image), 403);
-    // X-Forwarded-For makes nobody local.
+    // X-Forwarded-For makes no client local.
     auto forged = request_from("192.0.2.1");
     forged.message.headers.add("X-Forwarded-For", "127.0.0.1");
     EXPECT_EQ(status(forged), 403);
 }
 
-// A proxy on this machine is not this machine.
+// A request through a proxy on this machine is not local.
 TEST(Auth, WhatCameThroughAProxyIsNotLocal) {
     for (const char* field : {"X-Forwarded-For", "Forwarded", "X-Real-IP", "Via"}) {
         auto proxied = request_from("127.0.0.1");
@@ -63,13 +63,15 @@ TEST(Auth, AddressesThatAreNamedMayChangeToo) {
     EXPECT_EQ(status("2001:db8::7", "2001:db8::1"), 0);
     EXPECT_EQ(status("::ffff:10.1.2.3", "10.0.0.1"), 0);
     EXPECT_EQ(status("11.1.2.3", "10.0.0.1"), 403);
-    EXPECT_EQ(status("127.0.0.1", "localhost"), 0) << "as without it";
-    EXPECT_EQ(status("10.1.2.3", "10.0.0.1", {{"X-Forwarded-For", "192.0.2.1"}}), 403) << "a proxy there";
-    // What pages of others make a browser of such a machine send.
+    EXPECT_EQ(status("127.0.0.1", "localhost"), 0) << "allowed also without the list";
+    EXPECT_EQ(status("10.1.2.3", "10.0.0.1", {{"X-Forwarded-For", "192.0.2.1"}}), 403)
+        << "a proxy at an allowed address";
+    // Requests that other sites' pages make a browser on such a machine send.
     EXPECT_EQ(status("10.1.2.3", "10.0.0.1", {{"Origin", "http://evil.example"}}), 403);
     EXPECT_EQ(status("10.1.2.3", "10.0.0.1", {{"User-Agent", "Mozilla/5.0"}}), 403);
     EXPECT_EQ(status("10.1.2.3", "10.0.0.1", {{"Referer", "http://evil.example/"}}), 403);
-    EXPECT_EQ(status("10.1.2.3", "evil.example", {{"Referer", "http://evil.example/"}}), 403) << "a name of its own";
+    EXPECT_EQ(status("10.1.2.3", "evil.example", {{"Referer", "http://evil.example/"}}), 403)
+        << "a name of the page's own";
     EXPECT_EQ(status("10.1.2.3", "10.0.0.1", {{"User-Agent", "Mozilla/5.0"}, {"Referer", "http://10.0.0.1:8080/"}}), 0);
 }
 
@@ -80,9 +82,9 @@ TEST(Auth, WhoseSiteARequestIsOf) {
         for (const auto& [name, value] : fields) message.headers.add(name, value);
         return is_of_another_site(message);
     };
-    EXPECT_FALSE(is_other("h.example", {})) << "a program";
+    EXPECT_FALSE(is_other("h.example", {})) << "not a browser";
     EXPECT_FALSE(is_other("h.example", {{"User-Agent", "curl/8"}}));
-    EXPECT_TRUE(is_other("h.example", {{"User-Agent", "Mozilla/5.0"}})) << "a browser that does not say";
+    EXPECT_TRUE(is_other("h.example", {{"User-Agent", "Mozilla/5.0"}})) << "a browser that does not name the page";
     EXPECT_FALSE(is_other("h.example", {{"Referer", "https://h.example:8080/x"}}));
     EXPECT_TRUE(is_other("h.example", {{"Referer", "http://g.example/h.example"}}));
     EXPECT_TRUE(is_other("h.example", {{"Referer", "http://h.example@g.example/"}}));
@@ -121,7 +123,7 @@ TEST(Auth, Tokens) {
     EXPECT_EQ(judge(ApiAccess::kRead, request, api).status, 0);
     EXPECT_EQ(judge(ApiAccess::kPrivileged, request, api).status, 403);
     for (const char* ip : {"127.0.0.1", "10.0.0.1"})
-        EXPECT_EQ(judge(ApiAccess::kPrivileged, request_from(ip), api).status, 401) << "auth is for all";
+        EXPECT_EQ(judge(ApiAccess::kPrivileged, request_from(ip), api).status, 401) << "auth applies to all addresses";
     EXPECT_EQ(judge(ApiAccess::kOpen, request_from("192.0.2.1"), api).status, 0);
 }
 
@@ -131,7 +133,7 @@ TEST(Auth, WhoIsAnOperator) {
     off.control.allow = {*base::IpNetwork::parse("10.0.0.0/8")};
     auto local = request_from("127.0.0.1"), far = request_from("192.0.2.1");
     EXPECT_TRUE(is_operator(local.message, "127.0.0.1", off));
-    EXPECT_TRUE(is_operator(local.message, "::1", on)) << "it is answered, if only with 401";
+    EXPECT_TRUE(is_operator(local.message, "::1", on)) << "the request is answered, though only with 401";
     EXPECT_FALSE(is_operator(local.message, "192.0.2.1", off));
     EXPECT_TRUE(is_operator(local.message, "10.1.2.3", off));
     local.message.headers.add("X-Forwarded-For", "192.0.2.1");

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 using runtime::testing::ok;
 using testing::RawClient;
 
-// Offers "live/now.m3u8" of a.com itself.
+// Serves "live/now.m3u8" of a.com itself.
 struct Offers final : LiveFiles {
     base::Result<void> serve_live_file(const config::Vhost& vhost, const std::string& path, const HttpRequest&,
                                        HttpResponse& response) override {
@@ -106,7 +106,7 @@ TEST_F(FileAccessTest, TheOwnersRulesHold) {
         EXPECT_EQ(get("/open/y-1.ts", host), 200) << host;
         EXPECT_EQ(get("/page.html", host), 200) << host;
         EXPECT_EQ(get("/live/now.m3u8", host), 200) << host;
-        EXPECT_EQ(body_, "live") << "its service answers";
+        EXPECT_EQ(body_, "live") << "answered by its service";
     }
     access_.remove(offers_);
     EXPECT_EQ(get("/live/now.m3u8"), 403);
@@ -142,7 +142,7 @@ TEST_F(FileAccessTest, SignedStreams) {
     visitor.stream = "x";
     const std::string signed_path =
         "/live/x-1.ts?expires=99999999999&sign=" + sign_url("key", visitor, "99999999999", "");
-    EXPECT_EQ(get(signed_path), 403) << "the pattern does not tell the application";
+    EXPECT_EQ(get(signed_path), 403) << "the application cannot be derived from the pattern";
     if (!mark("live/x-1.ts", "a.com/live/x")) GTEST_SKIP() << "a file system without attributes";
     EXPECT_EQ(get(signed_path), 200);
     ASSERT_TRUE(mark("live/x-1.ts", "a.com/live/y"));

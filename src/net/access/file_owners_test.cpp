@@ -39,7 +39,7 @@ class FileOwnersTest : public ::testing::Test {
     FileOwnership find(const std::string& path, std::string_view mark = "") const {
         return FileOwners(snapshot_).find(dir(path), mark);
     }
-    // "a.com b.com"
+    // The owners' names: "a.com b.com".
     std::string owners(const std::string& path, std::string_view mark = "") const {
         std::string names;
         for (const FileOwner& owner : find(path, mark).owners) names += (names.empty() ? "" : " ") + owner.vhost;
@@ -56,7 +56,7 @@ TEST_F(FileOwnersTest, WhatAFileSaysOfItself) {
     ASSERT_EQ(found.owners.size(), 1u);
     EXPECT_EQ(found.owners[0], (FileOwner{"a.com", "live/sub", "s", "live/x.ts"}));
     EXPECT_EQ(find("elsewhere/x", "a.com/live/s").owners.at(0).hls_path, "") << "not below its hls_path";
-    // Its vhost is gone: who else may have written it, or nobody's.
+    // Its vhost is gone: it belongs to another vhost that may have written it, or to none.
     EXPECT_EQ(owners("html/live/x-1.ts", "c.com/live/x"), "b.com");
     EXPECT_FALSE(find("html/live/x-1.ts", "c.com/live/x").orphaned);
     EXPECT_TRUE(find("other/x-1.ts", "c.com/live/x").orphaned);
@@ -65,11 +65,11 @@ TEST_F(FileOwnersTest, WhatAFileSaysOfItself) {
 }
 
 TEST_F(FileOwnersTest, ByPatterns) {
-    EXPECT_EQ(owners("html/live/x-1.ts"), "") << "none of them writes";
+    EXPECT_EQ(owners("html/live/x-1.ts"), "") << "no vhost writes files";
     vhost("a.com").hls.enabled = true;
     EXPECT_EQ(find("html/live/x-1.ts").owners.at(0), (FileOwner{"a.com", "live", "x", "live/x-1.ts"}));
     EXPECT_EQ(find("html/live/x.m3u8.tmp").owners.at(0), (FileOwner{"a.com", "live", "x", "live/x.m3u8"}));
-    EXPECT_EQ(owners("HTML/live/x-1.TS"), "a.com") << "where upper and lower case are the same";
+    EXPECT_EQ(owners("HTML/live/x-1.TS"), "a.com") << "file systems that ignore case";
     EXPECT_EQ(owners("html2/live/x-1.ts"), "");
     EXPECT_EQ(owners("html"), "");
     vhost("b.com").hls.enabled = true;
@@ -85,16 +85,16 @@ TEST_F(FileOwnersTest, ByPatterns) {
 TEST_F(FileOwnersTest, ByDirectories) {
     vhost("a.com").hls.enabled = true;
     EXPECT_EQ(owners("html/intro.mp4"), "a.com");
-    EXPECT_EQ(owners("html/page.html"), "") << "no media file";
+    EXPECT_EQ(owners("html/page.html"), "") << "not a media file";
     vhost("b.com").dvr.enabled = true;
     vhost("b.com").dvr.dvr_path = dir("html/b") + "/[app].flv";
-    EXPECT_EQ(owners("html/b/live/old-name.mp4"), "b.com") << "the deepest directory that anybody writes";
+    EXPECT_EQ(owners("html/b/live/old-name.mp4"), "b.com") << "the deepest directory that a vhost writes to";
     EXPECT_EQ(owners("html/intro.mp4"), "a.com");
     vhost("b.com").dvr.dvr_path = dir("html") + "/[app].flv";
     EXPECT_EQ(owners("html/intro.mp4"), "a.com b.com");
     config::Vhost& third = add("c.com");
     third.http_static = {true, "[vhost]/", dir("html")};
-    EXPECT_EQ(owners("html/intro.mp4"), "a.com b.com") << "http_server's directory is everybody's";
+    EXPECT_EQ(owners("html/intro.mp4"), "a.com b.com") << "http_server's directory belongs to no vhost alone";
     third.http_static.dir = dir("html/c");
     EXPECT_EQ(owners("html/c/intro.mp4"), "c.com");
 }
@@ -105,7 +105,7 @@ TEST_F(FileOwnersTest, DirectoriesAreWhereTheyReallyAre) {
     vhost("a.com").hls.enabled = true;
     vhost("a.com").hls.path = dir("html/../html/");
     EXPECT_EQ(find("real/live/x-1.ts").owners.at(0), (FileOwner{"a.com", "live", "x", "live/x-1.ts"}));
-    EXPECT_EQ(owners("html/live/x-1.ts"), "") << "no file is really there";
+    EXPECT_EQ(owners("html/live/x-1.ts"), "") << "that path is a symbolic link";
 }
 
 }  // namespace

@@ -23,12 +23,13 @@ TEST(Forwarded, OnlyFromTrustedProxies) {
 }
 
 TEST(Forwarded, TheRightmostThatIsNoProxyOfOurs) {
-    EXPECT_EQ(ip_of("127.0.0.1", {"1.1.1.1, 198.51.100.7"}), "198.51.100.7") << "what is to its left it said itself";
+    EXPECT_EQ(ip_of("127.0.0.1", {"1.1.1.1, 198.51.100.7"}), "198.51.100.7")
+        << "addresses to its left may be forged by it";
     EXPECT_EQ(ip_of("127.0.0.1", {"1.1.1.1,198.51.100.7 , 10.9.9.9"}), "198.51.100.7");
     EXPECT_EQ(ip_of("127.0.0.1", {"1.1.1.1", "198.51.100.7", "10.9.9.9"}), "198.51.100.7")
         << "several fields are one list";
     EXPECT_EQ(ip_of("127.0.0.1", {"127.0.0.1, 198.51.100.7"}), "198.51.100.7");
-    EXPECT_EQ(ip_of("127.0.0.1", {"10.1.1.1, 10.2.2.2"}), "10.1.1.1") << "all of them are ours";
+    EXPECT_EQ(ip_of("127.0.0.1", {"10.1.1.1, 10.2.2.2"}), "10.1.1.1") << "all of them are trusted proxies";
 }
 
 TEST(Forwarded, PortsAndIpv6) {

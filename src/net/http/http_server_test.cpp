@@ -289,7 +289,7 @@ TEST_F(HttpServerTest, RefusesTooManyOfOneAddress) {
     EXPECT_EQ(refused.header("Retry-After"), "5");
     EXPECT_EQ(sessions.admission().refused_total(), 1u);
     EXPECT_EQ(sessions.admission().limiter().counters().too_many, 1u);
-    // With another limit those who are there are counted anew.
+    // With another limit the existing connections are counted again.
     sessions.admission().set_options({0, {2, 0, 1, {}}});
     EXPECT_EQ(ask("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n").status, 200);
     sessions.admission().set_options({0, {1, 0, 1, {}}});
@@ -308,8 +308,8 @@ TEST_F(HttpServerTest, NewConnectionsAndIdleOnesMakeRoom) {
     EXPECT_EQ(sessions.admission().newcomers().size(), 1u);
     EXPECT_EQ(sessions.admission().idle().size(), 1u);
     options.request_timeout_ms = options.idle_timeout_ms = 10'000;
-    EXPECT_EQ(ask("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n").status, 503) << "they have just come";
-    // As if they had been there for a second: the one that said nothing goes first.
+    EXPECT_EQ(ask("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n").status, 503) << "they have just connected";
+    // As if both had existed for a second: the one without a request is closed first.
     EXPECT_TRUE(sessions.admission().newcomers().make_room(base::monotonic_ms(), 0));
     EXPECT_EQ(sessions.admission().connections(), 1u);
     EXPECT_TRUE(silent.sees_close());
@@ -335,14 +335,14 @@ TEST_F(HttpServerTest, TheReserveIsForWhoMayUseIt) {
     EXPECT_EQ(stranger.status, 503);
     EXPECT_EQ(stranger.header("Retry-After"), "5");
     EXPECT_EQ(sessions.admission().connections(), 1u);
-    // Strangers fill it, and make room.
+    // Connections of strangers fill the reserve, and make room.
     RawClient a(server->port()), b(server->port());
     ASSERT_TRUE(ok(runtime::sleep_ms(10)));
     RawClient c(server->port());
     c.send(mine);
     EXPECT_EQ(c.read().status, 200);
     EXPECT_TRUE(a.sees_close());
-    // Who waits for the next request makes room, too.
+    // A connection that waits for its next request makes room, too.
     RawClient d(server->port()), e(server->port());
     d.send(mine);
     EXPECT_EQ(d.read().status, 200);
@@ -351,7 +351,7 @@ TEST_F(HttpServerTest, TheReserveIsForWhoMayUseIt) {
     EXPECT_EQ(e.read().status, 200);
     EXPECT_TRUE(c.sees_close());
     EXPECT_EQ(server->counters().refused, 0u);
-    // With room again one of the reserve is as others are, and whoever it is.
+    // Once there is room, a connection of the reserve is a regular one, for any client.
     busy.send("bc");
     EXPECT_EQ(busy.read().body, "abc");
     busy.close();
@@ -385,7 +385,7 @@ TEST_F(HttpServerTest, TooManyFileJobsAreALimitAndNoFault) {
         return StaticFiles("/").serve(request.capture("*"), request, response);
     });
     start();
-    // Both workers wait, and their queue is full.
+    // Both workers are blocked, and their queue is full.
     std::promise<void> go;
     const std::shared_future<void> gone = go.get_future().share();
     std::vector<runtime::Task> jobs;

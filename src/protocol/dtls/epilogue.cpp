@@ -5,14 +5,14 @@
 namespace dtls {
 namespace {
 
-// A Finished has 48 bytes with its nonce and tag, an alert 26: what is longer is not worth a look.
+// A Finished has 48 bytes with its nonce and tag, an alert 26: longer records are ignored.
 constexpr size_t kMaxBody = 64;
 
 }  // namespace
 
 base::Result<Epilogue> Epilogue::make(ssl_st* ssl, bool client, std::span<const uint8_t> last_flight,
                                       uint64_t next_sequence) {
-    if (last_flight.size() > 0xffff) return base::fail(base::Code::kLimit, "a last flight of 64 kB");
+    if (last_flight.size() > 0xffff) return base::fail(base::Code::kLimit, "a last flight of more than 64 kB");
     Epilogue made(TRY(RecordKeys::of(ssl, !client)));
     made.sequence_ = next_sequence;
     made.last_flight_size_ = static_cast<uint16_t>(last_flight.size());

@@ -11,7 +11,7 @@
 
 namespace dtls {
 
-// OpenSSL's side of the datagrams.
+// The callbacks of OpenSSL's BIO.
 struct BioCalls {
     static int write(BIO* bio, const char* data, int size) {
         auto& handshake = *static_cast<Handshake*>(BIO_get_data(bio));
@@ -57,11 +57,11 @@ struct BioCalls {
 
 namespace {
 
-// Explicit nonce and tag, which OpenSSL leaves out when it fills datagrams.
+// Explicit nonce and tag, which OpenSSL does not count when it fills datagrams.
 constexpr size_t kGcmOverhead = 24;
 constexpr size_t kMaxEarly = 256;  // an encrypted Finished has 61 bytes, in DTLS 1.0 77
 
-// OpenSSL's own timer reads the clock; it is put so far away that it never fires.
+// OpenSSL's own timer reads the clock; it is set so far ahead that it never fires.
 unsigned never_us(SSL*, unsigned) { return 4'000'000'000u; }
 
 }  // namespace
@@ -96,7 +96,7 @@ void Handshake::limit(Version version) {
 
 Handshake::~Handshake() { SSL_free(ssl_); }
 
-// In place of a chain of authorities: whether it is the certificate that SDP promised.
+// Replaces the check of a chain of authorities: whether the certificate matches a fingerprint from SDP.
 int Handshake::verify_certificate(X509_STORE_CTX* store, void*) {
     auto* ssl = static_cast<SSL*>(X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()));
     auto& handshake = *static_cast<Handshake*>(SSL_get_app_data(ssl));
@@ -119,7 +119,7 @@ bool Handshake::answered() const {
     return state != TLS_ST_BEFORE && state != TLS_ST_SR_CLNT_HELLO;
 }
 
-// False: OpenSSL should not see it, or not yet.
+// False: OpenSSL must not see the record, or not yet.
 bool Handshake::wanted(const Record& record) {
     if (record.epoch == 1) {
         if (ready_for_epoch_1()) return record.type != Content::kApplicationData;
@@ -131,9 +131,9 @@ bool Handshake::wanted(const Record& record) {
     if (record.epoch != 0) return false;
     if (record.type == Content::kHandshake) return filter_.admits(record.body);
     if (record.type == Content::kChangeCipherSpec) return record.body.size() == 1 && record.body[0] == 1;
-    // Anybody could have written an alert in the clear: it ends nothing, but is what is told if nothing better comes.
+    // A plaintext alert may be forged: it does not end the handshake, but is reported if no better error follows.
     if (record.type == Content::kAlert && record.body.size() == 2)
-        error_ = fmt::format("the peer says: {}", SSL_alert_desc_string_long(record.body[1]));
+        error_ = fmt::format("alert from the peer: {}", SSL_alert_desc_string_long(record.body[1]));
     return false;
 }
 
@@ -156,7 +156,8 @@ Handshake::Step Handshake::feed(const Record* record) {
     in_ = {};
     if (result == 1) return Step::kDone;
     if (SSL_get_error(ssl_, result) == SSL_ERROR_WANT_READ) {
-        // 19 kB less while we wait. Whatever OpenSSL writes next, it writes after a read, which makes them again.
+        // This frees 19 kB while waiting. OpenSSL allocates the buffers again on its next read, which precedes any
+        // write.
         SSL_free_buffers(ssl_);
         return Step::kWaits;
     }
@@ -179,14 +180,14 @@ std::optional<srtp::KeyPair> Handshake::srtp_keys() const {
 }
 
 base::Result<Epilogue> Handshake::epilogue() {
-    // Only a server is asked for its last flight again: a client has had the server's, and the handshake is over.
+    // Only a server has to repeat its last flight: a client that is done has received the server's last flight.
     std::vector<uint8_t> last;
     if (!client_) last.assign(flight_.bytes().begin(), flight_.bytes().end());
     auto kept = TRY(Epilogue::make(ssl_, client_, last, flight_.sequence()));
-    // Written now so that nothing is needed to say it later.
+    // Encrypted now, so that close_notify can be sent later without any OpenSSL state.
     farewell();
     if (encrypted_) {
-        // Behind the numbers that resend() gave out, where OpenSSL's count does not stand.
+        // Uses the number after those that resend() assigned, which OpenSSL's counter does not include.
         if (auto keys = RecordKeys::of(ssl_, client_)) keys->reseal(flight_.to_change(), ++encrypted_);
     }
     kept.set_farewell(flight_.bytes());
@@ -208,12 +209,13 @@ bool Handshake::after(const Record& record) {
     uint8_t nothing[16];
     SSL_read(ssl_, nothing, sizeof nothing);
     in_ = {};
-    ERR_clear_error();  // records that are not authentic leave something there, and mean nothing
+    ERR_clear_error();  // records that are not authentic leave errors in the queue, which are ignored
     return SSL_get_shutdown(ssl_) & SSL_RECEIVED_SHUTDOWN;
 }
 
-// A client's Finished goes out encrypted, and a peer that has had it takes one with the same number for a replay: it
-// would never repeat its own, should that be lost. With suites other than AES-GCM it has to go as it was.
+// A client's Finished is encrypted, and a peer that has received it treats a copy with the same number as a replay: it
+// would never repeat its own last flight, should that be lost. So the record gets a new number, which is not possible
+// with suites other than AES-GCM.
 void Handshake::resend() {
     const auto bytes = flight_.to_change();
     std::span<const uint8_t> rest = bytes;

@@ -22,7 +22,7 @@ using media::Kind;
 namespace {
 
 constexpr std::string_view kServer = "server";
-// What recording_head writes anew each time.
+// Members that recording_head sets itself.
 constexpr std::string_view kOurs[] = {"duration", "filesize",     "lasttimestamp", "hasVideo",
                                       "hasAudio", "hasKeyframes", "keyframes",     "filler",
                                       "server",   "canSeekToEnd", "hasMetadata"};
@@ -53,10 +53,10 @@ Value numbers(std::span<const KeyframeIndex::Entry> entries, auto number) {
     return Value::strict_array(std::move(values));
 }
 
-// Readers take an index of one keyframe for a broken one.
+// Some readers reject an index of only one keyframe.
 constexpr size_t kLeastIndex = 2;
 
-// Without the filler, whose room is what is left.
+// The members of onMetaData without the filler, which takes the remaining room.
 Value story(const Value& about, const RecordingIndex& index, uint64_t file_size) {
     Value v = about;
     bool closed = file_size > 0;
@@ -84,21 +84,20 @@ std::vector<uint8_t> body_of(const Value& value) {
     return body;
 }
 
-// Makes so many bytes of the empty array in which the body ends: of zeros as numbers, and of nulls for what is no whole
-// number.
+// Grows the empty array at the end of the body by that many bytes: numbers 0.0 as far as whole numbers fit, then nulls.
 void fill(std::vector<uint8_t>& body, size_t bytes) {
-    constexpr size_t kEnd = 3;  // of the object around it
+    constexpr size_t kEnd = 3;  // bytes of the object's end marker after it
     constexpr uint8_t kNull = 5;
     size_t at = body.size() - kEnd;
     base::put_u32(body.data() + at - 4, static_cast<uint32_t>(bytes / kNumber + bytes % kNumber));
     auto place = body.begin() + static_cast<ptrdiff_t>(at);
-    place = body.insert(place, bytes, 0);  // a number 0.0 is nothing but zeros
+    place = body.insert(place, bytes, 0);  // a number 0.0 is encoded as zeros only
     std::fill_n(place + static_cast<ptrdiff_t>(bytes - bytes % kNumber), bytes % kNumber, kNull);
 }
 
 size_t with_frame(size_t body) { return kFileHeaderSize + kTagHeaderSize + body + kPreviousTagSize; }
 
-// Of a head with an index, but without its entries, and with an empty filler.
+// Size of a head with an index but without its entries, and with an empty filler.
 size_t least_size(const Value& about) {
     RecordingIndex index(kLeastIndex);
     for (size_t i = 0; i < kLeastIndex; ++i) index.add(Kind::kVideo, 0, true, 0);
@@ -165,7 +164,7 @@ Value recording_about(const Frame* metadata, const Frame* video, const Frame* au
         auto values = amf::decode_amf0_all(reader);
         if (values && values->size() >= 2) copy_members((*values)[1], about);
     }
-    // What the headers say counts more than what the publisher said.
+    // Values from the headers take precedence over those of the publisher.
     media::VideoInfo video_info;
     media::AudioInfo audio_info;
     if (video) {
@@ -196,7 +195,7 @@ std::vector<uint8_t> recording_head(const Value& about, const RecordingIndex& in
     Value v = story(about, index, file_size);
     v.set("filler", Value::strict_array());
     std::vector<uint8_t> body = body_of(v);
-    if (with_frame(body.size()) > head_size) {  // a later, longer metadata: the tags count more
+    if (with_frame(body.size()) > head_size) {  // `about` became longer with later metadata: the index takes precedence
         Value bare = Value::ecma_array();
         bare.set(kServer, about.get(kServer));
         v = story(bare, index, file_size);
@@ -206,7 +205,7 @@ std::vector<uint8_t> recording_head(const Value& about, const RecordingIndex& in
     CHECK(with_frame(body.size()) <= head_size);
     fill(body, head_size - with_frame(body.size()));
     std::vector<uint8_t> head(head_size);
-    // Before anything was recorded both are announced: a reader waits for what may come.
+    // Before anything is recorded both tracks are announced, because either may follow.
     bool known = file_size > 0;
     uint8_t* p = put_file_header(head.data(), !known || index.has_audio(), !known || index.has_video());
     p = put_tag_header(p, TagType::kScript, static_cast<uint32_t>(body.size()), 0);
@@ -230,11 +229,11 @@ size_t recording_head_length(std::span<const uint8_t> probe) {
 
 Result<ReadHead> read_recording_head(std::span<const uint8_t> start, std::string_view server) {
     size_t size = recording_head_length(start);
-    if (size == 0) return fail(Code::kProtocol, "no FLV file with metadata at its head");
-    if (start.size() < size) return fail(Code::kProtocol, "the FLV head is not whole");
+    if (size == 0) return fail(Code::kProtocol, "not an FLV file that begins with metadata");
+    if (start.size() < size) return fail(Code::kProtocol, "the FLV head is incomplete");
     base::ByteReader reader(start.subspan(kFileHeaderSize + kTagHeaderSize));
     base::ByteReader body(reader.bytes(size - with_frame(0)));
-    // An index of the most keyframes, and as much filler.
+    // The limit allows the largest index and a filler of the same size.
     std::vector<Value> values = TRY(amf::decode_amf0_all(body, {.values = 300'000}), kOnMetaData);
     if (values.size() != 2 || values[0].string_or({}) != kOnMetaData ||
         values[1].get(kServer).string_or({}) != server || !values[1].has("filler"))

@@ -40,7 +40,7 @@ Value head_value(std::span<const uint8_t> head) {
     return (*values)[1];
 }
 
-// A tag as a writer of frames makes it.
+// A tag as the writer of frames produces it.
 std::vector<uint8_t> tag_of(Kind kind, uint32_t time, bool keyframe, size_t size, bool header = false) {
     Frame frame;
     frame.kind = kind;
@@ -99,7 +99,7 @@ TEST(RecordingIndex, CountsTheLastFrameAsLongAsTheOneBefore) {
     EXPECT_EQ(index.last_ms(), 90);
 }
 
-// A tag's 32 bits are 49.7 days.
+// The 32 bits of a tag's timestamp wrap after 49.7 days.
 TEST(RecordingIndex, GoesOnOverTheWrapOfATagsTime) {
     for (int64_t wrap : {int64_t{1} << 31, int64_t{1} << 32}) {
         RecordingIndex index(10);
@@ -138,7 +138,7 @@ TEST(RecordingHead, KeepsItsSizeWhateverItTells) {
         EXPECT_FALSE(v.has("long"));
         EXPECT_EQ(v.get("hasVideo").bool_or(false), true);
         EXPECT_EQ(v.get("hasAudio").bool_or(true), false);
-        EXPECT_EQ(v.has("keyframes"), index.keyframes().entries().size() >= 2) << "an index of one is none";
+        EXPECT_EQ(v.has("keyframes"), index.keyframes().entries().size() >= 2) << "an index of one keyframe is omitted";
         EXPECT_EQ(v.get("hasKeyframes").bool_or(false), v.has("keyframes"));
         if (!v.has("keyframes")) continue;
         const auto& times = v.get("keyframes").get("times").elements();

@@ -13,9 +13,9 @@ using media::fourcc;
 
 namespace {
 
-constexpr size_t kLook = 4096;  // a fragment's head, mostly
+constexpr size_t kLook = 4096;  // usually enough for the head of a fragment
 constexpr size_t kLookInZeros = 1 << 20;
-constexpr uint64_t kMaxOfNothing = 4 << 20;  // bytes of zeros that are taken for a file whose writing had just begun
+constexpr uint64_t kMaxOfNothing = 4 << 20;  // bytes; a file of zeros up to this size may be a recording just begun
 
 }  // namespace
 
@@ -40,7 +40,7 @@ Result<void> Finisher::feed(std::span<const uint8_t> bytes) {
         state_ = State::kDone;
         return {};
     }
-    // Just at the end of the file, the last write was a whole one.
+    // A fragment whose mdat ends exactly at the end of the file is complete without a seal.
     if (at_ == file_size_ && pending_ && pending_end_ == at_) keep_pending();
     if (media_ended_ || at_ >= file_size_ || (at_end && bytes.empty())) return end_scan();
     return {};
@@ -62,7 +62,7 @@ Result<bool> Finisher::take_box(std::span<const uint8_t> bytes, bool at_end) {
     bool inside = head->valid && head->size != 0 && head->size <= file_size_ - at_;
     if (pending_ && head->valid && head->size != 0 && at_ == pending_end_) keep_pending();
     bool movie = head->type == fourcc("moov"), fragment = head->type == fourcc("moof");
-    // A finished file's moov may be larger than we care to read: its front says it all.
+    // The moov of a finished file may exceed the limit: its front is enough.
     bool large = movie && !has_movie_ && inside && head->size > kMaxMoov;
     if (!inside || ((movie || fragment) && !large && head->size > kMaxMoof)) {
         end_media();
@@ -90,24 +90,25 @@ Result<bool> Finisher::take_box(std::span<const uint8_t> bytes, bool at_end) {
     return true;
 }
 
-// Of a file that was killed in its first moment: it ends, or what was never written begins, before there is a moov.
+// Whether the bytes may be the start of a recording whose process was killed early: the file ends, or its unwritten
+// part begins, before there is a moov.
 bool Finisher::torn_head_at(const BoxHead& head, bool zeros) const {
     if (zeros) return at_ != 0 || file_size_ <= kMaxOfNothing;
     return head.type == fourcc("ftyp") || head.type == fourcc("free") || head.type == fourcc("moov");
 }
 
-// Blocks were put in before the moov, and then nothing more was done.
+// Skips blocks that were inserted before the moov by a run that stopped then.
 void Finisher::skip_zeros(std::span<const uint8_t> bytes) {
     in_zeros_ = true;
     auto other = std::ranges::find_if(bytes, [](uint8_t b) { return b != 0; });
     auto zeros = static_cast<uint64_t>(other - bytes.begin());
-    // A box's size begins with zeros.
+    // The size of the next box may begin with zero bytes: rounds down to whole blocks.
     at_ += std::max(kBlockUnit, zeros / kBlockUnit * kBlockUnit);
 }
 
 Result<void> Finisher::take_moov(std::span<const uint8_t> payload) {
     auto read = parse_moov(payload);
-    // Of a large one only the front is here.
+    // Of a large moov only the front was read.
     if (!read && !has_movie_ && payload.size() + kMaxBoxHead >= kLook) {
         BoxReader boxes(payload);
         auto first = boxes.next();
@@ -161,7 +162,7 @@ bool Finisher::take_moof(std::span<const uint8_t> payload) {
     return true;
 }
 
-// The fragment's data must be in the mdat behind it.
+// The fragment's data must be in the mdat that follows it.
 bool Finisher::take_mdat(const BoxHead& head) {
     if (!pending_) return true;
     if (pending_end_) return false;
@@ -191,7 +192,7 @@ void Finisher::keep_pending() {
 
 Result<void> Finisher::end_scan() {
     state_ = State::kDone;
-    if (!has_movie_ && !torn_head_) return fail(Code::kProtocol, "not an MP4 recording: no moov at its front");
+    if (!has_movie_ && !torn_head_) return fail(Code::kProtocol, "not an MP4 recording: no moov at its beginning");
     if (samples_ == 0) return fail(Code::kNotFound, "an MP4 recording without a whole fragment");
     std::vector<MovieTrack> tracks;
     std::vector<Lane> lanes;

@@ -18,12 +18,12 @@ namespace {
 
 using Bytes = std::span<const uint8_t>;
 
-// A track fragment while it is read.
+// The state while a track fragment is read.
 struct Traf {
     size_t track = 0;
     SampleDefaults defaults;
-    uint64_t base = 0;  // what data offsets count from
-    uint64_t data = 0;  // where a run without an offset begins
+    uint64_t base = 0;  // base of the data offsets
+    uint64_t data = 0;  // position of the next run without an offset
     int64_t dts = 0;
 };
 
@@ -56,7 +56,7 @@ Result<void> read_trun(Bytes payload, Traf& traf, MovieFragment& out) {
     uint32_t first_flags = flags & 0x4 ? r.u32() : traf.defaults.flags;
     size_t entry = ((flags & 0x100) != 0) + ((flags & 0x200) != 0) + ((flags & 0x400) != 0) + ((flags & 0x800) != 0);
     bool fits = entry ? uint64_t{count} * entry * 4 <= r.left() : count + out.samples.size() <= kMaxUniformRun;
-    if (traf.dts > kMaxTime) return fail(Code::kProtocol, "MP4: a decoding time that cannot be");
+    if (traf.dts > kMaxTime) return fail(Code::kProtocol, "MP4: an invalid decoding time");
     if (!r.ok() || !fits)
         return fail(Code::kProtocol, fmt::format("MP4: a trun of {} samples in {} bytes", count, payload.size()));
     Run run{traf.track, traf.defaults.description, out.samples.size(), count, 0};
@@ -99,7 +99,7 @@ Result<void> read_traf(Bytes payload, uint64_t moof_offset, const Movie& movie, 
         }
     }
     if (!boxes.ok()) return fail(Code::kProtocol, "MP4: the box traf is broken");
-    if (traf.dts > kMaxTime) return fail(Code::kProtocol, "MP4: a decoding time that cannot be");
+    if (traf.dts > kMaxTime) return fail(Code::kProtocol, "MP4: an invalid decoding time");
     if (known) next_dts[traf.track] = traf.dts;
     return {};
 }

@@ -1,4 +1,5 @@
-// expand() of movie.h: stts, ctts, stsc, stsz, stco and stss of a plain file into samples (ISO/IEC 14496-12, 8.6, 8.7).
+// expand() of movie.h: converts stts, ctts, stsc, stsz, stco and stss of a plain file to samples (ISO/IEC 14496-12,
+// 8.6, 8.7).
 
 #include <fmt/format.h>
 
@@ -20,7 +21,7 @@ std::unexpected<base::Error> contradiction(std::string_view what) {
     return fail(Code::kProtocol, fmt::format("MP4: {}", what));
 }
 
-// Sizes, and places by chunk.
+// Reads the sizes, and the offsets by chunk.
 Result<void> read_places(const SampleTableBytes& t, std::vector<Sample>& samples) {
     ByteReader sizes(t.stsz), offsets(t.chunk_offsets), groups(t.stsc);
     size_t chunks = t.chunk_offsets.size() / (t.long_offsets ? 8 : 4);
@@ -53,7 +54,7 @@ Result<void> read_times(const SampleTableBytes& t, std::vector<Sample>& samples)
     for (ByteReader r(t.stts); r.left();) {
         uint32_t count = r.u32(), duration = r.u32();
         if (count > samples.size() - at) return contradiction("stts tells of more samples than stsz");
-        if (dts > kMaxTime) return contradiction("a decoding time that cannot be");
+        if (dts > kMaxTime) return contradiction("an invalid decoding time");
         for (; count > 0; --count, ++at) {
             samples[at].dts = dts;
             samples[at].duration = duration;

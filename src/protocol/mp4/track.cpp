@@ -59,7 +59,7 @@ Result<bool> extend_track(Track& track, const Frame& header, const Frame* keyfra
     }
     Entry entry = TRY(make_entry(header, keyframe, {track.width, track.height}), "MP4 track");
     if (entry.timescale != track.timescale || entry.frame_ticks != track.frame_ticks) {
-        return fail(Code::kRefused, fmt::format("a track of {} at {} Hz cannot go on at {} Hz", name(track.codec),
+        return fail(Code::kRefused, fmt::format("a track of {} at {} Hz cannot continue at {} Hz", name(track.codec),
                                                 track.timescale, entry.timescale));
     }
     auto known = std::ranges::find(track.entries, entry.box);

@@ -54,7 +54,7 @@ inline std::string read(std::span<const uint8_t> datagram) {
     Notes notes;
     Parsed parsed = parse(datagram, notes);
     if (!parsed.framed) {
-        return notes.text.empty() ? "not framed" : "not framed, but told: " + notes.text;
+        return notes.text.empty() ? "not framed" : "not framed, but reported: " + notes.text;
     }
     if (parsed.malformed) notes.note(fmt::format("malformed {}", parsed.malformed));
     if (parsed.unknown) notes.note(fmt::format("unknown {}", parsed.unknown));

@@ -1,4 +1,4 @@
-// Transport-wide feedback: bytes by hand, and what the collector writes read back.
+// Transport-wide feedback: hand-written bytes, and the output of the collector read back.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -70,7 +70,7 @@ TEST(TransportFeedback, WhatDoesNotAddUpIsRefused) {
     for (const auto& row : rows) EXPECT_EQ(read(feedback(row.body)), "malformed 1") << row.what;
 }
 
-// Everything the collector has to say, at most `size` bytes a packet.
+// All feedback of the collector, at most `size` bytes a packet.
 Arrivals collect(TwccCollector& collector, size_t size = 1200) {
     Arrivals all;
     while (true) {
@@ -103,7 +103,7 @@ TEST(TwccCollector, TheBytesOfARunAreFew) {
     Bytes memory(1200);
     Writer writer(memory);
     EXPECT_TRUE(collector.write(1, 2, writer));
-    EXPECT_EQ(writer.size(), 20u + 2 + 100 + 2) << "one chunk, a byte each, padding";
+    EXPECT_EQ(writer.size(), 20u + 2 + 100 + 2) << "one chunk, one byte per packet, padding";
 }
 
 TEST(TwccCollector, FeedbacksAreCounted) {
@@ -125,10 +125,10 @@ TEST(TwccCollector, LateOnesAreReportedAfterAll) {
     collector.on_packet(3, 2000);
     EXPECT_EQ(collect(collector), (Arrivals{{3, 2000}, {4, 1000}}));
     collector.on_packet(3, 5000);
-    EXPECT_FALSE(collector.has_news()) << "a duplicate is no news";
+    EXPECT_FALSE(collector.has_news()) << "a duplicate is not reported";
 }
 
-// 24 bits of 64 ms are 12.4 days; sequences wrap much more often.
+// The reference time of 24 bits in units of 64 ms wraps after 12.4 days; sequence numbers wrap much more often.
 TEST(TwccCollector, TheReferenceTimeWraps) {
     TwccCollector collector;
     constexpr int64_t kWrapUs = (int64_t{1} << 24) * 64'000;
@@ -199,7 +199,7 @@ TEST(TwccCollector, MoreThanTheWindowIsForgottenAndCounted) {
     EXPECT_EQ(got.size(), static_cast<size_t>(TwccCollector::kWindow));
     EXPECT_EQ(got.back().first, 2999);
     collector.on_packet(20'000, 0);
-    EXPECT_EQ(collect(collector), (Arrivals{{20'000, 0}})) << "a jump begins anew";
+    EXPECT_EQ(collect(collector), (Arrivals{{20'000, 0}})) << "a jump starts a new sequence";
     collector.on_packet(18'000, 0);
     EXPECT_FALSE(collector.has_news());
 }

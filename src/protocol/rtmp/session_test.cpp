@@ -1,4 +1,4 @@
-// ServerSession and ClientSession: against each other, and the server against what real and hostile clients say.
+// ServerSession and ClientSession: against each other, and the server with the input of real and malicious clients.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 using Bytes = std::vector<uint8_t>;
 using amf::Value;
 
-// Accepts everything at once, unless told to wait or refuse; writes down what it is told.
+// Accepts everything at once, unless set to wait or refuse; logs its calls.
 struct Server : ServerHandler {
     ServerSession session{*this, 3073};
     std::string log;
@@ -65,7 +65,7 @@ struct Client : ClientHandler {
     void on_status(std::string_view code, std::string_view) override { log += std::string(code) + ";"; }
 };
 
-// The words that the server has sent, as "name(transaction) code".
+// The commands that the server has sent, as "name(transaction) code".
 struct Said : MessageSink {
     std::string text;
     ChunkReader reader;
@@ -195,7 +195,7 @@ TEST_F(RtmpServerSession, FcUnpublishEndsTheStreamOfItsName) {
     feed(call("FCUnpublish", 7, {{}, "two"}));
     feed(call("FCUnpublish", 7, {{}, "three"}));
     feed(media(kVideo, 1));
-    EXPECT_EQ(server.log, "close 2;media 1 9;") << "the other goes on";
+    EXPECT_EQ(server.log, "close 2;media 1 9;") << "the other stream continues";
     feed(call("FCUnpublish", 8, {{}, "one?k=w"}));
     EXPECT_EQ(server.log, "close 2;media 1 9;close 1;");
 }
@@ -317,7 +317,7 @@ TEST_F(RtmpServerSession, PingAndAcknowledgements) {
         told += said.take(server.session);
     }
     EXPECT_EQ(std::count(told.begin(), told.end(), ';'), 2) << told;
-    // A peer that limits our bandwidth is told the window.
+    // A peer that limits our bandwidth is sent the window.
     out.clear();
     append_set_peer_bandwidth(out, 100000, LimitType::kDynamic);
     feed(out);
@@ -372,7 +372,7 @@ TEST_F(RtmpServerSession, ManyMessagesAreTakenInSteps) {
         ASSERT_LT(steps, 2 * count);
     }
     EXPECT_EQ(server.media.size(), 2 * count);
-    EXPECT_EQ(steps, 7u);  // of 107 messages, with the aggregate
+    EXPECT_EQ(steps, 7u);  // for 107 messages, including the aggregate
 }
 
 TEST_F(RtmpServerSession, AnAggregateEndsWithItsStream) {

@@ -42,7 +42,7 @@ struct Authority {
 
 Result<Authority> parse_authority(std::string_view text, uint16_t default_port) {
     Authority a{text, default_port};
-    if (size_t at = text.rfind('@'); at != text.npos) text.remove_prefix(at + 1);  // user:password is not for us
+    if (size_t at = text.rfind('@'); at != text.npos) text.remove_prefix(at + 1);  // user:password is ignored
     std::string_view port;
     if (text.starts_with('[')) {
         size_t close = text.find(']');
@@ -51,7 +51,7 @@ Result<Authority> parse_authority(std::string_view text, uint16_t default_port) 
         a.host = text.substr(1, close - 1);
         std::string_view rest = text.substr(close + 1);
         if (!rest.empty() && rest[0] != ':')
-            return fail(Code::kProtocol, fmt::format("'{}' has something behind the ']'", for_log(text, kLoggedBytes)));
+            return fail(Code::kProtocol, fmt::format("'{}' has characters after the ']'", for_log(text, kLoggedBytes)));
         if (!rest.empty()) port = rest.substr(1);
     } else {
         size_t colon = text.find(':');
@@ -69,7 +69,7 @@ Result<Authority> parse_authority(std::string_view text, uint16_t default_port) 
     return a;
 }
 
-// "name?k=v&..." or "name...k...v...": the name alone, the parameters appended to params with '&' between.
+// "name?k=v&..." or "name...k...v...": returns the name and appends the parameters to params, separated by '&'.
 std::string_view split_parameters(std::string_view text, std::string& params) {
     size_t question = text.find('?');
     size_t dots = text.find("...");
@@ -103,8 +103,8 @@ std::string_view split_parameters(std::string_view text, std::string& params) {
     return text.substr(0, question);
 }
 
-// Takes vhost= and domain= out of the parameters; the last one wins, the stream's being behind the app's, and a vhost=
-// wins over a domain=.
+// Removes vhost= and domain= from the parameters. The last one is used: the stream's parameters follow the app's. A
+// vhost= takes precedence over a domain=.
 std::string take_vhost(std::string& params) {
     std::string vhost, domain;
     std::string rest;
@@ -138,7 +138,7 @@ Result<Url> parse_behind_scheme(std::string_view text, bool tls, bool has_stream
         url.app = path;
         return url;
     }
-    // Parameters of the stream may have slashes in them; those of the app end at one.
+    // Parameters of the stream may contain slashes; those of the app end at one.
     size_t question = path.find('?');
     size_t slash = path.substr(0, question).rfind('/');
     if (size_t behind = path.find('/', question == path.npos ? path.size() : question);
@@ -165,7 +165,7 @@ std::string Url::tc_url() const {
 }
 
 Result<Url> parse_url(std::string_view text, bool has_stream) {
-    // rtmpt, rtmpe and the like are not spoken, but a client behind a tunnel of its own may still say so in its tcUrl.
+    // rtmpt, rtmpe and similar are not supported, but a client behind its own tunnel may still use them in its tcUrl.
     size_t scheme_end = text.find("://");
     if (scheme_end == text.npos || !text.starts_with("rtmp") || scheme_end > 6)
         return fail(Code::kProtocol,
@@ -176,7 +176,7 @@ Result<Url> parse_url(std::string_view text, bool has_stream) {
 
 Result<Url> parse_any_url(std::string_view text, bool has_stream) {
     const size_t scheme_end = text.find("://");
-    // Not one in the parameters: "host/app?url=http://other".
+    // "://" in the parameters does not count: "host/app?url=http://other".
     if (scheme_end != text.npos && text.find_first_of("/?") > scheme_end) text.remove_prefix(scheme_end + 3);
     return parse_behind_scheme(text, false, has_stream);
 }
@@ -188,7 +188,7 @@ Result<StreamAddress> resolve_stream(std::string_view tc_url, std::string_view a
     if (!tc_url.empty()) {
         Url url = TRY(parse_any_url(tc_url, false), "tcUrl");
         address.vhost = url.host;
-        // The tcUrl tells more than app does where it has parameters that the client cut from app.
+        // The tcUrl has more information than app when the client removed the parameters from app.
         std::string ignored;
         std::string_view of_url = split_parameters(url.app, params);
         if (app.empty()) address.app = trim_slashes(of_url);
@@ -208,7 +208,7 @@ Result<StreamAddress> resolve_stream(std::string_view tc_url, std::string_view a
             return fail(Code::kProtocol, "the parameters have a forbidden character");
     if (std::string vhost = take_vhost(params); !vhost.empty()) address.vhost = std::move(vhost);
     if (!params.empty()) address.params = "?" + params;
-    // "a" and "b/c" are the same place as "a/b" and "c": the last level is the stream, as in every URL.
+    // "a" and "b/c" are the same stream as "a/b" and "c": the last level is the stream, as in every URL.
     if (size_t slash = name.rfind('/'); slash != name.npos) {
         if (!address.app.empty()) address.app += '/';
         address.app += trim_slashes(name.substr(0, slash));

@@ -1,4 +1,4 @@
-// What a receiver says about what it received, and what it asks for again.
+// A receiver's reports about what it received, and its retransmission requests.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ TEST(Ntp, ThereAndBack) {
     EXPECT_EQ(us_of_compact(0x8000), 500'000);
 }
 
-// The seconds of 32 bits begin anew on 2036-02-07 at 06:28:16.
+// The 32 bits of seconds wrap on 2036-02-07 at 06:28:16.
 TEST(Ntp, TimesGoOnOverTheEndOfTheEra) {
     constexpr int64_t kEnd = 2'085'978'496'000'000;
     EXPECT_EQ(ntp_of_unix_us(kEnd) >> 32, 0u);
@@ -30,12 +30,12 @@ TEST(Ntp, TimesGoOnOverTheEndOfTheEra) {
     NtpUnwrapper clock;
     for (int64_t us = kEnd - 3'000'000; us < kEnd + 3'000'000; us += 499'999)
         ASSERT_NEAR(static_cast<double>(clock.us(ntp_of_unix_us(us)) - us), 0, 2) << us;
-    // Back over it, and as far as 60 years either way.
+    // Back across the wrap, and up to 60 years either way.
     for (int64_t years : {-60, 0, 60}) {
         const int64_t us = kEnd + years * 365 * 86'400'000'000;
         ASSERT_NEAR(static_cast<double>(clock.us(ntp_of_unix_us(us)) - us), 0, 2) << years;
     }
-    // One that begins behind it, or with any other time, keeps its distances.
+    // A clock that starts after the wrap, or at any other time, keeps its differences.
     for (uint64_t first : {uint64_t{0}, uint64_t{5} << 32, UINT64_MAX, uint64_t{1} << 63}) {
         NtpUnwrapper other;
         const int64_t begin = other.us(first);
@@ -47,7 +47,7 @@ TEST(Ntp, TimesGoOnOverTheEndOfTheEra) {
 TEST(Ntp, RoundTripsGoOnOverTheEndOfTheEra) {
     constexpr int64_t kEnd = 2'085'978'496'000'000;
     for (int64_t sent : {kEnd - 150'000, kEnd - 50'000, kEnd + 1'000'000}) {
-        // Held for 100 ms, 40 ms on the way.
+        // Held for 100 ms, 40 ms in transit.
         const auto round_trip =
             round_trip_us(ntp_of_unix_us(sent + 140'000), compact_ntp(ntp_of_unix_us(sent)), compact_of_us(100'000));
         ASSERT_TRUE(round_trip);
@@ -59,7 +59,7 @@ TEST(Ntp, RoundTripsGoOnOverTheEndOfTheEra) {
 TEST(Ntp, RoundTripOfTheSpecification) {
     EXPECT_EQ(round_trip_us(0x0000b71080000000, 0xb7052000, 0x00054000), 6'125'000);
     EXPECT_FALSE(round_trip_us(0x0000b71080000000, 0, 0x00054000)) << "no sender report yet";
-    EXPECT_FALSE(round_trip_us(0x0000b71080000000, 0xb7052000, 0x7fffffff)) << "a delay longer than there was time";
+    EXPECT_FALSE(round_trip_us(0x0000b71080000000, 0xb7052000, 0x7fffffff)) << "a delay longer than the elapsed time";
 }
 
 TEST(ReceptionStats, NothingLost) {
@@ -77,12 +77,12 @@ TEST(ReceptionStats, NothingLost) {
     EXPECT_LE(block->jitter, 1u);
 }
 
-// 2^32 packets are 50 days of a thousand a second: the field wraps, what is lost does not.
+// 2^32 packets are 50 days at a thousand a second: the field wraps, the number of lost packets does not.
 TEST(ReceptionStats, MorePacketsThanTheFieldCounts) {
     ReceptionStats stats(7, 90'000);
     const uint64_t packets = (uint64_t{1} << 32) + 200'000;
     uint64_t count = 0;
-    // A sequence that steps less than 3,000 is believed.
+    // A jump of the sequence by less than 3,000 is accepted.
     for (; count < packets; count += 2500) stats.on_packet(static_cast<uint16_t>(count), 0, 0);
     const uint64_t last = count - 2500;
     auto block = stats.report(0);
@@ -140,7 +140,7 @@ TEST(ReceptionStats, JitterIsThatOfTheTransit) {
         uneven.on_packet(i, i * 900u, i * 10 * kMs + (i % 2 ? 4 * kMs : 0));
     }
     EXPECT_EQ(even.report(0)->jitter, 0u);
-    EXPECT_NEAR(uneven.report(0)->jitter, 360, 20) << "4 ms of 90 kHz between neighbours";
+    EXPECT_NEAR(uneven.report(0)->jitter, 360, 20) << "4 ms in units of 90 kHz between consecutive packets";
     EXPECT_NEAR(uneven.jitter_us(), 4000, 250);
 }
 
@@ -175,7 +175,7 @@ TEST(NackTracker, AsksForHolesAndNotForWhatCame) {
     EXPECT_EQ(ask(tracker, 0), Sequences({65'534, 65'535, 0, 1}));
     EXPECT_TRUE(tracker.on_packet(0, 1));
     EXPECT_TRUE(tracker.on_packet(65'534, 1));
-    EXPECT_FALSE(tracker.on_packet(0, 1)) << "a second time";
+    EXPECT_FALSE(tracker.on_packet(0, 1)) << "a duplicate";
     EXPECT_FALSE(tracker.on_packet(2, 1));
     EXPECT_EQ(ask(tracker, 200), Sequences({65'535, 1}));
     EXPECT_EQ(tracker.counters().lost, 4u);
@@ -202,7 +202,7 @@ TEST(NackTracker, AsksAgainAfterARoundTripAndThenNoMore) {
     EXPECT_FALSE(tracker.on_packet(2, 2001)) << "too late";
 }
 
-// A second in which nothing comes through, either way, is no reason to give a packet up.
+// A complete outage of one second must not make the tracker give packets up.
 TEST(NackTracker, QuestionsAreLeftAfterAnOutage) {
     NackTracker tracker;
     tracker.on_packet(1, 0);
@@ -217,7 +217,7 @@ TEST(NackTracker, TheRoundTripIsThatOfTheAnswers) {
     for (int64_t answer_ms : {30, 300}) {
         NackTracker tracker;
         EXPECT_EQ(tracker.round_trip_ms(), 100);
-        // Every third packet is missing, and comes so long after the first question for it.
+        // Every third packet is missing, and arrives this long after the first NACK for it.
         std::vector<std::pair<int64_t, uint16_t>> answers;
         uint16_t sequence = 0;
         size_t asked_of_last = 0;
@@ -234,8 +234,7 @@ TEST(NackTracker, TheRoundTripIsThatOfTheAnswers) {
             }
         }
         EXPECT_NEAR(static_cast<double>(tracker.round_trip_ms()), static_cast<double>(answer_ms), 10);
-        EXPECT_NEAR(static_cast<double>(asked_of_last), 33, 4)
-            << "each is asked for once, with answers after " << answer_ms;
+        EXPECT_NEAR(static_cast<double>(asked_of_last), 33, 4) << "one NACK each, with answers after " << answer_ms;
     }
 }
 
@@ -246,7 +245,7 @@ TEST(NackTracker, ReorderedPacketsAreGivenTime) {
     EXPECT_EQ(ask(tracker, 9), Sequences());
     tracker.on_packet(2, 9);
     EXPECT_EQ(ask(tracker, 20), Sequences());
-    EXPECT_EQ(tracker.counters().recovered, 0u) << "it came by itself";
+    EXPECT_EQ(tracker.counters().recovered, 0u) << "it arrived without a NACK";
 }
 
 TEST(NackTracker, AHoleTooLargeIsDamageAndNoQuestion) {
@@ -259,7 +258,7 @@ TEST(NackTracker, AHoleTooLargeIsDamageAndNoQuestion) {
     EXPECT_TRUE(tracker.take_damage());
     EXPECT_EQ(tracker.missing(), 0u);
     tracker.on_packet(15, 0);
-    EXPECT_EQ(ask(tracker, 0), Sequences({14})) << "it goes on with what comes";
+    EXPECT_EQ(ask(tracker, 0), Sequences({14})) << "it continues with the next gap";
 }
 
 TEST(NackTracker, ASenderThatNumbersAnewIsFollowed) {
@@ -267,7 +266,7 @@ TEST(NackTracker, ASenderThatNumbersAnewIsFollowed) {
     tracker.on_packet(30'000, 0);
     tracker.on_packet(30'002, 0);
     EXPECT_FALSE(tracker.on_packet(10, 0)) << "a stray";
-    EXPECT_FALSE(tracker.on_packet(500, 0)) << "another one";
+    EXPECT_FALSE(tracker.on_packet(500, 0)) << "another packet far back";
     EXPECT_EQ(tracker.missing(), 1u);
     EXPECT_TRUE(tracker.on_packet(501, 0));
     EXPECT_TRUE(tracker.take_damage());

@@ -1,4 +1,4 @@
-// Sender to receiver, and everything that must not get through.
+// Sender to receiver, and packets that must not be accepted.
 #include <gtest/gtest.h>
 
 #include "protocol/srtp/crypto_kernel.h"
@@ -30,7 +30,7 @@ class Srtp : public testing::TestWithParam<Profile> {
         EXPECT_EQ(sender_.protect_rtcp(plain, out.data()), out.size());
         return out;
     }
-    // "ok" or why not.
+    // "ok" or the reason of the drop.
     std::string open(Bytes packet) {
         auto opened = receiver_.unprotect_rtp(packet);
         return opened ? "ok" : drop_name(opened.error());
@@ -88,7 +88,7 @@ TEST_P(Srtp, AnyChangedByteIsNoticed) {
         changed[i] ^= 0x10;
         EXPECT_NE(open(changed), "ok") << i;
     }
-    EXPECT_EQ(open(sealed), "ok") << "and none of them did harm";
+    EXPECT_EQ(open(sealed), "ok") << "the dropped packets changed no state";
     Bytes report = protect_rtcp(rtcp_packet(7, 3));
     for (size_t i = 0; i < report.size(); ++i) {
         Bytes changed = report;
@@ -128,7 +128,7 @@ TEST_P(Srtp, WhatIsBehindTheWindowIsDropped) {
 TEST_P(Srtp, RolloversAreFollowed) {
     for (uint64_t index = 60'000; index < 400'000; index += 1357) ASSERT_EQ(open(protect(7, index)), "ok") << index;
     EXPECT_EQ(open(protect(7, 400'001)), "ok");
-    // Around a wrap, in disorder: the one before it comes after it.
+    // Around a wrap, out of order: the packet before it arrives after it.
     Receiver fresh(profile_, example_key());
     std::swap(fresh, receiver_);
     EXPECT_EQ(open(protect(8, 65'534)), "ok");
@@ -139,7 +139,7 @@ TEST_P(Srtp, RolloversAreFollowed) {
     EXPECT_EQ(open(protect(8, 65'538)), "ok");
 }
 
-// There is no rollover before the first: the library takes such a number for one far ahead.
+// There is no rollover period before the first: the library takes such a number for one far ahead.
 TEST_P(Srtp, BeforeTheVeryFirstIsNoEarlierRollover) {
     EXPECT_EQ(open(protect(7, 3)), "ok");
     Bytes forged = protect(rtp_packet(7, 65'535, 10), 65'535);
@@ -153,7 +153,7 @@ TEST_P(Srtp, AForgedJumpMovesNothing) {
     Bytes forged = protect(7, 30'000);
     forged.back() ^= 1;
     EXPECT_EQ(open(forged), "not authentic");
-    EXPECT_EQ(open(protect(7, 99)), "ok") << "the window is where it was";
+    EXPECT_EQ(open(protect(7, 99)), "ok") << "the window has not moved";
 }
 
 TEST_P(Srtp, SsrcsAreBoundedAndOnlyAuthenticOnesCount) {

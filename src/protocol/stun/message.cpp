@@ -34,7 +34,7 @@ bool read_mapped(base::ByteReader value, const TransactionId& transaction, Messa
     return true;
 }
 
-// False: of a size that the attribute cannot have.
+// False: a size that is invalid for the attribute.
 bool read_attribute(uint16_t type, std::span<const uint8_t> bytes, Message& message) {
     base::ByteReader value(bytes);
     switch (static_cast<Attribute>(type)) {
@@ -85,7 +85,7 @@ std::string_view Message::sender_ufrag() const {
 
 bool Message::check_integrity(std::string_view key) const {
     if (!has_integrity()) return false;
-    // What is signed says in its header that it ends with the integrity, whatever follows (RFC 8489, 14.5).
+    // The digest covers a header whose length ends with the integrity attribute, whatever follows it (RFC 8489, 14.5).
     std::array<uint8_t, kHeaderSize> header;
     std::copy_n(datagram.begin(), kHeaderSize, header.begin());
     base::put_u16(&header[2], static_cast<uint32_t>(integrity_offset + kIntegritySize - kHeaderSize));
@@ -113,7 +113,7 @@ base::Result<Message> parse(std::span<const uint8_t> datagram) {
 
     while (reader.left()) {
         const size_t offset = datagram.size() - reader.left();
-        if (message.has_fingerprint) return bad("STUN: something behind the fingerprint");
+        if (message.has_fingerprint) return bad("STUN: data after the fingerprint");
         const uint16_t attribute = reader.u16();
         const uint16_t size = reader.u16();
         const auto value = reader.bytes(size);

@@ -9,7 +9,7 @@ namespace {
 
 bool is_control(Opcode opcode) { return static_cast<uint8_t>(opcode) >= 8; }
 
-// Codes that may stand in a close frame (RFC 6455, section 7.4).
+// Codes that are allowed in a close frame (RFC 6455, section 7.4).
 bool is_close_code(uint16_t code) {
     if (code >= 3000) return code <= 4999;
     return code >= 1000 && code <= 1014 && code != 1004 && code != 1005 && code != 1006;
@@ -51,7 +51,7 @@ bool ClientFrames::header_complete() const {
     return header_bytes_ == (length == 126 ? 8 : length == 127 ? 14 : 6);
 }
 
-// The first two bytes tell most of what can be wrong.
+// Checks the first two bytes, which reveal most protocol errors.
 void ClientFrames::parse_header() {
     if (header_[0] & 0x70) return fail(kProtocolError, "reserved bits without an extension");
     final_ = header_[0] & 0x80;
@@ -65,7 +65,8 @@ void ClientFrames::parse_header() {
         return;
     }
     bool under_way = message_opcode_ != Opcode::kContinuation;
-    if (opcode_ == Opcode::kContinuation && !under_way) return fail(kProtocolError, "continuation of nothing");
+    if (opcode_ == Opcode::kContinuation && !under_way)
+        return fail(kProtocolError, "continuation frame without a message");
     if (opcode_ != Opcode::kContinuation && under_way)
         return fail(kProtocolError, "a new message within a fragmented one");
 }

@@ -75,7 +75,7 @@ class WatchdogTest : public testing::RuntimeTest {
             }
             EXPECT_TRUE(ok(sleep_ms(10)));
         }
-        ADD_FAILURE() << "no stall of " << name << " was told";
+        ADD_FAILURE() << "no stall of " << name << " was reported";
         return {};
     }
     static uint64_t busy_stalls() {

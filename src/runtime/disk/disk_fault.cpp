@@ -69,7 +69,7 @@ base::Result<Fault> parse_fault(std::string_view words) {
         if (word.empty()) continue;
         const size_t equals = word.find('=');
         if (equals == std::string_view::npos || !apply(fault, word.substr(0, equals), word.substr(equals + 1)))
-            return base::fail(base::Code::kConfig, fmt::format("'{}' is no fault of a disk", word));
+            return base::fail(base::Code::kConfig, fmt::format("'{}' is not a disk fault", word));
     }
     return fault;
 }

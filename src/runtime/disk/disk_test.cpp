@@ -33,7 +33,7 @@ Bytes read_file(const std::string& path) {
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-// Bytes that tell where they belong.
+// Bytes whose values depend on their position.
 Bytes pattern(size_t size, uint64_t from = 0) {
     Bytes bytes(size);
     for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<uint8_t>(((from + i) * 2654435761u) >> 13);
@@ -44,12 +44,12 @@ std::span<const uint8_t> span_of(std::string_view text) {
     return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-// What a Done was told; wait() yields until then.
+// Records the result passed to a Done; wait() yields until then.
 class Outcome {
   public:
     Done done() {
         return [this](base::Result<void> result) {
-            EXPECT_FALSE(result_.has_value()) << "told twice";
+            EXPECT_FALSE(result_.has_value()) << "called twice";
             result_ = std::move(result);
             ++reported_;
             told_event_.set();
@@ -86,7 +86,7 @@ class DiskTest : public ::testing::TestWithParam<Backend> {
         detail::stop_services();
         std::filesystem::remove_all(root_);
     }
-    // Ends the engine that may run, and starts one by settings_.
+    // Stops a running engine, and starts one with settings_.
     void restart() {
         detail::stop_services();
         auto started = start(settings_);
@@ -95,13 +95,13 @@ class DiskTest : public ::testing::TestWithParam<Backend> {
         ASSERT_TRUE(ok(started));
     }
     std::string at(std::string_view name) const { return root_ + "/" + std::string(name); }
-    // Of a directory behind a mount that refuses O_DIRECT, where there is one.
+    // For files in a directory on a mount that refuses O_DIRECT, if there is one.
     static base::Result<void> finish(AppendFile& file, std::string rename_to = {}) {
         Outcome outcome;
         file.finish(std::move(rename_to), outcome.done());
         return outcome.wait();
     }
-    // Runs the loop until it is so, a bounded number of turns.
+    // Runs the loop until so() is true, for a bounded number of iterations.
     static bool until(std::move_only_function<bool()> so) {
         for (int i = 0; i < 3000; ++i) {
             if (so()) return true;
@@ -150,7 +150,7 @@ TEST_P(DiskTest, SlowBytesAreWrittenByTheFlush) {
             ASSERT_TRUE(ok(file->append(part)));
             all.insert(all.end(), part.begin(), part.end());
             ASSERT_TRUE(until([&] { return file->written() == all.size(); })) << file->written();
-            // Another reader sees them, and perhaps zeros behind.
+            // Another reader sees the bytes, and perhaps zeros after them.
             auto seen = read_file(path);
             ASSERT_GE(seen.size(), all.size());
             EXPECT_TRUE(std::all_of(seen.begin() + static_cast<long>(all.size()), seen.end(),
@@ -344,7 +344,7 @@ TEST(BufferPoolTest, SpareBuffersOfASizeThatFilesHaveGrownOutOfMakeRoom) {
     EXPECT_LE(spare, kAtOnce / 2);
     std::vector<Buffer> out;
     while (out.size() < spare / kLarge) out.push_back(pool.take(kLarge));
-    EXPECT_EQ(pool.bytes(), spare) << "all that was spare has the size that was wanted last";
+    EXPECT_EQ(pool.bytes(), spare) << "all spare buffers have the last requested size";
 }
 
 TEST_P(DiskTest, ErrorsNameTheFileAndTheReason) {
@@ -420,11 +420,11 @@ TEST_P(DiskTest, ASlowDiskEndsAFileAtItsBoundAndTheLoopRunsOn) {
         size += 10'000;
         ++steps;
         ASSERT_TRUE(ok(other->append(pattern(1000, other->size()))));
-        ASSERT_LT(size, 3'000'000u) << "there is no bound";
+        ASSERT_LT(size, 3'000'000u) << "the bound was not applied";
         EXPECT_LE(status().bytes_in_flight, 1'500'000u);
         ASSERT_TRUE(ok(yield()));
     }
-    // The loop had its turns while the write waited: nobody slept in it.
+    // The loop continued to run while the write was delayed: nothing slept in it.
     EXPECT_GT(size, 500'000u);
     EXPECT_EQ(file->written(), 0u);
     EXPECT_GE(detail::reactor_counters().turns, turns);
@@ -433,7 +433,7 @@ TEST_P(DiskTest, ASlowDiskEndsAFileAtItsBoundAndTheLoopRunsOn) {
     EXPECT_NE(file->error()->text().find("the disk is too slow for " + at("slow")), std::string::npos)
         << file->error()->text();
     EXPECT_EQ(status().files_dropped, 1u);
-    // What is under way is waited for, not torn away.
+    // The write in progress is awaited, not aborted.
     EXPECT_TRUE(failed_with(finish(*file), base::Code::kLimit));
     EXPECT_TRUE(read_file(at("slow")) == pattern(file->written()));
     ASSERT_TRUE(ok(finish(*other)));
@@ -509,7 +509,7 @@ TEST_P(DiskTest, ALongJobLeavesAThreadForTheOthers) {
 }
 
 TEST_P(DiskTest, BuffersFollowTheRate) {
-    // Little at a time: the smallest buffers do.
+    // Few bytes at a time: the smallest buffers suffice.
     settings_.flush_ms = 100;
     restart();
     auto slow = AppendFile::create(at("slow"), {});
@@ -518,7 +518,7 @@ TEST_P(DiskTest, BuffersFollowTheRate) {
         ASSERT_TRUE(until([&] { return slow->written() == slow->size(); }));
     }
     EXPECT_LE(status().bytes_buffered, 4 * 32u * 1024);
-    // Much at once: large writes.
+    // Many bytes at once: large writes.
     const auto before = status().writes;
     auto quick = AppendFile::create(at("quick"), {});
     for (int i = 0; i < 400; ++i) ASSERT_TRUE(ok(quick->append(pattern(50'000, quick->size()))));

@@ -29,7 +29,7 @@ class ThreadPoolTest : public runtime::testing::RuntimeTest {
     }
 };
 
-// No thread can be started while it lives: its stack would be larger than all addresses.
+// While it lives no thread can be started: a thread's stack would exceed the address space.
 class NoThreads {
   public:
     NoThreads() {
@@ -75,7 +75,7 @@ TEST_F(ThreadPoolTest, EachJobIsTold) {
     EXPECT_EQ(most, 1);
 }
 
-// A file is opened, then written, then closed: each by who is told of the one before.
+// A file is opened, then written, then closed: each job is submitted by the previous one's `done`.
 TEST_F(ThreadPoolTest, WhatIsAskedForWhileItStopsIsDoneToo) {
     ThreadPool pool("test", 2);
     ASSERT_TRUE(ok(pool.start()));
@@ -116,7 +116,7 @@ TEST_F(ThreadPoolTest, WithoutThreadsItIsAnErrorAndNotTheEnd) {
         ThreadPool pool("test", 2);
         EXPECT_TRUE(failed_with(pool.start(), base::Code::kSystem));
         EXPECT_TRUE(failed_with(offload([] {}, Deadline::in_ms(5000)), base::Code::kSystem));
-        EXPECT_FALSE(compute([] {}, [] { ADD_FAILURE() << "told of what was not taken"; }));
+        EXPECT_FALSE(compute([] {}, [] { ADD_FAILURE() << "done was called for a rejected job"; }));
         EXPECT_EQ(computing(), 0u);
     }
     EXPECT_TRUE(ok(offload([] {}, Deadline::in_ms(5000))));

@@ -10,7 +10,7 @@ constexpr const char* kFile = "gperf.srs.gcp";
 
 base::Result<void> start_cpu_profile() {
     if (!ProfilerStart(kFile)) return base::fail_errno("starting the CPU profile gperf.srs.gcp", errno);
-    base::log::trace("CPU profile: runs, into {}", kFile);
+    base::log::trace("CPU profile: recording to {}", kFile);
     return {};
 }
 

@@ -11,7 +11,7 @@ constexpr const char* kPrefix = "gperf.srs.gmp";
 base::Result<void> start_heap_profile() {
     HeapProfilerStart(kPrefix);
     if (!IsHeapProfilerRunning()) return base::fail(base::Code::kSystem, "the heap profiler does not start");
-    base::log::trace("heap profile: runs, into {}.NNNN.heap", kPrefix);
+    base::log::trace("heap profile: recording to {}.NNNN.heap", kPrefix);
     return {};
 }
 

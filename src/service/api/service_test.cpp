@@ -146,7 +146,7 @@ TEST_F(ApiTest, Jsonp) {
         EXPECT_EQ(answer.header("Content-Type"), "application/json") << bad;
     }
     EXPECT_EQ(ask("/api/v1/versions?callback=" + std::string(129, 'a')).status, 400);
-    // An error's text reaches the page.
+    // The error's code reaches the page.
     const Answer missing = ask("/api/v1/streams/vid-0?callback=f");
     EXPECT_EQ(missing.status, 200);
     EXPECT_NE(missing.body.find("2048"), std::string::npos);
@@ -170,13 +170,13 @@ TEST_F(ApiTest, JsonpReadsAndDeletesForPagesThatMay) {
     EXPECT_EQ(code("&method=DELETE", "Referer: http://127.0.0.1:8080/console\r\n"), 2049);
     EXPECT_EQ(code("&method=DELETE", "Sec-Fetch-Site: cross-site\r\n"), 403);
     EXPECT_EQ(code("&method=DELETE", "Referer: http://evil.example/\r\n"), 403);
-    EXPECT_EQ(code("&method=DELETE", "User-Agent: Mozilla/5.0\r\n"), 403) << "a browser that does not say";
-    EXPECT_EQ(code("&method=DELETE", "X-Forwarded-For: 192.0.2.1\r\n"), 403) << "who may not change";
+    EXPECT_EQ(code("&method=DELETE", "User-Agent: Mozilla/5.0\r\n"), 403) << "a browser that sends no Sec-Fetch-Site";
+    EXPECT_EQ(code("&method=DELETE", "X-Forwarded-For: 192.0.2.1\r\n"), 403) << "not allowed to change";
     EXPECT_EQ(code("&method=PUT"), 400);
-    EXPECT_EQ(code("", "Sec-Fetch-Site: cross-site\r\n"), 2049) << "reading is for all pages";
+    EXPECT_EQ(code("", "Sec-Fetch-Site: cross-site\r\n"), 2049) << "all pages may read";
     EXPECT_NE(ask("/api/v1/config?callback=f").body.find("not by callback"), std::string::npos);
     EXPECT_NE(ask("/api/v1/summaries?callback=f&method=DELETE").body.find("nothing to delete"), std::string::npos);
-    // Not where the browser adds what others do not have, nor where pages of other sites are kept out.
+    // Refused where the browser adds credentials, and where pages of other sites are not allowed.
     snapshot_->http_api.crossdomain = false;
     EXPECT_EQ(code("", "Sec-Fetch-Site: cross-site\r\n"), 403);
     EXPECT_EQ(code("", "Sec-Fetch-Site: same-site\r\n"), 2049);

@@ -16,7 +16,7 @@ struct Archive::Ending {
     bool whole = true;
     bool recovered = false;
     int64_t duration_ms = 0;
-    Finished finished;  // the worker's, until the job is done
+    Finished finished;  // used by the worker until the job is done
 };
 
 std::unique_ptr<OpenFile> Archive::begin(const live::StreamKey& key, const std::string& path,
@@ -30,7 +30,7 @@ std::unique_ptr<OpenFile> Archive::begin(const live::StreamKey& key, const std::
     names_.insert(open->names.growing);
     journal_.opened(open->names);
     bool mp4 = format_of(path) == Format::kMp4;
-    // An MP4 file gets its fragments whole, when they are old enough.
+    // An MP4 file receives whole fragments that are already old enough.
     open->file = runtime::disk::AppendFile::create(open->names.growing, {.flush_ms = mp4 ? kPieceFlushMs : kFlushMs});
     open->container = mp4 ? make_mp4(*open->file, options) : make_flv(*open->file, options);
     ++counters_.files_begun;
@@ -102,14 +102,14 @@ void Archive::finished(const Ending& ending, const Result<void>& result) {
     const OpenRecording& names = ending.names;
     if (!ending.whole && !ending.recovered) ++counters_.files_failed;
     if (!result && result.error().code() == Code::kNotFound) {
-        // After an error of the disk this is no news.
+        // After a disk error this is expected.
         if (ending.whole || ending.recovered)
             base::log::warn("dvr: {}: {}; there is nothing to finish", names.stream.text(), result.error().text());
         if (ending.whole) tell_failed(names.stream, names.path, result.error().text());
         return release(names);
     }
     if (!result) {
-        // It stays, under the name it has and in the journal: the next start tries again.
+        // The file keeps its name and its journal entry: the next start tries again.
         base::log::error("dvr: {} cannot be finished: {}", names.growing, result.error().describe());
         if (ending.whole || ending.recovered) tell_failed(names.stream, names.growing, result.error().text());
         return;
@@ -117,7 +117,7 @@ void Archive::finished(const Ending& ending, const Result<void>& result) {
     release(names);
     const Finished& finished = ending.finished;
     if (finished.path.empty())
-        return base::log::trace("dvr: {}: nothing whole was recorded, it is removed", names.growing);
+        return base::log::trace("dvr: {}: no complete data was recorded, the file is removed", names.growing);
     ++counters_.files_done;
     counters_.files_recovered += ending.recovered;
     base::log::trace("dvr: {}: {} is complete: {} ms, {} bytes{}{}", names.stream.text(), finished.path,

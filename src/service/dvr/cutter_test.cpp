@@ -53,7 +53,7 @@ TEST(Cutter, AudioAloneIsCutByTime) {
 TEST(Cutter, AudioBeforeTheFirstVideoIsKept) {
     Script run(kSession);
     run.feed(audio(0)).feed(audio(20)).feed(video(30)).feed(video(40, true)).feed(audio(50)).feed(video(80));
-    EXPECT_EQ(run.text, "b.-...") << "a frame before the first keyframe can be decoded by nobody";
+    EXPECT_EQ(run.text, "b.-...") << "a frame before the first keyframe cannot be decoded";
 }
 
 TEST(Cutter, JoinedInTheMiddleItWaitsForAKeyframe) {

@@ -50,7 +50,7 @@ Result<std::string> read_all(int fd) {
 
 }  // namespace
 
-// On the workers only, one job after another.
+// Used only on worker threads, one job at a time.
 struct Journal::Disk {
     explicit Disk(std::string p) : path(std::move(p)) {}
     ~Disk() {
@@ -76,7 +76,7 @@ struct Journal::Disk {
         return left;
     }
 
-    // The new one is locked before it has the name.
+    // The new file is locked before it is renamed.
     Result<void> rewrite(const std::vector<OpenRecording>& open_ones) {
         std::string text, next = path + ".new";
         for (const OpenRecording& recording : open_ones) text += journal_line_open(recording);
@@ -156,8 +156,9 @@ void Journal::run() {
         }
         auto written = write(std::exchange(pending_, {}));
         if (written) continue;
-        base::log::error("the journal of recordings {}: {}; what a crash leaves is not finished by the next start",
-                         path_, written.error().describe());
+        base::log::error(
+            "the journal of recordings {}: {}; recordings left by a crash are not finished by the next start", path_,
+            written.error().describe());
         failed_ = true;
         return;
     }

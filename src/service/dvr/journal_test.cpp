@@ -37,7 +37,7 @@ TEST(JournalText, WhatBeganAndDidNotEndIsOpen) {
                        journal_line_done(recording("a").growing) + "garbage\n+\tx\n\n" +
                        journal_line_open(recording("c"));
     EXPECT_EQ(read_journal(text), (std::vector{recording("b"), recording("c")}));
-    EXPECT_EQ(read_journal(text.substr(0, text.size() - 1)), (std::vector{recording("b")})) << "a line that is torn";
+    EXPECT_EQ(read_journal(text.substr(0, text.size() - 1)), (std::vector{recording("b")})) << "an incomplete line";
     EXPECT_EQ(read_journal("").size(), 0u);
 }
 

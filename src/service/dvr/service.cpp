@@ -25,9 +25,9 @@ namespace {
 
 constexpr int64_t kFlushEveryMs = 100;
 constexpr size_t kFlushParts = 5;
-// How often it is looked whether growing files are still there: the system itself says nothing.
+// How often growing files are checked for existence: the system does not report their removal.
 constexpr int64_t kLookMs = 2'000;
-// For the files that are being completed when the server ends.
+// The time limit for files that are being completed when the server ends.
 constexpr int64_t kStopMs = 5'000;
 
 bool applies(const std::vector<std::string>& to, const live::StreamKey& key) {
@@ -54,7 +54,8 @@ Result<void> Service::start() {
     if (!any && !journal_.exists()) return {};
     auto left = journal_.open();
     if (!left)
-        base::log::error("dvr: {}; what a crash leaves is not finished by the next start", left.error().describe());
+        base::log::error("dvr: {}; recordings left by a crash are not finished by the next start",
+                         left.error().describe());
     if (left) finish_left(*left);
     return {};
 }
@@ -67,8 +68,9 @@ void Service::finish_left(const std::vector<OpenRecording>& left) {
             archive_.finish_left(recording);
             continue;
         }
-        base::log::warn("dvr: {}: {} was left by an earlier run, but lies outside of every dvr_path: it stays as it is",
-                        recording.stream.text(), recording.growing);
+        base::log::warn(
+            "dvr: {}: {} was left by an earlier run, but lies outside of every dvr_path: it is left unchanged",
+            recording.stream.text(), recording.growing);
         archive_.forget(recording);
     }
 }
@@ -122,7 +124,7 @@ RecordingOptions Service::options_of(const config::VhostDvr& dvr) const {
                    .wait_keyframe = dvr.dvr_wait_keyframe};
     options.jitter = dvr.time_jitter;
     options.keyframes = static_cast<size_t>(dvr.dvr_keyframes);
-    // A segment ends soon after its time: room for a keyframe every quarter of a second.
+    // A segment ends soon after its duration: reserve space for a keyframe every quarter of a second.
     if (options.cut.segments)
         options.keyframes = std::min(options.keyframes, static_cast<size_t>(dvr.dvr_duration) * 4 + 64);
     options.utc = snapshot_->global.utc_time;
@@ -194,7 +196,7 @@ Result<void> Service::stop_recording(const live::StreamKey& key) {
     return {};
 }
 
-// A part of them at a time, so that a thousand recordings do not hold up the loop together.
+// Flushes a part of them at a time, so that a thousand recordings do not block the loop.
 void Service::flush_all() {
     for (size_t turn = 0; runtime::sleep_ms(recordings_.empty() ? kFlushEveryMs : kFlushEveryMs / kFlushParts);
          ++turn) {

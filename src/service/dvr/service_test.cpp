@@ -1,4 +1,4 @@
-// The service with streams that the test publishes itself: plans, requests at run time, events.
+// The service with streams published by the test: plans, requests at run time, events.
 
 #include "service/dvr/service.h"
 
@@ -65,7 +65,7 @@ class DvrTest : public runtime::testing::RuntimeTest {
         send(header(Kind::kAudio, "A"));
     }
     void send(const media::Frame& frame) { publication_.publish(frame); }
-    // A keyframe each 10th of these, 40 ms apart, and an audio frame with each.
+    // Video frames 40 ms apart, every 10th a keyframe, with an audio frame after each.
     void send_frames(int from, int to) {
         for (int i = from; i < to; ++i) {
             send(video(i * 40, i % 10 == 0, "v" + std::to_string(i)));
@@ -175,7 +175,7 @@ TEST_F(DvrTest, ARequestIsCheckedAndEndsWithThePublishing) {
     EXPECT_TRUE(failed_with(service_->start_recording(kKey, {.path = odd}), base::Code::kConfig));
     ASSERT_TRUE(ok(service_->start_recording(kKey)));
     EXPECT_TRUE(failed_with(service_->start_recording(kKey), base::Code::kBusy));
-    EXPECT_EQ(service_->recordings(), 2u) << "beside the configured one";
+    EXPECT_EQ(service_->recordings(), 2u) << "in addition to the configured one";
     send_frames(0, 5);
     publication_.end();
     EXPECT_EQ(service_->recordings(), 0u);
@@ -222,7 +222,7 @@ TEST_F(DvrTest, WhatAnEarlierRunLeftIsFinished) {
         return fs::exists(directory_ / "rec" / "s.flv.tmp") && fs::file_size(directory_ / "rec" / "s.flv.tmp") > 36'000;
     };
     for (int i = 0; i < 500 && !written(); ++i) (void)runtime::sleep_ms(10);
-    // As if it had been killed: a copy of what is on the disk and of the journal.
+    // Simulates a kill: a copy of the file on disk and of the journal.
     fs::copy(directory_ / "rec" / "s.flv.tmp", directory_ / "rec" / "killed.flv.tmp");
     publication_.end();
     wait_done(1);

@@ -15,7 +15,7 @@ using runtime::Deadline;
 namespace {
 
 constexpr int64_t kReadCertificatesMs = 10'000;
-constexpr int64_t kStopMs = 2'000;  // for what is on its way when the server ends
+constexpr int64_t kStopMs = 2'000;  // for data being sent when the server ends
 
 }  // namespace
 
@@ -98,7 +98,7 @@ void Service::backend_answered(live::Stream& stream, const std::vector<std::stri
     send_to(stream, destinations);
 }
 
-// To these, and no others.
+// Makes these the stream's only destinations.
 void Service::send_to(live::Stream& stream, const std::vector<std::string>& destinations) {
     live::PublisherFacts publisher = stream.publisher() ? stream.publisher()->facts() : live::PublisherFacts();
     std::vector<Target> wanted;
@@ -119,7 +119,7 @@ void Service::send_to(live::Stream& stream, const std::vector<std::string>& dest
     if (wanted.empty()) return;
     std::string path = publisher.forward_path + (publisher.forward_path.empty() ? "" : ",") + registry_.instance();
     if (path.size() > ::rtmp::kMaxForwardPath)
-        return base::log::error("forward: {} has come through too many servers, and goes no further",
+        return base::log::error("forward: {} has passed through too many servers, and is not forwarded",
                                 stream.key().text());
     for (Target& target : wanted) {
         PushOwner& owner = *this;
@@ -139,7 +139,7 @@ void Service::push_ended(Push& push) {
 
 Result<std::shared_ptr<runtime::TlsContext>> Service::tls() {
     if (tls_) return tls_;
-    // The certificates are read from files, so by a worker.
+    // The certificates are read from files, so by a worker thread.
     auto made = std::make_shared<Result<std::shared_ptr<runtime::TlsContext>>>();
     TRY(runtime::offload([made] { *made = runtime::tls_client_context(true); }, Deadline::in_ms(kReadCertificatesMs)));
     tls_ = TRY(std::move(*made));

@@ -1,4 +1,4 @@
-// The service with streams that the test publishes itself, and a destination of the test's own.
+// The service with streams published by the test, and a destination run by the test.
 
 #include "service/forward/service.h"
 
@@ -123,7 +123,7 @@ TEST_F(ForwardTest, AStreamGoesThereFromItsBeginningToItsEnd) {
     EXPECT_EQ(there.media, std::string(kStart) + "9@40:6;9@80:6;");
     EXPECT_EQ(there.log, "publish live/s?k=v;close;end;");
     EXPECT_EQ(sessions_.size(), 0u);
-    // And again, when it is published again.
+    // Forwarded again when it is published again.
     publish();
     until([&] { return there.publishes == 2; });
 }
@@ -139,7 +139,7 @@ TEST_F(ForwardTest, EachDestinationGetsIt) {
     came(b, kStart);
     EXPECT_EQ(a.log, "publish live/s?k=v;");
     EXPECT_EQ(b.log, "publish in/__defaultVhost__-s;");
-    EXPECT_EQ(service_->pushes().size(), 2u) << "one that is named twice is one";
+    EXPECT_EQ(service_->pushes().size(), 2u) << "a destination that is named twice counts once";
     EXPECT_EQ(stream_->viewer_count(), 2u);
 }
 
@@ -156,7 +156,7 @@ TEST_F(ForwardTest, ADestinationThatIsDownIsTriedAgain) {
     FakeServer there(port);
     came(there, kStart);
     EXPECT_EQ(push().problem(), "");
-    // Its connection is lost: it comes back with the newest keyframe.
+    // The connection is lost: it is re-established and begins with the newest keyframe.
     publication_.publish(video(1000, true));
     there.drop_all();
     came(there, "9@1000:6;");
@@ -200,7 +200,7 @@ TEST_F(ForwardTest, ReloadAddsAndRemoves) {
     came(a, kStart);
     reload({a.address(), b.address()});
     came(b, kStart);
-    EXPECT_EQ(a.publishes, 1) << "what stays is not disturbed";
+    EXPECT_EQ(a.publishes, 1) << "unchanged destinations are not disturbed";
     reload({b.address()});
     until([&] { return a.log == "publish live/s?k=v;close;end;"; });
     publication_.publish(video(40));
@@ -236,14 +236,14 @@ TEST_F(ForwardTest, TheBackendSaysWhere) {
     EXPECT_EQ(body["client_id"], "c1");
     EXPECT_EQ(body["server_id"], "srv");
     EXPECT_EQ(body["param"], "?k=v");
-    // A reload that changes nothing asks nobody.
+    // A reload without a change causes no query.
     std::string asked = asked_;
     service_->reload(snapshot_);
     (void)runtime::sleep_ms(50).has_value();
     EXPECT_EQ(asked_, asked);
     publication_.end();
     until([&] { return service_->idle() && service_->askings().empty(); });
-    // Each publishing asks anew.
+    // Each publishing causes a new query.
     publish();
     until([&] { return there.publishes == 2; });
     EXPECT_EQ(asked_, asked + "http://b/x;");

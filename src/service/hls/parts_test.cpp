@@ -1,4 +1,4 @@
-// The small parts: the cipher, gzip, AAC's clock, viewers.
+// Small units: the cipher, gzip, the AAC clock, viewers.
 
 #include <gtest/gtest.h>
 #include <openssl/evp.h>
@@ -96,13 +96,13 @@ TEST(AacClock, CountsSamplesWhileTimesAgree) {
     const int64_t jittered[] = {1'000, 1'040, 1'030, 1'075, 1'085};
     const int64_t even[] = {1'000, 1'023, 1'046, 1'070, 1'093};
     for (int i = 0; i < 5; ++i) EXPECT_EQ(clock.correct(jittered[i], 1'024, 44'100), even[i]);
-    // A gap is one.
+    // A real gap is kept.
     EXPECT_EQ(clock.correct(2'000, 1'024, 44'100), 2'000);
     EXPECT_EQ(clock.correct(2'020, 1'024, 44'100), 2'023);
     EXPECT_EQ(clock.correct(500, 1'024, 44'100), 500);
-    // No configuration: as it is.
+    // Without a configuration the time is unchanged.
     EXPECT_EQ(clock.correct(777, 0, 0), 777);
-    // It does not drift: an hour of frames with the times of a good publisher, which rounds to ms.
+    // It does not drift: an hour of frames from a good publisher, whose timestamps are rounded to ms.
     AacClock hour;
     for (int64_t n = 0; n < 155'000; ++n) {
         int64_t exact = n * 1'024'000 / 44'100;
@@ -131,7 +131,7 @@ ViewerName name_of(const std::string& context, const std::string& stream = "s") 
 class ViewersTest : public ::testing::Test {
   protected:
     void SetUp() override { runtime::testing::start_loop_once(); }
-    // By whatever id it gets; empty: refused.
+    // Returns the id that the viewer gets; empty: refused.
     std::string ask(const std::string& context, int64_t now_ms, const std::string& stream = "s", size_t limit = 0) {
         const std::string id = viewers_.id_for(name_of(context, stream));
         net::AddressQuota::Share share;
@@ -188,8 +188,8 @@ TEST_F(ViewersTest, AContextThatAClientBringsIsNoId) {
     ASSERT_FALSE(id.empty());
     EXPECT_NE(id, "pub12345");
     EXPECT_EQ(table_.find("pub12345"), &publisher);
-    EXPECT_EQ(ask("pub12345", 0), id) << "it goes on by what it brought";
-    EXPECT_EQ(ask(id, 0), id) << "and by what its playlists name";
+    EXPECT_EQ(ask("pub12345", 0), id) << "it is recognized by the context that it sent";
+    EXPECT_EQ(ask(id, 0), id) << "and by the id in its playlists";
     EXPECT_TRUE(viewers_.received(name_of(id), 1) && viewers_.received(name_of("pub12345"), 1));
     EXPECT_EQ(table_.find(id)->traffic().received_bytes, 2u);
     EXPECT_EQ(table_.size(), 2u);
@@ -197,7 +197,7 @@ TEST_F(ViewersTest, AContextThatAClientBringsIsNoId) {
     viewers_.tick(1);
     EXPECT_FALSE(publisher.kicked);
     EXPECT_TRUE(viewers_.banned(name_of(id)) && viewers_.banned(name_of("pub12345")));
-    // One that was issued, and was given to another session by chance: never two of one id.
+    // An issued context that another session got by chance as its id: ids stay unique.
     const std::string issued = viewers_.issue("v/live/s");
     Other taken(table_, issued, "5.6.7.8");
     EXPECT_NE(ask(issued, 0), issued);
@@ -220,7 +220,7 @@ TEST_F(ViewersTest, WhatIsIssuedIsBounded) {
     const std::string first = viewers_.issue("v/live/s"), second = viewers_.issue("v/live/s");
     EXPECT_NE(first, second);
     for (size_t i = 1; i < Viewers::kMaxIssued; ++i) viewers_.issue("v/live/s");
-    EXPECT_NE(ask(first, 0), first) << "forgotten: served under another id";
+    EXPECT_NE(ask(first, 0), first) << "dropped: served under another id";
     EXPECT_EQ(ask(second, 0), second);
 }
 

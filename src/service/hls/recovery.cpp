@@ -1,4 +1,4 @@
-// What DiskSegmentStore reads: the playlist of an earlier run, and whether files are there. On worker threads.
+// Recovery of DiskSegmentStore: reads the playlist of an earlier run and checks which files exist. On worker threads.
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@ namespace service::hls {
 namespace {
 
 constexpr size_t kMaxInitBytes = 1024 * 1024;
-// Segments that had left the playlist may be left: so many numbers back are looked at.
+// Segments that had left the playlist may still exist: this many earlier sequence numbers are checked.
 constexpr uint64_t kMaxLeftBehind = 64;
 
 std::optional<std::string> read_small(const std::string& path, size_t limit) {
@@ -41,7 +41,7 @@ bool is_file(const std::string& path) {
     return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0;
 }
 
-// Those of earlier runs: this one may have begun one already.
+// Removes only those of earlier runs: this run may already have begun one.
 void remove_growing(const std::string& playlist_path, const Names& names, uint64_t first_own) {
     std::string folder = playlist_path.substr(0, playlist_path.rfind('/'));
     DIR* dir = opendir(folder.c_str());
@@ -52,7 +52,7 @@ void remove_growing(const std::string& playlist_path, const Names& names, uint64
     closedir(dir);
 }
 
-// Yields until the job has run, whatever the workers have to do before; false: the coroutine is cancelled.
+// Yields until the job has run, after any earlier jobs of the workers; false: the coroutine is cancelled.
 bool run_on_worker(const std::function<void()>& job) {
     while (true) {
         auto done = runtime::offload([job] { job(); }, runtime::Deadline::never());
@@ -63,21 +63,21 @@ bool run_on_worker(const std::function<void()>& job) {
 
 }  // namespace
 
-// What a worker and the shelf share.
+// Data shared by a worker and the segment store.
 struct DiskSegmentStore::Found {
     std::string root;
     std::string key_root;
     Names names;
     bool recover = true;
     bool cleanup = true;
-    uint64_t first_own = 0;  // number of a file that grows
+    uint64_t first_own = 0;  // number of this run's first growing file
 
-    bool any = false;  // a playlist that could be read
+    bool any = false;  // a playlist was read
     std::string error;
     uint64_t media_sequence = 0;
     uint64_t discontinuity_sequence = 0;
     std::deque<Entry> entries;
-    size_t missing = 0;  // segments that the playlist named
+    size_t missing = 0;  // segments named by the playlist that do not exist
     std::optional<std::string> init;
 
     void look();
@@ -92,7 +92,7 @@ bool DiskSegmentStore::Found::read_entry(const m3u8::Segment& segment) {
     Entry entry;
     entry.item = segment;
     entry.path = *path;
-    entry.independent = false;  // it is not told of each
+    entry.independent = false;  // the playlist has no such flag per segment
     if (!segment.key.uri.empty()) {
         auto key = names.key_path(segment.key.uri);
         if (!key || !is_file(key_root + "/" + *key)) return false;
@@ -120,7 +120,7 @@ void DiskSegmentStore::Found::look() {
     any = true;
     media_sequence = playlist->media_sequence;
     discontinuity_sequence = playlist->discontinuity_sequence;
-    // What stands before one that is not there is no use either.
+    // Segments before a missing one are useless too.
     for (const m3u8::Segment& segment : playlist->segments) {
         if (read_entry(segment)) {
             entries.back().independent = playlist->independent_segments;
@@ -151,7 +151,7 @@ void DiskSegmentStore::Found::remove_all() {
     any = false;
 }
 
-// Files that had left the playlist and waited for their time, where their names can be told.
+// Removes files that had left the playlist and were kept for a while, if their names can be derived.
 void DiskSegmentStore::Found::remove_left_behind() {
     if (names.segment({1, 0, 0}) != names.segment({1, 999'999'999'999, 5'432})) return;
     for (uint64_t n = 1; n <= kMaxLeftBehind && n <= media_sequence; ++n)
@@ -182,10 +182,10 @@ void DiskSegmentStore::recover() {
 
 void DiskSegmentStore::take_over(Found& found) {
     std::string path = path_of(names_.playlist());
-    if (!found.error.empty()) base::log::warn("HLS: {} is not gone on from: {}", path, found.error);
+    if (!found.error.empty()) base::log::warn("HLS: {} is not continued: {}", path, found.error);
     if (!found.any) return;
     if (found.missing > 0)
-        base::log::warn("HLS: {} named segments that are not there; its first {} are left out", path, found.missing);
+        base::log::warn("HLS: {} named missing segments; its first {} are omitted", path, found.missing);
     for (const Entry& entry : found.entries) {
         Resource segment = resource();
         segment.root = options_.root;
@@ -203,7 +203,7 @@ void DiskSegmentStore::take_over(Found& found) {
     window_.recover(found.media_sequence, found.discontinuity_sequence, std::move(found.entries));
     window_.skip_to(options_.first_sequence);
     note_gap();
-    base::log::trace("HLS: {} goes on at segment {}, with {} of before", path, window_.next_sequence(),
+    base::log::trace("HLS: {} continues at segment {}, with {} earlier ones", path, window_.next_sequence(),
                      window_.entries().size());
     if (host_ && !window_.entries().empty()) host_->shelf_changed(*this);
 }
@@ -220,7 +220,7 @@ void DiskSegmentStore::drop_missing() {
     auto self = shared_from_this();
     auto paths = std::make_shared<std::vector<std::string>>();
     for (const Entry& entry : window_.entries()) paths->push_back(path_of(entry.path));
-    auto gone = std::make_shared<size_t>(0);  // so many from the front
+    auto gone = std::make_shared<size_t>(0);  // number of missing segments from the front
     bool looked = run_on_worker([paths, gone] {
         for (size_t i = paths->size(); i > 0 && *gone == 0; --i)
             if (!is_file((*paths)[i - 1])) *gone = i;

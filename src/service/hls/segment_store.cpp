@@ -47,7 +47,7 @@ Resource SegmentStore::resource() const {
     return resource;
 }
 
-// Keys are always served from memory: what has a key has been read with the whole of its stream.
+// Keys made by this run are always served from memory, even if the segments are on disk.
 void SegmentStore::put_shared(const Named& named, const SegmentInfo& sealed, bool in_memory) {
     if (named.new_key) {
         Resource key = resource();
@@ -91,7 +91,7 @@ class MemorySegmentStore final : public SegmentStore {
     }
 
     void seal(SegmentInfo sealed) override {
-        // The last block is as large as its bytes.
+        // The last block is trimmed to its size.
         if (block_.size() > 0) blocks_.push_back(base::Slice::copy(block_.bytes()));
         mark_loss(sealed, window_.next_sequence() > 0);
         Named named = name(sealed, size_);
@@ -137,7 +137,7 @@ class MemorySegmentStore final : public SegmentStore {
     }
 
   private:
-    // Those that have left the playlist go first; the newest always stays.
+    // Entries that have left the playlist are dropped first; the newest is always kept.
     void keep_below(uint64_t bytes) {
         if (window_.bytes() > bytes) forget(INT64_MAX);
         while (window_.bytes() > bytes && window_.entries().size() > 1) {

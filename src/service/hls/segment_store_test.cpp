@@ -1,4 +1,5 @@
-// The shelves: what is told, when, and what is there then. The disk's on real files, with its faults.
+// The segment stores: which events they report, when, and what is available then. The disk store uses real files and
+// injected faults.
 
 #include "service/hls/segment_store.h"
 
@@ -83,7 +84,7 @@ class SegmentStoreTest : public testing::Test, public SegmentStoreHost {
     void shelf_changed(SegmentStore& shelf) override {
         ++changes_;
         for (const Entry& entry : shelf.window().entries())
-            EXPECT_NE(index_.find("v", entry.path), nullptr) << entry.path << " is told and cannot be fetched";
+            EXPECT_NE(index_.find("v", entry.path), nullptr) << entry.path << " is reported and cannot be fetched";
     }
     void segment_done(SegmentStore&, const Entry& entry, uint64_t sequence, const std::string& path) override {
         done_.push_back(std::to_string(sequence) + " " + entry.item.uri + " " +
@@ -175,7 +176,7 @@ TEST_F(SegmentStoreTest, KeysAndMapsAreThereBeforeWhatNeedsThem) {
     EXPECT_EQ(shelf->window().entries()[1].item.map_uri, "s/init.mp4");
     EXPECT_EQ(shelf->window().entries()[2].item.map_uri, "s/init-2.mp4");
     EXPECT_NE(index_.find("v", "live/s-0.key"), nullptr);
-    // Another run goes on with the map that is in force.
+    // The next run continues with the current initialisation segment.
     auto next = disk_shelf(options(), true);
     segment(*next, "d", {.init = other});
     wait(*next);
@@ -218,7 +219,7 @@ TEST_F(SegmentStoreTest, AnotherRunGoesOnWithWhatIsWhole) {
     EXPECT_TRUE(second->window().entries().back().item.discontinuity);
     EXPECT_FALSE(fs::exists(root_ + "/live/s.m3u8.7.tmp"));
     EXPECT_TRUE(fs::exists(root_ + "/live/other.m3u8.7.tmp"));
-    // What is no playlist is not gone on from.
+    // A file that is not a playlist is not continued.
     std::ofstream(root_ + "/live/s.m3u8") << "no playlist";
     EXPECT_EQ(disk_shelf(options())->window().next_sequence(), 0u);
 }
@@ -250,7 +251,7 @@ TEST_F(SegmentStoreTest, FilesThatAreGoneLeaveThePlaylist) {
     EXPECT_EQ(failures_.size(), 1u);
 }
 
-// A service that stops waits for its shelves only so long.
+// A service that stops waits for its segment stores only for a limited time.
 TEST_F(SegmentStoreTest, ASlowDiskMayTakeLongerThanItsServiceLasts) {
     disk::set_fault(std::make_unique<disk::Fault>(*disk::parse_fault("path=" + root_ + " op=close delay_ms=300")));
     for (const bool disposes : {false, true}) {

@@ -20,11 +20,11 @@ namespace {
 constexpr int64_t kHousekeepingMs = 250;
 constexpr int64_t kVerifyMs = 5'000;
 constexpr int64_t kStreamListMs = 1'000;
-constexpr size_t kMaxRecoveries = 16;  // at once, of what an earlier run left
-// The end of a server's run waits so long for its last segments.
+constexpr size_t kMaxRecoveries = 16;  // concurrently, for files of an earlier run
+// How long the end of the server waits for the last segments.
 constexpr int64_t kStopMs = 10'000;
 
-// Two streams must not write the same playlist; in memory each vhost has its own.
+// Two streams must not write the same playlist; in memory each vhost is separate.
 std::string place_of(const live::StreamKey& key, const config::VhostHls& hls, const Names& names) {
     if (hls.storage == "memory") return fmt::format("{}:{}", key.vhost, names.playlist());
     return fmt::format("{}/{}", hls.path, names.playlist());
@@ -80,7 +80,8 @@ void Service::stop() {
     while (busy() && base::monotonic_ms() < until)
         if (!runtime::sleep_ms(5)) break;
     for (auto& [place, output] : outputs_)
-        if (!output->idle()) base::log::warn("HLS of {}: the disk has not written all of it", output->key().text());
+        if (!output->idle())
+            base::log::warn("HLS of {}: not all data has been written to the disk", output->key().text());
     for (runtime::Task& task : recoveries_) task.cancel_and_join();
     recoveries_.clear();
     viewers_.end_all();
@@ -135,7 +136,7 @@ void Service::publish(live::Stream& stream, const config::Vhost& vhost, Names na
         if (other.key() != stream.key())
             return refuse(stream.key(), fmt::format("its playlist would be that of {}: {}", other.key().text(), place));
         if (other.hls() == vhost.hls) return found->second->follow(stream);
-        // Another configuration: what was made by the old one goes.
+        // The configuration has changed: the files made with the old one are removed.
         first_sequence = other.next_sequence();
         dispose(place);
     }
@@ -178,7 +179,7 @@ void Service::dispose(const std::string& place) {
 
 // ---- Memory
 
-// Of streams that have ended: those that are published count their own.
+// Memory of ended streams only: published streams account for their own.
 size_t Service::memory() const {
     size_t bytes = 0;
     for (const auto& [place, output] : outputs_)
@@ -191,7 +192,7 @@ void Service::release_memory() {
         if (!output->publishing()) output->release_memory();
 }
 
-// ---- Time
+// ---- Timers
 
 void Service::run_housekeeping() {
     int64_t verified_ms = base::monotonic_ms(), enrolled_ms = verified_ms;
@@ -217,12 +218,12 @@ void Service::run_housekeeping() {
     }
 }
 
-// Streams of an earlier run that nobody publishes any more: their files have their time too. Their playlists are there
-// meanwhile, as they were.
+// Takes over streams of an earlier run that are not published any more: their files also expire. Until then their
+// playlists are served unchanged.
 void Service::take_over_left() {
     auto left = stream_list_.open();
     if (!left && left.error().code() != base::Code::kCancelled)
-        base::log::warn("{}; what an earlier run left of HLS is not disposed of", left.error().describe());
+        base::log::warn("{}; HLS files of an earlier run are not disposed of", left.error().describe());
     if (!left) return;
     left_ = {left->begin(), left->end()};
     while (!left_.empty()) {
@@ -253,7 +254,7 @@ void Service::keep_stream_list() {
     stream_list_.keep(streams);
 }
 
-// Somebody may have removed them.
+// Files may have been removed by another process.
 void Service::verify_files() {
     std::vector<std::shared_ptr<DiskSegmentStore>> shelves;
     for (auto& [place, output] : outputs_)

@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kMaxStreamListBytes = 16 * 1024 * 1024;
 }
 
-// On a worker; one job at a time.
+// Used only on a worker thread, one job at a time.
 struct StreamList::File {
     int fd = -1;
 
@@ -54,7 +54,7 @@ struct StreamList::File {
         return text;
     }
 
-    // In place, as the lock is the file's: a crash in the middle costs lines, and such are passed over.
+    // Written in place, because the lock belongs to the file: a crash while writing costs lines, which are skipped.
     base::Result<void> write(const std::string& text) const {
         for (size_t at = 0; at < text.size();) {
             const ssize_t n = pwrite(fd, text.data() + at, text.size() - at, static_cast<off_t>(at));
@@ -102,7 +102,7 @@ void StreamList::keep(const std::vector<live::StreamKey>& streams) {
     written_ = std::move(text);
     if (kept) return;
     failed_ = true;
-    base::log::error("hls_roll: {}; what this run leaves of HLS is not disposed of by the next",
+    base::log::error("hls_roll: {}; HLS files left by this run are not disposed of by the next",
                      kept.error().describe());
 }
 

@@ -13,7 +13,7 @@ namespace service::hook {
 namespace {
 
 constexpr int64_t kFirstPauseMs = 500, kLongestPauseMs = 30'000;
-constexpr int64_t kDropNoteMs = 10'000;  // between two lines about drops
+constexpr int64_t kDropNoteMs = 10'000;  // between two log lines about drops
 
 }  // namespace
 
@@ -35,12 +35,12 @@ void Reporter::drop(const Report& report) {
     int64_t now = base::monotonic_ms();
     if (now < dropped_note_ms_) return;
     dropped_note_ms_ = now + kDropNoteMs;
-    base::log::warn("hook {} {}: a report was given up; {} so far", net::hook_name(report.call.hook),
+    base::log::warn("hook {} {}: a report was dropped; {} so far", net::hook_name(report.call.hook),
                     for_log(report.call.url), stats_.at(report.call.hook).dropped);
 }
 
 void Reporter::work(const std::string& place) {
-    auto at = lanes_.find(place);  // stays valid, whatever else comes and goes
+    auto at = lanes_.find(place);  // stays valid while other lanes are added and removed
     Lane& lane = at->second;
     const std::string target = place.substr(0, place.rfind(' '));
     while (!lane.waiting.empty()) {
@@ -60,12 +60,12 @@ void Reporter::work(const std::string& place) {
     if (lanes_.empty()) empty_.pulse();
 }
 
-// False: it never arrived.
+// False: it was not delivered.
 bool Reporter::deliver(Lane& lane, const Report& report) {
     int64_t pause_ms = kFirstPauseMs;
     for (int left = lane.failing ? 0 : report.hooks->retries;; --left) {
         auto called = caller_.call(report.call, *report.hooks);
-        // A refusal has arrived: it changes nothing here.
+        // A refusal counts as delivered: it has no effect here.
         if (called || called.error().code() == base::Code::kRefused) return true;
         if (left <= 0 || called.error().code() == base::Code::kCancelled) return false;
         if (!runtime::sleep_ms(pause_ms)) return false;
@@ -79,7 +79,7 @@ void Reporter::stop(int64_t wait_ms) {
     while (!lanes_.empty() && !until.passed())
         if (!empty_.wait_next(until)) break;
     if (lanes_.empty()) return;
-    base::log::warn("hooks: {} reports are given up, the server stops", stats_.queued);
+    base::log::warn("hooks: {} reports are dropped, the server stops", stats_.queued);
     std::vector<runtime::Task> tasks;
     for (auto& [place, lane] : lanes_) tasks.push_back(lane.task);
     for (auto& task : tasks) task.cancel_and_join();

@@ -107,7 +107,7 @@ bool Service::may_yield(Action action, const config::Vhost& vhost) const {
 
 bool Service::follows(Action action, const config::Vhost& vhost) const {
     const config::VhostHttpHooks& hooks = vhost.http_hooks;
-    // Of publishers more is told than their end: on_dvr, on_hls.
+    // Publishers are followed for more than their end: on_dvr, on_hls.
     return hooks.enabled && (action == Action::kPublish || !urls_of(pair_of(action).end, hooks).empty());
 }
 
@@ -123,13 +123,14 @@ Result<void> Service::admit(const net::Visitor& visitor, const config::Vhost& vh
         auto called = caller_.call({hook, url, body}, hooks, &asked);
         if (called) continue;
         if (called.error().code() == Code::kCancelled) {
-            // An answer may be on its way, and may be yes: who was asked about a beginning hears of the end.
+            // An answer may be on its way and may accept: a server that was asked about a beginning is notified of the
+            // end.
             if (asked) left(visitor, {});
             return called;
         }
         if (called.error().code() == Code::kRefused || !open)
             return base::fail(base::CloseReason::kRefusedHook, called.error().text());
-        runtime::warn_some(open_hooks, "{} of {} goes on without the hook's answer (fail_open)",
+        runtime::warn_some(open_hooks, "{} of {} continues without the hook's answer (fail_open)",
                            net::action_name(visitor.action), visitor.ip);
     }
     if (visitor.action == Action::kPublish) publishers_.came(visitor);

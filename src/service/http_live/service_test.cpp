@@ -59,7 +59,7 @@ class HttpLiveTest : public runtime::testing::RuntimeTest {
         publication_.publish(video(0, true, "key"));
         publication_.publish(audio(10, "sound"));
     }
-    // A request with these fields; the response's head is read, what follows stays.
+    // Sends a request with these fields and reads the response's head; the rest stays unread.
     std::unique_ptr<RawClient> get(std::string_view target, std::string_view fields = "") {
         auto client = std::make_unique<RawClient>(server_->port());
         client->send("GET " + std::string(target) + " HTTP/1.1\r\nHost: a.example\r\n" + std::string(fields) + "\r\n");
@@ -75,7 +75,7 @@ class HttpLiveTest : public runtime::testing::RuntimeTest {
     static constexpr std::string_view kUpgrade =
         "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
         "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
-    // "V0 avcC;A0 ..;" of the next n tags.
+    // "V0 avcC;A0 ..;" for the next n tags.
     std::string tags(RawClient& client, int n) {
         std::string seen;
         flv::Reader reader;
@@ -205,7 +205,7 @@ TEST_F(HttpLiveTest, PlaysAudioAlone) {
 }
 
 TEST_F(HttpLiveTest, PlaysMpegTs) {
-    publish();  // its video's configuration is nonsense: the sound is left
+    publish();  // its video configuration is invalid, so only audio is sent
     auto client = get("/live/a.ts");
     EXPECT_EQ(status_, 200);
     EXPECT_NE(head_.find("Content-Type: video/mp2t\r\n"), std::string::npos);
@@ -272,7 +272,7 @@ TEST_F(HttpWaitingTest, APlayerWaitsForItsPublisher) {
     publish();
     EXPECT_EQ(client->read(true).status, 200);
     EXPECT_EQ(tags(*client, 4), "V0 avcC;A0 \x12\x10;V0 key;A10 sound;");
-    EXPECT_EQ(waiting().count(), 1u) << "the other stream's waits on";
+    EXPECT_EQ(waiting().count(), 1u) << "the other stream's player still waits";
     EXPECT_EQ(service_->viewers(), 1u);
 }
 
@@ -291,20 +291,20 @@ TEST_F(HttpWaitingTest, ItDoesNotWaitForEver) {
     EXPECT_NE(answer.body.find("nobody publishes it"), std::string::npos);
     EXPECT_EQ(waiting().count(), 0u);
     client->send("GET /live/b.html HTTP/1.1\r\nHost: a.example\r\n\r\n");
-    EXPECT_EQ(client->read().status, 404) << "the connection goes on";
-    EXPECT_EQ(registry_.size(), 0u) << "nobody's stream is made";
+    EXPECT_EQ(client->read().status, 404) << "the connection stays open";
+    EXPECT_EQ(registry_.size(), 0u) << "no stream is created";
 }
 
 TEST_F(HttpWaitingTest, SoManyWaitAndNoMore) {
     auto first = ask("/live/x.flv"), second = ask("/live/y.flv");
     await_waiting(2);
-    EXPECT_EQ(ask("/live/z.flv")->read().status, 404) << "of one address";
+    EXPECT_EQ(ask("/live/z.flv")->read().status, 404) << "limit per address";
     EXPECT_EQ(waiting().counters().refused_address, 1u);
     waiting().set_limits({0, 2, 0, 0, {}});
-    EXPECT_EQ(ask("/live/z.flv")->read().status, 404) << "in all";
+    EXPECT_EQ(ask("/live/z.flv")->read().status, 404) << "total limit";
     EXPECT_EQ(waiting().counters().refused_all, 1u);
     publish();
-    EXPECT_EQ(ask("/live/a.flv")->read(true).status, 200) << "who need not wait comes in";
+    EXPECT_EQ(ask("/live/a.flv")->read(true).status, 200) << "a player that need not wait is accepted";
     first->close();
     await_waiting(1);
     auto again = ask("/live/z.flv");
@@ -338,7 +338,7 @@ TEST_F(HttpWaitingTest, WhatMayBeASegmentDoesNotWait) {
     await_waiting(0);
     RawClient client(server_->port());
     client.send("HEAD /live/a.flv HTTP/1.1\r\nHost: a\r\n\r\n");
-    EXPECT_EQ(client.read(true).status, 404) << "nor does a question";
+    EXPECT_EQ(client.read(true).status, 404) << "nor does a HEAD request";
     EXPECT_EQ(waiting().count(), 0u);
 }
 
@@ -394,7 +394,7 @@ TEST_F(HttpLiveTest, KicksAndFloods) {
 }
 
 TEST_F(HttpLiveTest, AViewerIsSmall) {
-    // Beside its socket and the session table's entry.
+    // Not counting its socket and the session table's entry.
     EXPECT_LE(sizeof(LiveViewer), 500u);
     RecordProperty("bytes", static_cast<int>(sizeof(LiveViewer)));
 }

@@ -25,12 +25,12 @@ base::Result<void> Publisher::on_media(::rtmp::Message& message) {
     new_media_ = true;
     auto parsed = TRY(parser_.parse(message.type, message.payload, message.timestamp));
     if (parsed.frame) {
-        // It stays, and would keep the memory of the frames beside it.
+        // A sequence header is kept, and would keep the memory of the frames read with it.
         if (parsed.frame->sequence_header) parsed.frame->payload = base::Slice::copy(parsed.frame->payload);
         publication_.publish(std::move(*parsed.frame));
     } else if (parsed.nothing != noted_nothing_) {
         noted_nothing_ = parsed.nothing;
-        base::log::info("RTMP publish: passed over: {}", parsed.nothing);
+        base::log::info("RTMP publish: ignored: {}", parsed.nothing);
     }
     return {};
 }
@@ -46,7 +46,7 @@ void Publisher::after_read(int64_t now_us) {
     uint64_t jumps = stream->counters().timeline_jumps;
     if (jumps == noted_jumps_ || now_us < last_note_us_ + snapshot_->global.pithy_print_ms * 1000LL) return;
     last_note_us_ = now_us;
-    base::log::warn("RTMP publish: the timestamps of {} jumped {} times; its timeline goes on without the jumps",
+    base::log::warn("RTMP publish: the timestamps of {} jumped {} times; its timeline continues without the jumps",
                     stream->key().text(), jumps - noted_jumps_);
     noted_jumps_ = jumps;
 }
@@ -65,9 +65,9 @@ std::string Publisher::idle_text(int64_t now_us) const {
 }
 
 int64_t Publisher::read_interval_ms() const {
-    // A new connection's sender waits for acknowledgements, which come with the reads, to gather speed.
+    // The sender of a new connection needs acknowledgements, which come with the reads, to increase its rate.
     constexpr int64_t kStartUs = 2'000'000;
-    // What its players wait for anyway hides this; recorders and segmenters do not mind four times of it.
+    // The players' merging of writes hides this delay; recorders and segmenters tolerate four times as much.
     constexpr int kShareOfMerging = 8, kLongestMs = 40, kAlone = 4;
     if (vhost_->min_latency || !any_media_ || last_media_us_ - first_media_us_ < kStartUs) return 0;
     if (vhost_->publish.mr) return vhost_->publish.mr_latency;
@@ -79,7 +79,7 @@ void Publisher::watch() {
     constexpr int64_t kIntervalMs = 200;
     if (watch_ && !watch_.done()) return;
     watch_ = runtime::spawn("rtmp-watch", [this] {
-        // Cancelled is all that it learns of the publisher's end.
+        // Cancellation is the only notice of the publisher's end.
         while (runtime::sleep_ms(kIntervalMs) && !runtime::cancelled())
             if (deadline().passed() && !connection_.asking()) return connection_.on_timeout(timeout_text());
     });

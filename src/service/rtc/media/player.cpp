@@ -33,7 +33,7 @@ void Player::on_connected(int64_t now_ms) {
     next_report_ms_ = now_ms;
     joined_ = true;
     match_tracks();
-    // A bridge may begin within this call, and give the lane its tracks.
+    // A bridge may begin within this call and set the lane's tracks.
     lane_.join(*this, live::RtpLane::Wants::kPlay);
     if (video_ >= 0) lane_.request_keyframe(now_ms);
 }
@@ -46,7 +46,7 @@ void Player::on_closed() {
     lane_.leave(*this, live::RtpLane::Wants::kPlay);
 }
 
-// Which of the lane's tracks are for this viewer: those whose codec it has said that it can decode.
+// Selects the lane's tracks for this viewer: those whose codec was negotiated with it.
 void Player::match_tracks() {
     places_.fill(-1);
     video_ = -1;
@@ -60,7 +60,7 @@ void Player::match_tracks() {
             break;
         }
         if (!lanes.empty() && std::ranges::find(places_, static_cast<int8_t>(place)) == places_.end())
-            runtime::warn_some(unsent_tracks, "rtc-play: {} was negotiated, and the stream has none: not sent",
+            runtime::warn_some(unsent_tracks, "rtc-play: {} was negotiated, but the stream has no such track: not sent",
                                media::codec_info(tracks_[place].codec()).name);
     }
     cursor_ = lane_.ring().end();
@@ -72,7 +72,7 @@ void Player::match_tracks() {
 
 void Player::on_tracks() {
     match_tracks();
-    reports_ = 0;  // sound and picture may belong together otherwise than before
+    reports_ = 0;  // audio and video may be synchronized differently now
     if (video_ >= 0) lane_.request_keyframe(base::monotonic_ms());
 }
 
@@ -99,7 +99,7 @@ bool Player::on_packets(int64_t now_us) {
 bool Player::forward(const live::RtpPacket& packet) {
     SendTrack* track = track_of(packet.track);
     if (!track || cursor_ < from_[static_cast<size_t>(places_[packet.track])]) return false;
-    // Video begins at keyframes.
+    // Video begins only at keyframes, see begin_at_keyframe().
     if (!track->begun() && track->kind() == media::Kind::kAudio) track->begin_at(packet.sequence);
     const auto number = track->to_viewer_sequence(packet.sequence);
     if (!number) return false;
@@ -110,7 +110,7 @@ bool Player::forward(const live::RtpPacket& packet) {
     return true;
 }
 
-// Nothing can be sent for now; what has waited too long is not.
+// Nothing can be sent now. Packets that have waited too long are skipped.
 void Player::pass_over(int64_t now_us) {
     const live::RtpRing& ring = lane_.ring();
     cursor_ = std::max(cursor_, ring.begin());
@@ -134,7 +134,7 @@ void Player::look_for_keyframe(int64_t now_ms) {
         }
         return begin_at_keyframe(*keyframe);
     }
-    // It has come far meanwhile: what lies between would only be decoded to be thrown away.
+    // The newest keyframe is far ahead: the frames before it would only be decoded and discarded.
     if (!keyframe || *keyframe < cursor_ + kMaxBehind) return;
     ++counters_.jumps;
     ++net::rtc_stats().jumps;
@@ -144,7 +144,7 @@ void Player::look_for_keyframe(int64_t now_ms) {
 void Player::begin_at_keyframe(uint64_t position) {
     const live::RtpRing& ring = lane_.ring();
     const live::RtpPacket& first = ring.at(position);
-    // Packets of the keyframe may have overtaken one another.
+    // Packets of the keyframe may have been reordered.
     uint64_t lowest = first.sequence;
     for (uint64_t i = position; i < std::min(ring.end(), position + kMaxBehind); ++i) {
         const live::RtpPacket& packet = ring.at(i);
@@ -152,7 +152,7 @@ void Player::begin_at_keyframe(uint64_t position) {
             lowest = std::min(lowest, packet.sequence);
     }
     tracks_[static_cast<size_t>(video_)].begin_at(lowest);
-    // The other track goes on where it is: sound of the past is of no use.
+    // The other track continues at its position: old audio is of no use.
     for (size_t place = 0; place < tracks_.size(); ++place)
         from_[place] = static_cast<int>(place) == video_ ? position : std::max(from_[place], cursor_);
     cursor_ = std::min(cursor_, position);
@@ -160,7 +160,7 @@ void Player::begin_at_keyframe(uint64_t position) {
     catching_up_ = true;
 }
 
-// The video goes on at the next keyframe that comes.
+// The video continues at the next keyframe that arrives.
 void Player::jump(int64_t now_ms) {
     if (video_ < 0 || waits_for_keyframe_) return;
     ++counters_.jumps;
@@ -175,7 +175,7 @@ void Player::wait_for_next_keyframe() {
     keyframe_from_ = lane_.ring().end();
 }
 
-// The viewer sees no hole: its numbers go on at the keyframe. The publisher is asked for one.
+// The viewer sees no gap: its sequence numbers continue at the keyframe. The publisher is asked for one.
 void Player::on_track_restart(size_t lane_track) {
     if (video_ >= 0 && places_[lane_track] == video_) wait_for_next_keyframe();
 }
@@ -189,9 +189,9 @@ int Player::lane_track_of(const SendTrack& track) const {
 void Player::log_counters() const {
     const PlayerCounters& c = counters_;
     base::log::trace(
-        "rtc-play: {} packets; of {} asked for again {} sent, {} not known, {} repeated, {} beyond the budget; {} "
+        "rtc-play: {} packets; of {} requested by NACK {} sent, {} not known, {} repeated, {} beyond the budget; {} "
         "jumps, "
-        "{} keyframes asked for, {} of 256 lost, REMB {} kbit/s, {} malformed reports",
+        "{} keyframes requested, {} of 256 lost, REMB {} kbit/s, {} malformed reports",
         c.packets, c.nacks, c.retransmitted, c.nacks_unknown, c.nacks_repeated, c.nacks_refused, c.jumps,
         c.keyframe_requests, c.fraction_lost, c.remb_kbps, c.bad_rtcp);
 }

@@ -32,7 +32,7 @@ struct Viewer {
     std::unique_ptr<Player> player;
     size_t read = 0;
 
-    // What came since the last call: "v1001:payload ".
+    // Packets sent since the last call: "v1001:payload ".
     std::string got() {
         std::string text;
         for (; read < session.sent.size(); ++read) {
@@ -61,7 +61,7 @@ struct Viewer {
         ASSERT_EQ(writer.nack(9, ssrc, sequences), sequences.size());
         rtcp(writer, base::monotonic_us() + later_ms * 1000);
     }
-    // A receiver report whose round trip is so long.
+    // A receiver report with that round-trip time.
     void report(int64_t round_trip_ms, uint8_t fraction_lost = 0, uint32_t jitter = 0) {
         uint8_t out[100];
         rtcp::Writer writer(out);
@@ -108,7 +108,7 @@ class PlayerTest : public runtime::testing::RuntimeTest {
     void settle() {
         for (int i = 0; i < 4; ++i) (void)runtime::yield();
     }
-    // Until it says so, or the test has waited long enough to fail.
+    // Waits until the condition is true, or times out.
     template <class F>
     bool wait_for(F condition) {
         for (int i = 0; i < 500 && !condition(); ++i) (void)runtime::sleep_ms(5);
@@ -135,7 +135,7 @@ TEST_F(PlayerTest, SaysWhatItsViewerReports) {
     EXPECT_GE(*quality.rtt_ms, 115);
     EXPECT_EQ(quality.jitter_ms, 100);
     viewer->pli();
-    // No report can say more than a minute.
+    // The reported jitter is limited to a minute.
     viewer->report(1, 0, UINT32_MAX);
     quality = viewer->player->quality();
     EXPECT_EQ(quality.keyframes_asked, 1u);
@@ -169,7 +169,7 @@ TEST_F(PlayerTest, WaitsForAKeyframeAndAsksForIt) {
     put(1, 20, "sound");
     settle();
     EXPECT_EQ(a->got(), "a1001:sound ");
-    EXPECT_EQ(source.asked, 1);  // for both
+    EXPECT_EQ(source.asked, 1);  // one request for both
     put(0, 300, "idr", true);
     put(0, 400, "p");
     settle();
@@ -252,9 +252,9 @@ TEST_F(PlayerTest, NacksAreAnsweredFromTheRing) {
     const std::string got = rtx->got();
     EXPECT_TRUE(got.find(":1003:b ") != std::string::npos && got.starts_with("r")) << got;
     EXPECT_EQ(std::ranges::count(got, 'r'), 2);
-    // The same bytes again, which SRTP demands where the number is the same.
+    // Identical bytes, as SRTP requires for the same sequence number.
     EXPECT_EQ(plain->session.sent[1].bytes, plain->session.sent[3].bytes);
-    // Of another SSRC, or of a track that was not to be asked for.
+    // For another SSRC, or for a track without NACK.
     plain->nack(0x9999, {1003});
     plain->nack(kAudioSsrc, {1003});
     EXPECT_EQ(plain->got(), "");
@@ -278,7 +278,7 @@ TEST_F(PlayerTest, WhoLosesTooMuchGoesOnAtAKeyframe) {
     EXPECT_EQ(counters.nacks, 800u);
     EXPECT_GT(counters.nacks_refused, 0u);
     EXPECT_EQ(counters.jumps, 1u);
-    // Half of what was sent, and what was saved up at the start.
+    // Half of the bytes sent, plus the initial credit.
     EXPECT_LE(counters.retransmitted, (256u * 1024 + 701'000 / 2) / 1000 + 1);
     EXPECT_GT(counters.retransmitted, 500u);
     (void)viewer->got();
@@ -288,7 +288,7 @@ TEST_F(PlayerTest, WhoLosesTooMuchGoesOnAtAKeyframe) {
     EXPECT_EQ(viewer->got(), "a1001:sound ");
     put(0, 600, "idr", true);
     settle();
-    EXPECT_EQ(viewer->got(), "v1703:idr ");  // without a hole
+    EXPECT_EQ(viewer->got(), "v1703:idr ");  // without a gap
 }
 
 TEST_F(PlayerTest, WhoAsksOnForAPacketGetsItAFewTimes) {
@@ -302,7 +302,7 @@ TEST_F(PlayerTest, WhoAsksOnForAPacketGetsItAFewTimes) {
     EXPECT_EQ(viewer->player->counters().nacks_repeated, 94u);
 }
 
-// The answer to the question before may still be on its way.
+// The previous answer may still be in flight.
 TEST_F(PlayerTest, NoPacketIsSentAgainWithinARoundTrip) {
     put(0, 100, "idr", true);
     put(0, 200, "b");
@@ -314,14 +314,14 @@ TEST_F(PlayerTest, NoPacketIsSentAgainWithinARoundTrip) {
     EXPECT_EQ(viewer->got(), "v1003:b ");
     viewer->nack(kVideoSsrc, {1003}, 1100);
     EXPECT_EQ(viewer->got(), "v1003:b ");
-    // Several reports later it is shorter.
+    // After several reports the mean round-trip time is shorter.
     for (int i = 0; i < 4; ++i) viewer->report(10);
     viewer->nack(kVideoSsrc, {1003}, 1400);
     EXPECT_EQ(viewer->got(), "v1003:b ");
 }
 
-// pion does: what comes by RTX it does not count. Each fifth packet is lost, and asked for every 100 ms for as long as
-// it is one of the last 512.
+// pion behaves like this: it does not count packets received by RTX. Every fifth packet is lost, and requested every
+// 100 ms for as long as it is one of the last 512.
 TEST_F(PlayerTest, WhoAsksOnForAllDoesNotUseUpWhatIsForFirstAnswers) {
     const std::string large(1000, 'x');
     put(0, 100, large, true);
@@ -337,12 +337,12 @@ TEST_F(PlayerTest, WhoAsksOnForAllDoesNotUseUpWhatIsForFirstAnswers) {
         (void)viewer->got();
         viewer->nack(kVideoSsrc, missing, turn * 100);
         const std::string newest = ":" + std::to_string(missing.back()) + ":";
-        ASSERT_NE(viewer->got().find(newest), std::string::npos) << "of turn " << turn;
+        ASSERT_NE(viewer->got().find(newest), std::string::npos) << "in iteration " << turn;
     }
     const auto& counters = viewer->player->counters();
     EXPECT_EQ(counters.nacks_refused, 0u);
     EXPECT_EQ(counters.jumps, 0u);
-    EXPECT_GE(counters.retransmitted, 2 * 160u) << "the budget has more than that";
+    EXPECT_GE(counters.retransmitted, 2 * 160u) << "the budget allows more than that";
     EXPECT_LE(counters.retransmitted, (256u * 1024 + 801'000 / 2) / 1000 + 1);
 }
 
@@ -359,7 +359,7 @@ TEST(RetransmissionLog, TheLaterOfTwoThatShareAPlaceHasIt) {
     later->sent(1050);
     EXPECT_EQ(retransmission_log.find(media::Kind::kVideo, 10, 1100), nullptr);
     EXPECT_EQ(retransmission_log.find(media::Kind::kVideo, 10 + 256, 1100)->tries, 1);
-    // After the numbers have come round, and sound has places of its own.
+    // The numbers have wrapped; audio has its own slots.
     EXPECT_TRUE(retransmission_log.find(media::Kind::kVideo, 10, 30'000));
     EXPECT_EQ(retransmission_log.find(media::Kind::kAudio, 10 + 256, 1100)->tries, 0);
 }
@@ -417,10 +417,10 @@ TEST_F(PlayerTest, AnotherSourceOfTheVideoGoesOnAtItsKeyframeWithoutAHole) {
     put_as(0, 40'002, 7'006'000, "P");
     settle();
     EXPECT_EQ(viewer->got(), "a1002:sound v1004:IDR v1005:P ");
-    // Asked for again, both what was before and what came after.
+    // Packets from before and after the change can be requested again.
     viewer->nack(kVideoSsrc, {1003, 1005});
     EXPECT_EQ(viewer->got(), "v1003:p v1005:P ");
-    // Sound of another source: nothing is to be waited for.
+    // Audio from another source: it need not wait for a keyframe.
     lane.restart_track(1);
     put_as(1, 60'000, 5, "other");
     settle();
@@ -460,13 +460,13 @@ TEST_F(PlayerTest, ReportsPutBothTracksOnOneClock) {
     const auto& audio = reports.by_ssrc[kAudioSsrc];
     EXPECT_EQ(video.packets, 1u);
     EXPECT_EQ(audio.octets, 5u);
-    // When the picture of 90,000 and the sound of 480,000 are to be shown: a quarter of a second apart.
+    // The presentation times of video timestamp 90,000 and audio timestamp 480,000 are a quarter of a second apart.
     auto shown = [](const rtcp::SenderReport& report, uint32_t timestamp, double rate) {
         return static_cast<double>(rtp::unix_us_of_ntp(report.ntp)) / 1e6 +
                static_cast<int32_t>(timestamp - report.rtp_timestamp) / rate;
     };
     EXPECT_NEAR(shown(audio, 480'000, 48'000) - shown(video, 90'000, 90'000), 0.25, 0.001);
-    // Nothing new: the next one later.
+    // No new information: the next report comes later.
     viewer->player->on_tick(base::monotonic_ms());
     EXPECT_EQ(viewer->session.rtcp.size(), 2u);
 }
@@ -527,7 +527,7 @@ TEST_F(PlayerTest, WhileHisConnectionIsFullNothingIsSent) {
     put(0, 300, "c");
     settle();
     EXPECT_EQ(viewer->got(), "v1003:b v1004:c ");
-    // For too long: the next keyframe.
+    // Full for too long: it continues at the next keyframe.
     viewer->session.full = true;
     now_us -= 1'500'000;
     put(0, 400, "d");
@@ -561,7 +561,7 @@ TEST_F(PlayerTest, TheStreamsEndEndsTheSession) {
     EXPECT_EQ(viewer->session.reason, base::CloseReason::kStreamEnded);
 }
 
-// Viewers leave and come while the pump walks: nobody is called after his end, nobody misses a packet.
+// Viewers leave and join while the pump iterates: none is called after it has ended, and none misses a packet.
 TEST_F(PlayerTest, ViewersLeaveWhileThePumpWalks) {
     put(0, 100, "idr", true);
     std::vector<std::unique_ptr<Viewer>> viewers;

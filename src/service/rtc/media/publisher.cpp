@@ -27,7 +27,7 @@ Publisher::Publisher(MediaParts parts, base::Ref<live::Stream> stream, const Pub
         any_twcc |= track.transport_cc;
         wants_remb_ |= track.remb;
     }
-    // One of the two: who gets both takes the smaller.
+    // Only one of the two: a client that gets both uses the smaller estimate.
     if (any_twcc && twcc_id_ != 0) {
         twcc_ = std::make_unique<rtcp::TwccCollector>();
         wants_remb_ = false;
@@ -82,7 +82,7 @@ void Publisher::on_connected(int64_t now_ms) {
     next_twcc_ms_ = now_ms + kTwccEveryMs;
 }
 
-// Whose it is: by SSRC; of one that is new, by mid, then by payload type.
+// Finds a packet's track: by SSRC; for a new SSRC by mid, then by payload type.
 ReceiveTrack* Publisher::track_of(const rtp::PacketView& view, int64_t now_ms) {
     for (ReceiveTrack& track : tracks_)
         if (track.owns(view.ssrc())) return &track;
@@ -97,10 +97,10 @@ ReceiveTrack* Publisher::track_of(const rtp::PacketView& view, int64_t now_ms) {
     return nullptr;
 }
 
-// One SSRC of each is followed: another one is another layer, as long as that one is heard.
+// One SSRC per track is accepted: another one is another layer while the current one is active.
 bool Publisher::takes_ssrc(ReceiveTrack& track, const rtp::PacketView& view, int64_t now_ms) {
     const bool rtx = track.is_rtx(view.payload_type());
-    if (view.ssrc() == 0 && track.ssrc() != 0) return false;  // 0 stands for none
+    if (view.ssrc() == 0 && track.ssrc() != 0) return false;  // 0 means none
     if (rtx ? !track.may_learn_rtx(view) : track.ssrc() != 0 && !track.is_silent(now_ms, kSsrcSilentMs)) return false;
     const size_t known = ssrcs_.size();
     if (!note_ssrc(view.ssrc())) return false;
@@ -108,7 +108,7 @@ bool Publisher::takes_ssrc(ReceiveTrack& track, const rtp::PacketView& view, int
         track.learn(view.ssrc(), rtx);
         return true;
     }
-    // Of one that comes and goes the end of the session tells how often.
+    // Only a change to a new SSRC is logged; the number of changes is logged at the end of the session.
     if (ssrcs_.size() > known)
         base::log::trace("rtc-publish: {} goes on with SSRC {}, was {}",
                          track.kind() == media::Kind::kVideo ? "video" : "audio", view.ssrc(), track.ssrc());
@@ -146,7 +146,7 @@ void Publisher::on_rtp(std::span<uint8_t> packet, int64_t now_us) {
     const bool by_rtx = track->is_rtx(view->payload_type());
     if (by_rtx) {
         ++counters_.by_rtx;
-        // Before its first packet nobody knows which numbers are the track's.
+        // Before the first media packet the track's SSRC is not known.
         if (track->ssrc() == 0) return;
         auto restored = rtp::restore_rtx(packet, track->ssrc(), track->format().track.payload_type);
         if (!restored) return;  // a probe
@@ -213,15 +213,15 @@ void Publisher::on_closed() {
     tell_losses();
     const PublisherCounters& c = counters_;
     base::log::trace(
-        "rtc-publish: {} packets, {} by RTX, {} of no track, {} dropped by payload type; asked for {} again, {} "
-        "keyframes, "
+        "rtc-publish: {} packets, {} by RTX, {} of no track, {} dropped by payload type; {} requested by NACK, {} "
+        "keyframes requested, "
         "{} reports, {} of congestion control, {} malformed reports, {} changes of an SSRC",
         c.packets, c.by_rtx, c.foreign, c.dropped_for_pt, c.nacks_sent, c.plis_sent, c.reports_sent, c.twcc_sent,
         c.bad_rtcp, c.ssrc_changes);
     end_publication();
 }
 
-// The bridge writes into the publication, and goes first.
+// The bridge writes into the publication, so it is destroyed first.
 void Publisher::end_publication() {
     bridge_.reset();
     publication_.end();

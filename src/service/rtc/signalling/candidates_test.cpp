@@ -21,7 +21,7 @@ class CandidatesTest : public testing::Test {
         };
         sources_.environment = [this](const std::string& name) { return environment_[name]; };
     }
-    // "192.0.2.10:8000 tcp:..." of all.
+    // All candidates: "192.0.2.10:8000 tcp:..."
     std::string found() {
         auto all = find_candidates({rtc_, api_host_, eip_, udp_, tcp_}, sources_);
         if (!all) return "error: " + all.error().text();
@@ -102,7 +102,7 @@ TEST_F(CandidatesTest, EipMayNameAPort) {
         eip_ = bad;
         EXPECT_EQ(found(), "error: eip: '" + eip_ + "' is no ADDRESS or ADDRESS:PORT");
     }
-    EXPECT_TRUE(asked_.empty()) << "a client chooses no name to resolve";
+    EXPECT_TRUE(asked_.empty()) << "a client cannot choose a name to be resolved";
 }
 
 TEST_F(CandidatesTest, ConfiguredOnesStandForTheMachines) {

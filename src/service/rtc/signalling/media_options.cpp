@@ -1,5 +1,5 @@
-// What a player and a publisher want of a negotiation, and what they are made of after it: the seam between SDP and
-// them.
+// Connects SDP with the player and the publisher: the options they want in a negotiation, and their construction after
+// it.
 
 #include <sys/random.h>
 
@@ -32,7 +32,7 @@ uint32_t random32() {
     return value;
 }
 
-// Not 0, which stands for none, and not one of the others.
+// Fills in SSRCs that differ from each other and from 0, which means none.
 void fill_ssrcs(std::array<uint32_t, 3>& ssrcs) {
     for (size_t i = 0; i < ssrcs.size(); ++i) {
         while (ssrcs[i] == 0 || std::find(ssrcs.begin(), ssrcs.begin() + static_cast<long>(i), ssrcs[i]) !=
@@ -41,7 +41,7 @@ void fill_ssrcs(std::array<uint32_t, 3>& ssrcs) {
     }
 }
 
-// "h264" or "avc" of a URL; kNone: nothing that RTP carries.
+// The codec of a URL's "h264" or "avc"; kNone: RTP does not carry it.
 Codec wished_codec(std::string_view name) {
     if (sdp::same_word(name, "avc")) return Codec::kH264;
     if (sdp::same_word(name, "hevc")) return Codec::kHevc;
@@ -51,14 +51,14 @@ Codec wished_codec(std::string_view name) {
 constexpr Codec kVideoCodecs[] = {Codec::kH264, Codec::kHevc, Codec::kAv1, Codec::kVp9, Codec::kVp8};
 constexpr Codec kAudioCodecs[] = {Codec::kOpus, Codec::kPcmUlaw, Codec::kPcmAlaw};
 
-// Those of a kind, the wished one alone where there is a wish.
+// Adds the known codecs of a kind; if one is requested, only that one.
 void add_codecs(std::vector<sdp::CodecWish>& codecs, std::string_view wish, std::span<const Codec> known) {
     const Codec wished = wish.empty() ? Codec::kNone : wished_codec(wish);
     for (Codec codec : known)
         if (wish.empty() || codec == wished) codecs.push_back({codec, {}});
 }
 
-// What the format of frames will be as RTP.
+// The fmtp of the frames once they are converted to RTP.
 std::string fmtp_of(const live::StreamHeaders& headers) {
     if (headers.video_codec != Codec::kH264 || !headers.video) return {};
     auto config = media::parse_avc_config(headers.video->payload);
@@ -67,13 +67,13 @@ std::string fmtp_of(const live::StreamHeaders& headers) {
            sdp::profile_level_id(config->profile_idc, config->compatibility, config->level_idc);
 }
 
-// What is sent, or by a publisher that connects just now will be. A lane that was left by its publisher says nothing of
-// the next one.
+// The tracks sent now, or expected of a publisher that is just connecting. The tracks of a publisher that has left do
+// not predict the next one's.
 const std::vector<live::RtpTrack>& tracks_of(const live::Stream& stream, const live::RtpLane& lane) {
     return stream.published() ? lane.tracks() : lane.expected_tracks();
 }
 
-// The stream's own codec of a kind, and what it is like; kNone: not known yet.
+// The stream's own codec of a kind, with its parameters; kNone: not known yet.
 sdp::CodecWish codec_of_stream(const live::Stream& stream, Kind kind) {
     if (const live::RtpLane* lane = stream.rtp_lane_if_any()) {
         for (const live::RtpTrack& track : tracks_of(stream, *lane))
@@ -83,7 +83,7 @@ sdp::CodecWish codec_of_stream(const live::Stream& stream, Kind kind) {
     const live::StreamHeaders& headers = stream.headers();
     if (kind == Kind::kVideo) return {headers.video_codec, fmtp_of(headers)};
     if (headers.audio_codec == Codec::kNone) return {};
-    // What RTP does not carry becomes Opus.
+    // Codecs that RTP does not carry are transcoded to Opus.
     const bool carried = std::ranges::find(kAudioCodecs, headers.audio_codec) != std::end(kAudioCodecs);
     return {carried ? headers.audio_codec : Codec::kOpus, {}};
 }
@@ -97,8 +97,8 @@ void add_codecs_to_play(std::vector<sdp::CodecWish>& codecs, const live::Stream*
         codecs.push_back(std::move(own));
         return;
     }
-    runtime::warn_some(codec_refusals, "rtc-play: {} was asked for, {} has {}: it is refused", wish,
-                       stream->key().text(), media::codec_info(own.codec).name);
+    runtime::warn_some(codec_refusals, "rtc-play: {} was requested, {} has {}: refused", wish, stream->key().text(),
+                       media::codec_info(own.codec).name);
 }
 
 ReceiveFormat receive_format(const sdp::NegotiatedMedia& media) {
@@ -143,8 +143,8 @@ void add_player_options(MediaParts& parts, sdp::LocalOptions& options) {
     options.send = true;
     add_codecs_to_play(options.codecs, stream.get(), Kind::kVideo, parts.vcodec, kVideoCodecs);
     add_codecs_to_play(options.codecs, stream.get(), Kind::kAudio, parts.acodec, kAudioCodecs);
-    // Nothing is adapted to what a viewer's network carries, since there is one picture for all. So its feedback for
-    // each packet (transport-wide) would be work for nothing; REMB says once a second what it can take.
+    // All viewers get the same video, so nothing is adapted to a viewer's network. Feedback for each packet
+    // (transport-wide) would be useless work; REMB reports the viewer's bandwidth once a second.
     options.extensions = {sdp::Extension::kMid};
     options.feedback = {.nack = parts.vhost.rtc.nack, .pli = true, .fir = true, .twcc = false, .remb = true};
     options.rtx = parts.vhost.rtc.nack;

@@ -1,5 +1,5 @@
-// From an offer to an answer, and from fragments to ICE restarts: where protocol/sdp, the media's wishes and the
-// session's transport meet.
+// Creates an answer from an offer, and an ICE restart from a fragment. It combines protocol/sdp, the media's options
+// and the session's transport.
 
 #include <sys/random.h>
 
@@ -46,7 +46,7 @@ Result<std::string> Service::negotiate(RtcSession& session, const Ask& ask, cons
     options.send = !publishes;
     options.start_at_offered_rate = vhost.rtc.init_rate_from_sdp;
     CHECK(getrandom(&options.session_id, sizeof options.session_id, 0) == sizeof options.session_id);
-    options.session_id >>= 1;  // some take it for a signed number
+    options.session_id >>= 1;  // some implementations parse it as a signed number
     options.ice = {session.agent().local().ufrag, session.agent().local().password};
     options.fingerprint = fingerprint_of(context_->certificate());
     options.setup = vhost.rtc.dtls_role == "active" ? sdp::Setup::kActive : sdp::Setup::kPassive;
@@ -70,7 +70,7 @@ Result<Patched> Service::patch(std::string_view session, std::string_view token,
     const auto parsed = TRY(sdp::Fragment::parse(fragment));
     const bool any = if_match.empty() || if_match == "*";
     if (!any && if_match != found->etag()) return base::fail(Code::kBusy, "the entity tag is of another ICE session");
-    // Candidates are not needed: the peer's requests show its addresses.
+    // Candidates are ignored: the peer's requests show its addresses.
     if (parsed.ice.ufrag.empty() || parsed.ice.ufrag == found->agent().remote_ufrag())
         return Patched{{}, found->etag()};
     if (parsed.ice.pwd.size() < ice::kMinPassword) return base::fail(Code::kProtocol, "a=ice-pwd is missing or short");
@@ -84,7 +84,7 @@ Result<Patched> Service::patch(std::string_view session, std::string_view token,
     answer.candidates = candidates_of(found->candidates);
     answer.end_of_candidates = true;
     found->restart(std::move(local), parsed.ice.ufrag, new_etag());
-    base::log::info("WebRTC: ICE restart asked for by PATCH");
+    base::log::info("WebRTC: ICE restart requested by PATCH");
     return Patched{answer.write(), found->etag()};
 }
 

@@ -306,7 +306,7 @@ TEST_F(SignalingTest, PagesAreThere) {
         EXPECT_EQ(answer.status, 200);
         EXPECT_EQ(answer.header("Content-Type"), "text/html; charset=utf-8");
         EXPECT_NE(answer.body.find("RTCPeerConnection"), std::string::npos);
-        EXPECT_EQ(answer.body.find("src="), std::string::npos) << "nothing of others is loaded";
+        EXPECT_EQ(answer.body.find("src="), std::string::npos) << "no third-party resources are loaded";
     }
 }
 

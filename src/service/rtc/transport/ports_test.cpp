@@ -1,4 +1,4 @@
-// The wires: UDP ports and TCP connections, with a user that answers.
+// The wires, UDP ports and TCP connections, with a user that answers.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ std::span<const uint8_t> bytes(std::string_view text) {
     return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-// Sends back what it gets, in two datagrams: "[" and the text.
+// Returns what it receives in two datagrams: "[" and the text.
 class Echo final : public WireUser {
   public:
     void on_datagram(std::span<uint8_t> datagram, const stun::Address& from, Wire& wire, int64_t) override {
@@ -139,7 +139,7 @@ TEST_F(PortsTest, TcpConnectionsCountAndMakeRoom) {
     echo_.confirms = true;
     ASSERT_TRUE(ok(second->write(bytes(framed("me")), Deadline::in_ms(5000))));
     EXPECT_EQ(read(*second, 7), framed("[") + framed("me"));
-    EXPECT_EQ(admission.newcomers().size(), 0u) << "it has shown who it is";
+    EXPECT_EQ(admission.newcomers().size(), 0u) << "it is confirmed";
     admission.set_options({1, {}});
     auto refused = connect(**port);
     EXPECT_EQ(read(*refused, 1), "(end)");
@@ -183,7 +183,7 @@ TEST_F(PortsTest, AFloodOfSmallFramesIsReadInTurns) {
         ASSERT_TRUE(ok(runtime::yield()));
         most = std::max(most, counting.frames - before);
     }
-    // While this coroutine waits for its turn the event comes, and what it posts, a few times over.
+    // The event arrives while this coroutine waits to be scheduled, and so does what it posts, several times.
     EXPECT_LE(most, 6u * 16 * 1024 / 4);
 }
 
@@ -207,7 +207,7 @@ TEST_F(PortsTest, WhoDoesNotReadLosesDatagramsAndNothingGrows) {
     EXPECT_TRUE(flood.congested);
     EXPECT_LT(flood.sent, 20'000);
     EXPECT_EQ((*port)->counters().dropped, 20'000u - static_cast<unsigned>(flood.sent));
-    // What was taken arrives whole.
+    // Datagrams that were accepted arrive completely.
     size_t got = 0;
     std::array<uint8_t, 65536> buffer;
     while (got < static_cast<size_t>(flood.sent) * 1202) {

@@ -1,4 +1,4 @@
-// Which session an address belongs to, when several sessions show requests from there.
+// Which session an address belongs to when several sessions receive requests from it.
 
 #include "service/rtc/transport/routes.h"
 
@@ -31,7 +31,7 @@ class RoutesTest : public runtime::testing::RuntimeTest, public SessionHost {
         setup.encrypt = false;
         return *sessions_.emplace_back(std::make_unique<RtcSession>(*this, table_, std::move(setup), now_ms_));
     }
-    // A right request, whoever sent it.
+    // A request with valid integrity, whoever sent it.
     void ask(RtcSession& session, const stun::Address& from) {
         uint8_t room[256];
         stun::Writer writer(room, stun::Class::kRequest, {1});
@@ -81,7 +81,7 @@ TEST_F(RoutesTest, OneThatIsHeardOfKeepsItsAddress) {
         ask(thief, home_);
         ASSERT_EQ(first(home_), &victim);
     }
-    EXPECT_EQ(routes_.find(home_, wire_)->size(), 2u) << "both may be asked whose a datagram is";
+    EXPECT_EQ(routes_.find(home_, wire_)->size(), 2u) << "both claims are tried for a datagram";
 }
 
 TEST_F(RoutesTest, TheNextRequestBringsALostAddressBack) {
@@ -105,7 +105,7 @@ TEST_F(RoutesTest, ACrowdOfClaimsKeepsNobodyOutWhoWasThereBefore) {
     for (int i = 0; i < 20; ++i) ask(make(), home_);
     EXPECT_EQ(routes_.find(home_, wire_)->size(), Routes::kMaxClaims);
     EXPECT_EQ(first(home_), &victim);
-    // Silent for long, it is at the end; as soon as it is heard of it is the first.
+    // After a long silence it is last; as soon as it receives something it is first.
     now_ms_ += ice::kSilentMs + 1;
     for (int i = 0; i < 20; ++i) ask(*sessions_[static_cast<size_t>(i) + 1], home_);
     EXPECT_NE(first(home_), &victim);
@@ -116,7 +116,7 @@ TEST_F(RoutesTest, ACrowdOfClaimsKeepsNobodyOutWhoWasThereBefore) {
 TEST_F(RoutesTest, OneThatWasThereBeforeComesBackThoughAllPlacesAreTaken) {
     RtcSession& victim = make();
     ask(victim, home_);
-    routes_.remove(home_, wire_, victim);  // as when it moves on and comes back
+    routes_.remove(home_, wire_, victim);  // as when the client moves away and returns
     now_ms_ += 1;
     for (size_t i = 0; i < Routes::kMaxClaims; ++i) ask(make(), home_);
     ask(victim, home_);
@@ -124,7 +124,7 @@ TEST_F(RoutesTest, OneThatWasThereBeforeComesBackThoughAllPlacesAreTaken) {
     EXPECT_EQ(routes_.find(home_, wire_)->size(), Routes::kMaxClaims);
     ask(make(), home_);
     for (size_t i = 0; i < Routes::kMaxClaims; ++i)
-        EXPECT_NE(routes_.find(home_, wire_)->at(i), sessions_.back().get()) << "the latest has no place";
+        EXPECT_NE(routes_.find(home_, wire_)->at(i), sessions_.back().get()) << "the latest claim is ignored";
 }
 
 TEST_F(RoutesTest, TheEndOfOneLeavesTheOthers) {

@@ -28,7 +28,7 @@ RtcSession::RtcSession(SessionHost& host, net::SessionTable& table, SessionSetup
       encrypt_(setup.encrypt) {
     not_a_connection();
     set_type(setup.publishes ? net::SessionType::kRtcPublish : net::SessionType::kRtcPlay);
-    // The stream's publisher it becomes when it has the name (Publisher::on_connected).
+    // It becomes the stream's publisher when it acquires the name (Publisher::on_connected).
     enter_stream(key_.vhost, key_.app, key_.name, false);
 }
 
@@ -69,7 +69,7 @@ void RtcSession::on_stun(std::span<const uint8_t> datagram, const stun::Address&
     counters_.bytes_received += datagram.size();
     ++counters_.packets_received;
     const ice::Reply reply = agent_.on_request(datagram, from, now_ms, answer);
-    // From the address that was asked, whichever the media goes from.
+    // From the address to which the request was sent, whichever address media is sent from.
     if (reply.size > 0 && wire.send({answer.data(), reply.size}, from, source_to(from, wire))) count_sent(reply.size);
     if (!reply.verified()) {
         if (reply.refusal != ice::Refusal::kNotRequest) ++counters_.refused;
@@ -98,7 +98,7 @@ void RtcSession::on_stun(std::span<const uint8_t> datagram, const stun::Address&
     }
 }
 
-// The number with which a datagram that was just received is answered from where it came to.
+// The source number for answering the datagram that was just received from the address it was sent to.
 uint16_t RtcSession::source_to(const stun::Address& to, const Wire& wire) const {
     const uint16_t came_to = wire.came_to();
     if (came_to == 0) return 0;
@@ -111,7 +111,7 @@ void RtcSession::keep_route(const stun::Address& from, Wire& wire, bool nominate
     const uint16_t came_to = wire.came_to();
     auto route = std::ranges::find(routes_, from, &Route::address);
     if (route == routes_.end()) {
-        // Those which the agent forgot to make room for this one.
+        // Routes that the agent dropped to make room for this one.
         std::erase_if(routes_, [this](const Route& one) {
             if (agent_.verified(one.address)) return false;
             host_.remove_route(one.address, *one.wire, *this);
@@ -124,23 +124,23 @@ void RtcSession::keep_route(const stun::Address& from, Wire& wire, bool nominate
         if (selected_ == from) source_ = route->source;
     }
     if (route->wire != &wire) {
-        // The same address over the other protocol: the newest counts.
+        // The same address over the other protocol: the newer one is used.
         host_.remove_route(from, *route->wire, *this);
         if (wire_ == route->wire && selected_ == from) wire_ = &wire;
         if (dtls_wire_ == route->wire && dtls_address_ == from) dtls_wire_ = &wire;
         route->wire = &wire;
     }
-    // Each time: another session may have claimed it meanwhile.
+    // Called each time: another session may have claimed it meanwhile.
     host_.add_route(from, wire, *this, route->since_ms, now_ms);
 }
 
 void RtcSession::select(const stun::Address& from) {
     const stun::Address* address = agent_.selected();
-    if (!address && connected_ && !wire_) address = &from;  // it never nominated any
+    if (!address && connected_ && !wire_) address = &from;  // the peer never nominated one
     if (!address || (wire_ && *address == selected_)) return;
     auto route = std::ranges::find(routes_, *address, &Route::address);
     if (route == routes_.end()) return;
-    if (connected_) base::log::info("WebRTC: goes on at {}, was {}", address->text(), selected_.text());
+    if (connected_) base::log::info("WebRTC: switches to {}, was {}", address->text(), selected_.text());
     selected_ = *address;
     source_ = route->source;
     wire_ = route->wire;
@@ -196,7 +196,7 @@ void RtcSession::look_at_dtls(int64_t now_ms) {
 void RtcSession::become_connected(int64_t now_ms) {
     connected_ = true;
     alive_ms_ = now_ms;
-    // Media may come before the nomination.
+    // Media may arrive before the nomination.
     if (!wire_ && dtls_wire_) {
         wire_ = dtls_wire_;
         selected_ = dtls_address_;
@@ -236,7 +236,7 @@ void RtcSession::took(size_t datagram_bytes, std::span<const uint8_t> packet, co
 bool RtcSession::on_rtp(std::span<uint8_t> datagram, const stun::Address& from, int64_t now_us) {
     if (ended_) return false;
     if (to_lose_ > 0 && type() == net::SessionType::kRtcPublish) {
-        // Unread: the same packet may come again, and is no replay then.
+        // Not decrypted: if the same packet is retransmitted, it is not a replay.
         --to_lose_;
         return true;
     }
@@ -334,7 +334,7 @@ void RtcSession::send_rtcp(std::span<const uint8_t> compound) {
 
 // ---- Time and the end
 
-// Up to a fifth later: what many sessions have to do is done together, for a turn of the loop costs more than it.
+// Up to a fifth later: ticks of many sessions are combined, because an iteration of the loop costs more than a tick.
 int64_t RtcSession::next_tick(int64_t now_ms) const {
     const int64_t every = media_->tick_ms();
     const int64_t together = std::max<int64_t>(1, every / 5);
@@ -363,9 +363,10 @@ int64_t RtcSession::on_timer(int64_t now_ms) {
         return INT64_MAX;
     }
     const int64_t consent_until = alive_ms_ + ice::kConsentMs;
-    // stun_timeout may be longer; whoever has that address by now did not ask for any of this.
+    // stun_timeout may be longer, but after consent has expired another host may have that address.
     if (wire_ && now_ms > consent_until) {
-        base::log::info("WebRTC: nothing is sent to {} until it is heard of again", selected_.text());
+        base::log::info("WebRTC: consent expired, nothing is sent to {} until a valid packet arrives from it",
+                        selected_.text());
         wire_ = nullptr;
     }
     if (now_ms >= tick_ms_ && media_) {

@@ -1,4 +1,4 @@
-// A session against a peer made of ice::Client, dtls::Endpoint and SRTP, over wires and a clock that are the test's.
+// A session with a peer made of ice::Client, dtls::Endpoint and SRTP; the test provides wires and clock.
 
 #include "service/rtc/transport/session.h"
 
@@ -23,7 +23,7 @@ const stun::Address kServer{*base::IpAddress::parse("192.0.2.1"), 8000};
 const stun::Address kHome{*base::IpAddress::parse("198.51.100.7"), 4000};
 const stun::Address kAway{*base::IpAddress::parse("203.0.113.9"), 5000};
 
-// Keeps what was sent, and how much to whom.
+// Records the datagrams sent, and the bytes per destination.
 class TestWire final : public Wire {
   public:
     uint8_t* reserve(size_t most) override {
@@ -43,7 +43,7 @@ class TestWire final : public Wire {
         return came_to == usual ? uint16_t{0} : came_to;
     }
 
-    uint16_t asked_at = 0, usual = 0, last_source = 0;  // addresses of ours, by number
+    uint16_t asked_at = 0, usual = 0, last_source = 0;  // our addresses, by number
     int asked_kernel = 0;
     std::deque<std::pair<stun::Address, Bytes>> sent;
     std::map<stun::Address, size_t> bytes_to;
@@ -129,7 +129,7 @@ class SessionTest : public runtime::testing::RuntimeTest, public SessionHost {
         leads_ = peer_leads && how.encrypt;
     }
 
-    // Lets both talk for so long, from the peer's address.
+    // Exchanges datagrams for that long, from the peer's address.
     void run(int64_t ms) {
         for (const int64_t until = now_ms_ + ms; now_ms_ < until; now_ms_ += 5) {
             for (int turn = 0; turn < 20; ++turn) {
@@ -174,7 +174,7 @@ class SessionTest : public runtime::testing::RuntimeTest, public SessionHost {
         bool any = false;
         for (auto datagram = dtls_->next_datagram(); !datagram.empty() && !mute_; datagram = dtls_->next_datagram()) {
             any = true;
-            // As the service: nothing from where no right request came.
+            // Like the service: nothing is passed from an address without a valid request.
             if (routes_.contains(address_)) session_->on_dtls(datagram, address_, wire_, now_ms_);
         }
         return any;
@@ -247,7 +247,7 @@ TEST_F(SessionTest, FromTheOfferToMediaBothWays) {
     ASSERT_EQ(seen_.rtp.size(), 1u);
     EXPECT_EQ(std::string(seen_.rtp[0].begin() + 12, seen_.rtp[0].end()), "hello");
     EXPECT_EQ(copied_, 1);
-    // The same again is a replay, and a changed one is nobody's.
+    // The same packet again is a replay, and a modified one is rejected.
     packet = protected_rtp(1, "hello");
     session_->on_rtp(packet, address_, now_ms_ * 1000);
     packet = protected_rtp(2, "world");
@@ -313,13 +313,13 @@ TEST_F(SessionTest, AnswersComeFromWhereItWasAskedAndMediaFromWhatWasNominated) 
         return wire_.last_source;
     };
     EXPECT_EQ(media_from(), 2);
-    // Another pair of addresses is tried: answered from there, and media goes on as it did.
+    // Another pair of addresses is checked: it is answered from there, and media is unaffected.
     EXPECT_EQ(ask(3, false), 3);
     EXPECT_EQ(media_from(), 2);
     EXPECT_EQ(ask(3, true), 3);
     EXPECT_EQ(media_from(), 3);
     EXPECT_EQ(ask(1, true), 1);
-    // That is the kernel's own choice, and is asked for once.
+    // That is the kernel's default, and the kernel is asked only once.
     EXPECT_EQ(media_from(), 0);
     EXPECT_EQ(ask(1, true), 0);
     EXPECT_EQ(wire_.asked_kernel, 3);
@@ -355,11 +355,11 @@ TEST_F(SessionTest, AHalfOpenOneIsGoneAfterTenSeconds) {
 
 TEST_F(SessionTest, AHandshakeThatStopsIsGoneToo) {
     begin({.role = dtls::Role::kClient});
-    deaf_ = true;  // nothing of ours arrives
+    deaf_ = true;  // the peer receives nothing from us
     run(RtcSession::kHalfOpenMs + 100);
     EXPECT_TRUE(ended_);
     EXPECT_NE(session_->end_text().find("DTLS"), std::string::npos) << session_->end_text();
-    // Only to where right requests came from.
+    // Data was sent only to the address with valid requests.
     EXPECT_EQ(wire_.bytes_to.size(), 1u);
 }
 
@@ -367,16 +367,17 @@ TEST_F(SessionTest, SilenceEndsIt) {
     begin({});
     connect();
     run(60'000);
-    EXPECT_FALSE(ended_) << session_->end_text();  // it sends its checks
+    EXPECT_FALSE(ended_) << session_->end_text();  // the peer sends its connectivity checks
     mute_ = true;
-    run(23'000);  // the last check is 6 s old at most
+    run(23'000);  // the last check is at most 6 s old
     EXPECT_FALSE(ended_) << session_->end_text();
     run(7'500);
     EXPECT_TRUE(ended_);
     EXPECT_NE(session_->end_text().find("stun_timeout"), std::string::npos);
 }
 
-// However long stun_timeout is: consent ends 30 s after the last sign of life (RFC 7675, 5.1), and comes back with one.
+// Whatever stun_timeout is, consent ends 30 s after the last authenticated packet (RFC 7675, 5.1), and returns with the
+// next one.
 TEST_F(SessionTest, WithoutConsentNothingIsSent) {
     silent_ms_ = 3'600'000;
     begin({});
@@ -527,7 +528,7 @@ TEST_F(SessionTest, LosesWhatAPublisherSendsForATest) {
     session_->lose(2);
     for (uint16_t sequence : {1, 2, 3, 1}) {
         Bytes packet = protected_rtp(sequence, "hello");
-        EXPECT_TRUE(session_->on_rtp(packet, address_, now_ms_ * 1000)) << "one that was lost may come again";
+        EXPECT_TRUE(session_->on_rtp(packet, address_, now_ms_ * 1000)) << "a dropped packet may be retransmitted";
     }
     EXPECT_EQ(seen_.rtp.size(), 2u);
 }
