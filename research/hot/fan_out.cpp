@@ -61,7 +61,7 @@ FanOut::~FanOut() {
 }
 
 void FanOut::publish(media::Frame frame) {
-    if (frame.dts < last_dts_ - 1000) base_dts_ += 2000;  // the next time round
+    if (frame.dts < last_dts_ - media::from_ms(1000)) base_dts_ += media::from_ms(2000);  // the next time round
     last_dts_ = frame.dts;
     frame.dts += base_dts_;
     bool at_once = frame.kind == media::Kind::kVideo;

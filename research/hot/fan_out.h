@@ -37,7 +37,7 @@ class FanOut : private live::PublicationOwner, private live::ViewerHandler {
     void on_viewer_end(live::Viewer&, std::string_view) override {}
 
     size_t sends_ = 0;
-    int64_t base_dts_ = 0, last_dts_ = 0;
+    media::Time base_dts_{}, last_dts_{};
     live::Registry registry_;
     base::Ref<live::Stream> stream_;
     live::Publication publication_;

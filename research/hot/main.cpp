@@ -120,11 +120,11 @@ void set_headers(mp4::FragmentBuilder& builder) {
 template <class Piece>
 size_t fragments(mp4::FragmentBuilder& builder, Piece piece) {
     size_t count = 0;
-    int64_t begin = 0;
+    media::Time begin{};
     for (int i = 0; i < kRounds; ++i) {
         for (media::Frame frame : all->material.frames()) {
-            frame.dts += 2000 * i;
-            if (frame.kind == media::Kind::kVideo && frame.dts - begin >= 800) {
+            frame.dts += media::from_ms(2000 * i);
+            if (frame.kind == media::Kind::kVideo && frame.dts - begin >= media::from_ms(800)) {
                 for (auto bytes : builder.cut({.next_video_dts = frame.dts, .seal = true}).pieces) piece(bytes);
                 begin = frame.dts;
             }
@@ -161,7 +161,7 @@ extern "C" {
 [[gnu::noinline]] size_t loop_ts_big_pictures() {
     CountBytes sink;
     for (int i = 0; i < kRounds; ++i) {
-        all->big_picture.dts += 40;
+        all->big_picture.dts += media::from_ms(40);
         (void)all->big_segments->write(all->big_picture, sink).has_value();
     }
     return sink.bytes / 1000;

@@ -46,8 +46,8 @@ Material::Material() : connect_values_(connect_of_a_client()) {
             body.resize(flv::put_body_header(frame, body.data()));
             body.insert(body.end(), frame.payload.begin(), frame.payload.end());
             rtmp::append_message(wire, video ? rtmp::kVideoChunkStream : rtmp::kAudioChunkStream,
-                                 video ? rtmp::kVideo : rtmp::kAudio, 1, static_cast<uint32_t>(frame.dts), body,
-                                 chunk_size);
+                                 video ? rtmp::kVideo : rtmp::kAudio, 1, static_cast<uint32_t>(media::to_ms(frame.dts)),
+                                 body, chunk_size);
         }
     }
     base::ByteWriter writer(connect_command_);
@@ -59,7 +59,7 @@ media::Frame Material::picture(int64_t dts, bool keyframe, size_t bytes) {
     frame.kind = media::Kind::kVideo;
     frame.codec = media::Codec::kH264;
     frame.keyframe = keyframe;
-    frame.dts = dts;
+    frame.dts = media::from_ms(dts);
     std::vector<uint8_t> payload(bytes, 0x5a);
     base::put_u32(payload.data(), static_cast<uint32_t>(bytes - 4));
     payload[4] = keyframe ? 0x65 : 0x41;
@@ -72,7 +72,7 @@ void Material::add(media::Kind kind, int64_t dts, bool keyframe, size_t bytes) {
     media::Frame frame;
     frame.kind = media::Kind::kAudio;
     frame.codec = media::Codec::kAac;
-    frame.dts = dts;
+    frame.dts = media::from_ms(dts);
     frame.payload = base::Slice::copy(std::vector<uint8_t>(bytes, 0x5a));
     frames_.push_back(std::move(frame));
 }

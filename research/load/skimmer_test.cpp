@@ -77,13 +77,13 @@ struct Packets final : ts::PacketSink {
 };
 
 TEST(PacketSkimmer, FollowsPacketsHoweverTheyAreCut) {
-    ts::SegmentMuxer muxer({.audio_pes_ms = 0, .delay_ms = 0});
+    ts::SegmentMuxer muxer({.audio_pes = media::Time(0), .delay = media::Time(0)});
     Packets packets;
     media::Frame frame;
     frame.kind = media::Kind::kAudio;
     frame.codec = media::Codec::kMp3;
     for (int64_t dts : {0, 26, 52}) {
-        frame.dts = dts;
+        frame.dts = media::from_ms(dts);
         frame.payload = base::Slice::copy(Bytes(dts == 26 ? 400 : 100, 0xff));
         ASSERT_TRUE(muxer.write(frame, packets));
     }

@@ -74,7 +74,7 @@ Result<std::vector<media::Frame>> read_ivf(const std::string& path) {
         frame.kind = Kind::kVideo;
         frame.codec = vp9 ? media::Codec::kVp9 : media::Codec::kVp8;
         uint32_t size = r.u32le();
-        frame.dts = static_cast<int64_t>(r.u32le()) * 1000 * scale / rate;
+        frame.dts = media::from_ticks(static_cast<int64_t>(r.u32le()) * scale, rate);
         r.skip(4);
         frame.payload = base::Slice::copy(r.bytes(size));
         frame.keyframe =
@@ -117,7 +117,7 @@ Result<void> pack(const Options& options) {
         }
         payloads.clear();
         TRY(packetizer->packetize(frame, payloads));
-        auto timestamp = static_cast<uint32_t>(frame.pts() * (kind == Kind::kVideo ? 90 : 48));
+        auto timestamp = static_cast<uint32_t>(media::to_ticks(frame.pts(), kind == Kind::kVideo ? 90'000 : 48'000));
         for (const rtp::Payload& payload : payloads) put_packet(out, payload, sequence++, timestamp);
     }
     return {};
@@ -128,7 +128,7 @@ void put_tag(std::ofstream& out, const media::Frame& frame) {
     size_t body_header = flv::put_body_header(frame, body);
     auto body_size = static_cast<uint32_t>(body_header + frame.payload.size());
     uint8_t head[flv::kTagHeaderSize], tail[flv::kPreviousTagSize];
-    flv::put_tag_header(head, flv::tag_type(frame.kind), body_size, static_cast<uint32_t>(frame.dts));
+    flv::put_tag_header(head, flv::tag_type(frame.kind), body_size, static_cast<uint32_t>(media::to_ms(frame.dts)));
     flv::put_previous_tag_size(tail, body_size);
     put(out, head);
     put(out, {body, body_header});
@@ -153,7 +153,7 @@ void put_ivf(std::ofstream& out, const media::Frame& frame) {
     std::vector<uint8_t> head;
     base::ByteWriter w(head);
     w.u32le(static_cast<uint32_t>(frame.payload.size()));
-    w.u32le(static_cast<uint32_t>(frame.dts));
+    w.u32le(static_cast<uint32_t>(media::to_ms(frame.dts)));
     w.u32le(0);
     put(out, head);
     put(out, frame.payload);
@@ -203,7 +203,7 @@ Result<void> unpack(const Options& options) {
                 ++skipped;
                 continue;
             }
-            unit.frame.dts = static_cast<int32_t>(unit.timestamp - origin) / (video ? 90 : 48);
+            unit.frame.dts = media::from_ticks(static_cast<int32_t>(unit.timestamp - origin), video ? 90'000 : 48'000);
             if (!ivf) {
                 put_tag(out, unit.frame);
             } else if (!unit.frame.sequence_header) {

@@ -86,7 +86,7 @@ base::Result<void> remux(const Options& options) {
         for (auto piece : fragment.pieces) put(out, piece);
     };
     if (frames.empty()) return base::fail(base::Code::kProtocol, "no frames");
-    int64_t length = frames.back().dts - frames.front().dts + 40;
+    const media::Time length = media::from_ms(media::to_ms(frames.back().dts - frames.front().dts) + 40);
     for (size_t i = 0; i < frames.size() * static_cast<size_t>(options.repeat); ++i) {
         media::Frame frame = frames[i % frames.size()];
         frame.dts += static_cast<int64_t>(i / frames.size()) * length;
@@ -97,7 +97,7 @@ base::Result<void> remux(const Options& options) {
             continue;
         }
         bool lead = video || !builder.has(media::Kind::kVideo);
-        if (lead && (frame.keyframe || builder.span_ms() >= options.fragment_ms)) {
+        if (lead && (frame.keyframe || builder.span() >= media::from_ms(options.fragment_ms))) {
             cut({.next_video_dts = video ? std::optional(frame.dts) : std::nullopt, .seal = true});
         }
         TRY(builder.add(frame));

@@ -43,7 +43,7 @@ base::Result<void> Packets::add_video(std::span<const uint8_t> file) {
     flv::BodyParser parser;
     auto packetizer = rtp::make_packetizer(media::Codec::kH264, {});
     std::vector<rtp::Payload> payloads;
-    int64_t first_ms = -1;
+    std::optional<media::Time> first;
     while (auto tag = TRY(reader.next())) {
         if (tag->type != static_cast<uint8_t>(flv::TagType::kVideo)) continue;
         auto parsed = TRY(parser.video(tag->body, tag->timestamp));
@@ -52,10 +52,10 @@ base::Result<void> Packets::add_video(std::span<const uint8_t> file) {
             TRY(packetizer->set_header(*parsed.frame));
             continue;
         }
-        if (first_ms < 0) first_ms = parsed.frame->dts;
+        if (!first) first = parsed.frame->dts;
         payloads.clear();
         TRY(packetizer->packetize(*parsed.frame, payloads));
-        int64_t at_us = (parsed.frame->dts - first_ms) * 1000;
+        const int64_t at_us = media::to_us(parsed.frame->dts - *first);
         for (auto& payload : payloads) list_.push_back({std::move(payload.bytes), at_us, true, payload.marker});
         round_us_ = at_us + kPictureUs;
     }

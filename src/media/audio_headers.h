@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "base/slice.h"
+#include "media/codec.h"
 
 namespace media {
 
@@ -52,5 +53,9 @@ struct Ac3Header {
     size_t frame_size = 0;  // bytes
 };
 base::Result<Ac3Header> parse_ac3(std::span<const uint8_t> frame);
+
+// The number of samples in an audio frame at the track's rate, 0 when the frame does not contain it; for AAC it is in
+// the configuration.
+uint32_t audio_frame_samples(Codec codec, std::span<const uint8_t> frame);
 
 }  // namespace media

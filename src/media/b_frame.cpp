@@ -12,7 +12,7 @@ namespace {
 // Both numbers are within the first bytes, even with emulation prevention.
 constexpr size_t kSliceFront = 16;
 // A larger jump back is the start of another publisher, not a reordered frame.
-constexpr int64_t kMaxReorderMs = 2'000;
+constexpr Time kMaxReorder = std::chrono::milliseconds(2'000);
 
 bool begins_with_b_slice(std::span<const uint8_t> payload, int length_size) {
     NaluReader reader(payload, length_size);
@@ -41,7 +41,7 @@ bool BFrameDetector::is_b_frame(const Frame& frame, int length_size) {
         return false;
     }
     if (frame.codec == Codec::kH264 && begins_with_b_slice(frame.payload, length_size)) return true;
-    if (frame.pts() < latest_pts_ && frame.pts() > latest_pts_ - kMaxReorderMs) return true;
+    if (frame.pts() < latest_pts_ && frame.pts() > latest_pts_ - kMaxReorder) return true;
     latest_pts_ = frame.pts();
     return false;
 }

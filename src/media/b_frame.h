@@ -17,7 +17,7 @@ class BFrameDetector {
     bool is_b_frame(const Frame& frame, int length_size);
 
   private:
-    int64_t latest_pts_ = INT64_MIN;
+    Time latest_pts_ = kNoTime;
 };
 
 // slice: an H.264 NAL unit.

@@ -17,8 +17,8 @@ Frame picture(Codec codec, int64_t dts, int32_t cts, std::string_view nalu, bool
     Frame frame;
     frame.kind = Kind::kVideo;
     frame.codec = codec;
-    frame.dts = dts;
-    frame.cts = cts;
+    frame.dts = media::from_ms(dts);
+    frame.cts = media::from_ms(cts);
     frame.keyframe = keyframe;
     frame.payload = payload.freeze();
     return frame;

@@ -6,6 +6,7 @@
 
 #include "base/slice.h"
 #include "media/codec.h"
+#include "media/time.h"
 
 namespace media {
 
@@ -22,16 +23,16 @@ struct Frame {
     // For audio in an FLV sound format: the tag's first byte (format, rate, size, channels), kept because players of
     // MP3, Speex and PCM read it. 0 otherwise.
     uint8_t flv_sound = 0;
-    // Decoding time in ms on the stream's timeline (on the publisher's before Stream::publish corrected it), and
-    // presentation minus decoding time in ms.
-    int64_t dts = 0;
-    int32_t cts = 0;
+    // Decoding time on the stream's timeline (on the publisher's before Stream::publish corrected it), and presentation
+    // minus decoding time.
+    Time dts{};
+    Time cts{};
     // Video: AVC and HEVC as published, in length-prefixed NAL units; others in the codec's own framing. AAC: raw,
     // without ADTS. Data: an AMF0 message's body, starting at the name string ("onMetaData", ...), without
     // "@setDataFrame".
     base::Slice payload;
 
-    int64_t pts() const { return dts + cts; }
+    Time pts() const { return dts + cts; }
 };
 
 }  // namespace media

@@ -10,7 +10,7 @@ namespace convert {
 
 class AdtsEncoder final : public live::WireEncoder {
   public:
-    void encode_prefix(const live::StreamHeaders&, int64_t, bool, base::SliceBuilder&) override {}
+    void encode_prefix(const live::StreamHeaders&, media::Time, bool, base::SliceBuilder&) override {}
     void set_headers(const live::StreamHeaders& headers) override;
     size_t encoded_size(const media::Frame& frame) override;
     void encode(const media::Frame& frame, uint8_t* out) override;
@@ -22,7 +22,7 @@ class AdtsEncoder final : public live::WireEncoder {
 
 class Mp3Encoder final : public live::WireEncoder {
   public:
-    void encode_prefix(const live::StreamHeaders&, int64_t, bool, base::SliceBuilder&) override {}
+    void encode_prefix(const live::StreamHeaders&, media::Time, bool, base::SliceBuilder&) override {}
     size_t encoded_size(const media::Frame& frame) override;
     void encode(const media::Frame& frame, uint8_t* out) override;
     bool carries(media::Kind kind) const override { return kind == media::Kind::kAudio; }

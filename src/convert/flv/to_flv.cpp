@@ -11,7 +11,7 @@ namespace convert {
 namespace {
 
 // While a stream is so young, a track may be announced whose first frame has not come yet.
-constexpr int64_t kYoungMs = 2'000;
+constexpr media::Time kYoung = std::chrono::seconds(2);
 enum FlvFlags : uint32_t { kSaysAudio = 1, kSaysVideo = 2, kDrops = 4, kGuesses = 8 };
 
 struct Tracks {
@@ -19,9 +19,9 @@ struct Tracks {
     bool video = false;
 };
 
-Tracks tracks_of(const live::StreamHeaders& headers, int64_t start_dts) {
+Tracks tracks_of(const live::StreamHeaders& headers, media::Time start_dts) {
     Tracks tracks{headers.has_audio, headers.has_video};
-    if (start_dts < kYoungMs && headers.metadata) {
+    if (start_dts < kYoung && headers.metadata) {
         if (auto metadata = flv::read_metadata(headers.metadata->payload)) {
             tracks.audio |= metadata->has_audio;
             tracks.video |= metadata->has_video;
@@ -66,7 +66,7 @@ void FlvEncoder::encode(const media::Frame& frame, uint8_t* out) {
     flv::put_previous_tag_size(out + frame.payload.size(), body_size);
 }
 
-void FlvEncoder::encode_prefix(const live::StreamHeaders& headers, int64_t start_dts, bool first,
+void FlvEncoder::encode_prefix(const live::StreamHeaders& headers, media::Time start_dts, bool first,
                                base::SliceBuilder& out) {
     if (first) {
         Tracks tracks{options_.has_audio, options_.has_video};

@@ -25,7 +25,7 @@ class FlvEncoder final : public live::WireEncoder {
   public:
     explicit FlvEncoder(const FlvOptions& options) : options_(options) {}
 
-    void encode_prefix(const live::StreamHeaders& headers, int64_t start_dts, bool first,
+    void encode_prefix(const live::StreamHeaders& headers, media::Time start_dts, bool first,
                        base::SliceBuilder& out) override;
     size_t encoded_size(const media::Frame& frame) override;
     void encode(const media::Frame& frame, uint8_t* out) override;

@@ -80,7 +80,7 @@ TEST(FlvEncoder, MetadataIsOfNoMoment) {
     flv::Reader reader;
     reader.feed(prefix(encoder, headers, 1234));
     media::Frame later = live::testing::metadata("x");
-    later.dts = 5678;
+    later.dts = media::from_ms(5678);
     reader.feed(encode(encoder, later));
     media::Frame cue = later;
     cue.payload = base::Slice::copy(std::string_view("\x02\x00\x0aonCuePoint", 13));

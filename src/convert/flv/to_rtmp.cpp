@@ -14,13 +14,17 @@ namespace {
 // An AMF0 string.
 constexpr std::string_view kSetDataFrame("\x02\x00\x0d@setDataFrame", 16);
 
-struct Body {
-    uint8_t header[std::max(flv::kMaxBodyHeader, kSetDataFrame.size())];
-    size_t header_size;
+// A message without its payload.
+struct Head {
+    uint8_t bytes[std::max(flv::kMaxBodyHeader, kSetDataFrame.size())];
+    size_t size;
     uint8_t type;
     uint32_t csid;
+    uint32_t timestamp;
 
-    Body(const media::Frame& frame, bool publish) : header_size(flv::put_body_header(frame, header)) {
+    Head() = default;
+    Head(const media::Frame& frame, bool publish)
+        : size(flv::put_body_header(frame, bytes)), timestamp(flv::timestamp(frame)) {
         switch (frame.kind) {
             case media::Kind::kVideo:
                 type = rtmp::kVideo;
@@ -34,20 +38,20 @@ struct Body {
                 type = rtmp::kData;
                 csid = rtmp::kDataChunkStream;
                 if (publish && flv::is_metadata(frame.payload)) {
-                    std::memcpy(header, kSetDataFrame.data(), kSetDataFrame.size());
-                    header_size = kSetDataFrame.size();
+                    std::memcpy(bytes, kSetDataFrame.data(), kSetDataFrame.size());
+                    size = kSetDataFrame.size();
                 }
                 break;
         }
     }
-    std::span<const uint8_t> bytes() const { return {header, header_size}; }
 };
 
 class Encoder final : public live::WireEncoder {
   public:
     explicit Encoder(const RtmpParameters& parameters) : parameters_(parameters) {}
 
-    void encode_prefix(const live::StreamHeaders& headers, int64_t start_dts, bool, base::SliceBuilder& out) override {
+    void encode_prefix(const live::StreamHeaders& headers, media::Time start_dts, bool,
+                       base::SliceBuilder& out) override {
         for (const auto* header : {&headers.metadata, &headers.video, &headers.audio}) {
             if (!*header) continue;
             media::Frame frame = **header;
@@ -58,16 +62,15 @@ class Encoder final : public live::WireEncoder {
 
     size_t encoded_size(const media::Frame& frame) override {
         if (!carries(frame.kind)) return 0;
-        Body body(frame, parameters_.publish);
-        size_t size = body.header_size + frame.payload.size();
+        head_ = Head(frame, parameters_.publish);
+        size_t size = head_.size + frame.payload.size();
         if (size > rtmp::kMaxMessage) return 0;  // no message can hold it
-        return rtmp::chunked_size(size, parameters_.chunk_size, flv::timestamp(frame), body.csid);
+        return rtmp::chunked_size(size, parameters_.chunk_size, head_.timestamp, head_.csid);
     }
 
     void encode(const media::Frame& frame, uint8_t* out) override {
-        Body body(frame, parameters_.publish);
-        rtmp::write_chunks(out, body.csid, body.type, parameters_.stream_id, flv::timestamp(frame), body.bytes(),
-                           frame.payload, parameters_.chunk_size);
+        rtmp::write_chunks(out, head_.csid, head_.type, parameters_.stream_id, head_.timestamp,
+                           {head_.bytes, head_.size}, frame.payload, parameters_.chunk_size);
     }
 
     bool carries(media::Kind kind) const override {
@@ -77,6 +80,7 @@ class Encoder final : public live::WireEncoder {
 
   private:
     RtmpParameters parameters_;
+    Head head_;  // of the frame that encoded_size() was asked about last
 };
 
 // Bits of a key's last parameter.

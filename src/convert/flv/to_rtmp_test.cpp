@@ -72,7 +72,7 @@ TEST(RtmpEncoder, Publish) {
     live::StreamHeaders headers;
     headers.metadata = live::testing::metadata("x");
     base::SliceBuilder out;
-    encoder->encode_prefix(headers, 7, true, out);
+    encoder->encode_prefix(headers, media::from_ms(7), true, out);
     EXPECT_EQ(read_back(out.bytes(), 128), "18/1@0:30;");
 }
 
@@ -90,11 +90,11 @@ TEST(RtmpEncoder, Prefix) {
     headers.audio = live::testing::header(media::Kind::kAudio, "asc");
     auto encoder = RtmpParameters{128, 1, true, true}.key().make_encoder();
     base::SliceBuilder out;
-    encoder->encode_prefix(headers, 1234, true, out);
+    encoder->encode_prefix(headers, media::from_ms(1234), true, out);
     EXPECT_EQ(read_back(out.bytes(), 128), "18/1@0:14;9/1@1234:9;8/1@1234:5;");
     headers.video.reset();
     base::SliceBuilder less;
-    encoder->encode_prefix(headers, 0, false, less);
+    encoder->encode_prefix(headers, media::Time(0), false, less);
     EXPECT_EQ(read_back(less.bytes(), 128), "18/1@0:14;8/1@0:5;");
 }
 

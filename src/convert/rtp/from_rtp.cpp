@@ -180,7 +180,7 @@ void RtpToFrames::take_video(media::Frame frame, int64_t time_us) {
         }
         ++counters_.video_frames;
     }
-    publish(std::move(frame), time_us / 1000);
+    publish(std::move(frame), media::from_us(time_us));
 }
 
 void RtpToFrames::open_converter(const Input& input) {
@@ -214,18 +214,18 @@ void RtpToFrames::publish_audio(std::vector<EncodedAudio>& packets, const base::
     if (!std::exchange(audio_header_published_, true)) {
         aac.sequence_header = true;
         aac.payload = header;
-        publish(aac, packets.front().time * 1000 / AudioTranscoder::kSampleRate);
+        publish(aac, media::from_ticks(packets.front().time, AudioTranscoder::kSampleRate));
         aac.sequence_header = false;
     }
     for (EncodedAudio& packet : packets) {
         aac.payload = std::move(packet.payload);
         ++counters_.audio_frames;
-        publish(aac, packet.time * 1000 / AudioTranscoder::kSampleRate);
+        publish(aac, media::from_ticks(packet.time, AudioTranscoder::kSampleRate));
     }
 }
 
-void RtpToFrames::publish(media::Frame frame, int64_t time_ms) {
-    frame.dts = time_ms;
+void RtpToFrames::publish(media::Frame frame, media::Time time) {
+    frame.dts = time;
     publication_.publish(std::move(frame));
 }
 

@@ -72,7 +72,7 @@ class RtpToFrames final : private live::RtpSink, private live::DemandWatcher {
     void open_converter(const Input& input);
     void publish_audio(std::vector<EncodedAudio>& packets, const base::Slice& header);
     int64_t time_of(Input& input, uint32_t timestamp);
-    void publish(media::Frame frame, int64_t time_ms);
+    void publish(media::Frame frame, media::Time time);
     void wait_for_keyframe();
 
     live::Publication& publication_;

@@ -62,8 +62,8 @@ Frame picture(int64_t dts, const char* begin, size_t size = 100, int32_t cts = 0
     frame.kind = Kind::kVideo;
     frame.codec = Codec::kH264;
     frame.keyframe = (nalu[0] & 0x1f) == media::h264::kIdr;
-    frame.dts = dts;
-    frame.cts = cts;
+    frame.dts = media::from_ms(dts);
+    frame.cts = media::from_ms(cts);
     frame.payload = payload.freeze();
     return frame;
 }
@@ -109,7 +109,7 @@ class BridgeTest : public runtime::testing::RuntimeTest {
         for (auto& packet : packets) {
             Frame frame = header(Codec::kAac, packet.payload);
             frame.sequence_header = false;
-            frame.dts = std::max<int64_t>(packet.time / 48, 0);
+            frame.dts = media::from_ms(std::max<int64_t>(packet.time / 48, 0));
             out.push_back(std::move(frame));
         }
         return out;
@@ -249,7 +249,7 @@ TEST_F(BridgeTest, ThereAndBackAgain) {
     EXPECT_TRUE(back.running());
     size_t at = 1;
     for (int i = 1; i < 25; ++i) {
-        while (at < sound.size() && sound[at].dts < i * 40) source.publication.publish(sound[at++]);
+        while (at < sound.size() && sound[at].dts < media::from_ms(i * 40)) source.publication.publish(sound[at++]);
         source.publication.publish(picture(i * 40, i == 12 ? kIdr : kP, 2000 + static_cast<size_t>(i)));
         carry(player, target);
     }
@@ -259,12 +259,12 @@ TEST_F(BridgeTest, ThereAndBackAgain) {
     ASSERT_EQ(video.size(), 25u);
     EXPECT_TRUE(video[0].keyframe && video[12].keyframe);
     EXPECT_EQ(video[5].payload, picture(200, kP, 2005).payload);
-    EXPECT_EQ(video[24].dts - video[0].dts, 960);
+    EXPECT_EQ(media::to_ms(video[24].dts - video[0].dts), 960);
     ASSERT_EQ(frames.of(Kind::kAudio, true).size(), 1u);
     EXPECT_EQ(frames.of(Kind::kAudio, true)[0].codec, Codec::kAac);
     ASSERT_GT(audio.size(), 30u);
     // Audio keeps its place beside video, but for what the codecs look ahead.
-    EXPECT_NEAR(static_cast<double>(audio[10].dts - video[0].dts), 10 * 1024 / 48.0 - 50, 45);
+    EXPECT_NEAR(static_cast<double>(media::to_ms(audio[10].dts - video[0].dts)), 10 * 1024 / 48.0 - 50, 45);
     target.stream->unsubscribe(frames);
     back.on_tick(base::monotonic_ms());
     EXPECT_FALSE(back.running());
@@ -369,13 +369,15 @@ TEST_F(BridgeTest, TheSecondTracksReportPutsItBesideTheFirst) {
         if (i >= 40) target.lane.set_clock(1, moment - 100'000, audio_time, base::monotonic_us());
         settle();
         if (i < 10) continue;
-        auto apart = static_cast<double>(frames.of(Kind::kVideo).back().dts - frames.of(Kind::kAudio).back().dts);
+        auto apart =
+            static_cast<double>(media::to_ms(frames.of(Kind::kVideo).back().dts - frames.of(Kind::kAudio).back().dts));
         if (i >= 30 && i < 40) before += apart / 10;
         if (i >= 90) after += apart / 10;
     }
     auto pictures = frames.of(Kind::kVideo);
     ASSERT_EQ(pictures.size(), 100u);
-    for (size_t i = 1; i < 100; ++i) EXPECT_NEAR(static_cast<double>(pictures[i].dts - pictures[i - 1].dts), 20, 1);
+    for (size_t i = 1; i < 100; ++i)
+        EXPECT_NEAR(static_cast<double>(media::to_ms(pictures[i].dts - pictures[i - 1].dts)), 20, 1);
     EXPECT_NEAR(after - before, 100, 25);
     target.stream->unsubscribe(frames);
     settle();
@@ -407,7 +409,8 @@ TEST_F(BridgeTest, FramesGoOnOverEachWrapOfTheTimestamps) {
         const auto pictures = frames.of(Kind::kVideo);
         ASSERT_EQ(pictures.size(), static_cast<size_t>(kPictures));
         for (size_t i = 1; i < pictures.size(); ++i)
-            ASSERT_NEAR(static_cast<double>(pictures[i].dts - pictures[i - 1].dts), kStepS * 1000, 60) << i;
+            ASSERT_NEAR(static_cast<double>(media::to_ms(pictures[i].dts - pictures[i - 1].dts)), kStepS * 1000, 60)
+                << i;
         EXPECT_EQ(side.stream->counters().timeline_jumps, 0u);
         side.stream->unsubscribe(frames);
         settle();
@@ -436,7 +439,7 @@ TEST_F(BridgeTest, AReportOfAnEarlierTimeStopsNothing) {
     }
     const auto pictures = frames.of(Kind::kVideo);
     ASSERT_EQ(pictures.size(), 100u);
-    for (size_t i = 1; i < 100; ++i) EXPECT_EQ(pictures[i].dts - pictures[i - 1].dts, 40) << i;
+    for (size_t i = 1; i < 100; ++i) EXPECT_EQ(media::to_ms(pictures[i].dts - pictures[i - 1].dts), 40) << i;
     target.stream->unsubscribe(frames);
     settle();
 }
@@ -466,7 +469,7 @@ TEST_F(BridgeTest, AnotherSourceOfTheVideoBeginsWithItsKeyframe) {
     const auto pictures = frames.of(Kind::kVideo);
     ASSERT_EQ(pictures.size(), 2u);
     EXPECT_TRUE(pictures[1].keyframe);
-    EXPECT_NEAR(static_cast<double>(pictures[1].dts - pictures[0].dts), 480, 2);
+    EXPECT_NEAR(static_cast<double>(media::to_ms(pictures[1].dts - pictures[0].dts)), 480, 2);
     target.stream->unsubscribe(frames);
     settle();
 }

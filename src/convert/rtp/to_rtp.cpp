@@ -28,7 +28,7 @@ constexpr int64_t kTellClockMs = 1'000;
 // The frames since the last keyframe are this much closer to one another than they were.
 constexpr int64_t kPressed = 32;
 
-uint32_t video_timestamp(int64_t pts_ms) { return static_cast<uint32_t>(pts_ms * (kVideoClock / 1000)); }
+uint32_t video_timestamp(media::Time pts) { return static_cast<uint32_t>(media::to_ticks(pts, kVideoClock)); }
 
 bool is_audio_convertible(Codec codec) {
     return codec == Codec::kAac || codec == Codec::kMp3 || codec == Codec::kOpus || codec == Codec::kPcmAlaw ||
@@ -74,7 +74,7 @@ void FramesToRtp::on_frame(const media::Frame& frame) {
             note_video(frame);
         if (frame.keyframe && !frame.sequence_header) gop_is_of_older_header_ = false;
         if (!running_ || frame.sequence_header || !take_video(frame, video_timestamp(frame.pts()))) return;
-        tell_clock(video_, frame.pts() * 1000, video_timestamp(frame.pts()));
+        tell_clock(video_, media::to_us(frame.pts()), video_timestamp(frame.pts()));
     } else {
         if (frame.sequence_header || frame.codec != audio_codec_) [[unlikely]]
             note_audio(frame);
@@ -165,17 +165,16 @@ void FramesToRtp::demand_changed(live::Stream& stream) {
 void FramesToRtp::begin() {
     waits_for_keyframe_ = true;
     if (gop_is_of_older_header_) return;
-    int64_t newest = INT64_MIN;
+    media::Time newest = media::kNoTime;
     for (const media::Frame& frame : stream_.gop())
         if (frame.kind == Kind::kVideo && !frame.sequence_header) newest = std::max(newest, frame.pts());
     bool any = false;
     for (const media::Frame& frame : stream_.gop()) {
         if (frame.kind != Kind::kVideo || frame.sequence_header) continue;
-        int64_t ticks = (newest - frame.pts()) * (kVideoClock / 1000) / kPressed;
-        any |= take_video(frame, video_timestamp(newest) - static_cast<uint32_t>(ticks));
+        any |= take_video(frame, video_timestamp(newest - (newest - frame.pts()) / kPressed));
     }
     // A report that goes by their pressed times would be wrong, and a player reckons with it for long.
-    if (any) tell_clock(video_, newest * 1000, video_timestamp(newest));
+    if (any) tell_clock(video_, media::to_us(newest), video_timestamp(newest));
 }
 
 // False when nothing of it was sent.
@@ -214,9 +213,9 @@ void FramesToRtp::open_converter(const media::Frame& frame) {
 
 void FramesToRtp::take_audio(const media::Frame& frame) {
     if (!audio_usable_) return;
-    if (audio_codec_ == Codec::kOpus) return send_audio({frame.payload, frame.dts * (kOpusClock / 1000)});
+    if (audio_codec_ == Codec::kOpus) return send_audio({frame.payload, media::to_ticks(frame.dts, kOpusClock)});
     if (!converter_) open_converter(frame);
-    converter_->push(frame.payload, frame.dts * 1000);
+    converter_->push(frame.payload, media::to_us(frame.dts));
 }
 
 void FramesToRtp::send_audio(const EncodedAudio& packet) {

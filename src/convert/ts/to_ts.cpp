@@ -4,7 +4,7 @@ namespace convert {
 namespace {
 
 // Who cuts or records in the middle of a long GOP finds the tables within this time.
-constexpr int64_t kTablesEveryMs = 2'000;
+constexpr media::Time kTablesEvery = std::chrono::seconds(2);
 
 ts::Headers headers_of(const live::StreamHeaders& headers) {
     return {headers.video ? &*headers.video : nullptr, headers.audio ? &*headers.audio : nullptr, headers.audio_codec};
@@ -12,7 +12,7 @@ ts::Headers headers_of(const live::StreamHeaders& headers) {
 
 }  // namespace
 
-TsEncoder::TsEncoder() : muxer_({.tables_at_keyframes = true, .tables_every_ms = kTablesEveryMs}) {}
+TsEncoder::TsEncoder() : muxer_({.tables_at_keyframes = true, .tables_every = kTablesEvery}) {}
 
 void TsEncoder::set_headers(const live::StreamHeaders& headers) {
     muxer_.set_headers(headers_of(headers));
@@ -29,7 +29,7 @@ uint32_t TsEncoder::remember_place() const {
            uint32_t{place.low_rate_mp3} << 17;
 }
 
-void TsEncoder::encode_prefix(const live::StreamHeaders& headers, int64_t, bool, base::SliceBuilder& out) {
+void TsEncoder::encode_prefix(const live::StreamHeaders& headers, media::Time, bool, base::SliceBuilder& out) {
     ts::Muxer::Place place{static_cast<uint8_t>(recalled_), static_cast<uint8_t>(recalled_ >> 8),
                            (recalled_ >> 16 & 1) != 0, (recalled_ >> 17 & 1) != 0};
     if (!place.has_tables) ts::Muxer::put_tables_at(headers_of(headers), place, out.extend(ts::kTablesSize));

@@ -15,7 +15,7 @@ class TsEncoder final : public live::WireEncoder {
     void set_headers(const live::StreamHeaders& headers) override;
     uint32_t remember_place() const override;
     void recall_place(uint32_t place) override { recalled_ = place; }
-    void encode_prefix(const live::StreamHeaders& headers, int64_t start_dts, bool first,
+    void encode_prefix(const live::StreamHeaders& headers, media::Time start_dts, bool first,
                        base::SliceBuilder& out) override;
     size_t encoded_size(const media::Frame& frame) override { return muxer_.prepare(frame); }
     // The frame is the one that encoded_size() was asked about last.

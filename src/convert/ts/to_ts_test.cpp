@@ -34,7 +34,7 @@ struct Viewed final : ts::DemuxerSink {
     std::string programs;
     ts::FrameReader reader{[this](media::Frame frame) {
         seen += (seen.empty() ? "" : ", ") + std::string(media::codec_info(frame.codec).name) +
-                (frame.sequence_header ? " header" : " " + std::to_string(frame.dts - 700));
+                (frame.sequence_header ? " header" : " " + std::to_string(media::to_ms(frame.dts) - 700));
     }};
     ts::Demuxer demuxer{*this};
     void on_pes(ts::PesPacket packet) override { reader.take(packet); }
@@ -84,7 +84,7 @@ TEST_F(TsLog, AViewerBeginsAtAKeyframe) {
     }
     auto* newest = log().place_to_begin(0);
     ASSERT_TRUE(newest);
-    EXPECT_EQ(newest->dts, 200);
+    EXPECT_EQ(newest->dts, media::from_ms(200));
     auto viewed = view(*newest);
     EXPECT_EQ(viewed.seen,
               "H264 header, H264 200, AAC header, AAC 210, H264 240, AAC 250, H264 280, AAC 290, H264 320, AAC 330, "
@@ -101,9 +101,10 @@ TEST_F(TsLog, AViewerBeginsAtAnySound) {
     int starts = 0;
     for (uint64_t at = 0; live::LiveLog::Start* start = log().next_start(at); at = start->offset + 1) {
         auto viewed = view(*start);
-        EXPECT_TRUE(viewed.seen.starts_with("AAC header, AAC " + std::to_string(start->dts))) << viewed.seen;
-        EXPECT_EQ(viewed.demuxer.counters().continuity_errors + viewed.demuxer.counters().duplicates, 0u) << start->dts;
-        EXPECT_EQ(log().prefix(*start, true).empty(), start->dts % 2000 == 0) << start->dts;
+        const int64_t ms = media::to_ms(start->dts);
+        EXPECT_TRUE(viewed.seen.starts_with("AAC header, AAC " + std::to_string(ms))) << viewed.seen;
+        EXPECT_EQ(viewed.demuxer.counters().continuity_errors + viewed.demuxer.counters().duplicates, 0u) << ms;
+        EXPECT_EQ(log().prefix(*start, true).empty(), ms % 2000 == 0) << ms;
         ++starts;
     }
     EXPECT_EQ(starts, 14);

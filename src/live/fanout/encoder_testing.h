@@ -12,9 +12,10 @@ inline base::Slice encode(WireEncoder& encoder, const media::Frame& frame) {
     return out.freeze();
 }
 
+// dts: ms.
 inline base::Slice prefix(WireEncoder& encoder, const StreamHeaders& headers, int64_t dts, bool first = true) {
     base::SliceBuilder out;
-    encoder.encode_prefix(headers, dts, first, out);
+    encoder.encode_prefix(headers, media::from_ms(dts), first, out);
     return out.freeze();
 }
 

@@ -76,8 +76,9 @@ base::Slice LiveLog::copy(uint64_t offset, uint64_t end) const {
 LiveLog::Start* LiveLog::place_to_begin(int64_t audio_cache_ms) {
     if (starts_.empty()) return nullptr;
     if (audio_cache_ms == 0 || stream_.video_flows()) return &starts_.back();
-    return &*std::find_if(starts_.begin(), starts_.end() - 1,
-                          [&](const Start& start) { return start.dts >= starts_.back().dts - audio_cache_ms; });
+    return &*std::find_if(starts_.begin(), starts_.end() - 1, [&](const Start& start) {
+        return start.dts >= starts_.back().dts - media::from_ms(audio_cache_ms);
+    });
 }
 
 LiveLog::Start* LiveLog::next_start(uint64_t offset) {
@@ -110,7 +111,7 @@ uint64_t LiveLog::packet_end(uint64_t offset) const {
     return it == packets_.end() ? head_ : it->offset;
 }
 
-uint64_t LiveLog::offset_at(int64_t dts) const {
+uint64_t LiveLog::offset_at(media::Time dts) const {
     // Audio and video are interleaved, not sorted: near enough for a limit in time.
     auto it =
         std::partition_point(packets_.begin(), packets_.end(), [&](const Packet& packet) { return packet.dts < dts; });

@@ -27,7 +27,7 @@ class LiveLog {
     // A packet at which a decoder can begin.
     struct Start {
         uint64_t offset;
-        int64_t dts;
+        media::Time dts;
         base::Ref<StreamHeaders> headers;
         uint32_t place;         // what the encoder remembers of it
         base::Slice prefix[2];  // made when first asked for: [0] after a jump, [1] for a new viewer
@@ -61,7 +61,7 @@ class LiveLog {
     // The end of the packet that the offset is inside of; the offset itself at a packet's start.
     uint64_t packet_end(uint64_t offset) const;
     // The first packet at or after dts; head() when there is none.
-    uint64_t offset_at(int64_t dts) const;
+    uint64_t offset_at(media::Time dts) const;
     // Viewers before this offset are more than ms (or kMaxBytes) behind: what lies there came so long before the newest
     // packet. The publisher's times, which may jump, have no part in it.
     uint64_t lag_limit(int64_t ms) const;
@@ -89,7 +89,7 @@ class LiveLog {
     };
     struct Packet {
         uint64_t offset;
-        int64_t dts;
+        media::Time dts;
         int64_t came_ms;  // monotonic
     };
     uint8_t* reserve(size_t bytes);

@@ -128,7 +128,8 @@ void Viewer::start_if_possible() {
     log_->audience().note_position(position_);
     const base::Slice& prefix = log_->prefix(*start, !has_file_header_);
     if (!prefix.empty()) pending_.push_back(prefix);
-    if (rare_ && rare_->duration_ms > 0 && !has_file_header_) rare_->stop_dts = start->dts + rare_->duration_ms;
+    if (rare_ && rare_->duration_ms > 0 && !has_file_header_)
+        rare_->stop_dts = start->dts + media::from_ms(rare_->duration_ms);
     has_file_header_ = true;
     state_ = State::kPlaying;
 }
@@ -138,7 +139,7 @@ uint64_t Viewer::log_limit() const {
     if (state_ != State::kPlaying) return position_;
     if (!rare_) return log_->head();
     uint64_t limit = std::min(log_->head(), rare_->end_offset);
-    if (rare_->stop_dts != INT64_MAX) limit = std::min(limit, log_->offset_at(rare_->stop_dts));
+    if (rare_->stop_dts) limit = std::min(limit, log_->offset_at(*rare_->stop_dts));
     return std::max(position_, limit);
 }
 

@@ -136,7 +136,7 @@ class Viewer final : private runtime::ParkedHandler {
     struct Rare {
         uint32_t duration_ms = 0;
         uint32_t jumps = 0;
-        int64_t stop_dts = INT64_MAX;
+        std::optional<media::Time> stop_dts;
         uint64_t end_offset = UINT64_MAX;  // the stream is over: what lies beyond is not for it
         uint64_t skipped_bytes = 0;
         size_t kept_bytes = 0;        // copies of the log among what is pending

@@ -19,8 +19,8 @@ class WireEncoder {
     virtual ~WireEncoder() = default;
 
     // The bytes before a viewer's first packet: file header (only when first), metadata, sequence headers as of
-    // start_dts (ms). first is false when a viewer that was far behind jumps over a change of headers.
-    virtual void encode_prefix(const StreamHeaders& headers, int64_t start_dts, bool first,
+    // start_dts. first is false when a viewer that was far behind jumps over a change of headers.
+    virtual void encode_prefix(const StreamHeaders& headers, media::Time start_dts, bool first,
                                base::SliceBuilder& out) = 0;
     // For formats whose prefix depends on more than headers and time. remember_place() is asked after encode() of a
     // frame at which a viewer may begin, recall_place() gets its answer back before encode_prefix() for that frame.

@@ -19,8 +19,8 @@ void Health::end_window(const media::Frame& next) {
     if (!next.keyframe) return;
     most_frames_ = kMaxWindowFrames;
     ++keyframes_;
-    if (keyframe_dts_ != INT64_MIN) {
-        last_gop_ms_ = next.dts - keyframe_dts_;
+    if (keyframe_dts_ != media::kNoTime) {
+        last_gop_ms_ = media::to_ms(next.dts - keyframe_dts_);
         longest_gop_ms_ = std::max(longest_gop_ms_, last_gop_ms_);
     }
     keyframe_dts_ = next.dts;
@@ -49,7 +49,7 @@ Health::Window Health::recent() const {
         sum.video_frames += one.video_frames;
         sum.b_frames += one.b_frames;
         sum.audio_frames += one.audio_frames;
-        sum.longest_video_step_ms = std::max(sum.longest_video_step_ms, one.longest_video_step_ms);
+        sum.longest_video_step = std::max(sum.longest_video_step, one.longest_video_step);
     }
     return sum;
 }

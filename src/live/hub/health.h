@@ -23,21 +23,21 @@ class Health {
     static constexpr int64_t kSettleMs = 5'000;
 
     struct Window {
-        int64_t begin_dts = 0;
-        int64_t end_dts = 0;
+        media::Time begin_dts{};
+        media::Time end_dts{};
         uint64_t bytes = 0;
         uint32_t video_frames = 0;
         uint32_t b_frames = 0;
         uint32_t audio_frames = 0;
-        uint32_t longest_video_step_ms = 0;
-        int64_t ms() const { return end_dts - begin_dts; }
+        media::Time longest_video_step{};
+        int64_t ms() const { return media::to_ms(end_dts - begin_dts); }
     };
-    // Where the tracks were at one moment; monotonic ms.
+    // Where the tracks were at one moment.
     struct Point {
-        int64_t now_ms = 0;
-        int64_t video_dts = INT64_MIN;  // none yet
-        int64_t audio_dts = INT64_MIN;
-        bool has_both() const { return video_dts != INT64_MIN && audio_dts != INT64_MIN; }
+        int64_t now_ms = 0;  // monotonic
+        media::Time video_dts = media::kNoTime;
+        media::Time audio_dts = media::kNoTime;
+        bool has_both() const { return video_dts != media::kNoTime && audio_dts != media::kNoTime; }
     };
 
     // Another publisher begins.
@@ -60,11 +60,8 @@ class Health {
         ++current_.video_frames;
         if (frame.pts() < highest_pts_) ++current_.b_frames;
         highest_pts_ = std::max(highest_pts_, frame.pts());
-        if (at_.video_dts != INT64_MIN) {
-            // Below 0 where time_jitter lets a publisher's times go back.
-            const int64_t step = std::max<int64_t>(0, frame.dts - at_.video_dts);
-            current_.longest_video_step_ms = std::max(current_.longest_video_step_ms, static_cast<uint32_t>(step));
-        }
+        if (at_.video_dts != media::kNoTime)
+            current_.longest_video_step = std::max(current_.longest_video_step, frame.dts - at_.video_dts);
         at_.video_dts = frame.dts;
         return over;
     }
@@ -91,10 +88,10 @@ class Health {
     uint32_t frames_in_window_ = 0;
     uint32_t most_frames_ = kSoundWindowFrames;
     Window current_;
-    int64_t highest_pts_ = INT64_MIN;
+    media::Time highest_pts_ = media::kNoTime;
     Point at_;
     bool keyframe_ends_ = false;  // the window that ends does so by a keyframe
-    int64_t keyframe_dts_ = INT64_MIN;
+    media::Time keyframe_dts_ = media::kNoTime;
     int64_t last_gop_ms_ = 0;
     int64_t longest_gop_ms_ = 0;
     uint64_t keyframes_ = 0;

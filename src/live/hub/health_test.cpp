@@ -40,7 +40,7 @@ TEST(Health, WindowsAreGroupsOfPictures) {
     EXPECT_EQ(recent.video_frames, 25 * recent.ms() / 1000);
     EXPECT_EQ(recent.audio_frames, 50 * recent.ms() / 1000);
     EXPECT_EQ(recent.bytes, recent.video_frames * 10u + recent.audio_frames * 4u);
-    EXPECT_EQ(recent.longest_video_step_ms, 40u);
+    EXPECT_EQ(media::to_ms(recent.longest_video_step), 40);
     EXPECT_EQ(recent.b_frames, 0u);
 }
 
@@ -72,7 +72,7 @@ TEST(Health, CountsPicturesThatAreShownBeforeOnesSentEarlier) {
     const int32_t cts[] = {40, 120, 0, 0};
     for (int i = 0; i < 100; ++i) {
         Frame frame = testing::video(i * 40, i % 50 == 0);
-        frame.cts = i % 50 == 0 ? cts[0] : (i % 50) % 3 == 1 ? cts[1] : cts[2];
+        frame.cts = media::from_ms(i % 50 == 0 ? cts[0] : (i % 50) % 3 == 1 ? cts[1] : cts[2]);
         give(health, frame, i * 40);
     }
     ASSERT_EQ(health.windows(), 1u);
@@ -84,7 +84,7 @@ TEST(Health, TimesThatGoBackAreNoLongStep) {
     health.restart(0);
     for (int64_t dts : {0, 40, 20, 60, 2000}) give(health, testing::video(dts, dts % 2000 == 0), dts);
     ASSERT_EQ(health.windows(), 1u);
-    EXPECT_EQ(health.window(0).longest_video_step_ms, 40u);
+    EXPECT_EQ(media::to_ms(health.window(0).longest_video_step), 40);
 }
 
 TEST(Health, SeesTracksDrift) {
@@ -96,8 +96,8 @@ TEST(Health, SeesTracksDrift) {
     EXPECT_GE(from.now_ms - 1'000'000, Health::kSettleMs);
     const int64_t real = to.now_ms - from.now_ms;
     EXPECT_GT(real, 180'000);
-    EXPECT_NEAR(static_cast<double>(to.video_dts - from.video_dts), static_cast<double>(real), 100);
-    const int64_t drift = (to.audio_dts - to.video_dts) - (from.audio_dts - from.video_dts);
+    EXPECT_NEAR(static_cast<double>(media::to_ms(to.video_dts - from.video_dts)), static_cast<double>(real), 100);
+    const int64_t drift = media::to_ms((to.audio_dts - to.video_dts) - (from.audio_dts - from.video_dts));
     EXPECT_NEAR(static_cast<double>(drift), static_cast<double>(real) / 100, 100);
 }
 

@@ -15,6 +15,7 @@ namespace live {
 class MixQueue {
   public:
     static constexpr int64_t kMaxDelayMs = 500;
+    static constexpr media::Time kMaxDelay = std::chrono::milliseconds(kMaxDelayMs);
     static constexpr size_t kMaxFrames = 256;
     static constexpr size_t kMaxBytes = 8 * 1024 * 1024;
 
@@ -33,9 +34,9 @@ class MixQueue {
         media::Frame frame;
         int64_t came_ms;
     };
-    std::deque<Waiting> frames_;                  // by dts, equal ones in order of arrival
-    size_t bytes_ = 0;                            // of memory that they keep
-    int64_t newest_[2] = {INT64_MIN, INT64_MIN};  // video, audio
+    std::deque<Waiting> frames_;                                // by dts in ms, equal ones in order of arrival
+    size_t bytes_ = 0;                                          // of memory that they keep
+    media::Time newest_[2] = {media::kNoTime, media::kNoTime};  // video, audio
 };
 
 }  // namespace live

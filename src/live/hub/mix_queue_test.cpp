@@ -10,13 +10,13 @@ namespace {
 media::Frame frame(media::Kind kind, int64_t dts) {
     media::Frame f;
     f.kind = kind;
-    f.dts = dts;
+    f.dts = media::from_ms(dts);
     return f;
 }
 
 std::vector<int64_t> drain(MixQueue& queue, int64_t now_ms = 0) {
     std::vector<int64_t> times;
-    for (media::Frame f; queue.pop(f, now_ms);) times.push_back(f.dts);
+    for (media::Frame f; queue.pop(f, now_ms);) times.push_back(media::to_ms(f.dts));
     return times;
 }
 

@@ -14,7 +14,7 @@ namespace live {
 namespace {
 
 // A stream whose video has paused for so long is one of audio only, until the next video frame.
-constexpr int64_t kVideoPauseMs = 5'000;
+constexpr media::Time kVideoPause = std::chrono::seconds(5);
 
 // Of stream_memory, the most that the GOP cache takes, whatever gop_cache_max_frames allows.
 constexpr size_t kGopShare = 2;
@@ -145,11 +145,10 @@ void Stream::publish(media::Frame frame) {
         return;
     own(frame.payload);
     unchecked_bytes_ += sizeof(frame) + frame.payload.size();
-    auto published_ms = static_cast<uint32_t>(frame.dts);
     if (options_.atc_auto && flv::is_metadata(frame) && says_absolute_times(frame))
         timeline_.set_mode(TimeJitter::kOff);
     bool rides_along = frame.sequence_header || frame.kind == media::Kind::kData;
-    frame.dts = rides_along ? timeline_.place(published_ms) : timeline_.correct(frame.kind, published_ms);
+    frame.dts = rides_along ? timeline_.place(frame.dts) : timeline_.correct(frame.kind, frame.dts);
     if (counters_.timeline_jumps != timeline_.jumps()) [[unlikely]] {
         counters_.timeline_jumps = timeline_.jumps();
         jumped_at_ms_ = base::monotonic_ms();
@@ -221,12 +220,12 @@ void Stream::note_flow(const media::Frame& frame) {
     note_flow_of(video, frame.dts);
 }
 
-void Stream::note_flow_of(bool video, int64_t dts) {
+void Stream::note_flow_of(bool video, media::Time dts) {
     if (video) {
         if (!video_flows_) forget_gop();
         video_flows_ = true;
         last_video_dts_ = dts;
-    } else if (video_flows_ && dts - last_video_dts_ > kVideoPauseMs) {
+    } else if (video_flows_ && dts - last_video_dts_ > kVideoPause) {
         video_flows_ = false;
         forget_gop();
     }
@@ -250,7 +249,7 @@ void Stream::keep_in_gop(const media::Frame& frame) {
     gop_bytes_ += sizeof(frame);
     if (gop_.empty() || !frame.payload.shares_memory(gop_.back().payload)) gop_bytes_ += frame.payload.memory();
     gop_.push_back(frame);
-    while (audio_only && gop_.back().dts - gop_.front().dts > options_.audio_cache_ms) {
+    while (audio_only && gop_.back().dts - gop_.front().dts > media::from_ms(options_.audio_cache_ms)) {
         const base::Slice& first = gop_.front().payload;
         gop_bytes_ -= sizeof(frame);
         if (!first.shares_memory(gop_[1].payload)) gop_bytes_ -= first.memory();

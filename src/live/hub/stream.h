@@ -73,7 +73,7 @@ class Publication {
     ~Publication();
 
     explicit operator bool() const { return static_cast<bool>(stream_); }
-    // frame.dts holds the publisher's 32-bit time in ms. Dropped silently after the publication was revoked.
+    // frame.dts is the publisher's time, which does not wrap. Dropped silently after the publication was revoked.
     void publish(media::Frame frame);
     // For a while no frames come: nobody may begin with those that are kept.
     void pause();
@@ -155,7 +155,7 @@ class Stream : public base::RefCounted<Stream> {
     bool begins_at_keyframes() const { return video_flows_ && any_video_; }
     // The frames since the newest keyframe, or the last audio_cache_ms of a stream without video.
     const std::deque<media::Frame>& gop() const { return gop_; }
-    int64_t last_dts() const { return timeline_.last(); }
+    media::Time last_dts() const { return timeline_.last(); }
     size_t viewer_count() const;
     int64_t idle_since_ms() const {
         return idle_since_ms_;
@@ -216,7 +216,7 @@ class Stream : public base::RefCounted<Stream> {
     // False when it is a repetition that need not be sent on.
     bool take_header(const media::Frame& frame);
     void note_flow(const media::Frame& frame);
-    void note_flow_of(bool video, int64_t dts);
+    void note_flow_of(bool video, media::Time dts);
     void keep_in_gop(const media::Frame& frame);
     void forget_gop();  // nobody may begin before the next keyframe
     void clear_gop();
@@ -237,7 +237,7 @@ class Stream : public base::RefCounted<Stream> {
     MixQueue mix_;
     bool video_flows_ = false;
     bool any_video_ = false;  // a video frame has come in this publication
-    int64_t last_video_dts_ = INT64_MIN;
+    media::Time last_video_dts_{};
     bool gop_too_long_ = false;  // not kept until the next keyframe
     std::deque<media::Frame> gop_;
     size_t gop_bytes_ = 0;                  // of memory

@@ -240,7 +240,7 @@ TEST_F(StreamMemoryTest, TheMixQueueReleasesByTheClockToo) {
     registry.start();
     for (int i = 0; i < 200 && stream->memory().mix_queue > 0; ++i) (void)runtime::sleep_ms(10);
     EXPECT_EQ(stream->memory().mix_queue, 0u) << "no frame comes, the time goes by all the same";
-    EXPECT_EQ(keeper.frames.back().dts, 40);
+    EXPECT_EQ(media::to_ms(keeper.frames.back().dts), 40);
     stream->unsubscribe(keeper);
 }
 

@@ -23,7 +23,7 @@ using testing::video;
 struct Recorder : FrameSink {
     std::vector<std::string> seen;
     void on_frame(const media::Frame& frame) override {
-        seen.push_back(std::to_string(frame.dts) + " " + std::string(frame.payload.text()));
+        seen.push_back(std::to_string(media::to_ms(frame.dts)) + " " + std::string(frame.payload.text()));
     }
     void on_publish() override { seen.push_back("publish"); }
     void on_unpublish() override { seen.push_back("unpublish"); }
@@ -248,7 +248,7 @@ TEST(Stream, KeepsAbsoluteTimesWhereAskedTo) {
                                               "bravo_atc",
                                               16)));
         publication.publish(video(5'000'000, true));
-        EXPECT_EQ(stream->last_dts(), 5'000'000);
+        EXPECT_EQ(media::to_ms(stream->last_dts()), 5'000'000);
     }
 }
 
@@ -282,9 +282,9 @@ TEST(LiveLog, FindsPacketsAndPlaces) {
     EXPECT_EQ(log.packet_end(1), 6u);
     EXPECT_EQ(log.packet_end(6), 6u);
     EXPECT_EQ(log.packet_end(13), 19u);
-    EXPECT_EQ(log.offset_at(40), 6u);
-    EXPECT_EQ(log.offset_at(41), 12u);
-    EXPECT_EQ(log.offset_at(81), 19u);
+    EXPECT_EQ(log.offset_at(media::from_ms(40)), 6u);
+    EXPECT_EQ(log.offset_at(media::from_ms(41)), 12u);
+    EXPECT_EQ(log.offset_at(media::from_ms(81)), 19u);
     EXPECT_EQ(log.next_start(1)->offset, 12u);
     EXPECT_EQ(log.next_start(13), nullptr);
     log.forget_starts();
@@ -361,9 +361,9 @@ TEST(LiveLog, VideoThatPausesMakesItAudioOnly) {
     for (int t = 20; t <= 5'020; t += 100) publication.publish(audio(t));
     EXPECT_FALSE(stream->video_flows());
     ASSERT_NE(log.place_to_begin(0), nullptr);
-    EXPECT_EQ(log.place_to_begin(0)->dts, 5'020);
+    EXPECT_EQ(media::to_ms(log.place_to_begin(0)->dts), 5'020);
     publication.publish(video(5'040, true));
-    EXPECT_EQ(log.place_to_begin(0)->dts, 5'040);
+    EXPECT_EQ(media::to_ms(log.place_to_begin(0)->dts), 5'040);
 }
 
 }  // namespace

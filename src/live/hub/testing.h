@@ -9,11 +9,12 @@
 
 namespace live::testing {
 
+// Times in ms.
 inline media::Frame frame(media::Kind kind, int64_t dts, bool keyframe = false, std::string payload = "x") {
     media::Frame f;
     f.kind = kind;
     f.codec = kind == media::Kind::kVideo ? media::Codec::kH264 : media::Codec::kAac;
-    f.dts = dts;
+    f.dts = media::from_ms(dts);
     f.keyframe = keyframe;
     f.payload = base::Slice::copy(payload);
     return f;
@@ -39,8 +40,9 @@ inline media::Frame metadata(std::string rest = "") {
 class TextEncoder : public WireEncoder {
   public:
     explicit TextEncoder(const LogKey& key) : key_(key) {}
-    void encode_prefix(const StreamHeaders& headers, int64_t start_dts, bool first, base::SliceBuilder& out) override {
-        std::string text = std::string("<") + (first ? "FIRST " : "") + std::to_string(start_dts) + " " +
+    void encode_prefix(const StreamHeaders& headers, media::Time start_dts, bool first,
+                       base::SliceBuilder& out) override {
+        std::string text = std::string("<") + (first ? "FIRST " : "") + std::to_string(media::to_ms(start_dts)) + " " +
                            (headers.video ? std::string(headers.video->payload.text()) : "-") + "|" +
                            (headers.audio ? std::string(headers.audio->payload.text()) : "-") + ">";
         out.append(base::Slice::copy(text));
@@ -57,7 +59,7 @@ class TextEncoder : public WireEncoder {
 
   private:
     static std::string text_of(const media::Frame& f) {
-        return "[" + std::to_string(f.dts) + " " + std::string(f.payload.text()) + "]";
+        return "[" + std::to_string(media::to_ms(f.dts)) + " " + std::string(f.payload.text()) + "]";
     }
     LogKey key_;
 };

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
+#include "media/aac.h"
+#include "media/audio_headers.h"
 #include "media/track.h"
 #include "protocol/amf/amf0.h"
 #include "protocol/flv/enhanced.h"
@@ -16,6 +18,7 @@ using base::Slice;
 using media::Codec;
 using media::Frame;
 using media::Kind;
+using media::Time;
 
 namespace {
 
@@ -62,7 +65,41 @@ struct BodyParser::Cursor {
     uint32_t dropped = 0;
 };
 
-Result<Parsed> BodyParser::parse(uint8_t type, const Slice& body, int64_t timestamp) {
+// The duration by its samples; 0 when it is not known.
+Time BodyParser::audio_duration(const Frame& frame) {
+    if (frame.sequence_header || frame.codec != audio_codec_) [[unlikely]]
+        note_audio(frame);
+    if (frame.codec == Codec::kAac) return aac_duration_;
+    if (frame.sequence_header || audio_rate_ <= 0) return Time(0);
+    return media::from_ticks(media::audio_frame_samples(frame.codec, frame.payload), audio_rate_);
+}
+
+// A sequence header, or the first frame of another codec.
+void BodyParser::note_audio(const Frame& frame) {
+    audio_codec_ = frame.codec;
+    audio_rate_ = 0;
+    aac_duration_ = Time(0);
+    if (frame.codec == Codec::kOpus) {
+        audio_rate_ = 48'000;
+    } else if (frame.codec != Codec::kAac) {
+        if (auto info = media::audio_info(frame)) audio_rate_ = info->sample_rate;
+    } else if (auto config = media::parse_aac_config(frame.payload); frame.sequence_header && config) {
+        if (config->core_sample_rate > 0)
+            aac_duration_ = media::from_ticks(config->samples_per_frame, config->core_sample_rate);
+    }
+}
+
+void BodyParser::set_time(Frame& frame, uint32_t timestamp) {
+    const Time duration = frame.kind == Kind::kAudio ? audio_duration(frame) : Time(0);
+    if (frame.sequence_header || frame.kind == Kind::kData) {
+        frame.dts = timestamps_.of_companion(timestamp);
+        return;
+    }
+    frame.dts = timestamps_.of_frame(frame.kind, timestamp);
+    if (frame.kind == Kind::kAudio) frame.dts = audio_clock_.next(frame.dts, duration);
+}
+
+Result<Parsed> BodyParser::parse(uint8_t type, const Slice& body, uint32_t timestamp) {
     switch (type) {
         case 8:
             return audio(body, timestamp);
@@ -76,16 +113,17 @@ Result<Parsed> BodyParser::parse(uint8_t type, const Slice& body, int64_t timest
     }
 }
 
-Result<Parsed> BodyParser::video(const Slice& body, int64_t timestamp) {
+Result<Parsed> BodyParser::video(const Slice& body, uint32_t timestamp) {
     if (body.empty()) return fail(Code::kProtocol, "FLV video body of 0 bytes");
     Frame frame;
     frame.kind = Kind::kVideo;
-    frame.dts = timestamp;
     Cursor c(body);
     bool enhanced = body[0] & 0x80;
     auto result = enhanced ? enhanced_video(c, frame) : legacy_video(c, frame);
-    if (result) result->dropped_tracks = c.dropped;
     dropped_tracks_ += c.dropped;
+    if (!result) return result;
+    result->dropped_tracks = c.dropped;
+    if (result->frame) set_time(*result->frame, timestamp);
     return result;
 }
 
@@ -102,7 +140,7 @@ Result<Parsed> BodyParser::legacy_video(Cursor& c, Frame& frame) {
     if (frame.codec != Codec::kH264 && frame.codec != Codec::kHevc) return coded_video(c, frame);
     uint8_t packet_type = c.reader.u8();
     if (c.reader.ok() && packet_type == 2) return nothing("the end of a sequence");
-    frame.cts = c.reader.i24();
+    frame.cts = media::from_ms(c.reader.i24());
     if (!c.reader.ok()) return truncated(Kind::kVideo, c.body);
     if (packet_type == 0) return sequence_header(c, frame);
     if (packet_type == 1) return coded_video(c, frame);
@@ -114,7 +152,7 @@ Result<Parsed> BodyParser::sequence_header(Cursor& c, Frame& frame) {
     frame.sequence_header = true;
     frame.keyframe = false;
     frame.disposable = false;
-    frame.cts = 0;
+    frame.cts = Time(0);
     if (frame.payload.empty()) return nothing("an empty sequence header");
     if (frame.kind == Kind::kAudio) {
         TRY(media::audio_info(frame), "sequence header");
@@ -151,7 +189,7 @@ Result<Parsed> BodyParser::enhanced_video(Cursor& c, Frame& frame) {
         case kVideoSequenceStart:
             return sequence_header(c, frame);
         case kVideoCodedFrames:
-            if (frame.codec == Codec::kH264 || frame.codec == Codec::kHevc) frame.cts = c.reader.i24();
+            if (frame.codec == Codec::kH264 || frame.codec == Codec::kHevc) frame.cts = media::from_ms(c.reader.i24());
             if (!c.reader.ok()) return truncated(Kind::kVideo, c.body);
             return coded_video(c, frame);
         case kVideoCodedFramesX:
@@ -167,16 +205,17 @@ Result<Parsed> BodyParser::enhanced_video(Cursor& c, Frame& frame) {
     }
 }
 
-Result<Parsed> BodyParser::audio(const Slice& body, int64_t timestamp) {
+Result<Parsed> BodyParser::audio(const Slice& body, uint32_t timestamp) {
     if (body.empty()) return fail(Code::kProtocol, "FLV audio body of 0 bytes");
     Frame frame;
     frame.kind = Kind::kAudio;
-    frame.dts = timestamp;
     Cursor c(body);
     bool enhanced = body[0] >> 4 == 9;
     auto result = enhanced ? enhanced_audio(c, frame) : legacy_audio(c, frame);
-    if (result) result->dropped_tracks = c.dropped;
     dropped_tracks_ += c.dropped;
+    if (!result) return result;
+    result->dropped_tracks = c.dropped;
+    if (result->frame) set_time(*result->frame, timestamp);
     return result;
 }
 
@@ -291,7 +330,7 @@ bool is_frame_command(const amf::Value& name) {
 
 }  // namespace
 
-Result<Parsed> BodyParser::data(const Slice& body, int64_t timestamp, bool amf3) {
+Result<Parsed> BodyParser::data(const Slice& body, uint32_t timestamp, bool amf3) {
     Slice values = amf3 && !body.empty() && body[0] == 0 ? body.sub(1) : body;
     if (values.empty()) return fail(Code::kProtocol, "data message of 0 bytes");
     base::ByteReader reader(values);
@@ -308,8 +347,8 @@ Result<Parsed> BodyParser::data(const Slice& body, int64_t timestamp, bool amf3)
     Frame frame;
     frame.kind = Kind::kData;
     frame.codec = Codec::kAmf0;
-    frame.dts = timestamp;
     frame.payload = std::move(values);
+    set_time(frame, timestamp);
     return published(std::move(frame));
 }
 

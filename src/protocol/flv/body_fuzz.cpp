@@ -17,7 +17,7 @@ void round_trip(const media::Frame& frame, flv::BodyParser parser, uint8_t type)
     base::SliceBuilder out;
     out.append(std::span<const uint8_t>(header, size));
     out.append(frame.payload);
-    auto again = parser.parse(type == 15 ? 18 : type, out.freeze(), frame.dts);
+    auto again = parser.parse(type == 15 ? 18 : type, out.freeze(), static_cast<uint32_t>(media::to_ms(frame.dts)));
     CHECK(again && again->frame);
     CHECK(again->frame->payload == frame.payload && again->frame->codec == frame.codec);
     CHECK(again->frame->keyframe == frame.keyframe && again->frame->sequence_header == frame.sequence_header);

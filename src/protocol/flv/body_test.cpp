@@ -53,8 +53,8 @@ void expect_frame(base::Result<Parsed> result, const Case& c) {
     EXPECT_EQ(frame.codec, c.codec) << c.name;
     EXPECT_EQ(frame.keyframe, c.keyframe) << c.name;
     EXPECT_EQ(frame.sequence_header, c.sequence_header) << c.name;
-    EXPECT_EQ(frame.cts, c.cts) << c.name;
-    EXPECT_EQ(frame.dts, 1234) << c.name;
+    EXPECT_EQ(media::to_ms(frame.cts), c.cts) << c.name;
+    EXPECT_EQ(media::to_ms(frame.dts), 1234) << c.name;
     EXPECT_EQ(frame.payload, body(c.payload)) << c.name;
 }
 
@@ -140,7 +140,7 @@ TEST(Body, AudioOfEveryForm) {
         EXPECT_EQ(result->frame->sequence_header, c.sequence_header) << c.name;
         EXPECT_EQ(result->frame->flv_sound, c.sound) << c.name;
         EXPECT_EQ(result->frame->payload, body(c.payload)) << c.name;
-        EXPECT_EQ(result->frame->dts, 77);
+        EXPECT_EQ(media::to_ms(result->frame->dts), 77);
         EXPECT_FALSE(result->frame->keyframe);
     }
 }
@@ -279,7 +279,7 @@ TEST(Body, MultitrackServesTheFirst) {
     BodyParser parser = after("9068766331" + kHevcConfig);
     auto result = parser.video(body("96 11 68766331 00 000009 000028 00000002 2801 01 000001 cc"), 0);
     ASSERT_TRUE(result && result->frame);
-    EXPECT_EQ(result->frame->cts, 40);
+    EXPECT_EQ(media::to_ms(result->frame->cts), 40);
     EXPECT_EQ(result->frame->payload, body("00000002 2801"));
     EXPECT_FALSE(parser.video(body("96 11 68766331 00 000002 0000 01 000001 cc"), 0));
 }

@@ -14,7 +14,10 @@ using media::Frame;
 namespace {
 
 uint32_t cts_bits(const Frame& frame) {
-    return static_cast<uint32_t>(std::clamp(frame.cts, -0x800000, 0x7fffff)) & 0xffffff;
+    if (frame.cts == media::Time(0)) return 0;
+    // Of the rounded times: what a player adds up is the rounded time of presentation.
+    const int64_t ms = media::to_ms(frame.pts()) - media::to_ms(frame.dts);
+    return static_cast<uint32_t>(std::clamp<int64_t>(ms, -0x800000, 0x7fffff)) & 0xffffff;
 }
 
 uint8_t frame_type(const Frame& frame) {
@@ -24,7 +27,7 @@ uint8_t frame_type(const Frame& frame) {
 
 uint8_t* enhanced_video(const Frame& frame, uint32_t fourcc, uint8_t* p) {
     // Only HEVC has a composition time here; a 0 is omitted.
-    bool with_cts = frame.codec == Codec::kHevc && frame.cts != 0 && !frame.sequence_header;
+    bool with_cts = frame.codec == Codec::kHevc && cts_bits(frame) != 0 && !frame.sequence_header;
     uint8_t packet_type = frame.codec == Codec::kHevc ? kVideoCodedFramesX : kVideoCodedFrames;
     if (with_cts) packet_type = kVideoCodedFrames;
     if (frame.sequence_header) packet_type = kVideoSequenceStart;

@@ -14,7 +14,7 @@ namespace flv {
 inline constexpr size_t kMaxBodyHeader = 8;
 
 // Writes the body's header to out and returns its size in bytes: 1 to 8 for audio and video, 0 for data frames, whose
-// body is the payload itself. cts is truncated to 24 bits, signed.
+// body is the payload itself. cts is limited to 24 bits of ms, signed.
 size_t put_body_header(const media::Frame& frame, uint8_t out[kMaxBodyHeader]);
 size_t video_header(const media::Frame& frame, uint8_t out[kMaxBodyHeader]);
 size_t audio_header(const media::Frame& frame, uint8_t out[kMaxBodyHeader]);
@@ -22,7 +22,7 @@ size_t audio_header(const media::Frame& frame, uint8_t out[kMaxBodyHeader]);
 // The timestamp of a frame's tag or message, in ms, wrapped at 2^32. onMetaData always has 0: it belongs to no point in
 // time, and FFmpeg shows a subtitle track where it has another timestamp.
 inline uint32_t timestamp(const media::Frame& frame) {
-    return is_metadata(frame) ? 0 : static_cast<uint32_t>(frame.dts);
+    return is_metadata(frame) ? 0 : static_cast<uint32_t>(media::to_ms(frame.dts));
 }
 
 }  // namespace flv

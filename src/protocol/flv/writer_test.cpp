@@ -71,7 +71,7 @@ TEST(Writer, KnownHeaders) {
         frame.keyframe = c.keyframe;
         frame.sequence_header = c.sequence_header;
         frame.disposable = c.disposable;
-        frame.cts = c.cts;
+        frame.cts = media::from_ms(c.cts);
         EXPECT_EQ(body_of(frame), Slice::copy(hex(c.header))) << c.header;
     }
 }
@@ -120,14 +120,14 @@ TEST(Writer, RoundTripOfEveryCodec) {
                 bool video = frame.kind == Kind::kVideo;
                 frame.keyframe = video && key;
                 frame.disposable = video && !key && cts == 0;
-                if (codec == Codec::kH264 || codec == Codec::kHevc) frame.cts = cts;
+                if (codec == Codec::kH264 || codec == Codec::kHevc) frame.cts = media::from_ms(cts);
                 auto back = parser.parse(video ? 9 : 8, body_of(frame), 5);
                 ASSERT_TRUE(back) << media::codec_info(codec).name << back.error().text();
                 ASSERT_TRUE(back->frame) << media::codec_info(codec).name << back->nothing;
                 EXPECT_EQ(back->frame->codec, codec);
                 EXPECT_EQ(back->frame->keyframe, frame.keyframe);
                 EXPECT_EQ(back->frame->disposable, frame.disposable);
-                EXPECT_EQ(back->frame->cts, frame.cts);
+                EXPECT_EQ(media::to_ms(back->frame->cts), media::to_ms(frame.cts));
                 EXPECT_EQ(back->frame->payload, frame.payload);
                 EXPECT_EQ(body_of(*back->frame), body_of(frame));
             }

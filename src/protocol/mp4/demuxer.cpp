@@ -113,8 +113,8 @@ media::Frame frame_of(Bytes file, const Track& track, const Sample& sample) {
     frame.kind = track.kind;
     frame.codec = track.codec;
     frame.keyframe = track.kind == Kind::kVideo && sample.sync;
-    frame.dts = ticks_to_ms(sample.dts, track.timescale);
-    frame.cts = static_cast<int32_t>(ticks_to_ms(sample.cts, track.timescale));
+    frame.dts = media::from_ticks(sample.dts, track.timescale);
+    frame.cts = media::from_ticks(sample.cts, track.timescale);
     frame.payload = base::Slice::copy(file.subspan(sample.offset, sample.size));
     return frame;
 }

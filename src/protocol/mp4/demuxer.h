@@ -21,7 +21,7 @@ struct Demuxed {
 // fragmented file, reading stops there.
 base::Result<Demuxed> demux(std::span<const uint8_t> file, size_t max_samples = 1 << 24);
 
-// The sample as a published frame, with dts and cts in ms.
+// The sample as a published frame.
 media::Frame frame_of(std::span<const uint8_t> file, const Track& track, const Sample& sample);
 
 // The decoder configuration of a sample entry, in the form that a publisher sends. Empty payload for codecs without

@@ -77,7 +77,7 @@ Recording record(const Shape& shape, Published& published, unsigned seed = 1) {
         last = dts;
         bool key = i % 12 == 0;
         if (i && (key || random() % 7 == 0))
-            recorder.cut(shape.video != Codec::kNone ? std::optional(dts) : std::nullopt);
+            recorder.cut(shape.video != Codec::kNone ? std::optional(media::from_ms(dts)) : std::nullopt);
         if (shape.video != Codec::kNone) {
             int32_t cts = !shape.b_frames ? 0
                           : key           ? 2 * shape.frame_ms
@@ -109,9 +109,9 @@ void expect_published(const std::vector<uint8_t>& file, const Published& publish
             ASSERT_EQ(frame.payload, want[n].payload) << "track " << i << " sample " << n;
             ASSERT_EQ(frame.codec, want[n].codec);
             ASSERT_EQ(frame.keyframe, want[n].keyframe);
-            int64_t first = read->movie.fragmented ? 0 : want[0].dts;
-            ASSERT_NEAR(static_cast<double>(frame.dts), static_cast<double>(want[n].dts - first),
-                        track.kind == Kind::kVideo ? 0 : 1)
+            const media::Time first = read->movie.fragmented ? media::Time(0) : want[0].dts;
+            ASSERT_LE(media::distance(frame.dts, want[n].dts - first),
+                      media::from_ms(track.kind == Kind::kVideo ? 0 : 1))
                 << "track " << i << " sample " << n;
             ASSERT_EQ(frame.cts, want[n].cts);
         }
@@ -189,13 +189,13 @@ TEST(Mp4Finisher, TheMovieBeginsWithWhatIsShownFirst) {
     ASSERT_TRUE(recorder.builder.add(frame_of(Codec::kH264, 9, 1, 7000, 80, true)));
     ASSERT_TRUE(recorder.builder.add(frame_of(Codec::kH264, 9, 1, 7040, 120)));
     ASSERT_TRUE(recorder.builder.add(frame_of(Codec::kAac, 9, 1, 8000)));
-    recorder.cut(7080);
+    recorder.cut(media::from_ms(7080));
     auto file = finished(recorder.out.bytes, 4096);
     auto read = demux(file);
     ASSERT_TRUE(read);
     // Video: first presented 80 ms after its first decoding time. Audio: 920 ms after that, exact to the ms.
     ASSERT_EQ(read->movie.tracks[0].edits.size(), 1u);
-    EXPECT_EQ(read->movie.tracks[0].edits[0].media_time, 80);
+    EXPECT_EQ(read->movie.tracks[0].edits[0].media_time, 80 * 90);
     ASSERT_EQ(read->movie.tracks[1].edits.size(), 2u);
     EXPECT_EQ(read->movie.tracks[1].edits[0].media_time, -1);
     EXPECT_EQ(read->movie.tracks[1].edits[0].duration, 920u);
@@ -261,12 +261,12 @@ TEST(Mp4Finisher, AnotherResolutionIsAnotherEntry) {
     ASSERT_TRUE(*recorder.builder.set_header(h264_header()));
     recorder.begin();
     add(frame_of(Codec::kH264, 5, 1, 0, 0, true));
-    recorder.cut(40);
+    recorder.cut(media::from_ms(40));
     ASSERT_TRUE(*recorder.builder.set_header(other));
     recorder.append(recorder.builder.moov());
     add(frame_of(Codec::kH264, 6, 2, 40, 0, true));
     add(frame_of(Codec::kH264, 7, 3, 80));
-    recorder.cut(120);
+    recorder.cut(media::from_ms(120));
     // A track that begins later.
     ASSERT_TRUE(*recorder.builder.set_header(aac_header()));
     ASSERT_TRUE(*recorder.builder.set_header(h264_header()));
@@ -303,7 +303,7 @@ TEST(Mp4Finisher, TimesBelowZeroAreLifted) {
     auto read = demux(file);
     ASSERT_TRUE(read);
     EXPECT_EQ(read->samples[0][0].cts, 0);
-    EXPECT_EQ(read->samples[0][1].cts, 20);
+    EXPECT_EQ(read->samples[0][1].cts, 20 * 90);
     EXPECT_TRUE(read->movie.tracks[0].edits.empty());
 }
 

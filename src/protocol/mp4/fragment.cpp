@@ -88,8 +88,8 @@ std::vector<uint8_t> FragmentBuilder::moov() const {
     return out;
 }
 
-int64_t FragmentBuilder::place(const Track& track, const Lane& lane, int64_t ms, uint32_t usual) const {
-    int64_t published = (std::max<int64_t>(0, ms - origin_ms_) * track.timescale + 500) / 1000;
+int64_t FragmentBuilder::place(const Track& track, const Lane& lane, media::Time time, uint32_t usual) const {
+    const int64_t published = media::to_ticks(std::max(media::Time(0), time - origin_), track.timescale);
     if (!lane.any) return published;
     if (usual) {
         int64_t tolerance = std::max<int64_t>(usual / 2, track.timescale / 500);
@@ -127,7 +127,11 @@ Result<void> FragmentBuilder::add(const Frame& frame) {
         Sample& last = lane.samples.back();
         last.duration = lane.last_duration = clamp_duration(ticks - last.ticks);
     }
-    int64_t cts = frame.cts * int64_t{track->timescale} / 1000;
+    // Of the rounded times, so that the time of presentation is rounded once.
+    int64_t cts = 0;
+    if (frame.cts != media::Time(0))
+        cts = media::to_ticks(frame.pts() - origin_, track->timescale) -
+              media::to_ticks(frame.dts - origin_, track->timescale);
     if (empty()) first_dts_ = last_dts_ = frame.dts;
     last_dts_ = std::max(last_dts_, frame.dts);
     bytes_ += payload.size();

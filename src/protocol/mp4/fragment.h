@@ -10,12 +10,11 @@
 //                TRY(builder.add(frame));
 //   at the end:  cut() once more.
 //
-// Times: video keeps the stream's ms. Audio counts samples: a frame begins at the end of the previous one as long as
-// the published time agrees within half a frame (at least 2 ms), so that rounding to ms neither jitters nor
-// accumulates; otherwise, after a gap, it begins at its published time. A sample lasts until the next one of its track.
-// The last sample of a fragment: audio has its own number of samples; video lasts until CutOptions::next_video_dts, or,
-// if that is not set, as long as the sample before it (40 ms if there is none). The start time of the next fragment
-// does not depend on it.
+// Times: video keeps the stream's. Audio counts samples: a frame begins at the end of the previous one as long as its
+// time agrees within half a frame (at least 2 ms), so that jitter neither shows nor accumulates; otherwise, after a
+// gap, it begins at its own time. A sample lasts until the next one of its track. The last sample of a fragment: audio
+// has its own number of samples; video lasts until CutOptions::next_video_dts, or, if that is not set, as long as the
+// sample before it (40 ms if there is none). The start time of the next fragment does not depend on it.
 
 #include <cstdint>
 #include <optional>
@@ -32,7 +31,7 @@ namespace mp4 {
 struct CutOptions {
     bool styp = false;  // at the front of a media segment
     // The dts of the video frame that begins the next fragment.
-    std::optional<int64_t> next_video_dts = std::nullopt;
+    std::optional<media::Time> next_video_dts = std::nullopt;
     // Adds a mark after the fragment that tells the finisher that the fragment was written completely: for recordings.
     bool seal = false;
 };
@@ -48,8 +47,8 @@ class FragmentBuilder {
     // add() fails for a fragment that would be larger than this: cut more often.
     static constexpr size_t kMaxBytes = 1u << 30;
 
-    // origin_ms is subtracted from each dts; a time before it becomes 0.
-    explicit FragmentBuilder(int64_t origin_ms = 0) : origin_ms_(origin_ms) {}
+    // origin is subtracted from each dts; a time before it becomes 0.
+    explicit FragmentBuilder(media::Time origin = {}) : origin_(origin) {}
 
     // Creates a track from a sequence header, or, where the codec has none (MP3, Opus, AC-3), from its first frame,
     // which must be passed to add() too. Or applies a track's new header: true when the track changed, and moov() must
@@ -73,7 +72,7 @@ class FragmentBuilder {
     size_t bytes() const { return spent_ ? 0 : bytes_; }    // of the payloads added since the last cut
     size_t samples() const { return spent_ ? 0 : count_; }  // likewise
     // From the dts of the first added frame to that of the last; 0 without frames.
-    int64_t span_ms() const { return empty() ? 0 : last_dts_ - first_dts_; }
+    media::Time span() const { return empty() ? media::Time(0) : last_dts_ - first_dts_; }
     uint32_t sequence() const { return sequence_; }  // of the next fragment, from 1
 
     FragmentBytes cut(const CutOptions& options = {});
@@ -104,21 +103,21 @@ class FragmentBuilder {
     };
 
     const Track* find(media::Kind kind) const;
-    int64_t place(const Track& track, const Lane& lane, int64_t ms, uint32_t usual) const;
+    int64_t place(const Track& track, const Lane& lane, media::Time time, uint32_t usual) const;
     void end_lane(const Track& track, Lane& lane, const CutOptions& options);
     static Shape shape_of(const Track& track, const Lane& lane);
     static uint8_t* put_traf(uint8_t* p, const Track& track, const Lane& lane, const Shape& shape,
                              uint32_t data_offset);
     void drop_spent();
 
-    int64_t origin_ms_;
+    media::Time origin_;
     std::vector<Track> tracks_;
     std::vector<Lane> lanes_;  // parallel to tracks_
     uint32_t sequence_ = 1;
     size_t bytes_ = 0;
     size_t count_ = 0;
-    int64_t first_dts_ = 0;
-    int64_t last_dts_ = 0;
+    media::Time first_dts_{};
+    media::Time last_dts_{};
     bool spent_ = false;  // the lanes' samples belong to the last cut
     std::vector<uint8_t> head_;
     std::vector<std::span<const uint8_t>> pieces_;

@@ -22,7 +22,7 @@ std::vector<uint8_t> joined(const FragmentBytes& fragment) {
 }
 
 FragmentBuilder with_tracks(int64_t origin_ms = 0) {
-    FragmentBuilder builder(origin_ms);
+    FragmentBuilder builder(media::from_ms(origin_ms));
     EXPECT_TRUE(*builder.set_header(h264_header()));
     EXPECT_TRUE(*builder.set_header(aac_header()));
     return builder;
@@ -38,24 +38,24 @@ TEST(Mp4Fragment, ByteByByte) {
     ASSERT_TRUE(builder.add(frame_of(Codec::kAac, 1, 0xbb, 70)));
     EXPECT_EQ(builder.samples(), 4u);
     EXPECT_EQ(builder.bytes(), 7u);
-    EXPECT_EQ(builder.span_ms(), 40);
+    EXPECT_EQ(media::to_ms(builder.span()), 40);
     auto expected =
         hex("00000018 73747970 6d736468 00000000 6d736468 69736f36"  // styp
             "000000b8 6d6f6f66 00000010 6d666864 00000000 00000001"
             "00000058 74726166"
-            "00000014 74666864 00020008 00000001 00000028"           // track 1, each sample lasts 40
-            "00000014 74666474 01000000 00000000 00000028"           // from 40
+            "00000014 74666864 00020008 00000001 00000e10"           // track 1, each sample lasts 40 ms
+            "00000014 74666474 01000000 00000000 00000e10"           // from 40 ms
             "00000028 7472756e 01000a05 00000002 000000c0 02000000"  // first is a sync sample; sizes and offsets follow
-            "00000003 00000050 00000001 ffffffd8"
+            "00000003 00001c20 00000001 fffff1f0"
             "00000048 74726166"
             "00000010 74666864 00020000 00000002"
             "00000014 74666474 01000000 00000000 000007ed"  // 46 ms of 44,100 Hz
             "0000001c 7472756e 01000201 00000002 000000c4 00000002 00000001"
             "0000000f 6d646174 111111 22 aaaa bb"
             "00000008 66726565");
-    EXPECT_EQ(joined(builder.cut({.styp = true, .next_video_dts = 120, .seal = true})), expected);
+    EXPECT_EQ(joined(builder.cut({.styp = true, .next_video_dts = media::from_ms(120), .seal = true})), expected);
     EXPECT_TRUE(builder.empty());
-    EXPECT_EQ(builder.span_ms(), 0);
+    EXPECT_EQ(media::to_ms(builder.span()), 0);
     EXPECT_EQ(builder.cut().size, 0u);
 }
 
@@ -68,8 +68,17 @@ struct Row {
     friend bool operator==(const Row&, const Row&) = default;
 };
 
+// Of a video track, in ms.
+Row video_row(int64_t begin, std::vector<uint32_t> durations, std::vector<int32_t> cts) {
+    constexpr int32_t kTicks = kVideoTimescale / 1000;
+    for (uint32_t& duration : durations) duration *= kTicks;
+    for (int32_t& one : cts) one *= kTicks;
+    return {begin * kTicks, std::move(durations), std::move(cts)};
+}
+
 // The builder's next fragment: the runs of its tracks, parsed by the reader.
-std::vector<Row> cut(FragmentBuilder& builder, std::optional<int64_t> next_video_dts = {}) {
+std::vector<Row> cut(FragmentBuilder& builder, std::optional<int64_t> next_video_ms = {}) {
+    const auto next_video_dts = next_video_ms ? std::optional(media::from_ms(*next_video_ms)) : std::nullopt;
     auto init = builder.init_segment();
     auto movie = demux(init);
     EXPECT_TRUE(movie) << movie.error().text();
@@ -176,27 +185,27 @@ TEST(Mp4Fragment, OpusFramesOfManySizes) {
     EXPECT_EQ(cut(builder), (std::vector<Row>{{0, {960, 120, 960}, {0, 0, 0}}}));
 }
 
-TEST(Mp4Fragment, VideoKeepsItsMs) {
+TEST(Mp4Fragment, VideoKeepsItsTimes) {
     FragmentBuilder builder;
     ASSERT_TRUE(*builder.set_header(h264_header()));
     add_video(builder, {0, 33, 67, 100});
-    EXPECT_EQ(cut(builder, 133), (std::vector<Row>{{0, {33, 34, 33, 33}, {0, 0, 0, 0}}}));
+    EXPECT_EQ(cut(builder, 133), std::vector<Row>({video_row(0, {33, 34, 33, 33}, {0, 0, 0, 0})}));
     // The last frame is as long as the previous one if nothing is given; a single frame 40 ms, or as in the last
     // fragment.
     add_video(builder, {133, 200});
-    EXPECT_EQ(cut(builder), (std::vector<Row>{{133, {67, 67}, {0, 0}}}));
+    EXPECT_EQ(cut(builder), std::vector<Row>({video_row(133, {67, 67}, {0, 0})}));
     add_video(builder, {267});
-    EXPECT_EQ(cut(builder), (std::vector<Row>{{267, {67}, {0}}}));
+    EXPECT_EQ(cut(builder), std::vector<Row>({video_row(267, {67}, {0})}));
     FragmentBuilder other;
     ASSERT_TRUE(*other.set_header(h264_header()));
     add_video(other, {0});
-    EXPECT_EQ(cut(other), (std::vector<Row>{{0, {40}, {0}}}));
+    EXPECT_EQ(cut(other), std::vector<Row>({video_row(0, {40}, {0})}));
     // A time that goes back becomes the previous time.
     add_video(other, {80, 50, 90});
-    EXPECT_EQ(cut(other, 120), (std::vector<Row>{{80, {0, 10, 30}, {0, 0, 0}}}));
+    EXPECT_EQ(cut(other, 120), std::vector<Row>({video_row(80, {0, 10, 30}, {0, 0, 0})}));
     // Times beyond 32 bits.
     add_video(other, {10'000'000'000});
-    EXPECT_EQ(cut(other), (std::vector<Row>{{10'000'000'000, {30}, {0}}}));
+    EXPECT_EQ(cut(other), std::vector<Row>({video_row(10'000'000'000, {30}, {0})}));
 }
 
 TEST(Mp4Fragment, OriginAndOffsets) {
@@ -204,7 +213,7 @@ TEST(Mp4Fragment, OriginAndOffsets) {
     ASSERT_TRUE(builder.add(frame_of(Codec::kH264, 5, 1, 1000, 66, true)));
     ASSERT_TRUE(builder.add(frame_of(Codec::kAac, 5, 1, 990)));  // before the origin
     ASSERT_TRUE(builder.add(frame_of(Codec::kH264, 5, 1, 1033, -33)));
-    EXPECT_EQ(cut(builder), (std::vector<Row>{{0, {33, 33}, {66, -33}}, {0, {1024}, {0}}}));
+    EXPECT_EQ(cut(builder), (std::vector<Row>{video_row(0, {33, 33}, {66, -33}), {0, {1024}, {0}}}));
 }
 
 TEST(Mp4Fragment, EachSampleSaysWhatItIs) {

@@ -15,8 +15,8 @@ inline media::Frame frame_of(media::Codec codec, std::span<const uint8_t> payloa
     frame.kind = media::codec_info(codec).kind;
     frame.codec = codec;
     frame.keyframe = key;
-    frame.dts = dts;
-    frame.cts = cts;
+    frame.dts = media::from_ms(dts);
+    frame.cts = media::from_ms(cts);
     frame.payload = base::Slice::copy(payload);
     return frame;
 }

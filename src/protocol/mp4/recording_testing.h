@@ -18,9 +18,10 @@ struct Recording {
 
 class Recorder {
   public:
-    explicit Recorder(size_t moov_at = 4096, int64_t origin_ms = 0) : builder(origin_ms), moov_at_(moov_at) {}
+    explicit Recorder(size_t moov_at = 4096, int64_t origin_ms = 0)
+        : builder(media::from_ms(origin_ms)), moov_at_(moov_at) {}
     void begin() { append(builder.recording_head(moov_at_)); }
-    void cut(std::optional<int64_t> next_video_dts = std::nullopt) {
+    void cut(std::optional<media::Time> next_video_dts = std::nullopt) {
         samples_ += builder.samples();
         auto fragment = builder.cut({.next_video_dts = next_video_dts, .seal = true});
         for (auto piece : fragment.pieces) append(piece);

@@ -237,7 +237,7 @@ Result<void> ac3_entry(BoxWriter& w, const Frame& frame, AudioEntry& entry) {
     media::Ac3Header header = TRY(media::parse_ac3(frame.payload));
     if (frame.payload.size() < 8) return fail(Code::kProtocol, "AC-3 frame shorter than its header");
     entry.sample_rate = header.sample_rate;
-    entry.frame_samples = audio_frame_samples(frame.codec, frame.payload);
+    entry.frame_samples = media::audio_frame_samples(frame.codec, frame.payload);
     auto box = header.enhanced ? w.box("ec-3") : w.box("ac-3");
     audio_fields(w, header.channels, 16, header.sample_rate);
     if (header.enhanced) {

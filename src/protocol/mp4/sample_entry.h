@@ -30,8 +30,4 @@ struct AudioEntry {
 base::Result<VideoEntry> video_entry(const media::Frame& header, const media::Frame* keyframe, PictureSize otherwise);
 base::Result<AudioEntry> audio_entry(const media::Frame& header);
 
-// The number of samples in an audio frame at the track's rate, 0 when the frame does not contain it; for AAC it is in
-// the configuration.
-uint32_t audio_frame_samples(media::Codec codec, std::span<const uint8_t> frame);
-
 }  // namespace mp4

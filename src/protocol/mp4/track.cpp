@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "media/audio_headers.h"
 #include "protocol/mp4/sample_entry.h"
 
 namespace mp4 {
@@ -80,7 +81,7 @@ Result<bool> extend_track(Track& track, const Frame& header, const Frame* keyfra
 uint32_t frame_ticks(const Track& track, std::span<const uint8_t> payload) {
     if (track.kind != Kind::kAudio) return 0;
     if (track.codec == media::Codec::kAac) return track.frame_ticks;
-    uint32_t ticks = audio_frame_samples(track.codec, payload);
+    uint32_t ticks = media::audio_frame_samples(track.codec, payload);
     return ticks ? ticks : track.frame_ticks;
 }
 

@@ -13,9 +13,9 @@
 
 namespace mp4 {
 
-// Video uses the stream's milliseconds, so that the published times are kept. Audio counts samples: frames of a
-// constant number of samples then follow each other without a gap.
-inline constexpr uint32_t kVideoTimescale = 1000;
+// Video uses the 90 kHz of RTP and MPEG-TS, in which ms and the usual frame rates are whole numbers. Audio counts
+// samples: frames of a constant number of samples then follow each other without a gap.
+inline constexpr uint32_t kVideoTimescale = 90'000;
 
 struct Track {
     uint32_t id = 0;  // from 1

@@ -44,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (size_t i = 0; i < 4; ++i) {
         auto part = bytes.first(std::max<size_t>(1, bytes.size() / (i + 1)));
         media::Frame frame = frame_with(codec, part, false);
-        frame.dts = static_cast<int64_t>(i) * bytes[0];
+        frame.dts = media::from_ms(static_cast<int64_t>(i) * bytes[0]);
         CHECK(builder.add(frame));
     }
     bytes_in = builder.bytes();

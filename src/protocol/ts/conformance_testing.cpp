@@ -63,7 +63,8 @@ void Conformance::on_clock(int64_t ticks, bool discontinuity) {
     if (clock_ && !discontinuity) {
         int64_t gap = ticks - *clock_;
         if (gap < 0) problem("the clock goes back by {} ticks", -gap);
-        if (gap > options_.most_clock_gap_ms * kTicksPerMs) problem("no clock for {} ms", gap / kTicksPerMs);
+        if (gap > options_.most_clock_gap_ms * (kTicksPerSecond / 1000))
+            problem("no clock for {} ms", gap / (kTicksPerSecond / 1000));
     }
     clock_ = ticks;
 }
@@ -79,8 +80,8 @@ void Conformance::on_pes(PesPacket packet) {
     if (last != last_dts_.end()) {
         int64_t gap = *packet.dts - last->second;
         if (gap <= 0) problem("PID {}: DTS goes from {} to {}", packet.stream.pid, last->second, *packet.dts);
-        if (gap > options_.most_gap_ms * kTicksPerMs)
-            problem("PID {}: nothing for {} ms", packet.stream.pid, gap / kTicksPerMs);
+        if (gap > options_.most_gap_ms * (kTicksPerSecond / 1000))
+            problem("PID {}: nothing for {} ms", packet.stream.pid, gap / (kTicksPerSecond / 1000));
     }
     last_dts_[packet.stream.pid] = *packet.dts;
     if (video) check_picture(packet);

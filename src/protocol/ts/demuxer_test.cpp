@@ -23,7 +23,8 @@ struct Seen final : DemuxerSink {
     int programs = 0;
     FrameReader reader{[this](media::Frame frame) {
         if (frame.sequence_header) return;
-        text += std::string(media::codec_info(frame.codec).name) + " " + std::to_string(frame.dts - 700) + ";";
+        text += std::string(media::codec_info(frame.codec).name) + " " + std::to_string(media::to_ms(frame.dts) - 700) +
+                ";";
     }};
     Demuxer demuxer{*this};
     void on_pes(PesPacket packet) override { reader.take(packet); }
@@ -32,7 +33,7 @@ struct Seen final : DemuxerSink {
 };
 
 Bytes stream(std::initializer_list<media::Frame> frames) {
-    SegmentMuxer muxer({.audio_pes_ms = 0});
+    SegmentMuxer muxer({.audio_pes = media::Time(0)});
     PacketCollector sink;
     for (const media::Frame& header : {testing::avc_header(), testing::aac_header()})
         EXPECT_TRUE(muxer.write(header, sink));
@@ -147,7 +148,7 @@ TEST(Clock, EveryHundredMilliseconds) {
         {{picture(0, true, 20), picture(5000, false, 20), sound(9000, 9)}, {0, 5000, 9000}},
     };
     for (auto& row : table) {
-        SegmentMuxer muxer({.audio_pes_ms = 0});
+        SegmentMuxer muxer({.audio_pes = media::Time(0)});
         PacketCollector sink;
         for (const media::Frame& header : {testing::avc_header(), testing::aac_header()})
             ASSERT_TRUE(muxer.write(header, sink));

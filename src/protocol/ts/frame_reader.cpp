@@ -14,7 +14,6 @@ namespace {
 using media::Codec;
 using Bytes = std::span<const uint8_t>;
 
-constexpr int64_t kTicksPerSecond = 90'000;
 constexpr size_t kMaxRest = 16 * 1024;  // more than a frame of any of these codecs
 
 struct AudioFrame {
@@ -63,7 +62,7 @@ void FrameReader::take(const PesPacket& packet) {
         return;
     }
     Track& track = tracks_[packet.stream.pid];
-    Times times{*packet.dts, *packet.pts};
+    const Times times{media::from_ticks(*packet.dts, kTicksPerSecond), media::from_ticks(*packet.pts, kTicksPerSecond)};
     switch (packet.stream.codec) {
         case Codec::kH264:
         case Codec::kHevc:
@@ -134,7 +133,7 @@ void FrameReader::take_audio(const PesPacket& packet, Track& track, Times times)
         if (!frame->config.empty()) put_header(packet.stream.codec, frame->config, times, track);
         put_out(packet.stream.codec, bytes.sub(frame->header, frame->size - frame->header), times);
         samples += frame->samples;
-        times.dts = times.pts = first.dts + samples * kTicksPerSecond / frame->sample_rate;
+        times.dts = times.pts = first.dts + media::from_ticks(samples, frame->sample_rate);
         bytes = bytes.sub(frame->size);
     }
 }
@@ -157,7 +156,7 @@ void FrameReader::take_opus(const PesPacket& packet, Track& track, Times times) 
         auto parsed = media::parse_opus_packet(frame);
         if (!parsed) return void(++unreadable_);
         put_out(Codec::kOpus, frame, times);
-        times.dts += int64_t{parsed->duration_us} * kTicksPerSecond / 1'000'000;
+        times.dts += media::from_us(parsed->duration_us);
         times.pts = times.dts;
         bytes = bytes.sub(at + size);
     }
@@ -170,7 +169,7 @@ void FrameReader::put_header(Codec codec, base::Slice header, Times times, Track
     frame.kind = media::codec_info(codec).kind;
     frame.codec = codec;
     frame.sequence_header = true;
-    frame.dts = times.dts / kTicksPerMs;
+    frame.dts = times.dts;
     frame.payload = std::move(header);
     sink_(std::move(frame));
 }
@@ -180,8 +179,8 @@ void FrameReader::put_out(Codec codec, base::Slice payload, Times times, bool ke
     frame.kind = media::codec_info(codec).kind;
     frame.codec = codec;
     frame.keyframe = keyframe;
-    frame.dts = times.dts / kTicksPerMs;
-    frame.cts = static_cast<int32_t>(times.pts / kTicksPerMs - frame.dts);
+    frame.dts = times.dts;
+    frame.cts = times.pts - times.dts;
     frame.payload = std::move(payload);
     sink_(std::move(frame));
 }

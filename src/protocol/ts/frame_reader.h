@@ -1,8 +1,8 @@
 #pragma once
 // FrameReader: converts PES packets (demuxer.h) to the server's frames: access units of H.264 and HEVC,
 // length-prefixed, without delimiters, with their parameter sets as a sequence header whenever they change; AAC raw,
-// with its AudioSpecificConfig; MP3 and AC-3 frame by frame; Opus without control headers. Times are in ms on the
-// transport stream's own clock. Damaged packets are skipped; data that is not valid for its codec is counted.
+// with its AudioSpecificConfig; MP3 and AC-3 frame by frame; Opus without control headers. Times are on
+// the transport stream's own clock. Damaged packets are skipped; data that is not valid for its codec is counted.
 
 #include <cstdint>
 #include <functional>
@@ -32,7 +32,7 @@ class FrameReader {
         std::vector<uint8_t> rest;           // start of an audio frame that continues in the next packet
     };
     struct Times {
-        int64_t dts = 0, pts = 0;  // ticks
+        media::Time dts{}, pts{};
     };
 
     void take_video(const PesPacket& packet, Track& track, Times times);

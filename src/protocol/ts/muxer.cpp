@@ -6,14 +6,17 @@
 namespace ts {
 namespace {
 
+using media::Time;
+using namespace std::chrono_literals;
+
 constexpr size_t kMaxPesHeader = 19;
 // Section 2.7.2 requires a PCR every 100 ms. Frames of the track without PCR trigger one a little earlier, so that the
 // next one is not late.
-constexpr int64_t kMaxClockGapMs = 100, kClockDueMs = 75;
+constexpr Time kMaxClockGap = 100ms, kClockDue = 75ms;
 // Longer pauses are not filled with PCR packets.
-constexpr int64_t kPauseMs = 2'000;
+constexpr Time kPause = 2s;
 // A larger step back in time is a new time base, a smaller one is uneven interleaving.
-constexpr int64_t kRestartMs = 1'000;
+constexpr Time kRestart = 1s;
 
 constexpr uint8_t kVideoStreamId = 0xe0, kAudioStreamId = 0xc0, kPrivateStreamId = 0xbd;
 
@@ -21,19 +24,19 @@ uint8_t audio_stream_id(media::Codec codec) {
     return codec == media::Codec::kAac || codec == media::Codec::kMp3 ? kAudioStreamId : kPrivateStreamId;
 }
 
-uint64_t ticks(int64_t ms) { return static_cast<uint64_t>(ms * kTicksPerMs); }
+uint64_t ticks(Time time) { return static_cast<uint64_t>(media::to_ticks(time, kTicksPerSecond)); }
 
 size_t packets_of(size_t first_room, size_t bytes) {
     return bytes <= first_room ? 1 : 1 + (bytes - first_room + kPayloadSize - 1) / kPayloadSize;
 }
 
 // Writes an adaptation field of `size` bytes including its length: flags, PCR, stuffing. Returns its end.
-uint8_t* put_adaptation(uint8_t* p, size_t size, uint8_t flags, int64_t clock_ms) {
+uint8_t* put_adaptation(uint8_t* p, size_t size, uint8_t flags, Time clock) {
     uint8_t* end = p + size;
     *p++ = static_cast<uint8_t>(size - 1);
     if (p == end) return end;
     *p++ = flags;
-    if (flags & kHasPcr) p = put_pcr(p, ticks(clock_ms));
+    if (flags & kHasPcr) p = put_pcr(p, ticks(clock));
     std::memset(p, 0xff, static_cast<size_t>(end - p));
     return end;
 }
@@ -91,7 +94,7 @@ std::optional<size_t> Muxer::put_audio_header(const media::Frame& frame, uint8_t
     return audio_.put_header(frame, out);
 }
 
-size_t Muxer::prepare_audio(std::span<const uint8_t> bytes, int64_t dts) {
+size_t Muxer::prepare_audio(std::span<const uint8_t> bytes, Time dts) {
     CHECK(!bytes.empty() && bytes.size() <= AudioElementary::kMaxFrame + AudioElementary::kMaxHeader);
     plan_ = {};
     pieces_.clear();
@@ -101,28 +104,28 @@ size_t Muxer::prepare_audio(std::span<const uint8_t> bytes, int64_t dts) {
     return finish_plan(bytes.size(), dts, 0);
 }
 
-void Muxer::plan_tables(bool keyframe, int64_t dts) {
+void Muxer::plan_tables(bool keyframe, Time dts) {
     bool changed = tables_sent_ && plan_.program != sent_program_;
     plan_.version = changed ? (version_ + 1) & 31 : version_;
-    int64_t age = dts - last_tables_ms_;
-    bool old = options_.tables_every_ms > 0 && (age >= options_.tables_every_ms || age < -kRestartMs);
+    const Time age = dts - last_tables_;
+    bool old = options_.tables_every > Time(0) && (age >= options_.tables_every || age < -kRestart);
     plan_.tables = changed || !tables_sent_ || tables_wanted_ || old || (keyframe && options_.tables_at_keyframes);
 }
 
-void Muxer::plan_clock(int64_t dts) {
+void Muxer::plan_clock(Time dts) {
     bool own = plan_.video || plan_.program.video == media::Codec::kNone;
-    int64_t gap = clock_begun_ ? dts - last_clock_ms_ : 0;
-    plan_.clock_restarts = gap < -kRestartMs;
-    plan_.has_clock = own && (!clock_sent_ || gap > 0 || plan_.clock_restarts);
+    const Time gap = clock_begun_ ? dts - last_clock_ : Time(0);
+    plan_.clock_restarts = gap < -kRestart;
+    plan_.has_clock = own && (!clock_sent_ || gap > Time(0) || plan_.clock_restarts);
     if (own) {
-        if (gap > kMaxClockGapMs && gap <= kPauseMs && clock_sent_)
-            plan_.clocks = static_cast<int>((gap - 1) / kMaxClockGapMs);
+        if (gap > kMaxClockGap && gap <= kPause && clock_sent_)
+            plan_.clocks = static_cast<int>((gap - Time(1)) / kMaxClockGap);
         plan_.clock_step = gap / (plan_.clocks + 1);
-    } else if (gap > kClockDueMs) {
-        plan_.clocks = gap > kPauseMs ? 1 : static_cast<int>((gap + kMaxClockGapMs - 1) / kMaxClockGapMs);
+    } else if (gap > kClockDue) {
+        plan_.clocks = gap > kPause ? 1 : static_cast<int>((gap + kMaxClockGap - Time(1)) / kMaxClockGap);
         plan_.clock_step = gap / plan_.clocks;
     }
-    plan_.first_clock = last_clock_ms_ + plan_.clock_step;
+    plan_.first_clock = last_clock_ + plan_.clock_step;
 }
 
 uint8_t Muxer::first_flags() const {
@@ -133,7 +136,7 @@ uint8_t Muxer::first_flags() const {
     return flags;
 }
 
-size_t Muxer::finish_plan(size_t elementary_bytes, int64_t pts, size_t audio_header) {
+size_t Muxer::finish_plan(size_t elementary_bytes, Time pts, size_t audio_header) {
     plan_.program = program();
     plan_tables(plan_.keyframe, plan_.dts);
     plan_clock(plan_.dts);
@@ -150,7 +153,7 @@ size_t Muxer::finish_plan(size_t elementary_bytes, int64_t pts, size_t audio_hea
 
 // Section 2.4.3.6. The length is written when it fits in 16 bits, although it is optional for video: a receiver then
 // knows the end of the frame without waiting for the next.
-void Muxer::put_pes_header(uint8_t* p, size_t elementary_bytes, int64_t pts) {
+void Muxer::put_pes_header(uint8_t* p, size_t elementary_bytes, Time pts) {
     bool with_dts = pts != plan_.dts;
     uint8_t fields = with_dts ? 10 : 5;
     size_t length = 3u + fields + elementary_bytes;
@@ -159,8 +162,8 @@ void Muxer::put_pes_header(uint8_t* p, size_t elementary_bytes, int64_t pts) {
     *p++ = 0x84;  // the payload begins with an access unit
     *p++ = with_dts ? 0xc0 : 0x80;
     *p++ = fields;
-    p = put_time_stamp(p, with_dts ? 3 : 2, ticks(pts + options_.delay_ms));
-    if (with_dts) put_time_stamp(p, 1, ticks(plan_.dts + options_.delay_ms));
+    p = put_time_stamp(p, with_dts ? 3 : 2, ticks(pts + options_.delay));
+    if (with_dts) put_time_stamp(p, 1, ticks(plan_.dts + options_.delay));
 }
 
 uint8_t* Muxer::write(uint8_t* out) { return out + write_some({out, plan_.packets * kPacketSize}); }
@@ -194,7 +197,7 @@ uint8_t* Muxer::write_tables(uint8_t* out) {
     tables_sent_ = true;
     tables_wanted_ = false;
     sent_program_ = plan_.program;
-    last_tables_ms_ = plan_.dts;
+    last_tables_ = plan_.dts;
     plan_.tables = false;
     plan_.had_tables = true;
     return put_tables(out, plan_.program, version_, tables_cc_);
@@ -205,7 +208,7 @@ uint8_t* Muxer::write_clock(uint8_t* out) {
     uint16_t pid = plan_.program.pcr_pid();
     uint8_t* p = put_packet_header(out, pid, false, true, false, pid == kVideoPid ? video_cc_ : audio_cc_);
     p = put_adaptation(p, kPayloadSize, kHasPcr, plan_.first_clock);
-    last_clock_ms_ = plan_.first_clock;
+    last_clock_ = plan_.first_clock;
     plan_.first_clock += plan_.clock_step;
     clock_sent_ = clock_begun_ = true;
     return p;
@@ -216,10 +219,10 @@ uint8_t* Muxer::write_first(uint8_t* out) {
     uint8_t flags = first_flags();
     place_ = {version_, tables_cc_, plan_.had_tables, plan_.program.low_rate_mp3};
     if (plan_.has_clock) {
-        last_clock_ms_ = plan_.dts;
+        last_clock_ = plan_.dts;
         clock_sent_ = true;
     } else if (!clock_begun_) {
-        last_clock_ms_ = plan_.dts;
+        last_clock_ = plan_.dts;
     }
     clock_begun_ = true;
     return write_edge(out, true, flags);

@@ -20,12 +20,12 @@
 namespace ts {
 
 struct MuxerOptions {
-    // How long before its decoding time a frame may arrive, ms: timestamps are ahead of the PCR by this.
-    int64_t delay_ms = 700;
+    // How long before its decoding time a frame may arrive: timestamps are ahead of the PCR by this.
+    media::Time delay = std::chrono::milliseconds(700);
     // Repeats the tables before each keyframe.
     bool tables_at_keyframes = false;
-    // Repeats the tables when the last ones are this old, ms; 0: not by age.
-    int64_t tables_every_ms = 0;
+    // Repeats the tables when the last ones are this old; 0: not by age.
+    media::Time tables_every{};
 };
 
 // A stream's headers at one position. null, kNone: the stream has none. For a codec without a sequence header the codec
@@ -56,8 +56,8 @@ class Muxer {
     // and its payload must be valid until it is written.
     size_t prepare(const media::Frame& frame);
     // Prepares several audio frames as one PES packet. bytes: the frames with the headers from put_audio_header(), at
-    // most kMaxFrame in all; dts: of the first frame, ms.
-    size_t prepare_audio(std::span<const uint8_t> bytes, int64_t dts);
+    // most kMaxFrame in all; dts: of the first frame.
+    size_t prepare_audio(std::span<const uint8_t> bytes, media::Time dts);
     // The header of one audio frame for prepare_audio(); nothing when the frame is not supported.
     std::optional<size_t> put_audio_header(const media::Frame& frame, uint8_t out[AudioElementary::kMaxHeader]);
 
@@ -85,8 +85,8 @@ class Muxer {
         bool had_tables = false;
         uint8_t version = 0;
         int clocks = 0;  // packets that carry only the PCR
-        int64_t first_clock = 0, clock_step = 0;
-        int64_t dts = 0;  // ms
+        media::Time first_clock{}, clock_step{};
+        media::Time dts{};
         bool video = false;
         bool keyframe = false;
         bool has_clock = false;
@@ -96,10 +96,10 @@ class Muxer {
         size_t packets = 0;  // all packets not yet written
     };
 
-    void plan_tables(bool keyframe, int64_t dts);
-    void plan_clock(int64_t dts);
-    size_t finish_plan(size_t elementary_bytes, int64_t pts, size_t audio_header);
-    void put_pes_header(uint8_t* p, size_t elementary_bytes, int64_t pts);
+    void plan_tables(bool keyframe, media::Time dts);
+    void plan_clock(media::Time dts);
+    size_t finish_plan(size_t elementary_bytes, media::Time pts, size_t audio_header);
+    void put_pes_header(uint8_t* p, size_t elementary_bytes, media::Time pts);
     uint8_t first_flags() const;
 
     uint8_t* write_tables(uint8_t* out);
@@ -120,10 +120,10 @@ class Muxer {
     bool tables_sent_ = false;
     Program sent_program_;
     uint8_t version_ = 0;
-    int64_t last_tables_ms_ = 0;
+    media::Time last_tables_{};
     bool clock_sent_ = false;
     bool clock_begun_ = false;                                // the clock runs, even if no PCR was sent
-    int64_t last_clock_ms_ = 0;                               // of the last PCR sent, or of the first frame
+    media::Time last_clock_{};                                // of the last PCR sent, or of the first frame
     uint8_t tables_cc_ = 15, video_cc_ = 15, audio_cc_ = 15;  // of the last packet written
     Place place_;
 

@@ -32,8 +32,8 @@ media::Frame next_frame(base::ByteReader& r) {
     frame.kind = media::codec_info(frame.codec).kind;
     frame.sequence_header = flags & 1;
     frame.keyframe = flags & 2 && frame.kind == media::Kind::kVideo;
-    frame.dts = static_cast<int16_t>(r.u16()) * (flags & 4 ? 1000 : 1);
-    frame.cts = static_cast<int8_t>(r.u8());
+    frame.dts = media::from_ms(static_cast<int16_t>(r.u16()) * (flags & 4 ? 1000 : 1));
+    frame.cts = media::from_ms(static_cast<int8_t>(r.u8()));
     size_t size = flags & 8 ? r.u16() : r.u8();
     frame.payload = base::Slice::copy(r.bytes(std::min(size, r.left())));
     return frame;
@@ -50,7 +50,7 @@ void check_sizes(ts::Muxer& muxer, const media::Frame& frame) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     base::ByteReader r({data, size});
-    ts::Muxer muxer({.tables_at_keyframes = true, .tables_every_ms = 500});
+    ts::Muxer muxer({.tables_at_keyframes = true, .tables_every = media::from_ms(500)});
     ts::SegmentMuxer segments;
     Check check;
     while (r.left() > 0) {

@@ -160,7 +160,7 @@ TEST(Muxer, ANewProgramHasTheNextVersion) {
 }
 
 TEST(Muxer, TablesAsTheOptionsSay) {
-    Muxer muxer({.tables_at_keyframes = true, .tables_every_ms = 500});
+    Muxer muxer({.tables_at_keyframes = true, .tables_every = media::from_ms(500)});
     with_headers(muxer);
     struct {
         int64_t dts;

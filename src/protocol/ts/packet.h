@@ -19,7 +19,7 @@ inline constexpr uint16_t kVideoPid = 0x100;
 inline constexpr uint16_t kAudioPid = 0x101;
 inline constexpr uint16_t kNullPid = 0x1fff;
 
-inline constexpr int64_t kTicksPerMs = 90;
+inline constexpr int64_t kTicksPerSecond = 90'000;
 inline constexpr uint64_t kTickMask = (uint64_t{1} << 33) - 1;
 
 // Flags of an adaptation field.

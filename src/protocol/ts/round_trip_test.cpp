@@ -61,7 +61,7 @@ Frame random_picture(Random& random, Codec codec, int64_t dts, bool keyframe) {
     }
     Frame frame = testing::frame(codec, base::Slice::copy(payload), dts);
     frame.keyframe = keyframe;
-    frame.cts = number(random, 0, 3) * 40;
+    frame.cts = media::from_ms(number(random, 0, 3) * 40);
     return frame;
 }
 
@@ -90,8 +90,8 @@ struct Recipe {
 
 std::string name(const Frame& frame) {
     return fmt::format("{}{}{} dts {} cts {} {} bytes", media::codec_info(frame.codec).name,
-                       frame.sequence_header ? " header" : "", frame.keyframe ? " key" : "", frame.dts, frame.cts,
-                       frame.payload.size());
+                       frame.sequence_header ? " header" : "", frame.keyframe ? " key" : "", media::to_ms(frame.dts),
+                       media::to_ms(frame.cts), frame.payload.size());
 }
 
 std::vector<Frame> of_kind(const std::vector<Frame>& frames, Kind kind) {
@@ -129,7 +129,7 @@ void check_round_trip(const Recipe& recipe, unsigned seed) {
                              media::codec_info(recipe.audio).name, recipe.audio_pes_ms, recipe.start_ms, seed));
     Random random(seed);
     auto frames = stream(random, recipe, 4000);
-    SegmentMuxer muxer({.audio_pes_ms = recipe.audio_pes_ms});
+    SegmentMuxer muxer({.audio_pes = media::from_ms(recipe.audio_pes_ms)});
     testing::Conformance conformance;
     ToFrames back;
     Demuxer demuxer(back);
@@ -149,9 +149,9 @@ void check_round_trip(const Recipe& recipe, unsigned seed) {
     };
     for (const Frame& frame : frames) {
         bool may_cut = recipe.video == Codec::kNone || frame.keyframe;
-        if (may_cut && frame.dts - cut >= 1000) {
+        if (may_cut && media::to_ms(frame.dts) - cut >= 1000) {
             if (cut >= 0) end_segment();
-            cut = frame.dts;
+            cut = media::to_ms(frame.dts);
             muxer.begin_segment();
         }
         ASSERT_TRUE(muxer.write(frame, sink));
@@ -166,9 +166,10 @@ void check_round_trip(const Recipe& recipe, unsigned seed) {
         auto in = of_kind(frames, kind), out = of_kind(back.frames, kind);
         ASSERT_EQ(in.size(), out.size());
         for (size_t i = 0; i < in.size(); ++i) {
-            in[i].dts += kDelay;
+            in[i].dts += media::from_ms(kDelay);
             // Inside a PES packet times are counted in samples.
-            if (kind == Kind::kAudio && std::abs(in[i].dts - out[i].dts) <= 1) in[i].dts = out[i].dts;
+            if (kind == Kind::kAudio && media::distance(in[i].dts, out[i].dts) <= media::from_ms(1))
+                in[i].dts = out[i].dts;
             ASSERT_EQ(name(in[i]), name(out[i])) << i;
             ASSERT_EQ(in[i].payload, out[i].payload) << i << " " << name(in[i]);
         }

@@ -9,11 +9,11 @@ namespace {
 constexpr size_t kScratch = 80 * kPacketSize;
 // Limit in bytes of the audio held back.
 constexpr size_t kMaxWaiting = 16 * 1024;
-constexpr int64_t kMaxAlone = 90;
+constexpr media::Time kMaxAlone = std::chrono::milliseconds(90);
 
 }  // namespace
 
-SegmentMuxer::SegmentMuxer(SegmentMuxerOptions options) : options_(options), muxer_({.delay_ms = options.delay_ms}) {}
+SegmentMuxer::SegmentMuxer(SegmentMuxerOptions options) : options_(options), muxer_({.delay = options.delay}) {}
 
 base::Result<void> SegmentMuxer::write(const media::Frame& frame, PacketSink& sink) {
     if (frame.sequence_header) {
@@ -35,9 +35,9 @@ void SegmentMuxer::flush(PacketSink& sink) {
 // Whether the audio held back must be written before this frame.
 bool SegmentMuxer::due(const media::Frame& frame) const {
     if (waiting_.empty()) return false;
-    int64_t limit = options_.audio_pes_ms;
+    media::Time limit = options_.audio_pes;
     if (muxer_.program().video == media::Codec::kNone) limit = std::min(limit, kMaxAlone);
-    int64_t age = frame.dts - waiting_dts_;
+    const media::Time age = frame.dts - waiting_dts_;
     if (age >= limit || age < -limit) return true;
     if (frame.kind != media::Kind::kAudio) return false;
     return frame.codec != muxer_.program().audio ||
@@ -48,7 +48,8 @@ bool SegmentMuxer::due(const media::Frame& frame) const {
 bool SegmentMuxer::wait(const media::Frame& frame) {
     // Opus and AC-3 players expect one access unit per PES packet.
     bool joins = frame.codec == media::Codec::kAac || frame.codec == media::Codec::kMp3;
-    if (!joins || options_.audio_pes_ms == 0 || frame.payload.size() + AudioElementary::kMaxHeader > kMaxWaiting)
+    if (!joins || options_.audio_pes == media::Time(0) ||
+        frame.payload.size() + AudioElementary::kMaxHeader > kMaxWaiting)
         return false;
     uint8_t header[AudioElementary::kMaxHeader];
     auto size = muxer_.put_audio_header(frame, header);

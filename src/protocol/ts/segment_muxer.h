@@ -26,10 +26,10 @@ class PacketSink {
 };
 
 struct SegmentMuxerOptions {
-    // The longest time, in stream time, that audio frames are held back to be combined, ms; 0: each frame is a PES
-    // packet of its own. Without video at most 90 are used, because the PCR is in the audio packets then.
-    int64_t audio_pes_ms = 200;
-    int64_t delay_ms = 700;
+    // The longest time, in stream time, that audio frames are held back to be combined; 0: each frame is a PES packet
+    // of its own. Without video at most 90 ms are used, because the PCR is in the audio packets then.
+    media::Time audio_pes = std::chrono::milliseconds(200);
+    media::Time delay = std::chrono::milliseconds(700);
 };
 
 class SegmentMuxer {
@@ -58,7 +58,7 @@ class SegmentMuxer {
     SegmentMuxerOptions options_;
     Muxer muxer_;
     std::vector<uint8_t> waiting_;  // audio frames with their headers
-    int64_t waiting_dts_ = 0;       // of the first frame held back
+    media::Time waiting_dts_{};     // of the first frame held back
 };
 
 }  // namespace ts

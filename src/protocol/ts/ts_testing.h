@@ -20,7 +20,7 @@ inline media::Frame frame(media::Codec codec, base::Slice payload, int64_t dts =
     media::Frame frame;
     frame.codec = codec;
     frame.kind = media::codec_info(codec).kind;
-    frame.dts = dts;
+    frame.dts = media::from_ms(dts);
     frame.payload = std::move(payload);
     return frame;
 }
@@ -50,7 +50,7 @@ inline media::Frame picture(int64_t dts, bool keyframe, size_t unit_bytes, int32
     if (unit_bytes > 0) payload[4] = keyframe ? 0x65 : 0x41;
     media::Frame picture = frame(media::Codec::kH264, base::Slice::copy(payload), dts);
     picture.keyframe = keyframe;
-    picture.cts = cts;
+    picture.cts = media::from_ms(cts);
     return picture;
 }
 

@@ -162,7 +162,8 @@ Check drift(const StreamFacts& p) {
     const int64_t baseline = to.now_ms - from.now_ms;
     if (!from.has_both() || !to.has_both()) return unknown(kName, "ms", "there are not both audio and video");
     if (baseline < kLeastBaselineMs) return unknown(kName, "ms", "it has been watched for less than 30 s");
-    const auto drift = static_cast<double>((to.audio_dts - to.video_dts) - (from.audio_dts - from.video_dts));
+    const auto drift =
+        static_cast<double>(media::to_ms((to.audio_dts - to.video_dts) - (from.audio_dts - from.video_dts)));
     Check check{kName, grade(std::abs(drift), kDriftWarn, kDriftBad), drift, "ms",
                 fmt::format("in {:.0f} s audio has {} video so much", seconds(baseline),
                             drift >= 0 ? "run ahead of" : "fallen behind")};
@@ -177,7 +178,7 @@ Check offset(const StreamFacts& p) {
     constexpr std::string_view kName = "audio_video_offset";
     const live::Health::Point& at = p.health.newest();
     if (!at.has_both()) return unknown(kName, "ms", "there are not both audio and video");
-    const auto offset = static_cast<double>(at.audio_dts - at.video_dts);
+    const auto offset = static_cast<double>(media::to_ms(at.audio_dts - at.video_dts));
     Check check{kName, grade(std::abs(offset), kOffsetWarn, kOffsetBad), offset, "ms",
                 "how far audio is ahead of the video that comes with it"};
     if (check.verdict != V::kOk)
@@ -193,8 +194,8 @@ Check clock_rate(const StreamFacts& p) {
     const int64_t baseline = to.now_ms - from.now_ms;
     if (from.now_ms == 0 || baseline < kLeastBaselineMs)
         return unknown(kName, "%", "it has been watched for less than 30 s");
-    const bool video = from.video_dts != INT64_MIN && to.video_dts != INT64_MIN;
-    const int64_t passed = video ? to.video_dts - from.video_dts : to.audio_dts - from.audio_dts;
+    const bool video = from.video_dts != media::kNoTime && to.video_dts != media::kNoTime;
+    const int64_t passed = media::to_ms(video ? to.video_dts - from.video_dts : to.audio_dts - from.audio_dts);
     const double off = 100.0 * static_cast<double>(passed - baseline) / static_cast<double>(baseline);
     Check check{
         kName, grade(std::abs(off), kClockWarn, kClockBad), off, "%",
@@ -238,13 +239,14 @@ Check frame_rate(const StreamFacts& p) {
         return unknown("frame_rate", "fps", "too little was seen of it yet");
     const double fps = recent.video_frames * 1000.0 / static_cast<double>(recent.ms());
     const double limit = std::max(kStepLeastMs, kStepWarn * 1000 / fps);
-    const bool steady = recent.longest_video_step_ms <= limit;
+    const int64_t longest_ms = media::to_ms(recent.longest_video_step);
+    const bool steady = static_cast<double>(longest_ms) <= limit;
     return {"frame_rate",
             steady ? V::kOk : V::kWarn,
             fps,
             "fps",
             fmt::format("the longest step between two pictures of the last {:.0f} s is {} ms", seconds(recent.ms()),
-                        recent.longest_video_step_ms),
+                        longest_ms),
             steady ? "" : "pictures are missing: the encoder drops frames, or its source has gaps"};
 }
 

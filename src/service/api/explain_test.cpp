@@ -15,7 +15,7 @@ Frame frame(Kind kind, int64_t dts, bool keyframe = false, size_t bytes = 100) {
     Frame f;
     f.kind = kind;
     f.codec = kind == Kind::kVideo ? Codec::kH264 : Codec::kAac;
-    f.dts = dts;
+    f.dts = media::from_ms(dts);
     f.keyframe = keyframe;
     f.payload = base::Slice::copy(std::string(bytes, 'x'));
     return f;
@@ -143,7 +143,7 @@ TEST_F(Explain, ATrackStops) {
 TEST_F(Explain, BPictures) {
     for (int i = 0; i < 500; ++i) {
         Frame f = frame(Kind::kVideo, i * 40, i % 50 == 0);
-        f.cts = i % 50 == 0 ? 40 : i % 2 ? 80 : 0;
+        f.cts = media::from_ms(i % 50 == 0 ? 40 : i % 2 ? 80 : 0);
         give(f, kBegan + i * 40);
     }
     EXPECT_EQ(verdict("b_frames"), CheckVerdict::kWarn);

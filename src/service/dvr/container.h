@@ -29,13 +29,14 @@ class Container {
     virtual ~Container() = default;
 
     // Called before the first frame of a track in this file, and before the first frame after its sequence header
-    // changed. header: the current sequence header; for a codec without one, its first frame. time_ms: in the file.
-    virtual base::Result<Taken> begin_track(const media::Frame& header, const media::Frame& frame, int64_t time_ms) = 0;
+    // changed. header: the current sequence header; for a codec without one, its first frame. time: in the file.
+    virtual base::Result<Taken> begin_track(const media::Frame& header, const media::Frame& frame,
+                                            media::Time time) = 0;
     // A new onMetaData was received.
     virtual void set_metadata(const media::Frame& metadata) = 0;
-    // Writes an audio, video or data frame; a frame of a refused track is ignored. time_ms: its dts in the file, at
+    // Writes an audio, video or data frame; a frame of a refused track is ignored. time: its dts in the file, at
     // least 0. After an error the file accepts no more frames.
-    virtual base::Result<void> write(const media::Frame& frame, int64_t time_ms) = 0;
+    virtual base::Result<void> write(const media::Frame& frame, media::Time time) = 0;
     // Writes buffered data to the file once it is old enough. now_ms: monotonic.
     virtual base::Result<void> flush(int64_t now_ms) = 0;
     // Writes the last bytes and completes the header.

@@ -10,21 +10,21 @@ bool Cutter::may_begin(const media::Frame& frame, bool at_keyframes) const {
     return frame.kind == Kind::kVideo ? frame.keyframe : !at_keyframes;
 }
 
-bool Cutter::is_due(const media::Frame& frame, int64_t time_ms, bool at_keyframes) const {
-    if (!options_.segments || time_ms - began_ms_ < options_.duration_ms) return false;
+bool Cutter::is_due(const media::Frame& frame, media::Time time, bool at_keyframes) const {
+    if (!options_.segments || time - began_ < media::from_ms(options_.duration_ms)) return false;
     if (!options_.wait_keyframe) return true;
     return frame.kind == Kind::kVideo ? frame.keyframe : !at_keyframes;
 }
 
-Step Cutter::step(const media::Frame& frame, int64_t time_ms, bool at_keyframes) {
+Step Cutter::step(const media::Frame& frame, media::Time time, bool at_keyframes) {
     bool video = frame.kind == Kind::kVideo;
     if (video && options_.wait_keyframe && !video_began_ && !frame.keyframe) return Step::kDrop;
     if (!open_ && !may_begin(frame, at_keyframes)) return Step::kDrop;
     video_began_ |= video;
-    if (open_ && !must_end_ && !is_due(frame, time_ms, at_keyframes)) return Step::kAppend;
+    if (open_ && !must_end_ && !is_due(frame, time, at_keyframes)) return Step::kAppend;
     open_ = true;
     must_end_ = false;
-    began_ms_ = time_ms;
+    began_ = time;
     return Step::kBegin;
 }
 

@@ -26,9 +26,9 @@ class Cutter {
     explicit Cutter(const CutOptions& options) : options_(options) {}
 
     void set_options(const CutOptions& options) { options_ = options; }
-    // frame: audio or video, not a sequence header. time_ms: its dts on the recording's timeline. at_keyframes: the
+    // frame: audio or video, not a sequence header. time: its dts on the recording's timeline. at_keyframes: the
     // stream has video, so that a file can begin at keyframes only (Stream::begins_at_keyframes).
-    Step step(const media::Frame& frame, int64_t time_ms, bool at_keyframes);
+    Step step(const media::Frame& frame, media::Time time, bool at_keyframes);
     // The open file cannot continue: the next frame begins a new one.
     void file_must_end() { must_end_ = open_; }
     // The file was ended by an error: the next one begins like a new recording.
@@ -37,13 +37,13 @@ class Cutter {
 
   private:
     bool may_begin(const media::Frame& frame, bool at_keyframes) const;
-    bool is_due(const media::Frame& frame, int64_t time_ms, bool at_keyframes) const;
+    bool is_due(const media::Frame& frame, media::Time time, bool at_keyframes) const;
 
     CutOptions options_;
     bool open_ = false;
     bool must_end_ = false;
     bool video_began_ = false;  // a keyframe and everything since then was recorded
-    int64_t began_ms_ = 0;
+    media::Time began_{};
 };
 
 }  // namespace service::dvr

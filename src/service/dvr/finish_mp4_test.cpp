@@ -33,7 +33,7 @@ media::Frame frame(std::vector<uint8_t> payload, int64_t dts, bool key, bool hea
     f.codec = media::Codec::kH264;
     f.keyframe = key;
     f.sequence_header = header;
-    f.dts = dts;
+    f.dts = media::from_ms(dts);
     f.payload = base::Slice::copy(payload);
     return f;
 }
@@ -46,7 +46,7 @@ std::vector<uint8_t> recording(int frames, size_t moov_at) {
     auto file = builder.recording_head(moov_at);
     for (int i = 0; i <= frames; ++i) {
         if (i && (i % 25 == 0 || i == frames)) {
-            for (auto piece : builder.cut({.next_video_dts = i * 40, .seal = true}).pieces)
+            for (auto piece : builder.cut({.next_video_dts = media::from_ms(i * 40), .seal = true}).pieces)
                 file.insert(file.end(), piece.begin(), piece.end());
         }
         if (i == frames) break;
@@ -81,7 +81,7 @@ void expect_plain(const std::string& path, int frames) {
     ASSERT_EQ(plain->samples[0].size(), static_cast<size_t>(frames));
     for (int i = 0; i < frames; ++i) {
         media::Frame f = mp4::frame_of(bytes, plain->movie.tracks[0].track, plain->samples[0][static_cast<size_t>(i)]);
-        ASSERT_EQ(f.dts, i * 40);
+        ASSERT_EQ(media::to_ms(f.dts), i * 40);
         ASSERT_EQ(f.payload.size(), 500u);
         ASSERT_EQ(f.payload[499], static_cast<uint8_t>(i));
     }

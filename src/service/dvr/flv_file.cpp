@@ -22,22 +22,23 @@ class FlvFile final : public Container {
           head_size_(flv::recording_head_size(about(), options.keyframes)),
           index_(options.keyframes) {}
 
-    Result<Taken> begin_track(const Frame& header, const Frame&, int64_t time_ms) override {
+    Result<Taken> begin_track(const Frame& header, const Frame&, media::Time time) override {
         std::optional<Frame>& track = tracks_[header.kind == Kind::kVideo ? 0 : 1];
         if (track) {
             bool same = track->codec == header.codec && (!header.sequence_header || track->payload == header.payload);
             return same ? Taken::kYes : Taken::kNewFile;
         }
         track = header;
-        if (begun_ && header.sequence_header) TRY(put_tag(header, time_ms));
+        if (begun_ && header.sequence_header) TRY(put_tag(header, time));
         return Taken::kYes;
     }
 
     void set_metadata(const Frame& metadata) override { metadata_ = metadata; }
 
-    Result<void> write(const Frame& frame, int64_t time_ms) override {
-        uint64_t position = TRY(put_tag(frame, time_ms));
-        if (frame.kind != Kind::kData && position > 0) index_.add(frame.kind, time_ms, frame.keyframe, position);
+    Result<void> write(const Frame& frame, media::Time time) override {
+        uint64_t position = TRY(put_tag(frame, time));
+        if (frame.kind != Kind::kData && position > 0)
+            index_.add(frame.kind, media::to_ms(time), frame.keyframe, position);
         return {};
     }
 
@@ -60,24 +61,24 @@ class FlvFile final : public Container {
     }
 
     // Writes the header and the known sequence headers: a player learns of both tracks at once.
-    Result<void> begin(int64_t time_ms) {
+    Result<void> begin(media::Time time) {
         begun_ = true;
         TRY(file_.append(flv::recording_head(about(), index_, 0, head_size_)));
         for (const auto& track : tracks_)
-            if (track && track->sequence_header) TRY(put_tag(*track, time_ms));
+            if (track && track->sequence_header) TRY(put_tag(*track, time));
         return {};
     }
 
     // Returns the tag's offset; 0: the frame is too large for a tag and was skipped.
-    Result<uint64_t> put_tag(const Frame& frame, int64_t time_ms) {
-        if (!begun_) TRY(begin(time_ms));
+    Result<uint64_t> put_tag(const Frame& frame, media::Time time) {
+        if (!begun_) TRY(begin(time));
         uint64_t position = file_.size();
         uint8_t head[flv::kTagHeaderSize + flv::kMaxBodyHeader];
         size_t header = flv::put_body_header(frame, head + flv::kTagHeaderSize);
         size_t body = header + frame.payload.size();
         if (body > flv::kMaxBodySize) return 0;
         auto body_size = static_cast<uint32_t>(body);
-        flv::put_tag_header(head, flv::tag_type(frame.kind), body_size, static_cast<uint32_t>(time_ms));
+        flv::put_tag_header(head, flv::tag_type(frame.kind), body_size, static_cast<uint32_t>(media::to_ms(time)));
         uint8_t tail[flv::kPreviousTagSize];
         flv::put_previous_tag_size(tail, body_size);
         TRY(file_.append({head, flv::kTagHeaderSize + header}));

@@ -12,7 +12,7 @@ using media::Frame;
 using media::Kind;
 
 // Limits by the frames' times, and by the clock if frames arrive more slowly.
-constexpr int64_t kFragmentMs = 740;
+constexpr media::Time kFragment = std::chrono::milliseconds(740);
 constexpr int64_t kFragmentWaitMs = 500;
 constexpr size_t kFragmentBytes = 16 * 1024 * 1024;
 
@@ -20,7 +20,7 @@ class Mp4File final : public Container {
   public:
     explicit Mp4File(runtime::disk::AppendFile& file) : file_(file) {}
 
-    Result<Taken> begin_track(const Frame& header, const Frame& frame, int64_t) override {
+    Result<Taken> begin_track(const Frame& header, const Frame& frame, media::Time) override {
         bool known = builder_.has(header.kind);
         if (known) TRY(cut(std::nullopt));
         auto changed = builder_.set_header(header, frame.keyframe ? &frame : nullptr);
@@ -36,15 +36,15 @@ class Mp4File final : public Container {
 
     void set_metadata(const Frame&) override {}
 
-    Result<void> write(const Frame& frame, int64_t time_ms) override {
+    Result<void> write(const Frame& frame, media::Time time) override {
         if (!builder_.has(frame.kind)) return {};
-        bool due = !builder_.empty() && (time_ms - began_ms_ >= kFragmentMs || builder_.bytes() > kFragmentBytes);
-        if (due) TRY(cut(frame.kind == Kind::kVideo ? std::optional(time_ms) : std::nullopt));
-        if (builder_.empty()) began_ms_ = time_ms;
+        bool due = !builder_.empty() && (time - began_ >= kFragment || builder_.bytes() > kFragmentBytes);
+        if (due) TRY(cut(frame.kind == Kind::kVideo ? std::optional(time) : std::nullopt));
+        if (builder_.empty()) began_ = time;
         Frame placed = frame;
-        placed.dts = time_ms;
+        placed.dts = time;
         TRY(builder_.add(placed));
-        index_.add(frame.kind, time_ms, frame.keyframe, 0);
+        index_.add(frame.kind, media::to_ms(time), frame.keyframe, 0);
         return {};
     }
 
@@ -63,7 +63,7 @@ class Mp4File final : public Container {
     const std::string& refusal() const override { return refusal_; }
 
   private:
-    Result<void> cut(std::optional<int64_t> next_video_dts) {
+    Result<void> cut(std::optional<media::Time> next_video_dts) {
         waits_since_ms_ = 0;
         if (builder_.empty()) return {};
         if (file_.size() == 0) {
@@ -80,7 +80,7 @@ class Mp4File final : public Container {
     runtime::disk::AppendFile& file_;
     mp4::FragmentBuilder builder_;
     bool moov_due_ = false;       // the tracks differ from those in the file
-    int64_t began_ms_ = 0;        // time of the fragment's first frame in the file
+    media::Time began_{};         // time of the fragment's first frame in the file
     int64_t waits_since_ms_ = 0;  // by the clock; 0: not checked yet
     flv::RecordingIndex index_{0};
     std::string refusal_;

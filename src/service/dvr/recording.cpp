@@ -14,6 +14,7 @@ using base::Code;
 using base::Result;
 using media::Frame;
 using media::Kind;
+using media::Time;
 
 namespace {
 runtime::LogLimit dvr_failures;
@@ -129,23 +130,22 @@ void Recording::record_from_gop(const Frame& frame) {
 
 void Recording::restart_timeline() { timeline_ = live::Timeline(); }
 
-int64_t Recording::time_of(const Frame& frame) {
+Time Recording::time_of(const Frame& frame) {
     if (options_.jitter != config::TimeJitter::kFull) return frame.dts;
-    auto dts = static_cast<uint32_t>(frame.dts);
-    return frame.kind == Kind::kData ? timeline_.place(dts) : timeline_.correct(frame.kind, dts);
+    return frame.kind == Kind::kData ? timeline_.place(frame.dts) : timeline_.correct(frame.kind, frame.dts);
 }
 
 // Audio may be slightly older than the keyframe at which its file began.
-int64_t Recording::in_file(int64_t time_ms) const {
-    if (options_.jitter == config::TimeJitter::kOff) return std::max<int64_t>(time_ms, 0);
-    return std::max<int64_t>(time_ms - base_ms_, 0);
+Time Recording::in_file(Time time) const {
+    if (options_.jitter == config::TimeJitter::kOff) return std::max(time, Time(0));
+    return std::max(time - base_, Time(0));
 }
 
 void Recording::record(const Frame& frame) {
-    int64_t time = time_of(frame);
+    const Time time = time_of(frame);
     if (frame.kind == Kind::kData) {
         if (!file_) return;
-        if (auto written = file_->container->write(frame, std::max(in_file(time), last_ms_)); !written)
+        if (auto written = file_->container->write(frame, std::max(in_file(time), last_)); !written)
             fail(written.error());
         return;
     }
@@ -154,30 +154,30 @@ void Recording::record(const Frame& frame) {
     if (!recorded) fail(recorded.error());
 }
 
-Result<void> Recording::put(const Frame& frame, int64_t time_ms) {
+Result<void> Recording::put(const Frame& frame, Time time) {
     Track& track = tracks_[place(frame.kind)];
-    if (file_ && !track.begun && !TRY(offer(frame, in_file(time_ms)))) cutter_.file_must_end();
-    Step step = cutter_.step(frame, time_ms, stream_->begins_at_keyframes());
+    if (file_ && !track.begun && !TRY(offer(frame, in_file(time)))) cutter_.file_must_end();
+    Step step = cutter_.step(frame, time, stream_->begins_at_keyframes());
     if (step == Step::kDrop) return {};
-    if (step == Step::kBegin) TRY(begin_file(time_ms));
-    last_ms_ = in_file(time_ms);
+    if (step == Step::kBegin) TRY(begin_file(time));
+    last_ = in_file(time);
     if (!track.begun) {
-        if (!TRY(offer(frame, last_ms_)))
+        if (!TRY(offer(frame, last_)))
             return base::fail(Code::kOther, "a new file does not take the header it began with");
     }
     if (track.refused) return {};
-    TRY(file_->container->write(frame, last_ms_));
+    TRY(file_->container->write(frame, last_));
     ++archive_.counters().frames;
     if (failures_ > 0) note_success();
     return {};
 }
 
 // False: the file cannot continue with this track's header.
-Result<bool> Recording::offer(const Frame& frame, int64_t time_ms) {
+Result<bool> Recording::offer(const Frame& frame, Time time) {
     Track& track = tracks_[place(frame.kind)];
     track.begun = true;
     if (!track.header) return true;
-    switch (TRY(file_->container->begin_track(*track.header, frame, time_ms))) {
+    switch (TRY(file_->container->begin_track(*track.header, frame, time))) {
         case Taken::kYes:
             return true;
         case Taken::kNewFile:
@@ -191,7 +191,7 @@ Result<bool> Recording::offer(const Frame& frame, int64_t time_ms) {
     return true;
 }
 
-Result<void> Recording::begin_file(int64_t time_ms) {
+Result<void> Recording::begin_file(Time time) {
     end_file(true);
     int64_t now = base::wall_ms();
     std::string path = TRY(recording_path(options_.path, stream_->key(), calendar(now, options_.utc), now, sequence_));
@@ -203,7 +203,7 @@ Result<void> Recording::begin_file(int64_t time_ms) {
     container.video = header_of(tracks_[0]);
     container.audio = header_of(tracks_[1]);
     for (Track& track : tracks_) track.begun = track.refused = false;
-    base_ms_ = time_ms;
+    base_ = time;
     file_ = archive_.begin(stream_->key(), path, container);
     file_->publisher = publisher_;
     return {};

@@ -65,11 +65,11 @@ class Recording final : private live::FrameSink {
     void record(const media::Frame& frame);
     void record_from_gop(const media::Frame& frame);
     void note_codec(const media::Frame& frame);
-    base::Result<bool> offer(const media::Frame& frame, int64_t time_ms);
-    base::Result<void> put(const media::Frame& frame, int64_t time_ms);
-    base::Result<void> begin_file(int64_t time_ms);
-    int64_t time_of(const media::Frame& frame);
-    int64_t in_file(int64_t time_ms) const;
+    base::Result<bool> offer(const media::Frame& frame, media::Time time);
+    base::Result<void> put(const media::Frame& frame, media::Time time);
+    base::Result<void> begin_file(media::Time time);
+    media::Time time_of(const media::Frame& frame);
+    media::Time in_file(media::Time time) const;
     void restart_timeline();
     void end_file(bool whole);
     void fail(const base::Error& error);
@@ -96,8 +96,8 @@ class Recording final : private live::FrameSink {
     std::optional<media::Frame> metadata_;
     std::unique_ptr<OpenFile> file_;
     uint64_t sequence_ = 0;
-    int64_t base_ms_ = 0;      // the time at which the file began
-    int64_t last_ms_ = 0;      // in the file
+    media::Time base_{};       // the time at which the file began
+    media::Time last_{};       // in the file
     int64_t retry_at_ms_ = 0;  // monotonic; 0: no error
     uint64_t failures_ = 0;    // in a row
 };

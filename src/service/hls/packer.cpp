@@ -40,7 +40,7 @@ class TsPacker final : public Packer, private ts::PacketSink {
 
     base::Result<void> add(const Frame& frame) override { return muxer_.write(frame, *this); }
 
-    base::Result<void> close(std::optional<int64_t>) override {
+    base::Result<void> close(std::optional<media::Time>) override {
         muxer_.flush(*this);
         return {};
     }
@@ -53,7 +53,7 @@ class TsPacker final : public Packer, private ts::PacketSink {
 };
 
 // A segment consists of several fragments, so that few frames are buffered.
-constexpr int64_t kFragmentMs = 1'000;
+constexpr media::Time kFragment = std::chrono::seconds(1);
 constexpr size_t kMaxFragmentBytes = 8 * 1024 * 1024;
 
 class Mp4Packer final : public Packer {
@@ -78,12 +78,12 @@ class Mp4Packer final : public Packer {
     base::Result<void> add(const Frame& frame) override {
         if (!builder_->has(frame.kind) || frame.payload.empty()) return {};
         bool leads = frame.kind == Kind::kVideo || !builder_->has(Kind::kVideo);
-        if ((leads && builder_->span_ms() >= kFragmentMs) || builder_->bytes() >= kMaxFragmentBytes)
+        if ((leads && builder_->span() >= kFragment) || builder_->bytes() >= kMaxFragmentBytes)
             cut(frame.kind == Kind::kVideo ? std::optional(frame.dts) : std::nullopt);
         return builder_->add(frame);
     }
 
-    base::Result<void> close(std::optional<int64_t> next_video_dts) override {
+    base::Result<void> close(std::optional<media::Time> next_video_dts) override {
         cut(next_video_dts);
         return {};
     }
@@ -92,7 +92,7 @@ class Mp4Packer final : public Packer {
     size_t memory() const override { return builder_ ? builder_->bytes() : 0; }
 
   private:
-    void cut(std::optional<int64_t> next_video_dts) {
+    void cut(std::optional<media::Time> next_video_dts) {
         mp4::CutOptions options;
         options.styp = first_;
         options.next_video_dts = next_video_dts;

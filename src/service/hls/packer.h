@@ -28,7 +28,7 @@ class Packer {
     virtual base::Result<void> open(const Tracks& tracks, const media::Frame& first, bool fresh) = 0;
     // A frame of an unsupported track produces no bytes.
     virtual base::Result<void> add(const media::Frame& frame) = 0;
-    virtual base::Result<void> close(std::optional<int64_t> next_video_dts) = 0;
+    virtual base::Result<void> close(std::optional<media::Time> next_video_dts) = 0;
     // The initialisation segment of the open segment; null: the format has none.
     virtual std::shared_ptr<const std::string> init() const { return nullptr; }
     // Bytes of the frames that it holds.

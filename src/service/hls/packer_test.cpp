@@ -35,7 +35,7 @@ TEST(HlsPacker, TheInitSegmentHasTheSizeThatOnlyTheFirstFrameTells) {
     // vp09's fields: size, then 72 dpi.
     EXPECT_NE(packer->init()->find(std::string("\x01\x40\x00\xb4\x00\x48\x00\x00", 8)), std::string::npos);
     ASSERT_TRUE(packer->add(first));
-    ASSERT_TRUE(packer->close(40));
+    ASSERT_TRUE(packer->close(media::from_ms(40)));
     EXPECT_EQ(std::string(sink.all.begin() + 4, sink.all.begin() + 8), "styp");
 }
 

@@ -10,12 +10,14 @@ namespace {
 
 using media::Frame;
 using media::Kind;
+using media::Time;
+using namespace std::chrono_literals;
 
-constexpr int64_t kForwardJumpMs = 10'000;  // same limits as live::Timeline
-constexpr int64_t kBackwardJumpMs = 1'000;
-constexpr int64_t kSameJumpMs = 2'000;
-constexpr int64_t kVideoPauseMs = 5'000;  // after this the stream counts as audio-only
-constexpr size_t kMaxHeld = 2'000;        // frames
+constexpr Time kForwardJump = 10s;  // same limits as live::Timeline
+constexpr Time kBackwardJump = 1s;
+constexpr Time kSameJump = 2s;
+constexpr Time kVideoPause = 5s;    // after this the stream counts as audio-only
+constexpr size_t kMaxHeld = 2'000;  // frames
 // A segment is cut when it takes this many times its longest duration by the clock.
 constexpr int64_t kMaxSlower = 2;
 // Published times are rounded and jitter slightly: a keyframe that comes this much early is the expected one.
@@ -41,7 +43,7 @@ void Segmenter::begin() {
     compare_tracks();
     video_came_ = false;
     discontinuity_ = any_segment_;
-    last_[0] = last_[1] = INT64_MIN;
+    last_[0] = last_[1] = media::kNoTime;
     before_jump_.reset();
     mended_at_.reset();
 }
@@ -64,7 +66,7 @@ void Segmenter::feed(const Frame& frame, int64_t clock_ms) {
 }
 
 void Segmenter::jumped() {
-    if (!mended_at_ || newest_ - *mended_at_ > kSameJumpMs || newest_ < *mended_at_) discontinuity_ = true;
+    if (!mended_at_ || newest_ - *mended_at_ > kSameJump || newest_ < *mended_at_) discontinuity_ = true;
     mended_at_ = newest_;
 }
 
@@ -113,12 +115,12 @@ bool Segmenter::held_enough() const {
 }
 
 bool Segmenter::can_start(const Frame& newest) const {
-    int64_t waited = newest.dts - held_.front().dts;
-    if (held_enough() || waited < 0 || waited >= kMaxHeldMs) return true;
+    const Time waited = newest.dts - held_.front().dts;
+    if (held_enough() || waited < Time(0) || waited >= media::from_ms(kMaxHeldMs)) return true;
     bool video_began = std::ranges::any_of(held_, [](const Frame& held) { return held.keyframe; });
     if (video_began && next_.audio) return true;
     // A sequence header announces video: wait for it.
-    return waited >= kTracksKnownMs && (video_began || !next_.video);
+    return waited >= kTracksKnown && (video_began || !next_.video);
 }
 
 void Segmenter::start() {
@@ -136,19 +138,20 @@ void Segmenter::start() {
 // ---- An open segment
 
 Segmenter::Fit Segmenter::fit(const Frame& frame) const {
-    int64_t last = last_[frame.kind == Kind::kVideo ? 0 : 1];
-    if (last == INT64_MIN) last = newest_ - kForwardJumpMs;
-    if (frame.dts >= last - kBackwardJumpMs && frame.dts <= newest_ + kForwardJumpMs) return Fit::kFits;
+    Time last = last_[frame.kind == Kind::kVideo ? 0 : 1];
+    if (last == media::kNoTime) last = newest_ - kForwardJump;
+    if (frame.dts >= last - kBackwardJump && frame.dts <= newest_ + kForwardJump) return Fit::kFits;
     if (!before_jump_) return Fit::kJumps;
-    bool before = std::abs(frame.dts - *before_jump_) <= kForwardJumpMs;
+    bool before = media::distance(frame.dts, *before_jump_) <= kForwardJump;
     return before ? Fit::kBeforeJump : Fit::kJumps;
 }
 
-bool Segmenter::video_flows(int64_t dts) const {
-    return tracks_.video && (last_[0] == INT64_MIN || dts - last_[0] <= kVideoPauseMs);
+bool Segmenter::video_flows(Time dts) const {
+    return tracks_.video && (last_[0] == media::kNoTime || dts - last_[0] <= kVideoPause);
 }
 
-bool Segmenter::is_long_enough(int64_t elapsed, int64_t wanted) const {
+bool Segmenter::is_long_enough(Time elapsed, int64_t wanted_ms) const {
+    const Time wanted = media::from_ms(wanted_ms);
     if (!options_.ts_floor) return elapsed >= wanted;
     // By the wall clock; also by the stream's times if frames arrive faster than they play.
     bool floor = clock_ms_ / options_.fragment_ms != start_clock_ms_ / options_.fragment_ms;
@@ -157,11 +160,11 @@ bool Segmenter::is_long_enough(int64_t elapsed, int64_t wanted) const {
 
 // Whether the segment ends before this frame, which belongs to its tracks and times.
 bool Segmenter::due(const Frame& frame) const {
-    int64_t elapsed = frame.dts - start_dts_;
-    if (elapsed >= longest_ms() || bytes_ >= options_.most_bytes) return true;
+    const Time elapsed = frame.dts - start_dts_;
+    if (elapsed >= media::from_ms(longest_ms()) || bytes_ >= options_.most_bytes) return true;
     if (clock_ms_ - start_clock_ms_ >= kMaxSlower * longest_ms()) return true;
     if (frame.keyframe) {
-        int64_t slack = std::min(kMaxSlackMs, options_.fragment_ms / 10);
+        const Time slack = media::from_ms(std::min(kMaxSlackMs, options_.fragment_ms / 10));
         return discontinuity_ || !held_.empty() || is_long_enough(elapsed + slack, options_.fragment_ms);
     }
     if (frame.kind == Kind::kVideo) return !options_.wait_keyframe && is_long_enough(elapsed, options_.fragment_ms);
@@ -180,7 +183,7 @@ void Segmenter::running(const Frame& frame) {
             close(end_dts(), std::nullopt);
             before_jump_ = newest_;
             discontinuity_ = true;
-            last_[0] = last_[1] = INT64_MIN;
+            last_[0] = last_[1] = media::kNoTime;
             newest_ = frame.dts;
             open_at(frame);
             return write(frame);
@@ -198,7 +201,7 @@ void Segmenter::running(const Frame& frame) {
 // A new audio track is held until the next segment.
 void Segmenter::hold(const Frame& frame) {
     keep(frame);
-    if (held_enough() || frame.dts - held_.front().dts >= kMaxHeldMs) cut(frame);
+    if (held_enough() || frame.dts - held_.front().dts >= media::from_ms(kMaxHeldMs)) cut(frame);
 }
 
 void Segmenter::cut(const Frame& frame) {
@@ -230,22 +233,23 @@ void Segmenter::open_at(const Frame& frame) {
     sink_.open_segment({tracks_, frame, changed, discontinuity, clock_ms_});
 }
 
-void Segmenter::close(int64_t end_dts, std::optional<int64_t> next_video_dts) {
-    int64_t duration = std::max<int64_t>(1, end_dts - start_dts_);
+// Both ends are rounded, so that the durations of a playlist add up to its length.
+void Segmenter::close(Time end_dts, std::optional<Time> next_video_dts) {
+    const int64_t duration = std::max<int64_t>(1, media::to_ms(end_dts) - media::to_ms(start_dts_));
     sink_.close_segment({duration, independent_, next_video_dts});
 }
 
 // The end of the last frame of the leading track.
-int64_t Segmenter::end_dts() const {
-    int64_t last = tracks_.video && last_[0] != INT64_MIN ? last_[0] : newest_;
+Time Segmenter::end_dts() const {
+    const Time last = tracks_.video && last_[0] != media::kNoTime ? last_[0] : newest_;
     return std::max(last, start_dts_) + step_;
 }
 
 void Segmenter::write(const Frame& frame) {
     if (state_ != State::kOpen) return;
-    int64_t& last = last_of(frame);
+    Time& last = last_of(frame);
     bool leads = frame.kind == Kind::kVideo || !tracks_.video;
-    if (leads && last != INT64_MIN && frame.dts > last) step_ = std::min<int64_t>(frame.dts - last, 1'000);
+    if (leads && last != media::kNoTime && frame.dts > last) step_ = std::min<Time>(frame.dts - last, 1s);
     last = frame.dts;
     newest_ = std::max(newest_, frame.dts);
     bytes_ += frame.payload.size();
@@ -264,10 +268,10 @@ void Segmenter::lost() {
 
 void Segmenter::retry(const Frame& frame) {
     newest_ = frame.dts;
-    bool waited = frame.dts < lost_at_ || frame.dts - lost_at_ >= kRetryMs;
-    bool can_begin = next_.video ? frame.keyframe || frame.dts - lost_at_ >= longest_ms() : true;
+    bool waited = frame.dts < lost_at_ || frame.dts - lost_at_ >= kRetry;
+    bool can_begin = next_.video ? frame.keyframe || frame.dts - lost_at_ >= media::from_ms(longest_ms()) : true;
     if (!waited || !can_begin) return;
-    last_[0] = last_[1] = INT64_MIN;
+    last_[0] = last_[1] = media::kNoTime;
     before_jump_.reset();
     open_at(frame);
     write(frame);

@@ -46,7 +46,7 @@ struct Closing {
     int64_t duration_ms;
     bool independent;  // it begins with a keyframe, or has no video
     // The dts of the video frame that begins the next segment, if one does.
-    std::optional<int64_t> next_video_dts;
+    std::optional<media::Time> next_video_dts;
 };
 
 class SegmentSink {
@@ -62,8 +62,8 @@ class SegmentSink {
 class Segmenter {
   public:
     static constexpr int64_t kMaxHeldMs = 5'000;
-    static constexpr int64_t kTracksKnownMs = 1'000;
-    static constexpr int64_t kRetryMs = 1'000;
+    static constexpr media::Time kTracksKnown = std::chrono::seconds(1);
+    static constexpr media::Time kRetry = std::chrono::seconds(1);
     static constexpr size_t kMaxHeldBytes = 16 * 1024 * 1024;
 
     Segmenter(const CutOptions& options, SegmentSink& sink) : options_(options), sink_(sink) {}
@@ -108,15 +108,15 @@ class Segmenter {
     // Called when next_ or tracks_ changed, not for each frame: it parses whole headers.
     void compare_tracks();
     Fit fit(const media::Frame& frame) const;
-    int64_t end_dts() const;
-    bool video_flows(int64_t dts) const;
+    media::Time end_dts() const;
+    bool video_flows(media::Time dts) const;
     bool due(const media::Frame& frame) const;
-    bool is_long_enough(int64_t elapsed, int64_t wanted) const;
+    bool is_long_enough(media::Time elapsed, int64_t wanted_ms) const;
     void cut(const media::Frame& frame);
     void open_at(const media::Frame& frame);
-    void close(int64_t end_dts, std::optional<int64_t> next_video_dts);
+    void close(media::Time end_dts, std::optional<media::Time> next_video_dts);
     void write(const media::Frame& frame);
-    int64_t& last_of(const media::Frame& frame) { return last_[frame.kind == media::Kind::kVideo ? 0 : 1]; }
+    media::Time& last_of(const media::Frame& frame) { return last_[frame.kind == media::Kind::kVideo ? 0 : 1]; }
 
     CutOptions options_;
     SegmentSink& sink_;
@@ -133,16 +133,16 @@ class Segmenter {
     size_t held_bytes_ = 0;
     int64_t held_since_ms_ = 0;  // wall clock, of the first held frame
 
-    int64_t start_dts_ = 0;  // of the open segment
+    media::Time start_dts_{};  // of the open segment
     int64_t start_clock_ms_ = 0;
     bool independent_ = true;
     uint64_t bytes_ = 0;
-    int64_t last_[2] = {INT64_MIN, INT64_MIN};  // dts of video and audio
-    int64_t newest_ = 0;                        // the latest dts of any track
-    int64_t step_ = 40;                         // between the last two frames of the leading track
-    std::optional<int64_t> before_jump_;        // times that the other track may still have
-    int64_t lost_at_ = 0;
-    std::optional<int64_t> mended_at_;  // dts
+    media::Time last_[2] = {media::kNoTime, media::kNoTime};  // dts of video and audio
+    media::Time newest_{};                                    // the latest dts of any track
+    media::Time step_ = media::from_ms(40);                   // between the last two frames of the leading track
+    std::optional<media::Time> before_jump_;                  // times that the other track may still have
+    media::Time lost_at_{};
+    std::optional<media::Time> mended_at_;  // dts
 };
 
 }  // namespace service::hls

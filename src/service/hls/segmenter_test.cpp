@@ -30,7 +30,7 @@ Frame make(Kind kind, Codec codec, int64_t dts) {
     Frame frame;
     frame.kind = kind;
     frame.codec = codec;
-    frame.dts = dts;
+    frame.dts = media::from_ms(dts);
     return frame;
 }
 
@@ -52,7 +52,7 @@ class SegmenterTest : public testing::Test, public SegmentSink {
     void write_frame(const Frame& frame) override {
         ASSERT_TRUE(open_);
         segments_.back().frames.push_back(frame);
-        if (lose_at_ && frame.dts >= *lose_at_) {
+        if (lose_at_ && media::to_ms(frame.dts) >= *lose_at_) {
             lose_at_.reset();
             open_ = false;
             segments_.pop_back();
@@ -68,7 +68,7 @@ class SegmenterTest : public testing::Test, public SegmentSink {
     void feed(Frame frame) {
         frame.payload = base::Slice::copy(std::to_string(fed_.size()));
         fed_.push_back(frame);
-        segmenter_->feed(frame, clock_ms_ + frame.dts);
+        segmenter_->feed(frame, clock_ms_ + media::to_ms(frame.dts));
     }
     void header(Kind kind, std::string_view payload = "header") {
         Frame frame = make(kind, kind == Kind::kVideo ? Codec::kH264 : Codec::kAac, 0);
@@ -146,7 +146,7 @@ TEST_F(SegmenterTest, CutsAtTheFirstKeyframeBehindTheFragmentsLength) {
     segmenter_->end();
     EXPECT_EQ(durations(), (Durations{4'000, 4'000, 2'000}));
     EXPECT_EQ(discontinuities(), (Flags{false, false, false}));
-    EXPECT_EQ(segments_[0].closing->next_video_dts, 4'000);
+    EXPECT_EQ(segments_[0].closing->next_video_dts, media::from_ms(4'000));
     expect_keyframes();
     expect_all();
 }
@@ -331,7 +331,7 @@ TEST_F(SegmenterTest, AudioThatComesLaterBeginsWithTheNextKeyframe) {
     for (const Segment& segment : segments_) has_audio.push_back(segment.has_audio);
     // The segment from 28 to 32 s is the last one without audio.
     EXPECT_EQ(has_audio, (Flags{false, false, false, false, false, false, false, false, true, true}));
-    EXPECT_EQ(segments_[8].frames.front().dts, 30'005);
+    EXPECT_EQ(media::to_ms(segments_[8].frames.front().dts), 30'005);
     EXPECT_TRUE(segments_[8].discontinuity && segments_[8].changed);
     EXPECT_FALSE(segments_[9].discontinuity);
 }
@@ -367,7 +367,7 @@ TEST_F(SegmenterTest, AnotherConfigurationBeginsASegment) {
     EXPECT_EQ(discontinuities(), (Flags{false, true, true}));
     // The new audio was held until the keyframe at 6 s; the keyframe at 5 s came before it.
     EXPECT_EQ(segments_[2].frames[0].kind, Kind::kAudio);
-    EXPECT_EQ(segments_[2].frames[0].dts, 5'007);
+    EXPECT_EQ(media::to_ms(segments_[2].frames[0].dts), 5'007);
     expect_keyframes();
     expect_all();
 }
@@ -457,7 +457,7 @@ TEST_F(SegmenterTest, ALostSegmentIsFollowedByADiscontinuity) {
     segmenter_->end();
     // Segments are lost from 2 s on; the next one begins at the first keyframe a second after 2.5 s.
     ASSERT_EQ(durations(), (Durations{2'000, 2'000, 2'000, 400}));
-    EXPECT_EQ(segments_[1].frames.front().dts, 3'600);
+    EXPECT_EQ(media::to_ms(segments_[1].frames.front().dts), 3'600);
     EXPECT_EQ(discontinuities(), (Flags{false, true, false, false}));
     expect_keyframes();
 }

@@ -4,7 +4,7 @@
 
 namespace service::http_live {
 
-void WebSocketFraming::encode_prefix(const live::StreamHeaders& headers, int64_t start_dts, bool first,
+void WebSocketFraming::encode_prefix(const live::StreamHeaders& headers, media::Time start_dts, bool first,
                                      base::SliceBuilder& out) {
     base::SliceBuilder payload;
     inner_->encode_prefix(headers, start_dts, first, payload);

@@ -12,7 +12,7 @@ class WebSocketFraming final : public live::WireEncoder {
   public:
     explicit WebSocketFraming(std::unique_ptr<live::WireEncoder> inner) : inner_(std::move(inner)) {}
 
-    void encode_prefix(const live::StreamHeaders& headers, int64_t start_dts, bool first,
+    void encode_prefix(const live::StreamHeaders& headers, media::Time start_dts, bool first,
                        base::SliceBuilder& out) override;
     void set_headers(const live::StreamHeaders& headers) override { inner_->set_headers(headers); }
     uint32_t remember_place() const override { return inner_->remember_place(); }

@@ -71,7 +71,7 @@ StreamFigures figures_of(live::Stream& stream, int64_t now_ms) {
     f.gop_s = seconds_of_ms(health.last_gop_ms());
     if (health.keyframe_at_ms() > 0) f.keyframe_age_s = seconds_of_ms(now_ms - health.keyframe_at_ms());
     f.has_offset = health.newest().has_both();
-    if (f.has_offset) f.offset_s = seconds_of_ms(health.newest().audio_dts - health.newest().video_dts);
+    if (f.has_offset) f.offset_s = seconds_of_ms(media::to_ms(health.newest().audio_dts - health.newest().video_dts));
     int64_t lag_ms = 0;
     stream.for_each_log([&](live::LiveLog& log) {
         const uint64_t slowest = log.audience().slowest_position();

@@ -1,11 +1,8 @@
-// audio_frame_samples() of sample_entry.h.
+// audio_frame_samples() of audio_headers.h.
 
 #include "media/audio_headers.h"
-#include "protocol/mp4/sample_entry.h"
 
-namespace mp4 {
-
-using media::Codec;
+namespace media {
 
 namespace {
 
@@ -32,11 +29,11 @@ uint32_t flac_samples(Bytes frame) {
 uint32_t audio_frame_samples(Codec codec, Bytes frame) {
     switch (codec) {
         case Codec::kMp3: {
-            auto header = media::parse_mpeg_audio(frame);
+            auto header = parse_mpeg_audio(frame);
             return header ? static_cast<uint32_t>(header->samples) : 0;
         }
         case Codec::kOpus: {
-            auto packet = media::parse_opus_packet(frame);
+            auto packet = parse_opus_packet(frame);
             return packet ? static_cast<uint32_t>(packet->duration_us) * 48 / 1000 : 0;
         }
         case Codec::kFlac:
@@ -53,4 +50,4 @@ uint32_t audio_frame_samples(Codec codec, Bytes frame) {
     }
 }
 
-}  // namespace mp4
+}  // namespace media

@@ -1,0 +1,102 @@
+"""The bytes that a fixed publishing gives, in every format that is carried or kept, against those of golden.json. A change
+of the server that changes one of them says so here; GOLDEN_WRITE=1 notes the new ones, and the commit's message says why."""
+
+import hashlib
+import json
+import os
+import pathlib
+import re
+
+import pytest
+
+from lib import dvr, flv, hls, http, publishing, rtmp
+from lib.timing import scaled
+
+KEPT = pathlib.Path(__file__).parent / "golden.json"
+SECONDS, KEYFRAME_EVERY = 12, 50  # at 25 pictures a second
+AVC = bytes.fromhex("17000000000164001fffe1001967640020acd940c029b01100000300010000030032 0f183196010006 68ebecb22c0000")
+AAC = bytes.fromhex("af001210")
+
+
+def noise(seed, size):
+    """Bytes without a zero, the same on every machine."""
+    out, value = bytearray(), seed * 2654435761 + 1
+    while len(out) < size:
+        value = (value * 1103515245 + 12345) & 0x7FFFFFFF
+        out.append(1 + (value >> 16) % 255)
+    return bytes(out)
+
+
+def picture(number):
+    key = number % KEYFRAME_EVERY == 0
+    late = {1: 80, 2: 0, 3: 0}.get(number % 4, 40) if not key else 40  # a B picture or two
+    unit = bytes([0x65 if key else 0x41]) + noise(number, 3000 if key else 400)
+    head = bytes([0x17 if key else 0x27, 1]) + late.to_bytes(3, "big")
+    return flv.Tag(9, number * 40, head + len(unit).to_bytes(4, "big") + unit)
+
+
+def published():
+    """Twelve seconds of H.264 with later presentation, and of AAC at 44.1 kHz whose times are rounded."""
+    tags = [flv.Tag(9, 0, AVC), flv.Tag(8, 0, AAC)]
+    frames = [picture(number) for number in range(SECONDS * 25)]
+    frames += [flv.Tag(8, round(number * 1024000 / 44100), b"\xaf\x01" + noise(number, 120)) for number in range(SECONDS * 43)]
+    return tags + sorted(frames, key=lambda tag: (tag.timestamp, tag.type))
+
+
+def digest(data):
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def of_tags(tags):
+    return digest(b"".join(flv.encode(tag) for tag in tags))
+
+
+class Bytes(publishing.Collector):
+    """Collects a body instead of tags."""
+
+    def _run(self):
+        while not self.source.ended:
+            self.tags.append(self.source.data())
+
+
+def made(server, extension):
+    """Digests of what the server makes of it, by what it is."""
+    live = {"wait": False, "timeout": scaled(30)}
+    by_rtmp = publishing.Collector(rtmp.player(server, "live", "g"))
+    by_flv = publishing.Collector(http.Live(server.http_port, "/live/g.flv", **live))
+    by_ts = Bytes(http.Live(server.http_port, "/live/g.ts", **live))
+    server.wait_players("live/g", 3)
+    with rtmp.publisher(server, "live", "g") as client:
+        publishing.send_all(client, published())
+    out = {
+        "rtmp": of_tags(by_rtmp.finish(scaled(20), "RTMP")),
+        "http-flv": of_tags(by_flv.finish(scaled(20), "HTTP-FLV")),
+        "http-ts": digest(b"".join(by_ts.finish(scaled(20), "HTTP-TS"))),
+    }
+    playlist = hls.wait_end(server, "/live/g.m3u8", 20)
+    out["playlist"] = digest(re.sub(r"g-\d+", "g", playlist.text).encode())
+    maps = {segment.map for segment in playlist.segments if segment.map}
+    for number, uri in enumerate(sorted(maps)):
+        out[f"init {number}"] = digest(hls.fetch(server, "/live/g.m3u8", uri))
+    for number, segment in enumerate(playlist.segments):
+        out[f"segment {number}"] = digest(hls.segment_bytes(server, "/live/g.m3u8", segment))
+    [recording] = dvr.wait_files(server, 1, seconds=20)
+    out[f"recording.{extension}"] = digest(recording.read_bytes())
+    return out
+
+
+@pytest.mark.parametrize("form, extension", [("ts", "flv"), ("fmp4", "mp4")])
+def test_bytes_are_those_that_are_kept(servers, form, extension):
+    remux = "http_remux { enabled on; mount [vhost]/[app]/[stream].flv; wait_publisher on; }"
+    record = f"dvr {{ enabled on; dvr_path ./rec/[stream].{extension}; }}"
+    fmp4 = "on" if form == "fmp4" else "off"
+    more = {"play": "mw_latency 100;", "more": f"{remux} {record}", "fragment": "4", "use_fmp4": fmp4}
+    got = made(servers(vhosts=hls.vhost(storage="memory", **more)), extension)
+    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    if os.environ.get("GOLDEN_WRITE"):
+        KEPT.write_text(json.dumps({**kept, form: got}, indent=1, sort_keys=True) + "\n")
+        return
+    want = kept[form]
+    assert sorted(got) == sorted(want), f"what there is: {sorted(got)}, and was: {sorted(want)}"
+    other = [what for what in want if got[what] != want[what]]
+    assert not other, f"other bytes than before: {other} (GOLDEN_WRITE=1 notes them)"
