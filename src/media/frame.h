@@ -16,7 +16,8 @@ struct Frame {
     // A video frame at which decoding can start. False for audio and data frames.
     bool keyframe = false;
     // The payload is the decoder's configuration: AVCDecoderConfigurationRecord, HEVCDecoderConfigurationRecord,
-    // AV1CodecConfigurationRecord, VPCodecConfigurationRecord, AudioSpecificConfig, OpusHead, FLAC STREAMINFO ...
+    // AV1CodecConfigurationRecord, VPCodecConfigurationRecord, AudioSpecificConfig, OpusHead, FLAC STREAMINFO ... Or it
+    // is the metadata that tells of the whole stream.
     bool sequence_header = false;
     // A video frame that no other frame references (FLV frame type 3).
     bool disposable = false;
@@ -28,8 +29,7 @@ struct Frame {
     Time dts{};
     Time cts{};
     // Video: AVC and HEVC as published, in length-prefixed NAL units; others in the codec's own framing. AAC: raw,
-    // without ADTS. Data: an AMF0 message's body, starting at the name string ("onMetaData", ...), without
-    // "@setDataFrame".
+    // without ADTS. Data: as the publisher's format has it (protocol/flv/body.h).
     base::Slice payload;
 
     Time pts() const { return dts + cts; }

@@ -83,6 +83,7 @@ TEST(FlvEncoder, MetadataIsOfNoMoment) {
     later.dts = media::from_ms(5678);
     reader.feed(encode(encoder, later));
     media::Frame cue = later;
+    cue.sequence_header = false;
     cue.payload = base::Slice::copy(std::string_view("\x02\x00\x0aonCuePoint", 13));
     reader.feed(encode(encoder, cue));
     for (auto [type, timestamp] : {std::pair{18, 0u}, {9, 1234u}, {18, 0u}, {18, 5678u}}) {

@@ -37,7 +37,7 @@ struct Head {
             case media::Kind::kData:
                 type = rtmp::kData;
                 csid = rtmp::kDataChunkStream;
-                if (publish && flv::is_metadata(frame.payload)) {
+                if (publish && flv::is_metadata(frame)) {
                     std::memcpy(bytes, kSetDataFrame.data(), kSetDataFrame.size());
                     size = kSetDataFrame.size();
                 }

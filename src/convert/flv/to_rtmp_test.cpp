@@ -66,6 +66,7 @@ TEST(RtmpEncoder, Publish) {
     auto encoder = RtmpParameters{.chunk_size = 128, .publish = true}.key().make_encoder();
     EXPECT_EQ(encode(*encoder, live::testing::metadata(), 128), "18/1@0:29;");
     media::Frame cue = live::testing::metadata();
+    cue.sequence_header = false;
     cue.payload = base::Slice::copy(std::string_view("\x02\x00\x0aonCuePoint", 13));
     EXPECT_EQ(encode(*encoder, cue, 128), "18/1@0:13;");
     EXPECT_EQ(encode(*encoder, live::testing::video(40, true, "v"), 128), "9/1@40:6;");

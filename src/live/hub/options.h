@@ -19,7 +19,7 @@ struct LiveOptions {
     bool no_delay = false;             // TCP_NODELAY on viewers
     TimeJitter time_jitter = TimeJitter::kFull;
     bool atc = false;                     // the publisher's absolute times are kept
-    bool atc_auto = false;                // so too when the metadata says bravo_atc
+    bool atc_auto = false;                // so too when the publisher says so
     bool mix_correct = false;             // audio and video are put into order of dts
     bool reduce_sequence_header = false;  // a repeated, equal sequence header is not sent on
     int64_t audio_cache_ms = 0;           // fast_cache: how much of an audio-only stream a new viewer gets at once

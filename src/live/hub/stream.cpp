@@ -1,14 +1,12 @@
 #include "live/hub/stream.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "live/fanout/live_log.h"
 #include "live/hub/registry.h"
 #include "live/rtp/rtp_lane.h"
-#include "protocol/flv/metadata.h"
 
 namespace live {
 namespace {
@@ -23,15 +21,6 @@ constexpr size_t kMaxBeside = 16 * 1024;
 // How often its memory is looked at: after so many published bytes, or this part of its limit.
 constexpr size_t kCheckedBytes = 1024 * 1024;
 constexpr size_t kCheckedShare = 16;
-
-// An encoder that sends absolute times says so by this property.
-bool says_absolute_times(const media::Frame& metadata) {
-    constexpr std::string_view kName(
-        "\x00\x09"
-        "bravo_atc",
-        11);
-    return metadata.payload.text().find(kName) != std::string_view::npos;
-}
 
 bool same_header(const std::optional<media::Frame>& old, const media::Frame& frame) {
     return old && old->codec == frame.codec && old->payload == frame.payload;
@@ -58,6 +47,10 @@ bool Publication::in_force() const { return stream_ && stream_->owner_ == owner_
 
 void Publication::publish(media::Frame frame) {
     if (in_force()) stream_->publish(std::move(frame));
+}
+
+void Publication::has_absolute_times() {
+    if (in_force() && stream_->options_.atc_auto) stream_->timeline_.set_mode(TimeJitter::kOff);
 }
 
 void Publication::pause() {
@@ -145,8 +138,6 @@ void Stream::publish(media::Frame frame) {
         return;
     own(frame.payload);
     unchecked_bytes_ += sizeof(frame) + frame.payload.size();
-    if (options_.atc_auto && flv::is_metadata(frame) && says_absolute_times(frame))
-        timeline_.set_mode(TimeJitter::kOff);
     bool rides_along = frame.sequence_header || frame.kind == media::Kind::kData;
     frame.dts = rides_along ? timeline_.place(frame.dts) : timeline_.correct(frame.kind, frame.dts);
     if (counters_.timeline_jumps != timeline_.jumps()) [[unlikely]] {
@@ -165,7 +156,7 @@ void Stream::publish(media::Frame frame) {
 }
 
 void Stream::deliver(const media::Frame& frame) {
-    if ((frame.sequence_header || flv::is_metadata(frame)) && !take_header(frame)) return;
+    if (frame.sequence_header && !take_header(frame)) return;
     note_flow(frame);
     keep_in_gop(frame);
     counters_.payload_bytes += frame.payload.size();

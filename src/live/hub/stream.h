@@ -75,6 +75,8 @@ class Publication {
     explicit operator bool() const { return static_cast<bool>(stream_); }
     // frame.dts is the publisher's time, which does not wrap. Dropped silently after the publication was revoked.
     void publish(media::Frame frame);
+    // The publisher says so: they are kept from the next frame on where atc_auto allows it.
+    void has_absolute_times();
     // For a while no frames come: nobody may begin with those that are kept.
     void pause();
     void end();

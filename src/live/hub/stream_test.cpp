@@ -242,11 +242,7 @@ TEST(Stream, KeepsAbsoluteTimesWhereAskedTo) {
         auto stream = make_stream(options);
         Owner owner;
         auto publication = publish(*stream, owner);
-        if (!atc)
-            publication.publish(
-                testing::metadata(std::string("\x08\x00\x00\x00\x01\x00\x09"
-                                              "bravo_atc",
-                                              16)));
+        if (!atc) publication.has_absolute_times();
         publication.publish(video(5'000'000, true));
         EXPECT_EQ(media::to_ms(stream->last_dts()), 5'000'000);
     }

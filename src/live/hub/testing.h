@@ -33,6 +33,7 @@ inline media::Frame header(media::Kind kind, std::string payload) {
 inline media::Frame metadata(std::string rest = "") {
     media::Frame f = frame(media::Kind::kData, 0, false, std::string("\x02\x00\x0aonMetaData", 13) + rest);
     f.codec = media::Codec::kAmf0;
+    f.sequence_header = true;
     return f;
 }
 

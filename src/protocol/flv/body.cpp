@@ -8,6 +8,7 @@
 #include "media/track.h"
 #include "protocol/amf/amf0.h"
 #include "protocol/flv/enhanced.h"
+#include "protocol/flv/metadata.h"
 
 namespace flv {
 
@@ -347,6 +348,7 @@ Result<Parsed> BodyParser::data(const Slice& body, uint32_t timestamp, bool amf3
     Frame frame;
     frame.kind = Kind::kData;
     frame.codec = Codec::kAmf0;
+    frame.sequence_header = name.string_or({}) == kOnMetaData;
     frame.payload = std::move(values);
     set_time(frame, timestamp);
     return published(std::move(frame));

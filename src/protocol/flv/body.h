@@ -33,7 +33,8 @@ class BodyParser {
     // what is wrong. The frame shares the body's buffer.
     base::Result<Parsed> video(const base::Slice& body, uint32_t timestamp);
     base::Result<Parsed> audio(const base::Slice& body, uint32_t timestamp);
-    // amf3: an RTMP message of type 15, whose body has a leading 0. The values are checked; "@setDataFrame" is removed.
+    // amf3: an RTMP message of type 15, whose body has a leading 0. The values are checked. The payload is in AMF0 and
+    // begins with the name: "@setDataFrame" is removed. onMetaData is marked as sequence header.
     base::Result<Parsed> data(const base::Slice& body, uint32_t timestamp, bool amf3 = false);
     // Selects the parser by a tag's or message's type id: 8, 9, 18 or 15. Other types: nothing.
     base::Result<Parsed> parse(uint8_t type, const base::Slice& body, uint32_t timestamp);

@@ -44,9 +44,12 @@ double codec_id(Codec codec) {
 
 }  // namespace
 
-bool is_metadata(const base::Slice& payload) {
-    base::ByteReader r(payload);
-    return r.u8() == 2 && r.text(r.u16()) == kOnMetaData;
+bool says_absolute_times(const media::Frame& metadata) {
+    constexpr std::string_view kName(
+        "\x00\x09"
+        "bravo_atc",
+        11);
+    return metadata.payload.text().find(kName) != std::string_view::npos;
 }
 
 Result<Metadata> read_metadata(const base::Slice& payload) {

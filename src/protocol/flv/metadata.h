@@ -32,11 +32,11 @@ struct Metadata {
     std::string encoder;
 };
 
-// Whether a data frame's payload, or a frame, is an onMetaData.
-bool is_metadata(const base::Slice& payload);
-inline bool is_metadata(const media::Frame& frame) {
-    return frame.kind == media::Kind::kData && is_metadata(frame.payload);
-}
+// Whether a frame is an onMetaData: BodyParser marks it.
+inline bool is_metadata(const media::Frame& frame) { return frame.kind == media::Kind::kData && frame.sequence_header; }
+
+// Whether it has the property by which an encoder says that its times are absolute: "bravo_atc".
+bool says_absolute_times(const media::Frame& metadata);
 
 // payload: of a data frame, starting with the name "onMetaData".
 base::Result<Metadata> read_metadata(const base::Slice& payload);

@@ -74,12 +74,20 @@ TEST(Metadata, NonsenseBecomesNothing) {
 }
 
 TEST(Metadata, KnowsItsName) {
-    EXPECT_TRUE(is_metadata(payload_of("onMetaData", 1)));
-    EXPECT_FALSE(is_metadata(payload_of("onTextData", 1)));
-    EXPECT_FALSE(is_metadata(payload_of(1, 1)));
-    EXPECT_FALSE(is_metadata(Slice()));
+    auto parsed = [](const Slice& payload) { return BodyParser().data(payload, 0); };
+    EXPECT_TRUE(is_metadata(*parsed(payload_of("onMetaData", 1))->frame));
+    EXPECT_FALSE(is_metadata(*parsed(payload_of("onTextData", 1))->frame));
+    EXPECT_FALSE(parsed(payload_of(1, 1)));
     EXPECT_FALSE(read_metadata(payload_of("onTextData", 1)));
     EXPECT_FALSE(read_metadata(Slice()));
+}
+
+TEST(Metadata, MaySayThatTimesAreAbsolute) {
+    for (bool says : {false, true}) {
+        const Slice payload = payload_of("onMetaData", Value::ecma_array({{says ? "bravo_atc" : "width", true}}));
+        auto parsed = BodyParser().data(payload, 0);
+        EXPECT_EQ(says_absolute_times(*parsed->frame), says);
+    }
 }
 
 TEST(Metadata, WritesWhatItReads) {
@@ -92,8 +100,7 @@ TEST(Metadata, WritesWhatItReads) {
     audio.sample_rate = 48000;
     audio.channels = 2;
     Slice payload = make_metadata(&video, &audio, "test");
-    EXPECT_TRUE(is_metadata(payload));
-    EXPECT_TRUE(BodyParser().data(payload, 0)->frame);
+    EXPECT_TRUE(is_metadata(*BodyParser().data(payload, 0)->frame));
     auto m = read_metadata(payload);
     ASSERT_TRUE(m);
     EXPECT_EQ(m->width, 1920);

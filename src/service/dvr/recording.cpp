@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "protocol/flv/metadata.h"
 #include "runtime/loop/log_limit.h"
 
 namespace service::dvr {
@@ -86,11 +85,6 @@ void Recording::file_vanished(const std::string& growing) {
 
 void Recording::on_frame(const Frame& frame) {
     if (frame.sequence_header) return on_header(frame);
-    if (flv::is_metadata(frame)) {
-        metadata_ = frame;
-        if (file_) file_->container->set_metadata(frame);
-        return;
-    }
     if (joining_ && !options_.pre_roll) return;
     if (retry_at_ms_ > 0) {
         if (base::monotonic_ms() >= retry_at_ms_) return record_from_gop(frame);
@@ -101,7 +95,11 @@ void Recording::on_frame(const Frame& frame) {
 }
 
 void Recording::on_header(const Frame& frame) {
-    if (frame.kind == Kind::kData) return;
+    if (frame.kind == Kind::kData) {
+        metadata_ = frame;
+        if (file_) file_->container->set_metadata(frame);
+        return;
+    }
     Track& track = tracks_[place(frame.kind)];
     if (track.header && track.header->codec == frame.codec && track.header->payload == frame.payload) return;
     track.header = frame;

@@ -1,6 +1,7 @@
 #include "service/rtmp/publisher.h"
 
 #include "base/log.h"
+#include "protocol/flv/metadata.h"
 #include "service/rtmp/connection.h"
 
 namespace service::rtmp {
@@ -27,6 +28,8 @@ base::Result<void> Publisher::on_media(::rtmp::Message& message) {
     if (parsed.frame) {
         // A sequence header is kept, and would keep the memory of the frames read with it.
         if (parsed.frame->sequence_header) parsed.frame->payload = base::Slice::copy(parsed.frame->payload);
+        if (flv::is_metadata(*parsed.frame) && flv::says_absolute_times(*parsed.frame))
+            publication_.has_absolute_times();
         publication_.publish(std::move(*parsed.frame));
     } else if (parsed.nothing != noted_nothing_) {
         noted_nothing_ = parsed.nothing;
