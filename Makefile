@@ -119,7 +119,7 @@ archive = $(OBJS)/lib/$(call flat,$(1)).a
 
 # Which folders a folder includes from, itself and through others: so a test links what it uses and is not held up by
 # a folder that it has nothing to do with.
-$(foreach line,$(shell awk -f scripts/includes.awk $$(find src research -name '*.cpp' -o -name '*.h' 2>/dev/null)), \
+$(foreach line,$(shell awk -f scripts/includes.awk $$(find src research -name '*.cpp' -o -name '*.h' -o -name '*.inc' 2>/dev/null)), \
     $(eval uses.$(firstword $(subst =, ,$(line))) := $(subst ;, ,$(lastword $(subst =, ,$(line))))))
 archives_for = $(foreach d,$(filter $(sort $(1) $(uses.$(1))),$(part_dirs)),$(call archive,$(d)))
 part_dirs := $(sort $(patsubst %/,%,$(dir $(parts))))

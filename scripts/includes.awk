@@ -1,5 +1,6 @@
 # Reads the sources given and prints, per folder, FOLDER=FOLDER;FOLDER...: the folders whose headers it includes, itself
-# or through others. The Makefile links by it.
+# or through others. The Makefile links by it. A line SERVICE(NAME) of src/server/services.inc counts as an include from
+# src/service/NAME.
 
 FNR == 1 { folder = FILENAME; sub(/\/[^\/]*$/, "", folder); folders[folder] = 1 }
 
@@ -9,6 +10,13 @@ FNR == 1 { folder = FILENAME; sub(/\/[^\/]*$/, "", folder); folders[folder] = 1 
     sub(/".*$/, "", name)
     if (!sub(/\/[^\/]*$/, "", name)) next
     includes[folder, name] = 1
+}
+
+/^SERVICE\(/ {
+    name = $0
+    sub(/^SERVICE\(/, "", name)
+    sub(/\).*$/, "", name)
+    includes[folder, "service/" name] = 1
 }
 
 # A folder is named from src/, or from research/.

@@ -42,10 +42,11 @@ struct Use {
     ListenAddress* address;
 };
 
+// The addresses are those of the snapshot itself, which is not const.
 std::vector<Use> uses_of(Snapshot& snapshot) {
     std::vector<Use> uses;
-    for_each_listener(snapshot, [&](const char* path, const char*, Transport transport, ListenAddresses& addresses) {
-        for (ListenAddress& address : addresses) uses.push_back({path, transport, &address});
+    for_each_address(snapshot, [&](const Listener& listener, const ListenAddress& address) {
+        uses.push_back({listener.path, listener.transport, const_cast<ListenAddress*>(&address)});
     });
     return uses;
 }
@@ -57,17 +58,6 @@ bool may_share(std::string_view a, std::string_view b) {
 }
 
 }  // namespace
-
-bool is_shared(const Snapshot& snapshot, const ListenAddress& address) {
-    const HttpServer& web = snapshot.http_server;
-    const HttpApi& api = snapshot.http_api;
-    if (!web.enabled || !api.enabled) return false;
-    auto has = [&](const ListenAddresses& addresses) {
-        return std::ranges::find(addresses, address) != addresses.end();
-    };
-    return (has(web.listen) && has(api.listen)) ||
-           (web.https.enabled && api.https.enabled && has(web.https.listen) && has(api.https.listen));
-}
 
 // A port alone, or [::], listens on IPv6 and IPv4. Beside an IPv4 listener or a port alone on the same port, [::]
 // becomes IPv6 only; a port alone beside [::] becomes IPv4 only.

@@ -1,7 +1,9 @@
 #pragma once
-// The configured listeners: one list for code that checks, tries or reports them.
+// The listeners of all services: one list for code that checks, tries or reports them.
 
 #include <cstdint>
+#include <span>
+#include <string_view>
 
 #include "config/snapshot.h"
 
@@ -9,28 +11,24 @@ namespace config {
 
 enum class Transport : uint8_t { kTcp, kUdp };
 
-// Calls use(path of the directive, a name for people, transport, addresses) for each that is enabled. S: Snapshot,
-// const or not.
-template <class S, class Use>
-void for_each_listener(S& s, Use&& use) {
-    use("rtmp/listen", "rtmp", Transport::kTcp, s.rtmp.listen);
-    if (s.rtmps.enabled) use("rtmps/listen", "rtmps", Transport::kTcp, s.rtmps.listen);
-    if (s.http_server.enabled) {
-        use("http_server/listen", "http", Transport::kTcp, s.http_server.listen);
-        if (s.http_server.https.enabled)
-            use("http_server/https/listen", "https", Transport::kTcp, s.http_server.https.listen);
-    }
-    if (s.http_api.enabled) {
-        use("http_api/listen", "api", Transport::kTcp, s.http_api.listen);
-        if (s.http_api.https.enabled)
-            use("http_api/https/listen", "api over TLS", Transport::kTcp, s.http_api.https.listen);
-    }
-    if (s.rtc_server.enabled) {
-        use("rtc_server/listen", "webrtc", Transport::kUdp, s.rtc_server.listen);
-        if (s.rtc_server.tcp.enabled)
-            use("rtc_server/tcp/listen", "webrtc over TCP", Transport::kTcp, s.rtc_server.tcp.listen);
-    }
-    if (s.exporter.enabled) use("exporter/listen", "exporter", Transport::kTcp, s.exporter.listen);
+struct Listener {
+    std::string_view service;      // who listens: "http_api"
+    const char* path;              // of the directive: "http_api/https/listen"
+    std::string_view name;         // for people: "api over TLS"
+    std::string_view report_name;  // in reports to other servers: "apis"
+    Transport transport;
+    // Null: it is not enabled.
+    const ListenAddresses* (*addresses)(const Snapshot&);
+};
+
+std::span<const Listener> listeners();
+
+// Calls use(listener, address) for each address of each enabled listener.
+template <class Use>
+void for_each_address(const Snapshot& snapshot, Use&& use) {
+    for (const Listener& listener : listeners())
+        if (const ListenAddresses* addresses = listener.addresses(snapshot))
+            for (const ListenAddress& address : *addresses) use(listener, address);
 }
 
 // Whether both http_server and http_api, or their https, have that address: http_server's listener then serves both.

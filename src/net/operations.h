@@ -1,6 +1,6 @@
 #pragma once
 // Operations: state of the server process for its operators, and the actions they may request. There is one instance,
-// in server's SharedParts; server/ fills it in, the API reads it.
+// among the parts that services share; server/ fills it in, the API reads it.
 
 #include <cstdint>
 #include <functional>

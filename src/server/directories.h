@@ -1,5 +1,5 @@
 #pragma once
-// Creation of directories for the server's own files.
+// Directories of the server's own files and of the services' outputs.
 
 #include <string>
 
@@ -9,5 +9,9 @@ namespace server {
 
 // Creates the directory of a file, and the directories above it, if they do not exist.
 base::Result<void> make_directory_of(const std::string& path);
+
+// The directory that must be writable so that a file of that name, with variables in [], can be created: the nearest
+// one that exists.
+std::string existing_directory_of(const std::string& name);
 
 }  // namespace server

@@ -8,6 +8,8 @@ Lifecycle::~Lifecycle() {
 }
 
 base::Result<void> Lifecycle::start() {
+    for (const Module& module : modules_)
+        if (module.connect) module.connect();
     while (started_ < modules_.size()) {
         Module& module = modules_[started_];
         auto result = module.start();

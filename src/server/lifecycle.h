@@ -1,5 +1,5 @@
 #pragma once
-// Starts the modules in order, stops them in reverse order, and prepares all of them for a reload.
+// Connects and starts the modules in order, stops them in reverse order, and prepares all of them for a reload.
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// The list of the server's modules. A new service is one line in modules.cpp.
+// Makes the server's own modules, the parts that services share, and the services of services.h.
 
 #include <memory>
 

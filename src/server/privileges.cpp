@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <filesystem>
 #include <optional>
+
+#include "server/directories.h"
+#include "server/services.h"
 
 namespace server {
 namespace {
@@ -104,18 +106,8 @@ RootScope::~RootScope() {
 
 namespace {
 
-bool can_write(const std::filesystem::path& directory) {
+bool can_write(const std::string& directory) {
     return faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) == 0;
-}
-
-// The directory that must be writable so that a file of that name, with variables in [], can be created.
-std::filesystem::path nearest_directory(const std::string& name) {
-    std::filesystem::path path = std::filesystem::path(name.substr(0, name.find('['))).parent_path();
-    if (path.empty()) path = ".";
-    std::error_code error;
-    while (!std::filesystem::is_directory(path, error) && path.has_parent_path() && path.parent_path() != path)
-        path = path.parent_path();
-    return std::filesystem::is_directory(path, error) ? path : ".";
 }
 
 }  // namespace
@@ -123,29 +115,24 @@ std::filesystem::path nearest_directory(const std::string& name) {
 std::vector<Lack> find_lacks(const config::Snapshot& snapshot) {
     std::vector<Lack> out;
     auto must_write = [&](const std::string& what, const std::string& name, bool is_fatal) {
-        const auto directory = nearest_directory(name);
+        const std::string directory = existing_directory_of(name);
         if (can_write(directory)) return;
-        out.push_back(
-            {fmt::format("{} {}: uid {} cannot write to the directory {}", what, name, geteuid(), directory.string()),
-             is_fatal});
+        out.push_back({fmt::format("{} {}: uid {} cannot write to the directory {}", what, name, geteuid(), directory),
+                       is_fatal});
     };
-    auto must_read = [&](bool enabled, const char* what, const std::string& file) {
-        if (!enabled || faccessat(AT_FDCWD, file.c_str(), R_OK, AT_EACCESS) == 0) return;
-        out.push_back({fmt::format("{} {}: uid {} cannot read it again at a reload", what, file, geteuid()), false});
-    };
-    const config::Snapshot& s = snapshot;
-    if (s.global.srs_log_tank == config::LogTank::kFile) must_write("srs_log_file", s.global.srs_log_file, false);
-    must_write("pid", s.global.pid, false);
-    must_read(s.rtmps.enabled, "rtmps/key", s.rtmps.key);
-    must_read(s.http_server.enabled && s.http_server.https.enabled, "http_server/https/key", s.http_server.https.key);
-    must_read(s.http_api.enabled && s.http_api.https.enabled, "http_api/https/key", s.http_api.https.key);
-    for (const config::Vhost& vhost : s.vhosts) {
-        if (!vhost.enabled) continue;
-        if (vhost.dvr.enabled) must_write(fmt::format("vhost {} dvr_path", vhost.name), vhost.dvr.dvr_path, true);
-        if (vhost.dvr.enabled) must_write("dvr_journal", s.global.dvr_journal, true);
-        if (!vhost.hls.enabled || vhost.hls.storage == "memory") continue;
-        must_write(fmt::format("vhost {} hls_path", vhost.name), vhost.hls.path + "/", true);
-        must_write("hls_roll", s.global.hls_roll, false);
+    const config::Global& global = snapshot.global;
+    if (global.srs_log_tank == config::LogTank::kFile) must_write("srs_log_file", global.srs_log_file, false);
+    must_write("pid", global.pid, false);
+    for (const service::Description* service : services()) {
+        if (service->key_pairs)
+            for (const service::KeyPair& pair : service->key_pairs(snapshot))
+                if (faccessat(AT_FDCWD, pair.key.c_str(), R_OK, AT_EACCESS) != 0)
+                    out.push_back({fmt::format("{}/key {}: uid {} cannot read it again at a reload", pair.block,
+                                               pair.key, geteuid()),
+                                   false});
+        if (service->outputs)
+            for (const service::OutputFile& output : service->outputs(snapshot))
+                must_write(output.what, output.path, output.is_fatal);
     }
     return out;
 }

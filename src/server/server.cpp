@@ -50,9 +50,8 @@ std::string working_directory() {
 
 std::string listening_on(const config::Snapshot& s) {
     std::string text;
-    config::for_each_listener(s, [&](const char*, const char* name, config::Transport, const auto& addresses) {
-        for (const config::ListenAddress& address : addresses)
-            text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, address.text());
+    config::for_each_address(s, [&](const config::Listener& listener, const config::ListenAddress& address) {
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", listener.name, address.text());
     });
     return text;
 }
@@ -198,15 +197,12 @@ int run_server(ConfigSource source) {
 // Briefly binds the addresses that the server would. An address in use may be in use by the running server.
 std::string what_cannot_be_bound(const config::Snapshot& snapshot) {
     std::string text;
-    config::for_each_listener(
-        snapshot, [&](const char* path, const char*, config::Transport transport, const auto& addresses) {
-            for (const config::ListenAddress& address : addresses) {
-                auto bound = runtime::try_to_bind({address.host, address.port, address.ipv6_only},
-                                                  transport == config::Transport::kTcp ? SOCK_STREAM : SOCK_DGRAM);
-                if (bound || bound.error().system_errno() == EADDRINUSE) continue;
-                text += fmt::format("{}: error: {}: {}\n", snapshot.where(path), path, bound.error().text());
-            }
-        });
+    config::for_each_address(snapshot, [&](const config::Listener& listener, const config::ListenAddress& address) {
+        auto bound = runtime::try_to_bind({address.host, address.port, address.ipv6_only},
+                                          listener.transport == config::Transport::kTcp ? SOCK_STREAM : SOCK_DGRAM);
+        if (bound || bound.error().system_errno() == EADDRINUSE) return;
+        text += fmt::format("{}: error: {}: {}\n", snapshot.where(listener.path), listener.path, bound.error().text());
+    });
     return text;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 // A row of the HTTP API's table: its path, access level, parameters and answers. The table serves requests, and the
 // OpenAPI document at /api/v1/openapi.json is generated from it, so a row must be complete. Services with endpoints of
-// their own add rows to an ApiTable before the API starts (server/modules.cpp passes it to them).
+// their own add rows to an ApiTable when they are made (service/shared_parts.h).
 
 #include <cstdint>
 #include <optional>

@@ -137,6 +137,17 @@ Result<HttpAnswer> HttpClient::call(HttpCall call, Deadline deadline) {
     }
 }
 
+Result<std::string> HttpClient::post_json(const std::string& url, const std::string& body, Deadline deadline) {
+    HttpCall request;
+    request.url = url;
+    request.headers.add("Content-Type", "application/json");
+    request.body = body;
+    HttpAnswer answer = TRY(call(std::move(request), deadline));
+    if (!http::is_ok_or_created(answer.status))
+        return base::fail(base::Code::kRefused, fmt::format("the answer's status is {}", answer.status));
+    return std::move(answer.body);
+}
+
 Result<HttpAnswer> HttpClient::call_once(const HttpCall& call, const http::AbsoluteUrl& url, Deadline deadline) {
     const std::string head = head_of(call, url);
     const std::string place = place_of(call, url);

@@ -23,6 +23,8 @@
 #include "base/clock.h"
 #include "config/listeners.h"
 #include "runtime/socket/tcp.h"
+#include "server/directories.h"
+#include "server/services.h"
 
 namespace server::doctor {
 namespace {
@@ -104,8 +106,8 @@ int64_t to_seconds(const ASN1_TIME* time) {
     return ASN1_TIME_to_tm(time, &parts) == 1 ? timegm(&parts) : 0;
 }
 
-Certificate read_certificate(std::string what, const config::Https& https) {
-    Certificate c{std::move(what), https.cert, https.key, "", 0, 0};
+Certificate read_certificate(service::KeyPair files) {
+    Certificate c{std::move(files.block), std::move(files.cert), std::move(files.key), "", 0, 0};
     const std::unique_ptr<FILE, int (*)(FILE*)> cert(std::fopen(c.cert.c_str(), "re"), std::fclose);
     if (!cert) return c.error = std::strerror(errno), c;
     const std::unique_ptr<X509, Freed<X509, X509_free>> x509(PEM_read_X509(cert.get(), nullptr, nullptr, nullptr));
@@ -159,24 +161,32 @@ Disk read_disk(std::string what, std::string directory) {
     return disk;
 }
 
-void read_config(const config::Snapshot& s, Facts& facts) {
-    auto secured = [&](bool enabled, const char* what, const config::Https& https) {
-        if (enabled) facts.certificates.push_back(read_certificate(what, https));
-    };
-    const auto& web = s.http_server;
-    const auto& api = s.http_api;
-    facts.max_connections = s.global.max_connections;
-    config::for_each_listener(s,
-                              [&](const char* path, const char*, config::Transport transport, const auto& addresses) {
-                                  for (const config::ListenAddress& address : addresses)
-                                      facts.ports.push_back(read_port(path, address, transport));
-                              });
-    secured(s.rtmps.enabled, "rtmps", {true, {}, s.rtmps.key, s.rtmps.cert});
-    secured(web.enabled && web.https.enabled, "http_server/https", web.https);
-    secured(api.enabled && api.https.enabled, "http_api/https", api.https);
+// The disks of the services' outputs; of several in one directory the first one stands for all.
+void read_outputs(const config::Snapshot& s, Facts& facts) {
     if (s.global.srs_log_tank == config::LogTank::kFile)
         facts.disks.push_back(read_disk("srs_log_file", fs::path(s.global.srs_log_file).parent_path()));
     facts.disks.push_back(read_disk("work_dir", "."));
+    for (const service::Description* service : services()) {
+        if (!service->outputs) continue;
+        for (service::OutputFile& output : service->outputs(s)) {
+            std::string directory = existing_directory_of(output.path);
+            if (std::ranges::find(facts.disks, directory, &Disk::directory) == facts.disks.end())
+                facts.disks.push_back(read_disk(std::move(output.what), std::move(directory)));
+        }
+    }
+}
+
+void read_config(const config::Snapshot& s, Facts& facts) {
+    facts.max_connections = s.global.max_connections;
+    config::for_each_address(s, [&](const config::Listener& listener, const config::ListenAddress& address) {
+        facts.ports.push_back(read_port(listener.path, address, listener.transport));
+    });
+    for (const service::Description* service : services()) {
+        if (!service->key_pairs) continue;
+        for (service::KeyPair& pair : service->key_pairs(s))
+            facts.certificates.push_back(read_certificate(std::move(pair)));
+    }
+    read_outputs(s, facts);
 }
 
 void read_processors(Facts& facts) {

@@ -81,14 +81,18 @@ base::Result<void> About::authors(Request&, Response& response) {
                 {{"license", "MIT"}, {"copyright", "Copyright (c) 2026 The authors"}, {"authors", "The authors"}});
 }
 
-// The feature names of SRS, and whether they are available here.
+// The feature names of SRS, and whether they are available here. Those of services are available if the service is
+// built in; a name that SRS does not have comes last.
 base::Result<void> About::features(Request&, Response& response) {
-    const Json features = {{"ssl", true},         {"hls", true},         {"hds", false},    {"callback", true},
-                           {"api", true},         {"httpd", true},       {"dvr", true},     {"transcode", false},
-                           {"ingest", false},     {"stat", true},        {"caster", false}, {"complex_send", true},
-                           {"tcp_nodelay", true}, {"so_sendbuf", false}, {"mr", false},     {"h265", true},
-                           {"rtc", true},         {"srt", false},        {"rtsp", false},   {"gb28181", false},
-                           {"exporter", true}};
+    static constexpr std::pair<std::string_view, bool> kNames[] = {
+        {"ssl", true},      {"hls", false},         {"hds", false},        {"callback", false},   {"api", false},
+        {"httpd", false},   {"dvr", false},         {"transcode", false},  {"ingest", false},     {"stat", false},
+        {"caster", false},  {"complex_send", true}, {"tcp_nodelay", true}, {"so_sendbuf", false}, {"mr", false},
+        {"h265", true},     {"rtc", false},         {"srt", false},        {"rtsp", false},       {"gb28181", false},
+        {"exporter", false}};
+    Json features = Json::object();
+    for (const auto& [name, available] : kNames) features[std::string(name)] = available;
+    for (std::string_view name : features_) features[std::string(name)] = true;
     return send(response, {{"build", identity_.date},
                            {"build2", std::to_string(identity_.date_s)},
                            {"options", identity_.signature},

@@ -2,6 +2,7 @@
 // Information about the server: versions, authors, features, clusters, and endpoints for tests of clients.
 
 #include <functional>
+#include <string_view>
 #include <vector>
 
 #include "config/snapshot.h"
@@ -14,9 +15,10 @@ namespace service::api {
 class About {
   public:
     using CurrentSnapshot = std::function<config::SnapshotPtr()>;
-    // Identity and registry must outlive it.
-    About(const Identity& identity, CurrentSnapshot snapshot, const live::Registry& registry)
-        : identity_(identity), snapshot_(std::move(snapshot)), registry_(registry) {}
+    // Identity, registry and features must outlive it. features: those of the services that are built in.
+    About(const Identity& identity, CurrentSnapshot snapshot, const live::Registry& registry,
+          const std::vector<std::string_view>& features)
+        : identity_(identity), snapshot_(std::move(snapshot)), registry_(registry), features_(features) {}
 
     std::vector<Endpoint> endpoints();
 
@@ -35,6 +37,7 @@ class About {
     const Identity& identity_;
     CurrentSnapshot snapshot_;
     const live::Registry& registry_;
+    const std::vector<std::string_view>& features_;
 };
 
 }  // namespace service::api

@@ -52,8 +52,8 @@ Json directive_json(const config::Listed& listed) {
 
 }  // namespace
 
-Result<RecordingAsk> parse_recording_ask(std::string_view body) {
-    RecordingAsk ask;
+Result<RecordingRequest> parse_recording_request(std::string_view body) {
+    RecordingRequest ask;
     if (body.empty()) return ask;
     const Json json = Json::parse(body, nullptr, false);
     if (!json.is_object()) return base::fail(Code::kConfig, "the body must be a JSON object, or empty");
@@ -131,7 +131,7 @@ Result<void> Control::kick(Request& request, Response& response) {
 
 // False: the request has been answered.
 Result<bool> Control::stream_of(Request& request, Response& response, live::StreamKey& key) {
-    if (!controls_.start_recording || !controls_.stop_recording || !controls_.is_recording) {
+    if (!offers_.recorder) {
         TRY(send_failure(response, identity_, 501, "this server does not record"));
         return false;
     }
@@ -148,22 +148,22 @@ Result<void> Control::done(const Result<void>& result, Response& response) {
 Result<void> Control::start_recording(Request& request, Response& response) {
     live::StreamKey key;
     if (!TRY(stream_of(request, response, key))) return {};
-    const auto ask = parse_recording_ask(request.message.body);
+    const auto ask = parse_recording_request(request.message.body);
     if (!ask) return send_failure(response, identity_, 400, ask.error().text());
-    return done(controls_.start_recording(key, *ask), response);
+    return done(offers_.recorder->start_recording(key, *ask), response);
 }
 
 Result<void> Control::stop_recording(Request& request, Response& response) {
     live::StreamKey key;
     if (!TRY(stream_of(request, response, key))) return {};
-    return done(controls_.stop_recording(key), response);
+    return done(offers_.recorder->stop_recording(key), response);
 }
 
 Result<void> Control::recording(Request& request, Response& response) {
     live::StreamKey key;
     if (!TRY(stream_of(request, response, key))) return {};
     Json body = envelope(identity_);
-    body["recording"] = controls_.is_recording(key);
+    body["recording"] = offers_.recorder->is_recording_by_request(key);
     return send_json(response, body);
 }
 

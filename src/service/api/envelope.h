@@ -7,27 +7,12 @@
 #include <string_view>
 
 #include "net/http/http_exchange.h"
+#include "service/identity.h"
 
 namespace service::api {
 
 // Fields keep the order in which they were added.
 using Json = nlohmann::ordered_json;
-
-// Identifies this program.
-struct Build {
-    std::string signature;          // "SRS/0.1.0"
-    std::string version;            // "0.1.0"
-    std::string interface_version;  // "7.0.18", of SRS
-    std::string date;               // "2026-11-24 10:00:00"
-    int64_t date_s = 0;             // Unix time
-    std::string compiler;
-};
-
-struct Identity : Build {
-    std::string server;   // of this installation: server_id, or generated
-    std::string service;  // of this run
-    std::string pid;
-};
 
 Json envelope(const Identity& identity, int code = 0);
 

@@ -1,7 +1,5 @@
 #include "service/api/service.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <iterator>
 
@@ -9,31 +7,17 @@
 #include "base/log.h"
 #include "config/listeners.h"
 #include "net/http/http_options.h"
-#include "net/service_id.h"
 #include "runtime/loop/cpu_slice.h"
 #include "service/api/jsonp.h"
 #include "service/api/openapi.h"
 
 namespace service::api {
-namespace {
-
-Identity make_identity(const config::Snapshot& snapshot, Build build) {
-    Identity identity{std::move(build), {}, {}, {}};
-    identity.server =
-        snapshot.global.server_id.empty() ? "vid-" + runtime::new_context_id() : snapshot.global.server_id;
-    identity.service = net::service_id();
-    identity.pid = std::to_string(getpid());
-    return identity;
-}
-
-}  // namespace
-
-Service::Service(config::SnapshotPtr snapshot, Parts parts, Build build)
+Service::Service(config::SnapshotPtr snapshot, Parts parts)
     : snapshot_(std::move(snapshot)),
-      parts_(std::move(parts)),
-      identity_(make_identity(*snapshot_, std::move(build))),
+      parts_(parts),
+      identity_(parts.identity),
       about_(
-          identity_, [this] { return snapshot_; }, parts_.registry),
+          identity_, [this] { return snapshot_; }, parts_.registry, parts_.features),
       system_(identity_, parts_.sessions),
       statistics_(
           identity_, [this] { return snapshot_; }, parts_.sessions, parts_.registry),
@@ -42,7 +26,7 @@ Service::Service(config::SnapshotPtr snapshot, Parts parts, Build build)
       control_(
           identity_, [this] { return snapshot_; }, parts_.sessions,
           [this](std::string_view id, live::StreamKey& key) { return statistics_.find_stream(id, key); },
-          parts_.controls),
+          parts_.offers),
       debug_(identity_, parts_.sessions),
       raw_(identity_, parts_.operations, [this] { return snapshot_; }),
       server_(parts_.sessions, parts_.router, options()) {}
@@ -113,6 +97,13 @@ void Service::tell_who_may_change() const {
     for (const base::IpNetwork& network : api.control.allow) others += " and " + network.text();
     base::log::trace("HTTP API: calls that change something are taken from this machine{} alone; http_api's {} more",
                      others, others.empty() ? "control { allow ...; } or auth allows" : "auth allows");
+}
+
+void Service::connect() {
+    if (!snapshot_->http_api.enabled) return;
+    add_routes();
+    for (const net::HttpRoute& route : parts_.router.routes())
+        if (route.pattern == "/api/v1/versions") parts_.http_router.add(route);
 }
 
 void Service::add_routes() {

@@ -24,25 +24,31 @@
 #include "service/api/statistics.h"
 #include "service/api/system.h"
 #include "service/api/why.h"
+#include "service/identity.h"
+#include "service/shared_parts.h"
 
 namespace service::api {
 
-// All except the controls must outlive the service.
+// All of them must outlive the service.
 struct Parts {
+    const Identity& identity;
+    const std::vector<std::string_view>& features;  // of the services that are built in
     net::SessionTable& sessions;
     live::Registry& registry;
+    net::HttpRouter& http_router;  // of http_server
     net::HttpRouter& router;
     const net::ApiTable& others;  // rows of other services
     const net::Operations& operations;
-    Controls controls;
+    const Offers& offers;
 };
 
 class Service {
   public:
-    Service(config::SnapshotPtr snapshot, Parts parts, Build build);
+    Service(config::SnapshotPtr snapshot, Parts parts);
 
-    // Called before it starts, and before any other server serves these routes.
-    void add_routes();
+    // Adds the routes, if the API is enabled. Called when the rows of other services are complete, and before any
+    // server that serves the routes is started. As in SRS, the version is also served by http_server.
+    void connect();
     base::Result<void> start();
     void stop_accepting() {}
     // API clients do not delay the end of the server.
@@ -53,13 +59,13 @@ class Service {
     base::Result<std::move_only_function<void()>> prepare(const config::SnapshotPtr& next);
 
     net::HttpServer& server() { return server_; }
-    // The data field of /api/v1/summaries, for the heartbeat.
+    // The data field of /api/v1/summaries.
     std::string summaries() const;
     const std::vector<Endpoint>& rows() const { return rows_; }
-    const Identity& identity() const { return identity_; }
 
   private:
     base::Result<void> listen(const config::ListenAddresses& addresses, std::shared_ptr<runtime::TlsContext> tls);
+    void add_routes();
     void add_listings();
     void add_health();
     void tell_who_may_change() const;
@@ -73,7 +79,7 @@ class Service {
 
     config::SnapshotPtr snapshot_;
     Parts parts_;
-    Identity identity_;
+    const Identity& identity_;
     About about_;
     System system_;
     Statistics statistics_;

@@ -1,11 +1,13 @@
 #include "service/api/service.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <set>
 
 #include "base/json.h"
 #include "net/http/http_testing.h"
+#include "net/service_id.h"
 #include "runtime/loop/testing.h"
 
 namespace service::api {
@@ -20,13 +22,12 @@ class ApiTest : public runtime::testing::RuntimeTest {
     void SetUp() override {
         RuntimeTest::SetUp();
         snapshot_ = std::make_shared<config::Snapshot>(*config::default_snapshot());
-        snapshot_->global.server_id = "origin-1";
         snapshot_->http_api.enabled = true;
         snapshot_->http_api.listen = {{"127.0.0.1", 0}};
         snapshot_->http_api.debug = true;
-        service_ = std::make_unique<Service>(snapshot_, Parts{sessions_, registry_, router_, others_, operations_, {}},
-                                             Build{"SRS/1.2.3", "1.2.3", "7.8.9", "2026-01-02 03:04:05", 7, "c++"});
-        service_->add_routes();
+        service_ = std::make_unique<Service>(snapshot_, Parts{identity_, features_, sessions_, registry_, http_router_,
+                                                              router_, others_, operations_, offers_});
+        service_->connect();
         ASSERT_TRUE(ok(service_->start()));
     }
     void TearDown() override {
@@ -48,9 +49,15 @@ class ApiTest : public runtime::testing::RuntimeTest {
     std::shared_ptr<config::Snapshot> snapshot_;
     net::SessionTable sessions_;
     live::Registry registry_;
-    net::HttpRouter router_;
+    net::HttpRouter http_router_, router_;
     net::Operations operations_;
     net::ApiTable others_;
+    Offers offers_;
+    const std::vector<std::string_view> features_{"hls", "srt"};
+    const Identity identity_{{"SRS/1.2.3", "1.2.3", "7.8.9", "2026-01-02 03:04:05", 7, "c++"},
+                             "origin-1",
+                             net::service_id(),
+                             std::to_string(getpid())};
     std::unique_ptr<Service> service_;
 };
 

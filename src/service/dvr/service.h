@@ -4,7 +4,6 @@
 // start, with a journal of open recordings. All disk access goes through runtime/disk or a worker thread.
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,18 +12,11 @@
 #include "live/hub/registry.h"
 #include "runtime/loop/coroutine.h"
 #include "service/dvr/recording.h"
+#include "service/recorder.h"
 
 namespace service::dvr {
 
-// The options of a requested recording that may differ from the vhost's dvr block; absent ones are as configured.
-struct RecordingRequest {
-    std::optional<std::string> path = std::nullopt;  // a pattern below the root of the vhost's dvr_path
-    std::optional<bool> segments = std::nullopt;
-    std::optional<int64_t> duration_ms = std::nullopt;
-    bool pre_roll = true;  // begin with the current GOP, otherwise with the next keyframe
-};
-
-class Service final : private live::StreamWatcher, private RecordingOwner {
+class Service final : public Recorder, private live::StreamWatcher, private RecordingOwner {
   public:
     // All of them must outlive it.
     Service(config::SnapshotPtr snapshot, live::Registry& registry, const live::Events& events);
@@ -39,14 +31,9 @@ class Service final : private live::StreamWatcher, private RecordingOwner {
     // Starts and stops recordings as `next` requires; open files are completed with their old options.
     void reload(const config::SnapshotPtr& next);
 
-    // Records a published stream in addition to the configured recording, until stop_recording() or the end of its
-    // publishing. kNotFound: it is not published; kBusy: it is already being recorded by request; kRefused: the
-    // stream's name or the path; kConfig: the path. Does not yield.
-    base::Result<void> start_recording(const live::StreamKey& key, const RecordingRequest& request = {});
-    // Its file is complete soon after: see live::RecordingDone. kNotFound: there is no such recording. Does not yield.
-    base::Result<void> stop_recording(const live::StreamKey& key);
-
-    bool is_recording_by_request(const live::StreamKey& key) const { return find(key, true) != nullptr; }
+    base::Result<void> start_recording(const live::StreamKey& key, const RecordingRequest& request = {}) override;
+    base::Result<void> stop_recording(const live::StreamKey& key) override;
+    bool is_recording_by_request(const live::StreamKey& key) const override { return find(key, true) != nullptr; }
 
     const Counters& counters() const { return const_cast<Archive&>(archive_).counters(); }
     size_t recordings() const { return recordings_.size(); }

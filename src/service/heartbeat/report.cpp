@@ -1,6 +1,7 @@
 #include "service/heartbeat/report.h"
 
 #include "base/json.h"
+#include "config/listeners.h"
 
 namespace service::heartbeat {
 
@@ -11,21 +12,13 @@ namespace {
 // {"rtmp": ["1935"], "http": [...] ...}: the enabled listeners.
 OrderedJson listening_ports(const config::Snapshot& snapshot) {
     OrderedJson ports = OrderedJson::object();
-    auto add = [&](bool enabled, const char* name, const config::ListenAddresses& addresses) {
-        if (!enabled) return;
+    for (const config::Listener& listener : config::listeners()) {
+        const config::ListenAddresses* addresses = listener.addresses(snapshot);
+        if (!addresses) continue;
         OrderedJson list = OrderedJson::array();
-        for (const config::ListenAddress& address : addresses) list.push_back(address.text());
-        ports[name] = std::move(list);
-    };
-    const config::HttpServer& http = snapshot.http_server;
-    const config::HttpApi& api = snapshot.http_api;
-    add(true, "rtmp", snapshot.rtmp.listen);
-    add(snapshot.rtmps.enabled, "rtmps", snapshot.rtmps.listen);
-    add(http.enabled, "http", http.listen);
-    add(http.enabled && http.https.enabled, "https", http.https.listen);
-    add(api.enabled, "api", api.listen);
-    add(api.enabled && api.https.enabled, "apis", api.https.listen);
-    add(snapshot.rtc_server.enabled, "rtc", snapshot.rtc_server.listen);
+        for (const config::ListenAddress& address : *addresses) list.push_back(address.text());
+        ports[std::string(listener.report_name)] = std::move(list);
+    }
     return ports;
 }
 

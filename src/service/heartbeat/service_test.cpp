@@ -31,9 +31,11 @@ TEST(HeartbeatReport, Fields) {
     s->http_server.enabled = true;
     s->http_server.https.enabled = true;
     s->http_api.enabled = true;
-    s->rtc_server.enabled = true;
+    s->rtc_server.enabled = s->rtc_server.tcp.enabled = true;
+    s->exporter.enabled = true;
     const std::string ports =
-        R"("rtmp":["1935","127.0.0.1:1936"],"http":["8080"],"https":["8088"],"api":["1985"],"rtc":["8000"])";
+        R"("rtmp":["1935","127.0.0.1:1936"],"http":["8080"],"https":["8088"],"api":["1985"],"rtc":["8000"],)"
+        R"("rtc_tcp":["8000"],"exporter":["9972"])";
     EXPECT_EQ(make_report(*s, reporter, summaries),
               R"({"device_id":"srv",)" + who + R"(,"ports":{)" + ports + "}," + ports + "}");
 }

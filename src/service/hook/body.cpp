@@ -61,10 +61,9 @@ std::string stream_url(std::string_view vhost, std::string_view app, std::string
     return url.append("/").append(app).append("/").append(stream);
 }
 
-std::string client_body(net::Hook hook, const Identity& identity, const net::Visitor& visitor,
-                        const net::Traffic& traffic) {
-    Json body = common(net::hook_name(hook), identity, visitor);
-    if (hook == net::Hook::kOnClose) {
+std::string client_body(Hook hook, const Identity& identity, const net::Visitor& visitor, const net::Traffic& traffic) {
+    Json body = common(hook_name(hook), identity, visitor);
+    if (hook == Hook::kOnClose) {
         body["send_bytes"] = traffic.sent_bytes;
         body["recv_bytes"] = traffic.received_bytes;
         return base::to_text(body);
@@ -72,8 +71,8 @@ std::string client_body(net::Hook hook, const Identity& identity, const net::Vis
     body["tcUrl"] = visitor.tc_url;
     body["stream"] = visitor.stream;  // empty for on_connect: it is not known yet
     body["param"] = told_param(visitor);
-    if (hook == net::Hook::kOnPlay || hook == net::Hook::kOnConnect) body["pageUrl"] = visitor.page_url;
-    if (hook == net::Hook::kOnConnect) return base::to_text(body);
+    if (hook == Hook::kOnPlay || hook == Hook::kOnConnect) body["pageUrl"] = visitor.page_url;
+    if (hook == Hook::kOnConnect) return base::to_text(body);
     add_stream(body, visitor);
     return base::to_text(body);
 }

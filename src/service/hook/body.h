@@ -5,7 +5,7 @@
 
 #include "live/hub/events.h"
 #include "net/access/gate.h"
-#include "net/hook_stats.h"
+#include "service/hook/stats.h"
 
 namespace service::hook {
 
@@ -20,7 +20,7 @@ struct Identity {
 std::string stream_url(std::string_view vhost, std::string_view app, std::string_view stream);
 
 // on_connect, on_close, on_publish, on_unpublish, on_play, on_stop. traffic: for on_close.
-std::string client_body(net::Hook hook, const Identity& identity, const net::Visitor& visitor,
+std::string client_body(Hook hook, const Identity& identity, const net::Visitor& visitor,
                         const net::Traffic& traffic = {});
 // publisher: the current or last publisher; if it is not known, only vhost, app and stream are set.
 std::string dvr_body(const Identity& identity, const net::Visitor& publisher, const live::RecordingDone& event);

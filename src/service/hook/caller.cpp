@@ -25,7 +25,7 @@ constexpr size_t kMaxTargets = 256;
 // Counts the call while it is in progress.
 class Counted {
   public:
-    explicit Counted(net::HookCounters& counters) : counters_(counters), began_us_(base::monotonic_us()) {
+    explicit Counted(HookCounters& counters) : counters_(counters), began_us_(base::monotonic_us()) {
         ++counters_.calls;
         ++counters_.in_flight;
     }
@@ -36,7 +36,7 @@ class Counted {
     }
 
   private:
-    net::HookCounters& counters_;
+    HookCounters& counters_;
     int64_t began_us_;
 };
 
@@ -65,8 +65,8 @@ std::shared_ptr<runtime::Permits> Caller::permits(const std::string& url) {
 }
 
 Result<void> Caller::call(const Call& call, const config::VhostHttpHooks& hooks, bool* asked) {
-    net::HookCounters& counters = stats_.at(call.hook);
-    std::string_view name = net::hook_name(call.hook);
+    HookCounters& counters = stats_.at(call.hook);
+    std::string_view name = hook_name(call.hook);
     Result<Verdict> verdict = Verdict{};
     {
         Counted counted(counters);
@@ -97,7 +97,7 @@ Result<Verdict> Caller::exchange(const Call& call, const config::VhostHttpHooks&
     request.url = call.url;
     request.ca_file = hooks.ca_file;
     request.most_body_bytes = kMaxAnswerBytes;
-    if (call.hook == net::Hook::kOnHlsNotify) {
+    if (call.hook == Hook::kOnHlsNotify) {
         request.method = http::Method::kGet;
         request.most_body_bytes = static_cast<size_t>(hooks.hls_nb_notify);
         request.cut_body = true;
@@ -109,7 +109,7 @@ Result<Verdict> Caller::exchange(const Call& call, const config::VhostHttpHooks&
         request.headers.add("X-SRS-Signature", signature(hooks.secret, request.body, base::wall_ms() / 1000));
     auto answer = TRY(client_.call(std::move(request), deadline));
     // The call fills a cache; the content of the answer does not matter.
-    if (call.hook == net::Hook::kOnHlsNotify)
+    if (call.hook == Hook::kOnHlsNotify)
         return Verdict{answer.status < 400 ? Verdict::Kind::kAccepted : Verdict::Kind::kRefused,
                        answer.status < 400 ? "" : fmt::format("status {}", answer.status)};
     return judge(answer.status, answer.body);

@@ -9,15 +9,15 @@
 
 #include "base/result.h"
 #include "config/snapshot.h"
-#include "net/hook_stats.h"
 #include "net/http/http_client.h"
 #include "runtime/loop/permits.h"
+#include "service/hook/stats.h"
 #include "service/hook/verdict.h"
 
 namespace service::hook {
 
 struct Call {
-    net::Hook hook;
+    Hook hook;
     std::string url;
     std::string body;  // JSON; empty: GET (on_hls_notify)
 };
@@ -27,7 +27,7 @@ class Caller {
     static constexpr size_t kMaxAtOnce = 64;  // per host and port
     static constexpr size_t kMaxAnswerBytes = 64 * 1024;
 
-    explicit Caller(net::HookStats& stats) : stats_(stats) {}
+    explicit Caller(HookStats& stats) : stats_(stats) {}
 
     // kRefused: answered with a refusal. kCancelled. Any other error: no valid answer. The error texts name the hook
     // but not its URL, because they are sent to clients; the URL is logged. asked: set once the request may have
@@ -39,7 +39,7 @@ class Caller {
                                    bool* asked);
     std::shared_ptr<runtime::Permits> permits(const std::string& url);
 
-    net::HookStats& stats_;
+    HookStats& stats_;
     net::HttpClient client_;
     std::map<std::string, std::shared_ptr<runtime::Permits>> permits_;  // by host and port
 };

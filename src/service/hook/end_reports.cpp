@@ -21,7 +21,7 @@ void EndReports::add(Report report) {
     auto client = waiting_.find(report.client_id);
     if (client == waiting_.end()) {
         // The end of a player is unrelated to what its connection published.
-        const bool waits = report.hook != net::Hook::kOnStop && files_.contains(report.client_id);
+        const bool waits = report.hook != Hook::kOnStop && files_.contains(report.client_id);
         if (!waits || waiting_.size() >= kMaxClients) return tell_(report);
         client = waiting_.emplace(report.client_id, Waiting{{}, base::monotonic_ms() + most_wait_ms_}).first;
         if (!watcher_ || watcher_.done()) watcher_ = runtime::spawn("hook-ends", [this] { watch(); });

@@ -9,8 +9,8 @@
 #include <map>
 #include <string>
 
-#include "net/hook_stats.h"
 #include "runtime/loop/coroutine.h"
+#include "service/hook/stats.h"
 
 namespace service::hook {
 
@@ -20,7 +20,7 @@ class EndReports {
     static constexpr size_t kMaxClients = 10'000;  // with waiting reports; those of further clients are sent at once
 
     struct Report {
-        net::Hook hook;
+        Hook hook;
         std::string vhost;
         std::string client_id;
         std::string body;

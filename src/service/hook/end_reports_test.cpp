@@ -12,11 +12,11 @@ namespace {
 
 class EndReportsTest : public runtime::testing::RuntimeTest {
   protected:
-    void add(net::Hook hook, const std::string& client) { ends_.add({hook, "v", client, ""}); }
+    void add(Hook hook, const std::string& client) { ends_.add({hook, "v", client, ""}); }
     static constexpr int64_t kWaitMs = 300;
     std::string reported_;
     EndReports ends_{[this](const EndReports::Report& report) {
-                         reported_ += std::string(net::hook_name(report.hook)) + " " + report.client_id + ";";
+                         reported_ += std::string(hook_name(report.hook)) + " " + report.client_id + ";";
                      },
                      kWaitMs};
 };
@@ -24,10 +24,10 @@ class EndReportsTest : public runtime::testing::RuntimeTest {
 TEST_F(EndReportsTest, AnEndWaitsForTheFilesOfItsClientAlone) {
     ends_.file_ending("a");
     ends_.file_ending("a");
-    add(net::Hook::kOnUnpublish, "a");
-    add(net::Hook::kOnClose, "a");
-    add(net::Hook::kOnUnpublish, "b");
-    add(net::Hook::kOnStop, "c");
+    add(Hook::kOnUnpublish, "a");
+    add(Hook::kOnClose, "a");
+    add(Hook::kOnUnpublish, "b");
+    add(Hook::kOnStop, "c");
     EXPECT_EQ(reported_, "on_unpublish b;on_stop c;");
     ends_.file_ended("a");
     EXPECT_EQ(reported_, "on_unpublish b;on_stop c;");
@@ -35,14 +35,14 @@ TEST_F(EndReportsTest, AnEndWaitsForTheFilesOfItsClientAlone) {
     ends_.file_ended("a");
     EXPECT_EQ(reported_, "on_unpublish a;on_close a;");
     reported_.clear();
-    add(net::Hook::kOnUnpublish, "a");
+    add(Hook::kOnUnpublish, "a");
     EXPECT_EQ(reported_, "on_unpublish a;");
 }
 
 TEST_F(EndReportsTest, AConnectionsEndWaitsWhereOnUnpublishIsNotAskedFor) {
     ends_.file_ending("a");
-    add(net::Hook::kOnStop, "a");
-    add(net::Hook::kOnClose, "a");
+    add(Hook::kOnStop, "a");
+    add(Hook::kOnClose, "a");
     EXPECT_EQ(reported_, "on_stop a;");
     ends_.file_ended("a");
     EXPECT_EQ(reported_, "on_stop a;on_close a;");
@@ -50,7 +50,7 @@ TEST_F(EndReportsTest, AConnectionsEndWaitsWhereOnUnpublishIsNotAskedFor) {
 
 TEST_F(EndReportsTest, ItDoesNotWaitForEver) {
     ends_.file_ending("a");
-    add(net::Hook::kOnUnpublish, "a");
+    add(Hook::kOnUnpublish, "a");
     const int64_t began = base::monotonic_ms();
     while (reported_.empty() && base::monotonic_ms() < began + 5'000) (void)runtime::sleep_ms(10).has_value();
     EXPECT_EQ(reported_, "on_unpublish a;");
@@ -63,7 +63,7 @@ TEST_F(EndReportsTest, ItDoesNotWaitForEver) {
 TEST_F(EndReportsTest, WhatWaitsIsBoundedAndToldAtTheEnd) {
     for (size_t i = 0; i <= EndReports::kMaxClients; ++i) {
         ends_.file_ending(std::to_string(i));
-        add(net::Hook::kOnUnpublish, std::to_string(i));
+        add(Hook::kOnUnpublish, std::to_string(i));
     }
     EXPECT_EQ(reported_, "on_unpublish " + std::to_string(EndReports::kMaxClients) + ";");
     reported_.clear();

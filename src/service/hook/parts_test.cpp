@@ -39,13 +39,13 @@ TEST(HookBody, AllFieldsInTheirOrder) {
     const std::string id = net::stream_id("__defaultVhost__", "live", "cam");
     const std::string stream = R"("tcUrl":"rtmp://h/live","stream":"cam","param":"?token=1",)";
     const std::string ids = R"("stream_url":"/live/cam","stream_id":")" + id + R"("})";
-    auto body = [&](net::Hook hook) { return client_body(hook, kIdentity, visitor(), {10, 20}); };
-    EXPECT_EQ(body(net::Hook::kOnConnect), expected("on_connect", stream + R"("pageUrl":"http://page/"})"));
-    EXPECT_EQ(body(net::Hook::kOnClose), expected("on_close", R"("send_bytes":20,"recv_bytes":10})"));
-    EXPECT_EQ(body(net::Hook::kOnPublish), expected("on_publish", stream + ids));
-    EXPECT_EQ(body(net::Hook::kOnUnpublish), expected("on_unpublish", stream + ids));
-    EXPECT_EQ(body(net::Hook::kOnPlay), expected("on_play", stream + R"("pageUrl":"http://page/",)" + ids));
-    EXPECT_EQ(body(net::Hook::kOnStop), expected("on_stop", stream + ids));
+    auto body = [&](Hook hook) { return client_body(hook, kIdentity, visitor(), {10, 20}); };
+    EXPECT_EQ(body(Hook::kOnConnect), expected("on_connect", stream + R"("pageUrl":"http://page/"})"));
+    EXPECT_EQ(body(Hook::kOnClose), expected("on_close", R"("send_bytes":20,"recv_bytes":10})"));
+    EXPECT_EQ(body(Hook::kOnPublish), expected("on_publish", stream + ids));
+    EXPECT_EQ(body(Hook::kOnUnpublish), expected("on_unpublish", stream + ids));
+    EXPECT_EQ(body(Hook::kOnPlay), expected("on_play", stream + R"("pageUrl":"http://page/",)" + ids));
+    EXPECT_EQ(body(Hook::kOnStop), expected("on_stop", stream + ids));
     EXPECT_EQ(dvr_body(kIdentity, visitor(), {{"__defaultVhost__", "live", "cam"}, "./a.flv", 1, 2}),
               expected("on_dvr", stream + R"("cwd":"/srv","file":"./a.flv",)" + ids));
     live::SegmentDone segment{{"__defaultVhost__", "live", "cam"},
@@ -67,7 +67,7 @@ TEST(HookBody, NamesOfVhostsAndWhatIsNoText) {
     EXPECT_EQ(stream_url("example.com", "live", "cam"), "example.com/live/cam");
     auto odd = visitor("example.com");
     odd.stream = "a\xff\"b";
-    std::string body = client_body(net::Hook::kOnStop, kIdentity, odd);
+    std::string body = client_body(Hook::kOnStop, kIdentity, odd);
     EXPECT_NE(body.find("\"stream\":\"a\xef\xbf\xbd\\\"b\""), std::string::npos) << body;
 }
 

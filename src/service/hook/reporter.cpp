@@ -35,7 +35,7 @@ void Reporter::drop(const Report& report) {
     int64_t now = base::monotonic_ms();
     if (now < dropped_note_ms_) return;
     dropped_note_ms_ = now + kDropNoteMs;
-    base::log::warn("hook {} {}: a report was dropped; {} so far", net::hook_name(report.call.hook),
+    base::log::warn("hook {} {}: a report was dropped; {} so far", hook_name(report.call.hook),
                     for_log(report.call.url), stats_.at(report.call.hook).dropped);
 }
 

@@ -27,7 +27,7 @@ class Reporter {
     static constexpr size_t kLanes = 8;            // concurrent calls to one host
     static constexpr size_t kMaxWaiting = 10'000;  // reports queued for one host
 
-    Reporter(Caller& caller, net::HookStats& stats) : caller_(caller), stats_(stats) {}
+    Reporter(Caller& caller, HookStats& stats) : caller_(caller), stats_(stats) {}
     ~Reporter() { stop(0); }
 
     // Never yields.
@@ -46,7 +46,7 @@ class Reporter {
     void drop(const Report& report);
 
     Caller& caller_;
-    net::HookStats& stats_;
+    HookStats& stats_;
     std::map<std::string, Lane> lanes_;      // by host and a hash of the client; only lanes with work
     std::map<std::string, size_t> waiting_;  // by host
     runtime::Event empty_{"the last report"};

@@ -20,24 +20,24 @@ class ReporterTest : public runtime::testing::RuntimeTest {
     config::VhostHttpHooks& hooks() { return snapshot_->vhosts.front().http_hooks; }
     void add(Reporter& reporter, const std::string& client) {
         std::string url = fmt::format("http://127.0.0.1:{}/hook", listener_->port());
-        reporter.add({{net::Hook::kOnStop, url, "{}"}, client, snapshot_, &hooks()});
+        reporter.add({{Hook::kOnStop, url, "{}"}, client, snapshot_, &hooks()});
     }
     std::shared_ptr<config::Snapshot> snapshot_;
     std::unique_ptr<runtime::TcpListener> listener_;  // accepts no connection: calls time out
-    net::HookStats stats_;
+    HookStats stats_;
     Caller caller_{stats_};
 };
 
 TEST_F(ReporterTest, WhatWaitsIsBoundedAndWhatIsDroppedCounted) {
     Reporter reporter(caller_, stats_);
     for (size_t i = 0; i < Reporter::kMaxWaiting + 5; ++i) add(reporter, std::to_string(i));
-    EXPECT_EQ(stats_.at(net::Hook::kOnStop).dropped, 5u);
+    EXPECT_EQ(stats_.at(Hook::kOnStop).dropped, 5u);
     EXPECT_EQ(stats_.queued, Reporter::kMaxWaiting);
     (void)runtime::sleep_ms(20).has_value();
-    EXPECT_EQ(stats_.at(net::Hook::kOnStop).in_flight, Reporter::kLanes);
+    EXPECT_EQ(stats_.at(Hook::kOnStop).in_flight, Reporter::kLanes);
     reporter.stop(0);
-    EXPECT_EQ(stats_.at(net::Hook::kOnStop).in_flight, 0u);
-    EXPECT_EQ(stats_.at(net::Hook::kOnStop).dropped, Reporter::kMaxWaiting + 5);
+    EXPECT_EQ(stats_.at(Hook::kOnStop).in_flight, 0u);
+    EXPECT_EQ(stats_.at(Hook::kOnStop).dropped, Reporter::kMaxWaiting + 5);
     EXPECT_EQ(stats_.queued, 0u);
 }
 
@@ -47,7 +47,7 @@ TEST_F(ReporterTest, AHostThatIsSilentIsTriedOnceForEachOfTheOthers) {
     Reporter reporter(caller_, stats_);
     for (int i = 0; i < 3; ++i) add(reporter, "one");
     reporter.stop(10'000);
-    const net::HookCounters& counters = stats_.at(net::Hook::kOnStop);
+    const HookCounters& counters = stats_.at(Hook::kOnStop);
     // The first report is retried; the ones behind it in the failing lane are not.
     EXPECT_EQ(counters.retries, 1u);
     EXPECT_EQ(counters.calls, 4u);

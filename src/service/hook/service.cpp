@@ -13,7 +13,6 @@ namespace service::hook {
 using base::Code;
 using base::Result;
 using net::Action;
-using net::Hook;
 
 namespace {
 runtime::LogLimit open_hooks;
@@ -70,13 +69,13 @@ std::string working_directory() {
 
 }  // namespace
 
-Service::Service(config::SnapshotPtr snapshot, net::Gate& gate, live::Events& events, net::HookStats& stats)
+Service::Service(config::SnapshotPtr snapshot, net::Gate& gate, live::Events& events)
     : snapshot_(std::move(snapshot)),
       gate_(gate),
       events_(events),
       identity_{snapshot_->global.server_id, net::service_id(), working_directory()},
-      caller_(stats),
-      reporter_(caller_, stats) {}
+      caller_(stats_),
+      reporter_(caller_, stats_) {}
 
 Service::~Service() { stop(); }
 
@@ -117,7 +116,7 @@ Result<void> Service::admit(const net::Visitor& visitor, const config::Vhost& vh
     const Hook hook = pair_of(visitor.action).begin;
     const std::vector<std::string>& urls = urls_of(hook, hooks);
     const std::string body = urls.empty() ? "" : client_body(hook, identity_, visitor);
-    const bool open = std::ranges::find(hooks.fail_open, net::hook_name(hook)) != hooks.fail_open.end();
+    const bool open = std::ranges::find(hooks.fail_open, hook_name(hook)) != hooks.fail_open.end();
     bool asked = false;
     for (const std::string& url : urls) {
         auto called = caller_.call({hook, url, body}, hooks, &asked);

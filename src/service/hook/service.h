@@ -9,19 +9,19 @@
 #include "config/snapshot.h"
 #include "live/hub/events.h"
 #include "net/access/gate.h"
-#include "net/hook_stats.h"
 #include "service/hook/body.h"
 #include "service/hook/caller.h"
 #include "service/hook/end_reports.h"
 #include "service/hook/publishers.h"
 #include "service/hook/reporter.h"
+#include "service/hook/stats.h"
 
 namespace service::hook {
 
 class Service final : public net::Guard, private live::EventListener {
   public:
-    // Gate, events and stats must outlive it.
-    Service(config::SnapshotPtr snapshot, net::Gate& gate, live::Events& events, net::HookStats& stats);
+    // Gate and events must outlive it.
+    Service(config::SnapshotPtr snapshot, net::Gate& gate, live::Events& events);
     ~Service();  // stops: yields
 
     base::Result<void> start();
@@ -36,6 +36,8 @@ class Service final : public net::Guard, private live::EventListener {
     bool follows(net::Action action, const config::Vhost& vhost) const override;
     void left(const net::Visitor& visitor, const net::Traffic& traffic) override;
 
+    const HookStats& stats() const { return stats_; }
+
   private:
     void on_recording(const live::RecordingDone& event) override;
     void on_file_ending(const live::FileEnding& event) override { ends_.file_ending(event.publisher); }
@@ -44,13 +46,14 @@ class Service final : public net::Guard, private live::EventListener {
     void report_end(const EndReports::Report& end);
     // Null: the vhost has no hooks.
     const config::VhostHttpHooks* hooks_of(const std::string& vhost) const;
-    void report(net::Hook hook, const config::VhostHttpHooks& hooks, const std::vector<std::string>& urls,
+    void report(Hook hook, const config::VhostHttpHooks& hooks, const std::vector<std::string>& urls,
                 const std::string& body, const std::string& client_id);
 
     config::SnapshotPtr snapshot_;
     net::Gate& gate_;
     live::Events& events_;
     Identity identity_;
+    HookStats stats_;
     Caller caller_;
     Reporter reporter_;
     Publishers publishers_;

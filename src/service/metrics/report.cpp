@@ -15,9 +15,12 @@
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/cpu_slice.h"
 #include "runtime/socket/udp.h"
-#include "service/metrics/rtc_figures.h"
 
 namespace service::metrics {
+
+using prometheus::Labels;
+using prometheus::Text;
+using prometheus::Type;
 
 namespace {
 
@@ -95,8 +98,7 @@ base::Result<std::string> Report::make(const Identity& identity, const config::E
     operations(text);
     latency(text);
     disk(text);
-    hooks(text);
-    rtc_figures(text);
+    for (const auto& write_metrics : offers_.metrics) write_metrics(text);
     udp(text);
     TRY(streams(text, static_cast<size_t>(exporter.stream_limit)));
     return text.take();
@@ -119,7 +121,7 @@ void Report::about(Text& text, const Identity& identity, const config::Exporter&
         {"server", identity.server},
         {"service", identity.service},
         {"pid", identity.pid},
-        {"build_date", identity.build_date},
+        {"build_date", identity.date},
         {"major", std::string_view(identity.interface_version).substr(0, identity.interface_version.find('.'))},
         {"version", identity.interface_version},
         {"server_version", identity.version},
@@ -275,32 +277,6 @@ void Report::latency(Text& text) const {
         text.part("_sum", labels, "", seconds_of_us(number(latency.sum_us)));
         text.part("_count", labels, "", number(latency.total));
     }
-}
-
-// Only hooks that were called: the others would be all zeros.
-void Report::hooks(Text& text) const {
-    struct Family {
-        std::string_view name, help;
-        uint64_t net::HookCounters::*counter;
-    };
-    static constexpr Family kFamilies[] = {
-        {"srs_hook_calls_total", "Calls that were begun, each attempt of each URL.", &net::HookCounters::calls},
-        {"srs_hook_refused_total", "Answers that refused.", &net::HookCounters::refused},
-        {"srs_hook_failures_total", "Calls without an answer, or with one that means nothing.",
-         &net::HookCounters::failures},
-        {"srs_hook_retries_total", "Attempts after the first.", &net::HookCounters::retries},
-        {"srs_hook_dropped_total", "Reports that never arrived.", &net::HookCounters::dropped}};
-    const auto each = [&](const Family& family, Type type, double unit) {
-        text.family(family.name, type, family.help);
-        for (size_t i = 0; i < hooks_.of.size(); ++i)
-            if (hooks_.of[i].calls + hooks_.of[i].dropped > 0)
-                text.sample({{"hook", net::kHookNames[i]}}, unit * number(hooks_.of[i].*family.counter));
-    };
-    for (const Family& family : kFamilies) each(family, Type::kCounter, 1);
-    each({"srs_hook_in_flight", "Calls under way.", &net::HookCounters::in_flight}, Type::kGauge, 1);
-    each({"srs_hook_seconds_total", "Time of all calls that have ended.", &net::HookCounters::latency_us},
-         Type::kCounter, 1e-6);
-    text.single("srs_hook_reports_waiting", Type::kGauge, "Reports that wait to be sent.", number(hooks_.queued));
 }
 
 void Report::disk(Text& text) const {

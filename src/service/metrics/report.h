@@ -2,7 +2,6 @@
 // The content of /metrics: the metrics of SRS, and our own. doc/metrics.md lists them all. Data is collected in steps
 // that yield to others; the number of per-stream samples is limited.
 
-#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -11,43 +10,32 @@
 #include "base/result.h"
 #include "config/snapshot.h"
 #include "live/hub/registry.h"
-#include "net/hook_stats.h"
 #include "net/operations.h"
 #include "net/sessions/session.h"
-#include "service/metrics/text.h"
+#include "protocol/prometheus/text.h"
+#include "service/identity.h"
+#include "service/shared_parts.h"
 
 namespace service::metrics {
-
-// Identifies the reporting server.
-struct Identity {
-    std::string server;
-    std::string service;
-    std::string pid;
-    std::string version;            // "0.1.0"
-    std::string signature;          // "SRS/0.1.0"
-    std::string interface_version;  // "7.0.18", of SRS
-    std::string build_date;
-};
 
 class Report {
   public:
     // All of them must outlive it.
-    Report(net::SessionTable& sessions, live::Registry& registry, const net::HookStats& hooks,
-           const net::Operations& operations)
-        : sessions_(sessions), registry_(registry), hooks_(hooks), operations_(operations) {}
+    Report(net::SessionTable& sessions, live::Registry& registry, const net::Operations& operations,
+           const Offers& offers)
+        : sessions_(sessions), registry_(registry), operations_(operations), offers_(offers) {}
 
     // Returns the whole text. Yields now and then; only one call at a time.
     base::Result<std::string> make(const Identity& identity, const config::Exporter& exporter);
 
   private:
-    using ByType = std::array<uint64_t, net::kSessionTypes>;
+    using Text = prometheus::Text;
 
     void about(Text& text, const Identity& identity, const config::Exporter& exporter) const;
     void process(Text& text);
     void loop(Text& text) const;
     void operations(Text& text) const;
     void disk(Text& text) const;
-    void hooks(Text& text) const;
     void totals(Text& text) const;
     void closed(Text& text) const;
     base::Result<void> clients(Text& text);
@@ -57,8 +45,8 @@ class Report {
 
     net::SessionTable& sessions_;
     live::Registry& registry_;
-    const net::HookStats& hooks_;
     const net::Operations& operations_;
+    const Offers& offers_;
     // A stream that is included stays included until it ends: a series with gaps is worse than a missing one.
     std::set<live::StreamKey> shown_;
     int64_t cpu_at_us_ = 0;  // when cpu_us_ was read

@@ -15,10 +15,10 @@ constexpr int64_t kPatienceMs = 5'000;
 }  // namespace
 
 Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
-                 const net::HookStats& hooks, const net::Operations& operations, Identity identity)
+                 const net::Operations& operations, const Offers& offers, const Identity& identity)
     : snapshot_(std::move(snapshot)),
-      identity_(std::move(identity)),
-      report_(sessions, registry, hooks, operations),
+      identity_(identity),
+      report_(sessions, registry, operations, offers),
       server_(sessions, router_, options()) {
     net::HttpRoute route;
     route.methods = {http::Method::kGet};
@@ -58,7 +58,7 @@ base::Result<void> Service::serve(net::HttpRequest& request, net::HttpResponse& 
     if (verdict.status) return response.send_error(verdict.status, verdict.why);
     TRY(renew());
     const std::shared_ptr<const std::string> text = text_;
-    return response.send(200, Text::kContentType, *text);
+    return response.send(200, prometheus::Text::kContentType, *text);
 }
 
 base::Result<void> Service::renew() {

@@ -17,7 +17,7 @@ class Service {
   public:
     // The references must outlive it.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
-            const net::HookStats& hooks, const net::Operations& operations, Identity identity);
+            const net::Operations& operations, const Offers& offers, const Identity& identity);
 
     base::Result<void> start();
     void stop_accepting() {}  // serves to the end, to show whether the server is draining
@@ -34,7 +34,7 @@ class Service {
     net::HttpServerOptions options() const;
 
     config::SnapshotPtr snapshot_;
-    Identity identity_;
+    const Identity& identity_;
     Report report_;
     net::HttpRouter router_;
     net::HttpServer server_;

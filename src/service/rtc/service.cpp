@@ -8,12 +8,12 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "net/rtc_stats.h"
 #include "protocol/srtp/crypto_kernel.h"
 #include "protocol/stun/demux.h"
 #include "runtime/loop/cpu_slice.h"
 #include "service/rtc/media/bridges.h"
 #include "service/rtc/signalling/signaling.h"
+#include "service/rtc/stats.h"
 
 namespace service::rtc {
 
@@ -135,7 +135,7 @@ Result<Answer> Service::create(Ask ask) {
     const auto max_offers = static_cast<size_t>(snapshot_->rtc_server.max_offers);
     if (half_open_ >= max_offers + kMaxLeaving) {
         ++counters_.refused_half_open;
-        ++net::rtc_stats().refused_half_open;
+        ++rtc_stats().refused_half_open;
         return base::fail(Code::kLimit, "too many sessions that are not connected yet");
     }
     if (half_open_ >= max_offers) replace_oldest();
@@ -179,7 +179,7 @@ void Service::keep(std::unique_ptr<RtcSession> session, int64_t now_ms) {
     note_offered(*sessions_.back().session, now_ms);
     ++half_open_;
     ++counters_.created;
-    ++net::rtc_stats().created;
+    ++rtc_stats().created;
     tell_sessions();
     empty_.reset();
     work_.set();  // housekeeping sleeps while there are no sessions
@@ -196,7 +196,7 @@ void Service::replace_oldest() {
         offered_.pop_front();
         if (found == by_id_.end() || found->second->connected() || found->second->ended()) continue;
         ++counters_.replaced;
-        ++net::rtc_stats().replaced;
+        ++rtc_stats().replaced;
         return found->second->end("too many sessions that are not connected yet", CloseReason::kRefusedLimit);
     }
 }
@@ -229,13 +229,13 @@ void Service::on_datagram(std::span<uint8_t> bytes, const stun::Address& from, W
     if (kind == stun::Packet::kStun) return on_stun(bytes, from, wire, now_us);
     if (kind == stun::Packet::kOther) {
         ++counters_.other;
-        ++net::rtc_stats().other;
+        ++rtc_stats().other;
         return;
     }
     Routes::Claims* claims = routes_.find(from, wire);
     if (!claims) {
         ++counters_.unknown;
-        ++net::rtc_stats().unknown;
+        ++rtc_stats().unknown;
         return;
     }
     if (kind == stun::Packet::kDtls) return hand_dtls(*claims, bytes, from, wire, now_us / 1000);
@@ -288,7 +288,7 @@ void Service::on_stun(std::span<uint8_t> bytes, const stun::Address& from, Wire&
     auto message = stun::parse(bytes);
     if (!message) {
         ++counters_.other;
-        ++net::rtc_stats().other;
+        ++rtc_stats().other;
         return;
     }
     // A peer may use one address for several sessions in succession: the user name of the request decides.
@@ -299,7 +299,7 @@ void Service::on_stun(std::span<uint8_t> bytes, const stun::Address& from, Wire&
     }
     if (!session) {
         ++counters_.unknown;
-        ++net::rtc_stats().unknown;
+        ++rtc_stats().unknown;
         return;
     }
     runtime::ContextScope scope(session->id());
@@ -319,7 +319,7 @@ void Service::copy_out(std::span<const uint8_t> packet) {
 void Service::session_connected(RtcSession&) {
     --half_open_;
     ++counters_.connected;
-    ++net::rtc_stats().connected;
+    ++rtc_stats().connected;
     tell_sessions();
 }
 
@@ -422,8 +422,8 @@ void Service::destroy(RtcSession& session) {
 }
 
 void Service::tell_sessions() const {
-    net::rtc_stats().sessions = sessions_.size();
-    net::rtc_stats().half_open = half_open_;
+    rtc_stats().sessions = sessions_.size();
+    rtc_stats().half_open = half_open_;
 }
 
 }  // namespace service::rtc

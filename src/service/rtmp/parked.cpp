@@ -1,6 +1,7 @@
 // A Connection that plays: parked, without a coroutine. Nothing here yields, except from_parked().
 
 #include "base/log.h"
+#include "runtime/loop/cpu_slice.h"
 #include "service/rtmp/connection.h"
 #include "service/rtmp/service.h"
 

@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "net/rtc_stats.h"
 #include "runtime/loop/log_limit.h"
+#include "service/rtc/stats.h"
 
 namespace service::rtc {
 
@@ -137,7 +137,7 @@ void Player::look_for_keyframe(int64_t now_ms) {
     // The newest keyframe is far ahead: the frames before it would only be decoded and discarded.
     if (!keyframe || *keyframe < cursor_ + kMaxBehind) return;
     ++counters_.jumps;
-    ++net::rtc_stats().jumps;
+    ++rtc_stats().jumps;
     begin_at_keyframe(*keyframe);
 }
 
@@ -164,7 +164,7 @@ void Player::begin_at_keyframe(uint64_t position) {
 void Player::jump(int64_t now_ms) {
     if (video_ < 0 || waits_for_keyframe_) return;
     ++counters_.jumps;
-    ++net::rtc_stats().jumps;
+    ++rtc_stats().jumps;
     wait_for_next_keyframe();
     lane_.request_keyframe(now_ms);
 }

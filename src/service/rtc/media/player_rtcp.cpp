@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "net/rtc_stats.h"
 #include "protocol/rtcp/parser.h"
 #include "protocol/rtcp/writer.h"
 #include "protocol/rtp/ntp.h"
 #include "protocol/rtp/reception_stats.h"
 #include "service/rtc/media/player.h"
+#include "service/rtc/stats.h"
 
 namespace service::rtc {
 
@@ -56,7 +56,7 @@ class Player::Feedback final : public rtcp::Visitor {
     }
     void ask() {
         ++player_.counters_.keyframe_requests;
-        ++net::rtc_stats().keyframes_wanted;
+        ++rtc_stats().keyframes_wanted;
         player_.lane_.request_keyframe(now_ms_);
     }
 
@@ -74,7 +74,7 @@ void Player::on_rtcp(std::span<uint8_t> compound, int64_t now_us) {
 }
 
 void Player::on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms) {
-    net::RtcStats& all = net::rtc_stats();
+    RtcStats& all = rtc_stats();
     ++counters_.nacks;
     ++all.nacks;
     const auto lanes = track.to_ring_sequence(sequence);

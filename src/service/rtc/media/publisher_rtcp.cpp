@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "net/rtc_stats.h"
 #include "protocol/rtcp/parser.h"
 #include "protocol/rtcp/writer.h"
 #include "protocol/rtp/ntp.h"
 #include "service/rtc/media/publisher.h"
+#include "service/rtc/stats.h"
 
 namespace service::rtc {
 
@@ -57,7 +57,7 @@ void Publisher::ask_for_missing(int64_t now_ms) {
         (void)writer.receiver_report(own_ssrc_);
         if (writer.nack(own_ssrc_, track.ssrc(), due) == 0) continue;
         counters_.nacks_sent += static_cast<uint32_t>(due.size());
-        net::rtc_stats().asked += due.size();
+        rtc_stats().asked += due.size();
         session_.send_rtcp(writer.written());
     }
 }
@@ -72,7 +72,7 @@ void Publisher::send_pli(const ReceiveTrack& track) {
                              : writer.fir(own_ssrc_, track.ssrc(), fir_sequence_++);
     if (!written) return;
     ++counters_.plis_sent;
-    ++net::rtc_stats().keyframes_asked;
+    ++rtc_stats().keyframes_asked;
     session_.send_rtcp(writer.written());
 }
 
@@ -118,7 +118,7 @@ void Publisher::tell_losses() {
         now.lost += track.nacks().counters().lost;
         now.given_up += track.nacks().counters().given_up;
     }
-    net::RtcStats& all = net::rtc_stats();
+    RtcStats& all = rtc_stats();
     all.lost += now.lost - reported_.lost;
     all.given_up += now.given_up - reported_.given_up;
     all.by_rtx += counters_.by_rtx - told_by_rtx_;

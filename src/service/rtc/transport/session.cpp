@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "base/log.h"
-#include "net/rtc_stats.h"
 #include "runtime/loop/coroutine.h"
+#include "service/rtc/stats.h"
 
 namespace service::rtc {
 
@@ -282,7 +282,7 @@ void RtcSession::count_sent(size_t bytes) {
 }
 
 void RtcSession::tell_counters() {
-    net::RtcStats& all = net::rtc_stats();
+    RtcStats& all = rtc_stats();
     all.received += counters_.packets_received - reported_.packets_received;
     all.sent += counters_.packets_sent - reported_.packets_sent;
     all.refused += counters_.refused - reported_.refused;

@@ -1,12 +1,16 @@
-#include "service/metrics/rtc_figures.h"
+#include "service/rtc/metrics.h"
 
 #include <string_view>
 #include <vector>
 
 #include "convert/statistics.h"
-#include "net/rtc_stats.h"
+#include "service/rtc/stats.h"
 
-namespace service::metrics {
+namespace service::rtc {
+
+using prometheus::Labels;
+using prometheus::Text;
+using prometheus::Type;
 
 namespace {
 
@@ -14,11 +18,11 @@ namespace {
 struct Family {
     std::string_view name, help, label;
     Type type;
-    std::vector<std::pair<std::string_view, uint64_t net::RtcStats::*>> samples;
+    std::vector<std::pair<std::string_view, uint64_t RtcStats::*>> samples;
 };
 
 const std::vector<Family>& families() {
-    using S = net::RtcStats;
+    using S = RtcStats;
     constexpr auto kCounter = Type::kCounter, kGauge = Type::kGauge;
     static const std::vector<Family> kAll = {
         {"srs_rtc_sessions",
@@ -100,8 +104,8 @@ void conversion_figures(Text& text) {
 
 }  // namespace
 
-void rtc_figures(Text& text) {
-    const net::RtcStats& stats = net::rtc_stats();
+void write_metrics(Text& text) {
+    const RtcStats& stats = rtc_stats();
     for (const Family& family : families()) {
         text.family(family.name, family.type, family.help);
         for (const auto& [value, member] : family.samples) {
@@ -113,4 +117,4 @@ void rtc_figures(Text& text) {
     conversion_figures(text);
 }
 
-}  // namespace service::metrics
+}  // namespace service::rtc

@@ -1,4 +1,4 @@
-#include "service/metrics/text.h"
+#include "protocol/prometheus/text.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-namespace service::metrics {
+namespace prometheus {
 
 namespace {
 
@@ -91,4 +91,4 @@ void Text::line(std::string_view suffix, std::string_view labels, double value) 
     text_ += '\n';
 }
 
-}  // namespace service::metrics
+}  // namespace prometheus

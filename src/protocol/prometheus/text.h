@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-namespace service::metrics {
+namespace prometheus {
 
 enum class Type : uint8_t { kCounter, kGauge, kHistogram };
 
@@ -51,4 +51,4 @@ class Text {
     std::string name_;
 };
 
-}  // namespace service::metrics
+}  // namespace prometheus

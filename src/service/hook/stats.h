@@ -1,12 +1,12 @@
 #pragma once
-// The hooks by name, and counters of the results of their calls, for metrics. Updated by service/hook.
+// The hooks by name, and counters of the results of their calls.
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
-namespace net {
+namespace service::hook {
 
 enum class Hook : uint8_t {
     kOnConnect,
@@ -40,4 +40,4 @@ struct HookStats {
     const HookCounters& at(Hook hook) const { return of[static_cast<size_t>(hook)]; }
 };
 
-}  // namespace net
+}  // namespace service::hook

@@ -1,10 +1,10 @@
 #pragma once
-// WebRTC counters of this process, for metrics. Updated by service/rtc where the events happen; per-packet counters are
-// added with a session's ticks and at its end.
+// WebRTC counters of this process, for metrics. Updated where the events happen; per-packet counters are added with a
+// session's ticks and at its end.
 
 #include <cstdint>
 
-namespace net {
+namespace service::rtc {
 
 struct RtcStats {
     // Current values.
@@ -47,4 +47,4 @@ inline RtcStats& rtc_stats() {
     return stats;
 }
 
-}  // namespace net
+}  // namespace service::rtc

@@ -1,10 +1,10 @@
-#include "service/metrics/text.h"
+#include "protocol/prometheus/text.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-namespace service::metrics {
+namespace prometheus {
 namespace {
 
 TEST(MetricsText, FamiliesAndSamples) {
@@ -50,4 +50,4 @@ TEST(MetricsText, LabelsAreEscaped) {
 }
 
 }  // namespace
-}  // namespace service::metrics
+}  // namespace prometheus

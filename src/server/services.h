@@ -1,0 +1,13 @@
+#pragma once
+// The services that are built in: the list is services.inc.
+
+#include <span>
+
+#include "service/description.h"
+
+namespace server {
+
+// In the order of their start. Built at the first call; lives until the end.
+std::span<const service::Description* const> services();
+
+}  // namespace server

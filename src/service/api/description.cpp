@@ -1,0 +1,30 @@
+#include "service/description.h"
+
+#include "service/api/service.h"
+
+namespace service::api {
+namespace {
+
+std::vector<KeyPair> key_pairs(const config::Snapshot& snapshot) {
+    const config::HttpApi& api = snapshot.http_api;
+    if (!api.enabled || !api.https.enabled) return {};
+    return {{"http_api/https", api.https.key, api.https.cert}};
+}
+
+Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
+    auto service = std::make_shared<Service>(
+        snapshot, Parts{parts.identity, parts.features, parts.sessions, parts.registry, parts.router, parts.api_router,
+                        parts.api_rows, parts.operations, parts.offers});
+    parts.offers.summaries = [service = service.get()] { return service->summaries(); };
+    return module_of("http_api", std::move(service));
+}
+
+}  // namespace
+
+const Description& describe() {
+    static const Description kDescription{
+        .name = "http_api", .features = {"api", "stat"}, .key_pairs = key_pairs, .make = make};
+    return kDescription;
+}
+
+}  // namespace service::api

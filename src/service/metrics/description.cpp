@@ -1,0 +1,20 @@
+#include "service/description.h"
+
+#include "service/metrics/service.h"
+
+namespace service::metrics {
+namespace {
+
+Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
+    return module_of("exporter", std::make_shared<Service>(snapshot, parts.sessions, parts.registry, parts.operations,
+                                                           parts.offers, parts.identity));
+}
+
+}  // namespace
+
+const Description& describe() {
+    static const Description kDescription{.name = "exporter", .features = {"exporter"}, .make = make};
+    return kDescription;
+}
+
+}  // namespace service::metrics

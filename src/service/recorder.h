@@ -1,0 +1,35 @@
+#pragma once
+// Recorder: the interface by which a published stream is recorded on request, in addition to what the configuration
+// says. A service offers it (Offers::recorder), the API uses it.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "live/hub/registry.h"
+
+namespace service {
+
+// The options of a requested recording that may differ from the configured ones; absent ones are as configured.
+struct RecordingRequest {
+    std::optional<std::string> path = std::nullopt;  // a pattern below the root of the vhost's dvr_path
+    std::optional<bool> segments = std::nullopt;
+    std::optional<int64_t> duration_ms = std::nullopt;  // of a segment
+    bool pre_roll = true;                               // begin with the current GOP, otherwise with the next keyframe
+};
+
+class Recorder {
+  public:
+    // Records until stop_recording() or the end of the stream's publishing. kNotFound: it is not published; kBusy: it
+    // is already being recorded by request; kRefused: the stream's name or the path; kConfig: the path. Does not yield.
+    virtual base::Result<void> start_recording(const live::StreamKey& key, const RecordingRequest& request = {}) = 0;
+    // Its file is complete soon after: see live::RecordingDone. kNotFound: there is no such recording. Does not yield.
+    virtual base::Result<void> stop_recording(const live::StreamKey& key) = 0;
+    virtual bool is_recording_by_request(const live::StreamKey& key) const = 0;
+
+  protected:
+    ~Recorder() = default;
+};
+
+}  // namespace service

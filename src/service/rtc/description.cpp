@@ -1,0 +1,22 @@
+#include "service/description.h"
+
+#include "service/rtc/metrics.h"
+#include "service/rtc/service.h"
+
+namespace service::rtc {
+namespace {
+
+Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
+    parts.offers.metrics.push_back(write_metrics);
+    return module_of("rtc", std::make_shared<Service>(snapshot, parts.sessions, parts.registry, parts.gate,
+                                                      parts.router, parts.api_rows));
+}
+
+}  // namespace
+
+const Description& describe() {
+    static const Description kDescription{.name = "rtc", .features = {"rtc"}, .make = make};
+    return kDescription;
+}
+
+}  // namespace service::rtc

@@ -1,0 +1,52 @@
+#pragma once
+// The parts of the server that services share, and what services offer to each other. server/ owns the parts; they
+// outlive every service.
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "live/hub/events.h"
+#include "live/hub/registry.h"
+#include "net/access/file_access.h"
+#include "net/access/gate.h"
+#include "net/http/api_endpoint.h"
+#include "net/http/http_client.h"
+#include "net/http/http_router.h"
+#include "net/operations.h"
+#include "net/sessions/session.h"
+#include "protocol/prometheus/text.h"
+#include "service/identity.h"
+#include "service/recorder.h"
+
+namespace service {
+
+// What services offer to each other. A service puts its offer here when it is made and uses those of others from
+// Module::connect() on. An offer whose service is not built in stays empty. A service outlives those that are started
+// after it, so a user of an offer has to be started later.
+struct Offers {
+    Recorder* recorder = nullptr;
+    // The data field of /api/v1/summaries, as JSON. Does not yield.
+    std::function<std::string()> summaries{};
+    // Each appends the metrics of its service to the text, always the same families. They do not yield.
+    std::vector<std::function<void(prometheus::Text&)>> metrics{};
+};
+
+struct SharedParts {
+    const Identity& identity;
+    const std::vector<std::string_view>& features;  // of all services that are built in: Description::features
+    net::SessionTable& sessions;
+    net::Gate& gate;
+    net::FileAccess& files;
+    live::Registry& registry;
+    live::Events& events;
+    net::HttpRouter& router;      // of http_server
+    net::HttpRouter& api_router;  // of http_api
+    net::ApiTable& api_rows;      // rows of other services than the API; complete at Module::connect()
+    net::HttpClient& http_client;
+    const net::Operations& operations;
+    Offers& offers;
+};
+
+}  // namespace service
