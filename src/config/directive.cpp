@@ -1,18 +1,22 @@
 #include "config/directive.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <set>
 
 #include "config/row_builder.h"
+#include "config/section.h"
 
 namespace config {
 namespace {
 
 using Names = Block::Names;
 
+// The blocks that are known without any service, and the feature that is missing where no service has rows for them.
 // Also the order in which full.conf and the documentation show the scopes.
-const std::vector<Block>& block_table() {
-    static const std::vector<Block> kBlocks = {
+std::vector<Block> known_blocks() {
+    return {
         {"rtmp", Names::kNone, false, false, nullptr,
          "RTMP. listen and chunk_size may also stand outside of any block."},
         {"rtmps", Names::kNone, false, false, nullptr, "RTMP over TLS."},
@@ -26,13 +30,14 @@ const std::vector<Block>& block_table() {
         {"address_limits", Names::kNone, false, false, nullptr, "How much one address may take of the server."},
         {"disk", Names::kNone, false, false, nullptr, "How recordings and segments are written."},
         {"srt_server", Names::kNone, false, false, &features::kSrt, "SRT."},
-        {"rtc_server", Names::kNone, false, false, nullptr, "WebRTC, see doc/webrtc.md."},
-        {"rtc_server/tcp", Names::kNone, false, false, nullptr, "WebRTC over TCP."},
-        {"rtc_server/black_hole", Names::kNone, false, false, nullptr, "Copies of packets, to debug."},
+        {"rtc_server", Names::kNone, false, false, &features::kRtc, "WebRTC, see doc/webrtc.md."},
+        {"rtc_server/tcp", Names::kNone, false, false, &features::kRtc, "WebRTC over TCP."},
+        {"rtc_server/black_hole", Names::kNone, false, false, &features::kRtc, "Copies of packets, to debug."},
         {"rtsp_server", Names::kNone, false, false, &features::kRtsp, "RTSP."},
         {"circuit_breaker", Names::kNone, false, false, nullptr, "Overload: see doc/reload.md."},
-        {"exporter", Names::kNone, false, false, nullptr, "Metrics for Prometheus, see doc/metrics.md."},
-        {"heartbeat", Names::kNone, false, false, nullptr, "Reports to another server, see doc/forward.md."},
+        {"exporter", Names::kNone, false, false, &features::kExporter, "Metrics for Prometheus, see doc/metrics.md."},
+        {"heartbeat", Names::kNone, false, false, &features::kHeartbeat,
+         "Reports to another server, see doc/forward.md."},
         {"stats", Names::kNone, false, false, &features::kStats, "What the summary shows of the machine."},
         {"stream_caster", Names::kOptional, true, false, &features::kStreamCaster, "Streams of other kinds."},
         {"stream_caster/sip", Names::kNone, false, true, &features::kSip, "The SIP server of GB28181."},
@@ -42,23 +47,25 @@ const std::vector<Block>& block_table() {
          "A virtual host: its name is the host of the URL; __defaultVhost__ serves every host without one of its own."},
         {"vhost/play", Names::kNone, false, false, nullptr, "Players."},
         {"vhost/publish", Names::kNone, false, false, nullptr, "Publishers."},
-        {"vhost/http_remux", Names::kNone, false, false, nullptr, "Live streams by HTTP and WebSocket."},
+        {"vhost/http_remux", Names::kNone, false, false, &features::kHttpLive, "Live streams by HTTP and WebSocket."},
         {"vhost/http_static", Names::kNone, false, false, nullptr, "Files by HTTP."},
         {"vhost/srt", Names::kNone, false, false, &features::kSrt, "SRT."},
-        {"vhost/rtc", Names::kNone, false, false, nullptr, "WebRTC, see doc/webrtc.md."},
+        {"vhost/rtc", Names::kNone, false, false, &features::kRtc, "WebRTC, see doc/webrtc.md."},
         {"vhost/rtsp", Names::kNone, false, false, &features::kRtsp, "RTSP."},
-        {"vhost/hls", Names::kNone, false, false, nullptr, "HLS: streams as playlists of segments, see doc/hls.md."},
+        {"vhost/hls", Names::kNone, false, false, &features::kHls,
+         "HLS: streams as playlists of segments, see doc/hls.md."},
         {"vhost/dash", Names::kNone, false, false, &features::kDash, "DASH."},
         {"vhost/hds", Names::kNone, false, false, &features::kHds, "HDS."},
-        {"vhost/dvr", Names::kNone, false, false, nullptr, "Recording."},
+        {"vhost/dvr", Names::kNone, false, false, &features::kDvr, "Recording."},
         {"vhost/refer", Names::kNone, false, false, nullptr, "From which web pages clients may come."},
         {"vhost/security", Names::kNone, false, false, nullptr, "From which addresses clients may publish and play."},
-        {"vhost/http_hooks", Names::kNone, false, false, nullptr, "Events for HTTP servers, see doc/hooks.md."},
+        {"vhost/http_hooks", Names::kNone, false, false, &features::kHooks,
+         "Events for HTTP servers, see doc/hooks.md."},
         {"vhost/signed_urls", Names::kNone, false, false, nullptr,
          "URLs with an expiry and a signature, see doc/hooks.md."},
         {"vhost/bandcheck", Names::kNone, false, true, &features::kBandwidthCheck, "Tests of a client's bandwidth."},
         {"vhost/cluster", Names::kNone, false, false, &features::kCluster, "Edges and origins."},
-        {"vhost/forward", Names::kNone, false, false, nullptr, "Passing streams on, see doc/forward.md."},
+        {"vhost/forward", Names::kNone, false, false, &features::kForward, "Passing streams on, see doc/forward.md."},
         {"vhost/exec", Names::kOptional, false, false, &features::kExec, "Programs for streams."},
         {"vhost/ingest", Names::kOptional, true, false, &features::kIngest, "Pulling streams."},
         {"vhost/ingest/input", Names::kNone, false, false, &features::kIngest, "What to pull."},
@@ -78,7 +85,20 @@ const std::vector<Block>& block_table() {
         {"vhost/transcode/engine/aparams", Names::kNone, false, true, &features::kTranscode,
          "Options of the audio encoder."},
     };
-    return kBlocks;
+}
+
+// In the table's order; a block is built in if a row switches it on.
+std::vector<Block> make_blocks(const std::vector<Row>& rows_of_sections) {
+    std::vector<Block> blocks = known_blocks();
+    for (const Section& section : sections()) blocks.insert(blocks.end(), section.blocks.begin(), section.blocks.end());
+    for (Block& block : blocks) {
+        if (!block.missing) continue;
+        if (std::ranges::find(rows_of_sections, block.path + "/enabled", &Row::path) != rows_of_sections.end())
+            block.missing = nullptr;
+        else if (block.missing->state == features::kNotBuiltIn)
+            block.free_form = true;
+    }
+    return blocks;
 }
 
 constexpr Alias kAliases[] = {
@@ -106,20 +126,43 @@ constexpr Alias kAliases[] = {
     {"srt_server/tlpkdrop", "srt_server/tlpktdrop"},
 };
 
+// The rows of each section's own blocks, which are those that it can switch on, come before rows in blocks of others.
+std::vector<Row> rows_of_sections() {
+    std::vector<Row> rows, in_other_blocks;
+    for (const Section& section : sections()) {
+        std::vector<Row> added;
+        section.add_rows(added);
+        std::set<std::string> own{""};
+        for (const Row& row : added)
+            if (row.name == "enabled") own.insert(row.scope);
+        for (Row& row : added) (own.contains(row.scope) ? rows : in_other_blocks).push_back(std::move(row));
+    }
+    std::ranges::move(in_other_blocks, std::back_inserter(rows));
+    return rows;
+}
+
+const std::vector<Block>& block_table() {
+    static const std::vector<Block> kBlocks = make_blocks(rows_of_sections());
+    return kBlocks;
+}
+
+// Without the rows of directives that a section has.
+void add_rows_without_effect(std::vector<Row>& rows) {
+    std::vector<Row> later;
+    add_later_rows(later);
+    for (Row& row : later)
+        if (std::ranges::find(rows, row.path(), &Row::path) == rows.end()) rows.push_back(std::move(row));
+}
+
 std::vector<Row> make_rows() {
     std::vector<Row> rows;
     add_server_rows(rows);
     add_process_rows(rows);
     add_vhost_rows(rows);
     add_disk_rows(rows);
-    add_dvr_rows(rows);
-    add_hls_rows(rows);
-    add_hook_rows(rows);
-    add_forward_rows(rows);
+    std::ranges::move(rows_of_sections(), std::back_inserter(rows));
     add_security_rows(rows);
-    add_rtc_rows(rows);
-    add_exporter_rows(rows);
-    add_later_rows(rows);
+    add_rows_without_effect(rows);
     std::map<std::string_view, size_t> order;  // of scopes; the global one is 0
     for (const Block& block : block_table()) order.emplace(block.path, order.size() + 1);
     std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {

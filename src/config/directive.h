@@ -48,6 +48,7 @@ struct Row {
     std::string example;  // shown instead of a default, if there is none
     Apply apply = Apply::kRestart;
     bool repeatable = false;  // may occur several times in its block
+    bool guards = false;      // a switch that denies access
     std::string doc;          // one line
     Binding binding;
     const Feature* missing = nullptr;  // for a row without a binding: why it has no effect

@@ -31,6 +31,15 @@ const std::map<std::string, const Row*, std::less<>>& index() {
     return kIndex;
 }
 
+// The service that is not built in, if the name is one of a directive in its blocks.
+const Feature* service_of(std::string_view name) {
+    for (const Block& block : blocks())
+        if (block.missing && block.missing->state == features::kNotBuiltIn &&
+            name.starts_with("SRS_" + upper(block.path) + "_"))
+            return block.missing;
+    return nullptr;
+}
+
 // Used elsewhere: by the command line, and by the heartbeat.
 constexpr std::string_view kNoDirectives[] = {"SRS_CONFIG_FILE", "SRS_ENV_ONLY", "SRS_DEVICE_IP"};
 
@@ -57,7 +66,10 @@ std::vector<EnvironmentEntry> read_environment(const std::vector<std::string>& e
         EnvironmentEntry entry{line.substr(0, equals), line.substr(equals + 1), nullptr};
         if (std::ranges::find(kNoDirectives, entry.name) != std::end(kNoDirectives)) continue;
         auto found = index().find(entry.name);
-        if (found != index().end()) entry.row = found->second;
+        if (found != index().end())
+            entry.row = found->second;
+        else
+            entry.not_built_in = service_of(entry.name);
         entries.push_back(std::move(entry));
     }
     return entries;

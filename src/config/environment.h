@@ -19,7 +19,8 @@ std::vector<std::string> environment_names(const Row& row);
 struct EnvironmentEntry {
     std::string name;
     std::string value;
-    const Row* row;  // null: the name is unknown
+    const Row* row;                         // null: the name is unknown
+    const Feature* not_built_in = nullptr;  // it is of a block of this service, whose rows are not known
 };
 
 // The SRS_ variables with a non-empty value among "NAME=value" lines.

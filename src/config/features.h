@@ -1,6 +1,7 @@
 #pragma once
-// The features behind directives that are recognised but have no effect: features that are not built yet, and those
-// that are left out for good. Each feature causes one warning, with all of its directives that a configuration uses.
+// The features behind directives that are recognised but have no effect: features that are not built yet, those that
+// are left out for good, and services that a build leaves out. Each feature causes one warning, with all of its
+// directives that a configuration uses.
 
 #include <string_view>
 
@@ -9,11 +10,21 @@ namespace config {
 struct Feature {
     std::string_view name;   // "SRT"
     std::string_view state;  // "is not built yet", "is left out: Flash is gone"
+    bool guards = false;     // it keeps clients out: using it without effect is an error
 };
 
 namespace features {
 
 inline constexpr std::string_view kLater = "is not built yet";
+inline constexpr std::string_view kNotBuiltIn = "is not built in";
+inline constexpr Feature kHls{"HLS", kNotBuiltIn};
+inline constexpr Feature kDvr{"recording", kNotBuiltIn};
+inline constexpr Feature kForward{"forwarding", kNotBuiltIn};
+inline constexpr Feature kHttpLive{"playing by HTTP", kNotBuiltIn};
+inline constexpr Feature kRtc{"WebRTC", kNotBuiltIn};
+inline constexpr Feature kHooks{"the hook service", kNotBuiltIn, true};
+inline constexpr Feature kHeartbeat{"heartbeat", kNotBuiltIn};
+inline constexpr Feature kExporter{"the exporter", kNotBuiltIn};
 inline constexpr Feature kSrt{"SRT", kLater};
 inline constexpr Feature kRtsp{"RTSP", kLater};
 inline constexpr Feature kDash{"DASH", kLater};

@@ -1,11 +1,15 @@
 #include "config/listeners.h"
 
 #include <algorithm>
+#include <iterator>
+#include <vector>
+
+#include "config/section.h"
 
 namespace config {
 namespace {
 
-constexpr auto kTcp = Transport::kTcp, kUdp = Transport::kUdp;
+constexpr auto kTcp = Transport::kTcp;
 
 template <class Section>
 const ListenAddresses* of(const Section& section) {
@@ -17,7 +21,7 @@ const ListenAddresses* of(const Outer& outer, const Inner& inner) {
     return outer.enabled ? of(inner) : nullptr;
 }
 
-constexpr Listener kListeners[] = {
+constexpr Listener kServers[] = {
     {"rtmp", "rtmp/listen", "rtmp", "rtmp", kTcp, [](const Snapshot& s) { return &s.rtmp.listen; }},
     {"rtmp", "rtmps/listen", "rtmps", "rtmps", kTcp, [](const Snapshot& s) { return of(s.rtmps); }},
     {"http_server", "http_server/listen", "http", "http", kTcp, [](const Snapshot& s) { return of(s.http_server); }},
@@ -26,15 +30,19 @@ constexpr Listener kListeners[] = {
     {"http_api", "http_api/listen", "api", "api", kTcp, [](const Snapshot& s) { return of(s.http_api); }},
     {"http_api", "http_api/https/listen", "api over TLS", "apis", kTcp,
      [](const Snapshot& s) { return of(s.http_api, s.http_api.https); }},
-    {"rtc", "rtc_server/listen", "webrtc", "rtc", kUdp, [](const Snapshot& s) { return of(s.rtc_server); }},
-    {"rtc", "rtc_server/tcp/listen", "webrtc over TCP", "rtc_tcp", kTcp,
-     [](const Snapshot& s) { return of(s.rtc_server, s.rtc_server.tcp); }},
-    {"exporter", "exporter/listen", "exporter", "exporter", kTcp, [](const Snapshot& s) { return of(s.exporter); }},
 };
 
 }  // namespace
 
-std::span<const Listener> listeners() { return kListeners; }
+std::span<const Listener> listeners() {
+    static const std::vector<Listener> kAll = [] {
+        std::vector<Listener> all(std::begin(kServers), std::end(kServers));
+        for (const Section& section : sections())
+            all.insert(all.end(), section.listeners.begin(), section.listeners.end());
+        return all;
+    }();
+    return kAll;
+}
 
 bool is_shared(const Snapshot& snapshot, const ListenAddress& address) {
     const HttpServer& web = snapshot.http_server;

@@ -1,6 +1,7 @@
 #pragma once
-// The functions that rows_*.cpp use: row(scope, name, member, default, limits, apply, doc). A scope is a path and a
-// function that finds its struct from the root, so that a row is bound by a pointer to member and needs no code.
+// The functions that rows_*.cpp and services use: row(scope, name, member, default, limits, apply, doc). A scope is a
+// path and a function that finds its struct from the root, so that a row is bound by a pointer to member and needs no
+// code.
 
 #include <memory>
 #include <string>
@@ -15,7 +16,7 @@ namespace config {
 inline constexpr double kMaxChunkSize = 16 * 1024 * 1024 - 1;
 
 // Finds a scope's struct; both members are the scope's one function with its types erased.
-struct Section {
+struct Finder {
     void* (*of)(const Root& root);
     const void* (*const_of)(const ConstRoot& root);
 };
@@ -25,7 +26,7 @@ struct Scope {
     std::string_view path;
     Find find;  // [](const auto& root) -> decltype(auto) { return (root.vhost->play); }, without captures
 
-    static constexpr Section section() {
+    static constexpr Finder finder() {
         return {[](const Root& root) -> void* { return &Find{}(root); },
                 [](const ConstRoot& root) -> const void* { return &Find{}(root); }};
     }
@@ -45,9 +46,9 @@ struct RowText {
 // A row for a member of type T, `offset` bytes into its section. Instantiated per T and not per section: there are
 // hundreds of rows, and ten types (row_builder.cpp).
 template <class T>
-Row make_row(const RowText& text, Section section, size_t offset, T initial, Limits limits);
+Row make_row(const RowText& text, Finder finder, size_t offset, T initial, Limits limits);
 template <class T>
-Row make_list_row(const RowText& text, Section section, size_t offset);
+Row make_list_row(const RowText& text, Finder finder, size_t offset);
 
 template <class S, class T>
 size_t offset_of(T S::*member) {
@@ -59,15 +60,29 @@ size_t offset_of(T S::*member) {
 template <class Find, class S, class T>
 Row row(const Scope<Find>& scope, std::string_view name, T S::*member, std::type_identity_t<T> initial, Limits limits,
         Apply apply, std::string_view doc, std::string_view example = {}) {
-    return make_row<T>({scope.path, name, apply, doc, example}, scope.section(), offset_of(member), std::move(initial),
+    return make_row<T>({scope.path, name, apply, doc, example}, scope.finder(), offset_of(member), std::move(initial),
                        std::move(limits));
+}
+
+// The same for a section (sections.h), whose members have their defaults themselves.
+template <class Find, class S, class T>
+Row row(const Scope<Find>& scope, std::string_view name, T S::*member, Limits limits, Apply apply, std::string_view doc,
+        std::string_view example = {}) {
+    return row(scope, name, member, S().*member, std::move(limits), apply, doc, example);
+}
+
+// The row of a switch that denies access to somebody: a word that is neither on nor off is an error, because falling
+// back to the default could open what the operator meant to close.
+inline Row guarding(Row row) {
+    row.guards = true;
+    return row;
 }
 
 // A directive that may occur several times in its block: each occurrence adds to the list.
 template <class Find, class S, class T>
 Row list_row(const Scope<Find>& scope, std::string_view name, T S::*member, Apply apply, std::string_view doc,
              std::string_view example) {
-    return make_list_row<T>({scope.path, name, apply, doc, example}, scope.section(), offset_of(member));
+    return make_list_row<T>({scope.path, name, apply, doc, example}, scope.finder(), offset_of(member));
 }
 
 // The parts of the table, assembled by directive.cpp.
@@ -75,13 +90,7 @@ void add_server_rows(std::vector<Row>& rows);
 void add_process_rows(std::vector<Row>& rows);
 void add_vhost_rows(std::vector<Row>& rows);
 void add_disk_rows(std::vector<Row>& rows);
-void add_dvr_rows(std::vector<Row>& rows);
-void add_hls_rows(std::vector<Row>& rows);
-void add_hook_rows(std::vector<Row>& rows);
-void add_forward_rows(std::vector<Row>& rows);
 void add_security_rows(std::vector<Row>& rows);
-void add_rtc_rows(std::vector<Row>& rows);
-void add_exporter_rows(std::vector<Row>& rows);
 void add_later_rows(std::vector<Row>& rows);
 
 }  // namespace config

@@ -1,5 +1,5 @@
 // Directives that are recognised and documented, but have no effect: using one is a warning. When a feature is built,
-// its rows move from here to a rows_*.cpp that binds them.
+// its section has the rows, and those here are not used.
 
 #include "config/features.h"
 #include "config/row_builder.h"
@@ -13,6 +13,17 @@ struct Later {
     std::string_view doc;
     std::string_view example = {};
     bool repeatable = false;
+};
+
+// Directives of services that are not in the services' own blocks. They are here for builds without the service.
+constexpr Later kDvr[] = {
+    {"dvr_journal", "./objs/dvr.journal", "Where the server notes the recordings that are open."},
+};
+constexpr Later kHls[] = {
+    {"hls_roll", "./objs/hls.roll", "File that lists the streams with HLS on disk."},
+};
+constexpr Later kHooks[] = {
+    {"hls_nb_notify", "64", "Most bytes read of the answer to on_hls_notify."},
 };
 
 constexpr Later kToolLogs[] = {
@@ -187,6 +198,9 @@ void add(std::vector<Row>& rows, std::string_view scope, const Feature& missing,
 }  // namespace
 
 void add_later_rows(std::vector<Row>& rows) {
+    add(rows, "", features::kDvr, kDvr);
+    add(rows, "", features::kHls, kHls);
+    add(rows, "vhost/hls", features::kHooks, kHooks);
     add(rows, "", features::kToolLogs, kToolLogs);
     add(rows, "", features::kVersionQuery, kVersionQuery);
     add(rows, "http_api/raw_api", features::kRawQueries, kRawApi);

@@ -1,4 +1,4 @@
-// The rows of access control and limits: addresses, web pages, limits, the server's own user.
+// The rows of access control and limits: addresses, web pages, signed URLs, limits, the server's own user.
 
 #include "config/row_builder.h"
 
@@ -62,9 +62,9 @@ void add_access(std::vector<Row>& rows) {
     const Scope security{"vhost/security", [](const auto& root) -> decltype(auto) { return (root.vhost->security); }};
     using S = VhostSecurity;
     rows.push_back(
-        row(security, "enabled", &S::enabled, false, none(), kLive,
-            "Rules of who may publish and play. A deny that fits refuses; else, where there is any allow, one "
-            "must fit; with no rule at all everybody is refused."));
+        guarding(row(security, "enabled", &S::enabled, false, none(), kLive,
+                     "Rules of who may publish and play. A deny that fits refuses; else, where there is any allow, one "
+                     "must fit; with no rule at all everybody is refused.")));
     rows.push_back(list_row(security, "allow", &S::allow, kLive,
                             "play or publish, and who: an address, a network (10.0.0.0/8, 2001:db8::/32) or all. May "
                             "stand several times.",
@@ -74,8 +74,9 @@ void add_access(std::vector<Row>& rows) {
 
     const Scope refer{"vhost/refer", [](const auto& root) -> decltype(auto) { return (root.vhost->refer); }};
     using R = VhostRefer;
-    rows.push_back(row(refer, "enabled", &R::enabled, false, none(), kLive,
-                       "Clients must come from a web page of these domains: RTMP's pageUrl, HTTP's Referer."));
+    rows.push_back(
+        guarding(row(refer, "enabled", &R::enabled, false, none(), kLive,
+                     "Clients must come from a web page of these domains: RTMP's pageUrl, HTTP's Referer.")));
     rows.push_back(row(refer, "all", &R::all, {}, none(), kLive,
                        "Domains, with those below them, for publishers and players.", "example.com example.org"));
     rows.push_back(
@@ -83,11 +84,26 @@ void add_access(std::vector<Row>& rows) {
     rows.push_back(row(refer, "play", &R::play, {}, none(), kLive, "Domains for players, beside all.", "example.com"));
 }
 
+void add_signed_urls(std::vector<Row>& rows) {
+    const Scope scope{"vhost/signed_urls",
+                      [](const auto& root) -> decltype(auto) { return (root.vhost->signed_urls); }};
+    using S = VhostSignedUrls;
+    rows.push_back(
+        guarding(row(scope, "enabled", &S::enabled, false, none(), kLive,
+                     "Publishing and playing need a URL that is signed and has not expired, see doc/hooks.md.")));
+    rows.push_back(row(scope, "secret", &S::secret, {}, none(), kLive,
+                       "The secrets; a URL signed by any of them is good, so that they can be changed in turn.",
+                       "change-me"));
+    rows.push_back(row(scope, "publish", &S::publish, true, none(), kLive, "Publishing needs a signed URL."));
+    rows.push_back(row(scope, "play", &S::play, true, none(), kLive, "Playing needs a signed URL."));
+}
+
 }  // namespace
 
 void add_security_rows(std::vector<Row>& rows) {
     add_limits(rows);
     add_access(rows);
+    add_signed_urls(rows);
 }
 
 }  // namespace config

@@ -84,8 +84,8 @@ void add_http_server(std::vector<Row>& rows) {
                        "The HTTP server for live streams and static files."));
     rows.push_back(row(scope, "listen", &H::listen, {{"", 8080}}, none(), kRestart, "Addresses for HTTP."));
     rows.push_back(row(scope, "dir", &H::dir, "./objs/nginx/html", none(), kLive, "Root of the static files."));
-    rows.push_back(row(scope, "crossdomain", &H::crossdomain, true, none(), kLive,
-                       "Answers carry the CORS fields that let web pages of other origins read them."));
+    rows.push_back(guarding(row(scope, "crossdomain", &H::crossdomain, true, none(), kLive,
+                                "Answers carry the CORS fields that let web pages of other origins read them.")));
     rows.push_back(
         row(scope, "request_timeout", &H::request_timeout, 10000, milliseconds(100, 600'000), kLive,
             "The head of a request must be complete so long after its first byte or the connection's start."));
@@ -106,15 +106,16 @@ void add_http_api(std::vector<Row>& rows) {
     using A = HttpApi;
     rows.push_back(row(scope, "enabled", &A::enabled, false, none(), kRestart, "The HTTP API."));
     rows.push_back(row(scope, "listen", &A::listen, {{"", 1985}}, none(), kRestart, "Addresses of the API."));
-    rows.push_back(row(scope, "crossdomain", &A::crossdomain, true, none(), kLive, "Answers carry CORS fields."));
+    rows.push_back(
+        guarding(row(scope, "crossdomain", &A::crossdomain, true, none(), kLive, "Answers carry CORS fields.")));
     rows.push_back(row(scope, "debug", &A::debug, false, none(), kLive,
                        "Profiles and coroutines under /api/v1/debug/, for loopback and for those who authenticate. On "
                        "an address that others can reach it needs auth."));
 
     const Scope auth{"http_api/auth",
                      [](const auto& root) -> decltype(auto) { return (root.snapshot->http_api.auth); }};
-    rows.push_back(row(auth, "enabled", &HttpApiAuth::enabled, false, none(), kLive,
-                       "The API asks for a name and a password (HTTP Basic), or for a token."));
+    rows.push_back(guarding(row(auth, "enabled", &HttpApiAuth::enabled, false, none(), kLive,
+                                "The API asks for a name and a password (HTTP Basic), or for a token.")));
     rows.push_back(row(auth, "username", &HttpApiAuth::username, "", none(), kLive, "The name.", "admin"));
     rows.push_back(row(auth, "password", &HttpApiAuth::password, "", none(), kLive, "The password.", "admin"));
     rows.push_back(row(auth, "tokens", &HttpApiAuth::tokens, {}, none(), kLive,

@@ -7,8 +7,8 @@ namespace {
 
 void add_general(std::vector<Row>& rows) {
     const Scope scope{"vhost", [](const auto& root) -> decltype(auto) { return (*root.vhost); }};
-    rows.push_back(row(scope, "enabled", &Vhost::enabled, true, none(), kLive,
-                       "A disabled vhost refuses everybody who names it."));
+    rows.push_back(guarding(row(scope, "enabled", &Vhost::enabled, true, none(), kLive,
+                                "A disabled vhost refuses everybody who names it.")));
     rows.push_back(row(scope, "min_latency", &Vhost::min_latency, false, none(), kLive,
                        "Every frame is sent as it comes: mw_latency becomes 0 unless it is set. On with rtc."));
     rows.push_back(row(scope, "tcp_nodelay", &Vhost::tcp_nodelay, false, none(), kLive,
@@ -78,31 +78,7 @@ void add_publish(std::vector<Row>& rows) {
                        "A second publisher of a stream takes it over; otherwise it is refused."));
 }
 
-void add_http(std::vector<Row>& rows) {
-    const Scope remux{"vhost/http_remux", [](const auto& root) -> decltype(auto) { return (root.vhost->http_remux); }};
-    using H = VhostHttpRemux;
-    rows.push_back(row(remux, "enabled", &H::enabled, false, none(), kLive,
-                       "Live streams by HTTP and WebSocket: .flv, and .aac and .mp3 for audio."));
-    rows.push_back(row(remux, "fast_cache", &H::fast_cache, 0, seconds(0, 600), kLive,
-                       "Audio kept for a new listener of .aac or .mp3, so that it starts at once; 0: none."));
-    rows.push_back(row(remux, "drop_if_not_match", &H::drop_if_not_match, true, none(), kLive,
-                       "Frames of a kind that the FLV header denied are not sent."));
-    rows.push_back(row(remux, "has_audio", &H::has_audio, true, none(), kLive, "The FLV header announces audio."));
-    rows.push_back(row(remux, "has_video", &H::has_video, true, none(), kLive, "The FLV header announces video."));
-    rows.push_back(
-        row(remux, "guess_has_av", &H::guess_has_av, true, none(), kLive,
-            "The FLV header announces what the stream turns out to have; has_audio and has_video otherwise."));
-    rows.push_back(
-        row(remux, "mount", &H::mount, "[vhost]/[app]/[stream].flv", none(), kLive,
-            "The URL of a stream, with its variables; a part before the first / is the host. The request's own "
-            "extension says the format: .flv, .ts, .aac or .mp3."));
-    rows.push_back(
-        row(remux, "wait_publisher", &H::wait_publisher, true, none(), kLive,
-            "A player that asks before the publisher came waits for it, and then gets 404; off: at once. What "
-            "is called as hls_ts_file says gets 404 at once: it is a segment that is gone."));
-    rows.push_back(row(remux, "wait_publisher_timeout", &H::wait_publisher_timeout, 30'000, milliseconds(100, 600'000),
-                       kLive, "How long it waits."));
-
+void add_http_static(std::vector<Row>& rows) {
     const Scope files{"vhost/http_static",
                       [](const auto& root) -> decltype(auto) { return (root.vhost->http_static); }};
     using S = VhostHttpStatic;
@@ -118,7 +94,7 @@ void add_vhost_rows(std::vector<Row>& rows) {
     add_general(rows);
     add_play(rows);
     add_publish(rows);
-    add_http(rows);
+    add_http_static(rows);
 }
 
 }  // namespace config

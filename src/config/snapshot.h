@@ -3,8 +3,9 @@
 // Snapshot>. A session keeps the pointer it began with (unless its code says that it takes the newer one), so a Vhost&
 // lives as long as the pointer. Units: ms unless the comment says otherwise.
 //
-// Members have no defaults here: the directives' rows (rows_*.cpp) define them. Tests that need a plain snapshot call
-// default_snapshot().
+// What a service alone reads is in a section of its own: get<service::hls::VhostConfig>(). Here is what the process,
+// the live engine, access control and the HTTP servers read. Members have no defaults here: the directives' rows
+// (rows_*.cpp) define them. Tests that need a plain snapshot call default_snapshot().
 
 #include <cstdint>
 #include <map>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "config/sections.h"
 #include "config/types.h"
 
 namespace config {
@@ -38,8 +40,6 @@ struct Global {
     int grace_final_wait{};
     bool force_grace_quit{};
     int stall_warn{};  // 0: the loop is not watched
-    std::string dvr_journal{};
-    std::string hls_roll{};
     bool inotify_auto_reload{};
     bool auto_reload_for_docker{};
     bool in_docker{};
@@ -119,14 +119,6 @@ struct HttpApi {
     Https https{};
 };
 
-struct Exporter {
-    bool enabled{};
-    ListenAddresses listen{};
-    std::string label{};
-    std::string tag{};
-    int stream_limit{};
-};
-
 struct Disk {
     std::string backend{};  // "auto", "uring" or "threads"
     int buffer{};           // bytes
@@ -147,15 +139,6 @@ struct CircuitBreaker {
     int dying_pulse{};
 };
 
-struct Heartbeat {
-    bool enabled{};
-    double interval{};  // s
-    std::string url{};
-    std::string device_id{};
-    bool summaries{};
-    bool ports{};
-};
-
 // Per address; for IPv6 only the first 64 bits count.
 struct AddressLimits {
     int connections{};  // at once; 0: no limit
@@ -165,36 +148,6 @@ struct AddressLimits {
     int rtc_offers{};
     int waiting_players{};
     IpNetworks exempt{};
-};
-
-struct RtcTcp {
-    bool enabled{};
-    ListenAddresses listen{};
-};
-
-struct RtcBlackHole {
-    bool enabled{};
-    std::string addr{};  // after loading, if enabled: ADDRESS:PORT
-};
-
-struct RtcServer {
-    bool enabled{};
-    ListenAddresses listen{};  // UDP
-    std::string protocol{};    // udp, tcp or all
-    int reuseport{};           // one socket per address is enough here
-    int max_offers{};          // not connected yet
-    RtcTcp tcp{};
-    std::vector<std::string> candidate{};  // see service/rtc/candidates.h
-    bool use_auto_detect_network_ip{};
-    std::string ip_family{};  // ipv4, ipv6 or all
-    bool api_as_candidates{};
-    bool resolve_api_domain{};
-    bool keep_api_domain{};
-    std::vector<std::string> ice_server{};  // a stun: address, or a turn: address, username and credential
-    bool ecdsa{};
-    bool encrypt{};
-    bool merge_nalus{};
-    RtcBlackHole black_hole{};
 };
 
 struct VhostSecurity {
@@ -224,6 +177,7 @@ struct VhostPlay {
     bool reduce_sequence_header{};
     int send_timeout{};    // a viewer that accepts no byte for this long is closed
     int rejoin_timeout{};  // how long players wait for a publisher that left
+    int audio_cache{};     // s of audio kept for new listeners of it alone; 0: none. Set by http_remux/fast_cache
 };
 
 struct VhostPublish {
@@ -236,84 +190,10 @@ struct VhostPublish {
     bool takeover{};
 };
 
-struct VhostHttpRemux {
-    bool enabled{};
-    int fast_cache{};  // s of audio kept for .aac and .mp3; 0: none
-    bool drop_if_not_match{};
-    bool has_audio{};
-    bool has_video{};
-    bool guess_has_av{};
-    std::string mount{};
-    bool wait_publisher{};
-    int wait_publisher_timeout{};
-};
-
 struct VhostHttpStatic {
     bool enabled{};
     std::string mount{};
     std::string dir{};
-};
-
-struct VhostDvr {
-    bool enabled{};
-    std::vector<std::string> dvr_apply{};  // "all", or app/stream
-    std::string dvr_plan{};                // "session" or "segment"
-    std::string dvr_path{};                // after loading it ends in .flv or .mp4
-    int dvr_duration{};                    // s
-    bool dvr_wait_keyframe{};
-    TimeJitter time_jitter{};
-    int dvr_keyframes{};
-};
-
-struct VhostHls {
-    bool enabled{};
-    bool use_fmp4{};
-    double fragment{};   // s
-    double td_ratio{};   // of fragment
-    double aof_ratio{};  // of fragment
-    double window{};     // s
-    bool recover{};
-    std::string on_error{};  // ignore, disconnect or continue
-    std::string storage{};   // disk, memory or both
-    std::string path{};
-    std::string m3u8_file{};  // this and the next four: relative to path
-    std::string ts_file{};
-    std::string fmp4_file{};
-    std::string init_file{};
-    std::string entry_prefix{};
-    bool cleanup{};
-    int dispose{};  // s; 0: never
-    bool wait_keyframe{};
-    bool ts_floor{};
-    bool ctx{};
-    bool ts_ctx{};
-    bool master_m3u8_path_relative{};
-    bool keys{};
-    int fragments_per_key{};
-    std::string key_file{};       // below key_file_path; empty: [app]/[stream]-[seq].key
-    std::string key_file_path{};  // empty: path
-    std::string key_url{};
-    bool dts_directly{};
-    friend bool operator==(const VhostHls&, const VhostHls&) = default;
-};
-
-struct VhostHttpHooks {
-    bool enabled{};
-    std::vector<std::string> on_connect{};  // on_connect and the following: URLs
-    std::vector<std::string> on_close{};
-    std::vector<std::string> on_publish{};
-    std::vector<std::string> on_unpublish{};
-    std::vector<std::string> on_play{};
-    std::vector<std::string> on_stop{};
-    std::vector<std::string> on_dvr{};
-    std::vector<std::string> on_hls{};
-    std::vector<std::string> on_hls_notify{};
-    int timeout{};
-    int retries{};
-    std::vector<std::string> fail_open{};  // names of hooks
-    std::string secret{};                  // empty: calls are not signed
-    std::string ca_file{};                 // empty: the system's certificates
-    int hls_nb_notify{};                   // bytes; the directive is in the hls block
 };
 
 struct VhostSignedUrls {
@@ -321,34 +201,6 @@ struct VhostSignedUrls {
     std::vector<std::string> secret{};
     bool publish{};
     bool play{};
-};
-
-struct VhostForward {
-    bool enabled{};
-    std::vector<std::string> destination{};  // after loading each is a ForwardDestination
-    std::string backend{};                   // asked instead of destination; empty: not used
-};
-
-struct VhostRtc {
-    bool enabled{};
-    bool nack{};
-    bool nack_no_copy{};  // no effect: packets are always shared
-    bool twcc{};
-    int stun_timeout{};          // s
-    bool stun_strict_check{};    // no effect: the check is always strict
-    std::string dtls_role{};     // active or passive, of this server
-    std::string dtls_version{};  // auto, dtls1.0 or dtls1.2
-    int drop_for_pt{};           // 0: none
-    bool rtmp_to_rtc{};
-    bool keep_bframe{};
-    bool keep_avc_nalu_sei{};
-    int opus_bitrate{};        // bit/s
-    std::string opus_ptime{};  // ms: 20, 40 or 60
-    bool rtc_to_rtmp{};
-    double pli_for_rtmp{};  // s
-    int aac_bitrate{};      // bit/s
-    bool init_rate_from_sdp{};
-    bool keep_original_ssrc{};
 };
 
 struct Vhost {
@@ -362,16 +214,20 @@ struct Vhost {
     int stream_memory{};  // MB, of each stream
     VhostPlay play{};
     VhostPublish publish{};
-    VhostHttpRemux http_remux{};
     VhostHttpStatic http_static{};
-    VhostDvr dvr{};
-    VhostHls hls{};
-    VhostHttpHooks http_hooks{};
     VhostSignedUrls signed_urls{};
-    VhostForward forward{};
-    VhostRtc rtc{};
     VhostSecurity security{};
     VhostRefer refer{};
+    Sections sections{};  // of services
+
+    template <class T>
+    T& get() {
+        return sections.get<T>();
+    }
+    template <class T>
+    const T& get() const {
+        return sections.get<T>();
+    }
 };
 
 inline constexpr std::string_view kDefaultVhost = "__defaultVhost__";
@@ -382,13 +238,20 @@ struct Snapshot {
     Rtmps rtmps{};
     HttpServer http_server{};
     HttpApi http_api{};
-    Exporter exporter{};
     Disk disk{};
-    RtcServer rtc_server{};
     CircuitBreaker circuit_breaker{};
-    Heartbeat heartbeat{};
     AddressLimits address_limits{};
     std::vector<Vhost> vhosts{};
+    Sections sections{};  // of services
+
+    template <class T>
+    T& get() {
+        return sections.get<T>();
+    }
+    template <class T>
+    const T& get() const {
+        return sections.get<T>();
+    }
 
     // The vhost of that name, otherwise __defaultVhost__. Null: neither exists, or the one found is disabled.
     const Vhost* vhost(std::string_view name) const;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "config/forward_destination.h"
 #include "config/nearest.h"
 
 namespace config {
@@ -28,21 +27,13 @@ bool is_switched_on(const Node& node, const Row& enabled) {
     return enabled.initial == "on";
 }
 
-// Switches that deny access: to a client, a reader, another site's page. A value that is neither on nor off is an error
-// for them: falling back to the default could open what the operator meant to close.
-constexpr std::string_view kGuards[] = {
-    "http_api/crossdomain", "http_server/crossdomain",   "http_api/auth/enabled", "rtc_server/encrypt",
-    "vhost/enabled",        "vhost/security/enabled",    "vhost/refer/enabled",   "vhost/http_hooks/enabled",
-    "vhost/hls/hls_keys",   "vhost/signed_urls/enabled",
-};
-
 constexpr size_t kShortestToken = 16;
 
 std::string kind_of(const Row& row) { return row.type.empty() ? "a value" : row.type; }
 
 }  // namespace
 
-SnapshotBuilder::SnapshotBuilder(Problems& problems) : problems_(problems) {
+SnapshotBuilder::SnapshotBuilder(Problems& problems) : problems_(problems), checks_(snapshot_, problems) {
     for (const Row& row : rows()) {
         if (row.supported() && !row.in_vhost()) row.binding.set_default(root(-1));
     }
@@ -155,7 +146,10 @@ void SnapshotBuilder::add_block(const Node& node, const Context& context, const 
         if (enabled && !is_switched_on(node, *enabled)) inside.quiet = true;
     }
     if (block.free_form) {
-        if (!inside.quiet) miss(*block.missing, node.place, block.path);
+        if (block.missing->state == features::kNotBuiltIn)
+            note_not_built_in(node, block);
+        else if (!inside.quiet)
+            miss(*block.missing, node.place, block.path);
         return;
     }
     for (const Node& child : node.children) add_node(child, inside);
@@ -163,6 +157,14 @@ void SnapshotBuilder::add_block(const Node& node, const Context& context, const 
         std::erase_if(edges_, [&](const Edge& edge) { return edge.vhost == inside.vhost; });
         snapshot_.vhosts.pop_back();
     }
+}
+
+// The rows of the block are not known, so all that is in it is taken for directives of the service.
+void SnapshotBuilder::note_not_built_in(const Node& node, const Block& block) {
+    for (const Node& child : node.children)
+        if (child.name == "enabled" && child.words == std::vector<std::string>{"off"}) return;
+    for (const Node& child : node.children) miss(*block.missing, child.place, join(block.path, child.name));
+    if (node.children.empty()) miss(*block.missing, node.place, block.path);
 }
 
 void SnapshotBuilder::add_value(const Node& node, const Context& context, const Row& row) {
@@ -189,7 +191,7 @@ void SnapshotBuilder::add_value(const Node& node, const Context& context, const 
 bool SnapshotBuilder::set_stray_switch(const Row& row, Words words, const Place& place, const Root& to) {
     if (row.type != ValueType<bool>::kName || words.size() != 1 || words[0].empty()) return false;
     if (words[0] == "on" || words[0] == "off") return false;
-    if (std::ranges::find(kGuards, row.path()) != std::end(kGuards)) return false;
+    if (row.guards) return false;
     row.binding.set_default(to);
     problems_.warning(
         place, fmt::format("{}: '{}' is neither on nor off: the default counts, {}", row.name, words[0], row.initial));
@@ -224,14 +226,21 @@ void SnapshotBuilder::tell_of_missing_features() {
         for (size_t i = 0; i < std::min(missing.names.size(), kNamed); ++i)
             names += (i == 0 ? "" : ", ") + missing.names[i];
         if (missing.names.size() > kNamed) names += fmt::format(" and {} more", missing.names.size() - kNamed);
-        problems_.warning(missing.place,
-                          fmt::format("{} {}: no effect of {}", missing.feature->name, missing.feature->state, names));
+        std::string text = fmt::format("{} {}: no effect of {}", missing.feature->name, missing.feature->state, names);
+        if (missing.feature->guards)
+            problems_.error(missing.place, text + ", and everybody would be let in without it");
+        else
+            problems_.warning(missing.place, std::move(text));
     }
 }
 
 void SnapshotBuilder::add_environment(std::span<const EnvironmentEntry> entries) {
     for (const EnvironmentEntry& entry : entries) {
         Place place{entry.name, 0};
+        if (entry.not_built_in) {
+            if (entry.value != "off") miss(*entry.not_built_in, place, entry.name);
+            continue;
+        }
         if (entry.row == nullptr) {
             auto names = known_environment_names();
             problems_.warning(place, "this environment variable sets no directive" + hint(nearest(entry.name, names)));
@@ -272,77 +281,19 @@ void SnapshotBuilder::set_from_environment(const EnvironmentEntry& entry, int vh
     origin = place;
 }
 
-bool SnapshotBuilder::was_set(const Vhost& vhost, const char* path) const {
-    return snapshot_.origins.contains({vhost.name, path});
-}
-
-Place SnapshotBuilder::origin(const char* path) const {
-    auto found = snapshot_.origins.find({"", path});
-    return found == snapshot_.origins.end() ? Place{"configuration", 0} : found->second;
-}
+Place SnapshotBuilder::origin(const char* path) const { return checks_.place_of("", path); }
 
 void SnapshotBuilder::check_vhost(Vhost& vhost) {
-    if (!was_set(vhost, "vhost/chunk_size")) vhost.chunk_size = snapshot_.rtmp.chunk_size;
-    if (vhost.rtc.enabled && !was_set(vhost, "vhost/min_latency")) vhost.min_latency = true;
-    if ((vhost.min_latency || vhost.rtc.enabled) && !was_set(vhost, "vhost/play/mw_latency")) vhost.play.mw_latency = 0;
-    std::string& path = vhost.dvr.dvr_path;
-    if (!path.ends_with(".flv") && !path.ends_with(".mp4"))
-        path += path.ends_with('/') ? "[stream].[timestamp].flv" : "/[stream].[timestamp].flv";
-    check_hls(vhost);
+    if (!checks_.was_set(vhost, "vhost/chunk_size")) vhost.chunk_size = snapshot_.rtmp.chunk_size;
+    if (vhost.min_latency && !checks_.was_set(vhost, "vhost/play/mw_latency")) vhost.play.mw_latency = 0;
     const VhostSecurity& security = vhost.security;
     if (security.enabled && security.allow.empty() && security.deny.empty())
-        problems_.warning(vhost_origin(vhost, "vhost/security/enabled"),
-                          fmt::format("security of vhost {} has no rule: everybody is refused", vhost.name));
-    check_hooks(vhost);
-    check_signed_urls(vhost);
-    check_forward(vhost);
-    check_rtc(vhost);
-}
-
-Place SnapshotBuilder::vhost_origin(const Vhost& vhost, const char* path) const {
-    auto found = snapshot_.origins.find({vhost.name, path});
-    return found == snapshot_.origins.end() ? Place{"configuration", 0} : found->second;
-}
-
-void SnapshotBuilder::check_forward(const Vhost& vhost) {
-    const VhostForward& forward = vhost.forward;
-    auto place = [&](const char* path) {
-        auto found = snapshot_.origins.find({vhost.name, path});
-        return found == snapshot_.origins.end() ? Place{"configuration", 0} : found->second;
-    };
-    for (const std::string& text : forward.destination)
-        if (auto parsed = parse_forward_destination(text); !parsed)
-            problems_.error(place("vhost/forward/destination"), "destination: " + parsed.error().text());
-    if (!forward.enabled) return;
-    if (forward.destination.empty() && forward.backend.empty())
-        problems_.warning(place("vhost/forward/enabled"), "forward is enabled without a destination or a backend");
-    if (!forward.destination.empty() && !forward.backend.empty())
-        problems_.warning(place("vhost/forward/destination"), "destination does nothing beside a backend");
-}
-
-// HLS files are below hls_path, and each stream and each segment has its own name.
-void SnapshotBuilder::check_hls(const Vhost& vhost) {
-    const VhostHls& hls = vhost.hls;
-    if (!hls.enabled) return;
-    auto place = [&](const char* path) { return vhost_origin(vhost, path); };
-    auto has_one_of = [](std::string_view text, std::initializer_list<std::string_view> names) {
-        return std::ranges::any_of(names, [&](std::string_view name) { return text.find(name) != text.npos; });
-    };
-    auto check = [&](const char* path, const std::string& file, bool per_segment) {
-        if (file.starts_with('/') || file.ends_with('/') || ("/" + file + "/").find("/../") != std::string::npos)
-            problems_.error(place(path), fmt::format("{} '{}' must name a file below its directory", path, file));
-        if (!has_one_of(file, {"[stream]"}))
-            problems_.error(place(path),
-                            fmt::format("{} '{}' must have [stream], or streams share a file", path, file));
-        if (per_segment && !has_one_of(file, {"[seq]", "[timestamp]"}))
-            problems_.error(place(path), fmt::format("{} '{}' must have [seq] or [timestamp], or segments share a file",
-                                                     path, file));
-    };
-    check("vhost/hls/hls_m3u8_file", hls.m3u8_file, false);
-    check("vhost/hls/hls_ts_file", hls.ts_file, true);
-    check("vhost/hls/hls_fmp4_file", hls.fmp4_file, true);
-    check("vhost/hls/hls_init_file", hls.init_file, false);
-    if (!hls.key_file.empty()) check("vhost/hls/hls_key_file", hls.key_file, true);
+        checks_.warning(vhost, "vhost/security/enabled",
+                        fmt::format("security of vhost {} has no rule: everybody is refused", vhost.name));
+    if (vhost.signed_urls.enabled && vhost.signed_urls.secret.empty())
+        checks_.error(vhost, "vhost/signed_urls/enabled", "signed_urls is enabled without a secret");
+    for (const Section& section : sections())
+        if (section.check_vhost) section.check_vhost(checks_, vhost);
 }
 
 void SnapshotBuilder::check_api() {
@@ -388,7 +339,8 @@ void SnapshotBuilder::finish() {
     settle_listeners();
     check_listeners();
     check_api();
-    check_rtc_server();
+    for (const Section& section : sections())
+        if (section.check) section.check(checks_);
     if (snapshot_.vhosts.empty())
         problems_.warning({"configuration", 0},
                           "no vhost: every publish and play will be refused; "

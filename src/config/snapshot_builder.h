@@ -11,6 +11,7 @@
 #include "config/directive.h"
 #include "config/environment.h"
 #include "config/parser.h"
+#include "config/section.h"
 #include "config/snapshot.h"
 
 namespace config {
@@ -51,20 +52,13 @@ class SnapshotBuilder {
     int add_vhost(std::string name);
     void set_from_environment(const EnvironmentEntry& entry, int vhost);
     Root root(int vhost);
-    bool was_set(const Vhost& vhost, const char* path) const;
     Place origin(const char* path) const;
     void check_vhost(Vhost& vhost);
-    void check_hls(const Vhost& vhost);
-    void check_hooks(const Vhost& vhost);
-    void check_signed_urls(const Vhost& vhost);
-    Place vhost_origin(const Vhost& vhost, const char* path) const;
-    void check_rtc_server();
-    void check_rtc(Vhost& vhost);
-    void check_forward(const Vhost& vhost);
     void settle_listeners();
     void check_listeners();
     void check_api();
     void check_process();
+    void note_not_built_in(const Node& node, const Block& block);
     void tell_of_missing_features();
 
     // The directives of a missing feature that a configuration uses.
@@ -80,6 +74,7 @@ class SnapshotBuilder {
 
     Problems& problems_;
     Snapshot snapshot_;
+    Checks checks_;
     std::map<std::string, Place> seen_;
     std::vector<Missing> missing_;
     std::vector<Edge> edges_;

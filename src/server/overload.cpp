@@ -66,10 +66,9 @@ void OverloadWatch::note(double percent) {
     level > before ? base::log::warn("{}", text) : base::log::trace("{}", text);
 }
 
-base::Result<void> OverloadWatch::admit(const net::Visitor& visitor, const config::Vhost& vhost) {
+base::Result<void> OverloadWatch::admit(const net::Visitor& visitor, const config::Vhost&) {
     if (visitor.action != net::Action::kPlay || operations_.load.level != net::LoadLevel::kDying) return {};
-    // Without hls_ctx, existing viewers cannot be distinguished from new ones.
-    if (visitor.type == net::SessionType::kHlsPlay && !vhost.hls.ctx) return {};
+    if (visitor.may_be_known) return {};
     ++operations_.load.refused;
     return base::fail(
         base::CloseReason::kRefusedLimit,

@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "service/dvr/config.h"
+#include "service/hls/config.h"
+
 namespace server {
 namespace {
 
@@ -48,11 +51,13 @@ TEST(Privileges, WhatIsLacking) {
     config::Snapshot snapshot = *config::default_snapshot();
     snapshot.global.pid = "./x.pid";
     snapshot.global.srs_log_file = "/proc/log/srs.log";
-    snapshot.vhosts[0].hls.enabled = true;
-    snapshot.vhosts[0].hls.storage = "both";
-    snapshot.vhosts[0].hls.path = "/proc/hls";
-    snapshot.vhosts[0].dvr.enabled = true;
-    snapshot.vhosts[0].dvr.dvr_path = "/proc/[app]/x.flv";
+    auto& hls = snapshot.vhosts[0].get<service::hls::VhostConfig>();
+    hls.enabled = true;
+    hls.storage = "both";
+    hls.path = "/proc/hls";
+    auto& dvr = snapshot.vhosts[0].get<service::dvr::VhostConfig>();
+    dvr.enabled = true;
+    dvr.dvr_path = "/proc/[app]/x.flv";
     snapshot.http_server.enabled = snapshot.http_server.https.enabled = true;
     snapshot.http_server.https.key = "/nonexistent/key";
     std::vector<Lack> lacks = find_lacks(snapshot);
@@ -66,8 +71,8 @@ TEST(Privileges, WhatIsLacking) {
     EXPECT_TRUE(has("srs_log_file /proc/log/srs.log", false));
     EXPECT_TRUE(has("vhost __defaultVhost__ hls_path /proc/hls/", true));
     EXPECT_TRUE(has("vhost __defaultVhost__ dvr_path /proc/[app]/x.flv", true));
-    snapshot.vhosts[0].hls.storage = "memory";
-    snapshot.vhosts[0].dvr.enabled = false;
+    hls.storage = "memory";
+    dvr.enabled = false;
     lacks = find_lacks(snapshot);
     EXPECT_FALSE(has("vhost", true));
 }

@@ -32,6 +32,7 @@
 #include "server/privileges.h"
 #include "server/reload.h"
 #include "server/server_id.h"
+#include "server/services.h"
 #include "server/signal_loop.h"
 #include "server/version.h"
 
@@ -239,6 +240,7 @@ int run_doctor(const ConfigSource& source) {
 }  // namespace
 
 int run(int argc, const char* const* argv) {
+    add_sections();
     CommandLine line = parse_command_line(
         argc, argv, {.config_file = std::getenv("SRS_CONFIG_FILE"), .environment_only = std::getenv("SRS_ENV_ONLY")});
     switch (line.action) {

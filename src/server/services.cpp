@@ -18,4 +18,9 @@ std::span<const service::Description* const> services() {
     return kServices;
 }
 
+void add_sections() {
+    for (const service::Description* one : services())
+        if (one->section.add_rows) config::add_section(one->section);
+}
+
 }  // namespace server

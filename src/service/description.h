@@ -3,14 +3,13 @@
 // descriptions; the doctor, the check of permissions and the list of features iterate over them. No code outside of a
 // service's folder names the service, except for its line in server/services.inc.
 //
-// A service has a function `const service::Description& describe()` in its namespace, in its description.cpp. Its
-// listeners are in config/listeners.h, because the configuration is checked with them.
+// A service has a function `const service::Description& describe()` in its namespace, in its description.cpp.
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "config/snapshot.h"
+#include "config/section.h"
 #include "service/module.h"
 #include "service/shared_parts.h"
 
@@ -32,6 +31,7 @@ struct KeyPair {
 
 struct Description {
     std::string_view name;                     // of its module: "http_api"
+    config::Section section{};                 // its directives and listeners; empty: config/ itself has them
     std::vector<std::string_view> features{};  // names in /api/v1/features that it provides
     // Empty when the service is not enabled.
     std::vector<OutputFile> (*outputs)(const config::Snapshot&) = nullptr;

@@ -3,6 +3,7 @@
 // outlive every service.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,10 @@ namespace service {
 // after it, so a user of an offer has to be started later.
 struct Offers {
     Recorder* recorder = nullptr;
+    // How long the HLS segments of a vhost are meant to be, s; nothing: it has no HLS.
+    std::function<std::optional<double>(const config::Vhost&)> hls_fragment{};
+    // Whether a URL's path may be that of an HLS segment of the vhost, which may have expired.
+    std::function<bool(const config::Vhost&, std::string_view path)> is_hls_segment{};
     // The data field of /api/v1/summaries, as JSON. Does not yield.
     std::function<std::string()> summaries{};
     // Each appends the metrics of its service to the text, always the same families. They do not yield.

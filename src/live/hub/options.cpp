@@ -36,7 +36,7 @@ LiveOptions live_options(const config::Vhost& vhost) {
     options.atc_auto = play.atc_auto;
     options.mix_correct = play.mix_correct;
     options.reduce_sequence_header = play.reduce_sequence_header;
-    options.audio_cache_ms = vhost.http_remux.fast_cache * 1000LL;
+    options.audio_cache_ms = play.audio_cache * 1000LL;
     options.send_timeout_ms = play.send_timeout;
     options.rejoin_timeout_ms = play.rejoin_timeout;
     options.memory_limit = static_cast<size_t>(vhost.stream_memory) << 20;

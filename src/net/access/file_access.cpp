@@ -7,7 +7,7 @@ namespace net {
 
 void FileAccess::set_snapshot(const config::SnapshotPtr& snapshot) {
     snapshot_ = snapshot;
-    owners_ = std::make_shared<const FileOwners>(*snapshot);
+    owners_ = std::make_shared<const FileOwners>(*snapshot, claims_);
 }
 
 base::Result<void> FileAccess::refuse(const base::Error& error, HttpResponse& response) const {
@@ -34,9 +34,9 @@ base::Result<void> FileAccess::admit(const FileOwnership& ownership, std::string
     for (const FileOwner& owner : ownership.owners) {
         const config::Vhost* vhost = snapshot->find_vhost(owner.vhost);
         if (!vhost) return refused("the file is of a vhost that there is no more");
-        if (owner.hls_path.empty()) continue;
+        if (owner.live_path.empty()) continue;
         for (LiveFiles* files : std::vector(live_)) {
-            TRY(files->serve_live_file(*vhost, owner.hls_path, request, response));
+            TRY(files->serve_live_file(*vhost, owner.live_path, request, response));
             if (response.started()) return {};
         }
     }

@@ -19,8 +19,8 @@ namespace net {
 // destroyed while it is registered in a FileAccess.
 class LiveFiles {
   public:
-    // Answers for a file by the rules of its vhost. path: below the vhost's hls_path. Sends nothing if the file is not
-    // one that the service serves now.
+    // Answers for a file by the rules of its vhost. path: below the vhost's live_root (FileClaims). Sends nothing if
+    // the file is not one that the service serves now.
     virtual base::Result<void> serve_live_file(const config::Vhost& vhost, const std::string& path,
                                                const HttpRequest& request, HttpResponse& response) = 0;
 
@@ -35,6 +35,8 @@ class FileAccess {
     explicit FileAccess(Gate& gate) : gate_(gate) {}
 
     void set_snapshot(const config::SnapshotPtr& snapshot);
+    // Counts from the next set_snapshot() on. What claims_of refers to must outlive this object.
+    void add_claims(ClaimsOf claims_of) { claims_.push_back(std::move(claims_of)); }
     void add(LiveFiles& files) { live_.push_back(&files); }
     void remove(LiveFiles& files) { std::erase(live_, &files); }
 
@@ -51,6 +53,7 @@ class FileAccess {
     Gate& gate_;
     config::SnapshotPtr snapshot_;
     std::shared_ptr<const FileOwners> owners_;
+    std::vector<ClaimsOf> claims_;
     std::vector<LiveFiles*> live_;
 };
 

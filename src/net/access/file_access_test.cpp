@@ -43,20 +43,20 @@ class FileAccessTest : public runtime::testing::RuntimeTest {
         for (const char* vhost : {"a.com", "b.com"}) {
             config::Vhost next = snapshot->vhosts.front();
             next.name = vhost;
-            next.hls.enabled = true;
-            next.hls.storage = "disk";
-            next.hls.path = base_;
             snapshot->vhosts.push_back(next);
         }
         snapshot_ = snapshot;
-        a().hls.ts_file = "live/[stream]-[seq].ts";
         a().security.enabled = true;
         a().security.deny = {{false, *base::IpNetwork::parse("127.0.0.0/8")}};
-        vhost("b.com").hls.ts_file = "open/[stream]-[seq].ts";
-        vhost("b.com").hls.m3u8_file = "open/[stream].m3u8";
         gate_.add(guard_);
         gate_.add(signed_);
         access_.add(offers_);
+        access_.add_claims([this](const config::Vhost& vhost) -> FileClaims {
+            if (vhost.name == "a.com")
+                return {{{base_, "[app]/[stream].m3u8"}, {base_, "live/[stream]-[seq].ts"}}, base_};
+            if (vhost.name != "b.com") return {};
+            return {{{base_, "open/[stream].m3u8"}, {base_, "open/[stream]-[seq].ts"}}, base_};
+        });
         access_.set_snapshot(snapshot_);
         HttpRoute route{{http::Method::kGet}, "/*", "", [this](HttpRequest& request, HttpResponse& response) {
                             return StaticFiles(base_, &access_).serve(request.message.path, request, response);

@@ -48,34 +48,19 @@ std::optional<FileOwner> parse_owner_mark(std::string_view mark) {
 
 }  // namespace
 
-FileOwners::FileOwners(const config::Snapshot& snapshot) {
+FileOwners::FileOwners(const config::Snapshot& snapshot, const std::vector<ClaimsOf>& claims) {
     server_root_ = root_index(snapshot.http_server.dir);
     for (const config::Vhost& vhost : snapshot.vhosts) {
         const size_t index = vhosts_.size();
         vhosts_.push_back({vhost.name});
-        if (vhost.hls.storage != "memory") {
-            vhosts_.back().hls_root = root_index(vhost.hls.path);
-            if (vhost.hls.enabled) add_hls(index, vhost.hls);
+        for (const ClaimsOf& claims_of : claims) {
+            const FileClaims of_service = claims_of(vhost);
+            if (!of_service.live_root.empty()) vhosts_.back().live_root = root_index(of_service.live_root);
+            for (const FileClaims::Pattern& one : of_service.patterns)
+                claims_.push_back({index, root_index(one.root), one.pattern});
         }
-        if (vhost.dvr.enabled) add_dvr(index, vhost.dvr);
         if (vhost.http_static.enabled) static_claims_.push_back({index, root_index(vhost.http_static.dir)});
     }
-}
-
-void FileOwners::add_hls(size_t vhost, const config::VhostHls& hls) {
-    const size_t root = root_index(hls.path);
-    for (const std::string& pattern : {hls.m3u8_file, hls.ts_file, hls.fmp4_file, hls.init_file})
-        claims_.push_back({vhost, root, pattern});
-    const size_t key_root = hls.key_file_path.empty() ? root : root_index(hls.key_file_path);
-    claims_.push_back({vhost, key_root, hls.key_file.empty() ? "[app]/[stream]-[seq].key" : hls.key_file});
-}
-
-// The root is the part before the first variable, without its last name.
-void FileOwners::add_dvr(size_t vhost, const config::VhostDvr& dvr) {
-    const std::string_view path = dvr.dvr_path;
-    const size_t slash = path.substr(0, path.find('[')).rfind('/');
-    const std::string_view root = slash == path.npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-    claims_.push_back({vhost, root_index(root), std::string(slash == path.npos ? path : path.substr(slash + 1))});
 }
 
 size_t FileOwners::root_index(std::string_view directory) {
@@ -145,7 +130,7 @@ FileOwnership FileOwners::find(std::string_view real_path, std::string_view mark
     }
     for (FileOwner& owner : found.owners) {
         auto vhost = std::ranges::find(vhosts_, owner.vhost, &OfVhost::name);
-        if (vhost->hls_root) owner.hls_path = path_below(real_path, roots[*vhost->hls_root]);
+        if (vhost->live_root) owner.live_path = path_below(real_path, roots[*vhost->live_root]);
     }
     return found;
 }

@@ -3,13 +3,14 @@
 // Decided by the file's own path and the attribute stored with the file, never by the requested path.
 //
 //  1. A file that this server wrote carries its stream as an attribute (runtime/disk/file_owner.h).
-//  2. Otherwise the owners are the vhosts whose hls or dvr patterns may have produced its path.
+//  2. Otherwise the owners are the vhosts whose services (FileClaims) may have produced its path.
 //  3. For other media files: the vhosts that write to the deepest such directory above it. http_static's dir counts
 //     too, unless it is http_server's.
 //
 // If several vhosts may have written it, all are owners, and each must admit the reader.
 
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -20,10 +21,23 @@
 
 namespace net {
 
+// What a service writes to disk for a vhost.
+struct FileClaims {
+    struct Pattern {
+        std::string root;     // a directory
+        std::string pattern;  // below it, with variables: "[app]/[stream]-[seq].ts"
+    };
+    std::vector<Pattern> patterns{};
+    // The directory of files that the service may still serve itself (LiveFiles); empty: there is none. Of several
+    // services the last one counts.
+    std::string live_root{};
+};
+using ClaimsOf = std::function<FileClaims(const config::Vhost&)>;
+
 struct FileOwner {
     std::string vhost{};
     std::string app{}, stream{};  // empty: not known
-    std::string hls_path{};       // path of the file below the vhost's hls_path; empty: it is not there
+    std::string live_path{};      // path of the file below the vhost's live_root; empty: it is not there
     bool operator==(const FileOwner&) const = default;
 };
 
@@ -35,7 +49,8 @@ struct FileOwnership {
 // For one configuration. Usable on worker threads.
 class FileOwners {
   public:
-    explicit FileOwners(const config::Snapshot& snapshot);
+    // claims: of each service that writes files.
+    FileOwners(const config::Snapshot& snapshot, const std::vector<ClaimsOf>& claims);
 
     // real_path: absolute, without symbolic links. mark: the result of file_owner(). Blocks: resolves the configured
     // directories once a second.
@@ -49,10 +64,8 @@ class FileOwners {
     };
     struct OfVhost {
         std::string name;
-        std::optional<size_t> hls_root{};
+        std::optional<size_t> live_root{};
     };
-    void add_hls(size_t vhost, const config::VhostHls& hls);
-    void add_dvr(size_t vhost, const config::VhostDvr& dvr);
     size_t root_index(std::string_view directory);
     std::vector<std::string> real_roots() const;
     std::vector<FileOwner> by_pattern(std::string_view path, const std::vector<std::string>& roots) const;

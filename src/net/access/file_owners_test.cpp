@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 
 namespace net {
 namespace {
@@ -24,20 +25,31 @@ class FileOwnersTest : public ::testing::Test {
     void TearDown() override { fs::remove_all(base_); }
     std::string dir(const std::string& name) const { return base_ / name; }
 
+    // What two services write for a vhost.
+    struct Outputs {
+        bool segments = false;
+        std::string segments_root, segment = "[app]/[stream]-[seq].ts";
+        std::string recordings_root, recording;  // empty: nothing is recorded
+    };
     config::Vhost& add(const std::string& name) {
         config::Vhost vhost = config::default_snapshot()->vhosts.front();
         vhost.name = name;
-        vhost.hls.enabled = vhost.dvr.enabled = vhost.http_static.enabled = false;
-        vhost.hls.path = dir("html");
-        vhost.hls.storage = "disk";
-        vhost.dvr.dvr_path = dir("html") + "/[app]/[stream].[timestamp].flv";
+        outputs(name).segments_root = dir("html");
         return snapshot_.vhosts.emplace_back(std::move(vhost));
     }
-    config::Vhost& vhost(const std::string& name) {
-        return *std::ranges::find(snapshot_.vhosts, name, &config::Vhost::name);
-    }
+    Outputs& outputs(const std::string& vhost) { return outputs_[vhost]; }
     FileOwnership find(const std::string& path, std::string_view mark = "") const {
-        return FileOwners(snapshot_).find(dir(path), mark);
+        auto segments = [this](const config::Vhost& vhost) -> FileClaims {
+            const Outputs& out = outputs_.at(vhost.name);
+            if (!out.segments) return {{}, out.segments_root};
+            return {{{out.segments_root, "[app]/[stream].m3u8"}, {out.segments_root, out.segment}}, out.segments_root};
+        };
+        auto recordings = [this](const config::Vhost& vhost) -> FileClaims {
+            const Outputs& out = outputs_.at(vhost.name);
+            if (out.recording.empty()) return {};
+            return {{{out.recordings_root, out.recording}}, ""};
+        };
+        return FileOwners(snapshot_, {segments, recordings}).find(dir(path), mark);
     }
     // The owners' names: "a.com b.com".
     std::string owners(const std::string& path, std::string_view mark = "") const {
@@ -48,14 +60,15 @@ class FileOwnersTest : public ::testing::Test {
 
     fs::path base_;
     config::Snapshot snapshot_;
+    std::map<std::string, Outputs> outputs_;
 };
 
 TEST_F(FileOwnersTest, WhatAFileSaysOfItself) {
-    vhost("b.com").hls.enabled = true;
+    outputs("b.com").segments = true;
     auto found = find("html/live/x.ts", "a.com/live/sub/s");
     ASSERT_EQ(found.owners.size(), 1u);
     EXPECT_EQ(found.owners[0], (FileOwner{"a.com", "live/sub", "s", "live/x.ts"}));
-    EXPECT_EQ(find("elsewhere/x", "a.com/live/s").owners.at(0).hls_path, "") << "not below its hls_path";
+    EXPECT_EQ(find("elsewhere/x", "a.com/live/s").owners.at(0).live_path, "") << "not below its root";
     // Its vhost is gone: it belongs to another vhost that may have written it, or to none.
     EXPECT_EQ(owners("html/live/x-1.ts", "c.com/live/x"), "b.com");
     EXPECT_FALSE(find("html/live/x-1.ts", "c.com/live/x").orphaned);
@@ -66,31 +79,31 @@ TEST_F(FileOwnersTest, WhatAFileSaysOfItself) {
 
 TEST_F(FileOwnersTest, ByPatterns) {
     EXPECT_EQ(owners("html/live/x-1.ts"), "") << "no vhost writes files";
-    vhost("a.com").hls.enabled = true;
+    outputs("a.com").segments = true;
     EXPECT_EQ(find("html/live/x-1.ts").owners.at(0), (FileOwner{"a.com", "live", "x", "live/x-1.ts"}));
     EXPECT_EQ(find("html/live/x.m3u8.tmp").owners.at(0), (FileOwner{"a.com", "live", "x", "live/x.m3u8"}));
     EXPECT_EQ(owners("HTML/live/x-1.TS"), "a.com") << "file systems that ignore case";
     EXPECT_EQ(owners("html2/live/x-1.ts"), "");
     EXPECT_EQ(owners("html"), "");
-    vhost("b.com").hls.enabled = true;
+    outputs("b.com").segments = true;
     EXPECT_EQ(owners("html/live/x-1.ts"), "a.com b.com");
-    vhost("b.com").hls.ts_file = "[vhost]/[stream]-[seq].ts";
+    outputs("b.com").segment = "[vhost]/[stream]-[seq].ts";
     EXPECT_EQ(owners("html/b.com/x-1.ts"), "a.com b.com") << "an application of a.com may be called b.com";
-    vhost("a.com").hls.ts_file = "[vhost]/[stream]-[seq].ts";
+    outputs("a.com").segment = "[vhost]/[stream]-[seq].ts";
     EXPECT_EQ(owners("html/b.com/x-1.ts"), "b.com");
-    vhost("a.com").hls.storage = "memory";
+    outputs("a.com").segments = false;
     EXPECT_EQ(owners("html/live/x.m3u8"), "b.com");
 }
 
 TEST_F(FileOwnersTest, ByDirectories) {
-    vhost("a.com").hls.enabled = true;
+    outputs("a.com").segments = true;
     EXPECT_EQ(owners("html/intro.mp4"), "a.com");
     EXPECT_EQ(owners("html/page.html"), "") << "not a media file";
-    vhost("b.com").dvr.enabled = true;
-    vhost("b.com").dvr.dvr_path = dir("html/b") + "/[app].flv";
+    outputs("b.com").recordings_root = dir("html/b");
+    outputs("b.com").recording = "[app].flv";
     EXPECT_EQ(owners("html/b/live/old-name.mp4"), "b.com") << "the deepest directory that a vhost writes to";
     EXPECT_EQ(owners("html/intro.mp4"), "a.com");
-    vhost("b.com").dvr.dvr_path = dir("html") + "/[app].flv";
+    outputs("b.com").recordings_root = dir("html");
     EXPECT_EQ(owners("html/intro.mp4"), "a.com b.com");
     config::Vhost& third = add("c.com");
     third.http_static = {true, "[vhost]/", dir("html")};
@@ -102,8 +115,8 @@ TEST_F(FileOwnersTest, ByDirectories) {
 TEST_F(FileOwnersTest, DirectoriesAreWhereTheyReallyAre) {
     fs::create_directories(base_ / "real");
     fs::create_directory_symlink(base_ / "real", base_ / "html");
-    vhost("a.com").hls.enabled = true;
-    vhost("a.com").hls.path = dir("html/../html/");
+    outputs("a.com").segments = true;
+    outputs("a.com").segments_root = dir("html/../html/");
     EXPECT_EQ(find("real/live/x-1.ts").owners.at(0), (FileOwner{"a.com", "live", "x", "live/x-1.ts"}));
     EXPECT_EQ(owners("html/live/x-1.ts"), "") << "that path is a symbolic link";
 }

@@ -34,6 +34,8 @@ struct Visitor {
     std::string tc_url;
     std::string page_url;  // for HTTP: Referer
     std::string swf_url;
+    // The client may have been admitted to this play before, and asks again because it cannot be told apart.
+    bool may_be_known = false;
 };
 
 // An access check of the gate. Must not be destroyed while it is in a gate.

@@ -114,10 +114,10 @@ Check gop_length(const StreamFacts& p) {
 
 Check gop_hls_fragment(const StreamFacts& p) {
     constexpr std::string_view kName = "gop_hls_fragment";
-    if (!p.vhost || !p.vhost->hls.enabled) return unknown(kName, "s", "HLS is off for this vhost");
+    if (!p.hls_fragment) return unknown(kName, "s", "HLS is off for this vhost");
     if (p.health.keyframes() < 2) return unknown(kName, "s", "two keyframes have not come yet");
     const int64_t gop_ms = p.health.longest_gop_ms();
-    const double fragment = p.vhost->hls.fragment;
+    const double fragment = *p.hls_fragment;
     if (seconds(gop_ms) <= fragment * kFragmentTolerance)
         return {kName, V::kOk, seconds(gop_ms), "s", fmt::format("hls_fragment is {} s", fragment)};
     return {kName,

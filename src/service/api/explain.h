@@ -1,6 +1,6 @@
 #pragma once
 // Diagnoses a stream for /api/v1/streams/ID/explain: named checks, each with a verdict, a figure, and advice. Pure:
-// takes a stream's counters, its vhost's configuration and the time, and returns the checks. The checks and their
+// takes a stream's counters, its options and the time, and returns the checks. The checks and their
 // limits: doc/why.md.
 
 #include <cstdint>
@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "config/snapshot.h"
 #include "live/hub/stream.h"
 
 namespace service::api {
@@ -26,12 +25,12 @@ struct Check {
     std::string advice{};  // empty: no action needed
 };
 
-// The facts about a stream that the checks need. vhost: null if the configuration no longer contains it.
+// The facts about a stream that the checks need.
 struct StreamFacts {
     const live::Health& health;
     const live::StreamHeaders& headers;
     const live::StreamCounters& counters;
-    const config::Vhost* vhost = nullptr;
+    std::optional<double> hls_fragment{};  // s; nothing: no HLS is made of it
     bool published = false;
     bool gop_too_long = false;
     int64_t now_ms = 0;  // monotonic, as the next two

@@ -23,7 +23,7 @@ Frame frame(Kind kind, int64_t dts, bool keyframe = false, size_t bytes = 100) {
 
 class Explain : public ::testing::Test {
   protected:
-    Explain() : vhost(config::default_snapshot()->vhosts[0]) {
+    Explain() {
         health.restart(kBegan);
         headers.has_video = headers.has_audio = true;
         headers.video_codec = Codec::kH264;
@@ -44,7 +44,7 @@ class Explain : public ::testing::Test {
         }
     }
     std::vector<Check> ask() {
-        return explain({health, headers, counters, &vhost, published, gop_too_long, now_ms, unpublished_since_ms,
+        return explain({health, headers, counters, hls_fragment, published, gop_too_long, now_ms, unpublished_since_ms,
                         jumped_at_ms, 7});
     }
     Check ask(std::string_view name) {
@@ -64,7 +64,7 @@ class Explain : public ::testing::Test {
     live::Health health;
     live::StreamHeaders headers;
     live::StreamCounters counters;
-    config::Vhost vhost;
+    std::optional<double> hls_fragment;
     bool published = true;
     bool gop_too_long = false;
     int64_t now_ms = kBegan;
@@ -73,8 +73,7 @@ class Explain : public ::testing::Test {
 };
 
 TEST_F(Explain, AGoodStreamIsGood) {
-    vhost.hls.enabled = true;
-    vhost.hls.fragment = 2;
+    hls_fragment = 2;
     play(120);
     for (const Check& check : ask()) EXPECT_EQ(check.verdict, CheckVerdict::kOk) << check.name << ": " << check.text;
     EXPECT_EQ(worst(ask()), CheckVerdict::kOk);
@@ -90,14 +89,13 @@ TEST_F(Explain, JustBegunIsUnknownNotBad) {
 }
 
 TEST_F(Explain, LongGroupsOfPictures) {
-    vhost.hls.enabled = true;
-    vhost.hls.fragment = 4;
+    hls_fragment = 4;
     play(60, 6000);
     EXPECT_EQ(verdict("gop_hls_fragment"), CheckVerdict::kWarn);
     EXPECT_EQ(verdict("gop_length"), CheckVerdict::kOk);
-    vhost.hls.fragment = 6;
+    hls_fragment = 6;
     EXPECT_EQ(verdict("gop_hls_fragment"), CheckVerdict::kOk);
-    vhost.hls.enabled = false;
+    hls_fragment.reset();
     EXPECT_EQ(verdict("gop_hls_fragment"), CheckVerdict::kUnknown);
     gop_too_long = true;
     EXPECT_EQ(verdict("gop_cache"), CheckVerdict::kWarn);

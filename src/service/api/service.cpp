@@ -20,7 +20,7 @@ Service::Service(config::SnapshotPtr snapshot, Parts parts)
           identity_, [this] { return snapshot_; }, parts_.registry, parts_.features),
       system_(identity_, parts_.sessions),
       statistics_(
-          identity_, [this] { return snapshot_; }, parts_.sessions, parts_.registry),
+          identity_, [this] { return snapshot_; }, parts_.sessions, parts_.registry, parts_.offers),
       why_(
           identity_, [this] { return snapshot_; }, parts_.sessions, parts_.registry, statistics_),
       control_(

@@ -247,11 +247,16 @@ base::Result<void> Statistics::vhost(Request& request, Response& response) {
     return send_missing(response, identity_, Missing::kVhost);
 }
 
+std::optional<double> Statistics::hls_fragment(const config::Vhost& vhost) const {
+    return offers_.hls_fragment ? offers_.hls_fragment(vhost) : std::nullopt;
+}
+
 Json Statistics::vhost_json(const config::Vhost& vhost, const std::vector<live::StreamKey>& keys) const {
     const net::VhostAccount* account = sessions_.accounts().find_vhost(vhost.name);
     const net::Traffic traffic = account ? account->traffic() : net::Traffic();
-    Json hls = {{"enabled", vhost.hls.enabled}};
-    if (vhost.hls.enabled) hls["fragment"] = vhost.hls.fragment;
+    const std::optional<double> fragment = hls_fragment(vhost);
+    Json hls = {{"enabled", fragment.has_value()}};
+    if (fragment) hls["fragment"] = *fragment;
     return {{"id", net::stable_id(vhost.name)},
             {"name", vhost.name},
             {"enabled", vhost.enabled},

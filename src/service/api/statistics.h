@@ -3,6 +3,7 @@
 // pieces, and other coroutines may run in between.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "service/api/endpoint.h"
 #include "service/api/envelope.h"
 #include "service/api/json_text.h"
+#include "service/shared_parts.h"
 
 namespace service::api {
 
@@ -23,11 +25,17 @@ class Statistics {
     using CurrentSnapshot = std::function<config::SnapshotPtr()>;
     // All of them must outlive it.
     Statistics(const Identity& identity, CurrentSnapshot snapshot, net::SessionTable& sessions,
-               live::Registry& registry)
-        : identity_(identity), snapshot_(std::move(snapshot)), sessions_(sessions), registry_(registry) {}
+               live::Registry& registry, const Offers& offers)
+        : identity_(identity),
+          snapshot_(std::move(snapshot)),
+          sessions_(sessions),
+          registry_(registry),
+          offers_(offers) {}
 
     // closed: answers GET clients?closed=true.
     std::vector<Endpoint> endpoints(net::HttpHandler closed);
+    // The length of HLS segments of the vhost, s; nothing: no HLS.
+    std::optional<double> hls_fragment(const config::Vhost& vhost) const;
     // Finds the stream with that API id; false: there is none.
     bool find_stream(std::string_view id, live::StreamKey& key) const;
 
@@ -50,6 +58,7 @@ class Statistics {
     CurrentSnapshot snapshot_;
     net::SessionTable& sessions_;
     live::Registry& registry_;
+    const Offers& offers_;
     net::HttpHandler closed_;
 };
 

@@ -90,10 +90,11 @@ base::Result<void> Why::explain_stream(net::HttpRequest& request, net::HttpRespo
     if (statistics_.find_stream(id, key)) stream = registry_.find(key);
     if (!stream) return send_failure(response, identity_, 404, "there is no such stream");
     const config::SnapshotPtr snapshot = snapshot_();
+    const config::Vhost* vhost = snapshot->find_vhost(key.vhost);
     const std::vector<Check> checks = explain({.health = stream->health(),
                                                .headers = stream->headers(),
                                                .counters = stream->counters(),
-                                               .vhost = snapshot->find_vhost(key.vhost),
+                                               .hls_fragment = vhost ? statistics_.hls_fragment(*vhost) : std::nullopt,
                                                .published = stream->published(),
                                                .gop_too_long = stream->gop_too_long(),
                                                .now_ms = base::monotonic_ms(),

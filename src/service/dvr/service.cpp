@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "runtime/loop/log_limit.h"
 #include "runtime/threads/workers.h"
+#include "service/dvr/config.h"
 
 namespace service::dvr {
 
@@ -40,7 +41,7 @@ bool applies(const std::vector<std::string>& to, const live::StreamKey& key) {
 Service::Service(config::SnapshotPtr snapshot, live::Registry& registry, const live::Events& events)
     : snapshot_(std::move(snapshot)),
       registry_(registry),
-      journal_(snapshot_->global.dvr_journal),
+      journal_(snapshot_->get<ServerConfig>().dvr_journal),
       archive_(journal_, events) {}
 
 Service::~Service() { stop(); }
@@ -50,7 +51,8 @@ Result<void> Service::start() {
     registry_.watch(*this);
     flusher_ = runtime::spawn("dvr-flush", [this] { flush_all(); });
     watcher_ = runtime::spawn("dvr-watch", [this] { look_after_files(); });
-    bool any = std::ranges::any_of(snapshot_->vhosts, [](const auto& vhost) { return vhost.dvr.enabled; });
+    bool any = std::ranges::any_of(snapshot_->vhosts,
+                                   [](const config::Vhost& vhost) { return vhost.get<VhostConfig>().enabled; });
     if (!any && !journal_.exists()) return {};
     auto left = journal_.open();
     if (!left)
@@ -76,8 +78,9 @@ void Service::finish_left(const std::vector<OpenRecording>& left) {
 }
 
 bool Service::below_a_root(const std::string& path) const {
-    return std::ranges::any_of(snapshot_->vhosts,
-                               [&](const config::Vhost& vhost) { return is_below(path, root_of(vhost.dvr.dvr_path)); });
+    return std::ranges::any_of(snapshot_->vhosts, [&](const config::Vhost& vhost) {
+        return is_below(path, root_of(vhost.get<VhostConfig>().dvr_path));
+    });
 }
 
 void Service::stop() {
@@ -106,17 +109,19 @@ void Service::reload(const config::SnapshotPtr& next) {
         const config::Vhost* vhost = snapshot_->find_vhost(stream->key().vhost);
         Recording* running = find(stream->key(), false);
         bool is_wanted = wanted(vhost, stream->key());
-        if (running && is_wanted) running->set_options(options_of(vhost->dvr));
+        if (running && is_wanted) running->set_options(options_of(vhost->get<VhostConfig>()));
         if (running && !is_wanted) recording_ended(*running);
         if (!running && is_wanted) stream_published(*stream);
     }
 }
 
 bool Service::wanted(const config::Vhost* vhost, const live::StreamKey& key) const {
-    return vhost && vhost->enabled && vhost->dvr.enabled && applies(vhost->dvr.dvr_apply, key);
+    if (!vhost || !vhost->enabled) return false;
+    const auto& dvr = vhost->get<VhostConfig>();
+    return dvr.enabled && applies(dvr.dvr_apply, key);
 }
 
-RecordingOptions Service::options_of(const config::VhostDvr& dvr) const {
+RecordingOptions Service::options_of(const VhostConfig& dvr) const {
     RecordingOptions options;
     options.path = dvr.dvr_path;
     options.cut = {.segments = dvr.dvr_plan == "segment",
@@ -134,8 +139,8 @@ RecordingOptions Service::options_of(const config::VhostDvr& dvr) const {
 void Service::stream_published(live::Stream& stream) {
     const config::Vhost* vhost = snapshot_->find_vhost(stream.key().vhost);
     if (!wanted(vhost, stream.key())) return;
-    if (find(stream.key(), false) || !check_name(stream.key(), vhost->dvr.dvr_path)) return;
-    record(stream, options_of(vhost->dvr), false);
+    if (find(stream.key(), false) || !check_name(stream.key(), vhost->get<VhostConfig>().dvr_path)) return;
+    record(stream, options_of(vhost->get<VhostConfig>()), false);
 }
 
 bool Service::check_name(const live::StreamKey& key, const std::string& pattern) {
@@ -174,7 +179,7 @@ Result<void> Service::start_recording(const live::StreamKey& key, const Recordin
     if (!vhost) return fail(Code::kNotFound, "there is no vhost " + key.vhost);
     if (find(key, true)) return fail(Code::kBusy, key.text() + " is being recorded already");
     TRY(check_names(key));
-    config::VhostDvr dvr = vhost->dvr;
+    VhostConfig dvr = vhost->get<VhostConfig>();
     std::string root = root_of(dvr.dvr_path);
     if (request.path) dvr.dvr_path = *request.path;
     if (!dvr.dvr_path.ends_with(".flv") && !dvr.dvr_path.ends_with(".mp4"))

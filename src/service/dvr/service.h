@@ -11,6 +11,7 @@
 #include "live/hub/events.h"
 #include "live/hub/registry.h"
 #include "runtime/loop/coroutine.h"
+#include "service/dvr/config.h"
 #include "service/dvr/recording.h"
 #include "service/recorder.h"
 
@@ -42,7 +43,7 @@ class Service final : public Recorder, private live::StreamWatcher, private Reco
     void stream_published(live::Stream& stream) override;
     void recording_ended(Recording& recording) override;
     bool wanted(const config::Vhost* vhost, const live::StreamKey& key) const;
-    RecordingOptions options_of(const config::VhostDvr& dvr) const;
+    RecordingOptions options_of(const VhostConfig& dvr) const;
     void record(live::Stream& stream, RecordingOptions options, bool requested);
     Recording* find(const live::StreamKey& key, bool requested) const;
     bool check_name(const live::StreamKey& key, const std::string& pattern);

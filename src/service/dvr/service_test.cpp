@@ -10,6 +10,7 @@
 #include "live/hub/testing.h"
 #include "protocol/flv/reader.h"
 #include "runtime/loop/testing.h"
+#include "service/dvr/config.h"
 
 namespace service::dvr {
 namespace {
@@ -49,9 +50,9 @@ class DvrTest : public runtime::testing::RuntimeTest {
         service_.reset();
         fs::remove_all(directory_);
     }
-    config::VhostDvr& dvr() { return snapshot_.vhosts.front().dvr; }
+    VhostConfig& dvr() { return snapshot_.vhosts.front().get<VhostConfig>(); }
     void start(const std::string& file = "[stream].flv") {
-        snapshot_.global.dvr_journal = directory_ / "journal";
+        snapshot_.get<ServerConfig>().dvr_journal = directory_ / "journal";
         dvr().dvr_path = directory_ / "rec" / file;
         service_ = std::make_unique<Service>(std::make_shared<config::Snapshot>(snapshot_), registry_, events_);
         ASSERT_TRUE(ok(service_->start()));

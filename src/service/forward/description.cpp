@@ -1,5 +1,6 @@
 #include "service/description.h"
 
+#include "service/forward/config.h"
 #include "service/forward/service.h"
 
 namespace service::forward {
@@ -16,7 +17,7 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
 }  // namespace
 
 const Description& describe() {
-    static const Description kDescription{.name = "forward", .make = make};
+    static const Description kDescription{.name = "forward", .section = section(), .make = make};
     return kDescription;
 }
 

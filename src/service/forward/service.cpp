@@ -6,6 +6,7 @@
 #include "net/service_id.h"
 #include "protocol/rtmp/server_session.h"
 #include "runtime/threads/workers.h"
+#include "service/forward/config.h"
 
 namespace service::forward {
 
@@ -63,10 +64,11 @@ void Service::stream_unpublished(live::Stream& stream) {
 
 void Service::apply(live::Stream& stream) {
     const config::Vhost* vhost = snapshot_->find_vhost(stream.key().vhost);
-    bool on = vhost && vhost->enabled && vhost->forward.enabled;
-    if (on && !vhost->forward.backend.empty()) return ask(stream, vhost->forward.backend);
+    const VhostConfig off;
+    const VhostConfig& forward = vhost && vhost->enabled ? vhost->get<VhostConfig>() : off;
+    if (forward.enabled && !forward.backend.empty()) return ask(stream, forward.backend);
     stop_asking(stream);
-    send_to(stream, on ? vhost->forward.destination : std::vector<std::string>());
+    send_to(stream, forward.enabled ? forward.destination : std::vector<std::string>());
 }
 
 BackendQuery* Service::asking_of(const live::Stream& stream) const {

@@ -8,6 +8,7 @@
 #include "live/hub/testing.h"
 #include "protocol/rtmp/server_session.h"
 #include "runtime/loop/testing.h"
+#include "service/forward/config.h"
 #include "service/forward/testing.h"
 
 namespace service::forward {
@@ -48,7 +49,7 @@ class ForwardTest : public runtime::testing::RuntimeTest {
     }
     config::Vhost& vhost() { return snapshot_->vhosts.front(); }
     void start(std::vector<std::string> destinations, const std::string& backend = "") {
-        vhost().forward = {true, std::move(destinations), backend};
+        vhost().get<VhostConfig>() = {true, std::move(destinations), backend};
         registry_.start();
         auto post = [this](const std::string& url, const std::string& body,
                            runtime::Deadline) -> base::Result<std::string> {
@@ -63,7 +64,7 @@ class ForwardTest : public runtime::testing::RuntimeTest {
     }
     void reload(std::vector<std::string> destinations, bool enabled = true) {
         auto next = std::make_shared<config::Snapshot>(*snapshot_);
-        next->vhosts.front().forward = {enabled, std::move(destinations), ""};
+        next->vhosts.front().get<VhostConfig>() = {enabled, std::move(destinations), ""};
         service_->reload(next);
     }
     void publish(const live::StreamKey& key = kKey) {

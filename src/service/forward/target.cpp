@@ -1,8 +1,8 @@
 #include "service/forward/target.h"
 
-#include "config/forward_destination.h"
 #include "config/path_variables.h"
 #include "config/snapshot.h"
+#include "service/forward/destination.h"
 
 namespace service::forward {
 
@@ -20,7 +20,7 @@ std::string own_path(const live::StreamKey& key, std::string_view params) {
 }  // namespace
 
 Result<Target> make_target(std::string_view destination, const live::StreamKey& key, std::string_view params) {
-    auto parsed = TRY(config::parse_forward_destination(destination));
+    auto parsed = TRY(parse_destination(destination));
     Target target;
     std::string server = (parsed.tls ? "rtmps://" : "rtmp://") + parsed.authority + "/";
     if (parsed.path.empty()) {

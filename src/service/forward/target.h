@@ -18,8 +18,8 @@ struct Target {
         shown;  // for logs and lists: without what may be a secret, parameters and names that are not the stream's
 };
 
-// destination: see config/forward_destination.h. Without a path, the stream keeps its app, name and parameters, and its
-// vhost is passed as ?vhost= unless it is the default one. params: "?k=v", or empty.
+// destination: see service/forward/destination.h. Without a path, the stream keeps its app, name and parameters, and
+// its vhost is passed as ?vhost= unless it is the default one. params: "?k=v", or empty.
 base::Result<Target> make_target(std::string_view destination, const live::StreamKey& key, std::string_view params);
 
 }  // namespace service::forward

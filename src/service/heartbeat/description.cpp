@@ -1,5 +1,6 @@
 #include "service/description.h"
 
+#include "service/heartbeat/config.h"
 #include "service/heartbeat/service.h"
 
 namespace service::heartbeat {
@@ -17,7 +18,7 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
 }  // namespace
 
 const Description& describe() {
-    static const Description kDescription{.name = "heartbeat", .make = make};
+    static const Description kDescription{.name = "heartbeat", .section = section(), .make = make};
     return kDescription;
 }
 

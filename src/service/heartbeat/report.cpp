@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "config/listeners.h"
+#include "service/heartbeat/config.h"
 
 namespace service::heartbeat {
 
@@ -25,7 +26,7 @@ OrderedJson listening_ports(const config::Snapshot& snapshot) {
 }  // namespace
 
 std::string make_report(const config::Snapshot& snapshot, const Reporter& reporter, std::string_view summaries) {
-    const config::Heartbeat& heartbeat = snapshot.heartbeat;
+    const ServerConfig& heartbeat = snapshot.get<ServerConfig>();
     OrderedJson report;
     report["device_id"] = heartbeat.device_id.empty() ? snapshot.global.server_id : heartbeat.device_id;
     report["ip"] = reporter.ip;

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/service_id.h"
+#include "service/heartbeat/config.h"
 #include "service/heartbeat/local_ip.h"
 #include "service/heartbeat/report.h"
 
@@ -36,8 +37,8 @@ void Service::stop() {
 }
 
 void Service::reload(const config::SnapshotPtr& next) {
-    const config::Heartbeat& before = snapshot_->heartbeat;
-    const config::Heartbeat& after = next->heartbeat;
+    const ServerConfig& before = snapshot_->get<ServerConfig>();
+    const ServerConfig& after = next->get<ServerConfig>();
     bool at_once = before.enabled != after.enabled || before.interval != after.interval || before.url != after.url;
     if (at_once) reported_ = false;
     snapshot_ = next;
@@ -47,14 +48,14 @@ void Service::reload(const config::SnapshotPtr& next) {
 void Service::beat() {
     runtime::set_context_id(runtime::new_context_id());
     while (!runtime::cancelled()) {
-        if (!snapshot_->heartbeat.enabled) {
+        if (!snapshot_->get<ServerConfig>().enabled) {
             if (!changed_.wait_next(Deadline::never())) return;
             continue;
         }
         int64_t began_us = base::monotonic_us();
         report();
         // The interval is measured between the beginnings of reports; if one took longer, the next follows at once.
-        Deadline next = Deadline::at_us(began_us + std::llround(snapshot_->heartbeat.interval * 1e6));
+        Deadline next = Deadline::at_us(began_us + std::llround(snapshot_->get<ServerConfig>().interval * 1e6));
         auto waited = changed_.wait_next(next);
         if (!waited && waited.error().code() == base::Code::kCancelled) return;
     }
@@ -63,7 +64,7 @@ void Service::beat() {
 void Service::report() {
     // A reload may replace the snapshot meanwhile.
     const config::SnapshotPtr snapshot = snapshot_;
-    const config::Heartbeat& heartbeat = snapshot->heartbeat;
+    const ServerConfig& heartbeat = snapshot->get<ServerConfig>();
     const char* given_ip = std::getenv("SRS_DEVICE_IP");  // as in SRS: for a container, or behind a NAT
     const Reporter reporter{given_ip && *given_ip ? given_ip : local_ip(), net::service_id(), std::to_string(getpid())};
     std::string body = make_report(*snapshot, reporter, heartbeat.summaries ? summaries_() : "{}");

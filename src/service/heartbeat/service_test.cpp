@@ -1,6 +1,8 @@
 #include "service/heartbeat/service.h"
 
+#include "config/section.h"
 #include "runtime/loop/testing.h"
+#include "service/heartbeat/config.h"
 #include "service/heartbeat/local_ip.h"
 #include "service/heartbeat/report.h"
 
@@ -16,26 +18,34 @@ std::shared_ptr<config::Snapshot> snapshot() {
     return s;
 }
 
+// A listener of another service.
+const config::ListenAddresses kOther{{"", 7}};
+const bool kAdded = [] {
+    config::add_section({.service = "other",
+                         .add_rows = [](std::vector<config::Row>&) {},
+                         .listeners = {{"other", "other/listen", "other one", "other", config::Transport::kUdp,
+                                        [](const config::Snapshot&) { return &kOther; }}}});
+    return true;
+}();
+
 TEST(HeartbeatReport, Fields) {
+    ASSERT_TRUE(kAdded);
     auto s = snapshot();
     const std::string summaries = R"({"ok":true})";
     const Reporter reporter{"10.0.0.1", "svc", "17"};
     const std::string who = R"("ip":"10.0.0.1","server":"srv","service":"svc","pid":"17")";
     EXPECT_EQ(make_report(*s, reporter, summaries), R"({"device_id":"srv",)" + who + "}");
-    s->heartbeat.device_id = "dev\xff";
-    s->heartbeat.summaries = true;
+    s->get<ServerConfig>().device_id = "dev\xff";
+    s->get<ServerConfig>().summaries = true;
     EXPECT_EQ(make_report(*s, reporter, summaries),
               "{\"device_id\":\"dev\xef\xbf\xbd\"," + who + R"(,"summaries":{"data":{"ok":true}}})");
-    s->heartbeat = config::default_snapshot()->heartbeat;
-    s->heartbeat.ports = true;
+    s->get<ServerConfig>() = ServerConfig();
+    s->get<ServerConfig>().ports = true;
     s->http_server.enabled = true;
     s->http_server.https.enabled = true;
     s->http_api.enabled = true;
-    s->rtc_server.enabled = s->rtc_server.tcp.enabled = true;
-    s->exporter.enabled = true;
     const std::string ports =
-        R"("rtmp":["1935","127.0.0.1:1936"],"http":["8080"],"https":["8088"],"api":["1985"],"rtc":["8000"],)"
-        R"("rtc_tcp":["8000"],"exporter":["9972"])";
+        R"("rtmp":["1935","127.0.0.1:1936"],"http":["8080"],"https":["8088"],"api":["1985"],"other":["7"])";
     EXPECT_EQ(make_report(*s, reporter, summaries),
               R"({"device_id":"srv",)" + who + R"(,"ports":{)" + ports + "}," + ports + "}");
 }
@@ -73,10 +83,10 @@ class HeartbeatTest : public runtime::testing::RuntimeTest {
 
 TEST_F(HeartbeatTest, ReportsEachIntervalOneAtATime) {
     auto s = snapshot();
-    s->heartbeat.enabled = true;
-    s->heartbeat.summaries = true;
-    s->heartbeat.interval = 0.1;
-    s->heartbeat.url = "http://h/x";
+    s->get<ServerConfig>().enabled = true;
+    s->get<ServerConfig>().summaries = true;
+    s->get<ServerConfig>().interval = 0.1;
+    s->get<ServerConfig>().url = "http://h/x";
     int64_t began = base::monotonic_ms();
     start(s);
     until(3);
@@ -92,17 +102,17 @@ TEST_F(HeartbeatTest, ReportsEachIntervalOneAtATime) {
 
 TEST_F(HeartbeatTest, AReloadIsInForceAtOnce) {
     auto s = snapshot();
-    s->heartbeat.interval = 1000;
+    s->get<ServerConfig>().interval = 1000;
     start(s);
     (void)runtime::sleep_ms(20).has_value();
     EXPECT_EQ(service_->sent(), 0u);
     auto on = std::make_shared<config::Snapshot>(*s);
-    on->heartbeat.enabled = true;
-    on->heartbeat.url = "http://a/";
+    on->get<ServerConfig>().enabled = true;
+    on->get<ServerConfig>().url = "http://a/";
     service_->reload(on);
     until(1);
     auto moved = std::make_shared<config::Snapshot>(*on);
-    moved->heartbeat.url = "http://b/";
+    moved->get<ServerConfig>().url = "http://b/";
     service_->reload(moved);
     until(2);
     EXPECT_EQ(urls_, "http://a/;http://b/;");
@@ -114,7 +124,7 @@ TEST_F(HeartbeatTest, AReloadIsInForceAtOnce) {
 
 TEST_F(HeartbeatTest, EndsInTheMiddleOfAReport) {
     auto s = snapshot();
-    s->heartbeat.enabled = true;
+    s->get<ServerConfig>().enabled = true;
     delay_ms_ = 60'000;
     start(s);
     for (int i = 0; i < 200 && urls_.empty(); ++i) (void)runtime::sleep_ms(5).has_value();

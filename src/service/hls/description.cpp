@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "config/path_match.h"
+#include "service/hls/config.h"
 #include "service/hls/service.h"
 
 namespace service::hls {
@@ -9,14 +11,43 @@ namespace {
 
 std::vector<OutputFile> outputs(const config::Snapshot& snapshot) {
     std::vector<OutputFile> files;
-    for (const config::Vhost& vhost : snapshot.vhosts)
-        if (vhost.enabled && vhost.hls.enabled && vhost.hls.storage != "memory")
-            files.push_back({fmt::format("vhost {} hls_path", vhost.name), vhost.hls.path + "/", true});
-    if (!files.empty()) files.push_back({"hls_roll", snapshot.global.hls_roll, false});
+    for (const config::Vhost& vhost : snapshot.vhosts) {
+        const auto& hls = vhost.get<VhostConfig>();
+        if (vhost.enabled && hls.enabled && hls.storage != "memory")
+            files.push_back({fmt::format("vhost {} hls_path", vhost.name), hls.path + "/", true});
+    }
+    if (!files.empty()) files.push_back({"hls_roll", snapshot.get<ServerConfig>().hls_roll, false});
     return files;
 }
 
+// A disabled vhost keeps its directory: files of an earlier configuration may still be served from it.
+net::FileClaims claims_of(const config::Vhost& vhost) {
+    const auto& hls = vhost.get<VhostConfig>();
+    if (hls.storage == "memory") return {};
+    net::FileClaims claims;
+    claims.live_root = hls.path;
+    if (!hls.enabled) return claims;
+    for (const std::string& pattern : {hls.m3u8_file, hls.ts_file, hls.fmp4_file, hls.init_file})
+        claims.patterns.push_back({hls.path, pattern});
+    claims.patterns.push_back({hls.key_file_path.empty() ? hls.path : hls.key_file_path,
+                               hls.key_file.empty() ? "[app]/[stream]-[seq].key" : hls.key_file});
+    return claims;
+}
+
+std::optional<double> fragment_of(const config::Vhost& vhost) {
+    const auto& hls = vhost.get<VhostConfig>();
+    return hls.enabled ? std::optional(hls.fragment) : std::nullopt;
+}
+
+bool is_segment(const config::Vhost& vhost, std::string_view path) {
+    const auto& hls = vhost.get<VhostConfig>();
+    return hls.enabled && config::match_path(hls.ts_file, path.substr(1), vhost.name);
+}
+
 Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
+    parts.files.add_claims(claims_of);
+    parts.offers.hls_fragment = fragment_of;
+    parts.offers.is_hls_segment = is_segment;
     return module_of("hls", std::make_shared<Service>(snapshot, parts.sessions, parts.registry, parts.events,
                                                       parts.router, parts.gate, parts.files));
 }
@@ -24,7 +55,8 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
 }  // namespace
 
 const Description& describe() {
-    static const Description kDescription{.name = "hls", .features = {"hls"}, .outputs = outputs, .make = make};
+    static const Description kDescription{
+        .name = "hls", .section = section(), .features = {"hls"}, .outputs = outputs, .make = make};
     return kDescription;
 }
 

@@ -8,6 +8,7 @@
 
 #include "config/path_variables.h"
 #include "protocol/http/url.h"
+#include "service/hls/config.h"
 
 namespace service::hls {
 
@@ -55,7 +56,7 @@ std::string_view name_of(std::string_view path) { return path.substr(folder_of(p
 
 }  // namespace
 
-base::Result<Names> Names::make(const config::VhostHls& hls, const live::StreamKey& key, bool utc) {
+base::Result<Names> Names::make(const VhostConfig& hls, const live::StreamKey& key, bool utc) {
     TRY(check_part("the stream's name", key.name));
     TRY(check_app(key.app));
     TRY(check_part("the vhost's name", key.vhost));

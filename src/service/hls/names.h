@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "config/snapshot.h"
 #include "live/hub/stream.h"
+#include "service/hls/config.h"
 
 namespace service::hls {
 
@@ -26,7 +27,7 @@ class Names {
     static constexpr size_t kMaxPathBytes = 1024;
 
     // kRefused: a name that is not a valid path component; the text says why.
-    static base::Result<Names> make(const config::VhostHls& hls, const live::StreamKey& key, bool utc);
+    static base::Result<Names> make(const VhostConfig& hls, const live::StreamKey& key, bool utc);
 
     const std::string& playlist() const { return playlist_; }
     std::string segment(const Moment& moment) const;

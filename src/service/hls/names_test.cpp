@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include "service/hls/config.h"
+
 namespace service::hls {
 namespace {
 
-config::VhostHls defaults() { return config::default_snapshot()->vhosts.at(0).hls; }
+VhostConfig defaults() { return {}; }
 
-Names names_of(const config::VhostHls& hls, std::string app = "live", std::string stream = "livestream") {
+Names names_of(const VhostConfig& hls, std::string app = "live", std::string stream = "livestream") {
     auto names = Names::make(hls, {"v", std::move(app), std::move(stream)}, true);
     EXPECT_TRUE(names) << names.error().text();
     return *names;
@@ -31,7 +33,7 @@ TEST(Names, OfTheDefaults) {
 }
 
 TEST(Names, WithTimeAndPrefix) {
-    config::VhostHls hls = defaults();
+    VhostConfig hls = defaults();
     hls.m3u8_file = "./m/[vhost]/[app]/[stream].m3u8";
     hls.ts_file = "s/[app]/[2006]/[01]/[02]/[15].[04].[05].[999]-[timestamp]-[duration]-[seq].ts";
     hls.entry_prefix = "http://cdn";
@@ -56,7 +58,7 @@ TEST(Names, UrisAreRelativeToThePlaylist) {
     EXPECT_EQ(relative_uri("a/b/c.m3u8", "a/d/c-1.ts"), "../d/c-1.ts");
     EXPECT_EQ(relative_uri("a/b/c.m3u8", "d/c#1?.ts"), "../../d/c%231%3F.ts");
     EXPECT_EQ(relative_uri("c.m3u8", "d/c.ts"), "d/c.ts");
-    config::VhostHls hls = defaults();
+    VhostConfig hls = defaults();
     hls.m3u8_file = "a/b/[stream].m3u8";
     Names names = names_of(hls);
     EXPECT_EQ(names.segment_path("../d/c%20-1.ts"), "a/d/c -1.ts");
@@ -66,7 +68,7 @@ TEST(Names, UrisAreRelativeToThePlaylist) {
 }
 
 TEST(Names, WhatEndsAsAGrowingFileIsRefused) {
-    config::VhostHls hls = defaults();
+    VhostConfig hls = defaults();
     EXPECT_EQ(names_of(hls, "live", "s.tmp").playlist(), "live/s.tmp.m3u8");
     hls.m3u8_file = "[app]/[stream]";
     auto names = Names::make(hls, {"v", "live", "s.tmp"}, true);

@@ -9,6 +9,7 @@
 #include "media/aac.h"
 #include "media/track.h"
 #include "runtime/loop/log_limit.h"
+#include "service/hls/config.h"
 
 namespace service::hls {
 
@@ -20,7 +21,7 @@ namespace {
 
 int64_t ms(double seconds) { return static_cast<int64_t>(seconds * 1000 + 0.5); }
 
-CutOptions cut_options(const config::VhostHls& hls, size_t memory_limit) {
+CutOptions cut_options(const VhostConfig& hls, size_t memory_limit) {
     CutOptions cut{std::max<int64_t>(1, ms(hls.fragment)), hls.aof_ratio, hls.wait_keyframe, hls.ts_floor};
     // Half of the memory is for segments, of which several are always held.
     if (hls.storage != "disk") cut.most_bytes = std::min<uint64_t>(cut.most_bytes, memory_limit / 8);
@@ -41,7 +42,7 @@ Output::Output(OutputOptions options, Names names, Index& index, const live::Eve
       events_(events),
       disconnect_(std::move(disconnect)),
       segmenter_(cut_options(options_.hls, options_.memory_limit), *this) {
-    const config::VhostHls& hls = options_.hls;
+    const VhostConfig& hls = options_.hls;
     SegmentStoreHost& host = *this;
     if (hls.storage != "disk") places_.push_back({make_memory_shelf(host, names_, shelf_options(), index_)});
     if (hls.storage != "memory") {
@@ -59,7 +60,7 @@ Output::~Output() {
 }
 
 SegmentStoreOptions Output::shelf_options() const {
-    const config::VhostHls& hls = options_.hls;
+    const VhostConfig& hls = options_.hls;
     SegmentStoreOptions out;
     out.vhost = options_.key.vhost;
     out.stream = std::make_shared<const live::StreamKey>(options_.key);

@@ -14,6 +14,7 @@
 #include "live/hub/stream.h"
 #include "service/hls/aac_clock.h"
 #include "service/hls/cipher.h"
+#include "service/hls/config.h"
 #include "service/hls/disk_segment_store.h"
 #include "service/hls/packer.h"
 #include "service/hls/segment_store.h"
@@ -31,7 +32,7 @@ struct View {
 
 struct OutputOptions {
     live::StreamKey key;
-    config::VhostHls hls;
+    VhostConfig hls;
     uint64_t first_sequence = 0;
     int64_t rejoin_timeout_ms = 30'000;
     size_t memory_limit = 256 << 20;  // of the stream; segments in memory may use half of it
@@ -54,7 +55,7 @@ class Output final : public live::FrameSink, private SegmentSink, private ByteSi
     bool publishing() const { return stream_ != nullptr; }
 
     const live::StreamKey& key() const { return options_.key; }
-    const config::VhostHls& hls() const { return options_.hls; }
+    const VhostConfig& hls() const { return options_.hls; }
     const Names& names() const { return names_; }
     // Null: there is no segment yet.
     std::shared_ptr<const View> view() const { return view_; }

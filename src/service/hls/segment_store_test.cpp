@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/testing.h"
+#include "service/hls/config.h"
 #include "service/hls/disk_segment_store.h"
 
 namespace service::hls {
@@ -45,7 +46,7 @@ class SegmentStoreTest : public testing::Test, public SegmentStoreHost {
         return out;
     }
     Names names(bool mp4 = false) const {
-        config::VhostHls hls = config::default_snapshot()->vhosts.at(0).hls;
+        VhostConfig hls;
         hls.use_fmp4 = mp4;
         return *Names::make(hls, {"v", "live", "s"}, true);
     }

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "runtime/loop/log_limit.h"
+#include "service/hls/config.h"
 
 namespace service::hls {
 
@@ -25,7 +26,7 @@ constexpr size_t kMaxRecoveries = 16;  // concurrently, for files of an earlier 
 constexpr int64_t kStopMs = 10'000;
 
 // Two streams must not write the same playlist; in memory each vhost is separate.
-std::string place_of(const live::StreamKey& key, const config::VhostHls& hls, const Names& names) {
+std::string place_of(const live::StreamKey& key, const VhostConfig& hls, const Names& names) {
     if (hls.storage == "memory") return fmt::format("{}:{}", key.vhost, names.playlist());
     return fmt::format("{}/{}", hls.path, names.playlist());
 }
@@ -41,7 +42,7 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live
       viewers_(sessions),
       gate_(gate),
       files_(files),
-      stream_list_(snapshot_->global.hls_roll) {
+      stream_list_(snapshot_->get<ServerConfig>().hls_roll) {
     net::HttpRoute route;
     route.methods = {http::Method::kGet};
     route.pattern = "/*";
@@ -105,8 +106,8 @@ void Service::refuse(const live::StreamKey& key, const std::string& reason) {
 
 void Service::stream_published(live::Stream& stream) {
     const config::Vhost* vhost = snapshot_->find_vhost(stream.key().vhost);
-    if (!vhost || !vhost->hls.enabled) return;
-    auto names = Names::make(vhost->hls, stream.key(), snapshot_->global.utc_time);
+    if (!vhost || !vhost->get<VhostConfig>().enabled) return;
+    auto names = Names::make(vhost->get<VhostConfig>(), stream.key(), snapshot_->global.utc_time);
     if (!names) return refuse(stream.key(), names.error().text());
     publish(stream, *vhost, *std::move(names));
 }
@@ -115,7 +116,7 @@ void Service::reload(const config::SnapshotPtr& next) {
     snapshot_ = next;
     for (auto& [place, output] : outputs_) {
         const config::Vhost* vhost = next->find_vhost(output->key().vhost);
-        if (output->publishing() && (!vhost || !vhost->hls.enabled)) output->on_unpublish();
+        if (output->publishing() && (!vhost || !vhost->get<VhostConfig>().enabled)) output->on_unpublish();
     }
     std::set<live::StreamKey> followed;
     for (const auto& [place, output] : outputs_)
@@ -128,14 +129,14 @@ void Service::reload(const config::SnapshotPtr& next) {
 }
 
 void Service::publish(live::Stream& stream, const config::Vhost& vhost, Names names) {
-    std::string place = place_of(stream.key(), vhost.hls, names);
+    std::string place = place_of(stream.key(), vhost.get<VhostConfig>(), names);
     auto found = outputs_.find(place);
     uint64_t first_sequence = 0;
     if (found != outputs_.end()) {
         const Output& other = *found->second;
         if (other.key() != stream.key())
             return refuse(stream.key(), fmt::format("its playlist would be that of {}: {}", other.key().text(), place));
-        if (other.hls() == vhost.hls) return found->second->follow(stream);
+        if (other.hls() == vhost.get<VhostConfig>()) return found->second->follow(stream);
         // The configuration has changed: the files made with the old one are removed.
         first_sequence = other.next_sequence();
         dispose(place);
@@ -153,7 +154,7 @@ void Service::publish(live::Stream& stream, const config::Vhost& vhost, Names na
 
 std::shared_ptr<Output> Service::make_output(const live::StreamKey& key, const config::Vhost& vhost, Names names,
                                              uint64_t first_sequence) {
-    OutputOptions options{key, vhost.hls, first_sequence, vhost.play.rejoin_timeout,
+    OutputOptions options{key, vhost.get<VhostConfig>(), first_sequence, vhost.play.rejoin_timeout,
                           static_cast<size_t>(vhost.stream_memory) << 20};
     auto output = std::make_shared<Output>(
         std::move(options), std::move(names), index_, events_,
@@ -229,10 +230,12 @@ void Service::take_over_left() {
     while (!left_.empty()) {
         const live::StreamKey key = left_.extract(left_.begin()).value();
         const config::Vhost* vhost = snapshot_->find_vhost(key.vhost);
-        if (!vhost || !vhost->hls.enabled || vhost->hls.storage == "memory" || vhost->hls.dispose == 0) continue;
-        auto names = Names::make(vhost->hls, key, snapshot_->global.utc_time);
+        if (!vhost) continue;
+        const auto& hls = vhost->get<VhostConfig>();
+        if (!hls.enabled || hls.storage == "memory" || hls.dispose == 0) continue;
+        auto names = Names::make(hls, key, snapshot_->global.utc_time);
         if (!names) continue;
-        const std::string place = place_of(key, vhost->hls, *names);
+        const std::string place = place_of(key, hls, *names);
         if (outputs_.contains(place)) continue;  // it is published again
         auto output = make_output(key, *vhost, *std::move(names), 0);
         output->nobody_publishes();

@@ -8,6 +8,7 @@
 #include "net/access/access_rules.h"
 #include "net/http/http_visitor.h"
 #include "runtime/loop/coroutine.h"
+#include "service/hls/config.h"
 #include "service/hls/serve.h"
 #include "service/hls/service.h"
 
@@ -27,7 +28,7 @@ std::string_view without_slashes(std::string_view path) {
 // The path below hls_path: files are at the root of the server, and where http_static mounts hls_path.
 std::string path_below(const config::Vhost& vhost, std::string_view path) {
     const config::VhostHttpStatic& files = vhost.http_static;
-    if (files.enabled && without_slashes(files.dir) == without_slashes(vhost.hls.path)) {
+    if (files.enabled && without_slashes(files.dir) == without_slashes(vhost.get<VhostConfig>().path)) {
         std::string_view mount = files.mount;
         mount.remove_prefix(std::min(mount.find('/'), mount.size()));
         mount = without_slashes(mount);
@@ -114,8 +115,9 @@ base::Result<std::string> Service::let_in(const ViewerName& name, const Output& 
     while (asking_.contains(name)) TRY(asked_.wait_next(runtime::Deadline::never()));
     net::AddressQuota::Share share;
     net::Grant stay;
-    const net::Visitor visitor =
+    net::Visitor visitor =
         net::http_visitor(request, viewers_.id_for(name), key.vhost, key.app, key.name, net::SessionType::kHlsPlay);
+    visitor.may_be_known = !vhost.get<VhostConfig>().ctx;
     if (!viewers_.known(name) && !viewers_.banned(name)) {
         // Reserved before a guard is asked: a flood of new names must not become a flood of queries.
         auto reserved = viewers_.reserve(visitor);
@@ -162,7 +164,7 @@ base::Result<void> Service::master(const std::shared_ptr<Output>& output, const 
 
 base::Result<void> Service::playlist(const std::shared_ptr<Output>& output, const config::Vhost& vhost,
                                      const net::HttpRequest& request, net::HttpResponse& response) {
-    const config::VhostHls& hls = output->hls();
+    const VhostConfig& hls = output->hls();
     const live::StreamKey& key = output->key();
     if (!output->view()) {
         if (!output->publishing()) return {};

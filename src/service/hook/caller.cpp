@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "net/access/hmac.h"
 #include "runtime/loop/log_limit.h"
+#include "service/hook/config.h"
 
 namespace service::hook {
 
@@ -64,7 +65,7 @@ std::shared_ptr<runtime::Permits> Caller::permits(const std::string& url) {
     return found;
 }
 
-Result<void> Caller::call(const Call& call, const config::VhostHttpHooks& hooks, bool* asked) {
+Result<void> Caller::call(const Call& call, const VhostConfig& hooks, bool* asked) {
     HookCounters& counters = stats_.at(call.hook);
     std::string_view name = hook_name(call.hook);
     Result<Verdict> verdict = Verdict{};
@@ -88,8 +89,7 @@ Result<void> Caller::call(const Call& call, const config::VhostHttpHooks& hooks,
                       fmt::format("{}: {}", name, late ? "no answer in time" : "no valid answer"));
 }
 
-Result<Verdict> Caller::exchange(const Call& call, const config::VhostHttpHooks& hooks, Deadline deadline,
-                                 bool* asked) {
+Result<Verdict> Caller::exchange(const Call& call, const VhostConfig& hooks, Deadline deadline, bool* asked) {
     auto turn = permits(call.url);
     auto pass = TRY(turn->enter(deadline));
     if (asked) *asked = true;

@@ -11,6 +11,7 @@
 #include "config/snapshot.h"
 #include "net/http/http_client.h"
 #include "runtime/loop/permits.h"
+#include "service/hook/config.h"
 #include "service/hook/stats.h"
 #include "service/hook/verdict.h"
 
@@ -32,11 +33,10 @@ class Caller {
     // kRefused: answered with a refusal. kCancelled. Any other error: no valid answer. The error texts name the hook
     // but not its URL, because they are sent to clients; the URL is logged. asked: set once the request may have
     // reached the other side; not while the call waits for a permit.
-    base::Result<void> call(const Call& call, const config::VhostHttpHooks& hooks, bool* asked = nullptr);
+    base::Result<void> call(const Call& call, const VhostConfig& hooks, bool* asked = nullptr);
 
   private:
-    base::Result<Verdict> exchange(const Call& call, const config::VhostHttpHooks& hooks, runtime::Deadline deadline,
-                                   bool* asked);
+    base::Result<Verdict> exchange(const Call& call, const VhostConfig& hooks, runtime::Deadline deadline, bool* asked);
     std::shared_ptr<runtime::Permits> permits(const std::string& url);
 
     HookStats& stats_;

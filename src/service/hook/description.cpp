@@ -1,5 +1,6 @@
 #include "service/description.h"
 
+#include "service/hook/config.h"
 #include "service/hook/metrics.h"
 #include "service/hook/service.h"
 
@@ -16,7 +17,7 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
 }  // namespace
 
 const Description& describe() {
-    static const Description kDescription{.name = "hook", .features = {"callback"}, .make = make};
+    static const Description kDescription{.name = "hook", .section = section(), .features = {"callback"}, .make = make};
     return kDescription;
 }
 

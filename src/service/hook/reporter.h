@@ -12,6 +12,7 @@
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/sync.h"
 #include "service/hook/caller.h"
+#include "service/hook/config.h"
 
 namespace service::hook {
 
@@ -19,7 +20,7 @@ struct Report {
     Call call;
     std::string client_id;         // selects the lane; may be empty
     config::SnapshotPtr snapshot;  // keeps `hooks` alive
-    const config::VhostHttpHooks* hooks;
+    const VhostConfig* hooks;
 };
 
 class Reporter {

@@ -4,6 +4,7 @@
 
 #include "runtime/loop/testing.h"
 #include "runtime/socket/tcp.h"
+#include "service/hook/config.h"
 
 namespace service::hook {
 namespace {
@@ -17,7 +18,7 @@ class ReporterTest : public runtime::testing::RuntimeTest {
         hooks().retries = 0;
         listener_ = *runtime::listen_tcp({"127.0.0.1", 0});
     }
-    config::VhostHttpHooks& hooks() { return snapshot_->vhosts.front().http_hooks; }
+    VhostConfig& hooks() { return snapshot_->vhosts.front().get<VhostConfig>(); }
     void add(Reporter& reporter, const std::string& client) {
         std::string url = fmt::format("http://127.0.0.1:{}/hook", listener_->port());
         reporter.add({{Hook::kOnStop, url, "{}"}, client, snapshot_, &hooks()});

@@ -7,6 +7,7 @@
 
 #include "net/service_id.h"
 #include "runtime/loop/log_limit.h"
+#include "service/hook/config.h"
 
 namespace service::hook {
 
@@ -38,7 +39,7 @@ constexpr Pair pair_of(Action action) {
     return {Hook::kOnPlay, Hook::kOnStop};
 }
 
-const std::vector<std::string>& urls_of(Hook hook, const config::VhostHttpHooks& hooks) {
+const std::vector<std::string>& urls_of(Hook hook, const VhostConfig& hooks) {
     switch (hook) {
         case Hook::kOnConnect:
             return hooks.on_connect;
@@ -95,23 +96,25 @@ void Service::stop() {
     reporter_.stop(kStopMs);
 }
 
-const config::VhostHttpHooks* Service::hooks_of(const std::string& vhost) const {
+const VhostConfig* Service::hooks_of(const std::string& vhost) const {
     const config::Vhost* found = snapshot_->find_vhost(vhost);
-    return found && found->http_hooks.enabled ? &found->http_hooks : nullptr;
+    const VhostConfig* hooks = found ? &found->get<VhostConfig>() : nullptr;
+    return hooks && hooks->enabled ? hooks : nullptr;
 }
 
 bool Service::may_yield(Action action, const config::Vhost& vhost) const {
-    return vhost.http_hooks.enabled && !urls_of(pair_of(action).begin, vhost.http_hooks).empty();
+    const auto& hooks = vhost.get<VhostConfig>();
+    return hooks.enabled && !urls_of(pair_of(action).begin, hooks).empty();
 }
 
 bool Service::follows(Action action, const config::Vhost& vhost) const {
-    const config::VhostHttpHooks& hooks = vhost.http_hooks;
+    const VhostConfig& hooks = vhost.get<VhostConfig>();
     // Publishers are followed for more than their end: on_dvr, on_hls.
     return hooks.enabled && (action == Action::kPublish || !urls_of(pair_of(action).end, hooks).empty());
 }
 
 Result<void> Service::admit(const net::Visitor& visitor, const config::Vhost& vhost) {
-    const config::VhostHttpHooks& hooks = vhost.http_hooks;
+    const VhostConfig& hooks = vhost.get<VhostConfig>();
     if (!hooks.enabled) return {};
     const Hook hook = pair_of(visitor.action).begin;
     const std::vector<std::string>& urls = urls_of(hook, hooks);
@@ -138,7 +141,7 @@ Result<void> Service::admit(const net::Visitor& visitor, const config::Vhost& vh
 
 void Service::left(const net::Visitor& visitor, const net::Traffic& traffic) {
     if (visitor.action == Action::kPublish) publishers_.left(visitor);
-    const config::VhostHttpHooks* hooks = hooks_of(visitor.vhost);
+    const VhostConfig* hooks = hooks_of(visitor.vhost);
     if (!hooks) return;
     const Hook hook = pair_of(visitor.action).end;
     if (urls_of(hook, *hooks).empty()) return;
@@ -148,17 +151,17 @@ void Service::left(const net::Visitor& visitor, const net::Traffic& traffic) {
 }
 
 void Service::report_end(const EndReports::Report& end) {
-    if (const config::VhostHttpHooks* hooks = hooks_of(end.vhost))
+    if (const VhostConfig* hooks = hooks_of(end.vhost))
         report(end.hook, *hooks, urls_of(end.hook, *hooks), end.body, end.client_id);
 }
 
-void Service::report(Hook hook, const config::VhostHttpHooks& hooks, const std::vector<std::string>& urls,
-                     const std::string& body, const std::string& client_id) {
+void Service::report(Hook hook, const VhostConfig& hooks, const std::vector<std::string>& urls, const std::string& body,
+                     const std::string& client_id) {
     for (const std::string& url : urls) reporter_.add({{hook, url, body}, client_id, snapshot_, &hooks});
 }
 
 void Service::on_recording(const live::RecordingDone& event) {
-    const config::VhostHttpHooks* hooks = hooks_of(event.stream.vhost);
+    const VhostConfig* hooks = hooks_of(event.stream.vhost);
     if (!hooks || hooks->on_dvr.empty()) return;
     net::Visitor publisher =
         event.recovered ? Publishers::unknown(event.stream) : publishers_.find(event.stream, event.publisher);
@@ -166,7 +169,7 @@ void Service::on_recording(const live::RecordingDone& event) {
 }
 
 void Service::on_segment(const live::SegmentDone& event) {
-    const config::VhostHttpHooks* hooks = hooks_of(event.stream.vhost);
+    const VhostConfig* hooks = hooks_of(event.stream.vhost);
     if (!hooks || (hooks->on_hls.empty() && hooks->on_hls_notify.empty())) return;
     net::Visitor publisher = publishers_.find(event.stream, event.publisher);
     if (!hooks->on_hls.empty())

@@ -11,6 +11,7 @@
 #include "net/access/gate.h"
 #include "service/hook/body.h"
 #include "service/hook/caller.h"
+#include "service/hook/config.h"
 #include "service/hook/end_reports.h"
 #include "service/hook/publishers.h"
 #include "service/hook/reporter.h"
@@ -45,9 +46,9 @@ class Service final : public net::Guard, private live::EventListener {
     void on_segment(const live::SegmentDone& event) override;
     void report_end(const EndReports::Report& end);
     // Null: the vhost has no hooks.
-    const config::VhostHttpHooks* hooks_of(const std::string& vhost) const;
-    void report(Hook hook, const config::VhostHttpHooks& hooks, const std::vector<std::string>& urls,
-                const std::string& body, const std::string& client_id);
+    const VhostConfig* hooks_of(const std::string& vhost) const;
+    void report(Hook hook, const VhostConfig& hooks, const std::vector<std::string>& urls, const std::string& body,
+                const std::string& client_id);
 
     config::SnapshotPtr snapshot_;
     net::Gate& gate_;

@@ -1,19 +1,20 @@
 #include "service/description.h"
 
+#include "service/http_live/config.h"
 #include "service/http_live/service.h"
 
 namespace service::http_live {
 namespace {
 
 Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
-    return module_of("http_live",
-                     std::make_shared<Service>(snapshot, parts.sessions, parts.registry, parts.router, parts.gate));
+    return module_of("http_live", std::make_shared<Service>(snapshot, parts.sessions, parts.registry, parts.router,
+                                                            parts.gate, parts.offers));
 }
 
 }  // namespace
 
 const Description& describe() {
-    static const Description kDescription{.name = "http_live", .make = make};
+    static const Description kDescription{.name = "http_live", .section = section(), .make = make};
     return kDescription;
 }
 

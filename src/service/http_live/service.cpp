@@ -3,19 +3,19 @@
 #include <fmt/core.h>
 
 #include "base/log.h"
-#include "config/path_match.h"
 #include "live/hub/options.h"
 #include "net/http/http_visitor.h"
 #include "protocol/ts/program.h"
 #include "protocol/websocket/handshake.h"
 #include "runtime/loop/coroutine.h"
+#include "service/http_live/config.h"
 #include "service/http_live/encoders.h"
 
 namespace service::http_live {
 
 namespace {
 
-convert::FlvOptions flv_options(const config::VhostHttpRemux& remux) {
+convert::FlvOptions flv_options(const VhostConfig& remux) {
     return {remux.guess_has_av, remux.has_audio, remux.has_video, remux.drop_if_not_match};
 }
 
@@ -31,16 +31,11 @@ std::string_view what_lacks(const live::Stream& stream, Format format) {
     return {};
 }
 
-// Such a path gets its 404 at once: a player of an expired segment must not wait for a publisher.
-bool may_be_segment(const config::Vhost& vhost, std::string_view path) {
-    return vhost.hls.enabled && config::match_path(vhost.hls.ts_file, path.substr(1), vhost.name);
-}
-
 }  // namespace
 
 Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
-                 net::HttpRouter& router, net::Gate& gate)
-    : snapshot_(std::move(snapshot)), sessions_(sessions), registry_(registry), gate_(gate) {
+                 net::HttpRouter& router, net::Gate& gate, const Offers& offers)
+    : snapshot_(std::move(snapshot)), sessions_(sessions), registry_(registry), gate_(gate), offers_(offers) {
     auto add = [&](When when, bool is_fallback, const char* summary) {
         net::HttpRoute route;
         route.methods = {http::Method::kGet};
@@ -66,16 +61,21 @@ Service::~Service() {
 base::Result<void> Service::handle(When when, net::HttpRequest& request, net::HttpResponse& response) {
     config::SnapshotPtr snapshot = snapshot_;  // keeps vhost alive
     const config::Vhost* vhost = snapshot->vhost(net::vhost_name(request.message));
-    if (!vhost || !vhost->http_remux.enabled) return {};
-    Mount mount(vhost->http_remux.mount);
+    if (!vhost) return {};
+    const auto& remux = vhost->get<VhostConfig>();
+    if (!remux.enabled) return {};
+    Mount mount(remux.mount);
     if (!mount.host().empty() && mount.host() != net::vhost_name(request.message)) return {};
     auto match = mount.match(request.message.path);
     if (!match) return {};
     if (when == When::kPublished) {
         if (!find_stream(*vhost, *match)) return {};
     } else {
-        if (!vhost->http_remux.wait_publisher || request.is_head()) return {};
-        if (match->format == Format::kTs && may_be_segment(*vhost, request.message.path)) return {};
+        if (!remux.wait_publisher || request.is_head()) return {};
+        // A player of an expired segment gets its 404 at once.
+        if (match->format == Format::kTs && offers_.is_hls_segment &&
+            offers_.is_hls_segment(*vhost, request.message.path))
+            return {};
     }
     return play(when, request, response, *vhost, *match);
 }
@@ -110,7 +110,7 @@ base::Result<base::Ref<live::Stream>> Service::wait_for_publisher(const net::Htt
     } const leave{rooms_, room};
     ++room->second.players;
     const runtime::EndWatch watch(response.client());
-    const auto deadline = runtime::Deadline::in_ms(vhost.http_remux.wait_publisher_timeout);
+    const auto deadline = runtime::Deadline::in_ms(vhost.get<VhostConfig>().wait_publisher_timeout);
     while (!stopping_) {
         if (auto stream = find_stream(vhost, match)) return stream;
         auto woken = room->second.published.wait_next(deadline);
@@ -167,7 +167,7 @@ base::Result<void> Service::play(When when, net::HttpRequest& request, net::Http
     LiveViewer& place = *viewer;
     place.place = static_cast<uint32_t>(viewers_.size());
     viewers_.push_back(std::move(viewer));
-    place.join(log_key(match.format, flv_options(vhost.http_remux), websocket), std::move(taken.stream), head,
+    place.join(log_key(match.format, flv_options(vhost.get<VhostConfig>()), websocket), std::move(taken.stream), head,
                taken.early);
     return {};
 }

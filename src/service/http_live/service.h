@@ -16,6 +16,7 @@
 #include "runtime/loop/sync.h"
 #include "service/http_live/mount.h"
 #include "service/http_live/viewer.h"
+#include "service/shared_parts.h"
 
 namespace service::http_live {
 
@@ -23,7 +24,7 @@ class Service final : private LiveViewerOwner, private live::StreamWatcher {
   public:
     // Adds its route to the router. All references must outlive it.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
-            net::HttpRouter& router, net::Gate& gate);
+            net::HttpRouter& router, net::Gate& gate, const Offers& offers);
     ~Service();  // stops: yields
 
     base::Result<void> start() { return {}; }
@@ -56,6 +57,7 @@ class Service final : private LiveViewerOwner, private live::StreamWatcher {
     net::SessionTable& sessions_;
     live::Registry& registry_;
     net::Gate& gate_;
+    const Offers& offers_;
     std::vector<std::unique_ptr<LiveViewer>> viewers_;
     std::map<live::StreamKey, WaitingRoom> rooms_;
     bool stopping_ = false;

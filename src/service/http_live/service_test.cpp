@@ -9,6 +9,7 @@
 #include "protocol/flv/reader.h"
 #include "protocol/websocket/frame.h"
 #include "runtime/loop/testing.h"
+#include "service/http_live/config.h"
 
 namespace service::http_live {
 namespace {
@@ -31,13 +32,13 @@ class HttpLiveTest : public runtime::testing::RuntimeTest {
     void SetUp() override {
         RuntimeTest::SetUp();
         snapshot_ = std::make_shared<config::Snapshot>(*config::default_snapshot());
-        vhost().http_remux.enabled = true;
-        vhost().http_remux.wait_publisher = false;
+        vhost().get<VhostConfig>().enabled = true;
+        vhost().get<VhostConfig>().wait_publisher = false;
         vhost().play.mw_latency = 0;
         vhost().play.rejoin_timeout = 300;
         registry_.start();
         server_ = std::make_unique<net::HttpServer>(sessions_, router_, net::HttpServerOptions{});
-        service_ = std::make_unique<Service>(snapshot_, sessions_, registry_, router_, gate_);
+        service_ = std::make_unique<Service>(snapshot_, sessions_, registry_, router_, gate_, offers_);
         ASSERT_TRUE(ok(server_->listen({"127.0.0.1", 0})));
     }
     void TearDown() override {
@@ -111,6 +112,7 @@ class HttpLiveTest : public runtime::testing::RuntimeTest {
     net::Gate gate_;
     net::HttpRouter router_;
     std::unique_ptr<net::HttpServer> server_;
+    Offers offers_;
     std::unique_ptr<Service> service_;
     Owner owner_;
     live::Publication publication_;
@@ -238,7 +240,7 @@ TEST_F(HttpLiveTest, NoSuchStream) {
         get(path);
         EXPECT_EQ(status_, 404) << path;
     }
-    vhost().http_remux.enabled = false;
+    vhost().get<VhostConfig>().enabled = false;
     publish();
     get("/live/a.flv");
     EXPECT_EQ(status_, 404);
@@ -249,8 +251,8 @@ class HttpWaitingTest : public HttpLiveTest {
   protected:
     void SetUp() override {
         HttpLiveTest::SetUp();
-        vhost().http_remux.wait_publisher = true;
-        vhost().http_remux.wait_publisher_timeout = 5'000;
+        vhost().get<VhostConfig>().wait_publisher = true;
+        vhost().get<VhostConfig>().wait_publisher_timeout = 5'000;
         waiting().set_limits({2, 3, 0, 0, {}});
     }
     net::AddressQuota& waiting() { return sessions_.admission().waiting_players(); }
@@ -284,7 +286,7 @@ TEST_F(HttpWaitingTest, AWebSocketWaitsToo) {
 }
 
 TEST_F(HttpWaitingTest, ItDoesNotWaitForEver) {
-    vhost().http_remux.wait_publisher_timeout = 100;
+    vhost().get<VhostConfig>().wait_publisher_timeout = 100;
     auto client = ask("/live/a.flv");
     const auto answer = client->read();
     EXPECT_EQ(answer.status, 404);
@@ -329,7 +331,7 @@ TEST_F(HttpWaitingTest, NobodyWaitsWhenTheServerEnds) {
 }
 
 TEST_F(HttpWaitingTest, WhatMayBeASegmentDoesNotWait) {
-    vhost().hls.enabled = true;
+    offers_.is_hls_segment = [](const config::Vhost&, std::string_view path) { return path == "/live/a-7.ts"; };
     get("/live/a-7.ts");
     EXPECT_EQ(status_, 404);
     auto client_of_ts = ask("/live/a.ts");

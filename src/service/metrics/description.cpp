@@ -1,5 +1,6 @@
 #include "service/description.h"
 
+#include "service/metrics/config.h"
 #include "service/metrics/service.h"
 
 namespace service::metrics {
@@ -13,7 +14,8 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
 }  // namespace
 
 const Description& describe() {
-    static const Description kDescription{.name = "exporter", .features = {"exporter"}, .make = make};
+    static const Description kDescription{
+        .name = "exporter", .section = section(), .features = {"exporter"}, .make = make};
     return kDescription;
 }
 

@@ -15,6 +15,7 @@
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/cpu_slice.h"
 #include "runtime/socket/udp.h"
+#include "service/metrics/config.h"
 
 namespace service::metrics {
 
@@ -86,7 +87,7 @@ StreamFigures figures_of(live::Stream& stream, int64_t now_ms) {
 
 }  // namespace
 
-base::Result<std::string> Report::make(const Identity& identity, const config::Exporter& exporter) {
+base::Result<std::string> Report::make(const Identity& identity, const ServerConfig& exporter) {
     TRY(sessions_.count(kCountFreshMs));
     Text text;
     about(text, identity, exporter);
@@ -105,7 +106,7 @@ base::Result<std::string> Report::make(const Identity& identity, const config::E
 }
 
 // The first two are as in SRS.
-void Report::about(Text& text, const Identity& identity, const config::Exporter& exporter) const {
+void Report::about(Text& text, const Identity& identity, const ServerConfig& exporter) const {
     utsname system{};
     if (uname(&system) == 0) {
         text.family("srs_node_uname_info", Type::kGauge, "What the kernel says of this machine (uname).");

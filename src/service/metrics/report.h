@@ -14,6 +14,7 @@
 #include "net/sessions/session.h"
 #include "protocol/prometheus/text.h"
 #include "service/identity.h"
+#include "service/metrics/config.h"
 #include "service/shared_parts.h"
 
 namespace service::metrics {
@@ -26,12 +27,12 @@ class Report {
         : sessions_(sessions), registry_(registry), operations_(operations), offers_(offers) {}
 
     // Returns the whole text. Yields now and then; only one call at a time.
-    base::Result<std::string> make(const Identity& identity, const config::Exporter& exporter);
+    base::Result<std::string> make(const Identity& identity, const ServerConfig& exporter);
 
   private:
     using Text = prometheus::Text;
 
-    void about(Text& text, const Identity& identity, const config::Exporter& exporter) const;
+    void about(Text& text, const Identity& identity, const ServerConfig& exporter) const;
     void process(Text& text);
     void loop(Text& text) const;
     void operations(Text& text) const;

@@ -5,6 +5,7 @@
 #include "net/access/auth.h"
 #include "net/http/http_options.h"
 #include "runtime/loop/coroutine.h"
+#include "service/metrics/config.h"
 
 namespace service::metrics {
 
@@ -39,8 +40,8 @@ net::HttpServerOptions Service::options() const {
 }
 
 base::Result<void> Service::start() {
-    if (!snapshot_->exporter.enabled) return {};
-    for (const config::ListenAddress& address : snapshot_->exporter.listen) {
+    if (!snapshot_->get<ServerConfig>().enabled) return {};
+    for (const config::ListenAddress& address : snapshot_->get<ServerConfig>().listen) {
         TRY(server_.listen({address.host, address.port, address.ipv6_only}), "exporter/listen");
         base::log::trace("metrics are at {}, /metrics", address.text());
     }
@@ -67,7 +68,7 @@ base::Result<void> Service::renew() {
     if (text_ && base::monotonic_ms() - made_ms_ < kTextFreshMs) return {};
     const config::SnapshotPtr snapshot = snapshot_;
     making_ = true;
-    auto text = report_.make(identity_, snapshot->exporter);
+    auto text = report_.make(identity_, snapshot->get<ServerConfig>());
     making_ = false;
     if (text) {
         text_ = std::make_shared<const std::string>(*std::move(text));

@@ -1,5 +1,6 @@
 #include "service/description.h"
 
+#include "service/rtc/config.h"
 #include "service/rtc/metrics.h"
 #include "service/rtc/service.h"
 
@@ -15,7 +16,7 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
 }  // namespace
 
 const Description& describe() {
-    static const Description kDescription{.name = "rtc", .features = {"rtc"}, .make = make};
+    static const Description kDescription{.name = "rtc", .section = section(), .features = {"rtc"}, .make = make};
     return kDescription;
 }
 

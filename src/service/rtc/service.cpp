@@ -11,6 +11,7 @@
 #include "protocol/srtp/crypto_kernel.h"
 #include "protocol/stun/demux.h"
 #include "runtime/loop/cpu_slice.h"
+#include "service/rtc/config.h"
 #include "service/rtc/media/bridges.h"
 #include "service/rtc/signalling/signaling.h"
 #include "service/rtc/stats.h"
@@ -53,7 +54,7 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live
 Service::~Service() { stop(); }
 
 Result<void> Service::start() {
-    const config::RtcServer& rtc = snapshot_->rtc_server;
+    const ServerConfig& rtc = snapshot_->get<ServerConfig>();
     if (!rtc.enabled) return {};
     // Done here, at the start, where no client waits for it.
     if (!srtp::start_crypto_kernel()) return base::fail(Code::kSystem, "libsrtp fails its own tests");
@@ -71,7 +72,7 @@ Result<void> Service::start() {
 }
 
 Result<void> Service::listen() {
-    const config::RtcServer& rtc = snapshot_->rtc_server;
+    const ServerConfig& rtc = snapshot_->get<ServerConfig>();
     for (const config::ListenAddress& address : rtc.listen) {
         auto& port = udp_ports_.emplace_back(
             TRY(UdpPort::open({address.host, address.port, address.ipv6_only}, *this), "rtc_server.listen"));
@@ -130,9 +131,9 @@ std::string Service::new_etag() { return random_text(8); }
 Result<Answer> Service::create(Ask ask) {
     if (!accepting_) return base::fail(Code::kNotFound, "WebRTC is not served here (rtc_server)");
     const config::Vhost* vhost = snapshot_->find_vhost(ask.visitor.vhost);
-    if (!vhost || !vhost->enabled || !vhost->rtc.enabled)
+    if (!vhost || !vhost->enabled || !vhost->get<VhostConfig>().enabled)
         return base::fail(CloseReason::kNotFound, fmt::format("no WebRTC in vhost {} (rtc)", ask.visitor.vhost));
-    const auto max_offers = static_cast<size_t>(snapshot_->rtc_server.max_offers);
+    const auto max_offers = static_cast<size_t>(snapshot_->get<ServerConfig>().max_offers);
     if (half_open_ >= max_offers + kMaxLeaving) {
         ++counters_.refused_half_open;
         ++rtc_stats().refused_half_open;
@@ -152,8 +153,8 @@ Result<Answer> Service::create(Ask ask) {
     setup.token = random_text(kTokenBytes);
     setup.etag = new_etag();
     setup.credentials = new_credentials();
-    setup.encrypt = snapshot_->rtc_server.encrypt;
-    setup.silent_ms = vhost->rtc.stun_timeout * 1000LL;
+    setup.encrypt = snapshot_->get<ServerConfig>().encrypt;
+    setup.silent_ms = vhost->get<VhostConfig>().stun_timeout * 1000LL;
     SessionHost& host = *this;
     auto session = std::make_unique<RtcSession>(host, table_, std::move(setup), now_ms);
     runtime::ContextScope scope(session->id());

@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "service/rtc/config.h"
+
 namespace service::rtc {
 
 Bridges::Bridges(live::Registry& registry, config::SnapshotPtr snapshot)
@@ -21,14 +23,16 @@ const convert::FramesToRtp* Bridges::find(const live::Stream& stream) const {
 
 void Bridges::stream_published(live::Stream& stream) {
     const config::Vhost* vhost = snapshot_->vhost(stream.key().vhost);
-    if (!vhost || !vhost->rtc.enabled || !vhost->rtc.rtmp_to_rtc) return;
+    if (!vhost) return;
+    const auto& rtc = vhost->get<VhostConfig>();
+    if (!rtc.enabled || !rtc.rtmp_to_rtc) return;
     if (!stream.publisher() || stream.publisher()->publishes_rtp()) return;
     convert::FramesToRtpOptions options;
-    options.keep_bframe = vhost->rtc.keep_bframe;
-    options.keep_sei = vhost->rtc.keep_avc_nalu_sei;
-    options.merge_nalus = snapshot_->rtc_server.merge_nalus;
-    options.opus_bitrate = vhost->rtc.opus_bitrate;
-    if (!vhost->rtc.opus_ptime.empty()) options.opus_ptime_ms = std::atoi(vhost->rtc.opus_ptime.c_str());
+    options.keep_bframe = rtc.keep_bframe;
+    options.keep_sei = rtc.keep_avc_nalu_sei;
+    options.merge_nalus = snapshot_->get<ServerConfig>().merge_nalus;
+    options.opus_bitrate = rtc.opus_bitrate;
+    if (!rtc.opus_ptime.empty()) options.opus_ptime_ms = std::atoi(rtc.opus_ptime.c_str());
     bridges_[&stream] = std::make_unique<convert::FramesToRtp>(stream, options);
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/loop/testing.h"
+#include "service/rtc/config.h"
 
 namespace service::rtc {
 namespace {
@@ -19,7 +20,7 @@ TEST(Bridges, OnlyStreamsOfFramesGetOne) {
     config::Snapshot config;
     config::Vhost& vhost = config.vhosts.emplace_back();
     vhost.name = std::string(config::kDefaultVhost);
-    vhost.enabled = vhost.rtc.enabled = vhost.rtc.rtmp_to_rtc = true;
+    vhost.enabled = vhost.get<VhostConfig>().enabled = vhost.get<VhostConfig>().rtmp_to_rtc = true;
     live::Registry registry;
     Bridges bridges(registry, std::make_shared<config::Snapshot>(config));
     auto stream = registry.find_or_create({"v", "live", "s"}, {});
@@ -36,7 +37,7 @@ TEST(Bridges, OnlyStreamsOfFramesGetOne) {
         EXPECT_EQ(bridges.size(), 0u);
     }
     owner.rtp = false;
-    vhost.rtc.rtmp_to_rtc = false;
+    vhost.get<VhostConfig>().rtmp_to_rtc = false;
     bridges.set_snapshot(std::make_shared<config::Snapshot>(config));
     auto publication = stream->acquire(owner, false);
     EXPECT_EQ(bridges.size(), 0u);

@@ -16,6 +16,7 @@ Publisher::Publisher(MediaParts parts, base::Ref<live::Stream> stream, const Pub
     : session_(parts.session),
       snapshot_(std::move(parts.snapshot)),
       vhost_(parts.vhost),
+      rtc_(parts.vhost.get<VhostConfig>()),
       facts_(std::move(parts.facts)),
       stream_(std::move(stream)),
       own_ssrc_(own_ssrc),
@@ -59,10 +60,10 @@ base::Result<void> Publisher::acquire() {
     for (const ReceiveTrack& track : tracks_)
         for (const auto& set : sdp::parameter_sets(track.format().track.codec, track.format().track.sprop))
             if (auto info = picture_info(track.format().track.codec, set)) lane().note_picture(std::move(*info));
-    if (vhost_.rtc.rtc_to_rtmp) {
+    if (rtc_.rtc_to_rtmp) {
         convert::RtpToFramesOptions options;
-        options.aac_bitrate = vhost_.rtc.aac_bitrate;
-        options.keyframe_ms = static_cast<int64_t>(vhost_.rtc.pli_for_rtmp * 1000);
+        options.aac_bitrate = rtc_.aac_bitrate;
+        options.keyframe_ms = static_cast<int64_t>(rtc_.pli_for_rtmp * 1000);
         bridge_ = std::make_unique<convert::RtpToFrames>(publication_, options);
     }
     return {};
@@ -134,7 +135,7 @@ void Publisher::on_rtp(std::span<uint8_t> packet, int64_t now_us) {
     if (twcc_)
         if (auto value = view->extension(twcc_id_))
             if (auto number = rtp::transport_cc(*value)) twcc_->on_packet(*number, now_us);
-    if (vhost_.rtc.drop_for_pt != 0 && view->payload_type() == vhost_.rtc.drop_for_pt) {
+    if (rtc_.drop_for_pt != 0 && view->payload_type() == rtc_.drop_for_pt) {
         ++counters_.dropped_for_pt;
         return;
     }

@@ -14,6 +14,7 @@
 #include "live/rtp/rtp_lane.h"
 #include "protocol/rtcp/twcc_collector.h"
 #include "protocol/rtp/ntp.h"
+#include "service/rtc/config.h"
 #include "service/rtc/media/media.h"
 #include "service/rtc/media/receive_track.h"
 
@@ -98,6 +99,7 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     MediaSession& session_;
     config::SnapshotPtr snapshot_;
     const config::Vhost& vhost_;
+    const VhostConfig& rtc_;
     live::PublisherFacts facts_;
     base::Ref<live::Stream> stream_;
     live::Publication publication_;

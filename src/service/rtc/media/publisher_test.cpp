@@ -9,6 +9,7 @@
 #include "protocol/rtp/extensions.h"
 #include "protocol/rtp/ntp.h"
 #include "runtime/loop/testing.h"
+#include "service/rtc/config.h"
 #include "service/rtc/media/media_testing.h"
 #include "service/rtc/media/picture_info.h"
 
@@ -442,7 +443,7 @@ TEST_F(PublisherTest, SilenceInTheMiddleEndsItToo) {
 
 TEST_F(PublisherTest, DropsAPayloadTypeWhereItIsToldTo) {
     config::Vhost drops = *vhost;
-    drops.rtc.drop_for_pt = 111;
+    drops.get<VhostConfig>().drop_for_pt = 111;
     vhost = &drops;
     auto publisher = connected();
     video(*publisher, 1, "A");

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/ip.h"
+#include "service/rtc/config.h"
 
 namespace service::rtc {
 namespace {
@@ -193,7 +194,7 @@ class Finder {
     }
 
     const CandidateQuestion& question_;
-    const config::RtcServer& rtc_;
+    const ServerConfig& rtc_;
     const CandidateSources& sources_;
     std::vector<Host> hosts_;
 };

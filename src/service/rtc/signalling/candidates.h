@@ -21,6 +21,7 @@
 
 #include "config/snapshot.h"
 #include "runtime/socket/local_addresses.h"
+#include "service/rtc/config.h"
 #include "service/rtc/service.h"
 
 namespace service::rtc {
@@ -36,7 +37,7 @@ struct CandidateSources {
 };
 
 struct CandidateQuestion {
-    const config::RtcServer& rtc;
+    const ServerConfig& rtc;
     std::string_view api_host;  // the host of the request: a name, or an address without brackets; may be empty
     std::string_view eip;       // may be empty
     std::span<const uint16_t> udp_ports;

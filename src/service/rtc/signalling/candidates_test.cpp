@@ -4,6 +4,8 @@
 
 #include <map>
 
+#include "service/rtc/config.h"
+
 namespace service::rtc {
 namespace {
 
@@ -32,7 +34,7 @@ class CandidatesTest : public testing::Test {
         return text;
     }
 
-    config::RtcServer rtc_ = config::default_snapshot()->rtc_server;
+    ServerConfig rtc_;
     std::string api_host_, eip_;
     std::vector<uint16_t> udp_ = {8000}, tcp_;
     CandidateSources sources_;

@@ -12,6 +12,7 @@
 #include "protocol/sdp/negotiation.h"
 #include "protocol/sdp/text.h"
 #include "runtime/loop/log_limit.h"
+#include "service/rtc/config.h"
 #include "service/rtc/media/player.h"
 #include "service/rtc/media/publisher.h"
 
@@ -140,16 +141,17 @@ SendFormat send_format(const sdp::NegotiatedMedia& media, const std::array<uint3
 
 void add_player_options(MediaParts& parts, sdp::LocalOptions& options) {
     const auto stream = parts.registry.find(parts.key);
+    const auto& rtc = parts.vhost.get<VhostConfig>();
     options.send = true;
     add_codecs_to_play(options.codecs, stream.get(), Kind::kVideo, parts.vcodec, kVideoCodecs);
     add_codecs_to_play(options.codecs, stream.get(), Kind::kAudio, parts.acodec, kAudioCodecs);
     // All viewers get the same video, so nothing is adapted to a viewer's network. Feedback for each packet
     // (transport-wide) would be useless work; REMB reports the viewer's bandwidth once a second.
     options.extensions = {sdp::Extension::kMid};
-    options.feedback = {.nack = parts.vhost.rtc.nack, .pli = true, .fir = true, .twcc = false, .remb = true};
-    options.rtx = parts.vhost.rtc.nack;
+    options.feedback = {.nack = rtc.nack, .pli = true, .fir = true, .twcc = false, .remb = true};
+    options.rtx = rtc.nack;
     if (const live::RtpLane* lane = stream ? stream->rtp_lane_if_any() : nullptr;
-        lane && parts.vhost.rtc.keep_original_ssrc && (lane->published_by_rtp() || !stream->published()))
+        lane && rtc.keep_original_ssrc && (lane->published_by_rtp() || !stream->published()))
         for (const live::RtpTrack& track : tracks_of(*stream, *lane))
             parts.ssrcs[track.kind == Kind::kVideo ? 0 : 2] = track.ssrc;
     fill_ssrcs(parts.ssrcs);
@@ -160,14 +162,14 @@ void add_player_options(MediaParts& parts, sdp::LocalOptions& options) {
 }
 
 void add_publisher_options(const MediaParts& parts, sdp::LocalOptions& options) {
+    const auto& rtc = parts.vhost.get<VhostConfig>();
     options.send = false;
     add_codecs(options.codecs, parts.vcodec, kVideoCodecs);
     add_codecs(options.codecs, parts.acodec, kAudioCodecs);
     options.extensions = {sdp::Extension::kMid};
-    if (parts.vhost.rtc.twcc) options.extensions.push_back(sdp::Extension::kTwcc);
-    options.feedback = {
-        .nack = parts.vhost.rtc.nack, .pli = true, .fir = true, .twcc = parts.vhost.rtc.twcc, .remb = true};
-    options.rtx = parts.vhost.rtc.nack;
+    if (rtc.twcc) options.extensions.push_back(sdp::Extension::kTwcc);
+    options.feedback = {.nack = rtc.nack, .pli = true, .fir = true, .twcc = rtc.twcc, .remb = true};
+    options.rtx = rtc.nack;
 }
 
 base::Result<std::unique_ptr<Media>> make_player(MediaParts parts, const sdp::Negotiated& negotiated) {

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "protocol/sdp/fragment.h"
 #include "protocol/sdp/negotiation.h"
+#include "service/rtc/config.h"
 #include "service/rtc/service.h"
 
 namespace service::rtc {
@@ -29,34 +30,34 @@ sdp::Fingerprint fingerprint_of(const dtls::Certificate& certificate) {
     return {text.substr(0, space), text.substr(space + 1)};
 }
 
-dtls::Version version_of(const config::Vhost& vhost) {
-    if (vhost.rtc.dtls_version == "dtls1.0") return dtls::Version::kDtls10;
-    return vhost.rtc.dtls_version == "dtls1.2" ? dtls::Version::kDtls12 : dtls::Version::kAuto;
+dtls::Version version_of(const VhostConfig& rtc) {
+    if (rtc.dtls_version == "dtls1.0") return dtls::Version::kDtls10;
+    return rtc.dtls_version == "dtls1.2" ? dtls::Version::kDtls12 : dtls::Version::kAuto;
 }
 
 }  // namespace
 
 Result<std::string> Service::negotiate(RtcSession& session, const Ask& ask, const config::Vhost& vhost) {
     const auto offer = TRY(sdp::SessionDescription::parse(ask.offer));
+    const auto& rtc = vhost.get<VhostConfig>();
     const bool publishes = ask.visitor.action == net::Action::kPublish;
     MediaParts parts{session, registry_, session.key(), snapshot_, vhost, ask.vcodec, ask.acodec, {}};
     parts.facts = {session.id(), session.ip(), ask.visitor.tc_url, ask.visitor.page_url, ask.visitor.param, {}};
     sdp::LocalOptions options;
     publishes ? add_publisher_options(parts, options) : add_player_options(parts, options);
     options.send = !publishes;
-    options.start_at_offered_rate = vhost.rtc.init_rate_from_sdp;
+    options.start_at_offered_rate = rtc.init_rate_from_sdp;
     CHECK(getrandom(&options.session_id, sizeof options.session_id, 0) == sizeof options.session_id);
     options.session_id >>= 1;  // some implementations parse it as a signed number
     options.ice = {session.agent().local().ufrag, session.agent().local().password};
     options.fingerprint = fingerprint_of(context_->certificate());
-    options.setup = vhost.rtc.dtls_role == "active" ? sdp::Setup::kActive : sdp::Setup::kPassive;
+    options.setup = rtc.dtls_role == "active" ? sdp::Setup::kActive : sdp::Setup::kPassive;
     options.candidates = candidates_of(ask.candidates);
     auto answered = TRY(sdp::answer(offer, options));
     const sdp::Negotiated& agreed = answered.negotiated;
-    TRY(session.set_remote({agreed.remote_ice.ufrag, agreed.remote_fingerprint.algorithm,
-                            agreed.remote_fingerprint.value,
-                            agreed.setup == sdp::Setup::kActive ? dtls::Role::kClient : dtls::Role::kServer,
-                            version_of(vhost), context_}));
+    TRY(session.set_remote(
+        {agreed.remote_ice.ufrag, agreed.remote_fingerprint.algorithm, agreed.remote_fingerprint.value,
+         agreed.setup == sdp::Setup::kActive ? dtls::Role::kClient : dtls::Role::kServer, version_of(rtc), context_}));
     session.set_media(
         TRY(publishes ? make_publisher(std::move(parts), agreed) : make_player(std::move(parts), agreed)));
     session.candidates = ask.candidates;

@@ -15,6 +15,7 @@
 #include "runtime/loop/cpu_slice.h"
 #include "runtime/loop/log_limit.h"
 #include "runtime/socket/dns.h"
+#include "service/rtc/config.h"
 #include "service/rtc/signalling/candidates.h"
 #include "service/rtc/signalling/pages.h"
 
@@ -282,7 +283,7 @@ Result<void> Signaling::offer(const Endpoint& endpoint, net::HttpRequest& reques
     }
     response.header("Location", session_url(endpoint.path, *asked, answer->session, answer->token));
     response.header("ETag", entity_tag(answer->etag)).header("Accept-Patch", kFragment);
-    const std::string links = ice_server_links(snapshot->rtc_server.ice_server);
+    const std::string links = ice_server_links(snapshot->get<ServerConfig>().ice_server);
     if (!links.empty()) response.header("Link", links);
     return response.send(201, kSdp, answer->sdp);
 }
@@ -304,10 +305,11 @@ Result<Answer> Signaling::begin(const Endpoint& endpoint, OfferRequest& offer, c
                                 const net::HttpResponse& response) {
     const config::SnapshotPtr snapshot = snapshot_;  // keeps vhost alive
     if (stopping_) return fail(Code::kLimit, "the server stops");
-    if (!snapshot->rtc_server.enabled) return fail(Code::kNotFound, "rtc_server is not enabled");
+    if (!snapshot->get<ServerConfig>().enabled) return fail(Code::kNotFound, "rtc_server is not enabled");
     const config::Vhost* vhost = snapshot->vhost(offer.vhost);
     if (!vhost) return fail(Code::kNotFound, fmt::format("there is no vhost {}", offer.vhost));
-    if (!vhost->rtc.enabled) return fail(Code::kNotFound, fmt::format("vhost {} has no WebRTC", vhost->name));
+    if (!vhost->get<VhostConfig>().enabled)
+        return fail(Code::kNotFound, fmt::format("vhost {} has no WebRTC", vhost->name));
     // An offer takes a fraction of a millisecond, and hundreds may arrive at once.
     runtime::await_short_turn(runtime::kLongestTurnUs, kMaxTurns);
     // An invalid offer is rejected before a guard is asked. An exceeded size limit is also reported as a bad offer,
@@ -356,7 +358,8 @@ Result<std::vector<CandidateAddress>> Signaling::candidates(const OfferRequest& 
         return std::string(value ? value : "");
     };
     return find_candidates(
-        {snapshot.rtc_server, request.message.host, offer.eip, sessions_.udp_ports(), sessions_.tcp_ports()}, sources);
+        {snapshot.get<ServerConfig>(), request.message.host, offer.eip, sessions_.udp_ports(), sessions_.tcp_ports()},
+        sources);
 }
 
 std::vector<std::string> Signaling::resolve(const std::string& name) {

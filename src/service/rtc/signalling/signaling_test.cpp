@@ -7,6 +7,7 @@
 #include "net/http/http_server.h"
 #include "net/http/http_testing.h"
 #include "runtime/loop/testing.h"
+#include "service/rtc/config.h"
 
 namespace service::rtc {
 namespace {
@@ -72,9 +73,9 @@ class SignalingTest : public runtime::testing::RuntimeTest {
     void SetUp() override {
         RuntimeTest::SetUp();
         snapshot_ = std::make_shared<config::Snapshot>(*config::default_snapshot());
-        snapshot_->rtc_server.enabled = true;
-        snapshot_->rtc_server.candidate = {"192.0.2.1"};
-        snapshot_->vhosts.front().rtc.enabled = true;
+        snapshot_->get<ServerConfig>().enabled = true;
+        snapshot_->get<ServerConfig>().candidate = {"192.0.2.1"};
+        snapshot_->vhosts.front().get<VhostConfig>().enabled = true;
         gate_.add(guard_);
         signaling_ = std::make_unique<Signaling>(snapshot_, sessions_, table_, gate_);
         signaling_->add_routes(router_);
@@ -111,7 +112,7 @@ class SignalingTest : public runtime::testing::RuntimeTest {
 constexpr std::string_view kWhip = "/rtc/v1/whip/?app=live&stream=a%20b";
 
 TEST_F(SignalingTest, AnOfferIsAnswered) {
-    snapshot_->rtc_server.ice_server = {"stun:stun.example.org", "turn:t.example.org", "user", "pass"};
+    snapshot_->get<ServerConfig>().ice_server = {"stun:stun.example.org", "turn:t.example.org", "user", "pass"};
     auto answer = post("/rtc/v1/whip/?app=live&stream=a%20b&eip=203.0.113.9:99&codec=H265&acodec=opus&k=v");
     EXPECT_EQ(answer.status, 201) << answer.body;
     EXPECT_EQ(answer.body, "v=0\r\nanswer");
@@ -208,12 +209,12 @@ TEST_F(SignalingTest, WhoMayNotIsRefused) {
 }
 
 TEST_F(SignalingTest, OnlyWhereItIsSwitchedOn) {
-    snapshot_->vhosts.front().rtc.enabled = false;
+    snapshot_->vhosts.front().get<VhostConfig>().enabled = false;
     EXPECT_EQ(post(kWhip).status, 404);
-    snapshot_->vhosts.front().rtc.enabled = true;
-    snapshot_->rtc_server.enabled = false;
+    snapshot_->vhosts.front().get<VhostConfig>().enabled = true;
+    snapshot_->get<ServerConfig>().enabled = false;
     EXPECT_EQ(post(kWhip).status, 404);
-    snapshot_->rtc_server.enabled = true;
+    snapshot_->get<ServerConfig>().enabled = true;
     EXPECT_EQ(post(kWhip).status, 201);
     signaling_->stop_accepting();
     auto answer = post(kWhip);

@@ -1,17 +1,17 @@
-#include "config/forward_destination.h"
+#include "service/forward/destination.h"
 
 #include <gtest/gtest.h>
 
-namespace config {
+namespace service::forward {
 namespace {
 
 std::string parsed(std::string_view text) {
-    auto d = parse_forward_destination(text);
+    auto d = parse_destination(text);
     if (!d) return "error";
     return std::string(d->tls ? "tls " : "") + d->authority + "|" + d->path;
 }
 
-TEST(ForwardDestination, Forms) {
+TEST(Destination, Forms) {
     EXPECT_EQ(parsed("127.0.0.1:1936"), "127.0.0.1:1936|");
     EXPECT_EQ(parsed("example.com"), "example.com|");
     EXPECT_EQ(parsed("[::1]:1936"), "[::1]:1936|");
@@ -23,7 +23,7 @@ TEST(ForwardDestination, Forms) {
     EXPECT_EQ(parsed("h:1/live/[vhost]-[stream]"), "h:1|live/[vhost]-[stream]");
 }
 
-TEST(ForwardDestination, WhatItIsNot) {
+TEST(Destination, WhatItIsNot) {
     for (const char* bad : {"",          ":1935",   "/a/b",        "h:",  "h:0",   "h:65536", "h:x", "http://h/a/b",
                             "rtmpt://h", "rtmp://", "rtmp:///a/b", "h/a", "h/a/",  "h//b",    "h b", "[::1",
                             "[]:1",      "[::1]1",  "u:p@h",       "::1", "h?x=1", "h:1\x01"})
@@ -31,4 +31,4 @@ TEST(ForwardDestination, WhatItIsNot) {
 }
 
 }  // namespace
-}  // namespace config
+}  // namespace service::forward

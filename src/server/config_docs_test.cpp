@@ -1,15 +1,19 @@
-#include "config/docs.h"
+// What is made of all services' rows, and the files that are shipped.
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <sstream>
 
+#include "config/docs.h"
 #include "config/listing.h"
 #include "config/test_util.h"
+#include "server/sections_testing.h"
 
-namespace config {
+namespace server {
 namespace {
+
+using namespace config;
 
 base::Result<std::string> read_file(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
@@ -69,4 +73,4 @@ TEST(Docs, CommentedDirectivesCanBeUncommented) {
 }
 
 }  // namespace
-}  // namespace config
+}  // namespace server

@@ -1,20 +1,20 @@
 #pragma once
 // The syntax of vhost/forward/destination and of a forward backend's answers: HOST, HOST:PORT, either after rtmp:// or
-// rtmps://, and then /APP/STREAM or nothing. Only parses text; service/forward resolves it for a stream.
+// rtmps://, and then /APP/STREAM or nothing. Only parses text; target.h resolves it for a stream.
 
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
 
-namespace config {
+namespace service::forward {
 
-struct ForwardDestination {
+struct Destination {
     bool tls = false;
     std::string authority;  // "127.0.0.1:1936", "[::1]", "example.com"
     std::string path;       // "live2/[stream]?key=x": app and stream; empty: the same as the stream's own
 };
 
-base::Result<ForwardDestination> parse_forward_destination(std::string_view text);
+base::Result<Destination> parse_destination(std::string_view text);
 
-}  // namespace config
+}  // namespace service::forward

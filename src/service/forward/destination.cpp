@@ -1,4 +1,4 @@
-#include "config/forward_destination.h"
+#include "service/forward/destination.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "config/value.h"
 
-namespace config {
+namespace service::forward {
 
 using base::Code;
 using base::fail;
@@ -28,14 +28,14 @@ Result<void> check_authority(std::string_view text, std::string_view authority) 
                                              : authority.find(':') == authority.npos ? authority.size()
                                                                                      : authority.find(':'));
     if (rest.empty()) return {};
-    if (rest[0] != ':' || !parse_listen_address(rest.substr(1))) return bad("has no port that can be");
+    if (rest[0] != ':' || !config::parse_listen_address(rest.substr(1))) return bad("has no port that can be");
     return {};
 }
 
 }  // namespace
 
-Result<ForwardDestination> parse_forward_destination(std::string_view text) {
-    ForwardDestination destination;
+Result<Destination> parse_destination(std::string_view text) {
+    Destination destination;
     std::string_view rest = text;
     if (size_t scheme = rest.find("://"); scheme != rest.npos) {
         std::string_view name = rest.substr(0, scheme);
@@ -60,4 +60,4 @@ Result<ForwardDestination> parse_forward_destination(std::string_view text) {
     return destination;
 }
 
-}  // namespace config
+}  // namespace service::forward

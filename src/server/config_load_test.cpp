@@ -1,12 +1,19 @@
-#include "config/load.h"
+// Loading of configurations with the sections of all services.
 
 #include <gtest/gtest.h>
 
 #include "config/listing.h"
+#include "config/load.h"
 #include "config/test_util.h"
+#include "server/sections_testing.h"
+#include "service/forward/config.h"
+#include "service/http_live/config.h"
+#include "service/rtc/config.h"
 
-namespace config {
+namespace server {
 namespace {
+
+using namespace config;
 
 struct ProblemCase {
     const char* text;
@@ -212,8 +219,8 @@ TEST(Load, FillsTheSnapshot) {
     EXPECT_EQ(s.vhost("d.com"), nullptr);  // disabled, and not replaced by the default vhost
     EXPECT_NE(s.find_vhost("d.com"), nullptr);
     EXPECT_EQ(s.vhost("other.com")->name, "__defaultVhost__");
-    EXPECT_EQ(s.vhost("other.com")->http_remux.mount, "/[app]/[stream].flv");
-    EXPECT_EQ(s.vhost("a.com")->http_remux.enabled, false);
+    EXPECT_EQ(s.vhost("other.com")->get<service::http_live::VhostConfig>().mount, "/[app]/[stream].flv");
+    EXPECT_EQ(s.vhost("a.com")->get<service::http_live::VhostConfig>().enabled, false);
 }
 
 TEST(Load, WithoutDefaultVhostAnUnknownHostHasNone) {
@@ -272,17 +279,19 @@ TEST(Load, OlderFormsCountAsTodaysDo) {
     ASSERT_TRUE(loaded.snapshot) << described(loaded.problems);
     const Vhost& vhost = loaded.snapshot->vhosts[0];
     using Texts = std::vector<std::string>;
-    EXPECT_TRUE(vhost.forward.enabled);
-    EXPECT_EQ(vhost.forward.destination, (Texts{"10.0.0.1", "10.0.0.2"}));
+    const auto& forward = vhost.get<service::forward::VhostConfig>();
+    EXPECT_TRUE(forward.enabled);
+    EXPECT_EQ(forward.destination, (Texts{"10.0.0.1", "10.0.0.2"}));
     EXPECT_TRUE(vhost.refer.enabled);
     EXPECT_EQ(vhost.refer.all, (Texts{"a.com", "b.com"}));
     EXPECT_EQ(vhost.refer.publish, Texts{"c.com"});
     EXPECT_TRUE(vhost.publish.mr);
     EXPECT_EQ(vhost.publish.mr_latency, 99);
-    EXPECT_FALSE(vhost.rtc.nack);
-    EXPECT_FALSE(vhost.rtc.twcc);
-    EXPECT_TRUE(vhost.rtc.rtmp_to_rtc);
-    EXPECT_TRUE(vhost.rtc.keep_bframe);
+    const auto& rtc = vhost.get<service::rtc::VhostConfig>();
+    EXPECT_FALSE(rtc.nack);
+    EXPECT_FALSE(rtc.twcc);
+    EXPECT_TRUE(rtc.rtmp_to_rtc);
+    EXPECT_TRUE(rtc.keep_bframe);
     EXPECT_EQ(vhost.play.gop_cache_max_frames, 7);
 }
 
@@ -415,4 +424,4 @@ TEST(Load, RtcSaysWhatDoesNotGoTogether) {
 }
 
 }  // namespace
-}  // namespace config
+}  // namespace server

@@ -10,9 +10,12 @@
 #include "config/environment.h"
 #include "config/listing.h"
 #include "config/test_util.h"
+#include "server/sections_testing.h"
 
-namespace config {
+namespace server {
 namespace {
+
+using namespace config;
 
 struct Line {
     const char* path;
@@ -505,4 +508,4 @@ TEST(Rows, ADirectiveWithoutEffectIsAWarning) {
 }
 
 }  // namespace
-}  // namespace config
+}  // namespace server

@@ -1,0 +1,33 @@
+#include "config/section.h"
+
+#include "config/sections.h"
+
+namespace config {
+namespace {
+
+std::vector<Section>& all() {
+    static std::vector<Section> sections;
+    return sections;
+}
+
+}  // namespace
+
+size_t Sections::next_index() {
+    static size_t next = 0;
+    return next++;
+}
+
+void add_section(Section section) { all().push_back(std::move(section)); }
+
+std::span<const Section> sections() { return all(); }
+
+bool Checks::was_set(const Vhost& vhost, std::string_view path) const {
+    return snapshot_.origins.contains({vhost.name, std::string(path)});
+}
+
+Place Checks::place_of(std::string_view vhost, std::string_view path) const {
+    auto found = snapshot_.origins.find({std::string(vhost), std::string(path)});
+    return found == snapshot_.origins.end() ? Place{"configuration", 0} : found->second;
+}
+
+}  // namespace config

@@ -1,0 +1,60 @@
+#pragma once
+// Section: what a service adds to the configuration: its directives, its listeners and its checks. The values are
+// structs of the service (sections.h), which its rows name (row_builder.h).
+//
+// Directives of a service that is not built in are known by the tables of config/ (features.h, directive.cpp): using
+// one is a warning, or an error where ignoring it would let clients in.
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/directive.h"
+#include "config/listeners.h"
+#include "config/snapshot.h"
+
+namespace config {
+
+// For checks of several directives: the values, and where problems are noted. A default that depends on other values is
+// set by a check, too.
+class Checks {
+  public:
+    // Both must outlive it.
+    Checks(Snapshot& snapshot, Problems& problems) : snapshot_(snapshot), problems_(problems) {}
+
+    Snapshot& snapshot() { return snapshot_; }
+    bool was_set(const Vhost& vhost, std::string_view path) const;
+    // Notes a problem at the place where a directive was set; without a vhost for those outside of vhosts.
+    void error(std::string_view path, std::string text) { problems_.error(place_of("", path), std::move(text)); }
+    void warning(std::string_view path, std::string text) { problems_.warning(place_of("", path), std::move(text)); }
+    void error(const Vhost& vhost, std::string_view path, std::string text) {
+        problems_.error(place_of(vhost.name, path), std::move(text));
+    }
+    void warning(const Vhost& vhost, std::string_view path, std::string text) {
+        problems_.warning(place_of(vhost.name, path), std::move(text));
+    }
+    Place place_of(std::string_view vhost, std::string_view path) const;
+
+  private:
+    Snapshot& snapshot_;
+    Problems& problems_;
+};
+
+struct Section {
+    std::string_view service;
+    void (*add_rows)(std::vector<Row>& rows) = nullptr;
+    // Blocks that directive.cpp does not have. They are shown after those that it has.
+    std::vector<Block> blocks{};
+    std::vector<Listener> listeners{};
+    // Called when all values are set: the first once, the second for each vhost.
+    void (*check)(Checks& checks) = nullptr;
+    void (*check_vhost)(Checks& checks, Vhost& vhost) = nullptr;
+};
+
+// Must be called before anything else of config/ is used, once for each service. The rows are in the order of the
+// calls.
+void add_section(Section section);
+std::span<const Section> sections();
+
+}  // namespace config

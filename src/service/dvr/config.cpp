@@ -1,0 +1,48 @@
+#include "service/dvr/config.h"
+
+#include "config/row_builder.h"
+
+namespace service::dvr {
+namespace {
+
+void add_rows(std::vector<config::Row>& rows) {
+    using namespace config;
+    const Scope global{
+        "", [](const auto& root) -> decltype(auto) { return (root.snapshot->template get<ServerConfig>()); }};
+    rows.push_back(row(global, "dvr_journal", &ServerConfig::dvr_journal, none(), kRestart,
+                       "Where the server notes the recordings that are open, for the start after a crash."));
+
+    const Scope scope{"vhost/dvr",
+                      [](const auto& root) -> decltype(auto) { return (root.vhost->template get<VhostConfig>()); }};
+    using D = VhostConfig;
+    rows.push_back(row(scope, "enabled", &D::enabled, none(), kLive, "Records streams."));
+    rows.push_back(
+        row(scope, "dvr_apply", &D::dvr_apply, none(), kLive, "Streams to record: all, or app/stream names."));
+    rows.push_back(row(scope, "dvr_plan", &D::dvr_plan, one_of({"session", "segment"}), kLive,
+                       "session: a file per publish; segment: files of dvr_duration."));
+    rows.push_back(row(scope, "dvr_path", &D::dvr_path, none(), kLive,
+                       "Path of a file, .flv or .mp4; one that ends in neither is a directory for "
+                       "[stream].[timestamp].flv."));
+    rows.push_back(row(scope, "dvr_duration", &D::dvr_duration, seconds(1, 86'400), kLive,
+                       "Length of a file in the plan segment; it ends before the first keyframe after that."));
+    rows.push_back(row(scope, "dvr_wait_keyframe", &D::dvr_wait_keyframe, none(), kLive,
+                       "Files begin at keyframes; off: at any frame, and to the time."));
+    rows.push_back(row(scope, "time_jitter", &D::time_jitter, none(), kLive,
+                       "Times in a file: full: from 0 and never back; zero: from 0; off: the stream's own."));
+    rows.push_back(row(scope, "dvr_keyframes", &D::dvr_keyframes, count(16, 65'536), kLive,
+                       "Room for so many keyframes, 18 bytes each, in the index of an FLV file; a longer file's index "
+                       "leaves some out."));
+}
+
+// The pattern of a directory gets a file name.
+void check_vhost(config::Checks&, config::Vhost& vhost) {
+    std::string& path = vhost.get<VhostConfig>().dvr_path;
+    if (!path.ends_with(".flv") && !path.ends_with(".mp4"))
+        path += path.ends_with('/') ? "[stream].[timestamp].flv" : "/[stream].[timestamp].flv";
+}
+
+}  // namespace
+
+config::Section section() { return {.service = "dvr", .add_rows = add_rows, .check_vhost = check_vhost}; }
+
+}  // namespace service::dvr

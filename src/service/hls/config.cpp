@@ -1,0 +1,164 @@
+#include "service/hls/config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "config/row_builder.h"
+
+namespace service::hls {
+namespace {
+
+using H = VhostConfig;
+const config::Scope kScope{
+    "vhost/hls", [](const auto& root) -> decltype(auto) { return (root.vhost->template get<VhostConfig>()); }};
+
+void add_cutting(std::vector<config::Row>& rows) {
+    using namespace config;
+    rows.push_back(row(kScope, "enabled", &H::enabled, none(), kLive, "HLS for this vhost."));
+    rows.push_back(
+        row(kScope, "hls_use_fmp4", &H::use_fmp4, none(), kLive, "Segments are fragmented MP4 (CMAF) instead of TS."));
+    rows.push_back(row(kScope, "hls_fragment", &H::fragment, seconds(0.1, 3600), kLive,
+                       "Length of a segment: it ends at the first keyframe after so long."));
+    rows.push_back(row(kScope, "hls_td_ratio", &H::td_ratio, count(0.1, 100), kLive,
+                       "The playlist's target duration is hls_fragment times this, or the longest segment."));
+    rows.push_back(row(kScope, "hls_aof_ratio", &H::aof_ratio, count(1, 100), kLive,
+                       "Without video a segment ends after so many times hls_fragment."));
+    rows.push_back(row(kScope, "hls_window", &H::window, seconds(1, 86'400), kLive,
+                       "Length of the playlist; three segments at least."));
+    rows.push_back(row(kScope, "hls_wait_keyframe", &H::wait_keyframe, none(), kLive,
+                       "Segments begin at keyframes; otherwise at any frame once hls_fragment is over."));
+    rows.push_back(row(kScope, "hls_ts_floor", &H::ts_floor, none(), kLive,
+                       "Segments are cut at whole multiples of hls_fragment of the clock, and [timestamp] in their "
+                       "names is the number of that multiple: the same on several servers."));
+    rows.push_back(row(kScope, "hls_dts_directly", &H::dts_directly, none(), kLive,
+                       "Timestamps are the stream's own; otherwise those of AAC are counted from its samples."));
+}
+
+void add_files(std::vector<config::Row>& rows) {
+    using namespace config;
+    rows.push_back(row(kScope, "hls_storage", &H::storage, one_of({"disk", "memory", "both"}), kLive,
+                       "Where segments are kept: disk, memory (nothing is written), or both (HTTP serves memory)."));
+    rows.push_back(row(kScope, "hls_path", &H::path, none(), kLive, "Directory of the files."));
+    rows.push_back(row(kScope, "hls_m3u8_file", &H::m3u8_file, none(), kLive, "Path of the playlist below hls_path."));
+    rows.push_back(row(kScope, "hls_ts_file", &H::ts_file, none(), kLive, "Path of a TS segment below hls_path."));
+    rows.push_back(
+        row(kScope, "hls_fmp4_file", &H::fmp4_file, none(), kLive, "Path of an MP4 segment below hls_path."));
+    rows.push_back(row(kScope, "hls_init_file", &H::init_file, none(), kLive,
+                       "Path of the MP4 initialisation segment below hls_path; a changed one gets a number."));
+    rows.push_back(row(kScope, "hls_entry_prefix", &H::entry_prefix, none(), kLive,
+                       "Put before the segments' paths in the playlist.", "http://your-server"));
+    rows.push_back(row(kScope, "hls_cleanup", &H::cleanup, none(), kLive,
+                       "Segments that left the playlist are deleted, a playlist's length later."));
+    rows.push_back(row(kScope, "hls_dispose", &H::dispose, seconds(0, 31'536'000), kLive,
+                       "All of a stream's HLS is deleted so long after its publisher left; 0: never."));
+    rows.push_back(row(kScope, "hls_recover", &H::recover, none(), kLive,
+                       "After a restart a playlist goes on where it was, behind a discontinuity."));
+    rows.push_back(row(kScope, "hls_on_error", &H::on_error, one_of({"ignore", "disconnect", "continue"}), kLive,
+                       "When a segment cannot be written: ignore (no HLS until the next publish), disconnect the "
+                       "publisher, or continue (that segment is missing, the next one is tried)."));
+}
+
+void add_viewers(std::vector<config::Row>& rows) {
+    using namespace config;
+    rows.push_back(row(kScope, "hls_ctx", &H::ctx, none(), kLive,
+                       "A viewer's first playlist is a master playlist that gives it an id, by which viewers are "
+                       "counted."));
+    rows.push_back(row(kScope, "hls_ts_ctx", &H::ts_ctx, none(), kLive,
+                       "That id stands in the segments' URLs too; off lets caches share segments."));
+    rows.push_back(row(kScope, "hls_master_m3u8_path_relative", &H::master_m3u8_path_relative, none(), kLive,
+                       "The master playlist names the playlist relative to itself, not by its whole path."));
+}
+
+void add_keys(std::vector<config::Row>& rows) {
+    using namespace config;
+    rows.push_back(guarding(row(kScope, "hls_keys", &H::keys, none(), kLive, "Segments are encrypted by AES-128.")));
+    rows.push_back(row(kScope, "hls_fragments_per_key", &H::fragments_per_key, count(1, 1'000'000), kLive,
+                       "Segments that share a key."));
+    rows.push_back(row(kScope, "hls_key_file", &H::key_file, none(), kLive,
+                       "Path of a key below hls_key_file_path; [seq] is the first segment's that it is for. Without "
+                       "it: [app]/[stream]-[seq].key.",
+                       "[app]/[stream]-[seq].key"));
+    rows.push_back(row(kScope, "hls_key_file_path", &H::key_file_path, none(), kLive,
+                       "Directory of the keys; hls_path unless given.", "./objs/nginx/html"));
+    rows.push_back(row(kScope, "hls_key_url", &H::key_url, none(), kLive,
+                       "Put before the keys' paths in the playlist; relative to the playlist unless given.",
+                       "http://localhost:8080/"));
+}
+
+void add_rows(std::vector<config::Row>& rows) {
+    using namespace config;
+    const Scope global{
+        "", [](const auto& root) -> decltype(auto) { return (root.snapshot->template get<ServerConfig>()); }};
+    rows.push_back(row(global, "hls_roll", &ServerConfig::hls_roll, none(), kRestart,
+                       "File that lists the streams with HLS on disk, so that hls_dispose holds over a restart; a "
+                       "server each."));
+    add_cutting(rows);
+    add_files(rows);
+    add_viewers(rows);
+    add_keys(rows);
+}
+
+// HLS files are below hls_path, and each stream and each segment has its own name.
+void check_files(config::Checks& checks, const config::Vhost& vhost, const VhostConfig& hls) {
+    auto has_one_of = [](std::string_view text, std::initializer_list<std::string_view> names) {
+        return std::ranges::any_of(names, [&](std::string_view name) { return text.find(name) != text.npos; });
+    };
+    auto check = [&](const char* path, const std::string& file, bool per_segment) {
+        if (file.starts_with('/') || file.ends_with('/') || ("/" + file + "/").find("/../") != std::string::npos)
+            checks.error(vhost, path, fmt::format("{} '{}' must name a file below its directory", path, file));
+        if (!has_one_of(file, {"[stream]"}))
+            checks.error(vhost, path, fmt::format("{} '{}' must have [stream], or streams share a file", path, file));
+        if (per_segment && !has_one_of(file, {"[seq]", "[timestamp]"}))
+            checks.error(vhost, path,
+                         fmt::format("{} '{}' must have [seq] or [timestamp], or segments share a file", path, file));
+    };
+    check("vhost/hls/hls_m3u8_file", hls.m3u8_file, false);
+    check("vhost/hls/hls_ts_file", hls.ts_file, true);
+    check("vhost/hls/hls_fmp4_file", hls.fmp4_file, true);
+    check("vhost/hls/hls_init_file", hls.init_file, false);
+    if (!hls.key_file.empty()) check("vhost/hls/hls_key_file", hls.key_file, true);
+}
+
+// Whether files below `inner` can be fetched where `outer` is served. Compares only the names.
+bool lies_below(const std::string& inner, const std::string& outer) {
+    auto normal = [](const std::string& path) {
+        return (std::filesystem::path(path) / "").lexically_normal().string();
+    };
+    std::string in = normal(inner), out = normal(outer);
+    return out == "./" ? !in.starts_with('/') : in.starts_with(out);
+}
+
+// Segments are only for players admitted to the playlist, which only the context can prove.
+void check_signed_urls(config::Checks& checks, const config::Vhost& vhost, const VhostConfig& hls) {
+    if (!vhost.signed_urls.enabled || !vhost.signed_urls.play) return;
+    constexpr const char* kPath = "vhost/signed_urls/enabled";
+    if (!hls.ctx || !hls.ts_ctx)
+        checks.error(vhost, kPath, "signed_urls for play needs hls_ctx on and hls_ts_ctx on in hls");
+    if (hls.storage == "memory") return;
+    auto served = [&](const std::string& dir, std::string_view what) {
+        if (lies_below(hls.path, dir))
+            checks.error(vhost, kPath,
+                         fmt::format("without a signature {} serves the files of hls_path {}: let hls_path be "
+                                     "elsewhere, or hls_storage be memory",
+                                     what, hls.path));
+    };
+    const config::Snapshot& snapshot = checks.snapshot();
+    if (snapshot.http_server.enabled) served(snapshot.http_server.dir, "http_server's dir");
+    for (const config::Vhost& other : snapshot.vhosts)
+        if (other.http_static.enabled) served(other.http_static.dir, "http_static of " + other.name);
+}
+
+void check_vhost(config::Checks& checks, config::Vhost& vhost) {
+    const auto& hls = vhost.get<VhostConfig>();
+    if (!hls.enabled) return;
+    check_files(checks, vhost, hls);
+    check_signed_urls(checks, vhost, hls);
+}
+
+}  // namespace
+
+config::Section section() { return {.service = "hls", .add_rows = add_rows, .check_vhost = check_vhost}; }
+
+}  // namespace service::hls
