@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "config/snapshot.h"
 #include "runtime/loop/cpu_slice.h"
 
 namespace net {
@@ -128,6 +129,21 @@ void Session::forget_stream() {
 }
 
 Rates Session::rates() const { return table_.rates(*this); }
+
+SessionView Session::view() const {
+    SessionView view{.id = id_, .ip = ip(), .details = details(), .type = type_, .alive_ms = alive_ms()};
+    view.traffic = traffic();
+    view.rates = rates();
+    view.rtc = rtc_quality();
+    if (!account_) return view;
+    const std::string& vhost = account_->vhost().name();
+    view.vhost_id = account_->vhost().id();
+    view.stream_id = account_->id();
+    view.name = account_->name();
+    // As in SRS: without the vhost if it is the default one.
+    view.url = (vhost == config::kDefaultVhost ? "" : vhost) + "/" + account_->app() + "/" + account_->name();
+    return view;
+}
 
 Session::Past Session::past() {
     table_.count(*this);

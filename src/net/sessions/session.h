@@ -20,28 +20,9 @@
 #include "net/access/admission.h"
 #include "net/sessions/closed_sessions.h"
 #include "net/sessions/session_type.h"
+#include "net/sessions/session_view.h"
 
 namespace net {
-
-// What a client sent about itself, for lists and hooks. Built on request.
-struct ClientDetails {
-    std::string tc_url{};  // for HTTP: the URL without the stream's name
-    std::string page_url{};
-    std::string swf_url{};
-    std::string params{};  // "?k=v"; may contain secrets: not for lists
-};
-
-// The packet quality of a WebRTC client: for a player, of the packets we send, by its reports; for a publisher, of the
-// packets it sends, by ours.
-struct RtcQuality {
-    double lost_percent = 0;     // of the worst track, between its last two receiver reports
-    std::optional<int> rtt_ms;   // of a player, the mean of its last reports
-    int jitter_ms = 0;           // of the worst track, as in its last report
-    uint64_t nacks = 0;          // packets requested for retransmission
-    uint64_t retransmitted = 0;  // of these, retransmitted; for a publisher: received by RTX
-    uint64_t keyframes_asked = 0;
-    uint32_t remb_kbps = 0;  // a player's last estimate; 0: none
-};
 
 class SessionTable;
 
@@ -76,6 +57,8 @@ class Session {
     // For another session that continues this one, which leaves soon.
     Past past();
 
+    // All that lists show of it.
+    SessionView view() const;
     virtual ClientDetails details() const { return {}; }
     // Empty: not WebRTC, or not connected yet.
     virtual std::optional<RtcQuality> rtc_quality() const { return {}; }

@@ -4,10 +4,10 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "live/rtp/rtp_lane.h"
 #include "media/track.h"
 #include "runtime/loop/cpu_slice.h"
 #include "service/api/listing.h"
+#include "service/stream_view.h"
 
 namespace service::api {
 
@@ -33,91 +33,44 @@ base::Result<void> send_one(net::HttpResponse& response, const Identity& identit
 }
 
 // As in SRS: without the vhost if it is the default one.
-std::string url_of(std::string_view vhost, std::string_view app, std::string_view name) {
-    std::string url = vhost == config::kDefaultVhost ? "" : std::string(vhost);
-    return url.append("/").append(app).append("/").append(name);
+std::string url_of(const live::StreamKey& key) {
+    return (key.vhost == config::kDefaultVhost ? "" : key.vhost) + "/" + key.app + "/" + key.name;
 }
 
-// For codecs whose sequence header does not contain everything (VP9).
-const media::Frame* keyframe_of(const live::Stream& stream) {
-    for (const media::Frame& frame : stream.gop())
-        if (frame.kind == media::Kind::kVideo && frame.keyframe && !frame.sequence_header) return &frame;
-    return nullptr;
-}
-
-// The track as sent by a WebRTC publisher, whatever it is converted to; null: not published by WebRTC.
-const live::RtpTrack* rtp_track(const live::Stream* stream, media::Kind kind) {
-    const live::RtpLane* lane = stream ? stream->rtp_lane_if_any() : nullptr;
-    return lane ? lane->published_track(kind) : nullptr;
-}
-
-void put_picture(JsonText& out, media::Codec codec, const media::VideoInfo& info) {
+void put_video(JsonText& out, const std::optional<media::VideoInfo>& video) {
+    if (!video) return out.null("video");
     out.open("video");
-    out.field("codec", media::codec_info(codec).name);
-    out.field("profile", info.profile);
-    out.field("level", info.level);
-    out.field("width", info.width);
-    out.field("height", info.height);
+    out.field("codec", media::codec_info(video->codec).name);
+    out.field("profile", video->profile);
+    out.field("level", video->level);
+    out.field("width", video->width);
+    out.field("height", video->height);
     out.close();
 }
 
-void put_video(JsonText& out, const live::Stream* stream) {
-    if (const live::RtpTrack* track = rtp_track(stream, media::Kind::kVideo))
-        return put_picture(out, track->codec, stream->rtp_lane_if_any()->picture());
-    if (!stream || !stream->headers().has_video) return out.null("video");
-    media::VideoInfo info;
-    const live::StreamHeaders& headers = stream->headers();
-    if (const auto& header = headers.video ? headers.video : headers.video_example)
-        if (auto read = media::video_info(*header)) info = *std::move(read);
-    if (info.width == 0) {
-        const media::Frame* frame = keyframe_of(*stream);
-        auto read = frame ? media::video_info(*frame) : base::Result<media::VideoInfo>(media::VideoInfo());
-        if (read && read->width > 0) {
-            info.width = read->width;
-            info.height = read->height;
-            if (info.profile.empty()) info.profile = read->profile;
-            if (info.level.empty()) info.level = read->level;
-        }
-    }
-    put_picture(out, stream->headers().video_codec, info);
-}
-
-void put_sound(JsonText& out, media::Codec codec, const media::AudioInfo& info) {
+void put_audio(JsonText& out, const std::optional<media::AudioInfo>& audio) {
+    if (!audio) return out.null("audio");
     out.open("audio");
-    out.field("codec", media::codec_info(codec).name);
-    out.field("sample_rate", info.sample_rate);
-    out.field("channel", info.channels);
-    out.field("profile", info.profile);
+    out.field("codec", media::codec_info(audio->codec).name);
+    out.field("sample_rate", audio->sample_rate);
+    out.field("channel", audio->channels);
+    out.field("profile", audio->profile);
     out.close();
-}
-
-void put_audio(JsonText& out, const live::Stream* stream) {
-    media::AudioInfo info;
-    if (const live::RtpTrack* track = rtp_track(stream, media::Kind::kAudio)) {
-        info.sample_rate = static_cast<int>(track->clock_rate);
-        info.channels = track->channels;
-        return put_sound(out, track->codec, info);
-    }
-    if (!stream || !stream->headers().has_audio) return out.null("audio");
-    const live::StreamHeaders& headers = stream->headers();
-    if (const auto& header = headers.audio ? headers.audio : headers.audio_example)
-        if (auto read = media::audio_info(*header)) info = *std::move(read);
-    put_sound(out, stream->headers().audio_codec, info);
 }
 
 // Bytes of allocations, by purpose.
-void put_memory(JsonText& out, const live::Stream* stream) {
-    const live::StreamMemory held = stream ? stream->memory() : live::StreamMemory();
+void put_memory(JsonText& out, const StreamView& stream) {
+    const live::StreamMemory& held = stream.memory;
     out.open("memory");
     out.field("total", held.total());
-    out.field("limit", stream ? stream->options().memory_limit : 0);
+    out.field("limit", stream.memory_limit);
     out.field("gop", held.gop);
     out.field("mix_queue", held.mix_queue);
     out.field("logs", held.logs);
     out.field("viewers", held.viewers);
     out.field("rtp", held.rtp);
     out.field("outputs", held.outputs);
-    out.field("releases", stream ? stream->counters().memory_releases : 0);
+    out.field("releases", stream.counters.memory_releases);
     out.close();
 }
 
@@ -139,8 +92,6 @@ void put_quality(JsonText& out, const net::RtcQuality& quality) {
     out.close();
 }
 
-}  // namespace
-
 void put_traffic(JsonText& out, const net::Traffic& traffic, const net::Rates& rates) {
     out.field("send_bytes", traffic.sent_bytes);
     out.field("recv_bytes", traffic.received_bytes);
@@ -148,6 +99,47 @@ void put_traffic(JsonText& out, const net::Traffic& traffic, const net::Rates& r
     out.field("recv_30s", rates.received);
     out.field("send_30s", rates.sent);
     out.close();
+}
+
+void put_stream(JsonText& out, const StreamView& stream) {
+    out.field("id", stream.id);
+    out.field("name", stream.key.name);
+    out.field("vhost", stream.vhost_id);
+    out.field("app", stream.key.app);
+    out.field("tcUrl", stream.tc_url);
+    out.field("url", url_of(stream.key));
+    out.field("live_ms", base::wall_ms());
+    out.field("clients", stream.clients);
+    out.field("frames", stream.counters.audio_frames + stream.counters.video_frames);
+    out.field("audio_frames", stream.counters.audio_frames);
+    out.field("video_frames", stream.counters.video_frames);
+    put_traffic(out, stream.traffic, stream.rates);
+    out.open("publish");
+    out.field("active", stream.published);
+    if (stream.published && !stream.publisher.empty()) out.field("cid", stream.publisher);
+    out.close();
+    put_video(out, stream.video);
+    put_audio(out, stream.audio);
+    put_memory(out, stream);
+}
+
+}  // namespace
+
+void put_session(JsonText& out, const net::SessionView& session) {
+    out.field("id", session.id);
+    out.field("vhost", session.vhost_id);
+    out.field("stream", session.stream_id);
+    out.field("ip", session.ip);
+    out.field("pageUrl", session.details.page_url);
+    out.field("swfUrl", session.details.swf_url);
+    out.field("tcUrl", session.details.tc_url);
+    out.field("url", session.url);
+    out.field("name", session.name);
+    out.field("type", net::session_type_name(session.type));
+    out.field("publish", net::publishes(session.type));
+    out.field("alive", static_cast<double>(session.alive_ms) / 1000);
+    put_traffic(out, session.traffic, session.rates);
+    if (session.rtc) put_quality(out, *session.rtc);
 }
 
 std::vector<Endpoint> Statistics::endpoints(net::HttpHandler closed) {
@@ -276,7 +268,7 @@ base::Result<void> Statistics::streams(Request& request, Response& response) {
     ListWriter list(identity_, "streams");
     for (size_t i = page->start; i < all.size() && page->has(i); ++i) {
         list.text().open();
-        put_stream(list.text(), all[i]);
+        put_stream(list.text(), view_of(all[i], registry_, sessions_));
         list.text().close();
         TRY(list.next());
     }
@@ -287,39 +279,8 @@ base::Result<void> Statistics::stream(Request& request, Response& response) {
     TRY(sessions_.count(kFreshMs));
     live::StreamKey key;
     if (!find_stream(request.capture("id"), key)) return send_missing(response, identity_, Missing::kStream);
-    return send_one(response, identity_, "stream", [&](JsonText& out) { put_stream(out, key); });
-}
-
-void Statistics::put_stream(JsonText& out, const live::StreamKey& key) const {
-    const base::Ref<live::Stream> stream = registry_.find(key);
-    const net::StreamAccount* account = sessions_.accounts().find(key.vhost, key.app, key.name);
-    const live::StreamCounters counters = stream ? stream->figures() : live::StreamCounters();
-    const bool active = stream && stream->published();
-    const net::Session* publisher = account ? account->publisher() : nullptr;
-    std::string tc_url = publisher ? publisher->details().tc_url : std::string();
-    if (tc_url.empty()) tc_url = "rtmp://" + key.vhost + "/" + key.app;
-    // A client that multiplexes several streams on one connection is counted in only one account.
-    const size_t seen = stream ? stream->viewer_count() + (active ? 1 : 0) : 0;
-    out.field("id", account ? account->id() : net::stream_id(key.vhost, key.app, key.name));
-    out.field("name", key.name);
-    out.field("vhost", account ? account->vhost().id() : net::stable_id(key.vhost));
-    out.field("app", key.app);
-    out.field("tcUrl", tc_url);
-    out.field("url", url_of(key.vhost, key.app, key.name));
-    out.field("live_ms", base::wall_ms());
-    out.field("clients", std::max(account ? account->clients() : 0, seen));
-    out.field("frames", counters.audio_frames + counters.video_frames);
-    out.field("audio_frames", counters.audio_frames);
-    out.field("video_frames", counters.video_frames);
-    put_traffic(out, account ? account->traffic() : net::Traffic(),
-                account ? account->rates(base::monotonic_ms()) : net::Rates());
-    out.open("publish");
-    out.field("active", active);
-    if (active && publisher) out.field("cid", publisher->id());
-    out.close();
-    put_video(out, stream.get());
-    put_audio(out, stream.get());
-    put_memory(out, stream.get());
+    return send_one(response, identity_, "stream",
+                    [&](JsonText& out) { put_stream(out, view_of(key, registry_, sessions_)); });
 }
 
 base::Result<void> Statistics::clients(Request& request, Response& response) {
@@ -338,7 +299,7 @@ base::Result<void> Statistics::clients(Request& request, Response& response) {
         const net::Session& session = sessions_.at(place);
         if (session.stream_account() && page->has(seen++)) {
             list.text().open();
-            put_client(list.text(), session);
+            put_session(list.text(), session.view());
             list.text().close();
             TRY(list.next());
         } else {
@@ -351,26 +312,7 @@ base::Result<void> Statistics::clients(Request& request, Response& response) {
 base::Result<void> Statistics::client(Request& request, Response& response) {
     const net::Session* session = sessions_.find(request.capture("id"));
     if (!session || !session->stream_account()) return send_missing(response, identity_, Missing::kClient);
-    return send_one(response, identity_, "client", [&](JsonText& out) { put_client(out, *session); });
-}
-
-void Statistics::put_client(JsonText& out, const net::Session& session) const {
-    const net::StreamAccount& account = *session.stream_account();
-    const net::ClientDetails details = session.details();
-    out.field("id", session.id());
-    out.field("vhost", account.vhost().id());
-    out.field("stream", account.id());
-    out.field("ip", session.ip());
-    out.field("pageUrl", details.page_url);
-    out.field("swfUrl", details.swf_url);
-    out.field("tcUrl", details.tc_url);
-    out.field("url", url_of(account.vhost().name(), account.app(), account.name()));
-    out.field("name", account.name());
-    out.field("type", net::session_type_name(session.type()));
-    out.field("publish", net::publishes(session.type()));
-    out.field("alive", static_cast<double>(session.alive_ms()) / 1000);
-    put_traffic(out, session.traffic(), session.rates());
-    if (const auto quality = session.rtc_quality()) put_quality(out, *quality);
+    return send_one(response, identity_, "client", [&](JsonText& out) { put_session(out, session->view()); });
 }
 
 }  // namespace service::api

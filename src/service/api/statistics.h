@@ -17,8 +17,8 @@
 
 namespace service::api {
 
-// Writes send_bytes, recv_bytes and kbps.
-void put_traffic(JsonText& out, const net::Traffic& traffic, const net::Rates& rates);
+// Writes the fields of a client.
+void put_session(JsonText& out, const net::SessionView& session);
 
 class Statistics {
   public:
@@ -49,9 +49,6 @@ class Statistics {
     base::Result<void> clients(Request& request, Response& response);
     base::Result<void> client(Request& request, Response& response);
     Json vhost_json(const config::Vhost& vhost, const std::vector<live::StreamKey>& keys) const;
-    // Writes the fields of one stream or client.
-    void put_stream(JsonText& out, const live::StreamKey& key) const;
-    void put_client(JsonText& out, const net::Session& session) const;
     std::vector<live::StreamKey> keys() const;
 
     const Identity& identity_;

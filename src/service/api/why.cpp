@@ -14,25 +14,23 @@ namespace service::api {
 
 namespace {
 
-// Writes all fields of a current client, and more.
-void put_closed(JsonText& out, const net::ClosedSession& closed) {
+net::SessionView closed_view(const net::ClosedSession& closed) {
     std::string_view url = closed.stream;
     if (url.starts_with(config::kDefaultVhost)) url.remove_prefix(config::kDefaultVhost.size());
-    const int64_t alive_ms = closed.ended_ms - closed.started_ms;
-    const auto rate = [&](uint64_t bytes) { return net::kbit_per_second(bytes, alive_ms); };
-    out.field("id", closed.id);
-    out.field("vhost", closed.vhost_id);
-    out.field("stream", closed.stream_id);
-    out.field("ip", closed.ip);
-    out.field("pageUrl", "");
-    out.field("swfUrl", "");
-    out.field("tcUrl", "");
-    out.field("url", url);
-    out.field("name", url.substr(url.rfind('/') + 1));
-    out.field("type", net::session_type_name(closed.type));
-    out.field("publish", net::publishes(closed.type));
-    out.field("alive", static_cast<double>(alive_ms) / 1000);
-    put_traffic(out, closed.traffic, {rate(closed.traffic.received_bytes), rate(closed.traffic.sent_bytes)});
+    net::SessionView view{.id = closed.id, .vhost_id = closed.vhost_id, .stream_id = closed.stream_id, .ip = closed.ip};
+    view.url = url;
+    view.name = url.substr(url.rfind('/') + 1);
+    view.type = closed.type;
+    view.alive_ms = closed.ended_ms - closed.started_ms;
+    view.traffic = closed.traffic;
+    view.rates = {net::kbit_per_second(closed.traffic.received_bytes, view.alive_ms),
+                  net::kbit_per_second(closed.traffic.sent_bytes, view.alive_ms)};
+    return view;
+}
+
+// Writes all fields of a current client, and more.
+void put_closed(JsonText& out, const net::ClosedSession& closed) {
+    put_session(out, closed_view(closed));
     out.field("started_ms", closed.started_ms);
     out.field("ended_ms", closed.ended_ms);
     out.field("reason", base::close_reason_name(closed.reason));

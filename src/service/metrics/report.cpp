@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "live/fanout/live_log.h"
 #include "live/fanout/send_latency.h"
 #include "runtime/diagnose/watchdog.h"
 #include "runtime/disk/disk.h"
@@ -16,6 +15,7 @@
 #include "runtime/loop/cpu_slice.h"
 #include "runtime/socket/udp.h"
 #include "service/metrics/config.h"
+#include "service/stream_view.h"
 
 namespace service::metrics {
 
@@ -52,38 +52,11 @@ uint64_t resident_kb() {
     return pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) / 1024;
 }
 
-// The figures of one stream.
-struct StreamFigures {
+struct LabelledStream {
     Labels labels;
-    live::StreamCounters counters;
-    live::StreamMemory memory;
-    double viewers = 0, bitrate = 0, frame_rate = 0, gop_s = 0, keyframe_age_s = -1, lag_s = 0, offset_s = 0;
-    bool has_offset = false;
-};
-
-StreamFigures figures_of(live::Stream& stream, int64_t now_ms) {
-    StreamFigures f;
-    f.labels = {{"vhost", stream.key().vhost}, {"app", stream.key().app}, {"stream", stream.key().name}};
-    f.counters = stream.figures();
-    f.memory = stream.memory();
-    f.viewers = number(stream.viewer_count());
-    const live::Health& health = stream.health();
-    if (const auto recent = health.recent(); recent.ms() > 0) {
-        f.bitrate = 8e3 * number(recent.bytes) / static_cast<double>(recent.ms());
-        f.frame_rate = 1e3 * recent.video_frames / static_cast<double>(recent.ms());
-    }
-    f.gop_s = seconds_of_ms(health.last_gop_ms());
-    if (health.keyframe_at_ms() > 0) f.keyframe_age_s = seconds_of_ms(now_ms - health.keyframe_at_ms());
-    f.has_offset = health.newest().has_both();
-    if (f.has_offset) f.offset_s = seconds_of_ms(media::to_ms(health.newest().audio_dts - health.newest().video_dts));
+    StreamView view;
     int64_t lag_ms = 0;
-    stream.for_each_log([&](live::LiveLog& log) {
-        const uint64_t slowest = log.audience().slowest_position();
-        if (slowest != UINT64_MAX) lag_ms = std::max(lag_ms, log.ms_behind(slowest));
-    });
-    f.lag_s = seconds_of_ms(lag_ms);
-    return f;
-}
+};
 
 }  // namespace
 
@@ -327,43 +300,48 @@ base::Result<void> Report::streams(Text& text, size_t limit) {
     text.single("srs_streams_not_shown", Type::kGauge, "Streams beyond the limit of exporter.stream_limit.",
                 number(keys.size() - shown_.size()));
 
-    std::vector<StreamFigures> all;
-    const int64_t now_ms = base::monotonic_ms();
+    std::vector<LabelledStream> all;
     runtime::CpuSlice slice(1);
     for (const live::StreamKey& key : std::set(shown_)) {
-        if (const auto stream = registry_.find(key)) all.push_back(figures_of(*stream, now_ms));
+        if (const auto stream = registry_.find(key))
+            all.push_back({{{"vhost", key.vhost}, {"app", key.app}, {"stream", key.name}},
+                           view_of(key, registry_, sessions_),
+                           slowest_viewer_ms(*stream)});
         TRY(slice.step());
     }
     const auto family = [&](std::string_view name, Type type, std::string_view help,
                             auto figure) -> base::Result<void> {
         text.family(name, type, help);
-        for (const StreamFigures& one : all) figure(one);
+        for (const LabelledStream& one : all) figure(one);
         return slice.step();
     };
     const auto plain = [&](std::string_view name, Type type, std::string_view help, auto figure) {
-        return family(name, type, help, [&](const StreamFigures& one) { text.sample(one.labels, figure(one)); });
+        return family(name, type, help, [&](const LabelledStream& one) { text.sample(one.labels, figure(one.view)); });
     };
-    using F = StreamFigures;
+    using F = StreamView;
     TRY(plain("srs_stream_viewers", Type::kGauge, "Viewers that are sent to live (not HLS).",
-              [](const F& f) { return f.viewers; }));
+              [](const F& f) { return number(f.viewers); }));
     TRY(plain("srs_stream_bitrate", Type::kGauge, "Bits a second of the last groups of pictures.",
               [](const F& f) { return f.bitrate; }));
     TRY(plain("srs_stream_frame_rate", Type::kGauge, "Pictures a second.", [](const F& f) { return f.frame_rate; }));
     TRY(plain("srs_stream_gop_seconds", Type::kGauge, "Distance of the last two keyframes; 0: there were not two.",
-              [](const F& f) { return f.gop_s; }));
-    TRY(family("srs_stream_keyframe_age_seconds", Type::kGauge, "Since the last keyframe.", [&](const F& f) {
-        if (f.keyframe_age_s >= 0) text.sample(f.labels, f.keyframe_age_s);
-    }));
-    TRY(family("srs_stream_audio_ahead_seconds", Type::kGauge,
-               "How far audio is ahead of the video that comes with it.", [&](const F& f) {
-                   if (f.has_offset) text.sample(f.labels, f.offset_s);
+              [](const F& f) { return seconds_of_ms(f.gop_ms); }));
+    TRY(family("srs_stream_keyframe_age_seconds", Type::kGauge, "Since the last keyframe.",
+               [&](const LabelledStream& one) {
+                   if (one.view.keyframe_age_ms) text.sample(one.labels, seconds_of_ms(*one.view.keyframe_age_ms));
                }));
-    TRY(plain("srs_stream_lag_seconds", Type::kGauge, "How far the slowest viewer is behind.",
-              [](const F& f) { return f.lag_s; }));
-    TRY(family("srs_stream_frames_total", Type::kCounter, "Frames that were published.", [&](const F& f) {
-        text.sample(Labels(f.labels).add("kind", "video"), number(f.counters.video_frames));
-        text.sample(Labels(f.labels).add("kind", "audio"), number(f.counters.audio_frames));
-    }));
+    TRY(family("srs_stream_audio_ahead_seconds", Type::kGauge,
+               "How far audio is ahead of the video that comes with it.", [&](const LabelledStream& one) {
+                   if (one.view.audio_ahead_ms) text.sample(one.labels, seconds_of_ms(*one.view.audio_ahead_ms));
+               }));
+    TRY(family("srs_stream_lag_seconds", Type::kGauge, "How far the slowest viewer is behind.",
+               [&](const LabelledStream& one) { text.sample(one.labels, seconds_of_ms(one.lag_ms)); }));
+    TRY(family("srs_stream_frames_total", Type::kCounter, "Frames that were published.",
+               [&](const LabelledStream& one) {
+                   const live::StreamCounters& counters = one.view.counters;
+                   text.sample(Labels(one.labels).add("kind", "video"), number(counters.video_frames));
+                   text.sample(Labels(one.labels).add("kind", "audio"), number(counters.audio_frames));
+               }));
     TRY(plain("srs_stream_published_bytes_total", Type::kCounter, "Bytes of frames that were published.",
               [](const F& f) { return number(f.counters.payload_bytes); }));
     TRY(plain("srs_stream_viewer_drops_total", Type::kCounter, "Times a viewer was too slow and went on at a keyframe.",
@@ -371,13 +349,13 @@ base::Result<void> Report::streams(Text& text, size_t limit) {
     TRY(plain("srs_stream_skipped_bytes_total", Type::kCounter, "Bytes that viewers missed by that.",
               [](const F& f) { return number(f.counters.skipped_bytes); }));
     TRY(family("srs_stream_memory_bytes", Type::kGauge, "Memory that it holds, by what it is held for.",
-               [&](const F& f) {
+               [&](const LabelledStream& one) {
+                   const live::StreamMemory& held = one.view.memory;
                    const std::pair<std::string_view, size_t> parts[] = {
-                       {"gop", f.memory.gop},   {"mix_queue", f.memory.mix_queue},
-                       {"logs", f.memory.logs}, {"viewers", f.memory.viewers},
-                       {"rtp", f.memory.rtp},   {"outputs", f.memory.outputs}};
+                       {"gop", held.gop}, {"mix_queue", held.mix_queue}, {"logs", held.logs}, {"viewers", held.viewers},
+                       {"rtp", held.rtp}, {"outputs", held.outputs}};
                    for (const auto& [held_for, bytes] : parts)
-                       text.sample(Labels(f.labels).add("held_for", held_for), number(bytes));
+                       text.sample(Labels(one.labels).add("held_for", held_for), number(bytes));
                }));
     TRY(plain("srs_stream_memory_releases_total", Type::kCounter, "Times its memory, or that of all, reached a limit.",
               [](const F& f) { return number(f.counters.memory_releases); }));

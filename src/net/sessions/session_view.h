@@ -1,0 +1,49 @@
+#pragma once
+// SessionView: what is known of a session, present or past, as plain values: for lists and reports.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "net/access/account.h"
+#include "net/sessions/session_type.h"
+#include "net/sessions/traffic.h"
+
+namespace net {
+
+// What a client sent about itself, for lists and hooks. Built on request.
+struct ClientDetails {
+    std::string tc_url{};  // for HTTP: the URL without the stream's name
+    std::string page_url{};
+    std::string swf_url{};
+    std::string params{};  // "?k=v"; may contain secrets: not for lists
+};
+
+// The packet quality of a WebRTC client: for a player, of the packets we send, by its reports; for a publisher, of the
+// packets it sends, by ours.
+struct RtcQuality {
+    double lost_percent = 0;     // of the worst track, between its last two receiver reports
+    std::optional<int> rtt_ms;   // of a player, the mean of its last reports
+    int jitter_ms = 0;           // of the worst track, as in its last report
+    uint64_t nacks = 0;          // packets requested for retransmission
+    uint64_t retransmitted = 0;  // of these, retransmitted; for a publisher: received by RTX
+    uint64_t keyframes_asked = 0;
+    uint32_t remb_kbps = 0;  // a player's last estimate; 0: none
+};
+
+struct SessionView {
+    std::string id{};
+    std::string vhost_id{};   // of its stream's account; empty: it is in no stream
+    std::string stream_id{};  // likewise
+    std::string ip{};
+    ClientDetails details{};
+    std::string url{};   // of its stream, without the default vhost: "/live/cam"
+    std::string name{};  // of its stream
+    SessionType type = SessionType::kNone;
+    int64_t alive_ms = 0;
+    Traffic traffic{};
+    Rates rates{};
+    std::optional<RtcQuality> rtc{};
+};
+
+}  // namespace net

@@ -1,0 +1,124 @@
+#include "service/stream_view.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "live/fanout/live_log.h"
+#include "live/rtp/rtp_lane.h"
+
+namespace service {
+
+namespace {
+
+// For codecs whose sequence header does not contain everything (VP9).
+const media::Frame* keyframe_of(const live::Stream& stream) {
+    for (const media::Frame& frame : stream.gop())
+        if (frame.kind == media::Kind::kVideo && frame.keyframe && !frame.sequence_header) return &frame;
+    return nullptr;
+}
+
+// The track as sent by a WebRTC publisher, whatever it is converted to; null: not published by WebRTC.
+const live::RtpTrack* rtp_track(const live::Stream& stream, media::Kind kind) {
+    const live::RtpLane* lane = stream.rtp_lane_if_any();
+    return lane ? lane->published_track(kind) : nullptr;
+}
+
+std::optional<media::VideoInfo> video_of(const live::Stream& stream) {
+    media::VideoInfo info;
+    if (const live::RtpTrack* track = rtp_track(stream, media::Kind::kVideo)) {
+        info = stream.rtp_lane_if_any()->picture();
+        info.codec = track->codec;
+        return info;
+    }
+    const live::StreamHeaders& headers = stream.headers();
+    if (!headers.has_video) return std::nullopt;
+    if (const auto& header = headers.video ? headers.video : headers.video_example)
+        if (auto read = media::video_info(*header)) info = *std::move(read);
+    if (info.width == 0) {
+        const media::Frame* frame = keyframe_of(stream);
+        auto read = frame ? media::video_info(*frame) : base::Result<media::VideoInfo>(media::VideoInfo());
+        if (read && read->width > 0) {
+            info.width = read->width;
+            info.height = read->height;
+            if (info.profile.empty()) info.profile = read->profile;
+            if (info.level.empty()) info.level = read->level;
+        }
+    }
+    info.codec = headers.video_codec;
+    return info;
+}
+
+std::optional<media::AudioInfo> audio_of(const live::Stream& stream) {
+    media::AudioInfo info;
+    if (const live::RtpTrack* track = rtp_track(stream, media::Kind::kAudio)) {
+        info.codec = track->codec;
+        info.sample_rate = static_cast<int>(track->clock_rate);
+        info.channels = track->channels;
+        return info;
+    }
+    const live::StreamHeaders& headers = stream.headers();
+    if (!headers.has_audio) return std::nullopt;
+    if (const auto& header = headers.audio ? headers.audio : headers.audio_example)
+        if (auto read = media::audio_info(*header)) info = *std::move(read);
+    info.codec = headers.audio_codec;
+    return info;
+}
+
+void add_health(StreamView& view, const live::Health& health, int64_t now_ms) {
+    if (const auto recent = health.recent(); recent.ms() > 0) {
+        view.bitrate = 8e3 * static_cast<double>(recent.bytes) / static_cast<double>(recent.ms());
+        view.frame_rate = 1e3 * recent.video_frames / static_cast<double>(recent.ms());
+    }
+    view.gop_ms = health.last_gop_ms();
+    if (health.keyframe_at_ms() > 0) view.keyframe_age_ms = now_ms - health.keyframe_at_ms();
+    if (health.newest().has_both())
+        view.audio_ahead_ms = media::to_ms(health.newest().audio_dts - health.newest().video_dts);
+}
+
+void add_live(StreamView& view, const live::Stream& stream, int64_t now_ms) {
+    view.published = stream.published();
+    view.viewers = stream.viewer_count();
+    view.counters = stream.figures();
+    view.memory = stream.memory();
+    view.memory_limit = stream.options().memory_limit;
+    view.video = video_of(stream);
+    view.audio = audio_of(stream);
+    add_health(view, stream.health(), now_ms);
+}
+
+}  // namespace
+
+StreamView view_of(const live::StreamKey& key, const live::Registry& registry, const net::SessionTable& sessions) {
+    const int64_t now_ms = base::monotonic_ms();
+    StreamView view{.key = key};
+    if (const base::Ref<live::Stream> stream = registry.find(key)) add_live(view, *stream, now_ms);
+    if (const net::StreamAccount* account = sessions.accounts().find(key.vhost, key.app, key.name)) {
+        view.id = account->id();
+        view.vhost_id = account->vhost().id();
+        view.clients = account->clients();
+        view.traffic = account->traffic();
+        view.rates = account->rates(now_ms);
+        if (const net::Session* publisher = account->publisher()) {
+            view.tc_url = publisher->details().tc_url;
+            view.publisher = publisher->id();
+        }
+    } else {
+        view.id = net::stream_id(key.vhost, key.app, key.name);
+        view.vhost_id = net::stable_id(key.vhost);
+    }
+    if (view.tc_url.empty()) view.tc_url = "rtmp://" + key.vhost + "/" + key.app;
+    // A client that multiplexes several streams on one connection is counted in only one account.
+    view.clients = std::max(view.clients, view.viewers + (view.published ? 1 : 0));
+    return view;
+}
+
+int64_t slowest_viewer_ms(live::Stream& stream) {
+    int64_t lag_ms = 0;
+    stream.for_each_log([&](live::LiveLog& log) {
+        const uint64_t slowest = log.audience().slowest_position();
+        if (slowest != UINT64_MAX) lag_ms = std::max(lag_ms, log.ms_behind(slowest));
+    });
+    return lag_ms;
+}
+
+}  // namespace service

@@ -1,0 +1,46 @@
+#pragma once
+// StreamView: a stream's figures as plain values, of which the API and the metrics are written. Taken from the live
+// stream and from its account; either may be missing.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "live/hub/registry.h"
+#include "media/track.h"
+#include "net/sessions/session.h"
+
+namespace service {
+
+struct StreamView {
+    live::StreamKey key{};
+    std::string id{};         // in the API
+    std::string vhost_id{};   // in the API
+    std::string tc_url{};     // of the publisher, or made from vhost and app
+    std::string publisher{};  // the id of the session that publishes; empty: none, or not known
+    bool published = false;
+    size_t clients = 0;  // publisher and players
+    size_t viewers = 0;  // of live logs and RTP; without HLS
+    live::StreamCounters counters{};
+    live::StreamMemory memory{};  // bytes
+    size_t memory_limit = 0;      // bytes
+    net::Traffic traffic{};
+    net::Rates rates{};
+    // As the publisher sends them; nothing: there is no such track.
+    std::optional<media::VideoInfo> video{};
+    std::optional<media::AudioInfo> audio{};
+    // Of the last groups of pictures.
+    double bitrate = 0;     // bit/s
+    double frame_rate = 0;  // video frames a second
+    int64_t gop_ms = 0;     // distance of the last two keyframes; 0: there were not two
+    std::optional<int64_t> keyframe_age_ms{};
+    std::optional<int64_t> audio_ahead_ms{};  // of the video that came with it
+};
+
+// Does not yield.
+StreamView view_of(const live::StreamKey& key, const live::Registry& registry, const net::SessionTable& sessions);
+
+// How far the slowest viewer is behind, ms. Visits every viewer.
+int64_t slowest_viewer_ms(live::Stream& stream);
+
+}  // namespace service
