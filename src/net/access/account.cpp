@@ -58,7 +58,7 @@ StreamAccount::StreamAccount(Accounts& accounts, VhostAccount& vhost, std::strin
 StreamAccount::~StreamAccount() { accounts_.streams_.erase(key_of(vhost_.name(), app_, name_)); }
 
 void StreamAccount::add(const Traffic& more, SessionType type) {
-    Traffic& of_type = vhost_.by_type_[static_cast<size_t>(type)];
+    Traffic& of_type = vhost_.by_type_[type.index()];
     of_type.received_bytes += more.received_bytes;
     of_type.sent_bytes += more.sent_bytes;
     traffic_.received_bytes += more.received_bytes;

@@ -59,7 +59,7 @@ class VhostAccount {
     Rates rates(int64_t now_ms) const { return window_.rates(traffic_, now_ms); }
     size_t clients() const { return clients_; }
     // Traffic of sessions of that type; traffic outside any session counts as HLS players'.
-    const Traffic& traffic_of(SessionType type) const { return by_type_[static_cast<size_t>(type)]; }
+    const Traffic& traffic_of(SessionType type) const { return by_type_[type.index()]; }
 
   private:
     friend class Accounts;
@@ -68,7 +68,7 @@ class VhostAccount {
     std::string name_;
     std::string id_;
     Traffic traffic_;
-    std::array<Traffic, kSessionTypes> by_type_{};
+    std::array<Traffic, SessionType::kMax> by_type_{};
     RateWindow window_;
     size_t clients_ = 0;
 };

@@ -15,41 +15,6 @@ namespace {
 constexpr size_t kClockCheckInterval = 64;
 }  // namespace
 
-std::string_view session_type_name(SessionType type) {
-    switch (type) {
-        case SessionType::kNone:
-            return "unknown";
-        case SessionType::kRtmp:
-            return "rtmp";
-        case SessionType::kRtmpPlay:
-            return "rtmp-play";
-        case SessionType::kFmlePublish:
-            return "fmle-publish";
-        case SessionType::kFlashPublish:
-            return "flash-publish";
-        case SessionType::kHaivisionPublish:
-            return "haivision-publish";
-        case SessionType::kFlvPlay:
-            return "flv-play";
-        case SessionType::kHlsPlay:
-            return "hls-play";
-        case SessionType::kRtcPlay:
-            return "rtc-play";
-        case SessionType::kRtcPublish:
-            return "rtc-publish";
-        case SessionType::kRtmpForward:
-            return "rtmp-forward";
-        case SessionType::kHttp:
-            return "http";
-    }
-    return "unknown";
-}
-
-bool publishes(SessionType type) {
-    return type == SessionType::kFmlePublish || type == SessionType::kFlashPublish ||
-           type == SessionType::kHaivisionPublish || type == SessionType::kRtcPublish;
-}
-
 Session::Session(SessionTable& table, std::string_view id, std::string_view ip)
     : Session(table, id, ip, Past{base::wall_ms()}) {
     ++table_.accepted_total_;

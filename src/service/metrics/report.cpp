@@ -193,8 +193,8 @@ base::Result<void> Report::clients(Text& text) {
     const auto bytes = [&](std::string_view name, std::string_view help, uint64_t net::Traffic::*member) {
         text.family(name, Type::kCounter, help);
         sessions_.accounts().for_each_vhost([&](const net::VhostAccount& vhost) {
-            for (size_t i = 0; i < net::kSessionTypes; ++i) {
-                const auto type = static_cast<net::SessionType>(i);
+            for (size_t i = 0; i < net::SessionType::count(); ++i) {
+                const auto type = net::SessionType::at(i);
                 if (const uint64_t count = vhost.traffic_of(type).*member)
                     text.sample({{"vhost", vhost.name()}, {"type", net::session_type_name(type)}}, number(count));
             }
