@@ -79,6 +79,8 @@ WITH_EXCEPTIONS := src/server/command_line.cpp research/bench/command_line.cpp
 
 # Compiled by themselves: in a batch the compiler inlines less of them, which takes 3 to 7 % more instructions.
 HOT := src/protocol/rtmp/chunk_reader.cpp src/protocol/mp4/finisher.cpp src/protocol/mp4/sample_tables.cpp
+# Likewise: a build that leaves a service out differs in this object alone (scripts/e2e/test_left_out.py).
+LIST_OF_SERVICES := src/server/services.cpp
 
 # ---- What is there
 
@@ -99,10 +101,10 @@ parts := $(filter-out $(tests) $(fuzzers) $(mains),$(sources))
 
 # Sources of a folder are compiled together, at most CONFIG_BATCH at a time: most of a compiler's time goes into headers,
 # which they share. A batch is called FOLDER/parts-N or FOLDER/tests-N, and batch.NAME has its sources.
-# Compiled by themselves: programs' main sources, sources with flags of their own, and those of which a build takes one of
-# two, because builds that share their objects differ in them.
+# Compiled by themselves: programs' main sources, sources with flags of their own, and those in which builds that share
+# their objects differ.
 choices := $(foreach c,$(CHOICES),$(foreach k,on off,src/$(firstword $(subst =, ,$(c)))_$(k).cpp))
-batched := $(if $(filter-out 1,$(CONFIG_BATCH)),$(filter-out src/main.cpp %_main.cpp research/fuzz/% $(fuzzers) $(choices) $(WITH_EXCEPTIONS) $(HOT),$(sources)))
+batched := $(if $(filter-out 1,$(CONFIG_BATCH)),$(filter-out src/main.cpp %_main.cpp research/fuzz/% $(fuzzers) $(choices) $(WITH_EXCEPTIONS) $(HOT) $(LIST_OF_SERVICES),$(sources)))
 $(foreach line,$(shell echo $(batched) | awk -v most=$(CONFIG_BATCH) -f scripts/batches.awk), \
     $(eval batch.$(firstword $(subst =, ,$(line))) := $(subst ;, ,$(lastword $(subst =, ,$(line))))))
 batches := $(sort $(patsubst batch.%,%,$(filter batch.%,$(.VARIABLES))))

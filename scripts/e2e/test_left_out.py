@@ -1,0 +1,101 @@
+"""Services know nothing of each other: with a service's folder and its line in src/server/services.inc left out, the server
+builds and starts, and says of the service's directives that they are not built in. Each build is made in a copy of the tree that
+takes over all objects but one."""
+
+import json
+import os
+import shutil
+import signal
+
+import pytest
+
+from lib import api, builds, http
+from lib.server import OBJS, ROOT, Server
+
+pytestmark = [
+    pytest.mark.builds,
+    pytest.mark.skipif(builds.settings(OBJS)["CONFIG_SANITIZER"] == "on", reason="of the normal build"),
+]
+
+# Folder: directives, what is said of them, and the feature that is missing, if SRS has a name for it.
+SERVICES = {
+    "hls": ("vhost v { hls { enabled on; hls_fragment 2; } }", "HLS is not built in: no effect of vhost/hls/enabled, vhost/hls/hls_fragment", "hls"),
+    "dvr": ("dvr_journal /x; vhost v { dvr { enabled on; } }", "recording is not built in: no effect of dvr_journal, vhost/dvr/enabled", "dvr"),
+    "forward": ("vhost v { forward { enabled on; } }", "forwarding is not built in: no effect of vhost/forward/enabled", None),
+    "http_live": ("vhost v { http_remux { enabled on; } }", "playing by HTTP is not built in: no effect of vhost/http_remux/enabled", None),
+    "rtc": ("rtc_server { enabled on; tcp { enabled on; } } vhost v { rtc { nack on; } }", "WebRTC is not built in: no effect of rtc_server/enabled, rtc_server/tcp, vhost/rtc/nack", "rtc"),
+    "hook": ("vhost v { http_hooks { enabled on; } }", "the hook service is not built in: no effect of vhost/http_hooks/enabled", "callback"),
+    "heartbeat": ("heartbeat { enabled on; } vhost v { }", "heartbeat is not built in: no effect of heartbeat/enabled", None),
+    "metrics": ("exporter { enabled on; } vhost v { }", "the exporter is not built in: no effect of exporter/enabled", "exporter"),
+}  # fmt: skip
+
+
+def link_or_copy(source, target):
+    """Objects are not changed in place by what makes them; other files may be."""
+    (os.link if source.endswith((".o", ".gch")) else shutil.copy2)(source, target)
+
+
+class LeftOut:
+    """A copy of the tree without the service, and its server."""
+
+    def __init__(self, service):
+        self.tree = OBJS / "builds" / f"without-{service}"
+        shutil.rmtree(self.tree, ignore_errors=True)
+        self.tree.mkdir(parents=True)
+        for name in ("src", "scripts/configure"):
+            shutil.copytree(ROOT / name, self.tree / name)
+        for name in ("Makefile", "configure", "scripts/batches.awk", "scripts/includes.awk"):
+            shutil.copy2(ROOT / name, self.tree / name)
+        shutil.copytree(OBJS / "obj", self.tree / "objs/obj", copy_function=link_or_copy, ignore=shutil.ignore_patterns("tests-*", "tests.h*", "research"))
+        shutil.copytree(OBJS / "lib", self.tree / "objs/lib", symlinks=True)
+        for name in ("config.mk", "link-flags"):
+            shutil.copy2(OBJS / name, self.tree / "objs" / name)
+        shutil.rmtree(self.tree / "src/service" / service)
+        services = self.tree / "src/server/services.inc"
+        lines = services.read_text().splitlines(keepends=True)
+        assert f"SERVICE({service})\n" in lines, f"{service} should be in {services}"
+        services.write_text("".join(line for line in lines if line != f"SERVICE({service})\n"))
+        (self.tree / "objs/obj/src/server/services.o").unlink()
+        words = ["make", f"-j{builds.settings(OBJS)['CONFIG_JOBS']}", "objs/srs"]
+        code, output = builds.run(words, self.tree, 900)
+        assert code == 0, f"without {service} {' '.join(words)} should succeed, it printed\n{output[-5000:]}"
+        compiled = [line.split()[1] for line in output.splitlines() if line.split()[:1] == ["CXX"]]
+        assert compiled == ["src/server/services.cpp"], f"nothing else should be compiled:\n{output}"
+
+    @property
+    def binary(self):
+        return self.tree / "objs/srs"
+
+    def said_of(self, directory, directives):
+        conf = directory / "t.conf"
+        conf.write_text(f"listen 1;\n{directives}\n")
+        return builds.run([self.binary, "-t", "-c", conf], directory)[1]
+
+
+class ServerWithout(Server):
+    def __init__(self, directory, binary, **options):
+        super().__init__(directory, **options)
+        self.binary = binary
+
+    def command(self, *arguments):
+        return [self.binary, *(arguments or ("-c", self.conf_path))]
+
+
+@pytest.mark.parametrize("service", [pytest.param(name, marks=pytest.mark.smoke if name == "hls" else ()) for name in SERVICES])
+def test_without_a_service(service, tmp_path):
+    directives, said, feature = SERVICES[service]
+    left_out = LeftOut(service)
+    text = left_out.said_of(tmp_path, directives)
+    assert said in text, f"{said!r} should be said of {directives}:\n{text}"
+    server = ServerWithout(tmp_path / "server", left_out.binary, top=api.CONF % "")
+    try:
+        server.start()
+        assert "the server runs" in server.log(), server.log()
+        features = json.loads(http.get(server.api_port, "/api/v1/features").body)["data"]["features"]
+        assert feature is None or features[feature] is False, features
+        assert http.get(server.api_port, "/api/v1/summaries").status == 200
+        server.signal(signal.SIGTERM)
+        assert server.wait_exit(20) == 0, server.log()
+    finally:
+        server.discard()
+    shutil.rmtree(left_out.tree)
