@@ -111,6 +111,16 @@ def test_certificates(doctor, tmp_path):
     assert code == 1 and row[0] == "BAD" and "No such file" in row[2] and row[3], text
 
 
+def test_directories_of_services(doctor, tmp_path):
+    """One that does not exist yet is in one that does, whose row stands for both."""
+    (tmp_path / "rec").mkdir()
+    dvr, hls = "dvr { enabled on; dvr_path rec/[stream].flv; }", "hls { enabled on; hls_path html; }"
+    code, report = doctor(f"vhost v {{ {dvr} {hls} }}")
+    assert report.of("disk", "vhost v dvr_path in rec")[0] in ("good", "better"), report.text
+    assert [row[2].split(":")[0] for row in report.rows if row[1] == "disk"] == ["work_dir in .", "vhost v dvr_path in rec"], report.text
+    assert code == 0, report.text
+
+
 def test_without_a_configuration(tmp_path):
     (tmp_path / "objs").mkdir()
     _, text = run_once("doctor", directory=tmp_path, seconds=30)

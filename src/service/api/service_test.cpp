@@ -111,6 +111,12 @@ TEST_F(ApiTest, Versions) {
     EXPECT_EQ(ask("/api/v1/versions").header("Access-Control-Allow-Origin"), "*");
 }
 
+TEST_F(ApiTest, FeaturesAreThoseOfTheServices) {
+    const Json features = json("/api/v1/features")["data"]["features"];
+    for (const char* name : {"hls", "srt", "h265", "ssl"}) EXPECT_EQ(features[name], true) << name;
+    for (const char* name : {"dvr", "rtc", "exporter", "hds"}) EXPECT_EQ(features[name], false) << name;
+}
+
 TEST_F(ApiTest, WhatIsNotThereHasACodeOfSrs) {
     for (const auto& [path, code] : {std::pair("/api/v1/streams/vid-0", 2048), std::pair("/api/v1/clients/0", 2049),
                                      std::pair("/api/v1/vhosts/vid-0", 2014)}) {
