@@ -41,6 +41,7 @@ bool applies(const std::vector<std::string>& to, const live::StreamKey& key) {
 Service::Service(config::SnapshotPtr snapshot, live::Registry& registry, const live::Events& events)
     : snapshot_(std::move(snapshot)),
       registry_(registry),
+      followed_(registry, *this),
       journal_(snapshot_->get<ServerConfig>().dvr_journal),
       archive_(journal_, events) {}
 
@@ -48,7 +49,7 @@ Service::~Service() { stop(); }
 
 Result<void> Service::start() {
     started_ = true;
-    registry_.watch(*this);
+    followed_.start(snapshot_);
     flusher_ = runtime::spawn("dvr-flush", [this] { flush_all(); });
     watcher_ = runtime::spawn("dvr-watch", [this] { look_after_files(); });
     bool any = std::ranges::any_of(snapshot_->vhosts,
@@ -85,7 +86,7 @@ bool Service::below_a_root(const std::string& path) const {
 
 void Service::stop() {
     if (!std::exchange(started_, false)) return;
-    registry_.unwatch(*this);
+    followed_.stop();
     while (!recordings_.empty()) recordings_.pop_back();
     flusher_.cancel_and_join();
     watcher_.cancel_and_join();
@@ -101,24 +102,27 @@ void Service::stop() {
 
 void Service::reload(const config::SnapshotPtr& next) {
     snapshot_ = next;
-    std::vector<base::Ref<live::Stream>> published;
-    registry_.for_each([&](live::Stream& stream) {
-        if (stream.published()) published.push_back(base::Ref<live::Stream>(&stream));
-    });
-    for (const auto& stream : published) {
-        const config::Vhost* vhost = snapshot_->find_vhost(stream->key().vhost);
-        Recording* running = find(stream->key(), false);
-        bool is_wanted = wanted(vhost, stream->key());
-        if (running && is_wanted) running->set_options(options_of(vhost->get<VhostConfig>()));
-        if (running && !is_wanted) recording_ended(*running);
-        if (!running && is_wanted) stream_published(*stream);
-    }
+    followed_.reload(next);
 }
 
-bool Service::wanted(const config::Vhost* vhost, const live::StreamKey& key) const {
-    if (!vhost || !vhost->enabled) return false;
-    const auto& dvr = vhost->get<VhostConfig>();
-    return dvr.enabled && applies(dvr.dvr_apply, key);
+bool Service::wants(const live::Stream& stream, const config::Vhost& vhost) const {
+    const auto& dvr = vhost.get<VhostConfig>();
+    return dvr.enabled && applies(dvr.dvr_apply, stream.key());
+}
+
+bool Service::follow(live::Stream& stream, const config::Vhost& vhost) {
+    const auto& dvr = vhost.get<VhostConfig>();
+    if (!check_name(stream.key(), dvr.dvr_path)) return false;
+    record(stream, options_of(dvr), false);
+    return true;
+}
+
+void Service::keep(live::Stream& stream, const config::Vhost& vhost) {
+    if (Recording* running = find(stream.key(), false)) running->set_options(options_of(vhost.get<VhostConfig>()));
+}
+
+void Service::leave(live::Stream& stream) {
+    if (Recording* running = find(stream.key(), false)) recording_ended(*running);
 }
 
 RecordingOptions Service::options_of(const VhostConfig& dvr) const {
@@ -134,13 +138,6 @@ RecordingOptions Service::options_of(const VhostConfig& dvr) const {
         options.keyframes = std::min(options.keyframes, static_cast<size_t>(dvr.dvr_duration) * 4 + 64);
     options.utc = snapshot_->global.utc_time;
     return options;
-}
-
-void Service::stream_published(live::Stream& stream) {
-    const config::Vhost* vhost = snapshot_->find_vhost(stream.key().vhost);
-    if (!wanted(vhost, stream.key())) return;
-    if (find(stream.key(), false) || !check_name(stream.key(), vhost->get<VhostConfig>().dvr_path)) return;
-    record(stream, options_of(vhost->get<VhostConfig>()), false);
 }
 
 bool Service::check_name(const live::StreamKey& key, const std::string& pattern) {

@@ -9,6 +9,7 @@
 
 #include "config/snapshot.h"
 #include "live/hub/events.h"
+#include "live/hub/followed_streams.h"
 #include "live/hub/registry.h"
 #include "runtime/loop/coroutine.h"
 #include "service/dvr/config.h"
@@ -17,7 +18,7 @@
 
 namespace service::dvr {
 
-class Service final : public Recorder, private live::StreamWatcher, private RecordingOwner {
+class Service final : public Recorder, private live::StreamFollower, private RecordingOwner {
   public:
     // All of them must outlive it.
     Service(config::SnapshotPtr snapshot, live::Registry& registry, const live::Events& events);
@@ -40,9 +41,11 @@ class Service final : public Recorder, private live::StreamWatcher, private Reco
     size_t recordings() const { return recordings_.size(); }
 
   private:
-    void stream_published(live::Stream& stream) override;
+    bool wants(const live::Stream& stream, const config::Vhost& vhost) const override;
+    bool follow(live::Stream& stream, const config::Vhost& vhost) override;
+    void keep(live::Stream& stream, const config::Vhost& vhost) override;
+    void leave(live::Stream& stream) override;
     void recording_ended(Recording& recording) override;
-    bool wanted(const config::Vhost* vhost, const live::StreamKey& key) const;
     RecordingOptions options_of(const VhostConfig& dvr) const;
     void record(live::Stream& stream, RecordingOptions options, bool requested);
     Recording* find(const live::StreamKey& key, bool requested) const;
@@ -54,6 +57,7 @@ class Service final : public Recorder, private live::StreamWatcher, private Reco
 
     config::SnapshotPtr snapshot_;
     live::Registry& registry_;
+    live::FollowedStreams followed_;
     Journal journal_;
     Archive archive_;
     std::vector<std::unique_ptr<Recording>> recordings_;

@@ -21,7 +21,7 @@ constexpr int64_t kStopMs = 2'000;  // for data being sent when the server ends
 }  // namespace
 
 Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, Post post)
-    : snapshot_(std::move(snapshot)), sessions_(sessions), registry_(registry) {
+    : snapshot_(std::move(snapshot)), sessions_(sessions), registry_(registry), followed_(registry, *this) {
     query_limiter_.post = std::move(post);
 }
 
@@ -29,13 +29,13 @@ Service::~Service() { stop(); }
 
 Result<void> Service::start() {
     started_ = true;
-    registry_.watch(*this);
+    followed_.start(snapshot_);
     return {};
 }
 
 void Service::stop() {
     if (!std::exchange(started_, false)) return;
-    registry_.unwatch(*this);
+    followed_.stop();
     for (auto& asking : std::exchange(askings_, {})) asking->cancel();
     for (auto& push : pushes_) push->finish();
     Deadline limit = Deadline::in_ms(kStopMs);
@@ -48,27 +48,26 @@ void Service::stop() {
 
 void Service::reload(const config::SnapshotPtr& next) {
     snapshot_ = next;
-    std::vector<base::Ref<live::Stream>> published;
-    registry_.for_each([&](live::Stream& stream) {
-        if (stream.published()) published.push_back(base::Ref<live::Stream>(&stream));
-    });
-    for (const auto& stream : published) apply(*stream);
+    followed_.reload(next);
 }
 
-void Service::stream_published(live::Stream& stream) { apply(stream); }
+bool Service::wants(const live::Stream&, const config::Vhost& vhost) const { return vhost.get<VhostConfig>().enabled; }
 
-void Service::stream_unpublished(live::Stream& stream) {
+bool Service::follow(live::Stream& stream, const config::Vhost& vhost) {
+    keep(stream, vhost);
+    return true;
+}
+
+void Service::keep(live::Stream& stream, const config::Vhost& vhost) {
+    const auto& forward = vhost.get<VhostConfig>();
+    if (!forward.backend.empty()) return ask(stream, forward.backend);
+    stop_asking(stream);
+    send_to(stream, forward.destination);
+}
+
+void Service::leave(live::Stream& stream) {
     stop_asking(stream);
     send_to(stream, {});
-}
-
-void Service::apply(live::Stream& stream) {
-    const config::Vhost* vhost = snapshot_->find_vhost(stream.key().vhost);
-    const VhostConfig off;
-    const VhostConfig& forward = vhost && vhost->enabled ? vhost->get<VhostConfig>() : off;
-    if (forward.enabled && !forward.backend.empty()) return ask(stream, forward.backend);
-    stop_asking(stream);
-    send_to(stream, forward.enabled ? forward.destination : std::vector<std::string>());
 }
 
 BackendQuery* Service::asking_of(const live::Stream& stream) const {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/snapshot.h"
+#include "live/hub/followed_streams.h"
 #include "live/hub/registry.h"
 #include "net/sessions/session.h"
 #include "runtime/socket/tls.h"
@@ -15,7 +16,7 @@
 
 namespace service::forward {
 
-class Service final : private live::StreamWatcher, private PushOwner, private BackendUser {
+class Service final : private live::StreamFollower, private PushOwner, private BackendUser {
   public:
     // All of them must outlive it.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, Post post);
@@ -34,13 +35,14 @@ class Service final : private live::StreamWatcher, private PushOwner, private Ba
     const BackendQuery::Limiter& query_limiter() const { return query_limiter_; }
 
   private:
-    void stream_published(live::Stream& stream) override;
-    void stream_unpublished(live::Stream& stream) override;
+    bool wants(const live::Stream& stream, const config::Vhost& vhost) const override;
+    bool follow(live::Stream& stream, const config::Vhost& vhost) override;
+    void keep(live::Stream& stream, const config::Vhost& vhost) override;
+    void leave(live::Stream& stream) override;
     void push_ended(Push& push) override;
     base::Result<std::shared_ptr<runtime::TlsContext>> tls() override;
     void backend_answered(live::Stream& stream, const std::vector<std::string>& destinations) override;
 
-    void apply(live::Stream& stream);
     void send_to(live::Stream& stream, const std::vector<std::string>& destinations);
     void ask(live::Stream& stream, const std::string& url);
     BackendQuery* asking_of(const live::Stream& stream) const;
@@ -49,6 +51,7 @@ class Service final : private live::StreamWatcher, private PushOwner, private Ba
     config::SnapshotPtr snapshot_;
     net::SessionTable& sessions_;
     live::Registry& registry_;
+    live::FollowedStreams followed_;
     BackendQuery::Limiter query_limiter_;
     std::shared_ptr<runtime::TlsContext> tls_;
     std::vector<std::unique_ptr<Push>> pushes_;

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <set>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -38,6 +37,7 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live
     : snapshot_(std::move(snapshot)),
       sessions_(sessions),
       registry_(registry),
+      followed_(registry, *this),
       events_(events),
       viewers_(sessions),
       gate_(gate),
@@ -57,10 +57,10 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live
 Service::~Service() { stop(); }
 
 base::Result<void> Service::start() {
-    registry_.watch(*this);
     registry_.add_holder(*this);
     files_.add(*this);
     started_ = true;
+    followed_.start(snapshot_);
     housekeeper_ = runtime::spawn("hls-housekeeper", [this] { run_housekeeping(); });
     return {};
 }
@@ -68,7 +68,7 @@ base::Result<void> Service::start() {
 void Service::stop() {
     if (!started_) return;
     started_ = false;
-    registry_.unwatch(*this);
+    followed_.stop();
     registry_.remove_holder(*this);
     files_.remove(*this);
     if (housekeeper_) housekeeper_.cancel_and_join();
@@ -99,36 +99,31 @@ bool Service::idle() const {
 
 // ---- Streams
 
-void Service::refuse(const live::StreamKey& key, const std::string& reason) {
+bool Service::refuse(const live::StreamKey& key, const std::string& reason) {
     runtime::warn_some(hls_refusals, "HLS of {} refused: {}", key.text(), reason);
     events_.tell(live::OutputFailed{key, "hls", {}, reason});
+    return false;
 }
 
-void Service::stream_published(live::Stream& stream) {
-    const config::Vhost* vhost = snapshot_->find_vhost(stream.key().vhost);
-    if (!vhost || !vhost->get<VhostConfig>().enabled) return;
-    auto names = Names::make(vhost->get<VhostConfig>(), stream.key(), snapshot_->global.utc_time);
+bool Service::wants(const live::Stream&, const config::Vhost& vhost) const { return vhost.get<VhostConfig>().enabled; }
+
+bool Service::follow(live::Stream& stream, const config::Vhost& vhost) {
+    auto names = Names::make(vhost.get<VhostConfig>(), stream.key(), snapshot_->global.utc_time);
     if (!names) return refuse(stream.key(), names.error().text());
-    publish(stream, *vhost, *std::move(names));
+    return publish(stream, vhost, *std::move(names));
+}
+
+void Service::leave(live::Stream& stream) {
+    for (auto& [place, output] : outputs_)
+        if (output->publishing() && output->key() == stream.key()) return output->on_unpublish();
 }
 
 void Service::reload(const config::SnapshotPtr& next) {
     snapshot_ = next;
-    for (auto& [place, output] : outputs_) {
-        const config::Vhost* vhost = next->find_vhost(output->key().vhost);
-        if (output->publishing() && (!vhost || !vhost->get<VhostConfig>().enabled)) output->on_unpublish();
-    }
-    std::set<live::StreamKey> followed;
-    for (const auto& [place, output] : outputs_)
-        if (output->publishing()) followed.insert(output->key());
-    std::vector<live::Stream*> streams;
-    registry_.for_each([&](live::Stream& stream) {
-        if (stream.published() && !followed.contains(stream.key())) streams.push_back(&stream);
-    });
-    for (live::Stream* stream : streams) stream_published(*stream);
+    followed_.reload(next);
 }
 
-void Service::publish(live::Stream& stream, const config::Vhost& vhost, Names names) {
+bool Service::publish(live::Stream& stream, const config::Vhost& vhost, Names names) {
     std::string place = place_of(stream.key(), vhost.get<VhostConfig>(), names);
     auto found = outputs_.find(place);
     uint64_t first_sequence = 0;
@@ -136,7 +131,10 @@ void Service::publish(live::Stream& stream, const config::Vhost& vhost, Names na
         const Output& other = *found->second;
         if (other.key() != stream.key())
             return refuse(stream.key(), fmt::format("its playlist would be that of {}: {}", other.key().text(), place));
-        if (other.hls() == vhost.get<VhostConfig>()) return found->second->follow(stream);
+        if (other.hls() == vhost.get<VhostConfig>()) {
+            found->second->follow(stream);
+            return true;
+        }
         // The configuration has changed: the files made with the old one are removed.
         first_sequence = other.next_sequence();
         dispose(place);
@@ -150,6 +148,7 @@ void Service::publish(live::Stream& stream, const config::Vhost& vhost, Names na
     outputs_[place] = output;
     urls_[url_of(output->key().vhost, output->names().playlist())] = output;
     output->follow(stream);
+    return true;
 }
 
 std::shared_ptr<Output> Service::make_output(const live::StreamKey& key, const config::Vhost& vhost, Names names,

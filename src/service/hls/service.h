@@ -12,6 +12,7 @@
 
 #include "config/snapshot.h"
 #include "live/hub/events.h"
+#include "live/hub/followed_streams.h"
 #include "live/hub/registry.h"
 #include "net/access/file_access.h"
 #include "net/access/gate.h"
@@ -26,7 +27,7 @@
 
 namespace service::hls {
 
-class Service final : private live::StreamWatcher, private live::MemoryHolder, private net::LiveFiles {
+class Service final : private live::StreamFollower, private live::MemoryHolder, private net::LiveFiles {
   public:
     // Adds its route to the router. All references must outlive it.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
@@ -50,13 +51,16 @@ class Service final : private live::StreamWatcher, private live::MemoryHolder, p
     // Streams that were disposed of, with their next sequence number.
     static constexpr size_t kMaxRemembered = 10'000;
 
-    void stream_published(live::Stream& stream) override;
+    bool wants(const live::Stream& stream, const config::Vhost& vhost) const override;
+    bool follow(live::Stream& stream, const config::Vhost& vhost) override;
+    void leave(live::Stream& stream) override;
     size_t memory() const override;
     void release_memory() override;
-    void publish(live::Stream& stream, const config::Vhost& vhost, Names names);
+    bool publish(live::Stream& stream, const config::Vhost& vhost, Names names);
     std::shared_ptr<Output> make_output(const live::StreamKey& key, const config::Vhost& vhost, Names names,
                                         uint64_t first_sequence);
-    void refuse(const live::StreamKey& key, const std::string& reason);
+    // Always false: it is not followed.
+    bool refuse(const live::StreamKey& key, const std::string& reason);
     void dispose(const std::string& place);
     void run_housekeeping();
     void take_over_left();
@@ -87,6 +91,7 @@ class Service final : private live::StreamWatcher, private live::MemoryHolder, p
     config::SnapshotPtr snapshot_;
     net::SessionTable& sessions_;
     live::Registry& registry_;
+    live::FollowedStreams followed_;
     const live::Events& events_;
     Index index_;
     Viewers viewers_;

@@ -97,7 +97,7 @@ void Service::stop_accepting() {
 void Service::reload(const config::SnapshotPtr& next) {
     snapshot_ = next;
     signaling_->reload(next);
-    if (bridges_) bridges_->set_snapshot(next);
+    if (bridges_) bridges_->reload(next);
 }
 
 void Service::stop() {

@@ -7,26 +7,27 @@
 namespace service::rtc {
 
 Bridges::Bridges(live::Registry& registry, config::SnapshotPtr snapshot)
-    : registry_(registry), snapshot_(std::move(snapshot)) {
-    registry_.watch(*this);
-    registry_.for_each([this](live::Stream& stream) {
-        if (stream.published()) stream_published(stream);
-    });
+    : followed_(registry, *this), snapshot_(std::move(snapshot)) {
+    followed_.start(snapshot_);
 }
 
-Bridges::~Bridges() { registry_.unwatch(*this); }
+void Bridges::reload(const config::SnapshotPtr& next) {
+    snapshot_ = next;
+    followed_.reload(next);
+}
 
 const convert::FramesToRtp* Bridges::find(const live::Stream& stream) const {
     auto found = bridges_.find(&stream);
     return found == bridges_.end() ? nullptr : found->second.get();
 }
 
-void Bridges::stream_published(live::Stream& stream) {
-    const config::Vhost* vhost = snapshot_->vhost(stream.key().vhost);
-    if (!vhost) return;
-    const auto& rtc = vhost->get<VhostConfig>();
-    if (!rtc.enabled || !rtc.rtmp_to_rtc) return;
-    if (!stream.publisher() || stream.publisher()->publishes_rtp()) return;
+bool Bridges::wants(const live::Stream& stream, const config::Vhost& vhost) const {
+    const auto& rtc = vhost.get<VhostConfig>();
+    return rtc.enabled && rtc.rtmp_to_rtc && stream.publisher() && !stream.publisher()->publishes_rtp();
+}
+
+bool Bridges::follow(live::Stream& stream, const config::Vhost& vhost) {
+    const auto& rtc = vhost.get<VhostConfig>();
     convert::FramesToRtpOptions options;
     options.keep_bframe = rtc.keep_bframe;
     options.keep_sei = rtc.keep_avc_nalu_sei;
@@ -34,8 +35,7 @@ void Bridges::stream_published(live::Stream& stream) {
     options.opus_bitrate = rtc.opus_bitrate;
     if (!rtc.opus_ptime.empty()) options.opus_ptime_ms = std::atoi(rtc.opus_ptime.c_str());
     bridges_[&stream] = std::make_unique<convert::FramesToRtp>(stream, options);
+    return true;
 }
-
-void Bridges::stream_unpublished(live::Stream& stream) { bridges_.erase(&stream); }
 
 }  // namespace service::rtc

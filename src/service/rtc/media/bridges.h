@@ -8,27 +8,27 @@
 
 #include "config/snapshot.h"
 #include "convert/rtp/to_rtp.h"
-#include "live/hub/registry.h"
+#include "live/hub/followed_streams.h"
 
 namespace service::rtc {
 
-class Bridges final : private live::StreamWatcher {
+class Bridges final : private live::StreamFollower {
   public:
     // The registry must outlive it. Streams that are already published get a bridge at once.
     Bridges(live::Registry& registry, config::SnapshotPtr snapshot);
-    ~Bridges();
-    // Applies to streams published from now on; existing bridges are not changed.
-    void set_snapshot(config::SnapshotPtr snapshot) { snapshot_ = std::move(snapshot); }
+    // Begins and ends bridges at once; the options of those that stay are not changed.
+    void reload(const config::SnapshotPtr& next);
 
     // Null: the stream has no bridge.
     const convert::FramesToRtp* find(const live::Stream& stream) const;
     size_t size() const { return bridges_.size(); }
 
   private:
-    void stream_published(live::Stream& stream) override;
-    void stream_unpublished(live::Stream& stream) override;
+    bool wants(const live::Stream& stream, const config::Vhost& vhost) const override;
+    bool follow(live::Stream& stream, const config::Vhost& vhost) override;
+    void leave(live::Stream& stream) override { bridges_.erase(&stream); }
 
-    live::Registry& registry_;
+    live::FollowedStreams followed_;
     config::SnapshotPtr snapshot_;
     std::map<const live::Stream*, std::unique_ptr<convert::FramesToRtp>> bridges_;
 };

@@ -23,7 +23,7 @@ TEST(Bridges, OnlyStreamsOfFramesGetOne) {
     vhost.enabled = vhost.get<VhostConfig>().enabled = vhost.get<VhostConfig>().rtmp_to_rtc = true;
     live::Registry registry;
     Bridges bridges(registry, std::make_shared<config::Snapshot>(config));
-    auto stream = registry.find_or_create({"v", "live", "s"}, {});
+    auto stream = registry.find_or_create({std::string(config::kDefaultVhost), "live", "s"}, {});
     Owner owner;
     {
         auto publication = stream->acquire(owner, false);
@@ -38,7 +38,7 @@ TEST(Bridges, OnlyStreamsOfFramesGetOne) {
     }
     owner.rtp = false;
     vhost.get<VhostConfig>().rtmp_to_rtc = false;
-    bridges.set_snapshot(std::make_shared<config::Snapshot>(config));
+    bridges.reload(std::make_shared<config::Snapshot>(config));
     auto publication = stream->acquire(owner, false);
     EXPECT_EQ(bridges.size(), 0u);
 }
