@@ -47,26 +47,31 @@ bool Connection::start() {
     return static_cast<bool>(work_->task);
 }
 
-// The top function of each of its coroutines. Nothing of the connection may be accessed after it has ended.
-void Connection::run(Outcome (Connection::*body)()) {
-    runtime::set_context_id(id());
-    if ((this->*body)() == Outcome::kEnded) service_.remove(*this);
+void Connection::enter(Phase next) {
+    CHECK(may_enter(phase_, next));
+    CHECK(next == Phase::kEnded || has_coroutine(next) == (work_ != nullptr));
+    phase_ = next;
 }
 
-Connection::Outcome Connection::from_accept() {
+// The top function of each of its coroutines, which ends when the connection is parked or has ended.
+void Connection::run(Result<void> (Connection::*body)()) {
+    runtime::set_context_id(id());
+    if (auto done = (this->*body)(); !done) end(done.error());
+    if (phase_ == Phase::kEnded) service_.remove(*this);
+}
+
+Result<void> Connection::from_accept() {
     work_->deadline = Deadline::in_ms(service_.snapshot()->rtmp.handshake_timeout);
-    if (work_->tls) {
-        auto secured = runtime::tls_accept(std::move(work_->socket), work_->tls, work_->deadline);
-        if (!secured) return end(std::move(secured.error()).with("TLS handshake"));
-        work_->socket = *std::move(secured);
-    }
-    if (auto done = handshake(); !done) return end(done.error());
-    auto outcome = serve();
-    return outcome ? *outcome : end(outcome.error());
+    if (work_->tls)
+        work_->socket =
+            TRY(runtime::tls_accept(std::move(work_->socket), work_->tls, work_->deadline), "TLS handshake");
+    TRY(handshake());
+    enter(Phase::kServing);
+    return serve();
 }
 
 std::string Connection::why_ended(const base::Error& error) const {
-    if (work_ && !work_->end_reason.empty()) return work_->end_reason;
+    if (!work_->end_reason.empty()) return work_->end_reason;
     return error.code() == Code::kCancelled ? "the server stops" : error.text();
 }
 
@@ -99,17 +104,18 @@ Result<void> Connection::handshake() {
 }
 
 // Processes commands and publishing until it plays or ends.
-Result<Connection::Outcome> Connection::serve() {
+Result<void> Connection::serve() {
     while (true) {
         if (request_) decide();
         if (!players_.empty()) {
             park();
-            return Outcome::kParked;
+            return {};
         }
         TRY(write_output(), "writing");
         if (!work_->end_reason.empty()) {
             if (!work_->refused) await_acknowledgement();  // a refused peer has time to read the reason anyway
-            return end(work_->end_reason);
+            end(work_->end_reason);
+            return {};
         }
         if (work_->input.empty() && !session_.has_backlog()) {
             TRY(read_once());
@@ -188,30 +194,30 @@ Result<void> Connection::write_output() {
     return work_->socket->write(out, publishers_.empty() ? earlier(limit, work_->deadline) : limit);
 }
 
-Connection::Outcome Connection::end(std::string_view why) {
+void Connection::end(std::string_view why) {
     std::string reason(why);
     // When a network or an encoder with many streams fails, all of them end at once, and their recordings with them.
     if (!publishers_.empty()) runtime::await_short_turn();
     publishers_.clear();
-    if (work_ && work_->refused) linger();
+    if (serving() && work_->refused) linger();
     finish(reason, CloseReason::kUnknown);
-    return Outcome::kEnded;
 }
 
 void Connection::finish(std::string_view why, CloseReason reason) {
     stay_.end(traffic());
     log_end(why, reason);
+    enter(Phase::kEnded);
 }
 
-Connection::Outcome Connection::end(const base::Error& error) {
+void Connection::end(const base::Error& error) {
     note_reason(error.close_reason());
-    return end(why_ended(error));
+    end(why_ended(error));
 }
 
 // Only the first reason counts.
 void Connection::will_end(std::string_view why, CloseReason reason) {
     note_reason(reason);
-    if (work_ && work_->end_reason.empty()) work_->end_reason = why;
+    if (work_->end_reason.empty()) work_->end_reason = why;
 }
 
 // Waits until the peer has acknowledged all data, or a timeout.
@@ -239,9 +245,8 @@ bool Connection::active() const {
 
 bool Connection::peer_alive() const {
     if (shared_) return !shared_->failed() && !shared_->peer_gone();
-    const runtime::ByteStream* socket = work_ && work_->socket ? work_->socket.get()
-                                        : players_.empty()     ? nullptr
-                                                               : players_.front()->viewer().socket();
+    if (serving()) return !work_->socket->peer_gone();
+    const runtime::ByteStream* socket = players_.empty() ? nullptr : players_.front()->viewer().socket();
     return socket && !socket->peer_gone();
 }
 
@@ -257,7 +262,7 @@ live::PublisherFacts Connection::publisher_facts() const {
 void Connection::on_revoked(uint32_t stream_id, std::string_view why, CloseReason reason) {
     const bool replaced = reason == CloseReason::kPublisherReplaced;
     session_.end_publish(stream_id, replaced ? "NetStream.Publish.BadName" : "NetStream.Publish.Failed", why);
-    if (!work_ || resuming_) {
+    if (!serving()) {
         // It also plays and may continue with that.
         std::erase_if(publishers_, [&](const auto& p) { return p->stream_id() == stream_id; });
         send_output();
@@ -273,7 +278,7 @@ void Connection::kick(std::string_view reason) {
     runtime::ContextScope scope(id());
     if (!players_.empty()) return end_parked(reason, CloseReason::kKicked);
     will_end(reason, CloseReason::kKicked);
-    if (work_) work_->task.cancel();
+    work_->task.cancel();
 }
 
 std::string Connection::stream_url() const { return stream_ ? stream_->key().text() : "-"; }

@@ -1,9 +1,9 @@
 #pragma once
 // Connection: one RTMP client, from accept to end. It has a coroutine during the handshake, while a guard is asked and
-// while it publishes; while it plays it is parked without one. The same object changes between these states. A client
-// that only plays one stream is a live::Viewer on the connection's own socket. In all other cases (several plays, a
-// publisher beside them, or a message stream id that differs from the live log's) a SharedSocket is in between, and
-// input is read from the loop.
+// while it publishes; while it plays it is parked without one. The same object changes between these phases (phase.h).
+// A client that only plays one stream is a live::Viewer on the connection's own socket. In all other cases (several
+// plays, a publisher beside them, or a message stream id that differs from the live log's) a SharedSocket is in
+// between, and input is read from the loop.
 //
 // Owned by the Service. Size matters: there may be 10,000 players.
 
@@ -23,6 +23,7 @@
 #include "runtime/socket/byte_stream.h"
 #include "runtime/socket/tls.h"
 #include "service/rtmp/client_info.h"
+#include "service/rtmp/phase.h"
 #include "service/rtmp/player.h"
 #include "service/rtmp/publisher.h"
 #include "service/rtmp/shared_socket.h"
@@ -41,7 +42,7 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     bool peer_alive() const;
     live::PublisherFacts publisher_facts() const;
     // It accepts no input: a guard is being asked while it plays.
-    bool asking() const { return asking_; }
+    bool asking() const { return phase_ == Phase::kAsking; }
 
     // Called by its publishers and players.
     void on_revoked(uint32_t stream_id, std::string_view why, base::CloseReason reason);
@@ -79,32 +80,31 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
         }
         Connection& connection_;
     };
-    // State needed only while it has a coroutine.
+    // What a connection needs only while it has a coroutine.
     struct Work {
         runtime::Task task;
-        std::unique_ptr<runtime::ByteStream> socket;  // null while it only asks a guard: its players have the socket
+        std::unique_ptr<runtime::ByteStream> socket;  // null in kAsking and kResuming
         std::shared_ptr<runtime::TlsContext> tls;
-        std::vector<uint8_t> input;  // read from the socket, not yet processed by the session
+        std::vector<uint8_t> input;  // received, not yet processed by the session
         runtime::Deadline deadline = runtime::Deadline::never();
         std::string end_reason;   // not empty: the connection is to end, for this reason
         bool slice_over = false;  // it has more input to process and yields first
         bool refused = false;     // the peer has been notified and has some time to read it
         std::unique_ptr<Newcomer> newcomer{};
     };
-    enum class Outcome : uint8_t { kEnded, kParked };
 
     // connection.cpp: the coroutine.
-    void run(Outcome (Connection::*body)());
-    Outcome from_accept();
-    Outcome from_parked();
-    Outcome from_asking();
+    void enter(Phase next);
+    bool serving() const { return phase_ == Phase::kServing; }
+    void run(base::Result<void> (Connection::*body)());
+    base::Result<void> from_accept();
     base::Result<void> handshake();
-    base::Result<Outcome> serve();
+    base::Result<void> serve();
     base::Result<void> read_once();
     base::Result<void> take_input(std::span<const uint8_t> bytes);
     base::Result<void> write_output();
-    Outcome end(std::string_view why);
-    Outcome end(const base::Error& error);
+    void end(std::string_view why);
+    void end(const base::Error& error);
     void will_end(std::string_view why, base::CloseReason reason);
     void finish(std::string_view why, base::CloseReason reason);
     void await_acknowledgement();
@@ -137,13 +137,14 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     void on_pause(uint32_t stream_id, bool paused) override;
     void on_receive(uint32_t stream_id, media::Kind kind, bool wanted) override;
 
-    // parked.cpp: without a coroutine.
+    // parked.cpp: without a coroutine, and the ways into and out of that.
     void park();
     void share_socket(std::unique_ptr<runtime::ByteStream> socket);
     void join(Player& player, std::unique_ptr<runtime::ByteStream> socket);
-    [[nodiscard]] bool resume();
+    [[nodiscard]] bool spawn(Phase next, std::span<const uint8_t> input);
     void ask(std::span<const uint8_t> rest);
-    bool serving() const { return work_ && !resuming_; }
+    base::Result<void> from_parked();
+    base::Result<void> from_asking();
     bool attached() const;
     bool between_plays() const;
     Player* player(uint32_t stream_id);
@@ -154,17 +155,15 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     void on_shared_input(std::span<const uint8_t> bytes) override;
     void on_shared_end(std::string_view why) override;
 
-    bool resuming_ = false;      // a coroutine is about to take over
-    bool asking_ = false;        // and asks a guard first, while its players continue
-    bool player_ended_ = false;  // during that time, and its socket is closed with it
+    Phase phase_ = Phase::kHandshake;
     Service& service_;
-    std::unique_ptr<Work> work_;  // null while parked
+    std::unique_ptr<Work> work_;  // null in kParked
     ClientInfo client_;
     net::Grant stay_;  // held since connect
     std::unique_ptr<Request> request_;
     std::vector<std::unique_ptr<Publisher>> publishers_;
     std::unique_ptr<SharedSocket> shared_;          // outlives the players
-    std::vector<std::unique_ptr<Player>> players_;  // none while it has a coroutine
+    std::vector<std::unique_ptr<Player>> players_;  // none in kHandshake, and in kServing none that has joined
     base::Ref<live::Stream> stream_;                // the last one published or played; for the log
     uint64_t received_bytes_ = 0;                   // without those of players and of a shared socket
     uint64_t sent_bytes_ = 0;

@@ -122,13 +122,12 @@ Result<net::Grant> Connection::admit(net::Action action, const live::StreamKey& 
     visitor.page_url = client_.page_url();
     visitor.swf_url = client_.swf_url();
     const int64_t began_us = base::monotonic_us();
-    auto stay = service_.gate().admit(std::move(visitor), vhost, work_ ? work_->socket.get() : nullptr);
+    auto stay = service_.gate().admit(std::move(visitor), vhost, serving() ? work_->socket.get() : nullptr);
     // The time that the guards take is not counted against the client.
     const int64_t waited_us = base::monotonic_us() - began_us;
-    if (work_ && !work_->deadline.is_never())
-        work_->deadline = runtime::Deadline::at_us(work_->deadline.at_us() + waited_us);
+    if (serving()) work_->deadline = runtime::Deadline::at_us(work_->deadline.at_us() + waited_us);
     for (const auto& publisher : publishers_) publisher->postpone(waited_us);
-    if (stay && asking_ && shared_->failed()) return base::fail(Code::kCancelled, shared_->why());
+    if (stay && asking() && shared_->failed()) return base::fail(Code::kCancelled, shared_->why());
     return stay;
 }
 
@@ -255,7 +254,7 @@ void Connection::on_close_stream(uint32_t stream_id) {
     if (active()) return;
     leave_stream();
     // It may begin another stream.
-    if (work_) work_->deadline = runtime::Deadline::in_ms(service_.snapshot()->rtmp.handshake_timeout);
+    if (serving()) work_->deadline = runtime::Deadline::in_ms(service_.snapshot()->rtmp.handshake_timeout);
 }
 
 void Connection::on_pause(uint32_t stream_id, bool paused) {

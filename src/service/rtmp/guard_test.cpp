@@ -22,13 +22,14 @@ using testing::TestClient;
 constexpr std::string_view kVideoStart = "9@0 17:46;9@0 17:12;";
 
 // Delays requests for streams whose name begins with "slow" until the test allows them, and refuses those that begin
-// with "no".
+// with "no" or end with "-no".
 class SlowGuard final : public net::Guard {
   public:
     base::Result<void> admit(const net::Visitor& visitor, const config::Vhost&) override {
         notes += fmt::format("{} {}{};", net::action_name(visitor.action), visitor.stream, visitor.param);
         if (visitor.stream.starts_with("no")) return base::fail(base::Code::kRefused, "the guard says no");
         if (visitor.stream.starts_with("slow")) TRY(word.wait(Deadline::in_ms(20'000)));
+        if (visitor.stream.ends_with("-no")) return base::fail(base::Code::kRefused, "the guard says no, slowly");
         ++inside;
         return {};
     }
@@ -221,6 +222,23 @@ TEST_F(RtmpGuardTest, WhatIsPlayedEndsWhileMoreIsAskedFor) {
         v.reset();
         EXPECT_TRUE(asked(fmt::format("-{} slow;", what))) << guard_.notes;
     }
+}
+
+// The refusal is the first thing that cannot be sent.
+TEST_F(RtmpGuardTest, APlayerWithoutItsStreamHasGoneWhenMoreIsRefused) {
+    auto p = running("live/a");
+    auto v = client(false, "live/a");
+    ASSERT_TRUE(ok(v->open()));
+    EXPECT_EQ(v->media(2), kVideoStart);
+    v->call_on(2, "publish", {{}, "slow-no", "live"});
+    ASSERT_TRUE(asked("publish slow-no;"));
+    p.reset();
+    ASSERT_TRUE(asked("-play a;")) << guard_.notes;
+    guard_.notes.clear();
+    v.reset();  // with bytes not read, so its socket is reset
+    guard_.word.set();
+    EXPECT_TRUE(asked("-connect ;")) << guard_.notes;
+    EXPECT_EQ(sessions_.size(), 0u);
 }
 
 TEST_F(RtmpGuardTest, AViewerDiesOrIsKickedWhileMoreIsAskedFor) {

@@ -1,4 +1,4 @@
-// A Connection that plays: parked, without a coroutine. Nothing here yields, except from_parked().
+// A Connection that plays: parked, without a coroutine. Nothing here yields, except from_parked() and from_asking().
 
 #include "base/log.h"
 #include "runtime/loop/cpu_slice.h"
@@ -21,6 +21,7 @@ constexpr std::string_view kNoCoroutine = "no memory for a coroutine";
 // The session's pending output is sent before the stream.
 void Connection::park() {
     const std::unique_ptr<Work> work = std::move(work_);
+    enter(Phase::kParked);
     session_.shrink();
     if (!publishers_.empty() || players_.front()->needs_own_id()) share_socket(std::move(work->socket));
     join(*players_.front(), std::move(work->socket));
@@ -73,7 +74,7 @@ void Connection::on_shared_input(std::span<const uint8_t> bytes) { on_input(byte
 
 void Connection::on_input(std::span<const uint8_t> bytes) {
     runtime::ContextScope scope(id());
-    if (resuming_) {
+    if (input_waits(phase_)) {
         if (work_->input.size() + bytes.size() > kMaxWaitingInput)
             return end_parked("too much input at once", CloseReason::kFlood);
         work_->input.insert(work_->input.end(), bytes.begin(), bytes.end());
@@ -100,67 +101,65 @@ void Connection::on_input(std::span<const uint8_t> bytes) {
         for (const auto& publisher : publishers_) publisher->after_read(now);
     }
     if (!attached() || !between_plays()) return;
-    work_ = std::make_unique<Work>();
-    work_->input.assign(bytes.begin(), bytes.end());
-    if (!resume()) end_parked(kNoCoroutine, CloseReason::kSystemError);
+    if (!spawn(Phase::kResuming, bytes)) end_parked(kNoCoroutine, CloseReason::kSystemError);
 }
 
-// False: no coroutine was available.
-bool Connection::resume() {
-    work_->task = runtime::spawn("rtmp", [this] { run(&Connection::from_parked); });
-    resuming_ = static_cast<bool>(work_->task);
-    return resuming_;
+// Starts a coroutine for kAsking or kResuming. input: for that coroutine. False: there was none, and it stays parked.
+bool Connection::spawn(Phase next, std::span<const uint8_t> input) {
+    auto work = std::make_unique<Work>();
+    work->input.assign(input.begin(), input.end());
+    work->task = next == Phase::kAsking ? runtime::spawn("rtmp-ask", [this] { run(&Connection::from_asking); })
+                                        : runtime::spawn("rtmp", [this] { run(&Connection::from_parked); });
+    if (!work->task) return false;
+    work_ = std::move(work);
+    enter(next);
+    return true;
 }
 
 // A guard has to be asked, which takes time, or there is more input than can be processed at once. Its players continue
 // meanwhile.
 void Connection::ask(std::span<const uint8_t> rest) {
     share_socket(nullptr);  // the end of its plays must not end the connection
-    work_ = std::make_unique<Work>();
-    work_->input.assign(rest.begin(), rest.end());
-    work_->task = runtime::spawn("rtmp-ask", [this] { run(&Connection::from_asking); });
-    asking_ = resuming_ = static_cast<bool>(work_->task);
-    if (!asking_) end_parked(kNoCoroutine, CloseReason::kSystemError);
+    if (!spawn(Phase::kAsking, rest)) end_parked(kNoCoroutine, CloseReason::kSystemError);
 }
 
-Connection::Outcome Connection::from_asking() {
+Result<void> Connection::from_asking() {
     if (request_) {
         decide();
     } else {
         (void)runtime::yield();
     }
-    asking_ = resuming_ = false;
-    if (shared_->failed() && players_.empty()) {
-        publishers_.clear();
-        finish(shared_->why(), shared_->reason());
-        return Outcome::kEnded;
-    }
-    send_output();
     if (!players_.empty()) {
         const std::unique_ptr<Work> work = std::move(work_);
+        enter(Phase::kParked);
+        send_output();
         if (!work->input.empty() && attached()) on_input(work->input);
-        return Outcome::kParked;
+        return {};
     }
     // All of its plays have ended meanwhile.
+    if (shared_->failed()) {
+        publishers_.clear();
+        finish(shared_->why(), shared_->reason());
+        return {};
+    }
     work_->refused = publishers_.empty();
     if (publishers_.empty()) will_end("what it played has ended", CloseReason::kStreamEnded);
-    if (auto done = take_socket_back(); !done) return end(done.error());
-    auto outcome = serve();
-    return outcome ? *outcome : end(outcome.error());
+    TRY(take_socket_back());
+    return serve();
 }
 
-Connection::Outcome Connection::from_parked() {
-    resuming_ = false;
-    if (player_ended_) return Outcome::kEnded;
-    if (!shared_ && !attached()) {  // the socket failed, and on_player_end follows
+Result<void> Connection::from_parked() {
+    if (phase_ == Phase::kEnded) return {};  // its player ended before this coroutine ran
+    if (!shared_ && !attached()) {           // the socket failed, and on_player_end follows
         work_.reset();
-        return Outcome::kParked;
+        enter(Phase::kParked);
+        return {};
     }
-    if (auto done = take_socket_back(); !done) return end(done.error());
-    auto outcome = serve();
-    return outcome ? *outcome : end(outcome.error());
+    TRY(take_socket_back());
+    return serve();
 }
 
+// From kAsking or kResuming to kServing. Its players have ended, or one is left, which the peer has closed.
 Result<void> Connection::take_socket_back() {
     std::vector<base::Slice> unsent;
     if (shared_) {
@@ -175,6 +174,7 @@ Result<void> Connection::take_socket_back() {
         count(*players_.front());
         players_.clear();
     }
+    enter(Phase::kServing);
     work_->deadline = Deadline::in_ms(service_.snapshot()->rtmp.handshake_timeout);
     for (const base::Slice& slice : unsent) {
         TRY(work_->socket->write(slice, work_->deadline), "writing");
@@ -206,7 +206,7 @@ void Connection::end_parked(std::string_view why, CloseReason reason) {
 void Connection::on_shared_end(std::string_view why) {
     runtime::ContextScope scope(id());
     end_parked(why, shared_->reason());
-    if (asking_ && players_.empty()) work_->task.cancel();
+    if (asking() && players_.empty()) work_->task.cancel();
 }
 
 void Connection::on_player_end(Player& player, std::string_view why) {
@@ -219,22 +219,24 @@ void Connection::on_player_end(Player& player, std::string_view why) {
     count(player);
     std::erase_if(players_, [&](const auto& p) { return p.get() == &player; });
     if (!players_.empty()) return;
-    if (asking_) {  // its coroutine handles the rest
+    if (asking()) {  // its coroutine handles the rest
         if (shared_->failed()) work_->task.cancel();
         return;
     }
     if (shared_ && !shared_->failed()) {
         // Another stream may begin on it; but if the last stream has ended by itself, the connection ends too.
-        work_ = std::make_unique<Work>();
-        if (!by_peer && publishers_.empty()) will_end(why, reason);
-        if (resume()) return;
-        note_reason(CloseReason::kSystemError);
+        const bool goes_on = by_peer || !publishers_.empty();
+        if (spawn(Phase::kResuming, {})) {
+            if (!goes_on) will_end(why, reason);
+            return;
+        }
+        note_reason(goes_on ? CloseReason::kSystemError : reason);
         shared_->fail(kNoCoroutine, CloseReason::kSystemError);
     }
     publishers_.clear();
+    const bool resuming = phase_ == Phase::kResuming;
     finish(shared_ ? shared_->why() : text, shared_ ? shared_->reason() : reason);
-    player_ended_ = resuming_;
-    if (!resuming_) service_.remove(*this);
+    if (!resuming) service_.remove(*this);  // else its coroutine does that
 }
 
 }  // namespace service::rtmp
