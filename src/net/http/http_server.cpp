@@ -16,15 +16,10 @@ void HttpServer::set_options(HttpServerOptions options) {
     options_ = std::make_shared<HttpServerOptions>(std::move(options));
 }
 
-void HttpServer::set_tls(std::shared_ptr<runtime::TlsContext> tls) {
-    for (auto& listener : listeners_)
-        if (listener->tls) listener->tls = tls;
-}
-
-base::Result<void> HttpServer::listen(const runtime::SocketAddress& address, std::shared_ptr<runtime::TlsContext> tls,
+base::Result<void> HttpServer::listen(const runtime::SocketAddress& address, const TlsPair* tls,
                                       const HttpRouter* router) {
     Listener& listener = *listeners_.emplace_back(std::make_unique<Listener>());
-    listener.tls = std::move(tls);
+    listener.tls = tls;
     listener.router = router ? router : &router_;
     Acceptor::Handlers handlers;
     handlers.take = [this, &listener](std::unique_ptr<runtime::ByteStream> stream) {
@@ -44,8 +39,8 @@ uint16_t HttpServer::port(size_t listener) const { return listeners_.at(listener
 void HttpServer::start(std::unique_ptr<runtime::ByteStream> stream, const Listener& listener, Place place) {
     ++counters_.connections;
     if (place == Place::kReserve) ++counters_.reserve_used;
-    HttpConnection& connection = *connections_.emplace_back(
-        std::make_unique<HttpConnection>(*this, *listener.router, std::move(stream), listener.tls));
+    HttpConnection& connection = *connections_.emplace_back(std::make_unique<HttpConnection>(
+        *this, *listener.router, std::move(stream), TlsPair::context_of(listener.tls)));
     connection.index = connections_.size() - 1;
     if (place == Place::kReserve) connection.enter_reserve();
     connection.await_request();

@@ -12,12 +12,12 @@
 
 #include "base/ip.h"
 #include "net/access/acceptor.h"
+#include "net/access/tls_pair.h"
 #include "net/http/http_exchange.h"
 #include "net/http/http_router.h"
 #include "net/sessions/session.h"
 #include "protocol/http/message.h"
 #include "runtime/loop/coroutine.h"
-#include "runtime/socket/tls.h"
 
 namespace net {
 
@@ -52,14 +52,13 @@ class HttpServer {
     ~HttpServer();  // calls stop(): yields
     HttpServer(const HttpServer&) = delete;
 
-    // tls: null for plain HTTP. router: serves this listener; null: the constructor's. The error names the address.
-    base::Result<void> listen(const runtime::SocketAddress& address, std::shared_ptr<runtime::TlsContext> tls = nullptr,
+    // tls: loaded, must outlive it; null for plain HTTP. router: serves this listener; null: the constructor's. The
+    // error names the address.
+    base::Result<void> listen(const runtime::SocketAddress& address, const TlsPair* tls = nullptr,
                               const HttpRouter* router = nullptr);
     uint16_t port(size_t listener = 0) const;
     // For requests that arrive from now on.
     void set_options(HttpServerOptions options);
-    // For TLS connections accepted from now on.
-    void set_tls(std::shared_ptr<runtime::TlsContext> tls);
 
     // Accepts no new clients. Listeners stay open only where a route has clients that open new connections
     // (HttpRoute::still_served): other requests get 503 there. Idle connections are closed, busy ones after the current
@@ -75,7 +74,7 @@ class HttpServer {
     friend class HttpConnection;
     struct Listener {
         std::unique_ptr<Acceptor> acceptor;
-        std::shared_ptr<runtime::TlsContext> tls;
+        const TlsPair* tls;
         const HttpRouter* router;
 
         bool still_serves() const;

@@ -44,7 +44,7 @@ net::HttpServerOptions Service::options() const {
     return options;
 }
 
-base::Result<void> Service::listen(const config::ListenAddresses& addresses, std::shared_ptr<runtime::TlsContext> tls) {
+base::Result<void> Service::listen(const config::ListenAddresses& addresses, const net::TlsPair* tls) {
     for (const config::ListenAddress& address : addresses) {
         if (config::is_shared(*snapshot_, address)) continue;
         TRY(server_.listen({address.host, address.port, address.ipv6_only}, tls),
@@ -59,10 +59,9 @@ base::Result<void> Service::start() {
     if (!api.enabled) return {};
     system_.start();
     tell_who_may_change();
-    std::shared_ptr<runtime::TlsContext> tls;
-    if (api.https.enabled) tls = TRY(tls_pair_.load(api.https.cert, api.https.key));
+    if (api.https.enabled) TRY(tls_pair_.load(api.https.cert, api.https.key));
     TRY(listen(api.listen, nullptr));
-    if (tls) TRY(listen(api.https.listen, tls));
+    if (api.https.enabled) TRY(listen(api.https.listen, &tls_pair_));
     return {};
 }
 
@@ -70,9 +69,7 @@ base::Result<std::move_only_function<void()>> Service::prepare(const config::Sna
     auto tls = TRY(tls_pair_.prepare(next->http_api.https.cert, next->http_api.https.key));
     return [this, next, tls = std::move(tls)] {
         reload(next);
-        if (!tls) return;
-        tls_pair_.adopt(*tls);
-        server_.set_tls(tls);
+        tls_pair_.adopt(tls);
     };
 }
 

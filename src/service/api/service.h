@@ -11,9 +11,9 @@
 
 #include "config/snapshot.h"
 #include "live/hub/registry.h"
+#include "net/access/tls_pair.h"
 #include "net/http/http_router.h"
 #include "net/http/http_server.h"
-#include "net/http/tls_pair.h"
 #include "net/operations.h"
 #include "net/sessions/session.h"
 #include "service/api/about.h"
@@ -64,7 +64,7 @@ class Service {
     const std::vector<Endpoint>& rows() const { return rows_; }
 
   private:
-    base::Result<void> listen(const config::ListenAddresses& addresses, std::shared_ptr<runtime::TlsContext> tls);
+    base::Result<void> listen(const config::ListenAddresses& addresses, const net::TlsPair* tls);
     void add_routes();
     void add_listings();
     void add_health();

@@ -53,7 +53,7 @@ net::HttpServerOptions Service::options() const {
     return options;
 }
 
-base::Result<void> Service::listen(const config::ListenAddresses& addresses, std::shared_ptr<runtime::TlsContext> tls) {
+base::Result<void> Service::listen(const config::ListenAddresses& addresses, const net::TlsPair* tls) {
     for (const config::ListenAddress& address : addresses) {
         const bool is_shared = config::is_shared(*snapshot_, address);
         TRY(server_.listen({address.host, address.port, address.ipv6_only}, tls, is_shared ? &shared_ : nullptr),
@@ -81,10 +81,9 @@ base::Result<void> Service::start() {
     }
     for (const net::HttpRoute& one : router_.routes()) shared_.add(one);
     // The certificate is loaded first: with an invalid one nothing listens.
-    std::shared_ptr<runtime::TlsContext> tls;
-    if (http.https.enabled) tls = TRY(tls_pair_.load(http.https.cert, http.https.key));
+    if (http.https.enabled) TRY(tls_pair_.load(http.https.cert, http.https.key));
     TRY(listen(http.listen, nullptr));
-    if (tls) TRY(listen(http.https.listen, tls));
+    if (http.https.enabled) TRY(listen(http.https.listen, &tls_pair_));
     return {};
 }
 
@@ -92,9 +91,7 @@ base::Result<std::move_only_function<void()>> Service::prepare(const config::Sna
     auto tls = TRY(tls_pair_.prepare(next->http_server.https.cert, next->http_server.https.key));
     return [this, next, tls = std::move(tls)] {
         reload(next);
-        if (!tls) return;
-        tls_pair_.adopt(*tls);
-        server_.set_tls(tls);
+        tls_pair_.adopt(tls);
     };
 }
 

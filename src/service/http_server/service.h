@@ -1,7 +1,7 @@
 #pragma once
 // The HTTP server of http_server: its listeners, plain and TLS, and static files: first each vhost's http_static, then
-// http_server.dir, subject to access control (net/file_access.h). Other services add their routes to the same router
-// before it starts.
+// http_server.dir, subject to access control (net/access/file_access.h). Other services add their routes to the same
+// router before it starts.
 
 #include <functional>
 #include <memory>
@@ -9,9 +9,9 @@
 
 #include "config/snapshot.h"
 #include "net/access/file_access.h"
+#include "net/access/tls_pair.h"
 #include "net/http/http_router.h"
 #include "net/http/http_server.h"
-#include "net/http/tls_pair.h"
 #include "net/sessions/session.h"
 
 namespace service::http_server {
@@ -35,7 +35,7 @@ class Service {
     net::HttpServer& server() { return server_; }
 
   private:
-    base::Result<void> listen(const config::ListenAddresses& addresses, std::shared_ptr<runtime::TlsContext> tls);
+    base::Result<void> listen(const config::ListenAddresses& addresses, const net::TlsPair* tls);
     base::Result<void> serve_file(net::HttpRequest& request, net::HttpResponse& response);
     net::HttpServerOptions options() const;
 

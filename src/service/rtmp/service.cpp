@@ -15,30 +15,28 @@ Service::~Service() { stop(); }
 Result<void> Service::start() {
     TRY(listen(snapshot_->rtmp.listen, nullptr), "rtmp.listen");
     if (!snapshot_->rtmps.enabled) return {};
-    auto tls = TRY(tls_pair_.load(snapshot_->rtmps.cert, snapshot_->rtmps.key));
-    return listen(snapshot_->rtmps.listen, std::move(tls));
+    TRY(tls_pair_.load(snapshot_->rtmps.cert, snapshot_->rtmps.key));
+    return listen(snapshot_->rtmps.listen, &tls_pair_);
 }
 
-Result<void> Service::listen(const config::ListenAddresses& addresses, std::shared_ptr<runtime::TlsContext> tls) {
+Result<void> Service::listen(const config::ListenAddresses& addresses, const net::TlsPair* tls) {
     for (const config::ListenAddress& address : addresses) {
-        Listener& listener = *listeners_.emplace_back(std::make_unique<Listener>());
-        listener.tls = tls;
         net::Acceptor::Handlers handlers;
-        handlers.take = [this, &listener](std::unique_ptr<runtime::ByteStream> socket) {
-            take(std::move(socket), listener);
+        handlers.take = [this, tls](std::unique_ptr<runtime::ByteStream> socket) {
+            take(std::move(socket), net::TlsPair::context_of(tls));
         };
-        listener.acceptor =
-            std::make_unique<net::Acceptor>(sessions_, "RTMP connection", "rtmp-accept", std::move(handlers));
-        TRY(listener.acceptor->listen({address.host, address.port, address.ipv6_only}));
+        net::Acceptor& acceptor = *listeners_.emplace_back(
+            std::make_unique<net::Acceptor>(sessions_, "RTMP connection", "rtmp-accept", std::move(handlers)));
+        TRY(acceptor.listen({address.host, address.port, address.ipv6_only}));
         base::log::trace("{} listens on {}", tls ? "RTMPS" : "RTMP", address.text());
     }
     return {};
 }
 
-void Service::take(std::unique_ptr<runtime::ByteStream> socket, const Listener& listener) {
+void Service::take(std::unique_ptr<runtime::ByteStream> socket, net::TlsPair::Context tls) {
     empty_.reset();
     Connection& connection =
-        *connections_.emplace_back(std::make_unique<Connection>(*this, std::move(socket), listener.tls));
+        *connections_.emplace_back(std::make_unique<Connection>(*this, std::move(socket), std::move(tls)));
     connection.place = static_cast<uint32_t>(connections_.size()) - 1;
     if (!connection.start()) remove(connection);
 }
@@ -60,10 +58,7 @@ Result<std::move_only_function<void()>> Service::prepare(const config::SnapshotP
     auto tls = TRY(tls_pair_.prepare(next->rtmps.cert, next->rtmps.key));
     return [this, next, tls = std::move(tls)] {
         reload(next);
-        if (!tls) return;
-        tls_pair_.adopt(*tls);
-        for (auto& listener : listeners_)
-            if (listener->tls) listener->tls = tls;
+        tls_pair_.adopt(tls);
     };
 }
 
@@ -76,8 +71,7 @@ void Service::reload(const config::SnapshotPtr& next) {
 }
 
 void Service::stop_accepting() {
-    for (auto& listener : listeners_)
-        if (listener->acceptor) listener->acceptor->stop();
+    for (auto& listener : listeners_) listener->stop();
     listeners_.clear();
 }
 

@@ -11,11 +11,10 @@
 #include "live/hub/registry.h"
 #include "net/access/acceptor.h"
 #include "net/access/gate.h"
-#include "net/http/tls_pair.h"
+#include "net/access/tls_pair.h"
 #include "net/sessions/session.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/sync.h"
-#include "runtime/socket/tls.h"
 #include "service/rtmp/connection.h"
 
 namespace service::rtmp {
@@ -36,7 +35,7 @@ class Service {
     // The same in two phases, with its key and certificate.
     base::Result<std::move_only_function<void()>> prepare(const config::SnapshotPtr& next);
 
-    uint16_t port(size_t listener = 0) const { return listeners_.at(listener)->acceptor->port(); }
+    uint16_t port(size_t listener = 0) const { return listeners_.at(listener)->port(); }
     size_t connections() const { return connections_.size(); }
 
     // For its connections.
@@ -47,19 +46,16 @@ class Service {
     void remove(Connection& connection);  // and destroys it
 
   private:
-    struct Listener {
-        std::unique_ptr<net::Acceptor> acceptor;
-        std::shared_ptr<runtime::TlsContext> tls;
-    };
-    base::Result<void> listen(const config::ListenAddresses& addresses, std::shared_ptr<runtime::TlsContext> tls);
-    void take(std::unique_ptr<runtime::ByteStream> socket, const Listener& listener);
+    // tls: null for plain RTMP.
+    base::Result<void> listen(const config::ListenAddresses& addresses, const net::TlsPair* tls);
+    void take(std::unique_ptr<runtime::ByteStream> socket, net::TlsPair::Context tls);
 
     config::SnapshotPtr snapshot_;
     net::SessionTable& sessions_;
     live::Registry& registry_;
     net::Gate& gate_;
     net::TlsPair tls_pair_{"rtmps"};
-    std::vector<std::unique_ptr<Listener>> listeners_;
+    std::vector<std::unique_ptr<net::Acceptor>> listeners_;
     std::vector<std::unique_ptr<Connection>> connections_;
     runtime::Event empty_{"the last client to go"};  // set when the last connection is removed
 };

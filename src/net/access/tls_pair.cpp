@@ -1,4 +1,4 @@
-#include "net/http/tls_pair.h"
+#include "net/access/tls_pair.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -15,16 +15,15 @@ bool is_forbidden(const std::string& file) {
 
 }  // namespace
 
-base::Result<TlsPair::Context> TlsPair::load(const std::string& certificate, const std::string& key) {
-    auto context = TRY(runtime::tls_server_context(certificate, key), what_);
+base::Result<void> TlsPair::load(const std::string& certificate, const std::string& key) {
+    adopt(TRY(runtime::tls_server_context(certificate, key), what_));
     certificate_ = certificate;
     key_ = key;
-    adopt(*context);
-    return context;
+    return {};
 }
 
 base::Result<TlsPair::Context> TlsPair::prepare(const std::string& certificate, const std::string& key) {
-    if (text_.empty()) return Context();
+    if (!context_) return Context();
     struct Job {
         bool forbidden = false;
         base::Result<Context> loaded{};
@@ -44,8 +43,10 @@ base::Result<TlsPair::Context> TlsPair::prepare(const std::string& certificate, 
     return TRY(std::move(job->loaded), what_);
 }
 
-void TlsPair::adopt(const runtime::TlsContext& context) {
-    const runtime::CertificateInfo info = runtime::describe_certificate(context);
+void TlsPair::adopt(Context next) {
+    if (!next) return;
+    context_ = std::move(next);
+    const runtime::CertificateInfo info = runtime::describe_certificate(*context_);
     if (info.text != text_)
         base::log::trace("{}: certificate {}{}", what_, info.text,
                          text_.empty() ? "" : ", for connections from now on");
