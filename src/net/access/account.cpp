@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "config/snapshot.h"
 
 namespace net {
 
@@ -48,6 +49,11 @@ std::string stable_id(std::string_view name) {
 
 std::string stream_id(std::string_view vhost, std::string_view app, std::string_view name) {
     return stable_id(key_of(vhost, app, name));
+}
+
+std::string stream_url(std::string_view vhost, std::string_view app, std::string_view name) {
+    std::string url(vhost == config::kDefaultVhost ? std::string_view() : vhost);
+    return url.append("/").append(app).append("/").append(name);
 }
 
 StreamAccount::StreamAccount(Accounts& accounts, VhostAccount& vhost, std::string app, std::string name, int64_t now_ms)

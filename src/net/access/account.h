@@ -46,6 +46,8 @@ class RateWindow {
 // The same name gives the same id in every run: "vid-" and eleven letters and digits.
 std::string stable_id(std::string_view name);
 std::string stream_id(std::string_view vhost, std::string_view app, std::string_view name);
+// "vhost/app/name", without the vhost if it is the default one: as SRS writes it in the API and to hooks.
+std::string stream_url(std::string_view vhost, std::string_view app, std::string_view name);
 
 class Accounts;
 class Session;

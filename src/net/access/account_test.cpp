@@ -43,6 +43,11 @@ TEST(StableId, IsTheSameForTheSameNameAndNoOther) {
     EXPECT_EQ(stable_id("a").size(), 15u);
 }
 
+TEST(StreamUrl, HasAVhostUnlessItIsTheDefaultOne) {
+    EXPECT_EQ(stream_url("example.com", "live", "cam"), "example.com/live/cam");
+    EXPECT_EQ(stream_url("__defaultVhost__", "a/b", "cam"), "/a/b/cam");
+}
+
 TEST_F(AccountTest, BytesAreTheStreamsFromItsEntryToItsEnd) {
     SessionTable table;
     Client publisher(table, "pub", SessionType::kFmlePublish), player(table, "play", SessionType::kRtmpPlay);

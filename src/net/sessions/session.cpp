@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "config/snapshot.h"
 #include "runtime/loop/cpu_slice.h"
 
 namespace net {
@@ -101,12 +100,10 @@ SessionView Session::view() const {
     view.rates = rates();
     view.rtc = rtc_quality();
     if (!account_) return view;
-    const std::string& vhost = account_->vhost().name();
     view.vhost_id = account_->vhost().id();
     view.stream_id = account_->id();
     view.name = account_->name();
-    // As in SRS: without the vhost if it is the default one.
-    view.url = (vhost == config::kDefaultVhost ? "" : vhost) + "/" + account_->app() + "/" + account_->name();
+    view.url = net::stream_url(account_->vhost().name(), account_->app(), account_->name());
     return view;
 }
 

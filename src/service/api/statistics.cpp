@@ -32,11 +32,6 @@ base::Result<void> send_one(net::HttpResponse& response, const Identity& identit
     return response.send(200, "application/json", text + "}");
 }
 
-// As in SRS: without the vhost if it is the default one.
-std::string url_of(const live::StreamKey& key) {
-    return (key.vhost == config::kDefaultVhost ? "" : key.vhost) + "/" + key.app + "/" + key.name;
-}
-
 void put_video(JsonText& out, const std::optional<media::VideoInfo>& video) {
     if (!video) return out.null("video");
     out.open("video");
@@ -107,7 +102,7 @@ void put_stream(JsonText& out, const StreamView& stream) {
     out.field("vhost", stream.vhost_id);
     out.field("app", stream.key.app);
     out.field("tcUrl", stream.tc_url);
-    out.field("url", url_of(stream.key));
+    out.field("url", net::stream_url(stream.key.vhost, stream.key.app, stream.key.name));
     out.field("live_ms", base::wall_ms());
     out.field("clients", stream.clients);
     out.field("frames", stream.counters.audio_frames + stream.counters.video_frames);

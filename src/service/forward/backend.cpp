@@ -48,8 +48,7 @@ std::string backend_question(std::string_view server_id, std::string_view servic
     body["tcUrl"] = publisher.tc_url;
     body["stream"] = key.name;
     body["param"] = publisher.params;
-    bool plain = key.vhost == config::kDefaultVhost;
-    body["stream_url"] = (plain ? "" : key.vhost) + "/" + key.app + "/" + key.name;
+    body["stream_url"] = net::stream_url(key.vhost, key.app, key.name);
     body["stream_id"] = net::stream_id(key.vhost, key.app, key.name);
     return base::to_text(body);
 }

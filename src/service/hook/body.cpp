@@ -43,7 +43,7 @@ Json of_publisher(std::string_view action, const Identity& identity, const net::
 }
 
 void add_stream(Json& body, const net::Visitor& visitor) {
-    body["stream_url"] = stream_url(visitor.vhost, visitor.app, visitor.stream);
+    body["stream_url"] = net::stream_url(visitor.vhost, visitor.app, visitor.stream);
     body["stream_id"] = net::stream_id(visitor.vhost, visitor.app, visitor.stream);
 }
 
@@ -54,12 +54,6 @@ std::string relative(std::string_view path) {
 }
 
 }  // namespace
-
-// The vhost is omitted if it is the default one.
-std::string stream_url(std::string_view vhost, std::string_view app, std::string_view stream) {
-    std::string url(vhost == config::kDefaultVhost ? std::string_view() : vhost);
-    return url.append("/").append(app).append("/").append(stream);
-}
 
 std::string client_body(Hook hook, const Identity& identity, const net::Visitor& visitor, const net::Traffic& traffic) {
     Json body = common(hook_name(hook), identity, visitor);

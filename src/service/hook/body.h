@@ -16,9 +16,6 @@ struct Identity {
     std::string cwd;
 };
 
-// "/live/livestream", preceded by the vhost if it has a name.
-std::string stream_url(std::string_view vhost, std::string_view app, std::string_view stream);
-
 // on_connect, on_close, on_publish, on_unpublish, on_play, on_stop. traffic: for on_close.
 std::string client_body(Hook hook, const Identity& identity, const net::Visitor& visitor,
                         const net::Traffic& traffic = {});
