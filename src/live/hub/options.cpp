@@ -3,21 +3,6 @@
 #include <cmath>
 
 namespace live {
-namespace {
-
-TimeJitter time_jitter(config::TimeJitter jitter) {
-    switch (jitter) {
-        case config::TimeJitter::kFull:
-            return TimeJitter::kFull;
-        case config::TimeJitter::kZero:
-            return TimeJitter::kZero;
-        case config::TimeJitter::kOff:
-            return TimeJitter::kOff;
-    }
-    return TimeJitter::kFull;
-}
-
-}  // namespace
 
 LiveOptions live_options(const config::Vhost& vhost) {
     const config::VhostPlay& play = vhost.play;
@@ -31,7 +16,7 @@ LiveOptions live_options(const config::Vhost& vhost) {
     options.send_min_interval_ms = std::llround(play.send_min_interval);
     // Nagle's algorithm would hold back a packet's end until the last one is acknowledged.
     options.no_delay = vhost.tcp_nodelay || vhost.min_latency;
-    options.time_jitter = time_jitter(play.time_jitter);
+    options.time_jitter = play.time_jitter;
     options.atc = play.atc;
     options.atc_auto = play.atc_auto;
     options.mix_correct = play.mix_correct;

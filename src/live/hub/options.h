@@ -7,7 +7,7 @@
 
 namespace live {
 
-enum class TimeJitter : uint8_t { kFull, kZero, kOff };
+using config::TimeJitter;
 
 struct LiveOptions {
     bool gop_cache = true;             // a new viewer starts at the newest keyframe, else at the next one
