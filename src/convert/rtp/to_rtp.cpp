@@ -1,7 +1,5 @@
 #include "convert/rtp/to_rtp.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/clock.h"
@@ -9,6 +7,7 @@
 #include "media/h264.h"
 #include "media/h265.h"
 #include "protocol/rtp/payload/keyframe.h"
+#include "protocol/sdp/format.h"
 #include "runtime/loop/log_limit.h"
 
 namespace convert {
@@ -35,14 +34,6 @@ bool is_audio_convertible(Codec codec) {
            codec == Codec::kPcmUlaw;
 }
 
-// RFC 6184, 8.1; of the others nothing needs to be said.
-std::string fmtp_of(const media::Frame& header) {
-    if (header.codec != Codec::kH264 || header.payload.size() < 4) return {};
-    const uint8_t* record = header.payload.data();
-    return fmt::format("level-asymmetry-allowed=1;packetization-mode=1;profile-level-id={:02x}{:02x}{:02x}", record[1],
-                       record[2], record[3]);
-}
-
 int length_size_of(const media::Frame& header) {
     if (header.codec == Codec::kH264)
         if (auto config = media::parse_avc_config(header.payload)) return config->nalu_length_size;
@@ -52,6 +43,15 @@ int length_size_of(const media::Frame& header) {
 }
 
 }  // namespace
+
+// RFC 6184, 8.1; of the others nothing needs to be said.
+std::string fmtp_of(const media::Frame& header) {
+    if (header.codec != Codec::kH264) return {};
+    auto config = media::parse_avc_config(header.payload);
+    if (!config) return {};
+    return "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=" +
+           sdp::profile_level_id(config->profile_idc, config->compatibility, config->level_idc);
+}
 
 FramesToRtp::FramesToRtp(live::Stream& stream, const FramesToRtpOptions& options) : stream_(stream), options_(options) {
     stream_.subscribe(*this);

@@ -19,6 +19,10 @@
 
 namespace convert {
 
+// The fmtp of a video track that is made of frames with this sequence header, for SDP. Empty: there is nothing to say,
+// or the header is malformed.
+std::string fmtp_of(const media::Frame& header);
+
 struct FramesToRtpOptions {
     bool keep_bframe = false;
     bool keep_sei = true;

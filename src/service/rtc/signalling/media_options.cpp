@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
+#include "convert/rtp/to_rtp.h"
 #include "live/hub/options.h"
 #include "live/rtp/rtp_lane.h"
-#include "media/h264.h"
 #include "protocol/sdp/format.h"
 #include "protocol/sdp/negotiation.h"
 #include "protocol/sdp/text.h"
@@ -59,15 +59,6 @@ void add_codecs(std::vector<sdp::CodecWish>& codecs, std::string_view wish, std:
         if (wish.empty() || codec == wished) codecs.push_back({codec, {}});
 }
 
-// The fmtp of the frames once they are converted to RTP.
-std::string fmtp_of(const live::StreamHeaders& headers) {
-    if (headers.video_codec != Codec::kH264 || !headers.video) return {};
-    auto config = media::parse_avc_config(headers.video->payload);
-    if (!config) return {};
-    return "packetization-mode=1;profile-level-id=" +
-           sdp::profile_level_id(config->profile_idc, config->compatibility, config->level_idc);
-}
-
 // The tracks sent now, or expected of a publisher that is just connecting. The tracks of a publisher that has left do
 // not predict the next one's.
 const std::vector<live::RtpTrack>& tracks_of(const live::Stream& stream, const live::RtpLane& lane) {
@@ -82,7 +73,7 @@ sdp::CodecWish codec_of_stream(const live::Stream& stream, Kind kind) {
         if (stream.published() ? lane->published_by_rtp() : !lane->expected_tracks().empty()) return {};
     }
     const live::StreamHeaders& headers = stream.headers();
-    if (kind == Kind::kVideo) return {headers.video_codec, fmtp_of(headers)};
+    if (kind == Kind::kVideo) return {headers.video_codec, headers.video ? convert::fmtp_of(*headers.video) : ""};
     if (headers.audio_codec == Codec::kNone) return {};
     // Codecs that RTP does not carry are transcoded to Opus.
     const bool carried = std::ranges::find(kAudioCodecs, headers.audio_codec) != std::end(kAudioCodecs);
