@@ -224,13 +224,24 @@ void RtcSession::count_connection() {
 
 // ---- Media
 
-void RtcSession::took(size_t datagram_bytes, std::span<const uint8_t> packet, const stun::Address& from,
-                      int64_t now_ms) {
+template <auto kUnprotect>
+std::span<uint8_t> RtcSession::unprotect(std::span<uint8_t> datagram, const stun::Address& from, int64_t now_ms) {
+    std::span<uint8_t> packet;
+    if (keys_) {
+        packet = datagram.first((keys_->receiver.*kUnprotect)(datagram).value_or(0));
+    } else if (!encrypt_ && connected_) {
+        packet = datagram;
+    }
+    if (packet.empty()) {
+        ++counters_.refused;
+        return {};
+    }
     alive_ms_ = now_ms;
     ++counters_.packets_received;
-    counters_.bytes_received += datagram_bytes;
+    counters_.bytes_received += datagram.size();
     if (agent_.heard(from, now_ms) || !wire_) select(from);
     if (type() == net::SessionType::kRtcPublish) host_.copy_out(packet);
+    return packet;
 }
 
 bool RtcSession::on_rtp(std::span<uint8_t> datagram, const stun::Address& from, int64_t now_us) {
@@ -240,38 +251,16 @@ bool RtcSession::on_rtp(std::span<uint8_t> datagram, const stun::Address& from, 
         --to_lose_;
         return true;
     }
-    std::span<uint8_t> packet = datagram;
-    if (keys_) {
-        auto size = keys_->receiver.unprotect_rtp(datagram);
-        if (!size) {
-            ++counters_.refused;
-            return false;
-        }
-        packet = datagram.first(*size);
-    } else if (encrypt_ || !connected_) {
-        ++counters_.refused;
-        return false;
-    }
-    took(datagram.size(), packet, from, now_us / 1000);
+    const auto packet = unprotect<&srtp::Receiver::unprotect_rtp>(datagram, from, now_us / 1000);
+    if (packet.empty()) return false;
     if (media_) media_->on_rtp(packet, now_us);
     return true;
 }
 
 bool RtcSession::on_rtcp(std::span<uint8_t> datagram, const stun::Address& from, int64_t now_us) {
     if (ended_) return false;
-    std::span<uint8_t> packet = datagram;
-    if (keys_) {
-        auto size = keys_->receiver.unprotect_rtcp(datagram);
-        if (!size) {
-            ++counters_.refused;
-            return false;
-        }
-        packet = datagram.first(*size);
-    } else if (encrypt_ || !connected_) {
-        ++counters_.refused;
-        return false;
-    }
-    took(datagram.size(), packet, from, now_us / 1000);
+    const auto packet = unprotect<&srtp::Receiver::unprotect_rtcp>(datagram, from, now_us / 1000);
+    if (packet.empty()) return false;
     if (media_) media_->on_rtcp(packet, now_us);
     return true;
 }

@@ -173,7 +173,10 @@ class RtcSession final : public net::Session, public MediaSession {
     void count_sent(size_t bytes);
     void tell_counters();
     uint8_t* reserve(size_t bytes);
-    void took(size_t datagram_bytes, std::span<const uint8_t> packet, const stun::Address& from, int64_t now_ms);
+    // Decrypts a datagram in place with that function of srtp::Receiver, and notes that its source is alive. Empty: it
+    // is refused, which is counted.
+    template <auto kUnprotect>
+    std::span<uint8_t> unprotect(std::span<uint8_t> datagram, const stun::Address& from, int64_t now_ms);
 
     SessionHost& host_;
     live::StreamKey key_;
