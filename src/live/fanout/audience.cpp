@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "live/fanout/fanout.h"
 #include "live/fanout/live_log.h"
 #include "live/fanout/viewer.h"
 #include "live/hub/stream.h"
@@ -13,7 +14,7 @@ namespace live {
 
 using runtime::Deadline;
 
-Audience::Audience(LiveLog& log) : log_(log), latency_(send_latencies()[log.key().format->protocol]) {}
+Audience::Audience(LiveLog& log) : log_(log), latency_(log.stream().fanout().latency(log.key().format->protocol)) {}
 
 Audience::~Audience() { CHECK(viewers_.empty()); }
 

@@ -1,15 +1,11 @@
 #pragma once
 // SendLatency: how long a stream's bytes wait in the server, from where a frame was published to where its bytes were
-// handed to the viewers' sockets, as a histogram per protocol for the whole process. Sampled: each Audience follows one
-// packet in a few dozen; a walk over a thousand viewers is one addition. What a viewer does not take at once is not in
+// handed to the viewers' sockets, as a histogram; Fanout has one per protocol. Sampled: each Audience follows one
+// packet in a few dozen; a pass over a thousand viewers is one addition. What a viewer does not take at once is not in
 // it: that is its lag.
 
 #include <array>
 #include <cstdint>
-#include <map>
-#include <string_view>
-
-#include "live/fanout/wire_encoder.h"
 
 namespace live {
 
@@ -29,8 +25,5 @@ struct SendLatency {
         sum_us += static_cast<uint64_t>(us > 0 ? us : 0) * times;
     }
 };
-
-// By protocol (WireFormat). They stay where they are.
-std::map<std::string_view, SendLatency>& send_latencies();
 
 }  // namespace live

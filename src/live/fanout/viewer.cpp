@@ -5,75 +5,20 @@
 
 #include "base/clock.h"
 #include "base/shrink.h"
+#include "live/fanout/fanout.h"
 #include "live/fanout/live_log.h"
 #include "live/hub/stream.h"
-#include "runtime/loop/coroutine.h"
-#include "runtime/loop/cpu_slice.h"
 
 namespace live {
 
 using base::CloseReason;
-
-namespace {
-
-// The dead wait here until a coroutine of its own tells their handlers: a handler may destroy its viewer, and must not
-// while the pump or the loop is inside it. Thousands may die at once.
-class Reaper {
-  public:
-    // index: where the viewer keeps its place among them. socket: to be closed; null: it is already.
-    void bury(Viewer& viewer, ViewerHandler& handler, uint32_t& index, std::unique_ptr<runtime::ByteStream> socket,
-              std::string_view why) {
-        index = static_cast<uint32_t>(dead_.size());
-        dead_.push_back({&viewer, &handler, &index, std::move(socket), std::string(why)});
-        // Without a coroutine now, the next that dies sees to them all.
-        if (!running_) running_ = static_cast<bool>(runtime::spawn("viewer-reaper", [this] { run(); }));
-    }
-    // Of one that may have been told already.
-    void forget(uint32_t index) {
-        if (index != kTold) take(index);
-    }
-
-  private:
-    static constexpr uint32_t kTold = UINT32_MAX;
-    struct Dead {
-        Viewer* viewer;
-        ViewerHandler* handler;
-        uint32_t* index;
-        std::unique_ptr<runtime::ByteStream> socket;
-        std::string why;
-    };
-    // The last one takes its place.
-    Dead take(size_t index) {
-        std::swap(dead_[index], dead_.back());
-        *dead_[index].index = static_cast<uint32_t>(index);
-        Dead dead = std::move(dead_.back());
-        dead_.pop_back();
-        *dead.index = kTold;
-        return dead;
-    }
-    void run() {
-        runtime::CpuSlice slice(4);
-        while (!dead_.empty()) {
-            Dead dead = take(dead_.size() - 1);
-            dead.socket.reset();
-            dead.handler->on_viewer_end(*dead.viewer, dead.why);
-            (void)slice.step();
-        }
-        running_ = false;
-    }
-    std::vector<Dead> dead_;
-    bool running_ = false;
-};
-Reaper reaper;
-
-}  // namespace
 
 Viewer::Viewer(ViewerHandler& handler, base::Ref<Stream> stream) : handler_(handler), stream_(std::move(stream)) {}
 
 Viewer::~Viewer() {
     leave_log();
     drop_kept();
-    if (state_ == State::kDead) reaper.forget(place_);
+    if (state_ == State::kDead) stream_->fanout().forget(place_);
 }
 
 Viewer::Rare& Viewer::rare() {
@@ -380,7 +325,7 @@ void Viewer::die(std::string_view why, CloseReason reason) {
     }
     pending_.clear();
     drop_kept();
-    reaper.bury(*this, handler_, place_, std::move(socket_), text);
+    stream_->fanout().notify_end(*this, handler_, place_, std::move(socket_), text);
 }
 
 std::string Viewer::end_text(std::string_view why) const {

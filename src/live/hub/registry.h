@@ -42,6 +42,7 @@ class Registry {
     // A name of this process that no other one has, by which a stream that comes back to where it was is known.
     const std::string& instance() const { return instance_; }
     void for_each(const std::function<void(Stream&)>& visit) const;
+    const Fanout& fanout() const { return *fanout_; }
 
     // What all streams may hold together, bytes; 0: any amount.
     void set_memory_limit(size_t bytes) { memory_limit_ = bytes; }
@@ -67,6 +68,7 @@ class Registry {
     void note_memory(size_t before, size_t now) { memory_ = memory_ - before + now; }
     std::vector<base::Ref<Stream>> all() const;
 
+    const base::Ref<Fanout> fanout_ = base::make_ref<Fanout>();
     std::map<StreamKey, Stream*> streams_;
     std::map<StreamKey, runtime::LogCondition> ending_;  // whose viewers are being ended: for the log
     std::vector<StreamWatcher*> watchers_;

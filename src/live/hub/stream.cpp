@@ -65,6 +65,7 @@ void Publication::end() {
 
 Stream::Stream(Registry* registry, StreamKey key, LiveOptions options)
     : registry_(registry),
+      fanout_(registry ? registry->fanout_ : base::make_ref<Fanout>()),
       key_(std::move(key)),
       options_(options),
       headers_(base::make_ref<StreamHeaders>()),

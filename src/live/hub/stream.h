@@ -14,6 +14,7 @@
 #include "base/close_reason.h"
 #include "base/ref.h"
 #include "base/result.h"
+#include "live/fanout/fanout.h"
 #include "live/fanout/wire_encoder.h"
 #include "live/hub/health.h"
 #include "live/hub/mix_queue.h"
@@ -132,6 +133,8 @@ class Stream : public base::RefCounted<Stream> {
     ~Stream();
 
     const StreamKey& key() const { return key_; }
+    // Shared with the other streams of its registry.
+    Fanout& fanout() { return *fanout_; }
     const LiveOptions& options() const { return options_; }
     void set_options(const LiveOptions& options) { options_ = options; }
 
@@ -229,6 +232,7 @@ class Stream : public base::RefCounted<Stream> {
     StreamHeaders& change_headers();
 
     Registry* registry_;
+    const base::Ref<Fanout> fanout_;  // outlives the logs
     StreamKey key_;
     LiveOptions options_;
     PublicationOwner* owner_ = nullptr;

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "live/fanout/send_latency.h"
 #include "runtime/diagnose/watchdog.h"
 #include "runtime/disk/disk.h"
 #include "runtime/loop/coroutine.h"
@@ -238,7 +237,7 @@ void Report::operations(Text& text) const {
 void Report::latency(Text& text) const {
     text.family("srs_send_latency_seconds", Type::kHistogram,
                 "From where a frame was published to where viewers' sockets had it; sampled, one per viewer sent to.");
-    for (const auto& [protocol, latency] : live::send_latencies()) {
+    for (const auto& [protocol, latency] : registry_.fanout().latencies()) {
         const Labels labels{{"protocol", protocol}};
         uint64_t below = 0;
         for (size_t i = 0; i < live::SendLatency::kBoundsUs.size(); ++i) {
