@@ -9,7 +9,6 @@
 #include "config/listeners.h"
 #include "net/access/access_guard.h"
 #include "net/access/signed_urls.h"
-#include "net/service_id.h"
 #include "runtime/diagnose/watchdog.h"
 #include "runtime/loop/coroutine.h"
 #include "server/builds/diagnostics.h"
@@ -48,7 +47,7 @@ std::vector<std::string_view> features_of_services() {
 // that they outlive the services.
 struct Shared {
     Shared(const config::Snapshot& snapshot, std::shared_ptr<net::Operations> of_server)
-        : identity{build(), snapshot.global.server_id, net::service_id(), std::to_string(getpid())},
+        : identity{build(), snapshot.global.server_id, runtime::new_context_id(), std::to_string(getpid())},
           operations(std::move(of_server)) {
         // In the order in which they are asked. A service adds its guards at its start: those may take time.
         gate.add(access);

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "net/service_id.h"
 #include "protocol/rtmp/server_session.h"
 #include "runtime/threads/workers.h"
 #include "service/forward/config.h"
@@ -20,8 +19,13 @@ constexpr int64_t kStopMs = 2'000;  // for data being sent when the server ends
 
 }  // namespace
 
-Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, Post post)
-    : snapshot_(std::move(snapshot)), sessions_(sessions), registry_(registry), followed_(registry, *this) {
+Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, Post post,
+                 std::string service_id)
+    : snapshot_(std::move(snapshot)),
+      sessions_(sessions),
+      registry_(registry),
+      followed_(registry, *this),
+      service_id_(std::move(service_id)) {
     query_limiter_.post = std::move(post);
 }
 
@@ -88,7 +92,7 @@ void Service::ask(live::Stream& stream, const std::string& url) {
     stop_asking(stream);
     if (!stream.publisher()) return;
     std::string question =
-        backend_question(snapshot_->global.server_id, net::service_id(), stream.key(), stream.publisher()->facts());
+        backend_question(snapshot_->global.server_id, service_id_, stream.key(), stream.publisher()->facts());
     BackendUser& user = *this;
     askings_.push_back(
         BackendQuery::begin(user, query_limiter_, base::Ref<live::Stream>(&stream), url, std::move(question)));

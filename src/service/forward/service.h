@@ -18,8 +18,9 @@ namespace service::forward {
 
 class Service final : private live::StreamFollower, private PushOwner, private BackendUser {
   public:
-    // All of them must outlive it.
-    Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, Post post);
+    // service_id: of this run. The references must outlive it.
+    Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, Post post,
+            std::string service_id);
     ~Service();  // stops: yields
 
     base::Result<void> start();
@@ -52,6 +53,7 @@ class Service final : private live::StreamFollower, private PushOwner, private B
     net::SessionTable& sessions_;
     live::Registry& registry_;
     live::FollowedStreams followed_;
+    const std::string service_id_;
     BackendQuery::Limiter query_limiter_;
     std::shared_ptr<runtime::TlsContext> tls_;
     std::vector<std::unique_ptr<Push>> pushes_;

@@ -59,7 +59,7 @@ class ForwardTest : public runtime::testing::RuntimeTest {
             if (answer_.empty()) return base::fail(base::Code::kClosed, "connection refused");
             return answer_;
         };
-        service_ = std::make_unique<Service>(snapshot_, sessions_, registry_, post);
+        service_ = std::make_unique<Service>(snapshot_, sessions_, registry_, post, "run");
         ASSERT_TRUE(ok(service_->start()));
     }
     void reload(std::vector<std::string> destinations, bool enabled = true) {

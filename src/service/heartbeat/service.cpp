@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "net/service_id.h"
 #include "service/heartbeat/config.h"
 #include "service/heartbeat/local_ip.h"
 #include "service/heartbeat/report.h"
@@ -21,8 +20,11 @@ namespace {
 constexpr int64_t kAnswerMs = 5'000;
 }
 
-Service::Service(config::SnapshotPtr snapshot, Post post, Summaries summaries)
-    : snapshot_(std::move(snapshot)), post_(std::move(post)), summaries_(std::move(summaries)) {}
+Service::Service(config::SnapshotPtr snapshot, Post post, Summaries summaries, std::string service_id)
+    : snapshot_(std::move(snapshot)),
+      post_(std::move(post)),
+      summaries_(std::move(summaries)),
+      service_id_(std::move(service_id)) {}
 
 Service::~Service() { stop(); }
 
@@ -66,7 +68,7 @@ void Service::report() {
     const config::SnapshotPtr snapshot = snapshot_;
     const ServerConfig& heartbeat = snapshot->get<ServerConfig>();
     const char* given_ip = std::getenv("SRS_DEVICE_IP");  // as in SRS: for a container, or behind a NAT
-    const Reporter reporter{given_ip && *given_ip ? given_ip : local_ip(), net::service_id(), std::to_string(getpid())};
+    const Reporter reporter{given_ip && *given_ip ? given_ip : local_ip(), service_id_, std::to_string(getpid())};
     std::string body = make_report(*snapshot, reporter, heartbeat.summaries ? summaries_() : "{}");
     auto answer = post_(heartbeat.url, body, Deadline::in_ms(kAnswerMs));
     if (!answer && answer.error().code() == base::Code::kCancelled) return;

@@ -23,7 +23,8 @@ class Service {
     // The data field of /api/v1/summaries, as JSON. Does not yield.
     using Summaries = std::function<std::string()>;
 
-    Service(config::SnapshotPtr snapshot, Post post, Summaries summaries);
+    // service_id: of this run.
+    Service(config::SnapshotPtr snapshot, Post post, Summaries summaries, std::string service_id);
     ~Service();  // stops: yields
 
     base::Result<void> start();
@@ -42,6 +43,7 @@ class Service {
     config::SnapshotPtr snapshot_;
     Post post_;
     Summaries summaries_;
+    const std::string service_id_;
     std::string last_error_;  // the last error logged
     bool reported_ = false;
     uint64_t sent_ = 0;

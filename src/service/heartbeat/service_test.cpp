@@ -67,7 +67,8 @@ class HeartbeatTest : public runtime::testing::RuntimeTest {
             if (!problem_.empty()) return base::fail(base::Code::kOther, problem_);
             return std::string("{}");
         };
-        service_ = std::make_unique<Service>(s, post, [] { return std::string(R"({"ok":true})"); });
+        service_ = std::make_unique<Service>(
+            s, post, [] { return std::string(R"({"ok":true})"); }, "run");
         ASSERT_TRUE(ok(service_->start()));
     }
     void until(uint64_t sent) {

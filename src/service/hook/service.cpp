@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <climits>
 
-#include "net/service_id.h"
 #include "runtime/loop/log_limit.h"
 #include "service/hook/config.h"
 
@@ -70,11 +69,11 @@ std::string working_directory() {
 
 }  // namespace
 
-Service::Service(config::SnapshotPtr snapshot, net::Gate& gate, live::Events& events)
+Service::Service(config::SnapshotPtr snapshot, net::Gate& gate, live::Events& events, std::string service_id)
     : snapshot_(std::move(snapshot)),
       gate_(gate),
       events_(events),
-      identity_{snapshot_->global.server_id, net::service_id(), working_directory()},
+      identity_{snapshot_->global.server_id, std::move(service_id), working_directory()},
       caller_(stats_),
       reporter_(caller_, stats_) {}
 

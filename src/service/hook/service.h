@@ -21,8 +21,8 @@ namespace service::hook {
 
 class Service final : public net::Guard, private live::EventListener {
   public:
-    // Gate and events must outlive it.
-    Service(config::SnapshotPtr snapshot, net::Gate& gate, live::Events& events);
+    // service_id: of this run. Gate and events must outlive it.
+    Service(config::SnapshotPtr snapshot, net::Gate& gate, live::Events& events, std::string service_id);
     ~Service();  // stops: yields
 
     base::Result<void> start();

@@ -10,7 +10,7 @@ namespace {
 Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
     parts.offers.metrics.push_back(write_metrics);
     return module_of("rtc", std::make_shared<Service>(snapshot, parts.sessions, parts.registry, parts.gate,
-                                                      parts.router, parts.api_rows));
+                                                      parts.router, parts.api_rows, parts.identity.service));
 }
 
 }  // namespace

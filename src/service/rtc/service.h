@@ -98,9 +98,10 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     // Resolution of the timers: kTickMs; kMaxTickMs for a timer that is set while the housekeeping sleeps.
     static constexpr int64_t kTickMs = 10, kMaxTickMs = 50;
 
-    // Adds its endpoints to the HTTP server's router and the API's table. All references must outlive it.
+    // Adds its endpoints to the HTTP server's router and the API's table. service_id: of this run. All references must
+    // outlive it.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate,
-            net::HttpRouter& router, net::ApiTable& api);
+            net::HttpRouter& router, net::ApiTable& api, std::string service_id);
     ~Service();  // stops: yields
 
     base::Result<void> start();

@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "net/http/http_visitor.h"
-#include "net/service_id.h"
 #include "protocol/sdp/description.h"
 #include "runtime/loop/cpu_slice.h"
 #include "runtime/loop/log_limit.h"
@@ -64,10 +63,10 @@ Result<void> send_failure(net::HttpResponse& response, int status, std::string_v
     return response.send_error(status, text);
 }
 
-Json envelope(const config::Snapshot& snapshot, int code) {
+Json envelope(const config::Snapshot& snapshot, const std::string& service_id, int code) {
     return {{"code", code},
             {"server", snapshot.global.server_id},
-            {"service", net::service_id()},
+            {"service", service_id},
             {"pid", std::to_string(getpid())}};
 }
 
@@ -105,8 +104,13 @@ std::vector<net::ApiParameter> session_parameters() {
 
 }  // namespace
 
-Signaling::Signaling(config::SnapshotPtr snapshot, Sessions& sessions, net::SessionTable& table, net::Gate& gate)
-    : snapshot_(std::move(snapshot)), sessions_(sessions), table_(table), gate_(gate) {}
+Signaling::Signaling(config::SnapshotPtr snapshot, Sessions& sessions, net::SessionTable& table, net::Gate& gate,
+                     std::string service_id)
+    : snapshot_(std::move(snapshot)),
+      sessions_(sessions),
+      table_(table),
+      gate_(gate),
+      service_id_(std::move(service_id)) {}
 
 const std::vector<Signaling::Endpoint>& Signaling::endpoints() {
     static const std::vector<Endpoint> kAll = {
@@ -240,7 +244,7 @@ Result<void> Signaling::lose(net::HttpRequest& request, net::HttpResponse& respo
         return send_failure(response, 400, fmt::format("drop is a number up to {}", kMaxLost));
     if (auto lost = sessions_.lose(user, count); !lost) return send_failure(response, 404, lost.error().text());
     base::log::trace("rtc {}: the next {} RTP packets are lost, for {}", user, count, request.peer_ip);
-    Json body = envelope(*snapshot_, 0);
+    Json body = envelope(*snapshot_, service_id_, 0);
     body["query"] = {{"username", user}, {"drop", drop}, {"help", "?username=string&drop=int"}};
     return response.send(200, "application/json", base::to_text(body));
 }
@@ -271,12 +275,12 @@ Result<void> Signaling::offer(const Endpoint& endpoint, net::HttpRequest& reques
         if (answer.error().code() == Code::kCancelled) return std::unexpected(std::move(answer.error()));
         const int status = status_of(answer.error());
         if (!endpoint.json) return send_failure(response, status, answer.error().text());
-        Json body = envelope(*snapshot, status);
+        Json body = envelope(*snapshot, service_id_, status);
         body["error"] = answer.error().text();
         return response.send(status, "application/json", base::to_text(body));
     }
     if (endpoint.json) {
-        Json body = envelope(*snapshot, 0);
+        Json body = envelope(*snapshot, service_id_, 0);
         body["sdp"] = answer->sdp;
         body["sessionid"] = answer->session;
         return response.send(200, "application/json", base::to_text(body));

@@ -27,8 +27,9 @@ namespace service::rtc {
 
 class Signaling {
   public:
-    // The references must outlive it, and it must outlive the routers' use of it.
-    Signaling(config::SnapshotPtr snapshot, Sessions& sessions, net::SessionTable& table, net::Gate& gate);
+    // service_id: of this run. The references must outlive it, and it must outlive the routers' use of it.
+    Signaling(config::SnapshotPtr snapshot, Sessions& sessions, net::SessionTable& table, net::Gate& gate,
+              std::string service_id);
 
     void add_routes(net::HttpRouter& router);  // of the HTTP server
     void add_rows(net::ApiTable& table);       // of the API
@@ -72,6 +73,7 @@ class Signaling {
     Sessions& sessions_;
     net::SessionTable& table_;
     net::Gate& gate_;
+    const std::string service_id_;
     bool stopping_ = false;
     std::map<std::string, Resolved> resolved_;
 };
