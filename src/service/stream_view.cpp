@@ -92,7 +92,7 @@ StreamView view_of(const live::StreamKey& key, const live::Registry& registry, c
     const int64_t now_ms = base::monotonic_ms();
     StreamView view{.key = key};
     if (const base::Ref<live::Stream> stream = registry.find(key)) add_live(view, *stream, now_ms);
-    if (const net::StreamAccount* account = sessions.accounts().find(key.vhost, key.app, key.name)) {
+    if (const net::StreamAccount* account = sessions.accounts().find(key)) {
         view.id = account->id();
         view.vhost_id = account->vhost().id();
         view.clients = account->clients();
@@ -103,7 +103,7 @@ StreamView view_of(const live::StreamKey& key, const live::Registry& registry, c
             view.publisher = publisher->id();
         }
     } else {
-        view.id = net::stream_id(key.vhost, key.app, key.name);
+        view.id = net::stream_id(key);
         view.vhost_id = net::stable_id(key.vhost);
     }
     if (view.tc_url.empty()) view.tc_url = "rtmp://" + key.vhost + "/" + key.app;

@@ -14,6 +14,7 @@
 #include "base/close_reason.h"
 #include "base/ref.h"
 #include "base/result.h"
+#include "base/stream_key.h"
 #include "live/fanout/fanout.h"
 #include "live/fanout/wire_encoder.h"
 #include "live/hub/health.h"
@@ -31,13 +32,7 @@ class Registry;
 class RtpLane;
 class Stream;
 
-struct StreamKey {
-    std::string vhost;
-    std::string app;
-    std::string name;
-    std::string text() const { return vhost + "/" + app + "/" + name; }
-    auto operator<=>(const StreamKey&) const = default;
-};
+using base::StreamKey;
 
 // What a publisher told of itself: for who passes its stream on, and for those who are told of it.
 struct PublisherFacts {

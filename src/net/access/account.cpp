@@ -12,11 +12,6 @@ namespace net {
 
 namespace {
 
-// Apps and names may contain slashes; a newline makes the key unambiguous.
-std::string key_of(std::string_view vhost, std::string_view app, std::string_view name) {
-    return std::string(vhost).append("\n").append(app).append("\n").append(name);
-}
-
 uint64_t minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
 }  // namespace
@@ -47,21 +42,19 @@ std::string stable_id(std::string_view name) {
     return id;
 }
 
-std::string stream_id(std::string_view vhost, std::string_view app, std::string_view name) {
-    return stable_id(key_of(vhost, app, name));
+// Apps and names may contain slashes; a newline makes the name unambiguous.
+std::string stream_id(const base::StreamKey& stream) {
+    return stable_id(stream.vhost + "\n" + stream.app + "\n" + stream.name);
 }
 
-std::string stream_url(std::string_view vhost, std::string_view app, std::string_view name) {
-    std::string url(vhost == config::kDefaultVhost ? std::string_view() : vhost);
-    return url.append("/").append(app).append("/").append(name);
+std::string stream_url(const base::StreamKey& stream) {
+    return (stream.vhost == config::kDefaultVhost ? "" : stream.vhost) + "/" + stream.app + "/" + stream.name;
 }
 
-StreamAccount::StreamAccount(Accounts& accounts, VhostAccount& vhost, std::string app, std::string name, int64_t now_ms)
-    : accounts_(accounts), vhost_(vhost), app_(std::move(app)), name_(std::move(name)), window_(now_ms) {
-    id_ = stream_id(vhost_.name(), app_, name_);
-}
+StreamAccount::StreamAccount(Accounts& accounts, VhostAccount& vhost, const base::StreamKey& key, int64_t now_ms)
+    : accounts_(accounts), vhost_(vhost), key_(key), id_(stream_id(key)), window_(now_ms) {}
 
-StreamAccount::~StreamAccount() { accounts_.streams_.erase(key_of(vhost_.name(), app_, name_)); }
+StreamAccount::~StreamAccount() { accounts_.streams_.erase(key_); }
 
 void StreamAccount::add(const Traffic& more, SessionType type) {
     Traffic& of_type = vhost_.by_type_[type.index()];
@@ -73,19 +66,19 @@ void StreamAccount::add(const Traffic& more, SessionType type) {
     vhost_.traffic_.sent_bytes += more.sent_bytes;
 }
 
-base::Ref<StreamAccount> Accounts::open(std::string_view vhost, std::string_view app, std::string_view name) {
-    if (StreamAccount* found = find(vhost, app, name)) return base::Ref<StreamAccount>(found);
+base::Ref<StreamAccount> Accounts::open(const base::StreamKey& stream) {
+    if (StreamAccount* found = find(stream)) return base::Ref<StreamAccount>(found);
     const int64_t now_ms = base::monotonic_ms();
-    auto place = vhosts_.find(vhost);
-    if (place == vhosts_.end())
-        place = vhosts_.emplace(vhost, std::make_unique<VhostAccount>(std::string(vhost), now_ms)).first;
-    auto account = base::make_ref<StreamAccount>(*this, *place->second, std::string(app), std::string(name), now_ms);
-    streams_.emplace(key_of(vhost, app, name), account.get());
+    auto vhost = vhosts_.find(stream.vhost);
+    if (vhost == vhosts_.end())
+        vhost = vhosts_.emplace(stream.vhost, std::make_unique<VhostAccount>(stream.vhost, now_ms)).first;
+    auto account = base::make_ref<StreamAccount>(*this, *vhost->second, stream, now_ms);
+    streams_.emplace(stream, account.get());
     return account;
 }
 
-StreamAccount* Accounts::find(std::string_view vhost, std::string_view app, std::string_view name) const {
-    auto found = streams_.find(key_of(vhost, app, name));
+StreamAccount* Accounts::find(const base::StreamKey& stream) const {
+    auto found = streams_.find(stream);
     return found == streams_.end() ? nullptr : found->second;
 }
 
@@ -95,7 +88,7 @@ const VhostAccount* Accounts::find_vhost(std::string_view name) const {
 }
 
 void Accounts::for_each(const std::function<void(const StreamAccount&)>& visit) const {
-    for (const auto& [text, account] : streams_) visit(*account);
+    for (const auto& [key, account] : streams_) visit(*account);
 }
 
 void Accounts::for_each_vhost(const std::function<void(const VhostAccount&)>& visit) const {
@@ -103,7 +96,7 @@ void Accounts::for_each_vhost(const std::function<void(const VhostAccount&)>& vi
 }
 
 void Accounts::begin_period(int64_t now_ms) {
-    for (auto& [text, account] : streams_) account->window_.begin_period(account->traffic_, now_ms);
+    for (auto& [key, account] : streams_) account->window_.begin_period(account->traffic_, now_ms);
     for (auto& [name, vhost] : vhosts_) vhost->window_.begin_period(vhost->traffic_, now_ms);
 }
 

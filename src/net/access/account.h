@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "base/ref.h"
+#include "base/stream_key.h"
 #include "net/sessions/session_type.h"
 #include "net/sessions/traffic.h"
 
@@ -45,9 +46,9 @@ class RateWindow {
 
 // The same name gives the same id in every run: "vid-" and eleven letters and digits.
 std::string stable_id(std::string_view name);
-std::string stream_id(std::string_view vhost, std::string_view app, std::string_view name);
+std::string stream_id(const base::StreamKey& stream);
 // "vhost/app/name", without the vhost if it is the default one: as SRS writes it in the API and to hooks.
-std::string stream_url(std::string_view vhost, std::string_view app, std::string_view name);
+std::string stream_url(const base::StreamKey& stream);
 
 class Accounts;
 class Session;
@@ -77,14 +78,12 @@ class VhostAccount {
 
 class StreamAccount : public base::RefCounted<StreamAccount> {
   public:
-    StreamAccount(Accounts& accounts, VhostAccount& vhost, std::string app, std::string name, int64_t now_ms);
+    StreamAccount(Accounts& accounts, VhostAccount& vhost, const base::StreamKey& key, int64_t now_ms);
     ~StreamAccount();
 
     const VhostAccount& vhost() const { return vhost_; }
-    const std::string& app() const { return app_; }
-    const std::string& name() const { return name_; }
+    const base::StreamKey& key() const { return key_; }
     const std::string& id() const { return id_; }
-    std::string text() const { return vhost_.name() + "/" + app_ + "/" + name_; }  // for display
     const Traffic& traffic() const { return traffic_; }
     Rates rates(int64_t now_ms) const { return window_.rates(traffic_, now_ms); }
     size_t clients() const { return clients_; }              // publisher and players
@@ -99,9 +98,8 @@ class StreamAccount : public base::RefCounted<StreamAccount> {
     friend class Session;
     Accounts& accounts_;
     VhostAccount& vhost_;
-    std::string app_;
-    std::string name_;
-    std::string id_;
+    const base::StreamKey key_;
+    const std::string id_;
     const Session* publisher_ = nullptr;
     Traffic traffic_;
     RateWindow window_;
@@ -114,9 +112,9 @@ class Accounts {
     Accounts(const Accounts&) = delete;
 
     // The account of that stream, created if missing. The vhost's name is one from the configuration.
-    base::Ref<StreamAccount> open(std::string_view vhost, std::string_view app, std::string_view name);
+    base::Ref<StreamAccount> open(const base::StreamKey& stream);
     // Null: no session is in the stream.
-    StreamAccount* find(std::string_view vhost, std::string_view app, std::string_view name) const;
+    StreamAccount* find(const base::StreamKey& stream) const;
     // Null: no session was ever in one of its streams.
     const VhostAccount* find_vhost(std::string_view name) const;
     size_t streams() const { return streams_.size(); }
@@ -128,7 +126,7 @@ class Accounts {
   private:
     friend class StreamAccount;
     std::map<std::string, std::unique_ptr<VhostAccount>, std::less<>> vhosts_;
-    std::map<std::string, StreamAccount*, std::less<>> streams_;
+    std::map<base::StreamKey, StreamAccount*> streams_;
 };
 
 }  // namespace net

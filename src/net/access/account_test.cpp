@@ -44,17 +44,17 @@ TEST(StableId, IsTheSameForTheSameNameAndNoOther) {
 }
 
 TEST(StreamUrl, HasAVhostUnlessItIsTheDefaultOne) {
-    EXPECT_EQ(stream_url("example.com", "live", "cam"), "example.com/live/cam");
-    EXPECT_EQ(stream_url("__defaultVhost__", "a/b", "cam"), "/a/b/cam");
+    EXPECT_EQ(stream_url({"example.com", "live", "cam"}), "example.com/live/cam");
+    EXPECT_EQ(stream_url({"__defaultVhost__", "a/b", "cam"}), "/a/b/cam");
 }
 
 TEST_F(AccountTest, BytesAreTheStreamsFromItsEntryToItsEnd) {
     SessionTable table;
     Client publisher(table, "pub", SessionType::kFmlePublish), player(table, "play", SessionType::kRtmpPlay);
     publisher.bytes = {3'000, 3'000};
-    publisher.enter_stream("v", "live", "s", true);
-    player.enter_stream("v", "live", "s", false);
-    const StreamAccount* account = table.accounts().find("v", "live", "s");
+    publisher.enter_stream({"v", "live", "s"}, true);
+    player.enter_stream({"v", "live", "s"}, false);
+    const StreamAccount* account = table.accounts().find({"v", "live", "s"});
     ASSERT_NE(account, nullptr);
     EXPECT_EQ(account->clients(), 2u);
     EXPECT_EQ(account->publisher(), &publisher);
@@ -70,7 +70,7 @@ TEST_F(AccountTest, BytesAreTheStreamsFromItsEntryToItsEnd) {
     EXPECT_EQ(account->clients(), 1u);
     EXPECT_EQ(account->vhost().traffic().sent_bytes, 9'516u);
     publisher.leave_stream();
-    EXPECT_EQ(table.accounts().find("v", "live", "s"), nullptr);
+    EXPECT_EQ(table.accounts().find({"v", "live", "s"}), nullptr);
     EXPECT_EQ(table.accounts().find_vhost("v")->traffic().received_bytes, 7'000u) << "a vhost keeps its counters";
     EXPECT_EQ(table.accounts().find_vhost("v")->clients(), 0u);
 }
@@ -78,17 +78,17 @@ TEST_F(AccountTest, BytesAreTheStreamsFromItsEntryToItsEnd) {
 TEST_F(AccountTest, AnotherPublisherTakesThePlace) {
     SessionTable table;
     Client old(table, "old", SessionType::kFmlePublish), next(table, "next", SessionType::kFmlePublish);
-    old.enter_stream("v", "live", "s", true);
-    next.enter_stream("v", "live", "s", true);
+    old.enter_stream({"v", "live", "s"}, true);
+    next.enter_stream({"v", "live", "s"}, true);
     old.leave_stream();
-    EXPECT_EQ(table.accounts().find("v", "live", "s")->publisher(), &next);
+    EXPECT_EQ(table.accounts().find({"v", "live", "s"})->publisher(), &next);
 }
 
 TEST_F(AccountTest, NamesWithSlashesAreApart) {
     SessionTable table;
     Client one(table, "1", SessionType::kRtmpPlay), two(table, "2", SessionType::kRtmpPlay);
-    one.enter_stream("v", "a/b", "c", false);
-    two.enter_stream("v", "a", "b/c", false);
+    one.enter_stream({"v", "a/b", "c"}, false);
+    two.enter_stream({"v", "a", "b/c"}, false);
     EXPECT_EQ(table.accounts().streams(), 2u);
     EXPECT_NE(one.stream_account()->id(), two.stream_account()->id());
 }
@@ -96,7 +96,7 @@ TEST_F(AccountTest, NamesWithSlashesAreApart) {
 TEST_F(AccountTest, CountersMayPassFourGigabytes) {
     SessionTable table;
     Client player(table, "play", SessionType::kRtmpPlay);
-    player.enter_stream("v", "live", "s", false);
+    player.enter_stream({"v", "live", "s"}, false);
     uint64_t sent = 0;
     for (int i = 0; i < 5; ++i) {
         player.bytes.sent_bytes = sent += 3'000'000'000;
@@ -112,7 +112,7 @@ TEST_F(AccountTest, WhoGoesOnForAnotherIsNotCountedTwice) {
     Client viewer(table, "h", http->past());
     http.reset();
     viewer.bytes = {100, 5'000};
-    viewer.enter_stream("v", "live", "s", false);
+    viewer.enter_stream({"v", "live", "s"}, false);
     viewer.bytes = {100, 6'000};
     viewer.end();
     EXPECT_EQ(table.traffic().received_bytes, 100u);
@@ -126,7 +126,7 @@ TEST_F(AccountTest, PeriodsWhileSessionsComeAndGo) {
     std::vector<std::unique_ptr<Client>> clients;
     for (int i = 0; i < 1'500; ++i) {
         clients.push_back(std::make_unique<Client>(table, std::to_string(i), SessionType::kRtmpPlay));
-        clients.back()->enter_stream("v", "live", "s", false);
+        clients.back()->enter_stream({"v", "live", "s"}, false);
         clients.back()->bytes.sent_bytes = 1'000;
     }
     auto task = runtime::spawn("churn", [&] {
@@ -141,7 +141,7 @@ TEST_F(AccountTest, PeriodsWhileSessionsComeAndGo) {
     task.cancel_and_join();
     ASSERT_TRUE(ok(table.count()));
     EXPECT_EQ(table.traffic().sent_bytes, 1'500'000u);
-    EXPECT_EQ(table.accounts().find("v", "live", "s")->traffic().sent_bytes, 1'500'000u);
+    EXPECT_EQ(table.accounts().find({"v", "live", "s"})->traffic().sent_bytes, 1'500'000u);
     EXPECT_EQ(table.size(), 1'500u);
 }
 

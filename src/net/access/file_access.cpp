@@ -23,7 +23,7 @@ base::Result<void> FileAccess::check(const config::Vhost& vhost, const FileOwner
     if (owner.app.empty() || owner.stream.empty())
         return base::fail(base::Code::kRefused, "whose stream this file is of cannot be told");
     return gate_.check(
-        http_visitor(request, request.session_id, vhost.name, owner.app, owner.stream, SessionType::kHttp), vhost);
+        http_visitor(request, request.session_id, {vhost.name, owner.app, owner.stream}, SessionType::kHttp), vhost);
 }
 
 base::Result<void> FileAccess::admit(const FileOwnership& ownership, std::string_view real_path,

@@ -51,8 +51,8 @@ bool Gate::guards_parts(const config::Vhost& vhost) const {
 void Gate::note_refusal(const Visitor& visitor, const base::Error& error) {
     if (error.code() == base::Code::kCancelled) return;
     ++refused_total_;
-    runtime::warn_some(gate_refusals, "{} of {}/{}/{} by {} refused: {}", action_name(visitor.action), visitor.vhost,
-                       visitor.app, visitor.stream, visitor.ip, error.text());
+    runtime::warn_some(gate_refusals, "{} of {} by {} refused: {}", action_name(visitor.action), visitor.key().text(),
+                       visitor.ip, error.text());
 }
 
 base::Result<void> Gate::check(Visitor visitor, const config::Vhost& vhost) {

@@ -36,6 +36,8 @@ struct Visitor {
     std::string swf_url;
     // The client may have been admitted to this play before, and asks again because it cannot be told apart.
     bool may_be_known = false;
+
+    base::StreamKey key() const { return {vhost, app, stream}; }
 };
 
 // An access check of the gate. Must not be destroyed while it is in a gate.

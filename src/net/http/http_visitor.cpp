@@ -13,18 +13,17 @@ std::string_view vhost_name(const http::Request& request) {
     return request.host;
 }
 
-Visitor http_visitor(const HttpRequest& request, std::string_view id, std::string_view vhost, std::string_view app,
-                     std::string_view stream, SessionType type) {
+Visitor http_visitor(const HttpRequest& request, std::string_view id, const base::StreamKey& stream, SessionType type) {
     Visitor visitor;
     visitor.action = Action::kPlay;
     visitor.type = type;
     visitor.id = id;
     visitor.ip = request.peer_ip;
-    visitor.vhost = vhost;
-    visitor.app = app;
-    visitor.stream = stream;
+    visitor.vhost = stream.vhost;
+    visitor.app = stream.app;
+    visitor.stream = stream.name;
     if (!request.message.raw_query.empty()) visitor.param = "?" + request.message.raw_query;
-    visitor.tc_url = fmt::format("rtmp://{}/{}", vhost_name(request.message), app);
+    visitor.tc_url = fmt::format("rtmp://{}/{}", vhost_name(request.message), stream.app);
     visitor.page_url = page_of(request.message.headers);
     return visitor;
 }
@@ -34,7 +33,7 @@ void note_refusal(SessionTable& sessions, const Visitor& visitor, const base::Er
     closed.id = visitor.id;
     closed.ip = visitor.ip;
     closed.type = visitor.type;
-    closed.stream = fmt::format("{}/{}/{}", visitor.vhost, visitor.app, visitor.stream);
+    closed.stream = visitor.key().text();
     closed.started_ms = closed.ended_ms = base::wall_ms();
     closed.reason = error.close_reason();
     closed.text = error.text();

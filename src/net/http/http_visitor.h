@@ -8,9 +8,8 @@
 
 namespace net {
 
-// vhost, app and stream as resolved. id: the request's session, or another one that the client will have.
-Visitor http_visitor(const HttpRequest& request, std::string_view id, std::string_view vhost, std::string_view app,
-                     std::string_view stream, SessionType type);
+// stream: as resolved. id: the request's session, or another one that the client will have.
+Visitor http_visitor(const HttpRequest& request, std::string_view id, const base::StreamKey& stream, SessionType type);
 
 // A play that was refused over HTTP never became a session of its own: adds it to the closed sessions.
 void note_refusal(SessionTable& sessions, const Visitor& visitor, const base::Error& error);

@@ -68,8 +68,8 @@ void Session::log_end(std::string_view why, base::CloseReason reason) {
     table_.closed_.add(std::move(closed));
 }
 
-void Session::enter_stream(std::string_view vhost, std::string_view app, std::string_view name, bool publishing) {
-    auto account = table_.accounts_.open(vhost, app, name);
+void Session::enter_stream(const base::StreamKey& stream, bool publishing) {
+    auto account = table_.accounts_.open(stream);
     if (account != account_) {
         leave_stream();
         account_ = std::move(account);
@@ -102,8 +102,8 @@ SessionView Session::view() const {
     if (!account_) return view;
     view.vhost_id = account_->vhost().id();
     view.stream_id = account_->id();
-    view.name = account_->name();
-    view.url = net::stream_url(account_->vhost().name(), account_->app(), account_->name());
+    view.name = account_->key().name;
+    view.url = net::stream_url(account_->key());
     return view;
 }
 

@@ -47,7 +47,7 @@ class Session {
     void set_type(SessionType type);
 
     // Its bytes count for that stream from now on. Call again for another stream.
-    void enter_stream(std::string_view vhost, std::string_view app, std::string_view name, bool publishing);
+    void enter_stream(const base::StreamKey& stream, bool publishing);
     // It no longer publishes or plays.
     void leave_stream();
     // Null: it is in no stream.

@@ -64,7 +64,7 @@ class Viewer final : public net::Session {
   public:
     Viewer(net::SessionTable& table, const std::string& id) : Session(table, id, "192.0.2.1") {
         set_type(net::SessionType::kRtmpPlay);
-        enter_stream("v", "live", "s", false);
+        enter_stream({"v", "live", "s"}, false);
     }
     std::string stream_url() const override { return "v/live/s"; }
     net::Traffic traffic() const override { return {}; }

@@ -102,7 +102,7 @@ void put_stream(JsonText& out, const StreamView& stream) {
     out.field("vhost", stream.vhost_id);
     out.field("app", stream.key.app);
     out.field("tcUrl", stream.tc_url);
-    out.field("url", net::stream_url(stream.key.vhost, stream.key.app, stream.key.name));
+    out.field("url", net::stream_url(stream.key));
     out.field("live_ms", base::wall_ms());
     out.field("clients", stream.clients);
     out.field("frames", stream.counters.audio_frames + stream.counters.video_frames);
@@ -179,9 +179,7 @@ std::vector<live::StreamKey> Statistics::keys() const {
         if (is_there(stream)) keys.push_back(stream.key());
     });
     const auto middle = static_cast<ptrdiff_t>(keys.size());
-    sessions_.accounts().for_each([&](const net::StreamAccount& account) {
-        keys.push_back({account.vhost().name(), account.app(), account.name()});
-    });
+    sessions_.accounts().for_each([&](const net::StreamAccount& account) { keys.push_back(account.key()); });
     const auto begin = keys.begin() + middle;
     if (!std::is_sorted(begin, keys.end())) std::sort(begin, keys.end());
     std::inplace_merge(keys.begin(), begin, keys.end());
@@ -195,14 +193,14 @@ bool Statistics::find_stream(std::string_view id, live::StreamKey& key) const {
     bool found = false;
     accounts.for_each([&](const net::StreamAccount& account) {
         if (found || account.id() != id) return;
-        key = {account.vhost().name(), account.app(), account.name()};
+        key = account.key();
         found = true;
     });
     if (found) return true;
     registry_.for_each([&](live::Stream& stream) {
         const live::StreamKey& one = stream.key();
-        if (found || !is_there(stream) || accounts.find(one.vhost, one.app, one.name)) return;
-        if (net::stream_id(one.vhost, one.app, one.name) != id) return;
+        if (found || !is_there(stream) || accounts.find(one)) return;
+        if (net::stream_id(one) != id) return;
         key = one;
         found = true;
     });

@@ -48,8 +48,8 @@ std::string backend_question(std::string_view server_id, std::string_view servic
     body["tcUrl"] = publisher.tc_url;
     body["stream"] = key.name;
     body["param"] = publisher.params;
-    body["stream_url"] = net::stream_url(key.vhost, key.app, key.name);
-    body["stream_id"] = net::stream_id(key.vhost, key.app, key.name);
+    body["stream_url"] = net::stream_url(key);
+    body["stream_id"] = net::stream_id(key);
     return base::to_text(body);
 }
 

@@ -171,7 +171,7 @@ TEST_F(ViewersTest, AreSessionsUntilTheyAreSilent) {
     EXPECT_EQ(session->traffic().received_bytes, 10u);
     EXPECT_EQ(session->traffic().sent_bytes, 200u);
     ASSERT_NE(session->stream_account(), nullptr);
-    EXPECT_EQ(session->stream_account()->text(), "v/live/s");
+    EXPECT_EQ(session->stream_account()->key().text(), "v/live/s");
     EXPECT_EQ(session->details().tc_url, "rtmp://v/live");
     viewers_.tick(15'999);
     EXPECT_EQ(table_.size(), 1u);

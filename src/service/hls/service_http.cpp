@@ -97,7 +97,7 @@ void Service::count(const ViewerName& viewer, const live::StreamKey& stream, con
     response.observe_body([this, viewer, stream](size_t bytes) {
         if (!viewer.context.empty() && viewers_.sent(viewer, bytes, base::monotonic_ms())) return;
         // If nobody else is in the stream, the stream has no statistics, but its vhost has.
-        sessions_.accounts().open(stream.vhost, stream.app, stream.name)->add({0, bytes});
+        sessions_.accounts().open(stream)->add({0, bytes});
     });
 }
 
@@ -115,8 +115,7 @@ base::Result<std::string> Service::let_in(const ViewerName& name, const Output& 
     while (asking_.contains(name)) TRY(asked_.wait_next(runtime::Deadline::never()));
     net::AddressQuota::Share share;
     net::Grant stay;
-    net::Visitor visitor =
-        net::http_visitor(request, viewers_.id_for(name), key.vhost, key.app, key.name, net::SessionType::kHlsPlay);
+    net::Visitor visitor = net::http_visitor(request, viewers_.id_for(name), key, net::SessionType::kHlsPlay);
     visitor.may_be_known = !vhost.get<VhostConfig>().ctx;
     if (!viewers_.known(name) && !viewers_.banned(name)) {
         // Reserved before a guard is asked: a flood of new names must not become a flood of queries.
@@ -144,9 +143,7 @@ base::Result<void> Service::master(const std::shared_ptr<Output>& output, const 
     base::Result<void> admitted;
     // A client that only checks whether the stream exists (HEAD) is not a viewer.
     if (request.is_head()) {
-        admitted = gate_.check(net::http_visitor(request, context, output->key().vhost, output->key().app,
-                                                 output->key().name, net::SessionType::kHlsPlay),
-                               vhost);
+        admitted = gate_.check(net::http_visitor(request, context, output->key(), net::SessionType::kHlsPlay), vhost);
     } else if (auto let = let_in(name, *output, vhost, request, false, response.client()); !let) {
         admitted = std::unexpected(std::move(let.error()));
     }
@@ -173,9 +170,8 @@ base::Result<void> Service::playlist(const std::shared_ptr<Output>& output, cons
             404, fmt::format("{} is published, its first HLS segment is not complete yet", key.text()));
     }
     if (!hls.ctx) {
-        auto checked = gate_.check(
-            net::http_visitor(request, request.session_id, key.vhost, key.app, key.name, net::SessionType::kHlsPlay),
-            vhost);
+        auto checked =
+            gate_.check(net::http_visitor(request, request.session_id, key, net::SessionType::kHlsPlay), vhost);
         if (!checked) return refuse_viewer(checked.error(), response);
         output->note_asked(base::monotonic_ms() + idle_ms(*output));
         auto view = output->view();

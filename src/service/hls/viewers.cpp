@@ -21,13 +21,13 @@ class Viewers::Viewer final : public net::Session {
   public:
     Viewer(net::SessionTable& table, const net::Visitor& visitor, net::AddressQuota::Share share, net::Grant stay)
         : Session(table, visitor.id, visitor.ip),
-          url_(fmt::format("{}/{}/{}", visitor.vhost, visitor.app, visitor.stream)),
+          url_(visitor.key().text()),
           share_(std::move(share)),
           stay_(std::move(stay)),
           details_{visitor.tc_url, visitor.page_url, {}, visitor.param} {
         set_type(net::SessionType::kHlsPlay);
         not_a_connection();
-        enter_stream(visitor.vhost, visitor.app, visitor.stream, false);
+        enter_stream(visitor.key(), false);
     }
     std::string stream_url() const override { return url_; }
     net::ClientDetails details() const override { return details_; }

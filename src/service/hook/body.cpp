@@ -43,8 +43,8 @@ Json of_publisher(std::string_view action, const Identity& identity, const net::
 }
 
 void add_stream(Json& body, const net::Visitor& visitor) {
-    body["stream_url"] = net::stream_url(visitor.vhost, visitor.app, visitor.stream);
-    body["stream_id"] = net::stream_id(visitor.vhost, visitor.app, visitor.stream);
+    body["stream_url"] = net::stream_url(visitor.key());
+    body["stream_id"] = net::stream_id(visitor.key());
 }
 
 // Relative paths of files are reported without "./".

@@ -36,7 +36,7 @@ constexpr const char* kClient = R"(","client_id":"abcd1234","ip":"192.0.2.1","vh
 std::string expected(const char* action, const std::string& rest) { return kCommon + (action + (kClient + rest)); }
 
 TEST(HookBody, AllFieldsInTheirOrder) {
-    const std::string id = net::stream_id("__defaultVhost__", "live", "cam");
+    const std::string id = net::stream_id({"__defaultVhost__", "live", "cam"});
     const std::string stream = R"("tcUrl":"rtmp://h/live","stream":"cam","param":"?token=1",)";
     const std::string ids = R"("stream_url":"/live/cam","stream_id":")" + id + R"("})";
     auto body = [&](Hook hook) { return client_body(hook, kIdentity, visitor(), {10, 20}); };

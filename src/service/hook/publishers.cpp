@@ -5,7 +5,7 @@
 namespace service::hook {
 
 void Publishers::left(const net::Visitor& visitor) {
-    auto at = entries_.find(key_of(visitor));
+    auto at = entries_.find(visitor.key());
     if (at == entries_.end()) return;
     std::list<Entry>& entries = at->second;
     auto entry = std::ranges::find_if(entries, [&](const Entry& e) { return !e.gone && e.visitor.id == visitor.id; });

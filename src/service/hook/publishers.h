@@ -15,7 +15,7 @@ class Publishers {
   public:
     static constexpr size_t kMaxLeft = 1'000;  // publishers that have left
 
-    void came(const net::Visitor& visitor) { entries_[key_of(visitor)].push_back({visitor, false}); }
+    void came(const net::Visitor& visitor) { entries_[visitor.key()].push_back({visitor, false}); }
     void left(const net::Visitor& visitor);
     // The current publisher, otherwise the last one; otherwise a visitor of which only the stream is known.
     net::Visitor find(const live::StreamKey& key) const;
@@ -30,7 +30,6 @@ class Publishers {
     };
     // Those that have left come before the others, in the order in which they left.
     using Entries = std::map<live::StreamKey, std::list<Entry>>;
-    static live::StreamKey key_of(const net::Visitor& visitor) { return {visitor.vhost, visitor.app, visitor.stream}; }
     Entries entries_;
     std::list<Entries::iterator> left_;  // each an entry that has left, of all streams; oldest first
 };

@@ -142,8 +142,8 @@ base::Result<void> Service::play(When when, net::HttpRequest& request, net::Http
         response.header("Cache-Control", "no-cache, no-store").header("Pragma", "no-cache");
         if (request.is_head()) return response.send_head(200, content_type(match.format));
     }
-    const net::Visitor visitor =
-        net::http_visitor(request, request.session_id, vhost.name, match.app, match.stream, net::SessionType::kFlvPlay);
+    const net::Visitor visitor = net::http_visitor(request, request.session_id, {vhost.name, match.app, match.stream},
+                                                   net::SessionType::kFlvPlay);
     auto stay = gate_.admit(visitor, vhost, response.client());
     if (!stay) {
         if (stay.error().code() == base::Code::kCancelled) return std::unexpected(std::move(stay.error()));

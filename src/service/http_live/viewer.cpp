@@ -23,8 +23,7 @@ LiveViewer::LiveViewer(LiveViewerOwner& owner, net::SessionTable& sessions, cons
       stay_(std::move(stay)),
       viewer_(*this, std::move(stream)) {
     set_type(net::SessionType::kFlvPlay);
-    const live::StreamKey& key = viewer_.stream().key();
-    enter_stream(key.vhost, key.app, key.name, false);
+    enter_stream(viewer_.stream().key(), false);
     if (websocket) frames_ = std::make_unique<websocket::ClientFrames>();
 }
 

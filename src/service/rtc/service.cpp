@@ -146,7 +146,7 @@ Result<Answer> Service::create(Ask ask) {
     setup.id = ask.visitor.id;
     setup.ip = ask.visitor.ip;
     setup.publishes = ask.visitor.action == net::Action::kPublish;
-    setup.key = {ask.visitor.vhost, ask.visitor.app, ask.visitor.stream};
+    setup.key = ask.visitor.key();
     setup.details = {ask.visitor.tc_url, ask.visitor.page_url, ask.visitor.swf_url, ask.visitor.param};
     setup.stay = std::move(ask.stay);
     setup.offer = std::move(ask.offer_share);

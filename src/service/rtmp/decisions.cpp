@@ -197,7 +197,7 @@ void Connection::decide_publish(const ::rtmp::PublishRequest& request) {
     publisher->keep(*std::move(stay));
     if (auto acquired = publisher->acquire(*stream_); !acquired) return refused(acquired.error());
     publishers_.push_back(std::move(publisher));
-    enter_stream(key->vhost, key->app, key->name, true);
+    enter_stream(*key, true);
     if (!serving()) {
         share_socket(nullptr);  // the end of its plays must not end the publishing
         publishers_.back()->watch();
@@ -222,7 +222,7 @@ void Connection::decide_play(const ::rtmp::PlayRequest& request) {
     if (!stay) return gave_up(stay.error()) ? void() : refused(stay.error());
     if (publishers_.empty()) {
         set_type(net::SessionType::kRtmpPlay);
-        enter_stream(key->vhost, key->app, key->name, false);
+        enter_stream(*key, false);
     }
     stream_ = service_.registry().find_or_create(*key, live::live_options(*vhost));
     session_.accept_play(request.stream_id, request.reset);

@@ -76,7 +76,7 @@ void Publisher::on_connected(int64_t now_ms) {
         return;
     }
     const live::StreamKey& key = stream_->key();
-    session_.as_session().enter_stream(key.vhost, key.app, key.name, true);
+    session_.as_session().enter_stream(key, true);
     last_media_ms_ = now_ms;
     for (ReceiveTrack& track : tracks_) track.begin(now_ms);
     next_report_ms_ = now_ms + kReportEveryMs;

@@ -323,7 +323,7 @@ Result<Answer> Signaling::begin(const Endpoint& endpoint, OfferRequest& offer, c
     auto offer_share = TRY(admit_offer(offer, request.peer_ip));
 
     const bool publishes = endpoint.action == net::Action::kPublish;
-    net::Visitor visitor = net::http_visitor(request, runtime::new_context_id(), vhost->name, offer.app, offer.stream,
+    net::Visitor visitor = net::http_visitor(request, runtime::new_context_id(), {vhost->name, offer.app, offer.stream},
                                              publishes ? net::SessionType::kRtcPublish : net::SessionType::kRtcPlay);
     visitor.action = endpoint.action;
     visitor.param = offer.param;

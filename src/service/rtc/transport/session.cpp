@@ -29,7 +29,7 @@ RtcSession::RtcSession(SessionHost& host, net::SessionTable& table, SessionSetup
     not_a_connection();
     set_type(setup.publishes ? net::SessionType::kRtcPublish : net::SessionType::kRtcPlay);
     // It becomes the stream's publisher when it acquires the name (Publisher::on_connected).
-    enter_stream(key_.vhost, key_.app, key_.name, false);
+    enter_stream(key_, false);
 }
 
 RtcSession::~RtcSession() {
