@@ -28,7 +28,7 @@ class HttpConnection : private Spare {
     // It may be closed to make room for others until its request has arrived.
     void await_request();
 
-    size_t index = 0;  // in the server's connections_
+    size_t index = 0;  // in the server's list
 
   private:
     class HttpSession;

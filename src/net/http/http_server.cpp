@@ -39,31 +39,19 @@ uint16_t HttpServer::port(size_t listener) const { return listeners_.at(listener
 void HttpServer::start(std::unique_ptr<runtime::ByteStream> stream, const Listener& listener, Place place) {
     ++counters_.connections;
     if (place == Place::kReserve) ++counters_.reserve_used;
-    HttpConnection& connection = *connections_.emplace_back(std::make_unique<HttpConnection>(
+    HttpConnection& connection = connections_.add(std::make_unique<HttpConnection>(
         *this, *listener.router, std::move(stream), TlsPair::context_of(listener.tls)));
-    connection.index = connections_.size() - 1;
     if (place == Place::kReserve) connection.enter_reserve();
     connection.await_request();
     runtime::Task task = runtime::spawn("http", [this, &connection] {
         connection.run();
-        remove(connection);
+        connections_.remove(connection);
     });
     if (!task) {
         ++counters_.refused;
-        return remove(connection);
+        return connections_.remove(connection);
     }
     connection.set_task(std::move(task));
-}
-
-void HttpServer::remove(HttpConnection& connection) {
-    const size_t index = connection.index;
-    CHECK(connections_[index].get() == &connection);
-    const std::unique_ptr<HttpConnection> gone = std::move(connections_[index]);
-    if (index + 1 != connections_.size()) {
-        connections_[index] = std::move(connections_.back());
-        connections_[index]->index = index;
-    }
-    connections_.pop_back();
 }
 
 // When the reserve is full, a connection in it that has not proven that it may use it makes room at once.

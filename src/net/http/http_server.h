@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/indexed_list.h"
 #include "base/ip.h"
 #include "net/access/acceptor.h"
 #include "net/access/tls_pair.h"
@@ -83,7 +84,6 @@ class HttpServer {
     static constexpr size_t kMaxRefusals = 64;  // concurrent 503 responses; beyond them connections are just closed
 
     void start(std::unique_ptr<runtime::ByteStream> stream, const Listener& listener, Place place);
-    void remove(HttpConnection& connection);
     bool has_reserve();
     void refuse(std::unique_ptr<runtime::ByteStream> stream, const Listener& listener, const base::Error& error);
 
@@ -91,8 +91,8 @@ class HttpServer {
     const HttpRouter& router_;
     std::shared_ptr<const HttpServerOptions> options_;
     std::vector<std::unique_ptr<Listener>> listeners_;
-    std::vector<std::unique_ptr<HttpConnection>> connections_;  // each stores its index
-    size_t in_reserve_ = 0;                                     // of these
+    base::IndexedList<HttpConnection> connections_;
+    size_t in_reserve_ = 0;     // of these
     SpareList reserve_spares_;  // in the reserve, and not serving a request that may use it
     std::vector<runtime::Task> refusals_;
     bool stopping_ = false;

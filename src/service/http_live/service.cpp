@@ -162,13 +162,11 @@ base::Result<void> Service::play(When when, net::HttpRequest& request, net::Http
     }
     auto taken = response.detach();
     LiveViewerOwner& owner = *this;
-    auto viewer = std::make_unique<LiveViewer>(owner, sessions_, request.session_id, request.peer_ip, taken.past,
-                                               stream, *std::move(stay), websocket, visitor);
-    LiveViewer& place = *viewer;
-    place.place = static_cast<uint32_t>(viewers_.size());
-    viewers_.push_back(std::move(viewer));
-    place.join(log_key(match.format, flv_options(vhost.get<VhostConfig>()), websocket), std::move(taken.stream), head,
-               taken.early);
+    LiveViewer& viewer =
+        viewers_.add(std::make_unique<LiveViewer>(owner, sessions_, request.session_id, request.peer_ip, taken.past,
+                                                  stream, *std::move(stay), websocket, visitor));
+    viewer.join(log_key(match.format, flv_options(vhost.get<VhostConfig>()), websocket), std::move(taken.stream), head,
+                taken.early);
     return {};
 }
 
@@ -177,12 +175,7 @@ void Service::stop_accepting() {
     for (auto& [key, room] : rooms_) room.published.pulse();
 }
 
-void Service::viewer_ended(LiveViewer& viewer) {
-    uint32_t place = viewer.place;
-    std::swap(viewers_[place], viewers_.back());
-    viewers_[place]->place = place;
-    viewers_.pop_back();
-}
+void Service::viewer_ended(LiveViewer& viewer) { viewers_.remove(viewer); }
 
 void Service::stop() {
     for (auto& viewer : viewers_) viewer->stop();

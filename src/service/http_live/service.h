@@ -6,8 +6,8 @@
 
 #include <map>
 #include <memory>
-#include <vector>
 
+#include "base/indexed_list.h"
 #include "config/snapshot.h"
 #include "live/hub/registry.h"
 #include "net/access/gate.h"
@@ -58,7 +58,7 @@ class Service final : private LiveViewerOwner, private live::StreamWatcher {
     live::Registry& registry_;
     net::Gate& gate_;
     const Offers& offers_;
-    std::vector<std::unique_ptr<LiveViewer>> viewers_;
+    base::IndexedList<LiveViewer> viewers_;
     std::map<live::StreamKey, WaitingRoom> rooms_;
     bool stopping_ = false;
 };

@@ -41,8 +41,7 @@ class LiveViewer final : public net::Session, private live::ViewerHandler {
     net::Traffic traffic() const override;
     void kick(std::string_view reason) override;
 
-    // Its index in the owner's list.
-    uint32_t place = 0;
+    uint32_t index = 0;  // in the owner's list
 
   private:
     void on_viewer_input(live::Viewer& viewer, std::span<const uint8_t> bytes) override;

@@ -57,7 +57,7 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     net::Traffic traffic() const override;
     void kick(std::string_view reason) override;
 
-    uint32_t place = 0;  // index in the service's list
+    uint32_t index = 0;  // in the service's list
 
   private:
     // A request to decide on, after the session has stopped reading for it.

@@ -35,22 +35,12 @@ Result<void> Service::listen(const config::ListenAddresses& addresses, const net
 
 void Service::take(std::unique_ptr<runtime::ByteStream> socket, net::TlsPair::Context tls) {
     empty_.reset();
-    Connection& connection =
-        *connections_.emplace_back(std::make_unique<Connection>(*this, std::move(socket), std::move(tls)));
-    connection.place = static_cast<uint32_t>(connections_.size()) - 1;
+    Connection& connection = connections_.add(std::make_unique<Connection>(*this, std::move(socket), std::move(tls)));
     if (!connection.start()) remove(connection);
 }
 
 void Service::remove(Connection& connection) {
-    uint32_t place = connection.place;
-    CHECK(connections_[place].get() == &connection);
-    std::unique_ptr<Connection> gone = std::move(connections_[place]);
-    if (place + 1 != connections_.size()) {
-        connections_[place] = std::move(connections_.back());
-        connections_[place]->place = place;
-    }
-    connections_.pop_back();
-    gone.reset();
+    connections_.remove(connection);
     if (connections_.empty()) empty_.set();
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/indexed_list.h"
 #include "base/result.h"
 #include "config/snapshot.h"
 #include "live/hub/registry.h"
@@ -56,7 +57,7 @@ class Service {
     net::Gate& gate_;
     net::TlsPair tls_pair_{"rtmps"};
     std::vector<std::unique_ptr<net::Acceptor>> listeners_;
-    std::vector<std::unique_ptr<Connection>> connections_;
+    base::IndexedList<Connection> connections_;
     runtime::Event empty_{"the last client to go"};  // set when the last connection is removed
 };
 

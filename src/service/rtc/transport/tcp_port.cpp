@@ -84,7 +84,7 @@ class TcpPort::Connection final : public Wire, private runtime::ParkedHandler, p
     bool is_tcp() const override { return true; }
     bool congested() const override { return backlog_.size() - sent_ > kCongestedBytes; }
 
-    size_t index = 0;  // index in the port's connections
+    size_t index = 0;  // in the port's list
 
   private:
     void on_readable() override {
@@ -179,8 +179,7 @@ void TcpPort::take(std::unique_ptr<runtime::ByteStream> stream) {
         oldest.make_room();
     }
     ++counters_.accepted;
-    connections_.push_back(std::make_unique<Connection>(*this, std::move(stream), base::monotonic_ms()));
-    connections_.back()->index = connections_.size() - 1;
+    connections_.add(std::make_unique<Connection>(*this, std::move(stream), base::monotonic_ms()));
 }
 
 void TcpPort::close_soon(Connection& connection) {
@@ -192,14 +191,9 @@ void TcpPort::close_soon(Connection& connection) {
 bool TcpPort::sweep() {
     runtime::CpuSlice slice;
     while (!leaving_.empty()) {
-        const size_t index = leaving_.back()->index;
+        Connection& connection = *leaving_.back();
         leaving_.pop_back();
-        const std::unique_ptr<Connection> gone = std::move(connections_[index]);
-        if (index + 1 != connections_.size()) {
-            connections_[index] = std::move(connections_.back());
-            connections_[index]->index = index;
-        }
-        connections_.pop_back();
+        connections_.remove(connection);
         if (!slice.step()) return false;
     }
     return true;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/indexed_list.h"
 #include "net/access/acceptor.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/sync.h"
@@ -52,8 +53,8 @@ class TcpPort {
 
     WireUser& user_;
     net::Admission& admission_;
-    std::vector<std::unique_ptr<Connection>> connections_;  // each knows its index
-    std::list<Connection*> unconfirmed_;                    // oldest first
+    base::IndexedList<Connection> connections_;
+    std::list<Connection*> unconfirmed_;  // oldest first
     std::vector<Connection*> leaving_;
     Counters counters_;
     runtime::Event sweep_{"TCP connections to close"};
