@@ -23,7 +23,7 @@ class RtpFanOut::Session final : public service::rtc::MediaSession, private net:
     net::Session& as_session() override { return *this; }
 
   private:
-    std::string stream_url() const override { return "v/live/s"; }
+    std::string stream_text() const override { return "v/live/s"; }
     net::Traffic traffic() const override { return {0, sent_bytes_}; }
     void kick(std::string_view) override {}
 

@@ -14,7 +14,7 @@ class Client final : public Session {
   public:
     Client(SessionTable& table, std::string id, SessionType type) : Session(table, id, "192.0.2.1") { set_type(type); }
     Client(SessionTable& table, std::string id, const Past& past) : Session(table, id, "192.0.2.1", past) {}
-    std::string stream_url() const override { return "v/live/s"; }
+    std::string stream_text() const override { return "v/live/s"; }
     Traffic traffic() const override { return bytes; }
     void kick(std::string_view) override {}
     void end() { log_end("the test", base::CloseReason::kPeerClosed); }

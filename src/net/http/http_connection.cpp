@@ -51,7 +51,7 @@ class HttpConnection::HttpSession final : public Session {
         : Session(connection.server_.sessions_, connection.id_, ip), connection_(connection) {
         set_type(SessionType::kHttp);
     }
-    std::string stream_url() const override {
+    std::string stream_text() const override {
         return connection_.last_target_.empty() ? "-" : connection_.last_target_;
     }
     Traffic traffic() const override {

@@ -439,7 +439,7 @@ TEST_F(HttpServerTest, AKickedSessionEnds) {
     EXPECT_EQ(client.read().status, 200);
     sessions.for_each([](Session& session) {
         EXPECT_EQ(session.type(), SessionType::kHttp);
-        EXPECT_EQ(session.stream_url(), "/hello");
+        EXPECT_EQ(session.stream_text(), "/hello");
         session.kick("by the test");
     });
     EXPECT_TRUE(client.sees_close());

@@ -15,7 +15,7 @@ using base::CloseReason;
 struct TestSession : Session {
     using Session::log_end;
     using Session::Session;
-    std::string stream_url() const override { return "v/live/a"; }
+    std::string stream_text() const override { return "v/live/a"; }
     Traffic traffic() const override { return {10, 20}; }
     void kick(std::string_view) override { kicked = true; }
     bool kicked = false;

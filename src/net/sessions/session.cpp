@@ -56,10 +56,10 @@ void Session::log_end(std::string_view why, base::CloseReason reason) {
     Traffic bytes = traffic();
     table_.count(*this);
     base::log::trace("{} ended: {} from {}, {}, {} ms, received {} bytes, sent {} bytes, {}", session_type_name(type_),
-                     stream_url(), ip_.text(), why, alive_ms(), bytes.received_bytes, bytes.sent_bytes,
+                     stream_text(), ip_.text(), why, alive_ms(), bytes.received_bytes, bytes.sent_bytes,
                      base::close_reason_name(reason_));
     if (type_ == SessionType::kHttp) return table_.closed_.count(reason_);
-    ClosedSession closed{id(),  ip_.text(), type_,           stream_url(), started_ms_, base::wall_ms(),
+    ClosedSession closed{id(),  ip_.text(), type_,           stream_text(), started_ms_, base::wall_ms(),
                          bytes, reason_,    std::string(why)};
     if (account_) {
         closed.vhost_id = account_->vhost().id();

@@ -63,7 +63,7 @@ class Session {
     // Empty: not WebRTC, or not connected yet.
     virtual std::optional<RtcQuality> rtc_quality() const { return {}; }
     // "vhost/app/stream" as far as known; for lists and logs.
-    virtual std::string stream_url() const = 0;
+    virtual std::string stream_text() const = 0;
     virtual Traffic traffic() const = 0;
     // Ends the session soon, on an operator's request; `why` goes into its last log line.
     virtual void kick(std::string_view why) = 0;

@@ -1,7 +1,7 @@
 #pragma once
 // Internal. State that the loop publishes for observers outside its code: the watchdog's thread and the signal handlers
-// that sample stacks. Plain stores; nothing here costs a system call. A global, because a signal handler cannot be given
-// a reference; state-threads allows only one loop in a process anyway.
+// that sample stacks. Plain stores; nothing here costs a system call. A global, because a signal handler cannot be
+// given a reference; state-threads allows only one loop in a process anyway.
 
 #include <atomic>
 #include <cstdint>

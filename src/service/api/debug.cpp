@@ -173,7 +173,7 @@ Json Debug::coroutine_json(const runtime::CoroutineInfo& info, const runtime::Sy
     if (const net::Session* session = sessions_.find(info.context_id))
         one["client"] = {{"type", net::session_type_name(session->type())},
                          {"ip", session->ip()},
-                         {"stream", session->stream_url()}};
+                         {"stream", session->stream_text()}};
     if (symbols) {
         Json calls = Json::array();
         // A return address is after its call instruction.

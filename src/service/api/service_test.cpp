@@ -66,7 +66,7 @@ class Viewer final : public net::Session {
         set_type(net::SessionType::kRtmpPlay);
         enter_stream({"v", "live", "s"}, false);
     }
-    std::string stream_url() const override { return "v/live/s"; }
+    std::string stream_text() const override { return "v/live/s"; }
     net::Traffic traffic() const override { return {}; }
     void kick(std::string_view) override {}
 };

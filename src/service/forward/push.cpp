@@ -40,7 +40,7 @@ class Push::Published final : public net::Session {
         set_type(net::SessionType::kRtmpForward);
         not_a_connection();  // no client of ours
     }
-    std::string stream_url() const override { return push_.key().text(); }
+    std::string stream_text() const override { return push_.key().text(); }
     net::Traffic traffic() const override {
         if (!push_.viewer_) return {};
         const live::ViewerCounters counters = push_.viewer_->counters();

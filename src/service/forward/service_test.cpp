@@ -113,7 +113,7 @@ TEST_F(ForwardTest, AStreamGoesThereFromItsBeginningToItsEnd) {
     ASSERT_EQ(sessions_.size(), 1u);
     sessions_.for_each([&](net::Session& s) {
         EXPECT_EQ(net::session_type_name(s.type()), "rtmp-forward");
-        EXPECT_EQ(s.stream_url(), kKey.text());
+        EXPECT_EQ(s.stream_text(), kKey.text());
         EXPECT_EQ(s.ip(), "127.0.0.1");
         EXPECT_GT(s.traffic().sent_bytes, 50u);
     });

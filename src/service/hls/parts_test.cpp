@@ -167,7 +167,7 @@ TEST_F(ViewersTest, AreSessionsUntilTheyAreSilent) {
     net::Session* session = table_.find(own);
     ASSERT_NE(session, nullptr);
     EXPECT_EQ(session->type(), net::SessionType::kHlsPlay);
-    EXPECT_EQ(session->stream_url(), "v/live/s");
+    EXPECT_EQ(session->stream_text(), "v/live/s");
     EXPECT_EQ(session->traffic().received_bytes, 10u);
     EXPECT_EQ(session->traffic().sent_bytes, 200u);
     ASSERT_NE(session->stream_account(), nullptr);
@@ -183,7 +183,7 @@ TEST_F(ViewersTest, AreSessionsUntilTheyAreSilent) {
 TEST_F(ViewersTest, AContextThatAClientBringsIsNoId) {
     struct Other final : net::Session {
         using Session::Session;
-        std::string stream_url() const override { return "v/live/p"; }
+        std::string stream_text() const override { return "v/live/p"; }
         net::Traffic traffic() const override { return {}; }
         void kick(std::string_view) override { kicked = true; }
         bool kicked = false;

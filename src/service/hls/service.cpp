@@ -273,7 +273,7 @@ void Service::disconnect_asked() {
     for (auto& [key, why] : asked) {
         net::Session* publisher = nullptr;
         sessions_.for_each([&](net::Session& session) {
-            if (net::publishes(session.type()) && session.stream_url() == key.text()) publisher = &session;
+            if (net::publishes(session.type()) && session.stream_text() == key.text()) publisher = &session;
         });
         if (publisher) publisher->close(fmt::format("HLS failed: {}", why), base::CloseReason::kOutputFailed);
     }

@@ -29,7 +29,7 @@ class Viewers::Viewer final : public net::Session {
         not_a_connection();
         enter_stream(visitor.key(), false);
     }
-    std::string stream_url() const override { return url_; }
+    std::string stream_text() const override { return url_; }
     net::ClientDetails details() const override { return details_; }
     net::Traffic traffic() const override { return traffic_; }
     void kick(std::string_view reason) override { kicked_ = reason; }
@@ -107,7 +107,7 @@ base::Result<void> Viewers::asked(const ViewerName& name, const net::Visitor& vi
         it = names_.emplace(name, &viewer).first;
         issued_.erase(name);
         runtime::ContextScope scope(visitor.id);
-        base::log::trace("hls-play started: {} to {}", viewer.stream_url(), visitor.ip);
+        base::log::trace("hls-play started: {} to {}", viewer.stream_text(), visitor.ip);
     }
     it->second->idle_ms_ = idle_ms;
     it->second->until_ms_ = now_ms + idle_ms;

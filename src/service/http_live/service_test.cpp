@@ -138,7 +138,7 @@ TEST_F(HttpLiveTest, PlaysFlv) {
     EXPECT_EQ(sessions_.accepted_total(), 1u);  // the request and the viewer are one client
     sessions_.for_each([](net::Session& session) {
         EXPECT_EQ(session.type(), net::SessionType::kFlvPlay);
-        EXPECT_EQ(session.stream_url(), "__defaultVhost__/live/a");
+        EXPECT_EQ(session.stream_text(), "__defaultVhost__/live/a");
         EXPECT_GT(session.traffic().sent_bytes, 100u);
     });
     EXPECT_EQ(server_->connections(), 0u);

@@ -29,7 +29,7 @@ LiveViewer::LiveViewer(LiveViewerOwner& owner, net::SessionTable& sessions, cons
 
 void LiveViewer::join(const live::LogKey& key, std::unique_ptr<runtime::ByteStream> socket,
                       std::string_view response_head, std::span<const uint8_t> early) {
-    base::log::trace("flv-play started: {} to {}, {}{}", stream_url(), ip(), key.format->protocol,
+    base::log::trace("flv-play started: {} to {}, {}{}", stream_text(), ip(), key.format->protocol,
                      viewer_.stream().published() ? "" : ", waiting for its publisher");
     viewer_.join(key, std::move(socket), base::Slice::copy(response_head));
     if (!early.empty() && viewer_.joined()) on_viewer_input(viewer_, early);

@@ -36,7 +36,7 @@ class LiveViewer final : public net::Session, private live::ViewerHandler {
               std::span<const uint8_t> early);
     void stop() { viewer_.abort("the server stops", base::CloseReason::kServerStop); }
 
-    std::string stream_url() const override { return viewer_.stream().key().text(); }
+    std::string stream_text() const override { return viewer_.stream().key().text(); }
     net::ClientDetails details() const override;
     net::Traffic traffic() const override;
     void kick(std::string_view reason) override;

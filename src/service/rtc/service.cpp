@@ -167,7 +167,7 @@ Result<Answer> Service::create(Ask ask) {
         return std::unexpected(std::move(sdp.error()));
     }
     answer.sdp = *std::move(sdp);
-    base::log::trace("{} began: {} from {}", session_type_name(session->type()), session->stream_url(), session->ip());
+    base::log::trace("{} began: {} from {}", session_type_name(session->type()), session->stream_text(), session->ip());
     keep(std::move(session), now_ms);
     return answer;
 }

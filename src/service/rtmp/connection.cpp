@@ -281,7 +281,7 @@ void Connection::kick(std::string_view reason) {
     work_->task.cancel();
 }
 
-std::string Connection::stream_url() const { return stream_ ? stream_->key().text() : "-"; }
+std::string Connection::stream_text() const { return stream_ ? stream_->key().text() : "-"; }
 
 net::ClientDetails Connection::details() const {
     return {client_.tc_url(), client_.page_url(), client_.swf_url(), std::string(client_.params())};

@@ -52,7 +52,7 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     // Nothing was played or published in time.
     void on_timeout(std::string_view why) { close(why, base::CloseReason::kPeerTimeout); }
 
-    std::string stream_url() const override;
+    std::string stream_text() const override;
     net::ClientDetails details() const override;
     net::Traffic traffic() const override;
     void kick(std::string_view reason) override;

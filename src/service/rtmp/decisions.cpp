@@ -249,7 +249,7 @@ void Connection::on_close_stream(uint32_t stream_id) {
         if (shared_) p->viewer().finish("closed by the player", CloseReason::kPeerClosed);
     } else {
         size_t ended = std::erase_if(publishers_, [&](const auto& p) { return p->stream_id() == stream_id; });
-        if (ended) base::log::trace("RTMP publish: {} ended by the publisher", stream_url());
+        if (ended) base::log::trace("RTMP publish: {} ended by the publisher", stream_text());
     }
     if (active()) return;
     leave_stream();

@@ -33,7 +33,7 @@ TEST_F(RtmpServiceTest, PublishAndPlay) {
     std::string types;
     sessions_.for_each([&](net::Session& s) {
         types += net::session_type_name(s.type());
-        EXPECT_EQ(s.stream_url(), "__defaultVhost__/live/s");
+        EXPECT_EQ(s.stream_text(), "__defaultVhost__/live/s");
         EXPECT_GT(s.traffic().sent_bytes, 3073u);
         EXPECT_GT(s.traffic().received_bytes, 3073u);
     });

@@ -203,7 +203,7 @@ TEST_F(RtmpServiceTest, AKickEndsAllThatAConnectionDoes) {
     v->media_of({1, 2}, 4);
     EXPECT_TRUE(v->hears("NetStream.Publish.Start"));
     sessions_.for_each([](net::Session& s) {
-        if (s.stream_url() == "__defaultVhost__/live/b") s.kick("kicked by the test");
+        if (s.stream_text() == "__defaultVhost__/live/b") s.kick("kicked by the test");
     });
     EXPECT_EQ(v->read_to_end(), "closed");
     EXPECT_EQ(sessions_.size(), 1u);

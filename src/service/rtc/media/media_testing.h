@@ -15,7 +15,7 @@ inline constexpr uint32_t kVideoSsrc = 0x1111, kRtxSsrc = 0x2222, kAudioSsrc = 0
 
 struct NetSession final : net::Session {
     explicit NetSession(net::SessionTable& table) : Session(table, "fake0000", "127.0.0.1") {}
-    std::string stream_url() const override { return "v/live/s"; }
+    std::string stream_text() const override { return "v/live/s"; }
     net::Traffic traffic() const override { return {}; }
     void kick(std::string_view) override {}
 };

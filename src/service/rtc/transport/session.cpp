@@ -206,8 +206,8 @@ void RtcSession::become_connected(int64_t now_ms) {
     offer_.release();
     count_connection();
     if (!media_ || ended_) return;
-    base::log::trace("{} connected: {} at {}{}, {}, {}, {} ms after its offer", session_type_name(type()), stream_url(),
-                     selected_.text(), wire_ && wire_->is_tcp() ? " by TCP" : "",
+    base::log::trace("{} connected: {} at {}{}, {}, {}, {} ms after its offer", session_type_name(type()),
+                     stream_text(), selected_.text(), wire_ && wire_->is_tcp() ? " by TCP" : "",
                      keys_ ? srtp::profile_info(keys_->sender.profile()).dtls_name : "not encrypted",
                      media_->describe(), now_ms - created_ms_);
     media_->on_connected(now_ms);

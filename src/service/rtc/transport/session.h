@@ -138,7 +138,7 @@ class RtcSession final : public net::Session, public MediaSession {
     std::optional<net::RtcQuality> rtc_quality() const override {
         return media_ && connected_ ? std::optional(media_->quality()) : std::nullopt;
     }
-    std::string stream_url() const override { return key_.text(); }
+    std::string stream_text() const override { return key_.text(); }
     net::Traffic traffic() const override { return {counters_.bytes_received, counters_.bytes_sent}; }
     void kick(std::string_view why) override { end(why, base::CloseReason::kKicked); }
 
