@@ -11,7 +11,8 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
                                               runtime::Deadline deadline) {
         return client.post_json(url, body, deadline);
     };
-    return module_of("forward", std::make_shared<Service>(snapshot, parts.sessions, parts.registry, std::move(post), parts.identity.service));
+    return module_of("forward", std::make_shared<Service>(snapshot, parts.sessions, parts.registry, std::move(post),
+                                                          parts.identity.service));
 }
 
 }  // namespace

@@ -12,7 +12,8 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
         return client.post_json(url, body, deadline);
     };
     auto summaries = [&offers = parts.offers] { return offers.summaries ? offers.summaries() : "{}"; };
-    return module_of("heartbeat", std::make_shared<Service>(snapshot, std::move(post), std::move(summaries), parts.identity.service));
+    return module_of("heartbeat", std::make_shared<Service>(snapshot, std::move(post), std::move(summaries),
+                                                            parts.identity.service));
 }
 
 }  // namespace
