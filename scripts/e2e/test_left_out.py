@@ -23,7 +23,7 @@ SERVICES = {
     "dvr": ("dvr_journal /x; vhost v { dvr { enabled on; } }", "recording is not built in: no effect of dvr_journal, vhost/dvr/enabled", "dvr"),
     "forward": ("vhost v { forward { enabled on; } }", "forwarding is not built in: no effect of vhost/forward/enabled", None),
     "http_live": ("vhost v { http_remux { enabled on; } }", "playing by HTTP is not built in: no effect of vhost/http_remux/enabled", None),
-    "rtc": ("rtc_server { enabled on; tcp { enabled on; } } vhost v { rtc { nack on; } }", "WebRTC is not built in: no effect of rtc_server/enabled, rtc_server/tcp, vhost/rtc/nack", "rtc"),
+    "rtc": ("rtc_server { enabled on; tcp { enabled on; } } vhost v { rtc { enabled on; nack on; } }", "WebRTC is not built in: no effect of rtc_server/enabled, rtc_server/tcp, vhost/rtc/enabled, vhost/rtc/nack", "rtc"),
     "hook": ("vhost v { http_hooks { enabled on; } }", "the hook service is not built in: no effect of vhost/http_hooks/enabled", "callback"),
     "heartbeat": ("heartbeat { enabled on; } vhost v { }", "heartbeat is not built in: no effect of heartbeat/enabled", None),
     "metrics": ("exporter { enabled on; } vhost v { }", "the exporter is not built in: no effect of exporter/enabled", "exporter"),

@@ -22,7 +22,7 @@ constexpr Later kDvr[] = {
 constexpr Later kHls[] = {
     {"hls_roll", "./objs/hls.roll", "File that lists the streams with HLS on disk."},
 };
-constexpr Later kHooks[] = {
+constexpr Later kHookReports[] = {
     {"hls_nb_notify", "64", "Most bytes read of the answer to on_hls_notify."},
 };
 
@@ -200,7 +200,7 @@ void add(std::vector<Row>& rows, std::string_view scope, const Feature& missing,
 void add_later_rows(std::vector<Row>& rows) {
     add(rows, "", features::kDvr, kDvr);
     add(rows, "", features::kHls, kHls);
-    add(rows, "vhost/hls", features::kHooks, kHooks);
+    add(rows, "vhost/hls", features::kHookReports, kHookReports);
     add(rows, "", features::kToolLogs, kToolLogs);
     add(rows, "", features::kVersionQuery, kVersionQuery);
     add(rows, "http_api/raw_api", features::kRawQueries, kRawApi);

@@ -1,4 +1,4 @@
-// The rows of everything outside vhosts that this server supports.
+// The rows outside of vhosts: of the process, and of the servers of RTMP, HTTP and the API.
 
 #include "config/row_builder.h"
 

@@ -1,4 +1,4 @@
-// The rows of everything in a vhost that this server supports.
+// The rows of a vhost that several rooms read: players, publishers, static files.
 
 #include "config/row_builder.h"
 

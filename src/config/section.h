@@ -2,8 +2,8 @@
 // Section: what a service adds to the configuration: its directives, its listeners and its checks. The values are
 // structs of the service (sections.h), which its rows name (row_builder.h).
 //
-// Directives of a service that is not built in are known by the tables of config/ (features.h, directive.cpp): using
-// one is a warning, or an error where ignoring it would let clients in.
+// The blocks of a service that is not built in are known by the tables of config/ (features.h, directive.cpp): one that
+// is switched on is a warning, or an error where ignoring it would let clients in.
 
 #include <span>
 #include <string>

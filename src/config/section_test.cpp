@@ -111,6 +111,8 @@ TEST(Section, DirectivesOfServicesThatAreNotBuiltIn) {
     EXPECT_EQ(said("vhost a { hls { enabled on; hls_fragment 2; } }"),
               "t.conf:1: warning: HLS is not built in: no effect of vhost/hls/enabled, vhost/hls/hls_fragment\n");
     EXPECT_EQ(said("vhost a { hls { enabled off; hls_fragment 2; } }"), "");
+    EXPECT_EQ(said("vhost a { http_hooks { on_play http://h/; } }"), "") << "off by default";
+    EXPECT_EQ(said("vhost a { }", {"SRS_VHOST_HTTP_HOOKS_ON_PLAY=http://h/"}), "");
     EXPECT_EQ(said("dvr_journal /x; rtc_server { enabled on; tcp { enabled on; } } vhost a { }"),
               "t.conf:1: warning: recording is not built in: no effect of dvr_journal\n"
               "t.conf:1: warning: WebRTC is not built in: no effect of rtc_server/enabled, rtc_server/tcp\n");

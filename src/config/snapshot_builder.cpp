@@ -159,12 +159,14 @@ void SnapshotBuilder::add_block(const Node& node, const Context& context, const 
     }
 }
 
-// The rows of the block are not known, so all that is in it is taken for directives of the service.
+// The rows of the block are not known, so all that is in it is taken for directives of the service. All of these blocks
+// are off by default.
 void SnapshotBuilder::note_not_built_in(const Node& node, const Block& block) {
-    for (const Node& child : node.children)
-        if (child.name == "enabled" && child.words == std::vector<std::string>{"off"}) return;
+    const bool is_on = std::ranges::any_of(node.children, [](const Node& child) {
+        return child.name == "enabled" && child.words == std::vector<std::string>{"on"};
+    });
+    if (!is_on) return;
     for (const Node& child : node.children) miss(*block.missing, child.place, join(block.path, child.name));
-    if (node.children.empty()) miss(*block.missing, node.place, block.path);
 }
 
 void SnapshotBuilder::add_value(const Node& node, const Context& context, const Row& row) {
@@ -238,7 +240,7 @@ void SnapshotBuilder::add_environment(std::span<const EnvironmentEntry> entries)
     for (const EnvironmentEntry& entry : entries) {
         Place place{entry.name, 0};
         if (entry.not_built_in) {
-            if (entry.value != "off") miss(*entry.not_built_in, place, entry.name);
+            if (entry.name.ends_with("_ENABLED") && entry.value == "on") miss(*entry.not_built_in, place, entry.name);
             continue;
         }
         if (entry.row == nullptr) {

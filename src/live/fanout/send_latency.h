@@ -5,6 +5,7 @@
 // it: that is its lag.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace live {

@@ -26,7 +26,7 @@ struct ServerConfig {
     int reuseport = 1;                           // one socket per address is enough here
     int max_offers = 2000;                       // not connected yet
     TcpConfig tcp{};
-    std::vector<std::string> candidate{"*"};  // see service/rtc/candidates.h
+    std::vector<std::string> candidate{"*"};  // see signalling/candidates.h
     bool use_auto_detect_network_ip = true;
     std::string ip_family = "ipv4";  // ipv4, ipv6 or all
     bool api_as_candidates = true;

@@ -2,6 +2,7 @@
 // end.
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include "runtime/loop/sync.h"
 #include "runtime/loop/testing.h"
@@ -235,7 +236,9 @@ TEST_F(RtmpGuardTest, APlayerWithoutItsStreamHasGoneWhenMoreIsRefused) {
     p.reset();
     ASSERT_TRUE(asked("-play a;")) << guard_.notes;
     guard_.notes.clear();
-    v.reset();  // with bytes not read, so its socket is reset
+    const linger reset{1, 0};
+    ASSERT_EQ(setsockopt(v->socket().plain_fd(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset), 0);
+    v.reset();
     guard_.word.set();
     EXPECT_TRUE(asked("-connect ;")) << guard_.notes;
     EXPECT_EQ(sessions_.size(), 0u);
