@@ -5,6 +5,7 @@
 // rounded once, to the nearest tick of the format that carries it. 64 bits reach 400 years. Milliseconds convert to it
 // by themselves: `Time limit = std::chrono::seconds(2)`.
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <ratio>
@@ -12,6 +13,9 @@
 namespace media {
 
 using Time = std::chrono::duration<int64_t, std::ratio<1, 705'600'000>>;
+
+// What comes from outside is no further from 0 than this, 136 years: distances and sums of times do not overflow.
+inline constexpr int64_t kMaxSeconds = int64_t{1} << 32;
 
 // Before every time of a stream: none is known yet.
 inline constexpr Time kNoTime = Time::min();
@@ -29,7 +33,8 @@ constexpr int64_t to_ticks(Time time, int64_t rate) {
     return seconds * rate + (rest * rate + kUnit / 2) / kUnit;
 }
 
-// The time of so many ticks, at most 2^32 a second; exact for the rates named above, else rounded to the nearest.
+// The time of so many ticks, at most 2^32 a second; exact for the rates named above, else rounded to the nearest. It is
+// limited to kMaxSeconds on both sides of 0.
 constexpr Time from_ticks(int64_t ticks, int64_t rate) {
     constexpr int64_t kUnit = Time::period::den;
     int64_t seconds = ticks / rate;
@@ -38,6 +43,7 @@ constexpr Time from_ticks(int64_t ticks, int64_t rate) {
         rest += rate;
         --seconds;
     }
+    seconds = std::clamp(seconds, -kMaxSeconds, kMaxSeconds);
     return Time(seconds * kUnit + (rest * kUnit + rate / 2) / rate);
 }
 
@@ -47,7 +53,9 @@ constexpr int64_t to_ms(Time time) {
     return std::chrono::floor<milliseconds>(time + kHalf).count();
 }
 constexpr int64_t to_us(Time time) { return to_ticks(time, 1'000'000); }
-constexpr Time from_ms(int64_t ms) { return std::chrono::milliseconds(ms); }
+constexpr Time from_ms(int64_t ms) {
+    return std::chrono::milliseconds(std::clamp(ms, -kMaxSeconds * 1'000, kMaxSeconds * 1'000));
+}
 constexpr Time from_us(int64_t us) { return from_ticks(us, 1'000'000); }
 
 // The absolute value of a distance between two times.

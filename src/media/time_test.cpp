@@ -45,6 +45,16 @@ TEST(Time, OddRatesAreRounded) {
     EXPECT_EQ(to_ticks(std::chrono::hours(1), 0xffffffff), int64_t{0xffffffff} * 3'600);
 }
 
+TEST(Time, WhatIsTooFarIsLimited) {
+    for (int64_t sign : {-1, 1}) {
+        const Time most = std::chrono::seconds(sign * kMaxSeconds);
+        EXPECT_EQ(from_ms(sign * INT64_MAX), most);
+        EXPECT_LE(distance(from_ticks(sign * INT64_MAX, 90'000), most), std::chrono::seconds(1));
+        EXPECT_LE(distance(from_us(sign * INT64_MAX), most), std::chrono::seconds(1));
+        EXPECT_EQ(distance(most, -most).count(), 2 * kMaxSeconds * Time::period::den);
+    }
+}
+
 // Two hours of 44.1 kHz, each time rounded to ms as publishers do, by rounding or by truncating.
 TEST(SampleClock, FindsTheExactTimesAgain) {
     for (bool truncates : {false, true}) {

@@ -68,10 +68,10 @@ struct BodyParser::Cursor {
 
 // The duration by its samples; 0 when it is not known.
 Time BodyParser::audio_duration(const Frame& frame) {
-    if (frame.sequence_header || frame.codec != audio_codec_) [[unlikely]]
+    if (frame.codec != audio_codec_) [[unlikely]]
         note_audio(frame);
     if (frame.codec == Codec::kAac) return aac_duration_;
-    if (frame.sequence_header || audio_rate_ <= 0) return Time(0);
+    if (audio_rate_ <= 0) return Time(0);
     return media::from_ticks(media::audio_frame_samples(frame.codec, frame.payload), audio_rate_);
 }
 
@@ -91,13 +91,13 @@ void BodyParser::note_audio(const Frame& frame) {
 }
 
 void BodyParser::set_time(Frame& frame, uint32_t timestamp) {
-    const Time duration = frame.kind == Kind::kAudio ? audio_duration(frame) : Time(0);
     if (frame.sequence_header || frame.kind == Kind::kData) {
+        if (frame.kind == Kind::kAudio) note_audio(frame);
         frame.dts = timestamps_.of_companion(timestamp);
         return;
     }
     frame.dts = timestamps_.of_frame(frame.kind, timestamp);
-    if (frame.kind == Kind::kAudio) frame.dts = audio_clock_.next(frame.dts, duration);
+    if (frame.kind == Kind::kAudio) frame.dts = audio_clock_.next(frame.dts, audio_duration(frame));
 }
 
 Result<Parsed> BodyParser::parse(uint8_t type, const Slice& body, uint32_t timestamp) {

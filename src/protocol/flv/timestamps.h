@@ -2,6 +2,7 @@
 // Timestamps: a publisher's 32-bit timestamps (RTMP chunk stream, 5.3.1.1; FLV, E.4.1) as times that do not wrap. They
 // are ms and go on over the wrap at 2^32, each track by itself. Pure.
 
+#include <cstddef>
 #include <cstdint>
 
 #include "media/codec.h"
@@ -25,7 +26,7 @@ class Timestamps {
     static int64_t extend(const Track& from, uint32_t timestamp);
 
     Track tracks_[2];  // video, audio
-    Track last_;       // of both, the one that came last
+    size_t last_ = 0;  // the one whose frame came last
 };
 
 }  // namespace flv

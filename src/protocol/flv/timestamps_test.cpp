@@ -38,5 +38,16 @@ TEST(Timestamps, SeventyYears) {
     }
 }
 
+// Each frame as far ahead as 32 bits allow: thousands of them would not fit into a time.
+TEST(Timestamps, JumpsAsFarAsTheyMayDoNotOverflow) {
+    for (uint32_t jump : {0x7fffffffu, 0x80000001u}) {
+        Timestamps timestamps;
+        media::Time last{};
+        for (uint32_t i = 0, timestamp = 0; i < 100'000; ++i, timestamp += jump)
+            last = timestamps.of_frame(Kind::kVideo, timestamp);
+        EXPECT_EQ(media::distance(last, media::Time(0)), std::chrono::seconds(media::kMaxSeconds));
+    }
+}
+
 }  // namespace
 }  // namespace flv
