@@ -10,6 +10,9 @@
 
 namespace media {
 
+// The most tracks of one kind in a stream.
+inline constexpr uint8_t kMaxTracks = 8;
+
 struct Frame {
     Kind kind = Kind::kData;
     Codec codec = Codec::kNone;
@@ -24,6 +27,11 @@ struct Frame {
     // For audio in an FLV sound format: the tag's first byte (format, rate, size, channels), kept because players of
     // MP3, Speex and PCM read it. 0 otherwise.
     uint8_t flv_sound = 0;
+    // Which of the tracks of its kind; 0: the first, which is for who knows one only. Less than kMaxTracks.
+    uint8_t track = 0;
+    // The times from here on have nothing to do with those before: the publisher's jumped, whether the stream mended
+    // that or not.
+    bool discontinuity = false;
     // Decoding time on the stream's timeline (on the publisher's before Stream::publish corrected it), and presentation
     // minus decoding time.
     Time dts{};
