@@ -61,7 +61,7 @@ struct All {
     Material material;
     std::vector<uint8_t> out = std::vector<uint8_t>(1 << 20);
     std::unique_ptr<live::WireEncoder> rtmp_encoder, flv_encoder, websocket_encoder, ts_encoder;
-    live::StreamHeaders headers;
+    media::TrackSet tracks;
     std::unique_ptr<ts::SegmentMuxer> segments, big_segments;
     media::Frame big_picture;
     std::unique_ptr<FanOut> publish_alone, fan_out;
@@ -255,12 +255,10 @@ void prepare_ts() {
     video.sequence_header = audio.sequence_header = true;
     video.payload = media::make_avc_config(sps, pps).value();
     audio.payload = media::make_aac_config(2, 44100, 2);
-    all->headers.video = video;
-    all->headers.audio = audio;
-    all->headers.video_codec = video.codec;
-    all->headers.audio_codec = audio.codec;
+    all->tracks.note(video);
+    all->tracks.note(audio);
     all->ts_encoder = service::http_live::log_key(service::http_live::Format::kTs, {}, false).make_encoder();
-    all->ts_encoder->set_headers(all->headers);
+    all->ts_encoder->set_tracks(all->tracks);
     CountBytes sink;
     for (auto* segments : {&all->segments, &all->big_segments}) {
         *segments = std::make_unique<ts::SegmentMuxer>();

@@ -1,5 +1,7 @@
 #include "media/codec.h"
 
+#include <array>
+
 #include "base/result.h"
 
 namespace media {
@@ -43,6 +45,17 @@ constexpr bool in_order() {
 }
 static_assert(in_order());
 
+// By kind and FLV id; kNone: there is none.
+constexpr auto kByFlvId = [] {
+    std::array<std::array<Codec, 16>, 2> codecs{};
+    for (const CodecInfo& row : kTable)
+        if (row.flv_id >= 0) codecs[static_cast<size_t>(row.kind)][static_cast<size_t>(row.flv_id)] = row.codec;
+    auto& audio = codecs[static_cast<size_t>(Kind::kAudio)];
+    audio[4] = audio[5] = Codec::kNellymoser;
+    audio[14] = Codec::kMp3;
+    return codecs;
+}();
+
 }  // namespace
 
 const CodecInfo& codec_info(Codec codec) {
@@ -59,13 +72,9 @@ std::optional<Codec> codec_from_fourcc(Kind kind, uint32_t fourcc) {
 }
 
 std::optional<Codec> codec_from_flv_id(Kind kind, int flv_id) {
-    if (flv_id < 0) return std::nullopt;
-    if (kind == Kind::kAudio && (flv_id == 4 || flv_id == 5)) return Codec::kNellymoser;
-    if (kind == Kind::kAudio && flv_id == 14) return Codec::kMp3;
-    for (const CodecInfo& row : kTable) {
-        if (row.flv_id == flv_id && row.kind == kind) return row.codec;
-    }
-    return std::nullopt;
+    if (kind == Kind::kData || flv_id < 0 || flv_id > 15) return std::nullopt;
+    const Codec codec = kByFlvId[static_cast<size_t>(kind)][static_cast<size_t>(flv_id)];
+    return codec == Codec::kNone ? std::nullopt : std::optional(codec);
 }
 
 }  // namespace media

@@ -13,7 +13,8 @@ namespace {
 // For codecs whose sequence header does not contain everything (VP9).
 const media::Frame* keyframe_of(const live::Stream& stream) {
     for (const media::Frame& frame : stream.gop())
-        if (frame.kind == media::Kind::kVideo && frame.keyframe && !frame.sequence_header) return &frame;
+        if (frame.kind == media::Kind::kVideo && frame.track == 0 && frame.keyframe && !frame.sequence_header)
+            return &frame;
     return nullptr;
 }
 
@@ -30,10 +31,10 @@ std::optional<media::VideoInfo> video_of(const live::Stream& stream) {
         info.codec = track->codec;
         return info;
     }
-    const live::StreamHeaders& headers = stream.headers();
-    if (!headers.has_video) return std::nullopt;
-    if (const auto& header = headers.video ? headers.video : headers.video_example)
-        if (auto read = media::video_info(*header)) info = *std::move(read);
+    const media::Track* track = stream.tracks()->video();
+    if (!track) return std::nullopt;
+    if (track->header)
+        if (auto read = media::video_info(*track->header)) info = *std::move(read);
     if (info.width == 0) {
         const media::Frame* frame = keyframe_of(stream);
         auto read = frame ? media::video_info(*frame) : base::Result<media::VideoInfo>(media::VideoInfo());
@@ -44,7 +45,7 @@ std::optional<media::VideoInfo> video_of(const live::Stream& stream) {
             if (info.level.empty()) info.level = read->level;
         }
     }
-    info.codec = headers.video_codec;
+    info.codec = track->codec;
     return info;
 }
 
@@ -56,11 +57,11 @@ std::optional<media::AudioInfo> audio_of(const live::Stream& stream) {
         info.channels = track->channels;
         return info;
     }
-    const live::StreamHeaders& headers = stream.headers();
-    if (!headers.has_audio) return std::nullopt;
-    if (const auto& header = headers.audio ? headers.audio : headers.audio_example)
-        if (auto read = media::audio_info(*header)) info = *std::move(read);
-    info.codec = headers.audio_codec;
+    const media::Track* track = stream.tracks()->audio();
+    if (!track) return std::nullopt;
+    if (track->header)
+        if (auto read = media::audio_info(*track->header)) info = *std::move(read);
+    info.codec = track->codec;
     return info;
 }
 

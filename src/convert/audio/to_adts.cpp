@@ -4,14 +4,15 @@
 
 namespace convert {
 
-void AdtsEncoder::set_headers(const live::StreamHeaders& headers) {
+void AdtsEncoder::set_tracks(const media::TrackSet& tracks) {
     config_.reset();
-    if (!headers.audio || headers.audio->codec != media::Codec::kAac) return;
-    if (auto config = media::parse_aac_config(headers.audio->payload)) config_ = *config;
+    const media::Frame* header = tracks.config(media::Kind::kAudio);
+    if (!header || header->codec != media::Codec::kAac) return;
+    if (auto config = media::parse_aac_config(header->payload)) config_ = *config;
 }
 
 size_t AdtsEncoder::encoded_size(const media::Frame& frame) {
-    if (frame.codec != media::Codec::kAac || frame.sequence_header || !config_) return 0;
+    if (frame.codec != media::Codec::kAac || frame.sequence_header || frame.track != 0 || !config_) return 0;
     if (frame.payload.empty() || frame.payload.size() > media::kMaxAdtsFrame - media::kAdtsHeaderSize) return 0;
     return media::kAdtsHeaderSize + frame.payload.size();
 }
@@ -22,7 +23,8 @@ void AdtsEncoder::encode(const media::Frame& frame, uint8_t* out) {
 }
 
 size_t Mp3Encoder::encoded_size(const media::Frame& frame) {
-    return frame.codec == media::Codec::kMp3 && !frame.sequence_header ? frame.payload.size() : 0;
+    if (frame.codec != media::Codec::kMp3 || frame.sequence_header || frame.track != 0) return 0;
+    return frame.payload.size();
 }
 
 void Mp3Encoder::encode(const media::Frame& frame, uint8_t* out) {

@@ -10,8 +10,8 @@ namespace convert {
 
 class AdtsEncoder final : public live::WireEncoder {
   public:
-    void encode_prefix(const live::StreamHeaders&, media::Time, bool, base::SliceBuilder&) override {}
-    void set_headers(const live::StreamHeaders& headers) override;
+    void encode_prefix(const media::TrackSet&, media::Time, bool, base::SliceBuilder&) override {}
+    void set_tracks(const media::TrackSet& tracks) override;
     size_t encoded_size(const media::Frame& frame) override;
     void encode(const media::Frame& frame, uint8_t* out) override;
     bool carries(media::Kind kind) const override { return kind == media::Kind::kAudio; }
@@ -22,7 +22,7 @@ class AdtsEncoder final : public live::WireEncoder {
 
 class Mp3Encoder final : public live::WireEncoder {
   public:
-    void encode_prefix(const live::StreamHeaders&, media::Time, bool, base::SliceBuilder&) override {}
+    void encode_prefix(const media::TrackSet&, media::Time, bool, base::SliceBuilder&) override {}
     size_t encoded_size(const media::Frame& frame) override;
     void encode(const media::Frame& frame, uint8_t* out) override;
     bool carries(media::Kind kind) const override { return kind == media::Kind::kAudio; }

@@ -12,34 +12,41 @@ namespace {
 
 // While a stream is so young, a track may be announced whose first frame has not come yet.
 constexpr media::Time kYoung = std::chrono::seconds(2);
-enum FlvFlags : uint32_t { kSaysAudio = 1, kSaysVideo = 2, kDrops = 4, kGuesses = 8 };
+enum FlvFlags : uint32_t { kSaysAudio = 1, kSaysVideo = 2, kDrops = 4, kGuesses = 8, kAllTracks = 16 };
 
-struct Tracks {
+struct Kinds {
     bool audio = false;
     bool video = false;
 };
 
-Tracks tracks_of(const live::StreamHeaders& headers, media::Time start_dts) {
-    Tracks tracks{headers.has_audio, headers.has_video};
-    if (start_dts < kYoung && headers.metadata) {
-        if (auto metadata = flv::read_metadata(headers.metadata->payload)) {
-            tracks.audio |= metadata->has_audio;
-            tracks.video |= metadata->has_video;
+Kinds kinds_of(const media::TrackSet& tracks, media::Time start_dts) {
+    Kinds kinds{tracks.audio() != nullptr, tracks.video() != nullptr};
+    if (start_dts < kYoung && tracks.metadata) {
+        if (auto metadata = flv::read_metadata(tracks.metadata->payload)) {
+            kinds.audio |= metadata->has_audio;
+            kinds.video |= metadata->has_video;
         }
     }
-    return tracks;
+    return kinds;
 }
 
 }  // namespace
 
 uint32_t FlvOptions::bits() const {
-    if (guess) return kGuesses;
-    return (has_audio ? kSaysAudio : 0u) | (has_video ? kSaysVideo : 0u) | (drop_if_not_match ? kDrops : 0u);
+    const uint32_t tracks = all_tracks ? kAllTracks : 0u;
+    if (guess) return tracks | kGuesses;
+    return tracks | (has_audio ? kSaysAudio : 0u) | (has_video ? kSaysVideo : 0u) | (drop_if_not_match ? kDrops : 0u);
 }
 
 FlvOptions FlvOptions::of(uint32_t bits) {
-    if (bits & kGuesses) return {};
-    return {false, (bits & kSaysAudio) != 0, (bits & kSaysVideo) != 0, (bits & kDrops) != 0};
+    FlvOptions options;
+    options.all_tracks = (bits & kAllTracks) != 0;
+    if (bits & kGuesses) return options;
+    options.guess = false;
+    options.has_audio = (bits & kSaysAudio) != 0;
+    options.has_video = (bits & kSaysVideo) != 0;
+    options.drop_if_not_match = (bits & kDrops) != 0;
+    return options;
 }
 
 bool FlvEncoder::carries(media::Kind kind) const {
@@ -48,8 +55,12 @@ bool FlvEncoder::carries(media::Kind kind) const {
     return true;
 }
 
+bool FlvEncoder::carries(const media::Frame& frame) const {
+    return carries(frame.kind) && (frame.track == 0 || (options_.all_tracks && flv::can_write(frame)));
+}
+
 size_t FlvEncoder::encoded_size(const media::Frame& frame) {
-    if (!carries(frame.kind)) return 0;
+    if (!carries(frame)) return 0;
     uint8_t header[flv::kMaxBodyHeader];
     size_t body = flv::put_body_header(frame, header) + frame.payload.size();
     return body > flv::kMaxBodySize ? 0 : flv::kTagHeaderSize + body + flv::kPreviousTagSize;
@@ -66,16 +77,15 @@ void FlvEncoder::encode(const media::Frame& frame, uint8_t* out) {
     flv::put_previous_tag_size(out + frame.payload.size(), body_size);
 }
 
-void FlvEncoder::encode_prefix(const live::StreamHeaders& headers, media::Time start_dts, bool first,
+void FlvEncoder::encode_prefix(const media::TrackSet& tracks, media::Time start_dts, bool first,
                                base::SliceBuilder& out) {
     if (first) {
-        Tracks tracks{options_.has_audio, options_.has_video};
-        if (options_.guess) tracks = tracks_of(headers, start_dts);
-        flv::put_file_header(out.extend(flv::kFileHeaderSize), tracks.audio, tracks.video);
+        Kinds kinds{options_.has_audio, options_.has_video};
+        if (options_.guess) kinds = kinds_of(tracks, start_dts);
+        flv::put_file_header(out.extend(flv::kFileHeaderSize), kinds.audio, kinds.video);
     }
-    for (const auto* header : {&headers.metadata, &headers.video, &headers.audio}) {
-        if (!*header) continue;
-        media::Frame frame = **header;
+    for (const media::Frame* header : tracks.headers()) {
+        media::Frame frame = *header;
         frame.dts = start_dts;
         if (size_t size = encoded_size(frame)) encode(frame, out.extend(size));
     }

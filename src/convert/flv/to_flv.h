@@ -13,6 +13,7 @@ struct FlvOptions {
     bool has_audio = true;
     bool has_video = true;
     bool drop_if_not_match = true;  // without guess: tags of a kind that the header denies are left out
+    bool all_tracks = false;        // else the first of each kind, for players that know no other
 
     bool carries_audio() const { return guess || has_audio || !drop_if_not_match; }
     bool carries_video() const { return guess || has_video || !drop_if_not_match; }
@@ -25,13 +26,14 @@ class FlvEncoder final : public live::WireEncoder {
   public:
     explicit FlvEncoder(const FlvOptions& options) : options_(options) {}
 
-    void encode_prefix(const live::StreamHeaders& headers, media::Time start_dts, bool first,
+    void encode_prefix(const media::TrackSet& tracks, media::Time start_dts, bool first,
                        base::SliceBuilder& out) override;
     size_t encoded_size(const media::Frame& frame) override;
     void encode(const media::Frame& frame, uint8_t* out) override;
     bool carries(media::Kind kind) const override;
 
   private:
+    bool carries(const media::Frame& frame) const;
     FlvOptions options_;
 };
 

@@ -11,8 +11,8 @@ namespace {
 
 using live::testing::audio;
 using live::testing::encode;
-using live::testing::headers_with;
 using live::testing::prefix;
+using live::testing::tracks_with;
 using live::testing::video;
 using media::Kind;
 
@@ -46,8 +46,8 @@ TEST(FlvEncoder, FileHeaderAndWhatIsCarried) {
     };
     for (auto& row : table) {
         FlvEncoder encoder(row.options);
-        live::StreamHeaders headers;
-        auto bytes = prefix(encoder, headers_with(headers, row.audio, row.video), 5000);
+        media::TrackSet tracks;
+        auto bytes = prefix(encoder, tracks_with(tracks, row.audio, row.video), 5000);
         ASSERT_GE(bytes.size(), 13u);
         EXPECT_EQ(bytes[4], row.flags) << row.options.bits();
         EXPECT_EQ(encoder.carries(Kind::kAudio), row.carries_audio) << row.options.bits();
@@ -59,26 +59,26 @@ TEST(FlvEncoder, FileHeaderAndWhatIsCarried) {
 
 TEST(FlvEncoder, AYoungStreamIsBelievedItsMetadata) {
     FlvEncoder encoder(FlvOptions{});
-    live::StreamHeaders headers;
-    headers_with(headers, false, true);
+    media::TrackSet tracks;
+    tracks_with(tracks, false, true);
     media::VideoInfo video_info;
     video_info.codec = media::Codec::kH264;
     media::AudioInfo audio_info;
     audio_info.codec = media::Codec::kMp3;
-    headers.metadata = live::testing::metadata();
-    headers.metadata->payload = flv::make_metadata(&video_info, &audio_info, "test");
-    EXPECT_EQ(prefix(encoder, headers, 0)[4], 5);
-    EXPECT_EQ(prefix(encoder, headers, 60'000)[4], 1);
+    tracks.note(live::testing::metadata());
+    tracks.metadata->payload = flv::make_metadata(&video_info, &audio_info, "test");
+    EXPECT_EQ(prefix(encoder, tracks, 0)[4], 5);
+    EXPECT_EQ(prefix(encoder, tracks, 60'000)[4], 1);
 }
 
 // FFmpeg shows a track of subtitles where it has another time.
 TEST(FlvEncoder, MetadataIsOfNoMoment) {
     FlvEncoder encoder(FlvOptions{});
-    live::StreamHeaders headers;
-    headers.metadata = live::testing::metadata();
-    headers_with(headers, false, true);
+    media::TrackSet tracks;
+    tracks.note(live::testing::metadata());
+    tracks_with(tracks, false, true);
     flv::Reader reader;
-    reader.feed(prefix(encoder, headers, 1234));
+    reader.feed(prefix(encoder, tracks, 1234));
     media::Frame later = live::testing::metadata("x");
     later.dts = media::from_ms(5678);
     reader.feed(encode(encoder, later));
@@ -96,9 +96,9 @@ TEST(FlvEncoder, MetadataIsOfNoMoment) {
 
 TEST(FlvEncoder, TagsComeBackAsTheyWere) {
     FlvEncoder encoder(FlvOptions{});
-    live::StreamHeaders headers;
+    media::TrackSet tracks;
     flv::Reader reader;
-    reader.feed(prefix(encoder, headers_with(headers, true, true), 0x12345678));
+    reader.feed(prefix(encoder, tracks_with(tracks, true, true), 0x12345678));
     reader.feed(encode(encoder, video(0x12345678, true, "frame")));
     reader.feed(encode(encoder, audio(0x12345679, "sound")));
     struct {
@@ -115,7 +115,7 @@ TEST(FlvEncoder, TagsComeBackAsTheyWere) {
         EXPECT_TRUE((*tag)->body.text().ends_with(row.end));
     }
     EXPECT_EQ(reader.buffered(), 4u);  // the last previous-tag-size
-    EXPECT_FALSE(prefix(encoder, headers, 0, false).text().starts_with("FLV"));
+    EXPECT_FALSE(prefix(encoder, tracks, 0, false).text().starts_with("FLV"));
 }
 
 TEST(FlvEncoder, LeavesOutWhatDoesNotFitATag) {

@@ -50,11 +50,9 @@ class Encoder final : public live::WireEncoder {
   public:
     explicit Encoder(const RtmpParameters& parameters) : parameters_(parameters) {}
 
-    void encode_prefix(const live::StreamHeaders& headers, media::Time start_dts, bool,
-                       base::SliceBuilder& out) override {
-        for (const auto* header : {&headers.metadata, &headers.video, &headers.audio}) {
-            if (!*header) continue;
-            media::Frame frame = **header;
+    void encode_prefix(const media::TrackSet& tracks, media::Time start_dts, bool, base::SliceBuilder& out) override {
+        for (const media::Frame* header : tracks.headers()) {
+            media::Frame frame = *header;
             frame.dts = start_dts;
             if (size_t size = encoded_size(frame)) encode(frame, out.extend(size));
         }
@@ -62,6 +60,7 @@ class Encoder final : public live::WireEncoder {
 
     size_t encoded_size(const media::Frame& frame) override {
         if (!carries(frame.kind)) return 0;
+        if (frame.track != 0 && !(parameters_.all_tracks && flv::can_write(frame))) return 0;
         head_ = Head(frame, parameters_.publish);
         size_t size = head_.size + frame.payload.size();
         if (size > rtmp::kMaxMessage) return 0;  // no message can hold it
@@ -84,12 +83,16 @@ class Encoder final : public live::WireEncoder {
 };
 
 // Bits of a key's last parameter.
-enum RtmpFlags : uint32_t { kWantsAudio = 1, kWantsVideo = 2, kPublishes = 4 };
+enum RtmpFlags : uint32_t { kWantsAudio = 1, kWantsVideo = 2, kPublishes = 4, kWantsAllTracks = 8 };
 
 std::unique_ptr<live::WireEncoder> make(const live::LogKey& key) {
     const auto [chunk_size, stream_id, flags] = key.parameters;
-    return std::make_unique<Encoder>(RtmpParameters{chunk_size, stream_id, (flags & kWantsAudio) != 0,
-                                                    (flags & kWantsVideo) != 0, (flags & kPublishes) != 0});
+    return std::make_unique<Encoder>(RtmpParameters{.chunk_size = chunk_size,
+                                                    .stream_id = stream_id,
+                                                    .audio = (flags & kWantsAudio) != 0,
+                                                    .video = (flags & kWantsVideo) != 0,
+                                                    .all_tracks = (flags & kWantsAllTracks) != 0,
+                                                    .publish = (flags & kPublishes) != 0});
 }
 
 const live::WireFormat kRtmp{"rtmp", make};
@@ -97,9 +100,9 @@ const live::WireFormat kRtmp{"rtmp", make};
 }  // namespace
 
 live::LogKey RtmpParameters::key() const {
-    return {
-        &kRtmp,
-        {chunk_size, stream_id, (audio ? kWantsAudio : 0u) | (video ? kWantsVideo : 0u) | (publish ? kPublishes : 0u)}};
+    const uint32_t flags = (audio ? kWantsAudio : 0u) | (video ? kWantsVideo : 0u) | (publish ? kPublishes : 0u) |
+                           (all_tracks ? kWantsAllTracks : 0u);
+    return {&kRtmp, {chunk_size, stream_id, flags}};
 }
 
 }  // namespace convert

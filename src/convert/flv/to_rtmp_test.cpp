@@ -70,10 +70,10 @@ TEST(RtmpEncoder, Publish) {
     cue.payload = base::Slice::copy(std::string_view("\x02\x00\x0aonCuePoint", 13));
     EXPECT_EQ(encode(*encoder, cue, 128), "18/1@0:13;");
     EXPECT_EQ(encode(*encoder, live::testing::video(40, true, "v"), 128), "9/1@40:6;");
-    live::StreamHeaders headers;
-    headers.metadata = live::testing::metadata("x");
+    media::TrackSet tracks;
+    tracks.note(live::testing::metadata("x"));
     base::SliceBuilder out;
-    encoder->encode_prefix(headers, media::from_ms(7), true, out);
+    encoder->encode_prefix(tracks, media::from_ms(7), true, out);
     EXPECT_EQ(read_back(out.bytes(), 128), "18/1@0:30;");
 }
 
@@ -85,17 +85,17 @@ TEST(RtmpEncoder, Filters) {
 }
 
 TEST(RtmpEncoder, Prefix) {
-    live::StreamHeaders headers;
-    headers.metadata = live::testing::metadata("x");
-    headers.video = live::testing::header(media::Kind::kVideo, "avcC");
-    headers.audio = live::testing::header(media::Kind::kAudio, "asc");
+    media::TrackSet tracks;
+    tracks.note(live::testing::metadata("x"));
+    tracks.note(live::testing::header(media::Kind::kVideo, "avcC"));
+    tracks.note(live::testing::header(media::Kind::kAudio, "asc"));
     auto encoder = RtmpParameters{128, 1, true, true}.key().make_encoder();
     base::SliceBuilder out;
-    encoder->encode_prefix(headers, media::from_ms(1234), true, out);
+    encoder->encode_prefix(tracks, media::from_ms(1234), true, out);
     EXPECT_EQ(read_back(out.bytes(), 128), "18/1@0:14;9/1@1234:9;8/1@1234:5;");
-    headers.video.reset();
+    tracks.tracks.erase(tracks.tracks.begin());
     base::SliceBuilder less;
-    encoder->encode_prefix(headers, media::Time(0), false, less);
+    encoder->encode_prefix(tracks, media::Time(0), false, less);
     EXPECT_EQ(read_back(less.bytes(), 128), "18/1@0:14;8/1@0:5;");
 }
 

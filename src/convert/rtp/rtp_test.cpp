@@ -42,7 +42,15 @@ struct LaneReader : live::RtpSink {
 };
 
 struct Frames : live::FrameSink {
+    void on_tracks(const base::Ref<media::TrackSet>& changed) override {
+        for (const media::Track& track : changed->tracks)
+            if (track.config() &&
+                (!tracks || !tracks->find(track.kind) || tracks->find(track.kind)->revision != track.revision))
+                frames.push_back(*track.config());
+        tracks = changed;
+    }
     void on_frame(const Frame& frame) override { frames.push_back(frame); }
+    base::Ref<media::TrackSet> tracks;
     std::vector<Frame> of(Kind kind, bool headers = false) const {
         std::vector<Frame> out;
         for (const Frame& frame : frames)

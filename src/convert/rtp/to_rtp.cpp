@@ -29,6 +29,10 @@ constexpr int64_t kPressed = 32;
 
 uint32_t video_timestamp(media::Time pts) { return static_cast<uint32_t>(media::to_ticks(pts, kVideoClock)); }
 
+bool is_video(const media::Frame& frame) {
+    return frame.kind == Kind::kVideo && frame.track == 0 && !frame.sequence_header;
+}
+
 bool is_audio_convertible(Codec codec) {
     return codec == Codec::kAac || codec == Codec::kMp3 || codec == Codec::kOpus || codec == Codec::kPcmAlaw ||
            codec == Codec::kPcmUlaw;
@@ -67,57 +71,58 @@ FramesToRtp::~FramesToRtp() {
     stream_.unsubscribe(*this);
 }
 
+void FramesToRtp::on_tracks(const base::Ref<media::TrackSet>& tracks) {
+    if (const media::Track* video = tracks->video(); video && video->revision != video_revision_) note_video(*video);
+    if (const media::Track* audio = tracks->audio(); audio && audio->revision != audio_revision_) note_audio(*audio);
+}
+
 void FramesToRtp::on_frame(const media::Frame& frame) {
-    if (frame.kind == Kind::kData) return;
+    if (frame.track != 0) return;
     if (frame.kind == Kind::kVideo) {
-        if (frame.sequence_header || frame.codec != video_codec_) [[unlikely]]
-            note_video(frame);
-        if (frame.keyframe && !frame.sequence_header) gop_is_of_older_header_ = false;
-        if (!running_ || frame.sequence_header || !take_video(frame, video_timestamp(frame.pts()))) return;
+        if (frame.keyframe) gop_is_of_older_header_ = false;
+        if (!running_ || !take_video(frame, video_timestamp(frame.pts()))) return;
         tell_clock(video_, media::to_us(frame.pts()), video_timestamp(frame.pts()));
-    } else {
-        if (frame.sequence_header || frame.codec != audio_codec_) [[unlikely]]
-            note_audio(frame);
-        if (running_ && !frame.sequence_header) take_audio(frame);
+    } else if (frame.kind == Kind::kAudio && running_) {
+        take_audio(frame);
     }
 }
 
-// A sequence header, or the first frame of a codec without one.
-void FramesToRtp::note_video(const media::Frame& frame) {
-    bool other_codec = frame.codec != video_codec_;
+void FramesToRtp::note_video(const media::Track& track) {
+    video_revision_ = track.revision;
+    bool other_codec = track.codec != video_codec_;
     if (other_codec) {
-        video_codec_ = frame.codec;
+        video_codec_ = track.codec;
         rtp::PacketizerOptions options;
         options.merge_nalus = options_.merge_nalus;
         options.keep_sei = options_.keep_sei;
-        video_packetizer_ = rtp::make_packetizer(frame.codec, options);
+        video_packetizer_ = rtp::make_packetizer(track.codec, options);
         if (!video_packetizer_)
             runtime::warn_some(unplayable_frames, "rtc: {}: {} is not played by WebRTC", stream_.key().text(),
-                               media::codec_info(frame.codec).name);
+                               media::codec_info(track.codec).name);
     }
     std::string fmtp = video_fmtp_;
-    if (frame.sequence_header && video_packetizer_) {
-        if (auto set = video_packetizer_->set_header(frame); !set)
+    if (const media::Frame* config = track.config(); config && video_packetizer_) {
+        if (auto set = video_packetizer_->set_header(*config); !set)
             runtime::warn_some(unplayable_frames, "rtc: {}: {}", stream_.key().text(), set.error().text());
-        nalu_length_size_ = length_size_of(frame);
-        gop_is_of_older_header_ = !(frame.payload == video_header_);
-        video_header_ = frame.payload;
-        fmtp = fmtp_of(frame);
+        nalu_length_size_ = length_size_of(*config);
+        gop_is_of_older_header_ = true;
+        fmtp = fmtp_of(*config);
     }
     if (!other_codec && fmtp == video_fmtp_) return;
     video_fmtp_ = std::move(fmtp);
     announce();
 }
 
-void FramesToRtp::note_audio(const media::Frame& frame) {
-    audio_header_ = frame.sequence_header ? frame.payload : base::Slice();
+void FramesToRtp::note_audio(const media::Track& track) {
+    audio_revision_ = track.revision;
+    audio_header_ = track.config() ? track.config()->payload : base::Slice();
     converter_.reset();
-    if (frame.codec == audio_codec_) return;
-    audio_codec_ = frame.codec;
-    audio_usable_ = is_audio_convertible(frame.codec);
+    if (track.codec == audio_codec_) return;
+    audio_codec_ = track.codec;
+    audio_usable_ = is_audio_convertible(track.codec);
     if (!audio_usable_)
         runtime::warn_some(unplayable_frames, "rtc: {}: {} is not played by WebRTC", stream_.key().text(),
-                           media::codec_info(frame.codec).name);
+                           media::codec_info(track.codec).name);
     announce();
 }
 
@@ -167,10 +172,10 @@ void FramesToRtp::begin() {
     if (gop_is_of_older_header_) return;
     media::Time newest = media::kNoTime;
     for (const media::Frame& frame : stream_.gop())
-        if (frame.kind == Kind::kVideo && !frame.sequence_header) newest = std::max(newest, frame.pts());
+        if (is_video(frame)) newest = std::max(newest, frame.pts());
     bool any = false;
     for (const media::Frame& frame : stream_.gop()) {
-        if (frame.kind != Kind::kVideo || frame.sequence_header) continue;
+        if (!is_video(frame)) continue;
         any |= take_video(frame, video_timestamp(newest - (newest - frame.pts()) / kPressed));
     }
     // A report that goes by their pressed times would be wrong, and a player reckons with it for long.

@@ -55,11 +55,12 @@ class FramesToRtp final : private live::FrameSink, private live::DemandWatcher {
         int64_t clock_told_ms = INT64_MIN / 2;
     };
 
+    void on_tracks(const base::Ref<media::TrackSet>& tracks) override;
     void on_frame(const media::Frame& frame) override;
     size_t memory() const override { return converter_ ? converter_->waiting_bytes() : 0; }
     void demand_changed(live::Stream& stream) override;
-    void note_video(const media::Frame& frame);
-    void note_audio(const media::Frame& frame);
+    void note_video(const media::Track& track);
+    void note_audio(const media::Track& track);
     void announce();
     void begin();
     bool take_video(const media::Frame& frame, uint32_t timestamp);
@@ -78,13 +79,14 @@ class FramesToRtp final : private live::FrameSink, private live::DemandWatcher {
     media::Codec video_codec_ = media::Codec::kNone;
     int nalu_length_size_ = 4;
     std::string video_fmtp_;
-    base::Slice video_header_;
+    uint32_t video_revision_ = 0;          // media::Track::revision
     bool gop_is_of_older_header_ = false;  // until the next keyframe
     std::unique_ptr<rtp::Packetizer> video_packetizer_;
     media::BFrameDetector b_frames_;
     Output video_;
 
     media::Codec audio_codec_ = media::Codec::kNone;
+    uint32_t audio_revision_ = 0;
     base::Slice audio_header_;
     bool audio_usable_ = false;
     std::unique_ptr<AudioConverter> converter_;  // null: none is needed, or not yet

@@ -6,17 +6,17 @@ namespace {
 // Who cuts or records in the middle of a long GOP finds the tables within this time.
 constexpr media::Time kTablesEvery = std::chrono::seconds(2);
 
-ts::Headers headers_of(const live::StreamHeaders& headers) {
-    return {headers.video ? &*headers.video : nullptr, headers.audio ? &*headers.audio : nullptr, headers.audio_codec};
+ts::Headers headers_of(const media::TrackSet& tracks) {
+    return {tracks.config(media::Kind::kVideo), tracks.config(media::Kind::kAudio), tracks.codec(media::Kind::kAudio)};
 }
 
 }  // namespace
 
 TsEncoder::TsEncoder() : muxer_({.tables_at_keyframes = true, .tables_every = kTablesEvery}) {}
 
-void TsEncoder::set_headers(const live::StreamHeaders& headers) {
-    muxer_.set_headers(headers_of(headers));
-    video_left_out_ = headers.video_codec != media::Codec::kNone && muxer_.program().video == media::Codec::kNone;
+void TsEncoder::set_tracks(const media::TrackSet& tracks) {
+    muxer_.set_headers(headers_of(tracks));
+    video_left_out_ = tracks.video() && muxer_.program().video == media::Codec::kNone;
 }
 
 bool TsEncoder::carries(media::Kind kind) const {
@@ -29,10 +29,10 @@ uint32_t TsEncoder::remember_place() const {
            uint32_t{place.low_rate_mp3} << 17;
 }
 
-void TsEncoder::encode_prefix(const live::StreamHeaders& headers, media::Time, bool, base::SliceBuilder& out) {
+void TsEncoder::encode_prefix(const media::TrackSet& tracks, media::Time, bool, base::SliceBuilder& out) {
     ts::Muxer::Place place{static_cast<uint8_t>(recalled_), static_cast<uint8_t>(recalled_ >> 8),
                            (recalled_ >> 16 & 1) != 0, (recalled_ >> 17 & 1) != 0};
-    if (!place.has_tables) ts::Muxer::put_tables_at(headers_of(headers), place, out.extend(ts::kTablesSize));
+    if (!place.has_tables) ts::Muxer::put_tables_at(headers_of(tracks), place, out.extend(ts::kTablesSize));
 }
 
 }  // namespace convert

@@ -12,12 +12,12 @@ class TsEncoder final : public live::WireEncoder {
   public:
     TsEncoder();
 
-    void set_headers(const live::StreamHeaders& headers) override;
+    void set_tracks(const media::TrackSet& tracks) override;
     uint32_t remember_place() const override;
     void recall_place(uint32_t place) override { recalled_ = place; }
-    void encode_prefix(const live::StreamHeaders& headers, media::Time start_dts, bool first,
+    void encode_prefix(const media::TrackSet& tracks, media::Time start_dts, bool first,
                        base::SliceBuilder& out) override;
-    size_t encoded_size(const media::Frame& frame) override { return muxer_.prepare(frame); }
+    size_t encoded_size(const media::Frame& frame) override { return frame.track == 0 ? muxer_.prepare(frame) : 0; }
     // The frame is the one that encoded_size() was asked about last.
     void encode(const media::Frame&, uint8_t* out) override { muxer_.write(out); }
     bool carries(media::Kind kind) const override;

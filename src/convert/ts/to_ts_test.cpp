@@ -132,12 +132,13 @@ TEST_F(TsLog, NewHeadersANewProgram) {
 TEST(TsEncoder, WhatIsCarried) {
     TsEncoder encoder;
     EXPECT_TRUE(encoder.carries(Kind::kVideo));
-    live::StreamHeaders headers;
-    headers.has_video = headers.has_audio = true;
-    headers.video_codec = Codec::kVp9;
-    headers.audio = aac_header();
-    headers.audio_codec = Codec::kAac;
-    encoder.set_headers(headers);
+    media::TrackSet tracks;
+    media::Frame vp9;
+    vp9.kind = Kind::kVideo;
+    vp9.codec = Codec::kVp9;
+    tracks.note(vp9);
+    tracks.note(aac_header());
+    encoder.set_tracks(tracks);
     EXPECT_FALSE(encoder.carries(Kind::kVideo));  // so that viewers begin with the sound
     EXPECT_TRUE(encoder.carries(Kind::kAudio));
     EXPECT_EQ(encoder.encoded_size(live::testing::metadata()), 0u);

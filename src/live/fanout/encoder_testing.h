@@ -13,19 +13,17 @@ inline base::Slice encode(WireEncoder& encoder, const media::Frame& frame) {
 }
 
 // dts: ms.
-inline base::Slice prefix(WireEncoder& encoder, const StreamHeaders& headers, int64_t dts, bool first = true) {
+inline base::Slice prefix(WireEncoder& encoder, const media::TrackSet& tracks, int64_t dts, bool first = true) {
     base::SliceBuilder out;
-    encoder.encode_prefix(headers, media::from_ms(dts), first, out);
+    encoder.encode_prefix(tracks, media::from_ms(dts), first, out);
     return out.freeze();
 }
 
-// The headers with AAC, H.264 or both in them.
-inline StreamHeaders& headers_with(StreamHeaders& headers, bool audio, bool video) {
-    if (audio) headers.audio = header(media::Kind::kAudio, "\x12\x10");
-    if (video) headers.video = header(media::Kind::kVideo, "avcC");
-    headers.has_audio = audio;
-    headers.has_video = video;
-    return headers;
+// The same with AAC, H.264 or both.
+inline media::TrackSet& tracks_with(media::TrackSet& tracks, bool audio, bool video) {
+    if (audio) tracks.note(header(media::Kind::kAudio, "\x12\x10"));
+    if (video) tracks.note(header(media::Kind::kVideo, "avcC"));
+    return tracks;
 }
 
 }  // namespace live::testing

@@ -11,20 +11,20 @@ LiveLog::LiveLog(Stream& stream, LogKey key, std::unique_ptr<WireEncoder> encode
     : stream_(stream), key_(std::move(key)), encoder_(std::move(encoder)), audience_(*this) {}
 
 bool LiveLog::is_start(const media::Frame& frame) const {
-    if (frame.sequence_header || frame.kind == media::Kind::kData) return false;
+    if (frame.sequence_header || frame.kind == media::Kind::kData || frame.track != 0) return false;
     if (stream_.begins_at_keyframes() && encoder_->carries(media::Kind::kVideo)) return frame.keyframe;
     return frame.kind == media::Kind::kAudio;
 }
 
-void LiveLog::append(const media::Frame& frame, const base::Ref<StreamHeaders>& headers, int64_t now_ms) {
-    if (headers != encoder_headers_) {
-        encoder_headers_ = headers;
-        encoder_->set_headers(*headers);
+void LiveLog::append(const media::Frame& frame, const base::Ref<media::TrackSet>& tracks, int64_t now_ms) {
+    if (tracks != encoder_tracks_) {
+        encoder_tracks_ = tracks;
+        encoder_->set_tracks(*tracks);
     }
     size_t bytes = encoder_->encoded_size(frame);
     if (bytes == 0) return;
     encoder_->encode(frame, reserve(bytes));
-    if (is_start(frame)) starts_.push_back({head_, frame.dts, headers, encoder_->remember_place(), {}});
+    if (is_start(frame)) starts_.push_back({head_, frame.dts, tracks, encoder_->remember_place(), {}});
     packets_.push_back({head_, frame.dts, now_ms});
     head_ += bytes;
     audience_.on_append(frame.kind == media::Kind::kVideo || !stream_.video_flows());
@@ -87,10 +87,10 @@ LiveLog::Start* LiveLog::next_start(uint64_t offset) {
     return it == starts_.end() ? nullptr : &*it;
 }
 
-const StreamHeaders* LiveLog::headers_at(uint64_t offset) const {
+const media::TrackSet* LiveLog::tracks_at(uint64_t offset) const {
     auto after = std::upper_bound(starts_.begin(), starts_.end(), offset,
                                   [](uint64_t value, const Start& start) { return value < start.offset; });
-    return after == starts_.begin() ? nullptr : (after - 1)->headers.get();
+    return after == starts_.begin() ? nullptr : (after - 1)->tracks.get();
 }
 
 const base::Slice& LiveLog::prefix(Start& start, bool first) {
@@ -98,7 +98,7 @@ const base::Slice& LiveLog::prefix(Start& start, bool first) {
     if (prefix.empty()) {
         base::SliceBuilder builder;
         encoder_->recall_place(start.place);
-        encoder_->encode_prefix(*start.headers, start.dts, first, builder);
+        encoder_->encode_prefix(*start.tracks, start.dts, first, builder);
         prefix = builder.freeze();
     }
     return prefix;
@@ -150,11 +150,11 @@ void LiveLog::let_go(uint64_t offset) { audience_.jump_before(offset); }
 
 size_t LiveLog::memory() const {
     size_t bytes = block_bytes_ + packets_.size() * sizeof(Packet) + starts_.size() * sizeof(Start);
-    const StreamHeaders* before = &stream_.headers();  // those in force are the stream's own
+    const media::TrackSet* before = stream_.tracks().get();  // those in force are the stream's own
     for (const Start& start : starts_) {
         bytes += start.prefix[0].memory() + start.prefix[1].memory();
-        if (start.headers.get() != before) bytes += start.headers->memory();
-        before = start.headers.get();
+        if (start.tracks.get() != before) bytes += start.tracks->memory();
+        before = start.tracks.get();
     }
     return bytes;
 }

@@ -13,7 +13,6 @@
 
 #include "live/fanout/audience.h"
 #include "live/fanout/wire_encoder.h"
-#include "live/hub/stream_headers.h"
 
 namespace live {
 
@@ -28,7 +27,7 @@ class LiveLog {
     struct Start {
         uint64_t offset;
         media::Time dts;
-        base::Ref<StreamHeaders> headers;
+        base::Ref<media::TrackSet> tracks;
         uint32_t place;         // what the encoder remembers of it
         base::Slice prefix[2];  // made when first asked for: [0] after a jump, [1] for a new viewer
     };
@@ -36,8 +35,8 @@ class LiveLog {
     LiveLog(Stream& stream, LogKey key, std::unique_ptr<WireEncoder> encoder);
     LiveLog(const LiveLog&) = delete;
 
-    // headers: those in force at this frame. now_ms: monotonic.
-    void append(const media::Frame& frame, const base::Ref<StreamHeaders>& headers, int64_t now_ms);
+    // tracks: as they are at this frame. now_ms: monotonic.
+    void append(const media::Frame& frame, const base::Ref<media::TrackSet>& tracks, int64_t now_ms);
     // No viewer may begin before what comes next: the publisher left, or the GOP has grown too long.
     // Those who wait and could have begun do so now.
     void forget_starts();
@@ -55,8 +54,8 @@ class LiveLog {
     Start* next_start(uint64_t offset);
     Start* newest_start() { return starts_.empty() ? nullptr : &starts_.back(); }
     const base::Slice& prefix(Start& start, bool first);
-    // The headers that a viewer at this offset has, as far as the log remembers; null when it does not.
-    const StreamHeaders* headers_at(uint64_t offset) const;
+    // The tracks that a viewer at this offset knows, as far as the log remembers; null when it does not.
+    const media::TrackSet* tracks_at(uint64_t offset) const;
 
     // The end of the packet that the offset is inside of; the offset itself at a packet's start.
     uint64_t packet_end(uint64_t offset) const;
@@ -99,7 +98,7 @@ class LiveLog {
     Stream& stream_;
     LogKey key_;
     std::unique_ptr<WireEncoder> encoder_;
-    base::Ref<StreamHeaders> encoder_headers_;  // those the encoder was told of
+    base::Ref<media::TrackSet> encoder_tracks_;  // those the encoder was told of
     uint64_t head_ = 0;
     size_t block_bytes_ = 0;    // of all blocks
     std::deque<Block> blocks_;  // without gaps: each begins where the one before ends

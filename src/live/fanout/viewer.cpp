@@ -176,7 +176,7 @@ void Viewer::jump() {
         return die("too far behind, and too much waits to be sent", CloseReason::kTooSlow);
     LiveLog::Start* newest = log_->newest_start();
     uint64_t from = log_->packet_end(position_);
-    const StreamHeaders* had = log_->headers_at(position_);
+    const media::TrackSet* had = log_->tracks_at(position_);
     if (!keep_rest_of_packet()) return;
     bool ahead = newest && newest->offset > from;
     position_ = ahead ? newest->offset : log_->head();
@@ -188,7 +188,7 @@ void Viewer::jump() {
     ++rare_->jumps;
     if (!ahead) {
         state_ = State::kWaitingStart;
-    } else if (newest->headers.get() != had) {
+    } else if (newest->tracks.get() != had) {
         if (const base::Slice& prefix = log_->prefix(*newest, false); !prefix.empty()) pending_.push_back(prefix);
     }
 }

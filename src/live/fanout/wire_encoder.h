@@ -9,8 +9,7 @@
 #include <string_view>
 
 #include "base/slice.h"
-#include "live/hub/stream_headers.h"
-#include "media/frame.h"
+#include "media/track_set.h"
 
 namespace live {
 
@@ -19,16 +18,16 @@ class WireEncoder {
     virtual ~WireEncoder() = default;
 
     // The bytes before a viewer's first packet: file header (only when first), metadata, sequence headers as of
-    // start_dts. first is false when a viewer that was far behind jumps over a change of headers.
-    virtual void encode_prefix(const StreamHeaders& headers, media::Time start_dts, bool first,
+    // start_dts. first is false when a viewer that was far behind jumps over a change of tracks.
+    virtual void encode_prefix(const media::TrackSet& tracks, media::Time start_dts, bool first,
                                base::SliceBuilder& out) = 0;
     // For formats whose prefix depends on more than headers and time. remember_place() is asked after encode() of a
     // frame at which a viewer may begin, recall_place() gets its answer back before encode_prefix() for that frame.
     virtual uint32_t remember_place() const { return 0; }
     virtual void recall_place(uint32_t) {}
-    // The headers in force from the next frame on: before the first frame and at every change. For formats whose
-    // packets carry what only the headers know (ADTS).
-    virtual void set_headers(const StreamHeaders&) {}
+    // The tracks from the next frame on: before the first frame and at every change. For formats whose packets carry
+    // what only the headers know (ADTS).
+    virtual void set_tracks(const media::TrackSet&) {}
     // Exactly how many bytes encode() will write; 0 when this frame is not part of this format.
     virtual size_t encoded_size(const media::Frame& frame) = 0;
     // Writes the packet at out, encoded_size() bytes; that was asked of the same frame right before. A viewer may start

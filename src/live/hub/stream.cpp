@@ -22,9 +22,7 @@ constexpr size_t kMaxBeside = 16 * 1024;
 constexpr size_t kCheckedBytes = 1024 * 1024;
 constexpr size_t kCheckedShare = 16;
 
-bool same_header(const std::optional<media::Frame>& old, const media::Frame& frame) {
-    return old && old->codec == frame.codec && old->payload == frame.payload;
-}
+size_t index_of(media::Kind kind) { return kind == media::Kind::kVideo ? 0 : 1; }
 
 }  // namespace
 
@@ -53,6 +51,12 @@ void Publication::has_absolute_times() {
     if (in_force() && stream_->options_.atc_auto) stream_->timeline_.set_mode(TimeJitter::kOff);
 }
 
+void Publication::describe_tracks(std::vector<media::TrackName> names) {
+    if (!in_force()) return;
+    stream_->new_tracks().describe(std::move(names));
+    stream_->tell_tracks();
+}
+
 void Publication::pause() {
     if (in_force()) stream_->forget_gop();
 }
@@ -68,8 +72,8 @@ Stream::Stream(Registry* registry, StreamKey key, LiveOptions options)
       fanout_(registry ? registry->fanout_ : base::make_ref<Fanout>()),
       key_(std::move(key)),
       options_(options),
-      headers_(base::make_ref<StreamHeaders>()),
-      gop_headers_(headers_) {}
+      tracks_(base::make_ref<media::TrackSet>()),
+      gop_tracks_(tracks_) {}
 
 Stream::~Stream() {
     if (!registry_) return;
@@ -97,7 +101,10 @@ base::Result<Publication> Stream::acquire(PublicationOwner& owner, bool takeover
     timeline_.set_mode(options_.atc ? TimeJitter::kOff : options_.time_jitter);
     timeline_.restart();
     health_.restart(base::monotonic_ms());
-    headers_ = base::make_ref<StreamHeaders>();
+    const uint32_t revision = tracks_->revision;
+    tracks_ = base::make_ref<media::TrackSet>();
+    tracks_->revision = revision;
+    codecs_ = {};
     if (rtp_) rtp_->restart();
     for (FrameSink* sink : std::vector(sinks_)) sink->on_publish();  // a copy: it may unsubscribe
     if (registry_) registry_->tell_published(*this);
@@ -117,7 +124,7 @@ void Stream::unpublish() {
 
 void Stream::clear_gop() {
     gop_.clear();
-    gop_bytes_ = 0;
+    gop_bytes_ = gop_frames_ = 0;
 }
 
 void Stream::forget_gop() {
@@ -134,13 +141,19 @@ void Stream::own(base::Slice& payload) {
     payload = builder.freeze();
 }
 
-void Stream::publish(media::Frame frame) {
+void Stream::publish(media::Frame&& frame) {
     if (!overdrawn_.empty()) [[unlikely]]
         return;
     own(frame.payload);
     unchecked_bytes_ += sizeof(frame) + frame.payload.size();
     bool rides_along = frame.sequence_header || frame.kind == media::Kind::kData;
-    frame.dts = rides_along ? timeline_.place(frame.dts) : timeline_.correct(frame.kind, frame.dts);
+    if (rides_along) {
+        frame.dts = timeline_.place(frame.dts);
+    } else {
+        const Timeline::Corrected corrected = timeline_.correct(frame.kind, frame.track, frame.dts);
+        frame.dts = corrected.time;
+        frame.discontinuity = corrected.discontinuity;
+    }
     if (counters_.timeline_jumps != timeline_.jumps()) [[unlikely]] {
         counters_.timeline_jumps = timeline_.jumps();
         jumped_at_ms_ = base::monotonic_ms();
@@ -157,52 +170,49 @@ void Stream::publish(media::Frame frame) {
 }
 
 void Stream::deliver(const media::Frame& frame) {
-    if (frame.sequence_header && !take_header(frame)) return;
+    if (frame.sequence_header) {
+        if (tracks_->is_news(frame))
+            change_tracks(frame);
+        else if (options_.reduce_sequence_header)
+            return;
+    }
     note_flow(frame);
     keep_in_gop(frame);
     counters_.payload_bytes += frame.payload.size();
-    for (size_t i = 0; i < sinks_.size();) {
-        FrameSink* sink = sinks_[i];
-        sink->on_frame(frame);
-        if (i < sinks_.size() && sinks_[i] == sink) ++i;  // else it has unsubscribed
+    if (!frame.sequence_header) {
+        for (size_t i = 0; i < sinks_.size();) {
+            FrameSink* sink = sinks_[i];
+            sink->on_frame(frame);
+            if (i < sinks_.size() && sinks_[i] == sink) ++i;  // else it has unsubscribed
+        }
     }
     if (logs_.empty()) return;
     const int64_t now_ms = base::monotonic_ms();
-    for (auto& [key, log] : logs_) log->append(frame, headers_, now_ms);
+    for (auto& [key, log] : logs_) log->append(frame, tracks_, now_ms);
 }
 
-// Others hold the headers in force: a change makes new ones.
-StreamHeaders& Stream::change_headers() {
-    headers_ = base::make_ref<StreamHeaders>(*headers_);
-    return *headers_;
+// Others hold the tracks as they are: a change makes new ones.
+media::TrackSet& Stream::new_tracks() {
+    tracks_ = base::make_ref<media::TrackSet>(*tracks_);
+    return *tracks_;
 }
 
-bool Stream::take_header(const media::Frame& frame) {
-    const auto& old = frame.kind == media::Kind::kVideo   ? headers_->video
-                      : frame.kind == media::Kind::kAudio ? headers_->audio
-                                                          : headers_->metadata;
-    if (same_header(old, frame)) return !options_.reduce_sequence_header;
-    StreamHeaders& headers = change_headers();
-    (frame.kind == media::Kind::kVideo   ? headers.video
-     : frame.kind == media::Kind::kAudio ? headers.audio
-                                         : headers.metadata) = frame;
-    return true;
+void Stream::change_tracks(const media::Frame& frame) {
+    new_tracks().note(frame);
+    if (frame.kind != media::Kind::kData) codecs_[index_of(frame.kind)][frame.track] = frame.codec;
+    tell_tracks();
+}
+
+void Stream::tell_tracks() {
+    for (FrameSink* sink : std::vector(sinks_)) sink->on_tracks(tracks_);  // a copy: it may unsubscribe
 }
 
 void Stream::note_flow(const media::Frame& frame) {
     if (frame.kind == media::Kind::kData) return;
-    bool video = frame.kind == media::Kind::kVideo;
-    if (video ? headers_->video_codec != frame.codec : headers_->audio_codec != frame.codec) {
-        StreamHeaders& headers = change_headers();
-        (video ? headers.has_video : headers.has_audio) = true;
-        (video ? headers.video_codec : headers.audio_codec) = frame.codec;
-        if (frame.sequence_header) return note_flow_of(video, frame.dts);
-        // A codec without sequence header takes the place of one with: the old header is not its.
-        auto& header = video ? headers.video : headers.audio;
-        if (header && header->codec != frame.codec) header.reset();
-        if (!media::codec_info(frame.codec).has_sequence_header)
-            (video ? headers.video_example : headers.audio_example) = frame;
-    }
+    if (codecs_[index_of(frame.kind)][frame.track] != frame.codec) [[unlikely]]
+        change_tracks(frame);
+    if (frame.track != 0) return;
+    const bool video = frame.kind == media::Kind::kVideo;
     if (!frame.sequence_header) {
         ++(video ? counters_.video_frames : counters_.audio_frames);
         any_video_ |= video;
@@ -229,26 +239,28 @@ void Stream::keep_in_gop(const media::Frame& frame) {
         if (!gop_.empty()) forget_gop();
         return;
     }
-    if (frame.keyframe && !frame.sequence_header) {
+    if (frame.keyframe && !frame.sequence_header && frame.track == 0) {
         clear_gop();
         gop_too_long_ = false;
-        gop_headers_ = headers_;
+        gop_tracks_ = tracks_;
     } else if (gop_.empty()) {
-        // A GOP begins with its keyframe; the headers before it are in gop_headers_.
+        // A GOP begins with its keyframe; the headers before it are in gop_tracks_.
         if (gop_too_long_ || frame.sequence_header || !audio_only) return;
-        gop_headers_ = headers_;
+        gop_tracks_ = tracks_;
     }
     gop_bytes_ += sizeof(frame);
     if (gop_.empty() || !frame.payload.shares_memory(gop_.back().payload)) gop_bytes_ += frame.payload.memory();
     gop_.push_back(frame);
+    gop_frames_ += frame.track == 0;
     while (audio_only && gop_.back().dts - gop_.front().dts > media::from_ms(options_.audio_cache_ms)) {
         const base::Slice& first = gop_.front().payload;
         gop_bytes_ -= sizeof(frame);
         if (!first.shares_memory(gop_[1].payload)) gop_bytes_ -= first.memory();
+        gop_frames_ -= gop_.front().track == 0;
         gop_.pop_front();
     }
     bool too_many =
-        options_.gop_cache_max_frames > 0 && gop_.size() > static_cast<size_t>(options_.gop_cache_max_frames);
+        options_.gop_cache_max_frames > 0 && gop_frames_ > static_cast<size_t>(options_.gop_cache_max_frames);
     if (too_many || gop_bytes_ > options_.memory_limit / kGopShare) give_up_gop();
 }
 
@@ -261,10 +273,16 @@ void Stream::give_up_gop() {
 void Stream::subscribe(FrameSink& sink) {
     sinks_.push_back(&sink);
     if (published()) sink.on_publish();
-    const StreamHeaders& headers = gop_.empty() ? *headers_ : *gop_headers_;
-    for (const auto* header : {&headers.metadata, &headers.video, &headers.audio})
-        if (*header) sink.on_frame(**header);
-    for (const media::Frame& frame : gop_) sink.on_frame(frame);
+    base::Ref<media::TrackSet> tracks = gop_.empty() ? tracks_ : gop_tracks_;
+    if (!tracks->empty()) sink.on_tracks(tracks);
+    for (const media::Frame& frame : gop_) {
+        if (tracks->is_news(frame)) {
+            tracks = base::make_ref<media::TrackSet>(*tracks);
+            tracks->note(frame);
+            sink.on_tracks(tracks);
+        }
+        if (!frame.sequence_header) sink.on_frame(frame);
+    }
     if (sinks_.size() == 1) tell_demand();
 }
 
@@ -278,7 +296,7 @@ LiveLog& Stream::log(const LogKey& key) {
     if (made) {
         log = std::make_unique<LiveLog>(*this, key, key.make_encoder());
         const int64_t now_ms = base::monotonic_ms();
-        for (const media::Frame& frame : gop_) log->append(frame, gop_headers_, now_ms);
+        for (const media::Frame& frame : gop_) log->append(frame, gop_tracks_, now_ms);
     }
     idle_since_ms_ = 0;
     LiveLog& wanted = *log;

@@ -1,8 +1,10 @@
 #pragma once
 // Stream: the hub atom. One publisher at most, frames in, frames out to sinks and to the logs that have viewers. It
-// corrects the timeline once, keeps the current GOP as references and the headers in force. With no subscriber a frame
-// costs its parse and nothing else. Single-threaded, never yields. Held by Ref: by its publication and by its viewers.
+// corrects the timeline once, keeps the current GOP as references and the tracks as they are. With no subscriber a
+// frame costs its parse and nothing else. Single-threaded, never yields. Held by Ref: by its publication and by its
+// viewers.
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -20,10 +22,9 @@
 #include "live/hub/health.h"
 #include "live/hub/mix_queue.h"
 #include "live/hub/options.h"
-#include "live/hub/stream_headers.h"
 #include "live/hub/stream_memory.h"
 #include "live/hub/timeline.h"
-#include "media/frame.h"
+#include "media/track_set.h"
 
 namespace live {
 
@@ -73,6 +74,8 @@ class Publication {
     void publish(media::Frame frame);
     // The publisher says so: they are kept from the next frame on where atc_auto allows it.
     void has_absolute_times();
+    // Languages and labels, as far as the publisher tells them.
+    void describe_tracks(std::vector<media::TrackName> names);
     // For a while no frames come: nobody may begin with those that are kept.
     void pause();
     void end();
@@ -89,6 +92,10 @@ class Publication {
 // Whoever wants frames: recorders, segmenters, converters. Called in order of publishing; must not yield.
 class FrameSink {
   public:
+    // Which tracks there are from the next frame on, and the metadata: told before a track's first frame, and whenever
+    // a codec, a header or the metadata changes. What changed has another revision.
+    virtual void on_tracks(const base::Ref<media::TrackSet>& tracks) = 0;
+    // An audio or video frame, or a data message; no sequence header. Frame::discontinuity says where times jumped.
     virtual void on_frame(const media::Frame& frame) = 0;
     virtual void on_publish() {}
     virtual void on_unpublish() {}
@@ -143,11 +150,10 @@ class Stream : public base::RefCounted<Stream> {
         return unpublished_since_ms_;
     }  // monotonic; 0 while published or never published
 
-    void subscribe(FrameSink& sink);  // gets the headers and the GOP at once
+    void subscribe(FrameSink& sink);  // gets the tracks and the GOP at once
     void unsubscribe(FrameSink& sink);
 
-    const StreamHeaders& headers() const { return *headers_; }
-    const base::Ref<StreamHeaders>& headers_ref() const { return headers_; }
+    const base::Ref<media::TrackSet>& tracks() const { return tracks_; }
     // Whether video frames have come lately.
     bool video_flows() const { return video_flows_; }
     // Where a viewer may begin: at keyframes, or at any audio frame of a stream without video. So too before a
@@ -211,10 +217,11 @@ class Stream : public base::RefCounted<Stream> {
     friend class RtpLane;
     void tell_demand();
     void leave_registry() { registry_ = nullptr; }
-    void publish(media::Frame frame);
+    void publish(media::Frame&& frame);
     void deliver(const media::Frame& frame);
-    // False when it is a repetition that need not be sent on.
-    bool take_header(const media::Frame& frame);
+    // Of what is no repetition: the tracks are as it says.
+    void change_tracks(const media::Frame& frame);
+    void tell_tracks();
     void note_flow(const media::Frame& frame);
     void note_flow_of(bool video, media::Time dts);
     void keep_in_gop(const media::Frame& frame);
@@ -224,7 +231,7 @@ class Stream : public base::RefCounted<Stream> {
     void own(base::Slice& payload);
     void count_memory();
     void unpublish();
-    StreamHeaders& change_headers();
+    media::TrackSet& new_tracks();
 
     Registry* registry_;
     const base::Ref<Fanout> fanout_;  // outlives the logs
@@ -233,7 +240,8 @@ class Stream : public base::RefCounted<Stream> {
     PublicationOwner* owner_ = nullptr;
     int64_t unpublished_since_ms_ = 0;
     int64_t idle_since_ms_ = 0;
-    base::Ref<StreamHeaders> headers_;
+    base::Ref<media::TrackSet> tracks_;
+    std::array<std::array<media::Codec, media::kMaxTracks>, 2> codecs_{};  // of tracks_: video, audio
     Timeline timeline_;
     MixQueue mix_;
     bool video_flows_ = false;
@@ -241,8 +249,9 @@ class Stream : public base::RefCounted<Stream> {
     media::Time last_video_dts_{};
     bool gop_too_long_ = false;  // not kept until the next keyframe
     std::deque<media::Frame> gop_;
-    size_t gop_bytes_ = 0;                  // of memory
-    base::Ref<StreamHeaders> gop_headers_;  // those in force at its first frame
+    size_t gop_bytes_ = 0;                   // of memory
+    size_t gop_frames_ = 0;                  // of the first tracks
+    base::Ref<media::TrackSet> gop_tracks_;  // those in force at its first frame
     std::vector<FrameSink*> sinks_;
     std::vector<DemandWatcher*> demand_watchers_;
     std::map<LogKey, std::unique_ptr<LiveLog>> logs_;

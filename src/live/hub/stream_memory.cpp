@@ -26,7 +26,7 @@ size_t megabytes(size_t bytes) { return bytes >> 20; }
 
 StreamMemory Stream::memory() const {
     StreamMemory held;
-    held.gop = gop_bytes_ + headers_->memory() + (gop_headers_ == headers_ ? 0 : gop_headers_->memory());
+    held.gop = gop_bytes_ + tracks_->memory() + (gop_tracks_ == tracks_ ? 0 : gop_tracks_->memory());
     held.mix_queue = mix_.memory();
     for (const auto& [key, log] : logs_) held.logs += log->memory();
     held.viewers = viewer_bytes_;

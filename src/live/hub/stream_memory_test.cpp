@@ -50,6 +50,7 @@ struct Watcher : ViewerHandler {
 };
 
 struct Keeper : FrameSink {
+    void on_tracks(const base::Ref<media::TrackSet>&) override {}
     void on_frame(const media::Frame& frame) override { frames.push_back(frame); }
     size_t memory() const override {
         size_t bytes = 0;

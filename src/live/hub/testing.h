@@ -41,11 +41,11 @@ inline media::Frame metadata(std::string rest = "") {
 class TextEncoder : public WireEncoder {
   public:
     explicit TextEncoder(const LogKey& key) : key_(key) {}
-    void encode_prefix(const StreamHeaders& headers, media::Time start_dts, bool first,
+    void encode_prefix(const media::TrackSet& tracks, media::Time start_dts, bool first,
                        base::SliceBuilder& out) override {
         std::string text = std::string("<") + (first ? "FIRST " : "") + std::to_string(media::to_ms(start_dts)) + " " +
-                           (headers.video ? std::string(headers.video->payload.text()) : "-") + "|" +
-                           (headers.audio ? std::string(headers.audio->payload.text()) : "-") + ">";
+                           header_text(tracks.config(media::Kind::kVideo)) + "|" +
+                           header_text(tracks.config(media::Kind::kAudio)) + ">";
         out.append(base::Slice::copy(text));
     }
     size_t encoded_size(const media::Frame& f) override { return carries(f.kind) ? text_of(f).size() : 0; }
@@ -59,6 +59,9 @@ class TextEncoder : public WireEncoder {
     static std::unique_ptr<WireEncoder> make(const LogKey& key) { return std::make_unique<TextEncoder>(key); }
 
   private:
+    static std::string header_text(const media::Frame* header) {
+        return header ? std::string(header->payload.text()) : "-";
+    }
     static std::string text_of(const media::Frame& f) {
         return "[" + std::to_string(media::to_ms(f.dts)) + " " + std::string(f.payload.text()) + "]";
     }

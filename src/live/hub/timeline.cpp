@@ -14,8 +14,11 @@ Time whole_ms(Time time) { return std::chrono::ceil<std::chrono::milliseconds>(t
 }  // namespace
 
 void Timeline::restart() {
-    for (Track& track : tracks_) track.started = false;
+    for (auto& of_kind : tracks_)
+        for (Track& track : of_kind) track.started = false;
     any_ = false;
+    before_jump_.reset();
+    discontinuity_.reset();
 }
 
 Time Timeline::first_offset(Time published) const {
@@ -30,36 +33,69 @@ bool Timeline::fits(const Track& track, Time time) const { return time >= track.
 // When one track has jumped the other soon follows: it takes the first one's offset, and stays in step with it.
 void Timeline::rebase(Track& track, Time published) {
     ++jumps_;
-    for (const Track& other : tracks_) {
-        if (&other == &track || !other.started || !fits(track, published + other.offset)) continue;
-        track.offset = other.offset;
-        return;
+    for (const auto& of_kind : tracks_) {
+        for (const Track& other : of_kind) {
+            if (&other == &track || !other.started || !fits(track, published + other.offset)) continue;
+            track.offset = other.offset;
+            return;
+        }
     }
     track.offset = whole_ms(std::max(last_, track.last) + kNominalStep - published);
 }
 
-Time Timeline::correct(media::Kind kind, Time published) {
-    Track& track = tracks_[kind == media::Kind::kVideo ? 0 : 1];
-    if (!track.started) {
+// Whether a jump at last_ is another one than the one before.
+bool Timeline::begins_anew() {
+    const bool other = !discontinuity_ || last_ - *discontinuity_ > kSameJump || last_ < *discontinuity_;
+    discontinuity_ = last_;
+    return other;
+}
+
+// For times that are left as published. After the first track has jumped the others go on for a while where they were.
+bool Timeline::jumps_uncorrected(Track& track, Time time, bool first) {
+    if (!any_) newest_ = time;
+    const Time last = first ? newest_ - kForwardJump : track.last;
+    if (time >= last - kBackwardJump && time <= newest_ + kForwardJump) {
+        newest_ = std::max(newest_, time);
+        track.last = time;
+        return false;
+    }
+    if (before_jump_ && media::distance(time, *before_jump_) <= kForwardJump) return false;
+    before_jump_ = newest_;
+    newest_ = time;
+    for (auto& of_kind : tracks_)
+        for (Track& other : of_kind) other.last = time - kForwardJump;
+    track.last = time;
+    return true;
+}
+
+Timeline::Corrected Timeline::correct(media::Kind kind, uint8_t index, Time published) {
+    Track& track = tracks_[kind == media::Kind::kVideo ? 0 : 1][index];
+    bool discontinuity = false;
+    const bool first = !track.started;
+    if (first) [[unlikely]] {
         // Beside the other track, so that both keep the distance they were published with.
         track.offset = any_ ? offset_ : first_offset(published);
         track.started = true;
     }
     Time time = published + track.offset;
     if (mode_ == TimeJitter::kFull) {
-        if (time > last_ + kForwardJump || time < track.last - kBackwardJump) {
+        if (time > last_ + kForwardJump || time < track.last - kBackwardJump) [[unlikely]] {
+            discontinuity = begins_anew();
             rebase(track, published);
             time = published + track.offset;
         }
-        time = std::max(time, track.last);
+        time = std::max({time, track.last, Time(0)});
+        track.last = time;
+        last_ = std::max(last_, time);
+    } else {
+        time = std::max(time, Time(0));
+        discontinuity = jumps_uncorrected(track, time, first);
+        last_ = time;
     }
-    time = std::max(time, Time(0));
-    track.last = time;
-    last_ = mode_ == TimeJitter::kFull ? std::max(last_, time) : time;
     any_ = true;
     first_ever_ = false;
     offset_ = track.offset;
-    return time;
+    return {time, discontinuity};
 }
 
 Time Timeline::place(Time published) const {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 #include "protocol/flv/timestamps.h"
@@ -28,7 +29,7 @@ class Milliseconds {
         timestamps_ = {};
     }
     int64_t correct(Kind kind, uint32_t published) {
-        return media::to_ms(timeline_.correct(kind, timestamps_.of_frame(kind, published)));
+        return media::to_ms(timeline_.correct(kind, 0, timestamps_.of_frame(kind, published)).time);
     }
     int64_t place(uint32_t published) const {
         return media::to_ms(timeline_.place(timestamps_.of_companion(published)));
@@ -122,6 +123,46 @@ TEST(Timeline, OtherModes) {
     Milliseconds off;
     off.set_mode(TimeJitter::kOff);
     run(off, {{V, 5'000'000, 5'000'000}, {V, 100, 100}});
+}
+
+// Video and audio, 40 ms apart, whose times jump at the third: the video first, the audio two frames later.
+std::string discontinuities(TimeJitter mode, int64_t jump_ms, int64_t audio_jump_ms) {
+    Timeline timeline;
+    timeline.set_mode(mode);
+    std::string marks;
+    auto feed = [&](Kind kind, int64_t ms) {
+        marks += timeline.correct(kind, 0, media::from_ms(ms)).discontinuity ? (kind == V ? 'V' : 'A') : '.';
+    };
+    for (int64_t i = 0; i < 8; ++i) {
+        feed(V, 100'000 + i * 40 + (i < 3 ? 0 : jump_ms));
+        feed(A, 100'005 + i * 40 + (i < 5 ? 0 : audio_jump_ms));
+    }
+    return marks;
+}
+
+TEST(Timeline, SaysWhereTimesJumpOnceForAllTracks) {
+    for (TimeJitter mode : {TimeJitter::kFull, TimeJitter::kZero, TimeJitter::kOff}) {
+        EXPECT_EQ(discontinuities(mode, 3'600'000, 3'600'000), "......V.........") << static_cast<int>(mode);
+        EXPECT_EQ(discontinuities(mode, 5'000, 5'000), "................") << static_cast<int>(mode);
+    }
+    for (TimeJitter mode : {TimeJitter::kFull, TimeJitter::kOff})
+        EXPECT_EQ(discontinuities(mode, -90'000, -90'000), "......V.........") << static_cast<int>(mode);
+    // Each track jumps elsewhere: corrected, it is one break.
+    EXPECT_EQ(discontinuities(TimeJitter::kFull, 3'600'000, 50'000), "......V.........");
+}
+
+// Two audio tracks beside the video: the second keeps its distance.
+TEST(Timeline, TracksOfOneKindAreCorrectedEach) {
+    Timeline timeline;
+    auto at = [&](Kind kind, uint8_t track, int64_t ms) {
+        return media::to_ms(timeline.correct(kind, track, media::from_ms(ms)).time);
+    };
+    EXPECT_EQ(at(V, 0, 5'000'000), 0);
+    EXPECT_EQ(at(A, 0, 5'000'010), 10);
+    EXPECT_EQ(at(A, 1, 5'000'004), 4) << "a track does not push back another";
+    EXPECT_EQ(at(V, 0, 100), 50) << "a jump";
+    EXPECT_EQ(at(A, 0, 110), 60);
+    EXPECT_EQ(at(A, 1, 104), 54);
 }
 
 TEST(Timeline, PlacesWhatRidesAlong) {

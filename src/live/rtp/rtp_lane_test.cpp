@@ -62,6 +62,7 @@ struct Watcher : DemandWatcher {
 };
 
 struct NullSink : FrameSink {
+    void on_tracks(const base::Ref<media::TrackSet>&) override {}
     void on_frame(const media::Frame&) override {}
 };
 

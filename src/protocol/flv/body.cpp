@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <utility>
+
 #include "base/bytes.h"
 #include "media/aac.h"
 #include "media/audio_headers.h"
@@ -25,8 +30,10 @@ namespace {
 
 enum FrameType : uint8_t { kKey = 1, kInter = 2, kDisposable = 3, kGeneratedKey = 4, kCommand = 5 };
 
-Parsed published(Frame&& frame) { return {std::move(frame), {}, 0}; }
-Parsed nothing(std::string_view reason) { return {std::nullopt, reason, 0}; }
+Parsed published(Frame&& frame) { return {.frame = std::move(frame), .nothing = {}}; }
+Parsed nothing(std::string_view reason) { return {.frame = std::nullopt, .nothing = reason}; }
+
+size_t index_of_kind(Kind kind) { return kind == Kind::kVideo ? 0 : 1; }
 
 std::unexpected<base::Error> truncated(Kind kind, const Slice& body) {
     return fail(Code::kProtocol, fmt::format("FLV {} body of {} bytes is shorter than its header",
@@ -63,30 +70,33 @@ struct BodyParser::Cursor {
     size_t end;
     uint8_t packet_type = 0;
     uint32_t fourcc = 0;
-    uint32_t dropped = 0;
 };
+
+BodyParser::Track& BodyParser::track_of(const Frame& frame) { return tracks_[index_of_kind(frame.kind)][frame.track]; }
 
 // The duration by its samples; 0 when it is not known.
 Time BodyParser::audio_duration(const Frame& frame) {
-    if (frame.codec != audio_codec_) [[unlikely]]
+    const Track& track = track_of(frame);
+    if (frame.codec != track.codec) [[unlikely]]
         note_audio(frame);
-    if (frame.codec == Codec::kAac) return aac_duration_;
-    if (audio_rate_ <= 0) return Time(0);
-    return media::from_ticks(media::audio_frame_samples(frame.codec, frame.payload), audio_rate_);
+    if (frame.codec == Codec::kAac) return track.aac_duration;
+    if (track.sample_rate <= 0) return Time(0);
+    return media::from_ticks(media::audio_frame_samples(frame.codec, frame.payload), track.sample_rate);
 }
 
 // A sequence header, or the first frame of another codec.
 void BodyParser::note_audio(const Frame& frame) {
-    audio_codec_ = frame.codec;
-    audio_rate_ = 0;
-    aac_duration_ = Time(0);
+    Track& track = track_of(frame);
+    track.codec = frame.codec;
+    track.sample_rate = 0;
+    track.aac_duration = Time(0);
     if (frame.codec == Codec::kOpus) {
-        audio_rate_ = 48'000;
+        track.sample_rate = 48'000;
     } else if (frame.codec != Codec::kAac) {
-        if (auto info = media::audio_info(frame)) audio_rate_ = info->sample_rate;
+        if (auto info = media::audio_info(frame)) track.sample_rate = info->sample_rate;
     } else if (auto config = media::parse_aac_config(frame.payload); frame.sequence_header && config) {
         if (config->core_sample_rate > 0)
-            aac_duration_ = media::from_ticks(config->samples_per_frame, config->core_sample_rate);
+            track.aac_duration = media::from_ticks(config->samples_per_frame, config->core_sample_rate);
     }
 }
 
@@ -97,7 +107,7 @@ void BodyParser::set_time(Frame& frame, uint32_t timestamp) {
         return;
     }
     frame.dts = timestamps_.of_frame(frame.kind, timestamp);
-    if (frame.kind == Kind::kAudio) frame.dts = audio_clock_.next(frame.dts, audio_duration(frame));
+    if (frame.kind == Kind::kAudio) frame.dts = track_of(frame).clock.next(frame.dts, audio_duration(frame));
 }
 
 Result<Parsed> BodyParser::parse(uint8_t type, const Slice& body, uint32_t timestamp) {
@@ -120,12 +130,26 @@ Result<Parsed> BodyParser::video(const Slice& body, uint32_t timestamp) {
     frame.kind = Kind::kVideo;
     Cursor c(body);
     bool enhanced = body[0] & 0x80;
-    auto result = enhanced ? enhanced_video(c, frame) : legacy_video(c, frame);
-    dropped_tracks_ += c.dropped;
-    if (!result) return result;
-    result->dropped_tracks = c.dropped;
-    if (result->frame) set_time(*result->frame, timestamp);
+    auto result = enhanced ? this->enhanced(c, frame) : legacy_video(c, frame);
+    if (result) finish(*result, timestamp);
     return result;
+}
+
+// What all bodies of audio and video have in common.
+void BodyParser::finish(Parsed& parsed, uint32_t timestamp) {
+    dropped_tracks_ += parsed.dropped_tracks;
+    if (!moved_.empty()) [[unlikely]]
+        put_moved_first(parsed);
+    if (parsed.frame) set_time(*parsed.frame, timestamp);
+    for (Frame& frame : parsed.more) set_time(frame, timestamp);
+}
+
+void BodyParser::put_moved_first(Parsed& parsed) {
+    if (parsed.frame) moved_.push_back(*std::move(parsed.frame));
+    std::ranges::move(parsed.more, std::back_inserter(moved_));
+    parsed.frame = std::move(moved_.front());
+    parsed.more.assign(std::move_iterator(moved_.begin() + 1), std::move_iterator(moved_.end()));
+    moved_.clear();
 }
 
 // Section E.4.3.1.
@@ -137,7 +161,7 @@ Result<Parsed> BodyParser::legacy_video(Cursor& c, Frame& frame) {
     auto codec = media::codec_from_flv_id(Kind::kVideo, first & 15);
     if (!codec) return fail(Code::kProtocol, fmt::format("FLV video codec {} is not supported", first & 15));
     frame.codec = *codec;
-    serves(Kind::kVideo, 0);
+    note_track_zero(Kind::kVideo);
     if (frame.codec != Codec::kH264 && frame.codec != Codec::kHevc) return coded_video(c, frame);
     uint8_t packet_type = c.reader.u8();
     if (c.reader.ok() && packet_type == 2) return nothing("the end of a sequence");
@@ -160,8 +184,9 @@ Result<Parsed> BodyParser::sequence_header(Cursor& c, Frame& frame) {
         return published(std::move(frame));
     }
     media::VideoInfo info = TRY(media::video_info(frame), "sequence header");
-    video_codec_ = frame.codec;
-    nalu_length_size_ = info.nalu_length_size;
+    Track& track = track_of(frame);
+    track.codec = frame.codec;
+    track.nalu_length_size = info.nalu_length_size;
     return published(std::move(frame));
 }
 
@@ -169,23 +194,44 @@ Result<Parsed> BodyParser::coded_video(Cursor& c, Frame& frame) {
     frame.payload = c.payload();
     if (frame.payload.empty()) return nothing("a video frame without payload");
     if (frame.codec == Codec::kH264 || frame.codec == Codec::kHevc) {
-        if (frame.codec != video_codec_) return nothing("a video frame before its sequence header");
-        TRY(media::check_length_prefixes(frame.payload, nalu_length_size_), media::codec_info(frame.codec).name);
+        const Track& track = track_of(frame);
+        if (frame.codec != track.codec) return nothing("a video frame before its sequence header");
+        TRY(media::check_length_prefixes(frame.payload, track.nalu_length_size), media::codec_info(frame.codec).name);
     }
     return published(std::move(frame));
 }
 
-// ExVideoTagHeader and the optional elements between it and the FourCC.
-Result<Parsed> BodyParser::enhanced_video(Cursor& c, Frame& frame) {
+// ExVideoTagHeader or ExAudioTagHeader, and the optional elements between it and the FourCC.
+Result<Parsed> BodyParser::enhanced(Cursor& c, Frame& frame) {
+    const bool video = frame.kind == Kind::kVideo;
     uint8_t first = c.reader.u8();
-    uint8_t type = first >> 4 & 7;
     c.packet_type = first & 15;
-    TRY(set_frame_type(type, frame));
-    TRY(skip_modifiers(c, kVideoModEx));
-    if (type == kCommand && c.packet_type != kVideoMetadata) return nothing("a video command");
-    bool served = TRY(select_track(c, Kind::kVideo, c.packet_type == kVideoMultitrack));
-    if (!served) return nothing("another video track");
-    frame.codec = TRY(codec_of_fourcc(Kind::kVideo, c.fourcc));
+    if (video) TRY(set_frame_type(first >> 4 & 7, frame));
+    TRY(skip_modifiers(c, video ? static_cast<uint8_t>(kVideoModEx) : static_cast<uint8_t>(kAudioModEx)));
+    if (video && (first >> 4 & 7) == kCommand && c.packet_type != kVideoMetadata) return nothing("a video command");
+    const bool multitrack = c.packet_type == (video ? static_cast<int>(kVideoMultitrack) : kAudioMultitrack);
+    if (multitrack) return each_track(c, frame);
+    c.fourcc = c.reader.u32();
+    if (!c.reader.ok()) return truncated(frame.kind, c.body);
+    return one_track(c, frame, 0);
+}
+
+// A part of a body that belongs to one track: the cursor is at its payload.
+Result<Parsed> BodyParser::one_track(Cursor& c, Frame& frame, int id) {
+    const std::optional<uint8_t> index = index_of(frame.kind, id);
+    if (!index) return nothing("a track too many");
+    frame.track = *index;
+    frame.codec = TRY(codec_of_fourcc(frame.kind, c.fourcc));
+    Parsed parsed = TRY(frame.kind == Kind::kVideo ? enhanced_video(c, frame) : enhanced_audio(c, frame));
+    StandIn& stand_in = stand_in_[index_of_kind(frame.kind)];
+    if (stand_in.id == id && parsed.frame && parsed.frame->sequence_header) {
+        stand_in.header = *parsed.frame;
+        stand_in.header->payload = Slice::copy(parsed.frame->payload);
+    }
+    return parsed;
+}
+
+Result<Parsed> BodyParser::enhanced_video(Cursor& c, Frame& frame) {
     switch (c.packet_type) {
         case kVideoSequenceStart:
             return sequence_header(c, frame);
@@ -212,11 +258,8 @@ Result<Parsed> BodyParser::audio(const Slice& body, uint32_t timestamp) {
     frame.kind = Kind::kAudio;
     Cursor c(body);
     bool enhanced = body[0] >> 4 == 9;
-    auto result = enhanced ? enhanced_audio(c, frame) : legacy_audio(c, frame);
-    dropped_tracks_ += c.dropped;
-    if (!result) return result;
-    result->dropped_tracks = c.dropped;
-    if (result->frame) set_time(*result->frame, timestamp);
+    auto result = enhanced ? this->enhanced(c, frame) : legacy_audio(c, frame);
+    if (result) finish(*result, timestamp);
     return result;
 }
 
@@ -226,7 +269,7 @@ Result<Parsed> BodyParser::legacy_audio(Cursor& c, Frame& frame) {
     auto codec = media::codec_from_flv_id(Kind::kAudio, frame.flv_sound >> 4);
     if (!codec) return fail(Code::kProtocol, fmt::format("FLV sound format {} is not supported", frame.flv_sound >> 4));
     frame.codec = *codec;
-    serves(Kind::kAudio, 0);
+    note_track_zero(Kind::kAudio);
     if (frame.codec == Codec::kAac) {
         uint8_t packet_type = c.reader.u8();
         if (!c.reader.ok()) return truncated(Kind::kAudio, c.body);
@@ -238,13 +281,7 @@ Result<Parsed> BodyParser::legacy_audio(Cursor& c, Frame& frame) {
     return published(std::move(frame));
 }
 
-// ExAudioTagHeader and the optional elements between it and the FourCC.
 Result<Parsed> BodyParser::enhanced_audio(Cursor& c, Frame& frame) {
-    c.packet_type = c.reader.u8() & 15;
-    TRY(skip_modifiers(c, kAudioModEx));
-    bool served = TRY(select_track(c, Kind::kAudio, c.packet_type == kAudioMultitrack));
-    if (!served) return nothing("another audio track");
-    frame.codec = TRY(codec_of_fourcc(Kind::kAudio, c.fourcc));
     switch (c.packet_type) {
         case kAudioSequenceStart:
             if (frame.codec == Codec::kMp3 || frame.codec == Codec::kAc3 || frame.codec == Codec::kEac3) {
@@ -277,49 +314,75 @@ Result<void> BodyParser::skip_modifiers(Cursor& c, uint8_t mod_ex) {
     return {};
 }
 
-// Whether a track is the selected one: the first one seen, or track 0 once it is seen. A body without track ids is
-// track 0.
-bool BodyParser::serves(Kind kind, int track) {
-    int& served = served_track_[kind == Kind::kAudio];
-    if (track == 0 || served < 0) served = track;
-    return served == track;
+// The index of a track; nothing: it is one too many. A body without track ids is track 0.
+std::optional<uint8_t> BodyParser::index_of(Kind kind, int id) {
+    if (id >= media::kMaxTracks) return std::nullopt;
+    StandIn& stand_in = stand_in_[index_of_kind(kind)];
+    auto& tracks = tracks_[index_of_kind(kind)];
+    if (!std::exchange(any_[index_of_kind(kind)], true) && id != 0) stand_in.id = id;
+    if (id == 0) zero_came_[index_of_kind(kind)] = true;
+    if (id == stand_in.id) return 0;
+    if (id == 0 && stand_in.id > 0) [[unlikely]] {
+        // Track 0 has come: the other one gets the index that is its own.
+        tracks[static_cast<size_t>(stand_in.id)] = std::exchange(tracks[0], {});
+        if (stand_in.header) {
+            moved_.push_back(*std::move(stand_in.header));
+            moved_.back().track = static_cast<uint8_t>(stand_in.id);
+        }
+        stand_in = {};
+    }
+    return static_cast<uint8_t>(id);
 }
 
-// Reads up to the payload of the selected track and restricts the cursor to it. False when the body does not contain
-// that track.
-Result<bool> BodyParser::select_track(Cursor& c, Kind kind, bool multitrack) {
-    if (!multitrack) {
-        c.fourcc = c.reader.u32();
-        if (!c.reader.ok()) return truncated(kind, c.body);
-        return serves(kind, 0);
-    }
+// A multitrack body: the parts of its tracks, track 0 first, so that no other stands in for it.
+Result<Parsed> BodyParser::each_track(Cursor& c, const Frame& frame) {
+    struct Part {
+        int id;
+        uint32_t fourcc;
+        size_t from, size;
+    };
     uint8_t types = c.reader.u8();
     uint8_t layout = types >> 4;
     c.packet_type = types & 15;
     if (layout > kManyTracksManyCodecs) return fail(Code::kProtocol, fmt::format("multitrack type {}", layout));
     uint32_t fourcc = layout == kManyTracksManyCodecs ? 0 : c.reader.u32();
-    size_t from = 0;
-    size_t found_size = 0;
+    std::array<Part, media::kMaxTracks> parts;
+    size_t count = 0;
+    Parsed all = nothing("a track too many");
     do {
         if (layout == kManyTracksManyCodecs) fourcc = c.reader.u32();
-        int track = c.reader.u8();
-        size_t size = layout == kOneTrack ? c.reader.left() : c.reader.u24();
+        const int id = c.reader.u8();
+        const size_t size = layout == kOneTrack ? c.reader.left() : c.reader.u24();
         if (!c.reader.ok() || size > c.reader.left()) {
             return fail(Code::kProtocol,
-                        fmt::format("track {} runs past the end of a body of {} bytes", track, c.body.size()));
+                        fmt::format("track {} runs past the end of a body of {} bytes", id, c.body.size()));
         }
-        if (serves(kind, track)) {
-            if (from) ++c.dropped;  // another track of this body was selected before
-            from = c.body.size() - c.reader.left();
-            found_size = size;
-            c.fourcc = fourcc;
-        } else {
-            ++c.dropped;
-        }
+        const Part part{id, fourcc, c.body.size() - c.reader.left(), size};
+        const bool full = count == parts.size();
+        all.dropped_tracks += full;
+        if (!full) ++count;
+        if (!full || id == 0) parts[count - 1] = part;
+        if (id == 0) std::swap(parts[0], parts[count - 1]);
         c.reader.skip(size);
     } while (c.reader.left() > 0);
-    if (from) c.narrow(from, found_size);
-    return from != 0;
+    for (const Part& part : std::span(parts).first(count)) {
+        Frame of_track = frame;
+        c.fourcc = part.fourcc;
+        c.narrow(part.from, part.size);
+        auto parsed = one_track(c, of_track, part.id);
+        if (!parsed && of_track.track == 0) return parsed;
+        if (!parsed || part.id >= media::kMaxTracks) {
+            ++all.dropped_tracks;
+        } else if (!parsed->frame) {
+            all.nothing = parsed->nothing;
+        } else if (!all.frame) {
+            all.frame = std::move(parsed->frame);
+        } else {
+            all.more.push_back(*std::move(parsed->frame));
+        }
+    }
+    if (all.frame) all.nothing = {};
+    return all;
 }
 
 namespace {

@@ -4,9 +4,11 @@
 // ExVideoTagHeader, ExAudioTagHeader, ModEx, multitrack), and data messages in AMF0. Payloads are sub-slices: nothing
 // is copied. Access units are parsed no further than their length prefixes.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "base/slice.h"
@@ -16,21 +18,26 @@
 
 namespace flv {
 
-// A parsed body: a frame, or the reason why there is nothing to publish (a static text). A sequence header is not
+// A parsed body: its frames, or the reason why there is nothing to publish (a static text). A sequence header is not
 // marked as keyframe.
 struct Parsed {
     std::optional<media::Frame> frame;
     std::string_view nothing;
-    uint32_t dropped_tracks = 0;  // other tracks in this body
+    std::vector<media::Frame> more{};  // behind it: of other tracks in this body
+    uint32_t dropped_tracks = 0;       // tracks in this body that are not published
 };
 
-// One per publisher. Keeps the state that a single body lacks: the NAL unit length size, which track is used (the first
-// one seen; track 0 always takes precedence), and where the timestamps are: they do not wrap in a frame, and audio
-// times that are rounded to ms are made exact by the number of samples.
+// One per publisher. Keeps the state that a single body lacks: the tracks with their NAL unit length size, and where
+// the timestamps are: they do not wrap in a frame, and audio times that are rounded to ms are made exact by the number
+// of samples.
+//
+// A track's id is its Frame::track; ids from media::kMaxTracks on are dropped. Where a publisher has no track 0, the
+// first one seen stands in for it, until track 0 comes. A defect in another track than the first drops its part of the
+// body alone.
 class BodyParser {
   public:
     // timestamp: of the message or tag. An error means that the body is not valid FLV; it names
-    // what is wrong. The frame shares the body's buffer.
+    // what is wrong. The frames share the body's buffer.
     base::Result<Parsed> video(const base::Slice& body, uint32_t timestamp);
     base::Result<Parsed> audio(const base::Slice& body, uint32_t timestamp);
     // amf3: an RTMP message of type 15, whose body has a leading 0. The values are checked. The payload is in AMF0 and
@@ -43,6 +50,14 @@ class BodyParser {
 
   private:
     struct Cursor;
+    struct Track {
+        media::Codec codec = media::Codec::kNone;  // of the last sequence header (video), of the last frame (audio)
+        int nalu_length_size = 0;                  // 0: no sequence header yet
+        media::SampleClock clock;                  // audio
+        int sample_rate = 0;                       // Hz; 0: not known
+        media::Time aac_duration{};                // of each frame; 0: not known
+    };
+    base::Result<Parsed> enhanced(Cursor& c, media::Frame& frame);
     base::Result<Parsed> enhanced_video(Cursor& c, media::Frame& frame);
     base::Result<Parsed> enhanced_audio(Cursor& c, media::Frame& frame);
     base::Result<Parsed> legacy_video(Cursor& c, media::Frame& frame);
@@ -50,21 +65,32 @@ class BodyParser {
     base::Result<Parsed> sequence_header(Cursor& c, media::Frame& frame);
     base::Result<Parsed> legacy_audio(Cursor& c, media::Frame& frame);
     base::Result<void> skip_modifiers(Cursor& c, uint8_t mod_ex);
-    base::Result<bool> select_track(Cursor& c, media::Kind kind, bool multitrack);
-    bool serves(media::Kind kind, int track);
+    base::Result<Parsed> one_track(Cursor& c, media::Frame& frame, int id);
+    base::Result<Parsed> each_track(Cursor& c, const media::Frame& frame);
+    void finish(Parsed& parsed, uint32_t timestamp);
+    void put_moved_first(Parsed& parsed);
+    std::optional<uint8_t> index_of(media::Kind kind, int id);
+    void note_track_zero(media::Kind kind) {
+        if (!zero_came_[kind == media::Kind::kVideo ? 0 : 1]) [[unlikely]]
+            (void)index_of(kind, 0);
+    }
+    Track& track_of(const media::Frame& frame);
     void set_time(media::Frame& frame, uint32_t timestamp);
     media::Time audio_duration(const media::Frame& frame);
     void note_audio(const media::Frame& frame);
 
-    media::Codec video_codec_ = media::Codec::kNone;  // of the last sequence header
-    int nalu_length_size_ = 0;                        // 0: no sequence header yet
-    int served_track_[2] = {-1, -1};                  // video, audio
+    std::array<std::array<Track, media::kMaxTracks>, 2> tracks_;  // video, audio; by Frame::track
+    bool any_[2] = {false, false};                                // a track has come
+    bool zero_came_[2] = {false, false};                          // track 0 has: none stands in for it from then on
+    // The track that stands in for track 0, with its sequence header, to be told when it gets its own index.
+    struct StandIn {
+        int id = -1;
+        std::optional<media::Frame> header{};
+    };
+    StandIn stand_in_[2];
+    std::vector<media::Frame> moved_;  // sequence headers of tracks that have another index since this body
     uint64_t dropped_tracks_ = 0;
     Timestamps timestamps_;
-    media::SampleClock audio_clock_;
-    media::Codec audio_codec_ = media::Codec::kNone;  // of the last frame
-    int audio_rate_ = 0;                              // Hz; 0: not known
-    media::Time aac_duration_{};                      // of each frame; 0: not known
 };
 
 }  // namespace flv

@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "protocol/flv/body.h"
+#include "protocol/flv/enhanced.h"
 #include "protocol/flv/metadata.h"
 #include "protocol/flv/writer.h"
 
@@ -18,9 +19,16 @@ void round_trip(const media::Frame& frame, flv::BodyParser parser, uint8_t type)
     out.append(std::span<const uint8_t>(header, size));
     out.append(frame.payload);
     auto again = parser.parse(type == 15 ? 18 : type, out.freeze(), static_cast<uint32_t>(media::to_ms(frame.dts)));
-    CHECK(again && again->frame);
+    CHECK(again && again->frame && again->frame->track == frame.track);
     CHECK(again->frame->payload == frame.payload && again->frame->codec == frame.codec);
     CHECK(again->frame->keyframe == frame.keyframe && again->frame->sequence_header == frame.sequence_header);
+}
+
+// A multitrack body, or one whose packet type comes later.
+bool may_have_ids(uint8_t type, const base::Slice& body) {
+    const uint8_t packet_type = body[0] & 15;
+    if (type == 9) return (body[0] & 0x80) && packet_type >= flv::kVideoMultitrack;
+    return type == 8 && body[0] >> 4 == flv::kExAudio && packet_type >= flv::kAudioMultitrack;
 }
 
 }  // namespace
@@ -40,7 +48,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         }
         CHECK(parsed->frame.has_value() != !parsed->nothing.empty());
         if (!parsed->frame) continue;
-        round_trip(*parsed->frame, parser, type);
+        CHECK(parsed->more.size() < media::kMaxTracks * 2);
+        for (const media::Frame& frame : parsed->more) {
+            CHECK(frame.track < media::kMaxTracks && !frame.payload.empty());
+            if (frame.track != 0) round_trip(frame, parser, type);
+        }
+        // The first frame of a body with track ids may be of a track that stands in for track 0: written as track 0, it
+        // is that.
+        if (parsed->frame->track != 0 || !may_have_ids(type, body)) round_trip(*parsed->frame, parser, type);
         if (flv::is_metadata(*parsed->frame)) CHECK(flv::read_metadata(parsed->frame->payload));
     }
     return 0;

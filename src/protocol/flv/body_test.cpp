@@ -9,6 +9,7 @@ namespace flv {
 using base::hex;
 using base::Slice;
 using media::Codec;
+using media::Frame;
 using media::Kind;
 
 namespace {
@@ -248,54 +249,87 @@ TEST(Body, AWrongAvcLengthPrefix) {
     EXPECT_FALSE(parser.video(body("2701000000 0009 419a"), 0));
 }
 
-TEST(Body, MultitrackServesTheFirst) {
+// "index payload" of each frame.
+std::string frames_of(const Parsed& parsed) {
+    std::string text;
+    auto add = [&](const Frame& frame) {
+        text += fmt::format("{} ", frame.track);
+        for (uint8_t byte : frame.payload.bytes()) text += fmt::format("{:02x}", byte);
+        text += frame.sequence_header ? "H;" : ";";
+    };
+    if (parsed.frame) add(*parsed.frame);
+    for (const Frame& frame : parsed.more) add(frame);
+    return text;
+}
+
+TEST(Body, MultitrackHasAllTracks) {
     struct TrackCase {
         const char* name;
         std::string bytes;
-        const char* payload;  // of the frame, or null
+        const char* frames;
         uint32_t dropped;
     };
     const TrackCase cases[] = {
-        {"one track", "96 01 61763031 00 aabb", "aabb", 0},
-        {"one other track first", "96 01 61763031 05 aabb", "aabb", 0},
-        {"many tracks", "96 11 61763031 00 000002 aabb 01 000001 cc", "aabb", 1},
-        {"many, 0 last", "96 11 61763031 02 000002 aabb 01 000001 cc 00 000001 dd", "dd", 2},
-        {"many without 0", "96 11 61763031 02 000002 aabb 01 000001 cc", "aabb", 1},
-        {"many codecs", "96 21 61763031 00 000002 aabb 76703039 01 000001 cc", "aabb", 1},
-        {"empty first", "96 11 61763031 00 000000 01 000001 cc", nullptr, 1},
+        {"one track", "96 01 76703038 00 aabb", "0 aabb;", 0},
+        {"one other track first", "96 01 76703038 05 aabb", "0 aabb;", 0},
+        {"many tracks", "96 11 76703038 00 000002 aabb 01 000001 cc", "0 aabb;1 cc;", 0},
+        {"many, 0 last", "96 11 76703038 02 000002 aabb 01 000001 cc 00 000001 dd", "0 dd;1 cc;2 aabb;", 0},
+        {"many without 0", "96 11 76703038 02 000002 aabb 01 000001 cc", "0 aabb;1 cc;", 0},
+        {"many codecs", "96 21 61763031 00 000002 aabb 76703039 01 000001 cc", "0 aabb;1 cc;", 0},
+        {"empty first", "96 11 76703038 00 000000 01 000001 cc", "1 cc;", 0},
+        {"an id too large", "96 11 76703038 00 000001 aa 08 000001 cc", "0 aa;", 1},
+        {"another codec of another track", "96 21 61763031 00 000002 aabb 3f3f3f3f 01 000001 cc", "0 aabb;", 1},
+        {"a defect in another track", "96 21 76703038 00 000001 aa 68766331 01 000001 cc", "0 aa;", 1},
     };
     for (const TrackCase& c : cases) {
         BodyParser parser;
         auto result = parser.video(body(c.bytes), 0);
         ASSERT_TRUE(result) << c.name << result.error().text();
-        ASSERT_EQ(result->frame.has_value(), c.payload != nullptr) << c.name;
-        if (c.payload) {
-            EXPECT_EQ(result->frame->payload, body(c.payload)) << c.name;
-        }
+        EXPECT_EQ(frames_of(*result), c.frames) << c.name;
         EXPECT_EQ(result->dropped_tracks, c.dropped) << c.name;
         EXPECT_EQ(parser.dropped_tracks(), c.dropped) << c.name;
     }
+    // More parts than there are tracks: track 0 is among them all the same.
+    std::string many = "96 11 76703038";
+    for (int id = 1; id < 12; ++id) many += fmt::format("{:02x} 000001 {:02x}", id, id);
+    BodyParser parser;
+    auto result = parser.video(body(many + "00 000001 aa"), 0);
+    ASSERT_TRUE(result);
+    EXPECT_EQ(frames_of(*result), "0 aa;2 02;3 03;4 04;5 05;6 06;7 07;1 01;");
+    EXPECT_EQ(result->dropped_tracks, 4u);
     // A composition time inside a track.
-    BodyParser parser = after("9068766331" + kHevcConfig);
-    auto result = parser.video(body("96 11 68766331 00 000009 000028 00000002 2801 01 000001 cc"), 0);
+    parser = after("9068766331" + kHevcConfig);
+    result = parser.video(body("96 11 68766331 00 000009 000028 00000002 2801 01 000001 cc"), 0);
     ASSERT_TRUE(result && result->frame);
     EXPECT_EQ(media::to_ms(result->frame->cts), 40);
     EXPECT_EQ(result->frame->payload, body("00000002 2801"));
     EXPECT_FALSE(parser.video(body("96 11 68766331 00 000002 0000 01 000001 cc"), 0));
 }
 
-TEST(Body, OtherTracksOfAConnectionAreDropped) {
+TEST(Body, ATrackStandsInForTrackZeroUntilItComes) {
     BodyParser parser;
-    EXPECT_TRUE(parser.audio(body("af 01 2117"), 0)->frame);
-    auto other = parser.audio(body("95 01 6d703461 01 aabb"), 0);
-    ASSERT_TRUE(other);
-    EXPECT_FALSE(other->frame);
-    EXPECT_EQ(other->nothing, "another audio track");
-    EXPECT_EQ(parser.dropped_tracks(), 1u);
-    EXPECT_TRUE(parser.audio(body("95 01 6d703461 00 aabb"), 0)->frame);
-    EXPECT_TRUE(parser.video(body("96 01 61763031 03 aabb"), 0)->frame);  // video tracks are selected independently
-    EXPECT_TRUE(parser.video(body("91 61763031 aabb"), 0)->frame);        // track 0 appears: it takes precedence
-    EXPECT_FALSE(parser.video(body("96 01 61763031 03 aabb"), 0)->frame);
+    EXPECT_EQ(frames_of(*parser.audio(body("95 00 6d703461 03 1210"), 0)), "0 1210H;");
+    EXPECT_EQ(frames_of(*parser.audio(body("95 01 6d703461 01 aabb"), 0)), "1 aabb;");
+    EXPECT_EQ(frames_of(*parser.audio(body("95 01 6d703461 03 aa"), 0)), "0 aa;");
+    EXPECT_EQ(frames_of(*parser.audio(body("af 01 2117"), 0)), "3 1210H;0 2117;");
+    EXPECT_EQ(frames_of(*parser.audio(body("95 01 6d703461 03 aa"), 0)), "3 aa;");
+    EXPECT_EQ(frames_of(*parser.audio(body("95 01 6d703461 00 bb"), 0)), "0 bb;");
+    EXPECT_EQ(frames_of(*parser.video(body("96 01 76703038 03 aabb"), 0)), "0 aabb;") << "video tracks are its own";
+    EXPECT_EQ(frames_of(*parser.video(body("91 76703038 aabb"), 0)), "0 aabb;");
+    EXPECT_EQ(frames_of(*parser.video(body("96 01 76703038 03 aabb"), 0)), "3 aabb;");
+}
+
+TEST(Body, EachAudioTrackHasItsOwnClock) {
+    BodyParser parser;
+    ASSERT_TRUE(parser.audio(body("af 00 1210"), 0));              // 44.1 kHz
+    ASSERT_TRUE(parser.audio(body("95 00 6d703461 01 1190"), 0));  // 48 kHz
+    for (int64_t i = 0; i < 100; ++i) {
+        auto first = parser.audio(body("af 01 21"), static_cast<uint32_t>(i * 1024 * 1000 / 44100));
+        auto second = parser.audio(body("95 01 6d703461 01 21"), static_cast<uint32_t>(i * 1024 * 1000 / 48000));
+        ASSERT_TRUE(first && second);
+        EXPECT_LE(media::distance(first->frame->dts, media::from_ticks(i * 1024, 44100)), media::from_ms(1));
+        EXPECT_LE(media::distance(second->frame->dts, media::from_ticks(i * 1024, 48000)), media::from_ms(1));
+    }
 }
 
 TEST(Body, Data) {

@@ -1,5 +1,7 @@
 #include "protocol/flv/metadata.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "base/bytes.h"
@@ -42,7 +44,37 @@ double codec_id(Codec codec) {
     return enhanced ? static_cast<double>(info.fourcc) : info.flv_id;
 }
 
+// The second value, behind the name.
+Result<Value> read_members(const base::Slice& payload) {
+    base::ByteReader reader(payload);
+    std::vector<Value> values = TRY(amf::decode_amf0_all(reader), kOnMetaData);
+    if (values.empty() || values[0].string_or({}) != kOnMetaData) return fail(Code::kProtocol, "no onMetaData");
+    return values.size() < 2 ? Value() : std::move(values[1]);
+}
+
+void read_names(const Value& map, Kind kind, std::vector<media::TrackName>& names) {
+    constexpr size_t kMaxLanguageBytes = 32, kMaxLabelBytes = 128;
+    for (uint8_t id = 0; id < media::kMaxTracks; ++id) {
+        const Value& track = map.get(fmt::format("{}", id));
+        const std::string_view label = track.get("label").string_or(track.get("title").string_or({}));
+        const std::string_view language = track.get("language").string_or({});
+        if (language.empty() && label.empty()) continue;
+        names.push_back({kind, id, std::string(language.substr(0, kMaxLanguageBytes)),
+                         std::string(label.substr(0, kMaxLabelBytes))});
+    }
+}
+
 }  // namespace
+
+std::vector<media::TrackName> track_names(const media::Frame& metadata) {
+    std::vector<media::TrackName> names;
+    if (metadata.payload.text().find("TrackIdInfoMap") == std::string_view::npos) return names;
+    if (auto members = read_members(metadata.payload)) {
+        read_names(members->get("videoTrackIdInfoMap"), Kind::kVideo, names);
+        read_names(members->get("audioTrackIdInfoMap"), Kind::kAudio, names);
+    }
+    return names;
+}
 
 bool says_absolute_times(const media::Frame& metadata) {
     constexpr std::string_view kName(
@@ -53,12 +85,8 @@ bool says_absolute_times(const media::Frame& metadata) {
 }
 
 Result<Metadata> read_metadata(const base::Slice& payload) {
-    base::ByteReader reader(payload);
-    std::vector<Value> values = TRY(amf::decode_amf0_all(reader), kOnMetaData);
-    if (values.empty() || values[0].string_or({}) != kOnMetaData) return fail(Code::kProtocol, "no onMetaData");
+    const Value v = TRY(read_members(payload));
     Metadata m;
-    if (values.size() < 2) return m;
-    const Value& v = values[1];
     m.width = static_cast<int>(v.get("width").int_or(0, 0, 65535));
     m.height = static_cast<int>(v.get("height").int_or(0, 0, 65535));
     m.framerate = finite(v.get("framerate"));

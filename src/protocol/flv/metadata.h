@@ -5,11 +5,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "base/slice.h"
 #include "media/frame.h"
 #include "media/track.h"
+#include "media/track_set.h"
 
 namespace flv {
 
@@ -37,6 +39,10 @@ inline bool is_metadata(const media::Frame& frame) { return frame.kind == media:
 
 // Whether it has the property by which an encoder says that its times are absolute: "bravo_atc".
 bool says_absolute_times(const media::Frame& metadata);
+
+// The languages and labels of its tracks, by Enhanced RTMP's audioTrackIdInfoMap and videoTrackIdInfoMap: the members
+// "language" and "label" or "title" of each track. Empty: it names none.
+std::vector<media::TrackName> track_names(const media::Frame& metadata);
 
 // payload: of a data frame, starting with the name "onMetaData".
 base::Result<Metadata> read_metadata(const base::Slice& payload);

@@ -25,15 +25,39 @@ uint8_t frame_type(const Frame& frame) {
     return frame.disposable ? 3 : 2;
 }
 
+struct EnhancedPacket {
+    uint8_t type;
+    bool with_cts = false;  // H.264 and HEVC alone have a composition time here; a 0 is omitted
+};
+
+EnhancedPacket enhanced_packet(const Frame& frame) {
+    if (frame.kind == media::Kind::kAudio) return {frame.sequence_header ? kAudioSequenceStart : kAudioCodedFrames};
+    if (frame.sequence_header) return {kVideoSequenceStart};
+    if (frame.codec != Codec::kHevc && frame.codec != Codec::kH264) return {kVideoCodedFrames};
+    const bool with_cts = cts_bits(frame) != 0;
+    return {with_cts ? kVideoCodedFrames : kVideoCodedFramesX, with_cts};
+}
+
 uint8_t* enhanced_video(const Frame& frame, uint32_t fourcc, uint8_t* p) {
-    // Only HEVC has a composition time here; a 0 is omitted.
-    bool with_cts = frame.codec == Codec::kHevc && cts_bits(frame) != 0 && !frame.sequence_header;
-    uint8_t packet_type = frame.codec == Codec::kHevc ? kVideoCodedFramesX : kVideoCodedFrames;
-    if (with_cts) packet_type = kVideoCodedFrames;
-    if (frame.sequence_header) packet_type = kVideoSequenceStart;
-    *p++ = static_cast<uint8_t>(0x80 | frame_type(frame) << 4 | packet_type);
+    const EnhancedPacket packet = enhanced_packet(frame);
+    *p++ = static_cast<uint8_t>(0x80 | frame_type(frame) << 4 | packet.type);
     p = base::put_u32(p, fourcc);
-    return with_cts ? base::put_u24(p, cts_bits(frame)) : p;
+    return packet.with_cts ? base::put_u24(p, cts_bits(frame)) : p;
+}
+
+// A body with one track, which is not the first of its kind. Rare: it is kept out of the code for the others.
+[[gnu::noinline, gnu::cold]] size_t multitrack_header(const Frame& frame, uint8_t out[kMaxBodyHeader]) {
+    const EnhancedPacket packet = enhanced_packet(frame);
+    uint8_t* p = out;
+    if (frame.kind == media::Kind::kVideo)
+        *p++ = static_cast<uint8_t>(0x80 | frame_type(frame) << 4 | kVideoMultitrack);
+    else
+        *p++ = static_cast<uint8_t>(kExAudio << 4 | kAudioMultitrack);
+    *p++ = static_cast<uint8_t>(kOneTrack << 4 | packet.type);
+    p = base::put_u32(p, media::codec_info(frame.codec).fourcc);
+    *p++ = frame.track;
+    if (packet.with_cts) p = base::put_u24(p, cts_bits(frame));
+    return static_cast<size_t>(p - out);
 }
 
 // The sound byte of frames that were not received as FLV. For AAC it is always the same (E.4.2.1).
@@ -70,7 +94,7 @@ size_t audio_header(const Frame& frame, uint8_t out[kMaxBodyHeader]) {
     uint8_t* p = out;
     const media::CodecInfo& info = media::codec_info(frame.codec);
     if (info.flv_id < 0) {
-        *p++ = static_cast<uint8_t>(kExAudio << 4 | (frame.sequence_header ? kAudioSequenceStart : kAudioCodedFrames));
+        *p++ = static_cast<uint8_t>(kExAudio << 4 | enhanced_packet(frame).type);
         p = base::put_u32(p, info.fourcc);
         return static_cast<size_t>(p - out);
     }
@@ -80,6 +104,8 @@ size_t audio_header(const Frame& frame, uint8_t out[kMaxBodyHeader]) {
 }
 
 size_t put_body_header(const Frame& frame, uint8_t out[kMaxBodyHeader]) {
+    if (frame.track != 0) [[unlikely]]
+        return multitrack_header(frame, out);
     if (frame.kind == media::Kind::kVideo) return video_header(frame, out);
     return frame.kind == media::Kind::kAudio ? audio_header(frame, out) : 0;
 }

@@ -135,4 +135,31 @@ TEST(Writer, RoundTripOfEveryCodec) {
     }
 }
 
+TEST(Writer, OtherTracksAreMultitrackBodies) {
+    struct Case {
+        Codec codec;
+        bool sequence_header;
+        int cts;
+        const char* header;
+    };
+    const Case cases[] = {
+        {Codec::kH264, true, 0, "960061766331 03"},  {Codec::kH264, false, 40, "a60161766331 03 000028"},
+        {Codec::kH264, false, 0, "a60361766331 03"}, {Codec::kAv1, false, 0, "a60161763031 03"},
+        {Codec::kAac, true, 0, "95006d703461 03"},   {Codec::kAac, false, 0, "95016d703461 03"},
+        {Codec::kOpus, false, 0, "95014f707573 03"},
+    };
+    for (const Case& c : cases) {
+        Frame frame = frame_of(c.codec, "");
+        frame.track = 3;
+        frame.sequence_header = c.sequence_header;
+        frame.cts = media::from_ms(c.cts);
+        EXPECT_EQ(body_of(frame), Slice::copy(hex(c.header))) << c.header;
+        EXPECT_TRUE(can_write(frame));
+    }
+    Frame speex = frame_of(Codec::kSpeex, "aa");
+    EXPECT_TRUE(can_write(speex));
+    speex.track = 1;
+    EXPECT_FALSE(can_write(speex)) << "it has no FourCC";
+}
+
 }  // namespace flv

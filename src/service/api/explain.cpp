@@ -37,7 +37,7 @@ Check unknown(std::string_view name, std::string_view unit, std::string text) {
 
 double seconds(int64_t ms) { return static_cast<double>(ms) / 1000; }
 
-bool has_video(const StreamFacts& p) { return p.headers.has_video; }
+bool has_video(const StreamFacts& p) { return p.tracks.video() != nullptr; }
 
 Check published(const StreamFacts& p) {
     if (p.published)
@@ -57,9 +57,9 @@ Check headers(const StreamFacts& p) {
         if (codec == Codec::kNone || has_header || !media::codec_info(codec).has_sequence_header) return;
         missing += fmt::format("{}{} ({})", missing.empty() ? "" : ", ", track, media::codec_info(codec).name);
     };
-    look(p.headers.video_codec, p.headers.video.has_value(), "video");
-    look(p.headers.audio_codec, p.headers.audio.has_value(), "audio");
-    if (!p.headers.has_video && !p.headers.has_audio) return unknown("headers", {}, "no frame has come yet");
+    look(p.tracks.codec(media::Kind::kVideo), p.tracks.config(media::Kind::kVideo) != nullptr, "video");
+    look(p.tracks.codec(media::Kind::kAudio), p.tracks.config(media::Kind::kAudio) != nullptr, "audio");
+    if (p.tracks.tracks.empty()) return unknown("headers", {}, "no frame has come yet");
     if (missing.empty()) return {"headers", V::kOk, {}, {}, "every track has what its decoder needs first"};
     return {"headers",
             V::kBad,
@@ -71,10 +71,10 @@ Check headers(const StreamFacts& p) {
 }
 
 Check codecs(const StreamFacts& p) {
-    if (!p.headers.has_video && !p.headers.has_audio) return unknown("codecs", {}, "no frame has come yet");
+    if (p.tracks.tracks.empty()) return unknown("codecs", {}, "no frame has come yet");
     std::string lacks;
     const auto say = [&](std::string text) { lacks += (lacks.empty() ? "" : "; ") + std::move(text); };
-    const Codec video = p.headers.video_codec, audio = p.headers.audio_codec;
+    const Codec video = p.tracks.codec(media::Kind::kVideo), audio = p.tracks.codec(media::Kind::kAudio);
     for (Codec codec : {video, audio}) {
         if (codec == Codec::kNone) continue;
         const media::CodecInfo& info = media::codec_info(codec);

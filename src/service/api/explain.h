@@ -28,7 +28,7 @@ struct Check {
 // The facts about a stream that the checks need.
 struct StreamFacts {
     const live::Health& health;
-    const live::StreamHeaders& headers;
+    const media::TrackSet& tracks;
     const live::StreamCounters& counters;
     std::optional<double> hls_fragment{};  // s; nothing: no HLS is made of it
     bool published = false;

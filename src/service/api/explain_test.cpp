@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "live/hub/testing.h"
+
 namespace service::api {
 namespace {
 
@@ -25,11 +27,8 @@ class Explain : public ::testing::Test {
   protected:
     Explain() {
         health.restart(kBegan);
-        headers.has_video = headers.has_audio = true;
-        headers.video_codec = Codec::kH264;
-        headers.audio_codec = Codec::kAac;
-        headers.video = frame(Kind::kVideo, 0);
-        headers.audio = frame(Kind::kAudio, 0);
+        tracks.note(live::testing::header(Kind::kVideo, "v"));
+        tracks.note(live::testing::header(Kind::kAudio, "a"));
     }
     void give(const Frame& f, int64_t now_ms) {
         if (health.note(f)) health.note_window_end(now_ms);
@@ -44,7 +43,7 @@ class Explain : public ::testing::Test {
         }
     }
     std::vector<Check> ask() {
-        return explain({health, headers, counters, hls_fragment, published, gop_too_long, now_ms, unpublished_since_ms,
+        return explain({health, tracks, counters, hls_fragment, published, gop_too_long, now_ms, unpublished_since_ms,
                         jumped_at_ms, 7});
     }
     Check ask(std::string_view name) {
@@ -62,7 +61,7 @@ class Explain : public ::testing::Test {
     }
 
     live::Health health;
-    live::StreamHeaders headers;
+    media::TrackSet tracks;
     live::StreamCounters counters;
     std::optional<double> hls_fragment;
     bool published = true;
@@ -174,11 +173,11 @@ TEST_F(Explain, JumpsAndDrops) {
 }
 
 TEST_F(Explain, HeadersAndCodecs) {
-    headers.video.reset();
+    tracks.tracks[0].header.reset();
     EXPECT_EQ(verdict("headers"), CheckVerdict::kBad);
     EXPECT_NE(ask("headers").text.find("video (H264)"), std::string::npos);
     EXPECT_EQ(verdict("codecs"), CheckVerdict::kOk);
-    headers.video_codec = Codec::kAv1;
+    tracks.tracks[0].codec = Codec::kAv1;
     EXPECT_EQ(verdict("codecs"), CheckVerdict::kWarn);
     EXPECT_NE(ask("codecs").text.find("MPEG-TS"), std::string::npos);
 }

@@ -90,7 +90,7 @@ base::Result<void> Why::explain_stream(net::HttpRequest& request, net::HttpRespo
     const config::SnapshotPtr snapshot = snapshot_();
     const config::Vhost* vhost = snapshot->find_vhost(key.vhost);
     const std::vector<Check> checks = explain({.health = stream->health(),
-                                               .headers = stream->headers(),
+                                               .tracks = *stream->tracks(),
                                                .counters = stream->counters(),
                                                .hls_fragment = vhost ? statistics_.hls_fragment(*vhost) : std::nullopt,
                                                .published = stream->published(),

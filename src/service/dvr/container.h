@@ -4,11 +4,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "base/result.h"
-#include "media/frame.h"
+#include "media/track_set.h"
 #include "runtime/disk/disk.h"
 
 namespace service::dvr {
@@ -52,10 +51,8 @@ class Container {
 };
 
 struct ContainerOptions {
-    size_t keyframes = 2000;  // entries in the index of an FLV file
-    std::optional<media::Frame> metadata = std::nullopt;
-    std::optional<media::Frame> video = std::nullopt;  // the current sequence headers, if any
-    std::optional<media::Frame> audio = std::nullopt;
+    size_t keyframes = 2000;              // entries in the index of an FLV file
+    base::Ref<media::TrackSet> tracks{};  // as they are when the file begins; null: none has come
 };
 
 // The file must outlive it.

@@ -1,4 +1,7 @@
-// FLV: each frame is written as a tag at once. The header is rewritten at the end; see protocol/flv/recording.h.
+// FLV: each frame is written as a tag at once. The header is rewritten at the end; see protocol/flv/recording.h. Of
+// each kind only the first track is recorded: players of FLV files that know others are rare.
+
+#include <optional>
 
 #include "protocol/flv/metadata.h"
 #include "protocol/flv/recording.h"
@@ -17,12 +20,13 @@ class FlvFile final : public Container {
   public:
     FlvFile(runtime::disk::AppendFile& file, const ContainerOptions& options)
         : file_(file),
-          metadata_(options.metadata),
-          tracks_{options.video, options.audio},
+          metadata_(options.tracks ? options.tracks->metadata : std::nullopt),
+          tracks_{config_of(options, Kind::kVideo), config_of(options, Kind::kAudio)},
           head_size_(flv::recording_head_size(about(), options.keyframes)),
           index_(options.keyframes) {}
 
     Result<Taken> begin_track(const Frame& header, const Frame&, media::Time time) override {
+        if (header.track != 0) return Taken::kNo;
         std::optional<Frame>& track = tracks_[header.kind == Kind::kVideo ? 0 : 1];
         if (track) {
             bool same = track->codec == header.codec && (!header.sequence_header || track->payload == header.payload);
@@ -54,6 +58,10 @@ class FlvFile final : public Container {
     const std::string& refusal() const override { return refusal_; }
 
   private:
+    static std::optional<Frame> config_of(const ContainerOptions& options, Kind kind) {
+        const Frame* config = options.tracks ? options.tracks->config(kind) : nullptr;
+        return config ? std::optional(*config) : std::nullopt;
+    }
     static const Frame* pointer(const std::optional<Frame>& frame) { return frame ? &*frame : nullptr; }
 
     amf::Value about() const {
@@ -93,7 +101,8 @@ class FlvFile final : public Container {
     bool begun_ = false;
     size_t head_size_;
     flv::RecordingIndex index_;
-    std::string refusal_;
+    // The only one there is.
+    std::string refusal_ = "an FLV file has the first track of each kind only, an MP4 file has all";
 };
 
 }  // namespace

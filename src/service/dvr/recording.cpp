@@ -33,8 +33,6 @@ std::tm calendar(int64_t wall_ms, bool utc) {
     return time;
 }
 
-size_t place(Kind kind) { return kind == Kind::kVideo ? 0 : 1; }
-
 }  // namespace
 
 Recording::Recording(Archive& archive, RecordingOwner& owner, base::Ref<live::Stream> stream, RecordingOptions options,
@@ -84,7 +82,6 @@ void Recording::file_vanished(const std::string& growing) {
 }
 
 void Recording::on_frame(const Frame& frame) {
-    if (frame.sequence_header) return on_header(frame);
     if (joining_ && !options_.pre_roll) return;
     if (retry_at_ms_ > 0) {
         if (base::monotonic_ms() >= retry_at_ms_) return record_from_gop(frame);
@@ -94,25 +91,21 @@ void Recording::on_frame(const Frame& frame) {
     record(frame);
 }
 
-void Recording::on_header(const Frame& frame) {
-    if (frame.kind == Kind::kData) {
-        metadata_ = frame;
-        if (file_) file_->container->set_metadata(frame);
-        return;
-    }
-    Track& track = tracks_[place(frame.kind)];
-    if (track.header && track.header->codec == frame.codec && track.header->payload == frame.payload) return;
-    track.header = frame;
-    track.begun = track.refused = false;
+Recording::Track& Recording::track_of(const Frame& frame) {
+    return tracks_[frame.kind == Kind::kVideo ? 0 : 1][frame.track];
 }
 
-// The codec may change without a sequence header if the new codec has none.
-void Recording::note_codec(const Frame& frame) {
-    Track& track = tracks_[place(frame.kind)];
-    if (track.header && track.header->codec == frame.codec) return;
-    if (!track.header && media::codec_info(frame.codec).has_sequence_header) return;  // it may still arrive
-    track.header = frame;
-    track.begun = track.refused = false;
+void Recording::on_tracks(const base::Ref<media::TrackSet>& tracks) {
+    const bool new_metadata =
+        tracks->metadata && (!stream_tracks_ || stream_tracks_->metadata_revision != tracks->metadata_revision);
+    stream_tracks_ = tracks;
+    if (new_metadata && file_) file_->container->set_metadata(*tracks->metadata);
+    for (const media::Track& track : tracks->tracks) {
+        Track& known = tracks_[track.kind == Kind::kVideo ? 0 : 1][track.index];
+        if (known.revision == track.revision) continue;
+        known.revision = track.revision;
+        known.begun = known.refused = false;
+    }
 }
 
 // After an error, records from the newest keyframe on.
@@ -130,7 +123,8 @@ void Recording::restart_timeline() { timeline_ = live::Timeline(); }
 
 Time Recording::time_of(const Frame& frame) {
     if (options_.jitter != config::TimeJitter::kFull) return frame.dts;
-    return frame.kind == Kind::kData ? timeline_.place(frame.dts) : timeline_.correct(frame.kind, frame.dts);
+    if (frame.kind == Kind::kData) return timeline_.place(frame.dts);
+    return timeline_.correct(frame.kind, frame.track, frame.dts).time;
 }
 
 // Audio may be slightly older than the keyframe at which its file began.
@@ -147,13 +141,15 @@ void Recording::record(const Frame& frame) {
             fail(written.error());
         return;
     }
-    note_codec(frame);
     auto recorded = put(frame, time);
     if (!recorded) fail(recorded.error());
 }
 
 Result<void> Recording::put(const Frame& frame, Time time) {
-    Track& track = tracks_[place(frame.kind)];
+    Track& track = track_of(frame);
+    // Another video track begins with a keyframe of its own.
+    const bool decodable = track.begun || frame.track == 0 || frame.kind != Kind::kVideo || frame.keyframe;
+    if (!decodable) return {};
     if (file_ && !track.begun && !TRY(offer(frame, in_file(time)))) cutter_.file_must_end();
     Step step = cutter_.step(frame, time, stream_->begins_at_keyframes());
     if (step == Step::kDrop) return {};
@@ -172,10 +168,11 @@ Result<void> Recording::put(const Frame& frame, Time time) {
 
 // False: the file cannot continue with this track's header.
 Result<bool> Recording::offer(const Frame& frame, Time time) {
-    Track& track = tracks_[place(frame.kind)];
+    Track& track = track_of(frame);
     track.begun = true;
-    if (!track.header) return true;
-    switch (TRY(file_->container->begin_track(*track.header, frame, time))) {
+    const media::Track* known = stream_tracks_->find(frame.kind, frame.track);
+    if (!known || !known->header) return true;
+    switch (TRY(file_->container->begin_track(*known->header, frame, time))) {
         case Taken::kYes:
             return true;
         case Taken::kNewFile:
@@ -194,13 +191,9 @@ Result<void> Recording::begin_file(Time time) {
     int64_t now = base::wall_ms();
     std::string path = TRY(recording_path(options_.path, stream_->key(), calendar(now, options_.utc), now, sequence_));
     ++sequence_;
-    ContainerOptions container{.keyframes = options_.keyframes, .metadata = metadata_};
-    auto header_of = [&](const Track& track) {
-        return track.header && track.header->sequence_header ? track.header : std::nullopt;
-    };
-    container.video = header_of(tracks_[0]);
-    container.audio = header_of(tracks_[1]);
-    for (Track& track : tracks_) track.begun = track.refused = false;
+    const ContainerOptions container{.keyframes = options_.keyframes, .tracks = stream_tracks_};
+    for (auto& of_kind : tracks_)
+        for (Track& track : of_kind) track.begun = track.refused = false;
     base_ = time;
     file_ = archive_.begin(stream_->key(), path, container);
     file_->publisher = publisher_;
@@ -233,7 +226,7 @@ void Recording::note_success() {
 }
 
 void Recording::refuse(const Frame& frame) {
-    Track& track = tracks_[place(frame.kind)];
+    Track& track = track_of(frame);
     if (std::exchange(track.told, true)) return;
     std::string reason = file_->container->refusal();
     runtime::error_some(dvr_failures, "dvr: {}: {} is not recorded: {}", key().text(),

@@ -3,8 +3,8 @@
 // file's timeline (time_jitter), begins a new file if the format cannot continue with a changed track, and retries
 // after a disk error. It allocates nothing per frame and never yields.
 
+#include <array>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "live/hub/stream.h"
@@ -57,14 +57,13 @@ class Recording final : private live::FrameSink {
     const OpenFile* file() const { return file_.get(); }
 
   private:
+    void on_tracks(const base::Ref<media::TrackSet>& tracks) override;
     void on_frame(const media::Frame& frame) override;
     void on_unpublish() override;
     // Fragments end by the clock, soon. Data waiting to be written is counted by the disk.
     size_t memory() const override { return file_ ? file_->container->memory() : 0; }
-    void on_header(const media::Frame& frame);
     void record(const media::Frame& frame);
     void record_from_gop(const media::Frame& frame);
-    void note_codec(const media::Frame& frame);
     base::Result<bool> offer(const media::Frame& frame, media::Time time);
     base::Result<void> put(const media::Frame& frame, media::Time time);
     base::Result<void> begin_file(media::Time time);
@@ -87,13 +86,14 @@ class Recording final : private live::FrameSink {
     Cutter cutter_;
     live::Timeline timeline_;
     struct Track {
-        std::optional<media::Frame> header;  // a sequence header; for a codec without one, a frame
-        bool begun = false;                  // in the open file, with this header
-        bool refused = false;                // the format does not support it
+        uint32_t revision = 0;  // media::Track::revision
+        bool begun = false;     // in the open file, with this header
+        bool refused = false;   // the format does not support it
         bool told = false;
     };
-    Track tracks_[2];  // video, audio
-    std::optional<media::Frame> metadata_;
+    Track& track_of(const media::Frame& frame);
+    base::Ref<media::TrackSet> stream_tracks_;
+    std::array<std::array<Track, media::kMaxTracks>, 2> tracks_;  // video, audio
     std::unique_ptr<OpenFile> file_;
     uint64_t sequence_ = 0;
     media::Time base_{};       // the time at which the file began

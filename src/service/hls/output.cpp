@@ -96,7 +96,6 @@ void Output::on_publish() {
     waiting_.clear();
     waiting_bytes_ = 0;
     waiting_.reserve(kFramesAtOnce);
-    jumps_ = stream_->counters().timeline_jumps;
     for (Place& place : places_) place.shelf->begin_publishing();
     segmenter_.begin();
 }
@@ -109,19 +108,28 @@ void Output::on_unpublish() {
     unpublished_ms_ = base::monotonic_ms();
 }
 
+void Output::on_tracks(const base::Ref<media::TrackSet>& tracks) {
+    if (off_) return;
+    feed_waiting();
+    for (const media::Track& track : tracks->tracks) {
+        if (track.kind != media::Kind::kAudio) continue;
+        AacTrack& aac = aac_[track.index];
+        auto config = track.config() && track.codec == media::Codec::kAac
+                          ? media::parse_aac_config(track.config()->payload)
+                          : base::Result<media::AacConfig>(media::AacConfig());
+        aac.rate = config ? config->core_sample_rate : 0;
+        aac.samples = config ? config->samples_per_frame : 0;
+    }
+    segmenter_.set_tracks(tracks);
+}
+
 void Output::on_frame(const media::Frame& frame) {
     if (off_) return;
-    if (uint64_t jumps = stream_->counters().timeline_jumps; jumps != jumps_) {
-        jumps_ = jumps;
-        feed_waiting();
-        segmenter_.jumped();
-    }
     if (waiting_.empty() || !frame.payload.shares_memory(waiting_.back().frame.payload))
         waiting_bytes_ += frame.payload.memory();
     waiting_.push_back({frame, base::wall_ms()});
-    const size_t at_once = stream_->headers().has_video ? kFramesAtOnce : kSoundsAtOnce;
-    if (frame.keyframe || frame.sequence_header || waiting_.size() >= at_once || waiting_bytes_ >= kBytesAtOnce)
-        feed_waiting();
+    const size_t at_once = stream_->tracks()->video() ? kFramesAtOnce : kSoundsAtOnce;
+    if (frame.keyframe || waiting_.size() >= at_once || waiting_bytes_ >= kBytesAtOnce) feed_waiting();
 }
 
 void Output::feed_waiting() {
@@ -147,14 +155,9 @@ void Output::release_memory() {
 }
 
 media::Frame Output::with_counted_time(const media::Frame& frame) {
+    AacTrack& aac = aac_[frame.track];
     media::Frame out = frame;
-    if (frame.sequence_header) {
-        auto config = media::parse_aac_config(frame.payload);
-        aac_rate_ = config ? config->core_sample_rate : 0;
-        aac_samples_ = config ? config->samples_per_frame : 0;
-    } else {
-        out.dts = aac_clock_.correct(frame.dts, aac_samples_, aac_rate_);
-    }
+    out.dts = aac.clock.correct(frame.dts, aac.samples, aac.rate);
     return out;
 }
 
@@ -171,8 +174,9 @@ void Output::open_segment(const Opening& opening) {
         place.shelf->open();
         place.open = true;
     }
-    if (opening.tracks_changed && opening.tracks.video) {
-        auto info = media::video_info(*opening.tracks.video);
+    const media::Track* video = opening.tracks.video();
+    if (opening.tracks_changed && video && video->header) {
+        auto info = media::video_info(*video->header);
         // VP9's sequence header does not contain the size.
         if (info && info->width == 0 && opening.first.keyframe) info = media::video_info(opening.first);
         width_ = info ? info->width : 0;

@@ -2,6 +2,7 @@
 // Output: the HLS of one stream, from the frames to the playlist. It outlives the stream: a publisher that returns
 // continues it, until it is disposed of.
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -79,6 +80,7 @@ class Output final : public live::FrameSink, private SegmentSink, private ByteSi
     void dispose();
     bool idle() const;
 
+    void on_tracks(const base::Ref<media::TrackSet>& tracks) override;
     void on_frame(const media::Frame& frame) override;
     void on_publish() override;
     void on_unpublish() override;
@@ -126,8 +128,7 @@ class Output final : public live::FrameSink, private SegmentSink, private ByteSi
     Disconnect disconnect_;
 
     live::Stream* stream_ = nullptr;
-    std::string publisher_;  // the session that publishes it, or published it last
-    uint64_t jumps_ = 0;
+    std::string publisher_;       // the session that publishes it, or published it last
     int64_t unpublished_ms_ = 0;  // monotonic
     int64_t asked_until_ms_ = 0;
     bool off_ = false;  // disabled until the next publishing
@@ -137,9 +138,12 @@ class Output final : public live::FrameSink, private SegmentSink, private ByteSi
     Segmenter segmenter_;
     std::unique_ptr<Packer> packer_;
     std::unique_ptr<Cipher> cipher_;
-    AacClock aac_clock_;
-    int aac_rate_ = 0;
-    int aac_samples_ = 0;
+    struct AacTrack {
+        AacClock clock;
+        int rate = 0;     // Hz; 0: it is no AAC
+        int samples = 0;  // in a frame
+    };
+    std::array<AacTrack, media::kMaxTracks> aac_;
     std::shared_ptr<DiskSegmentStore> disk_;
     std::vector<Place> places_;  // the one that HTTP serves comes first
     SegmentInfo sealing_;

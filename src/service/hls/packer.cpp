@@ -12,10 +12,10 @@ namespace {
 using media::Frame;
 using media::Kind;
 
-std::string names_of(const Tracks& tracks) {
+std::string names_of(const media::TrackSet& tracks) {
     std::string names;
-    for (const auto* track : {&tracks.video, &tracks.audio})
-        if (*track) names += fmt::format("{}{}", names.empty() ? "" : " nor ", media::codec_info((*track)->codec).name);
+    for (const media::Track& track : tracks.tracks)
+        names += fmt::format("{}{}", names.empty() ? "" : " nor ", media::codec_info(track.codec).name);
     return names;
 }
 
@@ -23,13 +23,13 @@ class TsPacker final : public Packer, private ts::PacketSink {
   public:
     explicit TsPacker(ByteSink& sink) : sink_(sink) {}
 
-    base::Result<void> open(const Tracks& tracks, const Frame&, bool fresh) override {
+    base::Result<void> open(const media::TrackSet& tracks, const Frame&, bool fresh) override {
         if (fresh) {
             // The muxer is kept, so that the tables of changed tracks get a new version.
             ts::Headers headers;
-            if (tracks.video && tracks.video->sequence_header) headers.video = &*tracks.video;
-            if (tracks.audio && tracks.audio->sequence_header) headers.audio = &*tracks.audio;
-            if (tracks.audio) headers.audio_codec = tracks.audio->codec;
+            headers.video = tracks.config(Kind::kVideo);
+            headers.audio = tracks.config(Kind::kAudio);
+            headers.audio_codec = tracks.codec(Kind::kAudio);
             muxer_.set_headers(headers);
             if (muxer_.program().empty())
                 return base::fail(base::Code::kRefused, fmt::format("TS carries neither {}", names_of(tracks)));
@@ -38,7 +38,10 @@ class TsPacker final : public Packer, private ts::PacketSink {
         return {};
     }
 
-    base::Result<void> add(const Frame& frame) override { return muxer_.write(frame, *this); }
+    base::Result<void> add(const Frame& frame) override {
+        if (frame.track != 0) return {};
+        return muxer_.write(frame, *this);
+    }
 
     base::Result<void> close(std::optional<media::Time>) override {
         muxer_.flush(*this);
@@ -60,13 +63,14 @@ class Mp4Packer final : public Packer {
   public:
     explicit Mp4Packer(ByteSink& sink) : sink_(sink) {}
 
-    base::Result<void> open(const Tracks& tracks, const Frame& first, bool fresh) override {
+    base::Result<void> open(const media::TrackSet& tracks, const Frame& first, bool fresh) override {
         first_ = true;
         if (!fresh) return {};
         builder_ = std::make_unique<mp4::FragmentBuilder>();
-        for (const auto* track : {&tracks.video, &tracks.audio}) {
+        for (const media::Track& track : tracks.tracks) {
             // Tracks that MP4 does not support are omitted.
-            if (*track) (void)builder_->set_header(**track, first.keyframe ? &first : nullptr);
+            if (track.header && track.index == 0)
+                (void)builder_->set_header(*track.header, first.keyframe ? &first : nullptr);
         }
         if (builder_->tracks().empty())
             return base::fail(base::Code::kRefused, fmt::format("MP4 carries neither {}", names_of(tracks)));
@@ -76,7 +80,7 @@ class Mp4Packer final : public Packer {
     }
 
     base::Result<void> add(const Frame& frame) override {
-        if (!builder_->has(frame.kind) || frame.payload.empty()) return {};
+        if (frame.track != 0 || !builder_->has(frame.kind) || frame.payload.empty()) return {};
         bool leads = frame.kind == Kind::kVideo || !builder_->has(Kind::kVideo);
         if ((leads && builder_->span() >= kFragment) || builder_->bytes() >= kMaxFragmentBytes)
             cut(frame.kind == Kind::kVideo ? std::optional(frame.dts) : std::nullopt);

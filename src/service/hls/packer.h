@@ -25,7 +25,7 @@ class Packer {
     virtual ~Packer() = default;
     // first: the segment's first frame. fresh: the first segment, or one after a discontinuity. kRefused: the format
     // supports none of the tracks.
-    virtual base::Result<void> open(const Tracks& tracks, const media::Frame& first, bool fresh) = 0;
+    virtual base::Result<void> open(const media::TrackSet& tracks, const media::Frame& first, bool fresh) = 0;
     // A frame of an unsupported track produces no bytes.
     virtual base::Result<void> add(const media::Frame& frame) = 0;
     virtual base::Result<void> close(std::optional<media::Time> next_video_dts) = 0;

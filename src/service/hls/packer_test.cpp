@@ -28,8 +28,8 @@ media::Frame vp9(std::string_view payload, bool header) {
 TEST(HlsPacker, TheInitSegmentHasTheSizeThatOnlyTheFirstFrameTells) {
     Bytes sink;
     auto packer = make_mp4_packer(sink);
-    Tracks tracks;
-    tracks.video = vp9("000b820202020000", true);
+    media::TrackSet tracks;
+    tracks.note(vp9("000b820202020000", true));
     media::Frame first = vp9("824983420013f00b360438241c18", false);  // 320x180
     ASSERT_TRUE(packer->open(tracks, first, true));
     // vp09's fields: size, then 72 dpi.

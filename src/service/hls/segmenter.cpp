@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <ranges>
 #include <utility>
+
+#include "live/hub/timeline.h"
 
 namespace service::hls {
 
@@ -13,9 +16,8 @@ using media::Kind;
 using media::Time;
 using namespace std::chrono_literals;
 
-constexpr Time kForwardJump = 10s;  // same limits as live::Timeline
-constexpr Time kBackwardJump = 1s;
-constexpr Time kSameJump = 2s;
+constexpr Time kForwardJump = live::Timeline::kForwardJump;
+constexpr Time kBackwardJump = live::Timeline::kBackwardJump;
 constexpr Time kVideoPause = 5s;    // after this the stream counts as audio-only
 constexpr size_t kMaxHeld = 2'000;  // frames
 // A segment is cut when it takes this many times its longest duration by the clock.
@@ -23,11 +25,23 @@ constexpr int64_t kMaxSlower = 2;
 // Published times are rounded and jitter slightly: a keyframe that comes this much early is the expected one.
 constexpr int64_t kMaxSlackMs = 100;
 
-bool same_track(const std::optional<Frame>& a, const std::optional<Frame>& b) {
-    if (!a || !b) return !a && !b;
-    if (a->codec != b->codec || a->sequence_header != b->sequence_header) return false;
-    return !a->sequence_header || a->payload == b->payload;
+bool same(const media::Track* a, const media::Track* b) {
+    if (!a || !b) return a == b;
+    return a->kind == b->kind && a->index == b->index && a->revision == b->revision;
 }
+
+bool is_first_video(const media::Track& track) { return track.kind == Kind::kVideo && track.index == 0; }
+
+// Whether all tracks but the first video are the same.
+bool same_others(const media::TrackSet& a, const media::TrackSet& b) {
+    const auto others = std::views::filter([](const media::Track& track) { return !is_first_video(track); });
+    return std::ranges::equal(a.tracks | others, b.tracks | others,
+                              [](const media::Track& x, const media::Track& y) { return same(&x, &y); });
+}
+
+// The one at whose keyframes segments begin.
+bool is_main_video(const Frame& frame) { return frame.kind == Kind::kVideo && frame.track == 0; }
+bool is_main_keyframe(const Frame& frame) { return is_main_video(frame) && frame.keyframe; }
 
 }  // namespace
 
@@ -39,20 +53,18 @@ int64_t Segmenter::longest_ms() const {
 void Segmenter::begin() {
     if (state_ != State::kIdle) end();
     state_ = State::kStarting;
-    next_ = {};
+    next_ = base::make_ref<media::TrackSet>();
     compare_tracks();
     video_came_ = false;
     discontinuity_ = any_segment_;
-    last_[0] = last_[1] = media::kNoTime;
+    forget_last();
     before_jump_.reset();
-    mended_at_.reset();
 }
 
 void Segmenter::feed(const Frame& frame, int64_t clock_ms) {
     if (frame.kind == Kind::kData || state_ == State::kIdle) return;
     clock_ms_ = clock_ms;
-    if (frame.sequence_header) return take_header(frame);
-    note_track(frame);
+    video_came_ |= is_main_keyframe(frame);
     switch (state_) {
         case State::kStarting:
             return starting(frame);
@@ -65,33 +77,28 @@ void Segmenter::feed(const Frame& frame, int64_t clock_ms) {
     }
 }
 
-void Segmenter::jumped() {
-    if (!mended_at_ || newest_ - *mended_at_ > kSameJump || newest_ < *mended_at_) discontinuity_ = true;
-    mended_at_ = newest_;
-}
-
-void Segmenter::take_header(const Frame& frame) {
-    (frame.kind == Kind::kVideo ? next_.video : next_.audio) = frame;
-    compare_tracks();
-}
-
-void Segmenter::note_track(const Frame& frame) {
-    auto& track = frame.kind == Kind::kVideo ? next_.video : next_.audio;
-    video_came_ |= frame.keyframe;
-    if (track && track->codec == frame.codec) return;
-    track = frame;
+void Segmenter::set_tracks(const base::Ref<media::TrackSet>& tracks) {
+    next_ = tracks;
     compare_tracks();
 }
 
 void Segmenter::compare_tracks() {
-    new_video_ = !same_track(tracks_.video, next_.video);
-    new_audio_ = !same_track(tracks_.audio, next_.audio);
+    new_video_ = !same(tracks_->video(), next_->video());
+    new_others_ = !same_others(*tracks_, *next_);
+}
+
+void Segmenter::forget_last() {
+    for (auto& of_kind : last_) of_kind.fill(media::kNoTime);
 }
 
 // ---- The beginning
 
 void Segmenter::starting(const Frame& frame) {
-    bool video_began = std::ranges::any_of(held_, [](const Frame& held) { return held.keyframe; });
+    if (frame.discontinuity && !held_.empty()) {
+        start();
+        return feed(frame, clock_ms_);
+    }
+    bool video_began = std::ranges::any_of(held_, is_main_keyframe);
     if (frame.kind == Kind::kVideo && !frame.keyframe && !video_began) return;  // not decodable without a keyframe
     keep(frame);
     if (can_start(frame)) start();
@@ -117,16 +124,16 @@ bool Segmenter::held_enough() const {
 bool Segmenter::can_start(const Frame& newest) const {
     const Time waited = newest.dts - held_.front().dts;
     if (held_enough() || waited < Time(0) || waited >= media::from_ms(kMaxHeldMs)) return true;
-    bool video_began = std::ranges::any_of(held_, [](const Frame& held) { return held.keyframe; });
-    if (video_began && next_.audio) return true;
+    bool video_began = std::ranges::any_of(held_, is_main_keyframe);
+    if (video_began && next_->audio()) return true;
     // A sequence header announces video: wait for it.
-    return waited >= kTracksKnown && (video_began || !next_.video);
+    return waited >= kTracksKnown && (video_began || !next_->video());
 }
 
 void Segmenter::start() {
     std::deque<Frame> frames = take_held();
     if (frames.empty()) return;
-    auto key = std::ranges::find_if(frames, [](const Frame& frame) { return frame.keyframe; });
+    auto key = std::ranges::find_if(frames, is_main_keyframe);
     newest_ = frames.front().dts;
     open_at(key == frames.end() ? frames.front() : *key);
     // A second keyframe among them may already end the segment.
@@ -137,8 +144,8 @@ void Segmenter::start() {
 
 // ---- An open segment
 
-Segmenter::Fit Segmenter::fit(const Frame& frame) const {
-    Time last = last_[frame.kind == Kind::kVideo ? 0 : 1];
+Segmenter::Fit Segmenter::fit(const Frame& frame) {
+    Time last = last_of(frame);
     if (last == media::kNoTime) last = newest_ - kForwardJump;
     if (frame.dts >= last - kBackwardJump && frame.dts <= newest_ + kForwardJump) return Fit::kFits;
     if (!before_jump_) return Fit::kJumps;
@@ -147,7 +154,7 @@ Segmenter::Fit Segmenter::fit(const Frame& frame) const {
 }
 
 bool Segmenter::video_flows(Time dts) const {
-    return tracks_.video && (last_[0] == media::kNoTime || dts - last_[0] <= kVideoPause);
+    return tracks_->video() && (main_video_last() == media::kNoTime || dts - main_video_last() <= kVideoPause);
 }
 
 bool Segmenter::is_long_enough(Time elapsed, int64_t wanted_ms) const {
@@ -158,11 +165,16 @@ bool Segmenter::is_long_enough(Time elapsed, int64_t wanted_ms) const {
     return floor || elapsed >= 2 * wanted;
 }
 
+// Whether the segment has had all the bytes and all the time by the clock that it may have.
+bool Segmenter::exhausted() const {
+    return bytes_ >= options_.most_bytes || clock_ms_ - start_clock_ms_ >= kMaxSlower * longest_ms();
+}
+
 // Whether the segment ends before this frame, which belongs to its tracks and times.
 bool Segmenter::due(const Frame& frame) const {
     const Time elapsed = frame.dts - start_dts_;
-    if (elapsed >= media::from_ms(longest_ms()) || bytes_ >= options_.most_bytes) return true;
-    if (clock_ms_ - start_clock_ms_ >= kMaxSlower * longest_ms()) return true;
+    if (elapsed >= media::from_ms(longest_ms()) || exhausted()) return true;
+    if (frame.track != 0) return false;
     if (frame.keyframe) {
         const Time slack = media::from_ms(std::min(kMaxSlackMs, options_.fragment_ms / 10));
         return discontinuity_ || !held_.empty() || is_long_enough(elapsed + slack, options_.fragment_ms);
@@ -173,24 +185,32 @@ bool Segmenter::due(const Frame& frame) const {
     return discontinuity_ || is_long_enough(elapsed, wanted);
 }
 
+// The published times jumped, and the stream left them as they are.
+void Segmenter::jump(const Frame& frame) {
+    close(end_dts(), std::nullopt);
+    before_jump_ = newest_;
+    discontinuity_ = true;
+    forget_last();
+    newest_ = frame.dts;
+    open_at(frame);
+    write(frame);
+}
+
 void Segmenter::running(const Frame& frame) {
     switch (fit(frame)) {
         case Fit::kFits:
+            discontinuity_ |= frame.discontinuity;
             break;
         case Fit::kBeforeJump:
+            if (exhausted()) return jump(frame);
+            bytes_ += frame.payload.size();
             return sink_.write_frame(frame);
         case Fit::kJumps:
-            close(end_dts(), std::nullopt);
-            before_jump_ = newest_;
-            discontinuity_ = true;
-            last_[0] = last_[1] = media::kNoTime;
-            newest_ = frame.dts;
-            open_at(frame);
-            return write(frame);
+            return jump(frame);
     }
-    bool is_new =
-        (frame.kind == Kind::kVideo ? new_video_ : new_audio_) || (frame.kind == Kind::kAudio && !held_.empty());
-    if (is_new && frame.kind == Kind::kAudio && video_flows(frame.dts)) return hold(frame);
+    const bool main = is_main_video(frame);
+    const bool is_new = main ? new_video_ : new_others_ || !held_.empty();
+    if (is_new && !main && video_flows(frame.dts)) return hold(frame);
     if (is_new || due(frame)) {
         cut(frame);
         if (state_ != State::kOpen) return;
@@ -198,7 +218,7 @@ void Segmenter::running(const Frame& frame) {
     write(frame);
 }
 
-// A new audio track is held until the next segment.
+// A new track is held until the next segment.
 void Segmenter::hold(const Frame& frame) {
     keep(frame);
     if (held_enough() || frame.dts - held_.front().dts >= media::from_ms(kMaxHeldMs)) cut(frame);
@@ -206,7 +226,7 @@ void Segmenter::hold(const Frame& frame) {
 
 void Segmenter::cut(const Frame& frame) {
     before_jump_.reset();
-    close(frame.dts, frame.kind == Kind::kVideo ? std::optional(frame.dts) : std::nullopt);
+    close(frame.dts, is_main_video(frame) ? std::optional(frame.dts) : std::nullopt);
     open_at(frame);
     const std::deque<Frame> held = take_held();
     for (const Frame& waited : held) {
@@ -215,11 +235,13 @@ void Segmenter::cut(const Frame& frame) {
 }
 
 void Segmenter::open_at(const Frame& frame) {
-    Tracks tracks = next_;
+    base::Ref<media::TrackSet> tracks = next_;
     // Video that was announced but has not arrived counts as a new track when it does.
-    if (!video_came_) tracks.video.reset();
-    bool changed =
-        !any_segment_ || !same_track(tracks_.video, tracks.video) || !same_track(tracks_.audio, tracks.audio);
+    if (!video_came_ && tracks->video()) {
+        tracks = base::make_ref<media::TrackSet>(*tracks);
+        std::erase_if(tracks->tracks, [](const media::Track& track) { return track.kind == Kind::kVideo; });
+    }
+    bool changed = !any_segment_ || !same(tracks_->video(), tracks->video()) || !same_others(*tracks_, *tracks);
     bool discontinuity = any_segment_ && (discontinuity_ || changed);
     tracks_ = std::move(tracks);
     compare_tracks();
@@ -227,10 +249,10 @@ void Segmenter::open_at(const Frame& frame) {
     discontinuity_ = false;
     start_dts_ = frame.dts;
     start_clock_ms_ = clock_ms_;
-    independent_ = frame.keyframe || !tracks_.video;
+    independent_ = frame.keyframe || !tracks_->video();
     bytes_ = 0;
     state_ = State::kOpen;
-    sink_.open_segment({tracks_, frame, changed, discontinuity, clock_ms_});
+    sink_.open_segment({*tracks_, frame, changed, discontinuity, clock_ms_});
 }
 
 // Both ends are rounded, so that the durations of a playlist add up to its length.
@@ -241,14 +263,14 @@ void Segmenter::close(Time end_dts, std::optional<Time> next_video_dts) {
 
 // The end of the last frame of the leading track.
 Time Segmenter::end_dts() const {
-    const Time last = tracks_.video && last_[0] != media::kNoTime ? last_[0] : newest_;
+    const Time last = tracks_->video() && main_video_last() != media::kNoTime ? main_video_last() : newest_;
     return std::max(last, start_dts_) + step_;
 }
 
 void Segmenter::write(const Frame& frame) {
     if (state_ != State::kOpen) return;
     Time& last = last_of(frame);
-    bool leads = frame.kind == Kind::kVideo || !tracks_.video;
+    bool leads = is_main_video(frame) || (frame.track == 0 && !tracks_->video());
     if (leads && last != media::kNoTime && frame.dts > last) step_ = std::min<Time>(frame.dts - last, 1s);
     last = frame.dts;
     newest_ = std::max(newest_, frame.dts);
@@ -269,9 +291,10 @@ void Segmenter::lost() {
 void Segmenter::retry(const Frame& frame) {
     newest_ = frame.dts;
     bool waited = frame.dts < lost_at_ || frame.dts - lost_at_ >= kRetry;
-    bool can_begin = next_.video ? frame.keyframe || frame.dts - lost_at_ >= media::from_ms(longest_ms()) : true;
+    bool can_begin =
+        next_->video() ? is_main_keyframe(frame) || frame.dts - lost_at_ >= media::from_ms(longest_ms()) : true;
     if (!waited || !can_begin) return;
-    last_[0] = last_[1] = media::kNoTime;
+    forget_last();
     before_jump_.reset();
     open_at(frame);
     write(frame);

@@ -5,18 +5,19 @@
 //
 //  - A segment ends at the first keyframe at which it is `fragment` long; without video, at any frame after aof_ratio
 //    times that. It waits for a keyframe no longer than longest_ms().
-//  - At the beginning, frames are held until the tracks are known, at most one second. A new audio track, or a new
-//    audio configuration, is held until the next keyframe, so that segments begin with keyframes. New video begins a
-//    segment at once.
+//  - At the beginning, frames are held until the tracks are known, at most one second. Another track that is new, or
+//    has a new configuration, is held until the next keyframe of the first video track, so that segments begin with
+//    keyframes. New video begins a segment at once.
 //  - Every wait is limited by the stream's time and by the clock. Held frames are limited in number and bytes.
-//  - When the published times jump (time_jitter off), the segment ends at once. After a jump that the stream has
-//    corrected, or after a publisher has returned, the next segment has a discontinuity.
+//  - Where the stream says that times jumped: if they did (time_jitter off), the segment ends at once. If the stream
+//    has corrected them, or a publisher has returned, the next segment has a discontinuity.
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <optional>
 
-#include "media/frame.h"
+#include "media/track_set.h"
 
 namespace service::hls {
 
@@ -28,14 +29,8 @@ struct CutOptions {
     uint64_t most_bytes = 256 * 1024 * 1024;  // of a segment's payload; beyond it the segment is cut anywhere
 };
 
-// The tracks of a segment, as their sequence headers. For a codec without one: the first frame.
-struct Tracks {
-    std::optional<media::Frame> video;
-    std::optional<media::Frame> audio;
-};
-
 struct Opening {
-    const Tracks& tracks;
+    const media::TrackSet& tracks;
     const media::Frame& first;  // the segment's first frame
     bool tracks_changed;        // since the last segment, or this is the first
     bool discontinuity;
@@ -66,15 +61,14 @@ class Segmenter {
     static constexpr media::Time kRetry = std::chrono::seconds(1);
     static constexpr size_t kMaxHeldBytes = 16 * 1024 * 1024;
 
-    Segmenter(const CutOptions& options, SegmentSink& sink) : options_(options), sink_(sink) {}
+    Segmenter(const CutOptions& options, SegmentSink& sink) : options_(options), sink_(sink) { forget_last(); }
 
     // A publishing begins; after an earlier one with a discontinuity.
     void begin();
-    // Accepts sequence headers too. Data frames are ignored.
+    // The stream's tracks from the next frame on.
+    void set_tracks(const base::Ref<media::TrackSet>& tracks);
+    // Data frames are ignored.
     void feed(const media::Frame& frame, int64_t clock_ms);
-    // The stream corrected a jump of its publisher's times before the next frame. The tracks jump one after the other,
-    // which counts as one discontinuity.
-    void jumped();
     // Called by the sink, also from within its own calls: the open segment cannot be written. It is abandoned without
     // close_segment(), and the next one begins at least a second later.
     void lost();
@@ -93,9 +87,6 @@ class Segmenter {
     // kBeforeJump: a frame of the track that has not jumped yet.
     enum class Fit : uint8_t { kFits, kBeforeJump, kJumps };
 
-    void take_header(const media::Frame& frame);
-    // Records the track of a frame whose codec has no sequence header.
-    void note_track(const media::Frame& frame);
     void starting(const media::Frame& frame);
     bool can_start(const media::Frame& newest) const;
     void start();
@@ -105,9 +96,10 @@ class Segmenter {
     bool held_enough() const;
     std::deque<media::Frame> take_held();
     void retry(const media::Frame& frame);
-    // Called when next_ or tracks_ changed, not for each frame: it parses whole headers.
     void compare_tracks();
-    Fit fit(const media::Frame& frame) const;
+    void jump(const media::Frame& frame);
+    bool exhausted() const;
+    Fit fit(const media::Frame& frame);
     media::Time end_dts() const;
     bool video_flows(media::Time dts) const;
     bool due(const media::Frame& frame) const;
@@ -116,16 +108,20 @@ class Segmenter {
     void open_at(const media::Frame& frame);
     void close(media::Time end_dts, std::optional<media::Time> next_video_dts);
     void write(const media::Frame& frame);
-    media::Time& last_of(const media::Frame& frame) { return last_[frame.kind == media::Kind::kVideo ? 0 : 1]; }
+    media::Time& last_of(const media::Frame& frame) {
+        return last_[frame.kind == media::Kind::kVideo ? 0 : 1][frame.track];
+    }
+    media::Time main_video_last() const { return last_[0][0]; }
+    void forget_last();
 
     CutOptions options_;
     SegmentSink& sink_;
     State state_ = State::kIdle;
     int64_t clock_ms_ = 0;
-    Tracks next_;             // the current tracks
-    Tracks tracks_;           // the open segment's tracks
-    bool new_video_ = false;  // next_'s video differs from tracks_'s
-    bool new_audio_ = false;
+    base::Ref<media::TrackSet> next_ = base::make_ref<media::TrackSet>();    // the current tracks
+    base::Ref<media::TrackSet> tracks_ = base::make_ref<media::TrackSet>();  // the open segment's tracks
+    bool new_video_ = false;   // the first video track of next_ differs from that of tracks_
+    bool new_others_ = false;  // another track does
     bool video_came_ = false;  // this publishing has had a keyframe
     bool any_segment_ = false;
     bool discontinuity_ = false;
@@ -137,12 +133,11 @@ class Segmenter {
     int64_t start_clock_ms_ = 0;
     bool independent_ = true;
     uint64_t bytes_ = 0;
-    media::Time last_[2] = {media::kNoTime, media::kNoTime};  // dts of video and audio
-    media::Time newest_{};                                    // the latest dts of any track
-    media::Time step_ = media::from_ms(40);                   // between the last two frames of the leading track
-    std::optional<media::Time> before_jump_;                  // times that the other track may still have
+    std::array<std::array<media::Time, media::kMaxTracks>, 2> last_{};  // dts of video and audio
+    media::Time newest_{};                                              // the latest dts of any track
+    media::Time step_ = media::from_ms(40);   // between the last two frames of the leading track
+    std::optional<media::Time> before_jump_;  // times that the other track may still have
     media::Time lost_at_{};
-    std::optional<media::Time> mended_at_;  // dts
 };
 
 }  // namespace service::hls

@@ -9,8 +9,8 @@ namespace {
 
 using convert::FlvOptions;
 using live::testing::encode;
-using live::testing::headers_with;
 using live::testing::prefix;
+using live::testing::tracks_with;
 using live::testing::video;
 
 TEST(LogKeys, AreEqualWhereTheBytesAre) {
@@ -28,8 +28,8 @@ TEST(LogKeys, AreEqualWhereTheBytesAre) {
 TEST(WebSocketFraming, OneMessageAPacket) {
     auto plain = log_key(Format::kFlv, {}, false).make_encoder();
     auto framed = log_key(Format::kFlv, {}, true).make_encoder();
-    live::StreamHeaders headers;
-    headers_with(headers, true, true);
+    media::TrackSet tracks;
+    tracks_with(tracks, true, true);
     for (size_t n : {10, 200, 70'000}) {
         auto frame = video(7, true, std::string(n, 'x'));
         auto inside = encode(*plain, frame), outside = encode(*framed, frame);
@@ -38,11 +38,11 @@ TEST(WebSocketFraming, OneMessageAPacket) {
         EXPECT_EQ(outside[0], 0x82);
         EXPECT_EQ(outside.sub(header_size), inside);
     }
-    auto first = prefix(*framed, headers, 0);
-    EXPECT_EQ(first.sub(2), prefix(*plain, headers, 0));
+    auto first = prefix(*framed, tracks, 0);
+    EXPECT_EQ(first.sub(2), prefix(*plain, tracks, 0));
     EXPECT_EQ(first[1], first.size() - 2);
     auto audio_only = log_key(Format::kAac, {}, true).make_encoder();
-    EXPECT_TRUE(prefix(*audio_only, headers, 0).empty());
+    EXPECT_TRUE(prefix(*audio_only, tracks, 0).empty());
 }
 
 }  // namespace

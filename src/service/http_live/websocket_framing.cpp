@@ -4,10 +4,10 @@
 
 namespace service::http_live {
 
-void WebSocketFraming::encode_prefix(const live::StreamHeaders& headers, media::Time start_dts, bool first,
+void WebSocketFraming::encode_prefix(const media::TrackSet& tracks, media::Time start_dts, bool first,
                                      base::SliceBuilder& out) {
     base::SliceBuilder payload;
-    inner_->encode_prefix(headers, start_dts, first, payload);
+    inner_->encode_prefix(tracks, start_dts, first, payload);
     if (payload.size() == 0) return;
     websocket::frame_header(out.extend(websocket::frame_header_size(payload.size())), payload.size());
     out.append(payload.bytes());

@@ -12,9 +12,9 @@ class WebSocketFraming final : public live::WireEncoder {
   public:
     explicit WebSocketFraming(std::unique_ptr<live::WireEncoder> inner) : inner_(std::move(inner)) {}
 
-    void encode_prefix(const live::StreamHeaders& headers, media::Time start_dts, bool first,
+    void encode_prefix(const media::TrackSet& tracks, media::Time start_dts, bool first,
                        base::SliceBuilder& out) override;
-    void set_headers(const live::StreamHeaders& headers) override { inner_->set_headers(headers); }
+    void set_tracks(const media::TrackSet& tracks) override { inner_->set_tracks(tracks); }
     uint32_t remember_place() const override { return inner_->remember_place(); }
     void recall_place(uint32_t place) override { inner_->recall_place(place); }
     size_t encoded_size(const media::Frame& frame) override;

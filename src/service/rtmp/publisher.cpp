@@ -26,16 +26,25 @@ base::Result<void> Publisher::on_media(::rtmp::Message& message) {
     new_media_ = true;
     auto parsed = TRY(parser_.parse(message.type, message.payload, message.timestamp));
     if (parsed.frame) {
-        // A sequence header is kept, and would keep the memory of the frames read with it.
-        if (parsed.frame->sequence_header) parsed.frame->payload = base::Slice::copy(parsed.frame->payload);
-        if (flv::is_metadata(*parsed.frame) && flv::says_absolute_times(*parsed.frame))
-            publication_.has_absolute_times();
-        publication_.publish(std::move(*parsed.frame));
+        publish(std::move(*parsed.frame));
+        for (media::Frame& frame : parsed.more) publish(std::move(frame));
     } else if (parsed.nothing != noted_nothing_) {
         noted_nothing_ = parsed.nothing;
         base::log::info("RTMP publish: ignored: {}", parsed.nothing);
     }
     return {};
+}
+
+void Publisher::publish(media::Frame frame) {
+    if (frame.sequence_header) {
+        // It is kept, and would keep the memory of the frames read with it.
+        frame.payload = base::Slice::copy(frame.payload);
+        if (flv::is_metadata(frame)) {
+            if (flv::says_absolute_times(frame)) publication_.has_absolute_times();
+            if (auto names = flv::track_names(frame); !names.empty()) publication_.describe_tracks(std::move(names));
+        }
+    }
+    publication_.publish(std::move(frame));
 }
 
 void Publisher::after_read(int64_t now_us) {

@@ -53,6 +53,7 @@ class Publisher final : public live::PublicationOwner {
     void publication_revoked(std::string_view why, base::CloseReason reason) override;
 
   private:
+    void publish(media::Frame frame);
     int64_t timeout_ms() const {
         return any_media_ ? vhost_->publish.normal_timeout : vhost_->publish.firstpkt_timeout;
     }

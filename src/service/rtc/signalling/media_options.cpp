@@ -72,12 +72,13 @@ sdp::CodecWish codec_of_stream(const live::Stream& stream, Kind kind) {
             if (track.kind == kind) return {track.codec, track.fmtp, track.sprop};
         if (stream.published() ? lane->published_by_rtp() : !lane->expected_tracks().empty()) return {};
     }
-    const live::StreamHeaders& headers = stream.headers();
-    if (kind == Kind::kVideo) return {headers.video_codec, headers.video ? convert::fmtp_of(*headers.video) : ""};
-    if (headers.audio_codec == Codec::kNone) return {};
+    const media::TrackSet& tracks = *stream.tracks();
+    const Codec codec = tracks.codec(kind);
+    if (kind == Kind::kVideo) return {codec, tracks.config(kind) ? convert::fmtp_of(*tracks.config(kind)) : ""};
+    if (codec == Codec::kNone) return {};
     // Codecs that RTP does not carry are transcoded to Opus.
-    const bool carried = std::ranges::find(kAudioCodecs, headers.audio_codec) != std::end(kAudioCodecs);
-    return {carried ? headers.audio_codec : Codec::kOpus, {}};
+    const bool carried = std::ranges::find(kAudioCodecs, codec) != std::end(kAudioCodecs);
+    return {carried ? codec : Codec::kOpus, {}};
 }
 
 void add_codecs_to_play(std::vector<sdp::CodecWish>& codecs, const live::Stream* stream, Kind kind,

@@ -1,0 +1,84 @@
+#include "media/track_set.h"
+
+#include <gtest/gtest.h>
+
+namespace media {
+namespace {
+
+Frame frame(Kind kind, uint8_t track, Codec codec, bool header, std::string_view payload = "x") {
+    Frame out;
+    out.kind = kind;
+    out.track = track;
+    out.codec = codec;
+    out.sequence_header = header;
+    out.payload = base::Slice::copy(payload);
+    return out;
+}
+
+TEST(TrackSet, TracksAreInOrderOfKindAndIndex) {
+    TrackSet set;
+    for (const Frame& f : {frame(Kind::kAudio, 1, Codec::kAac, true), frame(Kind::kVideo, 0, Codec::kH264, true),
+                           frame(Kind::kAudio, 0, Codec::kAac, true), frame(Kind::kVideo, 2, Codec::kVp9, true)}) {
+        EXPECT_TRUE(set.is_news(f));
+        set.note(f);
+        EXPECT_FALSE(set.is_news(f));
+    }
+    std::vector<std::pair<Kind, int>> order;
+    for (const Track& track : set.tracks) order.emplace_back(track.kind, track.index);
+    EXPECT_EQ(order, (std::vector<std::pair<Kind, int>>{
+                         {Kind::kVideo, 0}, {Kind::kVideo, 2}, {Kind::kAudio, 0}, {Kind::kAudio, 1}}));
+    EXPECT_EQ(set.count(Kind::kAudio), 2u);
+    EXPECT_EQ(set.headers().size(), 4u);
+    EXPECT_EQ(set.find(Kind::kVideo, 1), nullptr);
+}
+
+TEST(TrackSet, AFrameIsNewsWhereItsCodecIs) {
+    TrackSet set;
+    EXPECT_TRUE(set.is_news(frame(Kind::kVideo, 0, Codec::kH264, false)));
+    set.note(frame(Kind::kVideo, 0, Codec::kH264, false));
+    EXPECT_EQ(set.config(Kind::kVideo), nullptr) << "its sequence header has not come";
+    EXPECT_FALSE(set.is_news(frame(Kind::kVideo, 0, Codec::kH264, false, "another")));
+    set.note(frame(Kind::kVideo, 0, Codec::kH264, true, "header"));
+    ASSERT_NE(set.config(Kind::kVideo), nullptr);
+    // A codec without a sequence header takes the place of one with.
+    set.note(frame(Kind::kVideo, 0, Codec::kVp8, false, "frame"));
+    EXPECT_EQ(set.codec(Kind::kVideo), Codec::kVp8);
+    EXPECT_EQ(set.config(Kind::kVideo), nullptr);
+    ASSERT_TRUE(set.video()->header);
+    EXPECT_EQ(set.video()->header->payload.text(), "frame");
+}
+
+TEST(TrackSet, WhatChangedHasAnotherRevision) {
+    TrackSet set;
+    set.note(frame(Kind::kVideo, 0, Codec::kH264, true));
+    set.note(frame(Kind::kAudio, 0, Codec::kAac, true));
+    const uint32_t video = set.video()->revision, audio = set.audio()->revision;
+    EXPECT_NE(video, audio);
+    set.note(frame(Kind::kAudio, 0, Codec::kAac, true, "another"));
+    EXPECT_EQ(set.video()->revision, video);
+    EXPECT_NE(set.audio()->revision, audio);
+    Frame metadata = frame(Kind::kData, 0, Codec::kAmf0, true);
+    EXPECT_TRUE(set.is_news(metadata));
+    set.note(metadata);
+    EXPECT_FALSE(set.is_news(metadata));
+    EXPECT_EQ(set.metadata_revision, set.revision);
+    metadata.sequence_header = false;
+    metadata.payload = base::Slice::copy("a cue");
+    EXPECT_FALSE(set.is_news(metadata)) << "a data message belongs to no track";
+}
+
+TEST(TrackSet, NamesAreOfTracksThatAreThereAndThatWillCome) {
+    TrackSet set;
+    set.note(frame(Kind::kAudio, 0, Codec::kAac, true));
+    const uint32_t revision = set.audio()->revision;
+    set.describe({{Kind::kAudio, 0, "eng", "Stadium"}, {Kind::kAudio, 1, "deu", ""}});
+    EXPECT_EQ(set.audio()->language, "eng");
+    EXPECT_EQ(set.audio()->label, "Stadium");
+    EXPECT_EQ(set.audio()->revision, revision) << "its decoder is the same";
+    EXPECT_EQ(set.count(Kind::kAudio), 1u);
+    set.note(frame(Kind::kAudio, 1, Codec::kAac, true));
+    EXPECT_EQ(set.find(Kind::kAudio, 1)->language, "deu");
+}
+
+}  // namespace
+}  // namespace media
