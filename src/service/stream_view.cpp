@@ -65,6 +65,14 @@ std::optional<media::AudioInfo> audio_of(const live::Stream& stream) {
     return info;
 }
 
+std::vector<TrackView> tracks_of(const media::TrackSet& set) {
+    std::vector<TrackView> tracks;
+    if (set.count(media::Kind::kVideo) < 2 && set.count(media::Kind::kAudio) < 2) return tracks;
+    for (const media::Track& track : set.tracks)
+        tracks.push_back({track.kind, track.index, track.codec, track.language, track.label});
+    return tracks;
+}
+
 void add_health(StreamView& view, const live::Health& health, int64_t now_ms) {
     if (const auto recent = health.recent(); recent.ms() > 0) {
         view.bitrate = 8e3 * static_cast<double>(recent.bytes) / static_cast<double>(recent.ms());
@@ -84,6 +92,7 @@ void add_live(StreamView& view, const live::Stream& stream, int64_t now_ms) {
     view.memory_limit = stream.options().memory_limit;
     view.video = video_of(stream);
     view.audio = audio_of(stream);
+    view.tracks = tracks_of(*stream.tracks());
     add_health(view, stream.health(), now_ms);
 }
 

@@ -5,12 +5,22 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "live/hub/registry.h"
 #include "media/track.h"
 #include "net/sessions/session.h"
 
 namespace service {
+
+// Of a stream with several tracks of a kind.
+struct TrackView {
+    media::Kind kind = media::Kind::kVideo;
+    int index = 0;
+    media::Codec codec = media::Codec::kNone;
+    std::string language{};
+    std::string label{};
+};
 
 struct StreamView {
     live::StreamKey key{};
@@ -29,6 +39,7 @@ struct StreamView {
     // As the publisher sends them; nothing: there is no such track.
     std::optional<media::VideoInfo> video{};
     std::optional<media::AudioInfo> audio{};
+    std::vector<TrackView> tracks{};  // all of them; empty: there is at most one of a kind
     // Of the last groups of pictures.
     double bitrate = 0;     // bit/s
     double frame_rate = 0;  // video frames a second

@@ -160,6 +160,19 @@ def encoded_by_9(video, audio):
     )
 
 
+def two_audio_tracks():
+    """FLV by enhanced RTMP: H.264 with B pictures, AAC of 440 Hz at 44.1 kHz, AAC of 880 Hz at 48 kHz as a second track."""
+    picture = ["-f", "lavfi", "-i", "testsrc2=size=320x180:rate=25:duration=8"]
+    first = ["-f", "lavfi", "-i", "sine=frequency=440:sample_rate=44100:duration=8"]
+    second = ["-f", "lavfi", "-i", "sine=frequency=880:sample_rate=48000:duration=8"]
+    maps = ["-map", "0", "-map", "1", "-map", "2"]
+    video = ["-c:v", "libx264", "-preset", "veryfast", "-bf", "2", "-g", "25", "-keyint_min", "25", "-sc_threshold", "0"]
+    return _made(
+        "two-audio.flv",
+        ffmpeg.command9(*picture, *first, *second, *maps, *video, "-c:a", "aac", "-b:a", "64k", "-f", "flv", "OUT"),
+    )
+
+
 def tags(path):
     return flv.read_file(path)
 

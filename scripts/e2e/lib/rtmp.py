@@ -415,11 +415,11 @@ def publisher(server, app, stream, chunk_size=60000, tc_url=None, fmle=True, por
     return client
 
 
-def player(server, app, stream, *arguments, tc_url=None, port=None, **options):
-    """A client that is playing."""
+def player(server, app, stream, *arguments, tc_url=None, port=None, connect=None, **options):
+    """A client that is playing; connect: more of the connect command's object."""
     client = Client("127.0.0.1", port or server.rtmp_port, **options).handshake()
     try:
-        client.connect(app, tc_url)
+        client.connect(app, tc_url, **(connect or {}))
         client.stream_id = client.play(stream, *arguments)
     except BaseException:
         client.close()

@@ -52,6 +52,7 @@ void ClientSession::start() {
     amf::Value codecs = amf::Value::strict_array();
     for (const char* name : {"av01", "vp09", "hvc1", "Opus"}) codecs.append_element(name);
     object.set("fourCcList", std::move(codecs));
+    object.set("capsEx", kCapsMultitrack);
     send(kCommandChunkStream, 0, "connect", {std::move(object)});
     awaited_ = transaction_;
 }
@@ -128,6 +129,7 @@ Result<void> ClientSession::answer(const Command& c) {
                                 words(c.argument(1))));
     if (state_ == State::kConnecting) {
         state_ = State::kCreating;
+        peer_multitrack_ = says_multitrack(c.argument(0)) || says_multitrack(c.argument(1));
         if (options_.publish) {
             send(kCommandChunkStream, 0, "releaseStream", {{}, url_.stream});
             send(kCommandChunkStream, 0, "FCPublish", {{}, url_.stream});

@@ -56,6 +56,8 @@ class ClientSession final : private MessageSink {
 
     std::vector<uint8_t>& output() { return output_; }
     uint32_t stream_id() const { return stream_id_; }
+    // The server said in its answer to connect that it takes streams with several tracks of a kind.
+    bool peer_multitrack() const { return peer_multitrack_; }
 
   private:
     enum class State : uint8_t { kIdle, kConnecting, kCreating, kStarting, kReady, kClosed };
@@ -79,6 +81,7 @@ class ClientSession final : private MessageSink {
     uint32_t transaction_ = 0;
     uint32_t awaited_ = 0;  // the transaction whose answer leads to the next state
     State state_ = State::kIdle;
+    bool peer_multitrack_ = false;
 };
 
 }  // namespace rtmp

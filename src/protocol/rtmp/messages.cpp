@@ -73,6 +73,10 @@ const amf::Value& Command::argument(size_t index) const {
     return index < arguments.size() ? arguments[index] : null;
 }
 
+bool says_multitrack(const amf::Value& object) {
+    return (object.get("capsEx").int_or(0, 0, INT32_MAX) & static_cast<int>(kCapsMultitrack)) != 0;
+}
+
 Result<Command> read_command(const Message& message) {
     base::Slice body = message.payload;
     if (body.size() > kMaxCommand) return fail(Code::kLimit, fmt::format("a command of {} bytes", body.size()));

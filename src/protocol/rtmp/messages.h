@@ -55,6 +55,10 @@ struct Command {
     const amf::Value& argument(size_t index) const;
 };
 
+// Enhanced RTMP's capabilities, the bits of "capsEx" in connect and its answer: streams with several tracks of a kind.
+inline constexpr double kCapsMultitrack = 2;
+bool says_multitrack(const amf::Value& object);
+
 // Reads a message of type kCommand or kCommandAmf3 (whose values are AMF0 and switch to AMF3 where needed). Strict
 // about the structure of a command, lenient about missing values at its end.
 base::Result<Command> read_command(const Message& message);

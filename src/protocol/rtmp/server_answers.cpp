@@ -17,7 +17,7 @@ amf::Value status_object(std::string_view level, std::string_view code, std::str
 // Adds the server's capabilities in Enhanced RTMP: all codecs are forwarded, multitrack and ModEx are supported.
 void add_enhanced(amf::Value& object) {
     constexpr double kForward = 4;
-    constexpr double kMultitrackAndModEx = 2 + 4;
+    constexpr double kModEx = 4;
     amf::Value list = amf::Value::strict_array();
     amf::Value video = amf::Value::object(), audio = amf::Value::object();
     for (const char* name : {"avc1", "hvc1", "av01", "vp09", "vp08"}) {
@@ -31,7 +31,7 @@ void add_enhanced(amf::Value& object) {
     object.append_member("fourCcList", std::move(list));
     object.append_member("videoFourCcInfoMap", std::move(video));
     object.append_member("audioFourCcInfoMap", std::move(audio));
-    object.append_member("capsEx", kMultitrackAndModEx);
+    object.append_member("capsEx", kCapsMultitrack + kModEx);
 }
 
 }  // namespace

@@ -180,6 +180,7 @@ Result<void> ServerSession::connect(const Message&, Command& c) {
     request.object_encoding = object.get("objectEncoding").number_or(0);
     request.forward_path = object.get("forwardPath").string_or("").substr(0, kMaxForwardPath);
     request.enhanced = object.has("fourCcList") || object.has("videoFourCcInfoMap") || object.has("capsEx");
+    request.multitrack = says_multitrack(object);
     object_encoding_3_ = request.object_encoding == 3;
     enhanced_ = request.enhanced;
     connect_transaction_ = c.transaction_id;

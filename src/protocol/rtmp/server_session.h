@@ -29,6 +29,7 @@ struct ConnectRequest {
     std::string flash_version;   // "FMLE/3.0 (compatible; Lavf59...)"
     double object_encoding = 0;  // 0 or 3
     bool enhanced = false;       // supports Enhanced RTMP
+    bool multitrack = false;     // and says that it takes streams with several tracks of a kind
     std::string forward_path;    // from another server of this kind: the servers that the stream came through, "a,b"
 };
 

@@ -141,6 +141,7 @@ TEST_F(RtmpServerSession, Connect) {
 TEST_F(RtmpServerSession, ConnectEnhanced) {
     feed(call("connect", 1, {Value::object({{"app", "live"}, {"fourCcList", Value::strict_array({"hvc1"})}})}));
     EXPECT_TRUE(server.connected.enhanced);
+    EXPECT_FALSE(server.connected.multitrack);
     struct Find : MessageSink {
         bool found = false;
         base::Result<bool> on_message(Message& m) override {
@@ -507,6 +508,8 @@ TEST(RtmpClientSession, Publishes) {
         EXPECT_EQ(p.client.log, "ready;");
         EXPECT_EQ(p.server.connected.tc_url, "rtmp://127.0.0.1:19350/live");
         EXPECT_TRUE(p.server.connected.enhanced);
+        EXPECT_TRUE(p.server.connected.multitrack);
+        EXPECT_TRUE(p.session.peer_multitrack());
         EXPECT_EQ(p.server.connected.forward_path, "a,b");
         Bytes body(300, 5);
         p.session.send_media(kVideo, 0x1000000, std::span(body).first(5), body);

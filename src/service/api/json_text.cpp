@@ -32,6 +32,11 @@ void JsonText::open(std::string_view name) {
     out_ += '{';
 }
 
+void JsonText::open_list(std::string_view name) {
+    begin(name);
+    out_ += '[';
+}
+
 void JsonText::field(std::string_view name, std::string_view value) {
     begin(name);
     if (std::ranges::all_of(value, is_plain)) {

@@ -20,6 +20,8 @@ class JsonText {
     void open();                       // an object in a list
     void open(std::string_view name);  // an object in an object
     void close() { out_ += '}'; }
+    void open_list(std::string_view name);  // of objects
+    void close_list() { out_ += ']'; }
 
     void field(std::string_view name, std::string_view value);
     void field(std::string_view name, const char* value) { field(name, std::string_view(value)); }

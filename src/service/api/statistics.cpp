@@ -53,6 +53,22 @@ void put_audio(JsonText& out, const std::optional<media::AudioInfo>& audio) {
     out.close();
 }
 
+// Where there are several of a kind.
+void put_tracks(JsonText& out, const std::vector<TrackView>& tracks) {
+    if (tracks.empty()) return;
+    out.open_list("tracks");
+    for (const TrackView& track : tracks) {
+        out.open();
+        out.field("kind", track.kind == media::Kind::kVideo ? "video" : "audio");
+        out.field("track", track.index);
+        out.field("codec", media::codec_info(track.codec).name);
+        out.field("language", track.language);
+        out.field("label", track.label);
+        out.close();
+    }
+    out.close_list();
+}
+
 // Bytes of allocations, by purpose.
 void put_memory(JsonText& out, const StreamView& stream) {
     const live::StreamMemory& held = stream.memory;
@@ -115,6 +131,7 @@ void put_stream(JsonText& out, const StreamView& stream) {
     out.close();
     put_video(out, stream.video);
     put_audio(out, stream.audio);
+    put_tracks(out, stream.tracks);
     put_memory(out, stream);
 }
 

@@ -161,7 +161,8 @@ Result<void> Push::publish(std::unique_ptr<runtime::ByteStream> socket) {
     note_ready();
     over_ = false;
     std::string ip = socket->peer_ip();
-    convert::RtmpParameters parameters{.stream_id = session_->stream_id(), .publish = true};
+    convert::RtmpParameters parameters{
+        .stream_id = session_->stream_id(), .all_tracks = session_->peer_multitrack(), .publish = true};
     base::Slice first = base::Slice::copy(std::exchange(session_->output(), {}));
     viewer_.emplace(static_cast<live::ViewerHandler&>(*this), stream_);
     published_ = std::make_unique<Published>(*this, ip);

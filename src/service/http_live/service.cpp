@@ -1,8 +1,7 @@
 #include "service/http_live/service.h"
 
-#include <fmt/core.h>
-
 #include "base/log.h"
+#include "convert/flv/all_tracks.h"
 #include "live/hub/options.h"
 #include "net/http/http_visitor.h"
 #include "protocol/ts/program.h"
@@ -165,8 +164,9 @@ base::Result<void> Service::play(When when, net::HttpRequest& request, net::Http
     LiveViewer& viewer =
         viewers_.add(std::make_unique<LiveViewer>(owner, sessions_, request.session_id, request.peer_ip, taken.past,
                                                   stream, *std::move(stay), websocket, visitor));
-    viewer.join(log_key(match.format, flv_options(vhost.get<VhostConfig>()), websocket), std::move(taken.stream), head,
-                taken.early);
+    convert::FlvOptions options = flv_options(vhost.get<VhostConfig>());
+    options.all_tracks = convert::asks_for_all_tracks(request.message.parameters);
+    viewer.join(log_key(match.format, options, websocket), std::move(taken.stream), head, taken.early);
     return {};
 }
 

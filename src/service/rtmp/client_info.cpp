@@ -4,6 +4,8 @@
 #include <functional>
 #include <utility>
 
+#include "convert/flv/all_tracks.h"
+
 namespace service::rtmp {
 namespace {
 
@@ -26,6 +28,12 @@ std::shared_ptr<const ConnectFields> find_or_make(ConnectFields fields) {
 }  // namespace
 
 ClientInfo::ClientInfo(ConnectFields fields) : fields_(find_or_make(std::move(fields))) {}
+
+bool ClientInfo::wants_all_tracks() const {
+    if (fields().multitrack) return true;
+    const std::string_view query = std::string_view(params_).substr(params_.empty() ? 0 : 1);
+    return convert::asks_for_all_tracks(http::parse_query(query));
+}
 
 const ConnectFields& ClientInfo::fields() const {
     static const ConnectFields kNothing;

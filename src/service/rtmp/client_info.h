@@ -15,6 +15,7 @@ struct ConnectFields {
     std::string page_url{};
     std::string swf_url{};
     std::string forward_path{};
+    bool multitrack = false;
     bool operator==(const ConnectFields&) const = default;
 };
 
@@ -28,6 +29,9 @@ class ClientInfo {
     const std::string& page_url() const { return fields().page_url; }
     const std::string& swf_url() const { return fields().swf_url; }
     const std::string& forward_path() const { return fields().forward_path; }
+    // Whether it gets all tracks: its player says in connect that it knows them, or the URL of the stream asks for them
+    // ("tracks=all").
+    bool wants_all_tracks() const;
     // "?k=v" of the last published or played stream.
     const std::string& params() const { return params_; }
     void set_params(std::string_view params) { params_ = params; }

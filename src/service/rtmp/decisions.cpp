@@ -144,7 +144,8 @@ void Connection::decide_connect(::rtmp::ConnectRequest& request) {
     base::log::trace("RTMP connect: app {}, tcUrl {}, from {}, {}{}", without_parameters(request.app),
                      without_parameters(request.tc_url), work_->socket->peer_address(),
                      base::for_log(request.flash_version), work_->socket->is_tls() ? ", TLS" : "");
-    client_ = ClientInfo({request.app, request.tc_url, request.page_url, request.swf_url, request.forward_path});
+    client_ = ClientInfo(
+        {request.app, request.tc_url, request.page_url, request.swf_url, request.forward_path, request.multitrack});
     const config::SnapshotPtr snapshot = service_.snapshot();
     const config::Vhost* vhost = nullptr;
     auto key = resolve("-", *snapshot, vhost);  // the stream is not known yet; app and vhost are
@@ -229,7 +230,7 @@ void Connection::decide_play(const ::rtmp::PlayRequest& request) {
     base::log::trace("RTMP play: {}, from {}{}", stream_->key().text(), ip(),
                      stream_->published() ? "" : ", not published yet");
     players_.push_back(std::make_unique<Player>(*this, stream_, request.stream_id, session_.out_chunk_size(),
-                                                duration_ms(request), *std::move(stay)));
+                                                client_.wants_all_tracks(), duration_ms(request), *std::move(stay)));
     if (serving()) return;  // its coroutine parks it
     Player& player = *players_.back();
     share_socket(nullptr);

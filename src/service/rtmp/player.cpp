@@ -5,11 +5,11 @@
 namespace service::rtmp {
 
 Player::Player(Connection& connection, base::Ref<live::Stream> stream, uint32_t stream_id, uint32_t chunk_size,
-               uint32_t duration_ms, net::Grant stay)
+               bool all_tracks, uint32_t duration_ms, net::Grant stay)
     : connection_(connection),
       stay_(std::move(stay)),
       stream_id_(stream_id),
-      parameters_{.chunk_size = chunk_size},
+      parameters_{.chunk_size = chunk_size, .all_tracks = all_tracks},
       viewer_(*this, std::move(stream)) {
     viewer_.stop_after(duration_ms);
 }

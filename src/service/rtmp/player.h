@@ -21,9 +21,9 @@ class Connection;
 
 class Player final : private live::ViewerHandler {
   public:
-    // duration_ms: the requested length of the stream; 0: unlimited.
+    // all_tracks: else the first of each kind. duration_ms: the requested length of the stream; 0: unlimited.
     Player(Connection& connection, base::Ref<live::Stream> stream, uint32_t stream_id, uint32_t chunk_size,
-           uint32_t duration_ms, net::Grant stay);
+           bool all_tracks, uint32_t duration_ms, net::Grant stay);
 
     // Begins playing. first: bytes sent before the stream.
     void join(std::unique_ptr<runtime::ByteStream> socket, base::Slice first);
