@@ -73,7 +73,7 @@ struct FileReader {
         return {};
     }
 
-    Result<void> walk() {
+    Result<void> read_boxes() {
         for (size_t at = 0; at < file.size();) {
             auto head = read_box_head(file.subspan(at));
             if (head && head->size == 0) head->size = file.size() - at;
@@ -101,7 +101,7 @@ struct FileReader {
 
 Result<Demuxed> demux(Bytes file, size_t max_samples) {
     FileReader reader{file, max_samples, {}, {}, {}, {}};
-    TRY(reader.walk());
+    TRY(reader.read_boxes());
     Demuxed& out = reader.out;
     out.movie = std::move(*reader.movie);
     out.samples.resize(out.movie.tracks.size());

@@ -13,8 +13,8 @@ using media::fourcc;
 
 namespace {
 
-constexpr size_t kLook = 4096;  // usually enough for the head of a fragment
-constexpr size_t kLookInZeros = 1 << 20;
+constexpr size_t kHeadRead = 4096;  // usually enough for the head of a fragment
+constexpr size_t kZerosRead = 1 << 20;
 constexpr uint64_t kMaxOfNothing = 4 << 20;  // bytes; a file of zeros up to this size may be a recording just begun
 
 }  // namespace
@@ -22,7 +22,7 @@ constexpr uint64_t kMaxOfNothing = 4 << 20;  // bytes; a file of zeros up to thi
 std::optional<Finisher::Want> Finisher::want() const {
     if (state_ == State::kDone) return std::nullopt;
     if (state_ == State::kWhole) return Want{at_, whole_};
-    return Want{at_, in_zeros_ ? kLookInZeros : kLook};
+    return Want{at_, in_zeros_ ? kZerosRead : kHeadRead};
 }
 
 Result<void> Finisher::feed(std::span<const uint8_t> bytes) {
@@ -53,7 +53,7 @@ Result<bool> Finisher::take_box(std::span<const uint8_t> bytes, bool at_end) {
         return false;
     }
     bool zeros = head->size == 0 && head->type == 0;
-    if (zeros && !has_movie_ && at_ % kBlockUnit == 0 && room_said_) {
+    if (zeros && !has_movie_ && at_ % kBlockUnit == 0 && room_box_size_) {
         skip_zeros(bytes);
         return true;
     }
@@ -82,7 +82,7 @@ Result<bool> Finisher::take_box(std::span<const uint8_t> bytes, bool at_end) {
     } else if (head->type == fourcc("mdat")) {
         if (!take_mdat(*head)) end_media();
     } else if (head->type == fourcc("free")) {
-        if (!has_movie_) room_at_ = at_, room_said_ = head->size;
+        if (!has_movie_) room_at_ = at_, room_box_size_ = head->size;
         // The seal belongs to its fragment.
         if (at_ == media_end_ && head->size == kRoomHead) media_end_ += kRoomHead;
     }
@@ -109,7 +109,7 @@ void Finisher::skip_zeros(std::span<const uint8_t> bytes) {
 Result<void> Finisher::take_moov(std::span<const uint8_t> payload) {
     auto read = parse_moov(payload);
     // Of a large moov only the front was read.
-    if (!read && !has_movie_ && payload.size() + kMaxBoxHead >= kLook) {
+    if (!read && !has_movie_ && payload.size() + kMaxBoxHead >= kHeadRead) {
         BoxReader boxes(payload);
         auto first = boxes.next();
         if (first && first->type == fourcc("mvhd")) {
@@ -149,7 +149,7 @@ Result<void> Finisher::take_moov(std::span<const uint8_t> payload) {
             end_media();
         }
     }
-    lanes_.resize(movie_.tracks.size());
+    tables_.resize(movie_.tracks.size());
     return {};
 }
 
@@ -178,7 +178,7 @@ bool Finisher::take_mdat(const BoxHead& head) {
 
 void Finisher::keep_pending() {
     for (const Run& run : fragment_.runs) {
-        TableBuilder& tables = lanes_[run.track].tables;
+        TableBuilder& tables = tables_[run.track];
         tables.begin_chunk(fragment_.samples[run.first].offset, run.description);
         for (size_t i = run.first; i < run.first + run.count; ++i) {
             const Sample& s = fragment_.samples[i];
@@ -195,19 +195,19 @@ Result<void> Finisher::end_scan() {
     if (!has_movie_ && !torn_head_) return fail(Code::kProtocol, "not an MP4 recording: no moov at its beginning");
     if (samples_ == 0) return fail(Code::kNotFound, "an MP4 recording without a whole fragment");
     std::vector<MovieTrack> tracks;
-    std::vector<Lane> lanes;
-    for (size_t i = 0; i < lanes_.size(); ++i) {
-        if (lanes_[i].tables.samples() == 0) continue;
-        lanes_[i].tables.end();
+    std::vector<TableBuilder> tables;
+    for (size_t i = 0; i < tables_.size(); ++i) {
+        if (tables_[i].samples() == 0) continue;
+        tables_[i].end();
         tracks.push_back(std::move(movie_.tracks[i]));
-        lanes.push_back(std::move(lanes_[i]));
+        tables.push_back(std::move(tables_[i]));
     }
     movie_.tracks = std::move(tracks);
-    lanes_ = std::move(lanes);
+    tables_ = std::move(tables);
     int64_t from = INT64_MAX, to = INT64_MIN;
-    for (size_t i = 0; i < lanes_.size(); ++i) {
-        from = std::min(from, ticks_to_ms(lanes_[i].tables.first_pts(), movie_.tracks[i].track.timescale));
-        to = std::max(to, ticks_to_ms(lanes_[i].tables.end_pts(), movie_.tracks[i].track.timescale));
+    for (size_t i = 0; i < tables_.size(); ++i) {
+        from = std::min(from, ticks_to_ms(tables_[i].first_pts(), movie_.tracks[i].track.timescale));
+        to = std::max(to, ticks_to_ms(tables_[i].end_pts(), movie_.tracks[i].track.timescale));
     }
     duration_ms_ = to - from;
     return {};

@@ -86,9 +86,6 @@ class Finisher {
     static constexpr size_t kRoomHead = 8;
     static constexpr uint64_t kBlockUnit = 512;  // file systems' block sizes are multiples of it
     enum class State { kTop, kWhole, kDone };    // kWhole: the whole box at at_ is wanted
-    struct Lane {
-        TableBuilder tables;
-    };
 
     // Processes the box at the front of bytes, which is at at_ in the file. False: more bytes are needed.
     base::Result<bool> take_box(std::span<const uint8_t> bytes, bool at_end);
@@ -116,8 +113,8 @@ class Finisher {
     uint64_t whole_ = 0;     // its size, when the whole box is wanted
     bool in_zeros_ = false;  // between the room and the moov: see step 3
     bool media_ended_ = false;
-    uint64_t room_at_ = 0;    // the free box before the moov
-    uint64_t room_said_ = 0;  // its size by its own header; 0: there is no room
+    uint64_t room_at_ = 0;        // the free box before the moov
+    uint64_t room_box_size_ = 0;  // its size by its own header; 0: there is no room
     uint64_t first_moov_at_ = 0;
     uint64_t media_end_ = 0;
     bool plain_ = false;
@@ -130,8 +127,8 @@ class Finisher {
     Movie movie_;
     std::vector<int64_t> next_dts_;
     MovieFragment fragment_;
-    std::vector<Lane> lanes_;    // as movie_.tracks
-    std::vector<uint8_t> head_;  // what plan() and plan_copy() write, without the tables
+    std::vector<TableBuilder> tables_;  // as movie_.tracks
+    std::vector<uint8_t> head_;         // what plan() and plan_copy() write, without the tables
 };
 
 }  // namespace mp4

@@ -26,7 +26,7 @@ void write_mdat_head(BoxWriter& w, uint64_t size, bool long_offsets) {
 
 // The movie begins with the earliest presentation time of all tracks; a track that begins later gets an empty edit.
 std::vector<Edit> Finisher::edits_of(size_t i, int64_t zero_ms) const {
-    const TableBuilder& tables = lanes_[i].tables;
+    const TableBuilder& tables = tables_[i];
     uint32_t timescale = movie_.tracks[i].track.timescale;
     int64_t wait = ticks_to_ms(tables.first_pts(), timescale) - zero_ms;
     if (wait == 0 && tables.media_time() == 0) return {};
@@ -40,13 +40,13 @@ std::vector<Edit> Finisher::edits_of(size_t i, int64_t zero_ms) const {
 void Finisher::write_movie(BoxWriter& w, int64_t shift, bool long_offsets) {
     int64_t zero_ms = INT64_MAX;
     std::vector<Track> tracks;
-    for (size_t i = 0; i < lanes_.size(); ++i) {
+    for (size_t i = 0; i < tables_.size(); ++i) {
         tracks.push_back(movie_.tracks[i].track);
-        zero_ms = std::min(zero_ms, ticks_to_ms(lanes_[i].tables.first_pts(), tracks[i].timescale));
+        zero_ms = std::min(zero_ms, ticks_to_ms(tables_[i].first_pts(), tracks[i].timescale));
     }
     std::vector<SampleTables> tables;
-    for (size_t i = 0; i < lanes_.size(); ++i) {
-        tables.push_back(lanes_[i].tables.tables(shift, long_offsets));
+    for (size_t i = 0; i < tables_.size(); ++i) {
+        tables.push_back(tables_[i].tables(shift, long_offsets));
         tables[i].edits = edits_of(i, zero_ms);
     }
     write_plain_moov(w, tracks, tables);
@@ -70,10 +70,10 @@ bool Finisher::needs_long_offsets() const { return media_end_ + samples_ * 24 + 
 
 std::optional<Finisher::Plan> Finisher::plan(uint64_t block) {
     CHECK(state_ == State::kDone && !plain_);
-    if (room_said_ < kRoomHead) return std::nullopt;
+    if (room_box_size_ < kRoomHead) return std::nullopt;
     uint64_t room = first_moov_at_ - room_at_;
     // Another box between the room and the moov: this server did not write the file.
-    if (room_at_ + room_said_ != first_moov_at_ && !(first_moov_at_ % kBlockUnit == 0 && room_said_ < room))
+    if (room_at_ + room_box_size_ != first_moov_at_ && !(first_moov_at_ % kBlockUnit == 0 && room_box_size_ < room))
         return std::nullopt;
     head_.clear();
     bool long_offsets = needs_long_offsets();
@@ -89,7 +89,7 @@ std::optional<Finisher::Plan> Finisher::plan(uint64_t block) {
     }
     uint64_t grown = room + plan.insert_size;
     if (grown > UINT32_MAX) return std::nullopt;
-    if (grown != room_said_) {
+    if (grown != room_box_size_) {
         Patch grow{room_at_, {}};
         base::put_u32(grow.bytes.data(), static_cast<uint32_t>(grown));
         plan.grow = grow;

@@ -73,11 +73,11 @@ Result<bool> FragmentBuilder::set_header(const Frame& header, const Frame* keyfr
     for (size_t i = 0; i < tracks_.size(); ++i) {
         if (tracks_[i].kind != header.kind) continue;
         bool changed = TRY(extend_track(tracks_[i], header, keyframe));
-        CHECK(!changed || spent_ || lanes_[i].samples.empty());
+        CHECK(!changed || spent_ || buffers_[i].samples.empty());
         return changed;
     }
     tracks_.push_back(TRY(make_track(static_cast<uint32_t>(tracks_.size()) + 1, header, keyframe)));
-    lanes_.emplace_back();
+    buffers_.emplace_back();
     return true;
 }
 
@@ -88,23 +88,24 @@ std::vector<uint8_t> FragmentBuilder::moov() const {
     return out;
 }
 
-int64_t FragmentBuilder::place(const Track& track, const Lane& lane, media::Time time, uint32_t usual) const {
+int64_t FragmentBuilder::sample_time(const Track& track, const TrackBuffer& buffer, media::Time time,
+                                     uint32_t usual) const {
     const int64_t published = media::to_ticks(std::max(media::Time(0), time - origin_), track.timescale);
-    if (!lane.any) return published;
+    if (!buffer.any) return published;
     if (usual) {
         int64_t tolerance = std::max<int64_t>(usual / 2, track.timescale / 500);
-        if (std::abs(published - lane.next_ticks) <= tolerance) return lane.next_ticks;
+        if (std::abs(published - buffer.next_ticks) <= tolerance) return buffer.next_ticks;
     }
-    return std::max(published, lane.last_ticks);
+    return std::max(published, buffer.last_ticks);
 }
 
 void FragmentBuilder::drop_spent() {
     if (!spent_) return;
     spent_ = false;
     bytes_ = count_ = 0;
-    for (Lane& lane : lanes_) {
-        lane.samples.clear();
-        lane.bytes = 0;
+    for (TrackBuffer& buffer : buffers_) {
+        buffer.samples.clear();
+        buffer.bytes = 0;
     }
 }
 
@@ -120,12 +121,12 @@ Result<void> FragmentBuilder::add(const Frame& frame) {
     if (bytes_ + payload.size() > kMaxBytes) {
         return fail(Code::kLimit, fmt::format("an MP4 fragment of more than {} bytes", kMaxBytes));
     }
-    Lane& lane = lanes_[static_cast<size_t>(track - tracks_.data())];
+    TrackBuffer& buffer = buffers_[static_cast<size_t>(track - tracks_.data())];
     uint32_t usual = frame_ticks(*track, payload);
-    int64_t ticks = place(*track, lane, frame.dts, usual);
-    if (!lane.samples.empty()) {
-        Sample& last = lane.samples.back();
-        last.duration = lane.last_duration = clamp_duration(ticks - last.ticks);
+    int64_t ticks = sample_time(*track, buffer, frame.dts, usual);
+    if (!buffer.samples.empty()) {
+        Sample& last = buffer.samples.back();
+        last.duration = buffer.last_duration = clamp_duration(ticks - last.ticks);
     }
     // Of the rounded times, so that the time of presentation is rounded once.
     int64_t cts = 0;
@@ -135,28 +136,28 @@ Result<void> FragmentBuilder::add(const Frame& frame) {
     if (empty()) first_dts_ = last_dts_ = frame.dts;
     last_dts_ = std::max(last_dts_, frame.dts);
     bytes_ += payload.size();
-    lane.bytes += payload.size();
+    buffer.bytes += payload.size();
     ++count_;
-    lane.samples.push_back({std::move(payload), ticks, usual, flags_of(frame), static_cast<int32_t>(cts)});
-    lane.any = true;
-    lane.last_ticks = ticks;
-    lane.next_ticks = ticks + usual;
+    buffer.samples.push_back({std::move(payload), ticks, usual, flags_of(frame), static_cast<int32_t>(cts)});
+    buffer.any = true;
+    buffer.last_ticks = ticks;
+    buffer.next_ticks = ticks + usual;
     return {};
 }
 
-void FragmentBuilder::end_lane(const Track& track, Lane& lane, const CutOptions& options) {
-    if (lane.samples.empty()) return;
-    Sample& last = lane.samples.back();
+void FragmentBuilder::set_last_duration(const Track& track, TrackBuffer& buffer, const CutOptions& options) {
+    if (buffer.samples.empty()) return;
+    Sample& last = buffer.samples.back();
     if (track.kind == Kind::kVideo && options.next_video_dts) {
-        int64_t next = place(track, lane, *options.next_video_dts, 0);
-        last.duration = lane.last_duration = clamp_duration(next - last.ticks);
+        int64_t next = sample_time(track, buffer, *options.next_video_dts, 0);
+        last.duration = buffer.last_duration = clamp_duration(next - last.ticks);
     } else if (last.duration == 0) {
-        last.duration = lane.last_duration ? lane.last_duration : track.timescale * kLoneVideoMs / 1000;
+        last.duration = buffer.last_duration ? buffer.last_duration : track.timescale * kLoneVideoMs / 1000;
     }
 }
 
-FragmentBuilder::Shape FragmentBuilder::shape_of(const Track& track, const Lane& lane) {
-    const auto& samples = lane.samples;
+FragmentBuilder::Shape FragmentBuilder::shape_of(const Track& track, const TrackBuffer& buffer) {
+    const auto& samples = buffer.samples;
     bool same_duration = true, same_flags = true, same_later_flags = true, any_cts = false;
     for (size_t i = 0; i < samples.size(); ++i) {
         same_duration &= samples[i].duration == samples[0].duration;
@@ -189,9 +190,9 @@ FragmentBuilder::Shape FragmentBuilder::shape_of(const Track& track, const Lane&
     return s;
 }
 
-uint8_t* FragmentBuilder::put_traf(uint8_t* p, const Track& track, const Lane& lane, const Shape& shape,
+uint8_t* FragmentBuilder::put_traf(uint8_t* p, const Track& track, const TrackBuffer& buffer, const Shape& shape,
                                    uint32_t data_offset) {
-    const auto& samples = lane.samples;
+    const auto& samples = buffer.samples;
     p = put_head(p, shape.traf_size, "traf");
     p = put_head(p, shape.tfhd_size, "tfhd");
     p = put_u32(p, shape.tfhd_flags);
@@ -223,12 +224,12 @@ FragmentBytes FragmentBuilder::cut(const CutOptions& options) {
     pieces_.clear();
     if (empty()) return {};
     Shape shapes[2];
-    CHECK(lanes_.size() <= std::size(shapes));
+    CHECK(buffers_.size() <= std::size(shapes));
     size_t moof = 8 + kMfhdSize;
-    for (size_t i = 0; i < lanes_.size(); ++i) {
-        if (lanes_[i].samples.empty()) continue;
-        end_lane(tracks_[i], lanes_[i], options);
-        shapes[i] = shape_of(tracks_[i], lanes_[i]);
+    for (size_t i = 0; i < buffers_.size(); ++i) {
+        if (buffers_[i].samples.empty()) continue;
+        set_last_duration(tracks_[i], buffers_[i], options);
+        shapes[i] = shape_of(tracks_[i], buffers_[i]);
         moof += shapes[i].traf_size;
     }
     size_t styp = options.styp ? sizeof kStyp : 0;
@@ -241,11 +242,11 @@ FragmentBytes FragmentBuilder::cut(const CutOptions& options) {
     p = put_u32(p, 0);
     p = put_u32(p, sequence_++);
     size_t data_offset = moof + 8;
-    for (size_t i = 0; i < lanes_.size(); ++i) {
-        if (lanes_[i].samples.empty()) continue;
-        p = put_traf(p, tracks_[i], lanes_[i], shapes[i], static_cast<uint32_t>(data_offset));
-        data_offset += lanes_[i].bytes;
-        for (const Sample& sample : lanes_[i].samples) pieces_.push_back(sample.payload);
+    for (size_t i = 0; i < buffers_.size(); ++i) {
+        if (buffers_[i].samples.empty()) continue;
+        p = put_traf(p, tracks_[i], buffers_[i], shapes[i], static_cast<uint32_t>(data_offset));
+        data_offset += buffers_[i].bytes;
+        for (const Sample& sample : buffers_[i].samples) pieces_.push_back(sample.payload);
     }
     p = put_head(p, 8 + bytes_, "mdat");
     CHECK(p == head_.data() + head_.size());

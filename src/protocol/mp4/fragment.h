@@ -85,7 +85,7 @@ class FragmentBuilder {
         uint32_t flags = 0;
         int32_t cts = 0;
     };
-    struct Lane {
+    struct TrackBuffer {
         std::vector<Sample> samples;
         size_t bytes = 0;
         bool any = false;        // the track has received a sample
@@ -103,22 +103,22 @@ class FragmentBuilder {
     };
 
     const Track* find(media::Kind kind) const;
-    int64_t place(const Track& track, const Lane& lane, media::Time time, uint32_t usual) const;
-    void end_lane(const Track& track, Lane& lane, const CutOptions& options);
-    static Shape shape_of(const Track& track, const Lane& lane);
-    static uint8_t* put_traf(uint8_t* p, const Track& track, const Lane& lane, const Shape& shape,
+    int64_t sample_time(const Track& track, const TrackBuffer& buffer, media::Time time, uint32_t usual) const;
+    void set_last_duration(const Track& track, TrackBuffer& buffer, const CutOptions& options);
+    static Shape shape_of(const Track& track, const TrackBuffer& buffer);
+    static uint8_t* put_traf(uint8_t* p, const Track& track, const TrackBuffer& buffer, const Shape& shape,
                              uint32_t data_offset);
     void drop_spent();
 
     media::Time origin_;
     std::vector<Track> tracks_;
-    std::vector<Lane> lanes_;  // parallel to tracks_
+    std::vector<TrackBuffer> buffers_;  // parallel to tracks_
     uint32_t sequence_ = 1;
     size_t bytes_ = 0;
     size_t count_ = 0;
     media::Time first_dts_{};
     media::Time last_dts_{};
-    bool spent_ = false;  // the lanes' samples belong to the last cut
+    bool spent_ = false;  // the buffers' samples belong to the last cut
     std::vector<uint8_t> head_;
     std::vector<std::span<const uint8_t>> pieces_;
 };

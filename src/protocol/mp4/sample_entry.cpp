@@ -126,15 +126,15 @@ void vp_entry(BoxWriter& w, const Frame& header, int width, int height) {
 
 }  // namespace
 
-Result<VideoEntry> video_entry(const Frame& header, const Frame* keyframe, PictureSize otherwise) {
+Result<VideoEntry> video_entry(const Frame& header, const Frame* keyframe, VideoSize otherwise) {
     media::VideoInfo info = TRY(media::video_info(header));
     if (info.width == 0 && keyframe) {
-        auto told = media::video_info(*keyframe);
-        if (told) info = *told;
+        auto in_frame = media::video_info(*keyframe);
+        if (in_frame) info = *in_frame;
     }
-    auto [width, height] = info.width ? PictureSize{info.width, info.height} : otherwise;
+    auto [width, height] = info.width ? VideoSize{info.width, info.height} : otherwise;
     if (width > 0xffff || height > 0xffff) {
-        return fail(Code::kProtocol, fmt::format("a picture of {}x{} has no place in MP4", width, height));
+        return fail(Code::kProtocol, fmt::format("video of {}x{} is too large for MP4", width, height));
     }
     VideoEntry entry{{}, {width, height}};
     BoxWriter w(entry.box);
@@ -148,7 +148,7 @@ Result<VideoEntry> video_entry(const Frame& header, const Frame* keyframe, Pictu
         visual_fields(w, width, height);
         avc ? config_box(w, "avcC", header.payload) : config_box(w, "av1C", header.payload);
     } else {
-        return fail(Code::kRefused, fmt::format("{} has no place in MP4", media::codec_info(header.codec).name));
+        return fail(Code::kRefused, fmt::format("{} is not supported in MP4", media::codec_info(header.codec).name));
     }
     return entry;
 }
@@ -264,7 +264,8 @@ Result<void> any_audio_entry(BoxWriter& w, const Frame& header, AudioEntry& entr
         case Codec::kEac3:
             return ac3_entry(w, header, entry);
         default:
-            return fail(Code::kRefused, fmt::format("{} has no place in MP4", media::codec_info(header.codec).name));
+            return fail(Code::kRefused,
+                        fmt::format("{} is not supported in MP4", media::codec_info(header.codec).name));
     }
 }
 

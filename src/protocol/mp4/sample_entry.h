@@ -10,14 +10,14 @@
 
 namespace mp4 {
 
-struct PictureSize {
+struct VideoSize {
     int width = 0;  // pixels; 0: not known
     int height = 0;
 };
 
 struct VideoEntry {
     std::vector<uint8_t> box;
-    PictureSize size;
+    VideoSize size;
 };
 
 struct AudioEntry {
@@ -27,7 +27,7 @@ struct AudioEntry {
 };
 
 // See make_track for header and keyframe. otherwise: the size when neither contains it.
-base::Result<VideoEntry> video_entry(const media::Frame& header, const media::Frame* keyframe, PictureSize otherwise);
+base::Result<VideoEntry> video_entry(const media::Frame& header, const media::Frame* keyframe, VideoSize otherwise);
 base::Result<AudioEntry> audio_entry(const media::Frame& header);
 
 }  // namespace mp4

@@ -22,7 +22,7 @@ std::unexpected<base::Error> contradiction(std::string_view what) {
 }
 
 // Reads the sizes, and the offsets by chunk.
-Result<void> read_places(const SampleTableBytes& t, std::vector<Sample>& samples) {
+Result<void> read_positions(const SampleTableBytes& t, std::vector<Sample>& samples) {
     ByteReader sizes(t.stsz), offsets(t.chunk_offsets), groups(t.stsc);
     size_t chunks = t.chunk_offsets.size() / (t.long_offsets ? 8 : 4);
     size_t at = 0;
@@ -80,7 +80,7 @@ Result<std::vector<Sample>> expand(const MovieTrack& track, size_t max_samples) 
         return fail(Code::kLimit, fmt::format("MP4: a track of {} samples, more than {}", t.samples, max_samples));
     }
     std::vector<Sample> samples(t.samples);
-    TRY(read_places(t, samples));
+    TRY(read_positions(t, samples));
     TRY(read_times(t, samples));
     for (Sample& sample : samples) sample.sync = t.all_sync;
     for (ByteReader r(t.stss); r.left();) {

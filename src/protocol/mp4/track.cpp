@@ -25,7 +25,7 @@ struct Entry {
     int height = 0;
 };
 
-Result<Entry> make_entry(const Frame& header, const Frame* keyframe, PictureSize otherwise = {}) {
+Result<Entry> make_entry(const Frame& header, const Frame* keyframe, VideoSize otherwise = {}) {
     if (header.kind == Kind::kVideo) {
         VideoEntry video = TRY(video_entry(header, keyframe, otherwise));
         return Entry{std::move(video.box), kVideoTimescale, 0, video.size.width, video.size.height};

@@ -25,7 +25,7 @@ bool contains(const std::vector<uint8_t>& box, const std::vector<uint8_t>& part)
 
 }  // namespace
 
-TEST(Mp4Track, EveryCodecThatHasAPlace) {
+TEST(Mp4Track, EveryCodecOfMp4) {
     struct Case {
         Frame header;
         const char* type;
@@ -75,7 +75,7 @@ TEST(Mp4Track, EveryCodecThatHasAPlace) {
     }
 }
 
-TEST(Mp4Track, WhatHasNoPlaceIsRefused) {
+TEST(Mp4Track, OtherCodecsAreRefused) {
     Frame video = header_of(Codec::kH263, "00");
     Frame audio = frame_of(Codec::kSpeex, hex("00"));
     for (const Frame& frame : {video, audio}) {

@@ -41,9 +41,9 @@ class Mp4File final : public Container {
         bool due = !builder_.empty() && (time - began_ >= kFragment || builder_.bytes() > kFragmentBytes);
         if (due) TRY(cut(frame.kind == Kind::kVideo ? std::optional(time) : std::nullopt));
         if (builder_.empty()) began_ = time;
-        Frame placed = frame;
-        placed.dts = time;
-        TRY(builder_.add(placed));
+        Frame in_file = frame;
+        in_file.dts = time;
+        TRY(builder_.add(in_file));
         index_.add(frame.kind, media::to_ms(time), frame.keyframe, 0);
         return {};
     }
