@@ -131,7 +131,8 @@ Result<void> Finisher::take_moov(std::span<const uint8_t> payload) {
     if (!read->fragmented) {
         plain_ = !has_movie_;
         if (has_movie_) end_media();
-        duration_ms_ = ticks_to_ms(static_cast<int64_t>(std::min<uint64_t>(read->duration, kMaxTime)), read->timescale);
+        auto duration = static_cast<int64_t>(std::min<uint64_t>(read->duration, kMaxTime));
+        duration_ms_ = media::to_ms(media::from_ticks(duration, read->timescale));
         for (const MovieTrack& track : read->tracks) samples_ += track.tables.samples;
         media_end_ = file_size_;
         return {};
@@ -204,12 +205,12 @@ Result<void> Finisher::end_scan() {
     }
     movie_.tracks = std::move(tracks);
     tables_ = std::move(tables);
-    int64_t from = INT64_MAX, to = INT64_MIN;
+    media::Time from = media::Time::max(), to = media::Time::min();
     for (size_t i = 0; i < tables_.size(); ++i) {
-        from = std::min(from, ticks_to_ms(tables_[i].first_pts(), movie_.tracks[i].track.timescale));
-        to = std::max(to, ticks_to_ms(tables_[i].end_pts(), movie_.tracks[i].track.timescale));
+        from = std::min(from, media::from_ticks(tables_[i].first_pts(), movie_.tracks[i].track.timescale));
+        to = std::max(to, media::from_ticks(tables_[i].end_pts(), movie_.tracks[i].track.timescale));
     }
-    duration_ms_ = to - from;
+    duration_ms_ = media::to_ms(to - from);
     return {};
 }
 

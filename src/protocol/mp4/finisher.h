@@ -101,7 +101,13 @@ class Finisher {
         pending_ = false;
     }
     base::Result<void> end_scan();
-    std::vector<Edit> edits_of(size_t track, int64_t zero_ms) const;
+    // The first presentation of a track.
+    media::Time first_time(size_t track) const;
+    // The track that is presented first: the movie begins with it.
+    size_t first_track() const;
+    // The scale in which the offsets between the tracks are written.
+    uint32_t movie_timescale() const;
+    std::vector<Edit> edits_of(size_t track, media::Time zero, uint32_t movie_timescale) const;
     // Writes the moov with its tables; fills head_ and the writer's references.
     void write_movie(BoxWriter& w, int64_t shift, bool long_offsets);
     std::vector<std::span<const uint8_t>> pieces_of(const BoxWriter& w) const;

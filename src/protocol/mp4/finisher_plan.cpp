@@ -22,34 +22,63 @@ void write_mdat_head(BoxWriter& w, uint64_t size, bool long_offsets) {
     if (long_offsets) w.u64(size);
 }
 
+media::Time half_tick(const Track& track) { return media::Time(media::Time::period::den / track.timescale / 2 + 1); }
+
+uint64_t rescale_up(uint64_t ticks, uint32_t from, uint32_t to) {
+    uint64_t down = rescale(ticks, from, to);
+    return down + (ticks % from * to % from ? 1 : 0);
+}
+
 }  // namespace
 
+media::Time Finisher::first_time(size_t i) const {
+    return media::from_ticks(tables_[i].first_pts(), movie_.tracks[i].track.timescale);
+}
+
+size_t Finisher::first_track() const {
+    size_t first = 0;
+    for (size_t i = 1; i < tables_.size(); ++i)
+        if (first_time(i) < first_time(first)) first = i;
+    return first;
+}
+
+// The time of a sample is known to half a tick of its track. As long as all offsets are whole ms within that, as they
+// are in what came by RTMP, ms are exact and every player knows them; others, of MPEG-TS and WebRTC, would be rounded
+// by up to half a ms, which is many audio samples.
+uint32_t Finisher::movie_timescale() const {
+    size_t first = first_track();
+    for (size_t i = 0; i < tables_.size(); ++i) {
+        media::Time wait = first_time(i) - first_time(first);
+        media::Time tolerance = half_tick(movie_.tracks[i].track) + half_tick(movie_.tracks[first].track);
+        if (media::distance(wait, media::from_ms(media::to_ms(wait))) > tolerance) return kFineMovieTimescale;
+    }
+    return kMovieTimescale;
+}
+
 // The movie begins with the earliest presentation time of all tracks; a track that begins later gets an empty edit.
-std::vector<Edit> Finisher::edits_of(size_t i, int64_t zero_ms) const {
+// An offset is rounded once, to the nearest tick; the end up, so that the last sample is shown as a whole.
+std::vector<Edit> Finisher::edits_of(size_t i, media::Time zero, uint32_t movie_timescale) const {
     const TableBuilder& tables = tables_[i];
-    uint32_t timescale = movie_.tracks[i].track.timescale;
-    int64_t wait = ticks_to_ms(tables.first_pts(), timescale) - zero_ms;
+    int64_t wait = media::to_ticks(first_time(i) - zero, movie_timescale);
     if (wait == 0 && tables.media_time() == 0) return {};
     std::vector<Edit> edits;
     if (wait > 0) edits.push_back({static_cast<uint64_t>(wait), -1});
-    int64_t shown = ((tables.end_pts() - tables.first_pts()) * 1000 + timescale - 1) / timescale;
-    edits.push_back({static_cast<uint64_t>(shown), tables.media_time()});
+    auto shown = static_cast<uint64_t>(tables.end_pts() - tables.first_pts());
+    edits.push_back({rescale_up(shown, movie_.tracks[i].track.timescale, movie_timescale), tables.media_time()});
     return edits;
 }
 
 void Finisher::write_movie(BoxWriter& w, int64_t shift, bool long_offsets) {
-    int64_t zero_ms = INT64_MAX;
+    const media::Time zero = first_time(first_track());
+    const uint32_t timescale = movie_timescale();
     std::vector<Track> tracks;
-    for (size_t i = 0; i < tables_.size(); ++i) {
-        tracks.push_back(movie_.tracks[i].track);
-        zero_ms = std::min(zero_ms, ticks_to_ms(tables_[i].first_pts(), tracks[i].timescale));
-    }
     std::vector<SampleTables> tables;
     for (size_t i = 0; i < tables_.size(); ++i) {
+        tracks.push_back(movie_.tracks[i].track);
         tables.push_back(tables_[i].tables(shift, long_offsets));
-        tables[i].edits = edits_of(i, zero_ms);
+        tables[i].edits = edits_of(i, zero, timescale);
     }
-    write_plain_moov(w, tracks, tables);
+    write_plain_moov(w, tracks, tables, timescale);
 }
 
 std::vector<std::span<const uint8_t>> Finisher::pieces_of(const BoxWriter& w) const {

@@ -202,6 +202,48 @@ TEST(Mp4Finisher, TheMovieBeginsWithWhatIsShownFirst) {
     EXPECT_EQ(read->movie.tracks[1].edits[1].media_time, 0);
 }
 
+// An offset is off by half a tick of the movie's time scale, and of those of its two tracks, at most.
+TEST(Mp4Finisher, OffsetsBetweenTracksAreExact) {
+    struct Case {
+        media::Time audio_later;  // than video; less than 0: earlier
+        uint32_t movie_timescale;
+    };
+    using std::chrono::milliseconds;
+    const Case cases[] = {
+        {media::Time(0), 1000},
+        {milliseconds(23), 1000},  // 1,014.3 samples
+        {milliseconds(-23), 1000},
+        {milliseconds(3'600'001), 1000},
+        {media::from_us(500), 90'000},
+        {media::from_us(-1'499), 90'000},
+        {media::from_ticks(1, 90'000) * 2'000'001, 90'000},
+        {media::from_ticks(1024, 44'100) * -3, 90'000},
+    };
+    for (const Case& c : cases) {
+        Recorder recorder;
+        ASSERT_TRUE(*recorder.builder.set_header(h264_header()));
+        ASSERT_TRUE(*recorder.builder.set_header(aac_header()));
+        recorder.begin();
+        Frame video = frame_of(Codec::kH264, 9, 1, 7000, 0, true), audio = frame_of(Codec::kAac, 9, 1, 7000);
+        audio.dts += c.audio_later;
+        ASSERT_TRUE(recorder.builder.add(video) && recorder.builder.add(audio));
+        recorder.cut();
+        auto file = finished(recorder.out.bytes, 4096);
+        auto read = demux(file);
+        ASSERT_TRUE(read);
+        EXPECT_EQ(read->movie.timescale, c.movie_timescale) << c.audio_later.count();
+        auto begin = [&](size_t track) {
+            const auto& edits = read->movie.tracks[track].edits;
+            if (edits.empty() || edits[0].media_time != -1) return media::Time(0);
+            return media::from_ticks(static_cast<int64_t>(edits[0].duration), read->movie.timescale);
+        };
+        media::Time tolerance(1);
+        for (uint32_t scale : {read->movie.timescale, kVideoTimescale, 44'100u})
+            tolerance += media::from_ticks(1, scale) / 2;
+        EXPECT_LE(media::distance(begin(1) - begin(0), c.audio_later), tolerance) << c.audio_later.count();
+    }
+}
+
 TEST(Mp4Finisher, TornAnywhere) {
     Published published;
     Recording recording = record({.frames = 40}, published);

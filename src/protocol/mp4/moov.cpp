@@ -13,18 +13,18 @@ void matrix(BoxWriter& w) {
     for (uint32_t value : {0x10000u, 0u, 0u, 0u, 0x10000u, 0u, 0u, 0u, 0x40000000u}) w.u32(value);
 }
 
-uint64_t movie_duration(const Track& track, const SampleTables& tables) {
-    if (tables.edits.empty()) return tables.duration * kMovieTimescale / track.timescale;
+uint64_t movie_duration(const Track& track, const SampleTables& tables, uint32_t movie_timescale) {
+    if (tables.edits.empty()) return rescale(tables.duration, track.timescale, movie_timescale);
     uint64_t sum = 0;
     for (const Edit& edit : tables.edits) sum += edit.duration;
     return sum;
 }
 
-void write_mvhd(BoxWriter& w, uint64_t duration, uint32_t next_track) {
+void write_mvhd(BoxWriter& w, uint32_t timescale, uint64_t duration, uint32_t next_track) {
     auto box = w.full_box("mvhd", 1, 0);
     w.u64(0);  // creation and modification time: not set, there is no clock here
     w.u64(0);
-    w.u32(kMovieTimescale);
+    w.u32(timescale);
     w.u64(duration);
     w.u32(0x00010000);  // rate
     w.u16(0x0100);      // volume
@@ -131,9 +131,9 @@ void write_mdia(BoxWriter& w, const Track& track, const SampleTables& tables) {
     write_stbl(w, track, tables);
 }
 
-void write_trak(BoxWriter& w, const Track& track, const SampleTables& tables) {
+void write_trak(BoxWriter& w, const Track& track, const SampleTables& tables, uint32_t movie_timescale) {
     auto trak = w.box("trak");
-    write_tkhd(w, track, movie_duration(track, tables));
+    write_tkhd(w, track, movie_duration(track, tables, movie_timescale));
     write_edits(w, tables.edits);
     write_mdia(w, track, tables);
 }
@@ -172,18 +172,20 @@ void write_ftyp(BoxWriter& w, std::span<const Track> tracks) {
 
 void write_fragmented_moov(BoxWriter& w, std::span<const Track> tracks) {
     auto moov = w.box("moov");
-    write_mvhd(w, 0, next_track_id(tracks));
-    for (const Track& track : tracks) write_trak(w, track, {});
+    write_mvhd(w, kMovieTimescale, 0, next_track_id(tracks));
+    for (const Track& track : tracks) write_trak(w, track, {}, kMovieTimescale);
     write_mvex(w, tracks);
 }
 
-void write_plain_moov(BoxWriter& w, std::span<const Track> tracks, std::span<const SampleTables> tables) {
+void write_plain_moov(BoxWriter& w, std::span<const Track> tracks, std::span<const SampleTables> tables,
+                      uint32_t movie_timescale) {
     CHECK(tracks.size() == tables.size());
     auto moov = w.box("moov");
     uint64_t duration = 0;
-    for (size_t i = 0; i < tracks.size(); ++i) duration = std::max(duration, movie_duration(tracks[i], tables[i]));
-    write_mvhd(w, duration, next_track_id(tracks));
-    for (size_t i = 0; i < tracks.size(); ++i) write_trak(w, tracks[i], tables[i]);
+    for (size_t i = 0; i < tracks.size(); ++i)
+        duration = std::max(duration, movie_duration(tracks[i], tables[i], movie_timescale));
+    write_mvhd(w, movie_timescale, duration, next_track_id(tracks));
+    for (size_t i = 0; i < tracks.size(); ++i) write_trak(w, tracks[i], tables[i], movie_timescale);
 }
 
 std::vector<uint8_t> init_segment(std::span<const Track> tracks) {

@@ -2,20 +2,31 @@
 // The movie box (ISO/IEC 14496-12, 8.2): of a fragmented file, whose samples are in its fragments (8.8), or of a plain
 // file with sample tables (8.6, 8.7) and edit lists. The caller supplies the tables in their file format.
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "media/time.h"
 #include "protocol/mp4/box_writer.h"
 #include "protocol/mp4/track.h"
 
 namespace mp4 {
 
-// The time scale of mvhd, tkhd and edit lists.
+// The time scale of mvhd, tkhd and edit lists: of a fragmented file, and of a plain one whose tracks begin whole ms
+// apart, as those of RTMP do.
 inline constexpr uint32_t kMovieTimescale = 1000;
+// Of a plain file whose tracks do not: the scale of MPEG-TS and of video in RTP.
+inline constexpr uint32_t kFineMovieTimescale = 90'000;
+
+// Ticks of one time scale in another, rounded down. Limited to media::kMaxSeconds.
+inline uint64_t rescale(uint64_t ticks, uint32_t from, uint32_t to) {
+    uint64_t seconds = std::min<uint64_t>(ticks / from, media::kMaxSeconds);
+    return seconds * to + ticks % from * to / from;
+}
 
 struct Edit {
-    uint64_t duration = 0;   // in kMovieTimescale units
+    uint64_t duration = 0;   // in the movie's time scale
     int64_t media_time = 0;  // in the track's time scale; -1: an empty edit
 };
 
@@ -36,8 +47,9 @@ struct SampleTables {
 
 void write_ftyp(BoxWriter& w, std::span<const Track> tracks);
 void write_fragmented_moov(BoxWriter& w, std::span<const Track> tracks);
-// tables: one for each track.
-void write_plain_moov(BoxWriter& w, std::span<const Track> tracks, std::span<const SampleTables> tables);
+// tables: one for each track. movie_timescale: that of the edits.
+void write_plain_moov(BoxWriter& w, std::span<const Track> tracks, std::span<const SampleTables> tables,
+                      uint32_t movie_timescale = kMovieTimescale);
 
 // The bytes that precede a stream's media segments: ftyp and moov.
 std::vector<uint8_t> init_segment(std::span<const Track> tracks);

@@ -54,12 +54,6 @@ inline constexpr size_t kMaxTracks = 64;
 // Decoding times beyond this are rejected as invalid: 35 years in microseconds.
 inline constexpr int64_t kMaxTime = int64_t{1} << 50;
 
-// Rounds to the nearest. ticks: from -kMaxTime to kMaxTime.
-inline int64_t ticks_to_ms(int64_t ticks, uint32_t timescale) {
-    int64_t half = timescale / 2;
-    return (ticks * 1000 + (ticks < 0 ? -half : half)) / timescale;
-}
-
 // payload: of a moov box. Tracks that are neither video nor audio are ignored.
 base::Result<Movie> parse_moov(std::span<const uint8_t> payload);
 
