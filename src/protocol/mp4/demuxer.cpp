@@ -23,21 +23,9 @@ namespace {
 
 using Bytes = std::span<const uint8_t>;
 
-// A later moov of a recording may have more sample entries; the samples come from the fragments.
-void merge(Movie& movie, Movie&& newer) {
-    for (MovieTrack& track : newer.tracks) {
-        auto known = std::ranges::find(movie.tracks, track.track.id, [](const MovieTrack& t) { return t.track.id; });
-        if (known == movie.tracks.end()) {
-            movie.tracks.push_back(std::move(track));
-        } else {
-            known->track = std::move(track.track);
-        }
-    }
-}
-
 struct FileReader {
     Bytes file;
-    size_t max_samples;
+    size_t samples_left;  // of all tracks
     Demuxed out;
     std::optional<Movie> movie;
     std::vector<int64_t> next_dts;
@@ -50,7 +38,8 @@ struct FileReader {
             auto& samples = out.samples[run.track];
             auto first = fragment.samples.begin() + static_cast<ptrdiff_t>(run.first);
             if (first->offset > file.size() || run.end > file.size() || run.end < first->offset) return false;
-            if (samples.size() + run.count > max_samples) return false;
+            if (run.count > samples_left) return false;
+            samples_left -= run.count;
             samples.insert(samples.end(), first, first + static_cast<ptrdiff_t>(run.count));
         }
         return true;
@@ -59,7 +48,8 @@ struct FileReader {
     // The samples of a plain file, or those that a fragmented file has before its fragments.
     Result<void> take_tables() {
         for (size_t i = 0; i < movie->tracks.size(); ++i) {
-            out.samples.push_back(TRY(expand(movie->tracks[i], max_samples)));
+            out.samples.push_back(TRY(expand(movie->tracks[i], samples_left)));
+            samples_left -= out.samples[i].size();
             int64_t end = 0;
             for (const Sample& s : out.samples[i]) {
                 if (s.offset > file.size() || s.size > file.size() - s.offset) {
@@ -82,7 +72,8 @@ struct FileReader {
             if (head->type == fourcc("moov")) {
                 auto read = TRY(parse_moov(payload));
                 if (movie) {
-                    merge(*movie, std::move(read));
+                    // It may have more tracks and sample entries; the samples come from the fragments.
+                    if (!merge_tracks(*movie, std::move(read.tracks))) break;
                 } else {
                     movie = std::move(read);
                     TRY(take_tables());
@@ -111,6 +102,7 @@ Result<Demuxed> demux(Bytes file, size_t max_samples) {
 media::Frame frame_of(Bytes file, const Track& track, const Sample& sample) {
     media::Frame frame;
     frame.kind = track.kind;
+    frame.track = track.index;
     frame.codec = track.codec;
     frame.keyframe = track.kind == Kind::kVideo && sample.sync;
     frame.dts = media::from_ticks(sample.dts, track.timescale);
@@ -145,6 +137,7 @@ base::Slice opus_head(Bytes dops) {
 Result<media::Frame> header_of(const Track& track, Bytes entry) {
     media::Frame frame;
     frame.kind = track.kind;
+    frame.track = track.index;
     frame.codec = track.codec;
     frame.sequence_header = true;
     switch (track.codec) {

@@ -17,11 +17,11 @@ struct Demuxed {
     std::vector<std::vector<Sample>> samples;  // by track, as in movie.tracks; all of them lie inside the file
 };
 
-// The movie's spans point into the file's bytes. More than max_samples in a track: an error in a plain file; in a
-// fragmented file, reading stops there.
+// The movie's spans point into the file's bytes. More than max_samples in all tracks together: an error in a plain
+// file; in a fragmented file, reading stops there.
 base::Result<Demuxed> demux(std::span<const uint8_t> file, size_t max_samples = 1 << 24);
 
-// The sample as a published frame.
+// The sample as a published frame of the track's index.
 media::Frame frame_of(std::span<const uint8_t> file, const Track& track, const Sample& sample);
 
 // The decoder configuration of a sample entry, in the form that a publisher sends. Empty payload for codecs without

@@ -138,18 +138,8 @@ Result<void> Finisher::take_moov(std::span<const uint8_t> payload) {
         return {};
     }
     has_movie_ = true;
-    for (MovieTrack& track : read->tracks) {
-        track.tables = {};
-        auto known =
-            std::ranges::find_if(movie_.tracks, [&](const MovieTrack& t) { return t.track.id == track.track.id; });
-        if (known == movie_.tracks.end()) {
-            movie_.tracks.push_back(std::move(track));
-        } else if (known->track.timescale == track.track.timescale) {
-            *known = std::move(track);
-        } else {
-            end_media();
-        }
-    }
+    for (MovieTrack& track : read->tracks) track.tables = {};
+    if (!merge_tracks(movie_, std::move(read->tracks))) end_media();
     tables_.resize(movie_.tracks.size());
     return {};
 }

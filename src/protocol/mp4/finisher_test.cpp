@@ -16,16 +16,18 @@ using media::Kind;
 
 namespace {
 
-// The recorded frames of each kind, in order.
+// The recorded frames of each track, in order.
 struct Published {
-    std::vector<Frame> frames[2];
-    const std::vector<Frame>& of(Kind kind) const { return frames[kind == Kind::kAudio]; }
+    std::vector<Frame> frames[2][media::kMaxTracks];
+    void add(const Frame& frame) { frames[frame.kind == Kind::kAudio][frame.track].push_back(frame); }
+    const std::vector<Frame>& of(const Track& track) const { return frames[track.kind == Kind::kAudio][track.index]; }
 };
 
 struct Shape {
     int frames = 60;
     Codec video = Codec::kH264;  // kNone: none
     Codec audio = Codec::kAac;
+    uint8_t tracks = 1;  // of each kind; each audio track begins 100 ms after the one before
     int frame_ms = 40;
     int jitter_ms = 0;
     bool b_frames = true;
@@ -55,15 +57,18 @@ Recording record(const Shape& shape, Published& published, unsigned seed = 1) {
     Recorder recorder(shape.moov_at);
     for (Codec codec : {shape.video, shape.audio}) {
         if (codec == Codec::kNone) continue;
-        EXPECT_TRUE(*recorder.builder.set_header(header_for(codec)));
+        for (uint8_t track = 0; track < shape.tracks; ++track)
+            EXPECT_TRUE(*recorder.builder.set_header(on_track(track, header_for(codec))));
     }
     recorder.begin();
     double audio_frame = shape.audio == Codec::kAac ? 1024 / 44.1 : 20;
-    double audio_at = static_cast<double>(shape.begin_ms + shape.audio_from_ms);
+    std::vector<double> audio_at;
+    for (int track = 0; track < shape.tracks; ++track)
+        audio_at.push_back(static_cast<double>(shape.begin_ms + shape.audio_from_ms + track * 100));
     int64_t last = shape.begin_ms;
-    auto add = [&](Frame frame) {
+    auto add = [&](const Frame& frame) {
         EXPECT_TRUE(recorder.builder.add(frame));
-        published.frames[frame.kind == Kind::kAudio].push_back(std::move(frame));
+        published.add(frame);
     };
     auto payload = [&](uint8_t front, size_t most) {
         std::vector<uint8_t> bytes(1 + random() % most);
@@ -78,14 +83,16 @@ Recording record(const Shape& shape, Published& published, unsigned seed = 1) {
         bool key = i % 12 == 0;
         if (i && (key || random() % 7 == 0))
             recorder.cut(shape.video != Codec::kNone ? std::optional(media::from_ms(dts)) : std::nullopt);
-        if (shape.video != Codec::kNone) {
+        for (uint8_t track = 0; track < shape.tracks && shape.video != Codec::kNone; ++track) {
             int32_t cts = !shape.b_frames ? 0
                           : key           ? 2 * shape.frame_ms
                                           : static_cast<int32_t>(random() % 4) * shape.frame_ms;
-            add(frame_of(shape.video, payload(0x42, 300), dts, cts, key));
+            add(on_track(track, frame_of(shape.video, payload(0x42, 300), dts, cts, key)));
         }
-        for (; shape.audio != Codec::kNone && audio_at < static_cast<double>(dts); audio_at += audio_frame) {
-            add(frame_of(shape.audio, payload(0xfc & 0xf8, 60), static_cast<int64_t>(audio_at + 0.5)));
+        for (uint8_t track = 0; track < shape.tracks && shape.audio != Codec::kNone; ++track) {
+            for (double& at = audio_at[track]; at < static_cast<double>(dts); at += audio_frame) {
+                add(on_track(track, frame_of(shape.audio, payload(0xfc & 0xf8, 60), static_cast<int64_t>(at + 0.5))));
+            }
         }
     }
     recorder.cut();
@@ -100,7 +107,7 @@ void expect_published(const std::vector<uint8_t>& file, const Published& publish
     size_t sum = 0;
     for (size_t i = 0; i < read->movie.tracks.size(); ++i) {
         const Track& track = read->movie.tracks[i].track;
-        const auto& want = published.of(track.kind);
+        const auto& want = published.of(track);
         const auto& got = read->samples[i];
         sum += got.size();
         ASSERT_LE(got.size(), want.size());
@@ -139,6 +146,8 @@ TEST(Mp4Finisher, WhatWasRecordedComesOut) {
         {.begin_ms = 3'600'000},
         {.begin_ms = 50, .audio_from_ms = 1000},
         {.moov_at = 64 * 1024},  // enough room
+        {.tracks = 2},
+        {.frames = 30, .tracks = media::kMaxTracks, .begin_ms = 1000},
     };
     for (const Shape& shape : shapes) {
         for (unsigned seed = 1; seed <= 5; ++seed) {
@@ -244,9 +253,11 @@ TEST(Mp4Finisher, OffsetsBetweenTracksAreExact) {
     }
 }
 
-TEST(Mp4Finisher, TornAnywhere) {
+namespace {
+
+void tear_anywhere(const Shape& shape) {
     Published published;
-    Recording recording = record({.frames = 40}, published);
+    Recording recording = record(shape, published);
     for (size_t size = 0; size <= recording.bytes.size(); ++size) {
         // The end as a crash leaves it, and padded with zeros as a writer of whole blocks leaves it.
         for (size_t zeros : {size_t{0}, 4096 - size % 4096}) {
@@ -265,16 +276,23 @@ TEST(Mp4Finisher, TornAnywhere) {
                 continue;
             }
             expect_published(file, published, whole);
-            ASSERT_FALSE(HasFatalFailure()) << size << " bytes and " << zeros << " zeros";
+            ASSERT_FALSE(testing::Test::HasFatalFailure()) << size << " bytes and " << zeros << " zeros";
         }
     }
 }
 
-TEST(Mp4Finisher, KilledWhileFinishing) {
+}  // namespace
+
+TEST(Mp4Finisher, TornAnywhere) { tear_anywhere({.frames = 40}); }
+TEST(Mp4Finisher, SeveralTracksTornAnywhere) { tear_anywhere({.frames = 20, .tracks = 2}); }
+
+namespace {
+
+void kill_while_finishing(uint8_t tracks) {
     Published published;
     // With little room blocks are inserted, with much room none are.
     for (size_t moov_at : {size_t{4096}, size_t{64 * 1024}}) {
-        Recording recording = record({.frames = 200, .moov_at = moov_at}, published);
+        Recording recording = record({.frames = 200, .tracks = tracks, .moov_at = moov_at}, published);
         size_t total = recording.counts.back();
         auto expected = finished(recording.bytes, 4096);
         for (size_t steps = 0; steps < 200; ++steps) {
@@ -285,9 +303,149 @@ TEST(Mp4Finisher, KilledWhileFinishing) {
             if (!between) expect_published(file, published, total);
             ASSERT_TRUE(finish_in_memory(file, 4096)) << steps;
             expect_published(file, published, total);
-            ASSERT_FALSE(HasFatalFailure()) << steps;
+            ASSERT_FALSE(testing::Test::HasFatalFailure()) << steps;
             ASSERT_EQ(file, expected) << steps;
         }
+    }
+}
+
+}  // namespace
+
+TEST(Mp4Finisher, KilledWhileFinishing) { kill_while_finishing(1); }
+TEST(Mp4Finisher, KilledWhileFinishingSeveralTracks) { kill_while_finishing(3); }
+
+namespace {
+
+// What a finished or growing file says of each track, in the order of its boxes.
+struct Entry {
+    uint32_t id;
+    Kind kind;
+    int flags;  // of tkhd: 1 enabled, 2 in the movie
+    int alternate_group;
+    friend bool operator==(const Entry&, const Entry&) = default;
+};
+
+std::vector<Entry> entries_of(std::span<const uint8_t> moov) {
+    std::vector<Entry> out;
+    auto movie = parse_moov(moov);
+    EXPECT_TRUE(movie);
+    BoxReader boxes(moov);
+    while (auto box = boxes.next()) {
+        if (box->type != media::fourcc("trak")) continue;
+        auto tkhd = BoxReader(box->payload).next()->payload;
+        const Track& track = movie->tracks[out.size()].track;
+        out.push_back({track.id, track.kind, tkhd[3], tkhd[46] << 8 | tkhd[47]});
+    }
+    return out;
+}
+
+std::span<const uint8_t> moov_of(std::span<const uint8_t> file) {
+    BoxReader boxes(file);
+    while (auto box = boxes.next())
+        if (box->type == media::fourcc("moov")) return box->payload;
+    ADD_FAILURE() << "no moov";
+    return {};
+}
+
+}  // namespace
+
+TEST(Mp4Finisher, SeveralTracksStayInStep) {
+    Recorder recorder;
+    FragmentBuilder& builder = recorder.builder;
+    ASSERT_TRUE(*builder.set_header(h264_header()));
+    // The second audio track comes first, and its file goes on when the first one comes.
+    ASSERT_TRUE(*builder.set_header(on_track(1, aac_header())));
+    EXPECT_EQ(entries_of(moov_of(builder.init_segment())),
+              (std::vector<Entry>{{1, Kind::kVideo, 3, 0}, {2, Kind::kAudio, 3, 0}}));
+    recorder.begin();
+    ASSERT_TRUE(builder.add(frame_of(Codec::kH264, 9, 1, 7000, 80, true)));
+    ASSERT_TRUE(builder.add(on_track(1, frame_of(Codec::kAac, 9, 2, 7030))));
+    recorder.cut();
+    ASSERT_TRUE(*builder.set_header(aac_header("1190")));
+    ASSERT_TRUE(*builder.set_header(on_track(1, hevc_header())));
+    const std::vector<Entry> four = {
+        {1, Kind::kVideo, 3, 2}, {3, Kind::kAudio, 3, 1}, {2, Kind::kAudio, 2, 1}, {4, Kind::kVideo, 2, 2}};
+    recorder.append(builder.moov());
+    EXPECT_EQ(entries_of(moov_of(builder.init_segment())), four);
+    ASSERT_TRUE(builder.add(on_track(1, frame_of(Codec::kHevc, 9, 3, 8000, 0, true))));
+    ASSERT_TRUE(builder.add(frame_of(Codec::kAac, 9, 4, 8010)));
+    ASSERT_TRUE(builder.add(on_track(1, frame_of(Codec::kAac, 9, 5, 8020))));
+    recorder.cut();
+    for (uint64_t block : {0, 4096}) {
+        auto file = finished(recorder.out.bytes, block);
+        EXPECT_EQ(entries_of(moov_of(file)), four);
+        auto read = demux(file);
+        ASSERT_TRUE(read);
+        ASSERT_EQ(read->movie.tracks.size(), 4u);
+        // The movie begins with the first sample of audio track 1, at 7,030 ms.
+        const int64_t begins[] = {50, 980, 0, 970};
+        const uint8_t fills[] = {1, 4, 2, 3};
+        for (size_t i = 0; i < 4; ++i) {
+            const MovieTrack& track = read->movie.tracks[i];
+            EXPECT_EQ(track.track.index, i == 2 || i == 3);
+            bool waits = !track.edits.empty() && track.edits[0].media_time == -1;
+            EXPECT_EQ(waits ? static_cast<int64_t>(track.edits[0].duration) : 0, begins[i]) << i;
+            Frame frame = frame_of(file, track.track, read->samples[i][0]);
+            EXPECT_EQ(frame.track, track.track.index);
+            EXPECT_EQ(frame.payload[0], fills[i]);
+        }
+    }
+}
+
+TEST(Mp4Finisher, TracksAreBounded) {
+    auto moov_with = [](size_t count, uint32_t first_id) {
+        std::vector<Track> tracks(count, *make_track(1, aac_header()));
+        for (size_t i = 0; i < count; ++i) tracks[i].id = static_cast<uint32_t>(first_id + i);
+        std::vector<uint8_t> out;
+        BoxWriter w(out);
+        write_fragmented_moov(w, tracks);
+        return out;
+    };
+    auto movie = parse_moov(moov_of(moov_with(media::kMaxTracks, 1)));
+    ASSERT_TRUE(movie);
+    EXPECT_EQ(movie->tracks.back().track.index, media::kMaxTracks - 1);
+    auto too_many = parse_moov(moov_of(moov_with(media::kMaxTracks + 1, 1)));
+    ASSERT_FALSE(too_many);
+    EXPECT_EQ(too_many.error().code(), base::Code::kLimit);
+    // By one moov after another, too.
+    Recorder recorder;
+    ASSERT_TRUE(*recorder.builder.set_header(aac_header()));
+    recorder.begin();
+    for (uint32_t id = 2; id < 100; ++id) {
+        if (id % 20 == 0) {
+            ASSERT_TRUE(recorder.builder.add(frame_of(Codec::kAac, 9, 1, id * 100)));
+            recorder.cut();
+        }
+        recorder.append(moov_with(1, id));
+    }
+    Finisher finisher(recorder.out.bytes.size());
+    // Reading ends with the moov that has one too many: before the first fragment.
+    auto scanned = scan(finisher, recorder.out.bytes);
+    ASSERT_FALSE(scanned);
+    EXPECT_EQ(scanned.error().code(), base::Code::kNotFound);
+    auto read = demux(recorder.out.bytes);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->movie.tracks.size(), media::kMaxTracks);
+}
+
+// The same id as another kind, or at another rate: not one recording. What came before it is kept.
+TEST(Mp4Finisher, AContradictionEndsTheRecording) {
+    for (const Frame& other : {h264_header(), aac_header("1190")}) {
+        Recorder recorder, second;
+        ASSERT_TRUE(*recorder.builder.set_header(aac_header()));
+        ASSERT_TRUE(*second.builder.set_header(other));
+        recorder.begin();
+        for (int64_t i = 0; i < 3; ++i) {
+            if (i == 2) recorder.append(second.builder.moov());
+            ASSERT_TRUE(recorder.builder.add(frame_of(Codec::kAac, 9, 1, i * 100)));
+            recorder.cut();
+        }
+        auto read = demux(recorder.out.bytes);
+        ASSERT_TRUE(read);
+        EXPECT_EQ(read->samples[0].size(), 2u);
+        auto plain = demux(finished(recorder.out.bytes, 4096));
+        ASSERT_TRUE(plain);
+        EXPECT_EQ(plain->samples[0].size(), 2u);
     }
 }
 
@@ -296,7 +454,7 @@ TEST(Mp4Finisher, AnotherResolutionIsAnotherEntry) {
     Published published;
     auto add = [&](const Frame& frame) {
         ASSERT_TRUE(recorder.builder.add(frame));
-        published.frames[frame.kind == Kind::kAudio].push_back(frame);
+        published.add(frame);
     };
     Frame other =
         header_of(Codec::kH264, "01640020ffe1001967640020acd940c029b011000003000100000300320f18319601000568ebecb22d");

@@ -62,16 +62,24 @@ uint32_t clamp_duration(int64_t ticks) { return static_cast<uint32_t>(std::clamp
 
 }  // namespace
 
-const Track* FragmentBuilder::find(Kind kind) const {
+const Track* FragmentBuilder::find(Kind kind, uint8_t index) const {
     for (const Track& track : tracks_) {
-        if (track.kind == kind) return &track;
+        if (track.kind == kind && track.index == index) return &track;
     }
     return nullptr;
 }
 
+bool FragmentBuilder::has(Kind kind) const {
+    return std::ranges::any_of(tracks_, [&](const Track& track) { return track.kind == kind; });
+}
+
 Result<bool> FragmentBuilder::set_header(const Frame& header, const Frame* keyframe) {
+    if (header.track >= media::kMaxTracks) {
+        return fail(Code::kRefused, fmt::format("track {} of a kind: at most {} are supported in MP4", header.track + 1,
+                                                media::kMaxTracks));
+    }
     for (size_t i = 0; i < tracks_.size(); ++i) {
-        if (tracks_[i].kind != header.kind) continue;
+        if (tracks_[i].kind != header.kind || tracks_[i].index != header.track) continue;
         bool changed = TRY(extend_track(tracks_[i], header, keyframe));
         CHECK(!changed || spent_ || buffers_[i].samples.empty());
         return changed;
@@ -111,7 +119,7 @@ void FragmentBuilder::drop_spent() {
 
 Result<void> FragmentBuilder::add(const Frame& frame) {
     drop_spent();
-    const Track* track = find(frame.kind);
+    const Track* track = find(frame.kind, frame.track);
     if (!track || track->codec != frame.codec || frame.sequence_header) {
         return fail(Code::kOther, fmt::format("a {} {} has no track in this MP4", media::codec_info(frame.codec).name,
                                               frame.sequence_header ? "header" : "frame"));
@@ -148,7 +156,7 @@ Result<void> FragmentBuilder::add(const Frame& frame) {
 void FragmentBuilder::set_last_duration(const Track& track, TrackBuffer& buffer, const CutOptions& options) {
     if (buffer.samples.empty()) return;
     Sample& last = buffer.samples.back();
-    if (track.kind == Kind::kVideo && options.next_video_dts) {
+    if (track.kind == Kind::kVideo && track.index == options.next_video_track && options.next_video_dts) {
         int64_t next = sample_time(track, buffer, *options.next_video_dts, 0);
         last.duration = buffer.last_duration = clamp_duration(next - last.ticks);
     } else if (last.duration == 0) {
@@ -223,7 +231,7 @@ FragmentBytes FragmentBuilder::cut(const CutOptions& options) {
     drop_spent();
     pieces_.clear();
     if (empty()) return {};
-    Shape shapes[2];
+    Shape shapes[kMaxTracks];
     CHECK(buffers_.size() <= std::size(shapes));
     size_t moof = 8 + kMfhdSize;
     for (size_t i = 0; i < buffers_.size(); ++i) {

@@ -10,11 +10,14 @@
 //                TRY(builder.add(frame));
 //   at the end:  cut() once more.
 //
+// A track is identified by Frame::kind and Frame::track; its id in the file follows the order of the set_header()
+// calls.
+//
 // Times: video keeps the stream's. Audio counts samples: a frame begins at the end of the previous one as long as its
 // time agrees within half a frame (at least 2 ms), so that jitter neither shows nor accumulates; otherwise, after a
 // gap, it begins at its own time. A sample lasts until the next one of its track. The last sample of a fragment: audio
-// has its own number of samples; video lasts until CutOptions::next_video_dts, or, if that is not set, as long as the
-// sample before it (40 ms if there is none). The start time of the next fragment does not depend on it.
+// has its own number of samples; video lasts until CutOptions::next_video_dts, or, if that is not set for its track, as
+// long as the sample before it (40 ms if there is none). The start time of the next fragment does not depend on it.
 
 #include <cstdint>
 #include <optional>
@@ -30,8 +33,9 @@ namespace mp4 {
 
 struct CutOptions {
     bool styp = false;  // at the front of a media segment
-    // The dts of the video frame that begins the next fragment.
+    // The dts of the video frame that begins the next fragment, and the track of this frame.
     std::optional<media::Time> next_video_dts = std::nullopt;
+    uint8_t next_video_track = 0;
     // Adds a mark after the fragment that tells the finisher that the fragment was written completely: for recordings.
     bool seal = false;
 };
@@ -50,13 +54,14 @@ class FragmentBuilder {
     // origin is subtracted from each dts; a time before it becomes 0.
     explicit FragmentBuilder(media::Time origin = {}) : origin_(origin) {}
 
-    // Creates a track from a sequence header, or, where the codec has none (MP3, Opus, AC-3), from its first frame,
-    // which must be passed to add() too. Or applies a track's new header: true when the track changed, and moov() must
-    // be written before the next fragment (call cut() for the frames added so far before this). An error that is not
-    // kProtocol: a new file is needed. keyframe: see make_track.
+    // Of the header's kind and track: creates a track from a sequence header, or, where the codec has none (MP3, Opus,
+    // AC-3), from its first frame, which must be passed to add() too. Or applies a track's new header: true when the
+    // track changed, and moov() must be written before the next fragment (call cut() for the frames added so far before
+    // this). An error that is not kProtocol: a new file is needed. keyframe: of this track, see make_track.
     base::Result<bool> set_header(const media::Frame& header, const media::Frame* keyframe = nullptr);
     std::span<const Track> tracks() const { return tracks_; }
-    bool has(media::Kind kind) const { return find(kind) != nullptr; }
+    bool has(media::Kind kind) const;  // any track of the kind
+    bool has(media::Kind kind, uint8_t index) const { return find(kind, index) != nullptr; }
 
     std::vector<uint8_t> init_segment() const { return mp4::init_segment(tracks_); }
     std::vector<uint8_t> recording_head(size_t moov_at = kRecordingHead) const {
@@ -66,7 +71,8 @@ class FragmentBuilder {
     // finisher uses the last one.
     std::vector<uint8_t> moov() const;
 
-    // Adds a frame with a payload (not a header) to an existing track. In each track dts must not decrease.
+    // Adds a frame with a payload (not a header) to the track of its kind and index, which must exist. In each track
+    // dts must not decrease.
     base::Result<void> add(const media::Frame& frame);
     bool empty() const { return samples() == 0; }
     size_t bytes() const { return spent_ ? 0 : bytes_; }    // of the payloads added since the last cut
@@ -102,7 +108,7 @@ class FragmentBuilder {
         size_t traf_size = 0;
     };
 
-    const Track* find(media::Kind kind) const;
+    const Track* find(media::Kind kind, uint8_t index) const;
     int64_t sample_time(const Track& track, const TrackBuffer& buffer, media::Time time, uint32_t usual) const;
     void set_last_duration(const Track& track, TrackBuffer& buffer, const CutOptions& options);
     static Shape shape_of(const Track& track, const TrackBuffer& buffer);

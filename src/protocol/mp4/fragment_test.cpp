@@ -11,6 +11,7 @@ namespace mp4 {
 using base::hex;
 using media::Codec;
 using media::Frame;
+using media::Kind;
 
 namespace {
 
@@ -206,6 +207,74 @@ TEST(Mp4Fragment, VideoKeepsItsTimes) {
     // Times beyond 32 bits.
     add_video(other, {10'000'000'000});
     EXPECT_EQ(cut(other), std::vector<Row>({video_row(10'000'000'000, {30}, {0})}));
+}
+
+TEST(Mp4Fragment, SeveralTracksOfAKind) {
+    FragmentBuilder builder;
+    EXPECT_FALSE(builder.has(Kind::kVideo));
+    ASSERT_TRUE(*builder.set_header(h264_header()));
+    ASSERT_TRUE(*builder.set_header(on_track(1, hevc_header())));
+    ASSERT_TRUE(*builder.set_header(on_track(3, aac_header())));
+    ASSERT_TRUE(*builder.set_header(on_track(0, aac_header("1190"))));
+    EXPECT_FALSE(*builder.set_header(on_track(3, aac_header())));  // known
+    EXPECT_TRUE(builder.has(Kind::kAudio) && builder.has(Kind::kAudio, 0) && builder.has(Kind::kAudio, 3));
+    EXPECT_FALSE(builder.has(Kind::kAudio, 1) || builder.has(Kind::kVideo, 3));
+    ASSERT_TRUE(builder.add(frame_of(Codec::kH264, 3, 1, 1000, 0, true)));
+    ASSERT_TRUE(builder.add(on_track(1, frame_of(Codec::kHevc, 4, 2, 1000, 0, true))));
+    ASSERT_TRUE(builder.add(on_track(3, frame_of(Codec::kAac, 5, 3, 1000))));
+    ASSERT_TRUE(builder.add(on_track(3, frame_of(Codec::kAac, 5, 3, 1023))));
+    ASSERT_TRUE(builder.add(frame_of(Codec::kAac, 6, 4, 1000)));
+    EXPECT_FALSE(builder.add(on_track(1, frame_of(Codec::kAac, 6, 4, 1000))));
+    EXPECT_FALSE(builder.add(on_track(1, frame_of(Codec::kH264, 6, 4, 1000))));  // another codec
+    EXPECT_EQ(builder.samples(), 5u);
+    EXPECT_EQ(builder.bytes(), 23u);
+    auto file = builder.init_segment();
+    auto bytes = joined(builder.cut({.next_video_dts = media::from_ms(1100), .next_video_track = 1}));
+    file.insert(file.end(), bytes.begin(), bytes.end());
+    auto read = demux(file);
+    ASSERT_TRUE(read);
+    // By the trak boxes: of each kind by index, with ids in the order of appearance.
+    struct Want {
+        uint32_t id;
+        Kind kind;
+        uint8_t index;
+        size_t samples;
+        uint32_t timescale;
+        uint32_t duration;
+    };
+    const Want want[] = {{1, Kind::kVideo, 0, 1, 90'000, 3'600},  // not known: 40 ms
+                         {2, Kind::kVideo, 1, 1, 90'000, 9'000},
+                         {4, Kind::kAudio, 0, 1, 48'000, 1'024},
+                         {3, Kind::kAudio, 1, 2, 44'100, 1'024}};
+    ASSERT_EQ(read->movie.tracks.size(), std::size(want));
+    for (size_t i = 0; i < std::size(want); ++i) {
+        const Track& track = read->movie.tracks[i].track;
+        EXPECT_EQ(track.id, want[i].id);
+        EXPECT_EQ(track.kind, want[i].kind);
+        EXPECT_EQ(track.index, want[i].index);
+        EXPECT_EQ(track.timescale, want[i].timescale);
+        ASSERT_EQ(read->samples[i].size(), want[i].samples) << i;
+        EXPECT_EQ(read->samples[i][0].duration, want[i].duration) << i;
+        EXPECT_EQ(read->samples[i][0].dts, want[i].timescale) << i;
+        EXPECT_EQ(file[read->samples[i][0].offset], want[i].id) << i;
+    }
+}
+
+TEST(Mp4Fragment, TracksAreBounded) {
+    FragmentBuilder builder;
+    for (uint8_t index = 0; index < media::kMaxTracks; ++index) {
+        ASSERT_TRUE(*builder.set_header(on_track(index, h264_header())));
+        ASSERT_TRUE(*builder.set_header(on_track(index, aac_header())));
+        ASSERT_TRUE(builder.add(on_track(index, frame_of(Codec::kH264, 5, 1, 0, 0, true))));
+        ASSERT_TRUE(builder.add(on_track(index, frame_of(Codec::kAac, 5, 1, 0))));
+    }
+    for (const Frame& header : {h264_header(), aac_header()}) {
+        auto refused = builder.set_header(on_track(media::kMaxTracks, header));
+        ASSERT_FALSE(refused);
+        EXPECT_EQ(refused.error().code(), base::Code::kRefused);
+    }
+    EXPECT_EQ(builder.tracks().size(), kMaxTracks);
+    EXPECT_EQ(cut(builder).size(), kMaxTracks);
 }
 
 TEST(Mp4Fragment, OriginAndOffsets) {

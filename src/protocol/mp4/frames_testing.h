@@ -33,6 +33,12 @@ inline media::Frame header_of(media::Codec codec, const char* text) {
     return frame;
 }
 
+// The frame or header of another track of its kind.
+inline media::Frame on_track(uint8_t index, media::Frame frame) {
+    frame.track = index;
+    return frame;
+}
+
 // From x264, High, 768x320.
 inline media::Frame h264_header() {
     return header_of(media::Codec::kH264,

@@ -34,8 +34,39 @@ void write_mvhd(BoxWriter& w, uint32_t timescale, uint64_t duration, uint32_t ne
     w.u32(next_track);
 }
 
-void write_tkhd(BoxWriter& w, const Track& track, uint64_t duration) {
-    auto box = w.full_box("tkhd", 1, 3);  // flags: enabled, in the movie
+// The order of the trak boxes: positions in `tracks`.
+std::vector<size_t> order_of(std::span<const Track> tracks) {
+    std::vector<size_t> order(tracks.size());
+    for (Kind kind : {Kind::kVideo, Kind::kAudio}) {
+        std::vector<size_t> positions;
+        for (size_t i = 0; i < tracks.size(); ++i)
+            if (tracks[i].kind == kind) positions.push_back(i);
+        std::vector<size_t> sorted = positions;
+        std::ranges::stable_sort(sorted, {}, [&](size_t i) { return tracks[i].index; });
+        for (size_t i = 0; i < positions.size(); ++i) order[positions[i]] = sorted[i];
+    }
+    return order;
+}
+
+// tkhd's flags and its alternate group, of which a player plays one track; 0: the track has no alternative.
+struct Selection {
+    uint32_t flags = 0;
+    uint16_t alternate_group = 0;
+};
+
+// QuickTime plays all enabled tracks at once, audio mixed and video on top of each other, and FFmpeg and Safari play
+// the enabled one by default. So the first of a kind is enabled, and players offer the others of its group instead of
+// it.
+Selection selection_of(std::span<const Track> tracks, const Track& track) {
+    constexpr uint32_t kEnabled = 1, kInMovie = 2;
+    auto other = [&](const Track& t) { return t.kind == track.kind && t.id != track.id; };
+    if (std::ranges::none_of(tracks, other)) return {kEnabled | kInMovie, 0};
+    bool first = std::ranges::none_of(tracks, [&](const Track& t) { return other(t) && t.index < track.index; });
+    return {first ? kEnabled | kInMovie : kInMovie, static_cast<uint16_t>(track.kind == Kind::kAudio ? 1 : 2)};
+}
+
+void write_tkhd(BoxWriter& w, const Track& track, const Selection& selection, uint64_t duration) {
+    auto box = w.full_box("tkhd", 1, selection.flags);
     w.u64(0);
     w.u64(0);
     w.u32(track.id);
@@ -43,7 +74,7 @@ void write_tkhd(BoxWriter& w, const Track& track, uint64_t duration) {
     w.u64(duration);
     w.zeros(8);
     w.u16(0);  // layer
-    w.u16(0);  // alternate group: none
+    w.u16(selection.alternate_group);
     w.u16(track.kind == Kind::kAudio ? 0x0100 : 0);
     w.u16(0);
     matrix(w);
@@ -131,9 +162,10 @@ void write_mdia(BoxWriter& w, const Track& track, const SampleTables& tables) {
     write_stbl(w, track, tables);
 }
 
-void write_trak(BoxWriter& w, const Track& track, const SampleTables& tables, uint32_t movie_timescale) {
+void write_trak(BoxWriter& w, const Track& track, const Selection& selection, const SampleTables& tables,
+                uint32_t movie_timescale) {
     auto trak = w.box("trak");
-    write_tkhd(w, track, movie_duration(track, tables, movie_timescale));
+    write_tkhd(w, track, selection, movie_duration(track, tables, movie_timescale));
     write_edits(w, tables.edits);
     write_mdia(w, track, tables);
 }
@@ -173,7 +205,7 @@ void write_ftyp(BoxWriter& w, std::span<const Track> tracks) {
 void write_fragmented_moov(BoxWriter& w, std::span<const Track> tracks) {
     auto moov = w.box("moov");
     write_mvhd(w, kMovieTimescale, 0, next_track_id(tracks));
-    for (const Track& track : tracks) write_trak(w, track, {}, kMovieTimescale);
+    for (size_t i : order_of(tracks)) write_trak(w, tracks[i], selection_of(tracks, tracks[i]), {}, kMovieTimescale);
     write_mvex(w, tracks);
 }
 
@@ -185,7 +217,8 @@ void write_plain_moov(BoxWriter& w, std::span<const Track> tracks, std::span<con
     for (size_t i = 0; i < tracks.size(); ++i)
         duration = std::max(duration, movie_duration(tracks[i], tables[i], movie_timescale));
     write_mvhd(w, movie_timescale, duration, next_track_id(tracks));
-    for (size_t i = 0; i < tracks.size(); ++i) write_trak(w, tracks[i], tables[i], movie_timescale);
+    for (size_t i : order_of(tracks))
+        write_trak(w, tracks[i], selection_of(tracks, tracks[i]), tables[i], movie_timescale);
 }
 
 std::vector<uint8_t> init_segment(std::span<const Track> tracks) {

@@ -1,6 +1,10 @@
 #pragma once
 // The movie box (ISO/IEC 14496-12, 8.2): of a fragmented file, whose samples are in its fragments (8.8), or of a plain
 // file with sample tables (8.6, 8.7) and edit lists. The caller supplies the tables in their file format.
+//
+// The tracks are written in the order given, but those of one kind by their index, whatever the order in which they
+// came: players take the first one of a kind. Where there are several of a kind, the first one is enabled, and all are
+// one alternate group (8.3.2.3).
 
 #include <algorithm>
 #include <cstdint>

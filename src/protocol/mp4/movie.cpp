@@ -210,6 +210,11 @@ Result<void> read_edits(Bytes payload, std::vector<Edit>& out) {
     return {};
 }
 
+size_t tracks_of(const Movie& movie, Kind kind) {
+    auto of_kind = [&](const MovieTrack& track) { return track.track.kind == kind; };
+    return static_cast<size_t>(std::ranges::count_if(movie.tracks, of_kind));
+}
+
 Result<void> read_trak(Bytes payload, Movie& movie) {
     MovieTrack track;
     BoxReader boxes(payload);
@@ -220,7 +225,9 @@ Result<void> read_trak(Bytes payload, Movie& movie) {
     }
     if (!boxes.ok()) return short_box("trak");
     if (track.track.kind == Kind::kData) return {};
-    if (movie.tracks.size() == kMaxTracks) return fail(Code::kLimit, "MP4: too many tracks");
+    size_t index = tracks_of(movie, track.track.kind);
+    if (index == media::kMaxTracks) return fail(Code::kLimit, "MP4: too many tracks");
+    track.track.index = static_cast<uint8_t>(index);
     if (track.track.entries.empty()) return fail(Code::kProtocol, "MP4: a track without a sample entry");
     movie.tracks.push_back(std::move(track));
     return {};
@@ -255,6 +262,22 @@ Result<Movie> parse_moov(Bytes payload) {
     if (!boxes.ok()) return short_box("moov");
     if (mvex) read_mvex(*mvex, movie);
     return movie;
+}
+
+bool merge_tracks(Movie& movie, std::vector<MovieTrack>&& newer) {
+    for (MovieTrack& track : newer) {
+        auto known = std::ranges::find(movie.tracks, track.track.id, [](const MovieTrack& t) { return t.track.id; });
+        if (known == movie.tracks.end()) {
+            if (tracks_of(movie, track.track.kind) == media::kMaxTracks) return false;
+            movie.tracks.push_back(std::move(track));
+            continue;
+        }
+        const Track &old = known->track, &now = track.track;
+        if (old.kind != now.kind || old.timescale != now.timescale) return false;
+        known->track = std::move(track.track);
+        known->defaults = track.defaults;
+    }
+    return true;
 }
 
 }  // namespace mp4

@@ -50,12 +50,17 @@ struct Movie {
     std::vector<MovieTrack> tracks;
 };
 
-inline constexpr size_t kMaxTracks = 64;
 // Decoding times beyond this are rejected as invalid: 35 years in microseconds.
 inline constexpr int64_t kMaxTime = int64_t{1} << 50;
 
-// payload: of a moov box. Tracks that are neither video nor audio are ignored.
+// payload: of a moov box. Tracks that are neither video nor audio are ignored. A track's index is its position among
+// those of its kind. kLimit: more than media::kMaxTracks of a kind.
 base::Result<Movie> parse_moov(std::span<const uint8_t> payload);
+
+// Takes the tracks of a later moov of the same recording: new ones, and known ones, by their ids, with their new sample
+// entries. False: they contradict the known ones, by another kind or time scale, or are too many; then the movie may
+// have taken some of them.
+bool merge_tracks(Movie& movie, std::vector<MovieTrack>&& newer);
 
 struct Sample {
     uint64_t offset = 0;  // in the file

@@ -43,6 +43,7 @@ Result<Track> make_track(uint32_t id, const Frame& header, const Frame* keyframe
     Track track;
     track.id = id;
     track.kind = header.kind;
+    track.index = header.track;
     track.codec = header.codec;
     track.timescale = entry.timescale;
     track.frame_ticks = entry.frame_ticks;

@@ -17,9 +17,13 @@ namespace mp4 {
 // samples: frames of a constant number of samples then follow each other without a gap.
 inline constexpr uint32_t kVideoTimescale = 90'000;
 
+// The most tracks of a file: video and audio.
+inline constexpr size_t kMaxTracks = size_t{2} * media::kMaxTracks;
+
 struct Track {
     uint32_t id = 0;  // from 1
     media::Kind kind = media::Kind::kData;
+    uint8_t index = 0;  // of its kind: media::Frame::track
     media::Codec codec = media::Codec::kNone;
     uint32_t timescale = 0;    // units per second
     uint32_t frame_ticks = 0;  // audio: the usual duration of a frame; 0 when each frame carries its own
