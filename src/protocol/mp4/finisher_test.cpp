@@ -392,6 +392,38 @@ TEST(Mp4Finisher, SeveralTracksStayInStep) {
     }
 }
 
+TEST(Mp4Finisher, NamesComeOut) {
+    Recorder recorder;
+    FragmentBuilder& builder = recorder.builder;
+    for (uint8_t index : {0, 1}) ASSERT_TRUE(*builder.set_header(on_track(index, aac_header())));
+    EXPECT_TRUE(builder.set_names(Kind::kAudio, 1, "deu", "Kommentar"));
+    recorder.begin();
+    auto add = [&](int64_t dts) {
+        for (uint8_t index : {0, 1}) ASSERT_TRUE(builder.add(on_track(index, frame_of(Codec::kAac, 9, 1, dts))));
+    };
+    add(0);
+    recorder.cut();
+    auto expect = [](std::vector<uint8_t> file, std::string_view language, std::string_view label) {
+        auto read = demux(finished(file, 4096));
+        ASSERT_TRUE(read);
+        EXPECT_EQ(read->movie.tracks[1].track.language, language);
+        EXPECT_EQ(read->movie.tracks[1].track.label, label);
+        EXPECT_EQ(read->movie.tracks[0].track.language, "");
+    };
+    expect(recorder.out.bytes, "deu", "Kommentar");
+    // The last moov is the one that counts.
+    EXPECT_TRUE(builder.set_names(Kind::kAudio, 1, "fr-CA", ""));
+    recorder.append(builder.moov());
+    add(100);
+    recorder.cut();
+    expect(recorder.out.bytes, "fr-CA", "");
+    // A moov that was torn off does not.
+    EXPECT_TRUE(builder.set_names(Kind::kAudio, 1, "ita", "x"));
+    auto moov = builder.moov();
+    recorder.append(std::span(moov).first(moov.size() - 1));
+    expect(recorder.out.bytes, "fr-CA", "");
+}
+
 TEST(Mp4Finisher, TracksAreBounded) {
     auto moov_with = [](size_t count, uint32_t first_id) {
         std::vector<Track> tracks(count, *make_track(1, aac_header()));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace mp4 {
 
@@ -87,6 +88,17 @@ Result<bool> FragmentBuilder::set_header(const Frame& header, const Frame* keyfr
     tracks_.push_back(TRY(make_track(static_cast<uint32_t>(tracks_.size()) + 1, header, keyframe)));
     buffers_.emplace_back();
     return true;
+}
+
+bool FragmentBuilder::set_names(Kind kind, uint8_t index, std::string_view language, std::string_view label) {
+    const Track* found = find(kind, index);
+    CHECK(found);
+    Track& track = tracks_[static_cast<size_t>(found - tracks_.data())];
+    std::string new_language = language_tag(language), new_label = track_label(label);
+    bool changed = new_language != track.language || new_label != track.label;
+    track.language = std::move(new_language);
+    track.label = std::move(new_label);
+    return changed;
 }
 
 std::vector<uint8_t> FragmentBuilder::moov() const {

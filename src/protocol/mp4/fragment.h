@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -59,6 +60,9 @@ class FragmentBuilder {
     // track changed, and moov() must be written before the next fragment (call cut() for the frames added so far before
     // this). An error that is not kProtocol: a new file is needed. keyframe: of this track, see make_track.
     base::Result<bool> set_header(const media::Frame& header, const media::Frame* keyframe = nullptr);
+    // The language (ISO 639-2 or BCP 47) and the label of a track, which must exist; empty: not known. See track.h for
+    // what is taken of them. True: something changed, and moov() must be written before the next fragment.
+    bool set_names(media::Kind kind, uint8_t index, std::string_view language, std::string_view label);
     std::span<const Track> tracks() const { return tracks_; }
     bool has(media::Kind kind) const;  // any track of the kind
     bool has(media::Kind kind, uint8_t index) const { return find(kind, index) != nullptr; }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "protocol/mp4/box_reader.h"
 #include "protocol/mp4/demuxer.h"
 #include "protocol/mp4/frames_testing.h"
@@ -258,6 +260,51 @@ TEST(Mp4Fragment, SeveralTracksOfAKind) {
         EXPECT_EQ(read->samples[i][0].dts, want[i].timescale) << i;
         EXPECT_EQ(file[read->samples[i][0].offset], want[i].id) << i;
     }
+}
+
+TEST(Mp4Fragment, LanguagesAndLabels) {
+    struct Case {
+        const char *language, *label;
+        const char* code;  // in mdhd
+        const char* got;   // by the reader
+    };
+    const Case cases[] = {
+        {"", "", "und", ""},
+        {"deu", "Kommentar", "deu", "deu"},
+        {"deu-AT", "", "deu", "deu-AT"},
+        {"en", "Director", "und", "en"},
+        {"ENG", "", "eng", "ENG"},
+        {"not a language", "\n", "und", ""},
+    };
+    const auto plain = with_audio().init_segment();
+    for (const Case& c : cases) {
+        FragmentBuilder builder = with_audio();
+        bool something = *c.got || *c.label > ' ';
+        EXPECT_EQ(builder.set_names(Kind::kAudio, 0, c.language, c.label), something);
+        EXPECT_FALSE(builder.set_names(Kind::kAudio, 0, c.language, c.label));
+        auto init = builder.init_segment();
+        EXPECT_EQ(init == plain, !something) << c.language;
+        auto read = demux(init);
+        ASSERT_TRUE(read);
+        EXPECT_EQ(read->movie.tracks[0].track.language, c.got);
+        EXPECT_EQ(read->movie.tracks[0].track.label, something ? c.label : "");
+        // mdhd ends with the code, in three times 5 bits, and two more bytes.
+        const uint8_t mdhd[] = {'m', 'd', 'h', 'd'};
+        auto at = std::ranges::search(init, mdhd).begin() + 36;
+        std::string code;
+        for (int shift = 10; shift >= 0; shift -= 5)
+            code += static_cast<char>(0x60 + ((at[0] << 8 | at[1]) >> shift & 0x1f));
+        EXPECT_EQ(code, c.code);
+    }
+    // What ffprobe shows as the title and Chromium as the label.
+    FragmentBuilder builder = with_audio();
+    EXPECT_TRUE(builder.set_names(Kind::kAudio, 0, "pt-BR", "Reporter"));
+    auto init = builder.init_segment();
+    for (const char* box : {"00000012 656c6e67 00000000 70742d4252 00",                              // elng
+                            "00000029 68646c72 00000000 00000000 736f756e 000000000000000000000000"  // hdlr
+                            "5265706f72746572 00",
+                            "00000018 75647461 00000010 6e616d65 5265706f72746572"})  // udta
+        EXPECT_FALSE(std::ranges::search(init, hex(box)).empty()) << box;
 }
 
 TEST(Mp4Fragment, TracksAreBounded) {

@@ -94,13 +94,43 @@ void write_edits(BoxWriter& w, std::span<const Edit> edits) {
     }
 }
 
-void write_handler(BoxWriter& w, Kind kind) {
-    auto box = w.full_box("hdlr", 0, 0);
-    w.u32(0);
-    kind == Kind::kVideo ? w.type("vide") : w.type("soun");
-    w.zeros(12);
-    w.text(kind == Kind::kVideo ? "video" : "audio");
+// The code of ISO 639-2 that a language begins with; "und" if it has none. BCP 47 uses the shortest code of a language,
+// so "de" has none here: 639-1 is not translated.
+std::string language_code(std::string_view language) {
+    std::string code(language.substr(0, language.find('-')));
+    for (char& c : code) c = static_cast<char>(c | 0x20);  // lower case
+    auto letter = [](char c) { return c >= 'a' && c <= 'z'; };
+    return code.size() == 3 && std::ranges::all_of(code, letter) ? code : "und";
+}
+
+void write_language(BoxWriter& w, std::string_view code) {
+    uint32_t packed = 0;
+    for (char c : code) packed = packed << 5 | static_cast<uint32_t>(c - 0x60);
+    w.u16(static_cast<uint16_t>(packed));
+}
+
+void write_extended_language(BoxWriter& w, std::string_view language) {
+    if (language.empty() || language == language_code(language)) return;
+    auto box = w.full_box("elng", 0, 0);
+    w.text(language);
     w.u8(0);
+}
+
+void write_handler(BoxWriter& w, const Track& track) {
+    auto box = w.full_box("hdlr", 0, 0);
+    bool video = track.kind == Kind::kVideo;
+    w.u32(0);
+    video ? w.type("vide") : w.type("soun");
+    w.zeros(12);
+    w.text(!track.label.empty() ? std::string_view(track.label) : video ? "video" : "audio");
+    w.u8(0);
+}
+
+void write_name(BoxWriter& w, std::string_view label) {
+    if (label.empty()) return;
+    auto udta = w.box("udta");
+    auto name = w.box("name");
+    w.text(label);
 }
 
 void write_data_reference(BoxWriter& w) {
@@ -146,10 +176,11 @@ void write_mdia(BoxWriter& w, const Track& track, const SampleTables& tables) {
         w.u64(0);
         w.u32(track.timescale);
         w.u64(tables.duration);
-        w.u16(0x55c4);  // "und"
+        write_language(w, language_code(track.language));
         w.u16(0);
     }
-    write_handler(w, track.kind);
+    write_extended_language(w, track.language);
+    write_handler(w, track);
     auto minf = w.box("minf");
     if (track.kind == Kind::kVideo) {
         auto vmhd = w.full_box("vmhd", 0, 1);
@@ -168,6 +199,7 @@ void write_trak(BoxWriter& w, const Track& track, const Selection& selection, co
     write_tkhd(w, track, selection, movie_duration(track, tables, movie_timescale));
     write_edits(w, tables.edits);
     write_mdia(w, track, tables);
+    write_name(w, track.label);
 }
 
 void write_mvex(BoxWriter& w, std::span<const Track> tracks) {

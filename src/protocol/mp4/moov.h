@@ -5,6 +5,10 @@
 // The tracks are written in the order given, but those of one kind by their index, whatever the order in which they
 // came: players take the first one of a kind. Where there are several of a kind, the first one is enabled, and all are
 // one alternate group (8.3.2.3).
+//
+// A track's language is in mdhd if ISO 639-2 has a code for it, and in elng (8.4.6) if it says more than that. Its
+// label is the name in hdlr, which ffprobe and Chromium show, and the user data "name" (8.10.1), as QuickTime and
+// FFmpeg write it. From there it is read: in hdlr it cannot be told from a writer's own word for the kind.
 
 #include <algorithm>
 #include <cstdint>

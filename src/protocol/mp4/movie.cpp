@@ -157,11 +157,40 @@ Result<void> read_times(Bytes payload, uint32_t& timescale, uint64_t& duration) 
     return {};
 }
 
+// Of mdhd: three letters of 5 bits each. QuickTime's own codes are no letters.
+std::string read_language(Bytes mdhd) {
+    ByteReader r(mdhd);
+    r.skip(r.u8() == 1 ? 31 : 19);
+    uint16_t packed = r.u16();
+    std::string code;
+    for (int shift = 10; shift >= 0; shift -= 5) code += static_cast<char>(0x60 + (packed >> shift & 0x1f));
+    return r.ok() ? language_tag(code) : std::string();
+}
+
+// The text before a terminating 0, if there is one.
+std::string_view text_of(Bytes bytes) {
+    std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return text.substr(0, text.find('\0'));
+}
+
+std::string read_name(Bytes udta) {
+    BoxReader boxes(udta);
+    while (auto box = boxes.next())
+        if (box->type == fourcc("name")) return track_label(text_of(box->payload));
+    return {};
+}
+
 Result<void> read_mdia(Bytes payload, MovieTrack& out) {
     BoxReader boxes(payload);
     while (auto box = boxes.next()) {
         if (box->type == fourcc("mdhd")) {
             TRY(read_times(box->payload, out.track.timescale, out.duration));
+            if (out.track.language.empty()) out.track.language = read_language(box->payload);
+        } else if (box->type == fourcc("elng")) {
+            // It says more than mdhd.
+            std::string language =
+                language_tag(text_of(box->payload.subspan(std::min<size_t>(4, box->payload.size()))));
+            if (!language.empty()) out.track.language = std::move(language);
         } else if (box->type == fourcc("hdlr")) {
             ByteReader r(box->payload);
             r.skip(8);
@@ -222,6 +251,7 @@ Result<void> read_trak(Bytes payload, Movie& movie) {
         if (box->type == fourcc("tkhd")) TRY(read_tkhd(box->payload, track.track));
         if (box->type == fourcc("edts")) TRY(read_edits(box->payload, track.edits));
         if (box->type == fourcc("mdia")) TRY(read_mdia(box->payload, track));
+        if (box->type == fourcc("udta")) track.track.label = read_name(box->payload);
     }
     if (!boxes.ok()) return short_box("trak");
     if (track.track.kind == Kind::kData) return {};
@@ -274,6 +304,7 @@ bool merge_tracks(Movie& movie, std::vector<MovieTrack>&& newer) {
         }
         const Track &old = known->track, &now = track.track;
         if (old.kind != now.kind || old.timescale != now.timescale) return false;
+        if (old.entries.size() > now.entries.size()) return false;
         known->track = std::move(track.track);
         known->defaults = track.defaults;
     }

@@ -58,8 +58,8 @@ inline constexpr int64_t kMaxTime = int64_t{1} << 50;
 base::Result<Movie> parse_moov(std::span<const uint8_t> payload);
 
 // Takes the tracks of a later moov of the same recording: new ones, and known ones, by their ids, with their new sample
-// entries. False: they contradict the known ones, by another kind or time scale, or are too many; then the movie may
-// have taken some of them.
+// entries. False: they contradict the known ones, by another kind or time scale or fewer sample entries, or are too
+// many; then the movie may have taken some of them.
 bool merge_tracks(Movie& movie, std::vector<MovieTrack>&& newer);
 
 struct Sample {

@@ -79,6 +79,22 @@ Result<bool> extend_track(Track& track, const Frame& header, const Frame* keyfra
     return true;
 }
 
+std::string language_tag(std::string_view text) {
+    auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+    auto allowed = [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '-'; };
+    if (text.empty() || text.size() > kMaxLanguage || text == "und") return {};
+    return letter(text[0]) && std::ranges::all_of(text, allowed) ? std::string(text) : std::string();
+}
+
+std::string track_label(std::string_view text) {
+    size_t size = std::min(text.size(), kMaxLabel);
+    // Not within a character: a byte 10xxxxxx continues one.
+    while (size > 0 && size < text.size() && (static_cast<uint8_t>(text[size]) & 0xc0) == 0x80) --size;
+    std::string label(text.substr(0, size));
+    std::erase_if(label, [](char c) { return static_cast<uint8_t>(c) < 0x20 || c == 0x7f; });
+    return label;
+}
+
 uint32_t frame_ticks(const Track& track, std::span<const uint8_t> payload) {
     if (track.kind != Kind::kAudio) return 0;
     if (track.codec == media::Codec::kAac) return track.frame_ticks;

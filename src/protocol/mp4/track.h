@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -32,7 +34,18 @@ struct Track {
     // Whole boxes ("avc1" with its "avcC", ...). Samples refer to them by index from 1.
     std::vector<std::vector<uint8_t>> entries;
     uint32_t entry = 1;  // the current one
+    // As language_tag() and track_label() give them; empty: not known.
+    std::string language{};
+    std::string label{};
 };
+
+// A language by ISO 639-2 ("deu") or BCP 47 ("pt-BR"). Anything else, and "und", is empty: not known.
+inline constexpr size_t kMaxLanguage = 35;  // bytes; RFC 5646, 4.4.1
+std::string language_tag(std::string_view text);
+
+// What people read, in UTF-8: without control characters, at most kMaxLabel bytes.
+inline constexpr size_t kMaxLabel = 255;
+std::string track_label(std::string_view text);
 
 // header: the sequence header; for a codec without one (MP3, Opus, AC-3, VP8), any frame. keyframe: a first keyframe,
 // if available: VP9's header does not contain the size, and AV1's not always.

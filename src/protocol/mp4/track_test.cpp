@@ -126,6 +126,24 @@ TEST(Mp4Track, AHeaderThatDoesNotTellTheSizeChangesNothing) {
     EXPECT_EQ(track->width, 320);
 }
 
+TEST(Mp4Track, LanguagesAreCodesOrTags) {
+    for (const char* known : {"deu", "en", "pt-BR", "zh-Hant-TW", "ENG", "x-klingon"})
+        EXPECT_EQ(language_tag(known), known);
+    for (const char* unknown : {"", "und", "-en", "1en", "d e", "d\xc3\xa9", "en\n", "en_US"})
+        EXPECT_EQ(language_tag(unknown), "") << unknown;
+    EXPECT_EQ(language_tag(std::string(kMaxLanguage, 'a')).size(), kMaxLanguage);
+    EXPECT_EQ(language_tag(std::string(kMaxLanguage + 1, 'a')), "");
+}
+
+TEST(Mp4Track, LabelsAreBoundedText) {
+    EXPECT_EQ(track_label("Kommentar, \xc3\xb6sterreichisch"), "Kommentar, \xc3\xb6sterreichisch");
+    EXPECT_EQ(track_label(std::string_view("a\0b\x7f\n\tc", 7)), "abc");
+    EXPECT_EQ(track_label(std::string(1000, 'a')), std::string(kMaxLabel, 'a'));
+    // Not half a character.
+    EXPECT_EQ(track_label(std::string(kMaxLabel - 1, 'a') + "\xc3\xb6"), std::string(kMaxLabel - 1, 'a'));
+    EXPECT_EQ(track_label(std::string(1000, '\xbf')), "");
+}
+
 TEST(Mp4Track, EntriesAreBounded) {
     auto track = make_track(1, h264_header());
     for (int i = 0; i < 100; ++i) {
