@@ -27,10 +27,14 @@ class Container {
   public:
     virtual ~Container() = default;
 
-    // Called before the first frame of a track in this file, and before the first frame after its sequence header
-    // changed. header: the current sequence header; for a codec without one, its first frame. time: in the file.
+    // Called before the first frame of a track (Frame::kind and Frame::track) in this file, and before the first frame
+    // after its sequence header changed. header: the track's current sequence header; for a codec without one, its
+    // first frame. time: in the file.
     virtual base::Result<Taken> begin_track(const media::Frame& header, const media::Frame& frame,
                                             media::Time time) = 0;
+    // The language and label of a track that begin_track() accepted: after that, and when they changed. A format that
+    // cannot say them ignores them.
+    virtual void set_names(const media::Track&) {}
     // A new onMetaData was received.
     virtual void set_metadata(const media::Frame& metadata) = 0;
     // Writes an audio, video or data frame; a frame of a refused track is ignored. time: its dts in the file, at

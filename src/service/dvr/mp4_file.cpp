@@ -21,7 +21,7 @@ class Mp4File final : public Container {
     explicit Mp4File(runtime::disk::AppendFile& file) : file_(file) {}
 
     Result<Taken> begin_track(const Frame& header, const Frame& frame, media::Time) override {
-        bool known = builder_.has(header.kind);
+        bool known = builder_.has(header.kind, header.track);
         if (known) TRY(cut(std::nullopt));
         auto changed = builder_.set_header(header, frame.keyframe ? &frame : nullptr);
         // MP4 could continue with another sample entry, but Chromium would not play the rest: see doc/decisions/073.
@@ -34,12 +34,17 @@ class Mp4File final : public Container {
         return known ? Taken::kNewFile : Taken::kNo;
     }
 
+    void set_names(const media::Track& track) override {
+        if (!builder_.has(track.kind, track.index)) return;
+        moov_due_ |= builder_.set_names(track.kind, track.index, track.language, track.label);
+    }
+
     void set_metadata(const Frame&) override {}
 
     Result<void> write(const Frame& frame, media::Time time) override {
-        if (!builder_.has(frame.kind)) return {};
+        if (!builder_.has(frame.kind, frame.track)) return {};
         bool due = !builder_.empty() && (time - began_ >= kFragment || builder_.bytes() > kFragmentBytes);
-        if (due) TRY(cut(frame.kind == Kind::kVideo ? std::optional(time) : std::nullopt));
+        if (due) TRY(frame.kind == Kind::kVideo ? cut(time, frame.track) : cut(std::nullopt));
         if (builder_.empty()) began_ = time;
         Frame in_file = frame;
         in_file.dts = time;
@@ -63,7 +68,7 @@ class Mp4File final : public Container {
     const std::string& refusal() const override { return refusal_; }
 
   private:
-    Result<void> cut(std::optional<media::Time> next_video_dts) {
+    Result<void> cut(std::optional<media::Time> next_video_dts, uint8_t next_video_track = 0) {
         waits_since_ms_ = 0;
         if (builder_.empty()) return {};
         if (file_.size() == 0) {
@@ -72,8 +77,8 @@ class Mp4File final : public Container {
             TRY(file_.append(builder_.moov()));
         }
         moov_due_ = false;
-        for (auto piece : builder_.cut({.next_video_dts = next_video_dts, .seal = true}).pieces)
-            TRY(file_.append(piece));
+        mp4::CutOptions options{.next_video_dts = next_video_dts, .next_video_track = next_video_track, .seal = true};
+        for (auto piece : builder_.cut(options).pieces) TRY(file_.append(piece));
         return {};
     }
 
