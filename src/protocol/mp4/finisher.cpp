@@ -128,9 +128,12 @@ Result<void> Finisher::take_moov(std::span<const uint8_t> payload) {
         return {};
     }
     if (!has_movie_) first_moov_at_ = at_;
+    if (!read->fragmented && has_movie_) {
+        end_media();
+        return {};
+    }
     if (!read->fragmented) {
-        plain_ = !has_movie_;
-        if (has_movie_) end_media();
+        plain_ = true;
         auto duration = static_cast<int64_t>(std::min<uint64_t>(read->duration, kMaxTime));
         duration_ms_ = media::to_ms(media::from_ticks(duration, read->timescale));
         for (const MovieTrack& track : read->tracks) samples_ += track.tables.samples;

@@ -460,6 +460,36 @@ TEST(Mp4Finisher, TracksAreBounded) {
     EXPECT_EQ(read->movie.tracks.size(), media::kMaxTracks);
 }
 
+// Its samples are not the recording's: counted, they made a recording without any of its own overflow.
+TEST(Mp4Finisher, APlainMoovEndsTheRecording) {
+    Published published;
+    Recording recording = record({.frames = 10}, published);
+    auto plain_file = finished(recording.bytes, 0);
+    auto plain = moov_of(plain_file);
+    std::vector<uint8_t> moov;
+    BoxWriter w(moov);
+    {
+        auto box = w.box("moov");
+        w.bytes(plain);
+    }
+    for (bool has_fragment : {false, true}) {
+        Recorder recorder;
+        ASSERT_TRUE(*recorder.builder.set_header(h264_header()));
+        recorder.begin();
+        for (int64_t i = 0; i < 2; ++i) {
+            if (has_fragment || i == 1) {
+                ASSERT_TRUE(recorder.builder.add(frame_of(Codec::kH264, 9, 1, i, 0, true)));
+            }
+            recorder.cut();
+            if (i == 0) recorder.append(moov);
+        }
+        Finisher finisher(recorder.out.bytes.size());
+        EXPECT_EQ(scan(finisher, recorder.out.bytes).has_value(), has_fragment);
+        EXPECT_EQ(finisher.samples(), has_fragment);
+        EXPECT_FALSE(finisher.finished_already());
+    }
+}
+
 // The same id as another kind, or at another rate: not one recording. What came before it is kept.
 TEST(Mp4Finisher, AContradictionEndsTheRecording) {
     for (const Frame& other : {h264_header(), aac_header("1190")}) {
