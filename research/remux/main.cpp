@@ -1,9 +1,10 @@
 // remux: an FLV file into MP4 by the server's own muxer, for comparing what came out with what went in, without a
 // server.
 //
-//   objs/remux [--fragment=MS] [--head=BYTES] [--repeat=N] IN.flv OUT.mp4
+//   objs/remux [--fragment=MS] [--head=BYTES] [--repeat=N] [--languages=eng,pt-BR,...] IN.flv OUT.mp4
 //       a recording: fragments of MS at most (1000), begun at keyframes as well; room at its head (64 kB); the file's
-//       frames N times, one after the other
+//       frames N times, one after the other; its tracks once for each language, labelled "In eng", each 100 ms later
+//       than the one before
 //   objs/remux --finish [--copy] FILE.mp4 ...
 //       makes plain files of such recordings; --copy: as on a file system that cannot put room in
 //   objs/remux --packets FILE.mp4 ...
@@ -13,6 +14,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,10 +27,13 @@
 
 namespace {
 
+constexpr media::Time kTrackDelay = std::chrono::milliseconds(100);
+
 struct Options {
     int64_t fragment_ms = 1000;
     size_t head = mp4::kRecordingHead;
     int repeat = 1;
+    std::vector<std::string> languages{""};
     bool finish = false;
     bool copy = false;
     bool packets = false;
@@ -53,7 +58,8 @@ base::Result<std::vector<media::Frame>> read_flv(const std::string& path) {
 }
 
 // The tracks, as they are known from the file's front.
-base::Result<void> set_headers(mp4::FragmentBuilder& builder, const std::vector<media::Frame>& frames) {
+base::Result<void> set_headers(mp4::FragmentBuilder& builder, const std::vector<media::Frame>& frames,
+                               const std::vector<std::string>& languages) {
     for (media::Kind kind : {media::Kind::kVideo, media::Kind::kAudio}) {
         const media::Frame* header = nullptr;
         const media::Frame* key = nullptr;
@@ -63,7 +69,12 @@ base::Result<void> set_headers(mp4::FragmentBuilder& builder, const std::vector<
                 header = &frame;
             if (!key && frame.keyframe) key = &frame;
         }
-        if (header) TRY(builder.set_header(*header, key));
+        for (size_t i = 0; header && i < languages.size(); ++i) {
+            media::Frame of_track = *header;
+            of_track.track = static_cast<uint8_t>(i);
+            TRY(builder.set_header(of_track, key));
+            if (!languages[i].empty()) builder.set_names(kind, of_track.track, languages[i], "In " + languages[i]);
+        }
     }
     return {};
 }
@@ -75,7 +86,7 @@ void put(std::ofstream& out, std::span<const uint8_t> bytes) {
 base::Result<void> remux(const Options& options) {
     auto frames = TRY(read_flv(options.files[0]));
     mp4::FragmentBuilder builder;
-    TRY(set_headers(builder, frames));
+    TRY(set_headers(builder, frames, options.languages));
     std::ofstream out(options.files[1], std::ios::binary);
     put(out, builder.recording_head(options.head));
     // Another moov is of use only when there is another fragment.
@@ -93,14 +104,15 @@ base::Result<void> remux(const Options& options) {
         bool video = frame.kind == media::Kind::kVideo;
         if (frame.sequence_header) {
             cut({.seal = true});
-            moov_changed |= TRY(builder.set_header(frame));
+            for (frame.track = 0; frame.track < options.languages.size(); ++frame.track)
+                moov_changed |= TRY(builder.set_header(frame));
             continue;
         }
         bool lead = video || !builder.has(media::Kind::kVideo);
         if (lead && (frame.keyframe || builder.span() >= media::from_ms(options.fragment_ms))) {
             cut({.next_video_dts = video ? std::optional(frame.dts) : std::nullopt, .seal = true});
         }
-        TRY(builder.add(frame));
+        for (; frame.track < options.languages.size(); ++frame.track, frame.dts += kTrackDelay) TRY(builder.add(frame));
     }
     cut({.seal = true});
     return {};
@@ -144,6 +156,11 @@ bool parse(int argc, char** argv, Options& options) {
             options.head = static_cast<size_t>(std::atoll(argv[i] + 7));
         } else if (word.starts_with("--repeat=")) {
             options.repeat = std::atoi(argv[i] + 9);
+        } else if (word.starts_with("--languages=")) {
+            options.languages.clear();
+            std::istringstream list(word.substr(12));
+            for (std::string one; std::getline(list, one, ',');) options.languages.push_back(one);
+            if (options.languages.size() > media::kMaxTracks) return false;
         } else if (word == "--finish") {
             options.finish = true;
         } else if (word == "--packets") {
@@ -165,7 +182,7 @@ int main(int argc, char** argv) {
     Options options;
     if (!parse(argc, argv, options)) {
         std::fprintf(stderr,
-                     "remux [--fragment=MS] [--head=BYTES] [--repeat=N] IN.flv OUT.mp4\n"
+                     "remux [--fragment=MS] [--head=BYTES] [--repeat=N] [--languages=eng,pt-BR,...] IN.flv OUT.mp4\n"
                      "remux --finish [--copy] FILE.mp4 ...\nremux --packets FILE.mp4 ...\n");
         return 2;
     }

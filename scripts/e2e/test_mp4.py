@@ -90,6 +90,34 @@ def test_packets_are_as_published(source, tmp_path):
         mp4.decode(file)
 
 
+@pytest.mark.parametrize("name", ["B-frames", "AV1-Opus", "AAC-only"])
+def test_several_tracks_of_a_kind(name, tmp_path):
+    """Each track three times, each 100 ms later than the one before, as they grow and finished."""
+    source = SOURCES[name]()
+    want = mp4.packets(recorded(source, tmp_path / "one.mp4"))
+    languages = {"eng": "eng", "deu-AT": "deu", "pt": "und"}  # as ffprobe shows them: it does not read elng
+    file = recorded(source, tmp_path / "a.mp4", f"--languages={','.join(languages)}", "--head=4096")
+    for finished in [False, True]:
+        if finished:
+            remux("--finish", file)
+        found = mp4.streams(file)
+        mp4.decode(file)
+        assert len(found) == 3 * len(want), f"three of each kind should be there: {[s[:4] for s in found]}"
+        of_kind = {kind: [stream for stream in found if stream.kind == kind] for kind in want}
+        begin = None
+        for kind, packets in want.items():
+            for index, (stream, (tag, language)) in enumerate(zip(of_kind[kind], languages.items())):
+                where = f"{kind} {index}, {'finished' if finished else 'growing'}"
+                said = (stream.default, stream.language, stream.label)
+                assert said == (index == 0, language, f"In {tag}"), f"{where}: ffprobe shows {said}"
+                assert [p[2:] for p in stream.packets] == [p[2:] for p in packets], f"{where}: other packets"
+                # All by one shift: the movie begins at 0.
+                begin = stream.packets[0].dts - packets[0].dts if begin is None else begin
+                for one, two in zip(packets, stream.packets):
+                    at = one.dts + begin + 100 * index
+                    assert abs(two.dts - at) < 0.05, f"{where}: a packet at {two.dts} should be at {at}"
+
+
 def test_fragments_box_by_box(boxed, tmp_path):
     file = recorded(boxed, tmp_path / "a.mp4")
     found = mp4.boxes(file)

@@ -44,6 +44,33 @@ def packets(path):
     return kinds
 
 
+class Stream(NamedTuple):
+    kind: str
+    default: bool  # enabled
+    language: str
+    label: str
+    packets: list
+
+
+def streams(path):
+    """By ffprobe: the tracks in order."""
+    done = _run(
+        "ffprobe", "-v", "warning", "-show_streams", "-show_packets", "-show_data_hash", "md5", "-of", "json", path,
+    )  # fmt: skip
+    assert not done.stderr, f"ffprobe of {path} says: {done.stderr}"
+    said = json.loads(done.stdout)
+    found = []
+    for stream in said["streams"]:
+        default, tags = bool(stream["disposition"]["default"]), stream["tags"]
+        found.append(Stream(stream["codec_type"], default, tags.get("language", "und"), tags["handler_name"], []))
+    for packet in said["packets"]:
+        dts, pts = float(packet["dts_time"]) * 1000, float(packet["pts_time"]) * 1000
+        found[packet["stream_index"]].packets.append(
+            Packet(dts, pts, packet["flags"].startswith("K"), int(packet["size"]), packet["data_hash"])
+        )
+    return found
+
+
 def assert_same(want, got, who, tolerance=1.0):
     """The same packets of each kind; one shift for all timestamps, but for `tolerance` ms of audio's rounding."""
     assert sorted(want) == sorted(got), f"{who}: {sorted(want)} went in, {sorted(got)} came out"

@@ -46,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         CHECK(plain && !plain->movie.fragmented);
         uint64_t samples = 0;
         for (const auto& track : plain->samples) samples += track.size();
-        CHECK(samples == finisher.samples());
+        CHECK(samples == finisher.samples() && plain->samples.size() <= mp4::kMaxTracks);
     }
     return 0;
 }
