@@ -78,7 +78,8 @@ TEST_FLAGS := $(if $(filter on,$(CONFIG_DEBUG)),,-Og -g1)
 WITH_EXCEPTIONS := src/server/command_line.cpp research/bench/command_line.cpp
 
 # Compiled by themselves: in a batch the compiler inlines less of them, which takes 3 to 7 % more instructions.
-HOT := src/protocol/rtmp/chunk_reader.cpp src/protocol/mp4/finisher.cpp src/protocol/mp4/sample_tables.cpp
+HOT := src/protocol/rtmp/chunk_reader.cpp src/protocol/mp4/finisher.cpp src/protocol/mp4/movie_fragment.cpp \
+    src/protocol/mp4/table_builder.cpp
 # Likewise: a build that leaves a service out differs in this object alone (scripts/e2e/test_left_out.py).
 LIST_OF_SERVICES := src/server/services.cpp
 
