@@ -85,4 +85,19 @@ inline base::Result<void> finish_in_memory(std::vector<uint8_t>& file, uint64_t 
     return {};
 }
 
+// The recording as a plain file.
+inline std::vector<uint8_t> finished(std::vector<uint8_t> file, uint64_t block) {
+    auto done = finish_in_memory(file, block);
+    CHECK(done.has_value());
+    return file;
+}
+
+// The payload of the first moov; empty: none.
+inline std::span<const uint8_t> moov_of(std::span<const uint8_t> file) {
+    BoxReader boxes(file);
+    while (auto box = boxes.next())
+        if (box->type == media::fourcc("moov")) return box->payload;
+    return {};
+}
+
 }  // namespace mp4
