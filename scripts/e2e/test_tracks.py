@@ -1,12 +1,13 @@
 """Several audio tracks by Enhanced RTMP's multitrack: FFmpeg 9 publishes, and what each player and output gets of them.
 Who knows one track of a kind gets the first."""
 
+import json
 import random
 import subprocess
 
 import pytest
 
-from lib import api, ffmpeg, flv, http, media, publishing, rtmp
+from lib import amf0, api, dvr, ffmpeg, flv, http, media, publishing, rtmp
 from lib.server import default_vhost
 from lib.timing import scaled, wait_until
 
@@ -89,6 +90,45 @@ def test_forwarding_passes_all_tracks_to_a_server_that_takes_them(servers, tool,
     want = packets(publish(tool, first, "s"))
     there.finish(20)
     ffmpeg.assert_same_packets(want, ffmpeg.framemd5(out.read_text()), "FFmpeg 9 behind the second server")
+
+
+def named(tags, names):
+    """The tags with onMetaData that names audio tracks: id -> (language, label)."""
+    tracks = {str(track): {"language": language, "label": label} for track, (language, label) in names.items()}
+    metadata = amf0.encode("onMetaData", {"audioTrackIdInfoMap": tracks})
+    return [flv.Tag(flv.SCRIPT, 0, metadata), *[tag for tag in tags if tag.type != flv.SCRIPT]]
+
+
+def probe(path):
+    words = ["ffprobe", "-v", "error", "-of", "json", "-show_streams", path]
+    return json.loads(subprocess.run(words, check=True, capture_output=True).stdout)["streams"]
+
+
+def test_a_recording_as_mp4_has_all_tracks_and_as_flv_the_first(servers):
+    tags = media.tags(media.two_audio_tracks())
+    published = named(tags, {0: ("eng", "Stadium"), 1: ("deu", "Kommentar")})
+    want = packets(media.two_audio_tracks())
+    for form in ("mp4", "flv"):
+        server = servers(vhosts=dvr.vhost(f"./rec/[app]/[stream].[timestamp].{form}"))
+        with rtmp.publisher(server, "live", "one") as client:
+            publishing.send_all(client, published)
+        (recorded,) = dvr.wait_files(server, 1)
+        dvr.check_clean(recorded)
+        got = packets(recorded)
+        assert len(got) == (3 if form == "mp4" else 2), f"{form} has the streams {list(got)}"
+        for stream, of_stream in got.items():
+            assert [packet.md5 for packet in want[stream]] == [packet.md5 for packet in of_stream], (
+                f"{form}, stream {stream}: other packets than were published"
+            )
+        if form == "flv":
+            server.wait_log("AAC is not recorded: an FLV file has the first track of each kind only")
+            continue
+        audio = [stream for stream in probe(recorded) if stream["codec_type"] == "audio"]
+        names = [(one["tags"]["language"], one["tags"]["handler_name"]) for one in audio]
+        assert names == [("eng", "Stadium"), ("deu", "Kommentar")], f"languages and labels of the MP4: {names}"
+        # Both begin where they began: in step within what FLV's milliseconds allow.
+        starts = [float(one["start_time"]) for one in audio]
+        assert abs(starts[0] - starts[1]) < 0.03, f"the audio tracks begin at {starts} s"
 
 
 def one_track(tag, track, payload=None):

@@ -63,13 +63,6 @@ uint32_t clamp_duration(int64_t ticks) { return static_cast<uint32_t>(std::clamp
 
 }  // namespace
 
-const Track* FragmentBuilder::find(Kind kind, uint8_t index) const {
-    for (const Track& track : tracks_) {
-        if (track.kind == kind && track.index == index) return &track;
-    }
-    return nullptr;
-}
-
 bool FragmentBuilder::has(Kind kind) const {
     return std::ranges::any_of(tracks_, [&](const Track& track) { return track.kind == kind; });
 }
@@ -79,21 +72,20 @@ Result<bool> FragmentBuilder::set_header(const Frame& header, const Frame* keyfr
         return fail(Code::kRefused, fmt::format("track {} of a kind: at most {} are supported in MP4", header.track + 1,
                                                 media::kMaxTracks));
     }
-    for (size_t i = 0; i < tracks_.size(); ++i) {
-        if (tracks_[i].kind != header.kind || tracks_[i].index != header.track) continue;
-        bool changed = TRY(extend_track(tracks_[i], header, keyframe));
-        CHECK(!changed || spent_ || buffers_[i].samples.empty());
+    if (const size_t n = number(header.kind, header.track); n != 0) {
+        bool changed = TRY(extend_track(tracks_[n - 1], header, keyframe));
+        CHECK(!changed || spent_ || buffers_[n - 1].samples.empty());
         return changed;
     }
     tracks_.push_back(TRY(make_track(static_cast<uint32_t>(tracks_.size()) + 1, header, keyframe)));
     buffers_.emplace_back();
+    numbers_[static_cast<size_t>(header.kind)][header.track] = static_cast<uint8_t>(tracks_.size());
     return true;
 }
 
 bool FragmentBuilder::set_names(Kind kind, uint8_t index, std::string_view language, std::string_view label) {
-    const Track* found = find(kind, index);
-    CHECK(found);
-    Track& track = tracks_[static_cast<size_t>(found - tracks_.data())];
+    CHECK(has(kind, index));
+    Track& track = tracks_[number(kind, index) - 1];
     std::string new_language = language_tag(language), new_label = track_label(label);
     bool changed = new_language != track.language || new_label != track.label;
     track.language = std::move(new_language);
@@ -131,7 +123,8 @@ void FragmentBuilder::drop_spent() {
 
 Result<void> FragmentBuilder::add(const Frame& frame) {
     drop_spent();
-    const Track* track = find(frame.kind, frame.track);
+    const size_t n = number(frame.kind, frame.track);
+    const Track* track = n != 0 ? &tracks_[n - 1] : nullptr;
     if (!track || track->codec != frame.codec || frame.sequence_header) {
         return fail(Code::kOther, fmt::format("a {} {} has no track in this MP4", media::codec_info(frame.codec).name,
                                               frame.sequence_header ? "header" : "frame"));
@@ -141,7 +134,7 @@ Result<void> FragmentBuilder::add(const Frame& frame) {
     if (bytes_ + payload.size() > kMaxBytes) {
         return fail(Code::kLimit, fmt::format("an MP4 fragment of more than {} bytes", kMaxBytes));
     }
-    TrackBuffer& buffer = buffers_[static_cast<size_t>(track - tracks_.data())];
+    TrackBuffer& buffer = buffers_[n - 1];
     uint32_t usual = frame_ticks(*track, payload);
     int64_t ticks = sample_time(*track, buffer, frame.dts, usual);
     if (!buffer.samples.empty()) {
@@ -153,7 +146,7 @@ Result<void> FragmentBuilder::add(const Frame& frame) {
     if (frame.cts != media::Time(0))
         cts = media::to_ticks(frame.pts() - origin_, track->timescale) -
               media::to_ticks(frame.dts - origin_, track->timescale);
-    if (empty()) first_dts_ = last_dts_ = frame.dts;
+    if (count_ == 0) first_dts_ = last_dts_ = frame.dts;
     last_dts_ = std::max(last_dts_, frame.dts);
     bytes_ += payload.size();
     buffer.bytes += payload.size();

@@ -19,6 +19,7 @@
 // has its own number of samples; video lasts until CutOptions::next_video_dts, or, if that is not set for its track, as
 // long as the sample before it (40 ms if there is none). The start time of the next fragment does not depend on it.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -65,7 +66,7 @@ class FragmentBuilder {
     bool set_names(media::Kind kind, uint8_t index, std::string_view language, std::string_view label);
     std::span<const Track> tracks() const { return tracks_; }
     bool has(media::Kind kind) const;  // any track of the kind
-    bool has(media::Kind kind, uint8_t index) const { return find(kind, index) != nullptr; }
+    bool has(media::Kind kind, uint8_t index) const { return number(kind, index) != 0; }
 
     std::vector<uint8_t> init_segment() const { return mp4::init_segment(tracks_); }
     std::vector<uint8_t> recording_head(size_t moov_at = kRecordingHead) const {
@@ -112,7 +113,8 @@ class FragmentBuilder {
         size_t traf_size = 0;
     };
 
-    const Track* find(media::Kind kind, uint8_t index) const;
+    // Of a track, counted from 1; 0: there is none. Frame::track is less than kMaxTracks.
+    size_t number(media::Kind kind, uint8_t index) const { return numbers_[static_cast<size_t>(kind)][index]; }
     int64_t sample_time(const Track& track, const TrackBuffer& buffer, media::Time time, uint32_t usual) const;
     void set_last_duration(const Track& track, TrackBuffer& buffer, const CutOptions& options);
     static Shape shape_of(const Track& track, const TrackBuffer& buffer);
@@ -122,7 +124,8 @@ class FragmentBuilder {
 
     media::Time origin_;
     std::vector<Track> tracks_;
-    std::vector<TrackBuffer> buffers_;  // parallel to tracks_
+    std::vector<TrackBuffer> buffers_;                                 // parallel to tracks_
+    std::array<std::array<uint8_t, media::kMaxTracks>, 3> numbers_{};  // by kind and Frame::track
     uint32_t sequence_ = 1;
     size_t bytes_ = 0;
     size_t count_ = 0;

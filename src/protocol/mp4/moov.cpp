@@ -122,15 +122,8 @@ void write_handler(BoxWriter& w, const Track& track) {
     w.u32(0);
     video ? w.type("vide") : w.type("soun");
     w.zeros(12);
-    w.text(!track.label.empty() ? std::string_view(track.label) : video ? "video" : "audio");
+    w.text(!track.label.empty() ? std::string_view(track.label) : unlabelled(track.kind));
     w.u8(0);
-}
-
-void write_name(BoxWriter& w, std::string_view label) {
-    if (label.empty()) return;
-    auto udta = w.box("udta");
-    auto name = w.box("name");
-    w.text(label);
 }
 
 void write_data_reference(BoxWriter& w) {
@@ -199,7 +192,6 @@ void write_trak(BoxWriter& w, const Track& track, const Selection& selection, co
     write_tkhd(w, track, selection, movie_duration(track, tables, movie_timescale));
     write_edits(w, tables.edits);
     write_mdia(w, track, tables);
-    write_name(w, track.label);
 }
 
 void write_mvex(BoxWriter& w, std::span<const Track> tracks) {

@@ -7,8 +7,8 @@
 // one alternate group (8.3.2.3).
 //
 // A track's language is in mdhd if ISO 639-2 has a code for it, and in elng (8.4.6) if it says more than that. Its
-// label is the name in hdlr, which ffprobe and Chromium show, and the user data "name" (8.10.1), as QuickTime and
-// FFmpeg write it. From there it is read: in hdlr it cannot be told from a writer's own word for the kind.
+// label is the name in hdlr, which ffprobe and Chromium show. The user data "name" (8.10.1) would say it too, but
+// FFmpeg complains of it.
 
 #include <algorithm>
 #include <cstdint>

@@ -173,11 +173,16 @@ std::string_view text_of(Bytes bytes) {
     return text.substr(0, text.find('\0'));
 }
 
-std::string read_name(Bytes udta) {
-    BoxReader boxes(udta);
-    while (auto box = boxes.next())
-        if (box->type == fourcc("name")) return track_label(text_of(box->payload));
-    return {};
+void read_handler(Bytes hdlr, Track& track) {
+    ByteReader r(hdlr);
+    r.skip(8);
+    uint32_t handler = r.u32();
+    if (handler == fourcc("vide")) track.kind = Kind::kVideo;
+    if (handler == fourcc("soun")) track.kind = Kind::kAudio;
+    r.skip(12);
+    if (!r.ok()) return;
+    track.label = track_label(text_of(r.bytes(r.left())));
+    if (track.label == unlabelled(track.kind)) track.label.clear();
 }
 
 Result<void> read_mdia(Bytes payload, MovieTrack& out) {
@@ -192,11 +197,7 @@ Result<void> read_mdia(Bytes payload, MovieTrack& out) {
                 language_tag(text_of(box->payload.subspan(std::min<size_t>(4, box->payload.size()))));
             if (!language.empty()) out.track.language = std::move(language);
         } else if (box->type == fourcc("hdlr")) {
-            ByteReader r(box->payload);
-            r.skip(8);
-            uint32_t handler = r.u32();
-            if (handler == fourcc("vide")) out.track.kind = Kind::kVideo;
-            if (handler == fourcc("soun")) out.track.kind = Kind::kAudio;
+            read_handler(box->payload, out.track);
         } else if (box->type == fourcc("minf")) {
             BoxReader parts(box->payload);
             while (auto part = parts.next()) {
@@ -251,7 +252,6 @@ Result<void> read_trak(Bytes payload, Movie& movie) {
         if (box->type == fourcc("tkhd")) TRY(read_tkhd(box->payload, track.track));
         if (box->type == fourcc("edts")) TRY(read_edits(box->payload, track.edits));
         if (box->type == fourcc("mdia")) TRY(read_mdia(box->payload, track));
-        if (box->type == fourcc("udta")) track.track.label = read_name(box->payload);
     }
     if (!boxes.ok()) return short_box("trak");
     if (track.track.kind == Kind::kData) return {};

@@ -46,6 +46,8 @@ std::string language_tag(std::string_view text);
 // What people read, in UTF-8: without control characters, at most kMaxLabel bytes.
 inline constexpr size_t kMaxLabel = 255;
 std::string track_label(std::string_view text);
+// What stands in a file where a track has no label.
+inline std::string_view unlabelled(media::Kind kind) { return kind == media::Kind::kVideo ? "video" : "audio"; }
 
 // header: the sequence header; for a codec without one (MP3, Opus, AC-3, VP8), any frame. keyframe: a first keyframe,
 // if available: VP9's header does not contain the size, and AV1's not always.

@@ -106,6 +106,10 @@ void Recording::on_tracks(const base::Ref<media::TrackSet>& tracks) {
         known.revision = track.revision;
         known.begun = known.refused = false;
     }
+    if (!file_) return;
+    // A name may change while the track's revision stays.
+    for (const media::Track& track : tracks->tracks)
+        if (tracks_[track.kind == Kind::kVideo ? 0 : 1][track.index].begun) file_->container->set_names(track);
 }
 
 // After an error, records from the newest keyframe on.
@@ -174,6 +178,7 @@ Result<bool> Recording::offer(const Frame& frame, Time time) {
     if (!known || !known->header) return true;
     switch (TRY(file_->container->begin_track(*known->header, frame, time))) {
         case Taken::kYes:
+            file_->container->set_names(*known);
             return true;
         case Taken::kNewFile:
             track.begun = false;
