@@ -3,7 +3,7 @@
 namespace convert {
 namespace {
 
-// Who cuts or records in the middle of a long GOP finds the tables within this time.
+// A receiver that joins, or a recording that is cut, in the middle of a long GOP finds the tables within this time.
 constexpr media::Time kTablesEvery = std::chrono::seconds(2);
 
 ts::Headers headers_of(const media::TrackSet& tracks) {
@@ -24,15 +24,15 @@ bool TsEncoder::carries(media::Kind kind) const {
 }
 
 uint32_t TsEncoder::remember_place() const {
-    ts::Muxer::Place place = muxer_.place();
-    return place.version | uint32_t{place.cc} << 8 | uint32_t{place.has_tables} << 16 |
-           uint32_t{place.low_rate_mp3} << 17;
+    ts::Muxer::StartPoint point = muxer_.start_point();
+    return point.version | uint32_t{point.cc} << 8 | uint32_t{point.has_tables} << 16 |
+           uint32_t{point.low_rate_mp3} << 17;
 }
 
 void TsEncoder::encode_prefix(const media::TrackSet& tracks, media::Time, bool, base::SliceBuilder& out) {
-    ts::Muxer::Place place{static_cast<uint8_t>(recalled_), static_cast<uint8_t>(recalled_ >> 8),
-                           (recalled_ >> 16 & 1) != 0, (recalled_ >> 17 & 1) != 0};
-    if (!place.has_tables) ts::Muxer::put_tables_at(headers_of(tracks), place, out.extend(ts::kTablesSize));
+    ts::Muxer::StartPoint point{static_cast<uint8_t>(recalled_), static_cast<uint8_t>(recalled_ >> 8),
+                                (recalled_ >> 16 & 1) != 0, (recalled_ >> 17 & 1) != 0};
+    if (!point.has_tables) ts::Muxer::put_tables_at(headers_of(tracks), point, out.extend(ts::kTablesSize));
 }
 
 }  // namespace convert

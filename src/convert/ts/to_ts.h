@@ -1,7 +1,7 @@
 #pragma once
 // Live frames as an MPEG-TS over HTTP (protocol/ts): the transport packets of one frame are a packet of the log. A
-// keyframe has the tables before it; a viewer who begins elsewhere, in a stream without video, gets them as his prefix.
-// Tracks of codecs that MPEG-TS does not carry are left out.
+// keyframe has the tables before it; a viewer that begins elsewhere, in a stream without video, gets them as its
+// prefix. Tracks of codecs that MPEG-TS does not carry are left out.
 
 #include "live/fanout/wire_encoder.h"
 #include "protocol/ts/muxer.h"

@@ -23,7 +23,7 @@ media::Frame avc_header() {
     return frame;
 }
 media::Frame aac_header() { return header(Kind::kAudio, "\x12\x10"); }
-media::Frame picture(int64_t dts, bool keyframe) {
+media::Frame video_frame(int64_t dts, bool keyframe) {
     std::string unit = (keyframe ? "\x65" : "\x41") + std::to_string(dts);
     return live::testing::video(dts, keyframe, std::string("\0\0\0", 3) + static_cast<char>(unit.size()) + unit);
 }
@@ -59,7 +59,7 @@ class TsLog : public testing::Test, private live::PublicationOwner {
     }
     live::LiveLog& log() { return stream_->log({&kTs, {}}); }
     void publish(media::Frame frame) { publication_.publish(std::move(frame)); }
-    // What one sees who begins at that place.
+    // What a viewer receives that begins there.
     Viewed view(live::LiveLog::Start& start) {
         Viewed viewed;
         viewed.feed(log().prefix(start, true));
@@ -79,7 +79,7 @@ TEST_F(TsLog, AViewerBeginsAtAKeyframe) {
     publish(avc_header());
     publish(aac_header());
     for (int64_t at = 0; at < 400; at += 40) {
-        publish(picture(at, at % 200 == 0));
+        publish(video_frame(at, at % 200 == 0));
         publish(audio(at + 10));
     }
     auto* newest = log().place_to_begin(0);
@@ -94,7 +94,7 @@ TEST_F(TsLog, AViewerBeginsAtAKeyframe) {
     EXPECT_EQ(viewed.demuxer.counters().continuity_errors + viewed.demuxer.counters().duplicates, 0u);
 }
 
-TEST_F(TsLog, AViewerBeginsAtAnySound) {
+TEST_F(TsLog, AViewerBeginsAtAnyAudioFrame) {
     (void)log();
     publish(aac_header());
     for (int64_t at = 0; at < 7000; at += 500) publish(audio(at));
@@ -116,7 +116,7 @@ TEST_F(TsLog, NewHeadersANewProgram) {
     publish(audio(0));
     publish(audio(20));
     publish(avc_header());
-    publish(picture(40, true));
+    publish(video_frame(40, true));
     publish(audio(50));
     Viewed viewed;
     viewed.feed(log().copy(0, log().head()));
@@ -126,7 +126,7 @@ TEST_F(TsLog, NewHeadersANewProgram) {
     EXPECT_EQ(viewed.demuxer.counters().continuity_errors, 0u);
     auto* start = log().next_start(1);
     ASSERT_TRUE(start);
-    EXPECT_EQ(view(*start).programs, "v1:H264 AAC ");  // no one begins with the sound alone any more
+    EXPECT_EQ(view(*start).programs, "v1:H264 AAC ");  // no one begins with the audio alone any more
 }
 
 TEST(TsEncoder, WhatIsCarried) {
@@ -139,10 +139,10 @@ TEST(TsEncoder, WhatIsCarried) {
     tracks.note(vp9);
     tracks.note(aac_header());
     encoder.set_tracks(tracks);
-    EXPECT_FALSE(encoder.carries(Kind::kVideo));  // so that viewers begin with the sound
+    EXPECT_FALSE(encoder.carries(Kind::kVideo));  // so that viewers begin with the audio
     EXPECT_TRUE(encoder.carries(Kind::kAudio));
     EXPECT_EQ(encoder.encoded_size(live::testing::metadata()), 0u);
-    EXPECT_EQ(encoder.encoded_size(picture(0, true)), 0u);
+    EXPECT_EQ(encoder.encoded_size(video_frame(0, true)), 0u);
     EXPECT_GT(encoder.encoded_size(audio(0)), 0u);
 }
 

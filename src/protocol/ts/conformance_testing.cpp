@@ -71,7 +71,7 @@ void Conformance::on_clock(int64_t ticks, bool discontinuity) {
 
 void Conformance::on_pes(PesPacket packet) {
     bool video = media::codec_info(packet.stream.codec).kind == media::Kind::kVideo;
-    ++(video ? pictures : sounds);
+    ++(video ? video_frames : audio_frames);
     if (packet.damaged) problem("a damaged PES packet of PID {}", packet.stream.pid);
     if (!packet.dts) return problem("no time in a PES packet of PID {}", packet.stream.pid);
     if (*packet.pts < *packet.dts) problem("PTS {} before DTS {}", *packet.pts, *packet.dts);
@@ -84,10 +84,10 @@ void Conformance::on_pes(PesPacket packet) {
             problem("PID {}: nothing for {} ms", packet.stream.pid, gap / (kTicksPerSecond / 1000));
     }
     last_dts_[packet.stream.pid] = *packet.dts;
-    if (video) check_picture(packet);
+    if (video) check_video(packet);
 }
 
-void Conformance::check_picture(const PesPacket& packet) {
+void Conformance::check_video(const PesPacket& packet) {
     bool hevc = packet.stream.codec == media::Codec::kHevc;
     bool delimiter = false, parameters = false, keyframe = false;
     media::AnnexBReader reader(packet.payload);
@@ -104,7 +104,7 @@ void Conformance::check_picture(const PesPacket& packet) {
     }
     if (!delimiter) problem("an access unit without its delimiter");
     if (keyframe && !packet.random_access) problem("a keyframe that is not marked");
-    if (!seen_video_ && options_.keyframe_first && !keyframe) problem("the first picture is no keyframe");
+    if (!seen_video_ && options_.keyframe_first && !keyframe) problem("the first video frame is no keyframe");
     seen_video_ = true;
 }
 

@@ -28,14 +28,14 @@ class Conformance final : public DemuxerSink {
     std::string text() const;
     const DemuxerCounters& counters() const { return demuxer_.counters(); }
     // Totals of what was checked, so that a test can verify that there was any input.
-    size_t clocks = 0, pictures = 0, sounds = 0, programs = 0;
+    size_t clocks = 0, video_frames = 0, audio_frames = 0, programs = 0;
 
   private:
     void on_program(const ProgramMap& program) override;
     void on_clock(int64_t ticks, bool discontinuity) override;
     void on_pes(PesPacket packet) override;
     void check_start(std::span<const uint8_t> bytes);
-    void check_picture(const PesPacket& packet);
+    void check_video(const PesPacket& packet);
     template <class... Parts>
     void problem(const char* format, Parts... parts);
 

@@ -11,9 +11,9 @@ namespace ts {
 namespace {
 
 using media::Codec;
+using testing::audio_frame;
 using testing::PacketCollector;
-using testing::picture;
-using testing::sound;
+using testing::video_frame;
 using Bytes = std::vector<uint8_t>;
 
 // "H264 0", "AAC 23" ... with the stream's own times, without headers.
@@ -43,8 +43,8 @@ Bytes stream(std::initializer_list<media::Frame> frames) {
 
 // Tables, then three packets of video frame 0, one of audio, three of frame 40, one of audio, one of frame 80.
 Bytes small_stream() {
-    return stream(
-        {picture(0, true, 450), sound(10, 20), picture(40, false, 500), sound(33, 20), picture(80, false, 20)});
+    return stream({video_frame(0, true, 450), audio_frame(10, 20), video_frame(40, false, 500), audio_frame(33, 20),
+                   video_frame(80, false, 20)});
 }
 
 Bytes without(Bytes bytes, size_t packet) {
@@ -107,7 +107,7 @@ TEST(Demuxer, FindsThePacketsAgain) {
 TEST(Demuxer, ALongPesPacketIsCut) {
     Seen unused;
     Demuxer demuxer(unused, 1000);
-    demuxer.feed(stream({picture(0, true, 450), picture(40, false, 90'000), picture(80, false, 20)}));
+    demuxer.feed(stream({video_frame(0, true, 450), video_frame(40, false, 90'000), video_frame(80, false, 20)}));
     EXPECT_EQ(unused.text, "H264 0;H264 80;");
     EXPECT_EQ(demuxer.counters().too_long, 1u);
     EXPECT_EQ(unused.reader.damaged(), 1u);
@@ -117,10 +117,10 @@ TEST(Demuxer, BrokenTables) {
     SegmentMuxer muxer;
     PacketCollector sink;
     ASSERT_TRUE(muxer.write(testing::avc_header(), sink));
-    ASSERT_TRUE(muxer.write(picture(0, true, 20), sink));
+    ASSERT_TRUE(muxer.write(video_frame(0, true, 20), sink));
     size_t first = sink.bytes.size();
     muxer.begin_segment();
-    ASSERT_TRUE(muxer.write(picture(40, true, 20), sink));
+    ASSERT_TRUE(muxer.write(video_frame(40, true, 20), sink));
     sink.bytes[20] ^= 1;  // inside the CRC of the association table
     Seen seen;
     seen.demuxer.feed(std::span(sink.bytes).first(first + 1));
@@ -136,16 +136,19 @@ TEST(Clock, EveryHundredMilliseconds) {
         std::vector<media::Frame> frames;
         std::vector<int64_t> clocks;
     } table[] = {
-        {{picture(0, true, 20), picture(40, false, 20), picture(80, false, 20)}, {0, 40, 80}},
+        {{video_frame(0, true, 20), video_frame(40, false, 20), video_frame(80, false, 20)}, {0, 40, 80}},
         // Slow video: packets that carry only the PCR in between.
-        {{picture(0, true, 20), picture(100, false, 20), picture(500, false, 20)}, {0, 100, 200, 300, 400, 500}},
+        {{video_frame(0, true, 20), video_frame(100, false, 20), video_frame(500, false, 20)},
+         {0, 100, 200, 300, 400, 500}},
         // Audio while there is no video.
-        {{picture(0, true, 20), sound(50, 9), sound(90, 9), sound(130, 9), sound(190, 9), picture(200, false, 20)},
+        {{video_frame(0, true, 20), audio_frame(50, 9), audio_frame(90, 9), audio_frame(130, 9), audio_frame(190, 9),
+          video_frame(200, false, 20)},
          {0, 90, 190, 200}},
         // A video frame behind the PCR carries none itself.
-        {{picture(0, true, 20), sound(90, 9), picture(80, false, 20), picture(120, false, 20)}, {0, 90, 120}},
+        {{video_frame(0, true, 20), audio_frame(90, 9), video_frame(80, false, 20), video_frame(120, false, 20)},
+         {0, 90, 120}},
         // A pause is not filled.
-        {{picture(0, true, 20), picture(5000, false, 20), sound(9000, 9)}, {0, 5000, 9000}},
+        {{video_frame(0, true, 20), video_frame(5000, false, 20), audio_frame(9000, 9)}, {0, 5000, 9000}},
     };
     for (auto& row : table) {
         SegmentMuxer muxer({.audio_pes = media::Time(0)});
@@ -162,12 +165,12 @@ TEST(Clock, EveryHundredMilliseconds) {
 
 // The checker itself must detect errors.
 TEST(Conformance, NoticesWhatIsWrong) {
-    Bytes good =
-        stream({picture(0, true, 450), picture(40, false, 20), picture(80, false, 20), picture(120, true, 20)});
+    Bytes good = stream({video_frame(0, true, 450), video_frame(40, false, 20), video_frame(80, false, 20),
+                         video_frame(120, true, 20)});
     testing::Conformance fine;
     fine.segment(good);
     EXPECT_EQ(fine.text(), "");
-    EXPECT_EQ(fine.pictures, 4u);
+    EXPECT_EQ(fine.video_frames, 4u);
     auto problems = [](const Bytes& bytes) {
         testing::Conformance conformance;
         conformance.segment(bytes);
@@ -175,12 +178,13 @@ TEST(Conformance, NoticesWhatIsWrong) {
     };
     EXPECT_NE(problems(without(good, 0)).find("association table"), std::string::npos);
     EXPECT_NE(problems(without(good, 3)).find("1 continuity errors"), std::string::npos);
-    EXPECT_NE(problems(stream({picture(0, false, 20)})).find("no keyframe"), std::string::npos);
-    EXPECT_NE(problems(stream({picture(0, true, 20), picture(0, false, 20)})).find("DTS goes from"), std::string::npos);
-    EXPECT_NE(problems(stream({picture(0, true, 20), picture(3000, false, 20)})).find("no clock for 3000 ms"),
+    EXPECT_NE(problems(stream({video_frame(0, false, 20)})).find("no keyframe"), std::string::npos);
+    EXPECT_NE(problems(stream({video_frame(0, true, 20), video_frame(0, false, 20)})).find("DTS goes from"),
               std::string::npos);
-    EXPECT_NE(problems(stream({picture(0, true, 20), picture(40, false, 20), sound(0, 20), picture(900, true, 20),
-                               sound(100, 20)}))
+    EXPECT_NE(problems(stream({video_frame(0, true, 20), video_frame(3000, false, 20)})).find("no clock for 3000 ms"),
+              std::string::npos);
+    EXPECT_NE(problems(stream({video_frame(0, true, 20), video_frame(40, false, 20), audio_frame(0, 20),
+                               video_frame(900, true, 20), audio_frame(100, 20)}))
                   .find("later sent"),
               std::string::npos);
     testing::Conformance twice;

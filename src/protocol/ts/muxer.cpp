@@ -217,7 +217,7 @@ uint8_t* Muxer::write_clock(uint8_t* out) {
 uint8_t* Muxer::write_first(uint8_t* out) {
     plan_.begun = true;
     uint8_t flags = first_flags();
-    place_ = {version_, tables_cc_, plan_.had_tables, plan_.program.low_rate_mp3};
+    start_point_ = {version_, tables_cc_, plan_.had_tables, plan_.program.low_rate_mp3};
     if (plan_.has_clock) {
         last_clock_ = plan_.dts;
         clock_sent_ = true;
@@ -284,12 +284,12 @@ uint8_t* Muxer::take_payload(uint8_t* out, size_t bytes) {
     return out;
 }
 
-uint8_t* Muxer::put_tables_at(const Headers& headers, const Place& place, uint8_t* out) {
+uint8_t* Muxer::put_tables_at(const Headers& headers, const StartPoint& point, uint8_t* out) {
     Muxer muxer;
     muxer.set_headers(headers);
     Program program = muxer.program();
-    program.low_rate_mp3 = place.low_rate_mp3;
-    return put_tables(out, program, place.version, place.cc);
+    program.low_rate_mp3 = point.low_rate_mp3;
+    return put_tables(out, program, point.version, point.cc);
 }
 
 }  // namespace ts

@@ -68,15 +68,15 @@ class Muxer {
 
     // The values that tables before the last written frame must have so that a receiver can start there
     // (put_tables_at()).
-    struct Place {
+    struct StartPoint {
         uint8_t version = 0;
         uint8_t cc = 0;           // one less than that of the next tables
         bool has_tables = false;  // the tables were written before that frame already
         bool low_rate_mp3 = false;
     };
-    Place place() const { return place_; }
+    StartPoint start_point() const { return start_point_; }
     // headers: those in use at that position. Writes kTablesSize bytes; returns the end.
-    static uint8_t* put_tables_at(const Headers& headers, const Place& place, uint8_t* out);
+    static uint8_t* put_tables_at(const Headers& headers, const StartPoint& point, uint8_t* out);
 
   private:
     struct Plan {
@@ -125,7 +125,7 @@ class Muxer {
     bool clock_begun_ = false;                                // the clock runs, even if no PCR was sent
     media::Time last_clock_{};                                // of the last PCR sent, or of the first frame
     uint8_t tables_cc_ = 15, video_cc_ = 15, audio_cc_ = 15;  // of the last packet written
-    Place place_;
+    StartPoint start_point_;
 
     Plan plan_;
     uint8_t head_[19 + AudioElementary::kMaxHeader];  // PES header, audio header

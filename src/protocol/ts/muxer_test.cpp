@@ -13,9 +13,9 @@ namespace {
 
 using base::hex;
 using media::Codec;
+using testing::audio_frame;
 using testing::PacketCollector;
-using testing::picture;
-using testing::sound;
+using testing::video_frame;
 using Bytes = std::vector<uint8_t>;
 
 std::vector<uint8_t> write(Muxer& muxer, const media::Frame& frame) {
@@ -53,7 +53,7 @@ TEST(Program, Tables) {
 
 TEST(Muxer, AKeyframe) {
     Muxer muxer;
-    auto out = write(with_headers(muxer), picture(0, true, 20, 40));
+    auto out = write(with_headers(muxer), video_frame(0, true, 20, 40));
     ASSERT_EQ(out.size(), 3 * kPacketSize);
     // 19 bytes of PES header, 6 of delimiter, 2 * 4 + 15 of parameter sets, 24 of the unit: 72, after 112 of
     // adaptation.
@@ -63,7 +63,7 @@ TEST(Muxer, AKeyframe) {
         hex("00 00 01 e0 00 42 84 c0 0a 31 00 05 08 51 11 00 03 ec 31"
             "00 00 00 01 09 f0 00 00 00 01 67 42 c0 1e d9 00 a0 47 fe c8 00 00 00 01 68 cb 83 cb 20 00 00 00 01");
     expected.insert(expected.end(), pes.begin(), pes.end());
-    auto payload = picture(0, true, 20).payload.sub(4);
+    auto payload = video_frame(0, true, 20).payload.sub(4);
     expected.insert(expected.end(), payload.begin(), payload.end());
     EXPECT_EQ(std::vector<uint8_t>(out.begin() + kTablesSize, out.end()), expected);
 }
@@ -74,7 +74,7 @@ TEST(Muxer, EverySizeIsExact) {
     int64_t dts = 0;
     for (size_t bytes = 1; bytes < 800; ++bytes) {
         for (bool video : {true, false}) {
-            auto frame = video ? picture(dts, bytes % 10 == 0, bytes, bytes % 3 ? 0 : 40) : sound(dts, bytes);
+            auto frame = video ? video_frame(dts, bytes % 10 == 0, bytes, bytes % 3 ? 0 : 40) : audio_frame(dts, bytes);
             EXPECT_EQ(muxer.prepare(frame), muxer.prepare(frame));
             auto out = write(muxer, frame);
             EXPECT_EQ(muxer.write_some(out), 0u);
@@ -85,20 +85,20 @@ TEST(Muxer, EverySizeIsExact) {
 
 TEST(Muxer, WhatCannotBeWrittenIsNoBytes) {
     Muxer muxer;
-    EXPECT_EQ(muxer.prepare(picture(0, true, 20)), 0u);  // no configuration yet
-    EXPECT_EQ(muxer.prepare(sound(0, 20)), 0u);
+    EXPECT_EQ(muxer.prepare(video_frame(0, true, 20)), 0u);  // no configuration yet
+    EXPECT_EQ(muxer.prepare(audio_frame(0, 20)), 0u);
     with_headers(muxer);
     EXPECT_EQ(muxer.prepare(testing::avc_header()), 0u);
-    EXPECT_EQ(muxer.prepare(picture(0, true, 0)), 0u);
-    EXPECT_EQ(muxer.prepare(sound(0, 0)), 0u);
-    EXPECT_EQ(muxer.prepare(sound(0, media::kMaxAdtsFrame)), 0u);
-    EXPECT_EQ(muxer.prepare(sound(0, 20, Codec::kFlac)), 0u);
+    EXPECT_EQ(muxer.prepare(video_frame(0, true, 0)), 0u);
+    EXPECT_EQ(muxer.prepare(audio_frame(0, 0)), 0u);
+    EXPECT_EQ(muxer.prepare(audio_frame(0, media::kMaxAdtsFrame)), 0u);
+    EXPECT_EQ(muxer.prepare(audio_frame(0, 20, Codec::kFlac)), 0u);
     EXPECT_EQ(muxer.prepare(testing::frame(Codec::kAmf0, base::Slice::copy("data"))), 0u);
     auto many = base::SliceBuilder();
     for (size_t i = 0; i <= VideoElementary::kMaxUnits; ++i) many.append(hex("00 00 00 01 41"));
     EXPECT_EQ(muxer.prepare(testing::frame(Codec::kH264, many.freeze())), 0u);
     EXPECT_FALSE(muxer.set_header(testing::header(Codec::kH264, base::Slice::copy("nonsense"))));
-    EXPECT_EQ(muxer.prepare(picture(0, true, 20)), 0u);
+    EXPECT_EQ(muxer.prepare(video_frame(0, true, 20)), 0u);
     EXPECT_EQ(muxer.program(), (Program{Codec::kNone, Codec::kAac}));
     EXPECT_FALSE(muxer.set_header(testing::header(Codec::kAac, media::make_aac_config(42, 48000, 2))));
 }
@@ -106,7 +106,7 @@ TEST(Muxer, WhatCannotBeWrittenIsNoBytes) {
 TEST(Muxer, WholeUnitsBeforeABrokenOneAreTaken) {
     Muxer muxer;
     with_headers(muxer);
-    write(muxer, picture(0, true, 20));
+    write(muxer, video_frame(0, true, 20));
     auto broken = hex("00 00 00 03 41 aa bb 00 00 00 ff 41");
     auto out = write(muxer, testing::frame(Codec::kH264, base::Slice::copy(broken), 40));
     ASSERT_EQ(out.size(), kPacketSize);
@@ -117,7 +117,7 @@ TEST(Muxer, WholeUnitsBeforeABrokenOneAreTaken) {
 TEST(Muxer, ItsOwnDelimitersAndParameterSets) {
     Muxer muxer;
     with_headers(muxer);
-    write(muxer, picture(0, true, 20));
+    write(muxer, video_frame(0, true, 20));
     // Delimiter, other parameter sets, slice.
     auto payload = hex("00 00 00 02 09 10 00 00 00 02 67 99 00 00 00 02 68 98 00 00 00 02 65 88");
     auto frame = testing::frame(Codec::kH264, base::Slice::copy(payload), 40);
@@ -129,7 +129,7 @@ TEST(Muxer, ItsOwnDelimitersAndParameterSets) {
 
 TEST(Muxer, OpusHasItsControlHeader) {
     Muxer muxer;
-    media::Frame frame = sound(0, 300, Codec::kOpus);
+    media::Frame frame = audio_frame(0, 300, Codec::kOpus);
     auto out = write(muxer, frame);
     EXPECT_EQ(muxer.program(), (Program{Codec::kNone, Codec::kOpus}));
     auto start = hex("00 00 01 bd 01 38 84 80 05 21 00 03 ec 31 7f e0 ff 2d");  // 255 + 45
@@ -141,20 +141,20 @@ TEST(Muxer, OpusHasItsControlHeader) {
 TEST(Muxer, ANewProgramHasTheNextVersion) {
     Muxer muxer;
     ASSERT_TRUE(muxer.set_header(testing::aac_header()));
-    write(muxer, sound(0, 20));
-    EXPECT_EQ(muxer.place().version, 0);
+    write(muxer, audio_frame(0, 20));
+    EXPECT_EQ(muxer.start_point().version, 0);
     for (int i = 1; i < 40; ++i) {
         media::Frame header = testing::avc_header();
         muxer.set_headers({i % 2 ? &header : nullptr, nullptr, Codec::kMp3});
-        auto out = write(muxer, sound(i * 20, 20, Codec::kMp3));
+        auto out = write(muxer, audio_frame(i * 20, 20, Codec::kMp3));
         EXPECT_GE(out.size(), 3 * kPacketSize);
-        EXPECT_EQ(muxer.place().version, i % 32);
-        EXPECT_EQ(muxer.place().cc, i % 16);
-        EXPECT_TRUE(muxer.place().has_tables);
-        EXPECT_EQ(write(muxer, sound(i * 20 + 1, 20, Codec::kMp3)).size(), kPacketSize);
-        EXPECT_FALSE(muxer.place().has_tables);
+        EXPECT_EQ(muxer.start_point().version, i % 32);
+        EXPECT_EQ(muxer.start_point().cc, i % 16);
+        EXPECT_TRUE(muxer.start_point().has_tables);
+        EXPECT_EQ(write(muxer, audio_frame(i * 20 + 1, 20, Codec::kMp3)).size(), kPacketSize);
+        EXPECT_FALSE(muxer.start_point().has_tables);
         uint8_t tables[kTablesSize];
-        Muxer::put_tables_at({i % 2 ? &header : nullptr, nullptr, Codec::kMp3}, muxer.place(), tables);
+        Muxer::put_tables_at({i % 2 ? &header : nullptr, nullptr, Codec::kMp3}, muxer.start_point(), tables);
         EXPECT_TRUE(std::equal(tables, tables + kTablesSize, out.begin()));
     }
 }
@@ -168,12 +168,12 @@ TEST(Muxer, TablesAsTheOptionsSay) {
     } table[] = {{0, true, true},    {40, false, false},   {80, true, true},    {500, false, false},
                  {580, false, true}, {1000, false, false}, {1090, false, true}, {10, false, true}};
     for (auto& row : table) {
-        write(muxer, picture(row.dts, row.keyframe, 20));
-        EXPECT_EQ(muxer.place().has_tables, row.tables) << row.dts;
+        write(muxer, video_frame(row.dts, row.keyframe, 20));
+        EXPECT_EQ(muxer.start_point().has_tables, row.tables) << row.dts;
     }
     muxer.want_tables();
-    write(muxer, sound(1100, 20));
-    EXPECT_TRUE(muxer.place().has_tables);
+    write(muxer, audio_frame(1100, 20));
+    EXPECT_TRUE(muxer.start_point().has_tables);
 }
 
 TEST(SegmentMuxer, WritesAudioBeforeItIsTooOld) {
@@ -184,15 +184,15 @@ TEST(SegmentMuxer, WritesAudioBeforeItIsTooOld) {
             ASSERT_TRUE(muxer.write(testing::avc_header(), sink));
         }
         ASSERT_TRUE(muxer.write(testing::aac_header(), sink));
-        ASSERT_TRUE(muxer.write(sound(0, 20), sink));
-        ASSERT_TRUE(muxer.write(sound(waits - 1, 20), sink));
+        ASSERT_TRUE(muxer.write(audio_frame(0, 20), sink));
+        ASSERT_TRUE(muxer.write(audio_frame(waits - 1, 20), sink));
         EXPECT_TRUE(sink.bytes.empty());
-        ASSERT_TRUE(muxer.write(sound(waits, 20), sink));
+        ASSERT_TRUE(muxer.write(audio_frame(waits, 20), sink));
         EXPECT_EQ(sink.bytes.size(), 3 * kPacketSize);
         if (!video) continue;
-        ASSERT_TRUE(muxer.write(picture(2 * waits - 1, true, 20), sink));
+        ASSERT_TRUE(muxer.write(video_frame(2 * waits - 1, true, 20), sink));
         EXPECT_EQ(sink.bytes.size(), 4 * kPacketSize);
-        ASSERT_TRUE(muxer.write(picture(2 * waits, false, 20), sink));
+        ASSERT_TRUE(muxer.write(video_frame(2 * waits, false, 20), sink));
         EXPECT_EQ(sink.bytes.size(), 6 * kPacketSize);
     }
 }
@@ -202,7 +202,7 @@ TEST(SegmentMuxer, MuchAudioDoesNotWait) {
     PacketCollector sink;
     ASSERT_TRUE(muxer.write(testing::avc_header(), sink));
     ASSERT_TRUE(muxer.write(testing::aac_header(), sink));
-    for (int i = 0; i < 100; ++i) ASSERT_TRUE(muxer.write(sound(i, 8000), sink));
+    for (int i = 0; i < 100; ++i) ASSERT_TRUE(muxer.write(audio_frame(i, 8000), sink));
     EXPECT_GT(sink.bytes.size(), 780'000u);
     EXPECT_LT(sizeof(SegmentMuxer), 1000u);
 }
@@ -212,8 +212,8 @@ TEST(SegmentMuxer, TracksThatAreToComeAreInTheFirstTables) {
     PacketCollector sink;
     auto video = testing::avc_header();
     muxer.set_headers({&video, nullptr, Codec::kMp3});
-    ASSERT_TRUE(muxer.write(picture(0, true, 20), sink));
-    ASSERT_TRUE(muxer.write(sound(0, 20, Codec::kMp3), sink));
+    ASSERT_TRUE(muxer.write(video_frame(0, true, 20), sink));
+    ASSERT_TRUE(muxer.write(audio_frame(0, 20, Codec::kMp3), sink));
     muxer.flush(sink);
     EXPECT_EQ(muxer.program().video, Codec::kH264);
     EXPECT_EQ(muxer.program().audio, Codec::kMp3);
@@ -228,9 +228,9 @@ TEST(SegmentMuxer, JoinsAudio) {
     ASSERT_TRUE(muxer.write(testing::avc_header(), sink));
     ASSERT_TRUE(muxer.write(testing::aac_header(), sink));
     EXPECT_TRUE(sink.bytes.empty());
-    ASSERT_TRUE(muxer.write(picture(0, true, 20), sink));
+    ASSERT_TRUE(muxer.write(video_frame(0, true, 20), sink));
     EXPECT_EQ(sink.bytes.size(), 3 * kPacketSize);
-    for (int i = 0; i < 5; ++i) ASSERT_TRUE(muxer.write(sound(i * 23, 50), sink));
+    for (int i = 0; i < 5; ++i) ASSERT_TRUE(muxer.write(audio_frame(i * 23, 50), sink));
     EXPECT_EQ(sink.bytes.size(), 3 * kPacketSize);
     muxer.flush(sink);
     EXPECT_EQ(sink.bytes.size(), 5 * kPacketSize);  // 5 * 57 + 14 bytes, no PCR

@@ -45,7 +45,7 @@ base::Slice hevc_config() {
     return media::make_hevc_config(vps, sps, pps).value();
 }
 
-Frame random_picture(Random& random, Codec codec, int64_t dts, bool keyframe) {
+Frame random_video_frame(Random& random, Codec codec, int64_t dts, bool keyframe) {
     std::vector<uint8_t> payload;
     base::ByteWriter w(payload);
     for (int units = number(random, 1, 4); units > 0; --units) {
@@ -65,7 +65,7 @@ Frame random_picture(Random& random, Codec codec, int64_t dts, bool keyframe) {
     return frame;
 }
 
-Frame random_sound(Random& random, Codec codec, int64_t dts) {
+Frame random_audio_frame(Random& random, Codec codec, int64_t dts) {
     std::vector<uint8_t> payload;
     if (codec == Codec::kMp3) {
         payload = {0xff, 0xfb, 0x90, 0x64};  // 44.1 kHz, 128 kbit/s: 417 bytes
@@ -106,12 +106,13 @@ std::vector<Frame> stream(Random& random, const Recipe& recipe, int64_t ms) {
     double step = recipe.audio == Codec::kOpus ? 20 : recipe.audio == Codec::kAc3 ? 32 : 1024.0 / 44.1;
     if (recipe.audio == Codec::kMp3) step = 1152.0 / 44.1;
     std::vector<Frame> frames;
-    double sound_at = 0;
+    double audio_at = 0;
     for (int64_t at = 0; at < ms; at += 40) {
         if (recipe.video != Codec::kNone)
-            frames.push_back(random_picture(random, recipe.video, recipe.start_ms + at, at % 1000 == 0));
-        for (; recipe.audio != Codec::kNone && sound_at < static_cast<double>(at + 40); sound_at += step)
-            frames.push_back(random_sound(random, recipe.audio, recipe.start_ms + static_cast<int64_t>(sound_at)));
+            frames.push_back(random_video_frame(random, recipe.video, recipe.start_ms + at, at % 1000 == 0));
+        for (; recipe.audio != Codec::kNone && audio_at < static_cast<double>(at + 40); audio_at += step)
+            frames.push_back(
+                random_audio_frame(random, recipe.audio, recipe.start_ms + static_cast<int64_t>(audio_at)));
     }
     return frames;
 }
@@ -199,8 +200,8 @@ TEST(RoundTrip, HeadersComeBack) {
     PacketCollector sink;
     put_headers(muxer, {Codec::kHevc, Codec::kAac, 0, 0}, sink);
     Random random(1);
-    ASSERT_TRUE(muxer.write(random_picture(random, Codec::kHevc, 0, true), sink));
-    ASSERT_TRUE(muxer.write(random_sound(random, Codec::kAac, 0), sink));
+    ASSERT_TRUE(muxer.write(random_video_frame(random, Codec::kHevc, 0, true), sink));
+    ASSERT_TRUE(muxer.write(random_audio_frame(random, Codec::kAac, 0), sink));
     muxer.flush(sink);
     ToFrames back;
     Demuxer demuxer(back);

@@ -43,18 +43,18 @@ inline media::Frame avc_header() { return header(media::Codec::kH264, media::mak
 inline media::Frame aac_header() { return header(media::Codec::kAac, media::make_aac_config(2, 44100, 2)); }
 
 // One length-prefixed NAL unit of that many bytes, filled without start codes.
-inline media::Frame picture(int64_t dts, bool keyframe, size_t unit_bytes, int32_t cts = 0) {
+inline media::Frame video_frame(int64_t dts, bool keyframe, size_t unit_bytes, int32_t cts = 0) {
     std::vector<uint8_t> payload(unit_bytes + 4);
     base::put_u32(payload.data(), static_cast<uint32_t>(unit_bytes));
     for (size_t i = 0; i < unit_bytes; ++i) payload[4 + i] = static_cast<uint8_t>(i % 251 + 4);
     if (unit_bytes > 0) payload[4] = keyframe ? 0x65 : 0x41;
-    media::Frame picture = frame(media::Codec::kH264, base::Slice::copy(payload), dts);
-    picture.keyframe = keyframe;
-    picture.cts = media::from_ms(cts);
-    return picture;
+    media::Frame video = frame(media::Codec::kH264, base::Slice::copy(payload), dts);
+    video.keyframe = keyframe;
+    video.cts = media::from_ms(cts);
+    return video;
 }
 
-inline media::Frame sound(int64_t dts, size_t bytes, media::Codec codec = media::Codec::kAac) {
+inline media::Frame audio_frame(int64_t dts, size_t bytes, media::Codec codec = media::Codec::kAac) {
     std::vector<uint8_t> payload(bytes);
     for (size_t i = 0; i < bytes; ++i) payload[i] = static_cast<uint8_t>(i * 7);
     return frame(codec, base::Slice::copy(payload), dts);
