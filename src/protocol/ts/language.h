@@ -1,0 +1,20 @@
+#pragma once
+// Language: what an ISO_639_language_descriptor carries (ISO/IEC 13818-1, 2.6.18): the code of three letters of
+// ISO 639-2. It has no room for regions, scripts and variants.
+
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace ts {
+
+// Small letters; all 0: not known.
+using Language = std::array<char, 3>;
+
+// tag: BCP 47 or ISO 639-2 ("en-GB", "eng"), of any length. Two letters become the terminological code, three stay.
+// Not known for "und", for two letters that ISO 639-1 does not have, and for what is no such tag.
+Language language_of(std::string_view tag);
+// "eng"; empty: not known.
+std::string to_string(const Language& language);
+
+}  // namespace ts

@@ -1,0 +1,21 @@
+#include "protocol/ts/language.h"
+
+#include <gtest/gtest.h>
+
+namespace ts {
+
+TEST(Language, OfATag) {
+    struct {
+        std::string_view tag, code;
+    } table[] = {
+        {"eng", "eng"}, {"en", "eng"},     {"EN", "eng"},     {"en-GB", "eng"}, {"zh-Hant-TW", "zho"}, {"pt_BR", "por"},
+        {"de", "deu"},  {"ger", "ger"},    {"aa", "aar"},     {"zu", "zul"},    {"cmn-CN", "cmn"},     {"", ""},
+        {"und", ""},    {"UND", ""},       {"x", ""},         {"xx", ""},       {"english", ""},       {"e1g", ""},
+        {"-en", ""},    {"e\xcc\x81", ""}, {"i-klingon", ""}, {"qaa", "qaa"},
+    };
+    for (auto& row : table) EXPECT_EQ(to_string(language_of(row.tag)), row.code) << row.tag;
+    EXPECT_EQ(language_of(std::string(1'000'000, 'e')), Language{});
+    EXPECT_EQ(language_of(std::string_view("e\0g", 3)), Language{});
+}
+
+}  // namespace ts
