@@ -1,7 +1,7 @@
 #pragma once
 // Live frames as an MPEG-TS over HTTP (protocol/ts): the transport packets of one frame are a packet of the log. A
 // keyframe has the tables before it; a viewer that begins elsewhere, in a stream without video, gets them as its
-// prefix. Tracks of codecs that MPEG-TS does not carry are left out.
+// prefix. All tracks are in one program; those of codecs that MPEG-TS does not carry are left out.
 
 #include "live/fanout/wire_encoder.h"
 #include "protocol/ts/muxer.h"
@@ -17,7 +17,7 @@ class TsEncoder final : public live::WireEncoder {
     void recall_place(uint32_t place) override { recalled_ = place; }
     void encode_prefix(const media::TrackSet& tracks, media::Time start_dts, bool first,
                        base::SliceBuilder& out) override;
-    size_t encoded_size(const media::Frame& frame) override { return frame.track == 0 ? muxer_.prepare(frame) : 0; }
+    size_t encoded_size(const media::Frame& frame) override { return muxer_.prepare(frame); }
     // The frame is the one that encoded_size() was asked about last.
     void encode(const media::Frame&, uint8_t* out) override { muxer_.write(out); }
     bool carries(media::Kind kind) const override;

@@ -132,10 +132,15 @@ void AudioElementary::set_codec(Codec codec) {
     codec_ = carries(codec) ? codec : Codec::kNone;
 }
 
-void AudioElementary::note(const media::Frame& frame) {
+bool AudioElementary::note(const media::Frame& frame) {
+    const Codec codec = codec_;
     if (frame.codec != codec_) set_codec(frame.codec);
+    if (codec_ != Codec::kMp3 || frame.payload.size() < 2) return codec_ != codec;
     // The version bits: 3 is MPEG-1.
-    if (codec_ == Codec::kMp3 && frame.payload.size() > 1) low_rate_mp3_ = (frame.payload[1] >> 3 & 3) != 3;
+    const bool low_rate = (frame.payload[1] >> 3 & 3) != 3;
+    const bool changed = codec_ != codec || low_rate != low_rate_mp3_;
+    low_rate_mp3_ = low_rate;
+    return changed;
 }
 
 std::optional<size_t> AudioElementary::put_header(const media::Frame& frame, uint8_t out[kMaxHeader]) const {

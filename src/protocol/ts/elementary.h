@@ -24,7 +24,6 @@ class VideoElementary {
 
     // header: a sequence header. After an error no frames are written until a valid one is set.
     base::Result<void> set_header(const media::Frame& header);
-    void reset() { codec_ = media::Codec::kNone; }
     // kNone: frames cannot be written.
     media::Codec codec() const { return codec_; }
 
@@ -46,7 +45,6 @@ class AudioElementary {
     static constexpr size_t kMaxFrame = 60'000;
 
     base::Result<void> set_header(const media::Frame& header);
-    void reset() { *this = {}; }
     // For codecs without a sequence header; other codecs stay unknown until their header is set.
     void set_codec(media::Codec codec);
 
@@ -54,9 +52,9 @@ class AudioElementary {
     uint8_t opus_channels() const { return opus_channels_; }
     bool low_rate_mp3() const { return low_rate_mp3_; }
 
-    // Reads the parameters of a codec without a sequence header from a frame. Call it for each frame before
-    // put_header().
-    void note(const media::Frame& frame);
+    // Reads the parameters of a codec without a sequence header from a frame, and returns whether they are others than
+    // before. Call it for each frame before put_header().
+    bool note(const media::Frame& frame);
     // Writes the bytes that precede the frame's payload and returns their size; nothing when the frame cannot be
     // written.
     std::optional<size_t> put_header(const media::Frame& frame, uint8_t out[kMaxHeader]) const;

@@ -41,8 +41,10 @@ TEST(Crc32, OfMpeg) {
 }
 
 TEST(Program, Tables) {
-    uint8_t out[kTablesSize];
-    EXPECT_EQ(put_tables(out, {Codec::kH264, Codec::kAac}, 0, 5), out + sizeof out);
+    uint8_t out[2 * kPacketSize];
+    const Program program = testing::program(Codec::kH264, Codec::kAac);
+    ASSERT_EQ(tables_size(program), sizeof out);
+    EXPECT_EQ(put_tables(out, program, 0, 5, 5), out + sizeof out);
     auto pat = hex("47 40 00 15 00 00 b0 0d 00 01 c1 00 00 00 01 f0 00 2a b1 04 b2");
     pat.resize(kPacketSize, 0xff);
     EXPECT_EQ(std::vector<uint8_t>(out, out + kPacketSize), pat);
@@ -65,7 +67,7 @@ TEST(Muxer, AKeyframe) {
     expected.insert(expected.end(), pes.begin(), pes.end());
     auto payload = video_frame(0, true, 20).payload.sub(4);
     expected.insert(expected.end(), payload.begin(), payload.end());
-    EXPECT_EQ(std::vector<uint8_t>(out.begin() + kTablesSize, out.end()), expected);
+    EXPECT_EQ(std::vector<uint8_t>(out.begin() + 2 * kPacketSize, out.end()), expected);
 }
 
 TEST(Muxer, EverySizeIsExact) {
@@ -99,7 +101,7 @@ TEST(Muxer, WhatCannotBeWrittenIsNoBytes) {
     EXPECT_EQ(muxer.prepare(testing::frame(Codec::kH264, many.freeze())), 0u);
     EXPECT_FALSE(muxer.set_header(testing::header(Codec::kH264, base::Slice::copy("nonsense"))));
     EXPECT_EQ(muxer.prepare(video_frame(0, true, 20)), 0u);
-    EXPECT_EQ(muxer.program(), (Program{Codec::kNone, Codec::kAac}));
+    EXPECT_EQ(muxer.program(), testing::program(Codec::kNone, Codec::kAac));
     EXPECT_FALSE(muxer.set_header(testing::header(Codec::kAac, media::make_aac_config(42, 48000, 2))));
 }
 
@@ -131,7 +133,7 @@ TEST(Muxer, OpusHasItsControlHeader) {
     Muxer muxer;
     media::Frame frame = audio_frame(0, 300, Codec::kOpus);
     auto out = write(muxer, frame);
-    EXPECT_EQ(muxer.program(), (Program{Codec::kNone, Codec::kOpus}));
+    EXPECT_EQ(muxer.program(), testing::program(Codec::kNone, Codec::kOpus));
     auto start = hex("00 00 01 bd 01 38 84 80 05 21 00 03 ec 31 7f e0 ff 2d");  // 255 + 45
     auto at = std::search(out.begin(), out.end(), start.begin(), start.end());
     ASSERT_NE(at, out.end());
@@ -144,18 +146,21 @@ TEST(Muxer, ANewProgramHasTheNextVersion) {
     write(muxer, audio_frame(0, 20));
     EXPECT_EQ(muxer.start_point().version, 0);
     for (int i = 1; i < 40; ++i) {
-        media::Frame header = testing::avc_header();
-        muxer.set_headers({i % 2 ? &header : nullptr, nullptr, Codec::kMp3});
+        std::vector<media::Track> tracks = {testing::track(Codec::kMp3)};
+        if (i % 2) tracks.insert(tracks.begin(), testing::track(testing::avc_header()));
+        muxer.set_tracks(tracks);
         auto out = write(muxer, audio_frame(i * 20, 20, Codec::kMp3));
         EXPECT_GE(out.size(), 3 * kPacketSize);
         EXPECT_EQ(muxer.start_point().version, i % 32);
-        EXPECT_EQ(muxer.start_point().cc, i % 16);
+        EXPECT_EQ(muxer.start_point().pat_cc, i % 16);
+        EXPECT_EQ(muxer.start_point().pmt_cc, i % 16);
         EXPECT_TRUE(muxer.start_point().has_tables);
         EXPECT_EQ(write(muxer, audio_frame(i * 20 + 1, 20, Codec::kMp3)).size(), kPacketSize);
         EXPECT_FALSE(muxer.start_point().has_tables);
-        uint8_t tables[kTablesSize];
-        Muxer::put_tables_at({i % 2 ? &header : nullptr, nullptr, Codec::kMp3}, muxer.start_point(), tables);
-        EXPECT_TRUE(std::equal(tables, tables + kTablesSize, out.begin()));
+        uint8_t tables[kMaxTablesSize];
+        uint8_t* end = Muxer::put_tables_at(tracks, muxer.start_point(), tables);
+        EXPECT_EQ(end, tables + 2 * kPacketSize);
+        EXPECT_TRUE(std::equal(tables, end, out.begin()));
     }
 }
 
@@ -210,13 +215,13 @@ TEST(SegmentMuxer, MuchAudioDoesNotWait) {
 TEST(SegmentMuxer, TracksThatAreToComeAreInTheFirstTables) {
     SegmentMuxer muxer;
     PacketCollector sink;
-    auto video = testing::avc_header();
-    muxer.set_headers({&video, nullptr, Codec::kMp3});
+    const media::Track tracks[] = {testing::track(testing::avc_header()), testing::track(Codec::kMp3)};
+    muxer.set_tracks(tracks);
     ASSERT_TRUE(muxer.write(video_frame(0, true, 20), sink));
     ASSERT_TRUE(muxer.write(audio_frame(0, 20, Codec::kMp3), sink));
     muxer.flush(sink);
-    EXPECT_EQ(muxer.program().video, Codec::kH264);
-    EXPECT_EQ(muxer.program().audio, Codec::kMp3);
+    EXPECT_EQ(muxer.program().video[0].codec, Codec::kH264);
+    EXPECT_EQ(muxer.program().audio[0].codec, Codec::kMp3);
     EXPECT_EQ(sink.bytes[kPacketSize + 10] >> 1 & 31, 0);
     EXPECT_EQ(sink.bytes.size(), 6 * kPacketSize);  // audio at a lower rate than assumed: tables again
 }

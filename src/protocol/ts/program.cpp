@@ -1,9 +1,9 @@
 #include "protocol/ts/program.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
-#include "base/result.h"
 #include "protocol/ts/crc32.h"
 
 namespace ts {
@@ -20,21 +20,30 @@ uint8_t* put_registration(uint8_t* p, std::string_view format) {
     return p + format.size();
 }
 
-uint8_t* put_descriptors(uint8_t* p, Codec codec, const Program& program) {
-    if (codec == Codec::kHevc) return put_registration(p, "HEVC");
-    if (codec == Codec::kAc3) return put_registration(p, "AC-3");
-    if (codec == Codec::kEac3) return put_registration(p, "EAC3");
-    if (codec != Codec::kOpus) return p;
+uint8_t* put_language(uint8_t* p, const Language& language) {
+    *p++ = kIso639Language;
+    *p++ = 4;
+    p = std::copy(language.begin(), language.end(), p);
+    *p++ = 0;  // audio type: undefined
+    return p;
+}
+
+uint8_t* put_descriptors(uint8_t* p, const ProgramTrack& track) {
+    if (track.language != Language{}) p = put_language(p, track.language);
+    if (track.codec == Codec::kHevc) return put_registration(p, "HEVC");
+    if (track.codec == Codec::kAc3) return put_registration(p, "AC-3");
+    if (track.codec == Codec::kEac3) return put_registration(p, "EAC3");
+    if (track.codec != Codec::kOpus) return p;
     p = put_registration(p, "Opus");
     *p++ = kExtension;
     *p++ = 2;
     *p++ = kOpusExtension;
-    *p++ = program.opus_channels;
+    *p++ = track.opus_channels;
     return p;
 }
 
-uint8_t stream_type(Codec codec, const Program& program) {
-    switch (codec) {
+uint8_t stream_type(const ProgramTrack& track) {
+    switch (track.codec) {
         case Codec::kH264:
             return kH264;
         case Codec::kHevc:
@@ -42,7 +51,7 @@ uint8_t stream_type(Codec codec, const Program& program) {
         case Codec::kAac:
             return kAdtsAac;
         case Codec::kMp3:
-            return program.low_rate_mp3 ? kMpeg2Audio : kMpeg1Audio;
+            return track.low_rate_mp3 ? kMpeg2Audio : kMpeg1Audio;
         case Codec::kAc3:
             return kAc3;
         case Codec::kEac3:
@@ -52,30 +61,64 @@ uint8_t stream_type(Codec codec, const Program& program) {
     }
 }
 
-uint8_t* put_stream(uint8_t* p, Codec codec, uint16_t pid, const Program& program) {
-    if (codec == Codec::kNone) return p;
-    *p++ = stream_type(codec, program);
+uint8_t* put_stream(uint8_t* p, const ProgramTrack& track, uint16_t pid) {
+    if (track.codec == Codec::kNone) return p;
+    *p++ = stream_type(track);
     p = base::put_u16(p, 0xe000u | pid);
-    uint8_t* end = put_descriptors(p + 2, codec, program);
+    uint8_t* end = put_descriptors(p + 2, track);
     base::put_u16(p, 0xf000u | static_cast<uint32_t>(end - p - 2));
     return end;
 }
 
-// Writes the section's start up to last_section_number; the length is filled in at the end.
-uint8_t* put_section_header(uint8_t* p, uint8_t table, uint16_t id, uint8_t version) {
+// A section without its header and CRC.
+constexpr size_t kSectionHeader = 8, kCrc = 4;
+constexpr size_t kMaxSection = kMaxTablesSize - kPacketSize;
+
+// What put_section() takes: room for the header, then the content.
+struct Section {
+    uint8_t bytes[kMaxSection];
+    size_t size = kSectionHeader;
+
+    uint8_t* content() { return bytes + kSectionHeader; }
+    void end_at(const uint8_t* end) { size = static_cast<size_t>(end - bytes); }
+};
+
+size_t section_packets(size_t size) { return (1 + size + kCrc + kPayloadSize - 1) / kPayloadSize; }
+
+// Fills in the header and the CRC, and writes the packets.
+uint8_t* put_section(uint8_t* out, Section& section, uint8_t table, uint16_t id, uint8_t version, uint16_t pid,
+                     uint8_t cc) {
+    uint8_t* p = section.bytes;
     *p++ = table;
-    p += 2;
+    p = base::put_u16(p, 0xb000u | static_cast<uint32_t>(section.size + kCrc - 3));
     p = base::put_u16(p, id);
     *p++ = static_cast<uint8_t>(0xc1 | version << 1);  // current_next_indicator
-    return base::put_u16(p, 0);
+    base::put_u16(p, 0);                               // the only section
+    base::put_u32(section.bytes + section.size, crc32({section.bytes, section.size}));
+    size_t left = section.size + kCrc;
+    const uint8_t* from = section.bytes;
+    for (bool first = true; left > 0; first = false) {
+        uint8_t* end = out + kPacketSize;
+        out = put_packet_header(out, pid, first, false, true, cc++);
+        if (first) *out++ = 0;  // pointer_field: the section begins immediately
+        const size_t take = std::min(left, static_cast<size_t>(end - out));
+        std::memcpy(out, from, take);
+        std::memset(out + take, 0xff, static_cast<size_t>(end - out) - take);
+        from += take;
+        left -= take;
+        out = end;
+    }
+    return out;
 }
 
-void finish_section(uint8_t* section, uint8_t* end, uint8_t* packet_end) {
-    auto length = static_cast<uint32_t>(end + 4 - (section + 3));
-    base::put_u16(section + 1, 0xb000u | length);
-    end = base::put_u32(end, crc32({section, end}));
-    CHECK(end <= packet_end);
-    std::memset(end, 0xff, static_cast<size_t>(packet_end - end));
+Section map_section(const Program& program) {
+    Section section;
+    uint8_t* p = base::put_u16(section.content(), 0xe000u | program.pcr_pid());
+    p = base::put_u16(p, 0xf000u);  // no program descriptors
+    for (uint8_t i = 0; i < media::kMaxTracks; ++i) p = put_stream(p, program.video[i], pid_of(media::Kind::kVideo, i));
+    for (uint8_t i = 0; i < media::kMaxTracks; ++i) p = put_stream(p, program.audio[i], pid_of(media::Kind::kAudio, i));
+    section.end_at(p);
+    return section;
 }
 
 }  // namespace
@@ -95,27 +138,27 @@ bool carries(Codec codec) {
     }
 }
 
-uint8_t* put_tables(uint8_t* out, const Program& program, uint8_t version, uint8_t cc) {
-    uint8_t* p = put_packet_header(out, kPatPid, true, false, true, cc);
-    *p++ = 0;  // pointer_field: the section begins immediately
-    uint8_t* section = p;
-    p = put_section_header(p, kPatTable, kTransportStreamId, 0);
-    p = base::put_u16(p, kProgramNumber);
-    p = base::put_u16(p, 0xe000u | kPmtPid);
-    out += kPacketSize;
-    finish_section(section, p, out);
+bool Program::has_video() const {
+    return std::ranges::any_of(video, [](const ProgramTrack& track) { return track.codec != Codec::kNone; });
+}
 
-    p = put_packet_header(out, kPmtPid, true, false, true, cc);
-    *p++ = 0;
-    section = p;
-    p = put_section_header(p, kPmtTable, kProgramNumber, version);
-    p = base::put_u16(p, 0xe000u | program.pcr_pid());
-    p = base::put_u16(p, 0xf000u);  // no program descriptors
-    p = put_stream(p, program.video, kVideoPid, program);
-    p = put_stream(p, program.audio, kAudioPid, program);
-    out += kPacketSize;
-    finish_section(section, p, out);
-    return out;
+uint16_t Program::pcr_pid() const {
+    for (uint8_t i = 0; i < media::kMaxTracks; ++i)
+        if (video[i].codec != Codec::kNone) return pid_of(media::Kind::kVideo, i);
+    for (uint8_t i = 0; i < media::kMaxTracks; ++i)
+        if (audio[i].codec != Codec::kNone) return pid_of(media::Kind::kAudio, i);
+    return kNullPid;
+}
+
+size_t map_packets(const Program& program) { return section_packets(map_section(program).size); }
+
+uint8_t* put_tables(uint8_t* out, const Program& program, uint8_t version, uint8_t pat_cc, uint8_t pmt_cc) {
+    Section association;
+    uint8_t* p = base::put_u16(association.content(), kProgramNumber);
+    association.end_at(base::put_u16(p, 0xe000u | kPmtPid));
+    out = put_section(out, association, kPatTable, kTransportStreamId, 0, kPatPid, pat_cc);
+    Section map = map_section(program);
+    return put_section(out, map, kPmtTable, kProgramNumber, version, kPmtPid, pmt_cc);
 }
 
 }  // namespace ts

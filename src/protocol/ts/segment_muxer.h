@@ -1,6 +1,7 @@
 #pragma once
-// SegmentMuxer: writes frames into the segments of HLS (RFC 8216, 3.2), through a sink of the caller. Audio frames are
-// combined into larger PES packets. Counters and clock continue over segments. It does not choose where a segment ends:
+// SegmentMuxer: writes frames into the segments of HLS (RFC 8216, 3.2), through a sink of the caller. The frames of an
+// audio track are combined into larger PES packets. Counters and clock continue over segments. It does not choose where
+// a segment ends:
 //
 //     muxer.begin_segment();                // the tables come before the next frame
 //     muxer.write(frame, sink); ...         // sequence headers too
@@ -37,28 +38,30 @@ class SegmentMuxer {
     explicit SegmentMuxer(SegmentMuxerOptions options = {});
 
     void begin_segment() { muxer_.want_tables(); }
-    // Sets all tracks after a discontinuity; a track that is not given is no longer part of the program. Audio held
-    // back is discarded.
-    void set_headers(const Headers& headers) {
-        waiting_.clear();
-        muxer_.set_headers(headers);
-    }
+    // Sets all tracks after a discontinuity (Muxer::set_tracks()). Audio held back is discarded.
+    void set_tracks(std::span<const media::Track> tracks);
     // Call it in the order of publishing. A sequence header, or a frame of an unsupported codec, writes nothing; an
     // error means that the sequence header is invalid, and its track is left out.
     base::Result<void> write(const media::Frame& frame, PacketSink& sink);
     // Writes the audio held back.
     void flush(PacketSink& sink);
-    Program program() const { return muxer_.program(); }
+    const Program& program() const { return muxer_.program(); }
 
   private:
+    // The frames of an audio track that are held back, with their headers.
+    struct Waiting {
+        std::vector<uint8_t> bytes;
+        media::Time dts{};  // of the first
+    };
+
     bool wait(const media::Frame& frame);
-    bool due(const media::Frame& frame) const;
+    bool due(uint8_t track, const media::Frame& frame) const;
+    void flush_track(uint8_t track, PacketSink& sink);
     void put_out(size_t prepared, PacketSink& sink);
 
     SegmentMuxerOptions options_;
     Muxer muxer_;
-    std::vector<uint8_t> waiting_;  // audio frames with their headers
-    media::Time waiting_dts_{};     // of the first frame held back
+    std::vector<Waiting> waiting_;  // by track, at most kMaxTracks
 };
 
 }  // namespace ts

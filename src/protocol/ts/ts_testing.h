@@ -60,6 +60,27 @@ inline media::Frame audio_frame(int64_t dts, size_t bytes, media::Codec codec = 
     return frame(codec, base::Slice::copy(payload), dts);
 }
 
+// The same frame on another track.
+inline media::Frame on_track(uint8_t index, media::Frame frame) {
+    frame.track = index;
+    return frame;
+}
+
+// A track as the stream's header, or a codec without one, tells of it.
+inline media::Track track(const media::Frame& header, std::string language = "") {
+    return {header.kind, header.track, header.codec, header, std::move(language)};
+}
+inline media::Track track(media::Codec codec, uint8_t index = 0, std::string language = "") {
+    return {media::codec_info(codec).kind, index, codec, std::nullopt, std::move(language)};
+}
+
+inline Program program(media::Codec video, media::Codec audio) {
+    Program program;
+    program.video[0].codec = video;
+    program.audio[0].codec = audio;
+    return program;
+}
+
 // Stores the packets it receives; checks that they are whole.
 struct PacketCollector final : PacketSink {
     std::vector<uint8_t> bytes;

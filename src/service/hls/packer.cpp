@@ -26,11 +26,7 @@ class TsPacker final : public Packer, private ts::PacketSink {
     base::Result<void> open(const media::TrackSet& tracks, const Frame&, bool fresh) override {
         if (fresh) {
             // The muxer is kept, so that the tables of changed tracks get a new version.
-            ts::Headers headers;
-            headers.video = tracks.config(Kind::kVideo);
-            headers.audio = tracks.config(Kind::kAudio);
-            headers.audio_codec = tracks.codec(Kind::kAudio);
-            muxer_.set_headers(headers);
+            muxer_.set_tracks(tracks.tracks);
             if (muxer_.program().empty())
                 return base::fail(base::Code::kRefused, fmt::format("TS carries neither {}", names_of(tracks)));
         }
@@ -38,10 +34,7 @@ class TsPacker final : public Packer, private ts::PacketSink {
         return {};
     }
 
-    base::Result<void> add(const Frame& frame) override {
-        if (frame.track != 0) return {};
-        return muxer_.write(frame, *this);
-    }
+    base::Result<void> add(const Frame& frame) override { return muxer_.write(frame, *this); }
 
     base::Result<void> close(std::optional<media::Time>) override {
         muxer_.flush(*this);
