@@ -297,15 +297,21 @@ uint8_t* Muxer::write_edge(uint8_t* out, bool first, uint8_t flags) {
 
 // The hot loop: most packets are a header and 184 bytes of one piece.
 uint8_t* Muxer::write_middle(uint8_t* out, size_t count) {
-    uint16_t pid = plan_.pid;
-    uint8_t cc = counter(pid);
+    uint8_t header[4];
+    put_packet_header(header, plan_.pid, false, false, true, 0);
+    uint8_t cc = counter(plan_.pid);
+    auto put_header = [&] {
+        cc = (cc + 1) & 15;
+        std::memcpy(out, header, sizeof header);
+        out[3] = header[3] | cc;
+        out += sizeof header;
+    };
     plan_.bytes -= count * kPayloadSize;
     while (count > 0) {
         const uint8_t* from = pieces_[piece_].data() + offset_;
         size_t whole = std::min(count, (pieces_[piece_].size() - offset_) / kPayloadSize);
         for (size_t i = 0; i < whole; ++i) {
-            cc = (cc + 1) & 15;
-            out = put_packet_header(out, pid, false, false, true, cc);
+            put_header();
             std::memcpy(out, from, kPayloadSize);
             from += kPayloadSize;
             out += kPayloadSize;
@@ -313,11 +319,11 @@ uint8_t* Muxer::write_middle(uint8_t* out, size_t count) {
         offset_ += whole * kPayloadSize;
         count -= whole;
         if (count == 0) break;
-        cc = (cc + 1) & 15;
-        out = take_payload(put_packet_header(out, pid, false, false, true, cc), kPayloadSize);
+        put_header();
+        out = take_payload(out, kPayloadSize);
         --count;
     }
-    counter(pid) = cc;
+    counter(plan_.pid) = cc;
     return out;
 }
 
