@@ -23,10 +23,13 @@ std::string Conformance::text() const {
 void Conformance::segment(std::span<const uint8_t> bytes) {
     ++segment_;
     seen_video_ = false;
+    mapped_ = {kPatPid, kPmtPid};
+    for (const ProgramStream& stream : demuxer_.program().streams) mapped_.insert(stream.pid);
     DemuxerCounters before = demuxer_.counters();
     check_start(bytes);
     demuxer_.feed(bytes);
     demuxer_.finish();
+    check_pids(bytes);
     const DemuxerCounters& after = demuxer_.counters();
     auto same = [&](uint64_t DemuxerCounters::*member, const char* what) {
         if (after.*member != before.*member) problem("{} {}", after.*member - before.*member, what);
@@ -36,6 +39,7 @@ void Conformance::segment(std::span<const uint8_t> bytes) {
     same(&DemuxerCounters::duplicates, "packets twice");
     same(&DemuxerCounters::flagged, "packets with an error flag, or scrambled");
     same(&DemuxerCounters::bad_tables, "broken tables");
+    same(&DemuxerCounters::skipped_streams, "streams too many, or with the PID of another");
     same(&DemuxerCounters::bad_pes, "broken PES headers");
     if (after.packets - before.packets != bytes.size() / kPacketSize)
         problem("{} packets in {} bytes", after.packets - before.packets, bytes.size());
@@ -51,11 +55,25 @@ void Conformance::check_start(std::span<const uint8_t> bytes) {
     if (!starts_table(kPacketSize, kPmtPid)) problem("its second packet is not the program map");
 }
 
+void Conformance::check_pids(std::span<const uint8_t> bytes) {
+    std::set<uint16_t> strange;
+    for (size_t at = 0; at + kPacketSize <= bytes.size(); at += kPacketSize) {
+        const auto pid = static_cast<uint16_t>((bytes[at + 1] & 0x1f) << 8 | bytes[at + 2]);
+        if (!mapped_.contains(pid)) strange.insert(pid);
+    }
+    for (uint16_t pid : strange) problem("PID {:#x} is not in the map", pid);
+}
+
 void Conformance::on_program(const ProgramMap& program) {
     ++programs;
     if (program.streams.empty()) problem("a program without streams");
-    for (const ProgramStream& stream : program.streams)
+    bool has_clock = false;
+    for (const ProgramStream& stream : program.streams) {
         if (stream.codec == media::Codec::kNone) problem("stream type {:#x} is unknown", stream.stream_type);
+        has_clock |= stream.pid == program.pcr_pid;
+        mapped_.insert(stream.pid);
+    }
+    if (!has_clock) problem("the PCR is on PID {:#x}, which is no stream's", program.pcr_pid);
 }
 
 void Conformance::on_clock(int64_t ticks, bool discontinuity) {
@@ -72,6 +90,7 @@ void Conformance::on_clock(int64_t ticks, bool discontinuity) {
 void Conformance::on_pes(PesPacket packet) {
     bool video = media::codec_info(packet.stream.codec).kind == media::Kind::kVideo;
     ++(video ? video_frames : audio_frames);
+    ++pes_packets[packet.stream.pid];
     if (packet.damaged) problem("a damaged PES packet of PID {}", packet.stream.pid);
     if (!packet.dts) return problem("no time in a PES packet of PID {}", packet.stream.pid);
     if (*packet.pts < *packet.dts) problem("PTS {} before DTS {}", *packet.pts, *packet.dts);
@@ -104,6 +123,7 @@ void Conformance::check_video(const PesPacket& packet) {
     }
     if (!delimiter) problem("an access unit without its delimiter");
     if (keyframe && !packet.random_access) problem("a keyframe that is not marked");
+    if (packet.stream.track != 0) return;
     if (!seen_video_ && options_.keyframe_first && !keyframe) problem("the first video frame is no keyframe");
     seen_video_ = true;
 }

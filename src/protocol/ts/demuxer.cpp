@@ -195,6 +195,7 @@ bool Demuxer::take_map(std::span<const uint8_t> section) {
     end_all_pes();
     program_ = std::move(*map);
     has_program_ = true;
+    counters_.skipped_streams += program_.skipped;
     std::map<uint16_t, Stream> streams;
     for (const ProgramStream& info : program_.streams) streams[info.pid].info = info;
     streams_ = std::move(streams);

@@ -1,8 +1,9 @@
 #pragma once
 // Demuxer: bytes of a transport stream in, in pieces of any size; program, clock and PES packets out (ISO/IEC 13818-1,
 // 2.4). It follows the first program of the association table, resynchronizes on packet boundaries after errors, counts
-// missing packets and continues. Times are unwrapped beyond 2^33 ticks. Scrambled packets are not read, and elementary
-// streams are not parsed (frame_reader.h does that).
+// missing packets and continues. Of each kind at most media::kMaxTracks streams are read, numbered in the order of the
+// map. Times are unwrapped beyond 2^33 ticks. Scrambled packets are not read, and elementary streams are not parsed
+// (frame_reader.h does that).
 
 #include <cstdint>
 #include <map>
@@ -12,6 +13,8 @@
 
 #include "base/slice.h"
 #include "media/codec.h"
+#include "media/frame.h"
+#include "protocol/ts/language.h"
 #include "protocol/ts/packet.h"
 
 namespace ts {
@@ -21,6 +24,8 @@ struct ProgramStream {
     uint8_t stream_type = 0;
     media::Codec codec = media::Codec::kNone;  // kNone: unknown
     uint8_t opus_channels = 2;
+    uint8_t track = 0;  // Frame::track: among the streams of its kind; 0 for unknown codecs
+    Language language{};
     bool operator==(const ProgramStream&) const = default;
 };
 
@@ -29,6 +34,7 @@ struct ProgramMap {
     uint8_t version = 0;
     uint16_t pcr_pid = kNullPid;
     std::vector<ProgramStream> streams;
+    size_t skipped = 0;  // streams: more than kMaxTracks of a kind, more than kMaxStreams, or a PID that is taken
 };
 
 struct PesPacket {
@@ -60,6 +66,7 @@ struct DemuxerCounters {
     uint64_t duplicates = 0;
     uint64_t flagged = 0;  // skipped: transport error, or scrambled
     uint64_t bad_tables = 0;
+    uint64_t skipped_streams = 0;  // of all new maps
     uint64_t bad_pes = 0;
     uint64_t too_long = 0;  // PES packets above the size limit, truncated
 };

@@ -33,10 +33,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     auto first = read(bytes, bytes.size(), whole), second = read(bytes, data[0] + 1u, pieces);
     CHECK(first.packets == second.packets && first.skipped_bytes == second.skipped_bytes);
     CHECK(first.continuity_errors == second.continuity_errors && first.bad_tables == second.bad_tables);
+    CHECK(first.skipped_streams == second.skipped_streams);
     CHECK(whole.clocks == pieces.clocks);
     CHECK(whole.frames.size() == pieces.frames.size());
     for (size_t i = 0; i < whole.frames.size(); ++i) {
         CHECK(whole.frames[i].codec == pieces.frames[i].codec && whole.frames[i].dts == pieces.frames[i].dts);
+        CHECK(whole.frames[i].kind == pieces.frames[i].kind && whole.frames[i].track == pieces.frames[i].track);
+        CHECK(whole.frames[i].track < media::kMaxTracks);
         CHECK(whole.frames[i].payload == pieces.frames[i].payload);
         CHECK(whole.frames[i].payload.size() <= 8 * kMaxPes);
     }

@@ -171,12 +171,16 @@ TEST(Conformance, NoticesWhatIsWrong) {
     fine.segment(good);
     EXPECT_EQ(fine.text(), "");
     EXPECT_EQ(fine.video_frames, 4u);
+    EXPECT_EQ(fine.pes_packets.at(kVideoPid), 4u);
+    Bytes strange = good;
+    strange[4 * kPacketSize + 2] ^= 0x40;
     auto problems = [](const Bytes& bytes) {
         testing::Conformance conformance;
         conformance.segment(bytes);
         return conformance.text();
     };
     EXPECT_NE(problems(without(good, 0)).find("association table"), std::string::npos);
+    EXPECT_NE(problems(strange).find("PID 0x140 is not in the map"), std::string::npos);
     EXPECT_NE(problems(without(good, 3)).find("1 continuity errors"), std::string::npos);
     EXPECT_NE(problems(stream({video_frame(0, false, 20)})).find("no keyframe"), std::string::npos);
     EXPECT_NE(problems(stream({video_frame(0, true, 20), video_frame(0, false, 20)})).find("DTS goes from"),

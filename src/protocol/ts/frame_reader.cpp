@@ -55,13 +55,28 @@ std::vector<uint8_t> copy(Bytes bytes) { return {bytes.begin(), bytes.end()}; }
 
 }  // namespace
 
+FrameReader::Track& FrameReader::track_of(const ProgramStream& stream) {
+    auto& tracks = media::codec_info(stream.codec).kind == media::Kind::kVideo ? video_ : audio_;
+    CHECK(stream.track < tracks.size());
+    Track& track = tracks[stream.track];
+    if (track.pid != stream.pid || track.codec != stream.codec) {
+        track = {};
+        track.pid = stream.pid;
+        track.codec = stream.codec;
+        track.index = stream.track;
+    }
+    return track;
+}
+
 void FrameReader::take(const PesPacket& packet) {
+    Track* known = packet.stream.codec == Codec::kNone ? nullptr : &track_of(packet.stream);
     if (packet.damaged || !packet.dts) {
         ++damaged_;
-        tracks_[packet.stream.pid].rest.clear();
+        if (known) known->rest.clear();
         return;
     }
-    Track& track = tracks_[packet.stream.pid];
+    if (!known) return;
+    Track& track = *known;
     const Times times{media::from_ticks(*packet.dts, kTicksPerSecond), media::from_ticks(*packet.pts, kTicksPerSecond)};
     switch (packet.stream.codec) {
         case Codec::kH264:
@@ -69,8 +84,6 @@ void FrameReader::take(const PesPacket& packet) {
             return take_video(packet, track, times);
         case Codec::kOpus:
             return take_opus(packet, track, times);
-        case Codec::kNone:
-            return;
         default:
             return take_audio(packet, track, times);
     }
@@ -100,14 +113,14 @@ void FrameReader::take_video(const PesPacket& packet, Track& track, Times times)
         auto header = hevc ? media::make_hevc_config(track.vps, track.sps, track.pps)
                            : media::make_avc_config(track.sps, track.pps);
         if (header)
-            put_header(packet.stream.codec, std::move(*header), times, track);
+            put_header(track, std::move(*header), times);
         else
             ++unreadable_;
     }
     if (payload.size() == 0)
         ++unreadable_;
     else
-        put_out(packet.stream.codec, payload.freeze(), times, keyframe);
+        put_out(track, payload.freeze(), times, keyframe);
 }
 
 void FrameReader::take_audio(const PesPacket& packet, Track& track, Times times) {
@@ -130,8 +143,8 @@ void FrameReader::take_audio(const PesPacket& packet, Track& track, Times times)
             bytes = bytes.sub(next_sync(packet.stream.codec, bytes));
             continue;
         }
-        if (!frame->config.empty()) put_header(packet.stream.codec, frame->config, times, track);
-        put_out(packet.stream.codec, bytes.sub(frame->header, frame->size - frame->header), times);
+        if (!frame->config.empty()) put_header(track, frame->config, times);
+        put_out(track, bytes.sub(frame->header, frame->size - frame->header), times);
         samples += frame->samples;
         times.dts = times.pts = first.dts + media::from_ticks(samples, frame->sample_rate);
         bytes = bytes.sub(frame->size);
@@ -141,7 +154,7 @@ void FrameReader::take_audio(const PesPacket& packet, Track& track, Times times)
 // A control header: eleven bits of prefix, three flags, the size as a sum of bytes, the fields selected by the flags.
 void FrameReader::take_opus(const PesPacket& packet, Track& track, Times times) {
     base::Slice bytes = packet.payload;
-    put_header(Codec::kOpus, media::make_opus_head(packet.stream.opus_channels, 0, 48'000), times, track);
+    put_header(track, media::make_opus_head(packet.stream.opus_channels, 0, 48'000), times);
     while (bytes.size() > 2) {
         if (bytes[0] != 0x7f || (bytes[1] & 0xe0) != 0xe0) return void(++unreadable_);
         uint8_t flags = bytes[1];
@@ -155,29 +168,31 @@ void FrameReader::take_opus(const PesPacket& packet, Track& track, Times times) 
         base::Slice frame = bytes.sub(at, size);
         auto parsed = media::parse_opus_packet(frame);
         if (!parsed) return void(++unreadable_);
-        put_out(Codec::kOpus, frame, times);
+        put_out(track, frame, times);
         times.dts += media::from_us(parsed->duration_us);
         times.pts = times.dts;
         bytes = bytes.sub(at + size);
     }
 }
 
-void FrameReader::put_header(Codec codec, base::Slice header, Times times, Track& track) {
+void FrameReader::put_header(Track& track, base::Slice header, Times times) {
     if (header == track.header) return;
     track.header = header;
     media::Frame frame;
-    frame.kind = media::codec_info(codec).kind;
-    frame.codec = codec;
+    frame.kind = media::codec_info(track.codec).kind;
+    frame.codec = track.codec;
+    frame.track = track.index;
     frame.sequence_header = true;
     frame.dts = times.dts;
     frame.payload = std::move(header);
     sink_(std::move(frame));
 }
 
-void FrameReader::put_out(Codec codec, base::Slice payload, Times times, bool keyframe) {
+void FrameReader::put_out(const Track& track, base::Slice payload, Times times, bool keyframe) {
     media::Frame frame;
-    frame.kind = media::codec_info(codec).kind;
-    frame.codec = codec;
+    frame.kind = media::codec_info(track.codec).kind;
+    frame.codec = track.codec;
+    frame.track = track.index;
     frame.keyframe = keyframe;
     frame.dts = times.dts;
     frame.cts = times.pts - times.dts;

@@ -1,12 +1,13 @@
 #pragma once
 // FrameReader: converts PES packets (demuxer.h) to the server's frames: access units of H.264 and HEVC,
 // length-prefixed, without delimiters, with their parameter sets as a sequence header whenever they change; AAC raw,
-// with its AudioSpecificConfig; MP3 and AC-3 frame by frame; Opus without control headers. Times are on
-// the transport stream's own clock. Damaged packets are skipped; data that is not valid for its codec is counted.
+// with its AudioSpecificConfig; MP3 and AC-3 frame by frame; Opus without control headers. Frame::track is that of the
+// packet's stream. Times are on the transport stream's own clock. Damaged packets are skipped; data that is not valid
+// for its codec is counted.
 
+#include <array>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <vector>
 
 #include "media/frame.h"
@@ -27,6 +28,9 @@ class FrameReader {
 
   private:
     struct Track {
+        uint16_t pid = kNullPid;
+        media::Codec codec = media::Codec::kNone;
+        uint8_t index = 0;                   // Frame::track
         base::Slice header;                  // the last sequence header delivered
         std::vector<uint8_t> vps, sps, pps;  // the last parameter sets seen
         std::vector<uint8_t> rest;           // start of an audio frame that continues in the next packet
@@ -35,14 +39,16 @@ class FrameReader {
         media::Time dts{}, pts{};
     };
 
+    // Of the packet's stream; begins anew when it has another PID or codec than before.
+    Track& track_of(const ProgramStream& stream);
     void take_video(const PesPacket& packet, Track& track, Times times);
     void take_audio(const PesPacket& packet, Track& track, Times times);
     void take_opus(const PesPacket& packet, Track& track, Times times);
-    void put_out(media::Codec codec, base::Slice payload, Times times, bool keyframe = false);
-    void put_header(media::Codec codec, base::Slice header, Times times, Track& track);
+    void put_out(const Track& track, base::Slice payload, Times times, bool keyframe = false);
+    void put_header(Track& track, base::Slice header, Times times);
 
     Sink sink_;
-    std::map<uint16_t, Track> tracks_;
+    std::array<Track, media::kMaxTracks> video_, audio_;  // by index
     uint64_t damaged_ = 0, unreadable_ = 0;
 };
 

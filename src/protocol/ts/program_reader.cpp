@@ -1,5 +1,6 @@
 #include "protocol/ts/program_reader.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "base/bytes.h"
@@ -19,6 +20,7 @@ void read_descriptors(std::span<const uint8_t> descriptors, ProgramStream& strea
         auto body = r.bytes(r.u8());
         if (!r.ok()) return;
         std::string_view text(reinterpret_cast<const char*>(body.data()), body.size());
+        if (tag == kIso639Language && text.size() >= 3) stream.language = language_of(text.substr(0, 3));
         if (tag == kExtension && body.size() >= 2 && body[0] == kOpusExtension) stream.opus_channels = body[1];
         if (stream.stream_type != kPrivateData) continue;
         if (tag == kRegistration && text.starts_with("Opus")) stream.codec = Codec::kOpus;
@@ -48,6 +50,26 @@ Codec codec_of(uint8_t stream_type) {
     }
 }
 
+// Numbers the streams of a map in their order.
+class TrackCounter {
+  public:
+    // False: there are enough tracks of its kind.
+    bool number(ProgramStream& stream) {
+        if (stream.codec == Codec::kNone) return true;
+        uint8_t& tracks = media::codec_info(stream.codec).kind == media::Kind::kVideo ? video_ : audio_;
+        if (tracks == media::kMaxTracks) return false;
+        stream.track = tracks++;
+        return true;
+    }
+
+  private:
+    uint8_t video_ = 0, audio_ = 0;
+};
+
+bool has_pid(const ProgramMap& map, uint16_t pid) {
+    return std::ranges::any_of(map.streams, [&](const ProgramStream& stream) { return stream.pid == pid; });
+}
+
 }  // namespace
 
 std::optional<uint16_t> read_association(std::span<const uint8_t> section) {
@@ -72,14 +94,20 @@ std::optional<ProgramMap> read_program_map(std::span<const uint8_t> section, siz
     r.skip(2);
     map.pcr_pid = r.u16() & 0x1fff;
     r.skip(r.u16() & 0x0fff);
-    while (r.ok() && r.left() >= 5 && map.streams.size() < most) {
+    TrackCounter tracks;
+    while (r.ok() && r.left() >= 5) {
         ProgramStream stream;
         stream.stream_type = r.u8();
         stream.pid = r.u16() & 0x1fff;
         stream.codec = codec_of(stream.stream_type);
         auto descriptors = r.bytes(r.u16() & 0x0fff);
         read_descriptors(descriptors, stream);
-        if (stream.pid != kPatPid && stream.pid != kNullPid) map.streams.push_back(stream);
+        if (media::codec_info(stream.codec).kind != media::Kind::kAudio) stream.language = {};
+        if (stream.pid == kPatPid || stream.pid == kNullPid) continue;
+        if (map.streams.size() == most || has_pid(map, stream.pid) || !tracks.number(stream))
+            ++map.skipped;
+        else
+            map.streams.push_back(stream);
     }
     if (!r.ok()) return std::nullopt;
     return map;

@@ -11,7 +11,7 @@ namespace ts {
 
 // The PID of the map. Nothing when the section is malformed, contains no program, or is not yet applicable.
 std::optional<uint16_t> read_association(std::span<const uint8_t> section);
-// At most `most` of its streams.
+// At most `most` of its streams, and kMaxTracks of each kind: it counts the others. Languages are read of audio only.
 std::optional<ProgramMap> read_program_map(std::span<const uint8_t> section, size_t most);
 
 }  // namespace ts
