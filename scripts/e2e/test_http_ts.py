@@ -1,11 +1,12 @@
 """Live MPEG-TS at [stream].ts: what was published comes, in a transport stream without a flaw; ffmpeg, FFmpeg 9 and
 GStreamer read it; one may come in at any time."""
 
+import json
 import subprocess
 
 import pytest
 
-from lib import ffmpeg, flv, http, media, publishing, rtmp, ts
+from lib import amf0, ffmpeg, flv, http, media, publishing, rtmp, ts
 from lib.server import default_vhost
 from lib.timing import scaled, wait_until
 
@@ -97,6 +98,31 @@ def test_gstreamer_plays(server, tool, tmp_path, name, parser):
     got = [unit for unit in ts.nal_units(out.read_bytes()) if ts.unit_type(stream_type, unit) not in added]
     want = [unit for tag in flv.frames(tags) if tag.type == flv.VIDEO for unit in ts.published_units(tag)]
     assert want == got, f"{len(want)} NAL units were published, GStreamer got {len(got)} or other ones"
+
+
+def second_track(tag):
+    """The AAC tag as a message of Enhanced RTMP for audio track 1."""
+    return tag._replace(body=bytes([0x95, tag.body[1]]) + b"mp4a" + bytes([1]) + tag.body[2:])
+
+
+def test_every_audio_track_comes_with_its_language(server, tmp_path):
+    names = {"0": {"language": "en-GB"}, "1": {"language": "deu"}}
+    published = [flv.Tag(flv.SCRIPT, 0, amf0.encode("onMetaData", {"audioTrackIdInfoMap": names}))]
+    for tag in media.tags(media.plain())[:300]:
+        published += [tag] if tag.type != flv.SCRIPT else []
+        published += [second_track(tag)] if tag.type == flv.AUDIO else []
+    own = ts.Collector(server, "/live/languages.ts")
+    server.wait_players("live/languages", 1)
+    publish(server, "languages", published)
+    checker = own.finish()
+    first, second = ([pes.payload for pes in checker.pes if pes.pid == pid] for pid in (0x101, 0x103))
+    assert first == second and len(first) > 100, f"{len(first)} and {len(second)} audio frames came"
+    path = tmp_path / "languages.ts"
+    path.write_bytes(b"".join(own.tags))
+    words = ["ffprobe", "-v", "error", "-of", "json", "-show_entries", "stream=codec_name:stream_tags=language", path]
+    streams = json.loads(subprocess.run(words, check=True, capture_output=True).stdout)["streams"]
+    got = [(stream["codec_name"], stream.get("tags", {}).get("language")) for stream in streams]
+    assert got == [("h264", None), ("aac", "eng"), ("aac", "deu")], got
 
 
 def test_who_comes_late_begins_at_a_keyframe(server):

@@ -34,13 +34,17 @@ struct Viewed final : ts::DemuxerSink {
     std::string programs;
     ts::FrameReader reader{[this](media::Frame frame) {
         seen += (seen.empty() ? "" : ", ") + std::string(media::codec_info(frame.codec).name) +
+                (frame.track ? "/" + std::to_string(frame.track) : "") +
                 (frame.sequence_header ? " header" : " " + std::to_string(media::to_ms(frame.dts) - 700));
     }};
     ts::Demuxer demuxer{*this};
     void on_pes(ts::PesPacket packet) override { reader.take(packet); }
     void on_program(const ts::ProgramMap& program) override {
         programs += "v" + std::to_string(program.version) + ":";
-        for (const auto& stream : program.streams) programs += std::string(media::codec_info(stream.codec).name) + " ";
+        for (const auto& stream : program.streams) {
+            programs += std::string(media::codec_info(stream.codec).name) + " ";
+            if (stream.language != ts::Language{}) programs += ts::to_string(stream.language) + " ";
+        }
     }
     void feed(std::span<const uint8_t> bytes) { demuxer.feed(bytes); }
 };
@@ -127,6 +131,52 @@ TEST_F(TsLog, NewHeadersANewProgram) {
     auto* start = log().next_start(1);
     ASSERT_TRUE(start);
     EXPECT_EQ(view(*start).programs, "v1:H264 AAC ");  // no one begins with the audio alone any more
+}
+
+media::Frame on_track(uint8_t index, media::Frame frame) {
+    frame.track = index;
+    return frame;
+}
+
+TEST_F(TsLog, AllTracksCome) {
+    (void)log();
+    for (const media::Frame& header : {avc_header(), aac_header()})
+        for (uint8_t index : {0, 1}) publish(on_track(index, header));
+    for (int64_t at = 0; at < 120; at += 40)
+        for (uint8_t index : {0, 1}) {
+            publish(on_track(index, video_frame(at + index, at == 0)));
+            publish(on_track(index, audio(at + 10 + index)));
+        }
+    auto* start = log().place_to_begin(0);
+    ASSERT_TRUE(start);
+    auto viewed = view(*start);
+    EXPECT_EQ(viewed.programs, "v0:H264 H264 AAC AAC ");
+    EXPECT_EQ(viewed.seen,
+              "H264 header, H264 0, AAC header, AAC 10, H264/1 header, H264/1 1, AAC/1 header, AAC/1 11, H264 40, "
+              "AAC 50, H264/1 41, AAC/1 51, H264 80, AAC 90, H264/1 81, AAC/1 91");
+    EXPECT_EQ(viewed.demuxer.counters().continuity_errors + viewed.demuxer.counters().duplicates, 0u);
+}
+
+TEST(TsEncoder, TheTablesBeforeAFrame) {
+    TsEncoder encoder;
+    media::TrackSet tracks;
+    tracks.describe({{Kind::kAudio, 0, "en-GB"}, {Kind::kAudio, 1, "de"}});
+    for (uint8_t index : {0, 1}) tracks.note(on_track(index, aac_header()));
+    encoder.set_tracks(tracks);
+    for (int64_t at : {0, 20}) {
+        std::vector<uint8_t> out(encoder.encoded_size(audio(at)));
+        encoder.encode(audio(at), out.data());
+        encoder.recall_place(encoder.remember_place());
+        base::SliceBuilder prefix;
+        encoder.encode_prefix(tracks, {}, true, prefix);
+        EXPECT_EQ(prefix.size(), at == 0 ? 0 : 2 * ts::kPacketSize);
+        Viewed viewed;
+        viewed.feed(prefix.freeze());
+        viewed.feed(out);
+        viewed.demuxer.finish();
+        EXPECT_EQ(viewed.programs, "v0:AAC eng AAC deu ");
+        EXPECT_EQ(viewed.seen, "AAC header, AAC " + std::to_string(at));
+    }
 }
 
 TEST(TsEncoder, WhatIsCarried) {

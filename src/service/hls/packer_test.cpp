@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/hex_testing.h"
+#include "media/aac.h"
 
 namespace service::hls {
 
@@ -37,6 +38,42 @@ TEST(HlsPacker, TheInitSegmentHasTheSizeThatOnlyTheFirstFrameTells) {
     ASSERT_TRUE(packer->add(first));
     ASSERT_TRUE(packer->close(media::from_ms(40)));
     EXPECT_EQ(std::string(sink.all.begin() + 4, sink.all.begin() + 8), "styp");
+}
+
+TEST(HlsPacker, TransportStreamHasAllTracks) {
+    Bytes sink;
+    auto packer = make_ts_packer(sink);
+    media::TrackSet tracks;
+    tracks.describe({{media::Kind::kAudio, 0, "eng"}, {media::Kind::kAudio, 1, "fr"}});
+    media::Frame first;
+    for (uint8_t index : {0, 1}) {
+        media::Frame header;
+        header.kind = media::Kind::kAudio;
+        header.codec = media::Codec::kAac;
+        header.track = index;
+        header.sequence_header = true;
+        header.payload = media::make_aac_config(2, 48'000, 2);
+        tracks.note(header);
+    }
+    ASSERT_TRUE(packer->open(tracks, first, true));
+    for (uint8_t index : {0, 1}) {
+        media::Frame frame;
+        frame.kind = media::Kind::kAudio;
+        frame.codec = media::Codec::kAac;
+        frame.track = index;
+        frame.payload = base::Slice::copy("raw");
+        ASSERT_TRUE(packer->add(frame));
+    }
+    EXPECT_TRUE(sink.all.empty());  // each waits for others of its track
+    ASSERT_TRUE(packer->close({}));
+    EXPECT_EQ(sink.all.size(), 4 * 188u);
+    const std::string_view text(reinterpret_cast<const char*>(sink.all.data()), sink.all.size());
+    EXPECT_NE(text.find("\x0a\x04"
+                        "eng"),
+              text.npos);
+    EXPECT_NE(text.find("\x0a\x04"
+                        "fra"),
+              text.npos);
 }
 
 }  // namespace service::hls
