@@ -43,7 +43,7 @@ struct Viewed final : ts::DemuxerSink {
         programs += "v" + std::to_string(program.version) + ":";
         for (const auto& stream : program.streams) {
             programs += std::string(media::codec_info(stream.codec).name) + " ";
-            if (stream.language != ts::Language{}) programs += ts::to_string(stream.language) + " ";
+            if (stream.language != media::Language{}) programs += media::to_string(stream.language) + " ";
         }
     }
     void feed(std::span<const uint8_t> bytes) { demuxer.feed(bytes); }

@@ -272,7 +272,7 @@ TEST(Mp4Fragment, LanguagesAndLabels) {
         {"", "", "und", ""},
         {"deu", "Kommentar", "deu", "deu"},
         {"deu-AT", "", "deu", "deu-AT"},
-        {"en", "Director", "und", "en"},
+        {"en", "Director", "eng", "en"},
         {"ENG", "", "eng", "ENG"},
         {"not a language", "\n", "und", ""},
     };

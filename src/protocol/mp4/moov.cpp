@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "media/language.h"
+
 namespace mp4 {
 
 using media::Codec;
@@ -94,13 +96,10 @@ void write_edits(BoxWriter& w, std::span<const Edit> edits) {
     }
 }
 
-// The code of ISO 639-2 that a language begins with; "und" if it has none. BCP 47 uses the shortest code of a language,
-// so "de" has none here: 639-1 is not translated.
+// The code of ISO 639-2; "und" where it is not known.
 std::string language_code(std::string_view language) {
-    std::string code(language.substr(0, language.find('-')));
-    for (char& c : code) c = static_cast<char>(c | 0x20);  // lower case
-    auto letter = [](char c) { return c >= 'a' && c <= 'z'; };
-    return code.size() == 3 && std::ranges::all_of(code, letter) ? code : "und";
+    std::string code = media::to_string(media::language_of(language));
+    return code.empty() ? "und" : code;
 }
 
 void write_language(BoxWriter& w, std::string_view code) {

@@ -14,7 +14,7 @@
 #include "base/slice.h"
 #include "media/codec.h"
 #include "media/frame.h"
-#include "protocol/ts/language.h"
+#include "media/language.h"
 #include "protocol/ts/packet.h"
 
 namespace ts {
@@ -25,7 +25,7 @@ struct ProgramStream {
     media::Codec codec = media::Codec::kNone;  // kNone: unknown
     uint8_t opus_channels = 2;
     uint8_t track = 0;  // Frame::track: among the streams of its kind; 0 for unknown codecs
-    Language language{};
+    media::Language language{};
     bool operator==(const ProgramStream&) const = default;
 };
 

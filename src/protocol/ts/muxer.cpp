@@ -83,7 +83,7 @@ void Muxer::set_tracks(std::span<const media::Track> tracks) {
             (void)audio.set_header(*config).has_value();
         else
             audio.set_codec(track.codec);
-        languages_[track.index] = language_of(track.language);
+        languages_[track.index] = media::language_of(track.language);
     }
     update_program();
 }

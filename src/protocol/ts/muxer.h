@@ -119,7 +119,7 @@ class Muxer {
     MuxerOptions options_;
     std::vector<VideoElementary> video_;  // by index, at most kMaxTracks
     std::vector<AudioElementary> audio_;
-    std::array<Language, media::kMaxTracks> languages_{};  // of the audio tracks
+    std::array<media::Language, media::kMaxTracks> languages_{};  // of the audio tracks
 
     Program program_;
     // What program_ says, for each frame.

@@ -20,7 +20,7 @@ uint8_t* put_registration(uint8_t* p, std::string_view format) {
     return p + format.size();
 }
 
-uint8_t* put_language(uint8_t* p, const Language& language) {
+uint8_t* put_language(uint8_t* p, const media::Language& language) {
     *p++ = kIso639Language;
     *p++ = 4;
     p = std::copy(language.begin(), language.end(), p);
@@ -29,7 +29,7 @@ uint8_t* put_language(uint8_t* p, const Language& language) {
 }
 
 uint8_t* put_descriptors(uint8_t* p, const ProgramTrack& track) {
-    if (track.language != Language{}) p = put_language(p, track.language);
+    if (track.language != media::Language{}) p = put_language(p, track.language);
     if (track.codec == Codec::kHevc) return put_registration(p, "HEVC");
     if (track.codec == Codec::kAc3) return put_registration(p, "AC-3");
     if (track.codec == Codec::kEac3) return put_registration(p, "EAC3");
@@ -72,11 +72,11 @@ uint8_t* put_stream(uint8_t* p, const ProgramTrack& track, uint16_t pid) {
 
 // A section without its header and CRC.
 constexpr size_t kSectionHeader = 8, kCrc = 4;
-constexpr size_t kMaxSection = kMaxTablesSize - kPacketSize;
+constexpr size_t kMaxMapSection = kMaxTablesSize - kPacketSize;
 
 // What put_section() takes: room for the header, then the content.
 struct Section {
-    uint8_t bytes[kMaxSection];
+    uint8_t bytes[kMaxMapSection];
     size_t size = kSectionHeader;
 
     uint8_t* content() { return bytes + kSectionHeader; }

@@ -8,7 +8,7 @@
 
 #include "media/codec.h"
 #include "media/frame.h"
-#include "protocol/ts/language.h"
+#include "media/language.h"
 #include "protocol/ts/packet.h"
 
 namespace ts {
@@ -39,8 +39,8 @@ bool carries(media::Codec codec);
 struct ProgramTrack {
     media::Codec codec = media::Codec::kNone;  // kNone: no such track
     uint8_t opus_channels = 2;
-    bool low_rate_mp3 = false;  // MPEG-2 sample rates, which have their own stream type
-    Language language{};        // audio only
+    bool low_rate_mp3 = false;   // MPEG-2 sample rates, which have their own stream type
+    media::Language language{};  // audio only
     bool operator==(const ProgramTrack&) const = default;
 };
 

@@ -20,7 +20,7 @@ void read_descriptors(std::span<const uint8_t> descriptors, ProgramStream& strea
         auto body = r.bytes(r.u8());
         if (!r.ok()) return;
         std::string_view text(reinterpret_cast<const char*>(body.data()), body.size());
-        if (tag == kIso639Language && text.size() >= 3) stream.language = language_of(text.substr(0, 3));
+        if (tag == kIso639Language && text.size() >= 3) stream.language = media::language_of(text.substr(0, 3));
         if (tag == kExtension && body.size() >= 2 && body[0] == kOpusExtension) stream.opus_channels = body[1];
         if (stream.stream_type != kPrivateData) continue;
         if (tag == kRegistration && text.starts_with("Opus")) stream.codec = Codec::kOpus;

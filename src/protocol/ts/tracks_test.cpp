@@ -51,7 +51,7 @@ std::string text(const ProgramMap& map) {
     for (const ProgramStream& stream : map.streams) {
         all += fmt::format("{}{:x}{}:{}", all.empty() ? "" : " ", stream.pid, stream.pid == map.pcr_pid ? "*" : "",
                            media::codec_info(stream.codec).name);
-        if (stream.language != Language{}) all += " " + to_string(stream.language);
+        if (stream.language != media::Language{}) all += " " + media::to_string(stream.language);
     }
     return all;
 }
@@ -116,7 +116,7 @@ Bytes muxed(Muxer& muxer, const Frame& frame) {
 Program large_program(size_t videos, size_t audios) {
     Program program;
     for (size_t i = 0; i < videos; ++i) program.video[i].codec = Codec::kHevc;
-    for (size_t i = 0; i < audios; ++i) program.audio[i] = {Codec::kOpus, 2, false, language_of("eng")};
+    for (size_t i = 0; i < audios; ++i) program.audio[i] = {Codec::kOpus, 2, false, media::language_of("eng")};
     return program;
 }
 
@@ -145,7 +145,7 @@ TEST(Program, TheMapTakesAsManyPacketsAsItNeeds) {
                 const auto index = static_cast<uint8_t>(video ? i : i - videos);
                 EXPECT_EQ(streams[i].track, index);
                 EXPECT_EQ(streams[i].pid, pid_of(video ? Kind::kVideo : Kind::kAudio, index));
-                EXPECT_EQ(to_string(streams[i].language), video ? "" : "eng");
+                EXPECT_EQ(media::to_string(streams[i].language), video ? "" : "eng");
             }
         }
     }
@@ -155,7 +155,7 @@ TEST(Program, TheMapTakesAsManyPacketsAsItNeeds) {
 
 TEST(Program, TheLanguageIsInADescriptor) {
     Program program = testing::program(Codec::kH264, Codec::kAac);
-    program.audio[0].language = language_of("eng");
+    program.audio[0].language = media::language_of("eng");
     uint8_t out[2 * kPacketSize];
     put_tables(out, program, 0, 0, 0);
     auto audio = base::hex("0f e1 01 f0 06 0a 04 65 6e 67 00");

@@ -1,8 +1,8 @@
-#include "protocol/ts/language.h"
+#include "media/language.h"
 
 #include <gtest/gtest.h>
 
-namespace ts {
+namespace media {
 
 TEST(Language, OfATag) {
     struct {
@@ -18,4 +18,4 @@ TEST(Language, OfATag) {
     EXPECT_EQ(language_of(std::string_view("e\0g", 3)), Language{});
 }
 
-}  // namespace ts
+}  // namespace media

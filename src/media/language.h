@@ -1,12 +1,12 @@
 #pragma once
-// Language: what an ISO_639_language_descriptor carries (ISO/IEC 13818-1, 2.6.18): the code of three letters of
-// ISO 639-2. It has no room for regions, scripts and variants.
+// Language: the code of three letters of ISO 639-2, as MPEG-TS (ISO/IEC 13818-1, 2.6.18) and MP4 (ISO/IEC 14496-12,
+// 8.4.2.3) carry it. It has no room for regions, scripts and variants.
 
 #include <array>
 #include <string>
 #include <string_view>
 
-namespace ts {
+namespace media {
 
 // Small letters; all 0: not known.
 using Language = std::array<char, 3>;
@@ -17,4 +17,4 @@ Language language_of(std::string_view tag);
 // "eng"; empty: not known.
 std::string to_string(const Language& language);
 
-}  // namespace ts
+}  // namespace media

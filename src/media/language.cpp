@@ -1,8 +1,8 @@
-#include "protocol/ts/language.h"
+#include "media/language.h"
 
 #include <algorithm>
 
-namespace ts {
+namespace media {
 namespace {
 
 // ISO 639-1 and the code of ISO 639-2 (the terminological one) for the same language.
@@ -49,4 +49,4 @@ std::string to_string(const Language& language) {
     return language == Language{} ? std::string() : std::string(language.begin(), language.end());
 }
 
-}  // namespace ts
+}  // namespace media
