@@ -92,9 +92,10 @@ constexpr const char* kB = "019e41";
 class BridgeTest : public runtime::testing::RuntimeTest {
   protected:
     struct Side {
+        live::LiveOptions options{};
         base::Ref<live::Stream> stream =
-            base::make_ref<live::Stream>(nullptr, live::StreamKey{"v", "live", "s"}, live::LiveOptions{});
-        Owner owner;
+            base::make_ref<live::Stream>(nullptr, live::StreamKey{"v", "live", "s"}, options);
+        Owner owner{};
         live::Publication publication = std::move(*stream->acquire(owner, false));
         RtpLane& lane = stream->rtp_lane();
     };
@@ -480,6 +481,50 @@ TEST_F(BridgeTest, AnotherSourceOfTheVideoBeginsWithItsKeyframe) {
     EXPECT_NEAR(static_cast<double>(media::to_ms(pictures[1].dts - pictures[0].dts)), 480, 2);
     target.stream->unsubscribe(frames);
     settle();
+}
+
+// Two hours at 24000/1001 and 60000/1001 frames a second, as keyframes some seconds apart; 90 kHz wraps in between. Out
+// of RTP come microseconds, which are finer than its ticks.
+TEST_F(BridgeTest, TwoHoursOfTimesAreOffByNoMoreThanHalfATick) {
+    constexpr int64_t kClock = 90'000, kFramesApart = 150;
+    constexpr media::Time kHalfATick = media::from_ticks(1, kClock * 2), kMicrosecond = media::from_us(1);
+    for (const int64_t timescale : {24'000, 60'000}) {
+        const int64_t count = 2 * 3'600 * timescale / 1'001 / kFramesApart;
+        // Near the first wrap at 32 bits of 90 kHz.
+        const media::Time begin = media::from_ticks(int64_t{UINT32_MAX} - kClock * 3'600, kClock);
+        Side from{.options = {.time_jitter = live::TimeJitter::kOff}}, to;
+        to.owner.rtp = true;
+        RtpToFrames back(to.publication, {});
+        FramesToRtp out(*from.stream, {});
+        Frames frames;
+        to.stream->subscribe(frames);
+        from.publication.publish(avc_header());
+        LaneReader player(from.lane);
+        std::vector<media::Time> published;
+        for (int64_t i = 0; i < count; ++i) {
+            Frame frame = picture(0, kIdr);
+            frame.dts = begin + media::from_ticks(i * kFramesApart * 1'001, timescale);
+            published.push_back(frame.dts);
+            from.publication.publish(std::move(frame));
+            const RtpLane& lane = from.lane;
+            const live::RtpPacket& packet = lane.ring().at(lane.ring().end() - 1);
+            const auto ticks = static_cast<uint32_t>(media::to_ticks(published.back(), kClock));
+            ASSERT_EQ(packet.timestamp, ticks) << i;
+            ASSERT_LE(
+                media::distance(media::from_ticks(media::to_ticks(published.back(), kClock), kClock), published.back()),
+                kHalfATick);
+            if (i % 50 == 0 || i + 1 == count) carry(player, to);
+        }
+        settle();
+        const std::vector<Frame> came = frames.of(Kind::kVideo);
+        ASSERT_EQ(came.size(), published.size());
+        for (size_t i = 0; i < came.size(); ++i) {
+            const media::Time want = published[i] - published[0], got = came[i].dts - came[0].dts;
+            // Both the first and this one were rounded.
+            ASSERT_LE(media::distance(want, got), 2 * kHalfATick + 2 * kMicrosecond) << timescale << " " << i;
+        }
+        to.stream->unsubscribe(frames);
+    }
 }
 
 }  // namespace
