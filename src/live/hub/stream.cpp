@@ -22,6 +22,10 @@ constexpr size_t kMaxBeside = 16 * 1024;
 constexpr size_t kCheckedBytes = 1024 * 1024;
 constexpr size_t kCheckedShare = 16;
 
+// gop_cache_max_frames is meant for a video and an audio track. Of more tracks so many more frames are kept: a new
+// player or follower gets them in one go.
+size_t track_pairs(const media::TrackSet& tracks) { return std::max<size_t>(1, (tracks.tracks.size() + 1) / 2); }
+
 size_t index_of(media::Kind kind) { return kind == media::Kind::kVideo ? 0 : 1; }
 
 }  // namespace
@@ -124,7 +128,7 @@ void Stream::unpublish() {
 
 void Stream::clear_gop() {
     gop_.clear();
-    gop_bytes_ = gop_frames_ = 0;
+    gop_bytes_ = 0;
 }
 
 void Stream::forget_gop() {
@@ -251,16 +255,14 @@ void Stream::keep_in_gop(const media::Frame& frame) {
     gop_bytes_ += sizeof(frame);
     if (gop_.empty() || !frame.payload.shares_memory(gop_.back().payload)) gop_bytes_ += frame.payload.memory();
     gop_.push_back(frame);
-    gop_frames_ += frame.track == 0;
     while (audio_only && gop_.back().dts - gop_.front().dts > media::from_ms(options_.audio_cache_ms)) {
         const base::Slice& first = gop_.front().payload;
         gop_bytes_ -= sizeof(frame);
         if (!first.shares_memory(gop_[1].payload)) gop_bytes_ -= first.memory();
-        gop_frames_ -= gop_.front().track == 0;
         gop_.pop_front();
     }
-    bool too_many =
-        options_.gop_cache_max_frames > 0 && gop_frames_ > static_cast<size_t>(options_.gop_cache_max_frames);
+    const size_t max_frames = static_cast<size_t>(options_.gop_cache_max_frames) * track_pairs(*tracks_);
+    bool too_many = max_frames > 0 && gop_.size() > max_frames;
     if (too_many || gop_bytes_ > options_.memory_limit / kGopShare) give_up_gop();
 }
 

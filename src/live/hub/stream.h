@@ -250,7 +250,6 @@ class Stream : public base::RefCounted<Stream> {
     bool gop_too_long_ = false;  // not kept until the next keyframe
     std::deque<media::Frame> gop_;
     size_t gop_bytes_ = 0;                   // of memory
-    size_t gop_frames_ = 0;                  // of the first tracks
     base::Ref<media::TrackSet> gop_tracks_;  // those in force at its first frame
     std::vector<FrameSink*> sinks_;
     std::vector<DemandWatcher*> demand_watchers_;

@@ -219,6 +219,66 @@ TEST(Stream, RepeatedHeadersGoOutUnlessReduced) {
     }
 }
 
+// A second audio track has its share of frames, and no more.
+TEST(Stream, TheGopOfSeveralTracksIsBounded) {
+    LiveOptions options;
+    options.gop_cache_max_frames = 100;
+    auto stream = make_stream(options);
+    Owner owner;
+    auto publication = publish(*stream, owner);
+    auto second = [](int64_t dts) {
+        media::Frame frame = audio(dts);
+        frame.track = 1;
+        return frame;
+    };
+    publication.publish(video(0, true));
+    publication.publish(audio(0));
+    for (int64_t i = 0; i < 198; ++i) publication.publish(second(i));
+    EXPECT_EQ(stream->gop().size(), 200u);
+    publication.publish(second(200));
+    EXPECT_TRUE(stream->gop().empty());
+    EXPECT_TRUE(stream->gop_too_long());
+}
+
+// Followers get all tracks, each with its header; a player's log begins at keyframes of the first video track.
+TEST(Stream, SeveralTracksOfAKind) {
+    auto stream = make_stream();
+    Owner owner;
+    auto publication = publish(*stream, owner);
+    Recorder recorder;
+    stream->subscribe(recorder);
+    auto on_track = [](media::Frame frame, uint8_t track) {
+        frame.track = track;
+        return frame;
+    };
+    publication.publish(header(media::Kind::kVideo, "VH"));
+    publication.publish(header(media::Kind::kAudio, "AH"));
+    publication.publish(on_track(header(media::Kind::kAudio, "AH1"), 1));
+    publication.publish(video(0, true, "v"));
+    publication.publish(audio(0, "a"));
+    publication.publish(on_track(audio(0, "b"), 1));
+    publication.publish(on_track(video(20, true, "w"), 1));
+    publication.publish(video(40, false, "x"));
+    EXPECT_EQ(recorder.seen,
+              (std::vector<std::string>{"publish", "VH", "AH", "AH1", "0 v", "0 a", "0 b", "20 w", "40 x"}));
+    EXPECT_EQ(stream->counters().audio_frames, 1u) << "of the first track";
+    EXPECT_EQ(stream->counters().video_frames, 2u);
+    EXPECT_EQ(stream->gop().size(), 5u);
+    LiveLog& log = stream->log(testing::kAllText);
+    ASSERT_NE(log.newest_start(), nullptr);
+    EXPECT_EQ(log.newest_start()->offset, 0u) << "a keyframe of another track is no place to begin";
+    EXPECT_EQ(stream->tracks()->count(media::Kind::kAudio), 2u);
+    // Who comes later has the same.
+    Recorder late;
+    stream->subscribe(late);
+    EXPECT_EQ(late.seen, recorder.seen);
+    publication.describe_tracks({{media::Kind::kAudio, 1, "deu", "Kommentar"}});
+    EXPECT_EQ(late.tracks->find(media::Kind::kAudio, 1)->language, "deu");
+    stream->drop_log(log);
+    stream->unsubscribe(late);
+    stream->unsubscribe(recorder);
+}
+
 TEST(Stream, TimelineGoesOnWithTheNextPublisher) {
     auto stream = make_stream();
     Owner owner;
