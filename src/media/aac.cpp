@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <vector>
 
@@ -183,19 +184,26 @@ Result<AdtsHeader> parse_adts(std::span<const uint8_t> p) {
     return h;
 }
 
+namespace {
+
+// The index in kRates; of a rate that is not there the nearest one's.
+unsigned nearest_rate(int rate) {
+    if (auto same = std::ranges::find(kRates, rate); same != std::end(kRates))
+        return static_cast<unsigned>(same - std::begin(kRates));
+    auto distance = [rate](int other) { return std::abs(other - rate); };
+    return static_cast<unsigned>(std::ranges::min_element(kRates, {}, distance) - std::begin(kRates));
+}
+
+}  // namespace
+
 bool put_adts_header(const AacConfig& config, size_t raw_size, uint8_t out[kAdtsHeaderSize]) {
     size_t size = raw_size + kAdtsHeaderSize;
     if (raw_size > kMaxAdtsFrame || size > kMaxAdtsFrame) return false;
-    int index = 0;
-    for (int i = 1; i < static_cast<int>(std::size(kRates)); ++i) {
-        if (std::abs(kRates[i] - config.core_sample_rate) < std::abs(kRates[index] - config.core_sample_rate))
-            index = i;
-    }
     unsigned profile = config.object_type >= 1 && config.object_type <= 4 ? config.object_type - 1u : 1;
     unsigned channels = config.channel_config & 7;
     out[0] = 0xff;
     out[1] = 0xf1;  // MPEG-4, no CRC
-    out[2] = static_cast<uint8_t>(profile << 6 | static_cast<unsigned>(index) << 2 | channels >> 2);
+    out[2] = static_cast<uint8_t>(profile << 6 | nearest_rate(config.core_sample_rate) << 2 | channels >> 2);
     out[3] = static_cast<uint8_t>((channels & 3) << 6 | size >> 11);
     out[4] = static_cast<uint8_t>(size >> 3);
     out[5] = static_cast<uint8_t>((size & 7) << 5 | 0x1f);

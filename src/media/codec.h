@@ -2,7 +2,6 @@
 // The one table of codecs: all per-codec properties that are looked up by codec.
 
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 namespace media {
@@ -44,11 +43,10 @@ struct CodecInfo {
     Codec codec;
     Kind kind;
     std::string_view name;     // as the API shows it: H264 HEVC AV1 VP9 AAC MP3 Opus ...
-    uint32_t fourcc;           // of enhanced RTMP, 0 when there is none
-    int8_t flv_id;             // the FLV codec id or sound format, -1 when there is none
     bool has_sequence_header;  // a decoder needs its configuration before the first access unit
 };
 
+// Four characters as a number, as MP4's boxes and Enhanced RTMP's codecs are named.
 constexpr uint32_t fourcc(const char (&text)[5]) {
     auto at = [&](int i) { return static_cast<uint32_t>(static_cast<uint8_t>(text[i])); };
     return at(0) << 24 | at(1) << 16 | at(2) << 8 | at(3);
@@ -56,8 +54,5 @@ constexpr uint32_t fourcc(const char (&text)[5]) {
 
 // Every codec has a row; kNone's has an empty name.
 const CodecInfo& codec_info(Codec codec);
-std::optional<Codec> codec_from_fourcc(Kind kind, uint32_t fourcc);
-// Nellymoser has three ids (4, 5, 6) and MP3 two (2, 14): all are recognised here, the table has the usual one.
-std::optional<Codec> codec_from_flv_id(Kind kind, int flv_id);
 
 }  // namespace media

@@ -24,9 +24,9 @@ struct Frame {
     bool sequence_header = false;
     // A video frame that no other frame references (FLV frame type 3).
     bool disposable = false;
-    // For audio in an FLV sound format: the tag's first byte (format, rate, size, channels), kept because players of
-    // MP3, Speex and PCM read it. 0 otherwise.
-    uint8_t flv_sound = 0;
+    // Audio: what its publisher's format says of it besides the codec, in that format's own bits, so that it can be
+    // written as it came (protocol/flv/audio_format.h). 0: nothing.
+    uint8_t publisher_format = 0;
     // Which of the tracks of its kind; 0: the first, which is for who knows one only. Less than kMaxTracks.
     uint8_t track = 0;
     // The times from here on have nothing to do with those before: the publisher's jumped, whether the stream mended

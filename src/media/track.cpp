@@ -100,27 +100,6 @@ Result<VideoInfo> any_video_info(const Frame& frame) {
     }
 }
 
-// The FLV tag's own rate and channel bits (E.4.2.1).
-void read_flv_sound(const Frame& frame, AudioInfo& info) {
-    constexpr int kRates[] = {5512, 11025, 22050, 44100};
-    info.sample_rate = kRates[frame.flv_sound >> 2 & 3];
-    info.channels = frame.flv_sound & 1 ? 2 : 1;
-    switch (frame.flv_sound >> 4) {
-        case 4:   // Nellymoser 16 kHz mono
-        case 11:  // Speex
-            info.sample_rate = 16000;
-            info.channels = 1;
-            break;
-        case 5:  // Nellymoser 8 kHz mono
-        case 7:  // G.711
-        case 8:
-            info.sample_rate = 8000;
-            break;
-        default:
-            break;
-    }
-}
-
 Result<AudioInfo> opus_info(const Frame& frame) {
     AudioInfo info;
     info.sample_rate = 48000;
@@ -166,7 +145,6 @@ Result<AudioInfo> any_audio_info(const Frame& frame) {
             return info;
         }
         default:
-            if (frame.flv_sound) read_flv_sound(frame, info);
             return info;
     }
 }

@@ -26,7 +26,8 @@ struct AudioInfo {
     int channels = 0;
 };
 
-// Parses a sequence header, or, for codecs without one (MP3, VP8 ...), any frame. A malformed one is an error.
+// Parses a sequence header, or, for codecs without one (MP3, VP8 ...), any frame. A malformed one is an error. Of
+// codecs whose frames say nothing of themselves (PCM, Speex ...) only the codec is known.
 base::Result<VideoInfo> video_info(const Frame& frame);
 base::Result<AudioInfo> audio_info(const Frame& frame);
 

@@ -80,22 +80,6 @@ TEST(Track, AudioInfo) {
     }
 }
 
-TEST(Track, AudioInfoOfTheFlvSoundByte) {
-    struct Case {
-        uint8_t sound;
-        int rate, channels;
-    };
-    for (const Case& c :
-         {Case{0xb6, 16000, 1}, {0x82, 8000, 1}, {0x6b, 22050, 2}, {0x3f, 44100, 2}, {0x4e, 16000, 1}}) {
-        Frame frame = frame_of(Kind::kAudio, Codec::kSpeex, false, "00");
-        frame.flv_sound = c.sound;
-        auto info = audio_info(frame);
-        ASSERT_TRUE(info);
-        EXPECT_EQ(info->sample_rate, c.rate) << int{c.sound};
-        EXPECT_EQ(info->channels, c.channels) << int{c.sound};
-    }
-}
-
 TEST(Track, AMalformedHeaderNamesTheCodec) {
     auto video = video_info(frame_of(Kind::kVideo, Codec::kH264, true, "0164"));
     ASSERT_FALSE(video);

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "live/fanout/live_log.h"
 #include "live/rtp/rtp_lane.h"
+#include "protocol/flv/audio_format.h"
 
 namespace service {
 
@@ -60,7 +61,7 @@ std::optional<media::AudioInfo> audio_of(const live::Stream& stream) {
     const media::Track* track = stream.tracks()->audio();
     if (!track) return std::nullopt;
     if (track->header)
-        if (auto read = media::audio_info(*track->header)) info = *std::move(read);
+        if (auto read = flv::audio_info(*track->header)) info = *std::move(read);
     info.codec = track->codec;
     return info;
 }

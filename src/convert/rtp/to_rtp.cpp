@@ -6,6 +6,7 @@
 #include "convert/statistics.h"
 #include "media/h264.h"
 #include "media/h265.h"
+#include "protocol/flv/audio_format.h"
 #include "protocol/rtp/payload/keyframe.h"
 #include "protocol/sdp/format.h"
 #include "runtime/loop/log_limit.h"
@@ -206,7 +207,7 @@ void FramesToRtp::open_converter(const media::Frame& frame) {
     AudioTranscoderOptions options;
     options.from = audio_codec_;
     options.from_header = audio_header_;
-    if (frame.flv_sound != 0) options.from_channels = (frame.flv_sound & 1) + 1;
+    if (auto channels = flv::channels(frame)) options.from_channels = *channels;
     options.to = Codec::kOpus;
     options.bitrate = options_.opus_bitrate;
     options.opus_ptime_ms = options_.opus_ptime_ms;

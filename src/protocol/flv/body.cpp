@@ -12,6 +12,7 @@
 #include "media/audio_headers.h"
 #include "media/track.h"
 #include "protocol/amf/amf0.h"
+#include "protocol/flv/codec_ids.h"
 #include "protocol/flv/enhanced.h"
 #include "protocol/flv/metadata.h"
 
@@ -48,7 +49,7 @@ Result<void> set_frame_type(uint8_t type, Frame& frame) {
 }
 
 Result<Codec> codec_of_fourcc(Kind kind, uint32_t fourcc) {
-    if (auto codec = media::codec_from_fourcc(kind, fourcc)) return *codec;
+    if (auto codec = codec_from_fourcc(kind, fourcc)) return *codec;
     return fail(Code::kProtocol, fmt::format("{} codec '{}' is not supported", kind == Kind::kVideo ? "video" : "audio",
                                              fourcc_text(fourcc)));
 }
@@ -158,7 +159,7 @@ Result<Parsed> BodyParser::legacy_video(Cursor& c, Frame& frame) {
     uint8_t type = first >> 4;
     TRY(set_frame_type(type, frame));
     if (type == kCommand) return nothing("a video command");
-    auto codec = media::codec_from_flv_id(Kind::kVideo, first & 15);
+    auto codec = codec_from_id(Kind::kVideo, first & 15);
     if (!codec) return fail(Code::kProtocol, fmt::format("FLV video codec {} is not supported", first & 15));
     frame.codec = *codec;
     note_track_zero(Kind::kVideo);
@@ -265,9 +266,10 @@ Result<Parsed> BodyParser::audio(const Slice& body, uint32_t timestamp) {
 
 // Section E.4.2.1.
 Result<Parsed> BodyParser::legacy_audio(Cursor& c, Frame& frame) {
-    frame.flv_sound = c.reader.u8();
-    auto codec = media::codec_from_flv_id(Kind::kAudio, frame.flv_sound >> 4);
-    if (!codec) return fail(Code::kProtocol, fmt::format("FLV sound format {} is not supported", frame.flv_sound >> 4));
+    frame.publisher_format = c.reader.u8();
+    auto codec = codec_from_id(Kind::kAudio, frame.publisher_format >> 4);
+    if (!codec)
+        return fail(Code::kProtocol, fmt::format("FLV sound format {} is not supported", frame.publisher_format >> 4));
     frame.codec = *codec;
     note_track_zero(Kind::kAudio);
     if (frame.codec == Codec::kAac) {

@@ -139,7 +139,7 @@ TEST(Body, AudioOfEveryForm) {
         EXPECT_EQ(result->frame->kind, Kind::kAudio);
         EXPECT_EQ(result->frame->codec, c.codec) << c.name;
         EXPECT_EQ(result->frame->sequence_header, c.sequence_header) << c.name;
-        EXPECT_EQ(result->frame->flv_sound, c.sound) << c.name;
+        EXPECT_EQ(result->frame->publisher_format, c.sound) << c.name;
         EXPECT_EQ(result->frame->payload, body(c.payload)) << c.name;
         EXPECT_EQ(media::to_ms(result->frame->dts), 77);
         EXPECT_FALSE(result->frame->keyframe);

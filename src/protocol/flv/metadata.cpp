@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "protocol/amf/amf0.h"
+#include "protocol/flv/codec_ids.h"
 
 namespace flv {
 
@@ -25,11 +26,11 @@ std::optional<Codec> read_codec(Kind kind, const Value& value) {
         if (text.size() != 4) return std::nullopt;
         uint32_t fourcc = 0;
         for (char c : text) fourcc = fourcc << 8 | static_cast<uint8_t>(c);
-        return media::codec_from_fourcc(kind, fourcc);
+        return codec_from_fourcc(kind, fourcc);
     }
     int64_t id = value.int_or(-1, -1, UINT32_MAX);
-    if (id < 256) return media::codec_from_flv_id(kind, static_cast<int>(id));
-    return media::codec_from_fourcc(kind, static_cast<uint32_t>(id));
+    if (id < 256) return codec_from_id(kind, static_cast<int>(id));
+    return codec_from_fourcc(kind, static_cast<uint32_t>(id));
 }
 
 double finite(const Value& value) {
@@ -39,9 +40,9 @@ double finite(const Value& value) {
 
 // The id that a publisher of that codec would send: FLV ids for H.264 and AAC, FourCCs for newer codecs.
 double codec_id(Codec codec) {
-    const media::CodecInfo& info = media::codec_info(codec);
-    bool enhanced = info.flv_id < 0 || codec == Codec::kHevc;
-    return enhanced ? static_cast<double>(info.fourcc) : info.flv_id;
+    const CodecIds& ids = codec_ids(codec);
+    bool enhanced = ids.id < 0 || codec == Codec::kHevc;
+    return enhanced ? static_cast<double>(ids.fourcc) : ids.id;
 }
 
 // The second value, behind the name.

@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "media/track.h"
 #include "protocol/amf/amf0.h"
+#include "protocol/flv/audio_format.h"
 #include "protocol/flv/metadata.h"
 #include "protocol/flv/tag.h"
 
@@ -173,7 +174,7 @@ Value recording_about(const Frame* metadata, const Frame* video, const Frame* au
     }
     if (audio) {
         audio_info.codec = audio->codec;
-        if (auto info = media::audio_info(*audio)) audio_info = *info;
+        if (auto info = flv::audio_info(*audio)) audio_info = *info;
     }
     base::Slice told = make_metadata(video ? &video_info : nullptr, audio ? &audio_info : nullptr, server);
     base::ByteReader reader(told);

@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "base/bytes.h"
-#include "media/audio_headers.h"
+#include "protocol/flv/audio_format.h"
+#include "protocol/flv/codec_ids.h"
 #include "protocol/flv/enhanced.h"
 
 namespace flv {
@@ -54,35 +55,22 @@ uint8_t* enhanced_video(const Frame& frame, uint32_t fourcc, uint8_t* p) {
     else
         *p++ = static_cast<uint8_t>(kExAudio << 4 | kAudioMultitrack);
     *p++ = static_cast<uint8_t>(kOneTrack << 4 | packet.type);
-    p = base::put_u32(p, media::codec_info(frame.codec).fourcc);
+    p = base::put_u32(p, codec_ids(frame.codec).fourcc);
     *p++ = frame.track;
     if (packet.with_cts) p = base::put_u24(p, cts_bits(frame));
     return static_cast<size_t>(p - out);
-}
-
-// The sound byte of frames that were not received as FLV. For AAC it is always the same (E.4.2.1).
-uint8_t sound_byte(const Frame& frame) {
-    if (frame.flv_sound) return frame.flv_sound;
-    auto format = static_cast<uint8_t>(media::codec_info(frame.codec).flv_id << 4);
-    if (frame.codec == Codec::kMp3) {
-        if (auto mp3 = media::parse_mpeg_audio(frame.payload)) {
-            uint8_t rate = mp3->sample_rate >= 32000 ? 3 : mp3->sample_rate >= 16000 ? 2 : 1;
-            return static_cast<uint8_t>(format | rate << 2 | 2 | (mp3->channels == 2));
-        }
-    }
-    return format | 0x0f;
 }
 
 }  // namespace
 
 size_t video_header(const Frame& frame, uint8_t out[kMaxBodyHeader]) {
     uint8_t* p = out;
-    const media::CodecInfo& info = media::codec_info(frame.codec);
-    if (info.fourcc && frame.codec != Codec::kH264) {
-        p = enhanced_video(frame, info.fourcc, p);
+    const CodecIds& ids = codec_ids(frame.codec);
+    if (ids.fourcc && frame.codec != Codec::kH264) {
+        p = enhanced_video(frame, ids.fourcc, p);
         return static_cast<size_t>(p - out);
     }
-    *p++ = static_cast<uint8_t>(frame_type(frame) << 4 | (info.flv_id & 15));
+    *p++ = static_cast<uint8_t>(frame_type(frame) << 4 | (ids.id & 15));
     if (frame.codec == Codec::kH264) {
         *p++ = frame.sequence_header ? 0 : 1;
         p = base::put_u24(p, frame.sequence_header ? 0 : cts_bits(frame));
@@ -92,13 +80,13 @@ size_t video_header(const Frame& frame, uint8_t out[kMaxBodyHeader]) {
 
 size_t audio_header(const Frame& frame, uint8_t out[kMaxBodyHeader]) {
     uint8_t* p = out;
-    const media::CodecInfo& info = media::codec_info(frame.codec);
-    if (info.flv_id < 0) {
+    const CodecIds& ids = codec_ids(frame.codec);
+    if (ids.id < 0) {
         *p++ = static_cast<uint8_t>(kExAudio << 4 | enhanced_packet(frame).type);
-        p = base::put_u32(p, info.fourcc);
+        p = base::put_u32(p, ids.fourcc);
         return static_cast<size_t>(p - out);
     }
-    *p++ = sound_byte(frame);
+    *p++ = audio_format(frame);
     if (frame.codec == Codec::kAac) *p++ = frame.sequence_header ? 0 : 1;
     return static_cast<size_t>(p - out);
 }

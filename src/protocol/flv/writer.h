@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "media/frame.h"
+#include "protocol/flv/codec_ids.h"
 #include "protocol/flv/metadata.h"
 
 namespace flv {
@@ -21,9 +22,7 @@ size_t video_header(const media::Frame& frame, uint8_t out[kMaxBodyHeader]);
 size_t audio_header(const media::Frame& frame, uint8_t out[kMaxBodyHeader]);
 
 // Whether a frame can be written: tracks but the first need a codec with a FourCC.
-inline bool can_write(const media::Frame& frame) {
-    return frame.track == 0 || media::codec_info(frame.codec).fourcc != 0;
-}
+inline bool can_write(const media::Frame& frame) { return frame.track == 0 || codec_ids(frame.codec).fourcc != 0; }
 
 // The timestamp of a frame's tag or message, in ms, wrapped at 2^32. onMetaData always has 0: it belongs to no point in
 // time, and FFmpeg shows a subtitle track where it has another timestamp.

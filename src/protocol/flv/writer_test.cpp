@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/hex_testing.h"
+#include "protocol/flv/audio_format.h"
 #include "protocol/flv/body.h"
 
 namespace flv {
@@ -76,13 +77,29 @@ TEST(Writer, KnownHeaders) {
     }
 }
 
+TEST(AudioFormat, AudioInfoOfTheByte) {
+    struct Case {
+        uint8_t format;
+        int rate, channels;
+    };
+    for (const Case& c :
+         {Case{0xb6, 16000, 1}, {0x82, 8000, 1}, {0x6b, 22050, 2}, {0x3f, 44100, 2}, {0x4e, 16000, 1}}) {
+        Frame frame = frame_of(Codec::kSpeex, "00");
+        frame.publisher_format = c.format;
+        auto info = flv::audio_info(frame);
+        ASSERT_TRUE(info);
+        EXPECT_EQ(info->sample_rate, c.rate) << int{c.format};
+        EXPECT_EQ(info->channels, c.channels) << int{c.format};
+    }
+}
+
 TEST(Writer, TheSoundByteIsKeptOrMade) {
     Frame mp3 = frame_of(Codec::kMp3, "fff38044");  // 22,050 Hz, stereo
     EXPECT_EQ(body_of(mp3)[0], 0x2b);
-    mp3.flv_sound = 0xee;
+    mp3.publisher_format = 0xee;
     EXPECT_EQ(body_of(mp3)[0], 0xee);
     Frame aac = frame_of(Codec::kAac, "2117");
-    aac.flv_sound = 0xae;
+    aac.publisher_format = 0xae;
     EXPECT_EQ(body_of(aac).sub(0, 2), Slice::copy(hex("ae01")));
 }
 

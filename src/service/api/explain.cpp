@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "protocol/flv/codec_ids.h"
 #include "protocol/ts/program.h"
 
 namespace service::api {
@@ -80,7 +81,8 @@ Check codecs(const StreamFacts& p) {
         const media::CodecInfo& info = media::codec_info(codec);
         if (!ts::carries(codec))
             say(fmt::format("MPEG-TS (HTTP-TS, HLS without hls_use_fmp4) does not carry {}", info.name));
-        if (info.flv_id < 0) say(fmt::format("{} in RTMP and FLV needs players that know enhanced RTMP", info.name));
+        if (flv::codec_ids(codec).id < 0)
+            say(fmt::format("{} in RTMP and FLV needs players that know enhanced RTMP", info.name));
     }
     if (video != Codec::kNone && video != Codec::kH264)
         say("not every browser plays " + std::string(media::codec_info(video).name));

@@ -30,9 +30,6 @@ media::Frame AudioDepacketizer::frame_of(std::span<const uint8_t> payload) const
     media::Frame frame;
     frame.kind = media::Kind::kAudio;
     frame.codec = codec_;
-    // Format, 16 bits, and channels; the rate of G.711 follows from its format.
-    if (codec_ != Codec::kOpus)
-        frame.flv_sound = static_cast<uint8_t>(media::codec_info(codec_).flv_id << 4 | 2 | (channels_ == 2));
     frame.payload = base::Slice::copy(payload);
     return frame;
 }

@@ -59,7 +59,7 @@ TEST(G711Payload, LongFramesAreCutIntoEqualParts) {
     auto units = testing::take(*depacketizer, out, 5);
     ASSERT_EQ(units.size(), 8u);
     EXPECT_EQ(units[7].timestamp, 7005u);
-    EXPECT_EQ(units[0].frame.flv_sound, 0x72);
+    EXPECT_EQ(units[0].frame.codec, Codec::kPcmAlaw);
 }
 
 }  // namespace
