@@ -28,7 +28,7 @@ const live::RtpTrack* rtp_track(const live::Stream& stream, media::Kind kind) {
 std::optional<media::VideoInfo> video_of(const live::Stream& stream) {
     media::VideoInfo info;
     if (const live::RtpTrack* track = rtp_track(stream, media::Kind::kVideo)) {
-        info = stream.rtp_lane_if_any()->picture();
+        info = stream.rtp_lane_if_any()->video_info();
         info.codec = track->codec;
         return info;
     }

@@ -20,7 +20,7 @@ bool TsEncoder::carries(media::Kind kind) const {
 }
 
 // From the lowest bit: version, 5 bits; both counters, 4 bits each; has_tables, 1; low_rate_mp3, 8.
-uint32_t TsEncoder::remember_place() const {
+uint32_t TsEncoder::save_start_state() const {
     const ts::Muxer::StartPoint point = muxer_.start_point();
     return point.version | uint32_t{point.pat_cc} << 5 | uint32_t{point.pmt_cc} << 9 |
            uint32_t{point.has_tables} << 13 | uint32_t{point.low_rate_mp3} << 14;

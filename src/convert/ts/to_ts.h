@@ -13,8 +13,8 @@ class TsEncoder final : public live::WireEncoder {
     TsEncoder();
 
     void set_tracks(const media::TrackSet& tracks) override;
-    uint32_t remember_place() const override;
-    void recall_place(uint32_t place) override { recalled_ = place; }
+    uint32_t save_start_state() const override;
+    void restore_start_state(uint32_t place) override { recalled_ = place; }
     void encode_prefix(const media::TrackSet& tracks, media::Time start_dts, bool first,
                        base::SliceBuilder& out) override;
     size_t encoded_size(const media::Frame& frame) override { return muxer_.prepare(frame); }

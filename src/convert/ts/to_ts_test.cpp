@@ -86,7 +86,7 @@ TEST_F(TsLog, AViewerBeginsAtAKeyframe) {
         publish(video_frame(at, at % 200 == 0));
         publish(audio(at + 10));
     }
-    auto* newest = log().place_to_begin(0);
+    auto* newest = log().start_for_new_viewer(0);
     ASSERT_TRUE(newest);
     EXPECT_EQ(newest->dts, media::from_ms(200));
     auto viewed = view(*newest);
@@ -147,7 +147,7 @@ TEST_F(TsLog, AllTracksCome) {
             publish(on_track(index, video_frame(at + index, at == 0)));
             publish(on_track(index, audio(at + 10 + index)));
         }
-    auto* start = log().place_to_begin(0);
+    auto* start = log().start_for_new_viewer(0);
     ASSERT_TRUE(start);
     auto viewed = view(*start);
     EXPECT_EQ(viewed.programs, "v0:H264 H264 AAC AAC ");
@@ -166,7 +166,7 @@ TEST(TsEncoder, TheTablesBeforeAFrame) {
     for (int64_t at : {0, 20}) {
         std::vector<uint8_t> out(encoder.encoded_size(audio(at)));
         encoder.encode(audio(at), out.data());
-        encoder.recall_place(encoder.remember_place());
+        encoder.restore_start_state(encoder.save_start_state());
         base::SliceBuilder prefix;
         encoder.encode_prefix(tracks, {}, true, prefix);
         EXPECT_EQ(prefix.size(), at == 0 ? 0 : 2 * ts::kPacketSize);

@@ -19,20 +19,20 @@ Audience::Audience(LiveLog& log) : log_(log), latency_(log.stream().fanout().lat
 Audience::~Audience() { CHECK(viewers_.empty()); }
 
 void Audience::add(Viewer& viewer) {
-    viewer.place_ = static_cast<uint32_t>(viewers_.size());
+    viewer.index_ = static_cast<uint32_t>(viewers_.size());
     viewers_.push_back(&viewer);
     if (pump_ && !pump_.done()) return;
-    // The stream owns the log, and the log this: it stays until the pump has ended, even if the pump never gets to run
-    // before.
+    // The stream owns the log, and the log this object. The pump's reference keeps it until the pump has ended, even if
+    // the pump is never scheduled before.
     pump_ = runtime::spawn("live-pump", [this, stream = base::Ref<Stream>(&log_.stream())] { pump(*stream); });
 }
 
 void Audience::remove(Viewer& viewer) {
     Viewer* last = viewers_.back();
-    viewers_[viewer.place_] = last;
-    last->place_ = viewer.place_;
+    viewers_[viewer.index_] = last;
+    last->index_ = viewer.index_;
     viewers_.pop_back();
-    // The one that took its place may be passed over in this cycle.
+    // The viewer that took its index may be skipped in this cycle.
     if (last != &viewer) note_position(last->needs_from());
     if (viewers_.empty()) wake_.pulse();
 }
@@ -40,12 +40,12 @@ void Audience::remove(Viewer& viewer) {
 void Audience::note_position(uint64_t offset) { lowest_position_ = std::min(lowest_position_, offset); }
 
 void Audience::on_append(bool urgent) {
-    bool tell = !unsent_ || (urgent && !urgent_);
+    bool notify = !unsent_ || (urgent && !urgent_);
     unsent_ = true;
     urgent_ |= urgent;
     if (until_sample_ != 0 && --until_sample_ == 0) [[unlikely]]
         begin_sample();
-    if (tell && log_.stream().options().merge_ms == 0) wake_.pulse();
+    if (notify && log_.stream().options().merge_ms == 0) wake_.pulse();
 }
 
 void Audience::start_waiting() {
@@ -65,7 +65,7 @@ void Audience::abort_all(std::string_view why, base::CloseReason reason) {
 }
 
 void Audience::jump_before(uint64_t offset) {
-    // Backwards: who ends is replaced by the last.
+    // Backwards: a viewer that ends is replaced by the last.
     for (size_t i = viewers_.size(); i-- > 0;) {
         if (i >= viewers_.size()) continue;
         Viewer& viewer = *viewers_[i];
@@ -87,9 +87,9 @@ void Audience::pump(Stream& stream) {
         else
             frame_cycle();
         slowest_position_ = lowest_position_;
-        if (!runtime::cancelled()) trim_from(lowest_position_);  // else not everybody was asked what he still needs
+        if (!runtime::cancelled()) trim_from(lowest_position_);  // a cancelled cycle has not visited all viewers
     }
-    if (viewers_.empty()) stream.drop_log(log_);  // this object is gone after it
+    if (viewers_.empty()) stream.drop_log(log_);  // this object is destroyed by it
 }
 
 void Audience::merge_cycle(int64_t interval_ms) {
@@ -106,8 +106,8 @@ void Audience::merge_cycle(int64_t interval_ms) {
         Deadline at = Deadline::at_us(at_ms * 1000);
         while (!viewers_.empty() && !at.passed() && !ending && !ending_ && !runtime::cancelled())
             (void)wake_.wait_next(at);
-        // From where the last one ended, however many came and went: nobody is left out of a cycle.
-        begin = walk(begin, viewers_.size() * (phase + 1) / phases);
+        // From where the last phase ended, however many viewers joined or left: each cycle visits every viewer.
+        begin = visit_range(begin, viewers_.size() * (phase + 1) / phases);
     }
 }
 
@@ -125,28 +125,28 @@ void Audience::frame_cycle() {
     urgent_ = false;
     unsent_ = false;
     phases_ = 1;
-    walk(0, viewers_.size());
+    visit_range(0, viewers_.size());
 }
 
-size_t Audience::walk(size_t begin, size_t end) {
+size_t Audience::visit_range(size_t begin, size_t end) {
     lag_limit_ = log_.lag_limit(log_.stream().options().queue_length_ms);
-    int64_t turn_began_us = base::monotonic_us();
-    const bool sampled = sampled_walks_ > 0;
+    int64_t slice_began_us = base::monotonic_us();
+    const bool sampled = sampled_passes_ > 0;
     behind_ = 0;
     size_t i = begin, visited = 0, noted = 0;
     for (; i < std::min(end, viewers_.size());) {
         Viewer* viewer = viewers_[i];
-        visit(*viewer, turn_began_us / 1000);
-        // A viewer that went away left its place to another.
+        visit(*viewer, slice_began_us / 1000);
+        // A viewer that left was replaced by another.
         if (i < viewers_.size() && viewers_[i] == viewer) ++i;
-        if (++visited % 16 != 0 || !runtime::slice_is_over(base::monotonic_us() - turn_began_us)) continue;
+        if (++visited % 16 != 0 || !runtime::slice_is_over(base::monotonic_us() - slice_began_us)) continue;
         if (sampled) note_latency(visited - std::exchange(noted, visited));
         if (!runtime::yield()) return i;
-        turn_began_us = base::monotonic_us();
+        slice_began_us = base::monotonic_us();
     }
     if (sampled) {
         note_latency(visited - noted);
-        end_sampled_walk();
+        end_sampled_pass();
     }
     return i;
 }
@@ -164,7 +164,7 @@ void Audience::visit(Viewer& viewer, int64_t now_ms) {
 
 void Audience::begin_sample() {
     sample_came_us_ = base::monotonic_us();
-    sampled_walks_ = phases_;
+    sampled_passes_ = phases_;
 }
 
 void Audience::note_latency(size_t viewers) {
@@ -172,10 +172,10 @@ void Audience::note_latency(size_t viewers) {
     behind_ = 0;
 }
 
-// The next one is any of some: one at a fixed distance behind a walk would always have waited as long.
-void Audience::end_sampled_walk() {
+// The next sample is chosen at random: a packet at a fixed distance after a pass would always have waited as long.
+void Audience::end_sampled_pass() {
     constexpr uint32_t kMaxApart = 32;  // packets
-    if (--sampled_walks_ > 0) return;
+    if (--sampled_passes_ > 0) return;
     random_ = random_ * 6364136223846793005u + 1442695040888963407u;
     until_sample_ = 1 + static_cast<uint32_t>(random_ >> 33) % kMaxApart;
 }

@@ -1,7 +1,7 @@
 #pragma once
-// Audience: the viewers of one LiveLog and the pump that sends to them: one coroutine for all. It walks them once per
-// merge interval, spread over phases when they are many, or with every video frame when the interval is 0, and lets
-// others run at least every millisecond.
+// Audience: the viewers of one LiveLog and the pump that sends to them: one coroutine for all. The pump visits all
+// viewers once per merge interval, in several phases when they are many, or with every video frame when the interval is
+// 0. It yields at least every millisecond.
 
 #include <cstdint>
 #include <string_view>
@@ -24,63 +24,63 @@ class Audience {
     ~Audience();
     Audience(const Audience&) = delete;
 
-    void add(Viewer& viewer);     // starts the pump with the first
+    void add(Viewer& viewer);     // the first starts the pump
     void remove(Viewer& viewer);  // with the last the pump ends and drops the log
     size_t size() const { return viewers_.size(); }
-    // A packet was appended. urgent: viewers who want every frame need not wait for the next one.
+    // A packet was appended. urgent: viewers that get every frame need not wait for the next packet.
     void on_append(bool urgent);
-    // Whoever waits for a place to begin, and has one by now, takes it; the bytes go out in their turn.
+    // Viewers that wait for a start and now have one take it; the pump sends the bytes later.
     void start_waiting();
-    // Each viewer's stream is over. The pump tells them, as soon as it gets to it: an end costs a send and a close.
+    // The stream is over for each viewer. The pump ends them on its next pass: an end costs a send and a close.
     void end_all();
-    // Each is closed now.
+    // Closes each viewer now.
     void abort_all(std::string_view why, base::CloseReason reason);
-    // Who is before this offset jumps, and the log lets go of what nobody needs then.
+    // Viewers before this offset jump, and the log releases the bytes that no viewer needs then.
     void jump_before(uint64_t offset);
-    // The log must keep what a viewer at this offset has not got yet.
+    // The log must keep the bytes from this offset on: a viewer has still to get them.
     void note_position(uint64_t offset);
-    // What the slowest viewer had to get next when all were visited the last time; UINT64_MAX: nobody plays.
+    // The slowest viewer's next offset when all were visited the last time; UINT64_MAX: none is playing.
     uint64_t slowest_position() const { return slowest_position_; }
 
   private:
-    // Everyone in one go up to so many: more would hold a phase too long.
+    // Up to this many viewers are visited in one phase: more would take too long.
     static constexpr size_t kViewersPerPhase = 1000;
     static constexpr size_t kMaxPhases = 10;
-    static constexpr int64_t kTickMs = 20;       // with every frame: no walk sooner than this once there are
-    static constexpr size_t kManyViewers = 200;  // this many
-    static constexpr int64_t kIdleMs = 500;      // how often those who are stuck are looked at when nothing comes
+    static constexpr int64_t kTickMs = 20;       // with every frame: minimum time between passes when there are
+    static constexpr size_t kManyViewers = 200;  // at least this many viewers
+    static constexpr int64_t kIdleMs = 500;      // interval of checks of blocked viewers when no packets come
 
     void pump(Stream& stream);
     void merge_cycle(int64_t interval_ms);
     void frame_cycle();
-    // Visits those from begin up to end; returns where it came to.
-    size_t walk(size_t begin, size_t end);
+    // Visits the viewers from begin up to end; returns the index after the last one visited.
+    size_t visit_range(size_t begin, size_t end);
     void visit(Viewer& viewer, int64_t now_ms);
-    // What no viewer needs any more, nor a new one.
+    // Releases the bytes before the position, except those that new viewers need.
     void trim_from(uint64_t lowest_position);
-    // A packet is followed from here on.
+    // The packet just appended is followed from here on.
     void begin_sample();
-    // So many viewers were sent it.
+    // The followed packet was sent to this many viewers.
     void note_latency(size_t viewers);
-    void end_sampled_walk();
+    void end_sampled_pass();
 
     LiveLog& log_;
     std::vector<Viewer*> viewers_;
     runtime::Task pump_;
     runtime::Event wake_{"its log to grow"};
-    bool unsent_ = false;  // packets came since the last walk
-    bool urgent_ = false;  // and one of them is not to wait
+    bool unsent_ = false;  // packets were appended since the last pass
+    bool urgent_ = false;  // one of them must not wait
     bool ending_ = false;  // viewers are to end, and have not been visited since
     int64_t next_cycle_ms_ = 0;
     uint64_t lag_limit_ = 0;
-    uint64_t lowest_position_ = UINT64_MAX;  // of those visited in this cycle
+    uint64_t lowest_position_ = UINT64_MAX;  // of the viewers visited in this cycle
     uint64_t slowest_position_ = UINT64_MAX;
-    // The packet that is followed: when it came, and how many walks have still to send it.
+    // The followed packet: when it arrived, and how many passes have still to send it.
     SendLatency& latency_;
     uint32_t until_sample_ = 1;  // packets; 0: one is followed
-    uint32_t sampled_walks_ = 0;
+    uint32_t sampled_passes_ = 0;
     uint32_t phases_ = 1;
-    uint32_t behind_ = 0;  // viewers of this walk that were not sent it: their sockets are full
+    uint32_t behind_ = 0;  // viewers of this pass that were not sent it: their sockets are full
     uint64_t random_ = 1;
     int64_t sample_came_us_ = 0;
 };

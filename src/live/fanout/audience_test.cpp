@@ -24,7 +24,7 @@ namespace {
 using testing::Owner;
 
 constexpr size_t kViewers = 100;
-constexpr size_t kGone = 7, kSlow = 20;  // whose peer leaves, and whose does not read
+constexpr size_t kGone = 7, kSlow = 20;  // the index of the one that leaves, and of the one that does not read
 
 struct SocketClient : ViewerHandler {
     Viewer viewer;
@@ -59,7 +59,7 @@ struct SocketClient : ViewerHandler {
 
 class AudienceTest : public runtime::testing::RuntimeTest {};
 
-TEST_F(AudienceTest, EverybodyGetsEveryPacket) {
+TEST_F(AudienceTest, AllOthersGetEveryPacket) {
     Registry registry;
     Owner owner;
     LiveOptions options;
@@ -78,7 +78,7 @@ TEST_F(AudienceTest, EverybodyGetsEveryPacket) {
         publication.publish(testing::video(frame * 40, frame == 0, text));
         wanted += "[" + std::to_string(frame * 40) + " " + text + "]";
         if (frame == 10) clients[kGone]->leave();
-        for (int look = 0; look < 400; ++look) {
+        for (int check = 0; check < 400; ++check) {
             (void)runtime::sleep_ms(2);
             size_t behind = 0;
             for (size_t i = 0; i < kViewers; ++i) {
@@ -89,7 +89,7 @@ TEST_F(AudienceTest, EverybodyGetsEveryPacket) {
             if (behind == 0) break;
         }
     }
-    for (int look = 0; look < 400 && clients[kSlow]->got.size() < wanted.size(); ++look) {
+    for (int check = 0; check < 400 && clients[kSlow]->got.size() < wanted.size(); ++check) {
         clients[kSlow]->read();
         (void)runtime::sleep_ms(2);
     }

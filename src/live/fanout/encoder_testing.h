@@ -1,5 +1,5 @@
 #pragma once
-// For tests of wire encoders: what one makes of a frame, and of headers.
+// For tests of wire encoders: the bytes that an encoder writes for a frame, and headers.
 
 #include "live/fanout/wire_encoder.h"
 #include "live/hub/testing.h"

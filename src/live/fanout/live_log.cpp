@@ -24,7 +24,7 @@ void LiveLog::append(const media::Frame& frame, const base::Ref<media::TrackSet>
     size_t bytes = encoder_->encoded_size(frame);
     if (bytes == 0) return;
     encoder_->encode(frame, reserve(bytes));
-    if (is_start(frame)) starts_.push_back({head_, frame.dts, tracks, encoder_->remember_place(), {}});
+    if (is_start(frame)) starts_.push_back({head_, frame.dts, tracks, encoder_->save_start_state(), {}});
     packets_.push_back({head_, frame.dts, now_ms});
     head_ += bytes;
     audience_.on_append(frame.kind == media::Kind::kVideo || !stream_.video_flows());
@@ -35,7 +35,7 @@ void LiveLog::forget_starts() {
     starts_.clear();
 }
 
-// A packet lies in one block whole, so that it is encoded in one go and sent from one place.
+// A packet lies in one block, so that it is encoded in one pass and sent as one part.
 uint8_t* LiveLog::reserve(size_t bytes) {
     if (blocks_.empty() || blocks_.back().capacity - blocks_.back().used < bytes) {
         size_t capacity = std::max(bytes, kBlockBytes);
@@ -43,9 +43,9 @@ uint8_t* LiveLog::reserve(size_t bytes) {
         blocks_.push_back({head_, 0, capacity, std::make_unique_for_overwrite<uint8_t[]>(capacity)});
     }
     Block& block = blocks_.back();
-    uint8_t* place = block.bytes.get() + block.used;
+    uint8_t* out = block.bytes.get() + block.used;
     block.used += bytes;
-    return place;
+    return out;
 }
 
 const LiveLog::Block& LiveLog::block_of(uint64_t offset) const {
@@ -73,7 +73,7 @@ base::Slice LiveLog::copy(uint64_t offset, uint64_t end) const {
     return builder.freeze();
 }
 
-LiveLog::Start* LiveLog::place_to_begin(int64_t audio_cache_ms) {
+LiveLog::Start* LiveLog::start_for_new_viewer(int64_t audio_cache_ms) {
     if (starts_.empty()) return nullptr;
     if (audio_cache_ms == 0 || stream_.video_flows()) return &starts_.back();
     return &*std::find_if(starts_.begin(), starts_.end() - 1, [&](const Start& start) {
@@ -97,7 +97,7 @@ const base::Slice& LiveLog::prefix(Start& start, bool first) {
     base::Slice& prefix = start.prefix[first];
     if (prefix.empty()) {
         base::SliceBuilder builder;
-        encoder_->recall_place(start.place);
+        encoder_->restore_start_state(start.encoder_state);
         encoder_->encode_prefix(*start.tracks, start.dts, first, builder);
         prefix = builder.freeze();
     }
@@ -112,7 +112,7 @@ uint64_t LiveLog::packet_end(uint64_t offset) const {
 }
 
 uint64_t LiveLog::offset_at(media::Time dts) const {
-    // Audio and video are interleaved, not sorted: near enough for a limit in time.
+    // Audio and video are interleaved, not sorted: accurate enough for a limit in time.
     auto it =
         std::partition_point(packets_.begin(), packets_.end(), [&](const Packet& packet) { return packet.dts < dts; });
     return it == packets_.end() ? head_ : it->offset;
@@ -142,15 +142,15 @@ void LiveLog::trim(uint64_t keep_from) {
 
 uint64_t LiveLog::begin_offset() {
     const LiveOptions& options = stream_.options();
-    const Start* start = options.gop_cache ? place_to_begin(options.audio_cache_ms) : nullptr;
+    const Start* start = options.gop_cache ? start_for_new_viewer(options.audio_cache_ms) : nullptr;
     return start ? start->offset : head_;
 }
 
-void LiveLog::let_go(uint64_t offset) { audience_.jump_before(offset); }
+void LiveLog::release_before(uint64_t offset) { audience_.jump_before(offset); }
 
 size_t LiveLog::memory() const {
     size_t bytes = block_bytes_ + packets_.size() * sizeof(Packet) + starts_.size() * sizeof(Start);
-    const media::TrackSet* before = stream_.tracks().get();  // those in force are the stream's own
+    const media::TrackSet* before = stream_.tracks().get();  // the current tracks belong to the stream
     for (const Start& start : starts_) {
         bytes += start.prefix[0].memory() + start.prefix[1].memory();
         if (start.tracks.get() != before) bytes += start.tracks->memory();

@@ -1,8 +1,8 @@
 #pragma once
-// LiveLog: the append-only log of one stream in one wire format, encoded once for all its viewers, with the starts of
-// its packets and the places where a viewer can begin. It exists while it has a viewer. Offsets count bytes from the
-// log's beginning and only grow. What it holds is bounded by the queue length, by kMaxBytes, and by its stream's
-// memory.
+// LiveLog: the append-only log of one stream in one wire format, encoded once for all its viewers. It knows where its
+// packets begin, and the start points of new viewers. It exists while it has a viewer. Offsets count bytes from the
+// log's beginning and only grow. Its size is bounded by the queue length, by kMaxBytes, and by its stream's memory
+// limit.
 
 #include <sys/uio.h>
 
@@ -23,22 +23,22 @@ class LiveLog {
     static constexpr size_t kBlockBytes = 16 * 1024;
     static constexpr uint64_t kMaxBytes = 128 * 1024 * 1024;
 
-    // A packet at which a decoder can begin.
+    // A start point: a packet at which a decoder can begin.
     struct Start {
         uint64_t offset;
         media::Time dts;
         base::Ref<media::TrackSet> tracks;
-        uint32_t place;         // what the encoder remembers of it
-        base::Slice prefix[2];  // made when first asked for: [0] after a jump, [1] for a new viewer
+        uint32_t encoder_state;  // WireEncoder::save_start_state()
+        base::Slice prefix[2];   // made on first use: [0] after a jump, [1] for a new viewer
     };
 
     LiveLog(Stream& stream, LogKey key, std::unique_ptr<WireEncoder> encoder);
     LiveLog(const LiveLog&) = delete;
 
-    // tracks: as they are at this frame. now_ms: monotonic.
+    // tracks: the tracks at this frame. now_ms: monotonic.
     void append(const media::Frame& frame, const base::Ref<media::TrackSet>& tracks, int64_t now_ms);
-    // No viewer may begin before what comes next: the publisher left, or the GOP has grown too long.
-    // Those who wait and could have begun do so now.
+    // No viewer may begin before the next packet: the publisher left, or the GOP has grown too long. Waiting viewers
+    // that could have begun do so now.
     void forget_starts();
 
     const LogKey& key() const { return key_; }
@@ -47,35 +47,35 @@ class LiveLog {
     uint64_t tail() const { return blocks_.empty() ? head_ : blocks_.front().begin; }
     uint64_t head() const { return head_; }
 
-    // Where a new viewer begins: the newest keyframe, or audio_cache_ms back in a stream without video; null when there
+    // The start of a new viewer: the newest keyframe, or audio_cache_ms back in a stream without video; null when there
     // is none.
-    Start* place_to_begin(int64_t audio_cache_ms);
-    // The first place to begin at or after the offset; null when there is none yet.
+    Start* start_for_new_viewer(int64_t audio_cache_ms);
+    // The first start at or after the offset; null when there is none yet.
     Start* next_start(uint64_t offset);
     Start* newest_start() { return starts_.empty() ? nullptr : &starts_.back(); }
     const base::Slice& prefix(Start& start, bool first);
-    // The tracks that a viewer at this offset knows, as far as the log remembers; null when it does not.
+    // The tracks known to a viewer at this offset; null when the log does not have them any more.
     const media::TrackSet* tracks_at(uint64_t offset) const;
 
-    // The end of the packet that the offset is inside of; the offset itself at a packet's start.
+    // The end of the packet that contains the offset; the offset itself at a packet's start.
     uint64_t packet_end(uint64_t offset) const;
     // The first packet at or after dts; head() when there is none.
     uint64_t offset_at(media::Time dts) const;
-    // Viewers before this offset are more than ms (or kMaxBytes) behind: what lies there came so long before the newest
-    // packet. The publisher's times, which may jump, have no part in it.
+    // Viewers before this offset are more than ms (or kMaxBytes) behind: the packets there arrived so long before the
+    // newest one. The publisher's times, which may jump, have no influence.
     uint64_t lag_limit(int64_t ms) const;
-    // How long before the newest packet the one at the offset came.
+    // How long before the newest packet the one at the offset arrived.
     int64_t ms_behind(uint64_t offset) const;
 
-    // The bytes at offset that lie together, at most up to end. offset < end <= head().
+    // The contiguous bytes at offset, at most up to end. offset < end <= head().
     std::span<const uint8_t> contiguous(uint64_t offset, uint64_t end) const;
     base::Slice copy(uint64_t offset, uint64_t end) const;
-    // Lets go of whole blocks before the offset.
+    // Releases whole blocks before the offset.
     void trim(uint64_t keep_from);
-    // From where it is kept for new viewers.
+    // The first offset kept for new viewers.
     uint64_t begin_offset();
-    // Viewers before the offset jump, and what lies before it goes.
-    void let_go(uint64_t offset);
+    // Viewers before the offset jump, and the bytes before it are released.
+    void release_before(uint64_t offset);
     // Bytes of allocations.
     size_t memory() const;
 
@@ -98,7 +98,7 @@ class LiveLog {
     Stream& stream_;
     LogKey key_;
     std::unique_ptr<WireEncoder> encoder_;
-    base::Ref<media::TrackSet> encoder_tracks_;  // those the encoder was told of
+    base::Ref<media::TrackSet> encoder_tracks_;  // the tracks last passed to the encoder
     uint64_t head_ = 0;
     size_t block_bytes_ = 0;    // of all blocks
     std::deque<Block> blocks_;  // without gaps: each begins where the one before ends

@@ -9,15 +9,15 @@
 
 namespace live::testing {
 
-// A socket whose peer takes only what the test lets it take. What was accepted outlives it.
+// A socket whose peer accepts only as much as the test allows. The accepted bytes outlive it.
 struct Wire {
     std::string accepted;
     size_t room = SIZE_MAX;
-    size_t keep = SIZE_MAX;  // of what was accepted, the newest bytes
+    size_t keep = SIZE_MAX;  // how many of the accepted bytes are kept, the newest
     std::string input;
     bool end = false;
     bool closed = false;
-    uint64_t unacknowledged = 0;  // bytes that are on their way still
+    uint64_t unacknowledged = 0;  // bytes that are still in flight
     runtime::ParkedHandler* handler = nullptr;
 
     void make_room(size_t bytes) {

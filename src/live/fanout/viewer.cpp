@@ -18,7 +18,7 @@ Viewer::Viewer(ViewerHandler& handler, base::Ref<Stream> stream) : handler_(hand
 Viewer::~Viewer() {
     leave_log();
     drop_kept();
-    if (state_ == State::kDead) stream_->fanout().forget(place_);
+    if (state_ == State::kDead) stream_->fanout().forget(index_);
 }
 
 Viewer::Rare& Viewer::rare() {
@@ -59,7 +59,7 @@ void Viewer::leave_log() {
 
 void Viewer::begin_at_newest() {
     const LiveOptions& options = stream_->options();
-    LiveLog::Start* start = options.gop_cache ? log_->place_to_begin(options.audio_cache_ms) : nullptr;
+    LiveLog::Start* start = options.gop_cache ? log_->start_for_new_viewer(options.audio_cache_ms) : nullptr;
     position_ = start ? start->offset : log_->head();
     log_->audience().note_position(position_);
     state_ = State::kWaitingStart;
@@ -79,7 +79,7 @@ void Viewer::start_if_possible() {
     state_ = State::kPlaying;
 }
 
-// How far into the log it may send now.
+// The end of the log bytes that may be sent now.
 uint64_t Viewer::log_limit() const {
     if (state_ != State::kPlaying) return position_;
     if (!rare_) return log_->head();
@@ -147,7 +147,7 @@ void Viewer::flush(int64_t now_ms) {
             if (state_ == State::kFinishing) return close_when_sent(now_ms);
             if (position_ >= end_offset()) return conclude("the stream ended", CloseReason::kStreamEnded);
             if (state_ == State::kPlaying && position_ < log_->head())
-                return conclude("the asked duration is over", CloseReason::kDurationOver);
+                return conclude("the requested duration is over", CloseReason::kDurationOver);
             return;
         }
         auto sent = socket_->try_writev({parts, count});
@@ -158,7 +158,7 @@ void Viewer::flush(int64_t now_ms) {
     }
 }
 
-// What the socket accepted may be on its way still: the pump comes back to it.
+// Bytes that the socket accepted may still be in flight: the pump checks again.
 void Viewer::close_when_sent(int64_t now_ms) {
     auto left = socket_->try_finish();
     if (!left || *left == 0) return die(rare_->end_reason, close_reason_);
@@ -166,14 +166,15 @@ void Viewer::close_when_sent(int64_t now_ms) {
     if (!shut_ || *left != rare_->unacknowledged) progress_ms_ = now_ms;
     shut_ = true;
     rare_->unacknowledged = *left;
-    if (now_ms > rare_->finish_until_ms) return die("it took too long to take the end", CloseReason::kTooSlow);
+    if (now_ms > rare_->finish_until_ms)
+        return die("the last bytes took too long to be acknowledged", CloseReason::kTooSlow);
     check_stall(now_ms);
 }
 
-// Too far behind: it goes on at the newest place to start, or at the next one that comes.
+// Too far behind: continues at the newest start, or at the next one to come.
 void Viewer::jump() {
     if (pending_.size() >= kMaxPending)
-        return die("too far behind, and too much waits to be sent", CloseReason::kTooSlow);
+        return die("too far behind, and too much is queued for sending", CloseReason::kTooSlow);
     LiveLog::Start* newest = log_->newest_start();
     uint64_t from = log_->packet_end(position_);
     const media::TrackSet* had = log_->tracks_at(position_);
@@ -199,7 +200,7 @@ bool Viewer::keep_rest_of_packet() {
     if (boundary > position_) {
         const size_t rest = boundary - position_;
         if (!stream_->keep_for_viewer(rest)) {
-            die("too far behind, and too much memory is taken by others that are", CloseReason::kTooSlow);
+            die("too far behind, and other slow viewers hold too much memory", CloseReason::kTooSlow);
             return false;
         }
         rare().kept_bytes += rest;
@@ -225,7 +226,7 @@ bool Viewer::set_end_here() {
     return true;
 }
 
-// What was published before the end is still sent, then conclude() follows.
+// Bytes published before the end are still sent, then conclude() follows.
 void Viewer::end_with_stream(bool await_peer) {
     if (!set_end_here()) return;
     await_peer_ = await_peer;
@@ -233,7 +234,7 @@ void Viewer::end_with_stream(bool await_peer) {
 }
 
 void Viewer::conclude(std::string_view why, CloseReason reason) {
-    state_ = State::kPaused;  // the handler's last words come next, and nothing of the log
+    state_ = State::kPaused;  // the handler's last messages come next, and nothing of the log
     rare().end_offset = UINT64_MAX;
     handler_.on_stream_end(*this);
     finish(why, reason);
@@ -280,7 +281,7 @@ void Viewer::abort(std::string_view why, CloseReason reason) {
     if (log_) die(why, reason);
 }
 
-// Who takes it writes it at once.
+// The caller must write the result at once.
 std::vector<base::Slice> Viewer::take_unsent() {
     if (state_ == State::kPlaying) {
         const uint64_t boundary = log_->packet_end(position_);
@@ -312,12 +313,12 @@ std::unique_ptr<runtime::ByteStream> Viewer::exchange_socket(std::unique_ptr<run
 }
 
 void Viewer::die(std::string_view why, CloseReason reason) {
-    std::string text(why);  // may be the reason to finish or something of the log's
+    std::string text(why);  // why may be end_reason, or belong to the log
     if (close_reason_ == CloseReason::kUnknown) close_reason_ = reason;
     leave_log();
     state_ = State::kDead;
-    // A close is dear: with thousands of them at once, everybody else's events would wait behind them. Only a plain
-    // socket is its own affair.
+    // A close is expensive: with thousands at once the events of other connections would wait behind them. Only a plain
+    // socket can be closed elsewhere.
     if (socket_->plain_fd() >= 0) {
         socket_->unpark();
     } else {
@@ -325,7 +326,7 @@ void Viewer::die(std::string_view why, CloseReason reason) {
     }
     pending_.clear();
     drop_kept();
-    stream_->fanout().notify_end(*this, handler_, place_, std::move(socket_), text);
+    stream_->fanout().notify_end(*this, handler_, index_, std::move(socket_), text);
 }
 
 std::string Viewer::end_text(std::string_view why) const {
@@ -357,7 +358,7 @@ void Viewer::on_writable() {
 
 void Viewer::on_hangup() { peer_closed(); }
 
-// After shutting down our side this is what was waited for.
+// After shutting down our side this is the expected end.
 void Viewer::peer_closed() {
     if (shut_) return die(rare_->end_reason, close_reason_);
     die("closed by the peer", CloseReason::kPeerClosed);

@@ -1,5 +1,5 @@
 #pragma once
-// Viewer: a socket, a place in a LiveLog and a few counters. It is no coroutine: after its handshake the service's
+// Viewer: a socket, a position in a LiveLog and a few counters. It is no coroutine: after its handshake the service's
 // session hands the socket over and ends; from then on the log's pump sends to it and the loop calls it for input.
 //
 // A session object of a service has a Viewer as a member and is its ViewerHandler. Both live until on_viewer_end, which
@@ -26,10 +26,10 @@ class Viewer;
 
 class ViewerHandler {
   public:
-    // Bytes that the peer sent. Valid during the call. May use every function of the viewer but leave().
+    // Bytes from the peer. Valid during the call. May use every function of the viewer but leave().
     virtual void on_viewer_input(Viewer& viewer, std::span<const uint8_t> bytes) = 0;
-    // The stream is over (its publisher left and did not come back in time): last words may be sent by send_control;
-    // what is queued is still sent, then on_viewer_end comes.
+    // The stream is over (its publisher left and did not come back in time): last messages may be sent by send_control;
+    // queued bytes are still sent, then on_viewer_end comes.
     virtual void on_stream_end(Viewer& viewer) = 0;
     // The connection is closed. why is for the log: "closed by the peer", "no byte accepted for 30000 ms", ...
     virtual void on_viewer_end(Viewer& viewer, std::string_view why) = 0;
@@ -41,58 +41,59 @@ class ViewerHandler {
 struct ViewerCounters {
     uint64_t sent_bytes = 0;
     uint64_t received_bytes = 0;
-    uint64_t skipped_bytes = 0;  // log bytes passed over when it was too far behind
-    uint32_t jumps = 0;          // and went on at a later keyframe: how often
+    uint64_t skipped_bytes = 0;  // log bytes skipped when it was too far behind
+    uint32_t jumps = 0;          // how often it then continued at a later keyframe
 };
 
 class Viewer final : private runtime::ParkedHandler {
   public:
     static constexpr size_t kMaxPending = 64;
-    // More input than this at once from somebody who came to watch is a flood.
+    // More input than this at once from a player is a flood.
     static constexpr size_t kMaxInputBytes = 256 * 1024;
 
-    // Once all is with the socket, it may take so long to reach a peer that takes some of it within each send_timeout.
+    // Once all bytes are accepted by the socket, the maximum time for their acknowledgement, for a peer that
+    // acknowledges some within each send_timeout.
     static constexpr int64_t kMaxFinishMs = 120'000;
 
     Viewer(ViewerHandler& handler, base::Ref<Stream> stream);
     ~Viewer();
     Viewer(const Viewer&) = delete;
 
-    // Takes the socket and joins the stream's log of that key (made if it is the first). first_bytes go
-    // out before anything else (a response head, RTMP's statuses).
+    // Takes the socket and joins the stream's log of that key (made for its first viewer). first_bytes go out before
+    // anything else (a response head, RTMP's statuses).
     void join(const LogKey& key, std::unique_ptr<runtime::ByteStream> socket, base::Slice first_bytes);
-    // Before it joins: how much of the stream it gets before it is ended; 0: all.
+    // Before it joins: the duration of the stream after which it is ended; 0: unlimited.
     void stop_after(uint32_t duration_ms);
     bool joined() const { return log_ != nullptr; }
 
     // Bytes that go out at the next packet boundary: RTMP control messages and command responses, WebSocket pongs.
     // Bounded (64 kB queued): beyond it the viewer is closed.
     void send_control(base::Slice bytes);
-    // Paused: nothing of the log is sent. Resumed: goes on at the newest place to start.
+    // Paused: no bytes of the log are sent. Resumed: continues at the newest start.
     void set_paused(bool paused);
-    // Goes over to another log of the same stream, at the next packet boundary, at a place to start.
+    // Moves to another log of the same stream, at the next packet boundary, at a start.
     void switch_log(const LogKey& key);
     // The stream is over for it: what was published before is still sent, then on_stream_end comes. await_peer: and the
-    // peer closes the connection, so that it has read all; how long that may take is the caller's business.
+    // peer closes the connection, so that it has read all; a time limit for that is the caller's responsibility.
     void end_with_stream(bool await_peer = false);
-    // What is queued as control is sent, then the connection is closed and on_viewer_end called with why.
+    // Sends the queued control bytes, then closes the connection and calls on_viewer_end with why.
     void finish(std::string_view why, base::CloseReason reason);
     // Closes now; on_viewer_end(why) is called soon, from the loop.
     void abort(std::string_view why, base::CloseReason reason);
     // Gives the socket back for use by a coroutine. The rest of the packet under way, and queued control bytes, are in
-    // unsent: write them first. The viewer has left its log; on_viewer_end will not come.
+    // unsent: write them first. The viewer has left its log; on_viewer_end will not be called.
     std::unique_ptr<runtime::ByteStream> leave(std::vector<base::Slice>& unsent);
-    // Goes on over another socket, from the same place. Gives the old one back, and what is to go out on it before any
-    // more of the log: the rest of the packet under way, and queued control bytes.
+    // Continues over another socket, from the same position. Returns the old one, and the bytes that must go out on it
+    // before any more of the log: the rest of the packet under way, and queued control bytes.
     std::unique_ptr<runtime::ByteStream> exchange_socket(std::unique_ptr<runtime::ByteStream> next,
                                                          std::vector<base::Slice>& unsent);
 
     Stream& stream() const { return *stream_; }
     runtime::ByteStream* socket() const { return socket_.get(); }
     ViewerCounters counters() const;
-    // In on_viewer_end: what `why` says, for programs.
+    // In on_viewer_end: the meaning of `why`, for programs.
     base::CloseReason close_reason() const { return close_reason_; }
-    // For the log: why, and how often it was too slow if it was.
+    // For the log: why, and if it was too slow how often.
     std::string end_text(std::string_view why) const;
 
   private:
@@ -103,28 +104,28 @@ class Viewer final : private runtime::ParkedHandler {
     void on_writable() override;
     void on_hangup() override;
 
-    // Where the next bytes come from: the rest of the packet under way, what is pending, then the log. Each part ends
-    // where a packet or a pending Slice ends; a socket that several share builds on that.
+    // The next bytes: the rest of the packet under way, the pending ones, then the log. Each part ends where a packet
+    // or a pending Slice ends; a socket shared by several viewers relies on that.
     static constexpr size_t kMaxParts = 16;
     size_t gather(iovec (&parts)[kMaxParts], size_t& bytes) const;
     uint64_t log_limit() const;
     uint64_t end_offset() const { return rare_ ? rare_->end_offset : UINT64_MAX; }
-    // From where on the log must keep what is there for it.
+    // The log must keep the bytes from this offset on for it.
     uint64_t needs_from() const { return state_ == State::kPlaying ? position_ : UINT64_MAX; }
-    // Sends what there is, without yielding.
+    // Sends what is available, without yielding.
     void flush(int64_t now_ms);
     void advance(size_t bytes);
     void start_if_possible();
     void begin_at_newest();
     void jump();
     void check_stall(int64_t now_ms);
-    // What is published from now on is not for it. False: it ends already.
+    // Frames published from now on are not sent to it. False: it ends already.
     bool set_end_here();
     void conclude(std::string_view why, base::CloseReason reason);
     void close_when_sent(int64_t now_ms);
     void peer_closed();
-    // What is left of the packet under way goes out all the same. False: the viewer has ended, too much memory is
-    // taken by such already.
+    // Keeps a copy of the rest of the packet under way, so that it is still sent. False: the viewer was closed, such
+    // copies take too much memory already.
     bool keep_rest_of_packet();
     void drop_kept();
     std::vector<base::Slice> take_unsent();
@@ -132,15 +133,15 @@ class Viewer final : private runtime::ParkedHandler {
     void leave_log();
     void die(std::string_view why, base::CloseReason reason);
 
-    // What most never have, made when it is needed.
+    // State that most viewers never have, made on first use.
     struct Rare {
         uint32_t duration_ms = 0;
         uint32_t jumps = 0;
         std::optional<media::Time> stop_dts;
-        uint64_t end_offset = UINT64_MAX;  // the stream is over: what lies beyond is not for it
+        uint64_t end_offset = UINT64_MAX;  // the stream is over: bytes beyond are not sent
         uint64_t skipped_bytes = 0;
-        size_t kept_bytes = 0;        // copies of the log among what is pending
-        uint64_t unacknowledged = 0;  // bytes, when it was last asked while it finishes
+        size_t kept_bytes = 0;        // copies of the log among the pending bytes
+        uint64_t unacknowledged = 0;  // bytes, at the last check while it finishes
         int64_t finish_until_ms = 0;
         std::string end_reason;
     };
@@ -150,14 +151,14 @@ class Viewer final : private runtime::ParkedHandler {
     base::Ref<Stream> stream_;
     LiveLog* log_ = nullptr;
     std::unique_ptr<runtime::ByteStream> socket_;
-    base::CloseReason close_reason_ = base::CloseReason::kUnknown;  // the first that was given
+    base::CloseReason close_reason_ = base::CloseReason::kUnknown;  // the first reason given
     State state_ = State::kIdle;
-    bool blocked_ : 1 = false;          // a send would have blocked; the loop will say when it is writable
+    bool blocked_ : 1 = false;          // a send would have blocked; the loop reports when the socket is writable
     bool has_file_header_ : 1 = false;  // its first prefix was sent
     bool await_peer_ : 1 = false;       // it is finished when the peer closes
-    bool shut_ : 1 = false;             // the socket has been told that nothing more comes
-    uint32_t place_ = 0;                // index in its audience, then among the dead
-    uint64_t position_ = 0;    // offset in the log of the next byte to send; while waiting: where to look for a start
+    bool shut_ : 1 = false;             // the socket's write side is shut down
+    uint32_t index_ = 0;                // index in its audience, then in Fanout's list of ends
+    uint64_t position_ = 0;    // offset in the log of the next byte to send; while waiting: of the first possible start
     int64_t progress_ms_ = 0;  // monotonic: when a byte was last accepted, or nothing was left to send
     std::vector<base::Slice> pending_;  // goes out before the log's bytes, at a packet boundary
     std::unique_ptr<Rare> rare_;

@@ -64,14 +64,14 @@ class ViewerTest : public runtime::testing::RuntimeTest {
         publication = std::move(*stream->acquire(owner, false));
         publication.publish(header(media::Kind::kVideo, "VH"));
     }
-    // Every viewer must leave, and the pump with them, before the test is over.
+    // Every viewer, and then the pump, must leave before the end of the test.
     void TearDown() override {
         publication.end();
         if (stream) stream->end_viewers();
         for (int i = 0; i < 200 && stream && stream->viewer_count() > 0; ++i) (void)runtime::sleep_ms(5);
         stream.reset();
         for (int i = 0; i < 200 && registry.size() > 0; ++i) (void)runtime::sleep_ms(5);
-        EXPECT_EQ(registry.size(), 0u) << "a stream that nobody holds must be gone";
+        EXPECT_EQ(registry.size(), 0u) << "a stream without holders must be gone";
     }
     static void settle(int64_t ms = 10) { (void)runtime::sleep_ms(ms); }
 
@@ -82,7 +82,7 @@ class ViewerTest : public runtime::testing::RuntimeTest {
     Publication publication;
 };
 
-TEST_F(ViewerTest, GetsThePictureAtOnceAndThenEveryFrame) {
+TEST_F(ViewerTest, GetsTheGopAtOnceAndThenEveryFrame) {
     publish_with(options);
     publication.publish(video(0, true));
     publication.publish(video(40));
@@ -92,7 +92,7 @@ TEST_F(ViewerTest, GetsThePictureAtOnceAndThenEveryFrame) {
     settle();
     publication.publish(audio(50));
     settle(5);
-    EXPECT_EQ(client.take(), "") << "audio rides with the next video frame";
+    EXPECT_EQ(client.take(), "") << "audio is sent with the next video frame";
     publication.publish(video(80));
     settle();
     EXPECT_EQ(client.take(), "[50 a][80 v]");
@@ -142,7 +142,7 @@ TEST_F(ViewerTest, WaitsForAPublisher) {
     EXPECT_EQ(client.take(), "<FIRST 0 VH|->[0 v]");
 }
 
-TEST_F(ViewerTest, WhoWaitsForAPublisherGetsItsFirstAudioToo) {
+TEST_F(ViewerTest, AWaitingViewerGetsThePublishersFirstAudioToo) {
     stream = registry.find_or_create({"v", "live", "s"}, options);
     Client early(stream), late(stream);
     early.join();
@@ -157,14 +157,14 @@ TEST_F(ViewerTest, WhoWaitsForAPublisherGetsItsFirstAudioToo) {
     EXPECT_EQ(late.take(), "HEAD <FIRST 40 VH|->[40 v][80 v]");
 }
 
-TEST_F(ViewerTest, WhoWaitsGetsAStreamThatIsOverAtOnce) {
+TEST_F(ViewerTest, AWaitingViewerGetsAStreamThatEndsAtOnce) {
     options.merge_ms = 50;
     options.rejoin_timeout_ms = 20;
     registry.start();
     stream = registry.find_or_create({"v", "live", "s"}, options);
     Client client(stream);
     client.join();
-    settle(70);  // the pump's first turn is over
+    settle(70);  // the pump's first cycle is over
     publish_with(options);
     publication.publish(video(0, true));
     publication.publish(video(40));
@@ -174,7 +174,7 @@ TEST_F(ViewerTest, WhoWaitsGetsAStreamThatIsOverAtOnce) {
     EXPECT_TRUE(client.ended);
 }
 
-TEST_F(ViewerTest, SendsTheRestWhenThereIsRoomAgain) {
+TEST_F(ViewerTest, SendsTheRestWhenTheSocketIsWritable) {
     publish_with(options);
     publication.publish(video(0, true, std::string(300, 'k')));
     Client client(stream);
@@ -213,7 +213,7 @@ TEST_F(ViewerTest, TooMuchControlClosesTheViewer) {
     EXPECT_TRUE(client.ended);
 }
 
-TEST_F(ViewerTest, ALaggardJumpsToALaterKeyframeAndIsCounted) {
+TEST_F(ViewerTest, ASlowViewerJumpsToALaterKeyframeAndIsCounted) {
     options.queue_length_ms = 30;
     options.send_timeout_ms = 0;
     publish_with(options);
@@ -232,7 +232,7 @@ TEST_F(ViewerTest, ALaggardJumpsToALaterKeyframeAndIsCounted) {
     EXPECT_EQ(stream->counters().viewer_jumps, 1u);
     client.wire->make_room(SIZE_MAX);
     EXPECT_TRUE(client.take().starts_with("HEAD <FIRST 0 VH|->[0 kkkkkkkk]<2000 VH2|->[2000 v][2040 v]"))
-        << "the packet under way is finished, the changed headers are told, a keyframe comes first";
+        << "the packet under way is finished, the changed headers are sent, a keyframe comes first";
 }
 
 // An encoder's clock may be set, and a publisher may send faster than in real time.
@@ -295,7 +295,7 @@ TEST_F(ViewerTest, MemoryIsBoundedByTheQueueLength) {
     EXPECT_LT(log.head() - log.tail(), 2'000'000u) << "some 250 kB came each millisecond, 25 MB in all";
 }
 
-TEST_F(ViewerTest, PausesAndGoesOnAtTheNewestKeyframe) {
+TEST_F(ViewerTest, PausesAndResumesAtTheNewestKeyframe) {
     publish_with(options);
     publication.publish(video(0, true));
     Client client(stream);
@@ -311,7 +311,7 @@ TEST_F(ViewerTest, PausesAndGoesOnAtTheNewestKeyframe) {
     EXPECT_EQ(client.take(), "<80 VH|->[80 v][120 v]");
 }
 
-TEST_F(ViewerTest, GoesOverToAnotherLog) {
+TEST_F(ViewerTest, MovesToAnotherLog) {
     publish_with(options);
     publication.publish(video(0, true));
     Client client(stream);
@@ -325,7 +325,7 @@ TEST_F(ViewerTest, GoesOverToAnotherLog) {
     EXPECT_EQ(client.take(), "<50 VH|->[50 a]");
 }
 
-TEST_F(ViewerTest, ThoseThatDieTogetherAreToldAndOneThatIsDestroyedBeforeIsNot) {
+TEST_F(ViewerTest, ViewersClosedTogetherAreNotifiedUnlessDestroyedBefore) {
     publish_with(options);
     std::vector<std::unique_ptr<Client>> clients;
     for (int i = 0; i < 5; ++i) {
@@ -341,7 +341,7 @@ TEST_F(ViewerTest, ThoseThatDieTogetherAreToldAndOneThatIsDestroyedBeforeIsNot) 
 
 TEST_F(ViewerTest, EndsWithTheStreamAfterEverythingWasSent) {
     options.rejoin_timeout_ms = 50;
-    options.merge_ms = 1000;  // so that the end comes before the pump's next turn
+    options.merge_ms = 1000;  // so that the end comes before the pump's next cycle
     publish_with(options);
     registry.start();
     publication.publish(video(0, true));
@@ -387,7 +387,7 @@ TEST_F(ViewerTest, StopsAfterItsDuration) {
 }
 
 TEST_F(ViewerTest, IsClosedWhenItsLastBytesHaveArrived) {
-    options.merge_ms = 10;  // how often the pump comes by
+    options.merge_ms = 10;  // the pump's interval
     options.send_timeout_ms = 400;
     publish_with(options);
     publication.publish(video(0, true));
@@ -404,16 +404,16 @@ TEST_F(ViewerTest, IsClosedWhenItsLastBytesHaveArrived) {
     client.viewer.send_control(base::Slice::copy("PONG"));
     leaving.wire->end = true;
     leaving.wire->handler->on_readable();
-    // Longer than send_timeout, but it takes some.
+    // Longer than send_timeout, but some bytes are acknowledged meanwhile.
     for (int i = 0; i < 200 && !silent.ended; ++i) {
         --client.wire->unacknowledged;
         settle();
     }
     EXPECT_FALSE(client.ended);
-    EXPECT_EQ(client.take(), "") << "nothing comes behind the end";
+    EXPECT_EQ(client.take(), "") << "nothing comes after the end";
     EXPECT_TRUE(silent.ended);
     EXPECT_TRUE(silent.why.starts_with("no byte accepted for ")) << silent.why;
-    EXPECT_EQ(silent.reason, base::CloseReason::kStreamEnded) << "the first that was given";
+    EXPECT_EQ(silent.reason, base::CloseReason::kStreamEnded) << "the first reason given";
     EXPECT_TRUE(leaving.ended);
     EXPECT_EQ(leaving.reason, base::CloseReason::kStreamEnded);
     client.wire->unacknowledged = 0;
@@ -422,7 +422,7 @@ TEST_F(ViewerTest, IsClosedWhenItsLastBytesHaveArrived) {
     EXPECT_EQ(client.reason, base::CloseReason::kStreamEnded);
 }
 
-TEST_F(ViewerTest, HearsInputAndThePeersEnd) {
+TEST_F(ViewerTest, ReportsInputAndThePeersEnd) {
     publish_with(options);
     Client client(stream);
     client.join();
@@ -467,7 +467,7 @@ TEST_F(ViewerTest, GivesItsSocketBackAtAPacketBoundary) {
 
 class CrowdTest : public ViewerTest, public ::testing::WithParamInterface<int64_t> {};
 
-TEST_P(CrowdTest, ComesAndGoesWhileThePumpWalks) {
+TEST_P(CrowdTest, ViewersJoinAndLeaveDuringAPass) {
     options.merge_ms = GetParam();
     publish_with(options);
     publication.publish(video(0, true));

@@ -1,6 +1,6 @@
 #pragma once
-// WireEncoder: how frames become the bytes of one wire format with one set of parameters. A service names one by a
-// LogKey for each kind of log; it is asked once per frame, whatever the number of viewers. It must not yield.
+// WireEncoder: encodes frames into one wire format with one set of parameters. A service names it by a LogKey for each
+// kind of log; it encodes each frame once, whatever the number of viewers. It must not yield.
 
 #include <array>
 #include <compare>
@@ -21,17 +21,18 @@ class WireEncoder {
     // start_dts. first is false when a viewer that was far behind jumps over a change of tracks.
     virtual void encode_prefix(const media::TrackSet& tracks, media::Time start_dts, bool first,
                                base::SliceBuilder& out) = 0;
-    // For formats whose prefix depends on more than headers and time. remember_place() is asked after encode() of a
-    // frame at which a viewer may begin, recall_place() gets its answer back before encode_prefix() for that frame.
-    virtual uint32_t remember_place() const { return 0; }
-    virtual void recall_place(uint32_t) {}
-    // The tracks from the next frame on: before the first frame and at every change. For formats whose packets carry
-    // what only the headers know (ADTS).
+    // For formats whose prefix depends on more than headers and time. save_start_state() is called after encode() of a
+    // frame at which a viewer may begin; restore_start_state() gets the result back before encode_prefix() for that
+    // frame.
+    virtual uint32_t save_start_state() const { return 0; }
+    virtual void restore_start_state(uint32_t) {}
+    // The tracks from the next frame on: called before the first frame and at every change. For formats whose packets
+    // carry values that only the headers contain (ADTS).
     virtual void set_tracks(const media::TrackSet&) {}
-    // Exactly how many bytes encode() will write; 0 when this frame is not part of this format.
+    // The exact number of bytes that encode() will write; 0 when this frame is not part of this format.
     virtual size_t encoded_size(const media::Frame& frame) = 0;
-    // Writes the packet at out, encoded_size() bytes; that was asked of the same frame right before. A viewer may start
-    // at any packet, so none may build on the one before.
+    // Writes the packet at out, encoded_size() bytes; that is called for the same frame right before. A viewer may
+    // start at any packet, so no packet may depend on the one before.
     virtual void encode(const media::Frame& frame, uint8_t* out) = 0;
     // Whether frames of this kind are part of the format at all: decides where a viewer can start.
     virtual bool carries(media::Kind kind) const = 0;
@@ -39,16 +40,16 @@ class WireEncoder {
 
 struct LogKey;
 
-// A wire format. There is one object of each, for as long as the process lives.
+// A wire format. There is one object of each, which lives as long as the process.
 struct WireFormat {
     std::string_view protocol;  // for metrics and the log: "rtmp", "flv", "ws-flv"
     std::unique_ptr<WireEncoder> (*make_encoder)(const LogKey&);
 };
 
-// Which log: the format and all parameters of its encoding. Equal keys share a log.
+// The key of a log: the format and all parameters of its encoding. Equal keys share a log.
 struct LogKey {
     const WireFormat* format = nullptr;
-    std::array<uint32_t, 3> parameters{};  // what they are is the format's affair
+    std::array<uint32_t, 3> parameters{};  // their meaning depends on the format
 
     std::unique_ptr<WireEncoder> make_encoder() const { return format->make_encoder(*this); }
     auto operator<=>(const LogKey&) const = default;

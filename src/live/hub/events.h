@@ -1,6 +1,7 @@
 #pragma once
-// Events: what recorders and segmenters tell the rest of the server (hooks, API, statistics): a file is complete, a
-// segment is complete, an output failed. Told in the order in which it happened; listeners must not yield.
+// Events: notifications from recorders and segmenters to the rest of the server (hooks, API, statistics): a file is
+// complete, a segment is complete, an output failed. They are delivered in the order in which they happened; listeners
+// must not yield.
 
 #include <cstdint>
 #include <string>
@@ -16,11 +17,11 @@ struct RecordingDone {
     int64_t duration_ms = 0;  // by the stream's times
     uint64_t bytes = 0;
     bool recovered = false;   // left by an earlier run of the server, finished now
-    std::string publisher{};  // the session that published what is in it; empty: not known
+    std::string publisher{};  // the session that published its content; empty: not known
 };
 
-// A file of a recording is being completed; and later, once of each, that it is complete or came to nothing. What a
-// RecordingDone or an OutputFailed tells of it comes between the two.
+// FileEnding: a file of a recording is being completed. FileEnded follows later, exactly once for each, when the file
+// is complete or came to nothing. The RecordingDone or OutputFailed of the file comes between the two.
 struct FileEnding {
     std::string publisher;  // as in RecordingDone
 };

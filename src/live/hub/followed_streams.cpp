@@ -18,16 +18,16 @@ void FollowedStreams::stop() {
 
 void FollowedStreams::reload(config::SnapshotPtr next) {
     snapshot_ = std::move(next);
-    // The service may end streams, or begin others, while it is told.
+    // The callbacks may end streams, or begin others.
     std::vector<base::Ref<Stream>> published;
     registry_.for_each([&](Stream& stream) {
         if (stream.published()) published.push_back(base::Ref<Stream>(&stream));
     });
     for (const auto& stream : published)
-        if (stream->published()) look_at(*stream);
+        if (stream->published()) check(*stream);
 }
 
-void FollowedStreams::look_at(Stream& stream) {
+void FollowedStreams::check(Stream& stream) {
     const config::Vhost* vhost = snapshot_->find_vhost(stream.key().vhost);
     const bool wanted = vhost && vhost->enabled && follower_.wants(stream, *vhost);
     const bool followed = contains(stream);
@@ -39,7 +39,7 @@ void FollowedStreams::look_at(Stream& stream) {
     }
 }
 
-void FollowedStreams::stream_published(Stream& stream) { look_at(stream); }
+void FollowedStreams::stream_published(Stream& stream) { check(stream); }
 
 void FollowedStreams::stream_unpublished(Stream& stream) {
     if (followed_.erase(&stream) > 0) follower_.leave(stream);

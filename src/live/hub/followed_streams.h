@@ -1,7 +1,7 @@
 #pragma once
 // FollowedStreams: the streams that a service follows because the configuration of their vhost says so: recorders,
-// segmenters, forwarders, bridges. It looks when a stream is published and when the configuration is reloaded, and
-// tells the service what is new. A vhost that is not enabled has nobody that follows.
+// segmenters, forwarders, bridges. It checks when a stream is published and when the configuration is reloaded, and
+// notifies the service of changes. The streams of a vhost that is not enabled are not followed.
 
 #include <set>
 
@@ -13,14 +13,14 @@ namespace live {
 // A service that follows streams. Must not yield.
 class StreamFollower {
   public:
-    // Whether the configuration of the stream's vhost asks for it.
+    // Whether the configuration of the stream's vhost enables the service for it.
     virtual bool wants(const Stream& stream, const config::Vhost& vhost) const = 0;
-    // Begins with a published stream; one that is published now has no frame yet. False: it cannot, and the service has
-    // told why; it is asked again when the configuration is reloaded.
+    // Begins with a published stream; one that is published now has no frame yet. False: the service could not begin,
+    // and has logged why; it is called again when the configuration is reloaded.
     virtual bool follow(Stream& stream, const config::Vhost& vhost) = 0;
-    // The configuration was reloaded, and still asks for it.
+    // The configuration was reloaded, and still enables it.
     virtual void keep(Stream&, const config::Vhost&) {}
-    // The configuration asks for it no longer, or the stream is not published any more: its last frame is out.
+    // The configuration no longer enables it, or the stream is no longer published: its last frame is out.
     virtual void leave(Stream& stream) = 0;
 
   protected:
@@ -34,9 +34,9 @@ class FollowedStreams final : private StreamWatcher {
     ~FollowedStreams() { stop(); }
     FollowedStreams(const FollowedStreams&) = delete;
 
-    // Begins with what is published.
+    // Begins with the streams that are published.
     void start(config::SnapshotPtr snapshot);
-    // Tells nothing any more: the service ends by itself what it follows.
+    // No notifications after it: the service itself ends what it follows.
     void stop();
     void reload(config::SnapshotPtr next);
     bool contains(const Stream& stream) const { return followed_.contains(&stream); }
@@ -44,7 +44,7 @@ class FollowedStreams final : private StreamWatcher {
   private:
     void stream_published(Stream& stream) override;
     void stream_unpublished(Stream& stream) override;
-    void look_at(Stream& stream);
+    void check(Stream& stream);
 
     Registry& registry_;
     StreamFollower& follower_;

@@ -17,7 +17,7 @@ void Health::end_window(const media::Frame& next) {
     current_.begin_dts = next.dts;
     frames_in_window_ = 0;
     if (!next.keyframe) return;
-    most_frames_ = kMaxWindowFrames;
+    max_frames_ = kMaxWindowFrames;
     ++keyframes_;
     if (keyframe_dts_ != media::kNoTime) {
         last_gop_ms_ = media::to_ms(next.dts - keyframe_dts_);
@@ -32,7 +32,7 @@ void Health::note_window_end(int64_t now_ms) {
     newest_.now_ms = now_ms;
     if (now_ms - started_ms_ < kSettleMs) return;
     if (anchors_[0].now_ms == 0) anchors_.fill(newest_);
-    // A track that came later than the anchor is measured from where it came.
+    // A track that started later than the anchor is measured from its start.
     if (newest_.has_both() && !anchors_[0].has_both()) anchors_.fill(newest_);
     if (now_ms - anchors_[1].now_ms < kAnchorMs) return;
     anchors_[0] = anchors_[1];

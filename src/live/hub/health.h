@@ -1,8 +1,8 @@
 #pragma once
-// Health: what can be seen of a stream's frames as they pass: how long its groups of pictures are, whether it has B
-// pictures, how steady it is, and whether its tracks keep step with each other and with the clock. Some twenty
-// instructions a frame; what needs the time of day is done once in a window, which is a group of pictures, or part of
-// one that is long, or a second or so of sound. Pure: the clock is handed in.
+// Health: properties of a stream that its frames show: GOP lengths, B-frames, how regular the frames are, and drift of
+// the tracks against each other and against the clock. Costs some twenty instructions a frame; work that needs the time
+// of day is done once per window. A window is a GOP, a part of a long GOP, or about a second of audio. Pure: the clock
+// is handed in.
 
 #include <algorithm>
 #include <array>
@@ -14,11 +14,11 @@ namespace live {
 
 class Health {
   public:
-    static constexpr uint32_t kMaxWindowFrames = 512;   // of both kinds: longer groups of pictures are cut
-    static constexpr uint32_t kSoundWindowFrames = 64;  // where there are no pictures
+    static constexpr uint32_t kMaxWindowFrames = 512;   // of both kinds: longer GOPs are cut
+    static constexpr uint32_t kAudioWindowFrames = 64;  // for streams without video
     static constexpr size_t kWindows = 16;
-    // Drift is measured from an anchor between one and two of these ago, the first of them kSettleMs after the start:
-    // before that publishers send faster than they will.
+    // Drift is measured from an anchor that is between one and two kAnchorMs old. The first anchor is set kSettleMs
+    // after the start: before that, publishers send faster than in real time.
     static constexpr int64_t kAnchorMs = 300'000;
     static constexpr int64_t kSettleMs = 5'000;
 
@@ -32,7 +32,7 @@ class Health {
         media::Time longest_video_step{};
         int64_t ms() const { return media::to_ms(end_dts - begin_dts); }
     };
-    // Where the tracks were at one moment.
+    // The positions of the tracks at one moment.
     struct Point {
         int64_t now_ms = 0;  // monotonic
         media::Time video_dts = media::kNoTime;
@@ -43,11 +43,11 @@ class Health {
     // Another publisher begins.
     void restart(int64_t now_ms);
 
-    // An audio or video frame that is no sequence header. True: a window ends before it, and note_window_end() must
-    // follow.
+    // An audio or video frame that is no sequence header. True: a window ends before it, and the caller must call
+    // note_window_end().
     bool note(const media::Frame& frame) {
         const bool video = frame.kind == media::Kind::kVideo;
-        const bool over = (video && frame.keyframe) || frames_in_window_ >= most_frames_;
+        const bool over = (video && frame.keyframe) || frames_in_window_ >= max_frames_;
         if (over) [[unlikely]]
             end_window(frame);
         ++frames_in_window_;
@@ -67,18 +67,18 @@ class Health {
     }
     void note_window_end(int64_t now_ms);
 
-    // The windows that are over, the newest last; at most kWindows.
+    // The complete windows, the newest last; at most kWindows.
     size_t windows() const { return std::min<uint64_t>(windows_seen_, kWindows); }
-    const Window& window(size_t place) const { return ring_[(windows_seen_ - windows() + place) % kWindows]; }
-    // All of them in one.
+    const Window& window(size_t index) const { return ring_[(windows_seen_ - windows() + index) % kWindows]; }
+    // All of them as one.
     Window recent() const;
 
     int64_t last_gop_ms() const { return last_gop_ms_; }        // 0: none is complete yet
     int64_t longest_gop_ms() const { return longest_gop_ms_; }  // of this publication
     uint64_t keyframes() const { return keyframes_; }
-    int64_t keyframe_at_ms() const { return keyframe_at_ms_; }  // when the last one came; 0: none did
+    int64_t keyframe_at_ms() const { return keyframe_at_ms_; }  // when the last one arrived; 0: none did
     int64_t started_ms() const { return started_ms_; }
-    // From where drift is measured, and the end of the newest window; now_ms is 0 before there is such a one.
+    // The start of the measurement of drift, and the end of the newest window; now_ms is 0 while there is none.
     const Point& anchor() const { return anchors_[0]; }
     const Point& newest() const { return newest_; }
 
@@ -86,11 +86,11 @@ class Health {
     void end_window(const media::Frame& next);
 
     uint32_t frames_in_window_ = 0;
-    uint32_t most_frames_ = kSoundWindowFrames;
+    uint32_t max_frames_ = kAudioWindowFrames;
     Window current_;
     media::Time highest_pts_ = media::kNoTime;
     Point at_;
-    bool keyframe_ends_ = false;  // the window that ends does so by a keyframe
+    bool keyframe_ends_ = false;  // the window ended by a keyframe
     media::Time keyframe_dts_ = media::kNoTime;
     int64_t last_gop_ms_ = 0;
     int64_t longest_gop_ms_ = 0;

@@ -15,8 +15,8 @@ void give(Health& health, const Frame& frame, int64_t now_ms) {
     if (health.note(frame)) health.note_window_end(now_ms);
 }
 
-// 25 pictures a second, a keyframe each gop_ms, and sound of 20 ms frames; the tracks' clocks may be off by a part in
-// 1000.
+// 25 video frames a second, a keyframe each gop_ms, and audio frames of 20 ms; the tracks' clocks may be off by a part
+// in 1000.
 void play(Health& health, int64_t seconds, int64_t gop_ms, int video_ppm = 0, int audio_ppm = 0) {
     constexpr int64_t kBegin = 1'000'000;
     for (int64_t ms = 0; ms < seconds * 1000; ms += 20) {
@@ -26,7 +26,7 @@ void play(Health& health, int64_t seconds, int64_t gop_ms, int video_ppm = 0, in
     }
 }
 
-TEST(Health, WindowsAreGroupsOfPictures) {
+TEST(Health, AWindowIsAGop) {
     Health health;
     health.restart(1'000'000);
     play(health, 60, 2000);
@@ -44,7 +44,7 @@ TEST(Health, WindowsAreGroupsOfPictures) {
     EXPECT_EQ(recent.b_frames, 0u);
 }
 
-TEST(Health, LongGroupsAreCutIntoWindowsButMeasuredWhole) {
+TEST(Health, LongGopsAreCutIntoWindowsButMeasuredWhole) {
     Health health;
     health.restart(1'000'000);
     play(health, 100, 30'000);
@@ -54,21 +54,21 @@ TEST(Health, LongGroupsAreCutIntoWindowsButMeasuredWhole) {
         EXPECT_LE(health.window(i).video_frames + health.window(i).audio_frames, Health::kMaxWindowFrames);
 }
 
-TEST(Health, SoundAlone) {
+TEST(Health, AudioOnly) {
     Health health;
     health.restart(1'000'000);
     for (int64_t ms = 0; ms < 10'000; ms += 20) give(health, testing::audio(ms), 1'000'000 + ms);
     EXPECT_EQ(health.keyframes(), 0u);
     EXPECT_EQ(health.keyframe_at_ms(), 0);
     ASSERT_GT(health.windows(), 4u);
-    EXPECT_EQ(health.window(0).audio_frames, Health::kSoundWindowFrames);
+    EXPECT_EQ(health.window(0).audio_frames, Health::kAudioWindowFrames);
     EXPECT_FALSE(health.newest().has_both());
 }
 
-TEST(Health, CountsPicturesThatAreShownBeforeOnesSentEarlier) {
+TEST(Health, CountsBFrames) {
     Health health;
     health.restart(0);
-    // I P B B P B B ..., decoded in this order.
+    // I P B B P B B ..., in decoding order.
     const int32_t cts[] = {40, 120, 0, 0};
     for (int i = 0; i < 100; ++i) {
         Frame frame = testing::video(i * 40, i % 50 == 0);
@@ -79,7 +79,7 @@ TEST(Health, CountsPicturesThatAreShownBeforeOnesSentEarlier) {
     EXPECT_EQ(health.window(0).b_frames, 32u);
 }
 
-TEST(Health, TimesThatGoBackAreNoLongStep) {
+TEST(Health, TimesThatGoBackAreNotALongStep) {
     Health health;
     health.restart(0);
     for (int64_t dts : {0, 40, 20, 60, 2000}) give(health, testing::video(dts, dts % 2000 == 0), dts);
@@ -87,10 +87,10 @@ TEST(Health, TimesThatGoBackAreNoLongStep) {
     EXPECT_EQ(media::to_ms(health.window(0).longest_video_step), 40);
 }
 
-TEST(Health, SeesTracksDrift) {
+TEST(Health, MeasuresDriftOfTracks) {
     Health health;
     health.restart(1'000'000);
-    play(health, 200, 2000, 0, 10);  // the sound runs a hundredth fast
+    play(health, 200, 2000, 0, 10);  // the audio runs a hundredth fast
     const Health::Point from = health.anchor(), to = health.newest();
     ASSERT_TRUE(from.has_both());
     EXPECT_GE(from.now_ms - 1'000'000, Health::kSettleMs);

@@ -12,21 +12,21 @@ void MixQueue::push(media::Frame frame, int64_t now_ms) {
     media::Time& newest = newest_[track_of(frame)];
     newest = std::max(newest, frame.dts);
     bytes_ += memory_of(frame);
-    // By the ms: what its publisher rounded to the same ms stays in the publisher's order.
+    // In ms: frames that the publisher rounded to the same ms stay in the publisher's order.
     auto later = [](int64_t ms, const Waiting& other) { return ms < media::to_ms(other.frame.dts); };
-    auto place = std::upper_bound(frames_.begin(), frames_.end(), media::to_ms(frame.dts), later);
-    frames_.insert(place, {std::move(frame), now_ms});
+    auto position = std::upper_bound(frames_.begin(), frames_.end(), media::to_ms(frame.dts), later);
+    frames_.insert(position, {std::move(frame), now_ms});
 }
 
 bool MixQueue::pop(media::Frame& out, int64_t now_ms) {
     if (frames_.empty()) return false;
     const media::Frame& front = frames_.front().frame;
     const media::Time other = newest_[1 - track_of(front)];
-    bool other_is_as_far = other == media::kNoTime || other >= front.dts;
+    bool other_has_reached_it = other == media::kNoTime || other >= front.dts;
     bool waited_enough = frames_.size() > kMaxFrames || bytes_ > kMaxBytes ||
                          frames_.back().frame.dts - front.dts > kMaxDelay ||
                          now_ms - frames_.front().came_ms > kMaxDelayMs;
-    return (other_is_as_far || waited_enough) && pop_any(out);
+    return (other_has_reached_it || waited_enough) && pop_any(out);
 }
 
 bool MixQueue::pop_any(media::Frame& out) {

@@ -1,7 +1,7 @@
 #pragma once
-// MixQueue: puts audio and video into order of dts (mix_correct). A frame waits until the other track has come as far,
-// or until kMaxDelayMs of stream time, kMaxFrames or kMaxBytes have gathered behind it, or it has been there for
-// kMaxDelayMs: it is bounded, and loses nothing. Pure: the clock is handed in.
+// MixQueue: sorts audio and video by dts (mix_correct). A frame waits until the other track has reached its dts, until
+// kMaxDelayMs of stream time, kMaxFrames or kMaxBytes are queued behind it, or until it has waited kMaxDelayMs. So the
+// queue is bounded, and it drops nothing. Pure: the clock is handed in.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,10 +21,10 @@ class MixQueue {
 
     // now_ms, here and below: monotonic.
     void push(media::Frame frame, int64_t now_ms);
-    // Whether a frame may go out now; then it is in out. To be asked from time to time too, for frames behind which
-    // nothing comes.
+    // Takes the first frame that may go out now into out; false: there is none. To be called periodically too, for
+    // frames that no other follows.
     bool pop(media::Frame& out, int64_t now_ms);
-    // The same, without waiting for the other track: at the publisher's end.
+    // The same, without waiting for the other track: at the end of a publication.
     bool pop_any(media::Frame& out);
     bool empty() const { return frames_.empty(); }
     size_t memory() const { return bytes_; }
@@ -35,7 +35,7 @@ class MixQueue {
         int64_t came_ms;
     };
     std::deque<Waiting> frames_;                                // by dts in ms, equal ones in order of arrival
-    size_t bytes_ = 0;                                          // of memory that they keep
+    size_t bytes_ = 0;                                          // of memory that the frames keep
     media::Time newest_[2] = {media::kNoTime, media::kNoTime};  // video, audio
 };
 

@@ -34,13 +34,13 @@ TEST(MixQueue, PutsTracksInOrder) {
     EXPECT_EQ(drain(queue), (std::vector<int64_t>{40, 46}));
 }
 
-TEST(MixQueue, DoesNotWaitForATrackThatNeverCame) {
+TEST(MixQueue, DoesNotWaitForAMissingTrack) {
     MixQueue queue;
     queue.push(frame(media::Kind::kAudio, 10), 0);
     EXPECT_EQ(drain(queue), (std::vector<int64_t>{10}));
 }
 
-TEST(MixQueue, WaitsNoLongerThanItsBound) {
+TEST(MixQueue, WaitsAtMostKMaxDelayOfStreamTime) {
     MixQueue queue;
     queue.push(frame(media::Kind::kAudio, 0), 0);
     drain(queue);
@@ -51,11 +51,11 @@ TEST(MixQueue, WaitsNoLongerThanItsBound) {
     EXPECT_TRUE(queue.empty());
 }
 
-TEST(MixQueue, WaitsNoLongerByTheClock) {
+TEST(MixQueue, WaitsAtMostKMaxDelayByTheClock) {
     MixQueue queue;
     queue.push(frame(media::Kind::kAudio, 0), 1000);
     EXPECT_EQ(drain(queue, 1000), (std::vector<int64_t>{0}));
-    // A publisher whose video has one time only: its frames never are older than others.
+    // A publisher whose video has one time only: its frames are never older than others.
     for (int i = 0; i < 3; ++i) queue.push(frame(media::Kind::kVideo, 40), 1000 + i * 100);
     EXPECT_EQ(drain(queue, 1500), (std::vector<int64_t>{}));
     EXPECT_EQ(drain(queue, 1501), (std::vector<int64_t>{40}));
@@ -63,20 +63,20 @@ TEST(MixQueue, WaitsNoLongerByTheClock) {
     EXPECT_EQ(queue.memory(), 0u);
 }
 
-TEST(MixQueue, WaitsWithNoMoreThanItsBytes) {
+TEST(MixQueue, HoldsAtMostKMaxBytes) {
     MixQueue queue;
     queue.push(frame(media::Kind::kAudio, 0), 0);
     drain(queue);
-    size_t most = 0;
+    size_t max_memory = 0;
     for (int i = 0; i < 100; ++i) {
         media::Frame large = frame(media::Kind::kVideo, 40);
         large.payload = base::Slice::copy(std::string(1'000'000, 'x'));
         queue.push(std::move(large), 0);
         drain(queue);
-        most = std::max(most, queue.memory());
+        max_memory = std::max(max_memory, queue.memory());
     }
-    EXPECT_LE(most, MixQueue::kMaxBytes);
-    EXPECT_GT(most, MixQueue::kMaxBytes / 2);
+    EXPECT_LE(max_memory, MixQueue::kMaxBytes);
+    EXPECT_GT(max_memory, MixQueue::kMaxBytes / 2);
 }
 
 }  // namespace

@@ -11,10 +11,10 @@ LiveOptions live_options(const config::Vhost& vhost) {
     options.gop_cache_max_frames = play.gop_cache_max_frames;
     options.queue_length_ms = play.queue_length * 1000LL;
     options.merge_ms = play.mw_latency;
-    // Riding halves the sends, but delays audio by up to a video frame's duration.
+    // Waiting for a video frame halves the sends, but delays audio by up to a video frame's duration.
     if (vhost.min_latency) options.audio_wait_ms = 10;
     options.send_min_interval_ms = std::llround(play.send_min_interval);
-    // Nagle's algorithm would hold back a packet's end until the last one is acknowledged.
+    // Nagle's algorithm would hold back the end of a packet until the packet before is acknowledged.
     options.no_delay = vhost.tcp_nodelay || vhost.min_latency;
     options.time_jitter = play.time_jitter;
     options.atc = play.atc;

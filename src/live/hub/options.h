@@ -1,5 +1,5 @@
 #pragma once
-// What the configuration says of one vhost's live streams, in the engine's own terms.
+// The configuration of one vhost's live streams, in the engine's terms.
 
 #include <cstdint>
 
@@ -14,18 +14,18 @@ struct LiveOptions {
     int gop_cache_max_frames = 2500;   // a longer GOP is not kept; 0: no limit
     int64_t queue_length_ms = 30'000;  // how far a viewer may lag before it jumps to a later keyframe
     int64_t merge_ms = 350;            // mw_latency: a viewer's bytes are sent this often; 0: with every video frame
-    int64_t audio_wait_ms = 60;        // with every video frame: how long audio waits to ride with one
-    int64_t send_min_interval_ms = 0;  // no two sends to a viewer closer than this
+    int64_t audio_wait_ms = 60;        // with every video frame: how long audio waits to be sent with one
+    int64_t send_min_interval_ms = 0;  // minimum time between two sends to a viewer
     bool no_delay = false;             // TCP_NODELAY on viewers
     TimeJitter time_jitter = TimeJitter::kFull;
     bool atc = false;                     // the publisher's absolute times are kept
-    bool atc_auto = false;                // so too when the publisher says so
-    bool mix_correct = false;             // audio and video are put into order of dts
+    bool atc_auto = false;                // the same when the publisher requests it
+    bool mix_correct = false;             // audio and video are sorted by dts
     bool reduce_sequence_header = false;  // a repeated, equal sequence header is not sent on
     int64_t audio_cache_ms = 0;           // fast_cache: how much of an audio-only stream a new viewer gets at once
-    int64_t send_timeout_ms = 30'000;     // a viewer that takes no byte for so long is closed
+    int64_t send_timeout_ms = 30'000;     // a viewer that accepts no byte for so long is closed
     int64_t rejoin_timeout_ms = 30'000;   // how long viewers wait for a publisher that left
-    size_t memory_limit = 256 << 20;      // stream_memory: bytes that a stream may hold in all
+    size_t memory_limit = 256 << 20;      // stream_memory: bytes that a stream may hold in total
 };
 
 LiveOptions live_options(const config::Vhost& vhost);

@@ -1,5 +1,5 @@
 #pragma once
-// For tests that publish: an owner of the publication.
+// An owner of a publication, for tests that publish.
 
 #include <string>
 #include <string_view>
@@ -10,7 +10,7 @@ namespace live::testing {
 
 struct Owner : PublicationOwner {
     bool alive = true;
-    std::string revoked;  // why, once it was
+    std::string revoked;  // the reason, after publication_revoked()
     base::CloseReason reason = base::CloseReason::kUnknown;
     bool publisher_alive() const override { return alive; }
     void publication_revoked(std::string_view why, base::CloseReason because) override {

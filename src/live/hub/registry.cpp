@@ -9,8 +9,8 @@
 namespace live {
 namespace {
 constexpr int64_t kHousekeepingMs = 100;
-// Memory is counted as frames come. What went since is noticed within so many passes: of thousands of streams a part is
-// looked at in each.
+// Memory is counted when frames arrive. Memory released later is noticed within this many passes: of thousands of
+// streams each pass counts a part.
 constexpr int64_t kRecountPasses = 10;
 }  // namespace
 
@@ -18,7 +18,7 @@ Registry::Registry() : instance_(runtime::new_context_id()) {}
 
 Registry::~Registry() {
     stop();
-    // Whoever still holds a stream must not find a registry that is gone.
+    // Holders of a stream outlive the registry: the stream must not point to it any longer.
     for (auto& [key, stream] : streams_) stream->leave_registry();
 }
 
@@ -49,11 +49,11 @@ void Registry::for_each(const std::function<void(Stream&)>& visit) const {
 
 void Registry::forget(const Stream& stream) { streams_.erase(stream.key()); }
 
-void Registry::tell_published(Stream& stream) const {
+void Registry::notify_published(Stream& stream) const {
     for (auto* watcher : watchers_) watcher->stream_published(stream);
 }
 
-void Registry::tell_unpublished(Stream& stream) const {
+void Registry::notify_unpublished(Stream& stream) const {
     for (auto* watcher : watchers_) watcher->stream_unpublished(stream);
 }
 
@@ -82,8 +82,8 @@ void Registry::run_housekeeping() {
         }
         for (auto& stream : waiting) stream->tick(now_ms);
         for (auto& stream : counted) stream->check_memory();
-        // Nobody makes room for what has gone since.
-        look_after_memory(memory_short_);
+        // Memory that was released since does not trigger a check elsewhere.
+        enforce_memory_limit(memory_short_);
     }
 }
 
@@ -109,9 +109,9 @@ void Registry::end_orphans(int64_t now_ms) {
     }
 }
 
-// What streams that have ended left goes first, then the largest stream makes room, then the next. Where that is not
+// Memory of ended streams is released first, then the largest stream releases memory, then the next. Where that is not
 // enough the largest stream ends.
-void Registry::look_after_memory(bool recount) {
+void Registry::enforce_memory_limit(bool recount) {
     if (recount)
         for (auto& stream : all()) stream->check_memory();
     if (memory_limit_ == 0 || memory() <= memory_limit_) {

@@ -13,8 +13,8 @@
 
 namespace live {
 
-// Whoever makes something of streams that are published: recorders, segmenters. Must not yield. In stream_published the
-// stream has no frame yet; a sink subscribed there gets every one.
+// A follower of published streams: recorders, segmenters. Must not yield. In stream_published the stream has no frame
+// yet; a sink subscribed there gets every frame.
 class StreamWatcher {
   public:
     virtual void stream_published(Stream& stream) = 0;
@@ -31,51 +31,51 @@ class Registry {
     ~Registry();
     Registry(const Registry&) = delete;
 
-    // The housekeeping: ends the viewers of streams whose publisher did not come back, and makes room where all streams
-    // together hold more memory than they may.
+    // Housekeeping: ends the viewers of streams whose publisher did not come back, and releases memory while all
+    // streams together exceed the limit.
     void start();
     void stop();
 
     base::Ref<Stream> find(const StreamKey& key) const;  // may be null
     base::Ref<Stream> find_or_create(const StreamKey& key, const LiveOptions& options);
     size_t size() const { return streams_.size(); }
-    // A name of this process that no other one has, by which a stream that comes back to where it was is known.
+    // A name of this process that no other process has. It identifies a stream that was forwarded back to its origin.
     const std::string& instance() const { return instance_; }
     void for_each(const std::function<void(Stream&)>& visit) const;
     const Fanout& fanout() const { return *fanout_; }
 
-    // What all streams may hold together, bytes; 0: any amount.
+    // The memory limit of all streams together, bytes; 0: none.
     void set_memory_limit(size_t bytes) { memory_limit_ = bytes; }
     size_t memory_limit() const { return memory_limit_; }
-    // What they hold, as it was counted last, and what outlives them.
+    // The memory of all streams, as counted last, and of the holders.
     size_t memory() const;
-    // The holder outlives its being known.
+    // The holder must live until remove_holder().
     void add_holder(MemoryHolder& holder) { holders_.push_back(&holder); }
     void remove_holder(MemoryHolder& holder) { std::erase(holders_, &holder); }
 
-    // The watcher outlives its watching.
+    // The watcher must live until unwatch().
     void watch(StreamWatcher& watcher) { watchers_.push_back(&watcher); }
     void unwatch(StreamWatcher& watcher) { std::erase(watchers_, &watcher); }
 
   private:
     friend class Stream;
     void forget(const Stream& stream);
-    void tell_published(Stream& stream) const;
-    void tell_unpublished(Stream& stream) const;
+    void notify_published(Stream& stream) const;
+    void notify_unpublished(Stream& stream) const;
     void run_housekeeping();
     void end_orphans(int64_t now_ms);
-    void look_after_memory(bool recount);
+    void enforce_memory_limit(bool recount);
     void note_memory(size_t before, size_t now) { memory_ = memory_ - before + now; }
     std::vector<base::Ref<Stream>> all() const;
 
     const base::Ref<Fanout> fanout_ = base::make_ref<Fanout>();
     std::map<StreamKey, Stream*> streams_;
-    std::map<StreamKey, runtime::LogCondition> ending_;  // whose viewers are being ended: for the log
+    std::map<StreamKey, runtime::LogCondition> ending_;  // streams whose viewers are being ended: for the log
     std::vector<StreamWatcher*> watchers_;
     std::vector<MemoryHolder*> holders_;
     size_t memory_ = 0;  // of the streams
     size_t memory_limit_ = 0;
-    bool memory_short_ = false;  // and the log has a line of it
+    bool memory_short_ = false;  // the limit was exceeded, and this was logged
     std::string instance_;
     runtime::Task housekeeper_;
 };

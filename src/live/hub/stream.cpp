@@ -11,19 +11,19 @@
 namespace live {
 namespace {
 
-// A stream whose video has paused for so long is one of audio only, until the next video frame.
+// A stream whose video has paused for this long counts as audio only, until the next video frame.
 constexpr media::Time kVideoPause = std::chrono::seconds(5);
 
-// Of stream_memory, the most that the GOP cache takes, whatever gop_cache_max_frames allows.
+// The GOP cache's maximum share of stream_memory, whatever gop_cache_max_frames allows.
 constexpr size_t kGopShare = 2;
-// Of a payload that is a part of something larger no more than this is kept beside it and its own size.
+// A payload that is a part of a larger allocation keeps at most this much beside it and its own size.
 constexpr size_t kMaxBeside = 16 * 1024;
-// How often its memory is looked at: after so many published bytes, or this part of its limit.
+// Memory is counted after this many published bytes, or after this share of its limit.
 constexpr size_t kCheckedBytes = 1024 * 1024;
 constexpr size_t kCheckedShare = 16;
 
 // gop_cache_max_frames is meant for a video and an audio track. Of more tracks so many more frames are kept: a new
-// player or follower gets them in one go.
+// player or sink gets them at once.
 size_t track_pairs(const media::TrackSet& tracks) { return std::max<size_t>(1, (tracks.tracks.size() + 1) / 2); }
 
 size_t index_of(media::Kind kind) { return kind == media::Kind::kVideo ? 0 : 1; }
@@ -58,7 +58,7 @@ void Publication::has_absolute_times() {
 void Publication::describe_tracks(std::vector<media::TrackName> names) {
     if (!in_force()) return;
     stream_->new_tracks().describe(std::move(names));
-    stream_->tell_tracks();
+    stream_->notify_tracks();
 }
 
 void Publication::pause() {
@@ -111,7 +111,7 @@ base::Result<Publication> Stream::acquire(PublicationOwner& owner, bool takeover
     codecs_ = {};
     if (rtp_) rtp_->restart();
     for (FrameSink* sink : std::vector(sinks_)) sink->on_publish();  // a copy: it may unsubscribe
-    if (registry_) registry_->tell_published(*this);
+    if (registry_) registry_->notify_published(*this);
     return Publication(base::Ref<Stream>(this), owner);
 }
 
@@ -122,8 +122,8 @@ void Stream::unpublish() {
     video_flows_ = any_video_ = false;
     forget_gop();
     for (FrameSink* sink : std::vector(sinks_)) sink->on_unpublish();
-    if (rtp_) rtp_->tell_unpublished();
-    if (registry_) registry_->tell_unpublished(*this);
+    if (rtp_) rtp_->notify_unpublished();
+    if (registry_) registry_->notify_unpublished(*this);
 }
 
 void Stream::clear_gop() {
@@ -136,7 +136,7 @@ void Stream::forget_gop() {
     for (auto& [key, log] : logs_) log->forget_starts();
 }
 
-// A part of an aggregate, or of a body with other tracks, would keep the whole of it.
+// A part of an aggregate message, or of a body with other tracks, would keep the whole of it in memory.
 void Stream::own(base::Slice& payload) {
     if (payload.memory() <= 2 * payload.size() + kMaxBeside) [[likely]]
         return;
@@ -150,9 +150,9 @@ void Stream::publish(media::Frame&& frame) {
         return;
     own(frame.payload);
     unchecked_bytes_ += sizeof(frame) + frame.payload.size();
-    bool rides_along = frame.sequence_header || frame.kind == media::Kind::kData;
-    if (rides_along) {
-        frame.dts = timeline_.place(frame.dts);
+    bool is_companion = frame.sequence_header || frame.kind == media::Kind::kData;
+    if (is_companion) {
+        frame.dts = timeline_.companion_time(frame.dts);
     } else {
         const Timeline::Corrected corrected = timeline_.correct(frame.kind, frame.track, frame.dts);
         frame.dts = corrected.time;
@@ -195,7 +195,7 @@ void Stream::deliver(const media::Frame& frame) {
     for (auto& [key, log] : logs_) log->append(frame, tracks_, now_ms);
 }
 
-// Others hold the tracks as they are: a change makes new ones.
+// Other holders rely on the old track set: a change makes a new one.
 media::TrackSet& Stream::new_tracks() {
     tracks_ = base::make_ref<media::TrackSet>(*tracks_);
     return *tracks_;
@@ -204,10 +204,10 @@ media::TrackSet& Stream::new_tracks() {
 void Stream::change_tracks(const media::Frame& frame) {
     new_tracks().note(frame);
     if (frame.kind != media::Kind::kData) codecs_[index_of(frame.kind)][frame.track] = frame.codec;
-    tell_tracks();
+    notify_tracks();
 }
 
-void Stream::tell_tracks() {
+void Stream::notify_tracks() {
     for (FrameSink* sink : std::vector(sinks_)) sink->on_tracks(tracks_);  // a copy: it may unsubscribe
 }
 
@@ -266,7 +266,7 @@ void Stream::keep_in_gop(const media::Frame& frame) {
     if (too_many || gop_bytes_ > options_.memory_limit / kGopShare) give_up_gop();
 }
 
-// Until the next keyframe; of a stream without video only what is kept by now goes.
+// Until the next keyframe; a stream without video drops only the frames kept so far.
 void Stream::give_up_gop() {
     gop_too_long_ = video_flows_;
     forget_gop();
@@ -285,11 +285,11 @@ void Stream::subscribe(FrameSink& sink) {
         }
         if (!frame.sequence_header) sink.on_frame(frame);
     }
-    if (sinks_.size() == 1) tell_demand();
+    if (sinks_.size() == 1) notify_demand();
 }
 
 void Stream::unsubscribe(FrameSink& sink) {
-    if (std::erase(sinks_, &sink) != 0 && sinks_.empty()) tell_demand();
+    if (std::erase(sinks_, &sink) != 0 && sinks_.empty()) notify_demand();
 }
 
 LiveLog& Stream::log(const LogKey& key) {
@@ -302,13 +302,13 @@ LiveLog& Stream::log(const LogKey& key) {
     }
     idle_since_ms_ = 0;
     LiveLog& wanted = *log;
-    if (made && logs_.size() == 1) tell_demand();
+    if (made && logs_.size() == 1) notify_demand();
     return wanted;
 }
 
 void Stream::drop_log(const LiveLog& log) {
     logs_.erase(LogKey(log.key()));
-    if (logs_.empty()) tell_demand();
+    if (logs_.empty()) notify_demand();
 }
 
 RtpLane& Stream::rtp_lane() {
@@ -318,7 +318,7 @@ RtpLane& Stream::rtp_lane() {
 
 bool Stream::rtp_wanted() const { return rtp_ && rtp_->players() > 0; }
 
-void Stream::tell_demand() {
+void Stream::notify_demand() {
     if (!logs_.empty() || rtp_wanted()) {
         idle_since_ms_ = 0;
     } else if (idle_since_ms_ == 0) {

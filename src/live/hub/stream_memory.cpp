@@ -1,4 +1,4 @@
-// What a Stream holds in memory, and what it lets go of at its limit.
+// The memory of a Stream, and what it releases at its limit.
 
 #include "live/hub/stream_memory.h"
 
@@ -15,9 +15,9 @@ namespace live {
 
 namespace {
 
-// Of the limit, what copies of packets for viewers may take.
+// The share of the limit for copies of packets for viewers.
 constexpr size_t kViewersShare = 4;
-// What a log keeps for those who are in time.
+// What a log keeps for viewers that are not behind.
 constexpr uint64_t kNewestBytes = 512 * 1024;
 
 size_t megabytes(size_t bytes) { return bytes >> 20; }
@@ -53,7 +53,7 @@ void Stream::check_memory() {
         return;
     }
     if (!memory_short_)
-        base::log::warn("{}: holds {} MB of memory, stream_memory is {} MB: laggards jump, then the GOP cache goes",
+        base::log::warn("{}: holds {} MB of memory, stream_memory is {} MB: slow viewers jump, then the GOP cache goes",
                         key_.text(), megabytes(counted_memory_), megabytes(limit));
     memory_short_ = true;
     release_memory(limit / 4 * 3);
@@ -61,8 +61,8 @@ void Stream::check_memory() {
         overdraw(fmt::format("{} MB of memory are not enough for what it sends (stream_memory)", megabytes(limit)));
 }
 
-// The order is that of what is missed by it: time to laggards, nothing, the order of frames, a quick start to new
-// viewers, time to all viewers.
+// The order is that of what is lost: time for viewers that are behind, nothing, the order of frames, a quick start for
+// new viewers, time for all viewers.
 void Stream::release_memory(size_t target) {
     base::Ref<Stream> keep(this);
     ++counters_.memory_releases;
@@ -70,16 +70,16 @@ void Stream::release_memory(size_t target) {
         count_memory();
         return counted_memory_ <= target;
     };
-    // Who is in time has the newest bytes still to send.
+    // A viewer that is not behind has the newest bytes still to send.
     const uint64_t newest = std::max<uint64_t>(target / 2 / std::max<size_t>(1, logs_.size()), kNewestBytes);
     for (auto& [key, log] : logs_)
-        log->let_go(std::min(log->begin_offset(), log->head() - std::min(log->head(), newest)));
+        log->release_before(std::min(log->begin_offset(), log->head() - std::min(log->head(), newest)));
     if (enough()) return;
     for (FrameSink* sink : std::vector(sinks_)) sink->release_memory();
     if (enough()) return;
     for (media::Frame frame; mix_.pop_any(frame);) deliver(frame);
     give_up_gop();
-    for (auto& [key, log] : logs_) log->let_go(log->head() - std::min(log->head(), newest));
+    for (auto& [key, log] : logs_) log->release_before(log->head() - std::min(log->head(), newest));
     (void)enough();
 }
 

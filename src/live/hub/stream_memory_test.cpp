@@ -1,4 +1,4 @@
-// What a stream counts as its memory, and what happens at its limit.
+// How a stream counts its memory, and what it does at its limit.
 
 #include "live/hub/stream_memory.h"
 
@@ -99,7 +99,7 @@ class StreamMemoryTest : public runtime::testing::RuntimeTest {
     Publication publication;
 };
 
-TEST_F(StreamMemoryTest, APartOfSomethingLargeIsCountedByItsOwnSize) {
+TEST_F(StreamMemoryTest, APartOfALargeAllocationIsCountedByItsOwnSize) {
     start();
     const base::Slice aggregate = base::Slice::copy(large(4 * kMb));
     EXPECT_GE(aggregate.sub(100, 10).memory(), 4 * kMb) << "a part keeps the whole";
@@ -113,7 +113,7 @@ TEST_F(StreamMemoryTest, APartOfSomethingLargeIsCountedByItsOwnSize) {
     for (const media::Frame& frame : stream->gop()) EXPECT_LE(frame.payload.memory(), 16 * 1024u);
     EXPECT_LT(stream->memory().gop, 1 * kMb);
     EXPECT_EQ(stream->gop().back().payload.text(), large(100));
-    // What is most of its allocation stays where it is.
+    // A payload that fills most of its allocation is not copied.
     media::Frame whole = video(5000);
     whole.payload = aggregate.sub(10, 3 * kMb);
     publication.publish(whole);
@@ -121,7 +121,7 @@ TEST_F(StreamMemoryTest, APartOfSomethingLargeIsCountedByItsOwnSize) {
     EXPECT_GE(stream->memory().gop, 4 * kMb) << "and all of it is counted";
 }
 
-TEST_F(StreamMemoryTest, EachHolderHasItsFigure) {
+TEST_F(StreamMemoryTest, EachHolderIsCounted) {
     start(256);
     publication.publish(video(0, true, large(kMb)));
     Keeper keeper;
@@ -139,19 +139,19 @@ TEST_F(StreamMemoryTest, EachHolderHasItsFigure) {
     EXPECT_EQ(stream->memory().outputs, 0u);
 }
 
-TEST_F(StreamMemoryTest, ALaggardJumpsAndThoseInTimeMissNothing) {
+TEST_F(StreamMemoryTest, OnlyAViewerThatIsBehindJumps) {
     options.merge_ms = 0;
     start(16);
     Watcher fast(stream), slow(stream);
     fast.join(SIZE_MAX);
     slow.join(1000);
-    size_t most = 0;
+    size_t max_total = 0;
     for (int64_t i = 0; i < 100; ++i) {
         publication.publish(video(i * 40, i % 4 == 0, large(500'000)));
-        most = std::max(most, stream->memory().total());
+        max_total = std::max(max_total, stream->memory().total());
         (void)runtime::sleep_ms(2);
     }
-    EXPECT_LE(most, 18 * kMb);
+    EXPECT_LE(max_total, 18 * kMb);
     (void)runtime::sleep_ms(60);
     EXPECT_GT(slow.viewer.counters().jumps, 0u);
     EXPECT_EQ(fast.viewer.counters().jumps, 0u);
@@ -174,7 +174,7 @@ TEST_F(StreamMemoryTest, TheGopCacheGoesUntilTheNextKeyframe) {
     EXPECT_EQ(stream->gop().size(), 1u);
 }
 
-TEST_F(StreamMemoryTest, SinksLetGoBeforeThePublisherMustGo) {
+TEST_F(StreamMemoryTest, SinksReleaseMemoryBeforeThePublisherIsClosed) {
     start(16);
     Keeper keeper;
     stream->subscribe(keeper);
@@ -186,15 +186,15 @@ TEST_F(StreamMemoryTest, SinksLetGoBeforeThePublisherMustGo) {
     stream->unsubscribe(keeper);
 }
 
-// A viewer is in the middle of a packet that is more than the stream may hold.
-TEST_F(StreamMemoryTest, APublisherThatNeedsMoreIsEnded) {
+// A viewer is in the middle of a packet that exceeds the stream's limit.
+TEST_F(StreamMemoryTest, APublisherBeyondTheLimitIsClosed) {
     start(4);
     Watcher slow(stream);
     slow.join(100);
     publication.publish(video(0, true, large(6 * kMb)));
     const size_t held = stream->memory().total();
     for (int64_t i = 1; i < 20; ++i) publication.publish(video(i * 40, true, large(6 * kMb)));
-    EXPECT_LE(stream->memory().total(), held) << "nothing more is taken until it is closed";
+    EXPECT_LE(stream->memory().total(), held) << "its frames are dropped until it is closed";
     EXPECT_TRUE(stream->needs_tick());
     stream->tick(0);
     EXPECT_NE(owner.revoked.find("4 MB"), std::string::npos) << owner.revoked;
@@ -208,7 +208,7 @@ TEST_F(StreamMemoryTest, APublisherThatNeedsMoreIsEnded) {
     publication.end();
 }
 
-// Each slow viewer that jumps takes the rest of a packet with it.
+// Each slow viewer that jumps keeps the rest of a packet.
 TEST_F(StreamMemoryTest, CopiesForViewersThatJumpAreBounded) {
     start(16);
     std::vector<std::unique_ptr<Watcher>> watchers;
@@ -240,14 +240,14 @@ TEST_F(StreamMemoryTest, TheMixQueueReleasesByTheClockToo) {
     EXPECT_TRUE(stream->needs_tick());
     registry.start();
     for (int i = 0; i < 200 && stream->memory().mix_queue > 0; ++i) (void)runtime::sleep_ms(10);
-    EXPECT_EQ(stream->memory().mix_queue, 0u) << "no frame comes, the time goes by all the same";
+    EXPECT_EQ(stream->memory().mix_queue, 0u) << "released by the clock, without another frame";
     EXPECT_EQ(media::to_ms(keeper.frames.back().dts), 40);
     stream->unsubscribe(keeper);
 }
 
 // ---- All streams together
 
-TEST_F(StreamMemoryTest, TheLargestStreamMakesRoomForAll) {
+TEST_F(StreamMemoryTest, TheLargestStreamReleasesMemoryFirst) {
     start(64);
     registry.set_memory_limit(24 * kMb);
     Owner other_owner;
@@ -270,7 +270,7 @@ TEST_F(StreamMemoryTest, TheLargestStreamMakesRoomForAll) {
     small.end();
 }
 
-TEST_F(StreamMemoryTest, WhereNothingCanGoTheLargestPublisherDoes) {
+TEST_F(StreamMemoryTest, TheLargestPublisherIsClosedWhenNothingCanBeReleased) {
     start(64);
     registry.set_memory_limit(4 * kMb);
     Owner other_owner;
@@ -283,7 +283,7 @@ TEST_F(StreamMemoryTest, WhereNothingCanGoTheLargestPublisherDoes) {
     registry.start();
     for (int i = 0; i < 200 && owner.revoked.empty(); ++i) (void)runtime::sleep_ms(10);
     EXPECT_NE(owner.revoked.find("total_stream_memory"), std::string::npos) << owner.revoked;
-    // Its viewer has the frame that there was no room for, and goes too; the other stream stays.
+    // Its viewer holds the frame that exceeded the limit, and is closed too; the other stream stays.
     for (int i = 0; i < 200 && registry.memory() > 4 * kMb; ++i) (void)runtime::sleep_ms(10);
     EXPECT_LE(registry.memory(), 4 * kMb);
     EXPECT_TRUE(other_owner.revoked.empty());

@@ -65,7 +65,7 @@ TEST(Stream, HasOnePublisher) {
     EXPECT_TRUE(stream->acquire(second, false));
 }
 
-TEST(Stream, IsTakenOverFromADeadPublisherOrOnDemand) {
+TEST(Stream, IsTakenOverFromADeadPublisherOrOnRequest) {
     for (bool takeover : {false, true}) {
         auto stream = make_stream();
         Owner first, second;
@@ -86,7 +86,7 @@ TEST(Stream, IsTakenOverFromADeadPublisherOrOnDemand) {
     }
 }
 
-TEST(Stream, HandsHeadersAndGopToWhoeverComesLater) {
+TEST(Stream, ALaterSinkGetsHeadersAndGop) {
     auto stream = make_stream();
     Owner owner;
     auto publication = publish(*stream, owner);
@@ -107,11 +107,11 @@ struct WatchingRecorder : StreamWatcher {
     Recorder recorder;
     void stream_published(Stream& stream) override { stream.subscribe(recorder); }
     void stream_unpublished(Stream& stream) override {
-        recorder.seen.push_back(stream.published() ? "?" : "told of the end");
+        recorder.seen.push_back(stream.published() ? "?" : "unpublished");
     }
 };
 
-TEST(Registry, TellsWatchersOfEachPublishingBeforeItsFirstFrame) {
+TEST(Registry, NotifiesWatchersOfAPublicationBeforeItsFirstFrame) {
     Registry registry;
     WatchingRecorder watcher;
     registry.watch(watcher);
@@ -120,7 +120,7 @@ TEST(Registry, TellsWatchersOfEachPublishingBeforeItsFirstFrame) {
     auto publication = publish(*stream, owner);
     publication.publish(video(0, true, "a"));
     publication.end();
-    EXPECT_EQ(watcher.recorder.seen, (std::vector<std::string>{"publish", "0 a", "unpublish", "told of the end"}));
+    EXPECT_EQ(watcher.recorder.seen, (std::vector<std::string>{"publish", "0 a", "unpublish", "unpublished"}));
     stream->unsubscribe(watcher.recorder);
     registry.unwatch(watcher);
     publication = publish(*stream, owner);
@@ -137,7 +137,7 @@ struct OneFrameOnly : FrameSink {
     }
 };
 
-TEST(Stream, ASinkThatLeavesWithinAFrameTakesNothingFromTheOthers) {
+TEST(Stream, ASinkMayUnsubscribeWithinAFrame) {
     auto stream = make_stream();
     Owner owner;
     auto publication = publish(*stream, owner);
@@ -167,9 +167,9 @@ TEST(Stream, ForgetsAGopThatIsTooLong) {
     EXPECT_EQ(stream->gop().size(), 1u);
 }
 
-// A frame of one byte keeps the block of memory that it was cut from: that is what the bound of a GOP counts.
+// A frame of one byte keeps the whole block of memory that it was cut from: the bound of a GOP counts the block.
 TEST(Stream, ForgetsAGopThatHoldsTooMuchMemory) {
-    if (base::SliceBlock::kLargest == 0) GTEST_SKIP() << "built with the address sanitizer frames share no memory";
+    if (base::SliceBlock::kLargest == 0) GTEST_SKIP() << "with the address sanitizer frames share no memory";
     LiveOptions options;
     options.gop_cache_max_frames = 0;
     for (const bool one_block_each : {false, true}) {
@@ -197,7 +197,7 @@ TEST(Stream, ForgetsAGopThatHoldsTooMuchMemory) {
     }
 }
 
-// To players: a follower has the tracks, and is told of changes alone.
+// Repetitions go to players only: a sink has the tracks, and gets changes alone.
 TEST(Stream, RepeatedHeadersGoOutUnlessReduced) {
     for (bool reduce : {false, true}) {
         LiveOptions options;
@@ -240,7 +240,7 @@ TEST(Stream, TheGopOfSeveralTracksIsBounded) {
     EXPECT_TRUE(stream->gop_too_long());
 }
 
-// Followers get all tracks, each with its header; a player's log begins at keyframes of the first video track.
+// Sinks get all tracks, each with its header; a player's log begins at keyframes of the first video track.
 TEST(Stream, SeveralTracksOfAKind) {
     auto stream = make_stream();
     Owner owner;
@@ -266,9 +266,9 @@ TEST(Stream, SeveralTracksOfAKind) {
     EXPECT_EQ(stream->gop().size(), 5u);
     LiveLog& log = stream->log(testing::kAllText);
     ASSERT_NE(log.newest_start(), nullptr);
-    EXPECT_EQ(log.newest_start()->offset, 0u) << "a keyframe of another track is no place to begin";
+    EXPECT_EQ(log.newest_start()->offset, 0u) << "a keyframe of another track is no start point";
     EXPECT_EQ(stream->tracks()->count(media::Kind::kAudio), 2u);
-    // Who comes later has the same.
+    // A later sink gets the same.
     Recorder late;
     stream->subscribe(late);
     EXPECT_EQ(late.seen, recorder.seen);
@@ -308,7 +308,7 @@ TEST(Stream, MixCorrectSortsTracksAndLosesNothingAtTheEnd) {
     stream->unsubscribe(recorder);
 }
 
-TEST(Stream, KeepsAbsoluteTimesWhereAskedTo) {
+TEST(Stream, KeepsAbsoluteTimesWhereConfigured) {
     for (bool atc : {false, true}) {
         LiveOptions options;
         options.atc = atc;
@@ -331,7 +331,7 @@ TEST(LiveLog, BeginsWithTheGopAndItsHeaders) {
     publication.publish(audio(20));
     LiveLog& log = stream->log(testing::kAllText);
     publication.publish(video(40));
-    auto* start = log.place_to_begin(0);
+    auto* start = log.start_for_new_viewer(0);
     ASSERT_NE(start, nullptr);
     EXPECT_EQ(log.prefix(*start, true).text(), "<FIRST 0 VH|->");
     EXPECT_EQ(log.prefix(*start, false).text(), "<0 VH|->");
@@ -339,7 +339,7 @@ TEST(LiveLog, BeginsWithTheGopAndItsHeaders) {
     EXPECT_EQ(&stream->log(testing::kAllText), &log) << "one log for all viewers of a format";
 }
 
-TEST(LiveLog, FindsPacketsAndPlaces) {
+TEST(LiveLog, FindsPacketsAndStarts) {
     auto stream = make_stream();
     Owner owner;
     auto publication = publish(*stream, owner);
@@ -358,10 +358,10 @@ TEST(LiveLog, FindsPacketsAndPlaces) {
     EXPECT_EQ(log.next_start(1)->offset, 12u);
     EXPECT_EQ(log.next_start(13), nullptr);
     log.forget_starts();
-    EXPECT_EQ(log.place_to_begin(0), nullptr);
+    EXPECT_EQ(log.start_for_new_viewer(0), nullptr);
 }
 
-TEST(LiveLog, LagIsAMatterOfArrival) {
+TEST(LiveLog, LagIsMeasuredByArrival) {
     auto stream = make_stream();
     LiveLog& log = stream->log(testing::kAllText);
     const int64_t now_ms = base::monotonic_ms();
@@ -406,8 +406,8 @@ TEST(LiveLog, AudioOnlyStreamsBeginAnywhereAndKeepTheirCache) {
     for (int i = 0; i < 10; ++i) publication.publish(audio(i * 20));
     LiveLog& log = stream->log(testing::kAllText);
     publication.publish(audio(200));
-    EXPECT_EQ(text(log, log.place_to_begin(50)->offset), "[160 a][180 a][200 a]");
-    EXPECT_EQ(text(log, log.place_to_begin(0)->offset), "[200 a]");
+    EXPECT_EQ(text(log, log.start_for_new_viewer(50)->offset), "[160 a][180 a][200 a]");
+    EXPECT_EQ(text(log, log.start_for_new_viewer(0)->offset), "[200 a]");
 }
 
 TEST(LiveLog, AFilterLeavesOutTheOtherTrack) {
@@ -419,7 +419,7 @@ TEST(LiveLog, AFilterLeavesOutTheOtherTrack) {
     EXPECT_EQ(text(stream->log(testing::kVideoText), 0), "[0 v]");
     LiveLog& audio_log = stream->log(testing::kAudioText);
     EXPECT_EQ(text(audio_log, 0), "[10 a]");
-    EXPECT_EQ(audio_log.place_to_begin(0)->offset, 0u) << "an audio format begins at any audio frame";
+    EXPECT_EQ(audio_log.start_for_new_viewer(0)->offset, 0u) << "an audio format begins at any audio frame";
 }
 
 TEST(LiveLog, VideoThatPausesMakesItAudioOnly) {
@@ -430,10 +430,10 @@ TEST(LiveLog, VideoThatPausesMakesItAudioOnly) {
     publication.publish(video(0, true));
     for (int t = 20; t <= 5'020; t += 100) publication.publish(audio(t));
     EXPECT_FALSE(stream->video_flows());
-    ASSERT_NE(log.place_to_begin(0), nullptr);
-    EXPECT_EQ(media::to_ms(log.place_to_begin(0)->dts), 5'020);
+    ASSERT_NE(log.start_for_new_viewer(0), nullptr);
+    EXPECT_EQ(media::to_ms(log.start_for_new_viewer(0)->dts), 5'020);
     publication.publish(video(5'040, true));
-    EXPECT_EQ(media::to_ms(log.place_to_begin(0)->dts), 5'040);
+    EXPECT_EQ(media::to_ms(log.start_for_new_viewer(0)->dts), 5'040);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// For the tests of this floor: frames, and a wire format that can be read by eye.
+// For the tests of src/live: frames, and a readable text wire format.
 
 #include <cstring>
 #include <memory>
@@ -37,7 +37,7 @@ inline media::Frame metadata(std::string rest = "") {
     return f;
 }
 
-// "[dts payload]" a packet, "<FIRST? video header|audio header>" a prefix, of all kinds or of one.
+// "[dts payload]" is a packet, "<FIRST? video header|audio header>" a prefix, of all kinds or of one.
 class TextEncoder : public WireEncoder {
   public:
     explicit TextEncoder(const LogKey& key) : key_(key) {}

@@ -30,7 +30,7 @@ Time Timeline::first_offset(Time published) const {
 
 bool Timeline::fits(const Track& track, Time time) const { return time >= track.last && time <= last_ + kForwardJump; }
 
-// When one track has jumped the other soon follows: it takes the first one's offset, and stays in step with it.
+// When one track has jumped the other soon follows: it takes the first one's offset, so that both stay in step.
 void Timeline::rebase(Track& track, Time published) {
     ++jumps_;
     for (const auto& of_kind : tracks_) {
@@ -43,14 +43,14 @@ void Timeline::rebase(Track& track, Time published) {
     track.offset = whole_ms(std::max(last_, track.last) + kNominalStep - published);
 }
 
-// Whether a jump at last_ is another one than the one before.
-bool Timeline::begins_anew() {
+// Whether a jump at last_ is a new one, and not the previous one in another track.
+bool Timeline::is_new_discontinuity() {
     const bool other = !discontinuity_ || last_ - *discontinuity_ > kSameJump || last_ < *discontinuity_;
     discontinuity_ = last_;
     return other;
 }
 
-// For times that are left as published. After the first track has jumped the others go on for a while where they were.
+// For times that are left as published. After the first track's jump the others continue for a while at the old times.
 bool Timeline::jumps_uncorrected(Track& track, Time time, bool first) {
     if (!any_) newest_ = time;
     const Time last = first ? newest_ - kForwardJump : track.last;
@@ -73,14 +73,14 @@ Timeline::Corrected Timeline::correct(media::Kind kind, uint8_t index, Time publ
     bool discontinuity = false;
     const bool first = !track.started;
     if (first) [[unlikely]] {
-        // Beside the other track, so that both keep the distance they were published with.
+        // The offset of the other track, so that both keep the distance they were published with.
         track.offset = any_ ? offset_ : first_offset(published);
         track.started = true;
     }
     Time time = published + track.offset;
     if (mode_ == TimeJitter::kFull) {
         if (time > last_ + kForwardJump || time < track.last - kBackwardJump) [[unlikely]] {
-            discontinuity = begins_anew();
+            discontinuity = is_new_discontinuity();
             rebase(track, published);
             time = published + track.offset;
         }
@@ -98,7 +98,7 @@ Timeline::Corrected Timeline::correct(media::Kind kind, uint8_t index, Time publ
     return {time, discontinuity};
 }
 
-Time Timeline::place(Time published) const {
+Time Timeline::companion_time(Time published) const {
     if (!any_) return mode_ == TimeJitter::kOff ? published : last_;
     const Time time = published + offset_;
     bool near = time >= last_ - kBackwardJump && time <= last_ + kForwardJump;

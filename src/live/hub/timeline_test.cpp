@@ -31,8 +31,8 @@ class Milliseconds {
     int64_t correct(Kind kind, uint32_t published) {
         return media::to_ms(timeline_.correct(kind, 0, timestamps_.of_frame(kind, published)).time);
     }
-    int64_t place(uint32_t published) const {
-        return media::to_ms(timeline_.place(timestamps_.of_companion(published)));
+    int64_t companion_time(uint32_t published) const {
+        return media::to_ms(timeline_.companion_time(timestamps_.of_companion(published)));
     }
     int64_t last() const { return media::to_ms(timeline_.last()); }
     uint64_t jumps() const { return timeline_.jumps(); }
@@ -63,7 +63,7 @@ TEST(Timeline, CarriesOnOverTheWrap) {
     EXPECT_EQ(t.jumps(), 0u);
 }
 
-// A publisher's 32 bits of ms: where a difference changes its sign, and where they begin anew; twice.
+// A publisher's 32 bits of ms: where a difference changes its sign, and where they wrap; twice.
 TEST(Timeline, NineWeeksOfFramesInEveryMode) {
     for (TimeJitter mode : {TimeJitter::kFull, TimeJitter::kZero, TimeJitter::kOff}) {
         Milliseconds t;
@@ -72,7 +72,7 @@ TEST(Timeline, NineWeeksOfFramesInEveryMode) {
         for (int64_t ms = 0; ms < kEnd; ms += kStep) {
             ASSERT_EQ(t.correct(V, static_cast<uint32_t>(ms)), ms) << static_cast<int>(mode);
             ASSERT_EQ(t.correct(A, static_cast<uint32_t>(ms + 20)), ms + 20) << static_cast<int>(mode);
-            ASSERT_EQ(t.place(static_cast<uint32_t>(ms + 20)), ms + 20) << static_cast<int>(mode);
+            ASSERT_EQ(t.companion_time(static_cast<uint32_t>(ms + 20)), ms + 20) << static_cast<int>(mode);
         }
         EXPECT_EQ(t.jumps(), 0u);
     }
@@ -84,12 +84,12 @@ TEST(Timeline, CarriesOnOverTheHalf) {
     EXPECT_EQ(t.jumps(), 0u);
 }
 
-TEST(Timeline, PassesOverAJumpForwardAndKeepsTracksInStep) {
+TEST(Timeline, RemovesAJumpForwardAndKeepsTracksInStep) {
     Milliseconds t;
     run(t, {{V, 0, 0}, {A, 10, 10}, {V, 3'600'040, 50}, {A, 33, 33}, {A, 3'600'056, 66}, {V, 3'600'080, 90}});
 }
 
-TEST(Timeline, PassesOverAJumpBackAndKeepsTracksInStep) {
+TEST(Timeline, RemovesAJumpBackAndKeepsTracksInStep) {
     Milliseconds t;
     run(t, {{V, 5'000, 5'000}, {A, 5'010, 5'010}, {V, 100, 5'050}, {A, 120, 5'070}, {V, 140, 5'090}});
     EXPECT_EQ(t.jumps(), 2u);
@@ -140,7 +140,7 @@ std::string discontinuities(TimeJitter mode, int64_t jump_ms, int64_t audio_jump
     return marks;
 }
 
-TEST(Timeline, SaysWhereTimesJumpOnceForAllTracks) {
+TEST(Timeline, ReportsAJumpOnceForAllTracks) {
     for (TimeJitter mode : {TimeJitter::kFull, TimeJitter::kZero, TimeJitter::kOff}) {
         EXPECT_EQ(discontinuities(mode, 3'600'000, 3'600'000), "......V.........") << static_cast<int>(mode);
         EXPECT_EQ(discontinuities(mode, 5'000, 5'000), "................") << static_cast<int>(mode);
@@ -165,14 +165,14 @@ TEST(Timeline, TracksOfOneKindAreCorrectedEach) {
     EXPECT_EQ(at(A, 1, 104), 54);
 }
 
-TEST(Timeline, PlacesWhatRidesAlong) {
+TEST(Timeline, TimesOfCompanions) {
     Milliseconds t;
-    EXPECT_EQ(t.place(0), 0);
+    EXPECT_EQ(t.companion_time(0), 0);
     t.correct(V, 7'000'000);
-    EXPECT_EQ(t.place(0), 0);
+    EXPECT_EQ(t.companion_time(0), 0);
     t.correct(V, 7'005'000);
-    EXPECT_EQ(t.place(0), 5'000);
-    EXPECT_EQ(t.place(7'004'990), 4'990);
+    EXPECT_EQ(t.companion_time(0), 5'000);
+    EXPECT_EQ(t.companion_time(7'004'990), 4'990);
 }
 
 }  // namespace

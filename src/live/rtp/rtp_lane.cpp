@@ -12,15 +12,15 @@ using runtime::Deadline;
 
 namespace {
 
-// Numbers that are further from the last one are another numbering, not loss.
+// A sequence number that is further from the last one is a jump to another numbering, not loss.
 constexpr int kMaxSequenceStep = 3000;
-// What a lane's timestamps go on by at least, where a publisher's are not believed.
-constexpr int64_t kLeastStepsPerSecond = 100;
-// Left free before a publisher's first number, for packets that overtook one another at its start.
+// Minimum rate at which a lane's timestamps advance while a publisher's are rejected.
+constexpr int64_t kMinStepsPerSecond = 100;
+// Sequence numbers left free before a publisher's first one, for packets reordered at its start.
 constexpr uint64_t kRoomBefore = 64;
-// A publisher's report that is off the line of those before it by less than this wavers: it is followed by a quarter,
-// so that sound is not cut for it. By more, its clock was set.
-constexpr int64_t kWaveringUs = 60'000;
+// A sender report that deviates from the reports before it by less than this is jitter: a quarter of the deviation is
+// applied, so that the correction does not cut audio. A larger deviation means that the publisher's clock was set.
+constexpr int64_t kReportJitterUs = 60'000;
 
 int64_t ticks_of_us(int64_t us, uint32_t rate) { return us / 1'000'000 * rate + us % 1'000'000 * rate / 1'000'000; }
 
@@ -37,13 +37,13 @@ int RtpLane::track_of(media::Kind kind) const {
 }
 
 const RtpTrack* RtpLane::published_track(media::Kind kind) const {
-    const int place = published_by_rtp() ? track_of(kind) : -1;
-    return place < 0 ? nullptr : &tracks_[static_cast<size_t>(place)];
+    const int index = published_by_rtp() ? track_of(kind) : -1;
+    return index < 0 ? nullptr : &tracks_[static_cast<size_t>(index)];
 }
 
 void RtpLane::set_tracks(std::vector<RtpTrack> tracks, int64_t) {
     CHECK(tracks.size() <= RtpRing::kMaxTracks);
-    // A track's numbers go on, whatever its place was.
+    // A track keeps its numbering, whatever its index was.
     std::array<TrackState, RtpRing::kMaxTracks> before = std::exchange(states_, {});
     std::vector<bool> taken(tracks_.size());
     for (size_t i = 0; i < tracks.size(); ++i) {
@@ -61,9 +61,9 @@ void RtpLane::set_tracks(std::vector<RtpTrack> tracks, int64_t) {
     }
     has_clock_offset_ = false;
     tracks_ = std::move(tracks);
-    picture_ = {};
+    video_info_ = {};
     ring_.clear();
-    tell(&RtpSink::on_tracks);
+    notify_sinks(&RtpSink::on_tracks);
 }
 
 void RtpLane::restart_track(size_t track) {
@@ -75,7 +75,7 @@ void RtpLane::restart_track(size_t track) {
         ring_.forget_keyframe(static_cast<uint8_t>(track));
         keyframe_asked_ms_ = INT64_MIN / 2;
     }
-    // Backwards: who leaves is replaced by the last.
+    // Backwards: a sink that leaves is replaced by the last.
     for (size_t i = sinks_.size(); i-- > 0;)
         if (i < sinks_.size()) sinks_[i]->on_track_restart(track);
 }
@@ -95,7 +95,7 @@ uint64_t RtpLane::sequence_of(TrackState& state, uint16_t sequence, bool& late) 
     if (!state.any) {
         state.publisher_sequence = sequence;
         state.first_sequence = state.last_sequence + 1;
-        // Players of another source of the same publisher have the numbers before: no hole for them.
+        // Players of another source of the same publisher have the numbers before: leave no gap for them.
         return state.last_sequence += state.restarted ? 1 : kRoomBefore;
     }
     const int step = static_cast<int16_t>(static_cast<uint16_t>(sequence - state.publisher_sequence));
@@ -113,11 +113,11 @@ uint64_t RtpLane::sequence_of(TrackState& state, uint16_t sequence, bool& late) 
     return back <= state.last_sequence - state.first_sequence ? state.last_sequence - back : 0;
 }
 
-// A new source's times go on where the last one's would be by now.
+// A new source's times continue where the last one's would be by now.
 int64_t RtpLane::first_ticks(TrackState& state, uint32_t rate, uint32_t timestamp, int64_t now_us) {
     int64_t at = timestamp;
     if (state.ever) at = state.timestamp + ticks_of_us(now_us - state.came_us, rate);
-    if (state.restarted) at = std::max(at, state.timestamp + rate / kLeastStepsPerSecond);
+    if (state.restarted) at = std::max(at, state.timestamp + rate / kMinStepsPerSecond);
     state.add = static_cast<uint32_t>(at) - timestamp;
     return at;
 }
@@ -134,9 +134,9 @@ int64_t RtpLane::next_ticks(TrackState& state, uint32_t rate, uint32_t timestamp
     if (std::abs(off) <= jump) return state.timestamp + usual + off;
     if (step > 0 && step <= usual) return at;
     ++counters_.timestamp_jumps;
-    const int64_t placed = state.timestamp + std::max(usual, rate / kLeastStepsPerSecond);
-    state.add = static_cast<uint32_t>(placed) - timestamp;
-    return placed;
+    const int64_t corrected = state.timestamp + std::max(usual, rate / kMinStepsPerSecond);
+    state.add = static_cast<uint32_t>(corrected) - timestamp;
+    return corrected;
 }
 
 void RtpLane::append(size_t track, const RtpHead& head, std::span<const uint8_t> payload, int64_t now_us) {
@@ -144,7 +144,7 @@ void RtpLane::append(size_t track, const RtpHead& head, std::span<const uint8_t>
     TrackState& state = states_[track];
     RtpPacket packet;
     packet.sequence = sequence_of(state, head.sequence, packet.late);
-    // Older than the lane, or come twice.
+    // Older than the lane, or a duplicate.
     if (packet.sequence == 0 || (packet.late && ring_.find(static_cast<uint8_t>(track), packet.sequence))) return;
     const bool first = !state.any;
     const uint32_t rate = tracks_[track].clock_rate;
@@ -181,19 +181,19 @@ void RtpLane::append(size_t track, const RtpHead& head, std::span<const uint8_t>
         keyframe_wanted_ = false;
     }
     ring_.append(std::move(packet), payload);
-    note_unread(!rides(track));
+    note_unread(!waits_for_video(track));
 }
 
-bool RtpLane::rides(size_t track) const {
-    return tracks_[track].kind == media::Kind::kAudio && tracks_[track].ptime_ms >= kRideFromMs &&
+bool RtpLane::waits_for_video(size_t track) const {
+    return tracks_[track].kind == media::Kind::kAudio && tracks_[track].ptime_ms >= kMinPtimeToWaitMs &&
            track_of(media::Kind::kVideo) >= 0;
 }
 
-void RtpLane::note_unread(bool pressing) {
-    const bool is_news = !unread_ || (pressing && !pressing_);
+void RtpLane::note_unread(bool urgent) {
+    const bool is_new = !unread_ || (urgent && !urgent_);
     unread_ = true;
-    pressing_ |= pressing;
-    if (is_news) wake_.pulse();
+    urgent_ |= urgent;
+    if (is_new) wake_.pulse();
 }
 
 void RtpLane::set_clock(size_t track, int64_t ntp_us, uint32_t timestamp, int64_t) {
@@ -209,31 +209,31 @@ void RtpLane::set_clock(size_t track, int64_t ntp_us, uint32_t timestamp, int64_
     int64_t wall_us = ntp_us + clock_offset_us_;
     const int64_t ticks = state.ticks(timestamp + state.add);
     const int64_t off_us = wall_us - clock.moment(ticks);
-    if (clock.exact && std::abs(off_us) < kWaveringUs) wall_us -= off_us * 3 / 4;
+    if (clock.exact && std::abs(off_us) < kReportJitterUs) wall_us -= off_us * 3 / 4;
     clock.known = clock.exact = true;
     clock.timestamp = ticks;
     clock.wall_us = wall_us;
 }
 
 void RtpLane::join(RtpSink& sink, Wants wants) {
-    CHECK(sink.place_ == UINT32_MAX);
-    sink.place_ = static_cast<uint32_t>(sinks_.size());
+    CHECK(sink.index_ == UINT32_MAX);
+    sink.index_ = static_cast<uint32_t>(sinks_.size());
     sinks_.push_back(&sink);
-    if (wants == Wants::kPlay && ++players_ == 1) stream_.tell_demand();
+    if (wants == Wants::kPlay && ++players_ == 1) stream_.notify_demand();
     wake();
     if (pump_ && !pump_.done()) return;
-    // The stream owns this: it stays until the pump has ended.
+    // The stream owns this object: the pump's reference keeps it until the pump has ended.
     pump_ = runtime::spawn("rtp-pump", [this, stream = base::Ref<Stream>(&stream_)] { pump(); });
 }
 
 void RtpLane::leave(RtpSink& sink, Wants wants) {
-    if (sink.place_ == UINT32_MAX) return;
+    if (sink.index_ == UINT32_MAX) return;
     RtpSink* last = sinks_.back();
-    sinks_[sink.place_] = last;
-    last->place_ = sink.place_;
+    sinks_[sink.index_] = last;
+    last->index_ = sink.index_;
     sinks_.pop_back();
-    sink.place_ = UINT32_MAX;
-    if (wants == Wants::kPlay && --players_ == 0) stream_.tell_demand();
+    sink.index_ = UINT32_MAX;
+    if (wants == Wants::kPlay && --players_ == 0) stream_.notify_demand();
     if (sinks_.empty()) wake_.pulse();
 }
 
@@ -257,15 +257,15 @@ void RtpLane::restart() {
     keyframe_asked_ms_ = INT64_MIN / 2;
 }
 
-void RtpLane::tell_unpublished() {
+void RtpLane::notify_unpublished() {
     keyframe_source_ = nullptr;
-    tell(&RtpSink::on_unpublish);
+    notify_sinks(&RtpSink::on_unpublish);
 }
 
-void RtpLane::end_players() { tell(&RtpSink::on_stream_end); }
+void RtpLane::end_players() { notify_sinks(&RtpSink::on_stream_end); }
 
-void RtpLane::tell(void (RtpSink::*what)()) {
-    // Backwards: who leaves is replaced by the last.
+void RtpLane::notify_sinks(void (RtpSink::*what)()) {
+    // Backwards: a sink that leaves is replaced by the last.
     for (size_t i = sinks_.size(); i-- > 0;)
         if (i < sinks_.size()) (sinks_[i]->*what)();
 }
@@ -279,38 +279,38 @@ void RtpLane::pump() {
         } else if (!unread_) {
             (void)wake_.wait_next(Deadline::never());
         }
-        pressing_ |= more;  // who is behind waits for no picture
-        if (sinks_.size() >= kManySinks) wait_for_many(next_ms, base::monotonic_ms() + kRideMs);
+        urgent_ |= more;  // a sink that is behind does not wait for a video frame
+        if (sinks_.size() >= kManySinks) wait_for_many(next_ms, base::monotonic_ms() + kMaxAudioWaitMs);
         next_ms = base::monotonic_ms() + kTickMs;
-        more = walk();
+        more = notify_of_packets();
     }
 }
 
-// Until the tick, and what does not press until ride_ms.
-void RtpLane::wait_for_many(int64_t tick_ms, int64_t ride_ms) {
+// Waits until the tick, and for packets that are not urgent until audio_wait_ms.
+void RtpLane::wait_for_many(int64_t tick_ms, int64_t audio_wait_ms) {
     const Deadline tick = Deadline::at_us(tick_ms * 1000);
-    const Deadline ride = Deadline::at_us(ride_ms * 1000);
-    while (!sinks_.empty() && !runtime::cancelled() && !(tick.passed() && (pressing_ || ride.passed())))
-        (void)wake_.wait_next(pressing_ || tick_ms > ride_ms ? tick : ride);
+    const Deadline audio_wait = Deadline::at_us(audio_wait_ms * 1000);
+    while (!sinks_.empty() && !runtime::cancelled() && !(tick.passed() && (urgent_ || audio_wait.passed())))
+        (void)wake_.wait_next(urgent_ || tick_ms > audio_wait_ms ? tick : audio_wait);
 }
 
-bool RtpLane::walk() {
-    constexpr int64_t kTurnUs = 1000;  // how long the pump keeps the loop
-    unread_ = pressing_ = false;
+bool RtpLane::notify_of_packets() {
+    constexpr int64_t kSliceUs = 1000;  // how long the pump may keep the loop
+    unread_ = urgent_ = false;
     int64_t now_us = base::monotonic_us();
-    int64_t turn_began_us = now_us;
+    int64_t slice_began_us = now_us;
     bool more = false;
     size_t visited = 0;
     for (size_t i = 0; i < sinks_.size();) {
         RtpSink* sink = sinks_[i];
         more |= sink->on_packets(now_us);
-        // One that went away left its place to another.
+        // A sink that left was replaced by another.
         if (i < sinks_.size() && sinks_[i] == sink) ++i;
         if (++visited % 16 != 0) continue;
         now_us = base::monotonic_us();
-        if (now_us - turn_began_us < kTurnUs) continue;
+        if (now_us - slice_began_us < kSliceUs) continue;
         if (!runtime::yield()) return false;
-        turn_began_us = now_us = base::monotonic_us();
+        slice_began_us = now_us = base::monotonic_us();
     }
     return more;
 }

@@ -1,11 +1,11 @@
 #pragma once
-// RtpLane: a stream as RTP. Whoever publishes by RTP, and the bridge that makes RTP of frames, write packets into it by
-// the same append(); players and the bridge to frames read them. It gives packets sequence numbers and timestamps of
-// its own, which go on over a change of publisher; merges requests for keyframes; and says who wants what. One pump
-// coroutine tells its sinks once for all packets that came since they were told. Where many watch, sound of long
-// packets waits for the next picture, so that both are one message to each of them.
+// RtpLane: a stream as RTP. RTP publishers, and the bridge that converts frames to RTP, write packets into it by the
+// same append(); players and the bridge to frames read them. Packets get sequence numbers and timestamps of the lane,
+// which continue over a change of publisher. The lane also merges requests for keyframes, and knows what its readers
+// need. One pump coroutine notifies its sinks once for all packets that arrived since. With many sinks, audio of long
+// packets waits for the next video frame, so that both are one message to each sink.
 //
-// It sends nothing, and knows nothing of SSRC, encryption or what a player has negotiated. Owned by the Stream.
+// It sends nothing, and does not handle SSRC, encryption or what a player has negotiated. Owned by the Stream.
 
 #include <array>
 #include <cstdint>
@@ -23,19 +23,20 @@ namespace live {
 class RtpLane;
 class Stream;
 
-// Whoever reads packets. Must not yield. May leave the lane from within any call, and others with it.
+// A reader of packets. Must not yield. Any call may remove sinks from the lane: this one and others.
 class RtpSink {
   public:
-    // Read from the ring what is new. True: there was more than it took at once; it is asked again in kPaceMs.
+    // New packets are in the ring. True: more are left than it could take at once; it is called again in kPaceMs.
     virtual bool on_packets(int64_t now_us) = 0;
-    // Other tracks are in force: another publisher, or the same with other codecs. Its place in the ring is kept.
+    // The tracks changed: another publisher, or the same with other codecs. The sink's position in the ring stays
+    // valid.
     virtual void on_tracks() {}
-    // The next packets of that track are another source's: its numbers and times go on, and video needs a keyframe.
-    // What came before is in the ring and may not have been read yet.
+    // The next packets of that track come from another source: sequence numbers and times continue, and video needs a
+    // keyframe. Packets of the old source are in the ring and may not have been read yet.
     virtual void on_track_restart(size_t) {}
     // The publisher left; another may come within rejoin_timeout.
     virtual void on_unpublish() {}
-    // And none did. It leaves soon.
+    // No publisher followed in time. The sink must leave soon.
     virtual void on_stream_end() {}
 
   protected:
@@ -43,10 +44,10 @@ class RtpSink {
 
   private:
     friend class RtpLane;
-    uint32_t place_ = UINT32_MAX;
+    uint32_t index_ = UINT32_MAX;
 };
 
-// Who can make a keyframe: a publisher.
+// A source of keyframes on request: a publisher.
 class KeyframeSource {
   public:
     virtual void make_keyframe() = 0;
@@ -59,25 +60,26 @@ struct RtpLaneCounters {
     uint64_t packets = 0;
     uint64_t bytes = 0;  // of payload
     uint64_t late = 0;
-    uint64_t units[2] = {};  // of video and of audio (media::Kind): pictures, packets of sound
+    uint64_t units[2] = {};  // of video and of audio (media::Kind): video frames, packets of audio
     uint64_t keyframes = 0;
     uint64_t keyframe_requests = 0;  // by players
     uint64_t keyframes_asked = 0;    // of the publisher
-    uint64_t sequence_jumps = 0;     // a publisher's numbers jumped, and were passed over
-    uint64_t timestamp_jumps = 0;    // and its timestamps
+    uint64_t sequence_jumps = 0;     // jumps of a publisher's sequence numbers, which were removed
+    uint64_t timestamp_jumps = 0;    // the same for its timestamps
     uint64_t restarts = 0;           // of a track, by another source of the same publisher
 };
 
 class RtpLane {
   public:
-    static constexpr int64_t kPaceMs = 5;              // between two turns of who has more to send than it may at once
-    static constexpr int64_t kTickMs = 20;             // no walk sooner than this after the last once there are
-    static constexpr size_t kManySinks = 50;           // this many
-    static constexpr int64_t kRideMs = 40;             // and then sound waits so long for a picture, where its
-    static constexpr int kRideFromMs = 40;             // packets are this long: of shorter ones more would come
-    static constexpr int64_t kKeyframeEveryMs = 1000;  // a publisher is asked no more often
-    // A timestamp that is so much ahead of where it should be by now, or behind the last one, is another numbering: the
-    // lane's own go on. So they never are further from the wall clock than publishers' clocks run.
+    static constexpr int64_t kPaceMs = 5;              // between calls to a sink that could not take all packets
+    static constexpr int64_t kTickMs = 20;             // minimum time between two passes when there are
+    static constexpr size_t kManySinks = 50;           // at least this many sinks
+    static constexpr int64_t kMaxAudioWaitMs = 40;     // audio then waits at most this long for video, where its
+    static constexpr int kMinPtimeToWaitMs = 40;       // packets are this long: of shorter ones more would come
+    static constexpr int64_t kKeyframeEveryMs = 1000;  // minimum interval of requests to a publisher
+    // A timestamp that is this far ahead of its expected value, or behind the last one, is a jump to another numbering:
+    // the lane's timestamps continue without it. So they never deviate from the wall clock by more than publishers'
+    // clocks do.
     static constexpr int64_t kTimestampJumpS = 10;
 
     enum class Wants : uint8_t { kPlay, kConvert };  // a player, or a bridge: a bridge is no viewer
@@ -88,54 +90,53 @@ class RtpLane {
 
     Stream& stream() const { return stream_; }
 
-    // ---- Who writes
+    // ---- For writers
 
-    // What the next packets are of; at most RtpRing::kMaxTracks. Again for another publisher: sequences and timestamps
-    // of a track of the same kind go on, what the ring holds of before is forgotten.
+    // The tracks of the next packets; at most RtpRing::kMaxTracks. Called again for another publisher: sequences and
+    // timestamps of a track of the same kind continue, older packets in the ring are discarded.
     void set_tracks(std::vector<RtpTrack> tracks, int64_t now_us);
     // The same publisher's next packets of a track come from another source (RFC 3550, 8.2: another SSRC): sequences
-    // and timestamps go on, and a request for a keyframe need not wait for its turn.
+    // and timestamps continue, and the next request for a keyframe is not delayed by kKeyframeEveryMs.
     void restart_track(size_t track);
-    // What a publisher that is not connected yet will send, for the negotiation of players that come before it. Nothing
-    // else goes by it. by: whoever says so; the last one counts.
+    // The tracks of a publisher that is not connected yet, for the negotiation of players that join before it. They
+    // have no other effect. by: the source of the expectation; the last one counts.
     void expect(const KeyframeSource* by, std::vector<RtpTrack> tracks);
     void expect_no_more(const KeyframeSource* by);
-    // track: its place in tracks(). The payload is copied, once. head's numbers are the publisher's.
+    // track: its index in tracks(). The payload is copied, once. head's numbers are the publisher's.
     void append(size_t track, const RtpHead& head, std::span<const uint8_t> payload, int64_t now_us);
-    // The publisher's timestamp that belongs to a moment, of a clock that all tracks of one publisher share: by its
-    // sender reports, or because a bridge knows. ntp_us: microseconds of any clock. Passed over before the track's
-    // first packet: say it again now and then. What wavers by less than 60 ms is followed by a quarter.
+    // The publisher's timestamp that belongs to a moment of a clock shared by all its tracks: from its sender reports,
+    // or known to a bridge. ntp_us: microseconds of any clock. Ignored before the track's first packet: call it again
+    // now and then. Of deviations below 60 ms a quarter is applied.
     void set_clock(size_t track, int64_t ntp_us, uint32_t timestamp, int64_t now_us);
-    // Null: nobody can be asked, as where frames came by RTMP.
+    // Null: keyframes cannot be requested, as where frames came by RTMP.
     void set_keyframe_source(KeyframeSource* source) { keyframe_source_ = source; }
-    // What the newest keyframe's parameters say, where who writes knows.
-    void note_picture(media::VideoInfo info) { picture_ = std::move(info); }
-    // From time to time, by who writes: a request that had to wait for its turn is passed on.
+    // The parameters of the newest keyframe, where the writer knows them.
+    void note_video_info(media::VideoInfo info) { video_info_ = std::move(info); }
+    // To be called periodically by the writer: forwards a keyframe request that was delayed.
     void tick(int64_t now_ms);
 
-    // ---- Who reads
+    // ---- For readers
 
     const std::vector<RtpTrack>& tracks() const { return tracks_; }
     const std::vector<RtpTrack>& expected_tracks() const { return expected_; }
     // The track of that kind; -1: there is none.
     int track_of(media::Kind kind) const;
-    // Null: there is none, or a bridge makes it of what the publisher sends otherwise.
+    // Null: there is none, or a bridge converts it from another format of the publisher.
     const RtpTrack* published_track(media::Kind kind) const;
     const RtpRing& ring() const { return ring_; }
     void join(RtpSink& sink, Wants wants);
     void leave(RtpSink& sink, Wants wants);
-    // Calls it soon, although nothing came.
+    // Has the sinks called soon, even without new packets.
     void wake();
-    // Merged: the publisher is asked once per kKeyframeEveryMs.
+    // Merged: the publisher gets one request per kKeyframeEveryMs.
     void request_keyframe(int64_t now_ms);
-    // What a track's timestamps are worth in time, of the wall clock's microseconds; nothing before it is known.
+    // The relation of a track's timestamps to the wall clock in microseconds; not known at first.
     const RtpClock& clock(size_t track) const { return states_[track].clock; }
-    // A timestamp of a track's packet without its wraps: the one nearest to the newest packet's, whose low 32 bits
-    // these are.
+    // Unwraps a timestamp of a track's packet: the value nearest to the newest packet's with these low 32 bits.
     int64_t ticks(size_t track, uint32_t timestamp) const { return states_[track].ticks(timestamp); }
 
-    const media::VideoInfo& picture() const { return picture_; }  // its codec is kNone before it is known
-    // Whether its packets are a publisher's own, and no bridge's.
+    const media::VideoInfo& video_info() const { return video_info_; }  // its codec is kNone before it is known
+    // Whether its packets come from a publisher by RTP, and not from a bridge.
     bool published_by_rtp() const { return keyframe_source_ != nullptr; }
     size_t players() const { return players_; }
     size_t sinks() const { return sinks_.size(); }
@@ -145,15 +146,15 @@ class RtpLane {
   private:
     friend class Stream;
     struct TrackState {
-        uint64_t last_sequence = 0;       // the highest given
+        uint64_t last_sequence = 0;       // the highest assigned
         uint64_t first_sequence = 0;      // the lowest that a packet of this source may have
-        uint16_t publisher_sequence = 0;  // its publisher's number
-        bool any = false;                 // of this source
+        uint16_t publisher_sequence = 0;  // the newest number of its publisher
+        bool any = false;                 // packets of this source arrived
         bool ever = false;
         bool restarted = false;  // another source of the same publisher
         int64_t timestamp = 0;   // the lane's, of the newest packet, unwrapped
         int64_t came_us = 0;
-        uint32_t add = 0;  // to the publisher's timestamps
+        uint32_t add = 0;  // added to the publisher's timestamps
         RtpClock clock;
 
         int64_t ticks(uint32_t wrapped) const {
@@ -164,14 +165,14 @@ class RtpLane {
     int64_t first_ticks(TrackState& state, uint32_t rate, uint32_t timestamp, int64_t now_us);
     int64_t next_ticks(TrackState& state, uint32_t rate, uint32_t timestamp, int64_t now_us);
     void restart();  // another publisher has the stream
-    void tell_unpublished();
+    void notify_unpublished();
     void end_players();
-    void tell(void (RtpSink::*what)());
-    void note_unread(bool pressing);
-    bool rides(size_t track) const;
+    void notify_sinks(void (RtpSink::*what)());
+    void note_unread(bool urgent);
+    bool waits_for_video(size_t track) const;
     void pump();
-    void wait_for_many(int64_t tick_ms, int64_t ride_ms);
-    bool walk();
+    void wait_for_many(int64_t tick_ms, int64_t audio_wait_ms);
+    bool notify_of_packets();
 
     Stream& stream_;
     RtpRing ring_;
@@ -180,14 +181,14 @@ class RtpLane {
     std::array<TrackState, RtpRing::kMaxTracks> states_{};
     std::vector<RtpSink*> sinks_;
     size_t players_ = 0;
-    media::VideoInfo picture_;
+    media::VideoInfo video_info_;
     KeyframeSource* keyframe_source_ = nullptr;
     int64_t keyframe_asked_ms_ = INT64_MIN / 2;
     bool keyframe_wanted_ = false;
     int64_t clock_offset_us_ = 0;  // of the publisher's clock from the wall clock
     bool has_clock_offset_ = false;
-    bool unread_ = false;    // packets came since the last walk
-    bool pressing_ = false;  // and one that does not wait for a picture
+    bool unread_ = false;  // packets arrived since the last pass
+    bool urgent_ = false;  // one of them does not wait for a video frame
     runtime::Event wake_{"RTP packets"};
     runtime::Task pump_;
     RtpLaneCounters counters_;

@@ -18,7 +18,7 @@ using testing::Owner;
 const RtpTrack kVideo{.kind = media::Kind::kVideo, .codec = media::Codec::kH264};
 const RtpTrack kAudio{.kind = media::Kind::kAudio, .codec = media::Codec::kOpus, .clock_rate = 48'000};
 
-// Reads as a player does, and notes what it is told.
+// Reads as a player does, and records the calls.
 struct Reader : RtpSink {
     explicit Reader(RtpLane& to, RtpLane::Wants as = RtpLane::Wants::kPlay) : lane(to), wants(as) {
         next = lane.ring().end();
@@ -50,8 +50,8 @@ struct Reader : RtpSink {
 };
 
 struct Source : KeyframeSource {
-    int asked = 0;
-    void make_keyframe() override { ++asked; }
+    int requests = 0;
+    void make_keyframe() override { ++requests; }
 };
 
 struct Watcher : DemandWatcher {
@@ -83,7 +83,7 @@ class RtpLaneTest : public runtime::testing::RuntimeTest {
     int64_t now_us = base::monotonic_us();
 };
 
-TEST_F(RtpLaneTest, SinksAreToldOnceForABurst) {
+TEST_F(RtpLaneTest, SinksAreCalledOnceForABurst) {
     lane.set_tracks({kVideo}, now_us);
     Reader a(lane), b(lane);
     settle();
@@ -96,7 +96,7 @@ TEST_F(RtpLaneTest, SinksAreToldOnceForABurst) {
     EXPECT_EQ(a.calls, 1);
 }
 
-TEST_F(RtpLaneTest, SinksMayLeaveWithinACallAndTakeOthersAlong) {
+TEST_F(RtpLaneTest, SinksMayRemoveThemselvesAndOthersWithinACall) {
     lane.set_tracks({kVideo}, now_us);
     Reader a(lane), b(lane), c(lane), d(lane);
     settle();
@@ -133,7 +133,7 @@ TEST_F(RtpLaneTest, ManySinksAllGetEverything) {
     for (uint16_t i = 0; i < 10; ++i) {
         put(0, i, i, std::to_string(i));
         (void)runtime::sleep_ms(3);
-        // Meanwhile some go, from the front, the middle and the end.
+        // Meanwhile some leave, from the front, the middle and the end.
         readers.erase(readers.begin() + i * 7);
     }
     ASSERT_TRUE(runtime::sleep_ms(3 * RtpLane::kTickMs));
@@ -167,7 +167,7 @@ TEST_F(RtpLaneTest, SequencesGoOnOverManyWraps) {
     EXPECT_EQ(lane.counters().sequence_jumps, 0u);
 }
 
-// 6.6 hours of video are 2^31 ticks, 13.3 hours 2^32. Nobody tells what the time is (no sender reports).
+// 6.6 hours of video are 2^31 ticks, 13.3 hours 2^32. There are no sender reports.
 TEST_F(RtpLaneTest, TimesGoOnOverEachWrapOfTheTimestamps) {
     for (const RtpTrack& track : {kVideo, kAudio}) {
         lane.set_tracks({track}, now_us);
@@ -202,12 +202,12 @@ TEST_F(RtpLaneTest, TimesGoOnOverTheWrapsAfterTheLastReport) {
     EXPECT_EQ(lane.clock(0).moment(lane.ticks(0, last().timestamp)) - begin, int64_t{11'999} * 5'000'000);
 }
 
-// Whatever a publisher writes, the lane's times are those of arrival, give or take.
-TEST_F(RtpLaneTest, TimestampsThatJumpAreAnotherNumbering) {
+// Whatever a publisher writes, the lane's times follow those of arrival, give or take.
+TEST_F(RtpLaneTest, JumpsOfTimestampsAreRemoved) {
     lane.set_tracks({kVideo}, now_us);
     uint32_t published = 5000;
     uint16_t sequence = 0;
-    // How far the lane's own time goes on when the publisher's does so.
+    // How far the lane's time advances when the publisher's does so.
     int64_t before = 0;
     auto step = [&](int64_t by, int64_t after_us) {
         now_us += after_us;
@@ -219,17 +219,17 @@ TEST_F(RtpLaneTest, TimestampsThatJumpAreAnotherNumbering) {
     EXPECT_EQ(step(3600, 40'000), 3600);
     for (int64_t jump : {0x7fffffffll, 0x80000000ll, 0x80000001ll, 903'601ll, -900'001ll, 0xc0000000ll}) {
         EXPECT_EQ(step(jump, 40'000), 3600) << jump;
-        EXPECT_EQ(step(3000, 40'000), 3000) << "and goes on there as it is published";
+        EXPECT_EQ(step(3000, 40'000), 3000) << "and continues from there as published";
     }
     EXPECT_EQ(lane.counters().timestamp_jumps, 6u);
     EXPECT_EQ(step(0x40000000, 0), 900) << "a burst of jumps does not stand still either";
     EXPECT_EQ(lane.counters().timestamp_jumps, 7u);
-    // Nine seconds ahead, or behind, are believed; and an hour after an hour.
+    // Nine seconds ahead, or behind, are accepted; and an hour after an hour.
     EXPECT_EQ(step(810'000, 0), 810'000);
     EXPECT_EQ(step(-810'000, 0), -810'000);
     EXPECT_EQ(step(3600 * 90'000, 3'600'000'000), 3600 * 90'000);
     EXPECT_EQ(lane.counters().timestamp_jumps, 7u);
-    // One that was silent for longer than its numbers take to come round.
+    // One that was silent for longer than its numbers take to wrap.
     for (int64_t hours : {7, 14, 20, 40})
         EXPECT_EQ(step(hours * 3600 * 90'000, hours * 3'600'000'000), hours * 3600 * 90'000) << hours;
 }
@@ -247,13 +247,13 @@ TEST_F(RtpLaneTest, AnotherSourceOfATrackGoesOnInSequenceAndTime) {
     const int64_t moment = lane.clock(0).moment(lane.ticks(0, before.timestamp));
     now_us += 400'000;
     lane.restart_track(0);
-    EXPECT_FALSE(lane.ring().newest_keyframe()) << "nobody begins with what the next packets do not go with";
+    EXPECT_FALSE(lane.ring().newest_keyframe()) << "no player begins with packets of the old source";
     put(0, 40'000, 0xffffff00, "P");
     EXPECT_EQ(last().sequence, before.sequence + 1);
     EXPECT_EQ(last().timestamp, 8000u + 36'000);
     EXPECT_EQ(lane.clock(0).moment(lane.ticks(0, last().timestamp)) - moment, 400'000);
     EXPECT_TRUE(lane.clock(0).exact);
-    // One of the new source that came too late has no number of the old one's.
+    // A late packet of the new source does not get a number of the old one.
     put(0, 39'999, 0xfffffe00, "late");
     EXPECT_EQ(last().payload.text(), "P");
     put(0, 40'001, 0xffffff00 + 3000, "Q", true);
@@ -273,12 +273,12 @@ TEST_F(RtpLaneTest, ARestartAsksForAKeyframeAtOnce) {
     lane.request_keyframe(now_us / 1000);
     lane.restart_track(0);  // before its first packet
     lane.request_keyframe(now_us / 1000 + 1);
-    EXPECT_EQ(source.asked, 2);
+    EXPECT_EQ(source.requests, 2);
     put(0, 1, 1, "k", true);
     EXPECT_GT(last().sequence, 1u);
 }
 
-TEST_F(RtpLaneTest, WhatIsExpectedIsTheLastOnesToSaySo) {
+TEST_F(RtpLaneTest, TheLastExpectationCounts) {
     Source one, two;
     EXPECT_TRUE(lane.expected_tracks().empty());
     lane.expect(&one, {kVideo});
@@ -290,7 +290,7 @@ TEST_F(RtpLaneTest, WhatIsExpectedIsTheLastOnesToSaySo) {
     EXPECT_TRUE(lane.expected_tracks().empty());
 }
 
-TEST_F(RtpLaneTest, OneThatCameBeforeTheFirstIsTaken) {
+TEST_F(RtpLaneTest, APacketReorderedBeforeTheFirstIsAccepted) {
     lane.set_tracks({kVideo}, now_us);
     put(0, 5, 1, "second");
     put(0, 4, 1, "first");
@@ -298,7 +298,7 @@ TEST_F(RtpLaneTest, OneThatCameBeforeTheFirstIsTaken) {
     EXPECT_EQ(last().sequence + 1, lane.ring().at(0).sequence);
 }
 
-TEST_F(RtpLaneTest, WhatComesTwiceIsTakenOnce) {
+TEST_F(RtpLaneTest, ADuplicateIsIgnored) {
     lane.set_tracks({kVideo}, now_us);
     put(0, 1, 1, "a");
     put(0, 2, 1, "b");
@@ -318,26 +318,26 @@ TEST_F(RtpLaneTest, AJumpOfThePublishersNumbersIsNoLoss) {
     EXPECT_EQ(lane.counters().sequence_jumps, 1u);
 }
 
-// Many who watch, and sound in packets of that length.
+// Many sinks, and audio in packets of that length.
 class RtpLaneRideTest : public RtpLaneTest {
   protected:
     void begin(int ptime_ms, bool video = true) {
-        RtpTrack sound = kAudio;
-        sound.ptime_ms = ptime_ms;
-        lane.set_tracks(video ? std::vector{sound, kVideo} : std::vector{sound}, now_us);
+        RtpTrack audio = kAudio;
+        audio.ptime_ms = ptime_ms;
+        lane.set_tracks(video ? std::vector{audio, kVideo} : std::vector{audio}, now_us);
         for (size_t i = 0; i < RtpLane::kManySinks; ++i) readers.push_back(std::make_unique<Reader>(lane));
     }
-    void put_sound() { put(0, ++sequence, 1, "s"); }
-    // What the readers have seen of sound a while after it came. Nothing where the machine was never quick enough to
-    // tell.
+    void put_audio() { put(0, ++sequence, 1, "s"); }
+    // How much of the audio the readers have a while after it arrived. Nothing when the machine was never fast enough
+    // to tell.
     std::optional<std::string> seen_before_the_ride_ends() {
         for (int i = 0; i < 50; ++i) {
-            (void)runtime::sleep_ms(2 * RtpLane::kTickMs);  // the tick of what was before is over
+            (void)runtime::sleep_ms(2 * RtpLane::kTickMs);  // the tick of earlier packets is over
             for (auto& reader : readers) reader->seen.clear();
             const int64_t start_ms = base::monotonic_ms();
-            put_sound();
-            (void)runtime::sleep_ms(RtpLane::kRideMs / 4);
-            if (base::monotonic_ms() - start_ms < RtpLane::kRideMs) return readers.back()->seen;
+            put_audio();
+            (void)runtime::sleep_ms(RtpLane::kMaxAudioWaitMs / 4);
+            if (base::monotonic_ms() - start_ms < RtpLane::kMaxAudioWaitMs) return readers.back()->seen;
         }
         return {};
     }
@@ -346,8 +346,8 @@ class RtpLaneRideTest : public RtpLaneTest {
     uint16_t sequence = 0;
 };
 
-TEST_F(RtpLaneRideTest, LongPacketsOfSoundWaitForThePicture) {
-    begin(RtpLane::kRideFromMs);
+TEST_F(RtpLaneRideTest, LongAudioPacketsWaitForAVideoFrame) {
+    begin(RtpLane::kMinPtimeToWaitMs);
     const auto seen = seen_before_the_ride_ends();
     ASSERT_TRUE(seen);
     EXPECT_EQ(*seen, "");
@@ -355,20 +355,20 @@ TEST_F(RtpLaneRideTest, LongPacketsOfSoundWaitForThePicture) {
     put(1, 1, 1, "p");
     (void)runtime::sleep_ms(2 * RtpLane::kTickMs);
     EXPECT_TRUE(readers[0]->seen.ends_with("sp")) << readers[0]->seen;
-    EXPECT_LE(readers[0]->calls, calls + 2);  // the sound may have gone alone on a slow machine
-    // No picture comes: it goes alone.
-    put_sound();
-    (void)runtime::sleep_ms(RtpLane::kRideMs + 2 * RtpLane::kTickMs);
+    EXPECT_LE(readers[0]->calls, calls + 2);  // the audio may have gone alone on a slow machine
+    // No video frame comes: the audio goes alone.
+    put_audio();
+    (void)runtime::sleep_ms(RtpLane::kMaxAudioWaitMs + 2 * RtpLane::kTickMs);
     for (auto& reader : readers) EXPECT_TRUE(reader->seen.ends_with("sps")) << reader->seen;
 }
 
-TEST_F(RtpLaneRideTest, ShortPacketsOfSoundWaitForNothing) {
+TEST_F(RtpLaneRideTest, ShortAudioPacketsDoNotWait) {
     begin(20);
     EXPECT_EQ(seen_before_the_ride_ends(), "s");
 }
 
-TEST_F(RtpLaneRideTest, WhereThereIsNoVideoSoundWaitsForNothing) {
-    begin(RtpLane::kRideFromMs, false);
+TEST_F(RtpLaneRideTest, AudioDoesNotWaitWithoutVideo) {
+    begin(RtpLane::kMinPtimeToWaitMs, false);
     EXPECT_EQ(seen_before_the_ride_ends(), "s");
 }
 
@@ -377,7 +377,7 @@ TEST_F(RtpLaneTest, AnotherPublisherGoesOnInSequenceAndTime) {
     put(0, 100, 5000, "v");
     const uint64_t sequence = last().sequence;
     Reader reader(lane);
-    // The next one has its tracks the other way round.
+    // The next one has its tracks in the other order.
     lane.set_tracks({kAudio, kVideo}, now_us);
     EXPECT_EQ(lane.ring().packets(), 0u);
     now_us += 2'000'000;
@@ -394,16 +394,16 @@ TEST_F(RtpLaneTest, KeyframeRequestsAreMerged) {
     lane.set_keyframe_source(&source);
     lane.set_tracks({kVideo}, now_us);
     for (int i = 0; i < 100; ++i) lane.request_keyframe(1000 + i);
-    EXPECT_EQ(source.asked, 1);
+    EXPECT_EQ(source.requests, 1);
     EXPECT_EQ(lane.counters().keyframe_requests, 100u);
     lane.tick(1000 + RtpLane::kKeyframeEveryMs - 1);
-    EXPECT_EQ(source.asked, 1);
-    // None came: it is asked again, once.
+    EXPECT_EQ(source.requests, 1);
+    // None came: it is requested again, once.
     lane.tick(1000 + RtpLane::kKeyframeEveryMs);
-    EXPECT_EQ(source.asked, 2);
+    EXPECT_EQ(source.requests, 2);
     put(0, 1, 1, "k", true);
     lane.tick(1000 + 5 * RtpLane::kKeyframeEveryMs);
-    EXPECT_EQ(source.asked, 2);
+    EXPECT_EQ(source.requests, 2);
 }
 
 TEST_F(RtpLaneTest, WithoutASourceARequestWaits) {
@@ -412,7 +412,7 @@ TEST_F(RtpLaneTest, WithoutASourceARequestWaits) {
     Source source;
     lane.set_keyframe_source(&source);
     lane.tick(1001);
-    EXPECT_EQ(source.asked, 1);
+    EXPECT_EQ(source.requests, 1);
 }
 
 TEST_F(RtpLaneTest, TheTracksClocksAreOne) {
@@ -431,7 +431,7 @@ TEST_F(RtpLaneTest, TheTracksClocksAreOne) {
     EXPECT_NEAR(static_cast<double>(lane.clock(0).moment(90'000)), static_cast<double>(base::wall_ms()) * 1000, 5e6);
 }
 
-TEST_F(RtpLaneTest, AReportThatWaversIsFollowedALittleAndALeapAtOnce) {
+TEST_F(RtpLaneTest, AReportsJitterIsSmoothedAndALeapFollowedAtOnce) {
     lane.set_tracks({kVideo, kAudio}, now_us);
     put(1, 1, 480'000, "a");
     lane.set_clock(1, 100'000'000, 480'000, now_us);
@@ -445,7 +445,7 @@ TEST_F(RtpLaneTest, AReportThatWaversIsFollowedALittleAndALeapAtOnce) {
     EXPECT_NEAR(static_cast<double>(lane.clock(1).moment(480'000) - first), 70'000, 100);
 }
 
-TEST_F(RtpLaneTest, DemandIsToldBothWays) {
+TEST_F(RtpLaneTest, DemandChangesAreReportedBothWays) {
     Watcher watcher;
     stream->watch_demand(watcher);
     {
@@ -466,7 +466,7 @@ TEST_F(RtpLaneTest, DemandIsToldBothWays) {
     stream->unwatch_demand(watcher);
 }
 
-TEST_F(RtpLaneTest, APublishersEndIsTold) {
+TEST_F(RtpLaneTest, APublishersEndIsReported) {
     Owner owner;
     Source source;
     auto publication = stream->acquire(owner, false);
@@ -477,7 +477,7 @@ TEST_F(RtpLaneTest, APublishersEndIsTold) {
     publication->end();
     EXPECT_EQ(reader.seen, "<unpublish>");
     lane.request_keyframe(1000);
-    EXPECT_EQ(source.asked, 0);
+    EXPECT_EQ(source.requests, 0);
     stream->end_viewers();
     EXPECT_EQ(reader.seen, "<unpublish><end>");
     EXPECT_EQ(lane.players(), 0u);

@@ -54,7 +54,7 @@ void RtpRing::note_start(const RtpPacket& packet) {
         track.unit_timestamp = packet.timestamp;
         track.unit_begin = end_;
     }
-    // Parameter sets may stand in packets before the one that tells: the unit's first packet is the place.
+    // Parameter sets may precede the packet that is recognized as a keyframe: the unit's first packet is the start.
     if (!packet.keyframe || track.begun || track.unit_timestamp != packet.timestamp) return;
     track.begun = true;
     keyframe_ = track.unit_begin;
@@ -79,7 +79,7 @@ void RtpRing::trim(int64_t now_us) {
     while (bytes_ > limits_.bytes) drop_first();
     while (begin_ + 1 < end_) {
         const int64_t age = now_us - at(begin_).came_us;
-        if (age <= limits_.history_us || (age <= limits_.most_us && begin_ == keyframe_)) return;
+        if (age <= limits_.history_us || (age <= limits_.max_us && begin_ == keyframe_)) return;
         drop_first();
     }
 }

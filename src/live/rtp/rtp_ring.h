@@ -1,10 +1,10 @@
 #pragma once
-// RtpRing: the last RTP packets of one stream, all tracks, in the order in which they came: what players are sent,
-// where a new one may begin, and what retransmissions are made of. A payload is stored once, in blocks shared by many
-// packets; whoever keeps a Slice keeps its block. Bounded in packets, bytes and time; what falls out is counted. Pure.
+// RtpRing: the last RTP packets of one stream, all tracks, in order of arrival: the source for sending to players, for
+// the start of new players, and for retransmissions. A payload is stored once, in blocks shared by many packets; a
+// Slice keeps its block in memory. Bounded in packets, bytes and time; dropped packets are counted. Pure.
 //
-// Arrival order, not order of sequence: to hold packets back for one that is missing would add its round trip to
-// everybody's delay, and receivers put packets into order anyway.
+// Order of arrival, not order of sequence: holding packets back for a missing one would add its round trip to every
+// player's delay, and receivers sort packets anyway.
 
 #include <array>
 #include <cstdint>
@@ -23,14 +23,14 @@ struct RtpTrack {
     media::Codec codec = media::Codec::kNone;
     uint32_t clock_rate = 90'000;
     uint8_t channels = 0;      // audio
-    uint8_t payload_type = 0;  // the publisher's; players have their own
+    uint8_t payload_type = 0;  // the publisher's; each player has its own
     uint32_t ssrc = 0;         // the publisher's
-    int ptime_ms = 0;          // audio: how long a packet is; 0: not known
+    int ptime_ms = 0;          // audio: duration of a packet; 0: not known
     std::string fmtp{};        // "packetization-mode=1;profile-level-id=42e01f"; empty: none
-    std::string sprop{};       // parameter sets that its publisher's description told; empty: none
+    std::string sprop{};       // parameter sets from the publisher's description; empty: none
 };
 
-// What a header of RTP says that outlives its journey.
+// The fields of an RTP header that are kept.
 struct RtpHead {
     uint16_t sequence = 0;
     uint32_t timestamp = 0;
@@ -40,20 +40,20 @@ struct RtpHead {
 
 struct RtpPacket {
     base::Slice payload;     // without header, extensions and padding
-    uint64_t sequence = 0;   // the lane's own, of its track: goes on over a change of publisher; never 0
+    uint64_t sequence = 0;   // the lane's, per track: continues over a change of publisher; never 0
     int64_t came_us = 0;     // monotonic
-    uint32_t timestamp = 0;  // the lane's own, of its track, as on the wire: it wraps (RtpLane::ticks())
-    uint8_t track = 0;       // its place in RtpLane::tracks()
+    uint32_t timestamp = 0;  // the lane's, per track, as on the wire: it wraps (RtpLane::ticks())
+    uint8_t track = 0;       // its index in RtpLane::tracks()
     bool marker = false;
     bool keyframe = false;
-    bool late = false;  // one of a higher sequence had come before
+    bool late = false;  // one of a higher sequence arrived before
 };
 
 struct RtpRingLimits {
     size_t packets = 8192;  // a power of two
     size_t bytes = 16 * 1024 * 1024;
-    int64_t history_us = 2'000'000;  // so much is always there to be sent again
-    int64_t most_us = 10'000'000;    // and up to so much, for the sake of the newest keyframe
+    int64_t history_us = 2'000'000;  // always kept for retransmission
+    int64_t max_us = 10'000'000;     // kept at most, to reach back to the newest keyframe
 };
 
 class RtpRing {
@@ -61,35 +61,35 @@ class RtpRing {
     static constexpr size_t kMaxTracks = 4;
     explicit RtpRing(const RtpRingLimits& limits = {});
 
-    // Positions count all packets that ever came. Those in [begin, end) are there.
+    // Positions count all packets since the beginning. Those in [begin, end) are available.
     uint64_t begin() const { return begin_; }
     uint64_t end() const { return end_; }
     const RtpPacket& at(uint64_t position) const { return slots_[position & (slots_.size() - 1)]; }
-    // The packet with that sequence; null: it never came, or is gone.
+    // The packet with that sequence; null: it never arrived, or was dropped.
     const RtpPacket* find(uint8_t track, uint64_t sequence) const;
-    // Where the newest access unit begins that a decoder may begin with; nothing: none is there any more.
+    // The position where the newest access unit begins that a decoder may begin with; nothing: none is left.
     std::optional<uint64_t> newest_keyframe() const;
 
     // Takes a copy of the payload. packet.payload is not read. packet.track < kMaxTracks.
     void append(RtpPacket packet, std::span<const uint8_t> payload);
-    // Nobody may begin with what is there of that track: what follows is not coded after it.
+    // Players must not begin with earlier packets of that track: packets that follow do not refer to them.
     void forget_keyframe(uint8_t track);
-    // Nobody may begin with what is there, or be sent it again.
+    // Players must not begin with earlier packets, nor get retransmissions of them.
     void clear();
 
     size_t packets() const { return end_ - begin_; }
     size_t bytes() const { return bytes_; }  // of payload
-    // Bytes of allocations. Of the first block the packets in front may be gone, the last one is not full.
+    // Bytes of allocations. Packets at the front of the first block may be dropped, the last block is not full.
     size_t memory() const {
         size_t positions = 0;
         for (const Track& track : tracks_) positions += track.position.size();
         return bytes_ + (block_.empty() ? 0 : 2 * kBlockBytes) + slots_.size() * sizeof(RtpPacket) +
                positions * sizeof(uint32_t);
     }
-    uint64_t cut_short() const { return cut_short_; }  // packets that fell out before history_us was over
+    uint64_t cut_short() const { return cut_short_; }  // packets dropped before history_us was over
 
   private:
-    // So that a block is not kept long by a slow stream's last packet; a payload is never larger than a datagram.
+    // So that a slow stream's last packet does not keep a large block; a payload is never larger than a datagram.
     static constexpr size_t kBlockBytes = 32 * 1024;
     static constexpr size_t kFirstSlots = 128;
 
@@ -103,7 +103,7 @@ class RtpRing {
         uint64_t unit_begin = 0;  // position of the first packet of unit_timestamp
         uint32_t unit_timestamp = 0;
         bool any = false;
-        bool begun = false;              // that unit is one to begin with, and noted as such
+        bool begun = false;              // that unit is a possible start, and was noted
         std::vector<uint32_t> position;  // low bits, by sequence
     };
     RtpRingLimits limits_;

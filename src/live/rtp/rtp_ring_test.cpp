@@ -47,7 +47,7 @@ TEST(RtpRing, KeepsTheOrderOfArrivalAndFindsBySequence) {
     EXPECT_FALSE(ring.find(200, 10));
 }
 
-TEST(RtpRing, AnEmptyOneHasNothing) {
+TEST(RtpRing, AnEmptyRingHasNothing) {
     RtpRing ring;
     EXPECT_FALSE(ring.find(0, 0));
     EXPECT_FALSE(ring.newest_keyframe());
@@ -67,7 +67,7 @@ TEST(RtpRing, AKeyframeBeginsAtTheFirstPacketOfItsUnit) {
     EXPECT_EQ(ring.newest_keyframe(), 1u);
     writer.put(6, 400, "idr", true);
     EXPECT_EQ(ring.newest_keyframe(), 6u);
-    // A late packet of an older unit makes no place to begin.
+    // A late packet of an older unit is no start point.
     writer.put(0, 50, "idr", true, 0, true);
     EXPECT_EQ(ring.newest_keyframe(), 6u);
 }
@@ -93,7 +93,7 @@ TEST(RtpRing, IsBoundedInBytes) {
     EXPECT_EQ(ring.bytes(), 10'000u);
 }
 
-TEST(RtpRing, KeepsHistoryAndTheNewestGroupOfPictures) {
+TEST(RtpRing, KeepsHistoryAndTheNewestGop) {
     RtpRing ring;
     Writer writer{ring};
     for (uint64_t second = 0; second < 20; ++second) {
@@ -104,7 +104,7 @@ TEST(RtpRing, KeepsHistoryAndTheNewestGroupOfPictures) {
             EXPECT_EQ(ring.begin(), 5u);
         }
     }
-    // Ten seconds after the keyframe nobody begins there any more; two seconds stay.
+    // Ten seconds after the keyframe it is no start point any more; two seconds stay.
     EXPECT_FALSE(ring.newest_keyframe());
     EXPECT_EQ(ring.begin(), 17u);
     EXPECT_EQ(ring.cut_short(), 0u);
@@ -120,7 +120,7 @@ TEST(RtpRing, FindsAfterItsPositionsPassed32Bits) {
     }
 }
 
-TEST(RtpRing, PayloadsOutliveTheirPlace) {
+TEST(RtpRing, PayloadsOutliveTheirPosition) {
     RtpRing ring({.packets = 128});
     Writer writer{ring};
     writer.put(1, 0, "kept");

@@ -59,7 +59,7 @@ base::Result<void> Publisher::acquire() {
     lane().set_keyframe_source(this);
     for (const ReceiveTrack& track : tracks_)
         for (const auto& set : sdp::parameter_sets(track.format().track.codec, track.format().track.sprop))
-            if (auto info = picture_info(track.format().track.codec, set)) lane().note_picture(std::move(*info));
+            if (auto info = picture_info(track.format().track.codec, set)) lane().note_video_info(std::move(*info));
     if (rtc_.rtc_to_rtmp) {
         convert::RtpToFramesOptions options;
         options.aac_bitrate = rtc_.aac_bitrate;
@@ -165,7 +165,7 @@ void Publisher::take(size_t place, const rtp::PacketView& view, bool by_rtx, int
     bool keyframe = false;
     if (track.kind() == media::Kind::kVideo && !payload.empty() && rtp::is_keyframe(codec, payload)) {
         keyframe = true;
-        if (auto info = picture_info(codec, payload)) lane().note_picture(std::move(*info));
+        if (auto info = picture_info(codec, payload)) lane().note_video_info(std::move(*info));
     }
     const live::RtpHead head{view.sequence(), view.timestamp(), view.marker(), keyframe};
     lane().append(place, head, payload, now_us);

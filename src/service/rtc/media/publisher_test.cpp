@@ -456,8 +456,8 @@ TEST_F(PublisherTest, ThePictureIsKnownFromTheOffer) {
     PublishFormat format = both();
     format.tracks[0].track.sprop = "sprop-parameter-sets=Z0LAHtiQKAv+XARAAAADAEAAAAyDxYuJgA==,aMiIyyA=";
     auto publisher = connected(format);
-    EXPECT_EQ(stream->rtp_lane().picture().width, 640);
-    EXPECT_EQ(stream->rtp_lane().picture().height, 360);
+    EXPECT_EQ(stream->rtp_lane().video_info().width, 640);
+    EXPECT_EQ(stream->rtp_lane().video_info().height, 360);
 }
 
 TEST_F(PublisherTest, TheNameIsFreeWhenItIsClosed) {
