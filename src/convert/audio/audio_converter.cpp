@@ -16,24 +16,24 @@ namespace convert {
 
 namespace {
 
-// Packets: so that no stream holds up the others' threads, and none has much left to do when the server stops.
+// Packets per job: no stream occupies a thread for long, and no thread has much left to do when the server stops.
 constexpr size_t kMaxAtOnce = 16;
 
 }  // namespace
 
 struct AudioConverter::State : base::RefCounted<State> {
-    // What a thread has to itself while it converts: the bytes that go in are copies, and what comes out is nobody
-    // else's until it is back on the loop.
+    // A thread's exclusive data during a conversion: the input bytes are copies, and nothing else refers to the output
+    // until it is back on the loop.
     struct Work {
         struct Packet {
-            size_t end;  // in bytes; it begins where the one before ends
+            size_t end;  // in bytes; the packet begins where the one before ends
             int64_t time_us;
         };
         AudioTranscoderOptions options;
         std::unique_ptr<AudioTranscoder> transcoder;
         std::vector<uint8_t> bytes;
         std::vector<Packet> packets;
-        std::vector<std::vector<EncodedAudio>> out;  // of each packet
+        std::vector<std::vector<EncodedAudio>> out;  // the output of each packet
         std::string error;
 
         void add(std::span<const uint8_t> packet, int64_t time_us) {
@@ -69,23 +69,25 @@ struct AudioConverter::State : base::RefCounted<State> {
     };
     std::string name;
     Deliver deliver;
-    Work work;               // a thread's alone while it is under way
-    bool under_way = false;  // until what came out of it is delivered
+    Work work;               // used by a thread alone while under_way
+    bool under_way = false;  // until the output is delivered
     std::deque<Packet> waiting;
     size_t waiting_bytes = 0;
-    bool gone = false;  // its owner is
+    bool gone = false;  // its owner was destroyed
     bool failed = false;
     uint64_t dropped = 0;
 
     void fail(std::string_view why) {
-        base::log::warn("rtc: {}: audio cannot be made {}: {}", name, media::codec_info(work.options.to).name, why);
+        base::log::warn("rtc: {}: audio cannot be converted to {}: {}", name, media::codec_info(work.options.to).name,
+                        why);
         failed = true;
         waiting.clear();
         waiting_bytes = 0;
     }
 };
 
-// One for all converters that live at a time; each has a reference, and its coroutine and each job too.
+// One object shared by all converters that exist at a time; each converter, the coroutine and each job hold a
+// reference.
 class AudioConverter::Worker : public base::RefCounted<Worker> {
   public:
     static base::Ref<Worker> get() {
@@ -102,8 +104,8 @@ class AudioConverter::Worker : public base::RefCounted<Worker> {
     void leave() {
         if (--converters_ == 0) wake_.pulse();
     }
-    // Hands the next packets to a thread, if none are under way and something will come of them: until then they wait,
-    // for a thread's turn costs more than its work.
+    // Hands the next packets to a thread, if no job is under way and the packets suffice for an output packet. Fewer
+    // packets wait, because a job costs more than their conversion.
     void submit(const base::Ref<State>& state) {
         if (state->under_way || state->gone || state->failed) return;
         const size_t wanted = state->work.transcoder ? state->work.transcoder->packets_until_output() : 1;
@@ -122,38 +124,39 @@ class AudioConverter::Worker : public base::RefCounted<Worker> {
     }
 
   private:
-    // From the loop itself: delivering takes more stack and time than it may.
+    // The loop only wakes the coroutine: delivering needs more stack and time than a completion callback may use.
     void finished(const base::Ref<State>& state) {
-        row_.push_back(state);
+        deliverable_.push_back(state);
         wake_.pulse();
     }
     void run() {
         runtime::set_context_id(runtime::new_context_id());
         runtime::CpuSlice slice;
         while (converters_ > 0 && !runtime::cancelled()) {
-            if (row_.empty()) {
+            if (deliverable_.empty()) {
                 (void)wake_.wait_next(runtime::Deadline::never());
                 slice = runtime::CpuSlice();
                 continue;
             }
-            base::Ref<State> state = std::move(row_.front());
-            row_.pop_front();
+            base::Ref<State> state = std::move(deliverable_.front());
+            deliverable_.pop_front();
             deliver(*state);
             state->under_way = false;
             submit(state);
             (void)slice.step();
         }
-        row_.clear();
+        deliverable_.clear();
     }
     void deliver(State& state) {
         if (state.gone) return;
         if (!state.work.error.empty()) return state.fail(state.work.error);
         const base::Slice header = state.work.transcoder->header();
-        // More may be pushed from within, which waits.
+        // The callback may push more packets, which wait.
         for (auto& packets : state.work.out) {
             if (packets.empty() || state.gone) continue;
-            // They stay for seconds, as frames or to be sent again. In the thread's part of the heap, where they were
-            // made, they would lie in the holes that codecs leave, and the next codec's pieces would not fit there.
+            // The output lives for seconds, as frames or for retransmission. In the thread's heap arena, where it was
+            // made, it would occupy the holes between the codecs' allocations, and the allocations of the next codec
+            // would not fit there.
             for (EncodedAudio& packet : packets) packet.payload = base::Slice::copy(packet.payload);
             state.deliver(packets, header);
         }
@@ -161,7 +164,7 @@ class AudioConverter::Worker : public base::RefCounted<Worker> {
 
     static Worker* current_;
     size_t converters_ = 0;
-    std::deque<base::Ref<State>> row_;  // those with something to deliver
+    std::deque<base::Ref<State>> deliverable_;  // converters with output to deliver
     runtime::Event wake_{"audio to convert"};
     runtime::Task task_;
 };
@@ -172,7 +175,7 @@ AudioConverter::AudioConverter(std::string name, AudioTranscoderOptions options,
     : state_(base::make_ref<State>()), worker_(Worker::get()) {
     state_->name = std::move(name);
     state_->work.options = std::move(options);
-    // The caller's own counts its holders on the loop.
+    // The caller's Slice has a reference count that belongs to the loop.
     state_->work.options.from_header = base::Slice::copy(state_->work.options.from_header);
     state_->deliver = std::move(deliver);
     worker_->enter();
@@ -186,7 +189,7 @@ AudioConverter::~AudioConverter() {
     worker_->leave();
     --statistics().audio_converters;
     if (state_->dropped > 0)
-        base::log::warn("rtc: {}: {} packets of audio were not converted: too many waited", state_->name,
+        base::log::warn("rtc: {}: {} packets of audio were not converted: the queue was full", state_->name,
                         state_->dropped);
 }
 
@@ -197,7 +200,7 @@ void AudioConverter::push(base::Slice packet, int64_t time_us) {
         state_->waiting_bytes + packet.size() > kMaxWaitingBytes) {
         ++statistics().audio_dropped;
         if (state_->dropped++ == 0)
-            base::log::warn("rtc: {}: converting audio falls behind, packets are dropped", state_->name);
+            base::log::warn("rtc: {}: audio conversion falls behind, packets are dropped", state_->name);
         return;
     }
     state_->waiting_bytes += packet.size();

@@ -52,14 +52,14 @@ class AudioConverterTest : public runtime::testing::RuntimeTest {
     std::unique_ptr<AudioConverter>* destroy = nullptr;
 };
 
-TEST_F(AudioConverterTest, DeliversLaterAndInItsOwnCoroutine) {
+TEST_F(AudioConverterTest, DeliversLaterInItsOwnCoroutine) {
     auto one = make(alaw_to_aac());
     size_t before = runtime::coroutine_count();
     auto other = make(alaw_to_aac());
     push(*one, 20);
     push(*other, 20);
     EXPECT_EQ(came, 0u);
-    EXPECT_EQ(runtime::coroutine_count(), before + 1);  // one for both
+    EXPECT_EQ(runtime::coroutine_count(), before + 1);  // one coroutine for both
     settle();
     EXPECT_GT(came, 30u);
     one.reset();
@@ -76,7 +76,7 @@ TEST_F(AudioConverterTest, StaysInOrderOverManyJobs) {
     EXPECT_GT(frames, 450u);
 }
 
-TEST_F(AudioConverterTest, PacketsWaitForTheOneThatMakesOne) {
+TEST_F(AudioConverterTest, PacketsWaitUntilTheySufficeForAnOutputPacket) {
     auto options = alaw_to_aac();
     options.to = media::Codec::kOpus;
     options.opus_ptime_ms = 60;
@@ -91,7 +91,7 @@ TEST_F(AudioConverterTest, PacketsWaitForTheOneThatMakesOne) {
     EXPECT_LE(jobs, 24);
 }
 
-// What a thread has made must stay untouched until the coroutine has delivered it.
+// A thread's output must stay untouched until the coroutine has delivered it.
 TEST_F(AudioConverterTest, TakesPacketsBetweenTheThreadsEndAndTheDelivery) {
     using namespace std::chrono_literals;
     AudioConverter converter("v/live/s", alaw_to_aac(), in_order());
@@ -100,21 +100,21 @@ TEST_F(AudioConverterTest, TakesPacketsBetweenTheThreadsEndAndTheDelivery) {
         for (int i = 0; i < 17; ++i, ++pushed)
             converter.push(base::Slice::copy(std::vector<uint8_t>(160, 0xd5)), static_cast<int64_t>(pushed) * 20'000);
     };
-    // Until sixteen packets are seen on the thread: on a loaded machine that may be over before it is looked.
+    // Until sixteen packets are seen on the thread: on a loaded machine their job may end before the check.
     for (int attempt = 0; attempt < 50 && runtime::computing() == 0; ++attempt) {
         push_some();  // the first goes alone, the others together
         while (runtime::computing() > 0) (void)runtime::yield();
         for (int i = 0; i < 1'000 && runtime::computing() == 0; ++i) (void)runtime::yield();
     }
     ASSERT_EQ(runtime::computing(), 1u);
-    // Its end is told in the same turn of the loop as the converter's, after it.
+    // The end of this job is reported in the same iteration of the loop as the converter's, after it.
     ASSERT_TRUE(runtime::compute([] { std::this_thread::sleep_for(30ms); }, push_some));
     std::this_thread::sleep_for(300ms);  // not a coroutine's sleep: the loop must find both at once
     settle();
     EXPECT_GE(frames, pushed * 960 / 1024 - 4);  // less what the encoder holds
 }
 
-TEST_F(AudioConverterTest, MayGoWhileAThreadHasItsWork) {
+TEST_F(AudioConverterTest, MayBeDestroyedWhileItsJobIsUnderWay) {
     std::vector<std::unique_ptr<AudioConverter>> converters;
     for (int i = 0; i < 40; ++i) converters.push_back(make(alaw_to_aac()));
     for (int round = 0; round < 5; ++round) {
@@ -130,14 +130,14 @@ TEST_F(AudioConverterTest, MayGoWhileAThreadHasItsWork) {
     EXPECT_EQ(runtime::computing(), 0u);
 }
 
-TEST_F(AudioConverterTest, WhatWaitsIsBounded) {
+TEST_F(AudioConverterTest, TheQueueIsBounded) {
     auto converter = make(alaw_to_aac());
     push(*converter, AudioConverter::kMaxWaiting + 7);
     EXPECT_EQ(converter->dropped(), 7u);
     settle();
 }
 
-TEST_F(AudioConverterTest, ADestroyedOneDeliversNothing) {
+TEST_F(AudioConverterTest, DeliversNothingAfterItsDestruction) {
     auto converter = make(alaw_to_aac());
     push(*converter, 20);
     converter.reset();
@@ -154,7 +154,7 @@ TEST_F(AudioConverterTest, MayBeDestroyedWhileItDelivers) {
     EXPECT_EQ(came, 1u);
 }
 
-TEST_F(AudioConverterTest, CodecsThatCannotBeOpenedSwallowAll) {
+TEST_F(AudioConverterTest, DiscardsAllWhenCodecsCannotBeOpened) {
     auto options = alaw_to_aac();
     options.from = media::Codec::kSpeex;
     auto converter = make(options);

@@ -35,12 +35,12 @@ void AudioTranscoder::Free<SwrContext>::operator()(SwrContext* object) const {
 namespace {
 
 constexpr size_t kMaxPacket = 64 * 1024;  // bytes of a source's packet
-constexpr int kMaxDecoded = 48'000 * 2;   // samples of one, per channel
+constexpr int kMaxDecoded = 48'000 * 2;   // samples of a decoded packet, per channel
 constexpr int kMaxSourceRate = 192'000;
-// Of libopus, 0 to 10. From 7 on it analyses what is music and what speech, which costs four times all the rest.
+// Of libopus, 0 to 10. From 7 on it classifies music and speech, which costs four times as much as all the rest.
 constexpr int kOpusComplexity = 6;
-// libavcodec's AAC encoder with its fast search takes a quarter of the time, and keeps more of the sound from 48 kbit/s
-// on; temporal noise shaping costs a tenth more and brings nothing that can be measured (research/audio).
+// libavcodec's AAC encoder takes a quarter of the time with its fast search, and keeps more of the audio from 48 kbit/s
+// on; temporal noise shaping costs a tenth more and has no measurable benefit (research/audio).
 constexpr const char* kAacOptions[][2] = {{"aac_coder", "fast"}, {"aac_tns", "0"}};
 
 const AVCodec* find_decoder(media::Codec codec) {
@@ -50,7 +50,7 @@ const AVCodec* find_decoder(media::Codec codec) {
         case media::Codec::kMp3:
             return libav().avcodec_find_decoder(AV_CODEC_ID_MP3);
         case media::Codec::kOpus: {
-            // libavcodec's own serves too.
+            // libavcodec's own decoder works too.
             const AVCodec* found = libav().avcodec_find_decoder_by_name("libopus");
             return found ? found : libav().avcodec_find_decoder(AV_CODEC_ID_OPUS);
         }
@@ -63,8 +63,8 @@ const AVCodec* find_decoder(media::Codec codec) {
     }
 }
 
-// The highest frequency that AAC keeps, Hz; 0: what libavcodec takes, which at few bits is so little that the fast
-// search has bits to spare.
+// The highest frequency that AAC keeps, Hz; 0: libavcodec's default, which at low bit rates is so low that the fast
+// search leaves bits unused.
 int aac_cutoff(int bitrate, int channels) {
     int each = bitrate / channels;
     return each < 34'000 ? std::clamp(each * 5 / 8 - 5'000, 4'000, 10'000) : 0;
@@ -76,7 +76,7 @@ std::string error_text(int error) {
     return text;
 }
 
-// How many channels the source has, as far as its header tells.
+// The number of channels of the source, as far as its header states it.
 Result<int> source_channels(const AudioTranscoderOptions& options) {
     if (options.from == media::Codec::kAac) return TRY(media::parse_aac_config(options.from_header)).output_channels();
     if (options.from == media::Codec::kOpus && !options.from_header.empty())
@@ -170,7 +170,7 @@ Result<void> AudioTranscoder::open_encoder(const AudioTranscoderOptions& options
 
 void AudioTranscoder::push(std::span<const uint8_t> packet, int64_t time_us, std::vector<EncodedAudio>& out) {
     if (packet.empty()) return;
-    // libavcodec reads a little past a packet's end: the bytes are copied to where there is room.
+    // libavcodec reads a little past a packet's end: the bytes are copied into a padded buffer.
     bool sent =
         packet.size() <= kMaxPacket && libav().av_new_packet(packet_.get(), static_cast<int>(packet.size())) >= 0;
     if (sent) {
@@ -202,7 +202,7 @@ size_t AudioTranscoder::packets_until_output() const {
     return static_cast<size_t>((missing + source_samples_ - 1) / source_samples_);
 }
 
-// The decoder tells what it really found: with SBR another rate than the header's, or another number of channels.
+// The format is known from the decoder only: with SBR another rate than the header's, or another number of channels.
 bool AudioTranscoder::adapt_resampler() {
     int channels = decoded_->ch_layout.nb_channels;
     if (resampler_ && decoded_->sample_rate == source_rate_ && channels == source_channels_ &&
@@ -226,7 +226,7 @@ bool AudioTranscoder::adapt_resampler() {
     return true;
 }
 
-// The time that a decoded sample would get now.
+// The time of the next decoded sample when it follows without a gap.
 int64_t AudioTranscoder::expected() const {
     auto waiting = static_cast<int64_t>(waiting_.size()) / channels_;
     return waiting_time_ + waiting + libav().swr_get_delay(resampler_.get(), kSampleRate);
@@ -260,9 +260,9 @@ void AudioTranscoder::resample(std::vector<EncodedAudio>& out) {
     if (room <= 0) return;
     size_t before = waiting_.size();
     waiting_.resize(before + static_cast<size_t>(room) * static_cast<size_t>(channels_));
-    auto* place = reinterpret_cast<uint8_t*>(waiting_.data() + before);
-    int made = libav().swr_convert(resampler_.get(), &place, room, const_cast<const uint8_t**>(decoded_->extended_data),
-                                   decoded_->nb_samples);
+    auto* output = reinterpret_cast<uint8_t*>(waiting_.data() + before);
+    int made = libav().swr_convert(resampler_.get(), &output, room,
+                                   const_cast<const uint8_t**>(decoded_->extended_data), decoded_->nb_samples);
     waiting_.resize(before + static_cast<size_t>(std::max(made, 0)) * static_cast<size_t>(channels_));
     encode_whole(out);
 }
@@ -301,7 +301,7 @@ void AudioTranscoder::encode_whole(std::vector<EncodedAudio>& out) {
 void AudioTranscoder::encode_one(std::vector<EncodedAudio>& out) {
     if (libav().avcodec_send_frame(encoder_.get(), to_encode_.get()) < 0) return;
     while (libav().avcodec_receive_packet(encoder_.get(), packet_.get()) >= 0) {
-        // pts is that of the packet's first sample, the encoder's own delay taken off already.
+        // pts is that of the packet's first sample; the encoder's own delay is already subtracted.
         out.push_back({base::Slice::copy(std::span(packet_->data, static_cast<size_t>(packet_->size))), packet_->pts});
         libav().av_packet_unref(packet_.get());
     }

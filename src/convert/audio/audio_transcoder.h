@@ -1,13 +1,13 @@
 #pragma once
-// One audio codec into another by libavcodec and libswresample: AAC, MP3, Opus or G.711 of any rate and channels into
-// Opus (48 kHz, packets of 20, 40 or 60 ms) or AAC-LC (48 kHz, frames of 1024 samples), in mono or stereo. Packets
-// carry the times of the source, whatever was lost in it (audio_clock.h), and the codecs' own delays are taken off.
-// What it holds is bounded: less than one packet, and the resampler's window. It runs where it is called, on any thread
-// as long as nobody else holds its Slices, and wants more stack than a coroutine usually has: libopus alone takes over
-// 64 kB.
+// AudioTranscoder: converts one audio codec into another by libavcodec and libswresample: AAC, MP3, Opus or G.711 of
+// any rate and channels into Opus (48 kHz, packets of 20, 40 or 60 ms) or AAC-LC (48 kHz, frames of 1024 samples), in
+// mono or stereo. Packets have the times of the source, whatever was lost in it (audio_clock.h), and the codecs' own
+// delays are subtracted. Its memory is bounded: less than one packet, and the resampler's window. It runs on the
+// caller's thread, which may be any as long as no other thread holds its Slices. It needs more stack than a coroutine
+// usually has: libopus alone uses over 64 kB.
 //
-// Opus is encoded by libopus, as Debian's libavcodec has it: libavcodec's own Opus encoder is marked experimental, and
-// codes music only (CELT), which at low rates makes speech worse.
+// Opus is encoded by libopus, through Debian's libavcodec: libavcodec's own Opus encoder is marked experimental, and
+// supports CELT only, which is made for music and degrades speech at low rates.
 
 #include <cstdint>
 #include <memory>
@@ -27,25 +27,25 @@ namespace convert {
 
 struct AudioTranscoderOptions {
     media::Codec from = media::Codec::kNone;
-    base::Slice from_header{};              // AudioSpecificConfig, media::OpusHead; empty where the codec has none
-    int from_channels = 2;                  // of codecs without header: what the session description says
+    base::Slice from_header{};              // AudioSpecificConfig, media::OpusHead; empty for codecs without one
+    int from_channels = 2;                  // of codecs without header: as in the session description
     int from_rate = 8000;                   // Hz; of G.711
     media::Codec to = media::Codec::kNone;  // kOpus, kAac
     int bitrate = 48'000;                   // bit/s
-    int opus_ptime_ms = 20;                 // of each packet made: 20, 40 or 60
-    // Times that differ by more than this from where the last frame ended are meant so. Small where times are exact
-    // (RTP), larger than the wavering of a publisher's milliseconds otherwise.
+    int opus_ptime_ms = 20;                 // of each output packet: 20, 40 or 60
+    // A deviation from the end of the previous frame by more than this is not jitter. Small where times are exact
+    // (RTP), otherwise larger than the jitter of a publisher's milliseconds.
     int slack_ms = 60;
 };
 
 struct EncodedAudio {
     base::Slice payload;
-    int64_t time = 0;  // of its first sample, in samples of sample_rate(), from the same zero as the source's
+    int64_t time = 0;  // of its first sample, in samples of sample_rate(), with the same zero as the source's
 };
 
 struct AudioTranscoderCounters {
     uint64_t undecodable = 0;     // packets
-    uint64_t dropped = 0;         // packets that were behind their time
+    uint64_t dropped = 0;         // packets whose time had passed
     uint64_t filled_samples = 0;  // silence
     uint64_t jumps = 0;
 };
@@ -54,19 +54,20 @@ class AudioTranscoder {
   public:
     static constexpr int kSampleRate = 48'000;
 
-    // kNotFound: there is no libavcodec of the version that this was built with, or it lacks a codec. kProtocol: the
-    // header makes no sense.
+    // kNotFound: libavcodec is missing or not of the version of this build, or it lacks a codec. kProtocol: the header
+    // is malformed.
     static base::Result<std::unique_ptr<AudioTranscoder>> make(const AudioTranscoderOptions& options);
     ~AudioTranscoder();
     AudioTranscoder(const AudioTranscoder&) = delete;
 
-    // One packet of the source. Appends what is complete; a packet that cannot be decoded is counted and passed over.
+    // One packet of the source. Appends the packets that are complete; a packet that cannot be decoded is counted and
+    // skipped.
     void push(std::span<const uint8_t> packet, int64_t time_us, std::vector<EncodedAudio>& out);
-    // The rest, with silence up to a whole packet.
+    // The remaining samples, with silence up to a whole packet.
     void finish(std::vector<EncodedAudio>& out);
 
-    // So many packets more, each as long as the last one, make a whole one; at least 1, and 1 where it is not known
-    // yet.
+    // The number of further source packets, each as long as the last one, that complete an output packet; at least 1,
+    // and 1 while it is not known.
     size_t packets_until_output() const;
 
     int sample_rate() const { return kSampleRate; }
@@ -100,15 +101,15 @@ class AudioTranscoder {
     Owned<AVFrame> decoded_;
     Owned<AVFrame> to_encode_;
     Owned<AVPacket> packet_;
-    int source_rate_ = 0;  // as the resampler is set
+    int source_rate_ = 0;  // as configured in the resampler
     int source_channels_ = 0;
     int source_format_ = -1;
     int channels_ = 2;
     int frame_size_ = 0;          // samples of one packet
-    int64_t source_samples_ = 0;  // that the last packet of the source became
+    int64_t source_samples_ = 0;  // made from the last packet of the source
     base::Slice header_;
     media::AudioClock clock_;
-    std::vector<float> waiting_;  // interleaved, less than one packet of it
+    std::vector<float> waiting_;  // interleaved, less than one output packet
     int64_t waiting_time_ = 0;    // of its first sample
     AudioTranscoderCounters counters_;
 };

@@ -13,7 +13,7 @@ namespace {
 
 using Packets = std::vector<EncodedAudio>;
 
-// A tone as A-law at 8 kHz, 20 ms a packet: what needs no encoder to make.
+// A tone as A-law at 8 kHz, 20 ms a packet: it needs no encoder.
 uint8_t alaw(int sample) {
     int sign = sample < 0 ? 0 : 0x80;
     int value = std::min(std::abs(sample), 32635) >> 3;
@@ -71,7 +71,7 @@ TEST(AudioTranscoder, MakesOpusOfTwentyMilliseconds) {
     }
 }
 
-TEST(AudioTranscoder, MakesOpusPacketsAsLongAsWanted) {
+TEST(AudioTranscoder, MakesOpusPacketsOfTheRequestedDuration) {
     for (int ptime_ms : {20, 40, 60}) {
         AudioTranscoderOptions options = from_alaw(media::Codec::kOpus);
         options.opus_ptime_ms = ptime_ms;
@@ -90,7 +90,7 @@ TEST(AudioTranscoder, MakesOpusPacketsAsLongAsWanted) {
     }
 }
 
-TEST(AudioTranscoder, SaysWhenAPacketComes) {
+TEST(AudioTranscoder, PredictsWhenAPacketComes) {
     auto options = from_alaw(media::Codec::kOpus);
     options.opus_ptime_ms = 60;
     auto to = make(options);
@@ -111,7 +111,7 @@ TEST(AudioTranscoder, SaysWhenAPacketComes) {
     EXPECT_LE(said, came + 3);
 }
 
-TEST(AudioTranscoder, GoesToAacAndBackInTime) {
+TEST(AudioTranscoder, KeepsTimesToAacAndBack) {
     auto to_aac = make(from_alaw(media::Codec::kAac));
     ASSERT_TRUE(to_aac);
     auto config = media::parse_aac_config(to_aac->header());
@@ -131,10 +131,10 @@ TEST(AudioTranscoder, GoesToAacAndBackInTime) {
     for (size_t i = 1; i < opus.size(); ++i) EXPECT_EQ(opus[i].time - opus[i - 1].time, 960) << i;
     EXPECT_NEAR(static_cast<double>(opus[0].time), static_cast<double>(aac[0].time) - 312, 96);
     EXPECT_EQ(to_opus->counters().filled_samples, 0u);
-    EXPECT_EQ(to_opus->counters().jumps, 1u);  // its beginning
+    EXPECT_EQ(to_opus->counters().jumps, 1u);  // at its beginning
 }
 
-TEST(AudioTranscoder, SoundComesThroughBothWays) {
+TEST(AudioTranscoder, AToneIsAudibleAfterBothConversions) {
     auto to_opus = make(from_alaw(media::Codec::kOpus));
     ASSERT_TRUE(to_opus);
     AudioTranscoderOptions back;
@@ -158,7 +158,7 @@ TEST(AudioTranscoder, SoundComesThroughBothWays) {
     EXPECT_GT(loud_bytes, 4 * quiet_bytes);
 }
 
-TEST(AudioTranscoder, AHoleKeepsTheTimesBehindIt) {
+TEST(AudioTranscoder, AGapKeepsTheTimesAfterIt) {
     auto to = make(from_alaw(media::Codec::kOpus));
     ASSERT_TRUE(to);
     Packets out = encode_tone(*to, 50, 0);
@@ -176,7 +176,7 @@ TEST(AudioTranscoder, AHoleKeepsTheTimesBehindIt) {
     EXPECT_EQ(to->counters().jumps, 2u);
 }
 
-TEST(AudioTranscoder, GarbageIsCountedAndPassedOver) {
+TEST(AudioTranscoder, GarbageIsCountedAndSkipped) {
     AudioTranscoderOptions options;
     options.from = media::Codec::kAac;
     options.from_header = media::make_aac_config(2, 44'100, 2);
@@ -191,7 +191,7 @@ TEST(AudioTranscoder, GarbageIsCountedAndPassedOver) {
     to->finish(out);
 }
 
-TEST(AudioTranscoder, AHeaderThatIsNoneIsAnError) {
+TEST(AudioTranscoder, AMalformedHeaderIsAnError) {
     AudioTranscoderOptions options;
     options.from = media::Codec::kAac;
     options.from_header = base::Slice::copy("\xff");

@@ -6,11 +6,11 @@
 
 namespace convert {
 
-// Until no thread has work and all is delivered; what is delivered may bring more work.
-inline void settle_converting(int turns) {
+// Waits until no thread has work and all output is delivered; a delivery may cause more work.
+inline void settle_converting(int iterations) {
     do {
         while (runtime::computing() > 0 && runtime::sleep_ms(1)) continue;
-        for (int i = 0; i < turns; ++i) (void)runtime::yield();
+        for (int i = 0; i < iterations; ++i) (void)runtime::yield();
     } while (runtime::computing() > 0);
 }
 

@@ -7,7 +7,7 @@ namespace convert {
 
 namespace {
 
-// The version that the headers are of: another has other structures.
+// The version of the headers: another version has other structures.
 void* open_library(const char* name, int version, std::string& error) {
     void* library = dlopen(fmt::format("{}.so.{}", name, version).c_str(), RTLD_LAZY | RTLD_LOCAL);
     if (!library && error.empty()) error = dlerror();
@@ -29,7 +29,7 @@ Libav load() {
 #define LIBAV_FUNCTION(library, name) find(library, #name, out.name, out.error);
 #include "convert/audio/libav_functions.inc"
 #undef LIBAV_FUNCTION
-    // It would write to standard error.
+    // By default it writes to standard error.
     if (out.error.empty()) out.av_log_set_level(AV_LOG_QUIET);
     return out;
 }

@@ -1,7 +1,8 @@
 #pragma once
-// What is called of libavcodec, libavutil and libswresample, by the libraries' own names. They are loaded when the
-// first sound is to be converted: linked, they and the many libraries behind them would cost every server megabytes
-// and milliseconds at its start, and most never convert anything. From any thread; loading takes some 20 ms.
+// The functions used of libavcodec, libavutil and libswresample, by the libraries' own names. The libraries are loaded
+// when audio is converted for the first time: linked, they and the many libraries that they need would cost every
+// server megabytes and milliseconds at its start, and most servers never convert audio. From any thread; loading takes
+// some 20 ms.
 
 extern "C" {
 #include <libavcodec/avcodec.h>
@@ -18,10 +19,10 @@ struct Libav {
 #define LIBAV_FUNCTION(library, name) decltype(&::name) name = nullptr;
 #include "convert/audio/libav_functions.inc"
 #undef LIBAV_FUNCTION
-    std::string error{};  // why they could not be loaded; then nothing else here may be used
+    std::string error{};  // the error of loading them; then nothing else here may be used
 };
 
-// Loads them at the first call.
+// Loads them on the first call.
 const Libav& libav();
 
 }  // namespace convert

@@ -1,5 +1,6 @@
 #pragma once
-// Live audio on its own: AAC as ADTS (ISO/IEC 14496-3, 1.A.2.2) and MP3 as it is. Frames of other codecs are left out.
+// Live audio without video: AAC as ADTS (ISO/IEC 14496-3, 1.A.2.2), and MP3 unchanged. Frames of other codecs are left
+// out.
 
 #include <optional>
 

@@ -10,7 +10,7 @@ namespace convert {
 
 namespace {
 
-// While a stream is so young, a track may be announced whose first frame has not come yet.
+// During this time after a stream's start, a track may be announced whose first frame has not arrived yet.
 constexpr media::Time kYoung = std::chrono::seconds(2);
 enum FlvFlags : uint32_t { kSaysAudio = 1, kSaysVideo = 2, kDrops = 4, kGuesses = 8, kAllTracks = 16 };
 

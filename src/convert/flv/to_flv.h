@@ -1,5 +1,5 @@
 #pragma once
-// Live frames as an FLV file over HTTP (Adobe Flash Video File Format 10.1, annex E): one tag a packet.
+// Live frames as an FLV file over HTTP (Adobe Flash Video File Format 10.1, annex E): one tag per packet.
 
 #include <cstdint>
 
@@ -7,17 +7,17 @@
 
 namespace convert {
 
-// How a vhost wants its FLV (http_remux).
+// A vhost's options for FLV (http_remux).
 struct FlvOptions {
-    bool guess = true;  // the file header says what the stream has, else what follows
+    bool guess = true;  // the file header states the stream's tracks, else the options below
     bool has_audio = true;
     bool has_video = true;
-    bool drop_if_not_match = true;  // without guess: tags of a kind that the header denies are left out
-    bool all_tracks = false;        // else the first of each kind, for players that know no other
+    bool drop_if_not_match = true;  // without guess: tags of a kind that the header excludes are left out
+    bool all_tracks = false;        // else the first of each kind, for players that support only one
 
     bool carries_audio() const { return guess || has_audio || !drop_if_not_match; }
     bool carries_video() const { return guess || has_video || !drop_if_not_match; }
-    // As a parameter of a log's key, and back. Options that make no difference are equal there.
+    // To and from a parameter of a log's key. Options that make no difference are equal there.
     uint32_t bits() const;
     static FlvOptions of(uint32_t bits);
 };

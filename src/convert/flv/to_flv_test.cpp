@@ -16,7 +16,7 @@ using live::testing::tracks_with;
 using live::testing::video;
 using media::Kind;
 
-TEST(FlvEncoder, KeysSayTheOptions) {
+TEST(FlvEncoder, KeysContainTheOptions) {
     for (int bits = 0; bits < 16; ++bits) {
         FlvOptions options{bool(bits & 8), bool(bits & 1), bool(bits & 2), bool(bits & 4)};
         FlvOptions back = FlvOptions::of(options.bits());
@@ -31,7 +31,7 @@ TEST(FlvEncoder, KeysSayTheOptions) {
 TEST(FlvEncoder, FileHeaderAndWhatIsCarried) {
     struct {
         FlvOptions options;  // guess, audio, video, drop
-        bool audio, video;   // what the stream has
+        bool audio, video;   // the stream's tracks
         uint8_t flags;
         bool carries_audio, carries_video;
     } table[] = {
@@ -57,7 +57,7 @@ TEST(FlvEncoder, FileHeaderAndWhatIsCarried) {
     }
 }
 
-TEST(FlvEncoder, AYoungStreamIsBelievedItsMetadata) {
+TEST(FlvEncoder, MetadataAnnouncesTracksOfANewStream) {
     FlvEncoder encoder(FlvOptions{});
     media::TrackSet tracks;
     tracks_with(tracks, false, true);
@@ -71,8 +71,8 @@ TEST(FlvEncoder, AYoungStreamIsBelievedItsMetadata) {
     EXPECT_EQ(prefix(encoder, tracks, 60'000)[4], 1);
 }
 
-// FFmpeg shows a track of subtitles where it has another time.
-TEST(FlvEncoder, MetadataIsOfNoMoment) {
+// With another time of the metadata, FFmpeg shows a track of subtitles.
+TEST(FlvEncoder, MetadataHasTimeZero) {
     FlvEncoder encoder(FlvOptions{});
     media::TrackSet tracks;
     tracks.note(live::testing::metadata());

@@ -63,7 +63,7 @@ class Encoder final : public live::WireEncoder {
         if (frame.track != 0 && !(parameters_.all_tracks && flv::can_write(frame))) return 0;
         head_ = Head(frame, parameters_.publish);
         size_t size = head_.size + frame.payload.size();
-        if (size > rtmp::kMaxMessage) return 0;  // no message can hold it
+        if (size > rtmp::kMaxMessage) return 0;  // larger than any message
         return rtmp::chunked_size(size, parameters_.chunk_size, head_.timestamp, head_.csid);
     }
 
@@ -79,7 +79,7 @@ class Encoder final : public live::WireEncoder {
 
   private:
     RtmpParameters parameters_;
-    Head head_;  // of the frame that encoded_size() was asked about last
+    Head head_;  // of the frame last passed to encoded_size()
 };
 
 // Bits of a key's last parameter.

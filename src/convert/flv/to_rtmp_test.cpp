@@ -16,7 +16,7 @@ struct MessageText : rtmp::MessageSink {
     }
 };
 
-// Set Chunk Size, so that the reader knows what the encoder was told.
+// Set Chunk Size, with the size that was given to the encoder.
 std::string read_back(std::span<const uint8_t> bytes, uint32_t chunk_size) {
     rtmp::ChunkReader reader;
     MessageText sink;
@@ -56,12 +56,12 @@ TEST(RtmpEncoder, Frames) {
         EXPECT_EQ(encode(*encoder, audio(50, std::string(200, 'a')), chunk_size), "8/7@50:202;");
         EXPECT_EQ(encode(*encoder, live::testing::metadata(), chunk_size), "18/7@0:13;");
         EXPECT_EQ(encode(*encoder, video(0x1000000, true, std::string(1000, 'v')), chunk_size), "9/7@16777216:1005;");
-        // The stream's time goes on where RTMP's wraps.
+        // The stream's time continues where RTMP's wraps.
         EXPECT_EQ(encode(*encoder, audio(0x100000005), chunk_size), "8/7@5:3;");
     }
 }
 
-// A publisher says "@setDataFrame" before its metadata, and before no other data.
+// A publisher puts "@setDataFrame" before its metadata, and before no other data.
 TEST(RtmpEncoder, Publish) {
     auto encoder = RtmpParameters{.chunk_size = 128, .publish = true}.key().make_encoder();
     EXPECT_EQ(encode(*encoder, live::testing::metadata(), 128), "18/1@0:29;");

@@ -1,5 +1,5 @@
-// Two hours of frames at 24000/1001 and 60000/1001 a second and of AAC at 44.1 kHz, into each format and out of it: no
-// time is off by more than half a tick of the format that carried it.
+// Two hours of frames at 24000/1001 and 60000/1001 a second and of AAC at 44.1 kHz, written to each format and read
+// back: no time is off by more than half a tick of the format.
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ using media::Kind;
 using media::Time;
 
 constexpr Time kLength = std::chrono::hours(2);
-constexpr int64_t kPictureTimescales[] = {24'000, 60'000};
+constexpr int64_t kVideoTimescales[] = {24'000, 60'000};
 constexpr int kRate = 44'100;
 
 Frame header(Codec codec, base::Slice payload) {
@@ -51,31 +51,31 @@ base::Slice nal_unit(bool keyframe) {
     return builder.freeze();
 }
 
-// All frames in the order of their times. A picture in ten is presented a frame later than it is decoded.
+// All frames in order of their times. One video frame in ten is presented a frame later than it is decoded.
 void for_each_frame(int64_t timescale, const std::function<void(const Frame&)>& use) {
-    Frame picture = avc_header(), sound = aac_header();
-    picture.sequence_header = sound.sequence_header = false;
-    sound.payload = base::Slice::copy(base::hex("21004990021920"));
+    Frame video = avc_header(), audio = aac_header();
+    video.sequence_header = audio.sequence_header = false;
+    audio.payload = base::Slice::copy(base::hex("21004990021920"));
     const base::Slice key = nal_unit(true), other = nal_unit(false);
-    for (int64_t i = 0; picture.dts < kLength; ++i) {
-        picture.keyframe = i % 240 == 0;
-        picture.cts = i % 10 == 5 ? media::from_ticks(1'001, timescale) : Time(0);
-        picture.payload = picture.keyframe ? key : other;
-        use(picture);
-        picture.dts = media::from_ticks((i + 1) * 1'001, timescale);
-        for (; sound.dts < picture.dts; sound.dts += media::from_ticks(1'024, kRate)) use(sound);
+    for (int64_t i = 0; video.dts < kLength; ++i) {
+        video.keyframe = i % 240 == 0;
+        video.cts = i % 10 == 5 ? media::from_ticks(1'001, timescale) : Time(0);
+        video.payload = video.keyframe ? key : other;
+        use(video);
+        video.dts = media::from_ticks((i + 1) * 1'001, timescale);
+        for (; audio.dts < video.dts; audio.dts += media::from_ticks(1'024, kRate)) use(audio);
     }
 }
 
-// The frames that come out, in the order in which they went in; each is compared with its own.
+// The frames read back, in the order in which they were written; each is compared with the original.
 class Comparison {
   public:
     explicit Comparison(int64_t timescale) {
         for_each_frame(timescale, [&](const Frame& frame) { times_of(frame.kind).push_back({frame.dts, frame.cts}); });
     }
-    // How far a time may be off, of each kind.
+    // The tolerance of a kind's times.
     void expect(Kind kind, Time tolerance) { tolerance_[kind == Kind::kAudio] = tolerance; }
-    // The format adds so much to each time.
+    // A delay that the format adds to each time.
     void expect_delay(Time delay) { delay_ = delay; }
     void take(const Frame& frame) {
         if (frame.sequence_header || frame.kind == Kind::kData) return;
@@ -101,9 +101,9 @@ class Comparison {
 
 Time half_a_tick(int64_t rate) { return media::from_ticks(1, rate) / 2; }
 
-// As FLV and RTMP carry it: in ms. The times of audio are found again by its samples.
+// In FLV and RTMP: in ms. The exact times of audio are recovered from its samples.
 TEST(TwoHours, Flv) {
-    for (int64_t timescale : kPictureTimescales) {
+    for (int64_t timescale : kVideoTimescales) {
         Comparison comparison(timescale);
         comparison.expect(Kind::kVideo, half_a_tick(1'000));
         comparison.expect(Kind::kAudio, half_a_tick(1'000));
@@ -142,9 +142,9 @@ struct FromTs final : ts::PacketSink, private ts::DemuxerSink {
     ts::Demuxer demuxer_{*this};
 };
 
-// Audio frames share packets: only the first one's time is written, the others are counted.
+// Audio frames share a PES packet: only the first one's time is written, the others are counted.
 TEST(TwoHours, MpegTs) {
-    for (int64_t timescale : kPictureTimescales) {
+    for (int64_t timescale : kVideoTimescales) {
         Comparison comparison(timescale);
         const ts::SegmentMuxerOptions options;
         comparison.expect(Kind::kVideo, half_a_tick(90'000));
@@ -162,9 +162,9 @@ TEST(TwoHours, MpegTs) {
     }
 }
 
-// Fragments of 10 s, each read by itself.
+// Fragments of 10 s, each read independently.
 TEST(TwoHours, FragmentedMp4) {
-    for (int64_t timescale : kPictureTimescales) {
+    for (int64_t timescale : kVideoTimescales) {
         Comparison comparison(timescale);
         comparison.expect(Kind::kVideo, half_a_tick(mp4::kVideoTimescale));
         comparison.expect(Kind::kAudio, half_a_tick(kRate));

@@ -15,12 +15,12 @@ using media::Kind;
 
 namespace {
 
-// Where the frames' timeline begins: the other track's first frame may be a little older.
+// The first frame's time on the frames' timeline: the other track's first frame may be a little older.
 constexpr int64_t kFirstTimeUs = 200'000;
-// RTP's times are exact to the sample; what is further off than this was lost.
+// RTP times are exact to the sample; a larger deviation is a loss.
 constexpr int kAudioSlackMs = 15;
-// While a keyframe is waited for. The lane merges what is asked too often.
-constexpr int64_t kAskAgainMs = 1'000;
+// Interval of requests while waiting for a keyframe. The lane merges frequent requests.
+constexpr int64_t kKeyframeRetryMs = 1'000;
 
 }  // namespace
 
@@ -37,7 +37,7 @@ RtpToFrames::~RtpToFrames() {
     lane_.leave(*this, live::RtpLane::Wants::kConvert);
 }
 
-// Its end waits for the next tick: who leaves may do so from within a frame that is being published.
+// The sink is removed on the next tick: a subscriber may leave from within a frame that is being published.
 void RtpToFrames::demand_changed(live::Stream& stream) {
     if (!running_ && stream.frames_wanted()) start();
 }
@@ -50,7 +50,7 @@ void RtpToFrames::start() {
     if (keyframe) cursor_ = *keyframe;
     lane_.join(*this, live::RtpLane::Wants::kConvert);
     if (!keyframe) wait_for_keyframe();
-    base::log::trace("rtc: {}: RTP is made frames", stream_.key().text());
+    base::log::trace("rtc: {}: RTP is converted to frames", stream_.key().text());
 }
 
 void RtpToFrames::stop() {
@@ -93,7 +93,7 @@ void RtpToFrames::make_depacketizer(Input& input, const live::RtpTrack& track) {
         input.depacketizer->know(sdp::parameter_sets(track.codec, track.sprop));
 }
 
-// Sound goes on without a seam: numbers and times do. Of video nothing that comes goes with what came before.
+// Audio continues without a gap, as do its numbers and times. New video frames cannot refer to earlier ones.
 void RtpToFrames::on_track_restart(size_t track) {
     Input& input = inputs_[track];
     if (input.kind != Kind::kVideo || !input.depacketizer) return;
@@ -105,7 +105,7 @@ void RtpToFrames::on_track_restart(size_t track) {
 
 bool RtpToFrames::on_packets(int64_t now_us) {
     const live::RtpRing& ring = lane_.ring();
-    // What fell out of the ring is a hole like any other.
+    // Packets that the ring has dropped are a gap like any other.
     for (cursor_ = std::max(cursor_, ring.begin()); cursor_ < ring.end(); ++cursor_) {
         const live::RtpPacket& packet = ring.at(cursor_);
         Input& input = inputs_[packet.track];
@@ -122,7 +122,7 @@ void RtpToFrames::on_tick(int64_t now_ms) {
     for (Input& input : inputs_)
         if (input.depacketizer) drain(input, now_ms * 1000);
     int64_t every = options_.keyframe_ms > 0 ? options_.keyframe_ms : INT64_MAX / 2;
-    if (waits_for_keyframe_) every = std::min(every, kAskAgainMs);
+    if (waits_for_keyframe_) every = std::min(every, kKeyframeRetryMs);
     if (now_ms - keyframe_asked_ms_ < every || lane_.track_of(Kind::kVideo) < 0) return;
     keyframe_asked_ms_ = now_ms;
     lane_.request_keyframe(now_ms);
@@ -156,8 +156,8 @@ void RtpToFrames::take_unit(Input& input, rtp::Unit& unit) {
     }
 }
 
-// The publisher's own clock where its sender reports have told it, which is the same for both tracks. The first track
-// whose reports come keeps its place on the timeline, and the other one then finds its own beside it.
+// The publisher's own clock where its sender reports are known, which is the same for both tracks. The first track with
+// reports keeps its position on the timeline, and the other one is aligned to it.
 int64_t RtpToFrames::time_of(Input& input, uint32_t timestamp) {
     const auto track = static_cast<size_t>(&input - inputs_.data());
     const live::RtpClock& clock = lane_.clock(track);
@@ -167,7 +167,7 @@ int64_t RtpToFrames::time_of(Input& input, uint32_t timestamp) {
     if (clock.exact && !exact_origin_us_)
         exact_origin_us_ = *origin_us_ + (input.clock.known ? moment - input.clock.moment(ticks) : 0);
     input.clock = clock;
-    // May be below 0, where a publisher sets its clock back: the stream's timeline goes on from any time.
+    // May be below 0, where a publisher sets its clock back: the stream's timeline continues from any time.
     return moment - (clock.exact ? *exact_origin_us_ : *origin_us_);
 }
 

@@ -1,9 +1,9 @@
 #pragma once
-// From RTP to frames (rtc_to_rtmp): what a WebRTC publisher sends becomes frames of the stream, so that everybody plays
-// it by RTMP, FLV, HLS, and recorders record it. It converts only while somebody takes frames. Packets are put into
-// order and holes are waited for and given up (protocol/rtp/jitter_buffer.h), video goes on at a keyframe after a
-// hole, Opus and G.711 become AAC. Both tracks are put on one timeline by the publisher's sender reports; until those
-// have come, by the time of arrival.
+// From RTP to frames (rtc_to_rtmp): converts a WebRTC publisher's packets to frames of the stream, for players by RTMP,
+// FLV and HLS, and for recorders. It converts only while frames have a consumer. Packets are sorted, and missing ones
+// are awaited and given up (protocol/rtp/jitter_buffer.h); video continues at a keyframe after a gap; Opus and G.711
+// are converted to AAC. Both tracks are put on one timeline by the publisher's sender reports; until those have
+// arrived, by the time of arrival.
 
 #include <array>
 #include <memory>
@@ -20,31 +20,31 @@ namespace convert {
 
 struct RtpToFramesOptions {
     int aac_bitrate = 48'000;     // bit/s
-    int64_t keyframe_ms = 6'000;  // a keyframe is asked for this often; 0: only when one is needed
+    int64_t keyframe_ms = 6'000;  // interval of keyframe requests; 0: only when one is needed
 };
 
 struct RtpToFramesCounters {
     uint64_t video_frames = 0;
     uint64_t audio_frames = 0;
-    uint64_t given_up_packets = 0;  // holes that were not mended in time
-    uint64_t skipped_frames = 0;    // video that waited for a keyframe
+    uint64_t given_up_packets = 0;  // missing packets that did not arrive in time
+    uint64_t skipped_frames = 0;    // video frames that came before the next keyframe
 };
 
 class RtpToFrames final : private live::RtpSink, private live::DemandWatcher {
   public:
-    // publication: in force, into which the frames go. It outlives the bridge; so does its stream, whose lane gets its
+    // publication: in force; the frames go into it. It must outlive the bridge; so must its stream, whose lane gets its
     // tracks and packets from the same publisher.
     RtpToFrames(live::Publication& publication, const RtpToFramesOptions& options);
     ~RtpToFrames();
 
-    // From the publisher's tick: every 100 ms or so.
+    // To be called by the publisher's tick: every 100 ms or so.
     void on_tick(int64_t now_ms);
 
     bool running() const { return running_; }
     const RtpToFramesCounters& counters() const { return counters_; }
 
   private:
-    // A track of the lane, by its place in it.
+    // A track of the lane, by its index there.
     struct Input {
         media::Kind kind = media::Kind::kData;
         media::Codec codec = media::Codec::kNone;
@@ -52,7 +52,7 @@ class RtpToFrames final : private live::RtpSink, private live::DemandWatcher {
         uint32_t clock_rate = 0;
         std::unique_ptr<rtp::Depacketizer> depacketizer;  // null: not converted
         rtp::JitterBuffer buffer;
-        uint64_t given_up = 0;  // of the buffer's, counted already
+        uint64_t given_up = 0;  // of the buffer's count, added already
         live::RtpClock clock;   // as it was used last
     };
 
@@ -84,7 +84,7 @@ class RtpToFrames final : private live::RtpSink, private live::DemandWatcher {
     uint64_t cursor_ = 0;
     bool waits_for_keyframe_ = true;
     int64_t keyframe_asked_ms_ = 0;
-    // The moments that are 0 on the frames' timeline: by the lane's guess from arrival, and by sender reports.
+    // The moments that are 0 on the frames' timeline: by the lane's estimate from arrival, and by sender reports.
     std::optional<int64_t> origin_us_, exact_origin_us_;
     base::Slice audio_header_;
     std::unique_ptr<AudioConverter> converter_;

@@ -24,9 +24,9 @@ namespace {
 
 constexpr uint32_t kVideoClock = 90'000;
 constexpr uint32_t kOpusClock = 48'000;
-constexpr int64_t kTellClockMs = 1'000;
-// The frames since the last keyframe are this much closer to one another than they were.
-constexpr int64_t kPressed = 32;
+constexpr int64_t kReportClockMs = 1'000;
+// The distances between the frames since the last keyframe are divided by this.
+constexpr int64_t kGopCompression = 32;
 
 uint32_t video_timestamp(media::Time pts) { return static_cast<uint32_t>(media::to_ticks(pts, kVideoClock)); }
 
@@ -49,7 +49,7 @@ int length_size_of(const media::Frame& header) {
 
 }  // namespace
 
-// RFC 6184, 8.1; of the others nothing needs to be said.
+// RFC 6184, 8.1; the other codecs need no parameters.
 std::string fmtp_of(const media::Frame& header) {
     if (header.codec != Codec::kH264) return {};
     auto config = media::parse_avc_config(header.payload);
@@ -82,7 +82,7 @@ void FramesToRtp::on_frame(const media::Frame& frame) {
     if (frame.kind == Kind::kVideo) {
         if (frame.keyframe) gop_is_of_older_header_ = false;
         if (!running_ || !take_video(frame, video_timestamp(frame.pts()))) return;
-        tell_clock(video_, media::to_us(frame.pts()), video_timestamp(frame.pts()));
+        report_clock(video_, media::to_us(frame.pts()), video_timestamp(frame.pts()));
     } else if (frame.kind == Kind::kAudio && running_) {
         take_audio(frame);
     }
@@ -127,12 +127,12 @@ void FramesToRtp::note_audio(const media::Track& track) {
     announce();
 }
 
-// Tells the lane which tracks there are. What it holds is forgotten by that.
+// Sets the lane's tracks. The lane discards its packets by that.
 void FramesToRtp::announce() {
     if (subscribing_) return;
     std::vector<live::RtpTrack> tracks;
     if (video_packetizer_) {
-        video_.place = tracks.size();
+        video_.track = tracks.size();
         live::RtpTrack& track = tracks.emplace_back();
         track.kind = Kind::kVideo;
         track.codec = video_codec_;
@@ -140,7 +140,7 @@ void FramesToRtp::announce() {
         track.fmtp = video_fmtp_;
     }
     if (audio_usable_) {
-        audio_.place = tracks.size();
+        audio_.track = tracks.size();
         live::RtpTrack& track = tracks.emplace_back();
         track.kind = Kind::kAudio;
         track.codec = Codec::kOpus;
@@ -150,7 +150,7 @@ void FramesToRtp::announce() {
         if (audio_codec_ != Codec::kOpus) track.ptime_ms = options_.opus_ptime_ms;
     }
     if (tracks.empty()) return;
-    video_.clock_told_ms = audio_.clock_told_ms = INT64_MIN / 2;
+    video_.clock_reported_ms = audio_.clock_reported_ms = INT64_MIN / 2;
     stream_.rtp_lane().set_tracks(std::move(tracks), base::monotonic_us());
     if (running_) begin();
 }
@@ -164,10 +164,10 @@ void FramesToRtp::demand_changed(live::Stream& stream) {
     }
     --statistics().to_rtp;
     converter_.reset();
-    announce();  // who comes later shall not begin with what is old by then
+    announce();  // a player that joins later must not begin with frames that are old by then
 }
 
-// The frames since the keyframe, pressed together before the newest.
+// The frames since the keyframe, with times compressed to just before the newest one's.
 void FramesToRtp::begin() {
     waits_for_keyframe_ = true;
     if (gop_is_of_older_header_) return;
@@ -177,13 +177,13 @@ void FramesToRtp::begin() {
     bool any = false;
     for (const media::Frame& frame : stream_.gop()) {
         if (!is_video(frame)) continue;
-        any |= take_video(frame, video_timestamp(newest - (newest - frame.pts()) / kPressed));
+        any |= take_video(frame, video_timestamp(newest - (newest - frame.pts()) / kGopCompression));
     }
-    // A report that goes by their pressed times would be wrong, and a player reckons with it for long.
-    if (any) tell_clock(video_, media::to_us(newest), video_timestamp(newest));
+    // A report based on the compressed times would be wrong, and a player would use it for long.
+    if (any) report_clock(video_, media::to_us(newest), video_timestamp(newest));
 }
 
-// False when nothing of it was sent.
+// False when no part of it was sent.
 bool FramesToRtp::take_video(const media::Frame& frame, uint32_t timestamp) {
     if (!video_packetizer_) return false;
     if (frame.keyframe) waits_for_keyframe_ = false;
@@ -236,7 +236,7 @@ void FramesToRtp::send_audio(const EncodedAudio& packet) {
     }
     auto timestamp = static_cast<uint32_t>(packet.time);
     for (const rtp::Payload& payload : payloads_) append(audio_, payload, timestamp);
-    tell_clock(audio_, packet.time * 1000 / (kOpusClock / 1000), timestamp);
+    report_clock(audio_, packet.time * 1000 / (kOpusClock / 1000), timestamp);
     ++counters_.audio_packets;
 }
 
@@ -246,15 +246,15 @@ void FramesToRtp::append(Output& output, const rtp::Payload& payload, uint32_t t
     head.timestamp = timestamp + payload.timestamp_offset;
     head.marker = payload.marker;
     head.keyframe = payload.keyframe;
-    stream_.rtp_lane().append(output.place, head, payload.bytes, base::monotonic_us());
+    stream_.rtp_lane().append(output.track, head, payload.bytes, base::monotonic_us());
 }
 
-// So that players are told how both tracks belong together.
-void FramesToRtp::tell_clock(Output& output, int64_t time_us, uint32_t timestamp) {
+// Players need it to align both tracks.
+void FramesToRtp::report_clock(Output& output, int64_t time_us, uint32_t timestamp) {
     int64_t now_ms = base::monotonic_ms();
-    if (now_ms - output.clock_told_ms < kTellClockMs) return;
-    output.clock_told_ms = now_ms;
-    stream_.rtp_lane().set_clock(output.place, time_us, timestamp, now_ms * 1000);
+    if (now_ms - output.clock_reported_ms < kReportClockMs) return;
+    output.clock_reported_ms = now_ms;
+    stream_.rtp_lane().set_clock(output.track, time_us, timestamp, now_ms * 1000);
 }
 
 }  // namespace convert

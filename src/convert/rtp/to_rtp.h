@@ -1,11 +1,11 @@
 #pragma once
-// From frames to RTP (rtmp_to_rtc): what a publisher of frames sends goes into the stream's RTP lane once, whoever
-// watches by WebRTC: video packetised, audio made Opus. It converts only while an RTP player is there. Then it begins
-// with the frames since the last keyframe, so that there is a picture at once; their times are pressed together before
-// the newest one's, since a player would take their real ones for a delay that it has to keep.
+// From frames to RTP (rtmp_to_rtc): writes a publisher's frames into the stream's RTP lane once, whatever the number of
+// WebRTC players: video packetised, audio converted to Opus. It converts only while there is an RTP player. It then
+// begins with the frames since the last keyframe, so that the player has video at once; their times are compressed to
+// just before the newest one's, since a player would take their real times for a delay that it has to keep.
 //
-// B frames are dropped unless keep_bframe: browsers show frames in the order in which they come. References among B
-// frames only go with them.
+// B-frames are dropped unless keep_bframe: browsers show frames in the order of arrival. Only references among B-frames
+// are lost with them.
 
 #include <memory>
 #include <string>
@@ -19,8 +19,8 @@
 
 namespace convert {
 
-// The fmtp of a video track that is made of frames with this sequence header, for SDP. Empty: there is nothing to say,
-// or the header is malformed.
+// The fmtp in SDP of a video track made of frames with this sequence header. Empty: there are no parameters, or the
+// header is malformed.
 std::string fmtp_of(const media::Frame& header);
 
 struct FramesToRtpOptions {
@@ -40,7 +40,7 @@ struct FramesToRtpCounters {
 
 class FramesToRtp final : private live::FrameSink, private live::DemandWatcher {
   public:
-    // The stream outlives it, and is published by frames while it lives.
+    // The stream must outlive it, and must be published by frames while it lives.
     FramesToRtp(live::Stream& stream, const FramesToRtpOptions& options);
     ~FramesToRtp();
 
@@ -48,11 +48,11 @@ class FramesToRtp final : private live::FrameSink, private live::DemandWatcher {
     const FramesToRtpCounters& counters() const { return counters_; }
 
   private:
-    // What becomes of a track: its place in the lane, and its own numbers.
+    // The output of a track: its index in the lane, and its own numbers.
     struct Output {
-        size_t place = 0;
+        size_t track = 0;
         uint16_t sequence = 0;
-        int64_t clock_told_ms = INT64_MIN / 2;
+        int64_t clock_reported_ms = INT64_MIN / 2;
     };
 
     void on_tracks(const base::Ref<media::TrackSet>& tracks) override;
@@ -68,7 +68,7 @@ class FramesToRtp final : private live::FrameSink, private live::DemandWatcher {
     void open_converter(const media::Frame& frame);
     void send_audio(const EncodedAudio& packet);
     void append(Output& output, const rtp::Payload& payload, uint32_t timestamp);
-    void tell_clock(Output& output, int64_t time_us, uint32_t timestamp);
+    void report_clock(Output& output, int64_t time_us, uint32_t timestamp);
 
     live::Stream& stream_;
     FramesToRtpOptions options_;
@@ -89,11 +89,11 @@ class FramesToRtp final : private live::FrameSink, private live::DemandWatcher {
     uint32_t audio_revision_ = 0;
     base::Slice audio_header_;
     bool audio_usable_ = false;
-    std::unique_ptr<AudioConverter> converter_;  // null: none is needed, or not yet
+    std::unique_ptr<AudioConverter> converter_;  // null: not needed, or not yet
     std::unique_ptr<rtp::Packetizer> audio_packetizer_ = rtp::make_packetizer(media::Codec::kOpus, {});
     Output audio_;
 
-    // For their memory.
+    // Kept to reuse their memory.
     std::vector<rtp::Payload> payloads_;
     FramesToRtpCounters counters_;
 };
