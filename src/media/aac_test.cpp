@@ -95,7 +95,7 @@ TEST(Adts, WritesWhatItReads) {
     EXPECT_FALSE(put_adts_header(*config, SIZE_MAX, out));
 }
 
-TEST(Adts, BadOnes) {
+TEST(Adts, RefusesMalformedInput) {
     EXPECT_FALSE(parse_adts(hex("fff15080145f")));
     EXPECT_FALSE(parse_adts(hex("fef15080145ffc")));
     EXPECT_FALSE(parse_adts(hex("fff17c80145ffc")));   // reserved rate

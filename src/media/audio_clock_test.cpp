@@ -26,7 +26,7 @@ TEST(AudioClock, TheFirstFrameSetsTheTime) {
     EXPECT_EQ(feed.at(48'001'024), Action::kPlay);
 }
 
-TEST(AudioClock, WaveringIsLeftAlone) {
+TEST(AudioClock, JitterIsIgnored) {
     Feed feed;
     feed.at(0);
     for (int i = 1; i < 1000; ++i) {
@@ -36,7 +36,7 @@ TEST(AudioClock, WaveringIsLeftAlone) {
     EXPECT_EQ(feed.expected, 1000 * 1024);  // nothing was stretched
 }
 
-TEST(AudioClock, AShortHoleIsFilledAndALongOneJumpedOver) {
+TEST(AudioClock, AShortGapIsFilledAndALongOneSkipped) {
     Feed feed;
     feed.at(0);
     EXPECT_EQ(feed.at(1024 + 9600), Action::kFill);
@@ -44,7 +44,7 @@ TEST(AudioClock, AShortHoleIsFilledAndALongOneJumpedOver) {
     EXPECT_EQ(feed.at(feed.expected + 480'000), Action::kJump);
 }
 
-TEST(AudioClock, WhatIsBehindIsDroppedUnlessItStaysThere) {
+TEST(AudioClock, LateAudioIsDroppedUnlessItStaysLate) {
     Feed feed;
     feed.at(480'000);
     EXPECT_EQ(feed.at(475'000), Action::kDrop);
@@ -59,7 +59,7 @@ TEST(AudioClock, WhatIsBehindIsDroppedUnlessItStaysThere) {
     EXPECT_EQ(feed.at(time + 1024), Action::kPlay);
 }
 
-TEST(AudioClock, AClockThatRunsOffIsFollowed) {
+TEST(AudioClock, ADriftingClockIsFollowed) {
     for (double speed : {1.0005, 0.9995}) {
         Feed feed;
         feed.at(0);

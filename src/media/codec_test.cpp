@@ -4,7 +4,7 @@
 
 namespace media {
 
-TEST(Codec, EveryOneHasARow) {
+TEST(Codec, EachCodecHasARow) {
     for (int i = 1; i <= static_cast<int>(Codec::kAmf0); ++i) {
         const CodecInfo& info = codec_info(static_cast<Codec>(i));
         EXPECT_EQ(info.codec, static_cast<Codec>(i));

@@ -10,7 +10,7 @@
 
 namespace media {
 
-// The most tracks of one kind in a stream.
+// The maximum number of tracks of one kind in a stream.
 inline constexpr uint8_t kMaxTracks = 8;
 
 struct Frame {
@@ -20,24 +20,24 @@ struct Frame {
     bool keyframe = false;
     // The payload is the decoder's configuration: AVCDecoderConfigurationRecord, HEVCDecoderConfigurationRecord,
     // AV1CodecConfigurationRecord, VPCodecConfigurationRecord, AudioSpecificConfig, OpusHead, FLAC STREAMINFO ... Or it
-    // is the metadata that tells of the whole stream.
+    // is the metadata that describes the whole stream.
     bool sequence_header = false;
     // A video frame that no other frame references (FLV frame type 3).
     bool disposable = false;
-    // Audio: what its publisher's format says of it besides the codec, in that format's own bits, so that it can be
+    // Audio: what the publisher's format says of it besides the codec, in that format's own bits, so that it can be
     // written as it came (protocol/flv/audio_format.h). 0: nothing.
     uint8_t publisher_format = 0;
-    // Which of the tracks of its kind; 0: the first, which is for who knows one only. Less than kMaxTracks.
+    // The index among the tracks of its kind; 0: the first, for consumers that support only one. Less than kMaxTracks.
     uint8_t track = 0;
-    // The times from here on have nothing to do with those before: the publisher's jumped, whether the stream mended
-    // that or not.
+    // A discontinuity: the times from here on are unrelated to those before. The publisher's times jumped, whether the
+    // stream corrected that or not.
     bool discontinuity = false;
     // Decoding time on the stream's timeline (on the publisher's before Stream::publish corrected it), and presentation
     // minus decoding time.
     Time dts{};
     Time cts{};
     // Video: AVC and HEVC as published, in length-prefixed NAL units; others in the codec's own framing. AAC: raw,
-    // without ADTS. Data: as the publisher's format has it (protocol/flv/body.h).
+    // without ADTS. Data: in the publisher's format (protocol/flv/body.h).
     base::Slice payload;
 
     Time pts() const { return dts + cts; }

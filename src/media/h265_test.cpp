@@ -46,7 +46,7 @@ TEST(H265, WritesAConfigurationAndReadsIt) {
     for (size_t n = 0; n < made->size(); ++n) EXPECT_FALSE(parse_hevc_config(made->bytes().first(n))) << n;
 }
 
-TEST(H265, RefusesWhatIsNone) {
+TEST(H265, RefusesMalformedInput) {
     EXPECT_FALSE(parse_hevc_sps(hex(kVps)));
     EXPECT_FALSE(parse_hevc_sps(hex("4201010160")));
     EXPECT_FALSE(parse_hevc_sps({}));

@@ -17,7 +17,7 @@ TEST(Nalu, RemovesEmulationPrevention) {
     EXPECT_TRUE(remove_emulation_prevention({}).empty());
 }
 
-TEST(Nalu, WalksLengthPrefixedUnits) {
+TEST(Nalu, IteratesOverLengthPrefixedUnits) {
     Bytes payload = hex("00000002 6501 00000000 00000001 41");
     NaluReader reader(payload, 4);
     auto first = reader.next();
@@ -42,7 +42,7 @@ TEST(Nalu, EveryCutIsNoticed) {
     }
 }
 
-TEST(Nalu, WalksAnnexB) {
+TEST(Nalu, IteratesOverAnnexB) {
     struct Case {
         const char* stream;
         std::vector<Bytes> units;

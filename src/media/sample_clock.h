@@ -1,7 +1,7 @@
 #pragma once
 // SampleClock: the exact times of audio frames whose published times are rounded to milliseconds (RTMP, FLV): a frame
-// begins where the one before it ended, as far as its published time allows it. What it returns always rounds to the
-// published time, so nothing changes for who writes milliseconds again. Pure: it counts samples.
+// begins where the one before it ended, as far as its published time allows it. The result always rounds to the
+// published time, so formats in milliseconds are unaffected. Pure: it counts samples.
 
 #include <algorithm>
 

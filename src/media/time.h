@@ -1,9 +1,9 @@
 #pragma once
-// Time: when something is on a stream's timeline, and how long it lasts. Its unit is 1/705,600,000 s: a millisecond, a
-// tick of 90 kHz, a sample of every usual audio rate (7,350 to 192,000 Hz) and a frame of 24000/1001 or 60000/1001 a
-// second are whole numbers of it. A time therefore goes from one format into another without being rounded, and is
-// rounded once, to the nearest tick of the format that carries it. 64 bits reach 400 years. Milliseconds convert to it
-// by themselves: `Time limit = std::chrono::seconds(2)`.
+// Time: a moment on a stream's timeline, or a duration. Its unit is 1/705,600,000 s: a millisecond, a tick of 90 kHz, a
+// sample of every usual audio rate (7,350 to 192,000 Hz) and a frame of 24000/1001 or 60000/1001 a second are whole
+// numbers of it. A time is therefore converted between formats without rounding, and is rounded once, to the nearest
+// tick of the format that is written. 64 bits reach 400 years. Milliseconds convert to it implicitly: `Time limit =
+// std::chrono::seconds(2)`.
 
 #include <algorithm>
 #include <chrono>
@@ -14,10 +14,10 @@ namespace media {
 
 using Time = std::chrono::duration<int64_t, std::ratio<1, 705'600'000>>;
 
-// What comes from outside is no further from 0 than this, 136 years: distances and sums of times do not overflow.
+// The limit of times from outside, 136 years on both sides of 0: distances and sums of times do not overflow.
 inline constexpr int64_t kMaxSeconds = int64_t{1} << 32;
 
-// Before every time of a stream: none is known yet.
+// A time before every time of a stream: not known yet.
 inline constexpr Time kNoTime = Time::min();
 
 // A time in ticks of a format (`rate` a second, at most 2^32), rounded to the nearest; a half is rounded up. Later
@@ -33,8 +33,8 @@ constexpr int64_t to_ticks(Time time, int64_t rate) {
     return seconds * rate + (rest * rate + kUnit / 2) / kUnit;
 }
 
-// The time of so many ticks, at most 2^32 a second; exact for the rates named above, else rounded to the nearest. It is
-// limited to kMaxSeconds on both sides of 0.
+// The time of this many ticks, at most 2^32 a second; exact for the rates named above, else rounded to the nearest. It
+// is limited to kMaxSeconds on both sides of 0.
 constexpr Time from_ticks(int64_t ticks, int64_t rate) {
     constexpr int64_t kUnit = Time::period::den;
     int64_t seconds = ticks / rate;

@@ -45,18 +45,18 @@ TEST(Time, OddRatesAreRounded) {
     EXPECT_EQ(to_ticks(std::chrono::hours(1), 0xffffffff), int64_t{0xffffffff} * 3'600);
 }
 
-TEST(Time, WhatIsTooFarIsLimited) {
+TEST(Time, DistantTimesAreLimited) {
     for (int64_t sign : {-1, 1}) {
-        const Time most = std::chrono::seconds(sign * kMaxSeconds);
-        EXPECT_EQ(from_ms(sign * INT64_MAX), most);
-        EXPECT_LE(distance(from_ticks(sign * INT64_MAX, 90'000), most), std::chrono::seconds(1));
-        EXPECT_LE(distance(from_us(sign * INT64_MAX), most), std::chrono::seconds(1));
-        EXPECT_EQ(distance(most, -most).count(), 2 * kMaxSeconds * Time::period::den);
+        const Time max = std::chrono::seconds(sign * kMaxSeconds);
+        EXPECT_EQ(from_ms(sign * INT64_MAX), max);
+        EXPECT_LE(distance(from_ticks(sign * INT64_MAX, 90'000), max), std::chrono::seconds(1));
+        EXPECT_LE(distance(from_us(sign * INT64_MAX), max), std::chrono::seconds(1));
+        EXPECT_EQ(distance(max, -max).count(), 2 * kMaxSeconds * Time::period::den);
     }
 }
 
 // Two hours of 44.1 kHz, each time rounded to ms as publishers do, by rounding or by truncating.
-TEST(SampleClock, FindsTheExactTimesAgain) {
+TEST(SampleClock, RecoversTheExactTimes) {
     for (bool truncates : {false, true}) {
         SampleClock clock;
         const Time duration = from_ticks(1'024, 44'100);
@@ -66,7 +66,7 @@ TEST(SampleClock, FindsTheExactTimesAgain) {
             const Time published = from_ms(truncates ? exact / from_ms(1) : to_ms(exact));
             const Time time = clock.next(published, duration);
             ASSERT_EQ(to_ms(time), to_ms(published)) << i;
-            // Where it settles it stays.
+            // Once settled it stays exact.
             if (i == 1'000) shift = time - exact;
             if (i > 1'000) {
                 ASSERT_EQ(time - exact, shift) << i;

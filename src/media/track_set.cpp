@@ -22,7 +22,7 @@ void TrackSet::note(const Frame& frame) {
     Track& changed = track(frame.kind, frame.track);
     changed.codec = frame.codec;
     changed.revision = revision;
-    // The header of another codec is not this one's.
+    // The header of another codec does not fit.
     if (frame.sequence_header || !codec_info(frame.codec).has_sequence_header)
         changed.header = frame;
     else

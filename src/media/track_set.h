@@ -1,6 +1,6 @@
 #pragma once
-// TrackSet: the tracks of a stream, and what a decoder needs before their first frame. Immutable once others hold it: a
-// change makes a new one.
+// TrackSet: the tracks of a stream, and the data that a decoder needs before their first frame. Immutable once it is
+// shared: a change makes a new one.
 
 #include <cstdint>
 #include <optional>
@@ -16,19 +16,19 @@ struct Track {
     Kind kind = Kind::kVideo;
     uint8_t index = 0;  // Frame::track
     Codec codec = Codec::kNone;
-    // The sequence header; for a codec without one, the first frame: what the track is stands in it. Nothing: a frame
-    // of a codec that has sequence headers came without.
+    // The sequence header; for a codec without one, the first frame, which describes the track. Nothing: a frame of a
+    // codec with sequence headers arrived without one.
     std::optional<Frame> header{};
     std::string language{};  // ISO 639-2 or BCP 47, "eng"; empty: not known
     std::string label{};     // for people, "Commentary"; empty: none
     // TrackSet::revision when its codec or its header last changed: another one needs another decoder configuration.
     uint32_t revision = 0;
 
-    // The decoder's configuration; null: the codec has none, or it has not come.
+    // The decoder's configuration; null: the codec has none, or it has not arrived.
     const Frame* config() const { return header && header->sequence_header ? &*header : nullptr; }
 };
 
-// Who a track is for.
+// The description of a track for people and players.
 struct TrackName {
     Kind kind = Kind::kVideo;
     uint8_t index = 0;
@@ -40,7 +40,7 @@ struct TrackSet : base::RefCounted<TrackSet> {
     std::vector<Track> tracks{};      // video before audio, each by index
     std::optional<Frame> metadata{};  // Kind::kData, "onMetaData"
     uint32_t metadata_revision = 0;
-    uint32_t revision = 0;  // how often it changed; goes on with the stream's next publisher
+    uint32_t revision = 0;  // how often it changed; continues with the stream's next publisher
 
     // Null: the stream has no such track.
     const Track* find(Kind kind, uint8_t index = 0) const {
@@ -63,14 +63,14 @@ struct TrackSet : base::RefCounted<TrackSet> {
     size_t count(Kind kind) const;
     bool empty() const { return tracks.empty() && !metadata; }
 
-    // What a player gets before the first frame: the metadata, and the sequence headers of all tracks.
+    // The frames that a player gets before the first frame: the metadata, and the sequence headers of all tracks.
     std::vector<const Frame*> headers() const;
 
-    // Whether note() would change it.
+    // Whether note() would change the set.
     bool is_news(const Frame& frame) const;
-    // A sequence header, metadata, or a frame of a codec that the track did not have: its track is as the frame says.
+    // A sequence header, metadata, or the first frame of a codec in its track: the track becomes what the frame says.
     void note(const Frame& frame);
-    // Who its tracks are for: of those that are there, and those that will come.
+    // Languages and labels of the tracks: of the present ones, and of later ones.
     void describe(std::vector<TrackName> names);
 
     // Bytes of allocations.

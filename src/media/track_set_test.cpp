@@ -32,15 +32,15 @@ TEST(TrackSet, TracksAreInOrderOfKindAndIndex) {
     EXPECT_EQ(set.find(Kind::kVideo, 1), nullptr);
 }
 
-TEST(TrackSet, AFrameIsNewsWhereItsCodecIs) {
+TEST(TrackSet, AFrameIsNewsWhenItsCodecIs) {
     TrackSet set;
     EXPECT_TRUE(set.is_news(frame(Kind::kVideo, 0, Codec::kH264, false)));
     set.note(frame(Kind::kVideo, 0, Codec::kH264, false));
-    EXPECT_EQ(set.config(Kind::kVideo), nullptr) << "its sequence header has not come";
+    EXPECT_EQ(set.config(Kind::kVideo), nullptr) << "its sequence header has not arrived";
     EXPECT_FALSE(set.is_news(frame(Kind::kVideo, 0, Codec::kH264, false, "another")));
     set.note(frame(Kind::kVideo, 0, Codec::kH264, true, "header"));
     ASSERT_NE(set.config(Kind::kVideo), nullptr);
-    // A codec without a sequence header takes the place of one with.
+    // A codec without a sequence header replaces one that has it.
     set.note(frame(Kind::kVideo, 0, Codec::kVp8, false, "frame"));
     EXPECT_EQ(set.codec(Kind::kVideo), Codec::kVp8);
     EXPECT_EQ(set.config(Kind::kVideo), nullptr);
@@ -48,7 +48,7 @@ TEST(TrackSet, AFrameIsNewsWhereItsCodecIs) {
     EXPECT_EQ(set.video()->header->payload.text(), "frame");
 }
 
-TEST(TrackSet, WhatChangedHasAnotherRevision) {
+TEST(TrackSet, AChangeHasAnotherRevision) {
     TrackSet set;
     set.note(frame(Kind::kVideo, 0, Codec::kH264, true));
     set.note(frame(Kind::kAudio, 0, Codec::kAac, true));
@@ -67,7 +67,7 @@ TEST(TrackSet, WhatChangedHasAnotherRevision) {
     EXPECT_FALSE(set.is_news(metadata)) << "a data message belongs to no track";
 }
 
-TEST(TrackSet, NamesAreOfTracksThatAreThereAndThatWillCome) {
+TEST(TrackSet, NamesApplyToPresentAndLaterTracks) {
     TrackSet set;
     set.note(frame(Kind::kAudio, 0, Codec::kAac, true));
     const uint32_t revision = set.audio()->revision;

@@ -30,7 +30,7 @@ TEST(Av1, MakesTheConfigurationOfARealSequenceHeader) {
     EXPECT_FALSE(make_av1_config(hex("0200000561e7")));
 }
 
-TEST(Av1, WalksObus) {
+TEST(Av1, IteratesOverObus) {
     auto bytes = hex("1200 0a0b 0200000561e7f66357cc02 32 02 aabb 30 cc");
     ObuReader obus(bytes);
     std::vector<int> types;
@@ -39,7 +39,7 @@ TEST(Av1, WalksObus) {
     EXPECT_TRUE(obus.ok());
 }
 
-TEST(Av1, BadOnes) {
+TEST(Av1, RefusesMalformedInput) {
     EXPECT_FALSE(parse_av1_config(hex("81000c")));
     EXPECT_FALSE(parse_av1_config(hex("82000c00")));
     EXPECT_FALSE(parse_av1_config(hex("81000c00 0a0b 02")));  // an OBU longer than the record
