@@ -22,7 +22,7 @@ struct Frame {
     // AV1CodecConfigurationRecord, VPCodecConfigurationRecord, AudioSpecificConfig, OpusHead, FLAC STREAMINFO ... Or it
     // is the metadata that describes the whole stream.
     bool sequence_header = false;
-    // A video frame that no other frame references (FLV frame type 3).
+    // A video frame that no other frame references.
     bool disposable = false;
     // Audio: what the publisher's format says of it besides the codec, in that format's own bits, so that it can be
     // written as it came (protocol/flv/audio_format.h). 0: nothing.

@@ -127,7 +127,7 @@ void Recording::restart_timeline() { timeline_ = live::Timeline(); }
 
 Time Recording::time_of(const Frame& frame) {
     if (options_.jitter != config::TimeJitter::kFull) return frame.dts;
-    if (frame.kind == Kind::kData) return timeline_.place(frame.dts);
+    if (frame.kind == Kind::kData) return timeline_.companion_time(frame.dts);
     return timeline_.correct(frame.kind, frame.track, frame.dts).time;
 }
 
