@@ -27,15 +27,15 @@ void DiskSegmentStore::open() {
 
 base::Result<void> DiskSegmentStore::write(std::span<const uint8_t> bytes) { return file_->append(bytes); }
 
-void DiskSegmentStore::seal(SegmentInfo sealed) {
+void DiskSegmentStore::finish(SegmentInfo info) {
     if (waiting_.size() >= kMaxWaiting) {
         std::string path = file_->path();
         lose();
         return fail(path, base::Error(base::Code::kLimit, "the disk does not keep up: too many segments wait for it"));
     }
-    mark_loss(sealed, window_.next_sequence() > 0 || busy_ || !waiting_.empty());
+    mark_loss(info, window_.next_sequence() > 0 || busy_ || !waiting_.empty());
     buffer_bytes_ = file_->buffer_bytes();
-    waiting_.push_back({std::move(sealed), std::move(file_)});
+    waiting_.push_back({std::move(info), std::move(file_)});
     advance();
 }
 
@@ -62,24 +62,24 @@ void DiskSegmentStore::advance() {
 
 void DiskSegmentStore::name_next() {
     Waiting& next = waiting_.front();
-    naming_ = name(next.sealed, next.file->size());
+    naming_ = name(next.info, next.file->size());
     growing_path_ = next.file->path();
     part_error_.reset();
     parts_ = 1;
-    write_shared(next.sealed);
+    write_shared(next.info);
     next.file->finish(path_of(naming_.entry.path), part_done());
     next.file.reset();
 }
 
-void DiskSegmentStore::write_shared(const SegmentInfo& sealed) {
+void DiskSegmentStore::write_shared(const SegmentInfo& info) {
     if (naming_.new_key) {
         ++parts_;
-        std::string bytes(sealed.key->bytes.begin(), sealed.key->bytes.end());
+        std::string bytes(info.key->bytes.begin(), info.key->bytes.end());
         disk::write_file(options_.key_root + "/" + naming_.entry.key_path, std::move(bytes), part_done(), owner_);
     }
     if (naming_.new_map) {
         ++parts_;
-        disk::write_file(path_of(naming_.entry.map_path), *sealed.init, part_done(), owner_);
+        disk::write_file(path_of(naming_.entry.map_path), *info.init, part_done(), owner_);
     }
 }
 
@@ -104,21 +104,21 @@ void DiskSegmentStore::named() {
         if (part_error_) fail(path_of(entry.path), *part_error_);
         return step_done();
     }
-    if (!suspicious_) return add_named(done.sealed);
+    if (!suspicious_) return add_named(done.info);
     // The directory may have been removed with its other files.
     suspicious_ = false;
-    runtime::spawn("hls-verify", [self = shared_from_this(), sealed = std::move(done.sealed)] {
+    runtime::spawn("hls-verify", [self = shared_from_this(), info = std::move(done.info)] {
         self->drop_missing();
-        self->add_named(sealed);
+        self->add_named(info);
     });
 }
 
-void DiskSegmentStore::add_named(const SegmentInfo& sealed) {
+void DiskSegmentStore::add_named(const SegmentInfo& info) {
     const Entry& entry = naming_.entry;
     Resource segment = resource();
     segment.root = options_.root;
     index_.put(options_.vhost, entry.path, std::move(segment));
-    put_shared(naming_, sealed, false);
+    put_shared(naming_, info, false);
     uint64_t sequence = window_.next_sequence();
     window_.add(naming_.entry, base::monotonic_ms());
     write_playlist([this, sequence](const base::Result<void>& result) {
@@ -139,7 +139,7 @@ void DiskSegmentStore::write_playlist(std::function<void(base::Result<void>)> th
         path_of(names_.playlist()), m3u8::write(window_.playlist()),
         [self = shared_from_this(), then = std::move(then)](base::Result<void> result) {
             self->playlist_good_ = result.has_value();
-            if (result && self->host_ && !self->disposed_) self->host_->shelf_changed(*self);
+            if (result && self->host_ && !self->disposed_) self->host_->store_changed(*self);
             then(std::move(result));
         },
         owner_);
@@ -152,7 +152,7 @@ void DiskSegmentStore::step_done() {
 }
 
 void DiskSegmentStore::fail(const std::string& path, const base::Error& error) {
-    if (host_ && !disposed_) host_->shelf_failed(*this, path, error);
+    if (host_ && !disposed_) host_->store_failed(*this, path, error);
 }
 
 // ---- End

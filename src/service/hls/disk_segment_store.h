@@ -31,7 +31,7 @@ class DiskSegmentStore final : public SegmentStore, public std::enable_shared_fr
 
     void open() override;
     base::Result<void> write(std::span<const uint8_t> bytes) override;
-    void seal(SegmentInfo sealed) override;
+    void finish(SegmentInfo info) override;
     void abandon() override;
     void end_list() override;
     void tick(int64_t now_ms) override;
@@ -40,17 +40,17 @@ class DiskSegmentStore final : public SegmentStore, public std::enable_shared_fr
 
   private:
     struct Waiting {
-        SegmentInfo sealed;
+        SegmentInfo info;
         std::unique_ptr<runtime::disk::AppendFile> file;
     };
     struct Found;
 
     void advance();
     void name_next();
-    void write_shared(const SegmentInfo& sealed);
+    void write_shared(const SegmentInfo& info);
     runtime::disk::Done part_done();
     void named();
-    void add_named(const SegmentInfo& sealed);
+    void add_named(const SegmentInfo& info);
     void drop_missing();
     void write_playlist(std::function<void(base::Result<void>)> then);
     void step_done();

@@ -14,22 +14,11 @@
 #include "live/hub/events.h"
 #include "live/hub/stream.h"
 #include "service/hls/aac_clock.h"
-#include "service/hls/cipher.h"
 #include "service/hls/config.h"
-#include "service/hls/disk_segment_store.h"
-#include "service/hls/packer.h"
-#include "service/hls/segment_store.h"
+#include "service/hls/rendition.h"
 #include "service/hls/segmenter.h"
 
 namespace service::hls {
-
-// What HTTP serves: a playlist whose segments can all be fetched.
-struct View {
-    m3u8::MediaPlaylist playlist;
-    std::string text;
-    uint64_t bandwidth = 0;  // bit/s of the segment with the highest bitrate
-    uint64_t average_bandwidth = 0;
-};
 
 struct OutputOptions {
     live::StreamKey key;
@@ -39,7 +28,7 @@ struct OutputOptions {
     size_t memory_limit = 256 << 20;  // of the stream; segments in memory may use half of it
 };
 
-class Output final : public live::FrameSink, private SegmentSink, private ByteSink, private SegmentStoreHost {
+class Output final : public live::FrameSink, private SegmentSink, private RenditionHost {
   public:
     // Requests the end of the publishing session (hls_on_error disconnect); not from within the call.
     using Disconnect = std::function<void(const live::StreamKey&, const std::string& why)>;
@@ -57,14 +46,14 @@ class Output final : public live::FrameSink, private SegmentSink, private ByteSi
 
     const live::StreamKey& key() const { return options_.key; }
     const VhostConfig& hls() const { return options_.hls; }
-    const Names& names() const { return names_; }
+    const Names& names() const { return main_.names(); }
     // Null: there is no segment yet.
-    std::shared_ptr<const View> view() const { return view_; }
+    std::shared_ptr<const View> view() const { return main_.view(); }
     // The gzipped text of the view; empty until a client has asked for it.
-    std::string& zipped() { return zipped_; }
+    std::string& gzipped() { return main_.gzipped(); }
     int width() const { return width_; }  // pixels, 0: not known
     int height() const { return height_; }
-    std::shared_ptr<DiskSegmentStore> disk_shared() const { return disk_; }
+    std::shared_ptr<DiskSegmentStore> disk_shared() const { return main_.disk(); }
     uint64_t next_sequence() const;
     uint64_t segments() const { return segments_; }
     uint64_t failures() const { return failures_; }
@@ -90,10 +79,6 @@ class Output final : public live::FrameSink, private SegmentSink, private ByteSi
     void release_memory() override;
 
   private:
-    struct Place {
-        std::shared_ptr<SegmentStore> shelf;
-        bool open = false;  // it has the open segment
-    };
     struct Waiting {
         media::Frame frame;
         int64_t wall_ms;
@@ -101,29 +86,23 @@ class Output final : public live::FrameSink, private SegmentSink, private ByteSi
     // Frames are muxed in batches: with hundreds of streams, a stream's muxing data is no longer in the processor's
     // caches when its next frame arrives. A segment ends at a keyframe, which is muxed at once; without video it ends
     // at any frame, so audio-only batches are smaller. Large frames and infrequent frames wait less.
-    static constexpr size_t kFramesAtOnce = 48, kSoundsAtOnce = 16;
+    static constexpr size_t kFramesAtOnce = 48, kAudioFramesAtOnce = 16;
     static constexpr size_t kBytesAtOnce = 2 * 1024 * 1024;
     static constexpr int64_t kMaxWaitingMs = 2'000;
 
     void open_segment(const Opening& opening) override;
     void write_frame(const media::Frame& frame) override;
     void close_segment(const Closing& closing) override;
-    void put(std::span<const uint8_t> bytes) override;
-    void shelf_changed(SegmentStore& shelf) override;
-    void segment_done(SegmentStore& shelf, const Entry& entry, uint64_t sequence, const std::string& path) override;
-    void shelf_failed(SegmentStore& shelf, const std::string& path, const base::Error& error) override;
+    void segment_done(Rendition& rendition, const Entry& entry, uint64_t sequence, const std::string& path) override;
+    void store_failed(Rendition& rendition, const std::string& path, const base::Error& error) override;
 
-    SegmentStoreOptions shelf_options() const;
-    void write_to_shelves(std::span<const uint8_t> bytes);
+    SegmentStoreOptions store_options() const;
     void lose_segment();
     void failed(const std::string& path, const std::string& reason, bool for_good);
     void feed_waiting();
     media::Frame with_counted_time(const media::Frame& frame);
-    bool any_open() const;
 
     OutputOptions options_;
-    Names names_;
-    Index& index_;
     const live::Events& events_;
     Disconnect disconnect_;
 
@@ -136,20 +115,13 @@ class Output final : public live::FrameSink, private SegmentSink, private ByteSi
     size_t waiting_bytes_ = 0;
 
     Segmenter segmenter_;
-    std::unique_ptr<Packer> packer_;
-    std::unique_ptr<Cipher> cipher_;
     struct AacTrack {
         AacClock clock;
         int rate = 0;     // Hz; 0: it is no AAC
         int samples = 0;  // in a frame
     };
     std::array<AacTrack, media::kMaxTracks> aac_;
-    std::shared_ptr<DiskSegmentStore> disk_;
-    std::vector<Place> places_;  // the one that HTTP serves comes first
-    SegmentInfo sealing_;
-    bool fresh_ = true;  // the packer has not begun, or has lost its position
-    std::shared_ptr<const View> view_;
-    std::string zipped_;
+    Rendition main_;  // the first video and the first audio track
     int width_ = 0;
     int height_ = 0;
     uint64_t segments_ = 0;

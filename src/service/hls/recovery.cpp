@@ -205,7 +205,7 @@ void DiskSegmentStore::take_over(Found& found) {
     note_gap();
     base::log::trace("HLS: {} continues at segment {}, with {} earlier ones", path, window_.next_sequence(),
                      window_.entries().size());
-    if (host_ && !window_.entries().empty()) host_->shelf_changed(*this);
+    if (host_ && !window_.entries().empty()) host_->store_changed(*this);
 }
 
 void DiskSegmentStore::verify() {
@@ -231,7 +231,7 @@ void DiskSegmentStore::drop_missing() {
     forget_shared();
     note_gap();
     rewrite_ = true;
-    if (host_) host_->shelf_changed(*this);
+    if (host_) host_->store_changed(*this);
     fail(path,
          base::Error(base::Code::kNotFound, fmt::format("{} is gone; {} segments leave the playlist", path, *gone)));
 }

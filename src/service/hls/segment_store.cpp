@@ -6,33 +6,33 @@
 
 namespace service::hls {
 
-SegmentStore::Named SegmentStore::name(const SegmentInfo& sealed, uint64_t bytes) {
-    Moment moment{window_.next_sequence(), sealed.clock_ms, sealed.duration_ms};
+SegmentStore::Named SegmentStore::name(const SegmentInfo& info, uint64_t bytes) {
+    Moment moment{window_.next_sequence(), info.clock_ms, info.duration_ms};
     Named named;
     Entry& entry = named.entry;
     entry.path = names_.segment(moment);
     if (window_.has(entry.path)) entry.path = Names::numbered(entry.path, moment.sequence);
     entry.bytes = bytes;
-    entry.independent = sealed.independent;
+    entry.independent = info.independent;
     entry.item.uri = names_.segment_uri(entry.path);
-    entry.item.duration_ms = sealed.duration_ms;
-    entry.item.discontinuity = sealed.discontinuity || (gap_ && moment.sequence > 0);
+    entry.item.duration_ms = info.duration_ms;
+    entry.item.discontinuity = info.discontinuity || (gap_ && moment.sequence > 0);
     gap_ = false;
-    if (sealed.key) {
-        named.new_key = sealed.key != last_key_;
+    if (info.key) {
+        named.new_key = info.key != last_key_;
         if (named.new_key) last_key_path_ = names_.key(moment);
-        last_key_ = sealed.key;
+        last_key_ = info.key;
         entry.key_path = last_key_path_;
-        entry.item.key = {names_.key_uri(entry.key_path), sealed.iv};
+        entry.item.key = {names_.key_uri(entry.key_path), info.iv};
     }
-    if (sealed.init) {
-        named.new_map = !last_init_ || *last_init_ != *sealed.init;
+    if (info.init) {
+        named.new_map = !last_init_ || *last_init_ != *info.init;
         if (named.new_map) {
             auto used = [&](const Entry& other) { return !other.map_path.empty(); };
             bool taken = !last_map_path_.empty() || std::ranges::any_of(window_.entries(), used);
             last_map_path_ = names_.init(moment, taken);
         }
-        last_init_ = sealed.init;
+        last_init_ = info.init;
         entry.map_path = last_map_path_;
         entry.item.map_uri = names_.segment_uri(entry.map_path);
     }
@@ -48,19 +48,19 @@ Resource SegmentStore::resource() const {
 }
 
 // Keys made by this run are always served from memory, even if the segments are on disk.
-void SegmentStore::put_shared(const Named& named, const SegmentInfo& sealed, bool in_memory) {
+void SegmentStore::put_shared(const Named& named, const SegmentInfo& info, bool in_memory) {
     if (named.new_key) {
         Resource key = resource();
-        key.blocks = {base::Slice::copy(sealed.key->bytes)};
-        key.size = sealed.key->bytes.size();
+        key.blocks = {base::Slice::copy(info.key->bytes)};
+        key.size = info.key->bytes.size();
         key.max_age_s = 0;
         index_.put(options_.vhost, named.entry.key_path, std::move(key));
     }
     if (named.new_map) {
         Resource map = resource();
         if (in_memory) {
-            map.blocks = {base::Slice::copy(*sealed.init)};
-            map.size = sealed.init->size();
+            map.blocks = {base::Slice::copy(*info.init)};
+            map.size = info.init->size();
         } else {
             map.root = options_.root;
         }
@@ -90,22 +90,22 @@ class MemorySegmentStore final : public SegmentStore {
         return {};
     }
 
-    void seal(SegmentInfo sealed) override {
+    void finish(SegmentInfo info) override {
         // The last block is trimmed to its size.
         if (block_.size() > 0) blocks_.push_back(base::Slice::copy(block_.bytes()));
-        mark_loss(sealed, window_.next_sequence() > 0);
-        Named named = name(sealed, size_);
+        mark_loss(info, window_.next_sequence() > 0);
+        Named named = name(info, size_);
         Resource segment = resource();
         segment.blocks = std::move(blocks_);
         segment.size = size_;
         index_.put(options_.vhost, named.entry.path, std::move(segment));
-        put_shared(named, sealed, true);
+        put_shared(named, info, true);
         uint64_t sequence = window_.next_sequence();
         window_.add(named.entry, base::monotonic_ms());
         abandon();
-        keep_below(options_.most_bytes);
+        keep_below(options_.max_bytes);
         if (!host_) return;
-        host_->shelf_changed(*this);
+        host_->store_changed(*this);
         host_->segment_done(*this, named.entry, sequence, {});
     }
 
@@ -117,7 +117,7 @@ class MemorySegmentStore final : public SegmentStore {
 
     void end_list() override {
         window_.set_ended(true);
-        if (host_) host_->shelf_changed(*this);
+        if (host_) host_->store_changed(*this);
     }
 
     void tick(int64_t now_ms) override { forget(now_ms); }
@@ -133,7 +133,7 @@ class MemorySegmentStore final : public SegmentStore {
     void release_memory() override {
         const uint64_t first = window_.first_sequence();
         keep_below(window_.bytes() / 2);
-        if (host_ && window_.first_sequence() != first) host_->shelf_changed(*this);
+        if (host_ && window_.first_sequence() != first) host_->store_changed(*this);
     }
 
   private:
@@ -156,8 +156,8 @@ class MemorySegmentStore final : public SegmentStore {
 
 }  // namespace
 
-std::shared_ptr<SegmentStore> make_memory_shelf(SegmentStoreHost& host, Names names, SegmentStoreOptions options,
-                                                const Index& index) {
+std::shared_ptr<SegmentStore> make_memory_segment_store(SegmentStoreHost& host, Names names,
+                                                        SegmentStoreOptions options, const Index& index) {
     return std::make_shared<MemorySegmentStore>(host, std::move(names), std::move(options), index);
 }
 

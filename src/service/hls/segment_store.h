@@ -34,10 +34,10 @@ class SegmentStore;
 class SegmentStoreHost {
   public:
     // The playlist has changed, and everything in it can be fetched.
-    virtual void shelf_changed(SegmentStore& shelf) = 0;
+    virtual void store_changed(SegmentStore& store) = 0;
     // A segment is complete and named by the playlist. path: with its directory; empty: it is in memory only.
-    virtual void segment_done(SegmentStore& shelf, const Entry& entry, uint64_t sequence, const std::string& path) = 0;
-    virtual void shelf_failed(SegmentStore& shelf, const std::string& path, const base::Error& error) = 0;
+    virtual void segment_done(SegmentStore& store, const Entry& entry, uint64_t sequence, const std::string& path) = 0;
+    virtual void store_failed(SegmentStore& store, const std::string& path, const base::Error& error) = 0;
 
   protected:
     ~SegmentStoreHost() = default;
@@ -53,7 +53,7 @@ struct SegmentStoreOptions {
     bool recover = true;
     uint64_t first_sequence = 0;
     int64_t max_age_s = 60;
-    uint64_t most_bytes = 128 * 1024 * 1024;  // in memory; beyond it the oldest are dropped early
+    uint64_t max_bytes = 128 * 1024 * 1024;  // in memory; beyond it the oldest are dropped early
     std::shared_ptr<const live::StreamKey> stream{};
 };
 
@@ -72,10 +72,10 @@ class SegmentStore {
     virtual ~SegmentStore() = default;
     SegmentStore(const SegmentStore&) = delete;
 
-    // For each segment: open, any number of writes, then seal or abandon.
+    // For each segment: open, any number of writes, then finish or abandon.
     virtual void open() = 0;
     virtual base::Result<void> write(std::span<const uint8_t> bytes) = 0;
-    virtual void seal(SegmentInfo sealed) = 0;
+    virtual void finish(SegmentInfo info) = 0;
     virtual void abandon() = 0;
 
     // The open segment cannot be completed; the next one is not continuous with the one before.
@@ -107,7 +107,7 @@ class SegmentStore {
         bool new_key = false;
         bool new_map = false;
     };
-    Named name(const SegmentInfo& sealed, uint64_t bytes);
+    Named name(const SegmentInfo& info, uint64_t bytes);
     // The key and initialisation segment are written again for the next segment.
     void forget_shared() {
         last_key_.reset();
@@ -117,10 +117,10 @@ class SegmentStore {
     void note_gap() { gap_ = true; }
     // For a complete segment: marks a discontinuity if the segment before it was lost. Complete segments that still
     // wait to be named are continuous with each other. any_before: there are earlier segments, or a playlist.
-    void mark_loss(SegmentInfo& sealed, bool any_before) {
-        sealed.discontinuity |= std::exchange(lost_, false) && any_before;
+    void mark_loss(SegmentInfo& info, bool any_before) {
+        info.discontinuity |= std::exchange(lost_, false) && any_before;
     }
-    void put_shared(const Named& named, const SegmentInfo& sealed, bool in_memory);
+    void put_shared(const Named& named, const SegmentInfo& info, bool in_memory);
     Resource resource() const;
 
     SegmentStoreHost* host_;
@@ -136,7 +136,7 @@ class SegmentStore {
     bool lost_ = false;  // the segment before the one being written was lost
 };
 
-std::shared_ptr<SegmentStore> make_memory_shelf(SegmentStoreHost& host, Names names, SegmentStoreOptions options,
-                                                const Index& index);
+std::shared_ptr<SegmentStore> make_memory_segment_store(SegmentStoreHost& host, Names names,
+                                                        SegmentStoreOptions options, const Index& index);
 
 }  // namespace service::hls

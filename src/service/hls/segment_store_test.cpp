@@ -28,7 +28,7 @@ class SegmentStoreTest : public testing::Test, public SegmentStoreHost {
   protected:
     void SetUp() override {
         runtime::testing::start_loop_once();
-        std::string name = fs::temp_directory_path() / "shelf_test.XXXXXX";
+        std::string name = fs::temp_directory_path() / "segment_store_test.XXXXXX";
         ASSERT_NE(mkdtemp(name.data()), nullptr);
         root_ = name;
     }
@@ -50,20 +50,20 @@ class SegmentStoreTest : public testing::Test, public SegmentStoreHost {
         hls.use_fmp4 = mp4;
         return *Names::make(hls, {"v", "live", "s"}, true);
     }
-    std::shared_ptr<DiskSegmentStore> disk_shelf(const SegmentStoreOptions& options, bool mp4 = false) {
-        auto shelf = std::make_shared<DiskSegmentStore>(*this, names(mp4), options, index_);
-        shelf->recover();
-        return shelf;
+    std::shared_ptr<DiskSegmentStore> disk_store(const SegmentStoreOptions& options, bool mp4 = false) {
+        auto store = std::make_shared<DiskSegmentStore>(*this, names(mp4), options, index_);
+        store->recover();
+        return store;
     }
-    void segment(SegmentStore& shelf, std::string_view bytes, SegmentInfo sealed = {}) {
-        shelf.open();
-        ASSERT_TRUE(shelf.write({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}));
-        sealed.duration_ms = 1'000;
-        shelf.seal(std::move(sealed));
+    void segment(SegmentStore& store, std::string_view bytes, SegmentInfo info = {}) {
+        store.open();
+        ASSERT_TRUE(store.write({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}));
+        info.duration_ms = 1'000;
+        store.finish(std::move(info));
     }
-    void wait(const SegmentStore& shelf) {
-        for (int i = 0; i < 3'000 && !shelf.idle(); ++i) ASSERT_TRUE(runtime::sleep_ms(10));
-        ASSERT_TRUE(shelf.idle());
+    void wait(const SegmentStore& store) {
+        for (int i = 0; i < 3'000 && !store.idle(); ++i) ASSERT_TRUE(runtime::sleep_ms(10));
+        ASSERT_TRUE(store.idle());
     }
     std::string file(const std::string& path) const {
         std::ifstream in(root_ + "/" + path, std::ios::binary);
@@ -76,22 +76,22 @@ class SegmentStoreTest : public testing::Test, public SegmentStoreHost {
         std::sort(out.begin(), out.end());
         return out;
     }
-    std::vector<std::string> uris(const SegmentStore& shelf) const {
+    std::vector<std::string> uris(const SegmentStore& store) const {
         std::vector<std::string> out;
-        for (const auto& item : shelf.window().playlist().segments) out.push_back(item.uri);
+        for (const auto& item : store.window().playlist().segments) out.push_back(item.uri);
         return out;
     }
 
-    void shelf_changed(SegmentStore& shelf) override {
+    void store_changed(SegmentStore& store) override {
         ++changes_;
-        for (const Entry& entry : shelf.window().entries())
+        for (const Entry& entry : store.window().entries())
             EXPECT_NE(index_.find("v", entry.path), nullptr) << entry.path << " is reported and cannot be fetched";
     }
     void segment_done(SegmentStore&, const Entry& entry, uint64_t sequence, const std::string& path) override {
         done_.push_back(std::to_string(sequence) + " " + entry.item.uri + " " +
                         (path.empty() ? "" : fs::relative(path, root_).string()));
     }
-    void shelf_failed(SegmentStore&, const std::string&, const base::Error& error) override {
+    void store_failed(SegmentStore&, const std::string&, const base::Error& error) override {
         failures_.push_back(error.text());
     }
 
@@ -105,10 +105,10 @@ class SegmentStoreTest : public testing::Test, public SegmentStoreHost {
 using Strings = std::vector<std::string>;
 
 TEST_F(SegmentStoreTest, MemoryKeepsWhatThePlaylistNamesAndALittleLonger) {
-    auto shelf = make_memory_shelf(*this, names(), options(3'000), index_);
+    auto store = make_memory_segment_store(*this, names(), options(3'000), index_);
     std::string large(100'000, 'x');
-    for (int i = 0; i < 5; ++i) segment(*shelf, i == 4 ? large : std::to_string(i));
-    EXPECT_EQ(uris(*shelf), (Strings{"s-2.ts", "s-3.ts", "s-4.ts"}));
+    for (int i = 0; i < 5; ++i) segment(*store, i == 4 ? large : std::to_string(i));
+    EXPECT_EQ(uris(*store), (Strings{"s-2.ts", "s-3.ts", "s-4.ts"}));
     EXPECT_EQ(changes_, 5);
     EXPECT_EQ(done_.back(), "4 s-4.ts ");
     auto resource = index_.find("v", "live/s-4.ts");
@@ -116,23 +116,23 @@ TEST_F(SegmentStoreTest, MemoryKeepsWhatThePlaylistNamesAndALittleLonger) {
     EXPECT_EQ(resource->size, large.size());
     EXPECT_EQ(resource->blocks.size(), 4u);
     EXPECT_NE(index_.find("v", "live/s-0.ts"), nullptr);
-    shelf->tick(base::monotonic_ms() + 60'000);
+    store->tick(base::monotonic_ms() + 60'000);
     EXPECT_EQ(index_.find("v", "live/s-0.ts"), nullptr);
     EXPECT_EQ(index_.size(), 3u);
-    shelf->dispose();
+    store->dispose();
     EXPECT_EQ(index_.size(), 0u);
-    EXPECT_EQ(shelf->window().next_sequence(), 5u);
+    EXPECT_EQ(store->window().next_sequence(), 5u);
     EXPECT_EQ(files(), Strings{});
 }
 
 TEST_F(SegmentStoreTest, WhatIsAbandonedIsNotThere) {
-    auto shelf = make_memory_shelf(*this, names(), options(), index_);
-    shelf->open();
-    ASSERT_TRUE(shelf->write(std::vector<uint8_t>(50'000, 1)));
-    shelf->lose();
-    segment(*shelf, "good");
+    auto store = make_memory_segment_store(*this, names(), options(), index_);
+    store->open();
+    ASSERT_TRUE(store->write(std::vector<uint8_t>(50'000, 1)));
+    store->lose();
+    segment(*store, "good");
     EXPECT_EQ(index_.find("v", "live/s-0.ts")->size, 4u);
-    auto on_disk = disk_shelf(options());
+    auto on_disk = disk_store(options());
     on_disk->open();
     ASSERT_TRUE(on_disk->write(std::vector<uint8_t>(50'000, 1)));
     on_disk->abandon();
@@ -141,44 +141,44 @@ TEST_F(SegmentStoreTest, WhatIsAbandonedIsNotThere) {
 }
 
 TEST_F(SegmentStoreTest, DiskTellsOfASegmentWhenItsPlaylistIsThere) {
-    auto shelf = disk_shelf(options());
-    segment(*shelf, "first");
+    auto store = disk_store(options());
+    segment(*store, "first");
     EXPECT_EQ(changes_, 0) << "nothing is on disk yet";
-    segment(*shelf, "second");
-    wait(*shelf);
+    segment(*store, "second");
+    wait(*store);
     EXPECT_EQ(done_, (Strings{"0 s-0.ts live/s-0.ts", "1 s-1.ts live/s-1.ts"}));
     EXPECT_EQ(files(), (Strings{"live/s-0.ts", "live/s-1.ts", "live/s.m3u8", "live/s.m3u8.tmp"}));
     EXPECT_EQ(file("live/s-1.ts"), "second");
-    EXPECT_EQ(file("live/s.m3u8"), m3u8::write(shelf->window().playlist()));
-    shelf->end_list();
-    wait(*shelf);
+    EXPECT_EQ(file("live/s.m3u8"), m3u8::write(store->window().playlist()));
+    store->end_list();
+    wait(*store);
     EXPECT_TRUE(file("live/s.m3u8").ends_with("#EXT-X-ENDLIST\n"));
-    shelf->dispose();
+    store->dispose();
     ASSERT_TRUE(disk::drain(runtime::Deadline::in_ms(30'000)));
     EXPECT_EQ(files(), Strings{});
     EXPECT_FALSE(fs::exists(root_ + "/live"));
 }
 
 TEST_F(SegmentStoreTest, KeysAndMapsAreThereBeforeWhatNeedsThem) {
-    auto shelf = disk_shelf(options(), true);
+    auto store = disk_store(options(), true);
     auto key = std::make_shared<SegmentKey>();
     key->bytes.fill('k');
     auto map = std::make_shared<const std::string>("init");
     auto other = std::make_shared<const std::string>("another");
     std::string iv(32, '0');
-    segment(*shelf, "a", {.key = key, .iv = iv, .init = map});
-    segment(*shelf, "b", {.key = key, .iv = iv, .init = std::make_shared<const std::string>("init")});
-    segment(*shelf, "c", {.discontinuity = true, .key = key, .iv = iv, .init = other});
-    wait(*shelf);
+    segment(*store, "a", {.key = key, .iv = iv, .init = map});
+    segment(*store, "b", {.key = key, .iv = iv, .init = std::make_shared<const std::string>("init")});
+    segment(*store, "c", {.discontinuity = true, .key = key, .iv = iv, .init = other});
+    wait(*store);
     EXPECT_EQ(files(), (Strings{"live/s-0.key", "live/s-0.m4s", "live/s-1.m4s", "live/s-2.m4s", "live/s.m3u8",
                                 "live/s.m3u8.tmp", "live/s/init-2.mp4", "live/s/init.mp4"}));
     EXPECT_EQ(file("live/s/init-2.mp4"), "another");
     EXPECT_EQ(file("live/s-0.key"), std::string(16, 'k'));
-    EXPECT_EQ(shelf->window().entries()[1].item.map_uri, "s/init.mp4");
-    EXPECT_EQ(shelf->window().entries()[2].item.map_uri, "s/init-2.mp4");
+    EXPECT_EQ(store->window().entries()[1].item.map_uri, "s/init.mp4");
+    EXPECT_EQ(store->window().entries()[2].item.map_uri, "s/init-2.mp4");
     EXPECT_NE(index_.find("v", "live/s-0.key"), nullptr);
     // The next run continues with the current initialisation segment.
-    auto next = disk_shelf(options(), true);
+    auto next = disk_store(options(), true);
     segment(*next, "d", {.init = other});
     wait(*next);
     EXPECT_EQ(next->window().entries()[3].item.map_uri, "s/init-2.mp4");
@@ -187,31 +187,31 @@ TEST_F(SegmentStoreTest, KeysAndMapsAreThereBeforeWhatNeedsThem) {
 }
 
 TEST_F(SegmentStoreTest, ASegmentThatCannotBeWrittenLeavesAGapAndNoNumber) {
-    auto shelf = disk_shelf(options());
-    segment(*shelf, "first");
-    wait(*shelf);
+    auto store = disk_store(options());
+    segment(*store, "first");
+    wait(*store);
     disk::set_fault(std::make_unique<disk::Fault>(disk::Fault{.path = root_, .on_write = true, .error = EIO}));
-    segment(*shelf, "second");
-    wait(*shelf);
+    segment(*store, "second");
+    wait(*store);
     disk::set_fault(nullptr);
     EXPECT_EQ(failures_.size(), 1u);
-    segment(*shelf, "third");
-    wait(*shelf);
+    segment(*store, "third");
+    wait(*store);
     EXPECT_EQ(done_, (Strings{"0 s-0.ts live/s-0.ts", "1 s-1.ts live/s-1.ts"}));
     EXPECT_EQ(file("live/s-1.ts"), "third");
-    EXPECT_TRUE(shelf->window().entries()[1].item.discontinuity);
+    EXPECT_TRUE(store->window().entries()[1].item.discontinuity);
     ASSERT_TRUE(disk::drain(runtime::Deadline::in_ms(30'000)));
     EXPECT_EQ(files(), (Strings{"live/s-0.ts", "live/s-1.ts", "live/s.m3u8", "live/s.m3u8.tmp"}));
 }
 
 TEST_F(SegmentStoreTest, AnotherRunGoesOnWithWhatIsWhole) {
-    auto first = disk_shelf(options());
+    auto first = disk_store(options());
     for (const char* bytes : {"0", "1", "2", "3"}) segment(*first, bytes);
     wait(*first);
     fs::remove(root_ + "/live/s-1.ts");
     std::ofstream(root_ + "/live/s.m3u8.7.tmp") << "half";
     std::ofstream(root_ + "/live/other.m3u8.7.tmp") << "of another stream";
-    auto second = disk_shelf(options());
+    auto second = disk_store(options());
     EXPECT_EQ(uris(*second), (Strings{"s-2.ts", "s-3.ts"}));
     EXPECT_EQ(second->window().first_sequence(), 2u);
     segment(*second, "4");
@@ -222,7 +222,7 @@ TEST_F(SegmentStoreTest, AnotherRunGoesOnWithWhatIsWhole) {
     EXPECT_TRUE(fs::exists(root_ + "/live/other.m3u8.7.tmp"));
     // A file that is not a playlist is not continued.
     std::ofstream(root_ + "/live/s.m3u8") << "no playlist";
-    EXPECT_EQ(disk_shelf(options())->window().next_sequence(), 0u);
+    EXPECT_EQ(disk_store(options())->window().next_sequence(), 0u);
 }
 
 TEST_F(SegmentStoreTest, APlaylistThatLeadsElsewhereIsNotFollowed) {
@@ -234,21 +234,21 @@ TEST_F(SegmentStoreTest, APlaylistThatLeadsElsewhereIsNotFollowed) {
         << root_ << "/precious\n";
     SegmentStoreOptions anew = options();
     anew.recover = false;
-    auto shelf = disk_shelf(anew);
-    EXPECT_EQ(shelf->window().entries().size(), 0u);
+    auto store = disk_store(anew);
+    EXPECT_EQ(store->window().entries().size(), 0u);
     EXPECT_EQ(files(), Strings{"precious"});
 }
 
 TEST_F(SegmentStoreTest, FilesThatAreGoneLeaveThePlaylist) {
-    auto shelf = disk_shelf(options());
-    for (const char* bytes : {"0", "1", "2"}) segment(*shelf, bytes);
-    wait(*shelf);
+    auto store = disk_store(options());
+    for (const char* bytes : {"0", "1", "2"}) segment(*store, bytes);
+    wait(*store);
     fs::remove(root_ + "/live/s-1.ts");
-    shelf->verify();
-    wait(*shelf);
-    EXPECT_EQ(uris(*shelf), Strings{"s-2.ts"});
-    EXPECT_EQ(shelf->window().first_sequence(), 2u);
-    EXPECT_EQ(file("live/s.m3u8"), m3u8::write(shelf->window().playlist()));
+    store->verify();
+    wait(*store);
+    EXPECT_EQ(uris(*store), Strings{"s-2.ts"});
+    EXPECT_EQ(store->window().first_sequence(), 2u);
+    EXPECT_EQ(file("live/s.m3u8"), m3u8::write(store->window().playlist()));
     EXPECT_EQ(failures_.size(), 1u);
 }
 
@@ -256,18 +256,18 @@ TEST_F(SegmentStoreTest, FilesThatAreGoneLeaveThePlaylist) {
 TEST_F(SegmentStoreTest, ASlowDiskMayTakeLongerThanItsServiceLasts) {
     disk::set_fault(std::make_unique<disk::Fault>(*disk::parse_fault("path=" + root_ + " op=close delay_ms=300")));
     for (const bool disposes : {false, true}) {
-        alignas(Index) std::array<std::byte, sizeof(Index)> place;
-        auto* index = std::construct_at(reinterpret_cast<Index*>(place.data()));
-        auto shelf = std::make_shared<DiskSegmentStore>(*this, names(), options(), *index);
-        shelf->recover();
-        segment(*shelf, "slow");
-        EXPECT_FALSE(shelf->idle());
-        shelf->detach();
-        if (disposes) shelf->dispose();
+        alignas(Index) std::array<std::byte, sizeof(Index)> memory;
+        auto* index = std::construct_at(reinterpret_cast<Index*>(memory.data()));
+        auto store = std::make_shared<DiskSegmentStore>(*this, names(), options(), *index);
+        store->recover();
+        segment(*store, "slow");
+        EXPECT_FALSE(store->idle());
+        store->detach();
+        if (disposes) store->dispose();
         std::destroy_at(index);
-        place.fill(std::byte{0xee});
-        std::weak_ptr<DiskSegmentStore> left = shelf;
-        shelf.reset();
+        memory.fill(std::byte{0xee});
+        std::weak_ptr<DiskSegmentStore> left = store;
+        store.reset();
         for (int i = 0; i < 3'000 && !left.expired(); ++i) ASSERT_TRUE(runtime::sleep_ms(10));
         EXPECT_TRUE(left.expired());
         ASSERT_TRUE(disk::drain(runtime::Deadline::in_ms(30'000)));

@@ -167,7 +167,7 @@ bool Segmenter::is_long_enough(Time elapsed, int64_t wanted_ms) const {
 
 // Whether the segment has had all the bytes and all the time by the clock that it may have.
 bool Segmenter::exhausted() const {
-    return bytes_ >= options_.most_bytes || clock_ms_ - start_clock_ms_ >= kMaxSlower * longest_ms();
+    return bytes_ >= options_.max_bytes || clock_ms_ - start_clock_ms_ >= kMaxSlower * longest_ms();
 }
 
 // Whether the segment ends before this frame, which belongs to its tracks and times.

@@ -25,8 +25,8 @@ struct CutOptions {
     int64_t fragment_ms = 10'000;
     double aof_ratio = 2.1;
     bool wait_keyframe = true;
-    bool ts_floor = false;                    // cut by the wall clock
-    uint64_t most_bytes = 256 * 1024 * 1024;  // of a segment's payload; beyond it the segment is cut anywhere
+    bool ts_floor = false;                   // cut by the wall clock
+    uint64_t max_bytes = 256 * 1024 * 1024;  // of a segment's payload; beyond it the segment is cut anywhere
 };
 
 struct Opening {

@@ -214,7 +214,7 @@ TEST_F(SegmenterTest, HeldFramesWaitNoLongerByTheClock) {
 }
 
 TEST_F(SegmenterTest, ASegmentHasNoMoreThanItsBytes) {
-    use({.fragment_ms = 2'000, .most_bytes = 1'000'000});
+    use({.fragment_ms = 2'000, .max_bytes = 1'000'000});
     begin();
     header(Kind::kVideo);
     for (int64_t dts = 0; dts < 4'000; dts += 40) {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kPlaylistType = "application/vnd.apple.mpegurl";
 // Compression below this size gains nothing.
-constexpr size_t kFewestZipped = 100;
+constexpr size_t kMinGzippedBytes = 100;
 
 base::Result<void> send_blocks(const Resource& resource, http::ByteRange range, net::HttpResponse& response) {
     for (const base::Slice& block : resource.blocks) {
@@ -71,14 +71,14 @@ base::Result<void> serve_resource(const ResourcePtr& resource, const std::string
     return net::StaticFiles(resource->root).serve(path, request, response);
 }
 
-base::Result<void> serve_playlist(std::string_view text, std::string* zipped, const net::HttpRequest& request,
+base::Result<void> serve_playlist(std::string_view text, std::string* gzipped, const net::HttpRequest& request,
                                   net::HttpResponse& response) {
     response.header("Cache-Control", "no-cache, no-store, must-revalidate");
-    if (text.size() < kFewestZipped) return response.send(200, kPlaylistType, text);
+    if (text.size() < kMinGzippedBytes) return response.send(200, kPlaylistType, text);
     response.header("Vary", "Accept-Encoding");
     if (!accepts_gzip(request.message.headers.get("Accept-Encoding"))) return response.send(200, kPlaylistType, text);
     std::string own;
-    std::string& body = zipped ? *zipped : own;
+    std::string& body = gzipped ? *gzipped : own;
     if (body.empty()) body = gzip(text);
     if (body.empty()) return response.send(200, kPlaylistType, text);
     response.header("Content-Encoding", "gzip");

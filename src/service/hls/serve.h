@@ -14,8 +14,8 @@ namespace service::hls {
 base::Result<void> serve_resource(const ResourcePtr& resource, const std::string& path, const net::HttpRequest& request,
                                   net::HttpResponse& response);
 
-// Serves a playlist: not cacheable, gzipped if the client accepts it. zipped: cache of the gzipped text; may be null.
-base::Result<void> serve_playlist(std::string_view text, std::string* zipped, const net::HttpRequest& request,
+// Serves a playlist: not cacheable, gzipped if the client accepts it. gzipped: cache of the gzipped text; may be null.
+base::Result<void> serve_playlist(std::string_view text, std::string* gzipped, const net::HttpRequest& request,
                                   net::HttpResponse& response);
 
 // The first response to a viewer: the master playlist with the viewer's id.

@@ -25,7 +25,7 @@ constexpr size_t kMaxRecoveries = 16;  // concurrently, for files of an earlier 
 constexpr int64_t kStopMs = 10'000;
 
 // Two streams must not write the same playlist; in memory each vhost is separate.
-std::string place_of(const live::StreamKey& key, const VhostConfig& hls, const Names& names) {
+std::string location_of(const live::StreamKey& key, const VhostConfig& hls, const Names& names) {
     if (hls.storage == "memory") return fmt::format("{}:{}", key.vhost, names.playlist());
     return fmt::format("{}/{}", hls.path, names.playlist());
 }
@@ -80,7 +80,7 @@ void Service::stop() {
     };
     while (busy() && base::monotonic_ms() < until)
         if (!runtime::sleep_ms(5)) break;
-    for (auto& [place, output] : outputs_)
+    for (auto& [location, output] : outputs_)
         if (!output->idle())
             base::log::warn("HLS of {}: not all data has been written to the disk", output->key().text());
     for (runtime::Task& task : recoveries_) task.cancel_and_join();
@@ -114,7 +114,7 @@ bool Service::follow(live::Stream& stream, const config::Vhost& vhost) {
 }
 
 void Service::leave(live::Stream& stream) {
-    for (auto& [place, output] : outputs_)
+    for (auto& [location, output] : outputs_)
         if (output->publishing() && output->key() == stream.key()) return output->on_unpublish();
 }
 
@@ -124,28 +124,29 @@ void Service::reload(const config::SnapshotPtr& next) {
 }
 
 bool Service::publish(live::Stream& stream, const config::Vhost& vhost, Names names) {
-    std::string place = place_of(stream.key(), vhost.get<VhostConfig>(), names);
-    auto found = outputs_.find(place);
+    std::string location = location_of(stream.key(), vhost.get<VhostConfig>(), names);
+    auto found = outputs_.find(location);
     uint64_t first_sequence = 0;
     if (found != outputs_.end()) {
         const Output& other = *found->second;
         if (other.key() != stream.key())
-            return refuse(stream.key(), fmt::format("its playlist would be that of {}: {}", other.key().text(), place));
+            return refuse(stream.key(),
+                          fmt::format("its playlist would be that of {}: {}", other.key().text(), location));
         if (other.hls() == vhost.get<VhostConfig>()) {
             found->second->follow(stream);
             return true;
         }
         // The configuration has changed: the files made with the old one are removed.
         first_sequence = other.next_sequence();
-        dispose(place);
+        dispose(location);
     }
-    auto old = remembered_.find(place);
+    auto old = remembered_.find(location);
     if (old != remembered_.end()) {
         first_sequence = std::max(first_sequence, old->second);
         remembered_.erase(old);
     }
     auto output = make_output(stream.key(), vhost, std::move(names), first_sequence);
-    outputs_[place] = output;
+    outputs_[location] = output;
     urls_[url_of(output->key().vhost, output->names().playlist())] = output;
     output->follow(stream);
     return true;
@@ -165,14 +166,14 @@ std::shared_ptr<Output> Service::make_output(const live::StreamKey& key, const c
     return output;
 }
 
-void Service::dispose(const std::string& place) {
-    auto found = outputs_.find(place);
+void Service::dispose(const std::string& location) {
+    auto found = outputs_.find(location);
     std::shared_ptr<Output> output = std::move(found->second);
     outputs_.erase(found);
     urls_.erase(url_of(output->key().vhost, output->names().playlist()));
     base::log::trace("HLS of {} is disposed of", output->key().text());
     if (remembered_.size() >= kMaxRemembered) remembered_.erase(remembered_.begin());
-    remembered_[place] = output->next_sequence();
+    remembered_[location] = output->next_sequence();
     output->dispose();
     if (output->disk_shared()) leaving_.push_back(output->disk_shared());
 }
@@ -182,13 +183,13 @@ void Service::dispose(const std::string& place) {
 // Memory of ended streams only: published streams account for their own.
 size_t Service::memory() const {
     size_t bytes = 0;
-    for (const auto& [place, output] : outputs_)
+    for (const auto& [location, output] : outputs_)
         if (!output->publishing()) bytes += output->memory();
     return bytes;
 }
 
 void Service::release_memory() {
-    for (auto& [place, output] : outputs_)
+    for (auto& [location, output] : outputs_)
         if (!output->publishing()) output->release_memory();
 }
 
@@ -202,11 +203,11 @@ void Service::run_housekeeping() {
         if (!viewers_.tick(now)) return;
         disconnect_asked();
         std::vector<std::string> over;
-        for (auto& [place, output] : outputs_) {
+        for (auto& [location, output] : outputs_) {
             output->tick(now);
-            if (output->must_be_disposed(now)) over.push_back(place);
+            if (output->must_be_disposed(now)) over.push_back(location);
         }
-        for (const std::string& place : over) dispose(place);
+        for (const std::string& location : over) dispose(location);
         std::erase_if(leaving_, [](const auto& weak) { return weak.expired(); });
         if (now - enrolled_ms >= kStreamListMs) {
             enrolled_ms = now;
@@ -234,11 +235,11 @@ void Service::take_over_left() {
         if (!hls.enabled || hls.storage == "memory" || hls.dispose == 0) continue;
         auto names = Names::make(hls, key, snapshot_->global.utc_time);
         if (!names) continue;
-        const std::string place = place_of(key, hls, *names);
-        if (outputs_.contains(place)) continue;  // it is published again
+        const std::string location = location_of(key, hls, *names);
+        if (outputs_.contains(location)) continue;  // it is published again
         auto output = make_output(key, *vhost, *std::move(names), 0);
         output->nobody_publishes();
-        outputs_[place] = output;
+        outputs_[location] = output;
         urls_[url_of(output->key().vhost, output->names().playlist())] = output;
         while (recoveries_.size() > kMaxRecoveries) {
             if (!runtime::sleep_ms(10)) return;
@@ -249,7 +250,7 @@ void Service::take_over_left() {
 
 void Service::keep_stream_list() {
     std::vector<live::StreamKey> streams(left_.begin(), left_.end());
-    for (auto& [place, output] : outputs_) {
+    for (auto& [location, output] : outputs_) {
         if (streams.size() >= kMaxListedStreams) break;
         if (output->disk_shared() && output->hls().dispose > 0) streams.push_back(output->key());
     }
@@ -258,12 +259,12 @@ void Service::keep_stream_list() {
 
 // Files may have been removed by another process.
 void Service::verify_files() {
-    std::vector<std::shared_ptr<DiskSegmentStore>> shelves;
-    for (auto& [place, output] : outputs_)
-        if (auto disk = output->disk_shared()) shelves.push_back(std::move(disk));
-    for (auto& shelf : shelves) {
+    std::vector<std::shared_ptr<DiskSegmentStore>> stores;
+    for (auto& [location, output] : outputs_)
+        if (auto disk = output->disk_shared()) stores.push_back(std::move(disk));
+    for (auto& store : stores) {
         if (runtime::cancelled()) return;
-        shelf->verify();
+        store->verify();
     }
 }
 

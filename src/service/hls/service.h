@@ -61,7 +61,7 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
                                         uint64_t first_sequence);
     // Always false: it is not followed.
     bool refuse(const live::StreamKey& key, const std::string& reason);
-    void dispose(const std::string& place);
+    void dispose(const std::string& location);
     void run_housekeeping();
     void take_over_left();
     void keep_stream_list();

@@ -18,7 +18,7 @@ namespace {
 
 // A viewer without a request for this many target durations has left; most players request once in each.
 constexpr int64_t kIdleTargets = 3;
-constexpr int64_t kLeastIdleMs = 10'000;
+constexpr int64_t kMinIdleMs = 10'000;
 
 std::string_view without_slashes(std::string_view path) {
     while (path.ends_with('/')) path.remove_suffix(1);
@@ -103,7 +103,7 @@ void Service::count(const ViewerName& viewer, const live::StreamKey& stream, con
 
 int64_t Service::idle_ms(const Output& output) {
     const auto view = output.view();
-    return std::max(kLeastIdleMs, (view ? view->playlist.target_duration_s : 0) * 1'000 * kIdleTargets);
+    return std::max(kMinIdleMs, (view ? view->playlist.target_duration_s : 0) * 1'000 * kIdleTargets);
 }
 
 // Asks the guards about an unknown viewer; returns its id. stays: create the viewer in any case, even if no guard
@@ -176,7 +176,7 @@ base::Result<void> Service::playlist(const std::shared_ptr<Output>& output, cons
         output->note_asked(base::monotonic_ms() + idle_ms(*output));
         auto view = output->view();
         count({}, key, request, response);
-        return serve_playlist(view->text, &output->zipped(), request, response);
+        return serve_playlist(view->text, &output->gzipped(), request, response);
     }
     const ViewerName name = viewer_name(&key, request.message.parameter("hls_ctx"));
     if (draining_ && !viewers_.known(name)) {
@@ -193,7 +193,7 @@ base::Result<void> Service::playlist(const std::shared_ptr<Output>& output, cons
     auto view = output->view();
     if (!view) return response.send_error(404, "the stream has ended");
     count(name, key, request, response);
-    if (!hls.ts_ctx) return serve_playlist(view->text, &output->zipped(), request, response);
+    if (!hls.ts_ctx) return serve_playlist(view->text, &output->gzipped(), request, response);
     return serve_playlist(m3u8::write(view->playlist, "?hls_ctx=" + *id), nullptr, request, response);
 }
 

@@ -15,7 +15,7 @@ void Window::add(Entry entry, int64_t now_ms) {
     longest_ms_ = std::max(longest_ms_, entry.item.duration_ms);
     entry.added_ms = now_ms;
     entries_.push_back(std::move(entry));
-    while (entries_.size() > kFewest && first_is_over(now_ms)) leave(now_ms);
+    while (entries_.size() > kMinSegments && first_is_over(now_ms)) leave(now_ms);
 }
 
 bool Window::first_is_over(int64_t now_ms) const {

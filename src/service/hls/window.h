@@ -31,7 +31,7 @@ struct WindowOptions {
 
 class Window {
   public:
-    static constexpr size_t kFewest = 3;  // minimum number of segments
+    static constexpr size_t kMinSegments = 3;  // minimum number of segments
     // A publisher's times may stand still, so a segment also leaves after this many windows by the clock.
     static constexpr int64_t kMaxWindows = 10;
 

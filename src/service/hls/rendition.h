@@ -1,0 +1,109 @@
+#pragma once
+// Rendition: the segments of one playlist: their packer, their encryption, the stores that keep them, and what HTTP
+// shows of them. It does not decide where a segment ends (segmenter.h).
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "protocol/m3u8/playlist.h"
+#include "service/hls/cipher.h"
+#include "service/hls/config.h"
+#include "service/hls/disk_segment_store.h"
+#include "service/hls/packer.h"
+#include "service/hls/segment_store.h"
+
+namespace service::hls {
+
+// What HTTP serves: a playlist whose segments can all be fetched.
+struct View {
+    m3u8::MediaPlaylist playlist;
+    std::string text;
+    uint64_t bandwidth = 0;  // bit/s of the segment with the highest bitrate
+    uint64_t average_bandwidth = 0;
+};
+
+class Rendition;
+
+// Calls from within a call of the rendition too. It may call the rendition's lose(), and must not destroy it.
+class RenditionHost {
+  public:
+    // A segment is complete and named by the playlist. path: with its directory; empty: it is in memory only.
+    virtual void segment_done(Rendition& rendition, const Entry& entry, uint64_t sequence, const std::string& path) = 0;
+    // A store has failed; it has lost the open segment, if it had it.
+    virtual void store_failed(Rendition& rendition, const std::string& path, const base::Error& error) = 0;
+
+  protected:
+    ~RenditionHost() = default;
+};
+
+class Rendition final : private ByteSink, private SegmentStoreHost {
+  public:
+    // Host and index must outlive it.
+    Rendition(RenditionHost& host, const VhostConfig& hls, Names names, SegmentStoreOptions options, Index& index);
+    ~Rendition();
+    Rendition(const Rendition&) = delete;
+
+    const Names& names() const { return names_; }
+    // Of the playlist, with its directory; empty: it is in memory only.
+    std::string playlist_path() const;
+    // Null: there is no segment yet.
+    std::shared_ptr<const View> view() const { return view_; }
+    // The gzipped text of the view; empty until a client has asked for it.
+    std::string& gzipped() { return gzipped_; }
+    // Null: segments are in memory only.
+    const std::shared_ptr<DiskSegmentStore>& disk() const { return disk_; }
+    uint64_t next_sequence() const;
+
+    void begin_publishing();
+    // Begins a segment. tracks: those that it has; their indices are 0. first: the first frame of the stream's segment.
+    // discontinuity: something has changed since the last one. kRefused: the format supports none of the tracks.
+    base::Result<void> open(const media::TrackSet& tracks, const media::Frame& first, int64_t clock_ms, bool changed,
+                            bool discontinuity);
+    // An error: of the packer.
+    base::Result<void> add(const media::Frame& frame);
+    // An error: of the packer, at the end of the segment, which is complete all the same.
+    base::Result<void> close(const Closing& closing);
+    // Gives up the open segment, if there is one.
+    void lose();
+    // A store has the open segment.
+    bool is_open() const;
+
+    // players need not poll again once there is nothing in progress.
+    void end_list();
+    void tick(int64_t now_ms);  // monotonic
+    void dispose();
+    bool idle() const;
+    // Of frames in the packer and segments in memory, bytes.
+    size_t memory() const;
+    void release_memory();
+
+  private:
+    struct StoreState {
+        std::shared_ptr<SegmentStore> store;
+        bool open = false;  // it has the open segment
+    };
+
+    void put(std::span<const uint8_t> bytes) override;
+    void write_to_stores(std::span<const uint8_t> bytes);
+    void store_changed(SegmentStore& store) override;
+    void segment_done(SegmentStore& store, const Entry& entry, uint64_t sequence, const std::string& path) override;
+    void store_failed(SegmentStore& store, const std::string& path, const base::Error& error) override;
+
+    RenditionHost& host_;
+    const Names names_;
+    const std::string root_;
+    const int fragments_per_key_;
+    std::unique_ptr<Packer> packer_;
+    std::unique_ptr<Cipher> cipher_;  // null: not encrypted
+    std::shared_ptr<DiskSegmentStore> disk_;
+    std::vector<StoreState> stores_;  // the one that HTTP serves comes first
+    SegmentInfo segment_info_;        // of the open segment
+    bool fresh_ = true;               // the packer has not begun, or has lost its position
+    std::shared_ptr<const View> view_;
+    std::string gzipped_;
+};
+
+}  // namespace service::hls
