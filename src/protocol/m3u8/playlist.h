@@ -1,9 +1,11 @@
 #pragma once
 // HLS playlists (RFC 8216, section 4): writes what a live server needs, and reads it. A media playlist's key and map
-// are stored with each segment; the writer emits the tags only where they change. Not supported: byte ranges,
-// renditions, I-frame playlists, program dates and server control; the reader skips unknown tags.
+// are stored with each segment; the writer emits the tags only where they change. A master playlist has one variant,
+// and audio renditions. Not supported: byte ranges, other renditions, I-frame playlists, program dates and server
+// control; the reader skips unknown tags and reads no master playlists.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,10 +48,23 @@ struct Variant {
     int height = 0;
 };
 
+// EXT-X-MEDIA with TYPE=AUDIO (4.3.4.1).
+struct AudioRendition {
+    std::string uri{};        // empty: it is in the variant itself
+    std::string name{};       // for people; of no two the same
+    std::string language{};   // RFC 5646; empty: not known
+    int channels = 0;         // 0: not known
+    bool is_default = false;  // played unless the viewer chooses another
+    bool autoselect = false;  // a player may choose it by its language
+};
+
 // segment_query: appended to the URI of every segment, for one viewer: "?hls_ctx=abc". A URI that has a query gets it
 // with '&'.
 std::string write(const MediaPlaylist& playlist, std::string_view segment_query = {});
-std::string write_master(const Variant& variant);
+// What a quoted string in an attribute list can have of a text: no quotes, no line breaks (4.2).
+std::string quotable(std::string_view text);
+// audio: all in one group, which the variant names; none: there is no group. Its texts may be any.
+std::string write_master(const Variant& variant, std::span<const AudioRendition> audio = {});
 
 // Limits of the reader.
 inline constexpr size_t kMaxBytes = 4 * 1024 * 1024;

@@ -49,6 +49,22 @@ TEST(Playlist, AMasterPlaylistNamesOneVariant) {
     EXPECT_EQ(write_master({"a.m3u8", 1, 0, 0, 0}), "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\na.m3u8\n");
 }
 
+TEST(Playlist, AMasterPlaylistNamesTheGroupOfItsAudio) {
+    const AudioRendition audio[] = {
+        {.uri = "", .name = "English", .language = "en", .channels = 2, .is_default = true},
+        {.uri = "a~audio2.m3u8?t=\"x\"", .name = "a \"b\"\r\nc", .language = "de", .autoselect = true},
+        {.uri = "a~audio3.m3u8", .name = "Audio 3"},
+    };
+    EXPECT_EQ(write_master({"a.m3u8", 9, 5, 0, 0}, audio),
+              "#EXTM3U\n"
+              "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"audio\",NAME=\"English\",LANGUAGE=\"en\",DEFAULT=YES,"
+              "AUTOSELECT=YES,CHANNELS=\"2\"\n"
+              "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"audio\",NAME=\"a 'b'  c\",LANGUAGE=\"de\",AUTOSELECT=YES,"
+              "URI=\"a~audio2.m3u8?t=%22x%22\"\n"
+              "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"audio\",NAME=\"Audio 3\",URI=\"a~audio3.m3u8\"\n"
+              "#EXT-X-STREAM-INF:BANDWIDTH=9,AVERAGE-BANDWIDTH=5,AUDIO=\"audio\"\na.m3u8\n");
+}
+
 TEST(Playlist, OthersPlaylistsAreReadToo) {
     auto read_text = read(
         "#EXTM3U\r\n#EXT-X-VERSION:3\r\n#EXT-X-ALLOW-CACHE:YES\r\n#EXT-X-MEDIA-SEQUENCE:12\r\n"

@@ -83,11 +83,56 @@ std::string write(const MediaPlaylist& playlist, std::string_view segment_query)
     return writer.take();
 }
 
-std::string write_master(const Variant& variant) {
-    std::string out = fmt::format("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH={}", variant.bandwidth);
-    if (variant.average_bandwidth > 0) out += fmt::format(",AVERAGE-BANDWIDTH={}", variant.average_bandwidth);
-    if (variant.width > 0 && variant.height > 0) out += fmt::format(",RESOLUTION={}x{}", variant.width, variant.height);
-    return out + fmt::format("\n{}\n", variant.uri);
+std::string quotable(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        out += c == '"' ? '\'' : byte < 0x20 || byte == 0x7f ? ' ' : c;
+    }
+    return out;
+}
+
+namespace {
+
+constexpr std::string_view kAudioGroup = "audio";
+
+// Of a URI, which keeps its meaning.
+std::string quotable_uri(std::string_view uri) {
+    std::string out;
+    for (const char c : uri) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c == '"' || byte <= 0x20 || byte == 0x7f) {
+            base::append_format(out, "%{:02X}", byte);
+        } else {
+            out += c;
+        }
+    }
+    return out;
+}
+
+void append_audio(std::string& out, const AudioRendition& audio) {
+    base::append_format(out, "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"{}\",NAME=\"{}\"", kAudioGroup, quotable(audio.name));
+    if (!audio.language.empty()) base::append_format(out, ",LANGUAGE=\"{}\"", quotable(audio.language));
+    if (audio.is_default) out += ",DEFAULT=YES";
+    // DEFAULT=YES requires it.
+    if (audio.is_default || audio.autoselect) out += ",AUTOSELECT=YES";
+    if (audio.channels > 0) base::append_format(out, ",CHANNELS=\"{}\"", audio.channels);
+    if (!audio.uri.empty()) base::append_format(out, ",URI=\"{}\"", quotable_uri(audio.uri));
+    out += '\n';
+}
+
+}  // namespace
+
+std::string write_master(const Variant& variant, std::span<const AudioRendition> audio) {
+    std::string out = "#EXTM3U\n";
+    for (const AudioRendition& rendition : audio) append_audio(out, rendition);
+    base::append_format(out, "#EXT-X-STREAM-INF:BANDWIDTH={}", variant.bandwidth);
+    if (variant.average_bandwidth > 0) base::append_format(out, ",AVERAGE-BANDWIDTH={}", variant.average_bandwidth);
+    if (variant.width > 0 && variant.height > 0)
+        base::append_format(out, ",RESOLUTION={}x{}", variant.width, variant.height);
+    if (!audio.empty()) base::append_format(out, ",AUDIO=\"{}\"", kAudioGroup);
+    base::append_format(out, "\n{}\n", variant.uri);
+    return out;
 }
 
 }  // namespace m3u8
