@@ -57,7 +57,7 @@ FileOwners::FileOwners(const config::Snapshot& snapshot, const std::vector<Claim
             const FileClaims of_service = claims_of(vhost);
             if (!of_service.live_root.empty()) vhosts_.back().live_root = root_index(of_service.live_root);
             for (const FileClaims::Pattern& one : of_service.patterns)
-                claims_.push_back({index, root_index(one.root), one.pattern});
+                claims_.push_back({index, root_index(one.root), one.pattern, of_service.original});
         }
         if (vhost.http_static.enabled) static_claims_.push_back({index, root_index(vhost.http_static.dir)});
     }
@@ -85,7 +85,8 @@ std::vector<FileOwner> FileOwners::by_pattern(std::string_view path, const std::
     for (const Claim& claim : claims_) {
         const std::string_view rest = path_below(path, roots[claim.root]);
         if (rest.empty()) continue;
-        auto names = config::match_path(claim.pattern, rest, vhosts_[claim.vhost].name);
+        const std::string named = claim.original ? claim.original(rest) : std::string(rest);
+        auto names = config::match_path(claim.pattern, named, vhosts_[claim.vhost].name);
         if (!names) continue;
         FileOwner owner{vhosts_[claim.vhost].name, std::move(names->app), std::move(names->stream), {}};
         if (owners.empty() || owners.back().vhost != owner.vhost) {

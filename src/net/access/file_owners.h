@@ -31,6 +31,9 @@ struct FileClaims {
     // The directory of files that the service may still serve itself (LiveFiles); empty: there is none. Of several
     // services the last one counts.
     std::string live_root{};
+    // For files whose names are made of those of other files: the path that the pattern gave, of a path below its root.
+    // Null: there are none.
+    std::string (*original)(std::string_view path){};
 };
 using ClaimsOf = std::function<FileClaims(const config::Vhost&)>;
 
@@ -61,6 +64,7 @@ class FileOwners {
         size_t vhost;
         size_t root;
         std::string pattern{};  // below the root; empty: every media file
+        std::string (*original)(std::string_view path){};
     };
     struct OfVhost {
         std::string name;

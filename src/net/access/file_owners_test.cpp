@@ -42,7 +42,12 @@ class FileOwnersTest : public ::testing::Test {
         auto segments = [this](const config::Vhost& vhost) -> FileClaims {
             const Outputs& out = outputs_.at(vhost.name);
             if (!out.segments) return {{}, out.segments_root};
-            return {{{out.segments_root, "[app]/[stream].m3u8"}, {out.segments_root, out.segment}}, out.segments_root};
+            return {{{out.segments_root, "[app]/[stream].m3u8"}, {out.segments_root, out.segment}},
+                    out.segments_root,
+                    [](std::string_view path) {
+                        const size_t track = path.find("~track");
+                        return track == path.npos ? std::string(path) : std::string(path).erase(track, 6);
+                    }};
         };
         auto recordings = [this](const config::Vhost& vhost) -> FileClaims {
             const Outputs& out = outputs_.at(vhost.name);
@@ -82,6 +87,7 @@ TEST_F(FileOwnersTest, ByPatterns) {
     outputs("a.com").segments = true;
     EXPECT_EQ(find("html/live/x-1.ts").owners.at(0), (FileOwner{"a.com", "live", "x", "live/x-1.ts"}));
     EXPECT_EQ(find("html/live/x.m3u8.tmp").owners.at(0), (FileOwner{"a.com", "live", "x", "live/x.m3u8"}));
+    EXPECT_EQ(find("html/live/x-1~track.ts").owners.at(0), (FileOwner{"a.com", "live", "x", "live/x-1~track.ts"}));
     EXPECT_EQ(owners("HTML/live/x-1.TS"), "a.com") << "file systems that ignore case";
     EXPECT_EQ(owners("html2/live/x-1.ts"), "");
     EXPECT_EQ(owners("html"), "");

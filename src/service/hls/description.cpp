@@ -4,6 +4,7 @@
 
 #include "config/path_match.h"
 #include "service/hls/config.h"
+#include "service/hls/names.h"
 #include "service/hls/service.h"
 
 namespace service::hls {
@@ -26,6 +27,7 @@ net::FileClaims claims_of(const config::Vhost& vhost) {
     if (hls.storage == "memory") return {};
     net::FileClaims claims;
     claims.live_root = hls.path;
+    claims.original = without_suffix;
     if (!hls.enabled) return claims;
     for (const std::string& pattern : {hls.m3u8_file, hls.ts_file, hls.fmp4_file, hls.init_file})
         claims.patterns.push_back({hls.path, pattern});
@@ -41,7 +43,7 @@ std::optional<double> fragment_of(const config::Vhost& vhost) {
 
 bool is_segment(const config::Vhost& vhost, std::string_view path) {
     const auto& hls = vhost.get<VhostConfig>();
-    return hls.enabled && config::match_path(hls.ts_file, path.substr(1), vhost.name);
+    return hls.enabled && config::match_path(hls.ts_file, without_suffix(path.substr(1)), vhost.name);
 }
 
 Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {

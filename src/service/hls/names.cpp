@@ -54,7 +54,44 @@ std::string_view folder_of(std::string_view path) {
 
 std::string_view name_of(std::string_view path) { return path.substr(folder_of(path).size()); }
 
+constexpr std::string_view kAudioSuffix = "~audio", kMasterSuffix = "~master";
+
+// Before the extension; the last dot of a path's last part begins it.
+std::string with_suffix(std::string_view path, std::string_view suffix) {
+    size_t dot = path.rfind('.');
+    if (dot == path.npos || dot <= folder_of(path).size()) dot = path.size();
+    return fmt::format("{}{}{}", path.substr(0, dot), suffix, path.substr(dot));
+}
+
+std::string lower(std::string_view text) {
+    std::string out(text);
+    std::ranges::transform(out, out.begin(),
+                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    return out;
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 }  // namespace
+
+std::string without_suffix(std::string_view path) {
+    const std::string text = lower(path);
+    const size_t begin = text.rfind('~');
+    if (begin == text.npos || begin < folder_of(path).size()) return std::string(path);
+    size_t end = begin;
+    if (text.compare(begin, kMasterSuffix.size(), kMasterSuffix) == 0) {
+        end = begin + kMasterSuffix.size();
+    } else if (text.compare(begin, kAudioSuffix.size(), kAudioSuffix) == 0) {
+        end = begin + kAudioSuffix.size();
+        const size_t number = end;
+        while (end < text.size() && is_digit(text[end])) ++end;
+        if (end == number) return std::string(path);
+    }
+    // What follows is the extension, or nothing.
+    const bool is_suffix =
+        end > begin && (end == text.size() || text[end] == '.') && text.find('.', end + 1) == text.npos;
+    return is_suffix ? std::string(path.substr(0, begin)).append(path.substr(end)) : std::string(path);
+}
 
 base::Result<Names> Names::make(const VhostConfig& hls, const live::StreamKey& key, bool utc) {
     TRY(check_part("the stream's name", key.name));
@@ -74,6 +111,10 @@ base::Result<Names> Names::make(const VhostConfig& hls, const live::StreamKey& k
         if (!is_safe(path)) return fail(Code::kRefused, fmt::format("'{}' is no path below hls_path", path));
         // It might collide with another stream's file being written.
         if (path.ends_with(".tmp")) return fail(Code::kRefused, fmt::format("'{}' ends as a growing file", path));
+        for (const std::string_view suffix : {kAudioSuffix, kMasterSuffix})
+            if (lower(path).find(suffix) != path.npos)
+                return fail(Code::kRefused,
+                            fmt::format("'{}' has '{}', which marks files of other streams' tracks", path, suffix));
     }
     return names;
 }
@@ -96,19 +137,25 @@ std::string Names::expand(const std::string& pattern, const Moment& moment) cons
     return path;
 }
 
-std::string Names::segment(const Moment& moment) const { return expand(segment_pattern_, moment); }
-
-std::string Names::key(const Moment& moment) const { return expand(key_pattern_, moment); }
-
-std::string Names::init(const Moment& moment, bool taken) const {
-    std::string path = expand(init_pattern_, moment);
-    return taken ? numbered(path, moment.sequence) : path;
+Names Names::of_audio(uint8_t track) const {
+    Names names = *this;
+    names.suffix_ = fmt::format("{}{}", kAudioSuffix, track + 1);
+    names.playlist_ = with_suffix(playlist_, names.suffix_);
+    return names;
 }
 
-std::string Names::numbered(std::string_view path, uint64_t number) {
-    size_t dot = path.rfind('.');
-    if (dot == path.npos || dot <= folder_of(path).size()) dot = path.size();
-    return fmt::format("{}-{}{}", path.substr(0, dot), number, path.substr(dot));
+std::string Names::master() const { return with_suffix(playlist_, kMasterSuffix); }
+
+std::string Names::segment(const Moment& moment, bool numbered) const {
+    std::string path = expand(segment_pattern_, moment);
+    return with_suffix(numbered ? with_suffix(path, fmt::format("-{}", moment.sequence)) : path, suffix_);
+}
+
+std::string Names::key(const Moment& moment) const { return with_suffix(expand(key_pattern_, moment), suffix_); }
+
+std::string Names::init(const Moment& moment, bool numbered) const {
+    std::string path = expand(init_pattern_, moment);
+    return with_suffix(numbered ? with_suffix(path, fmt::format("-{}", moment.sequence)) : path, suffix_);
 }
 
 std::string Names::growing(uint64_t number) const { return fmt::format("{}.{}.tmp", playlist_, number); }

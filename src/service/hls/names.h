@@ -1,6 +1,10 @@
 #pragma once
 // Names: the paths of a stream's HLS files below their directory, and their URIs in the playlist. A name chosen by a
 // client never leads out of the directory: a name that could is refused. Pure, except for the time zone.
+//
+// Files of a further audio track have the main playlist's names with a suffix before the extension: "cam~audio2.m3u8",
+// "cam-7~audio2.ts"; the multivariant playlist is "cam~master.m3u8". A stream whose own files would look like that is
+// refused, so that a file is never two streams'.
 
 #include <cstdint>
 #include <optional>
@@ -29,13 +33,19 @@ class Names {
     // kRefused: a name that is not a valid path component; the text says why.
     static base::Result<Names> make(const VhostConfig& hls, const live::StreamKey& key, bool utc);
 
+    // The names for an audio track, of index 1 and more; of the main names.
+    Names of_audio(uint8_t track) const;
+
+    bool is_main() const { return suffix_.empty(); }
+
     const std::string& playlist() const { return playlist_; }
-    std::string segment(const Moment& moment) const;
+    // The multivariant playlist of a stream with several audio tracks; of the main names.
+    std::string master() const;
+    // numbered: the plain name is in use by another segment.
+    std::string segment(const Moment& moment, bool numbered = false) const;
     std::string key(const Moment& moment) const;
     // numbered: the plain name is in use by another initialisation segment.
     std::string init(const Moment& moment, bool numbered) const;
-    // A different path if this one is taken: the number is inserted before the extension.
-    static std::string numbered(std::string_view path, uint64_t number);
     // The file's name while it is being written. It differs from the temporary names of small files written at once.
     std::string growing(uint64_t number) const;
     // The number of such a file from the last component of its path; 0: a playlist that was being written.
@@ -54,6 +64,7 @@ class Names {
     std::string expand(const std::string& pattern, const Moment& moment) const;
 
     live::StreamKey key_;
+    std::string suffix_;  // before the extensions
     std::string playlist_;
     std::string segment_pattern_;
     std::string init_pattern_;
@@ -63,6 +74,10 @@ class Names {
     bool utc_ = false;
     int64_t floor_ms_ = 0;  // hls_ts_floor: [timestamp] counts units of this; 0: ms
 };
+
+// The path of the stream's main playlist, main segment ... in whose place this one stands for an audio track or as the
+// multivariant playlist; any other path as it is. In letters of any case, because some file systems ignore it.
+std::string without_suffix(std::string_view path);
 
 // A path relative to the directory of `from`, percent-encoded. Both are relative to the same root.
 std::string relative_uri(std::string_view from, std::string_view path);

@@ -67,6 +67,50 @@ TEST(Names, UrisAreRelativeToThePlaylist) {
         EXPECT_EQ(names.segment_path(bad), std::nullopt) << bad;
 }
 
+TEST(Names, OfAFurtherAudioTrack) {
+    VhostConfig hls = defaults();
+    const Names main = names_of(hls), audio = main.of_audio(1);
+    EXPECT_EQ(main.master(), "live/livestream~master.m3u8");
+    EXPECT_EQ(audio.playlist(), "live/livestream~audio2.m3u8");
+    EXPECT_EQ(audio.segment({7, 0, 0}), "live/livestream-7~audio2.ts");
+    EXPECT_EQ(audio.segment({7, 0, 0}, true), "live/livestream-7-7~audio2.ts");
+    EXPECT_EQ(main.segment({7, 0, 0}, true), "live/livestream-7-7.ts");
+    EXPECT_EQ(audio.key({7, 0, 0}), "live/livestream-7~audio2.key");
+    EXPECT_EQ(audio.init({7, 0, 0}, false), "live/livestream/init~audio2.mp4");
+    EXPECT_EQ(audio.init({7, 0, 0}, true), "live/livestream/init-7~audio2.mp4");
+    EXPECT_EQ(audio.segment_uri(audio.segment({7, 0, 0})), "livestream-7~audio2.ts");
+    EXPECT_EQ(audio.growing(3), "live/livestream~audio2.m3u8.3.tmp");
+    EXPECT_EQ(main.growing_number("livestream~audio2.m3u8.3.tmp"), std::nullopt);
+    hls.m3u8_file = "[app]/[stream]";
+    EXPECT_EQ(names_of(hls).of_audio(7).playlist(), "live/livestream~audio8");
+    EXPECT_EQ(names_of(hls, "live", "a.b").of_audio(1).playlist(), "live/a~audio2.b");
+    for (const auto& [path, plain] :
+         std::vector<std::pair<std::string, std::string>>{{"live/a~audio2.m3u8", "live/a.m3u8"},
+                                                          {"live/a~MASTER.m3u8", "live/a.m3u8"},
+                                                          {"a~audio3", "a"},
+                                                          {"x~audio2/a.ts", "x~audio2/a.ts"},
+                                                          {"a~audio.ts", "a~audio.ts"},
+                                                          {"a~audio2x.ts", "a~audio2x.ts"},
+                                                          {"a~audio2.b.ts", "a~audio2.b.ts"},
+                                                          {"a~b.ts", "a~b.ts"},
+                                                          {"a.ts", "a.ts"}})
+        EXPECT_EQ(without_suffix(path), plain);
+}
+
+TEST(Names, WhatLooksLikeAnotherStreamsTrackIsRefused) {
+    for (const char* name : {"livestream~audio2", "a~Audio", "x~masters"}) {
+        auto names = Names::make(defaults(), {"v", "live", name}, true);
+        ASSERT_FALSE(names) << name;
+        EXPECT_EQ(names.error().code(), base::Code::kRefused);
+        EXPECT_TRUE(names.error().text().ends_with("which marks files of other streams' tracks"))
+            << names.error().text();
+    }
+    VhostConfig split = defaults();
+    split.m3u8_file = "[app]~[stream].m3u8";
+    EXPECT_FALSE(Names::make(split, {"v", "live", "audio2"}, true));
+    EXPECT_TRUE(Names::make(defaults(), {"v", "live", "a~b"}, true));
+}
+
 TEST(Names, WhatEndsAsAGrowingFileIsRefused) {
     VhostConfig hls = defaults();
     EXPECT_EQ(names_of(hls, "live", "s.tmp").playlist(), "live/s.tmp.m3u8");

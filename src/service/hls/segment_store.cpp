@@ -11,7 +11,7 @@ SegmentStore::Named SegmentStore::name(const SegmentInfo& info, uint64_t bytes) 
     Named named;
     Entry& entry = named.entry;
     entry.path = names_.segment(moment);
-    if (window_.has(entry.path)) entry.path = Names::numbered(entry.path, moment.sequence);
+    if (window_.has(entry.path)) entry.path = names_.segment(moment, true);
     entry.bytes = bytes;
     entry.independent = info.independent;
     entry.item.uri = names_.segment_uri(entry.path);
