@@ -22,6 +22,13 @@ constexpr std::string_view kCodes =
 constexpr size_t kRow = 7;
 static_assert(kCodes.size() % kRow == 0);
 
+// Where the bibliographic code of ISO 639-2 is another one: it, and the terminological one.
+constexpr std::string_view kBibliographic =
+    "alb sqi arm hye baq eus bur mya chi zho cze ces dut nld fre fra geo kat ger deu gre ell ice isl mac mkd mao mri "
+    "may msa per fas rum ron slo slk tib bod wel cym ";
+constexpr size_t kBibliographicRow = 8;
+static_assert(kBibliographic.size() % kBibliographicRow == 0);
+
 Language three_letters(std::string_view code) { return {code[0], code[1], code[2]}; }
 
 Language from_two_letters(std::string_view code) {
@@ -43,6 +50,15 @@ Language language_of(std::string_view tag) {
     }
     if (code.size() == 2) return from_two_letters(code);
     return code == "und" ? Language{} : three_letters(code);
+}
+
+std::string_view two_letters(std::string_view code) {
+    if (code.size() != 3) return {};
+    for (size_t at = 0; at < kBibliographic.size(); at += kBibliographicRow)
+        if (kBibliographic.substr(at, 3) == code) code = kBibliographic.substr(at + 4, 3);
+    for (size_t at = 0; at < kCodes.size(); at += kRow)
+        if (kCodes.substr(at + 3, 3) == code) return kCodes.substr(at, 2);
+    return {};
 }
 
 std::string to_string(const Language& language) {

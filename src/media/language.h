@@ -14,6 +14,9 @@ using Language = std::array<char, 3>;
 // tag: BCP 47 or ISO 639-2 ("en-GB", "eng"), of any length. Two letters become the terminological code, three stay.
 // Not known for "und", for two letters that ISO 639-1 does not have, and for what is no such tag.
 Language language_of(std::string_view tag);
+// The code of two letters that ISO 639-1 has for one of three letters in ISO 639-2, the terminological ("deu") or the
+// bibliographic one ("ger"), in small letters; empty: there is none.
+std::string_view two_letters(std::string_view code);
 // "eng"; empty: not known.
 std::string to_string(const Language& language);
 

@@ -18,4 +18,11 @@ TEST(Language, OfATag) {
     EXPECT_EQ(language_of(std::string_view("e\0g", 3)), Language{});
 }
 
+TEST(Language, TwoLettersOfThree) {
+    const std::pair<const char*, const char*> cases[] = {{"eng", "en"}, {"deu", "de"}, {"ger", "de"}, {"zul", "zu"},
+                                                         {"wel", "cy"}, {"yue", ""},   {"en", ""},    {"", ""},
+                                                         {"und", ""},   {"ng ", ""}};
+    for (const auto& [code, letters] : cases) EXPECT_EQ(two_letters(code), letters) << code;
+}
+
 }  // namespace media
