@@ -31,6 +31,7 @@ void DiskSegmentStore::finish(SegmentInfo info) {
     if (waiting_.size() >= kMaxWaiting) {
         std::string path = file_->path();
         lose();
+        segment_lost(info);
         return fail(path, base::Error(base::Code::kLimit, "the disk does not keep up: too many segments wait for it"));
     }
     mark_loss(info, window_.next_sequence() > 0 || busy_ || !waiting_.empty());
@@ -46,9 +47,25 @@ void DiskSegmentStore::abandon() {
 
 // ---- Processing one step at a time
 
+// Of a store that follows another: segments that are lost there are dropped. True: the next one can be named.
+bool DiskSegmentStore::take_outcome() {
+    while (!waiting_.empty()) {
+        Waiting& next = waiting_.front();
+        const Outcome* outcome = outcome_of(next.info.number);
+        if (!outcome) return false;
+        if (outcome->position) {
+            moved_ = follow(*outcome->position, next.info);
+            return true;
+        }
+        next.file->discard();
+        waiting_.pop_front();
+    }
+    return false;
+}
+
 void DiskSegmentStore::advance() {
     if (recovering_ || busy_ || disposed_) return;
-    if (!waiting_.empty()) {
+    if (follows() ? take_outcome() : !waiting_.empty()) {
         busy_ = true;
         return name_next();
     }
@@ -100,6 +117,8 @@ void DiskSegmentStore::named() {
         disk::remove(path_of(entry.path));
         forget_shared();
         note_gap();
+        segment_lost(done.info);
+        if (moved_) rewrite_ = true;
         suspicious_ = true;
         if (part_error_) fail(path_of(entry.path), *part_error_);
         return step_done();
@@ -121,6 +140,7 @@ void DiskSegmentStore::add_named(const SegmentInfo& info) {
     put_shared(naming_, info, false);
     uint64_t sequence = window_.next_sequence();
     window_.add(naming_.entry, base::monotonic_ms());
+    segment_added(info);
     write_playlist([this, sequence](const base::Result<void>& result) {
         if (!result) {
             fail(path_of(names_.playlist()), result.error());

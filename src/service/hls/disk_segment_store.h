@@ -45,6 +45,12 @@ class DiskSegmentStore final : public SegmentStore, public std::enable_shared_fr
     };
     struct Found;
 
+    void outcome_arrived() override { advance(); }
+    void window_changed() override {
+        rewrite_ = true;
+        advance();
+    }
+    bool take_outcome();
     void advance();
     void name_next();
     void write_shared(const SegmentInfo& info);
@@ -71,6 +77,7 @@ class DiskSegmentStore final : public SegmentStore, public std::enable_shared_fr
     bool suspicious_ = false;    // after a failure: older files may be missing too
     bool playlist_good_ = true;  // the playlist on disk is up to date
     std::deque<Waiting> waiting_;
+    bool moved_ = false;  // segments have left for the one being renamed
     // The segment being renamed.
     Named naming_;
     std::string growing_path_;

@@ -54,7 +54,7 @@ std::string_view folder_of(std::string_view path) {
 
 std::string_view name_of(std::string_view path) { return path.substr(folder_of(path).size()); }
 
-constexpr std::string_view kAudioSuffix = "~audio", kMasterSuffix = "~master";
+constexpr std::string_view kAudioSuffix = "~audio", kVideoSuffix = "~video", kMasterSuffix = "~master";
 
 // Before the extension; the last dot of a path's last part begins it.
 std::string with_suffix(std::string_view path, std::string_view suffix) {
@@ -78,10 +78,13 @@ std::string without_suffix(std::string_view path) {
     const std::string text = lower(path);
     const size_t begin = text.rfind('~');
     if (begin == text.npos || begin < folder_of(path).size()) return std::string(path);
+    const auto has = [&](std::string_view suffix) { return text.compare(begin, suffix.size(), suffix) == 0; };
     size_t end = begin;
-    if (text.compare(begin, kMasterSuffix.size(), kMasterSuffix) == 0) {
+    if (has(kMasterSuffix)) {
         end = begin + kMasterSuffix.size();
-    } else if (text.compare(begin, kAudioSuffix.size(), kAudioSuffix) == 0) {
+    } else if (has(kVideoSuffix)) {
+        end = begin + kVideoSuffix.size();
+    } else if (has(kAudioSuffix)) {
         end = begin + kAudioSuffix.size();
         const size_t number = end;
         while (end < text.size() && is_digit(text[end])) ++end;
@@ -111,7 +114,7 @@ base::Result<Names> Names::make(const VhostConfig& hls, const live::StreamKey& k
         if (!is_safe(path)) return fail(Code::kRefused, fmt::format("'{}' is no path below hls_path", path));
         // It might collide with another stream's file being written.
         if (path.ends_with(".tmp")) return fail(Code::kRefused, fmt::format("'{}' ends as a growing file", path));
-        for (const std::string_view suffix : {kAudioSuffix, kMasterSuffix})
+        for (const std::string_view suffix : {kAudioSuffix, kVideoSuffix, kMasterSuffix})
             if (lower(path).find(suffix) != path.npos)
                 return fail(Code::kRefused,
                             fmt::format("'{}' has '{}', which marks files of other streams' tracks", path, suffix));
@@ -137,9 +140,9 @@ std::string Names::expand(const std::string& pattern, const Moment& moment) cons
     return path;
 }
 
-Names Names::of_audio(uint8_t track) const {
+Names Names::of_part(Part part) const {
     Names names = *this;
-    names.suffix_ = fmt::format("{}{}", kAudioSuffix, track + 1);
+    names.suffix_ = part == kVideoPart ? std::string(kVideoSuffix) : fmt::format("{}{}", kAudioSuffix, part + 1);
     names.playlist_ = with_suffix(playlist_, names.suffix_);
     return names;
 }

@@ -2,7 +2,7 @@
 // Names: the paths of a stream's HLS files below their directory, and their URIs in the playlist. A name chosen by a
 // client never leads out of the directory: a name that could is refused. Pure, except for the time zone.
 //
-// Files of a further audio track have the main playlist's names with a suffix before the extension: "cam~audio2.m3u8",
+// Files of another rendition (Part) have the main one's names with a suffix before the extension: "cam~audio2.m3u8",
 // "cam-7~audio2.ts"; the multivariant playlist is "cam~master.m3u8". A stream whose own files would look like that is
 // refused, so that a file is never two streams'.
 
@@ -17,6 +17,10 @@
 #include "service/hls/config.h"
 
 namespace service::hls {
+
+// What a rendition has beside the main one: an audio track, by its index, or the video alone.
+using Part = uint8_t;
+inline constexpr Part kVideoPart = media::kMaxTracks, kParts = kVideoPart + 1;
 
 // The values of the variables in a segment's name.
 struct Moment {
@@ -33,8 +37,8 @@ class Names {
     // kRefused: a name that is not a valid path component; the text says why.
     static base::Result<Names> make(const VhostConfig& hls, const live::StreamKey& key, bool utc);
 
-    // The names for an audio track, of index 1 and more; of the main names.
-    Names of_audio(uint8_t track) const;
+    // Of the main names.
+    Names of_part(Part part) const;
 
     bool is_main() const { return suffix_.empty(); }
 
@@ -75,7 +79,7 @@ class Names {
     int64_t floor_ms_ = 0;  // hls_ts_floor: [timestamp] counts units of this; 0: ms
 };
 
-// The path of the stream's main playlist, main segment ... in whose place this one stands for an audio track or as the
+// The path of the stream's main playlist, main segment ... in whose place this one stands for a part or as the
 // multivariant playlist; any other path as it is. In letters of any case, because some file systems ignore it.
 std::string without_suffix(std::string_view path);
 

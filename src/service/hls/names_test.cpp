@@ -69,12 +69,13 @@ TEST(Names, UrisAreRelativeToThePlaylist) {
 
 TEST(Names, OfAFurtherAudioTrack) {
     VhostConfig hls = defaults();
-    const Names main = names_of(hls), audio = main.of_audio(1);
+    const Names main = names_of(hls), audio = main.of_part(1);
     EXPECT_EQ(main.master(), "live/livestream~master.m3u8");
     EXPECT_EQ(audio.playlist(), "live/livestream~audio2.m3u8");
     EXPECT_EQ(audio.segment({7, 0, 0}), "live/livestream-7~audio2.ts");
     EXPECT_EQ(audio.segment({7, 0, 0}, true), "live/livestream-7-7~audio2.ts");
     EXPECT_EQ(main.segment({7, 0, 0}, true), "live/livestream-7-7.ts");
+    EXPECT_EQ(main.of_part(kVideoPart).playlist(), "live/livestream~video.m3u8");
     EXPECT_EQ(audio.key({7, 0, 0}), "live/livestream-7~audio2.key");
     EXPECT_EQ(audio.init({7, 0, 0}, false), "live/livestream/init~audio2.mp4");
     EXPECT_EQ(audio.init({7, 0, 0}, true), "live/livestream/init-7~audio2.mp4");
@@ -82,8 +83,8 @@ TEST(Names, OfAFurtherAudioTrack) {
     EXPECT_EQ(audio.growing(3), "live/livestream~audio2.m3u8.3.tmp");
     EXPECT_EQ(main.growing_number("livestream~audio2.m3u8.3.tmp"), std::nullopt);
     hls.m3u8_file = "[app]/[stream]";
-    EXPECT_EQ(names_of(hls).of_audio(7).playlist(), "live/livestream~audio8");
-    EXPECT_EQ(names_of(hls, "live", "a.b").of_audio(1).playlist(), "live/a~audio2.b");
+    EXPECT_EQ(names_of(hls).of_part(7).playlist(), "live/livestream~audio8");
+    EXPECT_EQ(names_of(hls, "live", "a.b").of_part(1).playlist(), "live/a~audio2.b");
     for (const auto& [path, plain] :
          std::vector<std::pair<std::string, std::string>>{{"live/a~audio2.m3u8", "live/a.m3u8"},
                                                           {"live/a~MASTER.m3u8", "live/a.m3u8"},
@@ -93,12 +94,13 @@ TEST(Names, OfAFurtherAudioTrack) {
                                                           {"a~audio2x.ts", "a~audio2x.ts"},
                                                           {"a~audio2.b.ts", "a~audio2.b.ts"},
                                                           {"a~b.ts", "a~b.ts"},
-                                                          {"a.ts", "a.ts"}})
+                                                          {"a.ts", "a.ts"},
+                                                          {"a-1~video.m4s", "a-1.m4s"}})
         EXPECT_EQ(without_suffix(path), plain);
 }
 
 TEST(Names, WhatLooksLikeAnotherStreamsTrackIsRefused) {
-    for (const char* name : {"livestream~audio2", "a~Audio", "x~masters"}) {
+    for (const char* name : {"livestream~audio2", "a~Audio", "x~masters", "~video"}) {
         auto names = Names::make(defaults(), {"v", "live", name}, true);
         ASSERT_FALSE(names) << name;
         EXPECT_EQ(names.error().code(), base::Code::kRefused);

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -14,57 +15,73 @@
 namespace service::hls {
 
 namespace {
+
 runtime::LogLimit hls_failures;
-}  // namespace
 
-namespace {
-
-int64_t ms(double seconds) { return static_cast<int64_t>(seconds * 1000 + 0.5); }
-
-CutOptions cut_options(const VhostConfig& hls, size_t memory_limit) {
-    CutOptions cut{std::max<int64_t>(1, ms(hls.fragment)), hls.aof_ratio, hls.wait_keyframe, hls.ts_floor};
-    // Half of the memory is for segments, of which several are always held.
-    if (hls.storage != "disk") cut.max_bytes = std::min<uint64_t>(cut.max_bytes, memory_limit / 8);
-    return cut;
-}
-
-std::string without_slash(std::string path) {
-    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-    return path;
+// What the main rendition has.
+media::TrackSet first_of_each_kind(const media::TrackSet& tracks) {
+    media::TrackSet first = tracks;
+    std::erase_if(first.tracks, [](const media::Track& track) { return track.index != 0; });
+    return first;
 }
 
 }  // namespace
 
-Output::Output(OutputOptions options, Names names, Index& index, const live::Events& events, Disconnect disconnect)
+Output::Output(OutputOptions options, Names names, Index& index, const live::Events& events, Disconnect disconnect,
+               Recover recover)
     : options_(std::move(options)),
+      index_(index),
       events_(events),
       disconnect_(std::move(disconnect)),
-      segmenter_(cut_options(options_.hls, options_.memory_limit), *this),
-      main_(*this, options_.hls, std::move(names), store_options(), index) {}
+      recover_(std::move(recover)),
+      segmenter_(cut_options(options_), *this),
+      main_(*this, options_.hls, std::move(names), store_options(options_), index),
+      master_file_(fmt::format("{}/{}", root_of(options_.hls), main_.names().master()), options_.key.text()),
+      audio_(
+          options_.hls.use_fmp4, [this](Part part) { return make_rendition(part); },
+          [this](Part part, const base::Error& why) {
+              runtime::warn_some(hls_failures, "HLS of {}: {} is left out: {}", options_.key.text(),
+                                 part == kVideoPart ? "the video alone" : fmt::format("audio track {}", part + 1),
+                                 why.text());
+          }) {
+    if (main_.disk()) recover_(main_.disk());
+}
 
 Output::~Output() {
     if (stream_) stream_->unsubscribe(*this);
 }
 
-SegmentStoreOptions Output::store_options() const {
-    const VhostConfig& hls = options_.hls;
-    SegmentStoreOptions out;
-    out.vhost = options_.key.vhost;
-    out.stream = std::make_shared<const live::StreamKey>(options_.key);
-    out.root = without_slash(hls.path);
-    out.key_root = hls.key_file_path.empty() ? out.root : without_slash(hls.key_file_path);
-    out.window = {ms(hls.window), ms(hls.fragment * hls.td_ratio)};
-    out.cleanup = hls.cleanup;
-    out.recover = hls.recover;
-    out.first_sequence = options_.first_sequence;
-    out.max_bytes = options_.memory_limit / 2;
-    // A segment must not be cached beyond its window, or until a disposed stream starts again with the same names.
-    out.max_age_s = std::max<int64_t>(1, static_cast<int64_t>(hls.window));
-    if (hls.dispose > 0) out.max_age_s = std::min<int64_t>(out.max_age_s, hls.dispose);
-    return out;
+uint64_t Output::next_sequence() const { return std::max(options_.first_sequence, main_.next_sequence()); }
+
+std::unique_ptr<Rendition> Output::make_rendition(Part part) {
+    RenditionHost& host = *this;
+    auto rendition =
+        std::make_unique<Rendition>(host, options_.hls, names().of_part(part), store_options(options_), index_, &main_);
+    if (rendition->disk()) recover_(rendition->disk());
+    return rendition;
 }
 
-uint64_t Output::next_sequence() const { return std::max(options_.first_sequence, main_.next_sequence()); }
+void Output::found_parts(const std::vector<Part>& parts, bool master) {
+    for (const Part part : parts) audio_.found(part);
+    if (master) master_file_.found();
+}
+
+Rendition* Output::rendition(std::string_view playlist) {
+    Rendition* found = playlist == names().playlist() ? &main_ : nullptr;
+    audio_.for_each([&](Rendition& rendition) {
+        if (rendition.names().playlist() == playlist) found = &rendition;
+    });
+    return found;
+}
+
+std::vector<std::shared_ptr<DiskSegmentStore>> Output::disk_stores() const {
+    std::vector<std::shared_ptr<DiskSegmentStore>> stores;
+    if (main_.disk()) stores.push_back(main_.disk());
+    audio_.for_each([&](Rendition& rendition) {
+        if (rendition.disk()) stores.push_back(rendition.disk());
+    });
+    return stores;
+}
 
 // ---- The stream
 
@@ -80,6 +97,7 @@ void Output::on_publish() {
     waiting_bytes_ = 0;
     waiting_.reserve(kFramesAtOnce);
     main_.begin_publishing();
+    audio_.begin_publishing();
     segmenter_.begin();
 }
 
@@ -103,6 +121,7 @@ void Output::on_tracks(const base::Ref<media::TrackSet>& tracks) {
         aac.rate = config ? config->core_sample_rate : 0;
         aac.samples = config ? config->samples_per_frame : 0;
     }
+    tracks_ = tracks;
     segmenter_.set_tracks(tracks);
 }
 
@@ -126,7 +145,8 @@ void Output::feed_waiting() {
 }
 
 size_t Output::memory() const {
-    return waiting_bytes_ + waiting_.capacity() * sizeof(Waiting) + segmenter_.held_bytes() + main_.memory();
+    return waiting_bytes_ + waiting_.capacity() * sizeof(Waiting) + segmenter_.held_bytes() + main_.memory() +
+           audio_.memory();
 }
 
 void Output::release_memory() {
@@ -144,47 +164,101 @@ media::Frame Output::with_counted_time(const media::Frame& frame) {
 
 // ---- A segment
 
+void Output::note_size(const Opening& opening) {
+    const media::Track* video = opening.tracks.video();
+    if (!opening.tracks_changed || !video || !video->header) return;
+    auto info = media::video_info(*video->header);
+    // VP9's sequence header does not contain the size.
+    if (info && info->width == 0 && opening.first.keyframe) info = media::video_info(opening.first);
+    width_ = info ? info->width : 0;
+    height_ = info ? info->height : 0;
+}
+
 void Output::open_segment(const Opening& opening) {
     if (off_) return segmenter_.lost();
-    const media::Track* video = opening.tracks.video();
-    if (opening.tracks_changed && video && video->header) {
-        auto info = media::video_info(*video->header);
-        // VP9's sequence header does not contain the size.
-        if (info && info->width == 0 && opening.first.keyframe) info = media::video_info(opening.first);
-        width_ = info ? info->width : 0;
-        height_ = info ? info->height : 0;
-    }
-    auto opened =
-        main_.open(opening.tracks, opening.first, opening.clock_ms, opening.tracks_changed, opening.discontinuity);
-    if (opened) return;
+    note_size(opening);
+    SegmentInfo info;
+    info.number = ++segment_number_;
+    info.clock_ms = opening.clock_ms;
+    info.discontinuity = opening.discontinuity;
+    auto opened = main_.open(first_of_each_kind(opening.tracks), opening.first, info, opening.tracks_changed);
+    if (opened) return audio_.open(opening, info);
     lose_segment();
     failed(names().playlist(), opened.error().text(), opened.error().code() == base::Code::kRefused);
 }
 
+// A second video track is not part of HLS: it would be another variant, which has keyframes of its own.
 void Output::write_frame(const media::Frame& frame) {
-    auto added = main_.add(frame);
+    base::Result<void> added;
+    if (frame.track == 0) added = main_.add(frame);
     if (!added) {
         lose_segment();
         return failed(names().playlist(), added.error().text(), false);
     }
+    audio_.add(frame);
     if (!main_.is_open()) lose_segment();
 }
 
-// No store can write the segment.
+// No store can write the segment of the main rendition.
 void Output::lose_segment() {
     main_.lose();
+    audio_.lose();
     segmenter_.lost();
 }
 
 void Output::close_segment(const Closing& closing) {
     auto closed = main_.close(closing);
+    audio_.close(closing);
     if (!closed) failed(names().playlist(), closed.error().text(), false);
+}
+
+// ---- The multivariant playlist
+
+Master Output::master() const {
+    const std::vector<Part> tracks = audio_.playable();
+    const Rendition* video = tracks.empty() ? nullptr : audio_.video_apart();
+    const Rendition& variant = video ? *video : main_;
+    const auto view = variant.view();
+    Master out;
+    out.variant = {variant.names().playlist(), view->bandwidth, view->average_bandwidth, width_, height_};
+    if (tracks.empty()) return out;
+    std::vector<AudioMember> members;
+    if (!video && (tracks_->audio() || tracks_->empty())) members.push_back({0, tracks_->audio(), {}});
+    uint64_t bandwidth = 0, average = 0;
+    for (const Part track : tracks) {
+        if (track == 0 && !video) continue;
+        const Rendition& rendition = *audio_.find(track);
+        bandwidth = std::max(bandwidth, rendition.view()->bandwidth);
+        average = std::max(average, rendition.view()->average_bandwidth);
+        members.push_back({track, tracks_->find(media::Kind::kAudio, track), rendition.names().playlist()});
+    }
+    // A player of such a track fetches the variant too.
+    out.variant.bandwidth += bandwidth;
+    out.variant.average_bandwidth += average;
+    out.audio = describe_audio(members);
+    return out;
+}
+
+// It is written again when the tracks change or the rate rises, not with each segment.
+void Output::write_master() {
+    if (!on_disk()) return;
+    if (!has_audio_group()) return master_file_.set({});
+    Master master = this->master();
+    highest_bandwidth_ = std::max(highest_bandwidth_, master.variant.bandwidth);
+    master.variant.bandwidth = highest_bandwidth_;
+    master.variant.average_bandwidth = 0;
+    const auto relative = [&](const std::string& path) { return relative_uri(names().master(), path); };
+    master.variant.uri = relative(master.variant.uri);
+    for (m3u8::AudioRendition& audio : master.audio)
+        if (!audio.uri.empty()) audio.uri = relative(audio.uri);
+    master_file_.set(m3u8::write_master(master.variant, master.audio));
 }
 
 // ---- Events of the renditions
 
 void Output::segment_done(Rendition& rendition, const Entry& entry, uint64_t sequence, const std::string& path) {
     ++segments_;
+    master_file_.retry();
     live::SegmentDone event;
     event.stream = options_.key;
     event.path = path;
@@ -234,7 +308,11 @@ void Output::tick(int64_t now_ms) {
     if (!waiting_.empty() && wall_ms - waiting_.front().wall_ms >= kMaxWaitingMs) feed_waiting();
     if (stream_ && !off_) segmenter_.tick(wall_ms);
     main_.tick(now_ms);
-    if (!stream_ && unpublished_ms_ > 0 && now_ms - unpublished_ms_ >= options_.rejoin_timeout_ms) main_.end_list();
+    audio_.tick(now_ms, publishing());
+    write_master();
+    if (stream_ || unpublished_ms_ == 0 || now_ms - unpublished_ms_ < options_.rejoin_timeout_ms) return;
+    main_.end_list();
+    audio_.end_lists();
 }
 
 bool Output::must_be_disposed(int64_t now_ms) const {
@@ -242,8 +320,12 @@ bool Output::must_be_disposed(int64_t now_ms) const {
            now_ms - unpublished_ms_ >= options_.hls.dispose * INT64_C(1'000);
 }
 
-void Output::dispose() { main_.dispose(); }
+void Output::dispose() {
+    audio_.dispose();
+    main_.dispose();
+    write_master();  // there is none any more
+}
 
-bool Output::idle() const { return main_.idle(); }
+bool Output::idle() const { return main_.idle() && audio_.idle(); }
 
 }  // namespace service::hls

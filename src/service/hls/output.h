@@ -14,27 +14,27 @@
 #include "live/hub/events.h"
 #include "live/hub/stream.h"
 #include "service/hls/aac_clock.h"
+#include "service/hls/audio_group.h"
 #include "service/hls/config.h"
+#include "service/hls/master.h"
+#include "service/hls/master_file.h"
+#include "service/hls/output_options.h"
 #include "service/hls/rendition.h"
 #include "service/hls/segmenter.h"
 
 namespace service::hls {
-
-struct OutputOptions {
-    live::StreamKey key;
-    VhostConfig hls;
-    uint64_t first_sequence = 0;
-    int64_t rejoin_timeout_ms = 30'000;
-    size_t memory_limit = 256 << 20;  // of the stream; segments in memory may use half of it
-};
 
 class Output final : public live::FrameSink, private SegmentSink, private RenditionHost {
   public:
     // Requests the end of the publishing session (hls_on_error disconnect); not from within the call.
     using Disconnect = std::function<void(const live::StreamKey&, const std::string& why)>;
 
+    // Requests that DiskSegmentStore::recover() is called, in a coroutine.
+    using Recover = std::function<void(const std::shared_ptr<DiskSegmentStore>&)>;
+
     // Index and events must outlive it.
-    Output(OutputOptions options, Names names, Index& index, const live::Events& events, Disconnect disconnect);
+    Output(OutputOptions options, Names names, Index& index, const live::Events& events, Disconnect disconnect,
+           Recover recover);
     ~Output();
     Output(const Output&) = delete;
 
@@ -47,13 +47,17 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     const live::StreamKey& key() const { return options_.key; }
     const VhostConfig& hls() const { return options_.hls; }
     const Names& names() const { return main_.names(); }
-    // Null: there is no segment yet.
+    // Of the main rendition. Null: there is no segment yet.
     std::shared_ptr<const View> view() const { return main_.view(); }
-    // The gzipped text of the view; empty until a client has asked for it.
-    std::string& gzipped() { return main_.gzipped(); }
-    int width() const { return width_; }  // pixels, 0: not known
-    int height() const { return height_; }
-    std::shared_ptr<DiskSegmentStore> disk_shared() const { return main_.disk(); }
+    // The one with that playlist. Null: there is none. To be found again after a yield.
+    Rendition* rendition(std::string_view playlist);
+    // Whether there are several audio tracks, which players find in a multivariant playlist.
+    bool has_audio_group() const { return main_.view() && !audio_.playable().empty(); }
+    // The multivariant playlist; there is a view.
+    Master master() const;
+    bool on_disk() const { return main_.disk() != nullptr; }
+    // Of all renditions.
+    std::vector<std::shared_ptr<DiskSegmentStore>> disk_stores() const;
     uint64_t next_sequence() const;
     uint64_t segments() const { return segments_; }
     uint64_t failures() const { return failures_; }
@@ -95,16 +99,21 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     void close_segment(const Closing& closing) override;
     void segment_done(Rendition& rendition, const Entry& entry, uint64_t sequence, const std::string& path) override;
     void store_failed(Rendition& rendition, const std::string& path, const base::Error& error) override;
+    void found_parts(const std::vector<Part>& parts, bool master) override;
 
-    SegmentStoreOptions store_options() const;
+    std::unique_ptr<Rendition> make_rendition(Part part);
+    void note_size(const Opening& opening);
     void lose_segment();
+    void write_master();
     void failed(const std::string& path, const std::string& reason, bool for_good);
     void feed_waiting();
     media::Frame with_counted_time(const media::Frame& frame);
 
     OutputOptions options_;
+    Index& index_;
     const live::Events& events_;
     Disconnect disconnect_;
+    Recover recover_;
 
     live::Stream* stream_ = nullptr;
     std::string publisher_;       // the session that publishes it, or published it last
@@ -122,8 +131,13 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     };
     std::array<AacTrack, media::kMaxTracks> aac_;
     Rendition main_;  // the first video and the first audio track
-    int width_ = 0;
+    MasterFile master_file_;
+    AudioGroup audio_;  // the others
+    base::Ref<media::TrackSet> tracks_ = base::make_ref<media::TrackSet>();
+    int width_ = 0;  // pixels, 0: not known
     int height_ = 0;
+    uint64_t highest_bandwidth_ = 0;  // in master_file_
+    uint64_t segment_number_ = 0;     // SegmentInfo::number
     uint64_t segments_ = 0;
     uint64_t failures_ = 0;
 };

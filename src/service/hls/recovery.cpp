@@ -79,6 +79,8 @@ struct DiskSegmentStore::Found {
     std::deque<Entry> entries;
     size_t missing = 0;  // segments named by the playlist that do not exist
     std::optional<std::string> init;
+    std::vector<Part> parts;  // of which there are playlists too
+    bool master = false;      // there is a multivariant one
 
     void look();
     bool read_entry(const m3u8::Segment& segment);
@@ -110,6 +112,9 @@ bool DiskSegmentStore::Found::read_entry(const m3u8::Segment& segment) {
 void DiskSegmentStore::Found::look() {
     std::string path = root + "/" + names.playlist();
     remove_growing(path, names, first_own);
+    if (names.is_main()) master = is_file(root + "/" + names.master());
+    for (Part part = 0; names.is_main() && part < kParts; ++part)
+        if (is_file(root + "/" + names.of_part(part).playlist())) parts.push_back(part);
     auto text = read_small(path, m3u8::kMaxBytes);
     if (!text) return;
     auto playlist = m3u8::read(*text);
@@ -172,6 +177,8 @@ void DiskSegmentStore::recover() {
                                                {},
                                                {},
                                                {},
+                                               {},
+                                               {},
                                                {}});
     bool looked = run_on_worker([found] { found->look(); });
     if (looked) take_over(*found);
@@ -182,6 +189,7 @@ void DiskSegmentStore::recover() {
 
 void DiskSegmentStore::take_over(Found& found) {
     std::string path = path_of(names_.playlist());
+    if (host_ && (found.master || !found.parts.empty())) host_->found_parts(found.parts, found.master);
     if (!found.error.empty()) base::log::warn("HLS: {} is not continued: {}", path, found.error);
     if (!found.any) return;
     if (found.missing > 0)

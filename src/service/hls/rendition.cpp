@@ -8,14 +8,19 @@
 namespace service::hls {
 
 Rendition::Rendition(RenditionHost& host, const VhostConfig& hls, Names names, SegmentStoreOptions options,
-                     Index& index)
-    : host_(host), names_(std::move(names)), root_(options.root), fragments_per_key_(hls.fragments_per_key) {
+                     Index& index, Rendition* main)
+    : host_(host),
+      main_(main),
+      names_(std::move(names)),
+      root_(options.root),
+      fragments_per_key_(hls.fragments_per_key) {
     SegmentStoreHost& store_host = *this;
     if (hls.storage != "disk") stores_.push_back({make_memory_segment_store(store_host, names_, options, index)});
     if (hls.storage != "memory") {
         disk_ = std::make_shared<DiskSegmentStore>(store_host, names_, std::move(options), index);
         stores_.push_back({disk_});
     }
+    for (size_t i = 0; main_ && i < stores_.size(); ++i) main_->stores_[i].store->add_follower(stores_[i].store);
     if (hls.keys) cipher_ = std::make_unique<Cipher>();
     ByteSink& sink = *this;
     packer_ = hls.use_fmp4 ? make_mp4_packer(sink) : make_ts_packer(sink);
@@ -43,24 +48,26 @@ void Rendition::begin_publishing() {
 
 bool Rendition::is_open() const { return std::ranges::any_of(stores_, &StoreState::open); }
 
-base::Result<void> Rendition::open(const media::TrackSet& tracks, const media::Frame& first, int64_t clock_ms,
-                                   bool changed, bool discontinuity) {
-    segment_info_ = {};
-    segment_info_.clock_ms = clock_ms;
-    segment_info_.discontinuity = discontinuity;
+base::Result<void> Rendition::open(const media::TrackSet& tracks, const media::Frame& first, SegmentInfo info,
+                                   bool changed) {
+    segment_info_ = std::move(info);
+    any_frame_ = false;
     for (StoreState& state : stores_) {
         state.store->open();
         state.open = true;
     }
     base::Result<void> good;
     if (cipher_) good = cipher_->begin(fragments_per_key_);
-    bool fresh = fresh_ || changed || discontinuity;
+    bool fresh = fresh_ || changed || segment_info_.discontinuity;
     if (good) good = packer_->open(tracks, first, fresh);
     fresh_ = !good;
     return good;
 }
 
-base::Result<void> Rendition::add(const media::Frame& frame) { return packer_->add(frame); }
+base::Result<void> Rendition::add(const media::Frame& frame) {
+    any_frame_ = true;
+    return packer_->add(frame);
+}
 
 void Rendition::put(std::span<const uint8_t> bytes) { write_to_stores(cipher_ ? cipher_->encrypt(bytes) : bytes); }
 
@@ -84,6 +91,11 @@ void Rendition::lose() {
 }
 
 base::Result<void> Rendition::close(const Closing& closing) {
+    // A file without a frame is no segment that players accept.
+    if (main_ && !any_frame_) {
+        lose();
+        return {};
+    }
     auto closed = packer_->close(closing.next_video_dts);
     if (cipher_) write_to_stores(cipher_->finish());
     segment_info_.duration_ms = closing.duration_ms;
@@ -93,8 +105,14 @@ base::Result<void> Rendition::close(const Closing& closing) {
         segment_info_.key = cipher_->key();
         segment_info_.iv = cipher_->iv();
     }
-    for (StoreState& state : stores_) {
-        if (state.open) state.store->finish(segment_info_);
+    for (size_t i = 0; i < stores_.size(); ++i) {
+        StoreState& state = stores_[i];
+        state.finished = state.open && (!main_ || main_->stores_[i].finished);
+        if (state.finished) {
+            state.store->finish(segment_info_);
+        } else if (state.open) {
+            state.store->lose();
+        }
         state.open = false;
     }
     return closed;
@@ -144,7 +162,18 @@ void Rendition::end_list() {
 }
 
 void Rendition::tick(int64_t now_ms) {
-    for (StoreState& state : stores_) state.store->tick(now_ms);
+    for (size_t i = 0; i < stores_.size(); ++i) {
+        SegmentStore& store = *stores_[i].store;
+        if (main_) store.leave_before(main_->stores_[i].store->window().first_sequence(), now_ms);
+        store.tick(now_ms);
+    }
+}
+
+bool Rendition::empty() const {
+    return std::ranges::all_of(stores_, [](const StoreState& state) {
+        const Window& window = state.store->window();
+        return window.entries().empty() && window.left_entries() == 0 && state.store->idle();
+    });
 }
 
 void Rendition::dispose() {

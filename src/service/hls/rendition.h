@@ -1,6 +1,7 @@
 #pragma once
 // Rendition: the segments of one playlist: their packer, their encryption, the stores that keep them, and what HTTP
-// shows of them. It does not decide where a segment ends (segmenter.h).
+// shows of them. It does not decide where a segment ends (segmenter.h). A stream has a main rendition, of its first
+// video and first audio track, and others of one track each, which follow the main one (audio_group.h).
 
 #include <cstdint>
 #include <memory>
@@ -34,6 +35,8 @@ class RenditionHost {
     virtual void segment_done(Rendition& rendition, const Entry& entry, uint64_t sequence, const std::string& path) = 0;
     // A store has failed; it has lost the open segment, if it had it.
     virtual void store_failed(Rendition& rendition, const std::string& path, const base::Error& error) = 0;
+    // SegmentStoreHost::found_parts.
+    virtual void found_parts(const std::vector<Part>& parts, bool master) = 0;
 
   protected:
     ~RenditionHost() = default;
@@ -41,8 +44,10 @@ class RenditionHost {
 
 class Rendition final : private ByteSink, private SegmentStoreHost {
   public:
-    // Host and index must outlive it.
-    Rendition(RenditionHost& host, const VhostConfig& hls, Names names, SegmentStoreOptions options, Index& index);
+    // Host and index must outlive it. main: the one that it follows, which must outlive it too; null: it is the main
+    // one.
+    Rendition(RenditionHost& host, const VhostConfig& hls, Names names, SegmentStoreOptions options, Index& index,
+              Rendition* main = nullptr);
     ~Rendition();
     Rendition(const Rendition&) = delete;
 
@@ -59,21 +64,24 @@ class Rendition final : private ByteSink, private SegmentStoreHost {
 
     void begin_publishing();
     // Begins a segment. tracks: those that it has; their indices are 0. first: the first frame of the stream's segment.
-    // discontinuity: something has changed since the last one. kRefused: the format supports none of the tracks.
-    base::Result<void> open(const media::TrackSet& tracks, const media::Frame& first, int64_t clock_ms, bool changed,
-                            bool discontinuity);
-    // An error: of the packer.
+    // changed: its tracks have, since the last one. kRefused: the format supports none of the tracks.
+    base::Result<void> open(const media::TrackSet& tracks, const media::Frame& first, SegmentInfo info, bool changed);
+    // Its track is 0. An error: of the packer.
     base::Result<void> add(const media::Frame& frame);
-    // An error: of the packer, at the end of the segment, which is complete all the same.
+    // After that of the main one. Without a frame, or where the main one's is lost, the segment is too. An error: of
+    // the packer, at the end of the segment, which is complete all the same.
     base::Result<void> close(const Closing& closing);
     // Gives up the open segment, if there is one.
     void lose();
     // A store has the open segment.
     bool is_open() const;
 
-    // players need not poll again once there is nothing in progress.
+    // Players need not poll again; once nothing is in progress.
     void end_list();
-    void tick(int64_t now_ms);  // monotonic
+    // now_ms: monotonic. Segments that have left the main playlist leave this one.
+    void tick(int64_t now_ms);
+    // There is no segment, nor a file that has been one.
+    bool empty() const;
     void dispose();
     bool idle() const;
     // Of frames in the packer and segments in memory, bytes.
@@ -83,7 +91,8 @@ class Rendition final : private ByteSink, private SegmentStoreHost {
   private:
     struct StoreState {
         std::shared_ptr<SegmentStore> store;
-        bool open = false;  // it has the open segment
+        bool open = false;      // it has the open segment
+        bool finished = false;  // it has the segment that was closed last
     };
 
     void put(std::span<const uint8_t> bytes) override;
@@ -91,8 +100,10 @@ class Rendition final : private ByteSink, private SegmentStoreHost {
     void store_changed(SegmentStore& store) override;
     void segment_done(SegmentStore& store, const Entry& entry, uint64_t sequence, const std::string& path) override;
     void store_failed(SegmentStore& store, const std::string& path, const base::Error& error) override;
+    void found_parts(const std::vector<Part>& parts, bool master) override { host_.found_parts(parts, master); }
 
     RenditionHost& host_;
+    Rendition* const main_;  // null: this is it
     const Names names_;
     const std::string root_;
     const int fragments_per_key_;
@@ -101,6 +112,7 @@ class Rendition final : private ByteSink, private SegmentStoreHost {
     std::shared_ptr<DiskSegmentStore> disk_;
     std::vector<StoreState> stores_;  // the one that HTTP serves comes first
     SegmentInfo segment_info_;        // of the open segment
+    bool any_frame_ = false;          // in the open segment
     bool fresh_ = true;               // the packer has not begun, or has lost its position
     std::shared_ptr<const View> view_;
     std::string gzipped_;

@@ -39,6 +39,52 @@ SegmentStore::Named SegmentStore::name(const SegmentInfo& info, uint64_t bytes) 
     return named;
 }
 
+// ---- Followers
+
+void SegmentStore::add_follower(const std::shared_ptr<SegmentStore>& follower) {
+    follower->follows_ = true;
+    std::erase_if(followers_, [](const auto& other) { return other.expired(); });
+    followers_.push_back(follower);
+}
+
+std::vector<std::shared_ptr<SegmentStore>> SegmentStore::followers() const {
+    std::vector<std::shared_ptr<SegmentStore>> out;
+    for (const auto& weak : followers_)
+        if (auto follower = weak.lock()) out.push_back(std::move(follower));
+    return out;
+}
+
+void SegmentStore::tell(const Outcome& outcome) {
+    for (const auto& follower : followers()) {
+        if (follower->outcomes_.size() >= kMaxOutcomes) follower->outcomes_.pop_front();
+        follower->outcomes_.push_back(outcome);
+        follower->outcome_arrived();
+    }
+}
+
+void SegmentStore::segment_added(const SegmentInfo& info) {
+    if (followers_.empty()) return;
+    const bool discontinuity = window_.entries().back().item.discontinuity;
+    tell({info.number,
+          Position{window_.next_sequence() - 1, window_.discontinuities(), discontinuity, window_.longest_ms()}});
+}
+
+const SegmentStore::Outcome* SegmentStore::outcome_of(uint64_t number) {
+    while (!outcomes_.empty() && outcomes_.front().number < number) outcomes_.pop_front();
+    if (outcomes_.empty()) return nullptr;
+    // It is not kept any more.
+    if (outcomes_.front().number > number) outcomes_.push_front({number, std::nullopt});
+    return &outcomes_.front();
+}
+
+bool SegmentStore::follow(const Position& position, SegmentInfo& info) {
+    info.discontinuity = position.discontinuity;
+    window_.set_ended(false);
+    gap_ = false;
+    return window_.move_to(position.sequence, position.discontinuities - (position.discontinuity ? 1 : 0),
+                           position.longest_ms, base::monotonic_ms());
+}
+
 Resource SegmentStore::resource() const {
     Resource resource;
     resource.made_ms = base::wall_ms();
@@ -94,6 +140,11 @@ class MemorySegmentStore final : public SegmentStore {
         // The last block is trimmed to its size.
         if (block_.size() > 0) blocks_.push_back(base::Slice::copy(block_.bytes()));
         mark_loss(info, window_.next_sequence() > 0);
+        if (follows()) {
+            const Outcome* outcome = outcome_of(info.number);
+            if (!outcome || !outcome->position) return lose();
+            follow(*outcome->position, info);
+        }
         Named named = name(info, size_);
         Resource segment = resource();
         segment.blocks = std::move(blocks_);
@@ -102,8 +153,9 @@ class MemorySegmentStore final : public SegmentStore {
         put_shared(named, info, true);
         uint64_t sequence = window_.next_sequence();
         window_.add(named.entry, base::monotonic_ms());
+        segment_added(info);
         abandon();
-        keep_below(options_.max_bytes);
+        if (!follows()) keep_below(options_.max_bytes);
         if (!host_) return;
         host_->store_changed(*this);
         host_->segment_done(*this, named.entry, sequence, {});
@@ -131,19 +183,33 @@ class MemorySegmentStore final : public SegmentStore {
     size_t memory() const override { return blocks_.size() * kBlockBytes + block_.capacity() + window_.bytes(); }
 
     void release_memory() override {
+        if (follows()) return;  // the store that it follows drops for both
         const uint64_t first = window_.first_sequence();
-        keep_below(window_.bytes() / 2);
+        keep_below(all_bytes() / 2);
         if (host_ && window_.first_sequence() != first) host_->store_changed(*this);
     }
 
   private:
+    uint64_t all_bytes() const {
+        uint64_t bytes = window_.bytes();
+        for (const auto& follower : followers()) bytes += follower->window().bytes();
+        return bytes;
+    }
     // Entries that have left the playlist are dropped first; the newest is always kept.
     void keep_below(uint64_t bytes) {
-        if (window_.bytes() > bytes) forget(INT64_MAX);
-        while (window_.bytes() > bytes && window_.entries().size() > 1) {
+        if (all_bytes() > bytes) forget_all_left();
+        while (all_bytes() > bytes && window_.entries().size() > 1) {
             window_.drop(1);
-            forget(INT64_MAX);
+            for (const auto& follower : followers()) follower->leave_before(window_.first_sequence(), 0);
+            forget_all_left();
         }
+    }
+    void forget_all_left() {
+        forget(INT64_MAX);
+        for (const auto& follower : followers()) follower->tick(INT64_MAX);
+    }
+    void window_changed() override {
+        if (host_) host_->store_changed(*this);
     }
     void forget(int64_t now_ms) {
         for (const std::string& path : window_.take_expired(now_ms)) index_.erase(options_.vhost, path);

@@ -1,13 +1,21 @@
 #pragma once
-// SegmentStore: stores a stream's segments while they are needed, and their playlist. One kind stores in memory, one on
-// disk; a stream has one of them or both, each with its own window. A new playlist is reported only when everything
-// that it names is available.
+// SegmentStore: stores the segments of a rendition while they are needed, and their playlist. One kind stores in
+// memory, one on disk; a rendition has one of them or both, each with its own window. A new playlist is reported only
+// when everything that it names is available.
+//
+// The store of a part follows that of the main rendition: its segments have the numbers and the
+// discontinuities of the main one's, and a segment that the main store has lost is no segment of the other one. A
+// segment that the following store alone has lost leaves a hole, which a playlist cannot have: the segments before it
+// leave.
 
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "config/snapshot.h"
@@ -20,6 +28,7 @@ namespace service::hls {
 
 // Properties of a segment, known once all its bytes are written.
 struct SegmentInfo {
+    uint64_t number = 0;   // of the stream's segments, complete or not: the same in all its renditions
     int64_t clock_ms = 0;  // wall clock, at the segment's beginning
     int64_t duration_ms = 0;
     bool discontinuity = false;
@@ -27,6 +36,14 @@ struct SegmentInfo {
     std::shared_ptr<const SegmentKey> key{};  // null: not encrypted
     std::string iv{};
     std::shared_ptr<const std::string> init{};  // fMP4's initialisation segment
+};
+
+// The place of a segment in a playlist.
+struct Position {
+    uint64_t sequence = 0;         // media sequence number
+    uint64_t discontinuities = 0;  // discontinuity sequence number, its own discontinuity included
+    bool discontinuity = false;
+    int64_t longest_ms = 0;  // of the playlist's segments
 };
 
 class SegmentStore;
@@ -38,6 +55,8 @@ class SegmentStoreHost {
     // A segment is complete and named by the playlist. path: with its directory; empty: it is in memory only.
     virtual void segment_done(SegmentStore& store, const Entry& entry, uint64_t sequence, const std::string& path) = 0;
     virtual void store_failed(SegmentStore& store, const std::string& path, const base::Error& error) = 0;
+    // An earlier run left playlists of these parts beside the store's main one, and a multivariant one or none.
+    virtual void found_parts(const std::vector<Part>& /*parts*/, bool /*master*/) {}
 
   protected:
     ~SegmentStoreHost() = default;
@@ -84,7 +103,14 @@ class SegmentStore {
         lost_ = true;
     }
 
+    // From its next segment on the other one follows this one. Its bytes count for this one's limit.
+    void add_follower(const std::shared_ptr<SegmentStore>& follower);
+
     void begin_publishing() { window_.begin(); }
+    // The segments before that number leave the playlist; now_ms: monotonic.
+    void leave_before(uint64_t sequence, int64_t now_ms) {
+        if (window_.leave_before(sequence, now_ms)) window_changed();
+    }
     // The publisher will not return: players need not poll again.
     virtual void end_list() = 0;
     // Drops segments that are no longer needed; now_ms: monotonic.
@@ -108,6 +134,25 @@ class SegmentStore {
         bool new_map = false;
     };
     Named name(const SegmentInfo& info, uint64_t bytes);
+
+    // What has become of a segment of the store that this one follows.
+    struct Outcome {
+        uint64_t number;
+        std::optional<Position> position;  // nothing: it is lost
+    };
+    // Tells the followers.
+    void segment_added(const SegmentInfo& info);
+    void segment_lost(const SegmentInfo& info) { tell({info.number, std::nullopt}); }
+    bool follows() const { return follows_; }
+    // Of a segment of that number; null: it is not known yet.
+    const Outcome* outcome_of(uint64_t number);
+    // The next segment to be named is to have that place. True: segments have left the window for it.
+    bool follow(const Position& position, SegmentInfo& info);
+    std::vector<std::shared_ptr<SegmentStore>> followers() const;
+    virtual void outcome_arrived() {}
+    // Segments have left the window without a new one.
+    virtual void window_changed() = 0;
+
     // The key and initialisation segment are written again for the next segment.
     void forget_shared() {
         last_key_.reset();
@@ -134,6 +179,14 @@ class SegmentStore {
     std::string last_map_path_;
     bool gap_ = false;
     bool lost_ = false;  // the segment before the one being written was lost
+
+  private:
+    static constexpr size_t kMaxOutcomes = 128;
+    void tell(const Outcome& outcome);
+
+    std::vector<std::weak_ptr<SegmentStore>> followers_;
+    bool follows_ = false;
+    std::deque<Outcome> outcomes_;  // by number
 };
 
 std::shared_ptr<SegmentStore> make_memory_segment_store(SegmentStoreHost& host, Names names,

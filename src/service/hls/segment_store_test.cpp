@@ -252,6 +252,78 @@ TEST_F(SegmentStoreTest, FilesThatAreGoneLeaveThePlaylist) {
     EXPECT_EQ(failures_.size(), 1u);
 }
 
+TEST_F(SegmentStoreTest, AFollowerHasTheNumbersOfTheOther) {
+    auto main = disk_store(options());
+    auto audio = std::make_shared<DiskSegmentStore>(*this, names().of_part(1), options(), index_);
+    audio->recover();
+    main->add_follower(audio);
+    uint64_t number = 0;
+    auto both = [&](bool main_first = true) {
+        ++number;
+        if (main_first) segment(*main, "video", {.number = number});
+        segment(*audio, "audio", {.number = number});
+        if (!main_first) segment(*main, "video", {.number = number});
+        wait(*main);
+        wait(*audio);
+    };
+    auto fail_at = [&](const std::string& path) {
+        disk::set_fault(std::make_unique<disk::Fault>(disk::Fault{.path = path, .on_write = true, .error = EIO}));
+    };
+    segment(*main, "video", {.number = ++number});
+    both();
+    both(false);
+    EXPECT_EQ(uris(*audio), (Strings{"s-1~audio2.ts", "s-2~audio2.ts"}));
+    EXPECT_EQ(file("live/s-2~audio2.ts"), "audio");
+    fail_at("s.m3u8.");  // of the main one, while it grows
+    both();
+    disk::set_fault(nullptr);
+    EXPECT_EQ(uris(*audio).size(), 2u);
+    both();
+    EXPECT_EQ(uris(*audio), (Strings{"s-1~audio2.ts", "s-2~audio2.ts", "s-3~audio2.ts"}));
+    EXPECT_TRUE(main->window().entries().back().item.discontinuity &&
+                audio->window().entries().back().item.discontinuity);
+    fail_at("s~audio2.m3u8.");
+    both();
+    disk::set_fault(nullptr);
+    EXPECT_EQ(uris(*main).back(), "s-4.ts");
+    both();
+    EXPECT_EQ(uris(*main).back(), "s-5.ts");
+    EXPECT_EQ(uris(*audio), Strings{"s-5~audio2.ts"}) << "without its segment 4 the earlier ones leave";
+    EXPECT_EQ(audio->window().discontinuities(), main->window().discontinuities());
+    EXPECT_EQ(file("live/s~audio2.m3u8"), m3u8::write(audio->window().playlist()));
+    EXPECT_EQ(failures_.size(), 2u);
+    // Another run goes on with both.
+    auto main2 = disk_store(options());
+    auto audio2 = std::make_shared<DiskSegmentStore>(*this, names().of_part(1), options(), index_);
+    audio2->recover();
+    main2->add_follower(audio2);
+    segment(*main2, "video", {.number = 1});
+    segment(*audio2, "audio", {.number = 1});
+    wait(*main2);
+    wait(*audio2);
+    EXPECT_EQ(uris(*audio2), (Strings{"s-5~audio2.ts", "s-6~audio2.ts"}));
+    EXPECT_EQ(audio2->window().discontinuities(), main2->window().discontinuities());
+}
+
+TEST_F(SegmentStoreTest, AFollowersBytesCountForTheOthersLimit) {
+    SegmentStoreOptions small = options();
+    small.max_bytes = 100;
+    auto main = make_memory_segment_store(*this, names(), small, index_);
+    auto audio = make_memory_segment_store(*this, names().of_part(1), small, index_);
+    main->add_follower(audio);
+    for (uint64_t number = 1; number <= 10; ++number) {
+        segment(*main, "thirty bytes of the main store", {.number = number});
+        segment(*audio, "10 more   ", {.number = number});
+        EXPECT_LE(main->window().bytes() + audio->window().bytes(), 110u);
+        EXPECT_EQ(uris(*main).size(), uris(*audio).size());
+    }
+    EXPECT_EQ(uris(*audio), (Strings{"s-8~audio2.ts", "s-9~audio2.ts"}));
+    main->release_memory();
+    EXPECT_EQ(uris(*main), Strings{"s-9.ts"});
+    EXPECT_EQ(uris(*audio), Strings{"s-9~audio2.ts"});
+    EXPECT_EQ(index_.size(), 2u);
+}
+
 // A service that stops waits for its segment stores only for a limited time.
 TEST_F(SegmentStoreTest, ASlowDiskMayTakeLongerThanItsServiceLasts) {
     disk::set_fault(std::make_unique<disk::Fault>(*disk::parse_fault("path=" + root_ + " op=close delay_ms=300")));

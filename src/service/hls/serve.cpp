@@ -87,15 +87,22 @@ base::Result<void> serve_playlist(std::string_view text, std::string* gzipped, c
     return response.send(200, kPlaylistType, sent);
 }
 
-std::string master_playlist(const View& view, const net::HttpRequest& request, std::string_view context, bool relative,
-                            int width, int height) {
-    std::string path = http::percent_encode(request.message.path);
-    if (relative) path = path.substr(path.rfind('/') + 1);
-    std::string query = fmt::format("hls_ctx={}", context);
+std::string master_playlist(Master master, const net::HttpRequest& request, std::string_view context, bool relative) {
+    std::string query = context.empty() ? std::string() : fmt::format("hls_ctx={}", context);
     // Other parameters of the player's request (a token) are passed on.
-    if (!request.message.raw_query.empty()) query += "&" + request.message.raw_query;
-    return m3u8::write_master(
-        {fmt::format("{}?{}", path, query), view.bandwidth, view.average_bandwidth, width, height});
+    if (const std::string& others = request.message.raw_query; !others.empty())
+        query += query.empty() ? others : "&" + others;
+    if (!query.empty()) query.insert(0, "?");
+    // All playlists of a stream are in one directory, which the request may have named by a mount of it.
+    const std::string& asked = request.message.path;
+    const std::string directory = relative ? std::string() : asked.substr(0, asked.rfind('/') + 1);
+    auto uri_of = [&](const std::string& path) {
+        return http::percent_encode(directory + path.substr(path.rfind('/') + 1)) + query;
+    };
+    master.variant.uri = uri_of(master.variant.uri);
+    for (m3u8::AudioRendition& audio : master.audio)
+        if (!audio.uri.empty()) audio.uri = uri_of(audio.uri);
+    return m3u8::write_master(master.variant, master.audio);
 }
 
 }  // namespace service::hls

@@ -6,6 +6,7 @@
 
 #include "net/http/http_exchange.h"
 #include "service/hls/index.h"
+#include "service/hls/master.h"
 #include "service/hls/output.h"
 
 namespace service::hls {
@@ -18,8 +19,8 @@ base::Result<void> serve_resource(const ResourcePtr& resource, const std::string
 base::Result<void> serve_playlist(std::string_view text, std::string* gzipped, const net::HttpRequest& request,
                                   net::HttpResponse& response);
 
-// The first response to a viewer: the master playlist with the viewer's id.
-std::string master_playlist(const View& view, const net::HttpRequest& request, std::string_view context, bool relative,
-                            int width, int height);
+// The text of the multivariant playlist for a request of one of the stream's playlists. context: the viewer's id, which
+// its URIs carry; empty: none. relative: the URIs have no directories.
+std::string master_playlist(Master master, const net::HttpRequest& request, std::string_view context, bool relative);
 
 }  // namespace service::hls

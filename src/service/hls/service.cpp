@@ -156,14 +156,15 @@ std::shared_ptr<Output> Service::make_output(const live::StreamKey& key, const c
                                              uint64_t first_sequence) {
     OutputOptions options{key, vhost.get<VhostConfig>(), first_sequence, vhost.play.rejoin_timeout,
                           static_cast<size_t>(vhost.stream_memory) << 20};
-    auto output = std::make_shared<Output>(
+    return std::make_shared<Output>(
         std::move(options), std::move(names), index_, events_,
-        [this](const live::StreamKey& which, const std::string& why) { to_disconnect_.emplace_back(which, why); });
-    if (auto disk = output->disk_shared()) {
-        std::erase_if(recoveries_, [](const runtime::Task& task) { return task.done(); });
-        recoveries_.push_back(runtime::spawn("hls-recover", [disk] { disk->recover(); }));
-    }
-    return output;
+        [this](const live::StreamKey& which, const std::string& why) { to_disconnect_.emplace_back(which, why); },
+        [this](const std::shared_ptr<DiskSegmentStore>& store) { recover(store); });
+}
+
+void Service::recover(const std::shared_ptr<DiskSegmentStore>& store) {
+    std::erase_if(recoveries_, [](const runtime::Task& task) { return task.done(); });
+    recoveries_.push_back(runtime::spawn("hls-recover", [store] { store->recover(); }));
 }
 
 void Service::dispose(const std::string& location) {
@@ -175,7 +176,7 @@ void Service::dispose(const std::string& location) {
     if (remembered_.size() >= kMaxRemembered) remembered_.erase(remembered_.begin());
     remembered_[location] = output->next_sequence();
     output->dispose();
-    if (output->disk_shared()) leaving_.push_back(output->disk_shared());
+    for (const auto& store : output->disk_stores()) leaving_.push_back(store);
 }
 
 // ---- Memory
@@ -252,7 +253,7 @@ void Service::keep_stream_list() {
     std::vector<live::StreamKey> streams(left_.begin(), left_.end());
     for (auto& [location, output] : outputs_) {
         if (streams.size() >= kMaxListedStreams) break;
-        if (output->disk_shared() && output->hls().dispose > 0) streams.push_back(output->key());
+        if (output->on_disk() && output->hls().dispose > 0) streams.push_back(output->key());
     }
     stream_list_.keep(streams);
 }
@@ -260,8 +261,7 @@ void Service::keep_stream_list() {
 // Files may have been removed by another process.
 void Service::verify_files() {
     std::vector<std::shared_ptr<DiskSegmentStore>> stores;
-    for (auto& [location, output] : outputs_)
-        if (auto disk = output->disk_shared()) stores.push_back(std::move(disk));
+    for (auto& [location, output] : outputs_) std::ranges::move(output->disk_stores(), std::back_inserter(stores));
     for (auto& store : stores) {
         if (runtime::cancelled()) return;
         store->verify();

@@ -61,6 +61,7 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
                                         uint64_t first_sequence);
     // Always false: it is not followed.
     bool refuse(const live::StreamKey& key, const std::string& reason);
+    void recover(const std::shared_ptr<DiskSegmentStore>& store);
     void dispose(const std::string& location);
     void run_housekeeping();
     void take_over_left();
@@ -71,8 +72,14 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     base::Result<void> handle(net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> serve_live_file(const config::Vhost& vhost, const std::string& path,
                                        const net::HttpRequest& request, net::HttpResponse& response) override;
-    base::Result<void> playlist(const std::shared_ptr<Output>& output, const config::Vhost& vhost,
-                                const net::HttpRequest& request, net::HttpResponse& response);
+    // A playlist of a stream.
+    struct Playlist {
+        std::shared_ptr<Output> output{};  // null: there is no such playlist
+        bool master = false;               // the multivariant one
+        std::string path{};
+    };
+    base::Result<void> playlist(const Playlist& asked, const config::Vhost& vhost, const net::HttpRequest& request,
+                                net::HttpResponse& response);
     base::Result<void> master(const std::shared_ptr<Output>& output, const config::Vhost& vhost,
                               const net::HttpRequest& request, net::HttpResponse& response);
     base::Result<std::string> let_in(const ViewerName& name, const Output& output, const config::Vhost& vhost,
@@ -87,6 +94,7 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
         return std::string(vhost).append("\n").append(path);
     }
     std::shared_ptr<Output> find_output(std::string_view vhost, std::string_view path) const;
+    Playlist find_playlist(std::string_view vhost, const std::string& path) const;
 
     config::SnapshotPtr snapshot_;
     net::SessionTable& sessions_;

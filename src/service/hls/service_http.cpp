@@ -50,6 +50,18 @@ std::shared_ptr<Output> Service::find_output(std::string_view vhost, std::string
     return found == urls_.end() ? nullptr : found->second.lock();
 }
 
+// No other stream's playlist has such a name (names.h).
+Service::Playlist Service::find_playlist(std::string_view vhost, const std::string& path) const {
+    if (auto output = find_output(vhost, path)) return {std::move(output), false, path};
+    const std::string main_path = without_suffix(path);
+    if (main_path == path) return {};
+    auto output = find_output(vhost, main_path);
+    if (!output || !output->view()) return {};
+    if (output->has_audio_group() && path == output->names().master()) return {std::move(output), true, path};
+    const Rendition* rendition = output->rendition(path);
+    return rendition && rendition->view() ? Playlist{std::move(output), false, path} : Playlist();
+}
+
 base::Result<void> Service::handle(net::HttpRequest& request, net::HttpResponse& response) {
     config::SnapshotPtr snapshot = snapshot_;
     const config::Vhost* vhost = snapshot->vhost(net::vhost_name(request.message));
@@ -61,10 +73,10 @@ base::Result<void> Service::serve_live_file(const config::Vhost& vhost, const st
                                             const net::HttpRequest& request, net::HttpResponse& response) {
     std::string_view context = request.message.parameter("hls_ctx");
     auto resource = index_.find(vhost.name, path);
-    auto output = resource ? nullptr : find_output(vhost.name, path);
+    const Playlist asked = resource ? Playlist() : find_playlist(vhost.name, path);
     // The gate is asked once per viewer; address and page are checked for each request.
     auto allowed = net::check_play(vhost, request.peer_ip, net::page_of(request.message.headers));
-    if ((resource || output) && !allowed) return refuse_viewer(allowed.error(), response);
+    if ((resource || asked.output) && !allowed) return refuse_viewer(allowed.error(), response);
     if (resource) {
         const ViewerName viewer = viewer_name(resource->stream.get(), context);
         if (viewers_.banned(viewer)) return response.send_error(403, "this viewer was ended");
@@ -81,7 +93,7 @@ base::Result<void> Service::serve_live_file(const config::Vhost& vhost, const st
         }
         return {};
     }
-    if (output) return playlist(output, vhost, request, response);
+    if (asked.output) return playlist(asked, vhost, request, response);
     return {};
 }
 
@@ -151,16 +163,15 @@ base::Result<void> Service::master(const std::shared_ptr<Output>& output, const 
         if (admitted.error().code() == base::Code::kCancelled) return admitted;
         return refuse_viewer(admitted.error(), response);
     }
-    auto view = output->view();
-    if (!view) return response.send_error(404, "the stream has ended");
-    std::string text = master_playlist(*view, request, context, output->hls().master_m3u8_path_relative,
-                                       output->width(), output->height());
+    if (!output->view()) return response.send_error(404, "the stream has ended");
+    std::string text = master_playlist(output->master(), request, context, output->hls().master_m3u8_path_relative);
     count({}, output->key(), request, response);
     return serve_playlist(text, nullptr, request, response);
 }
 
-base::Result<void> Service::playlist(const std::shared_ptr<Output>& output, const config::Vhost& vhost,
-                                     const net::HttpRequest& request, net::HttpResponse& response) {
+base::Result<void> Service::playlist(const Playlist& asked, const config::Vhost& vhost, const net::HttpRequest& request,
+                                     net::HttpResponse& response) {
+    const std::shared_ptr<Output>& output = asked.output;
     const VhostConfig& hls = output->hls();
     const live::StreamKey& key = output->key();
     if (!output->view()) {
@@ -174,26 +185,32 @@ base::Result<void> Service::playlist(const std::shared_ptr<Output>& output, cons
             gate_.check(net::http_visitor(request, request.session_id, key, net::SessionType::kHlsPlay), vhost);
         if (!checked) return refuse_viewer(checked.error(), response);
         output->note_asked(base::monotonic_ms() + idle_ms(*output));
-        auto view = output->view();
         count({}, key, request, response);
-        return serve_playlist(view->text, &output->gzipped(), request, response);
+        if (asked.master) {
+            const std::string text = master_playlist(output->master(), request, {}, hls.master_m3u8_path_relative);
+            return serve_playlist(text, nullptr, request, response);
+        }
+        Rendition& rendition = *output->rendition(asked.path);
+        const auto view = rendition.view();
+        return serve_playlist(view->text, &rendition.gzipped(), request, response);
     }
     const ViewerName name = viewer_name(&key, request.message.parameter("hls_ctx"));
     if (draining_ && !viewers_.known(name)) {
         response.header("Cache-Control", "no-store").header("Retry-After", "5");
         return response.send_error(503, "the server ends");
     }
-    if (name.context.empty()) return master(output, vhost, request, response);
+    if (name.context.empty() || asked.master) return master(output, vhost, request, response);
     if (!Viewers::is_context(name.context)) return response.send_error(400, "hls_ctx is none of ours");
     auto id = let_in(name, *output, vhost, request, true, response.client());
     if (!id) {
         if (id.error().code() == base::Code::kCancelled) return std::unexpected(std::move(id.error()));
         return refuse_viewer(id.error(), response);
     }
-    auto view = output->view();
+    Rendition* rendition = output->rendition(asked.path);
+    const auto view = rendition ? rendition->view() : nullptr;
     if (!view) return response.send_error(404, "the stream has ended");
     count(name, key, request, response);
-    if (!hls.ts_ctx) return serve_playlist(view->text, &output->gzipped(), request, response);
+    if (!hls.ts_ctx) return serve_playlist(view->text, &rendition->gzipped(), request, response);
     return serve_playlist(m3u8::write(view->playlist, "?hls_ctx=" + *id), nullptr, request, response);
 }
 

@@ -51,6 +51,27 @@ void Window::skip_to(uint64_t sequence) {
     if (entries_.empty()) first_ = std::max(first_, sequence);
 }
 
+uint64_t Window::discontinuities() const {
+    const auto own = std::ranges::count_if(entries_, [](const Entry& entry) { return entry.item.discontinuity; });
+    return discontinuities_ + static_cast<uint64_t>(own);
+}
+
+bool Window::move_to(uint64_t sequence, uint64_t discontinuities, int64_t longest_ms, int64_t now_ms) {
+    longest_ms_ = std::max(longest_ms_, longest_ms);
+    if (next_sequence() == sequence && this->discontinuities() == discontinuities) return false;
+    const bool any = !entries_.empty();
+    while (!entries_.empty()) leave(now_ms);
+    first_ = sequence;
+    discontinuities_ = discontinuities;
+    return any;
+}
+
+bool Window::leave_before(uint64_t sequence, int64_t now_ms) {
+    const uint64_t before = first_;
+    while (!entries_.empty() && first_ < sequence) leave(now_ms);
+    return first_ != before;
+}
+
 bool Window::has(std::string_view path) const {
     return std::ranges::any_of(entries_, [&](const Entry& entry) { return entry.path == path; }) ||
            std::ranges::any_of(left_, [&](const Left& left) { return left.entry.path == path; });

@@ -49,7 +49,15 @@ class Window {
 
     uint64_t first_sequence() const { return first_; }
     uint64_t next_sequence() const { return first_ + entries_.size(); }
-    void skip_to(uint64_t sequence);        // while it is empty
+    void skip_to(uint64_t sequence);  // while it is empty
+    // The discontinuity sequence number behind the last segment.
+    uint64_t discontinuities() const;
+    int64_t longest_ms() const { return longest_ms_; }
+    // For a window that follows another one, whose next segment has these numbers: where it does not go on there, all
+    // that it has leaves, and it is true. longest_ms: of the other one, for the same target duration.
+    bool move_to(uint64_t sequence, uint64_t discontinuities, int64_t longest_ms, int64_t now_ms);
+    // The segments before that number leave. True: there were any.
+    bool leave_before(uint64_t sequence, int64_t now_ms);
     bool has(std::string_view path) const;  // also checks the entries that have left
     const std::deque<Entry>& entries() const { return entries_; }
     size_t left_entries() const { return left_.size(); }

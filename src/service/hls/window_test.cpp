@@ -87,6 +87,29 @@ TEST(Window, KeysAndMapsGoWithTheLastSegmentThatNeedsThem) {
     EXPECT_EQ(window.take_expired(0, true), (Paths{"live/2", "live/3", "live/4", "b.key", "init.mp4"}));
 }
 
+TEST(Window, FollowsAnother) {
+    Window main({3'000, 1'000}), audio({3'000, 1'000});
+    for (int i = 0; i < 5; ++i) main.add(entry(std::to_string(i), i == 0 ? 2'000 : 1'000, i % 2 == 1), 0);
+    audio.move_to(main.next_sequence(), main.discontinuities(), main.longest_ms(), 0);
+    EXPECT_EQ(audio.next_sequence(), 5u);
+    main.add(entry("5", 1'000, true), 0);
+    audio.add(entry("5", 1'000, true), 0);
+    EXPECT_EQ(audio.discontinuities(), main.discontinuities());
+    EXPECT_EQ(audio.target_s(), main.target_s());
+    audio.move_to(6, 3, 2'000, 0);
+    EXPECT_EQ(uris(audio), Paths{"5"}) << "it is there already";
+    // One of its own was lost.
+    audio.move_to(7, 3, 2'000, 1'000);
+    EXPECT_EQ(uris(audio), Paths{});
+    EXPECT_TRUE(audio.has("live/5")) << "players may still want it";
+    EXPECT_EQ(audio.playlist().media_sequence, 7u);
+    EXPECT_EQ(audio.playlist().discontinuity_sequence, 3u);
+    for (const char* name : {"7", "8", "9"}) audio.add(entry(name, 1'000), 0);
+    EXPECT_FALSE(audio.leave_before(7, 0));
+    EXPECT_TRUE(audio.leave_before(9, 0));
+    EXPECT_EQ(uris(audio), Paths{"9"});
+}
+
 TEST(Window, GoesOnWhereItWas) {
     Window window({60'000, 1'000});
     window.recover(7, 2, {entry("7", 3'000), entry("8", 1'000)});

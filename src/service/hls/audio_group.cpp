@@ -1,0 +1,157 @@
+#include "service/hls/audio_group.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace service::hls {
+
+namespace {
+
+// The track alone, as the first of its kind: packers know one.
+media::TrackSet alone(media::Track track) {
+    track.index = 0;
+    if (track.header) track.header->track = 0;
+    media::TrackSet tracks;
+    tracks.revision = track.revision;
+    tracks.tracks.push_back(std::move(track));
+    return tracks;
+}
+
+}  // namespace
+
+// ---- A segment
+
+void AudioGroup::open(const Opening& opening, const SegmentInfo& info) {
+    any_segment_ = true;
+    for (Part part = 0; part < kParts; ++part) open_part(opening, info, part);
+}
+
+// The track that it has at present; null: it is no part of the group.
+const media::Track* AudioGroup::track_of(const media::TrackSet& tracks, Part part) const {
+    if (part > 0 && part < kVideoPart) return tracks.find(media::Kind::kAudio, part);
+    if (!apart_ || !tracks.video() || tracks.count(media::Kind::kAudio) < 2) return nullptr;
+    return part == kVideoPart ? tracks.video() : tracks.audio();
+}
+
+void AudioGroup::open_part(const Opening& opening, const SegmentInfo& info, Part part) {
+    Member& member = members_[part];
+    member.active = false;
+    const media::Track* track = track_of(opening.tracks, part);
+    if (!track || member.refused == track->revision) return;
+    member.revision = track->revision;
+    member.refused.reset();
+    if (!member.rendition) member.rendition = make_(part);
+    media::Frame first = opening.first;
+    if (part != kVideoPart) {
+        first = {};
+        first.kind = media::Kind::kAudio;
+        first.codec = track->codec;
+    }
+    auto opened = member.rendition->open(alone(*track), first, info, opening.tracks_changed);
+    if (!opened) return leave_out(part, opened.error());
+    member.active = true;
+}
+
+void AudioGroup::add(const media::Frame& frame) {
+    const bool is_video = frame.kind == media::Kind::kVideo;
+    if (is_video && frame.track != 0) return;
+    const Part part = is_video ? kVideoPart : frame.track;
+    Member& member = members_[part];
+    if (!member.active) return;
+    media::Frame alone = frame;
+    alone.track = 0;
+    auto added = member.rendition->add(alone);
+    if (!added) leave_out(part, added.error());
+}
+
+// What it has had so far stays, as that of a track that has ended.
+void AudioGroup::leave_out(Part part, const base::Error& why) {
+    Member& member = members_[part];
+    member.active = false;
+    member.refused = member.revision;
+    member.rendition->lose();
+    left_out_(part, why);
+}
+
+void AudioGroup::close(const Closing& closing) {
+    for (Part part = 0; part < kParts; ++part) {
+        Member& member = members_[part];
+        if (!member.active) continue;
+        auto closed = member.rendition->close(closing);
+        if (!closed) leave_out(part, closed.error());
+    }
+}
+
+void AudioGroup::lose() {
+    for_each([](Rendition& rendition) { rendition.lose(); });
+}
+
+// ---- The stream
+
+void AudioGroup::found(Part part) {
+    if (!members_[part].rendition) members_[part].rendition = make_(part);
+}
+
+void AudioGroup::begin_publishing() {
+    for_each([](Rendition& rendition) { rendition.begin_publishing(); });
+}
+
+void AudioGroup::tick(int64_t now_ms, bool published) {
+    for (Member& member : members_) {
+        if (!member.rendition) continue;
+        member.rendition->tick(now_ms);
+        if (member.active || !published || !any_segment_) continue;
+        member.rendition->end_list();
+        if (!member.rendition->empty()) continue;
+        member.rendition->dispose();
+        member.rendition.reset();
+    }
+}
+
+void AudioGroup::end_lists() {
+    for_each([](Rendition& rendition) { rendition.end_list(); });
+}
+
+void AudioGroup::dispose() {
+    for_each([](Rendition& rendition) { rendition.dispose(); });
+}
+
+bool AudioGroup::idle() const {
+    return std::ranges::all_of(members_,
+                               [](const Member& member) { return !member.rendition || member.rendition->idle(); });
+}
+
+size_t AudioGroup::memory() const {
+    size_t bytes = 0;
+    for_each([&](Rendition& rendition) { bytes += rendition.memory(); });
+    return bytes;
+}
+
+// ---- What there is
+
+Rendition* AudioGroup::find(Part part) const { return members_[part].rendition.get(); }
+
+bool AudioGroup::is_playable(Part part) const {
+    const Member& member = members_[part];
+    // Before the first segment of this run those that the last one left are as good as the main one.
+    return member.rendition && member.rendition->view() && (member.active || !any_segment_);
+}
+
+std::vector<Part> AudioGroup::playable() const {
+    std::vector<Part> tracks;
+    for (Part track = 1; track < kVideoPart; ++track)
+        if (is_playable(track)) tracks.push_back(track);
+    if (!tracks.empty()) tracks.insert(tracks.begin(), 0);
+    return tracks;
+}
+
+const Rendition* AudioGroup::video_apart() const {
+    return is_playable(0) && is_playable(kVideoPart) ? find(kVideoPart) : nullptr;
+}
+
+void AudioGroup::for_each(const std::function<void(Rendition&)>& visit) const {
+    for (const Member& member : members_)
+        if (member.rendition) visit(*member.rendition);
+}
+
+}  // namespace service::hls

@@ -1,0 +1,46 @@
+#include "service/hls/output_options.h"
+
+#include <algorithm>
+
+namespace service::hls {
+
+namespace {
+
+int64_t ms(double seconds) { return static_cast<int64_t>(seconds * 1000 + 0.5); }
+
+std::string without_slash(std::string path) {
+    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+    return path;
+}
+
+}  // namespace
+
+std::string root_of(const VhostConfig& hls) { return without_slash(hls.path); }
+
+CutOptions cut_options(const OutputOptions& options) {
+    const VhostConfig& hls = options.hls;
+    CutOptions cut{std::max<int64_t>(1, ms(hls.fragment)), hls.aof_ratio, hls.wait_keyframe, hls.ts_floor};
+    // Half of the memory is for segments, of which several are always held.
+    if (hls.storage != "disk") cut.max_bytes = std::min<uint64_t>(cut.max_bytes, options.memory_limit / 8);
+    return cut;
+}
+
+SegmentStoreOptions store_options(const OutputOptions& options) {
+    const VhostConfig& hls = options.hls;
+    SegmentStoreOptions out;
+    out.vhost = options.key.vhost;
+    out.stream = std::make_shared<const live::StreamKey>(options.key);
+    out.root = root_of(hls);
+    out.key_root = hls.key_file_path.empty() ? out.root : without_slash(hls.key_file_path);
+    out.window = {ms(hls.window), ms(hls.fragment * hls.td_ratio)};
+    out.cleanup = hls.cleanup;
+    out.recover = hls.recover;
+    out.first_sequence = options.first_sequence;
+    out.max_bytes = options.memory_limit / 2;
+    // A segment must not be cached beyond its window, or until a disposed stream starts again with the same names.
+    out.max_age_s = std::max<int64_t>(1, static_cast<int64_t>(hls.window));
+    if (hls.dispose > 0) out.max_age_s = std::min<int64_t>(out.max_age_s, hls.dispose);
+    return out;
+}
+
+}  // namespace service::hls

@@ -1,0 +1,29 @@
+#pragma once
+// What the HLS of one stream is made with, and what follows from it for its parts.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "live/hub/stream.h"
+#include "service/hls/config.h"
+#include "service/hls/segment_store.h"
+#include "service/hls/segmenter.h"
+
+namespace service::hls {
+
+struct OutputOptions {
+    live::StreamKey key;
+    VhostConfig hls;
+    uint64_t first_sequence = 0;
+    int64_t rejoin_timeout_ms = 30'000;
+    size_t memory_limit = 256 << 20;  // of the stream; segments in memory may use half of it
+};
+
+CutOptions cut_options(const OutputOptions& options);
+// Of all renditions.
+SegmentStoreOptions store_options(const OutputOptions& options);
+// hls_path without a slash at its end.
+std::string root_of(const VhostConfig& hls);
+
+}  // namespace service::hls
