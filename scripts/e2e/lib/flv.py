@@ -85,13 +85,24 @@ def encode(tag):
 
 # Enhanced RTMP: the high bit of a video body's first byte, or sound format 9, then a packet type and a FourCC.
 _EX_HEADER, _EX_FRAMES, _EX_END, _EX_FRAMES_X, _EX_METADATA = range(5)
+_EX_AUDIO_TRACKS, _EX_VIDEO_TRACKS = 5, 6
 
 
 def enhanced(tag):
-    """The packet type of an enhanced body, None for a legacy one."""
-    if tag.body and (tag.type == VIDEO and tag.body[0] & 0x80 or tag.type == AUDIO and tag.body[0] >> 4 == 9):
-        return tag.body[0] & 0x0F
-    return None
+    """The packet type of an enhanced body, None for a legacy one. Of a body for one of several tracks, that track's."""
+    if not tag.body or not (tag.type == VIDEO and tag.body[0] & 0x80 or tag.type == AUDIO and tag.body[0] >> 4 == 9):
+        return None
+    packet = tag.body[0] & 0x0F
+    if packet == (_EX_AUDIO_TRACKS if tag.type == AUDIO else _EX_VIDEO_TRACKS) and len(tag.body) > 1:
+        return tag.body[1] & 0x0F
+    return packet
+
+
+def track_of(tag):
+    """The id of its track; 0 where it does not say."""
+    several = _EX_AUDIO_TRACKS if tag.type == AUDIO else _EX_VIDEO_TRACKS
+    is_several = enhanced(tag) is not None and tag.body[0] & 0x0F == several
+    return tag.body[6] if is_several and len(tag.body) > 6 else 0
 
 
 def is_sequence_header(tag):
