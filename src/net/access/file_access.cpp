@@ -21,7 +21,7 @@ base::Result<void> FileAccess::check(const config::Vhost& vhost, const FileOwner
     TRY(check_play(vhost, request.peer_ip, page_of(request.message.headers)));
     if (!gate_.guards_parts(vhost)) return {};
     if (owner.app.empty() || owner.stream.empty())
-        return base::fail(base::Code::kRefused, "whose stream this file is of cannot be told");
+        return base::fail(base::Code::kRefused, "the stream of this file is unknown");
     return gate_.check(
         http_visitor(request, request.session_id, {vhost.name, owner.app, owner.stream}, SessionType::kHttp), vhost);
 }

@@ -101,7 +101,7 @@ std::vector<FileOwner> FileOwners::by_pattern(std::string_view path, const std::
 std::vector<FileOwner> FileOwners::by_directory(std::string_view path, const std::vector<std::string>& roots) const {
     std::vector<FileOwner> owners;
     size_t deepest = 0;
-    auto look = [&](const Claim& claim) {
+    auto check = [&](const Claim& claim) {
         const std::string& root = roots[claim.root];
         if (path_below(path, root).empty() || root.size() < deepest) return;
         if (root.size() > deepest) owners.clear();
@@ -109,9 +109,9 @@ std::vector<FileOwner> FileOwners::by_directory(std::string_view path, const std
         if (owners.empty() || owners.back().vhost != vhosts_[claim.vhost].name)
             owners.push_back({vhosts_[claim.vhost].name});
     };
-    std::ranges::for_each(claims_, look);
+    std::ranges::for_each(claims_, check);
     for (const Claim& claim : static_claims_)
-        if (roots[claim.root] != roots[server_root_]) look(claim);
+        if (roots[claim.root] != roots[server_root_]) check(claim);
     return owners;
 }
 

@@ -83,8 +83,8 @@ base::Result<Grant> Gate::ask(Visitor visitor, const config::Vhost& vhost) {
         auto admitted = guard->admit(visitor, vhost);
         if (!admitted) {
             // The followers asked before took the client for admitted: its end is reported to them.
-            for (Guard* told : followers)
-                if (has(told)) told->left(visitor, {});
+            for (Guard* follower : followers)
+                if (has(follower)) follower->left(visitor, {});
             note_refusal(visitor, admitted.error());
             return std::unexpected(std::move(admitted.error()));
         }

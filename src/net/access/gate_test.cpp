@@ -10,13 +10,13 @@ class TestGuard final : public Guard {
     TestGuard(std::string name, std::vector<std::string>& notes) : name_(std::move(name)), notes_(notes) {}
     base::Result<void> admit(const Visitor& visitor, const config::Vhost& vhost) override {
         notes_.push_back(name_ + " asked for " + visitor.stream + " in " + vhost.name);
-        if (refuses) return base::fail(base::Code::kRefused, name_ + " says no");
+        if (refuses) return base::fail(base::Code::kRefused, name_ + " refuses");
         return {};
     }
     bool may_yield(Action, const config::Vhost&) const override { return yields; }
     bool follows(Action action, const config::Vhost&) const override { return action == followed; }
     void left(const Visitor& visitor, const Traffic& traffic) override {
-        notes_.push_back(name_ + " told of " + visitor.id + ", " + std::to_string(traffic.sent_bytes));
+        notes_.push_back(name_ + " notified of " + visitor.id + ", " + std::to_string(traffic.sent_bytes));
     }
     bool refuses = false;
     bool yields = false;
@@ -57,9 +57,9 @@ TEST_F(GateTest, AsksInOrderAndTheFirstRefusalCounts) {
     b_.refuses = true;
     auto stay = ask();
     ASSERT_FALSE(stay);
-    EXPECT_EQ(stay.error().text(), "b says no");
+    EXPECT_EQ(stay.error().text(), "b refuses");
     // The guard asked before is notified, so that what it began has an end.
-    EXPECT_EQ(notes_, (Notes{"a asked for s in v", "b asked for s in v", "a told of id, 0"}));
+    EXPECT_EQ(notes_, (Notes{"a asked for s in v", "b asked for s in v", "a notified of id, 0"}));
     notes_.clear();
     a_.refuses = true;
     EXPECT_FALSE(ask());
@@ -77,14 +77,14 @@ TEST_F(GateTest, TheEndIsToldOnceToThoseWhoFollow) {
         Grant other = *std::move(stay);
         notes_.clear();
         other.end({1, 7});
-        EXPECT_EQ(notes_, (Notes{"a told of id, 7"}));
+        EXPECT_EQ(notes_, (Notes{"a notified of id, 7"}));
     }
     EXPECT_EQ(notes_.size(), 1u);
     {
         Grant stay = *ask(Action::kPublish);
         notes_.clear();
     }
-    EXPECT_EQ(notes_, (Notes{"b told of id, 0"}));
+    EXPECT_EQ(notes_, (Notes{"b notified of id, 0"}));
     Grant stay = *ask(Action::kConnect);
     EXPECT_FALSE(stay);
 }

@@ -22,7 +22,7 @@ namespace {
 // A cached file of trusted certificates is read again after this many others.
 constexpr size_t kMaxContexts = 64;
 
-std::string place_of(const HttpCall& call, const http::AbsoluteUrl& url) {
+std::string pool_key(const HttpCall& call, const http::AbsoluteUrl& url) {
     return fmt::format("{}\n{}\n{}\n{}", url.tls ? "https" : "http", url.host, url.port, call.ca_file);
 }
 
@@ -37,7 +37,7 @@ struct HttpClient::Exchange {
     Exchange(const HttpCall& what, Deadline until)
         : call(what),
           deadline(until),
-          parser({.header_bytes = what.most_head_bytes}, what.method == http::Method::kHead) {}
+          parser({.header_bytes = what.max_head_bytes}, what.method == http::Method::kHead) {}
 
     Result<void> run(ByteStream& stream, std::string_view head) {
         iovec parts[2] = {{const_cast<char*>(head.data()), head.size()},
@@ -92,10 +92,10 @@ struct HttpClient::Exchange {
 
     Result<void> take_body() {
         std::string_view piece(reinterpret_cast<const char*>(parser.data().data()), parser.data().size());
-        if (answer.body.size() + piece.size() > call.most_body_bytes) {
+        if (answer.body.size() + piece.size() > call.max_body_bytes) {
             if (!call.cut_body)
-                return base::fail(Code::kLimit, fmt::format("the answer exceeds {} bytes", call.most_body_bytes));
-            piece = piece.substr(0, call.most_body_bytes - answer.body.size());
+                return base::fail(Code::kLimit, fmt::format("the answer exceeds {} bytes", call.max_body_bytes));
+            piece = piece.substr(0, call.max_body_bytes - answer.body.size());
             answer.cut = done = true;
         }
         answer.body += piece;
@@ -150,15 +150,15 @@ Result<std::string> HttpClient::post_json(const std::string& url, const std::str
 
 Result<HttpAnswer> HttpClient::call_once(const HttpCall& call, const http::AbsoluteUrl& url, Deadline deadline) {
     const std::string head = head_of(call, url);
-    const std::string place = place_of(call, url);
+    const std::string key = pool_key(call, url);
     while (true) {
-        auto stream = take_idle(place);
+        auto stream = take_idle(key);
         const bool kept = stream != nullptr;
         if (!kept) stream = TRY(open(call, url, deadline));
         Exchange exchange(call, deadline);
         auto done = exchange.run(*stream, head);
         if (done) {
-            if (exchange.reusable) keep(place, std::move(stream));
+            if (exchange.reusable) keep(key, std::move(stream));
             return std::move(exchange.answer);
         }
         if (!kept || exchange.any || done.error().code() != Code::kClosed)
@@ -204,9 +204,9 @@ Result<std::shared_ptr<runtime::TlsContext>> HttpClient::tls_context(const std::
 }
 
 // Null: there is no usable one.
-std::unique_ptr<ByteStream> HttpClient::take_idle(std::string_view place) {
+std::unique_ptr<ByteStream> HttpClient::take_idle(std::string_view key) {
     for (size_t i = idle_.size(); i-- > 0;) {
-        if (idle_[i].place != place) continue;
+        if (idle_[i].key != key) continue;
         auto stream = std::move(idle_[i].stream);
         idle_.erase(idle_.begin() + static_cast<ptrdiff_t>(i));
         uint8_t byte;
@@ -216,11 +216,11 @@ std::unique_ptr<ByteStream> HttpClient::take_idle(std::string_view place) {
     return nullptr;
 }
 
-void HttpClient::keep(std::string place, std::unique_ptr<ByteStream> stream) {
-    auto same = [&](const Idle& idle) { return idle.place == place; };
+void HttpClient::keep(std::string key, std::unique_ptr<ByteStream> stream) {
+    auto same = [&](const Idle& idle) { return idle.key == key; };
     if (std::ranges::count_if(idle_, same) >= static_cast<ptrdiff_t>(options_.idle_per_host)) return;
     if (idle_.size() >= options_.idle_connections) idle_.pop_front();
-    idle_.push_back({std::move(place), std::move(stream), base::monotonic_ms() + options_.idle_ms});
+    idle_.push_back({std::move(key), std::move(stream), base::monotonic_ms() + options_.idle_ms});
     if (sweeper_ && !sweeper_.done()) return;
     sweeper_ = runtime::spawn("http-idle", [this] {
         while (!idle_.empty()) {

@@ -29,9 +29,9 @@ struct HttpCall {
     std::string url;        // "http://host[:port]/path?query", "https://..."
     http::Headers headers;  // in addition to Host, Content-Length, Connection and User-Agent
     std::string body;
-    std::string ca_file;                 // PEM; empty: the system's certificates
-    size_t most_head_bytes = 16 * 1024;  // limit for the answer; more fails the call
-    size_t most_body_bytes = 64 * 1024;
+    std::string ca_file;                // PEM; empty: the system's certificates
+    size_t max_head_bytes = 16 * 1024;  // limit for the answer; more fails the call
+    size_t max_body_bytes = 64 * 1024;
     bool cut_body = false;  // a longer answer is cut at the limit, which is not a failure
     int redirects = 0;      // followed at most; further ones are returned like any other answer
 };
@@ -67,7 +67,7 @@ class HttpClient {
 
   private:
     struct Idle {
-        std::string place;  // scheme, host, port and the trusted certificates
+        std::string key;  // scheme, host, port and the trusted certificates
         std::unique_ptr<runtime::ByteStream> stream;
         int64_t until_ms;
     };
@@ -78,8 +78,8 @@ class HttpClient {
                                                             runtime::Deadline deadline);
     base::Result<std::shared_ptr<runtime::TlsContext>> tls_context(const std::string& ca_file,
                                                                    runtime::Deadline deadline);
-    std::unique_ptr<runtime::ByteStream> take_idle(std::string_view place);
-    void keep(std::string place, std::unique_ptr<runtime::ByteStream> stream);
+    std::unique_ptr<runtime::ByteStream> take_idle(std::string_view key);
+    void keep(std::string key, std::unique_ptr<runtime::ByteStream> stream);
     void drop_expired();
     std::string head_of(const HttpCall& call, const http::AbsoluteUrl& url) const;
 

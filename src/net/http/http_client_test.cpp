@@ -135,7 +135,7 @@ TEST_F(HttpClientTest, AnAnswerIsBounded) {
     EXPECT_EQ(failure(post(server.url())), Code::kProtocol);
     HttpCall cut = post(server.url());
     cut.cut_body = true;
-    cut.most_body_bytes = 64;
+    cut.max_body_bytes = 64;
     auto answer = call(std::move(cut));
     ASSERT_TRUE(answer) << answer.error().text();
     EXPECT_EQ(answer->body, std::string(64, 'x'));

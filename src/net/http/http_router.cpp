@@ -65,9 +65,9 @@ bool serves(const HttpRoute& route, http::Method method) {
 }  // namespace
 
 void HttpRouter::add(HttpRoute route) {
-    auto place = std::upper_bound(routes_.begin(), routes_.end(), route,
-                                  [](const HttpRoute& a, const HttpRoute& b) { return rank(a) < rank(b); });
-    routes_.insert(place, std::move(route));
+    auto position = std::upper_bound(routes_.begin(), routes_.end(), route,
+                                     [](const HttpRoute& a, const HttpRoute& b) { return rank(a) < rank(b); });
+    routes_.insert(position, std::move(route));
 }
 
 HttpRouter::Match HttpRouter::match(http::Method method, std::string_view path) const {

@@ -23,7 +23,7 @@ base::Result<void> HttpServer::listen(const runtime::SocketAddress& address, con
     listener.router = router ? router : &router_;
     Acceptor::Handlers handlers;
     handlers.take = [this, &listener](std::unique_ptr<runtime::ByteStream> stream) {
-        start(std::move(stream), listener, Place::kAdmitted);
+        start(std::move(stream), listener, Slot::kAdmitted);
     };
     handlers.refuse = [this, &listener](std::unique_ptr<runtime::ByteStream> stream, const base::Error& error) {
         refuse(std::move(stream), listener, error);
@@ -36,12 +36,12 @@ base::Result<void> HttpServer::listen(const runtime::SocketAddress& address, con
 uint16_t HttpServer::port(size_t listener) const { return listeners_.at(listener)->acceptor->port(); }
 
 // The server owns the connection, not its coroutine, because the coroutine may fail to start.
-void HttpServer::start(std::unique_ptr<runtime::ByteStream> stream, const Listener& listener, Place place) {
+void HttpServer::start(std::unique_ptr<runtime::ByteStream> stream, const Listener& listener, Slot slot) {
     ++counters_.connections;
-    if (place == Place::kReserve) ++counters_.reserve_used;
+    if (slot == Slot::kReserve) ++counters_.reserve_used;
     HttpConnection& connection = connections_.add(std::make_unique<HttpConnection>(
         *this, *listener.router, std::move(stream), TlsPair::context_of(listener.tls)));
-    if (place == Place::kReserve) connection.enter_reserve();
+    if (slot == Slot::kReserve) connection.enter_reserve();
     connection.await_request();
     runtime::Task task = runtime::spawn("http", [this, &connection] {
         connection.run();
@@ -65,7 +65,7 @@ void HttpServer::refuse(std::unique_ptr<runtime::ByteStream> stream, const Liste
                         const base::Error& error) {
     // kRefused: too many connections from one address; otherwise the server is full.
     const bool is_full = error.code() != base::Code::kRefused;
-    if (is_full && has_reserve()) return start(std::move(stream), listener, Place::kReserve);
+    if (is_full && has_reserve()) return start(std::move(stream), listener, Slot::kReserve);
     ++counters_.refused;
     std::erase_if(refusals_, [](const runtime::Task& task) { return task.done(); });
     if (listener.tls || refusals_.size() >= kMaxRefusals) return;

@@ -80,10 +80,10 @@ class HttpServer {
 
         bool still_serves() const;
     };
-    enum class Place : uint8_t { kAdmitted, kReserve };
+    enum class Slot : uint8_t { kAdmitted, kReserve };
     static constexpr size_t kMaxRefusals = 64;  // concurrent 503 responses; beyond them connections are just closed
 
-    void start(std::unique_ptr<runtime::ByteStream> stream, const Listener& listener, Place place);
+    void start(std::unique_ptr<runtime::ByteStream> stream, const Listener& listener, Slot slot);
     bool has_reserve();
     void refuse(std::unique_ptr<runtime::ByteStream> stream, const Listener& listener, const base::Error& error);
 

@@ -11,17 +11,17 @@ void ClosedSessions::add(ClosedSession closed) {
     for (std::string* text : {&closed.stream, &closed.text}) {
         if (text->size() > kMaxTextBytes) text->resize(kMaxTextBytes);
     }
-    if (kept_.size() < kMost) {
+    if (kept_.size() < kMaxSessions) {
         kept_.push_back(std::move(closed));
         return;
     }
     kept_[next_] = std::move(closed);
-    next_ = (next_ + 1) % kMost;
+    next_ = (next_ + 1) % kMaxSessions;
 }
 
-const ClosedSession& ClosedSessions::newest(size_t place) const {
-    CHECK(place < kept_.size());
-    return kept_[(next_ + kept_.size() - 1 - place) % kept_.size()];
+const ClosedSession& ClosedSessions::newest(size_t index) const {
+    CHECK(index < kept_.size());
+    return kept_[(next_ + kept_.size() - 1 - index) % kept_.size()];
 }
 
 }  // namespace net

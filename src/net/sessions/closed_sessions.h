@@ -1,6 +1,6 @@
 #pragma once
-// The last sessions that ended, with the reason: to answer why a player was disconnected. Bounded: the newest kMost are
-// kept, and texts are cut; the total number, and the number for each reason, are counted.
+// The last sessions that ended, with the reason: to answer why a player was disconnected. Bounded: the newest
+// kMaxSessions are kept, and texts are cut; the total number, and the number for each reason, are counted.
 
 #include <array>
 #include <cstdint>
@@ -29,7 +29,7 @@ struct ClosedSession {
 
 class ClosedSessions {
   public:
-    static constexpr size_t kMost = 1000;
+    static constexpr size_t kMaxSessions = 1000;
     static constexpr size_t kMaxTextBytes = 256;
 
     void add(ClosedSession closed);
@@ -37,8 +37,8 @@ class ClosedSessions {
     void count(base::CloseReason reason) { ++counts_[static_cast<size_t>(reason)]; }
 
     size_t size() const { return kept_.size(); }
-    // 0 is the newest; place < size().
-    const ClosedSession& newest(size_t place) const;
+    // 0 is the newest; index < size().
+    const ClosedSession& newest(size_t index) const;
     uint64_t count_of(base::CloseReason reason) const { return counts_[static_cast<size_t>(reason)]; }
     uint64_t total() const { return total_; }    // all that were passed to add()
     uint64_t errors() const { return errors_; }  // of these

@@ -43,20 +43,20 @@ TEST(CloseReason, OfAnError) {
 
 TEST(ClosedSessions, KeepsTheNewestAndCountsAll) {
     ClosedSessions closed;
-    for (size_t i = 0; i < ClosedSessions::kMost + 5; ++i) {
+    for (size_t i = 0; i < ClosedSessions::kMaxSessions + 5; ++i) {
         ClosedSession one;
         one.id = std::to_string(i);
         one.reason = i % 2 ? CloseReason::kTooSlow : CloseReason::kPeerClosed;
         one.text.assign(10'000, 'x');
         closed.add(std::move(one));
     }
-    EXPECT_EQ(closed.size(), ClosedSessions::kMost);
-    EXPECT_EQ(closed.newest(0).id, std::to_string(ClosedSessions::kMost + 4));
-    EXPECT_EQ(closed.newest(1).id, std::to_string(ClosedSessions::kMost + 3));
-    EXPECT_EQ(closed.newest(ClosedSessions::kMost - 1).id, "5");
+    EXPECT_EQ(closed.size(), ClosedSessions::kMaxSessions);
+    EXPECT_EQ(closed.newest(0).id, std::to_string(ClosedSessions::kMaxSessions + 4));
+    EXPECT_EQ(closed.newest(1).id, std::to_string(ClosedSessions::kMaxSessions + 3));
+    EXPECT_EQ(closed.newest(ClosedSessions::kMaxSessions - 1).id, "5");
     EXPECT_EQ(closed.newest(0).text.size(), ClosedSessions::kMaxTextBytes);
-    EXPECT_EQ(closed.count_of(CloseReason::kPeerClosed), ClosedSessions::kMost / 2 + 3);
-    EXPECT_EQ(closed.errors(), ClosedSessions::kMost / 2 + 2);
+    EXPECT_EQ(closed.count_of(CloseReason::kPeerClosed), ClosedSessions::kMaxSessions / 2 + 3);
+    EXPECT_EQ(closed.errors(), ClosedSessions::kMaxSessions / 2 + 2);
 }
 
 TEST(SessionTable, FindsByIdWhateverComesAndGoes) {

@@ -139,7 +139,7 @@ void SessionTable::for_each(const std::function<void(Session&)>& visit) const {
 }
 
 void SessionTable::enter(Session& session, const Traffic& past) {
-    session.place_ = static_cast<uint32_t>(sessions_.size());
+    session.index_ = static_cast<uint32_t>(sessions_.size());
     sessions_.push_back(&session);
     // A client may continue as another session with the same id before the first one leaves.
     by_id_.erase(session.id_);
@@ -150,18 +150,18 @@ void SessionTable::enter(Session& session, const Traffic& past) {
 
 void SessionTable::leave(Session& session) {
     if (auto found = by_id_.find(session.id_); found != by_id_.end() && found->second == &session) by_id_.erase(found);
-    const uint32_t place = session.place_;
-    sessions_[place] = sessions_.back();
-    sessions_[place]->place_ = place;
+    const uint32_t index = session.index_;
+    sessions_[index] = sessions_.back();
+    sessions_[index]->index_ = index;
     sessions_.pop_back();
-    meters_[place] = meters_.back();
+    meters_[index] = meters_.back();
     meters_.pop_back();
 }
 
 void SessionTable::count(Session& session) {
     const Traffic now = session.traffic();
     const auto received = static_cast<uint32_t>(now.received_bytes), sent = static_cast<uint32_t>(now.sent_bytes);
-    Meter& meter = meters_[session.place_];
+    Meter& meter = meters_[session.index_];
     const Traffic more{received - meter.counted_received, sent - meter.counted_sent};
     meter.counted_received = received;
     meter.counted_sent = sent;
@@ -176,7 +176,7 @@ void SessionTable::count(Session& session) {
 }
 
 void SessionTable::begin_period(Session& session) {
-    Meter& meter = meters_[session.place_];
+    Meter& meter = meters_[session.index_];
     if (meter.period == period_) return;
     count(session);
     meter.period = period_;
@@ -215,7 +215,7 @@ base::Result<void> SessionTable::begin_period() {
 
 Rates SessionTable::rates(const Session& session) const {
     const Traffic now = session.traffic();
-    const Meter& meter = meters_[session.place_];
+    const Meter& meter = meters_[session.index_];
     // While the sessions change periods one after another, for those that have already changed the previous period is
     // complete.
     const int64_t before_ms = passing_ && meter.period == period_ ? 0 : before_ms_;

@@ -95,7 +95,7 @@ class Session {
     const std::string id_;
     base::IpAddress ip_;
     int64_t started_ms_;
-    uint32_t place_;  // index in the table
+    uint32_t index_;  // index in the table
     SessionType type_ = SessionType::kNone;
     base::CloseReason reason_ = base::CloseReason::kUnknown;
     bool is_connection_ = true;
@@ -113,8 +113,8 @@ class SessionTable {
     uint64_t clients_total() const { return clients_total_; }  // that have published or played
     // Null: no session has that id.
     Session* find(std::string_view id) const;
-    // The order changes: a session that ends is replaced by another at its index. place < size().
-    Session& at(size_t place) const { return *sessions_[place]; }
+    // The order changes: a session that ends is replaced by another at its index. index < size().
+    Session& at(size_t index) const { return *sessions_[index]; }
     // Limits connections; a session counts as one unless it called not_a_connection().
     Admission& admission() { return admission_; }
     const Admission& admission() const { return admission_; }

@@ -96,10 +96,10 @@ Result<Verdict> Caller::exchange(const Call& call, const VhostConfig& hooks, Dea
     net::HttpCall request;
     request.url = call.url;
     request.ca_file = hooks.ca_file;
-    request.most_body_bytes = kMaxAnswerBytes;
+    request.max_body_bytes = kMaxAnswerBytes;
     if (call.hook == Hook::kOnHlsNotify) {
         request.method = http::Method::kGet;
-        request.most_body_bytes = static_cast<size_t>(hooks.hls_nb_notify);
+        request.max_body_bytes = static_cast<size_t>(hooks.hls_nb_notify);
         request.cut_body = true;
     } else {
         request.body = call.body;
