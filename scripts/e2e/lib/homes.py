@@ -28,6 +28,7 @@ UNDER_SANITIZERS = {
     "test_stream_memory",
     "test_tls_ends",
     "test_tls_reload",
+    "test_tracks",
 }
 
 

@@ -183,13 +183,7 @@ void Stream::deliver(const media::Frame& frame) {
     note_flow(frame);
     keep_in_gop(frame);
     counters_.payload_bytes += frame.payload.size();
-    if (!frame.sequence_header) {
-        for (size_t i = 0; i < sinks_.size();) {
-            FrameSink* sink = sinks_[i];
-            sink->on_frame(frame);
-            if (i < sinks_.size() && sinks_[i] == sink) ++i;  // else it has unsubscribed
-        }
-    }
+    if (!frame.sequence_header) for_each_sink([&](FrameSink& sink) { sink.on_frame(frame); });
     if (logs_.empty()) return;
     const int64_t now_ms = base::monotonic_ms();
     for (auto& [key, log] : logs_) log->append(frame, tracks_, now_ms);
@@ -208,7 +202,16 @@ void Stream::change_tracks(const media::Frame& frame) {
 }
 
 void Stream::notify_tracks() {
-    for (FrameSink* sink : std::vector(sinks_)) sink->on_tracks(tracks_);  // a copy: it may unsubscribe
+    for_each_sink([&](FrameSink& sink) { sink.on_tracks(tracks_); });
+}
+
+// One may unsubscribe within its call.
+void Stream::for_each_sink(auto&& call) {
+    for (size_t i = 0; i < sinks_.size();) {
+        FrameSink* sink = sinks_[i];
+        call(*sink);
+        if (i < sinks_.size() && sinks_[i] == sink) ++i;
+    }
 }
 
 void Stream::note_flow(const media::Frame& frame) {

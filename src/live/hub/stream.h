@@ -223,6 +223,7 @@ class Stream : public base::RefCounted<Stream> {
     // For frames that are no repetition: the tracks become what the frame says.
     void change_tracks(const media::Frame& frame);
     void notify_tracks();
+    void for_each_sink(auto&& call);
     void note_flow(const media::Frame& frame);
     void note_flow_of(bool video, media::Time dts);
     void keep_in_gop(const media::Frame& frame);
