@@ -95,7 +95,7 @@ def test_several_tracks_of_a_kind(name, tmp_path):
     """Each track three times, each 100 ms later than the one before, as they grow and finished."""
     source = SOURCES[name]()
     want = mp4.packets(recorded(source, tmp_path / "one.mp4"))
-    languages = {"eng": "eng", "deu-AT": "deu", "pt": "und"}  # as ffprobe shows them: it does not read elng
+    languages = {"eng": "eng", "deu-AT": "deu", "pt": "por"}  # as ffprobe shows them: it does not read elng
     file = recorded(source, tmp_path / "a.mp4", f"--languages={','.join(languages)}", "--head=4096")
     for finished in [False, True]:
         if finished:
