@@ -164,8 +164,9 @@ TEST(TsEncoder, TheTablesBeforeAFrame) {
     for (uint8_t index : {0, 1}) tracks.note(on_track(index, aac_header()));
     encoder.set_tracks(tracks);
     for (int64_t at : {0, 20}) {
-        std::vector<uint8_t> out(encoder.encoded_size(audio(at)));
-        encoder.encode(audio(at), out.data());
+        const media::Frame frame = audio(at);
+        std::vector<uint8_t> out(encoder.encoded_size(frame));
+        encoder.encode(frame, out.data());
         encoder.restore_start_state(encoder.save_start_state());
         base::SliceBuilder prefix;
         encoder.encode_prefix(tracks, {}, true, prefix);
