@@ -149,6 +149,7 @@ void BodyParser::put_moved_first(Parsed& parsed) {
     if (parsed.frame) moved_.push_back(*std::move(parsed.frame));
     std::ranges::move(parsed.more, std::back_inserter(moved_));
     parsed.frame = std::move(moved_.front());
+    parsed.nothing = {};
     parsed.more.assign(std::move_iterator(moved_.begin() + 1), std::move_iterator(moved_.end()));
     moved_.clear();
 }

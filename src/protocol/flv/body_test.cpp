@@ -319,6 +319,16 @@ TEST(Body, ATrackStandsInForTrackZeroUntilItComes) {
     EXPECT_EQ(frames_of(*parser.video(body("96 01 76703038 03 aabb"), 0)), "3 aabb;");
 }
 
+// Found by libFuzzer: there was a frame, and a reason why there is none.
+TEST(Body, ABodyWithoutAFrameMayMoveATrack) {
+    BodyParser parser;
+    ASSERT_TRUE(parser.audio(body("95 00 6d703461 03 1210"), 0));
+    auto result = parser.audio(body("af 01"), 0);
+    ASSERT_TRUE(result);
+    EXPECT_EQ(frames_of(*result), "3 1210H;");
+    EXPECT_EQ(result->nothing, "");
+}
+
 TEST(Body, EachAudioTrackHasItsOwnClock) {
     BodyParser parser;
     ASSERT_TRUE(parser.audio(body("af 00 1210"), 0));              // 44.1 kHz
