@@ -132,7 +132,10 @@ Result<Parsed> BodyParser::video(const Slice& body, uint32_t timestamp) {
     Cursor c(body);
     bool enhanced = body[0] & 0x80;
     auto result = enhanced ? this->enhanced(c, frame) : legacy_video(c, frame);
-    if (result) finish(*result, timestamp);
+    if (!result)
+        moved_.clear();
+    else
+        finish(*result, timestamp);
     return result;
 }
 
@@ -261,7 +264,10 @@ Result<Parsed> BodyParser::audio(const Slice& body, uint32_t timestamp) {
     Cursor c(body);
     bool enhanced = body[0] >> 4 == 9;
     auto result = enhanced ? this->enhanced(c, frame) : legacy_audio(c, frame);
-    if (result) finish(*result, timestamp);
+    if (!result)
+        moved_.clear();
+    else
+        finish(*result, timestamp);
     return result;
 }
 

@@ -327,6 +327,11 @@ TEST(Body, ABodyWithoutAFrameMayMoveATrack) {
     ASSERT_TRUE(result);
     EXPECT_EQ(frames_of(*result), "3 1210H;");
     EXPECT_EQ(result->nothing, "");
+    // What an invalid body moved does not come with a body of the other kind.
+    parser = BodyParser();
+    ASSERT_TRUE(parser.audio(body("95 00 6d703461 03 1210"), 0));
+    EXPECT_FALSE(parser.audio(body("af 24 2117"), 0));
+    EXPECT_EQ(frames_of(*parser.video(body("91 76703038 aabb"), 0)), "0 aabb;");
 }
 
 TEST(Body, EachAudioTrackHasItsOwnClock) {

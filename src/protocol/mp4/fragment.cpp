@@ -87,6 +87,7 @@ bool FragmentBuilder::set_names(Kind kind, uint8_t index, std::string_view langu
     CHECK(has(kind, index));
     Track& track = tracks_[number(kind, index) - 1];
     std::string new_language = language_tag(language), new_label = track_label(label);
+    if (new_label == unlabelled(track.kind)) new_label.clear();  // a reader could not tell it from none
     bool changed = new_language != track.language || new_label != track.label;
     track.language = std::move(new_language);
     track.label = std::move(new_label);
