@@ -14,7 +14,7 @@ class TsEncoder final : public live::WireEncoder {
 
     void set_tracks(const media::TrackSet& tracks) override;
     uint32_t save_start_state() const override;
-    void restore_start_state(uint32_t place) override { recalled_ = place; }
+    void restore_start_state(uint32_t state) override { recalled_ = state; }
     void encode_prefix(const media::TrackSet& tracks, media::Time start_dts, bool first,
                        base::SliceBuilder& out) override;
     size_t encoded_size(const media::Frame& frame) override { return muxer_.prepare(frame); }

@@ -10,7 +10,7 @@ int track_of(const media::Frame& frame) { return frame.kind == media::Kind::kVid
 
 void MixQueue::push(media::Frame frame, int64_t now_ms) {
     media::Time& newest = newest_[track_of(frame)];
-    newest = std::max(newest, frame.dts);
+    if (frame.track == 0) newest = std::max(newest, frame.dts);  // another track may be ahead of the first
     bytes_ += memory_of(frame);
     // In ms: frames that the publisher rounded to the same ms stay in the publisher's order.
     auto later = [](int64_t ms, const Waiting& other) { return ms < media::to_ms(other.frame.dts); };

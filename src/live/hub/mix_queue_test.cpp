@@ -79,5 +79,20 @@ TEST(MixQueue, HoldsAtMostKMaxBytes) {
     EXPECT_GT(max_memory, MixQueue::kMaxBytes / 2);
 }
 
+TEST(MixQueue, AnotherAudioTrackThatIsAheadReleasesNothing) {
+    MixQueue queue;
+    media::Frame ahead = testing::audio(100);
+    ahead.track = 1;
+    queue.push(testing::audio(0), 0);
+    queue.push(testing::video(40), 0);
+    queue.push(ahead, 0);
+    media::Frame out;
+    ASSERT_TRUE(queue.pop(out, 0));
+    EXPECT_EQ(media::to_ms(out.dts), 0);
+    EXPECT_FALSE(queue.pop(out, 0)) << "the first audio track is at 0";
+    queue.push(testing::audio(40), 0);
+    EXPECT_TRUE(queue.pop(out, 0));
+}
+
 }  // namespace
 }  // namespace live
