@@ -17,7 +17,7 @@ OBJDIR ?= $(OBJS)/obj
 override OBJDIR := $(call from_here,$(OBJDIR))
 
 goals := $(or $(MAKECMDGOALS),all)
-ifneq ($(filter-out help clean layers format format-check,$(goals)),)
+ifneq ($(filter-out help console clean layers format format-check,$(goals)),)
 include $(CONFIG)
 endif
 
@@ -132,11 +132,18 @@ LINK = $(LINK_FLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -
 
 # ---- Targets for people
 
-.PHONY: all help test standalone compile-commands coverage unit unit-build unit-list fuzz fuzz-build fuzz-list bench install clean layers format format-check FORCE
-all: $(OBJS)/srs $(if $(CONFIG_PPROF),$(OBJS)/pprof)
+.PHONY: all help pages console test standalone compile-commands coverage unit unit-build unit-list fuzz fuzz-build fuzz-list bench install clean layers format format-check FORCE
+all: $(OBJS)/srs pages $(if $(CONFIG_PPROF),$(OBJS)/pprof)
+
+# The server needs none of its web pages.
+pages:
+	@scripts/build_console $(OBJS) || echo "built without the console and the players" >&2
+console:
+	@scripts/build_console $(OBJS)
 
 help:
 	@echo "make             build the server: $(OBJS)/srs"
+	@echo "make console     bundle the web pages with npm: $(OBJS)/nginx/html; make does it too, where there is npm"
 	@echo "make test        run every test (scripts/test without installing anything)"
 	@echo "make unit        run the unit tests; DIR=src/protocol/rtmp those of one folder, FILTER=Chunk* some of them"
 	@echo "make fuzz        run every fuzz target over its corpus and mutations of it; TARGET=name one of them with"
@@ -265,7 +272,7 @@ $(1): $(OBJS)/link-flags $(2) $(call archives_for,$(3))
 endef
 
 server_main := $(wildcard src/main.cpp)
-ifneq ($(filter-out help clean layers format format-check,$(goals)),)
+ifneq ($(filter-out help console clean layers format format-check,$(goals)),)
 $(foreach d,$(part_dirs),$(eval $(call archive_rules,$(d))))
 ifneq ($(server_main),)
 $(eval $(call program_rule,$(OBJS)/srs,$(call object,$(server_main)),src))

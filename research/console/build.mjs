@@ -1,0 +1,40 @@
+// Bundles the pages: node build.mjs MODULES OUT. MODULES is the folder that has node_modules, OUT the folder of web
+// pages that gets index.html, console/ and players/.
+import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const [modules, out] = process.argv.slice(2).map((path) => resolve(path));
+const sources = join(dirname(fileURLToPath(import.meta.url)), "src");
+const { build } = createRequire(join(modules, "package.json"))("esbuild");
+
+// A page: its sources' folder, and where it is put below OUT.
+const PAGES = [
+    { from: "start", to: "." },
+    { from: "console", to: "console" },
+    { from: "players", to: "players" },
+];
+
+for (const page of PAGES) {
+    const folder = join(out, page.to);
+    if (page.to !== ".") await rm(folder, { recursive: true, force: true });
+    await mkdir(folder, { recursive: true });
+    const name = page.from;
+    await build({
+        entryPoints: { [name]: join(sources, page.from, "main.js") },
+        outdir: folder,
+        bundle: true,
+        splitting: page.from === "players", // hls.js and mpegts.js are loaded by who plays by them
+        chunkNames: "[name]-[hash]",
+        format: "esm",
+        target: ["chrome100", "firefox100", "safari15"],
+        minify: true,
+        legalComments: "linked",
+        nodePaths: [join(modules, "node_modules")],
+        logLevel: "warning",
+    });
+    const html = await readFile(join(sources, page.from, "index.html"), "utf8");
+    await writeFile(join(folder, "index.html"), html);
+}
+await cp(join(sources, "shared", "icon.svg"), join(out, "icon.svg"));
