@@ -26,8 +26,6 @@ constexpr size_t kCheckedShare = 16;
 // player or sink gets them at once.
 size_t track_pairs(const media::TrackSet& tracks) { return std::max<size_t>(1, (tracks.tracks.size() + 1) / 2); }
 
-size_t index_of(media::Kind kind) { return kind == media::Kind::kVideo ? 0 : 1; }
-
 }  // namespace
 
 Publication::Publication(base::Ref<Stream> stream, PublicationOwner& owner)
@@ -197,7 +195,7 @@ media::TrackSet& Stream::new_tracks() {
 
 void Stream::change_tracks(const media::Frame& frame) {
     new_tracks().note(frame);
-    if (frame.kind != media::Kind::kData) codecs_[index_of(frame.kind)][frame.track] = frame.codec;
+    if (frame.kind != media::Kind::kData) codecs_.at(frame.kind, frame.track) = frame.codec;
     notify_tracks();
 }
 
@@ -216,7 +214,7 @@ void Stream::for_each_sink(auto&& call) {
 
 void Stream::note_flow(const media::Frame& frame) {
     if (frame.kind == media::Kind::kData) return;
-    if (codecs_[index_of(frame.kind)][frame.track] != frame.codec) [[unlikely]]
+    if (codecs_.at(frame.kind, frame.track) != frame.codec) [[unlikely]]
         change_tracks(frame);
     if (frame.track != 0) return;
     const bool video = frame.kind == media::Kind::kVideo;

@@ -3,7 +3,6 @@
 // corrects the timeline once, keeps the current GOP as references, and the current tracks. Without a subscriber a frame
 // costs only its parsing. Single-threaded, never yields. Held by Ref: by its publication and by its viewers.
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -23,6 +22,7 @@
 #include "live/hub/options.h"
 #include "live/hub/stream_memory.h"
 #include "live/hub/timeline.h"
+#include "media/per_track.h"
 #include "media/track_set.h"
 
 namespace live {
@@ -243,7 +243,7 @@ class Stream : public base::RefCounted<Stream> {
     int64_t unpublished_since_ms_ = 0;
     int64_t idle_since_ms_ = 0;
     base::Ref<media::TrackSet> tracks_;
-    std::array<std::array<media::Codec, media::kMaxTracks>, 2> codecs_{};  // of tracks_: video, audio
+    media::PerTrack<media::Codec> codecs_;  // of tracks_
     Timeline timeline_;
     MixQueue mix_;
     bool video_flows_ = false;

@@ -14,8 +14,7 @@ Time whole_ms(Time time) { return std::chrono::ceil<std::chrono::milliseconds>(t
 }  // namespace
 
 void Timeline::restart() {
-    for (auto& of_kind : tracks_)
-        for (Track& track : of_kind) track.started = false;
+    tracks_.for_each([](Track& track) { track.started = false; });
     any_ = false;
     before_jump_.reset();
     discontinuity_.reset();
@@ -33,14 +32,13 @@ bool Timeline::fits(const Track& track, Time time) const { return time >= track.
 // When one track has jumped the other soon follows: it takes the first one's offset, so that both stay in step.
 void Timeline::rebase(Track& track, Time published) {
     ++jumps_;
-    for (const auto& of_kind : tracks_) {
-        for (const Track& other : of_kind) {
-            if (&other == &track || !other.started || !fits(track, published + other.offset)) continue;
-            track.offset = other.offset;
-            return;
-        }
-    }
-    track.offset = whole_ms(std::max(last_, track.last) + kNominalStep - published);
+    bool follows = false;
+    tracks_.for_each([&](const Track& other) {
+        if (follows || &other == &track || !other.started || !fits(track, published + other.offset)) return;
+        track.offset = other.offset;
+        follows = true;
+    });
+    if (!follows) track.offset = whole_ms(std::max(last_, track.last) + kNominalStep - published);
 }
 
 // Whether a jump at last_ is a new one, and not the previous one in another track.
@@ -62,14 +60,13 @@ bool Timeline::jumps_uncorrected(Track& track, Time time, bool first) {
     if (before_jump_ && media::distance(time, *before_jump_) <= kForwardJump) return false;
     before_jump_ = newest_;
     newest_ = time;
-    for (auto& of_kind : tracks_)
-        for (Track& other : of_kind) other.last = time - kForwardJump;
+    tracks_.for_each([&](Track& other) { other.last = time - kForwardJump; });
     track.last = time;
     return true;
 }
 
 Timeline::Corrected Timeline::correct(media::Kind kind, uint8_t index, Time published) {
-    Track& track = tracks_[kind == media::Kind::kVideo ? 0 : 1][index];
+    Track& track = tracks_.at(kind, index);
     bool discontinuity = false;
     const bool first = !track.started;
     if (first) [[unlikely]] {

@@ -6,12 +6,12 @@
 // Offsets are whole milliseconds: times that were published in ms stay so. In each mode it reports where times jumped:
 // once for all tracks, which jump one after the other.
 
-#include <array>
 #include <cstdint>
 #include <optional>
 
 #include "live/hub/options.h"
 #include "media/frame.h"
+#include "media/per_track.h"
 
 namespace live {
 
@@ -55,8 +55,8 @@ class Timeline {
     bool jumps_uncorrected(Track& track, media::Time time, bool first);
 
     TimeJitter mode_ = TimeJitter::kFull;
-    std::array<std::array<Track, media::kMaxTracks>, 2> tracks_;  // video, audio
-    bool any_ = false;                                            // a frame arrived since the (re)start
+    media::PerTrack<Track> tracks_;
+    bool any_ = false;  // a frame arrived since the (re)start
     bool first_ever_ = true;
     media::Time offset_{};  // the last one used
     media::Time last_{};

@@ -73,7 +73,7 @@ struct BodyParser::Cursor {
     uint32_t fourcc = 0;
 };
 
-BodyParser::Track& BodyParser::track_of(const Frame& frame) { return tracks_[index_of_kind(frame.kind)][frame.track]; }
+BodyParser::Track& BodyParser::track_of(const Frame& frame) { return tracks_.at(frame.kind, frame.track); }
 
 // The duration by its samples; 0 when it is not known.
 Time BodyParser::audio_duration(const Frame& frame) {
@@ -327,7 +327,7 @@ Result<void> BodyParser::skip_modifiers(Cursor& c, uint8_t mod_ex) {
 std::optional<uint8_t> BodyParser::index_of(Kind kind, int id) {
     if (id >= media::kMaxTracks) return std::nullopt;
     StandIn& stand_in = stand_in_[index_of_kind(kind)];
-    auto& tracks = tracks_[index_of_kind(kind)];
+    auto& tracks = tracks_.of(kind);
     if (!std::exchange(any_[index_of_kind(kind)], true) && id != 0) stand_in.id = id;
     if (id == 0) zero_came_[index_of_kind(kind)] = true;
     if (id == stand_in.id) return 0;

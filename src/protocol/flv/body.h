@@ -4,7 +4,6 @@
 // ExVideoTagHeader, ExAudioTagHeader, ModEx, multitrack), and data messages in AMF0. Payloads are sub-slices: nothing
 // is copied. Access units are parsed no further than their length prefixes.
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -13,6 +12,7 @@
 #include "base/result.h"
 #include "base/slice.h"
 #include "media/frame.h"
+#include "media/per_track.h"
 #include "media/sample_clock.h"
 #include "protocol/flv/timestamps.h"
 
@@ -79,9 +79,9 @@ class BodyParser {
     media::Time audio_duration(const media::Frame& frame);
     void note_audio(const media::Frame& frame);
 
-    std::array<std::array<Track, media::kMaxTracks>, 2> tracks_;  // video, audio; by Frame::track
-    bool any_[2] = {false, false};                                // a track has come
-    bool zero_came_[2] = {false, false};                          // track 0 has: none stands in for it from then on
+    media::PerTrack<Track> tracks_;
+    bool any_[2] = {false, false};        // by kind: a track has come
+    bool zero_came_[2] = {false, false};  // track 0 has: none stands in for it from then on
     // The track that stands in for track 0, with its sequence header, to be told when it gets its own index.
     struct StandIn {
         int id = -1;

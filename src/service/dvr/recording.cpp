@@ -91,9 +91,7 @@ void Recording::on_frame(const Frame& frame) {
     record(frame);
 }
 
-Recording::Track& Recording::track_of(const Frame& frame) {
-    return tracks_[frame.kind == Kind::kVideo ? 0 : 1][frame.track];
-}
+Recording::Track& Recording::track_of(const Frame& frame) { return tracks_.at(frame.kind, frame.track); }
 
 void Recording::on_tracks(const base::Ref<media::TrackSet>& tracks) {
     const bool new_metadata =
@@ -101,7 +99,7 @@ void Recording::on_tracks(const base::Ref<media::TrackSet>& tracks) {
     stream_tracks_ = tracks;
     if (new_metadata && file_) file_->container->set_metadata(*tracks->metadata);
     for (const media::Track& track : tracks->tracks) {
-        Track& known = tracks_[track.kind == Kind::kVideo ? 0 : 1][track.index];
+        Track& known = tracks_.at(track.kind, track.index);
         if (known.revision == track.revision) continue;
         known.revision = track.revision;
         known.begun = known.refused = false;
@@ -109,7 +107,7 @@ void Recording::on_tracks(const base::Ref<media::TrackSet>& tracks) {
     if (!file_) return;
     // A name may change while the track's revision stays.
     for (const media::Track& track : tracks->tracks)
-        if (tracks_[track.kind == Kind::kVideo ? 0 : 1][track.index].begun) file_->container->set_names(track);
+        if (tracks_.at(track.kind, track.index).begun) file_->container->set_names(track);
 }
 
 // After an error, records from the newest keyframe on.
@@ -197,8 +195,7 @@ Result<void> Recording::begin_file(Time time) {
     std::string path = TRY(recording_path(options_.path, stream_->key(), calendar(now, options_.utc), now, sequence_));
     ++sequence_;
     const ContainerOptions container{.keyframes = options_.keyframes, .tracks = stream_tracks_};
-    for (auto& of_kind : tracks_)
-        for (Track& track : of_kind) track.begun = track.refused = false;
+    tracks_.for_each([](Track& track) { track.begun = track.refused = false; });
     base_ = time;
     file_ = archive_.begin(stream_->key(), path, container);
     file_->publisher = publisher_;

@@ -3,12 +3,12 @@
 // file's timeline (time_jitter), begins a new file if the format cannot continue with a changed track, and retries
 // after a disk error. It allocates nothing per frame and never yields.
 
-#include <array>
 #include <memory>
 #include <string>
 
 #include "live/hub/stream.h"
 #include "live/hub/timeline.h"
+#include "media/per_track.h"
 #include "service/dvr/archive.h"
 #include "service/dvr/cutter.h"
 
@@ -93,7 +93,7 @@ class Recording final : private live::FrameSink {
     };
     Track& track_of(const media::Frame& frame);
     base::Ref<media::TrackSet> stream_tracks_;
-    std::array<std::array<Track, media::kMaxTracks>, 2> tracks_;  // video, audio
+    media::PerTrack<Track> tracks_;
     std::unique_ptr<OpenFile> file_;
     uint64_t sequence_ = 0;
     media::Time base_{};       // the time at which the file began

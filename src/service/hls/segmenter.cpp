@@ -88,7 +88,7 @@ void Segmenter::compare_tracks() {
 }
 
 void Segmenter::forget_last() {
-    for (auto& of_kind : last_) of_kind.fill(media::kNoTime);
+    last_.for_each([](Time& last) { last = media::kNoTime; });
 }
 
 // ---- The beginning

@@ -12,11 +12,11 @@
 //  - Where the stream says that times jumped: if they did (time_jitter off), the segment ends at once. If the stream
 //    has corrected them, or a publisher has returned, the next segment has a discontinuity.
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <optional>
 
+#include "media/per_track.h"
 #include "media/track_set.h"
 
 namespace service::hls {
@@ -108,10 +108,8 @@ class Segmenter {
     void open_at(const media::Frame& frame);
     void close(media::Time end_dts, std::optional<media::Time> next_video_dts);
     void write(const media::Frame& frame);
-    media::Time& last_of(const media::Frame& frame) {
-        return last_[frame.kind == media::Kind::kVideo ? 0 : 1][frame.track];
-    }
-    media::Time main_video_last() const { return last_[0][0]; }
+    media::Time& last_of(const media::Frame& frame) { return last_.at(frame.kind, frame.track); }
+    media::Time main_video_last() const { return last_.at(media::Kind::kVideo, 0); }
     void forget_last();
 
     CutOptions options_;
@@ -133,8 +131,8 @@ class Segmenter {
     int64_t start_clock_ms_ = 0;
     bool independent_ = true;
     uint64_t bytes_ = 0;
-    std::array<std::array<media::Time, media::kMaxTracks>, 2> last_{};  // dts of video and audio
-    media::Time newest_{};                                              // the latest dts of any track
+    media::PerTrack<media::Time> last_;       // dts
+    media::Time newest_{};                    // the latest dts of any track
     media::Time step_ = media::from_ms(40);   // between the last two frames of the leading track
     std::optional<media::Time> before_jump_;  // times that the other track may still have
     media::Time lost_at_{};
