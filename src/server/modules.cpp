@@ -103,7 +103,7 @@ Module with_root_for_ports(Module module) {
     return module;
 }
 
-// The limits per address.
+// The limits of connections.
 struct Limits : WithoutClients {
     Limits(std::shared_ptr<Shared> shared, config::SnapshotPtr first)
         : parts(std::move(shared)), snapshot(std::move(first)) {}
@@ -114,21 +114,10 @@ struct Limits : WithoutClients {
         return {};
     }
     void reload(const config::SnapshotPtr& next) {
-        constexpr size_t kMb = 1024 * 1024;
         const config::AddressLimits& limits = next->address_limits;
-        net::Admission& admission = parts->sessions.admission();
-        admission.set_options({static_cast<size_t>(next->global.max_connections),
-                               {static_cast<uint32_t>(limits.connections), limits.rate,
-                                static_cast<uint32_t>(limits.burst), limits.exempt}});
-        // The memory limit also covers what clients send with a request: 16 kB and more each.
-        admission.hls_viewers().set_limits({static_cast<size_t>(limits.hls_viewers),
-                                            static_cast<size_t>(next->global.max_hls_viewers), 8 * kMb, 128 * kMb,
-                                            limits.exempt});
-        // The total is limited by rtc_server.max_offers, where the oldest session is replaced.
-        admission.rtc_offers().set_limits({static_cast<size_t>(limits.rtc_offers), 0, 0, 0, limits.exempt});
-        admission.waiting_players().set_limits({static_cast<size_t>(limits.waiting_players),
-                                                static_cast<size_t>(next->global.max_waiting_players), 0, 0,
-                                                limits.exempt});
+        parts->sessions.admission().set_options({static_cast<size_t>(next->global.max_connections),
+                                                 {static_cast<uint32_t>(limits.connections), limits.rate,
+                                                  static_cast<uint32_t>(limits.burst), limits.exempt}});
     }
 };
 

@@ -1,7 +1,7 @@
 #pragma once
-// AddressQuota: limits how many objects of a kind other than connections (contexts of HLS viewers, WebRTC offers that
-// are not connected) the clients of one address, and all clients, may make the server keep, and their memory in bytes.
-// Of an IPv6 address only the first 64 bits count. A Share is held for the object's lifetime.
+// AddressQuota: limits how many objects of one kind other than connections the clients of one address, and all clients,
+// may make the server keep, and their memory in bytes. The service that keeps the objects owns it. Of an IPv6 address
+// only the first 64 bits count. A Share is held for the object's lifetime.
 
 #include <cstdint>
 #include <map>

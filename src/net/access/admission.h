@@ -1,7 +1,7 @@
 #pragma once
 // Admission: limits transport connections, of all listeners together (max_connections) and of one address
 // (address_limits): TCP and TLS of every protocol, ICE over TCP, and WebRTC sessions connected by UDP. Anything else
-// does not count here; contexts of HLS viewers and WebRTC offers have quotas of their own.
+// does not count here: a service that keeps it has an AddressQuota of its own.
 //
 // When the server is full, connections without a first request are closed to make room, the oldest first, then those
 // that wait for their next request.
@@ -13,7 +13,6 @@
 #include "base/ip.h"
 #include "base/result.h"
 #include "net/access/address_limiter.h"
-#include "net/access/address_quota.h"
 #include "net/access/spare.h"
 
 namespace net {
@@ -76,13 +75,6 @@ class Admission {
     const SpareList& newcomers() const { return newcomers_; }
     const SpareList& idle() const { return idle_; }
 
-    AddressQuota& hls_viewers() { return hls_viewers_; }
-    AddressQuota& rtc_offers() { return rtc_offers_; }
-    AddressQuota& waiting_players() { return waiting_players_; }
-    const AddressQuota& hls_viewers() const { return hls_viewers_; }
-    const AddressQuota& rtc_offers() const { return rtc_offers_; }
-    const AddressQuota& waiting_players() const { return waiting_players_; }
-
     size_t connections() const { return connections_; }
     bool is_full() const { return options_.max_connections > 0 && connections_ >= options_.max_connections; }
     uint64_t refused_total() const { return refused_total_; }
@@ -98,11 +90,6 @@ class Admission {
     AddressLimiter limiter_;
     SpareList newcomers_;
     SpareList idle_;
-    AddressQuota hls_viewers_{"HLS viewers", "address_limits.hls_viewers", "max_hls_viewers"};
-    AddressQuota rtc_offers_{"WebRTC offers that are not connected", "address_limits.rtc_offers",
-                             "rtc_server.max_offers"};
-    AddressQuota waiting_players_{"HTTP players that wait for a publisher", "address_limits.waiting_players",
-                                  "max_waiting_players"};
     size_t connections_ = 0;
     uint64_t refused_total_ = 0;
 };

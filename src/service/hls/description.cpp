@@ -6,6 +6,7 @@
 #include "service/hls/config.h"
 #include "service/hls/names.h"
 #include "service/hls/service.h"
+#include "service/quota_metrics.h"
 
 namespace service::hls {
 namespace {
@@ -46,12 +47,22 @@ bool is_segment(const config::Vhost& vhost, std::string_view path) {
     return hls.enabled && config::match_path(hls.ts_file, without_suffix(path.substr(1)), vhost.name);
 }
 
+void write_metrics(const net::AddressQuota& viewers, prometheus::Text& text) {
+    text.single("srs_hls_viewers", prometheus::Type::kGauge, "HLS viewers (hls_ctx), which are no connections.",
+                static_cast<double>(viewers.count()));
+    write_refused(text, "srs_hls_viewers_refused_total", "HLS viewers refused by max_hls_viewers or address_limits.",
+                  viewers);
+}
+
 Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
     parts.files.add_claims(claims_of);
     parts.offers.hls_fragment = fragment_of;
     parts.offers.is_hls_segment = is_segment;
-    return module_of("hls", std::make_shared<Service>(snapshot, parts.sessions, parts.registry, parts.events,
-                                                      parts.router, parts.gate, parts.files));
+    auto service = std::make_shared<Service>(snapshot, parts.sessions, parts.registry, parts.events, parts.router,
+                                             parts.gate, parts.files);
+    parts.offers.metrics.push_back(
+        [service = service.get()](prometheus::Text& text) { write_metrics(service->viewers().quota(), text); });
+    return module_of("hls", std::move(service));
 }
 
 }  // namespace

@@ -140,7 +140,7 @@ class ViewersTest : public ::testing::Test {
         const std::string id = viewers_.id_for(name_of(context, stream));
         net::AddressQuota::Share share;
         if (!viewers_.known(name_of(context, stream))) {
-            table_.admission().hls_viewers().set_limits({limit, 0, 0, 0, {}});
+            viewers_.quota().set_limits({limit, 0, 0, 0, {}});
             auto reserved = viewers_.reserve(visitor(id, stream));
             code_ = reserved ? base::Code::kOther : reserved.error().code();
             if (!reserved) return "";
@@ -247,7 +247,7 @@ TEST_F(ViewersTest, AreBoundedButAreNoConnections) {
     EXPECT_EQ(ask("c", 0, "s", 2), "");
     EXPECT_EQ(code_, base::Code::kLimit);
     EXPECT_EQ(table_.admission().connections(), 0u);
-    EXPECT_EQ(table_.admission().hls_viewers().count(), 2u);
+    EXPECT_EQ(viewers_.quota().count(), 2u);
     table_.find(first)->kick("room");
     viewers_.tick(1);
     EXPECT_NE(ask("abcdefgh", 1, "s", 2), "");

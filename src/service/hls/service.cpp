@@ -30,6 +30,14 @@ std::string location_of(const live::StreamKey& key, const VhostConfig& hls, cons
     return fmt::format("{}/{}", hls.path, names.playlist());
 }
 
+// The memory limit also covers what clients send with a request: 16 kB and more each.
+net::AddressQuota::Limits viewer_limits(const config::Snapshot& snapshot) {
+    constexpr size_t kMb = 1024 * 1024;
+    const config::AddressLimits& limits = snapshot.address_limits;
+    return {static_cast<size_t>(limits.hls_viewers), static_cast<size_t>(snapshot.global.max_hls_viewers), 8 * kMb,
+            128 * kMb, limits.exempt};
+}
+
 }  // namespace
 
 Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
@@ -43,6 +51,7 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live
       gate_(gate),
       files_(files),
       stream_list_(snapshot_->get<ServerConfig>().hls_roll) {
+    viewers_.quota().set_limits(viewer_limits(*snapshot_));
     net::HttpRoute route;
     route.methods = {http::Method::kGet};
     route.pattern = "/*";
@@ -120,6 +129,7 @@ void Service::leave(live::Stream& stream) {
 
 void Service::reload(const config::SnapshotPtr& next) {
     snapshot_ = next;
+    viewers_.quota().set_limits(viewer_limits(*next));
     followed_.reload(next);
 }
 

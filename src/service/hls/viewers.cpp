@@ -91,7 +91,7 @@ std::string Viewers::id_for(const ViewerName& name) {
 base::Result<net::AddressQuota::Share> Viewers::reserve(const net::Visitor& visitor) {
     const size_t strings = visitor.vhost.size() + visitor.app.size() + visitor.stream.size() + visitor.param.size() +
                            visitor.tc_url.size() + visitor.page_url.size();
-    return sessions_.admission().hls_viewers().take(visitor.ip, kViewerBytes + 2 * strings);
+    return quota_.take(visitor.ip, kViewerBytes + 2 * strings);
 }
 
 base::Result<void> Viewers::asked(const ViewerName& name, const net::Visitor& visitor, int64_t idle_ms, int64_t now_ms,

@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "net/access/address_quota.h"
 #include "net/access/gate.h"
 #include "net/sessions/session.h"
 
@@ -56,6 +57,8 @@ class Viewers {
                              net::AddressQuota::Share share, net::Grant stay = {});
     // Reserves a viewer's share of the limits per address and in total. kLimit.
     base::Result<net::AddressQuota::Share> reserve(const net::Visitor& visitor);
+    net::AddressQuota& quota() { return quota_; }
+    const net::AddressQuota& quota() const { return quota_; }
     bool known(const ViewerName& name) const { return names_.contains(name); }
     // received(): one of its requests arrived; sent(): data is sent to it. False: the viewer is not known.
     bool received(const ViewerName& name, uint64_t bytes);
@@ -75,6 +78,7 @@ class Viewers {
     std::string new_id() const;
 
     net::SessionTable& sessions_;
+    net::AddressQuota quota_{"HLS viewers", "address_limits.hls_viewers", "max_hls_viewers"};
     std::map<std::string, std::unique_ptr<Viewer>> viewers_;  // by id
     std::map<ViewerName, Viewer*> names_;                     // one or two per viewer
     std::map<ViewerName, int64_t> banned_;                    // until when

@@ -30,11 +30,18 @@ std::string_view what_lacks(const live::Stream& stream, Format format) {
     return {};
 }
 
+net::AddressQuota::Limits waiting_limits(const config::Snapshot& snapshot) {
+    const config::AddressLimits& limits = snapshot.address_limits;
+    return {static_cast<size_t>(limits.waiting_players), static_cast<size_t>(snapshot.global.max_waiting_players), 0, 0,
+            limits.exempt};
+}
+
 }  // namespace
 
 Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
                  net::HttpRouter& router, net::Gate& gate, const Offers& offers)
     : snapshot_(std::move(snapshot)), sessions_(sessions), registry_(registry), gate_(gate), offers_(offers) {
+    waiting_.set_limits(waiting_limits(*snapshot_));
     auto add = [&](When when, bool is_fallback, const char* summary) {
         net::HttpRoute route;
         route.methods = {http::Method::kGet};
@@ -55,6 +62,11 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live
 Service::~Service() {
     stop();
     registry_.unwatch(*this);
+}
+
+void Service::reload(const config::SnapshotPtr& next) {
+    snapshot_ = next;
+    waiting_.set_limits(waiting_limits(*next));
 }
 
 base::Result<void> Service::handle(When when, net::HttpRequest& request, net::HttpResponse& response) {
@@ -92,7 +104,7 @@ base::Ref<live::Stream> Service::find_stream(const config::Vhost& vhost, const M
 base::Result<base::Ref<live::Stream>> Service::wait_for_publisher(const net::HttpRequest& request,
                                                                   net::HttpResponse& response,
                                                                   const config::Vhost& vhost, const MountMatch& match) {
-    auto share = sessions_.admission().waiting_players().take(request.peer_ip, 0);
+    auto share = waiting_.take(request.peer_ip, 0);
     if (!share) {
         sessions_.log_refusal("waiting player", request.peer_ip, share.error());
         return base::Ref<live::Stream>();

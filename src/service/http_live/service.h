@@ -2,7 +2,7 @@
 // Live streams over HTTP: HTTP-FLV and WebSocket-FLV, MPEG-TS, AAC (ADTS) and MP3, at the paths of each vhost's
 // http_remux.mount. The request is answered and the stream found in the connection's coroutine; then the viewer is
 // parked in its log. If the stream is not published, that coroutine waits (http_remux.wait_publisher), provided that no
-// file has that name. Admission limits how many may wait.
+// file has that name. A quota limits how many may wait.
 
 #include <map>
 #include <memory>
@@ -10,6 +10,7 @@
 #include "base/indexed_list.h"
 #include "config/snapshot.h"
 #include "live/hub/registry.h"
+#include "net/access/address_quota.h"
 #include "net/access/gate.h"
 #include "net/http/http_router.h"
 #include "net/sessions/session.h"
@@ -31,9 +32,11 @@ class Service final : private LiveViewerOwner, private live::StreamWatcher {
     void stop_accepting();
     bool idle() const { return viewers_.empty(); }
     void stop();
-    void reload(const config::SnapshotPtr& next) { snapshot_ = next; }
+    void reload(const config::SnapshotPtr& next);
 
     size_t viewers() const { return viewers_.size(); }
+    // The players that wait for a publisher.
+    const net::AddressQuota& waiting() const { return waiting_; }
 
   private:
     enum class When : uint8_t { kPublished, kLater };
@@ -58,6 +61,8 @@ class Service final : private LiveViewerOwner, private live::StreamWatcher {
     live::Registry& registry_;
     net::Gate& gate_;
     const Offers& offers_;
+    net::AddressQuota waiting_{"HTTP players that wait for a publisher", "address_limits.waiting_players",
+                               "max_waiting_players"};
     base::IndexedList<LiveViewer> viewers_;
     std::map<live::StreamKey, WaitingRoom> rooms_;
     bool stopping_ = false;

@@ -253,9 +253,14 @@ class HttpWaitingTest : public HttpLiveTest {
         HttpLiveTest::SetUp();
         vhost().get<VhostConfig>().wait_publisher = true;
         vhost().get<VhostConfig>().wait_publisher_timeout = 5'000;
-        waiting().set_limits({2, 3, 0, 0, {}});
+        limit_waiting(2, 3);
     }
-    net::AddressQuota& waiting() { return sessions_.admission().waiting_players(); }
+    const net::AddressQuota& waiting() const { return service_->waiting(); }
+    void limit_waiting(int of_address, int in_all) {
+        snapshot_->address_limits.waiting_players = of_address;
+        snapshot_->global.max_waiting_players = in_all;
+        service_->reload(snapshot_);
+    }
     std::unique_ptr<RawClient> ask(std::string_view target, std::string_view fields = "") {
         auto client = std::make_unique<RawClient>(server_->port());
         client->send(fmt::format("GET {} HTTP/1.1\r\nHost: a.example\r\n{}\r\n", target, fields));
@@ -302,7 +307,7 @@ TEST_F(HttpWaitingTest, SoManyWaitAndNoMore) {
     await_waiting(2);
     EXPECT_EQ(ask("/live/z.flv")->read().status, 404) << "limit per address";
     EXPECT_EQ(waiting().counters().refused_address, 1u);
-    waiting().set_limits({0, 2, 0, 0, {}});
+    limit_waiting(0, 2);
     EXPECT_EQ(ask("/live/z.flv")->read().status, 404) << "total limit";
     EXPECT_EQ(waiting().counters().refused_all, 1u);
     publish();

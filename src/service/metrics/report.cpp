@@ -139,20 +139,6 @@ void Report::totals(Text& text) const {
                 "Connections ended for others at max_connections, by what they did.");
     text.sample({{"state", "new"}}, number(admission.newcomers().ended_total()));
     text.sample({{"state", "idle"}}, number(admission.idle().ended_total()));
-    text.single("srs_hls_viewers", Type::kGauge, "HLS viewers (hls_ctx), which are no connections.",
-                number(admission.hls_viewers().count()));
-    const auto refused = [&](std::string_view name, std::string_view help, const net::AddressQuota& quota) {
-        text.family(name, Type::kCounter, help);
-        text.sample({{"limit", "address"}}, number(quota.counters().refused_address));
-        text.sample({{"limit", "all"}}, number(quota.counters().refused_all));
-    };
-    refused("srs_hls_viewers_refused_total", "HLS viewers refused by max_hls_viewers or address_limits.",
-            admission.hls_viewers());
-    refused("srs_rtc_offers_refused_total", "WebRTC offers refused by address_limits.", admission.rtc_offers());
-    text.single("srs_waiting_players", Type::kGauge, "HTTP players that wait for a publisher.",
-                number(admission.waiting_players().count()));
-    refused("srs_waiting_players_refused_total", "HTTP players that could not wait for a publisher.",
-            admission.waiting_players());
 }
 
 void Report::closed(Text& text) const {

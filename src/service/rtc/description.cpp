@@ -8,9 +8,11 @@ namespace service::rtc {
 namespace {
 
 Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
-    parts.offers.metrics.push_back(write_metrics);
-    return module_of("rtc", std::make_shared<Service>(snapshot, parts.sessions, parts.registry, parts.gate,
-                                                      parts.router, parts.api_rows, parts.identity.service));
+    auto service = std::make_shared<Service>(snapshot, parts.sessions, parts.registry, parts.gate, parts.router,
+                                             parts.api_rows, parts.identity.service);
+    parts.offers.metrics.push_back(
+        [service = service.get()](prometheus::Text& text) { write_metrics(service->offer_quota(), text); });
+    return module_of("rtc", std::move(service));
 }
 
 }  // namespace

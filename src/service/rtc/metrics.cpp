@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "convert/statistics.h"
+#include "service/quota_metrics.h"
 #include "service/rtc/stats.h"
 
 namespace service::rtc {
@@ -104,7 +105,7 @@ void conversion_figures(Text& text) {
 
 }  // namespace
 
-void write_metrics(Text& text) {
+void write_metrics(const net::AddressQuota& offers, Text& text) {
     const RtcStats& stats = rtc_stats();
     for (const Family& family : families()) {
         text.family(family.name, family.type, family.help);
@@ -114,6 +115,7 @@ void write_metrics(Text& text) {
             text.sample(labels, static_cast<double>(stats.*member));
         }
     }
+    write_refused(text, "srs_rtc_offers_refused_total", "WebRTC offers refused by address_limits.", offers);
     conversion_figures(text);
 }
 

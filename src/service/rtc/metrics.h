@@ -1,10 +1,12 @@
 #pragma once
 // The metrics of WebRTC: a fixed number of lines, whatever the number of sessions.
 
+#include "net/access/address_quota.h"
 #include "protocol/prometheus/text.h"
 
 namespace service::rtc {
 
-void write_metrics(prometheus::Text& text);
+// offers: the quota of offers that are not connected.
+void write_metrics(const net::AddressQuota& offers, prometheus::Text& text);
 
 }  // namespace service::rtc

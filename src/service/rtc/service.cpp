@@ -117,6 +117,8 @@ void Service::stop() {
 
 // ---- Signalling
 
+const net::AddressQuota& Service::offer_quota() const { return signaling_->offer_quota(); }
+
 ice::Credentials Service::new_credentials() {
     while (true) {
         std::array<uint8_t, ice::Credentials::kRandomBytes> random;

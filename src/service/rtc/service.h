@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "config/snapshot.h"
 #include "live/hub/registry.h"
+#include "net/access/address_quota.h"
 #include "net/access/gate.h"
 #include "net/http/api_endpoint.h"
 #include "net/http/http_router.h"
@@ -123,6 +124,7 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     const ServiceCounters& counters() const { return counters_; }
     size_t sessions() const { return sessions_.size(); }
     size_t half_open() const { return half_open_; }
+    const net::AddressQuota& offer_quota() const;
     size_t addresses() const { return routes_.addresses(); }
 
   private:

@@ -40,6 +40,12 @@ constexpr int64_t kResolveMs = 2'000;
 constexpr int64_t kKeepResolvedMs = 60'000;
 constexpr uint32_t kMaxLost = 1000;
 
+// The total is limited by rtc_server.max_offers, where the oldest session is replaced.
+net::AddressQuota::Limits offer_limits(const config::Snapshot& snapshot) {
+    const config::AddressLimits& limits = snapshot.address_limits;
+    return {static_cast<size_t>(limits.rtc_offers), 0, 0, 0, limits.exempt};
+}
+
 int status_of(const base::Error& error) {
     switch (error.code()) {
         case Code::kProtocol:
@@ -110,7 +116,14 @@ Signaling::Signaling(config::SnapshotPtr snapshot, Sessions& sessions, net::Sess
       sessions_(sessions),
       table_(table),
       gate_(gate),
-      service_id_(std::move(service_id)) {}
+      service_id_(std::move(service_id)) {
+    offer_quota_.set_limits(offer_limits(*snapshot_));
+}
+
+void Signaling::reload(const config::SnapshotPtr& next) {
+    snapshot_ = next;
+    offer_quota_.set_limits(offer_limits(*next));
+}
 
 const std::vector<Signaling::Endpoint>& Signaling::endpoints() {
     static const std::vector<Endpoint> kAll = {
@@ -294,10 +307,9 @@ Result<void> Signaling::offer(const Endpoint& endpoint, net::HttpRequest& reques
 
 // Limits offers before the gate asks a guard: a flood of offers must not become a flood of queries.
 Result<net::AddressQuota::Share> Signaling::admit_offer(const OfferRequest& offer, const std::string& ip) {
-    net::Admission& admission = table_.admission();
     const auto admit = [&]() -> Result<net::AddressQuota::Share> {
-        auto share = TRY(admission.rtc_offers().take(ip, kOfferBytes + offer.sdp.size()));
-        TRY(admission.expect(ip));
+        auto share = TRY(offer_quota_.take(ip, kOfferBytes + offer.sdp.size()));
+        TRY(table_.admission().expect(ip));
         return share;
     };
     auto share = admit();

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "config/snapshot.h"
+#include "net/access/address_quota.h"
 #include "net/access/gate.h"
 #include "net/http/api_endpoint.h"
 #include "net/http/http_router.h"
@@ -33,9 +34,11 @@ class Signaling {
 
     void add_routes(net::HttpRouter& router);  // of the HTTP server
     void add_rows(net::ApiTable& table);       // of the API
-    void reload(const config::SnapshotPtr& next) { snapshot_ = next; }
+    void reload(const config::SnapshotPtr& next);
     // No new sessions; existing sessions can still be patched and ended.
     void stop_accepting() { stopping_ = true; }
+    // The offers that are not connected.
+    const net::AddressQuota& offer_quota() const { return offer_quota_; }
 
   private:
     struct Endpoint {
@@ -70,6 +73,8 @@ class Signaling {
     static constexpr size_t kMaxResolved = 64;
 
     config::SnapshotPtr snapshot_;
+    net::AddressQuota offer_quota_{"WebRTC offers that are not connected", "address_limits.rtc_offers",
+                                   "rtc_server.max_offers"};
     Sessions& sessions_;
     net::SessionTable& table_;
     net::Gate& gate_;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "live/hub/stream.h"
+#include "net/access/address_quota.h"
 #include "net/access/gate.h"
 #include "net/sessions/session.h"
 #include "protocol/dtls/endpoint.h"
