@@ -23,15 +23,21 @@
 
 namespace service {
 
+// Of a service that cuts published streams into segments and serves them over HTTP.
+struct SegmentOffer {
+    std::string_view name;  // in the API: "hls"
+    // How long the segments of a vhost are meant to be, s; nothing: it has none.
+    std::function<std::optional<double>(const config::Vhost&)> fragment;
+    // Whether a URL's path may be that of a segment of the vhost, which may have expired.
+    std::function<bool(const config::Vhost&, std::string_view path)> is_segment;
+};
+
 // What services offer to each other. A service puts its offer here when it is made and uses those of others from
 // Module::connect() on. An offer whose service is not built in stays empty. A service outlives those that are started
 // after it, so a user of an offer has to be started later.
 struct Offers {
     Recorder* recorder = nullptr;
-    // How long the HLS segments of a vhost are meant to be, s; nothing: it has no HLS.
-    std::function<std::optional<double>(const config::Vhost&)> hls_fragment{};
-    // Whether a URL's path may be that of an HLS segment of the vhost, which may have expired.
-    std::function<bool(const config::Vhost&, std::string_view path)> is_hls_segment{};
+    std::vector<SegmentOffer> segments{};
     // The data field of /api/v1/summaries, as JSON. Does not yield.
     std::function<std::string()> summaries{};
     // Each appends the metrics of its service to the text, always the same families. They do not yield.

@@ -250,7 +250,8 @@ base::Result<void> Statistics::vhost(Request& request, Response& response) {
 }
 
 std::optional<double> Statistics::hls_fragment(const config::Vhost& vhost) const {
-    return offers_.hls_fragment ? offers_.hls_fragment(vhost) : std::nullopt;
+    const auto hls = std::ranges::find(offers_.segments, "hls", &SegmentOffer::name);
+    return hls != offers_.segments.end() ? hls->fragment(vhost) : std::nullopt;
 }
 
 Json Statistics::vhost_json(const config::Vhost& vhost, const std::vector<live::StreamKey>& keys) const {

@@ -56,8 +56,7 @@ void write_metrics(const net::AddressQuota& viewers, prometheus::Text& text) {
 
 Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
     parts.files.add_claims(claims_of);
-    parts.offers.hls_fragment = fragment_of;
-    parts.offers.is_hls_segment = is_segment;
+    parts.offers.segments.push_back({"hls", fragment_of, is_segment});
     auto service = std::make_shared<Service>(snapshot, parts.sessions, parts.registry, parts.events, parts.router,
                                              parts.gate, parts.files);
     parts.offers.metrics.push_back(

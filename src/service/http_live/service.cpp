@@ -1,5 +1,7 @@
 #include "service/http_live/service.h"
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "convert/flv/all_tracks.h"
 #include "live/hub/options.h"
@@ -84,9 +86,10 @@ base::Result<void> Service::handle(When when, net::HttpRequest& request, net::Ht
     } else {
         if (!remux.wait_publisher || request.is_head()) return {};
         // A player of an expired segment gets its 404 at once.
-        if (match->format == Format::kTs && offers_.is_hls_segment &&
-            offers_.is_hls_segment(*vhost, request.message.path))
-            return {};
+        const auto is_segment = [&](const SegmentOffer& offer) {
+            return offer.is_segment(*vhost, request.message.path);
+        };
+        if (match->format == Format::kTs && std::ranges::any_of(offers_.segments, is_segment)) return {};
     }
     return play(when, request, response, *vhost, *match);
 }

@@ -336,7 +336,8 @@ TEST_F(HttpWaitingTest, NobodyWaitsWhenTheServerEnds) {
 }
 
 TEST_F(HttpWaitingTest, WhatMayBeASegmentDoesNotWait) {
-    offers_.is_hls_segment = [](const config::Vhost&, std::string_view path) { return path == "/live/a-7.ts"; };
+    offers_.segments.push_back(
+        {"hls", {}, [](const config::Vhost&, std::string_view path) { return path == "/live/a-7.ts"; }});
     get("/live/a-7.ts");
     EXPECT_EQ(status_, 404);
     auto client_of_ts = ask("/live/a.ts");
