@@ -14,6 +14,8 @@
 namespace convert {
 namespace {
 
+runtime::LogLimit unplayable_log;
+
 using live::RtpLane;
 using media::Codec;
 using media::Frame;
@@ -147,7 +149,7 @@ class BridgeTest : public runtime::testing::RuntimeTest {
 };
 
 TEST_F(BridgeTest, FramesAreConvertedOnlyForPlayers) {
-    FramesToRtp bridge(*source.stream, {});
+    FramesToRtp bridge(*source.stream, {}, unplayable_log);
     source.publication.publish(avc_header());
     for (Frame& frame : aac(0)) source.publication.publish(frame);
     source.publication.publish(video_frame(0, kIdr));
@@ -171,7 +173,7 @@ TEST_F(BridgeTest, FramesAreConvertedOnlyForPlayers) {
 }
 
 TEST_F(BridgeTest, APlayerBeginsWithACompressedGop) {
-    FramesToRtp bridge(*source.stream, {});
+    FramesToRtp bridge(*source.stream, {}, unplayable_log);
     source.publication.publish(avc_header());
     source.publication.publish(video_frame(0, kIdr));
     for (int i = 1; i < 50; ++i) source.publication.publish(video_frame(i * 40, kP));
@@ -195,7 +197,7 @@ TEST_F(BridgeTest, APlayerBeginsWithACompressedGop) {
 
 TEST_F(BridgeTest, BFramesAreDroppedUnlessKept) {
     for (bool keep : {false, true}) {
-        FramesToRtp bridge(*source.stream, {.keep_bframe = keep});
+        FramesToRtp bridge(*source.stream, {.keep_bframe = keep}, unplayable_log);
         source.publication.publish(avc_header());
         LaneReader player(source.lane);
         player.next = source.lane.ring().end();
@@ -210,7 +212,7 @@ TEST_F(BridgeTest, BFramesAreDroppedUnlessKept) {
 }
 
 TEST_F(BridgeTest, AnotherSequenceHeaderBeginsWithItsOwnKeyframe) {
-    FramesToRtp bridge(*source.stream, {});
+    FramesToRtp bridge(*source.stream, {}, unplayable_log);
     source.publication.publish(avc_header());
     source.publication.publish(video_frame(0, kIdr));
     source.publication.publish(video_frame(40, kP));
@@ -227,7 +229,7 @@ TEST_F(BridgeTest, AnotherSequenceHeaderBeginsWithItsOwnKeyframe) {
 }
 
 TEST_F(BridgeTest, BadFramesAreCountedAndSkipped) {
-    FramesToRtp bridge(*source.stream, {});
+    FramesToRtp bridge(*source.stream, {}, unplayable_log);
     source.publication.publish(avc_header());
     LaneReader player(source.lane);
     Frame broken = video_frame(0, kIdr);
@@ -242,7 +244,7 @@ TEST_F(BridgeTest, BadFramesAreCountedAndSkipped) {
 }
 
 TEST_F(BridgeTest, ThereAndBack) {
-    FramesToRtp forth(*source.stream, {});
+    FramesToRtp forth(*source.stream, {}, unplayable_log);
     RtpToFrames back(target.publication, {});
     Frames frames;
     source.publication.publish(avc_header());
@@ -305,7 +307,7 @@ TEST_F(BridgeTest, AfterALossVideoContinuesAtAKeyframe) {
         int requests = 0;
         void make_keyframe() override { ++requests; }
     } keyframes;
-    FramesToRtp forth(*source.stream, {});
+    FramesToRtp forth(*source.stream, {}, unplayable_log);
     RtpToFrames back(target.publication, {});
     Frames frames;
     target.stream->subscribe(frames);
@@ -333,7 +335,7 @@ TEST_F(BridgeTest, AfterALossVideoContinuesAtAKeyframe) {
 }
 
 TEST_F(BridgeTest, ReorderedPacketsAreNoLoss) {
-    FramesToRtp forth(*source.stream, {});
+    FramesToRtp forth(*source.stream, {}, unplayable_log);
     RtpToFrames back(target.publication, {});
     Frames frames;
     target.stream->subscribe(frames);
@@ -497,7 +499,7 @@ TEST_F(BridgeTest, TwoHoursOfTimesAreOffByNoMoreThanHalfATick) {
         Side from{.options = {.time_jitter = live::TimeJitter::kOff}}, to;
         to.owner.rtp = true;
         RtpToFrames back(to.publication, {});
-        FramesToRtp out(*from.stream, {});
+        FramesToRtp out(*from.stream, {}, unplayable_log);
         Frames frames;
         to.stream->subscribe(frames);
         from.publication.publish(avc_header());

@@ -9,16 +9,11 @@
 #include "protocol/flv/audio_format.h"
 #include "protocol/rtp/payload/keyframe.h"
 #include "protocol/sdp/format.h"
-#include "runtime/loop/log_limit.h"
 
 namespace convert {
 
 using media::Codec;
 using media::Kind;
-
-namespace {
-runtime::LogLimit unplayable_frames;
-}  // namespace
 
 namespace {
 
@@ -58,7 +53,8 @@ std::string fmtp_of(const media::Frame& header) {
            sdp::profile_level_id(config->profile_idc, config->compatibility, config->level_idc);
 }
 
-FramesToRtp::FramesToRtp(live::Stream& stream, const FramesToRtpOptions& options) : stream_(stream), options_(options) {
+FramesToRtp::FramesToRtp(live::Stream& stream, const FramesToRtpOptions& options, runtime::LogLimit& unplayable_log)
+    : stream_(stream), options_(options), unplayable_log_(unplayable_log) {
     stream_.subscribe(*this);
     subscribing_ = false;
     announce();
@@ -98,13 +94,13 @@ void FramesToRtp::note_video(const media::Track& track) {
         options.keep_sei = options_.keep_sei;
         video_packetizer_ = rtp::make_packetizer(track.codec, options);
         if (!video_packetizer_)
-            runtime::warn_some(unplayable_frames, "rtc: {}: {} is not played by WebRTC", stream_.key().text(),
+            runtime::warn_some(unplayable_log_, "rtc: {}: {} is not played by WebRTC", stream_.key().text(),
                                media::codec_info(track.codec).name);
     }
     std::string fmtp = video_fmtp_;
     if (const media::Frame* config = track.config(); config && video_packetizer_) {
         if (auto set = video_packetizer_->set_header(*config); !set)
-            runtime::warn_some(unplayable_frames, "rtc: {}: {}", stream_.key().text(), set.error().text());
+            runtime::warn_some(unplayable_log_, "rtc: {}: {}", stream_.key().text(), set.error().text());
         nalu_length_size_ = length_size_of(*config);
         gop_is_of_older_header_ = true;
         fmtp = fmtp_of(*config);
@@ -122,7 +118,7 @@ void FramesToRtp::note_audio(const media::Track& track) {
     audio_codec_ = track.codec;
     audio_usable_ = is_audio_convertible(track.codec);
     if (!audio_usable_)
-        runtime::warn_some(unplayable_frames, "rtc: {}: {} is not played by WebRTC", stream_.key().text(),
+        runtime::warn_some(unplayable_log_, "rtc: {}: {} is not played by WebRTC", stream_.key().text(),
                            media::codec_info(track.codec).name);
     announce();
 }

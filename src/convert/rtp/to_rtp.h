@@ -16,6 +16,7 @@
 #include "live/rtp/rtp_lane.h"
 #include "media/b_frame.h"
 #include "protocol/rtp/payload/packetizer.h"
+#include "runtime/loop/log_limit.h"
 
 namespace convert {
 
@@ -40,8 +41,9 @@ struct FramesToRtpCounters {
 
 class FramesToRtp final : private live::FrameSink, private live::DemandWatcher {
   public:
-    // The stream must outlive it, and must be published by frames while it lives.
-    FramesToRtp(live::Stream& stream, const FramesToRtpOptions& options);
+    // The stream must outlive it, and must be published by frames while it lives. unplayable_log: for tracks that RTP
+    // does not carry, of all streams; must outlive it.
+    FramesToRtp(live::Stream& stream, const FramesToRtpOptions& options, runtime::LogLimit& unplayable_log);
     ~FramesToRtp();
 
     bool running() const { return running_; }
@@ -72,6 +74,7 @@ class FramesToRtp final : private live::FrameSink, private live::DemandWatcher {
 
     live::Stream& stream_;
     FramesToRtpOptions options_;
+    runtime::LogLimit& unplayable_log_;
     bool subscribing_ = true;
     bool running_ = false;
     bool waits_for_keyframe_ = true;

@@ -2,13 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/loop/log_limit.h"
-
 namespace net {
-
-namespace {
-runtime::LogLimit gate_refusals;
-}  // namespace
 
 std::string_view action_name(Action action) {
     switch (action) {
@@ -51,7 +45,7 @@ bool Gate::guards_parts(const config::Vhost& vhost) const {
 void Gate::note_refusal(const Visitor& visitor, const base::Error& error) {
     if (error.code() == base::Code::kCancelled) return;
     ++refused_total_;
-    runtime::warn_some(gate_refusals, "{} of {} by {} refused: {}", action_name(visitor.action), visitor.key().text(),
+    runtime::warn_some(refusal_log_, "{} of {} by {} refused: {}", action_name(visitor.action), visitor.key().text(),
                        visitor.ip, error.text());
 }
 

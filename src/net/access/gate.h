@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "config/snapshot.h"
 #include "net/sessions/session.h"
+#include "runtime/loop/log_limit.h"
 #include "runtime/socket/byte_stream.h"
 
 namespace net {
@@ -112,6 +113,7 @@ class Gate {
 
     std::vector<Guard*> guards_;
     uint64_t refused_total_ = 0;
+    runtime::LogLimit refusal_log_;
 };
 
 }  // namespace net

@@ -7,7 +7,6 @@
 #include "net/http/forwarded.h"
 #include "protocol/http/date.h"
 #include "protocol/http/response_head.h"
-#include "runtime/loop/log_limit.h"
 
 namespace net {
 
@@ -15,14 +14,6 @@ using base::CloseReason;
 using base::Code;
 using runtime::Deadline;
 using RequestStep = http::RequestParser::Step;
-
-namespace {
-runtime::LogLimit http_refusals;
-}  // namespace
-
-namespace {
-runtime::LogLimit http_failures;
-}  // namespace
 
 namespace {
 
@@ -306,12 +297,12 @@ void HttpConnection::answer(HttpResponse& response, HttpRequest& request, const 
 void HttpConnection::tell_failure(HttpResponse& response, const HttpRequest& request, const base::Error& error) {
     response.close_after();
     if (error.code() == Code::kLimit) {
-        runtime::warn_some(http_failures, "HTTP {}: {}", request.message.target, error.describe());
+        runtime::warn_some(server_.failure_log_, "HTTP {}: {}", request.message.target, error.describe());
         response.header("Retry-After", "5").header("Cache-Control", "no-store");
         (void)response.send_error(503, "too much at once");
         return;
     }
-    runtime::error_some(http_failures, "HTTP {} failed: {}", request.message.target, error.describe());
+    runtime::error_some(server_.failure_log_, "HTTP {} failed: {}", request.message.target, error.describe());
     (void)response.send_error(500);
 }
 
@@ -352,7 +343,7 @@ base::Result<void> HttpConnection::answer_options(HttpResponse& response, const 
 // For input that cannot be served: sends the reason and closes gracefully.
 void HttpConnection::refuse_request(int status, std::string_view text) {
     ++server_.counters_.bad_requests;
-    runtime::warn_some(http_refusals, "HTTP request from {} refused with {}: {}", peer_ip_, status, text);
+    runtime::warn_some(server_.refusal_log_, "HTTP request from {} refused with {}: {}", peer_ip_, status, text);
     end(fmt::format("refused with {}: {}", status, text),
         status == 408 ? CloseReason::kPeerTimeout : CloseReason::kProtocolError);
     HttpRequest request;

@@ -19,6 +19,7 @@
 #include "net/sessions/session.h"
 #include "protocol/http/message.h"
 #include "runtime/loop/coroutine.h"
+#include "runtime/loop/log_limit.h"
 
 namespace net {
 
@@ -97,6 +98,8 @@ class HttpServer {
     std::vector<runtime::Task> refusals_;
     bool stopping_ = false;
     HttpCounters counters_;
+    runtime::LogLimit refusal_log_;  // of requests that cannot be served
+    runtime::LogLimit failure_log_;  // of handlers that failed
 };
 
 }  // namespace net

@@ -8,6 +8,7 @@
 
 #include "live/hub/events.h"
 #include "runtime/disk/disk.h"
+#include "runtime/loop/log_limit.h"
 #include "service/dvr/container.h"
 #include "service/dvr/journal.h"
 #include "service/dvr/naming.h"
@@ -54,6 +55,7 @@ class Archive {
     // Number of files being completed.
     size_t ending() const { return ending_; }
     Counters& counters() { return counters_; }
+    runtime::LogLimit& failure_log() { return failure_log_; }  // of all recordings
     void tell_failed(const live::StreamKey& key, const std::string& path, const std::string& reason) const;
 
   private:
@@ -67,6 +69,7 @@ class Archive {
     std::set<std::string> names_;  // paths of growing files
     size_t ending_ = 0;
     Counters counters_;
+    runtime::LogLimit failure_log_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // late callbacks check whether the archive still
                                                                   // exists
 };

@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "runtime/loop/log_limit.h"
 
 namespace service::dvr {
 
@@ -14,10 +13,6 @@ using base::Result;
 using media::Frame;
 using media::Kind;
 using media::Time;
-
-namespace {
-runtime::LogLimit dvr_failures;
-}  // namespace
 
 namespace {
 
@@ -212,7 +207,7 @@ void Recording::fail(const base::Error& error) {
     std::string path = file_ ? file_->names.path : options_.path;
     bool worth_a_line = failures_ % kLogEvery == 0;
     if (worth_a_line)
-        runtime::error_some(dvr_failures, "dvr: {}: {}: {}; another file begins in {} s", key().text(), path,
+        runtime::error_some(archive_.failure_log(), "dvr: {}: {}: {}; another file begins in {} s", key().text(), path,
                             error.describe(), kRetryMs / 1000);
     if (failures_++ == 0) archive_.tell_failed(key(), path, error.text());
     end_file(false);
@@ -231,7 +226,7 @@ void Recording::refuse(const Frame& frame) {
     Track& track = track_of(frame);
     if (std::exchange(track.told, true)) return;
     std::string reason = file_->container->refusal();
-    runtime::error_some(dvr_failures, "dvr: {}: {} is not recorded: {}", key().text(),
+    runtime::error_some(archive_.failure_log(), "dvr: {}: {} is not recorded: {}", key().text(),
                         media::codec_info(frame.codec).name, reason);
     archive_.tell_failed(key(), file_->names.path, reason);
 }

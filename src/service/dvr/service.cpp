@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "runtime/loop/log_limit.h"
 #include "runtime/threads/workers.h"
 #include "service/dvr/config.h"
 
@@ -17,10 +16,6 @@ namespace service::dvr {
 using base::Code;
 using base::fail;
 using base::Result;
-
-namespace {
-runtime::LogLimit dvr_refusals;
-}  // namespace
 
 namespace {
 
@@ -144,7 +139,7 @@ bool Service::check_name(const live::StreamKey& key, const std::string& pattern)
     auto good = check_names(key);
     if (good) return true;
     ++archive_.counters().refused;
-    runtime::error_some(dvr_refusals, "dvr: {} is not recorded: {}", key.text(), good.error().text());
+    runtime::error_some(refusal_log_, "dvr: {} is not recorded: {}", key.text(), good.error().text());
     archive_.tell_failed(key, pattern, good.error().text());
     return false;
 }

@@ -12,6 +12,7 @@
 #include "live/hub/followed_streams.h"
 #include "live/hub/registry.h"
 #include "runtime/loop/coroutine.h"
+#include "runtime/loop/log_limit.h"
 #include "service/dvr/config.h"
 #include "service/dvr/recording.h"
 #include "service/recorder.h"
@@ -61,6 +62,7 @@ class Service final : public Recorder, private live::StreamFollower, private Rec
     Journal journal_;
     Archive archive_;
     std::vector<std::unique_ptr<Recording>> recordings_;
+    runtime::LogLimit refusal_log_;
     bool started_ = false;
     runtime::Task flusher_;
     runtime::Task watcher_;

@@ -9,14 +9,11 @@
 #include "base/log.h"
 #include "media/aac.h"
 #include "media/track.h"
-#include "runtime/loop/log_limit.h"
 #include "service/hls/config.h"
 
 namespace service::hls {
 
 namespace {
-
-runtime::LogLimit hls_failures;
 
 // What the main rendition has.
 media::TrackSet first_of_each_kind(const media::TrackSet& tracks) {
@@ -27,11 +24,12 @@ media::TrackSet first_of_each_kind(const media::TrackSet& tracks) {
 
 }  // namespace
 
-Output::Output(OutputOptions options, Names names, Index& index, const live::Events& events, Disconnect disconnect,
-               Recover recover)
+Output::Output(OutputOptions options, Names names, Index& index, const live::Events& events,
+               runtime::LogLimit& failure_log, Disconnect disconnect, Recover recover)
     : options_(std::move(options)),
       index_(index),
       events_(events),
+      failure_log_(failure_log),
       disconnect_(std::move(disconnect)),
       recover_(std::move(recover)),
       segmenter_(cut_options(options_), *this),
@@ -40,7 +38,7 @@ Output::Output(OutputOptions options, Names names, Index& index, const live::Eve
       audio_(
           options_.hls.use_fmp4, [this](Part part) { return make_rendition(part); },
           [this](Part part, const base::Error& why) {
-              runtime::warn_some(hls_failures, "HLS of {}: {} is left out: {}", options_.key.text(),
+              runtime::warn_some(failure_log_, "HLS of {}: {} is left out: {}", options_.key.text(),
                                  part == kVideoPart ? "the video alone" : fmt::format("audio track {}", part + 1),
                                  why.text());
           }) {
@@ -282,7 +280,7 @@ void Output::store_failed(Rendition&, const std::string& path, const base::Error
 void Output::failed(const std::string& path, const std::string& reason, bool for_good) {
     ++failures_;
     const std::string& policy = options_.hls.on_error;
-    runtime::warn_some(hls_failures, "HLS of {} failed: {}", options_.key.text(), reason);
+    runtime::warn_some(failure_log_, "HLS of {} failed: {}", options_.key.text(), reason);
     events_.tell(live::OutputFailed{options_.key, "hls", path, reason});
     if (off_ || !stream_) return;
     if (policy == "disconnect") return disconnect_(options_.key, reason);

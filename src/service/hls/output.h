@@ -13,6 +13,7 @@
 #include "config/snapshot.h"
 #include "live/hub/events.h"
 #include "live/hub/stream.h"
+#include "runtime/loop/log_limit.h"
 #include "service/hls/aac_clock.h"
 #include "service/hls/audio_group.h"
 #include "service/hls/config.h"
@@ -32,9 +33,9 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     // Requests that DiskSegmentStore::recover() is called, in a coroutine.
     using Recover = std::function<void(const std::shared_ptr<DiskSegmentStore>&)>;
 
-    // Index and events must outlive it.
-    Output(OutputOptions options, Names names, Index& index, const live::Events& events, Disconnect disconnect,
-           Recover recover);
+    // The references must outlive it.
+    Output(OutputOptions options, Names names, Index& index, const live::Events& events, runtime::LogLimit& failure_log,
+           Disconnect disconnect, Recover recover);
     ~Output();
     Output(const Output&) = delete;
 
@@ -112,6 +113,7 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     OutputOptions options_;
     Index& index_;
     const live::Events& events_;
+    runtime::LogLimit& failure_log_;
     Disconnect disconnect_;
     Recover recover_;
 

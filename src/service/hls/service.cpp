@@ -6,14 +6,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "runtime/loop/log_limit.h"
 #include "service/hls/config.h"
 
 namespace service::hls {
-
-namespace {
-runtime::LogLimit hls_refusals;
-}  // namespace
 
 namespace {
 
@@ -109,7 +104,7 @@ bool Service::idle() const {
 // ---- Streams
 
 bool Service::refuse(const live::StreamKey& key, const std::string& reason) {
-    runtime::warn_some(hls_refusals, "HLS of {} refused: {}", key.text(), reason);
+    runtime::warn_some(refusal_log_, "HLS of {} refused: {}", key.text(), reason);
     events_.tell(live::OutputFailed{key, "hls", {}, reason});
     return false;
 }
@@ -167,7 +162,7 @@ std::shared_ptr<Output> Service::make_output(const live::StreamKey& key, const c
     OutputOptions options{key, vhost.get<VhostConfig>(), first_sequence, vhost.play.rejoin_timeout,
                           static_cast<size_t>(vhost.stream_memory) << 20};
     return std::make_shared<Output>(
-        std::move(options), std::move(names), index_, events_,
+        std::move(options), std::move(names), index_, events_, failure_log_,
         [this](const live::StreamKey& which, const std::string& why) { to_disconnect_.emplace_back(which, why); },
         [this](const std::shared_ptr<DiskSegmentStore>& store) { recover(store); });
 }

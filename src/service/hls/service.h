@@ -19,6 +19,7 @@
 #include "net/http/http_router.h"
 #include "net/sessions/session.h"
 #include "runtime/loop/coroutine.h"
+#include "runtime/loop/log_limit.h"
 #include "runtime/loop/sync.h"
 #include "service/hls/index.h"
 #include "service/hls/output.h"
@@ -107,6 +108,8 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     net::FileAccess& files_;
     std::set<ViewerName> asking_;  // a guard is being asked about these
     runtime::Event asked_{"a viewer's admission"};
+    runtime::LogLimit refusal_log_;
+    runtime::LogLimit failure_log_;                                   // of all outputs
     std::map<std::string, std::shared_ptr<Output>> outputs_;          // by path of the playlist
     std::map<std::string, std::weak_ptr<Output>, std::less<>> urls_;  // by vhost and path of the playlist
     std::vector<std::weak_ptr<SegmentStore>> leaving_;                // disposed of, with an operation in progress

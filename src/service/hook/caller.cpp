@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/access/hmac.h"
-#include "runtime/loop/log_limit.h"
 #include "service/hook/config.h"
 
 namespace service::hook {
@@ -13,10 +12,6 @@ namespace service::hook {
 using base::Code;
 using base::Result;
 using runtime::Deadline;
-
-namespace {
-runtime::LogLimit hook_failures;
-}  // namespace
 
 namespace {
 
@@ -82,7 +77,7 @@ Result<void> Caller::call(const Call& call, const VhostConfig& hooks, bool* aske
     }
     ++counters.failures;
     bool late = !verdict && verdict.error().code() == Code::kTimeout;
-    runtime::warn_some(hook_failures, "hook {} {} failed: {}", name, for_log(call.url),
+    runtime::warn_some(failure_log_, "hook {} {} failed: {}", name, for_log(call.url),
                        late ? fmt::format("no answer within {} ms", hooks.timeout)
                             : (verdict ? verdict->why : verdict.error().text()));
     return base::fail(late ? Code::kTimeout : Code::kOther,

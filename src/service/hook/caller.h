@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "config/snapshot.h"
 #include "net/http/http_client.h"
+#include "runtime/loop/log_limit.h"
 #include "runtime/loop/permits.h"
 #include "service/hook/config.h"
 #include "service/hook/stats.h"
@@ -40,6 +41,7 @@ class Caller {
     std::shared_ptr<runtime::Permits> permits(const std::string& url);
 
     HookStats& stats_;
+    runtime::LogLimit failure_log_;
     net::HttpClient client_;
     std::map<std::string, std::shared_ptr<runtime::Permits>> permits_;  // by host and port
 };

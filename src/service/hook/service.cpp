@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <climits>
 
-#include "runtime/loop/log_limit.h"
 #include "service/hook/config.h"
 
 namespace service::hook {
@@ -13,10 +12,6 @@ namespace service::hook {
 using base::Code;
 using base::Result;
 using net::Action;
-
-namespace {
-runtime::LogLimit open_hooks;
-}  // namespace
 
 namespace {
 
@@ -131,7 +126,7 @@ Result<void> Service::admit(const net::Visitor& visitor, const config::Vhost& vh
         }
         if (called.error().code() == Code::kRefused || !open)
             return base::fail(base::CloseReason::kRefusedHook, called.error().text());
-        runtime::warn_some(open_hooks, "{} of {} continues without the hook's answer (fail_open)",
+        runtime::warn_some(fail_open_log_, "{} of {} continues without the hook's answer (fail_open)",
                            net::action_name(visitor.action), visitor.ip);
     }
     if (visitor.action == Action::kPublish) publishers_.came(visitor);

@@ -9,6 +9,7 @@
 #include "config/snapshot.h"
 #include "live/hub/events.h"
 #include "net/access/gate.h"
+#include "runtime/loop/log_limit.h"
 #include "service/hook/body.h"
 #include "service/hook/caller.h"
 #include "service/hook/config.h"
@@ -59,6 +60,7 @@ class Service final : public net::Guard, private live::EventListener {
     Reporter reporter_;
     Publishers publishers_;
     EndReports ends_{[this](const EndReports::Report& end) { report_end(end); }};
+    runtime::LogLimit fail_open_log_;
     bool started_ = false;
 };
 

@@ -23,6 +23,7 @@
 #include "net/sessions/session.h"
 #include "protocol/dtls/context.h"
 #include "runtime/loop/coroutine.h"
+#include "runtime/loop/log_limit.h"
 #include "runtime/loop/sync.h"
 #include "service/rtc/transport/routes.h"
 #include "service/rtc/transport/session.h"
@@ -175,6 +176,7 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     config::SnapshotPtr snapshot_;
     net::SessionTable& table_;
     live::Registry& registry_;
+    runtime::LogLimit codec_log_;
     bool accepting_ = false;
     std::unique_ptr<Signaling> signaling_;
     std::unique_ptr<Bridges> bridges_;

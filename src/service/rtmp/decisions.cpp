@@ -5,7 +5,6 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "runtime/loop/log_limit.h"
 #include "service/rtmp/connection.h"
 #include "service/rtmp/service.h"
 
@@ -14,10 +13,6 @@ namespace service::rtmp {
 using base::CloseReason;
 using base::Code;
 using base::Result;
-
-namespace {
-runtime::LogLimit rtmp_refusals;
-}  // namespace
 
 namespace {
 
@@ -78,7 +73,7 @@ void Connection::decide() {
 // Ends the connection, giving the peer time to read the reason; other streams on the connection are not disturbed.
 void Connection::refuse(std::string_view what, const base::Error& why) {
     std::string text = fmt::format("{} refused: {}", what, why.text());
-    runtime::warn_some(rtmp_refusals, "RTMP {}", text);
+    runtime::warn_some(service_.refusal_log(), "RTMP {}", text);
     if (!serving() || active()) return;
     work_->refused = true;
     will_end(text, why.close_reason());

@@ -15,6 +15,7 @@
 #include "net/access/tls_pair.h"
 #include "net/sessions/session.h"
 #include "runtime/loop/coroutine.h"
+#include "runtime/loop/log_limit.h"
 #include "runtime/loop/sync.h"
 #include "service/rtmp/connection.h"
 
@@ -44,6 +45,7 @@ class Service {
     net::SessionTable& sessions() { return sessions_; }
     live::Registry& registry() { return registry_; }
     net::Gate& gate() { return gate_; }
+    runtime::LogLimit& refusal_log() { return refusal_log_; }
     void remove(Connection& connection);  // and destroys it
 
   private:
@@ -57,6 +59,7 @@ class Service {
     net::Gate& gate_;
     net::TlsPair tls_pair_{"rtmps"};
     std::vector<std::unique_ptr<net::Acceptor>> listeners_;
+    runtime::LogLimit refusal_log_;
     base::IndexedList<Connection> connections_;
     runtime::Event empty_{"the last client to go"};  // set when the last connection is removed
 };

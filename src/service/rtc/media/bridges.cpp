@@ -34,7 +34,7 @@ bool Bridges::follow(live::Stream& stream, const config::Vhost& vhost) {
     options.merge_nalus = snapshot_->get<ServerConfig>().merge_nalus;
     options.opus_bitrate = rtc.opus_bitrate;
     if (!rtc.opus_ptime.empty()) options.opus_ptime_ms = std::atoi(rtc.opus_ptime.c_str());
-    bridges_[&stream] = std::make_unique<convert::FramesToRtp>(stream, options);
+    bridges_[&stream] = std::make_unique<convert::FramesToRtp>(stream, options, unplayable_log_);
     return true;
 }
 

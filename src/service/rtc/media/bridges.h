@@ -9,6 +9,7 @@
 #include "config/snapshot.h"
 #include "convert/rtp/to_rtp.h"
 #include "live/hub/followed_streams.h"
+#include "runtime/loop/log_limit.h"
 
 namespace service::rtc {
 
@@ -30,6 +31,7 @@ class Bridges final : private live::StreamFollower {
 
     live::FollowedStreams followed_;
     config::SnapshotPtr snapshot_;
+    runtime::LogLimit unplayable_log_;
     std::map<const live::Stream*, std::unique_ptr<convert::FramesToRtp>> bridges_;
 };
 

@@ -14,6 +14,7 @@
 #include "live/hub/registry.h"
 #include "net/access/gate.h"
 #include "net/sessions/session.h"
+#include "runtime/loop/log_limit.h"
 
 namespace sdp {
 struct LocalOptions;
@@ -84,6 +85,7 @@ class MediaSession {
 struct MediaParts {
     MediaSession& session;
     live::Registry& registry;
+    runtime::LogLimit& codec_log;  // for codecs that a player wants and the stream has not; must outlive the Media
     live::StreamKey key;
     config::SnapshotPtr snapshot;
     const config::Vhost& vhost;

@@ -4,18 +4,14 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "runtime/loop/log_limit.h"
 #include "service/rtc/stats.h"
 
 namespace service::rtc {
 
-namespace {
-runtime::LogLimit unsent_tracks;
-}  // namespace
-
 Player::Player(MediaParts parts, base::Ref<live::Stream> stream, const std::vector<SendFormat>& formats,
                uint16_t first_sequence)
     : session_(parts.session),
+      codec_log_(parts.codec_log),
       snapshot_(std::move(parts.snapshot)),
       stream_(std::move(stream)),
       lane_(stream_->rtp_lane()) {
@@ -60,7 +56,7 @@ void Player::match_tracks() {
             break;
         }
         if (!lanes.empty() && std::ranges::find(places_, static_cast<int8_t>(place)) == places_.end())
-            runtime::warn_some(unsent_tracks, "rtc-play: {} was negotiated, but the stream has no such track: not sent",
+            runtime::warn_some(codec_log_, "rtc-play: {} was negotiated, but the stream has no such track: not sent",
                                media::codec_info(tracks_[place].codec()).name);
     }
     cursor_ = lane_.ring().end();

@@ -105,6 +105,7 @@ class Player final : public Media, private live::RtpSink {
     void log_counters() const;
 
     MediaSession& session_;
+    runtime::LogLimit& codec_log_;
     config::SnapshotPtr snapshot_;
     base::Ref<live::Stream> stream_;
     live::RtpLane& lane_;

@@ -84,7 +84,8 @@ class PlayerTest : public runtime::testing::RuntimeTest {
     PlayerTest() { lane.set_tracks({kVideo, kAudio}, now_us); }
     std::unique_ptr<Viewer> view(bool rtx = false) {
         auto viewer = std::make_unique<Viewer>();
-        MediaParts parts{viewer->session, registry, stream->key(), snapshot, *snapshot->vhost("v"), {}, {}, {}};
+        MediaParts parts{
+            viewer->session, registry, codec_log, stream->key(), snapshot, *snapshot->vhost("v"), {}, {}, {}};
         SendFormat video{.kind = media::Kind::kVideo,
                          .codec = media::Codec::kH264,
                          .ssrc = kVideoSsrc,
@@ -117,6 +118,7 @@ class PlayerTest : public runtime::testing::RuntimeTest {
 
     config::SnapshotPtr snapshot = config::default_snapshot();
     live::Registry registry;
+    runtime::LogLimit codec_log;
     base::Ref<live::Stream> stream =
         base::make_ref<live::Stream>(nullptr, live::StreamKey{"v", "live", "s"}, live::LiveOptions{});
     live::RtpLane& lane = stream->rtp_lane();

@@ -63,7 +63,7 @@ class PublisherTest : public runtime::testing::RuntimeTest {
         return {.tracks = {video, audio}, .mid_id = kMidId, .twcc_id = kTwccId};
     }
     std::unique_ptr<Publisher> make(FakeSession& to, const PublishFormat& format = both()) {
-        MediaParts parts{to, registry, stream->key(), snapshot, *vhost, {}, {}, {}};
+        MediaParts parts{to, registry, codec_log, stream->key(), snapshot, *vhost, {}, {}, {}};
         return std::make_unique<Publisher>(std::move(parts), stream, format, 77);
     }
     std::unique_ptr<Publisher> connected(const PublishFormat& format = both()) {
@@ -101,6 +101,7 @@ class PublisherTest : public runtime::testing::RuntimeTest {
     config::SnapshotPtr snapshot = config::default_snapshot();
     const config::Vhost* vhost = snapshot->vhost("v");
     live::Registry registry;
+    runtime::LogLimit codec_log;
     base::Ref<live::Stream> stream =
         base::make_ref<live::Stream>(nullptr, live::StreamKey{"v", "live", "s"}, live::LiveOptions{});
     live::RtpLane& lane = stream->rtp_lane();

@@ -11,7 +11,6 @@
 #include "protocol/sdp/format.h"
 #include "protocol/sdp/negotiation.h"
 #include "protocol/sdp/text.h"
-#include "runtime/loop/log_limit.h"
 #include "service/rtc/config.h"
 #include "service/rtc/media/player.h"
 #include "service/rtc/media/publisher.h"
@@ -20,10 +19,6 @@ namespace service::rtc {
 
 using media::Codec;
 using media::Kind;
-
-namespace {
-runtime::LogLimit codec_refusals;
-}  // namespace
 
 namespace {
 
@@ -82,7 +77,7 @@ sdp::CodecWish codec_of_stream(const live::Stream& stream, Kind kind) {
 }
 
 void add_codecs_to_play(std::vector<sdp::CodecWish>& codecs, const live::Stream* stream, Kind kind,
-                        std::string_view wish, std::span<const Codec> known) {
+                        std::string_view wish, std::span<const Codec> known, runtime::LogLimit& log) {
     sdp::CodecWish own;
     if (stream) own = codec_of_stream(*stream, kind);
     if (own.codec == Codec::kNone) return add_codecs(codecs, wish, known);
@@ -90,7 +85,7 @@ void add_codecs_to_play(std::vector<sdp::CodecWish>& codecs, const live::Stream*
         codecs.push_back(std::move(own));
         return;
     }
-    runtime::warn_some(codec_refusals, "rtc-play: {} was requested, {} has {}: refused", wish, stream->key().text(),
+    runtime::warn_some(log, "rtc-play: {} was requested, {} has {}: refused", wish, stream->key().text(),
                        media::codec_info(own.codec).name);
 }
 
@@ -135,8 +130,8 @@ void add_player_options(MediaParts& parts, sdp::LocalOptions& options) {
     const auto stream = parts.registry.find(parts.key);
     const auto& rtc = parts.vhost.get<VhostConfig>();
     options.send = true;
-    add_codecs_to_play(options.codecs, stream.get(), Kind::kVideo, parts.vcodec, kVideoCodecs);
-    add_codecs_to_play(options.codecs, stream.get(), Kind::kAudio, parts.acodec, kAudioCodecs);
+    add_codecs_to_play(options.codecs, stream.get(), Kind::kVideo, parts.vcodec, kVideoCodecs, parts.codec_log);
+    add_codecs_to_play(options.codecs, stream.get(), Kind::kAudio, parts.acodec, kAudioCodecs, parts.codec_log);
     // All viewers get the same video, so nothing is adapted to a viewer's network. Feedback for each packet
     // (transport-wide) would be useless work; REMB reports the viewer's bandwidth once a second.
     options.extensions = {sdp::Extension::kMid};

@@ -41,7 +41,7 @@ Result<std::string> Service::negotiate(RtcSession& session, const Ask& ask, cons
     const auto offer = TRY(sdp::SessionDescription::parse(ask.offer));
     const auto& rtc = vhost.get<VhostConfig>();
     const bool publishes = ask.visitor.action == net::Action::kPublish;
-    MediaParts parts{session, registry_, session.key(), snapshot_, vhost, ask.vcodec, ask.acodec, {}};
+    MediaParts parts{session, registry_, codec_log_, session.key(), snapshot_, vhost, ask.vcodec, ask.acodec, {}};
     parts.facts = {session.id(), session.ip(), ask.visitor.tc_url, ask.visitor.page_url, ask.visitor.param, {}};
     sdp::LocalOptions options;
     publishes ? add_publisher_options(parts, options) : add_player_options(parts, options);

@@ -12,7 +12,6 @@
 #include "net/http/http_visitor.h"
 #include "protocol/sdp/description.h"
 #include "runtime/loop/cpu_slice.h"
-#include "runtime/loop/log_limit.h"
 #include "runtime/socket/dns.h"
 #include "service/rtc/config.h"
 #include "service/rtc/signalling/candidates.h"
@@ -20,9 +19,6 @@
 
 namespace service::rtc {
 
-namespace {
-runtime::LogLimit offer_refusals;
-}  // namespace
 namespace {
 
 using base::Code;
@@ -358,7 +354,7 @@ Result<Answer> Signaling::begin(const Endpoint& endpoint, OfferRequest& offer, c
     ask.acodec = offer.acodec;
     auto answer = sessions_.create(std::move(ask));
     if (!answer)
-        runtime::warn_some(offer_refusals, "{} of {}/{}/{} by WebRTC from {} refused: {}",
+        runtime::warn_some(refusal_log_, "{} of {}/{}/{} by WebRTC from {} refused: {}",
                            net::action_name(endpoint.action), vhost->name, offer.app, offer.stream, request.peer_ip,
                            answer.error().text());
     return answer;

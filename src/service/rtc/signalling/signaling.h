@@ -21,6 +21,7 @@
 #include "net/http/api_endpoint.h"
 #include "net/http/http_router.h"
 #include "net/sessions/session.h"
+#include "runtime/loop/log_limit.h"
 #include "service/rtc/service.h"
 #include "service/rtc/signalling/offer_request.h"
 
@@ -80,6 +81,7 @@ class Signaling {
     net::Gate& gate_;
     const std::string service_id_;
     bool stopping_ = false;
+    runtime::LogLimit refusal_log_;
     std::map<std::string, Resolved> resolved_;
 };
 
