@@ -80,6 +80,18 @@ def test_the_api_tells_of_all_tracks(servers):
         assert stream["audio"]["sample_rate"] == 44100, f"the first audio track's: {stream['audio']}"
 
 
+def test_the_api_counts_tracks_that_are_too_many(servers):
+    server = servers(top=api.CONF % "", vhosts=WAITING)
+    tags = media.tags(media.plain())
+    with publishing.Steady(rtmp.publisher(server, "live", "many"), with_tracks(tags, range(1, 10))):
+        stream = api.wait_stream(server, "many", lambda stream: len(stream.get("tracks", ())) == 9)
+        assert [track["track"] for track in stream["tracks"] if track["kind"] == "audio"] == list(range(8)), stream
+        assert stream["dropped_tracks"] == 2, f"tracks 8 and 9 of ten: {stream}"
+    with publishing.Steady(rtmp.publisher(server, "live", "few"), with_tracks(tags, range(1, 8))):
+        stream = api.wait_stream(server, "few", lambda stream: len(stream.get("tracks", ())) == 9)
+        assert "dropped_tracks" not in stream, stream
+
+
 def test_forwarding_passes_all_tracks_to_a_server_that_takes_them(servers, tool, tmp_path):
     second = servers(vhosts=default_vhost(play="mw_latency 50;"))
     first = servers(
@@ -135,6 +147,16 @@ def one_track(tag, track, payload=None):
     """An AAC tag as a multitrack message of one track."""
     body = bytes([0x95, tag.body[1]]) + b"mp4a" + bytes([track]) + (tag.body[2:] if payload is None else payload)
     return tag._replace(body=body)
+
+
+def with_tracks(tags, ids):
+    """The same with further audio tracks, copies of the first."""
+    out = []
+    for tag in tags:
+        out.append(tag)
+        if tag.type == flv.AUDIO:
+            out.extend(one_track(tag, track) for track in ids)
+    return out
 
 
 def test_tracks_that_are_too_many_or_broken_hurt_nobody(server):

@@ -94,6 +94,7 @@ void add_live(StreamView& view, const live::Stream& stream, int64_t now_ms) {
     view.video = video_of(stream);
     view.audio = audio_of(stream);
     view.tracks = tracks_of(*stream.tracks());
+    if (stream.publisher()) view.dropped_tracks = stream.publisher()->dropped_tracks();
     add_health(view, stream.health(), now_ms);
 }
 

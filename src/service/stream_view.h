@@ -40,6 +40,7 @@ struct StreamView {
     std::optional<media::VideoInfo> video{};
     std::optional<media::AudioInfo> audio{};
     std::vector<TrackView> tracks{};  // all of them; empty: there is at most one of a kind
+    size_t dropped_tracks = 0;        // that the publisher sends beyond them
     // Of the last groups of pictures.
     double bitrate = 0;     // bit/s
     double frame_rate = 0;  // video frames a second

@@ -53,6 +53,8 @@ class PublicationOwner {
     virtual bool publisher_alive() const = 0;
     // True: it writes the stream's RTP lane itself, and frames, if there are any, are converted from that.
     virtual bool publishes_rtp() const { return false; }
+    // How many more tracks it sends than a stream may have; they are dropped.
+    virtual size_t dropped_tracks() const { return 0; }
     // Another publisher has the name now (kPublisherReplaced), or the stream exceeds its memory limit (kFlood). The
     // publication is void; the owner must end soon.
     virtual void publication_revoked(std::string_view why, base::CloseReason reason) = 0;

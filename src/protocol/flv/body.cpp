@@ -141,7 +141,6 @@ Result<Parsed> BodyParser::video(const Slice& body, uint32_t timestamp) {
 
 // What all bodies of audio and video have in common.
 void BodyParser::finish(Parsed& parsed, uint32_t timestamp) {
-    dropped_tracks_ += parsed.dropped_tracks;
     if (!moved_.empty()) [[unlikely]]
         put_moved_first(parsed);
     if (parsed.frame) set_time(*parsed.frame, timestamp);
@@ -366,9 +365,9 @@ Result<Parsed> BodyParser::each_track(Cursor& c, const Frame& frame) {
             return fail(Code::kProtocol,
                         fmt::format("track {} runs past the end of a body of {} bytes", id, c.body.size()));
         }
+        if (id >= media::kMaxTracks) dropped_[index_of_kind(frame.kind)].set(static_cast<size_t>(id));
         const Part part{id, fourcc, c.body.size() - c.reader.left(), size};
         const bool full = count == parts.size();
-        all.dropped_tracks += full;
         if (!full) ++count;
         if (!full || id == 0) parts[count - 1] = part;
         if (id == 0) std::swap(parts[0], parts[count - 1]);
@@ -380,9 +379,8 @@ Result<Parsed> BodyParser::each_track(Cursor& c, const Frame& frame) {
         c.narrow(part.from, part.size);
         auto parsed = one_track(c, of_track, part.id);
         if (!parsed && of_track.track == 0) return parsed;
-        if (!parsed || part.id >= media::kMaxTracks) {
-            ++all.dropped_tracks;
-        } else if (!parsed->frame) {
+        if (!parsed || part.id >= media::kMaxTracks) continue;
+        if (!parsed->frame) {
             all.nothing = parsed->nothing;
         } else if (!all.frame) {
             all.frame = std::move(parsed->frame);

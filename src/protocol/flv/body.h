@@ -4,6 +4,7 @@
 // ExVideoTagHeader, ExAudioTagHeader, ModEx, multitrack), and data messages in AMF0. Payloads are sub-slices: nothing
 // is copied. Access units are parsed no further than their length prefixes.
 
+#include <bitset>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -24,7 +25,6 @@ struct Parsed {
     std::optional<media::Frame> frame;
     std::string_view nothing;
     std::vector<media::Frame> more{};  // behind it: of other tracks in this body
-    uint32_t dropped_tracks = 0;       // tracks in this body that are not published
 };
 
 // One per publisher. Keeps the state that a single body lacks: the tracks with their NAL unit length size, and where
@@ -46,7 +46,8 @@ class BodyParser {
     // Selects the parser by a tag's or message's type id: 8, 9, 18 or 15. Other types: nothing.
     base::Result<Parsed> parse(uint8_t type, const base::Slice& body, uint32_t timestamp);
 
-    uint64_t dropped_tracks() const { return dropped_tracks_; }
+    // How many tracks were dropped so far because of their ids.
+    size_t dropped_tracks() const { return dropped_[0].count() + dropped_[1].count(); }
 
   private:
     struct Cursor;
@@ -88,8 +89,8 @@ class BodyParser {
         std::optional<media::Frame> header{};
     };
     StandIn stand_in_[2];
-    std::vector<media::Frame> moved_;  // sequence headers of tracks that have another index since this body
-    uint64_t dropped_tracks_ = 0;
+    std::vector<media::Frame> moved_;            // sequence headers of tracks that have another index since this body
+    std::array<std::bitset<256>, 2> dropped_{};  // video, audio; by id
     Timestamps timestamps_;
 };
 

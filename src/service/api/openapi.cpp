@@ -25,7 +25,7 @@ constexpr Schema kSchemas[] = {
      "video_frames:int send_bytes:int recv_bytes:int kbps{recv_30s:int send_30s:int} publish{active:bool cid?:str} "
      "video{codec:str profile:str level:str width:int height:int}|null "
      "audio{codec:str sample_rate:int channel:int profile:str}|null "
-     "tracks?[kind:str track:int codec:str language:str label:str] "
+     "tracks?[kind:str track:int codec:str language:str label:str] dropped_tracks?:int "
      "memory{total:int limit:int gop:int mix_queue:int logs:int viewers:int rtp:int outputs:int releases:int}"},
     {"Client",
      "id:str vhost:str stream:str ip:str pageUrl:str swfUrl:str tcUrl:str url:str name:str type:str publish:bool "

@@ -132,6 +132,7 @@ void put_stream(JsonText& out, const StreamView& stream) {
     put_video(out, stream.video);
     put_audio(out, stream.audio);
     put_tracks(out, stream.tracks);
+    if (stream.dropped_tracks > 0) out.field("dropped_tracks", stream.dropped_tracks);
     put_memory(out, stream);
 }
 

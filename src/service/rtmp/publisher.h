@@ -50,6 +50,7 @@ class Publisher final : public live::PublicationOwner {
 
     live::PublisherFacts facts() const override;
     bool publisher_alive() const override;
+    size_t dropped_tracks() const override { return parser_.dropped_tracks(); }
     void publication_revoked(std::string_view why, base::CloseReason reason) override;
 
   private:
