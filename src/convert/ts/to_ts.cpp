@@ -1,5 +1,7 @@
 #include "convert/ts/to_ts.h"
 
+#include <algorithm>
+
 namespace convert {
 namespace {
 
@@ -17,6 +19,13 @@ void TsEncoder::set_tracks(const media::TrackSet& tracks) {
 
 bool TsEncoder::carries(media::Kind kind) const {
     return kind == media::Kind::kAudio || (kind == media::Kind::kVideo && !video_left_out_);
+}
+
+uint8_t TsEncoder::first_track(media::Kind kind) const {
+    const ts::Program& program = muxer_.program();
+    const auto& tracks = kind == media::Kind::kVideo ? program.video : program.audio;
+    const auto first = std::ranges::find_if(tracks, [](auto& track) { return track.codec != media::Codec::kNone; });
+    return first == tracks.end() ? 0 : static_cast<uint8_t>(first - tracks.begin());
 }
 
 // From the lowest bit: version, 5 bits; both counters, 4 bits each; has_tables, 1; low_rate_mp3, 8.

@@ -21,6 +21,7 @@ class TsEncoder final : public live::WireEncoder {
     // The frame is the one that encoded_size() was asked about last.
     void encode(const media::Frame&, uint8_t* out) override { muxer_.write(out); }
     bool carries(media::Kind kind) const override;
+    uint8_t first_track(media::Kind kind) const override;
 
   private:
     ts::Muxer muxer_;

@@ -157,6 +157,25 @@ TEST_F(TsLog, AllTracksCome) {
     EXPECT_EQ(viewed.demuxer.counters().continuity_errors + viewed.demuxer.counters().duplicates, 0u);
 }
 
+TEST_F(TsLog, AViewerBeginsWithTheFirstTrackThatIsCarried) {
+    (void)log();
+    publish(on_track(1, avc_header()));
+    publish(on_track(1, aac_header()));
+    for (int64_t at = 0; at < 120; at += 40) {
+        media::Frame vp9 = live::testing::video(at, at == 0, "vp9");
+        vp9.codec = Codec::kVp9;
+        media::Frame flac = audio(at + 5);
+        flac.codec = Codec::kFlac;
+        publish(vp9);
+        publish(flac);
+        publish(on_track(1, video_frame(at + 1, at == 40)));
+        publish(on_track(1, audio(at + 10)));
+    }
+    auto* start = log().start_for_new_viewer(0);
+    ASSERT_TRUE(start);
+    EXPECT_EQ(view(*start).seen, "H264/1 header, H264/1 41, AAC/1 header, AAC/1 50, H264/1 81, AAC/1 90");
+}
+
 TEST(TsEncoder, TheTablesBeforeAFrame) {
     TsEncoder encoder;
     media::TrackSet tracks;

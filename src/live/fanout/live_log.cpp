@@ -11,9 +11,10 @@ LiveLog::LiveLog(Stream& stream, LogKey key, std::unique_ptr<WireEncoder> encode
     : stream_(stream), key_(std::move(key)), encoder_(std::move(encoder)), audience_(*this) {}
 
 bool LiveLog::is_start(const media::Frame& frame) const {
-    if (frame.sequence_header || frame.kind == media::Kind::kData || frame.track != 0) return false;
-    if (stream_.begins_at_keyframes() && encoder_->carries(media::Kind::kVideo)) return frame.keyframe;
-    return frame.kind == media::Kind::kAudio;
+    if (frame.sequence_header || frame.kind == media::Kind::kData) return false;
+    const bool at_keyframes = stream_.begins_at_keyframes() && encoder_->carries(media::Kind::kVideo);
+    if (at_keyframes ? !frame.keyframe : frame.kind != media::Kind::kAudio) return false;
+    return frame.track == encoder_->first_track(frame.kind);
 }
 
 void LiveLog::append(const media::Frame& frame, const base::Ref<media::TrackSet>& tracks, int64_t now_ms) {

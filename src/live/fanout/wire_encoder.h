@@ -36,6 +36,9 @@ class WireEncoder {
     virtual void encode(const media::Frame& frame, uint8_t* out) = 0;
     // Whether frames of this kind are part of the format at all: decides where a viewer can start.
     virtual bool carries(media::Kind kind) const = 0;
+    // The index of the first track of this kind that is part of the format; 0 where there is none. A viewer starts with
+    // that of video, or with that of audio.
+    virtual uint8_t first_track(media::Kind) const { return 0; }
 };
 
 struct LogKey;

@@ -22,12 +22,14 @@ convert::FlvOptions flv_options(const VhostConfig& remux) {
 
 // Why the stream is not available in that format; empty: it is, as far as is known.
 std::string_view what_lacks(const live::Stream& stream, Format format) {
-    media::Codec codec = stream.tracks()->codec(media::Kind::kAudio);
-    bool known = codec != media::Codec::kNone;
+    const media::Codec codec = stream.tracks()->codec(media::Kind::kAudio);
+    const bool known = codec != media::Codec::kNone;
     if (format == Format::kAac && known && codec != media::Codec::kAac) return "the stream's audio is not AAC";
     if (format == Format::kMp3 && known && codec != media::Codec::kMp3) return "the stream's audio is not MP3";
-    codec = stream.tracks()->codec(media::Kind::kVideo);
-    if (format == Format::kTs && codec != media::Codec::kNone && !ts::carries(codec))
+    const auto is_carried = [](const media::Track& track) {
+        return track.kind == media::Kind::kVideo && ts::carries(track.codec);
+    };
+    if (format == Format::kTs && stream.tracks()->video() && std::ranges::none_of(stream.tracks()->tracks, is_carried))
         return "MPEG-TS does not carry this stream's video codec";
     return {};
 }

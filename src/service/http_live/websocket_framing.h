@@ -20,6 +20,7 @@ class WebSocketFraming final : public live::WireEncoder {
     size_t encoded_size(const media::Frame& frame) override;
     void encode(const media::Frame& frame, uint8_t* out) override;
     bool carries(media::Kind kind) const override { return inner_->carries(kind); }
+    uint8_t first_track(media::Kind kind) const override { return inner_->first_track(kind); }
 
   private:
     std::unique_ptr<live::WireEncoder> inner_;
