@@ -146,6 +146,24 @@ def test_names_and_languages(servers):
     assert lines[2].endswith(second) and len(lines) == 5, lines
 
 
+def test_the_default_is_a_track_that_hls_carries(servers):
+    """The first audio track is FLAC, which MPEG-TS does not carry: the variant has the video alone."""
+    server = servers(vhosts=hls.vhost(fragment="1"))
+    tags = []
+    for tag in media.tags(media.two_audio_tracks()):
+        if tag.type != flv.AUDIO or tag.body[0] >> 4 != 10:
+            tags.append(tag)
+        elif tag.body[1] == 1:
+            tags.append(tag._replace(body=b"\x91fLaC" + tag.body[2:]))
+    publish(server, tags)
+    hls.wait_end(server, SECOND)
+    lines = http.get(server.http_port, MASTER).body.decode().splitlines()
+    media_lines = [line for line in lines if line.startswith("#EXT-X-MEDIA")]
+    assert len(media_lines) == 1, lines
+    assert 'NAME="Audio 2",DEFAULT=YES' in media_lines[0] and 'URI="/live/one~audio2.m3u8"' in media_lines[0], lines
+    assert lines[-1] == PATH and 'AUDIO="audio"' in lines[-2], lines
+
+
 def test_one_audio_track_is_as_ever(servers):
     """No group, no multivariant playlist."""
     server = servers(vhosts=hls.vhost(fragment="1"))

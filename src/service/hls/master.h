@@ -15,7 +15,7 @@ namespace service::hls {
 // URIs are paths below hls_path.
 struct Master {
     m3u8::Variant variant{};
-    std::vector<m3u8::AudioRendition> audio{};  // empty, or the first track and others
+    std::vector<m3u8::AudioRendition> audio{};  // empty, or all tracks that the format carries
 };
 
 // An audio track of a group.

@@ -180,7 +180,10 @@ void Output::open_segment(const Opening& opening) {
     info.clock_ms = opening.clock_ms;
     info.discontinuity = opening.discontinuity;
     auto opened = main_.open(first_of_each_kind(opening.tracks), opening.first, info, opening.tracks_changed);
-    if (opened) return audio_.open(opening, info);
+    if (opened) {
+        main_has_audio_ = main_.has(media::Kind::kAudio);
+        return audio_.open(opening, info);
+    }
     lose_segment();
     failed(names().playlist(), opened.error().text(), opened.error().code() == base::Code::kRefused);
 }
@@ -221,7 +224,8 @@ Master Output::master() const {
     out.variant = {variant.names().playlist(), view->bandwidth, view->average_bandwidth, width_, height_};
     if (tracks.empty()) return out;
     std::vector<AudioMember> members;
-    if (!video && (tracks_->audio() || tracks_->empty())) members.push_back({0, tracks_->audio(), {}});
+    if (!video && main_has_audio_ && (tracks_->audio() || tracks_->empty()))
+        members.push_back({0, tracks_->audio(), {}});
     uint64_t bandwidth = 0, average = 0;
     for (const Part track : tracks) {
         if (track == 0 && !video) continue;

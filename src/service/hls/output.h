@@ -132,7 +132,8 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
         int samples = 0;  // in a frame
     };
     std::array<AacTrack, media::kMaxTracks> aac_;
-    Rendition main_;  // the first video and the first audio track
+    Rendition main_;              // the first video and the first audio track
+    bool main_has_audio_ = true;  // that the format carries; before the first segment as in the last run
     MasterFile master_file_;
     AudioGroup audio_;  // the others
     base::Ref<media::TrackSet> tracks_ = base::make_ref<media::TrackSet>();

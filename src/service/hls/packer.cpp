@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "protocol/mp4/fragment.h"
 #include "protocol/ts/segment_muxer.h"
 
@@ -39,6 +41,12 @@ class TsPacker final : public Packer, private ts::PacketSink {
     base::Result<void> close(std::optional<media::Time>) override {
         muxer_.flush(*this);
         return {};
+    }
+
+    bool has(Kind kind) const override {
+        const ts::Program& program = muxer_.program();
+        return std::ranges::any_of(kind == Kind::kVideo ? program.video : program.audio,
+                                   [](const auto& track) { return track.codec != media::Codec::kNone; });
     }
 
   private:
@@ -85,6 +93,7 @@ class Mp4Packer final : public Packer {
         return {};
     }
 
+    bool has(Kind kind) const override { return builder_ && builder_->has(kind); }
     std::shared_ptr<const std::string> init() const override { return init_; }
     size_t memory() const override { return builder_ ? builder_->bytes() : 0; }
 

@@ -29,6 +29,8 @@ class Packer {
     // A frame of an unsupported track produces no bytes.
     virtual base::Result<void> add(const media::Frame& frame) = 0;
     virtual base::Result<void> close(std::optional<media::Time> next_video_dts) = 0;
+    // Whether the open segment has a track of that kind: one that the format supports.
+    virtual bool has(media::Kind kind) const = 0;
     // The initialisation segment of the open segment; null: the format has none.
     virtual std::shared_ptr<const std::string> init() const { return nullptr; }
     // Bytes of the frames that it holds.

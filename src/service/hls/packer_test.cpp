@@ -33,6 +33,8 @@ TEST(HlsPacker, TheInitSegmentHasTheSizeThatOnlyTheFirstFrameTells) {
     tracks.note(vp9("000b820202020000", true));
     media::Frame first = vp9("824983420013f00b360438241c18", false);  // 320x180
     ASSERT_TRUE(packer->open(tracks, first, true));
+    EXPECT_TRUE(packer->has(media::Kind::kVideo));
+    EXPECT_FALSE(packer->has(media::Kind::kAudio));
     // vp09's fields: size, then 72 dpi.
     EXPECT_NE(packer->init()->find(std::string("\x01\x40\x00\xb4\x00\x48\x00\x00", 8)), std::string::npos);
     ASSERT_TRUE(packer->add(first));
@@ -56,6 +58,8 @@ TEST(HlsPacker, TransportStreamHasAllTracks) {
         tracks.note(header);
     }
     ASSERT_TRUE(packer->open(tracks, first, true));
+    EXPECT_TRUE(packer->has(media::Kind::kAudio));
+    EXPECT_FALSE(packer->has(media::Kind::kVideo));
     for (uint8_t index : {0, 1}) {
         media::Frame frame;
         frame.kind = media::Kind::kAudio;

@@ -73,6 +73,8 @@ class Rendition final : private ByteSink, private SegmentStoreHost {
     base::Result<void> close(const Closing& closing);
     // Gives up the open segment, if there is one.
     void lose();
+    // Whether the newest segment has a track of that kind.
+    bool has(media::Kind kind) const { return packer_->has(kind); }
     // A store has the open segment.
     bool is_open() const;
 
