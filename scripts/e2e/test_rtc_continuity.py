@@ -158,7 +158,7 @@ def test_another_ssrc(place, how):
         newest = struct.unpack_from("!I", packets[-1].payload, 3)[0]
         assert newest > 40, f"the viewer by WebRTC should have the second one's pictures, the last was {newest}"
         rtc.wait_sessions(place, "rtc-publish", 1)
-        assert "goes on with SSRC" in place.log()
+        assert "continues with SSRC" in place.log()
 
 
 def test_another_layer_is_not_followed(place):
@@ -172,7 +172,7 @@ def test_another_layer_is_not_followed(place):
         viewer.wait(lambda times: len(times) >= 30, "30 frames")
         packets = player.packets(0.1)
         assert_in_a_row(packets)
-        assert "goes on with SSRC" not in place.log()
+        assert "continues with SSRC" not in place.log()
 
 
 def test_the_peer_itself():

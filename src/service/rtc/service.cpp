@@ -130,11 +130,11 @@ ice::Credentials Service::new_credentials() {
 
 std::string Service::new_etag() { return random_text(8); }
 
-Result<Answer> Service::create(Ask ask) {
+Result<Answer> Service::create(SessionRequest request) {
     if (!accepting_) return base::fail(Code::kNotFound, "WebRTC is not served here (rtc_server)");
-    const config::Vhost* vhost = snapshot_->find_vhost(ask.visitor.vhost);
+    const config::Vhost* vhost = snapshot_->find_vhost(request.visitor.vhost);
     if (!vhost || !vhost->enabled || !vhost->get<VhostConfig>().enabled)
-        return base::fail(CloseReason::kNotFound, fmt::format("no WebRTC in vhost {} (rtc)", ask.visitor.vhost));
+        return base::fail(CloseReason::kNotFound, fmt::format("no WebRTC in vhost {} (rtc)", request.visitor.vhost));
     const auto max_offers = static_cast<size_t>(snapshot_->get<ServerConfig>().max_offers);
     if (half_open_ >= max_offers + kMaxLeaving) {
         ++counters_.refused_half_open;
@@ -145,13 +145,13 @@ Result<Answer> Service::create(Ask ask) {
 
     const int64_t now_ms = base::monotonic_ms();
     SessionSetup setup;
-    setup.id = ask.visitor.id;
-    setup.ip = ask.visitor.ip;
-    setup.publishes = ask.visitor.action == net::Action::kPublish;
-    setup.key = ask.visitor.key();
-    setup.details = {ask.visitor.tc_url, ask.visitor.page_url, ask.visitor.swf_url, ask.visitor.param};
-    setup.stay = std::move(ask.stay);
-    setup.offer = std::move(ask.offer_share);
+    setup.id = request.visitor.id;
+    setup.ip = request.visitor.ip;
+    setup.publishes = request.visitor.action == net::Action::kPublish;
+    setup.key = request.visitor.key();
+    setup.details = {request.visitor.tc_url, request.visitor.page_url, request.visitor.swf_url, request.visitor.param};
+    setup.grant = std::move(request.grant);
+    setup.offer = std::move(request.offer_share);
     setup.token = random_text(kTokenBytes);
     setup.etag = new_etag();
     setup.credentials = new_credentials();
@@ -161,7 +161,7 @@ Result<Answer> Service::create(Ask ask) {
     auto session = std::make_unique<RtcSession>(host, table_, std::move(setup), now_ms);
     runtime::ContextScope scope(session->id());
     Answer answer{session->id(), session->token(), {}, session->etag()};
-    auto sdp = negotiate(*session, ask, *vhost);
+    auto sdp = negotiate(*session, request, *vhost);
     if (!sdp) {
         session->end(sdp.error().text(), sdp.error().close_reason());
         std::erase(ending_, session.get());
@@ -177,13 +177,13 @@ Result<Answer> Service::create(Ask ask) {
 void Service::keep(std::unique_ptr<RtcSession> session, int64_t now_ms) {
     routes_.add(session->agent().local().ufrag, *session);
     by_id_.emplace(session->id(), session.get());
-    session->place = static_cast<uint32_t>(sessions_.size());
+    session->index = static_cast<uint32_t>(sessions_.size());
     sessions_.push_back({now_ms + RtcSession::kHalfOpenMs, std::move(session)});
     note_offered(*sessions_.back().session, now_ms);
     ++half_open_;
     ++counters_.created;
     ++rtc_stats().created;
-    tell_sessions();
+    report_session_counts();
     empty_.reset();
     work_.set();  // housekeeping sleeps while there are no sessions
 }
@@ -323,7 +323,7 @@ void Service::session_connected(RtcSession&) {
     --half_open_;
     ++counters_.connected;
     ++rtc_stats().connected;
-    tell_sessions();
+    report_session_counts();
 }
 
 Result<net::Admission::Ticket> Service::admit(const base::IpAddress& ip) {
@@ -342,8 +342,8 @@ void Service::end_soon(RtcSession& session) {
 }
 
 void Service::set_due(RtcSession& session, int64_t due_ms) {
-    if (session.place >= sessions_.size() || sessions_[session.place].session.get() != &session) return;
-    int64_t& due = sessions_[session.place].due_ms;
+    if (session.index >= sessions_.size() || sessions_[session.index].session.get() != &session) return;
+    int64_t& due = sessions_[session.index].due_ms;
     due = std::min(due, due_ms);
 }
 
@@ -413,18 +413,18 @@ void Service::destroy(RtcSession& session) {
         --half_open_;
         ++never_connected_;
     }
-    const uint32_t place = session.place;
-    CHECK(place < sessions_.size() && sessions_[place].session.get() == &session);
-    std::unique_ptr<RtcSession> gone = std::move(sessions_[place].session);
-    if (place + 1 != sessions_.size()) {
-        sessions_[place] = std::move(sessions_.back());
-        sessions_[place].session->place = place;
+    const uint32_t index = session.index;
+    CHECK(index < sessions_.size() && sessions_[index].session.get() == &session);
+    std::unique_ptr<RtcSession> removed = std::move(sessions_[index].session);
+    if (index + 1 != sessions_.size()) {
+        sessions_[index] = std::move(sessions_.back());
+        sessions_[index].session->index = index;
     }
     sessions_.pop_back();
-    tell_sessions();
+    report_session_counts();
 }
 
-void Service::tell_sessions() const {
+void Service::report_session_counts() const {
     rtc_stats().sessions = sessions_.size();
     rtc_stats().half_open = half_open_;
 }

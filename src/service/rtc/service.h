@@ -32,10 +32,10 @@
 
 namespace service::rtc {
 
-struct Ask {
+struct SessionRequest {
     net::Visitor visitor;  // kPublish or kPlay; id: new_context_id(), which becomes the session's id; vhost as
                            // configured
-    net::Grant stay;       // granted by the gate
+    net::Grant grant;      // granted by the gate
     net::AddressQuota::Share offer_share;  // the address's share of half-open sessions
     std::string offer;                     // SDP
     std::vector<CandidateAddress> candidates;
@@ -45,12 +45,12 @@ struct Ask {
 
 struct Answer {
     std::string session;  // the id in the API, log and hooks
-    std::string token;    // random; whoever has it may end the session
+    std::string token;    // random; a request with it may end the session
     std::string sdp;
     std::string etag;  // of the ICE session, without quotes: RFC 9725, 4.3.1
 };
 
-struct Patched {
+struct PatchResult {
     std::string fragment;  // the SDP fragment of the answer; empty: 204, no content
     std::string etag;
 };
@@ -59,10 +59,10 @@ struct Patched {
 // kBusy (the name is being published: 409), kLimit (503), kRefused (403). The error texts are sent to the client.
 class Sessions {
   public:
-    virtual base::Result<Answer> create(Ask ask) = 0;
+    virtual base::Result<Answer> create(SessionRequest request) = 0;
     // Body: application/trickle-ice-sdpfrag. if_match: an etag, "*" or empty. kBusy: it does not match (412).
-    virtual base::Result<Patched> patch(std::string_view session, std::string_view token, std::string_view if_match,
-                                        std::string_view fragment) = 0;
+    virtual base::Result<PatchResult> patch(std::string_view session, std::string_view token, std::string_view if_match,
+                                            std::string_view fragment) = 0;
     virtual base::Result<void> remove(std::string_view session, std::string_view token) = 0;
     // Simulates network loss, for tests of clients: drops the session's next `packets` RTP packets, sent or received.
     // user: the session's id, or its ICE user name ("LOCAL:REMOTE"). kNotFound.
@@ -82,7 +82,7 @@ struct ServiceCounters {
     uint64_t created = 0;
     uint64_t connected = 0;
     uint64_t replaced = 0;           // half-open sessions closed to make room for newer ones
-    uint64_t refused_half_open = 0;  // offers refused because replaced sessions were not gone yet
+    uint64_t refused_half_open = 0;  // offers refused because too many replaced sessions were still closing
     uint64_t unknown = 0;            // datagrams that belong to no session
     uint64_t other = 0;              // datagrams of no known protocol
 };
@@ -94,7 +94,7 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     // so a flood of offers does not lock clients out. kMaxLeaving: how many replaced sessions may still be closing
     // beyond max_offers.
     static constexpr size_t kMaxLeaving = 1'000;
-    // After this many sessions that never connected, the allocator is told to return memory to the system
+    // After this many sessions that never connected, the allocator returns memory to the system
     // (malloc_trim): the memory of handshakes lies between blocks still in use and would otherwise be kept.
     static constexpr size_t kTrimAfter = 500;
     // Resolution of the timers: kTickMs; kMaxTickMs for a timer that is set while the housekeeping sleeps.
@@ -113,9 +113,9 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     // Applies to sessions created and streams published from now on.
     void reload(const config::SnapshotPtr& next);
 
-    base::Result<Answer> create(Ask ask) override;
-    base::Result<Patched> patch(std::string_view session, std::string_view token, std::string_view if_match,
-                                std::string_view fragment) override;
+    base::Result<Answer> create(SessionRequest request) override;
+    base::Result<PatchResult> patch(std::string_view session, std::string_view token, std::string_view if_match,
+                                    std::string_view fragment) override;
     base::Result<void> remove(std::string_view session, std::string_view token) override;
     base::Result<void> lose(std::string_view user, uint32_t packets) override;
     const std::vector<uint16_t>& udp_ports() const override { return udp_port_numbers_; }
@@ -136,7 +136,7 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     };
     base::Result<void> listen();
     base::Result<RtcSession*> find(std::string_view session, std::string_view token) const;
-    base::Result<std::string> negotiate(RtcSession& session, const Ask& ask, const config::Vhost& vhost);
+    base::Result<std::string> negotiate(RtcSession& session, const SessionRequest& request, const config::Vhost& vhost);
     void keep(std::unique_ptr<RtcSession> session, int64_t now_ms);
     ice::Credentials new_credentials();
     static std::string new_etag();
@@ -145,7 +145,7 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     bool run_timers();
     bool reap();  // destroys at least one session; false: cancelled meanwhile
     void destroy(RtcSession& session);
-    void tell_sessions() const;
+    void report_session_counts() const;
 
     // SessionHost
     void add_route(const stun::Address& from, const Wire& wire, RtcSession& session, int64_t since_ms,

@@ -25,11 +25,11 @@ struct RtcStats {
     uint64_t other = 0;    // of no known protocol
 
     // Packets of publishers.
-    uint64_t lost = 0;      // detected as missing
-    uint64_t asked = 0;     // NACKs, for each packet and attempt
-    uint64_t by_rtx = 0;    // received by RTX
-    uint64_t given_up = 0;  // never received
-    uint64_t keyframes_asked = 0;
+    uint64_t lost = 0;             // detected as missing
+    uint64_t nacks_sent = 0;       // NACKs, for each packet and attempt
+    uint64_t received_by_rtx = 0;  // received by RTX
+    uint64_t given_up = 0;         // never received
+    uint64_t keyframe_requests_sent = 0;
 
     // Packets of players.
     uint64_t nacks = 0;           // requested for retransmission
@@ -37,7 +37,7 @@ struct RtcStats {
     uint64_t nacks_refused = 0;   // not: beyond the budget
     uint64_t nacks_repeated = 0;  // not: requested again too soon or too often
     uint64_t nacks_unknown = 0;   // not: no longer in the buffer
-    uint64_t keyframes_wanted = 0;
+    uint64_t keyframe_requests_received = 0;
     uint64_t jumps = 0;  // to a later keyframe, skipping frames
 };
 

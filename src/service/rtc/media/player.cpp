@@ -18,7 +18,7 @@ Player::Player(MediaParts parts, base::Ref<live::Stream> stream, const std::vect
     CHECK(formats.size() <= kMaxTracks);
     tracks_.reserve(formats.size());
     for (const SendFormat& format : formats) tracks_.emplace_back(format, first_sequence++);
-    places_.fill(-1);
+    track_index_.fill(-1);
 }
 
 Player::~Player() {
@@ -44,20 +44,21 @@ void Player::on_closed() {
 
 // Selects the lane's tracks for this viewer: those whose codec was negotiated with it.
 void Player::match_tracks() {
-    places_.fill(-1);
+    track_index_.fill(-1);
     video_ = -1;
-    const auto& lanes = lane_.tracks();
-    for (size_t place = 0; place < tracks_.size(); ++place) {
-        tracks_[place].stop();
-        for (size_t i = 0; i < lanes.size(); ++i) {
-            if (lanes[i].kind != tracks_[place].kind() || lanes[i].codec != tracks_[place].codec()) continue;
-            places_[i] = static_cast<int8_t>(place);
-            if (lanes[i].kind == media::Kind::kVideo) video_ = static_cast<int8_t>(place);
+    const auto& lane_tracks = lane_.tracks();
+    for (size_t index = 0; index < tracks_.size(); ++index) {
+        tracks_[index].stop();
+        for (size_t i = 0; i < lane_tracks.size(); ++i) {
+            if (lane_tracks[i].kind != tracks_[index].kind() || lane_tracks[i].codec != tracks_[index].codec())
+                continue;
+            track_index_[i] = static_cast<int8_t>(index);
+            if (lane_tracks[i].kind == media::Kind::kVideo) video_ = static_cast<int8_t>(index);
             break;
         }
-        if (!lanes.empty() && std::ranges::find(places_, static_cast<int8_t>(place)) == places_.end())
+        if (!lane_tracks.empty() && std::ranges::find(track_index_, static_cast<int8_t>(index)) == track_index_.end())
             runtime::warn_some(codec_log_, "rtc-play: {} was negotiated, but the stream has no such track: not sent",
-                               media::codec_info(tracks_[place].codec()).name);
+                               media::codec_info(tracks_[index].codec()).name);
     }
     cursor_ = lane_.ring().end();
     keyframe_from_ = 0;
@@ -77,16 +78,16 @@ void Player::on_stream_end() { session_.end("the stream ended", base::CloseReaso
 bool Player::on_packets(int64_t now_us) {
     const live::RtpRing& ring = lane_.ring();
     if (session_.congested()) {
-        pass_over(now_us);
+        skip_stale(now_us);
         return false;
     }
-    if (waits_for_keyframe_ || catching_up_) look_for_keyframe(now_us / 1000);
+    if (waits_for_keyframe_ || catching_up_) check_for_keyframe(now_us / 1000);
     if (cursor_ < ring.begin()) {
         cursor_ = ring.begin();
         jump(now_us / 1000);
     }
     const uint64_t end = ring.end();
-    for (int left = kPacketsPerTurn; cursor_ < end && left > 0; ++cursor_) left -= forward(ring.at(cursor_));
+    for (int left = kPacketsPerPass; cursor_ < end && left > 0; ++cursor_) left -= forward(ring.at(cursor_));
     if (cursor_ < end) return true;
     catching_up_ = false;
     return false;
@@ -94,7 +95,7 @@ bool Player::on_packets(int64_t now_us) {
 
 bool Player::forward(const live::RtpPacket& packet) {
     SendTrack* track = track_of(packet.track);
-    if (!track || cursor_ < from_[static_cast<size_t>(places_[packet.track])]) return false;
+    if (!track || cursor_ < from_[static_cast<size_t>(track_index_[packet.track])]) return false;
     // Video begins only at keyframes, see begin_at_keyframe().
     if (!track->begun() && track->kind() == media::Kind::kAudio) track->begin_at(packet.sequence);
     const auto number = track->to_viewer_sequence(packet.sequence);
@@ -107,7 +108,7 @@ bool Player::forward(const live::RtpPacket& packet) {
 }
 
 // Nothing can be sent now. Packets that have waited too long are skipped.
-void Player::pass_over(int64_t now_us) {
+void Player::skip_stale(int64_t now_us) {
     const live::RtpRing& ring = lane_.ring();
     cursor_ = std::max(cursor_, ring.begin());
     if (cursor_ >= ring.end() || now_us - ring.at(cursor_).came_us < kMaxCongestedUs) return;
@@ -115,15 +116,16 @@ void Player::pass_over(int64_t now_us) {
     jump(now_us / 1000);
 }
 
-void Player::look_for_keyframe(int64_t now_ms) {
+void Player::check_for_keyframe(int64_t now_ms) {
     const live::RtpRing& ring = lane_.ring();
     auto keyframe = ring.newest_keyframe();
     if (waits_for_keyframe_) {
         if (!keyframe || *keyframe < keyframe_from_) return;
-        const size_t most = lane_.published_by_rtp() ? kMaxBacklogWhereAsked : kMaxBacklogBytes;
+        const size_t max_backlog = lane_.published_by_rtp() ? kMaxBacklogOnRequest : kMaxBacklogBytes;
         size_t backlog = 0;
-        for (uint64_t i = *keyframe; i < ring.end() && backlog <= most; ++i) backlog += ring.at(i).payload.size();
-        if (backlog > most) {
+        for (uint64_t i = *keyframe; i < ring.end() && backlog <= max_backlog; ++i)
+            backlog += ring.at(i).payload.size();
+        if (backlog > max_backlog) {
             keyframe_from_ = *keyframe + 1;
             lane_.request_keyframe(now_ms);
             return;
@@ -149,8 +151,8 @@ void Player::begin_at_keyframe(uint64_t position) {
     }
     tracks_[static_cast<size_t>(video_)].begin_at(lowest);
     // The other track continues at its position: old audio is of no use.
-    for (size_t place = 0; place < tracks_.size(); ++place)
-        from_[place] = static_cast<int>(place) == video_ ? position : std::max(from_[place], cursor_);
+    for (size_t index = 0; index < tracks_.size(); ++index)
+        from_[index] = static_cast<int>(index) == video_ ? position : std::max(from_[index], cursor_);
     cursor_ = std::min(cursor_, position);
     waits_for_keyframe_ = false;
     catching_up_ = true;
@@ -173,13 +175,13 @@ void Player::wait_for_next_keyframe() {
 
 // The viewer sees no gap: its sequence numbers continue at the keyframe. The publisher is asked for one.
 void Player::on_track_restart(size_t lane_track) {
-    if (video_ >= 0 && places_[lane_track] == video_) wait_for_next_keyframe();
+    if (video_ >= 0 && track_index_[lane_track] == video_) wait_for_next_keyframe();
 }
 
 int Player::lane_track_of(const SendTrack& track) const {
-    const auto place = static_cast<int8_t>(&track - tracks_.data());
-    const auto at = std::ranges::find(places_, place);
-    return at == places_.end() ? -1 : static_cast<int>(at - places_.begin());
+    const auto index = static_cast<int8_t>(&track - tracks_.data());
+    const auto at = std::ranges::find(track_index_, index);
+    return at == track_index_.end() ? -1 : static_cast<int>(at - track_index_.begin());
 }
 
 void Player::log_counters() const {

@@ -59,11 +59,11 @@ class Player final : public Media, private live::RtpSink {
     static constexpr size_t kMaxTracks = 2;
     // Packets sent per call; the rest follows after RtpLane::kPaceMs, so that the initial burst fits the viewer's
     // buffers.
-    static constexpr int kPacketsPerTurn = 48;
-    // A GOP larger than this is not sent to a new viewer, who waits for the next keyframe instead. The limit is lower
-    // where the publisher can be asked for a keyframe, because that one arrives sooner than a large backlog would.
+    static constexpr int kPacketsPerPass = 48;
+    // A GOP larger than this is not sent to a new viewer, which waits for the next keyframe instead. The limit is lower
+    // if the publisher can be requested to send a keyframe, because that keyframe arrives sooner than a large backlog.
     static constexpr size_t kMaxBacklogBytes = 2 * 1024 * 1024;
-    static constexpr size_t kMaxBacklogWhereAsked = 256 * 1024;
+    static constexpr size_t kMaxBacklogOnRequest = 256 * 1024;
     // The retransmission budget in bytes: half of the bytes sent, accumulated up to kMaxCredit.
     static constexpr int32_t kMaxCredit = 512 * 1024, kFirstCredit = 256 * 1024;
     // Additional credit that must be left for each earlier retransmission of the same packet: first retransmissions
@@ -76,7 +76,7 @@ class Player final : public Media, private live::RtpSink {
     // later than the other.
     static constexpr uint32_t kFirstReports = 6;
     static constexpr int64_t kFirstReportsEveryMs = 200;
-    // A viewer whose connection is full and who is behind for this long continues at the next keyframe.
+    // A viewer whose connection has been full for this long continues at the next keyframe.
     static constexpr int64_t kMaxCongestedUs = 1'000'000;
 
     class Feedback;
@@ -87,18 +87,18 @@ class Player final : public Media, private live::RtpSink {
     void on_stream_end() override;
 
     SendTrack* track_of(size_t lane_track) {
-        const int8_t place = places_[lane_track];
-        return place < 0 ? nullptr : &tracks_[static_cast<size_t>(place)];
+        const int8_t index = track_index_[lane_track];
+        return index < 0 ? nullptr : &tracks_[static_cast<size_t>(index)];
     }
     int lane_track_of(const SendTrack& track) const;  // -1: the lane has no such track
     void match_tracks();
-    void look_for_keyframe(int64_t now_ms);
+    void check_for_keyframe(int64_t now_ms);
     void begin_at_keyframe(uint64_t position);
     // True: a packet was sent.
     bool forward(const live::RtpPacket& packet);
     void jump(int64_t now_ms);
     void wait_for_next_keyframe();
-    void pass_over(int64_t now_us);
+    void skip_stale(int64_t now_us);
     void on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms);
     void send_report(int64_t now_ms);
     void send_bye();
@@ -110,10 +110,10 @@ class Player final : public Media, private live::RtpSink {
     base::Ref<live::Stream> stream_;
     live::RtpLane& lane_;
     std::vector<SendTrack> tracks_;
-    std::array<int8_t, live::RtpRing::kMaxTracks> places_{};  // lane track to index in tracks_; -1: not sent
-    std::array<uint64_t, kMaxTracks> from_{};                 // per entry of tracks_: earlier positions are not sent
-    uint64_t cursor_ = 0;                                     // position of the next packet
-    int8_t video_ = -1;                                       // index in tracks_ if the lane has video too
+    std::array<int8_t, live::RtpRing::kMaxTracks> track_index_{};  // lane track to index in tracks_; -1: not sent
+    std::array<uint64_t, kMaxTracks> from_{};  // per entry of tracks_: earlier positions are not sent
+    uint64_t cursor_ = 0;                      // position of the next packet
+    int8_t video_ = -1;                        // index in tracks_ if the lane has video too
     bool waits_for_keyframe_ = false;
     bool catching_up_ = false;
     bool joined_ = false;

@@ -19,9 +19,9 @@ class Player::Feedback final : public rtcp::Visitor {
     void on_report_block(uint32_t, const rtcp::ReportBlock& block) override {
         if (const SendTrack* track = track_of(block.ssrc)) {
             worst_ = std::max<uint32_t>(worst_, block.fraction_lost);
-            const int place = player_.lane_track_of(*track);
-            if (place >= 0) {
-                const uint32_t rate = player_.lane_.tracks()[static_cast<size_t>(place)].clock_rate;
+            const int index = player_.lane_track_of(*track);
+            if (index >= 0) {
+                const uint32_t rate = player_.lane_.tracks()[static_cast<size_t>(index)].clock_rate;
                 jitter_ms_ = std::max(jitter_ms_, rtp::jitter_ms(block.jitter, rate));
             }
             const uint64_t now = rtp::ntp_of_unix_us(base::wall_ms() * 1000);
@@ -56,7 +56,7 @@ class Player::Feedback final : public rtcp::Visitor {
     }
     void ask() {
         ++player_.counters_.keyframe_requests;
-        ++rtc_stats().keyframes_wanted;
+        ++rtc_stats().keyframe_requests_received;
         player_.lane_.request_keyframe(now_ms_);
     }
 
@@ -77,10 +77,11 @@ void Player::on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms) {
     RtcStats& all = rtc_stats();
     ++counters_.nacks;
     ++all.nacks;
-    const auto lanes = track.to_ring_sequence(sequence);
+    const auto ring_sequence = track.to_ring_sequence(sequence);
     const int lane_track = lane_track_of(track);
-    const live::RtpPacket* packet =
-        lanes && lane_track >= 0 ? lane_.ring().find(static_cast<uint8_t>(lane_track), *lanes) : nullptr;
+    const live::RtpPacket* packet = ring_sequence && lane_track >= 0
+                                        ? lane_.ring().find(static_cast<uint8_t>(lane_track), *ring_sequence)
+                                        : nullptr;
     if (!packet || !track.answers_nack()) {
         ++counters_.nacks_unknown;
         ++all.nacks_unknown;

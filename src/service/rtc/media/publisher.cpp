@@ -8,7 +8,7 @@
 #include "protocol/rtp/payload/keyframe.h"
 #include "protocol/rtp/rtx.h"
 #include "protocol/sdp/sprop.h"
-#include "service/rtc/media/picture_info.h"
+#include "service/rtc/media/video_info.h"
 
 namespace service::rtc {
 
@@ -59,7 +59,7 @@ base::Result<void> Publisher::acquire() {
     lane().set_keyframe_source(this);
     for (const ReceiveTrack& track : tracks_)
         for (const auto& set : sdp::parameter_sets(track.format().track.codec, track.format().track.sprop))
-            if (auto info = picture_info(track.format().track.codec, set)) lane().note_video_info(std::move(*info));
+            if (auto info = video_info(track.format().track.codec, set)) lane().note_video_info(std::move(*info));
     if (rtc_.rtc_to_rtmp) {
         convert::RtpToFramesOptions options;
         options.aac_bitrate = rtc_.aac_bitrate;
@@ -111,7 +111,7 @@ bool Publisher::takes_ssrc(ReceiveTrack& track, const rtp::PacketView& view, int
     }
     // Only a change to a new SSRC is logged; the number of changes is logged at the end of the session.
     if (ssrcs_.size() > known)
-        base::log::trace("rtc-publish: {} goes on with SSRC {}, was {}",
+        base::log::trace("rtc-publish: {} continues with SSRC {}, was {}",
                          track.kind() == media::Kind::kVideo ? "video" : "audio", view.ssrc(), track.ssrc());
     ++counters_.ssrc_changes;
     track.follow(view.ssrc(), now_ms);
@@ -157,18 +157,18 @@ void Publisher::on_rtp(std::span<uint8_t> packet, int64_t now_us) {
     take(static_cast<size_t>(track - tracks_.data()), *view, by_rtx, now_us);
 }
 
-void Publisher::take(size_t place, const rtp::PacketView& view, bool by_rtx, int64_t now_us) {
-    ReceiveTrack& track = tracks_[place];
+void Publisher::take(size_t index, const rtp::PacketView& view, bool by_rtx, int64_t now_us) {
+    ReceiveTrack& track = tracks_[index];
     const media::Codec codec = track.format().track.codec;
     const auto payload = view.payload();
     track.on_packet(view, by_rtx, now_us);
     bool keyframe = false;
     if (track.kind() == media::Kind::kVideo && !payload.empty() && rtp::is_keyframe(codec, payload)) {
         keyframe = true;
-        if (auto info = picture_info(codec, payload)) lane().note_video_info(std::move(*info));
+        if (auto info = video_info(codec, payload)) lane().note_video_info(std::move(*info));
     }
     const live::RtpHead head{view.sequence(), view.timestamp(), view.marker(), keyframe};
-    lane().append(place, head, payload, now_us);
+    lane().append(index, head, payload, now_us);
     any_media_ = true;
     last_media_ms_ = now_us / 1000;
 }
@@ -211,7 +211,7 @@ void Publisher::publication_revoked(std::string_view why, base::CloseReason reas
 
 void Publisher::on_closed() {
     closed_ = true;
-    tell_losses();
+    report_losses();
     const PublisherCounters& c = counters_;
     base::log::trace(
         "rtc-publish: {} packets, {} by RTX, {} of no track, {} dropped by payload type; {} requested by NACK, {} "

@@ -46,7 +46,8 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     ~Publisher();
 
     // Checks whether the stream's name is available now (kBusy). The publisher takes the name in on_connected(), and
-    // ends the session if another publisher has it by then: an offer alone replaces nobody and reserves no name.
+    // ends the session if another publisher has it by then: an offer alone neither replaces a publisher nor reserves a
+    // name.
     base::Result<void> prepare();
 
     void on_connected(int64_t now_ms) override;
@@ -86,12 +87,12 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     bool takes_ssrc(ReceiveTrack& track, const rtp::PacketView& view, int64_t now_ms);
     bool note_ssrc(uint32_t ssrc);
     std::vector<live::RtpTrack> lane_tracks() const;
-    void take(size_t place, const rtp::PacketView& view, bool by_rtx, int64_t now_us);
+    void take(size_t index, const rtp::PacketView& view, bool by_rtx, int64_t now_us);
     void check_time(int64_t now_ms);
     void end_publication();
     void ask_for_missing(int64_t now_ms);
     void send_reports(int64_t now_ms);
-    void tell_losses();
+    void report_losses();
     void send_twcc(int64_t now_ms);
     void send_pli(const ReceiveTrack& track);
     uint64_t rate_to_offer(int64_t now_ms);
@@ -123,7 +124,7 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     uint32_t worst_jitter_ms_ = 0;
     PublisherCounters counters_;
     rtp::NackTracker::Counters reported_;  // of all tracks: already added to the metrics
-    uint64_t told_by_rtx_ = 0;
+    uint64_t reported_by_rtx_ = 0;
 };
 
 }  // namespace service::rtc

@@ -28,7 +28,7 @@ class Publisher::Feedback final : public rtcp::Visitor {
         }
     }
 
-    // Called only for packets authenticated by SRTP: nobody else can send a BYE for it.
+    // Called only for packets authenticated by SRTP: no other host can send a BYE for it.
     void on_bye(uint32_t ssrc) override {
         for (ReceiveTrack& track : publisher_.tracks_)
             if (ssrc != 0 && ssrc == track.ssrc()) track.note_bye();
@@ -57,7 +57,7 @@ void Publisher::ask_for_missing(int64_t now_ms) {
         (void)writer.receiver_report(own_ssrc_);
         if (writer.nack(own_ssrc_, track.ssrc(), due) == 0) continue;
         counters_.nacks_sent += static_cast<uint32_t>(due.size());
-        rtc_stats().asked += due.size();
+        rtc_stats().nacks_sent += due.size();
         session_.send_rtcp(writer.written());
     }
 }
@@ -72,7 +72,7 @@ void Publisher::send_pli(const ReceiveTrack& track) {
                              : writer.fir(own_ssrc_, track.ssrc(), fir_sequence_++);
     if (!written) return;
     ++counters_.plis_sent;
-    ++rtc_stats().keyframes_asked;
+    ++rtc_stats().keyframe_requests_sent;
     session_.send_rtcp(writer.written());
 }
 
@@ -91,15 +91,16 @@ void Publisher::send_twcc(int64_t now_ms) {
 
 // For clients that adapt to REMB: no limit, and less while the loss is high (as GCC's loss-based part does).
 uint64_t Publisher::rate_to_offer(int64_t now_ms) {
-    constexpr uint64_t kLeast = 300'000, kMost = 20'000'000;  // bit/s
+    constexpr uint64_t kMinRate = 300'000, kMaxRate = 20'000'000;  // bit/s
     const uint64_t bytes = lane().counters().bytes;
     const int64_t ms = now_ms - rated_ms_;
-    const uint64_t rate = rated_ms_ == 0 || ms <= 0 ? kMost : (bytes - rated_bytes_) * 8000 / static_cast<uint64_t>(ms);
+    const uint64_t rate =
+        rated_ms_ == 0 || ms <= 0 ? kMaxRate : (bytes - rated_bytes_) * 8000 / static_cast<uint64_t>(ms);
     rated_ms_ = now_ms;
     rated_bytes_ = bytes;
-    constexpr uint8_t kMuch = 26;  // of 256: a tenth
-    if (worst_loss_ <= kMuch) return kMost;
-    return std::clamp(rate - rate * worst_loss_ / 512, kLeast, kMost);
+    constexpr uint8_t kHighLoss = 26;  // of 256: a tenth
+    if (worst_loss_ <= kHighLoss) return kMaxRate;
+    return std::clamp(rate - rate * worst_loss_ / 512, kMinRate, kMaxRate);
 }
 
 net::RtcQuality Publisher::quality() const {
@@ -112,7 +113,7 @@ net::RtcQuality Publisher::quality() const {
     return out;
 }
 
-void Publisher::tell_losses() {
+void Publisher::report_losses() {
     rtp::NackTracker::Counters now;
     for (ReceiveTrack& track : tracks_) {
         now.lost += track.nacks().counters().lost;
@@ -121,14 +122,14 @@ void Publisher::tell_losses() {
     RtcStats& all = rtc_stats();
     all.lost += now.lost - reported_.lost;
     all.given_up += now.given_up - reported_.given_up;
-    all.by_rtx += counters_.by_rtx - told_by_rtx_;
+    all.received_by_rtx += counters_.by_rtx - reported_by_rtx_;
     reported_ = now;
-    told_by_rtx_ = counters_.by_rtx;
+    reported_by_rtx_ = counters_.by_rtx;
 }
 
 void Publisher::send_reports(int64_t now_ms) {
     next_report_ms_ = now_ms + kReportEveryMs;
-    tell_losses();
+    report_losses();
     rtcp::ReportBlock blocks[live::RtpRing::kMaxTracks];
     uint32_t ssrcs[live::RtpRing::kMaxTracks];
     size_t count = 0;

@@ -11,7 +11,7 @@
 #include "runtime/loop/testing.h"
 #include "service/rtc/config.h"
 #include "service/rtc/media/media_testing.h"
-#include "service/rtc/media/picture_info.h"
+#include "service/rtc/media/video_info.h"
 
 namespace service::rtc {
 namespace {
@@ -469,7 +469,7 @@ TEST_F(PublisherTest, TheNameIsFreeWhenItIsClosed) {
 
 TEST(PictureInfo, OfH264) {
     const auto sps = base::hex("67640020acd940c029b011000003000100000300320f183196");
-    auto info = picture_info(media::Codec::kH264, sps);
+    auto info = video_info(media::Codec::kH264, sps);
     ASSERT_TRUE(info);
     EXPECT_EQ(info->profile, "High");
     EXPECT_EQ(info->level, "3.2");
@@ -478,32 +478,32 @@ TEST(PictureInfo, OfH264) {
     // In an aggregation packet, after another unit.
     std::vector<uint8_t> stap = {0x78, 0, 2, 9, 0xf0, 0, static_cast<uint8_t>(sps.size())};
     stap.insert(stap.end(), sps.begin(), sps.end());
-    info = picture_info(media::Codec::kH264, stap);
+    info = video_info(media::Codec::kH264, stap);
     ASSERT_TRUE(info);
     EXPECT_EQ(info->width, 768);
     // Truncated at any position: no failure.
-    for (size_t n = 0; n < stap.size(); ++n) (void)picture_info(media::Codec::kH264, std::span(stap).first(n));
-    EXPECT_FALSE(picture_info(media::Codec::kH264, base::hex("61e0")));
+    for (size_t n = 0; n < stap.size(); ++n) (void)video_info(media::Codec::kH264, std::span(stap).first(n));
+    EXPECT_FALSE(video_info(media::Codec::kH264, base::hex("61e0")));
 }
 
 TEST(PictureInfo, OfVp8) {
     const auto key = base::hex("90 80 05 10 02 00 9d012a 8002 e001");
-    auto info = picture_info(media::Codec::kVp8, key);
+    auto info = video_info(media::Codec::kVp8, key);
     ASSERT_TRUE(info);
     EXPECT_EQ(info->width, 640);
     EXPECT_EQ(info->height, 480);
-    EXPECT_FALSE(picture_info(media::Codec::kVp8, base::hex("80 80 05 10 02 00 9d012a 8002 e001")));
-    for (size_t n = 0; n < key.size(); ++n) EXPECT_FALSE(picture_info(media::Codec::kVp8, std::span(key).first(n)));
+    EXPECT_FALSE(video_info(media::Codec::kVp8, base::hex("80 80 05 10 02 00 9d012a 8002 e001")));
+    for (size_t n = 0; n < key.size(); ++n) EXPECT_FALSE(video_info(media::Codec::kVp8, std::span(key).first(n)));
 }
 
 TEST(PictureInfo, OfVp9) {
     // Flexible mode with a scalability structure, followed by a key frame of profile 0, 352 by 288.
     const auto key = base::hex("9a 85 18 18 0160 0120 01 04 02 82498342 0015f011f0");
-    auto info = picture_info(media::Codec::kVp9, key);
+    auto info = video_info(media::Codec::kVp9, key);
     ASSERT_TRUE(info);
     EXPECT_EQ(info->width, 352);
     EXPECT_EQ(info->height, 288);
-    for (size_t n = 0; n < key.size(); ++n) (void)picture_info(media::Codec::kVp9, std::span(key).first(n));
+    for (size_t n = 0; n < key.size(); ++n) (void)video_info(media::Codec::kVp9, std::span(key).first(n));
 }
 
 TEST(PictureInfo, AnythingIsSurvived) {
@@ -513,7 +513,7 @@ TEST(PictureInfo, AnythingIsSurvived) {
         for (uint8_t& byte : bytes) byte = static_cast<uint8_t>((state = state * 1664525 + 1013904223) >> 24);
         for (media::Codec codec : {media::Codec::kH264, media::Codec::kHevc, media::Codec::kVp8, media::Codec::kVp9,
                                    media::Codec::kAv1, media::Codec::kOpus})
-            (void)picture_info(codec, std::span(bytes).first(state >> 8 & 63));
+            (void)video_info(codec, std::span(bytes).first(state >> 8 & 63));
     }
 }
 

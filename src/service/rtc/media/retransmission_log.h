@@ -56,12 +56,12 @@ class RetransmissionLog {
     // Valid until the next call. Null: the slot is used by a later packet, so this one is not retransmitted any more.
     Packet* find(media::Kind kind, uint16_t sequence, uint32_t now_ms) {
         const bool video = kind == media::Kind::kVideo;
-        Packet& place = all_[video ? sequence % kVideo : kVideo + sequence % kOthers];
-        const bool known = place.tries > 0 && now_ms - place.last_ms < kForgetMs;
-        if (known && place.sequence == sequence) return &place;
-        if (known && static_cast<int16_t>(sequence - place.sequence) < 0) return nullptr;
-        place = {.sequence = sequence};
-        return &place;
+        Packet& slot = all_[video ? sequence % kVideo : kVideo + sequence % kOthers];
+        const bool known = slot.tries > 0 && now_ms - slot.last_ms < kForgetMs;
+        if (known && slot.sequence == sequence) return &slot;
+        if (known && static_cast<int16_t>(sequence - slot.sequence) < 0) return nullptr;
+        slot = {.sequence = sequence};
+        return &slot;
     }
 
   private:

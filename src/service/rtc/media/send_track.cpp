@@ -26,9 +26,9 @@ SendTrack::SendTrack(const SendFormat& format, uint16_t first_sequence)
     write_form();
 }
 
-void SendTrack::begin_at(uint64_t lane_sequence) {
+void SendTrack::begin_at(uint64_t ring_sequence) {
     if (packets_ > 0) before_ = now_;
-    now_ = {lane_sequence, highest_ + 1};
+    now_ = {ring_sequence, highest_ + 1};
     begun_ = true;
 }
 
@@ -38,9 +38,9 @@ std::optional<uint64_t> SendTrack::to_ring_sequence(uint16_t viewer_sequence) co
     const uint64_t back = static_cast<uint16_t>(static_cast<uint16_t>(highest_) - viewer_sequence);
     if (back > highest_) return std::nullopt;
     const uint64_t number = highest_ - back;
-    if (number >= now_.first_viewer) return now_.first_lane + (number - now_.first_viewer);
+    if (number >= now_.first_viewer) return now_.first_ring + (number - now_.first_viewer);
     if (before_.first_viewer == 0 || number < before_.first_viewer) return std::nullopt;
-    return before_.first_lane + (number - before_.first_viewer);
+    return before_.first_ring + (number - before_.first_viewer);
 }
 
 size_t SendTrack::fill(uint16_t& twcc) {

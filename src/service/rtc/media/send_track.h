@@ -46,15 +46,15 @@ class SendTrack {
     bool answers_nack() const { return nack_; }
 
     // The viewer gets the lane's packets from this sequence number on; that packet takes the viewer's next number.
-    void begin_at(uint64_t lane_sequence);
+    void begin_at(uint64_t ring_sequence);
     // No packets are sent until begin_at().
     void stop() { begun_ = false; }
     bool begun() const { return begun_; }
 
     // The sequence number that the viewer sees; nothing: the packet is not sent to it.
-    std::optional<uint64_t> to_viewer_sequence(uint64_t lane_sequence) const {
-        if (!begun_ || lane_sequence < now_.first_lane) return std::nullopt;
-        return now_.first_viewer + (lane_sequence - now_.first_lane);
+    std::optional<uint64_t> to_viewer_sequence(uint64_t ring_sequence) const {
+        if (!begun_ || ring_sequence < now_.first_ring) return std::nullopt;
+        return now_.first_viewer + (ring_sequence - now_.first_ring);
     }
     // The reverse mapping, for the number in a NACK; nothing: it was never sent, or too long ago to be known.
     std::optional<uint64_t> to_ring_sequence(uint16_t viewer_sequence) const;
@@ -78,7 +78,7 @@ class SendTrack {
 
   private:
     struct Segment {
-        uint64_t first_lane = 0;
+        uint64_t first_ring = 0;
         uint64_t first_viewer = 0;
     };
     // Number of packets that carry the mid: by then a receiver that demultiplexes by mid has learned the SSRC (RFC

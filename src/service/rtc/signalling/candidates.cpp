@@ -71,11 +71,11 @@ bool is_any(std::string_view ip) { return ip == "*" || ip == "0.0.0.0" || ip == 
 
 class Finder {
   public:
-    Finder(const CandidateQuestion& question, const CandidateSources& sources)
-        : question_(question), rtc_(question.rtc), sources_(sources) {}
+    Finder(const CandidateQuery& query, const CandidateSources& sources)
+        : query_(query), rtc_(query.rtc), sources_(sources) {}
 
     Result<std::vector<CandidateAddress>> run() {
-        if (!question_.eip.empty()) add(TRY(parse_address(question_.eip), "eip"));
+        if (!query_.eip.empty()) add(TRY(parse_address(query_.eip), "eip"));
         if (rtc_.api_as_candidates) add_api_host();
         bool automatic = false;
         for (const std::string& word : rtc_.candidate) automatic |= add_configured(word);
@@ -129,7 +129,7 @@ class Finder {
     }
 
     void add_api_host() {
-        const std::string name(question_.api_host);
+        const std::string name(query_.api_host);
         if (name.empty()) return;
         if (IpAddress::parse(name)) {
             if (!is_any(name)) add({name, 0});
@@ -188,12 +188,12 @@ class Finder {
                 }
             }
         };
-        if (rtc_.protocol != "tcp") add_ports(question_.udp_ports, false);
-        if (rtc_.protocol != "udp") add_ports(question_.tcp_ports, true);
+        if (rtc_.protocol != "tcp") add_ports(query_.udp_ports, false);
+        if (rtc_.protocol != "udp") add_ports(query_.tcp_ports, true);
         return all;
     }
 
-    const CandidateQuestion& question_;
+    const CandidateQuery& query_;
     const ServerConfig& rtc_;
     const CandidateSources& sources_;
     std::vector<Host> hosts_;
@@ -201,9 +201,8 @@ class Finder {
 
 }  // namespace
 
-Result<std::vector<CandidateAddress>> find_candidates(const CandidateQuestion& question,
-                                                      const CandidateSources& sources) {
-    return Finder(question, sources).run();
+Result<std::vector<CandidateAddress>> find_candidates(const CandidateQuery& query, const CandidateSources& sources) {
+    return Finder(query, sources).run();
 }
 
 }  // namespace service::rtc

@@ -36,7 +36,7 @@ struct CandidateSources {
     std::function<std::string(const std::string& name)> environment;
 };
 
-struct CandidateQuestion {
+struct CandidateQuery {
     const ServerConfig& rtc;
     std::string_view api_host;  // the host of the request: a name, or an address without brackets; may be empty
     std::string_view eip;       // may be empty
@@ -47,7 +47,7 @@ struct CandidateQuestion {
 inline constexpr size_t kMaxHosts = 16;
 
 // kProtocol: eip is not ADDRESS[:PORT]. At least one candidate is returned if there is any port.
-base::Result<std::vector<CandidateAddress>> find_candidates(const CandidateQuestion& question,
+base::Result<std::vector<CandidateAddress>> find_candidates(const CandidateQuery& query,
                                                             const CandidateSources& sources);
 
 }  // namespace service::rtc

@@ -37,12 +37,13 @@ dtls::Version version_of(const VhostConfig& rtc) {
 
 }  // namespace
 
-Result<std::string> Service::negotiate(RtcSession& session, const Ask& ask, const config::Vhost& vhost) {
-    const auto offer = TRY(sdp::SessionDescription::parse(ask.offer));
+Result<std::string> Service::negotiate(RtcSession& session, const SessionRequest& request, const config::Vhost& vhost) {
+    const auto offer = TRY(sdp::SessionDescription::parse(request.offer));
     const auto& rtc = vhost.get<VhostConfig>();
-    const bool publishes = ask.visitor.action == net::Action::kPublish;
-    MediaParts parts{session, registry_, codec_log_, session.key(), snapshot_, vhost, ask.vcodec, ask.acodec, {}};
-    parts.facts = {session.id(), session.ip(), ask.visitor.tc_url, ask.visitor.page_url, ask.visitor.param, {}};
+    const bool publishes = request.visitor.action == net::Action::kPublish;
+    MediaParts parts{session, registry_, codec_log_, session.key(), snapshot_, vhost, request.vcodec, request.acodec, {}};
+    parts.facts = {
+        session.id(), session.ip(), request.visitor.tc_url, request.visitor.page_url, request.visitor.param, {}};
     sdp::LocalOptions options;
     publishes ? add_publisher_options(parts, options) : add_player_options(parts, options);
     options.send = !publishes;
@@ -52,7 +53,7 @@ Result<std::string> Service::negotiate(RtcSession& session, const Ask& ask, cons
     options.ice = {session.agent().local().ufrag, session.agent().local().password};
     options.fingerprint = fingerprint_of(context_->certificate());
     options.setup = rtc.dtls_role == "active" ? sdp::Setup::kActive : sdp::Setup::kPassive;
-    options.candidates = candidates_of(ask.candidates);
+    options.candidates = candidates_of(request.candidates);
     auto answered = TRY(sdp::answer(offer, options));
     const sdp::Negotiated& agreed = answered.negotiated;
     TRY(session.set_remote(
@@ -60,12 +61,12 @@ Result<std::string> Service::negotiate(RtcSession& session, const Ask& ask, cons
          agreed.setup == sdp::Setup::kActive ? dtls::Role::kClient : dtls::Role::kServer, version_of(rtc), context_}));
     session.set_media(
         TRY(publishes ? make_publisher(std::move(parts), agreed) : make_player(std::move(parts), agreed)));
-    session.candidates = ask.candidates;
+    session.candidates = request.candidates;
     return answered.description.write();
 }
 
-Result<Patched> Service::patch(std::string_view session, std::string_view token, std::string_view if_match,
-                               std::string_view fragment) {
+Result<PatchResult> Service::patch(std::string_view session, std::string_view token, std::string_view if_match,
+                                   std::string_view fragment) {
     RtcSession* found = TRY(find(session, token));
     runtime::ContextScope scope(found->id());
     const auto parsed = TRY(sdp::Fragment::parse(fragment));
@@ -73,7 +74,7 @@ Result<Patched> Service::patch(std::string_view session, std::string_view token,
     if (!any && if_match != found->etag()) return base::fail(Code::kBusy, "the entity tag is of another ICE session");
     // Candidates are ignored: the peer's requests show its addresses.
     if (parsed.ice.ufrag.empty() || parsed.ice.ufrag == found->agent().remote_ufrag())
-        return Patched{{}, found->etag()};
+        return PatchResult{{}, found->etag()};
     if (parsed.ice.pwd.size() < ice::kMinPassword) return base::fail(Code::kProtocol, "a=ice-pwd is missing or short");
     ice::Credentials local = new_credentials();
     routes_.add(local.ufrag, *found);
@@ -86,7 +87,7 @@ Result<Patched> Service::patch(std::string_view session, std::string_view token,
     answer.end_of_candidates = true;
     found->restart(std::move(local), parsed.ice.ufrag, new_etag());
     base::log::info("WebRTC: ICE restart requested by PATCH");
-    return Patched{answer.write(), found->etag()};
+    return PatchResult{answer.write(), found->etag()};
 }
 
 }  // namespace service::rtc

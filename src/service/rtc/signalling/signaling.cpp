@@ -31,7 +31,7 @@ constexpr std::string_view kFragment = "application/trickle-ice-sdpfrag";
 constexpr size_t kMaxJson = 160 * 1024;  // an escaped description of 64 kB
 // Memory of a session that is not connected yet, mostly during its handshake.
 constexpr size_t kOfferBytes = 48 * 1024;
-constexpr int kMaxTurns = 20;  // iterations of the loop for which an offer yields to others
+constexpr int kMaxIterations = 20;  // iterations of the loop for which an offer yields to others
 constexpr int64_t kResolveMs = 2'000;
 constexpr int64_t kKeepResolvedMs = 60'000;
 constexpr uint32_t kMaxLost = 1000;
@@ -175,7 +175,7 @@ void Signaling::add_rows(net::ApiTable& table) {
         one.methods = {method};
         one.pattern = endpoint.path;
         one.summary = std::move(summary);
-        one.access = net::ApiAccess::kOpen;  // the gate decides who may publish and play
+        one.access = net::ApiAccess::kOpen;  // the gate decides about publishing and playing
         one.handler = bind(endpoint, handler);
         if (endpoint.json) one.body_limit_bytes = kMaxJson;
         return one;
@@ -323,7 +323,7 @@ Result<Answer> Signaling::begin(const Endpoint& endpoint, OfferRequest& offer, c
     if (!vhost->get<VhostConfig>().enabled)
         return fail(Code::kNotFound, fmt::format("vhost {} has no WebRTC", vhost->name));
     // An offer takes a fraction of a millisecond, and hundreds may arrive at once.
-    runtime::await_short_turn(runtime::kLongestTurnUs, kMaxTurns);
+    runtime::await_short_turn(runtime::kLongestTurnUs, kMaxIterations);
     // An invalid offer is rejected before a guard is asked. An exceeded size limit is also reported as a bad offer,
     // because it is not a temporary overload.
     if (auto parsed = sdp::SessionDescription::parse(offer.sdp); !parsed)
@@ -336,23 +336,23 @@ Result<Answer> Signaling::begin(const Endpoint& endpoint, OfferRequest& offer, c
     visitor.action = endpoint.action;
     visitor.param = offer.param;
     visitor.tc_url = offer.tc_url;
-    auto stay = gate_.admit(visitor, *vhost, response.client());
-    if (!stay) {
-        if (stay.error().code() != Code::kCancelled) net::note_refusal(table_, visitor, stay.error());
-        return std::unexpected(std::move(stay.error()));
+    auto grant = gate_.admit(visitor, *vhost, response.client());
+    if (!grant) {
+        if (grant.error().code() != Code::kCancelled) net::note_refusal(table_, visitor, grant.error());
+        return std::unexpected(std::move(grant.error()));
     }
-    Ask ask;
-    ask.candidates = TRY(candidates(offer, request, *snapshot));
+    SessionRequest wanted;
+    wanted.candidates = TRY(candidates(offer, request, *snapshot));
     // The answer would not be read.
     if (response.peer_gone()) return fail(Code::kClosed, "the client left before the answer");
     if (stopping_) return fail(Code::kLimit, "the server stops");
-    ask.visitor = std::move(visitor);
-    ask.stay = *std::move(stay);
-    ask.offer_share = std::move(offer_share);
-    ask.offer = std::move(offer.sdp);
-    ask.vcodec = offer.vcodec;
-    ask.acodec = offer.acodec;
-    auto answer = sessions_.create(std::move(ask));
+    wanted.visitor = std::move(visitor);
+    wanted.grant = *std::move(grant);
+    wanted.offer_share = std::move(offer_share);
+    wanted.offer = std::move(offer.sdp);
+    wanted.vcodec = offer.vcodec;
+    wanted.acodec = offer.acodec;
+    auto answer = sessions_.create(std::move(wanted));
     if (!answer)
         runtime::warn_some(refusal_log_, "{} of {}/{}/{} by WebRTC from {} refused: {}",
                            net::action_name(endpoint.action), vhost->name, offer.app, offer.stream, request.peer_ip,

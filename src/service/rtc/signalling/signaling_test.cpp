@@ -21,19 +21,19 @@ const std::string kOffer = "v=0\r\no=- 1 1 IN IP4 0.0.0.0\r\ns=-\r\nt=0 0\r\nm=a
 
 class FakeSessions : public Sessions {
   public:
-    base::Result<Answer> create(Ask ask) override {
-        asks.push_back(std::move(ask));
+    base::Result<Answer> create(SessionRequest ask) override {
+        requests.push_back(std::move(ask));
         if (refuse != Code::kOther) return fail(refuse, "because");
-        return Answer{asks.back().visitor.id, "token1", "v=0\r\nanswer", "tag1"};
+        return Answer{requests.back().visitor.id, "token1", "v=0\r\nanswer", "tag1"};
     }
-    base::Result<Patched> patch(std::string_view session, std::string_view token, std::string_view if_match,
-                                std::string_view fragment) override {
+    base::Result<PatchResult> patch(std::string_view session, std::string_view token, std::string_view if_match,
+                                    std::string_view fragment) override {
         patched =
             std::string(session) + " " + std::string(token) + " " + std::string(if_match) + " " + std::string(fragment);
         if (refuse != Code::kOther) return fail(refuse, "because");
-        if (if_match == "*") return Patched{"a=ice-ufrag:new", "tag2"};
+        if (if_match == "*") return PatchResult{"a=ice-ufrag:new", "tag2"};
         if (if_match != "tag1") return fail(Code::kBusy, "another");
-        return Patched{};
+        return PatchResult{};
     }
     base::Result<void> remove(std::string_view session, std::string_view token) override {
         if (session != "s1") return fail(Code::kNotFound, "no such session");
@@ -49,7 +49,7 @@ class FakeSessions : public Sessions {
     const std::vector<uint16_t>& tcp_ports() const override { return tcp; }
 
     uint32_t lost = 0;
-    std::vector<Ask> asks;
+    std::vector<SessionRequest> requests;
     Code refuse = Code::kOther;
     std::string patched;
     std::vector<uint16_t> udp = {8000}, tcp;
@@ -118,8 +118,8 @@ TEST_F(SignalingTest, AnOfferIsAnswered) {
     EXPECT_EQ(answer.body, "v=0\r\nanswer");
     EXPECT_EQ(answer.header("Content-Type"), "application/sdp");
     EXPECT_EQ(answer.header("ETag"), "\"tag1\"");
-    ASSERT_EQ(sessions_.asks.size(), 1u);
-    const Ask& asked = sessions_.asks[0];
+    ASSERT_EQ(sessions_.requests.size(), 1u);
+    const SessionRequest& asked = sessions_.requests[0];
     EXPECT_EQ(answer.header("Location"),
               "/rtc/v1/whip/?action=delete&token=token1&app=live&stream=a%20b&session=" + asked.visitor.id);
     EXPECT_EQ(answer.header("Link"),
@@ -145,8 +145,8 @@ TEST_F(SignalingTest, PlayersComeByTwoPaths) {
         auto answer =
             post(std::string(path) + "?app=live&stream=a", "Content-Type: Application/SDP; charset=utf-8\r\n");
         EXPECT_EQ(answer.status, 201) << path << answer.body;
-        EXPECT_EQ(sessions_.asks.back().visitor.type, net::SessionType::kRtcPlay);
-        EXPECT_EQ(sessions_.asks.back().visitor.action, net::Action::kPlay);
+        EXPECT_EQ(sessions_.requests.back().visitor.type, net::SessionType::kRtcPlay);
+        EXPECT_EQ(sessions_.requests.back().visitor.action, net::Action::kPlay);
     }
 }
 
@@ -189,7 +189,7 @@ TEST_F(SignalingTest, WhatIsWrongIsSaidBeforeAnybodyIsAsked) {
     }
     EXPECT_EQ(guard_.asked, 0);
     EXPECT_EQ(post(at + "&eip=a/b").status, 400);
-    EXPECT_TRUE(sessions_.asks.empty());
+    EXPECT_TRUE(sessions_.requests.empty());
 }
 
 TEST_F(SignalingTest, WhoMayNotIsRefused) {
@@ -276,9 +276,9 @@ TEST_F(SignalingTest, TheOlderWay) {
     EXPECT_EQ(status, 200);
     EXPECT_EQ(body["code"], 0);
     EXPECT_EQ(body["sdp"], "v=0\r\nanswer");
-    EXPECT_EQ(body["sessionid"], sessions_.asks.at(0).visitor.id);
+    EXPECT_EQ(body["sessionid"], sessions_.requests.at(0).visitor.id);
     for (const char* name : {"server", "service", "pid"}) EXPECT_TRUE(body[name].is_string()) << name;
-    const Ask& asked = sessions_.asks[0];
+    const SessionRequest& asked = sessions_.requests[0];
     EXPECT_EQ(asked.visitor.app, "live");
     EXPECT_EQ(asked.visitor.stream, "a");
     EXPECT_EQ(asked.visitor.ip, "127.0.0.1");
@@ -288,7 +288,7 @@ TEST_F(SignalingTest, TheOlderWay) {
     EXPECT_EQ(asked.candidates.at(0).host, "203.0.113.3");
     std::tie(status, body) = json("/rtc/v1/publish", {{"streamurl", "webrtc://h/live/a?vhost=v"}, {"sdp", kOffer}});
     EXPECT_EQ(status, 200);
-    EXPECT_EQ(sessions_.asks.at(1).visitor.action, net::Action::kPublish);
+    EXPECT_EQ(sessions_.requests.at(1).visitor.action, net::Action::kPublish);
     for (const nlohmann::json& bad :
          {nlohmann::json(1), nlohmann::json{{"sdp", kOffer}}, nlohmann::json{{"streamurl", "webrtc://h/live/a"}},
           nlohmann::json{{"streamurl", "http:///live/a"}, {"sdp", kOffer}},

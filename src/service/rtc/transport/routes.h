@@ -5,7 +5,7 @@
 // by the number of sessions.
 //
 // An address may be claimed by several sessions: by a client that uses one socket for all of them, or by an attacker
-// who sends requests for his own session from a forged address. A claim never removes another one: the caller offers
+// that sends requests for its own session from a forged address. A claim never removes another one: the caller offers
 // the datagram to all of them (service.cpp), beginning with the first. The first is the session that accepted the last
 // datagram. A request moves its session to the front only ahead of later claims, or of sessions that have not received
 // anything valid from that address lately.

@@ -17,7 +17,7 @@ RtcSession::RtcSession(SessionHost& host, net::SessionTable& table, SessionSetup
       host_(host),
       key_(std::move(setup.key)),
       details_(std::move(setup.details)),
-      stay_(std::move(setup.stay)),
+      grant_(std::move(setup.grant)),
       offer_(std::move(setup.offer)),
       token_(std::move(setup.token)),
       etag_(std::move(setup.etag)),
@@ -94,7 +94,7 @@ void RtcSession::on_stun(std::span<const uint8_t> datagram, const stun::Address&
         dtls_address_ = from;
         dtls_source_ = source_to(from, wire);
         dtls_->start(now_ms);
-        look_at_dtls(now_ms);
+        process_dtls(now_ms);
     }
 }
 
@@ -169,7 +169,7 @@ void RtcSession::on_dtls(std::span<const uint8_t> datagram, const stun::Address&
     dtls_address_ = from;
     dtls_source_ = source_to(from, wire);
     dtls_->on_datagram(datagram, now_ms);
-    look_at_dtls(now_ms);
+    process_dtls(now_ms);
 }
 
 void RtcSession::send_dtls() {
@@ -180,7 +180,7 @@ void RtcSession::send_dtls() {
     }
 }
 
-void RtcSession::look_at_dtls(int64_t now_ms) {
+void RtcSession::process_dtls(int64_t now_ms) {
     send_dtls();
     if (dtls_->failed()) return end(fmt::format("DTLS: {}", dtls_->error()), CloseReason::kProtocolError);
     if (dtls_->closed()) return end("it closed DTLS", CloseReason::kPeerClosed);
@@ -270,7 +270,7 @@ void RtcSession::count_sent(size_t bytes) {
     counters_.bytes_sent += bytes;
 }
 
-void RtcSession::tell_counters() {
+void RtcSession::report_counters() {
     RtcStats& all = rtc_stats();
     all.received += counters_.packets_received - reported_.packets_received;
     all.sent += counters_.packets_sent - reported_.packets_sent;
@@ -342,7 +342,7 @@ int64_t RtcSession::on_timer(int64_t now_ms) {
         if (!dtls_) return until;
         if (now_ms >= dtls_->timeout_ms()) {
             dtls_->on_timeout(now_ms);
-            look_at_dtls(now_ms);
+            process_dtls(now_ms);
         }
         return std::min(until, dtls_->timeout_ms());
     }
@@ -360,7 +360,7 @@ int64_t RtcSession::on_timer(int64_t now_ms) {
     }
     if (now_ms >= tick_ms_ && media_) {
         media_->on_tick(now_ms);
-        tell_counters();
+        report_counters();
         tick_ms_ = next_tick(now_ms);
     }
     return std::min(tick_ms_, silent_until);
@@ -384,8 +384,8 @@ void RtcSession::close() {
         send_dtls();
     }
     closing_ = false;
-    tell_counters();
-    stay_.end(traffic());
+    report_counters();
+    grant_.end(traffic());
     log_end(why_.empty() ? "it ended" : std::string_view(why_), CloseReason::kUnknown);
 }
 

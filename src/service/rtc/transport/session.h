@@ -68,7 +68,7 @@ struct SessionSetup {
     bool publishes = false;
     live::StreamKey key;
     net::ClientDetails details;
-    net::Grant stay;
+    net::Grant grant;
     net::AddressQuota::Share offer;
     std::string token;
     std::string etag;
@@ -143,7 +143,7 @@ class RtcSession final : public net::Session, public MediaSession {
     net::Traffic traffic() const override { return {counters_.bytes_received, counters_.bytes_sent}; }
     void kick(std::string_view why) override { end(why, base::CloseReason::kKicked); }
 
-    uint32_t place = 0;  // index in the service's sessions
+    uint32_t index = 0;  // index in the service's sessions
     // The candidates of its answer, for the answer to an ICE restart.
     std::vector<CandidateAddress> candidates;
 
@@ -166,13 +166,13 @@ class RtcSession final : public net::Session, public MediaSession {
     // from: the source of a datagram that has just been verified.
     void select(const stun::Address& from);
     void send_dtls();
-    void look_at_dtls(int64_t now_ms);  // sends its datagrams and handles a change of its state
+    void process_dtls(int64_t now_ms);  // sends its datagrams and handles a change of its state
     int64_t next_tick(int64_t now_ms) const;
     void after_handshake(int64_t now_ms);
     void become_connected(int64_t now_ms);
     void count_connection();
     void count_sent(size_t bytes);
-    void tell_counters();
+    void report_counters();
     uint8_t* reserve(size_t bytes);
     // Decrypts a datagram in place with that function of srtp::Receiver, and notes that its source is alive. Empty: it
     // is refused, which is counted.
@@ -182,7 +182,7 @@ class RtcSession final : public net::Session, public MediaSession {
     SessionHost& host_;
     live::StreamKey key_;
     net::ClientDetails details_;
-    net::Grant stay_;
+    net::Grant grant_;
     net::AddressQuota::Share offer_;  // held until it is connected
     net::Admission::Ticket ticket_;   // connected by UDP; over TCP the wire has the ticket
     std::string token_;

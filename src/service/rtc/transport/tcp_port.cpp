@@ -46,8 +46,8 @@ class TcpPort::Connection final : public Wire, private runtime::ParkedHandler, p
 
     bool late(int64_t now_ms) const { return now_ms - since_ms_ >= kConfirmMs; }
     void leave() {
-        if (gone_) return;
-        gone_ = true;
+        if (closing_) return;
+        closing_ = true;
         port_.close_soon(*this);
     }
     void make_room() override {
@@ -56,8 +56,8 @@ class TcpPort::Connection final : public Wire, private runtime::ParkedHandler, p
         leave();
     }
 
-    uint8_t* reserve(size_t most_bytes) override {
-        if (!gone_ && most_bytes <= kMaxFrameBytes && backlog_.size() - sent_ <= kMaxBacklogBytes)
+    uint8_t* reserve(size_t max_bytes) override {
+        if (!closing_ && max_bytes <= kMaxFrameBytes && backlog_.size() - sent_ <= kMaxBacklogBytes)
             return room.data() + kLength;
         ++port_.counters_.dropped;
         return nullptr;
@@ -89,7 +89,7 @@ class TcpPort::Connection final : public Wire, private runtime::ParkedHandler, p
   private:
     void on_readable() override {
         std::span<uint8_t> buffer = runtime::shared_read_buffer();
-        while (!gone_) {
+        while (!closing_) {
             std::ranges::copy(rest_, buffer.begin());
             auto got = stream_->try_read(buffer.subspan(rest_.size(), kReadBytes));
             if (!got || got->end) return leave();
@@ -111,7 +111,7 @@ class TcpPort::Connection final : public Wire, private runtime::ParkedHandler, p
             if (bytes.size() < kLength + length) break;
             if (length > 0) port_.user_.on_datagram(bytes.subspan(kLength, length), peer_, *this, now_us);
             bytes = bytes.subspan(kLength + length);
-            if (gone_) return true;
+            if (closing_) return true;
         }
         rest_.assign(bytes.begin(), bytes.end());
         return true;
@@ -139,7 +139,7 @@ class TcpPort::Connection final : public Wire, private runtime::ParkedHandler, p
     int64_t since_ms_;
     std::list<Connection*>::iterator unconfirmed_;  // valid until it is confirmed
     bool confirmed_ = false;
-    bool gone_ = false;
+    bool closing_ = false;
     std::vector<uint8_t> rest_;     // an incomplete frame
     std::vector<uint8_t> backlog_;  // data to be written, from sent_ on
     size_t sent_ = 0;

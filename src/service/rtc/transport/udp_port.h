@@ -19,7 +19,7 @@ class UdpPort final : public Wire {
     uint16_t port() const { return socket_->port(); }
     runtime::UdpBatch& batch() { return batch_; }
 
-    uint8_t* reserve(size_t most_bytes) override { return batch_.reserve(most_bytes); }
+    uint8_t* reserve(size_t max_bytes) override { return batch_.reserve(max_bytes); }
     void commit(size_t bytes, const stun::Address& to, uint32_t flow, uint16_t source) override;
     uint16_t came_to() const override { return came_to_; }
     uint16_t source_for(const stun::Address& to, uint16_t came_to) override {

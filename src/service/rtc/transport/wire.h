@@ -14,7 +14,7 @@ class Wire {
   public:
     // Returns a buffer for a datagram of at most that many bytes, valid until commit(). Null: there is no room; the
     // datagram is counted as lost.
-    virtual uint8_t* reserve(size_t most_bytes) = 0;
+    virtual uint8_t* reserve(size_t max_bytes) = 0;
     // Sends the datagram soon. to: ignored by a TCP connection, which sends to its peer. flow: datagrams of the same
     // flow (an SSRC) keep their order. source: see came_to().
     virtual void commit(size_t bytes, const stun::Address& to, uint32_t flow = 0, uint16_t source = 0) = 0;
@@ -24,7 +24,7 @@ class Wire {
     // The source number to use for everything sent to the peer; 0 if the kernel would choose that address anyway. Asks
     // the kernel.
     virtual uint16_t source_for(const stun::Address&, uint16_t came_to) { return came_to; }
-    // A STUN request with valid integrity was received over it: the connection may stay.
+    // A STUN request with valid integrity was received over it: a TCP connection is not closed as unconfirmed.
     virtual void confirm() {}
     virtual bool is_tcp() const { return false; }
     // Much data waits for the peer, or this machine, to take it.

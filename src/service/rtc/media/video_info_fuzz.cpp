@@ -1,4 +1,4 @@
-// Fuzzes picture_info(). The input is a byte for the codec, and the payload. For any input the result is of that codec,
+// Fuzzes video_info(). The input is a byte for the codec, and the payload. For any input the result is of that codec,
 // its size is absent or possible, and the same bytes give the same result again.
 
 #include <array>
@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "protocol/rtp/payload/keyframe.h"
-#include "service/rtc/media/picture_info.h"
+#include "service/rtc/media/video_info.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     using media::Codec;
@@ -16,8 +16,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const Codec codec = kCodecs[data[0] % kCodecs.size()];
     const std::span<const uint8_t> payload(data + 1, size - 1);
     (void)rtp::is_keyframe(codec, payload);
-    const auto info = service::rtc::picture_info(codec, payload);
-    const auto again = service::rtc::picture_info(codec, payload);
+    const auto info = service::rtc::video_info(codec, payload);
+    const auto again = service::rtc::video_info(codec, payload);
     CHECK(info.has_value() == again.has_value());
     if (!info) return 0;
     CHECK(codec != Codec::kOpus && info->codec == codec);

@@ -12,6 +12,6 @@
 namespace service::rtc {
 
 // Nothing if this packet does not contain the parameters.
-std::optional<media::VideoInfo> picture_info(media::Codec codec, std::span<const uint8_t> payload);
+std::optional<media::VideoInfo> video_info(media::Codec codec, std::span<const uint8_t> payload);
 
 }  // namespace service::rtc

@@ -1,4 +1,4 @@
-#include "service/rtc/media/picture_info.h"
+#include "service/rtc/media/video_info.h"
 
 #include "base/bytes.h"
 #include "media/av1.h"
@@ -137,7 +137,7 @@ Info of_av1(Bytes payload) {
 
 }  // namespace
 
-std::optional<media::VideoInfo> picture_info(media::Codec codec, std::span<const uint8_t> payload) {
+std::optional<media::VideoInfo> video_info(media::Codec codec, std::span<const uint8_t> payload) {
     constexpr uint8_t kStapA = 24, kHevcAggregation = 48;
     if (payload.empty()) return std::nullopt;
     switch (codec) {
