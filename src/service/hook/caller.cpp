@@ -15,18 +15,18 @@ using runtime::Deadline;
 
 namespace {
 
-// Number of hosts remembered, busy ones not counted.
-constexpr size_t kMaxTargets = 256;
+// Limit on entries of permits_; hosts with calls in progress may exceed it.
+constexpr size_t kMaxHosts = 256;
 
-// Counts the call while it is in progress.
-class Counted {
+// Adds a call and its duration to the counters of its hook.
+class CallCount {
   public:
-    explicit Counted(HookCounters& counters) : counters_(counters), began_us_(base::monotonic_us()) {
+    explicit CallCount(HookCounters& counters) : counters_(counters), began_us_(base::monotonic_us()) {
         ++counters_.calls;
         ++counters_.in_flight;
     }
-    Counted(const Counted&) = delete;
-    ~Counted() {
+    CallCount(const CallCount&) = delete;
+    ~CallCount() {
         --counters_.in_flight;
         counters_.latency_us += static_cast<uint64_t>(base::monotonic_us() - began_us_);
     }
@@ -52,21 +52,20 @@ std::string target_of(std::string_view url) {
 }
 
 std::shared_ptr<runtime::Permits> Caller::permits(const std::string& url) {
-    auto& place = permits_[target_of(url)];
-    if (!place) place = std::make_shared<runtime::Permits>(kMaxAtOnce, "a hook's turn");
-    auto found = place;
-    if (permits_.size() > kMaxTargets)
-        std::erase_if(permits_, [](auto& entry) { return entry.second.use_count() == 1; });
+    auto& entry = permits_[target_of(url)];
+    if (!entry) entry = std::make_shared<runtime::Permits>(kMaxConcurrent, "a permit for a hook");
+    auto found = entry;  // keeps the entry from being erased
+    if (permits_.size() > kMaxHosts) std::erase_if(permits_, [](auto& entry) { return entry.second.use_count() == 1; });
     return found;
 }
 
-Result<void> Caller::call(const Call& call, const VhostConfig& hooks, bool* asked) {
+Result<void> Caller::call(const Call& call, const VhostConfig& hooks, bool* sent) {
     HookCounters& counters = stats_.at(call.hook);
     std::string_view name = hook_name(call.hook);
     Result<Verdict> verdict = Verdict{};
     {
-        Counted counted(counters);
-        verdict = exchange(call, hooks, Deadline::in_ms(hooks.timeout), asked);
+        const CallCount count(counters);
+        verdict = exchange(call, hooks, Deadline::in_ms(hooks.timeout), sent);
     }
     if (!verdict && verdict.error().code() == Code::kCancelled) return std::unexpected(std::move(verdict.error()));
     if (verdict && verdict->kind == Verdict::Kind::kAccepted) return {};
@@ -76,18 +75,18 @@ Result<void> Caller::call(const Call& call, const VhostConfig& hooks, bool* aske
         return base::fail(Code::kRefused, fmt::format("{}: {}", name, verdict->why));
     }
     ++counters.failures;
-    bool late = !verdict && verdict.error().code() == Code::kTimeout;
+    bool timed_out = !verdict && verdict.error().code() == Code::kTimeout;
     runtime::warn_some(failure_log_, "hook {} {} failed: {}", name, for_log(call.url),
-                       late ? fmt::format("no answer within {} ms", hooks.timeout)
-                            : (verdict ? verdict->why : verdict.error().text()));
-    return base::fail(late ? Code::kTimeout : Code::kOther,
-                      fmt::format("{}: {}", name, late ? "no answer in time" : "no valid answer"));
+                       timed_out ? fmt::format("no answer within {} ms", hooks.timeout)
+                                 : (verdict ? verdict->why : verdict.error().text()));
+    return base::fail(timed_out ? Code::kTimeout : Code::kOther,
+                      fmt::format("{}: {}", name, timed_out ? "no answer in time" : "no valid answer"));
 }
 
-Result<Verdict> Caller::exchange(const Call& call, const VhostConfig& hooks, Deadline deadline, bool* asked) {
-    auto turn = permits(call.url);
-    auto pass = TRY(turn->enter(deadline));
-    if (asked) *asked = true;
+Result<Verdict> Caller::exchange(const Call& call, const VhostConfig& hooks, Deadline deadline, bool* sent) {
+    auto permits_of_host = permits(call.url);
+    auto permit = TRY(permits_of_host->enter(deadline));
+    if (sent) *sent = true;
     net::HttpCall request;
     request.url = call.url;
     request.ca_file = hooks.ca_file;
@@ -102,12 +101,12 @@ Result<Verdict> Caller::exchange(const Call& call, const VhostConfig& hooks, Dea
     }
     if (!hooks.secret.empty())
         request.headers.add("X-SRS-Signature", signature(hooks.secret, request.body, base::wall_ms() / 1000));
-    auto answer = TRY(client_.call(std::move(request), deadline));
-    // The call fills a cache; the content of the answer does not matter.
+    auto response = TRY(client_.call(std::move(request), deadline));
+    // This hook fills a cache: the content of the response is not a verdict.
     if (call.hook == Hook::kOnHlsNotify)
-        return Verdict{answer.status < 400 ? Verdict::Kind::kAccepted : Verdict::Kind::kRefused,
-                       answer.status < 400 ? "" : fmt::format("status {}", answer.status)};
-    return judge(answer.status, answer.body);
+        return Verdict{response.status < 400 ? Verdict::Kind::kAccepted : Verdict::Kind::kRefused,
+                       response.status < 400 ? "" : fmt::format("status {}", response.status)};
+    return judge(response.status, response.body);
 }
 
 }  // namespace service::hook

@@ -1,6 +1,6 @@
 #pragma once
-// Caller: one call of one hook's URL, with a limit on concurrent calls per host, signed, with a timeout, counted. Runs
-// in the caller's coroutine.
+// Caller: sends one HTTP request to the URL of a hook and interprets the response. It limits the number of concurrent
+// calls per host, signs the request, applies the timeout and counts the result. It runs in the coroutine that calls it.
 
 #include <cstdint>
 #include <map>
@@ -26,18 +26,18 @@ struct Call {
 
 class Caller {
   public:
-    static constexpr size_t kMaxAtOnce = 64;  // per host and port
+    static constexpr size_t kMaxConcurrent = 64;  // per host and port
     static constexpr size_t kMaxAnswerBytes = 64 * 1024;
 
     explicit Caller(HookStats& stats) : stats_(stats) {}
 
-    // kRefused: answered with a refusal. kCancelled. Any other error: no valid answer. The error texts name the hook
-    // but not its URL, because they are sent to clients; the URL is logged. asked: set once the request may have
-    // reached the other side; not while the call waits for a permit.
-    base::Result<void> call(const Call& call, const VhostConfig& hooks, bool* asked = nullptr);
+    // Errors: kRefused: the response refuses the client. kCancelled: the coroutine was cancelled. Any other error:
+    // there was no valid response. The error texts name the hook but not its URL, because they are sent to clients; the
+    // URL is logged. sent: set when the request may have reached the server; not set while the call waits for a permit.
+    base::Result<void> call(const Call& call, const VhostConfig& hooks, bool* sent = nullptr);
 
   private:
-    base::Result<Verdict> exchange(const Call& call, const VhostConfig& hooks, runtime::Deadline deadline, bool* asked);
+    base::Result<Verdict> exchange(const Call& call, const VhostConfig& hooks, runtime::Deadline deadline, bool* sent);
     std::shared_ptr<runtime::Permits> permits(const std::string& url);
 
     HookStats& stats_;

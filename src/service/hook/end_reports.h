@@ -1,7 +1,7 @@
 #pragma once
 // EndReports: delays the reports about a publisher's end until the files of its recordings are complete, so that on_dvr
-// comes before on_unpublish, as in SRS. Later reports about the same client (on_close) wait behind it. The wait is
-// limited: a disk that hangs does not suppress the reports.
+// comes before on_unpublish, as in SRS. Later reports about the same client (on_close) are delayed with it. The delay
+// is limited, so that a disk that hangs does not suppress the reports.
 
 #include <cstdint>
 #include <deque>
@@ -25,9 +25,9 @@ class EndReports {
         std::string client_id;
         std::string body;
     };
-    // `tell` sends a report. It must not yield.
-    explicit EndReports(std::function<void(const Report&)> tell, int64_t most_wait_ms = kMaxWaitMs)
-        : tell_(std::move(tell)), most_wait_ms_(most_wait_ms) {}
+    // `send` sends a report. It must not yield.
+    explicit EndReports(std::function<void(const Report&)> send, int64_t max_wait_ms = kMaxWaitMs)
+        : send_(std::move(send)), max_wait_ms_(max_wait_ms) {}
     ~EndReports();  // drops waiting reports
 
     // A file of the client's recording is being completed, or has been. The calls are paired.
@@ -36,7 +36,7 @@ class EndReports {
 
     // Sends the report at once, or when the client's files are complete.
     void add(Report report);
-    void tell_all();
+    void send_all();
 
   private:
     struct Waiting {
@@ -44,11 +44,11 @@ class EndReports {
         int64_t until_ms;
     };
     using Clients = std::map<std::string, Waiting>;
-    void tell_of(Clients::iterator client);
+    void send_of(Clients::iterator client);
     void watch();
 
-    std::function<void(const Report&)> tell_;
-    const int64_t most_wait_ms_;
+    std::function<void(const Report&)> send_;
+    const int64_t max_wait_ms_;
     std::map<std::string, size_t> files_;  // files being completed, by client
     Clients waiting_;
     runtime::Task watcher_;  // runs while any report waits

@@ -67,7 +67,7 @@ TEST_F(EndReportsTest, WhatWaitsIsBoundedAndToldAtTheEnd) {
     }
     EXPECT_EQ(reported_, "on_unpublish " + std::to_string(EndReports::kMaxClients) + ";");
     reported_.clear();
-    ends_.tell_all();
+    ends_.send_all();
     EXPECT_EQ(std::ranges::count(reported_, ';'), static_cast<long>(EndReports::kMaxClients));
 }
 

@@ -8,10 +8,10 @@ void Publishers::left(const net::Visitor& visitor) {
     auto at = entries_.find(visitor.key());
     if (at == entries_.end()) return;
     std::list<Entry>& entries = at->second;
-    auto entry = std::ranges::find_if(entries, [&](const Entry& e) { return !e.gone && e.visitor.id == visitor.id; });
+    auto entry = std::ranges::find_if(entries, [&](const Entry& e) { return !e.ended && e.visitor.id == visitor.id; });
     if (entry == entries.end()) return;
-    entry->gone = true;
-    entries.splice(std::ranges::find_if(entries, [&](const Entry& e) { return !e.gone || &e == &*entry; }), entries,
+    entry->ended = true;
+    entries.splice(std::ranges::find_if(entries, [&](const Entry& e) { return !e.ended || &e == &*entry; }), entries,
                    entry);
     left_.push_back(at);
     if (left_.size() <= kMaxLeft) return;
@@ -24,7 +24,7 @@ void Publishers::left(const net::Visitor& visitor) {
 net::Visitor Publishers::find(const live::StreamKey& key) const {
     auto at = entries_.find(key);
     if (at == entries_.end()) return unknown(key);
-    auto here = std::ranges::find(at->second, false, &Entry::gone);
+    auto here = std::ranges::find(at->second, false, &Entry::ended);
     return here != at->second.end() ? here->visitor : at->second.back().visitor;
 }
 

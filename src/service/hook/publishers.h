@@ -26,7 +26,7 @@ class Publishers {
   private:
     struct Entry {
         net::Visitor visitor;
-        bool gone;
+        bool ended;
     };
     // Those that have left come before the others, in the order in which they left.
     using Entries = std::map<live::StreamKey, std::list<Entry>>;

@@ -23,11 +23,11 @@ void Reporter::add(Report report) {
     if (waiting >= kMaxWaiting) return drop(report);
     ++waiting;
     ++stats_.queued;
-    size_t number = std::hash<std::string>()(report.client_id) % kLanes;
-    std::string place = fmt::format("{} {}", target, number);
-    Lane& lane = lanes_[place];
-    lane.waiting.push_back(std::move(report));
-    if (!lane.task) lane.task = runtime::spawn("hook-report", [this, place] { work(place); });
+    size_t number = std::hash<std::string>()(report.client_id) % kQueues;
+    std::string name = fmt::format("{} {}", target, number);
+    Queue& queue = queues_[name];
+    queue.waiting.push_back(std::move(report));
+    if (!queue.task) queue.task = runtime::spawn("hook-report", [this, name] { work(name); });
 }
 
 void Reporter::drop(const Report& report) {
@@ -39,31 +39,31 @@ void Reporter::drop(const Report& report) {
                     for_log(report.call.url), stats_.at(report.call.hook).dropped);
 }
 
-void Reporter::work(const std::string& place) {
-    auto at = lanes_.find(place);  // stays valid while other lanes are added and removed
-    Lane& lane = at->second;
-    const std::string target = place.substr(0, place.rfind(' '));
-    while (!lane.waiting.empty()) {
-        Report report = std::move(lane.waiting.front());
-        lane.waiting.pop_front();
+void Reporter::work(const std::string& name) {
+    auto at = queues_.find(name);  // stays valid while other queues are added and removed
+    Queue& queue = at->second;
+    const std::string target = name.substr(0, name.rfind(' '));
+    while (!queue.waiting.empty()) {
+        Report report = std::move(queue.waiting.front());
+        queue.waiting.pop_front();
         runtime::set_context_id(report.client_id.empty() ? runtime::new_context_id() : report.client_id);
-        if (!runtime::cancelled() && deliver(lane, report)) {
-            lane.failing = false;
+        if (!runtime::cancelled() && deliver(queue, report)) {
+            queue.failing = false;
         } else {
-            lane.failing = true;
+            queue.failing = true;
             drop(report);
         }
         --stats_.queued;
         if (auto count = waiting_.find(target); --count->second == 0) waiting_.erase(count);
     }
-    lanes_.erase(at);
-    if (lanes_.empty()) empty_.pulse();
+    queues_.erase(at);
+    if (queues_.empty()) empty_.pulse();
 }
 
 // False: it was not delivered.
-bool Reporter::deliver(Lane& lane, const Report& report) {
+bool Reporter::deliver(Queue& queue, const Report& report) {
     int64_t pause_ms = kFirstPauseMs;
-    for (int left = lane.failing ? 0 : report.hooks->retries;; --left) {
+    for (int left = queue.failing ? 0 : report.hooks->retries;; --left) {
         auto called = caller_.call(report.call, *report.hooks);
         // A refusal counts as delivered: it has no effect here.
         if (called || called.error().code() == base::Code::kRefused) return true;
@@ -76,12 +76,12 @@ bool Reporter::deliver(Lane& lane, const Report& report) {
 
 void Reporter::stop(int64_t wait_ms) {
     auto until = runtime::Deadline::in_ms(wait_ms);
-    while (!lanes_.empty() && !until.passed())
+    while (!queues_.empty() && !until.passed())
         if (!empty_.wait_next(until)) break;
-    if (lanes_.empty()) return;
+    if (queues_.empty()) return;
     base::log::warn("hooks: {} reports are dropped, the server stops", stats_.queued);
     std::vector<runtime::Task> tasks;
-    for (auto& [place, lane] : lanes_) tasks.push_back(lane.task);
+    for (auto& [name, queue] : queues_) tasks.push_back(queue.task);
     for (auto& task : tasks) task.cancel_and_join();
 }
 

@@ -1,7 +1,8 @@
 #pragma once
-// Reporter: calls hooks that only report (on_close, on_unpublish, on_stop, on_dvr, on_hls ...) sequentially in lanes:
-// reports of one client to one host keep their order. A failed call is retried after a while. The queue is bounded;
-// excess reports are dropped and counted. Nothing waits for it, except the server's end for a moment.
+// Reporter: calls the hooks that only report (on_close, on_unpublish, on_stop, on_dvr, on_hls ...). Each host has
+// several queues. Reports of one client to one host are in one queue, so that their order is kept. A failed call is
+// retried after a pause. The queues are bounded; excess reports are dropped and counted. Nothing waits for the reports,
+// except the end of the server for a limited time.
 
 #include <cstdint>
 #include <deque>
@@ -18,14 +19,14 @@ namespace service::hook {
 
 struct Report {
     Call call;
-    std::string client_id;         // selects the lane; may be empty
+    std::string client_id;         // selects the queue; may be empty
     config::SnapshotPtr snapshot;  // keeps `hooks` alive
     const VhostConfig* hooks;
 };
 
 class Reporter {
   public:
-    static constexpr size_t kLanes = 8;            // concurrent calls to one host
+    static constexpr size_t kQueues = 8;           // concurrent calls to one host
     static constexpr size_t kMaxWaiting = 10'000;  // reports queued for one host
 
     Reporter(Caller& caller, HookStats& stats) : caller_(caller), stats_(stats) {}
@@ -37,18 +38,18 @@ class Reporter {
     void stop(int64_t wait_ms);
 
   private:
-    struct Lane {
+    struct Queue {
         std::deque<Report> waiting;
         runtime::Task task;
         bool failing = false;  // its last report was not delivered: the next ones get fewer attempts
     };
-    void work(const std::string& place);
-    bool deliver(Lane& lane, const Report& report);
+    void work(const std::string& name);
+    bool deliver(Queue& queue, const Report& report);
     void drop(const Report& report);
 
     Caller& caller_;
     HookStats& stats_;
-    std::map<std::string, Lane> lanes_;      // by host and a hash of the client; only lanes with work
+    std::map<std::string, Queue> queues_;    // by host and a hash of the client; only queues with work
     std::map<std::string, size_t> waiting_;  // by host
     runtime::Event empty_{"the last report"};
     int64_t dropped_note_ms_ = 0;

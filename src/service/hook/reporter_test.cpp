@@ -35,7 +35,7 @@ TEST_F(ReporterTest, WhatWaitsIsBoundedAndWhatIsDroppedCounted) {
     EXPECT_EQ(stats_.at(Hook::kOnStop).dropped, 5u);
     EXPECT_EQ(stats_.queued, Reporter::kMaxWaiting);
     (void)runtime::sleep_ms(20).has_value();
-    EXPECT_EQ(stats_.at(Hook::kOnStop).in_flight, Reporter::kLanes);
+    EXPECT_EQ(stats_.at(Hook::kOnStop).in_flight, Reporter::kQueues);
     reporter.stop(0);
     EXPECT_EQ(stats_.at(Hook::kOnStop).in_flight, 0u);
     EXPECT_EQ(stats_.at(Hook::kOnStop).dropped, Reporter::kMaxWaiting + 5);
@@ -49,7 +49,7 @@ TEST_F(ReporterTest, AHostThatIsSilentIsTriedOnceForEachOfTheOthers) {
     for (int i = 0; i < 3; ++i) add(reporter, "one");
     reporter.stop(10'000);
     const HookCounters& counters = stats_.at(Hook::kOnStop);
-    // The first report is retried; the ones behind it in the failing lane are not.
+    // The first report is retried; the ones behind it in the failing queue are not.
     EXPECT_EQ(counters.retries, 1u);
     EXPECT_EQ(counters.calls, 4u);
     EXPECT_EQ(counters.failures, 4u);

@@ -86,7 +86,7 @@ void Service::stop() {
     started_ = false;
     gate_.remove(*this);
     events_.unsubscribe(*this);
-    ends_.tell_all();
+    ends_.send_all();
     reporter_.stop(kStopMs);
 }
 
@@ -114,14 +114,13 @@ Result<void> Service::admit(const net::Visitor& visitor, const config::Vhost& vh
     const std::vector<std::string>& urls = urls_of(hook, hooks);
     const std::string body = urls.empty() ? "" : client_body(hook, identity_, visitor);
     const bool open = std::ranges::find(hooks.fail_open, hook_name(hook)) != hooks.fail_open.end();
-    bool asked = false;
+    bool sent = false;
     for (const std::string& url : urls) {
-        auto called = caller_.call({hook, url, body}, hooks, &asked);
+        auto called = caller_.call({hook, url, body}, hooks, &sent);
         if (called) continue;
         if (called.error().code() == Code::kCancelled) {
-            // An answer may be on its way and may accept: a server that was asked about a beginning is notified of the
-            // end.
-            if (asked) left(visitor, {});
+            // The hook server may have accepted the client already: it is notified of the end, too.
+            if (sent) left(visitor, {});
             return called;
         }
         if (called.error().code() == Code::kRefused || !open)

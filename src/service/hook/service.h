@@ -1,6 +1,6 @@
 #pragma once
-// http_hooks: asks other servers who may connect, publish and play, in the client's own coroutine, and reports ends,
-// recordings and segments to them. It is a Guard of the gate and a listener of the live events.
+// http_hooks: queries HTTP servers whether a client may connect, publish or play, in the client's own coroutine, and
+// reports ends, recordings and segments to them. It is a Guard of the gate and a listener of the live events.
 
 #include <memory>
 #include <string>
