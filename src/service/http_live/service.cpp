@@ -160,16 +160,17 @@ base::Result<void> Service::play(When when, net::HttpRequest& request, net::Http
     }
     const net::Visitor visitor = net::http_visitor(request, request.session_id, {vhost.name, match.app, match.stream},
                                                    net::SessionType::kFlvPlay);
-    auto stay = gate_.admit(visitor, vhost, response.client());
-    if (!stay) {
-        if (stay.error().code() == base::Code::kCancelled) return std::unexpected(std::move(stay.error()));
-        net::note_refusal(sessions_, visitor, stay.error());
-        return response.send_error(403, stay.error().text());
+    auto grant = gate_.admit(visitor, vhost, response.client());
+    if (!grant) {
+        if (grant.error().code() == base::Code::kCancelled) return std::unexpected(std::move(grant.error()));
+        net::note_refusal(sessions_, visitor, grant.error());
+        return response.send_error(403, grant.error().text());
     }
     // The stream may have ended or begun while a guard was asked.
     stream = find_stream(vhost, match);
     if (!stream && when == When::kLater) stream = TRY(wait_for_publisher(request, response, vhost, match));
-    if (!stream) return response.send_error(404, when == When::kLater ? "nobody publishes it" : "the stream has ended");
+    if (!stream)
+        return response.send_error(404, when == When::kLater ? "the stream is not published" : "the stream has ended");
     std::string head;
     if (websocket) {
         head = websocket::upgrade_response(request.message, response.date(), response.options().server_name);
@@ -180,7 +181,7 @@ base::Result<void> Service::play(When when, net::HttpRequest& request, net::Http
     LiveViewerOwner& owner = *this;
     LiveViewer& viewer =
         viewers_.add(std::make_unique<LiveViewer>(owner, sessions_, request.session_id, request.peer_ip, taken.past,
-                                                  stream, *std::move(stay), websocket, visitor));
+                                                  stream, *std::move(grant), websocket, visitor));
     convert::FlvOptions options = flv_options(vhost.get<VhostConfig>());
     options.all_tracks = convert::asks_for_all_tracks(request.message.parameters);
     viewer.join(log_key(match.format, options, websocket), std::move(taken.stream), head, taken.early);

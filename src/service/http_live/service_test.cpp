@@ -295,7 +295,7 @@ TEST_F(HttpWaitingTest, ItDoesNotWaitForEver) {
     auto client = ask("/live/a.flv");
     const auto answer = client->read();
     EXPECT_EQ(answer.status, 404);
-    EXPECT_NE(answer.body.find("nobody publishes it"), std::string::npos);
+    EXPECT_NE(answer.body.find("the stream is not published"), std::string::npos);
     EXPECT_EQ(waiting().count(), 0u);
     client->send("GET /live/b.html HTTP/1.1\r\nHost: a.example\r\n\r\n");
     EXPECT_EQ(client->read().status, 404) << "the connection stays open";

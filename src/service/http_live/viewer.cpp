@@ -12,7 +12,7 @@
 namespace service::http_live {
 
 LiveViewer::LiveViewer(LiveViewerOwner& owner, net::SessionTable& sessions, const std::string& id,
-                       const std::string& ip, const Past& past, base::Ref<live::Stream> stream, net::Grant stay,
+                       const std::string& ip, const Past& past, base::Ref<live::Stream> stream, net::Grant grant,
                        bool websocket, const net::Visitor& visitor)
     : Session(sessions, id, ip, past),
       owner_(owner),
@@ -20,7 +20,7 @@ LiveViewer::LiveViewer(LiveViewerOwner& owner, net::SessionTable& sessions, cons
       tc_url_(visitor.tc_url),
       page_url_(visitor.page_url),
       params_(visitor.param),
-      stay_(std::move(stay)),
+      grant_(std::move(grant)),
       viewer_(*this, std::move(stream)) {
     set_type(net::SessionType::kFlvPlay);
     enter_stream(viewer_.stream().key(), false);
@@ -54,7 +54,7 @@ void LiveViewer::kick(std::string_view reason) {
 void LiveViewer::on_viewer_input(live::Viewer& viewer, std::span<const uint8_t> bytes) {
     if (!frames_) {
         if (viewer.counters().received_bytes > kMaxInputBytes)
-            viewer.abort("input from somebody who came to watch", base::CloseReason::kFlood);
+            viewer.abort("too much input from a viewer", base::CloseReason::kFlood);
         return;
     }
     while (!bytes.empty() && viewer.joined()) {
@@ -98,7 +98,7 @@ void LiveViewer::on_stream_end(live::Viewer& viewer) {
 
 void LiveViewer::on_viewer_end(live::Viewer& viewer, std::string_view why) {
     runtime::ContextScope scope(id());
-    stay_.end(traffic());
+    grant_.end(traffic());
     log_end(viewer.end_text(why), viewer.close_reason());
     owner_.viewer_ended(*this);
 }

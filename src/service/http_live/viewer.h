@@ -28,7 +28,7 @@ class LiveViewerOwner {
 class LiveViewer final : public net::Session, private live::ViewerHandler {
   public:
     LiveViewer(LiveViewerOwner& owner, net::SessionTable& sessions, const std::string& id, const std::string& ip,
-               const Past& past, base::Ref<live::Stream> stream, net::Grant stay, bool websocket,
+               const Past& past, base::Ref<live::Stream> stream, net::Grant grant, bool websocket,
                const net::Visitor& visitor);
 
     // early: bytes that the peer sent after its request.
@@ -57,7 +57,7 @@ class LiveViewer final : public net::Session, private live::ViewerHandler {
     net::Traffic before_;  // the traffic of its request
     // Sent by the client.
     std::string tc_url_, page_url_, params_;
-    net::Grant stay_;
+    net::Grant grant_;
     std::unique_ptr<websocket::ClientFrames> frames_;  // WebSocket viewers only
     live::Viewer viewer_;
 };

@@ -16,7 +16,7 @@ class WebSocketFraming final : public live::WireEncoder {
                        base::SliceBuilder& out) override;
     void set_tracks(const media::TrackSet& tracks) override { inner_->set_tracks(tracks); }
     uint32_t save_start_state() const override { return inner_->save_start_state(); }
-    void restore_start_state(uint32_t place) override { inner_->restore_start_state(place); }
+    void restore_start_state(uint32_t state) override { inner_->restore_start_state(state); }
     size_t encoded_size(const media::Frame& frame) override;
     void encode(const media::Frame& frame, uint8_t* out) override;
     bool carries(media::Kind kind) const override { return inner_->carries(kind); }

@@ -204,7 +204,7 @@ void Connection::end(std::string_view why) {
 }
 
 void Connection::finish(std::string_view why, CloseReason reason) {
-    stay_.end(traffic());
+    grant_.end(traffic());
     log_end(why, reason);
     enter(Phase::kEnded);
 }
@@ -294,7 +294,7 @@ net::Traffic Connection::traffic() const {
         sum.sent_bytes += player->viewer().counters().sent_bytes;
     }
     if (!shared_) return sum;
-    return {sum.received_bytes + shared_->received_bytes(), sum.sent_bytes + shared_->sent_words_bytes()};
+    return {sum.received_bytes + shared_->received_bytes(), sum.sent_bytes + shared_->sent_control_bytes()};
 }
 
 }  // namespace service::rtmp

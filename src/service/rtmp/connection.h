@@ -159,7 +159,7 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     Service& service_;
     std::unique_ptr<Work> work_;  // null in kParked
     ClientInfo client_;
-    net::Grant stay_;  // held since connect
+    net::Grant grant_;  // held since connect
     std::unique_ptr<Request> request_;
     std::vector<std::unique_ptr<Publisher>> publishers_;
     std::unique_ptr<SharedSocket> shared_;          // outlives the players

@@ -117,13 +117,13 @@ Result<net::Grant> Connection::admit(net::Action action, const live::StreamKey& 
     visitor.page_url = client_.page_url();
     visitor.swf_url = client_.swf_url();
     const int64_t began_us = base::monotonic_us();
-    auto stay = service_.gate().admit(std::move(visitor), vhost, serving() ? work_->socket.get() : nullptr);
+    auto grant = service_.gate().admit(std::move(visitor), vhost, serving() ? work_->socket.get() : nullptr);
     // The time that the guards take is not counted against the client.
     const int64_t waited_us = base::monotonic_us() - began_us;
     if (serving()) work_->deadline = runtime::Deadline::at_us(work_->deadline.at_us() + waited_us);
     for (const auto& publisher : publishers_) publisher->postpone(waited_us);
-    if (stay && asking() && shared_->failed()) return base::fail(Code::kCancelled, shared_->why());
-    return stay;
+    if (grant && asking() && shared_->failed()) return base::fail(Code::kCancelled, shared_->why());
+    return grant;
 }
 
 // True: the connection ends, and there is no peer to notify of a refusal.
@@ -149,13 +149,13 @@ void Connection::decide_connect(::rtmp::ConnectRequest& request) {
         return refuse("connect", key.error());
     }
     key->name.clear();
-    auto stay = admit(net::Action::kConnect, *key, *vhost);
-    if (!stay) {
-        if (gave_up(stay.error())) return;
-        session_.refuse_connect("NetConnection.Connect.Rejected", stay.error().text());
-        return refuse("connect", stay.error());
+    auto grant = admit(net::Action::kConnect, *key, *vhost);
+    if (!grant) {
+        if (gave_up(grant.error())) return;
+        session_.refuse_connect("NetConnection.Connect.Rejected", grant.error().text());
+        return refuse("connect", grant.error());
     }
-    stay_ = *std::move(stay);
+    grant_ = *std::move(grant);
     if (vhost->tcp_nodelay || vhost->min_latency) work_->socket->set_no_delay(true);
     ::rtmp::ConnectOptions options;
     options.chunk_size = static_cast<uint32_t>(vhost->chunk_size);
@@ -187,10 +187,10 @@ void Connection::decide_publish(const ::rtmp::PublishRequest& request) {
     stream_ = service_.registry().find_or_create(*key, live::live_options(*vhost));
     // No guard is asked if the name is in use anyway.
     if (auto free = stream_->check_free(vhost->publish.takeover); !free) return refused(free.error());
-    auto stay = admit(net::Action::kPublish, *key, *vhost);
-    if (!stay) return gave_up(stay.error()) ? void() : refused(stay.error());
+    auto grant = admit(net::Action::kPublish, *key, *vhost);
+    if (!grant) return gave_up(grant.error()) ? void() : refused(grant.error());
     auto publisher = std::make_unique<Publisher>(*this, request.stream_id, snapshot, *vhost, base::monotonic_us());
-    publisher->keep(*std::move(stay));
+    publisher->keep(*std::move(grant));
     if (auto acquired = publisher->acquire(*stream_); !acquired) return refused(acquired.error());
     publishers_.push_back(std::move(publisher));
     enter_stream(*key, true);
@@ -214,8 +214,8 @@ void Connection::decide_play(const ::rtmp::PlayRequest& request) {
     if (players_.size() >= kMaxPlayers)
         return refused(base::Error(
             Code::kLimit, fmt::format("{} streams are played already, or not yet quite ended", players_.size())));
-    auto stay = admit(net::Action::kPlay, *key, *vhost);
-    if (!stay) return gave_up(stay.error()) ? void() : refused(stay.error());
+    auto grant = admit(net::Action::kPlay, *key, *vhost);
+    if (!grant) return gave_up(grant.error()) ? void() : refused(grant.error());
     if (publishers_.empty()) {
         set_type(net::SessionType::kRtmpPlay);
         enter_stream(*key, false);
@@ -225,7 +225,7 @@ void Connection::decide_play(const ::rtmp::PlayRequest& request) {
     base::log::trace("RTMP play: {}, from {}{}", stream_->key().text(), ip(),
                      stream_->published() ? "" : ", not published yet");
     players_.push_back(std::make_unique<Player>(*this, stream_, request.stream_id, session_.out_chunk_size(),
-                                                client_.wants_all_tracks(), duration_ms(request), *std::move(stay)));
+                                                client_.wants_all_tracks(), duration_ms(request), *std::move(grant)));
     if (serving()) return;  // its coroutine parks it
     Player& player = *players_.back();
     share_socket(nullptr);

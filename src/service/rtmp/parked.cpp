@@ -35,7 +35,7 @@ void Connection::share_socket(std::unique_ptr<runtime::ByteStream> socket) {
     if (shared_) return;
     shared_ = std::make_unique<SharedSocket>(static_cast<SharedSocketHandler&>(*this));
     std::vector<base::Slice> unsent;
-    if (!socket) socket = players_.front()->viewer().exchange_socket(shared_->make_lane(), unsent);
+    if (!socket) socket = players_.front()->viewer().exchange_socket(shared_->make_share(), unsent);
     shared_->take(std::move(socket), std::move(unsent));
 }
 
@@ -43,9 +43,9 @@ void Connection::share_socket(std::unique_ptr<runtime::ByteStream> socket) {
 void Connection::join(Player& player, std::unique_ptr<runtime::ByteStream> socket) {
     if (shared_) {
         send_output();
-        return player.join(
-            player.needs_own_id() ? shared_->make_lane(player.stream_id(), player.chunk_size()) : shared_->make_lane(),
-            {});
+        return player.join(player.needs_own_id() ? shared_->make_share(player.stream_id(), player.chunk_size())
+                                                 : shared_->make_share(),
+                           {});
     }
     base::Slice first = base::Slice::copy(session_.take_output());
     player.join(std::move(socket), std::move(first));
@@ -65,9 +65,9 @@ bool Connection::between_plays() const { return !shared_ && players_.front()->cl
 
 void Connection::send_output() {
     if (!session_.has_output()) return;
-    base::Slice words = base::Slice::copy(session_.take_output());
-    if (shared_) return shared_->send(std::move(words));
-    players_.front()->viewer().send_control(std::move(words));
+    base::Slice messages = base::Slice::copy(session_.take_output());
+    if (shared_) return shared_->send(std::move(messages));
+    players_.front()->viewer().send_control(std::move(messages));
 }
 
 void Connection::on_shared_input(std::span<const uint8_t> bytes) { on_input(bytes); }
@@ -166,7 +166,7 @@ Result<void> Connection::take_socket_back() {
         if (shared_->failed())
             return std::unexpected(base::Error(base::Code::kClosed, shared_->why()).because(shared_->reason()));
         received_bytes_ += shared_->received_bytes();
-        sent_bytes_ += shared_->sent_words_bytes();
+        sent_bytes_ += shared_->sent_control_bytes();
         work_->socket = shared_->release(unsent);
         shared_.reset();
     } else {

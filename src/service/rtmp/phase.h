@@ -1,5 +1,5 @@
 #pragma once
-// Phase: what an RTMP connection does now, and with it who owns its socket, who reads it, and whether there is a
+// Phase: the state of an RTMP connection. It determines the owner of the socket, its reader, and whether there is a
 // coroutine. The diagram is in doc/architecture.md, the reasons in doc/decisions/116.
 //
 //   phase       coroutine               socket is owned by       input
@@ -8,7 +8,7 @@
 //   kParked     none                    Player, or SharedSocket  goes to the RTMP session at once
 //   kAsking     waits for a guard       SharedSocket             waits in Work; players continue, and may all end
 //   kResuming   has not run yet         Player, or SharedSocket  waits in Work
-//   kEnded      none, or has not run    whoever had it           none: the end is logged, destruction follows
+//   kEnded      none, or has not run    its last owner           none: the end is logged, destruction follows
 
 #include <cstdint>
 

@@ -5,9 +5,9 @@
 namespace service::rtmp {
 
 Player::Player(Connection& connection, base::Ref<live::Stream> stream, uint32_t stream_id, uint32_t chunk_size,
-               bool all_tracks, uint32_t duration_ms, net::Grant stay)
+               bool all_tracks, uint32_t duration_ms, net::Grant grant)
     : connection_(connection),
-      stay_(std::move(stay)),
+      grant_(std::move(grant)),
       stream_id_(stream_id),
       parameters_{.chunk_size = chunk_size, .all_tracks = all_tracks},
       viewer_(*this, std::move(stream)) {

@@ -23,7 +23,7 @@ class Player final : private live::ViewerHandler {
   public:
     // all_tracks: else the first of each kind. duration_ms: the requested length of the stream; 0: unlimited.
     Player(Connection& connection, base::Ref<live::Stream> stream, uint32_t stream_id, uint32_t chunk_size,
-           bool all_tracks, uint32_t duration_ms, net::Grant stay);
+           bool all_tracks, uint32_t duration_ms, net::Grant grant);
 
     // Begins playing. first: bytes sent before the stream.
     void join(std::unique_ptr<runtime::ByteStream> socket, base::Slice first);
@@ -32,7 +32,7 @@ class Player final : private live::ViewerHandler {
     void close();
 
     uint32_t stream_id() const { return stream_id_; }
-    // Whether its log uses another message stream id, so that its socket must be a lane that writes its own id.
+    // Whether its log uses another message stream id, so that its socket must be a share that writes its own id.
     bool needs_own_id() const { return stream_id_ != parameters_.stream_id; }
     uint32_t chunk_size() const { return parameters_.chunk_size; }
     const live::StreamKey& key() const { return viewer_.stream().key(); }
@@ -48,7 +48,7 @@ class Player final : private live::ViewerHandler {
     void on_viewer_end(live::Viewer& viewer, std::string_view why) override;
 
     Connection& connection_;
-    net::Grant stay_;
+    net::Grant grant_;
     const uint32_t stream_id_;
     convert::RtmpParameters parameters_;  // of its log; the message stream id is the same for all players
     bool closed_ = false;

@@ -29,7 +29,7 @@ class Publisher final : public live::PublicationOwner {
     // Acquires the stream's name; kBusy: it is in use.
     base::Result<void> acquire(live::Stream& stream);
     // Keeps the gate's grant, which is released when it ends.
-    void keep(net::Grant stay) { stay_ = std::move(stay); }
+    void keep(net::Grant grant) { grant_ = std::move(grant); }
     // An error is the publisher's fault and ends it.
     base::Result<void> on_media(::rtmp::Message& message);
 
@@ -70,7 +70,7 @@ class Publisher final : public live::PublicationOwner {
     int64_t last_note_us_ = 0;
     uint64_t noted_jumps_ = 0;
     std::string_view noted_nothing_;
-    net::Grant stay_;  // released after the publication
+    net::Grant grant_;  // released after the publication
     flv::BodyParser parser_;
     live::Publication publication_;
     runtime::Task watch_;

@@ -21,11 +21,11 @@ namespace {
 constexpr size_t kRewrittenBytes = 32 * 1024;
 }  // namespace
 
-// Implements only the part of ByteStream that a Viewer uses; nothing waits on a lane.
-class SharedSocket::Lane final : public runtime::ByteStream {
+// Implements only the part of ByteStream that a Viewer uses; nothing waits on a share.
+class SharedSocket::Share final : public runtime::ByteStream {
   public:
-    explicit Lane(SharedSocket& shared) : shared_(shared) {}
-    ~Lane() override { shared_.leave(*this); }
+    explicit Share(SharedSocket& shared) : shared_(shared) {}
+    ~Share() override { shared_.leave(*this); }
 
     Result<size_t> read(std::span<uint8_t>, Deadline) override { return no_waiting(); }
     Result<void> write(std::span<const uint8_t>, Deadline) override { return no_waiting(); }
@@ -42,7 +42,7 @@ class SharedSocket::Lane final : public runtime::ByteStream {
     bool peer_gone() const override { return shared_.peer_gone(); }
     int plain_fd() const override { return -1; }
     void set_no_delay(bool on) override {
-        if (on) shared_.socket_->set_no_delay(true);  // the other lanes may still need it
+        if (on) shared_.socket_->set_no_delay(true);  // the other shares may still need it
     }
     void acknowledge_soon() override { shared_.socket_->acknowledge_soon(); }
     void pace_reads(int64_t) override {}
@@ -58,7 +58,7 @@ class SharedSocket::Lane final : public runtime::ByteStream {
 
   private:
     friend class SharedSocket;
-    static std::unexpected<base::Error> no_waiting() { return base::fail(Code::kSystem, "a lane is never waited on"); }
+    static std::unexpected<base::Error> no_waiting() { return base::fail(Code::kSystem, "a share is never waited on"); }
 
     SharedSocket& shared_;
     runtime::ParkedHandler* handler_ = nullptr;
@@ -67,48 +67,48 @@ class SharedSocket::Lane final : public runtime::ByteStream {
     std::optional<::rtmp::StreamIdRewriter> rewriter_;
 };
 
-SharedSocket::~SharedSocket() { CHECK(lanes_.empty()); }
+SharedSocket::~SharedSocket() { CHECK(shares_.empty()); }
 
-void SharedSocket::take(std::unique_ptr<runtime::ByteStream> socket, std::vector<base::Slice> words) {
+void SharedSocket::take(std::unique_ptr<runtime::ByteStream> socket, std::vector<base::Slice> messages) {
     CHECK(!socket_);
     socket_ = std::move(socket);
-    control_queue_ = std::move(words);
+    control_queue_ = std::move(messages);
     socket_->park(*this);
     serve();
 }
 
-std::unique_ptr<runtime::ByteStream> SharedSocket::make_lane() {
-    auto lane = std::make_unique<Lane>(*this);
-    lanes_.push_back(lane.get());
-    return lane;
+std::unique_ptr<runtime::ByteStream> SharedSocket::make_share() {
+    auto share = std::make_unique<Share>(*this);
+    shares_.push_back(share.get());
+    return share;
 }
 
-std::unique_ptr<runtime::ByteStream> SharedSocket::make_lane(uint32_t stream_id, uint32_t chunk_size) {
-    auto lane = std::make_unique<Lane>(*this);
-    lane->rewriter_.emplace(stream_id, chunk_size);
-    lanes_.push_back(lane.get());
-    return lane;
+std::unique_ptr<runtime::ByteStream> SharedSocket::make_share(uint32_t stream_id, uint32_t chunk_size) {
+    auto share = std::make_unique<Share>(*this);
+    share->rewriter_.emplace(stream_id, chunk_size);
+    shares_.push_back(share.get());
+    return share;
 }
 
-void SharedSocket::leave(Lane& lane) {
-    std::erase(lanes_, &lane);
-    if (turn_ == &lane) turn_ = nullptr;
-    if (inside_ != &lane) return;
+void SharedSocket::leave(Share& share) {
+    std::erase(shares_, &share);
+    if (serving_ == &share) serving_ = nullptr;
+    if (inside_ != &share) return;
     inside_ = nullptr;
     // The peer could not parse what follows.
     fail("a played stream ended in the middle of a message", CloseReason::kSystemError);
 }
 
-void SharedSocket::send(base::Slice words) {
-    if (failed() || words.empty()) return;
+void SharedSocket::send(base::Slice messages) {
+    if (failed() || messages.empty()) return;
     if (control_queue_.size() >= kMaxControlMessages)
         return end("too many control messages wait to be sent", CloseReason::kTooSlow);
-    control_queue_.push_back(std::move(words));
-    if (!inside_ && !blocked_) send_words();
+    control_queue_.push_back(std::move(messages));
+    if (!inside_ && !blocked_) send_control();
 }
 
 std::unique_ptr<runtime::ByteStream> SharedSocket::release(std::vector<base::Slice>& unsent) {
-    CHECK(lanes_.empty() && !failed());
+    CHECK(shares_.empty() && !failed());
     socket_->unpark();
     unsent = std::move(control_queue_);
     return std::move(socket_);
@@ -150,44 +150,44 @@ void SharedSocket::on_writable() {
 
 void SharedSocket::on_hangup() { end("closed by the peer", CloseReason::kPeerClosed); }
 
-// Serves until no lane has data left, or the socket's buffer is full.
+// Serves until no share has data left, or the socket's buffer is full.
 void SharedSocket::serve() {
     while (!blocked_ && !failed()) {
-        if (!inside_ && !send_words()) return;
-        Lane* next = inside_ ? inside_ : next_waiting();
+        if (!inside_ && !send_control()) return;
+        Share* next = inside_ ? inside_ : next_waiting();
         if (!next) return;
         next->waits_ = next->wrote_ = false;
-        turn_ = next;
+        serving_ = next;
         if (next->handler_) next->handler_->on_writable();
-        if (turn_ != next) continue;  // it ended while it was served
-        turn_ = nullptr;
+        if (serving_ != next) continue;  // it ended while it was served
+        serving_ = nullptr;
         if (inside_ == next && !next->wrote_)
             inside_ = nullptr;  // it has nothing more to write, so its last message
                                 // is complete
     }
 }
 
-SharedSocket::Lane* SharedSocket::next_waiting() {
-    for (size_t tried = 0; tried < lanes_.size(); ++tried) {
-        Lane* lane = lanes_[next_++ % lanes_.size()];
-        if (lane->waits_) return lane;
+SharedSocket::Share* SharedSocket::next_waiting() {
+    for (size_t tried = 0; tried < shares_.size(); ++tried) {
+        Share* share = shares_[next_++ % shares_.size()];
+        if (share->waits_) return share;
     }
     return nullptr;
 }
 
-bool SharedSocket::others_wait(const Lane& lane) const {
-    return std::ranges::any_of(lanes_, [&](const Lane* other) { return other != &lane && other->waits_; });
+bool SharedSocket::others_wait(const Share& share) const {
+    return std::ranges::any_of(shares_, [&](const Share* other) { return other != &share && other->waits_; });
 }
 
 // Returns whether the queue is empty.
-bool SharedSocket::send_words() {
+bool SharedSocket::send_control() {
     while (!control_queue_.empty()) {
         auto sent = socket_->try_write(control_queue_.front());
         if (!sent) {
             end(sent.error().text(), sent.error().close_reason());
             return false;
         }
-        sent_words_bytes_ += *sent;
+        sent_control_bytes_ += *sent;
         if (*sent < control_queue_.front().size()) {
             control_queue_.front() = control_queue_.front().sub(*sent);
             blocked_ = true;
@@ -198,19 +198,19 @@ bool SharedSocket::send_words() {
     return true;
 }
 
-Result<size_t> SharedSocket::write(Lane& lane, std::span<const iovec> parts) {
+Result<size_t> SharedSocket::write(Share& share, std::span<const iovec> parts) {
     if (failed()) return base::fail(Code::kClosed, why_);
-    lane.wrote_ = true;
-    bool may = inside_ ? inside_ == &lane : control_queue_.empty() && (!turn_ || turn_ == &lane);
+    share.wrote_ = true;
+    bool may = inside_ ? inside_ == &share : control_queue_.empty() && (!serving_ || serving_ == &share);
     if (blocked_ || !may) {
-        lane.waits_ = true;
+        share.waits_ = true;
         return 0;
     }
-    bool in_turns = others_wait(lane) && parts.size() > 1;
-    if (in_turns) parts = parts.first(1);
+    bool in_rotation = others_wait(share) && parts.size() > 1;
+    if (in_rotation) parts = parts.first(1);
     size_t wanted = 0;
     for (const iovec& part : parts) wanted += part.iov_len;
-    auto sent = lane.rewriter_ ? write_rewritten(lane, parts) : socket_->try_writev(parts);
+    auto sent = share.rewriter_ ? write_rewritten(share, parts) : socket_->try_writev(parts);
     if (!sent) {
         fail(sent.error().text(), sent.error().close_reason());
         return sent;
@@ -219,15 +219,15 @@ Result<size_t> SharedSocket::write(Lane& lane, std::span<const iovec> parts) {
     if (!blocked_) {
         inside_ = nullptr;
     } else if (*sent > 0) {
-        inside_ = &lane;
+        inside_ = &share;
     }
-    lane.waits_ = blocked_ || in_turns;  // a viewer writes less than all when the socket is full, and waits for
-                                         // on_writable
+    share.waits_ = blocked_ || in_rotation;  // a viewer writes less than all when the socket is full, and waits for
+                                             // on_writable
     return sent;
 }
 
 // The log's bytes are shared by all its players, so this one's are copied.
-Result<size_t> SharedSocket::write_rewritten(Lane& lane, std::span<const iovec> parts) {
+Result<size_t> SharedSocket::write_rewritten(Share& share, std::span<const iovec> parts) {
     static std::array<uint8_t, kRewrittenBytes> copy;  // coroutines have small stacks
     size_t total = 0;
     for (const iovec& part : parts) {
@@ -235,10 +235,10 @@ Result<size_t> SharedSocket::write_rewritten(Lane& lane, std::span<const iovec> 
         while (!rest.empty()) {
             const std::span<uint8_t> piece = std::span(copy).first(std::min(copy.size(), rest.size()));
             std::ranges::copy(rest.first(piece.size()), piece.begin());
-            ::rtmp::StreamIdRewriter ahead = *lane.rewriter_;
+            ::rtmp::StreamIdRewriter ahead = *share.rewriter_;
             ahead.rewrite(piece);
             const size_t sent = TRY(socket_->try_write(piece));
-            lane.rewriter_->rewrite(piece.first(sent));
+            share.rewriter_->rewrite(piece.first(sent));
             total += sent;
             if (sent < piece.size()) return total;
             rest = rest.subspan(sent);

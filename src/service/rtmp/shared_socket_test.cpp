@@ -21,14 +21,14 @@ using live::testing::Wire;
 // is "(name number ...)".
 class Talker : public runtime::ParkedHandler {
   public:
-    Talker(SharedSocket& shared, char name) : name_(name), lane_(shared.make_lane()) { lane_->park(*this); }
+    Talker(SharedSocket& shared, char name) : name_(name), share_(shared.make_share()) { share_->park(*this); }
 
     void say(int messages, size_t filling = 3) {
         for (int i = 0; i < messages; ++i)
             parts_.push_back(fmt::format("({}{}{})", name_, ++messages_, std::string(filling, '.')));
         if (!blocked_) flush();
     }
-    void hang_up() { lane_.reset(); }
+    void hang_up() { share_.reset(); }
     bool done() const { return parts_.empty(); }
     std::string error;
 
@@ -47,7 +47,7 @@ class Talker : public runtime::ParkedHandler {
                 parts.push_back({const_cast<char*>(part.data()), part.size()});
                 total += part.size();
             }
-            auto sent = lane_->try_writev(parts);
+            auto sent = share_->try_writev(parts);
             if (!sent) {
                 error = sent.error().text();
                 return;
@@ -65,18 +65,18 @@ class Talker : public runtime::ParkedHandler {
     int messages_ = 0;
     bool blocked_ = false;
     std::deque<std::string> parts_;
-    std::unique_ptr<runtime::ByteStream> lane_;
+    std::unique_ptr<runtime::ByteStream> share_;
 };
 
 class SharedSocketTest : public ::testing::Test, protected SharedSocketHandler {
   protected:
     SharedSocketTest() { wire->room = SIZE_MAX; }
-    void take(std::vector<base::Slice> words = {}) {
-        shared.take(std::make_unique<FakeSocket>(wire), std::move(words));
+    void take(std::vector<base::Slice> messages = {}) {
+        shared.take(std::make_unique<FakeSocket>(wire), std::move(messages));
     }
     void on_shared_input(std::span<const uint8_t> bytes) override { input.append(bytes.begin(), bytes.end()); }
     void on_shared_end(std::string_view why) override { ends.push_back(std::string(why)); }
-    static base::Slice words(std::string_view text) { return base::Slice::copy(text); }
+    static base::Slice message(std::string_view text) { return base::Slice::copy(text); }
 
     std::shared_ptr<Wire> wire = std::make_shared<Wire>();
     SharedSocket shared{static_cast<SharedSocketHandler&>(*this)};
@@ -90,7 +90,7 @@ TEST_F(SharedSocketTest, AMessageIsNeverBroken) {
     wire->room = 5;
     a.say(1);  // 7 bytes
     b.say(1);
-    shared.send(words("(!)"));
+    shared.send(message("(!)"));
     EXPECT_EQ(wire->accepted, "(a1..");
     wire->make_room(2);
     EXPECT_EQ(wire->accepted, "(a1...)");
@@ -98,9 +98,9 @@ TEST_F(SharedSocketTest, AMessageIsNeverBroken) {
     EXPECT_EQ(wire->accepted, "(a1...)(!)(b1...)");
 }
 
-// A lane with its own message stream id: whatever the socket accepts at a time, and interleaved with other lanes'
+// A share with its own message stream id: whatever the socket accepts at a time, and interleaved with other shares'
 // messages.
-TEST_F(SharedSocketTest, ALaneWritesItsOwnMessageStreamId) {
+TEST_F(SharedSocketTest, AShareWritesItsOwnMessageStreamId) {
     take();
     auto message = [](uint32_t id, size_t size) {
         std::vector<uint8_t> out;
@@ -108,21 +108,21 @@ TEST_F(SharedSocketTest, ALaneWritesItsOwnMessageStreamId) {
                                128);
         return std::string(out.begin(), out.end());
     };
-    auto lane = shared.make_lane(0x01020304, 128);
+    auto share = shared.make_share(0x01020304, 128);
     struct : runtime::ParkedHandler {
         void on_readable() override {}
         void on_writable() override { writable = true; }
         void on_hangup() override {}
         bool writable = false;
     } handler;
-    lane->park(handler);
+    share->park(handler);
     std::string left = message(1, 300) + message(1, 1) + message(1, 100'000), wanted;
     wanted = message(0x01020304, 300) + message(0x01020304, 1) + message(0x01020304, 100'000);
     for (size_t room = 1; !left.empty(); room = room % 5000 + 37) {
         wire->make_room(room);
         size_t half = std::min<size_t>(left.size(), 6);
         iovec parts[] = {{left.data(), half}, {left.data() + half, left.size() - half}};
-        auto sent = lane->try_writev(parts);
+        auto sent = share->try_writev(parts);
         ASSERT_TRUE(sent);
         left.erase(0, *sent);
     }
@@ -135,14 +135,14 @@ TEST_F(SharedSocketTest, ALaneWritesItsOwnMessageStreamId) {
 
 TEST_F(SharedSocketTest, WhatWasOwedBeforeGoesFirst) {
     wire->room = 2;
-    take({words("rest)"), words("(head)")});
+    take({message("rest)"), message("(head)")});
     Talker a(shared, 'a');
     a.say(1);
-    shared.send(words("(!)"));
+    shared.send(message("(!)"));
     EXPECT_EQ(wire->accepted, "re");
     wire->make_room(SIZE_MAX);
     EXPECT_EQ(wire->accepted, "rest)(head)(!)(a1...)");
-    EXPECT_EQ(shared.sent_words_bytes(), 14u);
+    EXPECT_EQ(shared.sent_control_bytes(), 14u);
 }
 
 TEST_F(SharedSocketTest, EachHasItsTurn) {
@@ -156,19 +156,19 @@ TEST_F(SharedSocketTest, EachHasItsTurn) {
     EXPECT_EQ(wire->accepted, "(a1...)(b1...)(c1...)(a2...)(b2...)(c2...)(a3...)(c3...)(a4...)");
 }
 
-// Whatever the socket accepts and whichever lanes write: every message is complete, in its lane's order, and none is
+// Whatever the socket accepts and whichever shares write: every message is complete, in its share's order, and none is
 // lost.
 TEST_F(SharedSocketTest, AnyMixtureIsWhole) {
     take();
     std::mt19937 random(7);
     std::deque<Talker> talkers;
     for (char name : {'a', 'b', 'c', 'd'}) talkers.emplace_back(shared, name);
-    int words_said = 0;
+    int sent_messages = 0;
     for (int step = 0; step < 3000; ++step) {
         wire->make_room(random() % 40);
         talkers[random() % 4].say(static_cast<int>(random() % 3), random() % 30);
-        if (random() % 20 == 0 && words_said < 1000) {
-            shared.send(words(fmt::format("(!{})", ++words_said)));
+        if (random() % 20 == 0 && sent_messages < 1000) {
+            shared.send(message(fmt::format("(!{})", ++sent_messages)));
             wire->make_room(60);
         }
     }
@@ -184,7 +184,7 @@ TEST_F(SharedSocketTest, AnyMixtureIsWhole) {
         ASSERT_EQ(atoi(message.c_str() + 1), ++last[message[0]]) << message;
         at = end + 1;
     }
-    EXPECT_EQ(last['!'], words_said);
+    EXPECT_EQ(last['!'], sent_messages);
     EXPECT_GT(messages, 2000u);
 }
 
@@ -233,7 +233,7 @@ TEST_F(SharedSocketTest, WordsAreBounded) {
     wire->room = 0;
     for (size_t i = 0; i <= SharedSocket::kMaxControlMessages; ++i) {
         EXPECT_TRUE(ends.empty()) << i;
-        shared.send(words("(word)"));
+        shared.send(message("(word)"));
     }
     EXPECT_EQ(ends, std::vector<std::string>{"too many control messages wait to be sent"});
 }
@@ -241,7 +241,7 @@ TEST_F(SharedSocketTest, WordsAreBounded) {
 TEST_F(SharedSocketTest, GivesTheSocketBack) {
     take();
     wire->room = 2;
-    shared.send(words("(bye)"));
+    shared.send(message("(bye)"));
     std::vector<base::Slice> unsent;
     auto socket = shared.release(unsent);
     ASSERT_EQ(unsent.size(), 1u);
