@@ -463,9 +463,9 @@ def test_what_clients_of_srs_look_for(servers):
 
 def test_the_start_says_who_may_change_something(servers):
     open_to_all = "http_api { enabled on; listen API_PORT; %s }\n"
-    line = r"HTTP API: calls that change something are taken from this machine"
+    line = r"HTTP API: calls that change the server are accepted only from this machine"
     assert "control { allow ...; } or auth" in servers(top=open_to_all % "").wait_log(line)
     allowed = servers(top=open_to_all % "control { allow 10.0.0.0/8; }").wait_log(line)
-    assert "this machine and 10.0.0.0/8 alone" in allowed, allowed
-    for nobody_else in (API, open_to_all % "auth { enabled on; username u; password p; }"):
-        assert "change something" not in servers(top=nobody_else).log()
+    assert "only from this machine and 10.0.0.0/8;" in allowed, allowed
+    for restricted in (API, open_to_all % "auth { enabled on; username u; password p; }"):
+        assert "calls that change the server" not in servers(top=restricted).log()

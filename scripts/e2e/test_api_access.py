@@ -99,7 +99,7 @@ def test_health_knows_of_draining(servers):
         server.signal(signal.SIGQUIT)
         wait_until(lambda: status(server, "/readyz") == 503, 5, "it is not ready when it drains")
         assert status(server, "/healthz") == 200, "but it lives"
-        server.wait_log("no new connections are taken", 10)
+        server.wait_log("no new connections are accepted", 10)
         # Also then, so that somebody can watch it end.
         assert status(server, "/readyz") == 503
         assert [one["name"] for one in api.clients(server)] == ["s"]

@@ -12,9 +12,9 @@ namespace {
 
 using runtime::Deadline;
 
-base::Result<FileMarks> look(const FileMarks& marks) {
+base::Result<FileMarks> read_marks(const FileMarks& marks) {
     auto now = std::make_shared<FileMarks>();
-    TRY(runtime::offload([now, marks] { *now = look_again(marks); }, Deadline::never()));
+    TRY(runtime::offload([now, marks] { *now = read_again(marks); }, Deadline::never()));
     return std::move(*now);
 }
 
@@ -44,12 +44,12 @@ base::Result<void> AutoReload::watch_what_was_read(const std::shared_ptr<runtime
 }
 
 base::Result<bool> AutoReload::changed() {
-    FileMarks seen = TRY(look(reloader_.read()));
+    FileMarks seen = TRY(read_marks(reloader_.read()));
     if (seen == reloader_.read()) return false;
     const Deadline longest = Deadline::in_ms(kLongestWaitMs);
     while (!longest.passed()) {
         TRY(runtime::sleep_ms(kSettleMs));
-        FileMarks again = TRY(look(reloader_.read()));
+        FileMarks again = TRY(read_marks(reloader_.read()));
         if (again == seen) break;
         seen = std::move(again);
     }

@@ -34,16 +34,15 @@ void declare(CLI::App& app, CommandLine& line, Flags& flags) {
     app.add_flag("--print-missing-doc", flags.missing_doc)->group("");
     app.add_subcommand(
            "doctor",
-           "Look at this machine: limits, ports, certificates, disks, clock, processors. Says what is good,\n"
-           "what is not, and the command to change it; exits with 1 when the server could not do its work.\n"
+           "Checks this machine: limits, ports, certificates, disks, clock, processors. Prints each result and\n"
+           "the command that improves it; the exit code is 1 if the server could not do its work.\n"
            "With -c FILE for that configuration")
         ->fallthrough()
         ->callback([&flags] { flags.doctor = true; });
     app.footer(
         "Signals: HUP reloads the configuration, USR1 opens the log again, INT and TERM end the server at once,\n"
-        "QUIT gently. Every directive stands in conf/full.conf. SRS_CONFIG_FILE names a file in place of -c's, "
-        "SRS_ENV_ONLY=on "
-        "is as -e.\n"
+        "QUIT gracefully. conf/full.conf lists every directive. SRS_CONFIG_FILE names the file instead of -c,\n"
+        "and SRS_ENV_ONLY=on has the effect of -e.\n"
         "For example: objs/srs -c conf/srs.conf");
 }
 
@@ -90,7 +89,7 @@ CommandLine parse_command_line(int argc, const char* const* argv, const CommandL
         } catch (const CLI::CallForHelp&) {
             return print(app.help());
         } catch (const CLI::ParseError& error) {
-            return fail(std::string("srs: ") + error.what() + "\n" + "`objs/srs -h` says what there is.\n");
+            return fail(std::string("srs: ") + error.what() + "\n" + "`objs/srs -h` lists the options.\n");
         }
         return decide(std::move(line), flags, *app.get_option("-c"), environment);
     } catch (const std::exception& error) {

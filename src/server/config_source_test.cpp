@@ -84,9 +84,9 @@ TEST_F(ConfigSourceTest, TellsWhatItReadAndWhatItMissed) {
     EXPECT_TRUE(read[1].there);
     EXPECT_EQ(read[2].path, part + ".missing");
     EXPECT_FALSE(read[2].there);
-    EXPECT_EQ(look_again(read), read);
+    EXPECT_EQ(read_again(read), read);
     std::ofstream(part + ".missing") << "";
-    FileMarks now = look_again(read);
+    FileMarks now = read_again(read);
     EXPECT_NE(now, read);
     EXPECT_TRUE(now[2].there);
     ::unlink(part.c_str());

@@ -14,7 +14,7 @@ FileMark mark_of_missing(const std::string& path) {
     return mark;
 }
 
-FileMarks look_again(const FileMarks& marks) {
+FileMarks read_again(const FileMarks& marks) {
     FileMarks now;
     for (const FileMark& mark : marks) {
         struct stat info;

@@ -24,6 +24,6 @@ using FileMarks = std::vector<FileMark>;
 FileMark mark_of(const std::string& path, const struct stat& info);
 FileMark mark_of_missing(const std::string& path);
 // The current state of the same files. Blocks.
-FileMarks look_again(const FileMarks& marks);
+FileMarks read_again(const FileMarks& marks);
 
 }  // namespace server

@@ -61,7 +61,7 @@ base::Result<Privileges> Privileges::find(const std::string& user) {
         out.gid_ = entry->pw_gid;
     }
     if (colon != user.npos) out.gid_ = TRY(find_group(user.substr(colon + 1)));
-    if (out.uid_ == 0) return base::fail(base::Code::kConfig, "root is who the server is to be no longer");
+    if (out.uid_ == 0) return base::fail(base::Code::kConfig, "user must not be root");
     if (out.uid_ == geteuid() && out.gid_ == getegid()) return Privileges();
     if (geteuid() != 0)
         return base::fail(base::Code::kConfig,
@@ -89,7 +89,7 @@ base::Result<void> Privileges::drop() const {
     if (!change_) return {};
     lowered_to = kSame;
     if (setresuid(uid_, uid_, uid_) != 0) return base::fail_errno("becoming it for good", errno);
-    if (setresuid(kSame, 0, kSame) == 0) return base::fail(base::Code::kSystem, "root is still within reach");
+    if (setresuid(kSame, 0, kSame) == 0) return base::fail(base::Code::kSystem, "the process can still become root");
     stay_dumpable();
     return {};
 }

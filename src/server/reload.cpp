@@ -22,7 +22,7 @@ bool is_secret(const config::Row& row) {
                                [&](std::string_view word) { return row.name.find(word) != std::string::npos; });
 }
 
-net::ReloadChange told(const config::Change& change) {
+net::ReloadChange to_report(const config::Change& change) {
     net::ReloadChange out{change.vhost, "", change.before, change.after, change.live()};
     if (change.row == nullptr) return out;
     out.directive = change.row->path();
@@ -50,11 +50,11 @@ struct Reloader::Job {
 };
 
 // Held by the one reload in progress.
-class Reloader::Turn {
+class Reloader::InProgress {
   public:
-    explicit Turn(Reloader& reloader) : reloader_(reloader) { reloader_.busy_ = true; }
-    Turn(const Turn&) = delete;
-    ~Turn() {
+    explicit InProgress(Reloader& reloader) : reloader_(reloader) { reloader_.busy_ = true; }
+    InProgress(const InProgress&) = delete;
+    ~InProgress() {
         reloader_.busy_ = false;
         reloader_.free_.pulse();
     }
@@ -71,15 +71,15 @@ Reloader::Reloader(ConfigSource source, Lifecycle& lifecycle, net::Operations& o
       snapshot_(std::move(snapshot)),
       read_(std::move(read)) {}
 
-base::Result<void> Reloader::take_turn() {
+base::Result<void> Reloader::wait_for_others() {
     while (busy_) TRY(free_.wait_next(runtime::Deadline::never()));
     if (closed_) return base::fail(base::Code::kClosed, "the server ends");
     return {};
 }
 
 base::Result<net::ReloadReport> Reloader::reload(std::string_view cause) {
-    TRY(take_turn());
-    const Turn turn(*this);
+    TRY(wait_for_others());
+    const InProgress in_progress(*this);
     net::ReloadReport report;
     report.number = operations_.reloads + 1;
     report.began_ms = base::wall_ms();
@@ -136,7 +136,7 @@ base::Result<void> Reloader::run(net::ReloadReport& report) {
     report.ok = true;
     size_t live = 0;
     for (const config::Change& change : job->plan.changes) {
-        const net::ReloadChange& shown = report.changes.emplace_back(told(change));
+        const net::ReloadChange& shown = report.changes.emplace_back(to_report(change));
         live += shown.in_force ? 1 : 0;
         shown.in_force ? base::log::trace("reload: {}", text_of(shown))
                        : base::log::warn("reload: {} needs a restart; the old value stays", text_of(shown));
@@ -167,8 +167,8 @@ base::Result<void> Reloader::put_in_force(const std::shared_ptr<Job>& job, Lifec
 }
 
 base::Result<void> Reloader::reopen_log() {
-    TRY(take_turn());
-    const Turn turn(*this);
+    TRY(wait_for_others());
+    const InProgress in_progress(*this);
     auto outcome = std::make_shared<base::Result<void>>();
     TRY(runtime::offload([outcome] { *outcome = base::log::reopen(); }, runtime::Deadline::never()));
     return std::move(*outcome);

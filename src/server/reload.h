@@ -39,9 +39,9 @@ class Reloader {
 
   private:
     struct Job;
-    class Turn;
+    class InProgress;
 
-    base::Result<void> take_turn();
+    base::Result<void> wait_for_others();
     base::Result<void> run(net::ReloadReport& report);
     base::Result<void> refuse(net::ReloadReport& report, std::string why);
     base::Result<void> put_in_force(const std::shared_ptr<Job>& job, Lifecycle::Prepared prepared);

@@ -89,13 +89,13 @@ void SignalLoop::end_gently() {
     operations_.draining = true;
     if (!wait_ms(hooks_.snapshot()->global.grace_start_wait)) return;
     lifecycle_.stop_accepting();
-    base::log::trace("no new connections are taken; busy: {}", lifecycle_.idle() ? "nobody" : lifecycle_.busy());
+    base::log::trace("no new connections are accepted; busy: {}", lifecycle_.idle() ? "no service" : lifecycle_.busy());
     runtime::Deadline limit = runtime::Deadline::in_ms(hooks_.snapshot()->global.grace_limit);
     while (!lifecycle_.idle() && !limit.passed()) {
         if (!wait_ms(kStepMs)) return;
     }
     if (!lifecycle_.idle()) base::log::warn("grace_limit has passed; still busy: {}", lifecycle_.busy());
-    if (wait_ms(hooks_.snapshot()->global.grace_final_wait)) base::log::trace("the gentle end is over");
+    if (wait_ms(hooks_.snapshot()->global.grace_final_wait)) base::log::trace("the graceful shutdown is complete");
 }
 
 }  // namespace server

@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(
              },
              "port", kBad, "rtmp/listen 1935 is in use by nginx, pid 77", "ss -ltnp"},
         Case{"PortInUseByNobodyWeSee", [](Facts& f) { f.ports[0].error = EADDRINUSE; }, "port", kBad,
-             "in use by somebody", "ss -ltnp"},
+             "in use by another process", "ss -ltnp"},
         Case{"PortOfARunningServer",
              [](Facts& f) {
                  f.ports[0] = {"rtmp/listen", {"", 1935}, EADDRINUSE, "srs", 7};

@@ -79,8 +79,9 @@ Finding judge_port(const Port& port) {
     if (port.error == EADDRINUSE && port.holder == "srs")
         return good(fmt::format("{} is held by a running srs, pid {}", name, port.holder_pid));
     if (port.error == EADDRINUSE) {
-        std::string who = port.holder.empty() ? "somebody" : fmt::format("{}, pid {}", port.holder, port.holder_pid);
-        return bad(fmt::format("{} is in use by {}", name, who),
+        std::string holder =
+            port.holder.empty() ? "another process" : fmt::format("{}, pid {}", port.holder, port.holder_pid);
+        return bad(fmt::format("{} is in use by {}", name, holder),
                    fmt::format("ss -ltnp 'sport = :{}'", port.address.port));
     }
     if (port.error == EACCES)
@@ -130,7 +131,8 @@ Finding judge_disk(const Disk& disk) {
     if (disk.free_bytes < 1000 * kMB || disk.free_bytes < disk.total_bytes / 50)
         return better(fmt::format("{}: {}", name, space), fmt::format("df -h {0}; du -xsh {0}/*", disk.directory));
     const std::string text = fmt::format("{}: {}, {:.0f} MB/s written", name, space, disk.written_mb_per_s);
-    if (disk.written_mb_per_s < kSlow) return better(text + ": slow for recordings", "iostat -x 1 (who else writes?)");
+    if (disk.written_mb_per_s < kSlow)
+        return better(text + ": slow for recordings", "iostat -x 1 (which other process writes?)");
     return good(text);
 }
 
@@ -150,10 +152,10 @@ Findings clock_source(const Facts& f) {
     for (const std::string& other : f.clock_sources) {
         if (std::ranges::find(kFast, other) == std::end(kFast)) continue;
         return {
-            better(fmt::format("{}: each look at the clock is a system call; {} is there", f.clock_source, other),
+            better(fmt::format("{}: each reading of the clock is a system call; {} is there", f.clock_source, other),
                    fmt::format("echo {} > /sys/devices/system/clocksource/clocksource0/current_clocksource", other))};
     }
-    return {better(f.clock_source + ": each look at the clock is a system call, and there is no other source",
+    return {better(f.clock_source + ": each reading of the clock is a system call, and there is no other source",
                    "dmesg | grep -i tsc (why it was given up)")};
 }
 

@@ -10,8 +10,8 @@ namespace service::api {
 namespace {
 
 // The component of "7.0.18" with that index.
-int version_part(std::string_view version, int place) {
-    while (place-- > 0) version.remove_prefix(std::min(version.size(), version.find('.') + 1));
+int version_part(std::string_view version, int index) {
+    while (index-- > 0) version.remove_prefix(std::min(version.size(), version.find('.') + 1));
     int value = 0;
     std::from_chars(version.data(), version.data() + version.size(), value);
     return value;
@@ -46,18 +46,17 @@ std::vector<Endpoint> About::endpoints() {
     };
     add("versions", "the version of SRS whose interface this is, and of this server",
         "data{major:int minor:int revision:int version:str server_version:str}", &About::versions);
-    add("authors", "who made it, and under what licence", "data{license:str copyright:str authors:str}",
-        &About::authors);
-    add("features", "what it was built with, and what it can do",
-        "data{build:str build2:str options:str options2:str features:any}", &About::features);
+    add("authors", "the authors and the licence", "data{license:str copyright:str authors:str}", &About::authors);
+    add("features", "its parts and features", "data{build:str build2:str options:str options2:str features:any}",
+        &About::features);
     add("clusters", "whether a stream is published here", "data{query:any origin:any}", &About::clusters).parameters = {
-        text_parameter("ip", "of who asks"), text_parameter("vhost", "of the stream"),
+        text_parameter("ip", "of the caller"), text_parameter("vhost", "of the stream"),
         text_parameter("app", "of the stream"), text_parameter("stream", "its name"),
-        text_parameter("coworkers", "other origins, passed on as they are")};
-    add("tests/requests", "what the server sees of the request",
+        text_parameter("coworkers", "other origins; returned unchanged")};
+    add("tests/requests", "the request as the server sees it",
         "data{uri:str path:str METHOD:str headers:any server{sigature:str version:str time:int}}",
         &About::test_request);
-    add("tests/errors", "an answer whose code is an error's: 100", "", &About::test_error);
+    add("tests/errors", "a response with an error code: 100", "", &About::test_error);
     add("tests/redirects", "a redirection to tests/errors", "", &About::test_redirect).other_statuses = {302};
     return all;
 }

@@ -98,19 +98,18 @@ std::vector<Endpoint> Control::endpoints() {
     add(kDelete, "clients/{id}", "ends a client's connection; code 2049: there is no such client", "error?:str",
         &Control::kick);
     constexpr const char* kRecording = "streams/{id}/recording";
-    add(kGet, kRecording, "whether a recording that was asked for is under way", "recording:bool", &Control::recording)
+    add(kGet, kRecording, "whether a requested recording is in progress", "recording:bool", &Control::recording)
         .failures = {{404, "there is no such stream"}, {501, "this server does not record"}};
-    Endpoint& start =
-        add(kPost, kRecording, "starts a recording beside what dvr says, from the current group of pictures on", "",
-            &Control::start_recording);
+    Endpoint& start = add(kPost, kRecording, "starts a recording in addition to those of dvr, from the current GOP on",
+                          "", &Control::start_recording);
     start.body_shape = "path?:str segments?:bool duration?:num pre_roll?:bool";
     start.failures = {{400, "the body, or the path in it"},
                       {404, "the stream is not published"},
                       {409, "it is being recorded so already"},
                       {501, "this server does not record"}};
-    add(kDelete, kRecording, "stops it; its file is complete soon after", "", &Control::stop_recording).failures = {
-        {404, "there is no such recording"}, {501, "this server does not record"}};
-    Endpoint& config = add(kGet, "config", "the configuration in force, and where each value was set",
+    add(kDelete, kRecording, "stops the recording; its file is complete soon after", "", &Control::stop_recording)
+        .failures = {{404, "there is no such recording"}, {501, "this server does not record"}};
+    Endpoint& config = add(kGet, "config", "the configuration in force, and the origin of each value",
                            "total:int directives[vhost:str name:str value:str initial:str origin:str apply:str]",
                            &Control::configuration);
     config.parameters = page_parameters();

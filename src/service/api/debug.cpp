@@ -72,17 +72,19 @@ std::vector<Endpoint> Debug::endpoints() {
     constexpr const char *kJson = "application/json", *kPlain = "text/plain";
     const Parameter seconds{Parameter::In::kQuery, "seconds", Parameter::Type::kInteger, "how long", 1,
                             kMaxSeconds,           10};
-    Endpoint& list = add("coroutines", "every coroutine: what it waits for, and where", kJson, &Debug::coroutines);
+    Endpoint& list =
+        add("coroutines", "every coroutine with its wait reason and its position", kJson, &Debug::coroutines);
     list.shape = "total:int coroutines[name:str id:str waits_for:str]";
     list.parameters = {
         {Parameter::In::kQuery, "calls", Parameter::Type::kText, "off: without call stacks, which is quicker"}};
-    add("runtime", "the event loop's turns and stalls, the disk, and UDP loss", kJson, &Debug::runtime_figures).shape =
+    add("runtime", "the event loop's iterations and stalls, the disk, and UDP loss", kJson, &Debug::runtime_figures)
+        .shape =
         "data{coroutines:int turns:int stalls:int stalled_ms:int longest_stall_ms:int last_stalls:any disk:any "
         "udp:any}";
     Endpoint& profile = add("pprof/profile", "a CPU profile, for pprof", "application/octet-stream", &Debug::profile);
     profile.parameters = {seconds};
     profile.failures = {{409, "one is being recorded already"}};
-    Endpoint& heap = add("pprof/heap", "what is allocated, for pprof; needs tcmalloc", kPlain, &Debug::heap);
+    Endpoint& heap = add("pprof/heap", "the allocated memory, for pprof; needs tcmalloc", kPlain, &Debug::heap);
     heap.parameters = {seconds};
     heap.failures = {{501, "this build has no tcmalloc"}};
     Endpoint& symbol = add("pprof/symbol", "names of functions, for pprof", kPlain, &Debug::symbol);

@@ -34,13 +34,13 @@ base::Result<void> send_missing(net::HttpResponse& response, const Identity& ide
 }
 
 std::optional<int64_t> number_parameter(const net::HttpRequest& request, std::string_view name, int64_t initial,
-                                        int64_t least, int64_t most) {
+                                        int64_t min, int64_t max) {
     const auto given = http::find_parameter(request.message.parameters, name);
     if (!given) return initial;
     const std::string_view text = *given;
     int64_t value = 0;
     const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (read.ec != std::errc() || read.ptr != text.data() + text.size() || value < least || value > most)
+    if (read.ec != std::errc() || read.ptr != text.data() + text.size() || value < min || value > max)
         return std::nullopt;
     return value;
 }

@@ -27,6 +27,6 @@ base::Result<void> send_missing(net::HttpResponse& response, const Identity& ide
 
 // A numeric parameter within bounds; `initial` if it is absent, nothing if it is invalid.
 std::optional<int64_t> number_parameter(const net::HttpRequest& request, std::string_view name, int64_t initial,
-                                        int64_t least, int64_t most);
+                                        int64_t min, int64_t max);
 
 }  // namespace service::api

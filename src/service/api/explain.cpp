@@ -42,37 +42,38 @@ bool has_video(const StreamFacts& p) { return p.tracks.video() != nullptr; }
 
 Check published(const StreamFacts& p) {
     if (p.published)
-        return {"publisher", V::kOk, seconds(p.now_ms - p.health.started_ms()), "s", "it publishes for so long"};
+        return {"publisher", V::kOk, seconds(p.now_ms - p.health.started_ms()), "s",
+                "the time since its publication began"};
     const bool ever = p.unpublished_since_ms > 0;
     return {"publisher",
             V::kBad,
             ever ? std::optional(seconds(p.now_ms - p.unpublished_since_ms)) : std::nullopt,
             "s",
-            ever ? "nobody publishes any more" : "nobody has published yet",
-            "start the encoder again; its end, with the reason, is in /api/v1/clients?closed=true"};
+            ever ? "its publisher has left" : "it has not been published yet",
+            "start the encoder again; the reason of its end is in /api/v1/clients?closed=true"};
 }
 
 Check headers(const StreamFacts& p) {
     std::string missing;
-    const auto look = [&](Codec codec, bool has_header, std::string_view track) {
+    const auto check = [&](Codec codec, bool has_header, std::string_view track) {
         if (codec == Codec::kNone || has_header || !media::codec_info(codec).has_sequence_header) return;
         missing += fmt::format("{}{} ({})", missing.empty() ? "" : ", ", track, media::codec_info(codec).name);
     };
-    look(p.tracks.codec(media::Kind::kVideo), p.tracks.config(media::Kind::kVideo) != nullptr, "video");
-    look(p.tracks.codec(media::Kind::kAudio), p.tracks.config(media::Kind::kAudio) != nullptr, "audio");
-    if (p.tracks.tracks.empty()) return unknown("headers", {}, "no frame has come yet");
-    if (missing.empty()) return {"headers", V::kOk, {}, {}, "every track has what its decoder needs first"};
+    check(p.tracks.codec(media::Kind::kVideo), p.tracks.config(media::Kind::kVideo) != nullptr, "video");
+    check(p.tracks.codec(media::Kind::kAudio), p.tracks.config(media::Kind::kAudio) != nullptr, "audio");
+    if (p.tracks.tracks.empty()) return unknown("headers", {}, "no frame has been received yet");
+    if (missing.empty()) return {"headers", V::kOk, {}, {}, "every track has its sequence header"};
     return {"headers",
             V::kBad,
             {},
             {},
-            "no sequence header came for " + missing,
-            "players cannot decode it: the encoder has to send its sequence headers, at the latest when it publishes "
-            "again"};
+            "no sequence header was received for " + missing,
+            "players cannot decode it: the encoder must send its sequence headers, at the latest "
+            "when it publishes again"};
 }
 
 Check codecs(const StreamFacts& p) {
-    if (p.tracks.tracks.empty()) return unknown("codecs", {}, "no frame has come yet");
+    if (p.tracks.tracks.empty()) return unknown("codecs", {}, "no frame has been received yet");
     std::string lacks;
     const auto say = [&](std::string text) { lacks += (lacks.empty() ? "" : "; ") + std::move(text); };
     const Codec video = p.tracks.codec(media::Kind::kVideo), audio = p.tracks.codec(media::Kind::kAudio);
@@ -95,29 +96,29 @@ Check keyframe_age(const StreamFacts& p) {
     const int64_t since = p.health.keyframe_at_ms() ? p.health.keyframe_at_ms() : p.health.started_ms();
     const int64_t age_ms = p.now_ms - since;
     Check check{"keyframe_age", grade(static_cast<double>(age_ms), kKeyframeWarnMs, kKeyframeBadMs), seconds(age_ms),
-                "s", p.health.keyframes() ? "since the last keyframe" : "no keyframe has come"};
+                "s", p.health.keyframes() ? "since the last keyframe" : "no keyframe has been received"};
     if (check.verdict != V::kOk)
-        check.advice = "players that come now wait or begin far back: let the encoder send a keyframe every 2 s";
+        check.advice = "new players wait, or begin far in the past: let the encoder send a keyframe every 2 s";
     return check;
 }
 
 Check gop_length(const StreamFacts& p) {
-    if (p.health.keyframes() < 2) return unknown("gop_length", "s", "two keyframes have not come yet");
+    if (p.health.keyframes() < 2) return unknown("gop_length", "s", "fewer than two keyframes have been received");
     const int64_t longest = p.health.longest_gop_ms();
     Check check{"gop_length", longest > kGopWarnMs ? V::kWarn : V::kOk, seconds(longest), "s",
-                fmt::format("the longest distance of two keyframes; the last one was {:.3g} s",
+                fmt::format("the longest distance between two keyframes; the last one was {:.3g} s",
                             seconds(p.health.last_gop_ms()))};
     if (check.verdict != V::kOk)
         check.advice =
-            "players begin up to so far back, and who was too slow goes on so much later: "
-            "let the encoder send a keyframe every 2 s";
+            "new players begin up to this far in the past, and a player that was too slow skips this "
+            "much: let the encoder send a keyframe every 2 s";
     return check;
 }
 
 Check gop_hls_fragment(const StreamFacts& p) {
     constexpr std::string_view kName = "gop_hls_fragment";
     if (!p.hls_fragment) return unknown(kName, "s", "HLS is off for this vhost");
-    if (p.health.keyframes() < 2) return unknown(kName, "s", "two keyframes have not come yet");
+    if (p.health.keyframes() < 2) return unknown(kName, "s", "fewer than two keyframes have been received");
     const int64_t gop_ms = p.health.longest_gop_ms();
     const double fragment = *p.hls_fragment;
     if (seconds(gop_ms) <= fragment * kFragmentTolerance)
@@ -126,34 +127,36 @@ Check gop_hls_fragment(const StreamFacts& p) {
             V::kWarn,
             seconds(gop_ms),
             "s",
-            fmt::format("the distance of keyframes is more than hls_fragment, {} s: segments are longer than asked for",
+            fmt::format("the distance between keyframes is more than hls_fragment, {} s: segments are longer "
+                        "than configured",
                         fragment),
             fmt::format("let the encoder send a keyframe at least every {} s, or raise hls_fragment", fragment)};
 }
 
 Check gop_cache(const StreamFacts& p) {
-    if (!p.gop_too_long) return {"gop_cache", V::kOk, {}, {}, "the group of pictures fits into the cache"};
+    if (!p.gop_too_long) return {"gop_cache", V::kOk, {}, {}, "the GOP fits into the cache"};
     return {"gop_cache",
             V::kWarn,
             {},
             {},
-            "the group of pictures is longer than gop_cache_max_frames, or than stream_memory allows: it is not kept",
-            "players that come now see nothing before the next keyframe: let the encoder send one every 2 s"};
+            "the GOP is longer than gop_cache_max_frames, or larger than stream_memory allows: it is "
+            "not cached",
+            "new players show nothing until the next keyframe: let the encoder send one every 2 s"};
 }
 
 Check b_frames(const StreamFacts& p) {
     if (!has_video(p)) return unknown("b_frames", "%", "there is no video");
     const live::Health::Window recent = p.health.recent();
-    if (recent.video_frames == 0) return unknown("b_frames", "%", "too little was seen of it yet");
+    if (recent.video_frames == 0) return unknown("b_frames", "%", "it has not been measured for long enough yet");
     const double share = 100.0 * recent.b_frames / recent.video_frames;
     if (recent.b_frames == 0) return {"b_frames", V::kOk, 0, "%", "none"};
     return {"b_frames",
             V::kWarn,
             share,
             "%",
-            "pictures that are shown before ones that were sent earlier",
-            "WebRTC drops them, and they add delay: where that matters encode without (x264: bframes=0, or tune "
-            "zerolatency)"};
+            "frames that are shown before frames that were sent earlier",
+            "WebRTC drops them, and they add delay: if that matters, encode without them (x264: "
+            "bframes=0, or tune zerolatency)"};
 }
 
 // Drift of audio and video relative to each other.
@@ -162,29 +165,30 @@ Check drift(const StreamFacts& p) {
     const live::Health::Point& from = p.health.anchor();
     const live::Health::Point& to = p.health.newest();
     const int64_t baseline = to.now_ms - from.now_ms;
-    if (!from.has_both() || !to.has_both()) return unknown(kName, "ms", "there are not both audio and video");
-    if (baseline < kLeastBaselineMs) return unknown(kName, "ms", "it has been watched for less than 30 s");
+    if (!from.has_both() || !to.has_both())
+        return unknown(kName, "ms", "the stream does not have both audio and video");
+    if (baseline < kLeastBaselineMs) return unknown(kName, "ms", "it has been measured for less than 30 s");
     const auto drift =
         static_cast<double>(media::to_ms((to.audio_dts - to.video_dts) - (from.audio_dts - from.video_dts)));
     Check check{kName, grade(std::abs(drift), kDriftWarn, kDriftBad), drift, "ms",
-                fmt::format("in {:.0f} s audio has {} video so much", seconds(baseline),
+                fmt::format("within {:.0f} s audio has {} video by this much", seconds(baseline),
                             drift >= 0 ? "run ahead of" : "fallen behind")};
     if (check.verdict != V::kOk)
         check.advice =
-            "the publisher's clocks for audio and video differ, or one track loses frames: "
-            "look at the encoder's sample rate and frame rate";
+            "the publisher's clocks for audio and video differ, or one track loses frames: check the "
+            "encoder's sample rate and frame rate";
     return check;
 }
 
 Check offset(const StreamFacts& p) {
     constexpr std::string_view kName = "audio_video_offset";
     const live::Health::Point& at = p.health.newest();
-    if (!at.has_both()) return unknown(kName, "ms", "there are not both audio and video");
+    if (!at.has_both()) return unknown(kName, "ms", "the stream does not have both audio and video");
     const auto offset = static_cast<double>(media::to_ms(at.audio_dts - at.video_dts));
     Check check{kName, grade(std::abs(offset), kOffsetWarn, kOffsetBad), offset, "ms",
-                "how far audio is ahead of the video that comes with it"};
+                "the timestamp of audio minus that of the video received at the same time"};
     if (check.verdict != V::kOk)
-        check.advice = "players have to buffer so much; when it grows, one of the tracks has stopped";
+        check.advice = "players must buffer this much; if it grows, one of the tracks has stopped";
     return check;
 }
 
@@ -195,16 +199,18 @@ Check clock_rate(const StreamFacts& p) {
     const live::Health::Point& to = p.health.newest();
     const int64_t baseline = to.now_ms - from.now_ms;
     if (from.now_ms == 0 || baseline < kLeastBaselineMs)
-        return unknown(kName, "%", "it has been watched for less than 30 s");
+        return unknown(kName, "%", "it has been measured for less than 30 s");
     const bool video = from.video_dts != media::kNoTime && to.video_dts != media::kNoTime;
     const int64_t passed = media::to_ms(video ? to.video_dts - from.video_dts : to.audio_dts - from.audio_dts);
     const double off = 100.0 * static_cast<double>(passed - baseline) / static_cast<double>(baseline);
     Check check{
         kName, grade(std::abs(off), kClockWarn, kClockBad), off, "%",
-        fmt::format("so much {} than the clock, over {:.0f} s", off >= 0 ? "faster" : "slower", seconds(baseline))};
+        fmt::format("this much {} than the clock, over {:.0f} s", off >= 0 ? "faster" : "slower", seconds(baseline))};
     if (check.verdict != V::kOk)
-        check.advice = off < 0 ? "players will stop to buffer: the encoder or its network does not keep up"
-                               : "players fall behind: the publisher sends faster than the clock (a file without -re?)";
+        check.advice = off < 0
+                           ? "players will pause to buffer: the encoder or its network is too slow"
+                           : "the delay of players grows: the publisher sends faster than the clock (a file without "
+                             "-re?)";
     return check;
 }
 
@@ -216,29 +222,32 @@ Check timestamp_jumps(const StreamFacts& p) {
             ago < kLatelyMs ? V::kWarn : V::kOk,
             static_cast<double>(jumps),
             "times",
-            fmt::format("the last one {:.0f} s ago; players were not shown them", seconds(ago)),
-            ago < kLatelyMs ? "the publisher's times jumped: look at its clock, its source, or what restarts it" : ""};
+            fmt::format("the last one {:.0f} s ago; they were corrected for players", seconds(ago)),
+            ago < kLatelyMs ? "the publisher's timestamps jumped: check its clock, its source, or the reason why it "
+                              "restarts"
+                            : ""};
 }
 
 Check viewer_drops(const StreamFacts& p) {
     const live::StreamCounters& c = p.counters;
     if (c.viewer_jumps == 0)
-        return {"viewer_drops", V::kOk, 0, "times", fmt::format("of {} viewers none was too slow", p.viewers)};
-    return {
-        "viewer_drops",
-        V::kWarn,
-        static_cast<double>(c.viewer_jumps),
-        "times",
-        fmt::format("{} viewers were too slow and went on at a later keyframe; they missed {} bytes; {} are there now",
-                    c.jumped_viewers, c.skipped_bytes, p.viewers),
-        "their networks carry less than the stream: offer a lower bitrate; queue_length says how far they may lag"};
+        return {"viewer_drops", V::kOk, 0, "times", fmt::format("none of {} viewers was too slow", p.viewers)};
+    return {"viewer_drops",
+            V::kWarn,
+            static_cast<double>(c.viewer_jumps),
+            "times",
+            fmt::format("{} viewers were too slow and skipped to a later keyframe; they missed {} bytes; there "
+                        "are {} viewers now",
+                        c.jumped_viewers, c.skipped_bytes, p.viewers),
+            "their networks are too slow for the stream: offer a lower bitrate; queue_length is the "
+            "allowed delay"};
 }
 
 Check frame_rate(const StreamFacts& p) {
     if (!has_video(p)) return unknown("frame_rate", "fps", "there is no video");
     const live::Health::Window recent = p.health.recent();
     if (recent.ms() < kLeastWindowMs || recent.video_frames < 2)
-        return unknown("frame_rate", "fps", "too little was seen of it yet");
+        return unknown("frame_rate", "fps", "it has not been measured for long enough yet");
     const double fps = recent.video_frames * 1000.0 / static_cast<double>(recent.ms());
     const double limit = std::max(kStepLeastMs, kStepWarn * 1000 / fps);
     const int64_t longest_ms = media::to_ms(recent.longest_video_step);
@@ -247,14 +256,15 @@ Check frame_rate(const StreamFacts& p) {
             steady ? V::kOk : V::kWarn,
             fps,
             "fps",
-            fmt::format("the longest step between two pictures of the last {:.0f} s is {} ms", seconds(recent.ms()),
+            fmt::format("the longest step between two frames of the last {:.0f} s is {} ms", seconds(recent.ms()),
                         longest_ms),
-            steady ? "" : "pictures are missing: the encoder drops frames, or its source has gaps"};
+            steady ? "" : "frames are missing: the encoder drops frames, or its source has gaps"};
 }
 
 Check bitrate(const StreamFacts& p) {
     const live::Health::Window recent = p.health.recent();
-    if (recent.ms() < kLeastWindowMs) return unknown("bitrate", "kbit/s", "too little was seen of it yet");
+    if (recent.ms() < kLeastWindowMs)
+        return unknown("bitrate", "kbit/s", "it has not been measured for long enough yet");
     const double mean = 8.0 * static_cast<double>(recent.bytes) / static_cast<double>(recent.ms());
     double highest = 0;
     for (size_t i = 0; i < p.health.windows(); ++i) {
@@ -263,15 +273,14 @@ Check bitrate(const StreamFacts& p) {
             highest = std::max(highest, 8.0 * static_cast<double>(one.bytes) / static_cast<double>(one.ms()));
     }
     const bool steady = highest <= kBitrateWarn * mean;
-    return {
-        "bitrate",
-        steady ? V::kOk : V::kWarn,
-        mean,
-        "kbit/s",
-        fmt::format("of the last {:.0f} s; the highest within it is {:.0f}", seconds(recent.ms()), highest),
-        steady
-            ? ""
-            : "it comes in bursts that slow viewers cannot take: give the encoder a rate limit (maxrate and bufsize)"};
+    return {"bitrate",
+            steady ? V::kOk : V::kWarn,
+            mean,
+            "kbit/s",
+            fmt::format("of the last {:.0f} s; the highest within it is {:.0f}", seconds(recent.ms()), highest),
+            steady ? ""
+                   : "it has bursts that are too fast for slow viewers: give the encoder a rate limit "
+                     "(maxrate and bufsize)"};
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ base::Result<void> Service::start() {
     const config::HttpApi& api = snapshot_->http_api;
     if (!api.enabled) return {};
     system_.start();
-    tell_who_may_change();
+    log_control_access();
     if (api.https.enabled) TRY(tls_pair_.load(api.https.cert, api.https.key));
     TRY(listen(api.listen, nullptr));
     if (api.https.enabled) TRY(listen(api.https.listen, &tls_pair_));
@@ -85,14 +85,14 @@ void Service::reload(const config::SnapshotPtr& next) {
     server_.set_options(options());
 }
 
-// Logs who may change things; users of SRS expect access from everywhere.
-void Service::tell_who_may_change() const {
+// Logs which callers may change the server: users of SRS expect access from everywhere.
+void Service::log_control_access() const {
     const config::HttpApi& api = snapshot_->http_api;
     const bool is_local = std::ranges::all_of(api.listen, [](const auto& address) { return address.is_loopback(); });
     if (api.auth.enabled || is_local) return;
     std::string others;
     for (const base::IpNetwork& network : api.control.allow) others += " and " + network.text();
-    base::log::trace("HTTP API: calls that change something are taken from this machine{} alone; http_api's {} more",
+    base::log::trace("HTTP API: calls that change the server are accepted only from this machine{}; http_api's {} more",
                      others, others.empty() ? "control { allow ...; } or auth allows" : "auth allows");
 }
 

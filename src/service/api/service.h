@@ -68,7 +68,7 @@ class Service {
     void add_routes();
     void add_listings();
     void add_health();
-    void tell_who_may_change() const;
+    void log_control_access() const;
     bool reads_by_post(const Endpoint& row) const;
     const Endpoint* find_row(std::string_view pattern, http::Method method) const;  // null: not found
     // Adds a route behind the access check. Debugging routes do not exist while debug is off.

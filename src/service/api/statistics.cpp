@@ -172,18 +172,20 @@ std::vector<Endpoint> Statistics::endpoints(net::HttpHandler closed) {
         all.push_back(std::move(row));
     };
     add("/api/v1/vhosts", "the vhosts of the configuration", "total:int vhosts[@Vhost]", &Statistics::vhosts);
-    add("/api/v1/vhosts/{id}", "one of them, by id or name; code 2014: there is none", "vhost?@Vhost error?:str",
+    add("/api/v1/vhosts/{id}", "one vhost, by id or name; code 2014: there is no such vhost", "vhost?@Vhost error?:str",
         &Statistics::vhost);
-    add("/api/v1/streams", "the streams that are published or waited for", "total:int streams[@Stream]",
+    add("/api/v1/streams", "the streams that are published, or for which players wait", "total:int streams[@Stream]",
         &Statistics::streams);
-    add("/api/v1/streams/{id}", "one of them; code 2048: it is not there", "stream?@Stream error?:str",
+    add("/api/v1/streams/{id}", "one stream; code 2048: there is no such stream", "stream?@Stream error?:str",
         &Statistics::stream);
-    add("/api/v1/clients", "who publishes and plays; closed=true: who did, with the reason of its end",
+    add("/api/v1/clients",
+        "the clients that publish and play; closed=true: closed sessions with the reason of "
+        "their end",
         "total:int clients[@Client]", &Statistics::clients);
     all.back().parameters.push_back({Parameter::In::kQuery, "closed", Parameter::Type::kBoolean,
                                      "the last 1,000 sessions that ended, the newest first, with started_ms, ended_ms, "
                                      "reason and text"});
-    add("/api/v1/clients/{id}", "one of them; code 2049: it is not there", "client?@Client error?:str",
+    add("/api/v1/clients/{id}", "one client; code 2049: there is no such client", "client?@Client error?:str",
         &Statistics::client);
     return all;
 }
@@ -307,8 +309,8 @@ base::Result<void> Statistics::clients(Request& request, Response& response) {
     ListWriter list(identity_, "clients");
     runtime::CpuSlice walk(kClockCheckInterval);
     size_t seen = 0;
-    for (size_t place = 0; place < sessions_.size(); ++place) {
-        const net::Session& session = sessions_.at(place);
+    for (size_t index = 0; index < sessions_.size(); ++index) {
+        const net::Session& session = sessions_.at(index);
         if (session.stream_account() && page->has(seen++)) {
             list.text().open();
             put_session(list.text(), session.view());

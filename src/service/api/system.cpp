@@ -14,7 +14,7 @@ namespace service::api {
 
 namespace {
 
-constexpr int64_t kLookMs = 3'000;
+constexpr int64_t kSampleMs = 3'000;
 constexpr int64_t kStartMs = 2'000;
 
 uint64_t memory(const runtime::Machine& machine, std::string_view name) {
@@ -66,20 +66,21 @@ int64_t process_uptime_s(const runtime::Machine& machine) {
 
 }  // namespace
 
-void System::look() {
-    auto place = std::make_shared<runtime::Machine>();
+void System::sample() {
+    auto sampled = std::make_shared<runtime::Machine>();
     // A late result is as useless as none: the next read comes soon.
-    if (!runtime::offload([place] { *place = runtime::read_machine(); }, runtime::Deadline::in_ms(kStartMs))) return;
+    if (!runtime::offload([sampled] { *sampled = runtime::read_machine(); }, runtime::Deadline::in_ms(kStartMs)))
+        return;
     before_ = std::move(now_);
-    now_ = std::move(*place);
+    now_ = std::move(*sampled);
 }
 
 void System::start() {
     command_line_ = command_line();
     working_directory_ = working_directory();
-    look();  // the first figures must exist before the first request or heartbeat
+    sample();  // the first figures must exist before the first request or heartbeat
     task_ = runtime::spawn("api-system", [this] {
-        while (runtime::sleep_ms(kLookMs)) look();
+        while (runtime::sleep_ms(kSampleMs)) sample();
     });
 }
 
@@ -99,7 +100,7 @@ std::vector<Endpoint> System::endpoints() {
         row.handler = [this, make](Request&, Response& response) { return send(response, (this->*make)()); };
         all.push_back(std::move(row));
     };
-    add("summaries", "this server and its machine at a glance",
+    add("summaries", "a summary of this server and its machine",
         "data{ok:bool now_ms:int self{version:str pid:int ppid:int argv:str cwd:str mem_kbyte:int mem_percent:num "
         "cpu_percent:num srs_uptime:int} system{cpu_percent:num disk_read_KBps:int disk_write_KBps:int "
         "disk_busy_percent:num mem_ram_kbyte:int mem_ram_percent:num mem_swap_kbyte:int mem_swap_percent:num cpus:int "
@@ -108,14 +109,14 @@ std::vector<Endpoint> System::endpoints() {
         "srs_recv_bytes:int srs_send_bytes:int conn_sys:int conn_sys_et:int conn_sys_tw:int conn_sys_udp:int "
         "conn_srs:int}}",
         &System::summaries);
-    add("rusages", "what the process has used (getrusage)",
+    add("rusages", "the resource usage of the process (getrusage)",
         "data{ok:bool sample_time:int ru_utime:int ru_stime:int ru_maxrss:int ru_ixrss:int ru_idrss:int ru_isrss:int "
         "ru_minflt:int ru_majflt:int ru_nswap:int ru_inblock:int ru_oublock:int ru_msgsnd:int ru_msgrcv:int "
         "ru_nsignals:int ru_nvcsw:int ru_nivcsw:int}",
         &System::rusages);
     std::string fields = "data{ok:bool sample_time:int percent:num pid:int comm:str state:str";
     for (std::string_view name : runtime::ProcessStat::names()) fields.append(" ").append(name).append(":int");
-    add("self_proc_stats", "what the kernel tells of the process (/proc/self/stat)", fields + "}",
+    add("self_proc_stats", "the kernel's figures of the process (/proc/self/stat)", fields + "}",
         &System::self_proc_stats);
     add("system_proc_stats", "the machine's processor time (/proc/stat)",
         "data{ok:bool sample_time:int percent:num user:int nice:int sys:int idle:int iowait:int irq:int softirq:int "

@@ -29,7 +29,7 @@ class System {
   private:
     using Request = net::HttpRequest;
     using Response = net::HttpResponse;
-    void look();
+    void sample();
     base::Result<void> send(Response& response, Json data) const;
     Json self_json() const;
     Json system_json() const;

@@ -71,10 +71,10 @@ base::Result<void> Why::closed_clients(net::HttpRequest& request, net::HttpRespo
     const size_t total = closed.size();
     const uint64_t before = closed.total();
     for (size_t i = page->start; i < total && page->has(i); ++i) {
-        const size_t place = i + static_cast<size_t>(closed.total() - before);
-        if (place >= closed.size()) break;
+        const size_t index = i + static_cast<size_t>(closed.total() - before);
+        if (index >= closed.size()) break;
         list.text().open();
-        put_closed(list.text(), closed.newest(place));
+        put_closed(list.text(), closed.newest(index));
         list.text().close();
         TRY(list.next());
     }

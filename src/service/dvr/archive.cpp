@@ -45,7 +45,7 @@ void Archive::end(std::unique_ptr<OpenFile> open, bool whole) {
         if (auto ended = open->container->end(); !ended) {
             whole = false;
             base::log::error("dvr: {}: {}", open->names.growing, ended.error().describe());
-            tell_failed(open->names.stream, open->names.path, ended.error().text());
+            report_failed(open->names.stream, open->names.path, ended.error().text());
         }
     }
     ++ending_;
@@ -66,7 +66,7 @@ void Archive::end(std::unique_ptr<OpenFile> open, bool whole) {
         }
         if (!result && ending->whole) {
             base::log::error("dvr: {}: {}", ending->names.growing, result.error().describe());
-            tell_failed(ending->names.stream, ending->names.path, result.error().text());
+            report_failed(ending->names.stream, ending->names.path, result.error().text());
             ending->whole = false;
         }
         finish(ending);
@@ -105,13 +105,13 @@ void Archive::finished(const Ending& ending, const Result<void>& result) {
         // After a disk error this is expected.
         if (ending.whole || ending.recovered)
             base::log::warn("dvr: {}: {}; there is nothing to finish", names.stream.text(), result.error().text());
-        if (ending.whole) tell_failed(names.stream, names.path, result.error().text());
+        if (ending.whole) report_failed(names.stream, names.path, result.error().text());
         return release(names);
     }
     if (!result) {
         // The file keeps its name and its journal entry: the next start tries again.
         base::log::error("dvr: {} cannot be finished: {}", names.growing, result.error().describe());
-        if (ending.whole || ending.recovered) tell_failed(names.stream, names.growing, result.error().text());
+        if (ending.whole || ending.recovered) report_failed(names.stream, names.growing, result.error().text());
         return;
     }
     release(names);
@@ -134,7 +134,7 @@ void Archive::release(const OpenRecording& names) {
 
 void Archive::forget(const OpenRecording& left) { journal_.done(left.growing); }
 
-void Archive::tell_failed(const live::StreamKey& key, const std::string& path, const std::string& reason) const {
+void Archive::report_failed(const live::StreamKey& key, const std::string& path, const std::string& reason) const {
     events_.tell(live::OutputFailed{key, "dvr", path, reason});
 }
 

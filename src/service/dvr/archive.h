@@ -56,7 +56,7 @@ class Archive {
     size_t ending() const { return ending_; }
     Counters& counters() { return counters_; }
     runtime::LogLimit& failure_log() { return failure_log_; }  // of all recordings
-    void tell_failed(const live::StreamKey& key, const std::string& path, const std::string& reason) const;
+    void report_failed(const live::StreamKey& key, const std::string& path, const std::string& reason) const;
 
   private:
     struct Ending;

@@ -72,8 +72,8 @@ void Recording::flush(int64_t now_ms) {
 
 void Recording::file_vanished(const std::string& growing) {
     if (!file_ || file_->names.growing != growing) return;
-    auto gone = base::fail(Code::kNotFound, growing + " was removed while it grew");
-    fail(gone.error());
+    auto removed = base::fail(Code::kNotFound, growing + " was removed while it grew");
+    fail(removed.error());
 }
 
 void Recording::on_frame(const Frame& frame) {
@@ -209,7 +209,7 @@ void Recording::fail(const base::Error& error) {
     if (worth_a_line)
         runtime::error_some(archive_.failure_log(), "dvr: {}: {}: {}; another file begins in {} s", key().text(), path,
                             error.describe(), kRetryMs / 1000);
-    if (failures_++ == 0) archive_.tell_failed(key(), path, error.text());
+    if (failures_++ == 0) archive_.report_failed(key(), path, error.text());
     end_file(false);
     cutter_.file_ended();
     retry_at_ms_ = base::monotonic_ms() + kRetryMs;
@@ -224,11 +224,11 @@ void Recording::note_success() {
 
 void Recording::refuse(const Frame& frame) {
     Track& track = track_of(frame);
-    if (std::exchange(track.told, true)) return;
+    if (std::exchange(track.reported, true)) return;
     std::string reason = file_->container->refusal();
     runtime::error_some(archive_.failure_log(), "dvr: {}: {} is not recorded: {}", key().text(),
                         media::codec_info(frame.codec).name, reason);
-    archive_.tell_failed(key(), file_->names.path, reason);
+    archive_.report_failed(key(), file_->names.path, reason);
 }
 
 }  // namespace service::dvr

@@ -89,7 +89,7 @@ class Recording final : private live::FrameSink {
         uint32_t revision = 0;  // media::Track::revision
         bool begun = false;     // in the open file, with this header
         bool refused = false;   // the format does not support it
-        bool told = false;
+        bool reported = false;
     };
     Track& track_of(const media::Frame& frame);
     base::Ref<media::TrackSet> stream_tracks_;

@@ -22,7 +22,7 @@ namespace {
 constexpr int64_t kFlushEveryMs = 100;
 constexpr size_t kFlushParts = 5;
 // How often growing files are checked for existence: the system does not report their removal.
-constexpr int64_t kLookMs = 2'000;
+constexpr int64_t kCheckMs = 2'000;
 // The time limit for files that are being completed when the server ends.
 constexpr int64_t kStopMs = 5'000;
 
@@ -46,7 +46,7 @@ Result<void> Service::start() {
     started_ = true;
     followed_.start(snapshot_);
     flusher_ = runtime::spawn("dvr-flush", [this] { flush_all(); });
-    watcher_ = runtime::spawn("dvr-watch", [this] { look_after_files(); });
+    watcher_ = runtime::spawn("dvr-watch", [this] { check_files(); });
     bool any = std::ranges::any_of(snapshot_->vhosts,
                                    [](const config::Vhost& vhost) { return vhost.get<VhostConfig>().enabled; });
     if (!any && !journal_.exists()) return {};
@@ -140,7 +140,7 @@ bool Service::check_name(const live::StreamKey& key, const std::string& pattern)
     if (good) return true;
     ++archive_.counters().refused;
     runtime::error_some(refusal_log_, "dvr: {} is not recorded: {}", key.text(), good.error().text());
-    archive_.tell_failed(key, pattern, good.error().text());
+    archive_.report_failed(key, pattern, good.error().text());
     return false;
 }
 
@@ -158,10 +158,10 @@ Recording* Service::find(const live::StreamKey& key, bool requested) const {
 }
 
 void Service::recording_ended(Recording& recording) {
-    auto place = std::ranges::find_if(recordings_, [&](const auto& r) { return r.get() == &recording; });
-    CHECK(place != recordings_.end());
-    std::unique_ptr<Recording> ended = std::move(*place);
-    recordings_.erase(place);
+    auto entry = std::ranges::find_if(recordings_, [&](const auto& r) { return r.get() == &recording; });
+    CHECK(entry != recordings_.end());
+    std::unique_ptr<Recording> ended = std::move(*entry);
+    recordings_.erase(entry);
 }
 
 Result<void> Service::start_recording(const live::StreamKey& key, const RecordingRequest& request) {
@@ -195,27 +195,27 @@ Result<void> Service::stop_recording(const live::StreamKey& key) {
 
 // Flushes a part of them at a time, so that a thousand recordings do not block the loop.
 void Service::flush_all() {
-    for (size_t turn = 0; runtime::sleep_ms(recordings_.empty() ? kFlushEveryMs : kFlushEveryMs / kFlushParts);
-         ++turn) {
+    for (size_t pass = 0; runtime::sleep_ms(recordings_.empty() ? kFlushEveryMs : kFlushEveryMs / kFlushParts);
+         ++pass) {
         int64_t now = base::monotonic_ms();
-        for (size_t i = turn % kFlushParts; i < recordings_.size(); i += kFlushParts) recordings_[i]->flush(now);
+        for (size_t i = pass % kFlushParts; i < recordings_.size(); i += kFlushParts) recordings_[i]->flush(now);
     }
 }
 
-void Service::look_after_files() {
-    while (runtime::sleep_ms(kLookMs)) {
+void Service::check_files() {
+    while (runtime::sleep_ms(kCheckMs)) {
         auto paths = std::make_shared<std::vector<std::string>>();
         for (const auto& recording : recordings_) {
             const OpenFile* open = recording->file();
             if (open && open->file->written() > 0) paths->push_back(open->names.growing);
         }
         if (paths->empty()) continue;
-        auto look = [paths] {
+        auto check = [paths] {
             std::erase_if(*paths, [](const std::string& path) {
                 return ::access(path.c_str(), F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
             });
         };
-        if (!runtime::offload(look, runtime::Deadline::never())) continue;
+        if (!runtime::offload(check, runtime::Deadline::never())) continue;
         for (const std::string& path : *paths)
             for (const auto& recording : recordings_) recording->file_vanished(path);
     }

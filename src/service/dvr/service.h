@@ -54,7 +54,7 @@ class Service final : public Recorder, private live::StreamFollower, private Rec
     bool below_a_root(const std::string& path) const;
     void finish_left(const std::vector<OpenRecording>& left);
     void flush_all();
-    void look_after_files();
+    void check_files();
 
     config::SnapshotPtr snapshot_;
     live::Registry& registry_;

@@ -17,15 +17,15 @@ using runtime::Deadline;
 namespace {
 
 constexpr int64_t kAnswerMs = 5'000;
-constexpr int64_t kFirstAskPauseMs = 1'000, kLongestAskPauseMs = 30'000;
+constexpr int64_t kFirstQueryPauseMs = 1'000, kLongestQueryPauseMs = 30'000;
 
 // Occupies a slot of the limiter.
-class Place {
+class Slot {
   public:
-    explicit Place(BackendQuery::Limiter& limiter) : query_limiter_(limiter) { ++query_limiter_.asking; }
-    Place(const Place&) = delete;
-    ~Place() {
-        --query_limiter_.asking;
+    explicit Slot(BackendQuery::Limiter& limiter) : query_limiter_(limiter) { ++query_limiter_.in_progress; }
+    Slot(const Slot&) = delete;
+    ~Slot() {
+        --query_limiter_.in_progress;
         query_limiter_.free.pulse();
     }
 
@@ -35,8 +35,8 @@ class Place {
 
 }  // namespace
 
-std::string backend_question(std::string_view server_id, std::string_view service_id, const live::StreamKey& key,
-                             const live::PublisherFacts& publisher) {
+std::string backend_request(std::string_view server_id, std::string_view service_id, const live::StreamKey& key,
+                            const live::PublisherFacts& publisher) {
     base::OrderedJson body;
     body["server_id"] = server_id;
     body["service_id"] = service_id;
@@ -81,18 +81,14 @@ Result<std::vector<std::string>> read_backend_answer(std::string_view body) {
 }
 
 BackendQuery::BackendQuery(BackendUser& user, Limiter& limiter, base::Ref<live::Stream> stream, std::string url,
-                           std::string question)
-    : user_(&user),
-      query_limiter_(limiter),
-      stream_(std::move(stream)),
-      url_(std::move(url)),
-      question_(std::move(question)) {}
+                           std::string body)
+    : user_(&user), query_limiter_(limiter), stream_(std::move(stream)), url_(std::move(url)), body_(std::move(body)) {}
 
 std::shared_ptr<BackendQuery> BackendQuery::begin(BackendUser& user, Limiter& limiter, base::Ref<live::Stream> stream,
-                                                  std::string url, std::string question) {
-    auto asking = std::make_shared<BackendQuery>(user, limiter, std::move(stream), std::move(url), std::move(question));
-    asking->task_ = runtime::spawn("forward-backend", [asking] { asking->run(); });
-    return asking;
+                                                  std::string url, std::string body) {
+    auto query = std::make_shared<BackendQuery>(user, limiter, std::move(stream), std::move(url), std::move(body));
+    query->task_ = runtime::spawn("forward-backend", [query] { query->run(); });
+    return query;
 }
 
 void BackendQuery::cancel() {
@@ -103,7 +99,7 @@ void BackendQuery::cancel() {
 void BackendQuery::run() {
     auto pass = query_limiter_.running.enter();
     runtime::set_context_id(runtime::new_context_id());
-    for (int64_t pause_ms = kFirstAskPauseMs; user_; pause_ms = std::min(pause_ms * 2, kLongestAskPauseMs)) {
+    for (int64_t pause_ms = kFirstQueryPauseMs; user_; pause_ms = std::min(pause_ms * 2, kLongestQueryPauseMs)) {
         auto urls = ask();
         if (!user_) return;
         if (urls) {
@@ -124,11 +120,11 @@ void BackendQuery::run() {
 }
 
 Result<std::vector<std::string>> BackendQuery::ask() {
-    while (query_limiter_.asking >= kMaxAtOnce) TRY(query_limiter_.free.wait_next(Deadline::never()));
-    Place place(query_limiter_);
-    ++query_limiter_.questions;
-    auto body = TRY(query_limiter_.post(url_, question_, Deadline::in_ms(kAnswerMs)));
-    return read_backend_answer(body);
+    while (query_limiter_.in_progress >= kMaxAtOnce) TRY(query_limiter_.free.wait_next(Deadline::never()));
+    Slot slot(query_limiter_);
+    ++query_limiter_.requests;
+    auto answer = TRY(query_limiter_.post(url_, body_, Deadline::in_ms(kAnswerMs)));
+    return read_backend_answer(answer);
 }
 
 }  // namespace service::forward

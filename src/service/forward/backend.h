@@ -23,8 +23,8 @@ inline constexpr size_t kMaxAnswerBytes = 64 * 1024;
 inline constexpr size_t kMaxDestinations = 32;  // per stream
 
 // The request body: on_publish's fields with the action on_forward.
-std::string backend_question(std::string_view server_id, std::string_view service_id, const live::StreamKey& key,
-                             const live::PublisherFacts& publisher);
+std::string backend_request(std::string_view server_id, std::string_view service_id, const live::StreamKey& key,
+                            const live::PublisherFacts& publisher);
 // Parses {"code": 0, "data": {"urls": ["rtmp://..."]}}; missing urls, or null, are an empty list. The error says what
 // is wrong.
 base::Result<std::vector<std::string>> read_backend_answer(std::string_view body);
@@ -49,18 +49,18 @@ class BackendQuery {
     // State shared by the queries of one service. It must outlive their coroutines: wait for `running`.
     struct Limiter {
         Post post;
-        size_t asking = 0;
+        size_t in_progress = 0;
         runtime::Event free{"a forward backend"};
         runtime::Gate running;
-        uint64_t questions = 0;
+        uint64_t requests = 0;
         uint64_t failures = 0;
     };
 
     // user must live until cancel().
     static std::shared_ptr<BackendQuery> begin(BackendUser& user, Limiter& limiter, base::Ref<live::Stream> stream,
-                                               std::string url, std::string question);
+                                               std::string url, std::string body);
     BackendQuery(BackendUser& user, Limiter& limiter, base::Ref<live::Stream> stream, std::string url,
-                 std::string question);
+                 std::string body);
     BackendQuery(const BackendQuery&) = delete;
 
     // The user is not called any more. Does not yield.
@@ -78,7 +78,7 @@ class BackendQuery {
     Limiter& query_limiter_;
     base::Ref<live::Stream> stream_;
     std::string url_;
-    std::string question_;
+    std::string body_;
     std::string last_error_;  // the last error logged
     runtime::Task task_;
 };

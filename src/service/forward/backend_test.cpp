@@ -14,8 +14,7 @@ TEST(ForwardBackend, Question) {
                                    .page_url = "",
                                    .params = "?k=v",
                                    .forward_path = ""};
-    auto body =
-        nlohmann::json::parse(backend_question("srv", "run", {"a.com", "live", "s"}, publisher), nullptr, false);
+    auto body = nlohmann::json::parse(backend_request("srv", "run", {"a.com", "live", "s"}, publisher), nullptr, false);
     const nlohmann::json want = {{"server_id", "srv"},
                                  {"service_id", "run"},
                                  {"action", "on_forward"},
@@ -31,7 +30,7 @@ TEST(ForwardBackend, Question) {
     EXPECT_EQ(body, want);
     EXPECT_NE(body["stream_id"], "");
     // It is valid JSON whatever bytes a client has in its names.
-    EXPECT_TRUE(nlohmann::json::accept(backend_question("s", "r", {"v", "a\xff", "\"\n"}, publisher)));
+    EXPECT_TRUE(nlohmann::json::accept(backend_request("s", "r", {"v", "a\xff", "\"\n"}, publisher)));
 }
 
 std::string read(std::string_view body) {

@@ -40,7 +40,7 @@ Result<void> Service::start() {
 void Service::stop() {
     if (!std::exchange(started_, false)) return;
     followed_.stop();
-    for (auto& asking : std::exchange(askings_, {})) asking->cancel();
+    for (auto& query : std::exchange(queries_, {})) query->cancel();
     for (auto& push : pushes_) push->finish();
     Deadline limit = Deadline::in_ms(kStopMs);
     while (!pushes_.empty() && !limit.passed() && !runtime::cancelled()) (void)empty_.wait_next(limit);
@@ -75,14 +75,14 @@ void Service::leave(live::Stream& stream) {
 }
 
 BackendQuery* Service::asking_of(const live::Stream& stream) const {
-    auto found = std::ranges::find(askings_, &stream, [](const auto& asking) { return asking->stream(); });
-    return found == askings_.end() ? nullptr : found->get();
+    auto found = std::ranges::find(queries_, &stream, [](const auto& query) { return query->stream(); });
+    return found == queries_.end() ? nullptr : found->get();
 }
 
 void Service::stop_asking(const live::Stream& stream) {
-    std::erase_if(askings_, [&](const auto& asking) {
-        if (asking->stream() != &stream) return false;
-        asking->cancel();
+    std::erase_if(queries_, [&](const auto& query) {
+        if (query->stream() != &stream) return false;
+        query->cancel();
         return true;
     });
 }
@@ -91,11 +91,11 @@ void Service::ask(live::Stream& stream, const std::string& url) {
     if (BackendQuery* before = asking_of(stream); before && before->url() == url) return;
     stop_asking(stream);
     if (!stream.publisher()) return;
-    std::string question =
-        backend_question(snapshot_->global.server_id, service_id_, stream.key(), stream.publisher()->facts());
+    std::string body =
+        backend_request(snapshot_->global.server_id, service_id_, stream.key(), stream.publisher()->facts());
     BackendUser& user = *this;
-    askings_.push_back(
-        BackendQuery::begin(user, query_limiter_, base::Ref<live::Stream>(&stream), url, std::move(question)));
+    queries_.push_back(
+        BackendQuery::begin(user, query_limiter_, base::Ref<live::Stream>(&stream), url, std::move(body)));
 }
 
 void Service::backend_answered(live::Stream& stream, const std::vector<std::string>& destinations) {
@@ -135,10 +135,10 @@ void Service::send_to(live::Stream& stream, const std::vector<std::string>& dest
 }
 
 void Service::push_ended(Push& push) {
-    auto place = std::ranges::find(pushes_, &push, &std::unique_ptr<Push>::get);
-    CHECK(place != pushes_.end());
-    std::unique_ptr<Push> ended = std::move(*place);
-    pushes_.erase(place);
+    auto found = std::ranges::find(pushes_, &push, &std::unique_ptr<Push>::get);
+    CHECK(found != pushes_.end());
+    std::unique_ptr<Push> ended = std::move(*found);
+    pushes_.erase(found);
     if (pushes_.empty()) empty_.pulse();
 }
 

@@ -32,7 +32,7 @@ class Service final : private live::StreamFollower, private PushOwner, private B
     void reload(const config::SnapshotPtr& next);
 
     const std::vector<std::unique_ptr<Push>>& pushes() const { return pushes_; }
-    const std::vector<std::shared_ptr<BackendQuery>>& askings() const { return askings_; }
+    const std::vector<std::shared_ptr<BackendQuery>>& queries() const { return queries_; }
     const BackendQuery::Limiter& query_limiter() const { return query_limiter_; }
 
   private:
@@ -59,7 +59,7 @@ class Service final : private live::StreamFollower, private PushOwner, private B
     std::vector<std::unique_ptr<Push>> pushes_;
     // One per published stream with a backend, kept until the stream ends, so that a reload without a change does not
     // ask again.
-    std::vector<std::shared_ptr<BackendQuery>> askings_;
+    std::vector<std::shared_ptr<BackendQuery>> queries_;
     runtime::Event empty_{"the last forwarded stream to end"};
     bool started_ = false;
 };

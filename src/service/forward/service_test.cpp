@@ -54,7 +54,7 @@ class ForwardTest : public runtime::testing::RuntimeTest {
         auto post = [this](const std::string& url, const std::string& body,
                            runtime::Deadline) -> base::Result<std::string> {
             asked_ += url + ";";
-            question_ = body;
+            body_ = body;
             TRY(runtime::sleep_ms(5));
             if (answer_.empty()) return base::fail(base::Code::kClosed, "connection refused");
             return answer_;
@@ -97,7 +97,7 @@ class ForwardTest : public runtime::testing::RuntimeTest {
     std::unique_ptr<Service> service_;
     base::Ref<live::Stream> stream_;
     live::Publication publication_;
-    std::string asked_, question_, answer_;
+    std::string asked_, body_, answer_;
 };
 
 constexpr std::string_view kStart = "9@0:6;8@0:3;9@0:6;8@10:3;";
@@ -226,13 +226,13 @@ TEST_F(ForwardTest, TheBackendSaysWhere) {
     FakeServer there;
     start({"127.0.0.1:1"}, "http://b/x");
     publish();
-    until([&] { return !service_->askings().empty() && service_->askings()[0]->problem() == "connection refused"; });
+    until([&] { return !service_->queries().empty() && service_->queries()[0]->problem() == "connection refused"; });
     EXPECT_TRUE(service_->pushes().empty());
     answer_ = R"({"code":0,"data":{"urls":["rtmp://)" + there.address() + R"(/far/away?x=1","nonsense://"]}})";
     came(there, kStart);
     EXPECT_EQ(there.log, "publish far/away?x=1;");
     EXPECT_EQ(service_->pushes().size(), 1u);
-    auto body = nlohmann::json::parse(question_, nullptr, false);
+    auto body = nlohmann::json::parse(body_, nullptr, false);
     EXPECT_EQ(body["action"], "on_forward");
     EXPECT_EQ(body["client_id"], "c1");
     EXPECT_EQ(body["server_id"], "srv");
@@ -243,7 +243,7 @@ TEST_F(ForwardTest, TheBackendSaysWhere) {
     (void)runtime::sleep_ms(50).has_value();
     EXPECT_EQ(asked_, asked);
     publication_.end();
-    until([&] { return service_->idle() && service_->askings().empty(); });
+    until([&] { return service_->idle() && service_->queries().empty(); });
     // Each publishing causes a new query.
     publish();
     until([&] { return there.publishes == 2; });
@@ -278,7 +278,7 @@ TEST_F(ForwardTest, StopWhileTheBackendIsAsked) {
     publish();
     until([&] { return !asked_.empty(); });
     service_->stop();
-    EXPECT_TRUE(service_->askings().empty());
+    EXPECT_TRUE(service_->queries().empty());
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ bool is_segment(const config::Vhost& vhost, std::string_view path) {
 }
 
 void write_metrics(const net::AddressQuota& viewers, prometheus::Text& text) {
-    text.single("srs_hls_viewers", prometheus::Type::kGauge, "HLS viewers (hls_ctx), which are no connections.",
+    text.single("srs_hls_viewers", prometheus::Type::kGauge, "HLS viewers (hls_ctx); they are not connections.",
                 static_cast<double>(viewers.count()));
     write_refused(text, "srs_hls_viewers_refused_total", "HLS viewers refused by max_hls_viewers or address_limits.",
                   viewers);

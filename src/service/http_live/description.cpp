@@ -10,7 +10,7 @@ namespace {
 void write_metrics(const net::AddressQuota& waiting, prometheus::Text& text) {
     text.single("srs_waiting_players", prometheus::Type::kGauge, "HTTP players that wait for a publisher.",
                 static_cast<double>(waiting.count()));
-    write_refused(text, "srs_waiting_players_refused_total", "HTTP players that could not wait for a publisher.",
+    write_refused(text, "srs_waiting_players_refused_total", "HTTP players refused by max_waiting_players or address_limits.",
                   waiting);
 }
 

@@ -81,7 +81,7 @@ base::Result<std::string> Report::make(const Identity& identity, const ServerCon
 void Report::about(Text& text, const Identity& identity, const ServerConfig& exporter) const {
     utsname system{};
     if (uname(&system) == 0) {
-        text.family("srs_node_uname_info", Type::kGauge, "What the kernel says of this machine (uname).");
+        text.family("srs_node_uname_info", Type::kGauge, "Identification of this machine by the kernel (uname).");
         text.sample({{"sysname", system.sysname},
                      {"nodename", system.nodename},
                      {"release", system.release},
@@ -89,7 +89,7 @@ void Report::about(Text& text, const Identity& identity, const ServerConfig& exp
                      {"machine", system.machine}},
                     1);
     }
-    text.family("srs_build_info", Type::kGauge, "What server this is.");
+    text.family("srs_build_info", Type::kGauge, "Identification of this server.");
     Labels labels{
         {"server", identity.server},
         {"service", identity.service},
@@ -112,7 +112,7 @@ void Report::process(Text& text) {
         cpu_at_us_ = now_us;
         cpu_us_ = cpu_us;
     }
-    text.single("srs_cpu_percent", Type::kGauge, "Processor time since the last look, percent of one processor.",
+    text.single("srs_cpu_percent", Type::kGauge, "Processor time since the last sample, percent of one processor.",
                 cpu_percent_);
     text.single("srs_cpu_seconds_total", Type::kCounter, "Processor time of this process.",
                 seconds_of_us(static_cast<double>(cpu_us)));
@@ -127,22 +127,25 @@ void Report::totals(Text& text) const {
     text.single("srs_clients_total", Type::kCounter, "Clients that have published or played.",
                 number(sessions_.clients_total()));
     text.single("srs_clients_errs_total", Type::kCounter,
-                "Clients that ended by an error; leaving, and the end of a stream, are none.",
+                "Clients whose session ended by an error; a client that leaves, and the end of a stream, "
+                "are no errors.",
                 number(sessions_.closed().errors()));
     const net::Admission& admission = sessions_.admission();
     text.single("srs_connections", Type::kGauge,
-                "Transport connections of all kinds, with those that only ask the API: what max_connections counts.",
+                "Transport connections of all kinds, including those that only use the API: the value "
+                "limited by max_connections.",
                 number(admission.connections()));
     text.single("srs_connections_refused_total", Type::kCounter,
                 "Connections refused by max_connections or address_limits.", number(admission.refused_total()));
     text.family("srs_connections_made_room_total", Type::kCounter,
-                "Connections ended for others at max_connections, by what they did.");
+                "Connections closed at max_connections in favour of new ones, by state.");
     text.sample({{"state", "new"}}, number(admission.newcomers().ended_total()));
     text.sample({{"state", "idle"}}, number(admission.idle().ended_total()));
 }
 
 void Report::closed(Text& text) const {
-    text.family("srs_sessions_closed_total", Type::kCounter, "Sessions that ended, by the reason; HTTP requests too.");
+    text.family("srs_sessions_closed_total", Type::kCounter,
+                "Sessions that ended, by reason; including HTTP requests.");
     for (size_t i = 0; i < base::kCloseReasons; ++i) {
         const auto reason = static_cast<base::CloseReason>(i);
         if (const uint64_t count = sessions_.closed().count_of(reason))
@@ -155,8 +158,8 @@ base::Result<void> Report::clients(Text& text) {
     std::map<std::string, uint64_t> streams;
     uint64_t all = 0, published = 0;
     runtime::CpuSlice slice(kClockCheckInterval);
-    for (size_t place = 0; place < sessions_.size(); ++place) {
-        const net::Session& session = sessions_.at(place);
+    for (size_t index = 0; index < sessions_.size(); ++index) {
+        const net::Session& session = sessions_.at(index);
         if (net::is_client(session.type()) && session.stream_account()) {
             ++all;
             ++clients[{session.stream_account()->vhost().name(), session.type()}];
@@ -172,7 +175,7 @@ base::Result<void> Report::clients(Text& text) {
     text.single("srs_clients", Type::kGauge, "Clients that publish or play.", number(all));
     text.family("srs_vhost_streams", Type::kGauge, "Streams that are published.");
     for (const auto& [vhost, count] : streams) text.sample({{"vhost", vhost}}, number(count));
-    text.family("srs_vhost_clients", Type::kGauge, "Clients that publish or play, by what they are.");
+    text.family("srs_vhost_clients", Type::kGauge, "Clients that publish or play, by type.");
     for (const auto& [key, count] : clients)
         text.sample({{"vhost", key.first}, {"type", net::session_type_name(key.second)}}, number(count));
     const auto bytes = [&](std::string_view name, std::string_view help, uint64_t net::Traffic::*member) {
@@ -185,7 +188,7 @@ base::Result<void> Report::clients(Text& text) {
             }
         });
     };
-    bytes("srs_vhost_send_bytes_total", "Bytes sent, by who they went to.", &net::Traffic::sent_bytes);
+    bytes("srs_vhost_send_bytes_total", "Bytes sent, by type of the receiving client.", &net::Traffic::sent_bytes);
     bytes("srs_vhost_receive_bytes_total", "Bytes received from publishers.", &net::Traffic::received_bytes);
     return {};
 }
@@ -193,13 +196,13 @@ base::Result<void> Report::clients(Text& text) {
 void Report::loop(Text& text) const {
     const runtime::LoopStats& stats = runtime::loop_stats();
     text.single("srs_coroutines", Type::kGauge, "Coroutines.", number(runtime::coroutine_count()));
-    text.single("srs_loop_turns_total", Type::kCounter, "Turns of the event loop.", number(stats.turns));
-    text.single("srs_loop_stalls_total", Type::kCounter, "Turns of the event loop as long as stall_warn or longer.",
+    text.single("srs_loop_turns_total", Type::kCounter, "Iterations of the event loop.", number(stats.turns));
+    text.single("srs_loop_stalls_total", Type::kCounter, "Iterations of the event loop that took stall_warn or longer.",
                 number(stats.stalls));
-    text.single("srs_loop_stalled_seconds_total", Type::kCounter, "How long these took together.",
+    text.single("srs_loop_stalled_seconds_total", Type::kCounter, "Total duration of these iterations.",
                 seconds_of_ms(stats.stalled_ms));
-    text.single("srs_loop_longest_stall_seconds", Type::kGauge, "The longest of them since the start.",
-                seconds_of_ms(stats.longest_stall_ms));
+    text.single("srs_loop_longest_stall_seconds", Type::kGauge,
+                "Duration of the longest of these iterations since the start.", seconds_of_ms(stats.longest_stall_ms));
 }
 
 void Report::operations(Text& text) const {
@@ -207,22 +210,24 @@ void Report::operations(Text& text) const {
     text.family("srs_reloads_total", Type::kCounter, "Reloads of the configuration; refused: nothing was changed.");
     text.sample({{"result", "accepted"}}, number(operations.reloads - operations.reloads_failed));
     text.sample({{"result", "refused"}}, number(operations.reloads_failed));
-    text.single("srs_reload_last_timestamp_seconds", Type::kGauge, "When the last one began, since 1970; 0: none.",
+    text.single("srs_reload_last_timestamp_seconds", Type::kGauge,
+                "Time at which the last reload began, since 1970; 0: there was none.",
                 seconds_of_ms(operations.last_reload.began_ms));
-    text.single("srs_reload_last_accepted", Type::kGauge, "Whether it was accepted; 1 where there was none.",
+    text.single("srs_reload_last_accepted", Type::kGauge, "Whether the last reload was accepted; 1 if there was none.",
                 operations.reloads == 0 || operations.last_reload.ok);
-    text.single("srs_draining", Type::kGauge, "A gentle end has begun.", operations.draining);
-    text.single("srs_loop_busy_ratio", Type::kGauge, "How much of the last second the event loop was computing.",
+    text.single("srs_draining", Type::kGauge, "Whether a graceful shutdown has begun.", operations.draining);
+    text.single("srs_loop_busy_ratio", Type::kGauge, "Fraction of the last second for which the event loop was busy.",
                 operations.load.busy_percent / 100);
     text.single("srs_load_level", Type::kGauge, "circuit_breaker: 0 normal, 1 high, 2 critical, 3 dying.",
                 static_cast<int>(operations.load.level));
-    text.single("srs_overload_refused_total", Type::kCounter, "Players refused while it was dying.",
+    text.single("srs_overload_refused_total", Type::kCounter, "Players refused at the level dying.",
                 number(operations.load.refused));
 }
 
 void Report::latency(Text& text) const {
     text.family("srs_send_latency_seconds", Type::kHistogram,
-                "From where a frame was published to where viewers' sockets had it; sampled, one per viewer sent to.");
+                "Time from the publication of a frame to its write to a viewer's socket; sampled, one "
+                "value per write.");
     for (const auto& [protocol, latency] : registry_.fanout().latencies()) {
         const Labels labels{{"protocol", protocol}};
         uint64_t below = 0;
@@ -244,14 +249,15 @@ void Report::disk(Text& text) const {
                 number(status.files_open));
     text.single("srs_disk_written_bytes_total", Type::kCounter, "Bytes written to recordings and segments.",
                 number(status.bytes_written));
-    text.single("srs_disk_writes_total", Type::kCounter, "Writes of them.", number(status.writes));
-    text.single("srs_disk_waiting_bytes", Type::kGauge, "Bytes on their way to the disk.",
+    text.single("srs_disk_writes_total", Type::kCounter, "Write operations for recordings and segments.",
+                number(status.writes));
+    text.single("srs_disk_waiting_bytes", Type::kGauge, "Bytes submitted to the disk and not yet written.",
                 number(status.bytes_in_flight));
-    text.single("srs_disk_buffer_bytes", Type::kGauge, "Memory of all buffers.", number(status.bytes_buffered));
+    text.single("srs_disk_buffer_bytes", Type::kGauge, "Memory of all file buffers.", number(status.bytes_buffered));
     text.single("srs_disk_files_failed_total", Type::kCounter, "Files that ended with an error.",
                 number(status.files_failed));
-    text.single("srs_disk_files_too_slow_total", Type::kCounter, "Of these, because the disk did not keep up.",
-                number(status.files_dropped));
+    text.single("srs_disk_files_too_slow_total", Type::kCounter,
+                "Of these, files that failed because the disk was too slow.", number(status.files_dropped));
 }
 
 void Report::udp(Text& text) {
@@ -259,7 +265,7 @@ void Report::udp(Text& text) {
     text.family("srs_udp_datagrams_total", Type::kCounter, "Datagrams of all UDP sockets.");
     text.sample({{"direction", "in"}}, number(stats.received));
     text.sample({{"direction", "out"}}, number(stats.sent));
-    text.family("srs_udp_lost_total", Type::kCounter, "Datagrams that the sockets had no room for.");
+    text.family("srs_udp_lost_total", Type::kCounter, "Datagrams lost because a socket's buffer was full.");
     text.sample({{"direction", "in"}}, number(stats.receive_lost));
     text.sample({{"direction", "out"}}, number(stats.send_lost));
 }
@@ -278,11 +284,12 @@ base::Result<void> Report::streams(Text& text, size_t limit) {
     }
     while (still.size() > limit) still.erase(std::prev(still.end()));  // in case the limit was lowered
     shown_ = std::move(still);
-    text.single("srs_stream_memory_all_bytes", Type::kGauge, "Memory that all streams hold together.",
+    text.single("srs_stream_memory_all_bytes", Type::kGauge, "Memory of all streams together.",
                 number(registry_.memory()));
-    text.single("srs_stream_memory_all_limit_bytes", Type::kGauge, "The most that they may (total_stream_memory).",
-                number(registry_.memory_limit()));
-    text.single("srs_streams_not_shown", Type::kGauge, "Streams beyond the limit of exporter.stream_limit.",
+    text.single("srs_stream_memory_all_limit_bytes", Type::kGauge,
+                "Limit of the memory of all streams (total_stream_memory).", number(registry_.memory_limit()));
+    text.single("srs_streams_not_shown", Type::kGauge,
+                "Streams without metrics of their own because of exporter.stream_limit.",
                 number(keys.size() - shown_.size()));
 
     std::vector<LabelledStream> all;
@@ -304,22 +311,24 @@ base::Result<void> Report::streams(Text& text, size_t limit) {
         return family(name, type, help, [&](const LabelledStream& one) { text.sample(one.labels, figure(one.view)); });
     };
     using F = StreamView;
-    TRY(plain("srs_stream_viewers", Type::kGauge, "Viewers that are sent to live (not HLS).",
+    TRY(plain("srs_stream_viewers", Type::kGauge, "Viewers of live protocols (not HLS).",
               [](const F& f) { return number(f.viewers); }));
-    TRY(plain("srs_stream_bitrate", Type::kGauge, "Bits a second of the last groups of pictures.",
+    TRY(plain("srs_stream_bitrate", Type::kGauge, "Bitrate of the last GOPs, bit/s.",
               [](const F& f) { return f.bitrate; }));
-    TRY(plain("srs_stream_frame_rate", Type::kGauge, "Pictures a second.", [](const F& f) { return f.frame_rate; }));
-    TRY(plain("srs_stream_gop_seconds", Type::kGauge, "Distance of the last two keyframes; 0: there were not two.",
+    TRY(plain("srs_stream_frame_rate", Type::kGauge, "Video frames per second.",
+              [](const F& f) { return f.frame_rate; }));
+    TRY(plain("srs_stream_gop_seconds", Type::kGauge, "Distance between the last two keyframes; 0: not known yet.",
               [](const F& f) { return seconds_of_ms(f.gop_ms); }));
-    TRY(family("srs_stream_keyframe_age_seconds", Type::kGauge, "Since the last keyframe.",
+    TRY(family("srs_stream_keyframe_age_seconds", Type::kGauge, "Time since the last keyframe.",
                [&](const LabelledStream& one) {
                    if (one.view.keyframe_age_ms) text.sample(one.labels, seconds_of_ms(*one.view.keyframe_age_ms));
                }));
     TRY(family("srs_stream_audio_ahead_seconds", Type::kGauge,
-               "How far audio is ahead of the video that comes with it.", [&](const LabelledStream& one) {
+               "Timestamp of audio minus timestamp of the video received at the same time.",
+               [&](const LabelledStream& one) {
                    if (one.view.audio_ahead_ms) text.sample(one.labels, seconds_of_ms(*one.view.audio_ahead_ms));
                }));
-    TRY(family("srs_stream_lag_seconds", Type::kGauge, "How far the slowest viewer is behind.",
+    TRY(family("srs_stream_lag_seconds", Type::kGauge, "Delay of the slowest viewer.",
                [&](const LabelledStream& one) { text.sample(one.labels, seconds_of_ms(one.lag_ms)); }));
     TRY(family("srs_stream_frames_total", Type::kCounter, "Frames that were published.",
                [&](const LabelledStream& one) {
@@ -329,20 +338,22 @@ base::Result<void> Report::streams(Text& text, size_t limit) {
                }));
     TRY(plain("srs_stream_published_bytes_total", Type::kCounter, "Bytes of frames that were published.",
               [](const F& f) { return number(f.counters.payload_bytes); }));
-    TRY(plain("srs_stream_viewer_drops_total", Type::kCounter, "Times a viewer was too slow and went on at a keyframe.",
+    TRY(plain("srs_stream_viewer_drops_total", Type::kCounter, "Times a viewer was too slow and skipped to a keyframe.",
               [](const F& f) { return number(f.counters.viewer_jumps); }));
-    TRY(plain("srs_stream_skipped_bytes_total", Type::kCounter, "Bytes that viewers missed by that.",
+    TRY(plain("srs_stream_skipped_bytes_total", Type::kCounter, "Bytes skipped by viewers that were too slow.",
               [](const F& f) { return number(f.counters.skipped_bytes); }));
-    TRY(family("srs_stream_memory_bytes", Type::kGauge, "Memory that it holds, by what it is held for.",
-               [&](const LabelledStream& one) {
-                   const live::StreamMemory& held = one.view.memory;
-                   const std::pair<std::string_view, size_t> parts[] = {
-                       {"gop", held.gop}, {"mix_queue", held.mix_queue}, {"logs", held.logs}, {"viewers", held.viewers},
-                       {"rtp", held.rtp}, {"outputs", held.outputs}};
-                   for (const auto& [held_for, bytes] : parts)
-                       text.sample(Labels(one.labels).add("held_for", held_for), number(bytes));
-               }));
-    TRY(plain("srs_stream_memory_releases_total", Type::kCounter, "Times its memory, or that of all, reached a limit.",
+    TRY(family(
+        "srs_stream_memory_bytes", Type::kGauge, "Memory of the stream, by purpose.", [&](const LabelledStream& one) {
+            const live::StreamMemory& held = one.view.memory;
+            const std::pair<std::string_view, size_t> parts[] = {{"gop", held.gop},   {"mix_queue", held.mix_queue},
+                                                                 {"logs", held.logs}, {"viewers", held.viewers},
+                                                                 {"rtp", held.rtp},   {"outputs", held.outputs}};
+            for (const auto& [held_for, bytes] : parts)
+                text.sample(Labels(one.labels).add("held_for", held_for), number(bytes));
+        }));
+    TRY(plain("srs_stream_memory_releases_total", Type::kCounter,
+              "Times the stream released memory because its own limit, or that of all streams, was "
+              "reached.",
               [](const F& f) { return number(f.counters.memory_releases); }));
     return plain("srs_stream_timestamp_jumps_total", Type::kCounter, "Times the publisher's timestamps jumped.",
                  [](const F& f) { return number(f.counters.timeline_jumps); });
