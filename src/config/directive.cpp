@@ -21,30 +21,33 @@ std::vector<Block> known_blocks() {
          "RTMP. listen and chunk_size may also stand outside of any block."},
         {"rtmps", Names::kNone, false, false, nullptr, "RTMP over TLS."},
         {"http_server", Names::kNone, false, false, nullptr, "HTTP for live streams and files."},
-        {"http_server/https", Names::kNone, false, false, nullptr, "The same over TLS."},
+        {"http_server/https", Names::kNone, false, false, nullptr, "HTTP over TLS."},
         {"http_api", Names::kNone, false, false, nullptr, "The HTTP API."},
         {"http_api/raw_api", Names::kNone, false, false, nullptr, "API calls that change the server."},
-        {"http_api/control", Names::kNone, false, false, nullptr, "Who may change the server by the API."},
-        {"http_api/auth", Names::kNone, false, false, nullptr, "The API's password."},
+        {"http_api/control", Names::kNone, false, false, nullptr,
+         "Addresses from which the API may change the server."},
+        {"http_api/auth", Names::kNone, false, false, nullptr, "Authentication of API calls."},
         {"http_api/https", Names::kNone, false, false, nullptr, "The API over TLS."},
-        {"address_limits", Names::kNone, false, false, nullptr, "How much one address may take of the server."},
+        {"address_limits", Names::kNone, false, false, nullptr, "Limits per client address."},
         {"disk", Names::kNone, false, false, nullptr, "How recordings and segments are written."},
         {"srt_server", Names::kNone, false, false, &features::kSrt, "SRT."},
         {"rtc_server", Names::kNone, false, false, &features::kRtc, "WebRTC, see doc/webrtc.md."},
         {"rtc_server/tcp", Names::kNone, false, false, &features::kRtc, "WebRTC over TCP."},
-        {"rtc_server/black_hole", Names::kNone, false, false, &features::kRtc, "Copies of packets, to debug."},
+        {"rtc_server/black_hole", Names::kNone, false, false, &features::kRtc, "Copies of packets, for debugging."},
         {"rtsp_server", Names::kNone, false, false, &features::kRtsp, "RTSP."},
         {"circuit_breaker", Names::kNone, false, false, nullptr, "Overload: see doc/reload.md."},
         {"exporter", Names::kNone, false, false, &features::kExporter, "Metrics for Prometheus, see doc/metrics.md."},
         {"heartbeat", Names::kNone, false, false, &features::kHeartbeat,
          "Reports to another server, see doc/forward.md."},
-        {"stats", Names::kNone, false, false, &features::kStats, "What the summary shows of the machine."},
-        {"stream_caster", Names::kOptional, true, false, &features::kStreamCaster, "Streams of other kinds."},
+        {"stats", Names::kNone, false, false, &features::kStats, "Devices that the summary shows."},
+        {"stream_caster", Names::kOptional, true, false, &features::kStreamCaster,
+         "Conversion of other kinds of streams."},
         {"stream_caster/sip", Names::kNone, false, true, &features::kSip, "The SIP server of GB28181."},
-        {"tencentcloud_cls", Names::kNone, false, true, &features::kCloudLogs, "Logs for a cloud."},
-        {"tencentcloud_apm", Names::kNone, false, true, &features::kCloudLogs, "Traces for a cloud."},
+        {"tencentcloud_cls", Names::kNone, false, true, &features::kCloudLogs, "Logs for a cloud service."},
+        {"tencentcloud_apm", Names::kNone, false, true, &features::kCloudLogs, "Traces for a cloud service."},
         {"vhost", Names::kRequired, true, false, nullptr,
-         "A virtual host: its name is the host of the URL; __defaultVhost__ serves every host without one of its own."},
+         "A virtual host: its name is the host of the URL. __defaultVhost__ serves every host "
+         "that has no vhost."},
         {"vhost/play", Names::kNone, false, false, nullptr, "Players."},
         {"vhost/publish", Names::kNone, false, false, nullptr, "Publishers."},
         {"vhost/http_remux", Names::kNone, false, false, &features::kHttpLive, "Live streams by HTTP and WebSocket."},
@@ -57,7 +60,7 @@ std::vector<Block> known_blocks() {
         {"vhost/dash", Names::kNone, false, false, &features::kDash, "DASH."},
         {"vhost/hds", Names::kNone, false, false, &features::kHds, "HDS."},
         {"vhost/dvr", Names::kNone, false, false, &features::kDvr, "Recording."},
-        {"vhost/refer", Names::kNone, false, false, nullptr, "From which web pages clients may come."},
+        {"vhost/refer", Names::kNone, false, false, nullptr, "Web pages from which clients may come."},
         {"vhost/security", Names::kNone, false, false, nullptr, "From which addresses clients may publish and play."},
         {"vhost/http_hooks", Names::kNone, false, false, &features::kHooks,
          "Events for HTTP servers, see doc/hooks.md."},
@@ -166,8 +169,8 @@ std::vector<Row> make_rows() {
     std::map<std::string_view, size_t> order;  // of scopes; the global one is 0
     for (const Block& block : block_table()) order.emplace(block.path, order.size() + 1);
     std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
-        auto place = [&](const Row& row) { return row.scope.empty() ? 0 : order.at(row.scope); };
-        return place(a) < place(b);
+        auto rank = [&](const Row& row) { return row.scope.empty() ? 0 : order.at(row.scope); };
+        return rank(a) < rank(b);
     });
     return rows;
 }

@@ -39,13 +39,11 @@ class FullConf {
   public:
     std::string text() {
         out_ =
-            "# Every directive of this server, with its default. Made from the table in src/config; to make it again:\n"
+            "# Every directive of this server, with its default. Generated from the tables of directives by:\n"
             "#   objs/srs --print-full-conf > conf/full.conf\n"
-            "# Each directive is described above its line: type and range, and whether a reload (SIGHUP) puts a change "
-            "in\n"
-            "# force or a restart is needed. A line of code behind # is a directive without a default, or one that has "
-            "no\n"
-            "# effect.\n\n";
+            "# The comment above a directive has its meaning, type, range, and whether a change needs a reload "
+            "(SIGHUP) or a\n"
+            "# restart. A directive after a # has no default, or has no effect.\n\n";
         rows_of("", "", false);
         for (const Block& block : blocks()) {
             if (parent_of(block.path).empty()) add(block, "", false);
@@ -122,29 +120,27 @@ std::string full_conf() { return FullConf().text(); }
 std::string config_markdown() {
     std::string out =
         "# Configuration\n\n"
-        "Made from the table in `src/config`; to make it again: `objs/srs --print-config-doc > doc/config.md`.\n\n"
+        "Generated from the tables of directives, by `objs/srs --print-config-doc > doc/config.md`.\n\n"
         "A file holds directives, `name value;`, and blocks of directives, `name { }`. Words are separated by white "
-        "space,\n"
-        "`#` starts a comment, and a word with a space, `;`, `{` or `}` in it stands in single or double quotes "
+        "space, `#`\n"
+        "starts a comment, and a word that contains a space, `;`, `{` or `}` is put in single or double quotes "
         "(`\\\"`, `\\'`,\n"
-        "`\\\\`, `\\n`, `\\r`, `\\t` inside). `include FILE...;` stands for the content of these files, found from the "
-        "working\n"
-        "directory or beside the file that includes them. `objs/srs -t -c FILE` checks a file and prints all that is "
-        "wrong\n"
-        "with it.\n\n"
-        "An environment variable wins over the file; those of a vhost set every vhost. `objs/srs -e` takes no file at "
-        "all and\n"
-        "begins with an empty `__defaultVhost__`. The column *change* says what puts a changed value in force: a "
-        "reload (SIGHUP)\n"
-        "or a restart. A directive that has no effect is accepted; where a file gives it a value of its own, or turns "
-        "it "
-        "on, a\n"
-        "warning tells of it, one for each feature that is missing. Of a directive that is given twice the last one "
-        "counts,\n"
-        "with a warning. A word that is neither `on` nor `off` counts as the default, with a warning; of a switch that "
-        "keeps\n"
-        "somebody out it is an error.\n\n"
-        "Names of older files are read with a warning:";
+        "`\\\\`, `\\n`, `\\r`, `\\t` inside). `include FILE...;` stands for the content of these files, which are "
+        "searched in the\n"
+        "working directory and beside the file that includes them. `objs/srs -t -c FILE` checks a file and prints "
+        "every error.\n\n"
+        "An environment variable overrides the file; a variable of a vhost directive sets it in every vhost. `objs/srs "
+        "-e`\n"
+        "reads no file and begins with an empty `__defaultVhost__`. The column *change* says how a changed value "
+        "becomes\n"
+        "effective: by a reload (SIGHUP) or a restart. A directive that has no effect is accepted. If a file sets it "
+        "or\n"
+        "switches it on, there is a warning, one for each missing feature. If a directive is given twice, the last "
+        "value is\n"
+        "used, with a warning. A value of a switch that is neither `on` nor `off` is replaced by the default, with a "
+        "warning;\n"
+        "for a switch that restricts access it is an error.\n\n"
+        "Old names of directives are accepted with a warning:";
     bool first = true;
     for (const Alias& alias : aliases()) {
         if (!alias.old) continue;
@@ -152,14 +148,14 @@ std::string config_markdown() {
         first = false;
     }
     out +=
-        ". Forms of older files likewise: `forward HOST...;`, `refer`, `refer_play` and `refer_publish` of a vhost, "
-        "`mr { }`, `nack { }` and `twcc { }`, and rtc's `aac` and `bframe`.\n\n## Outside of blocks\n\n";
+        ". So are the old forms `forward HOST...;`, `refer`, `refer_play` and `refer_publish` of a vhost, "
+        "`mr { }`, `nack { }` and `twcc { }`, and `aac` and `bframe` of rtc.\n\n## Outside of blocks\n\n";
     table_of("", out);
     for (const Block& block : blocks()) {
         bool named = block.names != Block::Names::kNone;
         out += fmt::format("\n## {}{}\n\n{}{}\n\n", block.path, named ? " NAME" : "", block.doc,
                            block.missing ? " " + effect(*block.missing) : "");
-        if (block.free_form) out += "Any directives: they are handed to the tool.\n";
+        if (block.free_form) out += "Any directives: they are passed to the tool.\n";
         table_of(block.path, out);
     }
     return out;

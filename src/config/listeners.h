@@ -12,7 +12,7 @@ namespace config {
 enum class Transport : uint8_t { kTcp, kUdp };
 
 struct Listener {
-    std::string_view service;      // who listens: "http_api"
+    std::string_view service;      // the service that listens: "http_api"
     const char* path;              // of the directive: "http_api/https/listen"
     std::string_view name;         // for people: "api over TLS"
     std::string_view report_name;  // in reports to other servers: "apis"

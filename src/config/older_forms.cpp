@@ -10,7 +10,7 @@ namespace config {
 namespace {
 
 Node value(std::string name, std::vector<std::string> words, const Node& from) {
-    return {std::move(name), std::move(words), false, {}, from.place, from.last_line};
+    return {std::move(name), std::move(words), false, {}, from.location, from.last_line};
 }
 
 // Rewrites the nodes of one vhost.
@@ -32,7 +32,7 @@ class VhostForms {
     Node& block(std::string_view name, const Node& from) {
         auto found = std::ranges::find_if(out_, [&](const Node& node) { return node.is_block && node.name == name; });
         if (found != out_.end()) return *found;
-        return out_.emplace_back(Node{std::string(name), {}, true, {}, from.place, from.last_line});
+        return out_.emplace_back(Node{std::string(name), {}, true, {}, from.location, from.last_line});
     }
 
     // A block that is created for an older form is enabled by it.
@@ -56,9 +56,9 @@ class VhostForms {
     }
 
     bool move_words(Node& node, std::string_view into, std::string_view name) {
-        problems_.warning(
-            node.place, fmt::format("'vhost/{} ...;' is the old form of vhost/{} {{ enabled on; {} ...; }}", node.name,
-                                    into, name));
+        problems_.warning(node.location,
+                          fmt::format("'vhost/{} ...;' is the old form of vhost/{} {{ enabled on; {} ...; }}",
+                                      node.name, into, name));
         std::vector<std::string> words = std::move(node.words);
         enabled_block(into, node).children.push_back(value(std::string(name), std::move(words), node));
         return true;
@@ -77,11 +77,11 @@ class VhostForms {
             auto move = std::ranges::find_if(
                 kMoves, [&](const Move& move) { return move.from == node.name && move.child == child.name; });
             if (move == std::end(kMoves)) {
-                problems_.error(child.place, fmt::format("unknown directive 'vhost/{}/{}'", node.name, child.name));
+                problems_.error(child.location, fmt::format("unknown directive 'vhost/{}/{}'", node.name, child.name));
                 continue;
             }
-            problems_.warning(child.place, fmt::format("'vhost/{}/{}' is the old name of vhost/{}/{}", node.name,
-                                                       child.name, move->into, move->name));
+            problems_.warning(child.location, fmt::format("'vhost/{}/{}' is the old name of vhost/{}/{}", node.name,
+                                                          child.name, move->into, move->name));
             child.name = move->name;
             block(move->into, node).children.push_back(std::move(child));
         }
@@ -98,8 +98,8 @@ class VhostForms {
 
     void rewrite_choice(Node& node, std::string_view on, std::string_view name) {
         const bool is_on = node.words[0] == on;
-        problems_.warning(node.place, fmt::format("'vhost/rtc/{} {}' is the old form of vhost/rtc/{} {}", node.name,
-                                                  node.words[0], name, is_on ? "on" : "off"));
+        problems_.warning(node.location, fmt::format("'vhost/rtc/{} {}' is the old form of vhost/rtc/{} {}", node.name,
+                                                     node.words[0], name, is_on ? "on" : "off"));
         node.name = name;
         node.words = {is_on ? "on" : "off"};
     }

@@ -35,7 +35,7 @@ class Parser {
     void include(const Node& node, std::vector<Node>& out, int depth);
     void include_one(const Node& node, const std::string& path, std::vector<Node>& out, int depth);
     Token next(Source& source);
-    void give_up(const Place& place, std::string why);
+    void give_up(const Location& location, std::string why);
 
     const FileReader& read_;
     Problems& problems_;
@@ -52,8 +52,8 @@ base::Result<std::string> Parser::read(const std::string& path) const {
     return text;
 }
 
-void Parser::give_up(const Place& place, std::string why) {
-    if (!gave_up_) problems_.error(place, std::move(why));
+void Parser::give_up(const Location& location, std::string why) {
+    if (!gave_up_) problems_.error(location, std::move(why));
     gave_up_ = true;
 }
 
@@ -77,24 +77,24 @@ Token Parser::next(Source& source) {
 Kind Parser::nodes(Source& source, std::vector<Node>& out, int depth, bool in_block) {
     while (!gave_up_) {
         Token token = next(source);
-        Place place{source.path, token.line};
+        Location location{source.path, token.line};
         if (token.kind == Kind::kEnd) return Kind::kEnd;
         if (token.kind == Kind::kClose) {
             if (in_block) return Kind::kClose;
-            problems_.error(place, "a } without its {");
+            problems_.error(location, "a } without its {");
             continue;
         }
         if (token.kind == Kind::kSemicolon) {
-            problems_.error(place, "a ; without a directive before it");
+            problems_.error(location, "a ; without a directive before it");
             continue;
         }
         if (++node_count_ > ParserLimits::kNodes) {
-            give_up(place, fmt::format("more than {} directives", ParserLimits::kNodes));
+            give_up(location, fmt::format("more than {} directives", ParserLimits::kNodes));
             break;
         }
-        Node node{token.text, {}, false, {}, place, token.line};
+        Node node{token.text, {}, false, {}, location, token.line};
         if (token.kind == Kind::kOpen) {
-            problems_.error(place, "a { without a name before it");
+            problems_.error(location, "a { without a name before it");
             block(source, node, depth);
             continue;
         }
@@ -117,7 +117,8 @@ Kind Parser::directive(Source& source, Node& node, int depth) {
         block(source, node, depth);
         return Kind::kSemicolon;
     }
-    if (end.kind != Kind::kSemicolon) problems_.error(node.place, fmt::format("a ; is missing after '{}'", node.name));
+    if (end.kind != Kind::kSemicolon)
+        problems_.error(node.location, fmt::format("a ; is missing after '{}'", node.name));
     return end.kind;
 }
 
@@ -130,7 +131,7 @@ Token Parser::words(Source& source, Node& node) {
         if (node.words.size() < ParserLimits::kWords) {
             node.words.push_back(std::move(token.text));
         } else if (!too_many) {
-            problems_.error(node.place, fmt::format("more than {} words", ParserLimits::kWords));
+            problems_.error(node.location, fmt::format("more than {} words", ParserLimits::kWords));
             too_many = true;
         }
     }
@@ -139,31 +140,31 @@ Token Parser::words(Source& source, Node& node) {
 void Parser::block(Source& source, Node& node, int depth) {
     node.is_block = true;
     if (depth >= ParserLimits::kDepth)
-        return give_up(node.place, fmt::format("blocks more than {} deep", ParserLimits::kDepth));
+        return give_up(node.location, fmt::format("blocks more than {} deep", ParserLimits::kDepth));
     if (nodes(source, node.children, depth + 1, true) == Kind::kEnd && !gave_up_)
-        problems_.error(node.place, fmt::format("the block '{}' is not closed: a }} is missing", node.name));
+        problems_.error(node.location, fmt::format("the block '{}' is not closed: a }} is missing", node.name));
 }
 
 void Parser::include(const Node& node, std::vector<Node>& out, int depth) {
-    if (node.is_block) return problems_.error(node.place, "include takes files, not a block");
-    if (node.words.empty()) return problems_.error(node.place, "include without a file");
+    if (node.is_block) return problems_.error(node.location, "include takes files, not a block");
+    if (node.words.empty()) return problems_.error(node.location, "include without a file");
     if (depth >= ParserLimits::kDepth)
-        return give_up(node.place, fmt::format("includes more than {} deep", ParserLimits::kDepth));
+        return give_up(node.location, fmt::format("includes more than {} deep", ParserLimits::kDepth));
     for (const std::string& path : node.words) include_one(node, path, out, depth);
 }
 
 void Parser::include_one(const Node& node, const std::string& path, std::vector<Node>& out, int depth) {
     std::string found = path;
     auto text = read(found);
-    size_t slash = node.place.file.rfind('/');
+    size_t slash = node.location.file.rfind('/');
     if (!text && text.error().code() == base::Code::kNotFound && !path.starts_with('/') && slash != std::string::npos) {
-        found = node.place.file.substr(0, slash + 1) + path;
+        found = node.location.file.substr(0, slash + 1) + path;
         auto beside = read(found);
         if (beside || beside.error().code() != base::Code::kNotFound) text = std::move(beside);
     }
-    if (!text) return problems_.error(node.place, fmt::format("include {}: {}", path, text.error().text()));
+    if (!text) return problems_.error(node.location, fmt::format("include {}: {}", path, text.error().text()));
     if (std::find(open_files_.begin(), open_files_.end(), found) != open_files_.end())
-        return problems_.error(node.place, fmt::format("include {}: the file includes itself", path));
+        return problems_.error(node.location, fmt::format("include {}: the file includes itself", path));
     file(found, *text, out, depth + 1);
 }
 

@@ -17,8 +17,8 @@ struct Node {
     std::vector<std::string> words;  // the words after the name
     bool is_block = false;
     std::vector<Node> children;
-    Place place;    // position of the name
-    int last_line;  // line of the last word: if it is greater than place.line, a semicolon may be missing
+    Location location;  // position of the name
+    int last_line;      // line of the last word: if it is greater than location.line, a semicolon may be missing
 };
 
 // Returns the whole content of a file.

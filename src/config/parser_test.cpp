@@ -56,7 +56,7 @@ TEST(Parser, RemembersWhereADirectiveEnds) {
     Problems problems;
     auto nodes = parse_file("t.conf", reader_of({{"t.conf", "\na 1\n 2;"}}), problems);
     ASSERT_EQ(nodes.size(), 1u);
-    EXPECT_EQ(nodes[0].place.text(), "t.conf:2");
+    EXPECT_EQ(nodes[0].location.text(), "t.conf:2");
     EXPECT_EQ(nodes[0].last_line, 3);
 }
 
@@ -69,7 +69,7 @@ TEST(Parser, Includes) {
     auto nodes = parse_file("conf/a.conf", reader_of(files), problems);
     EXPECT_EQ(shown(nodes), "x 1;vhost v{play{}}c 1;c 2;d 1;");
     EXPECT_EQ(described(problems), "");
-    EXPECT_EQ(nodes[3].place.text(), "conf/c.conf:2");
+    EXPECT_EQ(nodes[3].location.text(), "conf/c.conf:2");
 }
 
 TEST(Parser, AnIncludedFileCannotCloseABlockOfItsParent) {

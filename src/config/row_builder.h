@@ -71,7 +71,7 @@ Row row(const Scope<Find>& scope, std::string_view name, T S::*member, Limits li
     return row(scope, name, member, S().*member, std::move(limits), apply, doc, example);
 }
 
-// The row of a switch that denies access to somebody: a word that is neither on nor off is an error, because falling
+// The row of a switch that restricts access: a word that is neither on nor off is an error, because falling
 // back to the default could open what the operator meant to close.
 inline Row guarding(Row row) {
     row.guards = true;

@@ -17,13 +17,13 @@ struct Later {
 
 // Directives of services that are not in the services' own blocks. They are here for builds without the service.
 constexpr Later kDvr[] = {
-    {"dvr_journal", "./objs/dvr.journal", "Where the server notes the recordings that are open."},
+    {"dvr_journal", "./objs/dvr.journal", "File in which the server notes the recordings that are open."},
 };
 constexpr Later kHls[] = {
     {"hls_roll", "./objs/hls.roll", "File that lists the streams with HLS on disk."},
 };
 constexpr Later kHookReports[] = {
-    {"hls_nb_notify", "64", "Most bytes read of the answer to on_hls_notify."},
+    {"hls_nb_notify", "64", "Maximum number of bytes read of the response to on_hls_notify."},
 };
 
 constexpr Later kToolLogs[] = {
@@ -32,7 +32,7 @@ constexpr Later kToolLogs[] = {
 };
 constexpr Later kVersionQuery[] = {
     {"query_latest_version", "off", "Asks a version server whether there is a newer release."},
-    {"first_wait_for_qlv", "300", "Seconds before that is asked for the first time."},
+    {"first_wait_for_qlv", "300", "Seconds until the first query."},
 };
 constexpr Later kRawApi[] = {
     {"allow_query", "off", "Directives can be read one by one."},
@@ -46,13 +46,13 @@ constexpr Later kRtcServer[] = {
 constexpr Later kSrtServer[] = {
     {"enabled", "off", "The SRT server."},
     {"listen", "", "Addresses for SRT.", "10080"},
-    {"maxbw", "-1", "Most bytes a second of one connection; -1: no limit."},
+    {"maxbw", "-1", "Maximum bytes per second of one connection; -1: no limit."},
     {"mss", "1500", "Largest packet with its headers, bytes."},
     {"connect_timeout", "3000", "Time for a connection's handshake, ms."},
-    {"peer_idle_timeout", "10000", "A peer that is silent for so long is gone, ms."},
+    {"peer_idle_timeout", "10000", "A peer that sends nothing for this time is considered lost, ms."},
     {"default_app", "live", "The app when the stream id names none."},
     {"default_streamid", "#!::r=live/livestream,m=request", "The stream id of a caller that gives none."},
-    {"peerlatency", "0", "Latency asked of the peer, ms."},
+    {"peerlatency", "0", "Latency requested of the peer, ms."},
     {"recvlatency", "120", "Latency of receiving, ms."},
     {"latency", "120", "Latency of both directions, ms."},
     {"tsbpdmode", "on", "Packets are handed over by their timestamps."},
@@ -60,7 +60,7 @@ constexpr Later kSrtServer[] = {
     {"sendbuf", "12058624", "Send buffer, bytes."},
     {"recvbuf", "12058624", "Receive buffer, bytes."},
     {"passphrase", "", "Encrypts with a key derived from it.", "xxxxxxxxxxxx"},
-    {"pbkeylen", "0", "Key length, bytes: 16, 24 or 32; 0: as the peer has it."},
+    {"pbkeylen", "0", "Key length, bytes: 16, 24 or 32; 0: as the peer chooses."},
     {"default_mode", "request", "What a caller does whose stream id is only a name: publish or request."},
     {"payloadsize", "1316", "Largest payload of a packet, bytes."},
     {"mix_correct", "on", "Puts audio and video in order of time."},
@@ -83,9 +83,9 @@ constexpr Later kStreamCaster[] = {
     {"rtp_port_min", "58200", "First port for media, in SRS 4."},
     {"rtp_port_max", "58300", "Last port for media, in SRS 4."},
     {"wait_keyframe", "on", "Streams begin at a keyframe, in SRS 4."},
-    {"rtp_idle_timeout", "30", "A device that sends nothing for so long is gone, s, in SRS 4."},
+    {"rtp_idle_timeout", "30", "A device that sends nothing for this time is considered lost, s, in SRS 4."},
     {"audio_enable", "on", "Audio of the devices, in SRS 4."},
-    {"auto_create_channel", "off", "Streams are made as packets come, in SRS 4."},
+    {"auto_create_channel", "off", "Streams are created when packets arrive, in SRS 4."},
 };
 constexpr Later kRtspServer[] = {
     {"enabled", "off", "The RTSP server."},
@@ -93,7 +93,7 @@ constexpr Later kRtspServer[] = {
 };
 
 constexpr Later kPlay[] = {
-    {"mw_msgs", "8", "Fewest frames to send together, within mw_latency."},
+    {"mw_msgs", "8", "Minimum number of frames to send together, within mw_latency."},
 };
 constexpr Later kPublish[] = {
     {"try_annexb_first", "on", "Looks for start codes before length prefixes in H.264 payloads."},
@@ -121,7 +121,7 @@ constexpr Later kSrt[] = {
 constexpr Later kDash[] = {
     {"enabled", "off", "DASH for this vhost."},
     {"dash_fragment", "30", "Length of a segment, s."},
-    {"dash_update_period", "150", "How often players fetch the MPD, s."},
+    {"dash_update_period", "150", "Interval at which players fetch the MPD, s."},
     {"dash_timeshift", "300", "How far back players can go, s."},
     {"dash_path", "", "Directory of the files.", "./objs/nginx/html"},
     {"dash_mpd_file", "[app]/[stream].mpd", "Path of the MPD below it."},
@@ -139,7 +139,7 @@ constexpr Later kExec[] = {
      "./objs/ffmpeg/bin/ffmpeg -f flv -i [url] -c copy out.flv", true},
 };
 constexpr Later kIngest[] = {
-    {"enabled", "off", "Pulls a stream from elsewhere and publishes it."},
+    {"enabled", "off", "Pulls a stream from another server or a file and publishes it."},
     {"ffmpeg", "", "The tool.", "./objs/ffmpeg/bin/ffmpeg"},
 };
 constexpr Later kIngestInput[] = {
@@ -155,15 +155,15 @@ constexpr Later kEngine[] = {
     {"iformat", "flv", "Format of the input."},
     {"vcodec", "", "Video codec.", "libx264"},
     {"vbitrate", "0", "Video bit rate, kbit/s."},
-    {"vfps", "0", "Frames a second."},
-    {"vwidth", "0", "Width of the picture."},
-    {"vheight", "0", "Height of the picture."},
+    {"vfps", "0", "Frames per second."},
+    {"vwidth", "0", "Width of the video."},
+    {"vheight", "0", "Height of the video."},
     {"vthreads", "1", "Threads of the encoder."},
     {"vprofile", "", "Profile.", "main"},
     {"vpreset", "", "Preset.", "medium"},
     {"acodec", "", "Audio codec.", "libfdk_aac"},
     {"abitrate", "0", "Audio bit rate, kbit/s."},
-    {"asample_rate", "0", "Audio samples a second."},
+    {"asample_rate", "0", "Audio samples per second."},
     {"achannels", "0", "Audio channels."},
     {"oformat", "flv", "Format of the output."},
     {"output", "", "Where the output is published.", "rtmp://127.0.0.1:[port]/[app]/[stream]_[engine]?vhost=[vhost]"},
@@ -171,9 +171,9 @@ constexpr Later kEngine[] = {
 constexpr Later kCluster[] = {
     {"mode", "local", "local, or remote: an edge that pulls from origins."},
     {"origin", "", "The origins of an edge.", "127.0.0.1:1935 localhost:1935"},
-    {"token_traverse", "off", "The origin decides who may play at the edge."},
+    {"token_traverse", "off", "The origin decides which clients may play at the edge."},
     {"vhost", "[vhost]", "The vhost named to the origin."},
-    {"debug_srs_upnode", "on", "Tells the origin which edge asks, for its log."},
+    {"debug_srs_upnode", "on", "Sends the edge's address to the origin, for its log."},
     {"origin_cluster", "off", "Origins send players to the origin that has the stream."},
     {"coworkers", "", "The APIs of the other origins.", "127.0.0.1:9091 127.0.0.1:9092"},
     {"protocol", "rtmp", "How an edge pulls: rtmp or flv."},

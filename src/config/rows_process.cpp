@@ -10,28 +10,30 @@ void add_process(std::vector<Row>& rows) {
     const Scope scope{"", [](const auto& root) -> decltype(auto) { return (root.snapshot->global); }};
     using G = Global;
     rows.push_back(row(scope, "inotify_auto_reload", &G::inotify_auto_reload, false, none(), kLive,
-                       "Reload when the configuration file, or one that it includes, changes: see doc/reload.md."));
+                       "The configuration is reloaded when its file, or an included file, changes: see "
+                       "doc/reload.md."));
     rows.push_back(row(scope, "auto_reload_for_docker", &G::auto_reload_for_docker, true, none(), kLive,
-                       "The same where in_docker is on or a container is detected."));
+                       "Like inotify_auto_reload, if in_docker is on or a container is detected."));
     rows.push_back(row(scope, "in_docker", &G::in_docker, false, none(), kRestart,
                        "The server runs in a container, even if none is detected (/.dockerenv, /run/.containerenv)."));
     rows.push_back(row(scope, "disable_daemon_for_docker", &G::disable_daemon_for_docker, true, none(), kRestart,
-                       "In a container the server stays in the foreground, whatever daemon says."));
+                       "In a container the server runs in the foreground; daemon is ignored."));
     rows.push_back(row(scope, "asprocess", &G::asprocess, false, none(), kRestart,
-                       "The server ends, as by SIGTERM, within a second of its parent process; wants daemon off."));
+                       "The server ends, as after SIGTERM, within a second of its parent process. It requires "
+                       "daemon off."));
     rows.push_back(row(scope, "empty_ip_ok", &G::empty_ip_ok, true, none(), kLive,
-                       "Changes nothing: a connection whose peer address the system does not tell has ended already."));
+                       "No effect: a connection without a known peer address has already ended."));
     rows.push_back(row(scope, "is_full", &G::is_full, false, none(), kLive,
-                       "Marks a file that shows every directive; changes nothing."));
+                       "No effect; marks a file that shows every directive."));
     rows.push_back(row(scope, "tcmalloc_release_rate", &G::tcmalloc_release_rate, 0.8, count(0, 10), kLive,
-                       "How eagerly tcmalloc gives memory back to the system, 0: never; only of builds with "
-                       "--gperf=on, others have the C library's allocator."));
+                       "Rate at which tcmalloc returns memory to the system; 0: never. Only in builds with "
+                       "--gperf=on; other builds use the allocator of the C library."));
 
     const Scope raw{"http_api/raw_api",
                     [](const auto& root) -> decltype(auto) { return (root.snapshot->http_api.raw_api); }};
-    rows.push_back(
-        row(raw, "enabled", &RawApi::enabled, false, none(), kLive,
-            "/api/v1/raw: what it allows, and the last reload; for loopback and for those who authenticate."));
+    rows.push_back(row(raw, "enabled", &RawApi::enabled, false, none(), kLive,
+                       "/api/v1/raw: shows what it allows and the last reload; for callers on loopback and "
+                       "authenticated callers."));
     rows.push_back(row(raw, "allow_reload", &RawApi::allow_reload, false, none(), kLive,
                        "/api/v1/raw?rpc=reload reads the configuration again."));
 }
@@ -41,19 +43,21 @@ void add_breaker(std::vector<Row>& rows) {
                       [](const auto& root) -> decltype(auto) { return (root.snapshot->circuit_breaker); }};
     using C = CircuitBreaker;
     rows.push_back(row(scope, "enabled", &C::enabled, true, none(), kLive,
-                       "Measures each second how busy the event loop is, and refuses new players while it is dying."));
+                       "Measures the load of the event loop every second, and refuses new players at the level "
+                       "dying."));
     auto level = [&](std::string_view name, int C::*threshold, int percent, int C::*pulse, int seconds,
                      std::string_view doc) {
         rows.push_back(row(scope, std::string(name) + "_threshold", threshold, percent, count(1, 100), kLive, doc));
         rows.push_back(row(scope, std::string(name) + "_pulse", pulse, seconds, count(1, 3600), kLive,
-                           "Seconds in a row above it before it counts; one second below ends it."));
+                           "Number of consecutive seconds above the threshold until the level is reached; one "
+                           "second below the threshold ends it."));
     };
     level("high", &C::high_threshold, 90, &C::high_pulse, 2,
-          "Percent of the time that the loop is busy: from here on the log says so.");
+          "Percentage of time for which the event loop is busy; from here on the load is logged.");
     level("critical", &C::critical_threshold, 95, &C::critical_pulse, 1,
-          "From here on the log and the API say that it is critical.");
+          "From here on the log and the API report the level critical.");
     level("dying", &C::dying_threshold, 99, &C::dying_pulse, 5,
-          "From here on new players are refused, so that those who are there keep their stream.");
+          "From here on new players are refused, so that existing players keep their streams.");
 }
 
 }  // namespace

@@ -8,72 +8,81 @@ namespace {
 void add_general(std::vector<Row>& rows) {
     const Scope scope{"vhost", [](const auto& root) -> decltype(auto) { return (*root.vhost); }};
     rows.push_back(guarding(row(scope, "enabled", &Vhost::enabled, true, none(), kLive,
-                                "A disabled vhost refuses everybody who names it.")));
+                                "A disabled vhost refuses every client that names it.")));
     rows.push_back(row(scope, "min_latency", &Vhost::min_latency, false, none(), kLive,
-                       "Every frame is sent as it comes: mw_latency becomes 0 unless it is set. On with rtc."));
+                       "Every frame is sent when it arrives: mw_latency becomes 0 unless it is set. On by "
+                       "default with rtc."));
     rows.push_back(row(scope, "tcp_nodelay", &Vhost::tcp_nodelay, false, none(), kLive,
-                       "Players' sockets do not wait to fill a segment (TCP_NODELAY)."));
+                       "Sockets of players do not wait until a segment is full (TCP_NODELAY)."));
     Row chunk_size = row(scope, "chunk_size", &Vhost::chunk_size, 0, bytes(128, kMaxChunkSize), kLive,
-                         "Chunk size of what the server sends by RTMP here; rtmp's chunk_size unless given.", "60000");
+                         "Chunk size of the RTMP messages that the server sends in this vhost; without it rtmp's "
+                         "chunk_size.",
+                         "60000");
     chunk_size.initial = "";
     rows.push_back(std::move(chunk_size));
     rows.push_back(row(scope, "in_ack_size", &Vhost::in_ack_size, 0, bytes(0, 2'000'000'000), kLive,
-                       "The server acknowledges what it receives each so many bytes; 0: as the client asks."));
+                       "Number of received bytes after which the server sends an acknowledgement; 0: as the "
+                       "client requests."));
     rows.push_back(row(scope, "out_ack_size", &Vhost::out_ack_size, 2'500'000, bytes(0, 2'000'000'000), kLive,
-                       "The client is asked to acknowledge each so many bytes; 0: it is not asked."));
+                       "Number of bytes after which the client is requested to send an acknowledgement; 0: no "
+                       "request."));
     rows.push_back(row(scope, "stream_memory", &Vhost::stream_memory, 256, megabytes(4, 1'000'000), kLive,
-                       "Most memory that a stream may hold for players, HLS and recorders. At the limit it lets go of "
-                       "what is for laggards, then of the GOP cache; a publisher that needs more all the same is "
-                       "closed."));
+                       "Maximum memory that a stream holds for players, HLS and recordings. At the limit it "
+                       "first drops data that only slow viewers still need, then the GOP cache. A publisher "
+                       "whose stream still exceeds the limit is closed."));
 }
 
 void add_play(std::vector<Row>& rows) {
     const Scope scope{"vhost/play", [](const auto& root) -> decltype(auto) { return (root.vhost->play); }};
     using P = VhostPlay;
     rows.push_back(row(scope, "gop_cache", &P::gop_cache, true, none(), kLive,
-                       "A new viewer begins at the newest keyframe already received, not at the next one."));
+                       "A new viewer begins at the last keyframe received, not at the next one."));
     rows.push_back(row(scope, "gop_cache_max_frames", &P::gop_cache_max_frames, 2500, count(0, 1'000'000), kLive,
-                       "A group of pictures with more frames (audio too) is not kept; 0: only its bytes are bounded."));
+                       "A GOP with more frames than this, audio included, is not cached; 0: only its size in "
+                       "bytes is limited."));
     rows.push_back(row(scope, "queue_length", &P::queue_length, 30, seconds(1, 3600), kLive,
-                       "How far a viewer may fall behind before it jumps to a later keyframe."));
+                       "A viewer that is further behind skips to a later keyframe."));
     rows.push_back(row(scope, "time_jitter", &P::time_jitter, TimeJitter::kFull, none(), kLive,
-                       "full: time starts at 0 and never goes back; zero: it starts at 0; off: as published."));
+                       "full: timestamps start at 0 and never decrease; zero: they start at 0; off: as "
+                       "published."));
     rows.push_back(row(scope, "atc", &P::atc, false, none(), kLive,
-                       "Absolute time: timestamps pass unchanged, the same on every server of the stream."));
+                       "Absolute time: timestamps are not changed, so that they are the same on every server of "
+                       "the stream."));
     rows.push_back(row(scope, "atc_auto", &P::atc_auto, false, none(), kLive,
-                       "Turns atc on when the publisher's metadata asks for it (bravo_atc)."));
+                       "Switches atc on if the publisher's metadata has bravo_atc."));
     rows.push_back(row(scope, "mix_correct", &P::mix_correct, false, none(), kLive,
-                       "Puts audio and video in order of time when the publisher sends them out of order."));
+                       "Reorders audio and video by timestamp if the publisher sends them out of order."));
     rows.push_back(row(scope, "mw_latency", &P::mw_latency, 350, milliseconds(0, 60'000), kLive,
-                       "Frames are collected for so long and sent together; 0 sends each at once. 0 with min_latency "
-                       "or rtc."));
+                       "Frames are collected for this time and sent together; 0: each frame is sent at once. 0 "
+                       "by default with min_latency or rtc."));
     rows.push_back(row(scope, "send_min_interval", &P::send_min_interval, 0.0, milliseconds(0, 10'000), kLive,
-                       "Least time between two sends to a viewer; 0: as mw_latency has it."));
+                       "Minimum time between two sends to a viewer; 0: as mw_latency determines."));
     rows.push_back(row(scope, "reduce_sequence_header", &P::reduce_sequence_header, false, none(), kLive,
-                       "A sequence header equal to the last one is not sent again."));
+                       "A sequence header that is equal to the previous one is not sent again."));
     rows.push_back(row(scope, "send_timeout", &P::send_timeout, 30'000, milliseconds(100, 3'600'000), kLive,
-                       "A viewer that accepts no byte for so long is closed."));
+                       "A viewer that accepts no byte for this time is closed."));
     rows.push_back(row(scope, "rejoin_timeout", &P::rejoin_timeout, 30'000, milliseconds(0, 86'400'000), kLive,
-                       "Players wait so long for a publisher that left; then their play ends."));
+                       "Time for which players wait for a publisher that left; then their playback ends."));
 }
 
 void add_publish(std::vector<Row>& rows) {
     const Scope scope{"vhost/publish", [](const auto& root) -> decltype(auto) { return (root.vhost->publish); }};
     using P = VhostPublish;
-    rows.push_back(
-        row(scope, "mr", &P::mr, false, none(), kLive,
-            "Merged read: the publisher's bytes are collected for mr_latency and read together. Off: for an eighth "
-            "of play.mw_latency, at most 40 ms. Never with min_latency."));
-    rows.push_back(
-        row(scope, "mr_latency", &P::mr_latency, 350, milliseconds(0, 10'000), kLive, "How long mr collects."));
+    rows.push_back(row(scope, "mr", &P::mr, false, none(), kLive,
+                       "Merged read: the publisher's bytes are collected for mr_latency and read together. Off: "
+                       "they are collected for an eighth of play.mw_latency, at most 40 ms. No effect with "
+                       "min_latency."));
+    rows.push_back(row(scope, "mr_latency", &P::mr_latency, 350, milliseconds(0, 10'000), kLive,
+                       "Time for which mr collects bytes."));
     rows.push_back(row(scope, "firstpkt_timeout", &P::firstpkt_timeout, 20'000, milliseconds(100, 3'600'000), kLive,
-                       "A publisher that sends no frame so long after it began is closed."));
+                       "A publisher that sends no frame within this time after its start is closed."));
     rows.push_back(row(scope, "normal_timeout", &P::normal_timeout, 5'000, milliseconds(100, 3'600'000), kLive,
-                       "A publisher that falls silent for so long is closed and its stream's name is free."));
+                       "A publisher that sends no frame for this time is closed, and the name of its stream "
+                       "becomes free."));
     rows.push_back(row(scope, "parse_sps", &P::parse_sps, true, none(), kLive,
-                       "Reads the picture's size and profile from the sequence header, for the API and the log."));
+                       "Reads the video's size and profile from the sequence header, for the API and the log."));
     rows.push_back(row(scope, "kickoff_for_idle", &P::kickoff_for_idle, 0, seconds(0, 86'400), kLive,
-                       "A publisher without a player for so long is closed; 0: never."));
+                       "A publisher without a player for this time is closed; 0: never."));
     rows.push_back(row(scope, "takeover", &P::takeover, false, none(), kLive,
                        "A second publisher of a stream takes it over; otherwise it is refused."));
 }

@@ -25,9 +25,9 @@ bool Checks::was_set(const Vhost& vhost, std::string_view path) const {
     return snapshot_.origins.contains({vhost.name, std::string(path)});
 }
 
-Place Checks::place_of(std::string_view vhost, std::string_view path) const {
+Location Checks::place_of(std::string_view vhost, std::string_view path) const {
     auto found = snapshot_.origins.find({std::string(vhost), std::string(path)});
-    return found == snapshot_.origins.end() ? Place{"configuration", 0} : found->second;
+    return found == snapshot_.origins.end() ? Location{"configuration", 0} : found->second;
 }
 
 }  // namespace config

@@ -25,7 +25,7 @@ class Checks {
 
     Snapshot& snapshot() { return snapshot_; }
     bool was_set(const Vhost& vhost, std::string_view path) const;
-    // Notes a problem at the place where a directive was set; without a vhost for those outside of vhosts.
+    // Notes a problem at the line where a directive was set; without a vhost for directives outside of vhosts.
     void error(std::string_view path, std::string text) { problems_.error(place_of("", path), std::move(text)); }
     void warning(std::string_view path, std::string text) { problems_.warning(place_of("", path), std::move(text)); }
     void error(const Vhost& vhost, std::string_view path, std::string text) {
@@ -34,7 +34,7 @@ class Checks {
     void warning(const Vhost& vhost, std::string_view path, std::string text) {
         problems_.warning(place_of(vhost.name, path), std::move(text));
     }
-    Place place_of(std::string_view vhost, std::string_view path) const;
+    Location place_of(std::string_view vhost, std::string_view path) const;
 
   private:
     Snapshot& snapshot_;

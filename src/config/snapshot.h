@@ -263,7 +263,7 @@ struct Snapshot {
 
     // Where a directive's value was set; missing: it has its default. Key: vhost's name (empty outside vhosts), and the
     // directive's path ("vhost/play/mw_latency").
-    std::map<std::pair<std::string, std::string>, Place> origins{};
+    std::map<std::pair<std::string, std::string>, Location> origins{};
 };
 
 using SnapshotPtr = std::shared_ptr<const Snapshot>;

@@ -65,56 +65,56 @@ void SnapshotBuilder::add_nodes(std::span<const Node> nodes) {
 
 void SnapshotBuilder::add_node(const Node& node, const Context& context) {
     std::string path = join(context.path, node.name);
-    Context place = context;
+    Context inner = context;
     if (const Alias* alias = find_alias(path)) {
-        if (alias->old) problems_.warning(node.place, fmt::format("'{}' is the old name of {}", path, alias->to));
+        if (alias->old) problems_.warning(node.location, fmt::format("'{}' is the old name of {}", path, alias->to));
         path = alias->to;
         std::string_view scope = std::string_view(path).substr(0, path.rfind('/') == path.npos ? 0 : path.rfind('/'));
         if (scope.size() > context.path.size())
-            place.instance = join(context.instance, scope.substr(context.path.empty() ? 0 : context.path.size() + 1));
-        place.path = scope;
+            inner.instance = join(context.instance, scope.substr(context.path.empty() ? 0 : context.path.size() + 1));
+        inner.path = scope;
     }
     const Row* row = find_row(path);
     const Block* block = find_block(path);
     // `transcode` of a vhost is a block, `vhost` of a cluster a value: a name is never both in one scope.
-    if (node.is_block && block) return add_block(node, place, *block);
-    if (!node.is_block && row) return add_value(node, place, *row);
-    if (row) return problems_.error(node.place, fmt::format("'{}' takes {}, not a block", node.name, kind_of(*row)));
-    if (block) return problems_.error(node.place, fmt::format("'{0}' is a block: {0} {{ ... }}", node.name));
+    if (node.is_block && block) return add_block(node, inner, *block);
+    if (!node.is_block && row) return add_value(node, inner, *row);
+    if (row) return problems_.error(node.location, fmt::format("'{}' takes {}, not a block", node.name, kind_of(*row)));
+    if (block) return problems_.error(node.location, fmt::format("'{0}' is a block: {0} {{ ... }}", node.name));
     unknown(node, context, path);
 }
 
 void SnapshotBuilder::unknown(const Node& node, const Context& context, std::string_view path) {
-    if (problems_.errors() >= Problems::kMost) return problems_.error(node.place, "");  // counted, not shown
+    if (problems_.errors() >= Problems::kMax) return problems_.error(node.location, "");  // counted, not shown
     for (const Row& row : rows()) {
         if (row.name != node.name || node.is_block) continue;
-        problems_.error(node.place, fmt::format("'{}' does not belong {}; it belongs into {}", node.name,
-                                                context.path.empty() ? "here" : "into " + context.path,
-                                                row.scope.empty() ? "no block" : row.scope));
+        problems_.error(node.location, fmt::format("'{}' does not belong {}; it belongs into {}", node.name,
+                                                   context.path.empty() ? "here" : "into " + context.path,
+                                                   row.scope.empty() ? "no block" : row.scope));
         return;
     }
     auto names = names_in(context.path);
-    problems_.error(node.place, fmt::format("unknown {} '{}'{}", node.is_block ? "block" : "directive", path,
-                                            hint(nearest(node.name, names))));
+    problems_.error(node.location, fmt::format("unknown {} '{}'{}", node.is_block ? "block" : "directive", path,
+                                               hint(nearest(node.name, names))));
 }
 
-std::optional<Place> SnapshotBuilder::note_seen(const std::string& key, const Place& place) {
-    auto [entry, is_new] = seen_.emplace(key, place);
+std::optional<Location> SnapshotBuilder::note_seen(const std::string& key, const Location& location) {
+    auto [entry, is_new] = seen_.emplace(key, location);
     if (is_new) return std::nullopt;
-    return std::exchange(entry->second, place);
+    return std::exchange(entry->second, location);
 }
 
 bool SnapshotBuilder::check_block_words(const Node& node, const Block& block) {
     bool good = true;
     if (block.names == Block::Names::kNone && !node.words.empty()) {
-        problems_.error(node.place, fmt::format("the block '{}' takes no name ('{}'); is a ; missing before it?",
-                                                node.name, node.words[0]));
+        problems_.error(node.location, fmt::format("the block '{}' takes no name ('{}'); is a ; missing before it?",
+                                                   node.name, node.words[0]));
         good = false;
     } else if (block.names == Block::Names::kRequired && node.words.empty()) {
-        problems_.error(node.place, fmt::format("the block '{0}' needs a name: {0} NAME {{ ... }}", node.name));
+        problems_.error(node.location, fmt::format("the block '{0}' needs a name: {0} NAME {{ ... }}", node.name));
         good = false;
     } else if (node.words.size() > 1) {
-        problems_.error(node.place,
+        problems_.error(node.location,
                         fmt::format("the block '{}' takes one name, {} were given", node.name, node.words.size()));
         good = false;
     }
@@ -131,13 +131,13 @@ void SnapshotBuilder::add_block(const Node& node, const Context& context, const 
     if (block.repeatable && name.empty()) {
         inside.instance += fmt::format("@{}", ++unnamed_);
     } else if (good) {
-        const std::optional<Place> before = note_seen(inside.instance, node.place);
+        const std::optional<Location> before = note_seen(inside.instance, node.location);
         // If two blocks have the same name, the intended one is unknown. Two without a name are merged.
         if (before && !name.empty())
-            problems_.error(node.place, fmt::format("'{}' is already given at {}", node.name, before->text()));
+            problems_.error(node.location, fmt::format("'{}' is already given at {}", node.name, before->text()));
         else if (before)
-            problems_.warning(node.place, fmt::format("'{}' is already given at {}: what both give counts as here",
-                                                      node.name, before->text()));
+            problems_.warning(node.location, fmt::format("'{}' is already given at {}: what both give counts as here",
+                                                         node.name, before->text()));
         good = !before || name.empty();
     }
     if (block.path == "vhost") inside.vhost = add_vhost(name);
@@ -149,7 +149,7 @@ void SnapshotBuilder::add_block(const Node& node, const Context& context, const 
         if (block.missing->state == features::kNotBuiltIn)
             note_not_built_in(node, block);
         else if (!inside.quiet)
-            miss(*block.missing, node.place, block.path);
+            miss(*block.missing, node.location, block.path);
         return;
     }
     for (const Node& child : node.children) add_node(child, inside);
@@ -166,51 +166,52 @@ void SnapshotBuilder::note_not_built_in(const Node& node, const Block& block) {
         return child.name == "enabled" && child.words == std::vector<std::string>{"on"};
     });
     if (!is_on) return;
-    for (const Node& child : node.children) miss(*block.missing, child.place, join(block.path, child.name));
+    for (const Node& child : node.children) miss(*block.missing, child.location, join(block.path, child.name));
 }
 
 void SnapshotBuilder::add_value(const Node& node, const Context& context, const Row& row) {
     if (!row.repeatable) {
-        if (auto before = note_seen(join(context.instance, row.name), node.place))
-            problems_.warning(node.place,
+        if (auto before = note_seen(join(context.instance, row.name), node.location))
+            problems_.warning(node.location,
                               fmt::format("'{}' is already given at {}: this one counts", node.name, before->text()));
     }
     if (!row.supported()) return add_value_without_effect(node, context, row);
     const Root to = root(context.vhost);
-    if (!set_stray_switch(row, node.words, node.place, to)) {
+    if (!set_stray_switch(row, node.words, node.location, to)) {
         auto set = row.binding.set(node.words, to);
         if (!set) {
             std::string text = set.error().text();
-            if (node.last_line != node.place.line)
+            if (node.last_line != node.location.line)
                 text += fmt::format(" (it goes on to line {}: is a ; missing?)", node.last_line);
-            return problems_.error(node.place, fmt::format("{}: {}", row.name, text));
+            return problems_.error(node.location, fmt::format("{}: {}", row.name, text));
         }
     }
-    snapshot_.origins[{to.vhost ? to.vhost->name : "", row.path()}] = node.place;
+    snapshot_.origins[{to.vhost ? to.vhost->name : "", row.path()}] = node.location;
 }
 
 // For a single word that is neither on nor off: sets the default, and reports it. False: not such a case.
-bool SnapshotBuilder::set_stray_switch(const Row& row, Words words, const Place& place, const Root& to) {
+bool SnapshotBuilder::set_stray_switch(const Row& row, Words words, const Location& location, const Root& to) {
     if (row.type != ValueType<bool>::kName || words.size() != 1 || words[0].empty()) return false;
     if (words[0] == "on" || words[0] == "off") return false;
     if (row.guards) return false;
     row.binding.set_default(to);
-    problems_.warning(
-        place, fmt::format("{}: '{}' is neither on nor off: the default counts, {}", row.name, words[0], row.initial));
+    problems_.warning(location, fmt::format("{}: '{}' is neither on nor off: the default counts, {}", row.name,
+                                            words[0], row.initial));
     return true;
 }
 
 void SnapshotBuilder::add_value_without_effect(const Node& node, const Context& context, const Row& row) {
-    if (node.words.empty()) return problems_.error(node.place, fmt::format("{}: a value is missing", row.name));
+    if (node.words.empty()) return problems_.error(node.location, fmt::format("{}: a value is missing", row.name));
     if (context.quiet || (node.words.size() == 1 && node.words[0] == row.initial)) return;
     if (row.name == "enabled" && node.words[0] != "on") return;
-    if (row.path() == "vhost/cluster/mode" && node.words[0] == "remote") edges_.push_back({context.vhost, node.place});
-    miss(*row.missing, node.place, row.path());
+    if (row.path() == "vhost/cluster/mode" && node.words[0] == "remote")
+        edges_.push_back({context.vhost, node.location});
+    miss(*row.missing, node.location, row.path());
 }
 
-void SnapshotBuilder::miss(const Feature& feature, const Place& place, std::string name) {
+void SnapshotBuilder::miss(const Feature& feature, const Location& location, std::string name) {
     auto known = std::ranges::find(missing_, &feature, &Missing::feature);
-    if (known == missing_.end()) known = missing_.insert(known, {&feature, place, {}});
+    if (known == missing_.end()) known = missing_.insert(known, {&feature, location, {}});
     if (std::ranges::find(known->names, name) == known->names.end()) known->names.push_back(std::move(name));
 }
 
@@ -219,9 +220,10 @@ void SnapshotBuilder::tell_of_missing_features() {
     for (const Edge& edge : edges_) {
         const Vhost& vhost = snapshot_.vhosts[static_cast<size_t>(edge.vhost)];
         if (vhost.enabled)
-            problems_.error(edge.place, fmt::format("vhost {} is an edge (mode remote): edges are not built yet, and "
-                                                    "without its origin it has nothing to serve",
-                                                    vhost.name));
+            problems_.error(edge.location,
+                            fmt::format("vhost {} is an edge (mode remote): edges are not built yet, and "
+                                        "without its origin it has nothing to serve",
+                                        vhost.name));
     }
     for (const Missing& missing : missing_) {
         std::string names;
@@ -230,27 +232,29 @@ void SnapshotBuilder::tell_of_missing_features() {
         if (missing.names.size() > kNamed) names += fmt::format(" and {} more", missing.names.size() - kNamed);
         std::string text = fmt::format("{} {}: no effect of {}", missing.feature->name, missing.feature->state, names);
         if (missing.feature->guards)
-            problems_.error(missing.place, text + ", and everybody would be let in without it");
+            problems_.error(missing.location, text + ", and everybody would be let in without it");
         else
-            problems_.warning(missing.place, std::move(text));
+            problems_.warning(missing.location, std::move(text));
     }
 }
 
 void SnapshotBuilder::add_environment(std::span<const EnvironmentEntry> entries) {
     for (const EnvironmentEntry& entry : entries) {
-        Place place{entry.name, 0};
+        Location location{entry.name, 0};
         if (entry.not_built_in) {
-            if (entry.name.ends_with("_ENABLED") && entry.value == "on") miss(*entry.not_built_in, place, entry.name);
+            if (entry.name.ends_with("_ENABLED") && entry.value == "on")
+                miss(*entry.not_built_in, location, entry.name);
             continue;
         }
         if (entry.row == nullptr) {
             auto names = known_environment_names();
-            problems_.warning(place, "this environment variable sets no directive" + hint(nearest(entry.name, names)));
+            problems_.warning(location,
+                              "this environment variable sets no directive" + hint(nearest(entry.name, names)));
             continue;
         }
         const Row& row = *entry.row;
         if (!row.supported()) {
-            if (entry.value != row.initial) miss(*row.missing, place, row.path());
+            if (entry.value != row.initial) miss(*row.missing, location, row.path());
             continue;
         }
         if (!row.in_vhost()) {
@@ -272,18 +276,18 @@ void SnapshotBuilder::set_from_environment(const EnvironmentEntry& entry, int vh
                    row.type == ValueType<AccessRules>::kName || row.type == ValueType<IpNetworks>::kName;
     if (row.repeatable) row.binding.set_default(root(vhost));  // replaces the file's values instead of adding to them
     std::vector<std::string> words = is_list ? split_words(entry.value) : std::vector<std::string>{entry.value};
-    Place place{entry.name, 0};
-    if (!set_stray_switch(row, words, place, root(vhost))) {
+    Location location{entry.name, 0};
+    if (!set_stray_switch(row, words, location, root(vhost))) {
         auto set = row.binding.set(words, root(vhost));
-        if (!set) return problems_.error(place, set.error().text());
+        if (!set) return problems_.error(location, set.error().text());
     }
-    Place& origin = snapshot_.origins[{vhost < 0 ? "" : root(vhost).vhost->name, row.path()}];
+    Location& origin = snapshot_.origins[{vhost < 0 ? "" : root(vhost).vhost->name, row.path()}];
     if (origin.line == 0 && !origin.file.empty() && origin.file != entry.name)
-        problems_.warning(place, fmt::format("sets the same directive as {}, and wins", origin.file));
-    origin = place;
+        problems_.warning(location, fmt::format("sets the same directive as {}, and wins", origin.file));
+    origin = location;
 }
 
-Place SnapshotBuilder::origin(const char* path) const { return checks_.place_of("", path); }
+Location SnapshotBuilder::origin(const char* path) const { return checks_.place_of("", path); }
 
 void SnapshotBuilder::check_vhost(Vhost& vhost) {
     if (!checks_.was_set(vhost, "vhost/chunk_size")) vhost.chunk_size = snapshot_.rtmp.chunk_size;

@@ -44,15 +44,15 @@ class SnapshotBuilder {
     void add_value(const Node& node, const Context& context, const Row& row);
     void unknown(const Node& node, const Context& context, std::string_view path);
     // Returns the position of an earlier definition of the same directive, if any.
-    std::optional<Place> note_seen(const std::string& key, const Place& place);
+    std::optional<Location> note_seen(const std::string& key, const Location& location);
     void add_value_without_effect(const Node& node, const Context& context, const Row& row);
-    void miss(const Feature& feature, const Place& place, std::string name);
-    bool set_stray_switch(const Row& row, Words words, const Place& place, const Root& to);
+    void miss(const Feature& feature, const Location& location, std::string name);
+    bool set_stray_switch(const Row& row, Words words, const Location& location, const Root& to);
     bool check_block_words(const Node& node, const Block& block);
     int add_vhost(std::string name);
     void set_from_environment(const EnvironmentEntry& entry, int vhost);
     Root root(int vhost);
-    Place origin(const char* path) const;
+    Location origin(const char* path) const;
     void check_vhost(Vhost& vhost);
     void settle_listeners();
     void check_listeners();
@@ -64,18 +64,18 @@ class SnapshotBuilder {
     // The directives of a missing feature that a configuration uses.
     struct Missing {
         const Feature* feature;
-        Place place;                     // of the first directive
+        Location location;               // of the first directive
         std::vector<std::string> names;  // of all of them, each once
     };
     struct Edge {
         int vhost;
-        Place place;
+        Location location;
     };
 
     Problems& problems_;
     Snapshot snapshot_;
     Checks checks_;
-    std::map<std::string, Place> seen_;
+    std::map<std::string, Location> seen_;
     std::vector<Missing> missing_;
     std::vector<Edge> edges_;
     int unnamed_ = 0;  // repeatable blocks without a name

@@ -4,16 +4,16 @@
 
 namespace config {
 
-std::string Place::text() const { return line == 0 ? file : fmt::format("{}:{}", file, line); }
+std::string Location::text() const { return line == 0 ? file : fmt::format("{}:{}", file, line); }
 
 std::string Problem::describe() const {
     const char* word = severity == Severity::kError ? "error" : "warning";
-    return fmt::format("{}: {}: {}", place.text(), word, text);
+    return fmt::format("{}: {}: {}", location.text(), word, text);
 }
 
-void Problems::add(Severity severity, Place place, std::string text) {
+void Problems::add(Severity severity, Location location, std::string text) {
     ++(severity == Severity::kError ? errors_ : warnings_);
-    if (all_.size() < kMost) all_.push_back({severity, std::move(place), std::move(text)});
+    if (all_.size() < kMax) all_.push_back({severity, std::move(location), std::move(text)});
 }
 
 std::string ListenAddress::text() const {

@@ -12,7 +12,7 @@
 namespace config {
 
 // A position in the configuration. Line 0: not in a file (`file` contains the environment variable's name).
-struct Place {
+struct Location {
     std::string file;
     int line = 0;
 
@@ -23,25 +23,25 @@ enum class Severity : uint8_t { kWarning, kError };
 
 struct Problem {
     Severity severity;
-    Place place;
+    Location location;
     std::string text;
 
     std::string describe() const;  // "conf/srs.conf:12: error: unknown directive 'lisen'; did you mean 'listen'?"
 };
 
-// Problems are collected, so that the operator sees all of them at once. Bounded: after kMost only the count grows.
+// Problems are collected, so that the operator sees all of them at once. Bounded: after kMax only the count grows.
 class Problems {
   public:
-    static constexpr size_t kMost = 1000;
+    static constexpr size_t kMax = 1000;
 
-    void error(Place place, std::string text) { add(Severity::kError, std::move(place), std::move(text)); }
-    void warning(Place place, std::string text) { add(Severity::kWarning, std::move(place), std::move(text)); }
+    void error(Location location, std::string text) { add(Severity::kError, std::move(location), std::move(text)); }
+    void warning(Location location, std::string text) { add(Severity::kWarning, std::move(location), std::move(text)); }
     const std::vector<Problem>& all() const { return all_; }
     size_t errors() const { return errors_; }
     size_t warnings() const { return warnings_; }
 
   private:
-    void add(Severity severity, Place place, std::string text);
+    void add(Severity severity, Location location, std::string text);
     std::vector<Problem> all_;
     size_t errors_ = 0;
     size_t warnings_ = 0;

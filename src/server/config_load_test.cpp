@@ -334,7 +334,7 @@ TEST(Load, TooManyProblemsAreCountedOnly) {
     for (int i = 0; i < 5000; ++i) text += "bogus" + std::to_string(i) + " 1;\n";
     Loaded loaded = load_text(text);
     EXPECT_EQ(loaded.problems.errors(), 5000u);
-    EXPECT_EQ(loaded.problems.all().size(), Problems::kMost);
+    EXPECT_EQ(loaded.problems.all().size(), Problems::kMax);
 }
 
 TEST(Load, DebugIsNotForStrangersWithoutAuth) {

@@ -10,7 +10,8 @@ void add_rows(std::vector<config::Row>& rows) {
     const Scope global{
         "", [](const auto& root) -> decltype(auto) { return (root.snapshot->template get<ServerConfig>()); }};
     rows.push_back(row(global, "dvr_journal", &ServerConfig::dvr_journal, none(), kRestart,
-                       "Where the server notes the recordings that are open, for the start after a crash."));
+                       "File in which the server notes the open recordings, so that they are finished after a "
+                       "crash."));
 
     const Scope scope{"vhost/dvr",
                       [](const auto& root) -> decltype(auto) { return (root.vhost->template get<VhostConfig>()); }};
@@ -19,19 +20,21 @@ void add_rows(std::vector<config::Row>& rows) {
     rows.push_back(
         row(scope, "dvr_apply", &D::dvr_apply, none(), kLive, "Streams to record: all, or app/stream names."));
     rows.push_back(row(scope, "dvr_plan", &D::dvr_plan, one_of({"session", "segment"}), kLive,
-                       "session: a file per publish; segment: files of dvr_duration."));
+                       "session: one file per publication; segment: files of dvr_duration."));
     rows.push_back(row(scope, "dvr_path", &D::dvr_path, none(), kLive,
-                       "Path of a file, .flv or .mp4; one that ends in neither is a directory for "
+                       "Path of a file, .flv or .mp4. Any other path is a directory for files named "
                        "[stream].[timestamp].flv."));
     rows.push_back(row(scope, "dvr_duration", &D::dvr_duration, seconds(1, 86'400), kLive,
-                       "Length of a file in the plan segment; it ends before the first keyframe after that."));
+                       "Duration of a file with the plan segment; it ends before the first keyframe after that "
+                       "time."));
     rows.push_back(row(scope, "dvr_wait_keyframe", &D::dvr_wait_keyframe, none(), kLive,
-                       "Files begin at keyframes; off: at any frame, and to the time."));
+                       "Files begin at keyframes; off: at any frame, exactly at dvr_duration."));
     rows.push_back(row(scope, "time_jitter", &D::time_jitter, none(), kLive,
-                       "Times in a file: full: from 0 and never back; zero: from 0; off: the stream's own."));
+                       "Timestamps in a file: full: from 0 and never decreasing; zero: from 0; off: as in the "
+                       "stream."));
     rows.push_back(row(scope, "dvr_keyframes", &D::dvr_keyframes, count(16, 65'536), kLive,
-                       "Room for so many keyframes, 18 bytes each, in the index of an FLV file; a longer file's index "
-                       "leaves some out."));
+                       "Number of keyframes in the index of an FLV file, 18 bytes each. In the index of a "
+                       "longer file some keyframes are left out."));
 }
 
 // The pattern of a directory gets a file name.

@@ -12,13 +12,13 @@ void add_rows(std::vector<config::Row>& rows) {
                       [](const auto& root) -> decltype(auto) { return (root.vhost->template get<VhostConfig>()); }};
     using F = VhostConfig;
     rows.push_back(row(scope, "enabled", &F::enabled, none(), kLive,
-                       "Every published stream is published to other servers too, by RTMP; see doc/forward.md."));
+                       "Every published stream is also published to other servers, by RTMP; see doc/forward.md."));
     rows.push_back(row(scope, "destination", &F::destination, none(), kLive,
-                       "Those servers: HOST, HOST:PORT, rtmps://HOST:PORT; or rtmp://HOST:PORT/APP/STREAM, where "
-                       "[vhost], [app] and [stream] are filled in.",
+                       "The other servers: HOST, HOST:PORT, rtmps://HOST:PORT; or rtmp://HOST:PORT/APP/STREAM, "
+                       "where [vhost], [app] and [stream] are replaced.",
                        "127.0.0.1:1936 127.0.0.1:1937"));
     rows.push_back(row(scope, "backend", &F::backend, http_url(), kLive,
-                       "URL that is asked for the destinations of each stream that is published, in place of "
+                       "URL that is queried for the destinations of each published stream, instead of "
                        "`destination`.",
                        "http://127.0.0.1:8085/api/v1/forward"));
 }

@@ -10,14 +10,16 @@ void add_rows(std::vector<config::Row>& rows) {
     const Scope beat{"heartbeat",
                      [](const auto& root) -> decltype(auto) { return (root.snapshot->template get<ServerConfig>()); }};
     using H = ServerConfig;
-    rows.push_back(row(beat, "enabled", &H::enabled, none(), kLive, "Reports this server to another one."));
-    rows.push_back(row(beat, "interval", &H::interval, seconds(0.1, 86'400), kLive, "From report to report."));
-    rows.push_back(row(beat, "url", &H::url, http_url(), kLive, "Where reports are posted."));
-    rows.push_back(row(beat, "device_id", &H::device_id, none(), kLive,
-                       "The name in the reports; when not given, server_id.", "my-srs-device"));
     rows.push_back(
-        row(beat, "summaries", &H::summaries, none(), kLive, "Reports carry what /api/v1/summaries answers."));
-    rows.push_back(row(beat, "ports", &H::ports, none(), kLive, "Reports carry the addresses that are listened on."));
+        row(beat, "enabled", &H::enabled, none(), kLive, "Reports the state of this server to another server."));
+    rows.push_back(row(beat, "interval", &H::interval, seconds(0.1, 86'400), kLive, "Interval between two reports."));
+    rows.push_back(row(beat, "url", &H::url, http_url(), kLive, "URL to which reports are posted."));
+    rows.push_back(row(beat, "device_id", &H::device_id, none(), kLive,
+                       "Name of this server in the reports; without a value server_id.", "my-srs-device"));
+    rows.push_back(
+        row(beat, "summaries", &H::summaries, none(), kLive, "Reports contain the response of /api/v1/summaries."));
+    rows.push_back(
+        row(beat, "ports", &H::ports, none(), kLive, "Reports contain the addresses on which the server listens."));
 }
 
 }  // namespace

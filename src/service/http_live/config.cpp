@@ -15,24 +15,22 @@ void add_rows(std::vector<config::Row>& rows) {
     // Live streams keep it: see live/hub/options.h.
     const Scope cache{"vhost/http_remux", [](const auto& root) -> decltype(auto) { return (root.vhost->play); }};
     rows.push_back(row(cache, "fast_cache", &VhostPlay::audio_cache, 0, seconds(0, 600), kLive,
-                       "Audio kept for a new listener of .aac or .mp3, so that it starts at once; 0: none."));
+                       "Audio that is kept for a new player of .aac or .mp3, so that it starts at once; 0: none."));
     rows.push_back(row(remux, "drop_if_not_match", &H::drop_if_not_match, none(), kLive,
-                       "Frames of a kind that the FLV header denied are not sent."));
+                       "Frames of a kind (audio, video) that the FLV header excludes are not sent."));
     rows.push_back(row(remux, "has_audio", &H::has_audio, none(), kLive, "The FLV header announces audio."));
     rows.push_back(row(remux, "has_video", &H::has_video, none(), kLive, "The FLV header announces video."));
-    rows.push_back(
-        row(remux, "guess_has_av", &H::guess_has_av, none(), kLive,
-            "The FLV header announces what the stream turns out to have; has_audio and has_video otherwise."));
-    rows.push_back(
-        row(remux, "mount", &H::mount, none(), kLive,
-            "The URL of a stream, with its variables; a part before the first / is the host. The request's own "
-            "extension says the format: .flv, .ts, .aac or .mp3."));
-    rows.push_back(
-        row(remux, "wait_publisher", &H::wait_publisher, none(), kLive,
-            "A player that asks before the publisher came waits for it, and then gets 404; off: at once. What "
-            "is called as hls_ts_file says gets 404 at once: it is a segment that is gone."));
+    rows.push_back(row(remux, "guess_has_av", &H::guess_has_av, none(), kLive,
+                       "The FLV header announces the tracks of the stream; off: as has_audio and has_video say."));
+    rows.push_back(row(remux, "mount", &H::mount, none(), kLive,
+                       "The URL of a stream, with variables; a part before the first / is the host. The "
+                       "extension in the request selects the format: .flv, .ts, .aac or .mp3."));
+    rows.push_back(row(remux, "wait_publisher", &H::wait_publisher, none(), kLive,
+                       "A player without a publisher waits for it, and gets 404 after wait_publisher_timeout; "
+                       "off: 404 at once. A URL that matches hls_ts_file gets 404 at once, because it names an "
+                       "old segment."));
     rows.push_back(row(remux, "wait_publisher_timeout", &H::wait_publisher_timeout, milliseconds(100, 600'000), kLive,
-                       "How long it waits."));
+                       "Time for which a player waits."));
 }
 
 }  // namespace

@@ -11,14 +11,14 @@ void add_rows(std::vector<config::Row>& rows) {
                       [](const auto& root) -> decltype(auto) { return (root.snapshot->template get<ServerConfig>()); }};
     using E = ServerConfig;
     rows.push_back(row(scope, "enabled", &E::enabled, none(), kRestart, "Metrics for Prometheus, at /metrics."));
-    rows.push_back(row(
-        scope, "listen", &E::listen, none(), kRestart,
-        "Addresses of the exporter, which serves nothing else. It has http_api's limits, and its auth where that is "
-        "enabled."));
+    rows.push_back(row(scope, "listen", &E::listen, none(), kRestart,
+                       "Addresses of the exporter. It serves nothing else, has the limits of http_api, and uses "
+                       "its auth if that is enabled."));
     rows.push_back(row(scope, "label", &E::label, none(), kLive, "A label of srs_build_info.", "cn-beijing"));
-    rows.push_back(row(scope, "tag", &E::tag, none(), kLive, "Another one.", "cn-edge"));
+    rows.push_back(row(scope, "tag", &E::tag, none(), kLive, "Another label of srs_build_info.", "cn-edge"));
     rows.push_back(row(scope, "stream_limit", &E::stream_limit, count(0, 100'000), kLive,
-                       "Streams with metrics of their own, 13 lines each; how many are left out is a metric."));
+                       "Maximum number of streams with metrics of their own, 20 lines each; the number of other "
+                       "streams is a metric."));
 }
 
 const config::ListenAddresses* listen(const config::Snapshot& snapshot) {

@@ -19,19 +19,17 @@ void add_listening(std::vector<config::Row>& rows) {
     rows.push_back(row(kServer, "enabled", &S::enabled, none(), kRestart, "The WebRTC server."));
     rows.push_back(row(kServer, "listen", &S::listen, none(), kRestart, "UDP addresses for media."));
     rows.push_back(row(kServer, "protocol", &S::protocol, one_of({"udp", "tcp", "all"}), kLive,
-                       "Transports that answers offer: udp, tcp (which needs tcp's enabled) or all. A client may ask "
-                       "for nothing else."));
-    rows.push_back(
-        row(kServer, "reuseport", &S::reuseport, count(1, 64), kRestart,
-            "Accepted, without effect: sockets that share each address are for several threads that read them. Here "
-            "one does, 64 datagrams a call, so there is one socket."));
+                       "Transports that answers offer: udp, tcp (which needs tcp's enabled) or all. A client "
+                       "may request only these."));
+    rows.push_back(row(kServer, "reuseport", &S::reuseport, count(1, 64), kRestart,
+                       "No effect. Several sockets per address serve several threads; here one thread reads 64 "
+                       "datagrams per call, so there is one socket."));
     const Scope tcp{"rtc_server/tcp", [](const auto& root) -> decltype(auto) {
                         return (root.snapshot->template get<ServerConfig>().tcp);
                     }};
-    rows.push_back(
-        row(kServer, "max_offers", &S::max_offers, count(1, 100'000), kLive,
-            "Offers that are not connected yet, at once: for one more the oldest is dropped. Each is dropped "
-            "after 10 s; about 45 kB each."));
+    rows.push_back(row(kServer, "max_offers", &S::max_offers, count(1, 100'000), kLive,
+                       "Maximum number of offers that are not connected yet. At the limit a new offer replaces "
+                       "the oldest. An offer ends after 10 s; it needs about 45 kB."));
     rows.push_back(row(tcp, "enabled", &TcpConfig::enabled, none(), kRestart, "WebRTC over TCP (RFC 6544, passive)."));
     rows.push_back(row(tcp, "listen", &TcpConfig::listen, none(), kRestart, "TCP addresses for media."));
 }
@@ -39,73 +37,73 @@ void add_listening(std::vector<config::Row>& rows) {
 void add_candidates(std::vector<config::Row>& rows) {
     using namespace config;
     rows.push_back(row(kServer, "candidate", &S::candidate, none(), kLive,
-                       "Addresses put into answers: IP addresses, names of network interfaces, domain names, $NAME "
-                       "of the environment; * or 0.0.0.0: those of this machine."));
+                       "Addresses in answers: IP addresses, names of network interfaces, domain names, $NAME of "
+                       "the environment; * or 0.0.0.0: the addresses of this machine."));
     rows.push_back(row(kServer, "use_auto_detect_network_ip", &S::use_auto_detect_network_ip, none(), kLive,
                        "With candidate *, addresses of this machine's network interfaces are candidates."));
     rows.push_back(row(kServer, "ip_family", &S::ip_family, one_of({"ipv4", "ipv6", "all"}), kLive,
-                       "Family of the candidates that are found out: ipv4, ipv6 or all."));
+                       "Address family of the candidates found by detection: ipv4, ipv6 or all."));
     rows.push_back(row(kServer, "api_as_candidates", &S::api_as_candidates, none(), kLive,
-                       "The host by which the client reached the API is a candidate."));
+                       "The host in the client's request to the API is a candidate."));
     rows.push_back(row(kServer, "resolve_api_domain", &S::resolve_api_domain, none(), kLive,
-                       "Where that host is a domain name, its address is the candidate."));
+                       "If that host is a domain name, its addresses are candidates."));
     rows.push_back(row(kServer, "keep_api_domain", &S::keep_api_domain, none(), kLive,
-                       "The domain name itself is a candidate as well; few clients take one."));
+                       "The domain name itself is a candidate, too; few clients support it."));
     rows.push_back(list_row(kServer, "ice_server", &S::ice_server, kLive,
-                            "Servers told to clients in Link fields: stun:HOST[:PORT], or turn:HOST[:PORT] USERNAME "
-                            "CREDENTIAL. This server needs none.",
+                            "STUN and TURN servers that clients get in Link header fields: stun:HOST[:PORT], or "
+                            "turn:HOST[:PORT] USERNAME CREDENTIAL. This server needs none.",
                             "stun:stun.example.org turn:turn.example.org:3478 user secret"));
 }
 
 void add_media(std::vector<config::Row>& rows) {
     using namespace config;
     rows.push_back(row(kServer, "ecdsa", &S::ecdsa, none(), kRestart,
-                       "The DTLS certificate, made at start, is ECDSA (P-256); RSA otherwise."));
+                       "The DTLS certificate, generated at the start, is ECDSA (P-256); off: RSA."));
     rows.push_back(
         guarding(row(kServer, "encrypt", &S::encrypt, none(), kLive,
-                     "Media is encrypted. Off is to debug with clients that can do without; browsers cannot.")));
+                     "Media is encrypted. off is for debugging with clients that support it; browsers do not.")));
     rows.push_back(row(kServer, "merge_nalus", &S::merge_nalus, none(), kLive,
-                       "Small slices of a frame share packets (STAP-A) on the way from RTMP; what comes before a slice "
-                       "always shares its."));
+                       "Small slices of a frame share packets (STAP-A) in streams from RTMP. NAL units before a "
+                       "slice always share its packet."));
     const Scope hole{"rtc_server/black_hole", [](const auto& root) -> decltype(auto) {
                          return (root.snapshot->template get<ServerConfig>().black_hole);
                      }};
     rows.push_back(row(hole, "enabled", &BlackHoleConfig::enabled, none(), kRestart,
-                       "Copies of what publishers send, decrypted, go to addr, to debug."));
-    rows.push_back(row(hole, "addr", &BlackHoleConfig::addr, none(), kRestart, "That UDP address.", "127.0.0.1:10000"));
+                       "Decrypted copies of the publishers' packets are sent to addr, for debugging."));
+    rows.push_back(row(hole, "addr", &BlackHoleConfig::addr, none(), kRestart, "The UDP address for the copies.",
+                       "127.0.0.1:10000"));
 }
 
 void add_session(std::vector<config::Row>& rows) {
     using namespace config;
     rows.push_back(row(kVhost, "enabled", &V::enabled, none(), kLive,
-                       "WebRTC for this vhost. Turns min_latency on, and mw_latency to 0, unless they are set."));
+                       "WebRTC for this vhost. It switches min_latency on and mw_latency to 0, unless they are "
+                       "set."));
     rows.push_back(row(kVhost, "nack", &V::nack, none(), kLive,
-                       "Lost packets are asked for again, and sent again to those who ask."));
+                       "Lost packets of publishers are requested again, and lost packets are retransmitted to "
+                       "players that request them."));
     rows.push_back(row(kVhost, "nack_no_copy", &V::nack_no_copy, none(), kLive,
-                       "Accepted, without effect: packets kept for that are always shared, never copied."));
+                       "No effect: packets for retransmission are always shared, never copied."));
     rows.push_back(row(kVhost, "twcc", &V::twcc, none(), kLive,
-                       "Publishers are told when each packet came (transport-wide congestion control)."));
-    rows.push_back(row(
-        kVhost, "stun_timeout", &V::stun_timeout, seconds(1, 3600), kLive,
-        "A session of which nothing right comes for so long, no STUN request and no media, ends. After 30 s nothing is "
-        "sent to it any more."));
-    rows.push_back(
-        row(kVhost, "stun_strict_check", &V::stun_strict_check, none(), kLive,
-            "Accepted, without effect: STUN requests of wrong integrity, and of clients that take the controlled "
-            "side of ICE (they are told: 487), are always refused."));
+                       "Publishers get the arrival time of each packet (transport-wide congestion control)."));
+    rows.push_back(row(kVhost, "stun_timeout", &V::stun_timeout, seconds(1, 3600), kLive,
+                       "A session that receives no valid STUN request and no valid media for this time ends. "
+                       "After 30 s nothing is sent to it."));
+    rows.push_back(row(kVhost, "stun_strict_check", &V::stun_strict_check, none(), kLive,
+                       "No effect: STUN requests with wrong integrity, and of clients in the controlled role of "
+                       "ICE (error 487), are always refused."));
     rows.push_back(row(kVhost, "dtls_role", &V::dtls_role, one_of({"active", "passive"}), kLive,
-                       "Who begins the DTLS handshake: active is this server, passive the client, where it leaves the "
-                       "choice."));
+                       "The side that begins the DTLS handshake if the client leaves the choice: active is this "
+                       "server, passive the client."));
     rows.push_back(row(kVhost, "dtls_version", &V::dtls_version, one_of({"auto", "dtls1.0", "dtls1.2"}), kLive,
-                       "Which DTLS is spoken; auto: 1.2, and 1.0 with who has no other."));
+                       "The version of DTLS; auto: 1.2, and 1.0 with clients that support no other."));
     rows.push_back(row(kVhost, "drop_for_pt", &V::drop_for_pt, count(0, 127), kLive,
-                       "Drops packets of this payload type, to test; 0: none."));
-    rows.push_back(
-        row(kVhost, "init_rate_from_sdp", &V::init_rate_from_sdp, none(), kLive,
-            "Publishers are told to begin with the bit rate of their offer's b= line (x-google-start-bitrate, "
-            "which Chromium obeys)."));
+                       "Drops packets of this payload type, for tests; 0: none."));
+    rows.push_back(row(kVhost, "init_rate_from_sdp", &V::init_rate_from_sdp, none(), kLive,
+                       "Publishers are requested to begin with the bitrate of their offer's b= line "
+                       "(x-google-start-bitrate, which Chromium supports)."));
     rows.push_back(row(kVhost, "keep_original_ssrc", &V::keep_original_ssrc, none(), kLive,
-                       "Players see the publisher's SSRC, not one of their own."));
+                       "Players get the publisher's SSRC instead of one of their own."));
 }
 
 void add_bridges(std::vector<config::Row>& rows) {
@@ -113,19 +111,20 @@ void add_bridges(std::vector<config::Row>& rows) {
     rows.push_back(row(kVhost, "rtmp_to_rtc", &V::rtmp_to_rtc, none(), kLive,
                        "Streams published by RTMP can be played by WebRTC."));
     rows.push_back(row(kVhost, "keep_bframe", &V::keep_bframe, none(), kLive,
-                       "B-frames are kept on the way to WebRTC; many browsers show them in the wrong order."));
+                       "B-frames are kept in streams from RTMP; many browsers show them in the wrong order."));
     rows.push_back(row(kVhost, "keep_avc_nalu_sei", &V::keep_avc_nalu_sei, none(), kLive,
-                       "SEI units of H.264 are kept on the way to WebRTC."));
+                       "SEI units of H.264 are kept in streams from RTMP."));
     rows.push_back(row(kVhost, "opus_bitrate", &V::opus_bitrate, count(8'000, 320'000), kLive,
-                       "Bit rate of audio made for WebRTC, bit/s."));
+                       "Bitrate of audio that is transcoded for WebRTC, bit/s."));
     rows.push_back(row(kVhost, "opus_ptime", &V::opus_ptime, one_of({"20", "40", "60"}), kLive,
-                       "How long a packet of audio made for WebRTC is, ms: longer ones come later and cost less."));
+                       "Duration of a packet of transcoded audio, ms: longer ones add delay and cost less."));
     rows.push_back(row(kVhost, "rtc_to_rtmp", &V::rtc_to_rtmp, none(), kLive,
                        "Streams published by WebRTC can be played by the other protocols, and recorded."));
     rows.push_back(row(kVhost, "pli_for_rtmp", &V::pli_for_rtmp, seconds(0.5, 60), kLive,
-                       "A WebRTC publisher is asked for a keyframe each so often, for the other protocols."));
+                       "Interval at which a WebRTC publisher is requested to send a keyframe, for the other "
+                       "protocols."));
     rows.push_back(row(kVhost, "aac_bitrate", &V::aac_bitrate, count(8'000, 320'000), kLive,
-                       "Bit rate of audio made from WebRTC, bit/s."));
+                       "Bitrate of audio that is transcoded from WebRTC, bit/s."));
 }
 
 void add_rows(std::vector<config::Row>& rows) {
