@@ -4,6 +4,7 @@
 // ExVideoTagHeader, ExAudioTagHeader, ModEx, multitrack), and data messages in AMF0. Payloads are sub-slices: nothing
 // is copied. Access units are parsed no further than their length prefixes.
 
+#include <array>
 #include <bitset>
 #include <cstdint>
 #include <optional>
