@@ -173,7 +173,7 @@ TEST_F(TsLog, AViewerBeginsWithTheFirstTrackThatIsCarried) {
     }
     auto* start = log().start_for_new_viewer(0);
     ASSERT_TRUE(start);
-    EXPECT_EQ(view(*start).seen, "H264/1 header, H264/1 41, AAC/1 header, AAC/1 50, H264/1 81, AAC/1 90");
+    EXPECT_EQ(view(*start).seen, "H264 header, H264 41, AAC header, AAC 50, H264 81, AAC 90");
 }
 
 TEST(TsEncoder, TheTablesBeforeAFrame) {

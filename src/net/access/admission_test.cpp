@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "net/access/address_quota.h"
 
 namespace net {
 namespace {
