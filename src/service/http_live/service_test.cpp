@@ -257,6 +257,7 @@ class HttpWaitingTest : public HttpLiveTest {
     }
     const net::AddressQuota& waiting() const { return service_->waiting(); }
     void limit_waiting(int of_address, int in_all) {
+        snapshot_->address_limits.exempt.clear();
         snapshot_->address_limits.waiting_players = of_address;
         snapshot_->global.max_waiting_players = in_all;
         service_->reload(snapshot_);
