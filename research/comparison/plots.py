@@ -43,7 +43,7 @@ def against_players(axes, by_server, key, only=None):
 
 def cpu(pyplot, groups, path):
     there = [(group, title) for group, title in (("players", "sent to every 350 ms"),
-                                                 ("lowlatency", "sent to with every picture")) if group in groups]  # fmt: skip
+                                                 ("lowlatency", "sent to with every video frame")) if group in groups]  # fmt: skip
     figure, all_axes = pyplot.subplots(1, len(there), figsize=(5 * len(there), 3.8), sharey=True, squeeze=False)
     for axes, (group, title) in zip(all_axes[0], there):
         against_players(axes, groups[group], "server_cpu_ms_per_mbit")

@@ -10,16 +10,16 @@ from .figures import PLAYERS, WEBRTC_PLAYERS, above_ingest, to_floor
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TITLES = {
     "players": "Players of one 237 kbit/s stream, sent to every 350 ms",
-    "lowlatency": "Low latency: players of one 237 kbit/s stream, sent to with every picture (the floor: every 40 ms)",
+    "lowlatency": "Low latency: players of one 237 kbit/s stream, sent to with every video frame (the floor: every 40 ms)",
     "rate3m": "Players of one 3 Mbit/s stream, sent to every 350 ms",
-    "publishers": "Publishers, 237 kbit/s each, nobody watching",
+    "publishers": "Publishers, 237 kbit/s each, without viewers",
     "segments": "Publishers that write 50 bytes at a time, each a TCP segment of its own",
     "recording": "Publishers, 237 kbit/s each, recorded, or made into HLS segments of 10 s",
     "latency": "From the publisher's send to the viewer's receipt",
-    "firstframe": "Time to the first frame: from connecting to the first picture or audio frame",
+    "firstframe": "Time to the first frame: from connecting to the first video or audio frame",
     "start": "Start to the first accepted connection, and memory two seconds later",
     "whep": "Players of one 237 kbit/s stream by WebRTC (WHEP)",
-    "whip": "Publishers by WebRTC (WHIP), 237 kbit/s each, nobody watching",
+    "whip": "Publishers by WebRTC (WHIP), 237 kbit/s each, without viewers",
 }
 
 
