@@ -159,7 +159,7 @@ def refused(server, **more):
     [
         ("no-such-user", "there is no user no-such-user"),
         ("nobody:no-such-group", "there is no group no-such-group"),
-        ("root", "root is who the server is to be no longer"),
+        ("root", "user must not be root"),
         ("4242424", "has no name here: write UID:GID"),
     ],
 )
