@@ -21,15 +21,15 @@ struct Free {
 template <class T>
 using Owned = std::unique_ptr<T, Free>;
 
-void append(Sound& sound, const AVFrame& frame) {
+void append(Pcm& pcm, const AVFrame& frame) {
     int channels = frame.ch_layout.nb_channels;
-    sound.channels = channels;
+    pcm.channels = channels;
     for (int i = 0; i < frame.nb_samples; ++i) {
         for (int c = 0; c < channels; ++c) {
             bool planar = frame.format == AV_SAMPLE_FMT_FLTP;
             CHECK(planar || frame.format == AV_SAMPLE_FMT_FLT);
             auto* plane = reinterpret_cast<const float*>(frame.extended_data[planar ? c : 0]);
-            sound.samples.push_back(plane[planar ? i : i * channels + c]);
+            pcm.samples.push_back(plane[planar ? i : i * channels + c]);
         }
     }
 }
@@ -62,27 +62,27 @@ Decoded decode(const char* decoder, std::span<const uint8_t> header, std::span<c
         av_packet_unref(packet.get());
         while (avcodec_receive_frame(context.get(), frame.get()) >= 0) {
             out.rate = frame->sample_rate;
-            append(out.sound, *frame);
+            append(out.pcm, *frame);
         }
     }
     return out;
 }
 
-Sound resample(const Decoded& from, int block) {
+Pcm resample(const Decoded& from, int block) {
     AVChannelLayout layout;
-    av_channel_layout_default(&layout, from.sound.channels);
+    av_channel_layout_default(&layout, from.pcm.channels);
     SwrContext* made = nullptr;
     CHECK(swr_alloc_set_opts2(&made, &layout, AV_SAMPLE_FMT_FLT, 48'000, &layout, AV_SAMPLE_FMT_FLT, from.rate, 0,
                               nullptr) >= 0);
     Owned<SwrContext> context(made);
     CHECK(swr_init(made) >= 0);
-    Sound out;
-    out.channels = from.sound.channels;
+    Pcm out;
+    out.channels = from.pcm.channels;
     auto channels = static_cast<size_t>(out.channels);
     std::vector<float> room(static_cast<size_t>(block) * 8 * channels);
-    for (size_t at = 0; at < from.sound.frames(); at += static_cast<size_t>(block)) {
-        auto count = static_cast<int>(std::min<size_t>(static_cast<size_t>(block), from.sound.frames() - at));
-        auto* in = reinterpret_cast<const uint8_t*>(&from.sound.samples[at * channels]);
+    for (size_t at = 0; at < from.pcm.frames(); at += static_cast<size_t>(block)) {
+        auto count = static_cast<int>(std::min<size_t>(static_cast<size_t>(block), from.pcm.frames() - at));
+        auto* in = reinterpret_cast<const uint8_t*>(&from.pcm.samples[at * channels]);
         auto* to = reinterpret_cast<uint8_t*>(room.data());
         int got = swr_convert(made, &to, block * 8, &in, count);
         CHECK(got >= 0);
@@ -91,7 +91,7 @@ Sound resample(const Decoded& from, int block) {
     return out;
 }
 
-Encoded encode(const char* encoder, int bitrate, const Options& options, const Sound& sound) {
+Encoded encode(const char* encoder, int bitrate, const Options& options, const Pcm& pcm) {
     const AVCodec* codec = avcodec_find_encoder_by_name(encoder);
     CHECK(codec);
     Owned<AVCodecContext> context(avcodec_alloc_context3(codec));
@@ -102,7 +102,7 @@ Encoded encode(const char* encoder, int bitrate, const Options& options, const S
     context->time_base = {1, 48'000};
     context->bit_rate = bitrate;
     context->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
-    av_channel_layout_default(&context->ch_layout, sound.channels);
+    av_channel_layout_default(&context->ch_layout, pcm.channels);
     for (const auto& [name, value] : options)
         CHECK(av_opt_set(context.get(), name.c_str(), value.c_str(), AV_OPT_SEARCH_CHILDREN) >= 0);
     CHECK(avcodec_open2(context.get(), codec, nullptr) >= 0);
@@ -116,10 +116,10 @@ Encoded encode(const char* encoder, int bitrate, const Options& options, const S
     CHECK(av_channel_layout_copy(&frame->ch_layout, &context->ch_layout) >= 0);
     CHECK(av_frame_get_buffer(frame.get(), 0) >= 0);
     auto size = static_cast<size_t>(context->frame_size);
-    auto channels = static_cast<size_t>(sound.channels);
-    for (size_t at = 0; at + size <= sound.frames(); at += size) {
+    auto channels = static_cast<size_t>(pcm.channels);
+    for (size_t at = 0; at + size <= pcm.frames(); at += size) {
         CHECK(av_frame_make_writable(frame.get()) >= 0);
-        const float* from = &sound.samples[at * channels];
+        const float* from = &pcm.samples[at * channels];
         for (size_t c = 0; c < channels; ++c)
             for (size_t i = 0; i < size; ++i) {
                 auto* plane = reinterpret_cast<float*>(frame->data[planar ? c : 0]);

@@ -30,13 +30,13 @@ using Options = std::vector<std::pair<std::string, std::string>>;
 
 // Interleaved, at the stream's own rate.
 struct Decoded {
-    Sound sound;
+    Pcm pcm;
     int rate = 48'000;
 };
 
 Decoded decode(const char* decoder, std::span<const uint8_t> header, std::span<const Packet> packets);
 // To 48 kHz, `block` samples at a time; from the same rate it copies.
-Sound resample(const Decoded& from, int block);
-Encoded encode(const char* encoder, int bitrate, const Options& options, const Sound& sound);
+Pcm resample(const Decoded& from, int block);
+Encoded encode(const char* encoder, int bitrate, const Options& options, const Pcm& pcm);
 
 }  // namespace audio

@@ -1,6 +1,6 @@
 // A measuring stick: what converting audio costs, step by step, and what the encoders' options cost and give up.
 //     audio [--rounds=5] FILE.ogg|FILE.flv...
-// Of Opus in Ogg or AAC in FLV. Milliseconds of processor time for a second of sound, the least of the rounds; the
+// Of Opus in Ogg or AAC in FLV. Milliseconds of processor time for a second of audio, the least of the rounds; the
 // quality of what was encoded and decoded again against what went in (quality.h); and the server's own transcoder, both
 // ways, for 20 streams by turns.
 
@@ -81,12 +81,12 @@ base::Result<Material> read_material(const std::string& path) {
 
 void print_cost(const char* what, double ms, double seconds) { std::printf("  %-44s %7.2f ms\n", what, ms / seconds); }
 
-void try_encoder(const char* name, const char* decoder, int bitrate, const Options& options, const Sound& source,
+void try_encoder(const char* name, const char* decoder, int bitrate, const Options& options, const Pcm& source,
                  double seconds) {
     Encoded coded;
     double ms = least_of([&] { coded = encode(name, bitrate, options, source); });
     Decoded back = decode(decoder, coded.header, coded.packets);
-    Quality q = compare(source, back.sound);
+    Quality q = compare(source, back.pcm);
     std::string words = std::string(name) + " " + std::to_string(bitrate / 1000) + "k";
     for (const auto& [key, value] : options) words += " " + key + "=" + value;
     std::printf(
@@ -95,8 +95,8 @@ void try_encoder(const char* name, const char* decoder, int bitrate, const Optio
         q.audible, q.level);
 }
 
-void try_encoders(const Sound& source, double seconds) {
-    // What a band above the cutoff loses is no noise that may be heard but sound that is not there: `level`.
+void try_encoders(const Pcm& source, double seconds) {
+    // The loss of a band above the cutoff is not audible noise but missing audio: `level`.
     const std::vector<Options> aac = {
         {},
         {{"aac_tns", "0"}},
@@ -151,11 +151,11 @@ base::Result<void> measure(const std::string& path) {
     Material material = TRY(read_material(path));
     bool opus = material.codec == media::Codec::kOpus;
     Decoded decoded = decode(opus ? "libopus" : "aac", material.coded.header, material.coded.packets);
-    Sound source = resample(decoded, 1024);
+    Pcm source = resample(decoded, 1024);
     double seconds = static_cast<double>(source.frames()) / 48'000;
     std::printf("%s: %s, %d Hz, %d channels, %.1f s, %.1f kbit/s\n", path.c_str(), opus ? "Opus" : "AAC", decoded.rate,
                 source.channels, seconds, static_cast<double>(material.coded.bytes()) * 8 / 1000 / seconds);
-    // Both codecs of the same sound.
+    // Both codecs of the same audio.
     Encoded as_opus = opus ? material.coded : encode("libopus", 64'000, {{"compression_level", "10"}}, source);
     Encoded as_aac = opus ? encode("aac", 128'000, {}, source) : material.coded;
     double opus_seconds = static_cast<double>(as_opus.packets.size()) * 0.02;

@@ -71,7 +71,7 @@ Powers mask_of(const Powers& signal) {
     return mask;
 }
 
-double product(const Sound& a, const Sound& b, size_t delay, size_t from, size_t to) {
+double product(const Pcm& a, const Pcm& b, size_t delay, size_t from, size_t to) {
     double sum = 0;
     for (size_t i = from; i < to; ++i)
         sum +=
@@ -79,7 +79,7 @@ double product(const Sound& a, const Sound& b, size_t delay, size_t from, size_t
     return sum;
 }
 
-size_t find_delay(const Sound& source, const Sound& coded) {
+size_t find_delay(const Pcm& source, const Pcm& coded) {
     size_t end = std::min(source.frames(), coded.frames());
     if (end < 4 * kMaxDelay) return 0;
     size_t from = end / 3, to = std::min(from + 48'000, end - kMaxDelay);
@@ -94,7 +94,7 @@ size_t find_delay(const Sound& source, const Sound& coded) {
 
 }  // namespace
 
-Quality compare(const Sound& source, const Sound& coded) {
+Quality compare(const Pcm& source, const Pcm& coded) {
     CHECK(source.channels == coded.channels);
     Quality found;
     found.delay = find_delay(source, coded);

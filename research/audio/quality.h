@@ -1,12 +1,12 @@
 #pragma once
-// How much of a sound a codec has kept: sounds are mono or stereo floats at 48 kHz, interleaved.
+// Compares audio before and after a codec. Pcm: mono or stereo floats at 48 kHz, interleaved.
 
 #include <cstddef>
 #include <vector>
 
 namespace audio {
 
-struct Sound {
+struct Pcm {
     int channels = 2;
     std::vector<float> samples;
     size_t frames() const { return samples.size() / static_cast<size_t>(channels); }
@@ -22,6 +22,6 @@ struct Quality {
     size_t delay = 0;  // samples by which `coded` is later
 };
 
-Quality compare(const Sound& source, const Sound& coded);
+Quality compare(const Pcm& source, const Pcm& coded);
 
 }  // namespace audio

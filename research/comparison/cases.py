@@ -84,7 +84,7 @@ class Cases:
         self.add_all_players("players", INTERVAL_MS, MERGED, self.o.players, self.o.other_players)
 
     def lowlatency(self):
-        """Every picture is sent at once, audio rides with it. nginx and MediaMTX write each frame."""
+        """Every video frame is sent at once, audio rides with it. nginx and MediaMTX write each frame."""
         counts = self.o.lowlatency_players
         self.add_all_players("lowlatency", PICTURE_MS, EVERY_PICTURE, counts, counts[:1])
 
@@ -268,7 +268,7 @@ class Cases:
             return self.load.run("whep", url, "-n", count, "--ramp", 100, "--server-pid", running.pid, *words, *more)
 
         def floor(sound_ms):
-            """The same packets: the sound of AAC becomes packets of 40 ms, that of WHIP has 20."""
+            """The same packets: the audio of AAC becomes packets of 40 ms, that of WHIP has 20."""
             def body():
                 with self.servers.floor_srtp(KBPS, sound_ms) as running:
                     return play(running, f"udp://127.0.0.1:{running.rtc}")

@@ -12,7 +12,7 @@ KBPS = 237
 
 
 def make_stream(directory, seconds, kbps=KBPS):
-    """A test pattern of x264 and AAC: 25 pictures and 43 audio frames a second, a keyframe every two seconds, 237
+    """A test pattern of x264 and AAC: 25 video frames and 43 audio frames a second, a keyframe every two seconds, 237
     kbit/s in all. As long as a run measures, so that every run delivers the same bytes wherever it begins."""
     path = directory / f"stream{kbps}.flv"
     of_video = f"{kbps - 44}k"
@@ -46,7 +46,7 @@ class Load:
         words = self.words(command, url, *source, "--seconds", 3600, "--settle-ms", 0)
         process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            time.sleep(2.5)  # a whole group of pictures is there
+            time.sleep(2.5)  # a whole GOP is there
             if process.poll() is not None:
                 raise Failure(f"the publisher of {url} has ended")
             yield

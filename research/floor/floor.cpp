@@ -47,7 +47,7 @@
 
 namespace {
 
-// Messages per second of the imitated stream: 25 pictures and 43 audio frames.
+// Messages per second of the imitated stream: 25 video frames and 43 audio frames.
 constexpr int kMessagesPerSecond = 68;
 constexpr size_t kTagOverhead = 11 + 4;
 // With the terminating 0 as the last byte of the FLV header's previous-tag-size.
@@ -277,9 +277,9 @@ int main(int argc, char** argv) {
     if ((arguments.size() == 3 || arguments.size() == 4) && arguments[0] == "--srtp") {
         SrtpPackets packets{.port = static_cast<uint16_t>(std::atoi(arguments[1].c_str())),
                             .kbps = std::atoll(arguments[2].c_str())};
-        if (arguments.size() == 4) packets.sound_ms = std::atoll(arguments[3].c_str());
-        if (packets.kbps < 100 || packets.kbps > 100'000 || packets.sound_ms < 20 || packets.sound_ms > 120 ||
-            packets.sound_ms % 20 != 0)
+        if (arguments.size() == 4) packets.audio_ms = std::atoll(arguments[3].c_str());
+        if (packets.kbps < 100 || packets.kbps > 100'000 || packets.audio_ms < 20 || packets.audio_ms > 120 ||
+            packets.audio_ms % 20 != 0)
             return usage();
         return run_srtp_floor(packets);
     }

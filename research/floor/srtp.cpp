@@ -23,10 +23,10 @@
 namespace {
 
 constexpr int64_t kTickMs = 20;
-constexpr int kTicksPerPicture = 2;   // 25 pictures a second
-constexpr int kPicturesPerGop = 50;   // two seconds
-constexpr size_t kKeyframeTimes = 8;  // larger than the other pictures
-constexpr size_t kSoundBytes = 120;   // a tick: 48 kbit/s
+constexpr int kTicksPerFrame = 2;     // 25 video frames a second
+constexpr int kFramesPerGop = 50;     // two seconds
+constexpr size_t kKeyframeTimes = 8;  // larger than the other frames
+constexpr size_t kAudioBytes = 120;   // a tick: 48 kbit/s
 constexpr size_t kMaxPayload = 1160;
 constexpr size_t kHeader = 12, kTag = 16;
 constexpr size_t kMaxMessages = 512;  // a call
@@ -59,7 +59,7 @@ struct Player {
 
 // What is sent at one moment: one or more payloads of one track.
 struct Burst {
-    int track;  // 0: sound, 1: picture
+    int track;  // 0: audio, 1: video
     size_t bytes;
     uint32_t timestamp;
 };
@@ -67,13 +67,13 @@ struct Burst {
 class SrtpFloor {
   public:
     explicit SrtpFloor(const SrtpPackets& packets)
-        : sound_ticks_(static_cast<uint64_t>(packets.sound_ms / kTickMs)),
+        : audio_ticks_(static_cast<uint64_t>(packets.audio_ms / kTickMs)),
           payload_(1 << 20, 0x5a),
           arena_(kArenaBytes) {
         auto bytes_per_gop =
-            static_cast<size_t>(packets.kbps * 1000 / 8 * kTickMs * kTicksPerPicture * kPicturesPerGop / 1000);
-        size_t sound = kSoundBytes * kTicksPerPicture * kPicturesPerGop;
-        picture_ = (bytes_per_gop - std::min(sound, bytes_per_gop / 2)) / (kPicturesPerGop - 1 + kKeyframeTimes);
+            static_cast<size_t>(packets.kbps * 1000 / 8 * kTickMs * kTicksPerFrame * kFramesPerGop / 1000);
+        size_t audio = kAudioBytes * kTicksPerFrame * kFramesPerGop;
+        frame_bytes_ = (bytes_per_gop - std::min(audio, bytes_per_gop / 2)) / (kFramesPerGop - 1 + kKeyframeTimes);
         open_socket(packets.port);
         headers_.resize(kMaxMessages);
         parts_.resize(kMaxMessages);
@@ -135,12 +135,12 @@ class SrtpFloor {
     }
 
     void tick() {
-        if (ticks_ % sound_ticks_ == 0) {
-            send_to_all({0, kSoundBytes * sound_ticks_, static_cast<uint32_t>(ticks_ * 960)});
+        if (ticks_ % audio_ticks_ == 0) {
+            send_to_all({0, kAudioBytes * audio_ticks_, static_cast<uint32_t>(ticks_ * 960)});
         }
-        if (ticks_ % kTicksPerPicture == 0) {
-            bool key = ticks_ / kTicksPerPicture % kPicturesPerGop == 0;
-            send_to_all({1, key ? picture_ * kKeyframeTimes : picture_, static_cast<uint32_t>(ticks_ * 1800)});
+        if (ticks_ % kTicksPerFrame == 0) {
+            bool key = ticks_ / kTicksPerFrame % kFramesPerGop == 0;
+            send_to_all({1, key ? frame_bytes_ * kKeyframeTimes : frame_bytes_, static_cast<uint32_t>(ticks_ * 1800)});
         }
         ++ticks_;
     }
@@ -221,11 +221,11 @@ class SrtpFloor {
         used_ = 0;
     }
 
-    const uint64_t sound_ticks_;
+    const uint64_t audio_ticks_;
     int socket_ = -1;
     std::vector<Player> players_;
     std::vector<uint8_t> payload_, arena_;
-    size_t picture_ = 0, used_ = 0, messages_ = 0;
+    size_t frame_bytes_ = 0, used_ = 0, messages_ = 0;
     std::vector<mmsghdr> headers_;
     std::vector<iovec> parts_;
     std::vector<Control> controls_;

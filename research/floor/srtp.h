@@ -8,8 +8,8 @@
 // What it sends each player: the packets of the server that it is compared with.
 struct SrtpPackets {
     uint16_t port = 0;
-    int64_t kbps = 0;       // of the stream, sound included
-    int64_t sound_ms = 20;  // in a packet of sound; a multiple of 20
+    int64_t kbps = 0;       // of the stream, audio included
+    int64_t audio_ms = 20;  // in a packet of audio; a multiple of 20
 };
 
 // Returns the exit code.

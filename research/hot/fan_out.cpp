@@ -40,7 +40,7 @@ class FanOut::Socket final : public runtime::ByteStream {
 
 FanOut::FanOut(int viewers, std::span<const media::Frame> first) {
     live::LiveOptions options;
-    options.merge_ms = 0;            // a walk with every picture ...
+    options.merge_ms = 0;            // a pass with every video frame ...
     options.audio_wait_ms = 60'000;  // ... and never for audio alone
     options.queue_length_ms = 600'000'000;
     stream_ = registry_.find_or_create({"v", "live", "s"}, options);

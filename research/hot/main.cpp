@@ -63,7 +63,7 @@ struct All {
     std::unique_ptr<live::WireEncoder> rtmp_encoder, flv_encoder, websocket_encoder, ts_encoder;
     media::TrackSet tracks;
     std::unique_ptr<ts::SegmentMuxer> segments, big_segments;
-    media::Frame big_picture;
+    media::Frame big_frame;
     std::unique_ptr<FanOut> publish_alone, fan_out;
     std::unique_ptr<RtpFanOut> rtp_fan_out;
     std::vector<uint8_t> recording;  // what loop_mp4_fragment makes
@@ -158,11 +158,11 @@ extern "C" {
 }
 
 // 20 Mbit/s: what is left is the packets.
-[[gnu::noinline]] size_t loop_ts_big_pictures() {
+[[gnu::noinline]] size_t loop_ts_big_frames() {
     CountBytes sink;
     for (int i = 0; i < kRounds; ++i) {
-        all->big_picture.dts += media::from_ms(40);
-        (void)all->big_segments->write(all->big_picture, sink).has_value();
+        all->big_frame.dts += media::from_ms(40);
+        (void)all->big_segments->write(all->big_frame, sink).has_value();
     }
     return sink.bytes / 1000;
 }
@@ -264,7 +264,7 @@ void prepare_ts() {
         *segments = std::make_unique<ts::SegmentMuxer>();
         CHECK((*segments)->write(video, sink) && (*segments)->write(audio, sink));
     }
-    all->big_picture = Material::picture(0, false, 100'000);
+    all->big_frame = Material::video_frame(0, false, 100'000);
 }
 
 void prepare() {
@@ -300,7 +300,7 @@ constexpr Loop kLoops[] = {
     {"websocket_flv_encode", loop_websocket_flv_encode, "frame"},
     {"ts_encode", loop_ts_encode, "frame"},
     {"ts_segments", loop_ts_segments, "kB of transport stream"},
-    {"ts_big_pictures", loop_ts_big_pictures, "kB of transport stream"},
+    {"ts_big_frames", loop_ts_big_frames, "kB of transport stream"},
     {"fan_out", loop_fan_out, "send to a viewer"},
     {"rtp_fan_out", loop_rtp_fan_out, "packet to a player"},
     {"amf_decode", loop_amf_decode, "connect command"},

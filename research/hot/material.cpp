@@ -11,9 +11,9 @@
 namespace hot {
 namespace {
 
-constexpr int64_t kLengthMs = 2000, kPictureMs = 40;
+constexpr int64_t kLengthMs = 2000, kVideoFrameMs = 40;
 constexpr double kAudioMs = 1000.0 / 43;
-constexpr size_t kKeyframe = 8000, kPicture = 820, kAudio = 93;
+constexpr size_t kKeyframe = 8000, kVideoFrame = 820, kAudio = 93;
 
 // As librtmp and ffmpeg ask.
 std::vector<amf::Value> connect_of_a_client() {
@@ -33,9 +33,9 @@ std::vector<amf::Value> connect_of_a_client() {
 
 Material::Material() : connect_values_(connect_of_a_client()) {
     double audio_at = 0;
-    for (int64_t at = 0; at < kLengthMs; at += kPictureMs) {
-        add(media::Kind::kVideo, at, at == 0, at == 0 ? kKeyframe : kPicture);
-        for (; audio_at < static_cast<double>(at + kPictureMs); audio_at += kAudioMs)
+    for (int64_t at = 0; at < kLengthMs; at += kVideoFrameMs) {
+        add(media::Kind::kVideo, at, at == 0, at == 0 ? kKeyframe : kVideoFrame);
+        for (; audio_at < static_cast<double>(at + kVideoFrameMs); audio_at += kAudioMs)
             add(media::Kind::kAudio, static_cast<int64_t>(audio_at), false, kAudio);
     }
     for (uint32_t chunk_size : {128u, 4096u}) {
@@ -54,7 +54,7 @@ Material::Material() : connect_values_(connect_of_a_client()) {
     for (const amf::Value& value : connect_values_) amf::encode_amf0(value, writer);
 }
 
-media::Frame Material::picture(int64_t dts, bool keyframe, size_t bytes) {
+media::Frame Material::video_frame(int64_t dts, bool keyframe, size_t bytes) {
     media::Frame frame;
     frame.kind = media::Kind::kVideo;
     frame.codec = media::Codec::kH264;
@@ -68,7 +68,7 @@ media::Frame Material::picture(int64_t dts, bool keyframe, size_t bytes) {
 }
 
 void Material::add(media::Kind kind, int64_t dts, bool keyframe, size_t bytes) {
-    if (kind == media::Kind::kVideo) return frames_.push_back(picture(dts, keyframe, bytes));
+    if (kind == media::Kind::kVideo) return frames_.push_back(video_frame(dts, keyframe, bytes));
     media::Frame frame;
     frame.kind = media::Kind::kAudio;
     frame.codec = media::Codec::kAac;

@@ -1,6 +1,6 @@
 #pragma once
-// Material: two seconds of a 237 kbit/s stream (25 pictures and 43 audio frames a second, one keyframe), the same bytes
-// in every run: as frames, and as a publisher's chunks.
+// Material: two seconds of a 237 kbit/s stream (25 video frames and 43 audio frames a second, one keyframe), the same
+// bytes in every run: as frames, and as a publisher's chunks.
 
 #include <cstdint>
 #include <map>
@@ -21,7 +21,7 @@ class Material {
     // The message that must come before them.
     static std::vector<uint8_t> set_chunk_size(uint32_t size);
     // One NAL unit behind its four bytes of length.
-    static media::Frame picture(int64_t dts, bool keyframe, size_t bytes);
+    static media::Frame video_frame(int64_t dts, bool keyframe, size_t bytes);
     const std::vector<amf::Value>& connect_values() const { return connect_values_; }
     const std::vector<uint8_t>& connect_command() const { return connect_command_; }
 

@@ -10,7 +10,7 @@ namespace load {
 
 namespace {
 
-// Frames sent before the window began are not counted: a new viewer gets a whole group of pictures of the past at once.
+// Frames sent before the window began are not counted: a new viewer gets a whole GOP of the past at once.
 class Stopwatch final : public PublisherObserver, public ViewerObserver {
   public:
     explicit Stopwatch(size_t messages) : sent_us_(messages, 0) {}

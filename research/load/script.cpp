@@ -22,8 +22,8 @@ constexpr std::string_view kMark =
 constexpr size_t kVideoMarkAt = 5 + 4 + 1;  // behind the body's header, the NAL unit's length and its type
 constexpr size_t kAudioMarkAt = 2;
 constexpr size_t kChunkHeader = 12;  // basic header and type 0 message header
-constexpr uint32_t kPictureMs = 40;
-constexpr uint32_t kPicturesPerGop = 50;
+constexpr uint32_t kVideoFrameMs = 40;
+constexpr uint32_t kFramesPerGop = 50;
 constexpr uint32_t kAudioBytes = 90;
 constexpr double kAudioFrameMs = 1024 * 1000.0 / 44100;
 
@@ -47,7 +47,7 @@ void put_mark(uint8_t* at, uint32_t number) {
     base::put_u32(at + kMark.size(), number);
 }
 
-std::vector<uint8_t> marked_picture(bool key, uint32_t size, uint32_t number) {
+std::vector<uint8_t> marked_frame(bool key, uint32_t size, uint32_t number) {
     std::vector<uint8_t> body(size, 0x55);
     const uint8_t head[] = {static_cast<uint8_t>(key ? 0x17 : 0x27), 1, 0, 0, 0};
     std::memcpy(body.data(), head, sizeof head);
@@ -98,25 +98,25 @@ Script Script::marked(uint32_t kbps, uint32_t seconds) {
     script.add(rtmp::kAudio, 0, kAacHeader);
     script.repeat_from_ = 2;
     // A keyframe weighs as much as eight others.
-    double gop_bytes = kbps * 125.0 * kPicturesPerGop * kPictureMs / 1000;
-    double audio = kAudioBytes * kPicturesPerGop * kPictureMs / kAudioFrameMs;
-    auto small = static_cast<uint32_t>(std::max(64.0, (gop_bytes - audio) / (kPicturesPerGop + 7)));
+    double gop_bytes = kbps * 125.0 * kFramesPerGop * kVideoFrameMs / 1000;
+    double audio = kAudioBytes * kFramesPerGop * kVideoFrameMs / kAudioFrameMs;
+    auto small = static_cast<uint32_t>(std::max(64.0, (gop_bytes - audio) / (kFramesPerGop + 7)));
     double next_audio_ms = 0;
-    for (uint32_t picture = 0; picture * kPictureMs < seconds * 1000; ++picture) {
-        uint32_t ms = picture * kPictureMs;
+    for (uint32_t frame = 0; frame * kVideoFrameMs < seconds * 1000; ++frame) {
+        uint32_t ms = frame * kVideoFrameMs;
         for (; next_audio_ms < ms; next_audio_ms += kAudioFrameMs) {
             script.add(rtmp::kAudio, static_cast<uint32_t>(next_audio_ms),
                        marked_audio(static_cast<uint32_t>(script.messages_.size())));
         }
-        bool key = picture % kPicturesPerGop == 0;
+        bool key = frame % kFramesPerGop == 0;
         script.add(rtmp::kVideo, ms,
-                   marked_picture(key, key ? small * 8 : small, static_cast<uint32_t>(script.messages_.size())));
+                   marked_frame(key, key ? small * 8 : small, static_cast<uint32_t>(script.messages_.size())));
     }
     script.finish();
     return script;
 }
 
-// A round lasts from its first frame's time to its last one's and one picture more.
+// A round lasts from its first frame's time to its last one's and one video frame more.
 void Script::finish() {
     uint32_t first = messages_[repeat_from_].timestamp_ms;
     uint32_t last = first;
@@ -128,7 +128,7 @@ void Script::finish() {
         gop += message.size;
         sum += gop;
     }
-    round_ms_ = last - first + kPictureMs;
+    round_ms_ = last - first + kVideoFrameMs;
     average_gop_ = sum / (messages_.size() - repeat_from_);
 }
 

@@ -27,14 +27,14 @@ class Script {
 
     // The tags of an FLV file. Its first tags up to the first frame are headers: they are not repeated.
     static base::Result<Script> from_flv(std::span<const uint8_t> file);
-    // A made-up stream of that bitrate with a mark in each frame (see mark_of): 25 pictures a second, a keyframe every
-    // two seconds, 43 AAC frames a second. Well-formed H.264 and AAC as far as a server looks.
+    // A made-up stream of that bitrate with a mark in each frame (see mark_of): 25 video frames a second, a keyframe
+    // every two seconds, 43 AAC frames a second. Well-formed H.264 and AAC as far as a server looks.
     static Script marked(uint32_t kbps, uint32_t seconds);
 
     const std::vector<Message>& messages() const { return messages_; }
     uint32_t repeat_from() const { return repeat_from_; }
     uint32_t round_ms() const { return round_ms_; }  // a round's length: from the first frame to that of the next round
-    // Of the group of pictures so far, on average over all messages: what a server that keeps it holds at any time.
+    // Of the GOP so far, on average over all messages: what a server that keeps it holds at any time.
     size_t average_gop_bytes() const { return average_gop_; }
     double kbps() const;
 

@@ -11,7 +11,7 @@ namespace rtcload {
 
 namespace {
 
-constexpr int64_t kPictureUs = 40'000, kSoundUs = 20'000;
+constexpr int64_t kVideoFrameUs = 40'000, kAudioFrameUs = 20'000;
 
 // One frame of 20 ms that decodes to silence: a packet of code 3 with one frame and padding.
 std::vector<uint8_t> silence(size_t bytes) {
@@ -57,15 +57,15 @@ base::Result<void> Packets::add_video(std::span<const uint8_t> file) {
         TRY(packetizer->packetize(*parsed.frame, payloads));
         const int64_t at_us = media::to_us(parsed.frame->dts - *first);
         for (auto& payload : payloads) list_.push_back({std::move(payload.bytes), at_us, true, payload.marker});
-        round_us_ = at_us + kPictureUs;
+        round_us_ = at_us + kVideoFrameUs;
     }
     if (list_.empty()) return base::fail(base::Code::kProtocol, "there is no H.264 in the file");
     return {};
 }
 
 void Packets::add_audio(uint32_t kbps) {
-    auto packet = base::Slice::copy(silence(kbps * kSoundUs / 8000));
-    for (int64_t at_us = 0; at_us < round_us_; at_us += kSoundUs) list_.push_back({packet, at_us, false, false});
+    auto packet = base::Slice::copy(silence(kbps * kAudioFrameUs / 8000));
+    for (int64_t at_us = 0; at_us < round_us_; at_us += kAudioFrameUs) list_.push_back({packet, at_us, false, false});
 }
 
 uint32_t Packets::kbps() const {

@@ -25,8 +25,8 @@ class Crew:
     """The actors' threads, and what they have in common: the server's addresses, the load tool, the end. media: an FLV
     file of H.264 and AAC, or None: then what is published is made up, and nobody comes by WebRTC, which looks into it."""
 
-    def __init__(self, place, bench, media):
-        self.place, self.bench, self.media = place, bench, media
+    def __init__(self, server, bench, media):
+        self.server, self.bench, self.media = server, bench, media
         self.over = threading.Event()
         self.counts, self.problems, self.lock = {}, [], threading.Lock()
         self.threads, self.dice = [], random.Random(1)
@@ -68,14 +68,14 @@ class Crew:
     # ---- With the load tool
 
     def rtmp(self, stream="steady"):
-        return f"rtmp://127.0.0.1:{self.place.rtmp}/live/{stream}"
+        return f"rtmp://127.0.0.1:{self.server.rtmp}/live/{stream}"
 
     def flv(self, stream="steady"):
-        return f"http://127.0.0.1:{self.place.http}/live/{stream}.flv"
+        return f"http://127.0.0.1:{self.server.http}/live/{stream}.flv"
 
     def load(self, what, command, url, *words):
         """Runs the load tool to its end, or to that of the soak."""
-        out = self.place.directory / f"{what}.json"
+        out = self.server.directory / f"{what}.json"
         out.unlink(missing_ok=True)
         process = subprocess.Popen([self.bench, command, url, "-q", "--json", out, *map(str, words)],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)  # fmt: skip
@@ -93,7 +93,7 @@ class Crew:
         return figures
 
     def rtc(self, kind, stream):
-        return f"http://127.0.0.1:{self.place.http}/rtc/v1/{kind}/?app=live&stream={stream}"
+        return f"http://127.0.0.1:{self.server.http}/rtc/v1/{kind}/?app=live&stream={stream}"
 
     def steady_publisher(self):
         file = ["--file", self.media] if self.media else []
@@ -186,8 +186,8 @@ class Crew:
         self.count(what)
 
     def https_viewer(self):
-        if self.place.https:
-            self.watch("HTTPS-FLV viewers", self.get(self.place.https, "/live/steady.flv", True), b" 200 ")
+        if self.server.https:
+            self.watch("HTTPS-FLV viewers", self.get(self.server.https, "/live/steady.flv", True), b" 200 ")
         self.pause(0.2)
 
     def websocket_viewer(self):
@@ -195,16 +195,16 @@ class Crew:
         headers = ("Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
                    f"Sec-WebSocket-Key: {key}\r\n")  # fmt: skip
         for secure in (False, True):
-            port = self.place.https if secure else self.place.http
+            port = self.server.https if secure else self.server.http
             if port:
                 one = self.get(port, "/live/steady.flv", secure, headers)
                 self.watch(f"{'WSS' if secure else 'WS'}-FLV viewers", one, b" 101 ")
 
     def rtmps_viewer(self):
-        if not self.place.rtmps:
+        if not self.server.rtmps:
             return self.pause(5)
         frames, end = 0, time.monotonic() + 2
-        with rtmp.player(None, "live", "steady", port=self.place.rtmps, tls=True) as player:
+        with rtmp.player(None, "live", "steady", port=self.server.rtmps, tls=True) as player:
             while time.monotonic() < end and not self.over.is_set():
                 frames += len(player.tags())
         if frames < 50 and not self.over.is_set():
@@ -213,14 +213,14 @@ class Crew:
         self.pause(0.5)
 
     def ts_viewers(self):
-        url = f"http://127.0.0.1:{self.place.http}/live/steady.ts"
+        url = f"http://127.0.0.1:{self.server.http}/live/steady.ts"
         self.load("HTTP-TS viewers", "play", url, "-n", 5, "--seconds", 3, "--settle-ms", 100)
         self.count("HTTP-TS viewers", 5)
 
     def fetch(self, url):
         """Status and body; the connection is the next one's."""
         path = url if url.startswith("/") else f"/live/{url}"
-        client = http.client.HTTPConnection("127.0.0.1", self.place.http, timeout=10)
+        client = http.client.HTTPConnection("127.0.0.1", self.server.http, timeout=10)
         try:
             client.request("GET", path)
             answer = client.getresponse()
@@ -249,7 +249,7 @@ class Crew:
 
     def janitor(self):
         """Recordings are removed, as an operator's script would, once they are complete."""
-        for path in (self.place.directory / "dvr").rglob("*"):
+        for path in (self.server.directory / "dvr").rglob("*"):
             if path.suffix in (".flv", ".mp4") and path.stat().st_mtime < time.time() - 3:
                 if path.stat().st_size == 0:
                     self.problem(f"an empty recording: {path.name}")
@@ -261,7 +261,7 @@ class Crew:
 
     def garbage(self):
         """Bytes that are nothing, on every port."""
-        for port in (self.place.rtmp, self.place.http, self.place.rtmps, self.place.https):
+        for port in (self.server.rtmp, self.server.http, self.server.rtmps, self.server.https):
             # What the server answers, or that it hangs up in the middle, is its business.
             with contextlib.suppress(OSError):
                 if port:
@@ -272,10 +272,10 @@ class Crew:
                         if self.dice.random() < 0.5:
                             one.settimeout(0.3)
                             one.recv(1000)
-        if self.place.rtc:
+        if self.server.rtc:
             with socket.socket(type=socket.SOCK_DGRAM) as one:
                 start = self.dice.choice([b"", b"\0\1\0\10\x21\x12\xa4\x42", b"\x16\xfe\xfd", b"\x80\x60", b"\x80\xc8"])
-                one.sendto(start + self.dice.randbytes(self.dice.choice([1, 40, 1200])), ("127.0.0.1", self.place.rtc))
+                one.sendto(start + self.dice.randbytes(self.dice.choice([1, 40, 1200])), ("127.0.0.1", self.server.rtc))
                 self.count("garbage")
         self.pause(0.2)
 
@@ -284,7 +284,7 @@ class Crew:
         held = []
         for i in range(15):
             with contextlib.suppress(OSError):
-                one = self.connect(self.dice.choice([self.place.rtmp, self.place.http]))
+                one = self.connect(self.dice.choice([self.server.rtmp, self.server.http]))
                 one.sendall(b"\3" + bytes(100 * i))
                 held.append(one)
         self.count("half-open connections", len(held))
@@ -312,7 +312,7 @@ class Crew:
 
     def slow_readers(self):
         """Viewers that take a little now and then, and fall far behind."""
-        held = [self.get(self.place.http, "/live/steady.flv", receive_buffer=4096) for _ in range(5)]
+        held = [self.get(self.server.http, "/live/steady.flv", receive_buffer=4096) for _ in range(5)]
         for _ in range(20):
             if not self.pause(0.5):
                 break
@@ -326,16 +326,16 @@ class Crew:
 
     def reloads(self):
         """Another configuration, and HUP."""
-        self.place.reload(self.counts.get("reloads", 0) + 1)
+        self.server.reload(self.counts.get("reloads", 0) + 1)
         self.count("reloads")
         self.pause(5)
 
     def all_the_time(self):
-        return (self.steady_publisher, self.camera) if self.place.rtc else (self.steady_publisher,)
+        return (self.steady_publisher, self.camera) if self.server.rtc else (self.steady_publisher,)
 
     def everybody(self):
         by_webrtc = (self.whep_viewers, self.short_whep_viewers, self.whip_publishers, self.viewers_of_camera)
-        return (*(by_webrtc if self.place.rtc else ()),
+        return (*(by_webrtc if self.server.rtc else ()),
                 self.steady_rtmp_viewers, self.steady_http_viewers, self.rtmp_viewers, self.http_viewers,
                 self.publishers, self.https_viewer, self.websocket_viewer, self.rtmps_viewer, self.ts_viewers,
                 self.hls_viewer, self.janitor, self.garbage, self.half_open, self.frozen_publisher, self.slow_readers,

@@ -414,7 +414,7 @@ def test_recordings_are_started_and_stopped(servers):
         keys = [index for index, tag in enumerate(publisher.sent[:already]) if flv.is_keyframe(tag)]
         first = publisher.sent[keys[-1]] if keys else publisher.sent[0]
         bodies = [tag.body for tag in recorded]
-        assert first.body in bodies, "it begins with the group of pictures that was under way when it was asked for"
+        assert first.body in bodies, "it begins with the GOP that was under way when it was asked for"
         assert api.ask(server, path)["recording"] is False
     api.ask(server, "/api/v1/streams/vid-nothing/recording", "POST", status=404)
 

@@ -18,7 +18,7 @@ player.load();
 player.play();
 setInterval(() => fetch("/report", {method: "POST", body: JSON.stringify({
     time: video.currentTime, frames: video.getVideoPlaybackQuality().totalVideoFrames, width: video.videoWidth,
-    sound: video.webkitAudioDecodedByteCount, errors})}), 250);
+    audio: video.webkitAudioDecodedByteCount, errors})}), 250);
 </script>"""
 
 
@@ -40,7 +40,7 @@ def test_mpegts_js_in_chromium(servers, tool, tmp_path, scheme):
             seen = wait_until(plays, 60, lambda: f"40 frames; {page.last()}\n{page.process.text()[-2000:]}", 0.2)
         finally:
             page.close()
-    assert seen["width"] > 0 and seen["sound"] > 0, f"picture and sound: {seen}"
+    assert seen["width"] > 0 and seen["audio"] > 0, f"video and audio: {seen}"
 
 
 def test_mpegts_js_before_its_publisher(servers, tool, tmp_path):

@@ -86,7 +86,7 @@ def test_audio_only_is_cut_by_time(servers):
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("header_too", [True, False], ids=["header-late", "header-early"])
 def test_audio_that_starts_30_s_after_video(servers, form, header_too):
-    """Thirty seconds of pictures, then ten with sound; sent at once."""
+    """Thirty seconds of video frames, then ten with audio; sent at once."""
     server = recorder(servers, form)
     tags = media.tags(media.plain())
     video = [tag for tag in tags if tag.type == flv.VIDEO and flv.is_frame(tag)]
@@ -102,7 +102,7 @@ def test_audio_that_starts_30_s_after_video(servers, form, header_too):
     publish(server, sent)
     (recorded,) = dvr.wait_files(server, 1)
     got = dvr.packets(recorded)
-    assert len(got["video"]) == 4 * len(video), f"{4 * len(video)} pictures were published, {len(got['video'])} came"
+    assert len(got["video"]) == 4 * len(video), f"{4 * len(video)} video frames were published, {len(got['video'])} came"
     assert len(got["audio"]) == len(audio), f"{len(audio)} audio frames were published, {len(got['audio'])} came"
     distance = got["audio"][0][2] - got["video"][0][2]
     assert abs(distance - 30_000) < 100, f"audio should begin 30 s after video, it does after {distance / 1000} s"
@@ -111,7 +111,7 @@ def test_audio_that_starts_30_s_after_video(servers, form, header_too):
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_codec_change_in_mid_stream(servers, form):
-    """H.264, then HEVC: no picture of either is lost."""
+    """H.264, then HEVC: no video frame of either is lost."""
     server = recorder(servers, form)
     first, second = media.tags(media.with_b_frames()), media.tags(media.hevc())
     moved = [tag._replace(timestamp=tag.timestamp + 12_000) for tag in second if tag.type != flv.SCRIPT]
@@ -137,7 +137,7 @@ def test_resolution_change_in_mid_stream(servers, form):
     recorded = dvr.wait_files(server, 2)
     want = [packet[1] for path in (media.with_b_frames(), media.plain()) for packet in dvr.packets(path)["video"]]
     got = [packet[1] for path in recorded for packet in dvr.packets(path)["video"]]
-    assert got == want, f"{len(want)} pictures were published, {len(got)} recorded in {len(recorded)} files, or others"
+    assert got == want, f"{len(want)} video frames were published, {len(got)} recorded in {len(recorded)} files, or others"
     for one in recorded:
         dvr.check_clean(one)
 
@@ -188,7 +188,7 @@ def test_time_jitter(servers, jitter, want):
 
 @pytest.mark.parametrize("wait", ["on", "off"])
 def test_wait_keyframe(servers, wait):
-    """Of a publisher that begins in the middle of a group of pictures, keyframes 20 s apart: files begin at keyframes, or as
+    """Of a publisher that begins in the middle of a GOP, keyframes 20 s apart: files begin at keyframes, or as
     the publisher does and to the time."""
     server = recorder(servers, "flv", dvr_wait_keyframe=wait, dvr_plan="segment", dvr_duration=5)
     tags = [tag for tag in media.tags(media.rare_keyframes()) if tag.type == flv.VIDEO]
@@ -200,12 +200,12 @@ def test_wait_keyframe(servers, wait):
         frames = frames[next(number for number, tag in enumerate(frames) if flv.is_keyframe(tag)) :]
     count = 2 if wait == "on" else 10
     got = [flv.frames(flv.read_file(path)) for path in dvr.wait_files(server, count)]
-    assert len(got) == count, f"{count} files, of {[len(one) for one in got]} pictures"
+    assert len(got) == count, f"{count} files, of {[len(one) for one in got]} video frames"
     if wait == "on":
         assert all(flv.is_keyframe(one[0]) for one in got), "each should begin with a keyframe"
     else:
         assert all(4900 <= one[-1].timestamp - one[0].timestamp <= 5000 for one in got[:-1]), "each should have 5 s"
-    assert [tag.body for one in got for tag in one] == [tag.body for tag in frames], "every picture from there on, in order"
+    assert [tag.body for one in got for tag in one] == [tag.body for tag in frames], "every video frame from there on, in order"
 
 
 def test_http_serves_no_growing_file(servers):
@@ -262,7 +262,7 @@ def test_names_that_are_no_file_names_are_refused(servers):
 
 
 def test_codec_that_mp4_cannot_hold(servers):
-    """Sound in G.711 has no place in MP4: said once, the picture is recorded."""
+    """Audio in G.711 has no place in MP4: said once, the video frame is recorded."""
     server = recorder(servers, "mp4", dvr_plan="segment", dvr_duration=2)
     video = [tag for tag in media.tags(media.plain()) if tag.type == flv.VIDEO]
     audio = [flv.Tag(flv.AUDIO, time, b"\x7e" + bytes(320)) for time in range(0, 10_000, 40)]
@@ -270,7 +270,7 @@ def test_codec_that_mp4_cannot_hold(servers):
     recorded = dvr.wait_files(server, len(cuts(media.tags(media.plain()), 2000)))
     want = [packet[1] for packet in dvr.packets(media.plain())["video"]]
     got = [packet[1] for path in recorded for packet in dvr.packets(path)["video"]]
-    assert got == want, f"{len(want)} pictures were published, {len(got)} recorded"
+    assert got == want, f"{len(want)} video frames were published, {len(got)} recorded"
     told = [line for line in server.log().splitlines() if "is not recorded" in line]
     assert len(told) == 1, f"it should be said once, it was said {len(told)} times\n" + "\n".join(told)
 

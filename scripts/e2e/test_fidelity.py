@@ -147,7 +147,7 @@ def test_servers_chunk_size(servers):
 @pytest.mark.parametrize("element", ["rtmpsink", "rtmp2sink"])
 def test_gstreamer_publishes(server, tool, element):
     """rtmpsink is librtmp, which OBS publishes with: a digest handshake and the FMLE commands."""
-    path = media.plain()  # GStreamer writes B pictures' composition times anew
+    path = media.plain()  # GStreamer writes B-frames' composition times anew
     own = publishing.Collector(rtmp.player(server, "live", "gst", timeout=scaled(30)))
     url = server.rtmp_url("live/gst") + (" live=1" if element == "rtmpsink" else "")
     words = f"filesrc location={path} ! flvdemux name=d flvmux name=m streamable=true ! {element} sync=false".split()
@@ -230,7 +230,7 @@ def collect_raw(server, path, name, tags):
 @pytest.mark.parametrize("source", [media.plain, media.audio_only], ids=["with-video", "audio-only"])
 def test_aac_url(server, source):
     tags = media.tags(source())
-    response, data = collect_raw(server, "/live/sound.aac", "sound", tags)
+    response, data = collect_raw(server, "/live/audio.aac", "audio", tags)
     frames, fixed = adts_frames(data)
     want = [tag.body[2:] for tag in flv.frames(tags) if tag.type == flv.AUDIO]
     assert frames == want, f"{len(want)} AAC frames were published, {len(frames)} came or they differ"
@@ -243,7 +243,7 @@ def test_aac_url(server, source):
 
 def test_mp3_url(server):
     tags = media.tags(media.audio_only("mp3"))
-    response, data = collect_raw(server, "/live/sound.mp3", "sound", tags)
+    response, data = collect_raw(server, "/live/audio.mp3", "audio", tags)
     want = b"".join(tag.body[1:] for tag in flv.frames(tags))
     assert data == want, f"{len(want)} bytes of MP3 were published, {len(data)} came or they differ"
     assert response.headers.get("content-type", "").startswith("audio/mp"), response.head

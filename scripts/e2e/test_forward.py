@@ -28,7 +28,7 @@ def packets(path, run=ffmpeg.command):
 
 
 def after_late_start(want, got):
-    """A forwarder that was still connecting when the first keyframe came begins with it: without the sound before it."""
+    """A forwarder that was still connecting when the first keyframe came begins with it: without the audio before it."""
     begin = want[0][0].dts
     for stream in want:
         missing = len(want[stream]) - len(got.get(stream, []))
@@ -101,7 +101,7 @@ def test_a_second_server_gets_the_same_hevc(servers, tool, tmp_path):
 
 def test_mediamtx_gets_the_same_stream(servers, tool, tmp_path):
     """Players of MediaMTX come after its publisher, so this one misses the beginning. It puts H.264 together anew: the
-    pictures are the same, its packets are not; audio's are."""
+    video frames are the same, its packets are not; audio's are."""
     binary = OBJS / "peers/mediamtx"
     if not binary.exists():
         pytest.skip(f"no {binary}; research/comparison/get_mediamtx.sh makes it")

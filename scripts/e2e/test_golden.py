@@ -13,7 +13,7 @@ from lib import dvr, flv, hls, http, publishing, rtmp
 from lib.timing import scaled
 
 KEPT = pathlib.Path(__file__).parent / "golden.json"
-SECONDS, KEYFRAME_EVERY = 12, 50  # at 25 pictures a second
+SECONDS, KEYFRAME_EVERY = 12, 50  # at 25 video frames a second
 AVC = bytes.fromhex("17000000000164001fffe1001967640020acd940c029b01100000300010000030032 0f183196010006 68ebecb22c0000")
 AAC = bytes.fromhex("af001210")
 
@@ -27,9 +27,9 @@ def noise(seed, size):
     return bytes(out)
 
 
-def picture(number):
+def video_frame(number):
     key = number % KEYFRAME_EVERY == 0
-    late = {1: 80, 2: 0, 3: 0}.get(number % 4, 40) if not key else 40  # a B picture or two
+    late = {1: 80, 2: 0, 3: 0}.get(number % 4, 40) if not key else 40  # a B-frame or two
     unit = bytes([0x65 if key else 0x41]) + noise(number, 3000 if key else 400)
     head = bytes([0x17 if key else 0x27, 1]) + late.to_bytes(3, "big")
     return flv.Tag(9, number * 40, head + len(unit).to_bytes(4, "big") + unit)
@@ -38,7 +38,7 @@ def picture(number):
 def published():
     """Twelve seconds of H.264 with later presentation, and of AAC at 44.1 kHz whose times are rounded."""
     tags = [flv.Tag(9, 0, AVC), flv.Tag(8, 0, AAC)]
-    frames = [picture(number) for number in range(SECONDS * 25)]
+    frames = [video_frame(number) for number in range(SECONDS * 25)]
     frames += [flv.Tag(8, round(number * 1024000 / 44100), b"\xaf\x01" + noise(number, 120)) for number in range(SECONDS * 43)]
     return tags + sorted(frames, key=lambda tag: (tag.timestamp, tag.type))
 

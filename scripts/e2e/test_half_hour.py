@@ -35,7 +35,7 @@ def test_mpeg_ts(servers, name):
     playlist = hls.wait_end(server, PATH, 30)
     assert playlist.span() == pytest.approx(MINUTES * 60, abs=15), f"{playlist.span()} s are in the playlist"
     assert len(playlist.segments) > MINUTES * 60 / 15, f"{len(playlist.segments)} segments"
-    gap = 3000  # one of the files has sound in its first ten seconds of twelve
+    gap = 3000  # one of the files has audio in its first ten seconds of twelve
     checker = ts.Checker(gap_ms=gap)
     for segment in playlist.segments:
         checker.segment(http.get(server.http_port, f"/live/{segment.uri}").body, segment.discontinuity)
@@ -78,7 +78,7 @@ def test_a_disk_that_does_not_keep_up(servers, tmp_path):
     checker.assert_good("HLS")
     want = sum(tag.type == flv.VIDEO for tag in flv.frames(tags))
     got = len(checker.of_kind(flv.VIDEO))
-    assert 0 < got < want, f"{got} of {want} pictures came: the disk should have been too slow for all of them"
+    assert 0 < got < want, f"{got} of {want} video frames came: the disk should have been too slow for all of them"
     told = sum(segment.discontinuity for segment in playlist.segments)
     assert told >= 1, f"that segments are missing should be told:\n{playlist.text}"
     assert "does not keep up" in server.log() or "too slow" in server.log(), server.log()

@@ -76,7 +76,7 @@ def test_times_of_aac(servers, directly):
     publish(server, tags)
     playlist = hls.wait_end(server, PATH)
     times = [pes.pts for pes in checked(server, playlist).of_kind(flv.AUDIO)]
-    assert len(times) > 20, f"sound should come: {playlist.text}"
+    assert len(times) > 20, f"audio should come: {playlist.text}"
     step = 90_000 * 1024 / int(subprocess.check_output(
         ["ffprobe", "-v", "error", "-show_entries", "stream=sample_rate", "-of", "csv=p=0", media.audio_only()], text=True))  # fmt: skip
     off = [abs((one - times[0]) - round((one - times[0]) / step) * step) for one in times]

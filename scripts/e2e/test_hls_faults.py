@@ -64,15 +64,15 @@ def check_files(server, path="live/one.m3u8"):
     if not file.exists():
         return None
     playlist = hls.Playlist(file.read_text())
-    # A publisher that is cut off may leave audio that is later than its last picture, which has the clock.
+    # A publisher that is cut off may leave audio that is later than its last video frame, which has the clock.
     checker = ts.Checker(clock_ms=200)
     for segment in playlist.segments:
         data = file.parent / segment.uri
         assert data.exists(), f"{segment.uri} is named and not there:\n{playlist.text}"
         before = len(checker.pes)
         checker.segment(data.read_bytes(), segment.discontinuity)
-        pictures = [pes for pes in checker.pes[before:] if pes.stream_type == ts.H264]
-        span = (pictures[-1].dts - pictures[0].dts) / 90_000
+        video_frames = [pes for pes in checker.pes[before:] if pes.stream_type == ts.H264]
+        span = (video_frames[-1].dts - video_frames[0].dts) / 90_000
         assert abs(span + 0.04 - segment.duration) < 0.15, f"{segment.uri} has {span} s:\n{playlist.text}"
     if playlist.segments:
         checker.assert_good(playlist.text)
@@ -170,9 +170,9 @@ def test_a_stream_that_stops_and_starts_each_second(servers):
     assert len(playlist.segments) == rounds
     jumps = [segment.discontinuity for segment in playlist.segments]
     assert jumps == [False] + [True] * (rounds - 1), playlist.text
-    pictures = len(read_all(server, playlist).of_kind(flv.VIDEO))
+    video_frames = len(read_all(server, playlist).of_kind(flv.VIDEO))
     want = sum(tag.type == flv.VIDEO for tag in flv.frames(second)) * rounds
-    assert pictures == want, f"{want} pictures were published, {pictures} came"
+    assert video_frames == want, f"{want} video frames were published, {video_frames} came"
 
 
 @pytest.mark.parametrize("jump_ms, mended", [(3_600_000, True), (-90_000, True), (3_600_000, False), (-90_000, False)])
@@ -189,14 +189,14 @@ def test_times_that_jump(servers, jump_ms, mended):
     assert sum(segment.discontinuity for segment in playlist.segments) == 1, playlist.text
     assert playlist.target <= 6, f"keyframes are 5 s apart at most:\n{playlist.text}"
     checker = read_all(server, playlist, keyframes=mended)
-    pictures = len(checker.of_kind(flv.VIDEO))
+    video_frames = len(checker.of_kind(flv.VIDEO))
     want = sum(tag.type == flv.VIDEO for tag in flv.frames(tags))
-    assert pictures == want, f"{want} pictures were published, {pictures} came\n{playlist.text}"
+    assert video_frames == want, f"{want} video frames were published, {video_frames} came\n{playlist.text}"
 
 
 @pytest.mark.parametrize("form", ["off", "on"])
 def test_codec_change_in_mid_stream(servers, tmp_path, form):
-    """H.264, then HEVC: said by a discontinuity, and no picture of either is lost."""
+    """H.264, then HEVC: said by a discontinuity, and no video frame of either is lost."""
     server = servers(vhosts=hls.vhost(use_fmp4=form))
     paths = (media.with_b_frames(), media.hevc())
     first, second = map(media.tags, paths)
@@ -251,7 +251,7 @@ def test_audio_that_starts_30_seconds_after_video(servers, tmp_path, form):
     publish(server, late)
     playlist = hls.wait_end(server, PATH)
     assert [segment.discontinuity for segment in playlist.segments].count(True) == 1, playlist.text
-    sounds = sum(tag.type == flv.AUDIO for tag in flv.frames(late))
+    audio_frames = sum(tag.type == flv.AUDIO for tag in flv.frames(late))
     if form == "off":
         checker = read_all(server, playlist)
         ts.assert_same(late, checker, "late audio")
@@ -262,7 +262,7 @@ def test_audio_that_starts_30_seconds_after_video(servers, tmp_path, form):
     whole += b"".join(hls.segment_bytes(server, PATH, segment) for segment in playlist.segments if segment.map == maps[1])
     (tmp_path / "whole.mp4").write_bytes(whole)
     got = len(hls.packets(tmp_path / "whole.mp4")["audio"])
-    assert got == sounds, f"{sounds} audio frames were published, {got} came"
+    assert got == audio_frames, f"{audio_frames} audio frames were published, {got} came"
 
 
 def test_the_directory_is_removed(servers):

@@ -21,7 +21,7 @@ player.loadSource(decodeURIComponent(location.hash.slice(1)));
 player.attachMedia(video);
 setInterval(() => fetch("/report", {method: "POST", body: JSON.stringify({
     time: video.currentTime, frames: video.getVideoPlaybackQuality().totalVideoFrames, width: video.videoWidth,
-    sound: video.webkitAudioDecodedByteCount, errors, fragments})}), 250);
+    audio: video.webkitAudioDecodedByteCount, errors, fragments})}), 250);
 </script>"""
 
 
@@ -55,7 +55,7 @@ def test_hls_js_in_chromium(servers, tool, tmp_path, form):
             page.close()
     frames = [report["frames"] for report in page.reports]
     assert frames == sorted(frames), f"frames should only rise: {frames}"
-    assert seen["width"] > 0 and seen["sound"] > 0, f"picture and sound: {seen}"
+    assert seen["width"] > 0 and seen["audio"] > 0, f"video and audio: {seen}"
     numbers = seen["fragments"]
     assert numbers == list(range(numbers[0], numbers[0] + len(numbers))), f"segments one after the other: {numbers}"
     server.wait_log("hls-play started")

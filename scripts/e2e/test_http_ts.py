@@ -34,8 +34,8 @@ SOURCES = {
 }
 
 
-def packets_of_file(path, run, video_filter, sound_filter):
-    words = ["-i", path, "-map", "0:v?", "-map", "0:a?", "-c", "copy", *video_filter, *sound_filter]
+def packets_of_file(path, run, video_filter, audio_filter):
+    words = ["-i", path, "-map", "0:v?", "-map", "0:a?", "-c", "copy", *video_filter, *audio_filter]
     done = subprocess.run(run(*words, "-f", "framemd5", "-"), check=True, capture_output=True)
     return ffmpeg.framemd5(done.stdout.decode())
 
@@ -53,9 +53,9 @@ def test_the_published_stream_comes(server, tool, tmp_path, name):
     from_flv = [] if tracks != "both" else [
         "-bsf:v", f"{'hevc' if name == 'hevc' else 'h264'}_mp4toannexb,filter_units={own_parts}"
     ]
-    sound = [] if "mp3" in name or name == "video-only" else ["-bsf:a", "aac_adtstoasc"]
+    audio = [] if "mp3" in name or name == "video-only" else ["-bsf:a", "aac_adtstoasc"]
     out = tmp_path / "ts.framemd5"
-    words = ["-i", server.http_url(f"live/{name}.ts"), "-map", "0:v?", "-map", "0:a?", "-c", "copy", *video, *sound]
+    words = ["-i", server.http_url(f"live/{name}.ts"), "-map", "0:v?", "-map", "0:a?", "-c", "copy", *video, *audio]
     recording = tool(run(*words, "-f", "framemd5", out))
     own = ts.Collector(server, f"/live/{name}.ts")
     server.wait_players(f"live/{name}", 2)
@@ -64,7 +64,7 @@ def test_the_published_stream_comes(server, tool, tmp_path, name):
 
     checker = own.finish()
     ts.assert_same(tags, checker, "HTTP-TS")
-    # MP3 has no header that would tell of it before its first frame: where the picture is earlier, a second map has both.
+    # MP3 has no header that would tell of it before its first frame: where the video frame is earlier, a second map has both.
     late = name == "mp3" and flv.frames(tags)[0].type == flv.VIDEO
     want = 2 if late else 1
     assert len(checker.programs) == want, f"{want} program maps should come: {checker.programs}"
@@ -139,14 +139,14 @@ def test_who_comes_late_begins_at_a_keyframe(server):
     problems = [problem for problem in checker.problems if "says that it has" not in problem]
     assert not problems, problems
     assert live.response.headers["content-type"] == "video/mp2t", live.response.describe()
-    assert len(checker.of_kind(flv.VIDEO)) > 10, f"{len(checker.of_kind(flv.VIDEO))} pictures"
+    assert len(checker.of_kind(flv.VIDEO)) > 10, f"{len(checker.of_kind(flv.VIDEO))} video frames"
 
 
-def test_who_comes_late_to_sound_alone(server):
+def test_a_late_viewer_of_audio_alone(server):
     tags = media.tags(media.audio_only())
-    with publishing.Steady(rtmp.publisher(server, "live", "sound"), tags, speed=4) as publisher:
+    with publishing.Steady(rtmp.publisher(server, "live", "audio"), tags, speed=4) as publisher:
         wait_until(lambda: len(publisher.sent) > 20, 10, "the publisher has begun")
-        live = http.Live(server.http_port, "/live/sound.ts", timeout=scaled(10))
+        live = http.Live(server.http_port, "/live/audio.ts", timeout=scaled(10))
         data = b""
         while len(data) < 188 * 200:
             data += live.data()
@@ -158,7 +158,7 @@ def test_who_comes_late_to_sound_alone(server):
 
 
 def test_another_publisher_with_another_codec(servers):
-    """H.264 and AAC, then HEVC, then sound alone: a viewer who stays gets new program maps, and nothing is out of
+    """H.264 and AAC, then HEVC, then audio alone: a viewer who stays gets new program maps, and nothing is out of
     order."""
     server = servers(vhosts=default_vhost(remux="wait_publisher on;", play="mw_latency 50;", rejoin=int(scaled(2000))))
     own = ts.Collector(server, "/live/changes.ts")
@@ -173,7 +173,7 @@ def test_another_publisher_with_another_codec(servers):
     assert versions == list(range(len(versions))), f"each map should have the next version: {checker.programs}"
     want = sum(tag.type == flv.VIDEO for path in parts[:2] for tag in flv.frames(media.tags(path)[:200]))
     got = len(checker.of_kind(flv.VIDEO))
-    assert got == want, f"{want} pictures were published, {got} came"
+    assert got == want, f"{want} video frames were published, {got} came"
 
 
 def test_a_codec_that_mpeg_ts_does_not_carry(server):

@@ -1,4 +1,4 @@
-"""A viewer that comes in the middle of a stream has a picture it can decode within 200 ms of its request."""
+"""A viewer that comes in the middle of a stream has a video frame it can decode within 200 ms of its request."""
 
 import subprocess
 import time
@@ -14,7 +14,7 @@ VIEWERS = 5
 WATCHED_SECONDS = 0.4
 
 
-def first_picture(source, requested):
+def first_video_frame(source, requested):
     """Milliseconds from the request to the first keyframe, and all that came shortly after."""
     tags, at, end = [], None, time.monotonic() + scaled(5)
     while time.monotonic() < end and not source.ended:
@@ -33,17 +33,17 @@ def by_rtmp(server, stream):
     stream_id = client.create_stream()
     requested = time.monotonic()
     client.play(stream, stream_id=stream_id, wait=False)
-    return first_picture(client, requested)
+    return first_video_frame(client, requested)
 
 
 def by_http(server, stream):
     live = http.Live(server.http_port, f"/live/{stream}.flv", wait=False)
-    return first_picture(live, live.requested)
+    return first_video_frame(live, live.requested)
 
 
 def by_websocket(server, stream):
     live = http.WebSocket(server.http_port, f"/live/{stream}.flv")
-    return first_picture(live, live.requested)
+    return first_video_frame(live, live.requested)
 
 
 def assert_decodable(tags, path, who):
@@ -59,21 +59,21 @@ def assert_decodable(tags, path, who):
         capture_output=True,
         check=False,
     )
-    pictures = ffmpeg.framemd5(done.stdout.decode()).get(0, [])
-    assert done.returncode == 0 and pictures, f"{who}: ffmpeg decodes {len(pictures)} pictures: {done.stderr.decode()}"
+    video_frames = ffmpeg.framemd5(done.stdout.decode()).get(0, [])
+    assert done.returncode == 0 and video_frames, f"{who}: ffmpeg decodes {len(video_frames)} video frames: {done.stderr.decode()}"
 
 
 def assert_no_subtitles(path, who):
     """Which FFmpeg takes metadata for that has a time of its own. RTMP's onStatus is data to it, from every server."""
     words = ["ffprobe", "-v", "error", "-show_entries", "stream=codec_type", "-of", "csv=p=0", path]
     found = set(subprocess.check_output(words, text=True).split())
-    assert found - {"data"} == {"audio", "video"}, f"{who}: ffprobe should find sound and pictures, it finds {found}"
+    assert found - {"data"} == {"audio", "video"}, f"{who}: ffprobe should find audio and video, it finds {found}"
 
 
 @pytest.mark.quiet
 @pytest.mark.valgrind
 @pytest.mark.parametrize("way", [by_rtmp, by_http, by_websocket], ids=["rtmp", "http-flv", "ws-flv"])
-def test_picture_within_200_ms(server, tmp_path, way):
+def test_video_within_200_ms(server, tmp_path, way):
     client = rtmp.publisher(server, "live", "middle")
     with publishing.Steady(client, media.tags(media.plain())) as steady:
         time.sleep(1)

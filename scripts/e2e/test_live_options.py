@@ -69,7 +69,7 @@ def test_times(servers, case):
 
 @pytest.mark.parametrize("mix_correct", ["off", "on"])
 def test_mix_correct(servers, mix_correct):
-    """A publisher that sends its sound in bursts behind the pictures."""
+    """A publisher that sends its audio in bursts behind the video frames."""
     tags = media.from_keyframe(media.plain())[:120]
     frames = flv.frames(tags)
     bursts, size = [], 20

@@ -129,7 +129,7 @@ def test_figures(exporting):
                 sent = metrics.value("srs_send_latency_seconds_count", protocol="flv") or 0
                 return metrics if known > 0 and sent > 0 else None
 
-            metrics = wait_until(ready, 15, lambda: f"a whole group of pictures, and bytes sent\n{Metrics(server).text}")
+            metrics = wait_until(ready, 15, lambda: f"a whole GOP, and bytes sent\n{Metrics(server).text}")
             assert metrics.value("srs_streams") == 1 and metrics.value("srs_clients") == 3, metrics.text
             assert metrics.value("srs_clients_total") == 3, metrics.text
             vhost = {"vhost": "__defaultVhost__"}

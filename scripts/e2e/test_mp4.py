@@ -323,5 +323,5 @@ def test_chromium_plays_it_and_seeks(tool, tmp_path, name, width):
     assert last["seekable"] > length - 0.5, f"all of it should be seekable: {last}"
     assert last["seeked"] and abs(last["seeked"] - length / 2) < 0.5, f"should have gone to {length / 2} s: {last}"
     if source.parent.name == "media" or name != "B-frames":
-        assert last["width"] == width, f"pictures should be {width} wide: {last}"
-    assert last["frames"] > 20, f"more pictures should have been shown: {last}"
+        assert last["width"] == width, f"video frames should be {width} wide: {last}"
+    assert last["frames"] > 20, f"more video frames should have been shown: {last}"

@@ -53,8 +53,8 @@ def test_new_values_are_for_who_comes_next(live):
     assert chunk_size_of(live) == 4096, "a new connection should have the new chunk size"
 
 
-def first_picture_against_the_edge(server):
-    """How far in time a new viewer's first picture is from the newest that was published when it asked, ms."""
+def first_frame_against_the_edge(server):
+    """How far in time a new viewer's first video frame is from the newest that was published when it asked, ms."""
     newest = server.steady.sent[-1].timestamp
     with rtmp.player(server, "live", "s", timeout=scaled(20)) as viewer:
         video = []
@@ -67,10 +67,10 @@ def first_picture_against_the_edge(server):
 def test_play_directives_of_a_live_stream(live):
     """gop_cache is asked when a viewer comes, also to a stream that has begun before."""
     # A keyframe may be under way just then: of several viewers one is enough to tell.
-    cached = min(first_picture_against_the_edge(live) for _ in range(3))
+    cached = min(first_frame_against_the_edge(live) for _ in range(3))
     assert cached <= 0, f"with the gop cache a viewer begins in the past; it began {cached} ms later"
     reload(live, ("gop_cache on;", "gop_cache off;"), ("mw_latency 100;", "mw_latency 0;"))
-    later = sorted(first_picture_against_the_edge(live) for _ in range(3))[1]
+    later = sorted(first_frame_against_the_edge(live) for _ in range(3))[1]
     assert later > 0, f"without the gop cache a viewer begins with what is yet to come; it began {-later} ms before"
 
 

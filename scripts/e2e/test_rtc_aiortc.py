@@ -14,7 +14,7 @@ EXACT_MS = 20
 
 
 @pytest.fixture
-def place(servers, tmp_path):
+def rtc_server(servers, tmp_path):
     server = rtc.start(servers, tmp_path)
     yield server
     if not rtc.is_ours(server):
@@ -22,47 +22,47 @@ def place(servers, tmp_path):
 
 
 def check(player, wanted, who):
-    rtc.assert_colours(player.pictures[-1].places, wanted)
+    rtc.assert_colours(player.video_frames[-1].places, wanted)
     offsets = player.offsets()
     middle, limit = rtc.median(offsets), AV_MS if mediamtx.PROGRAM else EXACT_MS
-    assert abs(middle) <= limit, f"{who}: by the sender reports sound is {middle:.0f} ms behind the picture: {offsets}"
+    assert abs(middle) <= limit, f"{who}: by the sender reports audio is {middle:.0f} ms behind the video frame: {offsets}"
 
 
-def test_rtmp_to_whep(place, tool):
-    tool(rtc.bars_and_beeps(place))
+def test_rtmp_to_whep(rtc_server, tool):
+    tool(rtc.bars_and_beeps(rtc_server))
 
     async def scene():
         with rtc_aiortc.Complaints() as complaints:
-            async with rtc_aiortc.Player(rtc.whep_url(place)) as player:
-                await player.has(pictures=60, flashes=3)
+            async with rtc_aiortc.Player(rtc.whep_url(rtc_server)) as player:
+                await player.has(video_frames=60, flashes=3)
                 check(player, rtc.BARS, "RTMP to WHEP")
-        later = [line for line in complaints.lines if line[0] > player.pictures[0].at]
-        assert not later, f"from the first picture on every one can be decoded: {later[:5]}"
+        later = [line for line in complaints.lines if line[0] > player.video_frames[0].at]
+        assert not later, f"from the first video frame on every one can be decoded: {later[:5]}"
 
     asyncio.run(scene())
 
 
 @pytest.mark.parametrize("codec", ["video/H264", "video/VP8"])
-def test_whip_to_whep(place, codec):
+def test_whip_to_whep(rtc_server, codec):
     async def scene():
-        async with rtc_aiortc.Publisher(rtc.whip_url(place), codec) as publisher:
+        async with rtc_aiortc.Publisher(rtc.whip_url(rtc_server), codec) as publisher:
             await publisher.connected()
-            async with rtc_aiortc.Player(rtc.whep_url(place)) as player:
-                await player.has(pictures=40, flashes=3)
+            async with rtc_aiortc.Player(rtc.whep_url(rtc_server)) as player:
+                await player.has(video_frames=40, flashes=3)
                 check(player, rtc.FIELDS, codec)
-                print(f"sound behind the picture {player.offsets()} ms; {publisher.late_reports()}")
+                print(f"audio behind the video frame {player.offsets()} ms; {publisher.late_reports()}")
                 assert codec.split("/")[1] in player.answer, f"{codec} was published:\n{player.answer}"
 
     asyncio.run(scene())
 
 
-def test_ffmpeg_publishes(place, tool):
+def test_ffmpeg_publishes(rtc_server, tool):
     """FFmpeg 9 by WHIP: played by aiortc; it goes in order, which it complains of otherwise."""
-    publisher = tool(rtc.bars_and_beeps_by_whip(place))
+    publisher = tool(rtc.bars_and_beeps_by_whip(rtc_server))
 
     async def scene():
-        async with rtc_aiortc.Player(rtc.whep_url(place)) as player:
-            await player.has(pictures=60, flashes=3)
+        async with rtc_aiortc.Player(rtc.whep_url(rtc_server)) as player:
+            await player.has(video_frames=60, flashes=3)
             check(player, rtc.BARS, "FFmpeg by WHIP")
 
     asyncio.run(scene())
@@ -71,15 +71,15 @@ def test_ffmpeg_publishes(place, tool):
     assert "rror" not in publisher.text(), f"FFmpeg complains: {publisher.text()}"
 
 
-def test_whip_to_http_flv(place, tmp_path):
+def test_whip_to_http_flv(rtc_server, tmp_path):
     if mediamtx.PROGRAM:
         pytest.skip("this is about our outputs")
 
     async def scene():
-        async with rtc_aiortc.Publisher(rtc.whip_url(place)) as publisher:
+        async with rtc_aiortc.Publisher(rtc.whip_url(rtc_server)) as publisher:
             await publisher.connected()
-            seen = await asyncio.to_thread(flashes.look, place.http_url("live/one.flv"), tmp_path, 5)
-            print(f"sound behind the picture {seen.offsets()} ms; {publisher.late_reports()}")
+            seen = await asyncio.to_thread(flashes.look, rtc_server.http_url("live/one.flv"), tmp_path, 5)
+            print(f"audio behind the video frame {seen.offsets()} ms; {publisher.late_reports()}")
             return seen
 
     flashes.assert_right("WHIP to HTTP-FLV", asyncio.run(scene()), rtc.FIELDS, AV_MS)
@@ -96,7 +96,7 @@ def test_ends(servers, end):
         async with rtc_aiortc.Publisher(rtc.whip_url(server)) as publisher:
             await publisher.connected()
             async with rtc_aiortc.Player(rtc.whep_url(server)) as player:
-                await player.has(pictures=5)
+                await player.has(video_frames=5)
                 await asyncio.to_thread(rtc.wait_sessions, server, "rtc-publish", 1)
                 await asyncio.to_thread(rtc.wait_sessions, server, "rtc-play", 1)
                 publisher.end = player.end = end
@@ -134,9 +134,9 @@ def test_packets_are_lost_by_request(servers):
         async with rtc_aiortc.Publisher(rtc.whip_url(server)) as publisher:
             await publisher.connected()
             async with rtc_aiortc.Player(rtc.whep_url(server)) as player:
-                await player.has(pictures=20)
+                await player.has(video_frames=20)
                 await asyncio.to_thread(lose)
-                await player.has(pictures=len(player.pictures) + 20)
+                await player.has(video_frames=len(player.video_frames) + 20)
 
     asyncio.run(scene())
     assert http.get(server.http_port, "/rtc/v1/nack/").status == 404, "it is the API's alone"

@@ -1,5 +1,5 @@
-"""The bridges between RTMP and WebRTC: what becomes of the sound (AAC and G.711 to Opus, Opus and G.711 to AAC), of HEVC and
-AV1, of B pictures, and of a stream that nobody watches for a while. That picture and sound stay together is in
+"""The bridges between RTMP and WebRTC: what becomes of the audio (AAC and G.711 to Opus, Opus and G.711 to AAC), of HEVC and
+AV1, of B-frames, and of a stream that nobody watches for a while. That video and audio stay together is in
 test_rtc_aiortc.py, too."""
 
 import asyncio
@@ -40,7 +40,7 @@ class Listener(rtc_aiortc.Player):
         return sum(map(len, self.samples)) / self.rate
 
     async def listen(self, seconds):
-        await rtc_aiortc.wait(lambda: self.seconds_heard() > seconds, 20, lambda: f"{seconds} s of sound; {self.seconds_heard()} came")
+        await rtc_aiortc.wait(lambda: self.seconds_heard() > seconds, 20, lambda: f"{seconds} s of audio; {self.seconds_heard()} came")
         # The first second has the player's start in it.
         return numpy.concatenate(self.samples)[self.rate : seconds * self.rate]
 
@@ -83,12 +83,12 @@ def assert_clear(samples, hertz, who, rate=RATE):
     )
 
 
-def tones(server, rate, sound=("-c:a", "aac", "-b:a", "96k"), path="live/one"):
-    """FFmpeg that publishes a picture, and a tone in each ear, by RTMP."""
+def tones(server, rate, audio=("-c:a", "aac", "-b:a", "96k"), path="live/one"):
+    """FFmpeg that publishes video, and a tone in each ear, by RTMP."""
     wave = f"aevalsrc='0.4*sin(2*PI*{LEFT}*t)|0.4*sin(2*PI*{RIGHT}*t)':s={rate}"
-    picture = ["-f", "lavfi", "-i", "testsrc2=size=320x180:rate=25"]
-    encode = ["-c:v", "libx264", "-preset", "ultrafast", "-g", 25, *sound]
-    return ffmpeg.command("-re", *picture, "-re", "-f", "lavfi", "-i", wave, *encode, "-t", 60, "-f", "flv", server.rtmp_url(path))
+    video_input = ["-f", "lavfi", "-i", "testsrc2=size=320x180:rate=25"]
+    encode = ["-c:v", "libx264", "-preset", "ultrafast", "-g", 25, *audio]
+    return ffmpeg.command("-re", *video_input, "-re", "-f", "lavfi", "-i", wave, *encode, "-t", 60, "-f", "flv", server.rtmp_url(path))
 
 
 @pytest.mark.parametrize("rate", [44100, 32000])
@@ -127,7 +127,7 @@ def test_opus_becomes_aac(servers, tmp_path):
     out = tmp_path / "out.flv"
 
     async def scene():
-        async with rtc_aiortc.Publisher(rtc.whip_url(server), sounds=Tone()) as publisher:
+        async with rtc_aiortc.Publisher(rtc.whip_url(server), audio_track=Tone()) as publisher:
             await publisher.connected()
             await record(server, out, 4)
 
@@ -142,7 +142,7 @@ def test_g711_goes_through_and_becomes_aac(servers, tmp_path, codec):
     out = tmp_path / "out.flv"
 
     async def scene():
-        async with rtc_aiortc.Publisher(rtc.whip_url(server), sound=codec, sounds=Tone()) as publisher:
+        async with rtc_aiortc.Publisher(rtc.whip_url(server), audio=codec, audio_track=Tone()) as publisher:
             await publisher.connected()
             async with Listener(rtc.whep_url(server), 8000, 1) as player:
                 assert f"{codec[6:]}/8000" in player.answer and "opus" not in player.answer, player.answer
@@ -158,7 +158,7 @@ def assert_aac(out):
     words = ffmpeg.command("-i", out, "-map", "0:a", "-ar", RATE, "-ac", 1, "-f", "s16le", "-")
     pcm = subprocess.run(list(map(str, words)), check=True, capture_output=True, timeout=scaled(30)).stdout
     samples = numpy.frombuffer(pcm, numpy.int16)
-    assert len(samples) > 3 * RATE, f"4 s of sound at least; there are {len(samples) / RATE:.1f}"
+    assert len(samples) > 3 * RATE, f"4 s of audio at least; there are {len(samples) / RATE:.1f}"
     assert_clear(samples[RATE // 2 : 3 * RATE], LEFT, "WHIP to FLV")
     text = subprocess.run(
         list(map(str, ffmpeg.command("-i", out, "-map", "0:a", "-c", "copy", "-f", "framemd5", "-"))),
@@ -184,7 +184,7 @@ def test_hevc_to_webrtc(servers):
 @pytest.mark.skipif(not pion.is_there(), reason="scripts/test installs Go")
 @pytest.mark.parametrize("codec, name", [("h265", "hevc"), ("av1", "av1")])
 def test_to_http_flv_as_it_is(servers, tool, tmp_path, codec, name):
-    """What pion publishes: every picture of the file in its order (by the pictures that FFmpeg 9 decodes)."""
+    """What pion publishes: every video frame of the file in its order (by the video frames that FFmpeg 9 decodes)."""
     server = servers(**rtc.options())
     publisher = tool(pion.words(codec=codec, whip=rtc.whip_url(server), seconds=4 if SLOW == 1 else 10))
     out = tmp_path / "out.flv"
@@ -195,9 +195,9 @@ def test_to_http_flv_as_it_is(servers, tool, tmp_path, codec, name):
     probe = ffmpeg.command9("-i", out, "-f", "null", "-")
     said = subprocess.run([*map(str, probe), "-loglevel", "info"], capture_output=True, text=True, timeout=scaled(30), check=False).stderr
     assert f"Video: {name}" in said, said
-    source, got = pictures(pion.video(codec)) * 3, pictures(out)  # pion sends the file again and again
-    assert len(got) > 25, f"a second of pictures at least, {len(got)} came"
-    assert any(got == source[at : at + len(got)] for at in range(len(source))), "the pictures should be the file's, in order"
+    source, got = video_frames(pion.video(codec)) * 3, video_frames(out)  # pion sends the file again and again
+    assert len(got) > 25, f"a second of video frames at least, {len(got)} came"
+    assert any(got == source[at : at + len(got)] for at in range(len(source))), "the video frames should be the file's, in order"
 
 
 @pytest.mark.skipif(not pion.is_there(), reason="scripts/test installs Go")
@@ -215,7 +215,7 @@ def test_keyframes_are_asked_for_as_often_as_told(servers, tool):
     assert 4 <= count <= 9, f"in 6 to 7 s there should be 5 to 8 requests: {found}"
 
 
-def pictures(path):
+def video_frames(path):
     """A checksum of each that FFmpeg 9 decodes; no complaint."""
     words = ffmpeg.command9("-i", path, "-map", "0:v", "-fps_mode", "passthrough", "-f", "framemd5", "-")
     done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=scaled(60), check=True)
@@ -224,32 +224,32 @@ def pictures(path):
 
 
 @pytest.mark.parametrize("keep", ["off", "on"])
-def test_b_pictures(servers, tool, keep):
+def test_b_frames(servers, tool, keep):
     """Dropped, those left are in order and can be decoded; kept, they come too."""
     server = servers(**rtc.options(rtc=f"keep_bframe {keep};"))
     # ultrafast makes none.
-    picture = ["-re", "-f", "lavfi", "-i", "testsrc2=size=320x180:rate=25"]
+    video_input = ["-re", "-f", "lavfi", "-i", "testsrc2=size=320x180:rate=25"]
     encode = ["-c:v", "libx264", "-preset", "veryfast", "-bf", 3, "-b_strategy", 0, "-g", 24, "-b:v", "200k"]
-    tool(ffmpeg.command(*picture, *encode, "-t", 60, "-f", "flv", server.rtmp_url("live/one")))
+    tool(ffmpeg.command(*video_input, *encode, "-t", 60, "-f", "flv", server.rtmp_url("live/one")))
 
     async def scene():
         with rtc_aiortc.Complaints() as complaints:
             async with rtc_aiortc.Player(rtc.whep_url(server)) as player:
-                await player.has(pictures=10)
-                await player.has(pictures=len(player.pictures) + 25, seconds=30)
-                return player.pictures, [line for line in complaints.lines if line[0] > player.pictures[0].at]
+                await player.has(video_frames=10)
+                await player.has(video_frames=len(player.video_frames) + 25, seconds=30)
+                return player.video_frames, [line for line in complaints.lines if line[0] > player.video_frames[0].at]
 
-    pictures, complaints = asyncio.run(scene())
-    times = [picture.pts for picture in pictures]
+    video_frames, complaints = asyncio.run(scene())
+    times = [video_frame.pts for video_frame in video_frames]
     # The first ones are those of the past, pressed together. A step back is a turn of 2^32 for aiortc.
     steps = [(two - one + (1 << 31)) % (1 << 32) - (1 << 31) for one, two in zip(times[-25:], times[-24:])]
     step = rtc.median(map(abs, steps))
     if keep == "off":
-        assert times == sorted(times), "pictures should come in their order"
+        assert times == sorted(times), "video frames should come in their order"
         assert not complaints, complaints[:5]
-        assert step == 4 * 3600, f"one picture in four is no B picture, 14400 ticks apart; they are {step}"
+        assert step == 4 * 3600, f"one video frame in four is no B-frame, 14400 ticks apart; they are {step}"
     else:
-        assert step < 4 * 3600, f"all pictures should come, 3600 ticks apart; they are {steps}"
+        assert step < 4 * 3600, f"all video frames should come, 3600 ticks apart; they are {steps}"
 
 
 def test_a_pause_in_watching(servers, tmp_path):

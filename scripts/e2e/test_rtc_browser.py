@@ -10,7 +10,7 @@ AV_MS, GLASS_MS = 80, 400
 
 
 @pytest.fixture
-def place(servers, tmp_path):
+def rtc_server(servers, tmp_path):
     server = rtc.start(servers, tmp_path)
     yield server
     if not rtc.is_ours(server):
@@ -32,40 +32,40 @@ def pages(tool, tmp_path):
 
 
 def assert_in_step(page, who):
-    """Sound and picture of each second reach the page together. The browser learns from sender reports how they belong
+    """Audio and video of each second reach the page together. The browser learns from sender reports how they belong
     together and moves slowly: each of the last four seconds counts, within twenty."""
 
     def in_step(one):
         offsets = rtc.av_offsets(one)[-4:]
         return len(offsets) == 4 and max(map(abs, offsets)) <= scaled(AV_MS)
 
-    seen = page.wait(in_step, 20, f"{who}: sound within {AV_MS} ms of the picture")
+    seen = page.wait(in_step, 20, f"{who}: audio within {AV_MS} ms of the video frame")
     return rtc.av_offsets(seen)
 
 
 @pytest.mark.serial
-def test_rtmp_to_whep(place, pages, tool):
-    tool(rtc.bars_and_beeps(place))
-    page = pages(play=rtc.whep_url(place))
-    seen = page.wait(lambda one: rtc.decodes(one, 60) and rtc.hears(one), 30, "60 frames and sound")
+def test_rtmp_to_whep(rtc_server, pages, tool):
+    tool(rtc.bars_and_beeps(rtc_server))
+    page = pages(play=rtc.whep_url(rtc_server))
+    seen = page.wait(lambda one: rtc.decodes(one, 60) and rtc.hears(one), 30, "60 frames and audio")
     assert (seen["width"], seen["height"]) == (rtc.WIDTH, rtc.HEIGHT), rtc.shortened(seen)
     assert seen["player"]["video"]["codec"] == "video/H264", rtc.shortened(seen)
     assert seen["player"]["video"]["packetsLost"] == 0, rtc.shortened(seen)
     rtc.assert_colours(seen["colours"], rtc.BARS)
     offsets = assert_in_step(page, "RTMP to WHEP")
-    print(f"sound behind the picture {[round(one) for one in offsets]} ms")
+    print(f"audio behind the video frame {[round(one) for one in offsets]} ms")
 
 
 @pytest.mark.parametrize("name", ["my  stream", "%41 ü+&=#/b"], ids=["blanks", "signs"])
-def test_names_that_are_no_identifiers(place, pages, name):
+def test_names_that_are_no_identifiers(rtc_server, pages, name):
     """The answer's a=msid is made of the stream's name, and Chromium refuses one of three fields. A stream of a plain name
     plays on beside it."""
     if mediamtx.PROGRAM:
         pytest.skip("this is about our answers")
-    beside = pages(source="canvas", publish=rtc.whip_url(place, "live/plain"), play=rtc.whep_url(place, "live/plain"))
+    beside = pages(source="canvas", publish=rtc.whip_url(rtc_server, "live/plain"), play=rtc.whep_url(rtc_server, "live/plain"))
     beside.wait(lambda one: rtc.decodes(one, 10), 30, "10 frames of the plain name")
-    page = pages(source="canvas", publish=rtc.whip_url(place, f"live/{name}"), play=rtc.whep_url(place, f"live/{name}"))
-    seen = page.wait(lambda one: rtc.decodes(one, 30) and rtc.hears(one), 30, f"30 frames and sound of {name!r}")
+    page = pages(source="canvas", publish=rtc.whip_url(rtc_server, f"live/{name}"), play=rtc.whep_url(rtc_server, f"live/{name}"))
+    seen = page.wait(lambda one: rtc.decodes(one, 30) and rtc.hears(one), 30, f"30 frames and audio of {name!r}")
     rtc.assert_colours(seen["colours"], rtc.FIELDS)
     assert seen["player"]["state"] == "connected", rtc.shortened(seen)
     frames = beside.last()["player"]["video"]["framesDecoded"]
@@ -73,34 +73,34 @@ def test_names_that_are_no_identifiers(place, pages, name):
 
 
 @pytest.mark.serial
-def test_whip_to_whep_glass_to_glass(place, pages):
-    url = {"publish": rtc.whip_url(place), "play": rtc.whep_url(place)}
+def test_whip_to_whep_glass_to_glass(rtc_server, pages):
+    url = {"publish": rtc.whip_url(rtc_server), "play": rtc.whep_url(rtc_server)}
     page = pages(source="canvas", **url)
-    seen = page.wait(lambda one: rtc.decodes(one, 90) and rtc.hears(one), 30, "90 frames and sound")
+    seen = page.wait(lambda one: rtc.decodes(one, 90) and rtc.hears(one), 30, "90 frames and audio")
     rtc.assert_colours(seen["colours"], rtc.FIELDS)
-    seen = page.wait(lambda one: len(one["latencies"]) >= 150, 20, "150 readings of the time in the picture")
+    seen = page.wait(lambda one: len(one["latencies"]) >= 150, 20, "150 readings of the time in the video frame")
     # What was read during the first second belongs to the start.
     middle = rtc.median(seen["latencies"][-100:])
     assert 0 < middle < scaled(GLASS_MS), f"glass to glass {middle:.0f} ms: {rtc.shortened(seen)}"
     offsets = assert_in_step(page, "WHIP to WHEP")
-    print(f"glass to glass {middle:.0f} ms, sound behind the picture {[round(one) for one in offsets]} ms")
+    print(f"glass to glass {middle:.0f} ms, audio behind the video frame {[round(one) for one in offsets]} ms")
 
 
-def test_camera_and_microphone(place, pages):
+def test_camera_and_microphone(rtc_server, pages):
     """The fake devices of the browser, published by one page and played by another; pages closed leave the API."""
-    publisher = pages(source="camera", publish=rtc.whip_url(place))
-    player = pages(play=rtc.whep_url(place))
-    seen = player.wait(lambda one: rtc.decodes(one, 60) and rtc.hears(one), 30, "60 frames and sound")
+    publisher = pages(source="camera", publish=rtc.whip_url(rtc_server))
+    player = pages(play=rtc.whep_url(rtc_server))
+    seen = player.wait(lambda one: rtc.decodes(one, 60) and rtc.hears(one), 30, "60 frames and audio")
     assert seen["player"]["state"] == "connected" and seen["width"] > 0, rtc.shortened(seen)
     sent = publisher.last()["publisher"]["video"]
     assert sent["codec"] == seen["player"]["video"]["codec"], f"{sent['codec']} was sent, {rtc.shortened(seen)} came"
 
 
 @pytest.mark.parametrize("codec", ["H264", "VP8", "VP9", "AV1"])
-def test_codec(place, pages, codec):
+def test_codec(rtc_server, pages, codec):
     """Each codec that Chromium encodes comes out as it went in."""
-    page = pages(source="canvas", codec=codec, publish=rtc.whip_url(place), play=rtc.whep_url(place))
-    seen = page.wait(lambda one: rtc.decodes(one, 30) and rtc.hears(one), 30, "30 frames and sound")
+    page = pages(source="canvas", codec=codec, publish=rtc.whip_url(rtc_server), play=rtc.whep_url(rtc_server))
+    seen = page.wait(lambda one: rtc.decodes(one, 30) and rtc.hears(one), 30, "30 frames and audio")
     assert seen["player"]["video"]["codec"] == f"video/{codec}", rtc.shortened(seen)
     rtc.assert_colours(seen["colours"], rtc.FIELDS)
 
@@ -109,10 +109,10 @@ def test_codec(place, pages, codec):
 
 
 @pytest.fixture
-def ours(place):
-    if not rtc.is_ours(place):
+def ours(rtc_server):
+    if not rtc.is_ours(rtc_server):
         pytest.skip("this is about our API and our outputs")
-    return place
+    return rtc_server
 
 
 def wait_both(server):
@@ -181,7 +181,7 @@ setInterval(() => fetch("/report", {method: "POST", body: JSON.stringify(["whip"
 
 
 def test_our_own_pages(ours, tool, tmp_path):
-    """Both pages at once, started by their URLs: camera in, picture out, and what they say of it."""
+    """Both pages at once, started by their URLs: camera in, video frame out, and what they say of it."""
     # The page around them may look into them, which are of another origin.
     flags = f"{rtc.FLAGS} --disable-web-security --disable-site-isolation-trials"
     page = browser.Browser(tool, tmp_path, FRAMES, f"http://127.0.0.1:{ours.http_port}", flags)
@@ -191,7 +191,7 @@ def test_our_own_pages(ours, tool, tmp_path):
             last = page.last()
             return last and all(last) and last[1]["time"] > 2 and last[1]["width"] > 0 and last
 
-        whip, whep = wait_until(plays, 30, lambda: f"two seconds of picture; the pages say {page.last()}", 0.2)
+        whip, whep = wait_until(plays, 30, lambda: f"two seconds of video frame; the pages say {page.last()}", 0.2)
     finally:
         page.close()
     assert "video" in whip["state"] and "frames/s" in whep["state"], f"they say how it goes: {whip} {whep}"

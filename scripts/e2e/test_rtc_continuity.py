@@ -8,7 +8,7 @@ import time
 import pytest
 
 from lib import media, mediamtx, publishing, rtc, rtc_plain, rtc_raw, rtmp
-from lib.rtc_plain import Peer, Pictures, Watcher
+from lib.rtc_plain import Peer, VideoFrames, Watcher
 from lib.timing import scaled
 
 pytestmark = pytest.mark.skipif(bool(mediamtx.PROGRAM), reason="this is about our own server")
@@ -18,7 +18,7 @@ CLOCK = 90_000
 
 
 @pytest.fixture
-def place(servers):
+def rtc_server(servers):
     """A server, and a stream of RTMP with a viewer, who must not notice anything."""
     server = servers(**rtc_plain.options())
     with publishing.Steady(rtmp.publisher(server, "live", "other"), media.tags(media.plain())):
@@ -34,44 +34,44 @@ def whip(server, path="live/one"):
     return Peer(server, path, kind="whip", direction="sendonly")
 
 
-def run_fast(pictures, first, step_s, count):
-    """Pictures that are that far apart, a thousand a second."""
+def run_fast(video_frames, first, step_s, count):
+    """Video frames that are that far apart, a thousand a second."""
     began = time.monotonic()
     for i in range(count):
-        pictures.send(first + i * step_s * CLOCK)
+        video_frames.send(first + i * step_s * CLOCK)
         if i % 10 == 9:
             time.sleep(max(0, began + scaled(i / 1000) - time.monotonic()))
 
 
 @pytest.mark.parametrize("report", [False, True])
-def test_a_day_of_video(place, report):
-    """Of timestamps: a picture each 8 s of them. They begin below 2^32 and go over it, and over 2^31 ticks after their
+def test_a_day_of_video(rtc_server, report):
+    """Of timestamps: a video frame each 8 s of them. They begin below 2^32 and go over it, and over 2^31 ticks after their
     beginning, without sender reports, or with one at the beginning."""
     step_s, count = 8, HALF // CLOCK // 8 + 500
-    with whip(place).verify() as publisher, Watcher(place) as viewer:
-        pictures = Pictures(publisher, 0x1234, 65_000)
+    with whip(rtc_server).verify() as publisher, Watcher(rtc_server) as viewer:
+        video_frames = VideoFrames(publisher, 0x1234, 65_000)
         first = WHOLE - 20 * CLOCK
         for i in range(10):
-            pictures.send(first + i * CLOCK // 25)
+            video_frames.send(first + i * CLOCK // 25)
             time.sleep(0.04)
         if report:
             ntp = int((time.time() + 2_208_988_800) * WHOLE)
             publisher.send(struct.pack("!BBHIQIII", 0x80, rtc_plain.SENDER_REPORT, 6, 0x1234, ntp, first + 9 * CLOCK // 25, 20, 1000))
         viewer.wait(lambda times: len(times) >= 1, "a frame")
-        run_fast(pictures, first + CLOCK, step_s, count)
+        run_fast(video_frames, first + CLOCK, step_s, count)
         end_ms = step_s * 1000 * (count - 1)
         viewer.wait(lambda times: times[-1] >= end_ms, f"frames up to {end_ms} ms")
         assert viewer.times == sorted(set(viewer.times)), "each frame is later than the one before"
 
 
-def test_timestamps_that_jump(place):
-    """By half of their range, and back: the pictures' times go on as they come."""
-    with whip(place).verify() as publisher, Watcher(place) as viewer:
-        pictures = Pictures(publisher, 0x1234)
+def test_timestamps_that_jump(rtc_server):
+    """By half of their range, and back: the video frames' times go on as they come."""
+    with whip(rtc_server).verify() as publisher, Watcher(rtc_server) as viewer:
+        video_frames = VideoFrames(publisher, 0x1234)
         began = time.monotonic()
         for i in range(100):
             jump = (0, HALF, HALF + 5, -HALF // 2, 3 * CLOCK * 3600)[i // 20]
-            pictures.send(5000 + jump + i * CLOCK // 50)
+            video_frames.send(5000 + jump + i * CLOCK // 50)
             time.sleep(max(0, began + (i + 1) / 50 - time.monotonic()))
         viewer.wait(lambda times: len(times) >= 90, "90 frames of 100")
         assert viewer.times == sorted(set(viewer.times)), f"each frame is later than the one before: {viewer.times}"
@@ -92,17 +92,17 @@ class Wrapping:
 
 
 @pytest.mark.parametrize("wrap", [HALF, WHOLE], ids=["half", "whole"])
-def test_rtmp_times_wrap(place, wrap):
+def test_rtmp_times_wrap(rtc_server, wrap):
     """For viewers by FLV and by WebRTC."""
     with contextlib.ExitStack() as stack:
-        client = Wrapping(rtmp.publisher(place, "live", "one"))
+        client = Wrapping(rtmp.publisher(rtc_server, "live", "one"))
         steady = stack.enter_context(publishing.Steady(client, media.tags(media.plain()), start_at=wrap - 1000))
-        viewer = stack.enter_context(Watcher(place))
-        player = stack.enter_context(Peer(place).verify())
+        viewer = stack.enter_context(Watcher(rtc_server))
+        player = stack.enter_context(Peer(rtc_server).verify())
         packets = player.packets(scaled(2.5))
         viewer.wait(lambda times: times and times[-1] > 2000, "two seconds of frames")
         assert viewer.times == sorted(viewer.times) and viewer.times[0] < 2000, viewer.describe()
-        assert steady.error is None and not place.log().count("timestamps jumped"), steady.error
+        assert steady.error is None and not rtc_server.log().count("timestamps jumped"), steady.error
         for kind in (rtc_plain.VIDEO, rtc_plain.AUDIO):
             times = [packet.timestamp for packet in packets if packet.kind == kind]
             steps = [(b - a + HALF) % WHOLE - HALF for a, b in zip(times, times[1:])]
@@ -133,11 +133,11 @@ def asks_for_keyframe(datagrams, ssrc):
 
 
 @pytest.mark.parametrize("how", ["silent", "goodbye"])
-def test_another_ssrc(place, how):
+def test_another_ssrc(rtc_server, how):
     """The camera begins anew with another SSRC, other numbers and no keyframe. It is asked for one, and a viewer by WebRTC
     and one by FLV go on with it."""
-    with whip(place).verify() as publisher, Watcher(place) as viewer, Peer(place).verify() as player:
-        first, second = Pictures(publisher, 0x1111, 100), Pictures(publisher, 0x2222, 40_000)
+    with whip(rtc_server).verify() as publisher, Watcher(rtc_server) as viewer, Peer(rtc_server).verify() as player:
+        first, second = VideoFrames(publisher, 0x1111, 100), VideoFrames(publisher, 0x2222, 40_000)
         for i in range(25):
             first.send(5000 + i * 3600, i % 5 == 0)
             time.sleep(0.04)
@@ -156,15 +156,15 @@ def test_another_ssrc(place, how):
         packets = player.packets(0.1)
         assert_in_a_row(packets)
         newest = struct.unpack_from("!I", packets[-1].payload, 3)[0]
-        assert newest > 40, f"the viewer by WebRTC should have the second one's pictures, the last was {newest}"
-        rtc.wait_sessions(place, "rtc-publish", 1)
-        assert "continues with SSRC" in place.log()
+        assert newest > 40, f"the viewer by WebRTC should have the second one's video frames, the last was {newest}"
+        rtc.wait_sessions(rtc_server, "rtc-publish", 1)
+        assert "continues with SSRC" in rtc_server.log()
 
 
-def test_another_layer_is_not_followed(place):
+def test_another_layer_is_not_followed(rtc_server):
     """While the first one is heard, another SSRC of the same payload type is another layer of simulcast."""
-    with whip(place).verify() as publisher, Watcher(place) as viewer, Peer(place).verify() as player:
-        low, high = Pictures(publisher, 0x1111, 100), Pictures(publisher, 0x2222, 40_000)
+    with whip(rtc_server).verify() as publisher, Watcher(rtc_server) as viewer, Peer(rtc_server).verify() as player:
+        low, high = VideoFrames(publisher, 0x1111, 100), VideoFrames(publisher, 0x2222, 40_000)
         for i in range(50):
             low.send(5000 + i * 3600)
             high.send(7_000_000 + i * 3600)
@@ -172,7 +172,7 @@ def test_another_layer_is_not_followed(place):
         viewer.wait(lambda times: len(times) >= 30, "30 frames")
         packets = player.packets(0.1)
         assert_in_a_row(packets)
-        assert "continues with SSRC" not in place.log()
+        assert "continues with SSRC" not in rtc_server.log()
 
 
 def test_the_peer_itself():
@@ -186,7 +186,7 @@ def test_the_peer_itself():
         def send(self, datagram):
             sent.append(datagram)
 
-    Pictures(Catcher(), 7, 65_535).send(WHOLE + 5)
+    VideoFrames(Catcher(), 7, 65_535).send(WHOLE + 5)
     packets = [rtc_plain.read(one) for one in sent]
     assert [(one.sequence, one.timestamp, one.marker, one.ssrc) for one in packets] == [(65_535, 5, False, 7), (0, 5, True, 7)]
     Catcher().goodbye(7)

@@ -24,7 +24,7 @@ def whep(server, path, count):
 
 
 @pytest.fixture
-def place(servers):
+def rtc_server(servers):
     """A server with live/rtmp, which comes by RTMP and has AAC, and live/whip, which comes by WebRTC."""
     server = servers(**rtc.options())
     words = [BENCH, "whip", rtc.whip_url(server, "live/whip"), "-q", "--file", media.plain(), "--seconds", 600]
@@ -38,14 +38,14 @@ def place(servers):
 
 
 @pytest.mark.quiet
-def test_a_player_costs_little_and_libsrtp_opens_what_it_sends(place):
+def test_a_player_costs_little_and_libsrtp_opens_what_it_sends(rtc_server):
     # The first bring what is taken once: libavcodec's, and what a crowd leaves with the allocator.
-    with rtmp.player(place, "live", "rtmp", timeout=scaled(20)) as viewer:
+    with rtmp.player(rtc_server, "live", "rtmp", timeout=scaled(20)) as viewer:
         for path, limit in (("live/whip", FROM_WHIP_KB), ("live/rtmp", FROM_RTMP_KB)):
-            whep(place, path, FIRST)
-            each = whep(place, path, PLAYERS)
+            whep(rtc_server, path, FIRST)
+            each = whep(rtc_server, path, PLAYERS)
             assert each <= limit, f"a WHEP player of {path} should cost at most {limit} kB, it costs {each}"
             viewer.tags()
             assert not viewer.ended, "who plays by RTMP should play on"
-    libraries = {Path(line.split()[-1]).name for line in Path(f"/proc/{place.pid}/maps").open() if ".so" in line}
+    libraries = {Path(line.split()[-1]).name for line in Path(f"/proc/{rtc_server.pid}/maps").open() if ".so" in line}
     assert any(name.startswith("libsrtp2.") for name in libraries), f"libsrtp should be among {sorted(libraries)}"

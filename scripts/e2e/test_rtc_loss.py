@@ -19,7 +19,7 @@ BAD = {
 
 
 @pytest.fixture
-def place(servers, tmp_path):
+def rtc_server(servers, tmp_path):
     server = rtc.start(servers, tmp_path, top="exporter { enabled on; listen 127.0.0.1:RTMPS_PORT; }\n")
     yield server
     if not rtc.is_ours(server):
@@ -51,18 +51,18 @@ def assert_mended(found, did, who, left="holes_left"):
 @pytest.mark.skipif(not pion.is_there(), reason="scripts/test installs Go")
 @pytest.mark.parametrize("rtx", [True, False])
 @pytest.mark.parametrize("side", ["player", "publisher"])
-def test_lost_packets_are_sent_again(place, side, rtx):
+def test_lost_packets_are_sent_again(rtc_server, side, rtx):
     """10 % each way: NACK from our ring for the player, and ours to the publisher; by RTX or the same packet again. By RTX
     a player that is pion asks on for what it has got, which may not take from what is for others."""
     port, by_rtx = ("whep_port", "rtx") if side == "player" else ("whip_port", "publisher_rtx")
-    with Running(place.rtc_port, Harm(loss=10, after=1), seed=7) as relay:
+    with Running(rtc_server.rtc_port, Harm(loss=10, after=1), seed=7) as relay:
         through = {port: relay.port, by_rtx: rtx}
-        found = pion.run(codec="h264", whip=rtc.whip_url(place), whep=rtc.whep_url(place), seconds=5, **through)
+        found = pion.run(codec="h264", whip=rtc.whip_url(rtc_server), whep=rtc.whep_url(rtc_server), seconds=5, **through)
         did = relay.finish()
     # What comes by RTX at the very end pion keeps to itself.
     assert_mended(found, did, f"{side}, RTX {rtx}", "holes_overdue" if side == "player" and rtx else "holes_left")
-    if rtc.is_ours(place):
-        assert_counted(place, side)
+    if rtc.is_ours(rtc_server):
+        assert_counted(rtc_server, side)
 
 
 def assert_counted(server, side):
@@ -89,29 +89,29 @@ def assert_told(kind, players):
 
 
 @pytest.mark.parametrize("kind", BAD)
-def test_a_player_goes_on(place, kind):
-    """aiortc decodes: pictures keep coming through it all, and after a keyframe none is broken."""
+def test_a_player_goes_on(rtc_server, kind):
+    """aiortc decodes: video frames keep coming through it all, and after a keyframe none is broken."""
 
     async def scene(port):
         with rtc_aiortc.Complaints() as complaints:
-            async with rtc_aiortc.Publisher(rtc.whip_url(place), changing=True) as publisher:
+            async with rtc_aiortc.Publisher(rtc.whip_url(rtc_server), changing=True) as publisher:
                 await publisher.connected()
-                async with rtc_aiortc.Player(rtc.whep_url(place), port) as player:
-                    await player.has(pictures=10)
+                async with rtc_aiortc.Player(rtc.whep_url(rtc_server), port) as player:
+                    await player.has(video_frames=10)
                     await asyncio.sleep(8)
                     end = rtc_aiortc.time.monotonic()
-                    if rtc.is_ours(place):
-                        assert_told(kind, await asyncio.to_thread(rtc.sessions, place, "rtc-play"))
+                    if rtc.is_ours(rtc_server):
+                        assert_told(kind, await asyncio.to_thread(rtc.sessions, rtc_server, "rtc-play"))
                     return player, complaints.lines, end
 
-    with Running(place.rtc_port, BAD[kind], seed=3) as relay:
+    with Running(rtc_server.rtc_port, BAD[kind], seed=3) as relay:
         player, complaints, end = asyncio.run(scene(relay.port))
         did = relay.finish()
-    late = [picture for picture in player.pictures if picture.at > end - 5]
-    assert len(late) >= 5 * rtc_aiortc.RATE * 0.5, f"{kind}: half of the last 5 s' pictures at least, {len(late)} came; {did}"
+    late = [video_frame for video_frame in player.video_frames if video_frame.at > end - 5]
+    assert len(late) >= 5 * rtc_aiortc.RATE * 0.5, f"{kind}: half of the last 5 s' video frames at least, {len(late)} came; {did}"
     gaps = [two.at - one.at for one, two in zip(late, late[1:])]
     limit = scaled(1.5)
-    assert max(gaps) <= limit, f"{kind}: no picture for {max(gaps):.1f} s; {did}"
+    assert max(gaps) <= limit, f"{kind}: no video frame for {max(gaps):.1f} s; {did}"
     rtc.assert_colours(late[-1].places, rtc.FIELDS)
-    broken = [line for line in complaints if line[0] > player.pictures[0].at]
-    assert not broken, f"{kind}: every hole is mended before its picture is decoded: {broken[:3]}; {did}"
+    broken = [line for line in complaints if line[0] > player.video_frames[0].at]
+    assert not broken, f"{kind}: every hole is mended before its video frame is decoded: {broken[:3]}; {did}"

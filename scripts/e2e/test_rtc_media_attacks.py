@@ -21,12 +21,12 @@ MY_SSRC = 0x00C0FFEE
 
 
 @pytest.fixture
-def place(servers):
+def rtc_server(servers):
     return servers(**rtc.options())
 
 
 class Scene:
-    """A publisher, and a viewer who has seen pictures. Notes what they send and get."""
+    """A publisher, and a viewer who has seen video frames. Notes what they send and get."""
 
     def __init__(self, server):
         self.server = server
@@ -40,7 +40,7 @@ class Scene:
         await self.publisher.connected()
         await self.player.__aenter__()
         self._listen_to_player()
-        await self.player.has(pictures=10)
+        await self.player.has(video_frames=10)
         return self
 
     async def __aexit__(self, *arguments):
@@ -79,16 +79,16 @@ class Scene:
         await dtls.transport._send(dtls._tx_srtp.protect_rtcp(datagram))
 
     async def unharmed(self, what):
-        seen = len(self.player.pictures)
-        await self.player.has(pictures=seen + 20)
+        seen = len(self.player.video_frames)
+        await self.player.has(video_frames=seen + 20)
         for kind in ("rtc-publish", "rtc-play"):
             there = await asyncio.to_thread(rtc.sessions, self.server, kind)
             assert len(there) == 1, f"after {what} there should be one {kind} in the API, there are {there}"
 
 
-def run(place, what, attack):
+def run(rtc_server, what, attack):
     async def scene():
-        async with Scene(place) as scene:
+        async with Scene(rtc_server) as scene:
             await attack(scene)
             await scene.unharmed(what)
 
@@ -100,7 +100,7 @@ def udp_port(answer):
 
 
 @pytest.mark.parametrize("profile", ["SRTP_AEAD_AES_128_GCM", "SRTP_AES128_CM_SHA1_80"])
-def test_replayed_srtp(place, profile, monkeypatch):
+def test_replayed_srtp(rtc_server, profile, monkeypatch):
     """All that a publisher has sent is sent again, by himself and by a stranger."""
     known = rtcdtlstransport.SRTP_PROFILES
     monkeypatch.setattr(rtcdtlstransport, "SRTP_PROFILES", [one for one in known if one.openssl_profile == profile.encode()])
@@ -115,7 +115,7 @@ def test_replayed_srtp(place, profile, monkeypatch):
             await send(datagram)
 
         ice._send = noted
-        await scene.player.has(pictures=len(scene.player.pictures) + 20)
+        await scene.player.has(video_frames=len(scene.player.video_frames) + 20)
         ice._send = send
         assert len(sent) > 20, "the publisher's packets were noted"
         scene.losses.clear()
@@ -136,25 +136,25 @@ def test_replayed_srtp(place, profile, monkeypatch):
             steps = sorted((one - first + 0x8000) % 0x10000 - 0x8000 for one in sequences)
             assert steps == list(range(steps[0], steps[0] + len(steps))), f"SSRC {ssrc}: each packet comes once: {steps}"
 
-    run(place, "a replay", attack)
+    run(rtc_server, "a replay", attack)
 
 
 @pytest.mark.parametrize("who", ["publisher", "player"])
-def test_requests_of_another_session_from_their_address(place, who):
+def test_requests_of_another_session_from_their_address(rtc_server, who):
     """The other session is an attacker's own; from whose address its requests come he forges. Its DTLS comes from there,
     too."""
 
     async def attack(scene):
         send = scene.transport(who).transport._send
-        thieves = [await asyncio.to_thread(rtc_raw.Session, place, f"live/thief{i}", kind="whip", direction="sendonly") for i in range(6)]
+        thieves = [await asyncio.to_thread(rtc_raw.Session, rtc_server, f"live/thief{i}", kind="whip", direction="sendonly") for i in range(6)]
         hello = b"\x16\xfe\xfd" + bytes(8) + b"\x00\x40" + b"\x01" + bytes(63)
         try:
             for round_ in range(15):
                 for thief in thieves:
                     await send(thief.request())
                 await send(hello)
-                seen = len(scene.player.pictures)
-                await scene.player.has(pictures=seen + 2)
+                seen = len(scene.player.video_frames)
+                await scene.player.has(video_frames=seen + 2)
             if who == "player":
                 # Its reports come through, and so does what it asks for.
                 scene.plis = 0
@@ -165,10 +165,10 @@ def test_requests_of_another_session_from_their_address(place, who):
             for thief in thieves:
                 await asyncio.to_thread(thief.delete)
 
-    run(place, f"requests from the {who}'s address", attack)
+    run(rtc_server, f"requests from the {who}'s address", attack)
 
 
-def test_another_ssrc_of_the_video(place):
+def test_another_ssrc_of_the_video(rtc_server):
     """RFC 3550, 8.2: the publisher's camera goes on with another SSRC. The viewer decodes on."""
 
     async def attack(scene):
@@ -176,12 +176,12 @@ def test_another_ssrc_of_the_video(place):
             (sender,) = [one for one in scene.publisher.peer.getSenders() if one.track.kind == "video"]
             sender._ssrc = ssrc
             sender.transport._rtp_router.register_sender(sender, ssrc=ssrc)
-            seen, sequences = len(scene.player.pictures), scene.sequences[scene.ssrcs["video"]]
-            await scene.player.has(pictures=seen + 30)
+            seen, sequences = len(scene.player.video_frames), scene.sequences[scene.ssrcs["video"]]
+            await scene.player.has(video_frames=seen + 30)
         steps = {(b - a) % 0x10000 for a, b in zip(sequences, sequences[1:])}
         assert steps == {1}, f"the viewer sees one source without a hole: steps of {steps}"
 
-    run(place, "another SSRC", attack)
+    run(rtc_server, "another SSRC", attack)
 
 
 def rtcp(kind, count, body=b"", length=None):
@@ -222,7 +222,7 @@ ABSURD = {
 
 
 @pytest.mark.parametrize("who", ["publisher", "player"])
-def test_rtcp_of_absurd_lengths(place, who):
+def test_rtcp_of_absurd_lengths(rtc_server, who):
     async def attack(scene):
         for datagram in ABSURD.values():
             for _ in range(5):
@@ -236,19 +236,19 @@ def test_rtcp_of_absurd_lengths(place, who):
         for size in range(1, len(whole)):
             await dtls.transport._send(whole[:size])
 
-    run(place, f"absurd RTCP of a {who}", attack)
+    run(rtc_server, f"absurd RTCP of a {who}", attack)
 
 
-def test_more_ssrcs_than_are_followed(place):
+def test_more_ssrcs_than_are_followed(rtc_server):
     async def attack(scene):
         for ssrc in range(1, 300):
             await scene.send_rtcp("player", rtcp(201, 0, struct.pack(">I", ssrc)))
             await scene.send_rtcp("publisher", rtcp(201, 0, struct.pack(">I", ssrc)))
 
-    run(place, "RTCP of 300 SSRCs", attack)
+    run(rtc_server, "RTCP of 300 SSRCs", attack)
 
 
-def test_floods_of_requests(place):
+def test_floods_of_requests(rtc_server):
     """Keyframes are asked of the publisher once a second at most; what is sent again has a bound."""
 
     async def attack(scene):
@@ -280,4 +280,4 @@ def test_floods_of_requests(place):
         flooded *= 2 / took
         assert flooded < 3 * usual + 400_000, f"in 2 s {usual} bytes are sent as a rule, and with a million NACKs {flooded}"
 
-    run(place, "floods of NACK and PLI", attack)
+    run(rtc_server, "floods of NACK and PLI", attack)

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from lib import api, hooks, http, media, mediamtx, publishing, rtc, rtc_plain, rtc_raw, rtmp
-from lib.rtc_plain import Peer, Pictures, Watcher
+from lib.rtc_plain import Peer, VideoFrames, Watcher
 from lib.timing import scaled, wait_until
 
 if mediamtx.PROGRAM:
@@ -31,10 +31,10 @@ def publishing_rtmp(server, name="one"):
     return publishing.Steady(rtmp.publisher(server, "live", name), media.tags(media.plain()))
 
 
-def send_pictures(publisher, seconds=0.4, ssrc=0x1234, at=0):
-    """Pictures at 25 a second; where they got to."""
+def send_video(publisher, seconds=0.4, ssrc=0x1234, at=0):
+    """Video frames at 25 a second; where they got to."""
     for i in range(int(seconds * 25)):
-        Pictures(publisher, ssrc, 2 * (at + i)).send((at + i) * 3600)
+        VideoFrames(publisher, ssrc, 2 * (at + i)).send((at + i) * 3600)
         time.sleep(0.04)
     return at + int(seconds * 25)
 
@@ -82,7 +82,7 @@ def test_an_offer_cuts_nobody(start):
             wait_until(lambda: publisher_of(server) == id_of(taker), 5, lambda: f"who connects takes over: {api.streams(server)}")
             wait_until(lambda: running.error, 5, "the first one is ended")
             before = len(viewer.times)
-            send_pictures(taker, 1)
+            send_video(taker, 1)
             viewer.wait(lambda times: len(times) > before + 10, "frames of the one that took over")
 
 
@@ -116,7 +116,7 @@ def test_two_offers_race(start, takeover):
             two.verify()
             wait_until(lambda: publisher_of(server) == id_of(two), 5, lambda: f"{id_of(two)} publishes: {api.streams(server)}")
             viewer = stack.enter_context(Watcher(server))
-            send_pictures(two, 0.4)
+            send_video(two, 0.4)
             viewer.wait(lambda times: len(times) > 3, "frames of the first to connect")
             one.verify()
             if takeover == "off":
@@ -125,7 +125,7 @@ def test_two_offers_race(start, takeover):
                 loser, winner, reason = two, one, "publisher-replaced"
             wait_end(server, loser, reason)
             before = len(viewer.times)
-            send_pictures(winner, 1, at=100)
+            send_video(winner, 1, at=100)
             viewer.wait(lambda times: len(times) > before + 10, f"frames of {id_of(winner)}")
             assert publisher_of(server) == id_of(winner)
             (ended,) = asked.wait("on_unpublish")
@@ -176,13 +176,13 @@ def test_a_claimed_address(start):
     silence its next request brings it back."""
     server = start()
     with offer(server).verify() as victim, Watcher(server) as viewer, offer(server, "live/thief") as thief:
-        at = send_pictures(victim, 0.6)
+        at = send_video(victim, 0.6)
         viewer.wait(lambda times: len(times) >= 5, "the beginning")
         thief.socket = victim.socket  # as from its address
         thief.verify()
         for i in range(20):
             thief.send(thief.request())
-            at = send_pictures(victim, 0.04, at=at)
+            at = send_video(victim, 0.04, at=at)
         viewer.wait(lambda times: len(times) >= 20, "frames under forged requests")
         time.sleep(3.2)  # longer than ice::kSilentMs
         victim.drain(0)
@@ -192,7 +192,7 @@ def test_a_claimed_address(start):
         victim.verify()
         for i in range(20):
             thief.send(thief.request())
-            at = send_pictures(victim, 0.04, at=at + 80)
+            at = send_video(victim, 0.04, at=at + 80)
         viewer.wait(lambda times: len(times) >= before + 10, "frames after its next request")
         thief.socket = None
         assert not [one for one in ends(server) if one == id_of(victim)], ends(server)
@@ -203,12 +203,12 @@ def test_one_socket_for_several_sessions(start):
     server = start()
     with contextlib.ExitStack() as stack:
         first = stack.enter_context(offer(server).verify())
-        send_pictures(first)
+        send_video(first)
         second = stack.enter_context(offer(server, "live/two"))
         second.socket = first.socket
         first.delete()
         second.verify()
         viewer = stack.enter_context(Watcher(server, "live/two"))
-        send_pictures(second, 1)
+        send_video(second, 1)
         viewer.wait(lambda times: len(times) >= 10, "frames of the second session")
         first.socket = None

@@ -8,7 +8,7 @@ pytestmark = pytest.mark.skipif(not pion.is_there(), reason="scripts/test instal
 
 
 @pytest.fixture
-def place(servers, tmp_path):
+def rtc_server(servers, tmp_path):
     server = rtc.start(servers, tmp_path)
     yield server
     if not rtc.is_ours(server):
@@ -25,12 +25,12 @@ def assert_passed(found, codec):
             assert one[fault] == 0, f"{kind}: {fault} should be 0: {found}"
         assert one["got"] > 60, f"{kind}: more than 60 packets: {found}"
         assert one["not_at_end"] <= 3, f"{kind}: the last packets came too: {found}"
-    assert abs(found["player"]["sound_behind_picture_ms"]) <= 40, f"sender reports keep picture and sound together: {found}"
+    assert abs(found["player"]["sound_behind_picture_ms"]) <= 40, f"sender reports keep video and audio together: {found}"
 
 
 @pytest.mark.parametrize("codec", ["h264", "vp8", "vp9", "av1", "h265"])
-def test_codec_passes(place, codec):
-    found = pion.run(codec=codec, whip=rtc.whip_url(place), whep=rtc.whep_url(place), seconds=4)
+def test_codec_passes(rtc_server, codec):
+    found = pion.run(codec=codec, whip=rtc.whip_url(rtc_server), whep=rtc.whep_url(rtc_server), seconds=4)
     assert_passed(found, codec)
     assert found["publisher"].get("pli", 0) + found["publisher"].get("fir", 0) >= 1, f"a player asks for a keyframe: {found}"
     assert found["publisher"].get("twcc", 0) > 0, f"the publisher is told how its packets arrive: {found}"

@@ -94,7 +94,7 @@ def test_black_hole(servers, monkeypatch):
         async with rtc_aiortc.Publisher(rtc.whip_url(server)) as publisher:
             await publisher.connected()
             async with rtc_aiortc.Player(rtc.whep_url(server)) as player:
-                await player.has(pictures=40)
+                await player.has(video_frames=40)
                 # Reports are sent once a second or so.
                 await rtc_aiortc.wait(lambda: copies_of(200) and len(said) == 2, 10, lambda: f"reports of both; copied: {len(copies_of(200))}")
                 senders = publisher.peer.getSenders()
@@ -126,7 +126,7 @@ def test_keep_original_ssrc(servers, kept):
             await publisher.connected()
             theirs = {one.track.kind: one._ssrc for one in publisher.peer.getSenders()}
             async with rtc_aiortc.Player(rtc.whep_url(server)) as player:
-                await player.has(pictures=5)
+                await player.has(video_frames=5)
                 await rtc_aiortc.wait(lambda: all(sources(player).values()), 10, lambda: f"packets of both: {sources(player)}")
                 return theirs, sources(player), player.answer
 
@@ -195,11 +195,11 @@ def test_a_reload(servers):
         async with rtc_aiortc.Publisher(rtc.whip_url(server)) as publisher:
             await publisher.connected()
             async with rtc_aiortc.Player(rtc.whep_url(server)) as player:
-                await player.has(pictures=5)
+                await player.has(video_frames=5)
                 await asyncio.to_thread(check_live, server)
                 await asyncio.to_thread(check_switches, server, publisher)
                 await asyncio.to_thread(check_later, server, hole)
-                await player.has(pictures=len(player.pictures) + 20)
+                await player.has(video_frames=len(player.video_frames) + 20)
                 assert player.peer.connectionState == publisher.peer.connectionState == "connected"
 
     with Hole() as hole:

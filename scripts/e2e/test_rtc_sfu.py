@@ -30,21 +30,21 @@ def test_streams_are_listed(servers, tmp_path, codec, name):
 
 
 def test_another_publisher_takes_over(servers, tmp_path):
-    """The player keeps its session: the second one's pictures follow those of the first."""
+    """The player keeps its session: the second one's video frames follow those of the first."""
     server = rtc.start(servers, tmp_path, publish="takeover on;")
 
     async def scene():
         async with rtc_aiortc.Publisher(rtc.whip_url(server)) as first:
             await first.connected()
             async with rtc_aiortc.Player(rtc.whep_url(server)) as player:
-                await player.has(pictures=20)
+                await player.has(video_frames=20)
                 first.end = "vanish"
                 async with rtc_aiortc.Publisher(rtc.whip_url(server)) as second:
                     await second.connected()
                     await asyncio.to_thread(rtc.wait_sessions, server, "rtc-publish", 1)
-                    await player.has(pictures=len(player.pictures) + 20)
-                rtc.assert_colours(player.pictures[-1].places, rtc.FIELDS)
-                times = [picture.pts for picture in player.pictures]
+                    await player.has(video_frames=len(player.video_frames) + 20)
+                rtc.assert_colours(player.video_frames[-1].places, rtc.FIELDS)
+                times = [video_frame.pts for video_frame in player.video_frames]
                 assert times == sorted(times), f"times go on: {times}"
 
     asyncio.run(scene())

@@ -102,7 +102,7 @@ def test_players_of_all_kinds(servers):
 
 
 def test_parameter_sets_of_an_offer(servers):
-    """Encoders may tell them there alone: players are told at once, and the picture is known when it is connected."""
+    """Encoders may tell them there alone: players are told at once, and the video frame is known when it is connected."""
     server = servers(**rtc_plain.options())
     sets = ";sprop-parameter-sets=Z0LAHtiQKAv+XARAAAADAEAAAAyDxYuJgA==,aMiIyyA="
     with rtc_raw.Session(server, kind="whip", direction="sendonly", fmtp=sets) as publisher:
@@ -111,7 +111,7 @@ def test_parameter_sets_of_an_offer(servers):
             assert f"{sets}\r\n" in player.answer, f"players should be told the parameter sets: {player.answer}"
         publisher.verify()
         video = api.wait_stream(server, "one", lambda stream: stream["video"])["video"]
-        assert (video["width"], video["height"]) == (640, 360), f"the picture is known from the offer: {video}"
+        assert (video["width"], video["height"]) == (640, 360), f"the video frame is known from the offer: {video}"
         with rtc_raw.Session(server) as player:
             assert f"{sets}\r\n" in player.answer, f"players should be told the parameter sets: {player.answer}"
 
@@ -120,11 +120,11 @@ def test_a_session_from_begin_to_end(servers):
     server = servers(**rtc.options(top="") | {})
     for port in (server.api_port, server.http_port):
         answer = expect(post(server, port=port), 201)
-        place = answer.headers["location"]
-        parts = urllib.parse.urlsplit(place)
+        location = answer.headers["location"]
+        parts = urllib.parse.urlsplit(location)
         fields = urllib.parse.parse_qs(parts.query)
-        assert parts.path == "/rtc/v1/whip/" and fields["action"] == ["delete"] and fields["app"] == ["live"], place
-        assert {"token", "session", "stream"} <= fields.keys(), place
+        assert parts.path == "/rtc/v1/whip/" and fields["action"] == ["delete"] and fields["app"] == ["live"], location
+        assert {"token", "session", "stream"} <= fields.keys(), location
         assert re.fullmatch('"[^"]+"', answer.headers["etag"]), answer.describe()
         for name in ("Location", "ETag", "Link"):
             assert name in answer.headers["access-control-expose-headers"], answer.describe()
@@ -132,22 +132,22 @@ def test_a_session_from_begin_to_end(servers):
         assert client["id"] == fields["session"][0] and client["publish"] and client["url"] == "/live/one", client
         etag = {"If_Match": answer.headers["etag"]}
         candidate = b"m=audio 9 UDP/TLS/RTP/SAVPF 111\r\na=mid:0\r\na=candidate:1 1 udp 1 192.0.2.9 4 typ host\r\n"
-        expect(call(port, "PATCH", place, candidate, **FRAGMENT, **etag), 204)
-        expect(call(port, "PATCH", place, candidate, **FRAGMENT), 428)
-        expect(call(port, "PATCH", place, candidate, **FRAGMENT, If_Match='"other"'), 412)
-        expect(call(port, "PATCH", place, candidate, **SDP, **etag), 415)
-        expect(call(port, "PATCH", place, b"hello", **FRAGMENT, **etag), 400)
+        expect(call(port, "PATCH", location, candidate, **FRAGMENT, **etag), 204)
+        expect(call(port, "PATCH", location, candidate, **FRAGMENT), 428)
+        expect(call(port, "PATCH", location, candidate, **FRAGMENT, If_Match='"other"'), 412)
+        expect(call(port, "PATCH", location, candidate, **SDP, **etag), 415)
+        expect(call(port, "PATCH", location, b"hello", **FRAGMENT, **etag), 400)
         restart = b"a=ice-ufrag:anew\r\na=ice-pwd:0123456789012345678901\r\n" + candidate
-        restarted = expect(call(port, "PATCH", place, restart, **FRAGMENT, If_Match="*"), 200, "a=ice-ufrag:")
+        restarted = expect(call(port, "PATCH", location, restart, **FRAGMENT, If_Match="*"), 200, "a=ice-ufrag:")
         assert restarted.headers["content-type"] == "application/trickle-ice-sdpfrag", restarted.describe()
         assert restarted.headers["etag"] != answer.headers["etag"], "another ICE session has another entity tag"
         assert "a=candidate:" in restarted.body.decode(), restarted.describe()
-        expect(call(port, "PATCH", place, candidate, **FRAGMENT, **etag), 412)
+        expect(call(port, "PATCH", location, candidate, **FRAGMENT, **etag), 412)
         token = fields["token"][0]
-        expect(call(port, "DELETE", place.replace(token, "x" * len(token))), 403)
-        expect(call(port, "DELETE", place), 200)
-        expect(call(port, "DELETE", place), 404)
-        expect(call(port, "PATCH", place, candidate, **FRAGMENT, **etag), 404)
+        expect(call(port, "DELETE", location.replace(token, "x" * len(token))), 403)
+        expect(call(port, "DELETE", location), 200)
+        expect(call(port, "DELETE", location), 404)
+        expect(call(port, "PATCH", location, candidate, **FRAGMENT, **etag), 404)
         wait_until(lambda: not clients(server, "rtc-publish"), 5, "the session has left the API")
 
 
@@ -304,8 +304,8 @@ def test_signatures_and_tokens(servers):
     expect(post(server, Authorization="Bearer nonsense"), 403)
     expect(post(server, Authorization=f"Bearer {good}0"), 403)
     expect(post(server, "other", Authorization=f"Bearer {good}"), 403)
-    place = expect(post(server, Authorization=f"Bearer {good}"), 201).headers["location"]
-    expect(call(server.api_port, "DELETE", place), 200)
+    location = expect(post(server, Authorization=f"Bearer {good}"), 201).headers["location"]
+    expect(call(server.api_port, "DELETE", location), 200)
     expect(post(server, more="&" + good), 201)
 
 
@@ -315,13 +315,13 @@ def test_hooks_are_asked_and_told(servers):
         urls = " ".join(f"{name} http://127.0.0.1:{asked.port}/{name};" for name in ("on_publish", "on_unpublish", "on_play", "on_stop"))
         server = servers(top=rtc.TOP, vhosts=default_vhost(vhost=rtc.VHOST % "" + f"http_hooks {{ enabled on; {urls} }}"))
         expect(call(server.api_port, "POST", "/rtc/v1/whip/?app=live&stream=one", b"v=1", **SDP), 400)
-        place = expect(post(server, more="&k=v", Authorization="Bearer t0ken"), 201).headers["location"]
+        location = expect(post(server, more="&k=v", Authorization="Bearer t0ken"), 201).headers["location"]
         expect(post(server, name="chromium_whep", kind="whep"), 403)
-        expect(call(server.api_port, "DELETE", place), 200)
+        expect(call(server.api_port, "DELETE", location), 200)
         asked.wait("on_unpublish", 1)
         (published,), (ended,) = asked.bodies("on_publish"), asked.bodies("on_unpublish")
         for body in (published, ended):
-            assert body["client_id"] in place and body["stream_url"] == "/live/one", f"{body} of {place}"
+            assert body["client_id"] in location and body["stream_url"] == "/live/one", f"{body} of {location}"
             assert body["param"] == "app=live&stream=one&k=v&token=t0ken", body
         assert len(asked.bodies("on_play")) == 1 and not asked.bodies("on_stop"), "who was refused has no end"
         assert not clients(server, "rtc-play")

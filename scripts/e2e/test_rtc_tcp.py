@@ -24,7 +24,7 @@ def server(servers):
 
 def test_whip_to_whep_over_tcp(server, pages):  # noqa: F811
     page = pages(source="canvas", publish=rtc.whip_url(server), play=rtc.whep_url(server))
-    seen = page.wait(lambda one: rtc.decodes(one, 60) and rtc.hears(one), 30, "60 frames and sound")
+    seen = page.wait(lambda one: rtc.decodes(one, 60) and rtc.hears(one), 30, "60 frames and audio")
     rtc.assert_colours(seen["colours"], rtc.FIELDS)
     for kind in ("rtc-publish", "rtc-play"):
         rtc.wait_sessions(server, kind, 1)

@@ -228,7 +228,7 @@ SEI = b"\x06\x05\x10e2e supplemental\x80"
 
 
 def with_sei(tag):
-    """The H.264 frame with an SEI unit before its picture and one behind it."""
+    """The H.264 frame with an SEI unit before its video frame and one behind it."""
     if tag.type != flv.VIDEO or not flv.is_frame(tag):
         return tag
     unit = struct.pack("!I", len(SEI)) + SEI
@@ -240,10 +240,10 @@ def test_in_the_clear(live, merge, keep):
     """encrypt off: RTP comes without a handshake, so that what merge_nalus and keep_avc_nalu_sei do can be seen."""
     tags = [with_sei(tag) for tag in media.tags(media.plain())]
     server = live(f"encrypt off; merge_nalus {merge};", f"keep_avc_nalu_sei {keep};", tags)
-    alone, together, sounds, pictures = set(), set(), 0, 0
+    alone, together, audio_frames, video_frames = set(), set(), 0, 0
     with Session(server).verify() as session:
         end = time.monotonic() + scaled(10)
-        while min(sounds, pictures) < 25 and time.monotonic() < end:
+        while min(audio_frames, video_frames) < 25 and time.monotonic() < end:
             datagram = session.receive(0.2)
             if datagram is None or not is_media(datagram):
                 continue
@@ -251,7 +251,7 @@ def test_in_the_clear(live, merge, keep):
             kind, payload = datagram[1] & 0x7F, datagram[12:]
             if datagram[0] & 0x10:
                 payload = payload[4 + 4 * struct.unpack_from("!H", payload, 2)[0] :]
-            sounds, pictures = sounds + (kind == 111), pictures + (kind == 102)
+            audio_frames, video_frames = audio_frames + (kind == 111), video_frames + (kind == 102)
             if kind == 102 and payload[0] & 31 == 24:
                 at, units = 1, []
                 while at < len(payload):
@@ -261,10 +261,10 @@ def test_in_the_clear(live, merge, keep):
                 together.add(tuple(units))
             elif kind == 102:
                 alone.add(payload[0] & 31)
-    assert min(sounds, pictures) == 25, f"25 packets of each: {sounds} and {pictures}, {alone}, {together}"
-    # Behind fragments of a large picture it has none to share.
+    assert min(audio_frames, video_frames) == 25, f"25 packets of each: {audio_frames} and {video_frames}, {alone}, {together}"
+    # Behind fragments of a large video frame it has none to share.
     own = 6 in alone
-    assert own == (keep == "on") or merge == "on", f"the SEI behind a picture in a packet of its own: {alone}, {together}"
+    assert own == (keep == "on") or merge == "on", f"the SEI behind a video frame in a packet of its own: {alone}, {together}"
     assert any(units[:2] == (6, 1) for units in together) == (keep == "on"), f"the SEI before it in its packet: {together}"
     assert any(units[-2:] == (1, 6) for units in together) == (merge == "on"), f"the one behind it too: {together}"
     rtc.wait_sessions(server, "rtc-play", 0)

@@ -116,7 +116,7 @@ def test_the_end_of_one_play_leaves_the_other(server, command):
 
 
 def test_pause_and_receive_audio_act_on_their_stream(server):
-    """One stream is paused and another has no sound, and the third on the same connection is whole."""
+    """One stream is paused and another has no audio, and the third on the same connection is whole."""
     tags = media.tags(media.plain())
     with client_of(server) as client:
         paused, silent, whole = (client.play("a") for _ in range(3))
@@ -131,8 +131,8 @@ def test_pause_and_receive_audio_act_on_their_stream(server):
     assert not flv.frames(got[paused]), f"{len(got[paused])} tags came on the paused stream"
     flv.assert_same(tags, got[whole], "the play beside a paused one")
     video = [tag for tag in tags if tag.type != flv.AUDIO]
-    flv.assert_same(video, got[silent], "the play without sound")
-    assert not [tag for tag in got[silent] if tag.type == flv.AUDIO], "no sound was wanted"
+    flv.assert_same(video, got[silent], "the play without audio")
+    assert not [tag for tag in got[silent] if tag.type == flv.AUDIO], "no audio was wanted"
 
 
 def test_ends_are_told_one_by_one(server):

@@ -1,5 +1,5 @@
 """The packetisers and depacketisers against others': GStreamer's, and FFmpeg's where GStreamer has none (AV1). What one
-side makes packets of, the other decodes to the same pictures, and the other way."""
+side makes packets of, the other decodes to the same video frames, and the other way."""
 
 import re
 import socket
@@ -45,20 +45,20 @@ def sources(tmp_path_factory):
     made = {}
 
     def source(codec):
-        """A file of two seconds, 50 pictures large enough for several packets."""
+        """A file of two seconds, 50 video frames large enough for several packets."""
         if codec not in made:
             path = directory / f"{codec}{suffix(codec)}"
-            picture = ["-f", "lavfi", "-i", "testsrc2=size=320x240:rate=25:duration=2"]
-            run(*ffmpeg.command9(*picture, "-pix_fmt", "yuv420p", "-c:v", *CODECS[codec][0], "-b:v", "600k", path))
+            source_input = ["-f", "lavfi", "-i", "testsrc2=size=320x240:rate=25:duration=2"]
+            run(*ffmpeg.command9(*source_input, "-pix_fmt", "yuv420p", "-c:v", *CODECS[codec][0], "-b:v", "600k", path))
             made[codec] = path
         return made[codec]
 
     return source
 
 
-def pictures(path, *options):
-    """The decoded pictures' hashes, in their order."""
-    # Without what it says of times: packets have one, that of the picture's presentation.
+def frame_hashes(path, *options):
+    """The decoded video frames' hashes, in their order."""
+    # Without what it says of times: packets have one, that of the video frame's presentation.
     text = run(*ffmpeg.command9("-loglevel", "fatal", *options, "-i", path, "-map", "0:v", "-fps_mode", "passthrough", "-f", "framemd5", "-"))
     return [packet.md5 for packet in ffmpeg.framemd5(text).get(0, [])]
 
@@ -73,9 +73,9 @@ def unpack(codec, packets, out, *options):
 
 
 def assert_same(want, got, who):
-    assert len(want) == 50, f"the source should have 50 pictures, it has {len(want)}"
+    assert len(want) == 50, f"the source should have 50 video frames, it has {len(want)}"
     same = sum(one == two for one, two in zip(want, got))
-    assert want == got, f"{who}: {len(got)} pictures came, {same} of the first {len(want)} are those of the source"
+    assert want == got, f"{who}: {len(got)} video frames came, {same} of the first {len(want)} are those of the source"
 
 
 @pytest.mark.parametrize("codec", [name for name in CODECS if name != "AV1"])
@@ -91,7 +91,7 @@ def test_gstreamer_reads_ours(sources, tmp_path, codec):
         out, options = tmp_path / "out.ivf", []
         chain += [*(["!", "vp9parse"] if codec == "VP9" else []), "!", "avmux_ivf"]
     gst(*chain, "!", "filesink", f"location={out}")
-    assert_same(pictures(source), pictures(out, *options), f"GStreamer of our {codec} packets")
+    assert_same(frame_hashes(source), frame_hashes(out, *options), f"GStreamer of our {codec} packets")
 
 
 @pytest.mark.parametrize("codec", [name for name in CODECS if name != "AV1"])
@@ -108,7 +108,7 @@ def test_we_read_gstreamer(sources, tmp_path, codec):
         "!", "filesink", f"location={packets}")  # fmt: skip
     counters = unpack(codec, packets, out)
     assert not any(counters.values()), f"of GStreamer's {codec} packets: {counters}"
-    assert_same(pictures(source), pictures(out), f"we of GStreamer's {codec} packets")
+    assert_same(frame_hashes(source), frame_hashes(out), f"we of GStreamer's {codec} packets")
 
 
 @pytest.mark.parametrize("codec", CODECS)
@@ -118,12 +118,12 @@ def test_there_and_back(sources, tmp_path, codec):
     run(PAYLOADS, "--pack", "--max=300", source, packets)
     whole, holed = tmp_path / f"whole{suffix(codec)}", tmp_path / f"holed{suffix(codec)}"
     assert not any(unpack(codec, packets, whole).values())
-    want = pictures(source)
-    assert_same(want, pictures(whole), f"{codec} there and back")
+    want = frame_hashes(source)
+    assert_same(want, frame_hashes(whole), f"{codec} there and back")
     counters = unpack(codec, packets, holed, "--lose=97")
-    got = pictures(holed, "-xerror")
+    got = frame_hashes(holed, "-xerror")
     assert counters["malformed"] == 0 and counters["skipped"] > 0, counters
-    assert 0 < len(got) < 50 and set(got) <= set(want), f"{len(set(got) - set(want))} of {len(got)} pictures are none of the source"
+    assert 0 < len(got) < 50 and set(got) <= set(want), f"{len(set(got) - set(want))} of {len(got)} video frames are none of the source"
 
 
 def sdp(port, encoding):
@@ -167,9 +167,9 @@ def test_ffmpeg_reads_our_av1(sources, tmp_path):
         finally:
             receiver.kill()
             said = receiver.communicate()[0].decode(errors="replace")
-    got, want = pictures(out), pictures(source)
-    assert len(got) >= 40, f"FFmpeg read {len(got)} pictures: {said[-2000:]}"
-    assert set(got) <= set(want), f"{len(set(got) - set(want))} of {len(got)} pictures are none of the source"
+    got, want = frame_hashes(out), frame_hashes(source)
+    assert len(got) >= 40, f"FFmpeg read {len(got)} video frames: {said[-2000:]}"
+    assert set(got) <= set(want), f"{len(set(got) - set(want))} of {len(got)} video frames are none of the source"
 
 
 def test_we_read_ffmpegs_av1(sources, tmp_path):
@@ -201,4 +201,4 @@ def test_we_read_ffmpegs_av1(sources, tmp_path):
             reader.join()
     counters = unpack("AV1", theirs, out)
     assert not any(counters.values()), f"of FFmpeg's AV1 packets: {counters}"
-    assert_same(pictures(source), pictures(out), "we of FFmpeg's AV1 packets")
+    assert_same(frame_hashes(source), frame_hashes(out), "we of FFmpeg's AV1 packets")

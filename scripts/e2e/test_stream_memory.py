@@ -19,7 +19,7 @@ def headers():
     return [tag for tag in media.tags(media.plain()) if flv.is_sequence_header(tag) and tag.type == flv.VIDEO][:1]
 
 
-def picture(timestamp, size, keyframe=True):
+def video_frame(timestamp, size, keyframe=True):
     """A video tag of H.264 with so many bytes behind its header."""
     unit = (b"\x65" if keyframe else b"\x41") + bytes(size - 5)
     head = (b"\x17" if keyframe else b"\x27") + b"\1\0\0\0"
@@ -128,7 +128,7 @@ def test_players_do_not_choose_how_many_logs_there_are(servers):
     with rtmp.publisher(server, "live", "a") as publisher, rtmp.player(server, "live", "a") as bystander:
         for tag in headers():
             publisher.send_tag(tag)
-        published = [picture(0, 3 * MB)] + [picture(40 * i, 2000, False) for i in range(1, 4)]
+        published = [video_frame(0, 3 * MB)] + [video_frame(40 * i, 2000, False) for i in range(1, 4)]
         for tag in published:
             publisher.send_tag(tag)
         players = []
@@ -141,7 +141,7 @@ def test_players_do_not_choose_how_many_logs_there_are(servers):
                 got = [player.wait_for(lambda m: m.type == rtmp.VIDEO and len(m.payload) > MB, "the keyframe")]
                 assert got[0].stream_id == stream_id, f"asked on {stream_id}, it came on {got[0].stream_id}"
                 players.append((stream_id, player))
-            last = picture(1000, 5000, False)
+            last = video_frame(1000, 5000, False)
             publisher.send_tag(last)
             for stream_id, player in players:
                 message = player.wait_for(lambda m: m.timestamp == 1000, "the last frame")
@@ -163,7 +163,7 @@ def test_frames_that_all_have_one_time(servers, storage):
         publisher.send_tag(headers()[0])
         with Grown(server) as grown, Held(server) as held:
             for _ in range(200):
-                publisher.send_tag(picture(0, MB))
+                publisher.send_tag(video_frame(0, MB))
             last = api.wait_stream(server, "a", lambda stream: stream["video_frames"] == 200)
         grown.assert_below(110)
         held.assert_below(66)
@@ -178,7 +178,7 @@ def test_the_clock_ends_what_waits_for_the_other_track(servers):
     with Beside(server), rtmp.publisher(server, "live", "a") as publisher, rtmp.player(server, "live", "a") as player:
         publisher.send_tag(headers()[0])
         publisher.send_tag(flv.Tag(flv.AUDIO, 0, b"\x2f" + bytes(100)))
-        published = [picture(0, 1000)] + [picture(40, 1000 + i, False) for i in range(3)]
+        published = [video_frame(0, 1000)] + [video_frame(40, 1000 + i, False) for i in range(3)]
         for tag in published:
             publisher.send_tag(tag)
         got = []
@@ -189,7 +189,7 @@ def test_the_clock_ends_what_waits_for_the_other_track(servers):
         # And its bytes are bounded however little time they take.
         with Held(server) as held:
             for i in range(60):
-                publisher.send_tag(picture(80, MB, False))
+                publisher.send_tag(video_frame(80, MB, False))
             api.wait_stream(server, "a", lambda stream: stream["video_frames"] >= 50)
         held.assert_below(9, "mix_queue")
 
@@ -224,13 +224,13 @@ def behind_modifiers(tag, filling, number):
 
 @pytest.mark.parametrize("wrap", [in_an_aggregate, in_two_tracks, behind_modifiers])
 def test_a_small_frame_of_a_large_message_keeps_its_own_size(servers, wrap):
-    """20 messages of 12 MB with 100 bytes of picture each."""
+    """20 messages of 12 MB with 100 bytes of video frame each."""
     server = servers(top=API, vhosts=default_vhost(publish=PATIENT))
     with Beside(server), rtmp.publisher(server, "live", "a", chunk_size=1 << 24) as publisher:
         publisher.send_tag(headers()[0])
         with Grown(server) as grown:
             for i in range(20):
-                message = wrap(picture(40 * i, 100, i == 0), 12_000_000, publisher.stream_id)
+                message = wrap(video_frame(40 * i, 100, i == 0), 12_000_000, publisher.stream_id)
                 publisher.send(message, 6)
             stream = api.wait_stream(server, "a", lambda stream: stream["video_frames"] == 20)
         assert SLOW > 1 or server.rss_kb() - grown.before < 80_000, "what a message took should not stay"
@@ -239,15 +239,15 @@ def test_a_small_frame_of_a_large_message_keeps_its_own_size(servers, wrap):
             got = []
             while len(flv.frames(got)) < 20:
                 got += player.tags()
-        want = [tag.body[5:] for tag in (picture(40 * i, 100, i == 0) for i in range(20))]
+        want = [tag.body[5:] for tag in (video_frame(40 * i, 100, i == 0) for i in range(20))]
         assert [tag.body[-len(want[0]) :] for tag in flv.frames(got)] == want
 
 
-def test_a_laggard_and_a_group_of_pictures_without_end(servers):
+def test_a_slow_player_and_a_gop_without_end(servers):
     """A player that does not read, of a stream whose keyframe never comes: the one jumps, the GOP cache goes, and who is in
     time gets every frame. All the while the stream stays within its limit."""
     server = servers(top=API, vhosts=default_vhost("stream_memory 24; min_latency on;", publish=PATIENT))
-    frames = [picture(40 * i, 600_000, i == 0) for i in range(150)]
+    frames = [video_frame(40 * i, 600_000, i == 0) for i in range(150)]
     with (
         Beside(server),
         rtmp.publisher(server, "live", "a") as publisher,
@@ -281,14 +281,14 @@ def test_a_publisher_that_needs_more_than_there_is_is_ended(servers):
     ):
         publisher.send_tag(headers()[0])
         with pytest.raises(rtmp.Refused, match="stream_memory") as refused:
-            publisher.send_tag(picture(0, 12_000_000))
+            publisher.send_tag(video_frame(0, 12_000_000))
             publisher.wait_status("nothing else")
         assert refused.value.code == "NetStream.Publish.Failed"
         server.wait_log(r"fmle-publish ended: .*/live/a .*stream_memory.*flood")
         # The name is free, and what fits is published.
         with rtmp.publisher(server, "live", "a") as publisher:
             publisher.send_tag(headers()[0])
-            publisher.send_tag(picture(0, 1000))
+            publisher.send_tag(video_frame(0, 1000))
             api.wait_stream(server, "a", lambda stream: stream["publish"]["active"] and stream["memory"]["gop"] > 1000)
 
 
@@ -309,7 +309,7 @@ def test_all_streams_together(servers):
             publishers.append(publisher)
             publisher.send_tag(headers()[0])
             for i in range(20):
-                publisher.send_tag(picture(40 * i, MB, i == 0))
+                publisher.send_tag(video_frame(40 * i, MB, i == 0))
             api.wait_stream(server, name, lambda stream: stream["video_frames"] == 20)
             wait_until(lambda: metric(server, "srs_stream_memory_all_bytes") <= 40 * MB, 2, "there is room again")
         assert metric(server, "srs_stream_memory_all_limit_bytes") == 40 * MB

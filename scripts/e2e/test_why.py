@@ -175,7 +175,7 @@ def repeated(tags, seconds):
 def test_explain_a_good_stream(server):
     with rtmp.publisher(server, "live", "good") as client, publishing.Steady(client, media.tags(media.plain())):
         wait_until(
-            lambda: check_of(explained(server, "good"), "frame_rate")["figure"], 10, "a group of pictures was seen"
+            lambda: check_of(explained(server, "good"), "frame_rate")["figure"], 10, "a GOP was seen"
         )
         answer = explained(server, "good")
         assert [check["name"] for check in answer["checks"]] == CHECKS, "the checks' names are kept"
@@ -213,7 +213,7 @@ def test_explain_rare_keyframes(server):
         wait_until(
             lambda: check_of(explained(server, "rare"), "gop_length")["figure"],
             5,
-            lambda: f"a whole group of pictures; {check_of(explained(server, 'rare'), 'gop_length')}",
+            lambda: f"a whole GOP; {check_of(explained(server, 'rare'), 'gop_length')}",
         )
         answer = explained(server, "rare")
         assert_verdicts(answer, gop_hls_fragment="warn")

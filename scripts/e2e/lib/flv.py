@@ -83,7 +83,7 @@ def encode(tag):
     return head + bytes([tag.timestamp >> 24 & 0xFF]) + b"\0\0\0" + tag.body + struct.pack(">I", len(tag.body) + 11)
 
 
-# Enhanced RTMP: the high bit of a video body's first byte, or sound format 9, then a packet type and a FourCC.
+# Enhanced RTMP: the high bit of a video body's first byte, or audio format 9, then a packet type and a FourCC.
 _EX_HEADER, _EX_FRAMES, _EX_END, _EX_FRAMES_X, _EX_METADATA = range(5)
 _EX_AUDIO_TRACKS, _EX_VIDEO_TRACKS = 5, 6
 

@@ -1,5 +1,5 @@
 """Media to publish. The real encoder output of SRS_MEDIA or ../shared/media where it is there, otherwise equivalents
-made by ffmpeg: H.264 with and without B pictures, HEVC with B pictures, AAC, MP3."""
+made by ffmpeg: H.264 with and without B-frames, HEVC with B-frames, AAC, MP3."""
 
 import fcntl
 import os
@@ -15,8 +15,8 @@ _CACHE = Path(os.environ.get("SRS_E2E_CACHE", Path(tempfile.gettempdir()) / f"e2
 
 
 def _source(seconds):
-    picture = ["-f", "lavfi", "-i", f"testsrc2=size=640x360:rate=25:duration={seconds}"]
-    return [*picture, "-f", "lavfi", "-i", f"sine=frequency=440:sample_rate=44100:duration={seconds}"]
+    video_input = ["-f", "lavfi", "-i", f"testsrc2=size=640x360:rate=25:duration={seconds}"]
+    return [*video_input, "-f", "lavfi", "-i", f"sine=frequency=440:sample_rate=44100:duration={seconds}"]
 
 
 _PICTURE, _SOUND = _source(10)[:4], _source(10)[4:]
@@ -27,8 +27,8 @@ _AAC = ["-c:a", "aac", "-b:a", "48k", "-ac", "2"]
 
 def _h264(seconds, b_frames, keyframes):
     """As long as the found file that it stands in for, and with keyframes at the same seconds."""
-    picture = [*_H264, "-bf", b_frames, "-g", 250, "-sc_threshold", 0, "-force_key_frames", keyframes]
-    return ffmpeg.command(*_source(seconds), *picture, *_AAC, "-f", "flv", "OUT")
+    video_input = [*_H264, "-bf", b_frames, "-g", 250, "-sc_threshold", 0, "-force_key_frames", keyframes]
+    return ffmpeg.command(*_source(seconds), *video_input, *_AAC, "-f", "flv", "OUT")
 
 
 def _made(name, *commands):
@@ -55,19 +55,19 @@ def _found_or_made(name, *commands):
 
 
 def with_b_frames():
-    """FLV, H.264 with B pictures and AAC."""
+    """FLV, H.264 with B-frames and AAC."""
     return _found_or_made("avatar.flv", _h264(11.4, 2, "0,1.44,2.96,4.4,7.8,8.88,10.68"))
 
 
 def plain():
-    """FLV, H.264 without B pictures and AAC."""
+    """FLV, H.264 without B-frames and AAC."""
     return _found_or_made("bbb.flv", _h264(10, 0, "0,3,5.28,8.2"))
 
 
 def hevc():
-    """FLV by enhanced RTMP, HEVC with B pictures and AAC."""
-    raw, sound = _FOUND / "avatar.h265", _FOUND / "avatar.aac"
-    if raw.exists() and sound.exists():
+    """FLV by enhanced RTMP, HEVC with B-frames and AAC."""
+    raw, audio_input = _FOUND / "avatar.h265", _FOUND / "avatar.aac"
+    if raw.exists() and audio_input.exists():
         words = [
             "-framerate",
             "25",
@@ -76,7 +76,7 @@ def hevc():
             "-t",
             "10",
             "-i",
-            sound,
+            audio_input,
             "-map",
             "0:v",
             "-map",
@@ -134,13 +134,13 @@ def rare_keyframes():
 
 
 def frequent_keyframes():
-    """FLV, H.264 with B pictures and a keyframe each 480 ms, and AAC; 10 s: what waits for a segment waits for no keyframe."""
-    picture = [*_H264, "-bf", 2, "-g", 12, "-keyint_min", 12, "-sc_threshold", 0]
-    return _made("frequent.flv", ffmpeg.command(*_source(10), *picture, *_AAC, "-f", "flv", "OUT"))
+    """FLV, H.264 with B-frames and a keyframe each 480 ms, and AAC; 10 s: what waits for a segment waits for no keyframe."""
+    video_input = [*_H264, "-bf", 2, "-g", 12, "-keyint_min", 12, "-sc_threshold", 0]
+    return _made("frequent.flv", ffmpeg.command(*_source(10), *video_input, *_AAC, "-f", "flv", "OUT"))
 
 
 def h264_mp3():
-    """FLV, H.264 with B pictures and MP3."""
+    """FLV, H.264 with B-frames and MP3."""
     return _made(
         "h264-mp3.flv",
         ffmpeg.command(
@@ -151,25 +151,25 @@ def h264_mp3():
 
 def encoded_by_9(video, audio):
     """FLV by enhanced RTMP, by these encoders of FFmpeg 9."""
-    picture = ["-f", "lavfi", "-i", "testsrc2=size=320x180:rate=25:duration=4"]
-    sound = ["-f", "lavfi", "-i", "sine=frequency=440:sample_rate=48000:duration=4"]
+    video_input = ["-f", "lavfi", "-i", "testsrc2=size=320x180:rate=25:duration=4"]
+    audio_input = ["-f", "lavfi", "-i", "sine=frequency=440:sample_rate=48000:duration=4"]
     fast = ["-cpu-used", "8"] if video.startswith("lib") and "264" not in video else []
     return _made(
         f"{video}-{audio}.flv",
-        ffmpeg.command9(*picture, *sound, "-c:v", video, *fast, "-g", "25", "-c:a", audio, "-f", "flv", "OUT"),
+        ffmpeg.command9(*video_input, *audio_input, "-c:v", video, *fast, "-g", "25", "-c:a", audio, "-f", "flv", "OUT"),
     )
 
 
 def two_audio_tracks():
-    """FLV by enhanced RTMP: H.264 with B pictures, AAC of 440 Hz at 44.1 kHz, AAC of 880 Hz at 48 kHz as a second track."""
-    picture = ["-f", "lavfi", "-i", "testsrc2=size=320x180:rate=25:duration=8"]
+    """FLV by enhanced RTMP: H.264 with B-frames, AAC of 440 Hz at 44.1 kHz, AAC of 880 Hz at 48 kHz as a second track."""
+    video_input = ["-f", "lavfi", "-i", "testsrc2=size=320x180:rate=25:duration=8"]
     first = ["-f", "lavfi", "-i", "sine=frequency=440:sample_rate=44100:duration=8"]
     second = ["-f", "lavfi", "-i", "sine=frequency=880:sample_rate=48000:duration=8"]
     maps = ["-map", "0", "-map", "1", "-map", "2"]
     video = ["-c:v", "libx264", "-preset", "veryfast", "-bf", "2", "-g", "25", "-keyint_min", "25", "-sc_threshold", "0"]
     return _made(
         "two-audio.flv",
-        ffmpeg.command9(*picture, *first, *second, *maps, *video, "-c:a", "aac", "-b:a", "64k", "-f", "flv", "OUT"),
+        ffmpeg.command9(*video_input, *first, *second, *maps, *video, "-c:a", "aac", "-b:a", "64k", "-f", "flv", "OUT"),
     )
 
 

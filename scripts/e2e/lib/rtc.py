@@ -1,4 +1,4 @@
-"""WebRTC at the server under test: its configuration, its URLs, what it says of sessions. And the picture and sound that
+"""WebRTC at the server under test: its configuration, its URLs, what it says of sessions. And the video and audio that
 tests publish by RTMP."""
 
 import json
@@ -85,13 +85,13 @@ def wait_sessions(server, kind, count, seconds=10):
 def _bars_and_beeps(seconds, b_frames=0):
     """Seven bars, below them a field that is white for the first 150 ms of each second, and a tone in the same 150 ms. As a
     live encoder: in real time, a keyframe a second."""
-    picture = (
+    video_source = (
         f"smptebars=size={WIDTH}x{HEIGHT}:rate=30,drawbox=x=0:y=ih*5/6:w=iw:h=ih/6:color=black:t=fill,"
         "drawbox=x=0:y=ih*5/6:w=iw:h=ih/6:color=white:t=fill:enable='lt(mod(t,1),0.15)'"
     )
-    sound = "aevalsrc='0.8*sin(2*PI*1000*t)*lt(mod(t,1),0.15)':s=44100:c=stereo"
+    audio_source = "aevalsrc='0.8*sin(2*PI*1000*t)*lt(mod(t,1),0.15)':s=44100:c=stereo"
     encode = ["-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-g", 30, "-bf", b_frames, "-b:v", "800k"]
-    return ["-re", "-f", "lavfi", "-i", picture, "-f", "lavfi", "-i", sound, "-t", seconds, *encode]
+    return ["-re", "-f", "lavfi", "-i", video_source, "-f", "lavfi", "-i", audio_source, "-t", seconds, *encode]
 
 
 _OPUS = ["-c:a", "libopus", "-ar", "48000", "-ac", "2", "-b:a", "96k"]
@@ -175,7 +175,7 @@ def assert_colours(seen, wanted, far=45):
     """Each of the seven places has its colour, about: conversions between colour spaces and encoders round."""
     for place, (one, other) in enumerate(zip(seen, wanted)):
         assert other is None or all(abs(a - b) <= far for a, b in zip(one, other)), (
-            f"place {place} of the picture should be {other}, it is {one}; all: {seen}"
+            f"place {place} of the video frame should be {other}, it is {one}; all: {seen}"
         )
 
 

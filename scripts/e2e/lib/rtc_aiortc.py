@@ -1,4 +1,4 @@
-"""aiortc as WHIP publisher and WHEP player, which decodes in the script: what its pictures show and its sound is, and by the
+"""aiortc as WHIP publisher and WHEP player, which decodes in the script: what its video frames show and its audio is, and by the
 sender reports when each belongs to (RFC 3550, 6.4.1)."""
 
 import asyncio
@@ -32,7 +32,7 @@ DOTS = 7
 LOUD = 3000
 
 
-class Picture(NamedTuple):
+class VideoFrame(NamedTuple):
     at: float  # arrived, monotonic, s
     pts: int
     places: list  # RGB of the seven places that rtc_page.html looks at
@@ -59,12 +59,12 @@ class Painted(MediaStreamTrack):
         seconds = self.count / RATE
         self.count += 1
         await asyncio.sleep(max(0, self.start + seconds - time.monotonic()))
-        picture = self.plain.copy()
+        image = self.plain.copy()
         if seconds % 1 < FLASH_S:
-            picture[HEIGHT * 5 // 6 :] = 255
+            image[HEIGHT * 5 // 6 :] = 255
         if self.noise is not None:
-            picture[HEIGHT // 9 + 4 : HEIGHT // 9 + 4 + DOTS] = self.noise.integers(0, 255, (DOTS, WIDTH, 3), numpy.uint8)
-        frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
+            image[HEIGHT // 9 + 4 : HEIGHT // 9 + 4 + DOTS] = self.noise.integers(0, 255, (DOTS, WIDTH, 3), numpy.uint8)
+        frame = av.VideoFrame.from_ndarray(image, format="rgb24")
         frame.pts, frame.time_base = int(seconds * CLOCK["video"]), fractions.Fraction(1, CLOCK["video"])
         return frame
 
@@ -150,7 +150,7 @@ def prefer(transceiver, kind, codec):
 
 def report_true_times(sender, late):
     """A sender report names an instant and the timestamp of what was sampled then (RFC 3550, 6.4.1). aiortc's own name the
-    instant at which the last packet was sent, which is after the picture was painted, waited for and encoded: some 10 ms,
+    instant at which the last packet was sent, which is after the video frame was painted, waited for and encoded: some 10 ms,
     and 100 on a busy machine. Those that go out name the track's own instant; late gets how late aiortc's would be, ms."""
     encoded = origin = rate = None  # the last frame, and the timestamp at which the track began
     next_frame, send = sender._next_encoded_frame, sender._send_rtcp
@@ -178,16 +178,16 @@ def report_true_times(sender, late):
 
 
 class Publisher(Peer):
-    """sound: its codec, and a track instead of the beeps."""
+    """audio: its codec, and a track instead of the beeps."""
 
-    def __init__(self, url, codec="video/H264", changing=False, port=None, sound=None, sounds=None):
+    def __init__(self, url, codec="video/H264", changing=False, port=None, audio=None, audio_track=None):
         super().__init__(url, port)
         self.late = {"video": [], "audio": []}  # see report_true_times
         start = time.monotonic()
-        for track in (Painted(changing, start), sounds or Beeping(start)):
+        for track in (Painted(changing, start), audio_track or Beeping(start)):
             transceiver = self.peer.addTransceiver(track, direction="sendonly")
             report_true_times(transceiver.sender, self.late[track.kind])
-            if wanted := codec if track.kind == "video" else sound:
+            if wanted := codec if track.kind == "video" else audio:
                 prefer(transceiver, "send", wanted)
 
     def late_reports(self):
@@ -198,7 +198,7 @@ class Publisher(Peer):
 class Player(Peer):
     def __init__(self, url, port=None):
         super().__init__(url, port)
-        self.pictures, self.sounds, self.reports, self.receivers = [], [], {}, {}
+        self.video_frames, self.audio_frames, self.reports, self.receivers = [], [], {}, {}
         self.packets = {"video": 0, "audio": 0}
         self.tasks = []
         for kind in ("video", "audio"):
@@ -228,9 +228,9 @@ class Player(Peer):
                 if track.kind == "audio":
                     samples = frame.to_ndarray()
                     loud = numpy.abs(samples).reshape(-1, 2).max(axis=1) > LOUD
-                    self.sounds.append((frame.pts, loud, frame.sample_rate))
+                    self.audio_frames.append((frame.pts, loud, frame.sample_rate))
                 else:
-                    self.pictures.append(look(frame))
+                    self.video_frames.append(look(frame))
 
     async def __aexit__(self, *arguments):
         await super().__aexit__(*arguments)
@@ -247,13 +247,13 @@ class Player(Peer):
         return report.ntp_timestamp / (1 << 32) + ticks / CLOCK[kind]
 
     def flashes(self):
-        pairs = zip(self.pictures, self.pictures[1:])
+        pairs = zip(self.video_frames, self.video_frames[1:])
         return [self.seconds("video", two.pts) for one, two in pairs if two.white and not one.white]
 
     def beeps(self):
-        """Beginnings of sound after 100 ms of silence."""
+        """Beginnings of audio after 100 ms of silence."""
         found, quiet = [], 0
-        for pts, loud, rate in self.sounds:
+        for pts, loud, rate in self.audio_frames:
             places = numpy.flatnonzero(loud)
             if places.size and quiet + places[0] > rate / 10:
                 found.append(self.seconds("audio", pts + int(places[0])))
@@ -266,29 +266,29 @@ class Player(Peer):
         pairs = [(flash, min(beeps, key=lambda beep: abs(beep - flash))) for flash in self.flashes() if beeps]
         return [1000 * (beep - flash) for flash, beep in pairs if abs(beep - flash) < 0.5]
 
-    async def has(self, pictures, flashes=0, seconds=20):
-        """Waits for so many pictures, and with flashes for reports of both tracks and so many flashes with a beep."""
+    async def has(self, video_frames, flashes=0, seconds=20):
+        """Waits for so many video frames, and with flashes for reports of both tracks and so many flashes with a beep."""
 
         def there():
-            if len(self.pictures) < pictures or (flashes and len(self.reports) < 2):
+            if len(self.video_frames) < video_frames or (flashes and len(self.reports) < 2):
                 return False
             return len(self.offsets()) >= flashes
 
-        await wait(there, seconds, lambda: f"{pictures} pictures and {flashes} flashes with beeps; there are {self.describe()}")
+        await wait(there, seconds, lambda: f"{video_frames} video frames and {flashes} flashes with beeps; there are {self.describe()}")
 
     def describe(self):
         timed = {"flashes": self.flashes(), "beeps": self.beeps()} if len(self.reports) == 2 else {}
-        return json.dumps({"pictures": len(self.pictures), "sounds": len(self.sounds), "packets": self.packets,
+        return json.dumps({"video frames": len(self.video_frames), "audio frames": len(self.audio_frames), "packets": self.packets,
                            "reports": {kind: str(one) for kind, one in self.reports.items()}, **timed,
                            "state": self.peer.connectionState})  # fmt: skip
 
 
 def look(frame):
-    picture = frame.to_ndarray(format="rgb24")
-    height, width = picture.shape[:2]
-    row = picture[height * 5 // 12]
+    image = frame.to_ndarray(format="rgb24")
+    height, width = image.shape[:2]
+    row = image[height * 5 // 12]
     places = [tuple(int(value) for value in row[int((i + 0.5) * width / 7)]) for i in range(7)]
-    return Picture(time.monotonic(), frame.pts, places, bool(picture[height * 17 // 18, width // 2].mean() > 128))
+    return VideoFrame(time.monotonic(), frame.pts, places, bool(image[height * 17 // 18, width // 2].mean() > 128))
 
 
 async def wait(condition, seconds, what):
@@ -299,7 +299,7 @@ async def wait(condition, seconds, what):
 
 
 class Complaints(logging.Handler):
-    """What aiortc says of pictures that it could not decode: (monotonic s, text)."""
+    """What aiortc says of video frames that it could not decode: (monotonic s, text)."""
 
     def __init__(self):
         super().__init__(logging.WARNING)

@@ -54,7 +54,7 @@ class Peer(rtc_raw.Session):
         return [packet for packet in map(read, self.drain(seconds)) if packet]
 
 
-class Pictures:
+class VideoFrames:
     """Video of one SSRC, sent by a peer: a keyframe, or what goes with it, at each timestamp."""
 
     def __init__(self, peer, ssrc, sequence=0):

@@ -109,7 +109,7 @@ class Checker:
             self._problem(f"should begin with the two tables, PIDs 0 and {self._map_pid}; it begins with PIDs {pids}")
         video = next((pes for pes in carried if pes.stream_type in VIDEO_TYPES), None)
         if video and self.keyframes and not set(video.types()) & set(_KEY[video.stream_type]):
-            self._problem(f"should begin with a keyframe; the first picture's NAL units are {video.types()}")
+            self._problem(f"should begin with a keyframe; the first video frame's NAL units are {video.types()}")
 
     def _packet(self, packet, number):
         self.packets += 1
@@ -276,7 +276,7 @@ def adts_frames(data):
     return frames
 
 
-def _published_picture(tag, length_size):
+def _published_video(tag, length_size):
     """Time, composition time and NAL units of an FLV video tag."""
     body, cts = tag.body, 0
     if flv.enhanced(tag) is None:
@@ -298,47 +298,47 @@ def _published_picture(tag, length_size):
 
 def published_units(tag):
     """The NAL units of an FLV video tag, without delimiters and parameter sets."""
-    return _published_picture(tag, 4)[2]
+    return _published_video(tag, 4)[2]
 
 
 def assert_same(tags, checker, who):
-    """The published pictures and sounds, byte for byte and in order; times shifted by one constant. Several audio frames
+    """The published video and audio frames, byte for byte and in order; times shifted by one constant. Several audio frames
     may be in a PES packet, the first's time counts. It is the exact one, which rounds to the published ms."""
     shifts = set()
-    pictures = [tag for tag in flv.frames(tags) if tag.type == flv.VIDEO]
-    want = [_published_picture(tag, 4) for tag in pictures]
+    video_frames = [tag for tag in flv.frames(tags) if tag.type == flv.VIDEO]
+    want = [_published_video(tag, 4) for tag in video_frames]
     got = checker.of_kind(flv.VIDEO)
     for index, ((dts, cts, units), pes) in enumerate(zip(want, got)):
         have = pes.units()
         assert units == have, (
-            f"{who}: picture {index} at {dts} ms should have {[len(unit) for unit in units]} bytes in its NAL units, "
+            f"{who}: video frame {index} at {dts} ms should have {[len(unit) for unit in units]} bytes in its NAL units, "
             f"it has {[len(unit) for unit in have]}{'' if len(units) != len(have) else ', or other ones'}"
         )
-        assert pes.pts - pes.dts == cts * 90, f"{who}: picture {index}: cts should be {cts * 90}, is {pes.pts - pes.dts}"
+        assert pes.pts - pes.dts == cts * 90, f"{who}: video frame {index}: cts should be {cts * 90}, is {pes.pts - pes.dts}"
         shifts.add(pes.dts - dts * 90)
-    assert len(want) == len(got), f"{who}: {len(want)} pictures were published, {len(got)} came"
+    assert len(want) == len(got), f"{who}: {len(want)} video frames were published, {len(got)} came"
     assert len(shifts) <= 1, f"{who}: times should be shifted by one constant, they are by {sorted(shifts)} ticks"
-    sounds = _same_sounds([tag for tag in flv.frames(tags) if tag.type == flv.AUDIO], checker, who)
-    constant = shifts.pop() if shifts else (min(sounds) + max(sounds)) // 2
-    apart = {shift - constant for shift in sounds if abs(shift - constant) > HALF_A_MS}
-    assert not apart, f"{who}: sounds should be shifted by {constant} ticks, as pictures are, and are {apart} beside it"
+    audio_frames = _same_audio([tag for tag in flv.frames(tags) if tag.type == flv.AUDIO], checker, who)
+    constant = shifts.pop() if shifts else (min(audio_frames) + max(audio_frames)) // 2
+    apart = {shift - constant for shift in audio_frames if abs(shift - constant) > HALF_A_MS}
+    assert not apart, f"{who}: audio frames should be shifted by {constant} ticks, as video frames are, and are {apart} beside it"
 
 
-def _same_sounds(tags, checker, who):
+def _same_audio(tags, checker, who):
     aac = any(tag.body[0] >> 4 == 10 for tag in tags)
     want = [(tag.timestamp, tag.body[2 if aac else 1 :]) for tag in tags]
     shifts, index = set(), 0
     for pes in checker.of_kind(flv.AUDIO):
         left = pes.payload
-        assert index < len(want), f"{who}: {len(want)} sounds were published, more came"
+        assert index < len(want), f"{who}: {len(want)} audio frames were published, more came"
         shifts.add(pes.pts - want[index][0] * 90)
         for frame in adts_frames(left) if aac else _split(left, want[index:]):
             assert index < len(want) and frame == want[index][1], (
-                f"{who}: sound {index} of {len(want)} should have {len(want[index][1]) if index < len(want) else 'no'} "
+                f"{who}: audio {index} of {len(want)} should have {len(want[index][1]) if index < len(want) else 'no'} "
                 f"bytes, it has {len(frame)} or other ones"
             )
             index += 1
-    assert index == len(want), f"{who}: {len(want)} sounds were published, {index} came"
+    assert index == len(want), f"{who}: {len(want)} audio frames were published, {index} came"
     return shifts
 
 

@@ -41,7 +41,8 @@ Result<std::string> Service::negotiate(RtcSession& session, const SessionRequest
     const auto offer = TRY(sdp::SessionDescription::parse(request.offer));
     const auto& rtc = vhost.get<VhostConfig>();
     const bool publishes = request.visitor.action == net::Action::kPublish;
-    MediaParts parts{session, registry_, codec_log_, session.key(), snapshot_, vhost, request.vcodec, request.acodec, {}};
+    MediaParts parts{session,        registry_,      codec_log_, session.key(), snapshot_, vhost,
+                     request.vcodec, request.acodec, {}};
     parts.facts = {
         session.id(), session.ip(), request.visitor.tc_url, request.visitor.page_url, request.visitor.param, {}};
     sdp::LocalOptions options;

@@ -43,7 +43,7 @@ def free_ports(count):
     raise SystemExit("soak: no free ports")
 
 
-class Place:
+class SoakedServer:
     """webrtc: whether it is to be served."""
 
     def __init__(self, objs, directory, webrtc):
