@@ -13,10 +13,10 @@
 namespace runtime {
 namespace {
 
-constexpr size_t kDeepest = 64;
+constexpr size_t kMaxDepth = 64;
 // The average words per sample, for the buffer that is allocated beforehand; memory is used as it is touched.
 constexpr size_t kWordsPerSample = 40;
-constexpr int64_t kLookMs = 200;
+constexpr int64_t kPollMs = 200;
 
 // Written by the signal handler, which interrupts the same thread that reads it.
 struct Recorder {
@@ -30,7 +30,7 @@ std::atomic<Recorder*> recorder{nullptr};
 void take_sample(const siginfo_t& info, const void* context) {
     Recorder* to = recorder.load(std::memory_order_relaxed);
     if (!to) return;
-    std::array<uintptr_t, kDeepest> calls;
+    std::array<uintptr_t, kMaxDepth> calls;
     const size_t count = detail::sample_stack(context, calls);
     const auto weight = static_cast<uintptr_t>(1 + std::max(0, info.si_overrun));
     if (static_cast<size_t>(to->end - to->next) < count + 2) {
@@ -87,7 +87,7 @@ struct Recording {
 base::Result<void> wait_for_it(const CpuProfileOptions& options) {
     const Deadline end = Deadline::in_ms(options.duration_ms);
     while (!end.passed()) {
-        TRY(sleep_until(earlier(end, Deadline::in_ms(kLookMs))));
+        TRY(sleep_until(earlier(end, Deadline::in_ms(kPollMs))));
         if (options.give_up && options.give_up())
             return base::fail(base::Code::kCancelled, "the profile is wanted no more");
     }
@@ -100,9 +100,9 @@ base::Result<CpuProfile> record_cpu_profile(const CpuProfileOptions& options) {
     if (recorder.load()) return base::fail(base::Code::kBusy, "a profile is being recorded already");
     CpuProfile profile;
     profile.period_us = 1'000'000 / options.hertz;
-    const auto most = static_cast<size_t>(options.duration_ms * options.hertz / 1000) + 16;
+    const auto max_samples = static_cast<size_t>(options.duration_ms * options.hertz / 1000) + 16;
     // Not a vector: it would touch every page.
-    const size_t room = most * kWordsPerSample + kDeepest;
+    const size_t room = max_samples * kWordsPerSample + kMaxDepth;
     const auto words = std::make_unique_for_overwrite<uintptr_t[]>(room);
     Recorder into{words.get(), words.get() + room, 0, 0};
     {

@@ -56,7 +56,7 @@ void on_fault(int signal, siginfo_t* info, void*) {
     const bool overflow = in_guard(coroutine, info->si_addr);
     Line line;
     line.add("coroutine ");
-    line.add(coroutine ? std::string_view(coroutine->name) : "of nobody");
+    line.add(coroutine ? std::string_view(coroutine->name) : "none");
     if (coroutine && !coroutine->context_id.empty()) {
         line.add(" [");
         line.add(coroutine->context_id);

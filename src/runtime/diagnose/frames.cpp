@@ -85,13 +85,13 @@ READS_STACKS bool follows_library_call(uintptr_t address) {
 // has kept in the register or saved below that address.
 READS_STACKS uintptr_t find_our_frame(const Registers& at, StackRange stack, uintptr_t& return_address) {
     constexpr size_t kWord = sizeof(uintptr_t);
-    uintptr_t place = (at.sp + kWord - 1) & ~(kWord - 1);
-    for (size_t i = 0; i < kMaxLibraryWords && stack.contains(place, kWord); ++i, place += kWord) {
-        if (!follows_library_call(word_at(place))) continue;
-        return_address = word_at(place);
-        if (at.fp > place && is_whole(at.fp, stack)) return at.fp;
-        for (uintptr_t below = place - kWord; below >= at.sp && stack.contains(below, kWord); below -= kWord) {
-            if (const uintptr_t saved = word_at(below); saved > place && is_whole(saved, stack)) return saved;
+    uintptr_t slot = (at.sp + kWord - 1) & ~(kWord - 1);
+    for (size_t i = 0; i < kMaxLibraryWords && stack.contains(slot, kWord); ++i, slot += kWord) {
+        if (!follows_library_call(word_at(slot))) continue;
+        return_address = word_at(slot);
+        if (at.fp > slot && is_whole(at.fp, stack)) return at.fp;
+        for (uintptr_t below = slot - kWord; below >= at.sp && stack.contains(below, kWord); below -= kWord) {
+            if (const uintptr_t saved = word_at(below); saved > slot && is_whole(saved, stack)) return saved;
         }
     }
     return 0;

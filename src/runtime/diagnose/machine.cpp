@@ -112,8 +112,8 @@ ProcessStat parse_process_stat(std::string_view stat) {
 }
 
 int64_t ProcessStat::at(std::string_view name) const {
-    const auto place = static_cast<size_t>(std::ranges::find(names(), name) - names().begin());
-    return place < numbers.size() ? numbers[place] : 0;
+    const auto index = static_cast<size_t>(std::ranges::find(names(), name) - names().begin());
+    return index < numbers.size() ? numbers[index] : 0;
 }
 
 std::map<std::string, uint64_t, std::less<>> parse_meminfo(std::string_view text) {

@@ -17,7 +17,7 @@ inline int sample_signal() { return SIGRTMIN + 5; }
 using SampleSink = void (*)(const siginfo_t& info, const void* signal_context);
 void set_profile_sink(SampleSink sink);  // for samples of timers
 void set_stall_sink(SampleSink sink);    // for samples of the watchdog
-// Called by everyone who sets a sink; repeated calls are harmless.
+// To be called before a sink is set; more calls are harmless.
 void install_sample_handler();
 
 // For use in the handler: the interrupted stack, the program counter first.

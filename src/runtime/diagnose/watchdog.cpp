@@ -30,7 +30,7 @@ namespace {
 
 constexpr size_t kMaxStallsKept = 16;
 constexpr int64_t kEndlessUs = 10'000'000;  // a stall that may never end is reported after this time
-constexpr int64_t kLookMs = 2;              // check interval during a stall
+constexpr int64_t kFollowMs = 2;            // check interval during a stall
 
 // Filled by the signal handler on the loop's thread; read by the watchdog's thread once `ready` is set.
 struct Capture {
@@ -88,13 +88,13 @@ class Watchdog final : public ParkedHandler {
   private:
     // An iteration at the moment it was first seen.
     struct Seen {
-        uint64_t turn = 0;
+        uint64_t iteration = 0;
         int64_t at_us = 0;
         int64_t cpu_us = 0;
         int64_t queued_us = -1;
     };
     void run();
-    void look(int64_t now_us);
+    void check(int64_t now_us);
     void begin(int64_t now_us);
     void follow(int64_t now_us);
     void end(int64_t end_us, int64_t cpu_us);
@@ -113,7 +113,7 @@ class Watchdog final : public ParkedHandler {
     Seen seen_;
     int64_t warn_us_ = 0;
     bool following_ = false;
-    bool told_endless_ = false;
+    bool endless_reported_ = false;
     int64_t began_us_ = 0;
     Stall stall_;
 
@@ -162,7 +162,7 @@ void Watchdog::stop() {
     changed_.notify_all();
     if (thread_.joinable()) thread_.join();
     set_stall_sink(nullptr);
-    pulse.stalled_turn.store(0);
+    pulse.stalled_iteration.store(0);
     if (wake_.fd() >= 0) on_readable();
     wake_.close();
     if (schedstat_ >= 0) ::close(schedstat_);
@@ -172,12 +172,12 @@ void Watchdog::stop() {
 void Watchdog::on_readable() {
     uint64_t count;
     [[maybe_unused]] const ssize_t got = ::read(wake_.fd(), &count, sizeof count);
-    std::vector<Stall> told;
+    std::vector<Stall> reported;
     {
         std::lock_guard lock(mutex_);
-        told.swap(reported_);
+        reported.swap(reported_);
     }
-    for (Stall& stall : told) {
+    for (Stall& stall : reported) {
         ++stats.stalls;
         stats.stalled_ms += stall.ms;
         stats.longest_stall_ms = std::max(stats.longest_stall_ms, stall.ms);
@@ -197,34 +197,34 @@ void Watchdog::run() {
             changed_.wait(lock);
             continue;
         }
-        const int64_t tick_ms = following_ ? kLookMs : std::max<int64_t>(1, warn_ms_ / 2);
+        const int64_t tick_ms = following_ ? kFollowMs : std::max<int64_t>(1, warn_ms_ / 2);
         changed_.wait_for(lock, std::chrono::milliseconds(tick_ms));
         lock.unlock();
         const int64_t now_us = base::monotonic_us();
-        following_ ? follow(now_us) : look(now_us);
+        following_ ? follow(now_us) : check(now_us);
         lock.lock();
     }
 }
 
-void Watchdog::look(int64_t now_us) {
-    const uint64_t turn = pulse.turns.load(std::memory_order_acquire);
-    if (turn != seen_.turn) {
-        seen_ = {turn, now_us, loop_cpu_us(), queued_us()};
+void Watchdog::check(int64_t now_us) {
+    const uint64_t iteration = pulse.iterations.load(std::memory_order_acquire);
+    if (iteration != seen_.iteration) {
+        seen_ = {iteration, now_us, loop_cpu_us(), queued_us()};
         return;
     }
-    const int64_t began_us = pulse.turn_began_us.load(std::memory_order_relaxed);
-    if (turn == 0 || warn_us_ == 0 || now_us - began_us < warn_us_) return;
+    const int64_t began_us = pulse.iteration_began_us.load(std::memory_order_relaxed);
+    if (iteration == 0 || warn_us_ == 0 || now_us - began_us < warn_us_) return;
     if (!pulse.running.load(std::memory_order_relaxed)) return;  // the loop is polling
     began_us_ = began_us;
     begin(now_us);
 }
 
 void Watchdog::begin(int64_t now_us) {
-    pulse.gave_way_us.store(0, std::memory_order_relaxed);
-    pulse.stalled_turn.store(seen_.turn, std::memory_order_seq_cst);
+    pulse.yielded_us.store(0, std::memory_order_relaxed);
+    pulse.stalled_iteration.store(seen_.iteration, std::memory_order_seq_cst);
     capture.ready.store(false, std::memory_order_relaxed);
     following_ = true;
-    told_endless_ = false;
+    endless_reported_ = false;
     stall_ = {};
     syscall(SYS_tgkill, getpid(), loop_tid_, sample_signal());
     follow(now_us);
@@ -232,16 +232,16 @@ void Watchdog::begin(int64_t now_us) {
 
 // Until the iteration is over: another one has begun, or no coroutine has run for a while and the loop polls.
 void Watchdog::follow(int64_t now_us) {
-    const bool next_turn = pulse.turns.load(std::memory_order_acquire) != seen_.turn;
-    const int64_t gave_way_us = pulse.gave_way_us.load(std::memory_order_relaxed);
-    const bool polls = !pulse.running.load(std::memory_order_relaxed) && gave_way_us && now_us - gave_way_us > 5000;
-    if (next_turn || polls) {
+    const bool next_iteration = pulse.iterations.load(std::memory_order_acquire) != seen_.iteration;
+    const int64_t yielded_us = pulse.yielded_us.load(std::memory_order_relaxed);
+    const bool polls = !pulse.running.load(std::memory_order_relaxed) && yielded_us && now_us - yielded_us > 5000;
+    if (next_iteration || polls) {
         // It may have ended at the moment it was noticed.
-        const bool noted = gave_way_us != 0;
-        end(noted ? gave_way_us : began_us_ + warn_us_,
+        const bool noted = yielded_us != 0;
+        end(noted ? yielded_us : began_us_ + warn_us_,
             noted ? pulse.stall_cpu_us.load(std::memory_order_relaxed) : loop_cpu_us());
-    } else if (now_us - began_us_ > kEndlessUs && !told_endless_) {
-        told_endless_ = true;
+    } else if (now_us - began_us_ > kEndlessUs && !endless_reported_) {
+        endless_reported_ = true;
         Stall so_far = describe_capture();
         so_far.ms = (now_us - began_us_) / 1000;
         so_far.watched_ms = (now_us - seen_.at_us) / 1000;
@@ -254,7 +254,7 @@ void Watchdog::follow(int64_t now_us) {
 
 void Watchdog::end(int64_t end_us, int64_t cpu_us) {
     following_ = false;
-    pulse.stalled_turn.store(0, std::memory_order_relaxed);
+    pulse.stalled_iteration.store(0, std::memory_order_relaxed);
     Stall stall = describe_capture();
     stall.ms = (end_us - began_us_) / 1000;
     stall.watched_ms = std::max<int64_t>(1, (end_us - seen_.at_us) / 1000);
@@ -374,7 +374,7 @@ base::Result<void> watch_stalls(int64_t warn_ms) {
 }
 
 const LoopStats& loop_stats() {
-    detail::stats.turns = detail::pulse.turns.load(std::memory_order_relaxed);
+    detail::stats.iterations = detail::pulse.iterations.load(std::memory_order_relaxed);
     return detail::stats;
 }
 

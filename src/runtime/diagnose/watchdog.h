@@ -41,7 +41,7 @@ struct Stall {
 base::Result<void> watch_stalls(int64_t warn_ms);
 
 struct LoopStats {
-    uint64_t turns = 0;
+    uint64_t iterations = 0;
     uint64_t stalls = 0;  // those of warn_ms and more
     int64_t stalled_ms = 0;
     int64_t longest_stall_ms = 0;

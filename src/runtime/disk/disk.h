@@ -132,7 +132,7 @@ base::Result<void> drain(Deadline deadline);
 
 // For tests: a fault injected into files whose path contains `path`. A process takes one from the environment:
 //   DISK_FAULT="path=live/x op=write delay_ms=2000"      op: write, open, close (with finish), any; error=ENOSPC ...
-// DISK_FAULT=@FILE: the same words in a file, which is checked once a second and need not exist.
+// DISK_FAULT=@FILE: the same text in a file, which is checked once a second and need not exist.
 struct Fault {
     std::string path;
     bool on_open = false;
@@ -142,7 +142,7 @@ struct Fault {
     int error = 0;             // errno; 0: it succeeds, after the delay
     uint64_t from_offset = 0;  // writes that begin at or after it
 };
-base::Result<Fault> parse_fault(std::string_view words);
+base::Result<Fault> parse_fault(std::string_view text);
 void set_fault(std::unique_ptr<Fault> fault);  // null: none
 
 }  // namespace runtime::disk

@@ -15,7 +15,7 @@ Buffer::Buffer(size_t size) : memory_(static_cast<uint8_t*>(std::aligned_alloc(k
 void Buffer::Free::operator()(uint8_t* memory) const { std::free(memory); }
 
 Buffer BufferPool::take(size_t size) {
-    auto& spare = spare_[place(size)];
+    auto& spare = spare_[size_class(size)];
     if (spare.empty()) {
         bytes_ += size;
         return Buffer(size);
@@ -31,14 +31,14 @@ void BufferPool::give(Buffer buffer) {
     if (!size) return;
     // With many files a quarter of the buffers is kept spare: fresh memory would have to be faulted in. A file's buffer
     // size grows with it: spare buffers of the sizes it has outgrown are dropped first.
-    const size_t most = std::max(kSpareBytes, bytes_ / 4);
-    while (spare_bytes_ + size > most && drop_another(size)) continue;
-    if (spare_bytes_ + size > most) {
+    const size_t max_spare = std::max(kSpareBytes, bytes_ / 4);
+    while (spare_bytes_ + size > max_spare && drop_another(size)) continue;
+    if (spare_bytes_ + size > max_spare) {
         bytes_ -= size;
         return;
     }
     spare_bytes_ += size;
-    spare_[place(size)].push_back(std::move(buffer));
+    spare_[size_class(size)].push_back(std::move(buffer));
 }
 
 // Frees a spare buffer of another size; false: there is none.

@@ -31,10 +31,10 @@ class Buffer {
 
 class BufferPool {
   public:
-    static constexpr size_t kSmallest = 16 * 1024;
-    static constexpr size_t kLargest = 1024 * 1024;
+    static constexpr size_t kMinBytes = 16 * 1024;
+    static constexpr size_t kMaxBytes = 1024 * 1024;
 
-    Buffer take(size_t size);  // a power of two, kSmallest to kLargest
+    Buffer take(size_t size);  // a power of two, kMinBytes to kMaxBytes
     void give(Buffer buffer);
     size_t bytes() const { return bytes_; }  // of all buffers, in use and spare
 
@@ -42,7 +42,7 @@ class BufferPool {
     bool drop_another(size_t size);
 
     static constexpr size_t kSpareBytes = 4 * 1024 * 1024;
-    static size_t place(size_t size) { return static_cast<size_t>(std::countr_zero(size / kSmallest)); }
+    static size_t size_class(size_t size) { return static_cast<size_t>(std::countr_zero(size / kMinBytes)); }
     std::array<std::vector<Buffer>, 7> spare_;
     size_t spare_bytes_ = 0;
     size_t bytes_ = 0;

@@ -19,7 +19,7 @@ constexpr int64_t kMaxAtEndMs = 5000;
 Engine* the_engine = nullptr;  // owned; exit() leaves it and its threads alone
 
 Settings bounded(Settings s) {
-    s.buffer_bytes = std::bit_floor(std::clamp(s.buffer_bytes, BufferPool::kSmallest, BufferPool::kLargest));
+    s.buffer_bytes = std::bit_floor(std::clamp(s.buffer_bytes, BufferPool::kMinBytes, BufferPool::kMaxBytes));
     s.flush_ms = std::clamp<int64_t>(s.flush_ms, 100, 3000);
     s.file_limit_bytes = std::max(s.file_limit_bytes, 2 * s.buffer_bytes);
     s.total_limit_bytes = std::max(s.total_limit_bytes, s.file_limit_bytes);
@@ -32,12 +32,12 @@ base::Result<void> Engine::start(const Settings& settings) {
     settings_ = bounded(settings);
     TRY(pool_.start());
     TRY(choose_writer());
-    if (const char* words = std::getenv("DISK_FAULT")) {
-        if (*words == '@')
-            fault_file_ = words + 1;
+    if (const char* text = std::getenv("DISK_FAULT")) {
+        if (*text == '@')
+            fault_file_ = text + 1;
         else
-            fault_ = std::make_unique<Fault>(TRY(parse_fault(words), "DISK_FAULT"));
-        base::log::warn("disk: faults are injected: DISK_FAULT={}", words);
+            fault_ = std::make_unique<Fault>(TRY(parse_fault(text), "DISK_FAULT"));
+        base::log::warn("disk: faults are injected: DISK_FAULT={}", text);
     }
     ticking_ = spawn("disk", [this] { tick(); });
     return {};
@@ -140,12 +140,12 @@ void Engine::enlist(const std::shared_ptr<File>& file) {
 void Engine::tick() {
     set_context_id("disk");
     while (!cancelled()) {
-        if (!enlisted_ && late_.empty() && !(uring_ && uring_->under_way())) {
+        if (!enlisted_ && late_.empty() && !(uring_ && uring_->in_flight())) {
             work_.reset();
             if (!work_.wait(Deadline::never())) return;
         }
         if (!sleep_ms(kTickMs)) return;
-        if (!fault_file_.empty()) look_for_fault();
+        if (!fault_file_.empty()) check_fault_file();
         const int64_t now = base::monotonic_ms();
         for (auto it = late_.begin(); it != late_.end();) {
             if (it->at_ms > now) {
@@ -157,7 +157,7 @@ void Engine::tick() {
             go();
         }
         flush_slot();
-        if (uring_) uring_->look();
+        if (uring_) uring_->reap();
     }
 }
 

@@ -36,9 +36,9 @@ class Writer {
     // Calls file->on_written() later, with the bytes written, perhaps fewer than asked, or -errno.
     virtual void submit(const std::shared_ptr<File>& file, Write& write) = 0;
     // Reaps completions that have caused no wake-up: those of writes that are not urgent. Called at each tick.
-    virtual void look() {}
-    // Writes that look() may find completed.
-    virtual size_t under_way() const { return 0; }
+    virtual void reap() {}
+    // Writes that reap() may find completed.
+    virtual size_t in_flight() const { return 0; }
 };
 
 std::unique_ptr<Writer> make_thread_writer(detail::ThreadPool& pool);
@@ -95,7 +95,7 @@ class Engine {
     void tick();
     void flush_slot();
     size_t slot_after(int64_t ms) const;
-    void look_for_fault();
+    void check_fault_file();
     base::Result<void> choose_writer();
     const char* backend_name() const { return uring_ ? "io_uring" : "threads"; }
 
@@ -112,7 +112,7 @@ class Engine {
     std::list<Late> late_;
     std::unique_ptr<Fault> fault_;
     std::string fault_file_;
-    int64_t fault_looked_ms_ = 0;
+    int64_t fault_checked_ms_ = 0;
     int64_t warned_ms_ = 0;
     uint64_t slow_warnings_ = 0;
     uint64_t files_failed_ = 0;

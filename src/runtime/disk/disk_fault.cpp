@@ -13,7 +13,7 @@
 namespace runtime::disk {
 namespace {
 
-constexpr int64_t kLookEveryMs = 1000;
+constexpr int64_t kFaultCheckMs = 1000;
 
 int errno_of(std::string_view name) {
     if (name == "ENOSPC") return ENOSPC;
@@ -60,12 +60,12 @@ std::string read_small(const std::string& path) {
 
 }  // namespace
 
-base::Result<Fault> parse_fault(std::string_view words) {
+base::Result<Fault> parse_fault(std::string_view text) {
     Fault fault;
-    while (!words.empty()) {
-        const size_t end = std::min(words.find_first_of(" \n"), words.size());
-        const std::string_view word = words.substr(0, end);
-        words.remove_prefix(std::min(end + 1, words.size()));
+    while (!text.empty()) {
+        const size_t end = std::min(text.find_first_of(" \n"), text.size());
+        const std::string_view word = text.substr(0, end);
+        text.remove_prefix(std::min(end + 1, text.size()));
         if (word.empty()) continue;
         const size_t equals = word.find('=');
         if (equals == std::string_view::npos || !apply(fault, word.substr(0, equals), word.substr(equals + 1)))
@@ -85,13 +85,13 @@ const Fault* Engine::fault_of(Step step, const std::string& path, uint64_t offse
 }
 
 // Reads a file on the loop: only when a test has requested it.
-void Engine::look_for_fault() {
+void Engine::check_fault_file() {
     const int64_t now = base::monotonic_ms();
-    if (now - fault_looked_ms_ < kLookEveryMs) return;
-    fault_looked_ms_ = now;
-    const std::string words = read_small(fault_file_);
-    if (words.empty()) return set_fault(nullptr);
-    auto fault = parse_fault(words);
+    if (now - fault_checked_ms_ < kFaultCheckMs) return;
+    fault_checked_ms_ = now;
+    const std::string text = read_small(fault_file_);
+    if (text.empty()) return set_fault(nullptr);
+    auto fault = parse_fault(text);
     if (!fault) return base::log::error("disk: {}: {}", fault_file_, fault.error().describe());
     set_fault(std::make_unique<Fault>(std::move(*fault)));
 }

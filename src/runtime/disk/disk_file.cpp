@@ -20,8 +20,8 @@ constexpr int64_t kSlowMs = 1000;
 // For a file without flushes: a buffer that fills up sooner is followed by a larger one.
 constexpr int64_t kUnflushedMs = 4000;
 
-size_t first_buffer(size_t wanted, size_t most) {
-    return std::min(wanted ? std::bit_ceil(std::max(wanted, BufferPool::kSmallest)) : kFirstBuffer, most);
+size_t first_buffer(size_t wanted, size_t max) {
+    return std::min(wanted ? std::bit_ceil(std::max(wanted, BufferPool::kMinBytes)) : kFirstBuffer, max);
 }
 
 size_t whole_blocks(size_t bytes) { return bytes & ~(kBlock - 1); }
@@ -62,21 +62,21 @@ void File::open() {
     busy_since_ms_ = base::monotonic_ms();
     auto opening = std::make_shared<Opening>();
     opening->direct = engine_.direct() && !options_.cached;
-    auto turn = std::make_shared<Turn>();
-    turn->paths = {path_};
-    turn->go = [self = shared_from_this(), opening, turn = std::weak_ptr(turn)] {
+    auto operation = std::make_shared<PathOperation>();
+    operation->paths = {path_};
+    operation->go = [self = shared_from_this(), opening, operation = std::weak_ptr(operation)] {
         self->engine_.run_step(
             {Step::kOpen}, self->path_,
             [opening, path = self->path_] { return open_empty(path, opening->direct, opening->fd); },
-            [self, opening, turn = turn.lock()](int error) {
+            [self, opening, operation = operation.lock()](int error) {
                 const ContextScope scope(self->context_id_);
                 self->fd_ = opening->fd;
                 self->direct_ = opening->direct;
                 self->on_opened(error);
-                self->engine_.paths.leave(turn);
+                self->engine_.paths.leave(operation);
             });
     };
-    engine_.paths.enter(turn);
+    engine_.paths.enter(operation);
 }
 
 void File::on_opened(int error) {
@@ -121,13 +121,13 @@ void File::begin_piece() {
 
 // Slow streams have small buffers: the bytes between two flushes, rounded up to a power of two.
 void File::choose_size(bool is_flush, size_t used) {
-    const size_t most = engine_.settings().buffer_bytes;
+    const size_t max_bytes = engine_.settings().buffer_bytes;
     if (is_flush) {
-        if (used < buffer_bytes_ / 4) buffer_bytes_ = std::max(buffer_bytes_ / 2, BufferPool::kSmallest);
+        if (used < buffer_bytes_ / 4) buffer_bytes_ = std::max(buffer_bytes_ / 2, BufferPool::kMinBytes);
     } else if (base::monotonic_ms() - piece_began_ms_ < (options_.flush_ms ? flush_ms() : kUnflushedMs)) {
         buffer_bytes_ *= 2;
     }
-    buffer_bytes_ = std::min(buffer_bytes_, most);
+    buffer_bytes_ = std::min(buffer_bytes_, max_bytes);
 }
 
 // Queues the current buffer for writing and begins the next one. An incomplete last block is copied into the next
@@ -173,7 +173,7 @@ void File::hand_over(bool is_flush) {
 }
 
 int64_t File::on_flush_tick() {
-    if (end_ && !end_turn_) return 0;  // it is closed
+    if (end_ && !end_operation_) return 0;  // it is closed
     const int64_t now = base::monotonic_ms();
     if (busy_ || opening_ || closing_) {
         const int64_t age = now - busy_since_ms_;
@@ -282,18 +282,18 @@ void File::end(End how, std::string rename_to, Done done) {
     else if (current_.used > clean_)
         hand_over(false);
     if (current_.buffer) engine_.buffers.give(std::exchange(current_, {}).buffer);
-    end_turn_ = std::make_shared<Turn>();
-    end_turn_->paths = {path_};
-    if (!rename_to_.empty()) end_turn_->paths.push_back(rename_to_);
-    end_turn_->go = [self = shared_from_this()] {
-        self->end_turn_came_ = true;
+    end_operation_ = std::make_shared<PathOperation>();
+    end_operation_->paths = {path_};
+    if (!rename_to_.empty()) end_operation_->paths.push_back(rename_to_);
+    end_operation_->go = [self = shared_from_this()] {
+        self->end_may_run_ = true;
         self->maybe_close();
     };
-    engine_.paths.enter(end_turn_);
+    engine_.paths.enter(end_operation_);
 }
 
 void File::maybe_close() {
-    if (!end_turn_came_ || closing_ || busy_ || opening_ || (!pieces_.empty() && !unopened_)) return;
+    if (!end_may_run_ || closing_ || busy_ || opening_ || (!pieces_.empty() && !unopened_)) return;
     closing_ = true;
     auto closing = std::make_shared<Closing>();
     closing->is_whole = unopened_ && !error_;
@@ -328,9 +328,9 @@ void File::on_closed(Closing& closing, int error) {
     }
     drop_pieces();
     --engine_.files_open;
-    auto turn = std::exchange(end_turn_, nullptr);
-    engine_.paths.leave(turn);
-    turn->go = nullptr;
+    auto operation = std::exchange(end_operation_, nullptr);
+    engine_.paths.leave(operation);
+    operation->go = nullptr;
     if (auto done = std::exchange(done_, nullptr)) {
         if (error_)
             done(std::unexpected(copy_error()));

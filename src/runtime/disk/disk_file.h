@@ -85,8 +85,8 @@ class File : public std::enable_shared_from_this<File> {
     std::optional<End> end_;
     std::string rename_to_;
     Done done_;
-    std::shared_ptr<Turn> end_turn_;
-    bool end_turn_came_ = false;
+    std::shared_ptr<PathOperation> end_operation_;
+    bool end_may_run_ = false;
 };
 
 }  // namespace runtime::disk

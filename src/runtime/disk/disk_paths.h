@@ -1,6 +1,6 @@
 #pragma once
 // Internal to the disk. Operations on one path run one after the other, in the order in which they were requested: a
-// Turn queues up at its paths (one or two) and runs when it is the first in each queue.
+// PathOperation queues up at its paths (one or two) and runs when it is the first in each queue.
 
 #include <deque>
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace runtime::disk {
 
-struct Turn {
+struct PathOperation {
     std::vector<std::string> paths;
     std::move_only_function<void()> go;
     size_t waits_at = 0;
@@ -19,13 +19,13 @@ struct Turn {
 
 class PathOrder {
   public:
-    // Calls turn->go, now or later. The turn holds its paths until leave().
-    void enter(std::shared_ptr<Turn> turn);
-    void leave(const std::shared_ptr<Turn>& turn);
+    // Calls operation->go, now or later. The operation holds its paths until leave().
+    void enter(std::shared_ptr<PathOperation> operation);
+    void leave(const std::shared_ptr<PathOperation>& operation);
     size_t size() const { return queues_.size(); }
 
   private:
-    std::map<std::string, std::deque<std::shared_ptr<Turn>>> queues_;
+    std::map<std::string, std::deque<std::shared_ptr<PathOperation>>> queues_;
 };
 
 }  // namespace runtime::disk

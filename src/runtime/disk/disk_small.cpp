@@ -17,8 +17,8 @@ namespace {
 constexpr uint64_t kMaxOperations = 100'000;
 
 // Runs `work` (0 or errno) when it is first in the paths' queues; `what` is for the error: "removing x".
-void in_turn(Step step, std::vector<std::string> paths, std::string what, std::move_only_function<int()> work,
-             Done done) {
+void run_in_order(Step step, std::vector<std::string> paths, std::string what, std::move_only_function<int()> work,
+                  Done done) {
     auto& disk = engine();
     struct Shared {
         std::string path, what, context_id;
@@ -31,7 +31,7 @@ void in_turn(Step step, std::vector<std::string> paths, std::string what, std::m
     shared->context_id = context_id();
     shared->work = std::move(work);
     shared->done = std::move(done);
-    const auto tell = [shared](int error) {
+    const auto finish = [shared](int error) {
         if (!shared->done) return;
         const ContextScope scope(shared->context_id);
         if (error)
@@ -39,18 +39,18 @@ void in_turn(Step step, std::vector<std::string> paths, std::string what, std::m
         else
             shared->done({});
     };
-    if (disk.operations >= kMaxOperations) return disk.defer([tell] { tell(EAGAIN); });
-    auto turn = std::make_shared<Turn>();
-    turn->paths = std::move(paths);
-    turn->go = [&disk, step, shared, tell, turn = std::weak_ptr(turn)] {
+    if (disk.operations >= kMaxOperations) return disk.defer([finish] { finish(EAGAIN); });
+    auto operation = std::make_shared<PathOperation>();
+    operation->paths = std::move(paths);
+    operation->go = [&disk, step, shared, finish, operation = std::weak_ptr(operation)] {
         disk.run_step(
             {step}, shared->path, [shared] { return shared->work(); },
-            [&disk, tell, turn = turn.lock()](int error) {
-                disk.paths.leave(turn);
-                tell(error);
+            [&disk, finish, operation = operation.lock()](int error) {
+                disk.paths.leave(operation);
+                finish(error);
             });
     };
-    disk.paths.enter(turn);
+    disk.paths.enter(operation);
 }
 
 // What happens to the file that is replaced.
@@ -101,7 +101,8 @@ void write_file(std::string path, std::string bytes, std::string owner, Former f
     };
     auto what = "writing " + path;
     auto temporary = path + ".tmp";
-    in_turn(Step::kWrite, {std::move(path), std::move(temporary)}, std::move(what), std::move(work), std::move(done));
+    run_in_order(Step::kWrite, {std::move(path), std::move(temporary)}, std::move(what), std::move(work),
+                 std::move(done));
 }
 
 }  // namespace
@@ -122,13 +123,13 @@ void remove(std::string path, Done done, bool empty_directory) {
         return 0;
     };
     auto what = "removing " + path;
-    in_turn(Step::kClose, {std::move(path)}, std::move(what), std::move(work), std::move(done));
+    run_in_order(Step::kClose, {std::move(path)}, std::move(what), std::move(work), std::move(done));
 }
 
 void rename(std::string from, std::string to, Done done) {
     auto work = [from, to] { return rename_file(from, to); };
     auto what = fmt::format("renaming {} to {}", from, to);
-    in_turn(Step::kClose, {std::move(from), std::move(to)}, std::move(what), std::move(work), std::move(done));
+    run_in_order(Step::kClose, {std::move(from), std::move(to)}, std::move(what), std::move(work), std::move(done));
 }
 
 void run(std::move_only_function<base::Result<void>()> job, Done done) {

@@ -27,21 +27,21 @@ class UringWriter final : public Writer, public ParkedHandler {
     int open();  // 0 or errno
 
     void submit(const std::shared_ptr<File>& file, Write& write) override;
-    void look() override;
-    size_t under_way() const override { return under_way_.size() - free_.size(); }
+    void reap() override;
+    size_t in_flight() const override { return in_flight_.size() - free_.size(); }
 
     void on_readable() override;
     void on_writable() override {}
     void on_hangup() override {}
 
   private:
-    struct Place {
+    struct InFlight {
         std::shared_ptr<File> file;
         bool urgent = false;
     };
     int open_ring();
     io_uring_sqe* entry();
-    void tell(bool at_once);
+    void report_completions(bool on);
 
     io_uring ring_{};
     bool is_open_ = false;
@@ -49,7 +49,7 @@ class UringWriter final : public Writer, public ParkedHandler {
     detail::Watch watch_;
     size_t urgent_ = 0;
     // Indexed by the number that a completion carries.
-    std::vector<Place> under_way_;
+    std::vector<InFlight> in_flight_;
     std::vector<uint32_t> free_;
 };
 
@@ -78,13 +78,13 @@ int UringWriter::open() {
     if (ends < 0) return errno;
     if (auto watched = watch_.open(ends, EPOLLIN | EPOLLET); !watched) return watched.error().system_errno();
     if (const int error = io_uring_register_eventfd(&ring_, ends)) return -error;
-    tell(false);
+    report_completions(false);
     watch_.park(*this);
     return 0;
 }
 
 // The eventfd is never read: the epoll set reports each signal, not a state.
-void UringWriter::tell(bool at_once) { io_uring_cq_eventfd_toggle(&ring_, at_once); }
+void UringWriter::report_completions(bool on) { io_uring_cq_eventfd_toggle(&ring_, on); }
 
 UringWriter::~UringWriter() {
     if (!is_open_) return;
@@ -103,13 +103,13 @@ io_uring_sqe* UringWriter::entry() {
 
 void UringWriter::submit(const std::shared_ptr<File>& file, Write& write) {
     if (free_.empty()) {
-        free_.push_back(static_cast<uint32_t>(under_way_.size()));
-        under_way_.emplace_back();
+        free_.push_back(static_cast<uint32_t>(in_flight_.size()));
+        in_flight_.emplace_back();
     }
     const uint32_t number = free_.back();
     free_.pop_back();
-    under_way_[number] = {file, write.urgent};
-    if (write.urgent && urgent_++ == 0) tell(true);
+    in_flight_[number] = {file, write.urgent};
+    if (write.urgent && urgent_++ == 0) report_completions(true);
     io_uring_sqe* sqe = entry();
     io_uring_prep_writev(sqe, write.fd, write.parts.data(), write.count, write.offset);
     io_uring_sqe_set_data64(sqe, number);
@@ -122,18 +122,18 @@ void UringWriter::submit(const std::shared_ptr<File>& file, Write& write) {
 void UringWriter::on_readable() {
     posted_ = false;
     io_uring_submit(&ring_);
-    look();
+    reap();
 }
 
-void UringWriter::look() {
+void UringWriter::reap() {
     io_uring_cqe* completion;
     while (io_uring_peek_cqe(&ring_, &completion) == 0) {
         const auto number = static_cast<uint32_t>(io_uring_cqe_get_data64(completion));
         const int result = completion->res;
         io_uring_cqe_seen(&ring_, completion);
-        const auto [file, urgent] = std::exchange(under_way_[number], {});
+        const auto [file, urgent] = std::exchange(in_flight_[number], {});
         free_.push_back(number);
-        if (urgent && --urgent_ == 0) tell(false);
+        if (urgent && --urgent_ == 0) report_completions(false);
         file->on_written(result);
     }
 }

@@ -20,7 +20,7 @@ namespace {
 // After this many units of work a coroutine lets others run.
 constexpr uint32_t kProgressBound = 1 << 20;
 // Processing bytes may take much longer than reading them: the clock is checked after this many units.
-constexpr uint32_t kLookUnits = 8 * 1024;
+constexpr uint32_t kClockCheckUnits = 8 * 1024;
 
 struct State {
     bool running = false;
@@ -51,7 +51,7 @@ __attribute__((no_sanitize("address"))) st_utime_t clock_us() {
     }
     const int64_t now = base::monotonic_us();
     // state-threads reads the time after each poll, when no coroutine runs.
-    if (!pulse.running.load(std::memory_order_relaxed)) next_turn(now);
+    if (!pulse.running.load(std::memory_order_relaxed)) begin_iteration(now);
     return static_cast<st_utime_t>(now / kTick * kTick);
 }
 
@@ -102,7 +102,7 @@ void finish(Coroutine& coroutine) {
     unlink(coroutine);
     leave_stack(*coroutine.stack);
     st_thread_setspecific(state.key, nullptr);
-    nobody_runs();
+    no_coroutine_runs();
     coroutine.self.reset();
 }
 
@@ -168,9 +168,9 @@ Wake suspend(Deadline deadline, Waiting why, bool cancellable) {
     if (cancellable && me.cancelled) return Wake::kCancelled;
     if (!me.condition) me.condition = st_cond_new();
     CHECK(me.condition != nullptr);
-    me.progress = me.progress_looked = 0;
+    me.progress = me.progress_checked = 0;
     const bool late = [&] {
-        const Away away(me, why, deadline);
+        const WaitScope waiting(me, why, deadline);
         return st_cond_timedwait(me.condition, timeout_until(deadline)) < 0;
     }();
     if (cancellable && me.cancelled) return Wake::kCancelled;
@@ -199,9 +199,9 @@ base::Result<void> account(size_t units) {
     if (me.cancelled) return wake_result(Wake::kCancelled);
     me.progress += static_cast<uint32_t>(std::min<size_t>(units, kProgressBound));
     if (me.progress >= kProgressBound) return yield();
-    if (me.progress - me.progress_looked < kLookUnits) return {};
-    me.progress_looked = me.progress;
-    return turn_is_long(kLongestTurnUs) ? yield() : base::Result<void>();
+    if (me.progress - me.progress_checked < kClockCheckUnits) return {};
+    me.progress_checked = me.progress;
+    return iteration_is_long(kMaxIterationUs) ? yield() : base::Result<void>();
 }
 
 NoYield::NoYield() { ++state.no_yield; }
@@ -247,7 +247,7 @@ extern "C" __attribute__((no_sanitize("address"))) void* runtime_coroutine_main(
     st_thread_setspecific(state.key, coroutine);
     paint_stack(*coroutine->stack);
     coroutine->started = true;
-    now_runs(*coroutine);
+    coroutine_runs(*coroutine);
     coroutine->body();
     finish(*coroutine);
     return nullptr;
@@ -264,7 +264,7 @@ base::Result<void> init() {
     st_thread_setspecific(state.key, state.main.get());
     state.running = true;
     state.thread = pthread_self();
-    detail::now_runs(*state.main);
+    detail::coroutine_runs(*state.main);
     detail::install_fault_handler();
     base::log::set_context_provider(detail::log_context);
     return detail::start_reactor();
@@ -278,7 +278,7 @@ void shutdown() {
     st_thread_setspecific(state.key, nullptr);
     if (state.main->condition) st_cond_destroy(state.main->condition);
     state.running = false;
-    detail::nobody_runs();
+    detail::no_coroutine_runs();
     state.main.reset();
     state.high_water_marks.clear();
 }

@@ -34,7 +34,7 @@ CoroutineInfo describe(const Coroutine& one, int64_t now_us, bool with_calls) {
     info.stack_bytes = static_cast<size_t>(one.stack_top - one.stack_low);
     // A coroutine that has not run yet has no paint to measure, and no frame.
     if (one.stack && !one.started) {
-        info.waits_for = "its first turn";
+        info.waits_for = "its first run";
         return info;
     }
     if (one.stack) info.stack_used_bytes = detail::painted_stack_used(*one.stack);

@@ -29,8 +29,8 @@ class Coroutine : public base::RefCounted<Coroutine> {
     bool started = false;
     bool cancelled = false;
     bool done = false;
-    uint32_t progress = 0;         // units since it last yielded; see account()
-    uint32_t progress_looked = 0;  // when account() last checked the clock
+    uint32_t progress = 0;          // units since it last yielded; see account()
+    uint32_t progress_checked = 0;  // when account() last checked the clock
     // For diagnostics, while it waits: what for (null: it runs, or has not started), on which descriptor (-1: none),
     // since when and until when by the loop's clock, and the frame at which its suspended stack begins.
     const char* waits_for = nullptr;
@@ -58,21 +58,21 @@ struct Waiting {
     const char* what;
     int fd = -1;
 };
-class Away {
+class WaitScope {
   public:
-    __attribute__((always_inline)) Away(Coroutine& me, Waiting why, Deadline deadline) : me_(me) {
+    __attribute__((always_inline)) WaitScope(Coroutine& me, Waiting why, Deadline deadline) : me_(me) {
         me.waits_fd = why.fd;
         me.waits_since_us = static_cast<int64_t>(st_utime_last_clock());
         me.waits_until_us = deadline.at_us();
         me.waits_frame = static_cast<const char*>(__builtin_frame_address(0));
         me.waits_for = why.what;
-        nobody_runs();
+        no_coroutine_runs();
     }
-    ~Away() {
+    ~WaitScope() {
         me_.waits_for = nullptr;
-        now_runs(me_);
+        coroutine_runs(me_);
     }
-    Away(const Away&) = delete;
+    WaitScope(const WaitScope&) = delete;
 
   private:
     Coroutine& me_;

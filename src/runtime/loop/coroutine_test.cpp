@@ -241,7 +241,7 @@ TEST_F(CoroutineTest, ListsWhatRuns) {
     const size_t before = coroutine_count();
     auto task = spawn("listed", [] { static_cast<void>(sleep_ms(10'000)); }, {.stack_bytes = 128 * 1024});
     EXPECT_GE(find_listed("listed").stack_bytes, 128u * 1024);
-    EXPECT_EQ(std::string(find_listed("listed").waits_for), "its first turn");
+    EXPECT_EQ(std::string(find_listed("listed").waits_for), "its first run");
     EXPECT_EQ(coroutine_count(), before + 1);
     task.cancel_and_join();
     EXPECT_EQ(find_listed("listed").name, "");

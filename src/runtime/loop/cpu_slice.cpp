@@ -14,22 +14,22 @@ int64_t thread_cpu_us() {
     return now.tv_sec * 1'000'000LL + now.tv_nsec / 1000;
 }
 
-bool turn_is_long(int64_t us) {
-    return base::monotonic_us() - detail::pulse.turn_began_us.load(std::memory_order_relaxed) >= us;
+bool iteration_is_long(int64_t us) {
+    return base::monotonic_us() - detail::pulse.iteration_began_us.load(std::memory_order_relaxed) >= us;
 }
 
 bool slice_is_over(int64_t own_us) {
     if (own_us < kSliceUs / 2) return false;
-    return own_us >= kSliceUs || turn_is_long(kLongTurnUs);
+    return own_us >= kSliceUs || iteration_is_long(kLongIterationUs);
 }
 
-void await_short_turn(int64_t long_us, int max_turns) {
-    for (int turns = 0; turns < max_turns && turn_is_long(long_us); ++turns)
+void await_short_iteration(int64_t long_us, int max_iterations) {
+    for (int i = 0; i < max_iterations && iteration_is_long(long_us); ++i)
         if (!yield()) return;
 }
 
 base::Result<void> CpuSlice::step() {
-    if (++steps_ % steps_a_look_ != 0 || !slice_is_over(thread_cpu_us() - began_us_)) return {};
+    if (++steps_ % steps_per_check_ != 0 || !slice_is_over(thread_cpu_us() - began_us_)) return {};
     TRY(yield());
     began_us_ = thread_cpu_us();
     return {};

@@ -39,7 +39,7 @@ TEST_F(CpuSliceTest, GivesWayWhenItsTimeIsUsedUpAndNotBefore) {
     other.cancel_and_join();
 }
 
-TEST_F(CpuSliceTest, LooksAtTheClockOnceInSoManySteps) {
+TEST_F(CpuSliceTest, ReadsTheClockOnceInSoManySteps) {
     int turns = 0;
     auto other = spawn("other", [&] {
         while (yield()) ++turns;
@@ -56,7 +56,7 @@ TEST_F(CpuSliceTest, LooksAtTheClockOnceInSoManySteps) {
 }
 
 // 40 coroutines with 0.2 ms each add up to 8 ms: no loop iteration runs many of them.
-TEST_F(CpuSliceTest, ManyWithALittleEachShareTheTurns) {
+TEST_F(CpuSliceTest, ManyWithALittleEachShareTheIterations) {
     constexpr int kMany = 40;
     int turns = 0, done = 0;
     auto other = spawn("other", [&] {
@@ -64,8 +64,8 @@ TEST_F(CpuSliceTest, ManyWithALittleEachShareTheTurns) {
     });
     for (int i = 0; i < kMany; ++i)
         spawn("one of many", [&] {
-            await_short_turn();
-            use_the_processor(kLongTurnUs / 5);
+            await_short_iteration();
+            use_the_processor(kLongIterationUs / 5);
             ++done;
         });
     while (done < kMany) ASSERT_TRUE(ok(yield()));
@@ -73,13 +73,13 @@ TEST_F(CpuSliceTest, ManyWithALittleEachShareTheTurns) {
     other.cancel_and_join();
 }
 
-TEST_F(CpuSliceTest, IsShorterInALongTurn) {
+TEST_F(CpuSliceTest, IsShorterInALongIteration) {
     int turns = 0;
     auto other = spawn("other", [&] {
         while (yield()) ++turns;
     });
     ASSERT_TRUE(ok(yield()));
-    use_the_processor(kLongTurnUs + 100);
+    use_the_processor(kLongIterationUs + 100);
     CpuSlice slice(1);
     const int before = turns;
     use_the_processor(kSliceUs / 2 + 50);

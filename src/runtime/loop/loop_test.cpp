@@ -18,7 +18,7 @@ class LoopTest : public testing::RuntimeTest {
   protected:
     struct Cost {
         double us = 0;      // of CPU time, median of the rounds, per loop
-        double turns = 0;   // iterations of the coroutine that drains events, per loop
+        double passes = 0;   // iterations of the coroutine that drains events, per loop
         double events = 0;  // fetched, per loop
     };
 
@@ -78,7 +78,7 @@ class LoopTest : public testing::RuntimeTest {
         std::nth_element(rounds.begin(), rounds.begin() + kRounds / 2, rounds.end());
         const auto after = detail::reactor_counters();
         const double loops = kRounds * kLoops;
-        return {rounds[kRounds / 2], static_cast<double>(after.turns - before.turns) / loops,
+        return {rounds[kRounds / 2], static_cast<double>(after.iterations - before.iterations) / loops,
                 static_cast<double>(after.events - before.events) / loops};
     }
 
@@ -101,8 +101,8 @@ TEST_F(LoopTest, AWakeUpCostsTheSameAmongTenAndAmongNineThousand) {
     // One event and one loop iteration each, however many wait. (A stray event of another descriptor is allowed.)
     EXPECT_NEAR(few.events, 1, 0.01);
     EXPECT_NEAR(many.events, 1, 0.01);
-    EXPECT_NEAR(few.turns, 1, 0.01);
-    EXPECT_NEAR(many.turns, 1, 0.01);
+    EXPECT_NEAR(few.passes, 1, 0.01);
+    EXPECT_NEAR(many.passes, 1, 0.01);
     // A loop over all waiting descriptors would cost at least 30 times as much here.
     EXPECT_LT(many.us / few.us, 4);
 }

@@ -26,21 +26,21 @@ class Permits {
     };
 
     // what: as for Event.
-    explicit Permits(size_t most, const char* what = "its turn") : most_(most), what_(what) {}
+    explicit Permits(size_t max, const char* what = "a permit") : max_(max), what_(what) {}
     // kTimeout, kCancelled.
     base::Result<Pass> enter(Deadline deadline) {
         // A newcomer does not overtake the waiters.
         bool waited = false;
-        while (inside_ >= most_ || (!waited && !waiters_.empty())) {
+        while (inside_ >= max_ || (!waited && !waiters_.empty())) {
             auto woken = waiters_.wait(deadline, what_);
             waited = true;
             if (woken) continue;
             // It may have been woken for a free permit: pass the wake-up on.
-            if (inside_ < most_) waiters_.wake_one();
+            if (inside_ < max_) waiters_.wake_one();
             return std::unexpected(std::move(woken.error()));
         }
         Pass pass(*this);
-        if (inside_ < most_) waiters_.wake_one();
+        if (inside_ < max_) waiters_.wake_one();
         return pass;
     }
     size_t inside() const { return inside_; }
@@ -50,7 +50,7 @@ class Permits {
         --inside_;
         waiters_.wake_one();
     }
-    size_t most_;
+    size_t max_;
     const char* what_;
     size_t inside_ = 0;
     detail::WaitList waiters_;

@@ -14,28 +14,28 @@ struct Pulse {
     // The running coroutine; null while all wait and state-threads polls or schedules.
     std::atomic<Coroutine*> running{nullptr};
     // Iterations of the loop, each from one poll to the next, and when the current one began.
-    std::atomic<uint64_t> turns{0};
-    std::atomic<int64_t> turn_began_us{0};
+    std::atomic<uint64_t> iterations{0};
+    std::atomic<int64_t> iteration_began_us{0};
     // The iteration that the watchdog has found too long; the loop then records when it ends. 0: none.
-    std::atomic<uint64_t> stalled_turn{0};
+    std::atomic<uint64_t> stalled_iteration{0};
     // In a stalled iteration: when its last coroutine yielded.
-    std::atomic<int64_t> gave_way_us{0};
+    std::atomic<int64_t> yielded_us{0};
     std::atomic<int64_t> stall_cpu_us{0};  // the thread's CPU time then
 };
 extern Pulse pulse;
 
 // Called when the running coroutine has yielded.
-void note_gave_way();
-inline void nobody_runs() {
+void note_yielded();
+inline void no_coroutine_runs() {
     pulse.running.store(nullptr, std::memory_order_relaxed);
-    if (pulse.stalled_turn.load(std::memory_order_relaxed) != 0) [[unlikely]]
-        note_gave_way();
+    if (pulse.stalled_iteration.load(std::memory_order_relaxed) != 0) [[unlikely]]
+        note_yielded();
 }
-inline void now_runs(Coroutine& coroutine) { pulse.running.store(&coroutine, std::memory_order_relaxed); }
+inline void coroutine_runs(Coroutine& coroutine) { pulse.running.store(&coroutine, std::memory_order_relaxed); }
 // Called after each poll.
-inline void next_turn(int64_t now_us) {
-    pulse.turn_began_us.store(now_us, std::memory_order_relaxed);
-    pulse.turns.store(pulse.turns.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+inline void begin_iteration(int64_t now_us) {
+    pulse.iteration_began_us.store(now_us, std::memory_order_relaxed);
+    pulse.iterations.store(pulse.iterations.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
 }  // namespace runtime::detail

@@ -99,12 +99,12 @@ void Reactor::drain() {
     static std::array<epoll_event, kBatch> events;
     while (!stopping) {
         const int ready = [&] {
-            const Away away(*drainer, {"events of descriptors", epoll}, Deadline::never());
+            const WaitScope waiting(*drainer, {"events of descriptors", epoll}, Deadline::never());
             return st_netfd_poll(epoll_netfd, POLLIN, ST_UTIME_NO_TIMEOUT);
         }();
         if (ready < 0) continue;
         const int count = epoll_wait(epoll, events.data(), kBatch, 0);
-        ++counters.turns;
+        ++counters.iterations;
         deliver_all(events, static_cast<size_t>(std::max(0, count)), [this](const epoll_event& event) {
             ++counters.events;
             deliver(static_cast<int>(event.data.u64 & UINT32_MAX), static_cast<uint32_t>(event.data.u64 >> 32),
@@ -210,7 +210,7 @@ void Watch::change_events(uint32_t events) {
 }
 
 void Watch::pace(int64_t interval_ms) {
-    const auto ticks = std::clamp<int64_t>(interval_ms, 0, ReadPacer::kLongestMs) / ReadPacer::kTickMs;
+    const auto ticks = std::clamp<int64_t>(interval_ms, 0, ReadPacer::kMaxIntervalMs) / ReadPacer::kTickMs;
     if (fd_ < 0 || ticks == pace_ticks_) return;
     if (!ticks != !pace_ticks_) change_events(ticks ? kEdges & ~uint32_t{EPOLLIN} : kEdges);
     pace_ticks_ = static_cast<uint16_t>(ticks);
@@ -219,7 +219,7 @@ void Watch::pace(int64_t interval_ms) {
     reactor.pacer.add({fd_, reactor.slots[static_cast<size_t>(fd_)].generation}, ticks);
 }
 
-int64_t Watch::take_turn() {
+int64_t Watch::wake_paced_reader() {
     if (!pace_ticks_) {
         has_ticket_ = false;
         return 0;

@@ -56,8 +56,8 @@ class Watch {
     // end of the stream is reported at once either way. A reader with much input in one poll is polled again soon.
     void pace(int64_t interval_ms);
     // For the pacer: wakes the reader. Returns the ticks until the next poll; 0: none.
-    int64_t take_turn();
-    void read_much() { hurried_ = true; }
+    int64_t wake_paced_reader();
+    void note_much_input() { hurried_ = true; }
 
     // How many bytes may be read now; in a parked handler's on_readable() the rest of kHandlerBytes.
     size_t room_to_read() const;
@@ -110,9 +110,9 @@ void stop_reactor();
 
 // For tests and benchmarks.
 struct ReactorCounters {
-    uint64_t turns = 0;   // iterations of the draining coroutine
-    uint64_t events = 0;  // taken from the set
-    uint64_t stale = 0;   // for descriptors that were closed meanwhile
+    uint64_t iterations = 0;  // passes of the draining coroutine
+    uint64_t events = 0;      // taken from the set
+    uint64_t stale = 0;       // for descriptors that were closed meanwhile
 };
 const ReactorCounters& reactor_counters();
 

@@ -17,7 +17,7 @@ int64_t current_tick() { return base::monotonic_us() / kTickUs; }
 
 void ReadPacer::put(Ticket ticket, int64_t due) {
     slots_[static_cast<size_t>(due) % kSlots].push_back({ticket, due});
-    ++turns_;
+    ++polls_;
 }
 
 void ReadPacer::add(Ticket ticket, int64_t interval) {
@@ -26,22 +26,22 @@ void ReadPacer::add(Ticket ticket, int64_t interval) {
     if (due < waits_for_ && coroutine_) wake(*coroutine_);
 }
 
-void ReadPacer::take_turns(size_t slot, int64_t tick, Find find) {
+void ReadPacer::run_polls(size_t slot, int64_t tick, Find find) {
     taken_.swap(slots_[slot]);
-    const size_t at_once = std::max(kLeastAtOnce, (taken_.size() + 3) / 4);
+    const size_t at_once = std::max(kMinAtOnce, (taken_.size() + 3) / 4);
     size_t woken = 0;
-    for (const Turn& turn : taken_) {
-        --turns_;
+    for (const Poll& poll : taken_) {
+        --polls_;
         // Not after the next tick has begun: late readers would be delayed further.
         if (woken == at_once && current_tick() == tick) {
             pause();
             woken = 0;
         }
-        if (turn.due > tick) {
-            put(turn.ticket, turn.due);
-        } else if (Watch* watch = find(turn.ticket)) {
+        if (poll.due > tick) {
+            put(poll.ticket, poll.due);
+        } else if (Watch* watch = find(poll.ticket)) {
             ++woken;
-            if (const int64_t interval = watch->take_turn()) put(turn.ticket, tick + interval);
+            if (const int64_t interval = watch->wake_paced_reader()) put(poll.ticket, tick + interval);
         }
     }
     taken_.clear();
@@ -51,7 +51,7 @@ void ReadPacer::pause() { [[maybe_unused]] const Wake how = suspend(Deadline::in
 
 // The tick of the next poll, or earlier: a slot also holds entries that are due a whole round later.
 int64_t ReadPacer::next_due(int64_t tick) const {
-    if (turns_ == 0) return INT64_MAX;
+    if (polls_ == 0) return INT64_MAX;
     int64_t due = tick + 1;
     while (slots_[static_cast<size_t>(due) % kSlots].empty()) ++due;
     return due;
@@ -63,7 +63,7 @@ void ReadPacer::run(const bool& stopping, Find find) {
     while (!stopping) {
         const int64_t now = current_tick();
         done = std::max(done, now - static_cast<int64_t>(kSlots));
-        while (done < now) take_turns(static_cast<size_t>(++done) % kSlots, now, find);
+        while (done < now) run_polls(static_cast<size_t>(++done) % kSlots, now, find);
         waits_for_ = next_due(now);
         const auto until = waits_for_ == INT64_MAX ? Deadline::never() : Deadline::at_us(waits_for_ * kTickUs);
         [[maybe_unused]] const Wake how = suspend(until, {"the next tick"}, false);

@@ -16,7 +16,7 @@ class Watch;
 class ReadPacer {
   public:
     static constexpr int64_t kTickMs = 5;
-    static constexpr int64_t kLongestMs = 10'000;
+    static constexpr int64_t kMaxIntervalMs = 10'000;
 
     // A descriptor of the event loop. Find: returns the watch that the ticket still belongs to, or null.
     struct Ticket {
@@ -31,24 +31,24 @@ class ReadPacer {
     void run(const bool& stopping, Find find);
 
   private:
-    struct Turn {
+    struct Poll {
         Ticket ticket;
         int64_t due;  // in ticks
     };
     static constexpr size_t kSlots = 64;
     // The number of readers woken at once, or a quarter of the tick's readers if that is more: other coroutines run in
     // between.
-    static constexpr size_t kLeastAtOnce = 16;
+    static constexpr size_t kMinAtOnce = 16;
 
     void put(Ticket ticket, int64_t due);
-    void take_turns(size_t slot, int64_t tick, Find find);
+    void run_polls(size_t slot, int64_t tick, Find find);
     void pause();
     int64_t next_due(int64_t tick) const;
 
-    std::array<std::vector<Turn>, kSlots> slots_;  // by due
-    std::vector<Turn> taken_;                      // the slot that is being processed
+    std::array<std::vector<Poll>, kSlots> slots_;  // by due
+    std::vector<Poll> taken_;                      // the slot that is being processed
     Coroutine* coroutine_ = nullptr;
-    size_t turns_ = 0;       // in all slots
+    size_t polls_ = 0;       // in all slots
     int64_t waits_for_ = 0;  // the tick it sleeps until
     uint32_t spread_ = 0;    // gives each new descriptor another offset in its interval
 };

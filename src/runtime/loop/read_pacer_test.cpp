@@ -120,7 +120,7 @@ TEST_F(ReadPacerTest, DeadlineAndCancelHold) {
     reader.cancel_and_join();
 }
 
-TEST_F(ReadPacerTest, MuchToReadBringsTheNextTurnSoon) {
+TEST_F(ReadPacerTest, MuchToReadBringsTheNextPollSoon) {
     constexpr int64_t kSlowMs = 400;
     constexpr int kReads = 12;
     drain();
@@ -150,7 +150,7 @@ TEST_F(ReadPacerTest, ParkingEndsIt) {
     stream_->unpark();
 }
 
-TEST_F(ReadPacerTest, OneThatIsGoneHasNoMoreTurns) {
+TEST_F(ReadPacerTest, OneThatIsGoneIsPolledNoMore) {
     drain();
     stream_->pace_reads(5);
     stream_.reset();

@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kCallUnits = 2048;
 // A paced socket that yields at least this many bytes in a poll is read again soon, so that neither its buffer fills up
 // nor its sender waits.
-constexpr size_t kMuch = 16 * 1024;
+constexpr size_t kMuchInput = 16 * 1024;
 
 bool peer_broke(int error) {
     switch (error) {
@@ -87,7 +87,7 @@ base::Result<ByteStream::TryRead> TcpStream::try_read(std::span<uint8_t> buffer)
         if (n == 0) return TryRead{0, true};
         if (n > 0) {
             if (static_cast<size_t>(n) < buffer.size()) watch_.read_fell_short();
-            if (static_cast<size_t>(n) >= kMuch) watch_.read_much();
+            if (static_cast<size_t>(n) >= kMuchInput) watch_.note_much_input();
             watch_.was_read(static_cast<size_t>(n));
             return TryRead{static_cast<size_t>(n), false};
         }

@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kRecordBytes = 16 * 1024;   // the maximum plain text of a TLS record
 constexpr size_t kOutBytes = 64 * 1024;      // collected before a send
 constexpr size_t kOutBound = kOutBytes * 4;  // against a peer that makes OpenSSL answer endlessly and reads nothing
-constexpr int kMaxTurns = 20;                // loop iterations for which a handshake step yields to others
+constexpr int kMaxIterations = 20;           // loop iterations for which a handshake step yields to others
 constexpr size_t kTlsCallUnits = 8 * 1024;   // for account(): encryption costs more than copying
 
 // Takes up to a record's worth of bytes from an iovec list, and copies only bytes that are spread over several parts.
@@ -127,7 +127,7 @@ base::Error TlsStream::failure(int ssl_error) {
 base::Result<void> TlsStream::handshake(Deadline deadline) {
     while (true) {
         // Its most expensive step takes most of a millisecond, and hundreds of handshakes may reach it at once.
-        await_short_turn(kLongestTurnUs, kMaxTurns);
+        await_short_iteration(kMaxIterationUs, kMaxIterations);
         ERR_clear_error();
         const int done = SSL_do_handshake(ssl_);
         const int error = SSL_get_error(ssl_, done);

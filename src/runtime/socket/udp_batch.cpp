@@ -46,13 +46,13 @@ void UdpBatch::send_loop() {
     }
 }
 
-uint8_t* UdpBatch::reserve(size_t most_bytes) {
+uint8_t* UdpBatch::reserve(size_t max_bytes) {
     if (used_ >= kFlushBytes && !full_) flush();
-    if (used_ + most_bytes > kArenaBytes || messages_.size() >= kMaxMessages) {
+    if (used_ + max_bytes > kArenaBytes || messages_.size() >= kMaxMessages) {
         flush();
         if (full_) compact();
     }
-    if (used_ + most_bytes > kArenaBytes || messages_.size() >= kMaxMessages) {
+    if (used_ + max_bytes > kArenaBytes || messages_.size() >= kMaxMessages) {
         socket_.count_sent(0, 1);
         return nullptr;
     }

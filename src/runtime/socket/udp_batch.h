@@ -34,9 +34,9 @@ class UdpBatch {
     ~UdpBatch();  // pending datagrams are dropped; yields until its coroutine has ended
     UdpBatch(const UdpBatch&) = delete;
 
-    // Room for a datagram of at most most_bytes, until commit(). Null: there is no room, and the datagram is counted as
+    // Room for a datagram of at most max_bytes, until commit(). Null: there is no room, and the datagram is counted as
     // lost.
-    uint8_t* reserve(size_t most_bytes);
+    uint8_t* reserve(size_t max_bytes);
     // The datagram is written; bytes: how much of the room it uses. to: must be reachable by the socket's address
     // family. flow: datagrams of one address and flow keep their order; those of other flows may overtake them within
     // an iteration. source: the local address it is sent from (UdpPacket::came_to, UdpSocket::source_for()); 0: the

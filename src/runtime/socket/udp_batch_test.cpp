@@ -160,7 +160,7 @@ TEST_F(UdpBatchTest, ATailLetsOthersJoinTheRun) {
     EXPECT_EQ(socket.taken, "v1000 w1000 x1000 a100 ");
 }
 
-TEST_P(Ways, SendsByItselfAtTheEndOfATurn) {
+TEST_P(Ways, SendsByItselfAtTheEndOfAnIteration) {
     auto sender = bind_udp({"::", 0});
     auto receiver = bind_udp({"127.0.0.1", 0});
     auto receiver6 = bind_udp({"::1", 0});
@@ -192,7 +192,7 @@ void answer_from_where_it_was_asked(const char* all, bool gso) {
         const UdpPacket question = got->front();
         ASSERT_NE(question.came_to, 0);
         const uint16_t source = (*server)->source_for(question.from, question.came_to);
-        asked += fmt::format("{} ", source ? "told" : "usual");
+        asked += fmt::format("{} ", source ? "explicit" : "usual");
         for (uint16_t from : {source, question.came_to}) {
             ASSERT_NE(answers.reserve(300), nullptr);
             answers.commit(300, question.from, 1, from);
@@ -204,7 +204,7 @@ void answer_from_where_it_was_asked(const char* all, bool gso) {
         ASSERT_TRUE(ok(got));
         for (const UdpPacket& packet : *got) came += fmt::format("{} ", packet.from.ip.text().back()), ++count;
     }
-    EXPECT_EQ(asked, "told usual told told ");
+    EXPECT_EQ(asked, "explicit usual explicit explicit ");
     EXPECT_EQ(came, "2 2 1 1 3 3 2 2 ");
     // Datagrams of one source share a message; of those of 127.0.0.1 one specifies its source and one does not.
     EXPECT_EQ(answers.counters().messages, answers.uses_gso() ? 5u : 8u);
@@ -226,7 +226,7 @@ TEST_F(UdpBatchTest, OfOneAddressNothingIsTold) {
     EXPECT_EQ(got->front().came_to, 0);
 }
 
-TEST_F(UdpBatchTest, MuchIsSentBeforeTheTurnEnds) {
+TEST_F(UdpBatchTest, MuchIsSentBeforeTheIterationEnds) {
     auto sender = bind_udp({"127.0.0.1", 0});
     auto receiver = bind_udp({"127.0.0.1", 0}, {.receive_buffer_bytes = 4 << 20});
     ASSERT_TRUE(ok(sender) && ok(receiver));

@@ -83,7 +83,7 @@ uint16_t UdpSources::number_of(const msghdr& message) {
     }
     auto found = std::ranges::find(addresses_, ip);
     if (found == addresses_.end()) {
-        if (addresses_.size() == kMost) return 0;
+        if (addresses_.size() == kMaxAddresses) return 0;
         found = addresses_.insert(found, ip);
     }
     return static_cast<uint16_t>(found - addresses_.begin() + 1);

@@ -22,12 +22,12 @@ class UdpSources {
   public:
     static constexpr size_t kControlBytes = CMSG_SPACE(sizeof(in6_pktinfo));
     // A machine has few addresses, unless whole networks are routed to it: further ones get no number.
-    static constexpr size_t kMost = 256;
+    static constexpr size_t kMaxAddresses = 256;
 
     // For a bound socket. False: it is bound to one address, or the kernel does not report the destination.
     bool open(int fd, bool v6);
     bool is_open() const { return open_; }
-    // The number of a received message's destination. 0: not reported, or kMost is reached.
+    // The number of a received message's destination. 0: not reported, or kMaxAddresses is reached.
     uint16_t number_of(const msghdr& message);
     // Null: not a known local address.
     const base::IpAddress* find(uint16_t number) const {

@@ -129,13 +129,13 @@ base::Result<void> Child::watch_end() {
 }
 
 base::Result<void> Child::wait_a_moment(Deadline deadline) {
-    constexpr int64_t kLookEveryMs = 20;
+    constexpr int64_t kPollMs = 20;
     if (watch_.fd() >= 0) {
         watch_.read_would_block();
         return watch_.wait_readable(deadline);
     }
     if (deadline.passed()) return wake_result(Wake::kTimeout);
-    return sleep_until(earlier(deadline, Deadline::in_ms(kLookEveryMs)));
+    return sleep_until(earlier(deadline, Deadline::in_ms(kPollMs)));
 }
 
 void Child::die() {

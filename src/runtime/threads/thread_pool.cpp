@@ -101,7 +101,7 @@ bool ThreadPool::run_next(std::unique_lock<std::mutex>& lock) {
     const bool first = finished_.empty();
     finished_.push_back(std::move(job));
     if (!first) return true;
-    // The loop is woken, and takes the lock: it would wait for who has it and is not running.
+    // The loop is woken, and takes the lock: it would wait for a holder that does not run.
     lock.unlock();
     const uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = write(wake_fd_, &one, sizeof one);

@@ -202,7 +202,7 @@ base::Result<void> Debug::runtime_figures(Request&, Response& response) {
     const runtime::UdpRate& second = runtime::udp_rate();
     Json body = envelope(identity_);
     body["data"] = {{"coroutines", runtime::coroutine_count()},
-                    {"turns", stats.turns},
+                    {"turns", stats.iterations},
                     {"stalls", stats.stalls},
                     {"stalled_ms", stats.stalled_ms},
                     {"longest_stall_ms", stats.longest_stall_ms},

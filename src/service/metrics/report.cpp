@@ -196,7 +196,7 @@ base::Result<void> Report::clients(Text& text) {
 void Report::loop(Text& text) const {
     const runtime::LoopStats& stats = runtime::loop_stats();
     text.single("srs_coroutines", Type::kGauge, "Coroutines.", number(runtime::coroutine_count()));
-    text.single("srs_loop_turns_total", Type::kCounter, "Iterations of the event loop.", number(stats.turns));
+    text.single("srs_loop_turns_total", Type::kCounter, "Iterations of the event loop.", number(stats.iterations));
     text.single("srs_loop_stalls_total", Type::kCounter, "Iterations of the event loop that took stall_warn or longer.",
                 number(stats.stalls));
     text.single("srs_loop_stalled_seconds_total", Type::kCounter, "Total duration of these iterations.",

@@ -121,7 +121,7 @@ Result<void> Connection::serve() {
             TRY(read_once());
             continue;
         }
-        if (std::exchange(work_->slice_over, false) || runtime::turn_is_long(runtime::kLongestTurnUs))
+        if (std::exchange(work_->slice_over, false) || runtime::iteration_is_long(runtime::kMaxIterationUs))
             TRY(runtime::yield());
         std::vector<uint8_t> input = std::move(work_->input);
         work_->input.clear();
@@ -197,7 +197,7 @@ Result<void> Connection::write_output() {
 void Connection::end(std::string_view why) {
     std::string reason(why);
     // When a network or an encoder with many streams fails, all of them end at once, and their recordings with them.
-    if (!publishers_.empty()) runtime::await_short_turn();
+    if (!publishers_.empty()) runtime::await_short_iteration();
     publishers_.clear();
     if (serving() && work_->refused) linger();
     finish(reason, CloseReason::kUnknown);

@@ -323,7 +323,7 @@ Result<Answer> Signaling::begin(const Endpoint& endpoint, OfferRequest& offer, c
     if (!vhost->get<VhostConfig>().enabled)
         return fail(Code::kNotFound, fmt::format("vhost {} has no WebRTC", vhost->name));
     // An offer takes a fraction of a millisecond, and hundreds may arrive at once.
-    runtime::await_short_turn(runtime::kLongestTurnUs, kMaxIterations);
+    runtime::await_short_iteration(runtime::kMaxIterationUs, kMaxIterations);
     // An invalid offer is rejected before a guard is asked. An exceeded size limit is also reported as a bad offer,
     // because it is not a temporary overload.
     if (auto parsed = sdp::SessionDescription::parse(offer.sdp); !parsed)
