@@ -50,9 +50,10 @@ __attribute__((no_sanitize("address"))) st_utime_t clock_us() {
         register_idle_stack(st_thread_self());
     }
     const int64_t now = base::monotonic_us();
-    // state-threads reads the time after each poll, when no coroutine runs.
+    // state-threads reads the time after each poll, when no coroutine runs. The watchdog's thread reads the machine's
+    // clock.
     if (!pulse.running.load(std::memory_order_relaxed)) begin_iteration(now);
-    return static_cast<st_utime_t>(now / kTick * kTick);
+    return static_cast<st_utime_t>(loop_time(now) / kTick * kTick);
 }
 
 st_utime_t timeout_until(Deadline deadline) {

@@ -1,7 +1,7 @@
 #include <array>
 
-#include "base/clock.h"
 #include "runtime/diagnose/frames.h"
+#include "runtime/loop/clock.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/coroutine_state.h"
 
@@ -48,7 +48,7 @@ CoroutineInfo describe(const Coroutine& one, int64_t now_us, bool with_calls) {
 std::vector<CoroutineInfo> list_coroutines(bool with_calls) {
     std::vector<CoroutineInfo> all;
     if (!detail::main_coroutine()) return all;
-    const int64_t now_us = base::monotonic_us();
+    const int64_t now_us = runtime::now_us();
     all.push_back(describe(*detail::main_coroutine(), now_us, with_calls));
     for (auto* c = detail::first_coroutine(); c; c = c->next) all.push_back(describe(*c, now_us, with_calls));
     return all;

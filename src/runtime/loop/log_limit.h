@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/log.h"
+#include "runtime/loop/clock.h"
 
 namespace runtime {
 
@@ -77,24 +77,24 @@ class LogCondition {
 
 template <class... Args>
 void warn_some(LogLimit& limit, fmt::format_string<Args...> format, Args&&... args) {
-    if (base::log::enabled(base::log::Level::kWarn) && limit.admits(base::monotonic_ms()))
+    if (base::log::enabled(base::log::Level::kWarn) && limit.admits(now_ms()))
         base::log::write(base::log::Level::kWarn,
                          fmt::format(format, std::forward<Args>(args)...) + limit.take_left_out());
 }
 template <class... Args>
 void error_some(LogLimit& limit, fmt::format_string<Args...> format, Args&&... args) {
-    if (base::log::enabled(base::log::Level::kError) && limit.admits(base::monotonic_ms()))
+    if (base::log::enabled(base::log::Level::kError) && limit.admits(now_ms()))
         base::log::write(base::log::Level::kError,
                          fmt::format(format, std::forward<Args>(args)...) + limit.take_left_out());
 }
 
 // For an operation that is retried in a loop: logs an error when it begins to fail, and a line when it works again.
 inline void note_failure(LogCondition& failing, std::string_view what, const base::Error& error) {
-    if (failing.found(base::monotonic_ms())) base::log::error("{}: {}; it is tried again", what, error.describe());
+    if (failing.found(now_ms())) base::log::error("{}: {}; it is tried again", what, error.describe());
 }
 inline void note_success(LogCondition& failing, std::string_view what) {
     if (!failing.active()) return;
-    if (auto past = failing.ended(base::monotonic_ms()))
+    if (auto past = failing.ended(now_ms()))
         base::log::warn("{} works again, after {} failures within {} ms", what, past->times, past->ms);
 }
 

@@ -18,7 +18,7 @@ class LoopTest : public testing::RuntimeTest {
   protected:
     struct Cost {
         double us = 0;      // of CPU time, median of the rounds, per loop
-        double passes = 0;   // iterations of the coroutine that drains events, per loop
+        double passes = 0;  // iterations of the coroutine that drains events, per loop
         double events = 0;  // fetched, per loop
     };
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/clock.h"
+#include "runtime/loop/clock.h"
 #include "runtime/loop/coroutine_state.h"
 #include "runtime/loop/reactor.h"
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kTickUs = ReadPacer::kTickMs * 1000;
 
-int64_t current_tick() { return base::monotonic_us() / kTickUs; }
+int64_t current_tick() { return now_us() / kTickUs; }
 
 }  // namespace
 

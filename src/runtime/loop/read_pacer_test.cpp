@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "runtime/loop/reactor.h"
+#include "runtime/loop/simulated_time_testing.h"
 #include "runtime/loop/sync.h"
 #include "runtime/loop/testing.h"
 #include "runtime/socket/byte_stream.h"
@@ -68,13 +69,14 @@ TEST_F(ReadPacerTest, OneReadTakesWhatCameInAnInterval) {
 }
 
 TEST_F(ReadPacerTest, ArrivalsMakeNoEvents) {
+    testing::SimulatedTime time;
     drain();
     stream_->pace_reads(kLongMs);
-    ASSERT_TRUE(ok(sleep_ms(5)));
+    time.settle();
     const uint64_t before = detail::reactor_counters().events;
     for (int i = 0; i < 20; ++i) {
         send("x");
-        ASSERT_TRUE(ok(sleep_ms(1)));
+        time.pass_ms(1);
     }
     EXPECT_EQ(detail::reactor_counters().events - before, 0u);
 }
@@ -123,16 +125,20 @@ TEST_F(ReadPacerTest, DeadlineAndCancelHold) {
 TEST_F(ReadPacerTest, MuchToReadBringsTheNextPollSoon) {
     constexpr int64_t kSlowMs = 400;
     constexpr int kReads = 12;
+    testing::SimulatedTime time;
     drain();
     stream_->pace_reads(kSlowMs);
     const std::string much(32 * 1024, 'm');
-    const int64_t start = base::monotonic_ms();
-    for (int i = 0; i < kReads; ++i) {
-        send(much);
-        EXPECT_EQ(read(), much);
-    }
-    // The first two polls come at the interval, and even on a slow machine there would be time for five more.
-    EXPECT_LT(base::monotonic_ms() - start, 7 * kSlowMs);
+    auto reader = spawn("reader", [&] {
+        for (int i = 0; i < kReads; ++i) {
+            send(much);
+            EXPECT_EQ(read(), much);
+        }
+    });
+    // The first two polls come at the interval, the others at the pacer's ticks.
+    time.pass_ms(2 * kSlowMs + kReads * detail::ReadPacer::kTickMs);
+    EXPECT_TRUE(reader.done());
+    reader.cancel_and_join();
 }
 
 TEST_F(ReadPacerTest, ParkingEndsIt) {
@@ -151,13 +157,14 @@ TEST_F(ReadPacerTest, ParkingEndsIt) {
 }
 
 TEST_F(ReadPacerTest, OneThatIsGoneIsPolledNoMore) {
+    testing::SimulatedTime time;
     drain();
     stream_->pace_reads(5);
     stream_.reset();
     end();
     SetUp();  // likely to get the same descriptor
     send("another");
-    ASSERT_TRUE(ok(sleep_ms(20)));
+    time.pass_ms(20);
     EXPECT_EQ(read(), "another");
 }
 

@@ -141,7 +141,7 @@ void Resolver::run_timers() {
         closed_.clear();
         auto deadline = Deadline::never();
         if (timeval wait{}; ares_timeout(channel_, nullptr, &wait)) {
-            deadline = Deadline::at_us(base::monotonic_us() + wait.tv_sec * 1'000'000LL + wait.tv_usec);
+            deadline = Deadline::at_us(now_us() + wait.tv_sec * 1'000'000LL + wait.tv_usec);
         }
         auto woken = changed_.wait_next(deadline);
         if (!woken && woken.error().code() == base::Code::kTimeout) {

@@ -68,7 +68,7 @@ class Listener final : public TcpListener {
     }
 
     base::Result<void> pause(int error, Deadline deadline) {
-        const int64_t now = base::monotonic_ms();
+        const int64_t now = now_ms();
         if (now >= next_log_ms_ && base::log::enabled(base::log::Level::kWarn)) {
             next_log_ms_ = now + kExhaustedLogMs;
             base::log::write(base::log::Level::kWarn, fmt::format("port {}: cannot accept connections", port_), error);
@@ -122,10 +122,9 @@ base::Result<std::unique_ptr<ByteStream>> connect_tcp(const std::string& host, u
     for (size_t i = 0; i + 1 < addresses.size(); ++i) {
         // The remaining time is divided among the remaining addresses.
         const int64_t left = deadline.left_us();
-        const auto share =
-            deadline.is_never()
-                ? Deadline::in_ms(5000)
-                : Deadline::at_us(base::monotonic_us() + left / static_cast<int64_t>(addresses.size() - i));
+        const auto share = deadline.is_never()
+                               ? Deadline::in_ms(5000)
+                               : Deadline::at_us(now_us() + left / static_cast<int64_t>(addresses.size() - i));
         auto stream = connect_one(addresses[i], port, share);
         if (stream || cancelled()) return stream;
     }

@@ -278,7 +278,7 @@ UdpRate udp_rate_between(const UdpStats& before, const UdpStats& now, int64_t el
 
 UdpRate measure_udp() {
     const UdpStats now = udp_totals();
-    const int64_t now_ms = base::monotonic_ms();
+    const int64_t now_ms = runtime::now_ms();
     sockets.rate = udp_rate_between(sockets.measured, now, now_ms - sockets.measured_ms);
     sockets.measured = now;
     sockets.measured_ms = now_ms;
