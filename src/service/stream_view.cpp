@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "base/clock.h"
 #include "live/fanout/live_log.h"
 #include "live/rtp/rtp_lane.h"
 #include "protocol/flv/audio_format.h"
+#include "runtime/loop/clock.h"
 
 namespace service {
 
@@ -101,7 +101,7 @@ void add_live(StreamView& view, const live::Stream& stream, int64_t now_ms) {
 }  // namespace
 
 StreamView view_of(const live::StreamKey& key, const live::Registry& registry, const net::SessionTable& sessions) {
-    const int64_t now_ms = base::monotonic_ms();
+    const int64_t now_ms = runtime::now_ms();
     StreamView view{.key = key};
     if (const base::Ref<live::Stream> stream = registry.find(key)) add_live(view, *stream, now_ms);
     if (const net::StreamAccount* account = sessions.accounts().find(key)) {

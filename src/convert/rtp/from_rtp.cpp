@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "convert/statistics.h"
 #include "protocol/sdp/sprop.h"
+#include "runtime/loop/clock.h"
 
 namespace convert {
 
@@ -97,7 +97,7 @@ void RtpToFrames::make_depacketizer(Input& input, const live::RtpTrack& track) {
 void RtpToFrames::on_track_restart(size_t track) {
     Input& input = inputs_[track];
     if (input.kind != Kind::kVideo || !input.depacketizer) return;
-    (void)on_packets(base::monotonic_us());
+    (void)on_packets(runtime::now_us());
     input.buffer.reset();
     make_depacketizer(input, lane_.tracks()[track]);
     waits_for_keyframe_ = true;
@@ -131,7 +131,7 @@ void RtpToFrames::on_tick(int64_t now_ms) {
 void RtpToFrames::wait_for_keyframe() {
     waits_for_keyframe_ = true;
     if (lane_.track_of(Kind::kVideo) < 0) return;
-    keyframe_asked_ms_ = base::monotonic_ms();
+    keyframe_asked_ms_ = runtime::now_ms();
     lane_.request_keyframe(keyframe_asked_ms_);
 }
 

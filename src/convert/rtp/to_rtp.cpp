@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "base/clock.h"
 #include "convert/statistics.h"
 #include "media/h264.h"
 #include "media/h265.h"
 #include "protocol/flv/audio_format.h"
 #include "protocol/rtp/payload/keyframe.h"
 #include "protocol/sdp/format.h"
+#include "runtime/loop/clock.h"
 
 namespace convert {
 
@@ -147,7 +147,7 @@ void FramesToRtp::announce() {
     }
     if (tracks.empty()) return;
     video_.clock_reported_ms = audio_.clock_reported_ms = INT64_MIN / 2;
-    stream_.rtp_lane().set_tracks(std::move(tracks), base::monotonic_us());
+    stream_.rtp_lane().set_tracks(std::move(tracks), runtime::now_us());
     if (running_) begin();
 }
 
@@ -242,12 +242,12 @@ void FramesToRtp::append(Output& output, const rtp::Payload& payload, uint32_t t
     head.timestamp = timestamp + payload.timestamp_offset;
     head.marker = payload.marker;
     head.keyframe = payload.keyframe;
-    stream_.rtp_lane().append(output.track, head, payload.bytes, base::monotonic_us());
+    stream_.rtp_lane().append(output.track, head, payload.bytes, runtime::now_us());
 }
 
 // Players need it to align both tracks.
 void FramesToRtp::report_clock(Output& output, int64_t time_us, uint32_t timestamp) {
-    int64_t now_ms = base::monotonic_ms();
+    int64_t now_ms = runtime::now_ms();
     if (now_ms - output.clock_reported_ms < kReportClockMs) return;
     output.clock_reported_ms = now_ms;
     stream_.rtp_lane().set_clock(output.track, time_us, timestamp, now_ms * 1000);

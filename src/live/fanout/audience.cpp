@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/clock.h"
 #include "live/fanout/fanout.h"
 #include "live/fanout/live_log.h"
 #include "live/fanout/viewer.h"
 #include "live/hub/stream.h"
+#include "runtime/loop/clock.h"
 #include "runtime/loop/cpu_slice.h"
 
 namespace live {
@@ -39,12 +39,12 @@ void Audience::remove(Viewer& viewer) {
 
 void Audience::note_position(uint64_t offset) { lowest_position_ = std::min(lowest_position_, offset); }
 
-void Audience::on_append(bool urgent) {
+void Audience::on_append(bool urgent, int64_t now_us) {
     bool notify = !unsent_ || (urgent && !urgent_);
     unsent_ = true;
     urgent_ |= urgent;
     if (until_sample_ != 0 && --until_sample_ == 0) [[unlikely]]
-        begin_sample();
+        begin_sample(now_us);
     if (notify && log_.stream().options().merge_ms == 0) wake_.pulse();
 }
 
@@ -77,13 +77,13 @@ void Audience::jump_before(uint64_t offset) {
 }
 
 void Audience::pump(Stream& stream) {
-    next_cycle_ms_ = base::monotonic_ms();
+    next_cycle_ms_ = runtime::now_ms();
     while (!viewers_.empty() && !runtime::cancelled()) {
         const LiveOptions& options = stream.options();
         int64_t interval = std::max(options.merge_ms, options.send_min_interval_ms);
         lowest_position_ = UINT64_MAX;
         if (interval > 0)
-            merge_cycle(interval);
+            merge_cycle(interval, runtime::now_ms());
         else
             frame_cycle();
         slowest_position_ = lowest_position_;
@@ -92,9 +92,8 @@ void Audience::pump(Stream& stream) {
     if (viewers_.empty()) stream.drop_log(log_);  // this object is destroyed by it
 }
 
-void Audience::merge_cycle(int64_t interval_ms) {
-    int64_t now = base::monotonic_ms();
-    if (next_cycle_ms_ < now - interval_ms) next_cycle_ms_ = now;
+void Audience::merge_cycle(int64_t interval_ms, int64_t now_ms) {
+    if (next_cycle_ms_ < now_ms - interval_ms) next_cycle_ms_ = now_ms;
     int64_t begin_ms = next_cycle_ms_;
     next_cycle_ms_ += interval_ms;
     size_t phases = std::clamp<size_t>(viewers_.size() / kViewersPerPhase, 1, kMaxPhases);
@@ -107,7 +106,7 @@ void Audience::merge_cycle(int64_t interval_ms) {
         while (!viewers_.empty() && !at.passed() && !ending && !ending_ && !runtime::cancelled())
             (void)wake_.wait_next(at);
         // From where the last phase ended, however many viewers joined or left: each cycle visits every viewer.
-        begin = visit_range(begin, viewers_.size() * (phase + 1) / phases);
+        begin = visit_range(begin, viewers_.size() * (phase + 1) / phases, runtime::now_us());
     }
 }
 
@@ -121,31 +120,34 @@ void Audience::frame_cycle() {
         Deadline tick = Deadline::at_us(next_cycle_ms_ * 1000);
         while (!viewers_.empty() && !tick.passed() && !runtime::cancelled()) (void)wake_.wait_next(tick);
     }
-    next_cycle_ms_ = base::monotonic_ms() + kTickMs;
+    const int64_t now_us = runtime::now_us();
+    next_cycle_ms_ = now_us / 1000 + kTickMs;
     urgent_ = false;
     unsent_ = false;
     phases_ = 1;
-    visit_range(0, viewers_.size());
+    visit_range(0, viewers_.size(), now_us);
 }
 
-size_t Audience::visit_range(size_t begin, size_t end) {
+size_t Audience::visit_range(size_t begin, size_t end, int64_t now_us) {
     lag_limit_ = log_.lag_limit(log_.stream().options().queue_length_ms);
-    int64_t slice_began_us = base::monotonic_us();
+    int64_t slice_began_us = now_us;
     const bool sampled = sampled_passes_ > 0;
     behind_ = 0;
     size_t i = begin, visited = 0, noted = 0;
     for (; i < std::min(end, viewers_.size());) {
         Viewer* viewer = viewers_[i];
-        visit(*viewer, slice_began_us / 1000);
+        visit(*viewer, now_us / 1000);
         // A viewer that left was replaced by another.
         if (i < viewers_.size() && viewers_[i] == viewer) ++i;
-        if (++visited % 16 != 0 || !runtime::slice_is_over(base::monotonic_us() - slice_began_us)) continue;
-        if (sampled) note_latency(visited - std::exchange(noted, visited));
+        if (++visited % 16 != 0) continue;
+        now_us = runtime::now_us();
+        if (!runtime::slice_is_over(now_us - slice_began_us)) continue;
+        if (sampled) note_latency(visited - std::exchange(noted, visited), now_us);
         if (!runtime::yield()) return i;
-        slice_began_us = base::monotonic_us();
+        slice_began_us = now_us = runtime::now_us();
     }
     if (sampled) {
-        note_latency(visited - noted);
+        note_latency(visited - noted, runtime::now_us());
         end_sampled_pass();
     }
     return i;
@@ -162,13 +164,13 @@ void Audience::visit(Viewer& viewer, int64_t now_ms) {
     note_position(viewer.needs_from());
 }
 
-void Audience::begin_sample() {
-    sample_came_us_ = base::monotonic_us();
+void Audience::begin_sample(int64_t now_us) {
+    sample_came_us_ = now_us;
     sampled_passes_ = phases_;
 }
 
-void Audience::note_latency(size_t viewers) {
-    latency_.add(base::monotonic_us() - sample_came_us_, viewers - std::min<size_t>(viewers, behind_));
+void Audience::note_latency(size_t viewers, int64_t now_us) {
+    latency_.add(now_us - sample_came_us_, viewers - std::min<size_t>(viewers, behind_));
     behind_ = 0;
 }
 

@@ -27,8 +27,8 @@ class Audience {
     void add(Viewer& viewer);     // the first starts the pump
     void remove(Viewer& viewer);  // with the last the pump ends and drops the log
     size_t size() const { return viewers_.size(); }
-    // A packet was appended. urgent: viewers that get every frame need not wait for the next packet.
-    void on_append(bool urgent);
+    // A packet was appended at that time. urgent: viewers that get every frame need not wait for the next packet.
+    void on_append(bool urgent, int64_t now_us);
     // Viewers that wait for a start and now have one take it; the pump sends the bytes later.
     void start_waiting();
     // The stream is over for each viewer. The pump ends them on its next pass: an end costs a send and a close.
@@ -51,17 +51,17 @@ class Audience {
     static constexpr int64_t kIdleMs = 500;      // interval of checks of blocked viewers when no packets come
 
     void pump(Stream& stream);
-    void merge_cycle(int64_t interval_ms);
+    void merge_cycle(int64_t interval_ms, int64_t now_ms);
     void frame_cycle();
     // Visits the viewers from begin up to end; returns the index after the last one visited.
-    size_t visit_range(size_t begin, size_t end);
+    size_t visit_range(size_t begin, size_t end, int64_t now_us);
     void visit(Viewer& viewer, int64_t now_ms);
     // Releases the bytes before the position, except those that new viewers need.
     void trim_from(uint64_t lowest_position);
-    // The packet just appended is followed from here on.
-    void begin_sample();
+    // The packet appended at that time is followed from here on.
+    void begin_sample(int64_t now_us);
     // The followed packet was sent to this many viewers.
-    void note_latency(size_t viewers);
+    void note_latency(size_t viewers, int64_t now_us);
     void end_sampled_pass();
 
     LiveLog& log_;

@@ -17,7 +17,7 @@ bool LiveLog::is_start(const media::Frame& frame) const {
     return frame.track == encoder_->first_track(frame.kind);
 }
 
-void LiveLog::append(const media::Frame& frame, const base::Ref<media::TrackSet>& tracks, int64_t now_ms) {
+void LiveLog::append(const media::Frame& frame, const base::Ref<media::TrackSet>& tracks, int64_t now_us) {
     if (tracks != encoder_tracks_) {
         encoder_tracks_ = tracks;
         encoder_->set_tracks(*tracks);
@@ -26,9 +26,9 @@ void LiveLog::append(const media::Frame& frame, const base::Ref<media::TrackSet>
     if (bytes == 0) return;
     encoder_->encode(frame, reserve(bytes));
     if (is_start(frame)) starts_.push_back({head_, frame.dts, tracks, encoder_->save_start_state(), {}});
-    packets_.push_back({head_, frame.dts, now_ms});
+    packets_.push_back({head_, frame.dts, now_us / 1000});
     head_ += bytes;
-    audience_.on_append(frame.kind == media::Kind::kVideo || !stream_.video_flows());
+    audience_.on_append(frame.kind == media::Kind::kVideo || !stream_.video_flows(), now_us);
 }
 
 void LiveLog::forget_starts() {

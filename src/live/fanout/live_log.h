@@ -35,8 +35,8 @@ class LiveLog {
     LiveLog(Stream& stream, LogKey key, std::unique_ptr<WireEncoder> encoder);
     LiveLog(const LiveLog&) = delete;
 
-    // tracks: the tracks at this frame. now_ms: monotonic.
-    void append(const media::Frame& frame, const base::Ref<media::TrackSet>& tracks, int64_t now_ms);
+    // tracks: the tracks at this frame. now_us: the loop's clock.
+    void append(const media::Frame& frame, const base::Ref<media::TrackSet>& tracks, int64_t now_us);
     // No viewer may begin before the next packet: the publisher left, or the GOP has grown too long. Waiting viewers
     // that could have begun do so now.
     void forget_starts();
@@ -89,7 +89,7 @@ class LiveLog {
     struct Packet {
         uint64_t offset;
         media::Time dts;
-        int64_t came_ms;  // monotonic
+        int64_t came_ms;
     };
     uint8_t* reserve(size_t bytes);
     const Block& block_of(uint64_t offset) const;

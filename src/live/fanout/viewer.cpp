@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/shrink.h"
 #include "live/fanout/fanout.h"
 #include "live/fanout/live_log.h"
 #include "live/hub/stream.h"
+#include "runtime/loop/clock.h"
 
 namespace live {
 
@@ -37,7 +37,7 @@ ViewerCounters Viewer::counters() const {
 void Viewer::join(const LogKey& key, std::unique_ptr<runtime::ByteStream> socket, base::Slice first_bytes) {
     CHECK(state_ == State::kIdle);
     socket_ = std::move(socket);
-    progress_ms_ = base::monotonic_ms();
+    progress_ms_ = runtime::now_ms();
     if (stream_->options().no_delay) socket_->set_no_delay(true);
     if (!first_bytes.empty()) pending_.push_back(std::move(first_bytes));
     enter_log(key);
@@ -130,6 +130,8 @@ void Viewer::advance(size_t bytes) {
     }
     position_ += bytes;
 }
+
+void Viewer::flush() { flush(runtime::now_ms()); }
 
 void Viewer::flush(int64_t now_ms) {
     if (state_ == State::kWaitingStart) start_if_possible();
@@ -230,7 +232,7 @@ bool Viewer::set_end_here() {
 void Viewer::end_with_stream(bool await_peer) {
     if (!set_end_here()) return;
     await_peer_ = await_peer;
-    flush(base::monotonic_ms());
+    flush();
 }
 
 void Viewer::conclude(std::string_view why, CloseReason reason) {
@@ -245,7 +247,7 @@ void Viewer::send_control(base::Slice bytes) {
     if (pending_.size() >= kMaxPending)
         return abort("too many control messages wait to be sent", CloseReason::kTooSlow);
     pending_.push_back(std::move(bytes));
-    flush(base::monotonic_ms());
+    flush();
 }
 
 void Viewer::set_paused(bool paused) {
@@ -255,7 +257,7 @@ void Viewer::set_paused(bool paused) {
         state_ = State::kPaused;
     } else {
         begin_at_newest();
-        flush(base::monotonic_ms());
+        flush();
     }
 }
 
@@ -264,7 +266,7 @@ void Viewer::switch_log(const LogKey& key) {
     if (!keep_rest_of_packet()) return;
     leave_log();
     enter_log(key);
-    flush(base::monotonic_ms());
+    flush();
 }
 
 void Viewer::finish(std::string_view why, CloseReason reason) {
@@ -274,7 +276,7 @@ void Viewer::finish(std::string_view why, CloseReason reason) {
     rare_->end_offset = UINT64_MAX;
     close_reason_ = reason;
     state_ = State::kFinishing;
-    flush(base::monotonic_ms());
+    flush();
 }
 
 void Viewer::abort(std::string_view why, CloseReason reason) {
@@ -353,7 +355,7 @@ void Viewer::on_readable() {
 void Viewer::on_writable() {
     if (!blocked_) return;
     blocked_ = false;
-    flush(base::monotonic_ms());
+    flush();
 }
 
 void Viewer::on_hangup() { peer_closed(); }

@@ -114,6 +114,7 @@ class Viewer final : private runtime::ParkedHandler {
     uint64_t needs_from() const { return state_ == State::kPlaying ? position_ : UINT64_MAX; }
     // Sends what is available, without yielding.
     void flush(int64_t now_ms);
+    void flush();
     void advance(size_t bytes);
     void start_if_possible();
     void begin_at_newest();
@@ -159,7 +160,7 @@ class Viewer final : private runtime::ParkedHandler {
     bool shut_ : 1 = false;             // the socket's write side is shut down
     uint32_t index_ = 0;                // index in its audience, then in Fanout's list of ends
     uint64_t position_ = 0;    // offset in the log of the next byte to send; while waiting: of the first possible start
-    int64_t progress_ms_ = 0;  // monotonic: when a byte was last accepted, or nothing was left to send
+    int64_t progress_ms_ = 0;  // when a byte was last accepted, or nothing was left to send
     std::vector<base::Slice> pending_;  // goes out before the log's bytes, at a packet boundary
     std::unique_ptr<Rare> rare_;
     uint64_t sent_bytes_ = 0, received_bytes_ = 0;

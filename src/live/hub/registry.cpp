@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 
-#include "base/clock.h"
 #include "base/log.h"
 
 namespace live {
@@ -72,7 +71,7 @@ std::vector<base::Ref<Stream>> Registry::all() const {
 
 void Registry::run_housekeeping() {
     for (int64_t pass = 1; runtime::sleep_ms(kHousekeepingMs); ++pass) {
-        const int64_t now_ms = base::monotonic_ms();
+        const int64_t now_ms = runtime::now_ms();
         end_orphans(now_ms);
         std::vector<base::Ref<Stream>> waiting, counted;
         int64_t index = pass;

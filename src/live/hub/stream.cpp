@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "live/fanout/live_log.h"
 #include "live/hub/registry.h"
@@ -99,10 +98,11 @@ base::Result<Publication> Stream::acquire(PublicationOwner& owner, bool takeover
     owner_ = &owner;
     overdrawn_.clear();
     unpublished_since_ms_ = 0;
-    if (viewer_count() == 0) idle_since_ms_ = base::monotonic_ms();
+    const int64_t now_ms = runtime::now_ms();
+    if (viewer_count() == 0) idle_since_ms_ = now_ms;
     timeline_.set_mode(options_.atc ? TimeJitter::kOff : options_.time_jitter);
     timeline_.restart();
-    health_.restart(base::monotonic_ms());
+    health_.restart(now_ms);
     const uint32_t revision = tracks_->revision;
     tracks_ = base::make_ref<media::TrackSet>();
     tracks_->revision = revision;
@@ -114,9 +114,10 @@ base::Result<Publication> Stream::acquire(PublicationOwner& owner, bool takeover
 }
 
 void Stream::unpublish() {
-    for (media::Frame frame; mix_.pop_any(frame);) deliver(frame);
+    runtime::EventTime now;
+    for (media::Frame frame; mix_.pop_any(frame);) deliver(frame, now);
     owner_ = nullptr;
-    unpublished_since_ms_ = base::monotonic_ms();
+    unpublished_since_ms_ = now.ms();
     video_flows_ = any_video_ = false;
     forget_gop();
     for (FrameSink* sink : std::vector(sinks_)) sink->on_unpublish();
@@ -146,6 +147,7 @@ void Stream::own(base::Slice& payload) {
 void Stream::publish(media::Frame&& frame) {
     if (!overdrawn_.empty()) [[unlikely]]
         return;
+    runtime::EventTime now;
     own(frame.payload);
     unchecked_bytes_ += sizeof(frame) + frame.payload.size();
     bool is_companion = frame.sequence_header || frame.kind == media::Kind::kData;
@@ -158,33 +160,31 @@ void Stream::publish(media::Frame&& frame) {
     }
     if (counters_.timeline_jumps != timeline_.jumps()) [[unlikely]] {
         counters_.timeline_jumps = timeline_.jumps();
-        jumped_at_ms_ = base::monotonic_ms();
+        jumped_at_ms_ = now.ms();
     }
     if (!options_.mix_correct) {
-        deliver(frame);
+        deliver(frame, now);
     } else {
-        const int64_t now_ms = base::monotonic_ms();
-        mix_.push(std::move(frame), now_ms);
-        for (media::Frame next; mix_.pop(next, now_ms);) deliver(next);
+        mix_.push(std::move(frame), now.ms());
+        for (media::Frame next; mix_.pop(next, now.ms());) deliver(next, now);
     }
     if (unchecked_bytes_ >= std::min(kCheckedBytes, options_.memory_limit / kCheckedShare)) [[unlikely]]
         check_memory();
 }
 
-void Stream::deliver(const media::Frame& frame) {
+void Stream::deliver(const media::Frame& frame, runtime::EventTime& now) {
     if (frame.sequence_header) {
         if (tracks_->is_news(frame))
             change_tracks(frame);
         else if (options_.reduce_sequence_header)
             return;
     }
-    note_flow(frame);
+    note_flow(frame, now);
     keep_in_gop(frame);
     counters_.payload_bytes += frame.payload.size();
     if (!frame.sequence_header) for_each_sink([&](FrameSink& sink) { sink.on_frame(frame); });
     if (logs_.empty()) return;
-    const int64_t now_ms = base::monotonic_ms();
-    for (auto& [key, log] : logs_) log->append(frame, tracks_, now_ms);
+    for (auto& [key, log] : logs_) log->append(frame, tracks_, now.us());
 }
 
 // Other holders rely on the old track set: a change makes a new one.
@@ -212,7 +212,7 @@ void Stream::for_each_sink(auto&& call) {
     }
 }
 
-void Stream::note_flow(const media::Frame& frame) {
+void Stream::note_flow(const media::Frame& frame, runtime::EventTime& now) {
     if (frame.kind == media::Kind::kData) return;
     if (codecs_.at(frame.kind, frame.track) != frame.codec) [[unlikely]]
         change_tracks(frame);
@@ -222,7 +222,7 @@ void Stream::note_flow(const media::Frame& frame) {
         ++(video ? counters_.video_frames : counters_.audio_frames);
         any_video_ |= video;
         if (health_.note(frame)) [[unlikely]]
-            health_.note_window_end(base::monotonic_ms());
+            health_.note_window_end(now.ms());
     }
     note_flow_of(video, frame.dts);
 }
@@ -298,8 +298,8 @@ LiveLog& Stream::log(const LogKey& key) {
     const bool made = log == nullptr;
     if (made) {
         log = std::make_unique<LiveLog>(*this, key, key.make_encoder());
-        const int64_t now_ms = base::monotonic_ms();
-        for (const media::Frame& frame : gop_) log->append(frame, gop_tracks_, now_ms);
+        const int64_t now_us = runtime::now_us();
+        for (const media::Frame& frame : gop_) log->append(frame, gop_tracks_, now_us);
     }
     idle_since_ms_ = 0;
     LiveLog& wanted = *log;
@@ -323,7 +323,7 @@ void Stream::notify_demand() {
     if (!logs_.empty() || rtp_wanted()) {
         idle_since_ms_ = 0;
     } else if (idle_since_ms_ == 0) {
-        idle_since_ms_ = base::monotonic_ms();
+        idle_since_ms_ = runtime::now_ms();
     }
     for (DemandWatcher* watcher : std::vector(demand_watchers_)) watcher->demand_changed(*this);
 }

@@ -24,6 +24,7 @@
 #include "live/hub/timeline.h"
 #include "media/per_track.h"
 #include "media/track_set.h"
+#include "runtime/loop/clock.h"
 
 namespace live {
 
@@ -150,7 +151,7 @@ class Stream : public base::RefCounted<Stream> {
     const PublicationOwner* publisher() const { return owner_; }  // null: not published
     int64_t unpublished_since_ms() const {
         return unpublished_since_ms_;
-    }  // monotonic; 0 while published or never published
+    }  // by the loop's clock; 0 while published or never published
 
     void subscribe(FrameSink& sink);  // delivers the tracks and the GOP at once
     void unsubscribe(FrameSink& sink);
@@ -167,14 +168,14 @@ class Stream : public base::RefCounted<Stream> {
     size_t viewer_count() const;
     int64_t idle_since_ms() const {
         return idle_since_ms_;
-    }  // monotonic: when the last viewer left or publishing began; 0 while there are any
+    }  // by the loop's clock: when the last viewer left or publishing began; 0 while there are any
     const StreamCounters& counters() const { return counters_; }
     StreamCounters& counters() { return counters_; }
     // For statistics: the counters, and for a stream that is published by RTP those of its RTP, whether it is converted
     // to frames or not.
     StreamCounters figures() const;
     const Health& health() const { return health_; }
-    int64_t jumped_at_ms() const { return jumped_at_ms_; }  // monotonic: when its times last jumped; 0: never
+    int64_t jumped_at_ms() const { return jumped_at_ms_; }  // by the loop's clock: when its times last jumped; 0: never
     bool gop_too_long() const { return gop_too_long_; }
 
     StreamMemory memory() const;
@@ -221,12 +222,12 @@ class Stream : public base::RefCounted<Stream> {
     void notify_demand();
     void leave_registry() { registry_ = nullptr; }
     void publish(media::Frame&& frame);
-    void deliver(const media::Frame& frame);
+    void deliver(const media::Frame& frame, runtime::EventTime& now);
     // For frames that are no repetition: the tracks become what the frame says.
     void change_tracks(const media::Frame& frame);
     void notify_tracks();
     void for_each_sink(auto&& call);
-    void note_flow(const media::Frame& frame);
+    void note_flow(const media::Frame& frame, runtime::EventTime& now);
     void note_flow_of(bool video, media::Time dts);
     void keep_in_gop(const media::Frame& frame);
     void forget_gop();  // viewers cannot begin before the next keyframe

@@ -77,7 +77,8 @@ void Stream::release_memory(size_t target) {
     if (enough()) return;
     for (FrameSink* sink : std::vector(sinks_)) sink->release_memory();
     if (enough()) return;
-    for (media::Frame frame; mix_.pop_any(frame);) deliver(frame);
+    runtime::EventTime now;
+    for (media::Frame frame; mix_.pop_any(frame);) deliver(frame, now);
     give_up_gop();
     for (auto& [key, log] : logs_) log->release_before(log->head() - std::min(log->head(), newest));
     (void)enough();
@@ -103,7 +104,8 @@ bool Stream::keep_for_viewer(size_t bytes) {
 
 void Stream::tick(int64_t now_ms) {
     base::Ref<Stream> keep(this);
-    for (media::Frame frame; mix_.pop(frame, now_ms);) deliver(frame);
+    runtime::EventTime now(now_ms * 1000);
+    for (media::Frame frame; mix_.pop(frame, now_ms);) deliver(frame, now);
     if (overdrawn_.empty() || !owner_) return;
     const std::string why = std::exchange(overdrawn_, {});
     PublicationOwner* revoked = owner_;

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "live/hub/stream.h"
+#include "runtime/loop/clock.h"
 
 namespace live {
 
@@ -280,9 +281,10 @@ void RtpLane::pump() {
             (void)wake_.wait_next(Deadline::never());
         }
         urgent_ |= more;  // a sink that is behind does not wait for a video frame
-        if (sinks_.size() >= kManySinks) wait_for_many(next_ms, base::monotonic_ms() + kMaxAudioWaitMs);
-        next_ms = base::monotonic_ms() + kTickMs;
-        more = notify_of_packets();
+        if (sinks_.size() >= kManySinks) wait_for_many(next_ms, runtime::now_ms() + kMaxAudioWaitMs);
+        const int64_t now_us = runtime::now_us();
+        next_ms = now_us / 1000 + kTickMs;
+        more = notify_of_packets(now_us);
     }
 }
 
@@ -294,10 +296,9 @@ void RtpLane::wait_for_many(int64_t tick_ms, int64_t audio_wait_ms) {
         (void)wake_.wait_next(urgent_ || tick_ms > audio_wait_ms ? tick : audio_wait);
 }
 
-bool RtpLane::notify_of_packets() {
+bool RtpLane::notify_of_packets(int64_t now_us) {
     constexpr int64_t kSliceUs = 1000;  // how long the pump may keep the loop
     unread_ = urgent_ = false;
-    int64_t now_us = base::monotonic_us();
     int64_t slice_began_us = now_us;
     bool more = false;
     size_t visited = 0;
@@ -307,10 +308,10 @@ bool RtpLane::notify_of_packets() {
         // A sink that left was replaced by another.
         if (i < sinks_.size() && sinks_[i] == sink) ++i;
         if (++visited % 16 != 0) continue;
-        now_us = base::monotonic_us();
+        now_us = runtime::now_us();
         if (now_us - slice_began_us < kSliceUs) continue;
         if (!runtime::yield()) return false;
-        slice_began_us = now_us = base::monotonic_us();
+        slice_began_us = now_us = runtime::now_us();
     }
     return more;
 }

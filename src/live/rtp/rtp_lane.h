@@ -172,7 +172,7 @@ class RtpLane {
     bool waits_for_video(size_t track) const;
     void pump();
     void wait_for_many(int64_t tick_ms, int64_t audio_wait_ms);
-    bool notify_of_packets();
+    bool notify_of_packets(int64_t now_us);
 
     Stream& stream_;
     RtpRing ring_;

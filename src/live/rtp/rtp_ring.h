@@ -41,7 +41,7 @@ struct RtpHead {
 struct RtpPacket {
     base::Slice payload;     // without header, extensions and padding
     uint64_t sequence = 0;   // the lane's, per track: continues over a change of publisher; never 0
-    int64_t came_us = 0;     // monotonic
+    int64_t came_us = 0;     // by the loop's clock
     uint32_t timestamp = 0;  // the lane's, per track, as on the wire: it wraps (RtpLane::ticks())
     uint8_t track = 0;       // its index in RtpLane::tracks()
     bool marker = false;

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "base/clock.h"
 #include "base/json.h"
+#include "runtime/loop/clock.h"
 #include "service/api/explain.h"
 #include "service/api/listing.h"
 #include "service/api/statistics.h"
@@ -95,7 +95,7 @@ base::Result<void> Why::explain_stream(net::HttpRequest& request, net::HttpRespo
                                                .hls_fragment = vhost ? statistics_.hls_fragment(*vhost) : std::nullopt,
                                                .published = stream->published(),
                                                .gop_too_long = stream->gop_too_long(),
-                                               .now_ms = base::monotonic_ms(),
+                                               .now_ms = runtime::now_ms(),
                                                .unpublished_since_ms = stream->unpublished_since_ms(),
                                                .jumped_at_ms = stream->jumped_at_ms(),
                                                .viewers = stream->viewer_count()});

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "runtime/loop/clock.h"
 
 namespace service::dvr {
 
@@ -79,7 +80,7 @@ void Recording::file_vanished(const std::string& growing) {
 void Recording::on_frame(const Frame& frame) {
     if (joining_ && !options_.pre_roll) return;
     if (retry_at_ms_ > 0) {
-        if (base::monotonic_ms() >= retry_at_ms_) return record_from_gop(frame);
+        if (runtime::now_ms() >= retry_at_ms_) return record_from_gop(frame);
         ++archive_.counters().frames_lost;
         return;
     }
@@ -212,7 +213,7 @@ void Recording::fail(const base::Error& error) {
     if (failures_++ == 0) archive_.report_failed(key(), path, error.text());
     end_file(false);
     cutter_.file_ended();
-    retry_at_ms_ = base::monotonic_ms() + kRetryMs;
+    retry_at_ms_ = runtime::now_ms() + kRetryMs;
 }
 
 // Data has been written to the disk again.

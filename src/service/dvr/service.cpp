@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "base/clock.h"
 #include "base/log.h"
+#include "runtime/loop/clock.h"
 #include "runtime/threads/workers.h"
 #include "service/dvr/config.h"
 
@@ -197,7 +197,7 @@ Result<void> Service::stop_recording(const live::StreamKey& key) {
 void Service::flush_all() {
     for (size_t pass = 0; runtime::sleep_ms(recordings_.empty() ? kFlushEveryMs : kFlushEveryMs / kFlushParts);
          ++pass) {
-        int64_t now = base::monotonic_ms();
+        int64_t now = runtime::now_ms();
         for (size_t i = pass % kFlushParts; i < recordings_.size(); i += kFlushParts) recordings_[i]->flush(now);
     }
 }

@@ -10,6 +10,7 @@
 #include "convert/flv/to_rtmp.h"
 #include "protocol/rtmp/handshake.h"
 #include "protocol/rtmp/server_session.h"
+#include "runtime/loop/clock.h"
 #include "runtime/socket/tcp.h"
 
 namespace service::forward {
@@ -194,7 +195,7 @@ Result<void> Push::until_over() {
 
 void Push::note_ready() {
     state_ = State::kPublishing;
-    ready_ms_ = base::monotonic_ms();
+    ready_ms_ = runtime::now_ms();
     if (unsteady_) return;  // it may fail again: see note_steady()
     if (last_error_.empty())
         base::log::trace("forward: {} goes to {}", key().text(), target_.shown);
@@ -211,7 +212,7 @@ void Push::note_steady() {
 
 void Push::note_failure(const base::Error& error) {
     bool was_ready = ready_ms_ != 0;
-    bool lasted = was_ready && base::monotonic_ms() - ready_ms_ >= kSteadyMs;
+    bool lasted = was_ready && runtime::now_ms() - ready_ms_ >= kSteadyMs;
     unsteady_ = was_ready && !lasted;
     if (lasted) pauses_ = 0;
     state_ = error.text().find(::rtmp::kForwardLoop) == std::string::npos ? State::kWaiting : State::kLoop;

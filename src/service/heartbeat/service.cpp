@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "base/clock.h"
 #include "base/log.h"
+#include "runtime/loop/clock.h"
 #include "service/heartbeat/config.h"
 #include "service/heartbeat/local_ip.h"
 #include "service/heartbeat/report.h"
@@ -54,7 +54,7 @@ void Service::beat() {
             if (!changed_.wait_next(Deadline::never())) return;
             continue;
         }
-        int64_t began_us = base::monotonic_us();
+        int64_t began_us = runtime::now_us();
         report();
         // The interval is measured between the beginnings of reports; if one took longer, the next follows at once.
         Deadline next = Deadline::at_us(began_us + std::llround(snapshot_->get<ServerConfig>().interval * 1e6));

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "protocol/rtmp/handshake.h"
+#include "runtime/loop/clock.h"
 #include "runtime/loop/cpu_slice.h"
 #include "service/rtmp/service.h"
 
@@ -151,7 +152,7 @@ Result<void> Connection::read_once() {
     received_bytes_ += bytes.size();
     TRY(take_input(bytes));
     if (publishers_.empty()) return {};
-    int64_t now = base::monotonic_us();
+    int64_t now = runtime::now_us();
     int64_t interval_ms = INT64_MAX;
     for (const auto& publisher : publishers_) {
         publisher->after_read(now);
@@ -177,7 +178,7 @@ Result<void> Connection::take_input(std::span<const uint8_t> bytes) {
     while (true) {
         bytes = bytes.subspan(TRY(session_.feed(bytes)));
         if (!session_.takes_input() || (bytes.empty() && !session_.has_backlog())) break;
-        const int64_t now_us = base::monotonic_us();
+        const int64_t now_us = runtime::now_us();
         if (began_us == 0) began_us = now_us;
         work_->slice_over = runtime::slice_is_over(now_us - began_us);
         if (work_->slice_over) break;

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "runtime/loop/clock.h"
 #include "service/rtmp/connection.h"
 #include "service/rtmp/service.h"
 
@@ -116,10 +117,10 @@ Result<net::Grant> Connection::admit(net::Action action, const live::StreamKey& 
     visitor.tc_url = client_.tc_url();
     visitor.page_url = client_.page_url();
     visitor.swf_url = client_.swf_url();
-    const int64_t began_us = base::monotonic_us();
+    const int64_t began_us = runtime::now_us();
     auto grant = service_.gate().admit(std::move(visitor), vhost, serving() ? work_->socket.get() : nullptr);
     // The time that the guards take is not counted against the client.
-    const int64_t waited_us = base::monotonic_us() - began_us;
+    const int64_t waited_us = runtime::now_us() - began_us;
     if (serving()) work_->deadline = runtime::Deadline::at_us(work_->deadline.at_us() + waited_us);
     for (const auto& publisher : publishers_) publisher->postpone(waited_us);
     if (grant && asking() && shared_->failed()) return base::fail(Code::kCancelled, shared_->why());
@@ -189,7 +190,7 @@ void Connection::decide_publish(const ::rtmp::PublishRequest& request) {
     if (auto free = stream_->check_free(vhost->publish.takeover); !free) return refused(free.error());
     auto grant = admit(net::Action::kPublish, *key, *vhost);
     if (!grant) return gave_up(grant.error()) ? void() : refused(grant.error());
-    auto publisher = std::make_unique<Publisher>(*this, request.stream_id, snapshot, *vhost, base::monotonic_us());
+    auto publisher = std::make_unique<Publisher>(*this, request.stream_id, snapshot, *vhost, runtime::now_us());
     publisher->keep(*std::move(grant));
     if (auto acquired = publisher->acquire(*stream_); !acquired) return refused(acquired.error());
     publishers_.push_back(std::move(publisher));

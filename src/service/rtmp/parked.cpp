@@ -1,6 +1,7 @@
 // A Connection that plays: parked, without a coroutine. Nothing here yields, except from_parked() and from_asking().
 
 #include "base/log.h"
+#include "runtime/loop/clock.h"
 #include "runtime/loop/cpu_slice.h"
 #include "service/rtmp/connection.h"
 #include "service/rtmp/service.h"
@@ -92,12 +93,12 @@ void Connection::on_input(std::span<const uint8_t> bytes) {
         }
         send_output();
         if (publishers_.empty() || (bytes.empty() && !session_.has_backlog())) continue;
-        const int64_t now_us = base::monotonic_us();
+        const int64_t now_us = runtime::now_us();
         if (began_us == 0) began_us = now_us;
         if (runtime::slice_is_over(now_us - began_us)) return ask(bytes);
     }
     if (!publishers_.empty()) {
-        int64_t now = base::monotonic_us();
+        int64_t now = runtime::now_us();
         for (const auto& publisher : publishers_) publisher->after_read(now);
     }
     if (!attached() || !between_plays()) return;
