@@ -14,7 +14,7 @@
 #include "live/hub/registry.h"
 #include "live/hub/stream.h"
 #include "live/hub/testing.h"
-#include "runtime/loop/coroutine.h"
+#include "runtime/loop/simulated_time_testing.h"
 #include "runtime/loop/testing.h"
 #include "runtime/socket/tcp_stream.h"
 
@@ -60,6 +60,7 @@ struct SocketClient : ViewerHandler {
 class AudienceTest : public runtime::testing::RuntimeTest {};
 
 TEST_F(AudienceTest, AllOthersGetEveryPacket) {
+    runtime::testing::SimulatedTime time;
     Registry registry;
     Owner owner;
     LiveOptions options;
@@ -79,7 +80,7 @@ TEST_F(AudienceTest, AllOthersGetEveryPacket) {
         wanted += "[" + std::to_string(frame * 40) + " " + text + "]";
         if (frame == 10) clients[kGone]->leave();
         for (int check = 0; check < 400; ++check) {
-            (void)runtime::sleep_ms(2);
+            time.settle();
             size_t behind = 0;
             for (size_t i = 0; i < kViewers; ++i) {
                 if (i == kSlow) continue;
@@ -91,7 +92,7 @@ TEST_F(AudienceTest, AllOthersGetEveryPacket) {
     }
     for (int check = 0; check < 400 && clients[kSlow]->got.size() < wanted.size(); ++check) {
         clients[kSlow]->read();
-        (void)runtime::sleep_ms(2);
+        time.settle();
     }
     for (size_t i = 0; i < kViewers; ++i) {
         if (i == kGone) continue;
@@ -103,13 +104,15 @@ TEST_F(AudienceTest, AllOthersGetEveryPacket) {
     publication.end();
     stream->end_viewers();
     for (int i = 0; i < 400 && stream->viewer_count() > 0; ++i) {
-        (void)runtime::sleep_ms(5);
+        time.settle();
         for (auto& client : clients) client->read();
     }
-    (void)runtime::sleep_ms(20);
+    time.settle();
     for (auto& client : clients) EXPECT_TRUE(client->ended);
+    clients.clear();
     stream.reset();
-    for (int i = 0; i < 200 && registry.size() > 0; ++i) (void)runtime::sleep_ms(5);
+    time.settle();
+    EXPECT_EQ(registry.size(), 0u);
 }
 
 }  // namespace

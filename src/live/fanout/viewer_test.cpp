@@ -13,7 +13,7 @@
 #include "live/hub/registry.h"
 #include "live/hub/stream.h"
 #include "live/hub/testing.h"
-#include "runtime/loop/coroutine.h"
+#include "runtime/loop/simulated_time_testing.h"
 #include "runtime/loop/testing.h"
 
 namespace live {
@@ -68,13 +68,16 @@ class ViewerTest : public runtime::testing::RuntimeTest {
     void TearDown() override {
         publication.end();
         if (stream) stream->end_viewers();
-        for (int i = 0; i < 200 && stream && stream->viewer_count() > 0; ++i) (void)runtime::sleep_ms(5);
+        time.pass_ms(1000);
+        EXPECT_TRUE(!stream || stream->viewer_count() == 0);
         stream.reset();
-        for (int i = 0; i < 200 && registry.size() > 0; ++i) (void)runtime::sleep_ms(5);
+        time.settle();
         EXPECT_EQ(registry.size(), 0u) << "a stream without holders must be gone";
     }
-    static void settle(int64_t ms = 10) { (void)runtime::sleep_ms(ms); }
+    // Lets the pump run.
+    void settle(int64_t ms = 10) { time.pass_ms(ms); }
 
+    runtime::testing::SimulatedTime time;
     LiveOptions options;
     Registry registry;
     Owner owner;
@@ -91,13 +94,15 @@ TEST_F(ViewerTest, GetsTheGopAtOnceAndThenEveryFrame) {
     EXPECT_EQ(client.take(), "HEAD <FIRST 0 VH|->[0 v][40 v]");
     settle();
     publication.publish(audio(50));
-    settle(5);
+    settle(options.audio_wait_ms - 1);
     EXPECT_EQ(client.take(), "") << "audio is sent with the next video frame";
     publication.publish(video(80));
     settle();
     EXPECT_EQ(client.take(), "[50 a][80 v]");
     publication.publish(audio(90));
-    settle(100);
+    settle(options.audio_wait_ms - 1);
+    EXPECT_EQ(client.take(), "");
+    settle(1);
     EXPECT_EQ(client.take(), "[90 a]") << "audio must not wait for video that does not come";
     EXPECT_EQ(client.viewer.counters().sent_bytes, 48u);
 }

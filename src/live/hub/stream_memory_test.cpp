@@ -15,7 +15,7 @@
 #include "live/hub/registry.h"
 #include "live/hub/stream.h"
 #include "live/hub/testing.h"
-#include "runtime/loop/coroutine.h"
+#include "runtime/loop/simulated_time_testing.h"
 #include "runtime/loop/testing.h"
 
 namespace live {
@@ -83,15 +83,16 @@ class StreamMemoryTest : public runtime::testing::RuntimeTest {
     void TearDown() override {
         publication.end();
         if (stream) stream->end_viewers();
-        for (int i = 0; i < 200 && stream && stream->viewer_count() > 0; ++i) (void)runtime::sleep_ms(5);
+        time.pass_ms(1000);
         stream.reset();
-        for (int i = 0; i < 200 && registry.size() > 0; ++i) (void)runtime::sleep_ms(5);
+        time.settle();
         EXPECT_EQ(registry.size(), 0u);
         EXPECT_EQ(registry.memory(), 0u);
         registry.stop();
     }
     static std::string large(size_t bytes) { return std::string(bytes, 'x'); }
 
+    runtime::testing::SimulatedTime time;
     LiveOptions options;
     Registry registry;
     Owner owner;
@@ -149,10 +150,10 @@ TEST_F(StreamMemoryTest, OnlyAViewerThatIsBehindJumps) {
     for (int64_t i = 0; i < 100; ++i) {
         publication.publish(video(i * 40, i % 4 == 0, large(500'000)));
         max_total = std::max(max_total, stream->memory().total());
-        (void)runtime::sleep_ms(2);
+        time.pass_ms(2);
     }
     EXPECT_LE(max_total, 18 * kMb);
-    (void)runtime::sleep_ms(60);
+    time.pass_ms(60);
     EXPECT_GT(slow.viewer.counters().jumps, 0u);
     EXPECT_EQ(fast.viewer.counters().jumps, 0u);
     EXPECT_GT(fast.viewer.counters().sent_bytes, 100 * size_t{500'000});
@@ -219,7 +220,7 @@ TEST_F(StreamMemoryTest, CopiesForViewersThatJumpAreBounded) {
     }
     for (auto& watcher : watchers) watcher->viewer.set_paused(true);
     EXPECT_NEAR(stream->memory().viewers, 4 * kMb, kMb);
-    (void)runtime::sleep_ms(10);
+    time.pass_ms(10);
     size_t ended = 0;
     for (auto& watcher : watchers) ended += watcher->reason == base::CloseReason::kTooSlow;
     EXPECT_EQ(ended, 6u);
@@ -239,7 +240,7 @@ TEST_F(StreamMemoryTest, TheMixQueueReleasesByTheClockToo) {
     EXPECT_NEAR(stream->memory().mix_queue, kMb, kMb / 10) << "it waits for audio";
     EXPECT_TRUE(stream->needs_tick());
     registry.start();
-    for (int i = 0; i < 200 && stream->memory().mix_queue > 0; ++i) (void)runtime::sleep_ms(10);
+    time.pass_ms(2000);
     EXPECT_EQ(stream->memory().mix_queue, 0u) << "released by the clock, without another frame";
     EXPECT_EQ(media::to_ms(keeper.frames.back().dts), 40);
     stream->unsubscribe(keeper);
@@ -260,7 +261,7 @@ TEST_F(StreamMemoryTest, TheLargestStreamReleasesMemoryFirst) {
     for (int64_t i = 0; i < 22; ++i) publication.publish(video(i * 40, i == 0, large(kMb)));
     EXPECT_GT(registry.memory(), 24 * kMb);
     registry.start();
-    for (int i = 0; i < 200 && registry.memory() > 18 * kMb; ++i) (void)runtime::sleep_ms(10);
+    time.pass_ms(2000);
     EXPECT_LE(registry.memory(), 18 * kMb);
     EXPECT_EQ(left.bytes, 0u);
     EXPECT_TRUE(stream->gop().empty());
@@ -281,10 +282,9 @@ TEST_F(StreamMemoryTest, TheLargestPublisherIsClosedWhenNothingCanBeReleased) {
     slow.join(100);
     publication.publish(video(0, true, large(8 * kMb)));
     registry.start();
-    for (int i = 0; i < 200 && owner.revoked.empty(); ++i) (void)runtime::sleep_ms(10);
+    time.pass_ms(2000);
     EXPECT_NE(owner.revoked.find("total_stream_memory"), std::string::npos) << owner.revoked;
     // Its viewer holds the frame that exceeded the limit, and is closed too; the other stream stays.
-    for (int i = 0; i < 200 && registry.memory() > 4 * kMb; ++i) (void)runtime::sleep_ms(10);
     EXPECT_LE(registry.memory(), 4 * kMb);
     EXPECT_TRUE(other_owner.revoked.empty());
     small.end();

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
 #include "live/fanout/live_log.h"
 #include "live/hub/owner_testing.h"
 #include "live/hub/registry.h"
@@ -364,10 +363,10 @@ TEST(LiveLog, FindsPacketsAndStarts) {
 TEST(LiveLog, LagIsMeasuredByArrival) {
     auto stream = make_stream();
     LiveLog& log = stream->log(testing::kAllText);
-    const int64_t now_ms = base::monotonic_ms();
-    log.append(video(0, true), stream->tracks(), now_ms);      // 0 to 5
-    log.append(video(60'000), stream->tracks(), now_ms + 40);  // 5 to 14
-    log.append(video(40), stream->tracks(), now_ms + 80);      // 14 to 20
+    constexpr int64_t kNowUs = 1'000'000;
+    log.append(video(0, true), stream->tracks(), kNowUs);          // 0 to 5
+    log.append(video(60'000), stream->tracks(), kNowUs + 40'000);  // 5 to 14
+    log.append(video(40), stream->tracks(), kNowUs + 80'000);      // 14 to 20
     EXPECT_EQ(log.lag_limit(100), 0u);
     EXPECT_EQ(log.lag_limit(80), 0u);
     EXPECT_EQ(log.lag_limit(79), 5u);

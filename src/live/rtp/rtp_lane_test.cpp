@@ -1,13 +1,13 @@
 #include "live/rtp/rtp_lane.h"
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
 #include "live/hub/owner_testing.h"
 #include "live/hub/stream.h"
+#include "runtime/loop/simulated_time_testing.h"
 #include "runtime/loop/testing.h"
 
 namespace live {
@@ -74,13 +74,12 @@ class RtpLaneTest : public runtime::testing::RuntimeTest {
     }
     const RtpPacket& last() const { return lane.ring().at(lane.ring().end() - 1); }
     // Lets the pump run.
-    void settle() {
-        for (int i = 0; i < 4; ++i) (void)runtime::yield();
-    }
+    void settle() { time.settle(); }
 
+    runtime::testing::SimulatedTime time;
     base::Ref<Stream> stream = base::make_ref<Stream>(nullptr, StreamKey{"v", "live", "s"}, LiveOptions{});
     RtpLane& lane = stream->rtp_lane();
-    int64_t now_us = base::monotonic_us();
+    int64_t now_us = runtime::now_us();
 };
 
 TEST_F(RtpLaneTest, SinksAreCalledOnceForABurst) {
@@ -132,11 +131,11 @@ TEST_F(RtpLaneTest, ManySinksAllGetEverything) {
     for (int i = 0; i < 200; ++i) readers.push_back(std::make_unique<Reader>(lane));
     for (uint16_t i = 0; i < 10; ++i) {
         put(0, i, i, std::to_string(i));
-        (void)runtime::sleep_ms(3);
+        time.pass_ms(3);
         // Meanwhile some leave, from the front, the middle and the end.
         readers.erase(readers.begin() + i * 7);
     }
-    ASSERT_TRUE(runtime::sleep_ms(3 * RtpLane::kTickMs));
+    time.pass_ms(RtpLane::kTickMs);
     for (auto& reader : readers) EXPECT_EQ(reader->seen, "0123456789");
 }
 
@@ -328,18 +327,13 @@ class RtpLaneRideTest : public RtpLaneTest {
         for (size_t i = 0; i < RtpLane::kManySinks; ++i) readers.push_back(std::make_unique<Reader>(lane));
     }
     void put_audio() { put(0, ++sequence, 1, "s"); }
-    // How much of the audio the readers have a while after it arrived. Nothing when the machine was never fast enough
-    // to tell.
-    std::optional<std::string> seen_before_the_ride_ends() {
-        for (int i = 0; i < 50; ++i) {
-            (void)runtime::sleep_ms(2 * RtpLane::kTickMs);  // the tick of earlier packets is over
-            for (auto& reader : readers) reader->seen.clear();
-            const int64_t start_ms = base::monotonic_ms();
-            put_audio();
-            (void)runtime::sleep_ms(RtpLane::kMaxAudioWaitMs / 4);
-            if (base::monotonic_ms() - start_ms < RtpLane::kMaxAudioWaitMs) return readers.back()->seen;
-        }
-        return {};
+    // How much of the audio the readers have just before kMaxAudioWaitMs is over.
+    std::string seen_before_the_ride_ends() {
+        time.pass_ms(RtpLane::kTickMs);  // the tick of the join is over
+        for (auto& reader : readers) reader->seen.clear();
+        put_audio();
+        time.pass_ms(RtpLane::kMaxAudioWaitMs - 1);
+        return readers.back()->seen;
     }
 
     std::vector<std::unique_ptr<Reader>> readers;
@@ -348,18 +342,18 @@ class RtpLaneRideTest : public RtpLaneTest {
 
 TEST_F(RtpLaneRideTest, LongAudioPacketsWaitForAVideoFrame) {
     begin(RtpLane::kMinPtimeToWaitMs);
-    const auto seen = seen_before_the_ride_ends();
-    ASSERT_TRUE(seen);
-    EXPECT_EQ(*seen, "");
+    EXPECT_EQ(seen_before_the_ride_ends(), "");
     const int calls = readers[0]->calls;
     put(1, 1, 1, "p");
-    (void)runtime::sleep_ms(2 * RtpLane::kTickMs);
-    EXPECT_TRUE(readers[0]->seen.ends_with("sp")) << readers[0]->seen;
-    EXPECT_LE(readers[0]->calls, calls + 2);  // the audio may have gone alone on a slow machine
+    time.settle();
+    EXPECT_EQ(readers[0]->seen, "sp");
+    EXPECT_EQ(readers[0]->calls, calls + 1);
     // No video frame comes: the audio goes alone.
     put_audio();
-    (void)runtime::sleep_ms(RtpLane::kMaxAudioWaitMs + 2 * RtpLane::kTickMs);
-    for (auto& reader : readers) EXPECT_TRUE(reader->seen.ends_with("sps")) << reader->seen;
+    time.pass_ms(RtpLane::kMaxAudioWaitMs - 1);
+    EXPECT_EQ(readers[0]->seen, "sp");
+    time.pass_ms(1);
+    for (auto& reader : readers) EXPECT_EQ(reader->seen, "sps");
 }
 
 TEST_F(RtpLaneRideTest, ShortAudioPacketsDoNotWait) {

@@ -1,6 +1,7 @@
 #include "service/heartbeat/service.h"
 
 #include "config/section.h"
+#include "runtime/loop/simulated_time_testing.h"
 #include "runtime/loop/testing.h"
 #include "service/heartbeat/config.h"
 #include "service/heartbeat/local_ip.h"
@@ -71,11 +72,8 @@ class HeartbeatTest : public runtime::testing::RuntimeTest {
             s, post, [] { return std::string(R"({"ok":true})"); }, "run");
         ASSERT_TRUE(ok(service_->start()));
     }
-    void until(uint64_t sent) {
-        for (int i = 0; i < 2000 && service_->sent() < sent; ++i) (void)runtime::sleep_ms(5).has_value();
-        ASSERT_GE(service_->sent(), sent);
-    }
 
+    runtime::testing::SimulatedTime time_;
     std::unique_ptr<Service> service_;
     bool inside_ = false;
     int delay_ms_ = 0;
@@ -88,38 +86,47 @@ TEST_F(HeartbeatTest, ReportsEachIntervalOneAtATime) {
     s->get<ServerConfig>().summaries = true;
     s->get<ServerConfig>().interval = 0.1;
     s->get<ServerConfig>().url = "http://h/x";
-    int64_t began = base::monotonic_ms();
     start(s);
-    until(3);
-    EXPECT_GE(base::monotonic_ms() - began, 190);
-    EXPECT_EQ(urls_.find("http://h/x;http://h/x;"), 0u);
+    time_.settle();
+    EXPECT_EQ(service_->sent(), 1u);
+    time_.pass_ms(99);
+    EXPECT_EQ(service_->sent(), 1u);
+    time_.pass_ms(101);
+    EXPECT_EQ(service_->sent(), 3u);
+    EXPECT_EQ(urls_, "http://h/x;http://h/x;http://h/x;");
     EXPECT_NE(body_.find(R"("summaries":{"data":{"ok":true}})"), std::string::npos) << body_;
     delay_ms_ = 150;  // longer than the interval
-    until(5);
+    time_.pass_ms(100 + 149);
+    EXPECT_EQ(service_->sent(), 3u);
+    time_.pass_ms(1 + 150);
+    EXPECT_EQ(service_->sent(), 5u);
+    EXPECT_EQ(service_->failed(), 0u);
     problem_ = "nobody there";
-    until(7);
-    EXPECT_GE(service_->failed(), 1u);
+    time_.pass_ms(150);
+    EXPECT_EQ(service_->sent(), 6u);
+    EXPECT_EQ(service_->failed(), 1u);
 }
 
 TEST_F(HeartbeatTest, AReloadIsInForceAtOnce) {
     auto s = snapshot();
     s->get<ServerConfig>().interval = 1000;
     start(s);
-    (void)runtime::sleep_ms(20).has_value();
+    time_.pass_ms(5000);
     EXPECT_EQ(service_->sent(), 0u);
     auto on = std::make_shared<config::Snapshot>(*s);
     on->get<ServerConfig>().enabled = true;
     on->get<ServerConfig>().url = "http://a/";
     service_->reload(on);
-    until(1);
+    time_.settle();
+    EXPECT_EQ(service_->sent(), 1u);
     auto moved = std::make_shared<config::Snapshot>(*on);
     moved->get<ServerConfig>().url = "http://b/";
     service_->reload(moved);
-    until(2);
+    time_.settle();
     EXPECT_EQ(urls_, "http://a/;http://b/;");
     service_->reload(moved);
     service_->reload(s);
-    (void)runtime::sleep_ms(20).has_value();
+    time_.pass_ms(5000);
     EXPECT_EQ(service_->sent(), 2u);
 }
 
@@ -128,7 +135,8 @@ TEST_F(HeartbeatTest, EndsInTheMiddleOfAReport) {
     s->get<ServerConfig>().enabled = true;
     delay_ms_ = 60'000;
     start(s);
-    for (int i = 0; i < 200 && urls_.empty(); ++i) (void)runtime::sleep_ms(5).has_value();
+    time_.pass_ms(59'000);
+    EXPECT_NE(urls_, "");
     service_->stop();
     EXPECT_EQ(service_->sent(), 0u);
 }
