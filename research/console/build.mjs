@@ -1,6 +1,6 @@
 // Bundles the pages: node build.mjs MODULES OUT. MODULES is the folder that has node_modules, OUT the folder of web
-// pages that gets index.html, console/ and players/.
-import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+// pages that gets start.html, console/ and players/. An index.html there is the operator's.
+import { cp, mkdir, readdir, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -34,7 +34,7 @@ for (const page of PAGES) {
         nodePaths: [join(modules, "node_modules")],
         logLevel: "warning",
     });
-    const html = await readFile(join(sources, page.from, "index.html"), "utf8");
-    await writeFile(join(folder, "index.html"), html);
+    const names = (await readdir(join(sources, page.from))).filter((name) => name.endsWith(".html"));
+    for (const name of names) await cp(join(sources, page.from, name), join(folder, name));
 }
 await cp(join(sources, "shared", "icon.svg"), join(out, "icon.svg"));
