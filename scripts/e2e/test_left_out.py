@@ -26,6 +26,7 @@ SERVICES = {
     "rtc": ("rtc_server { enabled on; tcp { enabled on; } } vhost v { rtc { enabled on; nack on; } }", "WebRTC is not built in: no effect of rtc_server/enabled, rtc_server/tcp, vhost/rtc/enabled, vhost/rtc/nack", "rtc"),
     "hook": ("vhost v { http_hooks { enabled on; } }", "the hook service is not built in: no effect of vhost/http_hooks/enabled", "callback"),
     "heartbeat": ("heartbeat { enabled on; } vhost v { }", "heartbeat is not built in: no effect of heartbeat/enabled", None),
+    "console": ("console { enabled on; } vhost v { }", "the console is not built in: no effect of console/enabled", None),
     "metrics": ("exporter { enabled on; } vhost v { }", "the exporter is not built in: no effect of exporter/enabled", "exporter"),
 }  # fmt: skip
 

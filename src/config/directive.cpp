@@ -28,6 +28,7 @@ std::vector<Block> known_blocks() {
          "Addresses from which the API may change the server."},
         {"http_api/auth", Names::kNone, false, false, nullptr, "Authentication of API calls."},
         {"http_api/https", Names::kNone, false, false, nullptr, "The API over TLS."},
+        {"console", Names::kNone, false, false, &features::kConsole, "The server's web pages, see doc/console.md."},
         {"address_limits", Names::kNone, false, false, nullptr, "Limits per client address."},
         {"disk", Names::kNone, false, false, nullptr, "How recordings and segments are written."},
         {"srt_server", Names::kNone, false, false, &features::kSrt, "SRT."},

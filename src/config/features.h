@@ -24,6 +24,7 @@ inline constexpr Feature kHttpLive{"playing by HTTP", kNotBuiltIn};
 inline constexpr Feature kRtc{"WebRTC", kNotBuiltIn};
 inline constexpr Feature kHooks{"the hook service", kNotBuiltIn, true};
 inline constexpr Feature kHookReports{"the hook service", kNotBuiltIn};
+inline constexpr Feature kConsole{"the console", kNotBuiltIn};
 inline constexpr Feature kHeartbeat{"heartbeat", kNotBuiltIn};
 inline constexpr Feature kExporter{"the exporter", kNotBuiltIn};
 inline constexpr Feature kSrt{"SRT", kLater};

@@ -237,6 +237,8 @@ const std::vector<Line>& lines() {
         {"vhost/signed_urls/secret", "", {"s3cret", "new old"}, {"''", "new ''"}},
         {"vhost/signed_urls/publish", "on", kSwitchOn, kNoSwitch},
         {"vhost/signed_urls/play", "on", kSwitchOn, kNoSwitch},
+        {"console/enabled", "on", kSwitchOn, kNoSwitch},
+        {"console/dir", "./objs/nginx/html", {"/srv"}, kNoText},
         {"heartbeat/enabled", "off", kSwitchOff, kNoSwitch},
         {"heartbeat/interval", "9.9", {"0.1", "9.3", "86400"}, {"0", "-1", "x", "86401", "''"}},
         {"heartbeat/url",

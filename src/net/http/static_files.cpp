@@ -145,7 +145,7 @@ base::Result<void> send_range(const std::shared_ptr<OpenedFile>& file, http::Byt
 }
 
 base::Result<void> send_file(const std::shared_ptr<OpenedFile>& file, std::string_view path, const HttpRequest& request,
-                             HttpResponse& response) {
+                             HttpResponse& response, const ResponseHeaders* headers) {
     const auto& info = file->info;
     auto size = static_cast<uint64_t>(info.st_size);
     std::string etag =
@@ -155,6 +155,8 @@ base::Result<void> send_file(const std::shared_ptr<OpenedFile>& file, std::strin
     if (http::precondition_failed(fields, validators)) return response.send_error(412);
     response.header("ETag", etag).header("Last-Modified", http::format_date(info.st_mtim.tv_sec));
     if (is_playlist(path)) response.header("Cache-Control", "no-cache");
+    if (headers)
+        for (const auto& [name, value] : *headers) response.header(name, value);
     if (http::not_modified(fields, validators)) return response.send(304, {}, {});
     response.header("Accept-Ranges", "bytes");
     http::RangeResult range;
@@ -213,7 +215,7 @@ base::Result<void> StaticFiles::serve(std::string_view path, const HttpRequest& 
         case 0: {
             base::Result<void> sent;
             if (access_) sent = access_->admit(file->ownership, file->real_path, request, response);
-            if (sent && !response.started()) sent = send_file(file, name, request, response);
+            if (sent && !response.started()) sent = send_file(file, name, request, response, headers_);
             close_on_worker(std::move(file));
             return sent;
         }

@@ -9,6 +9,8 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "net/http/http_exchange.h"
 
@@ -16,11 +18,15 @@ namespace net {
 
 class FileAccess;
 
+using ResponseHeaders = std::vector<std::pair<std::string_view, std::string_view>>;
+
 class StaticFiles {
   public:
-    // directory: need not exist yet. access: asked about each file; null: the caller has checked access.
-    explicit StaticFiles(std::string directory, const FileAccess* access = nullptr)
-        : directory_(std::move(directory)), access_(access) {}
+    // directory: need not exist yet. access: asked about each file; null: the caller has checked access. headers: of
+    // the answers that are about a file's content (200, 206, 304, 416); null: none. Both must outlive it.
+    explicit StaticFiles(std::string directory, const FileAccess* access = nullptr,
+                         const ResponseHeaders* headers = nullptr)
+        : directory_(std::move(directory)), access_(access), headers_(headers) {}
 
     // Answers GET or HEAD for a path below the directory, percent-decoded, with or without a leading slash. Sends
     // nothing when there is no such file, so that the next route is tried.
@@ -31,6 +37,7 @@ class StaticFiles {
   private:
     std::string directory_;
     const FileAccess* access_;
+    const ResponseHeaders* headers_;
 };
 
 }  // namespace net

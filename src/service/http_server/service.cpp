@@ -75,11 +75,17 @@ base::Result<void> Service::start() {
         return serve_file(request, response);
     };
     router_.add(std::move(route));
-    for (net::HttpRoute one : api_.routes()) {
-        one.still_served = [] { return true; };
-        shared_.add(std::move(one));
-    }
+    auto share_api = [this](bool fallbacks) {
+        for (net::HttpRoute one : api_.routes()) {
+            if (one.is_fallback != fallbacks) continue;
+            one.still_served = [] { return true; };
+            shared_.add(std::move(one));
+        }
+    };
+    // Of equal routes the first one added counts: the start page at / comes before the API's list.
+    share_api(false);
     for (const net::HttpRoute& one : router_.routes()) shared_.add(one);
+    share_api(true);
     // The certificate is loaded first: with an invalid one nothing listens.
     if (http.https.enabled) TRY(tls_pair_.load(http.https.cert, http.https.key));
     TRY(listen(http.listen, nullptr));
@@ -103,7 +109,8 @@ void Service::reload(const config::SnapshotPtr& next) {
 
 base::Result<void> Service::serve_file(net::HttpRequest& request, net::HttpResponse& response) {
     config::SnapshotPtr snapshot = snapshot_;
-    const std::string& path = request.message.path;
+    // Not as a directory, which would be refused without an index.html: another route may have a page for it.
+    const std::string path = request.message.path == "/" ? "/index.html" : request.message.path;
     const config::Vhost* vhost = snapshot->vhost(request.message.host);
     if (vhost && vhost->http_static.enabled && mount_is_for(vhost->http_static.mount, request.message.host)) {
         std::string_view mount = mount_path(vhost->http_static.mount);

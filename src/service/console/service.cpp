@@ -1,0 +1,147 @@
+#include "service/console/service.h"
+
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "base/log.h"
+#include "protocol/http/mime.h"
+#include "runtime/threads/workers.h"
+#include "service/console/config.h"
+
+namespace service::console {
+
+using base::Result;
+
+namespace {
+
+// Streams and the API may be on other ports and other servers: hence the schemes.
+const net::ResponseHeaders kHeaders{
+    {"Content-Security-Policy",
+     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+     "media-src 'self' blob: http: https:; connect-src 'self' http: https: ws: wss:; worker-src 'self' blob:; "
+     "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"},
+    {"X-Content-Type-Options", "nosniff"},
+    {"Referrer-Policy", "no-referrer"},
+    {"Cache-Control", "no-cache"},
+};
+
+// The last two are pages that WebRTC has built in as well, at literal patterns, which come before that with a wildcard.
+constexpr const char* kPages[] = {"/console/*", "/players/*", "/icon.svg",          "/start.html",
+                                  "/start.js",  "/start.css", "/players/whip.html", "/players/whep.html"};
+
+constexpr std::string_view kStartFile = "start.html";
+
+constexpr std::string_view kNoStartPage = R"html(<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Media server</title>
+<h1>Media server</h1>
+<p>The server runs. Its web pages are missing: <code>make console</code> builds them.</p>
+</html>
+)html";
+constexpr std::string_view kNoPages = "The server's web pages are missing: make console builds them.";
+
+// Other files below the directory are those of streams, which have rules of their own.
+bool belongs_to_page(std::string_view path) {
+    const std::string_view type = http::mime_type(path);
+    return type.starts_with("text/") || type.starts_with("image/") || type.starts_with("font/") ||
+           type == "application/json";
+}
+
+// "/console/" and "/console".
+bool is_folder(std::string_view path) {
+    if (path.ends_with('/')) path.remove_suffix(1);
+    return path == "/console" || path == "/players";
+}
+
+// Calls look() on a worker; false if it cannot be called. It owns what it uses.
+template <class Look>
+bool look_at_disk(Look look) {
+    auto found = std::make_shared<bool>(false);
+    const auto done = runtime::offload([found, look] { *found = look(); }, runtime::Deadline::in_ms(30'000));
+    return done && *found;
+}
+
+}  // namespace
+
+Service::Service(config::SnapshotPtr snapshot, const net::FileAccess& access, net::HttpRouter& router,
+                 net::HttpRouter& api)
+    : snapshot_(std::move(snapshot)), access_(access) {
+    for (const char* pattern : kPages) {
+        add_route(router, pattern, false, &Service::serve_before_site);
+        add_route(router, pattern, true, &Service::serve_page);
+        add_route(api, pattern, true, &Service::serve_page);
+    }
+    for (const char* pattern : {"/", "/index.html"}) add_route(router, pattern, true, &Service::serve_start);
+}
+
+void Service::add_route(net::HttpRouter& router, std::string pattern, bool is_fallback, Handler handler) {
+    net::HttpRoute route;
+    route.methods = {http::Method::kGet};
+    route.pattern = std::move(pattern);
+    route.summary = "The server's web pages";
+    route.is_fallback = is_fallback;
+    route.handler = [this, handler](net::HttpRequest& request, net::HttpResponse& response) -> Result<void> {
+        if (!snapshot_->get<ServerConfig>().enabled) return {};
+        return (this->*handler)(request, response);
+    };
+    router.add(std::move(route));
+}
+
+Result<void> Service::start() {
+    const auto& config = snapshot_->get<ServerConfig>();
+    if (!config.enabled || (!snapshot_->http_server.enabled && !snapshot_->http_api.enabled)) return {};
+    const std::filesystem::path page = std::filesystem::path(config.dir) / "console/index.html";
+    auto exists = [page] {
+        std::error_code failure;
+        return std::filesystem::exists(page, failure);
+    };
+    if (!look_at_disk(exists)) base::log::trace("console: no web pages in {}; make console builds them", config.dir);
+    return {};
+}
+
+// If the site's files are in the directory of the pages, http_server would send the pages without their headers.
+Result<void> Service::serve_before_site(net::HttpRequest& request, net::HttpResponse& response) {
+    const config::SnapshotPtr snapshot = snapshot_;
+    std::vector<std::string> sites{snapshot->http_server.dir};
+    const config::Vhost* vhost = snapshot->vhost(request.message.host);
+    if (vhost && vhost->http_static.enabled) sites.push_back(vhost->http_static.dir);
+    auto is_one_of_sites = [dir = snapshot->get<ServerConfig>().dir, sites] {
+        std::error_code failure;
+        for (const std::string& site : sites)
+            if (std::filesystem::equivalent(dir, site, failure)) return true;
+        return false;
+    };
+    if (!look_at_disk(is_one_of_sites)) return {};
+    return serve_page(request, response);
+}
+
+Result<void> Service::serve_page(net::HttpRequest& request, net::HttpResponse& response) {
+    const std::string& path = request.message.path;
+    // Relative, so that it is right behind a reverse proxy that serves the pages below another path.
+    if (is_folder(path) && !path.ends_with('/')) {
+        const std::string& query = request.message.raw_query;
+        return response.redirect(301, path.substr(1) + "/" + (query.empty() ? "" : "?" + query));
+    }
+    TRY(send_file(path, request, response));
+    if (!response.started() && is_folder(path)) return response.send_error(404, kNoPages);
+    return {};
+}
+
+Result<void> Service::serve_start(net::HttpRequest& request, net::HttpResponse& response) {
+    TRY(send_file(std::string(kStartFile), request, response));
+    if (response.started()) return {};
+    for (const auto& [name, value] : kHeaders) response.header(name, value);
+    return response.send(200, "text/html; charset=utf-8", kNoStartPage);
+}
+
+Result<void> Service::send_file(const std::string& path, const net::HttpRequest& request,
+                                net::HttpResponse& response) const {
+    const std::string name = path.ends_with('/') ? path + "index.html" : path;
+    if (!belongs_to_page(name)) return {};
+    return net::StaticFiles(snapshot_->get<ServerConfig>().dir, &access_, &kHeaders).serve(name, request, response);
+}
+
+}  // namespace service::console

@@ -1,0 +1,41 @@
+#pragma once
+// The server's web pages, which `make console` puts into a directory: the console, the players, and the start page at
+// /. They are served on http_server's port, and but for the start page on the API's. An operator's file of the same
+// path in http_server.dir takes precedence, unless that is the same directory: what it has at these paths are the
+// pages. Only the types of files that a page consists of are served, with a Content-Security-Policy.
+
+#include <string>
+
+#include "config/snapshot.h"
+#include "net/access/file_access.h"
+#include "net/http/http_router.h"
+#include "net/http/static_files.h"
+#include "service/module.h"
+
+namespace service::console {
+
+class Service : public WithoutClients {
+  public:
+    // Adds the routes. The references must outlive it.
+    Service(config::SnapshotPtr snapshot, const net::FileAccess& access, net::HttpRouter& router, net::HttpRouter& api);
+
+    // Logs a line if there are no pages. Yields.
+    base::Result<void> start();
+    void reload(const config::SnapshotPtr& next) { snapshot_ = next; }
+
+  private:
+    using Handler = base::Result<void> (Service::*)(net::HttpRequest&, net::HttpResponse&);
+    void add_route(net::HttpRouter& router, std::string pattern, bool is_fallback, Handler handler);
+
+    base::Result<void> serve_before_site(net::HttpRequest& request, net::HttpResponse& response);
+    base::Result<void> serve_page(net::HttpRequest& request, net::HttpResponse& response);
+    base::Result<void> serve_start(net::HttpRequest& request, net::HttpResponse& response);
+    // Sends nothing when there is no such file, or none that a page consists of. path: below the directory.
+    base::Result<void> send_file(const std::string& path, const net::HttpRequest& request,
+                                 net::HttpResponse& response) const;
+
+    config::SnapshotPtr snapshot_;
+    const net::FileAccess& access_;
+};
+
+}  // namespace service::console
