@@ -51,7 +51,7 @@ RtpFanOut::RtpFanOut(std::span<const media::Frame> first) {
     for (int i = 0; i < kPlayers; ++i) {
         sessions_.push_back(std::make_unique<Session>(table_, sends_));
         service::rtc::MediaParts parts{
-            *sessions_.back(), registry_, stream_->key(), snapshot_, *snapshot_->vhost("v"), {}, {}, {}};
+            *sessions_.back(), registry_, codec_log_, stream_->key(), snapshot_, *snapshot_->vhost("v"), {}, {}, {}};
         players_.push_back(std::make_unique<service::rtc::Player>(std::move(parts), stream_, formats, 1000));
         players_.back()->on_connected(0);
     }

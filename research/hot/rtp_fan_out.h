@@ -11,6 +11,7 @@
 #include "live/rtp/rtp_lane.h"
 #include "media/frame.h"
 #include "net/sessions/session.h"
+#include "runtime/loop/log_limit.h"
 #include "service/rtc/media/player.h"
 
 namespace hot {
@@ -35,6 +36,7 @@ class RtpFanOut {
     std::array<uint16_t, 2> sequence_{};
     std::array<uint32_t, 2> timestamp_{};
     live::Registry registry_;
+    runtime::LogLimit codec_log_;  // must outlive the players
     config::SnapshotPtr snapshot_ = config::default_snapshot();
     net::SessionTable table_;
     base::Ref<live::Stream> stream_;

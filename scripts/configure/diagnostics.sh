@@ -6,13 +6,13 @@
 # What they write is complete when the server has ended: Ctrl-C (INT), QUIT or TERM.
 diagnostics_rows() {
     cat <<'ROWS'
-gperf|what another allocator, tcmalloc, makes of memory and time|@/srs -c conf/console.conf||
-gcp|where processor time goes, by call stack|@/srs -c conf/console.conf|@/pprof --text @/srs gperf.srs.gcp|--svg and >cpu.svg for a drawing
-gmp|who holds memory, by call stack|@/srs -c conf/console.conf|@/pprof --text @/srs gperf.srs.gmp.*.heap|--svg and >heap.svg for a drawing
+gperf|memory and time with another allocator, tcmalloc|@/srs -c conf/console.conf||
+gcp|processor time, by call stack|@/srs -c conf/console.conf|@/pprof --text @/srs gperf.srs.gcp|--svg and >cpu.svg for a drawing
+gmp|allocated memory, by call stack|@/srs -c conf/console.conf|@/pprof --text @/srs gperf.srs.gmp.*.heap|--svg and >heap.svg for a drawing
 gmc|leaks, at the end|env PPROF_PATH=@/pprof HEAPCHECK=normal @/srs -c conf/console.conf||leaks are printed at the end with their call stacks, and the exit status is 1
 gmd|an access beyond the end of a block, when it happens|env TCMALLOC_PAGE_FENCE=1 @/srs -c conf/console.conf|env TCMALLOC_PAGE_FENCE=1 gdb -batch -ex run -ex bt --args @/srs -c conf/console.conf|the server ends at the access, and gdb shows where that was
-gprof|processor time and counts of calls, by function of ours (not of libraries)|@/srs -c conf/console.conf|gprof -b @/srs gmon.out|
-gcov|which lines run, and how often|@/srs -c conf/console.conf|make OBJS=@ coverage|the lines are in @/coverage/index.html
+gprof|processor time and counts of calls, by function of the server (not of libraries)|@/srs -c conf/console.conf|gprof -b @/srs gmon.out|
+gcov|executed lines and their counts|@/srs -c conf/console.conf|make OBJS=@ coverage|the lines are in @/coverage/index.html
 sanitizer|bad accesses, leaks, undefined behaviour|env UBSAN_OPTIONS=print_stacktrace=1 @/srs -c conf/console.conf||the server prints a report with call stacks and ends; with --sanitizer-log the log has it too
 valgrind|bad accesses, use of undefined values, leaks|valgrind --leak-check=full @/srs -c conf/console.conf||reports come as it runs; "definitely lost" at the end are leaks
 ROWS

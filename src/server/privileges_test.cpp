@@ -27,8 +27,7 @@ TEST(Privileges, WhoThereIsNot) {
                              std::pair("4242424", "user 4242424 has no name here: write UID:GID"),
                              std::pair("nobody:-1", "there is no group -1"),
                              std::pair("nobody:4294967295", "there is no group 4294967295"),
-                             std::pair("root", "root is who the server is to be no longer"),
-                             std::pair("0:0", "root is who the server is to be no longer")}) {
+                             std::pair("root", "user must not be root"), std::pair("0:0", "user must not be root")}) {
         auto found = Privileges::find(user);
         ASSERT_FALSE(found) << user;
         EXPECT_EQ(found.error().text(), why);

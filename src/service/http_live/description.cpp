@@ -10,8 +10,8 @@ namespace {
 void write_metrics(const net::AddressQuota& waiting, prometheus::Text& text) {
     text.single("srs_waiting_players", prometheus::Type::kGauge, "HTTP players that wait for a publisher.",
                 static_cast<double>(waiting.count()));
-    write_refused(text, "srs_waiting_players_refused_total", "HTTP players refused by max_waiting_players or address_limits.",
-                  waiting);
+    write_refused(text, "srs_waiting_players_refused_total",
+                  "HTTP players refused by max_waiting_players or address_limits.", waiting);
 }
 
 Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {

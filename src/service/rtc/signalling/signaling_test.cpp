@@ -84,6 +84,7 @@ class SignalingTest : public runtime::testing::RuntimeTest {
     }
     void TearDown() override {
         server_.reset();
+        sessions_.requests.clear();  // they hold shares of the quota, which is the signalling's
         signaling_.reset();
         EXPECT_EQ(table_.size(), 0u);
     }
