@@ -132,8 +132,10 @@ LINK = $(LINK_FLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -
 
 # ---- Targets for people
 
-.PHONY: all help pages console test standalone compile-commands coverage unit unit-build unit-list fuzz fuzz-build fuzz-list bench install clean layers format format-check FORCE
-all: $(OBJS)/srs pages $(if $(CONFIG_PPROF),$(OBJS)/pprof)
+.PHONY: all program help pages console test standalone compile-commands coverage unit unit-build unit-list fuzz fuzz-build fuzz-list bench install clean layers format format-check FORCE
+all: program pages
+# Without the web pages, for builds that test the program alone.
+program: $(OBJS)/srs $(if $(CONFIG_PPROF),$(OBJS)/pprof)
 
 # The server needs none of its web pages.
 pages:

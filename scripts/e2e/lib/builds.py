@@ -69,7 +69,7 @@ class Build:
         code, output = configure(*options)
         assert code == 0, f"./configure {' '.join(options)} should succeed, it printed\n{output}"
         self.summary = output.partition("To build:")[2]
-        words = ["make", f"-j{settings(OBJS)['CONFIG_JOBS']}", f"OBJS={relative(self.objs)}", "all"]
+        words = ["make", f"-j{settings(OBJS)['CONFIG_JOBS']}", f"OBJS={relative(self.objs)}", "program"]
         code, output = run(words + ([f"OBJDIR={relative(OBJS)}/obj"] if shares else []), ROOT, 900)
         assert code == 0, f"{' '.join(words)} should succeed, it printed\n{output[-5000:]}"
 
