@@ -67,12 +67,9 @@ size_t FlvEncoder::encoded_size(const media::Frame& frame) {
 }
 
 void FlvEncoder::encode(const media::Frame& frame, uint8_t* out) {
-    uint8_t header[flv::kMaxBodyHeader];
-    size_t header_size = flv::put_body_header(frame, header);
-    auto body_size = static_cast<uint32_t>(header_size + frame.payload.size());
-    out = flv::put_tag_header(out, flv::tag_type(frame.kind), body_size, flv::timestamp(frame));
-    std::memcpy(out, header, header_size);
-    out += header_size;
+    const size_t header_size = flv::put_body_header(frame, out + flv::kTagHeaderSize);
+    const auto body_size = static_cast<uint32_t>(header_size + frame.payload.size());
+    out = flv::put_tag_header(out, flv::tag_type(frame.kind), body_size, flv::timestamp(frame)) + header_size;
     if (!frame.payload.empty()) std::memcpy(out, frame.payload.data(), frame.payload.size());
     flv::put_previous_tag_size(out + frame.payload.size(), body_size);
 }

@@ -16,7 +16,7 @@ namespace flv {
 inline constexpr size_t kMaxBodyHeader = 10;
 
 // Writes the body's header to out and returns its size in bytes: 1 to 10 for audio and video, 0 for data frames, whose
-// body is the payload itself. cts is limited to 24 bits of ms, signed.
+// body is the payload itself. Nothing is written behind that size. cts is limited to 24 bits of ms, signed.
 size_t put_body_header(const media::Frame& frame, uint8_t out[kMaxBodyHeader]);
 size_t video_header(const media::Frame& frame, uint8_t out[kMaxBodyHeader]);
 size_t audio_header(const media::Frame& frame, uint8_t out[kMaxBodyHeader]);
