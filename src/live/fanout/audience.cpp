@@ -48,6 +48,19 @@ void Audience::on_append(bool urgent, int64_t now_us) {
     if (notify && log_.stream().options().merge_ms == 0) wake_.pulse();
 }
 
+void Audience::on_publisher_read() {
+    if (std::exchange(reading_, false)) wake_.pulse();
+}
+
+void Audience::read_publisher() {
+    if (!log_.stream().read_publisher()) return;
+    reading_ = true;
+    const Deadline limit = Deadline::in_ms(kReadLimitMs);
+    while (reading_ && !viewers_.empty() && !ending_ && !limit.passed() && !runtime::cancelled())
+        (void)wake_.wait_next(limit);
+    reading_ = false;
+}
+
 void Audience::start_waiting() {
     for (Viewer* viewer : viewers_)
         if (viewer->state_ == Viewer::State::kWaitingStart) viewer->start_if_possible();
@@ -94,8 +107,9 @@ void Audience::pump(Stream& stream) {
 
 void Audience::merge_cycle(int64_t interval_ms, int64_t now_ms) {
     if (next_cycle_ms_ < now_ms - interval_ms) next_cycle_ms_ = now_ms;
-    int64_t begin_ms = next_cycle_ms_;
-    next_cycle_ms_ += interval_ms;
+    const int64_t begin_ms = next_cycle_ms_;
+    const int64_t offset_ms = log_.stream().pass_offset_ms();
+    next_cycle_ms_ = ((begin_ms - offset_ms) / interval_ms + 1) * interval_ms + offset_ms;
     size_t phases = std::clamp<size_t>(viewers_.size() / kViewersPerPhase, 1, kMaxPhases);
     phases_ = static_cast<uint32_t>(phases);
     const bool ending = std::exchange(ending_, false);
@@ -105,6 +119,7 @@ void Audience::merge_cycle(int64_t interval_ms, int64_t now_ms) {
         Deadline at = Deadline::at_us(at_ms * 1000);
         while (!viewers_.empty() && !at.passed() && !ending && !ending_ && !runtime::cancelled())
             (void)wake_.wait_next(at);
+        if (!ending) read_publisher();
         // From where the last phase ended, however many viewers joined or left: each cycle visits every viewer.
         begin = visit_range(begin, viewers_.size() * (phase + 1) / phases, runtime::now_us());
     }

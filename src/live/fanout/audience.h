@@ -29,6 +29,8 @@ class Audience {
     size_t size() const { return viewers_.size(); }
     // A packet was appended at that time. urgent: viewers that get every frame need not wait for the next packet.
     void on_append(bool urgent, int64_t now_us);
+    // The publisher was read, and the packets from that are appended.
+    void on_publisher_read();
     // Viewers that wait for a start and now have one take it; the pump sends the bytes later.
     void start_waiting();
     // The stream is over for each viewer. The pump ends them on its next pass: an end costs a send and a close.
@@ -48,11 +50,14 @@ class Audience {
     static constexpr size_t kMaxPhases = 10;
     static constexpr int64_t kTickMs = 20;       // with every frame: minimum time between passes when there are
     static constexpr size_t kManyViewers = 200;  // at least this many viewers
+    static constexpr int64_t kReadLimitMs = 5;   // the longest that a pass waits for the publisher to be read
     static constexpr int64_t kIdleMs = 500;      // interval of checks of blocked viewers when no packets come
 
     void pump(Stream& stream);
     void merge_cycle(int64_t interval_ms, int64_t now_ms);
     void frame_cycle();
+    // Lets the publisher be read right before a pass: its bytes would wait for the next one otherwise.
+    void read_publisher();
     // Visits the viewers from begin up to end; returns the index after the last one visited.
     size_t visit_range(size_t begin, size_t end, int64_t now_us);
     void visit(Viewer& viewer, int64_t now_ms);
@@ -68,9 +73,10 @@ class Audience {
     std::vector<Viewer*> viewers_;
     runtime::Task pump_;
     runtime::Event wake_{"its log to grow"};
-    bool unsent_ = false;  // packets were appended since the last pass
-    bool urgent_ = false;  // one of them must not wait
-    bool ending_ = false;  // viewers are to end, and have not been visited since
+    bool unsent_ = false;   // packets were appended since the last pass
+    bool urgent_ = false;   // one of them must not wait
+    bool reading_ = false;  // the pump waits until the publisher was read
+    bool ending_ = false;   // viewers are to end, and have not been visited since
     int64_t next_cycle_ms_ = 0;
     uint64_t lag_limit_ = 0;
     uint64_t lowest_position_ = UINT64_MAX;  // of the viewers visited in this cycle

@@ -115,5 +115,75 @@ TEST_F(AudienceTest, AllOthersGetEveryPacket) {
     EXPECT_EQ(registry.size(), 0u);
 }
 
+// A publisher whose coroutine publishes a frame for each read.
+class ReadOwner : public Owner {
+  public:
+    bool read_now() override {
+        ++reads;
+        wanted_.pulse();
+        return true;
+    }
+    void begin(Stream& stream) {
+        publication = std::move(*stream.acquire(*this, false));
+        reader_ = runtime::spawn("reader", [this] {
+            while (wanted_.wait_next(runtime::Deadline::never())) {
+                if (!answers) continue;
+                publication.publish(testing::video(reads * 40, reads == 1, std::to_string(reads)));
+                publication.was_read();
+            }
+        });
+    }
+    void end() {
+        reader_.cancel_and_join();
+        publication.end();
+    }
+
+    int reads = 0;
+    bool answers = true;
+    Publication publication;
+
+  private:
+    runtime::Event wanted_{"a read"};
+    runtime::Task reader_;
+};
+
+TEST_F(AudienceTest, EachPassBeginsWithAReadOfThePublisher) {
+    constexpr int kIntervalMs = 350;
+    runtime::testing::SimulatedTime time;
+    Registry registry;
+    ReadOwner owner;
+    LiveOptions options;
+    options.merge_ms = kIntervalMs;
+    auto stream = registry.find_or_create({"v", "live", "s"}, options);
+    owner.begin(*stream);
+    owner.publication.publish(testing::header(media::Kind::kVideo, "VH"));
+    SocketClient client(stream);
+    client.join();
+    time.settle();
+    client.read();
+    EXPECT_NE(client.got.find("[40 1]"), std::string::npos) << "the first pass is at once; it sent " << client.got;
+    const int before = owner.reads;
+    for (int pass = 1; pass <= 4; ++pass) {
+        time.pass_ms(kIntervalMs);
+        client.read();
+        EXPECT_EQ(owner.reads, before + pass);
+        const std::string newest = "[" + std::to_string(owner.reads * 40) + " " + std::to_string(owner.reads) + "]";
+        EXPECT_TRUE(client.got.ends_with(newest)) << newest << " was read for the pass; it sent " << client.got;
+    }
+    // A publisher that is busy delays a pass by a few ms at most.
+    owner.answers = false;
+    owner.publication.publish(testing::video(10'000, false, "before"));
+    time.pass_ms(kIntervalMs + 10);
+    client.read();
+    EXPECT_TRUE(client.got.ends_with("[10000 before]")) << client.got;
+    owner.end();
+    stream->end_viewers();
+    time.settle();
+    client.leave();
+    time.settle();
+    stream.reset();
+    time.settle();
+}
+
 }  // namespace
 }  // namespace live

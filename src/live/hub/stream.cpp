@@ -1,6 +1,7 @@
 #include "live/hub/stream.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "base/log.h"
 #include "live/fanout/live_log.h"
@@ -58,6 +59,11 @@ void Publication::describe_tracks(std::vector<media::TrackName> names) {
     stream_->notify_tracks();
 }
 
+void Publication::was_read() {
+    if (!in_force()) return;
+    for (const auto& [key, log] : stream_->logs_) log->audience().on_publisher_read();
+}
+
 void Publication::pause() {
     if (in_force()) stream_->forget_gop();
 }
@@ -74,7 +80,8 @@ Stream::Stream(Registry* registry, StreamKey key, LiveOptions options)
       key_(std::move(key)),
       options_(options),
       tracks_(base::make_ref<media::TrackSet>()),
-      gop_tracks_(tracks_) {}
+      gop_tracks_(tracks_),
+      pass_offset_ms_(static_cast<int64_t>(std::hash<std::string>()(key_.text()) % 10'000)) {}
 
 Stream::~Stream() {
     if (!registry_) return;

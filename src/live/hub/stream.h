@@ -56,6 +56,9 @@ class PublicationOwner {
     virtual bool publishes_rtp() const { return false; }
     // How many more tracks it sends than a stream may have; they are dropped.
     virtual size_t dropped_tracks() const { return 0; }
+    // A pass over the viewers is due, and what waits in the publisher's socket is to be sent in it. True: its coroutine
+    // was woken to read, and calls Publication::was_read() afterwards.
+    virtual bool read_now() { return false; }
     // Another publisher has the name now (kPublisherReplaced), or the stream exceeds its memory limit (kFlood). The
     // publication is void; the owner must end soon.
     virtual void publication_revoked(std::string_view why, base::CloseReason reason) = 0;
@@ -79,6 +82,8 @@ class Publication {
     void has_absolute_times();
     // Languages and labels, as far as the publisher states them.
     void describe_tracks(std::vector<media::TrackName> names);
+    // The publisher's socket was read, and the frames from it are published: a pass over the viewers may begin.
+    void was_read();
     // No frames come for a while: viewers must not begin with the cached ones.
     void pause();
     void end();
@@ -148,6 +153,8 @@ class Stream : public base::RefCounted<Stream> {
     // The same, and acquires the stream.
     base::Result<Publication> acquire(PublicationOwner& owner, bool takeover);
     bool published() const { return owner_ != nullptr; }
+    // See PublicationOwner::read_now().
+    bool read_publisher() { return owner_ && owner_->read_now(); }
     const PublicationOwner* publisher() const { return owner_; }  // null: not published
     int64_t unpublished_since_ms() const {
         return unpublished_since_ms_;
@@ -202,6 +209,10 @@ class Stream : public base::RefCounted<Stream> {
     RtpLane& rtp_lane();
     // Null: it was not created.
     RtpLane* rtp_lane_if_any() const { return rtp_.get(); }
+    // Passes over the viewers of a log are at multiples of their interval from here: those of several logs coincide,
+    // and those of several streams do not. Milliseconds.
+    int64_t pass_offset_ms() const { return pass_offset_ms_; }
+    bool has_sinks() const { return !sinks_.empty(); }
     // Whether there are consumers of frames (viewers of a log, sinks), and whether there are players of RTP.
     bool frames_wanted() const { return !sinks_.empty() || !logs_.empty(); }
     bool rtp_wanted() const;
@@ -259,6 +270,7 @@ class Stream : public base::RefCounted<Stream> {
     std::vector<FrameSink*> sinks_;
     std::vector<DemandWatcher*> demand_watchers_;
     std::map<LogKey, std::unique_ptr<LiveLog>> logs_;
+    const int64_t pass_offset_ms_;
     std::unique_ptr<RtpLane> rtp_;
     StreamCounters counters_;
     Health health_;

@@ -179,7 +179,7 @@ base::Result<void> Watch::open(int fd, uint32_t events) {
     slot.watch = this;
     fd_ = fd;
     readable_ = writable_ = true;
-    ended_ = gone_ = wants_write_ = hurried_ = has_ticket_ = false;
+    ended_ = gone_ = wants_write_ = hurried_ = polled_ = has_ticket_ = false;
     pace_ticks_ = 0;
     return {};
 }
@@ -224,11 +224,21 @@ int64_t Watch::wake_paced_reader() {
         has_ticket_ = false;
         return 0;
     }
+    const bool polled = polled_;
+    polled_ = false;
+    if (polled && !hurried_) return pace_ticks_;
     readable_ = true;
     if (reader_ && !cancels_) wake(*reader_);
     const int64_t ticks = hurried_ ? 1 : pace_ticks_;
     hurried_ = false;
     return ticks;
+}
+
+bool Watch::poll_now() {
+    if (!pace_ticks_ || parked_ || !reader_ || cancels_) return false;
+    readable_ = polled_ = true;
+    wake(*reader_);
+    return true;
 }
 
 base::Result<void> Watch::wait_readable(Deadline deadline) {

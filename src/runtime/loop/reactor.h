@@ -58,6 +58,8 @@ class Watch {
     // For the pacer: wakes the reader. Returns the ticks until the next poll; 0: none.
     int64_t wake_paced_reader();
     void note_much_input() { hurried_ = true; }
+    // Wakes the paced reader now, in place of its next poll. False: no reader waits for the next poll.
+    bool poll_now();
 
     // How many bytes may be read now; in a parked handler's on_readable() the rest of kHandlerBytes.
     size_t room_to_read() const;
@@ -99,6 +101,7 @@ class Watch {
     bool gone_ : 1 = false;
     bool wants_write_ : 1 = false;
     bool hurried_ : 1 = false;     // there was much to read
+    bool polled_ : 1 = false;      // by poll_now(), since the pacer's last poll
     bool has_ticket_ : 1 = false;  // in the pacer
     bool parked_ : 1 = false;      // handler_ is valid, not reader_
     bool cancels_ : 1 = false;     // reader_ does not read: it is cancelled at the stream's end

@@ -128,7 +128,7 @@ TEST_F(ReadPacerTest, MuchToReadBringsTheNextPollSoon) {
     testing::SimulatedTime time;
     drain();
     stream_->pace_reads(kSlowMs);
-    const std::string much(32 * 1024, 'm');
+    const std::string much(64 * 1024, 'm');
     auto reader = spawn("reader", [&] {
         for (int i = 0; i < kReads; ++i) {
             send(much);
@@ -139,6 +139,49 @@ TEST_F(ReadPacerTest, MuchToReadBringsTheNextPollSoon) {
     time.pass_ms(2 * kSlowMs + kReads * detail::ReadPacer::kTickMs);
     EXPECT_TRUE(reader.done());
     reader.cancel_and_join();
+}
+
+TEST_F(ReadPacerTest, AReaderMayBePolledBeforeTheInterval) {
+    testing::SimulatedTime time;
+    drain();
+    stream_->pace_reads(kLongMs);
+    EXPECT_FALSE(stream_->poll_now()) << "no reader waits";
+    std::string got;
+    auto reader = spawn("reader", [&] {
+        for (int i = 0; i < 2; ++i) got += read(Deadline::never());
+    });
+    time.settle();
+    send("first ");
+    EXPECT_TRUE(stream_->poll_now());
+    time.settle();
+    EXPECT_EQ(got, "first ");
+    send("second");
+    EXPECT_TRUE(stream_->poll_now());
+    time.settle();
+    EXPECT_EQ(got, "first second");
+    EXPECT_TRUE(reader.done());
+}
+
+TEST_F(ReadPacerTest, APollThatCameEarlyReplacesTheNextOne) {
+    constexpr int64_t kSlowMs = 300;
+    testing::SimulatedTime time;
+    drain();
+    stream_->pace_reads(kSlowMs);
+    std::string got;
+    auto reader = spawn("reader", [&] {
+        for (int i = 0; i < 2; ++i) got += read(Deadline::never());
+    });
+    time.settle();
+    send("early ");
+    EXPECT_TRUE(stream_->poll_now());
+    time.settle();
+    EXPECT_EQ(got, "early ");
+    send("late");
+    time.pass_ms(kSlowMs + detail::ReadPacer::kTickMs);
+    EXPECT_EQ(got, "early ") << "the poll that was due after up to an interval is left out";
+    time.pass_ms(kSlowMs);
+    EXPECT_EQ(got, "early late");
+    EXPECT_TRUE(reader.done());
 }
 
 TEST_F(ReadPacerTest, ParkingEndsIt) {

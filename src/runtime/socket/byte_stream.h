@@ -67,6 +67,8 @@ class ByteStream {
     // ms), in which several arrivals may come together, for less CPU time. 0: at once again. The peer's end is still
     // seen at once, a deadline at the next poll; parking ends it.
     virtual void pace_reads(int64_t interval_ms) = 0;
+    // A coroutine that waits in a paced read() polls now, in place of the next poll. False: none does.
+    virtual bool poll_now() { return false; }
     // While it is on, the peer's end of stream cancels the running coroutine, which waits for something else than this
     // stream and does not read it. Works for TCP and layers over it; does nothing elsewhere. See EndWatch.
     virtual void cancel_at_end(bool) {}

@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kCallUnits = 2048;
 // A paced socket that yields at least this many bytes in a poll is read again soon, so that neither its buffer fills up
 // nor its sender waits.
-constexpr size_t kMuchInput = 16 * 1024;
+constexpr size_t kMuchInput = 48 * 1024;
 
 bool peer_broke(int error) {
     switch (error) {

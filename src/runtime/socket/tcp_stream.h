@@ -29,6 +29,7 @@ class TcpStream final : public ByteStream {
     void set_no_delay(bool on) override;
     void acknowledge_soon() override;
     void pace_reads(int64_t interval_ms) override { watch_.pace(interval_ms); }
+    bool poll_now() override { return watch_.poll_now(); }
     void shutdown_write() override;
     base::Result<uint64_t> try_finish() override;
     void cancel_at_end(bool on) override { watch_.cancel_at_end(on); }

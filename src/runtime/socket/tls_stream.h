@@ -35,6 +35,7 @@ class TlsStream final : public ByteStream, private ParkedHandler {
     void set_no_delay(bool on) override { plain_->set_no_delay(on); }
     void acknowledge_soon() override { plain_->acknowledge_soon(); }
     void pace_reads(int64_t interval_ms) override { plain_->pace_reads(interval_ms); }
+    bool poll_now() override { return plain_->poll_now(); }
     void cancel_at_end(bool on) override { plain_->cancel_at_end(on); }
     void shutdown_write() override;
     base::Result<uint64_t> try_finish() override;

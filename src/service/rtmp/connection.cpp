@@ -130,6 +130,8 @@ Result<void> Connection::serve() {
     }
 }
 
+bool Connection::read_now() { return serving() && work_->socket && work_->socket->poll_now(); }
+
 Deadline Connection::deadline() const {
     if (publishers_.empty()) return work_->deadline;
     Deadline first = Deadline::never();
@@ -155,7 +157,7 @@ Result<void> Connection::read_once() {
     int64_t now = runtime::now_us();
     int64_t interval_ms = INT64_MAX;
     for (const auto& publisher : publishers_) {
-        publisher->after_read(now);
+        publisher->after_read(now, bytes.size());
         interval_ms = std::min(interval_ms, publisher->read_interval_ms());
         if (std::string why = publisher->idle_text(now); !why.empty()) will_end(why, CloseReason::kNoViewers);
         if (publisher->deadline().at_us() <= now) will_end(publisher->timeout_text(), CloseReason::kPeerTimeout);

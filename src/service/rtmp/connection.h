@@ -41,6 +41,8 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     bool start();
     bool peer_alive() const;
     live::PublisherFacts publisher_facts() const;
+    // A coroutine that waits in a paced read reads now. False: none does.
+    bool read_now();
     // It accepts no input: a guard is being asked while it plays.
     bool asking() const { return phase_ == Phase::kAsking; }
 

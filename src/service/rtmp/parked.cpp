@@ -81,6 +81,7 @@ void Connection::on_input(std::span<const uint8_t> bytes) {
         work_->input.insert(work_->input.end(), bytes.begin(), bytes.end());
         return;
     }
+    const size_t received = bytes.size();
     int64_t began_us = 0;
     while ((!bytes.empty() || session_.has_backlog()) && attached() && !between_plays()) {
         auto taken = session_.feed(bytes);
@@ -99,7 +100,7 @@ void Connection::on_input(std::span<const uint8_t> bytes) {
     }
     if (!publishers_.empty()) {
         int64_t now = runtime::now_us();
-        for (const auto& publisher : publishers_) publisher->after_read(now);
+        for (const auto& publisher : publishers_) publisher->after_read(now, received);
     }
     if (!attached() || !between_plays()) return;
     if (!spawn(Phase::kResuming, bytes)) end_parked(kNoCoroutine, CloseReason::kSystemError);

@@ -34,8 +34,9 @@ class Publisher final : public live::PublicationOwner {
     base::Result<void> on_media(::rtmp::Message& message);
 
     uint32_t stream_id() const { return stream_id_; }
-    // To be called after each read: records the time of the last message, and logs irregular timestamps.
-    void after_read(int64_t now_us);
+    // To be called after each read of so many bytes: records the time of the last message, and logs irregular
+    // timestamps.
+    void after_read(int64_t now_us, size_t bytes);
     // The time at which it counts as silent for too long.
     runtime::Deadline deadline() const { return runtime::Deadline::at_us(last_media_us_ + timeout_ms() * 1000); }
     std::string timeout_text() const;
@@ -51,10 +52,12 @@ class Publisher final : public live::PublicationOwner {
     live::PublisherFacts facts() const override;
     bool publisher_alive() const override;
     size_t dropped_tracks() const override { return parser_.dropped_tracks(); }
+    bool read_now() override;
     void publication_revoked(std::string_view why, base::CloseReason reason) override;
 
   private:
     void publish(media::Frame frame);
+    void note_rate(int64_t now_us, size_t bytes);
     int64_t timeout_ms() const {
         return any_media_ ? vhost_->publish.normal_timeout : vhost_->publish.firstpkt_timeout;
     }
@@ -69,6 +72,9 @@ class Publisher final : public live::PublicationOwner {
     int64_t last_media_us_;
     int64_t last_note_us_ = 0;
     uint64_t noted_jumps_ = 0;
+    int64_t last_read_us_ = 0;
+    size_t uncounted_bytes_ = 0;  // since the rate was last noted
+    int64_t bytes_per_s_ = 0;     // of the last reads
     std::string_view noted_nothing_;
     net::Grant grant_;  // released after the publication
     flv::BodyParser parser_;
