@@ -70,8 +70,8 @@ void add_publish(std::vector<Row>& rows) {
     using P = VhostPublish;
     rows.push_back(row(scope, "mr", &P::mr, false, none(), kLive,
                        "Merged read: the publisher's bytes are collected for mr_latency and read together. Off: "
-                       "they are collected for an eighth of play.mw_latency, at most 40 ms. No effect with "
-                       "min_latency."));
+                       "they are read when the players are sent to (play.mw_latency), or every 40 to 160 ms for other "
+                       "consumers. No effect with min_latency."));
     rows.push_back(row(scope, "mr_latency", &P::mr_latency, 350, milliseconds(0, 10'000), kLive,
                        "Time for which mr collects bytes."));
     rows.push_back(row(scope, "firstpkt_timeout", &P::firstpkt_timeout, 20'000, milliseconds(100, 3'600'000), kLive,
