@@ -1,6 +1,7 @@
 """The HTTP server: static files, live streams, errors, TLS."""
 
 import re
+import signal
 import subprocess
 
 import pytest
@@ -230,7 +231,17 @@ def test_websocket_answers_ping_and_close(live):
         socket.send_frame(9, b"are you there")
         wait_for_frame(socket, 10, b"are you there")
         socket.send_frame(8, b"\x03\xe8")
-        wait_for_frame(socket, 8)
+        wait_for_frame(socket, 8, b"\x03\xe8")
+        rest = socket.socket.recv(4096)
+        assert not socket.buffer and not rest, f"nothing may follow the Close (RFC 6455, 5.5.1): {socket.buffer + rest}"
+
+
+def test_websocket_is_told_that_the_server_stops(live):
+    with http.WebSocket(live.http_port, "/live/s.flv") as socket:
+        socket.frame()
+        live.signal(signal.SIGTERM)
+        wait_for_frame(socket, 8, b"\x03\xe9the server stops")
+        live.wait_exit(5)
 
 
 def wait_for_frame(socket, opcode, payload=None):

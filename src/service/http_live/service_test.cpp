@@ -177,6 +177,26 @@ TEST_F(HttpLiveTest, PlaysByWebSocket) {
     EXPECT_TRUE(client->sees_close(2000));
 }
 
+// What is published meanwhile must not follow the Close (RFC 6455, 5.5.1), nor must a second one.
+TEST_F(HttpLiveTest, NothingFollowsTheCloseOfAWebSocket) {
+    vhost().play.mw_latency = 10'000;
+    publish();
+    auto closing = get("/live/a.flv", kUpgrade), stopped = get("/live/a.flv", kUpgrade);
+    for (int i = 0; i < 3; ++i) message(*closing), message(*stopped);
+    publication_.publish(video(40, false, "unsent"));
+    const std::string close("\x88\x82\0\0\0\0\x03\xe8", 8);
+    closing->send(close + std::string("\x89\x84\0\0\0\0ping", 10));
+    EXPECT_EQ(message(*closing, 0x88), "\x03\xe8");
+    EXPECT_EQ(closing->read_bytes(1, 1000), "");
+    EXPECT_TRUE(closing->sees_close(2000));
+    publication_.publish(video(80, false, "unsent"));
+    service_->stop();
+    std::string last;
+    for (std::string byte = stopped->read_bytes(1, 1000); !byte.empty(); byte = stopped->read_bytes(1, 1000))
+        last += byte;
+    EXPECT_TRUE(last.ends_with("\x88\x12\x03\xe9the server stops")) << last;
+}
+
 TEST_F(HttpLiveTest, BadWebSockets) {
     publish();
     auto client = get("/live/a.flv", kUpgrade);

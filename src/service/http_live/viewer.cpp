@@ -47,8 +47,14 @@ net::Traffic LiveViewer::traffic() const {
 }
 
 void LiveViewer::kick(std::string_view reason) {
-    if (frames_) viewer_.send_control(websocket::close_frame(websocket::kPolicyViolation, reason));
+    send_close(websocket::kPolicyViolation, reason);
     viewer_.abort(reason, base::CloseReason::kKicked);
+}
+
+void LiveViewer::stop() {
+    constexpr std::string_view kWhy = "the server stops";
+    send_close(websocket::kGoingAway, kWhy);
+    viewer_.abort(kWhy, base::CloseReason::kServerStop);
 }
 
 void LiveViewer::on_viewer_input(live::Viewer& viewer, std::span<const uint8_t> bytes) {
@@ -72,6 +78,7 @@ void LiveViewer::on_viewer_input(live::Viewer& viewer, std::span<const uint8_t> 
 void LiveViewer::on_message(const websocket::Message& message) {
     switch (message.opcode) {
         case websocket::Opcode::kPing: {
+            if (close_sent_) return;
             auto payload = std::span(reinterpret_cast<const uint8_t*>(message.payload.data()), message.payload.size());
             return viewer_.send_control(websocket::control_frame(websocket::Opcode::kPong, payload));
         }
@@ -88,13 +95,20 @@ void LiveViewer::on_message(const websocket::Message& message) {
 
 void LiveViewer::close_websocket(uint16_t code, std::string_view reason, std::string_view why,
                                  base::CloseReason why_code) {
-    viewer_.send_control(websocket::close_frame(code, reason));
+    send_close(code, reason);
     viewer_.finish(why, why_code);
 }
 
-void LiveViewer::on_stream_end(live::Viewer& viewer) {
-    if (frames_) viewer.send_control(websocket::close_frame(websocket::kNormal, "the stream ended"));
+// A browser reports an error if anything follows the Close, be it media or a second Close. So the log's bytes end here,
+// after the packet under way.
+void LiveViewer::send_close(uint16_t code, std::string_view reason) {
+    if (!frames_ || close_sent_) return;
+    close_sent_ = true;
+    viewer_.set_paused(true);
+    viewer_.send_control(websocket::close_frame(code, reason));
 }
+
+void LiveViewer::on_stream_end(live::Viewer&) { send_close(websocket::kNormal, "the stream ended"); }
 
 void LiveViewer::on_viewer_end(live::Viewer& viewer, std::string_view why) {
     runtime::ContextScope scope(id());

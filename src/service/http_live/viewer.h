@@ -34,7 +34,7 @@ class LiveViewer final : public net::Session, private live::ViewerHandler {
     // early: bytes that the peer sent after its request.
     void join(const live::LogKey& key, std::unique_ptr<runtime::ByteStream> socket, std::string_view response_head,
               std::span<const uint8_t> early);
-    void stop() { viewer_.abort("the server stops", base::CloseReason::kServerStop); }
+    void stop();
 
     std::string stream_text() const override { return viewer_.stream().key().text(); }
     net::ClientDetails details() const override;
@@ -48,6 +48,8 @@ class LiveViewer final : public net::Session, private live::ViewerHandler {
     void on_stream_end(live::Viewer& viewer) override;
     void on_viewer_end(live::Viewer& viewer, std::string_view why) override;
     void on_message(const websocket::Message& message);
+    // The last frame to a WebSocket viewer (RFC 6455, section 5.5.1).
+    void send_close(uint16_t code, std::string_view reason);
     void close_websocket(uint16_t code, std::string_view reason, std::string_view why, base::CloseReason why_code);
 
     // A plain HTTP peer that sends this much is disconnected.
@@ -59,6 +61,7 @@ class LiveViewer final : public net::Session, private live::ViewerHandler {
     std::string tc_url_, page_url_, params_;
     net::Grant grant_;
     std::unique_ptr<websocket::ClientFrames> frames_;  // WebSocket viewers only
+    bool close_sent_ = false;
     live::Viewer viewer_;
 };
 
