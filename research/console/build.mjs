@@ -13,7 +13,8 @@ const { build } = createRequire(join(modules, "package.json"))("esbuild");
 const PAGES = [
     { from: "start", to: "." },
     { from: "console", to: "console" },
-    { from: "players", to: "players" },
+    // The engines are loaded by who plays by them: by the players, and by the start page, which is bundled alone.
+    { from: "players", to: "players", more: ["engine_flv", "engine_hls", "engine_whep"] },
 ];
 
 for (const page of PAGES) {
@@ -22,10 +23,13 @@ for (const page of PAGES) {
     await mkdir(folder, { recursive: true });
     const name = page.from;
     await build({
-        entryPoints: { [name]: join(sources, page.from, "main.js") },
+        entryPoints: {
+            [name]: join(sources, page.from, "main.js"),
+            ...Object.fromEntries((page.more ?? []).map((part) => [part, join(sources, page.from, `${part}.js`)])),
+        },
         outdir: folder,
         bundle: true,
-        splitting: page.from === "players", // hls.js and mpegts.js are loaded by who plays by them
+        splitting: page.from === "players",
         chunkNames: "[name]-[hash]",
         format: "esm",
         target: ["chrome100", "firefox100", "safari15"],

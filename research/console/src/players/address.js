@@ -1,0 +1,80 @@
+// Addresses: of a stream by each protocol, of this page with what it plays, and what of a foreign address is accepted.
+import { at } from "../shared/base.js";
+
+// The order of the pages. `ws-flv` and `flv` are played by mpegts.js, `hls` by hls.js, `whep` by rtc.js.
+export const PROTOCOLS = ["flv", "ws-flv", "hls", "whep"];
+export const NAMES = { flv: "HTTP-FLV", "ws-flv": "WS-FLV", hls: "HLS", whep: "WebRTC (WHEP)", whip: "WebRTC (WHIP)" };
+export const DEFAULT_PLACE = { vhost: "", app: "live", stream: "livestream" };
+
+const SCHEMES = ["http:", "https:", "ws:", "wss:"];
+const path = (text) => text.split("/").map(encodeURIComponent).join("/");
+
+// The absolute address of a stream of this server. place: vhost ("": by the page's host), app, stream.
+export function streamUrl(protocol, { vhost, app, stream }) {
+    const query = new URLSearchParams();
+    if (protocol === "whep" || protocol === "whip") {
+        query.set("app", app);
+        query.set("stream", stream);
+    }
+    if (vhost) query.set("vhost", vhost);
+    const text = `${query}` ? `?${query}` : "";
+    if (protocol === "whep" || protocol === "whip") return at(`rtc/v1/${protocol}/${text}`);
+    const url = at(`${path(app)}/${path(stream)}.${protocol === "hls" ? "m3u8" : "flv"}${text}`);
+    return protocol === "ws-flv" ? url.replace(/^http/, "ws") : url;
+}
+
+// What is wrong with an address that a link or a visitor gave: a problem (see problems.js), or null. Only what a player
+// can fetch is let through: javascript:, data:, file: and the like are not.
+export function addressProblem(text, protocol) {
+    let url;
+    try {
+        url = new URL(text);
+    } catch {
+        return { kind: "bad-address", detail: text };
+    }
+    if (!SCHEMES.includes(url.protocol)) return { kind: "bad-scheme", detail: url.protocol };
+    if (url.username || url.password) return { kind: "credentials-in-address" };
+    const isSocket = url.protocol.startsWith("ws");
+    if (isSocket !== (protocol === "ws-flv")) return { kind: "wrong-protocol", detail: url.protocol };
+    if (location.protocol === "https:" && (url.protocol === "http:" || url.protocol === "ws:")) return { kind: "mixed-content" };
+    return null;
+}
+
+// The protocol that an address looks like.
+export function protocolOf(text) {
+    if (/^wss?:/i.test(text)) return "ws-flv";
+    const name = text.split(/[?#]/)[0];
+    if (/\.m3u8$/i.test(name)) return "hls";
+    if (/\/whip\/?$/i.test(name)) return "whip";
+    if (/\/(whep|whip-play)\/?$/i.test(name)) return "whep";
+    return "flv";
+}
+
+// What the page's address asks for. view: a protocol, "whip" or "compare". url: "" for a stream of this server.
+export function readRequest(search, views) {
+    const query = new URLSearchParams(search);
+    const url = query.get("url") ?? "";
+    const wanted = query.get("protocol") ?? (url ? protocolOf(url) : "flv");
+    return {
+        view: views.includes(wanted) ? wanted : "flv",
+        vhost: query.get("vhost") ?? DEFAULT_PLACE.vhost,
+        app: query.get("app") || DEFAULT_PLACE.app,
+        stream: query.get("stream") || DEFAULT_PLACE.stream,
+        url,
+        autostart: query.has("autostart") && !["0", "false", "no", "off"].includes(query.get("autostart")),
+    };
+}
+
+// The address of the players' page that shows the same.
+export function pageUrl({ view, vhost, app, stream, url = "", autostart = false }) {
+    const query = new URLSearchParams({ protocol: view });
+    if (url) {
+        query.set("url", url);
+    } else {
+        query.set("app", app);
+        query.set("stream", stream);
+        if (vhost) query.set("vhost", vhost);
+    }
+    if (autostart) query.set("autostart", "true");
+    return at(`players/?${query}`);
+}

@@ -1,0 +1,51 @@
+// HTTP-FLV, WS-FLV and MPEG-TS by mpegts.js.
+import mpegts from "mpegts.js";
+import { Problem } from "./problem.js";
+
+mpegts.LoggingControl.enableAll = false;
+
+// The buffer is reduced to TARGET_S by playing faster when it exceeds MAX_S: a new viewer begins with the GOP cache.
+const [TARGET_S, MAX_S, RATE] = [0.4, 0.8, 1.2];
+
+function problemOf(type, detail, info) {
+    const text = info?.msg ?? "";
+    if (type === mpegts.ErrorTypes.MEDIA_ERROR) {
+        const isCodec = detail === mpegts.ErrorDetails.MEDIA_CODEC_UNSUPPORTED || detail === mpegts.ErrorDetails.MEDIA_FORMAT_UNSUPPORTED;
+        return new Problem(isCodec || /codec|type|mime/i.test(text) ? "codec" : "media", text);
+    }
+    if (detail === mpegts.ErrorDetails.NETWORK_STATUS_CODE_INVALID) return Problem.ofStatus(info.code, text);
+    return new Problem("network", text);
+}
+
+export function open({ video, url, ended, failed }) {
+    if (!mpegts.getFeatureList().mseLivePlayback) throw new Problem("no-mse");
+    const isTs = /\.ts$/i.test(new URL(url).pathname);
+    const player = mpegts.createPlayer(
+        { type: isTs ? "mpegts" : "flv", isLive: true, url, cors: true, withCredentials: false },
+        {
+            enableStashBuffer: false,
+            lazyLoad: false,
+            autoCleanupSourceBuffer: true,
+            liveSync: true,
+            liveSyncTargetLatency: TARGET_S,
+            liveSyncMaxLatency: MAX_S,
+            liveSyncPlaybackRate: RATE,
+        },
+    );
+    let [kbps, codecs] = [null, ""];
+    player.on(mpegts.Events.ERROR, (type, detail, info) => failed(problemOf(type, detail, info)));
+    player.on(mpegts.Events.LOADING_COMPLETE, () => ended());
+    player.on(mpegts.Events.MEDIA_INFO, (info) => {
+        codecs = [info.videoCodec, info.audioCodec].filter(Boolean).join(", ");
+    });
+    // kB per second, of short intervals: smoothed.
+    player.on(mpegts.Events.STATISTICS_INFO, ({ speed }) => {
+        if (speed > 0) kbps = kbps === null ? speed * 8 : kbps * 0.8 + speed * 8 * 0.2;
+    });
+    player.attachMediaElement(video);
+    player.load();
+    return {
+        close: () => player.destroy(),
+        sample: async () => ({ kbps, codecs, progress: video.currentTime, estimate: null }),
+    };
+}

@@ -1,0 +1,67 @@
+// HLS by hls.js, or by the browser itself where it has no Media Source Extensions.
+import Hls from "hls.js";
+import { Problem } from "./problem.js";
+
+function problemOf(data) {
+    const status = data.response?.code ?? 0;
+    const details = Hls.ErrorDetails;
+    const codec = [details.BUFFER_ADD_CODEC_ERROR, details.BUFFER_INCOMPATIBLE_CODECS_ERROR, details.MANIFEST_INCOMPATIBLE_CODECS_ERROR];
+    if (codec.includes(data.details)) return new Problem("codec", data.error?.message);
+    if (data.type === Hls.ErrorTypes.NETWORK_ERROR) {
+        if (status >= 400) return Problem.ofStatus(status, data.response?.text);
+        if (data.details === details.MANIFEST_PARSING_ERROR) return new Problem("media", data.error?.message);
+        return new Problem("network", data.details);
+    }
+    return new Problem("media", data.error?.message ?? data.details);
+}
+
+function openNative({ video, url, failed }) {
+    if (!video.canPlayType("application/vnd.apple.mpegurl")) throw new Problem("no-mse");
+    const onError = () => failed(new Problem(video.error?.code === 2 ? "network" : "media", video.error?.message));
+    video.addEventListener("error", onError);
+    video.src = url;
+    return {
+        close: () => {
+            video.removeEventListener("error", onError);
+            video.removeAttribute("src");
+            video.load();
+        },
+        sample: async () => ({ kbps: null, codecs: "", progress: video.currentTime, estimate: null }),
+    };
+}
+
+export function open(options) {
+    if (!Hls.isSupported()) return openNative(options);
+    const { video, url, ended, failed } = options;
+    const hls = new Hls({
+        enableWorker: false,
+        liveSyncDurationCount: 2,
+        maxLiveSyncPlaybackRate: 1.1,
+        backBufferLength: 10,
+        // Retries are the page's: it says so.
+        manifestLoadPolicy: { default: { maxTimeToFirstByteMs: 10_000, maxLoadTimeMs: 20_000, timeoutRetry: null, errorRetry: null } },
+    });
+    let [kbps, codecs, mediaErrors] = [null, "", 0];
+    hls.on(Hls.Events.ERROR, (_, data) => {
+        if (!data.fatal) return;
+        const problem = problemOf(data);
+        if (problem.kind === "media" && ++mediaErrors <= 2) return hls.recoverMediaError();
+        failed(problem);
+    });
+    hls.on(Hls.Events.FRAG_LOADED, (_, { frag, payload }) => {
+        if (frag.duration > 0 && payload) kbps = (payload.byteLength * 8) / frag.duration / 1000;
+    });
+    hls.on(Hls.Events.BUFFER_CODECS, (_, tracks) => {
+        codecs = [tracks.video?.codec, tracks.audio?.codec].filter(Boolean).join(", ");
+    });
+    hls.on(Hls.Events.LEVEL_UPDATED, (_, { details }) => {
+        if (!details.live) ended();
+    });
+    hls.loadSource(url);
+    hls.attachMedia(video);
+    return {
+        close: () => hls.destroy(),
+        // From the end of the newest segment, and its age.
+        sample: async () => ({ kbps, codecs, progress: video.currentTime, estimate: hls.latency > 0 ? hls.latency * 1000 : null }),
+    };
+}

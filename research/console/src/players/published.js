@@ -1,0 +1,66 @@
+// What the API says of published streams, where it may be read: it is the page's own origin's, and may want credentials.
+import { signal } from "@preact/signals";
+import { at } from "../shared/base.js";
+
+const POLL_MS = 3000;
+const MAX_SHOWN = 20;
+
+async function fetchJson(path) {
+    const response = await fetch(at(path), { credentials: "same-origin" });
+    if (!response.ok) throw new Error(`${response.status}`);
+    return response.json();
+}
+
+// Whether a stream is published: true, false, or null where the API does not say.
+export async function isPublished({ vhost, app, stream }) {
+    try {
+        const { streams } = await fetchJson("api/v1/streams?count=10000");
+        const names = vhost ? await vhostNames() : null;
+        return streams.some(
+            (one) => one.publish.active && one.app === app && one.name === stream && (!names || names.get(one.vhost) === vhost),
+        );
+    } catch {
+        return null;
+    }
+}
+
+async function vhostNames() {
+    const { vhosts } = await fetchJson("api/v1/vhosts?count=10000");
+    return new Map(vhosts.map((one) => [one.id, one.name]));
+}
+
+// The published streams for people to choose from: null before the first answer and where the API may not be read,
+// else { total, streams: [{ app, stream, vhost, video, audio, clients }] }. Polled while somebody watches.
+export const published = signal(null);
+const DEFAULT_VHOST = "__defaultVhost__";
+
+async function poll() {
+    const [{ streams }, names] = await Promise.all([fetchJson("api/v1/streams?count=10000"), vhostNames()]);
+    const active = streams.filter((one) => one.publish.active);
+    const found = active.slice(0, MAX_SHOWN).map((one) => {
+        const vhost = names.get(one.vhost) ?? "";
+        return { app: one.app, stream: one.name, vhost: vhost === DEFAULT_VHOST ? "" : vhost, video: one.video, audio: one.audio };
+    });
+    const next = { total: active.length, streams: found };
+    if (JSON.stringify(next) !== JSON.stringify(published.value)) published.value = next;
+}
+
+// Polls until the returned function is called. A refusal (401, 403, 404) ends it: it would be the same the next time.
+export function watchPublished() {
+    let timer = 0;
+    let stopped = false;
+    const again = async () => {
+        try {
+            if (!document.hidden) await poll();
+        } catch (error) {
+            published.value = null;
+            if (/^40[134]$/.test(error.message)) return;
+        }
+        if (!stopped) timer = setTimeout(again, POLL_MS);
+    };
+    again();
+    return () => {
+        stopped = true;
+        clearTimeout(timer);
+    };
+}

@@ -1,0 +1,118 @@
+// WebRTC signalling of WHIP (RFC 9725) and WHEP: an offer by POST, the session's address in Location, DELETE at its end.
+// ICE is not restarted; a session whose connection is lost is begun again.
+import { Problem } from "./problem.js";
+
+const GATHERING_MS = 1000; // for candidates of the browser; this server needs none
+const ANSWER_MS = 15_000;
+const MAX_ANSWER = 200_000; // characters
+
+function gathered(peer) {
+    return new Promise((resolve) => {
+        if (peer.iceGatheringState === "complete") return resolve();
+        const timer = setTimeout(resolve, GATHERING_MS);
+        peer.addEventListener("icegatheringstatechange", () => {
+            if (peer.iceGatheringState !== "complete") return;
+            clearTimeout(timer);
+            resolve();
+        });
+    });
+}
+
+const authorization = (token) => (token ? { Authorization: `Bearer ${token}` } : {});
+
+// The addresses to which the answer sends the browser, as text: "192.0.2.1:8000/udp".
+export function candidatesOf(sdp) {
+    const lines = sdp.matchAll(/^a=candidate:\S+ \d+ (\S+) \d+ (\S+) (\d+) /gm);
+    return [...new Set([...lines].map(([, transport, address, port]) => `${address}:${port}/${transport.toLowerCase()}`))];
+}
+
+// Exchanges offer and answer. Returns { candidates, end() }; end() ends the session at the server. Fails with a Problem.
+export async function negotiate(peer, url, { token = "", signal }) {
+    await peer.setLocalDescription(await peer.createOffer());
+    await gathered(peer);
+    const request = new AbortController();
+    const timer = setTimeout(() => request.abort(), ANSWER_MS);
+    signal.addEventListener("abort", () => request.abort());
+    let response, text;
+    try {
+        response = await fetch(url, {
+            method: "POST",
+            headers: { "Content-Type": "application/sdp", ...authorization(token) },
+            body: peer.localDescription.sdp,
+            credentials: "omit",
+            signal: request.signal,
+        });
+        text = (await response.text()).slice(0, MAX_ANSWER);
+    } catch (error) {
+        if (signal.aborted) throw signal.reason ?? error;
+        throw new Problem("network", error.message);
+    } finally {
+        clearTimeout(timer);
+    }
+    if (!response.ok) throw Problem.ofStatus(response.status, text);
+    const end = sessionEnd(url, response.headers.get("Location"), token);
+    const candidates = candidatesOf(text);
+    try {
+        if (signal.aborted) throw new Problem("closed");
+        if (candidates.length === 0) throw new Problem("no-candidate", "");
+        await peer.setRemoteDescription({ type: "answer", sdp: text });
+    } catch (error) {
+        end();
+        throw error.name === "InvalidAccessError" || error.name === "OperationError" ? new Problem("bad-answer", error.message) : error;
+    }
+    return { candidates, end };
+}
+
+// A Location at another origin is not followed: the token is not for it.
+function sessionEnd(url, location, token) {
+    let resource = null;
+    try {
+        resource = location ? new URL(location, url) : null;
+    } catch {
+        // An unreadable Location: the session ends by its timeout.
+    }
+    if (!resource || resource.origin !== new URL(url).origin) return () => {};
+    let ended = false;
+    return () => {
+        if (ended) return;
+        ended = true;
+        fetch(resource, { method: "DELETE", headers: authorization(token), keepalive: true, credentials: "omit" }).catch(() => {});
+    };
+}
+
+// Calls back once: connected(), or failed(Problem) when there is no connection within 10 s or it is lost.
+export function watchConnection(peer, candidates, { connected, failed }) {
+    let was = false;
+    const fail = () => {
+        clearTimeout(timer);
+        peer.onconnectionstatechange = null;
+        failed(was ? new Problem("network", "") : new Problem("no-candidate", candidates.join(", ")));
+    };
+    const timer = setTimeout(fail, 10_000);
+    const look = () => {
+        if (peer.connectionState === "connected" && !was) {
+            was = true;
+            clearTimeout(timer);
+            connected();
+        } else if (peer.connectionState === "failed") {
+            fail();
+        }
+    };
+    peer.onconnectionstatechange = look;
+    look();
+    return () => {
+        clearTimeout(timer);
+        peer.onconnectionstatechange = null;
+    };
+}
+
+// Per second values of growing counters: rate(name, value) is null at its first call.
+export function rates() {
+    const before = new Map();
+    return (name, value, now = performance.now()) => {
+        const last = before.get(name);
+        before.set(name, { value, now });
+        if (!last || now <= last.now || value < last.value) return null;
+        return ((value - last.value) * 1000) / (now - last.now);
+    };
+}
