@@ -3,25 +3,29 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { bitrate } from "../shared/format.js";
 import { html } from "../shared/html.js";
 import { t } from "../shared/i18n.js";
-import { NAMES, pageUrl, PROTOCOLS, streamUrl } from "./address.js";
+import { NAMES, pageUrl, streamUrl } from "./address.js";
 import { CopyButton } from "./copy.js";
 import { MoreFields, PlaceFields, PublishedStreams } from "./form.js";
 import { latencyText, latencyTitle, milliseconds, ProblemBox, Screen, stateText } from "./player_view.js";
+import { published } from "./published.js";
 import { PublisherSession } from "./publisher.js";
 import { PlayerSession } from "./session.js";
 
-const ORDER = [...PROTOCOLS].reverse().sort((a, b) => (a === "whep" ? -1 : b === "whep" ? 1 : 0));
+const ORDER = ["whep", "flv", "ws-flv", "hls"]; // as their latencies are expected
 const KEPT = 60; // samples: half a minute
 
-// Remembers the latencies of a session: least and greatest of the last half minute.
+// The least and greatest latency of the last half minute; null before there is one. Estimates and measurements are not
+// mixed.
 function useSpread(session) {
-    const kept = useRef([]);
+    const kept = useRef({ values: [], isMeasured: false });
     const now = session.statistics.value;
-    useEffect(() => {
-        if (!now) kept.current = [];
-        else if (session.state.value === "playing" && now.latency !== null) kept.current = [...kept.current, now.latency].slice(-KEPT);
+    useMemo(() => {
+        if (!now || now.isMeasured !== kept.current.isMeasured) kept.current = { values: [], isMeasured: now?.isMeasured ?? false };
+        if (now && now.latency !== null && session.state.value === "playing")
+            kept.current.values = [...kept.current.values, now.latency].slice(-KEPT);
     }, [now]);
-    return kept.current.length ? [Math.min(...kept.current), Math.max(...kept.current)] : null;
+    const { values } = kept.current;
+    return values.length ? [Math.min(...values), Math.max(...values)] : null;
 }
 
 function Row({ protocol, session, scale }) {
@@ -80,8 +84,15 @@ export function CompareView({ request, onRequest }) {
         stop();
         onRequest({ ...request, ...next, url: "", autostart: false });
     };
-    // The pattern of this page goes through the server and comes back, so one clock makes and reads the time code.
-    const publish = () => publisher.start({ url: streamUrl("whip", place), token: "", source: "pattern", codec: "h264" });
+    // The pattern of this page goes through the server and comes back, so one clock makes and reads the time code. A
+    // stream that is published already is left alone.
+    const isTaken = (published.value?.streams ?? []).some((one) => one.app === place.app && one.stream === place.stream && one.vhost === place.vhost);
+    const publish = () => {
+        const target = isTaken ? { ...place, stream: `${place.stream}-pattern` } : place;
+        choose(target);
+        publisher.start({ url: streamUrl("whip", target), token: "", source: "pattern", codec: "h264" });
+        start(target);
+    };
     const publishing = ["connecting", "publishing"].includes(publisher.state.value);
     const playing = Object.values(sessions).filter((one) => one.state.value === "playing");
     const measured = playing.length > 0 && playing.every((one) => one.statistics.value?.isMeasured);
@@ -95,7 +106,7 @@ export function CompareView({ request, onRequest }) {
                 <div class="buttons">
                     <button class="primary" disabled=${started} onClick=${() => start()}>${t("Compare")}</button>
                     <button disabled=${!started} onClick=${stop}>${t("Stop")}</button>
-                    <button aria-pressed=${publishing} onClick=${() => (publishing ? publisher.stop() : publish())}>${t("Publish a test pattern to it")}</button>
+                    <button onClick=${() => (publishing ? publisher.stop() : publish())}>${publishing ? t("End the test pattern") : t("Publish a test pattern and compare it")}</button>
                     <${CopyButton} text=${pageUrl({ view: "compare", ...place, autostart: true })} label=${t("Copy a link to this page")} />
                 </div>
             </div>

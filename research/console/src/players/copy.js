@@ -31,6 +31,6 @@ export function CopyButton({ text, label, from = null }) {
 // A command or address in a line of its own, with its button.
 export function CopyLine({ text, label }) {
     const code = useRef();
-    return html`<div class="copy-line"><code ref=${code} tabindex="0" aria-label=${label}>${text}</code>
+    return html`<div class="copy-line" role="group" aria-label=${label}><code ref=${code}>${text}</code>
         <${CopyButton} text=${text} from=${code} /></div>`;
 }

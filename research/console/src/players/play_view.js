@@ -51,7 +51,7 @@ export function PlayView({ protocol, request, onRequest }) {
         </div>
         <${ProblemBox} problem=${session.problem.value} onRetry=${() => session.tryAgain()} />
         <div class="stage">
-            <${Screen} key=${protocol} session=${session} label=${t("Video by {protocol}", { protocol: NAMES[protocol] })} onVideo=${(element) => (video.current = element)} />
+            <${Screen} key=${protocol} session=${session} label=${t("Video by {protocol}", { protocol: NAMES[protocol] })} onVideo=${(element) => (video.current = element)} onPlay=${() => start(false)} />
             <section class="card" aria-label=${t("Statistics")}>
                 <p class="state" role="status" data-state=${state}>${stateText(session)}</p>
                 <${PlayerFigures} statistics=${session.statistics.value} />

@@ -40,8 +40,8 @@ export function ProblemBox({ problem, onRetry, children }) {
     </div>`;
 }
 
-// The session gets the element by onVideo; label names the video for screen readers.
-export function Screen({ session, label, onVideo, compact = false }) {
+// onVideo gets the element; label names it for screen readers. onPlay: a button on the video while nothing plays.
+export function Screen({ session, label, onVideo, onPlay, compact = false }) {
     const video = useRef();
     useEffect(() => {
         onVideo?.(video.current);
@@ -50,7 +50,8 @@ export function Screen({ session, label, onVideo, compact = false }) {
     const state = session.state.value;
     const busy = state === "connecting" || state === "retrying";
     return html`<div class="screen" data-state=${state}>
-        <video ref=${video} controls=${!compact} playsinline aria-label=${label}></video>
+        <video ref=${video} controls=${!compact && state !== "idle"} playsinline aria-label=${label}></video>
+        ${state === "idle" && onPlay && html`<button class="screen-play" aria-label=${t("Play")} onClick=${onPlay}>▶</button>`}
         ${busy && html`<div class="screen-busy"><span class="spinner" aria-hidden="true"></span>${stateText(session)}</div>`}
         ${session.notice.value === "muted" &&
         html`<button class="screen-unmute" onClick=${() => session.unmute()}>🔇 ${t("Turn the sound on")}</button>`}

@@ -37,7 +37,7 @@ const WORDS = {
         advice: t("The stream is published. HLS begins when its first segment is complete."),
     }),
     forbidden: () => ({
-        title: t("The server refuses to play this stream"),
+        title: t("The server refuses this stream"),
         advice: t("The address may need a signature or token, or this machine is not allowed (security, refer, hooks)."),
     }),
     busy: () => ({

@@ -77,8 +77,7 @@ function Watch() {
 }
 
 function Publish() {
-    const host = location.hostname.includes(":") || !location.hostname ? `[${location.hostname}]` : location.hostname;
-    const rtmp = `rtmp://${host.replace("[[", "[").replace("]]", "]")}`;
+    const rtmp = `rtmp://${location.hostname}`;
     const whip = streamUrl("whip", DEFAULT_PLACE);
     return html`<section class="card" aria-labelledby="publish">
         <h2 id="publish">${t("Publish")}</h2>
