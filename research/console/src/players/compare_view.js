@@ -70,7 +70,7 @@ export function CompareView({ request, onRequest }) {
     const start = (where = place) => {
         setStarted(true);
         for (const protocol of ORDER)
-            sessions[protocol].start(videos.current[protocol], { protocol, url: streamUrl(protocol, where), token: "", place: where }, { muted: true });
+            sessions[protocol].start(videos.current[protocol], { protocol, url: streamUrl(protocol, where), token: "", place: where }, { silent: true });
     };
     const stop = () => {
         setStarted(false);

@@ -13,7 +13,7 @@ export function Field({ label, value, onInput, type = "text", wide = false, ...m
 }
 
 export function Choice({ label, value, onChange, options, disabled = false }) {
-    return html`<label class="field">
+    return html`<label class="field choice">
         <span>${label}</span>
         <select value=${value} disabled=${disabled} onChange=${(e) => onChange(e.target.value)}>
             ${options.map(([name, text]) => html`<option key=${name} value=${name}>${text}</option>`)}

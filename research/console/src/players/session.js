@@ -29,11 +29,12 @@ export class PlayerSession {
     retry = signal(null); // { seconds, attempt, of } while it waits for its next attempt
     attempts = 0;
 
-    // request: { protocol, url, token, place }: place of a stream of this server, else null. muted: begin without audio.
-    start(video, request, { muted = false } = {}) {
+    // request: { protocol, url, token, place }: place of a stream of this server, else null. muted: begin without audio,
+    // as a browser demands where nobody has clicked; silent: and do not offer it.
+    start(video, request, { muted = false, silent = false } = {}) {
         this.stop();
-        [this.video, this.request, this.attempts] = [video, request, 0];
-        video.muted = muted;
+        [this.video, this.request, this.attempts, this.silent] = [video, request, 0, silent];
+        video.muted = muted || silent;
         this.attempt();
     }
 
@@ -54,7 +55,11 @@ export class PlayerSession {
     unmute() {
         this.video.muted = false;
         this.video.volume = this.video.volume || 1;
-        if (this.notice.value === "muted") this.notice.value = null;
+        this.onVolume();
+    }
+
+    onVolume() {
+        if (this.notice.value === "muted" && !this.video.muted) this.notice.value = null;
     }
 
     close() {
@@ -97,9 +102,9 @@ export class PlayerSession {
         } catch (error) {
             if (this.run !== run || error.name !== "NotAllowedError" || this.video.muted) return;
             this.video.muted = true;
-            this.notice.value = "muted";
             await this.video.play().catch(() => {});
         }
+        if (this.run === run && this.video.muted && !this.silent) this.notice.value = "muted";
     }
 
     async fail(run, problem) {

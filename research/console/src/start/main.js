@@ -59,7 +59,7 @@ function Watch() {
         <div class="buttons" role="group" aria-label=${t("Play by")}>
             ${PROTOCOLS.map(
                 (one) =>
-                    html`<button key=${one} class=${isNone ? "" : "primary"} aria-pressed=${one === protocol} onClick=${() => play(one)}>▶ ${NAMES[one]}</button>`,
+                    html`<button key=${one} class=${!isNone && (protocol === null || protocol === one) ? "primary" : ""} aria-pressed=${one === protocol} onClick=${() => play(one)}>▶ ${NAMES[one]}</button>`,
             )}
             <button disabled=${state === "idle"} onClick=${stop}>${t("Stop")}</button>
         </div>
