@@ -24,18 +24,28 @@ def is_there():
 
 @contextlib.contextmanager
 def browser(*flags):
-    """A Chromium for several pages."""
+    """A Chromium for several pages. There is one at a time; see another()."""
     from playwright.sync_api import sync_playwright
 
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"),
-            args=[flag for flag in FLAGS.split() if flag != "--headless"] + list(flags),
-        )
-        try:
-            yield chromium
-        finally:
-            chromium.close()
+    with sync_playwright() as playwright, _launched(playwright.chromium, flags) as chromium:
+        yield chromium
+
+
+def another(chromium, *flags):
+    """A second Chromium beside it, with other flags."""
+    return _launched(chromium.browser_type, flags)
+
+
+@contextlib.contextmanager
+def _launched(browser_type, flags):
+    chromium = browser_type.launch(
+        executable_path=shutil.which("chromium"),
+        args=[flag for flag in FLAGS.split() if flag != "--headless"] + list(flags),
+    )
+    try:
+        yield chromium
+    finally:
+        chromium.close()
 
 
 class Page:

@@ -1,6 +1,7 @@
 // HTTP-FLV, WS-FLV and MPEG-TS by mpegts.js.
 import mpegts from "mpegts.js";
 import { Problem } from "./problem.js";
+import { socketLoader } from "./socket_loader.js";
 
 mpegts.LoggingControl.enableAll = false;
 
@@ -10,6 +11,8 @@ const [TARGET_S, MAX_S, RATE] = [0.4, 0.8, 1.2];
 function problemOf(type, detail, info) {
     const text = info?.msg ?? "";
     if (type === mpegts.ErrorTypes.MEDIA_ERROR) {
+        // A track that begins after the first frames cannot be added to what plays.
+        if (/SourceBuffer/.test(text) && /limit|QuotaExceeded/i.test(text)) return new Problem("new-track");
         const isCodec = detail === mpegts.ErrorDetails.MEDIA_CODEC_UNSUPPORTED || detail === mpegts.ErrorDetails.MEDIA_FORMAT_UNSUPPORTED;
         return new Problem(isCodec || /codec|type|mime/i.test(text) ? "codec" : "media", text);
     }
@@ -20,12 +23,14 @@ function problemOf(type, detail, info) {
 export function open({ video, url, ended, failed }) {
     if (!mpegts.getFeatureList().mseLivePlayback) throw new Problem("no-mse");
     const isTs = /\.ts$/i.test(new URL(url).pathname);
+    const closed = (event, wasOpen) => (wasOpen && event.wasClean ? ended(event.reason) : failed(new Problem("network", event.reason)));
     const player = mpegts.createPlayer(
         { type: isTs ? "mpegts" : "flv", isLive: true, url, cors: true, withCredentials: false },
         {
             enableStashBuffer: false,
             lazyLoad: false,
             autoCleanupSourceBuffer: true,
+            customLoader: url.startsWith("ws") ? socketLoader(closed) : undefined,
             liveSync: true,
             liveSyncTargetLatency: TARGET_S,
             liveSyncMaxLatency: MAX_S,
@@ -33,8 +38,9 @@ export function open({ video, url, ended, failed }) {
         },
     );
     let [kbps, codecs] = [null, ""];
-    player.on(mpegts.Events.ERROR, (type, detail, info) => failed(problemOf(type, detail, info)));
-    player.on(mpegts.Events.LOADING_COMPLETE, () => ended());
+    // Later: mpegts.js goes on after its event, and the session destroys the player.
+    player.on(mpegts.Events.ERROR, (type, detail, info) => setTimeout(() => failed(problemOf(type, detail, info))));
+    player.on(mpegts.Events.LOADING_COMPLETE, () => setTimeout(ended));
     player.on(mpegts.Events.MEDIA_INFO, (info) => {
         codecs = [info.videoCodec, info.audioCodec].filter(Boolean).join(", ");
     });

@@ -1,6 +1,6 @@
 // WebRTC by WHEP.
 import { Problem } from "./problem.js";
-import { negotiate, rates, watchConnection } from "./rtc.js";
+import { closeConnection, negotiate, rates, watchConnection } from "./rtc.js";
 
 // What the peer's statistics say of a player: kbit/s, codecs, packets lost, ms in the jitter buffer and on the way.
 async function sampleOf(peer, rate) {
@@ -38,8 +38,7 @@ export function open({ video, url, token, failed }) {
     const close = () => {
         abort.abort(new Problem("closed"));
         unwatch();
-        session?.end();
-        peer.close();
+        closeConnection(peer, session);
         video.srcObject = null;
     };
     const start = async () => {

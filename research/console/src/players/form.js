@@ -40,12 +40,12 @@ export function MoreFields({ place, onChange, token, onToken, children }) {
         </div>`}`;
 }
 
-// The published streams; nothing where the API may not be read.
-export function PublishedStreams({ place, onChoose }) {
+// The published streams, or children where there is none; nothing where the API may not be read.
+export function PublishedStreams({ place, onChoose, children }) {
     useEffect(watchPublished, []);
     const found = published.value;
     if (!found) return null;
-    if (found.total === 0) return html`<p class="quiet published">${t("No stream is published now.")}</p>`;
+    if (found.total === 0) return children ?? html`<p class="quiet published">${t("No stream is published now.")}</p>`;
     const isThis = (one) => one.app === place.app && one.stream === place.stream && one.vhost === place.vhost;
     return html`<div class="published" role="group" aria-label=${t("Published streams")}>
         <span class="quiet">${t("Published now:")}</span>

@@ -1,5 +1,5 @@
 // What a session shows: its video, what goes wrong, and its statistics.
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { bitrate } from "../shared/format.js";
 import { html } from "../shared/html.js";
 import { t } from "../shared/i18n.js";
@@ -43,9 +43,14 @@ export function ProblemBox({ problem, onRetry, children }) {
 // onVideo gets the element; label names it for screen readers. onPlay: a button on the video while nothing plays.
 export function Screen({ session, label, onVideo, onPlay, compact = false }) {
     const video = useRef();
-    useEffect(() => {
+    useLayoutEffect(() => {
         onVideo?.(video.current);
-        return () => session.stop();
+        const stop = () => session.stop();
+        addEventListener("pagehide", stop);
+        return () => {
+            removeEventListener("pagehide", stop);
+            stop();
+        };
     }, [session]);
     const state = session.state.value;
     const busy = state === "connecting" || state === "retrying";

@@ -56,6 +56,10 @@ const WORDS = {
         title: t("This browser does not play the codec of the stream"),
         advice: t("H.264 and AAC play everywhere; WebRTC needs H.264, VP8, VP9 or AV1, and Opus (rtmp_to_rtc converts AAC)."),
     }),
+    "new-track": () => ({
+        title: t("Audio or video was added to the stream"),
+        advice: t("The player begins again, with all of it."),
+    }),
     media: () => ({
         title: t("The stream cannot be decoded"),
         advice: t("Look at the encoder's log, and try another protocol."),

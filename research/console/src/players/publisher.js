@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { addressProblem } from "./address.js";
 import { TestPattern } from "./pattern.js";
 import { Problem } from "./problem.js";
-import { negotiate, rates, watchConnection } from "./rtc.js";
+import { closeConnection, negotiate, rates, watchConnection } from "./rtc.js";
 
 const SAMPLE_MS = 1000;
 const VIDEO = { width: { ideal: 1280 }, height: { ideal: 720 }, frameRate: { ideal: 30 } };
@@ -92,8 +92,7 @@ export class PublisherSession {
         this.run = null;
         clearInterval(this.timer);
         this.unwatch?.();
-        this.session?.end();
-        this.peer?.close();
+        closeConnection(this.peer, this.session);
         this.source?.stop();
         this.unwatch = this.session = this.peer = this.source = null;
         this.stream.value = this.statistics.value = null;

@@ -26,7 +26,8 @@ export function candidatesOf(sdp) {
     return [...new Set([...lines].map(([, transport, address, port]) => `${address}:${port}/${transport.toLowerCase()}`))];
 }
 
-// Exchanges offer and answer. Returns { candidates, end() }; end() ends the session at the server. Fails with a Problem.
+// Exchanges offer and answer. Returns { candidates, end() }; end() ends the session at the server, and resolves
+// when it has answered. Fails with a Problem.
 export async function negotiate(peer, url, { token = "", signal }) {
     await peer.setLocalDescription(await peer.createOffer());
     await gathered(peer);
@@ -71,16 +72,29 @@ function sessionEnd(url, location, token) {
     } catch {
         // An unreadable Location: the session ends by its timeout.
     }
-    if (!resource || resource.origin !== new URL(url).origin) return () => {};
-    let ended = false;
+    if (!resource || resource.origin !== new URL(url).origin) return async () => {};
+    let answer = null;
     return () => {
-        if (ended) return;
-        ended = true;
-        fetch(resource, { method: "DELETE", headers: authorization(token), keepalive: true, credentials: "omit" }).catch(() => {});
+        const options = { method: "DELETE", headers: authorization(token), keepalive: true, credentials: "omit" };
+        return (answer ??= fetch(resource, options).catch(() => {}));
     };
 }
 
-// Calls back once: connected(), or failed(Problem) when there is no connection within 10 s or it is lost.
+// Ends the session at the server, and then the connection: without it the server has no session to delete any more.
+export function closeConnection(peer, session) {
+    const close = () => peer?.close();
+    if (!session) return close();
+    const timer = setTimeout(close, 1000);
+    session.end().then(() => {
+        clearTimeout(timer);
+        close();
+    });
+}
+
+// A server ends a session that is not connected 10 s after the offer.
+const CONNECT_MS = 8000;
+
+// Calls back once: connected(), or failed(Problem) when there is no connection within CONNECT_MS or it is lost.
 export function watchConnection(peer, candidates, { connected, failed }) {
     let was = false;
     const fail = () => {
@@ -88,7 +102,7 @@ export function watchConnection(peer, candidates, { connected, failed }) {
         peer.onconnectionstatechange = null;
         failed(was ? new Problem("network", "") : new Problem("no-candidate", candidates.join(", ")));
     };
-    const timer = setTimeout(fail, 10_000);
+    const timer = setTimeout(fail, CONNECT_MS);
     const look = () => {
         if (peer.connectionState === "connected" && !was) {
             was = true;

@@ -12,7 +12,7 @@ const SAMPLE_MS = 500;
 const UNPUBLISHED_HINT_MS = 2500; // without a frame: is the stream published at all?
 const STALL_MS = 10_000;
 // After these problems a new attempt may help. Pauses in s; a session that plays for a while begins anew.
-const PASSING = ["network", "ended", "stalled", "unpublished", "not-ready", "overload"];
+const PASSING = ["network", "ended", "stalled", "unpublished", "not-ready", "overload", "new-track"];
 const PAUSES_S = [1, 2, 4, 8, 8, 8, 8, 8, 8, 8];
 const STEADY_MS = 20_000;
 
@@ -85,7 +85,7 @@ export class PlayerSession {
                 video: this.video,
                 url,
                 token,
-                ended: () => this.fail(run, new Problem("ended")),
+                ended: (why) => this.fail(run, new Problem("ended", why)),
                 failed: (problem) => this.fail(run, problem),
             });
         } catch (error) {

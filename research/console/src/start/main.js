@@ -46,16 +46,15 @@ function Watch() {
     const state = session.state.value;
     return html`<section class="card watch" aria-labelledby="watch">
         <h2 id="watch">${t("Watch {stream}", { stream: placeText(place) })}</h2>
-        ${isNone && html`<p class="nothing"><strong>${t("No stream is published now.")}</strong> ${t("Publish one as below; it appears here by itself.")}</p>`}
-        ${!isNone &&
-        html`<${PublishedStreams}
+        <${PublishedStreams}
             place=${place}
             onChoose=${(next) => {
                 stop();
                 choose(next);
             }}
-        />`}
-        ${isNone && html`<div hidden><${PublishedStreams} place=${place} onChoose=${choose} /></div>`}
+        >
+            <p class="nothing"><strong>${t("No stream is published now.")}</strong> ${t("Publish one as below; it appears here by itself.")}</p>
+        <//>
         <div class="buttons" role="group" aria-label=${t("Play by")}>
             ${PROTOCOLS.map(
                 (one) =>
