@@ -31,7 +31,11 @@ function Page() {
     // The address of the page stays the one that shows the same, without autostart: a reload must not start it.
     const onRequest = (next) => {
         setState({ view, ...next });
-        history.replaceState(null, "", pageUrl({ view, ...next }));
+        try {
+            history.replaceState(null, "", pageUrl({ view, ...next }));
+        } catch {
+            // Safari allows 100 changes in 30 s; who types fast gets the address of some characters ago.
+        }
     };
     const show = (next) => (event) => {
         if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;

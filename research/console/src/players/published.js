@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { at } from "../shared/base.js";
 
 const POLL_MS = 3000;
-const MAX_SHOWN = 20;
+const [MAX_LISTED, MAX_SHOWN] = [100, 20];
 
 async function fetchJson(path) {
     const response = await fetch(at(path), { credentials: "same-origin" });
@@ -12,34 +12,31 @@ async function fetchJson(path) {
 }
 
 // Whether a stream is published: true, false, or null where the API does not say.
-export async function isPublished({ vhost, app, stream }) {
+export async function isPublished(place) {
     try {
-        const { streams } = await fetchJson("api/v1/streams?count=10000");
-        const names = vhost ? await vhostNames() : null;
-        return streams.some(
-            (one) => one.publish.active && one.app === app && one.name === stream && (!names || names.get(one.vhost) === vhost),
-        );
+        const { data } = await fetchJson(`api/v1/clusters?${new URLSearchParams(place)}`);
+        return data.origin !== null;
     } catch {
         return null;
     }
 }
 
 async function vhostNames() {
-    const { vhosts } = await fetchJson("api/v1/vhosts?count=10000");
+    const { vhosts } = await fetchJson("api/v1/vhosts?count=1000");
     return new Map(vhosts.map((one) => [one.id, one.name]));
 }
 
 // The published streams for people to choose from: null before the first answer and where the API may not be read,
-// else { total, streams: [{ app, stream, vhost, video, audio, clients }] }. Polled while somebody watches.
+// else { total, streams: [{ app, stream, vhost }] }. Polled while somebody watches.
 export const published = signal(null);
 const DEFAULT_VHOST = "__defaultVhost__";
 
 async function poll() {
-    const [{ streams }, names] = await Promise.all([fetchJson("api/v1/streams?count=10000"), vhostNames()]);
+    const [{ streams }, names] = await Promise.all([fetchJson(`api/v1/streams?count=${MAX_LISTED}`), vhostNames()]);
     const active = streams.filter((one) => one.publish.active);
     const found = active.slice(0, MAX_SHOWN).map((one) => {
         const vhost = names.get(one.vhost) ?? "";
-        return { app: one.app, stream: one.name, vhost: vhost === DEFAULT_VHOST ? "" : vhost, video: one.video, audio: one.audio };
+        return { app: one.app, stream: one.name, vhost: vhost === DEFAULT_VHOST ? "" : vhost };
     });
     const next = { total: active.length, streams: found };
     if (JSON.stringify(next) !== JSON.stringify(published.value)) published.value = next;
