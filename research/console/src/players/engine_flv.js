@@ -20,7 +20,7 @@ function problemOf(type, detail, info) {
     return new Problem("network", text);
 }
 
-export function open({ video, url, ended, failed }) {
+export function open({ video, url, ready, ended, failed }) {
     if (!mpegts.getFeatureList().mseLivePlayback) throw new Problem("no-mse");
     const isTs = /\.ts$/i.test(new URL(url).pathname);
     const closed = (event, wasOpen) => (wasOpen && event.wasClean ? ended(event.reason) : failed(new Problem("network", event.reason)));
@@ -50,6 +50,7 @@ export function open({ video, url, ended, failed }) {
     });
     player.attachMediaElement(video);
     player.load();
+    ready();
     return {
         close: () => player.destroy(),
         sample: async () => ({ kbps, codecs, progress: video.currentTime, estimate: null }),

@@ -15,11 +15,12 @@ function problemOf(data) {
     return new Problem("media", data.error?.message ?? data.details);
 }
 
-function openNative({ video, url, failed }) {
+function openNative({ video, url, ready, failed }) {
     if (!video.canPlayType("application/vnd.apple.mpegurl")) throw new Problem("no-mse");
     const onError = () => failed(new Problem(video.error?.code === 2 ? "network" : "media", video.error?.message));
     video.addEventListener("error", onError);
     video.src = url;
+    ready();
     return {
         close: () => {
             video.removeEventListener("error", onError);
@@ -32,7 +33,7 @@ function openNative({ video, url, failed }) {
 
 export function open(options) {
     if (!Hls.isSupported()) return openNative(options);
-    const { video, url, ended, failed } = options;
+    const { video, url, ready, ended, failed } = options;
     const hls = new Hls({
         enableWorker: false,
         liveSyncDurationCount: 2,
@@ -57,8 +58,12 @@ export function open(options) {
     hls.on(Hls.Events.LEVEL_UPDATED, (_, { details }) => {
         if (!details.live) ended();
     });
+    // Not before: a refused playlist would leave the element with an address that is revoked.
+    hls.on(Hls.Events.MANIFEST_PARSED, () => {
+        hls.attachMedia(video);
+        ready();
+    });
     hls.loadSource(url);
-    hls.attachMedia(video);
     return {
         close: () => hls.destroy(),
         // From the end of the newest segment, and its age.

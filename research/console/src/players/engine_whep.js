@@ -24,7 +24,7 @@ async function sampleOf(peer, rate) {
     };
 }
 
-export function open({ video, url, token, failed }) {
+export function open({ video, url, token, ready, failed }) {
     if (!window.RTCPeerConnection) throw new Problem("no-webrtc");
     const peer = new RTCPeerConnection();
     const abort = new AbortController();
@@ -34,6 +34,7 @@ export function open({ video, url, token, failed }) {
     for (const kind of ["video", "audio"]) peer.addTransceiver(kind, { direction: "recvonly" });
     peer.ontrack = ({ track }) => media.addTrack(track);
     video.srcObject = media;
+    ready();
 
     const close = () => {
         abort.abort(new Problem("closed"));

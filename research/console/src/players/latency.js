@@ -53,7 +53,8 @@ export class LatencyMeter {
             return; // frames of another origin cannot be read
         }
         if (time === null) return;
-        const ms = age(Date.now() + (shown - performance.now()), time);
+        // What is read may be a later frame than the one announced, so it is not shown before now.
+        const ms = age(Date.now() + Math.max(0, shown - performance.now()), time);
         if (ms < MIN_MS || ms > MAX_MS) return;
         this.readings.push({ at: now, ms: Math.max(0, ms) });
         if (this.readings.length > KEPT) this.readings.shift();

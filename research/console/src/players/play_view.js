@@ -38,8 +38,8 @@ export function PlayView({ protocol, request, onRequest }) {
             <div class="fields">
                 <${PlaceFields} place=${place} onChange=${choose} />
                 <${MoreFields} place=${place} onChange=${choose} token=${token} onToken=${protocol === "whep" ? setToken : null} />
+                <${PublishedStreams} place=${custom ? {} : place} onChoose=${choose} />
             </div>
-            <${PublishedStreams} place=${custom ? {} : place} onChoose=${choose} />
             <div class="fields">
                 <${Field} wide label=${t("Address")} type="url" value=${url} onInput=${(text) => onRequest({ ...request, url: text.trim(), autostart: false })} />
                 <div class="buttons">

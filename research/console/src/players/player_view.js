@@ -55,7 +55,7 @@ export function Screen({ session, label, onVideo, onPlay, compact = false }) {
     const state = session.state.value;
     const busy = state === "connecting" || state === "retrying";
     return html`<div class="screen" data-state=${state}>
-        <video ref=${video} controls=${!compact && (state === "playing" || state === "connecting")} playsinline onVolumeChange=${() => session.onVolume()} aria-label=${label}></video>
+        <video ref=${video} controls=${!compact && state === "playing"} playsinline onVolumeChange=${() => session.onVolume()} aria-label=${label}></video>
         ${state === "idle" && onPlay && html`<button class="screen-play" aria-label=${t("Play")} onClick=${onPlay}>▶</button>`}
         ${busy && html`<div class="screen-busy"><span class="spinner" aria-hidden="true"></span>${stateText(session)}</div>`}
         ${session.notice.value === "muted" &&

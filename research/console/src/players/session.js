@@ -85,6 +85,7 @@ export class PlayerSession {
                 video: this.video,
                 url,
                 token,
+                ready: () => this.play(run), // the element has its source
                 ended: (why) => this.fail(run, new Problem("ended", why)),
                 failed: (problem) => this.fail(run, problem),
             });
@@ -93,7 +94,6 @@ export class PlayerSession {
         }
         this.meter = new LatencyMeter(this.video);
         this.timer = setInterval(() => this.sample(run), SAMPLE_MS);
-        this.play(run);
     }
 
     async play(run) {
