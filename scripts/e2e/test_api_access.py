@@ -89,6 +89,30 @@ def test_without_auth_strangers_read_and_no_more(servers):
     assert "access-control-allow-origin" not in http.get(server.api_port, "/api/v1/config").headers
 
 
+def test_pages_of_this_server_may_change_it(servers):
+    """The console's requests have its Origin; it must be the address that the request is sent to."""
+    server = servers(top=api.CONF % "")
+    browser = {"User_Agent": "Mozilla/5.0 (X11; Linux x86_64)"}
+
+    def kick(host, origin, **headers):
+        return status(server, "/api/v1/clients/none", None, "DELETE", Host=host, Origin=origin, **browser, **headers)
+
+    port = server.api_port
+    for name in ("127.0.0.1", "localhost", "[::1]"):
+        assert kick(f"{name}:{port}", f"http://{name}:{port}") == 200, f"a page of {name}"
+        assert kick(f"{name}:{port}", f"https://{name}:{port}", Sec_Fetch_Site="same-origin") == 200, name
+    for host, origin, why in (
+        (f"localhost:{port}", f"http://localhost:{server.http_port}", "another port of this machine"),
+        (f"localhost:{port}", f"http://127.0.0.1:{port}", "another name of this machine"),
+        (f"localhost:{port}", "http://evil.example", "another site"),
+        (f"localhost:{port}", "null", "a sandboxed page"),
+        (f"evil.example:{port}", f"http://evil.example:{port}", "a name that resolves to this machine"),
+        (f"192.0.2.1:{port}", f"http://192.0.2.1:{port}", "an address that is not of this machine"),
+    ):
+        assert kick(host, origin) == 403, why
+    assert kick(f"localhost:{port}", f"http://localhost:{port}", Sec_Fetch_Site="cross-site") == 403
+
+
 def test_health_knows_of_draining(servers):
     server = servers(top=api.CONF % "" + "grace_start_wait 1500; grace_final_wait 1000; grace_limit 20000;")
     for path in ("/healthz", "/readyz"):

@@ -45,13 +45,26 @@ bool came_by_proxy(const http::Request& message) {
         [&](std::string_view field) { return message.headers.find(field).has_value(); });
 }
 
-// A page shown by a browser on this machine does not count as this machine.
-bool is_of_a_page(const http::Request& message) {
-    return !message.headers.get("Origin").empty() || message.headers.get("Sec-Fetch-Site") == "cross-site";
+// Whether the page that sent the request was loaded from the address that the request is sent to: Origin (RFC 6454, 7)
+// without its scheme is Host. The scheme does not count, because TLS may end at a proxy. Browsers leave a scheme's
+// usual port out of both. Without an address in Host, or for the origin "null", it is another page.
+bool is_of_our_page(const http::Request& message) {
+    std::string_view origin = message.headers.get("Origin");
+    const size_t scheme = origin.find("://");
+    if (scheme == origin.npos) return false;
+    origin.remove_prefix(scheme + 3);
+    return !origin.empty() && http::equal_ignoring_case(origin, message.headers.get("Host"));
+}
+
+// A page shown by a browser on this machine does not count as this machine, unless it is one of the server's own.
+bool is_of_another_page(const http::Request& message) {
+    if (message.headers.get("Sec-Fetch-Site") == "cross-site") return true;
+    return !message.headers.get("Origin").empty() && !is_of_our_page(message);
 }
 
 bool is_of_a_browser(const http::Request& message) {
-    return message.headers.get("User-Agent").starts_with("Mozilla/") || !message.headers.get("Referer").empty();
+    return message.headers.get("User-Agent").starts_with("Mozilla/") || !message.headers.get("Referer").empty() ||
+           !message.headers.get("Origin").empty();
 }
 
 bool has(const config::IpNetworks& networks, std::string_view ip) {
@@ -69,7 +82,8 @@ std::string_view why_not(const HttpRequest& request, const config::IpNetworks& a
         return "only from this machine itself, from http_api's control { allow }, or with http_api's auth enabled";
     if (came_by_proxy(message)) return "not through a proxy; enable http_api's auth for that";
     constexpr std::string_view kNoPages = "not for web pages; enable http_api's auth for that";
-    if (is_of_a_page(message)) return kNoPages;
+    if (is_of_another_page(message)) return kNoPages;
+    // An Origin that is Host does not suffice: a page's own name may resolve to this machine (DNS rebinding).
     if (is_local) return is_name_of_this_machine(message.host) ? std::string_view() : kNoPages;
     // A page of any site can have a name that resolves to us, but not one of our addresses.
     if (is_of_a_browser(message) && (!is_address(message.host) || is_of_another_site(message))) return kNoPages;

@@ -13,8 +13,8 @@ namespace net {
 enum class ApiAccess : uint8_t {
     kOpen,  // everyone, always: health checks
     kRead,  // everyone; with auth enabled those who authenticate, a read-only token suffices
-    // Changes or reveals something. Allowed to this machine itself and http_api.control's addresses; with auth enabled
-    // to those who authenticate with more than a read-only token.
+    // Changes or reveals something. Allowed to this machine itself and http_api.control's addresses, in a browser only
+    // to pages of this server; with auth enabled to those who authenticate with more than a read-only token.
     kPrivileged,
 };
 

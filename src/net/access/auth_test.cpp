@@ -75,6 +75,50 @@ TEST(Auth, AddressesThatAreNamedMayChangeToo) {
     EXPECT_EQ(status("10.1.2.3", "10.0.0.1", {{"User-Agent", "Mozilla/5.0"}, {"Referer", "http://10.0.0.1:8080/"}}), 0);
 }
 
+TEST(Auth, PagesOfThisServerMayChangeIt) {
+    config::HttpApi api;
+    api.control.allow = {*base::IpNetwork::parse("10.0.0.0/8")};
+    // host: as the client sends it, with the port.
+    const auto status = [&](std::string ip, const std::string& host, const std::string& origin,
+                            const Fields& fields = {}) {
+        const bool has_port = host.find(':') < host.size() && !host.ends_with(']') && host != "::1";
+        auto request = request_from(std::move(ip), has_port ? host.substr(0, host.rfind(':')) : host);
+        request.message.headers.add("Host", host);
+        request.message.headers.add("Origin", origin);
+        request.message.headers.add("User-Agent", "Mozilla/5.0");
+        for (const auto& [name, value] : fields) request.message.headers.add(name, value);
+        return judge(ApiAccess::kPrivileged, request, api).status;
+    };
+    EXPECT_EQ(status("127.0.0.1", "localhost:1985", "http://localhost:1985"), 0);
+    EXPECT_EQ(status("127.0.0.1", "localhost:1985", "https://LOCALHOST:1985"), 0) << "any scheme, any case";
+    EXPECT_EQ(status("127.0.0.1", "127.0.0.1", "http://127.0.0.1"), 0) << "the usual port";
+    EXPECT_EQ(status("::1", "[::1]:1985", "http://[::1]:1985", {{"Sec-Fetch-Site", "same-origin"}}), 0);
+    EXPECT_EQ(status("10.1.2.3", "10.0.0.1:1985", "http://10.0.0.1:1985"), 0);
+    // Pages of other servers, on this machine too.
+    EXPECT_EQ(status("127.0.0.1", "localhost:1985", "http://localhost:8080"), 403);
+    EXPECT_EQ(status("127.0.0.1", "localhost:1985", "http://localhost"), 403);
+    EXPECT_EQ(status("127.0.0.1", "localhost:1985", "http://127.0.0.1:1985"), 403);
+    EXPECT_EQ(status("10.1.2.3", "10.0.0.1:1985", "http://10.0.0.1:8080"), 403);
+    EXPECT_EQ(status("127.0.0.1", "localhost:1985", "http://localhost:1985.evil.example"), 403);
+    EXPECT_EQ(status("127.0.0.1", "localhost:1985", "http://evil.example/localhost:1985"), 403);
+    EXPECT_EQ(status("127.0.0.1", "localhost:1985", "null"), 403);
+    EXPECT_EQ(status("127.0.0.1", "localhost:1985", "http://localhost:1985", {{"Sec-Fetch-Site", "cross-site"}}), 403);
+    EXPECT_EQ(status("127.0.0.1", "", "http://"), 403) << "no address at all";
+    // DNS rebinding: a name of the page's own resolves to this server, so that Origin is Host.
+    EXPECT_EQ(status("127.0.0.1", "evil.example:1985", "http://evil.example:1985"), 403);
+    EXPECT_EQ(status("127.0.0.1", "10.0.0.1:1985", "http://10.0.0.1:1985"), 403);
+    EXPECT_EQ(status("10.1.2.3", "evil.example:1985", "http://evil.example:1985"), 403);
+    EXPECT_EQ(status("10.1.2.3", "evil.example", "http://evil.example"), 403);
+    EXPECT_EQ(status("11.1.2.3", "10.0.0.1:1985", "http://10.0.0.1:1985"), 403) << "not in control";
+    EXPECT_EQ(status("127.0.0.1", "localhost:1985", "http://localhost:1985", {{"X-Forwarded-For", "192.0.2.1"}}), 403)
+        << "through a proxy";
+    api.auth = {true, "admin", "secret", {}, {}};
+    EXPECT_EQ(status("192.0.2.1", "media.example", "https://media.example"), 401);
+    EXPECT_EQ(
+        status("192.0.2.1", "media.example", "https://media.example", {{"Authorization", "Basic YWRtaW46c2VjcmV0"}}),
+        0);
+}
+
 TEST(Auth, WhoseSiteARequestIsOf) {
     const auto is_other = [](std::string host, const Fields& fields) {
         http::Request message;
