@@ -84,6 +84,29 @@ TEST_F(AccountTest, AnotherPublisherTakesThePlace) {
     EXPECT_EQ(table.accounts().find({"v", "live", "s"})->publisher(), &next);
 }
 
+TEST_F(AccountTest, SessionsInStreamsAreCountedByType) {
+    SessionTable table;
+    const auto counts = [&] {
+        return std::pair(table.in_streams(SessionType::kRtmpPlay), table.in_streams(SessionType::kFmlePublish));
+    };
+    {
+        Client one(table, "1", SessionType::kRtmpPlay), two(table, "2", SessionType::kRtmpPlay);
+        EXPECT_EQ(counts(), std::pair(0ul, 0ul)) << "in no stream yet";
+        one.enter_stream({"v", "live", "s"}, false);
+        two.enter_stream({"v", "live", "s"}, false);
+        two.enter_stream({"v", "live", "s"}, false);
+        EXPECT_EQ(counts(), std::pair(2ul, 0ul)) << "entering twice counts once";
+        two.enter_stream({"v", "live", "other"}, false);
+        EXPECT_EQ(counts(), std::pair(2ul, 0ul));
+        two.set_type(SessionType::kFmlePublish);
+        EXPECT_EQ(counts(), std::pair(1ul, 1ul)) << "a player that publishes instead";
+        one.leave_stream();
+        one.leave_stream();
+        EXPECT_EQ(counts(), std::pair(0ul, 1ul));
+    }
+    EXPECT_EQ(counts(), std::pair(0ul, 0ul)) << "a session that ends leaves its stream";
+}
+
 TEST_F(AccountTest, NamesWithSlashesAreApart) {
     SessionTable table;
     Client one(table, "1", SessionType::kRtmpPlay), two(table, "2", SessionType::kRtmpPlay);

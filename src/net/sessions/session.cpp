@@ -36,6 +36,10 @@ Session::~Session() {
 
 void Session::set_type(SessionType type) {
     if (is_client(type) && !is_client(type_)) ++table_.clients_total_;
+    if (account_) {
+        --table_.in_streams_[type_.index()];
+        ++table_.in_streams_[type.index()];
+    }
     type_ = type;
 }
 
@@ -73,6 +77,7 @@ void Session::enter_stream(const base::StreamKey& stream, bool publishing) {
     if (account != account_) {
         leave_stream();
         account_ = std::move(account);
+        ++table_.in_streams_[type_.index()];
         ++account_->clients_;
         ++account_->vhost_.clients_;
     }
@@ -86,6 +91,7 @@ void Session::leave_stream() {
 
 void Session::forget_stream() {
     if (!account_) return;
+    --table_.in_streams_[type_.index()];
     --account_->clients_;
     --account_->vhost_.clients_;
     if (account_->publisher_ == this) account_->publisher_ = nullptr;

@@ -111,6 +111,8 @@ class SessionTable {
     size_t size() const { return sessions_.size(); }
     uint64_t accepted_total() const { return accepted_total_; }
     uint64_t clients_total() const { return clients_total_; }  // that have published or played
+    // Sessions of that type that are in a stream now.
+    size_t in_streams(SessionType type) const { return in_streams_[type.index()]; }
     // Null: no session has that id.
     Session* find(std::string_view id) const;
     // The order changes: a session that ends is replaced by another at its index. index < size().
@@ -166,6 +168,7 @@ class SessionTable {
     bool passing_ = false;  // while changing from one period to the next
     uint64_t accepted_total_ = 0;
     uint64_t clients_total_ = 0;
+    std::array<size_t, SessionType::kMax> in_streams_{};
     Admission admission_;
     int64_t refusal_logged_ms_ = 0;
     uint64_t refusals_unlogged_ = 0;

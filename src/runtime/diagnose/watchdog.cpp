@@ -181,6 +181,7 @@ void Watchdog::on_readable() {
         ++stats.stalls;
         stats.stalled_ms += stall.ms;
         stats.longest_stall_ms = std::max(stats.longest_stall_ms, stall.ms);
+        stats.minute.add(stall.ms, base::monotonic_ms());
         const ContextScope scope(stall.context_id);
         base::log::warn("{}", stall.describe());
         if (stats.last.size() == kMaxStallsKept) stats.last.erase(stats.last.begin());
@@ -355,6 +356,20 @@ std::string Stall::describe() const {
     for (size_t i = 0; i < std::min(calls.size(), kMaxNamed); ++i) text += (i ? " < " : "; at ") + calls[i];
     if (calls.size() > kMaxNamed) text += " < ...";
     return text;
+}
+
+void StallMinute::add(int64_t stall_ms, int64_t now_ms) {
+    const int64_t number = now_ms / 1000;
+    Second& second = seconds_[static_cast<size_t>(number % kSeconds)];
+    if (second.number != number) second = {number, 0};
+    second.longest_ms = std::max(second.longest_ms, stall_ms);
+}
+
+int64_t StallMinute::longest_ms(int64_t now_ms) const {
+    int64_t longest = 0;
+    for (const Second& second : seconds_)
+        if (second.number > now_ms / 1000 - kSeconds) longest = std::max(longest, second.longest_ms);
+    return longest;
 }
 
 base::Result<void> watch_stalls(int64_t warn_ms) {

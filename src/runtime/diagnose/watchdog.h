@@ -4,6 +4,7 @@
 // functions it was in, and whether the time went into our code, into a blocking call, or to other processes. The loop
 // pays a few stores an iteration; the thread checks twice per stall_warn.
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -40,12 +41,30 @@ struct Stall {
 // From now on an iteration that lasts warn_ms or longer is reported; 0 stops watching. Called on the loop.
 base::Result<void> watch_stalls(int64_t warn_ms);
 
+// The longest stall of the last minute, to the second. Pure.
+class StallMinute {
+  public:
+    // now_ms: monotonic, at or after the stall's end.
+    void add(int64_t stall_ms, int64_t now_ms);
+    // 0: there was none.
+    int64_t longest_ms(int64_t now_ms) const;
+
+  private:
+    static constexpr int64_t kSeconds = 60;
+    struct Second {
+        int64_t number = -kSeconds;  // of the clock
+        int64_t longest_ms = 0;
+    };
+    std::array<Second, kSeconds> seconds_;
+};
+
 struct LoopStats {
     uint64_t iterations = 0;
     uint64_t stalls = 0;  // those of warn_ms and more
     int64_t stalled_ms = 0;
     int64_t longest_stall_ms = 0;
     std::vector<Stall> last;  // the newest last; 16 at most
+    StallMinute minute{};
 };
 const LoopStats& loop_stats();
 

@@ -85,6 +85,21 @@ class WatchdogTest : public testing::RuntimeTest {
     }
 };
 
+TEST(StallMinute, KeepsTheLongestOfTheLastMinute) {
+    StallMinute minute;
+    EXPECT_EQ(minute.longest_ms(5'000), 0);
+    minute.add(300, 10'000);
+    minute.add(80, 10'500);
+    minute.add(120, 40'000);
+    EXPECT_EQ(minute.longest_ms(40'000), 300);
+    EXPECT_EQ(minute.longest_ms(69'999), 300);
+    EXPECT_EQ(minute.longest_ms(70'000), 120) << "the first is a minute old";
+    minute.add(60, 70'100);
+    EXPECT_EQ(minute.longest_ms(99'000), 120);
+    EXPECT_EQ(minute.longest_ms(100'000), 60);
+    EXPECT_EQ(minute.longest_ms(1'000'000), 0);
+}
+
 TEST_F(WatchdogTest, NamesTheBusyCoroutineAndItsFunction) {
     const Stall stall = stall_of("busy-coroutine", [] { planted_caller(300); });
     EXPECT_GE(stall.ms, 299);
