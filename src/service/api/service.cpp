@@ -12,6 +12,12 @@
 #include "service/api/openapi.h"
 
 namespace service::api {
+
+namespace {
+// How often what requests have left behind is checked for its age.
+constexpr int64_t kApiHousekeepingMs = 5'000;
+}  // namespace
+
 Service::Service(config::SnapshotPtr snapshot, Parts parts)
     : snapshot_(std::move(snapshot)),
       parts_(parts),
@@ -21,6 +27,8 @@ Service::Service(config::SnapshotPtr snapshot, Parts parts)
       system_(identity_, parts_.sessions),
       statistics_(
           identity_, [this] { return snapshot_; }, parts_.sessions, parts_.registry, parts_.offers),
+      overview_(
+          identity_, [this] { return snapshot_; }, parts_.sessions, statistics_, system_),
       why_(
           identity_, [this] { return snapshot_; }, parts_.sessions, parts_.registry, statistics_),
       control_(
@@ -58,6 +66,9 @@ base::Result<void> Service::start() {
     const config::HttpApi& api = snapshot_->http_api;
     if (!api.enabled) return {};
     system_.start();
+    housekeeper_ = runtime::spawn("api-housekeeper", [this] {
+        while (runtime::sleep_ms(kApiHousekeepingMs)) statistics_.drop_old();
+    });
     log_control_access();
     if (api.https.enabled) TRY(tls_pair_.load(api.https.cert, api.https.key));
     TRY(listen(api.listen, nullptr));
@@ -78,6 +89,8 @@ std::string Service::summaries() const { return base::to_text(system_.summaries(
 void Service::stop() {
     server_.stop();
     system_.stop();
+    if (housekeeper_) housekeeper_.cancel_and_join();
+    housekeeper_ = {};
 }
 
 void Service::reload(const config::SnapshotPtr& next) {
@@ -113,6 +126,7 @@ void Service::add_routes() {
         return why_.closed_clients(request, response);
     };
     add(statistics_.endpoints(closed));
+    add(overview_.endpoints());
     add(why_.endpoints());
     add(control_.endpoints());
     add(debug_.endpoints());

@@ -20,6 +20,7 @@
 #include "service/api/control.h"
 #include "service/api/debug.h"
 #include "service/api/envelope.h"
+#include "service/api/overview.h"
 #include "service/api/raw.h"
 #include "service/api/statistics.h"
 #include "service/api/system.h"
@@ -62,6 +63,7 @@ class Service {
     // The data field of /api/v1/summaries.
     std::string summaries() const;
     const std::vector<Endpoint>& rows() const { return rows_; }
+    const Overview& overview() const { return overview_; }
 
   private:
     base::Result<void> listen(const config::ListenAddresses& addresses, const net::TlsPair* tls);
@@ -83,6 +85,7 @@ class Service {
     About about_;
     System system_;
     Statistics statistics_;
+    Overview overview_;
     Why why_;
     Control control_;
     Debug debug_;
@@ -90,6 +93,7 @@ class Service {
     net::TlsPair tls_pair_{"http_api/https"};
     std::vector<Endpoint> rows_;  // complete once started; not moved afterwards
     net::HttpServer server_;
+    runtime::Task housekeeper_;
 };
 
 }  // namespace service::api

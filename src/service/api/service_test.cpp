@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "net/http/http_testing.h"
 #include "runtime/loop/testing.h"
@@ -86,6 +87,54 @@ TEST_F(ApiTest, LongListsComeInPiecesAndWhole) {
         EXPECT_EQ(ids.size(), static_cast<size_t>(count));
         EXPECT_EQ(body["total"], 900);
     }
+}
+
+TEST_F(ApiTest, TheOverviewIsMadeOnceForAllCallers) {
+    std::vector<std::unique_ptr<Viewer>> viewers;
+    for (int i = 0; i < 3; ++i) viewers.push_back(std::make_unique<Viewer>(sessions_, fmt::format("v{}", i)));
+    const uint64_t before = service_->overview().made();
+    const int64_t began_ms = base::monotonic_ms();
+    std::vector<runtime::Task> callers;
+    int right = 0;
+    for (int i = 0; i < 20; ++i) {
+        callers.push_back(runtime::spawn("caller", [&] {
+            const Json body = json("/api/v1/overview");
+            if (body.is_object() && body["overview"]["players"] == Json({{"rtmp", 3}})) ++right;
+        }));
+    }
+    for (runtime::Task& caller : callers) ASSERT_TRUE(ok(caller.join(runtime::Deadline::in_ms(10'000))));
+    EXPECT_EQ(right, 20);
+    const uint64_t most = 1 + static_cast<uint64_t>((base::monotonic_ms() - began_ms) / Overview::kFreshMs);
+    EXPECT_GE(service_->overview().made() - before, 1u);
+    EXPECT_LE(service_->overview().made() - before, most);
+}
+
+TEST_F(ApiTest, ProtocolsOfTheOverview) {
+    EXPECT_EQ(protocol_of(net::SessionType::kRtmpPlay), "rtmp");
+    for (const auto type :
+         {net::SessionType::kFmlePublish, net::SessionType::kFlashPublish, net::SessionType::kHaivisionPublish})
+        EXPECT_EQ(protocol_of(type), "rtmp");
+    EXPECT_EQ(protocol_of(net::SessionType::kRtcPublish), "webrtc");
+    EXPECT_EQ(protocol_of(net::SessionType::kFlvPlay), "flv");
+    EXPECT_EQ(protocol_of(net::SessionType::kHlsPlay), "hls");
+    EXPECT_EQ(protocol_of(net::SessionType::kRtmpForward), "forward");
+}
+
+TEST_F(ApiTest, SearchedClientsAreThoseOfASnapshot) {
+    std::vector<std::unique_ptr<Viewer>> viewers;
+    for (int i = 0; i < 30; ++i) viewers.push_back(std::make_unique<Viewer>(sessions_, fmt::format("v{}x", i)));
+    Json body = json("/api/v1/clients?search=V2&count=100");
+    EXPECT_EQ(body["total"], 11) << "v2x and v20x to v29x";
+    EXPECT_EQ(body["clients"].size(), 11u);
+    EXPECT_EQ(json("/api/v1/clients?search=192.0.2.1")["total"], 30);
+    EXPECT_EQ(json("/api/v1/clients?search=LIVE/s&start=29")["clients"].size(), 1u);
+    EXPECT_EQ(json("/api/v1/clients?stream=vid-none")["total"], 0);
+    const std::string id = body["clients"][0]["stream"];
+    EXPECT_EQ(json("/api/v1/clients?count=1&stream=" + id)["total"], 30);
+    viewers.clear();  // the snapshot still has them
+    EXPECT_EQ(json("/api/v1/clients?search=v2")["clients"].size(), 0u) << "clients that have left are left out";
+    ASSERT_TRUE(ok(runtime::sleep_ms(kListFreshMs + 10)));
+    EXPECT_EQ(json("/api/v1/clients?search=v2")["total"], 0);
 }
 
 TEST_F(ApiTest, ListsWhatThereIs) {

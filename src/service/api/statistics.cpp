@@ -1,22 +1,34 @@
 #include "service/api/statistics.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "base/clock.h"
 #include "base/json.h"
 #include "media/track.h"
 #include "runtime/loop/cpu_slice.h"
-#include "service/api/listing.h"
+#include "service/api/search.h"
 #include "service/stream_view.h"
 
 namespace service::api {
 
 namespace {
 
-// Maximum age of lists: a busy dashboard causes at most four passes over all sessions per second.
-constexpr int64_t kFreshMs = 250;
 // Number of sessions between two checks of the clock.
 constexpr size_t kClockCheckInterval = 256;
+
+constexpr std::string_view kStreamColumns[] = {"name", "clients", "recv_kbps"};
+constexpr std::string_view kClientColumns[] = {"alive", "send_kbps"};
+
+bool is_given(const net::HttpRequest& request, std::string_view name) {
+    return http::find_parameter(request.message.parameters, name).has_value();
+}
+
+std::string unknown_column(std::span<const std::string_view> columns) {
+    return fmt::format("sort is one of {}, or one of these with '-' before it", fmt::join(columns, ", "));
+}
 
 Json kbps(const net::Rates& rates) { return {{"recv_30s", rates.received}, {"send_30s", rates.sent}}; }
 
@@ -176,6 +188,8 @@ std::vector<Endpoint> Statistics::endpoints(net::HttpHandler closed) {
         &Statistics::vhost);
     add("/api/v1/streams", "the streams that are published, or for which players wait", "total:int streams[@Stream]",
         &Statistics::streams);
+    all.back().parameters.push_back(search_parameter("those alone whose URL (vhost/app/name) has this in it"));
+    all.back().parameters.push_back(sort_parameter(kStreamColumns));
     add("/api/v1/streams/{id}", "one stream; code 2048: there is no such stream", "stream?@Stream error?:str",
         &Statistics::stream);
     add("/api/v1/clients",
@@ -185,6 +199,11 @@ std::vector<Endpoint> Statistics::endpoints(net::HttpHandler closed) {
     all.back().parameters.push_back({Parameter::In::kQuery, "closed", Parameter::Type::kBoolean,
                                      "the last 1,000 sessions that ended, the newest first, with started_ms, ended_ms, "
                                      "reason and text"});
+    all.back().parameters.push_back(
+        search_parameter("those alone whose id, address or stream's URL has this in it; not with closed"));
+    all.back().parameters.push_back({Parameter::In::kQuery, "stream", Parameter::Type::kText,
+                                     "those of the stream with this id alone; not with closed"});
+    all.back().parameters.push_back(sort_parameter(kClientColumns));
     add("/api/v1/clients/{id}", "one client; code 2049: there is no such client", "client?@Client error?:str",
         &Statistics::client);
     return all;
@@ -205,6 +224,22 @@ std::vector<live::StreamKey> Statistics::keys() const {
     std::inplace_merge(keys.begin(), begin, keys.end());
     keys.erase(std::ranges::unique(keys).begin(), keys.end());
     return keys;
+}
+
+// Both are in order of their names, so no list is made of them.
+Statistics::StreamCounts Statistics::count_streams() const {
+    std::vector<const live::StreamKey*> accounts;
+    accounts.reserve(sessions_.accounts().streams());
+    sessions_.accounts().for_each([&](const net::StreamAccount& account) { accounts.push_back(&account.key()); });
+    StreamCounts counts{.total = accounts.size()};
+    auto next = accounts.begin();
+    registry_.for_each([&](live::Stream& stream) {
+        if (stream.published()) ++counts.published;
+        while (next != accounts.end() && **next < stream.key()) ++next;
+        const bool has_account = next != accounts.end() && **next == stream.key();
+        if (!has_account && is_there(stream)) ++counts.total;
+    });
+    return counts;
 }
 
 // Nearly all streams have an account, which stores its id; computing an id takes a digest.
@@ -230,7 +265,7 @@ bool Statistics::find_stream(std::string_view id, live::StreamKey& key) const {
 base::Result<void> Statistics::vhosts(Request& request, Response& response) {
     const auto page = TRY(page_of(request, response, identity_));
     if (!page) return {};
-    TRY(sessions_.count(kFreshMs));
+    TRY(sessions_.count(kListFreshMs));
     const config::SnapshotPtr snapshot = snapshot_();
     const auto streams = keys();
     ListWriter list(identity_, "vhosts");
@@ -240,7 +275,7 @@ base::Result<void> Statistics::vhosts(Request& request, Response& response) {
 }
 
 base::Result<void> Statistics::vhost(Request& request, Response& response) {
-    TRY(sessions_.count(kFreshMs));
+    TRY(sessions_.count(kListFreshMs));
     const config::SnapshotPtr snapshot = snapshot_();
     const std::string_view id = request.capture("id");
     for (const config::Vhost& vhost : snapshot->vhosts) {
@@ -277,7 +312,8 @@ Json Statistics::vhost_json(const config::Vhost& vhost, const std::vector<live::
 base::Result<void> Statistics::streams(Request& request, Response& response) {
     const auto page = TRY(page_of(request, response, identity_));
     if (!page) return {};
-    TRY(sessions_.count(kFreshMs));
+    TRY(sessions_.count(kListFreshMs));
+    if (is_given(request, "search") || is_given(request, "sort")) return selected_streams(request, response, *page);
     const auto all = keys();
     ListWriter list(identity_, "streams");
     for (size_t i = page->start; i < all.size() && page->has(i); ++i) {
@@ -289,8 +325,44 @@ base::Result<void> Statistics::streams(Request& request, Response& response) {
     return list.send(response, all.size());
 }
 
+base::Result<void> Statistics::selected_streams(Request& request, Response& response, const Page& page) {
+    const SortParameter sort = parse_sort(http::find_parameter(request.message.parameters, "sort"), kStreamColumns);
+    if (!sort.valid) return send_failure(response, identity_, 400, unknown_column(kStreamColumns));
+    const Search search(request.message.parameter("search"));
+    const auto rows = TRY(snapshots_.streams([this] { return keys(); }));
+    std::vector<uint32_t> found;
+    runtime::CpuSlice walk(kClockCheckInterval);
+    for (uint32_t i = 0; i < rows->size(); ++i) {
+        if (search.matches((*rows)[i].text)) found.push_back(i);
+        TRY(walk.step());
+    }
+    const size_t total = found.size();
+    const Order order = sort.order.value_or(Order{3});
+    cut_page(found, page, order.descending, [&](uint32_t a, uint32_t b) {
+        const StreamRow &one = (*rows)[a], &other = (*rows)[b];
+        switch (order.column) {
+            case 0:
+                return one.key.name < other.key.name;
+            case 1:
+                return one.clients < other.clients;
+            case 2:
+                return one.received_kbps < other.received_kbps;
+            default:
+                return false;  // as the whole list: by vhost, application and name
+        }
+    });
+    ListWriter list(identity_, "streams");
+    for (const uint32_t index : found) {
+        list.text().open();
+        put_stream(list.text(), view_of((*rows)[index].key, registry_, sessions_));
+        list.text().close();
+        TRY(list.next());
+    }
+    return list.send(response, total);
+}
+
 base::Result<void> Statistics::stream(Request& request, Response& response) {
-    TRY(sessions_.count(kFreshMs));
+    TRY(sessions_.count(kListFreshMs));
     live::StreamKey key;
     if (!find_stream(request.capture("id"), key)) return send_missing(response, identity_, Missing::kStream);
     return send_one(response, identity_, "stream",
@@ -306,6 +378,8 @@ base::Result<void> Statistics::clients(Request& request, Response& response) {
     }
     const auto page = TRY(page_of(request, response, identity_));
     if (!page) return {};
+    if (is_given(request, "search") || is_given(request, "sort") || is_given(request, "stream"))
+        return selected_clients(request, response, *page);
     ListWriter list(identity_, "clients");
     runtime::CpuSlice walk(kClockCheckInterval);
     size_t seen = 0;
@@ -321,6 +395,48 @@ base::Result<void> Statistics::clients(Request& request, Response& response) {
         }
     }
     return list.send(response, seen);
+}
+
+base::Result<void> Statistics::selected_clients(Request& request, Response& response, const Page& page) {
+    const SortParameter sort = parse_sort(http::find_parameter(request.message.parameters, "sort"), kClientColumns);
+    if (!sort.valid) return send_failure(response, identity_, 400, unknown_column(kClientColumns));
+    const Search search(request.message.parameter("search"));
+    const std::string_view stream = request.message.parameter("stream");
+    const auto rows = TRY(snapshots_.clients());
+    std::vector<uint8_t> stream_matches;  // by stream: its own text is searched once
+    for (const ClientRows::Stream& one : rows->streams) stream_matches.push_back(search.matches(one.text));
+    std::vector<uint32_t> found;
+    runtime::CpuSlice walk(kClockCheckInterval);
+    for (uint32_t i = 0; i < rows->clients.size(); ++i) {
+        const ClientRow& row = rows->clients[i];
+        const bool is_of_stream = stream.empty() || rows->streams[row.stream].id == stream;
+        if (is_of_stream && (stream_matches[row.stream] || search.matches(row.text))) found.push_back(i);
+        TRY(walk.step());
+    }
+    const size_t total = found.size();
+    const Order order = sort.order.value_or(Order{2});
+    cut_page(found, page, order.descending, [&](uint32_t a, uint32_t b) {
+        const ClientRow &one = rows->clients[a], &other = rows->clients[b];
+        switch (order.column) {
+            case 0:
+                return one.started_ms > other.started_ms;
+            case 1:
+                return one.sent_kbps < other.sent_kbps;
+            default:
+                return false;
+        }
+    });
+    ListWriter list(identity_, "clients");
+    for (const uint32_t index : found) {
+        // A client that has left since then is left out.
+        const net::Session* session = sessions_.find(rows->clients[index].id);
+        if (!session || !session->stream_account()) continue;
+        list.text().open();
+        put_session(list.text(), session->view());
+        list.text().close();
+        TRY(list.next());
+    }
+    return list.send(response, total);
 }
 
 base::Result<void> Statistics::client(Request& request, Response& response) {

@@ -13,6 +13,8 @@
 #include "service/api/endpoint.h"
 #include "service/api/envelope.h"
 #include "service/api/json_text.h"
+#include "service/api/listing.h"
+#include "service/api/snapshots.h"
 #include "service/shared_parts.h"
 
 namespace service::api {
@@ -38,6 +40,14 @@ class Statistics {
     std::optional<double> hls_fragment(const config::Vhost& vhost) const;
     // Finds the stream with that API id; false: there is none.
     bool find_stream(std::string_view id, live::StreamKey& key) const;
+    struct StreamCounts {
+        size_t total = 0;  // in the list of streams
+        size_t published = 0;
+    };
+    // Visits each stream, and does not yield.
+    StreamCounts count_streams() const;
+    // Frees what is kept of lists. To be called every few seconds.
+    void drop_old() { snapshots_.drop_old(); }
 
   private:
     using Request = net::HttpRequest;
@@ -45,8 +55,10 @@ class Statistics {
     base::Result<void> vhosts(Request& request, Response& response);
     base::Result<void> vhost(Request& request, Response& response);
     base::Result<void> streams(Request& request, Response& response);
+    base::Result<void> selected_streams(Request& request, Response& response, const Page& page);
     base::Result<void> stream(Request& request, Response& response);
     base::Result<void> clients(Request& request, Response& response);
+    base::Result<void> selected_clients(Request& request, Response& response, const Page& page);
     base::Result<void> client(Request& request, Response& response);
     Json vhost_json(const config::Vhost& vhost, const std::vector<live::StreamKey>& keys) const;
     std::vector<live::StreamKey> keys() const;
@@ -57,6 +69,7 @@ class Statistics {
     live::Registry& registry_;
     const Offers& offers_;
     net::HttpHandler closed_;
+    Snapshots snapshots_{sessions_};
 };
 
 }  // namespace service::api

@@ -153,6 +153,15 @@ double System::machine_percent() const {
     return share(minus(now_.cpu.busy(), before_.cpu.busy()), minus(now_.cpu.total(), before_.cpu.total()));
 }
 
+System::Usage System::usage() const {
+    return {.cpu = machine_percent(),
+            .processors = now_.cpus_online,
+            .memory_bytes = memory(now_, "MemTotal") * 1024,
+            .memory_used_bytes = used_kb(now_) * 1024,
+            .load_1m = now_.load[0],
+            .process_bytes = now_.resident_kb * 1024};
+}
+
 Json System::summaries() const {
     return {{"ok", now_.at_ms > 0}, {"now_ms", base::wall_ms()}, {"self", self_json()}, {"system", system_json()}};
 }

@@ -25,6 +25,16 @@ class System {
     std::vector<Endpoint> endpoints();
     // The data field of /api/v1/summaries.
     Json summaries() const;
+    // As read last, a few seconds ago at most; zeros before start().
+    struct Usage {
+        double cpu = 0;  // fraction of all processors
+        int processors = 0;
+        uint64_t memory_bytes = 0;
+        uint64_t memory_used_bytes = 0;
+        double load_1m = 0;
+        uint64_t process_bytes = 0;  // resident
+    };
+    Usage usage() const;
 
   private:
     using Request = net::HttpRequest;

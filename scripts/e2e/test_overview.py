@@ -1,0 +1,200 @@
+"""What the console shows: the overview, searched and sorted lists, recordings, the log, the flame graph."""
+
+import json
+import threading
+import time
+
+from lib import api, ffmpeg, http, media, publishing, rtmp
+from lib.server import default_vhost
+from lib.timing import scaled, wait_until
+
+API = api.CONF % ""
+READ, ALL = "read-only-0123456789", "all-of-it-0123456789"
+AUTH = api.CONF % f"debug on; auth {{ enabled on; tokens {ALL}; read_tokens {READ}; }}"
+NUMBER = (int, float)
+OVERVIEW = {
+    "now_ms": int, "uptime_ms": int, "version": str,
+    "process": {"cpu_percent": NUMBER, "memory_bytes": int},
+    "machine": {
+        "cpu_percent": NUMBER, "processors": int, "memory_bytes": int, "memory_used_bytes": int, "load_1m": NUMBER,
+    },
+    "traffic": {"recv_bytes": int, "send_bytes": int},
+    "connections": {"now": int, "limit": int},
+    "streams": {"total": int, "published": int},
+    "publishers": dict, "players": dict, "longest_stall_ms": int, "ends": dict,
+    "access": {"reads": bool, "changes": bool, "debug": bool},
+}  # fmt: skip
+
+
+def overview(server, **headers):
+    found = api.ask(server, "/api/v1/overview", **headers)["overview"]
+    api.check(found, OVERVIEW, "overview")
+    return found
+
+
+def wait_overview(server, condition, what, seconds=15):
+    """The overview once the condition holds; a new one is made once a second."""
+    seen = {}
+
+    def there():
+        seen.update(overview(server))
+        return condition(seen)
+
+    wait_until(there, seconds, lambda: f"{what}; the overview is {seen}", step=0.2)
+    return seen
+
+
+def names(answer, kind="streams", field="name"):
+    return [one[field] for one in answer[kind]]
+
+
+# --- the overview
+
+
+def test_figures_of_a_server_without_clients(servers):
+    server = servers(top=API + "max_connections 123;")
+    found = overview(server)
+    assert found["version"] == api.ask(server, "/api/v1/versions")["data"]["server_version"], found
+    assert abs(found["now_ms"] - time.time() * 1000) < scaled(5000), found
+    assert 0 <= found["uptime_ms"] < scaled(60_000), found
+    assert found["connections"]["limit"] == 123 and found["connections"]["now"] >= 1, "this request has a connection"
+    assert found["streams"] == {"total": 0, "published": 0}, found
+    assert found["publishers"] == found["players"] == {}, found
+    assert 0.3 < found["process"]["memory_bytes"] / 1024 / server.rss_kb() < 3, (found["process"], server.rss_kb())
+    machine = found["machine"]
+    assert machine["processors"] >= 1 and machine["memory_bytes"] > machine["memory_used_bytes"] > 0, machine
+    assert 0 <= machine["cpu_percent"] <= 1, machine
+
+
+def test_figures_move_with_publishers_and_players(servers, tool):
+    server = servers(top=API, vhosts=default_vhost("hls { enabled on; hls_ctx on; }"))
+    before = overview(server)
+    words = ("-re", "-stream_loop", "-1", "-i", media.plain(), "-c", "copy", "-f", "flv", server.rtmp_url("live/cam"))
+    publisher = tool(ffmpeg.command(*words))
+    api.wait_stream(server, "cam", lambda stream: stream["frames"] > 0)
+    viewers = [rtmp.player(server, "live", "cam"), http.Live(server.http_port, "/live/cam.flv")]
+    collectors = [publishing.Collector(one) for one in viewers]
+    found = wait_overview(server, lambda one: one["players"] == {"rtmp": 1, "flv": 1}, "one player of RTMP, one of FLV")
+    assert found["publishers"] == {"rtmp": 1} and found["streams"] == {"total": 1, "published": 1}, found
+    assert found["connections"]["now"] >= 3, found
+    later = wait_overview(server, lambda one: one["now_ms"] > found["now_ms"], "figures that are made again")
+    passed = (later["now_ms"] - found["now_ms"]) / 1000
+    for name in ("recv_bytes", "send_bytes"):
+        assert later["traffic"][name] > found["traffic"][name] >= before["traffic"][name], f"{name}: {found} {later}"
+    rates = {name: (later["traffic"][name] - found["traffic"][name]) / passed for name in later["traffic"]}
+    assert 1.2 < rates["send_bytes"] / rates["recv_bytes"] < 3.5, f"two players of one stream: {rates}"
+    assert 0 < later["process"]["cpu_percent"] < 1.5, later
+    viewers[0].close()
+    gone = wait_overview(server, lambda one: one["players"] == {"flv": 1}, "one player less")
+    assert sum(gone["ends"].values()) > sum(before["ends"].values()), gone["ends"]
+    publisher.kill()
+    for one in viewers[1:]:
+        one.close()
+    for one in collectors:
+        one.thread.join(scaled(10))
+    wait_overview(
+        server,
+        lambda one: one["publishers"] == one["players"] == {} and one["streams"] == {"total": 0, "published": 0},
+        "no client is left",
+    )
+
+
+def test_the_overview_says_what_its_caller_may_do(servers):
+    server = servers(top=API)
+    assert overview(server)["access"] == {"reads": True, "changes": True, "debug": False}
+    assert overview(server, X_Forwarded_For="192.0.2.1")["access"] == {"reads": True, "changes": False, "debug": False}
+    assert overview(server, Origin="http://evil.example")["access"]["changes"] is False
+    server = servers(top=AUTH)
+    assert http.get(server.api_port, "/api/v1/overview").status == 401
+    assert overview(server, Authorization=f"Bearer {READ}")["access"] == {"reads": True, "changes": False, "debug": False}
+    assert overview(server, Authorization=f"Bearer {ALL}")["access"] == {"reads": True, "changes": True, "debug": True}
+
+
+def test_twenty_pollers_cost_one_pass(servers):
+    """All callers get the figures of the same moment: they were made at most once a second."""
+    server = servers(top=API)
+    moments, failures, lock = [], [], threading.Lock()
+    begin = time.monotonic()
+
+    def poll():
+        try:
+            with http.Connection(server.api_port, timeout=scaled(20)) as connection:
+                for _ in range(15):
+                    connection.request("GET", "/api/v1/overview")
+                    body = json.loads(connection.read_response().body)
+                    with lock:
+                        moments.append(body["overview"]["now_ms"])
+                    time.sleep(0.1)
+        except Exception as error:  # noqa: BLE001: the thread's failure is the test's
+            failures.append(error)
+
+    threads = [threading.Thread(target=poll) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    passed = time.monotonic() - begin
+    assert not failures, failures
+    assert len(moments) == 300, len(moments)
+    most = int(passed) + 2
+    assert 2 <= len(set(moments)) <= most, f"figures of {len(set(moments))} moments in {passed:.1f} s, at most {most}"
+
+
+# --- searched and sorted lists
+
+
+def test_streams_and_clients_are_searched_and_sorted(servers):
+    server = servers(top=API)
+    published = {"Alpha": 1, "beta": 4, "Gamma": 2}
+    steadies = [
+        publishing.Steady(rtmp.publisher(server, "live", name), media.tags(media.plain()), speed=speed)
+        for name, speed in published.items()
+    ]
+    for name in published:
+        api.wait_stream(server, name, lambda stream: stream["frames"] > 0)
+    players = [rtmp.player(server, "live", name) for name in ("beta", "beta", "Gamma")]
+    collectors = [publishing.Collector(one) for one in players]
+    wait_until(lambda: len(api.clients(server)) == 6, 10, "three publishers and three players")
+    time.sleep(0.5)  # a snapshot is a quarter of a second old at most
+
+    def streams(query):
+        return api.ask(server, f"/api/v1/streams?{query}")
+
+    assert names(streams("search=ALPHA")) == ["Alpha"] and streams("search=ALPHA")["total"] == 1
+    assert sorted(names(streams("search=live/"))) == sorted(published)
+    assert names(streams("search=nothing")) == [] and streams("search=nothing")["total"] == 0
+    assert names(streams("sort=name")) == ["Alpha", "Gamma", "beta"]
+    assert names(streams("sort=-name")) == ["beta", "Gamma", "Alpha"]
+    assert names(streams("sort=clients")) == ["Alpha", "Gamma", "beta"]
+    assert names(streams("sort=-clients&count=1")) == ["beta"] and streams("sort=-clients&count=1")["total"] == 3
+    assert names(streams("sort=-clients&start=1&count=1")) == ["Gamma"]
+    rates = [one["kbps"]["recv_30s"] for one in streams("sort=-recv_kbps")["streams"]]
+    assert len(rates) == 3 and names(streams("sort=-recv_kbps"))[0] == "beta", f"beta is sent fastest: {rates}"
+    beta = streams("search=beta")["streams"][0]
+
+    def clients(query):
+        return api.ask(server, f"/api/v1/clients?{query}")
+
+    everyone = api.clients(server)
+    assert clients(f"stream={beta['id']}")["total"] == 3, clients(f"stream={beta['id']}")
+    assert {one["name"] for one in clients(f"stream={beta['id']}")["clients"]} == {"beta"}
+    assert clients(f"stream={beta['id']}&search=gamma")["total"] == 0
+    assert clients("stream=vid-none")["clients"] == []
+    assert clients("search=GAMMA")["total"] == 2 and clients("search=127.0.0.1")["total"] == 6
+    for one in everyone:
+        assert names(clients(f"search={one['id'].upper()}"), "clients", "id") == [one["id"]]
+    ages = [one["alive"] for one in clients("sort=alive")["clients"]]
+    assert len(ages) == 6 and ages == sorted(ages), ages
+    ages = [one["alive"] for one in clients("sort=-alive&start=1&count=3")["clients"]]
+    assert len(ages) == 3 and ages == sorted(ages, reverse=True), ages
+    fastest = clients("sort=-send_kbps&count=2")["clients"]
+    assert {one["name"] for one in fastest} == {"beta"} and not any(one["publish"] for one in fastest), fastest
+    for path in ("streams?sort=kbps", "streams?sort=-", "clients?sort=", "clients?sort=name", "clients?sort=--alive"):
+        assert "sort is one of" in api.ask(server, f"/api/v1/{path}", status=400)["error"], path
+    for one in players:
+        one.close()
+    for one in steadies:
+        one.stop()
+        one.client.close()
+    for one in collectors:
+        one.thread.join(scaled(10))

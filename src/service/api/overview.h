@@ -1,0 +1,65 @@
+#pragma once
+// The overview: the figures of the whole server for a console's first page, at /api/v1/overview. They are made at most
+// once a second for all callers together. Sessions are counted by type where they enter and leave streams; one pass
+// over the sessions adds up their bytes, and one over the streams counts them.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/snapshot.h"
+#include "net/sessions/session.h"
+#include "runtime/loop/sync.h"
+#include "service/api/endpoint.h"
+#include "service/api/envelope.h"
+#include "service/api/json_text.h"
+
+namespace service::api {
+
+class Statistics;
+class System;
+
+class Overview {
+  public:
+    static constexpr int64_t kFreshMs = 1'000;
+
+    using CurrentSnapshot = std::function<config::SnapshotPtr()>;
+    // All of them must outlive it.
+    Overview(const Identity& identity, CurrentSnapshot snapshot, net::SessionTable& sessions,
+             const Statistics& statistics, const System& system);
+
+    std::vector<Endpoint> endpoints();
+    // The number of times the figures were made.
+    uint64_t made() const { return made_; }
+
+  private:
+    base::Result<void> answer(net::HttpRequest& request, net::HttpResponse& response);
+    base::Result<void> renew();
+    base::Result<void> make();
+    void put_machine(JsonText& out);
+    void put_clients(JsonText& out) const;
+    void put_ends(JsonText& out) const;
+
+    const Identity& identity_;
+    CurrentSnapshot snapshot_;
+    net::SessionTable& sessions_;
+    const Statistics& statistics_;
+    const System& system_;
+    const int64_t began_ms_;  // monotonic
+    // An answer without its end, which depends on the caller; null: none was made yet.
+    std::shared_ptr<const std::string> text_;
+    int64_t made_ms_ = 0;  // monotonic
+    uint64_t made_ = 0;
+    bool making_ = false;
+    runtime::Event ready_{"the overview"};
+    int64_t cpu_us_;  // of the process, when the figures were made last
+    int64_t cpu_at_us_;
+};
+
+// The protocol of a client's type, as the overview names it: "rtmp" for rtmp-play and fmle-publish, "webrtc", "flv",
+// "hls"; "forward" for a stream that this server publishes to another one. Pure.
+std::string_view protocol_of(net::SessionType type);
+
+}  // namespace service::api
