@@ -215,6 +215,19 @@ $(OBJDIR)/flags $(OBJS)/link-flags: FORCE
 
 COMPILE = $(CXX) $(CPPFLAGS) $(CXXFLAGS)
 
+# What `srs --version` says of this build. Only the server links it, and it is compiled again when one of the facts has
+# changed: the commit, '+' if what the server is made of differs from it, and the diagnostic options.
+BUILD_COMMIT ?= $(shell git ls-files --error-unmatch configure >/dev/null 2>&1 && git rev-parse --short=12 HEAD || \
+    echo unknown)$(shell git diff --quiet HEAD -- src Makefile configure scripts/configure 2>/dev/null; [ $$? != 1 ] || echo +)
+diagnostic_options := $(strip $(if $(filter on,$(CONFIG_DEBUG)),debug) $(foreach o,sanitizer gperf gcp gmp gmc gmd gprof gcov \
+    valgrind,$(if $(filter on,$(CONFIG_$(shell echo $(o) | tr a-z A-Z))),$(o))))
+build_facts := $(OBJDIR)/build_facts
+$(build_facts).cpp: FORCE
+	@mkdir -p $(@D); printf '%s\n' '#include "server/about.h"' 'namespace server {' 'extern const BuildFacts kBuildFacts;' \
+	    'const BuildFacts kBuildFacts{"$(BUILD_COMMIT)", "$(diagnostic_options)"};' '}' >$@.new; \
+	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+$(build_facts).o: flags_of_kind = -fno-exceptions
+
 # What nearly every source includes is compiled once, with the flags of those that use it: what tests includes GoogleTest.
 part_objects := $(patsubst %,$(OBJDIR)/%.o,$(filter-out $(test_batches),$(batches))) $(call object,$(filter-out $(batched) $(tests) $(WITH_EXCEPTIONS),$(sources)))
 test_objects := $(patsubst %,$(OBJDIR)/%.o,$(test_batches)) $(call object,$(filter-out $(batched),$(tests)))
@@ -277,7 +290,7 @@ server_main := $(wildcard src/main.cpp)
 ifneq ($(filter-out help console clean layers format format-check,$(goals)),)
 $(foreach d,$(part_dirs),$(eval $(call archive_rules,$(d))))
 ifneq ($(server_main),)
-$(eval $(call program_rule,$(OBJS)/srs,$(call object,$(server_main)),src))
+$(eval $(call program_rule,$(OBJS)/srs,$(call object,$(server_main)) $(build_facts).o,src))
 else
 $(OBJS)/srs:
 	@echo "there is no src/main.cpp yet" >&2; exit 1
@@ -365,4 +378,4 @@ fuzz: fuzz-build
 endif
 FUZZ_CXX ?= clang++-19
 
--include $(patsubst %.o,%.d,$(part_objects) $(test_objects) $(call object,$(WITH_EXCEPTIONS)))
+-include $(patsubst %.o,%.d,$(part_objects) $(test_objects) $(call object,$(WITH_EXCEPTIONS)) $(build_facts).o)

@@ -1,3 +1,8 @@
+#include "server/about.h"
 #include "server/server.h"
 
-int main(int argc, char** argv) { return server::run(argc, argv); }
+namespace server {
+extern const BuildFacts kBuildFacts;  // in the source that the Makefile writes
+}
+
+int main(int argc, char** argv) { return server::run(argc, argv, server::kBuildFacts); }

@@ -221,10 +221,25 @@ def test_bad_environment_is_an_error(tmp_path):
     assert code != 0 and "SRS_MAX_CONNECTIONS" in output, f"the variable should be named: {output}"
 
 
-@pytest.mark.parametrize("flag", ["-v", "-V", "--version"])
+@pytest.mark.parametrize("flag", ["-v", "-V"])
 def test_version(flag):
+    """That alone, as scripts read it."""
     code, output = run_once(flag)
-    assert code == 0 and re.search(r"\d+\.\d+\.\d+", output), output
+    assert code == 0 and re.fullmatch(r"\d+\.\d+\.\d+\n", output), output
+
+
+def test_version_and_what_was_built_in():
+    code, output = run_once("--version")
+    assert code == 0 and output.startswith(run_once("-v")[1]), f"the first line should be what -v prints:\n{output}"
+    for what in (
+        r"^commit ([0-9a-f]{7,40}\+?|unknown), compiled by g\+\+ \d+\.\d+",
+        r"^services: .*\brtmp\b.*\brtc\b",
+        r"^libraries: .*\bOpenSSL \d+\.\d+.*\bstate-threads \d+\.\d+",
+        r"^loaded to convert audio: libavcodec \d+",
+        r"^diagnostic options: \w+",
+    ):
+        assert re.search(what, output, re.MULTILINE), f"there should be a line like {what!r}:\n{output}"
+    assert len(output.splitlines()) <= 8, f"a few lines:\n{output}"
 
 
 @pytest.mark.parametrize("flag", ["-g", "-G"])

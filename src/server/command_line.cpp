@@ -14,6 +14,7 @@ struct Flags {
     bool test = false;
     bool environment = false;
     bool version = false;
+    bool about = false;
     bool signature = false;
     bool full_conf = false;
     bool config_doc = false;
@@ -26,7 +27,8 @@ void declare(CLI::App& app, CommandLine& line, Flags& flags) {
     app.add_option("-c", line.config_file, "The configuration file")->type_name("FILE");
     app.add_flag("-e", flags.environment, "Take the configuration from SRS_ environment variables alone, and no file");
     app.add_flag("-t", flags.test, "Check the configuration, print all that is wrong with it, and exit");
-    app.add_flag("-v,-V,--version", flags.version, "Print the version and exit");
+    app.add_flag("-v,-V", flags.version, "Print the version and exit");
+    app.add_flag("--version", flags.about, "Print the version, the commit and what was built in, and exit");
     app.add_flag("-g,-G", flags.signature, "Print the signature and exit");
     // For scripts that keep the shipped files consistent with the table of directives.
     app.add_flag("--print-full-conf", flags.full_conf)->group("");
@@ -52,6 +54,10 @@ CommandLine fail(std::string text) { return {Action::kFail, std::move(text), ""}
 CommandLine decide(CommandLine line, const Flags& flags, const CLI::Option& file,
                    const CommandLineEnvironment& environment) {
     if (flags.version) return print(std::string(kVersion) + "\n");
+    if (flags.about) {
+        line.action = Action::kAbout;
+        return line;
+    }
     if (flags.signature) return print(std::string(kSignature) + "\n");
     if (flags.full_conf) return print(config::full_conf());
     if (flags.config_doc) return print(config::config_markdown());

@@ -11,6 +11,7 @@ struct CommandLine {
         kRun,
         kTest,    // check the configuration and exit
         kDoctor,  // check the machine and exit; config_file may be empty: use the defaults
+        kAbout,   // print what this program is, and exit with 0
         kPrint,   // print `text` and exit with 0
         kFail,    // print `text` to stderr and exit with 1
     };

@@ -239,13 +239,16 @@ int run_doctor(const ConfigSource& source) {
 
 }  // namespace
 
-int run(int argc, const char* const* argv) {
+int run(int argc, const char* const* argv, const BuildFacts& facts) {
     add_sections();
     CommandLine line = parse_command_line(
         argc, argv, {.config_file = std::getenv("SRS_CONFIG_FILE"), .environment_only = std::getenv("SRS_ENV_ONLY")});
     switch (line.action) {
         case CommandLine::Action::kPrint:
             print(stdout, line.text);
+            return 0;
+        case CommandLine::Action::kAbout:
+            print(stdout, about(facts));
             return 0;
         case CommandLine::Action::kFail:
             print(stderr, line.text);
