@@ -86,12 +86,16 @@ base::Result<net::ReloadReport> Reloader::reload(std::string_view cause) {
     report.cause = cause;
     base::log::trace("reload: {}: {} is read again", cause, source_.name());
     const int64_t began_ms = base::monotonic_ms();
-    TRY(run(report));
-    report.took_ms = base::monotonic_ms() - began_ms;
-    ++operations_.reloads;
-    if (!report.ok) ++operations_.reloads_failed;
-    operations_.last_reload = report;
+    if (on_reloading_) on_reloading_();
+    auto done = run(report);
+    if (done) {
+        report.took_ms = base::monotonic_ms() - began_ms;
+        ++operations_.reloads;
+        if (!report.ok) ++operations_.reloads_failed;
+        operations_.last_reload = report;
+    }
     if (on_reloaded_) on_reloaded_();
+    TRY(std::move(done));
     return report;
 }
 

@@ -31,7 +31,8 @@ class Reloader {
     // The server is ending: no further reloads.
     void close() { closed_ = true; }
 
-    // Called after each reload, whatever its result. It must not yield.
+    // Called when a reload begins, and after it, whatever its result, also if it was cancelled. They must not yield.
+    void on_reloading(std::function<void()> listener) { on_reloading_ = std::move(listener); }
     void on_reloaded(std::function<void()> listener) { on_reloaded_ = std::move(listener); }
     const config::SnapshotPtr& snapshot() const { return snapshot_; }
     // The files that were read, or not found, by the last reload or the start, with their state at that time.
@@ -51,6 +52,7 @@ class Reloader {
     net::Operations& operations_;
     config::SnapshotPtr snapshot_;
     FileMarks read_;
+    std::function<void()> on_reloading_;
     std::function<void()> on_reloaded_;
     bool busy_ = false;
     bool closed_ = false;

@@ -148,5 +148,26 @@ TEST_F(ReloadTest, OneThatIsCancelledChangesNothing) {
     EXPECT_FALSE(server.reloader->reload("test").has_value());
 }
 
+// The service manager is told of both, and waits for the second after the first.
+TEST_F(ReloadTest, ItsBeginAndItsEndAreTold) {
+    Running server(path_, refusal_);
+    std::string told;
+    server.reloader->on_reloading([&told] { told += "begin "; });
+    server.reloader->on_reloaded([&told] { told += "end "; });
+    EXPECT_TRUE(server.reload().ok);
+    EXPECT_EQ(told, "begin end ");
+    write("no such directive;");
+    EXPECT_FALSE(server.reload().ok);
+    EXPECT_EQ(told, "begin end begin end ");
+    write("listen 1; srs_log_tank console; vhost a { }");
+    server.prepare_ms = 10'000;
+    runtime::Task task = runtime::spawn("reload", [&server] {
+        EXPECT_TRUE(runtime::testing::failed_with(server.reloader->reload("test"), base::Code::kCancelled));
+    });
+    ASSERT_TRUE(runtime::sleep_ms(50).has_value());
+    task.cancel_and_join();
+    EXPECT_EQ(told, "begin end begin end begin end ");
+}
+
 }  // namespace
 }  // namespace server

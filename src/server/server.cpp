@@ -32,6 +32,7 @@
 #include "server/privileges.h"
 #include "server/reload.h"
 #include "server/server_id.h"
+#include "server/service_manager.h"
 #include "server/services.h"
 #include "server/signal_loop.h"
 #include "server/version.h"
@@ -105,12 +106,33 @@ base::Result<void> become_user(const Privileges& privileges, const config::Snaps
     return {};
 }
 
+// The sentence that service managers show, also after a reload.
+std::string status_of(const config::Snapshot& snapshot, const net::ReloadReport& last) {
+    const std::string listening = fmt::format("Listening: {}", listening_on(snapshot));
+    if (last.number == 0) return listening;
+    return last.ok ? fmt::format("{}; reloads: {}", listening, last.number)
+                   : fmt::format("{}; the last reload changed nothing: {}", listening, last.error);
+}
+
+void report_reloads(ServiceManager& manager, Reloader& reloader, AutoReload& auto_reload,
+                    const net::Operations& operations) {
+    reloader.on_reloading([&manager] { manager.reloading(); });
+    reloader.on_reloaded([&] {
+        auto_reload.adapt();
+        manager.ready(status_of(*reloader.snapshot(), operations.last_reload));
+    });
+}
+
+// For modules that need longer than a session may take to its end: files are completed, hooks reported.
+constexpr int64_t kStopMs = 30'000;
+
 // From the loop's start to its end. Reports the result of the start to `daemon`.
 base::Result<void> serve(const ConfigSource& source, const config::Loaded& loaded, const FileMarks& read,
                          Daemon& daemon, const Privileges& privileges) {
     const config::SnapshotPtr& snapshot = loaded.snapshot;
     keep_heap_dense();
     uint64_t open_files = raise_open_file_limit();
+    const ServiceManager::Environment managed = ServiceManager::take_environment();
     make_room_for_open_files(open_files, snapshot->global.max_connections);
     {
         const LeakCheckPause pause;
@@ -122,6 +144,8 @@ base::Result<void> serve(const ConfigSource& source, const config::Loaded& loade
     TRY(open_log(*snapshot));
     runtime::set_context_id(runtime::new_context_id());
     log_first_lines(source, loaded, open_files);
+    ServiceManager manager;
+    if (auto started = manager.start(managed); !started) base::log::warn("{}", started.error().describe());
 
     TRY(start_diagnostics());
     auto operations = std::make_shared<net::Operations>();
@@ -131,18 +155,24 @@ base::Result<void> serve(const ConfigSource& source, const config::Loaded& loade
     TRY(become_user(privileges, *snapshot));
     Reloader reloader(source, lifecycle, *operations, snapshot, read);
     AutoReload auto_reload(reloader, snapshot->global.in_docker || in_container());
-    reloader.on_reloaded([&auto_reload] { auto_reload.adapt(); });
+    report_reloads(manager, reloader, auto_reload, *operations);
     operations->reload = [&reloader](std::string_view cause) { return reloader.reload(cause); };
     base::log::trace("the server runs");
     base::log::flush();
     daemon.report("");
+    manager.ready(status_of(*snapshot, {}));
     auto_reload.adapt();
 
     {
         SignalLoop loop(*signals, lifecycle, *operations,
                         {.snapshot = [&reloader] { return reloader.snapshot(); },
                          .reload = [&reloader] { static_cast<void>(reloader.reload("SIGHUP")); },
-                         .reopen_log = [&reloader] { return reloader.reopen_log(); }});
+                         .reopen_log = [&reloader] { return reloader.reopen_log(); },
+                         .ending =
+                             [&manager](int64_t within_ms) {
+                                 manager.stopping(within_ms > 0 ? "Waiting for the clients to leave" : "Ending",
+                                                  within_ms + kStopMs);
+                             }});
         loop.run();
     }
     reloader.close();

@@ -50,6 +50,7 @@ SignalLoop::Step SignalLoop::handle(int signal) {
             break;
     }
     base::log::trace("{}: the server ends", signal == SIGINT ? "SIGINT" : "SIGTERM");
+    if (hooks_.ending) hooks_.ending(0);
     return Step::kAtOnce;
 }
 
@@ -87,6 +88,8 @@ void SignalLoop::end_gently() {
     constexpr int64_t kStepMs = 50;
     ending_ = true;
     operations_.draining = true;
+    const config::Global global = hooks_.snapshot()->global;
+    if (hooks_.ending) hooks_.ending(global.grace_start_wait + global.grace_limit + global.grace_final_wait);
     if (!wait_ms(hooks_.snapshot()->global.grace_start_wait)) return;
     lifecycle_.stop_accepting();
     base::log::trace("no new connections are accepted; busy: {}", lifecycle_.idle() ? "no service" : lifecycle_.busy());

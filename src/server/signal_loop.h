@@ -19,6 +19,7 @@ class SignalLoop {
         std::function<config::SnapshotPtr()> snapshot;   // the one in force
         std::function<void()> reload;                    // yields; runs in its own coroutine
         std::function<base::Result<void>()> reopen_log;  // yields
+        std::function<void(int64_t)> ending{};           // the server ends within that many ms at most; 0: now
     };
 
     // All of them must outlive it.
