@@ -155,7 +155,7 @@ help:
 	@echo "make layers      check who includes whom"
 	@echo "make standalone  check that each source and header includes what it uses"
 	@echo "make format      lay out every source as .clang-format says"
-	@echo "make install     copy the server and its configuration to the prefix; DESTDIR=DIR puts DIR before it"
+	@echo "make install     install the server, its files and pages; PREFIX=DIR, and DESTDIR=DIR put before it"
 	@echo "make clean       delete what was built in $(OBJS); the configuration stays"
 	@echo "OBJS=DIR         build somewhere else than in objs/"
 	@echo "V=1              show the compiler calls"
@@ -190,11 +190,9 @@ compile-commands:
 	@:
 
 DESTDIR ?=
+PREFIX = $(CONFIG_PREFIX)
 install: all
-	install -d $(DESTDIR)$(CONFIG_PREFIX)/objs $(DESTDIR)$(CONFIG_PREFIX)/conf
-	install -m 755 $(OBJS)/srs $(DESTDIR)$(CONFIG_PREFIX)/objs/srs
-	install -m 644 $(wildcard conf/*.conf) $(DESTDIR)$(CONFIG_PREFIX)/conf
-	install -m 644 LICENSE README.md $(DESTDIR)$(CONFIG_PREFIX)
+	scripts/install $(OBJS) $(PREFIX) $(DESTDIR)
 
 clean:
 	rm -rf $(OBJDIR) $(addprefix $(OBJS)/,lib unit fuzz libfuzzer srs pprof coverage link-flags $(notdir $(BENCH_DIRS)))
