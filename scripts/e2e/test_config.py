@@ -148,11 +148,21 @@ def test_include_comments_quotes_and_several_values(tmp_path):
     assert code == 0, output
 
 
-@pytest.mark.parametrize("name", ["srs.conf", "console.conf", "full.conf", "rtc.conf", "rtmp2rtc.conf", "rtc2rtmp.conf"])
+@pytest.mark.parametrize("name", sorted(path.name for path in (ROOT / "conf").glob("*.conf")))
 def test_shipped_files(name):
     code, output = run_once("-t", "-c", str(ROOT / "conf" / name), directory=ROOT)
     assert code == 0, f"conf/{name} should be accepted:\n{output}"
-    assert ": error:" not in output, output
+    assert ": error:" not in output and ": warning:" not in output, output
+
+
+def test_names_of_srs_example_files():
+    """Which scripts of operators start the server with."""
+    wanted = """console docker dvr.mp4 dvr.path dvr.segment dvr.session exporter forward.backend forward.master forward.slave full
+        hevc.flv hevc.ts hls hls.mp4 hls.realtime http.aac.live http.api.auth http.flv.live http.heartbeat http.hls
+        http.hooks.callback http.mp3.live http.server http.ts.live https.flv.live https.rtc realtime realtime.flv rtc rtc2rtmp
+        rtmp rtmp2rtc rtmps security.deny.publish srs"""
+    missing = [name for name in wanted.split() if not (ROOT / "conf" / f"{name}.conf").exists()]
+    assert not missing, f"conf/ should have these files too: {missing}"
 
 
 def test_environment_wins_over_the_file(servers):
