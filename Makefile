@@ -132,7 +132,7 @@ LINK = $(LINK_FLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -
 
 # ---- Targets for people
 
-.PHONY: all program help pages console test standalone compile-commands coverage unit unit-build unit-list fuzz fuzz-build fuzz-list bench install clean layers format format-check FORCE
+.PHONY: all program help pages console test standalone compile-commands coverage unit unit-build unit-list fuzz fuzz-build fuzz-list bench install deb clean layers format format-check FORCE
 all: program pages
 # Without the web pages, for builds that test the program alone.
 program: $(OBJS)/srs $(if $(CONFIG_PPROF),$(OBJS)/pprof)
@@ -156,6 +156,7 @@ help:
 	@echo "make standalone  check that each source and header includes what it uses"
 	@echo "make format      lay out every source as .clang-format says"
 	@echo "make install     install the server, its files and pages; PREFIX=DIR, and DESTDIR=DIR put before it"
+	@echo "make deb         make the Debian package in $(OBJS)/deb (doc/packages.md)"
 	@echo "make clean       delete what was built in $(OBJS); the configuration stays"
 	@echo "OBJS=DIR         build somewhere else than in objs/"
 	@echo "V=1              show the compiler calls"
@@ -193,6 +194,10 @@ DESTDIR ?=
 PREFIX = $(CONFIG_PREFIX)
 install: all
 	scripts/install $(OBJS) $(PREFIX) $(DESTDIR)
+
+# It compiles in a copy of the tree with Debian's flags. DEB_OPTIONS=--prebuilt packs $(OBJS)/srs.
+deb: pages $(if $(filter --prebuilt,$(DEB_OPTIONS)),$(OBJS)/srs)
+	scripts/build_deb $(OBJS) $(DEB_OPTIONS)
 
 clean:
 	rm -rf $(OBJDIR) $(addprefix $(OBJS)/,lib unit fuzz libfuzzer srs pprof coverage link-flags $(notdir $(BENCH_DIRS)))
