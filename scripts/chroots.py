@@ -1,0 +1,160 @@
+"""For scripts/check_deb and scripts/check_image: a Debian in a directory, a network without anybody else, and counted checks.
+Runs as root, with debootstrap; nothing of it is mounted or left running when the script has ended."""
+
+import contextlib
+import ctypes
+import fcntl
+import os
+import pathlib
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import time
+import traceback
+import urllib.error
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CLONE_NEWNET = 0x40000000
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def in_own_mounts():
+    """Goes on in a mount namespace of its own, so that the kernel removes the mounts at the end, whatever that end is."""
+    if os.geteuid() != 0:
+        sys.exit(f"{sys.argv[0]}: only root can make a chroot")
+    if os.environ.get("OWN_MOUNTS") != "yes":
+        os.execvpe("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable, *sys.argv], {**os.environ, "OWN_MOUNTS": "yes"})
+
+
+def call(command, **options):
+    """Its output; an error with the output if it fails."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True, check=False, **options)
+    assert done.returncode == 0, f"{' '.join(map(str, command))} exited with {done.returncode}:\n{done.stdout[-3000:]}"
+    return done.stdout
+
+
+class Chroot:
+    """A copy of Debian's base system. name: of the directory in folder, which is made anew."""
+
+    def __init__(self, folder, name, suite="bookworm"):
+        base = folder / suite
+        if not (base / "etc/debian_version").exists():
+            shutil.rmtree(base, ignore_errors=True)
+            base.parent.mkdir(parents=True, exist_ok=True)
+            call(["debootstrap", "--variant=minbase", suite, base])
+        self.path = folder / name
+        if self.path.exists():
+            assert not os.path.ismount(self.path / "dev"), f"{self.path}/dev is a mount: something else uses it"
+            shutil.rmtree(self.path)
+        call(["cp", "-a", "--reflink=auto", base, self.path])
+        # No service that comes with a package may start by itself.
+        policy = self.path / "usr/sbin/policy-rc.d"
+        policy.write_text("#!/bin/sh\nexit 101\n")
+        policy.chmod(0o755)
+        shutil.copy("/etc/resolv.conf", self.path / "etc/resolv.conf")
+        self.mount()
+
+    def mount(self):
+        call(["mount", "-t", "proc", "proc", self.path / "proc"])
+        call(["mount", "--rbind", "/dev", self.path / "dev"])
+
+    def unmount(self):
+        for name in ("proc", "dev"):
+            subprocess.run(["umount", "--lazy", self.path / name], check=False)
+
+    def run(self, *command, **environment):
+        base = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive", "HOME": "/root"}
+        return call(["chroot", self.path, *command], env={**base, **environment})
+
+    def apt(self, *words):
+        keep = ["-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold"]
+        return self.run("apt-get", "-y", "-qq", "--no-install-recommends", *keep, *words)
+
+    def files(self):
+        """Every path but those that package tools write."""
+        ours = ("proc", "dev", "sys", "tmp", "var/lib/dpkg", "var/cache", "var/lib/apt", "var/log/apt", "var/log/dpkg.log", "var/log/alternatives.log")
+        found = set()
+        for folder, folders, names in os.walk(self.path):
+            inside = os.path.relpath(folder, self.path)
+            folders[:] = [name for name in folders if os.path.normpath(os.path.join(inside, name)) not in ours]
+            found.update(os.path.normpath(os.path.join(inside, name)) for name in [*folders, *names])
+        return {name for name in found if name not in ours}
+
+
+@contextlib.contextmanager
+def own_network():
+    """Here and in what is started here there is a loopback of its own, and nothing else."""
+    with open("/proc/self/ns/net") as before:
+        assert LIBC.unshare(CLONE_NEWNET) == 0, os.strerror(ctypes.get_errno())
+        try:
+            with socket.socket() as any_socket:
+                get_flags, set_flags, is_up = 0x8913, 0x8914, 1
+                request = struct.pack("16sH14x", b"lo", 0)
+                flags = struct.unpack("16sH14x", fcntl.ioctl(any_socket, get_flags, request))[1]
+                fcntl.ioctl(any_socket, set_flags, struct.pack("16sH14x", b"lo", flags | is_up))
+            yield
+        finally:
+            assert LIBC.setns(before.fileno(), CLONE_NEWNET) == 0, os.strerror(ctypes.get_errno())
+
+
+def wait_until(condition, seconds, what):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"within {seconds} s: {what() if callable(what) else what}"
+        time.sleep(0.1)
+
+
+def get(url):
+    """The status and the body; status 0: nobody answered."""
+    try:
+        with urllib.request.urlopen(url, timeout=5) as response:
+            return response.status, response.read().decode(errors="replace")
+    except urllib.error.HTTPError as error:
+        return error.code, ""
+    except OSError as error:
+        return 0, str(error)
+
+
+def publish_and_play():
+    """With ffmpeg by RTMP, played as HTTP-FLV; what ffprobe says must be what was published."""
+    source = ["-f", "lavfi", "-i", "testsrc=size=320x180:rate=25", "-f", "lavfi", "-i", "sine", "-t", "30"]
+    codecs = ["-c:v", "libx264", "-preset", "ultrafast", "-g", "25", "-pix_fmt", "yuv420p", "-c:a", "aac"]
+    words = ["ffmpeg", "-v", "error", "-re", *source, *codecs, "-f", "flv", "rtmp://127.0.0.1/live/livestream"]
+    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as publisher:
+        try:
+            wait_until(lambda: '"name":"livestream"' in get("http://127.0.0.1:1985/api/v1/streams/")[1], 15, "the API lists the stream")
+            probe = ["ffprobe", "-v", "error", "-show_entries", "stream=codec_name,width", "-of", "csv=p=0", "-rw_timeout", "10000000"]
+            said = call([*probe, "http://127.0.0.1:8080/live/livestream.flv"], timeout=20)
+            assert sorted(said.split()) == ["aac", "h264,320"], f"ffprobe should see H.264 of 320 pixels and AAC: {said!r}"
+            time.sleep(3)
+            status, playlist = get("http://127.0.0.1:8080/live/livestream.m3u8")
+            assert status == 200 and "#EXTM3U" in playlist, f"there should be a playlist: {status} {playlist!r}"
+        finally:
+            publisher.terminate()
+            publisher.wait(10)
+
+
+class Checks:
+    """Runs steps and counts them. After a step that fails the others still run."""
+
+    def __init__(self):
+        self.passed = self.failed = 0
+
+    def __call__(self, name, step):
+        began = time.monotonic()
+        try:
+            step()
+        except Exception as error:  # a step may fail in any way
+            self.failed += 1
+            text = str(error) if isinstance(error, AssertionError) and str(error) else traceback.format_exc()
+            print(f"FAILED  {name}\n        " + text.strip().replace("\n", "\n        "), flush=True)
+        else:
+            self.passed += 1
+            print(f"passed  {name} ({time.monotonic() - began:.1f} s)", flush=True)
+
+    def end(self):
+        print(f"{self.passed} passed, {self.failed} failed")
+        return 1 if self.failed or not self.passed else 0
