@@ -75,7 +75,8 @@ def depth(text):
 
 
 def kind_of(part):
-    first = next((line for line in part.text.splitlines() if not line.startswith("#")), "")
+    lines = re.sub(r"\\\n\s*", "", part.text).splitlines()
+    first = next((line for line in lines if not line.startswith("#")), "")
     if any(first.startswith(start) for start in OTHER.get(part.document, {})):
         return "other"
     if is_command(first):
@@ -267,6 +268,18 @@ def test_links():
             elif anchor and anchor not in documents.anchors(str(file.relative_to(ROOT))):
                 broken.append(f"{page}:{line}: {target}: it has no such heading")
     assert not broken, "links that lead nowhere:\n" + "\n".join(broken)
+
+
+def test_figures():
+    """The figures in README.md are those of doc/performance.md."""
+    rows = [line for line in (ROOT / "doc/performance.md").read_text().splitlines() if line.startswith("|")]
+    measured = {cell.strip() for line in rows for cell in line.split("|")}
+    shown = [line for _, line in documents.split("README.md")[1] if re.match(r"\| (RTMP|WebRTC)\b.*\| [\d.]+ \|", line)]
+    figures = [cell.strip() for line in shown for cell in line.split("|")[2:]]
+    figures = [figure for figure in figures if figure]
+    assert len(figures) > 10, f"the figures of README.md should be found: {figures}"
+    other = [figure for figure in figures if figure not in measured]
+    assert not other, f"not in doc/performance.md: {other}"
 
 
 def test_paths():

@@ -19,6 +19,7 @@ SECONDS = 20  # that a command may take
 PORTS = {"rtmp": 1935, "http": 8080, "api": 1985, "rtc": 8000, "https": 8443}
 PLAYER = re.compile(r"(?:rtmp|https?)://127\.0\.0\.1:\d+/(?!api/|rtc/)([\w/]+)/(\w+)(?:\.\w+)?")
 PUBLISHES = re.compile(r"-f (?:flv|whip)\s+\S*?(?:://[^/]+/(?:rtc/v1/whip/\?app=(\w+)&stream=(\w+)|([\w/]+)/(\w+)))")
+ENDS = r"kill -(TERM|QUIT|INT)\b"
 WRAPPERS = {
     # Debian's FFmpeg has neither WHIP nor several tracks by RTMP.
     "ffmpeg": 'case "$*" in *whip*|*"-map 0:a:1"*) program={new};; *) program={old};; esac\n'
@@ -85,6 +86,8 @@ class Sandbox:
             "SRS_RTC_SERVER_TCP_LISTEN": at["rtc"],
             "SRS_DAEMON": "off",
             "SRS_CIRCUIT_BREAKER_ENABLED": "off",
+            "SRS_GRACE_START_WAIT": "100",
+            "SRS_GRACE_FINAL_WAIT": "100",
             **more,
         }
 
@@ -173,7 +176,7 @@ class Sandbox:
         self.start_server()
         text = self.rewritten(command)
         published = PUBLISHES.search(text)
-        if published:
+        if published or re.match(ENDS, text):
             self.publish("")
         elif played := PLAYER.search(text):
             self.publish(f"{played[1]}/{played[2]}")
@@ -195,7 +198,7 @@ class Sandbox:
             name = "/".join(part for part in published.groups() if part)
             if not re.search(rf"(RTMP publish|rtc-publish began): \S+/{name}\b", self._log(mark)):
                 return f"{name} should have been published: {text}\n{self._log(mark)}"
-        if re.match(r"kill -(TERM|QUIT|INT)", text):
+        if re.match(ENDS, text):
             code = self.server.wait(scaled(SECONDS))
             return f"the server should have ended with 0, it was {code}" if code else None
         if text.startswith("kill") and self.server.poll() is not None:
@@ -217,6 +220,8 @@ class Sandbox:
     def _run_server(self, command):
         """One that runs until it is ended: it must listen, and end well."""
         extra = {"SRS_PID": "./objs/other.pid", "SRS_LOG_FILE": "./objs/other.log"}
+        # Ports that the command chooses are ours all the same.
+        command = re.sub(r"\bSRS_\w*LISTEN=\S+ ", "", command)
         process = self._spawn(["bash", "-c", f"exec env {command}"], self.environment(self.other, **extra), "other.txt")
         try:
             self._wait_listening(process, self.other, "other.txt")
