@@ -6,10 +6,8 @@ import re
 import shutil
 import signal
 
-import pytest
-
-from lib import api, http, media, ports, publishing, rtmp
-from lib.server import ROOT, can_connect, run_once
+from lib import api, http, media, nginx, publishing, rtmp
+from lib.server import run_once
 from lib.timing import wait_until
 
 FILES = {
@@ -211,47 +209,16 @@ def test_one_origin_and_a_second_port_of_the_api(servers):
         server.wait_log("1 changes, 1 of them in force")
 
 
-NGINX = """
-daemon off; master_process off; worker_processes 1; error_log {dir}/error.log; pid {dir}/nginx.pid;
-events {{ }}
-http {{
-    access_log off;
-    client_body_temp_path {dir}/body; proxy_temp_path {dir}/proxy; fastcgi_temp_path {dir}/fastcgi;
-    uwsgi_temp_path {dir}/uwsgi; scgi_temp_path {dir}/scgi;
-    server {{
-        listen 127.0.0.1:{port};
-{snippet}
-    }}
-}}
-"""
-
-
-@pytest.fixture
-def behind_nginx(tool, tmp_path):
-    """The port of an nginx with the snippet of doc/console.md, which serves the server below /media/."""
-    taken = ports.take(1)
-    directory = tmp_path / "nginx"
-    directory.mkdir()
-
-    def start(server, snippet):
-        conf = directory / "nginx.conf"
-        snippet = snippet.replace("127.0.0.1:8080", f"127.0.0.1:{server.http_port}")
-        conf.write_text(NGINX.format(dir=directory, port=taken[0], snippet=snippet))
-        tool(["nginx", "-e", directory / "error.log", "-c", conf])
-        wait_until(lambda: can_connect(taken[0]), 10, "nginx listens")
-        return taken[0]
-
-    yield start
-    ports.release(taken)
-
-
-def test_behind_nginx_below_another_path(servers, behind_nginx):
+def test_behind_nginx_below_another_path(servers, tmp_path):
     server = make(servers)
     server.conf = server.conf.replace(f"listen 127.0.0.1:{server.api_port}", f"listen 127.0.0.1:{server.http_port}")
     server.conf_path.write_text(server.conf)
     server.start()
-    documented = re.search(r"^    location /media/ \{.*?^    \}", (ROOT / "doc/console.md").read_text(), re.MULTILINE | re.DOTALL)
-    port = behind_nginx(server, documented.group(0))
+    with nginx.in_front_of(server, tmp_path) as port:
+        check_below_media(server, port)
+
+
+def check_below_media(server, port):
     assert_page(http.get(port, "/media/"), "start.html")
     assert_page(http.get(port, "/media/console/"), "console/index.html")
     moved = http.get(port, "/media/console?a=b")

@@ -1,0 +1,139 @@
+"""The players' pages as tests see them: a server with a stream that carries the wall clock, the pages' addresses, and what
+they show. See page.py for the browser."""
+
+import contextlib
+import re
+import subprocess
+import urllib.parse
+
+from . import api
+from .ffmpeg import Process, command
+from .server import OBJS, ROOT
+from .timing import wait_until
+
+PROTOCOLS = ("flv", "ws-flv", "hls", "whep")
+WIDTH, HEIGHT = 320, 180
+TOP = "rtc_server { enabled on; listen RTC_PORT; candidate 127.0.0.1; }\nconsole { dir %s; }\n" % (OBJS / "nginx/html")
+VHOST = """vhost __defaultVhost__ {
+    http_remux { enabled on; mount [vhost]/[app]/[stream].flv; }
+    hls { enabled on; hls_fragment 1; hls_window 10; hls_storage memory; hls_master_m3u8_path_relative on; }
+    rtc { enabled on; rtmp_to_rtc on; rtc_to_rtmp on; }
+    play { rejoin_timeout 500; }
+}
+"""
+
+
+def start_server(servers):
+    """API, pages and streams at one origin, as in conf/srs.conf."""
+    server = servers.make(top=TOP + api.CONF % "", vhosts=VHOST)
+    listen = f"listen 127.0.0.1:{server.api_port}"
+    server.conf_path.write_text(server.conf.replace(listen, f"{listen} 127.0.0.1:{server.http_port}"))
+    return server.start()
+
+
+def pattern(server, path="live/one"):
+    """Words of an ffmpeg that publishes H.264 and AAC with the time code of scripts/run."""
+    function = re.search(r"^time_code\(\) \{.*?^\}", (ROOT / "scripts/run").read_text(), re.MULTILINE | re.DOTALL).group(0)
+    code = subprocess.run(["bash", "-c", f"{function}\ntime_code"], capture_output=True, text=True, check=True).stdout.strip()
+    code = code.replace("scale=1280:48", f"scale={WIDTH}:{HEIGHT // 15}")
+    return command(
+        "-re", "-f", "lavfi", "-i", f"testsrc2=size={WIDTH}x{HEIGHT}:rate=25", "-f", "lavfi", "-i", "sine=frequency=440:sample_rate=44100",
+        "-filter_complex", code, "-map", "[video]", "-map", "1:a", "-c:v", "libx264", "-preset", "ultrafast", "-tune", "zerolatency",
+        "-pix_fmt", "yuv420p", "-g", 25, "-b:v", "600k", "-c:a", "aac", "-b:a", "64k", "-f", "flv", server.rtmp_url(path),
+    )  # fmt: skip
+
+
+@contextlib.contextmanager
+def site(servers, directory):
+    """A server with a stream, live/one."""
+    publisher = None
+    try:
+        server = start_server(servers)
+        publisher = Process(pattern(server), directory / "publisher.txt")
+        api.wait_stream(server, "one", lambda stream: stream["video_frames"] > 50)
+        yield server
+        assert publisher.alive(), publisher.describe()
+    finally:
+        if publisher:
+            publisher.kill()
+        servers.finish()
+
+
+def address(server, path="", port=None, below="", **query):
+    """Of a page; autostart=None for a parameter without a value."""
+    text = urllib.parse.urlencode({name: value for name, value in query.items() if value is not None})
+    text += "".join(f"&{name}" for name, value in query.items() if value is None)
+    return f"http://127.0.0.1:{port or server.http_port}/{below}{path}{'?' + text if text else ''}"
+
+
+def player(server, protocol, **query):
+    return address(server, "players/", protocol=protocol, **{"app": "live", "stream": "one", **query})
+
+
+STATE = "document.querySelector('.state')?.dataset.state"
+# The frame as colours: 16 by 9 samples; and whether these frames were decoded by then.
+READBACK = """() => {
+    const video = document.querySelector("video");
+    const canvas = new OffscreenCanvas(16, 9), context = canvas.getContext("2d");
+    context.drawImage(video, 0, 0, 16, 9);
+    return {frames: video.getVideoPlaybackQuality().totalVideoFrames, pixels: [...context.getImageData(0, 0, 16, 9).data]};
+}"""
+
+
+def figures(opened):
+    """{"resolution": "320 × 180", ...}"""
+    return opened.page.evaluate(
+        "Object.fromEntries([...document.querySelectorAll('[data-figure]')].map((e) => [e.dataset.figure, e.textContent]))"
+    )
+
+
+def milliseconds(text):
+    """Of "≥ 1.23 s" or "45 ms"."""
+    value, unit = re.search(r"([\d.]+) (s|ms)$", text).groups()
+    return float(value) * (1000 if unit == "s" else 1)
+
+
+def describe(opened):
+    return f"the page says {opened.page.inner_text('main')[:1500]!r}"
+
+
+def wait_state(opened, wanted, seconds=20):
+    wait_until(lambda: opened.page.evaluate(STATE) == wanted, seconds, lambda: f"state {wanted!r}; {describe(opened)}", 0.1)
+
+
+def assert_moving(opened, seconds=20):
+    """Decoded frames rise, and what is seen is not black and changes."""
+    wait_state(opened, "playing", seconds)
+    first = opened.page.evaluate(READBACK)
+
+    def moved():
+        now = opened.page.evaluate(READBACK)
+        differs = sum(abs(a - b) > 8 for a, b in zip(first["pixels"], now["pixels"]))
+        return now if now["frames"] >= first["frames"] + 15 and differs > 4 else None
+
+    seen = wait_until(moved, 20, lambda: f"15 more frames than {first['frames']}, and another picture; {describe(opened)}", 0.1)
+    colours = {tuple(seen["pixels"][i : i + 3]) for i in range(0, len(seen["pixels"]), 4)}
+    assert max(map(max, colours)) > 150 and len(colours) > 8, f"the picture should not be black: {sorted(colours)}"
+
+
+def wait_measured(opened):
+    """The latency in ms, once it is read from the frames."""
+    text = wait_until(
+        lambda: (latency := figures(opened).get("latency", "≥")) and latency[0].isdigit() and latency,
+        15, lambda: f"a latency read from the frames; {figures(opened)}", 0.2,
+    )  # fmt: skip
+    return milliseconds(text)
+
+
+def session_ids(server):
+    """Without those of HLS, which have no end of their own."""
+    return {client["id"] for client in api.clients(server) if client["type"] != "hls-play"}
+
+
+def wait_gone(server, before):
+    """Until none is there but those before. A WebRTC session is ended by DELETE: its time limit is far longer."""
+    wait_until(lambda: session_ids(server) <= before, 5, lambda: f"no other session than {before}: {api.clients(server)}", 0.1)
+
+
+def words(opened):
+    return opened.page.locator(".problem").inner_text()
