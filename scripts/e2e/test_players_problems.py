@@ -53,7 +53,7 @@ def test_addresses_that_are_refused(site, chromium):
         assert "Choose WS-FLV" in words(opened)
         opened.check_accessible()
         opened.page.goto(address(site, "players/", url="https://elsewhere.example/whip", protocol="whip", autostart=None))
-        opened.page.get_by_label("Address").wait_for()
+        opened.page.get_by_text("This address is of another server: elsewhere.example").wait_for()
         assert opened.page.locator(".state").inner_text() == "Stopped", "publishing should never start by itself"
 
 

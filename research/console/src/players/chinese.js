@@ -121,6 +121,7 @@ export const chinese = {
     "The stream is published. HLS begins when its first segment is complete.": "流正在推送。第一个分片完成后即可开始 HLS 播放。",
     "There is no camera or microphone": "没有摄像头或麦克风",
     "There is no such stream": "没有这个流",
+    "This address is of another server: {host}": "此地址属于另一台服务器：{host}",
     "This browser": "此浏览器",
     "This browser cannot play this protocol": "此浏览器不能播放此协议",
     "This browser does not play the codec of the stream": "此浏览器不支持流的编码",

@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { html } from "../shared/html.js";
 import { t } from "../shared/i18n.js";
-import { pageUrl, streamUrl } from "./address.js";
+import { addressProblem, pageUrl, streamUrl } from "./address.js";
 import { CopyLine } from "./copy.js";
 import { Choice, Field, MoreFields, PlaceFields } from "./form.js";
 import { ProblemBox, PublisherFigures } from "./player_view.js";
@@ -26,6 +26,7 @@ export function PublishView({ request, onRequest }) {
     const { url: custom, ...place } = request;
     const url = custom || streamUrl("whip", place);
     const state = session.state.value;
+    const stranger = custom && !addressProblem(url, "whip") && new URL(url).host !== location.host ? new URL(url).host : "";
     const running = state === "connecting" || state === "publishing";
 
     useEffect(() => {
@@ -60,6 +61,7 @@ export function PublishView({ request, onRequest }) {
                 </div>
             </div>
         </div>
+        ${stranger && html`<p class="warn">${t("This address is of another server: {host}", { host: stranger })}</p>`}
         <${ProblemBox} problem=${session.problem.value} onRetry=${start} />
         <div class="stage">
             <div class="screen" data-state=${state}><video ref=${video} muted playsinline aria-label=${t("What is published")}></video></div>
