@@ -1,10 +1,12 @@
 """What the console shows: the overview, searched and sorted lists, recordings, the log, the flame graph."""
 
 import json
+import subprocess
 import threading
 import time
+from urllib.parse import urlencode
 
-from lib import api, ffmpeg, http, media, publishing, rtmp
+from lib import api, dvr, ffmpeg, http, media, publishing, rtmp
 from lib.server import default_vhost
 from lib.timing import scaled, wait_until
 
@@ -198,3 +200,133 @@ def test_streams_and_clients_are_searched_and_sorted(servers):
         one.client.close()
     for one in collectors:
         one.thread.join(scaled(10))
+
+
+# --- recordings
+
+
+def recordings(server, query="count=100", **headers):
+    return api.ask(server, f"/api/v1/recordings?{query}", **headers)
+
+
+def wait_recordings(server, condition, what):
+    """The list once the condition holds; it is made again every two seconds."""
+    seen = {}
+
+    def there():
+        seen.update(recordings(server))
+        return condition(seen["recordings"])
+
+    wait_until(there, 15, lambda: f"{what}; the list is {seen}", step=0.3)
+    return seen["recordings"]
+
+
+def file_path(one, more=""):
+    return f"/api/v1/recordings/file?{urlencode({'vhost': one['root'], 'path': one['path']})}{more}"
+
+
+def record(server, name, suffix=".flv", app="live"):
+    """A second of a stream, recorded; the recording is complete."""
+    with publishing.Steady(rtmp.publisher(server, app, name), media.tags(media.plain()), speed=4):
+        api.wait_stream(server, name, lambda stream: stream["frames"] > 150)
+    return wait_until(
+        lambda: next(iter(server.dir.glob(f"rec/**/{name}.*{suffix}")), None), 10, f"a recording of {name}"
+    )
+
+
+def test_recordings_are_listed_downloaded_and_played(servers, tmp_path):
+    server = servers(top=API, vhosts=dvr.vhost() + "vhost mp4.example { dvr { enabled on; dvr_path ./rec2/[stream].mp4; } }")
+    empty = recordings(server)
+    assert (empty["total"], empty["recordings"], empty["truncated"]) == (0, [], False), empty
+    with publishing.Steady(rtmp.publisher(server, "live", "growing"), media.tags(media.plain())):
+        dvr.wait_growing(server, 1000)
+        found = wait_recordings(server, lambda all_: all_ and all_[0]["bytes"] > 1000, "a recording that grows")
+        assert len(found) == 1 and found[0]["active"] is True, found
+        assert found[0]["path"].startswith("live/growing.") and found[0]["path"].endswith(".flv"), found
+        assert http.get(server.api_port, file_path(found[0])).status == 404, "it is not complete"
+    complete = dvr.wait_files(server, 1)[0]
+    second = record(server, "Second")
+    found = wait_recordings(server, lambda all_: len(all_) == 2 and not any(one["active"] for one in all_), "two files")
+    assert [one["path"] for one in found] == [f"live/{second.name}", f"live/{complete.name}"], "the newest first"
+    for one, path in zip(found, (second, complete)):
+        info = path.stat()
+        assert one["root"] == "__defaultVhost__" and one["bytes"] == info.st_size, (one, info)
+        assert one["modified_ms"] == info.st_mtime_ns // 1_000_000, (one, info)
+    assert [one["path"] for one in recordings(server, "search=SECOND")["recordings"]] == [f"live/{second.name}"]
+    assert recordings(server, "search=SECOND")["total"] == 1 and recordings(server, "start=1")["total"] == 2
+    assert len(recordings(server, "start=1")["recordings"]) == 1
+
+    data = second.read_bytes()
+    response = http.get(server.api_port, file_path(found[0]))
+    assert response.status == 200 and response.body == data, response.head
+    assert response.headers["content-type"] == "video/x-flv" and "content-disposition" not in response.headers
+    assert response.headers["x-content-type-options"] == "nosniff", response.head
+    assert "access-control-allow-origin" not in response.headers, "not for pages of other sites"
+    response = http.get(server.api_port, file_path(found[0], "&download=1"), Range="bytes=100-299")
+    assert (response.status, response.body) == (206, data[100:300]), response.head
+    assert response.headers["content-range"] == f"bytes 100-299/{len(data)}", response.head
+    assert f'attachment; filename="{second.name}"' in response.headers["content-disposition"], response.head
+    assert http.get(server.api_port, file_path(found[0]), "HEAD").headers["content-length"] == str(len(data))
+    assert http.get(server.api_port, file_path(found[0]), Range=f"bytes={len(data)}-").status == 416
+    assert http.get(server.api_port, file_path(found[0], "&download=2")).status == 400
+
+    url = f"http://127.0.0.1:{server.api_port}{file_path(found[0])}"
+    words = ["ffprobe", "-v", "error", "-show_entries", "stream=codec_name:format=duration", "-of", "json", url]
+    told = json.loads(subprocess.run(words, check=True, capture_output=True, timeout=scaled(30)).stdout)
+    assert {one["codec_name"] for one in told["streams"]} == {"h264", "aac"}, told
+    assert float(told["format"]["duration"]) > 1, told
+
+
+def test_recordings_requested_of_a_vhost_that_does_not_record(servers):
+    server = servers(top=API, vhosts=default_vhost("dvr { dvr_path ./rec/[app]/[stream].[timestamp].mp4; }"))
+    with publishing.Steady(rtmp.publisher(server, "live", "s"), media.tags(media.plain()), speed=3):
+        stream = api.wait_stream(server, "s", lambda stream: stream["frames"] > 0)
+        path = f"/api/v1/streams/{stream['id']}/recording"
+        api.ask(server, path, "POST")
+        wait_until(lambda: dvr.growing(server), 10, "a recording")
+        time.sleep(1)
+        api.ask(server, path, "DELETE")
+        found = wait_recordings(server, lambda all_: all_ and not all_[0]["active"], "the requested recording")
+    response = http.get(server.api_port, file_path(found[0]))
+    assert response.status == 200 and response.headers["content-type"] == "video/mp4", response.describe()
+    assert response.body == dvr.files(server)[0].read_bytes()
+
+
+def test_nothing_but_recordings_is_listed_or_sent(servers):
+    server = servers(top=API, vhosts=dvr.vhost())
+    root = server.dir / "rec"
+    (root / "live").mkdir(parents=True)
+    (root / "live/good.flv").write_bytes(b"FLV good")
+    (server.dir / "outside.flv").write_bytes(b"secret")
+    (root / "live/notes.txt").write_bytes(b"secret")
+    (root / "live/left.flv.tmp").write_bytes(b"secret")
+    (root / "x.flv").mkdir()
+    (root / "x.flv/index.html").write_bytes(b"secret")
+    (root / "x.flv/inner.mp4").write_bytes(b"inner")
+    (root / "out.flv").symlink_to("../outside.flv")
+    (root / "absolute.flv").symlink_to(server.dir / "outside.flv")
+    (root / "within.flv").symlink_to("live/good.flv")
+    (root / "up").symlink_to("..")
+    (root / "down").symlink_to("live")
+    found = recordings(server)
+    assert sorted(one["path"] for one in found["recordings"]) == ["live/good.flv", "x.flv/inner.mp4"], found
+    vhost = "__defaultVhost__"
+
+    def fetch(path, vhost=vhost):
+        return http.get(server.api_port, file_path({"root": vhost, "path": path}))
+
+    assert fetch("live/good.flv").body == b"FLV good" and fetch("x.flv/inner.mp4").body == b"inner"
+    for path in (
+        "", ".", "..", "/", "live", "live/", "../outside.flv", "live/../../outside.flv", "live/../live/good.flv",
+        "./live/good.flv", "live//good.flv", "/live/good.flv", str(server.dir / "outside.flv"), "/etc/passwd",
+        "live/notes.txt", "live/left.flv.tmp", "live/left.flv", "x.flv", "x.flv/", "x.flv/index.html", "out.flv",
+        "absolute.flv", "within.flv", "up/outside.flv", "down/good.flv", "live/good.flv/", "live/good.flv\0.flv",
+        "live\\good.flv", "none.flv", "a/" * 2000 + "b.flv",
+    ):  # fmt: skip
+        response = fetch(path)
+        assert response.status in (400, 404), f"{path!r} is no recording: {response.describe()}"
+        assert b"secret" not in response.body, path
+    for vhost_ in ("", "none", "..", "."):
+        assert fetch("live/good.flv", vhost_).status == 404, vhost_
+    assert http.get(server.api_port, "/api/v1/recordings/file").status == 404
+    assert http.get(server.api_port, "/api/v1/recordings/file/../../../etc/passwd").status in (400, 404)

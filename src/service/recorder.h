@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "live/hub/registry.h"
@@ -19,6 +20,12 @@ struct RecordingRequest {
     bool pre_roll = true;                               // begin with the current GOP, otherwise with the next keyframe
 };
 
+// A directory that has recordings of a vhost: the root of its dvr_path.
+struct RecordingRoot {
+    std::string vhost;
+    std::string directory;  // as configured; it need not exist
+};
+
 class Recorder {
   public:
     // Records until stop_recording() or the end of the stream's publishing. kNotFound: it is not published; kBusy: it
@@ -27,6 +34,10 @@ class Recorder {
     // Its file is complete soon after: see live::RecordingDone. kNotFound: there is no such recording. Does not yield.
     virtual base::Result<void> stop_recording(const live::StreamKey& key) = 0;
     virtual bool is_recording_by_request(const live::StreamKey& key) const = 0;
+    // Of vhosts that record, that have a dvr_path of their own, or of which a recording was requested in this run.
+    virtual std::vector<RecordingRoot> recording_roots() const = 0;
+    // Paths of the files that are being written or completed; each is the path of its recording and ".tmp".
+    virtual std::vector<std::string> growing_files() const = 0;
 
   protected:
     ~Recorder() = default;

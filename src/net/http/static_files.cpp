@@ -74,10 +74,11 @@ Descriptor open_stepwise(int root, const std::string& path) {
     return here;
 }
 
-Descriptor open_beneath(int root, const std::string& path) {
+Descriptor open_beneath(int root, const std::string& path, StaticFiles::Kinds kinds) {
     open_how how{};
     how.flags = kOpenFlags;
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+    if (kinds == StaticFiles::Kinds::kRegularOnly) how.resolve |= RESOLVE_NO_SYMLINKS;
     auto fd = static_cast<int>(syscall(SYS_openat2, root, path.empty() ? "." : path.c_str(), &how, sizeof how));
     if (fd < 0 && (errno == ENOSYS || errno == EPERM)) return open_stepwise(root, path);
     return Descriptor(fd);
@@ -92,11 +93,16 @@ std::string real_path_of(int fd) {
 }
 
 // Runs on a worker. owners: null: ownership is not needed.
-void open_file(const std::string& directory, const std::string& path, const FileOwners* owners, OpenedFile& out) {
+void open_file(const std::string& directory, const std::string& path, StaticFiles::Kinds kinds,
+               const FileOwners* owners, OpenedFile& out) {
     Descriptor root(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    out.fd = root ? open_beneath(root.get(), path) : Descriptor();
+    out.fd = root ? open_beneath(root.get(), path, kinds) : Descriptor();
     if (!out.fd || fstat(out.fd.get(), &out.info) < 0) {
         out.error = errno;
+        return;
+    }
+    if (kinds == StaticFiles::Kinds::kRegularOnly && !S_ISREG(out.info.st_mode)) {
+        out.error = ENOENT;
         return;
     }
     out.is_directory = S_ISDIR(out.info.st_mode);
@@ -115,10 +121,12 @@ void open_file(const std::string& directory, const std::string& path, const File
 }
 
 base::Result<std::shared_ptr<OpenedFile>> open_on_worker(const std::string& directory, const std::string& path,
+                                                         StaticFiles::Kinds kinds,
                                                          std::shared_ptr<const FileOwners> owners) {
     auto file = std::make_shared<OpenedFile>();
-    TRY(runtime::offload([file, directory, path, owners] { open_file(directory, path, owners.get(), *file); },
-                         runtime::Deadline::in_ms(30'000)));
+    TRY(runtime::offload(
+        [file, directory, path, kinds, owners] { open_file(directory, path, kinds, owners.get(), *file); },
+        runtime::Deadline::in_ms(30'000)));
     return file;
 }
 
@@ -197,10 +205,10 @@ base::Result<void> StaticFiles::serve(std::string_view path, const HttpRequest& 
     std::string name(path);
     bool as_directory = name.empty() || name.ends_with('/');
     const auto owners = access_ ? access_->owners() : nullptr;
-    auto file = TRY(open_on_worker(directory_, name, owners));
+    auto file = TRY(open_on_worker(directory_, name, kinds_, owners));
     if (file->error == 0 && file->is_directory) {
         name += as_directory ? "index.html" : "/index.html";
-        file = TRY(open_on_worker(directory_, name, owners));
+        file = TRY(open_on_worker(directory_, name, kinds_, owners));
         // The directory exists, but directories are not listed.
         if (file->error == ENOENT || file->is_directory) return response.send_error(403);
         if (!as_directory && file->error == 0) {

@@ -7,6 +7,7 @@
 // A name that ends in .tmp is never served: a recorder or a segmenter is still writing that file, and its stream may
 // have play rules of its own. For complete files a FileAccess decides.
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,11 +23,15 @@ using ResponseHeaders = std::vector<std::pair<std::string_view, std::string_view
 
 class StaticFiles {
   public:
+    // kRegularOnly: a directory, or anything else that is not a regular file, is no file, and no symbolic link below
+    // the directory is followed.
+    enum class Kinds : uint8_t { kSite, kRegularOnly };
+
     // directory: need not exist yet. access: asked about each file; null: the caller has checked access. headers: of
     // the answers that are about a file's content (200, 206, 304, 416); null: none. Both must outlive it.
     explicit StaticFiles(std::string directory, const FileAccess* access = nullptr,
-                         const ResponseHeaders* headers = nullptr)
-        : directory_(std::move(directory)), access_(access), headers_(headers) {}
+                         const ResponseHeaders* headers = nullptr, Kinds kinds = Kinds::kSite)
+        : directory_(std::move(directory)), access_(access), headers_(headers), kinds_(kinds) {}
 
     // Answers GET or HEAD for a path below the directory, percent-decoded, with or without a leading slash. Sends
     // nothing when there is no such file, so that the next route is tried.
@@ -38,6 +43,7 @@ class StaticFiles {
     std::string directory_;
     const FileAccess* access_;
     const ResponseHeaders* headers_;
+    Kinds kinds_;
 };
 
 }  // namespace net

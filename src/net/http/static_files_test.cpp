@@ -71,6 +71,19 @@ class StaticFilesTest : public runtime::testing::RuntimeTest {
     std::unique_ptr<HttpServer> server_;
 };
 
+TEST_F(StaticFilesTest, RegularFilesAloneWithoutLinks) {
+    fs::create_directories(root_ / "dir.flv");
+    put(root_ / "dir.flv/index.html", "not a recording");
+    fs::create_directory_symlink("sub", root_ / "linked");
+    files_ = std::make_unique<StaticFiles>(root_.string(), nullptr, nullptr, StaticFiles::Kinds::kRegularOnly);
+    EXPECT_EQ(get("/ten").body, "0123456789");
+    EXPECT_EQ(get("/ten", "Range: bytes=2-3\r\n").body, "23");
+    EXPECT_EQ(get("/sub/index.html").body, "sub front");
+    for (const char* path : {"/within", "/escape", "/escape_absolute", "/up/secret", "/linked/index.html", "/dir.flv",
+                             "/dir.flv/", "/sub", "/sub/", "/fifo"})
+        EXPECT_EQ(get(path).status, 404) << path;
+}
+
 TEST_F(StaticFilesTest, Serves) {
     struct {
         std::string path;

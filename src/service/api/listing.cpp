@@ -48,8 +48,8 @@ base::Result<void> ListWriter::next() {
     return slice_.step();
 }
 
-base::Result<void> ListWriter::send(net::HttpResponse& response, size_t total) {
-    text_ += fmt::format("],\"total\":{}}}", total);
+base::Result<void> ListWriter::send(net::HttpResponse& response, size_t total, std::string_view more) {
+    text_ += fmt::format("],\"total\":{}{}}}", total, more);
     if (pieces_.empty()) return response.send(200, "application/json", text_);
     pieces_.push_back(std::move(text_));
     uint64_t bytes = 0;

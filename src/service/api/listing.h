@@ -35,7 +35,8 @@ class ListWriter {
     JsonText& text() { return json_; }
     base::Result<void> next();
     base::Result<void> add(const Json& item);  // also yields now and then
-    base::Result<void> send(net::HttpResponse& response, size_t total);
+    // more: further fields, as JSON text with a comma before each.
+    base::Result<void> send(net::HttpResponse& response, size_t total, std::string_view more = {});
 
   private:
     // A text that grows to hundreds of kB would be copied each time it doubles, into memory that the kernel has to

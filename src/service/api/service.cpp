@@ -35,6 +35,7 @@ Service::Service(config::SnapshotPtr snapshot, Parts parts)
           identity_, [this] { return snapshot_; }, parts_.sessions,
           [this](std::string_view id, live::StreamKey& key) { return statistics_.find_stream(id, key); },
           parts_.offers),
+      recordings_(identity_, parts_.offers),
       debug_(identity_, parts_.sessions),
       raw_(identity_, parts_.operations, [this] { return snapshot_; }),
       server_(parts_.sessions, parts_.router, options()) {}
@@ -67,7 +68,10 @@ base::Result<void> Service::start() {
     if (!api.enabled) return {};
     system_.start();
     housekeeper_ = runtime::spawn("api-housekeeper", [this] {
-        while (runtime::sleep_ms(kApiHousekeepingMs)) statistics_.drop_old();
+        while (runtime::sleep_ms(kApiHousekeepingMs)) {
+            statistics_.drop_old();
+            recordings_.drop_old();
+        }
     });
     log_control_access();
     if (api.https.enabled) TRY(tls_pair_.load(api.https.cert, api.https.key));
@@ -129,6 +133,7 @@ void Service::add_routes() {
     add(overview_.endpoints());
     add(why_.endpoints());
     add(control_.endpoints());
+    add(recordings_.endpoints());
     add(debug_.endpoints());
     add(raw_.endpoints());
     add(parts_.others.rows);

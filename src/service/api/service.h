@@ -22,6 +22,7 @@
 #include "service/api/envelope.h"
 #include "service/api/overview.h"
 #include "service/api/raw.h"
+#include "service/api/recordings.h"
 #include "service/api/statistics.h"
 #include "service/api/system.h"
 #include "service/api/why.h"
@@ -88,6 +89,7 @@ class Service {
     Overview overview_;
     Why why_;
     Control control_;
+    Recordings recordings_;
     Debug debug_;
     Raw raw_;
     net::TlsPair tls_pair_{"http_api/https"};

@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "live/hub/events.h"
 #include "runtime/disk/disk.h"
@@ -52,6 +53,8 @@ class Archive {
     // The file will not be finished; the reason has been logged. Its name stays in use.
     void forget(const OpenRecording& left);
 
+    // Paths of files that are being written or completed.
+    std::vector<std::string> growing_files() const { return {names_.begin(), names_.end()}; }
     // Number of files being completed.
     size_t ending() const { return ending_; }
     Counters& counters() { return counters_; }

@@ -183,7 +183,20 @@ Result<void> Service::start_recording(const live::StreamKey& key, const Recordin
     if (request.duration_ms) options.cut.duration_ms = *request.duration_ms;
     options.pre_roll = request.pre_roll;
     record(*stream, std::move(options), true);
+    requested_vhosts_.insert(key.vhost);
     return {};
+}
+
+std::vector<RecordingRoot> Service::recording_roots() const {
+    const std::string usual = VhostConfig().dvr_path;
+    std::vector<RecordingRoot> roots;
+    for (const config::Vhost& vhost : snapshot_->vhosts) {
+        const auto& dvr = vhost.get<VhostConfig>();
+        // The usual path is in the directory of http_server, whose other files are no recordings.
+        if (vhost.enabled && (dvr.enabled || dvr.dvr_path != usual || requested_vhosts_.contains(vhost.name)))
+            roots.push_back({vhost.name, root_of(dvr.dvr_path)});
+    }
+    return roots;
 }
 
 Result<void> Service::stop_recording(const live::StreamKey& key) {

@@ -4,6 +4,7 @@
 // start, with a journal of open recordings. All disk access goes through runtime/disk or a worker thread.
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,9 @@ class Service final : public Recorder, private live::StreamFollower, private Rec
     base::Result<void> stop_recording(const live::StreamKey& key) override;
     bool is_recording_by_request(const live::StreamKey& key) const override { return find(key, true) != nullptr; }
 
+    std::vector<RecordingRoot> recording_roots() const override;
+    std::vector<std::string> growing_files() const override { return archive_.growing_files(); }
+
     const Counters& counters() const { return const_cast<Archive&>(archive_).counters(); }
     size_t recordings() const { return recordings_.size(); }
 
@@ -62,6 +66,7 @@ class Service final : public Recorder, private live::StreamFollower, private Rec
     Journal journal_;
     Archive archive_;
     std::vector<std::unique_ptr<Recording>> recordings_;
+    std::set<std::string> requested_vhosts_;  // of configured vhosts: those of requested recordings in this run
     runtime::LogLimit refusal_log_;
     bool started_ = false;
     runtime::Task flusher_;
