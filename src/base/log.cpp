@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "base/clock.h"
+#include "base/log_ring.h"
 #include "base/log_sink.h"
 
 namespace base::log {
@@ -48,6 +49,7 @@ ContextIdProvider context_provider = nullptr;
 bool utc = false;
 bool usual_names = false;
 uint64_t dropped_before = 0;  // by logs that were closed
+Ring newest_lines;
 
 // The date changes once a second, and computing it is the expensive part of a line. thread_local, because last_words()
 // may run on another thread.
@@ -81,16 +83,27 @@ void append_escaped(fmt::memory_buffer& line, std::string_view text) {
     if (text.size() > kMaxText) fmt::format_to(std::back_inserter(line), "... ({} bytes more)", text.size() - kMaxText);
 }
 
-fmt::memory_buffer format_line(Level level, std::string_view text, int system_errno) {
-    fmt::memory_buffer line;
+struct FormattedLine {
+    fmt::memory_buffer buffer;
+    size_t text_at = 0;
+    std::string_view whole() const { return {buffer.data(), buffer.size()}; }
+    // Without the fields before it, and the end of the line.
+    std::string_view text() const { return whole().substr(text_at, buffer.size() - text_at - 1); }
+};
+
+std::string_view context_id() { return context_provider ? context_provider() : std::string_view("-"); }
+
+FormattedLine format_line(Level level, std::string_view text, int system_errno) {
+    FormattedLine formatted;
+    fmt::memory_buffer& line = formatted.buffer;
     line.push_back('[');
     append_time(line);
-    std::string_view context = context_provider ? context_provider() : std::string_view("-");
     std::string_view name = (usual_names ? kUsualNames : kLevelNames)[static_cast<int>(level)];
-    fmt::format_to(std::back_inserter(line), "][{}][{}][{}][{}] ", name, getpid(), context, system_errno);
+    fmt::format_to(std::back_inserter(line), "][{}][{}][{}][{}] ", name, getpid(), context_id(), system_errno);
+    formatted.text_at = line.size();
     append_escaped(line, text);
     line.push_back('\n');
-    return line;
+    return formatted;
 }
 
 void write_stderr(std::string_view line) {
@@ -173,20 +186,25 @@ bool parse_level(std::string_view name, Level& out) {
     return true;
 }
 
+const Ring& ring() { return newest_lines; }
+
 void set_context_provider(ContextIdProvider provider) { context_provider = provider; }
 
 void write(Level level, std::string_view text, int system_errno) {
     if (!enabled(level) || level == Level::kOff) return;
-    fmt::memory_buffer buffer = format_line(level, text, system_errno);
-    std::string_view line(buffer.data(), buffer.size());
+    const FormattedLine formatted = format_line(level, text, system_errno);
+    const std::string_view line = formatted.whole();
+    const bool is_child =
+        open_log && !open_log->has_thread();  // nothing reads the ring there, and its lock may be held
+    if (!is_child) newest_lines.add(level, context_id(), formatted.text(), wall_ms());
     if (!open_log) return write_stderr(line);
-    if (!open_log->has_thread()) return open_log->sink->write_line(line);
+    if (is_child) return open_log->sink->write_line(line);
     open_log->logger->log(spdlog::level::info, spdlog::string_view_t(line.data(), line.size()));
 }
 
 void last_words(std::string_view text) {
-    fmt::memory_buffer buffer = format_line(Level::kError, text, 0);
-    std::string_view line(buffer.data(), buffer.size());
+    const FormattedLine formatted = format_line(Level::kError, text, 0);
+    const std::string_view line = formatted.whole();
     write_stderr(line);
     if (!open_log) return;
     flush();

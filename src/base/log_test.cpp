@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/log_ring.h"
 
 namespace base::log {
 namespace {
@@ -47,6 +48,23 @@ class LogTest : public testing::Test {
     std::string directory_;
     std::string file_;
 };
+
+TEST_F(LogTest, TheNewestLinesAreInMemory) {
+    const uint64_t before = ring().read({}).next;
+    set_context_provider([] { return std::string_view("k3f92a0x"); });
+    trace("before it is open {}", 1);
+    open_file();
+    info("below the level");
+    warn("a\nb {}", 2);
+    const Ring::Page page = ring().read({.after = before == 0 ? 0 : before});
+    ASSERT_EQ(page.lines.size(), 2u);
+    EXPECT_EQ(page.lines[0].text, "before it is open 1");
+    EXPECT_EQ(page.lines[1].text, "a\\x0ab 2") << "as in the file";
+    EXPECT_EQ(page.lines[1].level, Level::kWarn);
+    EXPECT_EQ(page.lines[1].id, "k3f92a0x");
+    EXPECT_LT(std::abs(page.lines[1].time_ms - wall_ms()), 10'000);
+    EXPECT_EQ(page.next, before + 2);
+}
 
 TEST_F(LogTest, LineHasTimeLevelPidContextAndErrno) {
     open_file();

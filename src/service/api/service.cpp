@@ -36,6 +36,7 @@ Service::Service(config::SnapshotPtr snapshot, Parts parts)
           [this](std::string_view id, live::StreamKey& key) { return statistics_.find_stream(id, key); },
           parts_.offers),
       recordings_(identity_, parts_.offers),
+      log_lines_(identity_),
       debug_(identity_, parts_.sessions),
       raw_(identity_, parts_.operations, [this] { return snapshot_; }),
       server_(parts_.sessions, parts_.router, options()) {}
@@ -134,6 +135,7 @@ void Service::add_routes() {
     add(why_.endpoints());
     add(control_.endpoints());
     add(recordings_.endpoints());
+    add(log_lines_.endpoints());
     add(debug_.endpoints());
     add(raw_.endpoints());
     add(parts_.others.rows);

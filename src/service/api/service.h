@@ -20,6 +20,7 @@
 #include "service/api/control.h"
 #include "service/api/debug.h"
 #include "service/api/envelope.h"
+#include "service/api/log_lines.h"
 #include "service/api/overview.h"
 #include "service/api/raw.h"
 #include "service/api/recordings.h"
@@ -90,6 +91,7 @@ class Service {
     Why why_;
     Control control_;
     Recordings recordings_;
+    LogLines log_lines_;
     Debug debug_;
     Raw raw_;
     net::TlsPair tls_pair_{"http_api/https"};
