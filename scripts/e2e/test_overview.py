@@ -6,9 +6,11 @@ import threading
 import time
 from urllib.parse import urlencode
 
+import pytest
+
 from lib import api, dvr, ffmpeg, http, media, publishing, rtmp
 from lib.server import default_vhost
-from lib.timing import scaled, wait_until
+from lib.timing import VALGRIND, scaled, wait_until
 
 API = api.CONF % ""
 READ, ALL = "read-only-0123456789", "all-of-it-0123456789"
@@ -330,3 +332,130 @@ def test_nothing_but_recordings_is_listed_or_sent(servers):
         assert fetch("live/good.flv", vhost_).status == 404, vhost_
     assert http.get(server.api_port, "/api/v1/recordings/file").status == 404
     assert http.get(server.api_port, "/api/v1/recordings/file/../../../etc/passwd").status in (400, 404)
+
+
+def test_content_and_log_are_for_callers_who_may_change_the_server(servers):
+    server = servers(top=AUTH, vhosts=dvr.vhost())
+    (server.dir / "rec").mkdir()
+    (server.dir / "rec/a.flv").write_bytes(b"FLV")
+    path = file_path({"root": "__defaultVhost__", "path": "a.flv"})
+    for one, code in ((path, 200), ("/api/v1/log", 200), ("/api/v1/debug/profile?seconds=1", 200)):
+        assert http.get(server.api_port, one).status == 401, one
+        assert http.get(server.api_port, one, Authorization=f"Bearer {READ}").status == 403, one
+        assert http.get(server.api_port, one, Authorization=f"Bearer {ALL}").status == code, one
+    assert recordings(server, Authorization=f"Bearer {READ}")["total"] == 1, "reading the list is reading"
+    assert http.get(server.api_port, "/api/v1/recordings").status == 401
+    server = servers(top=api.CONF % "debug on;", vhosts=dvr.vhost())
+    for one in (path, "/api/v1/log", "/api/v1/debug/profile?seconds=1"):
+        assert http.get(server.api_port, one, X_Forwarded_For="127.0.0.1").status == 403, one
+        assert http.get(server.api_port, one, Origin="http://evil.example").status == 403, one
+        script = http.get(server.api_port, one + ("&" if "?" in one else "?") + "callback=f")
+        assert b"not by callback" in script.body, f"{one}: {script.describe()}"
+
+
+# --- the log
+
+
+def log(server, query="", **headers):
+    return api.ask(server, f"/api/v1/log?{query}", **headers)
+
+
+def test_the_log_is_followed(servers):
+    server = servers(top=API)
+    first = log(server)
+    assert first["lines"] and first["next"] == first["lines"][-1]["seq"], first
+    assert any("the server runs" in line["text"] for line in first["lines"]), first
+    seqs = [line["seq"] for line in first["lines"]]
+    assert seqs == list(range(seqs[0], seqs[0] + len(seqs))), "no line is missing"
+    for line in first["lines"]:
+        api.check(line, {"seq": int, "time_ms": int, "level": str, "id": str, "text": str}, "line")
+        assert abs(line["time_ms"] - time.time() * 1000) < scaled(60_000), line
+    rtmp.publisher(server, "live", "followed").close()
+    seen, last = [], first["next"]
+
+    def there():
+        nonlocal last
+        more = log(server, f"after={last}&count=2")
+        assert all(last < line["seq"] <= more["next"] for line in more["lines"]) and len(more["lines"]) <= 2, (last, more)
+        seen.extend(more["lines"])
+        last = more["next"]
+        return any("fmle-publish ended: __defaultVhost__/live/followed" in line["text"] for line in seen)
+
+    wait_until(there, 10, lambda: f"the end of the publisher; there are {seen}")
+    seqs = [line["seq"] for line in seen]
+    assert seqs == list(range(first["next"] + 1, first["next"] + 1 + len(seqs))), f"each line once: {seqs}"
+    ended = next(line for line in seen if "fmle-publish ended" in line["text"])
+    assert ended["level"] == "trace" and f"[{ended['id']}]" in server.log() and len(ended["id"]) == 8, ended
+    assert ended["text"] in server.log(), "the same text as in the file"
+    assert {line["id"] for line in log(server, f"search={ended['id']}")["lines"]} >= {ended["id"]}
+    found = log(server, "search=FMLE-publish&count=1000")["lines"]
+    assert found and all("fmle-publish" in line["text"].lower() for line in found), found
+    http.Connection(server.api_port).request("GET", "/bad\x01path")
+    wait_until(lambda: log(server, "level=warn")["lines"], 10, "a warning")
+    assert {line["level"] for line in log(server, "level=warn")["lines"]} <= {"warn", "error"}
+    assert len(log(server, "after=999999999&count=3")["lines"]) == 3, "a number of an earlier run"
+    for query in ("after=-1", "after=x", "count=0", "count=2001", "level=loud", "level=", "level=off", f"search={'x' * 257}"):
+        api.ask(server, f"/api/v1/log?{query}", status=400)
+
+
+def test_the_log_in_memory_is_bounded(servers):
+    server = servers(top=API)
+    for _ in range(2100):
+        http.get(server.api_port, "/healthz")  # each connection's end is a line
+    wait_until(lambda: log(server)["next"] > 2100, 10, "more lines than are kept")
+    total = log(server, "count=2000")
+    assert len(total["lines"]) == 2000 and sum(len(one["text"]) for one in total["lines"]) <= 512 * 1024
+    assert total["lines"][0]["seq"] == total["next"] - 1999, "the oldest have left"
+
+
+# --- the flame graph
+
+
+@pytest.mark.skipif(VALGRIND, reason="valgrind runs the code elsewhere")
+def test_stacks_in_folded_form(servers):
+    server = servers(top=api.CONF % "debug on;")
+    path = "/api/v1/debug/profile?seconds=2&format=folded"
+    with publishing.Steady(rtmp.publisher(server, "live", "s"), media.tags(media.plain()), speed=5), Busy(server):
+        with http.Connection(server.api_port, timeout=scaled(20)) as connection:
+            connection.request("GET", path)
+            response = connection.read_response()
+    assert response.status == 200 and response.headers["content-type"].startswith("text/plain"), response.describe()
+    samples, named = 0, 0
+    lines = response.body.decode().splitlines()
+    for line in lines:
+        stack, count = line.rsplit(" ", 1)
+        samples += int(count)
+        named += int(count) if "service::api::" in stack else 0
+        assert all(stack.split(";")), f"each function has a name: {line}"
+    assert samples == int(response.headers["x-profile-samples"]) >= 5, (samples, response.head)
+    assert named / samples > 0.3, f"the load's functions: {named} of {samples}\n" + "\n".join(lines[:30])
+    roots = {line.split(";")[0] for line in lines if "service::api::" in line}
+    assert all("service::api" not in root for root in roots), f"the outermost function is first: {roots}"
+    assert len(lines) == len({line.rsplit(" ", 1)[0] for line in lines}), "each stack once"
+    for query in ("seconds=0", "seconds=301", "seconds=x", "format=svg", "format="):
+        assert http.get(server.api_port, f"/api/v1/debug/profile?{query}").status == 400, query
+
+
+class Busy:
+    """Asks for a long list again and again, in a thread."""
+
+    def __init__(self, server):
+        self.server, self.stopping = server, threading.Event()
+        self.thread = threading.Thread(target=self._run)
+
+    def _run(self):
+        with http.Connection(self.server.api_port, timeout=scaled(20)) as connection:
+            for _ in range(100_000):
+                if self.stopping.is_set():
+                    return
+                connection.request("GET", "/api/v1/config?count=1000", Connection="keep-alive")
+                if connection.read_response().headers.get("connection") == "close":
+                    return
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stopping.set()
+        self.thread.join()

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstdio>
 #include <cstring>
+#include <map>
+#include <unordered_map>
 
 #include "runtime/diagnose/sampler.h"
 #include "runtime/loop/coroutine.h"
@@ -127,6 +129,35 @@ std::string CpuProfile::to_pprof() const {
         while (const size_t n = std::fread(piece.data(), 1, piece.size(), maps)) out.append(piece.data(), n);
         std::fclose(maps);
     }
+    return out;
+}
+
+std::string CpuProfile::to_folded(const Symbols& symbols) const {
+    std::unordered_map<uintptr_t, std::string> names;
+    const auto name = [&](uintptr_t address) -> const std::string& {
+        const auto [known, is_new] = names.try_emplace(address);
+        if (is_new) {
+            known->second = symbols.name(address);
+            for (char& c : known->second)
+                if (c == ';' || c == '\n') c = ':';
+        }
+        return known->second;
+    };
+    std::map<std::string, uint64_t> stacks;
+    for (size_t at = 0; at + 2 <= records.size();) {
+        const uint64_t weight = records[at];
+        const size_t count = records[at + 1];
+        std::string stack;
+        for (size_t i = count; i > 0; --i) {
+            // A return address is after its call instruction; the innermost address is not one.
+            if (!stack.empty()) stack += ';';
+            stack += name(records[at + 1 + i] - (i > 1 ? 1 : 0));
+        }
+        stacks[stack] += weight;
+        at += 2 + count;
+    }
+    std::string out;
+    for (const auto& [stack, count] : stacks) out += stack + " " + std::to_string(count) + "\n";
     return out;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "runtime/diagnose/symbols.h"
 
 namespace runtime {
 
@@ -25,6 +26,9 @@ struct CpuProfile {
     // In the format that google-pprof and `go tool pprof` read: the binary form of gperftools, with the mappings of
     // this process.
     std::string to_pprof() const;
+    // A line for each stack: the names of its functions from the outermost inwards with ';' between them, a space, and
+    // the number of its samples, as flame graphs are drawn from. Takes long: not on the loop.
+    std::string to_folded(const Symbols& symbols) const;
 };
 
 struct CpuProfileOptions {

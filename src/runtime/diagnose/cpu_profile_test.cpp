@@ -144,5 +144,16 @@ TEST_F(CpuProfileTest, CallsOfACoroutineThatWaits) {
     task.cancel_and_join();
 }
 
+TEST(FoldedProfile, HasEachStackOnceFromTheOutermostInwards) {
+    const auto inner = reinterpret_cast<uintptr_t>(&hot_loop_of_the_test);
+    const auto outer = reinterpret_cast<uintptr_t>(&hot_library_of_the_test) + 1;
+    CpuProfile profile;
+    profile.records = {2, 2, inner, outer, 1, 1, inner, 3, 2, inner + 1, outer};
+    const std::string loop = Symbols::get().name(inner), library = Symbols::get().name(outer);
+    ASSERT_TRUE(loop.contains("hot_loop_of_the_test")) << loop;
+    EXPECT_EQ(profile.to_folded(Symbols::get()), library + ";" + loop + " 5\n" + loop + " 1\n");
+    EXPECT_EQ(CpuProfile().to_folded(Symbols::get()), "");
+}
+
 }  // namespace
 }  // namespace runtime

@@ -81,6 +81,12 @@ std::vector<Endpoint> Debug::endpoints() {
         .shape =
         "data{coroutines:int turns:int stalls:int stalled_ms:int longest_stall_ms:int last_stalls:any disk:any "
         "udp:any}";
+    Parameter short_seconds = seconds;
+    short_seconds.initial = 5;
+    Endpoint& stacks = add("profile", "a CPU profile as folded stacks, for flame graphs", kPlain, &Debug::folded);
+    stacks.parameters = {short_seconds,
+                         {Parameter::In::kQuery, "format", Parameter::Type::kText, "the form", {}, {}, {}, {"folded"}}};
+    stacks.failures = {{409, "one is being recorded already"}};
     Endpoint& profile = add("pprof/profile", "a CPU profile, for pprof", "application/octet-stream", &Debug::profile);
     profile.parameters = {seconds};
     profile.failures = {{409, "one is being recorded already"}};
@@ -94,13 +100,14 @@ std::vector<Endpoint> Debug::endpoints() {
     return all;
 }
 
-base::Result<void> Debug::profile(Request& request, Response& response) {
-    const auto seconds = number_parameter(request, "seconds", 10, 1, kMaxSeconds);
+base::Result<std::optional<runtime::CpuProfile>> Debug::record(Request& request, Response& response,
+                                                               int64_t initial_s) {
+    const auto seconds = number_parameter(request, "seconds", initial_s, 1, kMaxSeconds);
     if (!seconds) {
-        return send_failure(response, identity_, 400,
-                            fmt::format("seconds must be a whole number from 1 to {}", kMaxSeconds));
+        TRY(send_failure(response, identity_, 400,
+                         fmt::format("seconds must be a whole number from 1 to {}", kMaxSeconds)));
+        return std::optional<runtime::CpuProfile>();
     }
-    if (request.is_head()) return response.send_head(200, "application/octet-stream");
     base::log::trace("a CPU profile of {} s is recorded for {}", *seconds, request.peer_ip);
     runtime::CpuProfileOptions options;
     options.duration_ms = *seconds * 1000;
@@ -108,11 +115,37 @@ base::Result<void> Debug::profile(Request& request, Response& response) {
     auto recorded = runtime::record_cpu_profile(options);
     if (!recorded && recorded.error().code() == base::Code::kCancelled)
         return std::unexpected(std::move(recorded.error()));
-    if (!recorded) return send_failure(response, identity_, status_of(recorded.error()), recorded.error().text());
-    response.header("Content-Disposition", "attachment; filename=\"srs.cpu.pprof\"");
+    if (!recorded) {
+        TRY(send_failure(response, identity_, status_of(recorded.error()), recorded.error().text()));
+        return std::optional<runtime::CpuProfile>();
+    }
     response.header("X-Profile-Samples", std::to_string(recorded->samples));
     response.header("X-Profile-Lost", std::to_string(recorded->lost));
+    return std::optional(*std::move(recorded));
+}
+
+base::Result<void> Debug::profile(Request& request, Response& response) {
+    if (request.is_head()) return response.send_head(200, "application/octet-stream");
+    const auto recorded = TRY(record(request, response, 10));
+    if (!recorded) return {};
+    response.header("Content-Disposition", "attachment; filename=\"srs.cpu.pprof\"");
     return response.send(200, "application/octet-stream", recorded->to_pprof());
+}
+
+base::Result<void> Debug::folded(Request& request, Response& response) {
+    const auto format = http::find_parameter(request.message.parameters, "format");
+    if (format && *format != "folded") return send_failure(response, identity_, 400, "format is folded");
+    if (request.is_head()) return response.send_head(200, kText);
+    auto recorded = TRY(record(request, response, 5));
+    if (!recorded) return {};
+    struct Work {
+        runtime::CpuProfile profile;
+        std::string text{};
+    };
+    auto work = std::make_shared<Work>(Work{*std::move(recorded)});
+    TRY(runtime::offload([work] { work->text = work->profile.to_folded(runtime::Symbols::get()); },
+                         runtime::Deadline::in_ms(30'000)));
+    return response.send(200, kText, work->text);
 }
 
 base::Result<void> Debug::heap(Request& request, Response& response) {

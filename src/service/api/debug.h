@@ -5,10 +5,12 @@
 //
 // pprof/ serves what `google-pprof http://HOST/api/v1/debug/pprof/profile` requests: profile, heap, cmdline, symbol.
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "net/sessions/session.h"
+#include "runtime/diagnose/cpu_profile.h"
 #include "runtime/diagnose/symbols.h"
 #include "runtime/loop/coroutine.h"
 #include "service/api/endpoint.h"
@@ -26,6 +28,9 @@ class Debug {
     using Request = net::HttpRequest;
     using Response = net::HttpResponse;
     base::Result<void> profile(Request& request, Response& response);
+    base::Result<void> folded(Request& request, Response& response);
+    // Records for ?seconds=. Nothing: the request has been answered.
+    base::Result<std::optional<runtime::CpuProfile>> record(Request& request, Response& response, int64_t initial_s);
     base::Result<void> heap(Request& request, Response& response);
     base::Result<void> cmdline(Request& request, Response& response);
     base::Result<void> symbol(Request& request, Response& response);
