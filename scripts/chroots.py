@@ -100,6 +100,84 @@ def own_network():
             assert LIBC.setns(before.fileno(), CLONE_NEWNET) == 0, os.strerror(ctypes.get_errno())
 
 
+@contextlib.contextmanager
+def network_of(pid):
+    """That of a process."""
+    with open("/proc/self/ns/net") as before, open(f"/proc/{pid}/ns/net") as other:
+        assert LIBC.setns(other.fileno(), CLONE_NEWNET) == 0, os.strerror(ctypes.get_errno())
+        try:
+            yield
+        finally:
+            assert LIBC.setns(before.fileno(), CLONE_NEWNET) == 0, os.strerror(ctypes.get_errno())
+
+
+# What systemd expects of a container: its own namespaces, cgroup, /dev and a root that is a mount.
+BOOT = """
+mount --bind "$ROOT" "$ROOT" && cd "$ROOT" || exit 1
+mount -t proc proc proc && mount -t sysfs sysfs sys && mount -t cgroup2 none sys/fs/cgroup || exit 1
+mount -t tmpfs tmpfs run && mount -t tmpfs tmpfs tmp && mount -t tmpfs -o mode=755,dev tmpfs dev || exit 1
+mknod -m 666 dev/null c 1 3; mknod -m 666 dev/zero c 1 5; mknod -m 666 dev/full c 1 7
+mknod -m 666 dev/random c 1 8; mknod -m 666 dev/urandom c 1 9; mknod -m 666 dev/tty c 5 0
+mkdir dev/shm dev/pts run/old; ln -s pts/ptmx dev/ptmx; ln -s /proc/self/fd dev/fd
+pivot_root . run/old && cd / && umount -l /run/old || exit 1
+exec /usr/bin/env -i container=check PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/systemd --system
+"""
+
+
+class Booted:
+    """systemd as process 1 of a chroot, which must have been unmounted. An OSError or AssertionError: it cannot be had here."""
+
+    def __init__(self, chroot):
+        rows = [line.split() for line in pathlib.Path("/proc/mounts").read_text().splitlines()]
+        unified = [row[1] for row in rows if row[2] == "cgroup2"]
+        assert unified, "no cgroup2 is mounted"
+        self.group = pathlib.Path(unified[0]) / f"check-{os.getpid()}"
+        self.group.mkdir()
+        words = ["unshare", "--mount", "--pid", "--net", "--uts", "--ipc", "--cgroup", "--propagation", "private", "--fork", "sh", "-c", BOOT]
+        command = ["sh", "-c", f'echo $$ >"{self.group}/cgroup.procs" && exec "$@"', "sh", *words]
+        self.process = subprocess.Popen(command, env={**os.environ, "ROOT": str(chroot.path)}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        try:
+            wait_until(self.find, 20, "systemd starts")
+            wait_until(lambda: "running" in self.state() or "degraded" in self.state(), 60, lambda: f"systemd is up: {self.state()}")
+        except AssertionError:
+            self.end()
+            raise
+        self.run("ip", "link", "set", "lo", "up")
+
+    pid = 0  # in the outer namespace; 0: it does not run
+
+    def find(self):
+        children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        self.pid = int(children[0]) if children else 0
+        return self.pid and pathlib.Path(f"/proc/{self.pid}/comm").read_text() == "systemd\n"
+
+    def state(self):
+        done = subprocess.run([*self.enter(), "systemctl", "is-system-running"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        return done.stdout
+
+    def enter(self):
+        return ["nsenter", "-t", str(self.pid), "-m", "-p", "-n", "-u", "-i", "-C", "-r", "-w"]
+
+    def run(self, *command):
+        return call([*self.enter(), *command], timeout=60)
+
+    def end(self):
+        if self.pid:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, 9)
+        self.process.kill()
+        self.process.wait()
+
+        def remove_group():
+            """Possible when its last process has ended."""
+            for folder in sorted([self.group, *self.group.rglob("*/")], reverse=True):
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
+            return not self.group.exists()
+
+        wait_until(remove_group, 10, f"{self.group} is empty")
+
+
 def wait_until(condition, seconds, what):
     deadline = time.monotonic() + seconds
     while not condition():

@@ -180,3 +180,18 @@ def test_the_init_script(tmp_path, four_ports):
     finally:
         run("stop")
     run("status", 3)
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not here")
+def test_the_unit_is_valid_and_takes_most_rights_away(tmp_path):
+    install(f"PREFIX={tmp_path}")
+    unit = tmp_path / "usr/lib/systemd/system/srs.service"
+
+    def analyze(*words):
+        return subprocess.run(["systemd-analyze", *words, unit], capture_output=True, text=True, timeout=scaled(30), check=False)
+
+    verified = analyze("verify", "--man=no")
+    said = [line for line in (verified.stdout + verified.stderr).splitlines() if "srs" in line]
+    assert verified.returncode == 0 and not said, f"systemd should have nothing to say: {said}"
+    rated = analyze("security", "--offline=true", "--no-pager", "--threshold=20")
+    assert rated.returncode == 0, f"its exposure should be 2.0 of 10 at most:\n{rated.stdout[-3000:]}"
