@@ -35,7 +35,7 @@ CXXFLAGS := -std=c++23 -g -fno-omit-frame-pointer -fstack-clash-protection -Wall
 # research/ is for research/ itself (check_layers keeps src/ from including it); -iquote, so that no file in it hides a
 # standard header. A frame larger than a page must not step over a stack's guard page: -fstack-clash-protection.
 CPPFLAGS := -Isrc -iquote research -iquote . -DST_SWITCH_CB -DSPDLOG_COMPILED_LIB -DSPDLOG_FMT_EXTERNAL -DSPDLOG_NO_EXCEPTIONS
-LDFLAGS := -Wl,--as-needed -pthread $(CONFIG_LINKER)
+LDFLAGS := -Wl,--as-needed -pthread $(CONFIG_LINKER) $(EXTRA_LDFLAGS)
 OPTIMISE := -O2
 ifeq ($(CONFIG_DEBUG),on)
 OPTIMISE := -O0
