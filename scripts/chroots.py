@@ -1,5 +1,5 @@
-"""For scripts/check_deb and scripts/check_image: a Debian in a directory, a network without anybody else, and counted checks.
-Runs as root, with debootstrap; nothing of it is mounted or left running when the script has ended."""
+"""For scripts/check_deb and scripts/check_image: a Debian in a directory, a network without anybody else, and counted
+checks. Runs as root, with debootstrap; nothing of it is mounted or left running when the script has ended."""
 
 import contextlib
 import ctypes
@@ -22,16 +22,28 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def in_own_mounts():
-    """Goes on in a mount namespace of its own, so that the kernel removes the mounts at the end, whatever that end is."""
+    """Goes on in a mount namespace of its own, so that the kernel removes the mounts at the end, however it ends."""
     if os.geteuid() != 0:
         sys.exit(f"{sys.argv[0]}: only root can make a chroot")
     if os.environ.get("OWN_MOUNTS") != "yes":
-        os.execvpe("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable, *sys.argv], {**os.environ, "OWN_MOUNTS": "yes"})
+        os.execvpe(
+            "unshare",
+            ["unshare", "--mount", "--propagation", "private", sys.executable, *sys.argv],
+            {**os.environ, "OWN_MOUNTS": "yes"},
+        )
 
 
 def call(command, **options):
     """Its output; an error with the output if it fails."""
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True, check=False, **options)
+    done = subprocess.run(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        check=False,
+        **options,
+    )
     assert done.returncode == 0, f"{' '.join(map(str, command))} exited with {done.returncode}:\n{done.stdout[-3000:]}"
     return done.stdout
 
@@ -54,6 +66,7 @@ class Chroot:
         policy = self.path / "usr/sbin/policy-rc.d"
         policy.write_text("#!/bin/sh\nexit 101\n")
         policy.chmod(0o755)
+        (self.path / "etc/dpkg/dpkg.cfg.d/unsafe-io").write_text("force-unsafe-io\n")  # it need not survive a crash
         shutil.copy("/etc/resolv.conf", self.path / "etc/resolv.conf")
         self.mount()
 
@@ -66,7 +79,12 @@ class Chroot:
             subprocess.run(["umount", "--lazy", self.path / name], check=False)
 
     def run(self, *command, **environment):
-        base = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive", "HOME": "/root"}
+        base = {
+            "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            "LC_ALL": "C",
+            "DEBIAN_FRONTEND": "noninteractive",
+            "HOME": "/root",
+        }
         return call(["chroot", self.path, *command], env={**base, **environment})
 
     def apt(self, *words):
@@ -75,7 +93,18 @@ class Chroot:
 
     def files(self):
         """Every path but those that package tools write."""
-        ours = ("proc", "dev", "sys", "tmp", "var/lib/dpkg", "var/cache", "var/lib/apt", "var/log/apt", "var/log/dpkg.log", "var/log/alternatives.log")
+        ours = (
+            "proc",
+            "dev",
+            "sys",
+            "tmp",
+            "var/lib/dpkg",
+            "var/cache",
+            "var/lib/apt",
+            "var/log/apt",
+            "var/log/dpkg.log",
+            "var/log/alternatives.log",
+        )
         found = set()
         for folder, folders, names in os.walk(self.path):
             inside = os.path.relpath(folder, self.path)
@@ -125,7 +154,7 @@ exec /usr/bin/env -i container=check PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/sys
 
 
 class Booted:
-    """systemd as process 1 of a chroot, which must have been unmounted. An OSError or AssertionError: it cannot be had here."""
+    """systemd as process 1 of a chroot, which must have been unmounted. OSError, AssertionError: it cannot start here."""
 
     def __init__(self, chroot):
         rows = [line.split() for line in pathlib.Path("/proc/mounts").read_text().splitlines()]
@@ -133,12 +162,36 @@ class Booted:
         assert unified, "no cgroup2 is mounted"
         self.group = pathlib.Path(unified[0]) / f"check-{os.getpid()}"
         self.group.mkdir()
-        words = ["unshare", "--mount", "--pid", "--net", "--uts", "--ipc", "--cgroup", "--propagation", "private", "--fork", "sh", "-c", BOOT]
+        words = [
+            "unshare",
+            "--mount",
+            "--pid",
+            "--net",
+            "--uts",
+            "--ipc",
+            "--cgroup",
+            "--propagation",
+            "private",
+            "--fork",
+            "sh",
+            "-c",
+            BOOT,
+        ]
         command = ["sh", "-c", f'echo $$ >"{self.group}/cgroup.procs" && exec "$@"', "sh", *words]
-        self.process = subprocess.Popen(command, env={**os.environ, "ROOT": str(chroot.path)}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.process = subprocess.Popen(
+            command,
+            env={**os.environ, "ROOT": str(chroot.path)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
         try:
             wait_until(self.find, 20, "systemd starts")
-            wait_until(lambda: "running" in self.state() or "degraded" in self.state(), 60, lambda: f"systemd is up: {self.state()}")
+            wait_until(
+                lambda: "running" in self.state() or "degraded" in self.state(),
+                60,
+                lambda: f"systemd is up: {self.state()}",
+            )
         except AssertionError:
             self.end()
             raise
@@ -152,7 +205,13 @@ class Booted:
         return self.pid and pathlib.Path(f"/proc/{self.pid}/comm").read_text() == "systemd\n"
 
     def state(self):
-        done = subprocess.run([*self.enter(), "systemctl", "is-system-running"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        done = subprocess.run(
+            [*self.enter(), "systemctl", "is-system-running"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
         return done.stdout
 
     def enter(self):
@@ -203,10 +262,26 @@ def publish_and_play():
     words = ["ffmpeg", "-v", "error", "-re", *source, *codecs, "-f", "flv", "rtmp://127.0.0.1/live/livestream"]
     with subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as publisher:
         try:
-            wait_until(lambda: '"name":"livestream"' in get("http://127.0.0.1:1985/api/v1/streams/")[1], 15, "the API lists the stream")
-            probe = ["ffprobe", "-v", "error", "-show_entries", "stream=codec_name,width", "-of", "csv=p=0", "-rw_timeout", "10000000"]
+            wait_until(
+                lambda: '"name":"livestream"' in get("http://127.0.0.1:1985/api/v1/streams/")[1],
+                15,
+                "the API lists the stream",
+            )
+            probe = [
+                "ffprobe",
+                "-v",
+                "error",
+                "-show_entries",
+                "stream=codec_name,width",
+                "-of",
+                "csv=p=0",
+                "-rw_timeout",
+                "10000000",
+            ]
             said = call([*probe, "http://127.0.0.1:8080/live/livestream.flv"], timeout=20)
-            assert sorted(said.split()) == ["aac", "h264,320"], f"ffprobe should see H.264 of 320 pixels and AAC: {said!r}"
+            assert sorted(said.split()) == ["aac", "h264,320"], (
+                f"ffprobe should see H.264 of 320 pixels and AAC: {said!r}"
+            )
             time.sleep(3)
             status, playlist = get("http://127.0.0.1:8080/live/livestream.m3u8")
             assert status == 200 and "#EXTM3U" in playlist, f"there should be a playlist: {status} {playlist!r}"

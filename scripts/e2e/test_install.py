@@ -9,9 +9,8 @@ import urllib.request
 
 import pytest
 
-from lib import ports, publishing, rtmp
-from lib.ffmpeg import Process
-from lib.server import OBJS, ROOT, can_connect, run_once
+from lib import ports
+from lib.server import OBJS, ROOT, can_connect
 from lib.timing import scaled, wait_until
 
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith("SRS_")}
@@ -20,7 +19,16 @@ CLEAN = {name: value for name, value in os.environ.items() if not name.startswit
 def install(*words):
     """-o all: what there is, without building it."""
     command = ["make", "-s", f"OBJS={OBJS}", "-o", "all", "install", *words]
-    done = subprocess.run(command, cwd=ROOT, env=CLEAN, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=scaled(60), check=False)
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=CLEAN,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=scaled(60),
+        check=False,
+    )
     assert done.returncode == 0, f"{' '.join(command)} should succeed, it printed\n{done.stdout}"
     return done.stdout
 
@@ -53,15 +61,18 @@ def get(port, path):
 def test_what_is_where(tmp_path):
     install(f"DESTDIR={tmp_path}")
     root = tmp_path / "usr/local/srs"
-    for name in ("objs/srs", "conf/docker.conf", "conf/full.conf", "conf/http.flv.live.conf", "objs/nginx/html", "etc/init.d/srs",
-                 "etc/logrotate.d/srs", "usr/lib/systemd/system/srs.service", "usr/share/man/man8/srs.8"):  # fmt: skip
+    wanted = """objs/srs objs/nginx/html conf/docker.conf conf/full.conf conf/http.flv.live.conf etc/init.d/srs
+        etc/logrotate.d/srs usr/lib/systemd/system/srs.service usr/share/man/man8/srs.8"""
+    for name in wanted.split():
         assert (root / name).exists(), f"{name} should be installed"
     installed = {path.name for path in (root / "conf").iterdir() if not path.name.startswith(".")}
     assert installed == {path.name for path in (ROOT / "conf").iterdir()}, "all of conf/, and nothing else"
     assert os.access(root / "objs/srs", os.X_OK) and os.access(root / "etc/init.d/srs", os.X_OK)
     for name in ("etc/init.d/srs", "etc/logrotate.d/srs", "usr/lib/systemd/system/srs.service"):
         text = (root / name).read_text()
-        assert "/usr/local/srs/objs" in text and str(tmp_path) not in text, f"{name} should have the prefix without DESTDIR:\n{text}"
+        assert "/usr/local/srs/objs" in text and str(tmp_path) not in text, (
+            f"{name} should have the prefix without DESTDIR:\n{text}"
+        )
         assert not re.search(r"@[A-Z]+@", text), f"{name} should have no name of a template left:\n{text}"
     if (OBJS / "nginx/html/start.html").exists():
         for name in ("start.html", "console/index.html", "players/index.html"):
@@ -74,9 +85,13 @@ def test_it_runs_from_there_as_in_a_container(tmp_path, four_ports):
     root = tmp_path / "opt/media"
     rtmp_port, http_port, api_port, _ = four_ports
     output = (tmp_path / "output").open("w+")
-    with subprocess.Popen(["./objs/srs", "-c", "conf/docker.conf"], cwd=root, env=environment(four_ports), stdout=output, stderr=output) as process:
+    with subprocess.Popen(
+        ["./objs/srs", "-c", "conf/docker.conf"], cwd=root, env=environment(four_ports), stdout=output, stderr=output
+    ) as process:
         try:
-            wait_until(lambda: can_connect(api_port), 10, lambda: f"the API listens\n{(tmp_path / 'output').read_text()}")
+            wait_until(
+                lambda: can_connect(api_port), 10, lambda: f"the API listens\n{(tmp_path / 'output').read_text()}"
+            )
             status, _ = get(http_port, "/")
             assert status == 200, f"GET / is what a liveness probe asks: {status}"
             if (root / "objs/nginx/html/start.html").exists():
@@ -100,7 +115,9 @@ def test_an_upgrade_keeps_what_was_changed(tmp_path):
     older = "# of an earlier version\n" + untouched.read_text()
     untouched.write_text(older)
     sums = conf / ".installed"
-    of_older = subprocess.run(["sha256sum", str(untouched)], capture_output=True, text=True, check=True).stdout.split()[0]
+    of_older = subprocess.run(["sha256sum", str(untouched)], capture_output=True, text=True, check=True).stdout.split()[
+        0
+    ]
     sums.write_text(re.sub(r"^\w+(  rtc\.conf)$", of_older + r"\1", sums.read_text(), flags=re.MULTILINE))
     gone.unlink()
     for name in ("index.html", "live.ts"):
@@ -132,7 +149,13 @@ def test_a_running_server_can_be_upgraded(tmp_path, four_ports):
     install(f"PREFIX={tmp_path}")
     before = (tmp_path / "objs/srs").stat().st_ino
     with (tmp_path / "output").open("w") as output:
-        with subprocess.Popen(["./objs/srs", "-c", "conf/docker.conf"], cwd=tmp_path, env=environment(four_ports), stdout=output, stderr=output) as process:
+        with subprocess.Popen(
+            ["./objs/srs", "-c", "conf/docker.conf"],
+            cwd=tmp_path,
+            env=environment(four_ports),
+            stdout=output,
+            stderr=output,
+        ) as process:
             try:
                 wait_until(lambda: can_connect(four_ports[0]), 10, "it listens")
                 install(f"PREFIX={tmp_path}")
@@ -149,7 +172,14 @@ def test_the_init_script(tmp_path, four_ports):
     log, pid_file = tmp_path / "objs/srs.log", tmp_path / "objs/srs.pid"
 
     def run(action, wanted=0):
-        done = subprocess.run([script, action], env=environment(four_ports), capture_output=True, text=True, timeout=scaled(30), check=False)
+        done = subprocess.run(
+            [script, action],
+            env=environment(four_ports),
+            capture_output=True,
+            text=True,
+            timeout=scaled(30),
+            check=False,
+        )
         said = done.stdout + done.stderr
         assert done.returncode == wanted, f"{action} should exit with {wanted}, it did with {done.returncode}:\n{said}"
         return said
@@ -188,7 +218,9 @@ def test_the_unit_is_valid_and_takes_most_rights_away(tmp_path):
     unit = tmp_path / "usr/lib/systemd/system/srs.service"
 
     def analyze(*words):
-        return subprocess.run(["systemd-analyze", *words, unit], capture_output=True, text=True, timeout=scaled(30), check=False)
+        return subprocess.run(
+            ["systemd-analyze", *words, unit], capture_output=True, text=True, timeout=scaled(30), check=False
+        )
 
     verified = analyze("verify", "--man=no")
     said = [line for line in (verified.stdout + verified.stderr).splitlines() if "srs" in line]

@@ -123,7 +123,10 @@ def test_its_end_is_told(servers, manager, number):
 
 def test_a_gentle_end_may_take_its_time(servers, manager):
     """The service manager has a limit of its own, and must not kill the server within grace_limit."""
-    server = servers(top="grace_start_wait 100; grace_limit 50000; grace_final_wait 100;", environment={"NOTIFY_SOCKET": manager.name})
+    server = servers(
+        top="grace_start_wait 100; grace_limit 50000; grace_final_wait 100;",
+        environment={"NOTIFY_SOCKET": manager.name},
+    )
     manager.next("READY")
     with rtmp.publisher(server, "live", "s") as client:
         publishing.send_all(client, [])
