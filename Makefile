@@ -17,7 +17,7 @@ OBJDIR ?= $(OBJS)/obj
 override OBJDIR := $(call from_here,$(OBJDIR))
 
 goals := $(or $(MAKECMDGOALS),all)
-ifneq ($(filter-out help console clean layers format format-check,$(goals)),)
+ifneq ($(filter-out help console site clean layers format format-check,$(goals)),)
 include $(CONFIG)
 endif
 
@@ -132,7 +132,7 @@ LINK = $(LINK_FLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -
 
 # ---- Targets for people
 
-.PHONY: all program help pages console test standalone compile-commands coverage unit unit-build unit-list fuzz fuzz-build fuzz-list bench install deb clean layers format format-check FORCE
+.PHONY: all program help pages console site test standalone compile-commands coverage unit unit-build unit-list fuzz fuzz-build fuzz-list bench install deb clean layers format format-check FORCE
 all: program pages
 # Without the web pages, for builds that test the program alone.
 program: $(OBJS)/srs $(if $(CONFIG_PPROF),$(OBJS)/pprof)
@@ -143,9 +143,13 @@ pages:
 console:
 	@scripts/build_console $(OBJS)
 
+site:
+	@scripts/build_site $(OBJS)
+
 help:
 	@echo "make             build the server: $(OBJS)/srs"
 	@echo "make console     bundle the web pages with npm: $(OBJS)/nginx/html; make does it too, where there is npm"
+	@echo "make site        make the site of the documents: $(OBJS)/site/html; broken links in them fail"
 	@echo "make test        run every test (scripts/test without installing anything)"
 	@echo "make unit        run the unit tests; DIR=src/protocol/rtmp those of one folder, FILTER=Chunk* some of them"
 	@echo "make fuzz        run every fuzz target over its corpus and mutations of it; TARGET=name one of them with"
