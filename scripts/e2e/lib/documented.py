@@ -82,6 +82,7 @@ class Sandbox:
             "SRS_HTTP_SERVER_LISTEN": at["http"],
             "SRS_HTTP_SERVER_HTTPS_LISTEN": at["https"],
             "SRS_HTTP_API_LISTEN": f"{at['api']} {at['http']}",
+            "SRS_HTTP_API_HTTPS_LISTEN": at["https"],
             "SRS_RTC_SERVER_LISTEN": at["rtc"],
             "SRS_RTC_SERVER_TCP_LISTEN": at["rtc"],
             "SRS_DAEMON": "off",
