@@ -174,11 +174,17 @@ class Sandbox:
         """Nothing, or what went wrong."""
         if re.search(r"(^|\s)(\./)?objs/srs (-c \S+|-e)\s*(#|$)", command):
             return self._run_server(command)
+        if re.match(ENDS, command):
+            # Another one: viewers of HLS from before would keep a graceful shutdown waiting.
+            self.publish("")
+            self._end(self.server)
         self.start_server()
         text = self.rewritten(command)
         published = PUBLISHES.search(text)
-        if published or re.match(ENDS, text):
+        if published:
             self.publish("")
+        elif re.match(ENDS, command):
+            pass
         elif played := PLAYER.search(text):
             self.publish(f"{played[1]}/{played[2]}")
             if ".m3u8" in text:
@@ -199,7 +205,7 @@ class Sandbox:
             name = "/".join(part for part in published.groups() if part)
             if not re.search(rf"(RTMP publish|rtc-publish began): \S+/{name}\b", self._log(mark)):
                 return f"{name} should have been published: {text}\n{self._log(mark)}"
-        if re.match(ENDS, text):
+        if re.match(ENDS, command):
             code = self.server.wait(scaled(SECONDS))
             return f"the server should have ended with 0, it was {code}" if code else None
         if text.startswith("kill") and self.server.poll() is not None:
@@ -266,14 +272,18 @@ class Sandbox:
         )
         return done.returncode, done.stdout.decode(errors="replace")
 
+    @staticmethod
+    def _end(process):
+        if process and process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(scaled(10))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
     def close(self):
-        for process in (self.publisher, self.server):
-            if process and process.poll() is None:
-                process.send_signal(signal.SIGTERM)
-                try:
-                    process.wait(scaled(10))
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.wait()
+        self._end(self.publisher)
+        self._end(self.server)
         ports.release(self.numbers)
         ports.release(self.other)
