@@ -29,7 +29,7 @@ for (const page of PAGES) {
         },
         outdir: folder,
         bundle: true,
-        splitting: page.from === "players",
+        splitting: page.from !== "start", // the engines of the players are loaded by who plays by them
         chunkNames: "[name]-[hash]",
         format: "esm",
         target: ["chrome100", "firefox100", "safari15"],

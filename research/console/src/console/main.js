@@ -1,6 +1,93 @@
+// The console: its frame, and the page that the address names.
 import { render } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { chinese } from "../shared/chinese.js";
 import { html } from "../shared/html.js";
+import { t } from "../shared/i18n.js";
 import { PageHeader } from "../shared/page_header.js";
+import { authorization, logIn } from "./api.js";
+import { consoleChinese } from "./chinese.js";
+import { failure, overview, start } from "./live.js";
+import { link, route } from "./route.js";
+import { Dialogs } from "./parts/dialogs.js";
+import { Icon } from "./parts/icons.js";
+import { Login } from "./parts/login.js";
+import { Clients } from "./pages/clients.js";
+import { Config } from "./pages/config.js";
+import { Ends } from "./pages/ends.js";
+import { Log } from "./pages/log.js";
+import { Overview } from "./pages/overview.js";
+import { Profile } from "./pages/profile.js";
+import { Recordings } from "./pages/recordings.js";
+import { Stream } from "./pages/stream.js";
+import { Streams } from "./pages/streams.js";
 import "../shared/theme.css";
+import "./console.css";
 
-render(html`<${PageHeader} page="console" /><main></main>`, document.body);
+Object.assign(chinese, consoleChinese);
+
+// fills: its list has the rest of the window's height.
+const PAGES = [
+    { name: "", icon: "overview", title: () => t("Overview"), page: Overview },
+    { name: "streams", icon: "streams", title: () => t("Streams"), page: Streams, fills: true },
+    { name: "clients", icon: "clients", title: () => t("Clients"), page: Clients, fills: true },
+    { name: "recordings", icon: "recordings", title: () => t("Recordings"), page: Recordings, fills: true },
+    { name: "config", icon: "config", title: () => t("Configuration"), page: Config, fills: true },
+    { name: "ends", icon: "ends", title: () => t("Why sessions ended"), page: Ends },
+    { name: "log", icon: "log", title: () => t("Log"), page: Log, fills: true },
+    { name: "profile", icon: "profile", title: () => t("Profile"), page: Profile },
+];
+
+function Navigation({ current }) {
+    return html`<nav class="side" aria-label=${t("Console")}>
+        ${PAGES.map(
+            (page) =>
+                html`<a href=${link(page.name)} aria-current=${page === current ? "page" : undefined}>
+                    <${Icon} name=${page.icon} /><span>${page.title()}</span>
+                </a>`,
+        )}
+    </nav>`;
+}
+
+function State() {
+    const failed = failure.value;
+    const known = overview.value;
+    const text = failed ? t("No contact") : known ? t("Connected") : t("Loading");
+    return html`<span class="state"><span class=${failed ? "dot bad" : known ? "dot good live" : "dot quiet"}></span>${text}</span>
+        ${authorization.value && html`<button class="small" onClick=${() => logIn(null)}>${t("Log out")}</button>`}`;
+}
+
+function Failure() {
+    const failed = failure.value;
+    return failed && html`<p class="problem" role="alert">${t("The overview is not up to date: {why}", { why: t(failed.message) })}</p>`;
+}
+
+function App() {
+    const { page: name, id } = route.value;
+    const current = PAGES.find((page) => page.name === name) ?? PAGES[0];
+    const isStream = current.name === "streams" && id;
+    const heading = useRef(null);
+    const first = useRef(true);
+    const title = current.title();
+    useEffect(() => {
+        document.title = `${title} – ${t("Console")}`;
+    }, [title]);
+    // A screen reader goes on at the new page.
+    useEffect(() => {
+        if (!first.current) heading.current?.focus();
+        first.current = false;
+    }, [name, id]);
+    return html`<${PageHeader} page="console"><${State} /><//>
+        <div class="frame">
+            <${Navigation} current=${current} />
+            <main class=${current.fills && !isStream ? "fills" : ""} key=${`${name}/${id}`} data-page=${current.name}>
+                <h1 ref=${heading} tabindex="-1" class=${isStream ? "visually-hidden" : ""}>${title}</h1>
+                <${Failure} />
+                ${isStream ? html`<${Stream} id=${id} />` : html`<${current.page} />`}
+            </main>
+        </div>
+        <${Dialogs} /><${Login} />`;
+}
+
+start();
+render(html`<${App} />`, document.body);

@@ -1,0 +1,127 @@
+// The first page: what the server does now, and has done in the last minutes.
+import { html } from "../../shared/html.js";
+import { bitrate, bytes, duration } from "../../shared/format.js";
+import { t } from "../../shared/i18n.js";
+import { protocolsOf, total } from "../history.js";
+import { overview, samples } from "../live.js";
+import { link } from "../route.js";
+import { Chart } from "../parts/chart.js";
+import { EndsBars } from "../parts/ends_bars.js";
+import { Meter } from "../parts/meter.js";
+import { count, percent, protocolName, short } from "../text.js";
+
+function Tile({ name, label, value, note, children, to }) {
+    const inner = html`<dt>${label}</dt>
+        <dd class="tile-value">${value}</dd>
+        <dd class="quiet small">${note}</dd>
+        ${children && html`<dd>${children}</dd>`}`;
+    return html`<dl class="card tile" data-tile=${name}>${inner}${to && html`<dd class="tile-link"><a href=${to} aria-label=${label}></a></dd>`}</dl>`;
+}
+
+const protocols = (counts) =>
+    Object.entries(counts ?? {})
+        .filter(([, n]) => n > 0)
+        .map(([name, n]) => `${protocolName(name)} ${count(n)}`)
+        .join(" · ");
+
+function Tiles({ now }) {
+    const { connections, streams } = now;
+    const used = connections.limit ? connections.now / connections.limit : 0;
+    const rates = samples.value.at(-1);
+    const rate = (kbps) => (kbps === null ? "–" : bitrate(kbps));
+    return html`<div class="tiles">
+        <${Tile} name="in" label=${t("Received")} value=${rate(rates.in)} note=${t("{bytes} in all", { bytes: bytes(now.traffic.recv_bytes) })} />
+        <${Tile} name="out" label=${t("Sent")} value=${rate(rates.out)} note=${t("{bytes} in all", { bytes: bytes(now.traffic.send_bytes) })} />
+        <${Tile}
+            name="streams"
+            label=${t("Streams")}
+            value=${count(streams.published)}
+            note=${streams.total > streams.published ? t("{n} without a publisher", { n: streams.total - streams.published }) : protocols(now.publishers) || t("none is published")}
+            to=${link("streams")}
+        />
+        <${Tile} name="players" label=${t("Players")} value=${count(total(now.players))} note=${protocols(now.players) || t("nobody plays")} to=${link("clients")} />
+        <${Tile} name="connections" label=${t("Connections")} value=${count(connections.now)} note=${t("of at most {n}", { n: count(connections.limit) })}>
+            <${Meter} label=${t("Connections")} value=${used} />
+        <//>
+        <${Tile} name="uptime" label=${t("Uptime")} value=${duration(now.uptime_ms / 1000)} note=${t("version {v}", { v: now.version })} />
+    </div>`;
+}
+
+const PLAYER_COLOURS = ["--series-1", "--series-2", "--series-3", "--series-4", "--series-5", "--series-6"];
+
+function Charts({ now }) {
+    const all = samples.value;
+    const players = protocolsOf(all).map((key, i) => ({
+        key,
+        label: protocolName(key),
+        colour: PLAYER_COLOURS[i % PLAYER_COLOURS.length],
+        value: (sample) => sample.players[key] ?? 0,
+    }));
+    const none = { key: "none", label: t("nobody plays"), colour: "--series-1", value: () => 0 };
+    const line = (key, label, colour) => ({ key, label, colour, value: (sample) => sample[key] });
+    const { machine } = now;
+    return html`<div class="charts">
+        <${Chart}
+            name="traffic"
+            title=${t("Bitrate")}
+            samples=${all}
+            series=${[line("out", t("sent"), "--out"), line("in", t("received"), "--in")]}
+            show=${bitrate}
+            format=${(kbps) => short(kbps * 1000)}
+            floor=${100}
+        />
+        <${Chart}
+            name="players"
+            title=${t("Players by protocol")}
+            samples=${all}
+            series=${players.length ? players : [none]}
+            show=${count}
+            format=${(n) => (Number.isInteger(n) ? short(n) : "")}
+            floor=${4}
+            stacked
+        />
+        <${Chart}
+            name="cpu"
+            title=${t("Processor")}
+            note=${t("{n} processors, load {load}", { n: machine.processors, load: machine.load_1m.toFixed(2) })}
+            samples=${all}
+            series=${[line("machine_cpu", t("machine"), "--series-3"), line("cpu", t("server, of one"), "--series-1")]}
+            show=${percent}
+            format=${(share) => `${Math.round(share * 100)}%`}
+            floor=${0.2}
+        />
+        <${Chart}
+            name="memory"
+            title=${t("Memory")}
+            note=${t("machine: {used} of {all}", { used: bytes(machine.memory_used_bytes), all: bytes(machine.memory_bytes) })}
+            samples=${all}
+            series=${[line("memory", t("server"), "--series-2")]}
+            show=${bytes}
+            format=${(n) => short(n)}
+            floor=${2e7}
+        />
+        <${Chart}
+            name="stall"
+            title=${t("Longest stall")}
+            note=${t("of the last minute")}
+            samples=${all}
+            series=${[line("stall", t("event loop"), "--series-4")]}
+            show=${(ms) => `${Math.round(ms)} ms`}
+            format=${(ms) => `${Math.round(ms)} ms`}
+            floor=${10}
+        />
+    </div>`;
+}
+
+export function Overview() {
+    const now = overview.value;
+    if (!now) return html`<p class="quiet">${t("Loading")}</p>`;
+    return html`<${Tiles} now=${now} /><${Charts} now=${now} />
+        <section class="card" aria-label=${t("Why sessions ended")}>
+            <header class="card-head">
+                <h2>${t("Why sessions ended")}</h2>
+                <a href=${link("ends")}>${t("All")}</a>
+            </header>
+            <${EndsBars} ends=${now.ends} limit=${4} />
+        </section>`;
+}
