@@ -33,7 +33,7 @@ const PAGES = [
     { name: "clients", icon: "clients", title: () => t("Clients"), page: Clients, fills: true },
     { name: "recordings", icon: "recordings", title: () => t("Recordings"), page: Recordings, fills: true },
     { name: "config", icon: "config", title: () => t("Configuration"), page: Config, fills: true },
-    { name: "ends", icon: "ends", title: () => t("Why sessions ended"), page: Ends },
+    { name: "ends", icon: "ends", title: () => t("Ended sessions"), page: Ends },
     { name: "log", icon: "log", title: () => t("Log"), page: Log, fills: true },
     { name: "profile", icon: "profile", title: () => t("Profile"), page: Profile },
 ];

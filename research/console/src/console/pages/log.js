@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { html } from "../../shared/html.js";
 import { t } from "../../shared/i18n.js";
 import { call, login, withQuery } from "../api.js";
+import { mayChange, overview } from "../live.js";
 import { poll } from "../poll.js";
 import { Icon } from "../parts/icons.js";
 import { Search } from "../parts/list.js";
@@ -41,6 +42,12 @@ function Lines({ lines }) {
 }
 
 export function Log() {
+    if (!overview.value) return html`<p class="quiet">${t("Loading")}</p>`;
+    if (!mayChange.value) return html`<p class="quiet">${t("The log is for callers who may change something.")}</p>`;
+    return html`<${Tail} />`;
+}
+
+function Tail() {
     const lines = useSignal([]);
     const failure = useSignal(null);
     const level = useSignal("trace");

@@ -5,7 +5,7 @@ import { html } from "../../shared/html.js";
 import { t } from "../../shared/i18n.js";
 import { call, login } from "../api.js";
 import { functions, parse } from "../flame.js";
-import { mayChange } from "../live.js";
+import { mayChange, overview } from "../live.js";
 import { FlameView } from "../parts/flame_view.js";
 import { Search } from "../parts/list.js";
 import { explain, percent } from "../text.js";
@@ -57,13 +57,22 @@ function useProfile() {
     return [state, take, () => running.current?.abort()];
 }
 
+const DIAGNOSTICS_OFF = "Diagnostics are off: http_api { debug on; } switches them on, by a reload.";
+
 export function Profile() {
+    const access = overview.value?.access;
+    if (!access) return html`<p class="quiet">${t("Loading")}</p>`;
+    if (!mayChange.value) return html`<p class="quiet">${t("Profiles are for callers who may change something.")}</p>`;
+    if (access.debug === false) return html`<p class="quiet">${t(DIAGNOSTICS_OFF)}</p>`;
+    return html`<${Measurement} />`;
+}
+
+function Measurement() {
     const [state, take, stop] = useProfile();
     const seconds = useSignal(5);
     const text = useSignal("");
     const found = useComputed(() => text.value.trim().toLowerCase());
     const { root, failure, left } = state.value;
-    if (!mayChange.value) return html`<p class="quiet">${t("Profiles are for callers who may change something.")}</p>`;
     return html`<div class="bar">
             <select aria-label=${t("Duration")} value=${seconds.value} onChange=${(e) => (seconds.value = Number(e.currentTarget.value))}>
                 ${DURATIONS.map((n) => html`<option value=${n}>${t("{n} seconds", { n })}</option>`)}
@@ -73,7 +82,7 @@ export function Profile() {
                 : html`<button class="primary" onClick=${() => take(seconds.value)}>${t("Measure")}</button>`}
             ${root && html`<${Search} value=${text} label=${t("Highlight functions")} />`}
         </div>
-        ${failure && html`<p class="problem" role="alert">${failure.status === 404 ? t("Diagnostics are off: http_api { debug on; } switches them on, by a reload.") : explain(failure)}</p>`}
+        ${failure && html`<p class="problem" role="alert">${failure.status === 404 ? t(DIAGNOSTICS_OFF) : explain(failure)}</p>`}
         ${!root && !failure && html`<p class="quiet">${t("A profile shows where the server's event loop spends its processor time. The server goes on meanwhile.")}</p>`}
         ${root && root.value === 0 && html`<p class="quiet">${t("No sample: the server was idle.")}</p>`}
         ${root?.value > 0 && html`<section class="card" aria-label=${t("Flame graph")}><${FlameView} root=${root} found=${found.value} /></section><${Functions} root=${root} />`}`;

@@ -14,7 +14,7 @@ import { explain, when } from "../text.js";
 
 const FILE_TIMEOUT_MS = 600000;
 
-const filePath = (one, more = {}) => withQuery("recordings/file", { vhost: one.vhost ?? one.root, path: one.path, ...more });
+const filePath = (one, more = {}) => withQuery("recordings/file", { vhost: one.root, path: one.path, ...more });
 const nameOf = (one) => one.path.split("/").at(-1);
 
 // Elements send no Authorization. Where it is needed the file is fetched, and they get it as a blob.
@@ -85,7 +85,7 @@ const columns = (play) => [
         class: "grow",
         cell: (one) => html`<span title=${one.path}>${one.path}</span>`,
     },
-    { key: "vhost", title: t("Vhost"), class: "w-stream quiet", cell: (one) => one.vhost ?? one.root },
+    { key: "vhost", title: t("Vhost"), class: "w-stream quiet", cell: (one) => one.root },
     { key: "modified", title: t("Modified"), class: "w-when", cell: (one) => (one.active ? html`<span class="tag tag-live">${t("recording")}</span>` : when(one.modified_ms)) },
     { key: "bytes", title: t("Size"), class: "number w-bytes", cell: (one) => bytes(one.bytes) },
     {
@@ -107,7 +107,7 @@ export function Recordings() {
             path="recordings"
             field="recordings"
             columns=${columns((one) => (playing.value = one))}
-            id=${(one) => `${one.vhost ?? one.root} ${one.path}`}
+            id=${(one) => `${one.root} ${one.path}`}
             empty=${t("Nothing has been recorded. A stream's page has the button.")}
         >
             ${!mayChange.value && html`<span class="quiet small">${t("Files are for callers who may change something.")}</span>`}

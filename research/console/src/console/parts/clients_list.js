@@ -34,7 +34,7 @@ const columns = (ofStream) =>
         { key: "ip", title: t("Address"), class: "w-ip", cell: (one) => one.ip },
         !ofStream && { key: "stream", title: t("Stream"), class: "grow", cell: (one) => html`<a href=${link("streams", one.stream)}>${streamName(one)}</a>` },
         ofStream && { key: "page", title: t("Page"), class: "grow quiet", cell: (one) => one.pageUrl },
-        { key: "alive", title: t("Since"), class: "number w-time", sort: "alive", down: true, cell: (one) => duration(one.alive) },
+        { key: "alive", title: t("Age"), class: "number w-time", sort: "alive", down: true, cell: (one) => duration(one.alive) },
         { key: "in", title: t("In"), class: "number w-rate", cell: (one) => bitrate(one.kbps.recv_30s) },
         { key: "out", title: t("Out"), class: "number w-rate", sort: "send_kbps", down: true, cell: (one) => bitrate(one.kbps.send_30s) },
         mayChange.value && {

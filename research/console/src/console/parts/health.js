@@ -35,11 +35,11 @@ export function Health({ checks }) {
     return html`<ul class="health">
         ${sorted.map(
             (one) =>
-                html`<li data-check=${one.name}>
+                html`<li data-check=${one.name} class=${one.verdict === "ok" ? "health-ok" : ""}>
                     <span class=${`mark ${TONES[one.verdict]}`} role="img" aria-label=${one.verdict}>${MARKS[one.verdict]}</span>
                     <span class="health-name">${t(NAMES[one.name] ?? one.name)}</span>
-                    <span class="number">${figure(one)}</span>
-                    <span class="quiet small health-text">${one.text}${one.advice && html`<br /><b>${one.advice}</b>`}</span>
+                    <span class="number health-figure">${figure(one)}</span>
+                    <span class="quiet small health-text" title=${one.text}>${one.text}${one.advice && html`<br /><b>${one.advice}</b>`}</span>
                 </li>`,
         )}
     </ul>`;

@@ -11,13 +11,13 @@ const CARD_HEIGHT = 66;
 
 function Head({ columns, sort, onSort }) {
     const cell = (column) => {
-        const is = sort?.replace("-", "") === column.sort;
-        const order = !column.sort || !is ? undefined : sort.startsWith("-") ? "descending" : "ascending";
+        const is = !!column.sort && sort.replace("-", "") === column.sort;
+        const order = !is ? undefined : sort.startsWith("-") ? "descending" : "ascending";
         const next = is && sort.startsWith("-") === !!column.down ? (column.down ? "" : "-") : column.down ? "-" : "";
         return html`<div role="columnheader" class=${column.class} aria-sort=${order}>
             ${column.sort
                 ? html`<button onClick=${() => onSort(next + column.sort)}>
-                      ${column.title}<span aria-hidden="true" class="sort-mark">${order && (order === "ascending" ? "▲" : "▼")}</span>
+                      ${column.title}${order && html`<span aria-hidden="true" class="sort-mark">${order === "ascending" ? "▲" : "▼"}</span>`}
                   </button>`
                 : column.title}
         </div>`;
@@ -42,7 +42,7 @@ function visible(element, height) {
 
 // columns: {key, title, class, cell(row), sort: name for the API, down: descending first}. row(index): undefined where it
 // is not loaded; id(row): unique. onRange(first, last): the visible rows have changed. sort: as in the API.
-export function VirtualTable({ label, kind, total, columns, row, id, onRange, sort, onSort, empty }) {
+export function VirtualTable({ label, kind, total, columns, row, id, onRange, sort = "", onSort, empty }) {
     const ref = useRef(null);
     const [range, setRange] = useState([0, 20]);
     const height = narrow.value ? CARD_HEIGHT : HEIGHT;
