@@ -65,7 +65,7 @@ async function send(path, { method, body, signal, timeout }) {
             body,
             cache: "no-store",
             headers: sent ? { Authorization: sent } : {},
-            window: null, // the browser opens no login of its own
+            credentials: "omit", // else the browser opens a login of its own on 401
             signal: late.signal,
         });
         // Another call may have logged in meanwhile.

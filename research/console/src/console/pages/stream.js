@@ -4,6 +4,7 @@ import { bitrate, bytes } from "../../shared/format.js";
 import { html } from "../../shared/html.js";
 import { t } from "../../shared/i18n.js";
 import { call, login } from "../api.js";
+import { mayChange } from "../live.js";
 import { usePoll } from "../poll.js";
 import { link } from "../route.js";
 import { ClientsList } from "../parts/clients_list.js";
@@ -24,7 +25,7 @@ async function load(id, state, signal) {
         const [{ stream }, health, { recording }] = await Promise.all([
             call(path, { signal }),
             call(`${path}/explain`, { signal }),
-            call(`${path}/recording`, { signal }),
+            mayChange.peek() ? call(`${path}/recording`, { signal }) : { recording: null },
         ]);
         state.value = { stream, health, recording };
     } catch (error) {

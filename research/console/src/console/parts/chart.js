@@ -33,7 +33,7 @@ function options({ series, stacked, format, floor, ceiling }, width, height) {
     return {
         width,
         height,
-        padding: [8, 10, 0, 0],
+        padding: [8, 26, 0, 0],
         legend: { show: false },
         cursor: { sync: { key: "console" }, drag: { x: false, y: false }, y: false, points: { size: 6 } },
         scales: { x: { time: true, range: timeRange }, y: { range: (_, min, max) => [0, ceiling ?? Math.max(floor, (max ?? 0) * 1.12)] } },

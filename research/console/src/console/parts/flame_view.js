@@ -22,7 +22,7 @@ function hue(name) {
 
 function fill(name, dark, faint) {
     if (faint) return dark ? "#2a323c" : "#e6e9ee";
-    return dark ? `hsl(${hue(name)} 32% 36%)` : `hsl(${hue(name)} 62% 80%)`;
+    return dark ? `hsl(${hue(name)} 32% 36%)` : `hsl(${hue(name)} 46% 82%)`;
 }
 
 function draw(canvas, list, { chosen, found, dark }) {

@@ -1,0 +1,117 @@
+"""The API of a server with many streams and clients, and the built pages with their headers: for what the console
+does with more than a test can publish. The lists have the parameters of the real ones."""
+
+import http.server
+import json
+import threading
+import time
+from urllib.parse import parse_qs, urlsplit
+
+from .server import OBJS
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; media-src 'self' blob:; "
+    "connect-src 'self'; worker-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+)
+TYPES = {"html": "text/html; charset=utf-8", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
+PROFILE = """\
+main;st::run;rtmp::serve;rtmp::ChunkReader::read 40
+main;st::run;rtmp::serve;live::Hub::publish;live::Ring::push 25
+main;st::run;live::pump;net::Socket::writev;__libc_writev 210
+main;st::run;live::pump;live::Fanout::next 60
+main;st::run;http::serve;api::streams;json::write 35
+main;st::run;rtc::Session::send;srtp::protect;AES_encrypt 90
+main;st::poll;epoll_wait 30
+"""
+
+
+def stream(i):
+    return {
+        "id": f"vid-{i:05}", "name": f"cam{i:05}", "vhost": "vid-0", "app": "live", "url": f"/live/cam{i:05}", "clients": 6,
+        "frames": 25 * i, "send_bytes": 10**6 * i, "recv_bytes": 10**5 * i, "kbps": {"recv_30s": 1000 + i, "send_30s": 5000 + i},
+        "publish": {"active": True, "cid": "x"}, "video": {"codec": "H264", "profile": "High", "width": 1280, "height": 720},
+        "audio": {"codec": "AAC", "sample_rate": 48000, "profile": "LC"}, "memory": {"total": 10**6, "limit": 10**8, "gop": 10**5},
+    }  # fmt: skip
+
+
+def client(i):
+    return {
+        "id": f"c{i:07}", "vhost": "vid-0", "stream": f"vid-{i % 2000:05}", "ip": f"192.0.2.{i % 250}", "pageUrl": "",
+        "url": f"/live/cam{i % 2000:05}", "name": f"cam{i % 2000:05}", "type": "flv-play", "publish": False, "alive": 10000 - i,
+        "send_bytes": 10**6, "recv_bytes": 300, "kbps": {"recv_30s": 0, "send_30s": i},
+    }  # fmt: skip
+
+
+def overview(began):
+    now = time.time() - began
+    return {
+        "now_ms": int(time.time() * 1000), "uptime_ms": int(now * 1000), "version": "0.0.0",
+        "process": {"cpu_percent": 0.4, "memory_bytes": 3 * 10**8},
+        "machine": {"cpu_percent": 0.3, "processors": 8, "memory_bytes": 32 * 10**9, "memory_used_bytes": 9 * 10**9, "load_1m": 2.5},
+        "traffic": {"recv_bytes": int(now * 10**8), "send_bytes": int(now * 10**9)},
+        "connections": {"now": 12000, "limit": 20000}, "streams": {"total": 2000, "published": 2000},
+        "publishers": {"rtmp": 2000}, "players": {"flv": 6000, "rtmp": 2500, "webrtc": 1500}, "longest_stall_ms": 3,
+        "ends": {"peer-closed": 900, "too-slow": 12}, "access": {"reads": True, "changes": True, "debug": True},
+    }  # fmt: skip
+
+
+class ConsoleApi:
+    """Listens from the beginning to close(). url: of the console. asked: the paths of the API that were requested."""
+
+    def __init__(self, streams=2000, clients=10000):
+        self.lists = {
+            "streams": [stream(i) for i in range(streams)],
+            "clients": [client(i) for i in range(clients)],
+        }
+        self.asked = []
+        self.began = time.time()
+        owner = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                owner.answer(self)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/console/"
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+    def answer(self, request):
+        path = urlsplit(request.path)
+        if path.path.startswith("/api/v1/"):
+            self.asked.append(request.path)
+            kind, body = self.body(path.path.removeprefix("/api/v1/"), parse_qs(path.query))
+        else:
+            name = path.path.strip("/") + ("/index.html" if path.path.endswith("/") else "")
+            file = OBJS / "nginx/html" / name
+            kind, body = (TYPES[name.rsplit(".")[-1]], file.read_bytes()) if file.is_file() else (None, b"")
+        request.send_response(200 if kind else 404)
+        request.send_header("Content-Type", kind or "text/plain")
+        request.send_header("Content-Length", str(len(body)))
+        request.send_header("Content-Security-Policy", POLICY)
+        request.end_headers()
+        request.wfile.write(body)
+
+    def body(self, name, query):
+        if name == "debug/profile":
+            return "text/plain", PROFILE.encode()
+        answer = {"code": 0, "server": "s", "service": "v", "pid": "1"}
+        if name == "overview":
+            answer["overview"] = overview(self.began)
+        elif name in self.lists:
+            search, sort = (query.get(word, [""])[0].lower() for word in ("search", "sort"))
+            rows = [one for one in self.lists[name] if search in f"{one['id']} {one['url']} {one.get('ip', '')}".lower()]
+            if column := sort.lstrip("-"):
+                rows.sort(key=lambda one: one["kbps"][column[:4] + "_30s"] if "kbps" in column else one[column], reverse=sort[0] == "-")
+            start, count = (int(query.get(word, [default])[0]) for word, default in (("start", 0), ("count", 10)))
+            answer |= {name: rows[start : start + count], "total": len(rows)}
+        return "application/json", json.dumps(answer).encode()

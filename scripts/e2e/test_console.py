@@ -1,0 +1,428 @@
+"""The console in a browser: its pages beside a real server with a real publisher, login, kick, recordings, languages,
+accessibility; and lists longer than a test can publish, by lib/console_api.py."""
+
+import contextlib
+import json
+import re
+import subprocess
+
+import pytest
+
+from lib import api, ffmpeg, page
+from lib.console_api import ConsoleApi
+from lib.server import ROOT
+from lib.timing import scaled, wait_until
+
+pytestmark = pytest.mark.skipif(not page.is_there(), reason="needs chromium and the pages (make console)")
+
+PAGES = ["", "streams", "clients", "recordings", "config", "ends", "log", "profile"]
+SOURCES = ROOT / "research/console/src"
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with page.browser() as browser:
+        yield browser
+
+
+@pytest.fixture
+def many():
+    made = ConsoleApi()
+    yield made
+    made.close()
+
+
+def start(servers, more="", vhost=""):
+    """A server with API and pages on one port, as in conf/srs.conf."""
+    server = servers.make(top=api.CONF % f"debug on; {more}")
+    server.conf = server.conf.replace(f"listen 127.0.0.1:{server.api_port}", f"listen 127.0.0.1:{server.api_port} 127.0.0.1:{server.http_port}")
+    server.conf = server.conf.replace("vhost __defaultVhost__ {", f"vhost __defaultVhost__ {{ dvr {{ dvr_path {server.dir}/rec/[app]/[stream].[timestamp].mp4; }} {vhost}")
+    server.conf += f"console {{ dir {page.OBJS}/nginx/html; }}\n"
+    server.conf_path.write_text(server.conf)
+    return server.start()
+
+
+def console(server):
+    return f"http://127.0.0.1:{server.http_port}/console/"
+
+
+def publish(tool, server, name="camera", seconds=300, size="640x360"):
+    """Until the test's end, by ffmpeg."""
+    inputs = ["-re", "-f", "lavfi", "-i", f"testsrc2=size={size}:rate=25", "-f", "lavfi", "-i", "sine", "-t", seconds]
+    codecs = ["-c:v", "libx264", "-preset", "ultrafast", "-tune", "zerolatency", "-g", "25", "-b:v", "800k", "-pix_fmt", "yuv420p", "-c:a", "aac"]
+    return tool(ffmpeg.command(*inputs, *codecs, "-f", "flv", f"rtmp://127.0.0.1:{server.rtmp_port}/live/{name}"))
+
+
+def play(tool, server, protocol="flv", name="camera"):
+    url = f"http://127.0.0.1:{server.http_port}/live/{name}.flv" if protocol == "flv" else f"rtmp://127.0.0.1:{server.rtmp_port}/live/{name}"
+    return tool(ffmpeg.command("-i", url, "-c", "copy", "-f", "null", "-"))
+
+
+def text(tab, selector):
+    return tab.page.locator(selector).first.inner_text()
+
+
+def wait_text(tab, selector, pattern, seconds=15):
+    tab.page.wait_for_selector(selector)
+    return wait_until(
+        lambda: re.search(pattern, text(tab, selector)),
+        seconds,
+        lambda: f"{selector} should match {pattern}, it is {text(tab, selector)!r}",
+        step=0.1,
+    )
+
+
+def open_stream(tab, name="live/camera"):
+    tab.page.click(".side a[href='#/streams']")
+    tab.page.click(f".vt-rows a:text-is('{name}')")
+    tab.page.wait_for_selector(".stream-name")
+
+
+def test_figures_move_with_a_publisher_and_players(servers, tool, chromium):
+    server = start(servers)
+    publish(tool, server)
+    api.wait_stream(server, "camera", lambda one: one["video"])
+    players = [play(tool, server), play(tool, server), play(tool, server, "rtmp")]
+    with page.opened(chromium, console(server)) as tab:
+        wait_text(tab, "[data-tile=streams] .tile-value", "^1$")
+        wait_text(tab, "[data-tile=players] .tile-value", "^3$")
+        wait_text(tab, "[data-tile=in] .tile-value", r"[1-9][\d.]* [kM]bit/s")
+        wait_text(tab, "[data-chart=traffic] [data-value=out]", r"[1-9][\d.]* [kM]bit/s")
+        wait_text(tab, "[data-chart=players] [data-value=flv]", "^2$")
+        wait_text(tab, "[data-chart=players] [data-value=rtmp]", "^1$")
+        wait_text(tab, "[data-chart=memory] [data-value=memory]", "MB")
+        before = text(tab, "[data-tile=in] .small")
+        wait_until(lambda: text(tab, "[data-tile=in] .small") != before, 10, f"the bytes received stay at {before}")
+        drawn = "[...document.querySelectorAll('.plot canvas')].map((c) => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((v) => v))"
+        assert tab.page.evaluate(drawn) == [True] * 5, "every chart should be drawn"
+        tab.page.wait_for_timeout(6000)
+        tab.screenshot("console-overview")
+        tab.check_accessible()
+        for player in players:
+            player.kill()
+        wait_text(tab, "[data-tile=players] .tile-value", "^0$")
+        wait_text(tab, "li[data-reason]", "peer-closed")
+
+
+def test_one_request_every_two_seconds_and_none_while_hidden(many, chromium):
+    with page.opened(chromium, many.url) as tab:
+        wait_text(tab, "[data-tile=players] .tile-value", "^10,000$")
+        many.asked.clear()
+        tab.page.wait_for_timeout(8200)
+        assert set(many.asked) == {"/api/v1/overview"}, f"the overview alone should be requested: {many.asked}"
+        assert 3 <= len(many.asked) <= 5, f"4 requests in 8 s were expected: {many.asked}"
+        hide = "(hidden) => { Object.defineProperty(document, 'hidden', { get: () => hidden, configurable: true }); document.dispatchEvent(new Event('visibilitychange')); }"
+        tab.page.evaluate(hide, True)
+        tab.page.wait_for_timeout(300)
+        many.asked.clear()
+        tab.page.wait_for_timeout(4500)
+        assert not many.asked, f"a hidden tab should request nothing: {many.asked}"
+        tab.page.evaluate(hide, False)
+        wait_until(lambda: many.asked, 5, "a visible tab goes on")
+
+
+def test_preview_and_health_of_a_stream(servers, tool, chromium):
+    server = start(servers)
+    publish(tool, server)
+    api.wait_stream(server, "camera", lambda one: one["video"])
+    with page.opened(chromium, console(server)) as tab:
+        open_stream(tab)
+        wait_text(tab, "[data-fact=video] dd", "H264 640×360")
+        wait_text(tab, "[data-fact=audio] dd", "AAC 44.1 kHz")
+        wait_text(tab, "[data-fact=fps] dd", r"2[3-7]\.\d fps")
+        wait_text(tab, "[data-fact=in] dd", r"[1-9][\d.]* [kM]bit/s")
+        wait_text(tab, "[data-fact=gop] dd", r"^(0\.9\d|1|1\.0\d) s$")
+        wait_text(tab, "[data-fact=tracks] dd", "^2$")
+        wait_text(tab, "[data-fact=dropped] dd", "^0$")
+        wait_text(tab, "[data-fact=memory]", "[kM]B of ")
+        assert tab.page.locator("[data-check]").count() > 10, "the health has its checks"
+        tab.page.click(".preview-start")
+        frames = "document.querySelector('video')?.getVideoPlaybackQuality().totalVideoFrames ?? 0"
+        wait_until(lambda: tab.page.evaluate(frames) > 25, 20, lambda: f"the preview has decoded {tab.page.evaluate(frames)} frames")
+        bright = """() => {
+            const video = document.querySelector("video"), canvas = document.createElement("canvas");
+            canvas.width = canvas.height = 32;
+            const pen = canvas.getContext("2d");
+            pen.drawImage(video, 0, 0, 32, 32);
+            const data = pen.getImageData(0, 0, 32, 32).data;
+            return new Set(data.filter((_, i) => i % 4 < 3).map((v) => v >> 5)).size;
+        }"""
+        assert tab.page.evaluate(bright) >= 4, "the preview should show the test pattern, not one colour"
+        wait_text(tab, ".stream + .list-title + .bar .bar-count", "^2 in all")
+        tab.screenshot("console-stream")
+        tab.check_accessible()
+        tab.page.click(".preview-stop")
+        wait_text(tab, ".stream + .list-title + .bar .bar-count", "^1 in all")
+
+
+def test_kick_ends_a_player(servers, tool, chromium):
+    server = start(servers)
+    publish(tool, server)
+    api.wait_stream(server, "camera", lambda one: one["video"])
+    player = play(tool, server)
+    with page.opened(chromium, console(server) + "#/clients") as tab:
+        row = tab.page.locator(".vt-rows [role=row]", has_text="flv-play")
+        row.get_by_role("button").click()
+        tab.page.wait_for_selector("dialog[open]")
+        assert tab.page.evaluate("document.activeElement.textContent") == "Cancel", "the dialog begins at what changes nothing"
+        tab.check_accessible()
+        tab.page.keyboard.press("Escape")
+        tab.page.wait_for_selector("dialog", state="detached")
+        assert player.alive(), "Escape is no"
+        assert "Kick" in tab.page.evaluate("document.activeElement.textContent"), "the focus is back at the button"
+        row.get_by_role("button").click()
+        tab.page.click("dialog .danger")
+        wait_text(tab, ".notice", "was kicked")
+        player.finish(15, codes=None)
+        tab.page.click(".side a[href='#/ends']")
+        wait_text(tab, ".ends li[data-reason=kicked] .number", "^1$")
+        wait_text(tab, ".vt-ends .vt-rows", "kicked")
+    closed = api.ask(server, "/api/v1/clients?closed=true")["clients"]
+    assert [one["reason"] for one in closed if one["type"] == "flv-play"] == ["kicked"], closed
+
+
+def test_record_play_and_download(servers, tool, chromium, tmp_path):
+    server = start(servers)
+    publish(tool, server)
+    api.wait_stream(server, "camera", lambda one: one["video"])
+    with page.opened(chromium, console(server)) as tab:
+        open_stream(tab)
+        tab.page.click("button:has-text('Record')")
+        tab.page.wait_for_selector("button:has-text('Stop the recording')")
+        tab.page.wait_for_timeout(4000)
+        tab.page.click("button:has-text('Stop the recording')")
+        wait_text(tab, ".notice", "was stopped")
+        tab.page.click(".side a[href='#/recordings']")
+        wait_text(tab, ".vt-rows [data-column=path]", r"^live/camera\.\d+\.mp4$")
+        wait_until(lambda: "recording" not in text(tab, ".vt-rows [data-column=modified]"), 10, "the file is finished")
+        tab.check_accessible()
+        with tab.page.expect_download() as found:
+            tab.page.click("[aria-label^='Download']")
+        file = tmp_path / "downloaded.mp4"
+        found.value.save_as(file)
+        command = ["ffprobe", "-v", "error", "-count_packets", "-show_entries", "stream=codec_name,nb_read_packets", "-of", "json", file]
+        probed = {one["codec_name"]: int(one["nb_read_packets"]) for one in json.loads(subprocess.check_output(command))["streams"]}
+        assert probed.keys() == {"h264", "aac"} and probed["h264"] > 50, f"ffprobe should read video and audio of seconds: {probed}"
+        tab.page.click("[aria-label^='Play']")
+        # Debian's Chromium decodes H.264.
+        wait_until(lambda: tab.page.evaluate("document.querySelector('dialog video').currentTime") > 0.3, 15, "the file plays in the page")
+        tab.page.keyboard.press("Escape")
+        tab.page.wait_for_selector("dialog", state="detached")
+
+
+def test_config_log_and_profile(servers, tool, chromium):
+    server = start(servers)
+    publish(tool, server)
+    api.wait_stream(server, "camera", lambda one: one["video"])
+    with page.opened(chromium, console(server) + "#/config") as tab:
+        wait_text(tab, ".vt-rows", r"http_api/debug")
+        assert server.conf_path.name in text(tab, ".vt-rows"), "the origin of a value is its file"
+        few = int(tab.page.get_attribute(".bar-count", "data-total"))
+        tab.page.uncheck("input[type=checkbox]")
+        wait_until(lambda: int(tab.page.get_attribute(".bar-count", "data-total")) > few, 5, "all directives are more than those that are set")
+        tab.page.fill("input[type=search]", "hls_fragment")
+        wait_text(tab, ".vt-rows", "hls_fragment")
+        assert "max_connections" not in text(tab, ".vt-rows"), "the search leaves others out"
+
+        tab.page.click(".side a[href='#/log']")
+        wait_text(tab, ".log", "fmle-publish")
+        tab.page.fill("input[type=search]", "RTMP listens")
+        wait_until(lambda: tab.page.locator(".log li").count() == 1, 10, "one line has that text")
+        tab.page.fill("input[type=search]", "")
+        wait_text(tab, ".log", "fmle-publish")
+        tab.page.click("button:has-text('Pause')")
+        tab.page.wait_for_timeout(400)
+        lines = tab.page.locator(".log li").count()
+        play(tool, server)
+        tab.page.wait_for_timeout(3000)
+        assert tab.page.locator(".log li").count() == lines, "a log that is paused does not grow"
+        tab.page.click("button:has-text('Go on')")
+        wait_text(tab, ".log", "flv-play")
+        tab.page.select_option("select[aria-label=Level]", "error")
+        wait_text(tab, ".log-box", "No line matches")
+
+        tab.page.click(".side a[href='#/profile']")
+        tab.page.select_option("select[aria-label=Duration]", "2")
+        tab.page.click("button:has-text('Measure')")
+        tab.page.wait_for_selector("canvas, p:has-text('No sample')", timeout=scaled(20) * 1000)
+
+
+def test_flame_graph_by_keyboard(many, chromium):
+    with page.opened(chromium, many.url + "#/profile") as tab:
+        tab.page.click("button:has-text('Measure')")
+        tab.page.focus("canvas")
+        state = lambda: [tab.page.get_attribute(".flame", f"data-{name}") for name in ("top", "chosen")]  # noqa: E731
+        for key in ("ArrowDown", "ArrowDown", "ArrowDown"):
+            tab.page.keyboard.press(key)
+        assert state() == ["all", "live::pump"], state()
+        tab.page.keyboard.press("ArrowRight")
+        assert state() == ["all", "rtc::Session::send"], state()
+        tab.page.keyboard.press("Enter")
+        assert state() == ["rtc::Session::send"] * 2, state()
+        wait_text(tab, ".flame-line", "rtc::Session::send: 90 samples, 18 % of all; 0 in itself")
+        tab.page.keyboard.press("Escape")
+        assert state()[0] == "st::run", state()
+        tab.page.click("button:has-text('Show all')")
+        assert state()[0] == "all", state()
+        first = tab.page.locator("table tbody tr").first.inner_text()
+        assert re.match(r"__libc_writev\s+43 %\s+43 %", first), first
+        tab.screenshot("console-flame")
+        tab.check_accessible()
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_every_page_is_accessible(servers, tool, chromium, dark):
+    server = start(servers)
+    publish(tool, server)
+    api.wait_stream(server, "camera", lambda one: one["video"])
+    play(tool, server)
+    with page.opened(chromium, console(server), dark=dark) as desktop, page.opened(chromium, console(server), size=page.PHONE, dark=dark) as phone:
+        for tab in (desktop, phone):
+            for name in PAGES:
+                tab.page.evaluate("(name) => { location.hash = `#/${name}`; }", name)
+                tab.page.wait_for_selector(f"main[data-page='{name}'] h1")
+                assert tab.page.evaluate("document.activeElement.tagName") in ("H1", "BODY"), "the focus is at the new page"
+                tab.page.wait_for_timeout(700)
+                tab.check_accessible()
+                tab.check_width()
+            open_stream(tab)
+            tab.check_accessible()
+            tab.check_width()
+            tab.page.click(".side a[href='#/']")
+        wait_text(desktop, "[data-tile=in] .tile-value", "bit/s")
+        wait_text(phone, "[data-tile=in] .tile-value", "bit/s")
+        desktop.page.wait_for_timeout(6000)
+        if dark:
+            desktop.screenshot("console-dark")
+        else:
+            phone.screenshot("console-phone")
+
+
+def test_chinese(servers, tool, chromium):
+    server = start(servers)
+    publish(tool, server)
+    api.wait_stream(server, "camera", lambda one: one["video"])
+    with page.opened(chromium, console(server), language="zh-CN") as tab:
+        wait_text(tab, "main h1", "^概览$")
+        for name, title in (("streams", "流"), ("clients", "客户端"), ("config", "配置"), ("log", "日志")):
+            tab.page.click(f".side a[href='#/{name}']")
+            wait_text(tab, "main h1", f"^{title}$")
+        open_stream(tab)
+        wait_text(tab, "[data-fact=fps] dt", "^帧率$")
+        tab.page.select_option(".page-header select", "en")
+        wait_text(tab, "[data-fact=fps] dt", "^Frame rate$")
+        assert tab.page.evaluate("document.documentElement.lang") == "en"
+
+
+def test_every_text_has_a_translation():
+    """Texts in t("..."), and those of the tables that are translated where they are shown."""
+    translated = "".join((SOURCES / name).read_text() for name in ("shared/chinese.js", "console/chinese.js"))
+    keys = {quoted or bare for quoted, bare in re.findall(r'^    (?:"((?:[^"\\]|\\.)*)"|(\w+)):', translated, re.MULTILINE)}
+    used = set()
+    for file in [*(SOURCES / "console").rglob("*.js"), SOURCES / "shared/page_header.js"]:
+        used |= set(re.findall(r'\bt\(\s*"((?:[^"\\]|\\.)*)"', file.read_text()))
+        used |= set(re.findall(r'\bt\([^"()]*\? "([^"]*)"', file.read_text()))
+    for name in ("reasons.js", "parts/health.js"):
+        table = re.search(r"const (?:TEXTS|NAMES) = \{(.*?)\};", (SOURCES / "console" / name).read_text(), re.DOTALL).group(1)
+        used |= set(re.findall(r': "([^"]*)"', table))
+    assert len(used) > 150, f"the texts are found in the sources: {len(used)}"
+    assert used <= keys, f"texts without a translation: {sorted(used - keys)}"
+
+
+AUTH = "auth { enabled on; username admin; password secret; tokens writer-0f3c9a1b7d2e; read_tokens reader-5e8d7c6b4a39; }"
+
+
+@contextlib.contextmanager
+def opened_with_auth(chromium, server, path=""):
+    """Chromium itself notes each 401 on the console; that is no error of the page."""
+    with page.opened(chromium, console(server) + path) as tab:
+        tab.page.wait_for_selector("dialog[open]")
+        yield tab
+        tab.errors[:] = [text for text in tab.errors if "401 (Unauthorized)" not in text]
+
+
+def test_login(servers, tool, chromium):
+    server = start(servers, AUTH)
+    publish(tool, server)
+    with opened_with_auth(chromium, server) as tab:
+        tab.check_accessible()
+        tab.page.fill("input[name=user]", "admin")
+        tab.page.fill("input[name=password]", "wrong")
+        tab.page.click("dialog button.primary")
+        wait_text(tab, "dialog [role=alert]", "did not accept")
+        tab.page.fill("input[name=user]", "admin")
+        tab.page.fill("input[name=password]", "secret")
+        tab.page.keyboard.press("Enter")
+        wait_text(tab, "[data-tile=streams] .tile-value", "^1$")
+        assert "secret" not in tab.page.evaluate("JSON.stringify(localStorage)"), "nothing of it is kept beyond the tab"
+        tab.page.reload()
+        wait_text(tab, "[data-tile=streams] .tile-value", "^1$")
+        tab.page.click("button:has-text('Log out')")
+        tab.page.wait_for_selector("dialog[open]")
+        assert tab.page.evaluate("sessionStorage.length") == 0, "logging out forgets the credentials"
+
+
+def test_who_may_only_read(servers, tool, chromium):
+    server = start(servers, AUTH)
+    publish(tool, server)
+    with opened_with_auth(chromium, server, "#/clients") as tab:
+        tab.page.check("label:has-text('Token') input[type=radio]")
+        tab.page.fill("input[name=token]", "reader-5e8d7c6b4a39")
+        tab.page.click("dialog button.primary")
+        wait_text(tab, ".vt-rows", "fmle-publish")
+        wait_text(tab, ".bar", "Kicking is for callers who may change something")
+        assert tab.page.locator("button:text-is('Kick')").count() == 0, "who may not kick has no button for it"
+        for name in ("log", "profile"):
+            tab.page.click(f".side a[href='#/{name}']")
+            wait_text(tab, "main", "for callers who may change something")
+        open_stream(tab)
+        wait_text(tab, ".stream-head", "Recording is for callers who may change something")
+
+
+# In the page: frames per second while a list scrolls through many screens.
+SCROLL = """(seconds) => new Promise((done) => {
+    const list = document.querySelector(".vt"), began = performance.now();
+    let frames = 0, worst = 0, last = began;
+    const step = (now) => {
+        worst = Math.max(worst, now - last);
+        last = now;
+        ++frames;
+        list.scrollTop += 130;
+        if (now - began < seconds * 1000) requestAnimationFrame(step);
+        else done({ rate: frames * 1000 / (now - began), worst, top: list.scrollTop });
+    };
+    requestAnimationFrame(step);
+})"""
+
+
+@pytest.mark.parametrize("name, total, column", [("streams", 2000, "name"), ("clients", 10000, "id")])
+def test_long_lists(many, chromium, name, total, column):
+    with page.opened(chromium, many.url + f"#/{name}") as tab:
+        wait_text(tab, ".bar-count", f"^{total:,} in all")
+        paint = tab.page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+        rows = tab.page.locator(".vt-rows [role=row]").count()
+        assert rows < 60, f"{rows} rows are in the document, those that are visible were expected"
+        found = tab.page.evaluate(SCROLL, 3)
+        print(f"{name}: first paint after {paint:.0f} ms, {found['rate']:.0f} frames/s while scrolling, longest {found['worst']:.0f} ms")
+        assert paint < scaled(1) * 1000, f"the first paint should be within 1 s: {paint:.0f} ms"
+        assert found["rate"] > 30 / scaled(1), f"scrolling should have 30 frames a second: {found}"
+        # The end of the list, by the keyboard.
+        tab.page.focus(".vt")
+        tab.page.keyboard.press("End")
+        last = f".vt-rows [aria-rowindex='{total + 1}'] [data-column={column}]"
+        wait_text(tab, last, f"{'cam' if name == 'streams' else 'c0*'}{'01999' if name == 'streams' else '9999'}$")
+        counts = [int(asked.partition("count=")[2].partition("&")[0]) for asked in many.asked if f"/{name}?" in asked]
+        assert max(counts) <= 100, f"ranges are fetched, not the list: {counts}"
+
+
+def test_search_and_order_of_a_long_list(many, chromium):
+    with page.opened(chromium, many.url + "#/streams") as tab:
+        wait_text(tab, ".bar-count", "^2,000 in all")
+        tab.page.click("[role=columnheader] button:has-text('In')")
+        wait_text(tab, ".vt-rows [aria-rowindex='2']", "cam01999")
+        assert tab.page.get_attribute("[role=columnheader]:has-text('In')", "aria-sort") == "descending"
+        tab.page.fill("input[type=search]", "CAM0012")
+        wait_text(tab, ".bar-count", "^10 in all")
+        wait_text(tab, ".vt-rows [aria-rowindex='2']", "cam00129")
+        tab.page.fill("input[type=search]", "nothing")
+        wait_text(tab, ".vt-empty", "Nothing matches")
