@@ -154,7 +154,7 @@ exec /usr/bin/env -i container=check PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/sys
 
 
 class Booted:
-    """systemd as process 1 of a chroot, which must have been unmounted. OSError, AssertionError: it cannot start here."""
+    """systemd as process 1 of a chroot, unmounted before. OSError, AssertionError: it cannot start here."""
 
     def __init__(self, chroot):
         rows = [line.split() for line in pathlib.Path("/proc/mounts").read_text().splitlines()]
@@ -257,7 +257,7 @@ def get(url):
 
 def publish_and_play():
     """With ffmpeg by RTMP, played as HTTP-FLV; what ffprobe says must be what was published."""
-    source = ["-f", "lavfi", "-i", "testsrc=size=320x180:rate=25", "-f", "lavfi", "-i", "sine", "-t", "30"]
+    source = ["-f", "lavfi", "-i", "testsrc=size=320x180:rate=25", "-f", "lavfi", "-i", "sine", "-t", "90"]
     codecs = ["-c:v", "libx264", "-preset", "ultrafast", "-g", "25", "-pix_fmt", "yuv420p", "-c:a", "aac"]
     words = ["ffmpeg", "-v", "error", "-re", *source, *codecs, "-f", "flv", "rtmp://127.0.0.1/live/livestream"]
     with subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as publisher:
@@ -267,24 +267,15 @@ def publish_and_play():
                 15,
                 "the API lists the stream",
             )
-            probe = [
-                "ffprobe",
-                "-v",
-                "error",
-                "-show_entries",
-                "stream=codec_name,width",
-                "-of",
-                "csv=p=0",
-                "-rw_timeout",
-                "10000000",
-            ]
+            probe = ["ffprobe", "-v", "error", "-show_entries", "stream=codec_name,width"]
+            probe += ["-of", "csv=p=0", "-rw_timeout", "10000000"]
             said = call([*probe, "http://127.0.0.1:8080/live/livestream.flv"], timeout=20)
             assert sorted(said.split()) == ["aac", "h264,320"], (
                 f"ffprobe should see H.264 of 320 pixels and AAC: {said!r}"
             )
-            time.sleep(3)
-            status, playlist = get("http://127.0.0.1:8080/live/livestream.m3u8")
-            assert status == 200 and "#EXTM3U" in playlist, f"there should be a playlist: {status} {playlist!r}"
+            # The first segment has 10 s by default.
+            playlist = "http://127.0.0.1:8080/live/livestream.m3u8"
+            wait_until(lambda: "#EXTM3U" in get(playlist)[1], 30, lambda: f"there is a playlist: {get(playlist)}")
         finally:
             publisher.terminate()
             publisher.wait(10)
