@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <optional>
 
 #include "base/ip.h"
 #include "net/access/access_rules.h"
@@ -36,6 +37,13 @@ bool is_loopback(std::string_view ip) { return ip.starts_with("127.") || ip == "
 bool is_name_of_this_machine(std::string_view host) {
     const bool is_ipv4 = host.find_first_not_of("0123456789.") == host.npos;
     return host.empty() || host == "localhost" || (is_ipv4 && is_loopback(host)) || host == "::1" || host == "[::1]";
+}
+
+// "Basic" of "Basic dTpw".
+std::string_view scheme_of(std::string_view authorization) { return authorization.substr(0, authorization.find(' ')); }
+
+bool scheme_is(std::string_view authorization, std::string_view scheme) {
+    return http::equal_ignoring_case(scheme_of(authorization), scheme);
 }
 
 // A proxy on this machine forwards requests of others.
@@ -72,6 +80,26 @@ bool has(const config::IpNetworks& networks, std::string_view ip) {
     return address && std::ranges::any_of(networks, [&](const auto& network) { return network.contains(*address); });
 }
 
+// Whether the request's page is of another site, as far as its fields say; nullopt: they say nothing. A different port
+// is still the same site.
+std::optional<bool> says_another_site(const http::Request& message) {
+    auto is_other = [&](std::string_view page) {
+        const std::string host = page_host(page);
+        return host != message.host && host != "[" + message.host + "]";
+    };
+    if (const auto origin = message.headers.get("Origin"); !origin.empty()) return is_other(origin);
+    if (const auto site = message.headers.get("Sec-Fetch-Site"); !site.empty()) return site == "cross-site";
+    if (const auto page = message.headers.get("Referer"); !page.empty()) return is_other(page);
+    return std::nullopt;
+}
+
+// A name and a password that the browser adds by itself, after its own login, to requests from every page. A token is
+// added by none. Behind a proxy Host may be another one: there the browser's word counts.
+bool is_borrowed(const http::Request& message) {
+    return scheme_is(message.headers.get("Authorization"), "Basic") &&
+           message.headers.get("Sec-Fetch-Site") != "same-origin" && says_another_site(message).value_or(false);
+}
+
 bool is_address(std::string_view host) { return base::IpAddress::parse(host).has_value(); }
 
 // Checks a request without credentials. Returns the reason for a refusal; empty: allowed.
@@ -94,15 +122,14 @@ std::string_view why_not(const HttpRequest& request, const config::IpNetworks& a
 
 Rights rights_of(std::string_view authorization, const config::HttpApiAuth& auth) {
     if (!auth.enabled) return Rights::kNone;
-    const std::string_view scheme = authorization.substr(0, authorization.find(' '));
-    std::string_view secret = authorization.substr(scheme.size());
+    std::string_view secret = authorization.substr(scheme_of(authorization).size());
     while (secret.starts_with(' ')) secret.remove_prefix(1);
     if (secret.empty()) return Rights::kNone;
-    if (http::equal_ignoring_case(scheme, "Basic")) {
+    if (scheme_is(authorization, "Basic")) {
         if (auth.username.empty() || auth.password.empty()) return Rights::kNone;
         return same(secret, base64(auth.username + ":" + auth.password)) ? Rights::kAll : Rights::kNone;
     }
-    if (!http::equal_ignoring_case(scheme, "Bearer")) return Rights::kNone;
+    if (!scheme_is(authorization, "Bearer")) return Rights::kNone;
     // Compares all of them, even after a match.
     Rights rights = Rights::kNone;
     for (const std::string& token : auth.read_tokens)
@@ -117,7 +144,10 @@ Verdict judge(ApiAccess access, const HttpRequest& request, const config::HttpAp
     if (api.auth.enabled) {
         const Rights rights = rights_of(request.message.headers.get("Authorization"), api.auth);
         if (rights == Rights::kNone) return {401, "a name and a password, or a token, are needed"};
-        if (rights == Rights::kRead && access == ApiAccess::kPrivileged) return {403, "this token may only read"};
+        if (access != ApiAccess::kPrivileged) return {};
+        if (rights == Rights::kRead) return {403, "this token may only read"};
+        if (is_borrowed(request.message))
+            return {403, "a page of another site needs a token, not a name and a password"};
         return {};
     }
     if (access == ApiAccess::kRead) return {};
@@ -131,15 +161,7 @@ bool is_operator(const http::Request& message, std::string_view client_ip, const
 }
 
 bool is_of_another_site(const http::Request& message) {
-    // A different port is still the same site.
-    auto is_other = [&](std::string_view page) {
-        const std::string host = page_host(page);
-        return host != message.host && host != "[" + message.host + "]";
-    };
-    if (const auto origin = message.headers.get("Origin"); !origin.empty()) return is_other(origin);
-    if (const auto site = message.headers.get("Sec-Fetch-Site"); !site.empty()) return site == "cross-site";
-    if (const auto page = message.headers.get("Referer"); !page.empty()) return is_other(page);
-    return is_of_a_browser(message);
+    return says_another_site(message).value_or(is_of_a_browser(message));
 }
 
 }  // namespace net

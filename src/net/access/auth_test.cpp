@@ -171,6 +171,31 @@ TEST(Auth, Tokens) {
     EXPECT_EQ(judge(ApiAccess::kOpen, request_from("192.0.2.1"), api).status, 0);
 }
 
+// A browser adds the name and password of its own login to requests from every page, but no token.
+TEST(Auth, PagesOfOtherSitesNeedAToken) {
+    config::HttpApi api;
+    api.auth = {.enabled = true, .username = "u", .password = "p", .tokens = {"secret"}};
+    const auto status = [&](const char* authorization, const Fields& fields) {
+        auto request = request_from("192.0.2.1", "media.example");
+        request.message.headers.add("Authorization", authorization);
+        for (const auto& [name, value] : fields) request.message.headers.add(name, value);
+        EXPECT_EQ(judge(ApiAccess::kRead, request, api).status, 0);
+        return judge(ApiAccess::kPrivileged, request, api).status;
+    };
+    constexpr const char* kBasic = "basic dTpw";
+    for (const Fields& foreign : {Fields{{"Origin", "https://evil.example"}}, Fields{{"Origin", "null"}},
+                                  Fields{{"Sec-Fetch-Site", "cross-site"}}, Fields{{"Referer", "http://evil.example/"}},
+                                  Fields{{"Origin", "https://evil.example"}, {"Sec-Fetch-Site", "cross-site"}}}) {
+        EXPECT_EQ(status(kBasic, foreign), 403) << foreign.front().second;
+        EXPECT_EQ(status("Bearer secret", foreign), 0) << foreign.front().second;
+    }
+    // Programs, the server's own pages, the address bar, and a proxy that has changed Host.
+    for (const Fields& own : {Fields{{"User-Agent", "curl/8.0"}}, Fields{{"Origin", "http://media.example:8080"}},
+                              Fields{{"User-Agent", "Mozilla/5.0"}}, Fields{{"Sec-Fetch-Site", "none"}},
+                              Fields{{"Origin", "https://proxy.example"}, {"Sec-Fetch-Site", "same-origin"}}})
+        EXPECT_EQ(status(kBasic, own), 0) << own.front().second;
+}
+
 TEST(Auth, WhoIsAnOperator) {
     config::HttpApi off, on;
     on.auth = {true, "admin", "secret", {}, {"only-read"}};
