@@ -107,7 +107,7 @@ class Udp final : public UdpSocket {
         socklen_t length = sizeof family;
         getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &length);
         v6_ = family == AF_INET6;
-        if (options.tells_came_to) sources_.open(fd, v6_);
+        if (options.reports_destination) sources_.open(fd, v6_);
         TRY(watch_.open(fd));
         next_ = sockets.first;
         if (next_) next_->previous_ = this;
@@ -192,8 +192,8 @@ class Udp final : public UdpSocket {
 
     uint16_t port() const override { return port_; }
 
-    uint16_t source_for(const UdpAddress& to, uint16_t came_to) override {
-        return sources_.is_usual(to.ip, to.port, came_to) ? uint16_t{0} : came_to;
+    uint16_t source_for(const UdpAddress& to, uint16_t destination) override {
+        return sources_.is_usual(to.ip, to.port, destination) ? uint16_t{0} : destination;
     }
     const base::IpAddress* source(uint16_t number) const override { return sources_.find(number); }
     bool is_v6() const override { return v6_; }

@@ -43,7 +43,7 @@ struct UdpPacket {
     UdpAddress from;
     // The local address it was sent to, as a number of this socket, so that the answer can be sent from there
     // (UdpBatch::commit()). 0: not requested (UdpOptions).
-    uint16_t came_to = 0;
+    uint16_t destination = 0;
 };
 
 class UdpSocket {
@@ -71,7 +71,7 @@ class UdpSocket {
     // The number to send with to that peer, so that it is answered from the address its datagram came to. 0 where the
     // kernel's routes choose that address anyway, because a number makes sending about a tenth more expensive. Makes
     // system calls: call it once per peer.
-    virtual uint16_t source_for(const UdpAddress&, uint16_t came_to) { return came_to; }
+    virtual uint16_t source_for(const UdpAddress&, uint16_t destination) { return destination; }
 
     // For UdpBatch.
     virtual const base::IpAddress* source(uint16_t) const { return nullptr; }  // by its number
@@ -88,8 +88,8 @@ struct UdpOptions {
     // 0: the system's default. The system doubles the values, up to rmem_max and wmem_max, which only root may exceed.
     int receive_buffer_bytes = 0;
     int send_buffer_bytes = 0;
-    // For a socket that is bound to all addresses: datagrams report the one they came to (UdpPacket::came_to).
-    bool tells_came_to = false;
+    // For a socket that is bound to all addresses: datagrams report the one they came to (UdpPacket::destination).
+    bool reports_destination = false;
 };
 base::Result<std::unique_ptr<UdpSocket>> bind_udp(const SocketAddress& address, const UdpOptions& options = {});
 

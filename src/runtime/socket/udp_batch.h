@@ -39,7 +39,7 @@ class UdpBatch {
     uint8_t* reserve(size_t max_bytes);
     // The datagram is written; bytes: how much of the room it uses. to: must be reachable by the socket's address
     // family. flow: datagrams of one address and flow keep their order; those of other flows may overtake them within
-    // an iteration. source: the local address it is sent from (UdpPacket::came_to, UdpSocket::source_for()); 0: the
+    // an iteration. source: the local address it is sent from (UdpPacket::destination, UdpSocket::source_for()); 0: the
     // kernel chooses.
     void commit(size_t bytes, const UdpAddress& to, uint32_t flow = 0, uint16_t source = 0);
     // Sends what was committed, as far as the socket takes it.

@@ -178,7 +178,7 @@ TEST_P(Ways, SendsByItselfAtTheEndOfAnIteration) {
 
 // A server bound to all addresses, which answers with two datagrams.
 void answer_from_where_it_was_asked(const char* all, bool gso) {
-    auto server = bind_udp({all, 0}, {.tells_came_to = true});
+    auto server = bind_udp({all, 0}, {.reports_destination = true});
     auto client = bind_udp({"127.0.0.1", 0});
     ASSERT_TRUE(ok(server) && ok(client));
     UdpBatch questions(**client), answers(**server);
@@ -190,10 +190,10 @@ void answer_from_where_it_was_asked(const char* all, bool gso) {
         auto got = (*server)->receive_batch(Deadline::in_ms(5000));
         ASSERT_TRUE(ok(got));
         const UdpPacket question = got->front();
-        ASSERT_NE(question.came_to, 0);
-        const uint16_t source = (*server)->source_for(question.from, question.came_to);
+        ASSERT_NE(question.destination, 0);
+        const uint16_t source = (*server)->source_for(question.from, question.destination);
         asked += fmt::format("{} ", source ? "explicit" : "usual");
-        for (uint16_t from : {source, question.came_to}) {
+        for (uint16_t from : {source, question.destination}) {
             ASSERT_NE(answers.reserve(300), nullptr);
             answers.commit(300, question.from, 1, from);
         }
@@ -216,14 +216,14 @@ TEST_P(Ways, AnAnswerComesFromTheAddressThatWasAsked) {
 }
 
 TEST_F(UdpBatchTest, OfOneAddressNothingIsTold) {
-    auto server = bind_udp({"127.0.0.1", 0}, {.tells_came_to = true});
+    auto server = bind_udp({"127.0.0.1", 0}, {.reports_destination = true});
     auto client = bind_udp({"127.0.0.1", 0});
     ASSERT_TRUE(ok(server) && ok(client));
     UdpBatch batch(**client);
     put(batch, loopback((*server)->port()), 'q', 50);
     auto got = (*server)->receive_batch(Deadline::in_ms(5000));
     ASSERT_TRUE(ok(got));
-    EXPECT_EQ(got->front().came_to, 0);
+    EXPECT_EQ(got->front().destination, 0);
 }
 
 TEST_F(UdpBatchTest, MuchIsSentBeforeTheIterationEnds) {

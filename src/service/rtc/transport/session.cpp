@@ -100,15 +100,15 @@ void RtcSession::on_stun(std::span<const uint8_t> datagram, const stun::Address&
 
 // The source number for answering the datagram that was just received from the address it was sent to.
 uint16_t RtcSession::source_to(const stun::Address& to, const Wire& wire) const {
-    const uint16_t came_to = wire.came_to();
-    if (came_to == 0) return 0;
+    const uint16_t destination = wire.destination();
+    if (destination == 0) return 0;
     for (const Route& route : routes_)
-        if (route.address == to && route.wire == &wire && route.came_to == came_to) return route.source;
-    return came_to;
+        if (route.address == to && route.wire == &wire && route.destination == destination) return route.source;
+    return destination;
 }
 
 void RtcSession::keep_route(const stun::Address& from, Wire& wire, bool nominated, int64_t now_ms) {
-    const uint16_t came_to = wire.came_to();
+    const uint16_t destination = wire.destination();
     auto route = std::ranges::find(routes_, from, &Route::address);
     if (route == routes_.end()) {
         // Routes that the agent dropped to make room for this one.
@@ -117,10 +117,10 @@ void RtcSession::keep_route(const stun::Address& from, Wire& wire, bool nominate
             host_.remove_route(one.address, *one.wire, *this);
             return true;
         });
-        route = routes_.insert(routes_.end(), {from, came_to, wire.source_for(from, came_to), &wire, now_ms});
-    } else if (route->wire != &wire || (nominated && route->came_to != came_to)) {
-        route->came_to = came_to;
-        route->source = wire.source_for(from, came_to);
+        route = routes_.insert(routes_.end(), {from, destination, wire.source_for(from, destination), &wire, now_ms});
+    } else if (route->wire != &wire || (nominated && route->destination != destination)) {
+        route->destination = destination;
+        route->source = wire.source_for(from, destination);
         if (selected_ == from) source_ = route->source;
     }
     if (route->wire != &wire) {

@@ -150,8 +150,8 @@ class RtcSession final : public net::Session, public MediaSession {
   private:
     struct Route {
         stun::Address address;
-        uint16_t came_to;  // our address that the peer nominated, or used first: the wire's number for it
-        uint16_t source;   // the wire's number for sending from that address
+        uint16_t destination;  // our address that the peer nominated, or used first: the wire's number for it
+        uint16_t source;       // the wire's number for sending from that address
         Wire* wire;
         int64_t since_ms;
     };

@@ -37,10 +37,10 @@ class TestWire final : public Wire {
     }
     void confirm() override { confirmed = true; }
     bool congested() const override { return false; }
-    uint16_t came_to() const override { return asked_at; }
-    uint16_t source_for(const stun::Address&, uint16_t came_to) override {
+    uint16_t destination() const override { return asked_at; }
+    uint16_t source_for(const stun::Address&, uint16_t destination) override {
         ++asked_kernel;
-        return came_to == usual ? uint16_t{0} : came_to;
+        return destination == usual ? uint16_t{0} : destination;
     }
 
     uint16_t asked_at = 0, usual = 0, last_source = 0;  // our addresses, by number

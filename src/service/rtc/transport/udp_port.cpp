@@ -13,7 +13,8 @@ constexpr int kBufferBytes = 4 * 1024 * 1024;
 
 base::Result<std::unique_ptr<UdpPort>> UdpPort::open(const runtime::SocketAddress& address, WireUser& user) {
     auto socket = TRY(runtime::bind_udp(
-        address, {.receive_buffer_bytes = kBufferBytes, .send_buffer_bytes = kBufferBytes, .tells_came_to = true}));
+        address,
+        {.receive_buffer_bytes = kBufferBytes, .send_buffer_bytes = kBufferBytes, .reports_destination = true}));
     return std::unique_ptr<UdpPort>(new UdpPort(std::move(socket), user));
 }
 
@@ -43,7 +44,7 @@ void UdpPort::receive_loop() {
         runtime::note_success(failing, "WebRTC receiving");
         const int64_t now_us = base::monotonic_us();
         for (const runtime::UdpPacket& packet : *packets) {
-            came_to_ = packet.came_to;
+            came_to_ = packet.destination;
             user_.on_datagram(packet.bytes, {packet.from.ip, packet.from.port}, *this, now_us);
         }
         // Answers and feedback are sent now, not at the end of the loop's iteration.

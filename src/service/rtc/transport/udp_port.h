@@ -21,9 +21,9 @@ class UdpPort final : public Wire {
 
     uint8_t* reserve(size_t max_bytes) override { return batch_.reserve(max_bytes); }
     void commit(size_t bytes, const stun::Address& to, uint32_t flow, uint16_t source) override;
-    uint16_t came_to() const override { return came_to_; }
-    uint16_t source_for(const stun::Address& to, uint16_t came_to) override {
-        return came_to == 0 ? uint16_t{0} : socket_->source_for({to.ip, to.port}, came_to);
+    uint16_t destination() const override { return came_to_; }
+    uint16_t source_for(const stun::Address& to, uint16_t destination) override {
+        return destination == 0 ? uint16_t{0} : socket_->source_for({to.ip, to.port}, destination);
     }
     bool congested() const override { return batch_.full(); }
 

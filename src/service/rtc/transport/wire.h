@@ -16,14 +16,14 @@ class Wire {
     // datagram is counted as lost.
     virtual uint8_t* reserve(size_t max_bytes) = 0;
     // Sends the datagram soon. to: ignored by a TCP connection, which sends to its peer. flow: datagrams of the same
-    // flow (an SSRC) keep their order. source: see came_to().
+    // flow (an SSRC) keep their order. source: see destination().
     virtual void commit(size_t bytes, const stun::Address& to, uint32_t flow = 0, uint16_t source = 0) = 0;
     // Identifies the local address that received the datagram now being processed: a number, so that the answer can be
     // sent from that address. 0 for a wire with one address.
-    virtual uint16_t came_to() const { return 0; }
+    virtual uint16_t destination() const { return 0; }
     // The source number to use for everything sent to the peer; 0 if the kernel would choose that address anyway. Asks
     // the kernel.
-    virtual uint16_t source_for(const stun::Address&, uint16_t came_to) { return came_to; }
+    virtual uint16_t source_for(const stun::Address&, uint16_t destination) { return destination; }
     // A STUN request with valid integrity was received over it: a TCP connection is not closed as unconfirmed.
     virtual void confirm() {}
     virtual bool is_tcp() const { return false; }
