@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "protocol/flv/codec_ids.h"
 #include "protocol/ts/program.h"
@@ -53,15 +54,20 @@ Check published(const StreamFacts& p) {
             "start the encoder again; the reason of its end is in /api/v1/clients?closed=true"};
 }
 
+// "video", "audio 1": the first of a kind has no number, as players that know one track get it.
+std::string name_of(const media::Track& track) {
+    const std::string kind = track.kind == media::Kind::kVideo ? "video" : "audio";
+    return track.index == 0 ? kind : fmt::format("{} {}", kind, track.index);
+}
+
 Check headers(const StreamFacts& p) {
-    std::string missing;
-    const auto check = [&](Codec codec, bool has_header, std::string_view track) {
-        if (codec == Codec::kNone || has_header || !media::codec_info(codec).has_sequence_header) return;
-        missing += fmt::format("{}{} ({})", missing.empty() ? "" : ", ", track, media::codec_info(codec).name);
-    };
-    check(p.tracks.codec(media::Kind::kVideo), p.tracks.config(media::Kind::kVideo) != nullptr, "video");
-    check(p.tracks.codec(media::Kind::kAudio), p.tracks.config(media::Kind::kAudio) != nullptr, "audio");
     if (p.tracks.tracks.empty()) return unknown("headers", {}, "no frame has been received yet");
+    std::string missing;
+    for (const media::Track& track : p.tracks.tracks) {
+        if (track.config() || !media::codec_info(track.codec).has_sequence_header) continue;
+        missing += fmt::format("{}{} ({})", missing.empty() ? "" : ", ", name_of(track),
+                               media::codec_info(track.codec).name);
+    }
     if (missing.empty()) return {"headers", V::kOk, {}, {}, "every track has its sequence header"};
     return {"headers",
             V::kBad,
@@ -75,18 +81,19 @@ Check headers(const StreamFacts& p) {
 Check codecs(const StreamFacts& p) {
     if (p.tracks.tracks.empty()) return unknown("codecs", {}, "no frame has been received yet");
     std::string lacks;
+    std::vector<Codec> seen;
     const auto say = [&](std::string text) { lacks += (lacks.empty() ? "" : "; ") + std::move(text); };
-    const Codec video = p.tracks.codec(media::Kind::kVideo), audio = p.tracks.codec(media::Kind::kAudio);
-    for (Codec codec : {video, audio}) {
-        if (codec == Codec::kNone) continue;
-        const media::CodecInfo& info = media::codec_info(codec);
-        if (!ts::carries(codec))
+    for (const media::Track& track : p.tracks.tracks) {
+        if (std::ranges::find(seen, track.codec) != seen.end()) continue;
+        seen.push_back(track.codec);
+        const media::CodecInfo& info = media::codec_info(track.codec);
+        if (!ts::carries(track.codec))
             say(fmt::format("MPEG-TS (HTTP-TS, HLS without hls_use_fmp4) does not carry {}", info.name));
-        if (flv::codec_ids(codec).id < 0)
+        if (flv::codec_ids(track.codec).id < 0)
             say(fmt::format("{} in RTMP and FLV needs players that know enhanced RTMP", info.name));
+        if (track.kind == media::Kind::kVideo && track.codec != Codec::kH264)
+            say(fmt::format("not every browser plays {}", info.name));
     }
-    if (video != Codec::kNone && video != Codec::kH264)
-        say("not every browser plays " + std::string(media::codec_info(video).name));
     if (lacks.empty()) return {"codecs", V::kOk, {}, {}, "every protocol carries them"};
     return {"codecs", V::kWarn, {}, {}, std::move(lacks), "publish H264 and AAC where all players must be reached"};
 }

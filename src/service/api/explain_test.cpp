@@ -182,6 +182,20 @@ TEST_F(Explain, HeadersAndCodecs) {
     EXPECT_NE(ask("codecs").text.find("MPEG-TS"), std::string::npos);
 }
 
+TEST_F(Explain, HeadersAndCodecsOfEveryTrack) {
+    Frame second = live::testing::header(Kind::kAudio, "b");
+    second.track = 1;
+    tracks.note(second);
+    EXPECT_EQ(verdict("headers"), CheckVerdict::kOk);
+    EXPECT_EQ(verdict("codecs"), CheckVerdict::kOk);
+    tracks.tracks[2].header.reset();
+    EXPECT_EQ(verdict("headers"), CheckVerdict::kBad);
+    EXPECT_EQ(ask("headers").text, "no sequence header was received for audio 1 (AAC)");
+    tracks.tracks[2].codec = Codec::kOpus;
+    EXPECT_EQ(verdict("codecs"), CheckVerdict::kWarn);
+    EXPECT_NE(ask("codecs").text.find("Opus in RTMP and FLV"), std::string::npos);
+}
+
 TEST_F(Explain, NobodyPublishes) {
     published = false;
     unpublished_since_ms = now_ms - 3000;
