@@ -204,10 +204,11 @@ def test_to_http_flv_as_it_is(servers, tool, tmp_path, codec, name):
 def test_keyframes_are_asked_for_as_often_as_told(servers, tool):
     """pli_for_rtmp, while somebody takes frames: about one a second, where the default would make one or two in all."""
     server = servers(**rtc.options(rtc="pli_for_rtmp 1;", remux="wait_publisher on;"))
+    words = pion.words(whip=rtc.whip_url(server), seconds=7)  # the first call builds the program
     # The viewer is there first: it takes frames for as long as there are any.
     viewer = tool(ffmpeg.command("-i", server.http_url("live/one.flv"), "-c", "copy", "-f", "null", "-"))
     server.wait_players("live/one", 1)
-    peer = tool(pion.words(whip=rtc.whip_url(server), seconds=7))
+    peer = tool(words)
     peer.finish(40)
     viewer.finish(20)
     found = json.loads(peer.text())["publisher"]
