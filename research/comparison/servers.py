@@ -85,7 +85,7 @@ class Running:
         return f"http://127.0.0.1:{self.http}/rtc/v1/{kind}/?app=live&stream={stream}"
 
     def stalls(self):
-        """Of ours with its API: times at which the loop did not turn, the newest. None: not asked for."""
+        """Of ours with its API: times at which the loop stalled, the newest. None: not asked for."""
         with contextlib.suppress(OSError):
             url = f"http://127.0.0.1:{self.api}/api/v1/debug/runtime"
             return json.load(urllib.request.urlopen(url, timeout=5))["data"]["last_stalls"]

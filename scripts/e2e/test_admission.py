@@ -345,7 +345,7 @@ class Stalls:
 
     def seen(self):
         text = self.server.log()[self.mark :]
-        line = r"the loop did not turn for \d+ ms: coroutine (\S+).*?, (\d+) ms of processor time"
+        line = r"the loop stalled for \d+ ms: coroutine (\S+).*?, (\d+) ms of processor time"
         return [(int(ms), name) for name, ms in re.findall(line, text)]
 
     def assert_none(self, limit_ms=60):

@@ -228,7 +228,7 @@ def test_watchdog_names_who_holds_up_the_loop(servers):
     if not planted_build():
         pytest.skip("this build plants nothing; src/runtime/watchdog_test.cpp runs in every one")
     server = servers(top=DEBUG + "\nstall_warn 40;", environment={"PLANT_DEFECT": "stall"})
-    line = server.wait_log("the loop did not turn for [0-9]{3,} ms: coroutine planted", 15)
+    line = server.wait_log("the loop stalled for [0-9]{3,} ms: coroutine planted", 15)
     assert "planted_inner" in line and "planted_entry" in line, f"where it was: {line}"
     data = ask_json(server, "/api/v1/debug/runtime")["data"]
     assert data["stalls"] >= 1 and data["longest_stall_ms"] >= 390, data

@@ -47,7 +47,7 @@ NOT_RUN = {
 OTHER = {
     "doc/adding-a-protocol.md": {"struct Vhost": "C++", "void add_rows(": "C++", "config::Section section()": "C++"},
     "doc/console.md": {"location /media/ {": "nginx, and test_pages.py runs it"},
-    "doc/diagnostics.md": {"rtmp [": "output", "the loop did not turn": "log", "UDP: datagrams were lost": "log"},
+    "doc/diagnostics.md": {"rtmp [": "output", "the loop stalled": "log", "UDP: datagrams were lost": "log"},
     "doc/forward.md": {'{"server_id"': "JSON", '{"code"': "JSON"},
     "doc/hls.md": {"proxy_cache_path": "nginx"},
     "doc/hooks.md": {"def verify": "Python", "ACTION ": "a format"},

@@ -337,7 +337,7 @@ StallCause judge_stall(int64_t watched_ms, int64_t cpu_ms, int64_t queued_ms) {
 std::string Stall::describe() const {
     constexpr size_t kMaxNamed = 12;
     std::string text =
-        fmt::format("the loop did not turn for {} ms: coroutine {}", ms, coroutine.empty() ? "not known" : coroutine);
+        fmt::format("the loop stalled for {} ms: coroutine {}", ms, coroutine.empty() ? "not known" : coroutine);
     text += fmt::format(", {} ms of processor time in the {} ms watched", cpu_ms, watched_ms);
     switch (cause) {
         case StallCause::kBusy:

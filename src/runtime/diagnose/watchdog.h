@@ -34,7 +34,7 @@ struct Stall {
     std::string coroutine;  // that was running when the stall was noticed
     std::string context_id;
     std::vector<std::string> calls;  // the call stack, innermost first
-    // "the loop did not turn for 173 ms: ..."
+    // "the loop stalled for 173 ms: ..."
     std::string describe() const;
 };
 

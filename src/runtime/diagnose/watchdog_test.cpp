@@ -163,7 +163,7 @@ TEST(Stalls, AreJudgedByWhereTheTimeWent) {
 TEST(Stalls, AreDescribed) {
     Stall stall{173, 150, 3, 140, StallCause::kNotScheduled, "rtmp", "abcd", {"f()", "g(int)"}};
     EXPECT_EQ(stall.describe(),
-              "the loop did not turn for 173 ms: coroutine rtmp, 3 ms of processor time in the 150 ms watched: not "
+              "the loop stalled for 173 ms: coroutine rtmp, 3 ms of processor time in the 150 ms watched: not "
               "scheduled, other processes or threads had the processor for 140 ms; at f() < g(int)");
 }
 
