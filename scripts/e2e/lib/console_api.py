@@ -56,13 +56,15 @@ def overview(began):
 
 
 class ConsoleApi:
-    """Listens from the beginning to close(). url: of the console. asked: the paths of the API that were requested."""
+    """Listens from the beginning to close(). prefix: the path below which all is served, as behind a proxy. url: of the
+    console. asked: the paths of the API that were requested."""
 
-    def __init__(self, streams=2000, clients=10000):
+    def __init__(self, streams=2000, clients=10000, prefix=""):
         self.lists = {
             "streams": [stream(i) for i in range(streams)],
             "clients": [client(i) for i in range(clients)],
         }
+        self.prefix = prefix
         self.asked = []
         self.began = time.time()
         owner = self
@@ -79,19 +81,20 @@ class ConsoleApi:
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/console/"
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}{prefix}/console/"
 
     def close(self):
         self.server.shutdown()
         self.server.server_close()
 
     def answer(self, request):
-        path = urlsplit(request.path)
-        if path.path.startswith("/api/v1/"):
+        url = urlsplit(request.path)
+        path = url.path.removeprefix(self.prefix) if url.path.startswith(f"{self.prefix}/") else "/not-below-the-prefix"
+        if path.startswith("/api/v1/"):
             self.asked.append(request.path)
-            kind, body = self.body(path.path.removeprefix("/api/v1/"), parse_qs(path.query))
+            kind, body = self.body(path.removeprefix("/api/v1/"), parse_qs(url.query))
         else:
-            name = path.path.strip("/") + ("/index.html" if path.path.endswith("/") else "")
+            name = path.strip("/") + ("/index.html" if path.endswith("/") else "")
             file = OBJS / "nginx/html" / name
             kind, body = (TYPES[name.rsplit(".")[-1]], file.read_bytes()) if file.is_file() else (None, b"")
         request.send_response(200 if kind else 404)
@@ -111,7 +114,8 @@ class ConsoleApi:
             search, sort = (query.get(word, [""])[0].lower() for word in ("search", "sort"))
             rows = [one for one in self.lists[name] if search in f"{one['id']} {one['url']} {one.get('ip', '')}".lower()]
             if column := sort.lstrip("-"):
-                rows.sort(key=lambda one: one["kbps"][column[:4] + "_30s"] if "kbps" in column else one[column], reverse=sort[0] == "-")
+                kbps = column.replace("_kbps", "_30s")
+                rows.sort(key=lambda one: one["kbps"].get(kbps, one.get(column)), reverse=sort[0] == "-")
             start, count = (int(query.get(word, [default])[0]) for word, default in (("start", 0), ("count", 10)))
             answer |= {name: rows[start : start + count], "total": len(rows)}
         return "application/json", json.dumps(answer).encode()

@@ -29,7 +29,7 @@ async function load(id, state, signal) {
         ]);
         state.value = { stream, health, recording };
     } catch (error) {
-        if (signal.aborted) throw error;
+        if (signal?.aborted) throw error;
         if (!login.peek()) state.value = { ...state.peek(), failure: error };
     }
 }
@@ -85,7 +85,7 @@ export function Stream({ id }) {
             <h2 class="stream-name">${streamName(stream)}</h2>
             <${Verdict} verdict=${health.verdict} />
             <span class="space"></span>
-            <${RecordButton} id=${id} recording=${recording} onChange=${() => load(id, state, AbortSignal.timeout(PERIOD_MS))} />
+            <${RecordButton} id=${id} recording=${recording} onChange=${() => load(id, state).catch(() => {})} />
         </header>
         ${problem}
         <div class="stream">
