@@ -419,6 +419,12 @@ SCROLL = """(seconds) => new Promise((done) => {
     requestAnimationFrame(step);
 })"""
 
+# For the failure's text.
+WHERE = """(() => {
+    const list = document.querySelector(".vt");
+    return `the list is at ${list.scrollTop + list.clientHeight} of ${list.scrollHeight} px`;
+})()"""
+
 
 @pytest.mark.quiet
 @pytest.mark.parametrize(
@@ -438,7 +444,12 @@ def test_long_lists(many, chromium, name, total, column, end):
         tab.page.focus(".vt")
         tab.page.keyboard.press("End")
         last = f".vt-rows [aria-rowindex='{total + 1}'] [data-column={column}]"
-        wait_text(tab, last, f"{end}$")
+        wait_until(
+            lambda: tab.page.locator(last).all_inner_texts() and re.search(f"{end}$", text(tab, last)),
+            15,
+            lambda: f"row {total} should be {end}; {tab.page.evaluate(WHERE)}; the last requests: {many.asked[-5:]}",
+            step=0.1,
+        )
         counts = [int(asked.partition("count=")[2].partition("&")[0]) for asked in many.asked if f"/{name}?" in asked]
         assert max(counts) <= 100, f"ranges are fetched, not the list: {counts}"
 
