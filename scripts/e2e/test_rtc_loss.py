@@ -88,6 +88,7 @@ def assert_told(kind, players):
         assert told["nacks"] > 2 and told["sent_again"] > 2, f"{kind}: losses are asked for and sent again: {told}"
 
 
+@pytest.mark.quiet  # aiortc decodes in Python: beside browsers it has too little time for half of the frames
 @pytest.mark.parametrize("kind", BAD)
 def test_a_player_goes_on(rtc_server, kind):
     """aiortc decodes: video frames keep coming through it all, and after a keyframe none is broken."""
