@@ -65,8 +65,8 @@ Check headers(const StreamFacts& p) {
     std::string missing;
     for (const media::Track& track : p.tracks.tracks) {
         if (track.config() || !media::codec_info(track.codec).has_sequence_header) continue;
-        missing += fmt::format("{}{} ({})", missing.empty() ? "" : ", ", name_of(track),
-                               media::codec_info(track.codec).name);
+        missing +=
+            fmt::format("{}{} ({})", missing.empty() ? "" : ", ", name_of(track), media::codec_info(track.codec).name);
     }
     if (missing.empty()) return {"headers", V::kOk, {}, {}, "every track has its sequence header"};
     return {"headers",
