@@ -34,6 +34,12 @@ def chromium():
         yield browser
 
 
+@pytest.mark.parametrize("ms", [0, 1, 2**21, 2**22 - 1, 2**22, 3 * 2**21 - 1, 3 * 2**21, 2**23 + 5, 1_795_571_640_123])
+def test_frames_say_the_time(ms):
+    """The code repeats after 2^22 ms, in every one of these periods alike."""
+    assert players.time_in_frame(ms) == ms % 2**22
+
+
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_plays(site, chromium, protocol):
     before = session_ids(site)

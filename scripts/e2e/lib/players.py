@@ -31,14 +31,37 @@ def start_server(servers):
     return server.start()
 
 
-def pattern(server, path="live/one"):
-    """Words of an ffmpeg that publishes H.264 and AAC with the time code of scripts/run."""
+def time_code():
+    """ffmpeg's filter that writes the wall clock into the frames, as scripts/run has it, for our size."""
     function = re.search(r"^time_code\(\) \{.*?^\}", (ROOT / "scripts/run").read_text(), re.MULTILINE | re.DOTALL).group(0)
     code = subprocess.run(["bash", "-c", f"{function}\ntime_code"], capture_output=True, text=True, check=True).stdout.strip()
-    code = code.replace("scale=1280:48", f"scale={WIDTH}:{HEIGHT // 15}")
+    return code.replace("scale=1280:48", f"scale={WIDTH}:{HEIGHT // 15}")
+
+
+def time_in_frame(ms):
+    """The time that a frame made at that time, ms since 1970, says: its upper row, as timecode.js reads it."""
+    done = subprocess.run(
+        command(
+            "-f", "lavfi", "-i", f"color=gray:size={WIDTH}x{HEIGHT}", "-filter_complex",
+            time_code().replace("time(0)", f"({ms + 0.5}/1000)"), "-map", "[video]", "-frames:v", 1, "-f", "rawvideo",
+            "-pix_fmt", "gray", "-",
+        ),
+        capture_output=True, check=True,
+    )  # fmt: skip
+    row = done.stdout[2 * WIDTH : 3 * WIDTH]  # within the code's first six lines
+    cells = [row[int((column + 0.5) * WIDTH / 24)] > 128 for column in range(24)]
+    assert cells[0] and not cells[23], f"a code begins white and ends black: {cells}"
+    value = 0
+    for cell in cells[1:23]:
+        value = value << 1 | (value & 1) ^ cell
+    return value
+
+
+def pattern(server, path="live/one"):
+    """Words of an ffmpeg that publishes H.264 and AAC with the time code of scripts/run."""
     return command(
         "-re", "-f", "lavfi", "-i", f"testsrc2=size={WIDTH}x{HEIGHT}:rate=25", "-f", "lavfi", "-i", "sine=frequency=440:sample_rate=44100",
-        "-filter_complex", code, "-map", "[video]", "-map", "1:a", "-c:v", "libx264", "-preset", "ultrafast", "-tune", "zerolatency",
+        "-filter_complex", time_code(), "-map", "[video]", "-map", "1:a", "-c:v", "libx264", "-preset", "ultrafast", "-tune", "zerolatency",
         "-pix_fmt", "yuv420p", "-g", 25, "-b:v", "600k", "-c:a", "aac", "-b:a", "64k", "-f", "flv", server.rtmp_url(path),
     )  # fmt: skip
 
