@@ -154,6 +154,7 @@ def test_comparison(site, chromium):
 def test_behind_a_proxy_below_a_path(site, chromium, tmp_path):
     before = session_ids(site)
     with nginx.in_front_of(site, tmp_path) as port, page.opened(chromium, address(site, port=port, below="media/")) as opened:
+        opened.page.get_by_role("heading", name="Watch live/one").wait_for()  # before the list of streams it is another
         opened.page.get_by_role("button", name="HTTP-FLV").click()
         assert_moving(opened)
         for protocol in ("ws-flv", "hls", "whep"):
