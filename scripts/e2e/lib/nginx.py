@@ -20,6 +20,20 @@ rtmp {{ access_log off; server {{ listen 127.0.0.1:{port}; chunk_size 4096;
 
 
 @contextlib.contextmanager
+def _running(options, directory, port):
+    """An nginx that listens on the port, which is given back at the end."""
+    with open(directory / "output.txt", "wb") as output:
+        process = subprocess.Popen(["nginx", *options], stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+    try:
+        wait_until(lambda: can_connect(port), 10, lambda: f"nginx listens\n{(directory / 'output.txt').read_text()}")
+        yield
+    finally:
+        process.terminate()
+        process.wait(10)
+        ports.release([port])
+
+
+@contextlib.contextmanager
 def running(directory, more=""):
     """Its RTMP port, while it runs. more: directives of the application live."""
     assert shutil.which("nginx") and _MODULE.exists(), "nginx with libnginx-mod-rtmp should be installed"
@@ -28,17 +42,8 @@ def running(directory, more=""):
     (port,) = ports.take()
     conf = directory / "nginx.conf"
     conf.write_text(_CONF.format(module=_MODULE, dir=directory, port=port, more=more))
-    with open(directory / "output.txt", "wb") as output:
-        process = subprocess.Popen(
-            ["nginx", "-p", directory, "-c", conf], stdin=subprocess.DEVNULL, stdout=output, stderr=output
-        )
-    try:
-        wait_until(lambda: can_connect(port), 10, lambda: f"nginx listens\n{(directory / 'output.txt').read_text()}")
+    with _running(["-p", directory, "-c", conf], directory, port):
         yield port
-    finally:
-        process.terminate()
-        process.wait(10)
-        ports.release([port])
 
 
 _PROXY_CONF = """
@@ -67,14 +72,5 @@ def in_front_of(server, directory):
     (port,) = ports.take()
     conf = directory / "nginx.conf"
     conf.write_text(_PROXY_CONF.format(dir=directory, port=port, location=location))
-    with open(directory / "output.txt", "wb") as output:
-        process = subprocess.Popen(
-            ["nginx", "-e", directory / "error.log", "-c", conf], stdin=subprocess.DEVNULL, stdout=output, stderr=output
-        )
-    try:
-        wait_until(lambda: can_connect(port), 10, lambda: f"nginx listens\n{(directory / 'output.txt').read_text()}")
+    with _running(["-e", directory / "error.log", "-c", conf], directory, port):
         yield port
-    finally:
-        process.terminate()
-        process.wait(10)
-        ports.release([port])
