@@ -48,8 +48,7 @@ def test_plays(site, chromium, protocol):
         opened.page.get_by_role("button", name="Play", exact=True).first.focus()
         opened.page.keyboard.press("Enter")
         assert_moving(opened)
-        latency = wait_measured(opened)
-        assert 0 <= latency < scaled(15_000 if protocol == "hls" else 4000), f"{protocol}: {latency} ms"
+        assert wait_measured(opened, 15_000 if protocol == "hls" else 4000) >= 0
         wait_until(lambda: figures(opened)["fps"] != "–" and 15 < float(figures(opened)["fps"]) < 40, 15, lambda: f"25 frames per second: {figures(opened)}")
         seen = figures(opened)
         assert seen["resolution"] == f"{players.WIDTH} × {players.HEIGHT}", seen
@@ -104,8 +103,8 @@ def test_whip_publishes_and_waiting_players_play(site, chromium):
         wait_state(whip, "publishing")
         assert_moving(whep)
         assert_moving(flv)
-        latencies = wait_measured(whep), wait_measured(flv)
-        assert latencies[0] < scaled(1000) and latencies[1] < scaled(4000), f"WHEP and HTTP-FLV: {latencies} ms"
+        wait_measured(whep, 1000)
+        wait_measured(flv, 2000)
         wait_until(lambda: figures(whip)["resolution"] == "640 × 360" and "H264" in figures(whip)["codecs"], 10, lambda: figures(whip), 0.2)
         whip.screenshot("publish")
         whip.check_accessible()
@@ -141,11 +140,11 @@ def test_comparison(site, chromium):
 
         def in_order():
             ms = latencies_of(opened)
-            return set(ms) == set(PROTOCOLS) and ms["whep"] < ms["flv"] < ms["hls"] and ms["whep"] < ms["ws-flv"] < ms["hls"] and ms
+            is_complete = set(ms) == set(PROTOCOLS) and 0 < ms["whep"] < 1000 < ms["hls"]
+            return is_complete and ms["whep"] < ms["flv"] < ms["hls"] and ms["whep"] < ms["ws-flv"] < ms["hls"] and ms
 
         seen = wait_until(in_order, 40, lambda: f"WebRTC before FLV before HLS: {latencies_of(opened)}; {describe(opened)}", 0.3)
         print(f"latencies in ms: {seen}")
-        assert 0 < seen["whep"] < scaled(1000) and seen["hls"] > 1000, seen
         opened.screenshot("compare")
         opened.check_accessible()
         opened.check_width()

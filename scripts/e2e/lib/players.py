@@ -2,6 +2,7 @@
 they show. See page.py for the browser."""
 
 import contextlib
+import math
 import re
 import subprocess
 import urllib.parse
@@ -139,13 +140,18 @@ def assert_moving(opened, seconds=20):
     assert max(map(max, colours)) > 150 and len(colours) > 8, f"the picture should not be black: {sorted(colours)}"
 
 
-def wait_measured(opened):
-    """The latency in ms, once it is read from the frames."""
-    text = wait_until(
-        lambda: (latency := figures(opened).get("latency", "≥")) and latency[0].isdigit() and latency,
-        15, lambda: f"a latency read from the frames; {figures(opened)}", 0.2,
+def measured(opened):
+    """The latency in ms, if it is read from the frames."""
+    latency = figures(opened).get("latency", "≥")
+    return milliseconds(latency) if latency[0].isdigit() else None
+
+
+def wait_measured(opened, limit_ms=math.inf):
+    """The latency in ms, once it is read from the frames and under the limit: a player has to catch up first."""
+    return wait_until(
+        lambda: (latency := measured(opened)) is not None and latency < limit_ms and latency,
+        20, lambda: f"a latency under {limit_ms} ms, read from the frames; {figures(opened)}", 0.2,
     )  # fmt: skip
-    return milliseconds(text)
 
 
 def session_ids(server):

@@ -5,8 +5,9 @@ import { socketLoader } from "./socket_loader.js";
 
 mpegts.LoggingControl.enableAll = false;
 
-// The buffer is reduced to TARGET_S by playing faster when it exceeds MAX_S: a new viewer begins with the GOP cache.
-const [TARGET_S, MAX_S, RATE] = [0.4, 0.8, 1.2];
+// The buffer is reduced to TARGET_S: above MAX_S by playing faster, as a new viewer begins with the GOP cache; above
+// JUMP_S by a seek, since a player that was held up by that much would catch up for a quarter of a minute.
+const [TARGET_S, MAX_S, JUMP_S, RATE] = [0.4, 0.8, 3, 1.2];
 
 function problemOf(type, detail, info) {
     const text = info?.msg ?? "";
@@ -35,6 +36,9 @@ export function open({ video, url, ready, ended, failed }) {
             liveSyncTargetLatency: TARGET_S,
             liveSyncMaxLatency: MAX_S,
             liveSyncPlaybackRate: RATE,
+            liveBufferLatencyChasing: true,
+            liveBufferLatencyMaxLatency: JUMP_S,
+            liveBufferLatencyMinRemain: TARGET_S,
         },
     );
     let [kbps, codecs] = [null, ""];
