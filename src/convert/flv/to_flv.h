@@ -30,6 +30,7 @@ class FlvEncoder final : public live::WireEncoder {
                        base::SliceBuilder& out) override;
     size_t encoded_size(const media::Frame& frame) override;
     void encode(const media::Frame& frame, uint8_t* out) override;
+    bool is_repeatable() const override { return true; }
     bool carries(media::Kind kind) const override;
 
   private:

@@ -72,6 +72,7 @@ class Encoder final : public live::WireEncoder {
                            {head_.bytes, head_.size}, frame.payload, parameters_.chunk_size);
     }
 
+    bool is_repeatable() const override { return true; }
     bool carries(media::Kind kind) const override {
         if (kind == media::Kind::kVideo) return parameters_.video;
         return kind == media::Kind::kAudio ? parameters_.audio : true;

@@ -39,7 +39,7 @@ void LiveLog::forget_starts() {
 // A packet lies in one block, so that it is encoded in one pass and sent as one part.
 uint8_t* LiveLog::reserve(size_t bytes) {
     if (blocks_.empty() || blocks_.back().capacity - blocks_.back().used < bytes) {
-        size_t capacity = std::max(bytes, kBlockBytes);
+        size_t capacity = std::max(bytes, std::clamp<size_t>(block_bytes_, kMinBlockBytes, kMaxBlockBytes));
         block_bytes_ += capacity;
         blocks_.push_back({head_, 0, capacity, std::make_unique_for_overwrite<uint8_t[]>(capacity)});
     }
@@ -82,6 +82,32 @@ LiveLog::Start* LiveLog::start_for_new_viewer(int64_t audio_cache_ms) {
     });
 }
 
+bool LiveLog::can_copy_gop() const {
+    return encoder_->is_repeatable() && encoder_->carries(media::Kind::kVideo) && stream_.begins_at_keyframes() &&
+           encoder_->first_track(media::Kind::kVideo) == 0 && !stream_.gop().empty();
+}
+
+base::Slice LiveLog::gop_copy(bool first, media::Time stop) {
+    if (!can_copy_gop()) return {};
+    const bool is_shared = first && stop == media::Time::max();
+    if (is_shared && !shared_copy_.empty() && copied_at_ == head_) return shared_copy_;
+    const auto& gop = stream_.gop();
+    base::SliceBuilder builder;
+    encoder_->encode_prefix(*stream_.gop_tracks(), gop.front().dts, first, builder);
+    const auto end = std::ranges::find_if(gop, [&](const media::Frame& frame) { return frame.dts >= stop; });
+    size_t total = builder.size();
+    for (auto it = gop.begin(); it != end; ++it) total += encoder_->encoded_size(*it);
+    builder.reserve(total);
+    for (auto it = gop.begin(); it != end; ++it)
+        if (const size_t bytes = encoder_->encoded_size(*it); bytes > 0) encoder_->encode(*it, builder.extend(bytes));
+    base::Slice copy = builder.freeze();
+    if (is_shared) {
+        shared_copy_ = copy;
+        copied_at_ = head_;
+    }
+    return copy;
+}
+
 LiveLog::Start* LiveLog::next_start(uint64_t offset) {
     auto it = std::lower_bound(starts_.begin(), starts_.end(), offset,
                                [](const Start& start, uint64_t value) { return start.offset < value; });
@@ -91,7 +117,7 @@ LiveLog::Start* LiveLog::next_start(uint64_t offset) {
 const media::TrackSet* LiveLog::tracks_at(uint64_t offset) const {
     auto after = std::upper_bound(starts_.begin(), starts_.end(), offset,
                                   [](uint64_t value, const Start& start) { return value < start.offset; });
-    return after == starts_.begin() ? nullptr : (after - 1)->tracks.get();
+    return after == starts_.begin() ? tail_tracks_.get() : (after - 1)->tracks.get();
 }
 
 const base::Slice& LiveLog::prefix(Start& start, bool first) {
@@ -137,12 +163,19 @@ void LiveLog::trim(uint64_t keep_from) {
         block_bytes_ -= blocks_.front().capacity;
         blocks_.pop_front();
     }
+    if (blocks_.size() == 1 && keep_from == head_) {  // the one block is used again
+        blocks_.front().begin = head_;
+        blocks_.front().used = 0;
+    }
     while (!packets_.empty() && packets_.front().offset < tail()) packets_.pop_front();
-    while (!starts_.empty() && starts_.front().offset < tail()) starts_.pop_front();
+    for (; !starts_.empty() && starts_.front().offset < tail(); starts_.pop_front())
+        tail_tracks_ = std::move(starts_.front().tracks);
+    shared_copy_ = {};
 }
 
 uint64_t LiveLog::begin_offset() {
     const LiveOptions& options = stream_.options();
+    if (audience_.size() <= kFewViewers && can_copy_gop()) return head_;
     const Start* start = options.gop_cache ? start_for_new_viewer(options.audio_cache_ms) : nullptr;
     return start ? start->offset : head_;
 }
@@ -151,7 +184,9 @@ void LiveLog::release_before(uint64_t offset) { audience_.jump_before(offset); }
 
 size_t LiveLog::memory() const {
     size_t bytes = block_bytes_ + packets_.size() * sizeof(Packet) + starts_.size() * sizeof(Start);
+    bytes += shared_copy_.memory();
     const media::TrackSet* before = stream_.tracks().get();  // the current tracks belong to the stream
+    if (tail_tracks_ && tail_tracks_.get() != before) bytes += tail_tracks_->memory();
     for (const Start& start : starts_) {
         bytes += start.prefix[0].memory() + start.prefix[1].memory();
         if (start.tracks.get() != before) bytes += start.tracks->memory();

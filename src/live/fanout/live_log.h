@@ -2,7 +2,7 @@
 // LiveLog: the append-only log of one stream in one wire format, encoded once for all its viewers. It knows where its
 // packets begin, and the start points of new viewers. It exists while it has a viewer. Offsets count bytes from the
 // log's beginning and only grow. Its size is bounded by the queue length, by kMaxBytes, and by its stream's memory
-// limit.
+// limit. For few viewers it does not keep the GOP, which the stream holds as frames: a new viewer gets a copy.
 
 #include <sys/uio.h>
 
@@ -20,7 +20,11 @@ class Stream;
 
 class LiveLog {
   public:
-    static constexpr size_t kBlockBytes = 16 * 1024;
+    // The capacity of a block: as much as the log holds, between these.
+    static constexpr size_t kMinBlockBytes = 4 * 1024;
+    static constexpr size_t kMaxBlockBytes = 16 * 1024;
+    // For more viewers the log keeps the GOP.
+    static constexpr size_t kFewViewers = 8;
     static constexpr uint64_t kMaxBytes = 128 * 1024 * 1024;
 
     // A start point: a packet at which a decoder can begin.
@@ -50,6 +54,9 @@ class LiveLog {
     // The start of a new viewer: the newest keyframe, or audio_cache_ms back in a stream without video; null when there
     // is none.
     Start* start_for_new_viewer(int64_t audio_cache_ms);
+    // The stream's GOP, with its prefix, for a new viewer that continues at head(): made where the log has released it.
+    // first: see prefix(). Of the frames before stop only. Empty: there is none.
+    base::Slice gop_copy(bool first, media::Time stop);
     // The first start at or after the offset; null when there is none yet.
     Start* next_start(uint64_t offset);
     Start* newest_start() { return starts_.empty() ? nullptr : &starts_.back(); }
@@ -93,6 +100,8 @@ class LiveLog {
     };
     uint8_t* reserve(size_t bytes);
     const Block& block_of(uint64_t offset) const;
+    // Whether gop_copy() can take the place of the bytes in the log.
+    bool can_copy_gop() const;
     bool is_start(const media::Frame& frame) const;
 
     Stream& stream_;
@@ -104,6 +113,10 @@ class LiveLog {
     std::deque<Block> blocks_;  // without gaps: each begins where the one before ends
     std::deque<Packet> packets_;
     std::deque<Start> starts_;
+    base::Ref<media::TrackSet> tail_tracks_;  // of the last start that was released
+    // gop_copy() for all who join at the same offset.
+    base::Slice shared_copy_;
+    uint64_t copied_at_ = 0;
     Audience audience_;
 };
 

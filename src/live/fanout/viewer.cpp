@@ -63,7 +63,21 @@ void Viewer::begin_at_newest() {
     position_ = start ? start->offset : log_->head();
     log_->audience().note_position(position_);
     state_ = State::kWaitingStart;
-    start_if_possible();
+    if (start || !options.gop_cache || !begin_with_copy()) start_if_possible();
+}
+
+bool Viewer::begin_with_copy() {
+    media::Time stop = media::Time::max();
+    if (rare_ && rare_->duration_ms > 0 && !has_file_header_ && !stream_->gop().empty())
+        stop = stream_->gop().front().dts + media::from_ms(rare_->duration_ms);
+    base::Slice copy = log_->gop_copy(!has_file_header_, stop);
+    if (copy.empty() || !stream_->keep_for_viewer(copy.memory())) return false;
+    rare().kept_bytes += copy.memory();
+    if (stop != media::Time::max()) rare_->stop_dts = stop;
+    pending_.push_back(std::move(copy));
+    has_file_header_ = true;
+    state_ = State::kPlaying;
+    return true;
 }
 
 void Viewer::start_if_possible() {

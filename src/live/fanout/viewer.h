@@ -118,6 +118,8 @@ class Viewer final : private runtime::ParkedHandler {
     void advance(size_t bytes);
     void start_if_possible();
     void begin_at_newest();
+    // With a copy of the GOP, at the log's head. False: there is none.
+    bool begin_with_copy();
     void jump();
     void check_stall(int64_t now_ms);
     // Frames published from now on are not sent to it. False: it ends already.

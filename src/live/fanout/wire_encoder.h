@@ -34,6 +34,9 @@ class WireEncoder {
     // Writes the packet at out, encoded_size() bytes; that is called for the same frame right before. A viewer may
     // start at any packet, so no packet may depend on the one before.
     virtual void encode(const media::Frame& frame, uint8_t* out) = 0;
+    // Whether encode() writes the same bytes for a frame whenever it is called: packets that the log has released can
+    // be encoded again for a new viewer.
+    virtual bool is_repeatable() const { return false; }
     // Whether frames of this kind are part of the format at all: decides where a viewer can start.
     virtual bool carries(media::Kind kind) const = 0;
     // The index of the first track of this kind that is part of the format; 0 where there is none. A viewer starts with

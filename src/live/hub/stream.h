@@ -171,6 +171,7 @@ class Stream : public base::RefCounted<Stream> {
     bool begins_at_keyframes() const { return video_flows_ && any_video_; }
     // The frames since the newest keyframe, or the last audio_cache_ms of a stream without video.
     const std::deque<media::Frame>& gop() const { return gop_; }
+    const base::Ref<media::TrackSet>& gop_tracks() const { return gop_tracks_; }  // the tracks at its first frame
     media::Time last_dts() const { return timeline_.last(); }
     size_t viewer_count() const;
     int64_t idle_since_ms() const {

@@ -53,6 +53,7 @@ class TextEncoder : public WireEncoder {
         std::string text = text_of(f);
         std::memcpy(out, text.data(), text.size());
     }
+    bool is_repeatable() const override { return key_.parameters[1] == 0; }
     bool carries(media::Kind kind) const override {
         return key_.parameters[0] == 0 || key_.parameters[0] == 1 + static_cast<uint32_t>(kind);
     }
@@ -70,6 +71,7 @@ class TextEncoder : public WireEncoder {
 
 inline const WireFormat kTextFormat{"text", TextEncoder::make};
 inline const LogKey kAllText{&kTextFormat, {}};
+inline const LogKey kUnrepeatableText{&kTextFormat, {0, 1}};
 inline const LogKey kVideoText{&kTextFormat, {1 + static_cast<uint32_t>(media::Kind::kVideo)}};
 inline const LogKey kAudioText{&kTextFormat, {1 + static_cast<uint32_t>(media::Kind::kAudio)}};
 

@@ -19,6 +19,7 @@ class WebSocketFraming final : public live::WireEncoder {
     void restore_start_state(uint32_t state) override { inner_->restore_start_state(state); }
     size_t encoded_size(const media::Frame& frame) override;
     void encode(const media::Frame& frame, uint8_t* out) override;
+    bool is_repeatable() const override { return inner_->is_repeatable(); }
     bool carries(media::Kind kind) const override { return inner_->carries(kind); }
     uint8_t first_track(media::Kind kind) const override { return inner_->first_track(kind); }
 
