@@ -39,12 +39,12 @@ class Cases:
         self.servers, self.load, self.o = servers, load, options
         self.there = servers.there()
         self.list = []
-        for group in (self.players, self.lowlatency, self.rate3m, self.publishers, self.segments, self.recording,
+        for group in (self.players, self.lowlatency, self.rate3m, self.rooms, self.publishers, self.segments, self.recording,
                       self.latency, self.firstframe, self.start, self.whep, self.whip):  # fmt: skip
             if group.__name__ in options.only:
                 group()
 
-    GROUPS = ("players", "lowlatency", "rate3m", "publishers", "segments", "recording", "latency", "firstframe", "start", "whep", "whip")
+    GROUPS = ("players", "lowlatency", "rate3m", "rooms", "publishers", "segments", "recording", "latency", "firstframe", "start", "whep", "whip")
 
     def add(self, group, server, count, seconds, run, repeats=None):
         if server.split(",")[0] in self.o.servers:
@@ -118,6 +118,42 @@ class Cases:
             peers["MediaMTX"] = run(self.servers.mediamtx)
         for name, body in peers.items():
             self.add(group, name, count, seconds, body, repeats)
+
+    # ---- Rooms: many publishers with few players each
+
+    def rooms(self):
+        for players in (1, 2, 3):
+            for streams in self.o.rooms:
+                self.add_rooms(streams, players)
+
+    def add_rooms(self, streams, players):
+        group = f"rooms{players}"
+
+        def run(start, protocol="rtmp"):
+            def body():
+                with start() as server:
+                    if protocol == "floor":
+                        publish, play = f"tcp://127.0.0.1:{server.http}", f"http://127.0.0.1:{server.http}/{{i}}.flv"
+                    else:
+                        publish, play = server.rtmp_url("s{i}"), server.play_url(protocol, "s{i}")
+                    with self.load.publisher(publish, count=streams, open_s=GOP_S):
+                        run = self.load.run("play", play, "-n", streams * players, "--streams", streams, "--ramp", self.o.ramp,
+                                            "--seconds", self.o.seconds, "--settle-ms", self.o.settle * 1000,
+                                            "--server-pid", server.pid)  # fmt: skip
+                run["players_per_stream"] = players
+                return run
+            return body
+
+        peers = {"floor": run(lambda: self.servers.floor_rooms(KBPS, INTERVAL_MS), "floor"),
+                 "ours, RTMP": run(self.ours(MERGED)), "ours, HTTP-FLV": run(self.ours(MERGED), "http")}  # fmt: skip
+        if streams == self.o.rooms[0] or self.o.quick:
+            if self.there["nginx"]:
+                peers["nginx-rtmp, RTMP"] = run(self.servers.nginx)
+            if self.there["mediamtx"]:
+                peers["MediaMTX, RTMP"] = run(self.servers.mediamtx)
+        seconds = START_S + GOP_S + PUBLISHER_S + streams * players / self.o.ramp + self.o.settle + self.o.seconds
+        for name, body in peers.items():
+            self.add(group, name, streams, seconds, body)
 
     def publishers(self):
         self.add_publishers("publishers", self.o.publishers)

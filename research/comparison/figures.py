@@ -5,6 +5,7 @@ import statistics
 MEDIAN = ("server_cpu_ms_per_mbit", "server_kb_per_player", "server_cpu_percent", "mbit_per_s", "load_cpu_percent")
 STARVED_PERCENT = 85  # of the median viewer's bytes
 PLAYERS = ("players", "lowlatency", "rate3m")
+ROOMS = ("rooms1", "rooms2", "rooms3")  # by players of each stream
 WEBRTC_PLAYERS = ("whep",)
 FLOOR, FLOOR_OF_WHIP = "floor", "floor, from WHIP"
 
@@ -17,6 +18,14 @@ def of_players(runs):
     out["without_frame"] = sum(run["without_frame"] for run in runs)
     out["slowest_viewer_percent"] = min(run["slowest_viewer_percent"] for run in runs)
     out["longest_gap_ms"] = max(run["longest_gap_ms"]["max"] for run in runs)
+    return out
+
+
+def of_rooms(runs):
+    """Memory is that of players and of what their stream needs for them, the GOP left out: it is there before."""
+    out = of_players(runs)
+    players = runs[0]["players_per_stream"]
+    out["kb_per_stream"] = round(out["server_kb_per_player"] * players, 1)
     return out
 
 
@@ -67,7 +76,7 @@ def of_first_frame(runs):
     return {**runs[0]["first_frame_ms"], "dropped": runs[0]["failed"] + runs[0]["lost"]}
 
 
-SUMMARIES = {"publishers": of_publishers, "segments": of_publishers, "recording": of_recording, "latency": of_latency,
+SUMMARIES = {**dict.fromkeys(ROOMS, of_rooms), "publishers": of_publishers, "segments": of_publishers, "recording": of_recording, "latency": of_latency,
              "firstframe": of_first_frame, "start": lambda runs: runs[0], "whep": of_webrtc_players,
              "whip": of_webrtc_publishers}  # fmt: skip
 
@@ -125,6 +134,7 @@ def check(groups, quick):
                     v.at_most(f"{what}: CPU to the floor's", ratio, ratio_limit(group, count))
                 if group == "players":
                     v.at_most(f"{what}: kB each", run["server_kb_per_player"], 1.5)
+    check_rooms(groups, v)
     for group in ("publishers", "segments"):
         for server, by_count in groups.get(group, {}).items():
             for count, run in by_count.items() if server.startswith("ours") else ():
@@ -137,6 +147,19 @@ def check(groups, quick):
     check_waiting(groups, v)
     check_webrtc(groups, v)
     return v.rows
+
+
+def check_rooms(groups, v):
+    for players, group in enumerate(ROOMS, 1):
+        for server, by_count in groups.get(group, {}).items():
+            for streams, run in by_count.items() if server.startswith("ours") else ():
+                what = f"rooms: {server}, {streams} streams with {players} players each"
+                bad = run["dropped"] + run["stream_errors"] + run["without_frame"] + (not run["mbit_per_s"])
+                bad += run["slowest_viewer_percent"] < STARVED_PERCENT
+                v.at_most(f"{what}: dropped or starved", bad, 0, always=True)
+                if "floor" in groups[group]:
+                    v.at_most(f"{what}: CPU to the floor's", to_floor(groups, group, server, streams, "server_cpu_percent"), 1.4)
+                v.at_most(f"{what}: kB each stream more", run["kb_per_stream"], 32 + 1.5 * players)
 
 
 ABOVE_INGEST = {"FLV": 0.10, "MP4": 0.15, "HLS": 0.15}  # ms of processor time a second and stream

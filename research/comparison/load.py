@@ -41,12 +41,15 @@ class Load:
         return ["--file", self.streams[kbps], "--loop"]
 
     @contextlib.contextmanager
-    def publisher(self, url, kbps=KBPS, command="publish"):
+    def publisher(self, url, kbps=KBPS, command="publish", count=1, open_s=0):
+        """One, or so many with {i} in their URL, opened within so many seconds."""
         source = self.source(kbps) if command == "publish" else self.source(kbps)[:2]  # whip always goes on
-        words = self.words(command, url, *source, "--seconds", 3600, "--settle-ms", 0)
+        words = self.words(command, url, *source, "--seconds", 3600, "--settle-ms", 0, "-n", count)
+        if open_s:
+            words += ["--ramp", str(count / open_s)]
         process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            time.sleep(2.5)  # a whole GOP is there
+            time.sleep(open_s + 2.5)  # a whole GOP is there
             if process.poll() is not None:
                 raise Failure(f"the publisher of {url} has ended")
             yield

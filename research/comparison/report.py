@@ -5,13 +5,16 @@ import pathlib
 import subprocess
 import time
 
-from .figures import PLAYERS, WEBRTC_PLAYERS, above_ingest, to_floor
+from .figures import PLAYERS, ROOMS, WEBRTC_PLAYERS, above_ingest, to_floor
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TITLES = {
     "players": "Players of one 237 kbit/s stream, sent to every 350 ms",
     "lowlatency": "Low latency: players of one 237 kbit/s stream, sent to with every video frame (the floor: every 40 ms)",
     "rate3m": "Players of one 3 Mbit/s stream, sent to every 350 ms",
+    "rooms1": "Streams of 237 kbit/s with one player each",
+    "rooms2": "Streams of 237 kbit/s with two players each",
+    "rooms3": "Streams of 237 kbit/s with three players each",
     "publishers": "Publishers, 237 kbit/s each, without viewers",
     "segments": "Publishers that write 50 bytes at a time, each a TCP segment of its own",
     "recording": "Publishers, 237 kbit/s each, recorded, or made into HLS segments of 10 s",
@@ -74,6 +77,18 @@ def players_table(groups, group):
                   "slowest", "longest gap ms"), rows)  # fmt: skip
 
 
+def rooms_table(groups, group):
+    rows = []
+    for server, by_count in groups[group].items():
+        for count, run in sorted(by_count.items()):
+            ratio = shown(to_floor(groups, group, server, count, "server_cpu_percent"))
+            rows.append((server, count, run["server_cpu_percent"], ratio, f"{10 * run['server_cpu_percent'] / count:.3f}",
+                         run["kb_per_stream"], run["dropped"], f"{run['slowest_viewer_percent']} %",
+                         run["longest_gap_ms"]))  # fmt: skip
+    return table(("server", "streams", "CPU %", "to the floor", "CPU ms/s a stream", "kB a stream more, beside the GOP", "dropped",
+                  "slowest", "longest gap ms"), rows)  # fmt: skip
+
+
 def publishers_table(groups, group):
     rows = []
     for server, by_count in groups[group].items():
@@ -122,7 +137,7 @@ def webrtc_publishers_table(groups, group):
     return table(("server", "publishers", "CPU ms/s each", "kB each", "Mbit/s", "packets asked again", "dropped"), rows)
 
 
-TABLES = {"publishers": publishers_table, "segments": publishers_table, "recording": recording_table, "latency": latency_table,
+TABLES = {**dict.fromkeys(ROOMS, rooms_table), "publishers": publishers_table, "segments": publishers_table, "recording": recording_table, "latency": latency_table,
           "firstframe": first_frame_table, "start": start_table, "whip": webrtc_publishers_table}  # fmt: skip
 
 

@@ -77,8 +77,8 @@ class Running:
     def rtmp_url(self, stream="s"):
         return f"rtmp://127.0.0.1:{self.rtmp}/live/{stream}"
 
-    def play_url(self, protocol):
-        return f"http://127.0.0.1:{self.http}/live/s.flv" if protocol == "http" else self.rtmp_url()
+    def play_url(self, protocol, stream="s"):
+        return f"http://127.0.0.1:{self.http}/live/{stream}.flv" if protocol == "http" else self.rtmp_url(stream)
 
     def whip_url(self, kind="whip", stream="s"):
         """Of ours; MediaMTX's has the stream in its path."""
@@ -163,6 +163,10 @@ class Servers:
         """how: "" for a recv per arrival, "-turns" or "-uring" with their interval."""
         words = [f"--publish{how}", self.rtmp_port, *([ms] if how else [])]
         return self.process([self.objs / "floor", *words], self.rtmp_port)
+
+    def floor_rooms(self, kbps, interval_ms):
+        """For publishers by bare TCP and players by HTTP."""
+        return self.process([self.objs / "floor", "--rooms", self.http_port, kbps, interval_ms], self.http_port)
 
     def floor_srtp(self, kbps, sound_ms):
         return self.process([self.objs / "floor", "--srtp", self.rtc_port, kbps, sound_ms], None)

@@ -14,6 +14,8 @@
 //                                 The same by io_uring: multishot receives, looked at once per tick.
 //   floor --srtp PORT KBPS [SOUND_MS]
 //                                 WebRTC players: see floor/srtp.h.
+//   floor --rooms PORT KBPS INTERVAL_MS
+//                                 Many publishers with few players each: see floor/rooms.h.
 //
 // It does not parse requests, queue for slow readers (what a socket does not take is lost, the framing with it) or end
 // by itself. SIGTERM ends it; it then says what it moved.
@@ -42,53 +44,12 @@
 #include <vector>
 
 #include "floor/die.h"
+#include "floor/interval_bytes.h"
+#include "floor/rooms.h"
 #include "floor/srtp.h"
 #include "floor/uring.h"
 
 namespace {
-
-// Messages per second of the imitated stream: 25 video frames and 43 audio frames.
-constexpr int kMessagesPerSecond = 68;
-constexpr size_t kTagOverhead = 11 + 4;
-// With the terminating 0 as the last byte of the FLV header's previous-tag-size.
-constexpr char kResponse[] = "HTTP/1.1 200 OK\r\nContent-Type: video/x-flv\r\n\r\nFLV\x01\x05\0\0\0\x09\0\0\0";
-
-// One interval's worth of audio tags, each with a place of its own in memory, as a server's message queue has.
-class IntervalBytes {
-  public:
-    IntervalBytes(int64_t kbps, int64_t interval_ms) {
-        size_t total = static_cast<size_t>(kbps * interval_ms / 8);
-        size_t count = static_cast<size_t>(kMessagesPerSecond * interval_ms / 1000 + 1);
-        size_t tag = std::max(total / count, kTagOverhead + 2);
-        tags_.resize(count, std::vector<uint8_t>(tag, 7));
-        for (auto& bytes : tags_) {
-            write_tag(bytes);
-            parts_.push_back({bytes.data(), bytes.size()});
-        }
-    }
-    // False when the connection is broken.
-    bool send_to(int fd, uint64_t& sent) {
-        ssize_t n = ::writev(fd, parts_.data(), static_cast<int>(parts_.size()));
-        if (n > 0) sent += static_cast<uint64_t>(n);
-        return n >= 0 || errno == EAGAIN;
-    }
-
-  private:
-    static void write_tag(std::vector<uint8_t>& tag) {
-        size_t body = tag.size() - kTagOverhead;
-        std::memset(tag.data(), 0, 11);
-        tag[0] = 8;
-        tag[1] = static_cast<uint8_t>(body >> 16);
-        tag[2] = static_cast<uint8_t>(body >> 8);
-        tag[3] = static_cast<uint8_t>(body);
-        tag[11] = 0xaf;  // AAC ...
-        tag[12] = 1;     // ... raw
-        size_t previous = body + 11;
-        for (int i = 0; i < 4; ++i) tag[tag.size() - 4 + i] = static_cast<uint8_t>(previous >> (24 - 8 * i));
-    }
-    std::vector<std::vector<uint8_t>> tags_;
-    std::vector<iovec> parts_;
-};
 
 class Floor {
   public:
@@ -261,7 +222,8 @@ int usage() {
     std::fputs(
         "usage: floor PORT KBPS INTERVAL_MS\n       floor --publish PORT\n       floor --publish-turns PORT "
         "INTERVAL_MS\n"
-        "       floor --publish-uring PORT TICK_MS\n       floor --srtp PORT KBPS [SOUND_MS]\n",
+        "       floor --publish-uring PORT TICK_MS\n       floor --srtp PORT KBPS [SOUND_MS]\n"
+        "       floor --rooms PORT KBPS INTERVAL_MS\n",
         stderr);
     return 2;
 }
@@ -282,6 +244,13 @@ int main(int argc, char** argv) {
             packets.audio_ms % 20 != 0)
             return usage();
         return run_srtp_floor(packets);
+    }
+    if (arguments.size() == 4 && arguments[0] == "--rooms") {
+        const int64_t kbps = std::atoll(arguments[2].c_str()), interval_ms = std::atoll(arguments[3].c_str());
+        if (kbps < 1 || interval_ms < 5 || interval_ms > 1000) return usage();
+        Floor::raise_open_file_limit();
+        return run_rooms_floor(Floor::listening_socket(static_cast<uint16_t>(std::atoi(arguments[1].c_str()))), kbps,
+                               interval_ms);
     }
     if (arguments.size() != 3) return usage();
     if (arguments[0] == "--publish-turns") {
