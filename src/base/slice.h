@@ -58,6 +58,8 @@ class Slice {
     std::string_view text() const { return {reinterpret_cast<const char*>(data_), size_}; }
     // Bytes of memory that it keeps allocated: for a part of a block the whole block, otherwise the whole allocation.
     size_t memory() const;
+    // No other Slice has its memory.
+    bool is_only_reference() const { return buffer_ && buffer_->references == 1; }
     bool shares_memory(const Slice& other) const { return buffer_ && buffer_ == other.buffer_; }
 
     // The bytes [offset, offset + count) of the same buffer; both are clamped to the slice.

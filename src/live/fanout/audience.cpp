@@ -84,8 +84,20 @@ void Audience::jump_before(uint64_t offset) {
         Viewer& viewer = *viewers_[i];
         if (viewer.state_ == Viewer::State::kPlaying && viewer.position_ < offset) viewer.jump();
     }
+    trim_from(lowest_needed());
+}
+
+uint64_t Audience::lowest_needed() const {
     uint64_t lowest = UINT64_MAX;
     for (const Viewer* viewer : viewers_) lowest = std::min(lowest, viewer->needs_from());
+    return lowest;
+}
+
+void Audience::release_sent() {
+    if (viewers_.size() > LiveLog::kFewViewers) return;
+    uint64_t lowest = lowest_needed();
+    for (const Viewer* viewer : viewers_)
+        if (viewer->state_ == Viewer::State::kWaitingStart) lowest = std::min(lowest, viewer->position_);
     trim_from(lowest);
 }
 

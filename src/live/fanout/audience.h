@@ -39,6 +39,8 @@ class Audience {
     void abort_all(std::string_view why, base::CloseReason reason);
     // Viewers before this offset jump, and the log releases the bytes that no viewer needs then.
     void jump_before(uint64_t offset);
+    // Releases what no viewer needs before the next pass does: few viewers have mostly sent all when they join.
+    void release_sent();
     // The log must keep the bytes from this offset on: a viewer has still to get them.
     void note_position(uint64_t offset);
     // The slowest viewer's next offset when all were visited the last time; UINT64_MAX: none is playing.
@@ -61,6 +63,7 @@ class Audience {
     // Visits the viewers from begin up to end; returns the index after the last one visited.
     size_t visit_range(size_t begin, size_t end, int64_t now_us);
     void visit(Viewer& viewer, int64_t now_ms);
+    uint64_t lowest_needed() const;
     // Releases the bytes before the position, except those that new viewers need.
     void trim_from(uint64_t lowest_position);
     // The packet appended at that time is followed from here on.

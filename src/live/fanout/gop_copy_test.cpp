@@ -72,16 +72,31 @@ TEST_F(GopCopyTest, ManyViewersHaveItInTheLog) {
     EXPECT_EQ(log.tail(), log.head());
 }
 
-TEST_F(GopCopyTest, ViewersThatComeTogetherShareOneCopy) {
+TEST_F(GopCopyTest, ACrowdSharesCopiesAndTheyAreBounded) {
+    options.memory_limit = 1024 * 1024;
     publish_with(options);
     Client first(stream);
     first.join();
-    publish_gop();
-    LiveLog& log = stream->log(kAllText);
-    const base::Slice one = log.gop_copy(true, media::Time::max());
-    EXPECT_EQ(one.bytes().data(), log.gop_copy(true, media::Time::max()).bytes().data());
-    publication.publish(video(1000));
-    EXPECT_GT(log.gop_copy(true, media::Time::max()).size(), one.size()) << "another frame has come";
+    publish_gop(4'000);
+    const LiveLog& log = stream->log(kAllText);
+    std::deque<Client> crowd;
+    for (size_t i = 0; i < 100; ++i) {
+        crowd.emplace_back(stream).wire->room = 0;
+        crowd.back().join();
+    }
+    EXPECT_LE(log.memory(), 110'000u) << "one copy for all but the first few";
+    EXPECT_LE(stream->memory().viewers, LiveLog::kFewViewers * 110'000) << "and a copy of its own for each of these";
+    for (int64_t t = 1000; t < 2000; t += 40) {
+        publication.publish(video(t, false, std::string(4'000, 'v')));
+        crowd.emplace_back(stream).wire->room = 0;
+        crowd.back().join();
+    }
+    EXPECT_LE(log.memory(), options.memory_limit / 2) << "copies at many offsets are limited, too";
+    for (Client& client : crowd) client.wire->make_room(SIZE_MAX);
+    settle();
+    EXPECT_EQ(crowd[50].take().substr(0, 30), "HEAD <FIRST 0 VH|->[0 vvvvvvvv");
+    settle(1000);
+    EXPECT_LE(log.memory(), 250'000u) << "the log from the publishing of the last keyframe's successors on";
 }
 
 TEST_F(GopCopyTest, AFormatWhosePacketsCannotBeRepeatedKeepsIt) {

@@ -88,9 +88,6 @@ bool LiveLog::can_copy_gop() const {
 }
 
 base::Slice LiveLog::gop_copy(bool first, media::Time stop) {
-    if (!can_copy_gop()) return {};
-    const bool is_shared = first && stop == media::Time::max();
-    if (is_shared && !shared_copy_.empty() && copied_at_ == head_) return shared_copy_;
     const auto& gop = stream_.gop();
     base::SliceBuilder builder;
     encoder_->encode_prefix(*stream_.gop_tracks(), gop.front().dts, first, builder);
@@ -100,12 +97,18 @@ base::Slice LiveLog::gop_copy(bool first, media::Time stop) {
     builder.reserve(total);
     for (auto it = gop.begin(); it != end; ++it)
         if (const size_t bytes = encoder_->encoded_size(*it); bytes > 0) encoder_->encode(*it, builder.extend(bytes));
-    base::Slice copy = builder.freeze();
-    if (is_shared) {
-        shared_copy_ = copy;
+    return builder.freeze();
+}
+
+base::Slice LiveLog::shared_gop_copy() {
+    if (copies_.empty() || copied_at_ != head_) {
+        size_t bytes = 0;
+        for (const base::Slice& copy : copies_) bytes += copy.memory();
+        if (bytes > stream_.options().memory_limit / kCopiesShare) return {};
+        copies_.push_back(gop_copy(true, media::Time::max()));
         copied_at_ = head_;
     }
-    return copy;
+    return copies_.back();
 }
 
 LiveLog::Start* LiveLog::next_start(uint64_t offset) {
@@ -170,7 +173,7 @@ void LiveLog::trim(uint64_t keep_from) {
     while (!packets_.empty() && packets_.front().offset < tail()) packets_.pop_front();
     for (; !starts_.empty() && starts_.front().offset < tail(); starts_.pop_front())
         tail_tracks_ = std::move(starts_.front().tracks);
-    shared_copy_ = {};
+    std::erase_if(copies_, [](const base::Slice& copy) { return copy.is_only_reference(); });
 }
 
 uint64_t LiveLog::begin_offset() {
@@ -184,7 +187,7 @@ void LiveLog::release_before(uint64_t offset) { audience_.jump_before(offset); }
 
 size_t LiveLog::memory() const {
     size_t bytes = block_bytes_ + packets_.size() * sizeof(Packet) + starts_.size() * sizeof(Start);
-    bytes += shared_copy_.memory();
+    for (const base::Slice& copy : copies_) bytes += copy.memory();
     const media::TrackSet* before = stream_.tracks().get();  // the current tracks belong to the stream
     if (tail_tracks_ && tail_tracks_.get() != before) bytes += tail_tracks_->memory();
     for (const Start& start : starts_) {

@@ -10,6 +10,7 @@
 #include <deque>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "live/fanout/audience.h"
 #include "live/fanout/wire_encoder.h"
@@ -23,6 +24,8 @@ class LiveLog {
     // The capacity of a block: as much as the log holds, between these.
     static constexpr size_t kMinBlockBytes = 4 * 1024;
     static constexpr size_t kMaxBlockBytes = 16 * 1024;
+    // The share of the stream's memory limit for shared copies of the GOP.
+    static constexpr size_t kCopiesShare = 4;
     // For more viewers the log keeps the GOP.
     static constexpr size_t kFewViewers = 8;
     static constexpr uint64_t kMaxBytes = 128 * 1024 * 1024;
@@ -54,9 +57,12 @@ class LiveLog {
     // The start of a new viewer: the newest keyframe, or audio_cache_ms back in a stream without video; null when there
     // is none.
     Start* start_for_new_viewer(int64_t audio_cache_ms);
-    // The stream's GOP, with its prefix, for a new viewer that continues at head(): made where the log has released it.
-    // first: see prefix(). Of the frames before stop only. Empty: there is none.
+    // Whether a new viewer may begin with a copy of the stream's GOP, and continue at head().
+    bool can_copy_gop() const;
+    // The GOP with its prefix, made anew, if can_copy_gop(). first: see prefix(). Of the frames before stop only.
     base::Slice gop_copy(bool first, media::Time stop);
+    // The whole GOP, one for all who join between two packets. Empty: slow viewers hold too many already.
+    base::Slice shared_gop_copy();
     // The first start at or after the offset; null when there is none yet.
     Start* next_start(uint64_t offset);
     Start* newest_start() { return starts_.empty() ? nullptr : &starts_.back(); }
@@ -100,8 +106,6 @@ class LiveLog {
     };
     uint8_t* reserve(size_t bytes);
     const Block& block_of(uint64_t offset) const;
-    // Whether gop_copy() can take the place of the bytes in the log.
-    bool can_copy_gop() const;
     bool is_start(const media::Frame& frame) const;
 
     Stream& stream_;
@@ -114,9 +118,8 @@ class LiveLog {
     std::deque<Packet> packets_;
     std::deque<Start> starts_;
     base::Ref<media::TrackSet> tail_tracks_;  // of the last start that was released
-    // gop_copy() for all who join at the same offset.
-    base::Slice shared_copy_;
-    uint64_t copied_at_ = 0;
+    std::vector<base::Slice> copies_;         // shared ones that viewers have still to send
+    uint64_t copied_at_ = 0;                  // the offset at which the newest was made
     Audience audience_;
 };
 

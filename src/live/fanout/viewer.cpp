@@ -43,6 +43,7 @@ void Viewer::join(const LogKey& key, std::unique_ptr<runtime::ByteStream> socket
     enter_log(key);
     socket_->park(*this);
     flush(progress_ms_);
+    if (log_) log_->audience().release_sent();
 }
 
 void Viewer::enter_log(const LogKey& key) {
@@ -67,12 +68,20 @@ void Viewer::begin_at_newest() {
 }
 
 bool Viewer::begin_with_copy() {
+    if (!log_->can_copy_gop()) return false;
+    const bool is_first = !has_file_header_;
     media::Time stop = media::Time::max();
-    if (rare_ && rare_->duration_ms > 0 && !has_file_header_ && !stream_->gop().empty())
+    if (rare_ && rare_->duration_ms > 0 && is_first)
         stop = stream_->gop().front().dts + media::from_ms(rare_->duration_ms);
-    base::Slice copy = log_->gop_copy(!has_file_header_, stop);
-    if (copy.empty() || !stream_->keep_for_viewer(copy.memory())) return false;
-    rare().kept_bytes += copy.memory();
+    base::Slice copy;
+    if (is_first && stop == media::Time::max() && log_->audience().size() > LiveLog::kFewViewers) {
+        copy = log_->shared_gop_copy();
+        if (copy.empty()) return false;
+    } else {
+        copy = log_->gop_copy(is_first, stop);
+        if (!stream_->keep_for_viewer(copy.memory())) return false;
+        rare().kept_bytes += copy.memory();
+    }
     if (stop != media::Time::max()) rare_->stop_dts = stop;
     pending_.push_back(std::move(copy));
     has_file_header_ = true;
