@@ -16,6 +16,8 @@ constexpr media::Time kVideoPause = std::chrono::seconds(5);
 
 // The GOP cache's maximum share of stream_memory, whatever gop_cache_max_frames allows.
 constexpr size_t kGopShare = 2;
+// Streams whose passes fall into the same so many ms have them one after the other, in one wake-up of the process.
+constexpr int64_t kPassGridMs = 10;
 // A payload that is a part of a larger allocation keeps at most this much beside it and its own size.
 constexpr size_t kMaxBeside = 16 * 1024;
 // Memory is counted after this many published bytes, or after this share of its limit.
@@ -81,7 +83,7 @@ Stream::Stream(Registry* registry, StreamKey key, LiveOptions options)
       options_(options),
       tracks_(base::make_ref<media::TrackSet>()),
       gop_tracks_(tracks_),
-      pass_offset_ms_(static_cast<int64_t>(std::hash<std::string>()(key_.text()) % 10'000)) {}
+      pass_offset_ms_(static_cast<int64_t>(std::hash<std::string>()(key_.text()) % 1'000) * kPassGridMs) {}
 
 Stream::~Stream() {
     if (!registry_) return;
