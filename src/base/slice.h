@@ -133,6 +133,10 @@ class SliceBuilder {
     // Makes room for n more bytes and returns where to write them; they count as written.
     uint8_t* extend(size_t n);
     void clear() { size_ = 0; }
+    // Removes the bytes from `size` on.
+    void truncate(size_t size) {
+        if (size < size_) size_ = static_cast<uint32_t>(size);
+    }
     // The bytes as a Slice; the builder is empty afterwards.
     Slice freeze();
 

@@ -10,19 +10,30 @@ namespace rtp {
 
 using media::Codec;
 
+base::Result<size_t> AudioPacketizer::part_size(const media::Frame& frame) const {
+    const size_t size = frame.payload.size(), most = options_.max_payload;
+    if (frame.sequence_header) return size_t{0};
+    if (size <= most) return size;
+    if (codec_ == Codec::kOpus)
+        return base::fail(base::Code::kProtocol, fmt::format("an Opus packet of {} bytes", size));
+    size_t count = (size + most - 1) / most;
+    return (size + count - 1) / count;
+}
+
 base::Result<void> AudioPacketizer::packetize(const media::Frame& frame, std::vector<Payload>& out) {
-    size_t size = frame.payload.size();
-    if (size == 0 || frame.sequence_header) return {};
-    if (codec_ == Codec::kOpus) {
-        if (size > options_.max_payload)
-            return base::fail(base::Code::kProtocol, fmt::format("an Opus packet of {} bytes", size));
-        out.push_back({frame.payload, 0, false, false});
-        return {};
-    }
-    size_t count = (size + options_.max_payload - 1) / options_.max_payload;
-    size_t step = (size + count - 1) / count;
-    for (size_t at = 0; at < size; at += step)
+    const size_t step = TRY(part_size(frame));
+    for (size_t at = 0; step > 0 && at < frame.payload.size(); at += step)
         out.push_back({frame.payload.sub(at, step), static_cast<uint32_t>(at), false, false});
+    return {};
+}
+
+base::Result<void> AudioPacketizer::write_payloads(const media::Frame& frame) {
+    const size_t step = TRY(part_size(frame));
+    for (size_t at = 0; step > 0 && at < frame.payload.size(); at += step) {
+        begin_payload();
+        append(frame.payload.bytes().subspan(at, std::min(step, frame.payload.size() - at)));
+        end_payload(static_cast<uint32_t>(at));
+    }
     return {};
 }
 

@@ -10,13 +10,17 @@ namespace rtp {
 
 class AudioPacketizer final : public Packetizer {
   public:
-    AudioPacketizer(media::Codec codec, const PacketizerOptions& options) : codec_(codec), options_(options) {}
+    AudioPacketizer(media::Codec codec, const PacketizerOptions& options) : Packetizer(options), codec_(codec) {}
     base::Result<void> set_header(const media::Frame&) override { return {}; }
+    // Payloads that share the frame's memory.
     base::Result<void> packetize(const media::Frame& frame, std::vector<Payload>& out) override;
 
   private:
+    base::Result<void> write_payloads(const media::Frame& frame) override;
+    // The size of each payload but the last; 0: nothing to send.
+    base::Result<size_t> part_size(const media::Frame& frame) const;
+
     media::Codec codec_;
-    PacketizerOptions options_;
 };
 
 class AudioDepacketizer final : public Depacketizer {

@@ -88,16 +88,16 @@ void Av1Packetizer::put_packets(bool keyframe) {
     uint8_t head = keyframe ? kNewSequence : 0;
     size_t i = 0, from = 0;
     while (i < elements_.size()) {
-        size_t begin = slab_.size();
-        slab_.append(head);
+        begin_payload();
+        *extend(1) = head;
         head = 0;
         size_t room = size - 1;
         while (i < elements_.size() && room >= kLeastRoom) {
             size_t left = elements_[i].size() - from;
             size_t part = std::min(left, room - media::leb128_size(static_cast<uint32_t>(room)));
             size_t length = media::leb128_size(static_cast<uint32_t>(part));
-            media::put_leb128(slab_.extend(length), static_cast<uint32_t>(part));
-            elements_[i].copy(from, part, slab_.extend(part));
+            media::put_leb128(extend(length), static_cast<uint32_t>(part));
+            elements_[i].copy(from, part, extend(part));
             room -= length + part;
             from += part;
             if (from < elements_[i].size()) continue;
@@ -105,17 +105,16 @@ void Av1Packetizer::put_packets(bool keyframe) {
             from = 0;
         }
         if (from > 0) {
-            slab_.data()[begin] |= kGoesOn;
+            first_byte() |= kGoesOn;
             head = kContinues;
         }
-        ends_.push_back(slab_.size());
+        end_payload();
     }
 }
 
-Result<void> Av1Packetizer::packetize(const media::Frame& frame, std::vector<Payload>& out) {
+Result<void> Av1Packetizer::write_payloads(const media::Frame& frame) {
     if (frame.sequence_header) return {};
     elements_.clear();
-    ends_.clear();
     bool has_sequence = false;
     TRY(collect(frame.payload, has_sequence));
     if (elements_.empty()) return {};
@@ -127,9 +126,9 @@ Result<void> Av1Packetizer::packetize(const media::Frame& frame, std::vector<Pay
     }
     size_t total = 0;
     for (const Element& element : elements_) total += element.size() + 8;
-    slab_.reserve(total + total / 8);
+    reserve(total + total / 8, 2 + total / (options_.max_payload - 8));
     put_packets(frame.keyframe);
-    cut_slab(slab_.freeze(), ends_, frame.keyframe, out);
+    set_marker();
     return {};
 }
 

@@ -16,11 +16,11 @@ bool begins_av1_sequence(std::span<const uint8_t> payload);
 
 class Av1Packetizer final : public Packetizer {
   public:
-    explicit Av1Packetizer(const PacketizerOptions& options) : options_(options) {}
+    explicit Av1Packetizer(const PacketizerOptions& options) : Packetizer(options) {}
     base::Result<void> set_header(const media::Frame& header) override;
-    base::Result<void> packetize(const media::Frame& frame, std::vector<Payload>& out) override;
 
   private:
+    base::Result<void> write_payloads(const media::Frame& frame) override;
     // An OBU: its header without has_size, and its content.
     struct Element {
         uint8_t head[2];
@@ -33,11 +33,8 @@ class Av1Packetizer final : public Packetizer {
     size_t even_size() const;
     void put_packets(bool keyframe);
 
-    PacketizerOptions options_;
     base::Slice header_;  // the configuration record
     std::vector<Element> elements_;
-    base::SliceBuilder slab_;
-    std::vector<size_t> ends_;
 };
 
 class Av1Depacketizer final : public Depacketizer {

@@ -9,7 +9,6 @@
 #include "media/h264.h"
 #include "media/h265.h"
 #include "media/nalu.h"
-#include "protocol/rtp/payload/video_unit.h"
 
 namespace rtp {
 
@@ -18,7 +17,7 @@ using base::fail;
 using base::Result;
 
 NaluPacketizer::NaluPacketizer(media::Codec codec, const PacketizerOptions& options)
-    : codec_(codec), format_(codec == media::Codec::kH264 ? kH264Format : kHevcFormat), options_(options) {
+    : Packetizer(options), codec_(codec), format_(codec == media::Codec::kH264 ? kH264Format : kHevcFormat) {
     CHECK(options.max_payload >= 64 && options.max_payload <= 0xffff);
 }
 
@@ -67,6 +66,7 @@ Result<void> NaluPacketizer::collect(const media::Frame& frame) {
 // Encoders put a few bytes of SEI before each picture: in its own packet it would cost as much per viewer as a packet
 // of the picture.
 bool NaluPacketizer::ends_packet(Nalu nalu) const {
+    if (options_.single_nalus) return true;
     const uint8_t type = format_.type(nalu);
     return !options_.merge_nalus && !format_.is_parameter_set(type) && !format_.is_sei(type);
 }
@@ -85,8 +85,9 @@ size_t NaluPacketizer::group_size(size_t first) const {
 }
 
 void NaluPacketizer::put_group(size_t first, size_t count) {
+    begin_payload();
     if (count == 1) {
-        slab_.append(nalus_[first]);
+        append(nalus_[first]);
         return end_payload();
     }
     // The header gets the highest importance, and for HEVC the lowest layer and temporal id, of the units.
@@ -97,10 +98,10 @@ void NaluPacketizer::put_group(size_t first, size_t count) {
     }
     head[0] = format_.header_size == 1 ? static_cast<uint8_t>(head[0] | format_.aggregate)
                                        : static_cast<uint8_t>(format_.aggregate << 1);
-    slab_.append(std::span(head, format_.header_size));
+    append(std::span(head, format_.header_size));
     for (size_t i = first; i < first + count; ++i) {
-        base::put_u16(slab_.extend(2), static_cast<uint32_t>(nalus_[i].size()));
-        slab_.append(nalus_[i]);
+        base::put_u16(extend(2), static_cast<uint32_t>(nalus_[i].size()));
+        append(nalus_[i]);
     }
     end_payload();
 }
@@ -122,30 +123,37 @@ void NaluPacketizer::put_fragments(Nalu nalu) {
     for (size_t at = 0; at < body.size(); at += step) {
         bool last = at + step >= body.size();
         flags = static_cast<uint8_t>(type | (at == 0 ? 0x80 : 0) | (last ? 0x40 : 0));
-        slab_.append(std::span(head, format_.fragment_header_size()));
-        slab_.append(body.subspan(at, std::min(step, body.size() - at)));
+        begin_payload();
+        append(std::span(head, format_.fragment_header_size()));
+        append(body.subspan(at, std::min(step, body.size() - at)));
         end_payload();
     }
 }
 
-Result<void> NaluPacketizer::packetize(const media::Frame& frame, std::vector<Payload>& out) {
+Result<void> NaluPacketizer::write_payloads(const media::Frame& frame) {
     TRY(collect(frame));
     if (nalus_.empty()) return {};
-    ends_.clear();
-    size_t total = 0;
-    for (Nalu nalu : nalus_) total += nalu.size() + 2 + 4 * (1 + nalu.size() / (options_.max_payload - 3));
-    slab_.reserve(total);
+    size_t total = 0, payloads = 0;
+    for (Nalu nalu : nalus_) {
+        size_t parts = 1 + nalu.size() / (options_.max_payload - 3);
+        payloads += parts;
+        total += nalu.size() + 2 + 4 * parts;
+    }
+    reserve(total, payloads);
     for (size_t i = 0; i < nalus_.size();) {
         size_t count = 1;
-        if (nalus_[i].size() > options_.max_payload) {
-            put_fragments(nalus_[i]);
-        } else {
+        if (nalus_[i].size() <= options_.max_payload) {
             count = group_size(i);
             put_group(i, count);
+        } else if (options_.single_nalus) {
+            return fail(Code::kLimit, fmt::format("a NAL unit of {} bytes; without fragments at most {}",
+                                                  nalus_[i].size(), options_.max_payload));
+        } else {
+            put_fragments(nalus_[i]);
         }
         i += count;
     }
-    cut_slab(slab_.freeze(), ends_, frame.keyframe, out);
+    set_marker();
     return {};
 }
 

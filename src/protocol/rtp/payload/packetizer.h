@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/result.h"
@@ -24,11 +25,21 @@ struct Payload {
     bool keyframe = false;  // the first payload of a frame where decoding can start, with its headers
 };
 
+// A payload in the buffer that write() appended it to.
+struct PayloadSpan {
+    size_t begin = 0, end = 0;  // offsets in the buffer; PacketizerOptions::headroom unwritten bytes are before `begin`
+    uint32_t timestamp_offset = 0;
+    bool marker = false;
+};
+
 struct PacketizerOptions {
     size_t max_payload = kMaxPayload;  // bytes, at least 64
+    size_t headroom = 0;               // bytes that write() leaves before each payload, for headers
     // Small slices share a packet. Parameter sets and SEI always share the packet of what follows them.
     bool merge_nalus = false;
     bool keep_sei = true;  // H.264 and HEVC: SEI is forwarded
+    // H.264: no packet has several NAL units or a part of one; one that is too long is an error.
+    bool single_nalus = false;
 };
 
 class Packetizer {
@@ -38,7 +49,39 @@ class Packetizer {
     virtual base::Result<void> set_header(const media::Frame& header) = 0;
     // Appends the payloads of a frame; none when it contains nothing to send. An error (a malformed frame, or a missing
     // sequence header) leaves `out` unchanged.
-    virtual base::Result<void> packetize(const media::Frame& frame, std::vector<Payload>& out) = 0;
+    virtual base::Result<void> packetize(const media::Frame& frame, std::vector<Payload>& out);
+    // The same into the caller's buffer, without an allocation per payload. After an error both are unchanged.
+    base::Result<void> write(const media::Frame& frame, base::SliceBuilder& out, std::vector<PayloadSpan>& spans);
+
+  protected:
+    explicit Packetizer(const PacketizerOptions& options) : options_(options) {}
+    // Writes by begin_payload() and end_payload(). After an error what it has written is removed.
+    virtual base::Result<void> write_payloads(const media::Frame& frame) = 0;
+
+    // Makes room for this many bytes in `payloads` payloads.
+    void reserve(size_t bytes, size_t payloads);
+    void begin_payload() {
+        out_->extend(options_.headroom);
+        spans_->push_back({out_->size(), 0, 0, false});
+    }
+    void end_payload(uint32_t timestamp_offset = 0) {
+        spans_->back().end = out_->size();
+        spans_->back().timestamp_offset = timestamp_offset;
+    }
+    void append(std::span<const uint8_t> bytes) { out_->append(bytes); }
+    uint8_t* extend(size_t bytes) { return out_->extend(bytes); }
+    // The first byte of the payload that was begun last.
+    uint8_t& first_byte() { return out_->data()[spans_->back().begin]; }
+    void set_marker() { spans_->back().marker = true; }
+
+    PacketizerOptions options_;
+
+  private:
+    base::SliceBuilder* out_ = nullptr;  // during write_payloads()
+    std::vector<PayloadSpan>* spans_ = nullptr;
+    // Of packetize(); members only to reuse their memory.
+    base::SliceBuilder slab_;
+    std::vector<PayloadSpan> slab_spans_;
 };
 
 // Null for a codec without an RTP payload format here.

@@ -1,12 +1,10 @@
 #pragma once
-// What the video formats share: units, in-band configurations, and payloads cut from a slab.
+// What the video formats share: units and in-band configurations.
 
-#include <span>
 #include <utility>
 #include <vector>
 
 #include "protocol/rtp/payload/depacketizer.h"
-#include "protocol/rtp/payload/packetizer.h"
 
 namespace rtp {
 
@@ -38,15 +36,6 @@ inline bool use_config(base::Result<base::Slice> made, base::Slice& in_force, me
     in_force = *std::move(made);
     out.push_back(config_unit(codec, in_force, timestamp));
     return true;
-}
-
-// The payloads of a frame. Each ends at an offset in `ends`, the last at the slab's end.
-inline void cut_slab(const base::Slice& slab, std::span<const size_t> ends, bool keyframe, std::vector<Payload>& out) {
-    size_t begin = 0;
-    for (size_t end : ends) {
-        out.push_back({slab.sub(begin, end - begin), 0, end == ends.back(), keyframe && begin == 0});
-        begin = end;
-    }
 }
 
 }  // namespace rtp

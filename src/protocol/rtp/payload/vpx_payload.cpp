@@ -64,7 +64,7 @@ VpxDescriptor parse_vpx_descriptor(Codec codec, std::span<const uint8_t> payload
     return codec == Codec::kVp8 ? vp8_descriptor(payload) : vp9_descriptor(payload);
 }
 
-base::Result<void> VpxPacketizer::packetize(const media::Frame& frame, std::vector<Payload>& out) {
+base::Result<void> VpxPacketizer::write_payloads(const media::Frame& frame) {
     size_t size = frame.payload.size();
     if (size == 0 || frame.sequence_header) return {};
     bool vp8 = codec_ == Codec::kVp8;
@@ -72,11 +72,12 @@ base::Result<void> VpxPacketizer::packetize(const media::Frame& frame, std::vect
     size_t room = options_.max_payload - head;
     size_t count = (size + room - 1) / room;
     size_t step = (size + count - 1) / count;
-    base::SliceBuilder slab(size + count * head);
+    reserve(size + count * head, count);
     for (size_t at = 0; at < size; at += step) {
         size_t part = std::min(step, size - at);
         bool first = at == 0, last = at + part == size;
-        uint8_t* p = slab.extend(head + part);
+        begin_payload();
+        uint8_t* p = extend(head + part);
         if (vp8) {
             *p++ = static_cast<uint8_t>(0x80 | (first ? 0x10 : 0));
             *p++ = 0x80;
@@ -85,11 +86,10 @@ base::Result<void> VpxPacketizer::packetize(const media::Frame& frame, std::vect
         }
         p = base::put_u16(p, picture_id_ | 0x8000u);
         std::copy_n(frame.payload.data() + at, part, p);
+        end_payload();
     }
+    set_marker();
     picture_id_ = (picture_id_ + 1) & 0x7fff;
-    base::Slice whole = slab.freeze();
-    for (size_t at = 0; at < whole.size(); at += head + step)
-        out.push_back({whole.sub(at, head + step), 0, at + head + step >= whole.size(), frame.keyframe && at == 0});
     return {};
 }
 

@@ -21,13 +21,13 @@ VpxDescriptor parse_vpx_descriptor(media::Codec codec, std::span<const uint8_t> 
 
 class VpxPacketizer final : public Packetizer {
   public:
-    VpxPacketizer(media::Codec codec, const PacketizerOptions& options) : codec_(codec), options_(options) {}
+    VpxPacketizer(media::Codec codec, const PacketizerOptions& options) : Packetizer(options), codec_(codec) {}
     base::Result<void> set_header(const media::Frame&) override { return {}; }
-    base::Result<void> packetize(const media::Frame& frame, std::vector<Payload>& out) override;
 
   private:
+    base::Result<void> write_payloads(const media::Frame& frame) override;
+
     media::Codec codec_;
-    PacketizerOptions options_;
     uint16_t picture_id_ = 0;  // 15 bits
 };
 
