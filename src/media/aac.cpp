@@ -120,8 +120,9 @@ Result<AacConfig> parse_aac_config(std::span<const uint8_t> bytes) {
     if (config.core_sample_rate == 0 || config.output_sample_rate == 0) {
         return fail(Code::kProtocol, "AAC configuration: a reserved sample rate");
     }
+    if (has_ga_config(type)) read_ga_config(b, type, config);
+    config.bits = bytes.size() * 8 - b.bits_left();
     if (!has_ga_config(type)) return config;
-    read_ga_config(b, type, config);
     if (!b.ok()) return fail(Code::kProtocol, "AAC configuration: too short");
     if (!config.sbr) read_sync_extension(b, config);
     return config;

@@ -20,6 +20,7 @@ struct AacConfig {
     bool sbr = false;
     bool ps = false;
     int output_sample_rate = 0;  // Hz; with SBR, SBR's own rate
+    size_t bits = 0;             // of the configuration, without the backward compatible signalling after it
     int output_channels() const { return ps && channels == 1 ? 2 : channels; }
 };
 

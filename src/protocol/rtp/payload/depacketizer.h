@@ -2,16 +2,18 @@
 // Assembles RTP payloads into frames, one depacketizer per track; the formats are those of packetizer.h. The caller
 // passes packets in sequence order and marks gaps. A frame with a gap inside is dropped, so every frame returned is
 // complete. Whether a frame refers to a lost one is not checked here: after a gap the caller waits for a keyframe.
-// Sequence headers (AVCDecoderConfigurationRecord, HEVC's, AV1's, OpusHead) are built from in-band data and returned
-// before the first frame that needs them. It does not reorder packets and has no clock.
+// Sequence headers (AVCDecoderConfigurationRecord, HEVC's, AV1's, OpusHead, AudioSpecificConfig) are built from in-band
+// data and returned before the first frame that needs them. It does not reorder packets and has no clock.
 
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "media/frame.h"
+#include "protocol/rtp/payload/format.h"
 
 namespace rtp {
 
@@ -32,6 +34,8 @@ struct DepacketizerCounters {
     uint64_t malformed = 0;    // payloads
     uint64_t damaged = 0;      // frames dropped: a part was lost, malformed, or over the limits
     uint64_t undecodable = 0;  // frames dropped: no parameter sets received
+    // What is wrong with the last malformed payload, "interleaved access units"; empty: not known. A constant.
+    std::string_view defect{};
 };
 
 class Depacketizer {
@@ -49,7 +53,10 @@ class Depacketizer {
     DepacketizerCounters counters_;
 };
 
-// channels: of audio, from the session description. Null for a codec without an RTP payload format here.
+// The usual format of a codec. channels: of audio, from the session description. Null for a codec without an RTP
+// payload format here.
 std::unique_ptr<Depacketizer> make_depacketizer(media::Codec codec, int channels = 2);
+// With the parameters of a description, which AAC needs.
+std::unique_ptr<Depacketizer> make_depacketizer(const PayloadFormat& format);
 
 }  // namespace rtp

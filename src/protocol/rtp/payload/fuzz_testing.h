@@ -52,15 +52,22 @@ inline void cut_and_join(media::Codec codec, const std::vector<Unit>& units) {
     CHECK(any_header || units.empty() || !media::codec_info(codec).has_sequence_header);
 }
 
-inline int fuzz_depacketizer(media::Codec codec, const uint8_t* data, size_t size) {
-    auto depacketizer = make_depacketizer(codec);
-    auto units = take_packets(*depacketizer, codec, std::span(data, size));
+inline int fuzz_depacketizer(const PayloadFormat& format, const uint8_t* data, size_t size) {
+    auto depacketizer = make_depacketizer(format);
+    auto units = take_packets(*depacketizer, format.codec, std::span(data, size));
     for (const Unit& unit : units) {
-        CHECK(unit.frame.codec == codec && !unit.frame.payload.empty());
+        CHECK(unit.frame.codec == format.codec && !unit.frame.payload.empty());
         CHECK(unit.frame.payload.size() <= Depacketizer::kMaxUnit + 64 * 1024);
     }
-    cut_and_join(codec, units);
+    cut_and_join(format.codec, units);
     return 0;
+}
+
+inline int fuzz_depacketizer(media::Codec codec, const uint8_t* data, size_t size) {
+    PayloadFormat format;
+    format.codec = codec;
+    format.channels = 2;
+    return fuzz_depacketizer(format, data, size);
 }
 
 }  // namespace rtp::testing

@@ -1,9 +1,9 @@
 #pragma once
 // Splits frames into RTP payloads, one packetizer per track: H.264 (RFC 6184: single NAL units, STAP-A, FU-A), HEVC
 // (RFC 7798: single, AP, FU), AV1 (the AV1 RTP payload specification), VP8 (RFC 7741), VP9 (RFC 9628), Opus (RFC 7587),
-// G.711 (RFC 3551, 4.5.14). The fragments of a NAL unit (of a frame, for codecs without NAL units) have the same size,
-// except that the last may be shorter: so a burst of them can be one UDP GSO send. It does not create RTP headers,
-// sequence numbers or timestamps.
+// G.711 (RFC 3551, 4.5.14), AAC (RFC 3640, AAC-hbr), MP3 (RFC 2250). The fragments of a NAL unit (of a frame, for
+// codecs without NAL units) have the same size, except that the last may be shorter: so a burst of them can be one UDP
+// GSO send. It does not create RTP headers, sequence numbers or timestamps.
 
 #include <cstdint>
 #include <memory>
