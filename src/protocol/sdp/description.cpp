@@ -98,54 +98,95 @@ Result<MediaSection> read_media_line(std::string_view value) {
     return media;
 }
 
-Result<SessionDescription> SessionDescription::parse(std::string_view text) {
+namespace {
+
+// Puts lines into the sections of a description.
+class Parser {
+  public:
+    // Of the line that was read last.
+    Result<void> take(const LineReader& lines);
+    SessionDescription session;
+
+  private:
+    Result<void> add_attribute(std::string_view value);
+    Result<void> add_media(std::string_view value);
+    Section& section() { return session.media.empty() ? static_cast<Section&>(session) : session.media.back(); }
+
+    size_t attributes_ = 0;
+};
+
+Result<void> Parser::take(const LineReader& lines) {
+    const std::string_view value = lines.value();
+    const auto where = [&] { return fmt::format("line {}", lines.number()); };
+    switch (lines.letter()) {
+        case 'o':
+            session.origin = value;
+            break;
+        case 's':
+            session.name = value;
+            break;
+        case 't':
+            session.timing = value;
+            break;
+        case 'c':
+            section().connection = value;
+            break;
+        case 'b':
+            TRY(read_bandwidth(section(), value), where());
+            break;
+        case 'a':
+            if (value.empty() || value.front() == ':')
+                return fail(Code::kProtocol, where() + " is an attribute without a name");
+            TRY(add_attribute(value));
+            break;
+        case 'm':
+            if (session.media.size() == kMaxMedia)
+                return fail(Code::kLimit, fmt::format("more than {} m= lines", kMaxMedia));
+            TRY(add_media(value), where());
+            break;
+        default:  // i, u, e, p, r, z, k, and unknown types
+            break;
+    }
+    return {};
+}
+
+Result<void> Parser::add_attribute(std::string_view value) {
+    if (++attributes_ > kMaxAttributes)
+        return fail(Code::kLimit, fmt::format("more than {} attributes", kMaxAttributes));
+    section().attributes.push_back(read_attribute(value));
+    return {};
+}
+
+Result<void> Parser::add_media(std::string_view value) {
+    auto media = read_media_line(value);
+    // The attributes that follow are not those of the section before.
+    session.media.push_back(media ? *std::move(media) : MediaSection());
+    if (!media) return std::unexpected(std::move(media.error()));
+    return {};
+}
+
+}  // namespace
+
+Result<SessionDescription> SessionDescription::parse(std::string_view text, Strictness strictness) {
     if (text.size() > sdp::kMaxBytes)
         return fail(Code::kLimit, fmt::format("a description of {} bytes; at most {}", text.size(), sdp::kMaxBytes));
-    SessionDescription session;
+    const bool lenient = strictness == Strictness::kLenient;
+    Parser parser;
     LineReader lines(text);
-    size_t attributes = 0;
     bool first = true;
-    while (TRY(lines.next())) {
-        const std::string_view value = lines.value();
-        if (first && (lines.letter() != 'v' || value != "0"))
+    for (;;) {
+        auto more = lines.next();
+        if (!more && lenient) continue;
+        if (!TRY(std::move(more))) break;
+        if (first && (lines.letter() != 'v' || (lines.value() != "0" && !lenient)))
             return fail(Code::kProtocol, "it does not begin with v=0");
         first = false;
-        const bool in_session = session.media.empty();
-        Section& section = in_session ? static_cast<Section&>(session) : session.media.back();
-        switch (lines.letter()) {
-            case 'o':
-                session.origin = value;
-                break;
-            case 's':
-                session.name = value;
-                break;
-            case 't':
-                session.timing = value;
-                break;
-            case 'c':
-                section.connection = value;
-                break;
-            case 'b':
-                TRY(read_bandwidth(section, value), fmt::format("line {}", lines.number()));
-                break;
-            case 'a':
-                if (++attributes > kMaxAttributes)
-                    return fail(Code::kLimit, fmt::format("more than {} attributes", kMaxAttributes));
-                section.attributes.push_back(read_attribute(value));
-                if (section.attributes.back().name.empty())
-                    return fail(Code::kProtocol, fmt::format("line {} is an attribute without a name", lines.number()));
-                break;
-            case 'm':
-                if (session.media.size() == kMaxMedia)
-                    return fail(Code::kLimit, fmt::format("more than {} m= lines", kMaxMedia));
-                session.media.push_back(TRY(read_media_line(value), fmt::format("line {}", lines.number())));
-                break;
-            default:  // i, u, e, p, r, z, k, and unknown types
-                break;
-        }
+        auto taken = parser.take(lines);
+        if (!taken && (!lenient || taken.error().code() == Code::kLimit))
+            return std::unexpected(std::move(taken.error()));
     }
     if (first) return fail(Code::kProtocol, "an empty description");
-    return session;
+    return std::move(parser.session);
 }
 
 std::string SessionDescription::write() const {

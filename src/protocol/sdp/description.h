@@ -47,6 +47,10 @@ struct MediaSection : Section {
     friend bool operator==(const MediaSection&, const MediaSection&) = default;
 };
 
+// kLenient, for devices that speak RTSP: malformed lines are skipped. A malformed m= line becomes a section without
+// kind.
+enum class Strictness : uint8_t { kStrict, kLenient };
+
 struct SessionDescription : Section {
     std::string origin = "- 0 0 IN IP4 0.0.0.0";
     std::string name = "-";
@@ -54,7 +58,7 @@ struct SessionDescription : Section {
     std::vector<MediaSection> media;
 
     // kLimit: a limit is exceeded. kProtocol: not SDP; the text names the line.
-    static base::Result<SessionDescription> parse(std::string_view text);
+    static base::Result<SessionDescription> parse(std::string_view text, Strictness strictness = Strictness::kStrict);
     std::string write() const;
     friend bool operator==(const SessionDescription&, const SessionDescription&) = default;
 };

@@ -1,7 +1,6 @@
 #include "protocol/sdp/sprop.h"
 
-#include <optional>
-#include <span>
+#include <algorithm>
 
 #include "protocol/sdp/format.h"
 #include "protocol/sdp/text.h"
@@ -26,7 +25,8 @@ std::optional<uint32_t> base64_digit(char c) {
     return std::nullopt;
 }
 
-// The padding may be missing, because some senders omit it. Nothing: it is not base64, or empty.
+}  // namespace
+
 std::optional<std::vector<uint8_t>> from_base64(std::string_view text) {
     for (int i = 0; i < 2 && text.ends_with('='); ++i) text.remove_suffix(1);
     if (text.empty() || text.size() % 4 == 1) return std::nullopt;
@@ -46,7 +46,19 @@ std::optional<std::vector<uint8_t>> from_base64(std::string_view text) {
     return out;
 }
 
-}  // namespace
+std::string to_base64(std::span<const uint8_t> bytes) {
+    static constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    std::string out;
+    out.reserve((bytes.size() + 2) / 3 * 4);
+    for (size_t i = 0; i < bytes.size(); i += 3) {
+        const size_t count = std::min<size_t>(3, bytes.size() - i);
+        uint32_t bits = uint32_t{bytes[i]} << 16;
+        if (count > 1) bits |= uint32_t{bytes[i + 1]} << 8;
+        if (count > 2) bits |= bytes[i + 2];
+        for (size_t digit = 0; digit < 4; ++digit) out += digit <= count ? kDigits[bits >> (18 - 6 * digit) & 63] : '=';
+    }
+    return out;
+}
 
 std::vector<std::vector<uint8_t>> parameter_sets(media::Codec codec, std::string_view fmtp) {
     std::vector<std::vector<uint8_t>> sets;

@@ -4,6 +4,8 @@
 // caller checks whether they are valid parameter sets.
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +13,10 @@
 #include "media/codec.h"
 
 namespace sdp {
+
+// Nothing: it is not base64, or empty. The padding may be missing, because some senders omit it.
+std::optional<std::vector<uint8_t>> from_base64(std::string_view text);
+std::string to_base64(std::span<const uint8_t> bytes);
 
 // The NAL units in their order; empty where one is not valid base64, or where there are more than kMaxParameterSets.
 inline constexpr size_t kMaxParameterSets = 16;

@@ -13,5 +13,7 @@ std::string resolve_control(std::string_view base, std::string_view control);
 std::string without_credentials(std::string_view url);
 // Whether both URLs mean the same: scheme and host in any case, the default port or none, a slash at the end or none.
 bool same_url(std::string_view a, std::string_view b);
+// Whether their paths and queries are the same, on whatever host.
+bool same_path(std::string_view a, std::string_view b);
 
 }  // namespace sdp
