@@ -72,7 +72,8 @@ uint32_t read_chroma_format(BitReader& b) {
     return separate ? 0 : chroma;
 }
 
-void skip_picture_order(BitReader& b) {
+// Returns pic_order_cnt_type.
+uint32_t skip_picture_order(BitReader& b) {
     b.ue();  // log2_max_frame_num_minus4
     uint32_t type = b.ue();
     if (type == 0) {
@@ -84,6 +85,55 @@ void skip_picture_order(BitReader& b) {
         uint32_t count = b.ue();
         for (uint32_t i = 0; i < count && b.ok(); ++i) b.se();
     }
+    return type;
+}
+
+// hrd_parameters (E.1.2).
+void skip_hrd(BitReader& b) {
+    uint32_t last = b.ue();
+    b.skip(8);
+    for (uint32_t i = 0; i <= last && b.ok(); ++i) {
+        b.ue();
+        b.ue();
+        b.bit();
+    }
+    b.skip(20);
+}
+
+// num_units_in_tick and time_scale: of fields.
+void read_timing(BitReader& b, H264Sps& sps) {
+    int64_t units = b.bits(32), scale = b.bits(32);
+    b.bit();
+    if (!b.ok() || units == 0 || scale == 0) return;
+    Time duration = from_ticks(2 * units, scale);
+    if (duration >= std::chrono::milliseconds(1) && duration <= std::chrono::seconds(10)) sps.frame_duration = duration;
+}
+
+// vui_parameters (E.1.1). A malformed one declares nothing.
+void read_vui(BitReader& b, H264Sps& sps) {
+    constexpr uint32_t kExtendedRatio = 255, kMaxFrames = 16;
+    if (b.bit() && b.bits(8) == kExtendedRatio) b.skip(32);
+    if (b.bit()) b.bit();  // overscan
+    if (b.bit()) {         // video signal
+        b.skip(4);
+        if (b.bit()) b.skip(24);
+    }
+    if (b.bit()) {  // chroma location
+        b.ue();
+        b.ue();
+    }
+    if (b.bit()) read_timing(b, sps);
+    bool nal_hrd = b.bit();
+    if (nal_hrd) skip_hrd(b);
+    bool vcl_hrd = b.bit();
+    if (vcl_hrd) skip_hrd(b);
+    if (nal_hrd || vcl_hrd) b.bit();
+    b.bit();               // pic_struct_present_flag
+    if (!b.bit()) return;  // bitstream_restriction_flag
+    b.bit();
+    for (int i = 0; i < 4; ++i) b.ue();
+    uint32_t frames = b.ue();
+    if (b.ok() && frames <= kMaxFrames) sps.reordered_frames = static_cast<int>(frames);
 }
 
 // Converts macroblock counts and cropping into pixels.
@@ -147,10 +197,13 @@ Result<H264Sps> parse_h264_sps(std::span<const uint8_t> nalu) {
     b.ue();  // seq_parameter_set_id
     uint32_t chroma = 1;
     if (has_chroma_format(sps.profile_idc)) chroma = read_chroma_format(b);
-    skip_picture_order(b);
+    uint32_t order_type = skip_picture_order(b);
     b.ue();   // max_num_ref_frames
     b.bit();  // gaps_in_frame_num_value_allowed_flag
     TRY(read_size(b, chroma, sps));
+    // Baseline has no B slices, and type 2 is the decoding order.
+    if (sps.profile_idc == 66 || order_type == 2) sps.reordered_frames = 0;
+    if (b.bit()) read_vui(b, sps);
     return sps;
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 // H.264's configuration: the AVCDecoderConfigurationRecord (ISO/IEC 14496-15, 5.3.3) and the fields of a sequence
-// parameter set that the server uses (ITU-T H.264, 7.3.2.1.1): profile, level, size. It parses no VUI, PPS or slice.
+// parameter set that the server uses (ITU-T H.264, 7.3.2.1.1 and E.1.1): profile, level, size, reordering, timing. It
+// parses no PPS or slice.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +12,7 @@
 
 #include "base/result.h"
 #include "base/slice.h"
+#include "media/time.h"
 
 namespace media {
 
@@ -35,6 +38,9 @@ struct H264Sps {
     int width = 0;  // pixels, after cropping
     int height = 0;
     bool interlaced = false;  // frame_mbs_only_flag is 0
+    // The most frames that precede a frame in decoding order and follow it in output order; nothing: not declared.
+    std::optional<int> reordered_frames;
+    Time frame_duration{};  // of the VUI's timing; 0: not declared
 };
 
 base::Result<AvcConfig> parse_avc_config(std::span<const uint8_t> record);

@@ -81,6 +81,20 @@ Result<void> read_size(BitReader& b, HevcSps& sps) {
     return {};
 }
 
+// sps_max_num_reorder_pics of the highest temporal layer.
+void read_reordering(BitReader& b, HevcSps& sps) {
+    constexpr uint32_t kMaxFrames = 16;
+    b.ue();  // log2_max_pic_order_cnt_lsb_minus4
+    const int count = b.bit() ? sps.temporal_layers : 1;
+    uint32_t frames = 0;
+    for (int i = 0; i < count; ++i) {
+        b.ue();
+        frames = b.ue();
+        b.ue();
+    }
+    if (b.ok() && frames <= kMaxFrames) sps.reordered_frames = static_cast<int>(frames);
+}
+
 }  // namespace
 
 Result<HevcConfig> parse_hevc_config(std::span<const uint8_t> record) {
@@ -115,6 +129,7 @@ Result<HevcSps> parse_hevc_sps(std::span<const uint8_t> nalu) {
     sps.profile = read_profile_tier_level(b, sps.temporal_layers);
     b.ue();  // sps_seq_parameter_set_id
     TRY(read_size(b, sps));
+    read_reordering(b, sps);
     return sps;
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 // HEVC's configuration: the HEVCDecoderConfigurationRecord (ISO/IEC 14496-15, 8.3.3.1) and the fields of a sequence
-// parameter set that the server uses (ITU-T H.265, 7.3.2.2): profile, level, size. It parses no VUI, PPS or slice.
+// parameter set that the server uses (ITU-T H.265, 7.3.2.2): profile, level, size, reordering. It parses no VUI, PPS or
+// slice.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +46,8 @@ struct HevcSps {
     int bit_depth_luma = 8;
     int bit_depth_chroma = 8;
     int temporal_layers = 1;
+    // The most frames that precede a frame in decoding order and follow it in output order; nothing: malformed.
+    std::optional<int> reordered_frames;
     bool temporal_id_nesting = false;
     int width = 0;  // pixels, after the conformance window
     int height = 0;
