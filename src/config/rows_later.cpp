@@ -87,11 +87,6 @@ constexpr Later kStreamCaster[] = {
     {"audio_enable", "on", "Audio of the devices, in SRS 4."},
     {"auto_create_channel", "off", "Streams are created when packets arrive, in SRS 4."},
 };
-constexpr Later kRtspServer[] = {
-    {"enabled", "off", "The RTSP server."},
-    {"listen", "554", "Addresses for RTSP."},
-};
-
 constexpr Later kPlay[] = {
     {"mw_msgs", "8", "Minimum number of frames to send together, within mw_latency."},
 };
@@ -128,10 +123,6 @@ constexpr Later kDash[] = {
     {"dash_window_size", "5", "Segments in the MPD."},
     {"dash_cleanup", "on", "Files that left the window are deleted."},
     {"dash_dispose", "120", "Files are deleted so many seconds after the publisher left; 0: never."},
-};
-constexpr Later kVhostRtsp[] = {
-    {"enabled", "off", "RTSP for this vhost."},
-    {"rtmp_to_rtsp", "on", "Streams published by RTMP can be played by RTSP."},
 };
 constexpr Later kExec[] = {
     {"enabled", "off", "Runs programs for streams."},
@@ -206,14 +197,12 @@ void add_later_rows(std::vector<Row>& rows) {
     add(rows, "http_api/raw_api", features::kRawQueries, kRawApi);
     add(rows, "rtc_server", features::kOldRtcServer, kRtcServer);
     add(rows, "srt_server", features::kSrt, kSrtServer);
-    add(rows, "rtsp_server", features::kRtsp, kRtspServer);
     add(rows, "stats", features::kStats, kStats);
     add(rows, "stream_caster", features::kStreamCaster, kStreamCaster);
     add(rows, "vhost/play", features::kSendingByTime, kPlay);
     add(rows, "vhost/publish", features::kStartCodes, kPublish);
     add(rows, "vhost/http_remux", features::kHstrs, kHttpRemux);
     add(rows, "vhost/srt", features::kSrt, kSrt);
-    add(rows, "vhost/rtsp", features::kRtsp, kVhostRtsp);
     add(rows, "vhost/hls", features::kHlsCodecs, kHlsCodecs);
     add(rows, "vhost/hls", features::kHlsMount, kHlsMount);
     add(rows, "vhost/hds", features::kHds, kHds);

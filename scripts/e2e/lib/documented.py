@@ -16,8 +16,8 @@ from .timing import scaled, wait_until
 
 SECONDS = 20  # that a command may take
 # In the order in which Sandbox.ports has them.
-PORTS = {"rtmp": 1935, "http": 8080, "api": 1985, "rtc": 8000, "https": 8443}
-PLAYER = re.compile(r"(?:rtmp|https?)://127\.0\.0\.1:\d+/(?!api/|rtc/)([\w/]+)/(\w+)(?:\.\w+)?")
+PORTS = {"rtmp": 1935, "http": 8080, "api": 1985, "rtc": 8000, "https": 8443, "rtsp": 8554}
+PLAYER = re.compile(r"(?:rtmp|rtsp|https?)://127\.0\.0\.1:\d+/(?!api/|rtc/)([\w/]+)/(\w+)(?:\.\w+)?")
 PUBLISHES = re.compile(r"-f (?:flv|whip)\s+\S*?(?:://[^/]+/(?:rtc/v1/whip/\?app=(\w+)&stream=(\w+)|([\w/]+)/(\w+)))")
 ENDS = r"kill -(TERM|QUIT|INT)\b"
 WRAPPERS = {
@@ -85,6 +85,9 @@ class Sandbox:
             "SRS_HTTP_API_HTTPS_LISTEN": at["https"],
             "SRS_RTC_SERVER_LISTEN": at["rtc"],
             "SRS_RTC_SERVER_TCP_LISTEN": at["rtc"],
+            "SRS_RTSP_SERVER_ENABLED": "on",
+            "SRS_RTSP_SERVER_LISTEN": at["rtsp"],
+            "SRS_VHOST_RTSP_ENABLED": "on",
             "SRS_DAEMON": "off",
             "SRS_CIRCUIT_BREAKER_ENABLED": "off",
             "SRS_GRACE_START_WAIT": "100",

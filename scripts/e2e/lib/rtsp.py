@@ -1,0 +1,288 @@
+"""An RTSP client (RFC 2326) that sends what it is told, for what no player would send too: requests, interleaved frames,
+Digest; and the frames of the RTP that came, put together again."""
+
+import base64
+import hashlib
+import re
+import socket
+import struct
+import time
+from typing import NamedTuple
+
+from . import flv, sockets, ts
+from .timing import scaled
+
+TCP = "RTP/AVP/TCP;unicast;interleaved={}-{}"
+
+
+class RtspError(Exception):
+    pass
+
+
+class Response(NamedTuple):
+    status: int
+    fields: list  # (name, value), in order
+    body: str
+
+    def get(self, name):
+        return next((value for key, value in self.fields if key.lower() == name.lower()), "")
+
+    def all(self, name):
+        return [value for key, value in self.fields if key.lower() == name.lower()]
+
+
+class Packet(NamedTuple):
+    """An RTP packet."""
+
+    payload_type: int
+    marker: bool
+    sequence: int
+    timestamp: int
+    ssrc: int
+    payload: bytes
+
+
+def rtp(data):
+    first, second, sequence, timestamp, ssrc = struct.unpack_from("!BBHII", data)
+    assert first == 0x80, f"the first byte of an RTP packet without extensions should be 0x80, it is {first:#x}"
+    return Packet(second & 127, bool(second & 128), sequence, timestamp, ssrc, data[12:])
+
+
+class Client:
+    def __init__(self, port, timeout=5, tls=False, receive_buffer=None):
+        self.socket = sockets.connect("127.0.0.1", port, scaled(timeout), tls, receive_buffer)
+        self.data = b""
+        self.cseq = 0
+        self.session = ""
+        self.frames = []  # (channel, bytes), in order of arrival
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        self.socket.close()
+
+    def send(self, data):
+        self.socket.sendall(data)
+
+    def send_request(self, method, url, body="", **fields):
+        self.cseq += 1
+        lines = [f"{method} {url} RTSP/1.0", f"CSeq: {self.cseq}"]
+        if self.session and "Session" not in fields:
+            lines.append(f"Session: {self.session}")
+        lines += [f"{name.replace('_', '-')}: {value}" for name, value in fields.items()]
+        if body:
+            lines.append(f"Content-Length: {len(body)}")
+        self.send(("\r\n".join(lines) + "\r\n\r\n" + body).encode())
+
+    def request(self, method, url, body="", **fields):
+        self.send_request(method, url, body, **fields)
+        response = self.response()
+        if found := re.match(r"[^;]+", response.get("Session")):
+            self.session = found[0]
+        return response
+
+    def _fill(self):
+        more = self.socket.recv(65536)
+        if not more:
+            raise RtspError("the server closed the connection")
+        self.data += more
+
+    def _take(self, count):
+        while len(self.data) < count:
+            self._fill()
+        taken, self.data = self.data[:count], self.data[count:]
+        return taken
+
+    def _frame(self):
+        """An interleaved frame, when one is next."""
+        while not self.data:
+            self._fill()
+        if self.data[:1] != b"$":
+            return False
+        _, channel, size = struct.unpack("!BBH", self._take(4))
+        self.frames.append((channel, self._take(size)))
+        return True
+
+    def response(self):
+        """The next response; interleaved frames before it are kept."""
+        while self._frame():
+            pass
+        while b"\r\n\r\n" not in self.data:
+            self._fill()
+        head, _, self.data = self.data.partition(b"\r\n\r\n")
+        first, *lines = head.decode().split("\r\n")
+        assert first.startswith("RTSP/1.0 "), f"a response should begin with RTSP/1.0, it begins with {first}"
+        fields = [tuple(part.strip() for part in line.split(":", 1)) for line in lines]
+        response = Response(int(first.split()[1]), fields, "")
+        return response._replace(body=self._take(int(response.get("Content-Length") or 0)).decode())
+
+    def read_frames(self, seconds, enough=lambda frames: False):
+        """Reads for so long, or until there are enough."""
+        end = time.monotonic() + scaled(seconds)
+        while time.monotonic() < end and not enough(self.frames):
+            self.socket.settimeout(max(0.01, end - time.monotonic()))
+            try:
+                if not self._frame():
+                    break
+            except (TimeoutError, RtspError):
+                break
+        self.socket.settimeout(scaled(5))
+        return self.frames
+
+    def read_to_end(self, seconds=10):
+        self.read_frames(seconds)
+        return self.frames
+
+    def ended(self, seconds=5):
+        """Whether the server closes the connection."""
+        self.socket.settimeout(scaled(seconds))
+        try:
+            while self.socket.recv(65536):
+                pass
+            return True
+        except ConnectionResetError:
+            return True
+        except TimeoutError:
+            return False
+
+    # --- sessions
+
+    def describe(self, url, **fields):
+        """The control URLs of the tracks."""
+        response = self.request("DESCRIBE", url, Accept="application/sdp", **fields)
+        assert response.status == 200, f"DESCRIBE should be answered with 200, it was with {response}"
+        self.sdp = response.body
+        base = response.get("Content-Base")
+        controls = re.findall(r"a=control:(\S+)", self.sdp.partition("\nm=")[2])
+        return [base + control for control in controls]
+
+    def play(self, url, channels=None, **fields):
+        """Sets up all tracks, interleaved, and plays: RTP-Info's response."""
+        for index, control in enumerate(self.describe(url, **fields)):
+            first = channels[index] if channels else 2 * index
+            response = self.request("SETUP", control, Transport=TCP.format(first, first + 1))
+            assert response.status == 200, f"SETUP should be answered with 200, it was with {response}"
+        response = self.request("PLAY", url, Range="npt=0.000-")
+        assert response.status == 200, f"PLAY should be answered with 200, it was with {response}"
+        return response
+
+
+def url(server, path):
+    return f"rtsp://127.0.0.1:{server.rtc_port}/{path}"
+
+
+def client(server, **options):
+    return Client(server.rtc_port, **options)
+
+
+def digest(response, user, password, method, address):
+    """The Authorization for a 401, by MD5 and qop=auth."""
+    challenge = next(field for field in response.all("WWW-Authenticate") if field.startswith("Digest"))
+    fields = dict(re.findall(r'(\w+)="([^"]*)"', challenge))
+
+    def md5(text):
+        return hashlib.md5(text.encode()).hexdigest()
+
+    secret, asked = md5(f"{user}:{fields['realm']}:{password}"), md5(f"{method}:{address}")
+    answer = md5(f"{secret}:{fields['nonce']}:00000001:c:auth:{asked}")
+    return (
+        f'Digest username="{user}", realm="{fields["realm"]}", nonce="{fields["nonce"]}", uri="{address}", '
+        f'response="{answer}", qop=auth, nc=00000001, cnonce="c"'
+    )
+
+
+def basic(user, password):
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
+# --- RTP
+
+
+def packets(frames, channel):
+    """The RTP packets of a channel; without a gap."""
+    found = [rtp(data) for number, data in frames if number == channel]
+    for before, after in zip(found, found[1:]):
+        assert after.sequence == (before.sequence + 1) & 0xFFFF, (
+            f"channel {channel}: the sequence number after {before.sequence} should follow, it is {after.sequence}"
+        )
+    return found
+
+
+def reports(frames, channel):
+    """The sender reports of an RTCP channel: (ntp in s, rtp timestamp)."""
+    found = []
+    for number, data in frames:
+        if number != channel or data[1] != 200:
+            continue
+        seconds, fraction, timestamp = struct.unpack_from("!III", data, 8)
+        found.append((seconds + fraction / 2**32, timestamp))
+    return found
+
+
+def h264_units(found):
+    """[(timestamp, NAL units without parameter sets and delimiters)] of RTP packets (RFC 6184)."""
+    frames, part = [], b""
+    for packet in found:
+        kind = packet.payload[0] & 31
+        units = []
+        if kind == 24:  # STAP-A
+            rest = packet.payload[1:]
+            while rest:
+                size = struct.unpack_from("!H", rest)[0]
+                units.append(rest[2 : 2 + size])
+                rest = rest[2 + size :]
+        elif kind == 28:  # FU-A
+            if packet.payload[1] & 0x80:
+                part = bytes([packet.payload[0] & 0xE0 | packet.payload[1] & 31])
+            part += packet.payload[2:]
+            units = [part] if packet.payload[1] & 0x40 else []
+        else:
+            units = [packet.payload]
+        if not frames or frames[-1][0] != packet.timestamp:
+            frames.append((packet.timestamp, []))
+        frames[-1][1].extend(unit for unit in units if unit[0] & 31 not in (7, 8, 9))
+    return frames
+
+
+def aac_units(found):
+    """[(timestamp, AAC frame)] of RTP packets (RFC 3640, AAC-hbr), whole frames only."""
+    frames = []
+    for packet in found:
+        count = struct.unpack_from("!H", packet.payload)[0] // 16
+        at = 2 + 2 * count
+        for index in range(count):
+            size = struct.unpack_from("!H", packet.payload, 2 + 2 * index)[0] >> 3
+            frames.append((packet.timestamp + 1024 * index, packet.payload[at : at + size]))
+            at += size
+    return frames
+
+
+def assert_same(tags, frames, clock, who, video=0, audio=2):
+    """The frames of a player are the published ones, byte for byte, from a keyframe on, and in step within 1 ms."""
+    shifts = []
+    for channel, kind, rate in ((video, flv.VIDEO, 90_000), (audio, flv.AUDIO, clock)):
+        found = packets(frames, channel)
+        published = [tag for tag in flv.frames(tags) if tag.type == kind]
+        if kind == flv.VIDEO:
+            got = h264_units(found)[:-1]  # the last one may not be whole
+            want = [(tag.timestamp + _cts(tag), ts.published_units(tag)) for tag in published]
+        else:
+            got = aac_units(found)
+            want = [(tag.timestamp, tag.body[2:]) for tag in published]
+        assert len(got) > 20, f"{who}: more than 20 frames of channel {channel} should come, {len(got)} did"
+        first = next((i for i, one in enumerate(want) if one[1] == got[0][1]), None)
+        assert first is not None, f"{who}: the first frame of channel {channel} was never published"
+        for index, ((stamp, data), (ms, same)) in enumerate(zip(got, want[first:])):
+            assert data == same, f"{who}: frame {index} of channel {channel} differs from what was published"
+            shifts.append(stamp * 1000 / rate - ms)
+    assert max(shifts) - min(shifts) <= 1.1, (
+        f"{who}: times should be those published, shifted by one constant; the shifts are {min(shifts)} to {max(shifts)} ms"
+    )
+
+
+def _cts(tag):
+    return int.from_bytes(tag.body[2:5], "big", signed=True)

@@ -1,0 +1,167 @@
+#include "service/rtsp/connection.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "runtime/loop/clock.h"
+#include "service/rtsp/config.h"
+#include "service/rtsp/service.h"
+
+namespace service::rtsp {
+
+using base::CloseReason;
+using base::Code;
+using base::Result;
+using runtime::Deadline;
+
+namespace {
+
+constexpr int64_t kWriteTimeoutMs = 10'000;
+constexpr int64_t kLingerMs = 1'000;  // the time a refused peer has to read the reason
+constexpr size_t kStackBytes = 64 * 1024;
+constexpr ::rtsp::Limits kLimits{};
+
+}  // namespace
+
+net::SessionType rtsp_play_type() {
+    static const net::SessionType kType = net::SessionType::add("rtsp-play", false);
+    return kType;
+}
+
+void Connection::Newcomer::make_room() {
+    connection_.not_a_connection();
+    connection_.close("the server is full: it made room for another connection", CloseReason::kRefusedLimit);
+}
+
+Connection::Connection(Service& service, std::unique_ptr<runtime::ByteStream> socket,
+                       std::shared_ptr<runtime::TlsContext> tls)
+    : net::Session(service.sessions(), runtime::new_context_id(), socket->peer_ip()),
+      service_(service),
+      work_(std::make_unique<Work>(*this)),
+      reader_(kLimits),
+      session_timeout_s_(service.snapshot()->get<ServerConfig>().session_timeout) {
+    work_->socket = std::move(socket);
+    work_->tls = std::move(tls);
+}
+
+Connection::~Connection() = default;
+
+bool Connection::start() {
+    service_.sessions().admission().newcomers().add(work_->newcomer, base::monotonic_ms());
+    work_->task = runtime::spawn("rtsp", [this] { run(); }, {.stack_bytes = kStackBytes});
+    return static_cast<bool>(work_->task);
+}
+
+// The top function of its coroutine, which ends when the connection is parked or has ended.
+void Connection::run() {
+    runtime::set_context_id(id());
+    auto served = serve();
+    if (viewer_) return;
+    if (!served) {
+        end(served.error());
+    } else {
+        finish(work_->end_reason, CloseReason::kUnknown);
+    }
+    service_.remove(*this);
+}
+
+void Connection::restart_timeout() { work_->deadline = Deadline::in_ms(session_timeout_s_ * int64_t{1000}); }
+
+// Answers requests until it plays or ends.
+Result<void> Connection::serve() {
+    restart_timeout();
+    if (work_->tls)
+        work_->socket =
+            TRY(runtime::tls_accept(std::move(work_->socket), work_->tls, work_->deadline), "TLS handshake");
+    base::log::trace("RTSP connection from {}{}", work_->socket->peer_address(), work_->tls ? ", TLS" : "");
+    while (!viewer_ && work_->end_reason.empty()) {
+        work_->socket->acknowledge_soon();
+        auto read = runtime::read_shared(*work_->socket, work_->deadline);
+        if (!read && read.error().code() == Code::kTimeout)
+            return base::fail(Code::kTimeout, fmt::format("no request for {} s (session_timeout)", session_timeout_s_));
+        auto bytes = TRY(std::move(read));
+        if (bytes.empty()) return base::fail(Code::kClosed, "closed by the peer");
+        received_bytes_ += bytes.size();
+        work_->input.assign(bytes.begin(), bytes.end());
+        TRY(take_input());
+    }
+    return {};
+}
+
+// Processes work_->input. A request may yield.
+Result<void> Connection::take_input() {
+    std::span<const uint8_t> rest = work_->input;
+    while (work_->end_reason.empty()) {
+        size_t used = 0;
+        const auto step = reader_.feed(rest, used);
+        rest = rest.subspan(used);
+        if (step == ::rtsp::Reader::Step::kNeedMore) return {};
+        if (step == ::rtsp::Reader::Step::kInterleaved) continue;  // of a client that plays no more
+        if (step == ::rtsp::Reader::Step::kError) {
+            Message refused;
+            refused.is_request = false;
+            refused.status = reader_.error_status();
+            (void)send(refused);
+            (void)work_->socket->finish(Deadline::in_ms(kLingerMs));
+            return base::fail(Code::kProtocol, std::string(reader_.error_text()));
+        }
+        const Message request = reader_.take_message();
+        restart_timeout();
+        if (!request.is_request) continue;
+        const Message response = respond(request);
+        if (session_.state() == ::rtsp::ServerSession::State::kPlaying) {
+            const std::vector<uint8_t> early(rest.begin(), rest.end());
+            park(response);
+            if (viewer_->joined() && !early.empty()) on_viewer_input(*viewer_, early);
+            return {};
+        }
+        TRY(send(response), "writing");
+    }
+    if (work_->end_reason.empty()) return {};
+    (void)work_->socket->finish(Deadline::in_ms(kLingerMs));
+    return {};
+}
+
+Result<void> Connection::send(const Message& response) {
+    const std::string text = ::rtsp::write(response);
+    sent_bytes_ += text.size();
+    return work_->socket->write({reinterpret_cast<const uint8_t*>(text.data()), text.size()},
+                                Deadline::in_ms(kWriteTimeoutMs));
+}
+
+void Connection::end(const base::Error& error) {
+    note_reason(error.close_reason());
+    if (!work_->end_reason.empty()) return finish(work_->end_reason, CloseReason::kUnknown);
+    finish(error.code() == Code::kCancelled ? "the server stops" : error.text(), error.close_reason());
+}
+
+void Connection::finish(std::string_view why, CloseReason reason) {
+    grant_.end(traffic());
+    log_end(why, reason);
+}
+
+// Only the first reason counts.
+void Connection::will_end(std::string_view why, CloseReason reason) {
+    note_reason(reason);
+    if (work_->end_reason.empty()) work_->end_reason = why;
+}
+
+void Connection::kick(std::string_view reason) {
+    runtime::ContextScope scope(id());
+    const CloseReason code = noted_reason() == CloseReason::kUnknown ? CloseReason::kKicked : noted_reason();
+    if (viewer_) return viewer_->abort(reason, code);
+    will_end(reason, code);
+    work_->task.cancel();
+}
+
+net::ClientDetails Connection::details() const { return {url_, {}, {}, params_}; }
+
+net::Traffic Connection::traffic() const {
+    net::Traffic sum{received_bytes_, sent_bytes_};
+    if (!viewer_) return sum;
+    const live::ViewerCounters counted = viewer_->counters();
+    return {sum.received_bytes + counted.received_bytes, sum.sent_bytes + counted.sent_bytes};
+}
+
+}  // namespace service::rtsp

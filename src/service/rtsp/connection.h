@@ -1,0 +1,128 @@
+#pragma once
+// Connection: one RTSP client, from accept to end. It has a coroutine until it plays; from then on it is parked, a
+// live::Viewer on its own socket, and requests are answered from the loop. One connection has one session.
+//
+// Owned by the Service. Size matters: there may be 10,000 players.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "live/fanout/viewer.h"
+#include "live/hub/stream.h"
+#include "net/access/gate.h"
+#include "net/sessions/session.h"
+#include "protocol/rtsp/reader.h"
+#include "protocol/rtsp/server_session.h"
+#include "protocol/sdp/session/track.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/socket/byte_stream.h"
+#include "runtime/socket/tls.h"
+#include "service/rtsp/track_watch.h"
+#include "service/rtsp/tracks.h"
+
+namespace service::rtsp {
+
+class Service;
+
+net::SessionType rtsp_play_type();
+
+class Connection final : public net::Session, private live::ViewerHandler {
+  public:
+    Connection(Service& service, std::unique_ptr<runtime::ByteStream> socket, std::shared_ptr<runtime::TlsContext> tls);
+    ~Connection() override;
+
+    // Spawns its coroutine. False: none was available.
+    bool start();
+
+    std::string stream_text() const override { return stream_ ? stream_->key().text() : "-"; }
+    net::ClientDetails details() const override;
+    net::Traffic traffic() const override;
+    void kick(std::string_view reason) override;
+
+    uint32_t index = 0;  // in the service's list
+
+  private:
+    using Message = ::rtsp::Message;
+
+    // Until it plays, the connection may be closed to make room for others.
+    class Newcomer final : public net::Spare {
+      public:
+        explicit Newcomer(Connection& connection) : connection_(connection) {}
+
+      private:
+        void make_room() override;
+        Connection& connection_;
+    };
+    // What a connection needs only while it has a coroutine.
+    struct Work {
+        explicit Work(Connection& connection) : newcomer(connection) {}
+        runtime::Task task;
+        std::unique_ptr<runtime::ByteStream> socket;
+        std::shared_ptr<runtime::TlsContext> tls;
+        runtime::Deadline deadline = runtime::Deadline::never();  // of the next request
+        std::vector<uint8_t> input;                               // received, not yet processed
+        std::string end_reason;                                   // not empty: the connection is to end for it
+        Newcomer newcomer;
+        std::string nonce;
+        bool authenticated = false;
+        unsigned wrong_passwords = 0;
+        // Of the stream that was described.
+        std::unique_ptr<TrackWatch> watch;
+        std::vector<sdp::SessionTrack> tracks;
+    };
+
+    // connection.cpp: the coroutine.
+    void run();
+    base::Result<void> serve();
+    base::Result<void> take_input();
+    base::Result<void> send(const Message& response);
+    void restart_timeout();
+    void end(const base::Error& error);
+    void will_end(std::string_view why, base::CloseReason reason);
+    void finish(std::string_view why, base::CloseReason reason);
+
+    // requests.cpp. Those with a coroutine may yield.
+    Message respond(const Message& request);
+    Message respond_parked(const Message& request);
+    Message response_to(const Message& request, int status = 200, std::string_view why = {}) const;
+    std::optional<Message> refuse_early(const Message& request);
+    std::optional<Message> authenticate(const Message& request);
+    Message options(const Message& request) const;
+    Message describe(const Message& request);
+    Message setup(const Message& request);
+    Message play(const Message& request);
+    Message refusal(const Message& request, std::string_view what, const base::Error& why);
+    base::Result<void> open_stream(const std::string& url);
+    bool has_description_of(std::string_view url) const;
+    PlayKey play_key() const;
+    void add_rtp_info(Message& response);
+
+    // parked.cpp: without a coroutine. Nothing there yields.
+    void park(const Message& response);
+    void on_viewer_input(live::Viewer& viewer, std::span<const uint8_t> bytes) override;
+    void on_stream_end(live::Viewer& viewer) override;
+    void on_viewer_end(live::Viewer& viewer, std::string_view why) override;
+    void on_request(const Message& request);
+
+    Service& service_;
+    std::unique_ptr<Work> work_;  // null while it is parked
+    ::rtsp::Reader reader_;
+    ::rtsp::ServerSession session_;
+    std::string session_id_;  // empty before the first SETUP
+    std::string url_;         // of the stream that was described, without a slash at its end
+    std::string params_;      // "?k=v"
+    net::Grant grant_;
+    base::Ref<live::Stream> stream_;
+    std::optional<live::Viewer> viewer_;
+    uint64_t received_bytes_ = 0;  // without the viewer's
+    uint64_t sent_bytes_ = 0;
+    int session_timeout_s_ = 0;
+};
+
+}  // namespace service::rtsp

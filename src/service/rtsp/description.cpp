@@ -1,0 +1,28 @@
+#include "service/description.h"
+
+#include "service/rtsp/config.h"
+#include "service/rtsp/service.h"
+
+namespace service::rtsp {
+namespace {
+
+std::vector<KeyPair> key_pairs(const config::Snapshot& snapshot) {
+    const auto& server = snapshot.get<ServerConfig>();
+    if (!server.enabled || !server.rtsps.enabled) return {};
+    return {{"rtsp_server/rtsps", server.rtsps.key, server.rtsps.cert}};
+}
+
+Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
+    return module_of("rtsp", std::make_shared<Service>(snapshot, parts.sessions, parts.registry, parts.gate,
+                                                       parts.identity.signature));
+}
+
+}  // namespace
+
+const Description& describe() {
+    static const Description kDescription{
+        .name = "rtsp", .section = section(), .features = {"rtsp"}, .key_pairs = key_pairs, .make = make};
+    return kDescription;
+}
+
+}  // namespace service::rtsp

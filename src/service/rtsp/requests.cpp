@@ -1,0 +1,343 @@
+// A Connection's answers to requests. DESCRIBE and SETUP may ask a guard and wait for tracks, so they yield.
+
+#include <fmt/core.h>
+#include <openssl/rand.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "live/fanout/live_log.h"
+#include "live/hub/options.h"
+#include "protocol/rtsp/auth.h"
+#include "protocol/rtsp/headers.h"
+#include "protocol/rtsp/transport.h"
+#include "protocol/sdp/session/control.h"
+#include "protocol/sdp/session/write.h"
+#include "runtime/loop/clock.h"
+#include "service/rtsp/address.h"
+#include "service/rtsp/config.h"
+#include "service/rtsp/connection.h"
+#include "service/rtsp/interleaved.h"
+#include "service/rtsp/service.h"
+
+namespace service::rtsp {
+
+using base::CloseReason;
+using base::Code;
+using base::Result;
+using ::rtsp::Method;
+
+namespace {
+
+constexpr std::string_view kRealm = "rtsp";
+constexpr unsigned kMaxWrongPasswords = 5;
+// Logs of players of a stream that chose channels of their own, whose bytes nobody shares.
+constexpr size_t kMaxUncommonLogs = 4;
+
+std::string random_hex(size_t bytes) {
+    std::string text;
+    std::vector<uint8_t> random(bytes);
+    CHECK(RAND_bytes(random.data(), static_cast<int>(bytes)) == 1);
+    for (const uint8_t byte : random) text += fmt::format("{:02x}", byte);
+    return text;
+}
+
+int status_of(const base::Error& error) {
+    switch (error.close_reason()) {
+        case CloseReason::kNotFound:
+            return 404;
+        case CloseReason::kRefusedLimit:
+            return 503;
+        default:
+            return error.code() == Code::kTimeout ? 404 : 403;
+    }
+}
+
+size_t uncommon_logs(const live::Stream& stream) {
+    size_t count = 0;
+    stream.for_each_log([&](live::LiveLog& log) {
+        if (log.key().format == interleaved_format() && !PlayKey(log.key()).is_common()) ++count;
+    });
+    return count;
+}
+
+bool has_log(const live::Stream& stream, const live::LogKey& key) {
+    bool found = false;
+    stream.for_each_log([&](live::LiveLog& log) { found |= log.key() == key; });
+    return found;
+}
+
+}  // namespace
+
+// why: for people, where the reason phrase does not say it.
+Connection::Message Connection::response_to(const Message& request, int status, std::string_view why) const {
+    Message response;
+    response.is_request = false;
+    response.status = status;
+    if (auto cseq = request.cseq()) response.headers.add("CSeq", std::to_string(*cseq));
+    response.headers.add("Server", service_.signature());
+    if (!session_id_.empty())
+        response.headers.add("Session", ::rtsp::write({session_id_, static_cast<uint32_t>(session_timeout_s_)}));
+    if (!why.empty()) response.headers.add("Warning", fmt::format("199 - \"{}\"", why));
+    return response;
+}
+
+// Requests that no method needs to look at. Nothing: it is a valid one.
+std::optional<Connection::Message> Connection::refuse_early(const Message& request) {
+    if (request.is_http) return response_to(request, 405, "the HTTP tunnel is not offered");
+    if (!request.cseq()) return response_to(request, 400, "no CSeq");
+    for (const std::string_view name : {"Require", "Proxy-Require"}) {
+        const auto required = request.headers.find(name);
+        if (!required) continue;
+        Message response = response_to(request, 551);
+        response.headers.set("Unsupported", {required->begin(), required->end()});
+        return response;
+    }
+    if (auto field = request.headers.find("Session"); field && !session_id_.empty())
+        if (auto named = ::rtsp::parse_session(*field); !named || named->id != session_id_)
+            return response_to(request, 454);
+    return std::nullopt;
+}
+
+Connection::Message Connection::options(const Message& request) const {
+    Message response = response_to(request);
+    response.headers.add("Public", "OPTIONS, DESCRIBE, SETUP, PLAY, PAUSE, TEARDOWN, GET_PARAMETER, SET_PARAMETER");
+    return response;
+}
+
+// Nothing: the client may continue.
+std::optional<Connection::Message> Connection::authenticate(const Message& request) {
+    const AuthConfig& auth = service_.snapshot()->get<ServerConfig>().auth;
+    if (!auth.enabled || work_->authenticated) return std::nullopt;
+    if (work_->nonce.empty()) work_->nonce = random_hex(16);
+    ::rtsp::AuthOptions options;
+    options.realm = kRealm;
+    options.nonce = work_->nonce;
+    options.basic = auth.methods != "digest";
+    options.digest = auth.methods != "basic";
+    const ::rtsp::Credentials credentials{auth.username, auth.password};
+    const auto verdict = ::rtsp::check(request.headers.get("Authorization"), ::rtsp::method_name(request.method),
+                                       request.url, options, credentials);
+    if (verdict == ::rtsp::Verdict::kAccepted) {
+        work_->authenticated = true;
+        return std::nullopt;
+    }
+    Message response = response_to(request, 401);
+    const std::string name = "WWW-Authenticate";
+    for (std::string& field : ::rtsp::challenges(options)) response.headers.add(name, std::move(field));
+    if (verdict == ::rtsp::Verdict::kWrong && ++work_->wrong_passwords >= kMaxWrongPasswords)
+        will_end(fmt::format("{} wrong passwords", kMaxWrongPasswords), CloseReason::kRefusedAuth);
+    if (verdict == ::rtsp::Verdict::kWrong)
+        runtime::warn_some(service_.refusal_log(), "RTSP: wrong user or password from {}", ip());
+    return response;
+}
+
+Connection::Message Connection::respond(const Message& request) {
+    if (auto refused = refuse_early(request)) return *std::move(refused);
+    if (request.method == Method::kOptions) return options(request);
+    if (auto refused = authenticate(request)) return *std::move(refused);
+    switch (request.method) {
+        case Method::kDescribe:
+            return describe(request);
+        case Method::kSetup:
+            return setup(request);
+        case Method::kPlay:
+            return play(request);
+        case Method::kPause: {
+            const auto outcome = session_.pause();
+            return response_to(request, outcome.status, outcome.why);
+        }
+        case Method::kTeardown:
+            will_end("closed by the client (TEARDOWN)", CloseReason::kPeerClosed);
+            return response_to(request);
+        case Method::kGetParameter:
+        case Method::kSetParameter:
+            return response_to(request, request.body.empty() ? 200 : 451);
+        default:
+            return response_to(request, 501);
+    }
+}
+
+Connection::Message Connection::refusal(const Message& request, std::string_view what, const base::Error& why) {
+    runtime::warn_some(service_.refusal_log(), "RTSP {} refused: {}", what, why.text());
+    if (why.code() == Code::kCancelled) will_end(why.text(), why.close_reason());
+    return response_to(request, status_of(why), why.text());
+}
+
+bool Connection::has_description_of(std::string_view url) const { return stream_ && work_->watch && url_ == url; }
+
+// Asks the gate and waits for the stream's tracks. url: of the whole stream. Yields.
+Result<void> Connection::open_stream(const std::string& url) {
+    if (has_description_of(url)) return {};
+    if (session_.state() != ::rtsp::ServerSession::State::kInit)
+        return base::fail(Code::kRefused, "the session has begun with another stream");
+    const config::SnapshotPtr snapshot = service_.snapshot();
+    auto found = resolve(url);
+    if (!found) return base::fail(CloseReason::kNotFound, found.error().text());
+    const ::rtmp::StreamAddress& address = *found;
+    const config::Vhost* vhost = snapshot->vhost(address.vhost);
+    if (!vhost || !vhost->get<VhostConfig>().enabled)
+        return base::fail(CloseReason::kNotFound, fmt::format("vhost {} is not there, or RTSP is not enabled in it",
+                                                              base::for_log(address.vhost)));
+    const live::StreamKey key{vhost->name, address.app, address.stream};
+    net::Visitor visitor;
+    visitor.type = rtsp_play_type();
+    visitor.id = id();
+    visitor.ip = ip();
+    visitor.vhost = key.vhost;
+    visitor.app = key.app;
+    visitor.stream = key.name;
+    visitor.param = address.params;
+    visitor.tc_url = url.substr(0, url.find('?'));
+    visitor.tc_url.resize(visitor.tc_url.rfind('/'));
+    auto grant = TRY(service_.gate().admit(std::move(visitor), *vhost, work_->socket.get()));
+    auto stream = service_.registry().find(key);
+    if (!stream || !stream->published()) return base::fail(CloseReason::kNotFound, "the stream is not published");
+    if (stream->publisher()->publishes_rtp() ? false : !vhost->get<VhostConfig>().rtmp_to_rtsp)
+        return base::fail(CloseReason::kNotFound, "streams are not converted to RTSP (rtmp_to_rtsp)");
+    auto watch = std::make_unique<TrackWatch>(stream);
+    const base::Ref<media::TrackSet> tracks = TRY([&] {
+        const runtime::EndWatch end(work_->socket.get());
+        return watch->wait();
+    }());
+    std::vector<sdp::SessionTrack> described = sdp::session_tracks(*tracks);
+    if (described.size() > kMaxPlayTracks) described.resize(kMaxPlayTracks);
+    if (described.empty()) return base::fail(CloseReason::kNotFound, "the stream has no track that RTP carries");
+    TRY([&]() -> Result<void> {
+        if (session_.set_tracks(::rtsp::ServerSession::Direction::kPlay, described.size())) return {};
+        return base::fail(Code::kRefused, "the session has begun");
+    }());
+    grant_ = std::move(grant);
+    params_ = address.params;
+    url_ = url;
+    stream_ = std::move(stream);
+    work_->watch = std::move(watch);
+    work_->tracks = std::move(described);
+    return {};
+}
+
+Connection::Message Connection::describe(const Message& request) {
+    const TrackUrl url = split_track(request.url);
+    const std::string_view accept = request.headers.get("Accept");
+    if (!accept.empty() && accept.find("application/sdp") == std::string_view::npos &&
+        accept.find("*/*") == std::string_view::npos && accept.find("application/*") == std::string_view::npos)
+        return response_to(request, 406);
+    if (auto opened = open_stream(url.base); !opened) return refusal(request, "play", opened.error());
+    Message response = response_to(request);
+    response.headers.add("Content-Type", "application/sdp");
+    response.headers.add("Content-Base", sdp::without_credentials(url_) + "/");
+    sdp::SessionText text;
+    text.name = stream_->key().name;
+    text.id = static_cast<uint64_t>(runtime::now_ms());
+    text.version = 1;
+    response.body = sdp::write_session(text, work_->tracks);
+    return response;
+}
+
+Connection::Message Connection::setup(const Message& request) {
+    const TrackUrl url = split_track(request.url);
+    auto list = ::rtsp::parse_transports(request.headers.get("Transport"));
+    if (!list) return response_to(request, 400, list.error().text());
+    if (auto opened = open_stream(url.base); !opened) return refusal(request, "play", opened.error());
+    if (!url.track && work_->tracks.size() > 1)
+        return response_to(request, 459, "the URL of a track is needed, as the description has it");
+    const size_t track = url.track.value_or(0);
+    const auto outcome = session_.setup(track, *list, {.tcp = true, .udp = false});
+    if (!outcome) return response_to(request, outcome.status, outcome.why);
+    // Players share bytes by their channels, so there is a limit of choices of their own.
+    const auto& channels = session_.chosen(track)->channels;
+    const bool common = channels.rtp == 2 * track;
+    if (channels.rtcp != channels.rtp + 1 || (!common && uncommon_logs(*stream_) >= kMaxUncommonLogs)) {
+        session_.undo_setup(track);
+        return response_to(request, 461,
+                           channels.rtcp != channels.rtp + 1
+                               ? "RTCP needs the channel after that of RTP"
+                               : "too many choices of channels: use 0-1 for the first track, 2-3 for the second");
+    }
+    if (session_id_.empty()) session_id_ = random_hex(8);
+    Message response = response_to(request);
+    response.headers.add("Transport", ::rtsp::write(session_.transport(track)));
+    return response;
+}
+
+PlayKey Connection::play_key() const {
+    PlayKey key;
+    for (size_t i = 0; i < work_->tracks.size(); ++i) {
+        const auto* chosen = session_.chosen(i);
+        if (!chosen) continue;
+        const sdp::SessionTrack& track = work_->tracks[i];
+        key.add({track.kind, track.index, track.format.codec, track.payload_type, chosen->channels.rtp});
+    }
+    return key;
+}
+
+Connection::Message Connection::play(const Message& request) {
+    if (auto field = request.headers.find("Range")) {
+        const auto range = ::rtsp::parse_range(*field);
+        if (!range) return response_to(request, 400, range.error().text());
+    }
+    if (session_.state() == ::rtsp::ServerSession::State::kInit || !stream_)
+        return response_to(request, 455, "PLAY before SETUP");
+    const PlayKey key = play_key();
+    if (!key.is_common() && uncommon_logs(*stream_) >= kMaxUncommonLogs && !has_log(*stream_, key.log_key()))
+        return response_to(request, 503, "too many choices of channels");
+    const auto outcome = session_.play();
+    Message response = response_to(request, outcome.status, outcome.why);
+    if (!outcome) return response;
+    response.headers.add("Range", "npt=0.000-");
+    add_rtp_info(response);
+    return response;
+}
+
+// The first packet of each track. Without numbers where the player has to wait for a keyframe.
+void Connection::add_rtp_info(Message& response) {
+    const live::LiveOptions& options = stream_->options();
+    live::LiveLog& log = stream_->log(play_key().log_key());
+    const auto* start = options.gop_cache ? log.start_for_new_viewer(options.audio_cache_ms) : nullptr;
+    std::vector<::rtsp::RtpInfo> info;
+    for (size_t i = 0; i < work_->tracks.size(); ++i) {
+        if (!session_.chosen(i)) continue;
+        const sdp::SessionTrack& track = work_->tracks[i];
+        ::rtsp::RtpInfo one;
+        one.url = sdp::resolve_control(sdp::without_credentials(url_), track.control);
+        if (start && sequence_at(start->encoder_state, info.size())) {
+            one.sequence = sequence_at(start->encoder_state, info.size());
+            one.timestamp = static_cast<uint32_t>(media::to_ticks(start->dts, track.format.clock_rate));
+        }
+        info.push_back(std::move(one));
+    }
+    response.headers.add("RTP-Info", ::rtsp::write(info));
+}
+
+// While it plays. Nothing yields.
+Connection::Message Connection::respond_parked(const Message& request) {
+    if (auto refused = refuse_early(request)) return *std::move(refused);
+    switch (request.method) {
+        case Method::kOptions:
+            return options(request);
+        case Method::kPlay: {
+            (void)session_.play();
+            Message response = response_to(request);
+            response.headers.add("Range", "npt=0.000-");
+            return response;
+        }
+        case Method::kPause:
+            (void)session_.pause();
+            return response_to(request);
+        case Method::kTeardown:
+            return response_to(request);
+        case Method::kGetParameter:
+        case Method::kSetParameter:
+            return response_to(request, request.body.empty() ? 200 : 451);
+        case Method::kDescribe:
+        case Method::kSetup:
+        case Method::kAnnounce:
+        case Method::kRecord:
+            return response_to(request, 455, "not valid while the session plays");
+        default:
+            return response_to(request, 501);
+    }
+}
+
+}  // namespace service::rtsp

@@ -1,0 +1,84 @@
+#include "service/rtsp/service.h"
+
+#include "base/log.h"
+#include "service/rtsp/config.h"
+
+namespace service::rtsp {
+
+using base::Result;
+using runtime::Deadline;
+
+Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate,
+                 std::string signature)
+    : snapshot_(std::move(snapshot)),
+      sessions_(sessions),
+      registry_(registry),
+      gate_(gate),
+      signature_(std::move(signature)) {}
+
+Service::~Service() { stop(); }
+
+Result<void> Service::start() {
+    const auto& server = snapshot_->get<ServerConfig>();
+    if (!server.enabled) return {};
+    TRY(listen(server.listen, nullptr), "rtsp_server.listen");
+    if (!server.rtsps.enabled) return {};
+    TRY(tls_pair_.load(server.rtsps.cert, server.rtsps.key));
+    return listen(server.rtsps.listen, &tls_pair_);
+}
+
+Result<void> Service::listen(const config::ListenAddresses& addresses, const net::TlsPair* tls) {
+    for (const config::ListenAddress& address : addresses) {
+        net::Acceptor::Handlers handlers;
+        handlers.take = [this, tls](std::unique_ptr<runtime::ByteStream> socket) {
+            take(std::move(socket), net::TlsPair::context_of(tls));
+        };
+        net::Acceptor& acceptor = *listeners_.emplace_back(
+            std::make_unique<net::Acceptor>(sessions_, "RTSP connection", "rtsp-accept", std::move(handlers)));
+        TRY(acceptor.listen({address.host, address.port, address.ipv6_only}));
+        base::log::trace("{} listens on {}", tls ? "RTSPS" : "RTSP", address.text());
+    }
+    return {};
+}
+
+void Service::take(std::unique_ptr<runtime::ByteStream> socket, net::TlsPair::Context tls) {
+    empty_.reset();
+    Connection& connection = connections_.add(std::make_unique<Connection>(*this, std::move(socket), std::move(tls)));
+    if (!connection.start()) remove(connection);
+}
+
+void Service::remove(Connection& connection) {
+    connections_.remove(connection);
+    if (connections_.empty()) empty_.set();
+}
+
+Result<std::move_only_function<void()>> Service::prepare(const config::SnapshotPtr& next) {
+    const auto& tls = next->get<ServerConfig>().rtsps;
+    auto context = TRY(tls_pair_.prepare(tls.cert, tls.key));
+    return [this, next, context = std::move(context)] {
+        snapshot_ = next;
+        tls_pair_.adopt(context);
+    };
+}
+
+void Service::stop_accepting() {
+    for (auto& listener : listeners_) listener->stop();
+    listeners_.clear();
+}
+
+void Service::close_all() {
+    for (auto& connection : connections_) connection->close("the server stops", base::CloseReason::kServerStop);
+}
+
+void Service::stop() {
+    stop_accepting();
+    close_all();
+    while (!connections_.empty()) {
+        if (empty_.wait(Deadline::in_ms(1000))) continue;
+        // A connection was parked meanwhile, or this coroutine was cancelled and must not return yet.
+        close_all();
+        if (runtime::cancelled()) break;
+    }
+}
+
+}  // namespace service::rtsp

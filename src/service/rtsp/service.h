@@ -1,0 +1,69 @@
+#pragma once
+// RTSP and RTSPS: listens on the addresses of rtsp_server.listen and rtsps.listen, creates a Connection for each client
+// and owns them.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/indexed_list.h"
+#include "base/result.h"
+#include "config/snapshot.h"
+#include "live/hub/registry.h"
+#include "net/access/acceptor.h"
+#include "net/access/gate.h"
+#include "net/access/tls_pair.h"
+#include "net/sessions/session.h"
+#include "runtime/loop/log_limit.h"
+#include "runtime/loop/sync.h"
+#include "service/rtsp/connection.h"
+
+namespace service::rtsp {
+
+class Service {
+  public:
+    // signature: of this server, for the header field Server. Sessions, registry and gate must outlive it.
+    Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate,
+            std::string signature);
+    ~Service();  // stops: yields
+    Service(const Service&) = delete;
+
+    base::Result<void> start();
+    void stop_accepting();
+    bool idle() const { return connections_.empty(); }
+    void stop();
+    // Applies to connections that begin from now on.
+    base::Result<std::move_only_function<void()>> prepare(const config::SnapshotPtr& next);
+
+    uint16_t port(size_t listener = 0) const { return listeners_.at(listener)->port(); }
+    size_t connections() const { return connections_.size(); }
+
+    // For its connections.
+    const config::SnapshotPtr& snapshot() const { return snapshot_; }
+    net::SessionTable& sessions() { return sessions_; }
+    live::Registry& registry() { return registry_; }
+    net::Gate& gate() { return gate_; }
+    const std::string& signature() const { return signature_; }
+    runtime::LogLimit& refusal_log() { return refusal_log_; }
+    void remove(Connection& connection);  // and destroys it
+
+  private:
+    // tls: null for plain RTSP.
+    base::Result<void> listen(const config::ListenAddresses& addresses, const net::TlsPair* tls);
+    void take(std::unique_ptr<runtime::ByteStream> socket, net::TlsPair::Context tls);
+    void close_all();
+
+    config::SnapshotPtr snapshot_;
+    net::SessionTable& sessions_;
+    live::Registry& registry_;
+    net::Gate& gate_;
+    const std::string signature_;
+    net::TlsPair tls_pair_{"rtsps"};
+    std::vector<std::unique_ptr<net::Acceptor>> listeners_;
+    runtime::LogLimit refusal_log_;
+    base::IndexedList<Connection> connections_;
+    runtime::Event empty_{"the last client to go"};  // set when the last connection is removed
+};
+
+}  // namespace service::rtsp
