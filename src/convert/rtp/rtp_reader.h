@@ -1,31 +1,27 @@
 #pragma once
 // RtpReader: the tracks of one RTP source (an RTSP publisher, a camera) as frames of a stream. RTP carries presentation
-// times only: decoding times are derived from them and from the number of reordered frames that the SPS declares, or,
-// without a declaration, from what is seen. All tracks are put on one timeline: by time of arrival at first, by
-// sender reports (RFC 3550, 6.4.1) or RTP-Info (RFC 2326, 12.33) as soon as they are there. Pure: times are passed in.
+// times only: decoding times are derived from them (media/decoding_times.h). All tracks are put on one timeline by
+// their times of arrival, sender reports and RTP-Info (track_clocks.h). A sequence header comes before the first frame
+// that needs it, from the description or from the stream. Pure: times are passed in.
 //
-// It does not reorder packets: over UDP a rtp::JitterBuffer per track is in front of it. It has no limit of rate.
+// It does not reorder packets: over UDP a rtp::JitterBuffer per track is in front of it. The memory of a track is
+// bounded by rtp::Depacketizer::kMaxUnit.
 
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string_view>
+#include <string>
 #include <vector>
 
+#include "convert/rtp/track_clocks.h"
+#include "media/decoding_times.h"
 #include "media/track_set.h"
 #include "protocol/rtp/packet.h"
 #include "protocol/rtp/payload/depacketizer.h"
 #include "protocol/rtp/payload/format.h"
+#include "protocol/sdp/session/track.h"
 
 namespace convert {
-
-struct RtpReaderTrack {
-    media::Kind kind = media::Kind::kVideo;
-    uint8_t index = 0;  // media::Frame::track
-    rtp::PayloadFormat format;
-    std::vector<std::vector<uint8_t>> parameter_sets;  // from the description; empty: in the stream
-    std::string language;
-};
 
 struct RtpReaderOptions {
     // After a loss video frames are dropped until a keyframe; false: only damaged frames are.
@@ -33,42 +29,66 @@ struct RtpReaderOptions {
 };
 
 struct RtpReaderCounters {
-    uint64_t frames = 0;
-    uint64_t skipped_frames = 0;   // video before a keyframe
-    uint64_t timestamp_jumps = 0;  // timestamps that contradict the times of arrival by more than 10 s
-    uint64_t restarts = 0;         // the source changed its SSRC
+    uint64_t frames = 0;          // without sequence headers
+    uint64_t skipped_frames = 0;  // video before a keyframe
+    uint64_t other_packets = 0;   // of another payload type
+    uint64_t jumps = 0;           // timestamps that contradict the times of arrival, or another SSRC
     rtp::DepacketizerCounters payloads;
 };
 
-// A sink of frames: the headers of a track come before its first frame.
 class RtpReader {
   public:
-    // At most media::kMaxTracks of a kind.
-    explicit RtpReader(std::vector<RtpReaderTrack> tracks, const RtpReaderOptions& options = {});
-    ~RtpReader();
-    RtpReader(RtpReader&&) noexcept;
+    // tracks: as read from a description; at most media::kMaxTracks of a kind, with different indices.
+    explicit RtpReader(const std::vector<sdp::SessionTrack>& tracks, const RtpReaderOptions& options = {});
+    RtpReader(RtpReader&&) = default;
 
-    // A packet of tracks[track], in sequence order. after_hole: packets before it are missing and will not come.
-    // now_us: time of arrival by any monotonic clock. Appends the frames that are complete, with their times.
+    // A packet of a track (by its index in the constructor's list), in sequence order. after_hole: packets before it
+    // are missing and will not come. now_us: its arrival, microseconds of any monotonic clock. Appends the frames that
+    // are complete.
     void push(size_t track, const rtp::Header& header, std::span<const uint8_t> payload, bool after_hole,
               int64_t now_us, std::vector<media::Frame>& out);
-    // A sender report of a track. Ignored where the track's times contradict it by more than 10 s, as those of devices
-    // whose clock is being set.
-    void on_sender_report(size_t track, uint64_t ntp, uint32_t timestamp, int64_t now_us);
-    // RTP-Info of PLAY's answer: the timestamps that stand for the same moment in all tracks. Sender reports replace
-    // it.
-    void set_rtp_info(size_t track, uint32_t timestamp);
+    // ntp and timestamp: of a sender report of the track. It may come before the track's first packet.
+    void on_sender_report(size_t track, uint64_t ntp, uint32_t timestamp) {
+        clocks_.on_sender_report(track, ntp, timestamp);
+    }
+    // The track's rtptime of RTP-Info in PLAY's answer.
+    void set_rtp_info(size_t track, uint32_t timestamp) { clocks_.set_rtp_info(track, timestamp); }
 
-    // The headers and codecs known so far.
-    const media::TrackSet& tracks() const;
-    // Whether video waits for a keyframe, which a source may be asked for (RTCP PLI).
+    // What frames have been returned of: codecs, sequence headers, languages.
+    const media::TrackSet& tracks() const { return *set_; }
+    // A video track waits for a keyframe: a source may be asked for one (RTCP PLI).
     bool waits_for_keyframe() const;
     RtpReaderCounters counters(size_t track) const;
 
   private:
-    struct Input;
-    std::vector<Input> inputs_;
+    struct Input {
+        sdp::SessionTrack track;
+        std::unique_ptr<rtp::Depacketizer> depacketizer;
+        media::DecodingTimes decoding_times;
+        uint32_t ssrc = 0;
+        bool begun = false;
+        bool declared_type_came = false;
+        bool waits_for_keyframe = false;
+        bool discontinuity = false;  // of the next frame
+        media::Time last = media::kNoTime;
+        RtpReaderCounters counters;
+        rtp::DepacketizerCounters earlier;  // of depacketizers that were replaced
+    };
+
+    bool accept(Input& input, const rtp::Header& header);
+    void make_depacketizer(Input& input) const;
+    void restart(Input& input);
+    void lose(Input& input) const;
+    void take(Input& input, rtp::Unit& unit, int64_t now_us, std::vector<media::Frame>& out);
+    void take_header(Input& input, media::Frame frame, media::Time time, std::vector<media::Frame>& out);
+    bool is_wanted(Input& input, const media::Frame& frame) const;
+    void emit(media::Frame frame, std::vector<media::Frame>& out);
+
     RtpReaderOptions options_;
+    std::vector<Input> inputs_;
+    TrackClocks clocks_;
+    base::Ref<media::TrackSet> set_;
+    std::vector<rtp::Unit> units_;  // kept to reuse its memory
 };
 
 }  // namespace convert

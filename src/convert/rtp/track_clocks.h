@@ -1,0 +1,80 @@
+#pragma once
+// TrackClocks: the RTP timestamps of several tracks as times on one timeline. A track begins by its time of arrival;
+// its later times are exact to the tick. Tracks are brought into step by sender reports (RFC 3550, 6.4.1), or before
+// these by the timestamps of RTP-Info: a large correction moves tracks forward only, so that no time goes back, a small
+// one is applied in parts. Timestamps that contradict the times of arrival are a jump, and the track continues without
+// it. Pure: times are passed in.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "media/time.h"
+#include "protocol/rtp/ntp.h"
+#include "protocol/rtp/unwrap.h"
+
+namespace convert {
+
+class TrackClocks {
+  public:
+    // A larger contradiction between two clocks is an error of one of them.
+    static constexpr media::Time kContradiction = std::chrono::seconds(10);
+    // The first time: another track's first frame may be a little older.
+    static constexpr media::Time kFirst = std::chrono::milliseconds(200);
+
+    explicit TrackClocks(const std::vector<uint32_t>& clock_rates);
+
+    struct Moment {
+        media::Time time{};
+        bool jumped = false;  // the timestamp is unrelated to the one before
+    };
+    // The presentation time of a timestamp that came at now_us (microseconds of any monotonic clock).
+    Moment at(size_t track, uint32_t timestamp, int64_t now_us);
+    // The next timestamp is unrelated to those before: another source.
+    void restart(size_t track);
+    void on_sender_report(size_t track, uint64_t ntp, uint32_t timestamp);
+    void set_rtp_info(size_t track, uint32_t timestamp);
+    // Sender reports that contradicted each other or the arrival.
+    uint64_t ignored_reports() const { return ignored_reports_; }
+
+  private:
+    // Corrections below this are applied in parts.
+    static constexpr media::Time kSmall = std::chrono::milliseconds(60);
+    // The rounding of timestamps and NTP times.
+    static constexpr media::Time kSlack = std::chrono::milliseconds(1);
+    // Two reports of a track that contradict its timestamps by this: its wall clock was set.
+    static constexpr media::Time kClockSet = std::chrono::milliseconds(200);
+
+    // A timestamp that stands for a moment of a clock that all tracks share.
+    struct Mark {
+        media::Time moment{};
+        uint32_t timestamp = 0;
+    };
+    struct Clock {
+        int64_t rate = 0;
+        rtp::TimestampUnwrapper unwrap;
+        bool known = false;
+        bool jumps = false;    // the next moment is told so
+        int64_t ticks = 0;     // stands for
+        media::Time anchor{};  // this time
+        media::Time last{};    // the latest time returned, which came at
+        int64_t last_us = 0;
+        std::optional<Mark> report;  // the newest sender report
+        std::optional<Mark> info;    // RTP-Info
+        bool aligned = false;
+
+        media::Time time(int64_t at) const { return anchor + media::from_ticks(at - ticks, rate); }
+    };
+
+    void begin(Clock& clock, int64_t ticks, int64_t now_us);
+    media::Time by_arrival(const Clock& clock, int64_t now_us) const;
+    void align();
+    bool align_by(std::optional<Mark> Clock::*mark);
+    void correct(Clock& clock, media::Time by);
+
+    std::vector<Clock> clocks_;
+    rtp::NtpUnwrapper ntp_;
+    uint64_t ignored_reports_ = 0;
+};
+
+}  // namespace convert
