@@ -70,6 +70,7 @@ HttpConnection::HttpConnection(HttpServer& server, const HttpRouter& router,
       late_(server.stopping_) {
     transport_.stream = std::move(stream);
     transport_.session = std::make_unique<HttpSession>(*this, peer_ip_);
+    transport_.opened_files = &server_.opened_files_;
 }
 
 HttpConnection::~HttpConnection() {

@@ -107,6 +107,24 @@ base::Result<void> HttpResponse::send(int status, std::string_view content_type,
     return {};
 }
 
+base::Result<void> HttpResponse::send_files(int status, std::string_view content_type, FileParts parts) {
+    CHECK(!started_ && !has_no_body(status));
+    started_ = true;
+    framing_ = Body::kLength;
+    for (const FilePart& part : parts) length_left_ += part.length;
+    if (!std::exchange(transport_.no_delay, true)) transport_.stream->set_no_delay(true);
+    const std::string head = make_head(status, content_type, length_left_, framing_);
+    if (request_.is_head()) parts.clear();
+    FileBody body(*transport_.stream, options_.write_timeout_ms, [this](size_t bytes) {
+        count(bytes);
+        length_left_ -= bytes;
+        transport_.sent_bytes += bytes;
+    });
+    TRY(body.send(head, std::move(parts)), "sending a file");
+    transport_.sent_bytes += head.size();
+    return end();
+}
+
 base::Result<void> HttpResponse::send_head(int status, std::string_view content_type) {
     CHECK(!started_ && request_.is_head());
     started_ = true;

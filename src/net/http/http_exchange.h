@@ -13,11 +13,14 @@
 
 #include "base/result.h"
 #include "base/slice.h"
+#include "net/http/file_body.h"
 #include "net/sessions/session.h"
 #include "protocol/http/message.h"
 #include "runtime/socket/byte_stream.h"
 
 namespace net {
+
+class OpenedFiles;
 
 struct HttpRequest {
     http::Request message;
@@ -41,6 +44,7 @@ struct HttpTransport {
     std::vector<uint8_t> unread;  // bytes after the current request: pipelined requests, WebSocket frames
     uint64_t received_bytes = 0;
     uint64_t sent_bytes = 0;
+    OpenedFiles* opened_files = nullptr;  // of the server
 };
 
 struct HttpResponseOptions {
@@ -74,6 +78,8 @@ class HttpResponse {
 
     // The whole response. For HEAD only its head is sent.
     base::Result<void> send(int status, std::string_view content_type, std::string_view body);
+    // The whole response, with a body that lies in files; not for as_script(). Fails if a file is shorter by now.
+    base::Result<void> send_files(int status, std::string_view content_type, FileParts parts);
     // Only a head, in response to HEAD, for content without a known length.
     base::Result<void> send_head(int status, std::string_view content_type);
     // A small text page; text is for people.
@@ -102,6 +108,7 @@ class HttpResponse {
     std::string date() const;  // of now
     const HttpResponseOptions& options() const { return options_; }
 
+    OpenedFiles& opened_files() const { return *transport_.opened_files; }
     // The client has closed, or half-closed, as far as the kernel knows now: for handlers that take long.
     bool peer_gone() const { return !transport_.stream || transport_.stream->peer_gone(); }
     bool started() const { return started_; }
@@ -111,9 +118,9 @@ class HttpResponse {
     bool keep_alive() const { return keep_alive_; }
     int status() const { return status_; }
     uint64_t body_bytes() const { return body_bytes_; }
-    // Called for each piece of a body as it is passed to the connection, before the client can receive it; if the
-    // transfer breaks off, at most one piece too much was counted. Keeps accounts right while a long file is being
-    // sent.
+    // Called for each piece of a body as it is passed to the connection, before the client's answer to it can be seen;
+    // if the transfer breaks off, at most one piece too much was counted. Keeps accounts right while a long file is
+    // being sent.
     using BodyObserver = std::function<void(size_t bytes)>;
     void observe_body(BodyObserver observer) { observer_ = std::move(observer); }
 

@@ -8,12 +8,15 @@
 namespace net {
 
 HttpServer::HttpServer(SessionTable& sessions, const HttpRouter& router, HttpServerOptions options)
-    : sessions_(sessions), router_(router), options_(std::make_shared<HttpServerOptions>(std::move(options))) {}
+    : sessions_(sessions), router_(router), options_(std::make_shared<HttpServerOptions>(std::move(options))) {
+    opened_files_.set_limit(options_->opened_files);
+}
 
 HttpServer::~HttpServer() { stop(); }
 
 void HttpServer::set_options(HttpServerOptions options) {
     options_ = std::make_shared<HttpServerOptions>(std::move(options));
+    opened_files_.set_limit(options_->opened_files);
 }
 
 base::Result<void> HttpServer::listen(const runtime::SocketAddress& address, const TlsPair* tls,

@@ -16,6 +16,7 @@
 #include "net/access/tls_pair.h"
 #include "net/http/http_exchange.h"
 #include "net/http/http_router.h"
+#include "net/http/opened_files.h"
 #include "net/sessions/session.h"
 #include "protocol/http/message.h"
 #include "runtime/loop/coroutine.h"
@@ -37,6 +38,7 @@ struct HttpServerOptions {
     // may_use_reserve returns true (null: all); message: the request's head.
     size_t reserve = 0;
     std::function<bool(const http::Request& message, std::string_view client_ip)> may_use_reserve{};
+    size_t opened_files = OpenedFiles::kDefaultLimit;  // kept for a second; see opened_files.h
 };
 
 struct HttpCounters {
@@ -92,6 +94,7 @@ class HttpServer {
     const HttpRouter& router_;
     std::shared_ptr<const HttpServerOptions> options_;
     std::vector<std::unique_ptr<Listener>> listeners_;
+    OpenedFiles opened_files_;
     base::IndexedList<HttpConnection> connections_;
     size_t in_reserve_ = 0;     // of these
     SpareList reserve_spares_;  // in the reserve, and not serving a request that may use it

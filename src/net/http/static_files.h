@@ -1,8 +1,9 @@
 #pragma once
-// StaticFiles: files below a directory over HTTP (RFC 9110: ranges, conditions). Every file system call runs on a
-// worker thread; a file is read in pieces, so memory is bounded whatever its size. Nothing outside the directory is
-// served: paths come without "..", and the kernel resolves them beneath the directory, symbolic links included. Not
-// here: directory listings, compression.
+// StaticFiles: files below a directory over HTTP (RFC 9110: ranges, conditions). Files are opened on a worker thread
+// and kept for a second (opened_files.h); bodies are sent from the page cache, and a worker reads what is not there
+// (file_body.h), so that memory is bounded whatever a file's size, and the loop waits for no disk. Nothing outside the
+// directory is served: paths come without "..", and the kernel resolves them beneath the directory, symbolic links
+// included. Not here: directory listings, compression.
 //
 // A name that ends in .tmp is never served: a recorder or a segmenter is still writing that file, and its stream may
 // have play rules of its own. For complete files a FileAccess decides.
@@ -36,8 +37,6 @@ class StaticFiles {
     // Answers GET or HEAD for a path below the directory, percent-decoded, with or without a leading slash. Sends
     // nothing when there is no such file, so that the next route is tried.
     base::Result<void> serve(std::string_view path, const HttpRequest& request, HttpResponse& response) const;
-
-    static constexpr size_t kPieceBytes = 64 * 1024;
 
   private:
     std::string directory_;

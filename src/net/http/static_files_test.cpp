@@ -9,8 +9,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/clock.h"
 #include "net/http/http_server.h"
 #include "net/http/http_testing.h"
+#include "runtime/disk/disk.h"
 #include "runtime/loop/testing.h"
 
 namespace net {
@@ -167,6 +169,93 @@ TEST_F(StaticFilesTest, NoDirectory) {
     files_ = std::make_unique<StaticFiles>((base_ / "nowhere").string());
     EXPECT_EQ(get("/ten").status, 404);
     EXPECT_EQ(get("/").status, 404);
+}
+
+TEST_F(StaticFilesTest, ALargeFileIsSentByteForByte) {
+    std::string large;
+    for (int i = 0; large.size() < 5'000'000; ++i) large += fmt::format("{:09}\n", i);
+    put(root_ / "large", large);
+    EXPECT_EQ(get("/large").body, large);
+    struct {
+        size_t first, last;
+    } table[] = {{0, 0},          {0, 32'767},        {1, 32'768},          {1, 32'769},
+                 {4095, 262'143}, {262'144, 524'288}, {262'143, 1'000'000}, {4'999'990, 4'999'999},
+                 {77, 4'000'077}};
+    for (auto& row : table) {
+        auto part = get("/large", fmt::format("Range: bytes={}-{}\r\n", row.first, row.last));
+        EXPECT_EQ(part.status, 206);
+        EXPECT_TRUE(part.body == large.substr(row.first, row.last - row.first + 1)) << row.first << "-" << row.last;
+    }
+}
+
+TEST_F(StaticFilesTest, AFileThatIsNotInMemory) {
+    int fd = open((root_ / "big.ts").c_str(), O_RDONLY);
+    ASSERT_EQ(fsync(fd), 0);
+    ASSERT_EQ(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
+    close(fd);
+    EXPECT_TRUE(get("/big.ts").body == big_);
+}
+
+TEST_F(StaticFilesTest, TheLoopGoesOnWhileADiskIsSlow) {
+    int fd = open((root_ / "big.ts").c_str(), O_RDONLY);
+    ASSERT_EQ(fsync(fd), 0);
+    ASSERT_EQ(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
+    close(fd);
+    runtime::disk::set_fault(
+        std::make_unique<runtime::disk::Fault>(*runtime::disk::parse_fault("path=big.ts op=read delay_ms=400")));
+    const int64_t began_ms = base::monotonic_ms();
+    int64_t took_ms = 0;
+    testing::Answer slow;
+    auto client = runtime::spawn("client", [&] {
+        slow = get("/big.ts");
+        took_ms = base::monotonic_ms() - began_ms;
+    });
+    int others = 0;
+    while (!client.done() && base::monotonic_ms() - began_ms < 10'000) others += get("/ten").body == "0123456789";
+    runtime::disk::set_fault(nullptr);
+    EXPECT_TRUE(slow.body == big_);
+    EXPECT_GE(took_ms, 400) << "the disk was not waited for: the file was in memory, or was read on the loop";
+    EXPECT_GT(others, 20) << "requests for another file waited for the slow one";
+}
+
+TEST_F(StaticFilesTest, AFileThatGrowsIsSentAsItWas) {
+    std::string start(20'000'000, 'x');
+    put(root_ / "grows", start);
+    RawClient client(server_->port());
+    client.send("GET /grows HTTP/1.1\r\nHost: a\r\n\r\n");
+    std::string first = client.read_bytes(1000);
+    std::ofstream(root_ / "grows", std::ios::binary | std::ios::app) << "more";
+    std::string rest = client.read_bytes(first.find("\r\n\r\n") + 4 + start.size() - 1000);
+    EXPECT_TRUE(rest.ends_with("xxxx"));
+    client.send("GET /grows HTTP/1.1\r\nHost: a\r\nRange: bytes=-5\r\n\r\n");
+    EXPECT_EQ(client.read().body, "xmore");
+}
+
+// What the kernel holds for a connection is all that a client that does not read can make the server hold.
+TEST_F(StaticFilesTest, AClientThatStopsReadingInTheMiddle) {
+    put(root_ / "huge", std::string(50'000'000, 'x'));
+    RawClient client(server_->port());
+    client.send("GET /huge HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_FALSE(client.read_bytes(1000).empty());
+    EXPECT_TRUE(runtime::testing::ok(runtime::sleep_ms(300)));
+    uint64_t sent = 0;
+    sessions_.for_each([&](const Session& session) { sent = std::max(sent, session.traffic().sent_bytes); });
+    EXPECT_LT(sent, 20'000'000u);
+    EXPECT_EQ(get("/ten").body, "0123456789");
+}
+
+// The last page stays in memory, so sendfile() alone would be called for ever.
+TEST_F(StaticFilesTest, AFileCutInTheMiddleOfAPage) {
+    put(root_ / "huge", std::string(20'000'000, 'x'));
+    RawClient client(server_->port());
+    client.send("GET /huge HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_FALSE(client.read_bytes(1000).empty());
+    EXPECT_TRUE(runtime::testing::ok(runtime::sleep_ms(100)));
+    fs::resize_file(root_ / "huge", 19'999'000);
+    std::string rest;
+    for (std::string bytes; !(bytes = client.read_bytes(1'000'000)).empty();) rest += bytes;
+    EXPECT_LT(rest.size(), 20'000'000u);
+    EXPECT_EQ(get("/ten").body, "0123456789");
 }
 
 TEST_F(StaticFilesTest, AFileCutWhileSentBreaksTheConnection) {

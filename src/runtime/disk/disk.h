@@ -131,18 +131,27 @@ Status status();
 base::Result<void> drain(Deadline deadline);
 
 // For tests: a fault injected into files whose path contains `path`. A process takes one from the environment:
-//   DISK_FAULT="path=live/x op=write delay_ms=2000"      op: write, open, close (with finish), any; error=ENOSPC ...
+//   DISK_FAULT="path=live/x op=write delay_ms=2000"      op: write, open, close (with finish), any of these three;
+//   read,
+//                                                        of FileSource alone; error=ENOSPC ...
 // DISK_FAULT=@FILE: the same text in a file, which is checked once a second and need not exist.
 struct Fault {
     std::string path;
     bool on_open = false;
     bool on_write = false;
     bool on_close = false;
+    bool on_read = false;
     int64_t delay_ms = 0;
     int error = 0;             // errno; 0: it succeeds, after the delay
     uint64_t from_offset = 0;  // writes that begin at or after it
 };
 base::Result<Fault> parse_fault(std::string_view text);
 void set_fault(std::unique_ptr<Fault> fault);  // null: none
+// What a worker that reads the file does first: it waits, and fails with the errno unless it is 0.
+struct ReadFault {
+    int64_t delay_ms = 0;
+    int error = 0;
+};
+ReadFault read_fault(const std::string& path);
 
 }  // namespace runtime::disk

@@ -44,7 +44,7 @@ class Writer {
 std::unique_ptr<Writer> make_thread_writer(detail::ThreadPool& pool);
 base::Result<std::unique_ptr<Writer>> make_uring_writer();
 
-enum class Step : uint8_t { kOpen, kWrite, kClose };
+enum class Step : uint8_t { kOpen, kWrite, kClose, kRead };
 
 class Engine {
   public:
@@ -74,6 +74,7 @@ class Engine {
     base::Result<void> drain(Deadline deadline);
     Status status() const;
     void set_fault(std::unique_ptr<Fault> fault) { fault_ = std::move(fault); }
+    ReadFault read_fault(const std::string& path);
 
     BufferPool buffers;
     PathOrder paths;

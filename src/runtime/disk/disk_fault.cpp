@@ -38,7 +38,8 @@ bool apply(Fault& fault, std::string_view key, std::string_view value) {
         fault.on_open |= any || value == "open";
         fault.on_write |= any || value == "write";
         fault.on_close |= any || value == "close";
-        return fault.on_open || fault.on_write || fault.on_close;
+        fault.on_read |= value == "read";
+        return fault.on_open || fault.on_write || fault.on_close || fault.on_read;
     }
     if (key == "error") {
         fault.error = errno_of(value);
@@ -79,9 +80,16 @@ const Fault* Engine::fault_of(Step step, const std::string& path, uint64_t offse
         return nullptr;
     const bool meant = step == Step::kOpen    ? fault_->on_open
                        : step == Step::kWrite ? fault_->on_write
+                       : step == Step::kRead  ? fault_->on_read
                                               : fault_->on_close;
     if (!meant || offset < fault_->from_offset || path.find(fault_->path) == std::string::npos) return nullptr;
     return fault_.get();
+}
+
+ReadFault Engine::read_fault(const std::string& path) {
+    if (!fault_file_.empty()) check_fault_file();
+    const Fault* fault = fault_of(Step::kRead, path, 0);
+    return fault ? ReadFault{fault->delay_ms, fault->error} : ReadFault{};
 }
 
 // Reads a file on the loop: only when a test has requested it.
@@ -95,5 +103,7 @@ void Engine::check_fault_file() {
     if (!fault) return base::log::error("disk: {}: {}", fault_file_, fault.error().describe());
     set_fault(std::make_unique<Fault>(std::move(*fault)));
 }
+
+ReadFault read_fault(const std::string& path) { return engine().read_fault(path); }
 
 }  // namespace runtime::disk

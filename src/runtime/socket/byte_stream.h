@@ -49,6 +49,19 @@ class ByteStream {
     virtual base::Result<size_t> try_write(std::span<const uint8_t> bytes) = 0;
     virtual base::Result<size_t> try_writev(std::span<const iovec> parts) = 0;
 
+    // For streams with a plain_fd(). Sends the head, and then bytes of a file, which must be in memory, from where they
+    // are. Never yields, but blocks for what is not in memory. Returns how many bytes were sent, those of the head
+    // first.
+    virtual base::Result<size_t> try_send_file(std::span<const uint8_t> /*head*/, int /*file*/, uint64_t /*offset*/,
+                                               size_t /*bytes*/) {
+        return base::fail(base::Code::kOther, "not a plain stream");
+    }
+    // Between calls of try_...() by a coroutine that moves much: yields until more can be written, or because this
+    // coroutine has run long. moved: bytes since the last call.
+    virtual base::Result<void> await_writable(Deadline, size_t /*moved*/) {
+        return base::fail(base::Code::kOther, "no coroutine may wait for this stream");
+    }
+
     // No coroutine may be waiting on it. The handler must outlive the parking. If input or a hang-up is already
     // pending, the handler is called soon from the loop, not from here.
     virtual void park(ParkedHandler& handler) = 0;

@@ -4,6 +4,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -112,13 +113,15 @@ base::Result<size_t> TcpStream::read(std::span<uint8_t> buffer, Deadline deadlin
     }
 }
 
-base::Result<size_t> TcpStream::try_writev(std::span<const iovec> parts) {
+base::Result<size_t> TcpStream::try_writev(std::span<const iovec> parts) { return send_parts(parts, 0); }
+
+base::Result<size_t> TcpStream::send_parts(std::span<const iovec> parts, int flags) {
     if (parts.empty()) return 0;
     msghdr message{};
     message.msg_iov = const_cast<iovec*>(parts.data());
     message.msg_iovlen = std::min<size_t>(parts.size(), IOV_MAX);
     while (watch_.writable()) {
-        const ssize_t n = sendmsg(watch_.fd(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        const ssize_t n = sendmsg(watch_.fd(), &message, MSG_NOSIGNAL | MSG_DONTWAIT | flags);
         if (n >= 0) {
             // A short send means that the buffer is full; the kernel will report an edge.
             if (static_cast<size_t>(n) < total(parts.first(message.msg_iovlen))) watch_.write_would_block();
@@ -132,6 +135,34 @@ base::Result<size_t> TcpStream::try_writev(std::span<const iovec> parts) {
     }
     watch_.write_would_block();
     return 0;
+}
+
+base::Result<size_t> TcpStream::try_send_file(std::span<const uint8_t> head, int file, uint64_t offset, size_t bytes) {
+    size_t sent = 0;
+    if (!head.empty()) {
+        const iovec part{const_cast<uint8_t*>(head.data()), head.size()};
+        sent = TRY(send_parts(std::span(&part, 1), MSG_MORE));
+        if (sent < head.size()) return sent;
+    }
+    auto at = static_cast<off_t>(offset);
+    while (watch_.writable()) {
+        const ssize_t n = sendfile(watch_.fd(), file, &at, bytes);
+        if (n >= 0) return sent + static_cast<size_t>(n);
+        if (errno == EAGAIN) {
+            watch_.write_would_block();
+        } else if (errno != EINTR) {
+            return io_error("sending a file", errno);
+        }
+    }
+    watch_.write_would_block();
+    return sent;
+}
+
+base::Result<void> TcpStream::await_writable(Deadline deadline, size_t moved) {
+    current().progress += static_cast<uint32_t>(std::min<size_t>(moved, UINT16_MAX));
+    TRY(account(kCallUnits));
+    if (!watch_.writable()) TRY(watch_.wait_writable(deadline));
+    return {};
 }
 
 base::Result<size_t> TcpStream::try_write(std::span<const uint8_t> bytes) {

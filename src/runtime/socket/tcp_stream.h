@@ -22,6 +22,8 @@ class TcpStream final : public ByteStream {
     base::Result<TryRead> try_read(std::span<uint8_t> buffer) override;
     base::Result<size_t> try_write(std::span<const uint8_t> bytes) override;
     base::Result<size_t> try_writev(std::span<const iovec> parts) override;
+    base::Result<size_t> try_send_file(std::span<const uint8_t> head, int file, uint64_t offset, size_t bytes) override;
+    base::Result<void> await_writable(Deadline deadline, size_t moved) override;
     void park(ParkedHandler& handler) override { watch_.park(handler); }
     void unpark() override { watch_.unpark(); }
     bool peer_gone() const override;
@@ -40,6 +42,8 @@ class TcpStream final : public ByteStream {
     Watch& watch() { return watch_; }
 
   private:
+    base::Result<size_t> send_parts(std::span<const iovec> parts, int flags);
+
     Watch watch_;
     PeerAddress peer_;
     bool shut_ = false;  // for writing

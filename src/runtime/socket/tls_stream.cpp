@@ -271,6 +271,13 @@ base::Result<void> TlsStream::writev(std::span<iovec> parts, Deadline deadline) 
     return {};
 }
 
+base::Result<void> TlsStream::await_writable(Deadline deadline, size_t moved) {
+    wants_write_ = false;
+    current().progress += static_cast<uint32_t>(std::min<size_t>(moved, UINT16_MAX) * 2);
+    TRY(account(kTlsCallUnits));
+    return flush_all(deadline);
+}
+
 base::Result<void> TlsStream::write(std::span<const uint8_t> bytes, Deadline deadline) {
     iovec part{const_cast<uint8_t*>(bytes.data()), bytes.size()};
     return writev(std::span(&part, 1), deadline);

@@ -28,6 +28,7 @@ class TlsStream final : public ByteStream, private ParkedHandler {
     base::Result<TryRead> try_read(std::span<uint8_t> buffer) override;
     base::Result<size_t> try_write(std::span<const uint8_t> bytes) override;
     base::Result<size_t> try_writev(std::span<const iovec> parts) override;
+    base::Result<void> await_writable(Deadline deadline, size_t moved) override;
     void park(ParkedHandler& handler) override;
     void unpark() override;
     bool peer_gone() const override { return plain_->peer_gone(); }

@@ -39,4 +39,12 @@ base::Result<void> offload(std::move_only_function<void()> job, Deadline deadlin
     return finished->wait(deadline);
 }
 
+void release_on_worker(std::move_only_function<void()> job) {
+    if (!detail::workers) return job();
+    auto submitted = std::make_unique<detail::ThreadJob>();
+    submitted->work = std::move(job);
+    submitted->done = [] {};
+    detail::workers->submit(std::move(submitted));
+}
+
 }  // namespace runtime

@@ -14,4 +14,8 @@ namespace runtime {
 // the last reference. Bounded queue (1024 jobs): kLimit when it is full.
 base::Result<void> offload(std::move_only_function<void()> job, Deadline deadline);
 
+// Runs the job on a worker, and nobody waits for it: for releasing what may take long, as closing a removed file does.
+// Not bounded, for what is released was. At once where no worker runs.
+void release_on_worker(std::move_only_function<void()> job);
+
 }  // namespace runtime

@@ -6,6 +6,7 @@
 #include "config/listeners.h"
 #include "net/access/auth.h"
 #include "net/http/http_options.h"
+#include "net/http/opened_files.h"
 #include "net/http/static_files.h"
 
 namespace service::http_server {
@@ -40,6 +41,7 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, net:
 net::HttpServerOptions Service::options() const {
     auto options = net::http_server_options(snapshot_->http_server, snapshot_->global);
     options.response.server_name = server_name_;
+    options.opened_files = net::OpenedFiles::limit_beside(snapshot_->global.max_connections);
     auto shares = [this](const auto& addresses) {
         return std::ranges::any_of(addresses,
                                    [this](const auto& address) { return config::is_shared(*snapshot_, address); });

@@ -1,0 +1,126 @@
+#include "runtime/disk/file_source.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "runtime/disk/disk.h"
+#include "runtime/threads/workers.h"
+
+namespace runtime::disk {
+namespace {
+
+constexpr size_t kPage = 4096;
+
+ssize_t read_cached(int fd, std::span<uint8_t> buffer, uint64_t offset) {
+    const iovec part{buffer.data(), buffer.size()};
+    return preadv2(fd, &part, 1, static_cast<off_t>(offset), RWF_NOWAIT);
+}
+
+bool file_system_tells(int fd) {
+    uint8_t byte;
+    return read_cached(fd, std::span(&byte, 1), 0) >= 0 || errno == EAGAIN;
+}
+
+// For anybody else mincore() reports every page as present.
+bool mincore_is_honest(int fd) {
+    struct stat info {};
+    if (fstat(fd, &info) == 0 && info.st_uid == geteuid()) return true;
+    return faccessat(AT_FDCWD, fmt::format("/proc/self/fd/{}", fd).c_str(), W_OK, AT_EACCESS) == 0;
+}
+
+// Waits as an injected fault says; the errno that it asks for.
+int suffer(const ReadFault& fault) {
+    if (fault.delay_ms > 0) usleep(static_cast<useconds_t>(fault.delay_ms * 1000));
+    return fault.error;
+}
+
+}  // namespace
+
+FileSource::File::~File() {
+    release_on_worker([fd = fd, mapping = mapping, mapped = mapped] {
+        if (mapping) munmap(mapping, mapped);
+        close(fd);
+    });
+}
+
+FileSource::FileSource(int fd, uint64_t size, std::string path)
+    : file_(std::make_shared<File>(fd)), path_(std::move(path)), reads_now_(file_system_tells(fd)) {
+    if (!reads_now_ || size == 0 || sysconf(_SC_PAGESIZE) != static_cast<long>(kPage) || !mincore_is_honest(fd)) return;
+    void* mapping = mmap(nullptr, size, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (mapping == MAP_FAILED) return;
+    file_->mapping = mapping;
+    file_->mapped = size;
+}
+
+size_t FileSource::resident(uint64_t offset, size_t bytes) const {
+    if (!file_->mapping || offset >= file_->mapped) return 0;
+    std::array<unsigned char, kMaxResident / kPage + 1> pages;
+    const size_t within = offset % kPage;
+    bytes = std::min<uint64_t>({bytes, file_->mapped - offset, pages.size() * kPage - within, kMaxResident});
+    const size_t count = (within + bytes + kPage - 1) / kPage;
+    if (mincore(static_cast<char*>(file_->mapping) + (offset - within), within + bytes, pages.data()) != 0) return 0;
+    const auto absent = std::find_if(pages.begin(), pages.begin() + count, [](auto page) { return !(page & 1); });
+    const size_t present = static_cast<size_t>(absent - pages.begin()) * kPage;
+    return present > within ? std::min(present - within, bytes) : 0;
+}
+
+size_t FileSource::read_now(std::span<uint8_t> buffer, uint64_t offset) const {
+    if (!reads_now_) return 0;
+    const ssize_t got = read_cached(file_->fd, buffer, offset);
+    return got > 0 ? static_cast<size_t>(got) : 0;
+}
+
+base::Result<void> FileSource::load(uint64_t offset, Deadline deadline) {
+    const uint64_t block = offset / kBlockBytes;
+    if (const auto found = loading_.find(block); found != loading_.end()) {
+        const auto loaded = found->second;
+        return loaded->wait(deadline);
+    }
+    const auto loaded = std::make_shared<Event>("a worker that reads a file");
+    loading_[block] = loaded;
+    auto result = offload(
+        [file = file_, at = block * kBlockBytes, fault = read_fault(path_)] {
+            static thread_local std::array<uint8_t, 64 * 1024> nowhere;
+            if (suffer(fault)) return;
+            for (uint64_t done = 0; done < kBlockBytes;) {
+                const ssize_t got = pread(file->fd, nowhere.data(), nowhere.size(), static_cast<off_t>(at + done));
+                if (got <= 0) return;
+                done += static_cast<size_t>(got);
+            }
+        },
+        deadline);
+    loading_.erase(block);
+    loaded->set();
+    return result;
+}
+
+base::Result<std::vector<uint8_t>> FileSource::read(uint64_t offset, size_t bytes, Deadline deadline) const {
+    struct Piece {
+        std::vector<uint8_t> bytes;
+        int error = 0;
+    };
+    const auto piece = std::make_shared<Piece>();
+    TRY(offload(
+        [piece, file = file_, offset, bytes, fault = read_fault(path_)] {
+            piece->error = suffer(fault);
+            if (piece->error) return;
+            piece->bytes.resize(bytes);
+            const ssize_t got = pread(file->fd, piece->bytes.data(), bytes, static_cast<off_t>(offset));
+            if (got < 0) piece->error = errno;
+            piece->bytes.resize(got < 0 ? 0 : static_cast<size_t>(got));
+        },
+        deadline));
+    if (piece->error) return base::fail_errno("reading a file", piece->error);
+    return std::move(piece->bytes);
+}
+
+}  // namespace runtime::disk
