@@ -17,6 +17,14 @@ std::span<const uint8_t> bytes_of(std::string_view text) {
 // The comment keeps the caller from choosing the script's first bytes, which other formats would interpret.
 std::string script_begin(std::string_view function) { return fmt::format("/**/{}(", function); }
 constexpr std::string_view kScriptEnd = ");\n";
+// Written once in a second. Valid until the next call.
+const std::string& date_of_now() {
+    static int64_t second = -1;
+    static std::string text;
+    const int64_t now = base::wall_ms() / 1000;
+    if (now != second) text = http::format_date(second = now);
+    return text;
+}
 // These statuses have neither a length nor a body.
 bool has_no_body(int status) { return status < 200 || status == 204 || status == 304; }
 }  // namespace
@@ -45,13 +53,13 @@ HttpResponse& HttpResponse::header(std::string_view name, std::string_view value
     return *this;
 }
 
-std::string HttpResponse::date() const { return http::format_date(base::wall_ms() / 1000); }
+std::string HttpResponse::date() const { return date_of_now(); }
 
 std::string HttpResponse::make_head(int status, std::string_view content_type, std::optional<uint64_t> length,
                                     Body framing) {
     status_ = status;
     http::HeadWriter out(status);
-    out.field("Date", date()).field("Server", options_.server_name);
+    out.field("Date", date_of_now()).field("Server", options_.server_name);
     if (!content_type.empty()) out.field("Content-Type", content_type);
     if (length && !has_no_body(status)) out.field("Content-Length", *length);
     if (framing == Body::kChunked) out.field("Transfer-Encoding", "chunked");

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "protocol/http/date.h"
 #include "runtime/disk/file_owner.h"
 #include "runtime/threads/workers.h"
 
@@ -105,6 +106,10 @@ void open_file(const OpenedFiles::Wanted& wanted, OpenedFile& out) {
         }
         out.ownership = wanted.owners->find(out.real_path, runtime::file_owner(fd.get()));
     }
+    const timespec& modified = out.info.st_mtim;
+    out.etag = fmt::format("\"{:x}-{:x}\"", static_cast<uint64_t>(out.info.st_size),
+                           modified.tv_sec * INT64_C(1'000'000'000) + modified.tv_nsec);
+    out.last_modified = http::format_date(modified.tv_sec);
     out.source = std::make_shared<runtime::disk::FileSource>(fd.release(), static_cast<uint64_t>(out.info.st_size),
                                                              wanted.directory + "/" + wanted.path);
 }

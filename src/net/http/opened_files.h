@@ -28,7 +28,8 @@ struct OpenedFile {
     struct stat info {};
     int error = 0;  // errno
     bool is_directory = false;
-    std::string real_path{};  // only if owners were asked for
+    std::string etag{}, last_modified{};  // as in the header fields
+    std::string real_path{};              // only if owners were asked for
     FileOwnership ownership{};
 };
 using OpenedFilePtr = std::shared_ptr<const OpenedFile>;

@@ -9,7 +9,6 @@
 #include "net/access/file_access.h"
 #include "net/http/opened_files.h"
 #include "protocol/http/conditional.h"
-#include "protocol/http/date.h"
 #include "protocol/http/mime.h"
 #include "protocol/http/range.h"
 
@@ -23,12 +22,10 @@ base::Result<void> send_file(const OpenedFilePtr& file, std::string_view path, c
                              HttpResponse& response, const ResponseHeaders* headers) {
     const auto& info = file->info;
     auto size = static_cast<uint64_t>(info.st_size);
-    std::string etag =
-        fmt::format("\"{:x}-{:x}\"", size, info.st_mtim.tv_sec * INT64_C(1'000'000'000) + info.st_mtim.tv_nsec);
-    http::Validators validators{etag, info.st_mtim.tv_sec};
+    http::Validators validators{file->etag, info.st_mtim.tv_sec};
     const http::Headers& fields = request.message.headers;
     if (http::precondition_failed(fields, validators)) return response.send_error(412);
-    response.header("ETag", etag).header("Last-Modified", http::format_date(info.st_mtim.tv_sec));
+    response.header("ETag", file->etag).header("Last-Modified", file->last_modified);
     if (is_playlist(path)) response.header("Cache-Control", "no-cache");
     if (headers)
         for (const auto& [name, value] : *headers) response.header(name, value);

@@ -1,7 +1,9 @@
 #include "protocol/http/response_head.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <http_parser.h>
+
+#include <algorithm>
 
 namespace http {
 
@@ -17,18 +19,23 @@ std::string_view reason_phrase(int status) {
 }
 
 HeadWriter::HeadWriter(int status) {
-    text_.reserve(384);
-    text_ = fmt::format("HTTP/1.1 {} {}\r\n", status, reason_phrase(status));
+    text_.reserve(640);
+    text_.append("HTTP/1.1 ").append(fmt::format_int(status).c_str()).append(" ").append(reason_phrase(status));
+    text_.append("\r\n");
 }
 
 HeadWriter& HeadWriter::field(std::string_view name, std::string_view value) {
     text_.append(name).append(": ");
-    for (char c : value) text_.push_back(static_cast<uint8_t>(c) < 0x20 || c == 0x7f ? ' ' : c);
-    text_.append("\r\n");
+    const size_t start = text_.size();
+    text_.append(value).append("\r\n");
+    const auto ends_a_line = [](char c) { return static_cast<uint8_t>(c) < 0x20 || c == 0x7f; };
+    std::replace_if(text_.begin() + static_cast<ptrdiff_t>(start), text_.end() - 2, ends_a_line, ' ');
     return *this;
 }
 
-HeadWriter& HeadWriter::field(std::string_view name, uint64_t value) { return field(name, fmt::format("{}", value)); }
+HeadWriter& HeadWriter::field(std::string_view name, uint64_t value) {
+    return field(name, std::string_view(fmt::format_int(value).c_str()));
+}
 
 std::string HeadWriter::finish() {
     text_.append("\r\n");

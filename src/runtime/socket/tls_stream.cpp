@@ -9,6 +9,7 @@
 
 #include "runtime/loop/coroutine_state.h"
 #include "runtime/loop/cpu_slice.h"
+#include "runtime/loop/immortal.h"
 
 namespace runtime {
 namespace detail {
@@ -18,6 +19,7 @@ constexpr size_t kRecordBytes = 16 * 1024;   // the maximum plain text of a TLS 
 constexpr size_t kOutBytes = 64 * 1024;      // collected before a send
 constexpr size_t kOutBound = kOutBytes * 4;  // against a peer that makes OpenSSL answer endlessly and reads nothing
 constexpr int kMaxIterations = 20;           // loop iterations for which a handshake step yields to others
+constexpr size_t kRecordOverhead = 256;      // of its header, tag and padding, at most
 constexpr size_t kTlsCallUnits = 8 * 1024;   // for account(): encryption costs more than copying
 
 // Takes up to a record's worth of bytes from an iovec list, and copies only bytes that are spread over several parts.
@@ -49,6 +51,24 @@ class Gatherer {
     size_t offset_ = 0;
 };
 
+// The buffer for encrypted output of whichever stream writes: nearly always all of it is sent before another one
+// writes. Without it each write would allocate it anew, and touch its pages for the first time.
+std::vector<uint8_t>& spare_output() {
+    static Immortal<std::vector<uint8_t>> spare;
+    return spare.value;
+}
+
+void take_spare(std::vector<uint8_t>& out) {
+    out.swap(spare_output());
+    out.reserve(kOutBytes + kRecordBytes + kRecordOverhead);
+}
+
+void give_spare(std::vector<uint8_t>& out) {
+    out.clear();
+    if (spare_output().capacity() == 0) spare_output().swap(out);
+    out = {};  // an idle connection keeps no buffer
+}
+
 }  // namespace
 
 struct TlsBio {
@@ -69,7 +89,10 @@ struct TlsBio {
         auto& out = static_cast<TlsStream*>(BIO_get_data(bio))->out_;
         BIO_clear_retry_flags(bio);
         if (out.size() + static_cast<size_t>(size) > kOutBound) return -1;
-        out.insert(out.end(), bytes, bytes + size);
+        if (out.capacity() == 0) take_spare(out);
+        // As uint8_t: from another type of byte it would be copied byte by byte.
+        const auto* begin = reinterpret_cast<const uint8_t*>(bytes);
+        out.insert(out.end(), begin, begin + size);
         return size;
     }
     static long control(BIO* bio, int command, long, void*) {
@@ -178,6 +201,7 @@ base::Result<ByteStream::TryRead> TlsStream::try_read(std::span<uint8_t> buffer)
         size_t n = 0;
         const int done = SSL_read_ex(ssl_, buffer.data() + total.bytes, buffer.size() - total.bytes, &n);
         total.bytes += n;
+        if (done == 1 && !plain_->watch().readable() && !SSL_has_pending(ssl_)) break;  // it would be asked in vain
         if (done == 1) continue;
         const int error = SSL_get_error(ssl_, done);
         if (error == SSL_ERROR_WANT_READ) break;
@@ -216,6 +240,16 @@ base::Result<void> TlsStream::encrypt(std::span<const uint8_t> record) {
     return {};
 }
 
+// The peer reads slowly: what it has not taken gets memory of its size, and the large buffer is for others.
+void TlsStream::keep_rest() {
+    const size_t left = out_.size() - out_sent_;
+    if (out_.capacity() < 2 * left) return;
+    std::vector<uint8_t> rest(out_.begin() + static_cast<ptrdiff_t>(out_sent_), out_.end());
+    give_spare(out_);
+    out_ = std::move(rest);
+    out_sent_ = 0;
+}
+
 base::Result<bool> TlsStream::flush() {
     while (out_sent_ < out_.size()) {
         auto n = plain_->try_write(std::span(out_).subspan(out_sent_));
@@ -223,10 +257,13 @@ base::Result<bool> TlsStream::flush() {
             failed_ = true;
             return std::unexpected(std::move(n.error()));
         }
-        if (*n == 0) return false;
+        if (*n == 0) {
+            keep_rest();
+            return false;
+        }
         out_sent_ += *n;
     }
-    out_ = {};  // an idle connection keeps no buffer
+    if (out_.capacity() > 0) give_spare(out_);
     out_sent_ = 0;
     if (std::exchange(shutdown_wanted_, false)) plain_->shutdown_write();
     return true;

@@ -59,6 +59,7 @@ class TlsStream final : public ByteStream, private ParkedHandler {
     // Sends the collected output; true when nothing is left.
     base::Result<bool> flush();
     base::Result<void> flush_all(Deadline deadline);
+    void keep_rest();
 
     std::unique_ptr<TcpStream> plain_;
     std::shared_ptr<SslContext> context_;
