@@ -2,6 +2,7 @@
 input."""
 
 import re
+import socket
 import subprocess
 import time
 
@@ -9,6 +10,7 @@ import pytest
 
 from lib import api, ffmpeg, flv, hooks, media, publishing, rtmp, rtsp, ts
 from lib.server import default_vhost
+from lib.timing import wait_until
 
 CONF = "rtsp_server { enabled on; listen 127.0.0.1:RTC_PORT; %s }"
 API = "http_api { enabled on; listen 127.0.0.1:API_PORT; }"
@@ -205,6 +207,132 @@ def test_rtsps(servers, certificate):
             player.play(f"rtsps://127.0.0.1:{server.https_port}/live/s")
             frames = player.read_frames(5, lambda got: len(got) > 200)
     rtsp.assert_same(tags, frames, 44_100, "RTSPS")
+
+
+# --- by UDP
+
+UDP = "udp { enabled on; listen 127.0.0.1:UDP_PORT; }"
+
+
+@pytest.fixture
+def udp_server(servers):
+    rtp, _ = port_pair()
+    return make(servers, UDP.replace("UDP_PORT", str(rtp)), top=API)
+
+
+def port_pair():
+    """An even port and the next one, both free for UDP."""
+    while True:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as first, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as second:
+            first.bind(("127.0.0.1", 0))
+            port = first.getsockname()[1]
+            try:
+                second.bind(("127.0.0.1", port + 1))
+            except OSError:
+                continue
+            return port, port + 1
+
+
+@pytest.fixture
+def udp_stream(udp_server):
+    tags = media.tags(media.with_b_frames())
+    with rtmp.publisher(udp_server, "live", "s") as client, publishing.Steady(client, tags) as steady:
+        api.wait_stream(udp_server, "s", lambda stream: stream["frames"] > 40)
+        yield steady
+
+
+def test_the_published_frames_come_by_udp(udp_server):
+    server, tags = udp_server, media.tags(media.with_b_frames())
+    with rtmp.publisher(server, "live", "s") as client:
+        publishing.send_all(client, tags[:60])
+        with rtsp.client(server) as player:
+            player.play_udp(rtsp.url(server, "live/s"))
+            publishing.send_all(client, tags[60:], 16)
+            frames = player.read_datagrams(2)
+    rtsp.assert_same(tags, frames, 44_100, "RTSP by UDP")
+    for channel in (1, 3):
+        assert rtsp.reports(frames, channel), f"a sender report should come on channel {channel}"
+
+
+def test_programs_play_by_udp(udp_stream, udp_server, tool, tmp_path):
+    address = rtsp.url(udp_server, "live/s")
+    out, sums = tmp_path / "out.h264", tmp_path / "sums"
+    words = f"rtspsrc location={address} protocols=udp ! rtph264depay ! h264parse ! video/x-h264,stream-format=byte-stream"
+    # By UDP rtspsrc does not end when its pads do.
+    gst = tool(["gst-launch-1.0", "-q", *f"{words} ! filesink buffer-mode=unbuffered location={out}".split()])
+    words = ["-rtsp_transport", "udp", "-i", address, "-t", "3", "-map", "0:v", "-fps_mode", "passthrough", "-f", "framemd5"]
+    tool(ffmpeg.command9(*words, sums)).finish(20)
+    wait_until(lambda: out.stat().st_size > 50_000, 20, lambda: f"GStreamer should play by UDP; {gst.text()}")
+    gst.kill()
+    assert len(decoded(sums.read_text())) > 40, "ffmpeg should play by UDP"
+    assert len(ts.nal_units(out.read_bytes())) > 20, "GStreamer should get whole NAL units by UDP"
+    udp_server.wait_log("RTSP play: .*live/s, UDP")
+
+
+def test_udp_goes_to_nobody_else(udp_stream, udp_server):
+    """Neither to a destination that is named, nor to the ports of another session, nor to one that is silent."""
+    address = rtsp.url(udp_server, "live/s")
+    with rtsp.client(udp_server) as player, rtsp.client(udp_server) as thief, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as victim:
+        victim.bind(("127.0.0.2", 0))
+        controls = player.describe(address)
+        player.setup_udp(controls[0], 0)
+        ports = [player.udp[channel].getsockname()[1] for channel in (0, 1)]
+        thief.describe(address)
+        response = thief.request("SETUP", controls[0], Transport="RTP/AVP;unicast;client_port={}-{}".format(*ports))
+        assert response.status == 461, f"the ports of another session should get 461, they got {response}"
+        port = victim.getsockname()[1]
+        wanted = f"RTP/AVP;unicast;destination=127.0.0.2;client_port={port}-{port + 1 if port < 65535 else port - 1}"
+        response = thief.request("SETUP", controls[0], Transport=wanted)
+        assert "127.0.0.2" not in response.get("Transport"), f"a destination should not be granted: {response}"
+        thief.request("PLAY", address)
+        player.request("PLAY", address)
+        player.read_datagrams(1.5)
+        assert len(player.frames) > 20, "the player itself should get the stream"
+        victim.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            victim.recv(2048)
+
+
+def test_udp_ends_with_the_connection_and_in_silence(servers):
+    rtp, rtcp = port_pair()
+    server = make(servers, UDP.replace("UDP_PORT", str(rtp)) + "session_timeout 5;", top=API)
+    with rtmp.publisher(server, "live", "s") as client, publishing.Steady(client, media.tags(media.plain())):
+        api.wait_stream(server, "s", lambda stream: stream["frames"] > 20)
+        with rtsp.client(server) as silent, rtsp.client(server) as reporting, rtsp.client(server) as leaving:
+            for player in (silent, reporting, leaving):
+                player.play_udp(rtsp.url(server, "live/s"))
+            leaving.socket.close()
+            begin = time.monotonic()
+            while time.monotonic() - begin < 7:
+                reporting.udp[1].sendto(b"\x80\xc9\0\x01\0\0\0\x01", ("127.0.0.1", rtcp))
+                reporting.read_datagrams(0.5)
+            assert silent.ended(3), "a player without reports and requests should be disconnected"
+            reporting.frames.clear()
+            reporting.read_datagrams(1)
+            assert len(reporting.frames) > 10, "a player that sends reports should go on"
+            silent.read_datagrams(0.3)
+            silent.frames.clear()
+            silent.read_datagrams(1)
+            assert not silent.frames, "nothing should be sent to a player whose session is over"
+    server.wait_log("neither a request nor a report for 5 s")
+
+
+def test_transport_is_not_mixed_and_a_pause_pauses(udp_stream, udp_server):
+    address = rtsp.url(udp_server, "live/s")
+    with rtsp.client(udp_server) as player:
+        controls = player.describe(address)
+        player.setup_udp(controls[0], 0)
+        response = player.request("SETUP", controls[1], Transport=rtsp.TCP.format(0, 1))
+        assert response.status == 461, f"TCP beside UDP should get 461, it got {response}"
+        assert player.setup_udp(controls[0], 0).status == 200, "other ports may be set up before PLAY"
+        player.request("PLAY", address)
+        player.read_datagrams(3, lambda got: len(got) > 20)
+        assert len(player.frames) > 20, "the stream should come to the last ports"
+        assert player.request("PAUSE", address).status == 200
+        player.read_datagrams(0.3)
+        player.frames.clear()
+        player.read_datagrams(0.7)
+        assert not player.frames, "nothing should come while paused"
 
 
 # --- access

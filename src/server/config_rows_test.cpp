@@ -257,6 +257,8 @@ const std::vector<Line>& lines() {
         {"rtsp_server/enabled", "off", kSwitchOff, kNoSwitch},
         {"rtsp_server/listen", "554", {"8554", "127.0.0.1:8554 [::1]:8554"}, kNoAddress},
         {"rtsp_server/session_timeout", "60", {"5", "3600"}, no_integer({"4", "3601"})},
+        {"rtsp_server/udp/enabled", "off", kSwitchOff, kNoSwitch},
+        {"rtsp_server/udp/listen", "6970", {"8000", "127.0.0.1:6970"}, kNoAddress},
         {"rtsp_server/rtsps/enabled", "off", kSwitchOff, kNoSwitch},
         {"rtsp_server/rtsps/listen", "322", {"8322", "127.0.0.1:8322 [::1]:8322"}, kNoAddress},
         {"rtsp_server/rtsps/key", "./conf/server.key", {"./key.pem"}, kNoText},

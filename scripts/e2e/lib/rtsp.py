@@ -4,6 +4,7 @@ Digest; and the frames of the RTP that came, put together again."""
 import base64
 import hashlib
 import re
+import select
 import socket
 import struct
 import time
@@ -55,6 +56,7 @@ class Client:
         self.cseq = 0
         self.session = ""
         self.frames = []  # (channel, bytes), in order of arrival
+        self.udp = {}  # channel: socket
 
     def __enter__(self):
         return self
@@ -64,6 +66,8 @@ class Client:
 
     def close(self):
         self.socket.close()
+        for ends in self.udp.values():
+            ends.close()
 
     def send(self, data):
         self.socket.sendall(data)
@@ -133,10 +137,6 @@ class Client:
         self.socket.settimeout(scaled(5))
         return self.frames
 
-    def read_to_end(self, seconds=10):
-        self.read_frames(seconds)
-        return self.frames
-
     def ended(self, seconds=5):
         """Whether the server closes the connection."""
         self.socket.settimeout(scaled(seconds))
@@ -169,6 +169,34 @@ class Client:
         response = self.request("PLAY", url, Range="npt=0.000-")
         assert response.status == 200, f"PLAY should be answered with 200, it was with {response}"
         return response
+
+
+    def setup_udp(self, control, index):
+        """By UDP, with ports of its own: the response. What comes is kept as if it came on channels 2i and 2i + 1."""
+        for channel in (2 * index, 2 * index + 1):
+            ends = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            ends.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+            ends.bind(("127.0.0.1", 0))
+            self.udp[channel] = ends
+        ports = [self.udp[channel].getsockname()[1] for channel in (2 * index, 2 * index + 1)]
+        return self.request("SETUP", control, Transport="RTP/AVP;unicast;client_port={}-{}".format(*ports))
+
+    def play_udp(self, url):
+        for index, control in enumerate(self.describe(url)):
+            response = self.setup_udp(control, index)
+            assert response.status == 200, f"SETUP by UDP should be answered with 200, it was with {response}"
+        response = self.request("PLAY", url)
+        assert response.status == 200, f"PLAY should be answered with 200, it was with {response}"
+        return response
+
+    def read_datagrams(self, seconds, enough=lambda frames: False):
+        end = time.monotonic() + scaled(seconds)
+        while time.monotonic() < end and not enough(self.frames):
+            ready, _, _ = select.select(list(self.udp.values()), [], [], 0.1)
+            for channel, ends in self.udp.items():
+                if ends in ready:
+                    self.frames.append((channel, ends.recv(65536)))
+        return self.frames
 
 
 def url(server, path):

@@ -19,6 +19,12 @@ void add_rows(std::vector<config::Row>& rows) {
     rows.push_back(row(server, "session_timeout", &S::session_timeout, seconds(5, 3600), kLive,
                        "A client that sends no request for this time before it plays is disconnected. Clients are told "
                        "it as the timeout of their session."));
+    const Scope udp{"rtsp_server/udp",
+                    [](const auto& root) -> decltype(auto) { return (root.snapshot->template get<S>().udp); }};
+    rows.push_back(row(udp, "enabled", &UdpConfig::enabled, none(), kRestart,
+                       "Clients of RTSP may have media by UDP; those of RTSPS have it on their connection."));
+    rows.push_back(row(udp, "listen", &UdpConfig::listen, none(), kRestart,
+                       "The UDP address of RTP, of all clients; RTCP has the next port."));
     const Scope tls{"rtsp_server/rtsps",
                     [](const auto& root) -> decltype(auto) { return (root.snapshot->template get<S>().rtsps); }};
     rows.push_back(row(tls, "enabled", &TlsConfig::enabled, none(), kRestart, "RTSPS beside RTSP."));
@@ -44,6 +50,10 @@ void check(config::Checks& checks) {
     const auto& server = checks.snapshot().get<S>();
     if (!server.enabled && server.rtsps.enabled)
         checks.warning("rtsp_server/rtsps/enabled", "rtsps does nothing while rtsp_server is not enabled");
+    if (server.udp.enabled && !server.enabled)
+        checks.warning("rtsp_server/udp/enabled", "udp does nothing while rtsp_server is not enabled");
+    if (server.udp.enabled && (server.udp.listen.size() != 1 || server.udp.listen[0].port == 65535))
+        checks.error("rtsp_server/udp/listen", "udp of rtsp_server needs one address, whose port has a next one");
     if (server.auth.enabled && (server.auth.username.empty() || server.auth.password.empty()))
         checks.error("rtsp_server/auth/enabled", "auth of rtsp_server needs a username and a password");
     if (server.auth.enabled && server.auth.username.find(':') != std::string::npos)
@@ -61,6 +71,11 @@ const config::ListenAddresses* listen(const config::Snapshot& snapshot) {
     return server.enabled ? &server.listen : nullptr;
 }
 
+const config::ListenAddresses* udp_listen(const config::Snapshot& snapshot) {
+    const auto& server = snapshot.get<S>();
+    return server.enabled && server.udp.enabled ? &server.udp.listen : nullptr;
+}
+
 const config::ListenAddresses* tls_listen(const config::Snapshot& snapshot) {
     const auto& server = snapshot.get<S>();
     return server.enabled && server.rtsps.enabled ? &server.rtsps.listen : nullptr;
@@ -72,9 +87,12 @@ config::Section section() {
     using Names = config::Block::Names;
     return {.service = "rtsp",
             .add_rows = add_rows,
-            .blocks = {{"rtsp_server/rtsps", Names::kNone, false, false, nullptr, "RTSP over TLS."},
+            .blocks = {{"rtsp_server/udp", Names::kNone, false, false, nullptr, "RTP and RTCP by UDP."},
+                       {"rtsp_server/rtsps", Names::kNone, false, false, nullptr, "RTSP over TLS."},
                        {"rtsp_server/auth", Names::kNone, false, false, nullptr, "Authentication of RTSP clients."}},
             .listeners = {{"rtsp", "rtsp_server/listen", "rtsp", "rtsp", config::Transport::kTcp, listen},
+                          {"rtsp", "rtsp_server/udp/listen", "rtp of rtsp", "rtsp_udp", config::Transport::kUdp,
+                           udp_listen},
                           {"rtsp", "rtsp_server/rtsps/listen", "rtsps", "rtsps", config::Transport::kTcp, tls_listen}},
             .check = check,
             .check_vhost = check_vhost};

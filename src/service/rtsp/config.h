@@ -14,6 +14,11 @@ struct TlsConfig {
     std::string cert = "./conf/server.crt";
 };
 
+struct UdpConfig {
+    bool enabled = false;
+    config::ListenAddresses listen{{"", 6970}};
+};
+
 struct AuthConfig {
     bool enabled = false;
     std::string username{};
@@ -26,6 +31,7 @@ struct ServerConfig {
     bool enabled = false;
     config::ListenAddresses listen{{"", 554}};
     int session_timeout = 60;  // s
+    UdpConfig udp{};
     TlsConfig rtsps{};
     AuthConfig auth{};
 };

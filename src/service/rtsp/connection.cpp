@@ -45,7 +45,9 @@ Connection::Connection(Service& service, std::unique_ptr<runtime::ByteStream> so
     work_->tls = std::move(tls);
 }
 
-Connection::~Connection() = default;
+Connection::~Connection() {
+    for (size_t track = 0; track < ::rtsp::ServerSession::kMaxTracks; ++track) release_ports(track);
+}
 
 bool Connection::start() {
     service_.sessions().admission().newcomers().add(work_->newcomer, base::monotonic_ms());

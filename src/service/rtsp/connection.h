@@ -25,6 +25,7 @@
 #include "runtime/socket/tls.h"
 #include "service/rtsp/track_watch.h"
 #include "service/rtsp/tracks.h"
+#include "service/rtsp/udp_ports.h"
 
 namespace service::rtsp {
 
@@ -32,7 +33,7 @@ class Service;
 
 net::SessionType rtsp_play_type();
 
-class Connection final : public net::Session, private live::ViewerHandler {
+class Connection final : public net::Session, private live::ViewerHandler, private UdpReceiver {
   public:
     Connection(Service& service, std::unique_ptr<runtime::ByteStream> socket, std::shared_ptr<runtime::TlsContext> tls);
     ~Connection() override;
@@ -44,6 +45,10 @@ class Connection final : public net::Session, private live::ViewerHandler {
     net::ClientDetails details() const override;
     net::Traffic traffic() const override;
     void kick(std::string_view reason) override;
+
+    // A player by UDP that sent neither a request nor a report for the session's timeout is ended: no connection
+    // shows that it is still there and wants the datagrams.
+    void check_timeout(int64_t now_ms);
 
     uint32_t index = 0;  // in the service's list
 
@@ -102,6 +107,9 @@ class Connection final : public net::Session, private live::ViewerHandler {
     bool has_description_of(std::string_view url) const;
     PlayKey play_key() const;
     void add_rtp_info(Message& response);
+    std::string_view lack_of_channels(size_t track) const;
+    std::string_view claim_ports(size_t track);
+    void release_ports(size_t track);
 
     // parked.cpp: without a coroutine. Nothing there yields.
     void park(const Message& response);
@@ -109,6 +117,8 @@ class Connection final : public net::Session, private live::ViewerHandler {
     void on_stream_end(live::Viewer& viewer) override;
     void on_viewer_end(live::Viewer& viewer, std::string_view why) override;
     void on_request(const Message& request);
+    void on_datagram(size_t track, bool rtcp, std::span<const uint8_t> bytes, int64_t now_us) override;
+    std::unique_ptr<runtime::ByteStream> stream_of_datagrams();
 
     Service& service_;
     std::unique_ptr<Work> work_;  // null while it is parked
@@ -123,6 +133,8 @@ class Connection final : public net::Session, private live::ViewerHandler {
     uint64_t received_bytes_ = 0;  // without the viewer's
     uint64_t sent_bytes_ = 0;
     int session_timeout_s_ = 0;
+    uint8_t claimed_ = 0;   // bits: the tracks whose client ports are claimed
+    int64_t heard_ms_ = 0;  // by the loop's clock: the last request or report of a player
 };
 
 }  // namespace service::rtsp

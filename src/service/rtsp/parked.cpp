@@ -1,7 +1,9 @@
 // A Connection that plays: parked, without a coroutine. Nothing here yields.
 
 #include "base/log.h"
+#include "runtime/loop/clock.h"
 #include "service/rtsp/connection.h"
+#include "service/rtsp/datagram_stream.h"
 #include "service/rtsp/service.h"
 
 namespace service::rtsp {
@@ -13,10 +15,34 @@ void Connection::park(const Message& response) {
     const live::LogKey key = play_key().log_key();
     set_type(rtsp_play_type());
     enter_stream(stream_->key(), false);
-    base::log::trace("RTSP play: {}, interleaved, from {}", stream_text(), ip());
+    base::log::trace("RTSP play: {}, {}, from {}", stream_text(), claimed_ ? "UDP" : "interleaved", ip());
+    heard_ms_ = runtime::now_ms();
     viewer_.emplace(static_cast<live::ViewerHandler&>(*this), stream_);
-    viewer_->join(key, std::move(work_->socket), base::Slice::copy(::rtsp::write(response)));
+    viewer_->join(key, claimed_ ? stream_of_datagrams() : std::move(work_->socket),
+                  base::Slice::copy(::rtsp::write(response)));
     work_.reset();
+}
+
+std::unique_ptr<runtime::ByteStream> Connection::stream_of_datagrams() {
+    DatagramStream::Targets targets;
+    const base::IpAddress address = *base::IpAddress::parse(ip());
+    size_t next = 0;
+    for (size_t track = 0; track < work_->tracks.size(); ++track) {
+        const auto* chosen = session_.chosen(track);
+        if (chosen) targets[next++] = {{address, chosen->client_ports.rtp}, {address, chosen->client_ports.rtcp}};
+    }
+    return std::make_unique<DatagramStream>(std::move(work_->socket), *service_.udp_ports(), targets);
+}
+
+void Connection::on_datagram(size_t, bool rtcp, std::span<const uint8_t>, int64_t now_us) {
+    if (rtcp) heard_ms_ = now_us / 1000;
+}
+
+void Connection::check_timeout(int64_t now_ms) {
+    if (!viewer_ || !claimed_ || now_ms - heard_ms_ < session_timeout_s_ * int64_t{1000}) return;
+    runtime::ContextScope scope(id());
+    viewer_->abort(fmt::format("neither a request nor a report for {} s (session_timeout)", session_timeout_s_),
+                   CloseReason::kPeerTimeout);
 }
 
 void Connection::on_viewer_input(live::Viewer& viewer, std::span<const uint8_t> bytes) {
@@ -35,6 +61,7 @@ void Connection::on_viewer_input(live::Viewer& viewer, std::span<const uint8_t> 
 }
 
 void Connection::on_request(const Message& request) {
+    heard_ms_ = runtime::now_ms();
     const auto before = session_.state();
     const Message response = respond_parked(request);
     // Nothing of the stream may follow the answer to PAUSE and TEARDOWN.

@@ -235,6 +235,32 @@ Connection::Message Connection::describe(const Message& request) {
     return response;
 }
 
+// Players share bytes by their channels, so there is a limit of choices of their own. Empty: the choice is granted.
+std::string_view Connection::lack_of_channels(size_t track) const {
+    const ::rtsp::Channels& channels = session_.chosen(track)->channels;
+    if (channels.rtcp != channels.rtp + 1) return "RTCP needs the channel after that of RTP";
+    if (channels.rtp != 2 * track && uncommon_logs(*stream_) >= kMaxUncommonLogs)
+        return "too many choices of channels: use 0-1 for the first track, 2-3 for the second";
+    return {};
+}
+
+// Of a track by UDP. Empty: they are claimed.
+std::string_view Connection::claim_ports(size_t track) {
+    const auto address = base::IpAddress::parse(ip());
+    if (!address) return "UDP to an address with a zone is not offered";
+    if (!service_.udp_ports()->claim(*this, track, *address, session_.chosen(track)->client_ports))
+        return "another session has these ports";
+    claimed_ |= static_cast<uint8_t>(1u << track);
+    session_.set_server_ports(track, service_.udp_ports()->ports());
+    return {};
+}
+
+void Connection::release_ports(size_t track) {
+    if (!(claimed_ >> track & 1)) return;
+    claimed_ &= static_cast<uint8_t>(~(1u << track));
+    service_.udp_ports()->release(*base::IpAddress::parse(ip()), session_.chosen(track)->client_ports);
+}
+
 Connection::Message Connection::setup(const Message& request) {
     const TrackUrl url = split_track(request.url);
     auto list = ::rtsp::parse_transports(request.headers.get("Transport"));
@@ -243,17 +269,17 @@ Connection::Message Connection::setup(const Message& request) {
     if (!url.track && work_->tracks.size() > 1)
         return response_to(request, 459, "the URL of a track is needed, as the description has it");
     const size_t track = url.track.value_or(0);
-    const auto outcome = session_.setup(track, *list, {.tcp = true, .udp = false});
-    if (!outcome) return response_to(request, outcome.status, outcome.why);
-    // Players share bytes by their channels, so there is a limit of choices of their own.
-    const auto& channels = session_.chosen(track)->channels;
-    const bool common = channels.rtp == 2 * track;
-    if (channels.rtcp != channels.rtp + 1 || (!common && uncommon_logs(*stream_) >= kMaxUncommonLogs)) {
+    if (claimed_ >> track & 1) {
+        release_ports(track);
         session_.undo_setup(track);
-        return response_to(request, 461,
-                           channels.rtcp != channels.rtp + 1
-                               ? "RTCP needs the channel after that of RTP"
-                               : "too many choices of channels: use 0-1 for the first track, 2-3 for the second");
+    }
+    const bool offers_udp = service_.udp_ports() && !work_->socket->is_tls();
+    const auto outcome = session_.setup(track, *list, {.tcp = true, .udp = offers_udp});
+    if (!outcome) return response_to(request, outcome.status, outcome.why);
+    const std::string_view lack = session_.chosen(track)->tcp ? lack_of_channels(track) : claim_ports(track);
+    if (!lack.empty()) {
+        session_.undo_setup(track);
+        return response_to(request, 461, lack);
     }
     if (session_id_.empty()) session_id_ = random_hex(8);
     Message response = response_to(request);
@@ -267,7 +293,9 @@ PlayKey Connection::play_key() const {
         const auto* chosen = session_.chosen(i);
         if (!chosen) continue;
         const sdp::SessionTrack& track = work_->tracks[i];
-        key.add({track.kind, track.index, track.format.codec, track.payload_type, chosen->channels.rtp});
+        // Players by UDP share the log of those with the common channels.
+        const auto channel = chosen->tcp ? chosen->channels.rtp : static_cast<uint8_t>(2 * key.size());
+        key.add({track.kind, track.index, track.format.codec, track.payload_type, channel});
     }
     return key;
 }

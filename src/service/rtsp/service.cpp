@@ -1,6 +1,7 @@
 #include "service/rtsp/service.h"
 
 #include "base/log.h"
+#include "runtime/loop/clock.h"
 #include "service/rtsp/config.h"
 
 namespace service::rtsp {
@@ -22,6 +23,12 @@ Result<void> Service::start() {
     const auto& server = snapshot_->get<ServerConfig>();
     if (!server.enabled) return {};
     TRY(listen(server.listen, nullptr), "rtsp_server.listen");
+    if (server.udp.enabled) {
+        const config::ListenAddress& address = server.udp.listen.front();
+        udp_ports_ = TRY(UdpPorts::open({address.host, address.port, address.ipv6_only}), "rtsp_server.udp.listen");
+        base::log::trace("RTP of RTSP by UDP on {}, RTCP on the next port", address.text());
+        timer_ = runtime::spawn("rtsp-timer", [this] { check_timeouts(); });
+    }
     if (!server.rtsps.enabled) return {};
     TRY(tls_pair_.load(server.rtsps.cert, server.rtsps.key));
     return listen(server.rtsps.listen, &tls_pair_);
@@ -66,6 +73,11 @@ void Service::stop_accepting() {
     listeners_.clear();
 }
 
+void Service::check_timeouts() {
+    while (runtime::sleep_ms(1'000))
+        for (auto& connection : connections_) connection->check_timeout(runtime::now_ms());
+}
+
 void Service::close_all() {
     for (auto& connection : connections_) connection->close("the server stops", base::CloseReason::kServerStop);
 }
@@ -79,6 +91,8 @@ void Service::stop() {
         close_all();
         if (runtime::cancelled()) break;
     }
+    if (timer_) timer_.cancel_and_join();
+    if (connections_.empty()) udp_ports_.reset();
 }
 
 }  // namespace service::rtsp

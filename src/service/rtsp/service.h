@@ -18,6 +18,7 @@
 #include "runtime/loop/log_limit.h"
 #include "runtime/loop/sync.h"
 #include "service/rtsp/connection.h"
+#include "service/rtsp/udp_ports.h"
 
 namespace service::rtsp {
 
@@ -45,6 +46,8 @@ class Service {
     live::Registry& registry() { return registry_; }
     net::Gate& gate() { return gate_; }
     const std::string& signature() const { return signature_; }
+    // Null: media by UDP is not offered.
+    UdpPorts* udp_ports() { return udp_ports_.get(); }
     runtime::LogLimit& refusal_log() { return refusal_log_; }
     void remove(Connection& connection);  // and destroys it
 
@@ -53,6 +56,7 @@ class Service {
     base::Result<void> listen(const config::ListenAddresses& addresses, const net::TlsPair* tls);
     void take(std::unique_ptr<runtime::ByteStream> socket, net::TlsPair::Context tls);
     void close_all();
+    void check_timeouts();
 
     config::SnapshotPtr snapshot_;
     net::SessionTable& sessions_;
@@ -62,6 +66,8 @@ class Service {
     net::TlsPair tls_pair_{"rtsps"};
     std::vector<std::unique_ptr<net::Acceptor>> listeners_;
     runtime::LogLimit refusal_log_;
+    std::unique_ptr<UdpPorts> udp_ports_;
+    runtime::Task timer_;
     base::IndexedList<Connection> connections_;
     runtime::Event empty_{"the last client to go"};  // set when the last connection is removed
 };

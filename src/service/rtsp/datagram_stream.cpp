@@ -1,0 +1,89 @@
+#include "service/rtsp/datagram_stream.h"
+
+#include "protocol/rtsp/reader.h"
+#include "runtime/loop/clock.h"
+
+namespace service::rtsp {
+
+DatagramStream::DatagramStream(std::unique_ptr<runtime::ByteStream> control, UdpPorts& ports, const Targets& targets)
+    : control_(std::move(control)), ports_(ports), targets_(targets) {}
+
+DatagramStream::~DatagramStream() { ports_.forget(*this); }
+
+void DatagramStream::park(runtime::ParkedHandler& handler) {
+    handler_ = &handler;
+    control_->park(*this);
+}
+
+void DatagramStream::unpark() {
+    control_->unpark();
+    handler_ = nullptr;
+}
+
+base::Result<size_t> DatagramStream::try_write(std::span<const uint8_t> bytes) {
+    const iovec part{const_cast<uint8_t*>(bytes.data()), bytes.size()};
+    return try_writev({&part, 1});
+}
+
+bool DatagramStream::may_send() {
+    const int64_t now_ms = runtime::now_ms();
+    if (now_ms - window_ms_ >= UdpPorts::kPaceMs) {
+        window_ms_ = now_ms;
+        in_window_ = 0;
+    }
+    if (in_window_ < kBurstBytes && !ports_.is_full()) return true;
+    ports_.wake_later(*this);
+    return false;
+}
+
+base::Result<size_t> DatagramStream::try_writev(std::span<const iovec> parts) {
+    size_t accepted = 0;
+    for (const iovec& part : parts) {
+        std::span<const uint8_t> bytes(static_cast<const uint8_t*>(part.iov_base), part.iov_len);
+        if (!bytes.empty() && bytes[0] != '$') {
+            TRY(write_control(bytes));
+            accepted += bytes.size();
+            continue;
+        }
+        while (!bytes.empty()) {
+            if (!may_send()) return accepted;
+            CHECK(bytes.size() >= ::rtsp::kFrameHeaderSize && bytes[0] == '$');
+            const size_t size = ::rtsp::kFrameHeaderSize + (size_t{bytes[2]} << 8 | bytes[3]);
+            CHECK(size <= bytes.size());
+            send_frame(bytes.first(size));
+            in_window_ += size;
+            accepted += size;
+            bytes = bytes.subspan(size);
+        }
+    }
+    return accepted;
+}
+
+void DatagramStream::send_frame(std::span<const uint8_t> frame) {
+    const size_t track = frame[1] / 2;
+    if (track >= targets_.size()) return;
+    const bool rtcp = frame[1] % 2 == 1;
+    ports_.send(rtcp, rtcp ? targets_[track].rtcp : targets_[track].rtp, frame.subspan(::rtsp::kFrameHeaderSize));
+}
+
+// Answers to requests, few and short.
+base::Result<void> DatagramStream::write_control(std::span<const uint8_t> bytes) {
+    size_t sent = 0;
+    if (unsent_.empty()) sent = TRY(control_->try_write(bytes));
+    if (unsent_.size() + bytes.size() - sent > kMaxControlBytes)
+        return base::fail(base::Code::kLimit, "answers to requests are not read");
+    unsent_.append(reinterpret_cast<const char*>(bytes.data()) + sent, bytes.size() - sent);
+    return {};
+}
+
+void DatagramStream::on_writable() {
+    auto sent = control_->try_write({reinterpret_cast<const uint8_t*>(unsent_.data()), unsent_.size()});
+    if (!sent) return handler_->on_hangup();
+    unsent_.erase(0, *sent);
+}
+
+void DatagramStream::on_pace() {
+    if (handler_) handler_->on_writable();
+}
+
+}  // namespace service::rtsp

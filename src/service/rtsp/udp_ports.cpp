@@ -1,0 +1,112 @@
+#include "service/rtsp/udp_ports.h"
+
+#include <cstring>
+
+#include "runtime/loop/clock.h"
+#include "runtime/loop/log_limit.h"
+
+namespace service::rtsp {
+
+namespace {
+
+constexpr int kBufferBytes = 4 * 1024 * 1024;
+
+}  // namespace
+
+base::Result<std::unique_ptr<UdpPorts>> UdpPorts::open(const runtime::SocketAddress& address) {
+    std::unique_ptr<UdpPorts> ports(new UdpPorts);
+    TRY(ports->open_side(false, address));
+    runtime::SocketAddress next = address;
+    next.port = static_cast<uint16_t>(ports->sides_[0].socket->port() + 1);
+    TRY(ports->open_side(true, next));
+    ports->pacer_ = runtime::spawn("rtsp-pace", [self = ports.get()] { self->pace(); });
+    if (!ports->pacer_) return base::fail(base::Code::kSystem, "no coroutine for UDP");
+    return ports;
+}
+
+base::Result<void> UdpPorts::open_side(bool rtcp, const runtime::SocketAddress& address) {
+    Side& side = sides_[rtcp];
+    side.socket =
+        TRY(runtime::bind_udp(address, {.receive_buffer_bytes = kBufferBytes, .send_buffer_bytes = kBufferBytes}));
+    side.batch = std::make_unique<runtime::UdpBatch>(*side.socket);
+    side.receiver = runtime::spawn(rtcp ? "rtsp-rtcp" : "rtsp-rtp", [this, rtcp] { receive(rtcp); });
+    if (!side.receiver) return base::fail(base::Code::kSystem, "no coroutine for UDP");
+    return {};
+}
+
+UdpPorts::~UdpPorts() {
+    if (pacer_) pacer_.cancel_and_join();
+    for (Side& side : sides_)
+        if (side.receiver) side.receiver.cancel_and_join();
+}
+
+bool UdpPorts::claim(UdpReceiver& receiver, size_t track, const base::IpAddress& ip, const ::rtsp::Ports& ports) {
+    if (sides_[0].claims.contains({ip, ports.rtp}) || sides_[1].claims.contains({ip, ports.rtcp})) return false;
+    sides_[0].claims[{ip, ports.rtp}] = {&receiver, track};
+    sides_[1].claims[{ip, ports.rtcp}] = {&receiver, track};
+    return true;
+}
+
+void UdpPorts::release(const base::IpAddress& ip, const ::rtsp::Ports& ports) {
+    sides_[0].claims.erase({ip, ports.rtp});
+    sides_[1].claims.erase({ip, ports.rtcp});
+}
+
+void UdpPorts::send(bool rtcp, const runtime::UdpAddress& to, std::span<const uint8_t> bytes) {
+    runtime::UdpBatch& batch = *sides_[rtcp].batch;
+    uint8_t* out = batch.reserve(bytes.size());
+    if (!out) return;  // counted as lost
+    std::memcpy(out, bytes.data(), bytes.size());
+    batch.commit(bytes.size(), to);
+}
+
+void UdpPorts::receive(bool rtcp) {
+    Side& side = sides_[rtcp];
+    runtime::LogCondition failing;
+    while (true) {
+        auto packets = side.socket->receive_batch(runtime::Deadline::never());
+        if (!packets) {
+            if (packets.error().code() == base::Code::kCancelled) return;
+            runtime::note_failure(failing, "RTSP receiving", packets.error());
+            if (!runtime::sleep_ms(100)) return;
+            continue;
+        }
+        runtime::note_success(failing, "RTSP receiving");
+        const int64_t now_us = runtime::now_us();
+        for (const runtime::UdpPacket& packet : *packets) {
+            const auto claim = side.claims.find({packet.from.ip, packet.from.port});
+            if (claim == side.claims.end()) continue;
+            const Claim of = claim->second;
+            of.receiver->on_datagram(of.track, rtcp, packet.bytes, now_us);
+        }
+    }
+}
+
+void UdpPorts::wake_later(PacedStream& stream) {
+    if (stream.waits_) return;
+    stream.waits_ = true;
+    waiting_.push_back(&stream);
+    wake_.set();
+}
+
+void UdpPorts::forget(PacedStream& stream) {
+    if (!stream.waits_) return;
+    std::erase(waiting_, &stream);
+    std::erase(waking_, &stream);
+}
+
+void UdpPorts::pace() {
+    while (wake_.wait(runtime::Deadline::never()) && runtime::sleep_ms(kPaceMs)) {
+        wake_.reset();
+        waking_ = std::exchange(waiting_, {});
+        // A stream may end others.
+        while (!waking_.empty()) {
+            PacedStream& stream = *waking_.back();
+            waking_.pop_back();
+            stream.waits_ = false;
+            stream.on_pace();
+        }
+    }
+}
+
+}  // namespace service::rtsp
