@@ -3,9 +3,10 @@
 // two bytes of length, the packet.
 //
 //   objs/payloads --pack [--max=BYTES] IN OUT.rtp
-//       the file's video, if it has some, else its audio: payload type 96, timestamps of 90 or 48 kHz
-//   objs/payloads --unpack CODEC [--lose=N] IN.rtp OUT
-//       CODEC as the codec table names it: H264, HEVC, AV1, VP9, VP8, Opus; every Nth packet is left out
+//       the file's video, if it has some, else its audio: payload type 96, timestamps as in the track's description
+//   objs/payloads --unpack CODEC [--sdp=FILE] [--lose=N] IN.rtp OUT
+//       CODEC as the codec table names it: H264, HEVC, AV1, VP9, VP8, AAC, MP3, Opus; every Nth packet is left out.
+//       With a description the format is that of its first track.
 //
 // Files are FLV; those whose name ends with .ivf are IVF of VP8 or VP9, times in ms.
 
@@ -16,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "media/track_set.h"
 #include "media/vpx.h"
 #include "protocol/flv/body.h"
 #include "protocol/flv/reader.h"
@@ -24,6 +26,8 @@
 #include "protocol/rtp/packet.h"
 #include "protocol/rtp/payload/depacketizer.h"
 #include "protocol/rtp/payload/packetizer.h"
+#include "protocol/sdp/session/read.h"
+#include "protocol/sdp/session/write.h"
 
 namespace {
 
@@ -33,6 +37,7 @@ using media::Kind;
 struct Options {
     bool unpack = false;
     std::string codec;
+    std::string sdp;
     size_t max_payload = rtp::kMaxPayload;
     size_t lose = 0;
     std::vector<std::string> files;
@@ -54,8 +59,9 @@ Result<std::vector<media::Frame>> read_flv(const std::string& path) {
     std::vector<media::Frame> frames;
     reader.feed(TRY(read_file(path)));
     while (auto tag = TRY(reader.next())) {
-        auto parsed = TRY(parser.parse(tag->type, tag->body, tag->timestamp));
-        if (parsed.frame && parsed.frame->kind != Kind::kData) frames.push_back(std::move(*parsed.frame));
+        auto parsed = parser.parse(tag->type, tag->body, tag->timestamp);
+        if (!parsed) return std::unexpected(std::move(parsed.error()));
+        if (parsed->frame && parsed->frame->kind != Kind::kData) frames.push_back(std::move(*parsed->frame));
     }
     return frames;
 }
@@ -106,18 +112,25 @@ Result<void> pack(const Options& options) {
         if (frame.kind == Kind::kVideo) kind = Kind::kVideo;
     std::unique_ptr<rtp::Packetizer> packetizer;
     uint16_t sequence = 65'000;
+    uint32_t clock_rate = 90'000;
+    media::TrackSet set;
     std::vector<rtp::Payload> payloads;
     for (const media::Frame& frame : frames) {
         if (frame.kind != kind) continue;
         if (!packetizer) packetizer = rtp::make_packetizer(frame.codec, {.max_payload = options.max_payload});
         if (!packetizer) return base::fail(base::Code::kNotFound, "a codec without RTP payload");
+        if (set.is_news(frame)) {
+            set.note(frame);
+            auto tracks = sdp::session_tracks(set);
+            if (!tracks.empty()) clock_rate = tracks[0].format.clock_rate;
+        }
         if (frame.sequence_header) {
             TRY(packetizer->set_header(frame));
             continue;
         }
         payloads.clear();
         TRY(packetizer->packetize(frame, payloads));
-        auto timestamp = static_cast<uint32_t>(media::to_ticks(frame.pts(), kind == Kind::kVideo ? 90'000 : 48'000));
+        auto timestamp = static_cast<uint32_t>(media::to_ticks(frame.pts(), clock_rate));
         for (const rtp::Payload& payload : payloads) put_packet(out, payload, sequence++, timestamp);
     }
     return {};
@@ -165,9 +178,25 @@ Result<media::Codec> codec_of(const std::string& name) {
     return base::fail(base::Code::kNotFound, name);
 }
 
+Result<rtp::PayloadFormat> format_of(const Options& options) {
+    rtp::PayloadFormat format;
+    format.codec = TRY(codec_of(options.codec));
+    format.channels = 2;
+    if (media::codec_info(format.codec).kind == Kind::kAudio) format.clock_rate = 48'000;
+    if (options.sdp.empty()) return format;
+    auto text = TRY(read_file(options.sdp));
+    auto session =
+        TRY(sdp::read_session_text({reinterpret_cast<const char*>(text.data()), text.size()}, "rtsp://localhost/"));
+    if (session.tracks.empty())
+        return base::fail(base::Code::kNotFound,
+                          session.skipped.empty() ? "a description without tracks" : session.skipped[0].reason);
+    return session.tracks[0].format;
+}
+
 Result<void> unpack(const Options& options) {
-    auto codec = TRY(codec_of(options.codec));
-    auto depacketizer = rtp::make_depacketizer(codec);
+    const auto format = TRY(format_of(options));
+    const auto codec = format.codec;
+    auto depacketizer = rtp::make_depacketizer(format);
     if (!depacketizer) return base::fail(base::Code::kNotFound, "a codec without RTP payload");
     bool video = media::codec_info(codec).kind == Kind::kVideo;
     auto bytes = TRY(read_file(options.files[0]));
@@ -203,7 +232,7 @@ Result<void> unpack(const Options& options) {
                 ++skipped;
                 continue;
             }
-            unit.frame.dts = media::from_ticks(static_cast<int32_t>(unit.timestamp - origin), video ? 90'000 : 48'000);
+            unit.frame.dts = media::from_ticks(static_cast<int32_t>(unit.timestamp - origin), format.clock_rate);
             if (!ivf) {
                 put_tag(out, unit.frame);
             } else if (!unit.frame.sequence_header) {
@@ -227,6 +256,8 @@ bool parse(int argc, char** argv, Options& options) {
             options.codec = argv[++i];
         } else if (word.starts_with("--max=")) {
             options.max_payload = static_cast<size_t>(std::atoll(argv[i] + 6));
+        } else if (word.starts_with("--sdp=")) {
+            options.sdp = word.substr(6);
         } else if (word.starts_with("--lose=")) {
             options.lose = static_cast<size_t>(std::atoll(argv[i] + 7));
         } else if (word.starts_with("--")) {
@@ -245,7 +276,7 @@ int main(int argc, char** argv) {
     if (!parse(argc, argv, options)) {
         std::fprintf(stderr,
                      "payloads --pack [--max=BYTES] IN.flv OUT.rtp\n"
-                     "payloads --unpack CODEC [--lose=N] IN.rtp OUT.flv\n");
+                     "payloads --unpack CODEC [--sdp=FILE] [--lose=N] IN.rtp OUT.flv\n");
         return 2;
     }
     auto done = options.unpack ? unpack(options) : pack(options);

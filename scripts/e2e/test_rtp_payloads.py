@@ -126,6 +126,84 @@ def test_there_and_back(sources, tmp_path, codec):
     assert 0 < len(got) < 50 and set(got) <= set(want), f"{len(set(got) - set(want))} of {len(got)} video frames are none of the source"
 
 
+AUDIO_STREAM = "application/x-rtp-stream,media=(string)audio,payload=(int)96,"
+# Of audio: the encoder's words; the clock rate of our packets; GStreamer's names of their format and of its
+# depayloader; what parses the result.
+AUDIO = {
+    "AAC": (["aac", "-ar", 48000], 48000, "encoding-name=(string)MPEG4-GENERIC,mode=(string)AAC-hbr,sizelength=(string)13,"
+            "indexlength=(string)3,indexdeltalength=(string)3,config=(string)1190", "rtpmp4gdepay", "aacparse"),
+    "MP3": (["libmp3lame", "-ar", 44100], 90000, "encoding-name=(string)MPA", "rtpmpadepay", "mpegaudioparse"),
+}  # fmt: skip
+# GStreamer's payloader; the words of a description for its packets.
+AUDIO_PAYLOADERS = {
+    "AAC": ("AAC", ["rtpmp4gpay"], "mpeg4-generic/48000/2",
+            "mode=AAC-hbr;sizelength=13;indexlength=3;indexdeltalength=3;config=1190"),
+    "LATM": ("AAC", ["rtpmp4apay"], "MP4A-LATM/48000", "cpresent=0;config=40002320"),
+    "MP3": ("MP3", ["rtpmpapay"], "MPA/90000", None),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def audio_sources(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("audio")
+    made = {}
+
+    def source(codec):
+        if codec not in made:
+            path = directory / f"{codec}.flv"
+            run(*ffmpeg.command9("-f", "lavfi", "-i", "sine=frequency=440:duration=2", "-ac", 2, "-c:a", *AUDIO[codec][0], path))
+            made[codec] = path
+        return made[codec]
+
+    return source
+
+
+def frames_of_audio(path):
+    """The encoded audio frames' hashes, of AAC without their ADTS headers."""
+    words = ["-loglevel", "fatal", "-i", path, "-map", "0:a", "-c", "copy"]
+    if path.suffix == ".aac":
+        words += ["-bsf:a", "aac_adtstoasc"]
+    return [packet.md5 for packet in ffmpeg.framemd5(run(*ffmpeg.command9(*words, "-f", "framemd5", "-"))).get(0, [])]
+
+
+def assert_same_audio(want, got, who):
+    assert len(want) > 70, f"the source should have more than 70 audio frames, it has {len(want)}"
+    assert want == got, f"{who}: {len(got)} audio frames came, those of the source are {len(want)}; equal ones: {len(set(want) & set(got))}"
+
+
+@pytest.mark.parametrize("most", [1400, 100])
+@pytest.mark.parametrize("codec", AUDIO)
+def test_gstreamer_reads_our_audio(audio_sources, tmp_path, codec, most):
+    """Whole frames, and fragments of them."""
+    _, clock, caps, depayloader, parser = AUDIO[codec]
+    source, packets = audio_sources(codec), tmp_path / "ours.rtp"
+    out = tmp_path / ("out.aac" if codec == "AAC" else "out.mp3")
+    run(PAYLOADS, "--pack", f"--max={most}", source, packets)
+    chain = ["filesrc", f"location={packets}", "!", f"{AUDIO_STREAM}clock-rate=(int){clock},{caps}", "!", "rtpstreamdepay",
+             "!", depayloader, "!", parser]  # fmt: skip
+    if codec == "AAC":
+        chain += ["!", "audio/mpeg,stream-format=adts"]
+    gst(*chain, "!", "filesink", f"location={out}")
+    assert_same_audio(frames_of_audio(source), frames_of_audio(out), f"GStreamer of our {codec} packets")
+
+
+# LATM's fragments are in the units: GStreamer's have wrong lengths in rtpstreampay.
+@pytest.mark.parametrize("name, mtu", [("AAC", 1400), ("AAC", 100), ("LATM", 1400), ("MP3", 1400), ("MP3", 100)])
+def test_we_read_gstreamers_audio(audio_sources, tmp_path, name, mtu):
+    codec, payloader, rtpmap, fmtp = AUDIO_PAYLOADERS[name]
+    source, packets, out = audio_sources(codec), tmp_path / "theirs.rtp", tmp_path / "out.flv"
+    plain = tmp_path / ("plain.aac" if codec == "AAC" else "plain.mp3")
+    run(*ffmpeg.command9("-i", source, "-c", "copy", *([] if codec == "AAC" else ["-write_xing", 0, "-id3v2_version", 0]), plain))
+    gst("filesrc", f"location={plain}", "!", AUDIO[codec][4], "!", *payloader, f"mtu={mtu}", "pt=96", "!", "rtpstreampay",
+        "!", "filesink", f"location={packets}")  # fmt: skip
+    description = tmp_path / "in.sdp"
+    lines = ["v=0", "m=audio 0 RTP/AVP 96", f"a=rtpmap:96 {rtpmap}"] + ([f"a=fmtp:96 {fmtp}"] if fmtp else [])
+    description.write_text("\n".join(lines) + "\n")
+    counters = unpack(codec, packets, out, f"--sdp={description}")
+    assert not any(counters.values()), f"of GStreamer's {name} packets: {counters}"
+    assert_same_audio(frames_of_audio(source), frames_of_audio(out), f"we of GStreamer's {name} packets")
+
+
 def sdp(port, encoding):
     lines = ["v=0", "o=- 0 0 IN IP4 127.0.0.1", "s=-", "c=IN IP4 127.0.0.1", "t=0 0", f"m=video {port} RTP/AVP 96",
              f"a=rtpmap:96 {encoding}/90000"]  # fmt: skip

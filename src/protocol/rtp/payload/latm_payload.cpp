@@ -48,6 +48,9 @@ Result<StreamMuxConfig> parse_stream_mux_config(BitReader& b) {
     if (b.bits(4) != 0 || b.bits(3) != 0)
         return fail(Code::kProtocol, "StreamMuxConfig: several programs or layers are not supported");
     config.aac_config = TRY(read_aac_config(b), "StreamMuxConfig");
+    // GStreamer's ends here.
+    constexpr size_t kRest = 3 + 8 + 1 + 1;
+    if (b.bits_left() < kRest) return config;
     if (b.bits(3) != 0) return fail(Code::kProtocol, "StreamMuxConfig: frames of fixed length are not supported");
     b.skip(8);  // latmBufferFullness
     if (b.bit()) {
