@@ -38,6 +38,7 @@ RtpReader::RtpReader(const std::vector<sdp::SessionTrack>& tracks, const RtpRead
         Input& input = inputs_.emplace_back();
         input.track = track;
         input.waits_for_keyframe = track.kind == Kind::kVideo;
+        input.rate_check = ClockRateCheck(track.format.clock_rate);
         make_depacketizer(input);
         if (!track.language.empty()) names.push_back({track.kind, track.index, track.language, {}});
     }
@@ -85,6 +86,7 @@ void RtpReader::restart(Input& input) {
 }
 
 void RtpReader::lose(Input& input) const {
+    input.rate_check.restart();
     if (input.track.kind == Kind::kVideo && options_.wait_for_keyframe) input.waits_for_keyframe = true;
 }
 
@@ -98,6 +100,8 @@ void RtpReader::take(Input& input, rtp::Unit& unit, int64_t now_us, std::vector<
         input.discontinuity = true;
         input.decoding_times.restart();
     }
+    if (frame.kind == Kind::kAudio && !frame.sequence_header)
+        if (auto rate = input.rate_check.note(frame, unit.timestamp)) clocks_.set_rate(track, *rate);
     if (frame.sequence_header) return take_header(input, std::move(frame), moment.time, out);
     if (!is_wanted(input, frame)) return;
     if (has_decoding_order(frame.codec)) {
@@ -114,6 +118,7 @@ void RtpReader::take(Input& input, rtp::Unit& unit, int64_t now_us, std::vector<
 
 void RtpReader::take_header(Input& input, Frame frame, Time time, std::vector<Frame>& out) {
     if (has_decoding_order(frame.codec)) input.decoding_times.declare(frame);
+    input.rate_check.note_header(frame);
     frame.dts = input.last == media::kNoTime ? time : input.last;
     emit(std::move(frame), out);
 }

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "convert/rtp/clock_rate_check.h"
 #include "convert/rtp/track_clocks.h"
 #include "media/decoding_times.h"
 #include "media/track_set.h"
@@ -59,12 +60,15 @@ class RtpReader {
     // A video track waits for a keyframe: a source may be asked for one (RTCP PLI).
     bool waits_for_keyframe() const;
     RtpReaderCounters counters(size_t track) const;
+    // Hz: the described one, or the one that the audio's timestamps count at.
+    uint32_t clock_rate(size_t track) const { return clocks_.rate(track); }
 
   private:
     struct Input {
         sdp::SessionTrack track;
         std::unique_ptr<rtp::Depacketizer> depacketizer;
         media::DecodingTimes decoding_times;
+        ClockRateCheck rate_check{1};
         uint32_t ssrc = 0;
         bool begun = false;
         bool declared_type_came = false;

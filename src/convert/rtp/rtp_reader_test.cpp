@@ -165,6 +165,28 @@ TEST(RtpReader, AudioAndVideoAreTracksOfASet) {
     EXPECT_EQ(reader.tracks().config(Kind::kAudio)->payload, media::make_aac_config(2, 48'000, 2));
 }
 
+// AAC of 48 kHz whose description says 90 kHz, and whose timestamps count samples.
+TEST(RtpReader, AudioThatCountsAtAnotherRateThanDescribedIsFound) {
+    auto track = aac_track();
+    track.format.clock_rate = 90'000;
+    RtpReader reader({track});
+    std::vector<Frame> out;
+    uint32_t timestamp = 0;
+    for (int i = 0; i < 100; ++i, timestamp += 1024)
+        reader.push(0, {true, 97, 0, timestamp, 9}, base::hex("0010 0010 2101"), false, i * 21'333, out);
+    EXPECT_EQ(reader.clock_rate(0), 48'000u);
+    ASSERT_EQ(out.size(), 101u);
+    EXPECT_EQ(out[100].dts - out[99].dts, media::from_ticks(1024, 48'000));
+    const auto late = media::from_ticks(99 * 1024, 48'000) - (out[100].dts - out[1].dts);
+    EXPECT_LT(media::distance(late, media::Time(0)), std::chrono::milliseconds(100))
+        << "of the frames before it was found";
+
+    RtpReader right({aac_track()});
+    for (int i = 0; i < 100; ++i, timestamp += 1024)
+        right.push(0, {true, 97, 0, timestamp, 9}, base::hex("0010 0010 2101"), false, i * 21'333, out);
+    EXPECT_EQ(right.clock_rate(0), 48'000u);
+}
+
 TEST(RtpReader, DefectsOfPayloadsAreCountedAndNamed) {
     RtpReader reader({aac_track()});
     std::vector<Frame> out;

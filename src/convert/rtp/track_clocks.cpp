@@ -26,6 +26,11 @@ TrackClocks::Moment TrackClocks::at(size_t track, uint32_t timestamp, int64_t no
         clock.jumps = true;
         return {clock.last, std::exchange(clock.jumps, false)};
     }
+    if (ticks != std::exchange(clock.newest, ticks)) {
+        clock.moved_us = now_us;
+    } else if (now_us - clock.moved_us > kStandsStillUs) {
+        clock.anchor += std::max(waited, Time(0));
+    }
     clock.last = clock.time(ticks);
     clock.last_us = now_us;
     return {clock.last, std::exchange(clock.jumps, false)};
@@ -44,7 +49,8 @@ void TrackClocks::begin(Clock& clock, int64_t ticks, int64_t now_us) {
     if (clock.known || clock.jumps) time = std::max(time, clock.last);
     clock.ticks = ticks;
     clock.anchor = clock.last = time;
-    clock.last_us = now_us;
+    clock.last_us = clock.moved_us = now_us;
+    clock.newest = ticks;
     clock.known = true;
 }
 
@@ -57,6 +63,13 @@ void TrackClocks::restart(size_t track) {
     clock.unwrap.reset();
     clock.report.reset();
     clock.info.reset();
+}
+
+void TrackClocks::set_rate(size_t track, uint32_t clock_rate) {
+    Clock& clock = clocks_[track];
+    clock.anchor = clock.time(clock.newest);
+    clock.ticks = clock.newest;
+    clock.rate = std::max<int64_t>(clock_rate, 1);
 }
 
 void TrackClocks::on_sender_report(size_t track, uint64_t ntp, uint32_t timestamp) {

@@ -3,7 +3,7 @@
 // its later times are exact to the tick. Tracks are brought into step by sender reports (RFC 3550, 6.4.1), or before
 // these by the timestamps of RTP-Info: a large correction moves tracks forward only, so that no time goes back, a small
 // one is applied in parts. Timestamps that contradict the times of arrival are a jump, and the track continues without
-// it. Pure: times are passed in.
+// it; where they stand still, the times of arrival are used. Pure: times are passed in.
 
 #include <cstdint>
 #include <optional>
@@ -32,6 +32,9 @@ class TrackClocks {
     Moment at(size_t track, uint32_t timestamp, int64_t now_us);
     // The next timestamp is unrelated to those before: another source.
     void restart(size_t track);
+    // The timestamps after the newest one count at this rate, whatever the description says.
+    void set_rate(size_t track, uint32_t clock_rate);
+    uint32_t rate(size_t track) const { return static_cast<uint32_t>(clocks_[track].rate); }
     void on_sender_report(size_t track, uint64_t ntp, uint32_t timestamp);
     void set_rtp_info(size_t track, uint32_t timestamp);
     // Sender reports that contradicted each other or the arrival.
@@ -42,6 +45,8 @@ class TrackClocks {
     static constexpr media::Time kSmall = std::chrono::milliseconds(60);
     // The rounding of timestamps and NTP times.
     static constexpr media::Time kSlack = std::chrono::milliseconds(1);
+    // Timestamps that do not move for longer than this stand still.
+    static constexpr int64_t kStandsStillUs = 1'000'000;
     // Two reports of a track that contradict its timestamps by this: its wall clock was set.
     static constexpr media::Time kClockSet = std::chrono::milliseconds(200);
 
@@ -59,6 +64,8 @@ class TrackClocks {
         media::Time anchor{};  // this time
         media::Time last{};    // the latest time returned, which came at
         int64_t last_us = 0;
+        int64_t newest = 0;          // ticks of the last call
+        int64_t moved_us = 0;        // when they were others before
         std::optional<Mark> report;  // the newest sender report
         std::optional<Mark> info;    // RTP-Info
         bool aligned = false;

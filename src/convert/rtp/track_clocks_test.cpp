@@ -112,6 +112,23 @@ TEST(TrackClocks, RtpInfoIsUsedBeforeReports) {
     EXPECT_EQ(ms(wrong.at(1, 0, 0)), 200);
 }
 
+TEST(TrackClocks, TimestampsThatStandStillAreReplacedByTheArrival) {
+    auto c = clocks();
+    EXPECT_EQ(ms(c.at(0, 5, 0)), 200);
+    EXPECT_EQ(ms(c.at(0, 5, 1000 * kMs)), 200);
+    for (int64_t i = 1; i < 100; ++i) EXPECT_EQ(ms(c.at(0, 5, (1000 + i * 40) * kMs)), 200 + i * 40);
+    EXPECT_EQ(ms(c.at(0, 3605, 5000 * kMs)), 200 + 99 * 40 + 40);  // it moves again
+}
+
+TEST(TrackClocks, AnotherRateCountsFromTheNewestTimestampOn) {
+    auto c = clocks();
+    c.at(1, 0, 0);
+    EXPECT_EQ(ms(c.at(1, 48'000, 1000 * kMs)), 1200);
+    c.set_rate(1, 8000);
+    EXPECT_EQ(ms(c.at(1, 48'000, 1000 * kMs)), 1200);
+    EXPECT_EQ(ms(c.at(1, 48'000 + 8000, 2000 * kMs)), 2200);
+}
+
 TEST(TrackClocks, JumpsAreRemoved) {
     auto c = clocks();
     c.at(0, 0, 0);
