@@ -61,7 +61,10 @@ FileSource::FileSource(int fd, uint64_t size, std::string path)
     file_->mapped = size;
 }
 
+FileSource::FileSource(InMemory, int fd) : file_(std::make_shared<File>(fd)), reads_now_(true), in_memory_(true) {}
+
 size_t FileSource::resident(uint64_t offset, size_t bytes) const {
+    if (in_memory_) return std::min(bytes, kMaxResident);
     if (!file_->mapping || offset >= file_->mapped) return 0;
     std::array<unsigned char, kMaxResident / kPage + 1> pages;
     const size_t within = offset % kPage;
@@ -75,7 +78,8 @@ size_t FileSource::resident(uint64_t offset, size_t bytes) const {
 
 size_t FileSource::read_now(std::span<uint8_t> buffer, uint64_t offset) const {
     if (!reads_now_) return 0;
-    const ssize_t got = read_cached(file_->fd, buffer, offset);
+    const ssize_t got = in_memory_ ? pread(file_->fd, buffer.data(), buffer.size(), static_cast<off_t>(offset))
+                                   : read_cached(file_->fd, buffer, offset);
     return got > 0 ? static_cast<size_t>(got) : 0;
 }
 

@@ -26,6 +26,9 @@ class FileSource {
 
     // Takes the descriptor of a regular file that has `size` bytes. path: for injected faults. Blocks.
     FileSource(int fd, uint64_t size, std::string path);
+    // Takes a file that is always in memory (memfd). Does not block.
+    struct InMemory {};
+    FileSource(InMemory, int fd);
     FileSource(const FileSource&) = delete;
 
     int fd() const { return file_->fd; }
@@ -34,7 +37,7 @@ class FileSource {
     // works.
     bool reads_now() const { return reads_now_; }
     // Whether resident() knows anything: the kernel tells only an owner, or who may write the file.
-    bool sends_now() const { return file_->mapping != nullptr; }
+    bool sends_now() const { return in_memory_ || file_->mapping != nullptr; }
     // The number of bytes from the offset on, `bytes` at most, that sendfile() can send now.
     size_t resident(uint64_t offset, size_t bytes) const;
     // Reads what is in memory. 0: nothing is, or the file ends there.
@@ -63,6 +66,7 @@ class FileSource {
     const std::shared_ptr<File> file_;
     const std::string path_;
     bool reads_now_ = false;
+    bool in_memory_ = false;
     std::map<uint64_t, std::shared_ptr<Event>> loading_;  // by block
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 // Index: the HLS resources that HTTP can fetch besides playlists: segments, initialisation segments and keys, by vhost
-// and path. A resource is in memory or names a file.
+// and path. A resource is in memory, in blocks of the heap or where sendfile() can take it, or names a file.
 
 #include <cstdint>
 #include <map>
@@ -11,17 +11,19 @@
 
 #include "base/slice.h"
 #include "live/hub/stream.h"
+#include "runtime/disk/paged_bytes.h"
 
 namespace service::hls {
 
 struct Resource {
-    std::vector<base::Slice> blocks{};                // in memory
-    uint64_t size = 0;                                // of blocks
-    std::string root{};                               // the directory that contains the path; empty: in memory
-    int64_t made_ms = 0;                              // creation time, wall clock
-    int64_t max_age_s = 0;                            // how long a cache may keep it, s
-    std::shared_ptr<const live::StreamKey> stream{};  // the stream it belongs to
-    uint64_t number = 0;                              // unique number of this resource
+    std::vector<base::Slice> blocks{};                         // in memory
+    std::shared_ptr<const runtime::disk::PagedBytes> pages{};  // in memory too, instead of blocks; may be null
+    uint64_t size = 0;                                         // of blocks or pages
+    std::string root{};                                        // the directory that contains the path; empty: in memory
+    int64_t made_ms = 0;                                       // creation time, wall clock
+    int64_t max_age_s = 0;                                     // how long a cache may keep it, s
+    std::shared_ptr<const live::StreamKey> stream{};           // the stream it belongs to
+    uint64_t number = 0;                                       // unique number of this resource
 };
 using ResourcePtr = std::shared_ptr<const Resource>;
 

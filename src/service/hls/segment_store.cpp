@@ -131,14 +131,19 @@ class MemorySegmentStore final : public SegmentStore {
             size_t n = std::min(bytes.size(), kBlockBytes - block_.size());
             block_.append(bytes.first(n));
             bytes = bytes.subspan(n);
-            if (block_.size() == kBlockBytes) blocks_.push_back(block_.freeze());
+            if (block_.size() == kBlockBytes) TRY(put_block());
         }
         return {};
     }
 
     void finish(SegmentInfo info) override {
-        // The last block is trimmed to its size.
-        if (block_.size() > 0) blocks_.push_back(base::Slice::copy(block_.bytes()));
+        if (auto put = put_block(); !put) {
+            const std::string what = names_.playlist();
+            lose();
+            segment_lost(info);
+            if (host_) host_->store_failed(*this, what, put.error());
+            return;
+        }
         mark_loss(info, window_.next_sequence() > 0);
         if (follows()) {
             const Outcome* outcome = outcome_of(info.number);
@@ -148,6 +153,7 @@ class MemorySegmentStore final : public SegmentStore {
         Named named = name(info, size_);
         Resource segment = resource();
         segment.blocks = std::move(blocks_);
+        segment.pages = std::move(pages_);
         segment.size = size_;
         index_.put(options_.vhost, named.entry.path, std::move(segment));
         put_shared(named, info, true);
@@ -164,6 +170,7 @@ class MemorySegmentStore final : public SegmentStore {
     void abandon() override {
         blocks_.clear();
         block_.clear();
+        pages_.reset();
         size_ = 0;
     }
 
@@ -180,7 +187,10 @@ class MemorySegmentStore final : public SegmentStore {
 
     bool idle() const override { return true; }
 
-    size_t memory() const override { return blocks_.size() * kBlockBytes + block_.capacity() + window_.bytes(); }
+    size_t memory() const override {
+        const uint64_t growing = pages_ ? pages_->size() : blocks_.size() * kBlockBytes;
+        return growing + block_.capacity() + window_.bytes();
+    }
 
     void release_memory() override {
         if (follows()) return;  // the store that it follows drops for both
@@ -190,6 +200,19 @@ class MemorySegmentStore final : public SegmentStore {
     }
 
   private:
+    // The block is full, or the segment's last one.
+    base::Result<void> put_block() {
+        if (block_.size() == 0) return {};
+        if (!pages_ && runtime::disk::PagedBytes::available()) pages_ = std::make_shared<runtime::disk::PagedBytes>();
+        if (!pages_) {
+            blocks_.push_back(base::Slice::copy(block_.bytes()));
+            block_.clear();
+            return {};
+        }
+        TRY(pages_->append(block_.bytes()));
+        block_.clear();
+        return {};
+    }
     uint64_t all_bytes() const {
         uint64_t bytes = window_.bytes();
         for (const auto& follower : followers()) bytes += follower->window().bytes();
@@ -215,7 +238,8 @@ class MemorySegmentStore final : public SegmentStore {
         for (const std::string& path : window_.take_expired(now_ms)) index_.erase(options_.vhost, path);
     }
 
-    std::vector<base::Slice> blocks_;
+    std::shared_ptr<runtime::disk::PagedBytes> pages_;
+    std::vector<base::Slice> blocks_;  // where there are no pages
     base::SliceBuilder block_;
     uint64_t size_ = 0;
 };
