@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Measures this server beside the floors (research/floor), nginx with its rtmp module, and MediaMTX where it was built
-(research/comparison/get_mediamtx.sh), one after the other, with the same load.
+(research/comparison/get_mediamtx.sh), one after the other, with the same load; HLS delivery beside nginx, by wrk.
 
     research/compare.py --estimate              what would be measured, and how long it takes
     research/compare.py --json FILE             everything: about half an hour on two cores
@@ -57,7 +57,7 @@ def parse_options():
     words = lambda text: text.split(",")  # noqa: E731
     parser.add_argument("--objs", type=pathlib.Path, default=ROOT / "objs", help="where srs, bench and floor are")
     parser.add_argument("--only", type=words, default=list(Cases.GROUPS), help=", ".join(Cases.GROUPS))
-    parser.add_argument("--servers", type=words, default=["floor", "ours", "nginx-rtmp", "MediaMTX"])
+    parser.add_argument("--servers", type=words, default=["floor", "ours", "nginx-rtmp", "MediaMTX", "nginx"])
     parser.add_argument("--players", type=numbers, default=[1000, 5000, 10000, 18000])
     parser.add_argument("--other-players", type=numbers, default=[1000, 5000], help="of nginx; MediaMTX: the first")
     parser.add_argument("--lowlatency-players", type=numbers, default=[1000, 5000])
@@ -70,6 +70,7 @@ def parse_options():
     parser.add_argument("--viewers", type=int, default=100, help="of the latency measurement")
     parser.add_argument("--webrtc-players", type=int, default=400)
     parser.add_argument("--webrtc-publishers", type=int, default=100)
+    parser.add_argument("--hls-connections", type=numbers, default=[100, 2000], help="of HLS delivery, by wrk")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=10, help="measured per run")
     parser.add_argument("--settle", type=int, default=3, help="seconds between the last connection and measuring")
@@ -93,6 +94,7 @@ def parse_options():
     if options.quick:
         options.players, options.other_players, options.lowlatency_players = [100], [100], [100]
         options.rate3m_players, options.publishers, options.viewers, options.rooms = 20, 20, 20, [20]
+        options.hls_connections = [20]
         options.recorded, options.segmented, options.webrtc_players, options.webrtc_publishers = 20, 10, 20, 10
         options.repeats, options.seconds, options.settle = 1, 1, 1
     return options
@@ -104,7 +106,7 @@ def in_order(cases):
 
 
 def headline(run):
-    for key, unit in (("server_cpu_ms_per_s_per_publisher", "ms/s each"), ("server_cpu_ms_per_mbit", "ms/Mbit"),
+    for key, unit in (("server_cpu_ms_per_s_per_publisher", "ms/s each"), ("server_cpu_ms_per_mbit", "ms/Mbit"), ("cpu_us", "us/request"),
                       ("video_latency_ms", ""), ("start_ms", "ms to start"), ("first_frame_ms", "")):  # fmt: skip
         if key in run:
             return f"{run[key]} {unit}".strip()

@@ -5,6 +5,7 @@ import statistics
 import time
 from collections.abc import Callable
 
+from .delivery import PUBLISH_SECONDS, SECONDS, WARM_SECONDS, Delivery
 from .figures import FLOOR, FLOOR_OF_WHIP
 from .load import KBPS
 
@@ -40,11 +41,12 @@ class Cases:
         self.there = servers.there()
         self.list = []
         for group in (self.players, self.lowlatency, self.rate3m, self.rooms, self.publishers, self.segments, self.recording,
-                      self.latency, self.firstframe, self.start, self.whep, self.whip):  # fmt: skip
+                      self.latency, self.firstframe, self.start, self.whep, self.whip, self.delivery):  # fmt: skip
             if group.__name__ in options.only:
                 group()
 
-    GROUPS = ("players", "lowlatency", "rate3m", "rooms", "publishers", "segments", "recording", "latency", "firstframe", "start", "whep", "whip")
+    GROUPS = ("players", "lowlatency", "rate3m", "rooms", "publishers", "segments", "recording", "latency", "firstframe", "start",
+              "whep", "whip", "delivery")  # fmt: skip
 
     def add(self, group, server, count, seconds, run, repeats=None):
         if server.split(",")[0] in self.o.servers:
@@ -342,3 +344,29 @@ class Cases:
         seconds = START_S + GOP_S + self.o.settle + self.o.seconds + 1
         for server, start in self.webrtc_peers().items():
             self.add("whip", server, count, seconds, run(server, start))
+
+    # ---- HLS delivery
+
+    def delivery(self):
+        """Requests for one playlist and one segment of a live stream; nginx has copies of them in files."""
+        if not Delivery.there():
+            return
+        delivery = Delivery(self.servers, self.load)
+
+        def ours(what, storage, tls, count):
+            return lambda: delivery.ours(what, storage, tls, count)
+
+        def nginx(what, tls, count):
+            return lambda: delivery.nginx(what, tls, count)
+
+        seconds = START_S + WARM_SECONDS + SECONDS
+        for count in self.o.hls_connections:
+            for tls in (False, True):
+                how = ", TLS" if tls else ""
+                for what, storage in (("playlist", "memory"), ("segment", "disk"), ("segment", "memory")):
+                    name = what if what == "playlist" else f"{what}, {storage}"
+                    body = ours(what, storage, tls, count)
+                    self.add("delivery", f"ours, {name}{how}", count, seconds + PUBLISH_SECONDS, body)
+                if self.there["nginx"]:
+                    for what in ("playlist", "segment"):
+                        self.add("delivery", f"nginx, {what}{how}", count, seconds, nginx(what, tls, count))

@@ -76,9 +76,15 @@ def of_first_frame(runs):
     return {**runs[0]["first_frame_ms"], "dropped": runs[0]["failed"] + runs[0]["lost"]}
 
 
-SUMMARIES = {**dict.fromkeys(ROOMS, of_rooms), "publishers": of_publishers, "segments": of_publishers, "recording": of_recording, "latency": of_latency,
+def of_delivery(runs):
+    out = {key: round(statistics.median(run[key] for run in runs), 2) for key in ("cpu_us", "per_s", "server_cpu_percent")}
+    return {**out, "errors": sum(run["errors"] for run in runs)}
+
+
+SUMMARIES = {**dict.fromkeys(ROOMS, of_rooms), "publishers": of_publishers, "segments": of_publishers,
+             "recording": of_recording, "latency": of_latency,
              "firstframe": of_first_frame, "start": lambda runs: runs[0], "whep": of_webrtc_players,
-             "whip": of_webrtc_publishers}  # fmt: skip
+             "whip": of_webrtc_publishers, "delivery": of_delivery}  # fmt: skip
 
 
 def summarise(raw):
@@ -146,6 +152,7 @@ def check(groups, quick):
     check_recording(groups.get("recording", {}), v)
     check_waiting(groups, v)
     check_webrtc(groups, v)
+    check_delivery(groups.get("delivery", {}), v)
     return v.rows
 
 
@@ -223,3 +230,23 @@ def check_webrtc(groups, v):
     for server, by_count in groups.get("whip", {}).items():
         for count, run in by_count.items() if server.startswith("ours") else ():
             v.at_most(f"whip: {server}, {count} publishers: dropped", run["dropped"], 0, always=True)
+
+
+DELIVERY_TO_NGINX = {"playlist": 1.2, "segment": 1.3}
+
+
+def to_nginx(delivery, server, count):
+    """Processor time of a request to that of nginx for the same, or None."""
+    peer = server.replace("ours", "nginx").replace(", disk", "").replace(", memory", "")
+    nginx = delivery.get(peer, {}).get(count)
+    return delivery[server][count]["cpu_us"] / nginx["cpu_us"] if nginx and nginx["cpu_us"] else None
+
+
+def check_delivery(delivery, v):
+    for server, by_count in delivery.items():
+        for count, run in by_count.items() if server.startswith("ours") else ():
+            what = f"delivery: {server}, {count} connections"
+            v.at_most(f"{what}: errors", run["errors"], 0, always=True)
+            ratio = to_nginx(delivery, server, count)
+            if ratio is not None:
+                v.at_most(f"{what}: CPU to nginx's", ratio, DELIVERY_TO_NGINX[server.split(", ")[1]])

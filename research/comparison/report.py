@@ -5,7 +5,7 @@ import pathlib
 import subprocess
 import time
 
-from .figures import PLAYERS, ROOMS, WEBRTC_PLAYERS, above_ingest, to_floor
+from .figures import PLAYERS, ROOMS, WEBRTC_PLAYERS, above_ingest, to_floor, to_nginx
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TITLES = {
@@ -23,6 +23,7 @@ TITLES = {
     "start": "Start to the first accepted connection, and memory two seconds later",
     "whep": "Players of one 237 kbit/s stream by WebRTC (WHEP)",
     "whip": "Publishers by WebRTC (WHIP), 237 kbit/s each, without viewers",
+    "delivery": "HLS delivery: a playlist, and a segment of 2 s of 600 kbit/s, requested by wrk on connections that stay",
 }
 
 
@@ -137,8 +138,16 @@ def webrtc_publishers_table(groups, group):
     return table(("server", "publishers", "CPU ms/s each", "kB each", "Mbit/s", "packets asked again", "dropped"), rows)
 
 
-TABLES = {**dict.fromkeys(ROOMS, rooms_table), "publishers": publishers_table, "segments": publishers_table, "recording": recording_table, "latency": latency_table,
-          "firstframe": first_frame_table, "start": start_table, "whip": webrtc_publishers_table}  # fmt: skip
+def delivery_table(groups, group):
+    rows = [(server, count, run["cpu_us"], shown(to_nginx(groups[group], server, count)) if "ours" in server else "",
+             run["per_s"], run["server_cpu_percent"], run["errors"])
+            for server, by_count in groups[group].items() for count, run in sorted(by_count.items())]  # fmt: skip
+    return table(("server", "connections", "CPU us/request", "to nginx", "requests/s", "CPU %", "errors"), rows)
+
+
+TABLES = {**dict.fromkeys(ROOMS, rooms_table), "publishers": publishers_table, "segments": publishers_table,
+          "recording": recording_table, "latency": latency_table, "firstframe": first_frame_table, "start": start_table,
+          "whip": webrtc_publishers_table, "delivery": delivery_table}  # fmt: skip
 
 
 def markdown(facts, groups, targets, plots=()):

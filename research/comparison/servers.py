@@ -13,7 +13,7 @@ import urllib.request
 
 OURS = """listen 127.0.0.1:{rtmp}; max_connections 19500; daemon off; srs_log_tank console; srs_log_level warn;
 pid {dir}/srs.pid; {top}
-http_server {{ enabled on; listen 127.0.0.1:{http}; dir {dir}; }}
+http_server {{ enabled on; listen 127.0.0.1:{http}; dir {dir}; {more_http} }}
 vhost __defaultVhost__ {{
     {vhost}
     play {{ gop_cache on; {play} }}
@@ -99,7 +99,7 @@ class Running:
 class Servers:
     def __init__(self, objs, directory):
         self.objs, self.directory = objs, directory
-        self.rtmp_port, self.http_port, self.api_port, self.rtc_port = free_ports(4)
+        self.rtmp_port, self.http_port, self.api_port, self.rtc_port, self.https_port = free_ports(5)
         (directory / "logs").mkdir(exist_ok=True)
 
     @contextlib.contextmanager
@@ -171,10 +171,10 @@ class Servers:
     def floor_srtp(self, kbps, sound_ms):
         return self.process([self.objs / "floor", "--srtp", self.rtc_port, kbps, sound_ms], None)
 
-    def ours(self, play="", vhost="", top="", environment=None):
+    def ours(self, play="", vhost="", top="", environment=None, http=""):
         conf = self.directory / "srs.conf"
         conf.write_text(OURS.format(dir=self.directory, rtmp=self.rtmp_port, http=self.http_port, play=play,
-                                    vhost=vhost, top=self.with_ports(top)))  # fmt: skip
+                                    vhost=vhost, top=self.with_ports(top), more_http=http))  # fmt: skip
         return self.process([self.objs / "srs", "-c", conf], self.http_port, environment)
 
     def with_ports(self, text):

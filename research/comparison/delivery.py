@@ -1,0 +1,110 @@
+"""HLS delivery: a playlist and a segment over HTTP and HTTPS, this server beside nginx. The load is wrk, at full speed,
+so that what counts is the processor time of a request."""
+
+import glob
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import time
+import urllib.request
+
+from .servers import Failure, pinned
+
+KBPS = 600  # segments of 2 s have about 155 kB
+SEGMENT_BYTES = 155_000  # of nginx, where none of ours was measured before it
+SECONDS, WARM_SECONDS, PUBLISH_SECONDS = 4, 1, 7
+HTTPS = "https {{ enabled on; listen 127.0.0.1:{https}; cert {dir}/cert.pem; key {dir}/key.pem; }}"
+VHOST = "hls {{ enabled on; hls_path {out}; hls_storage {storage}; hls_fragment 2; hls_window 60; hls_ctx off; }}"
+# As much as nginx can save: no log, and descriptors that it keeps.
+NGINX = """daemon off; master_process off; pid {dir}/nginx.pid; error_log {dir}/error.log; worker_processes 1;
+worker_rlimit_nofile 20000; events {{ worker_connections 15000; }}
+http {{ access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000000;
+open_file_cache max=1000 inactive=20s;
+types {{ application/vnd.apple.mpegurl m3u8; video/mp2t ts; }}
+server {{ listen 127.0.0.1:{http} backlog=4096; listen 127.0.0.1:{https} ssl backlog=4096; root {dir}/delivery;
+ssl_certificate {dir}/cert.pem; ssl_certificate_key {dir}/key.pem; }} }}
+"""
+
+
+def make_certificate(directory):
+    if (directory / "cert.pem").exists():
+        return
+    words = f"openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=localhost -keyout {directory}/key.pem"
+    subprocess.run([*words.split(), "-out", directory / "cert.pem"], check=True, capture_output=True)
+
+
+def cpu_us(pid):
+    """Of all threads; finer than the ticks of /proc/PID/stat."""
+    threads = glob.glob(f"/proc/{pid}/task/*/schedstat")
+    return sum(int(pathlib.Path(path).read_text().split()[0]) for path in threads) / 1000
+
+
+def run_wrk(url, connections, seconds):
+    words = [*pinned(1), "wrk", "-t", "1", "-c", str(connections), "-d", f"{seconds}s", "--timeout", "30s", url]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=seconds + 60)
+    found = re.search(r"(\d+) requests in", done.stdout)
+    if not found:
+        raise Failure(f"wrk {url}: {done.stdout}{done.stderr}")
+    refused = re.search(r"Non-2xx or 3xx responses: (\d+)", done.stdout)
+    broken = re.search(r"Socket errors: connect (\d+), read (\d+), write (\d+)", done.stdout)
+    return int(found[1]), int(refused[1] if refused else 0) + sum(map(int, broken.groups() if broken else ()))
+
+
+def measure(pid, url, connections):
+    run_wrk(url, connections, WARM_SECONDS)
+    before, began = cpu_us(pid), time.monotonic()
+    requests, errors = run_wrk(url, connections, SECONDS)
+    used, seconds = cpu_us(pid) - before, time.monotonic() - began
+    return {"cpu_us": round(used / max(1, requests), 2), "requests": requests, "errors": errors,
+            "per_s": round(requests / seconds), "server_cpu_percent": round(used / seconds / 10_000, 1)}  # fmt: skip
+
+
+def fetch(url):
+    with urllib.request.urlopen(url, timeout=5) as answer:
+        return answer.read()
+
+
+class Delivery:
+    def __init__(self, servers, load):
+        self.servers, self.load, self.directory = servers, load, servers.directory
+        self.files = self.directory / "delivery"
+
+    def base(self, running, tls):
+        return f"https://127.0.0.1:{self.servers.https_port}" if tls else f"http://127.0.0.1:{running.http}"
+
+    def ours(self, what, storage, tls, connections):
+        make_certificate(self.directory)
+        with self.servers.output():
+            out = self.directory / "out"
+            start = self.servers.ours(vhost=VHOST.format(out=out, storage=storage),
+                                      http=HTTPS.format(https=self.servers.https_port, dir=self.directory))  # fmt: skip
+            with start as running, self.load.publisher(running.rtmp_url(), KBPS):
+                playlist = f"http://127.0.0.1:{running.http}/live/s.m3u8"
+                time.sleep(PUBLISH_SECONDS - 2.5)
+                names = [line for line in fetch(playlist).decode().splitlines() if line and not line.startswith("#")]
+                segment = fetch(f"http://127.0.0.1:{running.http}/live/{names[-1]}")
+                self.keep(fetch(playlist), segment)
+                path = "/live/s.m3u8" if what == "playlist" else f"/live/{names[-1]}"
+                return {**measure(running.pid, self.base(running, tls) + path, connections), "bytes": len(segment)}
+
+    def keep(self, playlist, segment):
+        """The same for nginx."""
+        self.files.mkdir(exist_ok=True)
+        (self.files / "s.m3u8").write_bytes(playlist)
+        (self.files / "s.ts").write_bytes(segment)
+
+    def nginx(self, what, tls, connections):
+        make_certificate(self.directory)
+        if not (self.files / "s.ts").exists():
+            self.keep(b"#EXTM3U\n" + b"#EXTINF:2.000, no desc\ns-12.ts\n" * 20, os.urandom(SEGMENT_BYTES))
+        conf = self.directory / "nginx-files.conf"
+        conf.write_text(NGINX.format(dir=self.directory, http=self.servers.http_port, https=self.servers.https_port))
+        with self.servers.process(["nginx", "-p", self.directory, "-c", conf], self.servers.http_port) as running:
+            path = "/s.m3u8" if what == "playlist" else "/s.ts"
+            return measure(running.pid, self.base(running, tls) + path, connections)
+
+    @staticmethod
+    def there():
+        return bool(shutil.which("wrk"))
