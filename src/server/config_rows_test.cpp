@@ -268,6 +268,7 @@ const std::vector<Line>& lines() {
         {"rtsp_server/auth/password", "", {"secret"}, kNoText},
         {"rtsp_server/auth/methods", "all", {"digest", "basic"}, {"md5", "''"}},
         {"vhost/rtsp/enabled", "off", kSwitchOff, kNoSwitch},
+        {"vhost/rtsp/publish", "on", kSwitchOn, kNoGuard},
         {"vhost/rtsp/rtmp_to_rtsp", "on", kSwitchOn, kNoSwitch},
         {"rtc_server/enabled", "off", kSwitchOff, kNoSwitch},
         {"rtc_server/listen", "8000", {"8001", "127.0.0.1:8000 [::1]:8000"}, kNoAddress},

@@ -199,6 +199,112 @@ class Client:
         return self.frames
 
 
+class Publisher(Client):
+    """Publishes FLV tags of H.264 and AAC."""
+
+    def announce(self, url, tags, **fields):
+        self.url = url
+        return self.request("ANNOUNCE", url, body=description(tags), Content_Type="application/sdp", **fields)
+
+    def record(self, url, tags, udp=False):
+        response = self.announce(url, tags)
+        assert response.status == 200, f"ANNOUNCE should be answered with 200, it was with {response}"
+        self.rtp_port = None
+        for index in (0, 1):
+            control = f"{url}/streamid={index}"
+            if udp:
+                response = self.setup_udp(control, index)
+                self.rtp_port = int(re.search(r"server_port=(\d+)", response.get("Transport"))[1])
+            else:
+                response = self.request("SETUP", control, Transport=TCP.format(2 * index, 2 * index + 1) + ";mode=record")
+            assert response.status == 200, f"SETUP should be answered with 200, it was with {response}"
+        response = self.request("RECORD", url)
+        assert response.status == 200, f"RECORD should be answered with 200, it was with {response}"
+        self.sequences = {0: 65_530, 2: 7}
+        # Both tracks' timestamps 0 are the same moment.
+        for channel in (0, 2):
+            self.send_packet(channel + 1, struct.pack("!BBHIIIIII", 0x80, 200, 6, 1000 + channel, 3_900_000_000, 0, 0, 0, 0))
+        return response
+
+    def send_tag(self, tag):
+        for channel, data in self.packets(tag):
+            self.send_packet(channel, data)
+
+    def send_packet(self, channel, data):
+        if self.rtp_port:
+            self.udp[channel].sendto(data, ("127.0.0.1", self.rtp_port + channel % 2))
+        else:
+            self.send(struct.pack("!BBH", 36, channel, len(data)) + data)
+
+    def packets(self, tag):
+        """[(channel, RTP packet)] of a frame; none of a header."""
+        if not flv.is_frame(tag):
+            return []
+        if tag.type == flv.AUDIO:
+            payloads = [struct.pack("!HH", 16, len(tag.body[2:]) << 3) + tag.body[2:]]
+            return self._packets(2, 97, round(tag.timestamp * 44.1), payloads)
+        payloads, rest = [], tag.body[5:]
+        while rest:
+            size = struct.unpack_from("!I", rest)[0]
+            unit, rest = rest[4 : 4 + size], rest[4 + size :]
+            if len(unit) <= 1200:
+                payloads.append(unit)
+                continue
+            parts = [unit[at : at + 1200] for at in range(1, len(unit), 1200)]
+            for index, part in enumerate(parts):
+                flags = (0x80 if index == 0 else 0) | (0x40 if index == len(parts) - 1 else 0)
+                payloads.append(bytes([unit[0] & 0xE0 | 28, flags | unit[0] & 31]) + part)
+        return self._packets(0, 96, (tag.timestamp + _cts(tag)) * 90, payloads)
+
+    def _packets(self, channel, kind, timestamp, payloads):
+        made = []
+        for payload in payloads:
+            marker = 128 if payload is payloads[-1] else 0
+            number = self.sequences[channel]
+            self.sequences[channel] = number + 1 & 0xFFFF
+            head = struct.pack("!BBHII", 0x80, marker | kind, number, timestamp & 0xFFFFFFFF, 1000 + channel)
+            made.append((channel, head + payload))
+        return made
+
+
+def description(tags):
+    """Of H.264 and AAC, by their sequence headers."""
+    video = next(tag.body[5:] for tag in tags if tag.type == flv.VIDEO and flv.is_sequence_header(tag))
+    audio = next(tag.body[2:] for tag in tags if tag.type == flv.AUDIO and flv.is_sequence_header(tag))
+    size = struct.unpack_from("!H", video, 6)[0]
+    sps, rest = video[8 : 8 + size], video[8 + size :]
+    pps = rest[3 : 3 + struct.unpack_from("!H", rest, 1)[0]]
+    sets = ",".join(base64.b64encode(one).decode() for one in (sps, pps))
+    lines = [
+        "v=0", "o=- 0 0 IN IP4 127.0.0.1", "s=test", "c=IN IP4 127.0.0.1", "t=0 0",
+        "m=video 0 RTP/AVP 96", "a=rtpmap:96 H264/90000",
+        f"a=fmtp:96 packetization-mode=1; sprop-parameter-sets={sets}", "a=control:streamid=0",
+        "m=audio 0 RTP/AVP 97", "a=rtpmap:97 MPEG4-GENERIC/44100/2",
+        f"a=fmtp:97 mode=AAC-hbr;sizelength=13;indexlength=3;indexdeltalength=3;config={audio.hex()}", "a=control:streamid=1",
+    ]  # fmt: skip
+    return "\r\n".join(lines) + "\r\n"
+
+
+def assert_arrived(tags, received, who, video=None):
+    """What was published by RTP came as FLV: the frames of each kind in order, presentation times shifted by a constant.
+    video: the published video frames that should come, if not all."""
+    shifts = []
+    for kind in (flv.VIDEO, flv.AUDIO):
+        want = [tag for tag in flv.frames(tags) if tag.type == kind]
+        if kind == flv.VIDEO and video is not None:
+            want = video
+        got = [tag for tag in flv.frames(received) if tag.type == kind]
+        content = ts.published_units if kind == flv.VIDEO else lambda tag: tag.body[2:]
+        for index, (one, other) in enumerate(zip(want, got)):
+            assert content(one) == content(other), f"{who}: {flv.NAMES[kind]} frame {index} should be {one.describe()}, it is {other.describe()}"
+            cts = (_cts(one), _cts(other)) if kind == flv.VIDEO else (0, 0)
+            # Until both tracks have begun, their times are estimates.
+            if index >= 5:
+                shifts.append(other.timestamp + cts[1] - one.timestamp - cts[0])
+        assert len(want) == len(got), f"{who}: {len(want)} {flv.NAMES[kind]} frames should come, {len(got)} did"
+    assert max(shifts) - min(shifts) <= 2, f"{who}: presentation times should be shifted by one constant, the shifts are {min(shifts)} to {max(shifts)} ms"
+
+
 def url(server, path):
     return f"rtsp://127.0.0.1:{server.rtc_port}/{path}"
 

@@ -42,6 +42,8 @@ void add_rows(std::vector<config::Row>& rows) {
                        "chooses."));
     const Scope vhost{"vhost/rtsp", [](const auto& root) -> decltype(auto) { return (root.vhost->template get<V>()); }};
     rows.push_back(row(vhost, "enabled", &V::enabled, none(), kLive, "RTSP for this vhost."));
+    rows.push_back(guarding(row(vhost, "publish", &V::publish, none(), kLive,
+                                "Clients of RTSP may publish; whatever else is said about who may.")));
     rows.push_back(row(vhost, "rtmp_to_rtsp", &V::rtmp_to_rtsp, none(), kLive,
                        "Streams published by other protocols can be played by RTSP."));
 }

@@ -40,6 +40,7 @@ struct ServerConfig {
 struct VhostConfig {
     bool enabled = false;
     bool rtmp_to_rtsp = true;
+    bool publish = true;
 };
 
 config::Section section();

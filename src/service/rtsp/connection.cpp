@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "runtime/loop/clock.h"
+#include "runtime/loop/cpu_slice.h"
 #include "service/rtsp/config.h"
 #include "service/rtsp/service.h"
 
@@ -19,6 +20,8 @@ namespace {
 
 constexpr int64_t kWriteTimeoutMs = 10'000;
 constexpr int64_t kLingerMs = 1'000;  // the time a refused peer has to read the reason
+// How often a publisher's time limits are checked; by UDP also packets that do not come.
+constexpr int64_t kTickMs = 500, kUdpTickMs = 50;
 constexpr size_t kStackBytes = 64 * 1024;
 constexpr ::rtsp::Limits kLimits{};
 
@@ -78,17 +81,27 @@ Result<void> Connection::serve() {
             TRY(runtime::tls_accept(std::move(work_->socket), work_->tls, work_->deadline), "TLS handshake");
     base::log::trace("RTSP connection from {}{}", work_->socket->peer_address(), work_->tls ? ", TLS" : "");
     while (!viewer_ && work_->end_reason.empty()) {
-        work_->socket->acknowledge_soon();
-        auto read = runtime::read_shared(*work_->socket, work_->deadline);
-        if (!read && read.error().code() == Code::kTimeout)
-            return base::fail(Code::kTimeout, fmt::format("no request for {} s (session_timeout)", session_timeout_s_));
-        auto bytes = TRY(std::move(read));
-        if (bytes.empty()) return base::fail(Code::kClosed, "closed by the peer");
-        received_bytes_ += bytes.size();
-        work_->input.assign(bytes.begin(), bytes.end());
-        TRY(take_input());
+        TRY(read_once());
+        if (publisher_) TRY(tick_publisher());
     }
     return {};
+}
+
+Result<void> Connection::read_once() {
+    // Reports and missing packets do not wait for the connection.
+    const auto tick = Deadline::in_ms(claimed_ ? kUdpTickMs : kTickMs);
+    if (!publisher_) work_->socket->acknowledge_soon();
+    auto read = runtime::read_shared(*work_->socket, publisher_ ? tick : work_->deadline);
+    if (!read && read.error().code() == Code::kTimeout) {
+        if (publisher_) return {};
+        return base::fail(Code::kTimeout, fmt::format("no request for {} s (session_timeout)", session_timeout_s_));
+    }
+    auto bytes = TRY(std::move(read));
+    if (bytes.empty()) return base::fail(Code::kClosed, "closed by the peer");
+    received_bytes_ += bytes.size();
+    if (publisher_) return take_recorded(bytes);
+    work_->input.assign(bytes.begin(), bytes.end());
+    return take_input();
 }
 
 // Processes work_->input. A request may yield.
@@ -99,12 +112,15 @@ Result<void> Connection::take_input() {
         const auto step = reader_.feed(rest, used);
         rest = rest.subspan(used);
         if (step == ::rtsp::Reader::Step::kNeedMore) return {};
-        if (step == ::rtsp::Reader::Step::kInterleaved) continue;  // of a client that plays no more
+        if (step == ::rtsp::Reader::Step::kInterleaved) {
+            take_interleaved(runtime::now_us());
+            continue;
+        }
         if (step == ::rtsp::Reader::Step::kError) {
             Message refused;
             refused.is_request = false;
             refused.status = reader_.error_status();
-            (void)send(refused);
+            (void)send(::rtsp::write(refused));
             (void)work_->socket->finish(Deadline::in_ms(kLingerMs));
             return base::fail(Code::kProtocol, std::string(reader_.error_text()));
         }
@@ -118,17 +134,16 @@ Result<void> Connection::take_input() {
             if (viewer_->joined() && !early.empty()) on_viewer_input(*viewer_, early);
             return {};
         }
-        TRY(send(response), "writing");
+        TRY(send(::rtsp::write(response)), "writing");
     }
     if (work_->end_reason.empty()) return {};
     (void)work_->socket->finish(Deadline::in_ms(kLingerMs));
     return {};
 }
 
-Result<void> Connection::send(const Message& response) {
-    const std::string text = ::rtsp::write(response);
-    sent_bytes_ += text.size();
-    return work_->socket->write({reinterpret_cast<const uint8_t*>(text.data()), text.size()},
+Result<void> Connection::send(std::string_view bytes) {
+    sent_bytes_ += bytes.size();
+    return work_->socket->write({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()},
                                 Deadline::in_ms(kWriteTimeoutMs));
 }
 
@@ -139,6 +154,9 @@ void Connection::end(const base::Error& error) {
 }
 
 void Connection::finish(std::string_view why, CloseReason reason) {
+    // When a network fails, many publishers end at once, and their recordings with them.
+    if (publisher_) runtime::await_short_iteration();
+    publisher_.reset();
     grant_.end(traffic());
     log_end(why, reason);
 }

@@ -1,6 +1,7 @@
 #pragma once
-// Connection: one RTSP client, from accept to end. It has a coroutine until it plays; from then on it is parked, a
-// live::Viewer on its own socket, and requests are answered from the loop. One connection has one session.
+// Connection: one RTSP client, from accept to end. It has a coroutine until it plays, and while it publishes. A player
+// is parked, a live::Viewer on its own socket, and its requests are answered from the loop. One connection has one
+// session.
 //
 // Owned by the Service. Size matters: there may be 10,000 players.
 
@@ -19,10 +20,12 @@
 #include "net/sessions/session.h"
 #include "protocol/rtsp/reader.h"
 #include "protocol/rtsp/server_session.h"
+#include "protocol/sdp/session/read.h"
 #include "protocol/sdp/session/track.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/socket/byte_stream.h"
 #include "runtime/socket/tls.h"
+#include "service/rtsp/publisher.h"
 #include "service/rtsp/track_watch.h"
 #include "service/rtsp/tracks.h"
 #include "service/rtsp/udp_ports.h"
@@ -32,8 +35,9 @@ namespace service::rtsp {
 class Service;
 
 net::SessionType rtsp_play_type();
+net::SessionType rtsp_publish_type();
 
-class Connection final : public net::Session, private live::ViewerHandler, private UdpReceiver {
+class Connection final : public net::Session, private live::ViewerHandler, private UdpReceiver, private PublisherOwner {
   public:
     Connection(Service& service, std::unique_ptr<runtime::ByteStream> socket, std::shared_ptr<runtime::TlsContext> tls);
     ~Connection() override;
@@ -80,13 +84,25 @@ class Connection final : public net::Session, private live::ViewerHandler, priva
         // Of the stream that was described.
         std::unique_ptr<TrackWatch> watch;
         std::vector<sdp::SessionTrack> tracks;
+        // Of the stream that was announced; vhost belongs to the snapshot.
+        sdp::ReadSession announced;
+        config::SnapshotPtr snapshot;
+        const config::Vhost* vhost = nullptr;
+        int64_t report_us = 0;  // by the loop's clock: when receiver reports are due
+    };
+    // The stream that a URL names.
+    struct Place {
+        const config::Vhost* vhost;  // belongs to the snapshot
+        live::StreamKey key;
+        std::string params;
     };
 
     // connection.cpp: the coroutine.
     void run();
     base::Result<void> serve();
     base::Result<void> take_input();
-    base::Result<void> send(const Message& response);
+    base::Result<void> read_once();
+    base::Result<void> send(std::string_view bytes);
     void restart_timeout();
     void end(const base::Error& error);
     void will_end(std::string_view why, base::CloseReason reason);
@@ -94,7 +110,7 @@ class Connection final : public net::Session, private live::ViewerHandler, priva
 
     // requests.cpp. Those with a coroutine may yield.
     Message respond(const Message& request);
-    Message respond_parked(const Message& request);
+    Message respond_active(const Message& request);
     Message response_to(const Message& request, int status = 200, std::string_view why = {}) const;
     std::optional<Message> refuse_early(const Message& request);
     std::optional<Message> authenticate(const Message& request);
@@ -104,12 +120,29 @@ class Connection final : public net::Session, private live::ViewerHandler, priva
     Message play(const Message& request);
     Message refusal(const Message& request, std::string_view what, const base::Error& why);
     base::Result<void> open_stream(const std::string& url);
+    base::Result<Place> find_place(const std::string& url, const config::Snapshot& snapshot) const;
+    net::Visitor visitor(net::Action action, const Place& place, const std::string& url) const;
+    bool is_publisher() const;
+    std::optional<size_t> track_of(const std::string& url) const;
     bool has_description_of(std::string_view url) const;
     PlayKey play_key() const;
     void add_rtp_info(Message& response);
     std::string_view lack_of_channels(size_t track) const;
     std::string_view claim_ports(size_t track);
     void release_ports(size_t track);
+
+    // recording.cpp: it publishes.
+    static constexpr int64_t kReportIntervalUs = 5'000'000;
+    base::Result<void> open_publication(const std::string& url, const std::string& description);
+    Message announce(const Message& request);
+    Message record(const Message& request);
+    base::Result<void> take_recorded(std::span<const uint8_t> bytes);
+    void take_interleaved(int64_t now_us);
+    void on_media(size_t track, bool rtcp, std::span<const uint8_t> bytes, int64_t now_us);
+    base::Result<void> tick_publisher();
+    void on_revoked(std::string_view why, base::CloseReason reason) override;
+    bool peer_alive() const override;
+    live::PublisherFacts publisher_facts() const override;
 
     // parked.cpp: without a coroutine. Nothing there yields.
     void park(const Message& response);
@@ -129,6 +162,7 @@ class Connection final : public net::Session, private live::ViewerHandler, priva
     std::string params_;      // "?k=v"
     net::Grant grant_;
     base::Ref<live::Stream> stream_;
+    std::unique_ptr<Publisher> publisher_;
     std::optional<live::Viewer> viewer_;
     uint64_t received_bytes_ = 0;  // without the viewer's
     uint64_t sent_bytes_ = 0;

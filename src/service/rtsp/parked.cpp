@@ -34,8 +34,12 @@ std::unique_ptr<runtime::ByteStream> Connection::stream_of_datagrams() {
     return std::make_unique<DatagramStream>(std::move(work_->socket), *service_.udp_ports(), targets);
 }
 
-void Connection::on_datagram(size_t, bool rtcp, std::span<const uint8_t>, int64_t now_us) {
+void Connection::on_datagram(size_t track, bool rtcp, std::span<const uint8_t> bytes, int64_t now_us) {
     if (rtcp) heard_ms_ = now_us / 1000;
+    if (!publisher_ || session_.state() != ::rtsp::ServerSession::State::kRecording) return;
+    runtime::ContextScope scope(id());
+    received_bytes_ += bytes.size();
+    on_media(track, rtcp, bytes, now_us);
 }
 
 void Connection::check_timeout(int64_t now_ms) {
@@ -63,7 +67,7 @@ void Connection::on_viewer_input(live::Viewer& viewer, std::span<const uint8_t> 
 void Connection::on_request(const Message& request) {
     heard_ms_ = runtime::now_ms();
     const auto before = session_.state();
-    const Message response = respond_parked(request);
+    const Message response = respond_active(request);
     // Nothing of the stream may follow the answer to PAUSE and TEARDOWN.
     if (before != session_.state() && session_.state() == ::rtsp::ServerSession::State::kReady)
         viewer_->set_paused(true);

@@ -102,7 +102,8 @@ std::optional<Connection::Message> Connection::refuse_early(const Message& reque
 
 Connection::Message Connection::options(const Message& request) const {
     Message response = response_to(request);
-    response.headers.add("Public", "OPTIONS, DESCRIBE, SETUP, PLAY, PAUSE, TEARDOWN, GET_PARAMETER, SET_PARAMETER");
+    response.headers.add(
+        "Public", "OPTIONS, DESCRIBE, ANNOUNCE, SETUP, PLAY, RECORD, PAUSE, TEARDOWN, GET_PARAMETER, SET_PARAMETER");
     return response;
 }
 
@@ -144,6 +145,10 @@ Connection::Message Connection::respond(const Message& request) {
             return setup(request);
         case Method::kPlay:
             return play(request);
+        case Method::kAnnounce:
+            return announce(request);
+        case Method::kRecord:
+            return record(request);
         case Method::kPause: {
             const auto outcome = session_.pause();
             return response_to(request, outcome.status, outcome.why);
@@ -167,34 +172,42 @@ Connection::Message Connection::refusal(const Message& request, std::string_view
 
 bool Connection::has_description_of(std::string_view url) const { return stream_ && work_->watch && url_ == url; }
 
+Result<Connection::Place> Connection::find_place(const std::string& url, const config::Snapshot& snapshot) const {
+    auto address = resolve(url);
+    if (!address) return base::fail(CloseReason::kNotFound, address.error().text());
+    const config::Vhost* vhost = snapshot.vhost(address->vhost);
+    if (!vhost || !vhost->get<VhostConfig>().enabled)
+        return base::fail(CloseReason::kNotFound, fmt::format("vhost {} is not there, or RTSP is not enabled in it",
+                                                              base::for_log(address->vhost)));
+    return Place{vhost, {vhost->name, address->app, address->stream}, address->params};
+}
+
+net::Visitor Connection::visitor(net::Action action, const Place& place, const std::string& url) const {
+    net::Visitor visitor;
+    visitor.action = action;
+    visitor.type = action == net::Action::kPlay ? rtsp_play_type() : rtsp_publish_type();
+    visitor.id = id();
+    visitor.ip = ip();
+    visitor.vhost = place.key.vhost;
+    visitor.app = place.key.app;
+    visitor.stream = place.key.name;
+    visitor.param = place.params;
+    visitor.tc_url = url.substr(0, url.find('?'));
+    visitor.tc_url.resize(visitor.tc_url.rfind('/'));
+    return visitor;
+}
+
 // Asks the gate and waits for the stream's tracks. url: of the whole stream. Yields.
 Result<void> Connection::open_stream(const std::string& url) {
     if (has_description_of(url)) return {};
     if (session_.state() != ::rtsp::ServerSession::State::kInit)
         return base::fail(Code::kRefused, "the session has begun with another stream");
     const config::SnapshotPtr snapshot = service_.snapshot();
-    auto found = resolve(url);
-    if (!found) return base::fail(CloseReason::kNotFound, found.error().text());
-    const ::rtmp::StreamAddress& address = *found;
-    const config::Vhost* vhost = snapshot->vhost(address.vhost);
-    if (!vhost || !vhost->get<VhostConfig>().enabled)
-        return base::fail(CloseReason::kNotFound, fmt::format("vhost {} is not there, or RTSP is not enabled in it",
-                                                              base::for_log(address.vhost)));
-    const live::StreamKey key{vhost->name, address.app, address.stream};
-    net::Visitor visitor;
-    visitor.type = rtsp_play_type();
-    visitor.id = id();
-    visitor.ip = ip();
-    visitor.vhost = key.vhost;
-    visitor.app = key.app;
-    visitor.stream = key.name;
-    visitor.param = address.params;
-    visitor.tc_url = url.substr(0, url.find('?'));
-    visitor.tc_url.resize(visitor.tc_url.rfind('/'));
-    auto grant = TRY(service_.gate().admit(std::move(visitor), *vhost, work_->socket.get()));
-    auto stream = service_.registry().find(key);
+    const Place place = TRY(find_place(url, *snapshot));
+    auto grant = TRY(service_.gate().admit(visitor(net::Action::kPlay, place, url), *place.vhost, work_->socket.get()));
+    auto stream = service_.registry().find(place.key);
     if (!stream || !stream->published()) return base::fail(CloseReason::kNotFound, "the stream is not published");
-    if (stream->publisher()->publishes_rtp() ? false : !vhost->get<VhostConfig>().rtmp_to_rtsp)
+    if (stream->publisher()->publishes_rtp() ? false : !place.vhost->get<VhostConfig>().rtmp_to_rtsp)
         return base::fail(CloseReason::kNotFound, "streams are not converted to RTSP (rtmp_to_rtsp)");
     auto watch = std::make_unique<TrackWatch>(stream);
     const base::Ref<media::TrackSet> tracks = TRY([&] {
@@ -209,7 +222,7 @@ Result<void> Connection::open_stream(const std::string& url) {
         return base::fail(Code::kRefused, "the session has begun");
     }());
     grant_ = std::move(grant);
-    params_ = address.params;
+    params_ = place.params;
     url_ = url;
     stream_ = std::move(stream);
     work_->watch = std::move(watch);
@@ -261,14 +274,25 @@ void Connection::release_ports(size_t track) {
     service_.udp_ports()->release(*base::IpAddress::parse(ip()), session_.chosen(track)->client_ports);
 }
 
+bool Connection::is_publisher() const { return stream_ && work_->vhost; }
+
+// Nothing: the URL names the whole session, which has several tracks, or none of an announced session.
+std::optional<size_t> Connection::track_of(const std::string& url) const {
+    if (is_publisher()) return sdp::find_track(work_->announced, url);
+    const TrackUrl split = split_track(url);
+    if (!split.track && work_->tracks.size() > 1) return std::nullopt;
+    return split.track.value_or(0);
+}
+
 Connection::Message Connection::setup(const Message& request) {
-    const TrackUrl url = split_track(request.url);
     auto list = ::rtsp::parse_transports(request.headers.get("Transport"));
     if (!list) return response_to(request, 400, list.error().text());
-    if (auto opened = open_stream(url.base); !opened) return refusal(request, "play", opened.error());
-    if (!url.track && work_->tracks.size() > 1)
-        return response_to(request, 459, "the URL of a track is needed, as the description has it");
-    const size_t track = url.track.value_or(0);
+    if (!is_publisher())
+        if (auto opened = open_stream(split_track(request.url).base); !opened)
+            return refusal(request, "play", opened.error());
+    const auto named = track_of(request.url);
+    if (!named) return response_to(request, 459, "the URL of a track is needed, as the description has it");
+    const size_t track = *named;
     if (claimed_ >> track & 1) {
         release_ports(track);
         session_.undo_setup(track);
@@ -276,7 +300,9 @@ Connection::Message Connection::setup(const Message& request) {
     const bool offers_udp = service_.udp_ports() && !work_->socket->is_tls();
     const auto outcome = session_.setup(track, *list, {.tcp = true, .udp = offers_udp});
     if (!outcome) return response_to(request, outcome.status, outcome.why);
-    const std::string_view lack = session_.chosen(track)->tcp ? lack_of_channels(track) : claim_ports(track);
+    const std::string_view lack = !session_.chosen(track)->tcp ? claim_ports(track)
+                                  : is_publisher()             ? std::string_view()
+                                                               : lack_of_channels(track);
     if (!lack.empty()) {
         session_.undo_setup(track);
         return response_to(request, 461, lack);
@@ -338,21 +364,24 @@ void Connection::add_rtp_info(Message& response) {
     response.headers.add("RTP-Info", ::rtsp::write(info));
 }
 
-// While it plays. Nothing yields.
-Connection::Message Connection::respond_parked(const Message& request) {
+// While it plays or publishes. Nothing yields.
+Connection::Message Connection::respond_active(const Message& request) {
     if (auto refused = refuse_early(request)) return *std::move(refused);
+    const auto answer = [&](const ::rtsp::ServerSession::Outcome& outcome) {
+        return response_to(request, outcome.status, outcome.why);
+    };
     switch (request.method) {
         case Method::kOptions:
             return options(request);
         case Method::kPlay: {
-            (void)session_.play();
-            Message response = response_to(request);
-            response.headers.add("Range", "npt=0.000-");
+            Message response = answer(session_.play());
+            if (response.status == 200) response.headers.add("Range", "npt=0.000-");
             return response;
         }
+        case Method::kRecord:
+            return answer(session_.record());
         case Method::kPause:
-            (void)session_.pause();
-            return response_to(request);
+            return answer(session_.pause());
         case Method::kTeardown:
             return response_to(request);
         case Method::kGetParameter:
@@ -361,8 +390,7 @@ Connection::Message Connection::respond_parked(const Message& request) {
         case Method::kDescribe:
         case Method::kSetup:
         case Method::kAnnounce:
-        case Method::kRecord:
-            return response_to(request, 455, "not valid while the session plays");
+            return response_to(request, 455, "not valid while the session plays or records");
         default:
             return response_to(request, 501);
     }

@@ -1,0 +1,175 @@
+#include "service/rtsp/publisher.h"
+
+#include <fmt/core.h>
+#include <openssl/rand.h>
+
+#include <utility>
+
+#include "protocol/rtcp/writer.h"
+#include "protocol/rtp/packet.h"
+
+namespace service::rtsp {
+
+namespace {
+
+constexpr size_t kMaxReportBytes = 256;
+// Sequence numbers that are further apart are of another source, as after a restart of the sender.
+constexpr int64_t kMaxSequenceStep = 3'000;
+
+uint32_t random_ssrc() {
+    uint32_t value = 0;
+    CHECK(RAND_bytes(reinterpret_cast<uint8_t*>(&value), sizeof value) == 1);
+    return value;
+}
+
+class SenderReports final : public rtcp::Visitor {
+  public:
+    std::optional<rtcp::SenderReport> found;
+
+  private:
+    void on_sender_report(const rtcp::SenderReport& report) override { found = report; }
+};
+
+}  // namespace
+
+Publisher::Publisher(PublisherOwner& owner, config::SnapshotPtr snapshot, const config::Vhost& vhost,
+                     const std::vector<sdp::SessionTrack>& tracks, size_t dropped, bool reorders, int64_t now_us)
+    : owner_(owner),
+      snapshot_(std::move(snapshot)),
+      vhost_(&vhost),
+      dropped_(dropped),
+      reorders_(reorders),
+      ssrc_(random_ssrc()),
+      last_media_us_(now_us),
+      reader_(tracks) {
+    for (const sdp::SessionTrack& track : tracks) {
+        Input& input = inputs_.emplace_back();
+        input.kind = track.kind;
+        input.index = track.index;
+        input.channels = track.format.channels;
+        input.clock_rate = track.format.clock_rate;
+    }
+}
+
+Publisher::~Publisher() = default;
+
+base::Result<void> Publisher::acquire(live::Stream& stream) {
+    publication_ = TRY(stream.acquire(*this, vhost_->publish.takeover));
+    return {};
+}
+
+// The first packet of a source: numbers and statistics begin again.
+void Publisher::begin(Input& input, const rtp::PacketView& packet) {
+    input.any = true;
+    input.ssrc = packet.ssrc();
+    input.sequence.reset();
+    input.buffer.reset();
+    input.last.reset();
+    input.stats.emplace(packet.ssrc(), input.clock_rate);
+}
+
+void Publisher::on_rtp(size_t track, std::span<const uint8_t> datagram, int64_t now_us) {
+    const auto packet = rtp::PacketView::parse(datagram);
+    if (!packet) {
+        ++bad_packets_;
+        return;
+    }
+    Input& input = inputs_[track];
+    if (!input.any || packet->ssrc() != input.ssrc) begin(input, *packet);
+    any_media_ = true;
+    last_media_us_ = now_us;
+    input.payload_type = packet->payload_type();
+    input.stats->on_packet(packet->sequence(), packet->timestamp(), now_us);
+    if (!reorders_) {
+        const bool hole = input.last && static_cast<uint16_t>(packet->sequence() - *input.last) != 1;
+        input.last = packet->sequence();
+        reader_.push(track, packet->header(), packet->payload(), hole, now_us, frames_);
+        return publish_frames();
+    }
+    if (const auto newest = input.sequence.newest();
+        newest && std::abs(input.sequence.peek(packet->sequence()) - *newest) > kMaxSequenceStep) {
+        input.sequence.reset();
+        input.buffer.reset();
+    }
+    // Room below the first number, for packets that were overtaken at the start.
+    constexpr int64_t kRoom = 1 << 17;
+    const auto sequence = static_cast<uint64_t>(input.sequence.unwrap(packet->sequence()) + kRoom);
+    input.buffer.push({sequence, packet->timestamp(), packet->marker(), now_us, base::Slice::copy(packet->payload())});
+    drain(track, now_us);
+}
+
+void Publisher::drain(size_t track, int64_t now_us) {
+    Input& input = inputs_[track];
+    while (auto next = input.buffer.pop(now_us)) {
+        rtp::Header header;
+        header.marker = next->packet.marker;
+        header.payload_type = input.payload_type;
+        header.sequence = static_cast<uint16_t>(next->packet.sequence);
+        header.timestamp = next->packet.timestamp;
+        header.ssrc = input.ssrc;
+        reader_.push(track, header, next->packet.payload, next->after_hole, next->packet.came_us, frames_);
+    }
+    publish_frames();
+}
+
+// G.711 says nothing of its channels, and RTMP's players are told 2 unless the frame says 1.
+void Publisher::note_channels(media::Frame& frame) const {
+    const bool alaw = frame.codec == media::Codec::kPcmAlaw;
+    if (!alaw && frame.codec != media::Codec::kPcmUlaw) return;
+    for (const Input& input : inputs_)
+        if (input.kind == media::Kind::kAudio && input.index == frame.track)
+            frame.publisher_format = static_cast<uint8_t>((alaw ? 0x70 : 0x80) | 2 | (input.channels == 2 ? 1 : 0));
+}
+
+void Publisher::publish_frames() {
+    // One may end the publication.
+    for (media::Frame& frame : frames_) {
+        note_channels(frame);
+        publication_.publish(std::move(frame));
+    }
+    frames_.clear();
+}
+
+void Publisher::on_rtcp(size_t track, std::span<const uint8_t> datagram, int64_t now_us) {
+    SenderReports reports;
+    if (!rtcp::parse(datagram, reports).framed) ++bad_packets_;
+    if (!reports.found) return;
+    Input& input = inputs_[track];
+    reader_.on_sender_report(track, reports.found->ntp, reports.found->rtp_timestamp);
+    if (input.stats) input.stats->on_sender_report(reports.found->ntp, now_us);
+}
+
+void Publisher::on_tick(int64_t now_us) {
+    if (!reorders_) return;
+    for (size_t track = 0; track < inputs_.size(); ++track) drain(track, now_us);
+}
+
+std::vector<uint8_t> Publisher::report(size_t track, int64_t now_us) {
+    Input& input = inputs_[track];
+    if (!input.stats) return {};
+    std::vector<uint8_t> bytes(kMaxReportBytes);
+    rtcp::Writer writer(bytes);
+    const auto block = input.stats->report(now_us);
+    writer.receiver_report(ssrc_, block ? std::span(&*block, 1) : std::span<const rtcp::ReportBlock>());
+    writer.cname(ssrc_, "server");
+    if (input.kind == media::Kind::kVideo && reader_.waits_for_keyframe()) writer.pli(ssrc_, input.ssrc);
+    bytes.resize(writer.size());
+    return bytes;
+}
+
+std::string Publisher::timeout_text(int64_t now_us) const {
+    const int64_t limit_ms = any_media_ ? vhost_->publish.normal_timeout : vhost_->publish.firstpkt_timeout;
+    if (now_us - last_media_us_ < limit_ms * 1000) return {};
+    return any_media_ ? fmt::format("no audio or video for {} ms (normal_timeout)", limit_ms)
+                      : fmt::format("no audio or video within {} ms of RECORD (firstpkt_timeout)", limit_ms);
+}
+
+std::string Publisher::idle_text(int64_t now_us) const {
+    const int seconds = vhost_->publish.kickoff_for_idle;
+    if (seconds <= 0 || !publication_.stream()) return {};
+    const int64_t since_ms = publication_.stream()->idle_since_ms();
+    if (since_ms == 0 || now_us / 1000 - since_ms < seconds * 1000LL) return {};
+    return fmt::format("no viewer for {} s (kickoff_for_idle)", seconds);
+}
+
+}  // namespace service::rtsp

@@ -1,0 +1,104 @@
+#pragma once
+// Publisher: the stream of a client that publishes (ANNOUNCE, RECORD): its RTP packets become frames, which are
+// published. Packets by UDP are put in order first. It reports what it received, asks for keyframes, and knows the time
+// limits; the owner calls it and sends what it writes. It never yields.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "config/snapshot.h"
+#include "convert/rtp/rtp_reader.h"
+#include "live/hub/stream.h"
+#include "protocol/rtcp/parser.h"
+#include "protocol/rtp/jitter_buffer.h"
+#include "protocol/rtp/reception_stats.h"
+#include "protocol/rtp/unwrap.h"
+#include "protocol/sdp/session/track.h"
+
+namespace service::rtsp {
+
+class PublisherOwner {
+  public:
+    virtual void on_revoked(std::string_view why, base::CloseReason reason) = 0;
+    virtual bool peer_alive() const = 0;
+    virtual live::PublisherFacts publisher_facts() const = 0;
+
+  protected:
+    ~PublisherOwner() = default;
+};
+
+class Publisher final : public live::PublicationOwner {
+  public:
+    // vhost belongs to the snapshot. dropped: further tracks of the description. reorders: packets come by UDP.
+    Publisher(PublisherOwner& owner, config::SnapshotPtr snapshot, const config::Vhost& vhost,
+              const std::vector<sdp::SessionTrack>& tracks, size_t dropped, bool reorders, int64_t now_us);
+    ~Publisher();
+
+    // Acquires the stream's name; kBusy: it is in use.
+    base::Result<void> acquire(live::Stream& stream);
+    // track: its index in the constructor's list. What is no RTP, or no RTCP, is dropped and counted.
+    void on_rtp(size_t track, std::span<const uint8_t> datagram, int64_t now_us);
+    void on_rtcp(size_t track, std::span<const uint8_t> datagram, int64_t now_us);
+    // To be called every 100 ms or so: gives up packets that did not come.
+    void on_tick(int64_t now_us);
+    // The owner has read its connection, and the frames from that are published.
+    void was_read() { publication_.was_read(); }
+
+    // A receiver report of the track, and a request for a keyframe where one is needed, as one datagram; empty: nothing
+    // came yet.
+    std::vector<uint8_t> report(size_t track, int64_t now_us);
+
+    size_t tracks() const { return inputs_.size(); }
+    uint64_t bad_packets() const { return bad_packets_; }
+    // Not empty: it is to be closed, because nothing came for too long (firstpkt_timeout, normal_timeout).
+    std::string timeout_text(int64_t now_us) const;
+    // Not empty: it is to be closed, because it has no viewers (kickoff_for_idle).
+    std::string idle_text(int64_t now_us) const;
+
+    live::PublisherFacts facts() const override { return owner_.publisher_facts(); }
+    bool publisher_alive() const override { return owner_.peer_alive(); }
+    size_t dropped_tracks() const override { return dropped_; }
+    void publication_revoked(std::string_view why, base::CloseReason reason) override {
+        owner_.on_revoked(why, reason);
+    }
+
+  private:
+    struct Input {
+        media::Kind kind = media::Kind::kVideo;
+        uint8_t index = 0;
+        int channels = 0;
+        uint32_t clock_rate = 90'000;
+        uint32_t ssrc = 0;  // of the newest packet
+        uint8_t payload_type = 0;
+        bool any = false;
+        rtp::SequenceUnwrapper sequence;
+        rtp::JitterBuffer buffer;
+        std::optional<uint16_t> last;  // in order
+        std::optional<rtp::ReceptionStats> stats;
+    };
+    void begin(Input& input, const rtp::PacketView& packet);
+    void drain(size_t track, int64_t now_us);
+    void note_channels(media::Frame& frame) const;
+    void publish_frames();
+
+    PublisherOwner& owner_;
+    config::SnapshotPtr snapshot_;
+    const config::Vhost* vhost_;
+    const size_t dropped_;
+    const bool reorders_;
+    const uint32_t ssrc_;  // ours, in reports
+    bool any_media_ = false;
+    int64_t last_media_us_;
+    uint64_t bad_packets_ = 0;
+    convert::RtpReader reader_;
+    std::vector<Input> inputs_;
+    std::vector<media::Frame> frames_;  // kept to reuse its memory
+    live::Publication publication_;
+};
+
+}  // namespace service::rtsp
