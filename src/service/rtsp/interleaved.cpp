@@ -1,7 +1,5 @@
 #include "service/rtsp/interleaved.h"
 
-#include <openssl/rand.h>
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -11,6 +9,7 @@
 #include "protocol/rtcp/writer.h"
 #include "protocol/rtp/ntp.h"
 #include "protocol/sdp/session/write.h"
+#include "service/rtsp/random.h"
 
 namespace service::rtsp {
 
@@ -21,12 +20,6 @@ constexpr std::string_view kCname = "stream";
 constexpr size_t kReportBytes = 64;
 // Players have buffers for packets of UDP's size.
 constexpr size_t kPacketBytes = 1400;
-
-uint32_t random_u32() {
-    uint32_t value = 0;
-    CHECK(RAND_bytes(reinterpret_cast<uint8_t*>(&value), sizeof value) == 1);
-    return value;
-}
 
 std::unique_ptr<live::WireEncoder> make_interleaved(const live::LogKey& key) {
     return std::make_unique<InterleavedEncoder>(PlayKey(key));

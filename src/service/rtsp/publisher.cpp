@@ -1,12 +1,12 @@
 #include "service/rtsp/publisher.h"
 
 #include <fmt/core.h>
-#include <openssl/rand.h>
 
 #include <utility>
 
 #include "protocol/rtcp/writer.h"
 #include "protocol/rtp/packet.h"
+#include "service/rtsp/random.h"
 
 namespace service::rtsp {
 
@@ -15,12 +15,6 @@ namespace {
 constexpr size_t kMaxReportBytes = 256;
 // Sequence numbers that are further apart are of another source, as after a restart of the sender.
 constexpr int64_t kMaxSequenceStep = 3'000;
-
-uint32_t random_ssrc() {
-    uint32_t value = 0;
-    CHECK(RAND_bytes(reinterpret_cast<uint8_t*>(&value), sizeof value) == 1);
-    return value;
-}
 
 class SenderReports final : public rtcp::Visitor {
   public:
@@ -39,7 +33,7 @@ Publisher::Publisher(PublisherOwner& owner, config::SnapshotPtr snapshot, const 
       vhost_(&vhost),
       dropped_(dropped),
       reorders_(reorders),
-      ssrc_(random_ssrc()),
+      ssrc_(random_u32()),
       last_media_us_(now_us),
       reader_(tracks) {
     for (const sdp::SessionTrack& track : tracks) {

@@ -1,47 +1,26 @@
-// A Connection's answers to requests. DESCRIBE and SETUP may ask a guard and wait for tracks, so they yield.
+// A Connection's answers to requests: what they have in common, and authentication. Those to DESCRIBE, SETUP and PLAY
+// are in playing.cpp, those to ANNOUNCE and RECORD in recording.cpp.
 
 #include <fmt/core.h>
-#include <openssl/rand.h>
-
-#include <algorithm>
 
 #include "base/log.h"
-#include "base/text.h"
-#include "live/fanout/live_log.h"
-#include "live/hub/options.h"
 #include "protocol/rtsp/auth.h"
 #include "protocol/rtsp/headers.h"
-#include "protocol/rtsp/transport.h"
-#include "protocol/sdp/session/control.h"
-#include "protocol/sdp/session/write.h"
-#include "runtime/loop/clock.h"
-#include "service/rtsp/address.h"
 #include "service/rtsp/config.h"
 #include "service/rtsp/connection.h"
-#include "service/rtsp/interleaved.h"
+#include "service/rtsp/random.h"
 #include "service/rtsp/service.h"
 
 namespace service::rtsp {
 
 using base::CloseReason;
 using base::Code;
-using base::Result;
 using ::rtsp::Method;
 
 namespace {
 
 constexpr std::string_view kRealm = "rtsp";
 constexpr unsigned kMaxWrongPasswords = 5;
-// Logs of players of a stream that chose channels of their own, whose bytes nobody shares.
-constexpr size_t kMaxUncommonLogs = 4;
-
-std::string random_hex(size_t bytes) {
-    std::string text;
-    std::vector<uint8_t> random(bytes);
-    CHECK(RAND_bytes(random.data(), static_cast<int>(bytes)) == 1);
-    for (const uint8_t byte : random) text += fmt::format("{:02x}", byte);
-    return text;
-}
 
 int status_of(const base::Error& error) {
     switch (error.close_reason()) {
@@ -52,20 +31,6 @@ int status_of(const base::Error& error) {
         default:
             return error.code() == Code::kTimeout ? 404 : 403;
     }
-}
-
-size_t uncommon_logs(const live::Stream& stream) {
-    size_t count = 0;
-    stream.for_each_log([&](live::LiveLog& log) {
-        if (log.key().format == interleaved_format() && !PlayKey(log.key()).is_common()) ++count;
-    });
-    return count;
-}
-
-bool has_log(const live::Stream& stream, const live::LogKey& key) {
-    bool found = false;
-    stream.for_each_log([&](live::LiveLog& log) { found |= log.key() == key; });
-    return found;
 }
 
 }  // namespace
@@ -168,200 +133,6 @@ Connection::Message Connection::refusal(const Message& request, std::string_view
     runtime::warn_some(service_.refusal_log(), "RTSP {} refused: {}", what, why.text());
     if (why.code() == Code::kCancelled) will_end(why.text(), why.close_reason());
     return response_to(request, status_of(why), why.text());
-}
-
-bool Connection::has_description_of(std::string_view url) const { return stream_ && work_->watch && url_ == url; }
-
-Result<Connection::Place> Connection::find_place(const std::string& url, const config::Snapshot& snapshot) const {
-    auto address = resolve(url);
-    if (!address) return base::fail(CloseReason::kNotFound, address.error().text());
-    const config::Vhost* vhost = snapshot.vhost(address->vhost);
-    if (!vhost || !vhost->get<VhostConfig>().enabled)
-        return base::fail(CloseReason::kNotFound, fmt::format("vhost {} is not there, or RTSP is not enabled in it",
-                                                              base::for_log(address->vhost)));
-    return Place{vhost, {vhost->name, address->app, address->stream}, address->params};
-}
-
-net::Visitor Connection::visitor(net::Action action, const Place& place, const std::string& url) const {
-    net::Visitor visitor;
-    visitor.action = action;
-    visitor.type = action == net::Action::kPlay ? rtsp_play_type() : rtsp_publish_type();
-    visitor.id = id();
-    visitor.ip = ip();
-    visitor.vhost = place.key.vhost;
-    visitor.app = place.key.app;
-    visitor.stream = place.key.name;
-    visitor.param = place.params;
-    visitor.tc_url = url.substr(0, url.find('?'));
-    visitor.tc_url.resize(visitor.tc_url.rfind('/'));
-    return visitor;
-}
-
-// Asks the gate and waits for the stream's tracks. url: of the whole stream. Yields.
-Result<void> Connection::open_stream(const std::string& url) {
-    if (has_description_of(url)) return {};
-    if (session_.state() != ::rtsp::ServerSession::State::kInit)
-        return base::fail(Code::kRefused, "the session has begun with another stream");
-    const config::SnapshotPtr snapshot = service_.snapshot();
-    const Place place = TRY(find_place(url, *snapshot));
-    auto grant = TRY(service_.gate().admit(visitor(net::Action::kPlay, place, url), *place.vhost, work_->socket.get()));
-    auto stream = service_.registry().find(place.key);
-    if (!stream || !stream->published()) return base::fail(CloseReason::kNotFound, "the stream is not published");
-    if (stream->publisher()->publishes_rtp() ? false : !place.vhost->get<VhostConfig>().rtmp_to_rtsp)
-        return base::fail(CloseReason::kNotFound, "streams are not converted to RTSP (rtmp_to_rtsp)");
-    auto watch = std::make_unique<TrackWatch>(stream);
-    const base::Ref<media::TrackSet> tracks = TRY([&] {
-        const runtime::EndWatch end(work_->socket.get());
-        return watch->wait();
-    }());
-    std::vector<sdp::SessionTrack> described = sdp::session_tracks(*tracks);
-    if (described.size() > kMaxPlayTracks) described.resize(kMaxPlayTracks);
-    if (described.empty()) return base::fail(CloseReason::kNotFound, "the stream has no track that RTP carries");
-    TRY([&]() -> Result<void> {
-        if (session_.set_tracks(::rtsp::ServerSession::Direction::kPlay, described.size())) return {};
-        return base::fail(Code::kRefused, "the session has begun");
-    }());
-    grant_ = std::move(grant);
-    params_ = place.params;
-    url_ = url;
-    stream_ = std::move(stream);
-    work_->watch = std::move(watch);
-    work_->tracks = std::move(described);
-    return {};
-}
-
-Connection::Message Connection::describe(const Message& request) {
-    const TrackUrl url = split_track(request.url);
-    const std::string_view accept = request.headers.get("Accept");
-    if (!accept.empty() && accept.find("application/sdp") == std::string_view::npos &&
-        accept.find("*/*") == std::string_view::npos && accept.find("application/*") == std::string_view::npos)
-        return response_to(request, 406);
-    if (auto opened = open_stream(url.base); !opened) return refusal(request, "play", opened.error());
-    Message response = response_to(request);
-    response.headers.add("Content-Type", "application/sdp");
-    response.headers.add("Content-Base", sdp::without_credentials(url_) + "/");
-    sdp::SessionText text;
-    text.name = stream_->key().name;
-    text.id = static_cast<uint64_t>(runtime::now_ms());
-    text.version = 1;
-    response.body = sdp::write_session(text, work_->tracks);
-    return response;
-}
-
-// Players share bytes by their channels, so there is a limit of choices of their own. Empty: the choice is granted.
-std::string_view Connection::lack_of_channels(size_t track) const {
-    const ::rtsp::Channels& channels = session_.chosen(track)->channels;
-    if (channels.rtcp != channels.rtp + 1) return "RTCP needs the channel after that of RTP";
-    if (channels.rtp != 2 * track && uncommon_logs(*stream_) >= kMaxUncommonLogs)
-        return "too many choices of channels: use 0-1 for the first track, 2-3 for the second";
-    return {};
-}
-
-// Of a track by UDP. Empty: they are claimed.
-std::string_view Connection::claim_ports(size_t track) {
-    const auto address = base::IpAddress::parse(ip());
-    if (!address) return "UDP to an address with a zone is not offered";
-    if (!service_.udp_ports()->claim(*this, track, *address, session_.chosen(track)->client_ports))
-        return "another session has these ports";
-    claimed_ |= static_cast<uint8_t>(1u << track);
-    session_.set_server_ports(track, service_.udp_ports()->ports());
-    return {};
-}
-
-void Connection::release_ports(size_t track) {
-    if (!(claimed_ >> track & 1)) return;
-    claimed_ &= static_cast<uint8_t>(~(1u << track));
-    service_.udp_ports()->release(*base::IpAddress::parse(ip()), session_.chosen(track)->client_ports);
-}
-
-bool Connection::is_publisher() const { return stream_ && work_->vhost; }
-
-// Nothing: the URL names the whole session, which has several tracks, or none of an announced session.
-std::optional<size_t> Connection::track_of(const std::string& url) const {
-    if (is_publisher()) return sdp::find_track(work_->announced, url);
-    const TrackUrl split = split_track(url);
-    if (!split.track && work_->tracks.size() > 1) return std::nullopt;
-    return split.track.value_or(0);
-}
-
-Connection::Message Connection::setup(const Message& request) {
-    auto list = ::rtsp::parse_transports(request.headers.get("Transport"));
-    if (!list) return response_to(request, 400, list.error().text());
-    if (!is_publisher())
-        if (auto opened = open_stream(split_track(request.url).base); !opened)
-            return refusal(request, "play", opened.error());
-    const auto named = track_of(request.url);
-    if (!named) return response_to(request, 459, "the URL of a track is needed, as the description has it");
-    const size_t track = *named;
-    if (claimed_ >> track & 1) {
-        release_ports(track);
-        session_.undo_setup(track);
-    }
-    const bool offers_udp = service_.udp_ports() && !work_->socket->is_tls();
-    const auto outcome = session_.setup(track, *list, {.tcp = true, .udp = offers_udp});
-    if (!outcome) return response_to(request, outcome.status, outcome.why);
-    const std::string_view lack = !session_.chosen(track)->tcp ? claim_ports(track)
-                                  : is_publisher()             ? std::string_view()
-                                                               : lack_of_channels(track);
-    if (!lack.empty()) {
-        session_.undo_setup(track);
-        return response_to(request, 461, lack);
-    }
-    if (session_id_.empty()) session_id_ = random_hex(8);
-    Message response = response_to(request);
-    response.headers.add("Transport", ::rtsp::write(session_.transport(track)));
-    return response;
-}
-
-PlayKey Connection::play_key() const {
-    PlayKey key;
-    for (size_t i = 0; i < work_->tracks.size(); ++i) {
-        const auto* chosen = session_.chosen(i);
-        if (!chosen) continue;
-        const sdp::SessionTrack& track = work_->tracks[i];
-        // Players by UDP share the log of those with the common channels.
-        const auto channel = chosen->tcp ? chosen->channels.rtp : static_cast<uint8_t>(2 * key.size());
-        key.add({track.kind, track.index, track.format.codec, track.payload_type, channel});
-    }
-    return key;
-}
-
-Connection::Message Connection::play(const Message& request) {
-    if (auto field = request.headers.find("Range")) {
-        const auto range = ::rtsp::parse_range(*field);
-        if (!range) return response_to(request, 400, range.error().text());
-    }
-    if (session_.state() == ::rtsp::ServerSession::State::kInit || !stream_)
-        return response_to(request, 455, "PLAY before SETUP");
-    const PlayKey key = play_key();
-    if (!key.is_common() && uncommon_logs(*stream_) >= kMaxUncommonLogs && !has_log(*stream_, key.log_key()))
-        return response_to(request, 503, "too many choices of channels");
-    const auto outcome = session_.play();
-    Message response = response_to(request, outcome.status, outcome.why);
-    if (!outcome) return response;
-    response.headers.add("Range", "npt=0.000-");
-    add_rtp_info(response);
-    return response;
-}
-
-// The first packet of each track. Without numbers where the player has to wait for a keyframe.
-void Connection::add_rtp_info(Message& response) {
-    const live::LiveOptions& options = stream_->options();
-    live::LiveLog& log = stream_->log(play_key().log_key());
-    const auto* start = options.gop_cache ? log.start_for_new_viewer(options.audio_cache_ms) : nullptr;
-    std::vector<::rtsp::RtpInfo> info;
-    for (size_t i = 0; i < work_->tracks.size(); ++i) {
-        if (!session_.chosen(i)) continue;
-        const sdp::SessionTrack& track = work_->tracks[i];
-        ::rtsp::RtpInfo one;
-        one.url = sdp::resolve_control(sdp::without_credentials(url_), track.control);
-        if (start && sequence_at(start->encoder_state, info.size())) {
-            one.sequence = sequence_at(start->encoder_state, info.size());
-            one.timestamp = static_cast<uint32_t>(media::to_ticks(start->dts, track.format.clock_rate));
-        }
-        info.push_back(std::move(one));
-    }
-    response.headers.add("RTP-Info", ::rtsp::write(info));
 }
 
 // While it plays or publishes. Nothing yields.
