@@ -30,7 +30,7 @@ class DecodingTimes {
   private:
     // A jump of presentation times, and not reordering.
     static constexpr Time kJump = std::chrono::seconds(2);
-    static constexpr Time kDefaultStep = std::chrono::milliseconds(20);
+    static constexpr Time kDefaultStep = std::chrono::milliseconds(33);
     // What was found counts until it is not confirmed by so many frames: one wrong time must not last.
     static constexpr int kWindow = 512;
     static constexpr Time kLeastStep = from_ticks(1, 90'000);

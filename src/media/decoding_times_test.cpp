@@ -36,7 +36,7 @@ TEST(DecodingTimes, OfDeclaredReorderingAreExactFromTheFirstFrame) {
 TEST(DecodingTimes, WithoutADurationTheFirstOnesAreGuessed) {
     DecodingTimes times;
     times.declare(1, Time(0));
-    EXPECT_EQ(decode(times, {40, 120, 80, 200, 160}), (std::vector<int64_t>{20, 40, 80, 120, 160}));
+    EXPECT_EQ(decode(times, {40, 120, 80, 200, 160}), (std::vector<int64_t>{7, 40, 80, 120, 160}));
 }
 
 TEST(DecodingTimes, FindReorderingThatWasNotDeclared) {

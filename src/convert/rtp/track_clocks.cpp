@@ -23,8 +23,8 @@ TrackClocks::Moment TrackClocks::at(size_t track, uint32_t timestamp, int64_t no
         clock.report.reset();
         clock.info.reset();
         begin(clock, clock.unwrap.unwrap(timestamp), now_us);
-        clock.jumps = true;
-        return {clock.last, std::exchange(clock.jumps, false)};
+        clock.fresh = false;
+        return {clock.last, true};
     }
     if (ticks != std::exchange(clock.newest, ticks)) {
         clock.moved_us = now_us;
@@ -33,6 +33,7 @@ TrackClocks::Moment TrackClocks::at(size_t track, uint32_t timestamp, int64_t no
     }
     clock.last = clock.time(ticks);
     clock.last_us = now_us;
+    clock.fresh = false;
     return {clock.last, std::exchange(clock.jumps, false)};
 }
 
@@ -51,7 +52,7 @@ void TrackClocks::begin(Clock& clock, int64_t ticks, int64_t now_us) {
     clock.anchor = clock.last = time;
     clock.last_us = clock.moved_us = now_us;
     clock.newest = ticks;
-    clock.known = true;
+    clock.known = clock.fresh = true;
 }
 
 void TrackClocks::restart(size_t track) {
@@ -106,12 +107,10 @@ bool TrackClocks::align_by(std::optional<Mark> Clock::*mark) {
         const Mark& at = *(clock.*mark);
         return at.moment - clock.time(clock.unwrap.peek(at.timestamp));
     };
+    for (Clock& clock : clocks_)
+        if (clock.known && clock.*mark && (!reference || (reference->fresh && !clock.fresh))) reference = &clock;
     for (Clock& clock : clocks_) {
-        if (!clock.known || !(clock.*mark)) continue;
-        if (!reference) {
-            reference = &clock;
-            continue;
-        }
+        if (!clock.known || !(clock.*mark) || &clock == reference) continue;
         any = true;
         const Time by = origin(clock) - origin(*reference);
         if (media::distance(by, Time(0)) > kContradiction) {
@@ -130,7 +129,9 @@ bool TrackClocks::align_by(std::optional<Mark> Clock::*mark) {
 void TrackClocks::correct(Clock& clock, Time by) {
     constexpr Time kMost = std::chrono::hours(24 * 366 * 50);
     if (clock.anchor > kMost || clock.anchor < -kMost) return;
-    if (clock.aligned && media::distance(by, Time(0)) < kSmall) {
+    if (clock.fresh && !clock.jumps && by < Time(0) && by >= -kEarlyBegin) {
+        clock.anchor += by;
+    } else if (clock.aligned && media::distance(by, Time(0)) < kSmall) {
         clock.anchor += by / 4;
     } else if (by > Time(0)) {
         clock.anchor += by;

@@ -1,7 +1,8 @@
 #pragma once
 // TrackClocks: the RTP timestamps of several tracks as times on one timeline. A track begins by its time of arrival;
 // its later times are exact to the tick. Tracks are brought into step by sender reports (RFC 3550, 6.4.1), or before
-// these by the timestamps of RTP-Info: a large correction moves tracks forward only, so that no time goes back, a small
+// these by the timestamps of RTP-Info: a track that begins is put where it belongs, a
+// later large correction moves tracks forward only, so that no time goes back, a small
 // one is applied in parts. Timestamps that contradict the times of arrival are a jump, and the track continues without
 // it; where they stand still, the times of arrival are used. Pure: times are passed in.
 
@@ -43,6 +44,8 @@ class TrackClocks {
   private:
     // Corrections below this are applied in parts.
     static constexpr media::Time kSmall = std::chrono::milliseconds(60);
+    // A track that begins may begin so much before its time of arrival.
+    static constexpr media::Time kEarlyBegin = std::chrono::seconds(1);
     // The rounding of timestamps and NTP times.
     static constexpr media::Time kSlack = std::chrono::milliseconds(1);
     // Timestamps that do not move for longer than this stand still.
@@ -60,6 +63,7 @@ class TrackClocks {
         rtp::TimestampUnwrapper unwrap;
         bool known = false;
         bool jumps = false;    // the next moment is told so
+        bool fresh = false;    // no time was returned since it began
         int64_t ticks = 0;     // stands for
         media::Time anchor{};  // this time
         media::Time last{};    // the latest time returned, which came at

@@ -50,6 +50,21 @@ TEST(TrackClocks, SenderReportsBringTracksIntoStepForward) {
     }
 }
 
+// Audio comes 250 ms late, with its report: it begins beside the video of its time, which stays where it is.
+TEST(TrackClocks, ATrackThatBeginsIsPutWhereItBelongs) {
+    for (size_t late : {size_t{1}, size_t{0}}) {
+        auto c = clocks();
+        const size_t early = 1 - late;
+        const uint32_t rates[] = {90'000, 48'000};
+        c.on_sender_report(early, ntp(5'000), 0);
+        c.at(early, 0, 0);
+        EXPECT_EQ(ms(c.at(early, rates[early] / 4, 250 * kMs)), 450);
+        c.on_sender_report(late, ntp(5'000), 0);
+        EXPECT_EQ(ms(c.at(late, 0, 250 * kMs)), 200);
+        EXPECT_EQ(ms(c.at(early, rates[early] / 2, 500 * kMs)), 700);
+    }
+}
+
 // The report comes before the first packet, as ffmpeg sends it.
 TEST(TrackClocks, ReportsMayBeFirst) {
     auto c = clocks();
